@@ -25,6 +25,8 @@ lib_sources = \
 	lib/http.h \
 	lib/index.c \
 	lib/index.h \
+	lib/journal.c \
+	lib/journal.h \
 	lib/log.c \
 	lib/log.h \
 	lib/near.c \
@@ -565,6 +567,9 @@ tools_sources = \
 	tools/traces.c \
 	tools/traces.h \
 	tools/trigger.c \
+	tools/unit_run.c \
+	tools/unit_run.h \
+	tools/unit_run_start.c \
 	tools/units.c \
 	tools/units.h \
 	tools/units_mark.h \

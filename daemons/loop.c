@@ -20,6 +20,7 @@
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "lib/log.h"
+#include "lib/notify.h"
 #include "lib/proc.h"
 #include "model/identity.h"
 #include "model/trouble.h"
@@ -110,6 +111,7 @@ daemon_stopping(const struct daemon_ctx *x)
 {
 	char path[4200];
 
+	notify_alive(); /* asked between items, and while the loop sleeps */
 	if (proc_stopping)
 		return true;
 	if (x->one_pass) /* an admin may run a single pass in a stopped project */
@@ -148,6 +150,7 @@ log_trouble(struct instance *r, const char *what)
 	bool lasts = f->code == E_DB || f->code == E_DISK_FULL;
 
 	r->failures++;
+	notify_status("%s: %s", what, f->detail);
 	if (r->said.code == f->code && now < r->said_ms + SAY_AGAIN_MS &&
 	    (lasts || strcmp(r->said.detail, f->detail) == 0))
 		return;
@@ -240,6 +243,7 @@ restart_with(struct instance *r, const char *why)
 
 	log_info("%s has changed: restarting", why);
 	conf_mended(r);
+	notify_reloading();
 	if (x->db != NULL)
 		db_close(x->db);
 	x->db = NULL;
@@ -295,6 +299,8 @@ open_db(struct instance *r)
 		if (e == OK || e == E_CONFIG || x->one_pass || daemon_stopping(x))
 			return e;
 		log_trouble(r, "opening the database");
+		/* It does what it can, and systemd need not wait. */
+		notify_ready();
 		ms = next_backoff(ms);
 		loop_nap(x, ms);
 		reload_if_changed(r);
@@ -367,6 +373,10 @@ run_loop(struct instance *r)
 		}
 		backoff_ms = 0;
 		trouble_over(r);
+		if (done > 0)
+			notify_status("handled %zu items in the last pass", done);
+		else
+			notify_status("nothing to do");
 		if (x->one_pass && (done == 0 || x->dry_run))
 			return OK;
 		if (done == 0)
@@ -389,6 +399,21 @@ find_triggers(struct instance *r)
 	host[sizeof(host) - 1] = '\0';
 	x->triggers = triggers_of(
 	    x->conf, x->db, arena_printf(&r->life, "%s/%s", host, r->opt.name));
+}
+
+/*
+ * Waits while the file stop_daemons exists.  systemd would start the daemon again and
+ * again, until it gives it up.
+ */
+static void
+wait_while_stopped(const struct daemon_ctx *x)
+{
+	if (!daemon_stopping(x))
+		return;
+	notify_ready();
+	notify_status("waits until stop_daemons is removed");
+	while (!proc_stopping && daemon_stopping(x))
+		clock_nap_ms(SLICE_MS);
 }
 
 /* Does everything that precedes the first step. */
@@ -415,6 +440,8 @@ loop_set_up(struct instance *r, struct fail *f)
 	    "seed=%llu project=%s", (unsigned long long)seed, x->conf->project_dir);
 	if ((e = write_pid(r, f)) != OK)
 		return e;
+	if (notify_wanted() && !x->one_pass)
+		wait_while_stopped(x);
 	e = open_db(r);
 	find_triggers(r);
 	if (e == OK)
@@ -432,9 +459,11 @@ run_daemon(struct instance *r)
 
 	if (e == OK) {
 		log_info("started pid=%ld", (long)getpid());
+		notify_ready();
 		e = run_loop(r);
 		f = r->x.fail;
 	}
+	notify_stopping();
 	status = e == E_RACE && r->lock_fd < 0 ? 75 : err_exit(e);
 	if (daemon_stopping(&r->x))
 		status = 0;

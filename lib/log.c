@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "lib/clock.h"
+#include "lib/journal.h"
 
 enum { LINE_MAX_BYTES = 4096 };
 
@@ -27,8 +28,9 @@ static struct {
 	int64_t looked_s;
 	/* lines that could not be written since the last successful write */
 	uint64_t lost;
-	int why;   /* errno of the first lost line */
-	bool torn; /* a lost line was written in part */
+	int why;      /* errno of the first lost line */
+	bool torn;    /* a lost line was written in part */
+	bool journal; /* standard error is systemd's journal */
 } lg = { .program = "locus", .most = LOG_INFO, .fd = STDERR_FILENO };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects lg */
 static _Thread_local char own_prefix[256];
@@ -38,6 +40,13 @@ static const char *const levels[] = {
 	[LOG_WARN] = "warning",
 	[LOG_INFO] = "info",
 	[LOG_DEBUG] = "debug",
+};
+static const int priorities[] = {
+	/* of syslog(3) */
+	[LOG_ERR] = 3,
+	[LOG_WARN] = 4,
+	[LOG_INFO] = 6,
+	[LOG_DEBUG] = 7,
 };
 
 /*
@@ -66,6 +75,7 @@ log_open(const char *program, const char *path, enum log_level most)
 	lg.fd = STDERR_FILENO;
 	lg.most = most;
 	lg.looked_s = 0;
+	lg.journal = journal_is_stderr();
 	snprintf(lg.program, sizeof(lg.program), "%s", program);
 	snprintf(lg.path, sizeof(lg.path), "%s", path == NULL ? "" : path);
 	if (lg.path[0] != '\0')
@@ -189,6 +199,23 @@ log_write_line(int64_t now, const char *line, size_t n)
 		(void)!write(STDERR_FILENO, line, n);
 }
 
+/*
+ * Adds the message to the journal if standard error leads there: all messages if there
+ * is no other log, otherwise warnings and errors. Returns true if it needs no line.
+ */
+static bool
+log_to_journal(enum log_level level, const char *message, size_t n)
+{
+	char text[LINE_MAX_BYTES];
+
+	if (!lg.journal || (level > LOG_WARN && lg.fd != STDERR_FILENO))
+		return false;
+	memcpy(text, message, n);
+	text[n] = '\0';
+	journal_send(priorities[level], lg.program, text);
+	return lg.fd == STDERR_FILENO;
+}
+
 /* The caller holds the lock. */
 __attribute__((format(printf, 2, 0))) static void
 log_locked(enum log_level level, const char *fmt, va_list ap)
@@ -213,8 +240,10 @@ log_locked(enum log_level level, const char *fmt, va_list ap)
 		memcpy(line + n, cut, sizeof(cut) - 1);
 		n += sizeof(cut) - 1;
 	}
-	line[n++] = '\n';
 	follow_rotation(now);
+	if (log_to_journal(level, line + head, n - (size_t)head))
+		return;
+	line[n++] = '\n';
 	log_write_line(now, line, n);
 }
 

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "config.h"
@@ -29,6 +30,12 @@ bool
 notify_built(void)
 {
 	return true;
+}
+
+bool
+notify_wanted(void)
+{
+	return getenv("NOTIFY_SOCKET") != NULL;
 }
 
 void
@@ -128,6 +135,12 @@ notify_take_socket(void)
 
 bool
 notify_built(void)
+{
+	return false;
+}
+
+bool
+notify_wanted(void)
 {
 	return false;
 }

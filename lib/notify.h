@@ -13,6 +13,8 @@
 /* True if this Locus was built with libsystemd, so that systemd can run its services.
  */
 bool notify_built(void);
+/* True if a service manager wants to be told; false with our own supervisor. */
+bool notify_wanted(void);
 /* The program serves, or its first pass has begun. Also ends notify_reloading(). */
 void notify_ready(void);
 /* The program rereads its configuration and calls notify_ready() afterwards. */

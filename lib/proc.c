@@ -25,6 +25,7 @@
 #include "config.h"
 #include "lib/buf.h"
 #include "lib/clock.h"
+#include "lib/notify.h"
 #include "lib/text.h"
 
 enum {
@@ -362,6 +363,8 @@ child_wait(const struct proc_run *r, pid_t pid, struct child_output *o, int *sta
 			return FAIL(f, E_SYS, "%s: timed out after %d s and was killed",
 			    r->argv[0], r->timeout_s);
 		}
+		/* A caller that waits for a child does not hang. */
+		notify_alive();
 		output_poll(o, tick);
 		tick = tick < TICK_MAX_MS ? tick * 2 : TICK_MAX_MS;
 	}

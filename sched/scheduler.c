@@ -16,6 +16,7 @@
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "lib/log.h"
+#include "lib/notify.h"
 #include "lib/proc.h"
 #include "lib/text.h"
 #include "rules/sched/decide.h"
@@ -418,6 +419,9 @@ scheduler_worker_begin(void *ctx, int64_t i)
 	if (project_find(p, "scheduler", s->front.dir, true, &f) != OK ||
 	    project_configure(p, &f) != OK)
 		log_fail("configuration", &f);
+	/* systemd shall hear that the project serves only when it does. */
+	if (i == 0 && notify_wanted() && project_connect(p, clock_now(), &f) != OK)
+		log_fail("requests get no work yet", &f);
 	p->decision_log = &s->decision_log;
 	w->places = suspects_places(&s->trial.suspects, i, s->cohort_size);
 	w->scheduler = s;

@@ -73,6 +73,9 @@ struct cmd_ctx {
  * E_CONFIG.
  */
 enum err ctx_conf(struct cmd_ctx *);
+/* Root's command with as_root becomes the account that owns the project, from now on.
+ */
+enum err ctx_become_owner(struct cmd_ctx *);
 enum err ctx_db(struct cmd_ctx *); /* ctx_conf() and a connection */
 /* The same, but accepts any version of the schema: for the commands that inspect or
  * upgrade it. */

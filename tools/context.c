@@ -47,11 +47,16 @@ run_as_owner(struct cmd_ctx *x, const char *dir)
 	struct account acc;
 	bool none;
 
-	if (!privilege_is_root() ||
-	    (x->cmd != NULL && x->cmd->as_root && conf_is_installed(x->cf)))
+	if (!privilege_is_root())
 		return OK;
 	TRY(find_owner(x, dir, &acc, &none));
 	return none ? OK : privilege_become(&acc, x->f);
+}
+
+enum err
+ctx_become_owner(struct cmd_ctx *x)
+{
+	return run_as_owner(x, x->cf->project_dir);
 }
 
 enum err
@@ -71,7 +76,8 @@ ctx_conf(struct cmd_ctx *x)
 		    "this account may not read %s; run locus as the account that owns the project, or as root",
 		    path);
 	e = conf_load(x->a, path, &x->cf, NULL, NULL, x->f);
-	if (e == OK)
+	if (e == OK &&
+	    (x->cmd == NULL || !x->cmd->as_root || !conf_is_installed(x->cf)))
 		e = run_as_owner(x, dir);
 	if (e == OK && x->cmd != NULL && !x->cmd->anywhere)
 		e = identity_check(x->a, x->cf, x->f);

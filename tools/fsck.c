@@ -8,7 +8,7 @@
 
 #include "lib/clock.h"
 #include "tools/json.h"
-#include "tools/state.h"
+#include "tools/running.h"
 #include "tools/stuck.h"
 #include "lib/banned.h"
 
@@ -68,7 +68,7 @@ fsck_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	(void)args, (void)n;
 	if (e != OK)
 		return e;
-	k.running = state_supervised(x->a, x->cf);
+	k.running = running_any(x);
 	if (x->json)
 		k.findings = json_array();
 	for (size_t i = 0; i < N(parts) && e == OK; i++)

@@ -27,6 +27,8 @@ size_t procfs_all(struct arena *, struct procfs **);
 /* True if the process started with this "NAME=value" in its environment; false if this
  * account may not read it. */
 bool procfs_has_env(pid_t, const char *assignment);
+/* True if the process was started with these words, which end with NULL. */
+bool procfs_has_command(pid_t, char *const *argv);
 /* Returns the value of a variable in that environment; NULL if it is not set. */
 char *procfs_getenv(struct arena *, pid_t, const char *name);
 

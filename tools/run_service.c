@@ -10,9 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 #include "lib/fs.h"
+#include "lib/log.h"
 #include "lib/notify.h"
 #include "tools/cmd.h"
 #include "tools/service.h"
+#include "tools/unit_run.h"
 #include "tools/units.h"
 #include "lib/banned.h"
 
@@ -50,18 +52,56 @@ log_to_file(struct cmd_ctx *x, const struct service *s)
 	return OK;
 }
 
+struct run_service_opts {
+	bool ended;
+};
+
+static const struct opt run_service_options[] = {
+	{ "ended", OPT_FLAG, offsetof(struct run_service_opts, ended), NULL,
+	    "Notes how the service has ended, for locus status, instead of running it." },
+	{ 0 },
+};
+
+static const char *
+variable(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value == NULL ? "" : value;
+}
+
+/* systemd forgets the last failure when it starts the service again. */
+static enum err
+note_end(struct cmd_ctx *x, const char *instance)
+{
+	const char *result = variable("SERVICE_RESULT");
+	bool exited = strcmp(variable("EXIT_CODE"), "exited") == 0;
+	char *text = arena_printf(x->a, "%s %s%s%s%s",
+	    exited ? "exit" : "killed by signal", variable("EXIT_STATUS"),
+	    exited ? "" : " (", exited ? "" : result, exited ? "" : ")");
+
+	if (result[0] == '\0' || strcmp(result, "success") == 0)
+		return OK;
+	log_warn("%s has ended: %s", instance, text);
+	return fs_write(
+	    unit_run_end_path(x->a, x->cf, instance), text, strlen(text), 0644, x->f);
+}
+
 static enum err
 run_service_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
+	const struct run_service_opts *o = opts;
 	const struct service *s = NULL;
 	char **argv;
 
-	(void)opts, (void)n;
+	(void)n;
 	TRY(ctx_conf(x));
 	if (!conf_is_installed(x->cf))
 		return FAIL(x->f, E_CONFIG,
 		    "the services of %s are run by its own supervisor: locus start",
 		    x->cf->project_dir);
+	if (o->ended)
+		return note_end(x, args[0]);
 	TRY(find_service(x, args[0], &s));
 	if (s->socket_name != NULL && !notify_take_socket())
 		return FAIL(x->f, E_SYS,
@@ -87,4 +127,6 @@ const struct cmd cmd_run_service = { .name = "run-service",
 	    "file_upload_handler or the name of a daemon. The units of systemd call it; INSTANCE is\n"
 	    "what follows the @ in the unit's name. A listening socket that systemd passes becomes\n"
 	    "the program's standard input.",
+	.opts = run_service_options,
+	.opts_size = sizeof(struct run_service_opts),
 	.run = run_service_run };

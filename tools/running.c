@@ -5,6 +5,7 @@
 
 #include "tools/procfs.h"
 #include "tools/service.h"
+#include "tools/unit_run.h"
 #include "lib/banned.h"
 
 /* Makes the state of a project that has no state file, as it never ran: all its
@@ -29,10 +30,14 @@ state_from_conf(struct cmd_ctx *x, struct state *s)
 enum err
 running_read(struct cmd_ctx *x, struct state *s, enum running *r)
 {
-	bool supervised = state_supervised(x->a, x->cf);
+	bool supervised;
 	size_t up = 0, alive = 0;
-	enum err e = state_read(x->a, x->cf, s, NULL);
+	enum err e;
 
+	if (conf_is_installed(x->cf))
+		return unit_run_read(x, s, r);
+	supervised = state_supervised(x->a, x->cf);
+	e = state_read(x->a, x->cf, s, NULL);
 	if (e != OK)
 		e = state_from_conf(x, s);
 	if (e != OK)
@@ -56,6 +61,26 @@ running_read(struct cmd_ctx *x, struct state *s, enum running *r)
 	else
 		*r = alive == 0 ? RUNNING_NONE : RUNNING_PART;
 	return OK;
+}
+
+bool
+running_any(struct cmd_ctx *x)
+{
+	struct state s;
+	enum running r;
+
+	if (!conf_is_installed(x->cf))
+		return state_supervised(x->a, x->cf);
+	return running_read(x, &s, &r) != OK || r != RUNNING_NONE;
+}
+
+const char *
+running_waits(struct cmd_ctx *x, const struct state *s, const char ***names, size_t *n)
+{
+	if (conf_is_installed(x->cf))
+		return unit_run_waits(x, s, names, n);
+	*names = state_restart_options(x->a, x->cf, s, n);
+	return state_restart_text(x->a, x->cf, s);
 }
 
 const char *

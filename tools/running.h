@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds out which services of a project run, by the supervisor's state file and /proc.
+ * Finds out which services of a project run: by the supervisor's state file and /proc,
+ * or by systemd.
  */
 #ifndef TOOLS_RUNNING_H
 #define TOOLS_RUNNING_H
@@ -16,11 +17,20 @@ enum running {
 };
 
 /*
- * Contacts no server. *s lists every service, in the order of starting, with its
- * present life: a service that outlived its supervisor is running, a service of a
- * stopped project is down.
+ * Contacts no server but systemd, whose project has further lines for sockets, tasks
+ * and this machine's web and database server. *s lists every service, in the order of
+ * starting, with its present life: a service that outlived its supervisor is running, a
+ * service of a stopped project is down.
  */
 enum err running_read(struct cmd_ctx *, struct state *s, enum running *);
+bool running_any(struct cmd_ctx *); /* does any service of the project run? */
+/*
+ * Explains what of a running project's configuration is not in force yet, and the
+ * command that makes it so; NULL if all is. *names lists the options or, under systemd,
+ * the services concerned.
+ */
+const char *running_waits(
+    struct cmd_ctx *, const struct state *, const char ***names, size_t *n);
 const char *running_name(enum running); /* "running" */
 int running_exit(enum running);         /* 0, 3 or 4 */
 

@@ -20,6 +20,7 @@
 #include "tools/relocate.h"
 #include "tools/state.h"
 #include "tools/supervisor/supervise.h"
+#include "tools/unit_run.h"
 #include "lib/banned.h"
 
 enum {
@@ -223,6 +224,12 @@ report_restart(struct cmd_ctx *x)
 		printf("%-9s %s\n", "restart", text);
 }
 
+static int64_t
+start_wait_s(const struct start_opts *o)
+{
+	return o->wait > 0 ? o->wait : WAIT_DEFAULT_S;
+}
+
 static enum err
 start_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
@@ -232,6 +239,8 @@ start_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	(void)args, (void)n;
 	if (e != OK)
 		return e;
+	if (conf_is_installed(x->cf))
+		return unit_run_start(x, start_wait_s(o), false);
 	if (privilege_is_root() && x->cf->private_servers)
 		return FAIL(x->f, E_CONFIG,
 		    "%s belongs to root, and database and web servers do not run as root; give it to another account (chown -R www-data) or set <run_user>",
@@ -255,7 +264,7 @@ start_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 			if (pid == 0)
 				return run_detached(x);
 		}
-		e = wait_until_up(x, pid, o->wait > 0 ? o->wait : WAIT_DEFAULT_S);
+		e = wait_until_up(x, pid, start_wait_s(o));
 	} while (e == E_RETRY);
 	return e;
 }
@@ -299,6 +308,8 @@ stop_project(struct cmd_ctx *x, bool *was_running)
 	if (e != OK)
 		return e;
 	ctx_progress(x, "stopping", "%s in %s", x->cf->long_name, x->cf->project_dir);
+	if (conf_is_installed(x->cf))
+		return unit_run_stop(x, was_running);
 	*was_running = true;
 	if (state_supervised(x->a, x->cf))
 		return stop_supervisor(x);
@@ -330,9 +341,14 @@ stop_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 static enum err
 restart_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
+	const struct start_opts *o = opts;
 	bool was_running;
-	enum err e = stop_project(x, &was_running);
+	enum err e = ctx_conf(x);
 
+	if (e == OK && conf_is_installed(x->cf))
+		return unit_run_start(x, start_wait_s(o), true);
+	if (e == OK)
+		e = stop_project(x, &was_running);
 	return e == OK ? start_run(x, opts, args, n) : e;
 }
 
@@ -347,9 +363,13 @@ const struct cmd cmd_start = { .name = "start",
 	    "problem and its cure. That request changes no row and no statistics. It is not an\n"
 	    "error if the project runs already. The supervisor picks up changes of config.xml;\n"
 	    "those that wait for a restart are reported here, by locus status and in the\n"
-	    "supervisor's log, see config.xml(5).",
+	    "supervisor's log, see config.xml(5).\n"
+	    "In a project that locus create installed, only root may start it: writes the units\n"
+	    "of systemd anew if config.xml needs other ones, starts them, replaces the services\n"
+	    "whose options have changed, and waits in the same way.",
 	.opts = start_options,
 	.opts_size = sizeof(struct start_opts),
+	.as_root = true,
 	.run = start_run };
 
 const struct cmd cmd_stop = { .name = "stop",
@@ -358,13 +378,18 @@ const struct cmd cmd_stop = { .name = "stop",
 	.about =
 	    "Stops the web server, the upload handler, the daemons and the database, in this\n"
 	    "order; each may finish what it is doing within a limited time. Also works if the\n"
-	    "supervisor is dead. Leaves no process behind.",
+	    "supervisor is dead. Leaves no process behind. In an installed project, systemd stops\n"
+	    "the services; this machine's web and database server stay.",
+	.as_root = true,
 	.run = stop_run };
 
 const struct cmd cmd_restart = { .name = "restart",
 	.args = "",
 	.purpose = "stop and start the project",
-	.about = "Stops the project and starts it again.",
+	.about =
+	    "Stops the project and starts it again. In an installed project, the sockets stay open\n"
+	    "meanwhile, so that no request is lost.",
+	.as_root = true,
 	.opts = start_options,
 	.opts_size = sizeof(struct start_opts),
 	.run = restart_run };

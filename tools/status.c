@@ -204,7 +204,9 @@ print_troubles(struct cmd_ctx *x, const struct project_status *r)
 static void
 print_waits(struct cmd_ctx *x, const struct project_status *r)
 {
-	const char *text = state_restart_text(x->a, x->cf, &r->s);
+	const char **names;
+	size_t n;
+	const char *text = running_waits(x, &r->s, &names, &n);
 
 	if (text != NULL)
 		printf("restart    %s\n", text);
@@ -284,7 +286,7 @@ waits_json(struct cmd_ctx *x, const struct project_status *r)
 	const char **names;
 	size_t n;
 
-	names = state_restart_options(x->a, x->cf, &r->s, &n);
+	running_waits(x, &r->s, &names, &n);
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(list, json_string(names[i]));
 	return list;

@@ -253,6 +253,8 @@ make_services(struct making *m)
 	buf_puts(&b, "\n[Service]\nType=notify\nNotifyAccess=main\n");
 	buf_printf(&b, "ExecStart=%s -p %s run-service %%i\n",
 	    unit_word(m->a, m->program), m->in.name);
+	buf_printf(&b, "ExecStopPost=-%s -p %s run-service --ended %%i\n",
+	    unit_word(m->a, m->program), m->in.name);
 	buf_puts(
 	    &b, "Restart=always\nRestartSec=2\nRestartPreventExitStatus=2 77 78\n");
 	buf_puts(&b, "TimeoutStartSec=90\nTimeoutStopSec=20\nWatchdogSec=60\n");

@@ -20,6 +20,7 @@
 #include "lib/clock.h"
 #include "lib/crypt.h"
 #include "lib/log.h"
+#include "lib/notify.h"
 #include "lib/proc.h"
 #include "lib/sock.h"
 #include "lib/text.h"
@@ -30,7 +31,9 @@ enum {
 	HEAPS = 4,
 	SILENCE_S = 120, /* of the web server in the middle of a request */
 	FINISH_S = 12,   /* after SIGTERM */
-	DRAIN_MS = 250,  /* for accepting what the socket's queue still holds */
+	HUNG_S = 60,     /* a worker is busy for as long only if it hangs */
+	STATUS_EVERY_S = 5,
+	DRAIN_MS = 250, /* for accepting what the socket's queue still holds */
 	ACCEPT_PAUSE_MS = 250,
 	FDS_OWN = 32, /* of the process itself */
 	FDS_WORKER = 16
@@ -147,6 +150,66 @@ clear_event(int fd)
 	(void)!read(fd, &n, sizeof(n));
 }
 
+/*
+ * Do the workers hang?  All that they wait for has a limit of some seconds, so that a
+ * worker which has been busy for HUNG_S will not answer any more.  That is fatal once
+ * no other worker has answered anything for as long.
+ */
+static bool
+workers_hang(const struct server *s, int64_t now_ms)
+{
+	if (now_ms - s->done_ms < HUNG_S * 1000)
+		return false;
+	for (int64_t i = 0; i < s->size.workers; i++)
+		if (s->workers[i].busy_ms != 0 &&
+		    now_ms - s->workers[i].busy_ms >= HUNG_S * 1000)
+			return true;
+	return false;
+}
+
+/*
+ * Tells the service manager that this process goes on.  It is the main thread that
+ * does: it hangs with the others if one of them keeps the lock.  Logs nothing, because
+ * it may be the log that hangs.
+ */
+static void
+report_life(struct server *s)
+{
+	int64_t now_ms = clock_mono_ms();
+	int64_t answered, busy, queued;
+	bool hang, say;
+
+	if (notify_alive_ms() < 0)
+		return;
+	pthread_mutex_lock(&s->lock);
+	hang = workers_hang(s, now_ms);
+	say = now_ms >= s->told_ms + STATUS_EVERY_S * 1000;
+	if (say)
+		s->told_ms = now_ms;
+	answered = s->answered;
+	busy = s->busy;
+	queued = s->admission.queued;
+	pthread_mutex_unlock(&s->lock);
+	if (hang)
+		notify_status(
+		    "no worker has answered for over %d s; %lld requests wait", HUNG_S,
+		    (long long)busy);
+	else if (say)
+		notify_status("answered %lld requests; %lld open, of which %lld queued",
+		    (long long)answered, (long long)busy, (long long)queued);
+	if (!hang)
+		notify_alive();
+}
+
+/* Returns the shorter of two timeouts in ms; -1 = none. */
+static int
+sooner_ms(int a, int b)
+{
+	if (a < 0 || b < 0)
+		return a < 0 ? b : a;
+	return a < b ? a : b;
+}
+
 /* Accepts connections until a signal asks to stop; returns its number. */
 static int
 accept_all(struct server *s)
@@ -158,7 +221,8 @@ accept_all(struct server *s)
 		struct pollfd p[] = { { .fd = s->signals, .events = POLLIN },
 			{ .fd = idle ? s->listening : s->freed, .events = POLLIN } };
 
-		if (poll(p, N(p), wake_workers(s)) < 0)
+		report_life(s);
+		if (poll(p, N(p), sooner_ms(wake_workers(s), notify_alive_ms())) < 0)
 			continue;
 		if (p[0].revents != 0 &&
 		    read(s->signals, &told, sizeof(told)) == sizeof(told))
@@ -305,6 +369,7 @@ serve_run(const struct serve_program *p, const struct serve_size *size, int list
 	log_info("%s serves with %lld workers", p->name, (long long)s.size.workers);
 	sig = accept_all(&s);
 	proc_stopping = sig;
+	notify_stopping();
 	log_info("%s ends after signal %d", p->name, sig);
 	if (!serve_finish(&s, workers, s.size.workers)) {
 		log_warn("requests were still open after %d s", FINISH_S);

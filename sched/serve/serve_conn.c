@@ -233,6 +233,7 @@ connection_over(struct conn *c)
 	pthread_mutex_lock(&s->lock);
 	s->held -= c->held;
 	s->busy--;
+	s->answered++;
 	pthread_mutex_unlock(&s->lock);
 	c->held = 0;
 }

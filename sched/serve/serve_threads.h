@@ -50,6 +50,7 @@ struct worker {
 	bool idle;
 	pthread_cond_t wake; /* signals that it is not idle any more */
 	int64_t since_ms;    /* when it took its jobs, monotonic clock; 0 = idle */
+	int64_t busy_ms;     /* the same, or when it began to look after parked jobs */
 };
 
 struct server {
@@ -71,6 +72,9 @@ struct server {
 	bool looking;       /* a worker does */
 	struct conn *idle, *all;
 	int64_t threads, busy;
+	int64_t workers_up; /* that have begun */
+	int64_t done_ms;    /* when a worker last ended what it did, monotonic clock */
+	int64_t answered, told_ms; /* connections; when the status said so */
 	size_t held;
 	bool starved; /* the main thread waits for `freed` */
 	bool stopping, ended;

@@ -11,6 +11,7 @@
 
 #include <time.h>
 #include "lib/clock.h"
+#include "lib/notify.h"
 #include "lib/banned.h"
 
 enum {
@@ -264,18 +265,22 @@ work_once(struct worker *w)
 	size_t n;
 
 	if (parked_due(s, now_ms)) {
+		w->busy_ms = now_ms;
 		look_after_parked(w);
+		w->busy_ms = 0;
+		s->done_ms = now_ms;
 		return true;
 	}
 	n = may_take(s, now_ms) ? take_jobs(s, jobs, now_ms) : 0;
 	if (n == 0)
 		return false;
-	w->since_ms = now_ms;
+	w->since_ms = w->busy_ms = now_ms;
 	wake_worker(s);
 	pthread_mutex_unlock(&s->lock);
 	answer_taken(w, jobs, n);
 	pthread_mutex_lock(&s->lock);
-	w->since_ms = 0;
+	w->since_ms = w->busy_ms = 0;
+	s->done_ms = clock_mono_ms();
 	return true;
 }
 
@@ -287,6 +292,8 @@ worker_main(void *arg)
 
 	w->own = s->program->worker(s->program->ctx, w->number);
 	pthread_mutex_lock(&s->lock);
+	if (++s->workers_up == s->size.workers)
+		notify_ready();
 	for (;;) {
 		while (work_once(w))
 			;

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <malloc.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -23,10 +24,12 @@
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "lib/log.h"
+#include "lib/notify.h"
 #include "lib/proc.h"
 #include "lib/sock.h"
 #include "lib/text.h"
 #include "model/identity.h"
+#include "sched/serve/serve.h"
 #include "sched/upload/upload_options.h"
 #include "sched/upload/upload_settings.h"
 #include "sched/upload/upload_store.h"
@@ -40,6 +43,7 @@ enum {
 	STACK = 256 << 10,
 	FINISH_S = 10, /* grace for running uploads when the process stops */
 	ACCEPT_PAUSE_MS = 250,
+	STATUS_EVERY_S = 5,
 	FDS_OWN = 16,  /* of the process itself */
 	FDS_UPLOAD = 3 /* connection, part, and the part once more for its MD5 */
 };
@@ -51,9 +55,11 @@ static const char disk_full[] = "Server is out of disk space";
 struct handler {
 	struct upload_source source;
 	int fd;
+	bool passed;     /* the socket is the service manager's, and outlives us */
+	atomic_int open; /* connections */
 	atomic_int busy, threads;
 	atomic_bool stopping;
-	pthread_mutex_t log_lock, grow_lock;
+	pthread_mutex_t log_lock, grow_lock, accept_lock;
 };
 
 struct session { /* one request and its reply */
@@ -352,18 +358,37 @@ session_serve(struct session *s)
 }
 
 /*
- * Waits for the next request.  Out of descriptors or memory it pauses and retries: a
- * thread that gave up would be missing for ever.
+ * Waits for a connection.  Out of descriptors or memory it pauses and retries: a thread
+ * that gave up would be missing for ever.  One thread waits at a time, and none after
+ * it is time to stop; then only the queue of a socket to which no path leads any more
+ * is emptied.  Returns -1 when there will be no more.
  */
-static bool
-next_request(struct handler *h, FCGX_Request *f)
+static int
+accept_upload(struct handler *h)
 {
-	while (FCGX_Accept_r(f) != 0) {
-		if (atomic_load(&h->stopping))
-			return false;
-		clock_nap_ms(ACCEPT_PAUSE_MS);
+	struct pollfd p = { .fd = h->fd, .events = POLLIN };
+	int fd = -1;
+
+	pthread_mutex_lock(&h->accept_lock);
+	while (fd < 0) {
+		bool ending = atomic_load(&h->stopping);
+		int some = ending && h->passed ?
+		               0 :
+		               poll(&p, 1, ending ? 0 : ACCEPT_PAUSE_MS);
+
+		if (some == 0 && ending)
+			break;
+		if (some <= 0)
+			continue;
+		fd = accept4(h->fd, NULL, NULL, SOCK_CLOEXEC);
+		if (fd < 0 && errno != EAGAIN && errno != EINTR &&
+		    errno != ECONNABORTED)
+			clock_nap_ms(ACCEPT_PAUSE_MS);
 	}
-	return true;
+	if (fd >= 0)
+		atomic_fetch_add(&h->open, 1);
+	pthread_mutex_unlock(&h->accept_lock);
+	return fd;
 }
 
 static void *thread_main(void *);
@@ -483,48 +508,40 @@ session_begin(struct handler *h, struct arena *a)
 	}
 }
 
+static void
+serve_upload(struct handler *h, struct arena *a, int fd)
+{
+	struct session s = { .handler = h, .a = a, .file_size = -1 };
+	struct upload_settings *set;
+	struct fcgi_request head;
+	FCGX_Request f;
+
+	if (!fcgi_begin(&f, fd, a, 0, &head))
+		return;
+	set = session_begin(h, a);
+	s.fcgi = &f;
+	s.settings = set;
+	session_serve(&s);
+	upload_settings_give_back(&h->source, set);
+	FCGX_Finish_r(&f);
+	FCGX_Free(&f, 1);
+	atomic_fetch_sub(&h->busy, 1);
+}
+
 static void *
 thread_main(void *arg)
 {
 	struct handler *h = arg;
 	struct arena a = { 0 };
-	FCGX_Request f;
+	int fd;
 
-	if (FCGX_InitRequest(&f, h->fd, 0) != 0)
-		return NULL;
-	while (next_request(h, &f)) {
-		struct session s = {
-			.handler = h, .a = &a, .fcgi = &f, .file_size = -1
-		};
-		struct upload_settings *set = session_begin(h, &a);
-
-		s.settings = set;
-		session_serve(&s);
-		upload_settings_give_back(&h->source, set);
-		FCGX_Finish_r(&f);
+	while ((fd = accept_upload(h)) >= 0) {
+		serve_upload(h, &a, fd);
 		arena_reset(&a);
-		atomic_fetch_sub(&h->busy, 1);
+		atomic_fetch_sub(&h->open, 1);
 	}
-	FCGX_Free(&f, 1);
 	arena_free(&a);
 	return NULL;
-}
-
-/*
- * Listens at path; E_RETRY if another process serves there.  The socket blocks, because
- * its threads wait in accept().
- */
-static enum err
-listen_on(const char *path, int *fd, struct fail *f)
-{
-	enum err e;
-
-	if (sock_answers(path))
-		return FAIL(f, E_RETRY, "another process serves %s already", path);
-	e = sock_listen(path, 0666, fd, f);
-	if (e == OK)
-		fcntl(*fd, F_SETFL, 0);
-	return e;
 }
 
 static enum err
@@ -547,7 +564,38 @@ handler_set_up(
 	log_open("file_upload_handler", o->log, (enum log_level)cf->sched_debug_level);
 	if (o->socket == NULL)
 		o->socket = arena_printf(a, "%s/upload.sock", cf->run_dir);
-	return listen_on(o->socket, &h->fd, f);
+	e = serve_socket(o->socket, &h->fd, f);
+	h->passed = h->fd == STDIN_FILENO;
+	fcntl(h->fd, F_SETFL, O_NONBLOCK); /* another thread may be faster */
+	return e;
+}
+
+/*
+ * Tells the service manager that the process goes on.  The locks that all threads need
+ * are taken for it: if one keeps a lock for ever, uploads hang, and so shall this.
+ */
+static void
+report_uploads(struct handler *h)
+{
+	pthread_mutex_t *const locks[] = { &h->log_lock, &h->grow_lock,
+		&h->source.lock };
+
+	for (size_t i = 0; i < N(locks); i++) {
+		pthread_mutex_lock(locks[i]);
+		pthread_mutex_unlock(locks[i]);
+	}
+	notify_status("%d uploads at once, of which %d are received; %d threads",
+	    atomic_load(&h->open), atomic_load(&h->busy), atomic_load(&h->threads));
+	notify_alive();
+}
+
+/* Does the queue of our own socket hold connections that no thread has taken? */
+static bool
+uploads_queued(const struct handler *h)
+{
+	struct pollfd p = { .fd = h->fd, .events = POLLIN };
+
+	return !h->passed && poll(&p, 1, 0) > 0;
 }
 
 /*
@@ -557,16 +605,20 @@ handler_set_up(
 static void
 run_until_signal(struct handler *h, const sigset_t *stops, const char *socket)
 {
+	static const struct timespec round = { .tv_sec = STATUS_EVERY_S };
 	struct fail f = { 0 };
-	int sig;
 
-	sigwait(stops, &sig);
+	while (sigtimedwait(stops, NULL, &round) < 0)
+		report_uploads(h);
+	notify_stopping();
+	if (!h->passed)
+		fs_unlink(socket, &f);
 	atomic_store(&h->stopping, true);
-	FCGX_ShutdownPending();
-	shutdown(h->fd, SHUT_RDWR);
-	fs_unlink(socket, &f);
+	/* Whoever waits for a connection has left, or has it. */
+	pthread_mutex_lock(&h->accept_lock);
+	pthread_mutex_unlock(&h->accept_lock);
 	for (int64_t end = clock_mono_ms() + FINISH_S * 1000;
-	     atomic_load(&h->busy) > 0 && clock_mono_ms() < end;)
+	     (atomic_load(&h->open) > 0 || uploads_queued(h)) && clock_mono_ms() < end;)
 		clock_nap_ms(20);
 }
 
@@ -575,7 +627,8 @@ main(int argc, char **argv)
 {
 	static struct handler h = { .source.lock = PTHREAD_MUTEX_INITIALIZER,
 		.log_lock = PTHREAD_MUTEX_INITIALIZER,
-		.grow_lock = PTHREAD_MUTEX_INITIALIZER };
+		.grow_lock = PTHREAD_MUTEX_INITIALIZER,
+		.accept_lock = PTHREAD_MUTEX_INITIALIZER };
 	struct upload_options o = { 0 };
 	struct arena a = { 0 };
 	struct fail f = { 0 };
@@ -604,6 +657,7 @@ main(int argc, char **argv)
 		return err_exit(e);
 	}
 	handler_log(&h, LOG_INFO, arena_printf(&a, "serving %s", o.socket));
+	notify_ready();
 	run_until_signal(&h, &stops, o.socket);
 	handler_log(&h, LOG_INFO, "stopped");
 	/*

@@ -17,6 +17,7 @@
 #include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/fs.h"
+#include "lib/journal.h"
 #include "lib/log.h"
 #include "lib/rng.h"
 #include "lib/text.h"
@@ -438,6 +439,31 @@ START_TEST(log_counts_what_it_cannot_write)
 }
 END_TEST
 
+static const struct {
+	const char *message, *fields;
+} journal_cases[] = {
+	{ "[rpc=81f3aa02] served [HOST#7] user=3", "LOCUS_RPC=81f3aa02 LOCUS_HOST=7 " },
+	{ "[HOST#7 rpc=81f3] no work", "LOCUS_HOST=7 LOCUS_RPC=81f3 " },
+	{ "[WU#12] name: cannot be judged [HOST#9]", "LOCUS_WORKUNIT=12 " },
+	{ "[RESULT#5] x bad", "LOCUS_RESULT=5 " },
+	{ "upload name [HOST#9]", "" },
+	{ "[HOST#] [HOST#x y] [other] said", "" },
+	{ "[HOST#7", "LOCUS_HOST=7 " },
+	{ "", "" },
+};
+
+/* What a client wrote cannot pass for an object of the log line. */
+START_TEST(journal_takes_fields)
+{
+	struct journal_fields f = journal_fields_of(journal_cases[_i].message);
+	char all[400] = "";
+
+	for (size_t i = 0; i < f.n; i++)
+		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s ", f.v[i]);
+	ck_assert_str_eq(all, journal_cases[_i].fields);
+}
+END_TEST
+
 START_TEST(log_follows_rotation)
 {
 	char dir[PATH_MAX];
@@ -550,6 +576,7 @@ UNIT_MAIN("lib", {
 	ADD(rng_shuffles);
 	ADD(log_lines_are_single_and_cannot_be_forged);
 	ADD(log_follows_rotation);
+	ADD_LOOP(journal_takes_fields, N(journal_cases));
 	ADD(log_counts_what_it_cannot_write);
 	ADD_LOOP(text_integers, N(integers));
 	ADD(text_is_trimmed_at_both_ends);

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus start, stop and restart of an installed project. */
+#include <stdio.h>
+#include <string.h>
+#include "lib/clock.h"
+#include "tools/log_tail.h"
+#include "tools/privilege.h"
+#include "tools/probe.h"
+#include "tools/systemctl.h"
+#include "tools/unit_run.h"
+#include "tools/units.h"
+#include "lib/banned.h"
+
+enum { LOOK_MS = 300, HOPELESS_RESTARTS = 4 };
+
+/* Starting and stopping are for root, whom systemd obeys. */
+static enum err
+check_root(struct cmd_ctx *x)
+{
+	if (!systemctl_usable())
+		return FAIL(x->f, E_SYS,
+		    "systemd, which runs the services of %s, does not run here; in a container, run its programs by themselves",
+		    x->cf->project_dir);
+	if (!privilege_is_root())
+		return FAIL(x->f, E_DENIED,
+		    "systemd obeys root only: sudo locus -p %s %s",
+		    conf_installation(x->a, x->cf).name, x->cmd->name);
+	return OK;
+}
+
+struct every { /* all units of the project in one list */
+	char **units;
+	size_t n, nservices; /* the services come first */
+};
+
+static enum err
+every_unit(struct cmd_ctx *x, struct every *all)
+{
+	struct unit_names u;
+
+	TRY(units_names(x->a, x->cf, &u, x->f));
+	all->n = 0;
+	all->nservices = u.nservices;
+	all->units = NEWN(x->a, char *, u.nservices + u.nsockets + u.ntimers + 1);
+	for (size_t i = 0; i < u.nservices; i++)
+		all->units[all->n++] = u.services[i];
+	for (size_t i = 0; i < u.nsockets; i++)
+		all->units[all->n++] = u.sockets[i];
+	for (size_t i = 0; i < u.ntimers; i++)
+		all->units[all->n++] = u.timers[i];
+	all->units[all->n++] = u.target;
+	return OK;
+}
+
+/* --- start --- */
+
+static enum err
+update_units(struct cmd_ctx *x)
+{
+	struct units_change c;
+
+	TRY(units_sync(x->a, x->cf, &c, x->f));
+	if (c.written + c.removed > 0)
+		ctx_progress(x, "units", "%zu files written, %zu removed in " UNITS_DIR,
+		    c.written, c.removed);
+	return OK;
+}
+
+/* Replaces the running services that are not what config.xml says, or all. */
+static enum err
+replace_services(struct cmd_ctx *x, const struct every *all, bool every)
+{
+	static const char *const restart[] = { "restart", "--no-block", NULL };
+	struct state s;
+	enum running r;
+	const char **names;
+	char **units;
+	size_t n, k = 0;
+
+	if (every)
+		return systemctl_units(x->a, restart, all->units, all->nservices, x->f);
+	TRY(unit_run_read(x, &s, &r));
+	unit_run_waits(x, &s, &names, &n);
+	units = NEWN(x->a, char *, n + 1);
+	for (size_t i = 0; i < n; i++) {
+		ctx_progress(x, "replaces", "%s, whose options have changed", names[i]);
+		units[k++] = units_service(x->a, x->cf, names[i]);
+	}
+	return systemctl_units(x->a, restart, units, k, x->f);
+}
+
+static size_t
+show_progress(struct cmd_ctx *x, const struct state *s, bool *shown, size_t *bad)
+{
+	size_t open = 0;
+
+	*bad = 0;
+	for (size_t i = 0; i < s->n; i++) {
+		const struct state_proc *p = &s->procs[i];
+
+		if (p->state == PROC_RUNNING && !shown[i] && p->pid > 0)
+			ctx_progress(x, "running", "%s, pid %d", p->name, (int)p->pid);
+		shown[i] = shown[i] || p->state == PROC_RUNNING;
+		if (p->state == PROC_FAILED || p->restarts >= HOPELESS_RESTARTS)
+			*bad += p->state != PROC_RUNNING;
+		else
+			open += p->state != PROC_RUNNING;
+	}
+	return open;
+}
+
+static enum err
+fail_units(struct cmd_ctx *x, const struct state *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct state_proc *p = &s->procs[i];
+
+		if (p->state == PROC_RUNNING)
+			continue;
+		fprintf(stderr, "%s does not run (%s%s%s); the end of its log:\n%s\n",
+		    p->name, proc_state_name(p->state), p->note[0] == '\0' ? "" : ", ",
+		    p->note,
+		    log_tail(x->a,
+			arena_printf(x->a, "%s/%s.log", x->cf->log_dir, p->name)));
+	}
+	return FAIL(x->f, E_SYS,
+	    "not all services run; the others continue: see locus status and journalctl -u '%s@*'",
+	    conf_installation(x->a, x->cf).unit);
+}
+
+static enum err
+wait_for_units(struct cmd_ctx *x, size_t most, int64_t wait_s)
+{
+	int64_t end = clock_mono_ms() + wait_s * 1000;
+	bool *shown = NEWN(x->a, bool, most);
+	struct state s = { 0 };
+	struct probe p = { 0 };
+	enum running r;
+	size_t bad = 0;
+
+	while (clock_mono_ms() < end) {
+		TRY(unit_run_read(x, &s, &r));
+		if (show_progress(x, &s, shown, &bad) == 0) {
+			if (bad > 0)
+				return fail_units(x, &s);
+			p = probe_project(x, x->a);
+			if (p.why == NULL) {
+				ctx_progress(x, "answers", "%s", x->cf->master_url);
+				return OK;
+			}
+			if (p.lasts)
+				break;
+		}
+		clock_nap_ms(LOOK_MS);
+	}
+	if (p.why == NULL)
+		return fail_units(x, &s);
+	return FAIL(x->f, E_SYS,
+	    "all services run but the project does not serve: %s; %s", p.why, p.mend);
+}
+
+enum err
+unit_run_start(struct cmd_ctx *x, int64_t wait_s, bool replace_all)
+{
+	static const char *const start[] = { "start", "--no-block", NULL },
+				 *const reset[] = { "reset-failed", NULL };
+	char *ours[] = { arena_printf(
+	    x->a, "%s@*", conf_installation(x->a, x->cf).unit) };
+	struct every all;
+
+	TRY(check_root(x));
+	ctx_progress(x, "project", "%s in %s", x->cf->long_name, x->cf->project_dir);
+	TRY(update_units(x));
+	TRY(every_unit(x, &all));
+	TRY(systemctl_units(x->a, reset, ours, N(ours), x->f));
+	TRY(replace_services(x, &all, replace_all));
+	TRY(systemctl_units(x->a, start, all.units, all.n, x->f));
+	TRY(ctx_become_owner(x));
+	return wait_for_units(x, all.n + 2, wait_s);
+}
+
+/* --- stop --- */
+
+enum err
+unit_run_stop(struct cmd_ctx *x, bool *was_running)
+{
+	static const char *const stop[] = { "stop", NULL };
+	struct every all;
+	struct state s;
+	enum running r;
+
+	TRY(check_root(x));
+	TRY(every_unit(x, &all));
+	TRY(unit_run_read(x, &s, &r));
+	*was_running = r != RUNNING_NONE;
+	/* Tasks that run belong to the target, too. */
+	TRY(systemctl_units(x->a, stop, all.units, all.n, x->f));
+	TRY(unit_run_read(x, &s, &r));
+	if (r != RUNNING_NONE)
+		return FAIL(x->f, E_SYS,
+		    "some services did not stop: see systemctl status '%s@*'",
+		    conf_installation(x->a, x->cf).unit);
+	if (*was_running)
+		ctx_progress(x, "stopped", "%zu services", all.nservices);
+	return OK;
+}
