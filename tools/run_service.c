@@ -88,6 +88,16 @@ note_end(struct cmd_ctx *x, const char *instance)
 }
 
 static enum err
+note_command(struct cmd_ctx *x, const struct service *s, char *const *argv)
+{
+	const char *text = unit_run_command_text(x->a, argv);
+
+	return fs_write(
+	    unit_run_command_path(x->a, x->cf, units_instance(x->a, s->name)), text,
+	    strlen(text), 0644, x->f);
+}
+
+static enum err
 run_service_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct run_service_opts *o = opts;
@@ -107,12 +117,14 @@ run_service_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		return FAIL(x->f, E_SYS,
 		    "%s serves a socket that systemd passes to it: systemctl start %s",
 		    s->name, units_service(x->a, x->cf, s->name));
-	if (!s->ours)
+	argv = service_command(x->a, s);
+	if (!s->ours) {
+		TRY(note_command(x, s, argv));
 		TRY(log_to_file(x, s));
+	}
 	if (setenv("LOCUS_PROJECT", conf_installation(x->a, x->cf).config_dir, 1) < 0 ||
 	    chdir(x->cf->project_dir) < 0)
 		return FAIL_ERRNO(x->f, "entering %s", x->cf->project_dir);
-	argv = service_command(x->a, s);
 	execv(argv[0], argv);
 	return FAIL_ERRNO(x->f, "running %s", argv[0]);
 }

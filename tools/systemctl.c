@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "lib/buf.h"
 #include "lib/proc.h"
@@ -22,7 +23,7 @@ systemctl_exec(struct arena *a, const char *const *argv, char **out, struct fail
 {
 	struct proc_run r = { .argv = argv,
 		.env = (const char *const[]){ "SYSTEMD_COLORS=0",
-		    "SYSTEMD_PAGER=", "LC_ALL=C", NULL },
+		    "SYSTEMD_PAGER=", "LC_ALL=C", "TZ=UTC", NULL },
 		.out_max = OUT_MAX,
 		.timeout_s = LIMIT_S };
 	char words[PROC_LAST_WORDS] = "", *text = NULL;
@@ -73,11 +74,18 @@ systemctl_run(struct arena *a, const char *const *words, char **out, struct fail
 /* CLD_EXITED of ExecMainCode; the others are signals. */
 enum { CODE_EXITED = 1, CODE_DUMPED = 3 };
 
-/* Seconds of "@1763883000"; 0 for "", "n/a" and "0". */
+/* Seconds of "@1763883000" or, of those properties that have no such form, of "Mon
+ * 2026-11-23 06:33:00 UTC"; 0 for none. */
 static int64_t
 seconds_of(const char *value)
 {
-	return strtoll(value + (value[0] == '@'), NULL, 10);
+	struct tm tm = { 0 };
+	const char *end;
+
+	if (value[0] == '@')
+		return strtoll(value + 1, NULL, 10);
+	end = strptime(value, "%a %Y-%m-%d %H:%M:%S UTC", &tm);
+	return end == NULL || *end != '\0' ? 0 : timegm(&tm);
 }
 
 static void

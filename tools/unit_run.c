@@ -12,11 +12,13 @@
 #include "tools/units.h"
 #include "lib/banned.h"
 
-enum { END_MAX = 400 };
+enum { END_MAX = 400, COMMAND_MAX = 1 << 20 };
 
 struct line { /* a unit that status shows */
 	char *unit, *name;
 	bool machine; /* this machine's, not the project's */
+	bool of_task; /* the service of the timer before it, of which only failures show
+	               */
 };
 struct lines {
 	struct arena *a;
@@ -27,7 +29,8 @@ struct lines {
 static void
 add_line(struct lines *l, char *unit, char *name, bool machine)
 {
-	PUSH(l->a, l->v, l->n, l->cap) = (struct line){ unit, name, machine };
+	PUSH(l->a, l->v, l->n,
+	    l->cap) = (struct line){ .unit = unit, .name = name, .machine = machine };
 }
 
 /* Is the database server one of this machine? */
@@ -35,6 +38,27 @@ static bool
 db_is_here(const struct conf *cf)
 {
 	return cf->db_host[0] == '\0' || strcmp(cf->db_host, "localhost") == 0;
+}
+
+static void
+add_tasks(struct cmd_ctx *x, struct lines *l, const struct unit_names *u)
+{
+	const char *unit = conf_installation(x->a, x->cf).unit;
+	size_t k = 0;
+
+	for (size_t i = 0; i < x->cf->ntasks; i++) {
+		const struct conf_task *t = &x->cf->tasks[i];
+
+		if (t->disabled)
+			continue;
+		add_line(
+		    l, u->timers[k++], arena_printf(x->a, "task %s", t->name), false);
+		add_line(l,
+		    arena_printf(x->a, "%s-task@%s.service", unit,
+			units_instance(x->a, t->name)),
+		    arena_strdup(x->a, ""), false);
+		l->v[l->n - 1].of_task = true;
+	}
 }
 
 /* Lists the units, the project's before the machine's, whose names may be any of the
@@ -62,10 +86,7 @@ all_lines(struct cmd_ctx *x, struct lines *l)
 		    arena_printf(x->a, "socket %.*s", (int)strcspn(at, "."), at),
 		    false);
 	}
-	for (size_t i = 0, k = 0; i < x->cf->ntasks; i++)
-		if (!x->cf->tasks[i].disabled)
-			add_line(l, u.timers[k++],
-			    arena_printf(x->a, "task %s", x->cf->tasks[i].name), false);
+	add_tasks(x, l, &u);
 	for (size_t i = 0; i < N(web); i++)
 		add_line(l, arena_strdup(x->a, web[i]),
 		    arena_strdup(x->a, "web server"), true);
@@ -91,6 +112,38 @@ char *
 unit_run_end_path(struct arena *a, const struct conf *cf, const char *instance)
 {
 	return arena_printf(a, "%s/%s.end", cf->run_dir, instance);
+}
+
+char *
+unit_run_command_path(struct arena *a, const struct conf *cf, const char *instance)
+{
+	return arena_printf(a, "%s/%s.command", cf->run_dir, instance);
+}
+
+char *
+unit_run_command_text(struct arena *a, char *const *argv)
+{
+	char *text = arena_strdup(a, "");
+
+	for (; *argv != NULL; argv++)
+		text = arena_printf(a, "%s%s\n", text, *argv);
+	return text;
+}
+
+/* Does the service run with the command line that config.xml gives it now? */
+static bool
+runs_as_configured(struct cmd_ctx *x, const struct service *s, pid_t pid)
+{
+	char **argv = service_command(x->a, s), *text;
+	const char *noted = unit_run_command_path(
+	    x->a, x->cf, units_instance(x->a, s->name));
+
+	if (pid == 0 || argv == NULL)
+		return true;
+	if (s->ours)
+		return procfs_has_command(pid, argv);
+	return fs_read(x->a, noted, COMMAND_MAX, &text, NULL, NULL) == OK &&
+	       strcmp(text, unit_run_command_text(x->a, argv)) == 0;
 }
 
 /* Returns how the service ended last, if it did so by itself: "exit 1, 2m10s ago". */
@@ -131,6 +184,17 @@ state_of_unit(struct cmd_ctx *x, const struct line *l, const struct unit_state *
 	if (p.note == NULL)
 		p.note = u->status;
 	return p;
+}
+
+/* Adds to a task's line how its last run failed, if it did. */
+static void
+add_task_end(struct cmd_ctx *x, struct state_proc *timer, const struct unit_state *run)
+{
+	char *end = unit_state_end(x->a, run);
+
+	if (end[0] != '\0')
+		timer->note = arena_printf(
+		    x->a, "%s; the last run: %s", timer->note, end);
 }
 
 /* Of the usual names of a server of this machine, keeps the one that runs, or else the
@@ -176,6 +240,10 @@ unit_run_read(struct cmd_ctx *x, struct state *s, enum running *r)
 
 		if (at == NULL)
 			continue;
+		if (l.v[i].of_task) {
+			add_task_end(x, &s->procs[s->n - 1], at);
+			continue;
+		}
 		s->procs[s->n++] = state_of_unit(x, &l.v[i], at);
 		up += p->state == PROC_RUNNING;
 		alive += !l.v[i].machine && p->state != PROC_DOWN &&
@@ -209,13 +277,9 @@ unit_run_waits(struct cmd_ctx *x, const struct state *s, const char ***names, si
 	if (services_of(x->a, x->cf, &v, &ns, &f) != OK)
 		return NULL;
 	*names = NEWN(x->a, const char *, ns + 2);
-	for (size_t i = 0; i < ns; i++) {
-		pid_t pid = pid_of(s, v[i].name);
-		char **argv = service_command(x->a, &v[i]);
-
-		if (pid > 0 && argv != NULL && !procfs_has_command(pid, argv))
+	for (size_t i = 0; i < ns; i++)
+		if (!runs_as_configured(x, &v[i], pid_of(s, v[i].name)))
 			(*names)[(*n)++] = v[i].name;
-	}
 	if (units_differ(x->a, x->cf, UNITS_DIR))
 		(*names)[(*n)++] = "the units of systemd";
 	for (size_t i = 0; i < *n; i++)

@@ -24,6 +24,12 @@ enum err unit_run_start(struct cmd_ctx *, int64_t wait_s, bool replace_all);
 /* Stops all units of the project; only for root. */
 enum err unit_run_stop(struct cmd_ctx *, bool *was_running);
 
+/*
+ * The file in run_dir where run-service notes the command line of a program that is not
+ * ours, whose process may show another one: scripts do. command_text() is its contents.
+ */
+char *unit_run_command_path(struct arena *, const struct conf *, const char *instance);
+char *unit_run_command_text(struct arena *, char *const *argv);
 /* Returns the file in run_dir where run-service notes how a service ended last. */
 char *unit_run_end_path(struct arena *, const struct conf *, const char *instance);
 

@@ -245,10 +245,11 @@ stop_unwanted(struct arena *a, const struct conf *cf, struct fail *f)
 		if (!is_wanted(&wanted, loaded[i]))
 			loaded[k++] = loaded[i];
 	TRY(systemctl_units(a, stop, loaded, k, f));
-	/* Those that had not failed may be unloaded by now. */
+	/* A pattern may match nothing: those that had not failed are unloaded by now.
+	 */
 	for (size_t i = 0; i < k; i++)
-		systemctl_units(a, reset, &loaded[i], 1, NULL);
-	return OK;
+		loaded[i] = arena_printf(a, "%s*", loaded[i]);
+	return systemctl_units(a, reset, loaded, k, f);
 }
 
 enum err

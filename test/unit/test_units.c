@@ -228,7 +228,7 @@ static const char shown[] =
     "SubState=failed\nResult=watchdog\nStatusText=\nMainPID=0\nNRestarts=0\n"
     "ExecMainStatus=6\nExecMainCode=2\nStateChangeTimestamp=\n\n"
     "Id=locus-stars-task-x.timer\nLoadState=not-found\nActiveState=inactive\n"
-    "NextElapseUSecRealtime=@1763900000\n";
+    "NextElapseUSecRealtime=Sun 2025-11-23 12:13:20 UTC\n";
 
 START_TEST(states_of_units)
 {
