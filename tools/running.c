@@ -27,17 +27,14 @@ state_from_conf(struct cmd_ctx *x, struct state *s)
 	return OK;
 }
 
-enum err
-running_read(struct cmd_ctx *x, struct state *s, enum running *r)
+/* Checks the state file against /proc. */
+static enum err
+supervisor_read(struct cmd_ctx *x, struct state *s, enum running *r)
 {
-	bool supervised;
+	bool supervised = state_supervised(x->a, x->cf);
 	size_t up = 0, alive = 0;
-	enum err e;
+	enum err e = state_read(x->a, x->cf, s, NULL);
 
-	if (conf_is_installed(x->cf))
-		return unit_run_read(x, s, r);
-	supervised = state_supervised(x->a, x->cf);
-	e = state_read(x->a, x->cf, s, NULL);
 	if (e != OK)
 		e = state_from_conf(x, s);
 	if (e != OK)
@@ -61,6 +58,13 @@ running_read(struct cmd_ctx *x, struct state *s, enum running *r)
 	else
 		*r = alive == 0 ? RUNNING_NONE : RUNNING_PART;
 	return OK;
+}
+
+enum err
+running_read(struct cmd_ctx *x, struct state *s, enum running *r)
+{
+	return conf_is_installed(x->cf) ? unit_run_read(x, s, r) :
+	                                  supervisor_read(x, s, r);
 }
 
 bool

@@ -509,7 +509,7 @@ session_begin(struct handler *h, struct arena *a)
 }
 
 static void
-serve_upload(struct handler *h, struct arena *a, int fd)
+receive_upload(struct handler *h, struct arena *a, int fd)
 {
 	struct session s = { .handler = h, .a = a, .file_size = -1 };
 	struct upload_settings *set;
@@ -536,7 +536,7 @@ thread_main(void *arg)
 	int fd;
 
 	while ((fd = accept_upload(h)) >= 0) {
-		serve_upload(h, &a, fd);
+		receive_upload(h, &a, fd);
 		arena_reset(&a);
 		atomic_fetch_sub(&h->open, 1);
 	}
