@@ -46,7 +46,7 @@ command_needed() { # "destroy"
 
 # The commands of a section of a manual page: the lines that begin with "# " in its displays, and their continuations.
 page_commands() { # PAGE SECTION
-	zcat "/usr/share/man/man${1##*.}/$1.gz" | awk -v section="$2" '
+	zcat "/usr/share/man/man${1##*.}/$1.gz" 2>/dev/null | awk -v section="$2" '
 		/^\.S[hs] / { name = substr($0, 5); gsub(/"|\\&/, "", name); on = name == section; next }
 		!on { next }
 		/^\.Dl # / { sub(/^\.Dl # /, ""); print text($0); next }
@@ -121,14 +121,15 @@ no_complaints() {
 # --- traces
 
 # All that the machine has by name: files outside the places where any program leaves what it likes, accounts,
-# databases and their accounts, units, Apache's modules and sites.
+# databases and their accounts, units, Apache's modules and sites.  What a2enmod and its like make for their own notes
+# (*_by_admin) stays; the notes in it count.
 listing() {
 	find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /run -o -path /tmp -o -path /var/tmp -o -path /root \
 		-o -path /var/cache -o -path /var/log/journal -o -path /var/lib/mysql -o -path '/var/lib/client?' -o -path /var/lib/dpkg \
 		-o -path /var/lib/apt -o -path /var/lib/systemd -o -path /var/lib/logrotate -o -path /var/log/apache2 -o -path /var/log/apt \
 		-o -path /etc/.pwd.lock -o -path '/etc/*-' -o -path /var/log/dpkg.log -o -path /var/log/wtmp -o -path /var/log/lastlog \
 		-o -path /var/log/btmp -o -path /var/log/private -o -path /var/log/mysql -o -path /etc/ld.so.cache -o -path /etc/machine-id \
-		-o -path /etc/resolv.conf -o -path /var/log/alternatives.log \) -prune -o -printf 'file %p %u:%g %m\n' | sort
+		-o -type d -path '/var/lib/apache2/*/*_by_admin' -empty -o -path /etc/resolv.conf -o -path /var/log/alternatives.log \) -prune -o -printf 'file %p %u:%g %m\n' | sort
 	find /run -mindepth 1 -maxdepth 1 -name 'locus*' -printf 'file %p\n'
 	getent passwd | sort | sed 's/^/account /'
 	getent group | sort | sed 's/^/group /'
