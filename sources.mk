@@ -84,6 +84,8 @@ model_sources = \
 	model/metrics.c \
 	model/metrics.def \
 	model/metrics.h \
+	model/mirror.c \
+	model/mirror.h \
 	model/path.c \
 	model/plan_class.c \
 	model/plan_class.def \
@@ -741,6 +743,7 @@ unit_tests = \
 	test/unit/test_lib_proc \
 	test/unit/test_lib_tree \
 	test/unit/test_lib_xml \
+	test/unit/test_mirror \
 	test/unit/test_model \
 	test/unit/test_pattern \
 	test/unit/test_plan_class \

@@ -17,6 +17,7 @@
 #include "lib/near.h"
 #include "lib/text.h"
 #include "lib/xml_tree.h"
+#include "model/mirror.h"
 #include "lib/banned.h"
 
 enum { CONF_FILE_MAX = 4 << 20 };
@@ -138,13 +139,18 @@ conf_list_add(struct arena *a, struct conf_list *l, const char *v)
 
 /* Returns what is wrong with an element of a list, or NULL. */
 static const char *
-list_item_check(const struct conf_opt *o, const char *v)
+list_item_check(struct arena *a, const struct conf_opt *o, const char *v)
 {
+	struct fail f = { 0 };
+	struct mirror m;
 	int64_t id;
 
 	if (o->off == offsetof(struct conf, dont_search_host_for_user) &&
 	    !text_i64(v, 1, INT64_MAX, &id))
 		return "it must be the id of an account; repeat the element for several accounts";
+	if (o->off == offsetof(struct conf, download_mirror) &&
+	    mirror_parse(a, v, &m, &f) != OK)
+		return arena_strdup(a, f.detail);
 	return NULL;
 }
 
@@ -168,7 +174,7 @@ conf_opt_set(struct arena *a, struct conf *cf, const struct conf_opt *o, const c
 		return NULL;
 	case CONF_LIST:
 		conf_list_add(a, field, v);
-		return list_item_check(o, v);
+		return list_item_check(a, o, v);
 	case CONF_PATTERNS:
 		return conf_patterns_add(a, field, v);
 	case CONF_BOOL:

@@ -2,8 +2,8 @@
 /*
  * Renders a decision as a reply: scalars in upstream's order, then work (protocol.md
  * 2.2 to 2.6). Stored blobs are copied byte for byte, with the values known only now
- * inserted where upstream inserts them; a file is declared once, however many jobs use
- * it.
+ * inserted where upstream inserts them, and with the URLs of mirrors if there are any;
+ * a file is declared once, however many jobs use it.
  */
 #include "proto/reply.h"
 
@@ -13,6 +13,7 @@
 #include "lib/log.h"
 #include "lib/text.h"
 #include "lib/xml.h"
+#include "model/mirror.h"
 #include "model/resource.h"
 #include "proto/names.h"
 #include "proto/reply_head.h"
@@ -31,7 +32,9 @@ struct out {
 	struct buf *b;
 	const struct reply_in *in;
 	int32_t client_version;
-	struct name_set files; /* files declared in this reply */
+	struct name_set files;  /* files declared in this reply */
+	struct mirror *mirrors; /* nearest first; download_url among them, if listed */
+	size_t nmirrors;
 };
 
 static void
@@ -141,6 +144,98 @@ remove_line(char *text, const char *only)
 		memmove(from, to + 1, strlen(to + 1) + 1);
 }
 
+/* --- mirrors --- */
+
+static void
+mirrors_load(struct out *o)
+{
+	const struct conf_list *l = &o->in->conf->download_mirror;
+	const struct request *q = o->in->req;
+
+	if (l->n == 0)
+		return;
+	o->mirrors = NEWN(o->b->a, struct mirror, l->n);
+	for (size_t i = 0; i < l->n; i++)
+		o->nmirrors += mirror_parse(o->b->a, l->v[i], &o->mirrors[o->nmirrors],
+				   NULL) == OK;
+	mirrors_sort(
+	    o->mirrors, o->nmirrors, q == NULL ? 0 : q->host.timezone, o->in->hostid);
+}
+
+/* The element of a URL that begins with download_url. */
+struct download {
+	char *tag;               /* "url" or "download_url" */
+	const char *from, *path; /* its start tag; what follows download_url */
+	size_t npath;
+	const char *to; /* after its end tag */
+};
+
+/* Finds the next one from p on; n is the length of the URL's beginning. */
+static bool
+download_find(
+    struct arena *a, const char *p, const char *prefix, size_t n, struct download *d)
+{
+	for (const char *at = p; (at = strstr(at, prefix)) != NULL; at++) {
+		const char *open = at, *close = strchr(at, '<');
+
+		while (open > p && *open != '<')
+			open--;
+		if (at == p || at[-1] != '>' || *open != '<' || at[n] != '/' ||
+		    close == NULL || close[1] != '/')
+			continue;
+		d->tag = arena_memdup(a, open + 1, (size_t)(at - open) - 2);
+		if (strcmp(d->tag, "url") != 0 && strcmp(d->tag, "download_url") != 0)
+			continue;
+		d->from = open;
+		d->path = at + n;
+		d->npath = (size_t)(close - d->path);
+		d->to = strchr(close, '>');
+		d->to = d->to == NULL ? close : d->to + 1;
+		return true;
+	}
+	return false;
+}
+
+/* Writes one file's URLs: the mirrors, and download_url where it is listed, or last. */
+static void
+put_mirrored(struct out *o, const struct download *d, const char *own)
+{
+	int64_t most = o->in->conf->max_download_urls_per_file;
+	size_t left = most == 0 ? o->nmirrors + 1 : (size_t)most;
+	bool own_put = false;
+
+	for (size_t i = 0; i < o->nmirrors && left > (own_put ? 0 : 1); i++, left--) {
+		own_put = own_put || strcmp(o->mirrors[i].url, own) == 0;
+		buf_printf(o->b, "<%s>%s%.*s</%s>\n    ", d->tag, o->mirrors[i].url,
+		    (int)d->npath, d->path, d->tag);
+	}
+	if (!own_put)
+		buf_put(o->b, d->from, (size_t)(d->to - d->from));
+	else /* the next line begins with its own blanks */
+		while (o->b->n > 0 && strchr(" \n", o->b->p[o->b->n - 1]) != NULL)
+			o->b->p[--o->b->n] = '\0';
+}
+
+/* Writes a file_info with the URLs of mirrors beside that of download_url. */
+static void
+reply_put_file_info(struct out *o, const char *info)
+{
+	const char *url = o->in->conf->download_url, *p = info;
+	size_t n = strlen(url);
+	struct download d;
+	char *own;
+
+	while (n > 0 && url[n - 1] == '/')
+		n--;
+	own = arena_memdup(o->b->a, url, n);
+	while (o->nmirrors > 0 && n > 0 && download_find(o->b->a, p, own, n, &d)) {
+		buf_put(o->b, p, (size_t)(d.from - p));
+		put_mirrored(o, &d, own);
+		p = d.to;
+	}
+	reply_put_words(o->b, p, "\n", "");
+}
+
 /*
  * Writes the bytes from p to end, but a file_info only if its file is new in this
  * reply. Newer clients list every sticky file, and complain about the flag that asks
@@ -165,7 +260,7 @@ reply_put_file_infos(struct out *o, const char *p, const char *end)
 		if (to < end && *to == '\n')
 			to++;
 		if (name == NULL || name_set_add(&o->files, name))
-			reply_put_words(o->b, info, "\n", "");
+			reply_put_file_info(o, info);
 		p = to;
 	}
 	buf_put(o->b, p, (size_t)(end - p));
@@ -570,6 +665,7 @@ reply_render(struct buf *b, const struct reply_in *in)
 	struct out o = { .b = b, .in = in, .files = { .a = b->a } };
 
 	o.client_version = in->req == NULL ? 0 : in->req->version;
+	mirrors_load(&o);
 	reply_head(b, &(struct reply_head){
 			  .conf = in->conf,
 			  .client_version = o.client_version,

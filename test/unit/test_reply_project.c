@@ -307,7 +307,46 @@ START_TEST(blobs_byte_for_byte)
 }
 END_TEST
 
+/* The host of the request is at UTC+1; a file elsewhere keeps its URL. */
+static const struct {
+	const char *mirrors, *urls;
+} mirrored[] = {
+	{ "", "<url>http://h.org/d/8a/F</url>\n" },
+	{ "<download_mirror>http://far.org/d +9</download_mirror>"
+	  "<download_mirror>http://near.org/d/ +1</download_mirror>",
+	    "<url>http://near.org/d/8a/F</url>\n    <url>http://far.org/d/8a/F</url>\n"
+	    "    <url>http://h.org/d/8a/F</url>\n" },
+	{ "<download_mirror>http://far.org/d +9</download_mirror>"
+	  "<download_mirror>http://h.org/d +1</download_mirror>",
+	    "<url>http://h.org/d/8a/F</url>\n    <url>http://far.org/d/8a/F</url>\n" },
+	{ "<max_download_urls_per_file>2</max_download_urls_per_file>"
+	  "<download_mirror>http://far.org/d +9</download_mirror>"
+	  "<download_mirror>http://near.org/d +1</download_mirror>",
+	    "<url>http://near.org/d/8a/F</url>\n    <url>http://h.org/d/8a/F</url>\n" },
+};
+
+START_TEST(mirrors_of_files)
+{
+	struct world w;
+
+	world_make(&w, mirrored[_i].mirrors, world_client);
+	w.cf->download_url = world_str(&w, "http://h.org/d/");
+	w.q->host.timezone = 3600;
+	w.jobs[0].wu_xml_doc = world_str(&w,
+	    "<file_info>\n<name>F</name>\n<url>http://h.org/d/8a/F</url>\n"
+	    "<url>http://h.org/data/F</url>\n<url>http://x.org/?http://h.org/d/F</url>\n"
+	    "<nbytes>1</nbytes>\n</file_info>\n<workunit>\n</workunit>\n");
+	reply_render(&w.b, &w.in);
+	has(&w, arena_printf(&w.a,
+		    "<name>F</name>\n%s<url>http://h.org/data/F</url>\n"
+		    "<url>http://x.org/?http://h.org/d/F</url>\n<nbytes>",
+		    mirrored[_i].urls));
+	arena_free(&w.a);
+}
+END_TEST
+
 UNIT_MAIN("reply_project", {
+	ADD_LOOP(mirrors_of_files, N(mirrored));
 	ADD_LOOP(texts_checked, N(checked));
 	ADD_LOOP(texts_filled, N(filled));
 	ADD(texts_in_replies);
