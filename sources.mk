@@ -86,6 +86,8 @@ model_sources = \
 	model/metrics.h \
 	model/mirror.c \
 	model/mirror.h \
+	model/node.c \
+	model/node.h \
 	model/path.c \
 	model/plan_class.c \
 	model/plan_class.def \
@@ -320,8 +322,12 @@ db_sources = \
 	db/host.c \
 	db/inspect.c \
 	db/inspect.h \
+	db/lease.c \
+	db/lease.h \
 	db/ledger.c \
 	db/ledger.h \
+	db/node.c \
+	db/node.h \
 	db/open.c \
 	db/private.h \
 	db/result.c \
@@ -388,6 +394,8 @@ sched_sources = \
 	sched/serve/admission.h \
 	sched/serve/fcgi.c \
 	sched/serve/fcgi.h \
+	sched/serve/presence.c \
+	sched/serve/presence.h \
 	sched/serve/request_identity.c \
 	sched/serve/request_identity.h \
 	sched/serve/serve.c \
@@ -431,6 +439,8 @@ daemons_sources = \
 	daemons/common_options.def \
 	daemons/generator_options.def \
 	daemons/items.c \
+	daemons/lease_keeper.c \
+	daemons/lease_keeper.h \
 	daemons/ledger_writer.c \
 	daemons/ledger_writer.h \
 	daemons/loop.c \
@@ -519,6 +529,7 @@ tools_sources = \
 	tools/log_tail.c \
 	tools/log_tail.h \
 	tools/metrics.c \
+	tools/node.c \
 	tools/plan_class.c \
 	tools/plan_class.h \
 	tools/platforms.def \

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "daemons/lease_keeper.h"
 #include "daemons/loop.h"
 #include "db/entity.h"
 #include "lib/log.h"
@@ -19,6 +20,8 @@ daemon_transaction(
 {
 	for (int attempt = 0;; attempt++) {
 		enum err e = db_begin(x->db, &x->fail);
+		if (e == OK && x->keeper != NULL && !x->dry_run)
+			e = keeper_guard(x->keeper, x->db, &x->fail);
 		if (e == OK)
 			e = unit(x, arg);
 		if (e == OK)

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "config.h"
+#include "daemons/lease_keeper.h"
 #include "daemons/options.h"
 #include "db/entity.h"
 #include "lib/clock.h"
@@ -23,6 +24,7 @@
 #include "lib/notify.h"
 #include "lib/proc.h"
 #include "model/identity.h"
+#include "model/node.h"
 #include "model/trouble.h"
 #include "lib/banned.h"
 
@@ -31,7 +33,7 @@ enum {
 	BACKOFF_FIRST_MS = 250,
 	BACKOFF_MOST_MS = 15000,
 	SAY_AGAIN_MS = 600000,
-	HOST_NAME_LEN = 100,
+	LEASE_LOOK_MS = 250,
 	TROUBLE_MOST = 600
 };
 
@@ -53,6 +55,9 @@ struct instance {
 	char key_path[4200];
 	char broken[TROUBLE_MOST]; /* why today's config.xml is unusable; "" = it is in
 	                              use */
+	int keeper_said;           /* the state logged last; -1 = none */
+	char keeper_text[KEEPER_TEXT_MOST]; /* its reason */
+	bool standby_shown;                 /* run/NAME.standby may exist */
 };
 
 static enum err
@@ -106,8 +111,9 @@ write_pid(struct instance *r, struct fail *f)
 	return fs_write(r->pid_path, text, strlen(text), 0644, f);
 }
 
-bool
-daemon_stopping(const struct daemon_ctx *x)
+/* Is the process to end? */
+static bool
+loop_ending(const struct daemon_ctx *x)
 {
 	char path[4200];
 
@@ -120,12 +126,18 @@ daemon_stopping(const struct daemon_ctx *x)
 	return fs_exists(path);
 }
 
+bool
+daemon_stopping(const struct daemon_ctx *x)
+{
+	return loop_ending(x) || (x->keeper != NULL && !keeper_may_work(x->keeper));
+}
+
 static void
 loop_nap(const struct daemon_ctx *x, int64_t ms)
 {
 	int64_t end = clock_mono_ms() + ms;
 
-	for (int64_t left = ms; left > 0 && !daemon_stopping(x);
+	for (int64_t left = ms; left > 0 && !loop_ending(x);
 	     left = end - clock_mono_ms())
 		clock_nap_ms(left < SLICE_MS ? (int)left : SLICE_MS);
 }
@@ -244,11 +256,13 @@ restart_with(struct instance *r, const char *why)
 	log_info("%s has changed: restarting", why);
 	conf_mended(r);
 	notify_reloading();
+	keeper_close(x->keeper, false);
+	x->keeper = NULL;
 	if (x->db != NULL)
 		db_close(x->db);
 	x->db = NULL;
 	proc_reexec(r->argv);
-	if (!daemon_stopping(x))
+	if (!loop_ending(x))
 		log_err("cannot restart: %s", strerror(errno));
 	proc_stopping = proc_stopping == 0 ? SIGTERM : proc_stopping;
 }
@@ -295,8 +309,8 @@ open_db(struct instance *r)
 	enum err e;
 
 	for (int64_t ms = 0;;) {
-		e = db_open(x->conf, DB_WORK, &x->db, &x->fail);
-		if (e == OK || e == E_CONFIG || x->one_pass || daemon_stopping(x))
+		e = db_open(x->conf, DB_DAEMON, &x->db, &x->fail);
+		if (e == OK || e == E_CONFIG || x->one_pass || loop_ending(x))
 			return e;
 		log_trouble(r, "opening the database");
 		/* It does what it can, and systemd need not wait. */
@@ -317,7 +331,7 @@ loop_start(struct instance *r)
 		x->now = clock_now();
 		e = r->daemon->start == NULL ? OK : r->daemon->start(x);
 		arena_reset(&x->a);
-		if (e == OK || e == E_CONFIG || x->one_pass || daemon_stopping(x))
+		if (e == OK || e == E_CONFIG || x->one_pass || loop_ending(x))
 			return e;
 		log_trouble(r, "starting");
 		ms = next_backoff(ms);
@@ -347,22 +361,126 @@ one_step(struct instance *r, size_t *done)
 	return e;
 }
 
+/* Shows in locus status, too, why this instance does not work. */
+static void
+show_standby(struct instance *r, const char *text)
+{
+	struct trouble t = { r->opt.name, clock_now(), r->keeper_text };
+	struct fail f = { 0 };
+
+	snprintf(r->keeper_text, sizeof(r->keeper_text), "%s", text);
+	if (text[0] != '\0')
+		standby_write(&r->x.a, r->x.conf, &t, &f);
+	else if (r->standby_shown)
+		standby_clear(&r->x.a, r->x.conf, r->opt.name, &f);
+	r->standby_shown = text[0] != '\0';
+	if (f.code != OK)
+		log_fail("writing the standby that locus status shows", &f);
+	arena_reset(&r->x.a);
+}
+
+/*
+ * May the next step begin?  A drained instance gives its lease up; a single pass ends
+ * when a living instance has the lease, see wait_for_lease().
+ */
+static bool
+has_lease(struct instance *r)
+{
+	struct daemon_ctx *x = &r->x;
+	char text[KEEPER_TEXT_MOST];
+	enum keeper_state s;
+
+	if (x->keeper == NULL)
+		return true;
+	s = keeper_state(x->keeper, text);
+	if ((int)s == r->keeper_said &&
+	    (s == KEEPER_WORKS || strcmp(text, r->keeper_text) == 0))
+		return s == KEEPER_WORKS;
+	if (s == KEEPER_DRAINED && r->keeper_said != (int)s)
+		keeper_release(x->keeper);
+	if (s != KEEPER_WORKS && r->keeper_said != (int)s)
+		log_info("does not work: %s", text);
+	else if (s == KEEPER_WORKS && r->keeper_said >= 0)
+		log_info("works again");
+	r->keeper_said = (int)s;
+	show_standby(r, text);
+	return s == KEEPER_WORKS;
+}
+
+/*
+ * A single pass waits until it has the lease, and gives up when it sees that another
+ * instance renews it.
+ */
+static enum err
+wait_for_lease(struct instance *r)
+{
+	struct daemon_ctx *x = &r->x;
+	char text[KEEPER_TEXT_MOST];
+
+	for (;;) {
+		enum err e = keeper_turn(x->keeper, &x->fail);
+		if (e != OK && e != E_RETRY)
+			return e;
+		if (keeper_state(x->keeper, text) == KEEPER_WORKS || loop_ending(x))
+			return OK;
+		if (keeper_holder_lives(x->keeper))
+			return FAIL(&x->fail, E_RACE, "%s and does this work", text);
+		loop_nap(x, LEASE_LOOK_MS);
+	}
+}
+
+/* Waits for work, but not longer than the lease lasts. */
+static void
+idle_nap(struct instance *r)
+{
+	double ms = r->opt.sleep_s > 0 ? r->opt.sleep_s * 1000 : r->daemon->idle_ms;
+	int64_t end = clock_mono_ms() + (int64_t)ms;
+
+	for (int64_t left = (int64_t)ms; left > 0 && !daemon_stopping(&r->x);
+	     left = end - clock_mono_ms())
+		clock_nap_ms(left < SLICE_MS ? (int)left : SLICE_MS);
+}
+
+/* Sees to the lease before a step; *may: the step may begin. */
+static enum err
+before_step(struct instance *r, bool *may)
+{
+	reload_if_changed(r);
+	*may = false;
+	if (loop_ending(&r->x))
+		return OK;
+	*may = has_lease(r);
+	if (!*may && r->x.one_pass)
+		return wait_for_lease(r);
+	if (!*may)
+		loop_nap(&r->x, SLICE_MS);
+	return OK;
+}
+
+/* Was the step cut off, because another instance has the lease by now? */
+static bool
+lease_ended(const struct instance *r)
+{
+	return r->x.keeper != NULL && !keeper_may_work(r->x.keeper);
+}
+
 static enum err
 run_loop(struct instance *r)
 {
 	struct daemon_ctx *x = &r->x;
 	int64_t backoff_ms = 0;
-	double idle_ms = r->opt.sleep_s > 0 ? r->opt.sleep_s * 1000 :
-	                                      r->daemon->idle_ms;
 	size_t done;
+	bool may;
 
-	for (;;) {
+	while (!loop_ending(x)) {
 		enum err e;
 
-		reload_if_changed(r);
-		if (daemon_stopping(x))
-			return OK;
+		TRY(before_step(r, &may));
+		if (!may)
+			continue;
 		e = one_step(r, &done);
+		if (e != OK && lease_ended(r))
+			continue;
 		if (e != OK && x->one_pass)
 			return e;
 		if (e != OK) {
@@ -380,8 +498,9 @@ run_loop(struct instance *r)
 		if (x->one_pass && (done == 0 || x->dry_run))
 			return OK;
 		if (done == 0)
-			loop_nap(x, (int64_t)idle_ms);
+			idle_nap(r);
 	}
+	return OK;
 }
 
 /*
@@ -392,13 +511,35 @@ static void
 find_triggers(struct instance *r)
 {
 	struct daemon_ctx *x = &r->x;
-	char host[HOST_NAME_LEN];
+	struct node here;
+	struct fail f = { 0 };
 
-	if (gethostname(host, sizeof(host)) != 0)
-		host[0] = '\0';
-	host[sizeof(host) - 1] = '\0';
+	if (node_here(&r->life, x->conf, &here, &f) != OK)
+		here.name = "localhost";
 	x->triggers = triggers_of(
-	    x->conf, x->db, arena_printf(&r->life, "%s/%s", host, r->opt.name));
+	    x->conf, x->db, arena_printf(&r->life, "%s/%s", here.name, r->opt.name));
+}
+
+static enum err
+open_lease(struct instance *r)
+{
+	struct daemon_ctx *x = &r->x;
+	const struct keeper_terms t = { .conf = x->conf,
+		.lease = r->daemon->claims_items || r->opt.no_lease ? NULL :
+		                                                      r->opt.work,
+		.service = r->opt.name,
+		.one_pass = x->one_pass };
+
+	if (x->dry_run)
+		return OK;
+	TRY(keeper_open(&r->life, &t, &x->keeper, &x->fail));
+	r->keeper_said = -1;
+	r->standby_shown = true; /* an earlier process may have left it */
+	if (x->one_pass)
+		TRY(wait_for_lease(r));
+	else if (keeper_turn(x->keeper, &x->fail) != OK)
+		log_fail("reading the lease", &x->fail);
+	return keeper_start(x->keeper, &x->fail);
 }
 
 /*
@@ -445,6 +586,8 @@ loop_set_up(struct instance *r, struct fail *f)
 	e = open_db(r);
 	find_triggers(r);
 	if (e == OK)
+		e = open_lease(r);
+	if (e == OK)
 		e = loop_start(r);
 	*f = x->fail;
 	return e;
@@ -464,10 +607,10 @@ run_daemon(struct instance *r)
 		f = r->x.fail;
 	}
 	notify_stopping();
-	status = e == E_RACE && r->lock_fd < 0 ? 75 : err_exit(e);
-	if (daemon_stopping(&r->x))
+	status = e == E_RACE ? 75 : err_exit(e);
+	if (loop_ending(&r->x))
 		status = 0;
-	if (status == 75)
+	if (status == 75 && r->lock_fd < 0)
 		log_err(
 		    "another instance named %s runs in this project; give this one a different --name",
 		    r->opt.name);
@@ -479,6 +622,9 @@ run_daemon(struct instance *r)
 		log_info("ended");
 	if (r->daemon->end != NULL)
 		r->daemon->end(&r->x);
+	if (r->x.keeper != NULL)
+		show_standby(r, "");
+	keeper_close(r->x.keeper, true);
 	db_close(r->x.db);
 	arena_free(&r->x.a);
 	return status;

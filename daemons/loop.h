@@ -31,6 +31,7 @@ struct daemon_ctx {
 	int64_t now;          /* read once per step */
 	int64_t mod_n, mod_i; /* this instance handles ids with id % n = i */
 	bool dry_run, one_pass;
+	struct lease_keeper *keeper;  /* NULL: this run needs no lease */
 	struct item_backoff *backoff; /* failed items; NULL = the daemon keeps none */
 	const char *trouble;          /* set by daemon_trouble() in this step */
 	void *own;                    /* the daemon's own options and state */
@@ -60,6 +61,11 @@ struct daemon {
 	const char *name, *purpose;
 	int idle_ms; /* sleep after a step that found nothing to do */
 	bool can_dry_run;
+	/*
+	 * Claims each item for itself, so that instances on several machines share the
+	 * work; else one instance at a time has the lease of its share.
+	 */
+	bool claims_items;
 	size_t own_size;
 	const struct daemon_option *options;
 	size_t noptions;
@@ -76,13 +82,19 @@ struct daemon {
 int daemon_main(const struct daemon *, int argc, char **argv);
 
 /*
- * Is it time to stop (a signal, or the file stop_daemons in the project)?  Asked
- * between items.
+ * Is it time to stop (a signal, the file stop_daemons in the project, or the lease has
+ * ended)?  Asked between items, and before anything that cannot be undone.
  */
 bool daemon_stopping(const struct daemon_ctx *);
 
 /*
- * Runs unit(x, arg) in a transaction.  On E_RETRY rolls back and runs it again, at most
+ * What a leased daemon writes outside of these transactions is conditional or can be
+ * repeated: the triggers of working_set_manager (see there), the copies and archives
+ * of assimilator and db_purge, which a crash repeats, too, and the removal of files.
+ */
+/*
+ * Runs unit(x, arg) in a transaction that the daemon's lease guards: E_RACE if another
+ * instance has the lease by now.  On E_RETRY rolls back and runs it again, at most
  * 8 times; on any other error rolls back and returns it.  A unit that reads the rows it
  * decides on turns E_RACE into E_RETRY.
  */

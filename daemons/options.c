@@ -242,8 +242,11 @@ options_read(struct arena *a, const struct daemon *d, struct daemon_common *c,
 		    "%s has no --dry_run: it cannot tell what it would do", d->name);
 		return OPTIONS_WRONG;
 	}
+	c->work = instance_name(a, d, c, own);
 	if (c->name == NULL || c->name[0] == '\0')
-		c->name = instance_name(a, d, c, own);
+		c->name = c->work;
+	if (c->mod[0] > 1)
+		c->work = arena_printf(a, "%s of %lld", c->work, (long long)c->mod[0]);
 	if (strchr(c->name, '/') != NULL || c->name[0] == '.') {
 		FAIL(f, E_BADREQ, "--name takes a plain name, not \"%s\"", c->name);
 		return OPTIONS_WRONG;

@@ -14,7 +14,8 @@ struct daemon_common {
 	int64_t debug;
 	int64_t mod[2];
 	double sleep_s;
-	bool one_pass, dry_run, help, version;
+	bool one_pass, dry_run, no_lease, help, version;
+	char *work; /* name of the share of the work, whatever the instance is called */
 };
 
 enum options_what {

@@ -538,6 +538,8 @@ main(int argc, char **argv)
 		.purpose =
 		    "Makes workunits and their first results for the files named in locality_scheduling/need_work.",
 		.idle_ms = 100,
+		.claims_items =
+		    true, /* a claim of a trigger is the lease of its file */
 		.own_size = sizeof(struct work_generator),
 		.options = options,
 		.noptions = N(options),

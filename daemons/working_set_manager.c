@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "daemons/lease_keeper.h"
 #include "daemons/loop.h"
 #include "daemons/set_states.h"
 #include "db/entity.h"
@@ -75,7 +76,10 @@ ws_file_seen(struct pass *p, const struct row_fileset_state *fs)
 
 /*
  * The drop time is stored first: if a kill left it missing, an exhausted generator
- * would be asked again at once.
+ * would be asked again at once.  Triggers are not changed in transactions that the
+ * lease guards, so it is checked here; a change that a pause of the process delays
+ * beyond that is corrected by the next pass of the lease's holder, which computes the
+ * whole set anew.
  */
 static enum err
 manager_move_trigger(
@@ -84,6 +88,8 @@ manager_move_trigger(
 	struct working_set_manager *o = x->own;
 	enum err e = OK;
 
+	if (x->keeper != NULL && !keeper_may_work(x->keeper))
+		return FAIL(&x->fail, E_RACE, "the lease has ended");
 	if (raise)
 		return trigger_raise(&x->triggers, dir, name, &x->fail);
 	if (dir == TRIGGER_WORKING_SET)

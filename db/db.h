@@ -53,13 +53,15 @@ struct db;
  * locked.  The server's own limits are set to match (stmts.def, SESSION_WAIT).
  */
 enum db_use {
-	DB_WORK, /* daemons and tools: an answer may take at most 60 s */
+	DB_WORK,   /* tools: an answer may take at most 60 s */
+	DB_DAEMON, /* as DB_WORK, but a transaction may be idle for 20 s only */
 	/*
 	 * A client waits for our reply: an answer may take at most 5 s, and 4.5 s after
 	 * the beginning of a request (db_request) nothing new is started, so that all
 	 * statements of a request, including a reconnect, together wait less than 10 s.
 	 */
 	DB_REPLY,
+	DB_READ,       /* as DB_WORK, but the server refuses every write */
 	DB_LOOK,       /* as DB_REPLY, but the server refuses every write */
 	DB_ANY_SCHEMA, /* an admin's changes: any schema version, no time limit */
 };

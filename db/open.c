@@ -23,6 +23,8 @@ static const struct patience {
 	enum stmt_id wait;
 } patience[] = {
 	[DB_WORK] = { 5, 60, 0, SQL_SESSION_WAIT_WORK },
+	[DB_DAEMON] = { 5, 60, 0, SQL_SESSION_WAIT_DAEMON },
+	[DB_READ] = { 5, 60, 0, SQL_SESSION_WAIT_WORK },
 	[DB_REPLY] = { 4, 5, 4500, SQL_SESSION_WAIT_REPLY },
 	[DB_LOOK] = { 4, 5, 4500, SQL_SESSION_WAIT_REPLY },
 	[DB_ANY_SCHEMA] = { 5, 0, 0, SQL_SESSION_WAIT_ADMIN },
@@ -94,7 +96,7 @@ session_set(struct db *db, struct fail *f)
 		if (e != OK)
 			return e;
 	}
-	if (db->use == DB_LOOK) {
+	if (db->use == DB_LOOK || db->use == DB_READ) {
 		const struct stmt_info *st = &stmt_infos[SQL_SESSION_READ_ONLY];
 		e = conn_text(db, st->sql, st->name, f);
 		if (e != OK)

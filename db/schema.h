@@ -5,7 +5,7 @@
 
 #include "db/db.h"
 
-enum { SCHEMA_VERSION = 8 };
+enum { SCHEMA_VERSION = 9 };
 
 /* Creates the current schema in an empty database. */
 enum err schema_create(struct db *, struct fail *);

@@ -607,6 +607,40 @@ CREATE TABLE IF NOT EXISTS without_locality (
 	PRIMARY KEY (day, shard)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+-- ours: the machines of a project; daemons and schedulers of each say in node_service that they run
+CREATE TABLE IF NOT EXISTS node (
+	name VARCHAR(100) NOT NULL DEFAULT '',
+	place VARCHAR(32) NOT NULL DEFAULT '',
+	project VARCHAR(32) NOT NULL DEFAULT '',
+	drained INT NOT NULL DEFAULT 0,
+	change_time BIGINT NOT NULL DEFAULT 0,
+	PRIMARY KEY (name)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE IF NOT EXISTS node_service (
+	node VARCHAR(100) NOT NULL DEFAULT '',
+	name VARCHAR(90) NOT NULL DEFAULT '',
+	version VARCHAR(40) NOT NULL DEFAULT '',
+	state VARCHAR(20) NOT NULL DEFAULT '',
+	start_time BIGINT NOT NULL DEFAULT 0,
+	seen_time BIGINT NOT NULL DEFAULT 0,
+	PRIMARY KEY (node, name)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+-- ours: which instance of a daemon does a share of the work; token 0 = none.  Times are those of the database's clock.
+CREATE TABLE IF NOT EXISTS daemon_lease (
+	name VARCHAR(190) NOT NULL DEFAULT '',
+	node VARCHAR(100) NOT NULL DEFAULT '',
+	service VARCHAR(90) NOT NULL DEFAULT '',
+	place VARCHAR(32) NOT NULL DEFAULT '',
+	token BIGINT NOT NULL DEFAULT 0,
+	seq BIGINT NOT NULL DEFAULT 0,
+	term_s BIGINT NOT NULL DEFAULT 0,
+	take_time BIGINT NOT NULL DEFAULT 0,
+	expire_time BIGINT NOT NULL DEFAULT 0,
+	PRIMARY KEY (name)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 -- Also run when a database is adopted: a project keeps its own types.
 INSERT INTO consent_type (id, shortname, description, enabled, project_specific, privacypref)
 	SELECT t.* FROM (SELECT 1 AS id, 'ENROLL' AS shortname, 'General terms-of-use for this project.' AS description,

@@ -130,7 +130,8 @@ identity_read(struct arena *a, const char *dir, struct identity *id, struct fail
 		.machine = identity_child(a, root, "machine"),
 		.database = identity_child(a, root, "database"),
 		.master_url = identity_child(a, root, "master_url"),
-		.run_dir = identity_child(a, root, "run_dir") };
+		.run_dir = identity_child(a, root, "run_dir"),
+		.node = identity_child(a, root, "node") };
 	if (id->id[0] == '\0' || id->dir[0] != '/')
 		return FAIL(f, E_CONFIG,
 		    "%s lacks an id or a directory; unless this is a copy of another project, remove the file: locus start writes it anew",
@@ -160,6 +161,8 @@ identity_write(struct arena *a, struct identity *id, struct fail *f)
 	buf_tag(&b, "master_url", id->master_url);
 	if (id->run_dir != NULL)
 		buf_tag(&b, "run_dir", id->run_dir);
+	if (id->node != NULL && id->node[0] != '\0')
+		buf_tag(&b, "node", id->node);
 	buf_puts(&b, "</identity>\n");
 	return fs_write(identity_path(a, id->dir), b.p, b.n, 0644, f);
 }
@@ -218,11 +221,11 @@ identity_check(struct arena *a, const struct conf *cf, struct fail *f)
 		return OK;
 	case STANDING_COPY:
 		return FAIL(f, E_CONFIG,
-		    "%s is a copy of the project in %s and would act in its name; \"locus relocate --copy\" in it makes it a project of its own",
+		    "%s is a copy of the project in %s and would act in its name; \"locus relocate --copy\" in it makes it a project of its own, \"locus node join\" another machine of the same project",
 		    now.dir, noted.dir);
 	case STANDING_UNSURE:
 		return FAIL(f, E_CONFIG,
-		    "%s holds the project that was in %s; decide what it is: \"locus relocate --moved\" if the old directory no longer exists, \"locus relocate --copy\" to make this one a project of its own",
+		    "%s holds the project that was in %s; decide what it is: \"locus relocate --moved\" if the old directory no longer exists, \"locus relocate --copy\" to make this one a project of its own, \"locus node join\" if it is another machine of the same project",
 		    now.dir, noted.dir);
 	case STANDING_DATABASE:
 		return FAIL(f, E_CONFIG,

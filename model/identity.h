@@ -29,6 +29,8 @@ struct identity {
 	const char *database;
 	const char *master_url; /* canonical */
 	const char *run_dir; /* run_dir at the last start; "" = unknown; not compared */
+	/* Name of this machine among those of the project; "" = its host name. */
+	const char *node;
 };
 
 enum standing {

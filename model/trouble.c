@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run/NAME.trouble: the time, a blank, the text. */
+/* run/NAME.trouble and run/NAME.standby: the time, a blank, the text. */
 #include "model/trouble.h"
 
 #include <stdlib.h>
@@ -8,39 +8,41 @@
 #include "lib/text.h"
 #include "lib/banned.h"
 
-static const char suffix[] = ".trouble";
+static const char trouble_suffix[] = ".trouble", standby_suffix[] = ".standby";
 enum { FILES_MOST = 10000, TEXT_MOST = 4096 };
 
 static char *
-trouble_path(struct arena *a, const struct conf *cf, const char *daemon)
+note_path(
+    struct arena *a, const struct conf *cf, const char *daemon, const char *suffix)
 {
 	return arena_printf(
 	    a, "%s/%s%s", project_path(a, cf, cf->run_dir), daemon, suffix);
 }
 
-enum err
-trouble_write(
-    struct arena *a, const struct conf *cf, const struct trouble *t, struct fail *f)
+static enum err
+note_write(struct arena *a, const struct conf *cf, const struct trouble *t,
+    const char *suffix, struct fail *f)
 {
 	char *line = arena_printf(a, "%lld %s\n", (long long)t->at, t->text);
 
 	for (char *p = line; p[1] != '\0'; p++)
 		if ((unsigned char)*p < ' ')
 			*p = ' ';
-	return fs_write(trouble_path(a, cf, t->daemon), line, strlen(line), 0644, f);
+	return fs_write(
+	    note_path(a, cf, t->daemon, suffix), line, strlen(line), 0644, f);
 }
 
-enum err
-trouble_clear(
-    struct arena *a, const struct conf *cf, const char *daemon, struct fail *f)
+static enum err
+note_clear(struct arena *a, const struct conf *cf, const char *daemon,
+    const char *suffix, struct fail *f)
 {
-	enum err e = fs_unlink(trouble_path(a, cf, daemon), f);
+	enum err e = fs_unlink(note_path(a, cf, daemon, suffix), f);
 
 	return e == E_NOTFOUND ? OK : e;
 }
 
 static bool
-trouble_read(struct arena *a, const char *path, struct trouble *t)
+note_read(struct arena *a, const char *path, struct trouble *t)
 {
 	struct fail f = { 0 };
 	char *line, *blank;
@@ -53,8 +55,9 @@ trouble_read(struct arena *a, const char *path, struct trouble *t)
 	return text_i64(line, 0, INT64_MAX, &t->at);
 }
 
-void
-trouble_list(struct arena *a, const struct conf *cf, struct trouble **out, size_t *n)
+static void
+notes_list(struct arena *a, const struct conf *cf, const char *suffix,
+    struct trouble **out, size_t *n)
 {
 	const char *dir = project_path(a, cf, cf->run_dir);
 	struct fail f = { 0 };
@@ -69,11 +72,51 @@ trouble_list(struct arena *a, const struct conf *cf, struct trouble **out, size_
 		struct trouble t = { .daemon = names[i] };
 		size_t len = strlen(names[i]);
 
-		if (len < sizeof(suffix) ||
+		if (len <= strlen(suffix) ||
 		    strcmp(names[i] + len - strlen(suffix), suffix) != 0 ||
-		    !trouble_read(a, arena_printf(a, "%s/%s", dir, names[i]), &t))
+		    !note_read(a, arena_printf(a, "%s/%s", dir, names[i]), &t))
 			continue;
 		t.daemon[len - strlen(suffix)] = '\0';
 		PUSH(a, *out, *n, cap) = t;
 	}
+}
+
+enum err
+trouble_write(
+    struct arena *a, const struct conf *cf, const struct trouble *t, struct fail *f)
+{
+	return note_write(a, cf, t, trouble_suffix, f);
+}
+
+enum err
+trouble_clear(
+    struct arena *a, const struct conf *cf, const char *daemon, struct fail *f)
+{
+	return note_clear(a, cf, daemon, trouble_suffix, f);
+}
+
+void
+trouble_list(struct arena *a, const struct conf *cf, struct trouble **out, size_t *n)
+{
+	notes_list(a, cf, trouble_suffix, out, n);
+}
+
+enum err
+standby_write(
+    struct arena *a, const struct conf *cf, const struct trouble *t, struct fail *f)
+{
+	return note_write(a, cf, t, standby_suffix, f);
+}
+
+enum err
+standby_clear(
+    struct arena *a, const struct conf *cf, const char *daemon, struct fail *f)
+{
+	return note_clear(a, cf, daemon, standby_suffix, f);
+}
+
+void
+standby_list(struct arena *a, const struct conf *cf, struct trouble **out, size_t *n)
+{
+	notes_list(a, cf, standby_suffix, out, n);
 }

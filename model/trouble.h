@@ -27,4 +27,14 @@ enum err trouble_clear(
  */
 void trouble_list(struct arena *, const struct conf *, struct trouble **, size_t *n);
 
+/*
+ * The same for run/NAME.standby, which exists while a daemon does not work because an
+ * instance on another machine has its lease, or because the node is drained.
+ */
+enum err standby_write(
+    struct arena *, const struct conf *, const struct trouble *, struct fail *);
+enum err standby_clear(
+    struct arena *, const struct conf *, const char *daemon, struct fail *);
+void standby_list(struct arena *, const struct conf *, struct trouble **, size_t *n);
+
 #endif

@@ -27,6 +27,7 @@
 #include "sched/project.h"
 #include "sched/trace/decision_log.h"
 #include "sched/rpc/together.h"
+#include "sched/serve/presence.h"
 #include "sched/serve/serve.h"
 #include "sched/serve/trial.h"
 #include "lib/banned.h"
@@ -59,6 +60,7 @@ struct scheduler {            /* lives as long as the process */
 	struct in_flight in_flight;
 	size_t cohort_size;    /* scheduler_cohort_size when the process began */
 	_Atomic int64_t waits; /* requests that wait for work */
+	struct presence presence;
 	struct arena a;
 };
 
@@ -128,6 +130,20 @@ make_ready(struct project *p, struct rpc *x)
 	x->texts = project_texts(p);
 	x->contention = &p->contention;
 	x->drawn_at = &p->drawn_at;
+	return true;
+}
+
+/*
+ * Has an admin drained this node?  Then x has its reply.  A probe is served, since it
+ * asks whether this node could serve.
+ */
+static bool
+is_drained(struct scheduler *s, struct project *p, struct rpc *x)
+{
+	presence_keep(&s->presence, p->conf, p->db);
+	if (x->probe || !s->presence.drained)
+		return false;
+	turn_away(p, x, REFUSE_DRAINED, "", 0);
 	return true;
 }
 
@@ -254,7 +270,7 @@ served_begin(struct served *g, struct arena *a, size_t k)
 	x->dry = x->probe = p->usable && probe_asked(a, p->conf, x->in, x->in_n);
 	if (!x->probe) /* a process of its own would not recognise a probe */
 		suspects_enter(served_place(g, k), x->in, x->in_n);
-	if (!make_ready(p, x)) {
+	if (!make_ready(p, x) || is_drained(g->w->scheduler, p, x)) {
 		served_reply(g, k);
 		return false;
 	}

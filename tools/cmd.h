@@ -63,6 +63,7 @@ struct cmd_ctx {
 	int64_t progress_ms;
 	struct conf *cf; /* after ctx_conf() */
 	struct db *db;   /* after ctx_db() */
+	int64_t age_s;   /* of a replica's data, -1 = not a replica */
 };
 
 /* --- context.c --- */
@@ -77,6 +78,11 @@ enum err ctx_conf(struct cmd_ctx *);
  */
 enum err ctx_become_owner(struct cmd_ctx *);
 enum err ctx_db(struct cmd_ctx *); /* ctx_conf() and a connection */
+/*
+ * The same for reports, read-only: to the replica if there is one that is available and
+ * recent, else to the primary.  Sets x->age_s.
+ */
+enum err ctx_db_report(struct cmd_ctx *);
 /* The same, but accepts any version of the schema: for the commands that inspect or
  * upgrade it. */
 enum err ctx_db_any_schema(struct cmd_ctx *);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "lib/counters.h"
 #include "model/metrics.h"
+#include "model/trouble.h"
 #include "tools/cmd.h"
 #include "tools/json.h"
 #include "lib/banned.h"
@@ -38,7 +39,7 @@ line_is_of(const struct metric_line *l, const struct metric_text *m)
 }
 
 static void
-metrics_print_text(const struct metric_lines *l)
+metrics_print_text(const struct metric_lines *l, size_t nstandbys)
 {
 	for (size_t m = 0; m < METRIC__MAX; m++) {
 		printf("# HELP %s %s\n# TYPE %s counter\n", metrics[m].name,
@@ -47,16 +48,22 @@ metrics_print_text(const struct metric_lines *l)
 			if (line_is_of(&l->v[i], &metrics[m]))
 				printf("%s %" PRIu64 "\n", l->v[i].name, l->v[i].value);
 	}
+	printf(
+	    "# HELP locus_daemons_standby Daemons of this machine that wait for a lease that another machine has, or are drained.\n"
+	    "# TYPE locus_daemons_standby gauge\nlocus_daemons_standby %zu\n",
+	    nstandbys);
 }
 
 static void
-metrics_print_json(const struct metric_lines *l)
+metrics_print_json(const struct metric_lines *l, size_t nstandbys)
 {
 	json_t *o = json_object();
 
 	for (size_t i = 0; i < l->n; i++)
 		json_object_set_new(
 		    o, l->v[i].name, json_integer((json_int_t)l->v[i].value));
+	json_object_set_new(
+	    o, "locus_daemons_standby", json_integer((json_int_t)nstandbys));
 	json_show(o);
 }
 
@@ -64,6 +71,8 @@ static enum err
 metrics_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct metric_lines l = { .a = x->a };
+	struct trouble *standbys;
+	size_t nstandbys;
 	enum err e = ctx_conf(x);
 
 	(void)opts, (void)args, (void)n;
@@ -76,10 +85,11 @@ metrics_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		    "there are no counters yet: no scheduler of this machine has served a request");
 	if (e != OK)
 		return e;
+	standby_list(x->a, x->cf, &standbys, &nstandbys);
 	if (x->json)
-		metrics_print_json(&l);
+		metrics_print_json(&l, nstandbys);
 	else
-		metrics_print_text(&l);
+		metrics_print_text(&l, nstandbys);
 	return OK;
 }
 

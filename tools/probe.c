@@ -6,6 +6,7 @@
 #include <pwd.h>
 #include <string.h>
 #include <unistd.h>
+#include "db/node.h"
 #include "lib/buf.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
@@ -15,7 +16,13 @@
 #include "tools/traces.h"
 #include "lib/banned.h"
 
-enum { TIMEOUT_S = 10, REPLY_MAX = 64 << 10, SECRET_DIGITS = 32, SECRET_MOST = 256 };
+enum {
+	TIMEOUT_S = 10,
+	REPLY_MAX = 64 << 10,
+	SECRET_DIGITS = 32,
+	SECRET_MOST = 256,
+	NODE_SEEN_S = 60
+};
 
 struct asking {
 	struct cmd_ctx *x;
@@ -193,11 +200,45 @@ decision_is_logged(struct asking *q, const char *decision)
 	return traces_of_rpc(q->x, decision, &v, &n) == OK && n > 0;
 }
 
+/* Does another machine of this project serve, to which the URL may lead? */
+static bool
+other_machine_serves(struct asking *q)
+{
+	struct row_node *nodes;
+	struct node here;
+	struct fail f = { 0 };
+	size_t n;
+
+	if (node_here(q->a, q->cf, &here, &f) != OK || ctx_db(q->x) != OK ||
+	    nodes_list(q->x->db, q->a, &nodes, &n, &f) != OK)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(nodes[i].name, here.name) != 0 && nodes[i].idle_s >= 0 &&
+		    nodes[i].idle_s <= NODE_SEEN_S)
+			return true;
+	return false;
+}
+
+/*
+ * Did a scheduler on another machine of this project reply?  It does not know this
+ * machine's secret, so its reply is that to a client with a wrong key.
+ */
+static bool
+answered_elsewhere(struct asking *q)
+{
+	struct buf name = buf_new(q->a);
+
+	buf_tag(&name, "project_name", q->cf->long_name);
+	return strstr(q->reply.p, text_trim(name.p)) != NULL && other_machine_serves(q);
+}
+
 static bool
 judge_answer(struct asking *q, const char *url)
 {
 	struct answer w;
 
+	if (!read_answer(q, &w) && answered_elsewhere(q))
+		return true;
 	if (!read_answer(q, &w))
 		return probe_failed(q, false,
 		    arena_printf(
@@ -227,7 +268,8 @@ judge_answer(struct asking *q, const char *url)
 			q->cf->private_servers ?
 			    "see locus status and mariadbd.log in its log directory" :
 			    "start the database server, or correct the options db_... in config.xml"));
-	if (!decision_is_logged(q, w.decision))
+	/* A machine with a copy of run_dir knows the secret. */
+	if (!decision_is_logged(q, w.decision) && !other_machine_serves(q))
 		return probe_failed(q, true,
 		    arena_printf(q->a,
 			"decision %s is not in %s/decisions: the scheduler of another machine or project answers at %s",

@@ -262,6 +262,7 @@ note_place(struct relocation *r)
 	enum err e = identity_now(r->x->a, r->x->cf, &r->now, r->x->f);
 
 	r->now.id = r->o->copy ? NULL : r->noted.id;
+	r->now.node = r->o->copy ? NULL : r->noted.node;
 	return e == OK ? identity_write(r->x->a, &r->now, r->x->f) : e;
 }
 

@@ -29,7 +29,8 @@ struct project_status {
 	                  need the database */
 	struct census c;
 	struct trouble *troubles; /* reported by this machine's daemons */
-	size_t ntroubles;
+	struct trouble *standbys; /* its daemons that do not work, with the reason */
+	size_t ntroubles, nstandbys;
 	struct stuck_sum { /* for each code: the first finding and the number of
 		              findings */
 		char *name, *more;
@@ -202,6 +203,15 @@ print_troubles(struct cmd_ctx *x, const struct project_status *r)
 }
 
 static void
+print_standbys(struct cmd_ctx *x, const struct project_status *r)
+{
+	for (size_t i = 0; i < r->nstandbys; i++)
+		printf("standby    %s: %s (since %s)\n", r->standbys[i].daemon,
+		    r->standbys[i].text,
+		    human_span(x->a, clock_now() - r->standbys[i].at));
+}
+
+static void
 print_waits(struct cmd_ctx *x, const struct project_status *r)
 {
 	const char **names;
@@ -222,10 +232,14 @@ print_report(struct cmd_ctx *x, const struct project_status *r)
 	print_services(x, r);
 	print_upstream(x);
 	print_waits(x, r);
+	print_standbys(x, r);
 	print_troubles(x, r);
 	if (r->probe.why != NULL)
 		printf(
 		    "serving    no: %s\n           %s\n", r->probe.why, r->probe.mend);
+	if (r->counted && x->age_s >= 0)
+		printf("data       from the replica, at most %lld s old\n",
+		    (long long)x->age_s);
 	if (r->counted) {
 		print_work(c);
 		print_locality(x, c);
@@ -265,17 +279,15 @@ services_json(const struct state *s)
 }
 
 static json_t *
-troubles_json(const struct project_status *r)
+troubles_json(const struct trouble *v, size_t n)
 {
 	json_t *list = json_array();
 	char at[21];
 
-	for (size_t i = 0; i < r->ntroubles; i++)
-		json_array_append_new(
-		    list, json_pack("{s:o, s:o, s:s}", "daemon",
-			      json_text(r->troubles[i].daemon), "text",
-			      json_text(r->troubles[i].text), "time",
-			      clock_text(r->troubles[i].at, at)));
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(list,
+		    json_pack("{s:o, s:o, s:s}", "daemon", json_text(v[i].daemon),
+			"text", json_text(v[i].text), "time", clock_text(v[i].at, at)));
 	return list;
 }
 
@@ -355,8 +367,11 @@ status_print_json(struct cmd_ctx *x, const struct project_status *r)
 	    "supervisor", (json_int_t)r->s.supervisor, "services", services_json(&r->s),
 	    "database", r->counted);
 
+	if (r->counted && x->age_s >= 0)
+		put_integer(root, "replica_age_s", x->age_s);
 	json_object_set_new(root, "restart_for", waits_json(x, r));
-	json_object_set_new(root, "troubles", troubles_json(r));
+	json_object_set_new(root, "standbys", troubles_json(r->standbys, r->nstandbys));
+	json_object_set_new(root, "troubles", troubles_json(r->troubles, r->ntroubles));
 	if (r->counted) {
 		put_census(root, c);
 		json_object_set_new(root, "stuck", stuck_json(x, r));
@@ -392,10 +407,11 @@ status_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	if (e != OK)
 		return e;
 	trouble_list(x->a, x->cf, &r.troubles, &r.ntroubles);
+	standby_list(x->a, x->cf, &r.standbys, &r.nstandbys);
 	r.triggers = !triggers_in_rows(x->cf);
 	if (r.triggers && (e = census_triggers(x, &r.c)) != OK)
 		return e;
-	e = ctx_db(x);
+	e = ctx_db_report(x);
 	if (e == OK)
 		e = census_take(x, &r.c);
 	if (e == OK)

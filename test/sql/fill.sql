@@ -39,4 +39,7 @@ INSERT INTO assignment (id, target_type, target_id, workunitid) SELECT seq, seq 
 INSERT INTO assignment (id, target_type, target_id, multi, workunitid) VALUES (901, 0, 0, 1, 59901);
 UPDATE workunit SET transitioner_flags = 4 WHERE id BETWEEN 59001 AND 59900;
 UPDATE result SET ready = -4611686018427387904 - workunitid WHERE ready IS NOT NULL AND workunitid BETWEEN 59001 AND 59901;
-ANALYZE TABLE app, assignment, app_version, file, fileset, fileset_file, host, host_app_version, host_file, host_log, ledger, msg_to_host, platform, result, sched_trigger, team, user, without_locality, workunit;
+INSERT INTO node (name) SELECT CONCAT('node_', id) FROM user WHERE id <= 100 UNION ALL SELECT 'sample';
+INSERT INTO node_service (node, name) SELECT CONCAT('node_', id), 'transitioner' FROM user WHERE id <= 100 UNION ALL SELECT 'sample', 'sample';
+INSERT INTO daemon_lease (name, token, seq) SELECT CONCAT('lease_', id), id, id FROM user WHERE id <= 100 UNION ALL SELECT 'sample', 71, 71;
+ANALYZE TABLE app, assignment, app_version, daemon_lease, file, fileset, fileset_file, host, host_app_version, host_file, host_log, ledger, msg_to_host, node, node_service, platform, result, sched_trigger, team, user, without_locality, workunit;

@@ -280,7 +280,7 @@ END_TEST
 /* --- identity: which project a directory holds --- */
 
 static const struct identity noted = { "id", "/srv/stars", 7, "m1", "locus of its own",
-	"http://a/stars/", "/srv/stars/run" };
+	"http://a/stars/", "/srv/stars/run", "" };
 
 static const struct {
 	const char *dir;

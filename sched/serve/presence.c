@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sched/serve/presence.h"
+
+#include "db/node.h"
+#include "lib/clock.h"
+#include "lib/log.h"
+#include "lib/banned.h"
+
+enum { PRESENCE_MS = 5000 };
+
+static enum err
+presence_note(struct presence *p, struct arena *a, const struct conf *cf, struct db *db,
+    struct fail *f)
+{
+	struct node here;
+	bool drained;
+
+	TRY(node_here(a, cf, &here, f));
+	if (!p->noted)
+		TRY(node_register(db, &here, f));
+	TRY(node_is_drained(db, here.name, &drained, f));
+	if (drained != p->drained)
+		log_info(drained ?
+			     "node %s is drained: clients are asked to come back" :
+			     "node %s serves again",
+		    here.name);
+	p->drained = drained;
+	TRY(node_service_seen(
+	    db, here.name, "scheduler", drained ? "drained" : "works", !p->noted, f));
+	p->noted = true;
+	return OK;
+}
+
+void
+presence_keep(struct presence *p, const struct conf *cf, struct db *db)
+{
+	int64_t now_ms = clock_mono_ms(), due_ms = p->next_ms;
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+
+	if (now_ms < due_ms ||
+	    !atomic_compare_exchange_strong(&p->next_ms, &due_ms, now_ms + PRESENCE_MS))
+		return;
+	if (presence_note(p, &a, cf, db, &f) != OK)
+		log_debug("cannot note that the scheduler runs: %s", f.detail);
+	arena_free(&a);
+}

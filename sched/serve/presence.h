@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Notes in the database that a scheduler process serves, and learns whether an admin
+ * has drained its node (locus node drain).  All workers of a process share one.
+ */
+#ifndef SCHED_SERVE_PRESENCE_H
+#define SCHED_SERVE_PRESENCE_H
+
+#include <stdatomic.h>
+#include "db/db.h"
+#include "model/conf.h"
+
+struct presence {
+	_Atomic int64_t next_ms; /* when to note it again, monotonic */
+	atomic_bool drained, noted;
+};
+
+/*
+ * At most every 5 s: notes the process, and reads whether the node is drained.  What
+ * fails is tried again 5 s later; the state of draining is harmless when stale.
+ */
+void presence_keep(struct presence *, const struct conf *, struct db *);
+
+#endif

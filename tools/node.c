@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus node list, drain, resume, join, forget: the machines of a project. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "db/lease.h"
+#include "db/node.h"
+#include "model/identity.h"
+#include "tools/cmd.h"
+#include "tools/human.h"
+#include "tools/json.h"
+#include "tools/state.h"
+#include "tools/table.h"
+#include "lib/banned.h"
+
+enum { GONE_S = 60 }; /* a node that was not seen for so long counts as gone */
+
+struct node_rows {
+	struct row_node *v;
+	struct row_node_service *services;
+	struct row_lease *leases;
+	size_t n, nservices, nleases;
+};
+
+static enum err
+node_rows_load(struct cmd_ctx *x, struct node_rows *r)
+{
+	TRY(nodes_list(x->db, x->a, &r->v, &r->n, x->f));
+	TRY(node_services(x->db, x->a, &r->services, &r->nservices, x->f));
+	return leases_list(x->db, x->a, &r->leases, &r->nleases, x->f);
+}
+
+static const char *
+node_state_name(const struct row_node *n)
+{
+	if (n->drained != 0)
+		return "drained";
+	return n->idle_s < 0 || n->idle_s > GONE_S ? "gone" : "active";
+}
+
+/* Returns the state of a service: "gone" if it was killed with its machine. */
+static const char *
+node_service_state(const struct row_node_service *s)
+{
+	return s->idle_s > GONE_S ? "gone" : s->state;
+}
+
+static bool
+holds_lease(const struct row_lease *l, const struct row_node_service *s)
+{
+	return l->token != 0 && strcmp(l->node, s->node) == 0 &&
+	       strcmp(l->service, s->name) == 0;
+}
+
+static const char *
+lease_of(const struct node_rows *r, const struct row_node_service *s)
+{
+	for (size_t i = 0; i < r->nleases; i++)
+		if (holds_lease(&r->leases[i], s))
+			return r->leases[i].name;
+	return "";
+}
+
+static const char *
+seen_text(struct arena *a, int64_t idle_s)
+{
+	return idle_s < 0 ? "never" : arena_printf(a, "%s ago", human_span(a, idle_s));
+}
+
+static void
+print_nodes(struct cmd_ctx *x, const struct node_rows *r, const char *here)
+{
+	struct table t = table_new(x->a, "lllll");
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct row_node *n = &r->v[i];
+
+		table_printf(&t, "%s%s", n->name,
+		    strcmp(n->name, here) == 0 ? " (this machine)" : "");
+		table_put(&t, node_state_name(n));
+		table_put(&t, seen_text(x->a, n->idle_s));
+		table_put(&t, "");
+		table_put(&t, "");
+		for (size_t k = 0; k < r->nservices; k++) {
+			const struct row_node_service *s = &r->services[k];
+
+			if (strcmp(s->node, n->name) != 0)
+				continue;
+			table_printf(&t, "  %s", s->name);
+			table_put(&t, node_service_state(s));
+			table_put(&t, seen_text(x->a, s->idle_s));
+			table_put(&t, s->version);
+			table_put(&t, lease_of(r, s));
+		}
+	}
+	table_print(&t);
+}
+
+static json_t *
+node_services_json(const struct node_rows *r, const char *node)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < r->nservices; i++) {
+		const struct row_node_service *s = &r->services[i];
+
+		if (strcmp(s->node, node) == 0)
+			json_array_append_new(list,
+			    json_pack("{s:o, s:s, s:s, s:I, s:I, s:o}", "name",
+				json_text(s->name), "state", node_service_state(s),
+				"version", s->version, "up_s", (json_int_t)s->run_s,
+				"seen_s_ago", (json_int_t)s->idle_s, "lease",
+				json_text(lease_of(r, s))));
+	}
+	return list;
+}
+
+static void
+nodes_print_json(const struct node_rows *r, const char *here)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < r->n; i++)
+		json_array_append_new(list,
+		    json_pack("{s:o, s:s, s:b, s:I, s:o}", "name",
+			json_text(r->v[i].name), "state", node_state_name(&r->v[i]),
+			"this_machine", strcmp(r->v[i].name, here) == 0, "seen_s_ago",
+			(json_int_t)r->v[i].idle_s, "services",
+			node_services_json(r, r->v[i].name)));
+	json_show(list);
+}
+
+static enum err
+node_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	struct node_rows r = { 0 };
+	struct node here = { 0 };
+
+	(void)opts, (void)args, (void)n;
+	TRY(ctx_db(x));
+	TRY(node_here(x->a, x->cf, &here, x->f));
+	TRY(node_rows_load(x, &r));
+	if (x->json)
+		nodes_print_json(&r, here.name);
+	else if (r.n == 0)
+		printf("no machine has run a service of this project yet\n");
+	else
+		print_nodes(x, &r, here.name);
+	return OK;
+}
+
+/* --- drain, resume, forget --- */
+
+struct node_opts {
+	int64_t dry_run;
+	const char *as;
+};
+
+static bool
+is_dry(const void *opts)
+{
+	return ((const struct node_opts *)opts)->dry_run != 0;
+}
+
+static enum err
+node_find(struct cmd_ctx *x, const char *name, struct row_node **out)
+{
+	struct node_rows r = { 0 };
+
+	TRY(ctx_db(x));
+	TRY(node_rows_load(x, &r));
+	for (size_t i = 0; i < r.n; i++)
+		if (strcmp(r.v[i].name, name) == 0) {
+			*out = &r.v[i];
+			return OK;
+		}
+	return ctx_not_found(
+	    x, "no node is named \"%.100s\"; see locus node list", name);
+}
+
+static void
+print_done(struct cmd_ctx *x, const char *what, const char *name, bool dry)
+{
+	if (x->json)
+		json_show(json_pack(
+		    "{s:s, s:s, s:b}", "node", name, "change", what, "dry_run", dry));
+	else
+		ctx_progress(x, dry ? "would" : what, "%s%snode %s", dry ? what : "",
+		    dry ? ": " : "", name);
+}
+
+static enum err
+node_set(struct cmd_ctx *x, const char *name, bool drained, bool dry)
+{
+	struct row_node *node;
+
+	TRY(node_find(x, name, &node));
+	if (!dry)
+		TRY(node_set_drained(x->db, name, drained, x->f));
+	print_done(x, drained ? "drained" : "resumed", name, dry);
+	return OK;
+}
+
+static enum err
+node_drain_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	(void)n;
+	return node_set(x, args[0], true, is_dry(opts));
+}
+
+static enum err
+node_resume_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	(void)n;
+	return node_set(x, args[0], false, is_dry(opts));
+}
+
+static enum err
+node_forget_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	struct row_node *node;
+
+	(void)n;
+	TRY(node_find(x, args[0], &node));
+	if (node->idle_s >= 0 && node->idle_s <= GONE_S)
+		return FAIL(x->f, E_BADREQ,
+		    "node %s was seen %lld s ago: stop the project there first",
+		    args[0], (long long)node->idle_s);
+	if (!is_dry(opts))
+		TRY(node_forget(x->db, args[0], x->f));
+	print_done(x, "forgotten", args[0], is_dry(opts));
+	return OK;
+}
+
+/* --- join --- */
+
+/*
+ * The database must be that of the same project: its other machines have the same id,
+ * and there is at least one.
+ */
+static enum err
+check_same_database(struct cmd_ctx *x, const struct identity *noted)
+{
+	struct node_rows r = { 0 };
+	bool known = false;
+
+	TRY(node_rows_load(x, &r));
+	for (size_t i = 0; i < r.n; i++) {
+		if (r.v[i].project[0] == '\0')
+			continue;
+		if (strcmp(r.v[i].project, noted->id) != 0)
+			return FAIL(x->f, E_CONFIG,
+			    "the database in %s is that of another project: its node %s has another id",
+			    x->cf->path, r.v[i].name);
+		known = true;
+	}
+	if (!known && r.n > 0)
+		return FAIL(x->f, E_CONFIG,
+		    "no machine of this project has noted itself in the database of %s; start the project on the first one",
+		    x->cf->path);
+	return OK;
+}
+
+static enum err
+check_same_url(
+    struct cmd_ctx *x, const struct identity *noted, const struct identity *now)
+{
+	if (strcmp(noted->master_url, now->master_url) == 0)
+		return OK;
+	return FAIL(x->f, E_CONFIG,
+	    "%s has the URL %.100s, but the project has %.100s; machines of one project have the same URL; see locus relocate",
+	    x->cf->path, now->master_url, noted->master_url);
+}
+
+static enum err
+write_join(struct cmd_ctx *x, struct identity *now, const struct identity *noted,
+    const char *as)
+{
+	struct node here;
+
+	now->id = noted->id;
+	now->node = as;
+	TRY(identity_write(x->a, now, x->f));
+	TRY(node_here(x->a, x->cf, &here, x->f));
+	TRY(node_register(x->db, &here, x->f));
+	print_done(x, "joined", here.name, false);
+	return OK;
+}
+
+static enum err
+node_join_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct node_opts *o = opts;
+	struct identity noted, now;
+	enum standing s;
+
+	(void)args, (void)n;
+	TRY(ctx_db(x));
+	if (o->as != NULL)
+		TRY(node_name_check(o->as, x->f));
+	TRY(identity_look(x->a, x->cf, &noted, &now, &s, x->f));
+	if (s == STANDING_NEW)
+		return FAIL(x->f, E_NOTFOUND,
+		    "%s/" IDENTITY_FILE
+		    " is missing: copy it from the first machine, with config.xml",
+		    now.dir);
+	if (state_supervised(x->a, x->cf))
+		return FAIL(x->f, E_CONFIG,
+		    "the project is running here: stop it first (locus stop)");
+	TRY(check_same_url(x, &noted, &now));
+	TRY(check_same_database(x, &noted));
+	if (o->dry_run != 0) {
+		print_done(x, "joined", o->as == NULL ? "(host name)" : o->as, true);
+		return OK;
+	}
+	return write_join(x, &now, &noted, o->as);
+}
+
+#define NODE_OPT(field) offsetof(struct node_opts, field)
+static const struct opt node_options[] = {
+	{ "dry-run", OPT_FLAG, NODE_OPT(dry_run), NULL, "change nothing" },
+	{ 0 },
+};
+static const struct opt join_options[] = {
+	{ "as", OPT_TEXT, NODE_OPT(as), "NAME",
+	    "name of this machine in the project; default: its host name" },
+	{ "dry-run", OPT_FLAG, NODE_OPT(dry_run), NULL, "change nothing" },
+	{ 0 },
+};
+
+const struct cmd cmd_node_list = { .name = "node list",
+	.args = "",
+	.purpose = "show the project's machines and what runs there",
+	.about =
+	    "Shows for each machine whether it is active, drained or gone (not seen for a minute),\n"
+	    "and for each of its daemons and schedulers its state, when it was last seen, its\n"
+	    "version, and the lease that it holds. A daemon on standby waits for a lease that an\n"
+	    "instance on another machine holds. A scheduler notes itself when it gets a request.",
+	.run = node_list_run };
+const struct cmd cmd_node_drain = { .name = "node drain",
+	.args = "NAME",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "take work from a machine, before it is serviced",
+	.about =
+	    "Within some seconds the daemons of the machine give up their leases after the item in\n"
+	    "hand, so that those of other machines go on, and its schedulers ask clients to come\n"
+	    "back shortly. Uploads, downloads and web pages go on. The machine stays drained, also\n"
+	    "after a reboot, until locus node resume.",
+	.opts = node_options,
+	.opts_size = sizeof(struct node_opts),
+	.run = node_drain_run };
+const struct cmd cmd_node_resume = { .name = "node resume",
+	.args = "NAME",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "let a drained machine work again",
+	.about = "Its schedulers serve, and its daemons take leases that are free.",
+	.opts = node_options,
+	.opts_size = sizeof(struct node_opts),
+	.run = node_resume_run };
+const struct cmd cmd_node_join = { .name = "node join",
+	.args = "",
+	.purpose = "make this directory another machine of its project",
+	.about =
+	    "For a machine that got config.xml, identity.xml and the keys of a running project:\n"
+	    "says that it is another machine of the same project and not a copy that acts in its\n"
+	    "name. The URL must be the same and the database that of the project, by whatever\n"
+	    "address or node of its cluster. Machines with the same host name need --as.",
+	.opts = join_options,
+	.opts_size = sizeof(struct node_opts),
+	.anywhere = true,
+	.run = node_join_run };
+const struct cmd cmd_node_forget = { .name = "node forget",
+	.args = "NAME",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "remove a machine that is gone for good",
+	.about =
+	    "Removes it from locus node list; if it comes back, it notes itself again.",
+	.opts = node_options,
+	.opts_size = sizeof(struct node_opts),
+	.run = node_forget_run };
