@@ -330,6 +330,8 @@ db_sources = \
 	db/node.h \
 	db/open.c \
 	db/private.h \
+	db/replica.c \
+	db/replica.h \
 	db/result.c \
 	db/run.c \
 	db/schema.c \

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "db/db.h"
+#include "db/replica.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "model/identity.h"
@@ -124,6 +125,22 @@ ctx_db(struct cmd_ctx *x)
 		return FAIL(x->f, E_DB,
 		    "%.300s; is the project running?  (locus start)", x->f->detail);
 	return e;
+}
+
+enum err
+ctx_db_report(struct cmd_ctx *x)
+{
+	struct fail f = { 0 };
+
+	x->age_s = -1;
+	TRY(ctx_conf(x));
+	if (x->db == NULL &&
+	    replica_open(x->a, x->cf, DB_READ, &x->db, &x->age_s, &f) == OK)
+		return OK;
+	x->age_s = -1;
+	if (replica_named(x->cf))
+		fprintf(stderr, "locus: reading from the primary: %s\n", f.detail);
+	return ctx_db(x);
 }
 
 enum err

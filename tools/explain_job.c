@@ -439,7 +439,7 @@ explain_job_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		return ctx_usage(x, "\"%.60s\" is not the id of a host", o->host);
 	if ((o->request != NULL || o->at != NULL) && o->host == NULL)
 		return ctx_usage(x, "--request and --at need --host");
-	TRY(ctx_db(x));
+	TRY(ctx_db_report(x));
 	TRY(job_find(x, args[0], &v));
 	TRY(traces_of_job(x, v.result_id, &v.seen, &v.nseen));
 	if (hostid != 0 && !is_unsent(&v))
@@ -447,6 +447,8 @@ explain_job_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		    x, "%s is not unsent, so no host would get it now", args[0]);
 	if (hostid != 0)
 		TRY(decide_for_host(x, hostid, o, &v));
+	if (x->age_s >= 0 && !x->json)
+		printf("from the replica, at most %lld s old\n", (long long)x->age_s);
 	if (x->json)
 		job_print_json(x, &v);
 	else
