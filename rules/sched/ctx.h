@@ -43,7 +43,8 @@ struct ctx {
 	struct larges larges;
 	size_t most_sends; /* limit for this reply, SIZE_MAX = none */
 	struct ids lost, user_wus;
-	struct names held; /* names of the files that the host reports as present */
+	struct names held;   /* names of the files that the host reports as present */
+	struct names listed; /* names of the jobs that it has or reports */
 
 	struct choice *choices; /* versions chosen so far for this request */
 	size_t nchoices, choices_cap;
@@ -223,6 +224,8 @@ enum reason limits_gate(struct ctx *);
 void report_all(struct ctx *);
 
 /* --- lost.c --- */
+/* Names of the jobs that the request lists or reports. */
+struct names lost_listed(const struct ctx *);
 void lost_resend(struct ctx *);
 /* The job's file set in the snapshot; NULL if it has none there. */
 const struct snap_file *lost_file(const struct ctx *, const struct job *);

@@ -161,6 +161,7 @@ held_begin(struct ctx *c)
 		if (rq->files[i].status == 1)
 			names_add(&c->held, rq->files[i].name);
 	names_sort(&c->held);
+	c->listed = lost_listed(c);
 }
 
 static void

@@ -9,8 +9,8 @@
 #include "rules/say.h"
 #include "lib/banned.h"
 
-static struct names
-listed_names(struct ctx *c)
+struct names
+lost_listed(const struct ctx *c)
 {
 	const struct request *rq = c->req;
 	struct names n = names_new(c->a, rq->nother_results + rq->nreports);
@@ -64,19 +64,17 @@ void
 lost_resend(struct ctx *c)
 {
 	size_t most = (size_t)c->conf->max_wus_to_send;
-	struct names on_host;
 
 	if (!c->req->has_other_results || c->reports_cut)
 		return;
 	if (!c->conf->resend_lost_results && !c->d->resend_seen)
 		return;
-	on_host = listed_names(c);
 	for (size_t i = 0; i < c->snap->nin_progress; i++) {
 		const struct job *j = &c->snap->in_progress[i];
 
 		if (limits_more(c) != WHY_NONE || (most > 0 && c->d->nsends >= most))
 			return;
-		if (!names_has(&on_host, j->name))
+		if (!names_has(&c->listed, j->name))
 			resend_job(c, j);
 	}
 }
