@@ -48,6 +48,8 @@ lib_sources = \
 	lib/rng.h \
 	lib/sock.c \
 	lib/sock.h \
+	lib/tar.c \
+	lib/tar.h \
 	lib/text.c \
 	lib/text.h \
 	lib/words.c \
@@ -464,6 +466,20 @@ daemons_sources = \
 tools_sources = \
 	tools/app.c \
 	tools/app_set.c \
+	tools/backup/backup.c \
+	tools/backup/backup.h \
+	tools/backup/dump.c \
+	tools/backup/extract.c \
+	tools/backup/files.c \
+	tools/backup/files.h \
+	tools/backup/list.c \
+	tools/backup/list.h \
+	tools/backup/put.c \
+	tools/backup/restore.c \
+	tools/backup/restore.h \
+	tools/backup/restore_here.c \
+	tools/backup/restore_into.c \
+	tools/backup/take.c \
 	tools/ban.c \
 	tools/catalog.c \
 	tools/catalog.h \
@@ -559,6 +575,8 @@ tools_sources = \
 	tools/service.h \
 	tools/short_dir.c \
 	tools/sign.c \
+	tools/site_files.c \
+	tools/site_files.h \
 	tools/start.c \
 	tools/state.c \
 	tools/state.h \
@@ -589,6 +607,7 @@ tools_sources = \
 	tools/units.h \
 	tools/units_mark.h \
 	tools/units_text.c \
+	tools/upgrade.c \
 	tools/upstream.c \
 	tools/upstream.def \
 	tools/upstream.h \
@@ -734,6 +753,7 @@ test_sources = \
 
 unit_tests = \
 	test/unit/test_admission \
+	test/unit/test_backup \
 	test/unit/test_blob \
 	test/unit/test_check_reply \
 	test/unit/test_client \

@@ -7,6 +7,8 @@
  * simply be repeated.
  */
 #include "daemons/loop.h"
+
+#include <unistd.h>
 #include "daemons/outputs.h"
 #include "db/entity.h"
 #include "db/wu_updates.h"
@@ -265,7 +267,7 @@ deleter_pass(struct daemon_ctx *x, int32_t state, size_t *done)
 }
 
 static enum err
-deleter_step(struct daemon_ctx *x, size_t *done)
+deleter_work(struct daemon_ctx *x, size_t *done)
 {
 	struct file_deleter *o = x->own;
 	/* Not counted as done: a file that always fails must not prolong a single pass.
@@ -277,6 +279,27 @@ deleter_step(struct daemon_ctx *x, size_t *done)
 		return e;
 	o->retry_errors_at = x->now + RETRY_ERRORS_S;
 	return deleter_pass(x, FILE_DELETE_ERROR, &again);
+}
+
+/*
+ * Deletes nothing while a backup runs: every file that the backup's snapshot of the
+ * database names has to be there until it is copied.
+ */
+static enum err
+deleter_step(struct daemon_ctx *x, size_t *done)
+{
+	int lock;
+	enum err e = fs_lock_shared(backup_lock_path(&x->a, x->conf), &lock, &x->fail);
+
+	if (e == E_RACE) {
+		log_debug("a backup is running: no file is deleted until it ends");
+		return OK;
+	}
+	if (e != OK)
+		return e;
+	e = deleter_work(x, done);
+	close(lock);
+	return e;
 }
 
 int

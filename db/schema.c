@@ -32,6 +32,36 @@ schema_create(struct db *db, struct fail *f)
 	return e == OK ? version_write(db, f) : e;
 }
 
+static const char view_text[] = "CREATE OR REPLACE VIEW ";
+
+char **
+schema_views(struct arena *a)
+{
+	size_t n = 0, cap = 0, skip = strlen(view_text);
+	char **names = NULL;
+
+	for (size_t i = 0; schema_sql[i] != NULL; i++) {
+		const char *name = schema_sql[i] + skip;
+
+		if (strncmp(schema_sql[i], view_text, skip) == 0)
+			PUSH(a, names, n, cap) = arena_memdup(
+			    a, name, strcspn(name, " \n\t"));
+	}
+	PUSH(a, names, n, cap) = NULL;
+	return names;
+}
+
+enum err
+schema_create_views(struct db *db, struct fail *f)
+{
+	enum err e = conn_need(db, f);
+
+	for (size_t i = 0; schema_sql[i] != NULL && e == OK; i++)
+		if (strncmp(schema_sql[i], view_text, strlen(view_text)) == 0)
+			e = conn_text(db, schema_sql[i], "schema.sql", f);
+	return e;
+}
+
 /* Appends a quoted name that SQL accepts in every mode. */
 static void
 put_quoted(struct buf *b, const char *name)
@@ -124,6 +154,32 @@ table_alter(const struct upgrade *u, const struct gap *g, size_t n, struct fail 
 	}
 	return upgrade_step(
 	    u, what.p, g->want->table, alter_text(u->a, g->want->table, clauses.p), f);
+}
+
+enum err
+schema_skip_ids(struct db *db, struct arena *a, struct fail *f)
+{
+	static const struct {
+		const char *table;
+		enum stmt_id last;
+	} tables[] = {
+		{ "host", SQL_LIKE(ADOPT_LAST_HOST, ADOPT_LAST_WU) },
+		{ "user", SQL_LIKE(LAST_USER, ADOPT_LAST_WU) },
+		{ "workunit", SQL_ADOPT_LAST_WU },
+		{ "result", SQL_LIKE(ADOPT_LAST_RESULT, ADOPT_LAST_WU) },
+	};
+
+	for (size_t i = 0; i < N(tables); i++) {
+		int64_t last = 0;
+
+		TRY(db_number_like(db, f, &last, tables[i].last, ADOPT_LAST_WU));
+		TRY(conn_text(db,
+		    alter_text(a, tables[i].table,
+			arena_printf(a, "AUTO_INCREMENT = %lld",
+			    (long long)(last + 1 + SCHEMA_SKIP_IDS))),
+		    tables[i].table, f));
+	}
+	return OK;
 }
 
 static enum err

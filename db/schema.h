@@ -5,10 +5,26 @@
 
 #include "db/db.h"
 
-enum { SCHEMA_VERSION = 9 };
+/*
+ * A new version only adds: programs of the previous one can work with it. What they
+ * needed is removed in the version after the next at the earliest. So during an upgrade
+ * both releases run, and the previous release can be installed again.
+ */
+enum { SCHEMA_VERSION = 9, SCHEMA_AHEAD_MOST = 1 };
 
 /* Creates the current schema in an empty database. */
 enum err schema_create(struct db *, struct fail *);
+/* Lists the names of the schema's views; ends with NULL. */
+char **schema_views(struct arena *);
+/* Creates or replaces the schema's views, which a dump leaves out. */
+enum err schema_create_views(struct db *, struct fail *);
+/*
+ * Makes the next hosts, accounts, workunits and results of a restored database begin
+ * SCHEMA_SKIP_IDS above the last ones: clients know ids that were given out after the
+ * backup, and they must not come to mean something else.
+ */
+enum { SCHEMA_SKIP_IDS = 1000000 };
+enum err schema_skip_ids(struct db *, struct arena *, struct fail *);
 /* Reads the schema version; 0 = none: a BOINC database or an empty one. */
 enum err schema_version(struct db *, int64_t *version, struct fail *);
 /*

@@ -102,6 +102,63 @@ md5_algorithm(void)
 	return md5_fetched;
 }
 
+/* --- SHA-256 --- */
+
+struct sha256 {
+	EVP_MD_CTX *md;
+};
+
+static void
+sha256_free(void *what)
+{
+	EVP_MD_CTX_free(what);
+}
+
+static void
+sha256_begin(struct sha256 *d)
+{
+	int ok = EVP_DigestInit_ex(d->md, EVP_sha256(), NULL);
+
+	assert(ok == 1);
+	(void)ok;
+}
+
+struct sha256 *
+sha256_new(struct arena *a)
+{
+	struct sha256 *d = NEW(a, struct sha256);
+
+	d->md = EVP_MD_CTX_new();
+	assert(d->md != NULL);
+	arena_defer(a, sha256_free, d->md);
+	sha256_begin(d);
+	return d;
+}
+
+void
+sha256_add(struct sha256 *d, const void *p, size_t n)
+{
+	int ok = EVP_DigestUpdate(d->md, p, n);
+
+	assert(ok == 1);
+	(void)ok;
+}
+
+void
+sha256_end(struct sha256 *d, char out[SHA256_HEX])
+{
+	unsigned char md[EVP_MAX_MD_SIZE];
+	unsigned len;
+	int ok = EVP_DigestFinal_ex(d->md, md, &len);
+
+	assert(ok == 1 && len == (SHA256_HEX - 1) / 2);
+	(void)ok;
+	to_hex(md, len, out);
+	sha256_begin(d);
+}
+
+/* --- MD5 --- */
+
 void
 md5_hex(const void *p, size_t n, char out[MD5_HEX])
 {

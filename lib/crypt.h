@@ -26,6 +26,14 @@ enum err md5_file(const char *path, char out[MD5_HEX], int64_t *nbytes, struct f
 enum err md5_fd(
     int fd, const char *path, char out[MD5_HEX], int64_t *nbytes, struct fail *);
 
+/* SHA-256 of data that arrive in pieces; it ends with the arena. */
+enum { SHA256_HEX = 65 }; /* with the NUL */
+struct sha256;
+struct sha256 *sha256_new(struct arena *);
+void sha256_add(struct sha256 *, const void *, size_t n);
+/* Stores lower-case hex digits, and begins anew. */
+void sha256_end(struct sha256 *, char out[SHA256_HEX]);
+
 struct key; /* private or public; lives as long as the process */
 /* Generates a key pair, as texts. */
 enum err key_make(

@@ -488,18 +488,18 @@ fs_list(struct arena *a, const char *dir, size_t max, char ***names, size_t *n,
 }
 
 /*
- * Opens and locks path without retrying; -1 with errno EWOULDBLOCK if another process
- * holds the lock.
+ * Opens and locks path without retrying; how is LOCK_EX or LOCK_SH. -1 with errno
+ * EWOULDBLOCK if another process holds the lock.
  */
 static int
-lock_try(const char *path)
+lock_try(const char *path, int how)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0664), why;
 	struct stat named, ours;
 
 	if (fd < 0)
 		return -1;
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+	if (flock(fd, how | LOCK_NB) == 0) {
 		/* A lock on a file that was removed meanwhile would exclude nobody. */
 		if (fstat(fd, &ours) == 0 && stat(path, &named) == 0 &&
 		    ours.st_ino == named.st_ino && ours.st_dev == named.st_dev)
@@ -512,14 +512,14 @@ lock_try(const char *path)
 	return -1;
 }
 
-enum err
-fs_lock(const char *path, int *fd, struct fail *f)
+static enum err
+lock_take(const char *path, int how, int *fd, struct fail *f)
 {
 	/*
 	 * Retries, because fs_locked() of another process holds the lock for a moment.
 	 */
 	for (int i = 0; i < LOCK_TRIES; i++) {
-		*fd = lock_try(path);
+		*fd = lock_try(path, how);
 		if (*fd >= 0)
 			return OK;
 		if (errno != EWOULDBLOCK && errno != EINTR)
@@ -528,6 +528,18 @@ fs_lock(const char *path, int *fd, struct fail *f)
 			clock_nap_ms(1);
 	}
 	return FAIL(f, E_RACE, "%s is locked by another process", path);
+}
+
+enum err
+fs_lock(const char *path, int *fd, struct fail *f)
+{
+	return lock_take(path, LOCK_EX, fd, f);
+}
+
+enum err
+fs_lock_shared(const char *path, int *fd, struct fail *f)
+{
+	return lock_take(path, LOCK_SH, fd, f);
 }
 
 bool

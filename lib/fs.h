@@ -104,6 +104,11 @@ enum err fs_rmtree(const char *path, struct fail *);
  * until *fd is closed or the process ends. E_RACE if another process holds it.
  */
 enum err fs_lock(const char *path, int *fd, struct fail *);
+/*
+ * The same, but shared: several processes may hold it, and none while another has the
+ * exclusive lock.
+ */
+enum err fs_lock_shared(const char *path, int *fd, struct fail *);
 /* Does some process hold the lock? Never creates the file. */
 bool fs_locked(const char *path);
 /* Bytes available to us on the volume of path, -1 on error. */

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "config.h"
@@ -134,13 +135,16 @@ struct stdio {
 	int in, out, err;
 	const char *log; /* replaces out; also receives descriptor 2 */
 	int program;     /* > 0: the program as an open file, becomes descriptor 3 */
+	int given;       /* > 0: a file for the program, becomes descriptor 3 */
 };
-enum { PROGRAM_FD = 3 };
+enum { EXTRA_FD = 3 };
 static const char program_path[] = "/proc/self/fd/3";
 
 static void
 stdio_wire(posix_spawn_file_actions_t *fa, const struct stdio *io, const char *dir)
 {
+	int extra = io->program > 0 ? io->program : io->given;
+
 	if (io->in >= 0)
 		posix_spawn_file_actions_adddup2(fa, io->in, 0);
 	else
@@ -158,11 +162,11 @@ stdio_wire(posix_spawn_file_actions_t *fa, const struct stdio *io, const char *d
 		posix_spawn_file_actions_adddup2(fa, io->err, 2);
 	if (dir != NULL)
 		posix_spawn_file_actions_addchdir_np(fa, dir);
-	if (io->program > 0)
-		posix_spawn_file_actions_adddup2(fa, io->program, PROGRAM_FD);
+	if (extra > 0)
+		posix_spawn_file_actions_adddup2(fa, extra, EXTRA_FD);
 #ifdef HAVE_POSIX_SPAWN_FILE_ACTIONS_ADDCLOSEFROM_NP
 	posix_spawn_file_actions_addclosefrom_np(
-	    fa, io->program > 0 ? PROGRAM_FD + 1 : PROGRAM_FD);
+	    fa, extra > 0 ? EXTRA_FD + 1 : EXTRA_FD);
 #endif
 }
 
@@ -507,6 +511,91 @@ proc_spawn_file(int program, const char *const *argv, const char *dir, const cha
 	};
 
 	return child_start(argv, NULL, dir, &io, pid, f);
+}
+
+/* --- streams --- */
+
+/* Makes a file of the text that only this account may read. */
+static enum err
+given_file(const char *text, int *fd, struct fail *f)
+{
+	TRY(memory_file(text, strlen(text), fd, f));
+	if (fchmod(*fd, 0600) < 0)
+		return FAIL_ERRNO(f, "protecting the options of a child");
+	return OK;
+}
+
+enum err
+proc_stream_open(const char *const *argv, bool feed, const char *given_text,
+    struct proc_stream *s, struct fail *f)
+{
+	struct stdio io = { .in = -1, .out = -1, .err = -1 };
+	int fd[2], given = -1;
+	enum err e = given_file(given_text, &given, f);
+
+	*s = (struct proc_stream){ .fd = -1, .words = -1 };
+	if (e == OK && pipe2(fd, O_CLOEXEC) < 0)
+		e = FAIL_ERRNO(f, "making a pipe for a child");
+	if (e != OK) {
+		close_fd(&given);
+		return e;
+	}
+	s->words = memfd_create("stderr", MFD_CLOEXEC);
+	s->fd = feed ? fd[1] : fd[0];
+	*(feed ? &io.in : &io.out) = feed ? fd[0] : fd[1];
+	io.err = s->words;
+	io.given = given;
+	e = child_start(argv, NULL, NULL, &io, &s->pid, f);
+	close(feed ? fd[0] : fd[1]);
+	close_fd(&given);
+	if (e != OK) {
+		close_fd(&s->fd);
+		close_fd(&s->words);
+	}
+	return e;
+}
+
+/* Returns the end of what the child wrote to the memory file, on one line. */
+static void
+stream_words(int fd, char *words, size_t max)
+{
+	off_t end = lseek(fd, 0, SEEK_END);
+	off_t from = end > (off_t)max - 1 ? end - (off_t)max + 1 : 0;
+	ssize_t n = pread(fd, words, max - 1, from);
+
+	words[n < 0 ? 0 : n] = '\0';
+	while (n > 0 && text_white(words[n - 1]))
+		words[--n] = '\0';
+	for (char *p = words; *p != '\0'; p++)
+		if (*p == '\n')
+			*p = ' ';
+}
+
+enum err
+proc_stream_close(struct proc_stream *s, const char *name, bool kill_it, struct fail *f)
+{
+	char words[FAIL_BYTES];
+	int st = 0;
+	pid_t gone;
+
+	if (s->pid <= 0)
+		return OK;
+	close_fd(&s->fd);
+	if (kill_it)
+		kill(-s->pid, SIGKILL);
+	while ((gone = waitpid(s->pid, &st, 0)) < 0 && errno == EINTR)
+		;
+	s->pid = 0;
+	stream_words(s->words, words, sizeof(words));
+	close_fd(&s->words);
+	if (kill_it)
+		return OK;
+	if (gone < 0)
+		return FAIL_ERRNO(f, "waiting for %s", name);
+	if (child_exit_status(st) != 0)
+		return FAIL(f, E_SYS, "%s ended with status %d: %.250s", name,
+		    child_exit_status(st), words);
+	return OK;
 }
 
 void

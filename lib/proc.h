@@ -56,6 +56,28 @@ enum err proc_spawn_on(int in, const char *const *argv, const char *dir,
 enum err proc_spawn_file(int program, const char *const *argv, const char *dir,
     const char *log, pid_t *, struct fail *);
 
+/* A program whose output is read, or whose input is written, while it runs. */
+struct proc_stream {
+	pid_t pid;
+	int fd;    /* our end of the pipe; blocks */
+	int words; /* its standard error, as a memory file */
+};
+/*
+ * Starts it. feed: fd leads to its standard input, and its output goes to /dev/null;
+ * else fd is its output. given_text becomes a file that it can open as /dev/fd/3,
+ * readable by this account only: options with a password. SIGPIPE must be ignored to
+ * feed a program.
+ */
+enum err proc_stream_open(const char *const *argv, bool feed, const char *given_text,
+    struct proc_stream *, struct fail *);
+/*
+ * Closes the pipe and waits for the program's end. Unless its exit status is 0, E_SYS
+ * with the last words of its standard error. kill: ends it at once, if it still runs;
+ * then OK.
+ */
+enum err proc_stream_close(
+    struct proc_stream *, const char *name, bool kill, struct fail *);
+
 /*
  * After proc_signals(), SIGTERM, SIGINT and SIGHUP store their number in proc_stopping
  * and interrupt blocking calls (EINTR); SIGPIPE is ignored. Children start with default

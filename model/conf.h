@@ -143,6 +143,8 @@ void conf_print_sample(void); /* prints config.xml.sample to stdout */
 /* Paths within a project (architecture.md 5); all of them are absolute. */
 char *project_path(struct arena *, const struct conf *,
     const char *relative); /* project_dir/relative */
+/* The lock that a backup holds, and that who deletes files shares. */
+char *backup_lock_path(struct arena *, const struct conf *);
 /*
  * The fan-out directory of a file (protocol.md 5.7): "8a" for input_42 and 1024; "" if
  * fanout is 0.

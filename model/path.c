@@ -15,6 +15,12 @@ project_path(struct arena *a, const struct conf *cf, const char *relative)
 }
 
 char *
+backup_lock_path(struct arena *a, const struct conf *cf)
+{
+	return arena_printf(a, "%s/backup.lock", cf->run_dir);
+}
+
+char *
 fanout_dir(struct arena *a, const char *name, int64_t fanout)
 {
 	char md5[MD5_HEX], part[8];

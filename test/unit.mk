@@ -5,7 +5,7 @@
 noinst_LIBRARIES += libtest.a
 libtest_a_SOURCES = $(test_sources) test/it/fake_http.c test/it/fake_http.h
 LDADD = libtest.a libsched.a libdaemon.a libtools.a libclient.a libpulsar.a $(all_libs) \
-	$(FCGI_LIBS) $(CURL_LIBS) $(JANSSON_LIBS) $(CHECK_LIBS)
+	$(FCGI_LIBS) $(CURL_LIBS) $(JANSSON_LIBS) $(ARCHIVE_LIBS) $(CHECK_LIBS)
 
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)

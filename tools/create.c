@@ -218,11 +218,12 @@ check_dir_empty(struct cmd_ctx *x, const char *dir)
 	return OK;
 }
 
-/* Creates the directory; c->dir is its absolute path without symbolic links, valid from
- * anywhere. */
+/* Creates the directory; *dir becomes its absolute path without symbolic links, valid
+ * from anywhere. */
 static enum err
-create_dir(struct cmd_ctx *x, struct create *c, const char *asked)
+create_dir(struct cmd_ctx *x, const char **dir)
 {
+	const char *asked = *dir;
 	char real[PATH_MAX];
 	enum err e = check_dir_empty(x, asked);
 
@@ -232,37 +233,44 @@ create_dir(struct cmd_ctx *x, struct create *c, const char *asked)
 		return e;
 	if (realpath(asked, real) == NULL)
 		return FAIL_ERRNO(x->f, "looking at %s", asked);
-	c->dir = arena_strdup(x->a, real);
+	*dir = arena_strdup(x->a, real);
 	return OK;
 }
 
 /* If run by root, gives the directory to its future owner and continues as that
  * account. */
 static enum err
-become_owner(struct cmd_ctx *x, struct create *c)
+become_owner(struct cmd_ctx *x, const char *user, const char *dir, const char **owner)
 {
 	struct account acc;
 	enum err e;
 
 	if (!privilege_is_root())
-		return c->o->user == NULL ?
+		return user == NULL ?
 		           OK :
 		           ctx_usage(x,
 			       "--user can only be used by root; the project will be yours");
-	e = account_find(x->a, c->o->user, &acc, x->f);
+	e = account_find(x->a, user, &acc, x->f);
 	if (e != OK)
 		return e;
 	if (acc.uid == 0)
 		return ctx_usage(
 		    x, "--user root: database and web servers do not run as root");
-	if (chown(c->dir, acc.uid, acc.gid) < 0)
-		return FAIL_ERRNO(x->f, "giving %s to %s", c->dir, acc.name);
-	c->owner = acc.name;
+	if (chown(dir, acc.uid, acc.gid) < 0)
+		return FAIL_ERRNO(x->f, "giving %s to %s", dir, acc.name);
+	*owner = acc.name;
 	e = privilege_become(&acc, x->f);
 	/* The database server's programs also run below this directory. */
-	if (e == OK && !privilege_reaches(c->dir))
+	if (e == OK && !privilege_reaches(dir))
 		e = privilege_lend(x->f);
 	return e;
+}
+
+enum err
+create_home(struct cmd_ctx *x, const char *user, const char **dir, const char **owner)
+{
+	TRY(create_dir(x, dir));
+	return become_owner(x, user, *dir, owner);
 }
 
 /* --- the steps --- */
@@ -378,7 +386,7 @@ static void
 create_undo(struct cmd_ctx *x, const struct create *c, bool dir_was_there)
 {
 	static const char *const files[] = { "config.xml", IDENTITY_FILE,
-		PLAN_CLASS_FILE };
+		PLAN_CLASS_FILE, SITE_FILES_RECORD };
 	struct fail f = { 0 };
 
 	for (size_t i = 0; i < N(made_dirs); i++) {
@@ -406,8 +414,9 @@ create_here(struct cmd_ctx *x, struct create *c)
 	TRY(create_check_options(x, c));
 	was_there = fs_exists(dir);
 	ctx_progress(x, "project", "%s in %s", c->name, dir);
-	TRY(create_dir(x, c, dir));
-	e = become_owner(x, c);
+	c->dir = dir;
+	TRY(create_dir(x, &c->dir));
+	e = become_owner(x, c->o->user, c->dir, &c->owner);
 	if (e == OK)
 		e = create_all(x, c);
 	if (e != OK) {

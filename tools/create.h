@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 #include "tools/cmd.h"
+#include "tools/site_files.h"
 
 struct create_opts {
 	const char *here, *url, *user, *long_name;
@@ -82,7 +83,18 @@ enum err private_db_start(struct cmd_ctx *, pid_t *, struct fail *);
 /* Stops the server, by force if it does not end in time; the process is gone even on
  * failure. */
 enum err private_db_end(struct cmd_ctx *, pid_t, struct fail *);
+/* Returns what create_web() writes for the project in x->cf. */
+enum err create_site_files(
+    struct cmd_ctx *, struct site_file **, size_t *n, struct fail *);
+/* Creates the empty database of a private server. */
+enum err private_db_empty(struct cmd_ctx *, struct fail *);
 /* Creates the database if the server is private, then its schema and platforms. */
 enum err create_database(struct cmd_ctx *, const struct create *, struct fail *);
+
+/* Creates or finds the empty directory *dir and makes its path absolute. If run by
+ * root, gives it to that account (NULL: the usual one), named in *owner, and continues
+ * as that account. */
+enum err create_home(
+    struct cmd_ctx *, const char *user, const char **dir, const char **owner);
 
 #endif

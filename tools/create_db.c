@@ -87,8 +87,8 @@ private_db_end(struct cmd_ctx *x, pid_t pid, struct fail *f)
 
 /* A new private server has no database for the project yet; connects to its database
  * "mysql" to create it. */
-static enum err
-make_empty_database(struct cmd_ctx *x, struct fail *f)
+enum err
+private_db_empty(struct cmd_ctx *x, struct fail *f)
 {
 	struct conf cf = *x->cf;
 	char server[] = "mysql";
@@ -140,7 +140,7 @@ create_platforms(struct cmd_ctx *x, struct fail *f)
 enum err
 create_database(struct cmd_ctx *x, const struct create *c, struct fail *f)
 {
-	enum err e = c->private ? make_empty_database(x, f) : OK;
+	enum err e = c->private ? private_db_empty(x, f) : OK;
 
 	if (e == OK)
 		e = db_open(x->cf, DB_ANY_SCHEMA, &x->db, f);

@@ -137,18 +137,26 @@ write_conf(struct cmd_ctx *x, const struct create *c, const char *name, const ch
 	return fs_write(to, text, strlen(text), 0644, f);
 }
 
+static const char *const pages[] = { "home.html", "style.css" };
+
 enum err
 create_pages(struct cmd_ctx *x, struct fail *f)
 {
-	static const char *const pages[] = { "home.html", "style.css" };
-
 	for (size_t i = 0; i < N(pages); i++) {
 		const char *from = program_data(x->a, pages[i]);
 		const char *to = project_path(
 		    x->a, x->cf, arena_printf(x->a, "html/%s", pages[i]));
 
-		if (from != NULL && !fs_exists(to))
-			TRY(fs_copy(from, to, 0644, f));
+		struct site_file page = { .path = arena_strdup(x->a, to),
+			.mode = 0644 };
+		char *text;
+
+		if (from == NULL || fs_exists(to))
+			continue;
+		TRY(fs_read(x->a, from, TEMPLATE_MAX, &text, &page.n, f));
+		page.text = text;
+		TRY(fs_write(to, page.text, page.n, page.mode, f));
+		TRY(site_files_note(x, &page, 1, f));
 	}
 	return OK;
 }
@@ -156,6 +164,8 @@ create_pages(struct cmd_ctx *x, struct fail *f)
 enum err
 create_web(struct cmd_ctx *x, struct create *c, struct fail *f)
 {
+	struct site_file *files;
+	size_t n;
 	const char *nginx = project_path(x->a, x->cf, WEB_NGINX_SITE);
 	const char *to = project_path(
 	    x->a, x->cf, c->private ? "apache/httpd.conf" : "apache/site.conf");
@@ -165,10 +175,68 @@ create_web(struct cmd_ctx *x, struct create *c, struct fail *f)
 	if (!c->private)
 		TRY(write_conf(x, c, "nginx-site.conf.in", nginx, f));
 	TRY(create_pages(x, f));
+	TRY(create_site_files(x, &files, &n, f));
+	TRY(site_files_note(x, files, n, f));
 	ctx_progress(x, "created", "%s", to);
 	if (!c->private)
 		ctx_progress(x, "to do",
 		    "include that file in a virtual host of your Apache, and load the modules listed at its top; or include %s in a server block of your nginx",
 		    nginx);
+	return OK;
+}
+
+/* Returns "stars" of "http://127.0.0.1:8123/stars/". */
+static char *
+short_name(struct arena *a, const char *url)
+{
+	size_t n = strlen(url), from;
+
+	while (n > 0 && url[n - 1] == '/')
+		n--;
+	for (from = n; from > 0 && url[from - 1] != '/'; from--)
+		;
+	return arena_memdup(a, url + from, n - from);
+}
+
+enum err
+create_site_files(
+    struct cmd_ctx *x, struct site_file **files, size_t *n, struct fail *f)
+{
+	static const struct {
+		const char *template, *path;
+		bool private;
+	} confs[] = { { "apache-private.conf.in", "apache/httpd.conf", true },
+		{ "apache-site.conf.in", "apache/site.conf", false },
+		{ "nginx-site.conf.in", WEB_NGINX_SITE, false } };
+	const struct create c = { .name = short_name(x->a, x->cf->master_url),
+		.private = x->cf->private_servers,
+		.port = (int)x->cf->private_port };
+	struct site_file *v = NEWN(x->a, struct site_file, N(confs) + N(pages));
+
+	*n = 0;
+	*files = v;
+	for (size_t i = 0; i < N(confs); i++) {
+		char *text;
+
+		if (confs[i].private != c.private || conf_is_installed(x->cf))
+			continue;
+		TRY(create_web_text(x, &c, confs[i].template, &text, f));
+		v[(*n)++] = (struct site_file){ project_path(
+						    x->a, x->cf, confs[i].path),
+			text, strlen(text), 0644 };
+	}
+	for (size_t i = 0; i < N(pages); i++) {
+		const char *from = program_data(x->a, pages[i]);
+		struct site_file s = { .mode = 0644 };
+		char *text;
+
+		if (from == NULL)
+			continue;
+		TRY(fs_read(x->a, from, TEMPLATE_MAX, &text, &s.n, f));
+		s.text = text;
+		s.path = project_path(
+		    x->a, x->cf, arena_printf(x->a, "html/%s", pages[i]));
+		v[(*n)++] = s;
+	}
 	return OK;
 }

@@ -200,12 +200,11 @@ edit_conf(struct relocation *r, const struct conf_change *options, size_t n)
 
 /* --- URLs in the rows of a copy --- */
 
-static enum err
-readdress(struct relocation *r)
+enum err
+relocate_readdress(
+    struct cmd_ctx *x, const struct conf *cf, const char *from_url, const char *to_url)
 {
-	struct cmd_ctx *x = r->x;
-	char *old = arena_printf(x->a, "%s/", r->old_base),
-	     *new = arena_printf(x->a, "%s/", r->new_base);
+	char *old = arena_strdup(x->a, from_url), *new = arena_strdup(x->a, to_url);
 	static const struct {
 		enum stmt_id last, set;
 	} tables[] = {
@@ -213,7 +212,7 @@ readdress(struct relocation *r)
 		{ SQL_LIKE(ADOPT_LAST_RESULT, ADOPT_LAST_WU),
 		    SQL_LIKE(RESULTS_READDRESS, WUS_READDRESS) },
 	};
-	enum err e = db_open(x->cf, DB_WORK, &x->db, x->f);
+	enum err e = db_open(cf, DB_WORK, &x->db, x->f);
 
 	if (e == OK)
 		e = db_exec(
@@ -231,6 +230,15 @@ readdress(struct relocation *r)
 	if (e == OK)
 		ctx_progress(x, "changed", "URLs of stored work: %s to %s", old, new);
 	return e;
+}
+
+static enum err
+readdress(struct relocation *r)
+{
+	struct cmd_ctx *x = r->x;
+
+	return relocate_readdress(x, x->cf, arena_printf(x->a, "%s/", r->old_base),
+	    arena_printf(x->a, "%s/", r->new_base));
 }
 
 /* Starts the private database server for this. */
@@ -541,6 +549,16 @@ relocate_settle(struct cmd_ctx *x)
 	return state_supervised(x->a, x->cf) ? OK : relocate_moved(&r);
 }
 
+enum err
+relocate_copy(struct cmd_ctx *x, const char *url, int64_t port)
+{
+	struct relocate_opts o = { .copy = true, .url = url, .port = port };
+	struct relocation r = { .x = x, .o = &o };
+
+	TRY(identity_look(x->a, x->cf, &r.noted, &r.now, &r.s, x->f));
+	return relocate_copied(&r);
+}
+
 const struct cmd cmd_relocate = { .name = "relocate",
 	.args = "",
 	.purpose = "adapt a moved project, or a copy of one",
@@ -556,4 +574,5 @@ const struct cmd cmd_relocate = { .name = "relocate",
 	.opts = relocate_options,
 	.opts_size = sizeof(struct relocate_opts),
 	.anywhere = true,
+	.as_root = true,
 	.run = relocate_run };

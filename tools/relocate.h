@@ -12,4 +12,14 @@
  */
 enum err relocate_settle(struct cmd_ctx *);
 
+/*
+ * Makes a restored backup in x->cf a project of its own with this master URL, which
+ * must end with "/NAME/" like the original's; port is its Apache's, 0 = a free one.
+ */
+enum err relocate_copy(struct cmd_ctx *, const char *url, int64_t port);
+
+/* Changes what stored work has of one URL, "http://old/", to another. */
+enum err relocate_readdress(
+    struct cmd_ctx *, const struct conf *, const char *from_url, const char *to_url);
+
 #endif

@@ -119,7 +119,7 @@ START_TEST(an_old_database_is_refused)
 {
 	ck_assert_ptr_null(adopt_open_db("old", false));
 	ck_assert_str_eq(err_name(f.code), err_name(E_CONFIG));
-	ck_assert_ptr_nonnull(strstr(f.detail, "locus schema upgrade"));
+	ck_assert_ptr_nonnull(strstr(f.detail, "locus upgrade"));
 }
 END_TEST
 

@@ -287,6 +287,15 @@ START_TEST(fs_lock_keeps_others_out)
 	ck_assert_int_eq(fs_lock(path, &fd, &f), OK);
 	close(fd);
 	ck_assert_int_eq(fs_lock(fs_path("none/lock"), &fd, &f), E_SYS);
+	/* Shared with others, but not with an exclusive lock. */
+	ck_assert_int_eq(fs_lock_shared(path, &fd, &f), OK);
+	ck_assert_int_eq(fs_lock_shared(path, &other, &f), OK);
+	close(other);
+	ck_assert_int_eq(fs_lock(path, &other, &f), E_RACE);
+	close(fd);
+	ck_assert_int_eq(fs_lock(path, &fd, &f), OK);
+	ck_assert_int_eq(fs_lock_shared(path, &other, &f), E_RACE);
+	close(fd);
 }
 END_TEST
 

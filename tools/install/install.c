@@ -208,3 +208,38 @@ install_run(struct cmd_ctx *x, struct create *c)
 		    x->cf->master_url, c->name);
 	return OK;
 }
+
+/* --- upgrade --- */
+
+/* The pages are files of the account. */
+static enum err
+upgrade_pages(struct install *in)
+{
+	struct site_file *files;
+	size_t n;
+
+	TRY(create_site_files(in->x, &files, &n, in->x->f));
+	return site_files_upgrade(in->x, files, n, in->c->o->dry_run, in->x->f);
+}
+
+enum err
+install_upgrade(struct cmd_ctx *x, bool dry_run)
+{
+	const struct installation p = conf_installation(x->a, x->cf);
+	const struct create_opts o = { .url = x->cf->master_url, .dry_run = dry_run };
+	struct create c = { .name = p.name, .o = &o, .db_passwd = "" };
+	struct install in = { .x = x, .c = &c, .p = p };
+
+	in.config_path = arena_printf(x->a, "%s/config.xml", p.config_dir);
+	TRY(install_read(&in));
+	TRY(install_as_account(&in, upgrade_pages));
+	for (size_t i = 0; i < N(steps); i++)
+		if (steps[i].make != install_start_make)
+			TRY(install_step_run(&in, &steps[i]));
+	ctx_close(x);
+	if (in.to_do != NULL)
+		printf("\nLeft to you:\n%s", in.to_do);
+	if (!dry_run)
+		printf("\nNext:       locus -p %s restart\n", p.name);
+	return OK;
+}

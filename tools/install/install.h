@@ -46,6 +46,8 @@ const struct install_step *install_steps(size_t *n);
 
 /* Runs create without --here. */
 enum err install_run(struct cmd_ctx *, struct create *);
+/* Brings the files and units of an installed project to this release; only for root. */
+enum err install_upgrade(struct cmd_ctx *, bool dry_run);
 /* Remembers a line for the end: what the admin has to do. */
 void install_to_do(struct install *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

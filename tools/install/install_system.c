@@ -14,15 +14,25 @@
 
 enum { END_MS = 20000, TICK_MS = 50, STATUS_MOST = 64 << 10 };
 
-/* Writes a file of root unless it is there with the same text. */
+/* Writes a file of root, unless an admin has edited it. */
 static enum err
-write_of_root(struct install *in, const char *path, const char *text)
+write_of_root(struct install *in, char *path, const char *text)
 {
+	const struct site_file s = { path, text, strlen(text), 0644 };
 	const char *slash = strrchr(path, '/');
 
 	TRY(fs_mkdirs(
 	    arena_memdup(in->x->a, path, (size_t)(slash - path)), 0755, in->x->f));
-	return fs_write(path, text, strlen(text), 0644, in->x->f);
+	TRY(site_file_put(in->x, &s, in->x->f));
+	return site_files_note(in->x, &s, 1, in->x->f);
+}
+
+static bool
+is_settled(struct install *in, char *path, const char *text)
+{
+	const struct site_file s = { path, text, strlen(text), 0644 };
+
+	return site_file_settled(in->x, &s);
 }
 
 /* --- /run after a boot --- */
@@ -53,7 +63,7 @@ install_tmpfiles_text(struct install *in)
 enum err
 install_tmpfiles_holds(struct install *in, bool *yes)
 {
-	*yes = install_file_is(in, tmpfiles_path(in), tmpfiles_config(in));
+	*yes = is_settled(in, tmpfiles_path(in), tmpfiles_config(in));
 	return OK;
 }
 
@@ -66,7 +76,7 @@ install_tmpfiles_make(struct install *in)
 enum err
 install_tmpfiles_undo(struct install *in)
 {
-	return fs_unlink(tmpfiles_path(in), in->x->f);
+	return site_file_remove(in->x, tmpfiles_path(in), in->x->f);
 }
 
 /* --- log rotation --- */
@@ -111,7 +121,7 @@ install_logrotate_text(struct install *in)
 enum err
 install_logrotate_holds(struct install *in, bool *yes)
 {
-	*yes = install_file_is(in, logrotate_path(in), logrotate_config(in));
+	*yes = is_settled(in, logrotate_path(in), logrotate_config(in));
 	return OK;
 }
 
@@ -124,7 +134,7 @@ install_logrotate_make(struct install *in)
 enum err
 install_logrotate_undo(struct install *in)
 {
-	return fs_unlink(logrotate_path(in), in->x->f);
+	return site_file_remove(in->x, logrotate_path(in), in->x->f);
 }
 
 /* --- units --- */

@@ -431,19 +431,31 @@ leave_host(struct install *in, const char *where)
 	    where, in->host, in->host);
 }
 
+/* The two files of the site: its virtual hosts, and the rules that they include. */
+static enum err
+site_files_of(struct install *in, struct site_file files[2])
+{
+	char *site, *rules;
+
+	TRY(site_text(in, &site));
+	TRY(rules_text(in, &rules));
+	files[0] = (struct site_file){ install_rules_path(in->x->a, &in->p, in->host),
+		rules, strlen(rules), 0644 };
+	files[1] = (struct site_file){ install_site_path(in->x->a, &in->p), site,
+		strlen(site), 0644 };
+	return OK;
+}
+
 enum err
 install_site_holds(struct install *in, bool *yes)
 {
-	const char *path = install_site_path(in->x->a, &in->p);
-	char *site, *rules, *where;
+	struct site_file files[2];
+	char *where;
 
 	*yes = false;
-	TRY(site_text(in, &site));
-	TRY(rules_text(in, &rules));
-	if (!install_file_is(in, path, site) ||
-	    !install_file_is(
-		in, install_rules_path(in->x->a, &in->p, in->host), rules) ||
-	    in->restart_web)
+	TRY(site_files_of(in, files));
+	if (!site_file_settled(in->x, &files[0]) ||
+	    !site_file_settled(in->x, &files[1]) || in->restart_web)
 		return OK;
 	*yes = fs_exists(site_on_path(in));
 	if (*yes)
@@ -461,13 +473,12 @@ struct old_file { /* a file as it was before */
 };
 
 static enum err
-replace_file(
-    struct install *in, struct old_file *old, const char *path, const char *text)
+replace_file(struct install *in, struct old_file *old, const struct site_file *s)
 {
-	*old = (struct old_file){ .path = path };
-	if (fs_exists(path))
-		TRY(fs_read(in->x->a, path, FILE_MOST, &old->text, NULL, in->x->f));
-	return fs_write(path, text, strlen(text), 0644, in->x->f);
+	*old = (struct old_file){ .path = s->path };
+	if (fs_exists(s->path))
+		TRY(fs_read(in->x->a, s->path, FILE_MOST, &old->text, NULL, in->x->f));
+	return site_file_put(in->x, s, in->x->f);
 }
 
 static void
@@ -518,21 +529,19 @@ install_site_make(struct install *in)
 {
 	struct old_file site = { 0 }, rules = { 0 };
 	bool was_on = fs_exists(site_on_path(in));
-	char *site_new, *rules_new;
+	struct site_file files[2];
 	struct fail saved;
 	enum err e;
 
-	TRY(site_text(in, &site_new));
-	TRY(rules_text(in, &rules_new));
-	e = replace_file(
-	    in, &rules, install_rules_path(in->x->a, &in->p, in->host), rules_new);
+	TRY(site_files_of(in, files));
+	e = replace_file(in, &rules, &files[0]);
 	if (e == OK)
-		e = replace_file(
-		    in, &site, install_site_path(in->x->a, &in->p), site_new);
+		e = replace_file(in, &site, &files[1]);
 	if (e == OK)
 		e = enable_site(in);
+	/* Noted only now: what Apache refuses is not taken for an edited file. */
 	if (e == OK)
-		return OK;
+		return site_files_note(in->x, files, N(files), in->x->f);
 	saved = *in->x->f;
 	if (!was_on)
 		disable_site(in);
@@ -577,7 +586,7 @@ install_site_undo(struct install *in)
 	if (!fs_exists(APACHE_DIR))
 		return OK;
 	TRY(disable_site(in));
-	TRY(fs_unlink(install_site_path(in->x->a, &in->p), in->x->f));
+	TRY(site_file_remove(in->x, install_site_path(in->x->a, &in->p), in->x->f));
 	/* Other virtual hosts include the rules, too: of this name, and an admin's. */
 	if (in->had_config)
 		TRY(fs_unlink(

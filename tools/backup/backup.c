@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus backup: one archive of a running project. */
+#include "tools/backup/backup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "config.h"
+#include "db/schema.h"
+#include "db/stmts.h"
+#include "lib/clock.h"
+#include "lib/fs.h"
+#include "lib/proc.h"
+#include "model/identity.h"
+#include "tools/backup/files.h"
+#include "lib/banned.h"
+
+enum { HOLD_MOST_MS = 300000, HOLD_TICK_MS = 50 };
+
+struct backup_opts {
+	bool no_files, no_keys;
+};
+
+static const struct opt backup_options[] = {
+	{ "no-files", OPT_FLAG, offsetof(struct backup_opts, no_files), NULL,
+	    "Leaves out the files of the download and upload directories." },
+	{ "no-keys", OPT_FLAG, offsetof(struct backup_opts, no_keys), NULL,
+	    "Leaves out the keys." },
+	{ 0 },
+};
+
+struct target { /* where the archive goes */
+	const char *path, *part;
+	int fd;
+	bool is_stdout;
+};
+
+static enum err
+target_open(struct cmd_ctx *x, const char *path, struct target *t)
+{
+	*t = (struct target){ .path = path, .fd = -1 };
+	if (strcmp(path, "-") == 0) {
+		t->is_stdout = true;
+		t->fd = STDOUT_FILENO;
+		if (isatty(t->fd))
+			return ctx_usage(x, "the archive does not go to a terminal");
+		return OK;
+	}
+	t->part = arena_printf(x->a, "%s.part", path);
+	if (fs_exists(path))
+		return FAIL(x->f, E_SYS, "%s exists already and is not replaced", path);
+	t->fd = open(t->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (t->fd < 0 && errno == EEXIST)
+		return FAIL(x->f, E_SYS,
+		    "%s exists: another backup is writing it, or one was interrupted; remove it if none runs",
+		    t->part);
+	return t->fd < 0 ? FAIL_ERRNO(x->f, "creating %s", t->part) : OK;
+}
+
+/* Gives a complete archive its name, or removes what failed. */
+static enum err
+target_close(struct cmd_ctx *x, struct target *t, enum err e)
+{
+	if (t->is_stdout || t->fd < 0)
+		return e;
+	if (e == OK && fsync(t->fd) < 0)
+		e = FAIL_ERRNO(x->f, "writing %s", t->part);
+	if (close(t->fd) < 0 && e == OK)
+		e = FAIL_ERRNO(x->f, "writing %s", t->part);
+	if (e == OK)
+		e = fs_rename_new(t->part, t->path, x->f);
+	if (e == OK)
+		return fs_sync_dir(t->path, x->f);
+	fs_unlink(t->part, NULL);
+	return e;
+}
+
+/* Takes the lock that keeps files from being deleted. Who deletes shares it for a
+ * moment only. */
+static enum err
+hold_deletions(struct cmd_ctx *x, int *lock)
+{
+	const char *path = backup_lock_path(x->a, x->cf);
+	int64_t end = clock_mono_ms() + HOLD_MOST_MS;
+	enum err e;
+
+	while ((e = fs_lock(path, lock, x->f)) == E_RACE && clock_mono_ms() < end)
+		clock_nap_ms(HOLD_TICK_MS);
+	if (e == E_RACE)
+		return FAIL(x->f, E_RACE,
+		    "another backup of this project is running: it holds %s", path);
+	return e;
+}
+
+static enum err
+put_backup_head(struct backup_out *b, const struct backup_opts *o, struct fail *f)
+{
+	struct cmd_ctx *x = b->x;
+	struct row_text *server;
+	struct identity id;
+	int64_t schema;
+	int64_t now = clock_now();
+	char when[21];
+	json_t *head;
+
+	TRY(schema_version(x->db, &schema, f));
+	TRY(db_row(x->db, x->a, f, &server, SESSION_VERSION));
+	TRY(identity_now(x->a, x->cf, &id, f));
+	head = json_pack("{s:i s:s s:I s:I s:s s:s s:s s:s s:b s:b}", "format",
+	    (int)BACKUP_FORMAT, "locus", PACKAGE_VERSION, "schema", (json_int_t)schema,
+	    "time", (json_int_t)now, "time_utc", clock_text(now, when), "master_url",
+	    x->cf->master_url, "directory", id.dir, "database", server->s, "files",
+	    !o->no_files, "keys", !o->no_keys);
+	if (head == NULL)
+		return FAIL(
+		    f, E_CONFIG, "the master URL or the directory is not UTF-8");
+	return backup_put_json(b, BACKUP_HEAD, head, f);
+}
+
+/*
+ * The order makes the archive consistent: nothing is deleted from now on; what the
+ * snapshot of the database names was there before it, so it is there to be copied
+ * after it. Triggers are older than the snapshot: one that says "no more work" must not
+ * speak of work that the snapshot does not have.
+ */
+static enum err
+put_all(struct backup_out *b, const struct backup_opts *o, struct fail *f)
+{
+	const struct conf *cf = b->x->cf;
+	struct dump_count rows = { .a = b->x->a };
+	json_t *end;
+
+	TRY(put_backup_head(b, o, f));
+	TRY(files_put_config(b, f));
+	if (!o->no_keys)
+		TRY(files_put_dir(b, "keys", cf->key_dir, f));
+	TRY(files_put_triggers(b, f));
+	TRY(dump_put(b, &rows, f));
+	TRY(files_put_project(b, f));
+	if (!o->no_files) {
+		TRY(files_put_dir(b, "upload", cf->upload_dir, f));
+		TRY(files_put_dir(b, "download", cf->download_dir, f));
+	}
+	end = json_object();
+	json_object_set_new(end, "rows", dump_counts(&rows));
+	json_object_set_new(end, "torn", json_integer(b->torn));
+	return backup_out_end(b, end, f);
+}
+
+static enum err
+backup_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct backup_opts *o = opts;
+	struct target t = { .fd = -1 };
+	struct backup_out b = { 0 };
+	int lock = -1;
+	enum err e = ctx_db(x);
+
+	(void)n;
+	proc_signals();
+	if (e == OK)
+		e = target_open(x, args[0], &t);
+	if (e == OK)
+		e = hold_deletions(x, &lock);
+	if (e == OK)
+		e = backup_out_begin(x, t.fd, &b, x->f);
+	if (e == OK)
+		e = put_all(&b, o, x->f);
+	backup_out_free(&b);
+	if (lock >= 0)
+		close(lock);
+	e = target_close(x, &t, e);
+	if (e == OK)
+		fprintf(t.is_stdout ? stderr : stdout,
+		    "backup    %s: %lld entries, %lld bytes%s\n",
+		    t.is_stdout ? "written to standard output" : t.path,
+		    (long long)b.entries, (long long)b.bytes,
+		    o->no_files ? ", without the files of hosts" : "");
+	return e;
+}
+
+const struct cmd cmd_backup = { .name = "backup",
+	.args = "FILE",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "save the running project in one archive",
+	.about =
+	    "Writes one consistent snapshot of the database, config.xml, keys, apps, templates,\n"
+	    "plan classes, triggers and the files of hosts to FILE, a tar archive compressed with\n"
+	    "zstd; \"-\" is standard output. The project goes on meanwhile; only its file_deleter\n"
+	    "waits. Writes FILE.part and renames it at the end, and never replaces a file.\n"
+	    "locus-backup(7) has the whole story.",
+	.opts = backup_options,
+	.opts_size = sizeof(struct backup_opts),
+	.run = backup_run };
