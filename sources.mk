@@ -500,6 +500,17 @@ tools_sources = \
 	tools/create_web.c \
 	tools/db_server.c \
 	tools/db_server.h \
+	tools/doctor.c \
+	tools/doctor.def \
+	tools/doctor.h \
+	tools/doctor/database.c \
+	tools/doctor/finding.c \
+	tools/doctor/keys.c \
+	tools/doctor/machine.c \
+	tools/doctor/public.c \
+	tools/doctor/services.c \
+	tools/doctor/transfer.c \
+	tools/doctor/web.c \
 	tools/explain.c \
 	tools/explain_job.c \
 	tools/file_add.c \
@@ -523,6 +534,8 @@ tools_sources = \
 	tools/host_log.c \
 	tools/host_message.c \
 	tools/host_show.c \
+	tools/http_ask.c \
+	tools/http_ask.h \
 	tools/human.c \
 	tools/human.h \
 	tools/install/destroy.c \

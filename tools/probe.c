@@ -2,7 +2,6 @@
 /* Sends the requests by libcurl; each failure comes with its cure. */
 #include "tools/probe.h"
 
-#include <curl/curl.h>
 #include <pwd.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,23 +12,19 @@
 #include "lib/text.h"
 #include "lib/xml_tree.h"
 #include "proto/probe.h"
+#include "tools/http_ask.h"
 #include "tools/traces.h"
 #include "lib/banned.h"
 
-enum {
-	TIMEOUT_S = 10,
-	REPLY_MAX = 64 << 10,
-	SECRET_DIGITS = 32,
-	SECRET_MOST = 256,
-	NODE_SEEN_S = 60
-};
+enum { SECRET_DIGITS = 32, SECRET_MOST = 256, PAD_LINE = 200, NODE_SEEN_S = 60 };
 
 struct asking {
 	struct cmd_ctx *x;
 	struct arena *a;
 	const struct conf *cf;
-	struct buf reply;
-	long http;
+	const char *ca_file;
+	size_t pad_bytes; /* makes the scheduler's request at least so large */
+	struct http_answer reply;
 	struct probe p;
 };
 
@@ -50,42 +45,17 @@ web_cure(const struct asking *q)
 	           "start the web server (Debian: systemctl start apache2)";
 }
 
-static size_t
-probe_add_reply(char *p, size_t size, size_t n, void *ctx)
-{
-	struct buf *b = ctx;
-
-	if (b->n < REPLY_MAX)
-		buf_put(b, p, size * n);
-	return size * n;
-}
-
 /* Sends a POST if there is a body, else a GET. */
 static bool
 probe_fetch(struct asking *q, const char *url, const char *body)
 {
-	CURL *c = curl_easy_init();
-	CURLcode rc;
+	const struct http_ask ask = {
+		.url = url, .body = body, .body_n = body == NULL ? 0 : strlen(body)
+	};
 
-	if (c == NULL)
-		return probe_failed(
-		    q, true, arena_strdup(q->a, "libcurl does not work"), NULL);
-	q->reply = buf_new(q->a);
-	buf_puts(&q->reply, "");
-	curl_easy_setopt(c, CURLOPT_URL, url);
-	if (body != NULL)
-		curl_easy_setopt(c, CURLOPT_POSTFIELDS, body);
-	curl_easy_setopt(c, CURLOPT_TIMEOUT, (long)TIMEOUT_S);
-	curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, probe_add_reply);
-	curl_easy_setopt(c, CURLOPT_WRITEDATA, &q->reply);
-	rc = curl_easy_perform(c);
-	curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &q->http);
-	curl_easy_cleanup(c);
-	if (rc == CURLE_OK)
+	if (http_ask(q->a, &ask, &q->reply))
 		return true;
-	return probe_failed(q, false,
-	    arena_printf(q->a, "%s: %s", url, curl_easy_strerror(rc)),
+	return probe_failed(q, false, arena_printf(q->a, "%s: %s", url, q->reply.why),
 	    arena_strdup(q->a, web_cure(q)));
 }
 
@@ -93,7 +63,8 @@ static bool
 probe_failed_http(struct asking *q, const char *url)
 {
 	return probe_failed(q, false,
-	    arena_printf(q->a, "the web server answers %s with HTTP %ld", url, q->http),
+	    arena_printf(
+		q->a, "the web server answers %s with HTTP %ld", url, q->reply.status),
 	    q->cf->private_servers ?
 		arena_strdup(q->a, web_cure(q)) :
 		arena_printf(q->a,
@@ -166,8 +137,9 @@ read_answer(struct asking *q, struct answer *w)
 	struct xml_node *root;
 
 	*w = (struct answer){ 0 };
-	if (strstr(q->reply.p, "<" PROBE_ELEMENT ">") == NULL ||
-	    xml_tree(q->a, "reply", q->reply.p, q->reply.n, &root, &f) != OK ||
+	if (strstr(q->reply.body.p, "<" PROBE_ELEMENT ">") == NULL ||
+	    xml_tree(q->a, "reply", q->reply.body.p, q->reply.body.n, &root, &f) !=
+		OK ||
 	    root->child == NULL)
 		return false;
 	for (const struct xml_node *n = root->child->child; n != NULL; n = n->next) {
@@ -241,8 +213,8 @@ judge_answer(struct asking *q, const char *url)
 		return true;
 	if (!read_answer(q, &w))
 		return probe_failed(q, false,
-		    arena_printf(
-			q->a, "%s says \"%.300s\"", url, message_of(q->a, q->reply.p)),
+		    arena_printf(q->a, "%s says \"%.300s\"", url,
+			message_of(q->a, q->reply.body.p)),
 		    arena_printf(q->a,
 			"see locus config check and %s/scheduler.log; the account of the scheduler must be able to read config.xml and %s",
 			q->cf->log_dir, q->cf->run_dir));
@@ -278,6 +250,22 @@ judge_answer(struct asking *q, const char *url)
 	return true;
 }
 
+/* Lines that the scheduler skips, as clients newer than it may send. */
+static char *
+padding(struct asking *q)
+{
+	struct buf b = buf_new(q->a);
+	char line[PAD_LINE + 1];
+
+	memset(line, 'x', PAD_LINE);
+	line[PAD_LINE] = '\0';
+	buf_puts(&b, "");
+	while (b.n < q->pad_bytes)
+		buf_printf(
+		    &b, "<" PROBE_ELEMENT "_pad>%s</" PROBE_ELEMENT "_pad>\n", line);
+	return b.p;
+}
+
 static bool
 ask_scheduler(struct asking *q)
 {
@@ -294,10 +282,11 @@ ask_scheduler(struct asking *q)
 		    "<core_client_major_version>8</core_client_major_version>\n"
 		    "<core_client_minor_version>0</core_client_minor_version>\n"
 		    "<work_req_seconds>1</work_req_seconds>\n"
-		    "</scheduler_request>\n",
-		    text_trim(key))))
+		    "%s</scheduler_request>\n",
+		    text_trim(key), padding(q))))
 		return false;
-	if (q->http == 404 || strstr(q->reply.p, "<scheduler_reply>") == NULL)
+	if (q->reply.status == 404 ||
+	    strstr(q->reply.body.p, "<scheduler_reply>") == NULL)
 		return probe_failed_http(q, url);
 	return judge_answer(q, url);
 }
@@ -307,7 +296,7 @@ ask_page(struct asking *q)
 {
 	if (!probe_fetch(q, q->cf->master_url, NULL))
 		return false;
-	return q->http == 200 ? true : probe_failed_http(q, q->cf->master_url);
+	return q->reply.status == 200 ? true : probe_failed_http(q, q->cf->master_url);
 }
 
 static bool
@@ -319,7 +308,7 @@ ask_uploads(struct asking *q)
 		"<data_server_request>\n<get_file_size>probe</get_file_size>\n"
 		"</data_server_request>\n"))
 		return false;
-	return strstr(q->reply.p, "<status>0</status>") != NULL ?
+	return strstr(q->reply.body.p, "<status>0</status>") != NULL ?
 	           true :
 	           probe_failed_http(q, url);
 }
@@ -332,5 +321,16 @@ probe_project(struct cmd_ctx *x, struct arena *a)
 	if (ask_scheduler(&q) &&
 	    ask_page(&q)) /* the scheduler gives the best diagnosis */
 		ask_uploads(&q);
+	return q.p;
+}
+
+struct probe
+probe_scheduler(struct cmd_ctx *x, struct arena *a, size_t nbytes, const char *ca_file)
+{
+	struct asking q = {
+		.x = x, .a = a, .cf = x->cf, .pad_bytes = nbytes, .ca_file = ca_file
+	};
+
+	ask_scheduler(&q);
 	return q.p;
 }

@@ -21,5 +21,11 @@ struct probe {
 /* Probes the project's page, its scheduler and its upload handler. The answer lives in
  * the arena. */
 struct probe probe_project(struct cmd_ctx *, struct arena *);
+/*
+ * Probes the scheduler alone, with a request of at least nbytes bytes. ca_file: as in
+ * http_ask.h.
+ */
+struct probe probe_scheduler(
+    struct cmd_ctx *, struct arena *, size_t nbytes, const char *ca_file);
 
 #endif

@@ -12,6 +12,7 @@
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/log.h"
+#include "tools/doctor.h"
 #include "tools/group.h"
 #include "tools/log_tail.h"
 #include "tools/privilege.h"
@@ -266,7 +267,7 @@ start_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		}
 		e = wait_until_up(x, pid, start_wait_s(o));
 	} while (e == E_RETRY);
-	return e;
+	return e == OK ? doctor_short(x) : e;
 }
 
 /* --- stop --- */
@@ -360,8 +361,9 @@ const struct cmd cmd_start = { .name = "start",
 	    "that die, and takes over those that a killed supervisor left running. Waits until a\n"
 	    "request through the web server comes back as work or with a reason, appears in the\n"
 	    "decision log and has written to every directory that it needs; otherwise reports the\n"
-	    "problem and its cure. That request changes no row and no statistics. It is not an\n"
-	    "error if the project runs already. The supervisor picks up changes of config.xml;\n"
+	    "problem and its cure. That request changes no row and no statistics. Then makes the\n"
+	    "short form of locus doctor and exits with 1 if a check fails. It is not an error if\n"
+	    "the project runs already. The supervisor picks up changes of config.xml;\n"
 	    "those that wait for a restart are reported here, by locus status and in the\n"
 	    "supervisor's log, see config.xml(5).\n"
 	    "In a project that locus create installed, only root may start it: writes the units\n"

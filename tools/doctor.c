@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * locus doctor: tries everything that a project needs, and says how to mend what does
+ * not work. Checks that need root come first; then the process becomes the project's
+ * account, so that every directory is tried by the account that writes to it.
+ */
+#include "tools/doctor.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include "tools/json.h"
+#include "tools/privilege.h"
+#include "tools/running.h"
+#include "lib/banned.h"
+
+struct doctor_opts {
+	bool public;
+	const char *ca_file;
+};
+
+static const struct opt doctor_options[] = {
+	{ "public", OPT_FLAG, offsetof(struct doctor_opts, public), NULL,
+	    "Also looks at the project as volunteers see it: name, address, redirections." },
+	{ "ca-file", OPT_TEXT, offsetof(struct doctor_opts, ca_file), "FILE",
+	    "Trusts the certificates in FILE (PEM) instead of the system's." },
+	{ 0 },
+};
+
+static const struct doctor_row {
+	const char *name, *subject, *title;
+	unsigned when;
+	void (*check)(struct doctor *);
+} rows[] = {
+#define CHECK(name, subject, when, title)                                              \
+	{ #name, #subject, title, when, doctor_##name },
+#include "tools/doctor.def"
+#undef CHECK
+};
+
+static const char *const verdict_names[] = { "ok", "warn", "fail", "skipped" };
+
+/* --- making the checks --- */
+
+/* Returns why a check cannot be made now; NULL if it can. */
+static const char *
+reason_to_skip(const struct doctor *d, const struct doctor_row *r)
+{
+	if ((r->when & SERVING) && !d->serving)
+		return "the project is stopped";
+	if ((r->when & DATABASE) && d->x->db == NULL)
+		return "there is no connection to the database";
+	if ((r->when & AS_ROOT) && !privilege_is_root())
+		return "only root can try this: run locus doctor as root";
+	return NULL;
+}
+
+/* Does the check belong to this run at all? */
+static bool
+row_is_wanted(const struct doctor *d, const struct doctor_row *r)
+{
+	if (d->brief && !(r->when & SHORT))
+		return false;
+	if ((r->when & INSTALLED) && !conf_is_installed(d->cf))
+		return false;
+	if ((r->when & SHARED) && d->cf->private_servers)
+		return false;
+	return !(r->when & PUBLIC) || d->public;
+}
+
+static void
+make_check(struct doctor *d, int i)
+{
+	const char *skip;
+	struct fail f = { 0 };
+	size_t before = d->n;
+
+	d->check = i;
+	d->f = &f;
+	skip = reason_to_skip(d, &rows[i]);
+	if (skip != NULL)
+		doctor_skip(d, "%s", skip);
+	else
+		rows[i].check(d);
+	d->f = NULL;
+	assert(d->n > before); /* each check has a result */
+}
+
+static void
+make_checks(struct doctor *d, bool as_root)
+{
+	for (size_t i = 0; i < N(rows); i++)
+		if (row_is_wanted(d, &rows[i]) &&
+		    as_root == ((rows[i].when & AS_ROOT) != 0))
+			make_check(d, (int)i);
+}
+
+/* Findings in the order of doctor.def; those of root's checks were made first. */
+static void
+sort_findings(struct doctor *d)
+{
+	struct doctor_finding *v = NEWN(d->a, struct doctor_finding, d->n + 1);
+	size_t n = 0;
+
+	for (int i = 0; i < (int)N(rows); i++)
+		for (size_t k = 0; k < d->n; k++)
+			if (d->v[k].check == i)
+				v[n++] = d->v[k];
+	d->v = v;
+}
+
+/* Makes all checks of this run; the context's own error stays as it is. */
+static enum err
+examine(struct doctor *d)
+{
+	struct fail *kept = d->x->f;
+	struct fail own = { 0 };
+	struct state s;
+	enum running running = RUNNING_NONE;
+	enum err e = OK;
+
+	d->x->f = &own;
+	make_checks(d, true);
+	if (privilege_is_root() && conf_is_installed(d->cf)) {
+		struct account acc;
+
+		e = account_find(d->a, d->cf->run_user, &acc, &own);
+		if (e == OK)
+			e = privilege_become(&acc, &own);
+	}
+	/* What only root could write must fail here, as it does for the services. */
+	if (!privilege_is_root() && privilege_kept() &&
+	    privilege_reaches(d->cf->project_dir))
+		privilege_drop();
+	if (e == OK) {
+		if (running_read(d->x, &s, &running) == OK)
+			d->serving = running != RUNNING_NONE;
+		if (d->x->db == NULL)
+			ctx_db_any_schema(d->x);
+		make_checks(d, false);
+		sort_findings(d);
+	}
+	d->x->f = kept;
+	if (e != OK)
+		*kept = own;
+	return e;
+}
+
+static size_t
+findings_of(const struct doctor *d, enum verdict v)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->n; i++)
+		n += d->v[i].verdict == v;
+	return n;
+}
+
+/* --- reports --- */
+
+static void
+print_finding(const struct doctor_finding *w)
+{
+	printf(
+	    "%-8s %-15s %s\n", verdict_names[w->verdict], rows[w->check].name, w->text);
+	if (w->cure[0] != '\0')
+		printf("         mend: %s\n", w->cure);
+}
+
+static void
+doctor_print_text(const struct doctor *d)
+{
+	for (size_t i = 0; i < d->n; i++)
+		print_finding(&d->v[i]);
+	printf("%zu ok, %zu warnings, %zu failures, %zu skipped\n",
+	    findings_of(d, VERDICT_OK), findings_of(d, VERDICT_WARN),
+	    findings_of(d, VERDICT_FAIL), findings_of(d, VERDICT_SKIPPED));
+}
+
+static void
+doctor_print_json(const struct doctor *d)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < d->n; i++) {
+		const struct doctor_finding *w = &d->v[i];
+		const struct doctor_row *r = &rows[w->check];
+
+		json_array_append_new(
+		    list, json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", "check", r->name,
+			      "subject", r->subject, "title", r->title, "verdict",
+			      verdict_names[w->verdict], "text", json_text(w->text),
+			      "cure", json_text(w->cure)));
+	}
+	json_show(json_pack("{s:o, s:I, s:I, s:I, s:I}", "checks", list, "ok",
+	    (json_int_t)findings_of(d, VERDICT_OK), "warnings",
+	    (json_int_t)findings_of(d, VERDICT_WARN), "failures",
+	    (json_int_t)findings_of(d, VERDICT_FAIL), "skipped",
+	    (json_int_t)findings_of(d, VERDICT_SKIPPED)));
+}
+
+enum err
+doctor_short(struct cmd_ctx *x)
+{
+	struct doctor d = { .x = x, .a = x->a, .cf = x->cf, .brief = true };
+	size_t failures;
+
+	TRY(examine(&d));
+	for (size_t i = 0; i < d.n; i++)
+		if (d.v[i].verdict == VERDICT_WARN || d.v[i].verdict == VERDICT_FAIL)
+			print_finding(&d.v[i]);
+	failures = findings_of(&d, VERDICT_FAIL);
+	if (failures == 0)
+		return OK;
+	return FAIL(x->f, E_SYS,
+	    "the project runs, but %zu checks fail; see above and locus doctor",
+	    failures);
+}
+
+static enum err
+doctor_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct doctor_opts *o = opts;
+	struct doctor d = {
+		.x = x, .a = x->a, .public = o->public, .ca_file = o->ca_file
+	};
+
+	(void)args, (void)n;
+	TRY(ctx_conf(x));
+	d.cf = x->cf;
+	TRY(examine(&d));
+	x->status = findings_of(&d, VERDICT_FAIL) == 0 ? 0 : 1;
+	if (x->json)
+		doctor_print_json(&d);
+	else
+		doctor_print_text(&d);
+	return OK;
+}
+
+const struct cmd cmd_doctor = { .name = "doctor",
+	.args = "",
+	.purpose = "try everything that the project needs, and say how to mend it",
+	.about =
+	    "Tries the project from end to end: sends a scheduler request, also a large one,\n"
+	    "uploads and downloads a file, reads the master page as a client does, writes to every\n"
+	    "directory as the account that needs it, and checks services, database, keys, clock,\n"
+	    "disks, logs and certificates. Prints a line for each check, and for each failure the\n"
+	    "command that mends it. Leaves no file and no row behind. As root it also tries what\n"
+	    "the web server's account can reach. Exit status 0: no check failed, 1: some did;\n"
+	    "warnings do not count.",
+	.opts = doctor_options,
+	.opts_size = sizeof(struct doctor_opts),
+	.as_root = true,
+	.run = doctor_run };

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Internals of locus doctor: its checks (doctor.def), their findings, and the short
+ * form that locus start runs.
+ */
+#ifndef TOOLS_DOCTOR_H
+#define TOOLS_DOCTOR_H
+
+#include "tools/cmd.h"
+
+enum doctor_when {
+	SHORT = 1,
+	SERVING = 2,
+	DATABASE = 4,
+	INSTALLED = 8,
+	SHARED = 16,
+	PUBLIC = 32,
+	AS_ROOT = 64
+};
+enum verdict { VERDICT_OK, VERDICT_WARN, VERDICT_FAIL, VERDICT_SKIPPED };
+
+struct doctor_finding {
+	int check; /* its position in doctor.def */
+	enum verdict verdict;
+	char *text;
+	char *cure; /* command or instruction; "" = none needed */
+};
+
+struct doctor {
+	struct cmd_ctx *x;
+	struct arena *a;
+	const struct conf *cf;
+	bool brief, public; /* brief: the short form */
+	const char *ca_file;
+	bool serving;   /* some service of the project runs */
+	int check;      /* the check that is being made */
+	struct fail *f; /* of the check that is being made */
+	struct doctor_finding *v;
+	size_t n, cap;
+};
+
+/* Each check records at least one finding. */
+#define CHECK(name, subject, when, title) void doctor_##name(struct doctor *);
+#include "tools/doctor.def"
+#undef CHECK
+
+/* Record a finding of the check that is being made. cure is formatted by the caller. */
+void doctor_ok(struct doctor *, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void doctor_warn(struct doctor *, const char *cure, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void doctor_fail(struct doctor *, const char *cure, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void doctor_skip(struct doctor *, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* True if the check that is being made has already recorded a warning or failure. */
+bool doctor_has_complained(const struct doctor *);
+/* Returns "locus -p PROJECT WORDS", for cures. */
+char *doctor_locus(struct doctor *, const char *words);
+/* Returns a command that sets an option in config.xml. */
+char *doctor_set_option(struct doctor *, const char *name, const char *value);
+/* Returns a command that sets a variable of the database server now, and for a shared
+ * server also for its next start. */
+char *doctor_set_variable(struct doctor *, const char *name, const char *value);
+
+/*
+ * Makes the checks of the short form and prints warnings and failures; E_SYS if there
+ * is a failure.
+ */
+enum err doctor_short(struct cmd_ctx *);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records what the checks of locus doctor find, and writes the commands of cures. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "tools/doctor.h"
+#include "lib/banned.h"
+
+__attribute__((format(printf, 4, 0))) static void
+finding_add(
+    struct doctor *d, enum verdict v, const char *cure, const char *fmt, va_list ap)
+{
+	char text[800];
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	PUSH(d->a, d->v, d->n, d->cap) = (struct doctor_finding){ d->check, v,
+		arena_strdup(d->a, text), arena_strdup(d->a, cure) };
+}
+
+void
+doctor_ok(struct doctor *d, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	finding_add(d, VERDICT_OK, "", fmt, ap);
+	va_end(ap);
+}
+
+void
+doctor_warn(struct doctor *d, const char *cure, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	finding_add(d, VERDICT_WARN, cure, fmt, ap);
+	va_end(ap);
+}
+
+void
+doctor_fail(struct doctor *d, const char *cure, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	finding_add(d, VERDICT_FAIL, cure, fmt, ap);
+	va_end(ap);
+}
+
+void
+doctor_skip(struct doctor *d, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	finding_add(d, VERDICT_SKIPPED, "", fmt, ap);
+	va_end(ap);
+}
+
+bool
+doctor_has_complained(const struct doctor *d)
+{
+	for (size_t i = d->n; i > 0 && d->v[i - 1].check == d->check; i--)
+		if (d->v[i - 1].verdict == VERDICT_WARN ||
+		    d->v[i - 1].verdict == VERDICT_FAIL)
+			return true;
+	return false;
+}
+
+char *
+doctor_locus(struct doctor *d, const char *words)
+{
+	const char *path = d->cf->path, *slash = strrchr(path, '/');
+	const char *name = conf_is_installed(d->cf) ?
+	                       conf_installation(d->a, d->cf).name :
+	                       arena_memdup(d->a, path, (size_t)(slash - path));
+
+	return arena_printf(d->a, "locus -p %s %s", name, words);
+}
+
+char *
+doctor_set_option(struct doctor *d, const char *name, const char *value)
+{
+	return arena_printf(d->a,
+	    "sed -i -e '/<%s>/d' -e 's|<config>|&\\n<%s>%s</%s>|' %s", name, name,
+	    value, name, d->cf->path);
+}
+
+char *
+doctor_set_variable(struct doctor *d, const char *name, const char *value)
+{
+	const char *now = arena_printf(d->a, "-e 'SET GLOBAL %s = %s'", name, value);
+
+	if (d->cf->private_servers)
+		return arena_printf(
+		    d->a, "mariadb --socket=%s %s", d->cf->db_socket, now);
+	return arena_printf(d->a,
+	    "printf '[mysqld]\\n%s = %s\\n' >>/etc/mysql/conf.d/locus.cnf && mariadb %s",
+	    name, value, now);
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks of locus doctor: directories, accounts, disks, clock. */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/timex.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "db/stmts.h"
+#include "db/trigger_rows.h"
+#include "lib/clock.h"
+#include "lib/fs.h"
+#include "lib/proc.h"
+#include "lib/text.h"
+#include "model/states.h"
+#include "proto/blob.h"
+#include "tools/doctor.h"
+#include "tools/http_ask.h"
+#include "tools/human.h"
+#include "tools/privilege.h"
+#include "tools/service.h"
+#include "lib/banned.h"
+
+enum {
+	DIRS_MAX = 24,
+	OUTPUT_MAX = 4096,
+	FREE_LEAST = 100000000,
+	INODES_LEAST = 1000,
+	CLOCK_WARN_S = 5,
+	CLOCK_FAIL_S = 60
+};
+
+/* --- directories --- */
+
+/* Lists the directories that the project's programs write to, each once. */
+static size_t
+writable_dirs(struct doctor *d, const char **v)
+{
+	const struct conf *cf = d->cf;
+	const char *const all[] = { cf->project_dir, cf->run_dir, cf->log_dir,
+		cf->upload_dir, cf->download_dir, project_path(d->a, cf, "apps"),
+		project_path(d->a, cf, "templates"), project_path(d->a, cf, "results"),
+		project_path(d->a, cf, "tmp") };
+	size_t n = 0;
+
+	for (size_t i = 0; i < N(all); i++)
+		if (i < 5 || fs_exists(all[i])) /* an adopted project lacks some */
+			v[n++] = all[i];
+	for (enum trigger t = 0; t < TRIGGER__MAX; t++)
+		if (!triggers_in_rows(cf))
+			v[n++] = trigger_dir(d->a, cf, t);
+	return n;
+}
+
+/* A project that runs adopted software may keep its config.xml elsewhere. */
+static void
+try_directory(struct doctor *d, const char *dir)
+{
+	const char *path = arena_printf(d->a, "%s/.doctor-%ld", dir, (long)getpid());
+	struct stat st;
+	const char *cure;
+
+	if (fs_write(path, "x", 1, 0600, d->f) == OK && fs_unlink(path, d->f) == OK)
+		return;
+	if (stat(dir, &st) < 0)
+		cure = arena_printf(d->a, "mkdir -p %s", dir);
+	else if (st.st_uid == geteuid())
+		cure = arena_printf(d->a, "chmod u+rwx %s", dir);
+	else
+		cure = arena_printf(d->a, "chown -R %u %s && chmod u+rwx %s",
+		    (unsigned)geteuid(), dir, dir);
+	doctor_fail(d, cure, "account %u cannot write to %s: %s", (unsigned)geteuid(),
+	    dir, d->f->detail);
+}
+
+void
+doctor_directories(struct doctor *d)
+{
+	const char *v[DIRS_MAX];
+	size_t n = writable_dirs(d, v);
+
+	for (size_t i = 0; i < n; i++)
+		try_directory(d, v[i]);
+	if (!doctor_has_complained(d))
+		doctor_ok(d, "%zu directories were written to", n);
+}
+
+/* --- the web server's account --- */
+
+static void
+must_not_read(struct doctor *d, const char *path)
+{
+	if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0)
+		printf("F can read %s|chmod o-rwx %s\n", path, path);
+	(void)d;
+}
+
+static void
+must_not_write(struct doctor *d, const char *dir)
+{
+	const char *path = arena_printf(d->a, "%s/.doctor-%ld", dir, (long)getpid());
+	struct fail f = { 0 };
+
+	if (fs_write(path, "x", 1, 0600, &f) != OK)
+		return;
+	fs_unlink(path, &f);
+	printf("F can write to %s|chmod o-w %s\n", dir, dir);
+}
+
+static void
+must_connect(struct doctor *d, const char *name)
+{
+	const char *path = service_socket(d->a, d->cf, name);
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	snprintf(un.sun_path, sizeof(un.sun_path), "%s", path);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&un, sizeof(un)) < 0)
+		printf("%c cannot connect to %s: %s|%s\n", d->serving ? 'F' : 'W', path,
+		    strerror(errno), doctor_locus(d, "restart"));
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Runs in a child that is the web server's account, without capabilities. */
+static void
+try_as_web_server(struct doctor *d)
+{
+	static const char *const sockets[] = { "scheduler", "web", "upload" };
+	const char *v[DIRS_MAX];
+	size_t n = writable_dirs(d, v);
+
+	must_not_read(d, d->cf->path);
+	must_not_read(d, arena_printf(d->a, "%s/upload_private", d->cf->key_dir));
+	must_not_read(d, arena_printf(d->a, "%s/code_sign_private", d->cf->key_dir));
+	for (size_t i = 0; i < n; i++)
+		must_not_write(d, v[i]);
+	must_not_write(d, d->cf->key_dir);
+	if (faccessat(AT_FDCWD, d->cf->download_dir, R_OK | X_OK, AT_EACCESS) < 0)
+		printf("F cannot read %s: %s|chmod o+rx %s\n", d->cf->download_dir,
+		    strerror(errno), d->cf->download_dir);
+	for (size_t i = 0; i < N(sockets); i++)
+		must_connect(d, sockets[i]);
+}
+
+static int
+run_as_web_server(struct doctor *d, const struct account *acc, char *out, size_t max)
+{
+	int fds[2], st = 0;
+	size_t n = 0;
+	ssize_t got;
+	pid_t pid;
+
+	fflush(stdout);
+	if (pipe(fds) < 0 || (pid = fork()) < 0)
+		return -1;
+	if (pid == 0) {
+		dup2(fds[1], STDOUT_FILENO);
+		close(fds[0]);
+		if (privilege_become(acc, d->f) != OK)
+			_exit(1);
+		privilege_drop();
+		try_as_web_server(d);
+		fflush(stdout);
+		_exit(0);
+	}
+	close(fds[1]);
+	while (n + 1 < max && (got = read(fds[0], out + n, max - 1 - n)) > 0)
+		n += (size_t)got;
+	out[n] = '\0';
+	close(fds[0]);
+	return waitpid(pid, &st, 0) == pid && st == 0 ? 0 : -1;
+}
+
+void
+doctor_web_account(struct doctor *d)
+{
+	char out[OUTPUT_MAX];
+	struct account acc;
+
+	if (account_find(d->a, NULL, &acc, d->f) != OK ||
+	    run_as_web_server(d, &acc, out, sizeof(out)) != 0) {
+		doctor_fail(
+		    d, "", "cannot try as the web server's account: %s", d->f->detail);
+		return;
+	}
+	for (char *line = out, *end; *line != '\0'; line = end) {
+		char *bar = strchr(line, '|');
+
+		end = line + strcspn(line, "\n");
+		end += *end == '\n' ? (*end = '\0', 1) : 0;
+		if (bar == NULL)
+			break;
+		*bar = '\0';
+		(line[0] == 'F' ? doctor_fail : doctor_warn)(
+		    d, bar + 1, "account %s%s", acc.name, line + 1);
+	}
+	if (!doctor_has_complained(d))
+		doctor_ok(
+		    d, "account %s reaches the sockets and downloads only", acc.name);
+}
+
+/* --- disks --- */
+
+struct in_flight { /* output that jobs may still upload */
+	int64_t results;
+	double bytes;
+};
+
+/* The stored job of a result says how large each of its output files may be. */
+static double
+output_most(struct arena *a, const char *xml_doc_in)
+{
+	double sum = 0, v;
+
+	for (const char *p = xml_doc_in; (p = strstr(p, "<max_nbytes>")) != NULL;) {
+		p += strlen("<max_nbytes>");
+		if (text_f64(arena_memdup(a, p, strcspn(p, "<")), &v) && v > 0)
+			sum += v;
+	}
+	return sum;
+}
+
+/* Estimates from the newest results; all 0 without a database. */
+static struct in_flight
+outputs_in_flight(struct doctor *d)
+{
+	struct in_flight w = { 0 };
+	struct row_pair *states;
+	struct row_text *docs;
+	size_t n, ndocs;
+	double sum = 0;
+
+	if (d->x->db == NULL || d->brief ||
+	    db_query(d->x->db, d->a, d->f, &states, &n, STATUS_RESULTS) != OK ||
+	    db_query(d->x->db, d->a, d->f, &docs, &ndocs, DOCTOR_OUTPUTS) != OK)
+		return w;
+	for (size_t i = 0; i < n; i++)
+		if (states[i].a == RESULT_UNSENT || states[i].a == RESULT_IN_PROGRESS)
+			w.results += states[i].b;
+	for (size_t i = 0; i < ndocs; i++)
+		sum += output_most(d->a, docs[i].s);
+	if (ndocs > 0)
+		w.bytes = sum / (double)ndocs * (double)w.results;
+	return w;
+}
+
+static double
+free_bytes(const char *dir)
+{
+	return (double)fs_free_bytes(dir);
+}
+
+static void
+check_upload_disk(struct doctor *d)
+{
+	const struct in_flight w = outputs_in_flight(d);
+	double free_b = free_bytes(d->cf->upload_dir),
+	       least = (double)d->cf->upload_min_free_bytes;
+	const char *dir = d->cf->upload_dir;
+
+	if (free_b < 0)
+		doctor_fail(d, arena_printf(d->a, "mkdir -p %s", dir),
+		    "%s cannot be looked at", dir);
+	else if (free_b < least)
+		doctor_fail(d,
+		    doctor_set_option(d, "upload_min_free_bytes",
+			arena_printf(d->a, "%.0f", free_b / 2)),
+		    "uploads are deferred: %s has %s free and upload_min_free_bytes is %s; make room, or accept less",
+		    dir, human_bytes(d->a, free_b), human_bytes(d->a, least));
+	else if (free_b < least + w.bytes)
+		doctor_warn(d, arena_printf(d->a, "df -h %s", dir),
+		    "%s has %s free, and the %lld results in flight may upload %s: make room",
+		    dir, human_bytes(d->a, free_b), (long long)w.results,
+		    human_bytes(d->a, w.bytes));
+}
+
+void
+doctor_disk(struct doctor *d)
+{
+	const char *const dirs[] = { d->cf->project_dir, d->cf->run_dir, d->cf->log_dir,
+		d->cf->download_dir };
+
+	check_upload_disk(d);
+	for (size_t i = 0; i < N(dirs); i++)
+		if (free_bytes(dirs[i]) < FREE_LEAST)
+			doctor_fail(d,
+			    arena_printf(d->a, "du -xm %s | sort -n | tail", dirs[i]),
+			    "%s has %s free: make room", dirs[i],
+			    human_bytes(d->a, free_bytes(dirs[i])));
+	if (!doctor_has_complained(d))
+		doctor_ok(d, "%s free for uploads, %s for logs",
+		    human_bytes(d->a, free_bytes(d->cf->upload_dir)),
+		    human_bytes(d->a, free_bytes(d->cf->log_dir)));
+}
+
+void
+doctor_inodes(struct doctor *d)
+{
+	const char *const dirs[] = { d->cf->upload_dir, d->cf->download_dir,
+		d->cf->run_dir, d->cf->log_dir };
+	const struct in_flight w = outputs_in_flight(d);
+	struct statvfs fs;
+
+	for (size_t i = 0; i < N(dirs); i++) {
+		bool few, short_of_files;
+
+		if (statvfs(dirs[i], &fs) < 0 || fs.f_files == 0)
+			continue; /* some file systems have no such limit */
+		few = fs.f_favail < INODES_LEAST;
+		short_of_files = i == 0 && (int64_t)fs.f_favail < w.results;
+		if (few || short_of_files)
+			(few ? doctor_fail : doctor_warn)(d,
+			    arena_printf(d->a,
+				"find %s -xdev -printf '%%h\\n' | sort | uniq -c | sort -n | tail",
+				dirs[i]),
+			    "the file system of %s can take only %llu more files, for %lld results in flight: remove some",
+			    dirs[i], (unsigned long long)fs.f_favail,
+			    (long long)w.results);
+	}
+	if (!doctor_has_complained(d))
+		doctor_ok(d, "the file systems can take more files");
+}
+
+/* --- the clock --- */
+
+static void
+compare_clock(struct doctor *d, const char *whose, int64_t theirs)
+{
+	static const char cure[] = "timedatectl set-ntp true  # or: chronyc makestep";
+	int64_t off = theirs - clock_now(), by = off < 0 ? -off : off;
+
+	if (by > CLOCK_FAIL_S)
+		doctor_fail(d, cure, "the clock of %s is %lld s %s", whose,
+		    (long long)by, off > 0 ? "ahead" : "behind");
+	else if (by > CLOCK_WARN_S)
+		doctor_warn(d, cure, "the clock of %s is %lld s %s", whose,
+		    (long long)by, off > 0 ? "ahead" : "behind");
+}
+
+void
+doctor_clock(struct doctor *d)
+{
+	struct http_answer w;
+	struct timex t = { 0 };
+	int64_t there;
+	bool compared = false;
+
+	if (d->serving &&
+	    http_ask(d->a,
+		&(const struct http_ask){
+		    .url = d->cf->master_url, .ca_file = d->ca_file },
+		&w) &&
+	    w.date >= 0) {
+		compare_clock(d, "the web server", w.date);
+		compared = true;
+	}
+	if (d->x->db != NULL && db_number(d->x->db, d->f, &there, DOCTOR_TIME) == OK) {
+		compare_clock(d, "the database", there);
+		compared = true;
+	}
+	if (conf_is_installed(d->cf) && adjtimex(&t) == TIME_ERROR)
+		doctor_warn(d, "timedatectl set-ntp true",
+		    "nothing synchronises this machine's clock");
+	if (doctor_has_complained(d))
+		return;
+	if (compared)
+		doctor_ok(d, "it agrees");
+	else
+		doctor_skip(d, "neither web server nor database answers");
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks of locus doctor: configuration, services, units, web server, logs. */
+#include <string.h>
+#include <sys/stat.h>
+#include "lib/fs.h"
+#include "lib/proc.h"
+#include "lib/text.h"
+#include "model/trouble.h"
+#include "tools/doctor.h"
+#include "tools/human.h"
+#include "tools/procfs.h"
+#include "tools/program.h"
+#include "tools/running.h"
+#include "lib/banned.h"
+
+enum { OUT_MAX = 64 << 10, RUN_S = 20, LOG_MOST = 1000000000, LOGS_MAX = 10000 };
+
+void
+doctor_config(struct doctor *d)
+{
+	struct conf *cf;
+	struct conf_remark *remarks;
+	size_t n, nerrors = 0;
+	const char *cure = doctor_locus(d, "config check");
+
+	if (conf_load(d->a, d->cf->path, &cf, &remarks, &n, d->f) != OK) {
+		doctor_fail(d, cure, "%s", d->f->detail);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (remarks[i].error && nerrors++ == 0)
+			doctor_warn(d, cure, "%s:%d: %s", cf->path, remarks[i].line,
+			    remarks[i].text);
+	if (nerrors == 0)
+		doctor_ok(d, "%s has no errors; %zu remarks", cf->path, n);
+}
+
+void
+doctor_services(struct doctor *d)
+{
+	const char *cure = doctor_locus(d, "restart");
+	enum running r;
+	struct state s;
+
+	if (running_read(d->x, &s, &r) != OK) {
+		doctor_fail(d, doctor_locus(d, "status"), "%s", d->x->f->detail);
+		return;
+	}
+	if (r == RUNNING_NONE) {
+		doctor_fail(d, doctor_locus(d, "start"), "the project is stopped");
+		return;
+	}
+	for (size_t i = 0; i < s.n; i++)
+		if (s.procs[i].state != PROC_RUNNING)
+			doctor_fail(d, cure, "%s is %s%s%s", s.procs[i].name,
+			    proc_state_name(s.procs[i].state),
+			    s.procs[i].note[0] == '\0' ? "" : ": ", s.procs[i].note);
+	if (r == RUNNING_PART && !doctor_has_complained(d))
+		doctor_fail(
+		    d, cure, "no supervisor runs, so nothing restarts a service");
+	if (!doctor_has_complained(d))
+		doctor_ok(d, "%zu services run", s.n);
+}
+
+void
+doctor_troubles(struct doctor *d)
+{
+	struct trouble *v;
+	size_t n;
+
+	trouble_list(d->a, d->cf, &v, &n);
+	for (size_t i = 0; i < n; i++)
+		doctor_warn(d,
+		    arena_printf(d->a, "tail %s/%s.log", d->cf->log_dir, v[i].daemon),
+		    "%s: %s", v[i].daemon, v[i].text);
+	if (n == 0)
+		doctor_ok(d, "no daemon reports a trouble");
+}
+
+/* Runs a program; returns its exit status, or -1 if it cannot be run, and its output.
+ */
+static int
+doctor_tool(struct doctor *d, const char *const *argv, char **out)
+{
+	char words[PROC_LAST_WORDS];
+	const char *path = program_system(d->a, (const char *const[]){ argv[0], NULL });
+	const char **full = NEWN(d->a, const char *, 16);
+	int status = -1;
+
+	*out = arena_strdup(d->a, "");
+	if (path == NULL)
+		return -1;
+	full[0] = path;
+	for (size_t i = 1; i < 15 && argv[i] != NULL; i++)
+		full[i] = argv[i];
+	if (proc_run(d->a,
+		&(const struct proc_run){ .argv = full,
+		    .out_max = OUT_MAX,
+		    .last_words = words,
+		    .timeout_s = RUN_S },
+		&status, out, NULL, d->f) != OK)
+		return -1;
+	if (status != 0 && (*out)[0] == '\0')
+		*out = arena_strdup(d->a, words);
+	*out = text_trim(*out);
+	return status;
+}
+
+static bool
+systemd_runs(void)
+{
+	return fs_exists("/run/systemd/system");
+}
+
+void
+doctor_units(struct doctor *d)
+{
+	const char *unit = conf_installation(d->a, d->cf).unit;
+	const char *target = arena_printf(d->a, "%s.target", unit);
+	const char *ours = arena_printf(d->a, "%s*", unit);
+	char *out;
+
+	if (!systemd_runs()) {
+		doctor_skip(d, "systemd does not run on this machine");
+		return;
+	}
+	if (doctor_tool(d, (const char *[]){ "systemctl", "is-enabled", target, NULL },
+		&out) != 0)
+		doctor_fail(d, arena_printf(d->a, "systemctl enable %s", target),
+		    "%s is %s: the project does not start when the machine does",
+		    target, out[0] == '\0' ? "not enabled" : out);
+	if (doctor_tool(d, (const char *[]){ "systemctl", "is-active", target, NULL },
+		&out) != 0)
+		doctor_fail(d, arena_printf(d->a, "systemctl start %s", target),
+		    "%s is %s", target, out);
+	if (doctor_tool(d,
+		(const char *[]){ "systemctl", "list-units", "--failed", "--plain",
+		    "--no-legend", ours, NULL },
+		&out) == 0 &&
+	    out[0] != '\0')
+		doctor_fail(d,
+		    arena_printf(d->a,
+			"systemctl reset-failed '%s' && systemctl restart %s", ours,
+			target),
+		    "failed: %.200s", out);
+	if (!doctor_has_complained(d))
+		doctor_ok(d, "%s is enabled and active", target);
+}
+
+/* --- the machine's web server --- */
+
+/* Returns the pid of the web server whose pid file this is; 0 if it does not run. */
+static int64_t
+web_server_pid(struct doctor *d, const char *pid_file)
+{
+	struct fail none = { 0 };
+	char *text;
+	int64_t pid;
+
+	if (fs_read(d->a, pid_file, 64, &text, NULL, &none) != OK ||
+	    !text_i64(text_trim(text), 1, INT32_MAX, &pid) ||
+	    !fs_exists(arena_printf(d->a, "/proc/%lld", (long long)pid)))
+		return 0;
+	return pid;
+}
+
+void
+doctor_web_server(struct doctor *d)
+{
+	const char *unit = conf_is_installed(d->cf) ?
+	                       conf_installation(d->a, d->cf).unit :
+	                       "";
+	const char *enabled = arena_printf(
+	    d->a, "/etc/apache2/sites-enabled/%s.conf", unit);
+	int64_t pid = web_server_pid(d, "/run/apache2/apache2.pid");
+	char *out;
+
+	if (pid == 0 && web_server_pid(d, "/run/nginx.pid") == 0) {
+		doctor_warn(d, "systemctl start apache2",
+		    "neither Debian's apache2 nor nginx runs on this machine");
+		return;
+	}
+	if (pid != 0 && unit[0] != '\0' && !fs_exists(enabled))
+		doctor_fail(d,
+		    arena_printf(d->a, "a2ensite %s && systemctl reload apache2", unit),
+		    "the site %s is not enabled", unit);
+	if (pid != 0 &&
+	    doctor_tool(d, (const char *[]){ "apache2ctl", "configtest", NULL }, &out) >
+		0)
+		doctor_warn(d, "apache2ctl configtest",
+		    "the machine's Apache would not start again: %.300s", out);
+	if (!doctor_has_complained(d))
+		doctor_ok(d, "%s runs", pid != 0 ? "apache2" : "nginx");
+}
+
+/* --- logs --- */
+
+static void
+check_logrotate(struct doctor *d)
+{
+	const char *file = arena_printf(
+	    d->a, "/etc/logrotate.d/%s", conf_installation(d->a, d->cf).unit);
+	char *out;
+	int status;
+
+	if (!fs_exists(file)) {
+		doctor_fail(d,
+		    arena_printf(d->a, "locus create %s --url %s",
+			conf_installation(d->a, d->cf).name, d->cf->master_url),
+		    "%s is missing, so the logs grow without limit", file);
+		return;
+	}
+	status = doctor_tool(
+	    d, (const char *[]){ "logrotate", "-d", file, NULL }, &out);
+	if (status < 0)
+		doctor_fail(d, "apt-get install logrotate",
+		    "logrotate is not installed, so the logs grow without limit");
+	else if (status > 0)
+		doctor_fail(d, arena_printf(d->a, "logrotate -d %s", file),
+		    "logrotate refuses %s: %.200s", file, out);
+	if (status == 0 && systemd_runs() &&
+	    doctor_tool(d,
+		(const char *[]){ "systemctl", "is-active", "logrotate.timer", NULL },
+		&out) != 0)
+		doctor_fail(d, "systemctl enable --now logrotate.timer",
+		    "logrotate.timer is %s", out);
+}
+
+/* Programs follow a log that is renamed, so a large one can be moved away any time. */
+static void
+check_log_sizes(struct doctor *d)
+{
+	char **names;
+	size_t n;
+
+	if (fs_list(d->a, d->cf->log_dir, LOGS_MAX, &names, &n, d->f) != OK) {
+		doctor_fail(d, arena_printf(d->a, "mkdir -p %s", d->cf->log_dir), "%s",
+		    d->f->detail);
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const char *path = arena_printf(
+		    d->a, "%s/%s", d->cf->log_dir, names[i]);
+
+		if (text_ends_with(path, ".log") && fs_size(path) > LOG_MOST)
+			doctor_warn(d,
+			    arena_printf(
+				d->a, "mv %s %s.1 && gzip %s.1", path, path, path),
+			    "%s has %s", path,
+			    human_bytes(d->a, (double)fs_size(path)));
+	}
+}
+
+void
+doctor_log_rotation(struct doctor *d)
+{
+	if (conf_is_installed(d->cf))
+		check_logrotate(d);
+	check_log_sizes(d);
+	if (!doctor_has_complained(d))
+		doctor_ok(d, "%s",
+		    conf_is_installed(d->cf) ?
+			"logrotate rotates the logs" :
+			"no log in the log directory has more than 1 GB");
+}
+
+/* The one place that asks who may touch what (tools/install/rights.h). */
+void
+doctor_rights(struct doctor *d)
+{
+	doctor_skip(d, "not checked by this release");
+}
