@@ -86,6 +86,7 @@ model_sources = \
 	model/metrics.c \
 	model/metrics.def \
 	model/metrics.h \
+	model/metrics_machine.c \
 	model/mirror.c \
 	model/mirror.h \
 	model/node.c \
@@ -319,6 +320,8 @@ db_sources = \
 	db/file.c \
 	db/fleet.c \
 	db/fleet.h \
+	db/gauges.c \
+	db/gauges.h \
 	db/grant.c \
 	db/grant.h \
 	db/host.c \
@@ -429,6 +432,8 @@ sched_sources = \
 	sched/web/web_account.c \
 	sched/web/web_limit.c \
 	sched/web/web_manager.c \
+	sched/web/web_metrics.c \
+	sched/web/web_metrics.h \
 	sched/web/web_notices.c \
 	sched/web/web_page.c \
 	sched/web/web_page.h \

@@ -18,12 +18,14 @@
 #include "daemons/options.h"
 #include "db/entity.h"
 #include "lib/clock.h"
+#include "lib/counters.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "lib/log.h"
 #include "lib/notify.h"
 #include "lib/proc.h"
 #include "model/identity.h"
+#include "model/metrics.h"
 #include "model/node.h"
 #include "model/trouble.h"
 #include "lib/banned.h"
@@ -53,6 +55,8 @@ struct instance {
 	char shown[TROUBLE_MOST]; /* its text */
 	struct fs_seen conf_seen, key_seen;
 	char key_path[4200];
+	struct counters counters;  /* of this machine */
+	int64_t counted_at;        /* of the last pass noted there; 0 = none */
 	char broken[TROUBLE_MOST]; /* why today's config.xml is unusable; "" = it is in
 	                              use */
 	int keeper_said;           /* the state logged last; -1 = none */
@@ -340,6 +344,29 @@ loop_start(struct instance *r)
 	}
 }
 
+/*
+ * Notes the time of a pass without an error, at most once a second, for locus metrics.
+ * A failure only makes the daemon look late.
+ */
+static void
+note_pass(struct instance *r)
+{
+	struct daemon_ctx *x = &r->x;
+	const char *name = r->opt.name;
+	struct fail f = { 0 };
+
+	if (x->now == r->counted_at)
+		return;
+	r->counted_at = x->now;
+	if (r->counters.map == NULL &&
+	    counters_open(&r->counters,
+		arena_printf(&x->a, "%s/" COUNTERS_FILE, x->conf->run_dir), &f) != OK)
+		return;
+	if (counters_set(&r->counters, metric_series(&x->a, METRIC_DAEMON_PASS, &name),
+		(uint64_t)x->now, &f) == E_NOTFOUND)
+		counters_close(&r->counters); /* an admin removed it */
+}
+
 static enum err
 one_step(struct instance *r, size_t *done)
 {
@@ -357,6 +384,8 @@ one_step(struct instance *r, size_t *done)
 	else if (r->broken[0] != '\0')
 		daemon_trouble(x, "config.xml is not in force: %s", r->broken);
 	show_trouble(r, *done > 0 || (e == OK && r->said.code != OK));
+	if (e == OK)
+		note_pass(r);
 	arena_reset(&x->a);
 	return e;
 }

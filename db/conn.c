@@ -126,6 +126,28 @@ conn_drop(struct db *db)
 	db->my = NULL;
 }
 
+static void
+count_error(struct db *db, unsigned code)
+{
+	for (size_t i = 0; i < db->nerrors; i++)
+		if (db->errors[i].a == code) {
+			db->errors[i].b++;
+			return;
+		}
+	if (db->nerrors < DB_ERRORS_KEPT)
+		db->errors[db->nerrors++] = (struct row_pair){ code, 1 };
+}
+
+size_t
+db_take_errors(struct db *db, struct row_pair v[DB_ERRORS_KEPT])
+{
+	size_t n = db->nerrors;
+
+	memcpy(v, db->errors, n * sizeof(*v));
+	db->nerrors = 0;
+	return n;
+}
+
 enum err
 conn_fail(struct db *db, MYSQL_STMT *st, const char *what, struct fail *f)
 {
@@ -144,6 +166,7 @@ conn_fail(struct db *db, MYSQL_STMT *st, const char *what, struct fail *f)
 		           "; run: locus schema check";
 	enum err e = FAIL(f, x.err, "%s: %s (%u)%s", what, text, code, cure);
 	db->code = code;
+	count_error(db, code);
 	db->uncertain = x.uncertain;
 	if (x.lost)
 		conn_drop(db);

@@ -127,6 +127,13 @@ void db_rollback(struct db *); /* always safe to call */
 void db_retry_nap(
     struct rng *, int attempt); /* 2, 4, 8 ... ms with jitter, at most 500 */
 
+/*
+ * Moves the errors since the last call to v, as pairs of the server's error number and
+ * a count; further numbers are not kept. Returns how many pairs there are.
+ */
+enum { DB_ERRORS_KEPT = 8 };
+size_t db_take_errors(struct db *, struct row_pair v[DB_ERRORS_KEPT]);
+
 uint64_t db_statements(
     const struct db *); /* number of statements run so far, for the log line */
 

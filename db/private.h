@@ -70,7 +70,9 @@ struct db {
 	bool bulk_known; /* whether that is so has been checked */
 	int doubtful;    /* number of batches to run row by row first */
 	unsigned code;   /* error number of the last failure */
-	int text_bytes;  /* bytes of the widest character in text columns */
+	struct row_pair errors[DB_ERRORS_KEPT]; /* since db_take_errors() */
+	size_t nerrors;
+	int text_bytes; /* bytes of the widest character in text columns */
 	uint64_t count;
 	struct tx_batch tx_batch;
 	struct trigger_cache trigger_cache;

@@ -133,11 +133,23 @@ counters_insert(struct counters *c, const char *name)
 	return i;
 }
 
-enum err
-counters_add(struct counters *c, const char *name, uint64_t by, struct fail *f)
+/* FNV-1a */
+static size_t
+hint_of(const char *name)
+{
+	uint32_t h = 2166136261u;
+
+	for (; *name != '\0'; name++)
+		h = (h ^ (unsigned char)*name) * 16777619u;
+	return h & (COUNTERS_HINTS - 1);
+}
+
+/* Finds or makes the counter's place; most names are where they were last time. */
+static enum err
+counters_place(struct counters *c, const char *name, size_t *place, struct fail *f)
 {
 	struct stat st;
-	size_t i;
+	size_t hint, i;
 
 	if (name[0] == '\0' || strlen(name) >= COUNTERS_NAME)
 		return FAIL(f, E_BADREQ, "not a counter name: %.100s", name);
@@ -145,13 +157,43 @@ counters_add(struct counters *c, const char *name, uint64_t by, struct fail *f)
 	    st.st_size != (off_t)sizeof(*c->map))
 		return FAIL(
 		    f, E_NOTFOUND, "the counters file was removed or truncated");
-	i = counters_find(c->map, name);
-	if (i < COUNTERS_PLACES && c->map->at[i].name[0] == '\0')
-		i = counters_insert(c, name);
-	if (i == COUNTERS_PLACES)
-		return FAIL(f, E_BADREQ, "no room is left for counter %s", name);
-	__atomic_fetch_add(&c->map->at[i].value, by, __ATOMIC_RELAXED);
+	hint = hint_of(name);
+	i = c->hint[hint];
+	if (i == 0 || strncmp(c->map->at[i - 1].name, name, COUNTERS_NAME) != 0) {
+		i = counters_find(c->map, name);
+		if (i < COUNTERS_PLACES && c->map->at[i].name[0] == '\0')
+			i = counters_insert(c, name);
+		if (i == COUNTERS_PLACES)
+			return FAIL(
+			    f, E_BADREQ, "no room is left for counter %s", name);
+		c->hint[hint] = (uint16_t)(i + 1);
+	} else {
+		i--;
+	}
+	*place = i;
 	return OK;
+}
+
+enum err
+counters_add(struct counters *c, const char *name, uint64_t by, struct fail *f)
+{
+	size_t i;
+	enum err e = counters_place(c, name, &i, f);
+
+	if (e == OK)
+		__atomic_fetch_add(&c->map->at[i].value, by, __ATOMIC_RELAXED);
+	return e;
+}
+
+enum err
+counters_set(struct counters *c, const char *name, uint64_t value, struct fail *f)
+{
+	size_t i;
+	enum err e = counters_place(c, name, &i, f);
+
+	if (e == OK)
+		__atomic_store_n(&c->map->at[i].value, value, __ATOMIC_RELAXED);
+	return e;
 }
 
 enum err

@@ -15,11 +15,13 @@
 #include "lib/err.h"
 
 enum { COUNTERS_PLACES = 512, COUNTERS_NAME = 88 }; /* bytes, with the NUL */
+enum { COUNTERS_HINTS = 1024 };                     /* a power of two */
 
 struct counters_file;
 struct counters { /* zero: not open */
 	int fd;
 	struct counters_file *map;
+	uint16_t hint[COUNTERS_HINTS]; /* by hash of a name: its place + 1, or 0 */
 };
 
 /*
@@ -33,6 +35,9 @@ void counters_close(struct counters *);
  * or truncated meanwhile; close it and open it again.
  */
 enum err counters_add(struct counters *, const char *name, uint64_t by, struct fail *);
+/* The same for a value that does not only grow, such as a time. */
+enum err counters_set(
+    struct counters *, const char *name, uint64_t value, struct fail *);
 
 /* Calls each for every counter, in file order. E_BADREQ: not a file of counters. */
 enum err counters_read(struct arena *, const char *path,

@@ -555,6 +555,19 @@ fs_locked(const char *path)
 	return held;
 }
 
+bool
+fs_locked_shared(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool held;
+
+	if (fd < 0)
+		return false;
+	held = flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+	close(fd);
+	return held;
+}
+
 int64_t
 fs_free_bytes(const char *path)
 {

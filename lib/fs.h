@@ -109,7 +109,9 @@ enum err fs_lock(const char *path, int *fd, struct fail *);
  * exclusive lock.
  */
 enum err fs_lock_shared(const char *path, int *fd, struct fail *);
-/* Does some process hold the lock? Never creates the file. */
+/* Does some process hold the lock, shared or not? Never creates the file. */
+bool fs_locked_shared(const char *path);
+/* Does some process hold the exclusive lock? Never creates the file. */
 bool fs_locked(const char *path);
 /* Bytes available to us on the volume of path, -1 on error. */
 int64_t fs_free_bytes(const char *path);

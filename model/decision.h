@@ -10,6 +10,8 @@
 #include "model/speed.h"
 
 enum report_action { REPORT_ACK_ONLY, REPORT_STORE };
+#define REPORT_FOREIGN "another user's" /* note of a result that was sent elsewhere */
+
 struct dec_report { /* aligned with request.reports */
 	enum report_action action;
 	bool ack;

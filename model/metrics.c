@@ -1,10 +1,291 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/metrics.h"
 
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include "lib/counters.h"
 #include "lib/banned.h"
 
+#define COUNTER                                      METRIC_COUNTER
+#define GAUGE                                        METRIC_GAUGE
+#define HISTOGRAM                                    METRIC_HISTOGRAM
+#define METRIC(code, type, name, unit, labels, help) { type, name, unit, labels, help },
+#define BUCKETS(code, ...)
 const struct metric_text metrics[METRIC__MAX] = {
-#define METRIC(code, name, label, help) { name, label, help },
 #include "model/metrics.def"
-#undef METRIC
 };
+#undef METRIC
+#undef BUCKETS
+
+#define METRIC(code, type, name, unit, labels, help)
+#define BUCKETS(code, ...) static const double bounds_##code[] = { __VA_ARGS__ };
+#include "model/metrics.def"
+#undef BUCKETS
+#define BUCKETS(code, ...) [METRIC_##code] = { bounds_##code, N(bounds_##code) },
+static const struct {
+	const double *v;
+	size_t n;
+} bounds[METRIC__MAX] = {
+#include "model/metrics.def"
+};
+#undef METRIC
+#undef BUCKETS
+
+enum { VALUE_LEAST = 8 }; /* bytes that a label's value keeps when it is cut */
+
+/* --- names --- */
+
+/* Appends a label's value as Prometheus wants it, at most n bytes of it. */
+static void
+put_label_value(struct buf *b, const char *value, size_t n)
+{
+	for (; *value != '\0' && n > 0; value++, n--)
+		if (*value == '\n')
+			buf_puts(b, "\\n");
+		else if (*value == '"' || *value == '\\')
+			buf_printf(b, "\\%c", *value);
+		else
+			buf_put(b, value, 1);
+}
+
+static char *
+series_cut(struct arena *a, enum metric m, const char *const *values, size_t most)
+{
+	struct buf b = buf_new(a);
+	const char *label = metrics[m].labels;
+
+	buf_puts(&b, metrics[m].name);
+	for (size_t i = 0; *label != '\0'; i++) {
+		size_t n = strcspn(label, ",");
+
+		buf_puts(&b, i == 0 ? "{" : ",");
+		buf_put(&b, label, n);
+		buf_puts(&b, "=\"");
+		put_label_value(&b, values[i], most);
+		buf_puts(&b, "\"");
+		label += n + (label[n] == ',');
+	}
+	if (metrics[m].labels[0] != '\0')
+		buf_puts(&b, "}");
+	return b.p;
+}
+
+char *
+metric_series(struct arena *a, enum metric m, const char *const *values)
+{
+	char *s = NULL;
+
+	for (size_t most = COUNTERS_NAME; most >= VALUE_LEAST; most -= VALUE_LEAST) {
+		s = series_cut(a, m, values, most);
+		if (strlen(s) < COUNTERS_NAME)
+			break;
+	}
+	return s;
+}
+
+static char *
+bucket_series(struct arena *a, enum metric m, size_t i)
+{
+	if (i == bounds[m].n)
+		return arena_printf(a, "%s_bucket{le=\"+Inf\"}", metrics[m].name);
+	return arena_printf(
+	    a, "%s_bucket{le=\"%.15g\"}", metrics[m].name, bounds[m].v[i]);
+}
+
+char *
+metric_bucket_series(struct arena *a, enum metric m, double value)
+{
+	size_t i = 0;
+
+	while (i < bounds[m].n && value > bounds[m].v[i])
+		i++;
+	return bucket_series(a, m, i);
+}
+
+char *
+metric_sum_series(struct arena *a, enum metric m)
+{
+	return arena_printf(a, "%s_sum", metrics[m].name);
+}
+
+/* --- sets --- */
+
+void
+metric_put_series(struct metric_set *s, enum metric m, char *series, double value)
+{
+	PUSH(s->a, s->v, s->n, s->cap) = (struct metric_sample){ m, series, value };
+}
+
+void
+metric_put(
+    struct metric_set *s, enum metric m, double value, const char *const *label_values)
+{
+	metric_put_series(s, m, metric_series(s->a, m, label_values), value);
+}
+
+void
+metric_put_one(
+    struct metric_set *s, enum metric m, double value, const char *label_value)
+{
+	metric_put(s, m, value, &label_value);
+}
+
+void
+metric_join(struct metric_set *s, const struct metric_set *more)
+{
+	for (size_t i = 0; i < more->n; i++)
+		metric_put_series(
+		    s, more->v[i].metric, more->v[i].series, more->v[i].value);
+}
+
+/* --- counters as samples --- */
+
+struct counted { /* what run_dir/counters has of one histogram */
+	double sum;
+	double *buckets; /* bounds.n + 1 of them, not cumulated */
+	bool any;
+};
+struct counters_reading {
+	struct metric_set *s;
+	struct counted h[METRIC__MAX];
+};
+
+/* Takes a counter of a histogram; false if it is none of this metric. */
+static bool
+take_of_histogram(
+    struct arena *a, struct counted *h, enum metric m, const char *name, uint64_t value)
+{
+	if (strcmp(name, metric_sum_series(a, m)) == 0) {
+		h->sum = (double)value / METRIC_SUM_SCALE;
+		return true;
+	}
+	for (size_t i = 0; i <= bounds[m].n; i++) {
+		if (strcmp(name, bucket_series(a, m, i)) != 0)
+			continue;
+		h->buckets[i] = (double)value;
+		h->any = true;
+		return true;
+	}
+	return false;
+}
+
+/* Does the name belong to the metric?  "locus_rpc_total" or "locus_rpc_total{...}" */
+static bool
+is_series_of(const char *name, enum metric m)
+{
+	size_t n = strlen(metrics[m].name);
+
+	if (strncmp(name, metrics[m].name, n) != 0)
+		return false;
+	if (metrics[m].type == METRIC_HISTOGRAM)
+		return name[n] == '_';
+	return metrics[m].labels[0] == '\0' ? name[n] == '\0' :
+	                                      strncmp(name + n, "{", 1) == 0;
+}
+
+/* Counters of older releases, which lack a label of today, are left out. */
+static bool
+has_all_labels(struct arena *a, const char *name, enum metric m)
+{
+	for (const char *label = metrics[m].labels; *label != '\0';) {
+		size_t n = strcspn(label, ",");
+
+		if (strstr(name, arena_printf(a, "%.*s=\"", (int)n, label)) == NULL)
+			return false;
+		label += n + (label[n] == ',');
+	}
+	return true;
+}
+
+static void
+metric_take_counter(void *ctx, const char *name, uint64_t value)
+{
+	struct counters_reading *r = ctx;
+	struct arena *a = r->s->a;
+
+	for (int m = 0; m < METRIC__MAX; m++) {
+		if (!is_series_of(name, (enum metric)m))
+			continue;
+		if (metrics[m].type == METRIC_HISTOGRAM ?
+			take_of_histogram(a, &r->h[m], (enum metric)m, name, value) :
+			has_all_labels(a, name, (enum metric)m)) {
+			if (metrics[m].type != METRIC_HISTOGRAM)
+				metric_put_series(r->s, (enum metric)m,
+				    arena_strdup(a, name), (double)value);
+			return;
+		}
+	}
+}
+
+static void
+put_histogram(struct metric_set *s, enum metric m, const struct counted *h)
+{
+	double total = 0;
+
+	for (size_t i = 0; i <= bounds[m].n; i++) {
+		total += h->buckets[i];
+		metric_put_series(s, m, bucket_series(s->a, m, i), total);
+	}
+	metric_put_series(s, m, metric_sum_series(s->a, m), h->sum);
+	metric_put_series(s, m, arena_printf(s->a, "%s_count", metrics[m].name), total);
+}
+
+void
+metric_put_counters(struct metric_set *s, const char *path)
+{
+	struct counters_reading r = { .s = s };
+	struct fail absent = { 0 };
+
+	for (int m = 0; m < METRIC__MAX; m++)
+		r.h[m].buckets = NEWN(s->a, double, bounds[m].n + 1);
+	(void)counters_read(s->a, path, metric_take_counter, &r, &absent);
+	for (int m = 0; m < METRIC__MAX; m++)
+		if (metrics[m].type == METRIC_HISTOGRAM)
+			put_histogram(s, (enum metric)m, &r.h[m]);
+	/* Totals that have no label are there from the beginning, as 0. */
+	for (int m = 0; m < METRIC__MAX; m++) {
+		bool there = metrics[m].type != METRIC_COUNTER ||
+		             metrics[m].labels[0] != '\0';
+
+		for (size_t i = 0; i < s->n && !there; i++)
+			there = (int)s->v[i].metric == m;
+		if (!there)
+			metric_put_one(s, (enum metric)m, 0, "");
+	}
+}
+
+/* --- text --- */
+
+static void
+put_value(struct buf *b, double v)
+{
+	if (isinf(v))
+		buf_puts(b, v > 0 ? " +Inf\n" : " -Inf\n");
+	else if (isnan(v))
+		buf_puts(b, " NaN\n");
+	else
+		buf_printf(b, " %.15g\n", v);
+}
+
+void
+metric_render(struct buf *b, const struct metric_set *s)
+{
+	static const char *const types[] = { "counter", "gauge", "histogram" };
+
+	for (int m = 0; m < METRIC__MAX; m++) {
+		bool first = true;
+
+		for (size_t i = 0; i < s->n; i++) {
+			if ((int)s->v[i].metric != m)
+				continue;
+			if (first)
+				buf_printf(b, "# HELP %s %s\n# TYPE %s %s\n",
+				    metrics[m].name, metrics[m].help, metrics[m].name,
+				    types[metrics[m].type]);
+			first = false;
+			buf_puts(b, s->v[i].series);
+			put_value(b, s->v[i].value);
+		}
+	}
+}

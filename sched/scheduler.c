@@ -24,6 +24,7 @@
 #include "sched/trace/replay.h"
 #include "sched/rpc/host_key.h"
 #include "sched/rpc/probe.h"
+#include "model/metrics.h"
 #include "sched/project.h"
 #include "sched/trace/decision_log.h"
 #include "sched/rpc/together.h"
@@ -334,6 +335,8 @@ scheduler_left(void *parked)
 static bool
 head_is_refused(struct project *p, struct rpc *x)
 {
+	if (p->usable && probe_asked(x->a, p->conf, x->in, x->in_n))
+		return false; /* a probe has no account */
 	if (!make_ready(p, x))
 		return true;
 	if (rpc_head_passes(x))
@@ -700,6 +703,7 @@ serve_socket_of(struct project *front, const struct options *o)
 					     cf->request_buffer_bytes),
 	};
 	s.workers = NEWN(&s.a, struct worker_state, (size_t)size.workers);
+	metric_show_service(cf, "scheduler");
 	e = serve_socket(o->serve.socket != NULL ?
 			     o->serve.socket :
 			     arena_printf(&s.a, "%s/scheduler.sock", cf->run_dir),

@@ -63,7 +63,7 @@ why_not_stored(struct ctx *c, const struct snap_report *s)
 	if (r->received_time != 0 && r->outcome != OUTCOME_CLIENT_DETACHED)
 		return "already received";
 	if (r->hostid != c->snap->host.id && !s->same_user_host)
-		return "another user's";
+		return REPORT_FOREIGN;
 	return NULL;
 }
 

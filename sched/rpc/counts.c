@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sched/rpc/counts.h"
 
+#include <string.h>
+#include "db/db.h"
+#include "lib/clock.h"
 #include "lib/log.h"
 #include "model/metrics.h"
 #include "model/decision.h"
@@ -9,57 +12,141 @@
 
 enum { RETRY_S = 60 };
 
+struct counting {
+	struct counts *c;
+	const struct rpc *x;
+	struct fail *f;
+};
+
 static enum err
-add_metric(struct counts *c, const struct rpc *x, enum metric m, const char *value,
-    uint64_t by, struct fail *f)
+counts_add(struct counting *k, const char *series, uint64_t by)
 {
-	if (by == 0)
-		return OK;
-	return counters_add(&c->counters,
-	    arena_printf(
-		x->a, "%s{%s=\"%s\"}", metrics[m].name, metrics[m].label, value),
-	    by, f);
+	return by == 0 ? OK : counters_add(&k->c->counters, series, by, k->f);
+}
+
+/* value: of the metric's only label; "" if it has none. */
+static enum err
+add_metric(struct counting *k, enum metric m, const char *value, uint64_t by)
+{
+	return by == 0 ? OK : counts_add(k, metric_series(k->x->a, m, &value), by);
 }
 
 static enum err
-add_sends(struct counts *c, const struct rpc *x, struct fail *f)
+add_to_histogram(struct counting *k, enum metric m, double value)
 {
-	uint64_t n[SEND_PLAIN + 1] = { 0 };
+	enum err e = counts_add(k, metric_bucket_series(k->x->a, m, value), 1);
+
+	if (e == OK && value > 0)
+		e = counts_add(k, metric_sum_series(k->x->a, m),
+		    (uint64_t)(value * METRIC_SUM_SCALE));
+	return e;
+}
+
+static const char *
+app_name(const struct rpc *x, int64_t appid)
+{
+	for (size_t i = 0; x->cat != NULL && i < x->cat->napps; i++)
+		if (x->cat->apps[i].id == appid)
+			return x->cat->apps[i].name;
+	return "";
+}
+
+static enum err
+add_sends(struct counting *k)
+{
+	const struct decision *d = k->x->dec;
+	uint64_t sent = 0, saved = 0;
 	enum err e = OK;
 
-	for (size_t i = 0; i < x->dec->nsends; i++)
-		n[x->dec->sends[i].how]++;
-	for (int how = 0; how <= SEND_PLAIN && e == OK; how++)
-		e = add_metric(c, x, METRIC_JOBS_SENT,
-		    send_how_name((enum send_how)how), n[how], f);
-	return e;
+	for (size_t i = 0; i < d->nsends && e == OK; i++) {
+		const char *const labels[] = { app_name(k->x, d->sends[i].job->appid),
+			send_how_name(d->sends[i].how) };
+
+		e = counts_add(k, metric_series(k->x->a, METRIC_JOBS_SENT, labels), 1);
+		sent += (uint64_t)d->sends[i].bytes_needed;
+		saved += (uint64_t)d->sends[i].bytes_saved;
+	}
+	if (e == OK)
+		e = add_metric(k, METRIC_INPUT_SENT, "", sent);
+	return e == OK ? add_metric(k, METRIC_INPUT_SAVED, "", saved) : e;
+}
+
+/* Number of reports of results that went to another account's host. */
+static uint64_t
+foreign_reports(const struct decision *d, size_t n)
+{
+	uint64_t foreign = 0;
+
+	for (size_t i = 0; i < n; i++)
+		foreign += d->reports[i].note != NULL &&
+		           strcmp(d->reports[i].note, REPORT_FOREIGN) == 0;
+	return foreign;
 }
 
 static enum err
-add_decision(struct counts *c, const struct rpc *x, struct fail *f)
+add_decision(struct counting *k)
 {
-	const struct decision *d = x->dec;
-	enum err e = add_sends(c, x, f);
+	const struct decision *d = k->x->dec;
+	enum err e = add_sends(k);
 
 	if (e == OK && d->nsends == 0 && d->why != WHY_NONE && d->why != WHY_DONT_SEND)
-		e = add_metric(c, x, METRIC_REFUSED, reason_code(d->why), 1, f);
+		e = add_metric(k, METRIC_REFUSED, reason_code(d->why), 1);
 	for (int why = WHY_NONE + 1; why < WHY__MAX && e == OK; why++)
-		e = add_metric(c, x, METRIC_LEFT_OUT, reason_code((enum reason)why),
-		    d->counts[why], f);
+		e = add_metric(
+		    k, METRIC_LEFT_OUT, reason_code((enum reason)why), d->counts[why]);
+	if (e == OK && d->reports != NULL)
+		e = add_metric(k, METRIC_DOUBLE_SENDS, "",
+		    foreign_reports(d, k->x->req->nreports));
 	return e;
+}
+
+/* Counts the errors of this connection since the last request. */
+static enum err
+add_db_errors(struct counting *k)
+{
+	struct row_pair v[DB_ERRORS_KEPT];
+	size_t n = k->x->db == NULL ? 0 : db_take_errors(k->x->db, v);
+	enum err e = OK;
+
+	for (size_t i = 0; i < n && e == OK; i++)
+		e = add_metric(k, METRIC_DB_ERRORS,
+		    arena_printf(k->x->a, "%lld", (long long)v[i].a), (uint64_t)v[i].b);
+	return e;
+}
+
+/* What a request cost, whatever its reply. */
+static enum err
+add_costs(struct counting *k)
+{
+	const struct rpc *x = k->x;
+	enum err e = add_to_histogram(k, METRIC_RPC_BYTES, (double)x->in_n);
+
+	if (e == OK && x->start > 0)
+		e = add_to_histogram(k, METRIC_RPC_SECONDS, clock_now_f() - x->start);
+	if (e == OK && x->start > 0)
+		e = add_to_histogram(k, METRIC_RPC_STATEMENTS, (double)x->statements);
+	if (e == OK && x->req != NULL)
+		e = add_metric(k, METRIC_XML_REPAIRED, "", x->req->repairs > 0);
+	if (e == OK)
+		e = add_metric(k, METRIC_DB_RETRIES, "", (uint64_t)x->retries);
+	if (e == OK)
+		e = add_metric(k, METRIC_CLAIMS_LOST, "", x->nlost);
+	return e == OK ? add_db_errors(k) : e;
 }
 
 static enum err
 count_rpc(struct counts *c, const struct rpc *x, struct fail *f)
 {
 	bool refused = x->refused != REFUSE_NOTHING;
-	enum err e = add_metric(
-	    c, x, METRIC_RPCS, refused ? "refused" : "served", 1, f);
+	struct counting k = { c, x, f };
+	enum err e = add_metric(&k, METRIC_RPCS, refused ? "refused" : "served", 1);
 
+	if (e == OK)
+		e = add_costs(&k);
 	if (e == OK && refused)
-		e = add_metric(c, x, METRIC_RPC_REFUSED, refuse_name(x->refused), 1, f);
+		e = add_metric(&k, METRIC_RPC_REFUSED, refuse_name(x->refused), 1);
 	if (e == OK && !refused && x->dec != NULL)
-		e = add_decision(c, x, f);
+		e = add_decision(&k);
 	return e;
 }
 

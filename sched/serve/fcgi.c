@@ -76,6 +76,7 @@ fcgi_begin(
 		.method = param(f, "REQUEST_METHOD"),
 		.uri = arena_memdup(a, uri, strcspn(uri, "?")),
 		.query = param(f, "QUERY_STRING"),
+		.auth = param(f, "HTTP_AUTHORIZATION"),
 		.peer = fcgi_peer(a, param(f, "HTTP_X_FORWARDED_FOR"),
 		    param(f, "REMOTE_ADDR"), proxies),
 		.body = none,

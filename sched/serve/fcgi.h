@@ -19,6 +19,7 @@ struct fcgi_request {
 	const char *uri;    /* REQUEST_URI without the query; never PATH_INFO */
 	const char *query;  /* "" = no query */
 	const char *peer;   /* address of the client; "" = unknown */
+	const char *auth;   /* header Authorization; "" = none */
 	int64_t length;     /* Content-Length; -1 = not given, as with chunked bodies */
 	char *body;         /* NUL-terminated */
 	size_t body_n;

@@ -21,6 +21,7 @@
 #include <unistd.h>
 #include <fcgiapp.h>
 #include "lib/clock.h"
+#include "lib/counters.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "lib/log.h"
@@ -29,6 +30,7 @@
 #include "lib/sock.h"
 #include "lib/text.h"
 #include "model/identity.h"
+#include "model/metrics.h"
 #include "sched/serve/serve.h"
 #include "sched/upload/upload_options.h"
 #include "sched/upload/upload_settings.h"
@@ -60,6 +62,7 @@ struct handler {
 	atomic_int busy, threads;
 	atomic_bool stopping;
 	pthread_mutex_t log_lock, grow_lock, accept_lock;
+	struct counters counters; /* under log_lock */
 };
 
 struct session { /* one request and its reply */
@@ -327,6 +330,40 @@ upload_method_known(const struct session *s)
 	return false;
 }
 
+static enum err
+counters_of_upload(struct session *s)
+{
+	const char *result = s->status == DONE      ? "done" :
+	                     s->status == TRANSIENT ? "transient" :
+	                                              "permanent";
+	struct counters *c = &s->handler->counters;
+	const char *path = arena_printf(
+	    s->a, "%s/" COUNTERS_FILE, s->settings->conf->run_dir);
+	struct fail f = { 0 };
+
+	if (c->map == NULL)
+		TRY(counters_open(c, path, &f));
+	TRY(counters_add(c, metric_series(s->a, METRIC_UPLOADS, &result), 1, &f));
+	if (s->status != DONE)
+		return OK;
+	return counters_add(c, metric_series(s->a, METRIC_UPLOAD_BYTES, &result),
+	    (uint64_t)s->upload.nbytes, &f);
+}
+
+/* Counts an answered upload for locus metrics; size queries do not count. */
+static void
+count_upload(struct session *s)
+{
+	struct handler *h = s->handler;
+
+	if (s->file_size >= 0 || s->settings->conf == NULL)
+		return;
+	pthread_mutex_lock(&h->log_lock);
+	if (counters_of_upload(s) == E_NOTFOUND) /* an admin removed the file */
+		counters_close(&h->counters);
+	pthread_mutex_unlock(&h->log_lock);
+}
+
 static void
 session_serve(struct session *s)
 {
@@ -345,6 +382,7 @@ session_serve(struct session *s)
 	    (unsigned long)out.n);
 	FCGX_PutStr(out.p, (int)out.n, s->fcgi->out);
 
+	count_upload(s);
 	name = s->upload.name == NULL ? "?" : s->upload.name;
 	if (s->file_size < 0)
 		handler_log(s->handler, s->status == DONE ? LOG_INFO : LOG_WARN,
@@ -562,6 +600,7 @@ handler_set_up(
 	if (e != OK)
 		return e;
 	log_open("file_upload_handler", o->log, (enum log_level)cf->sched_debug_level);
+	metric_show_service(cf, "upload");
 	if (o->socket == NULL)
 		o->socket = arena_printf(a, "%s/upload.sock", cf->run_dir);
 	e = serve_socket(o->socket, &h->fd, f);

@@ -11,6 +11,7 @@
 #include "db/replica.h"
 #include "db/status.h"
 #include "lib/clock.h"
+#include "lib/crypt.h"
 #include "lib/fs.h"
 #include "lib/http.h"
 #include "lib/log.h"
@@ -18,6 +19,7 @@
 #include "proto/web.h"
 #include "sched/project.h"
 #include "sched/serve/serve.h"
+#include "sched/web/web_metrics.h"
 #include "sched/web/web_page.h"
 #include "sched/web/web_rpc.h"
 #include "lib/banned.h"
@@ -38,11 +40,13 @@ struct web { /* one per worker */
 	struct status status;
 	int64_t status_time;  /* 0 = never counted */
 	int64_t status_age_s; /* age of the data when they were counted */
+	struct web_figures *figures;
 };
 
 struct web_server {           /* lives as long as the process */
 	struct project front; /* of the connection threads; has no database */
 	struct web *workers;
+	struct web_figures figures;
 	struct arena a;
 };
 
@@ -387,13 +391,61 @@ find_route(const char *name)
 	return NULL;
 }
 
+/*
+ * Is this the URI of the metrics: /NAME_ops/metrics, with the NAME of master_url? It
+ * must be spelled exactly so, as the web server judges the address by the decoded path.
+ */
+static bool
+is_metrics(const struct visit *v)
+{
+	const char *base = strstr(v->w->p.conf->master_url, "://");
+	const char *uri = v->rq->uri;
+	size_t n;
+
+	base = base == NULL ? NULL : strchr(base + 3, '/');
+	n = base == NULL ? 0 : strlen(base);
+	return n > 1 && strncmp(uri, base, n - 1) == 0 &&
+	       strcmp(uri + n - 1, "_ops/metrics") == 0;
+}
+
+/* Returns why the metrics are refused; NULL if they are not. */
+static const char *
+metrics_refusal(const struct visit *v)
+{
+	static const char bearer[] = "Bearer ";
+	const char *token = v->w->p.conf->metrics_token, *auth = v->rq->auth;
+
+	if (token[0] == '\0' && auth[0] == '\0')
+		return NULL; /* the web server has judged the address */
+	if (token[0] != '\0' && strncmp(auth, bearer, sizeof(bearer) - 1) == 0 &&
+	    secret_equal(auth + sizeof(bearer) - 1, token))
+		return NULL;
+	return "401 Unauthorized";
+}
+
+static void
+metrics_page(struct visit *v)
+{
+	v->rp->type = "text/plain; version=0.0.4; charset=utf-8";
+	v->rp->headers = "Cache-Control: no-store\r\n";
+	v->rp->status = metrics_refusal(v);
+	if (v->rp->status != NULL) {
+		v->rp->headers = "WWW-Authenticate: Bearer\r\n";
+		buf_puts(&v->rp->body, "See metrics_token in config.xml(5).\n");
+		return;
+	}
+	web_figures_render(v->w->figures, v->w->p.conf, v->now, &v->rp->body);
+}
+
 static void
 web_serve_page(struct visit *v)
 {
 	const struct route *r = find_route(page_name(v));
 
 	v->rp->type = html;
-	if (r == NULL) {
+	if (is_metrics(v)) {
+		metrics_page(v);
+	} else if (r == NULL) {
 		not_found(v);
 	} else if (r->rpc != NULL) {
 		serve_rpc(v, r->rpc);
@@ -479,6 +531,7 @@ web_worker_begin(void *ctx, int64_t i)
 	struct web *w = &s->workers[i];
 	struct fail f = { 0 };
 
+	w->figures = &s->figures;
 	/* The main thread has just found the project. */
 	if (project_find(&w->p, "web", s->front.dir, true, &f) != OK ||
 	    project_configure(&w->p, &f) != OK)
@@ -575,11 +628,16 @@ web_serve(struct web_server *s, const struct options *o, struct fail *f)
 	int fd;
 
 	s->workers = NEWN(&s->a, struct web, (size_t)size.workers);
+	web_figures_begin(&s->figures, s->front.dir);
+	metric_show_service(cf, "web");
 	e = serve_socket(o->serve.socket != NULL ?
 			     o->serve.socket :
 			     arena_printf(&s->a, "%s/web.sock", cf->run_dir),
 	    &fd, f);
-	return e == OK ? serve_run(&program, &size, fd, f) : e;
+	if (e == OK)
+		e = serve_run(&program, &size, fd, f);
+	web_figures_end(&s->figures);
+	return e;
 }
 
 int

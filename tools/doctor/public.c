@@ -31,6 +31,16 @@ url_host(struct arena *a, const char *url)
 	return arena_memdup(a, p, strcspn(p, ":/"));
 }
 
+static bool
+names_port(const char *url)
+{
+	const char *p = strstr(url, "://");
+
+	p = p == NULL ? url : p + 3;
+	p += *p == '[' ? strcspn(p, "]") : 0;
+	return p[strcspn(p, ":/")] == ':';
+}
+
 /* --- address --- */
 
 /* Address blocks that no volunteer can reach: RFC 1122, 1918, 3927, 6598. */
@@ -159,12 +169,14 @@ doctor_redirects(struct doctor *d)
 	const char *urls = d->cf->scheduler_url;
 	const char *url = arena_memdup(d->a, urls, strcspn(urls, " "));
 
+	bool twin = is_https(url) && !names_port(url);
+
 	check_post(d, url);
-	if (is_https(url))
+	if (twin)
 		check_post(d, arena_printf(d->a, "http%s", url + 5));
 	if (!doctor_has_complained(d))
 		doctor_ok(d, "requests reach the scheduler%s",
-		    is_https(url) ? " by https and by http" : "");
+		    twin ? " by https and by http" : "");
 }
 
 /* --- certificate --- */

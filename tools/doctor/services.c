@@ -8,6 +8,7 @@
 #include "model/trouble.h"
 #include "tools/doctor.h"
 #include "tools/human.h"
+#include "tools/install/rights.h"
 #include "tools/procfs.h"
 #include "tools/program.h"
 #include "tools/running.h"
@@ -264,9 +265,23 @@ doctor_log_rotation(struct doctor *d)
 			"no log in the log directory has more than 1 GB");
 }
 
-/* The one place that asks who may touch what (tools/install/rights.h). */
+static void
+take_right(void *arg, const char *path, const char *wrong, const char *cure)
+{
+	struct doctor *d = arg;
+
+	if (wrong != NULL)
+		doctor_fail(d, cure == NULL ? "" : cure, "%s %s", path, wrong);
+}
+
+/* The one place that asks who may touch what. */
 void
 doctor_rights(struct doctor *d)
 {
-	doctor_skip(d, "not checked by this release");
+	const struct rights_listener l = { take_right, d };
+
+	if (rights_check(d->a, d->cf, &l, d->f) != OK)
+		doctor_fail(d, doctor_locus(d, "doctor"), "%s", d->f->detail);
+	else if (!doctor_has_complained(d))
+		doctor_ok(d, "owners and modes are those of locus-install(7)");
 }

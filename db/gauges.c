@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Counts for metrics: index entries only, except the rows at the head of each queue. */
+#include "db/gauges.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include "db/entity.h"
+#include "db/stmts.h"
+#include "db/trigger_rows.h"
+#include "db/wu_updates.h"
+#include "lib/text.h"
+#include "model/states.h"
+#include "lib/banned.h"
+
+enum { ACTIVE_S_OF_DAY = 86400, FILE_STATES_ALL = FILE_DEAD + 1 };
+
+struct gauging {
+	struct metric_set *s;
+	const struct gauge_source *src;
+	struct row_wu_figures *apps;
+	size_t napps;
+	struct fail *f;
+};
+
+/* --- jobs --- */
+
+static enum err
+put_workunits(struct gauging *g)
+{
+	enum err e = db_query(
+	    g->src->db, g->s->a, g->f, &g->apps, &g->napps, METRICS_WORKUNITS);
+
+	for (size_t i = 0; e == OK && i < g->napps; i++) {
+		const struct row_wu_figures *w = &g->apps[i];
+		const struct {
+			const char *state;
+			int64_t n;
+		} states[] = { { "open", w->unready - w->to_validate },
+			{ "to_validate", w->to_validate },
+			{ "to_assimilate", w->to_assimilate }, { "done", w->done } };
+
+		for (size_t k = 0; k < N(states); k++)
+			metric_put(g->s, METRIC_WORKUNITS,
+			    states[k].n > 0 ? (double)states[k].n : 0,
+			    (const char *[]){ w->app, states[k].state });
+	}
+	return e;
+}
+
+static enum err
+put_results(struct gauging *g)
+{
+	static const struct {
+		int64_t state;
+		const char *name;
+	} states[] = { { RESULT_INACTIVE, "inactive" }, { RESULT_UNSENT, "unsent" },
+		{ RESULT_IN_PROGRESS, "in_progress" }, { RESULT_OVER, "over" } };
+	const char *app = g->napps == 1 ? g->apps[0].app : "all";
+	struct row_pair *rows;
+	size_t n;
+	enum err e = db_query(g->src->db, g->s->a, g->f, &rows, &n, STATUS_RESULTS);
+
+	if (e != OK)
+		return e;
+	for (size_t k = 0; k < N(states); k++) {
+		double count = 0;
+
+		for (size_t i = 0; i < n; i++)
+			if (rows[i].a == states[k].state)
+				count = (double)rows[i].b;
+		metric_put(g->s, METRIC_RESULTS, count,
+		    (const char *[]){ app, states[k].name });
+	}
+	return OK;
+}
+
+static enum err
+put_files(struct gauging *g)
+{
+	const struct triggers t = triggers_of(g->src->conf, g->src->db, NULL);
+	int64_t count[FILE_STATES_ALL] = { 0 };
+	struct row_fileset_state *fs;
+	size_t n, nno_work;
+	char **no_work;
+
+	TRY(fileset_states(g->src->db, g->s->a, 0, INT64_MAX, &fs, &n, g->f));
+	TRY(trigger_list(
+	    &t, g->s->a, TRIGGER_NO_WORK_AVAILABLE, &no_work, &nno_work, g->f));
+	for (size_t i = 0; i < n; i++) {
+		const struct snap_file file = { .has_unsent = fs[i].has_unsent != 0,
+			.has_open_wu = fs[i].has_open_wu != 0,
+			.has_any_wu = fs[i].has_any_wu != 0,
+			.no_work_available = trigger_in(no_work, nno_work, fs[i].name),
+			.draining = fs[i].paused == FILESET_DRAINING };
+
+		count[g->src->file_state(g->src->conf, &file)]++;
+	}
+	for (int k = 0; k < FILE_STATES_ALL; k++) {
+		char *name = arena_strdup(g->s->a, file_state_name((enum file_state)k));
+
+		for (char *p = name; *p != '\0'; p++)
+			*p = (char)tolower((unsigned char)*p);
+		metric_put_one(g->s, METRIC_FILES, (double)count[k], name);
+	}
+	return OK;
+}
+
+static enum err
+put_hosts(struct gauging *g)
+{
+	int64_t all, active,
+	    since = g->src->now -
+	            g->src->conf->locality_active_host_days * ACTIVE_S_OF_DAY;
+
+	TRY(db_number(g->src->db, g->f, &all, STATUS_HOSTS));
+	TRY(hosts_active(g->src->db, since, &active, g->f));
+	metric_put_one(g->s, METRIC_HOSTS, (double)all, "all");
+	metric_put_one(g->s, METRIC_HOSTS, (double)active, "active");
+	return OK;
+}
+
+/* --- queues --- */
+
+struct queue {
+	int64_t n, age_s;
+};
+
+static void
+queue_add(struct queue *q, int64_t n, int64_t age_s)
+{
+	q->n += n;
+	q->age_s = age_s > q->age_s ? age_s : q->age_s;
+}
+
+/* Of all apps, or only of the one that the daemon was given. */
+static enum err
+queue_of_apps(struct gauging *g, enum stmt_id id, const char *app, struct queue *q)
+{
+	for (size_t i = 0; i < g->napps; i++) {
+		struct row_pair *row;
+
+		if (app != NULL && strcmp(app, g->apps[i].app) != 0)
+			continue;
+		TRY(db_row_like(g->src->db, g->s->a, g->f, &row, id, QUEUE_VALIDATOR,
+		    .now = g->src->now, .appid = g->apps[i].appid));
+		queue_add(q, row->a, row->b);
+	}
+	return OK;
+}
+
+static enum err
+queue_of_all(struct gauging *g, enum stmt_id id, struct queue *q)
+{
+	struct row_pair *row;
+
+	TRY(db_row_like(g->src->db, g->s->a, g->f, &row, id, QUEUE_TRANSITIONER,
+	    .now = g->src->now));
+	queue_add(q, row->a, row->b);
+	return OK;
+}
+
+/* The files for which requests wait that work is made. */
+static enum err
+queue_of_generator(struct gauging *g, struct queue *q)
+{
+	const struct triggers t = triggers_of(g->src->conf, g->src->db, NULL);
+	int64_t *ages;
+	char **names;
+	size_t n;
+
+	TRY(trigger_list(&t, g->s->a, TRIGGER_NEED_WORK, &names, &n, g->f));
+	ages = NEWN(g->s->a, int64_t, n + 1);
+	TRY(trigger_ages(
+	    &t, g->s->a, TRIGGER_NEED_WORK, names, n, g->src->now, ages, g->f));
+	for (size_t i = 0; i < n; i++)
+		queue_add(q, 1, ages[i]);
+	return OK;
+}
+
+/* Returns the value of --app in a daemon's command; NULL if there is none. */
+static const char *
+app_of_command(struct arena *a, const char *cmd)
+{
+	const char *at = strstr(cmd, "-app");
+
+	if (at == NULL || (at[4] != ' ' && at[4] != '='))
+		return NULL;
+	at += 5 + strspn(at + 5, " ");
+	return arena_memdup(a, at, strcspn(at, " "));
+}
+
+/* *has is false if the program has no queue that the database knows. */
+static enum err
+queue_of_daemon(
+    struct gauging *g, const struct conf_daemon *d, struct queue *q, bool *has)
+{
+	const char *program = text_base_name(
+	    arena_memdup(g->s->a, d->cmd, strcspn(d->cmd, " ")));
+	const char *app = app_of_command(g->s->a, d->cmd);
+
+	*has = true;
+	if (strcmp(program, "transitioner") == 0)
+		return queue_of_all(g, SQL_QUEUE_TRANSITIONER, q);
+	if (strcmp(program, "validator") == 0)
+		return queue_of_apps(g, SQL_QUEUE_VALIDATOR, app, q);
+	if (strcmp(program, "assimilator") == 0)
+		return queue_of_apps(
+		    g, SQL_LIKE(QUEUE_ASSIMILATOR, QUEUE_VALIDATOR), app, q);
+	if (strcmp(program, "file_deleter") == 0) {
+		TRY(queue_of_all(
+		    g, SQL_LIKE(QUEUE_DELETE_INPUT, QUEUE_TRANSITIONER), q));
+		return queue_of_all(
+		    g, SQL_LIKE(QUEUE_DELETE_OUTPUT, QUEUE_TRANSITIONER), q);
+	}
+	if (strcmp(program, "work_generator") == 0)
+		return queue_of_generator(g, q);
+	*has = false;
+	return OK;
+}
+
+static enum err
+put_queues(struct gauging *g)
+{
+	const struct conf *cf = g->src->conf;
+
+	for (size_t i = 0; i < cf->ndaemons; i++) {
+		struct queue q = { 0 };
+		bool has;
+
+		if (cf->daemons[i].disabled)
+			continue;
+		TRY(queue_of_daemon(g, &cf->daemons[i], &q, &has));
+		if (!has)
+			continue;
+		metric_put_one(g->s, METRIC_BACKLOG, (double)q.n, cf->daemons[i].name);
+		metric_put_one(
+		    g->s, METRIC_BACKLOG_AGE, (double)q.age_s, cf->daemons[i].name);
+	}
+	return OK;
+}
+
+/* --- the server --- */
+
+static const char *
+status_value(const struct row_status *v, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(v[i].name, name) == 0)
+			return v[i].value;
+	return NULL;
+}
+
+static enum err
+put_server(struct gauging *g)
+{
+	struct row_status *v, *vars;
+	size_t n, nvars;
+	int64_t bytes;
+	const char *text;
+	char *state;
+
+	TRY(db_query(g->src->db, g->s->a, g->f, &v, &n, METRICS_SERVER));
+	TRY(db_query(g->src->db, g->s->a, g->f, &vars, &nvars, DOCTOR_VARIABLES));
+	TRY(db_number(g->src->db, g->f, &bytes, METRICS_BYTES));
+	metric_put_one(g->s, METRIC_DATABASE_BYTES, (double)bytes, "");
+	text = status_value(v, n, "Threads_connected");
+	if (text != NULL)
+		metric_put_one(g->s, METRIC_DATABASE_CONNS, strtod(text, NULL), "");
+	text = status_value(vars, nvars, "max_connections");
+	if (text != NULL)
+		metric_put_one(g->s, METRIC_DATABASE_MOST, strtod(text, NULL), "");
+	text = status_value(vars, nvars, "wsrep_on");
+	if (text == NULL || strcmp(text, "ON") != 0) {
+		metric_put_one(g->s, METRIC_CLUSTER_SIZE, 1, "");
+		return OK;
+	}
+	text = status_value(v, n, "wsrep_cluster_size");
+	metric_put_one(
+	    g->s, METRIC_CLUSTER_SIZE, text == NULL ? 0 : strtod(text, NULL), "");
+	text = status_value(v, n, "wsrep_local_state_comment");
+	state = arena_strdup(g->s->a, text == NULL ? "unknown" : text);
+	for (char *p = state; *p != '\0'; p++)
+		*p = isalnum((unsigned char)*p) ? (char)tolower((unsigned char)*p) :
+		                                  '_';
+	metric_put_one(g->s, METRIC_CLUSTER_STATE, 1, state);
+	return OK;
+}
+
+enum err
+gauges_put(struct metric_set *s, const struct gauge_source *src, struct fail *f)
+{
+	static enum err (*const parts[])(struct gauging *) = { put_workunits,
+		put_results, put_files, put_hosts, put_queues, put_server };
+	struct gauging g = { .s = s, .src = src, .f = f };
+
+	for (size_t i = 0; i < N(parts); i++)
+		TRY(parts[i](&g));
+	return OK;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The metrics that come from the database (model/metrics.def). */
+#ifndef DB_GAUGES_H
+#define DB_GAUGES_H
+
+#include "db/db.h"
+#include "model/decision.h"
+#include "model/metrics.h"
+#include "model/snapshot.h"
+
+struct gauge_source {
+	struct db *db;
+	const struct conf *conf;
+	int64_t now; /* s UTC */
+	/* the rule that derives a file set's state */
+	enum file_state (*file_state)(const struct conf *, const struct snap_file *);
+};
+/*
+ * Adds jobs by state, queues, hosts, and the server's figures. It reads whole indexes,
+ * so it takes a second with millions of rows: callers keep the result for a while.
+ */
+enum err gauges_put(struct metric_set *, const struct gauge_source *, struct fail *);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What this machine knows of a project without its database. */
+#include <string.h>
+#include <sys/statvfs.h>
+#include "lib/counters.h"
+#include "lib/fs.h"
+#include "model/metrics.h"
+#include "model/trouble.h"
+#include "lib/banned.h"
+
+static const char *const sockets_services[] = { "scheduler", "web", "upload" };
+
+static char *
+life_path(struct arena *a, const struct conf *cf, const char *service)
+{
+	return arena_printf(a, "%s/%s.alive", cf->run_dir, service);
+}
+
+void
+metric_show_service(const struct conf *cf, const char *service)
+{
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	int fd;
+
+	(void)fs_lock_shared(life_path(&a, cf, service), &fd, &f);
+	arena_free(&a);
+}
+
+/* A daemon holds run_dir/NAME.lock as long as it lives. */
+static void
+put_services(struct metric_set *s, const struct conf *cf)
+{
+	struct trouble *standbys;
+	size_t nstandbys;
+
+	standby_list(s->a, cf, &standbys, &nstandbys);
+	metric_put_one(s, METRIC_STANDBYS, (double)nstandbys, "");
+	for (size_t i = 0; i < N(sockets_services); i++)
+		metric_put_one(s, METRIC_SERVICE_UP,
+		    fs_locked_shared(life_path(s->a, cf, sockets_services[i])),
+		    sockets_services[i]);
+	for (size_t i = 0; i < cf->ndaemons; i++)
+		if (!cf->daemons[i].disabled)
+			metric_put_one(s, METRIC_SERVICE_UP,
+			    fs_locked_shared(arena_printf(
+				s->a, "%s/%s.lock", cf->run_dir, cf->daemons[i].name)),
+			    cf->daemons[i].name);
+}
+
+static void
+put_disks(struct metric_set *s, const struct conf *cf)
+{
+	const struct {
+		const char *name, *path;
+	} dirs[] = { { "project", cf->project_dir }, { "upload", cf->upload_dir },
+		{ "download", cf->download_dir }, { "log", cf->log_dir },
+		{ "run", cf->run_dir } };
+	struct statvfs fs;
+
+	for (size_t i = 0; i < N(dirs); i++) {
+		double block;
+
+		if (statvfs(dirs[i].path, &fs) < 0)
+			continue;
+		block = (double)fs.f_frsize;
+		metric_put_one(
+		    s, METRIC_DISK_FREE, (double)fs.f_bavail * block, dirs[i].name);
+		metric_put_one(
+		    s, METRIC_DISK_SIZE, (double)fs.f_blocks * block, dirs[i].name);
+		if (fs.f_files > 0)
+			metric_put_one(
+			    s, METRIC_DISK_INODES, (double)fs.f_favail, dirs[i].name);
+	}
+}
+
+/* Is this the last pass of a daemon that config.xml still has? */
+static bool
+is_wanted_pass(struct arena *a, const struct conf *cf, const char *series)
+{
+	for (size_t i = 0; i < cf->ndaemons; i++) {
+		const char *name = cf->daemons[i].name;
+
+		if (!cf->daemons[i].disabled &&
+		    strcmp(series, metric_series(a, METRIC_DAEMON_PASS, &name)) == 0)
+			return true;
+	}
+	return false;
+}
+
+void
+metric_put_machine(
+    struct metric_set *s, const struct conf *cf, const char *version, int64_t schema)
+{
+	struct metric_set counted = { .a = s->a };
+	const char *build[] = { version,
+		arena_printf(s->a, "%lld", (long long)schema) };
+
+	metric_put_counters(
+	    &counted, arena_printf(s->a, "%s/" COUNTERS_FILE, cf->run_dir));
+	for (size_t i = 0; i < counted.n; i++)
+		if (counted.v[i].metric != METRIC_DAEMON_PASS ||
+		    is_wanted_pass(s->a, cf, counted.v[i].series))
+			metric_put_series(s, counted.v[i].metric, counted.v[i].series,
+			    counted.v[i].value);
+	put_services(s, cf);
+	put_disks(s, cf);
+	metric_put(s, METRIC_BUILD_INFO, 1, build);
+}
