@@ -18,10 +18,19 @@ struct counting {
 	struct fail *f;
 };
 
+/* A series that the file has no room for, or with too long a name, is left out; the
+ * others still count. */
 static enum err
 counts_add(struct counting *k, const char *series, uint64_t by)
 {
-	return by == 0 ? OK : counters_add(&k->c->counters, series, by, k->f);
+	enum err e = by == 0 ? OK : counters_add(&k->c->counters, series, by, k->f);
+
+	if (e != E_BADREQ)
+		return e;
+	if (!k->c->full)
+		log_fail("a metric is not counted", k->f);
+	k->c->full = true;
+	return OK;
 }
 
 /* value: of the metric's only label; "" if it has none. */
@@ -42,15 +51,6 @@ add_to_histogram(struct counting *k, enum metric m, double value)
 	return e;
 }
 
-static const char *
-app_name(const struct rpc *x, int64_t appid)
-{
-	for (size_t i = 0; x->cat != NULL && i < x->cat->napps; i++)
-		if (x->cat->apps[i].id == appid)
-			return x->cat->apps[i].name;
-	return "";
-}
-
 static enum err
 add_sends(struct counting *k)
 {
@@ -59,7 +59,7 @@ add_sends(struct counting *k)
 	enum err e = OK;
 
 	for (size_t i = 0; i < d->nsends && e == OK; i++) {
-		const char *const labels[] = { app_name(k->x, d->sends[i].job->appid),
+		const char *const labels[] = { d->sends[i].app->name,
 			send_how_name(d->sends[i].how) };
 
 		e = counts_add(k, metric_series(k->x->a, METRIC_JOBS_SENT, labels), 1);

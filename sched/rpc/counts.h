@@ -15,6 +15,7 @@ struct counts { /* of one process; all 0 initially */
 	struct counters counters;
 	int64_t retry_at; /* after a failure */
 	bool failed;      /* logged */
+	bool full;        /* logged: a metric has no place in the file */
 };
 
 /* Counts an RPC that was answered, whatever the reply. */

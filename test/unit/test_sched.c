@@ -8,11 +8,15 @@
 #include <stdint.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "lib/counters.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
+#include "model/metrics.h"
 #include "sched/serve/fcgi.h"
 #include "sched/project.h"
+#include "sched/rpc/counts.h"
 #include "sched/rpc/refuse.h"
+#include "sched/rpc/rpc.h"
 #include "proto/web.h"
 #include "sched/web/web_page.h"
 #include "sched/web/web_rpc.h"
@@ -354,7 +358,44 @@ START_TEST(texts_are_read_again)
 }
 END_TEST
 
+/* --- metrics --- */
+
+static void
+keep_counter(void *ctx, const char *series, uint64_t value)
+{
+	uint64_t *served = ctx;
+
+	if (strcmp(series, "locus_rpc_total{result=\"served\"}") == 0)
+		*served = value;
+}
+
+/* One metric that finds no place does not keep the others from being counted. */
+START_TEST(long_name_of_an_app_is_not_counted)
+{
+	char dir[PATH_MAX], app_name[200] = { 0 };
+	struct app app = { .id = 1, .name = app_name };
+	struct dec_send send = { .app = &app };
+	struct decision d = { .sends = &send, .nsends = 1 };
+	struct conf cf = { .run_dir = (unit_dir(dir), dir) };
+	struct rpc x = { .a = &a, .conf = &cf, .dec = &d, .now = 1 };
+	struct counts c = { 0 };
+	struct fail f = { 0 };
+	uint64_t served = 0;
+
+	memset(app_name, 'x', sizeof(app_name) - 1);
+	for (int i = 0; i < 3; i++)
+		counts_keep(&c, &x);
+	counts_close(&c);
+	ck_assert_int_eq(counters_read(&a, arena_printf(&a, "%s/" COUNTERS_FILE, dir),
+			     keep_counter, &served, &f),
+	    OK);
+	ck_assert_uint_eq(served, 3);
+	fs_rmtree(dir, &f);
+}
+END_TEST
+
 UNIT_MAIN("sched", {
+	ADD(long_name_of_an_app_is_not_counted);
 	ADD(texts_are_read_again);
 	ADD_LOOP(refusal, N(refusals));
 	ADD(refusal_is_short);
