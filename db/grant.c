@@ -85,6 +85,17 @@ grant_held(struct db *db, const struct grant *g, bool *yes, struct fail *f)
 }
 
 enum err
+grant_database_there(struct db *db, const struct grant *g, bool *yes, struct fail *f)
+{
+	int64_t n = 0;
+	enum err e = db_number(
+	    db, f, &n, GRANT_DATABASE_THERE, .database = g->database);
+
+	*yes = n > 0;
+	return e;
+}
+
+enum err
 grant_drop(struct db *db, const struct grant *g, struct fail *f)
 {
 	TRY(grant_run(db, SQL_GRANT_DROP_ACCOUNT, g, f));

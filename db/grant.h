@@ -22,6 +22,9 @@ enum err grant_database(struct db *, const struct grant *, struct fail *);
 enum err grant_account(struct db *, const struct grant *, struct fail *);
 /* Sets *yes if the account has all of these rights. */
 enum err grant_held(struct db *, const struct grant *, bool *yes, struct fail *);
+/* Sets *yes if the server has a database of this name. */
+enum err grant_database_there(
+    struct db *, const struct grant *, bool *yes, struct fail *);
 /* Drops both, with everything in the database; what is absent is OK. */
 enum err grant_drop(struct db *, const struct grant *, struct fail *);
 

@@ -6,8 +6,11 @@
 #include <string.h>
 #include "db/grant.h"
 #include "db/schema.h"
+#include "lib/fs.h"
 #include "tools/install/install.h"
 #include "lib/banned.h"
+
+#define DATABASE_MARK "database.made"
 
 static struct grant
 grant_of(const struct install *in)
@@ -26,6 +29,31 @@ install_database_text(struct install *in)
 	return arena_printf(in->x->a,
 	    "%s with schema %d; its account %s logs in over the socket", cf->db_name,
 	    (int)SCHEMA_VERSION, in->p.account);
+}
+
+/*
+ * The mark in root's directory that says that this database was made, or filled, for
+ * this project: a database of the same name that somebody else made is neither adopted
+ * nor dropped.
+ */
+static char *
+database_mark(struct install *in)
+{
+	return arena_printf(in->x->a, "%s/" DATABASE_MARK, in->p.config_dir);
+}
+
+static bool
+database_is_ours(struct install *in)
+{
+	return fs_exists(database_mark(in));
+}
+
+static enum err
+mark_database(struct install *in)
+{
+	const char *name = in->x->cf->db_name;
+
+	return fs_write(database_mark(in), name, strlen(name), 0600, in->x->f);
 }
 
 /* Can the account work with the database? */
@@ -113,17 +141,43 @@ fill_database(struct install *in)
 	int64_t version;
 
 	TRY(schema_version(x->db, &version, x->f));
-	if (version > 0 && !in->had_config)
+	if (version > 0 && !database_is_ours(in))
 		return FAIL(x->f, E_CONFIG,
-		    "the database %s holds a project already, but %s does not exist; remove the database, or choose another name",
-		    x->cf->db_name, in->config_path);
-	if (version == 0)
+		    "the database %s holds another project; give an empty one, or choose another name",
+		    x->cf->db_name);
+	if (version == 0) {
+		TRY(mark_database(in));
 		TRY(schema_create(x->db, x->f));
-	else if (version != SCHEMA_VERSION)
+	} else if (version != SCHEMA_VERSION) {
 		return FAIL(x->f, E_CONFIG,
 		    "the database has schema %d; run: locus -p %s schema upgrade",
 		    (int)version, in->p.name);
+	}
 	return create_platforms(x, x->f);
+}
+
+/* Creates the database unless it is there; the mark comes first, so that a run that is
+ * killed in between can be repeated. */
+static enum err
+create_own(struct install *in)
+{
+	struct grant g = grant_of(in);
+	bool there = false;
+	struct db *db;
+	enum err e;
+
+	TRY(open_server(in, &db));
+	e = grant_database_there(db, &g, &there, in->x->f);
+	if (e == OK && there && !database_is_ours(in))
+		e = FAIL(in->x->f, E_CONFIG,
+		    "the database %s exists, and locus create did not make it; rename it, or choose another name for the project",
+		    g.database);
+	if (e == OK && !there)
+		e = mark_database(in);
+	if (e == OK)
+		e = grant_database(db, &g, in->x->f);
+	db_close(db);
+	return e;
 }
 
 enum err
@@ -133,7 +187,7 @@ install_database_make(struct install *in)
 	bool local = db_is_local(x->cf);
 
 	if (local)
-		TRY(on_server(in, grant_database));
+		TRY(create_own(in));
 	TRY(db_open(ctx_db_root(x), DB_ANY_SCHEMA, &x->db, x->f));
 	TRY(fill_database(in));
 	ctx_close(x);
@@ -148,6 +202,8 @@ install_database_undo(struct install *in)
 {
 	const struct conf *cf = in->x->cf;
 
+	if (!database_is_ours(in))
+		return OK;
 	if (db_is_local(cf))
 		return on_server(in, grant_drop);
 	install_to_do(in, "remove the database %s and its account on %s", cf->db_name,
