@@ -250,7 +250,7 @@ restore_into_undo(struct restore *r)
 	if (t == NULL)
 		return;
 	f = *r->x->f;
-	t->in.had_config = true;
+	t->in.had_config = fs_exists(t->in.config_path);
 	while (n-- > 0)
 		if (s[n].undo(&t->in) != OK)
 			fprintf(stderr, "locus restore: undoing %s: %s\n", s[n].name,
