@@ -138,7 +138,7 @@ rpc_take_jobs(
 
 	if (rows->n > 0 || (asked->after == q->after && asked->nth == q->nth))
 		supply_take(x->supply, rows);
-	else /* behind the jobs of others there are none: what there is, is a fact */
+	else /* only jobs left to others may remain: ask without skipping them */
 		run_between(x, q);
 }
 

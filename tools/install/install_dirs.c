@@ -79,8 +79,8 @@ install_dirs_make(struct install *in)
 	for (size_t i = 0; i < n; i++) {
 		if (r[i].kind != RIGHT_DIR || is_in_data(in, r[i].path))
 			continue;
-		/* Whose directory it is, a mark says; of a project that is there,
-		 * root's config.xml. */
+		/* The mark shows that the directory is ours; in an existing project,
+		 * root's config.xml does. */
 		if (!in->had_config || !fs_exists(r[i].path))
 			TRY(fs_make_own(r[i].path, 0700, in->x->f));
 		TRY(right_set(in->x->a, &in->p, &r[i], in->x->f));
