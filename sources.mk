@@ -492,10 +492,16 @@ tools_sources = \
 	tools/census.h \
 	tools/cmd.h \
 	tools/cmds.def \
+	tools/color.c \
+	tools/color.h \
+	tools/command_find.c \
 	tools/commands.c \
+	tools/completion.c \
 	tools/conf_edit.c \
 	tools/conf_edit.h \
 	tools/config.c \
+	tools/confirm.c \
+	tools/confirm.h \
 	tools/context.c \
 	tools/create.c \
 	tools/create.h \
@@ -562,6 +568,8 @@ tools_sources = \
 	tools/key_rotate.c \
 	tools/ledger_view.c \
 	tools/ledger_view.h \
+	tools/listing.c \
+	tools/listing.h \
 	tools/log_tail.c \
 	tools/log_tail.h \
 	tools/metrics.c \
@@ -577,6 +585,8 @@ tools_sources = \
 	tools/procfs.h \
 	tools/program.c \
 	tools/program.h \
+	tools/progress.c \
+	tools/progress.h \
 	tools/record_host.c \
 	tools/relocate.c \
 	tools/relocate.h \

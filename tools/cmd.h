@@ -15,7 +15,12 @@
 #include "model/conf.h"
 
 /* Exit codes in addition to those of err_exit(); locus(1) lists them. */
-enum { EXIT_USAGE = 2, EXIT_NOTHING = 3, EXIT_UNSURE = 4 };
+enum { EXIT_DECLINED = 1, EXIT_USAGE = 2, EXIT_NOTHING = 3, EXIT_UNSURE = 4 };
+
+/* What -o asks for. */
+enum format { FORMAT_TABLE, FORMAT_TSV, FORMAT_JSON };
+/* The forms that a command has besides text for people. One with columns has both. */
+enum { HAS_TSV = 1 << FORMAT_TSV, HAS_JSON = 1 << FORMAT_JSON };
 
 enum opt_type {
 	OPT_FLAG,
@@ -35,8 +40,10 @@ struct opt {              /* a table of options ends with name NULL */
 
 struct cmd_ctx;
 struct db;
+struct listing_column;
 struct cmd {
-	const char *name; /* "app add" */
+	const char *name;  /* "app add" */
+	const char *alias; /* another, shorter name; NULL = none */
 	const char
 	    *args; /* arguments after the options, as in a synopsis; "" for none */
 	int min_args, max_args; /* max -1 = any number */
@@ -44,6 +51,9 @@ struct cmd {
 	const char *about;      /* description for --help and locus(1) */
 	const struct opt *opts; /* NULL = none */
 	size_t opts_size;
+	unsigned formats; /* HAS_*; 0 = only text, unless it has columns */
+	/* What it lists, with -o tsv and -o json as well; NULL = no listing. */
+	const struct listing_column *columns;
 	bool
 	    anywhere; /* also allowed in a copy of another project (model/identity.h) */
 	bool as_root; /* stays root in an installed project, whose units, site and
@@ -57,8 +67,10 @@ struct cmd_ctx {
 	struct arena *a; /* process lifetime */
 	struct fail *f;
 	const struct cmd *cmd;
+	const struct cmd *const
+	    *commands;       /* all, in the order of the help; ends with NULL */
 	const char *project; /* value of --project, or NULL */
-	bool json;           /* -o json */
+	enum format format;  /* -o; only one that the command has */
 	int status;
 	int64_t progress_ms;
 	struct conf *cf; /* after ctx_conf() */
@@ -111,12 +123,19 @@ void help_command(const struct cmd *);
 /* Prints the manual page locus(1). The list of commands ends with NULL. */
 void help_man(const struct cmd *const *);
 
+/* --- command_find.c --- */
+/*
+ * Returns the command whose name or alias the words begin with, the longest if several
+ * do, and in *used the number of words of that name; NULL and 0 if there is none.
+ */
+const struct cmd *command_find(
+    const struct cmd *const *all, char **words, int n, int *used);
+
 /* --- commands.c --- */
-/* Returns the command whose name the words begin with, and in *used the number of words
- * of that name; NULL if there is none. */
-const struct cmd *commands_find(char **words, int n, int *used);
 /* Reports an unknown command and suggests the nearest name. Returns the exit code. */
 int commands_unknown(struct cmd_ctx *, char **words, int n);
 void commands_overview(void);
+/* Returns all commands in the order of the help, which ends with NULL. */
+const struct cmd *const *commands_all(void);
 
 #endif

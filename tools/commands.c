@@ -19,36 +19,10 @@ static const struct cmd *const cmds[] = {
 	NULL
 };
 
-/*
- * Returns the number of words in the command's name if the words begin with it, else 0.
- */
-static int
-words_match(const struct cmd *c, char **words, int n)
+const struct cmd *const *
+commands_all(void)
 {
-	const char *name = c->name;
-	int i = 0;
-
-	while (*name != '\0') {
-		size_t len = strcspn(name, " ");
-
-		if (i == n || strlen(words[i]) != len ||
-		    memcmp(words[i], name, len) != 0)
-			return 0;
-		name += len + strspn(name + len, " ");
-		i++;
-	}
-	return i;
-}
-
-const struct cmd *
-commands_find(char **words, int n, int *used)
-{
-	for (size_t i = 0; cmds[i] != NULL; i++) {
-		*used = words_match(cmds[i], words, n);
-		if (*used > 0)
-			return cmds[i];
-	}
-	return NULL;
+	return cmds;
 }
 
 static bool
@@ -78,6 +52,34 @@ list_verbs(const char *noun)
 	return any;
 }
 
+/* Joins the first words, as many as the name has. */
+static char *
+as_typed(struct arena *a, const char *name, char **words, int n)
+{
+	char *typed = arena_strdup(a, words[0]);
+
+	for (int i = 1; i < n && (name = strchr(name, ' ')) != NULL; i++, name++)
+		typed = arena_printf(a, "%s %s", typed, words[i]);
+	return typed;
+}
+
+/* Offers the command's names as the nearest to what was typed. */
+static void
+nearest(struct arena *a, const struct cmd *c, char **words, int n, const char **best,
+    const char **typed, size_t *least)
+{
+	const char *const names[] = { c->name, c->alias };
+
+	for (size_t i = 0; i < N(names) && names[i] != NULL; i++) {
+		char *said = as_typed(a, names[i], words, n);
+
+		if (near_offer(said, names[i], least)) {
+			*best = c->name;
+			*typed = said;
+		}
+	}
+}
+
 int
 commands_unknown(struct cmd_ctx *x, char **words, int n)
 {
@@ -86,17 +88,10 @@ commands_unknown(struct cmd_ctx *x, char **words, int n)
 
 	if (n == 1 && list_verbs(typed))
 		return EXIT_USAGE;
-	for (size_t i = 0; cmds[i] != NULL; i++) {
-		bool two = strchr(cmds[i]->name, ' ') != NULL && n > 1;
-		const char *said = two ?
-		                       arena_printf(x->a, "%s %s", words[0], words[1]) :
-		                       words[0];
-
-		if (near_offer(said, cmds[i]->name, &least)) {
-			best = cmds[i]->name;
-			typed = said;
-		}
-	}
+	if (n == 2 && list_verbs(arena_printf(x->a, "%s %s", words[0], words[1])))
+		return EXIT_USAGE;
+	for (size_t i = 0; cmds[i] != NULL; i++)
+		nearest(x->a, cmds[i], words, n, &best, &typed, &least);
 	fprintf(stderr, "locus: there is no command \"%s\"", typed);
 	if (best != NULL)
 		fprintf(stderr, "; did you mean \"locus %s\"?\n", best);
@@ -138,7 +133,8 @@ explain(struct cmd_ctx *x, const char *name)
 	for (size_t i = 0; cmds[i] != NULL; i++) {
 		const char *c = cmds[i]->name;
 
-		if (strncmp(c, name, len) == 0 && (c[len] == '\0' || c[len] == ' ')) {
+		if ((strncmp(c, name, len) == 0 && (c[len] == '\0' || c[len] == ' ')) ||
+		    (cmds[i]->alias != NULL && strcmp(cmds[i]->alias, name) == 0)) {
 			if (shown++ > 0)
 				printf("\n");
 			help_command(cmds[i]);
@@ -164,14 +160,13 @@ help_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	else if (n == 0)
 		commands_overview();
 	else
-		return explain(x,
-		    n == 1 ? args[0] : arena_printf(x->a, "%s %s", args[0], args[1]));
+		return explain(x, as_typed(x->a, "a b c", args, (int)n));
 	return OK;
 }
 
 const struct cmd cmd_help = { .name = "help",
 	.args = "[COMMAND]",
-	.max_args = 2,
+	.max_args = 3,
 	.purpose = "explain a command",
 	.about = "Explains a command, or lists them all.",
 	.opts = help_options,

@@ -229,7 +229,7 @@ doctor_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	d.cf = x->cf;
 	TRY(examine(&d));
 	x->status = findings_of(&d, VERDICT_FAIL) == 0 ? 0 : 1;
-	if (x->json)
+	if (x->format == FORMAT_JSON)
 		doctor_print_json(&d);
 	else
 		doctor_print_text(&d);
@@ -250,4 +250,5 @@ const struct cmd cmd_doctor = { .name = "doctor",
 	.opts = doctor_options,
 	.opts_size = sizeof(struct doctor_opts),
 	.as_root = true,
+	.formats = HAS_JSON,
 	.run = doctor_run };

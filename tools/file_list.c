@@ -206,7 +206,7 @@ file_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 					sizeof(struct row_tally), tally_compare_id),
 		    trigger_in(no_work, nno_work, info[i].name));
 	join_ledger(v, n, sums, nsums);
-	if (x->json)
+	if (x->format == FORMAT_JSON)
 		print_files_json(v, n);
 	else if (n > 0)
 		print_file_table(x, v, n);
@@ -226,4 +226,5 @@ const struct cmd cmd_file_list = { .name = "file list",
 	    "many of its parts have been made. States: ADVERTISED (it has unsent results),\n"
 	    "DRAINING (none now, more may be made), EXHAUSTED (no more will be made), DEAD\n"
 	    "(exhausted, and no workunit is open).",
+	.formats = HAS_JSON,
 	.run = file_list_run };

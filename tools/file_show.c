@@ -256,7 +256,7 @@ file_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		e = detail_load(x, args[0], &s);
 	if (e != OK)
 		return e;
-	if (x->json)
+	if (x->format == FORMAT_JSON)
 		file_detail_json(x, &s);
 	else
 		file_detail_print(x, &s);
@@ -272,4 +272,5 @@ const struct cmd cmd_file_show = { .name = "file show",
 	    "Shows what locus file list shows, and the file's checksum and path, its workunits,\n"
 	    "its triggers, and the hosts that hold it, at most a thousand. For a set of files it\n"
 	    "also shows which other sets contain each file, and the hosts that hold all of them.",
+	.formats = HAS_JSON,
 	.run = file_show_run };

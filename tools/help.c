@@ -4,14 +4,23 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "tools/listing.h"
 #include "lib/banned.h"
 
-void
-help_command(const struct cmd *c)
+static void
+print_columns(const struct cmd *c)
 {
-	printf("usage: locus %s%s%s%s\n\n%s\n", c->name,
-	    c->opts == NULL ? "" : " [OPTION ...]", c->args[0] == '\0' ? "" : " ",
-	    c->args, c->about);
+	if (c->columns == NULL)
+		return;
+	printf("\nColumns of -o tsv, keys of -o json:\n");
+	for (const struct listing_column *l = c->columns; l->key != NULL; l++)
+		printf("  %-24s%s%s\n", l->key, l->help == NULL ? "" : " ",
+		    l->help == NULL ? "" : l->help);
+}
+
+static void
+print_options(const struct cmd *c)
+{
 	if (c->opts == NULL)
 		return;
 	printf("\nOptions:\n");
@@ -23,6 +32,18 @@ help_command(const struct cmd *c)
 
 		printf("%*s%s\n", n < 26 ? 26 - n : 1, "", o->help);
 	}
+}
+
+void
+help_command(const struct cmd *c)
+{
+	printf("usage: locus %s%s%s%s\n\n%s\n", c->name,
+	    c->opts == NULL ? "" : " [OPTION ...]", c->args[0] == '\0' ? "" : " ",
+	    c->args, c->about);
+	if (c->alias != NULL)
+		printf("\nAlso: locus %s\n", c->alias);
+	print_options(c);
+	print_columns(c);
 }
 
 /* Prints one word as mdoc: a backslash becomes \\e, and a line must not begin with a
@@ -71,15 +92,8 @@ man_text(const char *s)
 }
 
 static void
-man_command(const struct cmd *c)
+man_options(const struct cmd *c)
 {
-	printf(".It Xo\n.Ic %s\n", c->name);
-	if (c->opts != NULL)
-		printf(".Op Ar option ...\n");
-	if (c->args[0] != '\0')
-		printf(".Ar \"%s\"\n", c->args);
-	printf(".Xc\n");
-	man_text(c->about);
 	if (c->opts == NULL)
 		return;
 	printf(".Bl -tag -width Ds\n");
@@ -95,6 +109,40 @@ man_command(const struct cmd *c)
 	printf(".El\n");
 }
 
+/* What programs may rely on. */
+static void
+man_formats(const struct cmd *c)
+{
+	if (c->columns == NULL && (c->formats & HAS_JSON) != 0)
+		printf("It has\n.Fl o Cm json .\n");
+	if (c->columns == NULL)
+		return;
+	printf(
+	    "Columns of\n.Fl o Cm tsv\nand keys of\n.Fl o Cm json :\n.Bl -tag -width Ds -compact\n");
+	for (const struct listing_column *l = c->columns; l->key != NULL; l++) {
+		printf(".It Li %s\n", l->key);
+		if (l->help != NULL)
+			man_text(l->help);
+	}
+	printf(".El\n");
+}
+
+static void
+man_command(const struct cmd *c)
+{
+	printf(".It Xo\n.Ic %s\n", c->name);
+	if (c->opts != NULL)
+		printf(".Op Ar option ...\n");
+	if (c->args[0] != '\0')
+		printf(".Ar \"%s\"\n", c->args);
+	printf(".Xc\n");
+	man_text(c->about);
+	if (c->alias != NULL)
+		printf("Also called\n.Ic %s .\n", c->alias);
+	man_options(c);
+	man_formats(c);
+}
+
 void
 help_man(const struct cmd *const *cmds)
 {
@@ -103,14 +151,23 @@ help_man(const struct cmd *const *cmds)
 	    ".\\\" Made from the table of commands by \"locus help --man\".\n"
 	    ".Dd November 21, 2026\n.Dt LOCUS 1\n.Os\n"
 	    ".Sh NAME\n.Nm locus\n.Nd create, run and maintain a Locus project\n"
-	    ".Sh SYNOPSIS\n.Nm\n.Op Fl p Ar dir\n.Op Fl o Cm text | json\n.Ar command\n"
+	    ".Sh SYNOPSIS\n.Nm\n.Op Fl p Ar dir\n.Op Fl o Cm table | tsv | json\n.Ar command\n"
 	    ".Op Ar option ...\n.Op Ar word ...\n.Nm\n.Fl Fl version\n"
 	    ".Sh DESCRIPTION\n.Nm\n"
 	    "is the command line for the admin of a volunteer computing project.\n"
 	    "The project is the directory given by\n.Fl p Pq Fl Fl project ,\n"
 	    "by the environment, or the nearest directory that has a\n.Pa config.xml ,\n"
 	    "from the current directory upward.\n"
-	    "If run by root, a command continues as the account that owns the project.\n.Pp\nThe commands are:\n.Bl -tag -width Ds\n");
+	    "If run by root, a command continues as the account that owns the project.\n.Pp\n"
+	    "Data goes to standard output, everything else to standard error.\n"
+	    "With\n.Fl o Cm tsv\nor\n.Fl o Cm json\n"
+	    "a command prints what programs can rely on:\nlater releases only add columns and keys.\n"
+	    "Sizes are in bytes, spans in seconds, times in RFC 3339 and UTC.\n"
+	    "In tsv a tab, a newline and a backslash in a text stand as\n"
+	    ".Ql \\et ,\n.Ql \\en\nand\n.Ql \\e\\e .\n"
+	    "A command that destroys something asks on the terminal;\nwithout a terminal it needs\n.Fl \\-yes .\n"
+	    "Colour is used on terminals only, unless\n.Fl \\-color Cm always\nor\n.Cm never\n"
+	    "is given, or\n.Ev NO_COLOR\nis set.\n.Pp\nThe commands are:\n.Bl -tag -width Ds\n");
 	for (size_t i = 0; cmds[i] != NULL; i++)
 		man_command(cmds[i]);
 	printf(
@@ -118,7 +175,7 @@ help_man(const struct cmd *const *cmds)
 	    ".Sh ENVIRONMENT\n.Bl -tag -width Ds\n"
 	    ".It Ev LOCUS_PROJECT\nDirectory of the project.\n.El\n"
 	    ".Sh EXIT STATUS\n.Bl -tag -width Ds -compact\n"
-	    ".It 0\nDone; running.\n.It 1\nFailure, or findings.\n.It 2\nWrong usage.\n"
+	    ".It 0\nDone; running.\n.It 1\nFailure, or findings; not confirmed.\n.It 2\nWrong usage.\n"
 	    ".It 3\nNot running, or nothing found.\n.It 4\nPartly running.\n"
 	    ".It 69\nThe database is not available.\n.It 75\nTry again.\n"
 	    ".It 77\nPermission denied.\n.It 78\nError in the configuration or the schema.\n.El\n"

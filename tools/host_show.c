@@ -178,7 +178,7 @@ host_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		e = host_detail_load(x, id, &s);
 	if (e != OK)
 		return e;
-	if (x->json)
+	if (x->format == FORMAT_JSON)
 		host_detail_json(&s);
 	else
 		host_detail_print(x, &s);
@@ -193,4 +193,5 @@ const struct cmd cmd_host_show = { .name = "host show",
 	.about =
 	    "Shows a host's account, its last contact, the large files that it holds and its\n"
 	    "results.",
+	.formats = HAS_JSON,
 	.run = host_show_run };

@@ -14,6 +14,7 @@
 #include "lib/log.h"
 #include "lib/near.h"
 #include "lib/proc.h"
+#include "tools/color.h"
 #include "lib/banned.h"
 
 /* Return values of getopt_long(); a command's own options follow from VAL_FIRST on. */
@@ -22,6 +23,7 @@ enum {
 	VAL_PROJECT = 'p',
 	VAL_OUTPUT = 'o',
 	VAL_VERSION = 'V',
+	VAL_COLOR = 'c',
 	VAL_FIRST = 256
 };
 
@@ -93,6 +95,7 @@ long_options(struct cmd_ctx *x, const struct opt *opts)
 	static const struct option common[] = {
 		{ "project", required_argument, NULL, VAL_PROJECT },
 		{ "output", required_argument, NULL, VAL_OUTPUT },
+		{ "color", required_argument, NULL, VAL_COLOR },
 		{ "help", no_argument, NULL, VAL_HELP },
 		{ "version", no_argument, NULL, VAL_VERSION },
 		{ 0 },
@@ -118,6 +121,52 @@ struct command_line { /* options of the command line */
 	void *opts;
 };
 
+static const char *const formats
+    [] = { [FORMAT_TABLE] = "table", [FORMAT_TSV] = "tsv", [FORMAT_JSON] = "json" };
+
+static enum err
+choose_format(struct cmd_ctx *x, const char *name)
+{
+	enum format f = FORMAT_TABLE;
+
+	while (f < N(formats) && strcmp(name, formats[f]) != 0)
+		f++;
+	if (f == N(formats) && strcmp(name, "text") == 0)
+		f = FORMAT_TABLE;
+	if (f == N(formats))
+		return ctx_usage(x, "-o %s: it must be table, tsv or json", name);
+	x->format = f;
+	return OK;
+}
+
+/* Refuses a form of output that the command does not have. */
+static enum err
+check_format(struct cmd_ctx *x)
+{
+	const struct cmd *c = x->cmd;
+	unsigned has = c->columns != NULL ? HAS_TSV | HAS_JSON : c->formats;
+
+	if (x->format == FORMAT_TABLE || (has & 1U << x->format) != 0)
+		return OK;
+	return ctx_usage(x, "-o %s: this command prints text%s", formats[x->format],
+	    (has & HAS_JSON) != 0 ? " or json" : " only");
+}
+
+static enum err
+choose_color(struct cmd_ctx *x, const char *when)
+{
+	if (strcmp(when, "auto") == 0)
+		color_choose(COLOR_AUTO);
+	else if (strcmp(when, "always") == 0)
+		color_choose(COLOR_ALWAYS);
+	else if (strcmp(when, "never") == 0)
+		color_choose(COLOR_NEVER);
+	else
+		return ctx_usage(
+		    x, "--color %s: it must be auto, always or never", when);
+	return OK;
+}
+
 static enum err
 apply_option(struct cmd_ctx *x, struct command_line *l, int c)
 {
@@ -133,11 +182,10 @@ apply_option(struct cmd_ctx *x, struct command_line *l, int c)
 	case VAL_VERSION:
 		l->version = true;
 		return OK;
+	case VAL_COLOR:
+		return choose_color(x, optarg);
 	default: /* VAL_OUTPUT */
-		x->json = strcmp(optarg, "json") == 0;
-		if (!x->json && strcmp(optarg, "text") != 0)
-			return ctx_usage(x, "-o %s: it must be text or json", optarg);
-		return OK;
+		return choose_format(x, optarg);
 	}
 }
 
@@ -184,6 +232,7 @@ command_run(struct cmd_ctx *x, int argc, char **argv)
 	if (c->max_args >= 0 && n > c->max_args)
 		return ctx_usage(x, "unexpected argument \"%s\": locus %s %s",
 		    argv[optind + c->max_args], c->name, c->args);
+	TRY(check_format(x));
 	e = c->run(x, l.opts, argv + optind, (size_t)n);
 	ctx_close(x);
 	return e;
@@ -220,7 +269,7 @@ locus(struct cmd_ctx *x, int argc, char **argv)
 		commands_overview();
 		return l.help ? EXIT_SUCCESS : EXIT_USAGE;
 	}
-	x->cmd = commands_find(argv + first, argc - first, &used);
+	x->cmd = command_find(x->commands, argv + first, argc - first, &used);
 	if (x->cmd == NULL)
 		return commands_unknown(x, argv + first, argc - first);
 	/* getopt_long() expects a program name first; the command's last word takes its
@@ -234,7 +283,7 @@ main(int argc, char **argv)
 {
 	struct arena a = { 0 };
 	struct fail f = { 0 };
-	struct cmd_ctx x = { .a = &a, .f = &f };
+	struct cmd_ctx x = { .a = &a, .f = &f, .commands = commands_all() };
 	int status;
 
 	proc_no_core(); /* keys and passwords of the project */

@@ -54,7 +54,7 @@ metrics_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	TRY(ctx_conf(x));
 	metric_put_machine(&s, x->cf, PACKAGE_VERSION, SCHEMA_VERSION);
 	put_figures(x, &s);
-	if (x->json) {
+	if (x->format == FORMAT_JSON) {
 		metrics_print_json(&s);
 		return OK;
 	}
@@ -74,4 +74,5 @@ const struct cmd cmd_metrics = { .name = "metrics",
 	    "lists them. Counters are those of this machine since run_dir/counters was created;\n"
 	    "remove the file to start again from 0. Without a database only its figures are\n"
 	    "missing. Codes of reasons are those of the log and of explain.",
+	.formats = HAS_JSON,
 	.run = metrics_run };

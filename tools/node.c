@@ -140,7 +140,7 @@ node_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	TRY(ctx_db(x));
 	TRY(node_here(x->a, x->cf, &here, x->f));
 	TRY(node_rows_load(x, &r));
-	if (x->json)
+	if (x->format == FORMAT_JSON)
 		nodes_print_json(&r, here.name);
 	else if (r.n == 0)
 		printf("no machine has run a service of this project yet\n");
@@ -181,7 +181,7 @@ node_find(struct cmd_ctx *x, const char *name, struct row_node **out)
 static void
 print_done(struct cmd_ctx *x, const char *what, const char *name, bool dry)
 {
-	if (x->json)
+	if (x->format == FORMAT_JSON)
 		json_show(json_pack(
 		    "{s:s, s:s, s:b}", "node", name, "change", what, "dry_run", dry));
 	else
@@ -336,6 +336,7 @@ const struct cmd cmd_node_list = { .name = "node list",
 	    "and for each of its daemons and schedulers its state, when it was last seen, its\n"
 	    "version, and the lease that it holds. A daemon on standby waits for a lease that an\n"
 	    "instance on another machine holds. A scheduler notes itself when it gets a request.",
+	.formats = HAS_JSON,
 	.run = node_list_run };
 const struct cmd cmd_node_drain = { .name = "node drain",
 	.args = "NAME",
@@ -349,6 +350,7 @@ const struct cmd cmd_node_drain = { .name = "node drain",
 	    "after a reboot, until locus node resume.",
 	.opts = node_options,
 	.opts_size = sizeof(struct node_opts),
+	.formats = HAS_JSON,
 	.run = node_drain_run };
 const struct cmd cmd_node_resume = { .name = "node resume",
 	.args = "NAME",
@@ -358,6 +360,7 @@ const struct cmd cmd_node_resume = { .name = "node resume",
 	.about = "Its schedulers serve, and its daemons take leases that are free.",
 	.opts = node_options,
 	.opts_size = sizeof(struct node_opts),
+	.formats = HAS_JSON,
 	.run = node_resume_run };
 const struct cmd cmd_node_join = { .name = "node join",
 	.args = "",
@@ -380,4 +383,5 @@ const struct cmd cmd_node_forget = { .name = "node forget",
 	    "Removes it from locus node list; if it comes back, it notes itself again.",
 	.opts = node_options,
 	.opts_size = sizeof(struct node_opts),
+	.formats = HAS_JSON,
 	.run = node_forget_run };

@@ -196,7 +196,7 @@ print_fits(struct cmd_ctx *x, const struct plan_classes *all, const char *only,
     const struct plan_class_host *h)
 {
 	struct table t = table_new(x->a, "lll");
-	json_t *list = x->json ? json_array() : NULL;
+	json_t *list = x->format == FORMAT_JSON ? json_array() : NULL;
 	size_t told = 0;
 
 	for (size_t i = 0; i < all->n; i++) {
@@ -208,12 +208,12 @@ print_fits(struct cmd_ctx *x, const struct plan_classes *all, const char *only,
 			continue;
 		told++;
 		why = plan_class_use(x->a, pc, h, NULL, NULL, &use);
-		if (x->json)
+		if (x->format == FORMAT_JSON)
 			json_array_append_new(list, use_json(pc, why, &use));
 		else
 			print_use(x, &t, pc, why, &use);
 	}
-	if (x->json)
+	if (x->format == FORMAT_JSON)
 		json_show(list);
 	else
 		table_print(&t);
@@ -267,4 +267,5 @@ const struct cmd cmd_plan_class_test = { .name = "plan-class test",
 	    "choices.",
 	.opts = test_options,
 	.opts_size = sizeof(struct test_opts),
+	.formats = HAS_JSON,
 	.run = plan_class_test_run };

@@ -147,7 +147,7 @@ print_differences(struct cmd_ctx *x, struct buf *b, size_t n)
 {
 	json_t *list;
 
-	if (!x->json) {
+	if (x->format != FORMAT_JSON) {
 		fputs(n == 0 ? "no difference\n" : b->p, stdout);
 		return;
 	}
@@ -206,7 +206,7 @@ show_outcome(struct cmd_ctx *x, const struct replay_opts *o, const struct replay
 		return text == NULL ? FAIL(x->f, E_BADREQ, "it holds no reply") :
 		                      compare_replies(x, r, text, n);
 	}
-	if (x->json)
+	if (x->format == FORMAT_JSON)
 		json_show(trace_json(r->trace));
 	else
 		trace_print(x, r->trace, r->trace->rpc.at);
@@ -299,4 +299,5 @@ const struct cmd cmd_replay = { .name = "replay",
 	    "byte. It needs neither the project nor its database.",
 	.opts = replay_options,
 	.opts_size = sizeof(struct replay_opts),
+	.formats = HAS_JSON,
 	.run = replay_cmd };

@@ -427,7 +427,7 @@ status_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	if (!r.counted && r.running == RUNNING_ALL)
 		r.running = RUNNING_PART;
 	x->status = running_exit(r.running);
-	if (x->json)
+	if (x->format == FORMAT_JSON)
 		status_print_json(x, &r);
 	else
 		print_report(x, &r);
@@ -445,4 +445,5 @@ const struct cmd cmd_status = { .name = "status",
 	    "and reports what keeps it from serving and which changes of config.xml wait for a\n"
 	    "restart. Also works when the database is down. Exit status 0: running and serving,\n"
 	    "3: stopped, 4: something in between.",
+	.formats = HAS_JSON,
 	.run = status_run };

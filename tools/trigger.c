@@ -75,11 +75,11 @@ print_claims(struct cmd_ctx *x, const struct claim *c, size_t n)
 		json_array_append_new(list,
 		    json_pack("{s:o, s:o, s:I}", "name", json_text(c[i].name), "owner",
 			json_text(c[i].owner), "age_s", (json_int_t)c[i].age_s));
-		if (!x->json)
+		if (x->format != FORMAT_JSON)
 			printf("%s\t%lld\t%s\n", c[i].name, (long long)c[i].age_s,
 			    c[i].owner);
 	}
-	if (x->json)
+	if (x->format == FORMAT_JSON)
 		json_show(list);
 	else
 		json_decref(list);
@@ -117,10 +117,10 @@ trigger_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	json_t *list = json_array();
 	for (size_t i = 0; i < n; i++) {
 		json_array_append_new(list, json_text(names[i]));
-		if (!x->json)
+		if (x->format != FORMAT_JSON)
 			printf("%s\n", names[i]);
 	}
-	if (x->json)
+	if (x->format == FORMAT_JSON)
 		json_show(list);
 	else
 		json_decref(list);
@@ -213,6 +213,7 @@ const struct cmd cmd_trigger_list = { .name = "trigger list",
 	    "Prints names, one per line, sorted. claims lists the need_work triggers for which\n"
 	    "somebody is making work, with the age of the claim in seconds and its owner (unknown\n"
 	    "with directories).",
+	.formats = HAS_JSON,
 	.run = trigger_list_run };
 const struct cmd cmd_trigger_raise = { .name = "trigger raise",
 	.args = KINDS " FILE ...",
@@ -243,6 +244,7 @@ const struct cmd cmd_trigger_claim = { .name = "trigger claim",
 	    "run trigger done.",
 	.opts = claim_options,
 	.opts_size = sizeof(struct trigger_opts),
+	.formats = HAS_JSON,
 	.run = claim_run };
 const struct cmd cmd_trigger_done = { .name = "trigger done",
 	.args = "FILE ...",

@@ -288,7 +288,8 @@ version_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	return ctx_reread(x);
 }
 
-const struct cmd cmd_version_add = { .name = "version add",
+const struct cmd cmd_version_add = { .name = "app version add",
+	.alias = "version add",
 	.args = "APP VERSION PLATFORM[:CLASS] FILE ...",
 	.min_args = 4,
 	.max_args = -1,

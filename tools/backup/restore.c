@@ -196,7 +196,7 @@ report_verified(struct restore *r)
 
 	for (size_t i = 0; i < r->rows.n; i++)
 		rows += r->rows.tables[i].rows;
-	if (x->json) {
+	if (x->format == FORMAT_JSON) {
 		json_show(json_pack("{s:O s:O}", "head", r->in.head, "end", r->in.end));
 		return OK;
 	}
@@ -243,7 +243,7 @@ restore_from(struct restore *r)
 	enum err e = backup_in_begin(r->x->a, r->fd, &r->in, r->x->f);
 
 	if (e == OK) {
-		if (!r->x->json)
+		if (r->x->format != FORMAT_JSON)
 			describe(r);
 		e = take_entries(r);
 	}
@@ -289,4 +289,5 @@ const struct cmd cmd_restore = { .name = "restore",
 	    "With --url it becomes a project of its own. locus-backup(7) has the whole story.",
 	.opts = restore_options,
 	.opts_size = sizeof(struct restore_opts),
+	.formats = HAS_JSON,
 	.run = restore_run };

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * locus completion: the scripts for bash and zsh. They ask locus itself for what may
+ * follow, so they never differ from the table of commands.
+ */
+#include <stdio.h>
+#include <string.h>
+#include "tools/cmd.h"
+#include "lib/banned.h"
+
+static const char bash_script[] =
+    "# Completion of locus for bash: eval \"$(locus completion bash)\"\n"
+    "_locus() {\n"
+    "\tlocal IFS=$'\\n'\n"
+    "\tCOMPREPLY=($(\"${COMP_WORDS[0]}\" completion next -- \"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null))\n"
+    "}\n"
+    "complete -o default -F _locus locus\n";
+
+static const char zsh_script[] =
+    "#compdef locus\n"
+    "# Completion of locus for zsh: eval \"$(locus completion zsh)\"\n"
+    "_locus() {\n"
+    "\tlocal -a next\n"
+    "\tnext=(\"${(@f)$(\"${words[1]}\" completion next -- \"${(@)words[2,CURRENT]}\" 2>/dev/null)}\")\n"
+    "\tif [[ -n ${next[1]} ]]; then compadd -a next; else _files; fi\n"
+    "}\n"
+    "compdef _locus locus\n";
+
+/* Options that every command has. */
+static const char *const common[] = { "--project", "--output", "--color", "--help" };
+
+static void
+offer(const char *candidate, size_t len, const char *begun)
+{
+	if (strncmp(candidate, begun, strlen(begun)) == 0)
+		printf("%.*s\n", (int)len, candidate);
+}
+
+/* What -o and --color may be; NULL if the option is another one. */
+static const char *const *
+values_of(const char *option)
+{
+	static const char *const output[] = { "table", "tsv", "json", NULL };
+	static const char *const color[] = { "auto", "always", "never", NULL };
+
+	if (strcmp(option, "-o") == 0 || strcmp(option, "--output") == 0)
+		return output;
+	return strcmp(option, "--color") == 0 ? color : NULL;
+}
+
+/* Does the option take the word after it as its value? */
+static bool
+takes_value(const struct cmd *c, const char *option)
+{
+	if (strcmp(option, "-p") == 0 || strcmp(option, "--project") == 0 ||
+	    values_of(option) != NULL)
+		return true;
+	for (const struct opt *o = c == NULL ? NULL : c->opts;
+	     o != NULL && o->name != NULL; o++)
+		if (strncmp(option, "--", 2) == 0 && strcmp(option + 2, o->name) == 0)
+			return o->type != OPT_FLAG && o->type != OPT_MAYBE;
+	return false;
+}
+
+static void
+offer_options(struct arena *a, const struct cmd *c, const char *begun)
+{
+	for (size_t i = 0; i < N(common); i++)
+		offer(common[i], strlen(common[i]), begun);
+	for (const struct opt *o = c == NULL ? NULL : c->opts;
+	     o != NULL && o->name != NULL; o++) {
+		char *option = arena_printf(a, "--%s", o->name);
+
+		offer(option, strlen(option), begun);
+	}
+}
+
+/* Offers the next word of each command that begins with the words; each word once,
+ * because commands with the same beginning stand together in the table. */
+static void
+offer_words(struct cmd_ctx *x, char **words, size_t n, const char *begun)
+{
+	char *last = arena_strdup(x->a, "");
+
+	for (const struct cmd *const *c = x->commands; *c != NULL; c++) {
+		const char *at = (*c)->name;
+		size_t i = 0;
+
+		for (; i < n; i++) {
+			size_t len = strlen(words[i]);
+
+			if (strncmp(at, words[i], len) != 0 || at[len] != ' ')
+				break;
+			at += len + 1;
+		}
+		if (i < n || strncmp(at, last, strcspn(at, " ") + 1) == 0)
+			continue;
+		last = arena_printf(x->a, "%.*s", (int)strcspn(at, " "), at);
+		offer(at, strlen(last), begun);
+	}
+}
+
+/* Offers what may follow the words, the last of which has only been begun. */
+static enum err
+offer_next(struct cmd_ctx *x, char **args, size_t n)
+{
+	char **words = NEWN(x->a, char *, n + 1);
+	const char *begun = n == 0 ? "" : args[n - 1];
+	const char *before = n < 2 ? "" : args[n - 2];
+	const struct cmd *c;
+	size_t nwords = 0;
+	int used;
+
+	for (size_t i = 0; i + 1 < n; i++)
+		if (args[i][0] == '-')
+			i += takes_value(NULL, args[i]);
+		else
+			words[nwords++] = args[i];
+	c = nwords == 0 ? NULL : command_find(x->commands, words, (int)nwords, &used);
+	if (values_of(before) != NULL)
+		for (const char *const *v = values_of(before); *v != NULL; v++)
+			offer(*v, strlen(*v), begun);
+	else if (takes_value(c, before))
+		return OK; /* the shell offers names of files */
+	else if (begun[0] == '-')
+		offer_options(x->a, c, begun);
+	else
+		offer_words(x, words, nwords, begun);
+	return OK;
+}
+
+static enum err
+completion_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	(void)opts;
+	if (strcmp(args[0], "next") == 0)
+		return offer_next(x, args + 1, n - 1);
+	if (n > 1)
+		return ctx_usage(x, "unexpected argument \"%s\"", args[1]);
+	if (strcmp(args[0], "bash") == 0)
+		printf("%s", bash_script);
+	else if (strcmp(args[0], "zsh") == 0)
+		printf("%s", zsh_script);
+	else
+		return ctx_usage(x, "\"%s\": the shells are bash and zsh", args[0]);
+	return OK;
+}
+
+const struct cmd cmd_completion = { .name = "completion",
+	.args = "bash | zsh",
+	.min_args = 1,
+	.max_args = -1,
+	.purpose = "print the completion script of a shell",
+	.about =
+	    "Prints a script that completes the words of locus. For bash, put eval \"$(locus completion bash)\"\n"
+	    "into ~/.bashrc, or the script into /usr/share/bash-completion/completions/locus; for zsh,\n"
+	    "eval \"$(locus completion zsh)\" into ~/.zshrc after compinit. The packages install both.",
+	.run = completion_run };
