@@ -103,6 +103,8 @@ CREATE TABLE IF NOT EXISTS user (
 	previous_email_addr VARCHAR(254) NOT NULL DEFAULT '',
 	email_addr_change_time DOUBLE NOT NULL DEFAULT 0,
 	banned TINYINT NOT NULL DEFAULT 0, -- ours: hosts of this account get no work
+	ban_until BIGINT NOT NULL DEFAULT 0, -- ours: when its ban ends; 0 = it does not end by itself
+	ban_reason VARCHAR(254) NOT NULL DEFAULT '', -- ours: the admin's note
 	host_seq BIGINT NOT NULL DEFAULT 0, -- ours: grows by 1 with each new host
 	old_keys_of VARCHAR(32) NOT NULL DEFAULT '', -- ours: digest of the weak key while the next two keys are valid
 	old_weak_key VARCHAR(32) NOT NULL DEFAULT '', -- ours: digest of the weak key before passwd_hash was replaced at a login
@@ -201,6 +203,8 @@ CREATE TABLE IF NOT EXISTS host (
 	nci_ready BIGINT NOT NULL DEFAULT 0, -- ours: the same cursor for apps that use almost no CPU
 	nci_id BIGINT NOT NULL DEFAULT 0, -- ours: the cursor's other half
 	rpc_day INT NOT NULL DEFAULT 0, -- ours: day of rpc_time; its index changes once a day, not per RPC
+	ban_until BIGINT NOT NULL DEFAULT 0, -- ours: when its ban ends; 0 = it does not end by itself
+	ban_reason VARCHAR(254) NOT NULL DEFAULT '', -- ours: the admin's note
 	PRIMARY KEY (id),
 	KEY host_userid_cpid (userid, host_cpid), -- ours: finds a host of this user
 	KEY host_rpc_day (rpc_day), -- ours: counts active hosts
@@ -265,6 +269,7 @@ CREATE TABLE IF NOT EXISTS workunit (
 	keywords VARCHAR(254) NOT NULL DEFAULT '',
 	app_version_num INT NOT NULL DEFAULT 0,
 	transition_seq INT UNSIGNED NOT NULL DEFAULT 0, -- ours: programs that need the transitioner add 1
+	retries INT UNSIGNED NOT NULL DEFAULT 0, -- ours: grows by 1 when an admin asks the daemons to try again
 	PRIMARY KEY (id),
 	UNIQUE KEY wu_name (name),
 	KEY wu_val (appid, need_validate),
@@ -538,6 +543,7 @@ CREATE TABLE IF NOT EXISTS fileset (
 	demand_met BIGINT NOT NULL DEFAULT 0, -- ours: number of waits ended by new work
 	demand_time BIGINT NOT NULL DEFAULT 0, -- ours: time of the last such request
 	dropped_time BIGINT NOT NULL DEFAULT 0, -- ours: when it last left the working set
+	hold_reason VARCHAR(254) NOT NULL DEFAULT '', -- ours: why an admin paused or drains it
 	create_time BIGINT NOT NULL DEFAULT 0, -- ours
 	PRIMARY KEY (id),
 	UNIQUE KEY fileset_name (name)

@@ -47,3 +47,9 @@ result_ready(const struct workunit *wu, int32_t priority)
 	return READY_MEANINGS(MEANS, , , ) 0;
 #undef MEANS
 }
+
+bool
+ban_holds(bool banned, int64_t until, int64_t now)
+{
+	return banned && (until == 0 || now < until);
+}

@@ -50,6 +50,11 @@ enum {
 };
 /* host.max_results_day of a host that gets no work. */
 enum { HOST_BANNED = -1 };
+/*
+ * Is a host or account with this mark of a ban still banned? until: when the ban ends
+ * by itself, 0 = it does not; both in s UTC.
+ */
+bool ban_holds(bool banned, int64_t until, int64_t now);
 /* fileset.paused, set by the admin. */
 enum { FILESET_OPEN, FILESET_PAUSED, FILESET_DRAINING };
 /*

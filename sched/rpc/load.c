@@ -201,7 +201,9 @@ begin_supply(struct rpc *x)
 static void
 refuse_work(struct rpc *x)
 {
-	x->refused = refuse_host(x->a, x->conf, x->req, x->user, x->host, x->cat);
+	const struct requester by = { x->user, x->host, x->now };
+
+	x->refused = refuse_host(x->a, x->conf, x->req, &by, x->cat);
 	if (x->refused == REFUSE_NOTHING && key_is_strange(x))
 		x->refused = REFUSE_KEY_CHANGED;
 	if (x->refused == REFUSE_NOTHING && key_is_missing(x))

@@ -152,11 +152,14 @@ refuse_machine(struct arena *a, const struct conf *cf, const struct request *rq,
 
 enum situation
 refuse_host(struct arena *a, const struct conf *cf, const struct request *rq,
-    const struct user *user, const struct host *host, const struct catalog *cat)
+    const struct requester *by, const struct catalog *cat)
 {
-	if (user->banned)
+	const struct host *host = by->host;
+
+	if (ban_holds(by->user->banned != 0, by->user->ban_until, by->now))
 		return REFUSE_USER_BANNED;
-	if (host != NULL && host->max_results_day == HOST_BANNED)
+	if (host != NULL &&
+	    ban_holds(host->max_results_day == HOST_BANNED, host->ban_until, by->now))
 		return REFUSE_HOST_BANNED;
 	if (cf->ended)
 		return REFUSE_ENDED;

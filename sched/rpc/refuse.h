@@ -41,13 +41,18 @@ struct refusal refusal_of(
  */
 enum situation refuse_error(enum err, bool hostid_given);
 
+struct requester {
+	const struct user *user;
+	const struct host *host; /* NULL: a new host */
+	int64_t now;             /* s UTC; bans may end */
+};
 /*
  * May this authenticated host get work at all (scheduling.md 2.15)?  Returns
- * REFUSE_NOTHING or why not; its reports and trickles are accepted in any case. host
- * NULL: a new host. cat says which platforms the project knows.
+ * REFUSE_NOTHING or why not; its reports and trickles are accepted in any case. cat
+ * says which platforms the project knows.
  */
 enum situation refuse_host(struct arena *, const struct conf *, const struct request *,
-    const struct user *, const struct host *, const struct catalog *);
+    const struct requester *, const struct catalog *);
 /* Returns the detail of such a refusal: the platform, the OS, the CPU, or the limit. */
 char *refuse_detail(
     struct arena *, const struct conf *, enum situation, const struct request *);

@@ -101,10 +101,13 @@ static const struct {
 	int32_t version;
 	const char *platform;
 	int32_t max_results_day, banned;
+	int64_t ban_until;
 	enum situation s;
 } by_host[] = {
 #define BY_HOST(options, version, platform, day, banned, s)                            \
-	{ options, version, platform, day, banned, REFUSE_##s },
+	{ options, version, platform, day, banned, 0, REFUSE_##s },
+#define BANNED_UNTIL(day, banned, until, s)                                            \
+	{ "", 72005, "p1", day, banned, until, REFUSE_##s },
 #include "test/unit/sched_cases.def"
 };
 
@@ -119,8 +122,11 @@ START_TEST(situation_of_host)
 		.platforms = &name,
 		.nplatforms = 1,
 		.host.present = true };
-	const struct host h = { .max_results_day = by_host[_i].max_results_day };
-	const struct user u = { .banned = by_host[_i].banned };
+	const struct host h = { .max_results_day = by_host[_i].max_results_day,
+		.ban_until = by_host[_i].ban_until };
+	const struct user u = { .banned = by_host[_i].banned,
+		.ban_until = by_host[_i].ban_until };
+	const struct requester known = { &u, &h, 1000 }, new = { &u, NULL, 1000 };
 	char os[] = "Microsoft Windows 11", os_version[] = "10.0.22000",
 	     vendor[] = "AuthenticAMD", cpu[] = "AMD K6";
 
@@ -129,16 +135,16 @@ START_TEST(situation_of_host)
 	rq.host.p_vendor = vendor;
 	rq.host.p_model = cpu;
 	ck_assert_int_eq(refuse_host(&a, sched_conf_of("/p", by_host[_i].options), &rq,
-			     &u, &h, &cat),
+			     &known, &cat),
 	    by_host[_i].s);
 	if (by_host[_i].s == REFUSE_HOST_BANNED)
 		return;
-	ck_assert_int_eq(refuse_host(&a, sched_conf_of("/p", by_host[_i].options), &rq,
-			     &u, NULL, &cat),
+	ck_assert_int_eq(
+	    refuse_host(&a, sched_conf_of("/p", by_host[_i].options), &rq, &new, &cat),
 	    by_host[_i].s);
 	rq.host.present = false; /* a replicated trickle contains no host */
-	ck_assert_int_eq(refuse_host(&a, sched_conf_of("/p", by_host[_i].options), &rq,
-			     &u, NULL, &cat),
+	ck_assert_int_eq(
+	    refuse_host(&a, sched_conf_of("/p", by_host[_i].options), &rq, &new, &cat),
 	    by_host[_i].s >= REFUSE_BANNED_OS && by_host[_i].s <= REFUSE_NO_PLATFORM ?
 		REFUSE_NOTHING :
 		by_host[_i].s);
