@@ -316,6 +316,8 @@ db_sources = \
 	db/conn.c \
 	db/db.c \
 	db/db.h \
+	db/drain.c \
+	db/drain.h \
 	db/entity.h \
 	db/file.c \
 	db/fleet.c \
@@ -522,6 +524,7 @@ tools_sources = \
 	tools/doctor/services.c \
 	tools/doctor/transfer.c \
 	tools/doctor/web.c \
+	tools/drain.c \
 	tools/explain.c \
 	tools/explain_job.c \
 	tools/file_add.c \

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include "db/drain.h"
 #include "db/entity.h"
 #include "db/stmts.h"
 #include "db/trigger_rows.h"
@@ -109,7 +110,7 @@ put_files(struct gauging *g)
 static enum err
 put_hosts(struct gauging *g)
 {
-	int64_t all, active,
+	int64_t all, active, drained,
 	    since = g->src->now -
 	            g->src->conf->locality_active_host_days * ACTIVE_S_OF_DAY;
 
@@ -117,6 +118,8 @@ put_hosts(struct gauging *g)
 	TRY(hosts_active(g->src->db, since, &active, g->f));
 	metric_put_one(g->s, METRIC_HOSTS, (double)all, "all");
 	metric_put_one(g->s, METRIC_HOSTS, (double)active, "active");
+	TRY(project_drained_since(g->src->db, &drained, g->f));
+	metric_put_one(g->s, METRIC_DRAINED, drained != 0, "");
 	return OK;
 }
 

@@ -633,6 +633,13 @@ CREATE TABLE IF NOT EXISTS node_service (
 	PRIMARY KEY (node, name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+-- ours: what an admin has ordered for the whole project: at most one row; drain_time 0 = not drained
+CREATE TABLE IF NOT EXISTS project_state (
+	id TINYINT NOT NULL DEFAULT 1,
+	drain_time BIGINT NOT NULL DEFAULT 0,
+	PRIMARY KEY (id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 -- ours: which instance of a daemon does a share of the work; token 0 = none.  Times are those of the database's clock.
 CREATE TABLE IF NOT EXISTS daemon_lease (
 	name VARCHAR(190) NOT NULL DEFAULT '',

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "config.h"
+#include "db/drain.h"
 #include "lib/clock.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
@@ -135,13 +136,15 @@ make_ready(struct project *p, struct rpc *x)
 }
 
 /*
- * Has an admin drained this node?  Then x has its reply.  A probe is served, since it
- * asks whether this node could serve.
+ * Has an admin drained this node?  Then x has its reply.  If the project is drained, x
+ * is served without getting work.  A probe is served, since it asks whether this node
+ * could serve.
  */
 static bool
 is_drained(struct scheduler *s, struct project *p, struct rpc *x)
 {
 	presence_keep(&s->presence, p->conf, p->db);
+	x->drained = !x->probe && s->presence.project_drained;
 	if (x->probe || !s->presence.drained)
 		return false;
 	turn_away(p, x, REFUSE_DRAINED, "", 0);
@@ -159,8 +162,14 @@ record_outcome(struct project *p, const struct rpc *x)
 static void
 run_request(struct project *p, struct rpc *x)
 {
+	struct fail f = { 0 };
+	int64_t since = 0;
+
 	if (!make_ready(p, x))
 		return;
+	if (project_drained_since(p->db, &since, &f) != OK)
+		log_fail("served as if the project were not drained", &f);
+	x->drained = since != 0;
 	rpc_run(x);
 	if (!x->dry)
 		record_outcome(p, x);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "db/drain.h"
 #include "db/entity.h"
 #include "db/wu_updates.h"
 #include "db/stmts.h"
@@ -112,6 +113,8 @@ census_take(struct cmd_ctx *x, struct census *c)
 	c->results = *results;
 	c->demand = *demand;
 	e = db_number(x->db, x->f, &c->hosts, STATUS_HOSTS);
+	if (e == OK)
+		e = project_drained_since(x->db, &c->drained_since, x->f);
 	if (e == OK)
 		e = hosts_active(x->db, since, &c->active, x->f);
 	if (e == OK)

@@ -20,6 +20,7 @@ struct census {
 	struct row_demand demand; /* requests for work that had not been made yet */
 	int64_t hosts,
 	    active; /* active: made a request lately, see locality_active_host_days */
+	int64_t drained_since; /* of the whole project, s UTC; 0 = it is not */
 	int64_t working_set, need_work, claims, no_work_available, files_no_work;
 };
 

@@ -137,6 +137,15 @@ print_services(struct cmd_ctx *x, const struct project_status *r)
 }
 
 static void
+print_drained(struct cmd_ctx *x, const struct census *c)
+{
+	if (c->drained_since != 0)
+		printf(
+		    "drained    for %s: hosts report and get no work; locus resume project ends this\n",
+		    human_span(x->a, clock_now() - c->drained_since));
+}
+
+static void
 print_work(const struct census *c)
 {
 	const struct row_wu_counts *w = &c->wus;
@@ -241,6 +250,7 @@ print_report(struct cmd_ctx *x, const struct project_status *r)
 		printf("data       from the replica, at most %lld s old\n",
 		    (long long)x->age_s);
 	if (r->counted) {
+		print_drained(x, c);
 		print_work(c);
 		print_locality(x, c);
 		print_stuck(x, r);
@@ -335,6 +345,7 @@ static void
 put_census(json_t *root, const struct census *c)
 {
 	json_t *files = json_object();
+	char since[21];
 
 	for (int s = 0; s < FILE_STATES; s++)
 		put_integer(files, file_state_name((enum file_state)s), c->files[s]);
@@ -348,6 +359,11 @@ put_census(json_t *root, const struct census *c)
 	json_object_set_new(root, "working_set_left", drain_json(&c->set, clock_now()));
 	demand_json(root, &c->demand);
 	json_object_set_new(root, "files", files);
+	if (c->drained_since != 0)
+		json_object_set_new(root, "drained_since",
+		    json_string(clock_text(c->drained_since, since)));
+	else
+		json_object_set_new(root, "drained_since", json_null());
 	json_object_set_new(root, "held",
 	    json_pack("{s:I, s:I}", "paused", (json_int_t)c->paused, "draining",
 		(json_int_t)c->draining));

@@ -208,6 +208,8 @@ refuse_work(struct rpc *x)
 		x->refused = REFUSE_KEY_CHANGED;
 	if (x->refused == REFUSE_NOTHING && key_is_missing(x))
 		x->refused = REFUSE_NO_KEY;
+	if (x->refused == REFUSE_NOTHING && x->drained)
+		x->refused = REFUSE_DRAINING;
 	if (x->host_wait_s > 0) /* any other refusal would leave it a row */
 		x->refused = REFUSE_NEW_HOSTS;
 }

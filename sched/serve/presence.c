@@ -1,12 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sched/serve/presence.h"
 
+#include "db/drain.h"
 #include "db/node.h"
 #include "lib/clock.h"
 #include "lib/log.h"
 #include "lib/banned.h"
 
 enum { PRESENCE_MS = 5000 };
+
+static enum err
+look_for_drain(struct presence *p, struct db *db, struct fail *f)
+{
+	int64_t since;
+
+	TRY(project_drained_since(db, &since, f));
+	if ((since != 0) != p->project_drained)
+		log_info(since != 0 ? "the project is drained: no work is given out" :
+				      "the project gives out work again");
+	p->project_drained = since != 0;
+	p->known = true;
+	return OK;
+}
 
 static enum err
 presence_note(struct presence *p, struct arena *a, const struct conf *cf, struct db *db,
@@ -31,17 +46,27 @@ presence_note(struct presence *p, struct arena *a, const struct conf *cf, struct
 	return OK;
 }
 
+/* Takes its turn, if it is time for one. */
+static bool
+presence_is_due(struct presence *p)
+{
+	int64_t now_ms = clock_mono_ms(), due_ms = p->next_ms;
+
+	if (!p->known)
+		return true;
+	return now_ms >= due_ms && atomic_compare_exchange_strong(
+				       &p->next_ms, &due_ms, now_ms + PRESENCE_MS);
+}
+
 void
 presence_keep(struct presence *p, const struct conf *cf, struct db *db)
 {
-	int64_t now_ms = clock_mono_ms(), due_ms = p->next_ms;
 	struct arena a = { 0 };
 	struct fail f = { 0 };
 
-	if (now_ms < due_ms ||
-	    !atomic_compare_exchange_strong(&p->next_ms, &due_ms, now_ms + PRESENCE_MS))
+	if (!presence_is_due(p))
 		return;
-	if (presence_note(p, &a, cf, db, &f) != OK)
+	if (look_for_drain(p, db, &f) != OK || presence_note(p, &a, cf, db, &f) != OK)
 		log_debug("cannot note that the scheduler runs: %s", f.detail);
 	arena_free(&a);
 }

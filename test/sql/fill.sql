@@ -42,4 +42,5 @@ UPDATE result SET ready = -4611686018427387904 - workunitid WHERE ready IS NOT N
 INSERT INTO node (name) SELECT CONCAT('node_', id) FROM user WHERE id <= 100 UNION ALL SELECT 'sample';
 INSERT INTO node_service (node, name) SELECT CONCAT('node_', id), 'transitioner' FROM user WHERE id <= 100 UNION ALL SELECT 'sample', 'sample';
 INSERT INTO daemon_lease (name, token, seq) SELECT CONCAT('lease_', id), id, id FROM user WHERE id <= 100 UNION ALL SELECT 'sample', 71, 71;
-ANALYZE TABLE app, assignment, app_version, daemon_lease, file, fileset, fileset_file, host, host_app_version, host_file, host_log, ledger, msg_to_host, node, node_service, platform, result, sched_trigger, team, user, without_locality, workunit;
+INSERT INTO project_state (id, drain_time) VALUES (1, 0);
+ANALYZE TABLE app, assignment, app_version, daemon_lease, file, fileset, fileset_file, host, host_app_version, host_file, host_log, ledger, msg_to_host, node, node_service, platform, project_state, result, sched_trigger, team, user, without_locality, workunit;

@@ -2,6 +2,8 @@
 /* Checks of locus doctor: configuration, services, units, web server, logs. */
 #include <string.h>
 #include <sys/stat.h>
+#include "db/drain.h"
+#include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
 #include "lib/text.h"
@@ -76,6 +78,21 @@ doctor_troubles(struct doctor *d)
 		    "%s: %s", v[i].daemon, v[i].text);
 	if (n == 0)
 		doctor_ok(d, "no daemon reports a trouble");
+}
+
+void
+doctor_drained(struct doctor *d)
+{
+	int64_t since;
+
+	if (project_drained_since(d->x->db, &since, d->f) != OK)
+		doctor_warn(d, "", "%s", d->f->detail);
+	else if (since != 0)
+		doctor_warn(d, doctor_locus(d, "resume project"),
+		    "the project was drained %s ago: hosts get no work",
+		    human_span(d->a, clock_now() - since));
+	else
+		doctor_ok(d, "the project is not drained");
 }
 
 /* Runs a program; returns its exit status, or -1 if it cannot be run, and its output.

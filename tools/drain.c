@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus drain project, resume project: whether the project gives work out at all. */
+#include "db/drain.h"
+#include "db/stmts.h"
+#include "lib/clock.h"
+#include "model/states.h"
+#include "tools/cmd.h"
+#include "tools/confirm.h"
+#include "tools/human.h"
+#include "tools/listing.h"
+#include "lib/banned.h"
+
+struct drain_opts {
+	bool dry_run;
+};
+
+static const struct opt drain_options[] = {
+	DRY_RUN_OPTION(struct drain_opts),
+	{ 0 },
+};
+
+static const struct listing_column drain_columns[] = {
+	{ "change", "change", LIST_TEXT, "drained, resumed, or none" },
+	{ "since", "since", LIST_TIME, "when the project was drained" },
+	{ "in_progress", "in progress", LIST_NUMBER, "tasks that hosts still have" },
+	{ "dry_run", "dry run", LIST_FLAG, NULL },
+	{ 0 },
+};
+
+struct drain_change {
+	const char *change; /* as in the listing */
+	int64_t since;      /* s UTC, 0 = not drained */
+	int64_t in_progress;
+	bool dry;
+};
+
+static enum err
+tasks_in_progress(struct cmd_ctx *x, int64_t *n)
+{
+	struct row_pair *rows;
+	size_t nrows;
+
+	*n = 0;
+	TRY(db_query(x->db, x->a, x->f, &rows, &nrows, STATUS_RESULTS));
+	for (size_t i = 0; i < nrows; i++)
+		if (rows[i].a == RESULT_IN_PROGRESS)
+			*n = rows[i].b;
+	return OK;
+}
+
+static void
+print_change(struct cmd_ctx *x, const struct drain_change *c)
+{
+	struct listing *l;
+
+	if (x->format != FORMAT_TABLE) {
+		l = listing_record(x, drain_columns);
+		listing_text(l, c->change);
+		listing_number(l, c->since);
+		listing_number(l, c->in_progress);
+		listing_flag(l, c->dry);
+		listing_end(l);
+		return;
+	}
+	if (c->since == 0)
+		ctx_progress(x, c->dry ? "would" : "resumed",
+		    "%sthe project gives out work%s", c->dry ? "resume: " : "",
+		    c->dry ? "" : " again within some seconds");
+	else
+		ctx_progress(x, c->dry ? "would" : "drained",
+		    "%sthe project gives out no work; hosts have %lld tasks to report; locus resume project ends this",
+		    c->dry ? "drain: " : "", (long long)c->in_progress);
+}
+
+static enum err
+change_drain(struct cmd_ctx *x, bool drain, bool dry)
+{
+	struct drain_change c = { .dry = dry };
+	int64_t before;
+
+	TRY(ctx_db(x));
+	TRY(project_drained_since(x->db, &before, x->f));
+	TRY(tasks_in_progress(x, &c.in_progress));
+	c.since = !drain ? 0 : before != 0 ? before : clock_now();
+	c.change = c.since == before ? "none" : drain ? "drained" : "resumed";
+	if (!dry && c.since != before)
+		TRY(project_set_drained(x->db, c.since, x->f));
+	if (c.since == before && x->format == FORMAT_TABLE) {
+		if (drain)
+			ctx_progress(x, "unchanged", "drained since %s",
+			    human_span(x->a, clock_now() - before));
+		else
+			ctx_progress(x, "unchanged", "the project is not drained");
+		return OK;
+	}
+	print_change(x, &c);
+	return OK;
+}
+
+static enum err
+drain_project_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	(void)args, (void)n;
+	return change_drain(x, true, ((const struct drain_opts *)opts)->dry_run);
+}
+
+static enum err
+resume_project_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	(void)args, (void)n;
+	return change_drain(x, false, ((const struct drain_opts *)opts)->dry_run);
+}
+
+const struct cmd cmd_drain_project = { .name = "drain project",
+	.args = "",
+	.purpose = "let hosts report, and give no work out",
+	.about =
+	    "From the next requests on, within some seconds on all machines, hosts report what they\n"
+	    "have finished and get no tasks; a message says so, and a delay lets them come back\n"
+	    "after an hour. Uploads, downloads, web pages and daemons go on. The project stays\n"
+	    "drained, also after a restart, until locus resume project; locus status shows it.",
+	.opts = drain_options,
+	.opts_size = sizeof(struct drain_opts),
+	.columns = drain_columns,
+	.run = drain_project_run };
+const struct cmd cmd_resume_project = { .name = "resume project",
+	.args = "",
+	.purpose = "end the drain of the project",
+	.about =
+	    "The schedulers of all machines give work out again within some seconds. Hosts that\n"
+	    "asked while the project was drained come back within an hour.",
+	.opts = drain_options,
+	.opts_size = sizeof(struct drain_opts),
+	.columns = drain_columns,
+	.run = resume_project_run };
