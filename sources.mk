@@ -362,6 +362,8 @@ db_sources = \
 	db/tx_batch.c \
 	db/user.c \
 	db/workunit.c \
+	db/wu_select.c \
+	db/wu_select.h \
 	db/wu_updates.c \
 	db/wu_updates.h
 
@@ -647,7 +649,11 @@ tools_sources = \
 	tools/web_fit.c \
 	tools/web_fit.h \
 	tools/work_add.c \
-	tools/work_assign.c
+	tools/work_assign.c \
+	tools/work_cancel.c \
+	tools/work_cancel.h \
+	tools/work_pick.c \
+	tools/work_pick.h
 
 client_sources = \
 	client/app_file.c \

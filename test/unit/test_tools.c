@@ -14,6 +14,7 @@
 #include "tools/procfs.h"
 #include "tools/state.h"
 #include "tools/upstream.h"
+#include "tools/work_pick.h"
 #include "lib/banned.h"
 
 #define STAT(...)
@@ -22,6 +23,9 @@
 #define NEAR(...)
 #define WORDS(...)
 #define UPSTREAM_CASE(...)
+#define PICK_GLOB(...)
+#define PICK_RANGE(...)
+#define PICK_STATE(...)
 
 static const struct {
 	const char *line;
@@ -130,6 +134,111 @@ START_TEST(did_you_mean)
 	if (near_offer(nears[_i].word, nears[_i].second, &least))
 		best = nears[_i].second;
 	ck_assert_pstr_eq(best, nears[_i].best);
+}
+END_TEST
+
+static const struct {
+	const char *glob, *name;
+	bool matches;
+} globs[] = {
+#undef PICK_GLOB
+#define PICK_GLOB(glob, name, matches) { glob, name, matches },
+#include "test/unit/tools.def"
+#undef PICK_GLOB
+#define PICK_GLOB(...)
+};
+
+START_TEST(pick_glob)
+{
+	ck_assert_int_eq(
+	    work_pick_glob(globs[_i].glob, globs[_i].name), globs[_i].matches);
+}
+END_TEST
+
+static const struct {
+	const char *text;
+	int64_t from, to;
+} ranges[] = {
+#undef PICK_RANGE
+#define PICK_RANGE(text, from, to) { text, from, to },
+#include "test/unit/tools.def"
+#undef PICK_RANGE
+#define PICK_RANGE(...)
+};
+
+START_TEST(pick_range)
+{
+	struct id_range r = { 0 };
+
+	ck_assert_int_eq(work_pick_range(ranges[_i].text, &r), ranges[_i].from > 0);
+	if (ranges[_i].from == 0)
+		return;
+	ck_assert_int_eq(r.from, ranges[_i].from);
+	ck_assert_int_eq(r.to, ranges[_i].to);
+}
+END_TEST
+
+START_TEST(pick_ranges_join)
+{
+	struct id_range r[] = { { 20, 30 }, { 5, 9 }, { 10, 12 }, { 25, 26 },
+		{ 7, 8 } };
+
+	ck_assert_uint_eq(work_pick_join(r, N(r)), 2);
+	ck_assert_int_eq(r[0].from, 5);
+	ck_assert_int_eq(r[0].to, 12);
+	ck_assert_int_eq(r[1].from, 20);
+	ck_assert_int_eq(r[1].to, 30);
+}
+END_TEST
+
+static const struct {
+	struct row_wu_glance wu;
+	struct row_wu_tally results;
+	const char *state;
+} states[] = {
+#undef PICK_STATE
+#define PICK_STATE(error, assim, canonical, validate, unsent_, going, state)           \
+	{ { .error_mask = (error),                                                     \
+	      .assimilate_state = (assim),                                             \
+	      .canonical_resultid = (canonical),                                       \
+	      .need_validate = (validate) },                                           \
+		{ .unsent = (unsent_), .in_progress = (going) }, state },
+#include "test/unit/tools.def"
+#undef PICK_STATE
+#define PICK_STATE(...)
+};
+
+START_TEST(pick_state)
+{
+	ck_assert_str_eq(
+	    work_pick_state_name(work_pick_state(&states[_i].wu, &states[_i].results)),
+	    states[_i].state);
+}
+END_TEST
+
+START_TEST(pick_all_of)
+{
+	char name[] = "f__1";
+	struct id_range one = { 5, 5 };
+	const struct row_wu_glance wu = {
+		.id = 5, .name = name, .appid = 1, .batch = 2, .fileset_id = 3
+	};
+	const struct work_pick_filter all = { "f*", &one, 1, 1, 2, 3, PICK_ALL_STATES };
+	struct work_pick_filter q = all;
+
+	ck_assert(work_pick_matches(&q, &wu));
+	q.glob = "g*";
+	ck_assert(!work_pick_matches(&q, &wu));
+	q = all, q.appid = 2;
+	ck_assert(!work_pick_matches(&q, &wu));
+	q = all, q.batch = 0;
+	ck_assert(!work_pick_matches(&q, &wu));
+	q = all, q.fileset_id = 0;
+	ck_assert(!work_pick_matches(&q, &wu));
+	q = all, one.from = 4, one.to = 4;
+	ck_assert(!work_pick_matches(&q, &wu));
+	q = (struct work_pick_filter){ .appid = -1, .batch = -1, .fileset_id = -1 };
+	ck_assert(work_pick_matches(&q, &wu));
 }
 END_TEST
 
@@ -311,6 +420,11 @@ UNIT_MAIN("tools", {
 	ADD_LOOP(sizes, N(bytes));
 	ADD_LOOP(times, N(spans));
 	ADD_LOOP(did_you_mean, N(nears));
+	ADD_LOOP(pick_glob, N(globs));
+	ADD_LOOP(pick_range, N(ranges));
+	ADD(pick_ranges_join);
+	ADD_LOOP(pick_state, N(states));
+	ADD(pick_all_of);
 	ADD_LOOP(words, N(fills));
 	ADD_LOOP(upstream_commands, N(upstreams));
 })

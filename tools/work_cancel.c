@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus work cancel: ends work that nobody needs. */
+#include "tools/work_cancel.h"
+
+#include <inttypes.h>
+#include "lib/clock.h"
+#include "tools/catalog.h"
+#include "tools/confirm.h"
+#include "tools/listing.h"
+#include "tools/progress.h"
+#include "lib/banned.h"
+
+struct cancel_opts {
+	struct work_pick_opts pick;
+	bool dry_run, yes;
+};
+
+static const struct opt cancel_options[] = {
+	WORK_PICK_OPTIONS(struct cancel_opts),
+	DRY_RUN_OPTION(struct cancel_opts),
+	YES_OPTION(struct cancel_opts),
+	{ 0 },
+};
+
+static const struct listing_column cancel_columns[] = {
+	{ "matched", "workunits that match", LIST_NUMBER, "workunits that match" },
+	{ "over", "over already", LIST_NUMBER,
+	    "those of them that are over already and stay as they are" },
+	{ "unsent", "results not sent", LIST_NUMBER,
+	    "results of the others that are not sent yet" },
+	{ "in_progress", "results in progress", LIST_NUMBER,
+	    "results of the others that hosts are working on" },
+	{ "cancelled", "cancelled", LIST_NUMBER,
+	    "workunits that were cancelled; 0 in a dry run" },
+	{ 0 },
+};
+
+/* The first walk: what there is to cancel. */
+static enum err
+cancel_count(
+    struct cmd_ctx *x, const struct work_pick_opts *o, struct work_cancel_counts *c)
+{
+	struct progress bar = progress_begin("counting workunits", 0);
+	struct arena a = { 0 };
+	struct work_pick p;
+	bool more = true;
+	enum err e = work_pick_begin(x, o, PICK_ALL_STATES, &p);
+
+	while (e == OK && more) {
+		struct work_picked *v = NULL;
+		size_t n = 0;
+
+		arena_reset(&a);
+		e = work_pick_step(x, &a, &p, &v, &n, &more);
+		for (size_t i = 0; i < n; i++) {
+			c->matched++;
+			if ((PICK_OPEN & 1u << v[i].state) == 0) {
+				c->over++;
+				continue;
+			}
+			c->unsent += v[i].results.unsent;
+			c->in_progress += v[i].results.in_progress;
+		}
+		progress_set(&bar, p.seen);
+	}
+	progress_end(&bar);
+	arena_free(&a);
+	return e;
+}
+
+struct cancelling {
+	struct arena *a;
+	const int64_t *ids;
+	size_t n;
+	struct cancelled did;
+};
+
+static enum err
+cancel_in_tx(struct cmd_ctx *x, void *arg)
+{
+	struct cancelling *k = arg;
+
+	k->did = (struct cancelled){ 0 };
+	return workunits_cancel(x->db, k->a, k->ids, k->n, clock_now(), &k->did, x->f);
+}
+
+/* Cancels the workunits of one step, a transaction for each few of them. */
+static enum err
+cancel_some(struct cmd_ctx *x, struct arena *a, const struct work_picked *v, size_t n,
+    struct work_cancel_counts *c)
+{
+	int64_t *ids = NEWN(a, int64_t, n + 1);
+
+	for (size_t i = 0; i < n; i++)
+		ids[i] = v[i].wu.id;
+	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
+		struct cancelling k = { .a = a,
+			.ids = ids + i,
+			.n = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX };
+
+		TRY(tools_transaction(x, cancel_in_tx, &k));
+		c->cancelled += k.did.workunits;
+		c->unsent += k.did.unsent;
+		c->in_progress += k.did.in_progress;
+	}
+	return OK;
+}
+
+enum err
+work_cancel(struct cmd_ctx *x, const struct work_pick_opts *o, int64_t expected,
+    struct work_cancel_counts *c)
+{
+	struct progress bar = progress_begin("cancelling workunits", expected);
+	struct arena a = { 0 };
+	struct work_pick p;
+	bool more = true;
+	enum err e = work_pick_begin(x, o, PICK_OPEN, &p);
+
+	while (e == OK && more) {
+		struct work_picked *v = NULL;
+		size_t n = 0;
+
+		arena_reset(&a);
+		e = work_pick_step(x, &a, &p, &v, &n, &more);
+		if (e == OK)
+			e = cancel_some(x, &a, v, n, c);
+		progress_set(&bar, c->cancelled);
+	}
+	progress_end(&bar);
+	arena_free(&a);
+	return e;
+}
+
+static void
+cancel_print(struct cmd_ctx *x, const struct work_cancel_counts *c)
+{
+	struct listing *l = listing_record(x, cancel_columns);
+
+	listing_number(l, c->matched);
+	listing_number(l, c->over);
+	listing_number(l, c->unsent);
+	listing_number(l, c->in_progress);
+	listing_number(l, c->cancelled);
+	listing_end(l);
+}
+
+enum err
+work_cancel_ask(
+    struct cmd_ctx *x, const struct work_pick_opts *o, bool dry_run, bool yes)
+{
+	struct work_cancel_counts c = { 0 }, did = { 0 };
+	int64_t open;
+
+	TRY(cancel_count(x, o, &c));
+	open = c.matched - c.over;
+	if (c.matched == 0)
+		return ctx_not_found(
+		    x, "no workunit matches: %s", work_pick_text(x->a, o));
+	if (dry_run || open == 0) {
+		cancel_print(x, &c);
+		return OK;
+	}
+	TRY(confirm(x, yes,
+	    "cancel %" PRId64 " workunit%s (%.150s), with %" PRId64
+	    " results not sent yet and %" PRId64 " in progress",
+	    open, open == 1 ? "" : "s", work_pick_text(x->a, o), c.unsent,
+	    c.in_progress));
+	TRY(work_cancel(x, o, open, &did));
+	did.matched = c.matched;
+	did.over = c.over;
+	cancel_print(x, &did);
+	return OK;
+}
+
+static enum err
+work_cancel_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct cancel_opts *o = opts;
+
+	(void)args, (void)n;
+	return work_cancel_ask(x, &o->pick, o->dry_run, o->yes);
+}
+
+const struct cmd cmd_work_cancel = { .name = "work cancel",
+	.args = "",
+	.purpose = "cancel workunits",
+	.about =
+	    "Ends the workunits that match all of the options, counts them first, and asks.\n"
+	    "Results that were not sent are never sent; hosts are told to abort those in progress\n"
+	    "at their next contact; results that are reported nevertheless are not used. A\n"
+	    "workunit that has a canonical result or an error is over and stays as it is. The\n"
+	    "assimilator handles cancelled workunits as failed ones. To give them another chance,\n"
+	    "see locus work retry.",
+	.opts = cancel_options,
+	.opts_size = sizeof(struct cancel_opts),
+	.columns = cancel_columns,
+	.run = work_cancel_run };
