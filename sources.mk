@@ -99,6 +99,7 @@ model_sources = \
 	model/platform.def \
 	model/prefs.c \
 	model/prefs.h \
+	model/purged.h \
 	model/ready.def \
 	model/reasons.c \
 	model/reasons.def \
@@ -131,6 +132,8 @@ model_sources = \
 	model/workunit.def
 
 proto_sources = \
+	proto/archive.c \
+	proto/archive.h \
 	proto/blob.c \
 	proto/blob.h \
 	proto/blob_files.def \
@@ -337,6 +340,8 @@ db_sources = \
 	db/node.h \
 	db/open.c \
 	db/private.h \
+	db/purge.c \
+	db/purge.h \
 	db/replica.c \
 	db/replica.h \
 	db/result.c \
@@ -445,8 +450,6 @@ sched_sources = \
 	sched/web/web_rpc.h
 
 daemons_sources = \
-	daemons/archive.c \
-	daemons/archive.h \
 	daemons/backoff.c \
 	daemons/backoff.h \
 	daemons/common_options.def \
@@ -475,6 +478,7 @@ daemons_sources = \
 tools_sources = \
 	tools/app.c \
 	tools/app_set.c \
+	tools/archive_find.c \
 	tools/backup/backup.c \
 	tools/backup/backup.h \
 	tools/backup/dump.c \
@@ -592,6 +596,7 @@ tools_sources = \
 	tools/program.h \
 	tools/progress.c \
 	tools/progress.h \
+	tools/purge.c \
 	tools/record_host.c \
 	tools/relocate.c \
 	tools/relocate.h \

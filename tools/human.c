@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/human.h"
 
+#include <string.h>
+#include "lib/text.h"
 #include "lib/banned.h"
 
 char *
@@ -30,4 +32,32 @@ human_span(struct arena *a, int64_t s)
 	if (t < 86400)
 		return arena_printf(a, "%lldh%02lldm", t / 3600, t % 3600 / 60);
 	return arena_printf(a, "%lldd%02lldh", t / 86400, t % 86400 / 3600);
+}
+
+bool
+human_span_parse(const char *text, int64_t *s)
+{
+	static const struct {
+		char unit;
+		int64_t s;
+	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 },
+		{ 'w', 604800 } };
+	size_t n = strlen(text);
+	char number[24];
+	int64_t factor = 1;
+
+	for (size_t i = 0; n > 1 && i < N(units); i++)
+		if (text[n - 1] == units[i].unit) {
+			factor = units[i].s;
+			n--;
+			break;
+		}
+	if (n == 0 || n >= sizeof(number))
+		return false;
+	memcpy(number, text, n);
+	number[n] = '\0';
+	if (!text_i64(number, 1, 10000000, s))
+		return false;
+	*s *= factor;
+	return true;
 }

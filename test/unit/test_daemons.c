@@ -2,7 +2,6 @@
 /* The parts of the daemons that need no database, by tables of cases. */
 #include "test/unit/unit.h"
 
-#include "daemons/archive.h"
 #include "daemons/options.h"
 #include "daemons/outputs.h"
 #include "daemons/plan.h"
@@ -10,6 +9,7 @@
 #include "daemons/work.h"
 #include "lib/fs.h"
 #include "lib/words.h"
+#include "proto/archive.h"
 #include "proto/blob.h"
 #include "lib/banned.h"
 
@@ -300,18 +300,22 @@ START_TEST(archive_has_all_columns)
 	struct arena a = { 0 };
 	struct buf b = buf_new(&a);
 	struct workunit wu = { .id = 5, .rsc_fpops_est = 1.5 };
-	struct result r = { .id = 6 };
+	struct result r = { .id = 6 }, gone = { .id = 7 };
+	struct purged_result results[] = { { .row = &gone },
+		{ &r, "<in/>", "", "x & y" } };
 
 	wu.name = arena_strdup(&a, "a<b");
 	wu.result_template_file = arena_strdup(&a, "");
 	r.name = arena_strdup(&a, "r");
-	archive_workunit(&b, &wu, "<workunit/>");
-	archive_result(&b, &r, "<in/>", "", "x & y");
-	archive_end(&b);
+	archive_put(&b, &(struct purged){ .wu = &wu,
+			    .xml_doc = "<workunit/>",
+			    .results = results,
+			    .nresults = N(results) });
 	for (size_t i = 0; i < shape_workunit.ncols; i++)
 		ck_assert_ptr_nonnull(
 		    strstr(b.p, arena_printf(&a, "<%s>", shape_workunit.cols[i].name)));
 	ck_assert_ptr_nonnull(strstr(b.p, "<id>5</id>\n"));
+	ck_assert_ptr_null(strstr(b.p, "<id>7</id>"));
 	ck_assert_ptr_nonnull(strstr(b.p, "<name>a&lt;b</name>\n"));
 	ck_assert_ptr_nonnull(strstr(b.p, "<rsc_fpops_est>1.5</rsc_fpops_est>\n"));
 	ck_assert_ptr_nonnull(strstr(b.p, "<xml_doc>&lt;workunit/>"));

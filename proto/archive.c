@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Renders rows as XML for db_purge's archive; pure text work. */
-#include "daemons/archive.h"
+/* Renders rows as XML for the archive; pure text work. */
+#include "proto/archive.h"
 
+#include "lib/clock.h"
 #include "lib/banned.h"
 
 static void
@@ -32,28 +33,34 @@ archive_put_row(struct buf *b, const struct row_shape *shape, const void *row)
 	}
 }
 
-void
-archive_workunit(struct buf *b, const struct workunit *wu, const char *xml_doc)
+static void
+archive_put_result(struct buf *b, const struct purged_result *r)
 {
-	buf_puts(b, "<workunit_archive>\n");
-	archive_put_row(b, &shape_workunit, wu);
-	buf_tag(b, "xml_doc", xml_doc);
-}
-
-void
-archive_result(struct buf *b, const struct result *r, const char *xml_doc_in,
-    const char *xml_doc_out, const char *stderr_out)
-{
+	if (r->xml_doc_in == NULL)
+		return; /* it is gone by now */
 	buf_puts(b, "<result_archive>\n");
-	archive_put_row(b, &shape_result, r);
-	buf_tag(b, "xml_doc_in", xml_doc_in);
-	buf_tag(b, "xml_doc_out", xml_doc_out);
-	buf_tag(b, "stderr_out", stderr_out);
+	archive_put_row(b, &shape_result, r->row);
+	buf_tag(b, "xml_doc_in", r->xml_doc_in);
+	buf_tag(b, "xml_doc_out", r->xml_doc_out);
+	buf_tag(b, "stderr_out", r->stderr_out);
 	buf_puts(b, "</result_archive>\n");
 }
 
 void
-archive_end(struct buf *b)
+archive_put(struct buf *b, const struct purged *p)
 {
+	buf_puts(b, "<workunit_archive>\n");
+	archive_put_row(b, &shape_workunit, p->wu);
+	buf_tag(b, "xml_doc", p->xml_doc == NULL ? "" : p->xml_doc);
+	for (size_t i = 0; i < p->nresults; i++)
+		archive_put_result(b, &p->results[i]);
 	buf_puts(b, "</workunit_archive>\n");
+}
+
+char *
+archive_path(struct arena *a, const char *dir, int64_t now)
+{
+	char when[21];
+
+	return arena_printf(a, "%s/purged-%.10s.xml", dir, clock_text(now, when));
 }
