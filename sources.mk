@@ -573,8 +573,11 @@ tools_sources = \
 	tools/install/steps.def \
 	tools/json.c \
 	tools/json.h \
+	tools/key.h \
 	tools/key_make.c \
 	tools/key_rotate.c \
+	tools/key_show.c \
+	tools/key_upload.c \
 	tools/ledger_view.c \
 	tools/ledger_view.h \
 	tools/listing.c \

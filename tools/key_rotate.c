@@ -16,17 +16,25 @@
 #include "lib/text.h"
 #include "proto/blob.h"
 #include "tools/catalog.h"
+#include "tools/confirm.h"
+#include "tools/key.h"
 #include "lib/banned.h"
 
 enum { KEY_MAX = 16 << 10, OLD_KEYS_MAX = 100, UNDER_WAY_S = 2 };
 
 struct rotate_opts {
-	const char *key;
+	const char *key, *old, *new;
+	bool dry_run;
 };
 
 static const struct opt rotate_options[] = {
+	{ "old", OPT_TEXT, offsetof(struct rotate_opts, old), "KEY",
+	    "The current private code signing key, if it is not keys/code_sign_private." },
+	{ "new", OPT_TEXT, offsetof(struct rotate_opts, new), "KEY",
+	    "A new private code signing key made by locus key make, with its public key beside it; it is not copied to the project. By default a pair is made." },
 	{ "key", OPT_TEXT, offsetof(struct rotate_opts, key), "KEY",
-	    "The current private key, if it is not keys/code_sign_private." },
+	    "Another name of --old." },
+	DRY_RUN_OPTION(struct rotate_opts),
 	{ 0 },
 };
 
@@ -35,17 +43,12 @@ struct rotation {
 	char *old_private, *old_public; /* texts of the current pair */
 	char *private, *public;         /* texts of the new pair */
 	struct key *signer;             /* the new private key */
+	const char *given;              /* path of the new private key; NULL: is made */
 	bool cut_off;                   /* completes an interrupted rotation */
 	int nold;                       /* number of files old_key_0, old_key_1, ... */
 	struct catalog *cat;
 	char **docs; /* new app_version.xml_doc of each of cat->versions */
 };
-
-static char *
-key_path(struct cmd_ctx *x, const char *name)
-{
-	return arena_printf(x->a, "%s/%s", x->cf->key_dir, name);
-}
 
 static enum err
 key_file_read(struct cmd_ctx *x, const char *path, char **text)
@@ -56,7 +59,7 @@ key_file_read(struct cmd_ctx *x, const char *path, char **text)
 static enum err
 key_file_write(struct cmd_ctx *x, const char *name, const char *text, unsigned mode)
 {
-	return fs_write(key_path(x, name), text, strlen(text), mode, x->f);
+	return fs_write(key_file_path(x, name), text, strlen(text), mode, x->f);
 }
 
 /* Loads the current pair and verifies that its keys belong together. */
@@ -69,14 +72,15 @@ load_old_pair(struct rotation *r, const char *private_path)
 	enum err e;
 
 	if (private_path == NULL)
-		private_path = key_path(x, "code_sign_private");
+		private_path = key_file_path(x, "code_sign_private");
 	e = key_file_read(x, private_path, &r->old_private);
 	if (e == E_NOTFOUND)
 		return FAIL(x->f, E_CONFIG,
-		    "%s does not exist: give the current private key with --key KEY",
+		    "%s does not exist: give the current private key with --old KEY",
 		    private_path);
 	if (e == OK)
-		e = key_file_read(x, key_path(x, "code_sign_public"), &r->old_public);
+		e = key_file_read(
+		    x, key_file_path(x, "code_sign_public"), &r->old_public);
 	if (e == OK)
 		e = key_parse_private(r->old_private, &private, x->f);
 	if (e == OK)
@@ -85,9 +89,43 @@ load_old_pair(struct rotation *r, const char *private_path)
 		e = sign_text(x->a, private, "x", &sig, x->f);
 	if (e == OK && verify_text(public, "x", sig, x->f) != OK)
 		e = FAIL(x->f, E_CONFIG, "%s is not the private key of %s",
-		    private_path, key_path(x, "code_sign_public"));
+		    private_path, key_file_path(x, "code_sign_public"));
 	key_free(private);
 	key_free(public);
+	return e;
+}
+
+/* Reads a pair that was made elsewhere, and verifies that its keys belong together. */
+static enum err
+read_given_pair(struct rotation *r)
+{
+	static const char tail[] = "_private";
+	struct cmd_ctx *x = r->x;
+	struct key *private = NULL, *public = NULL;
+	size_t n = strlen(r->given), cut = strlen(tail);
+	const char *path;
+	char *sig;
+	enum err e;
+
+	if (n <= cut || strcmp(r->given + n - cut, tail) != 0)
+		return FAIL(x->f, E_BADREQ,
+		    "--new %s: the name of a private key ends in _private; its public key, beside it, in _public",
+		    r->given);
+	path = arena_printf(x->a, "%.*s_public", (int)(n - cut), r->given);
+	TRY(key_file_read(x, r->given, &r->private));
+	TRY(key_file_read(x, path, &r->public));
+	e = key_parse_private(r->private, &private, x->f);
+	if (e == OK)
+		e = key_parse_public(r->public, &public, x->f);
+	if (e == OK)
+		e = sign_text(x->a, private, "x", &sig, x->f);
+	if (e == OK && verify_text(public, "x", sig, x->f) != OK)
+		e = FAIL(
+		    x->f, E_CONFIG, "%s is not the private key of %s", r->given, path);
+	if (private != NULL)
+		key_free(private);
+	if (public != NULL)
+		key_free(public);
 	return e;
 }
 
@@ -99,12 +137,14 @@ make_new_pair(struct rotation *r)
 	enum err e = OK;
 
 	if (r->cut_off) {
-		e = key_file_read(x, key_path(x, "code_sign_private.new"), &r->private);
+		e = key_file_read(
+		    x, key_file_path(x, "code_sign_private.new"), &r->private);
 		if (e == OK)
 			e = key_file_read(
-			    x, key_path(x, "code_sign_public.new"), &r->public);
+			    x, key_file_path(x, "code_sign_public.new"), &r->public);
 	} else { /* public key first: a private key alone marks the last step */
-		e = key_make(x->a, &r->private, &r->public, x->f);
+		e = r->given != NULL ? read_given_pair(r) :
+		                       key_make(x->a, &r->private, &r->public, x->f);
 		if (e == OK)
 			e = key_file_write(x, "code_sign_public.new", r->public, 0640);
 		if (e == OK)
@@ -125,11 +165,12 @@ archive_old_pair(struct rotation *r)
 	char *last;
 
 	while (r->nold < OLD_KEYS_MAX &&
-	       fs_exists(key_path(x, arena_printf(x->a, "old_key_%d", r->nold))))
+	       fs_exists(key_file_path(x, arena_printf(x->a, "old_key_%d", r->nold))))
 		r->nold++;
 	if (r->nold > 0) {
 		e = key_file_read(x,
-		    key_path(x, arena_printf(x->a, "old_key_%d", r->nold - 1)), &last);
+		    key_file_path(x, arena_printf(x->a, "old_key_%d", r->nold - 1)),
+		    &last);
 		if (e != OK || strcmp(last, r->old_public) == 0)
 			return e;
 	}
@@ -172,14 +213,14 @@ sign_by_old(struct rotation *r, int i)
 	char *private = NULL;
 	struct key *k = NULL;
 	enum err e = key_file_read(
-	    x, key_path(x, arena_printf(x->a, "old_private_%d", i)), &private);
+	    x, key_file_path(x, arena_printf(x->a, "old_private_%d", i)), &private);
 
 	if (e == E_NOTFOUND) { /* existing signatures are of an outdated key */
 		ctx_progress(x, "dropped",
 		    "keys/old_key_%d: without keys/old_private_%d its clients must attach again",
 		    i, i);
-		e = fs_unlink(key_path(x, plain), x->f);
-		return e == OK ? fs_unlink(key_path(x, strip), x->f) : e;
+		e = fs_unlink(key_file_path(x, plain), x->f);
+		return e == OK ? fs_unlink(key_file_path(x, strip), x->f) : e;
 	}
 	if (e == OK)
 		e = key_parse_private(private, &k, x->f);
@@ -248,19 +289,24 @@ store_versions(struct cmd_ctx *x, void *arg)
 
 /* --- the rotation --- */
 
-/* Renames the public key first: a private key left alone shows that only its rename is
- * missing. */
+/*
+ * Renames the public key first: a private key left alone shows that only its rename is
+ * missing.  away: the private key is kept elsewhere.
+ */
 static enum err
-install_new_pair(struct cmd_ctx *x)
+install_new_pair(struct cmd_ctx *x, bool away)
 {
 	enum err e = OK;
 
-	if (fs_exists(key_path(x, "code_sign_public.new")))
-		e = fs_rename(key_path(x, "code_sign_public.new"),
-		    key_path(x, "code_sign_public"), x->f);
+	if (fs_exists(key_file_path(x, "code_sign_public.new")))
+		e = fs_rename(key_file_path(x, "code_sign_public.new"),
+		    key_file_path(x, "code_sign_public"), x->f);
+	if (e == OK && away)
+		e = fs_unlink(key_file_path(x, "code_sign_private"), x->f);
 	if (e == OK)
-		e = fs_rename(key_path(x, "code_sign_private.new"),
-		    key_path(x, "code_sign_private"), x->f);
+		e = away ? fs_unlink(key_file_path(x, "code_sign_private.new"), x->f) :
+		           fs_rename(key_file_path(x, "code_sign_private.new"),
+			       key_file_path(x, "code_sign_private"), x->f);
 	return e == OK ? ctx_reread(x) : e;
 }
 
@@ -290,7 +336,7 @@ rotation_commit(struct rotation *r)
 	if (e == OK)
 		e = tools_transaction(x, store_versions, r);
 	if (e == OK)
-		e = install_new_pair(x);
+		e = install_new_pair(x, r->given != NULL);
 	return e;
 }
 
@@ -304,36 +350,47 @@ rotation_prepare(struct rotation *r)
 	struct fail ignored = { 0 };
 	enum err e;
 
-	r->cut_off = fs_exists(key_path(x, "code_sign_public.new")) &&
-	             fs_exists(key_path(x, "code_sign_private.new"));
+	r->cut_off = fs_exists(key_file_path(x, "code_sign_public.new")) &&
+	             fs_exists(key_file_path(x, "code_sign_private.new"));
 	e = make_new_pair(r);
 	if (e == OK)
 		e = sign_versions(r);
 	if (e == OK || r->cut_off)
 		return e;
-	fs_unlink(key_path(x, "code_sign_private.new"), &ignored);
-	fs_unlink(key_path(x, "code_sign_public.new"), &ignored);
+	fs_unlink(key_file_path(x, "code_sign_private.new"), &ignored);
+	fs_unlink(key_file_path(x, "code_sign_public.new"), &ignored);
 	return e;
 }
 
+/* Says what would be signed; needs no private key. */
 static enum err
-key_rotate_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+rotation_show(struct cmd_ctx *x)
 {
-	const struct rotate_opts *o = opts;
-	struct rotation r = { .x = x };
+	struct catalog *cat;
+
+	TRY(tools_catalog(x, &cat));
+	ctx_progress(x, "would",
+	    "rotate: a new pair of code signing keys; the files of %zu versions get new signatures",
+	    cat->nversions);
+	return OK;
+}
+
+static enum err
+rotate_code_sign(struct cmd_ctx *x, const struct rotate_opts *o)
+{
+	struct rotation r = { .x = x, .given = o->new };
 	const char *stop;
 	bool stopped;
 	enum err e = ctx_db(x);
 
-	(void)args, (void)n;
 	/* Interrupted between the last two renames: everything else is done. */
-	if (e == OK && fs_exists(key_path(x, "code_sign_private.new")) &&
-	    !fs_exists(key_path(x, "code_sign_public.new"))) {
-		e = install_new_pair(x);
+	if (e == OK && fs_exists(key_file_path(x, "code_sign_private.new")) &&
+	    !fs_exists(key_file_path(x, "code_sign_public.new"))) {
+		e = install_new_pair(x, o->new != NULL);
 		return e == OK ? rotation_end(x, false) : e;
 	}
 	if (e == OK)
-		e = load_old_pair(&r, o->key);
+		e = load_old_pair(&r, o->old != NULL ? o->old : o->key);
 	if (e == OK)
 		e = rotation_prepare(&r);
 	if (e != OK)
@@ -349,13 +406,35 @@ key_rotate_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	return e == OK ? rotation_end(x, stopped) : e;
 }
 
+static enum err
+key_rotate_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct rotate_opts *o = opts;
+
+	if (n > 0 && strcmp(args[0], "upload") == 0) {
+		if (o->old != NULL || o->new != NULL || o->key != NULL)
+			return ctx_usage(x,
+			    "--old and --new are for the code signing key; the upload key is always made here");
+		return key_rotate_upload(x, o->dry_run);
+	}
+	if (n > 0 && strcmp(args[0], "code-sign") != 0)
+		return ctx_usage(x,
+		    "\"%.60s\" is no kind of key: it must be upload or code-sign",
+		    args[0]);
+	return o->dry_run ? rotation_show(x) : rotate_code_sign(x, o);
+}
+
 const struct cmd cmd_key_rotate = { .name = "key rotate",
-	.args = "",
+	.args = "[upload|code-sign]",
 	.min_args = 0,
-	.max_args = 0,
-	.purpose = "replace the code signing keys",
+	.max_args = 1,
+	.purpose = "replace the upload keys or the code signing keys",
 	.about =
-	    "Makes a new pair, signs it with all earlier keys whose private part is available\n"
+	    "upload: makes a new pair, with which the certificates of new tasks are signed. The old\n"
+	    "public key stays as old_upload_public_N, and uploads of tasks that exist are accepted\n"
+	    "by it; remove it when none of them is in progress, or at once if somebody may have\n"
+	    "the private key.\n"
+	    "code-sign, the default: makes a new pair, signs it with all earlier keys whose private part is available\n"
 	    "(keys/old_private_N), and signs the files of all versions again. Clients with an\n"
 	    "earlier key accept the new one with their next request; clients whose key cannot\n"
 	    "sign the new one are asked to attach again. The schedulers are stopped (stop_sched)\n"

@@ -3,6 +3,7 @@
  * on another machine. */
 #include "tools/cmd.h"
 
+#include <stdio.h>
 #include <string.h>
 #include "lib/crypt.h"
 #include "lib/fs.h"
@@ -10,11 +11,14 @@
 
 struct sign_opts {
 	const char *key;
+	bool print;
 };
 
 static const struct opt sign_options[] = {
 	{ "key", OPT_TEXT, offsetof(struct sign_opts, key), "KEY",
 	    "The private key, such as a project's keys/code_sign_private." },
+	{ "print", OPT_FLAG, offsetof(struct sign_opts, print), NULL,
+	    "Prints the signatures instead of writing files." },
 	{ 0 },
 };
 
@@ -39,6 +43,10 @@ sign_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		e = md5_file(args[i], md5, &nbytes, x->f);
 		if (e == OK)
 			e = sign_md5(x->a, key, md5, &sig, x->f);
+		if (e == OK && o->print) {
+			printf("%s", sig);
+			continue;
+		}
 		if (e == OK)
 			e = fs_write(to, sig, strlen(sig), 0644, x->f);
 		if (e == OK)
@@ -54,8 +62,9 @@ const struct cmd cmd_sign = { .name = "sign",
 	.max_args = -1,
 	.purpose = "sign files of an app version",
 	.about =
-	    "Writes FILE.sig beside each file; locus version add accepts such a signature. Needs\n"
-	    "no project: the private key may stay on a machine without a network.",
+	    "Writes FILE.sig beside each file, or prints the signatures; locus app version add\n"
+	    "accepts such a file. Needs no project: the private key may stay on a machine without a\n"
+	    "network.",
 	.opts = sign_options,
 	.opts_size = sizeof(struct sign_opts),
 	.run = sign_run };

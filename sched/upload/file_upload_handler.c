@@ -159,6 +159,20 @@ text_is_blank(const char *s)
 	return *s == '\0';
 }
 
+static bool
+certificate_is_valid(struct session *s)
+{
+	const struct upload_settings *set = s->settings;
+	const struct upload *u = &s->upload;
+	char *text = upload_certificate_text(s->a, u->name, u->max_nbytes);
+	bool valid = verify_text(set->key, text, u->xml_signature, &s->fail) == OK;
+
+	for (size_t i = 0; !valid && i < set->nold; i++)
+		valid = verify_text(set->old[i], text, u->xml_signature, &s->fail) ==
+		        OK;
+	return valid;
+}
+
 /*
  * Checks whether the file may be uploaded at all (protocol.md 6.2).  Every error here
  * is permanent.
@@ -177,9 +191,7 @@ upload_check(struct session *s)
 		return FAIL(&s->fail, E_BADREQ, "Missing signature");
 	if (!u->has_max_nbytes)
 		return FAIL(&s->fail, E_BADREQ, "Missing max_nbytes");
-	if (verify_text(s->settings->key,
-		upload_certificate_text(s->a, u->name, u->max_nbytes), u->xml_signature,
-		&s->fail) != OK)
+	if (!certificate_is_valid(s))
 		return FAIL(&s->fail, E_BADREQ, "Invalid signature");
 	if ((double)u->nbytes > u->max_nbytes)
 		return FAIL(&s->fail, E_BADREQ,

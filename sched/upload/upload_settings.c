@@ -10,6 +10,24 @@
 #include "sched/upload/upload_store.h"
 #include "lib/banned.h"
 
+/*
+ * locus key rotate writes an old key before it replaces the present one, so that both
+ * are read together.
+ */
+static void
+read_old_keys(struct upload_settings *s, const struct conf *cf)
+{
+	for (int i = 0; i < UPLOAD_OLD_KEYS; i++) {
+		const char *path = arena_printf(
+		    &s->a, "%s/old_upload_public_%d", cf->key_dir, i);
+		struct fail f = { 0 };
+
+		if (fs_exists(path) &&
+		    key_read_public(path, &s->old[s->nold], &f) == OK)
+			s->nold++;
+	}
+}
+
 static struct upload_settings *
 settings_read(struct upload_source *src)
 {
@@ -34,6 +52,10 @@ settings_read(struct upload_source *src)
 			FAIL(&s->fail, e,
 			    "%s: not a usable key; locus create makes keys, and with ignore_upload_certificates none is needed",
 			    src->key_path);
+		s->a = a;
+		if (e == OK)
+			read_old_keys(s, cf);
+		a = s->a;
 	}
 	if (e == OK)
 		s->fail.code = OK;
@@ -52,6 +74,8 @@ settings_release(struct upload_settings *s)
 		return;
 	if (s->key != NULL)
 		key_free(s->key);
+	for (size_t i = 0; i < s->nold; i++)
+		key_free(s->old[i]);
 	arena_free(&a);
 }
 

@@ -14,11 +14,15 @@
 #include "lib/log.h"
 #include "model/conf.h"
 
+enum { UPLOAD_OLD_KEYS = 10 }; /* keys/old_upload_public_0 to _9 */
 struct key;
 struct upload_settings {
 	const struct conf *conf; /* NULL = config.xml cannot be read */
 	struct key *key;         /* NULL = certificates are not checked */
-	struct fail fail;        /* code OK = the settings are usable */
+	/* keys that were replaced; certificates made with them are still valid */
+	struct key *old[UPLOAD_OLD_KEYS];
+	size_t nold;
+	struct fail fail; /* code OK = the settings are usable */
 	struct arena a;
 	int users;
 };

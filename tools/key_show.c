@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus key show: which keys the project has.  No byte of a private key is shown. */
+#include <errno.h>
+#include <pwd.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "lib/clock.h"
+#include "lib/crypt.h"
+#include "lib/fs.h"
+#include "tools/key.h"
+#include "tools/listing.h"
+#include "lib/banned.h"
+
+enum { KEY_MOST = 16 << 10, PRINT_DIGITS = 16, OLD_CODE_KEYS = 100 };
+
+static const struct listing_column key_columns[] = {
+	{ "file", "FILE", LIST_TEXT, "in the key directory" },
+	{ "use", "USE", LIST_TEXT, "what it is for" },
+	{ "state", "STATE", LIST_TEXT,
+	    "ok, missing, elsewhere (a private key that need not be here), unusable, open (others may read or change it), or another pair's" },
+	{ "fingerprint", "FINGERPRINT", LIST_TEXT,
+	    "of the public key, also for its private one: the first 16 digits of the SHA-256 of its file" },
+	{ "mode", "MODE", LIST_TEXT, NULL },
+	{ "owner", "OWNER", LIST_TEXT, NULL },
+	{ "changed", "CHANGED", LIST_TIME, NULL },
+	{ 0 },
+};
+
+struct key_row {
+	const char *file, *use;
+	const char *pair;    /* the file of the public key of a private one */
+	bool may_be_missing; /* else it is "missing", not "elsewhere" */
+};
+
+static const char *
+fingerprint(struct cmd_ctx *x, const char *text)
+{
+	struct sha256 *sum = sha256_new(x->a);
+	char hex[SHA256_HEX];
+
+	sha256_add(sum, text, strlen(text));
+	sha256_end(sum, hex);
+	return arena_memdup(x->a, hex, PRINT_DIGITS);
+}
+
+/* Does the private key sign what the public key verifies? */
+static bool
+pair_fits(struct cmd_ctx *x, const char *private, const char *public)
+{
+	struct key *ours = NULL, *theirs = NULL;
+	struct fail f = { 0 };
+	char *sig;
+	bool fits = key_parse_private(private, &ours, &f) == OK &&
+	            key_parse_public(public, &theirs, &f) == OK &&
+	            sign_text(x->a, ours, "x", &sig, &f) == OK &&
+	            verify_text(theirs, "x", sig, &f) == OK;
+
+	if (ours != NULL)
+		key_free(ours);
+	if (theirs != NULL)
+		key_free(theirs);
+	return fits;
+}
+
+static bool
+key_is_usable(const char *text, bool private)
+{
+	struct fail f = { 0 };
+	struct key *key = NULL;
+	enum err e = private ? key_parse_private(text, &key, &f) :
+	                       key_parse_public(text, &key, &f);
+
+	if (key != NULL)
+		key_free(key);
+	return e == OK;
+}
+
+/* Sets the fingerprint if the file is a key, or fits one. */
+static const char *
+key_state(struct cmd_ctx *x, const struct key_row *r, const struct stat *st,
+    const char **print)
+{
+	unsigned forbidden = r->pair != NULL ? 027 : 022;
+	struct fail f = { 0 };
+	char *text, *public;
+
+	if (fs_read(x->a, key_file_path(x, r->file), KEY_MOST, &text, NULL, &f) != OK)
+		return "unreadable";
+	if (!key_is_usable(text, r->pair != NULL))
+		return "unusable";
+	if (r->pair == NULL)
+		*print = fingerprint(x, text);
+	else if (fs_read(x->a, key_file_path(x, r->pair), KEY_MOST, &public, NULL,
+		     &f) != OK ||
+		 !pair_fits(x, text, public))
+		return "another pair's";
+	else
+		*print = fingerprint(x, public);
+	return (st->st_mode & forbidden) != 0 ? "open" : "ok";
+}
+
+static void
+put_key(struct cmd_ctx *x, struct listing *l, const struct key_row *r)
+{
+	const char *path = key_file_path(x, r->file), *print = NULL, *state;
+	const struct passwd *pw;
+	struct stat st;
+
+	listing_text(l, r->file);
+	listing_text(l, r->use);
+	if (stat(path, &st) < 0) {
+		listing_text(l, errno != ENOENT   ? "unreadable" :
+				r->may_be_missing ? "elsewhere" :
+						    "missing");
+		for (int i = 0; i < 4; i++)
+			listing_null(l);
+		return;
+	}
+	state = key_state(x, r, &st, &print);
+	pw = getpwuid(st.st_uid);
+	listing_text(l, state);
+	listing_text(l, print);
+	listing_text(l, arena_printf(x->a, "%04o", (unsigned)st.st_mode & 07777));
+	listing_text(l,
+	    pw != NULL ? pw->pw_name : arena_printf(x->a, "%u", (unsigned)st.st_uid));
+	listing_number(l, st.st_mtim.tv_sec);
+}
+
+/* Numbered files, from 0; those of the code signing key have no gaps. */
+static void
+put_old_keys(struct cmd_ctx *x, struct listing *l, const char *name, int most,
+    const char *use, const char *private)
+{
+	for (int i = 0; i < most; i++) {
+		struct key_row r = { .file = arena_printf(x->a, "%s_%d", name, i),
+			.use = use };
+
+		if (!fs_exists(key_file_path(x, r.file)))
+			continue;
+		put_key(x, l, &r);
+		if (private == NULL)
+			continue;
+		r.pair = r.file;
+		r.file = arena_printf(x->a, "%s_%d", private, i);
+		r.use = "signs new code signing keys for its clients";
+		r.may_be_missing = true;
+		put_key(x, l, &r);
+	}
+}
+
+static enum err
+key_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	static const struct key_row rows[] = {
+		{ "upload_public", "checks the certificates of uploads", NULL, false },
+		{ "upload_private", "signs the certificates of uploads",
+		    "upload_public", false },
+		{ "code_sign_public", "clients check programs with it", NULL, false },
+		{ "code_sign_private", "signs programs", "code_sign_public", true },
+	};
+	struct listing *l;
+
+	(void)opts, (void)args, (void)n;
+	TRY(ctx_conf(x));
+	l = listing_begin(x, key_columns);
+	for (size_t i = 0; i < N(rows); i++)
+		put_key(x, l, &rows[i]);
+	put_old_keys(x, l, "old_upload_public", OLD_UPLOAD_KEYS,
+	    "accepts uploads of tasks made before it was replaced", NULL);
+	put_old_keys(x, l, "old_key", OLD_CODE_KEYS,
+	    "clients may still have it as code signing key", "old_private");
+	listing_end(l);
+	return OK;
+}
+
+const struct cmd cmd_key_show = { .name = "key show",
+	.args = "",
+	.purpose = "show which keys the project has",
+	.about =
+	    "Lists the keys in the key directory with their state, fingerprint, mode and owner, and\n"
+	    "which are missing. No byte of a private key is shown. A code signing key that is\n"
+	    "\"elsewhere\" is as it should be: only signing programs and rotating keys need it.",
+	.columns = key_columns,
+	.run = key_show_run };

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * locus key rotate upload.  Tasks that exist have certificates by the old key, and
+ * hosts may upload their output for as long as a task may take; so its public part is
+ * kept, and the upload handler accepts both.  The public keys are in place before the
+ * daemons sign with the new private one, and an interrupted rotation can simply be
+ * repeated.
+ */
+#include <string.h>
+#include "lib/crypt.h"
+#include "lib/fs.h"
+#include "tools/key.h"
+#include "lib/banned.h"
+
+enum { KEY_MOST = 16 << 10 };
+
+char *
+key_file_path(struct cmd_ctx *x, const char *name)
+{
+	return arena_printf(x->a, "%s/%s", x->cf->key_dir, name);
+}
+
+static enum err
+next_old_key(struct cmd_ctx *x, char **path)
+{
+	for (int i = 0; i < OLD_UPLOAD_KEYS; i++) {
+		*path = key_file_path(x, arena_printf(x->a, "old_upload_public_%d", i));
+		if (!fs_exists(*path))
+			return OK;
+	}
+	return FAIL(x->f, E_CONFIG,
+	    "%s has %d old upload keys already: remove the old_upload_public_* of which no task is in progress any more (locus key show says how old they are)",
+	    x->cf->key_dir, OLD_UPLOAD_KEYS);
+}
+
+static enum err
+key_put(struct cmd_ctx *x, const char *name, const char *text)
+{
+	char *path = key_file_path(x, name),
+	     *fresh = arena_printf(x->a, "%s.new", path);
+
+	TRY(fs_write(fresh, text, strlen(text), 0640, x->f));
+	return fs_rename(fresh, path, x->f);
+}
+
+enum err
+key_rotate_upload(struct cmd_ctx *x, bool dry)
+{
+	char *old, *was, *private, *public;
+
+	TRY(ctx_conf(x));
+	TRY(next_old_key(x, &old));
+	TRY(fs_read(
+	    x->a, key_file_path(x, "upload_public"), KEY_MOST, &was, NULL, x->f));
+	if (dry) {
+		ctx_progress(x, "would",
+		    "rotate: a new pair of upload keys; %s keeps the old public key",
+		    old);
+		return OK;
+	}
+	TRY(key_make(x->a, &private, &public, x->f));
+	TRY(fs_write(old, was, strlen(was), 0640, x->f));
+	TRY(key_put(x, "upload_public", public));
+	TRY(key_put(x, "upload_private", private));
+	ctx_progress(x, "rotated",
+	    "the upload key; what tasks made until now upload is accepted by %s, which may be removed when none of them is in progress",
+	    old);
+	return OK;
+}
