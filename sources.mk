@@ -217,6 +217,7 @@ rules_sources = \
 	rules/daemon/forecast.c \
 	rules/daemon/quorum.c \
 	rules/daemon/range.c \
+	rules/daemon/retry.c \
 	rules/daemon/statistics.c \
 	rules/daemon/transition.c \
 	rules/daemon/validate.c \
@@ -661,7 +662,8 @@ tools_sources = \
 	tools/work_cancel.c \
 	tools/work_cancel.h \
 	tools/work_pick.c \
-	tools/work_pick.h
+	tools/work_pick.h \
+	tools/work_retry.c
 
 client_sources = \
 	client/app_file.c \

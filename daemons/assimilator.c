@@ -21,7 +21,7 @@
 enum {
 	BATCH = 128,
 	CHUNK = 32, /* workunits per transaction */
-	TRIES = 5,  /* failures before a workunit is quarantined until the next start */
+	TRIES = 5,  /* failures before a workunit is quarantined */
 	PAUSE_FIRST_S = 5,
 	PAUSE_MOST_S = 600,
 	COMMAND_S = 3600,
@@ -190,8 +190,8 @@ assimilator_hand_over(struct daemon_ctx *x, const struct finished *w, bool *late
 }
 
 /*
- * Counts a failure; after TRIES failures the workunit is left alone until the next
- * start.
+ * Counts a failure; after TRIES failures the workunit is left alone until an admin asks
+ * for another try, or the next start.
  */
 static enum err
 assimilator_failed(struct daemon_ctx *x, const struct workunit *wu, enum err e)
@@ -200,12 +200,12 @@ assimilator_failed(struct daemon_ctx *x, const struct workunit *wu, enum err e)
 	const char *label = arena_printf(
 	    &x->a, "[WU#%lld] %s", (long long)wu->id, wu->name);
 
-	e = daemon_item_ended(x, o->backoff, wu->id, label, e);
+	e = daemon_item_ended(x, o->backoff, workunit_item(wu), label, e);
 	if (e == OK && item_backoff_count(o->backoff, wu->id) >= TRIES) {
 		item_backoff_park(o->backoff, wu->id);
 		log_err(
-		    "%s: in quarantine after %d tries; fix the cause and restart the assimilator",
-		    label, (int)TRIES);
+		    "%s: in quarantine after %d tries; fix the cause, then run locus work retry --id %lld",
+		    label, (int)TRIES, (long long)wu->id);
 	}
 	return e;
 }
@@ -228,7 +228,7 @@ assimilate_one(
 	}
 	if (!later)
 		return assimilator_failed(x, wu, e);
-	item_backoff_wait(o->backoff, wu->id, x->now);
+	item_backoff_wait(o->backoff, workunit_item(wu), x->now);
 	return OK;
 }
 
@@ -249,7 +249,7 @@ assimilate_some(struct daemon_ctx *x, struct workunit *wu, size_t n, size_t *don
 		ids[i] = wu[i].canonical_resultid;
 	e = outputs_of(x->db, &x->a, x->conf, ids, n, out, &x->fail);
 	for (size_t i = 0; i < n && e == OK && !daemon_stopping(x); i++)
-		if (!item_backoff_must_wait(o->backoff, wu[i].id, x->now))
+		if (!item_backoff_must_wait(o->backoff, workunit_item(&wu[i]), x->now))
 			e = assimilate_one(x, &wu[i], &out[i], &k);
 	if (e != OK || k.n == 0)
 		return e;

@@ -30,23 +30,22 @@ item_backoff_slot(struct item_backoff *t)
 }
 
 static struct try_item *
-item_backoff_get(struct item_backoff *t, int64_t key)
+item_backoff_get(struct item_backoff *t, struct item item)
 {
-	size_t i = item_backoff_find(t, key);
-	struct try_item *it = &t->item[i];
+	size_t i = item_backoff_find(t, item.key);
+	bool found = i < t->used;
+	struct try_item *it = found ? &t->item[i] : item_backoff_slot(t);
 
-	assert(key != 0);
-	if (i == t->used) {
-		it = item_backoff_slot(t);
-		*it = (struct try_item){ .key = key };
-	}
+	assert(item.key != 0);
+	if (!found || it->retries != item.retries)
+		*it = (struct try_item){ .key = item.key, .retries = item.retries };
 	return it;
 }
 
 int32_t
-item_backoff_failed(struct item_backoff *t, int64_t key, int64_t now)
+item_backoff_failed(struct item_backoff *t, struct item item, int64_t now)
 {
-	struct try_item *it = item_backoff_get(t, key);
+	struct try_item *it = item_backoff_get(t, item);
 	int64_t pause = t->first_s;
 
 	it->n++;
@@ -57,9 +56,9 @@ item_backoff_failed(struct item_backoff *t, int64_t key, int64_t now)
 }
 
 void
-item_backoff_wait(struct item_backoff *t, int64_t key, int64_t now)
+item_backoff_wait(struct item_backoff *t, struct item item, int64_t now)
 {
-	item_backoff_get(t, key)->next_at = now + t->first_s;
+	item_backoff_get(t, item)->next_at = now + t->first_s;
 }
 
 int32_t
@@ -89,9 +88,13 @@ item_backoff_forget(struct item_backoff *t, int64_t key)
 }
 
 bool
-item_backoff_must_wait(const struct item_backoff *t, int64_t key, int64_t now)
+item_backoff_must_wait(struct item_backoff *t, struct item item, int64_t now)
 {
-	size_t i = item_backoff_find(t, key);
+	size_t i = item_backoff_find(t, item.key);
 
+	if (i < t->used && t->item[i].retries != item.retries) {
+		item_backoff_forget(t, item.key);
+		return false;
+	}
 	return i < t->used && now < t->item[i].next_at;
 }

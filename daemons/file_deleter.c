@@ -120,12 +120,12 @@ deleter_save(
  * other error.  Parameters: an item has an id for the daemon and a label for people.
  */
 static enum err
-deleter_note(struct daemon_ctx *x, struct item_backoff *t, struct chunk *k, int64_t id,
-    const char *label, bool gone, enum err e)
+deleter_note(struct daemon_ctx *x, struct item_backoff *t, struct chunk *k,
+    struct item item, const char *label, bool gone, enum err e)
 {
 	if (e != OK)
-		return daemon_item_ended(x, t, id, label, e);
-	k->v[k->n++] = (struct deleted_item){ id,
+		return daemon_item_ended(x, t, item, label, e);
+	k->v[k->n++] = (struct deleted_item){ item.key,
 		gone ? FILE_DELETE_DONE : FILE_DELETE_ERROR };
 	return OK;
 }
@@ -185,10 +185,11 @@ delete_some_inputs(struct daemon_ctx *x, int32_t state, const struct workunit *w
 	e = workunits_xml_docs(x->db, &x->a, ids, n, docs, &x->fail);
 	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i++) {
 		bool gone = true;
-		if (docs[i] == NULL || item_backoff_must_wait(o->wus, wu[i].id, x->now))
+		if (docs[i] == NULL ||
+		    item_backoff_must_wait(o->wus, workunit_item(&wu[i]), x->now))
 			continue;
 		e = delete_inputs(x, docs[i], &gone);
-		e = deleter_note(x, o->wus, &k, wu[i].id,
+		e = deleter_note(x, o->wus, &k, workunit_item(&wu[i]),
 		    arena_printf(
 			&x->a, "[WU#%lld] %s", (long long)wu[i].id, wu[i].name),
 		    gone, e);
@@ -211,13 +212,14 @@ delete_some_outputs(
 	e = outputs_of(x->db, &x->a, x->conf, ids, n, out, &x->fail);
 	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i++) {
 		bool gone = false;
-		if (item_backoff_must_wait(o->results, r[i].id, x->now))
+		if (item_backoff_must_wait(
+			o->results, (struct item){ r[i].id, 0 }, x->now))
 			continue;
 		if (out[i].e == OK)
 			gone = delete_outputs(x, &out[i]);
 		else
 			FAIL(&x->fail, out[i].e, "%s", out[i].why);
-		e = deleter_note(x, o->results, &k, r[i].id,
+		e = deleter_note(x, o->results, &k, (struct item){ r[i].id, 0 },
 		    arena_printf(
 			&x->a, "[RESULT#%lld] %s", (long long)r[i].id, r[i].name),
 		    gone, out[i].e);

@@ -36,18 +36,24 @@ daemon_transaction(
 	}
 }
 
+struct item
+workunit_item(const struct workunit *wu)
+{
+	return (struct item){ wu->id, wu->retries };
+}
+
 enum err
-daemon_item_ended(struct daemon_ctx *x, struct item_backoff *t, int64_t key,
+daemon_item_ended(struct daemon_ctx *x, struct item_backoff *t, struct item item,
     const char *label, enum err e)
 {
 	struct fail f = { 0 };
 
 	if (e == OK) {
-		item_backoff_forget(t, key);
+		item_backoff_forget(t, item.key);
 		return OK;
 	}
 	if (e == E_DISK_FULL)
-		item_backoff_wait(t, key, x->now); /* a smaller item may still fit */
+		item_backoff_wait(t, item, x->now); /* a smaller item may still fit */
 	if (e == E_DISK_FULL || db_ready(x->db, &f) != OK)
 		return e;
 	if (e == E_RACE ||
@@ -56,7 +62,7 @@ daemon_item_ended(struct daemon_ctx *x, struct item_backoff *t, int64_t key,
 		return OK;
 	}
 	log_err("%s: failed %d times, %s: %s", label,
-	    (int)item_backoff_failed(t, key, x->now), err_name(e), x->fail.detail);
+	    (int)item_backoff_failed(t, item, x->now), err_name(e), x->fail.detail);
 	daemon_trouble(x, "%s: %s", label, x->fail.detail);
 	return OK;
 }
@@ -68,11 +74,11 @@ daemon_workunits(struct daemon_ctx *x, struct item_backoff *t, struct workunit *
 	enum err e = OK;
 
 	for (size_t i = 0; i < n && e == OK && !daemon_stopping(x); i++) {
-		if (item_backoff_must_wait(t, wu[i].id, x->now))
+		if (item_backoff_must_wait(t, workunit_item(&wu[i]), x->now))
 			continue;
 		e = each(x, &wu[i]);
 		*done += e == OK;
-		e = daemon_item_ended(x, t, wu[i].id,
+		e = daemon_item_ended(x, t, workunit_item(&wu[i]),
 		    arena_printf(
 			&x->a, "[WU#%lld] %s", (long long)wu[i].id, wu[i].name),
 		    e);
@@ -104,7 +110,7 @@ daemon_chunks(struct daemon_ctx *x, struct item_backoff *t, struct workunit *wu,
 	     from = end) {
 		size_t nchunk = 0;
 		for (end = from; end < n && nchunk < most; end++)
-			if (!item_backoff_must_wait(t, wu[end].id, x->now))
+			if (!item_backoff_must_wait(t, workunit_item(&wu[end]), x->now))
 				chunk[nchunk++] = &wu[end];
 		if (nchunk == 0)
 			break;

@@ -107,8 +107,9 @@ enum err daemon_transaction(
  * returns OK so that the others go on.  Only a lost database or a full disk is
  * returned: the loop then waits, and the item counts no failure.
  */
-enum err daemon_item_ended(struct daemon_ctx *, struct item_backoff *, int64_t key,
+enum err daemon_item_ended(struct daemon_ctx *, struct item_backoff *, struct item,
     const char *label, enum err e);
+struct item workunit_item(const struct workunit *);
 
 /*
  * Sets the trouble that locus status shows, until a later step does some work without

@@ -424,8 +424,8 @@ serve_claimed(struct order *r)
 		item_backoff_forget(o->backoff, r->fs->id);
 		return trigger_claim_done(&x->triggers, name, &x->fail);
 	}
-	e = daemon_item_ended(
-	    x, o->backoff, r->fs->id, arena_printf(&x->a, "[FILE %s]", name), e);
+	e = daemon_item_ended(x, o->backoff, (struct item){ r->fs->id, 0 },
+	    arena_printf(&x->a, "[FILE %s]", name), e);
 	enum err put = claim_put_back(x, &x->triggers, name);
 	return e != OK ? e : put;
 }
@@ -444,7 +444,7 @@ serve_trigger(struct daemon_ctx *x, const char *name, size_t *done)
 	if (e != OK)
 		return e;
 	if (r.fs->appid != o->appid ||
-	    item_backoff_must_wait(o->backoff, r.fs->id, x->now))
+	    item_backoff_must_wait(o->backoff, (struct item){ r.fs->id, 0 }, x->now))
 		return OK; /* another app's, or its pause is not over */
 	e = trigger_claim(&x->triggers, name, &x->fail);
 	if (e == E_NOTFOUND) /* another instance has claimed it */

@@ -166,3 +166,24 @@ workunits_cancel(struct db *db, struct arena *a, const int64_t *ids, size_t n,
 	c->workunits += matched;
 	return results_cancel(db, a, sorted, nopen, c, f);
 }
+
+enum err
+workunits_try_again(struct db *db, const int64_t *ids, size_t n, struct fail *f)
+{
+	return n == 0 ? OK : db_exec(db, f, NULL, WUS_TRY_AGAIN, .ids = db_ids(ids, n));
+}
+
+enum err
+workunit_reopen(
+    struct db *db, const struct workunit *becomes, int64_t now, struct fail *f)
+{
+	int64_t matched;
+
+	TRY(db_exec(db, f, &matched, WU_REOPEN,
+	    .max_error_results = becomes->max_error_results,
+	    .max_total_results = becomes->max_total_results,
+	    .max_success_results = becomes->max_success_results, .now = now,
+	    .id = becomes->id, .transition_seq = becomes->transition_seq));
+	return matched == 1 ? OK :
+	                      FAIL(f, E_RACE, "workunit %s has changed", becomes->name);
+}

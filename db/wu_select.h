@@ -57,4 +57,16 @@ struct cancelled {
 enum err workunits_cancel(struct db *, struct arena *, const int64_t *ids, size_t n,
     int64_t now, struct cancelled *, struct fail *);
 
+/*
+ * Makes daemons forget that they have put these workunits aside, and the file deleter
+ * try again what it could not delete; at most DB_LIST_MAX, ids ascending.
+ */
+enum err workunits_try_again(struct db *, const int64_t *ids, size_t n, struct fail *);
+/*
+ * Opens a failed workunit again with the limits of `becomes`, as it was read; E_RACE:
+ * it has changed. Its results are the caller's.
+ */
+enum err workunit_reopen(
+    struct db *, const struct workunit *becomes, int64_t now, struct fail *);
+
 #endif

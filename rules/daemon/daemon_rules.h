@@ -38,6 +38,32 @@ struct wu_change {
 struct wu_change transition(struct arena *, const struct conf *,
     const struct workunit *, const struct result *, size_t n, int64_t now);
 
+/* What another try changes about one result. */
+struct result_retry {
+	bool forget; /* OVER / COULDNT_SEND -> DIDNT_NEED */
+	bool judge;  /* validate_state NO_CHECK -> INIT */
+	bool lost;   /* a success whose output is deleted -> VALIDATE_ERROR, INVALID */
+};
+struct wu_retry {
+	bool again;  /* daemons that have put it aside try it again now */
+	bool reopen; /* it had failed and is open again: error_mask -> 0 */
+	/* New limits of a reopened workunit. */
+	int32_t max_error_results, max_total_results, max_success_results;
+	struct result_retry *results; /* in the order of the results given */
+};
+struct retry_how {
+	int64_t now;
+	int32_t tries; /* results that a reopened workunit may have in addition, > 0 */
+	bool daemons_only; /* a failed workunit stays failed */
+};
+/*
+ * Decides what another try of a workunit changes (scheduling.md 4.7); nothing at all if
+ * neither again nor reopen is set. A workunit with a canonical result is never
+ * reopened. results: all results of the workunit, by increasing id.
+ */
+struct wu_retry retry(struct arena *, const struct workunit *, const struct result *,
+    size_t n, const struct retry_how *);
+
 /* Outcome of a workunit if all results that are not over succeed and agree. */
 enum prospect {
 	PROSPECT_GOOD,

@@ -27,6 +27,9 @@ static const struct {
 	{ 'S', RESULT_OVER, OUTCOME_SUCCESS, VALIDATE_INIT, 0, 0, 0 },
 	{ 'V', RESULT_OVER, OUTCOME_SUCCESS, VALIDATE_VALID, 0, 0, 0 },
 	{ 'Y', RESULT_OVER, OUTCOME_SUCCESS, VALIDATE_VALID, 0, 0, FILE_DELETE_READY },
+	{ 'Q', RESULT_OVER, OUTCOME_SUCCESS, VALIDATE_NO_CHECK, 0, 0, 0 },
+	{ 'Z', RESULT_OVER, OUTCOME_SUCCESS, VALIDATE_NO_CHECK, 0, 0,
+	    FILE_DELETE_DONE },
 	{ 'X', RESULT_OVER, OUTCOME_SUCCESS, VALIDATE_INVALID, 0, 0, 0 },
 	{ 'C', RESULT_OVER, OUTCOME_SUCCESS, VALIDATE_INCONCLUSIVE, 0, 0, 0 },
 	{ 'E', RESULT_OVER, OUTCOME_CLIENT_ERROR, VALIDATE_INVALID, 0, 1, 0 },
@@ -78,7 +81,9 @@ static const struct transition_case {
 	{ #name, results, target, quorum, err, total, canon, ASSIMILATE_##assim,       \
 		__VA_ARGS__ },
 #define PROSPECT(...)
+#define RETRY(...)
 #include "test/unit/rules_transition.def"
+#undef RETRY
 #undef PROSPECT
 #undef CASE
 };
@@ -418,7 +423,9 @@ static const struct prospect_case {
 #define PROSPECT(name, results, target, quorum, total, flags, prospect)                \
 	{ #name, results, target, quorum, total, flags, PROSPECT_##prospect },
 #define CASE(...)
+#define RETRY(...)
 #include "test/unit/rules_transition.def"
+#undef RETRY
 #undef CASE
 #undef PROSPECT
 };
@@ -538,7 +545,99 @@ START_TEST(prospect_is_what_the_transitioner_does)
 }
 END_TEST
 
+static const struct {
+	const char *name, *results;
+	int32_t target, error_mask;
+	int canonical;
+	int32_t assimilate;
+	bool daemons_only;
+	char what;
+	const char *marks;
+	int32_t max_error, max_total;
+} retries[] = {
+#define CASE(...)
+#define PROSPECT(...)
+#define RETRY(name, results, target, mask, canon, assim, ...)                          \
+	{ #name, results, target, mask, canon, ASSIMILATE_##assim, __VA_ARGS__ },
+#include "test/unit/rules_transition.def"
+#undef RETRY
+#undef PROSPECT
+#undef CASE
+};
+
+static struct workunit
+workunit_to_retry(int i, const struct result *r)
+{
+	return (struct workunit){ .id = 1,
+		.target_nresults = retries[i].target,
+		.min_quorum = 1,
+		.max_error_results = 3,
+		.max_total_results = 6,
+		.max_success_results = 6,
+		.canonical_resultid = retries[i].canonical < 0 ? 0 : r[0].id,
+		.assimilate_state = retries[i].assimilate,
+		.error_mask = retries[i].error_mask,
+		.transition_time = NOW + 1,
+		.delay_bound = 86400 };
+}
+
+/* The results after the retry, and their marks. */
+static char *
+retry_apply(struct arena *a, struct result *r, size_t n, const struct wu_retry *c)
+{
+	char *marks = arena_alloc(a, n + 1);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct result_retry *m = &c->results[i];
+
+		marks[i] = m->forget ? 'f' : m->judge ? 'j' : m->lost ? 'l' : '.';
+		if (m->forget)
+			r[i].outcome = OUTCOME_DIDNT_NEED;
+		if (m->judge)
+			r[i].validate_state = VALIDATE_INIT;
+		if (m->lost) {
+			r[i].outcome = OUTCOME_VALIDATE_ERROR;
+			r[i].validate_state = VALIDATE_INVALID;
+		}
+	}
+	return marks;
+}
+
+/* What is reopened does not fail at the transitioner's next visit. */
+START_TEST(retry_case)
+{
+	struct arena a = { 0 };
+	struct conf cf = { 0 };
+	size_t n = strlen(retries[_i].results);
+	struct result *r = results_of(&a, retries[_i].results);
+	struct workunit wu = workunit_to_retry(_i, r);
+	const struct retry_how how = { NOW, 2, retries[_i].daemons_only };
+	struct wu_retry c = retry(&a, &wu, r, n, &how);
+	const char *name = retries[_i].name;
+	char *marks = retry_apply(&a, r, n, &c);
+
+	ck_assert_msg((c.reopen   ? 'r' :
+			  c.again ? 'a' :
+				    '-') == retries[_i].what,
+	    "%s: %d %d", name, c.reopen, c.again);
+	ck_assert_msg(strcmp(marks, retries[_i].marks) == 0, "%s: %s", name, marks);
+	ck_assert_msg(c.max_error_results == retries[_i].max_error, "%s: errors %d",
+	    name, c.max_error_results);
+	ck_assert_msg(c.max_total_results == retries[_i].max_total, "%s: total %d",
+	    name, c.max_total_results);
+	if (c.reopen) {
+		wu.error_mask = 0;
+		wu.assimilate_state = ASSIMILATE_INIT;
+		wu.max_error_results = c.max_error_results;
+		wu.max_total_results = c.max_total_results;
+		ck_assert_int_eq(transition(&a, &cf, &wu, r, n, NOW).error_mask, 0);
+	}
+	arena_free(&a);
+}
+END_TEST
+
 UNIT_MAIN("rules_transition", {
+	ADD_LOOP(retry_case, N(retries));
 	ADD_LOOP(prospect_case, N(prospects));
 	ADD(prospect_of_what_is_over);
 	ADD(prospect_is_what_the_transitioner_does);

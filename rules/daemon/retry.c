@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What another try of a workunit changes, when an admin asks for one
+ * (scheduling.md 4.7). */
+#include "rules/daemon/daemon_rules.h"
+
+#include "model/states.h"
+#include "lib/banned.h"
+
+/* Does some daemon have work to do on it now? */
+static bool
+daemon_has_work(const struct workunit *wu, int64_t now)
+{
+	return wu->need_validate != 0 || wu->assimilate_state == ASSIMILATE_READY ||
+	       wu->file_delete_state != FILE_DELETE_INIT || wu->transition_time <= now;
+}
+
+/* A success that was not judged because the workunit had failed can be judged now, if
+ * its output still exists. */
+static void
+reopen_success(const struct result *r, struct result_retry *change, int32_t *success,
+    int32_t *error)
+{
+	if (r->validate_state == VALIDATE_INVALID)
+		return;
+	if (r->file_delete_state != FILE_DELETE_INIT) {
+		change->lost = true;
+		++*error;
+		return;
+	}
+	change->judge = r->validate_state == VALIDATE_NO_CHECK;
+	++*success;
+}
+
+static int32_t
+larger(int32_t a, int64_t b)
+{
+	return b > INT32_MAX ? INT32_MAX : b > a ? (int32_t)b : a;
+}
+
+struct wu_retry
+retry(struct arena *a, const struct workunit *wu, const struct result *r, size_t n,
+    const struct retry_how *how)
+{
+	struct wu_retry c = { .max_error_results = wu->max_error_results,
+		.max_total_results = wu->max_total_results,
+		.max_success_results = wu->max_success_results };
+	int32_t success = 0, error = 0, alive = 0;
+	int64_t wanted;
+
+	c.results = NEWN(a, struct result_retry, n + 1);
+	if (wu->error_mask == 0 || wu->canonical_resultid != 0 || how->daemons_only) {
+		c.again = daemon_has_work(wu, how->now);
+		return c;
+	}
+	if (wu->transitioner_flags == WU_NO_TRANSITION)
+		return c;
+	for (size_t i = 0; i < n; i++) {
+		alive += r[i].server_state != RESULT_OVER;
+		if (r[i].server_state != RESULT_OVER)
+			continue;
+		c.results[i].forget = r[i].outcome == OUTCOME_COULDNT_SEND;
+		if (r[i].outcome == OUTCOME_SUCCESS)
+			reopen_success(&r[i], &c.results[i], &success, &error);
+		error += (r[i].outcome == OUTCOME_CLIENT_ERROR &&
+			     r[i].exit_status != EXIT_ABORTED_BY_USER) ||
+		         r[i].outcome == OUTCOME_VALIDATE_ERROR;
+	}
+	c.reopen = true;
+	wanted = (int64_t)wu->target_nresults - alive - success;
+	c.max_total_results = larger(c.max_total_results,
+	    (int64_t)n + (wanted > how->tries ? wanted : how->tries));
+	c.max_error_results = larger(c.max_error_results, error + how->tries - 1);
+	if (success > 0)
+		c.max_success_results = larger(
+		    c.max_success_results, success + how->tries);
+	return c;
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus work retry: another chance for workunits that failed or were put aside. */
+#include <stdio.h>
+#include <stdlib.h>
+#include "db/wu_updates.h"
+#include "lib/clock.h"
+#include "lib/fs.h"
+#include "lib/text.h"
+#include "model/states.h"
+#include "proto/blob.h"
+#include "rules/daemon/daemon_rules.h"
+#include "tools/catalog.h"
+#include "tools/confirm.h"
+#include "tools/listing.h"
+#include "tools/progress.h"
+#include "tools/work_pick.h"
+#include "lib/banned.h"
+
+enum { TRIES_DEFAULT = 4, TRIES_MOST = 1000, NAMED_MOST = 5 };
+
+struct retry_opts {
+	struct work_pick_opts pick;
+	const char *tries;
+	bool daemons, dry_run;
+};
+
+#define FIELD(name) offsetof(struct retry_opts, name)
+static const struct opt retry_options[] = {
+	WORK_PICK_OPTIONS(struct retry_opts),
+	{ "tries", OPT_TEXT, FIELD(tries), "N",
+	    "Results that a failed workunit may have in addition; default 4." },
+	{ "daemons", OPT_FLAG, FIELD(daemons), NULL,
+	    "Only makes daemons try again; failed workunits stay failed." },
+	DRY_RUN_OPTION(struct retry_opts),
+	{ 0 },
+};
+
+static const struct listing_column retry_columns[] = {
+	{ "matched", "workunits that match", LIST_NUMBER, "workunits that match" },
+	{ "reopened", "failed, open again", LIST_NUMBER,
+	    "failed workunits that are open again" },
+	{ "again", "tried by daemons again", LIST_NUMBER,
+	    "others that wait for a daemon, which tries them again now" },
+	{ "nothing", "nothing to retry", LIST_NUMBER, "those that need no other try" },
+	{ "inputs_gone", "inputs are deleted", LIST_NUMBER,
+	    "failed workunits that stay failed because their input files are deleted" },
+	{ 0 },
+};
+
+struct retry_counts {
+	int64_t matched, reopened, again, nothing, inputs_gone;
+};
+
+struct retrying { /* the workunits of one transaction */
+	struct arena *a;
+	const struct retry_opts *o;
+	struct retry_how how;
+	const int64_t *ids; /* ascending */
+	size_t n;
+	struct retry_counts did;
+	int64_t *again;
+	struct wu_updates *updates;
+	struct moved_result {
+		const struct result *was;
+		struct result to;
+	} * moved;
+	size_t nagain, nmoved, cap_moved;
+	const char *missing; /* an input file that is gone */
+};
+
+static int
+moved_order(const void *a, const void *b)
+{
+	const struct moved_result *x = a, *y = b;
+
+	return (x->was->id > y->was->id) - (x->was->id < y->was->id);
+}
+
+/* Are the input files still there that the file deleter may have removed? */
+static enum err
+inputs_there(
+    struct cmd_ctx *x, struct retrying *k, const struct workunit *wu, bool *there)
+{
+	struct blob_file *files;
+	char *xml;
+	size_t n;
+
+	*there = true;
+	if (wu->file_delete_state == FILE_DELETE_INIT)
+		return OK;
+	TRY(workunit_xml_doc(x->db, k->a, wu->id, &xml, x->f));
+	TRY(blob_files(k->a, xml, &files, &n, x->f));
+	for (size_t i = 0; i < n; i++)
+		if (!fs_exists(download_path(k->a, x->cf, files[i].name))) {
+			*there = false;
+			k->missing = arena_printf(x->a, "%s: input file %s is deleted",
+			    wu->name, files[i].name);
+			return OK;
+		}
+	return OK;
+}
+
+static void
+move_result(struct retrying *k, const struct result *r, const struct result_retry *c)
+{
+	struct result to = *r;
+
+	if (c->forget)
+		to.outcome = OUTCOME_DIDNT_NEED;
+	if (c->judge)
+		to.validate_state = VALIDATE_INIT;
+	if (c->lost) {
+		to.outcome = OUTCOME_VALIDATE_ERROR;
+		to.validate_state = VALIDATE_INVALID;
+	}
+	if (c->forget || c->judge || c->lost)
+		PUSH(k->a, k->moved, k->nmoved,
+		    k->cap_moved) = (struct moved_result){ r, to };
+}
+
+/* What the file deleter could not delete. */
+static void
+delete_again(struct retrying *k, const struct result *r, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct result to = r[i];
+		if (r[i].file_delete_state != FILE_DELETE_ERROR)
+			continue;
+		to.file_delete_state = FILE_DELETE_READY;
+		PUSH(k->a, k->moved, k->nmoved,
+		    k->cap_moved) = (struct moved_result){ &r[i], to };
+	}
+}
+
+static enum err
+retry_one(struct cmd_ctx *x, struct retrying *k, const struct workunit *wu,
+    const struct result *r, size_t n)
+{
+	struct wu_retry c = retry(k->a, wu, r, n, &k->how);
+	struct workunit to = *wu;
+	bool there;
+
+	if (!c.again && !c.reopen) {
+		k->did.nothing++;
+		return OK;
+	}
+	if (c.again) {
+		k->did.again++;
+		k->again[k->nagain++] = wu->id;
+		delete_again(k, r, n);
+		return OK;
+	}
+	TRY(inputs_there(x, k, wu, &there));
+	k->did.inputs_gone += !there;
+	k->did.reopened += there;
+	if (!there || k->o->dry_run)
+		return OK;
+	to.max_error_results = c.max_error_results;
+	to.max_total_results = c.max_total_results;
+	to.max_success_results = c.max_success_results;
+	for (size_t i = 0; i < n; i++)
+		move_result(k, &r[i], &c.results[i]);
+	return workunit_reopen(x->db, &to, k->how.now, x->f);
+}
+
+static enum err
+retry_save(struct cmd_ctx *x, struct retrying *k)
+{
+	if (k->o->dry_run)
+		return OK;
+	TRY(workunits_try_again(x->db, k->again, k->nagain, x->f));
+	if (k->nmoved == 0)
+		return OK;
+	qsort(k->moved, k->nmoved, sizeof(*k->moved), moved_order);
+	for (size_t i = 0; i < k->nmoved; i++)
+		result_move(k->updates, k->moved[i].was, &k->moved[i].to);
+	return wu_updates_save(x->db, k->updates, x->f);
+}
+
+static enum err
+retry_in_tx(struct cmd_ctx *x, void *arg)
+{
+	struct retrying *k = arg;
+	struct workunit *wu = NULL;
+	struct result *r = NULL;
+	size_t n = 0, nr = 0, from = 0, end;
+	enum err e;
+
+	k->did = (struct retry_counts){ 0 };
+	k->again = NEWN(k->a, int64_t, k->n + 1);
+	k->updates = wu_updates_new(k->a);
+	k->nagain = k->nmoved = k->cap_moved = 0;
+	k->moved = NULL;
+	TRY(workunits_lock(x->db, k->a, k->ids, k->n, &wu, &n, x->f));
+	TRY(results_of_workunits(x->db, k->a, k->ids, k->n, &r, &nr, x->f));
+	for (size_t i = 0; i < n; i++, from = end) {
+		while (from < nr && r[from].workunitid < wu[i].id)
+			from++;
+		for (end = from; end < nr && r[end].workunitid == wu[i].id; end++)
+			;
+		e = retry_one(x, k, &wu[i], r + from, end - from);
+		if (e != OK)
+			return e == E_RACE ? E_RETRY : e;
+	}
+	e = retry_save(x, k);
+	return e == E_RACE ? E_RETRY : e;
+}
+
+static void
+retry_add(struct retry_counts *c, const struct retrying *k)
+{
+	c->reopened += k->did.reopened;
+	c->again += k->did.again;
+	c->nothing += k->did.nothing;
+	c->inputs_gone += k->did.inputs_gone;
+	if (k->missing != NULL && c->inputs_gone <= NAMED_MOST)
+		fprintf(stderr, "locus: %s\n", k->missing);
+}
+
+static int
+picked_order(const void *a, const void *b)
+{
+	const struct work_picked *x = a, *y = b;
+
+	return (x->wu.id > y->wu.id) - (x->wu.id < y->wu.id);
+}
+
+static enum err
+retry_some(struct cmd_ctx *x, struct arena *a, const struct retry_opts *o,
+    struct retry_how how, struct work_picked *v, size_t n, struct retry_counts *c)
+{
+	int64_t *ids = NEWN(a, int64_t, n + 1);
+
+	if (n > 0)
+		qsort(v, n, sizeof(*v), picked_order);
+	for (size_t i = 0; i < n; i++)
+		ids[i] = v[i].wu.id;
+	c->matched += (int64_t)n;
+	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
+		struct retrying k = { .a = a,
+			.o = o,
+			.how = how,
+			.ids = ids + i,
+			.n = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX };
+
+		TRY(tools_transaction(x, retry_in_tx, &k));
+		retry_add(c, &k);
+	}
+	return OK;
+}
+
+/* Cancelled workunits only if they are named as such: nobody wants a batch back that he
+ * cancelled because an app had other workunits to retry. */
+static unsigned
+retry_states(const struct work_pick_opts *o)
+{
+	return o->state != NULL ? (unsigned)PICK_ALL_STATES :
+	                          (unsigned)PICK_ALL_STATES & ~(1u << PICK_CANCELLED);
+}
+
+static enum err
+retry_all(struct cmd_ctx *x, const struct retry_opts *o, struct retry_how how,
+    struct retry_counts *c)
+{
+	struct progress bar = progress_begin("retrying workunits", 0);
+	struct arena a = { 0 };
+	struct work_pick p;
+	bool more = true;
+	enum err e = work_pick_begin(x, &o->pick, retry_states(&o->pick), &p);
+
+	while (e == OK && more) {
+		struct work_picked *v = NULL;
+		size_t n = 0;
+
+		arena_reset(&a);
+		e = work_pick_step(x, &a, &p, &v, &n, &more);
+		if (e == OK)
+			e = retry_some(x, &a, o, how, v, n, c);
+		progress_set(&bar, p.seen);
+	}
+	progress_end(&bar);
+	arena_free(&a);
+	return e;
+}
+
+static enum err
+work_retry_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct retry_opts *o = opts;
+	struct retry_how how = {
+		.now = clock_now(), .tries = TRIES_DEFAULT, .daemons_only = o->daemons
+	};
+	struct retry_counts c = { 0 };
+	struct listing *l;
+	int64_t tries = TRIES_DEFAULT;
+
+	(void)args, (void)n;
+	if (o->tries != NULL && !text_i64(o->tries, 1, TRIES_MOST, &tries))
+		return ctx_usage(
+		    x, "--tries must be a whole number from 1 to %d", (int)TRIES_MOST);
+	how.tries = (int32_t)tries;
+	TRY(retry_all(x, o, how, &c));
+	if (c.matched == 0)
+		return ctx_not_found(
+		    x, "no workunit matches: %s", work_pick_text(x->a, &o->pick));
+	l = listing_record(x, retry_columns);
+	listing_number(l, c.matched);
+	listing_number(l, c.reopened);
+	listing_number(l, c.again);
+	listing_number(l, c.nothing);
+	listing_number(l, c.inputs_gone);
+	listing_end(l);
+	return OK;
+}
+
+const struct cmd cmd_work_retry = { .name = "work retry",
+	.args = "",
+	.purpose = "give failed workunits another chance",
+	.about =
+	    "Opens failed workunits that match all of the options again: their errors so far no\n"
+	    "longer count, their limits are raised so that --tries further results may be made,\n"
+	    "and the transitioner makes them. Successes that were not judged are judged after all.\n"
+	    "Cancelled workunits are only opened with --state cancelled. A workunit whose input\n"
+	    "files are deleted stays failed; one that the assimilator has seen as failed is handed\n"
+	    "to it again when it is done. Workunits that a daemon has put aside after failures,\n"
+	    "even in quarantine, are tried again at once, without a restart.",
+	.opts = retry_options,
+	.opts_size = sizeof(struct retry_opts),
+	.columns = retry_columns,
+	.run = work_retry_run };
