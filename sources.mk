@@ -532,6 +532,18 @@ tools_sources = \
 	tools/doctor/transfer.c \
 	tools/doctor/web.c \
 	tools/drain.c \
+	tools/dropin/create_work.c \
+	tools/dropin/dropin.c \
+	tools/dropin/dropin.def \
+	tools/dropin/dropin.h \
+	tools/dropin/links.c \
+	tools/dropin/links.h \
+	tools/dropin/small.c \
+	tools/dropin/stage_file.c \
+	tools/dropin/start_stop.c \
+	tools/dropin/update_versions.c \
+	tools/dropin/words.c \
+	tools/dropin/xadd.c \
 	tools/explain.c \
 	tools/explain_job.c \
 	tools/file_add.c \
@@ -655,6 +667,7 @@ tools_sources = \
 	tools/upstream.h \
 	tools/user_add.c \
 	tools/version.c \
+	tools/version.h \
 	tools/web_fit.c \
 	tools/web_fit.h \
 	tools/work_add.c \
@@ -747,6 +760,7 @@ test_sources = \
 	test/unit/client_host.h \
 	test/unit/daemons.def \
 	test/unit/db_texts.def \
+	test/unit/dropin.def \
 	test/unit/golden_world.c \
 	test/unit/golden_world.h \
 	test/unit/pattern.def \
@@ -813,6 +827,7 @@ unit_tests = \
 	test/unit/test_contention \
 	test/unit/test_daemons \
 	test/unit/test_db \
+	test/unit/test_dropin \
 	test/unit/test_enforce \
 	test/unit/test_golden \
 	test/unit/test_in_flight \

@@ -86,3 +86,10 @@ platform_insert(struct db *db, struct platform *platform, struct fail *f)
 		platform->id = db_insert_id(db);
 	return e;
 }
+
+enum err
+platform_update(struct db *db, const struct platform *platform, struct fail *f)
+{
+	return db_exec(db, f, NULL, PLATFORM_UPDATE, .id = platform->id,
+	    .text = platform->user_friendly_name);
+}

@@ -161,6 +161,8 @@ enum err app_insert(struct db *, struct app *, struct fail *);
 enum err app_update(struct db *, const struct app *, struct fail *);
 enum err app_version_insert(struct db *, struct app_version *, struct fail *);
 enum err platform_insert(struct db *, struct platform *, struct fail *);
+/* Changes the name shown to users. */
+enum err platform_update(struct db *, const struct platform *, struct fail *);
 
 /* --- file.c --- */
 enum err file_insert(

@@ -50,8 +50,7 @@ static const struct opt app_options[] = {
 	{ 0 },
 };
 
-/* The name becomes part of file names and of daemons' names. */
-static enum err
+enum err
 app_name_check(struct cmd_ctx *x, const char *name)
 {
 	size_t n = strlen(name);

@@ -21,4 +21,9 @@ enum err tools_host(struct cmd_ctx *, int64_t id, struct host **);
 enum err tools_transaction(
     struct cmd_ctx *, enum err (*work)(struct cmd_ctx *, void *), void *arg);
 
+/* --- app.c --- */
+/* A usage error unless it can be an app's name, which becomes part of file names and of
+ * daemons' names. */
+enum err app_name_check(struct cmd_ctx *, const char *name);
+
 #endif

@@ -371,6 +371,7 @@ create_all(struct cmd_ctx *x, struct create *c)
 	TRY(create_tree(x, c));
 	TRY(create_keys(x));
 	TRY(create_plan_classes(x));
+	TRY(create_links(x));
 	TRY(create_web(x, c, x->f));
 	TRY(make_database(x, c));
 	TRY(identity_now(x->a, x->cf, &id, x->f));

@@ -63,6 +63,9 @@ enum err create_config_xml(struct cmd_ctx *, const struct create *, struct fail 
 /* Copies the sample plan classes into project_dir; a project has only those in its own
  * file. */
 enum err create_plan_classes(struct cmd_ctx *);
+/* Makes the links in bin/ that give locus the names of BOINC's tools; names what has such
+ * a name already, and stays. */
+enum err create_links(struct cmd_ctx *);
 /* Copies the page and style to html/. */
 enum err create_pages(struct cmd_ctx *, struct fail *);
 /* Fills a template of pkgdatadir for the web server. */

@@ -5,6 +5,7 @@
 #include "lib/fs.h"
 #include "proto/plan_class.h"
 #include "tools/create.h"
+#include "tools/dropin/links.h"
 #include "tools/program.h"
 #include "lib/banned.h"
 
@@ -39,4 +40,20 @@ create_plan_classes(struct cmd_ctx *x)
 		ctx_progress(
 		    x, "created", "%s (sample plan classes; edit it as needed)", to);
 	return e;
+}
+
+enum err
+create_links(struct cmd_ctx *x)
+{
+	const char *bin = project_path(x->a, x->cf, "bin");
+	size_t n;
+	char *kept;
+
+	TRY(dropin_links_make(x->a, bin, &n, &kept, x->f));
+	if (n > 0)
+		ctx_progress(x, "created",
+		    "%zu links in %s with the names of BOINC's tools", n, bin);
+	if (kept != NULL)
+		ctx_progress(x, "kept", "other programs in %s: %s", bin, kept);
+	return OK;
 }

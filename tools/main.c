@@ -15,6 +15,7 @@
 #include "lib/near.h"
 #include "lib/proc.h"
 #include "tools/color.h"
+#include "tools/dropin/dropin.h"
 #include "lib/banned.h"
 
 /* Return values of getopt_long(); a command's own options follow from VAL_FIRST on. */
@@ -289,7 +290,8 @@ main(int argc, char **argv)
 	proc_no_core(); /* keys and passwords of the project */
 	log_open("locus", NULL, LOG_WARN);
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	status = locus(&x, argc, argv);
+	status = dropin_named(argv[0]) != NULL ? dropin_main(&x, argv, locus) :
+	                                         locus(&x, argc, argv);
 	arena_free(&a);
 	return status;
 }

@@ -248,6 +248,8 @@ start_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		    x->cf->project_dir);
 	ctx_progress(x, "project", "%s in %s", x->cf->long_name, x->cf->project_dir);
 	e = relocate_settle(x);
+	if (e == OK)
+		e = state_mean_to_run(x->a, x->cf, true, x->f);
 	if (e != OK)
 		return e;
 	do {
@@ -312,6 +314,7 @@ stop_project(struct cmd_ctx *x, bool *was_running)
 	if (conf_is_installed(x->cf))
 		return unit_run_stop(x, was_running);
 	*was_running = true;
+	TRY(state_mean_to_run(x->a, x->cf, false, x->f));
 	if (state_supervised(x->a, x->cf))
 		return stop_supervisor(x);
 	e = supervise_end_orphans(x->a, x->cf, &n, x->f);

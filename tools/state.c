@@ -33,6 +33,27 @@ proc_state_from(const char *name)
 
 static const char lock_name[] = "supervisor.lock";
 
+static char *
+meant_path(struct arena *a, const struct conf *cf)
+{
+	return arena_printf(a, "%s/started", cf->run_dir);
+}
+
+enum err
+state_mean_to_run(struct arena *a, const struct conf *cf, bool run, struct fail *f)
+{
+	if (!run)
+		return fs_unlink(meant_path(a, cf), f);
+	TRY(fs_mkdirs(cf->run_dir, 0755, f));
+	return fs_touch(meant_path(a, cf), f);
+}
+
+bool
+state_is_meant_to_run(struct arena *a, const struct conf *cf)
+{
+	return fs_exists(meant_path(a, cf));
+}
+
 /*
  * Returns the run_dir of the living supervisor: config.xml may name another run_dir
  * since it was started. A copy of the project has the original's note, so the note is

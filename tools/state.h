@@ -64,6 +64,13 @@ enum err state_read(struct arena *, const struct conf *, struct state *, struct 
 char *state_lock_path(struct arena *, const struct conf *);
 /* True if a supervisor of this project is running. */
 bool state_supervised(struct arena *, const struct conf *);
+/*
+ * Notes in run_dir that somebody started the project and it should run until somebody
+ * stops it, whatever becomes of its processes.
+ */
+enum err state_mean_to_run(
+    struct arena *, const struct conf *, bool run, struct fail *);
+bool state_is_meant_to_run(struct arena *, const struct conf *);
 /* Lists the options whose value in config.xml differs from the one that the living
  * supervisor uses until locus restart. */
 const char **state_restart_options(

@@ -94,6 +94,8 @@ upgrade_steps(struct upgrade *u)
 						 upgrade_schema(u));
 	TRY(upgrade_site(u));
 	if (!u->dry_run)
+		TRY(create_links(x));
+	if (!u->dry_run)
 		printf("\n%s\n",
 		    running ? "Next:       locus restart" : "Next:       locus start");
 	return OK;

@@ -14,6 +14,7 @@
 #include "proto/blob.h"
 #include "tools/catalog.h"
 #include "tools/plan_class.h"
+#include "tools/version.h"
 #include "lib/banned.h"
 
 enum { SIGNATURE_MAX = 4096 };
@@ -36,20 +37,8 @@ static const struct opt version_options[] = {
 	{ 0 },
 };
 
-struct version { /* the version being added */
-	const struct app *app;
-	const struct platform *platform;
-	const char *class, *text; /* "1.00" */
-	int32_t num;
-	struct key *private, *public;
-	struct version_file *files;
-	char **from; /* path of each of files */
-	size_t n;
-};
-
-/* "1.07" is 107: major and minor of at most two digits (protocol.md 5.3). */
-static enum err
-parse_version(struct cmd_ctx *x, const char *text, int32_t *num)
+enum err
+version_num_parse(struct cmd_ctx *x, const char *text, int32_t *num)
 {
 	char *dot, *end;
 	long major = strtol(text, &dot, 10), minor;
@@ -155,8 +144,8 @@ check_name_taken(struct cmd_ctx *x, const char *to, const char *md5)
 	return e;
 }
 
-static enum err
-sign_files(struct cmd_ctx *x, struct version *v)
+enum err
+version_sign(struct cmd_ctx *x, struct version *v)
 {
 	enum err e = OK;
 
@@ -199,8 +188,8 @@ copy_files(struct cmd_ctx *x, const struct version *v)
 	return e;
 }
 
-static enum err
-load_signing_keys(struct cmd_ctx *x, struct version *v, const char *key)
+enum err
+version_keys_load(struct cmd_ctx *x, struct version *v, const char *key)
 {
 	const char *own = arena_printf(x->a, "%s/code_sign_private", x->cf->key_dir);
 	const char *public = arena_printf(x->a, "%s/code_sign_public", x->cf->key_dir);
@@ -219,17 +208,30 @@ load_signing_keys(struct cmd_ctx *x, struct version *v, const char *key)
 	return e;
 }
 
-static enum err
-insert_version(struct cmd_ctx *x, const struct version *v, const char *api_version)
+/* Adds elements at the end of <app_version>. */
+static char *
+with_more(struct cmd_ctx *x, const char *xml_doc, const char *more)
+{
+	static const char end[] = "</app_version>\n";
+
+	return arena_printf(x->a, "%.*s%s%s",
+	    (int)(strlen(xml_doc) - (sizeof(end) - 1)), xml_doc, more, end);
+}
+
+enum err
+version_insert(struct cmd_ctx *x, const struct version *v, const char *api_version)
 {
 	struct app_version row = { .create_time = clock_now(),
 		.appid = v->app->id,
 		.version_num = v->num,
 		.platformid = v->platform->id,
-		.plan_class = arena_strdup(x->a, v->class) };
+		.plan_class = arena_strdup(x->a, v->class),
+		.beta = v->beta };
 	enum err e = blob_app_version(x->a, v->app->name, v->num, api_version, v->files,
 	    v->n, &row.xml_doc, x->f);
 
+	if (e == OK && v->more != NULL)
+		row.xml_doc = with_more(x, row.xml_doc, v->more);
 	if (e == OK)
 		e = copy_files(x, v);
 	if (e == OK)
@@ -268,7 +270,7 @@ version_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	struct version v = { .class = colon == NULL ? "" : colon + 1, .text = args[1] };
 	struct catalog *c;
 
-	TRY(parse_version(x, args[1], &v.num));
+	TRY(version_num_parse(x, args[1], &v.num));
 	if (colon != NULL)
 		*colon = '\0';
 	if (strspn(v.class, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -280,9 +282,9 @@ version_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	TRY(tools_app(x, c, args[0], &v.app));
 	TRY(tools_platform(x, c, platform, &v.platform));
 	TRY(name_files(x, &v, args + 3, n - 3, o->main));
-	TRY(load_signing_keys(x, &v, o->key));
-	TRY(sign_files(x, &v));
-	TRY(insert_version(x, &v, o->api_version));
+	TRY(version_keys_load(x, &v, o->key));
+	TRY(version_sign(x, &v));
+	TRY(version_insert(x, &v, o->api_version));
 	ctx_progress(
 	    x, "created", "version %s of %s for %s", v.text, v.app->name, args[2]);
 	return ctx_reread(x);

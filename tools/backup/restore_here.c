@@ -166,6 +166,7 @@ restore_here_end(struct restore *r)
 	TRY(end_server(r, x->f));
 	TRY(conf_load(x->a, x->cf->path, &x->cf, NULL, NULL, x->f));
 	TRY(trigger_dirs_make(x->cf, x->f));
+	TRY(create_links(x));
 	if (r->o->url != NULL)
 		TRY(relocate_copy(x, r->o->url, r->o->port));
 	TRY(fs_unmark_own(r->dir, x->f));

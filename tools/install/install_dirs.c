@@ -11,6 +11,7 @@
 #include "model/identity.h"
 #include "proto/plan_class.h"
 #include "tools/conf_edit.h"
+#include "tools/dropin/links.h"
 #include "tools/install/install.h"
 #include "tools/install/rights.h"
 #include "lib/banned.h"
@@ -193,7 +194,7 @@ char *
 install_files_text(struct install *in)
 {
 	return arena_printf(in->x->a,
-	    "sample plan classes, home page and trigger directories in %s",
+	    "sample plan classes, home page, links with the names of BOINC's tools and trigger directories in %s",
 	    in->p.data_dir);
 }
 
@@ -206,6 +207,8 @@ install_files_holds(struct install *in, bool *yes)
 	*yes = true;
 	for (size_t i = 0; i < N(files); i++)
 		*yes = *yes && fs_exists(project_path(in->x->a, in->x->cf, files[i]));
+	*yes = *yes &&
+	       dropin_links_hold(in->x->a, project_path(in->x->a, in->x->cf, "bin"));
 	return OK;
 }
 
@@ -217,6 +220,7 @@ write_project_files(struct install *in)
 	if (!fs_exists(project_path(x->a, x->cf, PLAN_CLASS_FILE)))
 		TRY(create_plan_classes(x));
 	TRY(create_pages(x, x->f));
+	TRY(create_links(x));
 	return trigger_dirs_make(x->cf, x->f);
 }
 

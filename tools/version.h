@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A version of an app that is being added: its files, signatures and row. */
+#ifndef TOOLS_VERSION_H
+#define TOOLS_VERSION_H
+
+#include "db/entity.h"
+#include "lib/crypt.h"
+#include "proto/blob.h"
+#include "tools/cmd.h"
+
+struct version { /* the version being added */
+	const struct app *app;
+	const struct platform *platform;
+	const char *class, *text; /* "1.00" */
+	int32_t num;
+	struct key *private, *public;
+	struct version_file *files;
+	char **from; /* path of each of files */
+	size_t n;
+	const char *more; /* further elements of <app_version>, NULL = none */
+	int32_t beta;
+};
+
+/* "1.07" is 107: major and minor of at most two digits (protocol.md 5.3). A usage error
+ * if it is not of this form. */
+enum err version_num_parse(struct cmd_ctx *, const char *text, int32_t *num);
+/* Reads the public key and, if there is one, the private one: key, or the project's if
+ * NULL. */
+enum err version_keys_load(struct cmd_ctx *, struct version *, const char *key);
+/* Sets size, URL and signature of each file. E_BADREQ: a signature that clients would
+ * refuse, or a name that hosts may have with other contents. */
+enum err version_sign(struct cmd_ctx *, struct version *);
+/* Copies the files to the download directory, then inserts the row. E_RACE: it exists.
+ */
+enum err version_insert(
+    struct cmd_ctx *, const struct version *, const char *api_version);
+
+#endif
