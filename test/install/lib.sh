@@ -44,26 +44,43 @@ command_needed() { # "destroy"
 	locus help "$1" >/dev/null 2>&1 || not_run "this version has no command locus $1"
 }
 
-# The commands of a section of a manual page: the lines that begin with "# " in its displays, and their continuations.
-page_commands() { # PAGE SECTION
-	zcat "/usr/share/man/man${1##*.}/$1.gz" 2>/dev/null | awk -v section="$2" '
+# The text of a manual page, section by section: what comes after the heading SECTION.
+page_section() { # PAGE SECTION
+	zcat "/usr/share/man/man${1##*.}/$1.gz" | awk -v section="$2" '
 		/^\.S[hs] / { name = substr($0, 5); gsub(/"|\\&/, "", name); on = name == section; next }
-		!on { next }
-		/^\.Dl # / { sub(/^\.Dl # /, ""); print text($0); next }
-		/^\.Bd / { display = 1; next }
-		/^\.Ed/ { display = 0; more = 0; next }
-		display && (more || /^# /) { sub(/^# /, ""); line = text($0); more = line ~ /\\$/; print line }
-		function text(s) { gsub(/\\-/, "-", s); gsub(/\\&/, "", s); gsub(/\\e/, "\\", s); return s }'
+		on { gsub(/\\-/, "-"); gsub(/\\&/, ""); gsub(/\\e/, "\\"); print }'
 }
 
-# Does what a section of a manual page says, as root, word for word.
-follow() { # PAGE SECTION
-	local commands
-	commands=$(page_commands "$1" "$2")
+# The commands of a section that are for root ("#") or for the project's account ("$"): its lines that begin with that
+# sign, and their continuations.
+page_commands() { # PAGE SECTION SIGN
+	page_section "$1" "$2" | awk -v sign="$3 " '
+		{ sub(/^\.Dl /, "") }
+		more || index($0, sign) == 1 { if (!more) $0 = substr($0, 3); more = /\\$/; print }'
+}
+
+# Does what a section of a manual page says, word for word; by default as root.
+follow() { # PAGE SECTION [ACCOUNT DIR]
+	local sign='#' commands
+	[[ $# == 2 ]] || sign='$'
+	commands=$(page_commands "$1" "$2" "$sign")
 	[[ -n $commands ]] || fail "$1 has no commands in its section $2"
 	printf 'following %s, %s:\n%s\n' "$1" "$2" "$commands"
-	bash -e -c "$commands" || fail "$1, $2: a command failed"
+	if [[ $# == 2 ]]; then
+		(cd "$install/debs" && bash -e -o pipefail -c "$commands") || fail "$1, $2: a command failed"
+	else
+		runuser -u "$3" -- sh -c 'cd "$1" && exec bash -e -o pipefail -c "$2"' sh "$4" "$commands" || fail "$1, $2: a command failed"
+	fi
 	echo "ok: $1, $2"
+}
+
+# Writes the files that a section names before a display, each with the display as its content.
+page_files() { # PAGE SECTION
+	page_section "$1" "$2" | awk '
+		/^\.Pa \/.* :$/ { file = $2; next }
+		/^\.Bd/ && file != "" { printf "" >file; on = 1; next }
+		/^\.Ed/ { if (on) close(file); on = 0; file = ""; next }
+		on { print >file }'
 }
 
 # --- the project

@@ -16,7 +16,7 @@ mounted=()
 # Packages of a machine beside a minimal Debian: what locus-server depends on and recommends, so that it can be
 # installed without a network, and what the steps use.
 machine_packages_of_base='systemd systemd-sysv dbus libpam-systemd passwd apache2 mariadb-server boinc-client curl procps
-	iproute2 logrotate openssl ca-certificates zstd mandoc python3-minimal'
+	iproute2 logrotate openssl ca-certificates zstd mandoc python3-minimal openssh-server rsync haproxy'
 
 in_root() { # DIR COMMAND...
 	local root=$1 rc
@@ -102,7 +102,7 @@ machine_make() { # SUITE
 		mkdir -p "$machine/root/install" && cp -a "$source/test/install/steps" "$source/test/install/lib.sh" "$machine/root/install/" &&
 		cp -a "$cache/debs-$1" "$machine/root/install/debs" && rm -f "$machine"/root/install/debs/*-dbgsym_* &&
 		echo "locus-$1" >"$machine/etc/hostname" &&
-		printf '127.0.0.1 localhost stars.example.org\n127.0.1.1 locus-%s\n' "$1" >"$machine/etc/hosts"
+		printf '127.0.0.1 localhost stars.example.org boinc.example.org look.example.org vault\n127.0.1.1 locus-%s\n' "$1" >"$machine/etc/hosts"
 }
 
 machine_boot() {
