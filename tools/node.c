@@ -9,7 +9,9 @@
 #include "tools/cmd.h"
 #include "tools/human.h"
 #include "tools/json.h"
+#include "tools/privilege.h"
 #include "tools/state.h"
+#include "tools/install/install.h"
 #include "tools/table.h"
 #include "lib/banned.h"
 
@@ -152,7 +154,7 @@ node_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 /* --- drain, resume, forget --- */
 
 struct node_opts {
-	int64_t dry_run;
+	bool dry_run;
 	const char *as;
 };
 
@@ -295,7 +297,7 @@ node_join_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	enum standing s;
 
 	(void)args, (void)n;
-	TRY(ctx_db(x));
+	TRY(ctx_conf(x));
 	if (o->as != NULL)
 		TRY(node_name_check(o->as, x->f));
 	TRY(identity_look(x->a, x->cf, &noted, &now, &s, x->f));
@@ -308,8 +310,16 @@ node_join_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		return FAIL(x->f, E_CONFIG,
 		    "the project is running here: stop it first (locus stop)");
 	TRY(check_same_url(x, &noted, &now));
+	TRY(ctx_db(x));
 	TRY(check_same_database(x, &noted));
-	if (o->dry_run != 0) {
+	if (conf_is_installed(x->cf)) {
+		if (!privilege_is_root())
+			return FAIL(x->f, E_DENIED,
+			    "only root can prepare this machine for an installed project");
+		TRY(install_join(x, o->dry_run));
+		TRY(ctx_db(x)); /* the steps have closed it */
+	}
+	if (o->dry_run) {
 		print_done(x, "joined", o->as == NULL ? "(host name)" : o->as, true);
 		return OK;
 	}
@@ -368,13 +378,16 @@ const struct cmd cmd_node_join = { .name = "node join",
 	.args = "",
 	.purpose = "make this directory another machine of its project",
 	.about =
-	    "For a machine that got config.xml, identity.xml and the keys of a running project:\n"
-	    "says that it is another machine of the same project and not a copy that acts in its\n"
-	    "name. The URL must be the same and the database that of the project, by whatever\n"
-	    "address or node of its cluster. Machines with the same host name need --as.",
+	    "For a machine that got config.xml and identity.xml of a running project: says that it\n"
+	    "is another machine of the same project and not a copy that acts in its name. The URL\n"
+	    "must be the same and the database that of the project, by whatever address or node of\n"
+	    "its cluster. Machines with the same host name need --as. For an installed project,\n"
+	    "root's command also makes the account, directories, units and Apache site of this\n"
+	    "machine, as locus create does; locus-cluster(7) has the whole way.",
 	.opts = join_options,
 	.opts_size = sizeof(struct node_opts),
 	.anywhere = true,
+	.as_root = true,
 	.run = node_join_run };
 const struct cmd cmd_node_forget = { .name = "node forget",
 	.args = "NAME",

@@ -7,9 +7,13 @@
 #   $cache/build-SUITE   the same with what the build needs
 #   $cache/debs-SUITE    the packages
 #   $cache/logs-SUITE    output of each step
-#   $cache/machine       the machine; removed at the end
+#   $cache/machine       the machine; removed at the end.  A cluster has two, web1 and web2, with a network of their own
 
 machine=$cache/machine machine_pid='' machine_leader='' machine_logs=$cache
+# Those of other machines that run: names, and for each its process and systemd.
+declare -A machine_pids=() machine_leaders=()
+# Address in a network of machines; empty = the machine has no network.
+machine_address='' machine_network=locus$$
 # Whatever is mounted in a root directory by these functions.
 mounted=()
 
@@ -95,9 +99,39 @@ install_missing() { # SUITE
 	install_in "$base" $needs
 }
 
+# The functions below are about this machine from now on.
+machine_use() { # NAME
+	[[ -z $machine_pid ]] || machine_pids[${machine##*/}]=$machine_pid machine_leaders[${machine##*/}]=$machine_leader
+	machine=$cache/$1 machine_pid=${machine_pids[$1]:-} machine_leader=${machine_leaders[$1]:-}
+	unset "machine_pids[$1]" "machine_leaders[$1]"
+}
+
+# A network namespace for each address, with a bridge between them.
+machine_network_make() { # ADDRESS...
+	local address i=0
+	ip netns add "$machine_network" && ip -n "$machine_network" link add bridge type bridge &&
+		ip -n "$machine_network" link set bridge up || return
+	for address; do
+		i=$((i + 1))
+		ip netns add "$machine_network-$address" &&
+			ip -n "$machine_network-$address" link set lo up &&
+			ip -n "$machine_network" link add "port$i" type veth peer name host0 netns "$machine_network-$address" &&
+			ip -n "$machine_network" link set "port$i" master bridge up &&
+			ip -n "$machine_network-$address" addr add "$address/24" dev host0 &&
+			ip -n "$machine_network-$address" link set host0 up || return
+	done
+}
+
+machine_network_end() {
+	local name
+	for name in $(ip netns list | grep -o "^$machine_network[^ ]*"); do
+		ip netns del "$name"
+	done
+}
+
 machine_make() { # SUITE
 	machine_logs=$cache/logs-$1
-	rm -rf --one-file-system "$machine" "$machine_logs" && mkdir -p "$machine_logs" &&
+	mkdir -p "$machine_logs" && rm -rf --one-file-system "$machine" &&
 		cp -a --reflink=auto "$cache/base-$1" "$machine" &&
 		mkdir -p "$machine/root/install" && cp -a "$source/test/install/steps" "$source/test/install/lib.sh" "$machine/root/install/" &&
 		cp -a "$cache/debs-$1" "$machine/root/install/debs" && rm -f "$machine"/root/install/debs/*-dbgsym_* &&
@@ -107,7 +141,9 @@ machine_make() { # SUITE
 
 machine_boot() {
 	local i state
-	systemd-nspawn -q -D "$machine" --register=no --keep-unit --private-network --boot --console=pipe \
+	local network=--private-network
+	[[ -z $machine_address ]] || network=--network-namespace-path=/run/netns/$machine_network-$machine_address
+	systemd-nspawn -q -D "$machine" --register=no --keep-unit "$network" --boot --console=pipe \
 		</dev/null >>"$machine_logs/console" 2>&1 8<&- &
 	machine_pid=$!
 	for ((i = 0; i < 300; i++)); do
@@ -157,6 +193,12 @@ machine_failed() {
 machine_end() {
 	local m
 	machine_down >/dev/null 2>&1
+	for m in "${!machine_pids[@]}"; do
+		machine_use "$m"
+		machine_down >/dev/null 2>&1
+		rm -rf --one-file-system "$machine"
+	done
+	machine_network_end
 	for m in ${mounted[@]+"${mounted[@]}"}; do
 		[[ -z $m ]] || umount "$m"
 	done

@@ -13,9 +13,11 @@
 
 enum { KEY_MOST = 16 << 10, ACCOUNT_NAME_MAX = 32 /* useradd takes no more */ };
 
+enum { UPGRADE = 1, JOIN = 2 }; /* when, in steps.def */
+
 static const struct install_step steps[] = {
-#define STEP(name, words)                                                              \
-	{ words, name##_text, name##_holds, name##_make, name##_undo },
+#define STEP(name, words, when)                                                        \
+	{ words, when, name##_text, name##_holds, name##_make, name##_undo },
 #include "tools/install/steps.def"
 #undef STEP
 };
@@ -209,7 +211,7 @@ install_run(struct cmd_ctx *x, struct create *c)
 	return OK;
 }
 
-/* --- upgrade --- */
+/* --- upgrade, and further machines --- */
 
 /* The pages are files of the account. */
 static enum err
@@ -222,8 +224,9 @@ upgrade_pages(struct install *in)
 	return site_files_upgrade(in->x, files, n, in->c->o->dry_run, in->x->f);
 }
 
-enum err
-install_upgrade(struct cmd_ctx *x, bool dry_run)
+/* Runs the steps of that occasion for the project whose configuration was read. */
+static enum err
+run_steps(struct cmd_ctx *x, int when, bool dry_run)
 {
 	const struct installation p = conf_installation(x->a, x->cf);
 	const struct create_opts o = { .url = x->cf->master_url, .dry_run = dry_run };
@@ -232,14 +235,27 @@ install_upgrade(struct cmd_ctx *x, bool dry_run)
 
 	in.config_path = arena_printf(x->a, "%s/config.xml", p.config_dir);
 	TRY(install_read(&in));
-	TRY(install_as_account(&in, upgrade_pages));
+	if (when == UPGRADE)
+		TRY(install_as_account(&in, upgrade_pages));
 	for (size_t i = 0; i < N(steps); i++)
-		if (steps[i].make != install_start_make)
+		if ((steps[i].when & when) != 0)
 			TRY(install_step_run(&in, &steps[i]));
 	ctx_close(x);
 	if (in.to_do != NULL)
 		printf("\nLeft to you:\n%s", in.to_do);
-	if (!dry_run)
+	if (!dry_run && when == UPGRADE)
 		printf("\nNext:       locus -p %s restart\n", p.name);
 	return OK;
+}
+
+enum err
+install_upgrade(struct cmd_ctx *x, bool dry_run)
+{
+	return run_steps(x, UPGRADE, dry_run);
+}
+
+enum err
+install_join(struct cmd_ctx *x, bool dry_run)
+{
+	return run_steps(x, JOIN, dry_run);
 }

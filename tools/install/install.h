@@ -33,6 +33,7 @@ struct install { /* a project that is being installed or removed */
 
 struct install_step {
 	const char *name;
+	int when; /* as in steps.def */
 	/* Says what the step makes, for the plan and for progress. */
 	char *(*text)(struct install *);
 	/* Sets *yes if nothing is to be done. Changes nothing. */
@@ -48,6 +49,11 @@ const struct install_step *install_steps(size_t *n);
 enum err install_run(struct cmd_ctx *, struct create *);
 /* Brings the files and units of an installed project to this release; only for root. */
 enum err install_upgrade(struct cmd_ctx *, bool dry_run);
+/*
+ * Prepares a further machine of the project, to which /etc/locus/NAME was copied: its
+ * account, directories, units and site; only for root.
+ */
+enum err install_join(struct cmd_ctx *, bool dry_run);
 /* Remembers a line for the end: what the admin has to do. */
 void install_to_do(struct install *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -67,7 +73,7 @@ enum err install_output(
 bool install_file_is(struct install *, const char *path, const char *text);
 
 /* --- the steps, each with its text(), holds(), make() and undo() --- */
-#define STEP(name, words)                                                              \
+#define STEP(name, words, when)                                                        \
 	char *name##_text(struct install *);                                           \
 	enum err name##_holds(struct install *, bool *yes);                            \
 	enum err name##_make(struct install *);                                        \
