@@ -46,9 +46,9 @@ command_needed() { # "destroy"
 
 # The text of a manual page, section by section: what comes after the heading SECTION.
 page_section() { # PAGE SECTION
-	zcat "/usr/share/man/man${1##*.}/$1.gz" | awk -v section="$2" '
+	awk -v section="$2" '
 		/^\.S[hs] / { name = substr($0, 5); gsub(/"|\\&/, "", name); on = name == section; next }
-		on { gsub(/\\-/, "-"); gsub(/\\&/, ""); gsub(/\\e/, "\\"); print }'
+		on { gsub(/\\-/, "-"); gsub(/\\&/, ""); gsub(/\\e/, "\\"); print }' "$install/pages/$1"
 }
 
 # The commands of a section that are for root ("#") or for the project's account ("$"): its lines that begin with that

@@ -134,6 +134,7 @@ machine_make() { # SUITE
 	mkdir -p "$machine_logs" && rm -rf --one-file-system "$machine" &&
 		cp -a --reflink=auto "$cache/base-$1" "$machine" &&
 		mkdir -p "$machine/root/install" && cp -a "$source/test/install/steps" "$source/test/install/lib.sh" "$machine/root/install/" &&
+		mkdir -p "$machine/root/install/pages" && cp "$source"/tools/*.7 "$source"/tools/*/*.7 "$machine/root/install/pages/" &&
 		cp -a "$cache/debs-$1" "$machine/root/install/debs" && rm -f "$machine"/root/install/debs/*-dbgsym_* &&
 		echo "locus-$1" >"$machine/etc/hostname" &&
 		printf '127.0.0.1 localhost stars.example.org boinc.example.org look.example.org vault\n127.0.1.1 locus-%s\n' "$1" >"$machine/etc/hosts"
