@@ -11,6 +11,7 @@
 #include "tools/doctor.h"
 #include "tools/human.h"
 #include "tools/install/rights.h"
+#include "tools/privilege.h"
 #include "tools/procfs.h"
 #include "tools/program.h"
 #include "tools/running.h"
@@ -202,7 +203,8 @@ doctor_web_server(struct doctor *d)
 		doctor_fail(d,
 		    arena_printf(d->a, "a2ensite %s && systemctl reload apache2", unit),
 		    "the site %s is not enabled", unit);
-	if (pid != 0 &&
+	/* Only root may read all of Apache's configuration. */
+	if (pid != 0 && privilege_is_root() &&
 	    doctor_tool(d, (const char *[]){ "apache2ctl", "configtest", NULL }, &out) >
 		0)
 		doctor_warn(d, "apache2ctl configtest",
