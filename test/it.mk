@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Scenarios: private servers, with the programs as they will be installed.  test/it/run-it finds them
 # by their names.
-EXTRA_DIST += demo test/it/lib test/it/scenarios test/it/check-mysql test/it/mysqld-of-root test/it/client-of-root test/it/run-it \
+EXTRA_DIST += demo test/it/lib test/it/scenarios test/it/check-mysql test/it/mysqld-of-root test/it/client-of-root test/it/run-it test/it/long \
 	test/it/stock-complaints test/it/stock-errors test/it/day.table test/it/request.xml \
 	$(wildcard $(srcdir)/test/it/*.sh $(srcdir)/test/it/*.awk $(srcdir)/test/it/*.sql)
 
@@ -26,10 +26,12 @@ $(preloads): %.so: %.c
 
 # LOCUS_LONG=600 in the environment gives the scenarios that play at random so many seconds instead
 # of half a minute.
-.PHONY: check-it
+.PHONY: check-it check-long
 check-it: all
 	$(MAKE) install prefix='$(abs_builddir)/inst' >it-install.log
 	$(srcdir)/test/it/run-it $(abs_builddir) $(SCENARIOS)
+check-long:
+	$(MAKE) check-it SCENARIOS=long
 
 # Each call of some operations fails once (doc/faults.md).  FAULTS='upload scheduler/statement' for some of them.
 .PHONY: faults

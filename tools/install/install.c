@@ -226,7 +226,7 @@ upgrade_pages(struct install *in)
 
 /* Runs the steps of that occasion for the project whose configuration was read. */
 static enum err
-run_steps(struct cmd_ctx *x, int when, bool dry_run)
+steps_for(struct cmd_ctx *x, int when, bool dry_run)
 {
 	const struct installation p = conf_installation(x->a, x->cf);
 	const struct create_opts o = { .url = x->cf->master_url, .dry_run = dry_run };
@@ -251,11 +251,11 @@ run_steps(struct cmd_ctx *x, int when, bool dry_run)
 enum err
 install_upgrade(struct cmd_ctx *x, bool dry_run)
 {
-	return run_steps(x, UPGRADE, dry_run);
+	return steps_for(x, UPGRADE, dry_run);
 }
 
 enum err
 install_join(struct cmd_ctx *x, bool dry_run)
 {
-	return run_steps(x, JOIN, dry_run);
+	return steps_for(x, JOIN, dry_run);
 }
