@@ -9,6 +9,7 @@
 #include "lib/fs.h"
 #include "lib/text.h"
 #include "tools/catalog.h"
+#include "tools/human.h"
 #include "lib/banned.h"
 
 enum { HOUR_S = 3600 };
@@ -22,29 +23,6 @@ static const struct opt record_options[] = {
 	    "Duration: 30m, 1h, 2d, or a number of seconds; default: one hour." },
 	{ 0 },
 };
-
-/* Parses "90", "30m", "1h" or "2d"; false if the text is none of these. */
-static bool
-parse_span(struct arena *a, const char *s, int64_t *seconds)
-{
-	static const struct {
-		char unit;
-		int64_t s;
-	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', HOUR_S }, { 'd', 86400 } };
-	size_t n = strlen(s);
-	int64_t factor = 1;
-
-	for (size_t i = 0; n > 1 && i < N(units); i++)
-		if (s[n - 1] == units[i].unit) {
-			s = arena_memdup(a, s, n - 1);
-			factor = units[i].s;
-			break;
-		}
-	if (!text_i64(s, 1, 10000000, seconds))
-		return false;
-	*seconds *= factor;
-	return true;
-}
 
 static enum err
 recording_start(struct cmd_ctx *x, const char *path, int64_t id, int64_t seconds)
@@ -77,7 +55,7 @@ record_host_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		return ctx_usage(x, "\"%.60s\" is not the id of a host", args[0]);
 	if (!on && strcmp(args[1], "off") != 0)
 		return ctx_usage(x, "\"%.60s\": must be on or off", args[1]);
-	if (o->span != NULL && !parse_span(x->a, o->span, &seconds))
+	if (o->span != NULL && !human_span_parse(o->span, &seconds))
 		return ctx_usage(
 		    x, "--for %.60s: must be a duration such as 30m or 1h", o->span);
 	e = ctx_conf(x);

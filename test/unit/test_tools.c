@@ -15,11 +15,15 @@
 #include "tools/state.h"
 #include "tools/upstream.h"
 #include "tools/work_pick.h"
+#include "tools/work_words.h"
 #include "lib/banned.h"
 
 #define STAT(...)
 #define BYTES(...)
 #define SPAN(...)
+#define SPAN_READ(...)
+#define EXIT_WORDS(...)
+#define REASONS(...)
 #define NEAR(...)
 #define WORDS(...)
 #define UPSTREAM_CASE(...)
@@ -70,6 +74,71 @@ START_TEST(ourselves)
 	for (size_t i = 0; i < n; i++)
 		found += all[i].pid == getpid() && all[i].start == p.start;
 	ck_assert_uint_eq(found, 1);
+	arena_free(&a);
+}
+END_TEST
+
+static const struct {
+	const char *text;
+	bool good;
+	int64_t s;
+} spans_read[] = {
+#undef SPAN_READ
+#define SPAN_READ(text, good, s) { text, good, s },
+#include "test/unit/tools.def"
+#undef SPAN_READ
+#define SPAN_READ(...)
+};
+
+START_TEST(span_texts)
+{
+	int64_t s = 0;
+
+	ck_assert(human_span_parse(spans_read[_i].text, &s) == spans_read[_i].good);
+	if (spans_read[_i].good)
+		ck_assert_int_eq(s, spans_read[_i].s);
+}
+END_TEST
+
+static const struct {
+	int64_t status;
+	const char *text;
+} exit_texts[] = {
+#undef EXIT_WORDS
+#define EXIT_WORDS(status, text) { status, text },
+#include "test/unit/tools.def"
+#undef EXIT_WORDS
+#define EXIT_WORDS(...)
+};
+
+START_TEST(exit_statuses)
+{
+	struct arena a = { 0 };
+
+	ck_assert_str_eq(exit_words(&a, exit_texts[_i].status), exit_texts[_i].text);
+	arena_free(&a);
+}
+END_TEST
+
+static const struct {
+	int64_t mask;
+	const char *text;
+} reason_texts[] = {
+#undef REASONS
+#define REASONS(mask, text) { mask, text },
+#include "test/unit/tools.def"
+#undef REASONS
+#define REASONS(...)
+};
+
+START_TEST(error_masks)
+{
+	struct arena a = { 0 };
+	const char *text = reason_texts[_i].text;
+
+	ck_assert_str_eq(work_reasons(&a, reason_texts[_i].mask), text);
+	if (text[0] != '\0' && strchr(text, ',') == NULL)
+		ck_assert_int_eq(work_reason_named(text), reason_texts[_i].mask);
 	arena_free(&a);
 }
 END_TEST
@@ -419,6 +488,9 @@ UNIT_MAIN("tools", {
 	ADD(ourselves);
 	ADD_LOOP(sizes, N(bytes));
 	ADD_LOOP(times, N(spans));
+	ADD_LOOP(span_texts, N(spans_read));
+	ADD_LOOP(exit_statuses, N(exit_texts));
+	ADD_LOOP(error_masks, N(reason_texts));
 	ADD_LOOP(did_you_mean, N(nears));
 	ADD_LOOP(pick_glob, N(globs));
 	ADD_LOOP(pick_range, N(ranges));

@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus work list: workunits chosen by state, app, file, batch, host, age and errors.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "db/entity.h"
+#include "db/stmts.h"
+#include "db/work_list.h"
+#include "lib/clock.h"
+#include "lib/near.h"
+#include "lib/text.h"
+#include "model/states.h"
+#include "tools/catalog.h"
+#include "tools/human.h"
+#include "tools/listing.h"
+#include "tools/progress.h"
+#include "tools/work_words.h"
+#include "lib/banned.h"
+
+enum { TABLE_ROWS = 100, SETS_PAGE = 10000, COUNTS_MANY = 20000 };
+
+struct work_list_opts {
+	struct conf_list states;
+	const char *app, *file, *batch, *name, *older, *newer, *reason, *exit, *by;
+	int64_t host, limit;
+};
+#define OFF(member) offsetof(struct work_list_opts, member)
+
+static const struct opt work_list_options[] = {
+	{ "state", OPT_TEXTS, OFF(states), "STATE",
+	    "Only workunits in this state; may be repeated. open: any of the first four; valid: assimilated ones too." },
+	{ "app", OPT_TEXT, OFF(app), "APP", "Only workunits of this app." },
+	{ "file", OPT_TEXT, OFF(file), "NAME",
+	    "Only those of this large file or set of files." },
+	{ "batch", OPT_TEXT, OFF(batch), "NUMBER",
+	    "Only those of this batch; 0: those without one." },
+	{ "host", OPT_NUMBER, OFF(host), "ID",
+	    "Only those of which this host got a result." },
+	{ "name", OPT_TEXT, OFF(name), "PATTERN",
+	    "Only names that match, where * and ? stand for other characters." },
+	{ "older", OPT_TEXT, OFF(older), "TIME",
+	    "Only those made longer ago than this: 90s, 30m, 1h, 2d, 1w." },
+	{ "newer", OPT_TEXT, OFF(newer), "TIME", "Only those made since then." },
+	{ "reason", OPT_TEXT, OFF(reason), "REASON",
+	    "Only those that failed for this reason, such as too_many_errors." },
+	{ "exit-status", OPT_TEXT, OFF(exit), "NUMBER",
+	    "Only those with a result that failed with this exit status." },
+	{ "by", OPT_TEXT, OFF(by), "app|batch|file|state",
+	    "Counts them instead, a line for each app, batch, file or state." },
+	{ "limit", OPT_NUMBER, OFF(limit), "NUMBER",
+	    "At most so many; default: 100 in a table, otherwise all." },
+	{ 0 },
+};
+
+static const struct listing_column work_list_columns[] = {
+	{ "id", "ID", LIST_NUMBER, NULL },
+	{ "name", "NAME", LIST_TEXT, NULL },
+	{ "app", "APP", LIST_TEXT, NULL },
+	{ "file", "FILE", LIST_TEXT, "its large file or set of files" },
+	{ "batch", "BATCH", LIST_NUMBER, "0: none" },
+	{ "state", "STATE", LIST_TEXT,
+	    "waiting, unsent, in_progress, to_validate, valid, assimilated, failed or cancelled" },
+	{ "reason", "REASON", LIST_TEXT, "why it failed" },
+	{ "created", "CREATED", LIST_TIME, NULL },
+	{ "priority", NULL, LIST_NUMBER, NULL },
+	{ "unsent", "UNSENT", LIST_NUMBER, "its results that are unsent" },
+	{ "in_progress", "IN PROGRESS", LIST_NUMBER, NULL },
+	{ "success", "SUCCESS", LIST_NUMBER, NULL },
+	{ "valid", "VALID", LIST_NUMBER, NULL },
+	{ "failed", "FAILED", LIST_NUMBER, "failed, lost or not usable" },
+	{ 0 },
+};
+static const struct listing_column counts_columns[] = {
+	{ "key", "", LIST_TEXT, NULL },
+	{ "total", "TOTAL", LIST_NUMBER, NULL },
+	{ "waiting", "WAITING", LIST_NUMBER, NULL },
+	{ "unsent", "UNSENT", LIST_NUMBER, NULL },
+	{ "in_progress", "IN PROGRESS", LIST_NUMBER, NULL },
+	{ "to_validate", "TO VALIDATE", LIST_NUMBER, NULL },
+	{ "valid", "VALID", LIST_NUMBER, NULL },
+	{ "assimilated", "ASSIMILATED", LIST_NUMBER, NULL },
+	{ "failed", "FAILED", LIST_NUMBER, NULL },
+	{ "cancelled", "CANCELLED", LIST_NUMBER, NULL },
+	{ 0 },
+};
+static const struct listing_column state_columns[] = {
+	{ "state", "STATE", LIST_TEXT, NULL },
+	{ "total", "WORKUNITS", LIST_NUMBER, NULL },
+	{ 0 },
+};
+
+struct work_view {
+	struct cmd_ctx *x;
+	struct catalog *cat;
+	struct work_filter w;
+	struct work_cursor c;
+	struct progress bar;
+	int64_t limit;
+	bool cut; /* there are more than limit */
+};
+
+/* --- the choice --- */
+
+static int64_t
+bit(enum work_state s)
+{
+	return INT64_C(1) << s;
+}
+
+/* The bits of a name of a state, or of a group of states; 0 if there is none. */
+static int64_t
+states_named(const char *name)
+{
+	if (strcmp(name, "open") == 0)
+		return bit(WORK_WAITING) | bit(WORK_UNSENT) | bit(WORK_IN_PROGRESS) |
+		       bit(WORK_TO_VALIDATE);
+	if (strcmp(name, "valid") == 0)
+		return bit(WORK_VALID) | bit(WORK_ASSIMILATED);
+	for (int i = 0; i < WORK_STATES; i++)
+		if (strcmp(name, work_state_name((enum work_state)i)) == 0)
+			return bit((enum work_state)i);
+	return 0;
+}
+
+static enum err
+unknown_state(struct cmd_ctx *x, const char *name)
+{
+	const char *best = near_offer(name, "open", &(size_t){ (size_t)-1 }) ? "open" :
+	                                                                       NULL;
+	size_t least = (size_t)-1;
+
+	for (int i = 0; i < WORK_STATES; i++)
+		if (near_offer(name, work_state_name((enum work_state)i), &least))
+			best = work_state_name((enum work_state)i);
+	if (best != NULL)
+		return ctx_usage(x,
+		    "--state %.40s: there is no such state, did you mean %s?", name,
+		    best);
+	return ctx_usage(x,
+	    "--state %.40s: it must be open, waiting, unsent, in_progress, to_validate, valid, assimilated, failed or cancelled",
+	    name);
+}
+
+static enum err
+choose_words(struct cmd_ctx *x, const struct work_list_opts *o, struct work_filter *w)
+{
+	int64_t bits;
+
+	for (size_t i = 0; i < o->states.n; i++) {
+		if ((bits = states_named(o->states.v[i])) == 0)
+			return unknown_state(x, o->states.v[i]);
+		w->states |= bits;
+	}
+	if (o->reason != NULL && (w->mask = work_reason_named(o->reason)) == 0)
+		return ctx_usage(x, "--reason %.40s: it must be one of %s", o->reason,
+		    work_reason_names(x->a));
+	w->has_exit = o->exit != NULL;
+	if (w->has_exit && !text_i64(o->exit, INT32_MIN, INT32_MAX, &w->exit_status))
+		return ctx_usage(x,
+		    "--exit-status %.40s: it must be a number such as 1 or -1073741819",
+		    o->exit);
+	if (o->batch != NULL && !text_i64(o->batch, 0, INT64_MAX, &w->batch))
+		return ctx_usage(
+		    x, "--batch %.40s: it must be the number of a batch", o->batch);
+	if (o->name != NULL)
+		w->name = work_like(x->a, o->name);
+	w->hostid = o->host;
+	return OK;
+}
+
+static enum err
+choose_times(struct cmd_ctx *x, const struct work_list_opts *o, struct work_filter *w)
+{
+	int64_t s, now = clock_now();
+
+	if (o->older != NULL) {
+		if (!human_span_parse(o->older, &s))
+			return ctx_usage(x,
+			    "--older %.40s: must be a duration such as 30m or 2d",
+			    o->older);
+		w->made_to = now - s;
+	}
+	if (o->newer != NULL) {
+		if (!human_span_parse(o->newer, &s))
+			return ctx_usage(x,
+			    "--newer %.40s: must be a duration such as 30m or 2d",
+			    o->newer);
+		w->made_from = now - s;
+	}
+	return OK;
+}
+
+/* Finds the app, file and host that are named, which must exist. */
+static enum err
+choose_rows(struct work_view *v, const struct work_list_opts *o)
+{
+	struct cmd_ctx *x = v->x;
+	const struct app *app;
+	struct fileset *set;
+	struct host *host;
+
+	TRY(tools_catalog(x, &v->cat));
+	if (o->app != NULL) {
+		TRY(tools_app(x, v->cat, o->app, &app));
+		v->w.appid = app->id;
+	}
+	if (o->host != 0)
+		TRY(tools_host(x, o->host, &host));
+	if (o->file == NULL)
+		return OK;
+	switch (fileset_by_name(x->db, x->a, o->file, &set, x->f)) {
+	case OK:
+		v->w.fileset_id = set->id;
+		return OK;
+	case E_NOTFOUND:
+		return ctx_not_found(
+		    x, "there is no file %.200s; locus file list lists them", o->file);
+	default:
+		return x->f->code;
+	}
+}
+
+/* --- the list --- */
+
+static void
+list_row(struct listing *l, const struct work_view *v, struct arena *a,
+    const struct row_work *w, const struct row_tally *t)
+{
+	const struct app *app = catalog_app(v->cat, w->appid);
+
+	listing_number(l, w->id);
+	listing_text(l, w->name);
+	listing_text(l, app == NULL ? "" : app->name);
+	listing_text(l, w->file);
+	listing_number(l, w->batch);
+	listing_text(l, work_state_name((enum work_state)w->state));
+	listing_text(l, work_reasons(a, w->mask));
+	listing_number(l, w->create_time);
+	listing_number(l, w->priority);
+	listing_number(l, t->unsent);
+	listing_number(l, t->in_progress);
+	listing_number(l, t->success);
+	listing_number(l, t->valid);
+	listing_number(l, t->failed);
+}
+
+static enum err
+list_piece(struct work_view *v, struct arena *a, struct listing *l, int64_t *left)
+{
+	struct row_work *rows;
+	struct row_tally *tallies;
+	size_t n;
+
+	TRY(work_next(v->x->db, a, &v->c, &rows, &n, v->x->f));
+	if ((int64_t)n > *left) {
+		n = (size_t)*left;
+		v->cut = true;
+	}
+	TRY(work_tallies(v->x->db, a, rows, n, &tallies, v->x->f));
+	if (n > 0)
+		progress_end(&v->bar);
+	for (size_t i = 0; i < n; i++)
+		list_row(l, v, a, &rows[i], &tallies[i]);
+	*left -= (int64_t)n;
+	progress_set(&v->bar, work_looked(&v->c));
+	return OK;
+}
+
+static enum err
+list_all(struct work_view *v)
+{
+	struct listing *l = listing_begin(v->x, work_list_columns);
+	int64_t left = v->limit;
+	struct arena a = { 0 };
+	enum err e = OK;
+	size_t n;
+
+	while (e == OK && left > 0 && !work_over(&v->c)) {
+		e = list_piece(v, &a, l, &left);
+		arena_reset(&a);
+	}
+	arena_free(&a);
+	progress_end(&v->bar);
+	n = listing_end(l);
+	if (e != OK)
+		return e;
+	if (n == 0)
+		return ctx_not_found(
+		    v->x, "no workunit matches; locus work list --by state counts all");
+	if ((v->cut || (left == 0 && !work_over(&v->c))) &&
+	    v->x->format == FORMAT_TABLE)
+		fprintf(stderr,
+		    "only the newest %zu are shown; --limit NUMBER shows more, --by state counts all\n",
+		    n);
+	return OK;
+}
+
+/* --- counts --- */
+
+struct work_sum {
+	int64_t key, n[WORK_STATES];
+};
+struct work_sums {
+	struct work_sum *v;
+	size_t n, cap, merged;
+};
+
+static int
+compare_sums(const void *x, const void *y)
+{
+	int64_t a = ((const struct work_sum *)x)->key,
+		b = ((const struct work_sum *)y)->key;
+
+	return (a > b) - (a < b);
+}
+
+/* Adds up the sums of the same key. */
+static void
+merge_sums(struct work_sums *s)
+{
+	size_t kept = 0;
+
+	qsort(s->v, s->n, sizeof(*s->v), compare_sums);
+	for (size_t i = 0; i < s->n; i++)
+		if (kept > 0 && s->v[kept - 1].key == s->v[i].key)
+			for (int k = 0; k < WORK_STATES; k++)
+				s->v[kept - 1].n[k] += s->v[i].n[k];
+		else
+			s->v[kept++] = s->v[i];
+	s->n = s->merged = kept;
+}
+
+enum by { BY_NOTHING, BY_APP, BY_BATCH, BY_FILE, BY_STATE };
+
+static int64_t
+key_of(const struct row_work_count *r, enum by by)
+{
+	switch (by) {
+	case BY_APP:
+		return r->appid;
+	case BY_BATCH:
+		return r->batch;
+	case BY_FILE:
+		return r->fileset_id;
+	default:
+		return 0;
+	}
+}
+
+static enum err
+count_all(struct work_view *v, enum by by, struct work_sums *s)
+{
+	struct arena a = { 0 };
+	enum err e = OK;
+
+	while (e == OK && !work_over(&v->c)) {
+		struct row_work_count *rows;
+		size_t n = 0;
+
+		arena_reset(&a);
+		e = work_next_counts(v->x->db, &a, &v->c, &rows, &n, v->x->f);
+		for (size_t i = 0; e == OK && i < n; i++) {
+			struct work_sum one = { .key = key_of(&rows[i], by) };
+
+			one.n[rows[i].state] = rows[i].n;
+			PUSH(v->x->a, s->v, s->n, s->cap) = one;
+		}
+		if (s->n > 2 * s->merged + COUNTS_MANY)
+			merge_sums(s);
+		progress_set(&v->bar, work_looked(&v->c));
+	}
+	progress_end(&v->bar);
+	arena_free(&a);
+	if (s->n > 0)
+		merge_sums(s);
+	return e;
+}
+
+static int
+compare_set_id(const void *key, const void *item)
+{
+	int64_t id = *(const int64_t *)key,
+		at = ((const struct row_set_named *)item)->id;
+
+	return (id > at) - (id < at);
+}
+
+/* All file sets, in the order of their ids. */
+static enum err
+read_sets(struct cmd_ctx *x, struct row_set_named **out, size_t *nout)
+{
+	struct row_set_named *page = NULL;
+	size_t n, cap = 0;
+
+	*out = NULL;
+	*nout = 0;
+	do {
+		TRY(db_query(x->db, x->a, x->f, &page, &n, FILESETS_AFTER,
+		    .after = *nout == 0 ? 0 : (*out)[*nout - 1].id, .max = SETS_PAGE));
+		for (size_t i = 0; i < n; i++)
+			PUSH(x->a, *out, *nout, cap) = page[i];
+	} while (n == SETS_PAGE);
+	return OK;
+}
+
+struct key_names { /* of file sets, if those are the keys */
+	struct row_set_named *sets;
+	size_t nsets;
+};
+
+static const char *
+key_name(const struct work_view *v, const struct key_names *k, enum by by, int64_t key)
+{
+	const struct row_set_named *set;
+	const struct app *app;
+
+	if (by == BY_APP) {
+		app = catalog_app(v->cat, key);
+		return app == NULL ? arena_printf(v->x->a, "app %lld", (long long)key) :
+		                     app->name;
+	}
+	if (by == BY_BATCH)
+		return key == 0 ? "(none)" :
+		                  arena_printf(v->x->a, "%lld", (long long)key);
+	set = k->nsets == 0 ?
+	          NULL :
+	          bsearch(&key, k->sets, k->nsets, sizeof(*k->sets), compare_set_id);
+	return set == NULL ? "(none)" : set->name;
+}
+
+static void
+print_sum(struct listing *l, const char *key, const struct work_sum *s)
+{
+	int64_t total = 0;
+
+	for (int i = 0; i < WORK_STATES; i++)
+		total += s->n[i];
+	listing_text(l, key);
+	listing_number(l, total);
+	for (int i = 0; i < WORK_STATES; i++)
+		listing_number(l, s->n[i]);
+}
+
+static void
+print_states(struct cmd_ctx *x, const struct work_sums *s)
+{
+	struct listing *l = listing_begin(x, state_columns);
+
+	for (int i = 0; s->n > 0 && i < WORK_STATES; i++) {
+		listing_text(l, work_state_name((enum work_state)i));
+		listing_number(l, s->v[0].n[i]);
+	}
+	listing_end(l);
+}
+
+static enum err
+print_counts(struct work_view *v, enum by by, const struct work_sums *s)
+{
+	static const char *const keys[] = {
+		[BY_APP] = "app", [BY_BATCH] = "batch", [BY_FILE] = "file"
+	};
+	static const char *const heads[] = {
+		[BY_APP] = "APP", [BY_BATCH] = "BATCH", [BY_FILE] = "FILE"
+	};
+	struct listing_column columns[N(counts_columns)];
+	struct key_names k = { 0 };
+	struct listing *l;
+
+	if (by == BY_FILE)
+		TRY(read_sets(v->x, &k.sets, &k.nsets));
+	memcpy(columns, counts_columns, sizeof(columns));
+	columns[0].key = keys[by];
+	columns[0].head = heads[by];
+	l = listing_begin(v->x, columns);
+	for (size_t i = 0; i < s->n && (int64_t)i < v->limit; i++)
+		print_sum(l, key_name(v, &k, by, s->v[i].key), &s->v[i]);
+	listing_end(l);
+	return OK;
+}
+
+static enum err
+find_by(struct cmd_ctx *x, const char *text, enum by *by)
+{
+	static const char *const names[] = { [BY_NOTHING] = "",
+		[BY_APP] = "app",
+		[BY_BATCH] = "batch",
+		[BY_FILE] = "file",
+		[BY_STATE] = "state" };
+
+	*by = BY_NOTHING;
+	if (text == NULL)
+		return OK;
+	for (size_t i = BY_APP; i < N(names); i++)
+		if (strcmp(text, names[i]) == 0)
+			*by = (enum by)i;
+	return *by != BY_NOTHING ?
+	           OK :
+	           ctx_usage(
+		       x, "--by %.40s: it must be app, batch, file or state", text);
+}
+
+static enum err
+work_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct work_list_opts *o = opts;
+	struct work_view v = { .x = x, .w = work_filter_any() };
+	struct work_sums s = { 0 };
+	enum by by;
+
+	(void)args, (void)n;
+	TRY(find_by(x, o->by, &by));
+	TRY(choose_words(x, o, &v.w));
+	TRY(choose_times(x, o, &v.w));
+	v.limit = o->limit > 0 ? o->limit : INT64_MAX;
+	if (o->limit == 0 && x->format == FORMAT_TABLE && by == BY_NOTHING)
+		v.limit = TABLE_ROWS;
+	TRY(ctx_db_report(x));
+	TRY(choose_rows(&v, o));
+	TRY(work_begin(x->db, x->a, &v.w, &v.c, x->f));
+	v.bar = progress_begin("reading workunits", v.c.total);
+	if (by == BY_NOTHING)
+		return list_all(&v);
+	TRY(count_all(&v, by, &s));
+	if (by == BY_STATE) {
+		print_states(x, &s);
+		return s.n > 0 ? OK : ctx_not_found(x, "no workunit matches");
+	}
+	TRY(print_counts(&v, by, &s));
+	return s.n > 0 ? OK : ctx_not_found(x, "no workunit matches");
+}
+
+const struct cmd cmd_work_list = { .name = "work list",
+	.args = "",
+	.purpose = "list workunits, or count them",
+	.about =
+	    "Lists workunits, the newest first, with their results in each state. A workunit has\n"
+	    "one state: waiting (for the transitioner to make results), unsent, in_progress,\n"
+	    "to_validate, valid (it has a canonical result), assimilated, failed or cancelled;\n"
+	    "--state open chooses those that are not decided yet. With --by it counts them by\n"
+	    "state, or by app, batch or file with a column for each state. The list is printed\n"
+	    "as it is read; exit status 3: no workunit matches.",
+	.opts = work_list_options,
+	.opts_size = sizeof(struct work_list_opts),
+	.columns = work_list_columns,
+	.run = work_list_run };

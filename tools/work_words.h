@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What happened to workunits and results, in words for the admin. */
+#ifndef TOOLS_WORK_WORDS_H
+#define TOOLS_WORK_WORDS_H
+
+#include "lib/arena.h"
+#include "model/rows.h"
+
+/* Names the reasons of workunit.error_mask, such as "too_many_errors"; "" if it is 0.
+ */
+char *work_reasons(struct arena *, int64_t mask);
+/* Returns the bit of a reason by its name; 0 if there is none. */
+int64_t work_reason_named(const char *);
+/* All names, for a message: "couldnt_send, cancelled, ...". */
+const char *work_reason_names(struct arena *);
+
+/* An exit status in words: "1", "-1073741819 (0xc0000005, access violation)". */
+char *exit_words(struct arena *, int64_t status);
+/* What to try about a program that ends so; NULL if nothing is known. */
+const char *exit_cure(int64_t status);
+
+/* The state of a result in one or two words: "unsent", "in progress", "success". */
+const char *result_words(const struct result *);
+/* What the validator said about the result, and why, seen with its workunit. successes:
+ * those of the workunit that are not invalid. "" if it is not over. */
+char *verdict_words(
+    struct arena *, const struct workunit *, const struct result *, int64_t successes);
+
+#endif
