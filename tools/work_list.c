@@ -388,7 +388,7 @@ compare_set_id(const void *key, const void *item)
 
 /* All file sets, in the order of their ids. */
 static enum err
-read_sets(struct cmd_ctx *x, struct row_set_named **out, size_t *nout)
+read_set_names(struct cmd_ctx *x, struct row_set_named **out, size_t *nout)
 {
 	struct row_set_named *page = NULL;
 	size_t n, cap = 0;
@@ -468,7 +468,7 @@ print_counts(struct work_view *v, enum by by, const struct work_sums *s)
 	struct listing *l;
 
 	if (by == BY_FILE)
-		TRY(read_sets(v->x, &k.sets, &k.nsets));
+		TRY(read_set_names(v->x, &k.sets, &k.nsets));
 	memcpy(columns, counts_columns, sizeof(columns));
 	columns[0].key = keys[by];
 	columns[0].head = heads[by];

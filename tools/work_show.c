@@ -280,7 +280,7 @@ print_safe(const char *text, size_t n)
 }
 
 static size_t
-count_lines(const char *text)
+lines_of(const char *text)
 {
 	size_t n = 0;
 
@@ -294,7 +294,7 @@ count_lines(const char *text)
 static void
 print_stderr(const char *text, bool full)
 {
-	size_t n = count_lines(text), skip = 0;
+	size_t n = lines_of(text), skip = 0;
 
 	if (n == 0)
 		return;
@@ -333,7 +333,7 @@ print_outputs(const struct work_detail *d, const struct result_view *v)
 }
 
 static void
-print_result(const struct work_detail *d, const struct result_view *v, bool full)
+print_result_detail(const struct work_detail *d, const struct result_view *v, bool full)
 {
 	const struct result *r = v->r;
 	bool over = r->server_state == RESULT_OVER;
@@ -545,7 +545,7 @@ work_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	}
 	print_workunit(&d);
 	for (size_t i = 0; i < d.n; i++)
-		print_result(&d, &d.v[i], o->full);
+		print_result_detail(&d, &d.v[i], o->full);
 	return OK;
 }
 
