@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/log_reader.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "lib/banned.h"
+
+/* Longer lines are cut in pieces; no program of ours writes longer ones than 4096. */
+enum { BUFFER = 64 << 10 };
+
+struct log_reader {
+	char path[1024];
+	int fd;
+	char buf[BUFFER + 1];
+	size_t from, to; /* what was read and not returned yet */
+	bool replaced;   /* the path is another file by now: an incomplete line ends */
+	int64_t last;
+	struct log_entry entry;
+};
+
+/* --- lines --- */
+
+static const char *const level_names[] = {
+	[LOG_ERR] = "error",
+	[LOG_WARN] = "warning",
+	[LOG_INFO] = "info",
+	[LOG_DEBUG] = "debug",
+};
+
+const char *
+log_level_name(enum log_level level)
+{
+	return level_names[level];
+}
+
+bool
+log_level_named(const char *name, enum log_level *level)
+{
+	for (int i = LOG_ERR; i <= LOG_DEBUG; i++)
+		if (strcmp(name, level_names[i]) == 0) {
+			*level = (enum log_level)i;
+			return true;
+		}
+	return false;
+}
+
+/* "scheduler[812] info text": takes program and level; false if it is not of this form. */
+static bool
+parse_ours(const char *p, struct log_entry *e)
+{
+	size_t n = strcspn(p, " ["), word;
+	const char *level;
+
+	if (n == 0 || n >= sizeof(e->program) || p[n] != '[')
+		return false;
+	level = p + n + 1 + strspn(p + n + 1, "0123456789");
+	if (level[0] != ']' || level[1] != ' ')
+		return false;
+	level += 2;
+	word = strcspn(level, " ");
+	for (int i = LOG_ERR; i <= LOG_DEBUG; i++)
+		if (strlen(level_names[i]) == word &&
+		    strncmp(level, level_names[i], word) == 0) {
+			memcpy(e->program, p, n);
+			e->program[n] = '\0';
+			e->level = (enum log_level)i;
+			e->message = level + word + (level[word] == ' ');
+			return true;
+		}
+	return false;
+}
+
+static enum log_level
+guess_level(const char *line)
+{
+	static const char *const bad[] = { "[ERROR]", ":error]", "[error]", ":crit]",
+		":emerg]", ":alert]" };
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (strstr(line, bad[i]) != NULL)
+			return LOG_ERR;
+	if (strstr(line, "[Warning]") != NULL || strstr(line, ":warn]") != NULL)
+		return LOG_WARN;
+	return LOG_INFO;
+}
+
+void
+log_entry_parse(const char *line, struct log_entry *e)
+{
+	struct tm tm = { .tm_isdst = -1 };
+	const char *rest;
+
+	e->line = e->message = line;
+	e->program[0] = '\0';
+	e->level = guess_level(line);
+	if ((rest = strptime(line, "%Y-%m-%dT%H:%M:%SZ", &tm)) != NULL) {
+		e->time = timegm(&tm);
+		if (rest[0] == ' ')
+			parse_ours(rest + 1, e);
+		return;
+	}
+	memset(&tm, 0, sizeof(tm));
+	tm.tm_isdst = -1;
+	if (strptime(line, "%Y-%m-%d %H:%M:%S", &tm) != NULL) {
+		e->time = mktime(&tm);
+		return;
+	}
+	memset(&tm, 0, sizeof(tm));
+	tm.tm_isdst = -1;
+	rest = line[0] == '[' ? strptime(line, "[%a %b %d %H:%M:%S", &tm) : NULL;
+	if (rest == NULL)
+		return;
+	if (rest[0] == '.')
+		rest += 1 + strspn(rest + 1, "0123456789");
+	if (strptime(rest, " %Y]", &tm) != NULL)
+		e->time = mktime(&tm);
+}
+
+/* --- files --- */
+
+static void
+fill(struct log_reader *r)
+{
+	ssize_t n;
+
+	if (r->from > 0) {
+		memmove(r->buf, r->buf + r->from, r->to - r->from);
+		r->to -= r->from;
+		r->from = 0;
+	}
+	if (r->to == BUFFER)
+		return;
+	do
+		n = read(r->fd, r->buf + r->to, BUFFER - r->to);
+	while (n < 0 && errno == EINTR);
+	if (n > 0)
+		r->to += (size_t)n;
+}
+
+/* Goes to an offset, and from there to the beginning of the next line. */
+static void
+seek_line(struct log_reader *r, off_t at)
+{
+	char *end;
+
+	(void)lseek(r->fd, at, SEEK_SET);
+	r->from = r->to = 0;
+	if (at == 0)
+		return;
+	fill(r);
+	end = memchr(r->buf, '\n', r->to);
+	r->from = end == NULL ? r->to : (size_t)(end + 1 - r->buf);
+}
+
+/* The time of the first line behind an offset that has one; 0 if there is none near. */
+static int64_t
+time_behind(struct log_reader *r, off_t at)
+{
+	const struct log_entry *e;
+
+	seek_line(r, at);
+	r->last = 0;
+	for (int i = 0; i < 100; i++) {
+		e = log_reader_next(r);
+		if (e == NULL || e->time > 0)
+			return e == NULL ? 0 : e->time;
+	}
+	return 0;
+}
+
+/* Bisection: everything before low is older than since. */
+static void
+seek_time(struct log_reader *r, int64_t since)
+{
+	struct stat st;
+	off_t low = 0, high = fstat(r->fd, &st) == 0 ? st.st_size : 0;
+
+	while (since > 0 && high - low > BUFFER / 4) {
+		off_t middle = low + (high - low) / 2;
+		int64_t t = time_behind(r, middle);
+
+		if (t > 0 && t < since)
+			low = middle;
+		else
+			high = middle;
+	}
+	seek_line(r, low);
+	r->last = 0;
+}
+
+struct log_reader *
+log_reader_open(const char *path, int64_t since)
+{
+	struct log_reader *r;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return NULL;
+	r = calloc(1, sizeof(*r));
+	assert(r != NULL);
+	snprintf(r->path, sizeof(r->path), "%s", path);
+	r->fd = fd;
+	seek_time(r, since);
+	return r;
+}
+
+void
+log_reader_close(struct log_reader *r)
+{
+	if (r == NULL)
+		return;
+	close(r->fd);
+	free(r);
+}
+
+const struct log_entry *
+log_reader_next(struct log_reader *r)
+{
+	char *end = memchr(r->buf + r->from, '\n', r->to - r->from);
+
+	if (end == NULL) {
+		fill(r);
+		end = memchr(r->buf + r->from, '\n', r->to - r->from);
+	}
+	if (end == NULL && r->to - r->from < BUFFER &&
+	    !(r->replaced && r->to > r->from))
+		return NULL;
+	if (end == NULL)
+		end = r->buf + r->to;
+	*end = '\0';
+	r->entry.time = r->last;
+	log_entry_parse(r->buf + r->from, &r->entry);
+	r->last = r->entry.time;
+	r->from = (size_t)(end - r->buf) + 1;
+	if (r->from > r->to)
+		r->from = r->to;
+	return &r->entry;
+}
+
+void
+log_reader_follow(struct log_reader *r)
+{
+	struct stat named, ours;
+	int fd;
+
+	if (r->replaced) {
+		fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (fd < 0)
+			return;
+		close(r->fd);
+		r->fd = fd;
+		r->from = r->to = 0;
+		r->replaced = false;
+		return;
+	}
+	if (fstat(r->fd, &ours) != 0)
+		return;
+	if (stat(r->path, &named) != 0 || named.st_ino != ours.st_ino ||
+	    named.st_dev != ours.st_dev)
+		r->replaced = true; /* its last lines are read before the new file */
+	else if (lseek(r->fd, 0, SEEK_CUR) > ours.st_size)
+		seek_line(r, 0); /* truncated */
+}
