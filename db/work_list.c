@@ -2,30 +2,11 @@
 /* Reads chosen workunits by the index that fits the choice best. */
 #include "db/work_list.h"
 
-#include <string.h>
 #include "db/stmts.h"
 #include "lib/buf.h"
-#include "model/states.h"
 #include "lib/banned.h"
 
 enum { SLICE_FIRST = 500, SLICE_MOST = 10000 };
-
-static const char *const work_state_names[WORK_STATES] = {
-	[WORK_WAITING] = "waiting",
-	[WORK_UNSENT] = "unsent",
-	[WORK_IN_PROGRESS] = "in_progress",
-	[WORK_TO_VALIDATE] = "to_validate",
-	[WORK_VALID] = "valid",
-	[WORK_ASSIMILATED] = "assimilated",
-	[WORK_FAILED] = "failed",
-	[WORK_CANCELLED] = "cancelled",
-};
-
-const char *
-work_state_name(enum work_state s)
-{
-	return s < WORK_STATES ? work_state_names[s] : "?";
-}
 
 struct work_filter
 work_filter_any(void)
@@ -47,16 +28,6 @@ work_like(struct arena *a, const char *glob)
 	return b.p == NULL ? arena_strdup(a, "") : b.p;
 }
 
-/* Does the choice exclude what has no error? There are few others in a sound project.
- */
-static bool
-only_failed(const struct work_filter *w)
-{
-	int64_t ended = INT64_C(1) << WORK_FAILED | INT64_C(1) << WORK_CANCELLED;
-
-	return w->mask != 0 || (w->states != 0 && (w->states & ~ended) == 0);
-}
-
 /* Reads the ids of the index that leaves the fewest; E_NOTFOUND if none fits. */
 static enum err
 find_ids(struct db *db, struct arena *a, const struct work_filter *w,
@@ -71,7 +42,7 @@ find_ids(struct db *db, struct arena *a, const struct work_filter *w,
 	if (w->hostid > 0)
 		return db_query(
 		    db, a, f, rows, n, WORK_IDS_OF_HOST, .hostid = w->hostid);
-	if (only_failed(w))
+	if (w->failed || w->mask != 0)
 		return db_query(db, a, f, rows, n, WORK_IDS_FAILED);
 	if (w->name != NULL && w->name[0] != '%' && w->name[0] != '_')
 		return db_query(db, a, f, rows, n, WORK_IDS_NAMED, .name = w->name);

@@ -9,23 +9,10 @@
 
 #include "db/db.h"
 
-/* The state of a workunit in one word; each has exactly one. */
-enum work_state {
-	WORK_WAITING, /* open: for the transitioner to make results, or to end it */
-	WORK_UNSENT,
-	WORK_IN_PROGRESS,
-	WORK_TO_VALIDATE,
-	WORK_VALID, /* has a canonical result */
-	WORK_ASSIMILATED,
-	WORK_FAILED,
-	WORK_CANCELLED,
-	WORK_STATES
-};
-const char *work_state_name(enum work_state); /* "in_progress" */
-
 struct work_filter {
-	int64_t states;             /* bits 1 << enum work_state; 0 = any */
-	int64_t appid;              /* 0 = any */
+	int64_t states; /* bits 1 << its state as in tools/work_pick.h; 0 = any */
+	bool failed;    /* states has only those with an error: there is an index */
+	int64_t appid;  /* 0 = any */
 	int64_t batch, fileset_id;  /* -1 = any */
 	int64_t hostid;             /* that had one of its results; 0 = any */
 	int64_t made_from, made_to; /* create_time in [from, to), s UTC */

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/log_reader.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -51,7 +49,8 @@ log_level_named(const char *name, enum log_level *level)
 	return false;
 }
 
-/* "scheduler[812] info text": takes program and level; false if it is not of this form. */
+/* "scheduler[812] info text": takes program and level; false if it is not of this form.
+ */
 static bool
 parse_ours(const char *p, struct log_entry *e)
 {
@@ -196,15 +195,14 @@ seek_time(struct log_reader *r, int64_t since)
 }
 
 struct log_reader *
-log_reader_open(const char *path, int64_t since)
+log_reader_open(struct arena *a, const char *path, int64_t since)
 {
 	struct log_reader *r;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0)
 		return NULL;
-	r = calloc(1, sizeof(*r));
-	assert(r != NULL);
+	r = NEW(a, struct log_reader);
 	snprintf(r->path, sizeof(r->path), "%s", path);
 	r->fd = fd;
 	seek_time(r, since);
@@ -214,10 +212,8 @@ log_reader_open(const char *path, int64_t since)
 void
 log_reader_close(struct log_reader *r)
 {
-	if (r == NULL)
-		return;
-	close(r->fd);
-	free(r);
+	if (r != NULL)
+		close(r->fd);
 }
 
 const struct log_entry *

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "lib/arena.h"
 #include "lib/log.h"
 
 struct log_entry {
@@ -21,10 +22,10 @@ struct log_entry {
 };
 
 /*
- * Understands "2026-11-20T23:40:57Z scheduler[812] info text", and of other programs the
- * times "2026-11-20 23:40:57" and "[Fri Nov 20 23:40:57.123456 2026]" in local time and
- * the words error and warning in brackets. Leaves the time alone if there is none. Pure
- * but for the time zone.
+ * Understands "2026-11-20T23:40:57Z scheduler[812] info text", and of other programs
+ * the times "2026-11-20 23:40:57" and "[Fri Nov 20 23:40:57.123456 2026]" in local time
+ * and the words error and warning in brackets. Leaves the time alone if there is none.
+ * Pure but for the time zone.
  */
 void log_entry_parse(const char *line, struct log_entry *);
 const char *log_level_name(enum log_level); /* "error" */
@@ -36,8 +37,8 @@ struct log_reader;
  * Opens a log; NULL with errno if it cannot be read. Lines before since (s UTC) are
  * skipped as far as the file's lines ascend.
  */
-struct log_reader *log_reader_open(const char *path, int64_t since);
-void log_reader_close(struct log_reader *);
+struct log_reader *log_reader_open(struct arena *, const char *path, int64_t since);
+void log_reader_close(struct log_reader *); /* NULL is allowed */
 /* The next line, which stays until the following call; NULL at the end. A line without
  * its newline is not complete yet, unless the file has been replaced. */
 const struct log_entry *log_reader_next(struct log_reader *);

@@ -15,6 +15,7 @@
 #include "tools/human.h"
 #include "tools/listing.h"
 #include "tools/progress.h"
+#include "tools/work_pick.h"
 #include "tools/work_words.h"
 #include "lib/banned.h"
 
@@ -33,7 +34,7 @@ static const struct opt work_list_options[] = {
 	{ "app", OPT_TEXT, OFF(app), "APP", "Only workunits of this app." },
 	{ "file", OPT_TEXT, OFF(file), "NAME",
 	    "Only those of this large file or set of files." },
-	{ "batch", OPT_TEXT, OFF(batch), "NUMBER",
+	{ "batch", OPT_TEXT, OFF(batch), "N|NAME",
 	    "Only those of this batch; 0: those without one." },
 	{ "host", OPT_NUMBER, OFF(host), "ID",
 	    "Only those of which this host got a result." },
@@ -102,24 +103,17 @@ struct work_view {
 
 /* --- the choice --- */
 
-static int64_t
-bit(enum work_state s)
-{
-	return INT64_C(1) << s;
-}
-
 /* The bits of a name of a state, or of a group of states; 0 if there is none. */
 static int64_t
 states_named(const char *name)
 {
 	if (strcmp(name, "open") == 0)
-		return bit(WORK_WAITING) | bit(WORK_UNSENT) | bit(WORK_IN_PROGRESS) |
-		       bit(WORK_TO_VALIDATE);
+		return PICK_OPEN;
 	if (strcmp(name, "valid") == 0)
-		return bit(WORK_VALID) | bit(WORK_ASSIMILATED);
-	for (int i = 0; i < WORK_STATES; i++)
-		if (strcmp(name, work_state_name((enum work_state)i)) == 0)
-			return bit((enum work_state)i);
+		return 1 << PICK_VALID | 1 << PICK_ASSIMILATED;
+	for (int i = 0; i < PICK_STATES; i++)
+		if (strcmp(name, work_pick_state_name((enum work_pick_state)i)) == 0)
+			return 1 << i;
 	return 0;
 }
 
@@ -130,9 +124,10 @@ unknown_state(struct cmd_ctx *x, const char *name)
 	                                                                       NULL;
 	size_t least = (size_t)-1;
 
-	for (int i = 0; i < WORK_STATES; i++)
-		if (near_offer(name, work_state_name((enum work_state)i), &least))
-			best = work_state_name((enum work_state)i);
+	for (int i = 0; i < PICK_STATES; i++)
+		if (near_offer(
+			name, work_pick_state_name((enum work_pick_state)i), &least))
+			best = work_pick_state_name((enum work_pick_state)i);
 	if (best != NULL)
 		return ctx_usage(x,
 		    "--state %.40s: there is no such state, did you mean %s?", name,
@@ -152,6 +147,8 @@ choose_words(struct cmd_ctx *x, const struct work_list_opts *o, struct work_filt
 			return unknown_state(x, o->states.v[i]);
 		w->states |= bits;
 	}
+	w->failed = w->states != 0 &&
+	            (w->states & ~(1 << PICK_FAILED | 1 << PICK_CANCELLED)) == 0;
 	if (o->reason != NULL && (w->mask = work_reason_named(o->reason)) == 0)
 		return ctx_usage(x, "--reason %.40s: it must be one of %s", o->reason,
 		    work_reason_names(x->a));
@@ -160,9 +157,6 @@ choose_words(struct cmd_ctx *x, const struct work_list_opts *o, struct work_filt
 		return ctx_usage(x,
 		    "--exit-status %.40s: it must be a number such as 1 or -1073741819",
 		    o->exit);
-	if (o->batch != NULL && !text_i64(o->batch, 0, INT64_MAX, &w->batch))
-		return ctx_usage(
-		    x, "--batch %.40s: it must be the number of a batch", o->batch);
 	if (o->name != NULL)
 		w->name = work_like(x->a, o->name);
 	w->hostid = o->host;
@@ -191,6 +185,24 @@ choose_times(struct cmd_ctx *x, const struct work_list_opts *o, struct work_filt
 	return OK;
 }
 
+/* A batch is named by its id or its name. */
+static enum err
+choose_batch(struct cmd_ctx *x, const char *arg, int64_t *batch)
+{
+	int64_t *ids;
+	size_t n;
+
+	if (arg == NULL || text_i64(arg, 0, INT64_MAX, batch))
+		return OK;
+	TRY(wu_batches_named(x->db, x->a, arg, &ids, &n, x->f));
+	if (n == 0)
+		return ctx_not_found(x, "there is no batch %.100s", arg);
+	*batch = ids[n - 1];
+	return n == 1 ? OK :
+	                ctx_usage(x, "%zu batches are named %.60s; give --batch an id",
+			    n, arg);
+}
+
 /* Finds the app, file and host that are named, which must exist. */
 static enum err
 choose_rows(struct work_view *v, const struct work_list_opts *o)
@@ -205,6 +217,7 @@ choose_rows(struct work_view *v, const struct work_list_opts *o)
 		TRY(tools_app(x, v->cat, o->app, &app));
 		v->w.appid = app->id;
 	}
+	TRY(choose_batch(x, o->batch, &v->w.batch));
 	if (o->host != 0)
 		TRY(tools_host(x, o->host, &host));
 	if (o->file == NULL)
@@ -234,7 +247,7 @@ list_row(struct listing *l, const struct work_view *v, struct arena *a,
 	listing_text(l, app == NULL ? "" : app->name);
 	listing_text(l, w->file);
 	listing_number(l, w->batch);
-	listing_text(l, work_state_name((enum work_state)w->state));
+	listing_text(l, work_pick_state_name((enum work_pick_state)w->state));
 	listing_text(l, work_reasons(a, w->mask));
 	listing_number(l, w->create_time);
 	listing_number(l, w->priority);
@@ -299,7 +312,7 @@ list_all(struct work_view *v)
 /* --- counts --- */
 
 struct work_sum {
-	int64_t key, n[WORK_STATES];
+	int64_t key, n[PICK_STATES];
 };
 struct work_sums {
 	struct work_sum *v;
@@ -324,7 +337,7 @@ merge_sums(struct work_sums *s)
 	qsort(s->v, s->n, sizeof(*s->v), compare_sums);
 	for (size_t i = 0; i < s->n; i++)
 		if (kept > 0 && s->v[kept - 1].key == s->v[i].key)
-			for (int k = 0; k < WORK_STATES; k++)
+			for (int k = 0; k < PICK_STATES; k++)
 				s->v[kept - 1].n[k] += s->v[i].n[k];
 		else
 			s->v[kept++] = s->v[i];
@@ -434,11 +447,11 @@ print_sum(struct listing *l, const char *key, const struct work_sum *s)
 {
 	int64_t total = 0;
 
-	for (int i = 0; i < WORK_STATES; i++)
+	for (int i = 0; i < PICK_STATES; i++)
 		total += s->n[i];
 	listing_text(l, key);
 	listing_number(l, total);
-	for (int i = 0; i < WORK_STATES; i++)
+	for (int i = 0; i < PICK_STATES; i++)
 		listing_number(l, s->n[i]);
 }
 
@@ -447,8 +460,8 @@ print_states(struct cmd_ctx *x, const struct work_sums *s)
 {
 	struct listing *l = listing_begin(x, state_columns);
 
-	for (int i = 0; s->n > 0 && i < WORK_STATES; i++) {
-		listing_text(l, work_state_name((enum work_state)i));
+	for (int i = 0; s->n > 0 && i < PICK_STATES; i++) {
+		listing_text(l, work_pick_state_name((enum work_pick_state)i));
 		listing_number(l, s->v[0].n[i]);
 	}
 	listing_end(l);

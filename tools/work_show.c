@@ -15,6 +15,7 @@
 #include "tools/human.h"
 #include "tools/json.h"
 #include "tools/listing.h"
+#include "tools/work_pick.h"
 #include "tools/work_words.h"
 #include "lib/banned.h"
 
@@ -48,7 +49,7 @@ struct work_detail {
 	struct workunit *wu;
 	const char *app;
 	char *file;
-	enum work_state state;
+	enum work_pick_state state;
 	struct blob_file *inputs;
 	size_t ninputs;
 	struct result *results;
@@ -81,26 +82,21 @@ work_find(struct work_detail *d, const char *arg)
 	    arg);
 }
 
-static enum work_state
+static enum work_pick_state
 state_of(const struct work_detail *d)
 {
 	const struct workunit *w = d->wu;
-	bool unsent = false;
+	struct row_wu_glance wu = { .canonical_resultid = w->canonical_resultid,
+		.error_mask = w->error_mask,
+		.need_validate = w->need_validate,
+		.assimilate_state = w->assimilate_state };
+	struct row_wu_tally results = { .results = (int64_t)d->n };
 
-	if (w->error_mask != 0)
-		return w->error_mask & WU_ERROR_CANCELLED ? WORK_CANCELLED :
-		                                            WORK_FAILED;
-	if (w->canonical_resultid > 0)
-		return w->assimilate_state == ASSIMILATE_DONE ? WORK_ASSIMILATED :
-		                                                WORK_VALID;
-	if (w->need_validate)
-		return WORK_TO_VALIDATE;
 	for (size_t i = 0; i < d->n; i++) {
-		if (d->results[i].server_state == RESULT_IN_PROGRESS)
-			return WORK_IN_PROGRESS;
-		unsent = unsent || d->results[i].server_state == RESULT_UNSENT;
+		results.in_progress += d->results[i].server_state == RESULT_IN_PROGRESS;
+		results.unsent += d->results[i].server_state == RESULT_UNSENT;
 	}
-	return unsent ? WORK_UNSENT : WORK_WAITING;
+	return work_pick_state(&wu, &results);
 }
 
 /* The host's name; hosts of earlier results are looked up once. */
@@ -381,7 +377,7 @@ print_workunit(const struct work_detail *d)
 		printf("file         %s\n", d->file);
 	if (w->batch != 0)
 		printf("batch        %" PRId64 "\n", w->batch);
-	printf("state        %s%s%s\n", work_state_name(d->state),
+	printf("state        %s%s%s\n", work_pick_state_name(d->state),
 	    w->error_mask == 0 ? "" : ": ", work_reasons(a, w->error_mask));
 	printf("created      %s\n", ago(d, w->create_time));
 	if (w->transition_time < TRANSITION_NEVER)
@@ -514,7 +510,7 @@ work_detail_json(const struct work_detail *d)
 	    "{s:I, s:o, s:o, s:o, s:I, s:s, s:s, s:o, s:i, s:i, s:i, s:I, s:o, s:o}",
 	    "id", (json_int_t)w->id, "name", json_text(w->name), "app",
 	    json_text(d->app), "file", json_text(d->file), "batch",
-	    (json_int_t)w->batch, "state", work_state_name(d->state), "reason",
+	    (json_int_t)w->batch, "state", work_pick_state_name(d->state), "reason",
 	    work_reasons(d->x->a, w->error_mask), "created", time_json(w->create_time),
 	    "min_quorum", w->min_quorum, "target_nresults", w->target_nresults,
 	    "priority", w->priority, "canonical_result",

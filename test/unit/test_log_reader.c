@@ -73,12 +73,13 @@ next_is(struct log_reader *r, const char *line)
 START_TEST(growing_files)
 {
 	char path[] = "/tmp/test_log_reader.XXXXXX", old[64];
+	struct arena a = { 0 };
 	struct log_reader *r;
 
 	close(mkstemp(path));
 	snprintf(old, sizeof(old), "%s.1", path);
 	append(path, "one\ntwo\nthr");
-	r = log_reader_open(path, 0);
+	r = log_reader_open(&a, path, 0);
 	next_is(r, "one");
 	next_is(r, "two");
 	next_is(r, NULL);
@@ -103,7 +104,8 @@ START_TEST(growing_files)
 	next_is(r, "again");
 	next_is(r, NULL);
 	log_reader_close(r);
-	ck_assert_ptr_null(log_reader_open("/nowhere/x", 0));
+	ck_assert_ptr_null(log_reader_open(&a, "/nowhere/x", 0));
+	arena_free(&a);
 	unlink(path);
 	unlink(old);
 }
@@ -115,20 +117,22 @@ START_TEST(begins_at_a_time)
 	char path[] = "/tmp/test_log_reader.XXXXXX", at[21];
 	FILE *f = fdopen(mkstemp(path), "w");
 	const struct log_entry *e;
+	struct arena a = { 0 };
 	struct log_reader *r;
 	int skipped = 0;
 
 	for (int i = 0; i < 20000; i++)
-		fprintf(f, "%s x[1] info line %d\n%s", clock_text(1700000000 + i, at), i,
-		    i % 3 == 0 ? "  a line without time\n" : "");
+		fprintf(f, "%s x[1] info line %d\n%s", clock_text(1700000000 + i, at),
+		    i, i % 3 == 0 ? "  a line without time\n" : "");
 	fclose(f);
-	r = log_reader_open(path, 1700012345);
+	r = log_reader_open(&a, path, 1700012345);
 	while ((e = log_reader_next(r)) != NULL && e->time < 1700012345)
 		skipped++;
 	ck_assert_ptr_nonnull(e);
 	ck_assert_int_eq(e->time, 1700012345);
 	ck_assert_int_lt(skipped, 2000);
 	log_reader_close(r);
+	arena_free(&a);
 	unlink(path);
 }
 END_TEST
