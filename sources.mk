@@ -595,6 +595,7 @@ tools_sources = \
 	tools/ledger_view.h \
 	tools/listing.c \
 	tools/listing.h \
+	tools/log.c \
 	tools/log_tail.c \
 	tools/log_tail.h \
 	tools/metrics.c \

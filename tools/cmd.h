@@ -36,6 +36,7 @@ struct opt {              /* a table of options ends with name NULL */
 	size_t off;      /* offset in the command's struct of options */
 	const char *arg; /* placeholder of its value in the help; NULL for a flag */
 	const char *help;
+	char letter; /* its short form, not one of chopV; 0 = none */
 };
 
 struct cmd_ctx;

@@ -25,10 +25,12 @@ print_options(const struct cmd *c)
 		return;
 	printf("\nOptions:\n");
 	for (const struct opt *o = c->opts; o->name != NULL; o++) {
-		int n = o->type == OPT_MAYBE ?
-		            printf("  --%s[=%s]", o->name, o->arg) :
-		            printf("  --%s%s%s", o->name, o->arg == NULL ? "" : " ",
-				o->arg == NULL ? "" : o->arg);
+		int n = o->letter == 0 ? printf("  ") : printf("  -%c, ", o->letter);
+
+		n += o->type == OPT_MAYBE ?
+		         printf("--%s[=%s]", o->name, o->arg) :
+		         printf("--%s%s%s", o->name, o->arg == NULL ? "" : " ",
+			     o->arg == NULL ? "" : o->arg);
 
 		printf("%*s%s\n", n < 26 ? 26 - n : 1, "", o->help);
 	}
@@ -98,7 +100,10 @@ man_options(const struct cmd *c)
 		return;
 	printf(".Bl -tag -width Ds\n");
 	for (const struct opt *o = c->opts; o->name != NULL; o++) {
-		printf(".It Fl Fl %s", o->name);
+		if (o->letter != 0)
+			printf(".It Fl %c , Fl Fl %s", o->letter, o->name);
+		else
+			printf(".It Fl Fl %s", o->name);
 		if (o->type == OPT_MAYBE)
 			printf(" Ns Op = Ns Ar %s", o->arg);
 		else if (o->arg != NULL)

@@ -171,8 +171,11 @@ choose_color(struct cmd_ctx *x, const char *when)
 static enum err
 apply_option(struct cmd_ctx *x, struct command_line *l, int c)
 {
-	if (c >= VAL_FIRST)
-		return store_option(x, &x->cmd->opts[c - VAL_FIRST], l->opts, optarg);
+	for (const struct opt *o = x->cmd == NULL ? NULL : x->cmd->opts;
+	     o != NULL && o->name != NULL; o++)
+		if (c == VAL_FIRST + (o - x->cmd->opts) ||
+		    (o->letter != 0 && c == o->letter))
+			return store_option(x, o, l->opts, optarg);
 	switch (c) {
 	case VAL_PROJECT:
 		x->project = optarg;
@@ -196,10 +199,15 @@ parse_command_line(struct cmd_ctx *x, struct command_line *l, int argc, char **a
 	struct option *longs = long_options(x, x->cmd == NULL ? NULL : x->cmd->opts);
 	/* "+" stops at the first word: until the command is known, its options must
 	 * stay in place. */
-	const char *shorts = x->cmd == NULL ? "+:hp:o:V" : ":hp:o:V";
+	char *shorts = arena_strdup(x->a, x->cmd == NULL ? "+:hp:o:V" : ":hp:o:V");
 	enum err e = OK;
 	int c;
 
+	for (const struct opt *o = x->cmd == NULL ? NULL : x->cmd->opts;
+	     o != NULL && o->name != NULL; o++)
+		if (o->letter != 0)
+			shorts = arena_printf(x->a, "%s%c%s", shorts, o->letter,
+			    o->type == OPT_FLAG ? "" : ":");
 	opterr = 0;
 	optind = 0;
 	while (e == OK && (c = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
