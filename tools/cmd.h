@@ -36,7 +36,6 @@ struct opt {              /* a table of options ends with name NULL */
 	size_t off;      /* offset in the command's struct of options */
 	const char *arg; /* placeholder of its value in the help; NULL for a flag */
 	const char *help;
-	char letter; /* its short form, not one of chopV; 0 = none */
 };
 
 struct cmd_ctx;
@@ -52,6 +51,9 @@ struct cmd {
 	const char *about;      /* description for --help and locus(1) */
 	const struct opt *opts; /* NULL = none */
 	size_t opts_size;
+	/* Short forms: each letter, none of chopV, stands for the first option that
+	 * begins with it; NULL = none. */
+	const char *letters;
 	unsigned formats; /* HAS_*; 0 = only text, unless it has columns */
 	/* What it lists, with -o tsv and -o json as well; NULL = no listing. */
 	const struct listing_column *columns;
@@ -121,6 +123,8 @@ enum err ctx_not_found(struct cmd_ctx *, const char *fmt, ...)
 
 /* --- help.c --- */
 void help_command(const struct cmd *);
+/* The short form of an option; 0 = it has none. */
+char option_letter(const struct cmd *, const struct opt *);
 /* Prints the manual page locus(1). The list of commands ends with NULL. */
 void help_man(const struct cmd *const *);
 

@@ -18,6 +18,18 @@ print_columns(const struct cmd *c)
 		    l->help == NULL ? "" : l->help);
 }
 
+char
+option_letter(const struct cmd *c, const struct opt *o)
+{
+	const struct opt *first = c->opts;
+
+	if (c->letters == NULL || strchr(c->letters, o->name[0]) == NULL)
+		return 0;
+	while (first->name[0] != o->name[0])
+		first++;
+	return first == o ? o->name[0] : 0;
+}
+
 static void
 print_options(const struct cmd *c)
 {
@@ -25,7 +37,8 @@ print_options(const struct cmd *c)
 		return;
 	printf("\nOptions:\n");
 	for (const struct opt *o = c->opts; o->name != NULL; o++) {
-		int n = o->letter == 0 ? printf("  ") : printf("  -%c, ", o->letter);
+		char letter = option_letter(c, o);
+		int n = letter == 0 ? printf("  ") : printf("  -%c, ", letter);
 
 		n += o->type == OPT_MAYBE ?
 		         printf("--%s[=%s]", o->name, o->arg) :
@@ -100,8 +113,8 @@ man_options(const struct cmd *c)
 		return;
 	printf(".Bl -tag -width Ds\n");
 	for (const struct opt *o = c->opts; o->name != NULL; o++) {
-		if (o->letter != 0)
-			printf(".It Fl %c , Fl Fl %s", o->letter, o->name);
+		if (option_letter(c, o) != 0)
+			printf(".It Fl %c , Fl Fl %s", o->name[0], o->name);
 		else
 			printf(".It Fl Fl %s", o->name);
 		if (o->type == OPT_MAYBE)

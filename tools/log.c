@@ -34,8 +34,7 @@ struct log_opts {
 
 static const struct opt log_options[] = {
 	{ "follow", OPT_FLAG, OFF(follow), NULL,
-	    "Goes on with new lines as they are written, also through rotation, until ^C.",
-	    'f' },
+	    "Goes on with new lines as they are written, also through rotation, until ^C." },
 	{ "host", OPT_NUMBER, OFF(host), "ID", "Only lines about this host." },
 	{ "job", OPT_TEXT, OFF(job), "NAME|ID",
 	    "Only lines about this workunit and its results, or this result." },
@@ -495,5 +494,6 @@ const struct cmd cmd_log = { .name = "log",
 	    "its own. Exit status 3: no line matches.",
 	.opts = log_options,
 	.opts_size = sizeof(struct log_opts),
+	.letters = "f",
 	.columns = log_columns,
 	.run = log_run };

@@ -174,7 +174,7 @@ apply_option(struct cmd_ctx *x, struct command_line *l, int c)
 	for (const struct opt *o = x->cmd == NULL ? NULL : x->cmd->opts;
 	     o != NULL && o->name != NULL; o++)
 		if (c == VAL_FIRST + (o - x->cmd->opts) ||
-		    (o->letter != 0 && c == o->letter))
+		    (c < VAL_FIRST && c == option_letter(x->cmd, o)))
 			return store_option(x, o, l->opts, optarg);
 	switch (c) {
 	case VAL_PROJECT:
@@ -205,8 +205,8 @@ parse_command_line(struct cmd_ctx *x, struct command_line *l, int argc, char **a
 
 	for (const struct opt *o = x->cmd == NULL ? NULL : x->cmd->opts;
 	     o != NULL && o->name != NULL; o++)
-		if (o->letter != 0)
-			shorts = arena_printf(x->a, "%s%c%s", shorts, o->letter,
+		if (option_letter(x->cmd, o) != 0)
+			shorts = arena_printf(x->a, "%s%c%s", shorts, o->name[0],
 			    o->type == OPT_FLAG ? "" : ":");
 	opterr = 0;
 	optind = 0;
