@@ -29,6 +29,8 @@ lib_sources = \
 	lib/journal.h \
 	lib/log.c \
 	lib/log.h \
+	lib/log_reader.c \
+	lib/log_reader.h \
 	lib/near.c \
 	lib/near.h \
 	lib/notify.c \
@@ -175,6 +177,8 @@ proto_sources = \
 	proto/request_render.def \
 	proto/row_text.c \
 	proto/row_text.h \
+	proto/stderr_text.c \
+	proto/stderr_text.h \
 	proto/template.c \
 	proto/template.h \
 	proto/trace.c \
@@ -367,6 +371,8 @@ db_sources = \
 	db/trigger_rows.h \
 	db/tx_batch.c \
 	db/user.c \
+	db/work_list.c \
+	db/work_list.h \
 	db/workunit.c \
 	db/wu_select.c \
 	db/wu_select.h \
@@ -544,6 +550,7 @@ tools_sources = \
 	tools/dropin/update_versions.c \
 	tools/dropin/words.c \
 	tools/dropin/xadd.c \
+	tools/exit_status.def \
 	tools/explain.c \
 	tools/explain_job.c \
 	tools/file_add.c \
@@ -675,9 +682,13 @@ tools_sources = \
 	tools/work_assign.c \
 	tools/work_cancel.c \
 	tools/work_cancel.h \
+	tools/work_list.c \
 	tools/work_pick.c \
 	tools/work_pick.h \
-	tools/work_retry.c
+	tools/work_retry.c \
+	tools/work_show.c \
+	tools/work_words.c \
+	tools/work_words.h
 
 client_sources = \
 	client/app_file.c \
@@ -764,6 +775,7 @@ test_sources = \
 	test/unit/dropin.def \
 	test/unit/golden_world.c \
 	test/unit/golden_world.h \
+	test/unit/log_reader.def \
 	test/unit/pattern.def \
 	test/unit/plan_class_fit.def \
 	test/unit/plan_class_hosts.h \
@@ -804,6 +816,7 @@ test_sources = \
 	test/unit/sim_peer.def \
 	test/unit/sim_read.def \
 	test/unit/sim_rows.def \
+	test/unit/stderr_text.def \
 	test/unit/supply_cases.def \
 	test/unit/supply_store.c \
 	test/unit/supply_store.h \
@@ -839,6 +852,7 @@ unit_tests = \
 	test/unit/test_lib_proc \
 	test/unit/test_lib_tree \
 	test/unit/test_lib_xml \
+	test/unit/test_log_reader \
 	test/unit/test_mirror \
 	test/unit/test_model \
 	test/unit/test_pattern \
@@ -880,6 +894,7 @@ unit_tests = \
 	test/unit/test_sim_peer \
 	test/unit/test_sim_policies \
 	test/unit/test_sim_read \
+	test/unit/test_stderr_text \
 	test/unit/test_steps \
 	test/unit/test_supply \
 	test/unit/test_suspects \
