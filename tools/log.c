@@ -341,7 +341,7 @@ print_entry(struct log_view *v, const struct kept *k)
 
 /* Prints the line, or keeps it as one of the last. */
 static void
-take_entry(struct log_view *v, const char *source, const struct log_entry *e)
+show_or_keep(struct log_view *v, const char *source, const struct log_entry *e)
 {
 	struct kept k = { e->time, e->level, source, NULL, NULL }, *slot;
 	size_t skip = (size_t)(e->message - e->line), n = strlen(e->line);
@@ -392,7 +392,7 @@ merge(struct log_view *v)
 		if (best == NULL)
 			break;
 		if (line_wanted(v, best->next))
-			take_entry(v, best->name, best->next);
+			show_or_keep(v, best->name, best->next);
 		best->next = log_reader_next(best->reader);
 	}
 	fflush(stdout);
