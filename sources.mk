@@ -31,6 +31,8 @@ lib_sources = \
 	lib/log.h \
 	lib/log_reader.c \
 	lib/log_reader.h \
+	lib/log_repeat.c \
+	lib/log_repeat.h \
 	lib/near.c \
 	lib/near.h \
 	lib/notify.c \

@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include "lib/clock.h"
 #include "lib/journal.h"
+#include "lib/log_repeat.h"
 
 enum { LINE_MAX_BYTES = 4096 };
 
@@ -28,9 +29,10 @@ static struct {
 	int64_t looked_s;
 	/* lines that could not be written since the last successful write */
 	uint64_t lost;
-	int why;      /* errno of the first lost line */
-	bool torn;    /* a lost line was written in part */
-	bool journal; /* standard error is systemd's journal */
+	int why;                    /* errno of the first lost line */
+	bool torn;                  /* a lost line was written in part */
+	bool journal;               /* standard error is systemd's journal */
+	struct log_repeats repeats; /* of warnings and errors */
 } lg = { .program = "locus", .most = LOG_INFO, .fd = STDERR_FILENO };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects lg */
 static _Thread_local char own_prefix[256];
@@ -216,35 +218,64 @@ log_to_journal(enum log_level level, const char *message, size_t n)
 	return lg.fd == STDERR_FILENO;
 }
 
-/* The caller holds the lock. */
-__attribute__((format(printf, 2, 0))) static void
-log_locked(enum log_level level, const char *fmt, va_list ap)
+/* Writes one line; cut says that the text is not all of the message. */
+static void
+log_put(
+    enum log_level level, int64_t now, const char *prefix, const char *text, bool cut)
 {
-	static const char cut[] = " ...";
-	char text[LINE_MAX_BYTES], line[LINE_MAX_BYTES], when[21];
-	size_t room = sizeof(line) - sizeof(cut), n;
-	int64_t now;
-	int head, len;
+	static const char ellipsis[] = " ...";
+	char line[LINE_MAX_BYTES], when[21];
+	size_t room = sizeof(line) - sizeof(ellipsis), n;
+	int head = snprintf(line, room, "%s %s[%ld] %s ", clock_text(now, when),
+	    lg.program, (long)getpid(), levels[level]);
 
-	if (level > lg.most)
-		return;
-	now = clock_now();
-	head = snprintf(line, room, "%s %s[%ld] %s ", clock_text(now, when), lg.program,
-	    (long)getpid(), levels[level]);
-	len = vsnprintf(text, sizeof(text), fmt, ap);
-	n = log_line_append(line, (size_t)head, room, own_prefix);
-	if (own_prefix[0] != '\0')
+	n = log_line_append(line, (size_t)head, room, prefix);
+	if (prefix[0] != '\0')
 		n = log_line_append(line, n, room, " ");
 	n = log_line_append(line, n, room, text);
-	if (len >= (int)sizeof(text) || n + 4 > room) {
-		memcpy(line + n, cut, sizeof(cut) - 1);
-		n += sizeof(cut) - 1;
+	if (cut || n + 4 > room) {
+		memcpy(line + n, ellipsis, sizeof(ellipsis) - 1);
+		n += sizeof(ellipsis) - 1;
 	}
 	follow_rotation(now);
 	if (log_to_journal(level, line + head, n - (size_t)head))
 		return;
 	line[n++] = '\n';
 	log_write_line(now, line, n);
+}
+
+/* Writes how many lines of each kind were only counted in the minute that is over. */
+static void
+log_put_repeats(int64_t now)
+{
+	struct log_repeat due;
+	char text[LINE_MAX_BYTES];
+
+	while (log_repeat_due(&lg.repeats, now, &due)) {
+		snprintf(text, sizeof(text),
+		    "%llu more lines of this kind in %lld s, the last: %s",
+		    (unsigned long long)due.held, (long long)(now - due.from_s),
+		    due.last);
+		log_put((enum log_level)due.level, now, "", text, false);
+	}
+}
+
+/* The caller holds the lock. */
+__attribute__((format(printf, 2, 0))) static void
+log_locked(enum log_level level, const char *fmt, va_list ap)
+{
+	char text[LINE_MAX_BYTES];
+	int64_t now;
+	int len;
+
+	if (level > lg.most)
+		return;
+	now = clock_now();
+	len = vsnprintf(text, sizeof(text), fmt, ap);
+	log_put_repeats(now);
+	if (level <= LOG_WARN && !log_repeat_admit(&lg.repeats, (int)level, text, now))
+		return;
+	log_put(level, now, own_prefix, text, len >= (int)sizeof(text));
 }
 
 void

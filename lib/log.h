@@ -15,8 +15,10 @@ enum log_level { LOG_ERR, LOG_WARN, LOG_INFO, LOG_DEBUG };
  * path NULL = stderr. If stderr is systemd's journal, warnings and errors go there too,
  * with fields (journal.h); without a path, all lines do. Each line is appended by one
  * write() of at most 4096 bytes; control bytes in messages and prefixes are written as
- * \xNN. Lines that cannot be written (the disk is full) are counted, and the next one
- * that can be written says how many were lost. Safe for threads.
+ * \xNN. Of warnings and errors that differ only in their numbers and prefixes, ten are
+ * written in a minute; the others are counted, and a line says how many they were
+ * (log_repeat.h). Lines that cannot be written (the disk is full) are counted, and the
+ * next one that can be written says how many were lost. Safe for threads.
  */
 void log_open(const char *program, const char *path, enum log_level most);
 void log_set_level(enum log_level most); /* for all following lines */

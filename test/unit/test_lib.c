@@ -19,6 +19,7 @@
 #include "lib/fs.h"
 #include "lib/journal.h"
 #include "lib/log.h"
+#include "lib/log_repeat.h"
 #include "lib/rng.h"
 #include "lib/text.h"
 #include "lib/banned.h"
@@ -452,6 +453,71 @@ static const struct {
 	{ "", "" },
 };
 
+START_TEST(log_counts_repetitions)
+{
+	struct log_repeats t = { 0 };
+	struct log_repeat due;
+	char text[64];
+	int written = 0;
+
+	for (int i = 0; i < 25; i++) {
+		snprintf(text, sizeof(text), "cannot read file%d", i * 37);
+		written += log_repeat_admit(&t, LOG_ERR, text, 1000 + i);
+	}
+	ck_assert_int_eq(written, LOG_REPEAT_MOST);
+	/* Others are not touched: another text, another level. */
+	ck_assert(log_repeat_admit(&t, LOG_ERR, "cannot write file1", 1025));
+	ck_assert(log_repeat_admit(&t, LOG_WARN, "cannot read file1", 1025));
+	ck_assert(!log_repeat_due(&t, 1059, &due));
+	ck_assert(log_repeat_due(&t, 1060, &due));
+	ck_assert_int_eq((int)due.held, 15);
+	ck_assert_int_eq(due.level, LOG_ERR);
+	ck_assert_str_eq(due.last, "cannot read file888");
+	ck_assert(!log_repeat_due(&t, 1060, &due));
+	/* A new minute. */
+	ck_assert(log_repeat_admit(&t, LOG_ERR, "cannot read file2", 1060));
+	/* A flood of kinds loses no count that is not the oldest. */
+	for (int i = 0; i < 11; i++)
+		log_repeat_admit(&t, LOG_ERR, "again", 2000);
+	for (int i = 0; i < 1000; i++) {
+		snprintf(text, sizeof(text), "%c%c%c", 'a' + i % 26, 'a' + i / 26 % 26,
+		    'a' + i / 676);
+		ck_assert(log_repeat_admit(&t, LOG_ERR, text, 2001));
+	}
+	ck_assert(log_repeat_due(&t, 2060, &due));
+	ck_assert_str_eq(due.last, "again");
+}
+END_TEST
+
+/* In the file, with the line that counts the others once their minute is over. */
+START_TEST(log_writes_ten_of_a_kind)
+{
+	struct arena a = { 0 };
+	char dir[PATH_MAX];
+	char *path = arena_printf(&a, "%s/log", unit_dir(dir)), *text;
+	int lines = 0;
+
+	log_open("d", path, LOG_INFO);
+	for (int i = 0; i < 100; i++) {
+		log_prefix("[HOST#%d]", i);
+		log_warn("repeated test warning %d", i);
+		log_info("information %d", i);
+	}
+	log_prefix("%s", "");
+	log_open("d", NULL, LOG_ERR);
+	text = log_of(&a, path);
+	for (const char *p = text; (p = strstr(p, "repeated test warning")) != NULL;
+	     p++)
+		lines++;
+	ck_assert_int_eq(lines, 10);
+	lines = 0;
+	for (const char *p = text; (p = strstr(p, " information ")) != NULL; p++)
+		lines++;
+	ck_assert_int_eq(lines, 100);
+	arena_free(&a);
+}
+END_TEST
+
 /* What a client wrote cannot pass for an object of the log line. */
 START_TEST(journal_takes_fields)
 {
@@ -576,6 +642,8 @@ UNIT_MAIN("lib", {
 	ADD(rng_shuffles);
 	ADD(log_lines_are_single_and_cannot_be_forged);
 	ADD(log_follows_rotation);
+	ADD(log_counts_repetitions);
+	ADD(log_writes_ten_of_a_kind);
 	ADD_LOOP(journal_takes_fields, N(journal_cases));
 	ADD(log_counts_what_it_cannot_write);
 	ADD_LOOP(text_integers, N(integers));
