@@ -336,6 +336,8 @@ db_sources = \
 	db/gauges.h \
 	db/grant.c \
 	db/grant.h \
+	db/history.c \
+	db/history.h \
 	db/host.c \
 	db/inspect.c \
 	db/inspect.h \
@@ -507,6 +509,8 @@ tools_sources = \
 	tools/catalog.h \
 	tools/census.c \
 	tools/census.h \
+	tools/chart.c \
+	tools/chart.h \
 	tools/cmd.h \
 	tools/cmds.def \
 	tools/color.c \
@@ -612,6 +616,7 @@ tools_sources = \
 	tools/plan_class.c \
 	tools/plan_class.h \
 	tools/platforms.def \
+	tools/plot.c \
 	tools/privilege.c \
 	tools/privilege.h \
 	tools/probe.c \
@@ -832,6 +837,7 @@ unit_tests = \
 	test/unit/test_admission \
 	test/unit/test_backup \
 	test/unit/test_blob \
+	test/unit/test_chart \
 	test/unit/test_check_reply \
 	test/unit/test_client \
 	test/unit/test_client_enact \

@@ -258,7 +258,7 @@ listing_real(struct listing *l, double value)
 	char exact[32];
 
 	assert(type == LIST_REAL || type == LIST_PERCENT || type == LIST_BYTES);
-	snprintf(exact, sizeof(exact), type == LIST_BYTES ? "%.0f" : "%.10g", value);
+	snprintf(exact, sizeof(exact), type == LIST_BYTES ? "%.0f" : "%.15g", value);
 	put_cell(l,
 	    type == LIST_BYTES ? json_integer((json_int_t)value) : json_real(value),
 	    exact, listing_human(&l->piece, type, value, l->now));

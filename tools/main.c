@@ -125,6 +125,21 @@ struct command_line { /* options of the command line */
 static const char *const formats
     [] = { [FORMAT_TABLE] = "table", [FORMAT_TSV] = "tsv", [FORMAT_JSON] = "json" };
 
+/*
+ * -o FILE is --out FILE for a command that has it, if the value is a file rather than a
+ * form of output.
+ */
+static const struct opt *
+out_option(const struct cmd *c, const char *value)
+{
+	if (c == NULL || c->opts == NULL || strpbrk(value, "./") == NULL)
+		return NULL;
+	for (const struct opt *o = c->opts; o->name != NULL; o++)
+		if (strcmp(o->name, "out") == 0)
+			return o;
+	return NULL;
+}
+
 static enum err
 choose_format(struct cmd_ctx *x, const char *name)
 {
@@ -176,6 +191,10 @@ apply_option(struct cmd_ctx *x, struct command_line *l, int c)
 		if (c == VAL_FIRST + (o - x->cmd->opts) ||
 		    (c < VAL_FIRST && c == option_letter(x->cmd, o)))
 			return store_option(x, o, l->opts, optarg);
+	const struct opt *out;
+
+	if (c >= VAL_FIRST)
+		return store_option(x, &x->cmd->opts[c - VAL_FIRST], l->opts, optarg);
 	switch (c) {
 	case VAL_PROJECT:
 		x->project = optarg;
@@ -189,6 +208,9 @@ apply_option(struct cmd_ctx *x, struct command_line *l, int c)
 	case VAL_COLOR:
 		return choose_color(x, optarg);
 	default: /* VAL_OUTPUT */
+		out = out_option(x->cmd, optarg);
+		if (out != NULL)
+			return store_option(x, out, l->opts, optarg);
 		return choose_format(x, optarg);
 	}
 }
