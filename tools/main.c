@@ -186,15 +186,13 @@ choose_color(struct cmd_ctx *x, const char *when)
 static enum err
 apply_option(struct cmd_ctx *x, struct command_line *l, int c)
 {
+	const struct opt *out;
+
 	for (const struct opt *o = x->cmd == NULL ? NULL : x->cmd->opts;
 	     o != NULL && o->name != NULL; o++)
 		if (c == VAL_FIRST + (o - x->cmd->opts) ||
 		    (c < VAL_FIRST && c == option_letter(x->cmd, o)))
 			return store_option(x, o, l->opts, optarg);
-	const struct opt *out;
-
-	if (c >= VAL_FIRST)
-		return store_option(x, &x->cmd->opts[c - VAL_FIRST], l->opts, optarg);
 	switch (c) {
 	case VAL_PROJECT:
 		x->project = optarg;
