@@ -860,6 +860,7 @@ unit_tests = \
 	test/unit/test_lib_proc \
 	test/unit/test_lib_tree \
 	test/unit/test_lib_xml \
+	test/unit/test_listing \
 	test/unit/test_log_reader \
 	test/unit/test_mirror \
 	test/unit/test_model \
