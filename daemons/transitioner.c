@@ -6,6 +6,7 @@
  * starts again from fresh rows.
  */
 #include <stdlib.h>
+#include "daemons/averages.h"
 #include "daemons/ledger_writer.h"
 #include "daemons/loop.h"
 #include "daemons/work.h"
@@ -21,6 +22,7 @@ struct transitioner {
 	struct work_maker *work;
 	struct item_backoff *backoff; /* workunits whose transition fails */
 	struct ledger_writer ledger;
+	struct averages averages;
 };
 
 static enum err
@@ -270,6 +272,8 @@ transitioner_step(struct daemon_ctx *x, size_t *done)
 		    transition_one, done);
 	if (e == OK)
 		e = ledger_writer_step(x, &o->ledger, &full);
+	if (e == OK)
+		e = averages_step(x, &o->averages, &full);
 	*done += full;
 	return e;
 }

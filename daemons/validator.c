@@ -5,7 +5,9 @@
  * results are still as they were read.  Writes only columns that belong to the
  * validator.
  */
+#include <math.h>
 #include <stdlib.h>
+#include "daemons/grants.h"
 #include "daemons/loop.h"
 #include "daemons/outputs.h"
 #include "daemons/verdict.h"
@@ -26,12 +28,10 @@ enum {
 	COMMAND_S = 600,
 	OUT_MOST = 64 << 10, /* bytes of a command's standard output */
 };
-/* A Cobblestone is a hundredth of a day of 1e9 operations per second. */
-static const double credit_per_flop = 100 / (86400 * 1e9);
-
 struct validator {
 	char *app_name, *command;
-	bool no_credit;
+	struct credit_options credit;
+	double stated; /* by the last command that ran; < 0 = nothing */
 	int64_t appid;
 	char **argv; /* the command's words */
 	size_t argc;
@@ -45,8 +45,7 @@ static const struct daemon_option options[] = {
 	    "validate workunits of this app", true },
 	{ "command", 0, OPTION_TEXT, AT(command), "CMD", NULL, 0, 0,
 	    "compare with CMD FILE1 FILE2 instead of byte by byte", false },
-	{ "no_credit", 0, OPTION_FLAG, AT(no_credit), NULL, NULL, 0, 0,
-	    "grant no credit", false },
+	CREDIT_OPTIONS(AT(credit)),
 };
 
 /* One workunit being validated. */
@@ -57,8 +56,10 @@ struct trial {
 	struct outputs *out;    /* outputs of results[i] */
 	size_t n;
 	enum match *init;
+	double *stated;  /* credit that the validator states for results[i], or < 0 */
 	const char *why; /* why something cannot be judged now; NULL = everything can */
 	struct validate_change change;
+	double granted; /* credit of each valid result */
 };
 /* Workunits that are judged and stored together, by id. */
 struct session {
@@ -67,11 +68,20 @@ struct session {
 };
 
 static enum err
+validator_check(const void *own, struct fail *f)
+{
+	const struct validator *o = own;
+
+	return credit_check(&o->credit, f);
+}
+
+static enum err
 validator_start(struct daemon_ctx *x)
 {
 	struct validator *o = x->own;
 
 	o->backoff = daemon_backoff(x, PAUSE_FIRST_S, PAUSE_MOST_S);
+	credit_start(&o->credit);
 	return daemon_split_command(x, o->command, &o->argv, &o->argc);
 }
 
@@ -108,6 +118,7 @@ compare_by_command(struct daemon_ctx *x, char *path1, char *path2)
 	if (proc_run(&x->a, &run, &status, &out, NULL, &f) != OK)
 		return judge_not_now(x, f.detail);
 	m = verdict_of(&x->a, status, out, words, &why);
+	o->stated = credit_stated(out);
 	return m == MATCH_LATER ?
 	           judge_not_now(x, arena_printf(&x->a, "%s %s", argv[0], why)) :
 	           m;
@@ -136,11 +147,20 @@ judge_file(struct daemon_ctx *x, const struct result *r, const struct output *ou
 	return m == MATCH_DIFFERENT ? MATCH_BAD : m;
 }
 
+/* Adds what the command stated for a file to the credit stated for its result. */
+static void
+add_stated(const struct validator *o, double *stated)
+{
+	if (o->stated >= 0)
+		*stated = (*stated > 0 ? *stated : 0) + o->stated;
+}
+
 /* Judges the files of one result on their own. */
 static enum match
 judge_result(struct trial *t, size_t i)
 {
 	struct daemon_ctx *x = t->x;
+	struct validator *o = x->own;
 
 	if (t->out[i].e != OK) { /* our own rows are at fault, not the host */
 		return judge_not_now(x,
@@ -148,9 +168,11 @@ judge_result(struct trial *t, size_t i)
 			t->results[i].name, t->out[i].why));
 	}
 	for (size_t k = 0; k < t->out[i].n; k++) {
+		o->stated = -1;
 		enum match m = judge_file(x, &t->results[i], &t->out[i].v[k]);
 		if (m != MATCH_SAME)
 			return m;
+		add_stated(o, &t->stated[i]);
 	}
 	return MATCH_SAME;
 }
@@ -257,9 +279,12 @@ validator_load(struct daemon_ctx *x, struct session *s)
 	struct outputs *out = NEWN(&x->a, struct outputs, n + 1);
 	enum match *init = NEWN(&x->a, enum match, n + 1);
 	int64_t *ids = NEWN(&x->a, int64_t, n + 1);
+	double *stated = NEWN(&x->a, double, n + 1);
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		ids[i] = r[i].id;
+		stated[i] = -1;
+	}
 	for (size_t i = 0; i < n && e == OK; i += DB_LIST_MAX)
 		e = outputs_of(x->db, &x->a, x->conf, ids + i,
 		    n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, out + i, &x->fail);
@@ -267,9 +292,54 @@ validator_load(struct daemon_ctx *x, struct session *s)
 		struct trial *t = &s->t[i];
 		t->out = out + (t->results - r);
 		t->init = init + (t->results - r);
+		t->stated = stated + (t->results - r);
 		for (size_t k = 0; k < t->n; k++)
 			t->init[k] = judge_noted(t, k);
 	}
+	return e;
+}
+
+/*
+ * Sets what each valid result is granted: what the quorum agrees on, later the same as
+ * the quorum.  doc: of the workunit, NULL = it states nothing.
+ */
+static void
+decide_credit(struct trial *t, const char *doc)
+{
+	const struct validator *o = t->x->own;
+	const struct credit_policy *p = &o->credit.policy;
+	double *claims = NEWN(&t->x->a, double, t->n + 1);
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n; i++) {
+		if (p->method == CREDIT_FIXED)
+			t->stated[i] = credit_of_doc(&t->x->a, doc);
+		if (t->change.validate_state[i] == VALIDATE_VALID)
+			claims[n++] = credit_claim(
+			    p, t->wu, &t->results[i], t->stated[i]);
+	}
+	t->granted = o->credit.none ? 0 :
+	             t->wu->canonical_resultid != 0 ?
+	                              t->wu->canonical_credit :
+	                              credit_granted(p, t->wu, claims, n);
+}
+
+static enum err
+decide_credits(struct daemon_ctx *x, struct session *s)
+{
+	const struct validator *o = x->own;
+	int64_t *ids = NEWN(&x->a, int64_t, s->n);
+	const char **docs = NEWN(&x->a, const char *, s->n);
+	enum err e = OK;
+
+	for (size_t i = 0; i < s->n; i++) {
+		ids[i] = s->t[i].wu->id;
+		docs[i] = NULL;
+	}
+	if (o->credit.policy.method == CREDIT_FIXED)
+		e = workunits_xml_docs(x->db, &x->a, ids, s->n, docs, &x->fail);
+	for (size_t i = 0; i < s->n && e == OK; i++)
+		decide_credit(&s->t[i], docs[i]);
 	return e;
 }
 
@@ -281,7 +351,7 @@ validated_workunit(const struct trial *t)
 
 	if (c->canonical_resultid != 0) {
 		to.canonical_resultid = c->canonical_resultid;
-		to.canonical_credit = t->wu->rsc_fpops_est * credit_per_flop;
+		to.canonical_credit = t->granted;
 		to.assimilate_state = ASSIMILATE_READY;
 	}
 	if (c->too_many_success)
@@ -308,8 +378,11 @@ validated_result(const struct trial *t, size_t i, struct result *to)
 	to->validate_state = state;
 	if (t->change.validate_error[i])
 		to->outcome = OUTCOME_VALIDATE_ERROR;
-	if (state == VALIDATE_VALID && !o->no_credit)
-		to->granted_credit = t->wu->rsc_fpops_est * credit_per_flop;
+	if (state == VALIDATE_VALID) {
+		to->claimed_credit = fmax(
+		    0, credit_claim(&o->credit.policy, t->wu, to, t->stated[i]));
+		to->granted_credit = t->granted;
+	}
 	return true;
 }
 
@@ -337,17 +410,6 @@ verdict_by_host(const void *a, const void *b)
 
 	if (x->hostid != y->hostid)
 		return x->hostid < y->hostid ? -1 : 1;
-	return verdict_by_id(a, b);
-}
-
-static int
-verdict_by_user(const void *a, const void *b)
-{
-	const struct result *x = &((const struct verdict *)a)->to,
-			    *y = &((const struct verdict *)b)->to;
-
-	if (x->userid != y->userid)
-		return x->userid < y->userid ? -1 : 1;
 	return verdict_by_id(a, b);
 }
 
@@ -403,29 +465,28 @@ learn_from_valid(struct wu_updates *b, const struct verdict *v)
 		version_learned(b, v->to.app_version_id, pfc);
 	if (turnaround > 0)
 		host_turnaround(b, v->to.hostid, turnaround);
-	if (v->to.granted_credit > 0)
-		host_credit(b, v->to.hostid, v->to.granted_credit);
 }
 
 /*
- * Saves what hosts and users earn or lose, in one order of locks: by host, then by
- * user.
+ * Saves what hosts, users and teams earn or lose, in one order of locks: by host, then
+ * by user, then by team.
  */
 static enum err
 save_effects(struct daemon_ctx *x, struct wu_updates *b, struct verdict *v, size_t n)
 {
+	const struct validator *o = x->own;
+	struct grants g = { .a = &x->a };
 	enum err e;
 
 	qsort(v, n, sizeof(*v), verdict_by_host);
 	e = learn_versions(x, b, v, n);
-	for (size_t i = 0; i < n; i++)
-		if (v[i].to.validate_state == VALIDATE_VALID)
-			learn_from_valid(b, &v[i]);
-	qsort(v, n, sizeof(*v), verdict_by_user);
-	for (size_t i = 0; i < n; i++)
-		if (v[i].to.validate_state == VALIDATE_VALID &&
-		    v[i].to.granted_credit > 0)
-			user_credit(b, v[i].to.userid, v[i].to.granted_credit);
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].to.validate_state != VALIDATE_VALID)
+			continue;
+		learn_from_valid(b, &v[i]);
+		grants_add(&g, &v[i].to);
+	}
+	grants_put(&g, &o->credit, b, x->now);
 	return e != OK ? e : wu_updates_save(x->db, b, &x->fail);
 }
 
@@ -479,10 +540,10 @@ log_trial(const struct trial *t)
 		bad += t->change.validate_state[i] == VALIDATE_INVALID;
 	}
 	log_info(
-	    "[WU#%lld] %s results=%zu valid=%zu invalid=%zu canonical=%lld target=%d later=%d",
+	    "[WU#%lld] %s results=%zu valid=%zu invalid=%zu canonical=%lld target=%d later=%d credit=%.6g",
 	    (long long)t->wu->id, t->wu->name, t->n, valid, bad,
 	    (long long)t->change.canonical_resultid, t->change.target_nresults,
-	    t->change.retry_later);
+	    t->change.retry_later, valid > 0 ? t->granted : 0);
 }
 
 /* Validates n workunits, ordered by id. */
@@ -504,7 +565,8 @@ judge_some(struct daemon_ctx *x, struct workunit *const *wu, size_t n)
 		if (t->change.retry_later)
 			say_later(t);
 	}
-	if (!x->dry_run)
+	e = decide_credits(x, &s);
+	if (e == OK && !x->dry_run)
 		e = daemon_transaction(x, tx_save_verdicts, &s);
 	for (size_t i = 0; i < n && e == OK; i++)
 		log_trial(&s.t[i]);
@@ -551,6 +613,7 @@ main(int argc, char **argv)
 		.own_size = sizeof(struct validator),
 		.options = options,
 		.noptions = N(options),
+		.check = validator_check,
 		.start = validator_start,
 		.step = validator_step,
 	};

@@ -63,6 +63,8 @@ wu_updates_new(struct arena *a)
 		[WU_UPDATE_TURNAROUND] = SQL_HOST_TURNAROUND,
 		[WU_UPDATE_HOST_CREDIT] = SQL_HOST_CREDIT,
 		[WU_UPDATE_USER_CREDIT] = SQL_USER_CREDIT,
+		[WU_UPDATE_TEAM_CREDIT] = SQL_TEAM_CREDIT,
+		[WU_UPDATE_CREDITED_JOB] = SQL_JOB_CREDITED,
 	};
 	struct wu_updates *b = NEW(a, struct wu_updates);
 
@@ -239,17 +241,31 @@ host_turnaround(struct wu_updates *b, int64_t hostid, double s)
 }
 
 void
-host_credit(struct wu_updates *b, int64_t hostid, double credit)
+host_credit(struct wu_updates *b, int64_t hostid, struct earned earned, int64_t now)
 {
-	db_batch_add(
-	    b->of[WU_UPDATE_HOST_CREDIT], HOST_CREDIT, .credit = credit, .id = hostid);
+	db_batch_add(b->of[WU_UPDATE_HOST_CREDIT], HOST_CREDIT, .credit = earned.credit,
+	    .average = earned.average, .now = now, .id = hostid);
 }
 
 void
-user_credit(struct wu_updates *b, int64_t userid, double credit)
+user_credit(struct wu_updates *b, int64_t userid, struct earned earned, int64_t now)
 {
-	db_batch_add(
-	    b->of[WU_UPDATE_USER_CREDIT], USER_CREDIT, .credit = credit, .id = userid);
+	db_batch_add(b->of[WU_UPDATE_USER_CREDIT], USER_CREDIT, .credit = earned.credit,
+	    .average = earned.average, .now = now, .id = userid);
+}
+
+void
+team_credit(struct wu_updates *b, int64_t teamid, struct earned earned, int64_t now)
+{
+	db_batch_add(b->of[WU_UPDATE_TEAM_CREDIT], TEAM_CREDIT, .credit = earned.credit,
+	    .average = earned.average, .now = now, .id = teamid);
+}
+
+void
+job_credited(struct wu_updates *b, int64_t userid, int64_t workunitid)
+{
+	db_batch_add(b->of[WU_UPDATE_CREDITED_JOB], JOB_CREDITED, .userid = userid,
+	    .workunitid = workunitid);
 }
 
 /* Locks the workunits; E_RACE unless all are as they were read. */

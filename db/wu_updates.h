@@ -2,7 +2,8 @@
 /*
  * What the daemons write during a workunit's life.  Every write names what was read and
  * returns E_RACE if that has changed; a daemon changes only its own columns.  Lock
- * order of all programs: workunit by id, result by id, host_app_version, host, user.
+ * order of all programs: workunit by id, result by id, host_app_version, host, user,
+ * team.
  */
 #ifndef DB_WU_UPDATES_H
 #define DB_WU_UPDATES_H
@@ -47,6 +48,8 @@ enum wu_update {
 	WU_UPDATE_TURNAROUND,
 	WU_UPDATE_HOST_CREDIT,
 	WU_UPDATE_USER_CREDIT,
+	WU_UPDATE_TEAM_CREDIT,
+	WU_UPDATE_CREDITED_JOB,
 	WU_UPDATE__MAX
 };
 struct wu_updates {
@@ -87,9 +90,9 @@ void result_files_deleted(
     struct wu_updates *, int64_t id, int32_t was, int32_t becomes);
 
 /*
- * Adds an update of server_state, outcome, validate_state, file_delete_state and
- * granted_credit of one result, made if the four states and the deadline are still
- * those of was.  Asserts that the moves are legal (states.def).
+ * Adds an update of server_state, outcome, validate_state, file_delete_state,
+ * claimed_credit and granted_credit of one result, made if the four states and the
+ * deadline are still those of was.  Asserts that the moves are legal (states.def).
  */
 void result_move(
     struct wu_updates *, const struct result *was, const struct result *becomes);
@@ -123,9 +126,22 @@ void havs_judged(struct wu_updates *, const struct hav_table *);
 void version_learned(struct wu_updates *, int64_t app_version_id, double pfc);
 /* Adds a turnaround of the host: 0.7 old + 0.3 new (scheduling.md 4.6). */
 void host_turnaround(struct wu_updates *, int64_t hostid, double s);
-/* Adds credit to total_credit. */
-void host_credit(struct wu_updates *, int64_t hostid, double credit);
-void user_credit(struct wu_updates *, int64_t userid, double credit);
+/* What a host, an account or a team earns. */
+struct earned {
+	double credit;
+	double average; /* what it adds to the recent average */
+};
+/*
+ * Adds it to total_credit, and to expavg_credit after its decay; now: s UTC.
+ */
+void host_credit(
+    struct wu_updates *, int64_t hostid, struct earned earned, int64_t now);
+void user_credit(
+    struct wu_updates *, int64_t userid, struct earned earned, int64_t now);
+void team_credit(
+    struct wu_updates *, int64_t teamid, struct earned earned, int64_t now);
+/* Adds the note that an account earned credit with a workunit. */
+void job_credited(struct wu_updates *, int64_t userid, int64_t workunitid);
 
 /*
  * Deletes at most DB_LIST_MAX workunits, by id, with everything that belongs to them,

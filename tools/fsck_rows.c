@@ -9,7 +9,7 @@
 enum { SLICE = 20000 };
 
 enum when { ALWAYS, RUNNING, ONCE_USER, ONCE_HOST };
-enum checked_table { RESULTS, WORKUNITS, FILES, FILESETS, HOSTS, OF__MAX };
+enum checked_table { RESULTS, WORKUNITS, FILES, FILESETS, HOSTS, USERS, TEAMS, OF__MAX };
 
 static const enum stmt_id last_of[OF__MAX] = {
 	SQL_LIKE(ADOPT_LAST_RESULT, ADOPT_LAST_WU),
@@ -17,6 +17,8 @@ static const enum stmt_id last_of[OF__MAX] = {
 	SQL_LIKE(LAST_FILE, ADOPT_LAST_WU),
 	SQL_LIKE(LAST_FILESET, ADOPT_LAST_WU),
 	SQL_LIKE(ADOPT_LAST_HOST, ADOPT_LAST_WU),
+	SQL_LIKE(LAST_USER, ADOPT_LAST_WU),
+	SQL_LIKE(LAST_TEAM, ADOPT_LAST_WU),
 };
 
 struct row_check {

@@ -7,6 +7,7 @@
 #include "db/adopt.h"
 #include "db/private.h"
 #include "model/states.h"
+#include "rules/daemon/credit.h"
 #include "lib/banned.h"
 
 static struct arena a;

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The validator's credit: its options, what a project's code states, and the sums that
+ * a transaction adds to hosts, accounts and teams (scheduling.md 4.7).
+ */
+#ifndef DAEMONS_GRANTS_H
+#define DAEMONS_GRANTS_H
+
+#include <stdbool.h>
+#include "daemons/loop.h"
+#include "db/wu_updates.h"
+#include "rules/daemon/credit.h"
+
+struct credit_options {
+	char *method;        /* NULL: none was named */
+	bool none, from_wu;  /* from_wu: BOINC's name for the method fixed */
+	double from_runtime; /* BOINC's name for the method elapsed, with its limit */
+	bool jobs;           /* write credited_job */
+	struct credit_policy policy; /* set by credit_start(), but for `most` */
+};
+
+/* Rows of a daemon's table of options; at: offset of the struct in its own options. */
+#define CREDIT_OPTIONS(at)                                                                              \
+	{ "credit", 0, OPTION_TEXT, (at) + offsetof(struct credit_options, method),                     \
+		"METHOD", NULL, 0, 0,                                                                   \
+		"how much a valid result earns: estimate (default), elapsed, fixed or app",             \
+		false },                                                                                \
+	    { "max_granted_credit", 0, OPTION_REAL,                                                     \
+		    (at) + offsetof(struct credit_options, policy.most), "N", NULL, 0,                  \
+		    1e15, "grant a result no more than N; 0 = no limit", false },                       \
+	    { "no_credit", 0, OPTION_FLAG,                                                              \
+		    (at) + offsetof(struct credit_options, none), NULL, NULL, 0, 0,                     \
+		    "grant no credit", false },                                                         \
+	    { "credited_job", 0, OPTION_FLAG,                                                           \
+		    (at) + offsetof(struct credit_options, jobs), NULL, NULL, 0, 0,                     \
+		    "note in the table credited_job which accounts earned credit with which workunits", \
+		    false },                                                                            \
+	    { "credit_from_wu", 0, OPTION_FLAG,                                                         \
+		    (at) + offsetof(struct credit_options, from_wu), NULL, NULL, 0, 0,                  \
+		    "BOINC's name for --credit fixed", false },                                         \
+	{                                                                                               \
+		"credit_from_runtime", 0, OPTION_REAL,                                                  \
+		    (at) + offsetof(struct credit_options, from_runtime), "S", NULL,                    \
+		    0, 1e9,                                                                             \
+		    "BOINC's name for --credit elapsed; counts at most S seconds of a result",          \
+		    false                                                                               \
+	}
+
+/* E_CONFIG: an unknown method, or two of them. */
+enum err credit_check(const struct credit_options *, struct fail *);
+void credit_start(struct credit_options *); /* after credit_check() */
+
+/*
+ * Returns what a command's output states in its last line of the form "credit N"; -1 =
+ * there is none.
+ */
+double credit_stated(const char *out);
+/* Returns what a workunit's xml_doc states in <credit>; -1 = nothing, or doc is NULL.
+ */
+double credit_of_doc(struct arena *, const char *doc);
+
+/* What hosts, accounts and teams earn in one transaction. */
+struct grants {
+	struct arena *a;
+	struct grant {
+		int64_t hostid, userid, teamid, workunitid;
+		double credit;
+	} * v;
+	size_t n, cap;
+};
+/* Adds the granted_credit of a valid result; nothing if that is 0. */
+void grants_add(struct grants *, const struct result *);
+/*
+ * Adds the updates of rows: one for each host, account and team, whatever the number of
+ * results, ids ascending.
+ */
+void grants_put(
+    struct grants *, const struct credit_options *, struct wu_updates *, int64_t now);
+
+#endif
