@@ -219,6 +219,8 @@ rules_sources = \
 	rules/client/rr_sim.h \
 	rules/client/world.c \
 	rules/client/world.h \
+	rules/daemon/credit.c \
+	rules/daemon/credit.h \
 	rules/daemon/daemon_rules.h \
 	rules/daemon/forecast.c \
 	rules/daemon/quorum.c \
@@ -320,6 +322,8 @@ db_sources = \
 	db/ahead.c \
 	db/ahead.h \
 	db/assignment.c \
+	db/averages.c \
+	db/averages.h \
 	db/batch.c \
 	db/bind.c \
 	db/catalog.c \
@@ -461,10 +465,14 @@ sched_sources = \
 	sched/web/web_rpc.h
 
 daemons_sources = \
+	daemons/averages.c \
+	daemons/averages.h \
 	daemons/backoff.c \
 	daemons/backoff.h \
 	daemons/common_options.def \
 	daemons/generator_options.def \
+	daemons/grants.c \
+	daemons/grants.h \
 	daemons/items.c \
 	daemons/lease_keeper.c \
 	daemons/lease_keeper.h \
@@ -798,6 +806,7 @@ test_sources = \
 	test/unit/reply_world.h \
 	test/unit/request_cases.def \
 	test/unit/rr_sim.def \
+	test/unit/rules_credit.def \
 	test/unit/rules_daemon.def \
 	test/unit/rules_edf.def \
 	test/unit/rules_fit.def \
@@ -877,6 +886,7 @@ unit_tests = \
 	test/unit/test_rr_sim \
 	test/unit/test_rules_baseline_cost \
 	test/unit/test_rules_choice \
+	test/unit/test_rules_credit \
 	test/unit/test_rules_daemon \
 	test/unit/test_rules_edf \
 	test/unit/test_rules_host \

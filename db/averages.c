@@ -18,7 +18,7 @@ averages_due(struct db *db, struct arena *a, enum averages_of of, int64_t after,
 	struct row_number *rows = NULL;
 
 	TRY(db_query_like(db, a, f, &rows, n, due[of], HOSTS_TO_DECAY, .after = after,
-	    .before = before, .max = AVERAGES_BATCH));
+	    .before = (double)before, .max = AVERAGES_BATCH));
 	*ids = row_numbers(a, rows, *n);
 	return OK;
 }

@@ -67,7 +67,7 @@ credit_claim(const struct credit_policy *p, const struct workunit *wu,
 }
 
 static int
-by_size(const void *a, const void *b)
+claim_by_size(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -82,7 +82,7 @@ credit_granted(
 	size_t none = 0;
 
 	if (n > 0)
-		qsort(claims, n, sizeof(*claims), by_size);
+		qsort(claims, n, sizeof(*claims), claim_by_size);
 	while (none < n && claims[none] < 0)
 		none++;
 	if (none < n)
