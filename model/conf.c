@@ -38,6 +38,20 @@ const char *const conf_guards[] = {
 	NULL
 };
 
+const char *const conf_secrets[] = {
+#define SECRET(name) #name,
+#include "model/conf_secrets.def"
+#undef SECRET
+	NULL
+};
+
+const struct conf_item conf_items[] = {
+#define ITEM(item, name, effect) { #item, #name, effect },
+#include "model/conf_items.def"
+#undef ITEM
+};
+const size_t conf_nitems = N(conf_items);
+
 struct conf_reader { /* the file being read */
 	struct arena *a;
 	const char *path;
@@ -60,6 +74,57 @@ bool
 conf_is_repeated(const struct conf_opt *o)
 {
 	return o->type == CONF_LIST || o->type == CONF_PATTERNS;
+}
+
+bool
+conf_is_secret(const struct conf_opt *o)
+{
+	for (size_t i = 0; conf_secrets[i] != NULL; i++)
+		if (strcmp(conf_secrets[i], o->name) == 0)
+			return true;
+	return false;
+}
+
+void
+conf_mask_secrets(struct arena *a, char *config)
+{
+	for (size_t i = 0; conf_secrets[i] != NULL; i++) {
+		const char *open = arena_printf(a, "<%s>", conf_secrets[i]);
+		const char *close = arena_printf(a, "</%s>", conf_secrets[i]);
+		char *from = config, *to;
+
+		while ((from = strstr(from, open)) != NULL &&
+		       (to = strstr(from, close)) != NULL)
+			for (from += strlen(open); from < to; from++)
+				*from = '*';
+	}
+}
+
+bool
+conf_has_effect(const struct conf_opt *o)
+{
+	return strncmp(o->effect, "none", 4) != 0;
+}
+
+const struct conf_item *
+conf_item_find(const char *item, const char *name, const char **near)
+{
+	const char *best = NULL;
+	size_t least = (size_t)-1;
+
+	for (size_t i = 0; i < conf_nitems; i++) {
+		const struct conf_item *c = &conf_items[i];
+
+		if (strcmp(c->item, item) != 0)
+			continue;
+		if (strcmp(c->name, name) == 0)
+			return c;
+		if (near_offer(name, c->name, &least))
+			best = c->name;
+	}
+	if (near != NULL)
+		*near = best;
+	return NULL;
 }
 
 const struct conf_opt *
@@ -227,7 +292,7 @@ read_option(struct conf_reader *p, struct xml_node *n)
 		conf_remark_add(p, n->line, false,
 		    arena_printf(p->a, "<%s> is repeated; the last one counts", name));
 	p->seen[i] = true;
-	if (strncmp(o->effect, "none", 4) == 0)
+	if (!conf_has_effect(o))
 		conf_remark_add(p, n->line, false,
 		    arena_printf(p->a, "<%s> has no effect (%s)", name, o->effect));
 	wrong = conf_opt_set(p->a, p->cf, o, n->text);
@@ -245,6 +310,27 @@ child_text(struct arena *a, struct xml_node *parent, const char *name, const cha
 		if (strcmp(n->name, name) == 0)
 			return n->text;
 	return def == NULL ? NULL : arena_strdup(a, def);
+}
+
+/* Remarks on elements of a daemon or task that are unknown or have no effect. */
+static void
+check_items(struct conf_reader *p, struct xml_node *item)
+{
+	for (struct xml_node *n = item->child; n != NULL; n = n->next) {
+		const char *near;
+		const struct conf_item *c = conf_item_find(item->name, n->name, &near);
+		char *text = NULL;
+
+		if (c == NULL)
+			text = arena_printf(p->a, "unknown element <%s> in <%s>%s%s%s",
+			    n->name, item->name, near == NULL ? "" : ", did you mean <",
+			    near == NULL ? "" : near, near == NULL ? "" : ">?");
+		else if (c->effect[0] != '\0')
+			text = arena_printf(p->a, "<%s> in <%s> has no effect (%s)",
+			    n->name, item->name, c->effect);
+		if (text != NULL)
+			conf_remark_add(p, n->line, c == NULL, text);
+	}
 }
 
 static bool
@@ -304,6 +390,7 @@ read_daemon(struct conf_reader *p, struct xml_node *n)
 		.name = child_text(p->a, n, "name", NULL),
 		.disabled = child_flag(p->a, n, "disabled") };
 
+	check_items(p, n);
 	if (d.cmd == NULL || d.cmd[0] == '\0')
 		return FAIL(
 		    p->f, E_CONFIG, "%s:%d: <daemon> has no <cmd>", p->path, n->line);
@@ -353,6 +440,7 @@ read_task(struct conf_reader *p, struct xml_node *n)
 		.period_s = parse_period_s(child_text(p->a, n, "period", "")),
 		.disabled = child_flag(p->a, n, "disabled") };
 
+	check_items(p, n);
 	if (t.cmd == NULL || t.cmd[0] == '\0' || t.period_s <= 0)
 		return FAIL(p->f, E_CONFIG,
 		    "%s:%d: a <task> needs a <cmd> and a <period> such as \"5 min\", \"2 h\" or \"1 d\"",

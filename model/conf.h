@@ -126,7 +126,24 @@ struct conf_opt {
 extern const struct conf_opt conf_opts[];
 extern const size_t conf_nopts;
 extern const char *const conf_guards[];         /* conf_guards.def; ends with NULL */
+extern const char *const conf_secrets[];        /* conf_secrets.def; ends with NULL */
 bool conf_is_repeated(const struct conf_opt *); /* may its element occur many times? */
+bool conf_is_secret(const struct conf_opt *);
+/* Overwrites the values of secrets in the text of a config.xml with asterisks. */
+void conf_mask_secrets(struct arena *, char *text);
+bool conf_has_effect(const struct conf_opt *); /* false: it is only known by name */
+/* Returns the type as the manual has it: "whole number". */
+const char *conf_type_text(const struct conf_opt *);
+/* The elements of a <daemon> and a <task>. */
+struct conf_item {
+	const char *item, *name;
+	const char *effect; /* "" or "none: why" */
+};
+extern const struct conf_item conf_items[];
+extern const size_t conf_nitems;
+/* NULL if there is none; *near (may be NULL) is then a similar one, or NULL. */
+const struct conf_item *conf_item_find(
+    const char *item, const char *name, const char **near);
 const struct conf_opt *conf_find(const char *name); /* NULL if there is none */
 const struct conf_opt *conf_nearest(
     const char *name); /* by edit distance; NULL if none is near */

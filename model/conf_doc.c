@@ -17,10 +17,10 @@ static const char *const type_names[] = {
 	[CONF_IGNORED] = "anything",
 };
 
-static bool
-has_effect(const struct conf_opt *o)
+const char *
+conf_type_text(const struct conf_opt *o)
 {
-	return strncmp(o->effect, "none", 4) != 0;
+	return type_names[o->type];
 }
 
 static const char *const taken_texts[] = {
@@ -50,7 +50,7 @@ man_option(const struct conf_opt *o)
 {
 	printf(".It Ic %s\n", o->name);
 	doc_fill(o->help, "", true);
-	if (!has_effect(o))
+	if (!conf_has_effect(o))
 		printf("No effect here%s.\n", o->effect + strlen("none"));
 	man_type(o);
 	fputs(taken_texts[o->taken], stdout);
@@ -132,7 +132,7 @@ conf_print_sample(void)
 	for (size_t i = 0; i < conf_nopts; i++) {
 		const struct conf_opt *o = &conf_opts[i];
 
-		if (!has_effect(o))
+		if (!conf_has_effect(o))
 			continue;
 		printf("    <!--\n");
 		doc_fill(o->help, "    ", false);

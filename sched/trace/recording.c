@@ -81,18 +81,6 @@ recording_rows(struct rpc *x)
 	trace_put(&x->recording, t, TRACE_SNAPSHOT);
 }
 
-/* Overwrites the database password, which no decision needs. */
-static void
-mask_password(char *config)
-{
-	char *from = strstr(config, "<db_passwd>"), *to;
-
-	if (from == NULL || (to = strstr(from, "</db_passwd>")) == NULL)
-		return;
-	for (from += strlen("<db_passwd>"); from < to; from++)
-		*from = '*';
-}
-
 static void
 record_text(struct trace *t, const char *name, const char *p, size_t n)
 {
@@ -125,7 +113,7 @@ recording_end(struct rpc *x, struct fail *f)
 	t->ndropped = x->nlost - x->recorded_lost;
 	t->texts = NEWN(x->a, struct trace_text, TEXTS);
 	TRY(fs_read(x->a, x->conf->path, CONFIG_MAX, &config, NULL, f));
-	mask_password(config);
+	conf_mask_secrets(x->a, config);
 	record_text(t, "request", x->in, x->in_n);
 	record_text(t, "config.xml", config, strlen(config));
 	TRY(record_file(x, t, PLAN_CLASS_FILE, f));

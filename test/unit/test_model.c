@@ -72,6 +72,18 @@ static const struct {
 	{ "<daemons><daemon><cmd>x</cmd><name>n</name></daemon><daemon><cmd>y</cmd><name>n</name></daemon></daemons>",
 	    NULL,
 	    "p/config.xml:2: two daemons have the name \"n\"; give one of them another <name>" },
+	{ "<daemons><daemon><cmd>x</cmd><use_shell/></daemon></daemons>",
+	    "p/config.xml:2: <use_shell> in <daemon> has no effect (none: commands run without a shell; put what needs one into a script)",
+	    NULL },
+	{ "<daemons><daemon><cmd>x</cmd><ouput>y</ouput></daemon></daemons>",
+	    "p/config.xml:2: unknown element <ouput> in <daemon>, did you mean <output>?",
+	    NULL },
+	{ "<tasks><task><cmd>x</cmd><period>1 d</period><always_run>1</always_run></task></tasks>",
+	    "p/config.xml:2: <always_run> in <task> has no effect (none: tasks run while the project is started)",
+	    NULL },
+	{ "<config><app_dir>/srv</app_dir></config>",
+	    "p/config.xml:2: <app_dir> has no effect (none: locus version add takes the files from anywhere)",
+	    NULL },
 	{ "<tasks><task><cmd>x</cmd><period>2 months</period></task></tasks>", NULL,
 	    "p/config.xml:2: a <task> needs a <cmd> and a <period> such as \"5 min\", "
 	    "\"2 "
