@@ -60,6 +60,8 @@ lib_sources = \
 	lib/words.h \
 	lib/xml.c \
 	lib/xml.h \
+	lib/xml_span.c \
+	lib/xml_span.h \
 	lib/xml_tree.c \
 	lib/xml_tree.h
 
@@ -72,6 +74,8 @@ model_sources = \
 	model/conf.h \
 	model/conf_doc.c \
 	model/conf_guards.def \
+	model/conf_items.def \
+	model/conf_secrets.def \
 	model/decision.c \
 	model/decision.h \
 	model/doc.c \
@@ -528,7 +532,15 @@ tools_sources = \
 	tools/completion.c \
 	tools/conf_edit.c \
 	tools/conf_edit.h \
+	tools/conf_text.c \
+	tools/conf_text.h \
 	tools/config.c \
+	tools/config_check.c \
+	tools/config_diff.c \
+	tools/config_get.c \
+	tools/config_key.c \
+	tools/config_key.h \
+	tools/config_set.c \
 	tools/confirm.c \
 	tools/confirm.h \
 	tools/context.c \
@@ -783,8 +795,10 @@ test_sources = \
 	test/sql/world.h \
 	test/unit/admission_cases.def \
 	test/unit/blob_cases.def \
+	test/unit/boinc_options.def \
 	test/unit/client.def \
 	test/unit/client_host.h \
+	test/unit/conf_text.def \
 	test/unit/daemons.def \
 	test/unit/db_texts.def \
 	test/unit/dropin.def \
@@ -855,6 +869,7 @@ unit_tests = \
 	test/unit/test_client_rules \
 	test/unit/test_client_state \
 	test/unit/test_client_transfer \
+	test/unit/test_conf_text \
 	test/unit/test_contention \
 	test/unit/test_daemons \
 	test/unit/test_db \

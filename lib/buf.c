@@ -159,6 +159,19 @@ buf_put_tag(struct buf *b, const char *before, const char *tag, const char *afte
 }
 
 void
+buf_xml_plain(struct buf *b, const char *s)
+{
+	for (size_t n; *s != '\0'; s += n) {
+		n = strcspn(s, "<>&");
+		buf_put(b, s, n);
+		if (s[n] == '\0')
+			return;
+		buf_puts(b, s[n] == '<' ? "&lt;" : s[n] == '>' ? "&gt;" : "&amp;");
+		n++;
+	}
+}
+
+void
 buf_tag(struct buf *b, const char *tag, const char *text)
 {
 	buf_put_tag(b, "<", tag, ">");

@@ -30,6 +30,11 @@ void buf_fixed(struct buf *, double); /* as "%f" */
  * bytes 9, 10, 13 and >= 128 as one &#N; each; other bytes < 32 are dropped.
  */
 void buf_xml(struct buf *, const char *);
+/*
+ * Appends text escaped for a file that people edit: <, > and & as entities, all other
+ * bytes as they are, so that UTF-8 stays readable.
+ */
+void buf_xml_plain(struct buf *, const char *);
 /* Appends a line "<tag>text</tag>\n", the text escaped as by buf_xml(). */
 void buf_tag(struct buf *, const char *tag, const char *text);
 void buf_tag_i64(struct buf *, const char *tag, int64_t);

@@ -1,48 +1,74 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* New text is inserted before the last end tag; the result is parsed before it replaces
- * the file. */
+/* The elements are changed as text; the result is parsed before it replaces the file.
+ */
 #include "tools/conf_edit.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "lib/buf.h"
+#include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/text.h"
+#include "tools/conf_text.h"
 #include "lib/banned.h"
 
-enum { CONF_MAX = 4 << 20 };
+enum { CONF_MAX = 4 << 20, LOCK_WAIT_MS = 10000, LOCK_LOOK_MS = 20 };
 
-static char *
-find_last(char *text, const char *what)
+/* The directory is locked, as the file itself is replaced. */
+enum err
+conf_edit_begin(struct cmd_ctx *x, const char *path, struct conf_edit *d)
 {
-	char *hit = NULL;
+	const char *slash = strrchr(path, '/');
+	const char *dir = slash == NULL ?
+	                      "." :
+	                      arena_memdup(x->a, path, (size_t)(slash - path));
+	int64_t end = clock_mono_ms() + LOCK_WAIT_MS;
 
-	for (char *p = strstr(text, what); p != NULL; p = strstr(p + 1, what))
-		hit = p;
-	return hit;
+	*d = (struct conf_edit){ .path = path };
+	d->lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (d->lock < 0)
+		return FAIL_ERRNO(x->f, "opening %s", dir);
+	while (flock(d->lock, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK || clock_mono_ms() > end) {
+			close(d->lock);
+			return FAIL(x->f, E_RETRY,
+			    "%s is being changed by another command; try again", path);
+		}
+		clock_nap_ms(LOCK_LOOK_MS);
+	}
+	if (fs_read(x->a, path, CONF_MAX, &d->before, NULL, x->f) != OK) {
+		close(d->lock);
+		return x->f->code;
+	}
+	d->text = d->before;
+	return OK;
 }
 
-/*
- * Skips back over the blanks before the end tag, so that the tag keeps its indentation.
- */
-static size_t
-line_start(const char *text, const char *at)
+enum err
+conf_edit_end(struct cmd_ctx *x, struct conf_edit *d, bool write)
 {
-	while (at > text && (at[-1] == ' ' || at[-1] == '\t'))
-		at--;
-	return (size_t)(at - text);
+	enum err e = OK;
+
+	if (write && strcmp(d->text, d->before) != 0)
+		e = fs_replace(d->path, d->text, strlen(d->text), x->f);
+	close(d->lock);
+	return e;
 }
 
 static void
 put_daemons(struct buf *b, const struct new_daemon *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		buf_puts(b, "\t\t<daemon>\n\t\t\t");
-		buf_tag(b, "name", p[i].name);
-		buf_puts(b, "\t\t\t");
-		buf_tag(b, "cmd", p[i].cmd);
-		buf_puts(b, "\t\t</daemon>\n");
+		buf_puts(b, "\t\t<daemon>\n\t\t\t<name>");
+		buf_xml_plain(b, p[i].name);
+		buf_puts(b, "</name>\n\t\t\t<cmd>");
+		buf_xml_plain(b, p[i].cmd);
+		buf_puts(b, "</cmd>\n\t\t</daemon>\n");
 	}
 }
 
@@ -55,113 +81,106 @@ daemon_named(const struct conf *cf, const char *name)
 	return NULL;
 }
 
-enum err
-conf_add_daemons(struct cmd_ctx *x, const struct new_daemon *p, size_t n)
+static enum err
+append_daemons(
+    struct cmd_ctx *x, struct conf_edit *d, const struct new_daemon *p, size_t n)
 {
-	const char *path = x->cf->path;
 	struct buf b = buf_new(x->a);
-	char *text, *at;
 	struct conf *cf;
-	size_t len, head;
-	enum err e = fs_read(x->a, path, CONF_MAX, &text, &len, x->f);
 
-	if (e != OK || n == 0)
-		return e;
-	for (size_t i = 0; i < n; i++)
-		if (daemon_named(x->cf, p[i].name) != NULL)
-			return FAIL(x->f, E_CONFIG, "%s already has a daemon \"%s\"",
-			    path, p[i].name);
-	at = find_last(text, "</daemons>");
-	if (at == NULL)
-		at = find_last(text, "</boinc>");
-	if (at == NULL)
-		return FAIL(x->f, E_CONFIG, "%s has no </boinc>", path);
-	head = line_start(text, at);
-	buf_put(&b, text, head);
-	if (strncmp(at, "</daemons>", 10) != 0)
-		buf_puts(&b, "\t<daemons>\n");
 	put_daemons(&b, p, n);
-	if (strncmp(at, "</daemons>", 10) != 0)
-		buf_puts(&b, "\t</daemons>\n");
-	buf_put(&b, text + head, len - head);
-	e = conf_parse(x->a, path, b.p, b.n, &cf, NULL, NULL, x->f);
-	for (size_t i = 0; i < n && e == OK; i++)
+	TRY(conf_text_append(x->a, d->text, "daemons", b.p, &d->text, x->f));
+	TRY(conf_parse(x->a, d->path, d->text, strlen(d->text), &cf, NULL, NULL, x->f));
+	for (size_t i = 0; i < n; i++)
 		if (daemon_named(cf, p[i].name) == NULL)
 			return FAIL(x->f, E_CONFIG,
 			    "cannot find the end of <daemons> in %s; add the daemon %s by hand: <cmd>%s</cmd>",
-			    path, p[i].name, p[i].cmd);
-	return e == OK ? fs_replace(path, b.p, b.n, x->f) : e;
+			    d->path, p[i].name, p[i].cmd);
+	return OK;
 }
 
-/* --- values and texts --- */
-
-/* Finds the value of the last <name>: its offset and length; false if there is none. */
-static bool
-option_value_find(char *text, struct arena *a, const char *name, size_t *at, size_t *n)
+enum err
+conf_add_daemons(struct cmd_ctx *x, const struct new_daemon *p, size_t n)
 {
-	const char *open = arena_printf(a, "<%s>", name);
-	char *p = find_last(text, open), *end;
+	struct conf_edit d;
+	enum err e;
 
-	if (p == NULL)
-		return false;
-	p += strlen(open);
-	end = strstr(p, arena_printf(a, "</%s>", name));
-	if (end == NULL)
-		return false;
-	*at = (size_t)(p - text);
-	*n = (size_t)(end - p);
-	return true;
+	if (n == 0)
+		return OK;
+	for (size_t i = 0; i < n; i++)
+		if (daemon_named(x->cf, p[i].name) != NULL)
+			return FAIL(x->f, E_CONFIG, "%s already has a daemon \"%s\"",
+			    x->cf->path, p[i].name);
+	TRY(conf_edit_begin(x, x->cf->path, &d));
+	e = append_daemons(x, &d, p, n);
+	if (e != OK) {
+		conf_edit_end(x, &d, false);
+		return e;
+	}
+	return conf_edit_end(x, &d, true);
+}
+
+/* --- options --- */
+
+/* Does the parsed text have these values, and only these, for the option? */
+static enum err
+verify_option(struct cmd_ctx *x, const struct conf_edit *d, const char *name,
+    const char *const *values, size_t n)
+{
+	struct conf_text_value *now;
+	size_t count, i = 0;
+
+	TRY(conf_text_values(x->a, d->text, name, &now, &count, x->f));
+	while (i < n && i < count && strcmp(now[i].text, values[i]) == 0)
+		i++;
+	if (i == n && i == count)
+		return OK;
+	return FAIL(x->f, E_CONFIG,
+	    "<%s> of %s cannot hold \"%.60s\" as it is (blanks at its ends, bytes that are not UTF-8?); edit the file by hand",
+	    name, d->path, i < n ? values[i] : "");
+}
+
+enum err
+conf_edit_set(struct cmd_ctx *x, struct conf_edit *d, const char *name,
+    const char *const *values, size_t n)
+{
+	enum err e = conf_text_set(x->a, d->text, name, values, n, &d->text, x->f);
+
+	if (e == E_BADREQ)
+		return FAIL(x->f, E_CONFIG, "%s, %.300s", d->path,
+		    arena_strdup(x->a, x->f->detail));
+	TRY(e);
+	return verify_option(x, d, name, values, n);
 }
 
 static enum err
-option_set(struct cmd_ctx *x, char **text, const struct conf_change *o)
+set_options(
+    struct cmd_ctx *x, struct conf_edit *d, const struct conf_change *o, size_t n)
 {
-	const struct conf_opt *all = conf_opts;
-	struct buf b = buf_new(x->a);
 	struct conf *cf;
-	size_t at, n, i = 0;
-	char *end;
-	enum err e;
 
-	if (option_value_find(*text, x->a, o->old, &at, &n)) {
-		buf_put(&b, *text, at);
-		buf_xml(&b, o->new);
-		buf_puts(&b, *text + at + n);
-	} else {
-		end = find_last(*text, "</config>");
-		if (end == NULL)
-			return FAIL(x->f, E_CONFIG, "%s has no </config>", x->cf->path);
-		at = line_start(*text, end);
-		buf_put(&b, *text, at);
-		buf_puts(&b, "\t\t");
-		buf_tag(&b, o->old, o->new);
-		buf_puts(&b, *text + at);
-	}
-	e = conf_parse(x->a, x->cf->path, b.p, b.n, &cf, NULL, NULL, x->f);
-	if (e != OK)
-		return e;
-	while (i < conf_nopts && strcmp(all[i].name, o->old) != 0)
-		i++;
-	/* Parsing made relative paths absolute, so compare only the end. */
-	if (i < conf_nopts && all[i].type == CONF_STRING &&
-	    !text_ends_with(*(char **)((char *)cf + all[i].off), o->new))
-		return FAIL(x->f, E_CONFIG,
-		    "cannot find <%s> in %s; set it to %s by hand", o->old, x->cf->path,
-		    o->new);
-	*text = b.p;
-	return OK;
+	for (size_t i = 0; i < n; i++)
+		TRY(conf_edit_set(x, d, o[i].old, &o[i].new, 1));
+	return conf_parse(
+	    x->a, d->path, d->text, strlen(d->text), &cf, NULL, NULL, x->f);
 }
 
 enum err
 conf_set_options(struct cmd_ctx *x, const struct conf_change *o, size_t n)
 {
-	char *text;
-	enum err e = fs_read(x->a, x->cf->path, CONF_MAX, &text, NULL, x->f);
+	struct conf_edit d;
+	enum err e;
 
-	for (size_t i = 0; i < n && e == OK; i++)
-		e = option_set(x, &text, &o[i]);
-	return e == OK ? fs_replace(x->cf->path, text, strlen(text), x->f) : e;
+	TRY(conf_edit_begin(x, x->cf->path, &d));
+	e = set_options(x, &d, o, n);
+	if (e != OK) {
+		conf_edit_end(x, &d, false);
+		return e;
+	}
+	return conf_edit_end(x, &d, true);
 }
+
+/* --- texts --- */
 
 /* True if no longer name continues at p. */
 static bool

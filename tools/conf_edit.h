@@ -6,6 +6,26 @@
 #include "tools/cmd.h"
 
 /*
+ * A file that is being changed, and the lock that excludes other commands that change
+ * it. begin() reads it; end() writes the text, if it is another one than before and
+ * write is set, atomically with owner and mode kept, and releases the lock. After an
+ * error of begin() nothing is locked. E_RETRY: another command keeps the lock for 10 s.
+ */
+struct conf_edit {
+	const char *path;
+	char *before, *text;
+	int lock;
+};
+enum err conf_edit_begin(struct cmd_ctx *, const char *path, struct conf_edit *);
+enum err conf_edit_end(struct cmd_ctx *, struct conf_edit *, bool write);
+/*
+ * Gives an option these values in d->text, none if n is 0 (conf_text.h). E_CONFIG: the
+ * text is not XML, or cannot hold the value.
+ */
+enum err conf_edit_set(struct cmd_ctx *, struct conf_edit *, const char *name,
+    const char *const *values, size_t n);
+
+/*
  * Adds <daemon> elements at the end of <daemons>. The new file is checked before it
  * replaces the old one. E_CONFIG: a daemon of that name exists, or the file has to be
  * edited by hand; the message says why.

@@ -49,13 +49,19 @@ create_db_socket(struct arena *a, const char *run_dir)
 }
 
 static void
+put_option(struct buf *b, const char *name, const char *value)
+{
+	buf_printf(b, "\t\t<%s>", name);
+	buf_xml_plain(b, value);
+	buf_printf(b, "</%s>\n", name);
+}
+
+static void
 put_conf_pairs(struct buf *b, const struct pair *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (p[i].value != NULL && p[i].value[0] != '\0') {
-			buf_puts(b, "\t\t");
-			buf_tag(b, p[i].name, p[i].value);
-		}
+		if (p[i].value != NULL && p[i].value[0] != '\0')
+			put_option(b, p[i].name, p[i].value);
 }
 
 static void
@@ -143,8 +149,7 @@ put_options(struct cmd_ctx *x, const struct create *c, struct buf *b)
 
 		if (n == 0 || set[n] == '\0')
 			return ctx_usage(x, "--set %s: must be OPTION=VALUE", set);
-		buf_puts(b, "\t\t");
-		buf_tag(b, arena_memdup(x->a, set, n), set + n + 1);
+		put_option(b, arena_memdup(x->a, set, n), set + n + 1);
 	}
 	return OK;
 }

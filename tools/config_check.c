@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus config check, and what other commands ask of it. */
+#include <stdio.h>
+#include <string.h>
+#include "lib/fs.h"
+#include "model/identity.h"
+#include "proto/project_text.h"
+#include "tools/config_key.h"
+#include "tools/probe.h"
+#include "tools/service.h"
+#include "tools/state.h"
+#include "tools/upstream.h"
+#include "tools/web_fit.h"
+#include "lib/banned.h"
+
+static void
+fault_add(struct cmd_ctx *x, struct config_faults *all, bool error, const char *path,
+    const char *text)
+{
+	PUSH(x->a, all->v, all->n, all->cap) = (struct config_fault){ 0, error, path,
+		text };
+}
+
+/* Reports daemons whose program cannot be found. */
+static void
+check_programs(struct cmd_ctx *x, const struct conf *cf, struct config_faults *all)
+{
+	struct fail f = { 0 };
+	struct service *s;
+	size_t n;
+
+	if (services_of(x->a, cf, &s, &n, &f) != OK) {
+		fault_add(x, all, true, cf->path, arena_strdup(x->a, f.detail));
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (s[i].argv == NULL)
+			fault_add(x, all, true, cf->path,
+			    arena_printf(x->a, "%s: %s", s[i].name, s[i].why));
+}
+
+/* Reports how daemons of a BOINC config.xml are run. */
+static void
+check_upstream(struct cmd_ctx *x, const struct conf *cf, struct config_faults *all)
+{
+	struct fail f = { 0 };
+	char **lines;
+	size_t n;
+
+	if (upstream_says(x->a, cf, &lines, &n, &f) != OK)
+		return;
+	for (size_t i = 0; i < n; i++)
+		fault_add(x, all, false, cf->path, lines[i]);
+}
+
+/* Checks the files that are copied into replies; a faulty one would be left out. */
+static void
+check_texts(struct cmd_ctx *x, const struct conf *cf, struct config_faults *all)
+{
+	char *in, *out;
+	size_t n;
+
+	for (enum project_text i = 0; i < PROJECT_TEXTS; i++) {
+		const char *path = project_path(x->a, cf, project_text_file(i));
+		struct fail f = { 0 };
+		enum err e = fs_read(x->a, path, PROJECT_TEXT_MAX, &in, &n, &f);
+
+		if (e == E_NOTFOUND)
+			continue;
+		if (e == OK)
+			e = project_text_check(x->a, i, in, n, &out, &f);
+		if (e != OK)
+			fault_add(x, all, true, path, arena_strdup(x->a, f.detail));
+	}
+}
+
+void
+config_faults_find(struct cmd_ctx *x, const struct conf *cf,
+    const struct conf_remark *r, size_t nremarks, struct config_faults *all)
+{
+	*all = (struct config_faults){ 0 };
+	for (size_t i = 0; i < nremarks; i++) {
+		fault_add(x, all, r[i].error, cf->path, r[i].text);
+		all->v[i].line = r[i].line;
+	}
+	check_upstream(x, cf, all);
+	check_programs(x, cf, all);
+	check_texts(x, cf, all);
+}
+
+/* Reports changes that wait for a restart of the running project. */
+static void
+warn_restart(struct cmd_ctx *x, const struct conf *cf)
+{
+	const char *text = NULL;
+	struct state s;
+
+	if (state_read(x->a, cf, &s, NULL) == OK)
+		text = state_restart_text(x->a, cf, &s);
+	if (text != NULL)
+		printf("%s: warning: %s\n", cf->path, text);
+}
+
+/*
+ * Sends a request to a running project: a valid configuration may still lead nowhere.
+ */
+static size_t
+check_serving(struct cmd_ctx *x, struct conf *cf)
+{
+	struct conf *before = x->cf;
+	struct probe p;
+
+	if (!state_supervised(x->a, cf))
+		return 0;
+	x->cf = cf;
+	p = probe_project(x, x->a);
+	x->cf = before;
+	if (p.why == NULL)
+		return 0;
+	printf("%s: error: the project runs but does not serve: %s; %s\n", cf->path,
+	    p.why, p.mend);
+	return 1;
+}
+
+static void
+print_fault(const struct config_fault *c)
+{
+	printf("%s:", c->path);
+	if (c->line > 0)
+		printf("%d:", c->line);
+	printf(" %s: %s\n", c->error ? "error" : "warning", c->text);
+}
+
+static enum err
+config_check_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	struct config_faults all;
+	struct conf_remark *r;
+	struct fail f = { 0 };
+	size_t nr, errors = 0;
+	struct conf *cf;
+	char *path;
+	enum err e = config_path(x, n > 0 ? args[0] : NULL, &path);
+
+	(void)opts;
+	if (e == OK)
+		e = conf_load(x->a, path, &cf, &r, &nr, x->f);
+	if (e != OK)
+		return e;
+	config_faults_find(x, cf, r, nr, &all);
+	for (size_t i = 0; i < all.n; i++) {
+		print_fault(&all.v[i]);
+		errors += all.v[i].error;
+	}
+	if (n == 0)
+		errors += check_serving(x, cf);
+	if (n == 0 && identity_check(x->a, cf, &f) != OK) {
+		printf("%s: error: %s\n", path, f.detail);
+		errors++;
+	}
+	web_fit_check(x, cf);
+	if (n == 0)
+		warn_restart(x, cf);
+	if (errors > 0)
+		return FAIL(x->f, E_CONFIG, "%zu error%s in %s", errors,
+		    errors == 1 ? "" : "s", path);
+	printf("%s: good\n", path);
+	return OK;
+}
+
+const struct cmd cmd_config_check = { .name = "config check",
+	.args = "[FILE]",
+	.max_args = 1,
+	.purpose = "check config.xml",
+	.about =
+	    "Reports unknown options with their line and the nearest name, options without\n"
+	    "effect, invalid values, daemons whose program is missing, and mistakes in\n"
+	    "gui_urls.xml and project_files.xml. Warns if apache/httpd.conf, apache/site.conf\n"
+	    "or nginx/site.conf of the project does not lead to its sockets or has other limits\n"
+	    "than config.xml. Reports which changes wait for a restart of a running project; all others take effect at\n"
+	    "once, see config.xml(5). Exits with 78 if there is an error.",
+	.run = config_check_run };
