@@ -375,7 +375,7 @@ shown_value(struct change *c, const struct conf *cf)
 }
 
 static const char *
-verb_of(const struct change *c)
+setting_verb(const struct change *c)
 {
 	if (c->o->dry_run)
 		return c->unset ? "would unset" : "would set";
@@ -401,7 +401,7 @@ print_effect(struct change *c, bool running)
 }
 
 static void
-print_change(struct change *c, bool changed, bool running)
+print_setting(struct change *c, bool changed, bool running)
 {
 	const char *before = shown_value(c, c->old), *after = shown_value(c, c->new);
 	const char *name = c->key.name;
@@ -417,7 +417,7 @@ print_change(struct change *c, bool changed, bool running)
 	if (before != NULL)
 		was = arena_printf(
 		    c->x->a, " (was %s)", before[0] == '\0' ? "empty" : before);
-	printf("%-9s %s%s%s\n", verb_of(c), name, is, was);
+	printf("%-9s %s%s%s\n", setting_verb(c), name, is, was);
 	print_effect(c, running);
 }
 
@@ -431,7 +431,7 @@ report_change(struct change *c, bool changed)
 	x->cf = c->new;
 	running = running_any(x);
 	if (x->format == FORMAT_TABLE) {
-		print_change(c, changed, running);
+		print_setting(c, changed, running);
 		return;
 	}
 	l = listing_record(x, set_columns);
@@ -489,8 +489,8 @@ const struct cmd cmd_config_set = { .name = "config set",
 	    "result is checked as by locus config check before it replaces the file, which keeps\n"
 	    "its comments, order, owner and mode; says which programs read the option and when the\n"
 	    "change takes effect. Several values replace those of an option that may be repeated.\n"
-	    "A value that begins with a dash follows two dashes: config set OPTION -- -1. Root\n"
-	    "changes the file of an installed project.",
+	    "Put two dashes before a value that begins with one. Root changes the file of an\n"
+	    "installed project.",
 	.opts = set_options,
 	.opts_size = sizeof(struct set_opts),
 	.columns = set_columns,
