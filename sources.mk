@@ -703,6 +703,9 @@ tools_sources = \
 	tools/user_add.c \
 	tools/version.c \
 	tools/version.h \
+	tools/version_deprecate.c \
+	tools/version_text.c \
+	tools/version_text.h \
 	tools/web_fit.c \
 	tools/web_fit.h \
 	tools/work_add.c \

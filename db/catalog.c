@@ -93,3 +93,17 @@ platform_update(struct db *db, const struct platform *platform, struct fail *f)
 	return db_exec(db, f, NULL, PLATFORM_UPDATE, .id = platform->id,
 	    .text = platform->user_friendly_name);
 }
+
+enum err
+app_versions_of(struct db *db, struct arena *a, int64_t appid, struct app_version **v,
+    size_t *n, struct fail *f)
+{
+	return db_query(db, a, f, v, n, APP_VERSIONS_OF, .appid = appid);
+}
+
+enum err
+app_version_set_deprecated(struct db *db, int64_t id, bool deprecated, struct fail *f)
+{
+	return db_exec(db, f, NULL, APP_VERSION_SET_DEPRECATED,
+	    .deprecated = deprecated, .id = id);
+}

@@ -160,6 +160,11 @@ enum err app_insert(struct db *, struct app *, struct fail *);
 /* Updates all columns but name and create_time, by id. */
 enum err app_update(struct db *, const struct app *, struct fail *);
 enum err app_version_insert(struct db *, struct app_version *, struct fail *);
+/* Returns all versions of an app, also deprecated ones, by id. */
+enum err app_versions_of(struct db *, struct arena *, int64_t appid,
+    struct app_version **, size_t *n, struct fail *);
+enum err app_version_set_deprecated(
+    struct db *, int64_t id, bool deprecated, struct fail *);
 enum err platform_insert(struct db *, struct platform *, struct fail *);
 /* Changes the name shown to users. */
 enum err platform_update(struct db *, const struct platform *, struct fail *);

@@ -107,7 +107,7 @@ commands_overview(void)
 {
 	printf("usage: locus [-p DIR] COMMAND [OPTION ...] [WORD ...]\n\n");
 	for (size_t i = 0; cmds[i] != NULL; i++)
-		printf("  %-17s %s\n", cmds[i]->name, cmds[i]->purpose);
+		printf("  %-23s  %s\n", cmds[i]->name, cmds[i]->purpose);
 	printf(
 	    "\nA project is found by -p DIR, $LOCUS_PROJECT, or from the current directory upward.\n\"locus COMMAND --help\" describes a command; locus(7) is a tour.\n");
 }

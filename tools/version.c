@@ -4,7 +4,6 @@
  * whose content never changes, then adds their signatures and the row. Files come
  * first: a row whose files are missing would make every host fail.
  */
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include "lib/clock.h"
@@ -13,15 +12,17 @@
 #include "lib/text.h"
 #include "proto/blob.h"
 #include "tools/catalog.h"
+#include "tools/confirm.h"
 #include "tools/plan_class.h"
 #include "tools/version.h"
+#include "tools/version_text.h"
 #include "lib/banned.h"
 
 enum { SIGNATURE_MAX = 4096 };
 
 struct version_opts {
 	const char *main, *key, *api_version;
-	bool any_class;
+	bool any_class, force, dry_run;
 };
 
 #define FIELD(name) offsetof(struct version_opts, name)
@@ -32,31 +33,13 @@ static const struct opt version_options[] = {
 	    "Private key to sign files that have no FILE.sig; default: keys/code_sign_private of the project." },
 	{ "any-class", OPT_FLAG, FIELD(any_class), NULL,
 	    "Accepts a plan class that is not (yet) in plan_class_spec.xml." },
+	{ "force", OPT_FLAG, FIELD(force), NULL,
+	    "Accepts a version number that is probably a slip." },
+	DRY_RUN_OPTION(struct version_opts),
 	{ "api-version", OPT_TEXT, FIELD(api_version), "V",
 	    "Version of the BOINC API in the program, if it uses the API." },
 	{ 0 },
 };
-
-enum err
-version_num_parse(struct cmd_ctx *x, const char *text, int32_t *num)
-{
-	char *dot, *end;
-	long major = strtol(text, &dot, 10), minor;
-
-	if (dot == text || *dot != '.' || major < 0 || major > 20000000)
-		return ctx_usage(
-		    x, "version \"%s\": must be MAJOR.MINOR, such as 1.00", text);
-	minor = strtol(dot + 1, &end, 10);
-	if (end == dot + 1 || *end != '\0' || dot[1] == '-' || dot[1] == '+' ||
-	    minor > 99 || minor < 0)
-		return ctx_usage(
-		    x, "version \"%s\": the minor version must be 0 to 99", text);
-	*num = (int32_t)(major * 100 + minor);
-	if (*num == 0)
-		return ctx_usage(
-		    x, "version 0.00 stands for \"none\"; start with 0.01");
-	return OK;
-}
 
 /* Names the files. The main program is called APP_VERSION_PLATFORM[__CLASS], as
  * everywhere in BOINC. */
@@ -262,6 +245,25 @@ check_class(struct cmd_ctx *x, const char *class, bool any)
 	return OK;
 }
 
+/* A number that is too high cannot be taken back: hosts get nothing below it. */
+static enum err
+check_number(struct cmd_ctx *x, const struct version *v, bool force)
+{
+	struct app_version *all = NULL;
+	int32_t highest = 0;
+	size_t n = 0;
+	const char *why;
+
+	TRY(app_versions_of(x->db, x->a, v->app->id, &all, &n, x->f));
+	for (size_t i = 0; i < n; i++)
+		if (!all[i].deprecated && all[i].version_num > highest)
+			highest = all[i].version_num;
+	why = version_senseless(x->a, v->num, highest);
+	if (why == NULL || force)
+		return OK;
+	return ctx_usage(x, "version %s: %s; add --force if it is meant", v->text, why);
+}
+
 static enum err
 version_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
@@ -281,9 +283,15 @@ version_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	TRY(tools_catalog(x, &c));
 	TRY(tools_app(x, c, args[0], &v.app));
 	TRY(tools_platform(x, c, platform, &v.platform));
+	TRY(check_number(x, &v, o->force));
 	TRY(name_files(x, &v, args + 3, n - 3, o->main));
 	TRY(version_keys_load(x, &v, o->key));
 	TRY(version_sign(x, &v));
+	if (o->dry_run) {
+		ctx_progress(x, "would add", "version %s of %s for %s", v.text,
+		    v.app->name, args[2]);
+		return OK;
+	}
 	TRY(version_insert(x, &v, o->api_version));
 	ctx_progress(
 	    x, "created", "version %s of %s for %s", v.text, v.app->name, args[2]);

@@ -21,9 +21,6 @@ struct version { /* the version being added */
 	int32_t beta;
 };
 
-/* "1.07" is 107: major and minor of at most two digits (protocol.md 5.3). A usage error
- * if it is not of this form. */
-enum err version_num_parse(struct cmd_ctx *, const char *text, int32_t *num);
 /* Reads the public key and, if there is one, the private one: key, or the project's if
  * NULL. */
 enum err version_keys_load(struct cmd_ctx *, struct version *, const char *key);

@@ -14,6 +14,7 @@
 #include "tools/procfs.h"
 #include "tools/state.h"
 #include "tools/upstream.h"
+#include "tools/version_text.h"
 #include "tools/work_pick.h"
 #include "tools/work_words.h"
 #include "lib/banned.h"
@@ -28,6 +29,7 @@
 #define WORDS(...)
 #define UPSTREAM_CASE(...)
 #define PICK_GLOB(...)
+#define VERSION_CASE(...)
 #define PICK_RANGE(...)
 #define PICK_STATE(...)
 
@@ -203,6 +205,29 @@ START_TEST(did_you_mean)
 	if (near_offer(nears[_i].word, nears[_i].second, &least))
 		best = nears[_i].second;
 	ck_assert_pstr_eq(best, nears[_i].best);
+}
+END_TEST
+
+static const struct {
+	int32_t num, highest;
+	bool slip;
+} versions[] = {
+#undef VERSION_CASE
+#define VERSION_CASE(num, highest, slip) { num, highest, slip },
+#include "test/unit/tools.def"
+#undef VERSION_CASE
+#define VERSION_CASE(...)
+};
+
+START_TEST(version_numbers)
+{
+	struct arena a = { 0 };
+
+	ck_assert_int_eq(
+	    version_senseless(&a, versions[_i].num, versions[_i].highest) != NULL,
+	    versions[_i].slip);
+	ck_assert_str_eq(version_num_text(&a, 107), "1.07");
+	arena_free(&a);
 }
 END_TEST
 
@@ -492,6 +517,7 @@ UNIT_MAIN("tools", {
 	ADD_LOOP(exit_statuses, N(exit_texts));
 	ADD_LOOP(error_masks, N(reason_texts));
 	ADD_LOOP(did_you_mean, N(nears));
+	ADD_LOOP(version_numbers, N(versions));
 	ADD_LOOP(pick_glob, N(globs));
 	ADD_LOOP(pick_range, N(ranges));
 	ADD(pick_ranges_join);

@@ -14,6 +14,7 @@
 #include "tools/catalog.h"
 #include "tools/dropin/dropin.h"
 #include "tools/version.h"
+#include "tools/version_text.h"
 #include "lib/banned.h"
 
 enum { ENTRIES_MOST = 10000, XML_MOST = 256 << 10, ANSWER_MOST = 100 };
