@@ -349,6 +349,8 @@ db_sources = \
 	db/host.c \
 	db/inspect.c \
 	db/inspect.h \
+	db/job_batch.c \
+	db/job_batch.h \
 	db/lease.c \
 	db/lease.h \
 	db/ledger.c \
@@ -617,6 +619,13 @@ tools_sources = \
 	tools/install/rights.def \
 	tools/install/rights.h \
 	tools/install/steps.def \
+	tools/jobs/batches.c \
+	tools/jobs/inputs.c \
+	tools/jobs/jobs.def \
+	tools/jobs/jobs.h \
+	tools/jobs/load.c \
+	tools/jobs/make.c \
+	tools/jobs/read.c \
 	tools/json.c \
 	tools/json.h \
 	tools/key.h \

@@ -41,10 +41,18 @@ assignment_add(struct db *db, struct arena *a, const struct workunit *wu,
 	enum err e = assignment_set_flags(
 	    db, a, *wu, multi ? WU_BROADCAST : WU_TARGETED, now, f);
 
-	return e == OK ? db_exec(db, f, NULL, ASSIGNMENT_INSERT, .now = now,
-			     .target_id = target_id, .target_type = target,
-			     .multi = multi, .workunitid = wu->id) :
-	                 e;
+	return e == OK ?
+	           assignment_row_add(db, wu->id, target, target_id, multi, now, f) :
+	           e;
+}
+
+enum err
+assignment_row_add(struct db *db, int64_t workunitid, enum target target,
+    int64_t target_id, bool multi, int64_t now, struct fail *f)
+{
+	return db_exec(db, f, NULL, ASSIGNMENT_INSERT, .now = now,
+	    .target_id = target_id, .target_type = target, .multi = multi,
+	    .workunitid = workunitid);
 }
 
 enum err

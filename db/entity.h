@@ -383,6 +383,9 @@ enum target { TARGET_ALL, TARGET_HOST, TARGET_USER, TARGET_TEAM }; /* protocol.m
  */
 enum err assignment_add(struct db *, struct arena *, const struct workunit *,
     enum target, int64_t target_id, bool multi, int64_t now, struct fail *);
+/* The same for a workunit that was inserted with these transitioner_flags. */
+enum err assignment_row_add(struct db *, int64_t workunitid, enum target,
+    int64_t target_id, bool multi, int64_t now, struct fail *);
 /* Makes the workunit available to everybody again. */
 enum err assignments_drop(
     struct db *, struct arena *, const struct workunit *, int64_t now, struct fail *);

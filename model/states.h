@@ -62,6 +62,13 @@ enum { FILESET_OPEN, FILESET_PAUSED, FILESET_DRAINING };
  * int column.
  */
 enum { TRANSITION_NEVER = 2147483647 };
+/*
+ * transition_time of a workunit that waits until the last one of its batch is in: no
+ * daemon looks at it before it is released.
+ */
+enum { TRANSITION_STAGED = 2147483646 };
+/* batch.state (protocol.md 4.7). */
+enum { BATCH_INIT, BATCH_IN_PROGRESS, BATCH_COMPLETE, BATCH_ABORTED, BATCH_RETIRED };
 /* result.ready: model/ready.def has its meanings. Its numbers as C constants ... */
 #define READY_INT(digits)  READY_INT_(digits)
 #define READY_INT_(digits) INT64_C(digits)

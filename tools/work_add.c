@@ -1,34 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * locus work add: makes one workunit, for generators of one's own. The transitioner
- * makes its results.
+ * locus work add: makes one workunit, for generators of one's own, or all of a file.
+ * The transitioner makes their results.
  */
-#include <stdlib.h>
 #include <string.h>
-#include "lib/clock.h"
-#include "lib/crypt.h"
-#include "lib/fs.h"
-#include "lib/text.h"
-#include "lib/words.h"
-#include "proto/blob.h"
-#include "proto/template.h"
 #include "tools/catalog.h"
+#include "tools/confirm.h"
+#include "tools/jobs/jobs.h"
+#include "tools/listing.h"
 #include "tools/stuck.h"
-#include "tools/target.h"
-#include "tools/template.h"
 #include "lib/banned.h"
 
-enum { FILES_MOST = 1000 };
-
 struct work_opts {
-	const char *file, *name, *arguments, *from, *to, *in, *out;
+	const char *jobs, *batch, *in, *out;
+	const char *file, *name, *arguments, *from, *to;
 	int64_t priority;
 	struct conf_list input;
 	struct target_opts target;
+	bool dry_run;
 };
 
 #define FIELD(name) offsetof(struct work_opts, name)
 static const struct opt work_options[] = {
+	{ "jobs", OPT_TEXT, FIELD(jobs), "FILE|-",
+	    "Adds the jobs of this file, one per line; - is standard input." },
+	{ "batch", OPT_TEXT, FIELD(batch), "NAME",
+	    "Puts the jobs into this batch, which is made if there is none." },
 	{ "file", OPT_TEXT, FIELD(file), "FILE",
 	    "The large file or set of files, as named by \"locus file add\"." },
 	{ "input", OPT_TEXTS, FIELD(input), "PATH",
@@ -47,251 +44,185 @@ static const struct opt work_options[] = {
 	{ "priority", OPT_NUMBER, FIELD(priority), "N",
 	    "Among jobs without a large file, higher priorities are sent first; default 0." },
 	TARGET_OPTIONS(struct work_opts),
+	DRY_RUN_OPTION(struct work_opts),
 	{ 0 },
 };
 
-struct new_work { /* the workunit being made */
-	const struct app *app;
-	struct fileset *set; /* the set of its large files, NULL = none */
-	struct input_file *inputs;
-	size_t ninputs;
-	struct workunit wu;
-	char *xml_doc;
-	struct target_of target;
+static const struct listing_column work_columns[] = {
+	{ "workunit", NULL, LIST_TEXT, "of a single job" },
+	{ "batch", NULL, LIST_TEXT, NULL },
+	{ "jobs", NULL, LIST_NUMBER, "in the file" },
+	{ "added", NULL, LIST_NUMBER, NULL },
+	{ "known", NULL, LIST_NUMBER, "were there already" },
+	{ "released", NULL, LIST_NUMBER, "staged ones that may be sent now" },
+	{ "dry_run", NULL, LIST_FLAG, NULL },
+	{ 0 },
 };
 
-/* Names the workunit: a job of a large file is called FILE__something (locality.md 1.1
- * (L2)). */
-static enum err
-name_workunit(struct cmd_ctx *x, const struct work_opts *o, struct new_work *w)
+static void
+print_counts(struct cmd_ctx *x, const struct work_opts *o, const struct workunit *wu,
+    const struct job_counts *n)
 {
-	const char *tail = o->name;
-	char random[9];
+	struct listing *l = listing_record(x, work_columns);
 
-	if (tail == NULL && o->from != NULL && o->to != NULL)
-		tail = arena_printf(x->a, "%s_%s", o->from, o->to);
-	if (tail == NULL) {
-		random_hex(random, 8);
-		tail = arena_printf(x->a, "%lld_%s", (long long)clock_now(), random);
-	}
-	if (w->set != NULL && strstr(tail, "__") == NULL)
-		w->wu.name = arena_printf(x->a, "%s__%s", w->set->name, tail);
-	else if (w->set != NULL || o->name != NULL)
-		w->wu.name = arena_strdup(x->a, tail);
+	listing_text(l, o->jobs == NULL ? wu->name : NULL);
+	listing_text(l, o->batch);
+	listing_number(l, n->jobs);
+	listing_number(l, n->added);
+	listing_number(l, n->known);
+	listing_number(l, n->released);
+	listing_flag(l, o->dry_run);
+	listing_end(l);
+}
+
+static const char *
+in_batch(struct cmd_ctx *x, const struct work_opts *o)
+{
+	return o->batch == NULL ? "" : arena_printf(x->a, " in batch %s", o->batch);
+}
+
+static void
+report_job(struct cmd_ctx *x, const struct work_opts *o, const struct workunit *wu,
+    const struct job_counts *n)
+{
+	if (x->format != FORMAT_TABLE)
+		print_counts(x, o, wu, n);
+	else if (n->known > 0) /* not an error: a generator may repeat itself */
+		ctx_progress(x, "known", "workunit %s; nothing was changed", wu->name);
 	else
-		w->wu.name = arena_printf(x->a, "%s_%s", w->app->name, tail);
-	return wu_name_check(
-	    x->a, w->wu.name, w->set == NULL ? NULL : w->set->name, x->f);
+		ctx_progress(x, o->dry_run ? "would add" : "created", "workunit %s%s",
+		    wu->name, in_batch(x, o));
 }
 
-/*
- * Explains that there is no set of that name; the file may be in sets of other names.
- */
-static enum err
-fail_no_own_set(struct cmd_ctx *x, const char *name)
+static void
+report_jobs(struct cmd_ctx *x, const struct work_opts *o, const struct job_counts *n)
 {
-	struct file *file;
-	enum err e = file_by_name(x->db, x->a, name, &file, x->f);
+	const char *known = "";
 
-	if (e == E_NOTFOUND)
-		return ctx_not_found(
-		    x, "there is no file %s; add it by locus file add", name);
-	if (e != OK)
-		return e;
-	return FAIL(x->f, E_BADREQ,
-	    "file %s is only in sets; name one of them, or add the file without --set",
-	    name);
-}
-
-static enum err
-find_file(struct cmd_ctx *x, const struct work_opts *o, struct new_work *w)
-{
-	enum err e;
-
-	if (o->file == NULL && w->app->locality_scheduling != 0 && o->input.n == 0)
-		return ctx_usage(x,
-		    "--file FILE is required: app %s uses locality scheduling",
-		    w->app->name);
-	if (o->file == NULL)
-		return OK;
-	e = fileset_by_name(x->db, x->a, o->file, &w->set, x->f);
-	if (e == E_NOTFOUND)
-		return fail_no_own_set(x, o->file);
-	if (e == OK && w->set->appid != w->app->id)
-		return FAIL(
-		    x->f, E_BADREQ, "file %s was added for another app", o->file);
-	return e;
-}
-
-/* Copies an ordinary input file to its place below the download directory. */
-static enum err
-stage_input(struct cmd_ctx *x, const char *path, struct input_file *in)
-{
-	const char *name = text_base_name(path);
-	char *to = download_path(x->a, x->cf, name), *dir = arena_strdup(x->a, to);
-	char md5[MD5_HEX], have[MD5_HEX];
-	int64_t nbytes, n;
-	enum err e = file_name_check(name, x->f);
-
-	if (e == OK)
-		e = md5_file(path, md5, &nbytes, x->f);
-	if (e != OK)
-		return e;
-	if (fs_exists(to)) {
-		e = md5_file(to, have, &n, x->f);
-		if (e == OK && strcmp(have, md5) != 0)
-			return FAIL(x->f, E_BADREQ,
-			    "%s exists with different content; give this file another name",
-			    to);
-	} else {
-		*strrchr(dir, '/') = '\0';
-		e = fs_mkdirs(dir, 0755, x->f);
-		if (e == OK)
-			e = fs_copy(path, to, 0644, x->f);
+	if (x->format != FORMAT_TABLE) {
+		print_counts(x, o, NULL, n);
+		return;
 	}
-	*in = (struct input_file){ name, download_url(x->a, x->cf, name),
-		arena_strdup(x->a, md5), nbytes };
-	return e;
+	if (n->known > 0)
+		known = arena_printf(x->a, "; %lld of %lld were there already",
+		    (long long)n->known, (long long)n->jobs);
+	ctx_progress(x, o->dry_run ? "would add" : "added", "%lld workunits%s%s",
+	    (long long)(o->dry_run ? n->jobs - n->known : n->added), in_batch(x, o),
+	    known);
+}
+
+/* Which option of a single job was given beside --jobs; NULL = none. */
+static const char *
+single_option(const struct work_opts *o)
+{
+	const struct {
+		const char *name;
+		bool given;
+	} of[] = { { "file", o->file != NULL }, { "name", o->name != NULL },
+		{ "arguments", o->arguments != NULL }, { "from", o->from != NULL },
+		{ "to", o->to != NULL }, { "priority", o->priority > 0 },
+		{ "input", o->input.n > 0 }, { "host", o->target.host > 0 },
+		{ "user", o->target.user != NULL }, { "team", o->target.team > 0 },
+		{ "all", o->target.all }, { "every", o->target.every } };
+
+	for (size_t i = 0; i < N(of); i++)
+		if (of[i].given)
+			return of[i].name;
+	return NULL;
 }
 
 static enum err
-large_input(struct cmd_ctx *x, const char *name, struct input_file *in)
+add_listed(struct cmd_ctx *x, const struct work_opts *o, struct job_maker *m,
+    struct job_file *file)
 {
-	struct file *file;
-	enum err e = file_by_name(x->db, x->a, name, &file, x->f);
+	struct job_counts n;
+	struct workunit wu = { 0 };
 
-	if (e == OK)
-		*in = (struct input_file){ file->name,
-			download_url(x->a, x->cf, file->name), file->md5sum,
-			(int64_t)file->size };
-	return e;
-}
-
-/* Collects the input files: the large ones first, sorted by name, as templates number
- * them. */
-static enum err
-gather_inputs(struct cmd_ctx *x, const struct work_opts *o, struct new_work *w)
-{
-	struct row_member *large = NULL;
-	size_t nlarge = 0;
-	enum err e = OK;
-
-	if (o->input.n > FILES_MOST)
-		return ctx_usage(x, "at most %d input files", FILES_MOST);
-	if (w->set != NULL)
-		e = fileset_files(x->db, x->a, w->set->id, &large, &nlarge, x->f);
-	if (e != OK)
-		return e;
-	w->inputs = NEWN(x->a, struct input_file, nlarge + o->input.n + 1);
-	for (size_t i = 0; i < nlarge && e == OK; i++)
-		e = large_input(x, large[i].name, &w->inputs[w->ninputs++]);
-	for (size_t i = 0; i < o->input.n && e == OK; i++)
-		e = stage_input(x, o->input.v[i], &w->inputs[w->ninputs++]);
-	return e;
-}
-
-static char *
-template_path(struct cmd_ctx *x, const char *given, const char *app, const char *kind)
-{
-	return tmpl_path(
-	    x->a, given != NULL ? given : arena_printf(x->a, "%s_%s.xml", app, kind));
+	TRY(jobs_load(m, file, o->dry_run, &n, &wu));
+	report_jobs(x, o, &n);
+	return n.added == 0 ? OK : stuck_hint(x, &wu);
 }
 
 static enum err
-fill_templates(struct cmd_ctx *x, const struct work_opts *o, struct new_work *w)
+add_single(struct cmd_ctx *x, const struct work_opts *o, struct job_maker *m)
 {
-	char *in = template_path(x, o->in, w->app->name, "in"), *text;
-	char *out = template_path(x, o->out, w->app->name, "out");
-	const struct word words[] = { { "%FILE%", w->set == NULL ? "" : w->set->name },
-		{ "%FROM%", o->from == NULL ? "%FROM%" : o->from },
-		{ "%TO%", o->to == NULL ? "%TO%" : o->to } };
-	enum err e = tmpl_path_check(out, x->f);
+	struct job_counts n;
+	struct workunit wu;
+	struct job_row row;
+	struct target_of target;
 
-	if (e == OK)
-		e = fs_read(x->a, project_path(x->a, x->cf, out), TMPL_BYTES_MAX, &text,
-		    NULL, x->f);
-	if (e == OK)
-		e = template_check_out(x, out, text);
-	if (e == OK)
-		e = fs_read(x->a, project_path(x->a, x->cf, in), TMPL_BYTES_MAX, &text,
-		    NULL, x->f);
-	if (e != OK)
-		return e;
-	w->wu.result_template_file = out;
-	if (blob_workunit(x->a, words_fill(x->a, text, words, N(words)), w->inputs,
-		w->ninputs, o->arguments, &w->wu, &w->xml_doc, x->f) != OK ||
-	    blob_large_files(x->a, w->xml_doc, w->ninputs - o->input.n, x->f) != OK)
-		return FAIL(x->f, E_BADREQ, "%s: %.300s", in, x->f->detail);
-	return blob_adaptive(w->app, &w->wu, x->f);
-}
-
-static enum err
-insert_work(struct cmd_ctx *x, void *arg)
-{
-	struct new_work *w = arg;
-
-	w->wu.create_time = w->wu.transition_time = clock_now();
-	enum err e = workunit_insert(x->db, &w->wu, w->xml_doc, x->f);
-
-	if (e == OK && w->target.given)
-		e = assignment_add(x->db, x->a, &w->wu, w->target.kind, w->target.id,
-		    w->target.multi, w->wu.create_time, x->f);
-	return e;
+	job_row_init(&row);
+	row.name = o->name;
+	row.file = o->file;
+	row.arguments = o->arguments;
+	row.from = o->from;
+	row.to = o->to;
+	row.inputs = o->input;
+	row.priority = o->priority > 0 ? o->priority : -1;
+	row.host = o->target.host > 0 ? o->target.host : -1;
+	row.team = o->target.team > 0 ? o->target.team : -1;
+	row.user = o->target.user;
+	row.all = o->target.all;
+	row.every = o->target.every;
+	TRY(target_find(x, &o->target, &target));
+	TRY(job_load(m, &row, o->dry_run, &n, &wu));
+	report_job(x, o, &wu, &n);
+	if (n.added == 0)
+		return OK;
+	target_hint(x, &target);
+	return stuck_hint(x, &wu);
 }
 
 static enum err
 work_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct work_opts *o = opts;
-	struct new_work w = { .wu = { .size_class = -1 } };
+	const char *single = single_option(o);
+	struct job_file file;
+	struct job_maker m;
+	const struct app *app;
 	struct catalog *c;
-	enum err e;
 
 	(void)n;
+	if (o->jobs != NULL && single != NULL)
+		return ctx_usage(x,
+		    "--%s is an option for one job; in a file it is a column", single);
 	if ((o->from == NULL) != (o->to == NULL))
 		return ctx_usage(x, "--from and --to must be given together");
 	if (o->priority > 1000000)
 		return ctx_usage(x, "--priority must be at most 1000000");
-	e = tools_catalog(x, &c);
-	if (e == OK)
-		e = tools_app(x, c, args[0], &w.app);
-	if (e == OK)
-		e = target_find(x, &o->target, &w.target);
-	if (e == OK)
-		e = find_file(x, o, &w);
-	if (e == OK)
-		e = name_workunit(x, o, &w);
-	if (e == OK)
-		e = gather_inputs(x, o, &w);
-	if (e == OK)
-		e = fill_templates(x, o, &w);
-	if (e != OK)
-		return e;
-	w.wu.appid = w.app->id;
-	w.wu.fileset_id = w.set == NULL ? 0 : w.set->id;
-	w.wu.priority = (int32_t)o->priority;
-	e = tools_transaction(x, insert_work, &w);
-	if (e == E_RACE) { /* not an error: a generator may repeat itself */
-		ctx_progress(x, "known", "workunit %s; nothing was changed", w.wu.name);
-		return OK;
-	}
-	if (e == OK)
-		ctx_progress(x, "created", "workunit %s", w.wu.name);
-	if (e == OK)
-		target_hint(x, &w.target);
-	return e == OK ? stuck_hint(x, &w.wu) : e;
+	TRY(ctx_db(x));
+	TRY(tools_catalog(x, &c));
+	TRY(tools_app(x, c, args[0], &app));
+	TRY(job_maker_init(x, app, o->in, o->out, &m));
+	m.batch = o->batch;
+	if (o->jobs == NULL)
+		return add_single(x, o, &m);
+	TRY(job_file_read(x, o->jobs, &file));
+	return add_listed(x, o, &m, &file);
 }
 
+#define JOB(name, type, least, most, help) #name " (" help ")\n"
 const struct cmd cmd_work_add = { .name = "work add",
 	.args = "APP",
 	.min_args = 1,
 	.max_args = 1,
-	.purpose = "create a workunit",
+	.purpose = "create workunits",
 	.about =
-	    "Creates one workunit from the app's templates; the transitioner makes its results. A\n"
-	    "workunit of a large file must be named FILE__*. An existing workunit is left\n"
-	    "unchanged. The <file_info> of a large file in the template must contain <sticky/>\n"
-	    "and <report_on_rpc/>.",
+	    "Creates one workunit from the app's templates, or with --jobs one for each line of a\n"
+	    "file; the transitioner makes their results. A workunit of a large file must be named\n"
+	    "FILE__*. The <file_info> of a large file in the template must contain <sticky/> and\n"
+	    "<report_on_rpc/>. A workunit that exists with the same content is left as it is; one\n"
+	    "with another content is an error.\n"
+	    "The file of --jobs is a table with tabs, whose first line names the columns, or has a\n"
+	    "JSON object in each line; empty lines and lines that begin with # are skipped. All\n"
+	    "jobs are checked before the first one is added, and every mistake is reported with\n"
+	    "its line. No job is sent before the last one is in. If the command is interrupted,\n"
+	    "run it again: it completes what is missing, and adds nothing twice. The columns, of\n"
+	    "which none is required if there is a batch:\n"
+#include "tools/jobs/jobs.def"
+	    "A list in a table is a line of words, in which quotes group; in JSON it is an array.",
 	.opts = work_options,
 	.opts_size = sizeof(struct work_opts),
+	.columns = work_columns,
 	.run = work_add_run };

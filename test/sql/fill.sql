@@ -40,8 +40,11 @@ INSERT INTO assignment (id, target_type, target_id, workunitid) SELECT seq, seq 
 INSERT INTO assignment (id, target_type, target_id, multi, workunitid) VALUES (901, 0, 0, 1, 59901);
 UPDATE workunit SET transitioner_flags = 4 WHERE id BETWEEN 59001 AND 59900;
 UPDATE result SET ready = -4611686018427387904 - workunitid WHERE ready IS NOT NULL AND workunitid BETWEEN 59001 AND 59901;
+INSERT INTO batch (id, name, app_id, state, njobs) SELECT seq, CONCAT('batch_', seq), 1, IF(seq % 2 = 0, 0, 1), IF(seq % 2 = 0, 0, 30) FROM seq_1_to_1000;
+UPDATE workunit SET batch = id % 1000 + 1 WHERE id <= 30000;
+UPDATE workunit SET transition_time = 2147483646 WHERE id BETWEEN 30001 AND 30600;
 INSERT INTO node (name) SELECT CONCAT('node_', id) FROM user WHERE id <= 100 UNION ALL SELECT 'sample';
 INSERT INTO node_service (node, name) SELECT CONCAT('node_', id), 'transitioner' FROM user WHERE id <= 100 UNION ALL SELECT 'sample', 'sample';
 INSERT INTO daemon_lease (name, token, seq) SELECT CONCAT('lease_', id), id, id FROM user WHERE id <= 100 UNION ALL SELECT 'sample', 71, 71;
 INSERT INTO project_state (id, drain_time) VALUES (1, 0);
-ANALYZE TABLE app, assignment, app_version, daemon_lease, file, fileset, fileset_file, host, host_app_version, host_file, host_log, ledger, msg_to_host, node, node_service, platform, project_state, result, sched_trigger, team, user, without_locality, workunit;
+ANALYZE TABLE app, assignment, app_version, batch, daemon_lease, file, fileset, fileset_file, host, host_app_version, host_file, host_log, ledger, msg_to_host, node, node_service, platform, project_state, result, sched_trigger, team, user, without_locality, workunit;

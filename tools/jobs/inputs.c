@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The files of jobs: sets of large files, which the project knows, and ordinary input
+ * files, which are copied below the download directory.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "db/stmts.h"
+#include "lib/crypt.h"
+#include "lib/fs.h"
+#include "lib/order.h"
+#include "lib/text.h"
+#include "tools/jobs/jobs.h"
+#include "tools/progress.h"
+#include "lib/banned.h"
+
+/*
+ * Explains that there is no set of that name; the file may be in sets of other names.
+ */
+static enum err
+fail_no_own_set(struct cmd_ctx *x, const char *name)
+{
+	struct file *file;
+	enum err e = file_by_name(x->db, x->a, name, &file, x->f);
+
+	if (e == E_NOTFOUND)
+		return ctx_not_found(
+		    x, "there is no file %s; add it by locus file add", name);
+	if (e != OK)
+		return e;
+	return FAIL(x->f, E_BADREQ,
+	    "file %s is only in sets; name one of them, or add the file without --set",
+	    name);
+}
+
+/* Does the set consist of exactly these files, which are sorted? */
+static enum err
+set_consists_of(
+    struct cmd_ctx *x, const struct fileset *set, char **names, size_t n, bool *yes)
+{
+	struct row_member *members;
+	size_t nmembers;
+	enum err e = fileset_files(x->db, x->a, set->id, &members, &nmembers, x->f);
+
+	*yes = e == OK && nmembers == n;
+	for (size_t i = 0; *yes && i < n; i++)
+		*yes = strcmp(members[i].name, names[i]) == 0;
+	return e;
+}
+
+/* Finds the set that consists of exactly the named files. */
+static enum err
+set_of_files(struct job_inputs *in, const struct conf_list *files, struct fileset **set)
+{
+	struct cmd_ctx *x = in->x;
+	char **names = arena_memdup(x->a, files->v, files->n * sizeof(*names));
+	struct row_text *sets = NULL;
+	struct file *file;
+	size_t n = 0;
+	bool yes;
+	enum err e = file_by_name(x->db, x->a, names[0], &file, x->f);
+
+	if (e == E_NOTFOUND)
+		return ctx_not_found(
+		    x, "there is no file %s; add it by locus file add", names[0]);
+	if (e == OK)
+		e = db_query(
+		    x->db, x->a, x->f, &sets, &n, SETS_OF_FILE, .file_id = file->id);
+	qsort(names, files->n, sizeof(*names), name_order);
+	for (size_t i = 0; e == OK && i < n; i++) {
+		TRY(fileset_by_name(x->db, x->a, sets[i].s, set, x->f));
+		e = set_consists_of(x, *set, names, files->n, &yes);
+		if (e == OK && yes && (*set)->appid == in->app->id)
+			return OK;
+	}
+	if (e != OK)
+		return e;
+	return ctx_not_found(x,
+	    "no set consists of exactly the %zu files %s ...; locus file add --set makes one",
+	    files->n, files->v[0]);
+}
+
+static enum err
+large_inputs(struct cmd_ctx *x, struct job_set *s)
+{
+	struct row_member *members;
+	const char **names;
+	struct file *rows;
+	size_t n;
+
+	TRY(fileset_files(x->db, x->a, s->set->id, &members, &s->n, x->f));
+	names = NEWN(x->a, const char *, s->n + 1);
+	s->files = NEWN(x->a, struct input_file, s->n + 1);
+	for (size_t i = 0; i < s->n; i++)
+		names[i] = members[i].name;
+	TRY(files_by_names(x->db, x->a, names, s->n, &rows, &n, x->f));
+	for (size_t i = 0; i < s->n; i++)
+		for (size_t k = 0; k < n; k++)
+			if (strcmp(rows[k].name, names[i]) == 0)
+				s->files[i] = (struct input_file){ rows[k].name,
+					download_url(x->a, x->cf, rows[k].name),
+					rows[k].md5sum, (int64_t)rows[k].size };
+	return OK;
+}
+
+static enum err
+set_look_up(struct job_inputs *in, const struct job_row *row, struct job_set *s)
+{
+	struct cmd_ctx *x = in->x;
+	enum err e;
+
+	if (row->files.n > 0) {
+		TRY(set_of_files(in, &row->files, &s->set));
+	} else {
+		e = fileset_by_name(x->db, x->a, row->file, &s->set, x->f);
+		if (e == E_NOTFOUND)
+			return fail_no_own_set(x, row->file);
+		if (e != OK)
+			return e;
+	}
+	if (s->set->appid != in->app->id)
+		return FAIL(
+		    x->f, E_BADREQ, "file %s was added for another app", s->set->name);
+	return large_inputs(x, s);
+}
+
+/* The key of a job's set in the index: no name contains a newline. */
+static const char *
+set_key(struct arena *a, const struct job_row *row)
+{
+	const char *key = row->file;
+
+	for (size_t i = 0; i < row->files.n; i++)
+		key = arena_printf(a, "%s%s\n", i == 0 ? "\n" : key, row->files.v[i]);
+	return key;
+}
+
+enum err
+job_set_find(
+    struct job_inputs *in, const struct job_row *row, const struct job_set **set)
+{
+	struct cmd_ctx *x = in->x;
+	const char *key = set_key(x->a, row);
+	struct job_set s = { 0 };
+	size_t place;
+
+	*set = NULL;
+	if (row->file != NULL && row->files.n > 0)
+		return FAIL(x->f, E_BADREQ, "give either file or files");
+	if (key == NULL && in->app->locality_scheduling != 0 && row->inputs.n == 0)
+		return ctx_usage(x,
+		    "--file FILE is required, or in a file of jobs the column file: app %s uses locality scheduling",
+		    in->app->name);
+	if (key == NULL)
+		return OK;
+	if (in->set_names == NULL)
+		in->set_names = index_new(x->a);
+	if (!index_find(in->set_names, key, &place)) {
+		TRY(set_look_up(in, row, &s));
+		place = in->nsets;
+		PUSH(x->a, in->sets, in->nsets, in->sets_cap) = s;
+		index_put(x->a, in->set_names, arena_strdup(x->a, key), place);
+	}
+	*set = &in->sets[place];
+	return OK;
+}
+
+/* --- ordinary input files --- */
+
+static enum err
+input_look_up(struct cmd_ctx *x, const char *path, struct job_input *in)
+{
+	const char *name = text_base_name(path);
+	char md5[MD5_HEX], have[MD5_HEX];
+	int64_t nbytes, n;
+
+	*in = (struct job_input){ .path = path,
+		.to = download_path(x->a, x->cf, name) };
+	TRY(file_name_check(name, x->f));
+	TRY(md5_file(path, md5, &nbytes, x->f));
+	in->file = (struct input_file){ name, download_url(x->a, x->cf, name),
+		arena_strdup(x->a, md5), nbytes };
+	in->there = fs_exists(in->to);
+	if (!in->there)
+		return OK;
+	TRY(md5_file(in->to, have, &n, x->f));
+	if (strcmp(have, md5) == 0)
+		return OK;
+	return FAIL(x->f, E_BADREQ,
+	    "%s exists with different content; give this file another name", in->to);
+}
+
+enum err
+job_input_find(struct job_inputs *in, const char *path, size_t *place)
+{
+	struct cmd_ctx *x = in->x;
+	struct job_input input;
+	size_t other;
+
+	if (in->paths == NULL) {
+		in->paths = index_new(x->a);
+		in->names = index_new(x->a);
+	}
+	if (index_find(in->paths, path, place))
+		return OK;
+	path = arena_strdup(x->a, path);
+	TRY(input_look_up(x, path, &input));
+	if (index_find(in->names, input.file.name, &other) &&
+	    strcmp(in->inputs[other].file.md5, input.file.md5) != 0)
+		return FAIL(x->f, E_BADREQ, "%s and %s have the same name", path,
+		    in->inputs[other].path);
+	*place = in->ninputs;
+	PUSH(x->a, in->inputs, in->ninputs, in->inputs_cap) = input;
+	index_put(x->a, in->paths, path, *place);
+	index_put(x->a, in->names, input.file.name, *place);
+	return OK;
+}
+
+static enum err
+input_copy(struct cmd_ctx *x, struct job_input *in)
+{
+	char *dir = arena_strdup(x->a, in->to), md5[MD5_HEX];
+	int64_t n;
+
+	*strrchr(dir, '/') = '\0';
+	TRY(fs_mkdirs(dir, 0755, x->f));
+	TRY(fs_copy(in->path, in->to, 0644, x->f));
+	TRY(md5_file(in->to, md5, &n, x->f));
+	in->there = strcmp(md5, in->file.md5) == 0;
+	if (in->there)
+		return OK;
+	fs_unlink(in->to, NULL);
+	return FAIL(x->f, E_BADREQ, "%s changed while it was being copied", in->path);
+}
+
+enum err
+job_inputs_copy(struct job_inputs *in)
+{
+	struct progress p = progress_begin("copying input files", (int64_t)in->ninputs);
+	enum err e = OK;
+
+	for (size_t i = 0; e == OK && i < in->ninputs; i++) {
+		if (!in->inputs[i].there && !fs_exists(in->inputs[i].to))
+			e = input_copy(in->x, &in->inputs[i]);
+		progress_set(&p, (int64_t)i);
+	}
+	progress_end(&p);
+	return e;
+}

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parses files of jobs: tables with tabs and a header, or a JSON object per line. */
+#include <jansson.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "lib/buf.h"
+#include "lib/fs.h"
+#include "lib/near.h"
+#include "lib/proc.h"
+#include "lib/text.h"
+#include "model/fleet.h"
+#include "tools/jobs/jobs.h"
+#include "lib/banned.h"
+
+enum { PROBLEMS_SHOWN = 1000, BLOCK = 1 << 20, COLUMNS_MOST = 64 };
+static const size_t file_most = (size_t)4 << 30;
+
+enum job_type { JOB_TEXT, JOB_LIST, JOB_WHOLE, JOB_REAL, JOB_FLAG };
+static const struct job_field {
+	const char *name;
+	enum job_type type;
+	size_t off;
+	double least, most;
+} job_fields[] = {
+#define JOB(name, type, least, most, help)                                             \
+	{ #name, JOB_##type, offsetof(struct job_row, name), least, most },
+#include "tools/jobs/jobs.def"
+#undef JOB
+};
+
+void
+job_row_init(struct job_row *row)
+{
+	*row = (struct job_row){ 0 };
+	for (const struct job_field *c = job_fields; c < job_fields + N(job_fields);
+	     c++) {
+		void *member = (char *)row + c->off;
+
+		if (c->type == JOB_WHOLE)
+			*(int64_t *)member = -1;
+		else if (c->type == JOB_REAL)
+			*(double *)member = -1;
+	}
+}
+
+void
+job_problem(struct job_problems *p, int64_t line, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (p->n++ < PROBLEMS_SHOWN) {
+		fprintf(stderr, "locus: %s:%lld: ", p->path, (long long)line);
+		va_start(ap, fmt);
+		vfprintf(stderr, fmt, ap);
+		va_end(ap);
+		fprintf(stderr, "\n");
+	}
+}
+
+/* --- the whole file --- */
+
+static enum err
+read_standard_input(struct cmd_ctx *x, char **text, size_t *n)
+{
+	struct buf b = buf_new(x->a);
+	char *block = arena_alloc(x->a, BLOCK);
+	ssize_t got;
+
+	while ((got = read(STDIN_FILENO, block, BLOCK)) > 0) {
+		buf_put(&b, block, (size_t)got);
+		if (b.n > file_most)
+			return FAIL(x->f, E_BADREQ,
+			    "standard input has more than 4 GB; divide it");
+	}
+	if (got < 0)
+		return FAIL_ERRNO(x->f, "reading standard input");
+	*text = b.p;
+	*n = b.n;
+	return OK;
+}
+
+static int
+job_field_find(const char *name)
+{
+	for (size_t i = 0; i < N(job_fields); i++)
+		if (strcmp(job_fields[i].name, name) == 0)
+			return (int)i;
+	return -1;
+}
+
+static void
+unknown_column(struct job_problems *p, int64_t line, const char *name)
+{
+	size_t least = (size_t)-1;
+	const char *best = NULL;
+
+	for (size_t i = 0; i < N(job_fields); i++)
+		if (near_offer(name, job_fields[i].name, &least))
+			best = job_fields[i].name;
+	if (best != NULL)
+		job_problem(
+		    p, line, "there is no column %.60s; did you mean %s?", name, best);
+	else
+		job_problem(p, line,
+		    "there is no column %.60s; locus help work add lists them", name);
+}
+
+/* Is the line one without a job: blank, or a comment? */
+static bool
+line_empty(const char *p, size_t n)
+{
+	size_t blank = 0;
+
+	while (blank < n && text_white(p[blank]))
+		blank++;
+	return blank == n || *p == '#';
+}
+
+/* Steps to the next line that is not empty; *p and *n are the line, without its end. */
+static bool
+step_line(struct job_file *jf, const char **p, size_t *n)
+{
+	while (*jf->at != '\0') {
+		const char *end = strchr(jf->at, '\n');
+
+		*p = jf->at;
+		*n = end == NULL ? strlen(jf->at) : (size_t)(end - jf->at);
+		jf->at += *n + (end != NULL);
+		jf->line++;
+		if (*n > 0 && (*p)[*n - 1] == '\r')
+			--*n;
+		if (!line_empty(*p, *n))
+			return true;
+	}
+	return false;
+}
+
+static void
+read_columns(struct cmd_ctx *x, struct job_file *jf, const char *p, size_t n)
+{
+	const char *end = p + n;
+
+	jf->columns = NEWN(x->a, int, COLUMNS_MOST);
+	while (p <= end && jf->ncolumns < COLUMNS_MOST) {
+		size_t len = 0;
+		char *name;
+		int at;
+
+		while (p + len < end && p[len] != '\t')
+			len++;
+		name = text_trim(arena_memdup(x->a, p, len));
+		at = job_field_find(name);
+		for (size_t i = 0; at >= 0 && i < jf->ncolumns; i++)
+			if (jf->columns[i] == at)
+				job_problem(&jf->problems, jf->line,
+				    "column %s is there twice", name);
+		if (at < 0)
+			unknown_column(&jf->problems, jf->line, name);
+		jf->columns[jf->ncolumns++] = at;
+		p += len + 1;
+	}
+	if (p <= end)
+		job_problem(
+		    &jf->problems, jf->line, "more than %d columns", (int)COLUMNS_MOST);
+}
+
+enum err
+job_file_read(struct cmd_ctx *x, const char *path, struct job_file *jf)
+{
+	bool in = strcmp(path, "-") == 0;
+	const char *p;
+	size_t n, len;
+
+	*jf = (struct job_file){ .path = in ? "standard input" : path };
+	jf->problems.path = jf->path;
+	TRY(in ? read_standard_input(x, &jf->text, &n) :
+		 fs_read(x->a, path, file_most, &jf->text, &n, x->f));
+	if (strlen(jf->text) != n)
+		return FAIL(x->f, E_BADREQ, "%s: byte %zu is a NUL: this is not text",
+		    jf->path, strlen(jf->text));
+	jf->at = jf->text;
+	if (!step_line(jf, &p, &len))
+		return FAIL(x->f, E_BADREQ, "%s: there are no jobs in it", jf->path);
+	jf->json = p[strspn(p, " \t")] == '{';
+	if (jf->json) {
+		jf->at = p;
+		jf->line--;
+	} else {
+		read_columns(x, jf, p, len);
+	}
+	jf->begin = jf->at;
+	jf->begin_line = jf->line;
+	while (step_line(jf, &p, &len))
+		jf->jobs++;
+	job_file_rewind(jf);
+	return OK;
+}
+
+void
+job_file_rewind(struct job_file *jf)
+{
+	jf->at = jf->begin;
+	jf->line = jf->begin_line;
+}
+
+/* --- values --- */
+
+static const char *
+take_field(struct arena *a, const struct job_field *c, const char *text, void *member)
+{
+	char **words;
+	struct fail f = { 0 };
+	struct conf_list *list = member;
+	double v;
+
+	switch (c->type) {
+	case JOB_TEXT:
+		*(const char **)member = text;
+		return NULL;
+	case JOB_LIST:
+		if (proc_split(a, text, &words, &f) != OK)
+			return "a quote is open";
+		for (list->v = words; words[list->n] != NULL;)
+			list->n++;
+		return NULL;
+	case JOB_WHOLE:
+		return text_i64(text, (int64_t)c->least, (int64_t)c->most, member) ?
+		           NULL :
+		           "not a whole number in its range";
+	case JOB_REAL:
+		if (!text_f64(text, &v) || !(v >= c->least && v <= c->most))
+			return "not a number in its range";
+		*(double *)member = v;
+		return NULL;
+	case JOB_FLAG:
+		*(bool *)member = strcmp(text, "1") == 0 || strcmp(text, "true") == 0;
+		return *(bool *)member || strcmp(text, "0") == 0 ||
+		               strcmp(text, "false") == 0 ?
+		           NULL :
+		           "neither true nor false";
+	}
+	return NULL;
+}
+
+/* Stores a value that is not empty; reports why it does not fit. */
+static bool
+take_value(
+    struct job_file *jf, struct arena *a, int at, const char *text, struct job_row *row)
+{
+	const struct job_field *c = &job_fields[at];
+	const char *why = take_field(a, c, text, (char *)row + c->off);
+
+	if (why == NULL)
+		return true;
+	if (c->most > 0)
+		job_problem(&jf->problems, row->line,
+		    "%s: \"%.60s\" is %s, %.10g to %.10g", c->name, text, why, c->least,
+		    c->most);
+	else
+		job_problem(
+		    &jf->problems, row->line, "%s: \"%.60s\": %s", c->name, text, why);
+	return false;
+}
+
+/* --- tables --- */
+
+/* A cell, in which \t, \n and \\ stand for a tab, a newline and a backslash. */
+static char *
+cell_text(struct arena *a, const char *p, size_t n)
+{
+	char *text = arena_alloc(a, n + 1), *to = text;
+
+	for (size_t i = 0; i < n; i++) {
+		char c = p[i];
+
+		if (c == '\\' && i + 1 < n && strchr("tn\\", p[i + 1]) != NULL)
+			c = "\t\n\\"[strchr("tn\\", p[++i]) - "tn\\"];
+		*to++ = c;
+	}
+	return text;
+}
+
+static bool
+parse_cells(
+    struct job_file *jf, struct arena *a, const char *p, size_t n, struct job_row *row)
+{
+	const char *end = p + n;
+	bool good = true;
+	size_t i = 0;
+
+	for (; p <= end; i++) {
+		size_t len = 0;
+		char *text;
+
+		while (p + len < end && p[len] != '\t')
+			len++;
+		text = text_trim(cell_text(a, p, len));
+		p += len + 1;
+		if (i < jf->ncolumns && jf->columns[i] >= 0 && text[0] != '\0')
+			good &= take_value(jf, a, jf->columns[i], text, row);
+	}
+	if (i > jf->ncolumns) {
+		job_problem(&jf->problems, row->line, "%zu cells, but %zu columns", i,
+		    jf->ncolumns);
+		return false;
+	}
+	return good;
+}
+
+/* --- JSON --- */
+
+static bool
+take_array(struct job_file *jf, struct arena *a, int at, const json_t *value,
+    struct job_row *row)
+{
+	const struct job_field *c = &job_fields[at];
+	struct conf_list *list = (void *)((char *)row + c->off);
+
+	list->n = json_array_size(value);
+	list->v = NEWN(a, char *, list->n + 1);
+	for (size_t i = 0; i < list->n; i++) {
+		const char *text = json_string_value(json_array_get(value, i));
+
+		if (text == NULL || text[0] == '\0') {
+			job_problem(&jf->problems, row->line,
+			    "%s: item %zu is not a text", c->name, i + 1);
+			return false;
+		}
+		list->v[i] = arena_strdup(a, text);
+	}
+	return true;
+}
+
+/* A value as the text that a table would have; NULL = it has none. */
+static const char *
+json_plain(struct arena *a, const json_t *value)
+{
+	if (json_is_string(value))
+		return arena_strdup(a, json_string_value(value));
+	if (json_is_integer(value))
+		return arena_printf(a, "%lld", (long long)json_integer_value(value));
+	if (json_is_real(value))
+		return arena_printf(a, "%.17g", json_real_value(value));
+	if (json_is_boolean(value))
+		return json_is_true(value) ? "true" : "false";
+	return NULL;
+}
+
+static bool
+take_member(struct job_file *jf, struct arena *a, const char *key, const json_t *value,
+    struct job_row *row)
+{
+	int at = job_field_find(key);
+	const char *text;
+
+	if (at < 0) {
+		unknown_column(&jf->problems, row->line, key);
+		return false;
+	}
+	if (json_is_null(value))
+		return true;
+	if (json_is_array(value) && job_fields[at].type == JOB_LIST)
+		return take_array(jf, a, at, value, row);
+	text = json_plain(a, value);
+	if (text != NULL && text[0] == '\0')
+		return true;
+	if (text != NULL)
+		return take_value(jf, a, at, text, row);
+	job_problem(&jf->problems, row->line, "%s: neither a text nor a number", key);
+	return false;
+}
+
+static bool
+parse_object(
+    struct job_file *jf, struct arena *a, const char *p, size_t n, struct job_row *row)
+{
+	json_error_t error;
+	json_t *object = json_loadb(p, n, JSON_REJECT_DUPLICATES, &error), *value;
+	const char *key;
+	bool good = true;
+
+	if (object == NULL || !json_is_object(object)) {
+		job_problem(&jf->problems, row->line, "not a JSON object: %s",
+		    object == NULL ? error.text : "it begins with something else");
+		json_decref(object);
+		return false;
+	}
+	json_object_foreach(object, key, value)
+	    good &= take_member(jf, a, key, value, row);
+	json_decref(object);
+	return good;
+}
+
+bool
+job_file_next(struct job_file *jf, struct arena *a, struct job_row *row, bool *good)
+{
+	const char *p;
+	size_t n;
+
+	if (!step_line(jf, &p, &n))
+		return false;
+	job_row_init(row);
+	row->line = jf->line;
+	*good = jf->json ? parse_object(jf, a, p, n, row) :
+	                   parse_cells(jf, a, p, n, row);
+	return true;
+}
