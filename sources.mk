@@ -519,6 +519,12 @@ tools_sources = \
 	tools/backup/restore_into.c \
 	tools/backup/take.c \
 	tools/ban.c \
+	tools/batch/batch.h \
+	tools/batch/cancel.c \
+	tools/batch/list.c \
+	tools/batch/results.c \
+	tools/batch/show.c \
+	tools/batch/view.c \
 	tools/catalog.c \
 	tools/catalog.h \
 	tools/census.c \

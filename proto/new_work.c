@@ -39,30 +39,40 @@ option_value(char *const *argv, const char *name)
 }
 
 static bool
-is_generator(const char *program)
+is_program(const char *path, const char *name)
 {
-	const char *slash = strrchr(program, '/');
+	const char *slash = strrchr(path, '/');
 
-	return strcmp(slash == NULL ? program : slash + 1, "work_generator") == 0;
+	return strcmp(slash == NULL ? path : slash + 1, name) == 0;
+}
+
+const char *
+daemon_option(struct arena *a, const struct conf *cf, const char *program,
+    const char *app, const char *option)
+{
+	for (size_t i = 0; i < cf->ndaemons; i++) {
+		struct fail f = { 0 };
+		const char *of, *value;
+		char **argv;
+
+		if (proc_split(a, cf->daemons[i].cmd, &argv, &f) != OK ||
+		    !is_program(argv[0], program))
+			continue;
+		of = option_value(argv, "app");
+		value = option_value(argv, option);
+		if (of != NULL && value != NULL && strcmp(of, app) == 0)
+			return value;
+	}
+	return NULL;
 }
 
 static const char *
 input_template_path(struct arena *a, const struct conf *cf, const char *app)
 {
-	for (size_t i = 0; i < cf->ndaemons; i++) {
-		struct fail f = { 0 };
-		const char *of, *path;
-		char **argv;
+	const char *path = daemon_option(
+	    a, cf, "work_generator", app, "input_template");
 
-		if (proc_split(a, cf->daemons[i].cmd, &argv, &f) != OK ||
-		    !is_generator(argv[0]))
-			continue;
-		of = option_value(argv, "app");
-		path = option_value(argv, "input_template");
-		if (of != NULL && path != NULL && strcmp(of, app) == 0)
-			return tmpl_path(a, path);
-	}
-	return tmpl_path(a, arena_printf(a, "%s_in.xml", app));
+	return tmpl_path(a, path != NULL ? path : arena_printf(a, "%s_in.xml", app));
 }
 
 /*

@@ -12,5 +12,12 @@
  * it cannot be read.
  */
 int32_t new_work_results(struct arena *, const struct conf *, const char *app);
+/*
+ * The value of an option in the command line of an app's daemon in config.xml, such as
+ * "copy_to" of its assimilator; NULL if the app has no such daemon, or it lacks the
+ * option.
+ */
+const char *daemon_option(struct arena *, const struct conf *, const char *program,
+    const char *app, const char *option);
 
 #endif

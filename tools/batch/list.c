@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus batch list: the batches, and how far they are. */
+#include "db/job_batch.h"
+#include "model/snapshot.h"
+#include "tools/batch/batch.h"
+#include "tools/catalog.h"
+#include "tools/listing.h"
+#include "lib/banned.h"
+
+enum { PAGE = 100, LIMIT_DEFAULT = 100 };
+
+struct batch_list_opts {
+	const char *app;
+	int64_t limit;
+	bool open;
+};
+
+#define FIELD(name) offsetof(struct batch_list_opts, name)
+static const struct opt batch_list_options[] = {
+	{ "app", OPT_TEXT, FIELD(app), "APP", "Only batches of this app." },
+	{ "open", OPT_FLAG, FIELD(open), NULL, "Only those that have open jobs." },
+	{ "limit", OPT_NUMBER, FIELD(limit), "N",
+	    "Shows at most the N newest; default 100." },
+	{ 0 },
+};
+
+static const struct listing_column batch_list_columns[] = {
+	{ "id", "ID", LIST_NUMBER, NULL },
+	{ "name", "NAME", LIST_TEXT, NULL },
+	{ "app", "APP", LIST_TEXT, NULL },
+	{ "state", "STATE", LIST_TEXT,
+	    "empty, staged, running, complete, cancelled, retired" },
+	{ "jobs", "JOBS", LIST_NUMBER, "that were added" },
+	{ "open", "OPEN", LIST_NUMBER, "not over yet" },
+	{ "done", "DONE", LIST_NUMBER, "with a canonical result" },
+	{ "failed", "FAILED", LIST_NUMBER, NULL },
+	{ "cancelled", "CANCELLED", LIST_NUMBER, NULL },
+	{ "fraction_done", "OVER", LIST_PERCENT, "jobs that are over" },
+	{ "eta", "LEFT", LIST_SPAN,
+	    "seconds left at the rate of the last hour or day" },
+	{ "created", "CREATED", LIST_TIME, NULL },
+	{ 0 },
+};
+
+static void
+put_batch(struct listing *l, const struct catalog *c, const struct batch_view *v)
+{
+	const struct app *app = catalog_app(c, v->row.app_id);
+
+	listing_number(l, v->row.id);
+	listing_text(l, v->row.name);
+	listing_text(l, app == NULL ? NULL : app->name);
+	listing_text(l, batch_state_name(v->state));
+	listing_number(l, v->jobs);
+	listing_number(l, v->open_jobs);
+	listing_number(l, v->tally.done);
+	listing_number(l, v->tally.failed);
+	listing_number(l, v->tally.cancelled);
+	listing_real(l, v->fraction_done);
+	if (v->eta_s < 0)
+		listing_null(l);
+	else
+		listing_number(l, v->eta_s);
+	listing_number(l, v->row.create_time);
+}
+
+struct batch_listing {
+	struct cmd_ctx *x;
+	const struct catalog *c;
+	const struct app *app; /* NULL = of any app */
+	struct listing *l;     /* NULL before the first one */
+	int64_t left;          /* that may still be shown */
+	bool open;
+};
+
+/* Counts the batches of a page and prints those that are wanted. */
+static enum err
+list_page(struct batch_listing *b, const struct row_job_batch *rows, size_t n)
+{
+	for (size_t i = 0; i < n && b->left > 0; i++) {
+		struct batch_view v;
+
+		if (b->app != NULL && rows[i].app_id != b->app->id)
+			continue;
+		TRY(batch_count(b->x, &rows[i], false, &v));
+		if (b->open && v.open_jobs == 0 && v.tally.staged == 0)
+			continue;
+		if (b->l == NULL)
+			b->l = listing_begin(b->x, batch_list_columns);
+		put_batch(b->l, b->c, &v);
+		b->left--;
+	}
+	return OK;
+}
+
+static enum err
+batch_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
+{
+	const struct batch_list_opts *o = opts;
+	struct batch_listing b = {
+		.x = x, .left = o->limit > 0 ? o->limit : LIMIT_DEFAULT, .open = o->open
+	};
+	struct row_job_batch *rows;
+	int64_t before = INT64_MAX;
+	struct catalog *c;
+	size_t n = PAGE;
+
+	(void)args, (void)nargs;
+	TRY(ctx_db_report(x));
+	TRY(catalog_load(x->db, x->a, &c, x->f));
+	b.c = c;
+	if (o->app != NULL)
+		TRY(tools_app(x, c, o->app, &b.app));
+	while (b.left > 0 && n == PAGE) {
+		TRY(job_batches(x->db, x->a, before, PAGE, &rows, &n, x->f));
+		TRY(list_page(&b, rows, n));
+		before = n > 0 ? rows[n - 1].id : before;
+	}
+	if (b.l == NULL && x->format == FORMAT_TABLE)
+		return ctx_not_found(
+		    x, "there are no batches; locus work add --batch makes one");
+	if (b.l == NULL)
+		b.l = listing_begin(x, batch_list_columns);
+	listing_end(b.l);
+	return OK;
+}
+
+const struct cmd cmd_batch_list = { .name = "batch list",
+	.args = "",
+	.purpose = "list batches of jobs and how far they are",
+	.about =
+	    "Prints one line per batch, the newest first. A job is done when it has a canonical\n"
+	    "result, failed when it has an error, and open before. A batch is staged while its\n"
+	    "jobs are being added, or when that was interrupted; running; complete, when no job is\n"
+	    "open; cancelled; or retired. The time that is left is an estimate from the jobs that\n"
+	    "became done in the last hour, or if there are none, in the last day.",
+	.opts = batch_list_options,
+	.opts_size = sizeof(struct batch_list_opts),
+	.columns = batch_list_columns,
+	.run = batch_list_run };
