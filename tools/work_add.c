@@ -60,7 +60,7 @@ static const struct listing_column work_columns[] = {
 };
 
 static void
-print_counts(struct cmd_ctx *x, const struct work_opts *o, const struct workunit *wu,
+print_added(struct cmd_ctx *x, const struct work_opts *o, const struct workunit *wu,
     const struct job_counts *n)
 {
 	struct listing *l = listing_record(x, work_columns);
@@ -86,7 +86,7 @@ report_job(struct cmd_ctx *x, const struct work_opts *o, const struct workunit *
     const struct job_counts *n)
 {
 	if (x->format != FORMAT_TABLE)
-		print_counts(x, o, wu, n);
+		print_added(x, o, wu, n);
 	else if (n->known > 0) /* not an error: a generator may repeat itself */
 		ctx_progress(x, "known", "workunit %s; nothing was changed", wu->name);
 	else
@@ -100,7 +100,7 @@ report_jobs(struct cmd_ctx *x, const struct work_opts *o, const struct job_count
 	const char *known = "";
 
 	if (x->format != FORMAT_TABLE) {
-		print_counts(x, o, NULL, n);
+		print_added(x, o, NULL, n);
 		return;
 	}
 	if (n->known > 0)

@@ -91,7 +91,7 @@ count_slices(struct cmd_ctx *x, bool results, struct batch_view *v)
 }
 
 static enum batch_state
-state_of(const struct batch_view *v)
+batch_state_of(const struct batch_view *v)
 {
 	if (v->row.state == BATCH_ABORTED)
 		return BATCH_IS_CANCELLED;
@@ -144,7 +144,7 @@ batch_count(struct cmd_ctx *x, const struct row_job_batch *row, bool results,
 	if (v->jobs > 0)
 		v->fraction_done = (double)(v->jobs - v->open_jobs - t->staged) /
 		                   (double)v->jobs;
-	v->state = state_of(v);
+	v->state = batch_state_of(v);
 	if (v->state == BATCH_IS_COMPLETE)
 		v->eta_s = 0;
 	return v->open_jobs > 0 && t->done > 0 ? measure_pace(x, v) : OK;
