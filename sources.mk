@@ -502,6 +502,7 @@ daemons_sources = \
 
 tools_sources = \
 	tools/app.c \
+	tools/app_list.c \
 	tools/app_set.c \
 	tools/archive_find.c \
 	tools/backup/backup.c \
@@ -586,7 +587,10 @@ tools_sources = \
 	tools/dropin/xadd.c \
 	tools/exit_status.def \
 	tools/explain.c \
+	tools/explain_app.c \
 	tools/explain_job.c \
+	tools/failures.c \
+	tools/failures.h \
 	tools/file_add.c \
 	tools/file_hold.c \
 	tools/file_list.c \
@@ -605,6 +609,7 @@ tools_sources = \
 	tools/group.c \
 	tools/group.h \
 	tools/help.c \
+	tools/host_list.c \
 	tools/host_log.c \
 	tools/host_message.c \
 	tools/host_show.c \
@@ -648,6 +653,8 @@ tools_sources = \
 	tools/log_tail.h \
 	tools/metrics.c \
 	tools/node.c \
+	tools/pager.c \
+	tools/pager.h \
 	tools/plan_class.c \
 	tools/plan_class.h \
 	tools/platforms.def \
@@ -698,6 +705,7 @@ tools_sources = \
 	tools/table.c \
 	tools/table.h \
 	tools/target.h \
+	tools/team_list.c \
 	tools/template.c \
 	tools/template.h \
 	tools/trace_print.c \
@@ -716,6 +724,7 @@ tools_sources = \
 	tools/upstream.def \
 	tools/upstream.h \
 	tools/user_add.c \
+	tools/user_list.c \
 	tools/version.c \
 	tools/version.h \
 	tools/version_deprecate.c \

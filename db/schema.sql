@@ -323,13 +323,15 @@ CREATE TABLE IF NOT EXISTS result (
 	once BIGINT DEFAULT NULL, -- ours: user or -host, if sent under a once rule
 	bytes_needed BIGINT NOT NULL DEFAULT 0, -- ours: bytes of large files that the host has to fetch
 	bytes_saved BIGINT NOT NULL DEFAULT 0, -- ours: bytes of large files that the host has already
+	failed_time BIGINT DEFAULT NULL, -- ours: received_time of a failure, or of outputs that the validator cannot use; else NULL
 	PRIMARY KEY (id),
 	UNIQUE KEY res_name (name),
 	UNIQUE KEY wu_once (workunitid, once), -- ours: the once rule, and the results of a workunit
 	KEY q (ready, id), -- ours: unsent results; a claim changes it, a report does not
 	KEY res_host (hostid, server_state, id), -- ours: results in progress on a host
 	KEY res_user (userid, fileset_id, id), -- ours: last id sent for a user and file set
-	KEY res_filedel (file_delete_state) -- ours: results with output files to delete
+	KEY res_filedel (file_delete_state), -- ours: results with output files to delete
+	KEY res_failed (failed_time) -- ours: failures of the last day; no other report or send changes it
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 -- ours: logs that clients send about themselves, one row per host and kind

@@ -4,6 +4,7 @@
 #include "tools/catalog.h"
 
 #include <inttypes.h>
+#include "db/stmts.h"
 #include "lib/crypt.h"
 #include "lib/near.h"
 #include "lib/rng.h"
@@ -105,4 +106,20 @@ tools_host(struct cmd_ctx *x, int64_t id, struct host **h)
 	enum err e = host_by_id(x->db, x->a, id, h, x->f);
 
 	return e == E_NOTFOUND ? ctx_not_found(x, "there is no host %" PRId64, id) : e;
+}
+
+enum err
+tools_team(struct cmd_ctx *x, const char *arg, int64_t *id)
+{
+	struct row_team_line *t = NULL;
+	enum err e = E_NOTFOUND;
+
+	if (text_i64(arg, 1, INT64_MAX, id))
+		e = db_row(x->db, x->a, x->f, &t, TEAM_LINE_BY_ID, .id = *id);
+	if (e == E_NOTFOUND)
+		e = db_number(x->db, x->f, id, TEAM_ID_BY_NAME, .name = arg);
+	return e == E_NOTFOUND ?
+	           ctx_not_found(
+		       x, "there is no team %.100s; locus team list lists them", arg) :
+	           e;
 }

@@ -15,6 +15,8 @@ enum err tools_platform(struct cmd_ctx *, const struct catalog *, const char *na
     const struct platform **);
 /* Looks an account up by its id or e-mail address; E_NOTFOUND has its message set. */
 enum err tools_user(struct cmd_ctx *, const char *arg, struct user **);
+/* Looks a team up by its id or name; E_NOTFOUND has its message set. */
+enum err tools_team(struct cmd_ctx *, const char *arg, int64_t *id);
 /* E_NOTFOUND has its message set. */
 enum err tools_host(struct cmd_ctx *, int64_t id, struct host **);
 /* Runs work() in a transaction; retries a limited number of times after a deadlock. */

@@ -125,7 +125,7 @@ find_host(struct work_detail *d, size_t i)
 /* "1.02", "1.02 (cuda)" or "of its own" for a program of the volunteer; "" before it is
  * sent. */
 static const char *
-version_text(const struct work_detail *d, const struct result *r)
+sent_version(const struct work_detail *d, const struct result *r)
 {
 	struct arena *a = d->x->a;
 
@@ -242,7 +242,7 @@ work_detail_load(struct work_detail *d, const char *arg)
 	for (size_t i = 0; i < d->n; i++) {
 		d->v[i].r = &d->results[i];
 		d->v[i].said = stderr_text_of(x->a, NULL);
-		d->v[i].version = version_text(d, &d->results[i]);
+		d->v[i].version = sent_version(d, &d->results[i]);
 		d->v[i].verdict = verdict_words(
 		    x->a, d->wu, &d->results[i], d->successes);
 		TRY(find_host(d, i));

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus team list, team show, team set. */
+#include <inttypes.h>
+#include <string.h>
+#include "db/stmts.h"
+#include "db/work_list.h"
+#include "lib/text.h"
+#include "tools/catalog.h"
+#include "tools/confirm.h"
+#include "tools/pager.h"
+#include "lib/banned.h"
+
+struct team_list_opts {
+	const char *name;
+	int64_t limit;
+};
+static const struct opt team_list_options[] = {
+	{ "name", OPT_TEXT, offsetof(struct team_list_opts, name), "PATTERN",
+	    "Only names that match, where * and ? stand for other characters." },
+	{ "limit", OPT_NUMBER, offsetof(struct team_list_opts, limit), "NUMBER",
+	    "At most so many; default: 100 in a table, otherwise all." },
+	{ 0 },
+};
+
+static const struct listing_column team_columns[] = {
+	{ "id", "ID", LIST_NUMBER, NULL },
+	{ "name", "NAME", LIST_TEXT, NULL },
+	{ "founder_id", NULL, LIST_NUMBER, NULL },
+	{ "founder", "FOUNDER", LIST_TEXT, NULL },
+	{ "type", NULL, LIST_NUMBER,
+	    "of a BOINC project: 1 company, 4 university, ..." },
+	{ "country", "COUNTRY", LIST_TEXT, NULL },
+	{ "url", NULL, LIST_TEXT, NULL },
+	{ "joinable", "JOINABLE", LIST_FLAG, "anybody may join" },
+	{ "members", "MEMBERS", LIST_NUMBER, NULL },
+	{ "created", "CREATED", LIST_TIME, NULL },
+	{ "credit", "CREDIT", LIST_REAL, NULL },
+	{ "recent_credit", NULL, LIST_REAL, "recent average per day" },
+	{ 0 },
+};
+static const struct listing_column team_show_columns[] = {
+	{ "id", "id", LIST_NUMBER, NULL },
+	{ "name", "name", LIST_TEXT, NULL },
+	{ "founder_id", NULL, LIST_NUMBER, NULL },
+	{ "founder", "founder", LIST_TEXT, NULL },
+	{ "type", "type", LIST_NUMBER, NULL },
+	{ "country", "country", LIST_TEXT, NULL },
+	{ "url", "url", LIST_TEXT, NULL },
+	{ "joinable", "joinable", LIST_FLAG, NULL },
+	{ "members", "members", LIST_NUMBER, NULL },
+	{ "created", "created", LIST_TIME, NULL },
+	{ "credit", "credit", LIST_REAL, NULL },
+	{ "recent_credit", "recent credit", LIST_REAL, "average per day" },
+	{ "description", "description", LIST_TEXT, NULL },
+	{ 0 },
+};
+
+static void
+team_line_put(struct listing *l, const struct row_team_line *t)
+{
+	listing_number(l, t->id);
+	listing_text(l, t->name);
+	listing_number(l, t->userid);
+	listing_text(l, t->founder);
+	listing_number(l, t->type);
+	listing_text(l, t->country);
+	listing_text(l, t->url);
+	listing_flag(l, t->joinable != 0);
+	listing_number(l, t->members);
+	listing_number(l, t->create_time);
+	listing_real(l, t->credit);
+	listing_real(l, t->recent_credit);
+}
+
+static enum err
+team_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct team_list_opts *o = opts;
+	char *name = o->name == NULL ? NULL : work_like(x->a, o->name);
+	struct row_team_line *rows;
+	struct pager p;
+	int64_t wants;
+	size_t found;
+	enum err e = OK;
+
+	(void)args, (void)n;
+	TRY(ctx_db_report(x));
+	p = pager_begin(x, team_columns, o->limit);
+	while (e == OK && (wants = pager_wants(&p)) > 0) {
+		rows = NULL;
+		found = 0;
+		e = db_query(x->db, &p.page, x->f, &rows, &found, TEAMS_LISTED,
+		    .before = p.before, .name = name, .max = wants);
+		for (size_t i = 0; i < found; i++)
+			if (pager_takes(&p, rows[i].id))
+				team_line_put(p.list, &rows[i]);
+		pager_page(&p, wants, found);
+	}
+	return pager_end(&p, e, "team");
+}
+
+const struct cmd cmd_team_list = { .name = "team list",
+	.args = "",
+	.purpose = "list teams",
+	.about = "Lists teams, the newest first. Exit status 3: no team matches.",
+	.opts = team_list_options,
+	.opts_size = sizeof(struct team_list_opts),
+	.columns = team_columns,
+	.run = team_list_run };
+
+/* --- show --- */
+
+static enum err
+team_line_of(struct cmd_ctx *x, const char *arg, struct row_team_line **t)
+{
+	int64_t id;
+
+	TRY(tools_team(x, arg, &id));
+	return db_row(x->db, x->a, x->f, t, TEAM_LINE_BY_ID, .id = id);
+}
+
+static enum err
+team_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	struct row_team_line *t = NULL;
+	struct listing *l;
+
+	(void)opts, (void)n;
+	TRY(ctx_db_report(x));
+	TRY(team_line_of(x, args[0], &t));
+	l = listing_record(x, team_show_columns);
+	team_line_put(l, t);
+	listing_text(l, t->description);
+	listing_end(l);
+	return OK;
+}
+
+const struct cmd cmd_team_show = { .name = "team show",
+	.args = "NAME|ID",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "show a team",
+	.about = "Shows a team. locus user list --team NAME lists its members.",
+	.columns = team_show_columns,
+	.run = team_show_run };
+
+/* --- set --- */
+
+struct team_set_opts { /* NULL = unchanged */
+	const char *name, *url, *country, *description, *joinable, *founder;
+	bool dry_run;
+};
+#define OFF(member) offsetof(struct team_set_opts, member)
+
+static const struct opt team_set_options[] = {
+	{ "name", OPT_TEXT, OFF(name), "TEXT", "Its name, which no other team has." },
+	{ "url", OPT_TEXT, OFF(url), "URL", "Its site." },
+	{ "country", OPT_TEXT, OFF(country), "TEXT", "Its country." },
+	{ "description", OPT_TEXT, OFF(description), "TEXT",
+	    "What it says about itself." },
+	{ "joinable", OPT_TEXT, OFF(joinable), "0|1", "1: anybody may join." },
+	{ "founder", OPT_TEXT, OFF(founder), "EMAIL|ID", "The account that leads it." },
+	DRY_RUN_OPTION(struct team_set_opts),
+	{ 0 },
+};
+
+static char *
+text_or(struct arena *a, const char *given, char *was)
+{
+	return given == NULL ? was : arena_strdup(a, given);
+}
+
+static enum err
+team_set_values(
+    struct cmd_ctx *x, const struct team_set_opts *o, struct row_team_line *t)
+{
+	struct user *founder;
+	int64_t other = 0, flag;
+
+	if (o->name != NULL && o->name[0] == '\0')
+		return ctx_usage(x, "--name: a team needs a name");
+	if (o->joinable != NULL) {
+		if (!text_i64(o->joinable, 0, 1, &flag))
+			return ctx_usage(x, "--joinable must be 0 or 1");
+		t->joinable = (int32_t)flag;
+	}
+	if (o->founder != NULL) {
+		TRY(tools_user(x, o->founder, &founder));
+		t->userid = founder->id;
+	}
+	if (o->name != NULL &&
+	    db_number(x->db, x->f, &other, TEAM_ID_BY_NAME, .name = o->name) == OK &&
+	    other != t->id)
+		return FAIL(x->f, E_RACE,
+		    "team %" PRId64 " has the name %.100s already", other, o->name);
+	t->name = text_or(x->a, o->name, t->name);
+	t->url = text_or(x->a, o->url, t->url);
+	t->country = text_or(x->a, o->country, t->country);
+	t->description = text_or(x->a, o->description, t->description);
+	return OK;
+}
+
+static enum err
+team_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct team_set_opts *o = opts;
+	struct row_team_line *t = NULL;
+	int64_t changed = 0;
+
+	(void)n;
+	if (o->name == NULL && o->url == NULL && o->country == NULL &&
+	    o->description == NULL && o->joinable == NULL && o->founder == NULL)
+		return ctx_usage(x, "nothing to change: give at least one option");
+	TRY(ctx_db(x));
+	TRY(team_line_of(x, args[0], &t));
+	TRY(team_set_values(x, o, t));
+	if (o->dry_run) {
+		ctx_progress(
+		    x, "would change", "team %" PRId64 " (%s)", t->id, t->name);
+		return OK;
+	}
+	TRY(db_exec(x->db, x->f, &changed, TEAM_SET, .name = t->name, .url = t->url,
+	    .country = t->country, .description = t->description,
+	    .joinable = t->joinable, .userid = t->userid, .id = t->id));
+	ctx_progress(x, "changed", "team %" PRId64 " (%s)", t->id, t->name);
+	return OK;
+}
+
+const struct cmd cmd_team_set = { .name = "team set",
+	.args = "NAME|ID",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "change a team",
+	.about = "Changes what the options name and leaves the rest.",
+	.opts = team_set_options,
+	.opts_size = sizeof(struct team_set_opts),
+	.run = team_set_run };

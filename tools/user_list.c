@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus user list, user show. */
+#include <inttypes.h>
+#include <stdio.h>
+#include "db/stmts.h"
+#include "db/work_list.h"
+#include "lib/clock.h"
+#include "lib/text.h"
+#include "tools/catalog.h"
+#include "tools/human.h"
+#include "tools/pager.h"
+#include "lib/banned.h"
+
+enum { DAY_S = 86400 };
+
+struct user_list_opts {
+	const char *team, *name, *newer;
+	bool banned;
+	int64_t limit;
+};
+#define OFF(member) offsetof(struct user_list_opts, member)
+
+static const struct opt user_list_options[] = {
+	{ "name", OPT_TEXT, OFF(name), "PATTERN",
+	    "Only names or addresses that match, where * and ? stand for other characters." },
+	{ "team", OPT_TEXT, OFF(team), "NAME|ID", "Only members of this team." },
+	{ "newer", OPT_TEXT, OFF(newer), "TIME",
+	    "Only accounts created in this last time: 1h, 2d, 1w." },
+	{ "banned", OPT_FLAG, OFF(banned), NULL, "Only accounts that are banned." },
+	{ "limit", OPT_NUMBER, OFF(limit), "NUMBER",
+	    "At most so many; default: 100 in a table, otherwise all." },
+	{ 0 },
+};
+
+#define USER_COLUMNS                                                                   \
+	{ "id", "ID", LIST_NUMBER, NULL }, { "name", "NAME", LIST_TEXT, NULL },        \
+	    { "email", "ADDRESS", LIST_TEXT, NULL },                                   \
+	    { "country", NULL, LIST_TEXT, NULL },                                      \
+	    { "team_id", NULL, LIST_NUMBER, "0: none" },                               \
+	    { "team", "TEAM", LIST_TEXT, NULL },                                       \
+	    { "created", "CREATED", LIST_TIME, NULL },                                 \
+	    { "hosts", "HOSTS", LIST_NUMBER, NULL },                                   \
+	    { "credit", "CREDIT", LIST_REAL, NULL },                                   \
+	    { "recent_credit", NULL, LIST_REAL, "recent average per day" },            \
+	    { "validated", NULL, LIST_FLAG, "its address was confirmed" },             \
+	    { "banned", "BANNED", LIST_FLAG, NULL },                                   \
+	    { "ban_until", NULL, LIST_TIME, "null: the ban does not end by itself" },  \
+	{                                                                              \
+		"ban_reason", NULL, LIST_TEXT, NULL                                    \
+	}
+
+static const struct listing_column user_list_columns[] = {
+	USER_COLUMNS,
+	{ 0 },
+};
+
+static void
+user_line_put(struct listing *l, const struct row_user_line *u)
+{
+	listing_number(l, u->id);
+	listing_text(l, u->name);
+	listing_text(l, u->email);
+	listing_text(l, u->country);
+	listing_number(l, u->teamid);
+	listing_text(l, u->team);
+	listing_number(l, u->create_time);
+	listing_number(l, u->hosts);
+	listing_real(l, u->credit);
+	listing_real(l, u->recent_credit);
+	listing_flag(l, u->validated != 0);
+	listing_flag(l, u->banned != 0);
+	listing_number(l, u->ban_until);
+	listing_text(l, u->ban_reason);
+}
+
+static enum err
+user_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct user_list_opts *o = opts;
+	struct row_user_line *rows;
+	int64_t span = 0, wants, teamid = 0;
+	char *name = o->name == NULL ? NULL : work_like(x->a, o->name);
+	struct pager p;
+	size_t found;
+	enum err e = OK;
+
+	(void)args, (void)n;
+	if (o->newer != NULL && !human_span_parse(o->newer, &span))
+		return ctx_usage(
+		    x, "--newer %.40s: must be a duration such as 1h or 2d", o->newer);
+	TRY(ctx_db_report(x));
+	if (o->team != NULL)
+		TRY(tools_team(x, o->team, &teamid));
+	p = pager_begin(x, user_list_columns, o->limit);
+	while (e == OK && (wants = pager_wants(&p)) > 0) {
+		rows = NULL;
+		found = 0;
+		e = db_query(x->db, &p.page, x->f, &rows, &found, USERS_LISTED,
+		    .before = p.before, .teamid = teamid,
+		    .made_since = span == 0 ? 0 : clock_now() - span,
+		    .banned = o->banned, .name = name, .max = wants);
+		for (size_t i = 0; i < found; i++)
+			if (pager_takes(&p, rows[i].id))
+				user_line_put(p.list, &rows[i]);
+		pager_page(&p, wants, found);
+	}
+	return pager_end(&p, e, "account");
+}
+
+const struct cmd cmd_user_list = { .name = "user list",
+	.args = "",
+	.purpose = "list accounts",
+	.about =
+	    "Lists accounts, the newest first. Keys and passwords are not shown anywhere. Exit\n"
+	    "status 3: no account matches.",
+	.opts = user_list_options,
+	.opts_size = sizeof(struct user_list_opts),
+	.columns = user_list_columns,
+	.run = user_list_run };
+
+/* --- show --- */
+
+static const struct listing_column user_show_columns[] = {
+	{ "id", "id", LIST_NUMBER, NULL },
+	{ "name", "name", LIST_TEXT, NULL },
+	{ "email", "address", LIST_TEXT, NULL },
+	{ "country", "country", LIST_TEXT, NULL },
+	{ "team_id", NULL, LIST_NUMBER, "0: none" },
+	{ "team", "team", LIST_TEXT, NULL },
+	{ "created", "created", LIST_TIME, NULL },
+	{ "hosts", "hosts", LIST_NUMBER, NULL },
+	{ "credit", "credit", LIST_REAL, NULL },
+	{ "recent_credit", "recent credit", LIST_REAL, "average per day" },
+	{ "validated", "address confirmed", LIST_FLAG, NULL },
+	{ "banned", "banned", LIST_FLAG, NULL },
+	{ "ban_until", NULL, LIST_TIME, "null: the ban does not end by itself" },
+	{ "ban_reason", "ban's reason", LIST_TEXT, NULL },
+	{ "last_contact", "last contact", LIST_TIME, "of any of its hosts" },
+	{ "in_progress", "results in progress", LIST_NUMBER, NULL },
+	{ "hosts_with_work", "hosts with work", LIST_NUMBER, NULL },
+	{ "hosts_with_work_limit", "  at most", LIST_NUMBER,
+	    "max_hosts_with_work_per_account; 0: no limit" },
+	{ "new_hosts_today", "hosts made in 24 h", LIST_NUMBER, NULL },
+	{ "new_hosts_limit", "  at most", LIST_NUMBER,
+	    "max_new_hosts_per_account_day; 0: no limit" },
+	{ "password_failures_limit", "wrong passwords an hour, at most", LIST_NUMBER,
+	    "web_account_failures_per_hour; 0: no limit" },
+	{ "results_per_version_day_limit",
+	    "results a day of a version and CPU, at most", LIST_NUMBER,
+	    "daily_result_quota; 0: no limit" },
+	{ 0 },
+};
+
+struct user_use { /* what the limits count */
+	int64_t seen, in_progress, with_work, new_today;
+};
+
+static enum err
+count_use(struct cmd_ctx *x, int64_t userid, struct user_use *u)
+{
+	int64_t before = INT64_MAX, day = clock_now() - DAY_S;
+	struct arena page = { 0 };
+	enum err e = OK;
+	size_t n = PAGE_ROWS;
+
+	while (e == OK && n == PAGE_ROWS) {
+		struct row_host_line *rows = NULL;
+
+		arena_reset(&page);
+		e = db_query_like(x->db, &page, x->f, &rows, &n,
+		    SQL_HOSTS_OF_USER_LISTED, HOSTS_LISTED, .before = before,
+		    .userid = userid, .seen_since = 0, .banned = 0, .name = NULL,
+		    .max = PAGE_ROWS);
+		for (size_t i = 0; e == OK && i < n; i++) {
+			before = rows[i].id;
+			u->seen = rows[i].seen > u->seen ? rows[i].seen : u->seen;
+			u->in_progress += rows[i].in_progress;
+			u->with_work += rows[i].in_progress > 0;
+			u->new_today += rows[i].create_time >= day;
+		}
+	}
+	arena_free(&page);
+	return e;
+}
+
+static enum err
+user_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	struct row_user_line *row = NULL;
+	struct user_use use = { 0 };
+	struct user *user;
+	struct listing *l;
+
+	(void)opts, (void)n;
+	TRY(ctx_db_report(x));
+	TRY(tools_user(x, args[0], &user));
+	TRY(db_row(x->db, x->a, x->f, &row, USER_LINE_BY_ID, .id = user->id));
+	TRY(count_use(x, user->id, &use));
+	l = listing_record(x, user_show_columns);
+	user_line_put(l, row);
+	listing_number(l, use.seen);
+	listing_number(l, use.in_progress);
+	listing_number(l, use.with_work);
+	listing_number(l, x->cf->max_hosts_with_work_per_account);
+	listing_number(l, use.new_today);
+	listing_number(l, x->cf->max_new_hosts_per_account_day);
+	listing_number(l, x->cf->web_account_failures_per_hour);
+	listing_number(l, x->cf->daily_result_quota);
+	listing_end(l);
+	return OK;
+}
+
+const struct cmd cmd_user_show = { .name = "user show",
+	.args = "EMAIL|ID",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "show an account, and the limits that apply to it",
+	.about =
+	    "Shows an account, what its hosts do, and the limits in force, which config.xml sets.\n"
+	    "locus host list --user EMAIL lists its hosts.",
+	.columns = user_show_columns,
+	.run = user_show_run };
