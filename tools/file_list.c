@@ -350,7 +350,7 @@ count_unsent(struct cmd_ctx *x, struct file_view *v, size_t n)
 
 /* Of few sets each is counted by an index, of many all in one pass over the results. */
 static enum err
-count_results(struct cmd_ctx *x, struct file_view *v, size_t n)
+count_of_files(struct cmd_ctx *x, struct file_view *v, size_t n)
 {
 	struct progress bar = progress_begin("counting results", (int64_t)n);
 	struct row_tally *all = NULL, *one = NULL;
@@ -433,7 +433,7 @@ file_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 	TRY(app_must_exist(x, c.app));
 	TRY(read_files(x, &c, &v, &n));
 	shown = n < c.limit ? n : c.limit;
-	TRY(count_results(x, v, shown));
+	TRY(count_of_files(x, v, shown));
 	TRY(ledger_of_files(x->db, x->a, &sums, &nsums, x->f));
 	join_ledger(v, shown, sums, nsums);
 	if (n > 0 || x->format != FORMAT_TABLE) {
