@@ -55,6 +55,25 @@ note_read(struct arena *a, const char *path, struct trouble *t)
 	return text_i64(line, 0, INT64_MAX, &t->at);
 }
 
+/*
+ * A daemon that was removed from config.xml leaves its note behind; one that somebody
+ * started by hand holds its lock.
+ */
+static bool
+note_is_current(struct arena *a, const struct conf *cf, const char *name)
+{
+	static const char *const services[] = { "supervisor", "scheduler",
+		"web", "file_upload_handler" };
+
+	for (size_t i = 0; i < N(services); i++)
+		if (strcmp(services[i], name) == 0)
+			return true;
+	for (size_t i = 0; i < cf->ndaemons; i++)
+		if (strcmp(cf->daemons[i].name, name) == 0 && !cf->daemons[i].disabled)
+			return true;
+	return fs_locked(note_path(a, cf, name, ".lock"));
+}
+
 static void
 notes_list(struct arena *a, const struct conf *cf, const char *suffix,
     struct trouble **out, size_t *n)
@@ -77,7 +96,8 @@ notes_list(struct arena *a, const struct conf *cf, const char *suffix,
 		    !note_read(a, arena_printf(a, "%s/%s", dir, names[i]), &t))
 			continue;
 		t.daemon[len - strlen(suffix)] = '\0';
-		PUSH(a, *out, *n, cap) = t;
+		if (note_is_current(a, cf, t.daemon))
+			PUSH(a, *out, *n, cap) = t;
 	}
 }
 

@@ -22,8 +22,8 @@ enum err trouble_write(
 enum err trouble_clear(
     struct arena *, const struct conf *, const char *daemon, struct fail *);
 /*
- * Lists the troubles of this machine; unreadable files, or a missing directory, count
- * as none.
+ * Lists the troubles of this machine, of services, daemons of config.xml and others
+ * that run; unreadable files, or a missing directory, count as none.
  */
 void trouble_list(struct arena *, const struct conf *, struct trouble **, size_t *n);
 

@@ -102,23 +102,87 @@ commands_unknown(struct cmd_ctx *x, char **words, int n)
 
 /* --- locus help --- */
 
+enum { HELP_WIDTH = 79, HELP_NOUN = 13 };
+
+static size_t
+noun_length(const char *name)
+{
+	return strcspn(name, " ");
+}
+
+static bool
+is_of_noun(const char *name, const char *noun, size_t len)
+{
+	return strncmp(name, noun, len) == 0 && name[len] == ' ';
+}
+
+/* Does an earlier command have the same first word? */
+static bool
+noun_is_known(size_t i)
+{
+	size_t len = noun_length(cmds[i]->name);
+
+	for (size_t k = 0; k < i; k++)
+		if (is_of_noun(cmds[k]->name, cmds[i]->name, len))
+			return true;
+	return false;
+}
+
+/* A line with the verbs of a noun, and further ones if they are many. */
+static void
+print_noun(const char *noun, size_t len)
+{
+	int column = printf("  %-*.*s", HELP_NOUN, (int)len, noun);
+	bool first = true;
+
+	for (size_t i = 0; cmds[i] != NULL; i++) {
+		const char *verb = cmds[i]->name + len + 1;
+
+		if (!is_of_noun(cmds[i]->name, noun, len))
+			continue;
+		if (!first)
+			column += printf(",");
+		if (column + 1 + (int)strlen(verb) > HELP_WIDTH)
+			column = printf("\n  %*s", HELP_NOUN, "") - 1;
+		column += printf(first ? "%s" : " %s", verb);
+		first = false;
+	}
+	printf("\n");
+}
+
 void
 commands_overview(void)
 {
 	printf("usage: locus [-p DIR] COMMAND [OPTION ...] [WORD ...]\n\n");
 	for (size_t i = 0; cmds[i] != NULL; i++)
 		printf("  %-23s  %s\n", cmds[i]->name, cmds[i]->purpose);
+		if (strchr(cmds[i]->name, ' ') == NULL)
+			printf(
+			    "  %-*s%s\n", HELP_NOUN, cmds[i]->name, cmds[i]->purpose);
+	printf("\nCommands of two words, such as \"locus app add\":\n\n");
+	for (size_t i = 0; cmds[i] != NULL; i++)
+		if (strchr(cmds[i]->name, ' ') != NULL && !noun_is_known(i))
+			print_noun(cmds[i]->name, noun_length(cmds[i]->name));
 	printf(
-	    "\nA project is found by -p DIR, $LOCUS_PROJECT, or from the current directory upward.\n\"locus COMMAND --help\" describes a command; locus(7) is a tour.\n");
+	    "\nA project is found by -p DIR, $LOCUS_PROJECT, or from the current directory\nupward. \"locus help --all\" says what each command does, \"locus help app\"\nexplains those of app; locus(7) is a tour.\n");
+}
+
+static void
+print_commands(void)
+{
+	for (size_t i = 0; cmds[i] != NULL; i++)
+		printf("  %-24s %s\n", cmds[i]->name, cmds[i]->purpose);
 }
 
 struct help_opts {
-	bool man;
+	bool man, all;
 };
 
 static const struct opt help_options[] = {
 	{ "man", OPT_FLAG, offsetof(struct help_opts, man), NULL,
 	    "Prints the manual page locus(1)." },
+	{ "all", OPT_FLAG, offsetof(struct help_opts, all), NULL,
+	    "Lists every command with its purpose." },
 	{ 0 },
 };
 
@@ -157,6 +221,8 @@ help_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 
 	if (o->man)
 		help_man(cmds);
+	else if (o->all)
+		print_commands();
 	else if (n == 0)
 		commands_overview();
 	else

@@ -24,7 +24,7 @@ static const char zsh_script[] =
     "\tnext=(\"${(@f)$(\"${words[1]}\" completion next -- \"${(@)words[2,CURRENT]}\" 2>/dev/null)}\")\n"
     "\tif [[ -n ${next[1]} ]]; then compadd -a next; else _files; fi\n"
     "}\n"
-    "compdef _locus locus\n";
+    "if [[ ${funcstack[1]} == _locus ]]; then _locus \"$@\"; else compdef _locus locus; fi\n";
 
 /* Options that every command has. */
 static const char *const common[] = { "--project", "--output", "--color", "--help" };
@@ -75,28 +75,45 @@ offer_options(struct arena *a, const struct cmd *c, const char *begun)
 	}
 }
 
-/* Offers the next word of each command that begins with the words; each word once,
- * because commands with the same beginning stand together in the table. */
+/* What follows the words in a name that begins with them; NULL if it does not. */
+static const char *
+next_word(const char *name, char **words, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t len = strlen(words[i]);
+
+		if (strncmp(name, words[i], len) != 0 || name[len] != ' ')
+			return NULL;
+		name += len + 1;
+	}
+	return name;
+}
+
+static bool
+same_first_word(const char *a, const char *b)
+{
+	size_t n = strcspn(a, " ");
+
+	return n == strcspn(b, " ") && strncmp(a, b, n) == 0;
+}
+
+/* Offers the next word of each command that begins with the words; each word once. */
 static void
 offer_words(struct cmd_ctx *x, char **words, size_t n, const char *begun)
 {
-	char *last = arena_strdup(x->a, "");
+	const struct cmd *const *all = x->commands;
 
-	for (const struct cmd *const *c = x->commands; *c != NULL; c++) {
-		const char *at = (*c)->name;
-		size_t i = 0;
+	for (size_t i = 0; all[i] != NULL; i++) {
+		const char *at = next_word(all[i]->name, words, n);
+		bool offered = false;
 
-		for (; i < n; i++) {
-			size_t len = strlen(words[i]);
+		for (size_t k = 0; at != NULL && k < i && !offered; k++) {
+			const char *before = next_word(all[k]->name, words, n);
 
-			if (strncmp(at, words[i], len) != 0 || at[len] != ' ')
-				break;
-			at += len + 1;
+			offered = before != NULL && same_first_word(at, before);
 		}
-		if (i < n || strncmp(at, last, strcspn(at, " ") + 1) == 0)
-			continue;
-		last = arena_printf(x->a, "%.*s", (int)strcspn(at, " "), at);
-		offer(at, strlen(last), begun);
+		if (at != NULL && !offered)
+			offer(at, strcspn(at, " "), begun);
 	}
 }
 

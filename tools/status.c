@@ -10,6 +10,7 @@
 #include "model/decision.h"
 #include "model/trouble.h"
 #include "tools/census.h"
+#include "tools/color.h"
 #include "tools/file_view.h"
 #include "tools/human.h"
 #include "tools/json.h"
@@ -79,6 +80,13 @@ stuck_text(struct arena *a, int code, const struct stuck_sum *s)
 	    a, "%s %s: %s%s; %s", w->noun, s->name, w->text, more, w->cure);
 }
 
+/* The first word of a line that is about something wrong. */
+static const char *
+status_label(struct cmd_ctx *x, enum color c, const char *text)
+{
+	return color_text(x->a, c, arena_printf(x->a, "%-10s", text));
+}
+
 static void
 print_stuck(struct cmd_ctx *x, const struct project_status *r)
 {
@@ -87,7 +95,8 @@ print_stuck(struct cmd_ctx *x, const struct project_status *r)
 
 		if (s->n == 0)
 			continue;
-		printf("stuck      %s\n", stuck_text(x->a, i, s));
+		printf("%s %s\n", status_label(x, COLOR_BAD, "stuck"),
+		    stuck_text(x->a, i, s));
 		if (s->n > 1)
 			printf("           and %lld more, listed by locus fsck\n",
 			    (long long)s->n - 1);
@@ -114,6 +123,16 @@ stuck_json(struct cmd_ctx *x, const struct project_status *r)
 
 /* --- text output --- */
 
+static const char *
+proc_state_text(struct arena *a, enum proc_state s)
+{
+	return color_text(a,
+	    s == PROC_RUNNING ? COLOR_GOOD :
+	    s == PROC_FAILED  ? COLOR_BAD :
+				COLOR_WARN,
+	    proc_state_name(s));
+}
+
 static void
 print_services(struct cmd_ctx *x, const struct project_status *r)
 {
@@ -124,7 +143,7 @@ print_services(struct cmd_ctx *x, const struct project_status *r)
 		const struct state_proc *p = &r->s.procs[i];
 
 		table_printf(&t, "  %s", p->name);
-		table_put(&t, proc_state_name(p->state));
+		table_put(&t, proc_state_text(x->a, p->state));
 		table_put(&t, p->pid == 0 ? "" : arena_printf(x->a, "%d", (int)p->pid));
 		table_put(&t, p->pid == 0 ? "" : human_span(x->a, now - p->since));
 		if (p->restarts > 0)
@@ -141,7 +160,8 @@ print_drained(struct cmd_ctx *x, const struct census *c)
 {
 	if (c->drained_since != 0)
 		printf(
-		    "drained    for %s: hosts report and get no work; locus resume project ends this\n",
+		    "%s for %s: hosts report and get no work; locus resume project ends this\n",
+		    status_label(x, COLOR_WARN, "drained"),
 		    human_span(x->a, clock_now() - c->drained_since));
 }
 
@@ -206,8 +226,8 @@ static void
 print_troubles(struct cmd_ctx *x, const struct project_status *r)
 {
 	for (size_t i = 0; i < r->ntroubles; i++)
-		printf("trouble    %s: %s (%s ago)\n", r->troubles[i].daemon,
-		    r->troubles[i].text,
+		printf("%s %s: %s (%s ago)\n", status_label(x, COLOR_BAD, "trouble"),
+		    r->troubles[i].daemon, r->troubles[i].text,
 		    human_span(x->a, clock_now() - r->troubles[i].at));
 }
 
@@ -237,15 +257,19 @@ print_report(struct cmd_ctx *x, const struct project_status *r)
 	const struct census *c = &r->c;
 
 	printf("%s at %s is %s\n", x->cf->long_name, x->cf->master_url,
-	    running_name(r->running));
+	    color_text(x->a,
+		r->running == RUNNING_ALL  ? COLOR_GOOD :
+		r->running == RUNNING_NONE ? COLOR_WARN :
+					     COLOR_BAD,
+		running_name(r->running)));
 	print_services(x, r);
 	print_upstream(x);
 	print_waits(x, r);
 	print_standbys(x, r);
 	print_troubles(x, r);
 	if (r->probe.why != NULL)
-		printf(
-		    "serving    no: %s\n           %s\n", r->probe.why, r->probe.mend);
+		printf("%s no: %s\n           %s\n",
+		    status_label(x, COLOR_BAD, "serving"), r->probe.why, r->probe.mend);
 	if (r->counted && x->age_s >= 0)
 		printf("data       from the replica, at most %lld s old\n",
 		    (long long)x->age_s);

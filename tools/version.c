@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * locus version add: copies the program files to the download directory under names
+ * locus app version add: copies the program files to the download directory under names
  * whose content never changes, then adds their signatures and the row. Files come
  * first: a row whose files are missing would make every host fail.
  */
