@@ -155,7 +155,6 @@ commands_overview(void)
 {
 	printf("usage: locus [-p DIR] COMMAND [OPTION ...] [WORD ...]\n\n");
 	for (size_t i = 0; cmds[i] != NULL; i++)
-		printf("  %-23s  %s\n", cmds[i]->name, cmds[i]->purpose);
 		if (strchr(cmds[i]->name, ' ') == NULL)
 			printf(
 			    "  %-*s%s\n", HELP_NOUN, cmds[i]->name, cmds[i]->purpose);
