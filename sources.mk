@@ -132,6 +132,8 @@ model_sources = \
 	model/supply.h \
 	model/supply_queries.def \
 	model/supply_stages.def \
+	model/task_note.c \
+	model/task_note.h \
 	model/team.def \
 	model/trouble.c \
 	model/trouble.h \
@@ -698,6 +700,7 @@ tools_sources = \
 	tools/supervisor/sup_adopt.c \
 	tools/supervisor/sup_sockets.c \
 	tools/supervisor/sup_step.c \
+	tools/supervisor/sup_tasks.c \
 	tools/supervisor/supervise.c \
 	tools/supervisor/supervise.h \
 	tools/systemctl.c \

@@ -5,6 +5,7 @@
 #include "lib/counters.h"
 #include "lib/fs.h"
 #include "model/metrics.h"
+#include "model/task_note.h"
 #include "model/trouble.h"
 #include "lib/banned.h"
 
@@ -46,6 +47,21 @@ put_services(struct metric_set *s, const struct conf *cf)
 			    fs_locked_shared(arena_printf(
 				s->a, "%s/%s.lock", cf->run_dir, cf->daemons[i].name)),
 			    cf->daemons[i].name);
+}
+
+static void
+put_tasks(struct metric_set *s, const struct conf *cf)
+{
+	for (size_t i = 0; i < cf->ntasks; i++) {
+		const char *name = cf->tasks[i].name;
+		struct task_note note;
+
+		if (cf->tasks[i].disabled || !task_note_read(s->a, cf, name, &note))
+			continue;
+		metric_put_one(s, METRIC_TASK_START, (double)note.start, name);
+		if (note.end > 0)
+			metric_put_one(s, METRIC_TASK_EXIT, (double)note.exit, name);
+	}
 }
 
 static void
@@ -104,6 +120,7 @@ metric_put_machine(
 			metric_put_series(s, counted.v[i].metric, counted.v[i].series,
 			    counted.v[i].value);
 	put_services(s, cf);
+	put_tasks(s, cf);
 	put_disks(s, cf);
 	metric_put(s, METRIC_BUILD_INFO, 1, build);
 }

@@ -9,8 +9,11 @@
 #include "lib/log.h"
 #include "lib/proc.h"
 #include "tools/cmd.h"
+#include "model/task_note.h"
+#include "model/trouble.h"
 #include "tools/program.h"
 #include "tools/units.h"
+#include "tools/upstream.h"
 #include "lib/banned.h"
 
 enum { WAIT_MS = 50, EXIT_BUSY = 75 };
@@ -44,6 +47,56 @@ wait_for_task(pid_t pid)
 	return WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st);
 }
 
+/* Splits the command; of BOINC's programs, ours run in their place. */
+static enum err
+task_command(struct cmd_ctx *x, const struct conf_task *t, char ***argv)
+{
+	struct upstream u;
+	char *program;
+
+	TRY(proc_split(x->a, t->cmd, argv, x->f));
+	u = upstream_command(x->a, *argv);
+	if (u.theirs && u.argv == NULL)
+		return FAIL(x->f, E_CONFIG, "%s", u.say);
+	if (u.theirs)
+		*argv = u.argv;
+	program = strcmp((*argv)[0], "locus") == 0 ?
+	              program_self(x->a) :
+	              program_find(x->a, x->cf, (*argv)[0]);
+	if (program == NULL)
+		return FAIL(x->f, E_CONFIG,
+		    "there is no program %s in the project's bin or among the installed ones",
+		    (*argv)[0]);
+	(*argv)[0] = program;
+	return OK;
+}
+
+static enum err
+note_task_start(struct cmd_ctx *x, const struct conf_task *t, struct task_note *note)
+{
+	*note = (struct task_note){ .start = clock_now() };
+	return task_note_write(x->a, x->cf, t->name, note, x->f);
+}
+
+/* Notes how the task ended; a failure stays in locus status until it succeeds. */
+static enum err
+note_task_end(struct cmd_ctx *x, const struct conf_task *t, struct task_note *note,
+    const char *log)
+{
+	struct trouble trouble = { arena_printf(x->a, "task %s", t->name), clock_now(),
+		NULL };
+
+	note->end = trouble.at;
+	note->exit = x->status;
+	TRY(task_note_write(x->a, x->cf, t->name, note, x->f));
+	if (x->status == 0)
+		return trouble_clear(x->a, x->cf, trouble.daemon, x->f);
+	trouble.text = arena_printf(
+	    x->a, "ended with status %d; its output is in %s", x->status, log);
+	log_warn("%s %s", trouble.daemon, trouble.text);
+	return trouble_write(x->a, x->cf, &trouble, x->f);
+}
+
 static enum err
 task_execute(struct cmd_ctx *x, const struct conf_task *t)
 {
@@ -54,27 +107,19 @@ task_execute(struct cmd_ctx *x, const struct conf_task *t)
 		char **in;
 		const char *const *out;
 	} argv;
-	char *program;
+	struct task_note note;
 	pid_t pid;
 
-	TRY(proc_split(x->a, t->cmd, &argv.in, x->f));
-	program = program_find(x->a, x->cf, argv.in[0]);
-	if (program == NULL)
-		return FAIL(x->f, E_CONFIG,
-		    "there is no program %s in the project's bin or among the installed ones",
-		    argv.in[0]);
-	argv.in[0] = program;
+	TRY(task_command(x, t, &argv.in));
 	setenv("LOCUS_PROJECT",
 	    conf_is_installed(x->cf) ? conf_installation(x->a, x->cf).config_dir :
 				       x->cf->project_dir,
 	    1);
 	proc_signals();
+	TRY(note_task_start(x, t, &note));
 	TRY(proc_spawn(argv.out, x->cf->project_dir, log, &pid, x->f));
 	x->status = wait_for_task(pid);
-	if (x->status != 0)
-		log_warn("task %s ended with status %d; its output is in %s", t->name,
-		    x->status, log);
-	return OK;
+	return note_task_end(x, t, &note, log);
 }
 
 static enum err
@@ -109,5 +154,7 @@ const struct cmd cmd_run_task = { .name = "run-task",
 	.about =
 	    "Runs the command of a <task> once, in the project's directory, with its output appended\n"
 	    "to the task's file in the log directory. The exit status is the task's; 75 means that\n"
-	    "the task runs already. In an installed project, timers of systemd run the tasks.",
+	    "the task runs already. In an installed project, timers of systemd run the tasks, in a\n"
+	    "project with private servers its supervisor. A failure stays in locus status until the\n"
+	    "task succeeds.",
 	.run = run_task_run };

@@ -129,27 +129,37 @@ upstream_command(struct arena *a, char **argv)
 	return u;
 }
 
+struct remarks {
+	char **v;
+	size_t n, cap;
+};
+
+static enum err
+remark_on(struct arena *a, const char *cmd, struct remarks *r, struct fail *f)
+{
+	struct upstream u;
+	char **argv;
+
+	TRY(proc_split(a, cmd, &argv, f));
+	u = upstream_command(a, argv);
+	if (u.say != NULL)
+		PUSH(a, r->v, r->n, r->cap) = u.say;
+	return OK;
+}
+
 enum err
 upstream_says(
     struct arena *a, const struct conf *cf, char ***lines, size_t *n, struct fail *f)
 {
-	size_t cap = 0;
-	char **argv;
-	enum err e = OK;
+	struct remarks r = { 0 };
 
-	*lines = NULL;
-	*n = 0;
-	for (size_t i = 0; i < cf->ndaemons && e == OK; i++) {
-		struct upstream u;
-
-		if (cf->daemons[i].disabled)
-			continue;
-		e = proc_split(a, cf->daemons[i].cmd, &argv, f);
-		if (e != OK)
-			break;
-		u = upstream_command(a, argv);
-		if (u.say != NULL)
-			PUSH(a, *lines, *n, cap) = arena_printf(a, "%s", u.say);
-	}
-	return e;
+	for (size_t i = 0; i < cf->ndaemons; i++)
+		if (!cf->daemons[i].disabled)
+			TRY(remark_on(a, cf->daemons[i].cmd, &r, f));
+	for (size_t i = 0; i < cf->ntasks; i++)
+		if (!cf->tasks[i].disabled)
+			TRY(remark_on(a, cf->tasks[i].cmd, &r, f));
+	*lines = r.v;
+	*n = r.n;
+	return OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Translates the daemon commands of a config.xml written for BOINC. BOINC's programs
+ * Translates the commands of daemons and tasks of a config.xml written for BOINC. BOINC's programs
  * and ours share some names and one database, so a program must never be chosen by what
  * happens to lie in the project's bin.
  */
@@ -22,7 +22,7 @@ struct upstream {    /* translation of a daemon's command */
 
 /* Pure.  argv ends with NULL. */
 struct upstream upstream_command(struct arena *, char **argv);
-/* Returns the remarks about all daemons of the project, one line each. */
+/* Returns the remarks about all daemons and tasks of the project, one line each. */
 enum err upstream_says(
     struct arena *, const struct conf *, char ***lines, size_t *n, struct fail *);
 

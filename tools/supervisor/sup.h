@@ -33,6 +33,13 @@ struct listening { /* a listening socket held for services */
 	int fd;
 };
 
+struct sup_task { /* a task of config.xml */
+	const char *name;
+	int64_t period_s, due; /* due: UTC seconds */
+	pid_t pid;             /* 0 = it does not run */
+	bool wanted;
+};
+
 struct sup {
 	struct arena *a;         /* process lifetime */
 	struct arena round;      /* memory of one round */
@@ -41,6 +48,8 @@ struct sup {
 	const struct conf *last; /* the configuration that was read last */
 	struct proc *procs;
 	size_t n, cap;
+	struct sup_task *tasks;
+	size_t ntasks, tasks_cap;
 	struct listening *sockets;
 	size_t nsockets, sockets_cap;
 	struct procfs self;
@@ -64,6 +73,17 @@ void sup_end(struct sup *, struct proc *, int64_t now_ms);
 /* Handles the end of the process itself; the processes that it left are ended before it
  * may start again. */
 void sup_died(struct sup *, struct proc *, int64_t now_ms);
+
+/* --- sup_tasks.c --- */
+/* Sets the tasks that are wanted, and when each is due. */
+void sup_set_tasks(struct sup *, const struct conf *);
+/* Starts the tasks that are due, once the database runs. */
+void sup_tick_tasks(struct sup *);
+/* A child has ended, which may be a task. */
+void sup_task_ended(struct sup *, pid_t);
+/* Starts no more tasks, and sends those that run the signal, if it is not 0. Returns
+ * true if any runs. */
+bool sup_end_tasks(struct sup *, int sig);
 
 /* --- sup_adopt.c --- */
 /* Adopts the living services of state.json; those no longer configured are stopped. */

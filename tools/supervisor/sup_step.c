@@ -248,7 +248,8 @@ reap_children(struct sup *x, int64_t now_ms)
 	pid_t pid;
 	int st;
 
-	while ((pid = waitpid(-1, &st, WNOHANG)) > 0)
+	while ((pid = waitpid(-1, &st, WNOHANG)) > 0) {
+		sup_task_ended(x, pid);
 		for (size_t i = 0; i < x->n; i++) {
 			struct proc *p = &x->procs[i];
 
@@ -264,6 +265,7 @@ reap_children(struct sup *x, int64_t now_ms)
 				    p->note);
 			sup_died(x, p, now_ms);
 		}
+	}
 }
 
 void
@@ -274,6 +276,7 @@ sup_tick(struct sup *x)
 	reap_children(x, now_ms);
 	for (size_t i = 0; i < x->n; i++)
 		step_proc(x, &x->procs[i], now_ms);
+	sup_tick_tasks(x);
 	if (x->changed)
 		sup_save(x);
 	arena_reset(&x->round);

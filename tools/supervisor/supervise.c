@@ -22,7 +22,7 @@
 #include "tools/upstream.h"
 #include "lib/banned.h"
 
-enum { TICK_MS = 100, RELOAD_MS = 1000 };
+enum { TICK_MS = 100, RELOAD_MS = 1000, TASKS_MS = 10000 };
 
 /* --- the list of services --- */
 
@@ -253,6 +253,7 @@ sup_reload(struct sup *x)
 	}
 	x->last = r.as_written;
 	set_wanted(x, r.services, r.n);
+	sup_set_tasks(x, r.as_written);
 }
 
 /* --- life of the supervisor --- */
@@ -266,11 +267,28 @@ any_left(const struct sup *x, enum service_kind kind)
 	return false;
 }
 
+/* Tasks are ended before the services that they may use. */
+static void
+end_all_tasks(struct sup *x)
+{
+	int64_t end_ms = clock_mono_ms() + TASKS_MS;
+	bool any = sup_end_tasks(x, SIGTERM);
+
+	while (any && clock_mono_ms() < end_ms) {
+		sup_tick(x);
+		clock_nap_ms(TICK_MS / 5);
+		any = sup_end_tasks(x, 0);
+	}
+	if (any) /* what they have left is swept at the end */
+		sup_end_tasks(x, SIGKILL);
+}
+
 /* Stops the services, the web server first and the database last; each kind is gone
  * before the next one is stopped. */
 static void
 end_all(struct sup *x)
 {
+	end_all_tasks(x);
 	for (int kind = SERVICE_WEB; kind >= (int)SERVICE_DATABASE; kind--) {
 		for (size_t i = 0; i < x->n; i++) {
 			struct proc *p = &x->procs[i];
@@ -379,6 +397,7 @@ supervise(struct arena *a, const struct conf *cf, struct fail *f)
 		return e;
 	log_info("supervisor of %s with %zu services", cf->project_dir, x.n);
 	say_upstream(&x, cf);
+	sup_set_tasks(&x, cf);
 	while (!proc_stopping) {
 		sup_tick(&x);
 		sup_reload(&x);

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The <tasks> of config.xml: each runs once in its period, as "locus run-task NAME",
+ * which holds the task's lock and notes its end. A task is no service: nothing restarts
+ * it before its time.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lib/clock.h"
+#include "lib/log.h"
+#include "lib/proc.h"
+#include "model/task_note.h"
+#include "tools/group.h"
+#include "tools/program.h"
+#include "tools/supervisor/sup.h"
+#include "tools/upstream.h"
+#include "lib/banned.h"
+
+static struct sup_task *
+sup_find_task(struct sup *x, const char *name)
+{
+	for (size_t i = 0; i < x->ntasks; i++)
+		if (strcmp(x->tasks[i].name, name) == 0)
+			return &x->tasks[i];
+	return NULL;
+}
+
+/* Programs of BOINC that have no equivalent are named once, and not run. */
+static bool
+is_left_out(struct sup *x, const struct conf_task *c)
+{
+	struct fail f = { 0 };
+	struct upstream u;
+	char **argv;
+
+	if (proc_split(&x->round, c->cmd, &argv, &f) != OK)
+		return false; /* locus run-task says why */
+	u = upstream_command(&x->round, argv);
+	return u.theirs && u.argv == NULL;
+}
+
+void
+sup_set_tasks(struct sup *x, const struct conf *cf)
+{
+	int64_t now = clock_now();
+
+	for (size_t i = 0; i < x->ntasks; i++)
+		x->tasks[i].wanted = false;
+	for (size_t i = 0; i < cf->ntasks; i++) {
+		const struct conf_task *c = &cf->tasks[i];
+		struct sup_task *t = sup_find_task(x, c->name);
+		struct task_note note;
+
+		if (c->disabled || is_left_out(x, c))
+			continue;
+		if (t == NULL) {
+			PUSH(x->a, x->tasks, x->ntasks,
+			    x->tasks_cap) = (struct sup_task){ .name = c->name };
+			t = &x->tasks[x->ntasks - 1];
+		}
+		t->wanted = true;
+		t->period_s = c->period_s;
+		task_note_read(&x->round, cf, c->name, &note);
+		t->due = task_next_start(c, &note, now);
+	}
+}
+
+static bool
+database_runs(const struct sup *x)
+{
+	for (size_t i = 0; i < x->n; i++)
+		if (x->procs[i].s.kind == SERVICE_DATABASE &&
+		    x->procs[i].state != PROC_RUNNING)
+			return false;
+	return true;
+}
+
+static void
+start_task(struct sup *x, struct sup_task *t, int64_t now)
+{
+	const char *const argv[] = { program_self(&x->round), "-p", x->cf->project_dir,
+		"run-task", t->name, NULL };
+	struct fail f = { 0 };
+
+	t->due = now + t->period_s;
+	/* Else it would pass for a process of the service that was started last. */
+	setenv(MARK_SERVICE, arena_printf(&x->round, "task %s", t->name), 1);
+	if (proc_spawn(argv, x->cf->project_dir,
+		arena_printf(&x->round, "%s/tasks.log", x->cf->log_dir), &t->pid,
+		&f) != OK) {
+		t->pid = 0;
+		log_fail(t->name, &f);
+		return;
+	}
+	log_info("task %s starts, pid %d", t->name, (int)t->pid);
+}
+
+void
+sup_tick_tasks(struct sup *x)
+{
+	int64_t now = clock_now();
+
+	for (size_t i = 0; i < x->ntasks; i++) {
+		struct sup_task *t = &x->tasks[i];
+
+		if (t->wanted && t->pid == 0 && now >= t->due && database_runs(x))
+			start_task(x, t, now);
+	}
+}
+
+void
+sup_task_ended(struct sup *x, pid_t pid)
+{
+	for (size_t i = 0; i < x->ntasks; i++)
+		if (x->tasks[i].pid == pid)
+			x->tasks[i].pid = 0;
+}
+
+bool
+sup_end_tasks(struct sup *x, int sig)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < x->ntasks; i++) {
+		x->tasks[i].wanted = false;
+		if (x->tasks[i].pid == 0)
+			continue;
+		any = true;
+		if (sig != 0)
+			kill(x->tasks[i].pid, sig);
+	}
+	return any;
+}
