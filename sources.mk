@@ -27,6 +27,8 @@ lib_sources = \
 	lib/index.h \
 	lib/journal.c \
 	lib/journal.h \
+	lib/json_text.c \
+	lib/json_text.h \
 	lib/log.c \
 	lib/log.h \
 	lib/log_reader.c \
@@ -392,6 +394,7 @@ db_sources = \
 	db/workunit.c \
 	db/wu_select.c \
 	db/wu_select.h \
+	db/wu_trouble.c \
 	db/wu_updates.c \
 	db/wu_updates.h
 
@@ -481,6 +484,17 @@ daemons_sources = \
 	daemons/generator_options.def \
 	daemons/grants.c \
 	daemons/grants.h \
+	daemons/handing.c \
+	daemons/handing.h \
+	daemons/handler_nouns.c \
+	daemons/handler_nouns.h \
+	daemons/handler_options.def \
+	daemons/handler_process.c \
+	daemons/handler_process.h \
+	daemons/handlers.c \
+	daemons/handlers.h \
+	daemons/hearing.c \
+	daemons/hearing.h \
 	daemons/items.c \
 	daemons/lease_keeper.c \
 	daemons/lease_keeper.h \

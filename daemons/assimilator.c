@@ -6,6 +6,7 @@
  * handed over is put aside while the others go on.
  */
 #include <string.h>
+#include "daemons/handing.h"
 #include "daemons/loop.h"
 #include "daemons/outputs.h"
 #include "daemons/verdict.h"
@@ -30,6 +31,8 @@ enum {
 
 struct assimilator {
 	char *app_name, *copy_to, *command;
+	struct handler_options handler;
+	bool troubled; /* some workunits may have a noted trouble */
 	int64_t appid;
 	char **argv;
 	size_t argc;
@@ -45,7 +48,22 @@ static const struct daemon_option options[] = {
 	    "copy canonical outputs to DIR/WUNAME, below the project", false },
 	{ "command", 0, OPTION_TEXT, AT(command), "CMD", NULL, 0, 0,
 	    "run CMD WUNAME FILE... instead of copying", false },
+#define OPTION(name, letter, type, field, arg, def, min, max, required, help)          \
+	{ name, letter, OPTION_##type, AT(field), arg, def, min, max, help, required },
+#include "daemons/handler_options.def"
+#undef OPTION
 };
+
+static enum err
+assimilator_check(const void *own, struct fail *f)
+{
+	const struct assimilator *o = own;
+
+	if (o->command != NULL && o->handler.command != NULL)
+		return FAIL(f, E_BADREQ,
+		    "--command and --handler exclude each other: give one of them");
+	return OK;
+}
 
 struct finished { /* a workunit and those of its canonical outputs that exist */
 	struct workunit *wu;
@@ -61,7 +79,9 @@ assimilator_start(struct daemon_ctx *x)
 
 	o->backoff = daemon_backoff(x, PAUSE_FIRST_S, PAUSE_MOST_S);
 	o->dir = project_path(x->life, x->conf, o->copy_to);
-	if (o->command == NULL) {
+	o->troubled = true; /* an earlier process may have left some */
+	TRY(daemon_handlers(x, &o->handler, "assimilator", o->app_name));
+	if (o->command == NULL && o->handler.command == NULL) {
 		enum err e = fs_mkdirs(o->dir, 0755, &x->fail);
 		if (e != OK)
 			return e;
@@ -189,19 +209,36 @@ assimilator_hand_over(struct daemon_ctx *x, const struct finished *w, bool *late
 	return w->error_mask != 0 ? append_error_line(x, w) : copy_outputs(x, w);
 }
 
+/* Notes for locus work show why the workunit has to wait. */
+static void
+assimilator_notes(struct daemon_ctx *x, const struct workunit *wu, const char *why,
+    const char *detail)
+{
+	struct assimilator *o = x->own;
+
+	o->troubled = true;
+	daemon_wu_trouble(x, "assimilator", wu, why, detail);
+}
+
 /*
  * Counts a failure; after TRIES failures the workunit is left alone until an admin asks
- * for another try, or the next start.
+ * for another try, or the next start.  A handler's failure is never the last one: its
+ * pauses only grow.
  */
 static enum err
-assimilator_failed(struct daemon_ctx *x, const struct workunit *wu, enum err e)
+assimilator_failed(
+    struct daemon_ctx *x, const struct workunit *wu, const char *detail, enum err e)
 {
 	struct assimilator *o = x->own;
 	const char *label = arena_printf(
 	    &x->a, "[WU#%lld] %s", (long long)wu->id, wu->name);
+	const char *why = arena_strdup(&x->a, x->fail.detail);
 
 	e = daemon_item_ended(x, o->backoff, workunit_item(wu), label, e);
-	if (e == OK && item_backoff_count(o->backoff, wu->id) >= TRIES) {
+	if (e == OK)
+		assimilator_notes(x, wu, why, detail);
+	if (e == OK && x->handlers == NULL &&
+	    item_backoff_count(o->backoff, wu->id) >= TRIES) {
 		item_backoff_park(o->backoff, wu->id);
 		log_err(
 		    "%s: in quarantine after %d tries; fix the cause, then run locus work retry --id %lld",
@@ -210,31 +247,118 @@ assimilator_failed(struct daemon_ctx *x, const struct workunit *wu, enum err e)
 	return e;
 }
 
-/* Hands one workunit over and adds it to the chunk on success. */
+/* Takes those out of the chunk that were not handed over. */
+static void
+chunk_keep(struct chunk *k, const bool *taken)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < k->n; i++)
+		if (taken[i])
+			k->v[n++] = k->v[i];
+	k->n = n;
+}
+
+/* Hands the chunk over one by one; what is left in it was taken. */
 static enum err
-assimilate_one(
-    struct daemon_ctx *x, struct workunit *wu, struct outputs *out, struct chunk *k)
+hand_over_each(struct daemon_ctx *x, struct chunk *k)
 {
 	struct assimilator *o = x->own;
-	struct finished *w = &k->v[k->n];
-	bool later = false;
-	enum err e = load_outputs(x, wu, out, w);
+	bool *taken = NEWN(&x->a, bool, k->n + 1);
+	enum err e = OK;
 
-	if (e == OK)
-		e = assimilator_hand_over(x, w, &later);
-	if (e == OK) {
-		k->n++;
-		return OK;
+	for (size_t i = 0; i < k->n && e == OK && !daemon_stopping(x); i++) {
+		const struct workunit *wu = k->v[i].wu;
+		bool later = false;
+		e = assimilator_hand_over(x, &k->v[i], &later);
+		taken[i] = e == OK;
+		if (e != OK && later) {
+			item_backoff_wait(o->backoff, workunit_item(wu), x->now);
+			e = OK;
+		} else if (e != OK) {
+			e = assimilator_failed(x, wu, NULL, e);
+		}
 	}
-	if (!later)
-		return assimilator_failed(x, wu, e);
-	item_backoff_wait(o->backoff, workunit_item(wu), x->now);
+	chunk_keep(k, taken);
+	return e;
+}
+
+/* The end of one workunit's offer that was not taken. */
+static enum err
+offer_declined(struct daemon_ctx *x, const struct handing *h)
+{
+	struct assimilator *o = x->own;
+
+	if (h->end == ASK_FAILED)
+		return assimilator_failed(
+		    x, h->wu, h->detail, FAIL(&x->fail, E_SYS, "%s", h->why));
+	if (h->end == ASK_LATER) {
+		log_warn("[WU#%lld] %s: %s; asked again later", (long long)h->wu->id,
+		    h->wu->name, h->why);
+		daemon_trouble(x, "%s: %s", h->wu->name, h->why);
+		item_backoff_wait(o->backoff, workunit_item(h->wu), x->now);
+		assimilator_notes(x, h->wu, h->why, NULL);
+	}
 	return OK;
 }
 
 /*
- * Hands over at most DB_LIST_MAX workunits (ascending ids) one by one, then marks them
- * in one transaction.
+ * Offers the chunk to the handler; what is left in it was taken.  E_SYS with *broken:
+ * the handler does not work, and the chunk is good all the same.
+ */
+static enum err
+hand_over_all(struct daemon_ctx *x, struct chunk *k, const char **broken)
+{
+	struct handing *h = NEWN(&x->a, struct handing, k->n + 1);
+	bool *taken = NEWN(&x->a, bool, k->n + 1);
+	enum err e, e2 = OK;
+
+	for (size_t i = 0; i < k->n; i++)
+		h[i] = (struct handing){ .wu = k->v[i].wu,
+			.out = k->v[i].out,
+			.n = k->v[i].n,
+			.error_mask = k->v[i].error_mask };
+	e = handings_offer(x, h, k->n);
+	if (e == E_SYS)
+		*broken = arena_strdup(&x->a, x->fail.detail);
+	else if (e != OK)
+		return e;
+	for (size_t i = 0; i < k->n && e2 == OK; i++) {
+		taken[i] = h[i].end == ASK_DONE;
+		if (!taken[i])
+			e2 = offer_declined(x, &h[i]);
+	}
+	chunk_keep(k, taken);
+	return e2;
+}
+
+/* Marks in one transaction what was handed over. */
+static enum err
+mark_done(struct daemon_ctx *x, struct chunk *k, size_t *done)
+{
+	struct assimilator *o = x->own;
+	int64_t *ids = NEWN(&x->a, int64_t, k->n + 1);
+	enum err e;
+
+	if (k->n == 0)
+		return OK;
+	e = daemon_transaction(x, tx_mark_done, k);
+	for (size_t i = 0; i < k->n && e == OK; i++) {
+		const struct finished *w = &k->v[i];
+		item_backoff_forget(o->backoff, w->wu->id);
+		ids[i] = w->wu->id;
+		++*done;
+		log_info("[WU#%lld] %s assimilated files=%zu error_mask=%d",
+		    (long long)w->wu->id, w->wu->name, w->n, w->error_mask);
+	}
+	if (e == OK)
+		daemon_wu_handled(x, "assimilator", &o->troubled, ids, k->n);
+	return e == E_RETRY ? OK : e; /* the next pass finds them again */
+}
+
+/*
+ * Hands over at most DB_LIST_MAX workunits (ascending ids), then marks them.  A handler
+ * gets all of them at once.
  */
 static enum err
 assimilate_some(struct daemon_ctx *x, struct workunit *wu, size_t n, size_t *done)
@@ -243,25 +367,26 @@ assimilate_some(struct daemon_ctx *x, struct workunit *wu, size_t n, size_t *don
 	struct chunk k = { NEWN(&x->a, struct finished, n + 1), 0 };
 	struct outputs out[DB_LIST_MAX];
 	int64_t ids[DB_LIST_MAX];
+	const char *broken = NULL;
 	enum err e;
 
 	for (size_t i = 0; i < n; i++)
 		ids[i] = wu[i].canonical_resultid;
 	e = outputs_of(x->db, &x->a, x->conf, ids, n, out, &x->fail);
-	for (size_t i = 0; i < n && e == OK && !daemon_stopping(x); i++)
-		if (!item_backoff_must_wait(o->backoff, workunit_item(&wu[i]), x->now))
-			e = assimilate_one(x, &wu[i], &out[i], &k);
-	if (e != OK || k.n == 0)
-		return e;
-	e = daemon_transaction(x, tx_mark_done, &k);
-	for (size_t i = 0; i < k.n && e == OK; i++) {
-		const struct finished *w = &k.v[i];
-		item_backoff_forget(o->backoff, w->wu->id);
-		++*done;
-		log_info("[WU#%lld] %s assimilated files=%zu error_mask=%d",
-		    (long long)w->wu->id, w->wu->name, w->n, w->error_mask);
+	for (size_t i = 0; i < n && e == OK; i++) {
+		if (item_backoff_must_wait(o->backoff, workunit_item(&wu[i]), x->now))
+			continue;
+		e = load_outputs(x, &wu[i], &out[i], &k.v[k.n]);
+		k.n += e == OK;
+		if (e != OK)
+			e = assimilator_failed(x, &wu[i], NULL, e);
 	}
-	return e == E_RETRY ? OK : e; /* the next pass finds them again */
+	if (e == OK)
+		e = x->handlers != NULL ? hand_over_all(x, &k, &broken) :
+		                          hand_over_each(x, &k);
+	if (e == OK)
+		e = mark_done(x, &k, done);
+	return e == OK && broken != NULL ? FAIL(&x->fail, E_SYS, "%s", broken) : e;
 }
 
 static enum err
@@ -293,6 +418,7 @@ main(int argc, char **argv)
 		.own_size = sizeof(struct assimilator),
 		.options = options,
 		.noptions = N(options),
+		.check = assimilator_check,
 		.start = assimilator_start,
 		.step = assimilator_step,
 	};

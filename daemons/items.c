@@ -170,3 +170,56 @@ daemon_split_command(struct daemon_ctx *x, const char *cmd, char ***argv, size_t
 		++*argc;
 	return *argc > 0 ? OK : FAIL(&x->fail, E_CONFIG, "--command is empty");
 }
+
+static bool
+stopping_now(const void *x)
+{
+	return daemon_stopping(x);
+}
+
+enum err
+daemon_handlers(struct daemon_ctx *x, const struct handler_options *o, const char *kind,
+    const char *app)
+{
+	const struct handler_spec spec = { .command = o->command,
+		.kind = kind,
+		.app = app,
+		.dir = x->conf->project_dir,
+		.number = o->number,
+		.silence_s = o->silence_s,
+		.stopping = stopping_now,
+		.stopping_arg = x };
+
+	if (o->command == NULL || x->handlers != NULL)
+		return OK;
+	return handlers_open(x->life, &spec, &x->handlers, &x->fail);
+}
+
+void
+daemon_wu_trouble(struct daemon_ctx *x, const char *stage, const struct workunit *wu,
+    const char *why, const char *detail)
+{
+	struct fail f = { 0 };
+
+	if (!x->dry_run &&
+	    wu_trouble_note(x->db, wu->id, stage, x->now, why, detail, &f) != OK)
+		log_fail("noting the trouble of a workunit", &f);
+}
+
+void
+daemon_wu_handled(
+    struct daemon_ctx *x, const char *stage, bool *any, const int64_t *ids, size_t n)
+{
+	struct fail f = { 0 };
+	enum err e = OK;
+
+	if (!*any || n == 0 || x->dry_run)
+		return;
+	for (size_t i = 0; i < n && e == OK; i += DB_LIST_MAX)
+		e = wu_troubles_clear(x->db, ids + i,
+		    n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, stage, &f);
+	if (e == OK)
+		e = wu_trouble_any(x->db, &x->a, stage, any, &f);
+	if (e != OK)
+		log_fail("clearing the troubles of workunits", &f);
+}

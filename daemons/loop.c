@@ -260,6 +260,7 @@ restart_with(struct instance *r, const char *why)
 	log_info("%s has changed: restarting", why);
 	conf_mended(r);
 	notify_reloading();
+	handlers_close(x->handlers);
 	keeper_close(x->keeper, false);
 	x->keeper = NULL;
 	if (x->db != NULL)
@@ -649,6 +650,7 @@ run_daemon(struct instance *r)
 		fs_unlink(r->pid_path, &f);
 	if (e == OK || status == 0)
 		log_info("ended");
+	handlers_close(r->x.handlers);
 	if (r->daemon->end != NULL)
 		r->daemon->end(&r->x);
 	if (r->x.keeper != NULL)

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "daemons/backoff.h"
+#include "daemons/handlers.h"
 #include "db/db.h"
 #include "db/trigger_rows.h"
 #include "lib/arena.h"
@@ -33,6 +34,7 @@ struct daemon_ctx {
 	bool dry_run, one_pass;
 	struct lease_keeper *keeper;  /* NULL: this run needs no lease */
 	struct item_backoff *backoff; /* failed items; NULL = the daemon keeps none */
+	struct handlers *handlers;    /* NULL = no handler */
 	const char *trouble;          /* set by daemon_trouble() in this step */
 	void *own;                    /* the daemon's own options and state */
 	struct fail fail;
@@ -151,5 +153,27 @@ enum err daemon_app_id(struct daemon_ctx *, const char *name, int64_t *id);
  */
 enum err daemon_split_command(
     struct daemon_ctx *, const char *cmd, char ***argv, size_t *argc);
+
+/* The options of daemons that can run a handler (handler_options.def). */
+struct handler_options {
+	char *command; /* NULL = no handler */
+	int64_t number, silence_s;
+};
+/* Makes x->handlers if there is a command.  E_CONFIG: it cannot be split into words. */
+enum err daemon_handlers(struct daemon_ctx *, const struct handler_options *,
+    const char *kind, const char *app);
+
+/*
+ * Notes for locus work show why this stage could not handle a workunit.  An error is
+ * only logged.
+ */
+void daemon_wu_trouble(struct daemon_ctx *, const char *stage, const struct workunit *,
+    const char *why, const char *detail);
+/*
+ * Forgets the troubles of workunits that were handled.  *any: whether the stage may
+ * have any, true at first; it is kept up to date, so that without any nothing is asked.
+ */
+void daemon_wu_handled(
+    struct daemon_ctx *, const char *stage, bool *any, const int64_t *ids, size_t n);
 
 #endif

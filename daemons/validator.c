@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include "daemons/grants.h"
+#include "daemons/hearing.h"
 #include "daemons/loop.h"
 #include "daemons/outputs.h"
 #include "daemons/verdict.h"
@@ -32,6 +33,10 @@ struct validator {
 	char *app_name, *command;
 	struct credit_options credit;
 	double stated; /* by the last command that ran; < 0 = nothing */
+	struct handler_options handler;
+	const char
+	    *broken;   /* why the handler did not work in this step; NULL = it did */
+	bool troubled; /* some workunits may have a noted trouble */
 	int64_t appid;
 	char **argv; /* the command's words */
 	size_t argc;
@@ -46,6 +51,10 @@ static const struct daemon_option options[] = {
 	{ "command", 0, OPTION_TEXT, AT(command), "CMD", NULL, 0, 0,
 	    "compare with CMD FILE1 FILE2 instead of byte by byte", false },
 	CREDIT_OPTIONS(AT(credit)),
+#define OPTION(name, letter, type, field, arg, def, min, max, required, help)          \
+	{ name, letter, OPTION_##type, AT(field), arg, def, min, max, help, required },
+#include "daemons/handler_options.def"
+#undef OPTION
 };
 
 /* One workunit being validated. */
@@ -58,6 +67,7 @@ struct trial {
 	enum match *init;
 	double *stated;  /* credit that the validator states for results[i], or < 0 */
 	const char *why; /* why something cannot be judged now; NULL = everything can */
+	struct hearing said; /* by the handler, if there is one */
 	struct validate_change change;
 	double granted; /* credit of each valid result */
 };
@@ -72,6 +82,9 @@ validator_check(const void *own, struct fail *f)
 {
 	const struct validator *o = own;
 
+	if (o->command != NULL && o->handler.command != NULL)
+		return FAIL(f, E_BADREQ,
+		    "--command and --handler exclude each other: give one of them");
 	return credit_check(&o->credit, f);
 }
 
@@ -82,6 +95,8 @@ validator_start(struct daemon_ctx *x)
 
 	o->backoff = daemon_backoff(x, PAUSE_FIRST_S, PAUSE_MOST_S);
 	credit_start(&o->credit);
+	o->troubled = true; /* an earlier process may have left some */
+	TRY(daemon_handlers(x, &o->handler, "validator", o->app_name));
 	return daemon_split_command(x, o->command, &o->argv, &o->argc);
 }
 
@@ -219,6 +234,9 @@ compare_results(void *ctx, size_t i, size_t j)
 	struct trial *t = ctx;
 	const struct validator *o = t->x->own;
 
+	if (t->x->handlers != NULL)
+		return t->said.group[i] == t->said.group[j] ? MATCH_SAME :
+		                                              MATCH_DIFFERENT;
 	if (t->out[i].n != t->out[j].n)
 		return MATCH_DIFFERENT;
 	for (size_t k = 0; k < t->out[i].n; k++) {
@@ -297,6 +315,52 @@ validator_load(struct daemon_ctx *x, struct session *s)
 			t->init[k] = judge_noted(t, k);
 	}
 	return e;
+}
+
+/* Takes out the trials that the handler was not asked about. */
+static void
+drop_untried(struct session *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (!s->t[i].said.untried)
+			s->t[n++] = s->t[i];
+	s->n = n;
+}
+
+/*
+ * Asks the handler about all trials.  If it does not work, the step ends with an error
+ * once those that it has judged are stored.
+ */
+static enum err
+ask_handler(struct daemon_ctx *x, struct session *s)
+{
+	struct validator *o = x->own;
+	struct hearing **h = NEWN(&x->a, struct hearing *, s->n + 1);
+	enum err e;
+
+	for (size_t i = 0; i < s->n; i++) {
+		struct trial *t = &s->t[i];
+		t->said = (struct hearing){ .wu = t->wu,
+			.results = t->results,
+			.out = t->out,
+			.n = t->n,
+			.init = t->init,
+			.group = NEWN(&x->a, int64_t, t->n + 1),
+			.credit = t->stated };
+		h[i] = &t->said;
+	}
+	e = hearings_hold(x, h, s->n);
+	if (e == E_SYS)
+		o->broken = arena_strdup(&x->a, x->fail.detail);
+	if (e != OK && e != E_SYS)
+		return e;
+	for (size_t i = 0; i < s->n; i++)
+		if (s->t[i].said.why != NULL)
+			s->t[i].why = s->t[i].said.why;
+	drop_untried(s);
+	return OK;
 }
 
 /*
@@ -517,12 +581,17 @@ tx_save_verdicts(struct daemon_ctx *x, void *arg)
 	return e != OK || n == 0 ? e : save_effects(x, b, v, n);
 }
 
+static const char *
+why_later(const struct trial *t)
+{
+	return t->why != NULL ? t->why : "its canonical output cannot be read";
+}
+
 /* Logs why a workunit waits, and shows it in locus status. */
 static void
 say_later(const struct trial *t)
 {
-	const char *why = t->why != NULL ? t->why :
-	                                   "its canonical output cannot be read";
+	const char *why = why_later(t);
 
 	log_warn("[WU#%lld] %s: cannot be judged now: %s; next try in %lld s",
 	    (long long)t->wu->id, t->wu->name, why,
@@ -546,30 +615,63 @@ log_trial(const struct trial *t)
 	    t->change.retry_later, valid > 0 ? t->granted : 0);
 }
 
+static void
+judge_trial(struct trial *t)
+{
+	struct daemon_ctx *x = t->x;
+
+	t->change = validate(
+	    &x->a, t->wu, t->results, t->n, t->init, compare_results, t);
+	t->change.retry_at = validate_again_at(t->results, t->n, x->now);
+	if (t->change.retry_later)
+		say_later(t);
+}
+
+/* Logs what was stored, and notes or forgets what locus work show says of it. */
+static void
+trials_stored(struct daemon_ctx *x, const struct session *s)
+{
+	struct validator *o = x->own;
+	int64_t *good = NEWN(&x->a, int64_t, s->n + 1);
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		const struct trial *t = &s->t[i];
+		log_trial(t);
+		if (!t->change.retry_later) {
+			good[n++] = t->wu->id;
+			continue;
+		}
+		daemon_wu_trouble(x, "validator", t->wu, why_later(t), t->said.detail);
+		o->troubled = true;
+	}
+	daemon_wu_handled(x, "validator", &o->troubled, good, n);
+}
+
 /* Validates n workunits, ordered by id. */
 static enum err
 judge_some(struct daemon_ctx *x, struct workunit *const *wu, size_t n)
 {
+	const struct validator *o = x->own;
 	struct session s = { NEWN(&x->a, struct trial, n), n };
 	enum err e;
 
+	if (o->broken != NULL)
+		return OK; /* the step will end with an error */
 	for (size_t i = 0; i < n; i++)
 		s.t[i] = (struct trial){ .x = x, .wu = wu[i] };
 	if ((e = validator_load(x, &s)) != OK)
 		return e;
-	for (size_t i = 0; i < n; i++) {
-		struct trial *t = &s.t[i];
-		t->change = validate(
-		    &x->a, t->wu, t->results, t->n, t->init, compare_results, t);
-		t->change.retry_at = validate_again_at(t->results, t->n, x->now);
-		if (t->change.retry_later)
-			say_later(t);
-	}
-	e = decide_credits(x, &s);
-	if (e == OK && !x->dry_run)
+	if (x->handlers != NULL && (e = ask_handler(x, &s)) != OK)
+		return e;
+	for (size_t i = 0; i < s.n; i++)
+		judge_trial(&s.t[i]);
+	if (s.n > 0)
+		e = decide_credits(x, &s);
+	if (e == OK && !x->dry_run && s.n > 0)
 		e = daemon_transaction(x, tx_save_verdicts, &s);
-	for (size_t i = 0; i < n && e == OK; i++)
-		log_trial(&s.t[i]);
+	if (e == OK)
+		trials_stored(x, &s);
 	return e;
 }
 
@@ -593,12 +695,15 @@ validator_step(struct daemon_ctx *x, size_t *done)
 	size_t n;
 	enum err e = daemon_app_id(x, o->app_name, &o->appid);
 
+	o->broken = NULL;
 	if (e == OK)
 		e = workunits_to_validate(x->db, &x->a, part, o->appid,
 		    BATCH + o->backoff->used, &wu, &n, &x->fail);
-	return e != OK ? e :
-	                 daemon_chunks(
-			     x, o->backoff, wu, n, most, judge_some, judge_one, done);
+	if (e == OK)
+		e = daemon_chunks(
+		    x, o->backoff, wu, n, most, judge_some, judge_one, done);
+	return e == OK && o->broken != NULL ? FAIL(&x->fail, E_SYS, "%s", o->broken) :
+	                                      e;
 }
 
 int

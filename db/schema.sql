@@ -643,6 +643,19 @@ CREATE TABLE IF NOT EXISTS project_state (
 	PRIMARY KEY (id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+-- ours: why a daemon could not handle a workunit at its last tries; stage = the daemon.  Removed when it could, or with the workunit
+CREATE TABLE IF NOT EXISTS workunit_trouble (
+	workunitid BIGINT NOT NULL DEFAULT 0,
+	stage VARCHAR(32) NOT NULL DEFAULT '',
+	tries INT NOT NULL DEFAULT 0,
+	first_time BIGINT NOT NULL DEFAULT 0,
+	last_time BIGINT NOT NULL DEFAULT 0,
+	reason VARCHAR(254) NOT NULL DEFAULT '',
+	detail MEDIUMBLOB, -- such as the traceback of a handler
+	PRIMARY KEY (workunitid, stage),
+	KEY workunit_trouble_stage (stage)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 -- ours: which instance of a daemon does a share of the work; token 0 = none.  Times are those of the database's clock.
 CREATE TABLE IF NOT EXISTS daemon_lease (
 	name VARCHAR(190) NOT NULL DEFAULT '',

@@ -56,3 +56,16 @@ message_insert(struct db *db, int64_t hostid, int64_t now, const char *variety,
 	return db_exec(db, f, NULL, MESSAGE_INSERT, .now = now, .hostid = hostid,
 	    .variety = variety, .xml = xml);
 }
+
+enum err
+trickles_new(struct db *db, struct arena *a, int64_t after, size_t max,
+    struct row_trickle **rows, size_t *n, struct fail *f)
+{
+	return db_query(db, a, f, rows, n, TRICKLES_NEW, .after = after, .max = max);
+}
+
+enum err
+trickles_delete(struct db *db, const int64_t *ids, size_t n, struct fail *f)
+{
+	return db_exec(db, f, NULL, TRICKLES_DELETE, .ids = db_ids(ids, n));
+}

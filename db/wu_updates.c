@@ -299,6 +299,9 @@ workunits_purge(struct db *db, struct arena *a, struct workunit *const *wus, siz
 		e = FAIL(f, E_RACE, "the files of a workunit are not deleted yet");
 	if (e == OK)
 		e = db_exec(db, f, NULL, PURGE_RESULTS, .workunitids = db_ids(ids, n));
+	if (e == OK)
+		e = db_exec(
+		    db, f, NULL, PURGE_WU_TROUBLES, .workunitids = db_ids(ids, n));
 	return e != OK ? e :
 	                 db_exec(db, f, NULL, PURGE_ASSIGNMENTS,
 			     .workunitids = db_ids(ids, n));

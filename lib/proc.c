@@ -598,6 +598,83 @@ proc_stream_close(struct proc_stream *s, const char *name, bool kill_it, struct 
 	return OK;
 }
 
+/* --- dialogs --- */
+
+/* As pipe_from_child(), in the other direction. */
+static enum err
+pipe_to_child(int *ours, int *theirs, struct fail *f)
+{
+	int fd[2];
+
+	*ours = *theirs = -1;
+	if (pipe2(fd, O_CLOEXEC) < 0)
+		return FAIL_ERRNO(f, "making a pipe for a child");
+	*theirs = fd[0];
+	*ours = fd[1];
+	fcntl(fd[1], F_SETFL, O_NONBLOCK);
+	return OK;
+}
+
+enum err
+proc_dialog_open(
+    const char *const *argv, const char *dir, struct proc_dialog *d, struct fail *f)
+{
+	struct stdio io = { .in = -1, .out = -1, .err = -1 };
+	enum err e;
+
+	*d = (struct proc_dialog){ .in = -1, .out = -1, .err = -1 };
+	e = pipe_to_child(&d->in, &io.in, f);
+	if (e == OK)
+		e = pipe_from_child(true, &d->out, &io.out, f);
+	if (e == OK)
+		e = pipe_from_child(true, &d->err, &io.err, f);
+	if (e == OK)
+		e = child_start(argv, NULL, dir, &io, &d->pid, f);
+	close_fd(&io.in);
+	close_fd(&io.out);
+	close_fd(&io.err);
+	if (e == OK)
+		return OK;
+	close_fd(&d->in);
+	close_fd(&d->out);
+	close_fd(&d->err);
+	d->pid = 0;
+	return e;
+}
+
+bool
+proc_dialog_ended(struct proc_dialog *d, int *status)
+{
+	int st;
+
+	if (d->pid <= 0 || waitpid(d->pid, &st, WNOHANG) != d->pid)
+		return false;
+	d->pid = 0;
+	*status = child_exit_status(st);
+	return true;
+}
+
+void
+proc_dialog_close(struct proc_dialog *d, int grace_ms)
+{
+	int64_t end = clock_mono_ms() + grace_ms;
+	int status;
+
+	close_fd(&d->in);
+	close_fd(&d->out);
+	close_fd(&d->err);
+	while (d->pid > 0 && !proc_dialog_ended(d, &status)) {
+		if (clock_mono_ms() >= end) {
+			kill(-d->pid, SIGKILL);
+			while (waitpid(d->pid, &status, 0) < 0 && errno == EINTR)
+				;
+			d->pid = 0;
+			return;
+		}
+		clock_nap_ms(1);
+	}
+}
+
 void
 proc_tune_malloc(void)
 {

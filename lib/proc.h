@@ -78,6 +78,25 @@ enum err proc_stream_open(const char *const *argv, bool feed, const char *given_
 enum err proc_stream_close(
     struct proc_stream *, const char *name, bool kill, struct fail *);
 
+/* A program that is asked and answers while it runs. */
+struct proc_dialog {
+	pid_t pid;        /* 0 = does not run */
+	int in, out, err; /* our ends of its pipes; none blocks; -1 = closed */
+};
+/*
+ * Starts it in dir (NULL = ours), in a process group of its own. SIGPIPE must be
+ * ignored.
+ */
+enum err proc_dialog_open(
+    const char *const *argv, const char *dir, struct proc_dialog *, struct fail *);
+/* Has it ended? Then *status is its exit status, or 128 + signal. */
+bool proc_dialog_ended(struct proc_dialog *, int *status);
+/*
+ * Closes the pipes, which tells it to end, waits for at most grace_ms, and then kills
+ * its group. Does nothing if it does not run.
+ */
+void proc_dialog_close(struct proc_dialog *, int grace_ms);
+
 /*
  * After proc_signals(), SIGTERM, SIGINT and SIGHUP store their number in proc_stopping
  * and interrupt blocking calls (EINTR); SIGPIPE is ignored. Children start with default

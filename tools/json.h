@@ -4,10 +4,8 @@
 #define TOOLS_JSON_H
 
 #include <jansson.h>
+#include "lib/json_text.h"
 
-/* Makes a JSON string of any bytes: control characters, and all non-ASCII bytes if the
- * text is not UTF-8, become "?". */
-json_t *json_text(const char *);
 /* Prints the value and releases it. */
 void json_show(json_t *);
 

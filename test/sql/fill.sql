@@ -36,6 +36,8 @@ INSERT INTO ledger (day, fileset_id, hostid, jobs, hits, bytes_needed, bytes_sav
 	SELECT d.seq, (h.seq * 7 + f.seq * 311) % 2000 + 1, h.seq, 40, 39, 4e6, 39 * 4e6 FROM seq_20000_to_20009 d, seq_1_to_1000 h, seq_1_to_5 f;
 INSERT INTO without_locality (day, shard, requests, jobs, bytes_needed, bytes_without) SELECT d.seq, s.seq, 9, 90, 4e6, 90 * 4e6 FROM seq_20000_to_20009 d, seq_0_to_15 s;
 INSERT INTO msg_to_host (id, hostid, handled, xml) SELECT seq, seq % 1000 + 1, seq % 3 > 0, '<trickle_down>' FROM seq_1_to_6000;
+INSERT INTO msg_from_host (id, create_time, hostid, handled, variety, xml) SELECT seq, seq, seq % 1000 + 1, seq % 3 > 0, 'v', 'x' FROM seq_1_to_6000;
+INSERT INTO workunit_trouble (workunitid, stage) SELECT w.seq, IF(s.seq = 1, 'validator', 'assimilator') FROM seq_1_to_3000 w, seq_1_to_2 s;
 INSERT INTO assignment (id, target_type, target_id, workunitid) SELECT seq, seq % 3 + 1, seq, 59000 + seq FROM seq_1_to_900;
 INSERT INTO assignment (id, target_type, target_id, multi, workunitid) VALUES (901, 0, 0, 1, 59901);
 UPDATE workunit SET transitioner_flags = 4 WHERE id BETWEEN 59001 AND 59900;
@@ -47,4 +49,4 @@ INSERT INTO node (name) SELECT CONCAT('node_', id) FROM user WHERE id <= 100 UNI
 INSERT INTO node_service (node, name) SELECT CONCAT('node_', id), 'transitioner' FROM user WHERE id <= 100 UNION ALL SELECT 'sample', 'sample';
 INSERT INTO daemon_lease (name, token, seq) SELECT CONCAT('lease_', id), id, id FROM user WHERE id <= 100 UNION ALL SELECT 'sample', 71, 71;
 INSERT INTO project_state (id, drain_time) VALUES (1, 0);
-ANALYZE TABLE app, assignment, app_version, batch, daemon_lease, file, fileset, fileset_file, host, host_app_version, host_file, host_log, ledger, msg_to_host, node, node_service, platform, project_state, result, sched_trigger, team, user, without_locality, workunit;
+ANALYZE TABLE app, assignment, app_version, batch, daemon_lease, file, fileset, fileset_file, host, host_app_version, host_file, host_log, ledger, msg_from_host, msg_to_host, node, node_service, platform, project_state, result, sched_trigger, team, user, without_locality, workunit, workunit_trouble;
