@@ -344,6 +344,8 @@ db_sources = \
 	db/file.c \
 	db/fleet.c \
 	db/fleet.h \
+	db/forget.c \
+	db/forget.h \
 	db/gauges.c \
 	db/gauges.h \
 	db/grant.c \
@@ -612,6 +614,7 @@ tools_sources = \
 	tools/file_list.c \
 	tools/file_show.c \
 	tools/file_view.h \
+	tools/forget.c \
 	tools/fsck.c \
 	tools/fsck.h \
 	tools/fsck_checks.def \
@@ -742,6 +745,8 @@ tools_sources = \
 	tools/upstream.h \
 	tools/user_add.c \
 	tools/user_list.c \
+	tools/user_password.c \
+	tools/user_password.h \
 	tools/version.c \
 	tools/version.h \
 	tools/version_deprecate.c \

@@ -70,9 +70,12 @@ host_print_summary(struct cmd_ctx *x, const struct host_detail *s, int64_t now)
 	else
 		printf(
 		    "account       %lld, which does not exist\n", (long long)h->userid);
-	if (h->max_results_day == HOST_BANNED || (s->user != NULL && s->user->banned))
-		printf("banned        %s\n",
-		    h->max_results_day == HOST_BANNED ? "yes" : "its account is");
+	if (ban_holds(h->max_results_day == HOST_BANNED, h->ban_until, now))
+		printf("banned        yes%s%s\n", h->ban_until == 0 ? "" : ", for ",
+		    h->ban_until == 0 ? "" : human_span(x->a, h->ban_until - now));
+	else if (s->user != NULL &&
+		 ban_holds(s->user->banned != 0, s->user->ban_until, now))
+		printf("banned        its account is\n");
 	if (h->rpc_time > 0)
 		printf("last contact  %s ago, request %lld\n",
 		    human_span(x->a, now - h->rpc_time), (long long)h->rpc_seqno);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* locus user add: creates an account, as a client's create_account would. */
+/* locus user create: creates an account, as a client's create_account would. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include "lib/clock.h"
 #include "lib/crypt.h"
-#include "lib/fs.h"
 #include "proto/web.h"
 #include "tools/catalog.h"
+#include "tools/user_password.h"
 #include "lib/banned.h"
 
-enum { SECRET_MAX = 4096, KEY_DIGITS = 32 };
+enum { KEY_DIGITS = 32 };
 
 struct user_opts {
 	const char *name, *password_file;
@@ -24,26 +24,6 @@ static const struct opt user_options[] = {
 	    "File with a password; without it the account can only be used by its key." },
 	{ 0 },
 };
-
-/* Clients send the MD5 of password and address; the stored value is a hash of that
- * (protocol.md 7.4). */
-static enum err
-set_password(struct cmd_ctx *x, const char *file, struct user *u)
-{
-	char wire[MD5_HEX], *text;
-	enum err e = fs_read(x->a, file, SECRET_MAX, &text, NULL, x->f);
-	size_t n;
-
-	if (e != OK)
-		return e;
-	n = strcspn(text, "\r\n");
-	if ((int64_t)n < x->cf->min_passwd_length)
-		return FAIL(x->f, E_BADREQ,
-		    "%s: a password must have at least %lld characters", file,
-		    (long long)x->cf->min_passwd_length);
-	md5_text(arena_printf(x->a, "%.*s%s", (int)n, text, u->email_addr), wire);
-	return password_hash(x->a, wire, &u->passwd_hash, x->f);
-}
 
 /* Explains a duplicate: a database adopted from BOINC also requires unique names. */
 static enum err
@@ -88,7 +68,7 @@ user_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	random_hex(cpid, KEY_DIGITS);
 	e = ctx_db(x);
 	if (e == OK && o->password_file != NULL)
-		e = set_password(x, o->password_file, &u);
+		e = user_password_read(x, o->password_file, email, &u.passwd_hash);
 	if (e == OK)
 		e = user_insert(x->db, &u, x->f);
 	if (e == E_RACE)
@@ -100,7 +80,8 @@ user_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	return OK;
 }
 
-const struct cmd cmd_user_add = { .name = "user add",
+const struct cmd cmd_user_add = { .name = "user create",
+	.alias = "user add",
 	.args = "EMAIL",
 	.min_args = 1,
 	.max_args = 1,

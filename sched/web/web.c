@@ -259,7 +259,7 @@ static void
 get_passwd(struct visit *v)
 {
 	page_message(&v->rp->body, v->w->p.conf, "Forgotten password",
-	    "We cannot send you your password, because we store only a digest of it. Computers that are already attached keep working. To attach another computer, ask the project for your account key, or copy this project's account file from a computer that is attached.");
+	    "We cannot send you your password, because we store only a digest of it. Computers that are already attached keep working. To attach another computer, ask the project for a new password, from the e-mail address of your account, or copy this project's account file from a computer that is attached.");
 }
 
 static void

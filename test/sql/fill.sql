@@ -45,8 +45,15 @@ UPDATE result SET ready = -4611686018427387904 - workunitid WHERE ready IS NOT N
 INSERT INTO batch (id, name, app_id, state, njobs) SELECT seq, CONCAT('batch_', seq), 1, IF(seq % 2 = 0, 0, 1), IF(seq % 2 = 0, 0, 30) FROM seq_1_to_1000;
 UPDATE workunit SET batch = id % 1000 + 1 WHERE id <= 30000;
 UPDATE workunit SET transition_time = 2147483646 WHERE id BETWEEN 30001 AND 30600;
+INSERT INTO consent (userid, consent_type_id, consent_time) SELECT u.id, 1, 1 FROM user u WHERE u.id <= 500;
+INSERT INTO token (token, userid) SELECT CONCAT('token_', id), id FROM user WHERE id <= 500;
+INSERT INTO team_delta (userid, teamid, timestamp) SELECT id, 1, 1 FROM user WHERE id <= 500;
+INSERT INTO credit_user (userid, appid, credit_type) SELECT id, 1, 0 FROM user WHERE id <= 500;
+INSERT INTO user_submit (user_id) SELECT id FROM user WHERE id <= 500;
+INSERT INTO user_submit_app (user_id, app_id) SELECT id, 1 FROM user WHERE id <= 500;
 INSERT INTO node (name) SELECT CONCAT('node_', id) FROM user WHERE id <= 100 UNION ALL SELECT 'sample';
 INSERT INTO node_service (node, name) SELECT CONCAT('node_', id), 'transitioner' FROM user WHERE id <= 100 UNION ALL SELECT 'sample', 'sample';
 INSERT INTO daemon_lease (name, token, seq) SELECT CONCAT('lease_', id), id, id FROM user WHERE id <= 100 UNION ALL SELECT 'sample', 71, 71;
 INSERT INTO project_state (id, drain_time) VALUES (1, 0);
 ANALYZE TABLE app, assignment, app_version, batch, daemon_lease, file, fileset, fileset_file, host, host_app_version, host_file, host_log, ledger, msg_from_host, msg_to_host, node, node_service, platform, project_state, result, sched_trigger, team, user, without_locality, workunit, workunit_trouble;
+ANALYZE TABLE consent, credit_user, team_delta, token, user_submit, user_submit_app;

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus user reset-password: a new password for somebody who has forgotten the old one.
+ */
+#include "tools/user_password.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "db/stmts.h"
+#include "lib/crypt.h"
+#include "lib/fs.h"
+#include "tools/catalog.h"
+#include "tools/confirm.h"
+#include "lib/banned.h"
+
+enum { SECRET_MAX = 4096, MADE_LENGTH = 16, MADE_ALPHABET = 32 };
+
+struct password_opts {
+	const char *file;
+	bool dry_run;
+};
+
+static const struct opt password_options[] = {
+	{ "password-file", OPT_TEXT, offsetof(struct password_opts, file), "FILE",
+	    "File with the new password; without it one is made and printed." },
+	DRY_RUN_OPTION(struct password_opts),
+	{ 0 },
+};
+
+enum err
+user_password_hash(
+    struct cmd_ctx *x, const char *password, const char *email, char **hash)
+{
+	char wire[MD5_HEX];
+
+	md5_text(arena_printf(x->a, "%s%s", password, email), wire);
+	return password_hash(x->a, wire, hash, x->f);
+}
+
+enum err
+user_password_read(struct cmd_ctx *x, const char *file, const char *email, char **hash)
+{
+	char *text;
+	size_t n;
+
+	TRY(fs_read(x->a, file, SECRET_MAX, &text, NULL, x->f));
+	n = strcspn(text, "\r\n");
+	if ((int64_t)n < x->cf->min_passwd_length)
+		return FAIL(x->f, E_BADREQ,
+		    "%s: a password must have at least %lld characters", file,
+		    (long long)x->cf->min_passwd_length);
+	return user_password_hash(x, arena_memdup(x->a, text, n), email, hash);
+}
+
+/* Easy to read out: no letters and digits that look alike; 80 random bits. */
+static char *
+password_make(struct arena *a)
+{
+	static const char alphabet[MADE_ALPHABET + 1] =
+	    "abcdefghijkmnpqrstuvwxyz23456789";
+	unsigned char random[MADE_LENGTH];
+	char *s = arena_alloc(a, MADE_LENGTH + 1);
+
+	random_bytes(random, sizeof(random));
+	for (size_t i = 0; i < MADE_LENGTH; i++)
+		s[i] = alphabet[random[i] % MADE_ALPHABET];
+	return s;
+}
+
+static enum err
+reset_password_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct password_opts *o = opts;
+	struct user *u;
+	char *made = NULL, *hash;
+
+	(void)n;
+	TRY(ctx_db(x));
+	TRY(tools_user(x, args[0], &u));
+	if (o->file != NULL)
+		TRY(user_password_read(x, o->file, u->email_addr, &hash));
+	else {
+		made = password_make(x->a);
+		TRY(user_password_hash(x, made, u->email_addr, &hash));
+	}
+	if (o->dry_run) {
+		ctx_progress(
+		    x, "would set", "a new password of account %s", u->email_addr);
+		return OK;
+	}
+	TRY(db_exec(
+	    x->db, x->f, NULL, USER_RESET_PASSWD, .passwd_hash = hash, .id = u->id));
+	/* A password that was made is all that is printed, for scripts. */
+	if (made != NULL)
+		printf("%s\n", made);
+	else
+		ctx_progress(x, "set", "a new password of account %s", u->email_addr);
+	return OK;
+}
+
+const struct cmd cmd_user_reset_password = { .name = "user reset-password",
+	.args = "EMAIL|ID",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "give an account a new password",
+	.about =
+	    "For volunteers who have forgotten their password: sets a new one and prints it, or\n"
+	    "takes it from a file. Computers that are attached stay attached; weak keys that were\n"
+	    "derived from the old password are void. Give it to nobody but the owner of the\n"
+	    "address.",
+	.opts = password_options,
+	.opts_size = sizeof(struct password_opts),
+	.run = reset_password_run };
