@@ -521,7 +521,10 @@ daemons_sources = \
 tools_sources = \
 	tools/app.c \
 	tools/app_list.c \
+	tools/app_parts.h \
+	tools/app_program.c \
 	tools/app_set.c \
+	tools/app_template.c \
 	tools/archive_find.c \
 	tools/backup/backup.c \
 	tools/backup/backup.h \

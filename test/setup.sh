@@ -58,15 +58,33 @@ packages_need() { # GROUP...
 	}
 }
 
+# On a terminal, shows how far a build is; build writes the number of files to compile to DIR/.files.
+build_watch() { # DIR
+	local files compiled
+	while sleep 0.5; do
+		if read -r files 2>/dev/null <"$1/.files"; then
+			compiled=$(grep -c '^  CC ' "$log")
+			printf '\r%s: compiled %d of %d files\033[K' "$me" "$compiled" "$files"
+		else
+			printf '\r%s: configuring\033[K' "$me"
+		fi
+	done
+}
+
 # Configures and builds in DIR, out of tree, and installs into DIR/inst.  Concurrent builds take turns.
 build() { # DIR CONFIGURE-OPTION...
-	local dir=$1
+	local dir=$1 watch=
 	shift
 	[[ ! -e $source/config.status ]] ||
 		die 1 "$source is configured for building in place; run \"make distclean\" there first"
 	mkdir -p "$dir" || exit 1
 	exec 9<"$source"
 	flock 9
+	rm -f "$dir/.files"
+	if [[ -t 1 ]]; then
+		build_watch "$dir" 9<&- &
+		watch=$!
+	fi
 	(
 		set -e
 		cd "$source"
@@ -78,9 +96,18 @@ build() { # DIR CONFIGURE-OPTION...
 		if [[ ! -e Makefile || Makefile -ot "$source/configure" ]]; then
 			"$source/configure" -q --prefix="$dir/inst" "$@"
 		fi
+		[[ -z $watch ]] || make -n | grep -c '^echo "  CC ' >"$dir/.files" || true
 		make -s -j "$(nproc)"
 		make -s install
-	) >"$log" 2>&1 9<&- || {
+	) >"$log" 2>&1 9<&-
+	local failed=$?
+	if [[ -n $watch ]]; then
+		kill "$watch"
+		wait "$watch" 2>/dev/null
+		printf '\r\033[K'
+		rm -f "$dir/.files"
+	fi
+	[[ $failed == 0 ]] || {
 		tail -n 30 "$log" >&2
 		die 1 "the build failed; see $log"
 	}

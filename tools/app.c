@@ -7,18 +7,19 @@
 #include "lib/fs.h"
 #include "lib/proc.h"
 #include "proto/template.h"
+#include "tools/app_parts.h"
 #include "tools/catalog.h"
 #include "tools/program.h"
 #include "tools/conf_edit.h"
-#include "tools/template.h"
 #include "lib/banned.h"
 
 enum { NAME_MOST = 60 };
 
 struct app_opts {
 	const char *people, *in, *out, *generator, *validator, *assimilator;
-	bool locality, no_locality;
-	int64_t min_version, weight, adaptive;
+	const char *locality, *program, *platform;
+	bool no_locality, wrap;
+	int64_t min_version, weight, adaptive, quorum;
 	struct conf_list daemons;
 };
 
@@ -26,9 +27,18 @@ struct app_opts {
 static const struct opt app_options[] = {
 	{ "name", OPT_TEXT, FIELD(people), "TEXT",
 	    "Name shown to users; default NAME." },
-	{ "locality", OPT_FLAG, FIELD(locality), NULL,
-	    "Jobs use large files that stay on hosts (the default)." },
-	{ "no-locality", OPT_FLAG, FIELD(no_locality), NULL, "Jobs go to any host." },
+	{ "program", OPT_TEXT, FIELD(program), "FILE",
+	    "Makes FILE version 1.00. Without templates, the app gets a pair for any program that reads a file \"in\" and writes a file \"out\"." },
+	{ "wrap", OPT_FLAG, FIELD(wrap), NULL,
+	    "The program knows nothing of BOINC: each task runs it through a wrapper, which tells the client that it has finished." },
+	{ "platform", OPT_TEXT, FIELD(platform), "NAME",
+	    "Platform of that program; default: this machine's." },
+	{ "locality", OPT_TEXT, FIELD(locality), "file|none",
+	    "file: jobs use large files that stay on hosts (the default); none: jobs go to any host." },
+	{ "no-locality", OPT_FLAG, FIELD(no_locality), NULL,
+	    "The same as --locality none." },
+	{ "quorum", OPT_NUMBER, FIELD(quorum), "N",
+	    "Sets min_quorum and target_nresults in the app's input template: so many results are made, and must agree." },
 	{ "input-template", OPT_TEXT, FIELD(in), "FILE",
 	    "Copies FILE to templates/NAME_in.xml, after a check." },
 	{ "output-template", OPT_TEXT, FIELD(out), "FILE",
@@ -64,38 +74,6 @@ app_name_check(struct cmd_ctx *x, const char *name)
 		    "\"%.80s\" cannot be an app's name: letters, digits and _ - . , no \"__\", at most %d",
 		    name, NAME_MOST);
 	return OK;
-}
-
-/* Copies FILE to templates/APP_in.xml or APP_out.xml; never replaces a template with
- * other contents. */
-static enum err
-install_template(struct cmd_ctx *x, const char *file, const char *app, const char *kind,
-    enum template_large large)
-{
-	const char *to = project_path(
-	    x->a, x->cf, arena_printf(x->a, "templates/%s_%s.xml", app, kind));
-	char *new, *old;
-	size_t n, have;
-	enum err e;
-
-	if (file == NULL)
-		return OK;
-	e = fs_read(x->a, file, TMPL_BYTES_MAX, &new, &n, x->f);
-	if (e == OK)
-		e = strcmp(kind, "in") == 0 ? template_check_in(x, file, new, large) :
-		                              template_check_out(x, file, new);
-	if (e != OK)
-		return e;
-	if (fs_read(x->a, to, TMPL_BYTES_MAX, &old, &have, NULL) == OK &&
-	    (have != n || memcmp(old, new, n) != 0))
-		return FAIL(x->f, E_BADREQ,
-		    "%s exists with different contents; remove it first", to);
-	e = fs_mkdirs(project_path(x->a, x->cf, "templates"), 0755, x->f);
-	if (e == OK)
-		e = fs_write(to, new, n, 0644, x->f);
-	if (e == OK)
-		ctx_progress(x, "created", "%s", to);
-	return e;
 }
 
 static struct new_daemon
@@ -197,16 +175,74 @@ adaptive_hint(const struct cmd_ctx *x, const struct app_opts *o)
 }
 
 static enum err
+check_program_options(struct cmd_ctx *x, const struct app_opts *o)
+{
+	if ((o->platform != NULL || o->wrap) && o->program == NULL)
+		return ctx_usage(x, "--platform and --wrap belong to --program FILE");
+	if (o->wrap && o->platform != NULL &&
+	    strcmp(o->platform, app_program_platform()) != 0)
+		return ctx_usage(x,
+		    "--wrap: the wrapper that is installed here is one for %s",
+		    app_program_platform());
+	if (o->quorum > 0 && o->in == NULL && o->program == NULL)
+		return ctx_usage(x,
+		    "--quorum N changes the input template: give --input-template FILE, or --program FILE for the usual one");
+	return OK;
+}
+
+static enum err
 app_add_check_options(struct cmd_ctx *x, const struct app_opts *o)
 {
-	if (o->locality && o->no_locality)
+	if (o->locality != NULL && strcmp(o->locality, "file") != 0 &&
+	    strcmp(o->locality, "none") != 0)
 		return ctx_usage(
-		    x, "--locality and --no-locality are mutually exclusive");
-	if (o->min_version > 1000000 || o->weight > 1000000 || o->adaptive > 1000)
+		    x, "--locality %.40s: it must be file or none", o->locality);
+	if (o->no_locality && o->locality != NULL && strcmp(o->locality, "file") == 0)
+		return ctx_usage(
+		    x, "--locality file and --no-locality are mutually exclusive");
+	TRY(check_program_options(x, o));
+	if (o->min_version > 1000000 || o->weight > 1000000 || o->adaptive > 1000 ||
+	    o->quorum > 1000)
 		return ctx_usage(x, "a number is too large");
 	if (o->adaptive == 1)
 		return ctx_usage(x, "--adaptive must be at least 2");
 	return OK;
+}
+
+static bool
+has_locality(const struct app_opts *o)
+{
+	return !o->no_locality &&
+	       (o->locality == NULL || strcmp(o->locality, "none") != 0);
+}
+
+static enum err
+app_add_templates(struct cmd_ctx *x, const struct app_opts *o, const char *app)
+{
+	const struct app_templates t = { .in = o->in,
+		.out = o->out,
+		.first = o->program != NULL,
+		.sticky = has_locality(o),
+		.quorum = o->quorum,
+		/* The generator makes work only for large files. */
+		.large = o->generator != NULL ? LARGE_FIRST :
+		         has_locality(o)      ? LARGE_PERHAPS :
+		                                LARGE_NONE };
+
+	return app_templates_install(x, app, &t);
+}
+
+/* Everything that can be refused is refused before the first thing is created. */
+static enum err
+app_add_check(struct cmd_ctx *x, const struct app_opts *o, const char *app,
+    const struct app_program *p)
+{
+	TRY(app_name_check(x, app));
+	TRY(app_add_check_options(x, o));
+	TRY(ctx_db(x));
+	TRY(check_generator(x, o, app));
+	TRY(check_daemons(x, o));
+	return o->program == NULL ? OK : app_program_check(x, app, p);
 }
 
 static enum err
@@ -220,21 +256,15 @@ app_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		.min_version = (int32_t)o->min_version,
 		.weight = o->weight == 0 ? 1 : (double)o->weight,
 		.target_nresults = (int32_t)o->adaptive,
-		.locality_scheduling = !o->no_locality };
-	/* The generator makes work only for large files. */
-	enum template_large large = o->generator != NULL ? LARGE_FIRST :
-	                            o->no_locality       ? LARGE_NONE :
-	                                                   LARGE_PERHAPS;
+		.locality_scheduling = has_locality(o) };
+	const struct app_program p = { .file = o->program,
+		.platform = o->platform != NULL ? o->platform : app_program_platform(),
+		.wrap = o->wrap };
 	enum err e;
 
 	(void)n;
-	TRY(app_name_check(x, args[0]));
-	TRY(app_add_check_options(x, o));
-	TRY(ctx_db(x));
-	TRY(check_generator(x, o, app.name));
-	TRY(check_daemons(x, o));
-	TRY(install_template(x, o->in, app.name, "in", large));
-	TRY(install_template(x, o->out, app.name, "out", LARGE_NONE));
+	TRY(app_add_check(x, o, app.name, &p));
+	TRY(app_add_templates(x, o, app.name));
 	e = app_insert(x->db, &app, x->f);
 	if (e == E_RACE)
 		return FAIL(x->f, E_RACE, "there is an app %s already", app.name);
@@ -242,6 +272,8 @@ app_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	ctx_progress(x, "created", "app %s (%s locality)", app.name,
 	    app.locality_scheduling ? "with" : "without");
 	adaptive_hint(x, o);
+	if (o->program != NULL)
+		TRY(app_program_add(x, app.name, &p));
 	TRY(ctx_reread(x));
 	return add_daemons(x, o, app.name);
 }
@@ -253,7 +285,9 @@ const struct cmd cmd_app_add = { .name = "app add",
 	.purpose = "create an application",
 	.about =
 	    "Creates an application and adds the daemons that it needs to config.xml. A running\n"
-	    "supervisor starts them within a second.",
+	    "supervisor starts them within a second. With --program, the app is ready for work\n"
+	    "at once; the template templates/NAME_in.xml has the command line with which the\n"
+	    "program is called, and its limits, and may be edited at any time.",
 	.opts = app_options,
 	.opts_size = sizeof(struct app_opts),
 	.run = app_add_run };

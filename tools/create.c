@@ -69,6 +69,8 @@ static const struct opt create_options[] = {
 	    "Puts everything into DIR, with a private database server (MariaDB, or else MySQL) and a private Apache." },
 	{ "port", OPT_NUMBER, FIELD(port), "PORT",
 	    "With --here: loopback port of the private Apache; default: a free one." },
+	{ "start", OPT_FLAG, FIELD(start), NULL,
+	    "With --here: starts the project, as locus start does." },
 	{ "user", OPT_TEXT, FIELD(user), "ACCOUNT",
 	    "With --here, when run by root: the account that will own the project; default www-data." },
 	{ 0 },
@@ -173,9 +175,10 @@ check_mode(struct cmd_ctx *x, const struct create_opts *o)
 	                o->code_sign_public != NULL || o->code_sign_here || o->dry_run;
 
 	if (o->here == NULL)
-		return o->port == 0 && o->user == NULL ?
+		return o->port == 0 && o->user == NULL && !o->start ?
 		           OK :
-		           ctx_usage(x, "--port and --user belong to --here DIR");
+		           ctx_usage(
+			       x, "--port, --start and --user belong to --here DIR");
 	if (installs)
 		return ctx_usage(x,
 		    "--here makes a project of one directory with all its keys: omit --certificate, --certificate-key, --code-sign-public, --code-sign-here and --dry-run");
@@ -404,6 +407,20 @@ create_undo(struct cmd_ctx *x, const struct create *c, bool dir_was_there)
 		    strerror(errno));
 }
 
+/* Goes on as locus start of the new project. */
+static enum err
+start_created(struct cmd_ctx *x, const char *dir)
+{
+	char word[] = "start", *words[] = { word, NULL };
+	int used;
+
+	ctx_close(x);
+	x->cmd = command_find(x->commands, words, 1, &used);
+	x->project = dir;
+	x->cf = NULL;
+	return x->cmd->run(x, arena_alloc(x->a, x->cmd->opts_size + 1), words + 1, 0);
+}
+
 /* Makes a project of one directory. */
 static enum err
 create_here(struct cmd_ctx *x, struct create *c)
@@ -424,6 +441,8 @@ create_here(struct cmd_ctx *x, struct create *c)
 		create_undo(x, c, was_there);
 		return e;
 	}
+	if (c->o->start)
+		return start_created(x, c->dir);
 	printf("\nMaster URL: %s\nNext:       cd %s && locus start\n",
 	    x->cf->master_url, dir);
 	return OK;

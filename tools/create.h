@@ -12,7 +12,7 @@ struct create_opts {
 	const char *db_name, *db_user, *db_host, *db_socket, *password_file;
 	const char *certificate, *certificate_key, *code_sign_public;
 	int64_t port, db_port;
-	bool code_sign_here, dry_run;
+	bool code_sign_here, dry_run, start;
 	struct conf_list set;
 };
 
@@ -63,8 +63,8 @@ enum err create_config_xml(struct cmd_ctx *, const struct create *, struct fail 
 /* Copies the sample plan classes into project_dir; a project has only those in its own
  * file. */
 enum err create_plan_classes(struct cmd_ctx *);
-/* Makes the links in bin/ that give locus the names of BOINC's tools; names what has such
- * a name already, and stays. */
+/* Makes the links in bin/ that give locus the names of BOINC's tools; names what has
+ * such a name already, and stays. */
 enum err create_links(struct cmd_ctx *);
 /* Copies the page and style to html/. */
 enum err create_pages(struct cmd_ctx *, struct fail *);

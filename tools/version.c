@@ -41,10 +41,8 @@ static const struct opt version_options[] = {
 	{ 0 },
 };
 
-/* Names the files. The main program is called APP_VERSION_PLATFORM[__CLASS], as
- * everywhere in BOINC. */
-static enum err
-name_files(
+enum err
+version_name_files(
     struct cmd_ctx *x, struct version *v, char **paths, size_t n, const char *main)
 {
 	const char *stem = arena_printf(x->a, "%s_%s_%s%s%s", v->app->name, v->text,
@@ -284,7 +282,7 @@ version_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	TRY(tools_app(x, c, args[0], &v.app));
 	TRY(tools_platform(x, c, platform, &v.platform));
 	TRY(check_number(x, &v, o->force));
-	TRY(name_files(x, &v, args + 3, n - 3, o->main));
+	TRY(version_name_files(x, &v, args + 3, n - 3, o->main));
 	TRY(version_keys_load(x, &v, o->key));
 	TRY(version_sign(x, &v));
 	if (o->dry_run) {

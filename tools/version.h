@@ -21,6 +21,11 @@ struct version { /* the version being added */
 	int32_t beta;
 };
 
+/* Sets the files. The main program, or else the first file, is called
+ * APP_VERSION_PLATFORM[__CLASS], as everywhere in BOINC. E_BADREQ: something is no
+ * file. */
+enum err version_name_files(
+    struct cmd_ctx *, struct version *, char **paths, size_t n, const char *main);
 /* Reads the public key and, if there is one, the private one: key, or the project's if
  * NULL. */
 enum err version_keys_load(struct cmd_ctx *, struct version *, const char *key);

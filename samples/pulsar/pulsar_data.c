@@ -67,13 +67,16 @@ write_data_files(const struct plan *p, struct fail *f)
 
 	for (head.file = 0; e == OK && head.file < p->files; head.file++) {
 		char name[PULSAR_NAME_SIZE];
+		const char *path;
 
 		pulsar_name(name, head.file);
 		memcpy(bytes, &head, sizeof(head));
 		fill_readings(
 		    (float *)(void *)(bytes + sizeof(head)), p, &t, head.file);
-		e = fs_write(
-		    arena_printf(&a, "%s/%s", p->dir, name), bytes, size, 0644, f);
+		path = arena_printf(&a, "%s/%s", p->dir, name);
+		e = fs_write(path, bytes, size, 0644, f);
+		if (e == OK)
+			printf("%s\n", path);
 	}
 	arena_free(&a);
 	return e;
@@ -96,7 +99,7 @@ data_usage(void)
 	    "usage: pulsar_data --seed S --dir DIR [--files N] [--samples N]\n"
 	    "       pulsar_data --seed S --truth [--files N]\n"
 	    "       pulsar_data --trials\n"
-	    "makes N (default 8, at most %d) data files, or prints which one hides the signal,\nor prints how many trial frequencies a file has\n",
+	    "makes N (default 8, at most %d) data files and prints their names, or prints which one hides the signal,\nor prints how many trial frequencies a file has\n",
 	    PULSAR_MAX_FILES);
 	return 2;
 }

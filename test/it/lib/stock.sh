@@ -117,7 +117,7 @@ stock_templates() { # RESULTS [LARGE]
 
 stock_app() { # NAME RESULTS [LARGE]: without a version
 	local kind=--no-locality
-	[[ -z ${3:-} ]] || kind=--locality
+	[[ -z ${3:-} ]] || kind=--locality=file
 	need "templates of $1" stock_templates "$2" ${3:+"$3"}
 	need "app $1" locus -p "$project" app add "$1" $kind --input-template "$work/in.xml" \
 		--output-template "$work/out.xml" --validator --assimilator

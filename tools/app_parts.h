@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parts of locus app add: the templates of the app's jobs, and its first version. */
+#ifndef TOOLS_APP_PARTS_H
+#define TOOLS_APP_PARTS_H
+
+#include "model/rows.h"
+#include "tools/template.h"
+
+struct app_templates {        /* what the options ask for */
+	const char *in, *out; /* files, NULL = none */
+	bool first;           /* without them: a pair for any program */
+	bool sticky;          /* whose input file stays on hosts */
+	int64_t quorum;       /* 0 = as the template says */
+	enum template_large large;
+};
+
+struct app_program { /* what becomes version 1.00 */
+	const char *file, *platform;
+	bool wrap; /* run by locus-wrapper */
+};
+
+/* --- app_template.c --- */
+/* Copies the templates to templates/APP_in.xml and APP_out.xml, after a check.
+ * E_BADREQ: a template with other contents is there. */
+enum err app_templates_install(
+    struct cmd_ctx *, const char *app, const struct app_templates *);
+
+/* --- app_program.c --- */
+/* Returns the name of the platform of this machine. */
+const char *app_program_platform(void);
+/* A usage error or E_CONFIG if the program could not become a version: before anything
+ * is created. */
+enum err app_program_check(
+    struct cmd_ctx *, const char *app, const struct app_program *);
+/* Makes the program version 1.00 of the app, which exists. */
+enum err app_program_add(struct cmd_ctx *, const char *app, const struct app_program *);
+
+#endif
