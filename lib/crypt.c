@@ -176,8 +176,10 @@ md5_text(const char *s, char out[MD5_HEX])
 	md5_hex(s, strlen(s), out);
 }
 
+/* counter, which may be NULL, grows as bytes are read. */
 static enum err
-digest_fd(int fd, const char *path, EVP_MD_CTX *c, int64_t *nbytes, struct fail *f)
+digest_fd(int fd, const char *path, EVP_MD_CTX *c, int64_t *nbytes,
+    atomic_int_least64_t *counter, struct fail *f)
 {
 	unsigned char chunk[CHUNK];
 	ssize_t n;
@@ -193,11 +195,14 @@ digest_fd(int fd, const char *path, EVP_MD_CTX *c, int64_t *nbytes, struct fail 
 			return FAIL_ERRNO(f, "reading %s", path);
 		EVP_DigestUpdate(c, chunk, (size_t)n);
 		*nbytes += n;
+		if (counter != NULL)
+			atomic_fetch_add(counter, n);
 	}
 }
 
-enum err
-md5_fd(int fd, const char *path, char out[MD5_HEX], int64_t *nbytes, struct fail *f)
+static enum err
+md5_fd_counted(int fd, const char *path, char out[MD5_HEX], int64_t *nbytes,
+    atomic_int_least64_t *counter, struct fail *f)
 {
 	unsigned char md[EVP_MAX_MD_SIZE];
 	int64_t size;
@@ -206,7 +211,7 @@ md5_fd(int fd, const char *path, char out[MD5_HEX], int64_t *nbytes, struct fail
 	enum err e;
 
 	assert(ok);
-	e = digest_fd(fd, path, c, &size, f);
+	e = digest_fd(fd, path, c, &size, counter, f);
 	EVP_DigestFinal_ex(c, md, NULL);
 	EVP_MD_CTX_free(c);
 	if (e != OK)
@@ -218,7 +223,14 @@ md5_fd(int fd, const char *path, char out[MD5_HEX], int64_t *nbytes, struct fail
 }
 
 enum err
-md5_file(const char *path, char out[MD5_HEX], int64_t *nbytes, struct fail *f)
+md5_fd(int fd, const char *path, char out[MD5_HEX], int64_t *nbytes, struct fail *f)
+{
+	return md5_fd_counted(fd, path, out, nbytes, NULL, f);
+}
+
+enum err
+md5_file_counted(const char *path, char out[MD5_HEX], int64_t *nbytes,
+    atomic_int_least64_t *counter, struct fail *f)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	enum err e;
@@ -227,9 +239,15 @@ md5_file(const char *path, char out[MD5_HEX], int64_t *nbytes, struct fail *f)
 		return FAIL(f, E_NOTFOUND, "opening %s: no such file", path);
 	if (fd < 0)
 		return FAIL_ERRNO(f, "opening %s", path);
-	e = md5_fd(fd, path, out, nbytes, f);
+	e = md5_fd_counted(fd, path, out, nbytes, counter, f);
 	close(fd);
 	return e;
+}
+
+enum err
+md5_file(const char *path, char out[MD5_HEX], int64_t *nbytes, struct fail *f)
+{
+	return md5_file_counted(path, out, nbytes, NULL, f);
 }
 
 /*

@@ -7,6 +7,7 @@
 #ifndef LIB_CRYPT_H
 #define LIB_CRYPT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include "lib/arena.h"
@@ -22,6 +23,9 @@ void md5_text(const char *, char out[MD5_HEX]);
  * file.
  */
 enum err md5_file(const char *path, char out[MD5_HEX], int64_t *nbytes, struct fail *);
+/* The same; counter grows by the bytes that are read, for who watches it. */
+enum err md5_file_counted(const char *path, char out[MD5_HEX], int64_t *nbytes,
+    atomic_int_least64_t *counter, struct fail *);
 /* MD5 of an open file from its beginning; path appears in messages only. */
 enum err md5_fd(
     int fd, const char *path, char out[MD5_HEX], int64_t *nbytes, struct fail *);

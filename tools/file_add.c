@@ -3,25 +3,37 @@
  * locus file add: adds large files that stay on hosts. All files are checked before the
  * first one is copied, so that a refusal leaves nothing behind. Each file is then
  * copied and becomes a file row and a file set of the same name in one transaction;
- * with --set all files form one file set.
+ * with --set and --set-pattern files form sets. A run that was interrupted is completed
+ * by the next one, because what is there already is left as it is.
  */
+#include <limits.h>
+#include <regex.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "lib/clock.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
+#include "lib/index.h"
 #include "lib/text.h"
 #include "proto/blob.h"
 #include "tools/catalog.h"
+#include "tools/confirm.h"
+#include "tools/files/files.h"
 #include "tools/human.h"
+#include "tools/listing.h"
+#include "tools/progress.h"
 #include "lib/banned.h"
 
 enum { RANGES_MOST = 100000000, SET_MOST = 64 };
 
 struct file_opts {
-	const char *app, *set;
+	const char *app, *set, *set_pattern;
 	int64_t ranges;
-	bool dry_run;
+	bool recursive, move, dry_run;
 };
 
 #define FIELD(name) offsetof(struct file_opts, name)
@@ -30,16 +42,35 @@ static const struct opt file_options[] = {
 	    "The app whose jobs use the files; required." },
 	{ "set", OPT_TEXT, FIELD(set), "NAME",
 	    "Makes one set of the files: each workunit of the set needs all of them." },
+	{ "set-pattern", OPT_TEXT, FIELD(set_pattern), "REGEX",
+	    "Makes sets of the files whose names have the same text in the first (...) of the expression; that text names the set." },
+	{ "recursive", OPT_FLAG, FIELD(recursive), NULL,
+	    "Adds the files of directories below the named ones, too." },
+	{ "move", OPT_FLAG, FIELD(move), NULL,
+	    "Removes each file from its place once it is added; on one file system, without copying it." },
 	{ "ranges", OPT_NUMBER, FIELD(ranges), "K",
 	    "The built-in generator makes K workunits for each file, or for the set." },
-	{ "dry-run", OPT_FLAG, FIELD(dry_run), NULL,
-	    "Checks everything, but writes nothing." },
+	DRY_RUN_OPTION(struct file_opts),
+	{ 0 },
+};
+
+static const struct listing_column file_add_columns[] = {
+	{ "files", NULL, LIST_NUMBER, "that were named" },
+	{ "bytes", NULL, LIST_BYTES, "of all of them" },
+	{ "added", NULL, LIST_NUMBER, "files" },
+	{ "known", NULL, LIST_NUMBER, "files that were there already" },
+	{ "sets_added", NULL, LIST_NUMBER, "sets of --set and --set-pattern" },
+	{ "dry_run", NULL, LIST_FLAG, NULL },
 	{ 0 },
 };
 
 struct staged { /* one file being added */
 	const char *path, *name, *to;
+	const char *set; /* of several files; NULL = its own */
 	char md5[MD5_HEX];
+	char have[MD5_HEX]; /* of the file at its place; "" = none */
+	bool is_there;      /* it is the file at its place, perhaps by another name */
+	bool in_place;      /* the path is its place */
 	int64_t nbytes;
 	bool known;   /* the database has it with this content */
 	bool there;   /* the download directory has it with this content */
@@ -57,19 +88,72 @@ struct staged_set { /* the set given by --set */
 	size_t n;
 };
 
+/* Says what became of a file or set; programs get counts instead. */
+static void __attribute__((format(printf, 3, 4)))
+say(struct cmd_ctx *x, const char *verb, const char *fmt, ...)
+{
+	char text[400];
+	va_list ap;
+
+	if (x->format != FORMAT_TABLE)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	ctx_progress(x, verb, "%s", text);
+}
+
+/* Do both lead to the same entry of a directory, not only to the same file? */
+static bool
+is_same_path(const char *a, const char *b)
+{
+	char x[PATH_MAX], y[PATH_MAX];
+
+	return realpath(a, x) != NULL && realpath(b, y) != NULL && strcmp(x, y) == 0;
+}
+
 static enum err
 check_source(struct cmd_ctx *x, struct staged *s)
 {
-	struct stat st;
-	enum err e;
+	struct stat st, at;
 
 	if (stat(s->path, &st) < 0)
 		return FAIL_ERRNO(x->f, "looking at %s", s->path);
 	if (!S_ISREG(st.st_mode))
 		return FAIL(x->f, E_BADREQ, "%s is not a file", s->path);
-	e = s->has_set ? file_name_check(s->name, x->f) :
-	                 fileset_name_check(s->name, x->f);
-	return e == OK ? md5_file(s->path, s->md5, &s->nbytes, x->f) : e;
+	s->nbytes = st.st_size;
+	s->to = download_path(x->a, x->cf, s->name);
+	s->is_there = stat(s->to, &at) == 0 && at.st_dev == st.st_dev &&
+	              at.st_ino == st.st_ino;
+	s->in_place = s->is_there && is_same_path(s->path, s->to);
+	return s->has_set ? file_name_check(s->name, x->f) :
+	                    fileset_name_check(s->name, x->f);
+}
+
+/* Takes the digests of all files, and of those that are at their places already. */
+static enum err
+take_all_digests(struct cmd_ctx *x, struct staged *s, size_t n)
+{
+	struct file_digest *d = NEWN(x->a, struct file_digest, 2 * n + 1);
+	size_t nd = 0, at = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		d[nd++] = (struct file_digest){ .path = s[i].path,
+			.size = s[i].nbytes };
+		if (!s[i].is_there && fs_exists(s[i].to))
+			d[nd++] = (struct file_digest){ .path = s[i].to,
+				.size = fs_size(s[i].to) };
+	}
+	TRY(file_digests(x, d, nd));
+	for (size_t i = 0; i < n; i++) {
+		memcpy(s[i].md5, d[at].md5, MD5_HEX);
+		s[i].nbytes = d[at++].nbytes;
+		if (s[i].is_there)
+			memcpy(s[i].have, s[i].md5, MD5_HEX);
+		else if (at < nd && d[at].path == s[i].to)
+			memcpy(s[i].have, d[at++].md5, MD5_HEX);
+	}
+	return OK;
 }
 
 /* Checks the set of the file's own name: no other kind of set may have that name. */
@@ -104,9 +188,7 @@ check_own_set(struct cmd_ctx *x, struct staged *s)
 static enum err
 check_file_taken(struct cmd_ctx *x, struct staged *s)
 {
-	char md5[MD5_HEX];
 	struct file *row;
-	int64_t n;
 	enum err e = file_by_name(x->db, x->a, s->name, &row, x->f);
 
 	if (e != OK && e != E_NOTFOUND)
@@ -118,12 +200,9 @@ check_file_taken(struct cmd_ctx *x, struct staged *s)
 		return FAIL(x->f, E_BADREQ,
 		    "%s: the project has a file %s with different content (md5 %s), and hosts may hold it; give this file another name",
 		    s->path, s->name, row->md5sum);
-	if (!fs_exists(s->to))
+	if (s->have[0] == '\0')
 		return OK;
-	e = md5_file(s->to, md5, &n, x->f);
-	if (e != OK)
-		return e;
-	s->there = strcmp(md5, s->md5) == 0;
+	s->there = strcmp(s->have, s->md5) == 0;
 	if (!s->there && !s->known)
 		return FAIL(x->f, E_BADREQ,
 		    "%s exists with different content and is not in the database; remove it if it is not needed",
@@ -131,39 +210,63 @@ check_file_taken(struct cmd_ctx *x, struct staged *s)
 	return OK;
 }
 
+/* Names are unique in a project, so the files of several directories may not share one.
+ */
+static enum err
+check_names(struct cmd_ctx *x, const struct staged *s, size_t n)
+{
+	struct index *names = index_new(x->a);
+	size_t at;
+
+	for (size_t i = 0; i < n; i++) {
+		if (index_find(names, s[i].name, &at))
+			return FAIL(x->f, E_BADREQ, "%s and %s have the same name",
+			    s[at].path, s[i].path);
+		index_put(x->a, names, s[i].name, i);
+	}
+	return OK;
+}
+
 static enum err
 check_files(struct cmd_ctx *x, struct staged *s, size_t n)
 {
 	int64_t need = 0, room;
-	enum err e = OK;
 
-	for (size_t i = 0; i < n && e == OK; i++) {
-		for (size_t j = 0; j < i; j++)
-			if (strcmp(s[i].name, s[j].name) == 0)
-				return FAIL(x->f, E_BADREQ,
-				    "%s and %s have the same name", s[j].path,
-				    s[i].path);
-		e = check_source(x, &s[i]);
-		if (e == OK) {
-			s[i].to = download_path(x->a, x->cf, s[i].name);
-			e = check_file_taken(x, &s[i]);
-		}
-		if (e == OK)
-			e = check_own_set(x, &s[i]);
+	TRY(check_names(x, s, n));
+	for (size_t i = 0; i < n; i++)
+		TRY(check_source(x, &s[i]));
+	TRY(take_all_digests(x, s, n));
+	for (size_t i = 0; i < n; i++) {
+		TRY(check_file_taken(x, &s[i]));
+		TRY(check_own_set(x, &s[i]));
 		need += s[i].there ? 0 : s[i].nbytes;
 	}
 	room = fs_free_bytes(x->cf->download_dir);
-	if (e == OK && room >= 0 && need > room)
+	if (room >= 0 && need > room)
 		return FAIL(x->f, E_SYS, "%s has %s free, but the files need %s",
 		    x->cf->download_dir, human_bytes(x->a, (double)room),
 		    human_bytes(x->a, (double)need));
-	return e;
+	return OK;
+}
+
+/*
+ * Gives a file that is to be moved a second name, at its place, if it is ours and on
+ * the same file system; the first name goes when the file is registered.
+ */
+static bool
+link_file(const struct staged *s)
+{
+	struct stat st;
+
+	return lstat(s->path, &st) == 0 && S_ISREG(st.st_mode) &&
+	       st.st_uid == geteuid() && st.st_size == s->nbytes &&
+	       link(s->path, s->to) == 0 && chmod(s->to, 0644) == 0;
 }
 
 /* Copies the file and writes NAME.md5 beside it, as the tools of BOINC projects expect
  * (protocol.md 5.4). */
 static enum err
-copy_file(struct cmd_ctx *x, const struct staged *s)
+copy_file(struct cmd_ctx *x, const struct staged *s, bool move)
 {
 	const char *text = arena_printf(
 	    x->a, "%s %lld\n", s->md5, (long long)s->nbytes);
@@ -173,7 +276,7 @@ copy_file(struct cmd_ctx *x, const struct staged *s)
 
 	*strrchr(dir, '/') = '\0';
 	e = fs_mkdirs(dir, 0755, x->f);
-	if (e == OK && !s->there) {
+	if (e == OK && !s->there && !(move && link_file(s))) {
 		e = fs_copy(s->path, s->to, 0644, x->f);
 		if (e == OK)
 			e = md5_file(s->to, md5, &n, x->f);
@@ -212,26 +315,26 @@ insert_file(struct cmd_ctx *x, void *arg)
 }
 
 static enum err
-add_large_file(struct cmd_ctx *x, struct staged *s)
+add_large_file(struct cmd_ctx *x, struct staged *s, bool move)
 {
 	const char *size = human_bytes(x->a, (double)s->nbytes);
 	enum err e = OK;
 
 	if (!s->known || !s->there)
-		e = copy_file(x, s);
+		e = copy_file(x, s, move);
 	if (e != OK)
 		return e;
 	if (s->known && s->has_set) {
-		ctx_progress(x, s->there ? "known" : "restored", "%s (%s, md5 %s)",
-		    s->name, size, s->md5);
+		say(x, s->there ? "known" : "restored", "%s (%s, md5 %s)", s->name,
+		    size, s->md5);
 		return OK;
 	}
 	e = tools_transaction(x, insert_file, s);
 	if (e == E_RACE)
 		return FAIL(x->f, E_RACE, "somebody else has just added %s", s->name);
 	if (e == OK)
-		ctx_progress(x, s->empty != 0 ? "filled" : "added", "%s (%s, md5 %s)",
-		    s->name, size, s->md5);
+		say(x, s->empty != 0 ? "filled" : "added", "%s (%s, md5 %s)", s->name,
+		    size, s->md5);
 	return e;
 }
 
@@ -315,7 +418,7 @@ add_set(struct cmd_ctx *x, struct staged_set *t)
 	enum err e;
 
 	if (t->row != NULL && !t->empty) {
-		ctx_progress(x, "known", "set %s", t->name);
+		say(x, "known", "set %s", t->name);
 		return OK;
 	}
 	e = tools_transaction(x, insert_set, t);
@@ -323,8 +426,8 @@ add_set(struct cmd_ctx *x, struct staged_set *t)
 		return FAIL(
 		    x->f, E_RACE, "somebody else has just added set %s", t->name);
 	if (e == OK)
-		ctx_progress(x, t->empty ? "filled" : "added", "set %s (%zu files)",
-		    t->name, t->n);
+		say(x, t->empty ? "filled" : "added", "set %s (%zu files)", t->name,
+		    t->n);
 	return e;
 }
 
@@ -350,50 +453,202 @@ check_file_app(struct cmd_ctx *x, const struct file_opts *o, const struct app **
 }
 
 static void
-report_dry_run(struct cmd_ctx *x, const struct staged_set *t)
+report_dry_run(
+    struct cmd_ctx *x, const struct staged *s, size_t n, const struct staged_set *t)
 {
-	for (size_t i = 0; i < t->n; i++)
-		ctx_progress(x,
-		    t->files[i].empty != 0 ? "would fill" :
-		    t->files[i].known      ? "known" :
-					     "would add",
-		    "%s", t->files[i].name);
-	if (t->name != NULL)
-		ctx_progress(x,
+	for (size_t i = 0; i < n; i++)
+		say(x,
+		    s[i].empty != 0 ? "would fill" :
+		    s[i].known      ? "known" :
+				      "would add",
+		    "%s", s[i].name);
+	for (; t->name != NULL; t++)
+		say(x,
 		    t->empty       ? "would fill" :
 		    t->row != NULL ? "known" :
 				     "would add",
 		    "set %s", t->name);
 }
 
-static enum err
-file_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
-{
-	const struct file_opts *o = opts;
-	struct staged *s = NEWN(x->a, struct staged, n);
-	struct staged_set t = { .name = o->set, .files = s, .n = n };
-	const struct app *app;
+/* --- which files, and which sets --- */
 
-	TRY(check_file_app(x, o, &app));
-	for (size_t i = 0; i < n; i++)
-		s[i] = (struct staged){ .path = args[i],
-			.name = text_base_name(args[i]),
-			.appid = app->id,
+/* The text that the first group of the expression matches in the name; NULL = none. */
+static char *
+set_of_name(struct arena *a, const regex_t *re, const char *name)
+{
+	regmatch_t m[2];
+
+	if (regexec(re, name, N(m), m, 0) != 0 || m[1].rm_so < 0 ||
+	    m[1].rm_eo == m[1].rm_so)
+		return NULL;
+	return arena_memdup(a, name + m[1].rm_so, (size_t)(m[1].rm_eo - m[1].rm_so));
+}
+
+static enum err
+name_sets(struct cmd_ctx *x, const char *pattern, struct staged *s, size_t n)
+{
+	char why[200];
+	enum err e = OK;
+	regex_t re;
+	int rc = regcomp(&re, pattern, REG_EXTENDED);
+
+	if (rc != 0) {
+		regerror(rc, &re, why, sizeof(why));
+		return ctx_usage(x, "--set-pattern: %.100s: %s", pattern, why);
+	}
+	if (re.re_nsub == 0)
+		e = ctx_usage(x,
+		    "--set-pattern: %.100s has no (...), whose text would name the set",
+		    pattern);
+	for (size_t i = 0; e == OK && i < n; i++) {
+		s[i].set = set_of_name(x->a, &re, s[i].name);
+		s[i].has_set = true;
+		if (s[i].set == NULL)
+			e = FAIL(x->f, E_BADREQ,
+			    "%s: the expression %.100s does not match the name, so it would be in no set",
+			    s[i].path, pattern);
+	}
+	regfree(&re);
+	return e;
+}
+
+static int
+staged_order(const void *a, const void *b)
+{
+	const struct staged *p = a, *q = b;
+	int by_set = p->set == NULL || q->set == NULL ? 0 : strcmp(p->set, q->set);
+
+	return by_set != 0 ? by_set : strcmp(p->name, q->name);
+}
+
+/* Returns the sets of the files, which are sorted by set; ends with name NULL. */
+static enum err
+gather_sets(struct cmd_ctx *x, struct staged *s, size_t n, struct staged_set **sets)
+{
+	struct staged_set *t = NEWN(x->a, struct staged_set, n + 1);
+	size_t nt = 0;
+
+	for (size_t i = 0; i < n && s[i].set != NULL; i++) {
+		if (nt == 0 || strcmp(t[nt - 1].name, s[i].set) != 0)
+			t[nt++] = (struct staged_set){ .name = s[i].set,
+				.files = &s[i] };
+		if (++t[nt - 1].n > SET_MOST)
+			return ctx_usage(
+			    x, "set %s: at most %d files", s[i].set, SET_MOST);
+	}
+	*sets = t;
+	return OK;
+}
+
+/* Lists the files that the arguments name, with their sets. */
+static enum err
+gather_staged(struct cmd_ctx *x, const struct file_opts *o, char **args, size_t nargs,
+    struct staged **out, size_t *n)
+{
+	struct file_paths paths = { 0 };
+	struct staged *s;
+
+	for (size_t i = 0; i < nargs; i++)
+		TRY(file_paths_add(x, args[i], o->recursive, &paths));
+	if (paths.n == 0)
+		return ctx_not_found(x, "there are no files in %s", args[0]);
+	s = NEWN(x->a, struct staged, paths.n);
+	for (size_t i = 0; i < paths.n; i++)
+		s[i] = (struct staged){ .path = paths.v[i],
+			.name = text_base_name(paths.v[i]),
+			.set = o->set,
 			.has_set = o->set != NULL,
 			.ranges = (int32_t)o->ranges };
-	if (o->set != NULL && n > SET_MOST)
-		return ctx_usage(x, "--set: at most %d files", SET_MOST);
+	if (o->set_pattern != NULL)
+		TRY(name_sets(x, o->set_pattern, s, paths.n));
+	if (o->set_pattern != NULL)
+		qsort(s, paths.n, sizeof(*s), staged_order);
+	*out = s;
+	*n = paths.n;
+	return OK;
+}
+
+struct file_counts {
+	int64_t files, bytes, added, known, sets;
+};
+
+static enum err
+add_files(struct cmd_ctx *x, const struct file_opts *o, struct staged *s, size_t n,
+    struct file_counts *c)
+{
+	struct progress bar = progress_begin_bytes("adding files", c->bytes);
+	int64_t done = 0;
+	enum err e = OK;
+
+	for (size_t i = 0; e == OK && i < n; i++) {
+		bool known = s[i].known;
+
+		progress_set(&bar, done);
+		if (x->format == FORMAT_TABLE) /* its line goes before the next one */
+			progress_end(&bar);
+		e = add_large_file(x, &s[i], o->move);
+		done += s[i].nbytes;
+		c->added += e == OK && !known;
+		c->known += e == OK && known;
+		if (e == OK && o->move && !s[i].in_place && unlink(s[i].path) < 0)
+			e = FAIL_ERRNO(
+			    x->f, "%s was added, but removing it", s[i].path);
+	}
+	progress_end(&bar);
+	return e;
+}
+
+static void
+print_file_counts(struct cmd_ctx *x, const struct file_counts *c, bool dry)
+{
+	struct listing *l;
+
+	if (x->format == FORMAT_TABLE)
+		return;
+	l = listing_record(x, file_add_columns);
+	listing_number(l, c->files);
+	listing_number(l, c->bytes);
+	listing_number(l, c->added);
+	listing_number(l, c->known);
+	listing_number(l, c->sets);
+	listing_flag(l, dry);
+	listing_end(l);
+}
+
+static enum err
+file_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
+{
+	const struct file_opts *o = opts;
+	struct file_counts c = { 0 };
+	struct staged_set *t;
+	const struct app *app;
+	struct staged *s;
+	size_t n;
+
+	if (o->set != NULL && o->set_pattern != NULL)
+		return ctx_usage(x, "give either --set or --set-pattern");
+	TRY(check_file_app(x, o, &app));
+	TRY(gather_staged(x, o, args, nargs, &s, &n));
+	TRY(gather_sets(x, s, n, &t));
+	for (size_t i = 0; i < n; i++)
+		s[i].appid = app->id;
 	TRY(check_files(x, s, n));
-	if (o->set != NULL)
-		TRY(check_set(x, &t, app->id));
+	for (size_t i = 0; t[i].name != NULL; i++)
+		TRY(check_set(x, &t[i], app->id));
+	c.files = (int64_t)n;
+	for (size_t i = 0; i < n; i++)
+		c.bytes += s[i].nbytes;
 	if (o->dry_run) {
-		report_dry_run(x, &t);
+		report_dry_run(x, s, n, t);
+		print_file_counts(x, &c, true);
 		return OK;
 	}
-	for (size_t i = 0; i < n; i++)
-		TRY(add_large_file(x, &s[i]));
-	if (o->set != NULL)
-		TRY(add_set(x, &t));
+	TRY(add_files(x, o, s, n, &c));
+	for (; t->name != NULL; t++) {
+		c.sets += t->row == NULL;
+		TRY(add_set(x, t));
+	}
+	print_file_counts(x, &c, false);
 	return ctx_reread(x);
 }
 
@@ -411,7 +666,11 @@ const struct cmd cmd_file_add = { .name = "file add",
 	    "be in any number of sets, so a registered file may be named again. A set never\n"
 	    "changes, and its name must not be that of a file or of another set. Only a set that\n"
 	    "has lost all its files, as reported by fsck, is filled again with the named files\n"
-	    "and keeps its ranges: name the files that its workunits need.",
+	    "and keeps its ranges: name the files that its workunits need. With --set-pattern\n"
+	    "'^(chr[0-9]+)_' the files chr1_a.dat and chr1_b.dat form set chr1. A path may be a\n"
+	    "directory; hidden files and .md5 files in it are left out. What is there already is\n"
+	    "left as it is, so a command that was interrupted is run again.",
 	.opts = file_options,
 	.opts_size = sizeof(struct file_opts),
+	.columns = file_add_columns,
 	.run = file_add_run };
