@@ -573,7 +573,7 @@ struct file_counts {
 };
 
 static enum err
-add_files(struct cmd_ctx *x, const struct file_opts *o, struct staged *s, size_t n,
+add_staged(struct cmd_ctx *x, const struct file_opts *o, struct staged *s, size_t n,
     struct file_counts *c)
 {
 	struct progress bar = progress_begin_bytes("adding files", c->bytes);
@@ -643,7 +643,7 @@ file_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 		print_file_counts(x, &c, true);
 		return OK;
 	}
-	TRY(add_files(x, o, s, n, &c));
+	TRY(add_staged(x, o, s, n, &c));
 	for (; t->name != NULL; t++) {
 		c.sets += t->row == NULL;
 		TRY(add_set(x, t));
