@@ -618,10 +618,10 @@ tools_sources = \
 	tools/file_show.c \
 	tools/file_stage.c \
 	tools/file_view.h \
-	tools/forget.c \
 	tools/files/digests.c \
 	tools/files/files.h \
 	tools/files/paths.c \
+	tools/forget.c \
 	tools/fsck.c \
 	tools/fsck.h \
 	tools/fsck_checks.def \
