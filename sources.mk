@@ -342,6 +342,8 @@ db_sources = \
 	db/drain.h \
 	db/entity.h \
 	db/file.c \
+	db/file_remove.c \
+	db/file_remove.h \
 	db/fleet.c \
 	db/fleet.h \
 	db/forget.c \
@@ -615,6 +617,7 @@ tools_sources = \
 	tools/file_add.c \
 	tools/file_hold.c \
 	tools/file_list.c \
+	tools/file_remove.c \
 	tools/file_show.c \
 	tools/file_stage.c \
 	tools/file_view.h \

@@ -183,7 +183,9 @@ enum err fileset_by_id(
     struct db *, struct arena *, int64_t, struct fileset **, struct fail *);
 enum err fileset_set_next(struct db *, int64_t id, int32_t expect_next, int32_t next,
     struct fail *); /* E_RACE: gen_next has moved */
-enum err fileset_set_paused(struct db *, int64_t id, int32_t paused, struct fail *);
+/* reason: why it is held back, "" = not said. */
+enum err fileset_set_paused(
+    struct db *, int64_t id, int32_t paused, const char *reason, struct fail *);
 /* Returns target_nresults of a workunit of the set; E_NOTFOUND if there is none. */
 enum err fileset_target(struct db *, int64_t id, int64_t *results, struct fail *);
 /* Records that the file leaves the working set now. */

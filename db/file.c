@@ -149,11 +149,12 @@ fileset_dropped(struct db *db, const char *name, int64_t now, struct fail *f)
 }
 
 enum err
-fileset_set_paused(struct db *db, int64_t id, int32_t paused, struct fail *f)
+fileset_set_paused(
+    struct db *db, int64_t id, int32_t paused, const char *reason, struct fail *f)
 {
 	int64_t affected;
-	enum err e = db_exec(
-	    db, f, &affected, FILESET_SET_PAUSED, .paused = paused, .id = id);
+	enum err e = db_exec(db, f, &affected, FILESET_SET_PAUSED, .paused = paused,
+	    .reason = reason, .id = id);
 
 	if (e == OK && affected == 0)
 		return FAIL(f, E_NOTFOUND, "no file set %lld", (long long)id);

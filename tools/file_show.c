@@ -177,8 +177,9 @@ file_detail_print(struct cmd_ctx *x, const struct file_detail *s)
 	struct row_demand demand = file_view_demand(v);
 	const char *mark = "";
 
-	printf("%s of %s is %s%s%s\n", v->info.name, v->info.app,
-	    file_state_name(v->state), back[0] == '\0' ? "" : " and ", back);
+	printf("%s of %s is %s%s%s%s%s\n", v->info.name, v->info.app,
+	    file_state_name(v->state), back[0] == '\0' ? "" : " and ", back,
+	    v->info.hold_reason[0] == '\0' ? "" : ": ", v->info.hold_reason);
 	print_set_files(x, s);
 	if (parts[0] != '\0')
 		printf("work made   %s workunits\n", parts);

@@ -34,8 +34,8 @@ START_TEST(the_loader_picks_from_the_working_set)
 		make_fileset(name, 10);
 		ck_ok(trigger_raise(&dirs, TRIGGER_WORKING_SET, name, &f));
 	}
-	ck_ok(fileset_set_paused(db, paused, FILESET_PAUSED, &f));
-	ck_ok(fileset_set_paused(db, draining, FILESET_DRAINING, &f));
+	ck_ok(fileset_set_paused(db, paused, FILESET_PAUSED, "", &f));
+	ck_ok(fileset_set_paused(db, draining, FILESET_DRAINING, "", &f));
 	for (size_t i = 0; i < N(odd); i++)
 		ck_ok(trigger_raise(&dirs, TRIGGER_WORKING_SET, odd[i], &f));
 	ck_ok(read_working_set(db, &a, &cf, &rq, &rng, 2, &s, &f));

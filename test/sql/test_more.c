@@ -305,7 +305,7 @@ START_TEST(a_paused_set_is_passed_over)
 	ck_assert_int_eq(file_insert(db, &one, &f), OK);
 	ck_assert_int_eq(fileset_insert(db, &set, &one.id, 1, &f), OK);
 	make_walk_jobs(set.name, app.id, set.id);
-	ck_assert_int_eq(fileset_set_paused(db, id, FILESET_DRAINING, &f), OK);
+	ck_assert_int_eq(fileset_set_paused(db, id, FILESET_DRAINING, "", &f), OK);
 	cf.locality_search_files = 8;
 	snap = (struct snapshot){ .user = { .id = USER },
 		.host = { .search_ready = id },

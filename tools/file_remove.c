@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * locus file remove: takes a large file out of the project once no work needs it. The
+ * row of its set goes last, so that an interrupted run can be repeated.
+ */
+#include <inttypes.h>
+#include "db/file_remove.h"
+#include "db/stmts.h"
+#include "lib/fs.h"
+#include "model/states.h"
+#include "tools/catalog.h"
+#include "tools/confirm.h"
+#include "tools/listing.h"
+#include "tools/progress.h"
+#include "lib/banned.h"
+
+struct remove_opts {
+	bool drain, dry_run, yes;
+};
+
+static const struct opt remove_options[] = {
+	{ "drain", OPT_FLAG, offsetof(struct remove_opts, drain), NULL,
+	    "A file that work or hosts still have is drained instead: run it again later." },
+	DRY_RUN_OPTION(struct remove_opts),
+	YES_OPTION(struct remove_opts),
+	{ 0 },
+};
+
+static const struct listing_column remove_columns[] = {
+	{ "name", "FILE", LIST_TEXT, NULL },
+	{ "action", "ACTION", LIST_TEXT, "removed, or draining" },
+	{ "unsent", "UNSENT", LIST_NUMBER, "results that are not sent yet" },
+	{ "in_progress", "IN PROGRESS", LIST_NUMBER, "results in progress" },
+	{ "unfinished", "UNFINISHED", LIST_NUMBER,
+	    "workunits that are not assimilated yet" },
+	{ "holders", "HOSTS", LIST_NUMBER, "hosts that hold it" },
+	{ 0 },
+};
+
+struct use { /* who still has the file */
+	int64_t unsent, in_progress, unfinished, holders;
+};
+
+static enum err
+use_of(struct cmd_ctx *x, const struct fileset *s, struct use *u)
+{
+	struct row_tally *results;
+	struct row_wu_counts *wus;
+	struct row_file_info *info;
+
+	TRY(db_row(x->db, x->a, x->f, &results, FILE_TALLY, .fileset_id = s->id));
+	TRY(db_row(x->db, x->a, x->f, &wus, FILE_WU_COUNTS, .fileset_id = s->id));
+	TRY(db_row(x->db, x->a, x->f, &info, FILE_INFO_BY_NAME, .name = s->name));
+	*u = (struct use){ .unsent = results->unsent,
+		.in_progress = results->in_progress,
+		.unfinished = wus->total - wus->assimilated,
+		.holders = info->holders };
+	return OK;
+}
+
+static bool
+is_needed(const struct use *u)
+{
+	return u->unsent > 0 || u->in_progress > 0 || u->unfinished > 0;
+}
+
+static enum err
+refuse_needed(struct cmd_ctx *x, const struct fileset *s, const struct use *u)
+{
+	return FAIL(x->f, E_BADREQ,
+	    "%.100s is needed: %" PRId64 " results not sent, %" PRId64
+	    " in progress, %" PRId64
+	    " workunits not assimilated yet; add --drain, or end them with locus work cancel --file %.100s",
+	    s->name, u->unsent, u->in_progress, u->unfinished, s->name);
+}
+
+static enum err
+leave_in_tx(struct cmd_ctx *x, void *arg)
+{
+	struct fileset_leaving *l = arg;
+
+	return fileset_leave(x->db, x->a, l, x->f);
+}
+
+/* Finished workunits that are not purged yet no longer name the set. */
+static enum err
+workunits_leave(struct cmd_ctx *x, const struct fileset *s)
+{
+	struct progress bar = progress_begin("releasing workunits", 0);
+	struct fileset_leaving l = { .fileset_id = s->id };
+	int64_t done = 0;
+	enum err e;
+
+	do {
+		e = tools_transaction(x, leave_in_tx, &l);
+		progress_set(&bar, done += l.left);
+	} while (e == OK && l.left > 0);
+	progress_end(&bar);
+	return e;
+}
+
+struct removing {
+	const struct fileset *set;
+	const struct row_member *gone;
+	size_t ngone;
+};
+
+static enum err
+rows_in_tx(struct cmd_ctx *x, void *arg)
+{
+	const struct removing *r = arg;
+
+	return fileset_remove(x->db, x->a, r->set->id, r->gone, r->ngone, x->f);
+}
+
+/* Removes the files of the set that are in no other one. */
+static enum err
+remove_set(struct cmd_ctx *x, const struct fileset *s)
+{
+	static const char *const endings[] = { "", ".md5", ".gz" };
+	struct row_member *m = NULL, *gone;
+	struct removing r = { .set = s };
+	size_t n = 0;
+	bool shared;
+
+	TRY(fileset_files(x->db, x->a, s->id, &m, &n, x->f));
+	r.gone = gone = NEWN(x->a, struct row_member, n + 1);
+	for (size_t i = 0; i < n; i++) {
+		TRY(file_is_shared(x->db, x->a, m[i].file_id, &shared, x->f));
+		if (shared)
+			continue;
+		gone[r.ngone++] = m[i];
+		for (size_t k = 0; k < N(endings); k++)
+			TRY(fs_unlink(
+			    arena_printf(x->a, "%s%s",
+				download_path(x->a, x->cf, m[i].name), endings[k]),
+			    x->f));
+	}
+	return tools_transaction(x, rows_in_tx, &r);
+}
+
+static enum err
+remove_one(struct cmd_ctx *x, const struct fileset *s)
+{
+	struct use u;
+
+	/* From now on no generator makes work of it. */
+	TRY(fileset_set_paused(x->db, s->id, FILESET_PAUSED, "being removed", x->f));
+	TRY(use_of(x, s, &u));
+	if (is_needed(&u))
+		return refuse_needed(x, s, &u);
+	TRY(workunits_leave(x, s));
+	return remove_set(x, s);
+}
+
+static void
+remove_row(
+    struct listing *l, const struct fileset *s, const char *action, const struct use *u)
+{
+	listing_text(l, s->name);
+	listing_text(l, action);
+	listing_number(l, u->unsent);
+	listing_number(l, u->in_progress);
+	listing_number(l, u->unfinished);
+	listing_number(l, u->holders);
+}
+
+static enum err
+file_remove_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct remove_opts *o = opts;
+	struct fileset **sets = NEWN(x->a, struct fileset *, n + 1);
+	struct use *use = NEWN(x->a, struct use, n + 1);
+	struct listing *l;
+	size_t ready = 0;
+
+	TRY(ctx_db(x));
+	for (size_t i = 0; i < n; i++) {
+		enum err e = fileset_by_name(x->db, x->a, args[i], &sets[i], x->f);
+		if (e == E_NOTFOUND)
+			return ctx_not_found(x,
+			    "there is no file %.100s; locus file list lists them",
+			    args[i]);
+		TRY(e);
+		TRY(use_of(x, sets[i], &use[i]));
+		if (is_needed(&use[i]) && !o->drain)
+			return refuse_needed(x, sets[i], &use[i]);
+		ready += !o->drain || (!is_needed(&use[i]) && use[i].holders == 0);
+	}
+	if (!o->dry_run && ready > 0)
+		TRY(confirm(x, o->yes, "remove %zu large files for ever", ready));
+	l = listing_begin(x, remove_columns);
+	for (size_t i = 0; i < n; i++) {
+		bool wait = o->drain && (is_needed(&use[i]) || use[i].holders > 0);
+
+		if (!o->dry_run)
+			TRY(wait ? fileset_set_paused(x->db, sets[i]->id,
+				       FILESET_DRAINING, "to be removed", x->f) :
+				   remove_one(x, sets[i]));
+		remove_row(l, sets[i], wait ? "draining" : "removed", &use[i]);
+	}
+	listing_end(l);
+	return OK;
+}
+
+const struct cmd cmd_file_remove = { .name = "file remove",
+	.args = "NAME ...",
+	.min_args = 1,
+	.max_args = -1,
+	.purpose = "take a large file out of the project",
+	.about =
+	    "Removes the file from the download directory and from the tables, unless work needs\n"
+	    "it: results that are not sent or in progress, or workunits that are not assimilated.\n"
+	    "Hosts that hold it keep it until they need the room. With --drain a file that work\n"
+	    "or hosts have is drained first (see file drain): its work ends, and hosts are told to\n"
+	    "delete it; run the command again when locus file show names no holder. A file that\n"
+	    "is in other sets, too, stays for them.",
+	.opts = remove_options,
+	.opts_size = sizeof(struct remove_opts),
+	.columns = remove_columns,
+	.run = file_remove_run };
