@@ -512,6 +512,8 @@ daemons_sources = \
 	daemons/outputs.h \
 	daemons/plan.c \
 	daemons/plan.h \
+	daemons/plan_ask.c \
+	daemons/plan_ask.h \
 	daemons/set_states.c \
 	daemons/set_states.h \
 	daemons/verdict.c \

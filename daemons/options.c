@@ -195,7 +195,8 @@ show_help(const struct daemon *d, const struct option_table *parts, size_t npart
 }
 
 /*
- * Without --name an instance is named after its work, such as validator-APP, or
+ * Without --name an instance is named after its work, such as validator-APP,
+ * trickle_handler-VARIETY, or
  * transitioner-1 for --mod 4 1.  So two instances that would do the same work exclude
  * each other, and no others.
  */
@@ -207,7 +208,8 @@ instance_name(
 	char *name;
 
 	for (size_t i = 0; i < d->noptions; i++)
-		if (strcmp(d->options[i].name, "app") == 0)
+		if (strcmp(d->options[i].name, "app") == 0 ||
+		    strcmp(d->options[i].name, "variety") == 0)
 			app = *(char **)(void *)(own + d->options[i].off);
 	name = app == NULL ? arena_strdup(a, d->name) :
 	                     arena_printf(a, "%s-%s", d->name, app);

@@ -29,6 +29,19 @@ arguments_ok(const char *s)
 	return true;
 }
 
+enum err
+planned_check(const struct planned *p, struct fail *f)
+{
+	if (!suffix_ok(p->suffix))
+		return FAIL(f, E_BADREQ,
+		    "\"%.100s\" cannot end a workunit name; a suffix is 1 to %d letters, digits, . _ + -",
+		    p->suffix, (int)SUFFIX_MAX);
+	if (!arguments_ok(p->arguments))
+		return FAIL(f, E_BADREQ,
+		    "the arguments of %.100s contain control bytes or <", p->suffix);
+	return OK;
+}
+
 static enum err
 parse_line(char *line, int number, struct planned *p, struct fail *f)
 {

@@ -17,5 +17,7 @@ struct planned { /* one workunit, FILE__suffix, with its command line */
  */
 enum err plan_parse(struct arena *, const char *text, struct planned **, size_t *n,
     bool *exhausted, struct fail *);
+/* The same for one workunit that did not come as text. */
+enum err planned_check(const struct planned *, struct fail *);
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 #include "daemons/loop.h"
 #include "daemons/plan.h"
+#include "daemons/plan_ask.h"
 #include "daemons/verdict.h"
 #include "daemons/work.h"
 #include "db/entity.h"
@@ -32,14 +33,16 @@ enum {
 	COMMAND_S = 300,
 	CLAIM_LOOK_S = 60,
 	ASK_AGAIN_S = 3600,
-	CHUNK = 256,     /* workunits per transaction */
-	STEP_MOST = 2048 /* workunits per step, roughly; bounds its memory */
+	CHUNK = 256,      /* workunits per transaction */
+	STEP_MOST = 2048, /* workunits per step, roughly; bounds its memory */
+	ASK_MOST = 32     /* files that a handler is asked about at once */
 };
 static_assert(
     2 * COMMAND_S <= CLAIM_STALE_S, "a claim whose command runs is not stale");
 
 struct work_generator {
 	char *app_name, *input_template, *output_template, *arguments, *command;
+	struct handler_options handler;
 	int64_t ranges, batch, appid;
 	char **argv; /* the command's words */
 	size_t argc;
@@ -55,6 +58,7 @@ static const struct daemon_option options[] = {
 #define OPTION(name, letter, type, field, arg, def, min, max, required, help)          \
 	{ name, letter, OPTION_##type, AT(field), arg, def, min, max, help, required },
 #include "daemons/generator_options.def"
+#include "daemons/handler_options.def"
 #undef OPTION
 };
 
@@ -66,7 +70,7 @@ struct order {
 	struct input_file *files;
 	size_t nfiles;
 	const char *tmpl;        /* input template */
-	struct planned *planned; /* the command's plan; NULL = ranges */
+	struct planned *planned; /* the plan of command or handler; NULL = ranges */
 	size_t nplanned;
 	bool exhausted;         /* no more work can be made */
 	struct new_work *chunk; /* the workunits of one transaction; CHUNK elements */
@@ -79,9 +83,9 @@ generator_check(const void *own, struct fail *f)
 {
 	const struct work_generator *o = own;
 
-	if ((o->ranges > 0) == (o->command != NULL))
-		return FAIL(
-		    f, E_BADREQ, "either --ranges TOTAL or --command CMD is required");
+	if ((o->ranges > 0) + (o->command != NULL) + (o->handler.command != NULL) != 1)
+		return FAIL(f, E_BADREQ,
+		    "one of --ranges TOTAL, --command CMD and --handler CMD is required");
 	return OK;
 }
 
@@ -93,6 +97,7 @@ generator_start(struct daemon_ctx *x)
 	enum err e;
 
 	o->backoff = daemon_backoff(x, PAUSE_FIRST_S, PAUSE_MOST_S);
+	TRY(daemon_handlers(x, &o->handler, "generator", o->app_name));
 	o->input_template = tmpl_path(x->life, o->input_template);
 	o->output_template = tmpl_path(x->life, o->output_template);
 	if ((e = daemon_split_command(x, o->command, &o->argv, &o->argc)) != OK ||
@@ -193,7 +198,9 @@ static enum err
 tx_planned(struct daemon_ctx *x, void *arg)
 {
 	struct order *r = arg;
-	const struct planned *p = r->planned + (r->nplanned - r->left);
+	size_t stored = r->nplanned - r->left;
+	const struct planned *p = r->planned + stored;
+	int32_t next = r->fs->gen_next + (int32_t)stored;
 	enum err e = OK;
 
 	assert(r->x == x);
@@ -204,7 +211,13 @@ tx_planned(struct daemon_ctx *x, void *arg)
 		e = chunk_add_workunit(
 		    r, p[i].suffix, args[0] == '\0' ? NULL : args, words, N(words));
 	}
-	return e != OK ? e : chunk_store(r);
+	if (e == OK)
+		e = chunk_store(r);
+	/* What a handler is told as made counts what it has planned. */
+	if (e == OK && x->handlers != NULL && r->nchunk > 0)
+		e = fileset_set_next(
+		    x->db, r->fs->id, next, next + (int32_t)r->nchunk, &x->fail);
+	return e;
 }
 
 /*
@@ -217,7 +230,7 @@ order_make_all(struct order *r)
 {
 	struct daemon_ctx *x = r->x;
 	const struct work_generator *o = x->own;
-	bool planned = o->command != NULL;
+	bool planned = o->ranges == 0;
 	enum err e = OK;
 
 	r->chunk = NEWN(&x->a, struct new_work, CHUNK);
@@ -359,9 +372,9 @@ order_fill(struct order *r)
 	TRY(order_load_files(r));
 	TRY(app_by_id(x->db, &x->a, o->appid, &r->app, &x->fail));
 	TRY(work_template(o->work, o->input_template, &r->tmpl, &x->fail));
-	if (o->command == NULL && r->fs->gen_parts == 0) {
+	if (o->ranges > 0 && r->fs->gen_parts == 0) {
 		log_warn(
-		    "[FILE %s] has no parts: nothing made; add it with a number of parts, or run a generator with --command",
+		    "[FILE %s] has no parts: nothing made; add it with a number of parts, or run a generator with --command or --handler",
 		    r->fs->name);
 		return OK;
 	}
@@ -430,29 +443,120 @@ serve_claimed(struct order *r)
 	return e != OK ? e : put;
 }
 
+/* Claims a trigger that is this generator's; *mine: it has. */
 static enum err
-serve_trigger(struct daemon_ctx *x, const char *name, size_t *done)
+claim_trigger(struct daemon_ctx *x, const char *name, struct order *r, bool *mine)
 {
 	struct work_generator *o = x->own;
-	struct order r = { .x = x };
-	enum err e = fileset_by_name(x->db, &x->a, name, &r.fs, &x->fail);
+	enum err e = fileset_by_name(x->db, &x->a, name, &r->fs, &x->fail);
 
+	*mine = false;
 	if (e == E_NOTFOUND) {
 		log_warn("need_work/%s names no file of this project: removed", name);
 		return trigger_clear(&x->triggers, TRIGGER_NEED_WORK, name, &x->fail);
 	}
 	if (e != OK)
 		return e;
-	if (r.fs->appid != o->appid ||
-	    item_backoff_must_wait(o->backoff, (struct item){ r.fs->id, 0 }, x->now))
+	if (r->fs->appid != o->appid ||
+	    item_backoff_must_wait(o->backoff, (struct item){ r->fs->id, 0 }, x->now))
 		return OK; /* another app's, or its pause is not over */
 	e = trigger_claim(&x->triggers, name, &x->fail);
-	if (e == E_NOTFOUND) /* another instance has claimed it */
-		return OK;
-	if (e == OK)
+	*mine = e == OK;
+	return e == E_NOTFOUND ? OK : e; /* another instance has claimed it */
+}
+
+static enum err
+serve_trigger(struct daemon_ctx *x, const char *name, size_t *done)
+{
+	struct order r = { .x = x };
+	bool mine;
+	enum err e = claim_trigger(x, name, &r, &mine);
+
+	if (e == OK && mine)
 		e = serve_claimed(&r);
 	*done += r.made;
 	return e;
+}
+
+/* Ends a claimed order with what the handler has said about it. */
+static enum err
+serve_planned(struct order *r, const struct planning *p)
+{
+	struct daemon_ctx *x = r->x;
+	struct work_generator *o = x->own;
+	const char *name = r->fs->name;
+	enum err e = OK, put;
+
+	if (p->fs == NULL || p->end == ASK_DONE) {
+		r->planned = p->v;
+		r->nplanned = p->n;
+		r->exhausted = p->exhausted;
+		return serve_claimed(r);
+	}
+	if (p->end == ASK_FAILED)
+		e = daemon_item_ended(x, o->backoff, (struct item){ r->fs->id, 0 },
+		    arena_printf(&x->a, "[FILE %s]", name),
+		    FAIL(&x->fail, E_SYS, "%s", p->why));
+	if (p->end == ASK_LATER) {
+		log_warn("[FILE %s] %s; asked again later", name, p->why);
+		daemon_trouble(x, "no work for file %s: %s", name, p->why);
+		item_backoff_wait(o->backoff, (struct item){ r->fs->id, 0 }, x->now);
+	}
+	put = claim_put_back(x, &x->triggers, name);
+	return e != OK ? e : put;
+}
+
+/* Asks the handler about claimed orders together, and serves each. */
+static enum err
+serve_orders(struct daemon_ctx *x, struct order *r, size_t n, size_t *done)
+{
+	const struct work_generator *o = x->own;
+	struct planning *p = NEWN(&x->a, struct planning, n + 1);
+	const char *broken = NULL;
+	struct fail wrong = { 0 };
+	enum err e, first = OK;
+
+	for (size_t i = 0; i < n; i++) {
+		bool ask = r[i].fs->paused == 0 &&
+		           fileset_name_check(r[i].fs->name, &wrong) == OK;
+		p[i] = (struct planning){ .fs = ask ? r[i].fs : NULL,
+			.wanted = o->batch };
+	}
+	e = plannings_ask(x, p, n);
+	if (e == E_SYS)
+		broken = arena_strdup(&x->a, x->fail.detail);
+	else
+		first = e;
+	for (size_t i = 0; i < n; i++) {
+		e = serve_planned(&r[i], &p[i]);
+		first = first == OK ? e : first;
+		*done += r[i].made;
+	}
+	return first == OK && broken != NULL ? FAIL(&x->fail, E_SYS, "%s", broken) :
+	                                       first;
+}
+
+/* Serves triggers through the handler, many at once. */
+static enum err
+serve_together(struct daemon_ctx *x, char *const *names, size_t n, size_t *done)
+{
+	struct order *r = NEWN(&x->a, struct order, ASK_MOST);
+	size_t k = 0;
+	enum err e = OK, e2;
+
+	for (size_t i = 0; i < n && *done < STEP_MOST && e == OK && !daemon_stopping(x);
+	     i++) {
+		bool mine;
+		r[k] = (struct order){ .x = x };
+		e = claim_trigger(x, names[i], &r[k], &mine);
+		k += e == OK && mine;
+		if (k < ASK_MOST || e != OK)
+			continue;
+		e = serve_orders(x, r, k, done);
+		k = 0;
+	}
+	e2 = k == 0 ? OK : serve_orders(x, r, k, done);
+	return e != OK ? e : e2;
 }
 
 /*
@@ -514,7 +618,10 @@ generator_step(struct daemon_ctx *x, size_t *done)
 	if (e == OK)
 		e = trigger_list(
 		    &x->triggers, &x->a, TRIGGER_NEED_WORK, &names, &n, &x->fail);
-	for (size_t i = 0; i < n && *done < STEP_MOST && e == OK && !daemon_stopping(x);
+	if (e == OK && x->handlers != NULL)
+		e = serve_together(x, names, n, done);
+	for (size_t i = 0; x->handlers == NULL && i < n && *done < STEP_MOST &&
+			   e == OK && !daemon_stopping(x);
 	     i++)
 		e = serve_trigger(x, names[i], done);
 	if (e != OK)
