@@ -21,6 +21,8 @@ lib_sources = \
 	lib/fs.c \
 	lib/fs.h \
 	lib/fs_tree.c \
+	lib/gzip.c \
+	lib/gzip.h \
 	lib/http.c \
 	lib/http.h \
 	lib/index.c \
@@ -153,6 +155,7 @@ proto_sources = \
 	proto/blob_wu.def \
 	proto/coproc.c \
 	proto/coproc.h \
+	proto/doc_put.h \
 	proto/job_limits.c \
 	proto/job_limits.h \
 	proto/names.c \
@@ -381,6 +384,8 @@ db_sources = \
 	db/snap_sets.c \
 	db/snap_sets.h \
 	db/snapshot.c \
+	db/stats.c \
+	db/stats.h \
 	db/status.c \
 	db/status.h \
 	db/stmt.c \
@@ -722,6 +727,7 @@ tools_sources = \
 	tools/start.c \
 	tools/state.c \
 	tools/state.h \
+	tools/stats_export.c \
 	tools/status.c \
 	tools/stuck.c \
 	tools/stuck.h \

@@ -140,6 +140,18 @@ db_begin(struct db *db, struct fail *f)
 }
 
 enum err
+db_begin_snapshot(struct db *db, struct fail *f)
+{
+	assert(!db->in_tx);
+	db->tx_batch.refused = false;
+	TRY(conn_need(db, f));
+	TRY(conn_text(db, stmt_infos[SQL_BEGIN_REPEATABLE].sql, "SET", f));
+	TRY(conn_text(db, stmt_infos[SQL_BEGIN_SNAPSHOT].sql, "BEGIN", f));
+	db->in_tx = true;
+	return OK;
+}
+
+enum err
 db_begin_tx_batch(struct db *db, struct fail *f)
 {
 	struct tx_batch *t = &db->tx_batch;

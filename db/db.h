@@ -101,6 +101,11 @@ enum err db_begin(struct db *, struct fail *); /* READ COMMITTED */
  */
 enum err db_begin_current(struct db *, struct fail *);
 /*
+ * As db_begin(), but all reads see the database as it is now, however long they take
+ * (REPEATABLE READ).
+ */
+enum err db_begin_snapshot(struct db *, struct fail *);
+/*
  * As db_begin(), for a transaction that only makes changes.  They are held back until
  * db_commit() sends them in one message; texts must stay until then.  This is
  * optimistic: each statement whose count is requested reports 1 at once.  If one of

@@ -5,6 +5,7 @@
  * document goes to stock clients, which know references of bytes.
  */
 #include "proto/web_docs.h"
+#include "proto/doc_put.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -137,7 +138,7 @@ doc_put_text(struct buf *b, const char *s)
 	}
 }
 
-static void
+void
 doc_put_str(struct buf *b, const char *indent, const char *tag, const char *text)
 {
 	buf_printf(b, "%s<%s>", indent, tag);
@@ -145,13 +146,13 @@ doc_put_str(struct buf *b, const char *indent, const char *tag, const char *text
 	buf_printf(b, "</%s>\n", tag);
 }
 
-static void
+void
 doc_put_int(struct buf *b, const char *indent, const char *tag, int64_t v)
 {
 	buf_printf(b, "%s<%s>%" PRId64 "</%s>\n", indent, tag, v, tag);
 }
 
-static void
+void
 doc_put_f64(struct buf *b, const char *indent, const char *tag, double v)
 {
 	buf_printf(b, "%s<%s>%f</%s>\n", indent, tag, v, tag);

@@ -11,7 +11,7 @@ UPDATE user SET passwd_hash = 'md5', previous_email_addr = 'old71@example.org', 
 INSERT INTO team (id, userid, name) SELECT seq, seq, CONCAT('team_', seq) FROM seq_1_to_100;
 INSERT INTO host (id, userid, domain_name, last_ip_addr, os_name, p_model, m_nbytes, host_cpid, rpc_time, rpc_day)
 	SELECT seq, seq % 500 + 1, CONCAT('host', seq), '127.0.0.1', 'Linux', 'model', 1e9, CONCAT('cpid_', seq), 1700000000 + seq * 8640, (1700000000 + seq * 8640) DIV 86400 FROM seq_1_to_1000;
-UPDATE host SET expavg_credit = 1, expavg_time = 100; UPDATE user SET expavg_credit = 1, expavg_time = 100; UPDATE team SET expavg_credit = 1, expavg_time = 100;
+UPDATE host SET total_credit = 1, expavg_credit = 1, expavg_time = 100; UPDATE user SET total_credit = 1, expavg_credit = 1, expavg_time = 100; UPDATE team SET total_credit = 1, expavg_credit = 1, expavg_time = 100;
 INSERT INTO host_app_version (host_id, app_version_id) SELECT h.seq, v.seq FROM seq_1_to_1000 h, seq_1_to_4 v;
 INSERT INTO file (id, name, md5sum, size) SELECT seq, CONCAT('file_', seq), MD5(CONCAT(seq)), 4e6 FROM seq_1_to_2000;
 INSERT INTO fileset (id, name, appid, gen_parts) SELECT seq, CONCAT('file_', seq), 1, 40 FROM seq_1_to_2000;
