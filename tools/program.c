@@ -71,6 +71,15 @@ find_beside(struct arena *a, const char *const *places, const char *name, int mo
 	return hit;
 }
 
+/* The file name of the program that runs. */
+static const char *
+self_name(struct arena *a)
+{
+	const char *self = program_self(a), *slash = strrchr(self, '/');
+
+	return slash == NULL ? self : slash + 1;
+}
+
 char *
 program_find(struct arena *a, const struct conf *cf, const char *name)
 {
@@ -80,6 +89,9 @@ program_find(struct arena *a, const struct conf *cf, const char *name)
 
 	if (name[0] == '/')
 		return may(name, X_OK) ? arena_strdup(a, name) : NULL;
+	/* As a task: wherever it is installed, it is the one that runs. */
+	if (strcmp(name, "locus") == 0 && strcmp(self_name(a), name) == 0)
+		return program_self(a);
 	/* The plain name of one of our programs means ours, even if the project has a
 	 * file of that name. */
 	if (slash == NULL)

@@ -109,7 +109,7 @@ put_page(struct buf *b, const char *element, const struct stats_page *p)
 }
 
 static enum err
-put_rows(struct exporting *k, enum stats_table t, struct gzip *to)
+stats_put_rows(struct exporting *k, enum stats_table t, struct gzip *to)
 {
 	struct stats_page p = { .n = STATS_PAGE };
 	int64_t before = 0;
@@ -134,14 +134,14 @@ put_rows(struct exporting *k, enum stats_table t, struct gzip *to)
 }
 
 static enum err
-put_file(struct exporting *k, enum stats_table t, struct gzip *to)
+stats_put_file(struct exporting *k, enum stats_table t, struct gzip *to)
 {
 	const struct stats_file *s = &files[t];
 	const char *head = arena_printf(k->x->a, "%s<%s>\n", declaration, s->root);
 	const char *foot = arena_printf(k->x->a, "</%s>\n", s->root);
 
 	TRY(gzip_put(to, head, strlen(head), k->x->f));
-	TRY(put_rows(k, t, to));
+	TRY(stats_put_rows(k, t, to));
 	TRY(gzip_put(to, foot, strlen(foot), k->x->f));
 	return gzip_end(to, k->x->f);
 }
@@ -153,10 +153,10 @@ export_table(struct exporting *k, enum stats_table t)
 	enum err e;
 
 	if (k->dry_run)
-		return put_rows(k, t, NULL);
+		return stats_put_rows(k, t, NULL);
 	e = gzip_create(temporary(k, files[t].name), &to, k->x->f);
 	if (e == OK)
-		e = put_file(k, t, to);
+		e = stats_put_file(k, t, to);
 	gzip_free(to);
 	return e;
 }
@@ -198,7 +198,7 @@ export_summary(struct exporting *k)
 
 /* Gives the finished file another name, too; a directory entry costs no space. */
 static enum err
-file_named(struct exporting *k, const char *from, const char *name)
+stats_file_link(struct exporting *k, const char *from, const char *name)
 {
 	const char *second = temporary(k, "link");
 
@@ -216,8 +216,9 @@ publish(struct exporting *k)
 	for (size_t t = 0; t < STATS__MAX; t++) {
 		const char *from = temporary(k, files[t].name);
 
-		TRY(file_named(k, from, arena_printf(k->x->a, "%s.gz", files[t].name)));
-		TRY(file_named(
+		TRY(stats_file_link(
+		    k, from, arena_printf(k->x->a, "%s.gz", files[t].name)));
+		TRY(stats_file_link(
 		    k, from, arena_printf(k->x->a, "%s.xml.gz", files[t].name)));
 		TRY(fs_unlink(from, k->x->f));
 	}
