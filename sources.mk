@@ -631,6 +631,8 @@ tools_sources = \
 	tools/files/digests.c \
 	tools/files/files.h \
 	tools/files/paths.c \
+	tools/foreign.c \
+	tools/foreign.h \
 	tools/forget.c \
 	tools/fsck.c \
 	tools/fsck.h \
@@ -693,6 +695,7 @@ tools_sources = \
 	tools/pager.h \
 	tools/plan_class.c \
 	tools/plan_class.h \
+	tools/platform.c \
 	tools/platforms.def \
 	tools/plot.c \
 	tools/privilege.c \

@@ -6,6 +6,7 @@
 #include "model/identity.h"
 #include "proto/project_text.h"
 #include "tools/config_key.h"
+#include "tools/foreign.h"
 #include "tools/probe.h"
 #include "tools/service.h"
 #include "tools/state.h"
@@ -48,6 +49,10 @@ check_upstream(struct cmd_ctx *x, const struct conf *cf, struct config_faults *a
 	size_t n;
 
 	if (upstream_says(x->a, cf, &lines, &n, &f) != OK)
+		return;
+	for (size_t i = 0; i < n; i++)
+		fault_add(x, all, false, cf->path, lines[i]);
+	if (foreign_says(x->a, cf, &lines, &n, &f) != OK)
 		return;
 	for (size_t i = 0; i < n; i++)
 		fault_add(x, all, false, cf->path, lines[i]);

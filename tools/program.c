@@ -18,6 +18,21 @@ static const char *const data_places[] = { "../share/locus", PKGDATADIR, NULL };
 static const char *const system_places[] = { "/usr/local/sbin", "/usr/sbin", "/sbin",
 	NULL };
 
+/* Our programs' plain names mean ours, or nothing: never what a project happens to
+ * have. */
+static const char *const own_names[] = { "assimilator", "db_purge", "file_deleter",
+	"file_upload_handler", "locus-wrapper", "scheduler", "transitioner",
+	"validator", "web", "work_generator", "working_set_manager" };
+
+bool
+program_is_own_name(const char *name)
+{
+	for (size_t i = 0; i < N(own_names); i++)
+		if (strcmp(own_names[i], name) == 0)
+			return true;
+	return false;
+}
+
 char *
 program_self(struct arena *a)
 {
@@ -98,7 +113,7 @@ program_find(struct arena *a, const struct conf *cf, const char *name)
 		hit = find_beside(a, program_places, name, X_OK);
 	if (hit == NULL && cf != NULL && slash != NULL)
 		hit = find_in_dir(a, cf->project_dir, name, X_OK);
-	if (hit == NULL && cf != NULL)
+	if (hit == NULL && cf != NULL && !(slash == NULL && program_is_own_name(name)))
 		hit = find_in_dir(a, project_path(a, cf, "bin"), base, X_OK);
 	if (hit == NULL && slash != NULL)
 		hit = find_beside(a, program_places, base, X_OK);

@@ -7,6 +7,7 @@
 #ifndef TOOLS_PROGRAM_H
 #define TOOLS_PROGRAM_H
 
+#include <stdbool.h>
 #include "lib/arena.h"
 #include "lib/err.h"
 #include "model/conf.h"
@@ -17,6 +18,8 @@
  * contains; a path such as bin/validator means the project's.
  */
 char *program_find(struct arena *, const struct conf *cf, const char *name);
+/* Is it the name of a program of ours? In a project's bin it is a foreign one. */
+bool program_is_own_name(const char *name);
 /* Returns the absolute path of the running program. */
 char *program_self(struct arena *);
 /* Finds a system program in PATH or the sbin directories; names ends with NULL. */

@@ -9,6 +9,7 @@
 #include "lib/text.h"
 #include "model/trouble.h"
 #include "tools/doctor.h"
+#include "tools/foreign.h"
 #include "tools/human.h"
 #include "tools/install/rights.h"
 #include "tools/privilege.h"
@@ -18,6 +19,20 @@
 #include "lib/banned.h"
 
 enum { OUT_MAX = 64 << 10, RUN_S = 20, LOG_MOST = 1000000000, LOGS_MAX = 10000 };
+
+/* Programs of others with the names of ours; one that is meant to run is none. */
+static void
+doctor_foreign(struct doctor *d, const struct conf *cf)
+{
+	char **lines;
+	size_t n;
+
+	if (foreign_says(d->a, cf, &lines, &n, d->f) != OK)
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (strstr(lines[i], "is not run") != NULL)
+			doctor_warn(d, "", "%s", lines[i]);
+}
 
 void
 doctor_config(struct doctor *d)
@@ -35,6 +50,7 @@ doctor_config(struct doctor *d)
 		if (remarks[i].error && nerrors++ == 0)
 			doctor_warn(d, cure, "%s:%d: %s", cf->path, remarks[i].line,
 			    remarks[i].text);
+	doctor_foreign(d, cf);
 	if (nerrors == 0)
 		doctor_ok(d, "%s has no errors; %zu remarks", cf->path, n);
 }

@@ -15,6 +15,7 @@
 #include "lib/log.h"
 #include "lib/proc.h"
 #include "model/trouble.h"
+#include "tools/foreign.h"
 #include "tools/group.h"
 #include "tools/privilege.h"
 #include "tools/program.h"
@@ -103,20 +104,27 @@ was_logged(const struct sup *x, const char *line)
 
 /* Logs each remark once, however often config.xml is read again. */
 static void
-say_upstream(struct sup *x, const struct conf *cf)
+log_once(struct sup *x, char **lines, size_t n)
 {
-	struct fail f = { 0 };
-	char **lines;
-	size_t n;
-
-	if (upstream_says(x->a, cf, &lines, &n, &f) != OK)
-		return;
 	for (size_t i = 0; i < n; i++) {
 		if (was_logged(x, lines[i]))
 			continue;
 		log_warn("%s", lines[i]);
 		PUSH(x->a, x->logged, x->nlogged, x->logged_cap) = lines[i];
 	}
+}
+
+static void
+say_upstream(struct sup *x, const struct conf *cf)
+{
+	struct fail f = { 0 };
+	char **lines;
+	size_t n;
+
+	if (upstream_says(x->a, cf, &lines, &n, &f) == OK)
+		log_once(x, lines, n);
+	if (foreign_says(x->a, cf, &lines, &n, &f) == OK)
+		log_once(x, lines, n);
 }
 
 /* Restores the options that wait for a restart to their values at start. */
