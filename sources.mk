@@ -721,6 +721,8 @@ tools_sources = \
 	tools/running.h \
 	tools/schema.c \
 	tools/schema_upgrade.c \
+	tools/screen.c \
+	tools/screen.h \
 	tools/service.c \
 	tools/service.h \
 	tools/short_dir.c \
@@ -749,6 +751,7 @@ tools_sources = \
 	tools/team_list.c \
 	tools/template.c \
 	tools/template.h \
+	tools/top.c \
 	tools/trace_print.c \
 	tools/traces.c \
 	tools/traces.h \

@@ -21,7 +21,7 @@ char *
 saved_text(struct arena *a, const struct row_ledger *l)
 {
 	return arena_printf(a,
-	    "saved %s of %s (hit rate %.0f %%): %s sent, %lld of %lld jobs on files held",
+	    "%s of %s needed were held already (hit rate %.0f %%): %s sent, %lld of %lld jobs on files held",
 	    human_bytes(a, (double)l->bytes_saved),
 	    human_bytes(a, (double)(l->bytes_needed + l->bytes_saved)),
 	    100 * hit_rate(l), human_bytes(a, (double)l->bytes_needed),
@@ -34,6 +34,21 @@ bytes_without_locality(const struct row_ledger *l, const struct row_without *w)
 	return w->jobs == 0 ?
 	           -1 :
 	           (double)l->jobs * (double)w->bytes_without / (double)w->jobs;
+}
+
+char *
+locality_saves_text(
+    struct arena *a, const struct row_ledger *l, const struct row_without *w)
+{
+	double without = bytes_without_locality(l, w),
+	       saves = without - (double)l->bytes_needed;
+
+	if (without < 0)
+		return NULL;
+	return arena_printf(a,
+	    "saves %s: without it hosts would have fetched about %s (estimated on %lld requests)",
+	    human_bytes(a, saves > 0 ? saves : 0), human_bytes(a, without),
+	    (long long)w->requests);
 }
 
 void
@@ -86,6 +101,8 @@ drain_text(struct arena *a, const struct drain *d, int64_t now)
 	int64_t s = drain_s(d, now), left = d->unsent + d->makeable;
 	struct buf b = buf_new(a);
 
+	if (d->files == 0)
+		return arena_strdup(a, "none on large files");
 	buf_printf(&b, "%lld results left", (long long)left);
 	if (left > 0)
 		buf_printf(&b, ": %lld unsent, %lld to be made", (long long)d->unsent,

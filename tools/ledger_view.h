@@ -9,7 +9,11 @@
 #include "rules/daemon/daemon_rules.h"
 #include "tools/cmd.h"
 
-/* "saved 3.0 GB of 4.0 GB (hit rate 75 %): ..." */
+/*
+ * "3.0 GB of 4.0 GB needed were held already (hit rate 75 %): ...". What hosts held is
+ * not what locality saves: without it, too, a host gets several jobs on a file that it
+ * has fetched once.
+ */
 char *saved_text(struct arena *, const struct row_ledger *);
 /* Adds jobs_sent, hits, hit_rate (0 to 1), bytes_needed and bytes_saved. */
 void saved_json(json_t *, const struct row_ledger *);
@@ -19,6 +23,10 @@ void saved_json(json_t *, const struct row_ledger *);
  * the requests for which that was computed; -1 = there are none yet.
  */
 double bytes_without_locality(const struct row_ledger *, const struct row_without *);
+
+/* What locality saves, from that estimate; NULL = there is none yet. */
+char *locality_saves_text(
+    struct arena *, const struct row_ledger *, const struct row_without *);
 
 /* Adds a file to the sums; no_work: no more work can be made for it. */
 void drain_add(struct drain *, const struct row_file_left *, bool no_work);

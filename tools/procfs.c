@@ -33,10 +33,10 @@ procfs_parse(const char *line, struct procfs *p)
 	return true;
 }
 
-bool
-procfs_read(pid_t pid, struct procfs *p)
+static bool
+read_stat(pid_t pid, char *line, size_t size)
 {
-	char path[64], line[1024];
+	char path[64];
 	ssize_t n;
 	int fd;
 
@@ -44,12 +44,39 @@ procfs_read(pid_t pid, struct procfs *p)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	n = read(fd, line, sizeof(line) - 1);
+	n = read(fd, line, size - 1);
 	close(fd);
 	if (n <= 0)
 		return false;
 	line[n] = '\0';
-	return procfs_parse(line, p);
+	return true;
+}
+
+bool
+procfs_read(pid_t pid, struct procfs *p)
+{
+	char line[1024];
+
+	return read_stat(pid, line, sizeof(line)) && procfs_parse(line, p);
+}
+
+bool
+procfs_usage(pid_t pid, uint64_t *ticks, int64_t *bytes)
+{
+	unsigned long long user, system;
+	char line[1024];
+	const char *rest;
+	long long pages;
+
+	if (!read_stat(pid, line, sizeof(line)) ||
+	    (rest = strrchr(line, ')')) == NULL ||
+	    sscanf(rest + 1,
+		" %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d %*u %*u %lld",
+		&user, &system, &pages) != 3)
+		return false;
+	*ticks = user + system;
+	*bytes = (int64_t)pages * sysconf(_SC_PAGESIZE);
+	return true;
 }
 
 bool

@@ -24,6 +24,9 @@ bool procfs_read(pid_t, struct procfs *); /* false: no such process */
 bool procfs_alive(pid_t, uint64_t start);
 /* Lists all processes of this machine that are not zombies. */
 size_t procfs_all(struct arena *, struct procfs **);
+/* CPU time of a process in clock ticks and its memory in bytes; false: no such process.
+ */
+bool procfs_usage(pid_t, uint64_t *ticks, int64_t *bytes);
 /* True if the process started with this "NAME=value" in its environment; false if this
  * account may not read it. */
 bool procfs_has_env(pid_t, const char *assignment);

@@ -7,19 +7,31 @@
 #include <string.h>
 #include "db/trigger_rows.h"
 #include "lib/clock.h"
+#include "lib/text.h"
 #include "model/decision.h"
 #include "model/trouble.h"
+#include "tools/catalog.h"
 #include "tools/census.h"
 #include "tools/color.h"
+#include "tools/failures.h"
 #include "tools/file_view.h"
 #include "tools/human.h"
 #include "tools/json.h"
 #include "tools/probe.h"
 #include "tools/running.h"
+#include "tools/screen.h"
 #include "tools/stuck.h"
 #include "tools/table.h"
 #include "tools/upstream.h"
 #include "lib/banned.h"
+
+enum {
+	DAY_S = 86400,
+	FAILURES_LOOKED = 2000,
+	FAILURES_SHOWN = 3,
+	FAILURES_JSON = 20,
+	WATCH_S = 5
+};
 
 struct project_status {
 	struct state s;
@@ -29,6 +41,8 @@ struct project_status {
 	bool triggers; /* true if the triggers are known; those in directories do not
 	                  need the database */
 	struct census c;
+	struct failures failed;   /* of the last day */
+	struct catalog *cat;      /* with the names of their apps */
 	struct trouble *troubles; /* reported by this machine's daemons */
 	struct trouble *standbys; /* its daemons that do not work, with the reason */
 	size_t ntroubles, nstandbys;
@@ -121,6 +135,62 @@ stuck_json(struct cmd_ctx *x, const struct project_status *r)
 	return list;
 }
 
+/* --- what fails --- */
+
+static enum err
+find_failures(struct cmd_ctx *x, struct project_status *r)
+{
+	TRY(tools_catalog(x, &r->cat));
+	return failures_read(x, 0, clock_now() - DAY_S, FAILURES_LOOKED, &r->failed);
+}
+
+static const char *
+failing_app(const struct project_status *r, const struct failure_kind *k)
+{
+	const struct app *app = catalog_app(r->cat, k->appid);
+
+	return app == NULL ? "" : app->name;
+}
+
+static void
+print_failures(struct cmd_ctx *x, const struct project_status *r)
+{
+	const struct failures *f = &r->failed;
+
+	if (f->total == 0)
+		return;
+	printf("failures   %lld tasks failed in the last day%s\n", (long long)f->total,
+	    f->looked < f->total ? ", of the newest:" : ":");
+	for (size_t i = 0; i < f->n && i < FAILURES_SHOWN; i++)
+		printf("           %lld of %s on %lld host%s: %s\n             %s\n",
+		    (long long)f->v[i].n, failing_app(r, &f->v[i]),
+		    (long long)f->v[i].hosts, f->v[i].hosts == 1 ? "" : "s",
+		    failure_words(x->a, &f->v[i]), failure_cure(x->a, &f->v[i]));
+	if (f->n > FAILURES_SHOWN)
+		printf("           and %zu other kinds, by locus explain app %s\n",
+		    f->n - FAILURES_SHOWN, failing_app(r, &f->v[FAILURES_SHOWN]));
+}
+
+static json_t *
+failures_json(struct cmd_ctx *x, const struct project_status *r)
+{
+	json_t *list = json_array();
+	char last[21];
+
+	for (size_t i = 0; i < r->failed.n && i < FAILURES_JSON; i++) {
+		const struct failure_kind *k = &r->failed.v[i];
+
+		json_array_append_new(list,
+		    json_pack("{s:s, s:I, s:I, s:i, s:o, s:o, s:s, s:o}", "app",
+			failing_app(r, k), "failures", (json_int_t)k->n, "on_hosts",
+			(json_int_t)k->hosts, "exit_status", k->exit_status, "words",
+			json_text(failure_words(x->a, k)), "example",
+			json_text(k->example), "last", clock_text(k->last, last), "try",
+			json_text(failure_cure(x->a, k))));
+	}
+	return list;
+}
+
 /* --- text output --- */
 
 static const char *
@@ -185,13 +255,11 @@ static void
 print_locality(struct cmd_ctx *x, const struct census *c)
 {
 	int64_t now = clock_now();
+	char *saves = locality_saves_text(x->a, &c->sent, &c->without);
 
 	printf("locality   %s\n", saved_text(x->a, &c->sent));
-	if (bytes_without_locality(&c->sent, &c->without) >= 0)
-		printf(
-		    "           without locality hosts would have fetched about %s (estimated on %lld requests)\n",
-		    human_bytes(x->a, bytes_without_locality(&c->sent, &c->without)),
-		    (long long)c->without.requests);
+	if (saves != NULL)
+		printf("           %s\n", saves);
 	printf("today      %s\n", saved_text(x->a, &c->today));
 	printf("files     ");
 	for (int s = 0; s < FILE_STATES; s++)
@@ -277,6 +345,7 @@ print_report(struct cmd_ctx *x, const struct project_status *r)
 		print_drained(x, c);
 		print_work(c);
 		print_locality(x, c);
+		print_failures(x, r);
 		print_stuck(x, r);
 	} else {
 		printf("database   not available: %s\n", x->f->detail);
@@ -288,8 +357,8 @@ print_report(struct cmd_ctx *x, const struct project_status *r)
 	    (long long)c->need_work, (long long)c->claims,
 	    (long long)c->no_work_available, (long long)c->files_no_work);
 	printf("set        %lld files in the working set%s%s\n",
-	    (long long)c->working_set, r->counted ? ": " : "",
-	    r->counted ? drain_text(x->a, &c->set, clock_now()) : "");
+	    (long long)c->working_set, c->set.files > 0 ? ": " : "",
+	    c->set.files > 0 ? drain_text(x->a, &c->set, clock_now()) : "");
 }
 
 /* --- JSON output --- */
@@ -415,6 +484,8 @@ status_print_json(struct cmd_ctx *x, const struct project_status *r)
 	if (r->counted) {
 		put_census(root, c);
 		json_object_set_new(root, "stuck", stuck_json(x, r));
+		put_integer(root, "failed_last_day", r->failed.total);
+		json_object_set_new(root, "failing", failures_json(x, r));
 	} else {
 		json_object_set_new(root, "why", json_text(x->f->detail));
 	}
@@ -435,38 +506,138 @@ status_print_json(struct cmd_ctx *x, const struct project_status *r)
 	json_show(root);
 }
 
+struct status_opts {
+	const char *watch;
+};
+static const struct opt status_options[] = {
+	{ "watch", OPT_MAYBE, offsetof(struct status_opts, watch), "SECONDS",
+	    "Repeats every 5 seconds, or so many, with rates and trends since it began, until ^C." },
+	{ 0 },
+};
+
+/* An error of the connection to the database is part of the status. */
+static enum err
+status_take(struct cmd_ctx *x, struct project_status *r, enum err e)
+{
+	*r = (struct project_status){ 0 };
+	TRY(running_read(x, &r->s, &r->running));
+	trouble_list(x->a, x->cf, &r->troubles, &r->ntroubles);
+	standby_list(x->a, x->cf, &r->standbys, &r->nstandbys);
+	r->triggers = !triggers_in_rows(x->cf);
+	if (r->triggers)
+		TRY(census_triggers(x, &r->c));
+	if (e == OK)
+		e = census_take(x, &r->c);
+	if (e == OK)
+		e = find_failures(x, r);
+	if (e == OK)
+		e = find_stuck(x, r);
+	r->counted = e == OK;
+	if (r->counted && !r->triggers)
+		r->triggers = census_triggers(x, &r->c) == OK;
+	if (r->running != RUNNING_NONE)
+		r->probe = probe_project(x, x->a);
+	if (r->probe.why != NULL && r->running == RUNNING_ALL)
+		r->running = RUNNING_PART;
+	/* A running project that cannot reach its database does not serve. */
+	if (!r->counted && r->running == RUNNING_ALL)
+		r->running = RUNNING_PART;
+	x->status = running_exit(r->running);
+	return OK;
+}
+
+/* --- watching --- */
+
+struct watch {               /* figures when it began, and at the last look */
+	struct arena *whole; /* of the command */
+	bool counted;
+	int64_t began_ms;
+	int64_t sent, over, valid, bytes;
+};
+
+/* What came since the beginning, and how much of it in a minute. */
+static char *
+trend(struct arena *a, const char *what, int64_t was, int64_t is, int64_t ms)
+{
+	double per_minute = ms > 0 ? (double)(is - was) * 60000 / (double)ms : 0;
+
+	return arena_printf(
+	    a, "%lld %s (%.3g a minute)", (long long)(is - was), what, per_minute);
+}
+
+static void
+print_trends(struct cmd_ctx *x, const struct project_status *r, struct watch *w)
+{
+	const struct census *c = &r->c;
+	int64_t ms = clock_mono_ms() - w->began_ms;
+	int64_t left = c->results.unsent + c->work.makeable + c->results.in_progress;
+	int64_t over = c->results.over - w->over;
+
+	if (!r->counted)
+		return;
+	if (!w->counted) {
+		w->counted = true;
+		w->sent = c->results.sent;
+		w->over = c->results.over;
+		w->valid = c->wus.with_canonical;
+		w->bytes = c->sent.bytes_needed;
+	}
+	printf("since      %s: %s, %s, %s", human_span(x->a, ms / 1000),
+	    trend(x->a, "sent", w->sent, c->results.sent, ms),
+	    trend(x->a, "over", w->over, c->results.over, ms),
+	    trend(x->a, "workunits valid", w->valid, c->wus.with_canonical, ms));
+	printf("; %s sent\n",
+	    human_bytes(x->a, (double)(c->sent.bytes_needed - w->bytes)));
+	if (over > 0 && left > 0)
+		printf("left       %lld results to be over; at this rate in %s\n",
+		    (long long)left,
+		    human_span(x->a,
+			(int64_t)((double)left * (double)ms / 1000 / (double)over)));
+	else
+		printf("left       %lld results to be over\n", (long long)left);
+}
+
+static enum err
+watch_look(struct cmd_ctx *x, void *arg)
+{
+	struct watch *w = arg;
+	struct arena *round = x->a;
+	struct project_status r;
+	enum err e;
+
+	/* The connection stays; a database that was down may be back. */
+	*x->f = (struct fail){ 0 };
+	x->a = w->whole;
+	e = ctx_db_report(x);
+	x->a = round;
+	if (e == OK)
+		e = db_ready(x->db, x->f);
+	TRY(status_take(x, &r, e));
+	print_trends(x, &r, w);
+	print_report(x, &r);
+	return OK;
+}
+
 static enum err
 status_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
-	struct project_status r = { 0 };
-	enum err e = ctx_conf(x);
+	const struct status_opts *o = opts;
+	struct watch w = { .whole = x->a, .began_ms = clock_mono_ms() };
+	int64_t every = WATCH_S;
+	struct project_status r;
 
-	(void)opts, (void)args, (void)n;
-	if (e == OK)
-		e = running_read(x, &r.s, &r.running);
-	if (e != OK)
-		return e;
-	trouble_list(x->a, x->cf, &r.troubles, &r.ntroubles);
-	standby_list(x->a, x->cf, &r.standbys, &r.nstandbys);
-	r.triggers = !triggers_in_rows(x->cf);
-	if (r.triggers && (e = census_triggers(x, &r.c)) != OK)
-		return e;
-	e = ctx_db_report(x);
-	if (e == OK)
-		e = census_take(x, &r.c);
-	if (e == OK)
-		e = find_stuck(x, &r);
-	r.counted = e == OK;
-	if (r.counted && !r.triggers)
-		r.triggers = census_triggers(x, &r.c) == OK;
-	if (r.running != RUNNING_NONE)
-		r.probe = probe_project(x, x->a);
-	if (r.probe.why != NULL && r.running == RUNNING_ALL)
-		r.running = RUNNING_PART;
-	/* A running project that cannot reach its database does not serve. */
-	if (!r.counted && r.running == RUNNING_ALL)
-		r.running = RUNNING_PART;
-	x->status = running_exit(r.running);
+	(void)args, (void)n;
+	if (o->watch != NULL && o->watch[0] != '\0' &&
+	    !text_i64(o->watch, 1, 86400, &every))
+		return ctx_usage(
+		    x, "--watch=%.40s: it must be a number of seconds", o->watch);
+	if (o->watch != NULL && x->format == FORMAT_JSON)
+		return ctx_usage(
+		    x, "--watch shows text; run locus status -o json again and again");
+	TRY(ctx_conf(x));
+	if (o->watch != NULL)
+		return screen_repeat(x, every, watch_look, &w);
+	TRY(status_take(x, &r, ctx_db_report(x)));
 	if (x->format == FORMAT_JSON)
 		status_print_json(x, &r);
 	else
@@ -483,7 +654,12 @@ const struct cmd cmd_status = { .name = "status",
 	    "and what never makes progress without the admin; for this it looks at the first jobs\n"
 	    "of each app, while locus fsck looks at all. Probes the project as locus start does,\n"
 	    "and reports what keeps it from serving and which changes of config.xml wait for a\n"
-	    "restart. Also works when the database is down. Exit status 0: running and serving,\n"
-	    "3: stopped, 4: something in between.",
+	    "restart. Names the most frequent failures of the last day with what to try. What\n"
+	    "hosts held already is not what locality saves: without it, too, a host gets several\n"
+	    "jobs on a file that it has fetched once, which the estimate takes into account. Also\n"
+	    "works when the database is down. Exit status 0: running and serving, 3: stopped,\n"
+	    "4: something in between.",
+	.opts = status_options,
+	.opts_size = sizeof(struct status_opts),
 	.formats = HAS_JSON,
 	.run = status_run };

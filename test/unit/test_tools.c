@@ -66,6 +66,8 @@ START_TEST(ourselves)
 {
 	struct procfs p, *all;
 	struct arena a = { 0 };
+	uint64_t ticks;
+	int64_t bytes;
 	size_t n = procfs_all(&a, &all), found = 0;
 
 	ck_assert(procfs_read(getpid(), &p));
@@ -73,6 +75,9 @@ START_TEST(ourselves)
 	ck_assert(procfs_alive(getpid(), p.start));
 	ck_assert(!procfs_alive(getpid(), p.start + 1));
 	ck_assert(!procfs_alive(0, 0));
+	ck_assert(procfs_usage(getpid(), &ticks, &bytes));
+	ck_assert_int_gt(bytes, 100000);
+	ck_assert(!procfs_usage(-1, &ticks, &bytes));
 	for (size_t i = 0; i < n; i++)
 		found += all[i].pid == getpid() && all[i].start == p.start;
 	ck_assert_uint_eq(found, 1);
