@@ -159,7 +159,8 @@ print_failures(struct cmd_ctx *x, const struct project_status *r)
 
 	if (f->total == 0)
 		return;
-	printf("failures   %lld tasks failed in the last day%s\n", (long long)f->total,
+	printf("%s %lld tasks failed in the last day%s\n",
+	    status_label(x, COLOR_WARN, "failures"), (long long)f->total,
 	    f->looked < f->total ? ", of the newest:" : ":");
 	for (size_t i = 0; i < f->n && i < FAILURES_SHOWN; i++)
 		printf("           %lld of %s on %lld host%s: %s\n             %s\n",
