@@ -102,7 +102,7 @@ read_queues(struct cmd_ctx *x, struct row_pair *q)
 
 /* The queue of a service such as "validator-search"; QUEUES = it has none. */
 static int
-queue_of(const char *service)
+daemon_queue(const char *service)
 {
 	for (int i = 0; i < QUEUES; i++)
 		if (strncmp(service, daemons[i], strlen(daemons[i])) == 0)
@@ -194,7 +194,7 @@ top_print(struct cmd_ctx *x, struct top_view *v, const struct state *s,
 			v->before[i] = is;
 		}
 		put_service(l, p, cpu, is.bytes);
-		put_backlog(l, v, q, queue_of(p->name));
+		put_backlog(l, v, q, daemon_queue(p->name));
 	}
 	listing_end(l);
 }
