@@ -465,7 +465,7 @@ START_TEST(D14_old_work_is_found)
 		results(arena_printf(&a, "%s_new", name), ids[i], 1, 1);
 	}
 	ck_ok(db_exec(db, &f, NULL, FILESET_SET_PAUSED, .paused = FILESET_PAUSED,
-	    .id = ids[PAUSED]));
+	    .reason = "", .id = ids[PAUSED]));
 	for (uint64_t seed = 1; seed <= SEEDS && !(most && last); seed++) {
 		struct request rq = { 0 };
 		struct rng rng = rng_seed(seed);
