@@ -95,6 +95,24 @@ self_name(struct arena *a)
 	return slash == NULL ? self : slash + 1;
 }
 
+/* A path from the project's directory, or a program in its bin/ whose name is not ours.
+ */
+static char *
+program_of_project(struct arena *a, const struct conf *cf, const char *name)
+{
+	const char *slash = strrchr(name, '/');
+	char *hit = NULL;
+
+	if (slash == NULL && program_is_own_name(name))
+		return NULL;
+	if (slash != NULL)
+		hit = find_in_dir(a, cf->project_dir, name, X_OK);
+	if (hit != NULL)
+		return hit;
+	return find_in_dir(
+	    a, project_path(a, cf, "bin"), slash == NULL ? name : slash + 1, X_OK);
+}
+
 char *
 program_find(struct arena *a, const struct conf *cf, const char *name)
 {
@@ -111,10 +129,8 @@ program_find(struct arena *a, const struct conf *cf, const char *name)
 	 * file of that name. */
 	if (slash == NULL)
 		hit = find_beside(a, program_places, name, X_OK);
-	if (hit == NULL && cf != NULL && slash != NULL)
-		hit = find_in_dir(a, cf->project_dir, name, X_OK);
-	if (hit == NULL && cf != NULL && !(slash == NULL && program_is_own_name(name)))
-		hit = find_in_dir(a, project_path(a, cf, "bin"), base, X_OK);
+	if (hit == NULL && cf != NULL)
+		hit = program_of_project(a, cf, name);
 	if (hit == NULL && slash != NULL)
 		hit = find_beside(a, program_places, base, X_OK);
 	return hit;
