@@ -193,7 +193,11 @@ proto_sources = \
 	proto/stderr_text.c \
 	proto/stderr_text.h \
 	proto/template.c \
+	proto/template.def \
 	proto/template.h \
+	proto/template_check.c \
+	proto/template_check.h \
+	proto/template_doc.c \
 	proto/trace.c \
 	proto/trace.def \
 	proto/trace.h \
@@ -206,6 +210,8 @@ proto_sources = \
 	proto/web_docs.h \
 	proto/web_errors.def \
 	proto/web_master.c \
+	proto/wu_limits.c \
+	proto/wu_limits.h \
 	proto/xml_table.h
 
 rules_sources = \
@@ -752,6 +758,7 @@ tools_sources = \
 	tools/template.c \
 	tools/template.h \
 	tools/top.c \
+	tools/template_new.c \
 	tools/trace_print.c \
 	tools/traces.c \
 	tools/traces.h \
@@ -923,6 +930,7 @@ test_sources = \
 	test/unit/supply_cases.def \
 	test/unit/supply_store.c \
 	test/unit/supply_store.h \
+	test/unit/template_cases.def \
 	test/unit/tools.def \
 	test/unit/trigger_cases.c \
 	test/unit/trigger_cases.h \
@@ -1005,6 +1013,7 @@ unit_tests = \
 	test/unit/test_steps \
 	test/unit/test_supply \
 	test/unit/test_suspects \
+	test/unit/test_template \
 	test/unit/test_tools \
 	test/unit/test_trace \
 	test/unit/test_trigger \

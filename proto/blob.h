@@ -20,9 +20,10 @@ struct input_file { /* a staged input file, in template order */
 /*
  * Converts an input template to workunit columns and xml_doc. Files are matched to
  * file_infos in order; command_line (NULL = the template's) replaces the template's.
- * Sets only the columns that the template names; the caller sets name and appid first.
- * E_BADREQ with line and element: wrong number of files, a zero bound, max_* out of
- * order (protocol.md 5.4), blob over 65535 bytes.
+ * Sets the columns that the template names, and gives limits that are still 0 their
+ * defaults (wu_limits.h); the caller sets name and appid first. E_BADREQ with line and
+ * element: wrong number of files, a zero bound, max_* out of order (protocol.md 5.4),
+ * blob over 65535 bytes.
  */
 enum err blob_workunit(struct arena *, const char *tmpl, const struct input_file *,
     size_t nfiles, const char *command_line, struct workunit *, char **xml_doc,

@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <string.h>
 #include "lib/text.h"
-#include "model/fleet.h"
 #include "proto/template.h"
 #include "proto/upload.h"
+#include "proto/wu_limits.h"
 #include "lib/banned.h"
 
 enum { BLOB_MAX = 65535 };
@@ -26,6 +26,7 @@ struct input { /* an input template being converted */
 	size_t nfiles, ninfos, nrefs;
 	const char *command_line; /* replaces the template's; NULL = no replacement */
 	bool command_line_done;
+	bool named[WU_LIMITS]; /* columns that the template names */
 	struct workunit *wu;
 	struct fail *f;
 };
@@ -136,6 +137,7 @@ input_param(struct input *in, const struct tmpl_elem *e)
 		return refuse_input(in, e, "not a number");
 	if (c->type != COL_f64 && (v != floor(v) || fabs(v) > INT_MAX))
 		return refuse_input(in, e, "not a whole number of 32 bits");
+	in->named[c - wu_params] = true;
 	field = (char *)in->wu + c->off;
 	if (c->type == COL_f64)
 		*(double *)(void *)field = v;
@@ -215,44 +217,12 @@ input_workunit(struct input *in, const struct tmpl_elem *wu)
 static enum err
 input_checks(struct input *in)
 {
-	const struct workunit *w = in->wu;
-	const struct {
-		const char *name;
-		double value;
-	} nonzero[] = {
-		{ "rsc_fpops_est", w->rsc_fpops_est },
-		{ "rsc_fpops_bound", w->rsc_fpops_bound },
-		{ "rsc_disk_bound", w->rsc_disk_bound },
-		{ "delay_bound", (double)w->delay_bound },
-		{ "target_nresults", w->target_nresults },
-		{ "max_error_results", w->max_error_results },
-		{ "max_total_results", w->max_total_results },
-		{ "max_success_results", w->max_success_results },
-	};
+	const char *texts[WU_FAULTS_MOST];
 
-	for (size_t i = 0; i < N(nonzero); i++)
-		if (!(nonzero[i].value > 0))
-			return FAIL(in->f, E_BADREQ, "%s: <%s> must be above 0",
-			    input_what, nonzero[i].name);
-	if (w->rsc_memory_bound > RSC_MEMORY_MOST || w->rsc_disk_bound > RSC_DISK_MOST)
-		return FAIL(in->f, E_BADREQ,
-		    "%s: <rsc_memory_bound> %.4g or <rsc_disk_bound> %.4g is more than any computer can have",
-		    input_what, w->rsc_memory_bound, w->rsc_disk_bound);
-	if (w->max_error_results > w->max_total_results ||
-	    w->max_success_results > w->max_total_results)
-		return FAIL(in->f, E_BADREQ,
-		    "%s: <max_error_results> %d and <max_success_results> %d must not be above <max_total_results> %d",
-		    input_what, w->max_error_results, w->max_success_results,
-		    w->max_total_results);
-	if (w->target_nresults > w->max_success_results)
-		return FAIL(in->f, E_BADREQ,
-		    "%s: <target_nresults> %d is above <max_success_results> %d",
-		    input_what, w->target_nresults, w->max_success_results);
-	if (w->min_quorum > w->target_nresults)
-		return FAIL(in->f, E_BADREQ,
-		    "%s: <min_quorum> %d is above <target_nresults> %d: that many results are never created, so its workunits would wait forever",
-		    input_what, w->min_quorum, w->target_nresults);
-	return OK;
+	wu_limits_default(in->wu, in->named);
+	if (wu_limits_faults(in->a, in->wu, texts) == 0)
+		return OK;
+	return FAIL(in->f, E_BADREQ, "%s: %s", input_what, texts[0]);
 }
 
 enum err
@@ -341,7 +311,33 @@ struct output {
 	struct fail *f;
 };
 
-/* Replaces <OUTFILE_n/> by base and n, and <UPLOAD_URL/> by the URL. */
+/*
+ * If a comment begins at p, returns what follows it, and drops a line that has nothing
+ * else: what is in a file_info goes to clients. Else, or if it has no end, returns p.
+ */
+static const char *
+skip_comment(struct buf *b, const char *p)
+{
+	const char *end = strncmp(p, "<!--", 4) == 0 ? strstr(p, "-->") : NULL;
+	size_t indent = 0;
+
+	if (end == NULL)
+		return p;
+	end += 3;
+	while (indent < b->n && strchr(" \t", b->p[b->n - indent - 1]) != NULL)
+		indent++;
+	if (end[strspn(end, " \t\r")] != '\n' ||
+	    (b->n > indent && b->p[b->n - indent - 1] != '\n'))
+		return end;
+	b->n -= indent;
+	if (indent > 0)
+		b->p[b->n] = '\0';
+	return end + strspn(end, " \t\r") + 1;
+}
+
+/*
+ * Replaces <OUTFILE_n/> by base and n, and <UPLOAD_URL/> by the URL; drops comments.
+ */
 static char *
 fill_output_template(
     struct arena *a, const char *tmpl, const char *base, const char *upload_url)
@@ -351,9 +347,16 @@ fill_output_template(
 	size_t n;
 
 	while (*tmpl != '\0') {
+		const char *next;
+
 		n = strcspn(tmpl, "<");
 		buf_put(&b, tmpl, n);
 		tmpl += n;
+		next = skip_comment(&b, tmpl);
+		if (next != tmpl) {
+			tmpl = next;
+			continue;
+		}
 		if (strncmp(tmpl, url, sizeof(url) - 1) == 0) {
 			buf_xml(&b, upload_url);
 			tmpl += sizeof(url) - 1;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prints the documents that are made from tables: "man" config.xml(5), "sample"
- * config.xml.sample, "classes" plan_class_spec.xml(5).
+ * config.xml.sample, "classes" plan_class_spec.xml(5), "templates" locus-template(5).
  */
 #include <string.h>
 #include "model/conf.h"
 #include "model/plan_class.h"
+#include "proto/template_check.h"
 #include "lib/banned.h"
 
 int
@@ -17,6 +18,8 @@ main(int argc, char **argv)
 		conf_print_sample();
 	else if (argc == 2 && strcmp(argv[1], "classes") == 0)
 		plan_class_print_man();
+	else if (argc == 2 && strcmp(argv[1], "templates") == 0)
+		tmpl_print_man();
 	else
 		return 2;
 	return 0;

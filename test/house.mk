@@ -29,6 +29,7 @@ config-doc: test/conf_doc
 	test/conf_doc man > $(srcdir)/model/config.xml.5
 	test/conf_doc sample > $(srcdir)/config.xml.sample
 	test/conf_doc classes > $(srcdir)/model/plan_class_spec.xml.5
+	test/conf_doc templates > $(srcdir)/proto/locus-template.5
 
 # What the table of commands gives.
 .PHONY: locus-doc

@@ -216,6 +216,14 @@ has_locality(const struct app_opts *o)
 	       (o->locality == NULL || strcmp(o->locality, "none") != 0);
 }
 
+/* Does the generator fill ranges into the template's command line? */
+static bool
+needs_ranges(const struct app_opts *o)
+{
+	return o->generator != NULL && strstr(o->generator, "-ranges") != NULL &&
+	       strstr(o->generator, "-arguments") == NULL;
+}
+
 static enum err
 app_add_templates(struct cmd_ctx *x, const struct app_opts *o, const char *app)
 {
@@ -225,7 +233,8 @@ app_add_templates(struct cmd_ctx *x, const struct app_opts *o, const char *app)
 		.sticky = has_locality(o),
 		.quorum = o->quorum,
 		/* The generator makes work only for large files. */
-		.large = o->generator != NULL ? LARGE_FIRST :
+		.large = needs_ranges(o)      ? LARGE_RANGES :
+		         o->generator != NULL ? LARGE_FIRST :
 		         has_locality(o)      ? LARGE_PERHAPS :
 		                                LARGE_NONE };
 

@@ -197,5 +197,5 @@ help_man(const struct cmd *const *cmds)
 	    ".It 3\nNot running, or nothing found.\n.It 4\nPartly running.\n"
 	    ".It 69\nThe database is not available.\n.It 75\nTry again.\n"
 	    ".It 77\nPermission denied.\n.It 78\nError in the configuration or the schema.\n.El\n"
-	    ".Sh SEE ALSO\n.Xr config.xml 5 ,\n.Xr plan_class_spec.xml 5 ,\n.Xr locus 7\n");
+	    ".Sh SEE ALSO\n.Xr config.xml 5 ,\n.Xr locus-template 5 ,\n.Xr plan_class_spec.xml 5 ,\n.Xr locus 7\n");
 }

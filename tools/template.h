@@ -5,12 +5,17 @@
 
 #include "tools/cmd.h"
 
-/* Whether the first input file of the jobs is a large one. PERHAPS: if it cannot be,
- * warns on stderr without failing. */
-enum template_large { LARGE_NONE, LARGE_PERHAPS, LARGE_FIRST };
+/*
+ * Whether the first input file of the jobs is a large one. PERHAPS: if it cannot be,
+ * warns on stderr without failing. RANGES: it is, and the built-in generator divides
+ * ranges by the template's command line.
+ */
+enum template_large { LARGE_NONE, LARGE_PERHAPS, LARGE_FIRST, LARGE_RANGES };
 
-/* Check the text of a template; file is its name for messages. E_BADREQ with line and
- * element. */
+/*
+ * Check the text of a template; file is its name for messages. Print all faults but the
+ * first error on stderr; E_BADREQ with that one's line and element.
+ */
 enum err template_check_in(
     struct cmd_ctx *, const char *file, const char *text, enum template_large);
 enum err template_check_out(struct cmd_ctx *, const char *file, const char *text);

@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Looks at the elements one by one, whatever is wrong with those before; only a text
+ * whose tags do not match ends it.
+ */
+#include "proto/template_check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lib/err.h"
+#include "lib/near.h"
+#include "lib/text.h"
+#include "lib/xml_span.h"
+#include "model/rows.h"
+#include "proto/normalise.h"
+#include "proto/wu_limits.h"
+#include "lib/banned.h"
+
+const struct tmpl_rule tmpl_rules[] = {
+#define TMPL(place, name, type, def, example, help)                                    \
+	{ TMPL_##place, #name, TMPL_##type, def, example, help },
+#include "proto/template.def"
+#undef TMPL
+};
+const size_t tmpl_nrules = N(tmpl_rules);
+
+/* How messages call a place. */
+static const char *const place_names[] = { [TMPL_NOWHERE] = "",
+	[TMPL_TOP] = "the template",
+	[TMPL_IN_FILE] = "<file_info>",
+	[TMPL_WU] = "<workunit>",
+	[TMPL_IN_REF] = "<file_ref>",
+	[TMPL_OUT_FILE] = "<file_info>",
+	[TMPL_RESULT] = "<result>",
+	[TMPL_OUT_REF] = "<file_ref>" };
+
+struct linter {
+	struct arena *a;
+	const char *text;
+	bool output;
+	struct xml_span *spans;
+	size_t n;
+	enum tmpl_place *holds; /* by span: the place that its children are at */
+	struct tmpl_faults *faults;
+	size_t nfiles, nrefs, nbodies;
+	struct workunit wu;
+	bool named[WU_LIMITS];
+	int body_line, command_line; /* lines; 0 = none */
+	const char *command;
+};
+
+static void
+lint_say(struct linter *l, int line, bool error, char *text)
+{
+	PUSH(l->a, l->faults->v, l->faults->n,
+	    l->faults->cap) = (struct tmpl_fault){ line, error, text };
+}
+
+static const struct tmpl_rule *
+rule_at(enum tmpl_place place, const char *name)
+{
+	for (size_t i = 0; i < tmpl_nrules; i++)
+		if (tmpl_rules[i].place == place &&
+		    strcmp(tmpl_rules[i].name, name) == 0)
+			return &tmpl_rules[i];
+	return NULL;
+}
+
+static bool
+of_output(enum tmpl_place place)
+{
+	return place == TMPL_OUT_FILE || place == TMPL_RESULT || place == TMPL_OUT_REF;
+}
+
+/* The place within this kind of template that knows the element. */
+static enum tmpl_place
+place_of(const struct linter *l, const char *name)
+{
+	for (size_t i = 0; i < tmpl_nrules; i++)
+		if (of_output(tmpl_rules[i].place) == l->output &&
+		    strcmp(tmpl_rules[i].name, name) == 0)
+			return tmpl_rules[i].place;
+	return TMPL_NOWHERE;
+}
+
+static const char *
+near_name(enum tmpl_place place, const char *name)
+{
+	const char *best = NULL;
+	size_t least = (size_t)-1;
+
+	for (size_t i = 0; i < tmpl_nrules; i++)
+		if (tmpl_rules[i].place == place &&
+		    near_offer(name, tmpl_rules[i].name, &least))
+			best = tmpl_rules[i].name;
+	return best;
+}
+
+static char *
+lint_value(struct linter *l, const struct xml_span *e)
+{
+	return text_decode(l->a, l->text + e->inner, e->inner_end - e->inner);
+}
+
+/* --- elements that do not belong there --- */
+
+static void
+lint_unknown(struct linter *l, const struct xml_span *e, enum tmpl_place at)
+{
+	const char *near = near_name(at, e->name);
+	enum tmpl_place other = place_of(l, e->name);
+
+	if (other != TMPL_NOWHERE)
+		lint_say(l, e->line, true,
+		    arena_printf(l->a, "<%s> belongs into %s, not into %s", e->name,
+			place_names[other], place_names[at]));
+	else if (near != NULL)
+		lint_say(l, e->line, true,
+		    arena_printf(l->a, "unknown element <%s> in %s, did you mean <%s>?",
+			e->name, place_names[at], near));
+	else
+		lint_say(l, e->line, false,
+		    arena_printf(l->a,
+			"unknown element <%s> in %s: it is copied, and clients ignore what they do not know",
+			e->name, place_names[at]));
+}
+
+static void
+lint_top(struct linter *l, size_t i)
+{
+	struct xml_span *e = &l->spans[i];
+	const char *root = l->output ? "output_template" : "input_template";
+	const char *other = l->output ? "input_template" : "output_template";
+	const char *body = l->output ? "result" : "workunit";
+
+	if (strcmp(e->name, "file_info") == 0) {
+		l->holds[i] = l->output ? TMPL_OUT_FILE : TMPL_IN_FILE;
+		l->nfiles++;
+		if (l->nbodies > 0 && !l->output)
+			lint_say(l, e->line, true,
+			    arena_strdup(
+				l->a, "<file_info> must come before <workunit>"));
+	} else if (strcmp(e->name, body) == 0) {
+		l->holds[i] = l->output ? TMPL_RESULT : TMPL_WU;
+		l->body_line = e->line;
+		l->nbodies++;
+	} else if (strcmp(e->name, root) == 0 && e->parent == XML_SPAN_NONE) {
+		l->holds[i] = TMPL_TOP;
+	} else if (strcmp(e->name, other) == 0 ||
+		   strcmp(e->name, l->output ? "workunit" : "result") == 0) {
+		lint_say(l, e->line, true,
+		    arena_printf(l->a,
+			"<%s> is of an %s template; the input template is given first, then the output template",
+			e->name, l->output ? "input" : "output"));
+	} else if (place_of(l, e->name) != TMPL_NOWHERE) {
+		lint_unknown(l, e, TMPL_TOP);
+	} else {
+		lint_say(l, e->line, true,
+		    arena_printf(l->a,
+			"<%s> is neither <file_info> nor <%s>: nothing else stands at the top",
+			e->name, body));
+	}
+}
+
+/* --- values --- */
+
+static void
+lint_number(struct linter *l, const struct xml_span *e, const struct tmpl_rule *r)
+{
+	const char *text = lint_value(l, e), *why = NULL;
+	double v = 0;
+
+	if (!text_f64(text, &v))
+		why = "it must be a number, such as 1000 or 1e9";
+	else if (r->type == TMPL_WHOLE && v != floor(v))
+		why = "it must be a whole number";
+	else if (v < 0 && strcmp(r->name, "priority") != 0)
+		why = "it must not be negative";
+	if (why != NULL)
+		lint_say(l, e->line, true,
+		    arena_printf(
+			l->a, "<%s>: \"%.40s\" is not valid: %s", e->name, text, why));
+}
+
+static void
+lint_name(struct linter *l, const struct xml_span *e, const struct tmpl_rule *r)
+{
+	bool url = strcmp(r->name, "url") == 0;
+	const char *want = url ? "<UPLOAD_URL/>" :
+	                         "<OUTFILE_n/>, n being 0, 1 and so on";
+	const char *in = l->text + e->inner, *end = l->text + e->inner_end;
+
+	while (in < end && text_white(*in))
+		in++;
+	if (url ? text_begins(in, end, "<UPLOAD_URL/>") :
+		  text_begins(in, end, "<OUTFILE_"))
+		return;
+	lint_say(l, e->line, !url,
+	    arena_printf(l->a, "<%s> must be %s%s", e->name, want,
+		url ? ", unless files go to a server of yours" :
+		      ": all results would share a file"));
+}
+
+static void
+lint_text(struct linter *l, const struct xml_span *e)
+{
+	const char *v = lint_value(l, e);
+
+	if (strcmp(e->name, "command_line") == 0) {
+		l->command = v;
+		l->command_line = e->line;
+	} else if (v[0] == '\0') {
+		lint_say(
+		    l, e->line, true, arena_printf(l->a, "<%s> is empty", e->name));
+	} else if (strcmp(e->name, "open_name") == 0 &&
+		   (strstr(v, "..") != NULL || v[0] == '/' || strchr(v, '%') != NULL)) {
+		lint_say(l, e->line, true,
+		    arena_printf(l->a,
+			"<open_name> \"%.60s\": clients accept no \"..\", no %% and no path from the root",
+			v));
+	}
+}
+
+static void
+lint_value_of(struct linter *l, size_t i, const struct tmpl_rule *r)
+{
+	const struct xml_span *e = &l->spans[i];
+	const char *v = lint_value(l, e);
+
+	if (r->type != TMPL_NAME && r->type != TMPL_GROUP && i + 1 < l->n &&
+	    l->spans[i + 1].parent == i) {
+		lint_say(l, e->line, true,
+		    arena_printf(l->a,
+			"<%s> holds <%s>; its end tag is at the wrong place", e->name,
+			l->spans[i + 1].name));
+		return;
+	}
+	switch (r->type) {
+	case TMPL_REFUSED:
+		lint_say(
+		    l, e->line, true, arena_printf(l->a, "<%s>: %s", e->name, r->help));
+		return;
+	case TMPL_FLAG:
+		if (v[0] != '\0' && strcmp(v, "1") != 0 && strcmp(v, "0") != 0)
+			lint_say(l, e->line, true,
+			    arena_printf(l->a, "<%s> is a switch: write <%s/>", e->name,
+				e->name));
+		return;
+	case TMPL_WHOLE:
+	case TMPL_NUMBER:
+		lint_number(l, e, r);
+		return;
+	case TMPL_NAME:
+		lint_name(l, e, r);
+		return;
+	case TMPL_TEXT:
+		lint_text(l, e);
+		return;
+	case TMPL_GROUP:
+		l->holds[i] = l->output ? TMPL_OUT_REF : TMPL_IN_REF;
+		l->nrefs++;
+		return;
+	}
+}
+
+/* --- what is required --- */
+
+static size_t
+count_children(const struct linter *l, size_t parent, const char *name)
+{
+	size_t n = 0;
+
+	for (size_t i = parent + 1; i < l->n; i++)
+		n += l->spans[i].parent == parent &&
+		     strcmp(l->spans[i].name, name) == 0;
+	return n;
+}
+
+static void
+lint_required(struct linter *l, size_t i)
+{
+	const struct xml_span *e = &l->spans[i];
+
+	for (size_t k = 0; k < tmpl_nrules; k++) {
+		const struct tmpl_rule *r = &tmpl_rules[k];
+
+		if (r->place == l->holds[i] && strcmp(r->def, "!") == 0 &&
+		    count_children(l, i, r->name) == 0)
+			lint_say(l, e->line, true,
+			    arena_printf(l->a, "<%s> has no <%s>, such as %s", e->name,
+				r->name, r->example));
+	}
+}
+
+static void
+lint_repeated(struct linter *l, size_t i)
+{
+	const struct xml_span *e = &l->spans[i];
+
+	for (size_t k = i + 1; k < l->n; k++)
+		if (l->spans[k].parent == e->parent &&
+		    strcmp(l->spans[k].name, e->name) == 0) {
+			lint_say(l, l->spans[k].line, false,
+			    arena_printf(l->a, "<%s> is repeated; the last one counts",
+				e->name));
+			return;
+		}
+}
+
+static bool
+has_attributes(const struct linter *l, const struct xml_span *e)
+{
+	const char *p = l->text + e->at + 1 + strlen(e->name);
+
+	while (text_white(*p))
+		p++;
+	return *p != '>' && *p != '/';
+}
+
+static void
+lint_element(struct linter *l, size_t i)
+{
+	const struct xml_span *e = &l->spans[i];
+	enum tmpl_place at = e->parent == XML_SPAN_NONE ? TMPL_TOP :
+	                                                  l->holds[e->parent];
+	const struct tmpl_rule *r;
+
+	if (at == TMPL_NOWHERE)
+		return;
+	if (has_attributes(l, e))
+		lint_say(l, e->line, true,
+		    arena_printf(
+			l->a, "<%s> has attributes; write child elements", e->name));
+	if (at == TMPL_TOP) {
+		lint_top(l, i);
+	} else if ((r = rule_at(at, e->name)) == NULL) {
+		lint_unknown(l, e, at);
+	} else {
+		lint_value_of(l, i, r);
+		if (r->type == TMPL_WHOLE || r->type == TMPL_NUMBER)
+			lint_repeated(l, i);
+	}
+	lint_required(l, i);
+}
+
+/* --- the whole --- */
+
+static void
+lint_counts(struct linter *l)
+{
+	const char *body = l->output ? "result" : "workunit";
+
+	if (l->nbodies != 1)
+		lint_say(l, l->nbodies == 0 ? 1 : l->body_line, true,
+		    arena_printf(
+			l->a, "%zu <%s> elements instead of one", l->nbodies, body));
+	else if (l->nrefs != l->nfiles)
+		lint_say(l, l->body_line, true,
+		    arena_printf(l->a,
+			"%zu <file_ref> for %zu <file_info>: each file needs one%s",
+			l->nrefs, l->nfiles, l->output ? "" : ", in the same order"));
+}
+
+/* Walks all elements; false if the tags do not match. */
+static bool
+lint_all(struct linter *l)
+{
+	struct fail f = { 0 };
+
+	if (xml_spans(l->a, l->text, strlen(l->text), &l->spans, &l->n, &f) != OK) {
+		const char *text = strchr(f.detail, ':');
+
+		lint_say(l, (int)strtol(f.detail + strlen("line "), NULL, 10), true,
+		    arena_strdup(l->a, text == NULL ? f.detail : text + 2));
+		return false;
+	}
+	l->holds = NEWN(l->a, enum tmpl_place, l->n + 1);
+	for (size_t i = 0; i < l->n; i++)
+		lint_element(l, i);
+	lint_counts(l);
+	return true;
+}
+
+static void
+read_limit(struct linter *l, const struct xml_span *e)
+{
+	static const struct col cols[] = {
+#define WU(name, type) { #name, COL_##type, offsetof(struct workunit, name) },
+#include "proto/blob_wu.def"
+#undef WU
+	};
+	double v;
+
+	for (size_t i = 0; i < N(cols); i++) {
+		char *field = (char *)&l->wu + cols[i].off;
+
+		if (strcmp(cols[i].name, e->name) != 0 ||
+		    !text_f64(lint_value(l, e), &v) || fabs(v) > 1e30)
+			continue;
+		l->named[i] = true;
+		if (cols[i].type == COL_f64)
+			*(double *)(void *)field = v;
+		else if (fabs(v) > INT32_MAX)
+			lint_say(l, e->line, true,
+			    arena_printf(l->a, "<%s>: %g is too large", e->name, v));
+		else if (cols[i].type == COL_i64)
+			*(int64_t *)(void *)field = (int64_t)v;
+		else
+			*(int32_t *)(void *)field = (int32_t)v;
+	}
+}
+
+/* The line of the first element that the text names as "<name>". */
+static int
+line_of_limit(const struct linter *l, const char *text)
+{
+	const char *name = strchr(text, '<') + 1;
+	size_t n = strcspn(name, ">");
+
+	for (size_t i = 0; i < l->n; i++)
+		if (l->spans[i].parent != XML_SPAN_NONE &&
+		    l->holds[l->spans[i].parent] == TMPL_WU &&
+		    strlen(l->spans[i].name) == n &&
+		    strncmp(l->spans[i].name, name, n) == 0)
+			return l->spans[i].line;
+	return l->body_line;
+}
+
+static void
+lint_limits(struct linter *l)
+{
+	const char *texts[WU_FAULTS_MOST];
+	size_t n;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (l->spans[i].parent != XML_SPAN_NONE &&
+		    l->holds[l->spans[i].parent] == TMPL_WU)
+			read_limit(l, &l->spans[i]);
+	wu_limits_default(&l->wu, l->named);
+	n = wu_limits_faults(l->a, &l->wu, texts);
+	for (size_t i = 0; i < n; i++)
+		lint_say(
+		    l, line_of_limit(l, texts[i]), true, arena_strdup(l->a, texts[i]));
+	if (l->wu.rsc_fpops_bound < l->wu.rsc_fpops_est)
+		lint_say(l, line_of_limit(l, "<rsc_fpops_bound>"), true,
+		    arena_strdup(l->a,
+			"<rsc_fpops_bound> is below <rsc_fpops_est>: clients would abort every task"));
+}
+
+/* --- placeholders of the command line --- */
+
+static const char *const placeholders[] = { "%FROM%", "%TO%", "%PART%", "%FILE%" };
+
+static void
+lint_placeholder(struct linter *l, const char *word)
+{
+	const char *best = NULL;
+	size_t least = (size_t)-1;
+
+	for (size_t i = 0; i < N(placeholders); i++) {
+		if (strcmp(placeholders[i], word) == 0)
+			return;
+		if (near_offer(word, placeholders[i], &least))
+			best = placeholders[i];
+	}
+	if (best != NULL)
+		lint_say(l, l->command_line, true,
+		    arena_printf(l->a,
+			"nothing replaces %s in <command_line>, did you mean %s?", word,
+			best));
+}
+
+static void
+lint_command(struct linter *l, struct tmpl_use use)
+{
+	const char *line = l->command == NULL ? "" : l->command;
+	bool from = strstr(line, "%FROM%") != NULL, to = strstr(line, "%TO%") != NULL;
+
+	for (const char *p = strchr(line, '%'); p != NULL; p = strchr(p + 1, '%')) {
+		size_t n = strspn(
+		    p + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_");
+
+		if (n > 0 && p[n + 1] == '%') {
+			lint_placeholder(l, arena_memdup(l->a, p, n + 2));
+			p += n + 1;
+		}
+	}
+	if (from != to)
+		lint_say(l, l->command_line, true,
+		    arena_printf(l->a, "<command_line> has %s, but no %s",
+			from ? "%FROM%" : "%TO%", from ? "%TO%" : "%FROM%"));
+	else if (use.ranges && !from && strstr(line, "%PART%") == NULL)
+		lint_say(l, l->command_line > 0 ? l->command_line : l->body_line, true,
+		    arena_strdup(l->a,
+			"<command_line> has neither %FROM% and %TO% nor %PART%: all workunits of a file would compute the same"));
+}
+
+/* The first file of jobs with large files stays on the host (locality.md 1.1 (L3)). */
+static void
+lint_large(struct linter *l, struct tmpl_use use)
+{
+	size_t i = 0;
+
+	if (!use.large && !use.perhaps_large)
+		return;
+	while (i < l->n && l->holds[i] != TMPL_IN_FILE)
+		i++;
+	if (i == l->n && use.large)
+		lint_say(l, l->body_line, true,
+		    arena_strdup(l->a, "there is no <file_info> for the large file"));
+	if (i == l->n || (count_children(l, i, "sticky") > 0 &&
+			     count_children(l, i, "report_on_rpc") > 0))
+		return;
+	lint_say(l, l->spans[i].line, use.large,
+	    arena_strdup(l->a,
+		use.large ?
+		    "the <file_info> of a large file needs <sticky/> and <report_on_rpc/>" :
+		    "its first <file_info> lacks <sticky/> or <report_on_rpc/>: it cannot be used for jobs with large files"));
+}
+
+static int
+by_line(const void *pa, const void *pb)
+{
+	const struct tmpl_fault *a = pa, *b = pb;
+
+	return (a->line > b->line) - (a->line < b->line);
+}
+
+static void
+sort_faults(struct tmpl_faults *all)
+{
+	if (all->n > 1)
+		qsort(all->v, all->n, sizeof(*all->v), by_line);
+}
+
+size_t
+tmpl_check_input(
+    struct arena *a, const char *text, struct tmpl_use use, struct tmpl_faults *faults)
+{
+	struct linter l = { .a = a, .text = text, .faults = faults };
+
+	*faults = (struct tmpl_faults){ 0 };
+	if (!lint_all(&l))
+		return 0;
+	lint_limits(&l);
+	lint_command(&l, use);
+	lint_large(&l, use);
+	sort_faults(faults);
+	return l.nfiles;
+}
+
+void
+tmpl_check_output(struct arena *a, const char *text, struct tmpl_faults *faults)
+{
+	struct linter l = { .a = a, .text = text, .faults = faults, .output = true };
+
+	*faults = (struct tmpl_faults){ 0 };
+	if (lint_all(&l))
+		sort_faults(faults);
+}

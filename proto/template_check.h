@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reports every problem of a job template in one pass, by the table of its elements,
+ * proto/template.def, from which locus-template(5) is made as well.
+ */
+#ifndef PROTO_TEMPLATE_CHECK_H
+#define PROTO_TEMPLATE_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "lib/arena.h"
+
+struct tmpl_fault {
+	int line;   /* from 1 */
+	bool error; /* no work can be made, or not the work that was meant */
+	char *text;
+};
+struct tmpl_faults {
+	struct tmpl_fault *v;
+	size_t n, cap;
+};
+struct tmpl_use {   /* what an input template is for */
+	bool large; /* its first file is a large file of locality scheduling */
+	bool perhaps_large;
+	bool ranges; /* a generator divides a range among the workunits */
+};
+/* Pure. Faults are in the order of their lines. Returns the number of input files. */
+size_t tmpl_check_input(
+    struct arena *, const char *text, struct tmpl_use, struct tmpl_faults *);
+void tmpl_check_output(struct arena *, const char *text, struct tmpl_faults *);
+
+/* --- the table --- */
+enum tmpl_place { /* the element around it */
+	TMPL_NOWHERE,
+	TMPL_TOP, /* none, or <input_template>, <output_template> */
+	TMPL_IN_FILE,
+	TMPL_WU,
+	TMPL_IN_REF,
+	TMPL_OUT_FILE,
+	TMPL_RESULT,
+	TMPL_OUT_REF
+};
+enum tmpl_type {
+	TMPL_FLAG,
+	TMPL_WHOLE,
+	TMPL_NUMBER,
+	TMPL_TEXT,
+	TMPL_NAME, /* <OUTFILE_n/> or <UPLOAD_URL/> */
+	TMPL_GROUP,
+	TMPL_REFUSED
+};
+struct tmpl_rule {
+	enum tmpl_place place;
+	const char *name;
+	enum tmpl_type type;
+	const char *def, *example, *help; /* as in template.def */
+};
+extern const struct tmpl_rule tmpl_rules[];
+extern const size_t tmpl_nrules;
+
+/* --- template_doc.c --- */
+void tmpl_print_man(void); /* prints locus-template(5), mdoc, to stdout */
+
+#endif
