@@ -316,7 +316,7 @@ struct output {
  * else: what is in a file_info goes to clients. Else, or if it has no end, returns p.
  */
 static const char *
-skip_comment(struct buf *b, const char *p)
+drop_comment(struct buf *b, const char *p)
 {
 	const char *end = strncmp(p, "<!--", 4) == 0 ? strstr(p, "-->") : NULL;
 	size_t indent = 0;
@@ -352,7 +352,7 @@ fill_output_template(
 		n = strcspn(tmpl, "<");
 		buf_put(&b, tmpl, n);
 		tmpl += n;
-		next = skip_comment(&b, tmpl);
+		next = drop_comment(&b, tmpl);
 		if (next != tmpl) {
 			tmpl = next;
 			continue;

@@ -75,7 +75,7 @@ of_output(enum tmpl_place place)
 
 /* The place within this kind of template that knows the element. */
 static enum tmpl_place
-place_of(const struct linter *l, const char *name)
+lint_place_of(const struct linter *l, const char *name)
 {
 	for (size_t i = 0; i < tmpl_nrules; i++)
 		if (of_output(tmpl_rules[i].place) == l->output &&
@@ -109,7 +109,7 @@ static void
 lint_unknown(struct linter *l, const struct xml_span *e, enum tmpl_place at)
 {
 	const char *near = near_name(at, e->name);
-	enum tmpl_place other = place_of(l, e->name);
+	enum tmpl_place other = lint_place_of(l, e->name);
 
 	if (other != TMPL_NOWHERE)
 		lint_say(l, e->line, true,
@@ -126,12 +126,36 @@ lint_unknown(struct linter *l, const struct xml_span *e, enum tmpl_place at)
 			e->name, place_names[at]));
 }
 
+static bool
+is_of_other_template(const struct linter *l, const char *name)
+{
+	return strcmp(name, l->output ? "input_template" : "output_template") == 0 ||
+	       strcmp(name, l->output ? "workunit" : "result") == 0;
+}
+
+/* An element that does not belong to the top. */
+static void
+lint_misplaced(struct linter *l, const struct xml_span *e, const char *body)
+{
+	if (is_of_other_template(l, e->name))
+		lint_say(l, e->line, true,
+		    arena_printf(l->a,
+			"<%s> is of an %s template; the input template is given first, then the output template",
+			e->name, l->output ? "input" : "output"));
+	else if (lint_place_of(l, e->name) != TMPL_NOWHERE)
+		lint_unknown(l, e, TMPL_TOP);
+	else
+		lint_say(l, e->line, true,
+		    arena_printf(l->a,
+			"<%s> is neither <file_info> nor <%s>: nothing else stands at the top",
+			e->name, body));
+}
+
 static void
 lint_top(struct linter *l, size_t i)
 {
 	struct xml_span *e = &l->spans[i];
 	const char *root = l->output ? "output_template" : "input_template";
-	const char *other = l->output ? "input_template" : "output_template";
 	const char *body = l->output ? "result" : "workunit";
 
 	if (strcmp(e->name, "file_info") == 0) {
@@ -147,19 +171,8 @@ lint_top(struct linter *l, size_t i)
 		l->nbodies++;
 	} else if (strcmp(e->name, root) == 0 && e->parent == XML_SPAN_NONE) {
 		l->holds[i] = TMPL_TOP;
-	} else if (strcmp(e->name, other) == 0 ||
-		   strcmp(e->name, l->output ? "workunit" : "result") == 0) {
-		lint_say(l, e->line, true,
-		    arena_printf(l->a,
-			"<%s> is of an %s template; the input template is given first, then the output template",
-			e->name, l->output ? "input" : "output"));
-	} else if (place_of(l, e->name) != TMPL_NOWHERE) {
-		lint_unknown(l, e, TMPL_TOP);
 	} else {
-		lint_say(l, e->line, true,
-		    arena_printf(l->a,
-			"<%s> is neither <file_info> nor <%s>: nothing else stands at the top",
-			e->name, body));
+		lint_misplaced(l, e, body);
 	}
 }
 
@@ -383,7 +396,7 @@ lint_all(struct linter *l)
 }
 
 static void
-read_limit(struct linter *l, const struct xml_span *e)
+lint_read_limit(struct linter *l, const struct xml_span *e)
 {
 	static const struct col cols[] = {
 #define WU(name, type) { #name, COL_##type, offsetof(struct workunit, name) },
@@ -436,7 +449,7 @@ lint_limits(struct linter *l)
 	for (size_t i = 0; i < l->n; i++)
 		if (l->spans[i].parent != XML_SPAN_NONE &&
 		    l->holds[l->spans[i].parent] == TMPL_WU)
-			read_limit(l, &l->spans[i]);
+			lint_read_limit(l, &l->spans[i]);
 	wu_limits_default(&l->wu, l->named);
 	n = wu_limits_faults(l->a, &l->wu, texts);
 	for (size_t i = 0; i < n; i++)

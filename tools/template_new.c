@@ -383,12 +383,12 @@ print_next(struct draft *d)
 	    app, app, app, app, app, d->o.large ? "" : " --no-locality",
 	    d->o.quorum > 1 ? "" : "=\"--command true\"");
 	if (wrap != NULL)
-		printf("            locus version add %s 1.00 PLATFORM %s_run %s\n",
+		printf("            locus app version add %s 1.00 PLATFORM %s_run %s\n",
 		    app, app, wrap);
 }
 
 static enum err
-write_all(struct draft *d)
+write_drafts(struct draft *d)
 {
 	struct cmd_ctx *x = d->x;
 	const char *in = arena_printf(x->a, "%s_in.xml", d->app);
@@ -426,7 +426,7 @@ template_new_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	if (d.o.wrap != NULL && strchr(text_base_name(d.o.wrap), '\'') != NULL)
 		return ctx_usage(
 		    x, "--wrap %s: the name must not have a quote", d.o.wrap);
-	return write_all(&d);
+	return write_drafts(&d);
 }
 
 const struct cmd cmd_template_new = { .name = "template new",
