@@ -757,8 +757,8 @@ tools_sources = \
 	tools/team_list.c \
 	tools/template.c \
 	tools/template.h \
-	tools/top.c \
 	tools/template_new.c \
+	tools/top.c \
 	tools/trace_print.c \
 	tools/traces.c \
 	tools/traces.h \
