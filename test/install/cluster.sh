@@ -77,7 +77,7 @@ leases="SELECT GROUP_CONCAT(DISTINCT node) FROM daemon_lease WHERE token <> 0"
 cluster_first() {
 	machine_use web1
 	machine_run sh -c 'cd /root/install/debs && apt-get install -y ./locus-server_*.deb &&
-		locus create stars --url http://boinc.example.org/stars/ && locus -p stars start'
+		locus create stars --url http://boinc.example.org/stars/ --code-sign-here && locus -p stars start'
 }
 cluster_both_work() {
 	cluster_within 60 web1 "$leases" &&

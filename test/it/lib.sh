@@ -40,7 +40,7 @@ finish() {
 	trap '' HUP INT TERM
 	trap - EXIT
 	[[ $status == 0 || $failed != 0 ]] || check "the scenario came to its end" false
-	cd / || exit 1
+	cd / && unset OLDPWD || exit 1
 	hosts_stop
 	if [[ -n $started ]]; then
 		"${locus_stop[@]}" >/dev/null 2>&1

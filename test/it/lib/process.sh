@@ -19,7 +19,8 @@ start_time() { # PID: fails if there is none
 # its hosts start carries it: the supervisor, Apache and this library see to that.
 marked() { # TEXT
 	local pid
-	for pid in $(grep -lsaFe "$1" /proc/[0-9]*/environ | cut -d/ -f3); do
+	# The directories of a shell are in the environment of its commands, of these too.
+	for pid in $(unset PWD OLDPWD; grep -lsaFe "$1" /proc/[0-9]*/environ | cut -d/ -f3); do
 		[[ $pid != "$$" ]] && ! cmp -s "/proc/$pid/cmdline" "/proc/$$/cmdline" && echo "$pid"
 	done
 }
