@@ -301,7 +301,10 @@ judge_faults(struct change *c, const struct config_faults *before,
 	    "%s would have a fault, and was not changed: %.250s", c->d.path, bad->text);
 }
 
-/* Would the project be another one, with another database or URL? */
+/*
+ * Would the project be another one, with another database or URL? While it runs, its
+ * programs would refuse to go on; in a stopped one the admin says which case it is.
+ */
 static enum err
 judge_identity(struct change *c)
 {
@@ -310,9 +313,14 @@ judge_identity(struct change *c)
 	if (c->old == NULL || identity_check(c->x->a, c->old, &f) != OK ||
 	    identity_check(c->x->a, c->new, &f) == OK)
 		return OK;
+	c->x->cf = c->old;
+	if (!running_any(c->x)) {
+		fprintf(stderr, "locus: %.400s\n", f.detail);
+		return OK;
+	}
 	return FAIL(c->x->f, E_CONFIG,
-	    "%s was not changed, because no program would act on it: %.280s", c->d.path,
-	    f.detail);
+	    "%s was not changed, because no program would act on it; stop the project first (locus stop): %.250s",
+	    c->d.path, f.detail);
 }
 
 static enum err
