@@ -237,8 +237,10 @@ fs_replace(const char *path, const void *p, size_t n, struct fail *f)
 
 	if (stat(path, &st) < 0)
 		return FAIL_ERRNO(f, "looking at %s", path);
-	return st.st_uid == geteuid() ? fs_write(path, p, n, st.st_mode & 07777, f) :
-	                                replace_of_other(path, p, n, &st, f);
+	/* Only root can give any group. */
+	if (st.st_uid == geteuid() && (st.st_gid == getegid() || st.st_uid != 0))
+		return fs_write(path, p, n, st.st_mode & 07777, f);
+	return replace_of_other(path, p, n, &st, f);
 }
 
 static enum err

@@ -23,7 +23,8 @@ enum err fs_write(
     const char *path, const void *, size_t n, unsigned mode, struct fail *);
 /*
  * The same for a file that exists and keeps its mode and, if it belongs to another
- * account, its owner and group; that needs CAP_CHOWN (tools/privilege.h).
+ * account or is a file of root, its owner and group; that needs CAP_CHOWN
+ * (tools/privilege.h).
  */
 enum err fs_replace(const char *path, const void *, size_t n, struct fail *);
 /*

@@ -56,8 +56,8 @@ note_read(struct arena *a, const char *path, struct trouble *t)
 }
 
 /*
- * A daemon that was removed from config.xml leaves its note behind; one that somebody
- * started by hand holds its lock.
+ * A daemon or task that was removed from config.xml leaves its note behind; a daemon
+ * that somebody started by hand holds its lock.
  */
 static bool
 note_is_current(struct arena *a, const struct conf *cf, const char *name)
@@ -70,6 +70,10 @@ note_is_current(struct arena *a, const struct conf *cf, const char *name)
 			return true;
 	for (size_t i = 0; i < cf->ndaemons; i++)
 		if (strcmp(cf->daemons[i].name, name) == 0 && !cf->daemons[i].disabled)
+			return true;
+	for (size_t i = 0; i < cf->ntasks; i++)
+		if (strcmp(arena_printf(a, "task %s", cf->tasks[i].name), name) == 0 &&
+		    !cf->tasks[i].disabled)
 			return true;
 	return fs_locked(note_path(a, cf, name, ".lock"));
 }

@@ -207,7 +207,6 @@ conf_replace_texts(struct arena *a, const char *path, const struct conf_change *
     size_t n, bool *changed, struct fail *f)
 {
 	struct buf b = buf_new(a);
-	struct stat st;
 	char *text;
 	enum err e = fs_read(a, path, CONF_MAX, &text, NULL, f);
 
@@ -224,9 +223,5 @@ conf_replace_texts(struct arena *a, const char *path, const struct conf_change *
 		buf_puts(&b, hit->new);
 		text += strlen(hit->old);
 	}
-	if (!*changed)
-		return OK;
-	if (stat(path, &st) < 0)
-		return FAIL_ERRNO(f, "looking at %s", path);
-	return fs_write(path, b.p, b.n, st.st_mode & 07777, f);
+	return *changed ? fs_replace(path, b.p, b.n, f) : OK;
 }

@@ -108,6 +108,22 @@ START_TEST(fs_write_is_atomic)
 }
 END_TEST
 
+/* config.xml of an installed project is root's, and its account's by its group. */
+START_TEST(fs_replace_keeps_the_group)
+{
+	struct stat st;
+	const char *path = fs_path("config.xml");
+
+	ck_assert_int_eq(fs_write(path, "old", 3, 0640, &f), OK);
+	if (geteuid() == 0)
+		ck_assert_int_eq(chown(path, 0, 4), 0);
+	ck_assert_int_eq(fs_replace(path, "new", 3, &f), OK);
+	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_int_eq(st.st_mode & 07777, 0640);
+	ck_assert_int_eq(st.st_gid, geteuid() == 0 ? 4 : getegid());
+}
+END_TEST
+
 START_TEST(fs_copies)
 {
 	char big[200000], *text;
@@ -582,6 +598,7 @@ UNIT_MAIN("lib_fs", {
 	tcase_add_checked_fixture(tc, setup, teardown);
 	ADD(fs_writes_and_reads);
 	ADD(fs_write_is_atomic);
+	ADD(fs_replace_keeps_the_group);
 	ADD(fs_copies);
 	ADD(fs_append_is_whole_or_nothing);
 	ADD(fs_seen_changes);
