@@ -56,6 +56,8 @@ struct work_detail {
 	struct result_view *v;
 	size_t n;
 	int64_t successes;
+	struct row_wu_trouble *troubles; /* of daemons with it */
+	size_t ntroubles;
 };
 
 /* --- reading --- */
@@ -235,6 +237,7 @@ work_detail_load(struct work_detail *d, const char *arg)
 	TRY(work_find(d, arg));
 	TRY(read_workunit(d));
 	TRY(results_of_workunit(x->db, x->a, d->wu->id, &d->results, &d->n, x->f));
+	TRY(wu_troubles(x->db, x->a, d->wu->id, &d->troubles, &d->ntroubles, x->f));
 	d->v = NEWN(x->a, struct result_view, d->n + 1);
 	for (size_t i = 0; i < d->n; i++)
 		d->successes += d->results[i].outcome == OUTCOME_SUCCESS &&
@@ -288,7 +291,7 @@ lines_of(const char *text)
 }
 
 static void
-print_stderr(const char *text, bool full)
+print_said(const char *what, const char *text, bool full)
 {
 	size_t n = lines_of(text), skip = 0;
 
@@ -296,7 +299,7 @@ print_stderr(const char *text, bool full)
 		return;
 	if (!full && n > STDERR_LINES)
 		skip = n - STDERR_LINES;
-	printf("  stderr       %zu line%s%s\n", n, n == 1 ? "" : "s",
+	printf("  %-12s %zu line%s%s\n", what, n, n == 1 ? "" : "s",
 	    skip > 0 ? ", the last 20 (--full shows all):" : ":");
 	for (size_t i = 0; *text != '\0'; i++) {
 		size_t len = strcspn(text, "\n"),
@@ -362,7 +365,22 @@ print_result_detail(const struct work_detail *d, const struct result_view *v, bo
 		print_safe(v->said.message, strlen(v->said.message));
 		printf("\n");
 	}
-	print_stderr(v->said.text, full);
+	print_said("stderr", v->said.text, full);
+}
+
+/* Why a daemon could not handle the workunit, with the traceback of its handler. */
+static void
+print_wu_troubles(const struct work_detail *d, bool full)
+{
+	for (size_t i = 0; i < d->ntroubles; i++) {
+		const struct row_wu_trouble *t = &d->troubles[i];
+
+		printf("trouble      %s, %d tries, the last %s: ", t->stage, t->tries,
+		    ago(d, t->last_time));
+		print_safe(t->reason, strlen(t->reason));
+		printf("\n");
+		print_said("its words", t->detail, full);
+	}
 }
 
 static void
@@ -496,6 +514,24 @@ result_view_json(const struct work_detail *d, const struct result_view *v)
 	return j;
 }
 
+static json_t *
+wu_troubles_json(const struct work_detail *d)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < d->ntroubles; i++) {
+		const struct row_wu_trouble *t = &d->troubles[i];
+
+		json_array_append_new(
+		    list, json_pack("{s:o, s:i, s:o, s:o, s:o, s:o}", "stage",
+			      json_text(t->stage), "tries", t->tries, "first",
+			      time_json(t->first_time), "last", time_json(t->last_time),
+			      "reason", json_text(t->reason), "detail",
+			      json_text(t->detail)));
+	}
+	return list;
+}
+
 static void
 work_detail_json(const struct work_detail *d)
 {
@@ -515,6 +551,7 @@ work_detail_json(const struct work_detail *d)
 	    "min_quorum", w->min_quorum, "target_nresults", w->target_nresults,
 	    "priority", w->priority, "canonical_result",
 	    (json_int_t)w->canonical_resultid, "inputs", inputs, "results", results);
+	json_object_set_new(root, "troubles", wu_troubles_json(d));
 	json_show(root);
 }
 
@@ -540,6 +577,7 @@ work_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		return OK;
 	}
 	print_workunit(&d);
+	print_wu_troubles(&d, o->full);
 	for (size_t i = 0; i < d.n; i++)
 		print_result_detail(&d, &d.v[i], o->full);
 	return OK;
