@@ -80,8 +80,6 @@ cluster_first() {
 		locus create stars --url http://boinc.example.org/stars/ --code-sign-here && locus -p stars start'
 }
 cluster_both_work() {
-	cluster_within 60 web1 "$leases" &&
-		cluster_within 60 2 "SELECT COUNT(DISTINCT node) FROM node_service WHERE name = 'scheduler'" || return
 	local at
 	for at in web1 web2; do
 		machine_use $at
@@ -89,12 +87,20 @@ cluster_both_work() {
 			echo "$at does not serve the master page"
 			return 1
 		}
+		machine_run sh -c 'curl -sS --max-time 20 -H "Host: boinc.example.org" -d "<scheduler_request></scheduler_request>" \
+			http://127.0.0.1/stars_cgi/cgi | grep -q "<scheduler_reply>"' || {
+			echo "$at does not answer requests"
+			return 1
+		}
 		machine_run locus -p stars fsck || return
 	done
+	# A scheduler notes itself with its first request.
+	cluster_within 60 web1 "$leases" &&
+		cluster_within 60 2 "SELECT COUNT(DISTINCT node) FROM node_service WHERE name = 'scheduler'"
 }
 cluster_fails_over() {
 	machine_use web1
-	machine_run systemctl kill -s KILL 'locus-stars@transitioner.service' && machine_run locus -p stars stop &&
+	machine_run systemctl kill --kill-who=main -s KILL locus-stars@transitioner.service && machine_run locus -p stars stop &&
 		cluster_within 120 web2 "$leases" && machine_use web1 && machine_run locus -p stars start
 }
 
