@@ -609,7 +609,7 @@ static enum err
 generator_step(struct daemon_ctx *x, size_t *done)
 {
 	struct work_generator *o = x->own;
-	char **names;
+	char **names = NULL;
 	size_t n = 0;
 	enum err e = daemon_app_id(x, o->app_name, &o->appid);
 

@@ -68,9 +68,9 @@ enum db_use {
 
 /*
  * Connects as conf says (db_host, db_port, db_user, db_passwd, db_name, db_ssl_..., or
- * db_socket); conf must outlive the connection.  Checks the schema version.  E_DB: the server is
- * not available.  E_CONFIG: it refuses the account or the database, or the schema has
- * another version; f names the command to run.
+ * db_socket); conf must outlive the connection.  Checks the schema version.  E_DB: the
+ * server is not available.  E_CONFIG: it refuses the account or the database, or the
+ * schema has another version; f names the command to run.
  */
 enum err db_open(const struct conf *, enum db_use, struct db **, struct fail *);
 void db_close(struct db *); /* NULL is allowed */

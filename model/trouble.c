@@ -62,8 +62,8 @@ note_read(struct arena *a, const char *path, struct trouble *t)
 static bool
 note_is_current(struct arena *a, const struct conf *cf, const char *name)
 {
-	static const char *const services[] = { "supervisor", "scheduler",
-		"web", "file_upload_handler" };
+	static const char *const services[] = { "supervisor", "scheduler", "web",
+		"file_upload_handler" };
 
 	for (size_t i = 0; i < N(services); i++)
 		if (strcmp(services[i], name) == 0)

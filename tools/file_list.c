@@ -371,7 +371,8 @@ count_of_files(struct cmd_ctx *x, struct file_view *v, size_t n)
 			    .fileset_id = v[i].info.id);
 			t = e == OK ? one : NULL;
 		}
-		v[i].tally = t == NULL ? (struct row_tally){ 0 } : *t;
+		if (t != NULL)
+			v[i].tally = *t;
 		progress_set(&bar, (int64_t)i);
 	}
 	progress_end(&bar);

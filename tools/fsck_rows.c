@@ -9,7 +9,16 @@
 enum { SLICE = 20000 };
 
 enum when { ALWAYS, RUNNING, ONCE_USER, ONCE_HOST };
-enum checked_table { RESULTS, WORKUNITS, FILES, FILESETS, HOSTS, USERS, TEAMS, OF__MAX };
+enum checked_table {
+	RESULTS,
+	WORKUNITS,
+	FILES,
+	FILESETS,
+	HOSTS,
+	USERS,
+	TEAMS,
+	OF__MAX
+};
 
 static const enum stmt_id last_of[OF__MAX] = {
 	SQL_LIKE(ADOPT_LAST_RESULT, ADOPT_LAST_WU),

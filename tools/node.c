@@ -171,11 +171,10 @@ node_find(struct cmd_ctx *x, const char *name, struct row_node **out)
 
 	TRY(ctx_db(x));
 	TRY(node_rows_load(x, &r));
-	for (size_t i = 0; i < r.n; i++)
-		if (strcmp(r.v[i].name, name) == 0) {
-			*out = &r.v[i];
+	*out = r.v;
+	for (size_t i = 0; i < r.n; i++, (*out)++)
+		if (strcmp((*out)->name, name) == 0)
 			return OK;
-		}
 	return ctx_not_found(
 	    x, "no node is named \"%.100s\"; see locus node list", name);
 }

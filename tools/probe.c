@@ -201,7 +201,8 @@ answered_elsewhere(struct asking *q)
 	struct buf name = buf_new(q->a);
 
 	buf_tag(&name, "project_name", q->cf->long_name);
-	return strstr(q->reply.body.p, text_trim(name.p)) != NULL && other_machine_serves(q);
+	return strstr(q->reply.body.p, text_trim(name.p)) != NULL &&
+	       other_machine_serves(q);
 }
 
 static bool

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Translates the commands of daemons and tasks of a config.xml written for BOINC. BOINC's programs
- * and ours share some names and one database, so a program must never be chosen by what
- * happens to lie in the project's bin.
+ * Translates the commands of daemons and tasks of a config.xml written for BOINC.
+ * BOINC's programs and ours share some names and one database, so a program must never
+ * be chosen by what happens to lie in the project's bin.
  */
 #ifndef TOOLS_UPSTREAM_H
 #define TOOLS_UPSTREAM_H

@@ -107,6 +107,7 @@ cluster_fails_over() {
 # The sample, with the addresses of these machines and without the database's part, which is for a cluster.
 cluster_balancer() {
 	machine_use lb
+	machine_run systemctl -q disable --now apache2 || return
 	sed -e 's/192\.0\.2\.11/10.99.7.1/; s/192\.0\.2\.12/10.99.7.2/; /^# The database:/,$d' "$source/samples/haproxy/haproxy.cfg" \
 		>"$machine/etc/haproxy/haproxy.cfg"
 }

@@ -57,7 +57,7 @@ file_digests(struct cmd_ctx *x, struct file_digest *v, size_t n)
 	static const struct timespec look = { .tv_nsec = LOOK_MS * 1000000L };
 	struct digest_pool p = { .v = v, .n = n, .lock = PTHREAD_MUTEX_INITIALIZER };
 	size_t wanted = threads_wanted(n), made = 0;
-	pthread_t threads[THREADS_MOST];
+	pthread_t threads[THREADS_MOST] = { 0 };
 	struct progress bar;
 	int64_t total = 0;
 
