@@ -48,6 +48,8 @@ FUZZ(a, in, n)
 		"p/config.xml" };
 	struct conf_remark *remarks;
 	struct conf *cf;
+	const char *in_text = arena_memdup(a, in, n);
+	char *mask;
 	struct fail f;
 	size_t nremarks;
 
@@ -59,5 +61,9 @@ FUZZ(a, in, n)
 	for (size_t i = 0; i < nremarks; i++)
 		assert(remarks[i].text[0] != '\0');
 	conf_holds(a, cf);
+	/* As recordings have it: the same text, with asterisks for what is secret. */
+	mask = arena_strdup(a, in_text);
+	conf_mask_secrets(a, mask);
+	assert(strlen(mask) == strlen(in_text));
 	assert(cf->project_dir[0] == '/');
 }
