@@ -53,6 +53,7 @@ struct instance {
 	int failures;             /* consecutive failures */
 	bool troubled;            /* run/NAME.trouble exists, or may exist */
 	char shown[TROUBLE_MOST]; /* its text */
+	const char *conf_path; /* NULL until the project is found */
 	struct fs_seen conf_seen, key_seen;
 	char key_path[4200];
 	struct counters counters;  /* of this machine */
@@ -62,21 +63,25 @@ struct instance {
 	int keeper_said;           /* the state logged last; -1 = none */
 	char keeper_text[KEEPER_TEXT_MOST]; /* its reason */
 	bool standby_shown;                 /* run/NAME.standby may exist */
+	bool restarted; /* in place of a process whose configuration was valid */
 };
+
+/* Tells the process that restart_with() executes what it takes the place of. */
+static const char restarted_mark[] = "LOCUS_DAEMON_RESTARTED";
 
 static enum err
 read_conf(struct instance *r, struct fail *f)
 {
-	char *dir, *path;
+	char *dir;
 	struct conf *conf;
 	struct conf_remark *remarks;
 	size_t n;
 	enum err e = conf_find_project(&r->life, r->opt.project, &dir, f);
 
 	if (e == OK) {
-		path = arena_printf(&r->life, "%s/config.xml", dir);
-		fs_changed(path, &r->conf_seen); /* before reading it */
-		e = conf_load(&r->life, path, &conf, &remarks, &n, f);
+		r->conf_path = arena_printf(&r->life, "%s/config.xml", dir);
+		fs_changed(r->conf_path, &r->conf_seen); /* before reading it */
+		e = conf_load(&r->life, r->conf_path, &conf, &remarks, &n, f);
 	}
 	if (e != OK)
 		return e;
@@ -89,6 +94,30 @@ read_conf(struct instance *r, struct fail *f)
 	snprintf(r->key_path, sizeof(r->key_path), "%s/upload_private", conf->key_dir);
 	fs_changed(r->key_path, &r->key_seen);
 	return OK;
+}
+
+/*
+ * Reads config.xml.  A restart for one change may meet the next change, and that one may
+ * be invalid.  The daemon then waits for a valid file: ending with E_CONFIG is final for
+ * systemd and for our supervisor.
+ */
+static enum err
+await_conf(struct instance *r, struct fail *f)
+{
+	enum err e = read_conf(r, f);
+
+	if (e == OK || !r->restarted || r->conf_path == NULL)
+		return e;
+	log_err("config.xml cannot be used; waiting until it is mended: %s", f->detail);
+	notify_ready();
+	notify_status("waits for a valid config.xml: %s", f->detail);
+	while (e != OK && !proc_stopping) {
+		notify_alive();
+		clock_nap_ms(SLICE_MS);
+		if (fs_changed(r->conf_path, &r->conf_seen))
+			e = read_conf(r, f);
+	}
+	return e;
 }
 
 /*
@@ -124,7 +153,8 @@ loop_ending(const struct daemon_ctx *x)
 	notify_alive(); /* asked between items, and while the loop sleeps */
 	if (proc_stopping)
 		return true;
-	if (x->one_pass) /* an admin may run a single pass in a stopped project */
+	/* An admin may run a single pass in a stopped project. */
+	if (x->one_pass || x->conf == NULL)
 		return false;
 	snprintf(path, sizeof(path), "%s/stop_daemons", x->conf->project_dir);
 	return fs_exists(path);
@@ -266,6 +296,7 @@ restart_with(struct instance *r, const char *why)
 	if (x->db != NULL)
 		db_close(x->db);
 	x->db = NULL;
+	setenv(restarted_mark, "1", 1);
 	proc_reexec(r->argv);
 	if (!loop_ending(x))
 		log_err("cannot restart: %s", strerror(errno));
@@ -605,7 +636,9 @@ loop_set_up(struct instance *r, struct fail *f)
 	r->troubled = true; /* an earlier process may have left it */
 	x->mod_n = r->opt.mod[0];
 	x->mod_i = r->opt.mod[1];
-	if ((e = read_conf(r, f)) != OK || (e = take_lock(r, f)) != OK)
+	r->restarted = getenv(restarted_mark) != NULL;
+	unsetenv(restarted_mark); /* not for the programs that it starts */
+	if ((e = await_conf(r, f)) != OK || (e = take_lock(r, f)) != OK)
 		return e;
 	log_debug(
 	    "seed=%llu project=%s", (unsigned long long)seed, x->conf->project_dir);
