@@ -798,14 +798,25 @@ tools_sources = \
 	tools/work_words.h
 
 client_sources = \
+	client/allowed.c \
 	client/app_file.c \
 	client/attach.c \
 	client/availability.c \
 	client/client.h \
+	client/control/command.c \
+	client/control/control.h \
+	client/control/local.c \
+	client/control/operate.c \
+	client/control/operations.def \
+	client/control/print.c \
+	client/control/server.c \
+	client/control/server.h \
+	client/control/show.c \
 	client/enact.c \
 	client/events.c \
 	client/fields.c \
 	client/fields.h \
+	client/hindrances.def \
 	client/hostinfo.c \
 	client/net.c \
 	client/net.h \
@@ -814,6 +825,7 @@ client_sources = \
 	client/preferences.c \
 	client/resource.c \
 	client/rpc.c \
+	client/save.c \
 	client/signature.c \
 	client/sim/bound.c \
 	client/sim/fields.def \
@@ -944,6 +956,7 @@ unit_tests = \
 	test/unit/test_chart \
 	test/unit/test_check_reply \
 	test/unit/test_client \
+	test/unit/test_client_control \
 	test/unit/test_client_enact \
 	test/unit/test_client_launch \
 	test/unit/test_client_many \

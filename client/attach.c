@@ -10,10 +10,10 @@
 #include "lib/log.h"
 #include "lib/banned.h"
 
-static enum err
-canonical_url(struct client *c, const char *given, const char **url)
+enum err
+attach_url(struct client *c, const char *given, const char **url)
 {
-	*url = url_canonical(&c->process, given);
+	*url = url_canonical(&c->scratch, given);
 	return *url != NULL ? OK :
 	                      FAIL(&c->fail, E_CONFIG,
 				  "\"%s\" is not an http or https URL", given);
@@ -59,7 +59,7 @@ project_for(struct client *c, const struct attach *at, struct cproject **p)
 		           FAIL(&c->fail, E_CONFIG,
 			       "%s is attached to %zu projects: give the --url of one",
 			       c->dir, c->state->nprojects);
-	e = canonical_url(c, at->url, &url);
+	e = attach_url(c, at->url, &url);
 	if (e != OK)
 		return e;
 	*p = state_project(c->state, url);
@@ -87,8 +87,8 @@ make_project_dir(struct client *c, const struct cproject *p)
 	return e == OK ? fs_mkdirs(transfer_project_dir(c, p), 0755, &c->fail) : e;
 }
 
-static enum err
-attach_one(struct client *c, const struct attach *at)
+enum err
+project_attach(struct client *c, const struct attach *at)
 {
 	struct cproject *p;
 	enum err e = project_for(c, at, &p);
@@ -117,14 +117,15 @@ client_attach(struct client *c)
 	if (e == E_NOTFOUND)
 		new_state(c);
 	preferences_read(c);
-	if (c->state->nprojects == 0 &&
+	/* A host that left its last project waits for the command "attach". */
+	if (e == E_NOTFOUND &&
 	    (c->options.nattach == 0 || c->options.attach[0].url == NULL))
 		return FAIL(&c->fail, E_CONFIG,
 		    "%s is not attached to any project: give --url URL (http or https) and --key KEY",
 		    c->dir);
 	e = OK;
 	for (size_t i = 0; i < c->options.nattach && e == OK; i++)
-		e = attach_one(c, &c->options.attach[i]);
+		e = project_attach(c, &c->options.attach[i]);
 	for (size_t i = 0; i < c->state->nprojects; i++) {
 		struct cproject *p = &c->state->projects[i];
 
@@ -135,15 +136,44 @@ client_attach(struct client *c)
 	return e;
 }
 
+void
+project_reset(struct client *c, struct cproject *p)
+{
+	for (size_t i = 0; i < p->ntasks; i++)
+		task_drop(c, &p->tasks[i]);
+	for (size_t i = 0; i < p->nfiles; i++)
+		p->files[i].info.sticky = false;
+	p->ntasks = p->nworkunits = p->nversions = p->napps = 0;
+	p->task_index = p->workunit_index = (struct rows_index){ 0 };
+	p->nschedulers = 0;
+	p->rpc.master_pending = true;
+	c->changed = true;
+	event_log(c, "reset project=%s", p->master_url);
+}
+
+enum err
+project_detach(struct client *c, struct cproject *p)
+{
+	const char *url = arena_strdup(&c->scratch, p->master_url);
+	const char *dir = transfer_project_dir(c, p);
+
+	for (size_t i = 0; i < p->ntasks; i++)
+		task_drop(c, &p->tasks[i]);
+	event_log(c, "detached project=%s", url);
+	state_remove(c->state, url);
+	c->changed = true;
+	return fs_rmtree(dir, &c->fail);
+}
+
 enum err
 client_detach(struct client *c)
 {
-	const char *url, *dir;
+	const char *url;
 	struct cproject *p;
 	enum err e = state_load(&c->keep, c->state_path, &c->state, &c->fail);
 
 	if (e == OK)
-		e = canonical_url(c, c->options.detach, &url);
+		e = attach_url(c, c->options.detach, &url);
 	if (e != OK)
 		return e;
 	p = state_project(c->state, url);
@@ -151,11 +181,5 @@ client_detach(struct client *c)
 		return FAIL(
 		    &c->fail, E_CONFIG, "%s is not attached to %s", c->dir, url);
 	task_clean_up(c);
-	for (size_t i = 0; i < p->ntasks; i++)
-		slot_leave(c, &p->tasks[i]);
-	dir = transfer_project_dir(c, p);
-	event_log(c, "detached project=%s", url);
-	state_remove(c->state, url);
-	c->changed = true;
-	return fs_rmtree(dir, &c->fail);
+	return project_detach(c, p);
 }

@@ -37,7 +37,7 @@ availability_measure(struct client *c)
 		off = 0;
 	if (st->fractions_at > 0)
 		estimate_fractions(
-		    &st->fractions, off, dt - off, !orders_all(c, "suspend"));
+		    &st->fractions, off, dt - off, c->hindered.run == HINDER_NOTHING);
 	else
 		st->fractions = availability_now(c);
 	st->fractions_at = (double)c->now;

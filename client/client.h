@@ -41,6 +41,14 @@ struct client_options {
 	char *platform;
 };
 
+/* Why the host may not do something now. */
+enum hindrance {
+#define HINDRANCE(name, number, words) HINDER_##name,
+#include "client/hindrances.def"
+#undef HINDRANCE
+};
+
+struct control;
 struct client {
 	struct client_options options;
 	struct arena scratch; /* for one round of the loop */
@@ -66,6 +74,10 @@ struct client {
 	int events;           /* file descriptor of events.log */
 	int32_t errors;
 	char *orders; /* the lines of DIR/orders, read in this round */
+	struct {
+		enum hindrance run, gpu, network;
+	} hindered;
+	struct control *control; /* its sockets; NULL: none */
 };
 
 /* --- options.c --- */
@@ -78,6 +90,33 @@ int client_options(struct client *, int argc, char **argv);
 enum err client_attach(struct client *);
 /* Detaches from the project given as option and removes all that it has here. */
 enum err client_detach(struct client *);
+/* Sets *url to the canonical form of a URL, in the scratch arena.  E_CONFIG: it is
+ * not one. */
+enum err attach_url(struct client *, const char *given, const char **url);
+/* Attaches, or changes key and share of a project. */
+enum err project_attach(struct client *, const struct attach *);
+/* Ends and forgets all tasks of the project, and its files go when the state is saved;
+ * the host stays attached. */
+void project_reset(struct client *, struct cproject *);
+/* Ends its tasks, and removes the project with all that it has here. */
+enum err project_detach(struct client *, struct cproject *);
+
+/* --- save.c --- */
+/* Saves the state if it changed.  Returns false while saving fails; then the client
+ * must not use the network, or a host that is killed would forget what the project
+ * knows. */
+bool client_save(struct client *);
+
+/* --- allowed.c --- */
+extern const char *const hindrance_words[]; /* by enum hindrance */
+/* Finds out what hinders the host from computing and from using the network; call it
+ * first in each round, after orders_read(). */
+void allowed_update(struct client *);
+enum mode_kind { MODE_AUTO, MODE_ALWAYS, MODE_NEVER };
+/* Sets a mode: for for_s seconds, after which the earlier one applies again; <= 0: for
+ * good. */
+void mode_set(struct client *, struct mode *, enum mode_kind, double for_s);
+enum mode_kind mode_now(const struct client *, const struct mode *);
 
 /* --- events.c --- */
 /* Appends a line "TIME EVENT key=value ..." to events.log, the record of what this host
@@ -257,6 +296,8 @@ void task_fail(struct client *, struct cproject *, struct ctask *, int32_t state
     int32_t exit_status, const char *why);
 void task_abort(struct client *, struct cproject *, struct ctask *, int32_t exit_status,
     const char *why);
+/* Ends the program at once and empties the slot; the caller forgets the task. */
+void task_drop(struct client *, struct ctask *);
 /* At exit; the tasks start again in the next run. */
 void task_stop_all(struct client *);
 /* Marks programs started from now on as this host's. */

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 #include "client/client.h"
+#include "client/control/control.h"
+#include "client/control/server.h"
 #include "client/sim/sim.h"
 #include "lib/clock.h"
 #include "lib/crypt.h"
@@ -17,7 +19,7 @@
 #include "lib/proc.h"
 #include "lib/banned.h"
 
-enum { ROUND_MS = 200, SAVE_RETRY_MS = 10000, ACCOUNTS_S = 60, EXIT_ERRORS = 1 };
+enum { ROUND_MS = 200, EXIT_ERRORS = 1 };
 
 /* --- rounds --- */
 
@@ -33,45 +35,10 @@ poll_tasks(struct client *c)
 	}
 }
 
-static void
-unlink_dropped(struct client *c, const struct dropped *dropped, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		const struct cproject *p = state_project(
-		    c->state, dropped[i].master_url);
-
-		if (p != NULL)
-			transfer_remove(c, p, dropped[i].name);
-	}
-}
-
-/* Returns false while saving fails; then the client must not use the network, or a host
- * that is killed would forget what the project knows.  Changed accounts alone, which
- * change whenever a task runs, are saved only once a minute. */
 static bool
-save_state(struct client *c)
+connected(const struct client *c)
 {
-	struct dropped *dropped;
-	size_t n;
-
-	bool late = c->now >= c->saved_at + ACCOUNTS_S ||
-	            c->now < c->saved_at; /* the clock was set back */
-
-	if (!c->changed && !(c->accounts_changed && late))
-		return true;
-	if (clock_mono_ms() < c->save_after_ms)
-		return false;
-	c->state->clock = c->now;
-	if (state_save(&c->keep, c->state_path, &c->state, &c->scratch, &dropped, &n,
-		&c->fail) != OK) {
-		log_fail("state", &c->fail);
-		c->save_after_ms = clock_mono_ms() + SAVE_RETRY_MS;
-		return false;
-	}
-	c->changed = c->accounts_changed = false;
-	c->saved_at = c->now;
-	unlink_dropped(c, dropped, n);
-	return true;
+	return c->hindered.network == HINDER_NOTHING;
 }
 
 static void
@@ -84,22 +51,26 @@ run_rounds(struct client *c)
 		c->now = clock_now();
 		state_clock(c->state, c->now);
 		orders_read(c);
+		allowed_update(c);
+		control_serve(c);
 		availability_measure(c);
 		expire_files(c);
 		poll_tasks(c);
 		enact_tasks(c);
-		if (save_state(c) && transfer_step(c))
+		if (connected(c) && client_save(c) && transfer_step(c))
 			busy = true;
-		if (save_state(c) && enact_contact(c))
+		if (connected(c) && client_save(c) && enact_contact(c))
 			busy = true;
-		save_state(c);
+		client_save(c);
 		arena_reset(&c->scratch);
+		orders_read(c); /* those read before went with the arena */
 		if (!busy)
-			clock_nap_ms(ROUND_MS);
+			control_nap(c, ROUND_MS);
 	}
+	control_close(c);
 	task_stop_all(c);
 	c->save_after_ms = 0;
-	save_state(c);
+	client_save(c);
 }
 
 /* --- start --- */
@@ -140,10 +111,47 @@ detach_and_save(struct client *c)
 {
 	enum err e = client_detach(c);
 
-	if (e == OK && save_state(c))
+	if (e == OK && client_save(c))
 		return 0;
 	fprintf(stderr, "locus-client: %s\n", c->fail.detail);
 	return err_exit(e == OK ? E_SYS : e);
+}
+
+/* --- while an exchange runs --- */
+
+static size_t
+watched_fds(void *ctx, struct pollfd *fds, size_t most)
+{
+	return most < CONTROL_FDS ? 0 : control_fds(ctx, fds);
+}
+
+static bool
+look_around(void *ctx)
+{
+	control_look(ctx);
+	return control_waiting(ctx);
+}
+
+/* Returns the exit status. */
+static int
+run_host(struct client *c, uint64_t seed)
+{
+	net_set_watch(c->net, &(struct net_watch){ watched_fds, look_around, c });
+	for (size_t i = 0; i < c->state->nprojects; i++)
+		log_info("host %lld of %s, seed %llu",
+		    (long long)c->state->projects[i].hostid,
+		    c->state->projects[i].master_url, (unsigned long long)seed);
+	task_clean_up(c);
+	if (c->state->clock != 0)
+		transfer_clean_up(c);
+	state_clock(c->state, c->now);
+	hostinfo_benchmark(c);
+	control_open(c);
+	run_rounds(c);
+	net_close(c->net);
+	return c->options.max_errors != 0 && c->errors >= c->options.max_errors ?
+	           EXIT_ERRORS :
+	           0;
 }
 
 int
@@ -156,6 +164,8 @@ main(int argc, char **argv)
 
 	if (argc > 1 && strcmp(argv[1], "sim") == 0)
 		return sim_main(argc - 1, argv + 1);
+	if (command_given(argc, argv))
+		return command_main(argc, argv);
 	c.now = clock_now();
 	code = client_options(&c, argc, argv);
 	if (code >= 0)
@@ -176,18 +186,5 @@ main(int argc, char **argv)
 		fprintf(stderr, "locus-client: %s\n", c.fail.detail);
 		return err_exit(e);
 	}
-	for (size_t i = 0; i < c.state->nprojects; i++)
-		log_info("host %lld of %s, seed %llu",
-		    (long long)c.state->projects[i].hostid,
-		    c.state->projects[i].master_url, (unsigned long long)seed);
-	task_clean_up(&c);
-	if (c.state->clock != 0)
-		transfer_clean_up(&c);
-	state_clock(c.state, c.now);
-	hostinfo_benchmark(&c);
-	run_rounds(&c);
-	net_close(c.net);
-	return c.options.max_errors != 0 && c.errors >= c.options.max_errors ?
-	           EXIT_ERRORS :
-	           0;
+	return run_host(&c, seed);
 }

@@ -14,10 +14,20 @@
 #include "lib/proc.h"
 #include "lib/banned.h"
 
-enum { REPLY_MAX = 64 << 10, CONNECT_S = 30, STALL_S = 60, REDIRECTS = 50 };
+enum {
+	REPLY_MAX = 64 << 10,
+	CONNECT_S = 30,
+	STALL_S = 60,
+	REDIRECTS = 50,
+	WATCHED_MOST = 64,
+	LOOK_MS = 200
+};
 
 struct net {
 	CURL *curl;
+	CURLM *multi;
+	struct net_watch watch;
+	bool interrupted;
 	const char *user_agent;
 	char why[CURL_ERROR_SIZE];
 };
@@ -29,7 +39,8 @@ net_open(const char *user_agent, struct net **net, struct fail *f)
 
 	assert(the_net.curl == NULL);
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK ||
-	    (the_net.curl = curl_easy_init()) == NULL)
+	    (the_net.curl = curl_easy_init()) == NULL ||
+	    (the_net.multi = curl_multi_init()) == NULL)
 		return FAIL(f, E_SYS, "cannot initialise libcurl");
 	the_net.user_agent = user_agent;
 	*net = &the_net;
@@ -39,9 +50,22 @@ net_open(const char *user_agent, struct net **net, struct fail *f)
 void
 net_close(struct net *net)
 {
+	curl_multi_cleanup(net->multi);
 	curl_easy_cleanup(net->curl);
-	net->curl = NULL;
+	*net = (struct net){ 0 };
 	curl_global_cleanup();
+}
+
+void
+net_set_watch(struct net *net, const struct net_watch *watch)
+{
+	net->watch = *watch;
+}
+
+bool
+net_interrupted(const struct net *net)
+{
+	return net->interrupted || proc_stopping;
 }
 
 static int
@@ -76,10 +100,52 @@ set_curl_options(struct net *net, const char *url)
 	curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, stop_early);
 }
 
-static enum err
-perform_transfer(struct net *net, const char *url, long *status, struct fail *f)
+/* Waits until the exchange or a watched descriptor is ready.  Returns true if something
+ * waits for the end of the exchange. */
+static bool
+wait_for_bytes(struct net *net)
 {
-	CURLcode r = curl_easy_perform(net->curl);
+	struct pollfd fds[WATCHED_MOST];
+	struct curl_waitfd extra[WATCHED_MOST];
+	size_t n = 0;
+
+	if (net->watch.fds != NULL)
+		n = net->watch.fds(net->watch.ctx, fds, N(fds));
+	for (size_t i = 0; i < n; i++)
+		extra[i] = (struct curl_waitfd){ .fd = fds[i].fd,
+			.events = fds[i].events & POLLOUT ? CURL_WAIT_POLLOUT :
+			                                    CURL_WAIT_POLLIN };
+	curl_multi_poll(net->multi, extra, (unsigned)n, LOOK_MS, NULL);
+	return net->watch.look != NULL && net->watch.look(net->watch.ctx);
+}
+
+static CURLcode
+run_exchange(struct net *net, bool resumable)
+{
+	CURLcode r = CURLE_ABORTED_BY_CALLBACK;
+	CURLMsg *m;
+	int running = 1, left;
+
+	net->interrupted = false;
+	if (curl_multi_add_handle(net->multi, net->curl) != CURLM_OK)
+		return CURLE_FAILED_INIT;
+	while (curl_multi_perform(net->multi, &running) == CURLM_OK && running > 0)
+		if (wait_for_bytes(net) && resumable) {
+			net->interrupted = true;
+			break;
+		}
+	m = curl_multi_info_read(net->multi, &left);
+	if (m != NULL && m->msg == CURLMSG_DONE)
+		r = m->data.result;
+	curl_multi_remove_handle(net->multi, net->curl);
+	return r;
+}
+
+static enum err
+perform_transfer(
+    struct net *net, const char *url, bool resumable, long *status, struct fail *f)
+{
+	CURLcode r = run_exchange(net, resumable);
 
 	*status = 0;
 	curl_easy_getinfo(net->curl, CURLINFO_RESPONSE_CODE, status);
@@ -137,7 +203,7 @@ net_fetch(struct net *net, struct arena *a, const char *url, const struct buf *p
 		curl_easy_setopt(
 		    net->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)post->n);
 	}
-	e = perform_transfer(net, url, &answer->status, f);
+	e = perform_transfer(net, url, false, &answer->status, f);
 	fill_answer(a, &s, answer);
 	return e;
 }
@@ -207,7 +273,7 @@ net_download(struct net *net, const char *url, const char *path, int64_t max,
 	snprintf(range, sizeof(range), "%lld-", (long long)have);
 	if (have > 0)
 		curl_easy_setopt(net->curl, CURLOPT_RANGE, range);
-	e = perform_transfer(net, url, status, f);
+	e = perform_transfer(net, url, true, status, f);
 	if (e == OK && fsync(s.fd) != 0)
 		e = FAIL_ERRNO(f, "%s", path);
 	if (close(s.fd) != 0 && e == OK)
@@ -267,7 +333,7 @@ net_upload(struct net *net, struct arena *a, const char *url, const struct buf *
 	    (curl_off_t)header->n + fs_size(path) - offset);
 	curl_easy_setopt(net->curl, CURLOPT_READFUNCTION, from_source);
 	curl_easy_setopt(net->curl, CURLOPT_READDATA, &src);
-	e = perform_transfer(net, url, &answer->status, f);
+	e = perform_transfer(net, url, true, &answer->status, f);
 	close(src.fd);
 	fill_answer(a, &s, answer);
 	return e;

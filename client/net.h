@@ -3,17 +3,31 @@
 #ifndef CLIENT_NET_H
 #define CLIENT_NET_H
 
+#include <poll.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include "lib/arena.h"
 #include "lib/buf.h"
 #include "lib/err.h"
 
 struct net;
+/* What else wants attention while an exchange runs. */
+struct net_watch {
+	/* Fills in at most most descriptors to poll for; returns how many. */
+	size_t (*fds)(void *ctx, struct pollfd *, size_t most);
+	/* Called several times a second.  True: something waits for the end of the
+	 * exchange, which is interrupted if it can be resumed later. */
+	bool (*look)(void *ctx);
+	void *ctx;
+};
 /* Longest time of one download call, because reports must not wait for a slow
  * download. */
 enum { NET_PART_S = 60 };
 enum err net_open(const char *user_agent, struct net **, struct fail *);
 void net_close(struct net *);
+void net_set_watch(struct net *, const struct net_watch *);
+/* Was the last exchange interrupted by this process?  Then it is no failure. */
+bool net_interrupted(const struct net *);
 
 struct net_answer {
 	long status; /* HTTP status; 0: none received */

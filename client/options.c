@@ -23,10 +23,12 @@ client_usage(FILE *out)
 	    "           [--ram PART] [--quit-preempted] [--max-errors N] [--platform NAME]\n"
 	    "           [--policy NAME]\n"
 	    "       locus-client --dir DIR --detach URL\n"
+	    "       locus-client COMMAND [ARGUMENT...] [--dir DIR] [-o json]\n"
 	    "       locus-client sim --help     simulated hosts\n"
 	    "Runs the host in DIR, attached to each project at URL with the account key KEY,\n"
 	    "until it receives SIGTERM.  URL and KEY of a project are needed only the first\n"
-	    "time.\n");
+	    "time.  COMMAND: status, tasks, projects, suspend and others, which\n"
+	    "\"locus-client status --help\" explains; they act on the host that runs in DIR.\n");
 }
 
 /* Parses "2:30" into two non-negative numbers of seconds. */

@@ -43,6 +43,7 @@ struct ctask {
 	double cpu_s, elapsed_s;
 	int32_t slot;            /* -1 = none */
 	int64_t pid;             /* of its program, running or stopped; 0 = none */
+	bool suspended;          /* by the user */
 	bool paused;             /* the program is stopped, in memory */
 	int64_t run_since;       /* s UTC, start of the current episode */
 	double ran_s;            /* run time before that, without what was lost */
@@ -74,7 +75,8 @@ struct cproject {
 	int64_t hostid, rpc_seqno, userid;
 	double attached_at;
 	double share;
-	bool own_share;   /* set by the user, not from the account */
+	bool own_share;              /* set by the user, not from the account */
+	bool suspended, no_new_work; /* by the user */
 	bool update_seen; /* the order "update URL" that is present was carried out */
 	double dcf;
 	bool no_dcf; /* the project's estimates need no correction factor */
@@ -102,6 +104,11 @@ struct cproject {
 	} file_index, workunit_index, task_index;
 };
 
+struct mode { /* what the user allows; see enum mode_kind */
+	int32_t lasting, brief;
+	double brief_until; /* s UTC: brief applies before then */
+};
+
 struct state {
 	char *host_cpid;
 	int64_t clock; /* s UTC, the time of the last look at the clock */
@@ -116,6 +123,7 @@ struct state {
 	/* See struct client_world. */
 	double accounted_at, asked_at, scheduled_at;
 	bool in_session;
+	struct mode run_mode, gpu_mode, network_mode;
 	/* Sorted by master URL, so that the order is reproducible. */
 	struct cproject *projects;
 	size_t nprojects;

@@ -192,6 +192,13 @@ task_abort(struct client *c, struct cproject *p, struct ctask *t, int32_t exit_s
 	task_fail(c, p, t, CLIENT_ABORTED, exit_status, why);
 }
 
+void
+task_drop(struct client *c, struct ctask *t)
+{
+	end_program(t);
+	slot_leave(c, t);
+}
+
 /* Takes an output file: its place, size and checksum.  Returns 0 or a BOINC error
  * number; c->fail has the text. */
 static int32_t

@@ -248,10 +248,23 @@ download_begins(struct client *c, const struct cproject *p, struct cfile *f,
 	return false;
 }
 
+/* The server refused, and will do so again. */
+static void
+download_refused(struct client *c, const struct cproject *p, struct cfile *f,
+    const char *path, int64_t had, long status)
+{
+	const char *why = arena_printf(&c->scratch, "HTTP status %ld", status);
+
+	if (status == HTTP_NO_SUCH_RANGE && had > 0)
+		remove_file(c, path); /* it is not the beginning of the file */
+	else
+		next_url(c, p, f, ERR_HTTP_PERMANENT, why);
+}
+
 static void
 download_file(struct client *c, const struct cproject *p, struct cfile *f)
 {
-	const char *path = partial_download(c, p, f->info.name), *why;
+	const char *path = partial_download(c, p, f->info.name);
 	int64_t had = fs_size(path), got = 0;
 	int64_t part_end = clock_mono_ms() + (NET_PART_S - 1) * 1000;
 	int64_t most;
@@ -264,20 +277,19 @@ download_file(struct client *c, const struct cproject *p, struct cfile *f)
 	    c->net, f->info.urls[f->url], path, most, &status, &got, &c->fail);
 	event_log(c, "downloaded file=%s bytes=%lld sticky=%d status=%ld", f->info.name,
 	    (long long)got, f->info.sticky, status);
-	why = e == OK ? arena_printf(&c->scratch, "HTTP status %ld", status) :
-	                c->fail.detail;
+	if (e == E_SYS && net_interrupted(c->net))
+		return;
 	if (e == E_BADREQ) {
 		remove_file(c, path); /* none of it can be part of the file */
-		next_url(c, p, f, ERR_SIZE, why);
+		next_url(c, p, f, ERR_SIZE, c->fail.detail);
 	} else if (e == OK && status >= 200 && status <= 299) {
 		download_complete(c, p, f, path, had > 0);
-	} else if (e == OK && status == HTTP_NO_SUCH_RANGE && had > 0) {
-		/* What is here is not the beginning of the file. */
-		remove_file(c, path);
 	} else if (e == OK && status < 500) {
-		next_url(c, p, f, ERR_HTTP_PERMANENT, why);
+		download_refused(c, p, f, path, had, status);
 	} else if (fs_size(path) <= had || clock_mono_ms() < part_end) {
-		next_url(c, p, f, 0, why);
+		next_url(c, p, f, 0,
+		    e != OK ? c->fail.detail :
+			      arena_printf(&c->scratch, "HTTP status %ld", status));
 	} else {
 		log_info("file %s: got %lld more bytes", f->info.name, (long long)got);
 	}
@@ -353,6 +365,7 @@ upload_file(struct client *c, const struct cproject *p, struct cfile *f)
 		.nbytes = (int64_t)f->size };
 	struct buf head = buf_new(&c->scratch);
 	struct net_answer answer;
+	enum err e;
 
 	if (fs_size(path) != up.nbytes) {
 		upload_failed(c, f, "the file is missing or was changed");
@@ -370,9 +383,11 @@ upload_file(struct client *c, const struct cproject *p, struct cfile *f)
 		}
 	}
 	upload_render_header(&head, &up);
-	if (net_upload(c->net, &c->scratch, url, &head, path, up.offset, &answer,
-		&c->fail) != OK ||
-	    answer.status < 200 || answer.status > 299) {
+	e = net_upload(
+	    c->net, &c->scratch, url, &head, path, up.offset, &answer, &c->fail);
+	if (e != OK && net_interrupted(c->net))
+		return;
+	if (e != OK || answer.status < 200 || answer.status > 299) {
 		log_warn("upload of %s: %s", f->info.name,
 		    answer.status == 0 ?
 			c->fail.detail :

@@ -22,6 +22,16 @@ task_use(const struct client *c, const struct rp_app_version *v, struct cw_task 
 		    fmax(v->coproc_count, 0.01), c->options.coproc[t->rsc - 1].count);
 }
 
+/* May the task not run, as its user wishes? */
+static bool
+hinders_task(
+    const struct client *c, const struct rp_app_version *v, const struct ctask *t)
+{
+	return t->suspended || orders_name(c, "suspend", t->r.name) ||
+	       (version_resource(c, v) > CW_CPU ? c->hindered.gpu : c->hindered.run) !=
+	           HINDER_NOTHING;
+}
+
 static struct cw_task
 view_task(struct client *c, const struct cproject *p, const struct ctask *t)
 {
@@ -35,7 +45,7 @@ view_task(struct client *c, const struct cproject *p, const struct ctask *t)
 		.deadline = t->r.report_deadline,
 		.received_at = (double)t->received_at,
 		.rss_bytes = state_workunit(p, t->r.wu_name)->rsc_memory_bound,
-		.suspended = orders_name(c, "suspend", t->r.name),
+		.suspended = hinders_task(c, v, t),
 		.downloading = !task_files_ready(p, t, &error, &name),
 		.running = t->pid != 0 && !t->paused,
 		.started = t->started_at != 0,
@@ -162,7 +172,8 @@ view_project_stored(struct client *c, struct cproject *p, const struct client_wo
 		x.rsc[r] = (struct cw_rsc_state){ .backoff_s = s->backoff_s,
 			.backoff_until = s->backoff_until,
 			.no_apps = s->no_apps,
-			.excluded = s->refused };
+			.excluded = s->refused ||
+			            (r > CW_CPU && c->hindered.gpu != HINDER_NOTHING) };
 		x.acct.std[r] = s->std;
 		x.acct.ltd[r] = s->ltd;
 		x.acct.gave[r] = s->gave;
@@ -176,15 +187,18 @@ view_project(struct client *c, struct cproject *p, const struct client_world *w)
 	struct traffic traffic = transfer_traffic(c, p);
 	struct cw_project x = view_project_stored(c, p, w);
 
-	x.suspended = orders_all(c, "suspend") ||
+	x.suspended = p->suspended || orders_all(c, "suspend") ||
 	              orders_name(c, "suspend", p->master_url);
-	x.no_new_work = orders_all(c, "no-new-work") ||
+	/* A host that may not compute needs no work, but reports what it has. */
+	x.no_new_work = p->no_new_work || orders_all(c, "no-new-work") ||
 	                orders_name(c, "no-new-work", p->master_url);
+	x.suspended_task = c->hindered.run != HINDER_NOTHING;
 	x.stalled_download = traffic.nstalled > 0;
 	x.rpc = project_rpc(p, &traffic);
 	for (size_t i = 0; i < p->ntasks; i++)
 		x.suspended_task |= !p->tasks[i].ready &&
-		                    orders_name(c, "suspend", p->tasks[i].r.name);
+		                    (p->tasks[i].suspended ||
+					orders_name(c, "suspend", p->tasks[i].r.name));
 	return x;
 }
 
