@@ -356,6 +356,7 @@ START_TEST(availability)
 	ck_assert_double_eq(c->state->fractions_at, NOW);
 	order(c, "suspend\n");
 	orders_read(c);
+	allowed_update(c);
 	c->now += 40;
 	availability_measure(c);
 	nearly(availability_now(c).on, 1);
