@@ -725,12 +725,18 @@ tools_sources = \
 	tools/run_task.c \
 	tools/running.c \
 	tools/running.h \
+	tools/same_work.c \
+	tools/same_work.def \
+	tools/same_work.h \
 	tools/schema.c \
 	tools/schema_upgrade.c \
 	tools/screen.c \
 	tools/screen.h \
 	tools/service.c \
 	tools/service.h \
+	tools/service_order.c \
+	tools/service_pick.c \
+	tools/service_pick.h \
 	tools/short_dir.c \
 	tools/sign.c \
 	tools/site_files.c \
@@ -744,6 +750,7 @@ tools_sources = \
 	tools/stuck.h \
 	tools/supervisor/sup.h \
 	tools/supervisor/sup_adopt.c \
+	tools/supervisor/sup_orders.c \
 	tools/supervisor/sup_sockets.c \
 	tools/supervisor/sup_step.c \
 	tools/supervisor/sup_tasks.c \
@@ -1016,6 +1023,7 @@ unit_tests = \
 	test/unit/test_rules_unsendable \
 	test/unit/test_rules_version \
 	test/unit/test_rules_work \
+	test/unit/test_same_work \
 	test/unit/test_sched \
 	test/unit/test_sim \
 	test/unit/test_sim_golden \

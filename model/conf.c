@@ -6,6 +6,8 @@
  */
 #include "model/conf.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -644,6 +646,19 @@ conf_needs_restart(const struct conf *cf, const struct conf_opt *o)
 	       (o->taken == CONF_PRIVATE && cf->private_servers);
 }
 
+/* A project that this account may not read exists, for all that. */
+static enum err
+check_readable(struct arena *a, const char *dir, struct fail *f)
+{
+	const char *path = arena_printf(a, "%s/config.xml", dir);
+
+	if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) < 0 && errno == EACCES)
+		return FAIL(f, E_DENIED,
+		    "this account may not read %s; run the program as the account that owns the project, or as root",
+		    path);
+	return OK;
+}
+
 /* Finds the installed project if this machine has exactly one. */
 static enum err
 find_installed(struct arena *a, char **dir, struct fail *f)
@@ -655,7 +670,7 @@ find_installed(struct arena *a, char **dir, struct fail *f)
 	TRY(installation_list(a, &names, &n, f));
 	if (n == 1) {
 		*dir = installation_find(a, names[0]);
-		return OK;
+		return check_readable(a, *dir, f);
 	}
 	for (size_t i = 0; i < n; i++)
 		list = arena_printf(a, "%s%s%s", list, i == 0 ? "" : ", ", names[i]);
@@ -693,15 +708,19 @@ conf_find_project(struct arena *a, const char *explicit_dir, char **dir, struct 
 	if (from == NULL)
 		from = getenv("BOINC_PROJECT_DIR");
 	if (from != NULL && (*dir = installation_find(a, from)) != NULL)
-		return OK;
+		return check_readable(a, *dir, f);
 	if (realpath(from == NULL ? "." : from, at) == NULL)
-		return FAIL(f, E_CONFIG, "project directory %s does not exist", from);
+		return errno == EACCES ?
+		           check_readable(a, from == NULL ? "." : from, f) :
+		           FAIL(f, E_CONFIG, "project directory %s does not exist",
+			       from);
 	*dir = arena_strdup(a, at);
 	for (;;) {
 		char *slash;
 
 		if (fs_exists(arena_printf(a, "%s/config.xml", *dir)))
-			return OK;
+			return check_readable(a, *dir, f);
+		TRY(check_readable(a, *dir, f));
 		slash = strrchr(*dir, '/');
 		if (from != NULL || slash == NULL || slash == *dir)
 			break;

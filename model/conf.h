@@ -85,7 +85,7 @@ enum err conf_parse(struct arena *, const char *path, const char *text, size_t n
  * Finds the directory of config.xml: explicit_dir (may be NULL), $LOCUS_PROJECT,
  * $BOINC_PROJECT_DIR, each a directory or the name of an installed project; else the
  * first of . and its parents that holds config.xml, or the only installed project of
- * this machine. E_CONFIG if there is none.
+ * this machine. E_CONFIG if there is none, E_DENIED if this account may not read it.
  */
 enum err conf_find_project(
     struct arena *, const char *explicit_dir, char **dir, struct fail *);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/installation.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "lib/fs.h"
 #include "lib/banned.h"
 
@@ -20,13 +22,23 @@ installation_of(struct arena *a, const char *name)
 		.unit = arena_printf(a, "locus-%s", name) };
 }
 
+/* May the directory hold a config.xml that this account cannot see? */
+static bool
+is_hidden(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) < 0 && errno == EACCES;
+}
+
 char *
 installation_find(struct arena *a, const char *name)
 {
 	char *dir = arena_printf(a, INSTALLED_CONFIG_ROOT "/%s", name);
+	char *path = arena_printf(a, "%s/config.xml", dir);
 
 	if (name[0] == '\0' || name[0] == '.' || strchr(name, '/') != NULL ||
-	    !fs_exists(arena_printf(a, "%s/config.xml", dir)))
+	    (!fs_exists(path) && !is_hidden(path)))
 		return NULL;
 	return dir;
 }

@@ -26,7 +26,9 @@ struct installation {
 };
 
 struct installation installation_of(struct arena *, const char *name);
-/* Returns the config_dir of the installed project of this name; NULL if there is none.
+/*
+ * Returns the config_dir of the installed project of this name; NULL if there is none.
+ * A directory that this account may not enter counts as a project.
  */
 char *installation_find(struct arena *, const char *name);
 /* Lists the names of this machine's installed projects, sorted; none is not an error.

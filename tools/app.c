@@ -11,6 +11,7 @@
 #include "tools/catalog.h"
 #include "tools/program.h"
 #include "tools/conf_edit.h"
+#include "tools/same_work.h"
 #include "lib/banned.h"
 
 enum { NAME_MOST = 60 };
@@ -87,14 +88,14 @@ daemon_of(struct cmd_ctx *x, const char *program, const char *app, const char *m
 		    more, args[0] == '\0' ? "" : " ", args) };
 }
 
-static enum err
-add_daemons(struct cmd_ctx *x, const struct app_opts *o, const char *app)
+/* Lists the daemons that the app gets. */
+static struct new_daemon *
+daemons_of(struct cmd_ctx *x, const struct app_opts *o, const char *app, size_t *count)
 {
 	const char *templates = arena_printf(
 	    x->a, " --input_template %s_in.xml --output_template %s_out.xml", app, app);
 	struct new_daemon *p = NEWN(x->a, struct new_daemon, o->daemons.n + 3);
 	size_t n = 0;
-	enum err e;
 
 	if (o->generator != NULL)
 		p[n++] = daemon_of(x, "work_generator", app, templates, o->generator);
@@ -112,7 +113,17 @@ add_daemons(struct cmd_ctx *x, const struct app_opts *o, const char *app)
 						  app),
 			cmd };
 	}
-	e = conf_add_daemons(x, p, n);
+	*count = n;
+	return p;
+}
+
+static enum err
+add_daemons(struct cmd_ctx *x, const struct app_opts *o, const char *app)
+{
+	size_t n;
+	const struct new_daemon *p = daemons_of(x, o, app, &n);
+	enum err e = conf_add_daemons(x, p, n);
+
 	for (size_t i = 0; i < n && e == OK; i++)
 		ctx_progress(x, "added", "daemon %s", p[i].name);
 	return e;
@@ -146,10 +157,14 @@ check_generator(struct cmd_ctx *x, const struct app_opts *o, const char *app)
 	return OK;
 }
 
-/* Refuses a daemon that could not be started, before anything is created. */
+/* Refuses a daemon that could not be started, or would do the work of another, before
+ * anything is created. */
 static enum err
-check_daemons(struct cmd_ctx *x, const struct app_opts *o)
+check_daemons(struct cmd_ctx *x, const struct app_opts *o, const char *app)
 {
+	const struct new_daemon *p;
+	size_t n;
+
 	for (size_t i = 0; i < o->daemons.n; i++) {
 		char **argv;
 		enum err e = proc_split(x->a, o->daemons.v[i], &argv, x->f);
@@ -161,7 +176,9 @@ check_daemons(struct cmd_ctx *x, const struct app_opts *o)
 			    "--daemon %s: there is no program %s in the project's bin or among the installed ones, so nothing was created; put it there first and make it executable",
 			    o->daemons.v[i], argv[0]);
 	}
-	return OK;
+	p = daemons_of(x, o, app, &n);
+	TRY(conf_check_new_daemons(x, p, n));
+	return same_work_refuse(x->a, x->cf, p, n, x->f);
 }
 
 /* Results of the same host or account do not confirm each other. */
@@ -250,7 +267,7 @@ app_add_check(struct cmd_ctx *x, const struct app_opts *o, const char *app,
 	TRY(app_add_check_options(x, o));
 	TRY(ctx_db(x));
 	TRY(check_generator(x, o, app));
-	TRY(check_daemons(x, o));
+	TRY(check_daemons(x, o, app));
 	return o->program == NULL ? OK : app_program_check(x, app, p);
 }
 

@@ -100,6 +100,16 @@ append_daemons(
 }
 
 enum err
+conf_check_new_daemons(struct cmd_ctx *x, const struct new_daemon *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (daemon_named(x->cf, p[i].name) != NULL)
+			return FAIL(x->f, E_CONFIG, "%s already has a daemon \"%s\"",
+			    x->cf->path, p[i].name);
+	return OK;
+}
+
+enum err
 conf_add_daemons(struct cmd_ctx *x, const struct new_daemon *p, size_t n)
 {
 	struct conf_edit d;
@@ -107,10 +117,7 @@ conf_add_daemons(struct cmd_ctx *x, const struct new_daemon *p, size_t n)
 
 	if (n == 0)
 		return OK;
-	for (size_t i = 0; i < n; i++)
-		if (daemon_named(x->cf, p[i].name) != NULL)
-			return FAIL(x->f, E_CONFIG, "%s already has a daemon \"%s\"",
-			    x->cf->path, p[i].name);
+	TRY(conf_check_new_daemons(x, p, n));
 	TRY(conf_edit_begin(x, x->cf->path, &d));
 	e = append_daemons(x, &d, p, n);
 	if (e != OK) {

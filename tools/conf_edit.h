@@ -34,6 +34,9 @@ struct new_daemon {
 	const char *name, *cmd;
 };
 enum err conf_add_daemons(struct cmd_ctx *, const struct new_daemon *, size_t n);
+/* May daemons of these names be added? E_CONFIG: one exists. */
+enum err conf_check_new_daemons(
+    struct cmd_ctx *, const struct new_daemon *, size_t n);
 
 struct conf_change {
 	const char *old,

@@ -8,6 +8,7 @@
 #include "tools/config_key.h"
 #include "tools/foreign.h"
 #include "tools/probe.h"
+#include "tools/same_work.h"
 #include "tools/service.h"
 #include "tools/state.h"
 #include "tools/upstream.h"
@@ -58,6 +59,17 @@ check_upstream(struct cmd_ctx *x, const struct conf *cf, struct config_faults *a
 		fault_add(x, all, false, cf->path, lines[i]);
 }
 
+static void
+check_same_work(struct cmd_ctx *x, const struct conf *cf, struct config_faults *all)
+{
+	char **lines;
+	size_t n;
+
+	same_work_says(x->a, cf, &lines, &n);
+	for (size_t i = 0; i < n; i++)
+		fault_add(x, all, false, cf->path, lines[i]);
+}
+
 /* Checks the files that are copied into replies; a faulty one would be left out. */
 static void
 check_texts(struct cmd_ctx *x, const struct conf *cf, struct config_faults *all)
@@ -90,6 +102,7 @@ config_faults_find(struct cmd_ctx *x, const struct conf *cf,
 	}
 	check_upstream(x, cf, all);
 	check_programs(x, cf, all);
+	check_same_work(x, cf, all);
 	check_texts(x, cf, all);
 }
 
@@ -179,8 +192,8 @@ const struct cmd cmd_config_check = { .name = "config check",
 	.purpose = "check config.xml",
 	.about =
 	    "Reports unknown options with their line and the nearest name, options without\n"
-	    "effect, invalid values, daemons whose program is missing, and mistakes in\n"
-	    "gui_urls.xml and project_files.xml. Warns if apache/httpd.conf, apache/site.conf\n"
+	    "effect, invalid values, daemons whose program is missing or that do the same work,\n"
+	    "and mistakes in gui_urls.xml and project_files.xml. Warns if apache/httpd.conf, apache/site.conf\n"
 	    "or nginx/site.conf of the project does not lead to its sockets or has other limits\n"
 	    "than config.xml. Reports which changes wait for a restart of a running project; all others take effect at\n"
 	    "once, see config.xml(5). Exits with 78 if there is an error.",

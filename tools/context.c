@@ -72,10 +72,6 @@ ctx_conf(struct cmd_ctx *x)
 	if (e != OK)
 		return e;
 	path = arena_printf(x->a, "%s/config.xml", dir);
-	if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) < 0 && errno == EACCES)
-		return FAIL(x->f, E_DENIED,
-		    "this account may not read %s; run locus as the account that owns the project, or as root",
-		    path);
 	e = conf_load(x->a, path, &x->cf, NULL, NULL, x->f);
 	if (e == OK &&
 	    (x->cmd == NULL || !x->cmd->as_root || !conf_is_installed(x->cf)))
@@ -116,15 +112,21 @@ ctx_db_root(struct cmd_ctx *x)
 	return root;
 }
 
-enum err
-ctx_db(struct cmd_ctx *x)
+static enum err
+ctx_db_for(struct cmd_ctx *x, enum db_use use)
 {
-	enum err e = ctx_open_db(x, DB_WORK);
+	enum err e = ctx_open_db(x, use);
 
 	if (e == E_DB && x->cf->private_servers)
 		return FAIL(x->f, E_DB,
 		    "%.300s; is the project running?  (locus start)", x->f->detail);
 	return e;
+}
+
+enum err
+ctx_db(struct cmd_ctx *x)
+{
+	return ctx_db_for(x, DB_WORK);
 }
 
 enum err
@@ -146,7 +148,7 @@ ctx_db_report(struct cmd_ctx *x)
 enum err
 ctx_db_any_schema(struct cmd_ctx *x)
 {
-	return ctx_open_db(x, DB_ANY_SCHEMA);
+	return ctx_db_for(x, DB_ANY_SCHEMA);
 }
 
 void

@@ -11,6 +11,9 @@
  */
 enum { OLD_UPLOAD_KEYS = 10 };
 
+/* Returns what to do about a key file that is absent: it was lost or, in an installed
+ * project, never made. */
+char *key_absent_cure(struct arena *, const struct conf *, const char *path);
 char *key_file_path(struct cmd_ctx *, const char *name);
 /*
  * Makes a new pair of upload keys and keeps the public key of the present one as the

@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* locus key make: makes code signing keys; needs neither project nor network. */
-#include "tools/cmd.h"
-
+#include <string.h>
 #include <sys/stat.h>
 #include "lib/fs.h"
+#include "lib/text.h"
 #include "tools/create.h"
+#include "tools/key.h"
 #include "lib/banned.h"
+
+char *
+key_absent_cure(struct arena *a, const struct conf *cf, const char *path)
+{
+	const char *name = text_base_name(path);
+	char *lost = arena_printf(a, "cp YOUR_BACKUP/%s %s", name, path);
+
+	if (!conf_is_installed(cf) || strcmp(name, "code_sign_public") != 0)
+		return lost;
+	return arena_printf(a,
+	    "locus key make DIR on a machine without a network, and here: locus create %s --url %s --code-sign-public FILE; if there was a key: %s",
+	    conf_installation(a, cf).name, cf->master_url, lost);
+}
 
 static enum err
 key_make_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)

@@ -13,6 +13,7 @@
 #include "lib/xml_tree.h"
 #include "proto/probe.h"
 #include "tools/http_ask.h"
+#include "tools/key.h"
 #include "tools/traces.h"
 #include "lib/banned.h"
 
@@ -231,9 +232,10 @@ judge_answer(struct asking *q, const char *url)
 		    arena_printf(q->a,
 			"new clients get no work because account %s cannot read %s: %s",
 			w.account, w.file, w.trouble),
-		    arena_printf(q->a,
-			"chown %s %s && chmod u+r %s; if it is missing, restore it from a backup",
-			w.account, w.file, w.file));
+		    fs_exists(w.file) ?
+			arena_printf(q->a, "chown %s %s && chmod u+r %s", w.account,
+			    w.file, w.file) :
+			key_absent_cure(q->a, q->cf, w.file));
 	if (w.trouble != NULL)
 		return probe_failed(q, false,
 		    arena_printf(q->a, "the scheduler cannot serve: %s", w.trouble),

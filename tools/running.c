@@ -3,10 +3,15 @@
  * /proc. */
 #include "tools/running.h"
 
+#include <string.h>
+#include "lib/fs.h"
+#include "lib/text.h"
 #include "tools/procfs.h"
 #include "tools/service.h"
 #include "tools/unit_run.h"
 #include "lib/banned.h"
+
+enum { PID_FILE_MAX = 64 };
 
 /* Makes the state of a project that has no state file, as it never ran: all its
  * services are down. */
@@ -25,6 +30,58 @@ state_from_conf(struct cmd_ctx *x, struct state *s)
 			.note = arena_strdup(
 			    x->a, services[i].argv == NULL ? services[i].why : NULL) };
 	return OK;
+}
+
+struct web_server
+running_web_server(struct arena *a)
+{
+	static const struct {
+		const char *name, *file;
+	} known[] = { { "apache2", "/run/apache2/apache2.pid" },
+		{ "nginx", "/run/nginx.pid" } };
+
+	for (size_t i = 0; i < N(known); i++) {
+		const char *path = known[i].file;
+		char *text;
+		int64_t pid;
+
+		if (fs_read(a, path, PID_FILE_MAX, &text, NULL, NULL) == OK &&
+		    text_i64(text_trim(text), 1, INT32_MAX, &pid) &&
+		    fs_exists(arena_printf(a, "/proc/%lld", (long long)pid)))
+			return (struct web_server){ known[i].name, (pid_t)pid,
+				fs_mtime(path) };
+	}
+	return (struct web_server){ known[0].name, 0, 0 };
+}
+
+/* Adds the machine's web server. It may be another one than those known here, so it does
+ * not decide whether the project runs. */
+static void
+add_web_server(struct cmd_ctx *x, struct state *s)
+{
+	struct web_server w = running_web_server(x->a);
+	struct state_proc *all = NEWN(x->a, struct state_proc, s->n + 1);
+
+	for (size_t i = 0; i < s->n; i++)
+		all[i] = s->procs[i];
+	all[s->n++] = (struct state_proc){ .name = arena_strdup(x->a, "web server"),
+		.state = w.pid == 0 ? PROC_DOWN : PROC_RUNNING,
+		.pid = w.pid,
+		.since = w.since,
+		.of_machine = true,
+		.note = arena_strdup(
+		    x->a, w.pid == 0 ? "neither Debian's apache2 nor nginx runs here" :
+				       w.name) };
+	s->procs = all;
+}
+
+/* The state of a service that was noted in another one, and has no process. */
+static enum proc_state
+state_without_process(enum proc_state noted, bool supervised)
+{
+	if (!supervised || noted == PROC_DOWN)
+		return PROC_DOWN;
+	return noted == PROC_STOPPED ? PROC_STOPPED : PROC_STARTING;
 }
 
 /* Checks the state file against /proc. */
@@ -46,8 +103,9 @@ supervisor_read(struct cmd_ctx *x, struct state *s, enum running *r)
 		if (!lives)
 			p->pid = 0;
 		if (!lives && p->state != PROC_FAILED)
-			p->state = supervised && p->state != PROC_DOWN ? PROC_STARTING :
-			                                                 PROC_DOWN;
+			p->state = state_without_process(p->state, supervised);
+		if (p->state == PROC_STOPPED)
+			p->note = state_held_note(x->a, p->name);
 		alive += lives;
 		up += lives && p->state == PROC_RUNNING;
 	}
@@ -57,6 +115,8 @@ supervisor_read(struct cmd_ctx *x, struct state *s, enum running *r)
 		*r = up == s->n ? RUNNING_ALL : RUNNING_PART;
 	else
 		*r = alive == 0 ? RUNNING_NONE : RUNNING_PART;
+	if (!x->cf->private_servers)
+		add_web_server(x, s);
 	return OK;
 }
 
@@ -65,6 +125,26 @@ running_read(struct cmd_ctx *x, struct state *s, enum running *r)
 {
 	return conf_is_installed(x->cf) ? unit_run_read(x, s, r) :
 	                                  supervisor_read(x, s, r);
+}
+
+enum err
+running_fail_held(struct cmd_ctx *x, const struct state *s)
+{
+	const char *all = NULL;
+
+	for (size_t i = 0; i < s->n; i++) {
+		const char *name = s->procs[i].name;
+
+		/* The line of a socket has a blank. */
+		if (s->procs[i].state != PROC_STOPPED || strchr(name, ' ') != NULL)
+			continue;
+		all = all == NULL ? name : arena_printf(x->a, "%s, %s", all, name);
+	}
+	if (all == NULL)
+		return OK;
+	return FAIL(x->f, E_SYS,
+	    "all other services run; stopped by name: %s; start them by name, or all by locus restart",
+	    all);
 }
 
 bool

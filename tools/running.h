@@ -18,11 +18,21 @@ enum running {
 
 /*
  * Contacts no server but systemd, whose project has further lines for sockets, tasks
- * and this machine's web and database server. *s lists every service, in the order of
+ * and this machine's web and database server. A project of one directory on servers of
+ * this machine has one for the web server. *s lists every service, in the order of
  * starting, with its present life: a service that outlived its supervisor is running, a
  * service of a stopped project is down.
  */
 enum err running_read(struct cmd_ctx *, struct state *s, enum running *);
+/* E_SYS if services were stopped by their names; the message names them. */
+enum err running_fail_held(struct cmd_ctx *, const struct state *);
+struct web_server {
+	const char *name; /* "apache2" or "nginx" */
+	pid_t pid;        /* 0 = neither runs */
+	int64_t since;    /* seconds UTC */
+};
+/* The web server of this machine, by the pid files of Debian's packages. */
+struct web_server running_web_server(struct arena *);
 bool running_any(struct cmd_ctx *); /* does any service of the project run? */
 /*
  * Explains what of a running project's configuration is not in force yet, and the

@@ -19,6 +19,8 @@
 #include "tools/probe.h"
 #include "tools/procfs.h"
 #include "tools/relocate.h"
+#include "tools/running.h"
+#include "tools/service_pick.h"
 #include "tools/state.h"
 #include "tools/supervisor/supervise.h"
 #include "tools/unit_run.h"
@@ -39,9 +41,15 @@ struct start_opts {
 
 static const struct opt start_options[] = {
 	{ "wait", OPT_NUMBER, offsetof(struct start_opts, wait), "SECONDS",
-	    "Maximum time to wait until the project answers; default 60." },
+	    "Maximum time to wait until the project answers, or the service runs; default 60." },
 	{ "foreground", OPT_FLAG, offsetof(struct start_opts, foreground), NULL,
 	    "Runs the supervisor in this process, for init systems; logs to standard error." },
+	{ 0 },
+};
+
+static const struct opt stop_options[] = {
+	{ "wait", OPT_NUMBER, offsetof(struct start_opts, wait), "SECONDS",
+	    "Maximum time to wait until it is down; default 150, for a single service 60." },
 	{ 0 },
 };
 
@@ -113,6 +121,8 @@ report_progress(struct cmd_ctx *x, const struct state *s, struct watch *w, size_
 				ctx_progress(
 				    x, "running", "%s, pid %d", p->name, (int)p->pid);
 			w->shown[i] = true;
+		} else if (p->state == PROC_STOPPED) {
+			continue;
 		} else if (p->state == PROC_FAILED || p->restarts >= HOPELESS) {
 			(*bad)++;
 		} else {
@@ -128,7 +138,7 @@ fail_not_running(struct cmd_ctx *x, const struct state *s)
 	for (size_t i = 0; i < s->n; i++) {
 		const struct state_proc *p = &s->procs[i];
 
-		if (p->state == PROC_RUNNING)
+		if (p->state == PROC_RUNNING || p->state == PROC_STOPPED)
 			continue;
 		fprintf(stderr, "%s does not run (%s, %s); the end of its log:\n%s\n",
 		    p->name, proc_state_name(p->state), p->note,
@@ -192,6 +202,7 @@ wait_until_up(struct cmd_ctx *x, pid_t child, int64_t wait_s)
 		    report_progress(x, &s, &w, &bad) == 0) {
 			if (bad > 0)
 				return fail_not_running(x, &s);
+			TRY(running_fail_held(x, &s));
 			/*
 			 * The services of a dead supervisor still answer for a while.
 			 */
@@ -231,13 +242,26 @@ start_wait_s(const struct start_opts *o)
 	return o->wait > 0 ? o->wait : WAIT_DEFAULT_S;
 }
 
+/* Orders for the service that was named. */
+static enum err
+order_run(struct cmd_ctx *x, const struct start_opts *o, const char *name,
+    enum service_order what)
+{
+	if (o->foreground)
+		return ctx_usage(
+		    x, "--foreground runs the supervisor, not a single service");
+	TRY(ctx_conf(x));
+	return service_order(x, name, what, start_wait_s(o));
+}
+
 static enum err
 start_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct start_opts *o = opts;
 	enum err e = ctx_conf(x);
 
-	(void)args, (void)n;
+	if (n > 0)
+		return order_run(x, o, args[0], ORDER_START);
 	if (e != OK)
 		return e;
 	if (conf_is_installed(x->cf))
@@ -275,9 +299,9 @@ start_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 /* --- stop --- */
 
 static enum err
-stop_supervisor(struct cmd_ctx *x)
+stop_supervisor(struct cmd_ctx *x, int64_t most_s)
 {
-	int64_t end = clock_mono_ms() + STOP_MOST_S * 1000;
+	int64_t end = clock_mono_ms() + most_s * 1000;
 	struct state s;
 	enum err e = state_read(x->a, x->cf, &s, x->f);
 
@@ -290,8 +314,8 @@ stop_supervisor(struct cmd_ctx *x)
 	while (state_supervised(x->a, x->cf)) {
 		if (clock_mono_ms() > end)
 			return FAIL(x->f, E_SYS,
-			    "not down after %d s; see %s/supervisor.log", STOP_MOST_S,
-			    x->cf->log_dir);
+			    "not down after %lld s; see %s/supervisor.log",
+			    (long long)most_s, x->cf->log_dir);
 		clock_nap_ms(TICK_MS);
 	}
 	/* It has released its lock and is about to exit. */
@@ -302,7 +326,7 @@ stop_supervisor(struct cmd_ctx *x)
 }
 
 static enum err
-stop_project(struct cmd_ctx *x, bool *was_running)
+stop_project(struct cmd_ctx *x, const struct start_opts *o, bool *was_running)
 {
 	enum err e = ctx_conf(x);
 	pid_t *pids;
@@ -316,7 +340,7 @@ stop_project(struct cmd_ctx *x, bool *was_running)
 	*was_running = true;
 	TRY(state_mean_to_run(x->a, x->cf, false, x->f));
 	if (state_supervised(x->a, x->cf))
-		return stop_supervisor(x);
+		return stop_supervisor(x, o->wait > 0 ? o->wait : STOP_MOST_S);
 	e = supervise_end_orphans(x->a, x->cf, &n, x->f);
 	if (e != OK)
 		return e;
@@ -334,9 +358,11 @@ static enum err
 stop_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	bool was_running;
-	enum err e = stop_project(x, &was_running);
+	enum err e;
 
-	(void)opts, (void)args, (void)n;
+	if (n > 0)
+		return order_run(x, opts, args[0], ORDER_STOP);
+	e = stop_project(x, opts, &was_running);
 	if (e == OK && !was_running)
 		ctx_progress(x, "nothing", "was running");
 	return e;
@@ -347,17 +373,21 @@ restart_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct start_opts *o = opts;
 	bool was_running;
-	enum err e = ctx_conf(x);
+	enum err e;
 
+	if (n > 0)
+		return order_run(x, o, args[0], ORDER_RESTART);
+	e = ctx_conf(x);
 	if (e == OK && conf_is_installed(x->cf))
 		return unit_run_start(x, start_wait_s(o), true);
 	if (e == OK)
-		e = stop_project(x, &was_running);
+		e = stop_project(x, o, &was_running);
 	return e == OK ? start_run(x, opts, args, n) : e;
 }
 
 const struct cmd cmd_start = { .name = "start",
-	.args = "",
+	.args = "[SERVICE]",
+	.max_args = 1,
 	.purpose = "start the project and supervise it",
 	.about =
 	    "Starts a supervisor, which starts the project's servers and daemons, restarts those\n"
@@ -371,29 +401,40 @@ const struct cmd cmd_start = { .name = "start",
 	    "supervisor's log, see config.xml(5).\n"
 	    "In a project that locus create installed, only root may start it: writes the units\n"
 	    "of systemd anew if config.xml needs other ones, starts them, replaces the services\n"
-	    "whose options have changed, and waits in the same way.",
+	    "whose options have changed, and waits in the same way. With the name of a service,\n"
+	    "which locus status shows, it starts that one of a running project and touches no\n"
+	    "other. Exit status 3: there is no such service, or the project does not run.",
 	.opts = start_options,
 	.opts_size = sizeof(struct start_opts),
 	.as_root = true,
 	.run = start_run };
 
 const struct cmd cmd_stop = { .name = "stop",
-	.args = "",
+	.args = "[SERVICE]",
+	.max_args = 1,
 	.purpose = "stop the project",
 	.about =
 	    "Stops the web server, the upload handler, the daemons and the database, in this\n"
 	    "order; each may finish what it is doing within a limited time. Also works if the\n"
 	    "supervisor is dead. Leaves no process behind. In an installed project, systemd stops\n"
-	    "the services; this machine's web and database server stay.",
+	    "the services; this machine's web and database server stay.\n"
+	    "With the name of a service it stops that one and touches no other. It stays stopped,\n"
+	    "whatever the supervisor or systemd do, until locus start SERVICE, until the project is\n"
+	    "stopped or restarted, or until the machine is; <disabled> in config.xml is for good.\n"
+	    "While the scheduler is stopped, the web server tells hosts to ask again in a minute.",
+	.opts = stop_options,
+	.opts_size = sizeof(struct start_opts),
 	.as_root = true,
 	.run = stop_run };
 
 const struct cmd cmd_restart = { .name = "restart",
-	.args = "",
+	.args = "[SERVICE]",
+	.max_args = 1,
 	.purpose = "stop and start the project",
 	.about =
 	    "Stops the project and starts it again. In an installed project, the sockets stay open\n"
-	    "meanwhile, so that no request is lost.",
+	    "meanwhile, so that no request is lost. With the name of a service it replaces the\n"
+	    "process of that one alone; its socket stays open.",
 	.as_root = true,
 	.opts = start_options,
 	.opts_size = sizeof(struct start_opts),

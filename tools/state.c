@@ -7,14 +7,16 @@
 #include <sys/stat.h>
 #include "lib/clock.h"
 #include "lib/fs.h"
+#include "lib/text.h"
 #include "model/identity.h"
 #include "tools/procfs.h"
+#include "tools/units.h"
 #include "lib/banned.h"
 
-enum { STATE_MAX = 1 << 20 };
+enum { STATE_MAX = 1 << 20, ERA_MAX = 200, ORDERS_MAX = 100000 };
 
 static const char *const proc_state_names[PROC__MAX] = { "down", "starting", "running",
-	"ending", "failed" };
+	"ending", "failed", "stopped" };
 
 const char *
 proc_state_name(enum proc_state l)
@@ -116,6 +118,91 @@ forget_pids(struct state *s)
 	s->supervisor = 0;
 	for (size_t i = 0; i < s->n; i++)
 		s->procs[i].pid = s->procs[i].session = 0;
+}
+
+/* --- orders for single services --- */
+
+static const char held_suffix[] = ".stopped", restart_suffix[] = ".restart";
+
+/* Notes for systemd are root's, so they are beside the project's run directory. */
+static char *
+order_prefix(struct arena *a, const struct conf *cf)
+{
+	return conf_is_installed(cf) ?
+	           arena_printf(a, "%s@", conf_installation(a, cf).run_dir) :
+	           arena_printf(a, "%s/", supervisor_run_dir(a, cf));
+}
+
+static char *
+order_path(
+    struct arena *a, const struct conf *cf, const char *service, const char *suffix)
+{
+	return arena_printf(a, "%s%s%s", order_prefix(a, cf),
+	    units_instance(a, service), suffix);
+}
+
+enum err
+state_hold(struct arena *a, const struct conf *cf, const char *service, bool hold,
+    struct fail *f)
+{
+	const char *path = order_path(a, cf, service, held_suffix);
+	const char *era = pid_era(a, cf);
+
+	return hold ? fs_write(path, era, strlen(era), 0644, f) : fs_unlink(path, f);
+}
+
+bool
+state_is_held(struct arena *a, const struct conf *cf, const char *service)
+{
+	const char *path = order_path(a, cf, service, held_suffix);
+	char *era;
+
+	if (!fs_exists(path))
+		return false;
+	return conf_is_installed(cf) ||
+	       (fs_read(a, path, ERA_MAX, &era, NULL, NULL) == OK &&
+		   strcmp(era, pid_era(a, cf)) == 0);
+}
+
+char *
+state_held_note(struct arena *a, const char *service)
+{
+	return arena_printf(a, "by its name: locus start %s", service);
+}
+
+enum err
+state_release_all(struct arena *a, const struct conf *cf, struct fail *f)
+{
+	const char *prefix = order_prefix(a, cf);
+	size_t dir = (size_t)(strrchr(prefix, '/') - prefix);
+	const char *begin = prefix + dir + 1;
+	char **names;
+	size_t n;
+	enum err e = fs_list(a, arena_memdup(a, prefix, dir), ORDERS_MAX, &names, &n, f);
+
+	if (e == E_NOTFOUND)
+		return OK;
+	for (size_t i = 0; i < n && e == OK; i++)
+		if (strncmp(names[i], begin, strlen(begin)) == 0 &&
+		    text_ends_with(names[i], held_suffix))
+			e = fs_unlink(
+			    arena_printf(a, "%.*s/%s", (int)dir, prefix, names[i]), f);
+	return e;
+}
+
+enum err
+state_order_restart(
+    struct arena *a, const struct conf *cf, const char *service, struct fail *f)
+{
+	return fs_touch(order_path(a, cf, service, restart_suffix), f);
+}
+
+bool
+state_take_restart(struct arena *a, const struct conf *cf, const char *service)
+{
+	const char *path = order_path(a, cf, service, restart_suffix);
+
+	return fs_exists(path) && fs_unlink(path, NULL) == OK;
 }
 
 static json_t *

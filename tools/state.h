@@ -19,6 +19,7 @@ enum proc_state {
 	PROC_RUNNING,
 	PROC_ENDING,
 	PROC_FAILED,
+	PROC_STOPPED, /* by name: locus stop NAME */
 	PROC__MAX
 };
 const char *proc_state_name(enum proc_state); /* "running" */
@@ -31,6 +32,7 @@ struct state_proc {
 	uint64_t start; /* start time as in procfs.h */
 	int64_t since;  /* seconds UTC */
 	int restarts;
+	bool of_machine; /* a server of this machine; note is its unit */
 	char
 	    *note; /* "exit 1", "killed by signal 9", or why it cannot run; may be "" */
 };
@@ -71,6 +73,25 @@ bool state_supervised(struct arena *, const struct conf *);
 enum err state_mean_to_run(
     struct arena *, const struct conf *, bool run, struct fail *);
 bool state_is_meant_to_run(struct arena *, const struct conf *);
+
+/*
+ * Notes that somebody stopped the service by its name, so that nothing but locus start
+ * starts it again: not the supervisor, and not systemd, whose units look for the note.
+ * It counts until it is removed, the project is stopped, or the machine restarts.
+ */
+enum err state_hold(
+    struct arena *, const struct conf *, const char *service, bool hold, struct fail *);
+bool state_is_held(struct arena *, const struct conf *, const char *service);
+/* What locus status says about a service that was stopped by its name. */
+char *state_held_note(struct arena *, const char *service);
+/* Removes the notes of all services. */
+enum err state_release_all(struct arena *, const struct conf *, struct fail *);
+/* Asks the supervisor to replace the service's process. */
+enum err state_order_restart(
+    struct arena *, const struct conf *, const char *service, struct fail *);
+/* True once for each order. */
+bool state_take_restart(struct arena *, const struct conf *, const char *service);
+
 /* Lists the options whose value in config.xml differs from the one that the living
  * supervisor uses until locus restart. */
 const char **state_restart_options(

@@ -16,6 +16,8 @@ enum { END_MAX = 400, COMMAND_MAX = 1 << 20 };
 
 struct line { /* a unit that status shows */
 	char *unit, *name;
+	const char *service; /* its own or, for a socket, that which accepts on it;
+	                        NULL = none */
 	bool machine; /* this machine's, not the project's */
 	bool of_task; /* the service of the timer before it, of which only failures show
 	               */
@@ -77,14 +79,17 @@ all_lines(struct cmd_ctx *x, struct lines *l)
 	*l = (struct lines){ .a = x->a };
 	TRY(services_of(x->a, x->cf, &s, &n, x->f));
 	TRY(units_names(x->a, x->cf, &u, x->f));
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		add_line(l, u.services[i], s[i].name, false);
+		l->v[l->n - 1].service = s[i].name;
+	}
 	for (size_t i = 0; i < u.nsockets; i++) {
 		char *at = strchr(u.sockets[i], '@') + 1;
+		char *name = arena_memdup(x->a, at, strcspn(at, "."));
+		struct picked on = services_named(x->a, s, n, name);
 
-		add_line(l, u.sockets[i],
-		    arena_printf(x->a, "socket %.*s", (int)strcspn(at, "."), at),
-		    false);
+		add_line(l, u.sockets[i], arena_printf(x->a, "socket %s", name), false);
+		l->v[l->n - 1].service = on.n > 0 ? on.v[0]->name : NULL;
 	}
 	add_tasks(x, l, &u);
 	for (size_t i = 0; i < N(web); i++)
@@ -167,9 +172,16 @@ state_of_unit(struct cmd_ctx *x, const struct line *l, const struct unit_state *
 		.state = unit_proc_state(u),
 		.pid = u->pid,
 		.since = u->since,
+		.of_machine = l->machine,
 		.restarts = l->machine ? 0 : u->restarts };
 	char *end = unit_state_end(x->a, u);
 
+	if (p.state == PROC_DOWN && l->service != NULL &&
+	    state_is_held(x->a, x->cf, l->service)) {
+		p.state = PROC_STOPPED;
+		p.note = state_held_note(x->a, l->service);
+		return p;
+	}
 	if (l->machine)
 		p.note = u->id;
 	else if (end[0] != '\0')
@@ -247,7 +259,7 @@ unit_run_read(struct cmd_ctx *x, struct state *s, enum running *r)
 		s->procs[s->n++] = state_of_unit(x, &l.v[i], at);
 		up += p->state == PROC_RUNNING;
 		alive += !l.v[i].machine && p->state != PROC_DOWN &&
-		         p->state != PROC_FAILED;
+		         p->state != PROC_FAILED && p->state != PROC_STOPPED;
 	}
 	*r = up == s->n ? RUNNING_ALL : alive == 0 ? RUNNING_NONE : RUNNING_PART;
 	return OK;

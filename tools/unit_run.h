@@ -5,6 +5,7 @@
 
 #include "tools/cmd.h"
 #include "tools/running.h"
+#include "tools/service_pick.h"
 #include "tools/state.h"
 
 /*
@@ -21,6 +22,14 @@ const char *unit_run_waits(
  * for root, who becomes the project's account.
  */
 enum err unit_run_start(struct cmd_ctx *, int64_t wait_s, bool replace_all);
+/* E_SYS: systemd does not run here; E_DENIED: this is not root, whom it obeys. */
+enum err unit_run_check(struct cmd_ctx *);
+/*
+ * Starts, stops or replaces the units of single services, and with all services of a
+ * socket the socket. Does not wait. Root becomes the project's account.
+ */
+enum err unit_run_order(
+    struct cmd_ctx *, const struct picked *, enum service_order);
 /* Stops all units of the project; only for root. */
 enum err unit_run_stop(struct cmd_ctx *, bool *was_running);
 

@@ -13,9 +13,8 @@
 
 enum { LOOK_MS = 300, HOPELESS_RESTARTS = 4 };
 
-/* Starting and stopping are for root, whom systemd obeys. */
-static enum err
-check_root(struct cmd_ctx *x)
+enum err
+unit_run_check(struct cmd_ctx *x)
 {
 	if (!systemctl_usable())
 		return FAIL(x->f, E_SYS,
@@ -101,6 +100,8 @@ show_progress(struct cmd_ctx *x, const struct state *s, bool *shown, size_t *bad
 		if (p->state == PROC_RUNNING && !shown[i] && p->pid > 0)
 			ctx_progress(x, "running", "%s, pid %d", p->name, (int)p->pid);
 		shown[i] = shown[i] || p->state == PROC_RUNNING;
+		if (p->state == PROC_STOPPED)
+			continue;
 		if (p->state == PROC_FAILED || p->restarts >= HOPELESS_RESTARTS)
 			*bad += p->state != PROC_RUNNING;
 		else
@@ -115,7 +116,7 @@ fail_units(struct cmd_ctx *x, const struct state *s)
 	for (size_t i = 0; i < s->n; i++) {
 		const struct state_proc *p = &s->procs[i];
 
-		if (p->state == PROC_RUNNING)
+		if (p->state == PROC_RUNNING || p->state == PROC_STOPPED)
 			continue;
 		fprintf(stderr, "%s does not run (%s%s%s); the end of its log:\n%s\n",
 		    p->name, proc_state_name(p->state), p->note[0] == '\0' ? "" : ", ",
@@ -143,6 +144,7 @@ wait_for_units(struct cmd_ctx *x, size_t most, int64_t wait_s)
 		if (show_progress(x, &s, shown, &bad) == 0) {
 			if (bad > 0)
 				return fail_units(x, &s);
+			TRY(running_fail_held(x, &s));
 			p = probe_project(x, x->a);
 			if (p.why == NULL) {
 				ctx_progress(x, "answers", "%s", x->cf->master_url);
@@ -168,10 +170,12 @@ unit_run_start(struct cmd_ctx *x, int64_t wait_s, bool replace_all)
 	    x->a, "%s@*", conf_installation(x->a, x->cf).unit) };
 	struct every all;
 
-	TRY(check_root(x));
+	TRY(unit_run_check(x));
 	ctx_progress(x, "project", "%s in %s", x->cf->long_name, x->cf->project_dir);
 	TRY(update_units(x));
 	TRY(every_unit(x, &all));
+	if (replace_all)
+		TRY(state_release_all(x->a, x->cf, x->f));
 	TRY(systemctl_units(x->a, reset, ours, N(ours), x->f));
 	TRY(replace_services(x, &all, replace_all));
 	TRY(systemctl_units(x->a, start, all.units, all.n, x->f));
@@ -189,12 +193,13 @@ unit_run_stop(struct cmd_ctx *x, bool *was_running)
 	struct state s;
 	enum running r;
 
-	TRY(check_root(x));
+	TRY(unit_run_check(x));
 	TRY(every_unit(x, &all));
 	TRY(unit_run_read(x, &s, &r));
 	*was_running = r != RUNNING_NONE;
 	/* Tasks that run belong to the target, too. */
 	TRY(systemctl_units(x->a, stop, all.units, all.n, x->f));
+	TRY(state_release_all(x->a, x->cf, x->f));
 	TRY(unit_run_read(x, &s, &r));
 	if (r != RUNNING_NONE)
 		return FAIL(x->f, E_SYS,
@@ -203,4 +208,35 @@ unit_run_stop(struct cmd_ctx *x, bool *was_running)
 	if (*was_running)
 		ctx_progress(x, "stopped", "%zu services", all.nservices);
 	return OK;
+}
+
+/* --- single services --- */
+
+enum err
+unit_run_order(struct cmd_ctx *x, const struct picked *p, enum service_order what)
+{
+	static const char *const stop[] = { "stop", "--no-block", NULL },
+				 *const start[] = { "start", "--no-block", NULL },
+				 *const restart[] = { "restart", "--no-block", NULL },
+				 *const reset[] = { "reset-failed", NULL };
+	char **units = NEWN(x->a, char *, p->n + 2), **any = NEWN(x->a, char *, p->n + 2);
+	size_t n = p->n;
+
+	TRY(update_units(x));
+	for (size_t i = 0; i < n; i++) {
+		units[i] = units_service(x->a, x->cf, p->v[i]->name);
+		/* Unlike a name, a pattern may match nothing. */
+		any[i] = arena_printf(x->a, "%s*", units[i]);
+		TRY(state_hold(
+		    x->a, x->cf, p->v[i]->name, what == ORDER_STOP, x->f));
+	}
+	if (p->socket != NULL)
+		units[n++] = units_socket(x->a, x->cf, p->socket);
+	if (what == ORDER_STOP)
+		return systemctl_units(x->a, stop, units, n, x->f);
+	TRY(systemctl_units(x->a, reset, any, p->n, x->f));
+	if (what == ORDER_RESTART)
+		TRY(systemctl_units(x->a, restart, units, p->n, x->f));
+	TRY(systemctl_units(x->a, start, units, n, x->f));
+	return ctx_become_owner(x);
 }

@@ -294,6 +294,26 @@ remove_stamps(struct arena *a, const char *name, struct fail *f)
 	return e;
 }
 
+/* Removes the notes of services that were stopped by name (tools/state.h). */
+static enum err
+remove_holds(struct arena *a, const char *name, struct fail *f)
+{
+	const char *run_dir = installation_of(a, name).run_dir;
+	size_t dir = (size_t)(strrchr(run_dir, '/') - run_dir);
+	const char *prefix = arena_printf(a, "%s@", run_dir + dir + 1);
+	char **all;
+	size_t n;
+	enum err e = fs_list(a, arena_memdup(a, run_dir, dir), UNITS_MAX, &all, &n, f);
+
+	if (e == E_NOTFOUND)
+		return OK;
+	for (size_t i = 0; i < n && e == OK; i++)
+		if (strncmp(all[i], prefix, strlen(prefix)) == 0)
+			e = fs_unlink(
+			    arena_printf(a, "%.*s/%s", (int)dir, run_dir, all[i]), f);
+	return e;
+}
+
 enum err
 units_remove(struct arena *a, const char *name, struct fail *f)
 {
@@ -312,6 +332,7 @@ units_remove(struct arena *a, const char *name, struct fail *f)
 	TRY(fs_unlink(enabling_link(a, name), f));
 	TRY(units_write(a, UNITS_DIR, name, NULL, 0, &c, f));
 	TRY(remove_stamps(a, name, f));
+	TRY(remove_holds(a, name, f));
 	if (!systemctl_usable() || c.removed == 0)
 		return OK;
 	TRY(systemctl_run(a, reload, NULL, f));

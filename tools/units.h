@@ -42,6 +42,8 @@ enum err units_names(
 char *units_instance(struct arena *, const char *name);
 /* Returns "locus-stars@scheduler.service". */
 char *units_service(struct arena *, const struct conf *, const char *service);
+/* Returns "locus-stars@scheduler.socket". */
+char *units_socket(struct arena *, const struct conf *, const char *socket_name);
 
 struct units_change {
 	size_t written, removed; /* files */

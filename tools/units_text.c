@@ -104,8 +104,8 @@ units_service(struct arena *a, const struct conf *cf, const char *service)
 	    units_instance(a, service));
 }
 
-static char *
-socket_unit(struct arena *a, const struct conf *cf, const char *name)
+char *
+units_socket(struct arena *a, const struct conf *cf, const char *name)
 {
 	return arena_printf(a, "%s@%s.socket", conf_installation(a, cf).unit, name);
 }
@@ -144,7 +144,7 @@ units_names(
 	for (size_t i = 0; i < n; i++) {
 		char *socket = s[i].socket_name == NULL ?
 		                   NULL :
-		                   socket_unit(a, cf, s[i].socket_name);
+		                   units_socket(a, cf, s[i].socket_name);
 
 		u->services[u->nservices++] = units_service(a, cf, s[i].name);
 		if (socket != NULL && !is_listed(u->sockets, u->nsockets, socket))
@@ -182,6 +182,14 @@ put_unit(struct making *m, struct buf *b, const char *what)
 {
 	buf_printf(b, "\n[Unit]\nDescription=Locus project %s%s\n", m->in.name, what);
 	buf_puts(b, "Documentation=man:locus(1) man:locus(7)\n");
+}
+
+/* What was stopped by its name is not started with the target, nor by a request. */
+static void
+put_not_held(struct making *m, struct buf *b, const char *instance)
+{
+	buf_printf(
+	    b, "ConditionPathExists=!%s@%s.stopped\n", m->in.run_dir, instance);
 }
 
 static void
@@ -248,6 +256,7 @@ make_services(struct making *m)
 
 	put_unit(m, &b, ": %i");
 	buf_printf(&b, "PartOf=%s.target\n", m->in.unit);
+	put_not_held(m, &b, "%i");
 	buf_puts(&b, "After=network.target mariadb.service mysql.service\n");
 	buf_puts(&b, "StartLimitIntervalSec=120\nStartLimitBurst=10\n");
 	buf_puts(&b, "\n[Service]\nType=notify\nNotifyAccess=main\n");
@@ -275,7 +284,7 @@ make_drop_in(struct making *m, const struct service *s)
 	if (s->socket_name != NULL) {
 		buf_puts(&b, "\n[Unit]\nStartLimitIntervalSec=0\n");
 		buf_printf(&b, "\n[Service]\nSockets=%s\n",
-		    socket_unit(m->a, m->cf, s->socket_name));
+		    units_socket(m->a, m->cf, s->socket_name));
 		buf_puts(&b, "RestartPreventExitStatus=\n");
 	} else {
 		buf_puts(
@@ -303,11 +312,12 @@ static void
 make_socket(struct making *m, const struct service *s)
 {
 	struct buf b = begin_file(m);
-	char *own = socket_unit(m->a, m->cf, s->name);
-	char *unit = socket_unit(m->a, m->cf, s->socket_name);
+	char *own = units_socket(m->a, m->cf, s->name);
+	char *unit = units_socket(m->a, m->cf, s->socket_name);
 
 	put_unit(m, &b, arena_printf(m->a, ": socket of %s", s->name));
 	buf_printf(&b, "PartOf=%s.target\n", m->in.unit);
+	put_not_held(m, &b, units_instance(m->a, s->name));
 	buf_printf(&b, "\n[Socket]\nListenStream=%s\n",
 	    unit_word(m->a, service_socket(m->a, m->cf, s->socket_name)));
 	buf_printf(&b, "SocketUser=%s\nSocketGroup=%s\nSocketMode=0660\n",

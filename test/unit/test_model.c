@@ -268,6 +268,34 @@ START_TEST(project_is_found_upwards)
 }
 END_TEST
 
+/* A closed project is not one that does not exist. */
+START_TEST(project_is_closed)
+{
+	static const struct {
+		unsigned dir, file;
+	} modes[] = { { 0755, 0 }, { 0, 0644 } };
+	char dir[PATH_MAX], *path, *found;
+	uid_t me = geteuid();
+	struct fail f = { 0 };
+	enum err e;
+
+	unit_dir(dir);
+	path = arena_printf(&a, "%s/config.xml", dir);
+	ck_assert_int_eq(fs_write(path, "x", 1, modes[_i].file, &f), OK);
+	ck_assert_int_eq(chmod(dir, modes[_i].dir), 0);
+	if (me == 0) /* whom no mode keeps out */
+		ck_assert_int_eq(seteuid(65534), 0);
+	e = conf_find_project(&a, dir, &found, &f);
+	if (me == 0)
+		ck_assert_int_eq(seteuid(me), 0);
+	ck_assert_int_eq(chmod(dir, 0755), 0);
+	ck_assert_int_eq(fs_rmtree(dir, &f), OK);
+	ck_assert_int_eq(e, E_DENIED);
+	ck_assert_ptr_nonnull(strstr(f.detail, "may not read"));
+	ck_assert_ptr_nonnull(strstr(f.detail, path));
+}
+END_TEST
+
 START_TEST(installation_follows_from_config)
 {
 	static const char text[] =
@@ -471,6 +499,7 @@ UNIT_MAIN("model", {
 	ADD(conf_options_are_taken_up);
 	ADD_LOOP(conf_options_wait, N(waiting));
 	ADD(project_is_found_upwards);
+	ADD_LOOP(project_is_closed, 2);
 	ADD(installation_follows_from_config);
 	ADD_LOOP(identity_is_judged, N(places));
 	ADD(identity_is_noted_and_read);

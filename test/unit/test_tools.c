@@ -383,7 +383,8 @@ START_TEST(pids_of_another_era)
 	struct fail f = { 0 };
 	char dir[PATH_MAX], service[] = "one", *text, *era, *path;
 	struct conf *cf;
-	struct state_proc p = { service, PROC_RUNNING, 77, 66, 55, 44, 0, NULL };
+	struct state_proc p = { service, PROC_RUNNING, 77, 66, 55, 44, 0,
+		false, NULL };
 	struct state s = { 66, 11, &p, 1, NULL, 0 }, back;
 
 	unit_dir(dir);

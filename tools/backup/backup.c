@@ -106,6 +106,10 @@ put_backup_head(struct backup_out *b, const struct backup_opts *o, struct fail *
 	json_t *head;
 
 	TRY(schema_version(x->db, &schema, f));
+	if (schema == 0)
+		return FAIL(f, E_CONFIG,
+		    "database %s has no tables of Locus; its own dump program can save it",
+		    x->cf->db_name);
 	TRY(db_row(x->db, x->a, f, &server, SESSION_VERSION));
 	TRY(identity_now(x->a, x->cf, &id, f));
 	head = json_pack("{s:i s:s s:I s:I s:s s:s s:s s:s s:b s:b}", "format",
@@ -156,7 +160,8 @@ backup_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	struct target t = { .fd = -1 };
 	struct backup_out b = { 0 };
 	int lock = -1;
-	enum err e = ctx_db(x);
+	/* The backup before an upgrade: the packages are often new already. */
+	enum err e = ctx_db_any_schema(x);
 
 	(void)n;
 	proc_signals();
@@ -190,7 +195,8 @@ const struct cmd cmd_backup = { .name = "backup",
 	    "Writes one consistent snapshot of the database, config.xml, keys, apps, templates,\n"
 	    "plan classes, triggers and the files of hosts to FILE, a tar archive compressed with\n"
 	    "zstd; \"-\" is standard output. The project goes on meanwhile; only its file_deleter\n"
-	    "waits. Writes FILE.part and renames it at the end, and never replaces a file.\n"
+	    "waits. Writes FILE.part and renames it at the end, and never replaces a file. The\n"
+	    "database may still have the schema of an older release.\n"
 	    "locus-backup(7) has the whole story.",
 	.opts = backup_options,
 	.opts_size = sizeof(struct backup_opts),

@@ -65,25 +65,43 @@ load_some(struct restore *r)
 	return feed_database(r);
 }
 
+static void
+say_restored_schema(const char *text)
+{
+	printf("%-9s %s\n", "schema", text);
+}
+
+/* An older release's database becomes one of this release. */
+static enum err
+adapt_schema(struct restore *r)
+{
+	struct cmd_ctx *x = r->x;
+	int64_t version;
+
+	TRY(schema_version(x->db, &version, x->f));
+	if (version < SCHEMA_VERSION) {
+		TRY(schema_upgrade(x->db, x->a, false, say_restored_schema, x->f));
+		ctx_progress(x, "to do",
+		    "locus upgrade: the files from templates are those of the older release");
+	}
+	ctx_progress(x, "restored", "database %s, schema %lld of the backup",
+	    x->cf->db_name, (long long)version);
+	return OK;
+}
+
 static enum err
 finish_database(struct restore *r)
 {
 	struct cmd_ctx *x = r->x;
-	int64_t version;
 
 	if (!r->loading)
 		return OK;
 	r->loading = false;
 	TRY(dump_load_end(&r->load, false, x->f));
 	TRY(db_open(r->db != NULL ? r->db : x->cf, DB_ANY_SCHEMA, &x->db, x->f));
+	TRY(adapt_schema(r));
 	TRY(schema_create_views(x->db, x->f));
 	TRY(schema_skip_ids(x->db, x->a, x->f));
-	TRY(schema_version(x->db, &version, x->f));
-	ctx_progress(x, "restored", "database %s, schema %lld", x->cf->db_name,
-	    (long long)version);
-	if (version != SCHEMA_VERSION)
-		ctx_progress(x, "to do", "locus upgrade: this Locus has schema %d",
-		    (int)SCHEMA_VERSION);
 	r->loaded = true;
 	return OK;
 }
@@ -133,11 +151,25 @@ take_config(struct restore *r)
 	return OK;
 }
 
+/* A newer release knows columns that this one would leave as they are. */
+static enum err
+check_schema(struct restore *r)
+{
+	int64_t version = json_integer_value(json_object_get(r->in.head, "schema"));
+
+	if (!r->o->verify && version > SCHEMA_VERSION + SCHEMA_AHEAD_MOST)
+		return FAIL(r->x->f, E_CONFIG,
+		    "the backup has schema %lld, this program knows %d; use the Locus that made it, or a newer one",
+		    (long long)version, (int)SCHEMA_VERSION);
+	return OK;
+}
+
 static enum err
 prepare(struct restore *r)
 {
 	if (r->prepared)
 		return OK;
+	TRY(check_schema(r));
 	if (r->config == NULL)
 		return FAIL(r->x->f, E_BADREQ, "the archive has no config.xml");
 	r->prepared = true;

@@ -8,6 +8,7 @@
 #include "lib/fs.h"
 #include "lib/xml_tree.h"
 #include "tools/doctor.h"
+#include "tools/key.h"
 #include "lib/banned.h"
 
 static char *
@@ -22,7 +23,7 @@ restore_cure(struct doctor *d, const char *path)
 	if (fs_exists(path))
 		return arena_printf(d->a, "chown %u %s && chmod u+r %s",
 		    (unsigned)geteuid(), path, path);
-	return arena_printf(d->a, "cp YOUR_BACKUP/%s %s", strrchr(path, '/') + 1, path);
+	return key_absent_cure(d->a, d->cf, path);
 }
 
 /* Reads a pair, signs a text and verifies the signature; reports what fails. */

@@ -16,6 +16,7 @@
 #include "tools/procfs.h"
 #include "tools/program.h"
 #include "tools/running.h"
+#include "tools/same_work.h"
 #include "lib/banned.h"
 
 enum { OUT_MAX = 64 << 10, RUN_S = 20, LOG_MOST = 1000000000, LOGS_MAX = 10000 };
@@ -32,6 +33,18 @@ doctor_foreign(struct doctor *d, const struct conf *cf)
 	for (size_t i = 0; i < n; i++)
 		if (strstr(lines[i], "is not run") != NULL)
 			doctor_warn(d, "", "%s", lines[i]);
+}
+
+/* Two instances of one daemon, of which one waits or does what the other did. */
+static void
+doctor_same_work(struct doctor *d, const struct conf *cf)
+{
+	char **lines;
+	size_t n;
+
+	same_work_says(d->a, cf, &lines, &n);
+	for (size_t i = 0; i < n; i++)
+		doctor_warn(d, doctor_locus(d, "config check"), "%s", lines[i]);
 }
 
 void
@@ -51,14 +64,41 @@ doctor_config(struct doctor *d)
 			doctor_warn(d, cure, "%s:%d: %s", cf->path, remarks[i].line,
 			    remarks[i].text);
 	doctor_foreign(d, cf);
+	doctor_same_work(d, cf);
 	if (nerrors == 0)
 		doctor_ok(d, "%s has no errors; %zu remarks", cf->path, n);
+}
+
+/* A line of locus status that is no service of the project has a blank in its name, or
+ * names a server of the machine. */
+static const char *
+service_cure(struct doctor *d, const struct state_proc *p)
+{
+	static const char socket[] = "socket ";
+	const char *name = p->name;
+
+	if (p->of_machine)
+		return arena_printf(d->a, "systemctl start %s", p->note);
+	if (strncmp(name, socket, strlen(socket)) == 0)
+		name += strlen(socket);
+	if (strchr(name, ' ') != NULL) /* the timer of a task */
+		return doctor_locus(d, "start");
+	return doctor_locus(d, arena_printf(d->a, "%s %s",
+				   p->state == PROC_STOPPED ? "start" : "restart",
+				   name));
+}
+
+/* Without an installation, the web server has a check of its own: it may be any. */
+static bool
+is_elsewhere(const struct doctor *d, const struct state_proc *p)
+{
+	return p->of_machine && !conf_is_installed(d->cf);
 }
 
 void
 doctor_services(struct doctor *d)
 {
-	const char *cure = doctor_locus(d, "restart");
+	const char *all = doctor_locus(d, "restart");
 	enum running r;
 	struct state s;
 
@@ -71,13 +111,14 @@ doctor_services(struct doctor *d)
 		return;
 	}
 	for (size_t i = 0; i < s.n; i++)
-		if (s.procs[i].state != PROC_RUNNING)
-			doctor_fail(d, cure, "%s is %s%s%s", s.procs[i].name,
+		if (s.procs[i].state != PROC_RUNNING && !is_elsewhere(d, &s.procs[i]))
+			doctor_fail(d, service_cure(d, &s.procs[i]), "%s is %s%s%s",
+			    s.procs[i].name,
 			    proc_state_name(s.procs[i].state),
 			    s.procs[i].note[0] == '\0' ? "" : ": ", s.procs[i].note);
 	if (r == RUNNING_PART && !doctor_has_complained(d))
 		doctor_fail(
-		    d, cure, "no supervisor runs, so nothing restarts a service");
+		    d, all, "no supervisor runs, so nothing restarts a service");
 	if (!doctor_has_complained(d))
 		doctor_ok(d, "%zu services run", s.n);
 }
@@ -184,21 +225,6 @@ doctor_units(struct doctor *d)
 
 /* --- the machine's web server --- */
 
-/* Returns the pid of the web server whose pid file this is; 0 if it does not run. */
-static int64_t
-web_server_pid(struct doctor *d, const char *pid_file)
-{
-	struct fail none = { 0 };
-	char *text;
-	int64_t pid;
-
-	if (fs_read(d->a, pid_file, 64, &text, NULL, &none) != OK ||
-	    !text_i64(text_trim(text), 1, INT32_MAX, &pid) ||
-	    !fs_exists(arena_printf(d->a, "/proc/%lld", (long long)pid)))
-		return 0;
-	return pid;
-}
-
 void
 doctor_web_server(struct doctor *d)
 {
@@ -207,26 +233,27 @@ doctor_web_server(struct doctor *d)
 	                       "";
 	const char *enabled = arena_printf(
 	    d->a, "/etc/apache2/sites-enabled/%s.conf", unit);
-	int64_t pid = web_server_pid(d, "/run/apache2/apache2.pid");
+	struct web_server w = running_web_server(d->a);
+	bool apache = w.pid != 0 && strcmp(w.name, "apache2") == 0;
 	char *out;
 
-	if (pid == 0 && web_server_pid(d, "/run/nginx.pid") == 0) {
+	if (w.pid == 0) {
 		doctor_warn(d, "systemctl start apache2",
 		    "neither Debian's apache2 nor nginx runs on this machine");
 		return;
 	}
-	if (pid != 0 && unit[0] != '\0' && !fs_exists(enabled))
+	if (apache && unit[0] != '\0' && !fs_exists(enabled))
 		doctor_fail(d,
 		    arena_printf(d->a, "a2ensite %s && systemctl reload apache2", unit),
 		    "the site %s is not enabled", unit);
 	/* Only root may read all of Apache's configuration. */
-	if (pid != 0 && privilege_is_root() &&
+	if (apache && privilege_is_root() &&
 	    doctor_tool(d, (const char *[]){ "apache2ctl", "configtest", NULL }, &out) >
 		0)
 		doctor_warn(d, "apache2ctl configtest",
 		    "the machine's Apache would not start again: %.300s", out);
 	if (!doctor_has_complained(d))
-		doctor_ok(d, "%s runs", pid != 0 ? "apache2" : "nginx");
+		doctor_ok(d, "%s runs", w.name);
 }
 
 /* --- logs --- */

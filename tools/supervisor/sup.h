@@ -19,6 +19,7 @@ struct proc { /* a service and its process */
 	struct service s;
 	enum proc_state state;
 	bool wanted, child;
+	bool held; /* somebody stopped it by its name (state_hold()) */
 	pid_t pid, session;
 	uint64_t start;
 	int64_t since;                     /* UTC seconds */
@@ -58,7 +59,7 @@ struct sup {
 	bool changed; /* state.json has to be written */
 	bool unsaved; /* writing it failed, which has been logged */
 	int64_t reload_ms;
-	struct fs_seen conf_seen;
+	struct fs_seen conf_seen, orders_seen; /* config.xml; the run directory */
 };
 
 /* --- sup_step.c --- */
@@ -73,6 +74,14 @@ void sup_end(struct sup *, struct proc *, int64_t now_ms);
 /* Handles the end of the process itself; the processes that it left are ended before it
  * may start again. */
 void sup_died(struct sup *, struct proc *, int64_t now_ms);
+
+/* --- sup_orders.c --- */
+/*
+ * Follows locus stop, start and restart of single services: stops those that are held,
+ * closes a socket whose services are all held, so that the web server answers for them,
+ * and ends processes that are to be replaced.
+ */
+void sup_take_orders(struct sup *);
 
 /* --- sup_tasks.c --- */
 /* Sets the tasks that are wanted, and when each is due. */
@@ -98,6 +107,8 @@ enum err sup_listen_all(struct sup *, struct fail *);
 /* --- sup_sockets.c --- */
 /* Returns the listening socket of a path, created if it is not held yet. */
 enum err sup_listen(struct sup *, const char *path, int *fd, struct fail *);
+/* Closes and removes the socket, if it is held: connections are refused. */
+void sup_unlisten(struct sup *, const char *path);
 /* Closes and removes all sockets: no more connections are accepted. */
 void sup_unlisten_all(struct sup *);
 

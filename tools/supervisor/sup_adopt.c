@@ -118,7 +118,7 @@ sup_listen_all(struct sup *x, struct fail *f)
 		struct proc *p = &x->procs[i];
 		int fd;
 
-		if (p->s.listen == NULL)
+		if (p->s.listen == NULL || p->held)
 			continue;
 		if (sup_listen(x, p->s.listen, &fd, f) != OK)
 			return f->code;

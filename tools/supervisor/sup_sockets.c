@@ -33,6 +33,19 @@ sup_listen(struct sup *x, const char *path, int *fd, struct fail *f)
 }
 
 void
+sup_unlisten(struct sup *x, const char *path)
+{
+	for (size_t i = 0; i < x->nsockets; i++) {
+		if (strcmp(x->sockets[i].path, path) != 0)
+			continue;
+		fs_unlink(path, NULL);
+		close(x->sockets[i].fd);
+		x->sockets[i] = x->sockets[--x->nsockets];
+		return;
+	}
+}
+
+void
 sup_unlisten_all(struct sup *x)
 {
 	for (size_t i = 0; i < x->n; i++) /* those of a killed supervisor too */

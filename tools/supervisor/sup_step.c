@@ -59,7 +59,7 @@ sup_save(struct sup *x)
 		struct proc *p = &x->procs[i];
 
 		list[i] = (struct state_proc){ p->s.name, p->state, p->pid, p->session,
-			p->start, p->since, p->restarts, p->note };
+			p->start, p->since, p->restarts, false, p->note };
 	}
 	for (size_t i = 0; i < conf_nopts; i++)
 		if (conf_needs_restart(x->cf, &conf_opts[i]))
@@ -166,7 +166,7 @@ exit_is_final(const struct proc *p)
 static void
 step_ending(struct sup *x, struct proc *p, int64_t now_ms)
 {
-	bool hopeless = exit_is_final(p);
+	bool hopeless = exit_is_final(p) && p->wanted && !p->held;
 	struct group g = proc_group(x, p);
 	pid_t *pids;
 
@@ -176,8 +176,8 @@ step_ending(struct sup *x, struct proc *p, int64_t now_ms)
 	if (p->child || group_members(&x->round, &g, &pids) > 0)
 		return;
 	p->pid = 0;
-	sup_set_state(x, p, hopeless && p->wanted ? PROC_FAILED : PROC_DOWN);
-	if (hopeless && p->wanted)
+	sup_set_state(x, p, hopeless ? PROC_FAILED : PROC_DOWN);
+	if (hopeless)
 		log_err(
 		    "%s: %s; it is not started again until config.xml changes or \"locus restart\"",
 		    p->s.name, p->note);
@@ -201,7 +201,9 @@ step_proc(struct sup *x, struct proc *p, int64_t now_ms)
 {
 	switch (p->state) {
 	case PROC_DOWN:
-		if (!p->wanted || now_ms < p->next_ms)
+		if (p->wanted && p->held)
+			sup_set_state(x, p, PROC_STOPPED);
+		if (!p->wanted || p->held || now_ms < p->next_ms)
 			return;
 		if (p->s.argv == NULL) {
 			snprintf(p->note, sizeof(p->note), "%.90s", p->s.why);
@@ -228,6 +230,10 @@ step_proc(struct sup *x, struct proc *p, int64_t now_ms)
 		step_ending(x, p, now_ms);
 		return;
 	case PROC_FAILED:
+		if (p->held)
+			sup_set_state(x, p, PROC_STOPPED);
+		return;
+	case PROC_STOPPED:
 	case PROC__MAX:
 		return;
 	}

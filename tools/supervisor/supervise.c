@@ -88,6 +88,8 @@ forget_ended(struct sup *x)
 
 		if (p->wanted || p->pid != 0)
 			x->procs[k++] = *p;
+		else /* one of that name that comes later is another */
+			state_hold(&x->round, x->cf, p->s.name, false, NULL);
 	}
 	x->changed = x->changed || k != x->n;
 	x->n = k;
@@ -311,6 +313,7 @@ end_all(struct sup *x)
 		}
 	}
 	sup_unlisten_all(x);
+	state_release_all(&x->round, x->cf, NULL);
 	if (group_sweep(&x->round, x->cf->project_dir) > 0)
 		log_warn("some processes had outlived their services and were killed");
 	arena_reset(&x->round);
@@ -399,14 +402,17 @@ supervise(struct arena *a, const struct conf *cf, struct fail *f)
 		e = settle_privilege(&x, f);
 	if (e == OK)
 		e = short_dir_make(a, cf, f);
-	if (e == OK)
+	if (e == OK) {
+		sup_take_orders(&x);
 		e = sup_listen_all(&x, f);
+	}
 	if (e != OK)
 		return e;
 	log_info("supervisor of %s with %zu services", cf->project_dir, x.n);
 	say_upstream(&x, cf);
 	sup_set_tasks(&x, cf);
 	while (!proc_stopping) {
+		sup_take_orders(&x);
 		sup_tick(&x);
 		sup_reload(&x);
 		forget_ended(&x);

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus start, stop and restart of single services. */
+#include <stdio.h>
+#include <string.h>
+#include "lib/clock.h"
+#include "tools/log_tail.h"
+#include "tools/running.h"
+#include "tools/service_pick.h"
+#include "tools/unit_run.h"
+#include "lib/banned.h"
+
+enum {
+	TICK_MS = 100,
+	LOOK_MS = 300,    /* asking systemd starts a process */
+	SETTLED_MS = 1000, /* a daemon with a wrong option ends before that */
+	HOPELESS = 4
+};
+
+struct ordered { /* a service that is waited for */
+	const char *name;
+	bool daemon; /* has no way to say that it is ready */
+	pid_t old, pid;
+	int64_t up_ms; /* since when pid was seen to run */
+	bool done;
+};
+
+static const struct state_proc *
+proc_named(const struct state *s, const char *name)
+{
+	static const struct state_proc none = { .state = PROC_DOWN };
+
+	for (size_t i = 0; i < s->n; i++)
+		if (strcmp(s->procs[i].name, name) == 0)
+			return &s->procs[i];
+	return &none;
+}
+
+/* --- waiting --- */
+
+static bool
+has_gone_down(const struct state_proc *p)
+{
+	return p->pid == 0 && (p->state == PROC_STOPPED || p->state == PROC_DOWN ||
+				  p->state == PROC_FAILED);
+}
+
+/* Does its new process run, and does it stay? */
+static bool
+has_come_up(struct ordered *o, const struct state_proc *p)
+{
+	int64_t now = clock_mono_ms();
+
+	if (p->state != PROC_RUNNING || p->pid == 0 || p->pid == o->old) {
+		o->pid = 0;
+		return false;
+	}
+	if (p->pid != o->pid) {
+		o->pid = p->pid;
+		o->up_ms = now;
+	}
+	return !o->daemon || now - o->up_ms >= SETTLED_MS;
+}
+
+static enum err
+fail_order(struct cmd_ctx *x, const struct state_proc *p, const char *name)
+{
+	fprintf(stderr, "%s does not run (%s%s%s); the end of its log:\n%s\n", name,
+	    proc_state_name(p->state), p->note == NULL || p->note[0] == '\0' ? "" : ", ",
+	    p->note == NULL ? "" : p->note,
+	    log_tail(x->a, arena_printf(x->a, "%s/%s.log", x->cf->log_dir, name)));
+	return FAIL(x->f, E_SYS, "%s does not run: see locus log %s", name, name);
+}
+
+/* Looks at one service; *open counts those that are not yet as ordered. */
+static enum err
+look_at(struct cmd_ctx *x, const struct state *s, struct ordered *o,
+    enum service_order what, size_t *open)
+{
+	const struct state_proc *p = proc_named(s, o->name);
+
+	if (what == ORDER_STOP ? has_gone_down(p) : has_come_up(o, p)) {
+		if (what == ORDER_STOP)
+			ctx_progress(x, "stopped", "%s", o->name);
+		else
+			ctx_progress(x, "running", "%s, pid %d", o->name, (int)p->pid);
+		o->done = true;
+		return OK;
+	}
+	(*open)++;
+	if (what != ORDER_STOP &&
+	    (p->state == PROC_FAILED || p->restarts >= HOPELESS))
+		return fail_order(x, p, o->name);
+	return OK;
+}
+
+static enum err
+wait_for_order(struct cmd_ctx *x, struct ordered *v, size_t n, enum service_order what,
+    int64_t wait_s)
+{
+	int64_t end = clock_mono_ms() + wait_s * 1000;
+	struct state s;
+	enum running r;
+	size_t open;
+
+	for (;;) {
+		open = 0;
+		TRY(running_read(x, &s, &r));
+		for (size_t i = 0; i < n; i++)
+			if (!v[i].done)
+				TRY(look_at(x, &s, &v[i], what, &open));
+		if (open == 0)
+			return OK;
+		if (clock_mono_ms() >= end)
+			break;
+		clock_nap_ms(conf_is_installed(x->cf) ? LOOK_MS : TICK_MS);
+	}
+	for (size_t i = 0; i < n; i++)
+		if (!v[i].done && what != ORDER_STOP)
+			return fail_order(x, proc_named(&s, v[i].name), v[i].name);
+	return FAIL(x->f, E_SYS, "still not down after %lld s; see locus status",
+	    (long long)wait_s);
+}
+
+/* --- the project's own supervisor --- */
+
+static enum err
+order_supervisor(struct cmd_ctx *x, const struct picked *p, const struct state *s,
+    enum service_order what)
+{
+	if (!state_supervised(x->a, x->cf))
+		return FAIL(x->f, E_SYS,
+		    "the project's supervisor has died: locus start takes its services over");
+	for (size_t i = 0; i < p->n; i++) {
+		const char *name = p->v[i]->name;
+		bool runs = proc_named(s, name)->state == PROC_RUNNING;
+
+		TRY(state_hold(x->a, x->cf, name, what == ORDER_STOP, x->f));
+		if (what == ORDER_RESTART || (what == ORDER_START && !runs))
+			TRY(state_order_restart(x->a, x->cf, name, x->f));
+	}
+	return OK;
+}
+
+/* --- the command --- */
+
+static struct ordered *
+ordered_list(struct arena *a, const struct picked *p, const struct state *s,
+    enum service_order what)
+{
+	struct ordered *v = NEWN(a, struct ordered, p->n + 1);
+
+	for (size_t i = 0; i < p->n; i++)
+		v[i] = (struct ordered){ .name = p->v[i]->name,
+			.daemon = p->v[i]->kind == SERVICE_DAEMON,
+			.old = what == ORDER_RESTART ?
+			           proc_named(s, p->v[i]->name)->pid :
+			           0 };
+	return v;
+}
+
+enum err
+service_order(
+    struct cmd_ctx *x, const char *name, enum service_order what, int64_t wait_s)
+{
+	bool installed = conf_is_installed(x->cf);
+	struct picked p;
+	struct ordered *v;
+	struct state s;
+	enum running r;
+
+	TRY(service_pick(x, name, &p));
+	if (installed)
+		TRY(unit_run_check(x));
+	TRY(running_read(x, &s, &r));
+	if (r == RUNNING_NONE) {
+		if (what != ORDER_STOP)
+			return ctx_not_found(x,
+			    "the project does not run; start all of it: locus start");
+		ctx_progress(x, "nothing", "was running");
+		return OK;
+	}
+	v = ordered_list(x->a, &p, &s, what);
+	TRY(installed ? unit_run_order(x, &p, what) :
+	                order_supervisor(x, &p, &s, what));
+	return wait_for_order(x, v, p.n, what, wait_s);
+}

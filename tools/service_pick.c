@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/service_pick.h"
+
+#include <string.h>
+#include "lib/near.h"
+#include "lib/banned.h"
+
+/* Servers of the machine, under the names that admins use. */
+static const char *const machine_servers[] = { "apache2", "nginx", "mariadb", "mysql" };
+
+static bool
+service_is_named(const struct service *s, const char *name)
+{
+	return strcmp(s->name, name) == 0 ||
+	       (s->kind == SERVICE_FCGI && s->socket_name != NULL &&
+		   strcmp(s->socket_name, name) == 0);
+}
+
+struct picked
+services_named(struct arena *a, const struct service *all, size_t n, const char *name)
+{
+	struct picked p = { .v = NEWN(a, const struct service *, n + 1) };
+	size_t served = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (service_is_named(&all[i], name))
+			p.v[p.n++] = &all[i];
+	if (p.n == 0 || p.v[0]->socket_name == NULL)
+		return p;
+	for (size_t i = 0; i < n; i++)
+		served += all[i].socket_name != NULL &&
+		          strcmp(all[i].socket_name, p.v[0]->socket_name) == 0;
+	if (served == p.n)
+		p.socket = p.v[0]->socket_name;
+	return p;
+}
+
+static enum err
+fail_no_service(struct cmd_ctx *x, const struct service *all, size_t n, const char *name)
+{
+	const char *near = NULL, *list = "";
+	size_t least = (size_t)-1;
+
+	for (size_t i = 0; i < n; i++) {
+		if (near_offer(name, all[i].name, &least))
+			near = all[i].name;
+		list = arena_printf(
+		    x->a, "%s%s%s", list, i == 0 ? "" : ", ", all[i].name);
+	}
+	if (near != NULL)
+		return ctx_not_found(x,
+		    "there is no service %.60s in %s; did you mean %s?", name,
+		    x->cf->path, near);
+	return ctx_not_found(x, "there is no service %.60s in %s, which has %.300s", name,
+	    x->cf->path, list);
+}
+
+enum err
+service_pick(struct cmd_ctx *x, const char *name, struct picked *p)
+{
+	const struct conf *cf = x->cf;
+	struct service *all;
+	size_t n;
+
+	TRY(services_of(x->a, cf, &all, &n, x->f));
+	*p = services_named(x->a, all, n, name);
+	if (p->n > 0)
+		return OK;
+	for (size_t i = 0; i < cf->ndaemons; i++)
+		if (cf->daemons[i].disabled && strcmp(cf->daemons[i].name, name) == 0)
+			return ctx_not_found(x,
+			    "the daemon %.60s is disabled: remove its <disabled> from %s",
+			    name, cf->path);
+	for (size_t i = 0; i < cf->ntasks; i++)
+		if (strcmp(cf->tasks[i].name, name) == 0)
+			return ctx_not_found(x,
+			    "%.60s is a task, which runs at its times; now: locus run-task %s",
+			    name, cf->tasks[i].name);
+	for (size_t i = 0; i < N(machine_servers) && !cf->private_servers; i++)
+		if (strcmp(machine_servers[i], name) == 0)
+			return ctx_not_found(x,
+			    "%s serves the whole machine and not only this project: systemctl %s %s",
+			    name, x->cmd->name, name);
+	return fail_no_service(x, all, n, name);
+}

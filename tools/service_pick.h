@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Single services of a project: found by name, and started, stopped or replaced. */
+#ifndef TOOLS_SERVICE_PICK_H
+#define TOOLS_SERVICE_PICK_H
+
+#include "tools/cmd.h"
+#include "tools/service.h"
+
+struct picked {
+	const struct service **v;
+	size_t n;
+	const char *socket; /* its name, if all services on it are among them; else
+	                       NULL */
+};
+
+/*
+ * Picks the services of that name: one service, or for a program with several processes
+ * on one socket all of them. n is 0 if there is none. Pure.
+ */
+struct picked services_named(
+    struct arena *, const struct service *all, size_t n, const char *name);
+/* The same for the project of the command. E_NOTFOUND suggests the nearest name. */
+enum err service_pick(struct cmd_ctx *, const char *name, struct picked *);
+
+enum service_order { ORDER_START, ORDER_STOP, ORDER_RESTART };
+/*
+ * Starts, stops or replaces the services of that name, with the project's supervisor or
+ * by systemd, and waits at most wait_s for it; all others stay as they are. What was
+ * stopped so stays stopped until it is started by its name, or the project is stopped.
+ * E_NOTFOUND: there is no such service, or the project does not run.
+ */
+enum err service_order(
+    struct cmd_ctx *, const char *name, enum service_order, int64_t wait_s);
+
+#endif
