@@ -143,6 +143,9 @@ model_sources = \
 	model/trouble.h \
 	model/user.def \
 	model/user_info.def \
+	model/web_limits.c \
+	model/web_limits.def \
+	model/web_limits.h \
 	model/workunit.def
 
 proto_sources = \
@@ -158,6 +161,8 @@ proto_sources = \
 	proto/doc_put.h \
 	proto/job_limits.c \
 	proto/job_limits.h \
+	proto/mail.c \
+	proto/mail.h \
 	proto/names.c \
 	proto/names.h \
 	proto/new_work.c \
@@ -375,6 +380,7 @@ db_sources = \
 	db/node.c \
 	db/node.h \
 	db/open.c \
+	db/password_token.c \
 	db/private.h \
 	db/purge.c \
 	db/purge.h \
@@ -481,12 +487,16 @@ sched_sources = \
 	sched/upload/upload_store.h \
 	sched/web/web_account.c \
 	sched/web/web_limit.c \
+	sched/web/web_mail.c \
+	sched/web/web_mail.h \
 	sched/web/web_manager.c \
 	sched/web/web_metrics.c \
 	sched/web/web_metrics.h \
 	sched/web/web_notices.c \
 	sched/web/web_page.c \
 	sched/web/web_page.h \
+	sched/web/web_passwd.c \
+	sched/web/web_passwd.h \
 	sched/web/web_rpc.c \
 	sched/web/web_rpc.h
 
@@ -604,6 +614,7 @@ tools_sources = \
 	tools/doctor/finding.c \
 	tools/doctor/keys.c \
 	tools/doctor/machine.c \
+	tools/doctor/mail.c \
 	tools/doctor/public.c \
 	tools/doctor/services.c \
 	tools/doctor/transfer.c \
@@ -627,6 +638,8 @@ tools_sources = \
 	tools/explain_job.c \
 	tools/failures.c \
 	tools/failures.h \
+	tools/fault_list.c \
+	tools/fault_list.h \
 	tools/file_add.c \
 	tools/file_hold.c \
 	tools/file_list.c \
@@ -690,6 +703,8 @@ tools_sources = \
 	tools/key_upload.c \
 	tools/ledger_view.c \
 	tools/ledger_view.h \
+	tools/limits_view.c \
+	tools/limits_view.h \
 	tools/listing.c \
 	tools/listing.h \
 	tools/log.c \
@@ -765,6 +780,8 @@ tools_sources = \
 	tools/template.c \
 	tools/template.h \
 	tools/template_new.c \
+	tools/text_only.c \
+	tools/text_only.def \
 	tools/top.c \
 	tools/trace_print.c \
 	tools/traces.c \
@@ -970,6 +987,7 @@ unit_tests = \
 	test/unit/test_client_rules \
 	test/unit/test_client_state \
 	test/unit/test_client_transfer \
+	test/unit/test_commands \
 	test/unit/test_conf_text \
 	test/unit/test_contention \
 	test/unit/test_daemons \
@@ -987,6 +1005,7 @@ unit_tests = \
 	test/unit/test_lib_xml \
 	test/unit/test_listing \
 	test/unit/test_log_reader \
+	test/unit/test_mail \
 	test/unit/test_mirror \
 	test/unit/test_model \
 	test/unit/test_pattern \

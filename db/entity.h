@@ -73,6 +73,20 @@ enum err teams_by_ids(struct db *, struct arena *, const int64_t *ids, size_t n,
 enum err teams_by_name(struct db *, struct arena *, const char *start, struct team **,
     size_t *n, struct fail *);
 
+/* --- password_token.c: digest is 64 hex digits; the token itself is not stored --- */
+/* Also removes the account's expired tokens. */
+enum err password_token_insert(struct db *, int64_t userid, const char *digest,
+    int64_t now, int64_t expire_time, struct fail *);
+/* Returns the account of a token that has not expired; E_NOTFOUND: there is none. */
+enum err password_token_user(
+    struct db *, const char *digest, int64_t now, int64_t *userid, struct fail *);
+/*
+ * Sets the account's password as an admin does (USER_RESET_PASSWD) and removes all its
+ * tokens.  E_NOTFOUND: the token has been used meanwhile; nothing was changed.
+ */
+enum err password_token_use(struct db *, const char *digest, int64_t userid,
+    const char *passwd_hash, struct fail *);
+
 /* --- host.c --- */
 enum err host_by_id(
     struct db *, struct arena *, int64_t id, struct host **, struct fail *);

@@ -89,6 +89,19 @@ slot_find(struct rate_set *p, const char *key, const struct rate *r, double now,
 	return least;
 }
 
+/* Reads the set of the key into p, without a lock: a set is written at once. */
+static enum err
+set_read(int fd, const char *path, const char *key, struct rate_set *p, struct fail *f)
+{
+	char digits[5] = "";
+
+	memcpy(digits, key, sizeof(digits) - 1);
+	p->off = (off_t)(strtoul(digits, NULL, 16) % SETS * sizeof(p->set));
+	if (pread(fd, p->set, sizeof(p->set), p->off) < 0)
+		return FAIL_ERRNO(f, "reading %s", path);
+	return OK;
+}
+
 /*
  * Adds by to the level. If that would exceed the burst, returns E_RACE and the excess
  * in *over. Parameters: who changes what in which file, and when.
@@ -97,16 +110,16 @@ static enum err
 slot_change(int fd, const char *path, const struct rate *r, const char *who, double now,
     double by, double *over, struct fail *f)
 {
-	char key[MD5_HEX], digits[5] = "";
+	char key[MD5_HEX];
 	struct rate_set p = { 0 };
 	struct slot *s;
 	double level;
+	enum err e;
 
 	md5_text(who, key);
-	memcpy(digits, key, sizeof(digits) - 1);
-	p.off = (off_t)(strtoul(digits, NULL, 16) % SETS * sizeof(p.set));
-	if (pread(fd, p.set, sizeof(p.set), p.off) < 0)
-		return FAIL_ERRNO(f, "reading %s", path);
+	e = set_read(fd, path, key, &p, f);
+	if (e != OK)
+		return e;
 	s = slot_find(&p, key, r, now, &level);
 	*over = level + by - r->burst;
 	if (*over > 0)
@@ -141,6 +154,31 @@ rate_take(const char *path, const struct rate *r, const char *who, double now,
 
 	*wait_s = e == E_RACE && r->per_s > 0 ? over / r->per_s : 0;
 	return e;
+}
+
+enum err
+rate_look(const char *path, const struct rate *r, const char *who, double now,
+    double *level, double *wait_s, struct fail *f)
+{
+	struct rate_set p = { 0 };
+	char key[MD5_HEX];
+	double over;
+	enum err e;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	*level = *wait_s = 0;
+	if (fd < 0)
+		return errno == ENOENT ? OK : FAIL_ERRNO(f, "opening %s", path);
+	md5_text(who, key);
+	e = set_read(fd, path, key, &p, f);
+	close(fd);
+	if (e != OK)
+		return e;
+	slot_find(&p, key, r, now, level);
+	over = *level + 1 - r->burst;
+	if (over > 0 && r->per_s > 0)
+		*wait_s = over / r->per_s;
+	return OK;
 }
 
 enum err

@@ -22,6 +22,12 @@ struct rate {
  */
 enum err rate_take(const char *path, const struct rate *, const char *who, double now,
     double *wait_s, struct fail *);
+/*
+ * Counts nothing: *level is how many events of who still count, and *wait_s the time
+ * until the next one is allowed, 0 = now. Without a file there are no events.
+ */
+enum err rate_look(const char *path, const struct rate *, const char *who, double now,
+    double *level, double *wait_s, struct fail *);
 /* Takes one event back, if one was counted. */
 enum err rate_give_back(
     const char *path, const struct rate *, const char *who, double now, struct fail *);

@@ -19,8 +19,6 @@ enum { EXIT_DECLINED = 1, EXIT_USAGE = 2, EXIT_NOTHING = 3, EXIT_UNSURE = 4 };
 
 /* What -o asks for. */
 enum format { FORMAT_TABLE, FORMAT_TSV, FORMAT_JSON };
-/* The forms that a command has besides text for people. One with columns has both. */
-enum { HAS_TSV = 1 << FORMAT_TSV, HAS_JSON = 1 << FORMAT_JSON };
 
 enum opt_type {
 	OPT_FLAG,
@@ -54,9 +52,12 @@ struct cmd {
 	/* Short forms: each letter, none of chopV, stands for the first option that
 	 * begins with it; NULL = none. */
 	const char *letters;
-	unsigned formats; /* HAS_*; 0 = only text, unless it has columns */
-	/* What it lists, with -o tsv and -o json as well; NULL = no listing. */
+	/*
+	 * What it lists, with -o tsv and -o json as well; NULL = no listing.  A command
+	 * without columns and tree is in text_only.def.
+	 */
 	const struct listing_column *columns;
+	bool tree; /* prints a tree with -o tsv and -o json (json.h) */
 	bool
 	    anywhere; /* also allowed in a copy of another project (model/identity.h) */
 	bool as_root; /* stays root in an installed project, whose units, site and
@@ -127,6 +128,10 @@ void help_command(const struct cmd *);
 char option_letter(const struct cmd *, const struct opt *);
 /* Prints the manual page locus(1). The list of commands ends with NULL. */
 void help_man(const struct cmd *const *);
+
+/* --- text_only.c --- */
+/* Returns why the command has no -o tsv and -o json; NULL = it has them. */
+const char *text_only_reason(const struct cmd *);
 
 /* --- command_find.c --- */
 /*

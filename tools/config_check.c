@@ -6,6 +6,7 @@
 #include "model/identity.h"
 #include "proto/project_text.h"
 #include "tools/config_key.h"
+#include "tools/fault_list.h"
 #include "tools/foreign.h"
 #include "tools/probe.h"
 #include "tools/same_work.h"
@@ -108,7 +109,7 @@ config_faults_find(struct cmd_ctx *x, const struct conf *cf,
 
 /* Reports changes that wait for a restart of the running project. */
 static void
-warn_restart(struct cmd_ctx *x, const struct conf *cf)
+warn_restart(struct cmd_ctx *x, const struct conf *cf, struct fault_list *out)
 {
 	const char *text = NULL;
 	struct state s;
@@ -116,73 +117,57 @@ warn_restart(struct cmd_ctx *x, const struct conf *cf)
 	if (state_read(x->a, cf, &s, NULL) == OK)
 		text = state_restart_text(x->a, cf, &s);
 	if (text != NULL)
-		printf("%s: warning: %s\n", cf->path, text);
+		fault_put(out, cf->path, 0, FAULT_WARNING, "%s", text);
 }
 
 /*
  * Sends a request to a running project: a valid configuration may still lead nowhere.
  */
-static size_t
-check_serving(struct cmd_ctx *x, struct conf *cf)
+static void
+check_serving(struct cmd_ctx *x, struct conf *cf, struct fault_list *out)
 {
 	struct conf *before = x->cf;
 	struct probe p;
 
 	if (!state_supervised(x->a, cf))
-		return 0;
+		return;
 	x->cf = cf;
 	p = probe_project(x, x->a);
 	x->cf = before;
-	if (p.why == NULL)
-		return 0;
-	printf("%s: error: the project runs but does not serve: %s; %s\n", cf->path,
-	    p.why, p.mend);
-	return 1;
-}
-
-static void
-print_fault(const struct config_fault *c)
-{
-	printf("%s:", c->path);
-	if (c->line > 0)
-		printf("%d:", c->line);
-	printf(" %s: %s\n", c->error ? "error" : "warning", c->text);
+	if (p.why != NULL)
+		fault_put(out, cf->path, 0, FAULT_ERROR,
+		    "the project runs but does not serve: %s; %s", p.why, p.mend);
 }
 
 static enum err
 config_check_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct config_faults all;
+	struct fault_list out;
 	struct conf_remark *r;
 	struct fail f = { 0 };
-	size_t nr, errors = 0;
 	struct conf *cf;
+	size_t nr;
 	char *path;
-	enum err e = config_path(x, n > 0 ? args[0] : NULL, &path);
 
 	(void)opts;
-	if (e == OK)
-		e = conf_load(x->a, path, &cf, &r, &nr, x->f);
-	if (e != OK)
-		return e;
+	TRY(config_path(x, n > 0 ? args[0] : NULL, &path));
+	TRY(conf_load(x->a, path, &cf, &r, &nr, x->f));
 	config_faults_find(x, cf, r, nr, &all);
-	for (size_t i = 0; i < all.n; i++) {
-		print_fault(&all.v[i]);
-		errors += all.v[i].error;
-	}
+	out = fault_list_begin(x);
+	for (size_t i = 0; i < all.n; i++)
+		fault_put(&out, all.v[i].path, all.v[i].line,
+		    all.v[i].error ? FAULT_ERROR : FAULT_WARNING, "%s", all.v[i].text);
 	if (n == 0)
-		errors += check_serving(x, cf);
-	if (n == 0 && identity_check(x->a, cf, &f) != OK) {
-		printf("%s: error: %s\n", path, f.detail);
-		errors++;
-	}
-	web_fit_check(x, cf);
+		check_serving(x, cf, &out);
+	if (n == 0 && identity_check(x->a, cf, &f) != OK)
+		fault_put(&out, path, 0, FAULT_ERROR, "%s", f.detail);
+	web_fit_check(x, cf, &out);
 	if (n == 0)
-		warn_restart(x, cf);
-	if (errors > 0)
-		return FAIL(x->f, E_CONFIG, "%zu error%s in %s", errors,
-		    errors == 1 ? "" : "s", path);
-	printf("%s: good\n", path);
+		warn_restart(x, cf, &out);
+	TRY(fault_list_end(&out, path));
+	if (x->format == FORMAT_TABLE)
+		printf("%s: good\n", path);
 	return OK;
 }
 
@@ -197,4 +182,5 @@ const struct cmd cmd_config_check = { .name = "config check",
 	    "or nginx/site.conf of the project does not lead to its sockets or has other limits\n"
 	    "than config.xml. Reports which changes wait for a restart of a running project; all others take effect at\n"
 	    "once, see config.xml(5). Exits with 78 if there is an error.",
+	.columns = fault_columns,
 	.run = config_check_run };

@@ -191,11 +191,12 @@ doctor_print_json(const struct doctor *d)
 			      verdict_names[w->verdict], "text", json_text(w->text),
 			      "cure", json_text(w->cure)));
 	}
-	json_show(json_pack("{s:o, s:I, s:I, s:I, s:I}", "checks", list, "ok",
-	    (json_int_t)findings_of(d, VERDICT_OK), "warnings",
-	    (json_int_t)findings_of(d, VERDICT_WARN), "failures",
-	    (json_int_t)findings_of(d, VERDICT_FAIL), "skipped",
-	    (json_int_t)findings_of(d, VERDICT_SKIPPED)));
+	json_show(
+	    d->x->format, json_pack("{s:o, s:I, s:I, s:I, s:I}", "checks", list, "ok",
+			      (json_int_t)findings_of(d, VERDICT_OK), "warnings",
+			      (json_int_t)findings_of(d, VERDICT_WARN), "failures",
+			      (json_int_t)findings_of(d, VERDICT_FAIL), "skipped",
+			      (json_int_t)findings_of(d, VERDICT_SKIPPED)));
 }
 
 enum err
@@ -229,7 +230,7 @@ doctor_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	d.cf = x->cf;
 	TRY(examine(&d));
 	x->status = findings_of(&d, VERDICT_FAIL) == 0 ? 0 : 1;
-	if (x->format == FORMAT_JSON)
+	if (x->format != FORMAT_TABLE)
 		doctor_print_json(&d);
 	else
 		doctor_print_text(&d);
@@ -250,5 +251,5 @@ const struct cmd cmd_doctor = { .name = "doctor",
 	.opts = doctor_options,
 	.opts_size = sizeof(struct doctor_opts),
 	.as_root = true,
-	.formats = HAS_JSON,
+	.tree = true,
 	.run = doctor_run };

@@ -76,21 +76,21 @@ show_records(struct cmd_ctx *x, struct trace **v, size_t n)
 {
 	json_t *all;
 
-	if (x->format != FORMAT_JSON) {
+	if (x->format == FORMAT_TABLE) {
 		print_record_list(x, v, n);
 		return;
 	}
 	all = json_array();
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(all, trace_json(v[i]));
-	json_show(all);
+	json_show(x->format, all);
 }
 
 static void
 show_record(struct cmd_ctx *x, const struct trace *r)
 {
-	if (x->format == FORMAT_JSON)
-		json_show(trace_json(r));
+	if (x->format != FORMAT_TABLE)
+		json_show(x->format, trace_json(r));
 	else
 		trace_print(x, r, clock_now());
 }
@@ -168,7 +168,7 @@ const struct cmd cmd_explain_host = { .name = "explain host",
 	    "database.",
 	.opts = explain_options,
 	.opts_size = sizeof(struct explain_opts),
-	.formats = HAS_JSON,
+	.tree = true,
 	.run = explain_host_run };
 
 const struct cmd cmd_explain_decision = { .name = "explain decision",
@@ -180,5 +180,5 @@ const struct cmd cmd_explain_decision = { .name = "explain decision",
 	    "A client that wanted work and got none shows the number of the decision among its\n"
 	    "messages, as in \"Decision 81f3aa02: DISK\"; the log shows it as rpc=. Explains that\n"
 	    "decision like explain host, without naming a host.",
-	.formats = HAS_JSON,
+	.tree = true,
 	.run = explain_decision_run };

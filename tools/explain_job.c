@@ -405,7 +405,7 @@ job_print_json(struct cmd_ctx *x, const struct job_view *v)
 			(json_int_t)v->decided->rpc.hostid, "would_get",
 			job_decisive_reason(v)[0] == '\0', "why",
 			job_decisive_reason(v)));
-	json_show(o);
+	json_show(x->format, o);
 }
 
 static bool
@@ -447,9 +447,9 @@ explain_job_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		    x, "%s is not unsent, so no host would get it now", args[0]);
 	if (hostid != 0)
 		TRY(decide_for_host(x, hostid, o, &v));
-	if (x->age_s >= 0 && x->format != FORMAT_JSON)
+	if (x->age_s >= 0 && x->format == FORMAT_TABLE)
 		printf("from the replica, at most %lld s old\n", (long long)x->age_s);
-	if (x->format == FORMAT_JSON)
+	if (x->format != FORMAT_TABLE)
 		job_print_json(x, &v);
 	else
 		job_print(x, &v);
@@ -468,5 +468,5 @@ const struct cmd cmd_explain_job = { .name = "explain job",
 	    "that host would get the job.",
 	.opts = job_options,
 	.opts_size = sizeof(struct job_opts),
-	.formats = HAS_JSON,
+	.tree = true,
 	.run = explain_job_run };

@@ -243,7 +243,7 @@ file_detail_json(struct cmd_ctx *x, const struct file_detail *s)
 	json_object_set_new(root, "work_left", drain_json(&s->left, clock_now()));
 	json_object_set_new(root, "triggers", triggers);
 	json_object_set_new(root, "hosts", hosts);
-	json_show(root);
+	json_show(x->format, root);
 }
 
 static enum err
@@ -257,7 +257,7 @@ file_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		e = detail_load(x, args[0], &s);
 	if (e != OK)
 		return e;
-	if (x->format == FORMAT_JSON)
+	if (x->format != FORMAT_TABLE)
 		file_detail_json(x, &s);
 	else
 		file_detail_print(x, &s);
@@ -273,5 +273,5 @@ const struct cmd cmd_file_show = { .name = "file show",
 	    "Shows what locus file list shows, and the file's checksum and path, its workunits,\n"
 	    "its triggers, and the hosts that hold it, at most a thousand. For a set of files it\n"
 	    "also shows which other sets contain each file, and the hosts that hold all of them.",
-	.formats = HAS_JSON,
+	.tree = true,
 	.run = file_show_run };

@@ -69,7 +69,7 @@ fsck_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	if (e != OK)
 		return e;
 	k.running = running_any(x);
-	if (x->format == FORMAT_JSON)
+	if (x->format != FORMAT_TABLE)
 		k.findings = json_array();
 	for (size_t i = 0; i < N(parts) && e == OK; i++)
 		e = parts[i](&k);
@@ -96,5 +96,5 @@ const struct cmd cmd_fsck = { .name = "fsck",
 	    "not repaired, 69: no database.",
 	.opts = fsck_options,
 	.opts_size = sizeof(struct fsck_opts),
-	.formats = HAS_JSON,
+	.tree = true,
 	.run = fsck_run };

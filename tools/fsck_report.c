@@ -85,7 +85,7 @@ fsck_print_json(struct fsck *k, struct fsck_sum s)
 	    "warnings", (json_int_t)s.warnings, "repaired", (json_int_t)k->repaired,
 	    "findings", k->findings);
 
-	json_show(root);
+	json_show(k->x->format, root);
 }
 
 void

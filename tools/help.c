@@ -131,8 +131,8 @@ man_options(const struct cmd *c)
 static void
 man_formats(const struct cmd *c)
 {
-	if (c->columns == NULL && (c->formats & HAS_JSON) != 0)
-		printf("It has\n.Fl o Cm json .\n");
+	if (c->tree)
+		printf("It has\n.Fl o Cm json\nand\n.Fl o Cm tsv ,\na tree.\n");
 	if (c->columns == NULL)
 		return;
 	printf(
@@ -183,6 +183,9 @@ help_man(const struct cmd *const *cmds)
 	    "Sizes are in bytes, spans in seconds, times in RFC 3339 and UTC.\n"
 	    "In tsv a tab, a newline and a backslash in a text stand as\n"
 	    ".Ql \\et ,\n.Ql \\en\nand\n.Ql \\e\\e .\n"
+	    "Where the data are a tree, tsv has a line for each value: its path, such as\n"
+	    ".Ql files.0.name ,\nand the value.\n"
+	    "A command for which neither is mentioned prints text only.\n"
 	    "A command that destroys something asks on the terminal;\nwithout a terminal it needs\n.Fl \\-yes .\n"
 	    "Colour is used on terminals only, unless\n.Fl \\-color Cm always\nor\n.Cm never\n"
 	    "is given, or\n.Ev NO_COLOR\nis set.\n.Pp\nThe commands are:\n.Bl -tag -width Ds\n");

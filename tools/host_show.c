@@ -12,6 +12,7 @@
 #include "tools/human.h"
 #include "tools/json.h"
 #include "tools/ledger_view.h"
+#include "tools/limits_view.h"
 #include "tools/table.h"
 #include "lib/banned.h"
 
@@ -23,7 +24,35 @@ struct host_detail {
 	struct row_holder *files;
 	struct job *jobs; /* in progress */
 	size_t nfiles, njobs;
+	struct limit_view *limits;
+	size_t nlimits;
 };
+
+/* Limits of its address as the web server saw it, and of the versions that it runs. */
+static enum err
+host_limits_load(struct cmd_ctx *x, struct host_detail *s)
+{
+	static const struct {
+		enum web_limit limit;
+		const char *name;
+	} web[] = {
+		{ WEB_LIMIT_FAILURES, "its address: failed log-ins this hour" },
+		{ WEB_LIMIT_CREATIONS, "its address: new accounts this hour" },
+		{ WEB_LIMIT_MAIL_REQUESTS, "its address: mails asked for this hour" },
+	};
+	struct limit_view *quotas;
+	const char *address = s->host->external_ip_addr;
+	size_t n;
+
+	TRY(limits_of_versions(x, s->host, &quotas, &n));
+	s->limits = NEWN(x->a, struct limit_view, N(web) + n);
+	for (size_t i = 0; address != NULL && address[0] != '\0' && i < N(web); i++)
+		s->limits[s->nlimits++] = limit_of_web(
+		    x, web[i].limit, address, web[i].name);
+	for (size_t i = 0; i < n; i++)
+		s->limits[s->nlimits++] = quotas[i];
+	return OK;
+}
 
 static enum err
 host_detail_load(struct cmd_ctx *x, int64_t id, struct host_detail *s)
@@ -49,7 +78,7 @@ host_detail_load(struct cmd_ctx *x, int64_t id, struct host_detail *s)
 	if (e != OK)
 		return e;
 	s->tally = *row;
-	return OK;
+	return host_limits_load(x, s);
 }
 
 static void
@@ -91,7 +120,8 @@ host_print_summary(struct cmd_ctx *x, const struct host_detail *s, int64_t now)
 static void
 host_detail_print(struct cmd_ctx *x, const struct host_detail *s)
 {
-	struct table files = table_new(x->a, "ll"), jobs = table_new(x->a, "lll");
+	struct table files = table_new(x->a, "ll"), jobs = table_new(x->a, "lll"),
+		     limits = table_new(x->a, "ll");
 	int64_t now = clock_now();
 	char text[21];
 
@@ -114,6 +144,31 @@ host_detail_print(struct cmd_ctx *x, const struct host_detail *s)
 		    clock_text(j->report_deadline, text));
 	}
 	table_print(&jobs);
+	printf("limits        %zu\n", s->nlimits);
+	for (size_t i = 0; i < s->nlimits; i++) {
+		table_printf(&limits, "  %s", s->limits[i].name);
+		table_put(&limits, limit_text(x->a, &s->limits[i], now));
+	}
+	table_print(&limits);
+}
+
+static json_t *
+limits_json(const struct host_detail *s)
+{
+	json_t *list = json_array();
+	char at[21];
+
+	for (size_t i = 0; i < s->nlimits; i++) {
+		const struct limit_view *v = &s->limits[i];
+
+		json_array_append_new(list,
+		    json_pack("{s:o, s:I, s:I, s:o}", "name", json_text(v->name),
+			"used", (json_int_t)v->used, "at_most", (json_int_t)v->most,
+			"free_again",
+			v->free_at == 0 ? json_null() :
+					  json_string(clock_text(v->free_at, at))));
+	}
+	return list;
 }
 
 static json_t *
@@ -144,14 +199,14 @@ files_json(const struct host_detail *s)
 }
 
 static void
-host_detail_json(const struct host_detail *s)
+host_detail_json(struct cmd_ctx *x, const struct host_detail *s)
 {
 	const struct host *h = s->host;
 	const struct row_tally *t = &s->tally;
 	char at[21];
 
 	json_t *root = json_pack("{s:I, s:o, s:I, s:o, s:o, s:o, s:i, s:s, s:I, s:f,"
-				 " s:{s:I, s:I, s:I, s:I}, s:o, s:o}",
+				 " s:{s:I, s:I, s:I, s:I}, s:o, s:o, s:o}",
 	    "id", (json_int_t)h->id, "name", json_text(h->domain_name), "userid",
 	    (json_int_t)h->userid, "user",
 	    json_text(s->user == NULL ? "" : s->user->name), "os_name",
@@ -160,10 +215,11 @@ host_detail_json(const struct host_detail *s)
 	    "rpc_seqno", (json_int_t)h->rpc_seqno, "total_credit", h->total_credit,
 	    "results", "in_progress", (json_int_t)t->in_progress, "done",
 	    (json_int_t)t->success, "valid", (json_int_t)t->valid, "failed",
-	    (json_int_t)t->failed, "files", files_json(s), "in_progress", jobs_json(s));
+	    (json_int_t)t->failed, "files", files_json(s), "in_progress", jobs_json(s),
+	    "limits", limits_json(s));
 
 	saved_json(root, &s->sent);
-	json_show(root);
+	json_show(x->format, root);
 }
 
 static enum err
@@ -181,8 +237,8 @@ host_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		e = host_detail_load(x, id, &s);
 	if (e != OK)
 		return e;
-	if (x->format == FORMAT_JSON)
-		host_detail_json(&s);
+	if (x->format != FORMAT_TABLE)
+		host_detail_json(x, &s);
 	else
 		host_detail_print(x, &s);
 	return OK;
@@ -194,7 +250,8 @@ const struct cmd cmd_host_show = { .name = "host show",
 	.max_args = 1,
 	.purpose = "show a host: what it holds and computes",
 	.about =
-	    "Shows a host's account, its last contact, the large files that it holds and its\n"
-	    "results.",
-	.formats = HAS_JSON,
+	    "Shows a host's account, its last contact, the large files that it holds, its results,\n"
+	    "and how much of its limits is used: the daily quota of each version, and what the web\n"
+	    "service of this machine counts for the host's address.",
+	.tree = true,
 	.run = host_show_run };

@@ -121,13 +121,9 @@ end_row(struct listing *l)
 	l->rows++;
 }
 
-/* Prints a cell of tsv, in which a tab, a newline and a backslash stand as \t, \n, \\.
- */
-static void
-put_tsv(const struct listing *l, const char *text)
+void
+tsv_print(const char *text)
 {
-	if (l->at > 0)
-		putchar('\t');
 	for (const char *p = text; *p != '\0'; p++)
 		switch (*p) {
 		case '\t':
@@ -180,7 +176,9 @@ put_cell(struct listing *l, json_t *value, const char *exact, const char *human)
 			l->object = json_object();
 		json_object_set(l->object, l->columns[l->at].key, value);
 	} else if (l->x->format == FORMAT_TSV) {
-		put_tsv(l, exact);
+		if (l->at > 0)
+			putchar('\t');
+		tsv_print(exact);
 	} else {
 		put_table(l, human);
 	}

@@ -52,6 +52,9 @@ void listing_flag(struct listing *, bool);
 void listing_null(struct listing *); /* no value: empty, in json null */
 /* Ends the list, of which the last row must be complete; returns the number of rows. */
 size_t listing_end(struct listing *);
+/* Prints a text to standard output as a cell of tsv: a tab, a newline and a backslash
+ * stand as \\t, \\n and \\\\. */
+void tsv_print(const char *);
 /*
  * The text of a cell for people; now is the time from which LIST_TIME counts.
  */

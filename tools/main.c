@@ -159,13 +159,12 @@ choose_format(struct cmd_ctx *x, const char *name)
 static enum err
 check_format(struct cmd_ctx *x)
 {
-	const struct cmd *c = x->cmd;
-	unsigned has = c->columns != NULL ? HAS_TSV | HAS_JSON : c->formats;
+	const char *why = text_only_reason(x->cmd);
 
-	if (x->format == FORMAT_TABLE || (has & 1U << x->format) != 0)
+	if (x->format == FORMAT_TABLE || why == NULL)
 		return OK;
-	return ctx_usage(x, "-o %s: this command prints text%s", formats[x->format],
-	    (has & HAS_JSON) != 0 ? " or json" : " only");
+	return ctx_usage(
+	    x, "-o %s: this command prints text only: %s", formats[x->format], why);
 }
 
 static enum err

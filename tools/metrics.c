@@ -11,7 +11,7 @@
 #include "lib/banned.h"
 
 static void
-metrics_print_json(const struct metric_set *s)
+metrics_print_json(struct cmd_ctx *x, const struct metric_set *s)
 {
 	json_t *o = json_object();
 
@@ -22,7 +22,7 @@ metrics_print_json(const struct metric_set *s)
 		json_object_set_new(o, s->v[i].series,
 		    whole ? json_integer((json_int_t)v) : json_real(v));
 	}
-	json_show(o);
+	json_show(x->format, o);
 }
 
 /* Without a database its figures are missing, and locus_database_up is 0. */
@@ -54,8 +54,8 @@ metrics_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	TRY(ctx_conf(x));
 	metric_put_machine(&s, x->cf, PACKAGE_VERSION, SCHEMA_VERSION);
 	put_figures(x, &s);
-	if (x->format == FORMAT_JSON) {
-		metrics_print_json(&s);
+	if (x->format != FORMAT_TABLE) {
+		metrics_print_json(x, &s);
 		return OK;
 	}
 	buf_puts(&b, "");
@@ -74,5 +74,5 @@ const struct cmd cmd_metrics = { .name = "metrics",
 	    "lists them. Counters are those of this machine since run_dir/counters was created;\n"
 	    "remove the file to start again from 0. Without a database only its figures are\n"
 	    "missing. Codes of reasons are those of the log and of explain.",
-	.formats = HAS_JSON,
+	.tree = true,
 	.run = metrics_run };

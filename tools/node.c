@@ -118,7 +118,7 @@ node_services_json(const struct node_rows *r, const char *node)
 }
 
 static void
-nodes_print_json(const struct node_rows *r, const char *here)
+nodes_print_json(struct cmd_ctx *x, const struct node_rows *r, const char *here)
 {
 	json_t *list = json_array();
 
@@ -129,7 +129,7 @@ nodes_print_json(const struct node_rows *r, const char *here)
 			"this_machine", strcmp(r->v[i].name, here) == 0, "seen_s_ago",
 			(json_int_t)r->v[i].idle_s, "services",
 			node_services_json(r, r->v[i].name)));
-	json_show(list);
+	json_show(x->format, list);
 }
 
 static enum err
@@ -142,8 +142,8 @@ node_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	TRY(ctx_db(x));
 	TRY(node_here(x->a, x->cf, &here, x->f));
 	TRY(node_rows_load(x, &r));
-	if (x->format == FORMAT_JSON)
-		nodes_print_json(&r, here.name);
+	if (x->format != FORMAT_TABLE)
+		nodes_print_json(x, &r, here.name);
 	else if (r.n == 0)
 		printf("no machine has run a service of this project yet\n");
 	else
@@ -182,9 +182,9 @@ node_find(struct cmd_ctx *x, const char *name, struct row_node **out)
 static void
 print_done(struct cmd_ctx *x, const char *what, const char *name, bool dry)
 {
-	if (x->format == FORMAT_JSON)
-		json_show(json_pack(
-		    "{s:s, s:s, s:b}", "node", name, "change", what, "dry_run", dry));
+	if (x->format != FORMAT_TABLE)
+		json_show(x->format, json_pack("{s:s, s:s, s:b}", "node", name,
+					 "change", what, "dry_run", dry));
 	else
 		ctx_progress(x, dry ? "would" : what, "%s%snode %s", dry ? what : "",
 		    dry ? ": " : "", name);
@@ -345,7 +345,7 @@ const struct cmd cmd_node_list = { .name = "node list",
 	    "and for each of its daemons and schedulers its state, when it was last seen, its\n"
 	    "version, and the lease that it holds. A daemon on standby waits for a lease that an\n"
 	    "instance on another machine holds. A scheduler notes itself when it gets a request.",
-	.formats = HAS_JSON,
+	.tree = true,
 	.run = node_list_run };
 const struct cmd cmd_node_drain = { .name = "drain node",
 	.alias = "node drain",
@@ -360,7 +360,7 @@ const struct cmd cmd_node_drain = { .name = "drain node",
 	    "after a reboot, until locus node resume.",
 	.opts = node_options,
 	.opts_size = sizeof(struct node_opts),
-	.formats = HAS_JSON,
+	.tree = true,
 	.run = node_drain_run };
 const struct cmd cmd_node_resume = { .name = "resume node",
 	.alias = "node resume",
@@ -371,7 +371,7 @@ const struct cmd cmd_node_resume = { .name = "resume node",
 	.about = "Its schedulers serve, and its daemons take leases that are free.",
 	.opts = node_options,
 	.opts_size = sizeof(struct node_opts),
-	.formats = HAS_JSON,
+	.tree = true,
 	.run = node_resume_run };
 const struct cmd cmd_node_join = { .name = "node join",
 	.args = "",
@@ -397,5 +397,5 @@ const struct cmd cmd_node_forget = { .name = "node forget",
 	    "Removes it from locus node list; if it comes back, it notes itself again.",
 	.opts = node_options,
 	.opts_size = sizeof(struct node_opts),
-	.formats = HAS_JSON,
+	.tree = true,
 	.run = node_forget_run };

@@ -13,6 +13,7 @@
 #include "rules/sched/estimate.h"
 #include "rules/sched/plan_class.h"
 #include "tools/catalog.h"
+#include "tools/fault_list.h"
 #include "tools/human.h"
 #include "tools/json.h"
 #include "tools/table.h"
@@ -74,25 +75,21 @@ static enum err
 plan_class_check_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct spec s = { 0 };
-	size_t errors = 0;
-	enum err e = spec_load(x, n > 0 ? args[0] : NULL, &s);
+	struct fault_list out;
 
 	(void)opts;
-	if (e != OK)
-		return e;
+	TRY(spec_load(x, n > 0 ? args[0] : NULL, &s));
+	out = fault_list_begin(x);
 	for (size_t i = 0; i < s.nremarks; i++) {
 		const struct pc_remark *r = &s.remarks[i];
 
-		printf("%s:%d: %s: %s%s%s\n", s.path, r->line,
-		    r->out ? "error" : "warning", r->class,
-		    r->class[0] == '\0' ? "" : ": ", r->text);
-		errors += r->out;
+		fault_put(&out, s.path, r->line, r->out ? FAULT_ERROR : FAULT_WARNING,
+		    "%s%s%s", r->class, r->class[0] == '\0' ? "" : ": ", r->text);
 	}
-	if (errors > 0)
-		return FAIL(x->f, E_CONFIG,
-		    "%zu error%s in %s; the classes with errors are not used", errors,
-		    errors == 1 ? "" : "s", s.path);
-	printf("%s: good, %zu classes\n", s.path, s.all->n);
+	TRY(fault_list_end(&out,
+	    arena_printf(x->a, "%s; the classes with errors are not used", s.path)));
+	if (x->format == FORMAT_TABLE)
+		printf("%s: good, %zu classes\n", s.path, s.all->n);
 	return OK;
 }
 
@@ -104,6 +101,7 @@ const struct cmd cmd_plan_class_check = { .name = "plan-class check",
 	    "Reports unusable classes and why, unknown elements with the nearest name, bounds\n"
 	    "that no computer can meet, and names that mislead clients. Exits with 78 if there is\n"
 	    "an error.",
+	.columns = fault_columns,
 	.run = plan_class_check_run };
 
 /* --- test --- */
@@ -196,7 +194,7 @@ print_fits(struct cmd_ctx *x, const struct plan_classes *all, const char *only,
     const struct plan_class_host *h)
 {
 	struct table t = table_new(x->a, "lll");
-	json_t *list = x->format == FORMAT_JSON ? json_array() : NULL;
+	json_t *list = x->format != FORMAT_TABLE ? json_array() : NULL;
 	size_t told = 0;
 
 	for (size_t i = 0; i < all->n; i++) {
@@ -208,13 +206,13 @@ print_fits(struct cmd_ctx *x, const struct plan_classes *all, const char *only,
 			continue;
 		told++;
 		why = plan_class_use(x->a, pc, h, NULL, NULL, &use);
-		if (x->format == FORMAT_JSON)
+		if (x->format != FORMAT_TABLE)
 			json_array_append_new(list, use_json(pc, why, &use));
 		else
 			print_use(x, &t, pc, why, &use);
 	}
-	if (x->format == FORMAT_JSON)
-		json_show(list);
+	if (x->format != FORMAT_TABLE)
+		json_show(x->format, list);
 	else
 		table_print(&t);
 	return told;
@@ -267,5 +265,5 @@ const struct cmd cmd_plan_class_test = { .name = "plan-class test",
 	    "choices.",
 	.opts = test_options,
 	.opts_size = sizeof(struct test_opts),
-	.formats = HAS_JSON,
+	.tree = true,
 	.run = plan_class_test_run };

@@ -147,7 +147,7 @@ print_differences(struct cmd_ctx *x, struct buf *b, size_t n)
 {
 	json_t *list;
 
-	if (x->format != FORMAT_JSON) {
+	if (x->format == FORMAT_TABLE) {
 		fputs(n == 0 ? "no difference\n" : b->p, stdout);
 		return;
 	}
@@ -158,7 +158,7 @@ print_differences(struct cmd_ctx *x, struct buf *b, size_t n)
 		json_array_append_new(list, json_text(arena_memdup(x->a, p, len)));
 		p += len + (p[len] == '\n');
 	}
-	json_show(list);
+	json_show(x->format, list);
 }
 
 static enum err
@@ -206,8 +206,8 @@ show_outcome(struct cmd_ctx *x, const struct replay_opts *o, const struct replay
 		return text == NULL ? FAIL(x->f, E_BADREQ, "it holds no reply") :
 		                      compare_replies(x, r, text, n);
 	}
-	if (x->format == FORMAT_JSON)
-		json_show(trace_json(r->trace));
+	if (x->format != FORMAT_TABLE)
+		json_show(x->format, trace_json(r->trace));
 	else
 		trace_print(x, r->trace, r->trace->rpc.at);
 	return OK;
@@ -299,5 +299,5 @@ const struct cmd cmd_replay = { .name = "replay",
 	    "byte. It needs neither the project nor its database.",
 	.opts = replay_options,
 	.opts_size = sizeof(struct replay_opts),
-	.formats = HAS_JSON,
+	.tree = true,
 	.run = replay_cmd };

@@ -4,7 +4,26 @@
 
 #include <stdio.h>
 #include "tools/cmd.h"
+#include "tools/listing.h"
 #include "lib/banned.h"
+
+static const struct listing_column schema_columns[] = {
+	{ "database", "database", LIST_TEXT, NULL },
+	{ "schema", "schema", LIST_NUMBER, "0: none of Locus" },
+	{ "known", "known", LIST_NUMBER, "the schema of this program" },
+	{ 0 },
+};
+
+static void
+schema_status_list(struct cmd_ctx *x, int64_t version)
+{
+	struct listing *l = listing_record(x, schema_columns);
+
+	listing_text(l, x->cf->db_name);
+	listing_number(l, version);
+	listing_number(l, SCHEMA_VERSION);
+	listing_end(l);
+}
 
 static enum err
 schema_status_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
@@ -17,18 +36,22 @@ schema_status_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		e = schema_version(x->db, &version, x->f);
 	if (e != OK)
 		return e;
+	if (version != SCHEMA_VERSION)
+		x->status = err_exit(E_CONFIG);
+	if (x->format != FORMAT_TABLE) {
+		schema_status_list(x, version);
+		return OK;
+	}
 	if (version == 0)
 		printf("database %s has no schema of Locus; this program knows %d\n",
 		    x->cf->db_name, (int)SCHEMA_VERSION);
 	else
 		printf("database %s has schema %lld; this program knows %d\n",
 		    x->cf->db_name, (long long)version, (int)SCHEMA_VERSION);
-	if (version != SCHEMA_VERSION) {
+	if (version != SCHEMA_VERSION)
 		printf("%s\n", version > SCHEMA_VERSION ?
 				   "It is newer: install the newer Locus." :
 				   "Run: locus schema upgrade (with --dry-run first)");
-		x->status = err_exit(E_CONFIG);
-	}
 	return OK;
 }
 
@@ -38,4 +61,5 @@ const struct cmd cmd_schema_status = { .name = "schema status",
 	.about =
 	    "Shows the version of the schema in the database and that of this program. Exits with\n"
 	    "78 if they differ.",
+	.columns = schema_columns,
 	.run = schema_status_run };

@@ -3,29 +3,28 @@
 #include "db/schema.h"
 
 #include <stdio.h>
-#include "tools/cmd.h"
+#include "tools/fault_list.h"
 #include "lib/banned.h"
 
 static enum err
 schema_check_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct schema_remark *r;
-	size_t nr, errors = 0;
-	enum err e = ctx_db_any_schema(x);
+	const char *place;
+	struct fault_list out;
+	size_t nr;
 
 	(void)opts, (void)args, (void)n;
-	if (e == OK)
-		e = schema_check(x->db, x->a, &r, &nr, x->f);
-	if (e != OK)
-		return e;
-	for (size_t i = 0; i < nr; i++) {
-		printf("%s: %s\n", r[i].error ? "error" : "note", r[i].text);
-		errors += r[i].error;
-	}
-	if (errors > 0)
-		return FAIL(x->f, E_CONFIG, "%zu error%s in the schema", errors,
-		    errors == 1 ? "" : "s");
-	printf("database %s: the schema is good\n", x->cf->db_name);
+	TRY(ctx_db_any_schema(x));
+	TRY(schema_check(x->db, x->a, &r, &nr, x->f));
+	place = x->format == FORMAT_TABLE ? "" : x->cf->db_name;
+	out = fault_list_begin(x);
+	for (size_t i = 0; i < nr; i++)
+		fault_put(&out, place, 0, r[i].error ? FAULT_ERROR : FAULT_NOTE, "%s",
+		    r[i].text);
+	TRY(fault_list_end(&out, "the schema"));
+	if (x->format == FORMAT_TABLE)
+		printf("database %s: the schema is good\n", x->cf->db_name);
 	return OK;
 }
 
@@ -37,6 +36,7 @@ const struct cmd cmd_schema_check = { .name = "schema check",
 	    "it: missing or different tables, columns, defaults and indexes, and additions by an\n"
 	    "administrator that refuse rows which Locus inserts, such as a column without a\n"
 	    "default. Also reports indexes that cost more than they gain.",
+	.columns = fault_columns,
 	.run = schema_check_run };
 
 struct upgrade_opts {

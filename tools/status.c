@@ -504,7 +504,7 @@ status_print_json(struct cmd_ctx *x, const struct project_status *r)
 			(json_int_t)c->need_work, "claims", (json_int_t)c->claims,
 			"no_work_available", (json_int_t)c->no_work_available,
 			"files_no_work", (json_int_t)c->files_no_work));
-	json_show(root);
+	json_show(x->format, root);
 }
 
 struct status_opts {
@@ -632,14 +632,14 @@ status_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	    !text_i64(o->watch, 1, 86400, &every))
 		return ctx_usage(
 		    x, "--watch=%.40s: it must be a number of seconds", o->watch);
-	if (o->watch != NULL && x->format == FORMAT_JSON)
+	if (o->watch != NULL && x->format != FORMAT_TABLE)
 		return ctx_usage(
 		    x, "--watch shows text; run locus status -o json again and again");
 	TRY(ctx_conf(x));
 	if (o->watch != NULL)
 		return screen_repeat(x, every, watch_look, &w);
 	TRY(status_take(x, &r, ctx_db_report(x)));
-	if (x->format == FORMAT_JSON)
+	if (x->format != FORMAT_TABLE)
 		status_print_json(x, &r);
 	else
 		print_report(x, &r);
@@ -662,5 +662,5 @@ const struct cmd cmd_status = { .name = "status",
 	    "4: something in between.",
 	.opts = status_options,
 	.opts_size = sizeof(struct status_opts),
-	.formats = HAS_JSON,
+	.tree = true,
 	.run = status_run };

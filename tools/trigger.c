@@ -75,12 +75,12 @@ print_claims(struct cmd_ctx *x, const struct claim *c, size_t n)
 		json_array_append_new(list,
 		    json_pack("{s:o, s:o, s:I}", "name", json_text(c[i].name), "owner",
 			json_text(c[i].owner), "age_s", (json_int_t)c[i].age_s));
-		if (x->format != FORMAT_JSON)
+		if (x->format == FORMAT_TABLE)
 			printf("%s\t%lld\t%s\n", c[i].name, (long long)c[i].age_s,
 			    c[i].owner);
 	}
-	if (x->format == FORMAT_JSON)
-		json_show(list);
+	if (x->format != FORMAT_TABLE)
+		json_show(x->format, list);
 	else
 		json_decref(list);
 }
@@ -117,11 +117,11 @@ trigger_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	json_t *list = json_array();
 	for (size_t i = 0; i < n; i++) {
 		json_array_append_new(list, json_text(names[i]));
-		if (x->format != FORMAT_JSON)
+		if (x->format == FORMAT_TABLE)
 			printf("%s\n", names[i]);
 	}
-	if (x->format == FORMAT_JSON)
-		json_show(list);
+	if (x->format != FORMAT_TABLE)
+		json_show(x->format, list);
 	else
 		json_decref(list);
 	return OK;
@@ -213,7 +213,7 @@ const struct cmd cmd_trigger_list = { .name = "trigger list",
 	    "Prints names, one per line, sorted. claims lists the need_work triggers for which\n"
 	    "somebody is making work, with the age of the claim in seconds and its owner (unknown\n"
 	    "with directories).",
-	.formats = HAS_JSON,
+	.tree = true,
 	.run = trigger_list_run };
 const struct cmd cmd_trigger_raise = { .name = "trigger raise",
 	.args = KINDS " FILE ...",
@@ -244,7 +244,7 @@ const struct cmd cmd_trigger_claim = { .name = "trigger claim",
 	    "run trigger done.",
 	.opts = claim_options,
 	.opts_size = sizeof(struct trigger_opts),
-	.formats = HAS_JSON,
+	.tree = true,
 	.run = claim_run };
 const struct cmd cmd_trigger_done = { .name = "trigger done",
 	.args = "FILE ...",

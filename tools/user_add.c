@@ -8,6 +8,7 @@
 #include "proto/web.h"
 #include "tools/catalog.h"
 #include "tools/user_password.h"
+#include "tools/listing.h"
 #include "lib/banned.h"
 
 enum { KEY_DIGITS = 32 };
@@ -38,6 +39,30 @@ is_taken(struct cmd_ctx *x, const struct user *u)
 		    u->name);
 	return e != OK ? e :
 	                 FAIL(x->f, E_RACE, "account %s exists already", u->email_addr);
+}
+
+static const struct listing_column user_add_columns[] = {
+	{ "id", "id", LIST_NUMBER, NULL },
+	{ "email", "address", LIST_TEXT, NULL },
+	{ "key", "key", LIST_TEXT, "with which a client attaches" },
+	{ 0 },
+};
+
+/* For people and scripts, only the key. */
+static void
+print_new_account(struct cmd_ctx *x, const struct user *u)
+{
+	struct listing *l;
+
+	if (x->format == FORMAT_TABLE) {
+		printf("%s\n", u->authenticator);
+		return;
+	}
+	l = listing_record(x, user_add_columns);
+	listing_number(l, u->id);
+	listing_text(l, u->email_addr);
+	listing_text(l, u->authenticator);
+	listing_end(l);
 }
 
 static enum err
@@ -75,8 +100,7 @@ user_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		return is_taken(x, &u);
 	if (e != OK)
 		return e;
-	/* Prints only the key to stdout, for scripts. */
-	printf("%s\n", key);
+	print_new_account(x, &u);
 	return OK;
 }
 
@@ -89,4 +113,5 @@ const struct cmd cmd_user_add = { .name = "user create",
 	.about = "Creates an account and prints its key, with which a client attaches.",
 	.opts = user_options,
 	.opts_size = sizeof(struct user_opts),
+	.columns = user_add_columns,
 	.run = user_add_run };

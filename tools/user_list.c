@@ -8,6 +8,7 @@
 #include "lib/text.h"
 #include "tools/catalog.h"
 #include "tools/human.h"
+#include "tools/limits_view.h"
 #include "tools/pager.h"
 #include "lib/banned.h"
 
@@ -140,11 +141,12 @@ static const struct listing_column user_show_columns[] = {
 	{ "hosts_with_work", "hosts with work", LIST_NUMBER, NULL },
 	{ "hosts_with_work_limit", "  at most", LIST_NUMBER,
 	    "max_hosts_with_work_per_account; 0: no limit" },
-	{ "new_hosts_today", "hosts made in 24 h", LIST_NUMBER, NULL },
-	{ "new_hosts_limit", "  at most", LIST_NUMBER,
-	    "max_new_hosts_per_account_day; 0: no limit" },
-	{ "password_failures_limit", "wrong passwords an hour, at most", LIST_NUMBER,
-	    "web_account_failures_per_hour; 0: no limit" },
+	LIMIT_COLUMNS("new_hosts_today", "hosts made in 24 h", "new_hosts_limit",
+	    "max_new_hosts_per_account_day"),
+	LIMIT_COLUMNS("password_failures", "wrong passwords this hour",
+	    "password_failures_limit", "web_account_failures_per_hour"),
+	LIMIT_COLUMNS(
+	    "mails", "mails this hour", "mails_limit", "web_account_mails_per_hour"),
 	{ "results_per_version_day_limit",
 	    "results a day of a version and CPU, at most", LIST_NUMBER,
 	    "daily_result_quota; 0: no limit" },
@@ -152,7 +154,9 @@ static const struct listing_column user_show_columns[] = {
 };
 
 struct user_use { /* what the limits count */
-	int64_t seen, in_progress, with_work, new_today;
+	int64_t seen, in_progress, with_work;
+	struct limit_view new_hosts;
+	int64_t first_new; /* when the oldest of them was made */
 };
 
 static enum err
@@ -176,7 +180,10 @@ count_use(struct cmd_ctx *x, int64_t userid, struct user_use *u)
 			u->seen = rows[i].seen > u->seen ? rows[i].seen : u->seen;
 			u->in_progress += rows[i].in_progress;
 			u->with_work += rows[i].in_progress > 0;
-			u->new_today += rows[i].create_time >= day;
+			if (rows[i].create_time >= day) {
+				u->new_hosts.used++;
+				u->first_new = rows[i].create_time;
+			}
 		}
 	}
 	arena_free(&page);
@@ -188,6 +195,7 @@ user_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct row_user_line *row = NULL;
 	struct user_use use = { 0 };
+	struct limit_view failures, mails;
 	struct user *user;
 	struct listing *l;
 
@@ -196,15 +204,20 @@ user_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	TRY(tools_user(x, args[0], &user));
 	TRY(db_row(x->db, x->a, x->f, &row, USER_LINE_BY_ID, .id = user->id));
 	TRY(count_use(x, user->id, &use));
+	use.new_hosts.most = x->cf->max_new_hosts_per_account_day;
+	if (use.new_hosts.most > 0 && use.new_hosts.used >= use.new_hosts.most)
+		use.new_hosts.free_at = use.first_new + DAY_S;
+	failures = limit_of_web(x, WEB_LIMIT_GUESSES, user->email_addr, NULL);
+	mails = limit_of_web(x, WEB_LIMIT_MAILS, user->email_addr, NULL);
 	l = listing_record(x, user_show_columns);
 	user_line_put(l, row);
 	listing_number(l, use.seen);
 	listing_number(l, use.in_progress);
 	listing_number(l, use.with_work);
 	listing_number(l, x->cf->max_hosts_with_work_per_account);
-	listing_number(l, use.new_today);
-	listing_number(l, x->cf->max_new_hosts_per_account_day);
-	listing_number(l, x->cf->web_account_failures_per_hour);
+	limit_put(l, &use.new_hosts);
+	limit_put(l, &failures);
+	limit_put(l, &mails);
 	listing_number(l, x->cf->daily_result_quota);
 	listing_end(l);
 	return OK;
@@ -216,7 +229,9 @@ const struct cmd cmd_user_show = { .name = "user show",
 	.max_args = 1,
 	.purpose = "show an account, and the limits that apply to it",
 	.about =
-	    "Shows an account, what its hosts do, and the limits in force, which config.xml sets.\n"
-	    "locus host list --user EMAIL lists its hosts.",
+	    "Shows an account, what its hosts do, and how much of each limit is used: wrong\n"
+	    "passwords and mails are counted by the web service of this machine and are\n"
+	    "forgotten at an even rate. locus host list --user EMAIL lists its hosts, locus host\n"
+	    "show ID shows the limits of a host and of its address.",
 	.columns = user_show_columns,
 	.run = user_show_run };

@@ -10,6 +10,7 @@
 #include "lib/fs.h"
 #include "tools/catalog.h"
 #include "tools/confirm.h"
+#include "tools/listing.h"
 #include "lib/banned.h"
 
 enum { SECRET_MAX = 4096, MADE_LENGTH = 16, MADE_ALPHABET = 32 };
@@ -66,6 +67,33 @@ password_make(struct arena *a)
 	return s;
 }
 
+static const struct listing_column password_columns[] = {
+	{ "id", "id", LIST_NUMBER, NULL },
+	{ "email", "address", LIST_TEXT, NULL },
+	{ "password", "password", LIST_TEXT, "null: it came from a file" },
+	{ 0 },
+};
+
+/* made: the password, NULL if it came from a file.  A table is the password alone, for
+ * scripts. */
+static void
+print_password(struct cmd_ctx *x, const struct user *u, const char *made)
+{
+	struct listing *l;
+
+	if (x->format != FORMAT_TABLE) {
+		l = listing_record(x, password_columns);
+		listing_number(l, u->id);
+		listing_text(l, u->email_addr);
+		listing_text(l, made);
+		listing_end(l);
+	} else if (made != NULL) {
+		printf("%s\n", made);
+	} else {
+		ctx_progress(x, "set", "a new password of account %s", u->email_addr);
+	}
+}
+
 static enum err
 reset_password_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
@@ -89,11 +117,7 @@ reset_password_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	}
 	TRY(db_exec(
 	    x->db, x->f, NULL, USER_RESET_PASSWD, .passwd_hash = hash, .id = u->id));
-	/* A password that was made is all that is printed, for scripts. */
-	if (made != NULL)
-		printf("%s\n", made);
-	else
-		ctx_progress(x, "set", "a new password of account %s", u->email_addr);
+	print_password(x, u, made);
 	return OK;
 }
 
@@ -109,4 +133,5 @@ const struct cmd cmd_user_reset_password = { .name = "user reset-password",
 	    "address.",
 	.opts = password_options,
 	.opts_size = sizeof(struct password_opts),
+	.columns = password_columns,
 	.run = reset_password_run };

@@ -3,7 +3,6 @@
  * db_socket, and limits the options. */
 #include "tools/web_fit.h"
 
-#include <stdio.h>
 #include <string.h>
 #include "lib/fs.h"
 #include "lib/words.h"
@@ -31,69 +30,72 @@ directive_value(struct arena *a, const char *text, const char *name)
 }
 
 static void
-check_directive(struct arena *a, const char *path, const char *text, const char *name,
-    const char *variable, const char *wanted)
+check_directive(struct fault_list *out, const char *path, const char *text,
+    const char *name, const char *variable, const char *wanted)
 {
+	struct arena *a = out->x->a;
 	char *value = directive_value(a, text, name);
 
 	if (value == NULL && strcmp(wanted, "0") != 0)
-		printf(
-		    "%s: warning: the line \"%s %s\" is missing, which needs \"LoadModule locus_module %s\" outside of any virtual host\n",
-		    path, name, wanted, program_find(a, NULL, WEB_MODULE));
+		fault_put(out, path, 0, FAULT_WARNING,
+		    "the line \"%s %s\" is missing, which needs \"LoadModule locus_module %s\" outside of any virtual host",
+		    name, wanted, program_find(a, NULL, WEB_MODULE));
 	else if (value != NULL && strcmp(value, wanted) != 0 &&
 		 strcmp(value, arena_printf(a, "${%s}", variable)) != 0)
-		printf(
-		    "%s: warning: config.xml requires \"%s %s\", not %s; change it and reload Apache\n",
-		    path, name, wanted, value);
+		fault_put(out, path, 0, FAULT_WARNING,
+		    "config.xml requires \"%s %s\", not %s; change it and reload Apache",
+		    name, wanted, value);
 }
 
 static void
 check_web_conf(
-    struct cmd_ctx *x, const struct conf *cf, const char *path, const char *text)
+    struct fault_list *out, const struct conf *cf, const char *path, const char *text)
 {
 	static const char *const services[] = { "scheduler", "web", "upload" };
+	struct cmd_ctx *x = out->x;
 
 	for (size_t i = 0; i < N(services); i++) {
 		const char *socket = service_socket(x->a, cf, services[i]);
 
 		if (strstr(text, arena_printf(x->a, "\"unix:%s|", socket)) == NULL)
-			printf(
-			    "%s: warning: no ProxyPass leads to unix:%s, where the project listens\n",
-			    path, socket);
+			fault_put(out, path, 0, FAULT_WARNING,
+			    "no ProxyPass leads to unix:%s, where the project listens",
+			    socket);
 	}
-	check_directive(x->a, path, text, "LocusSlowPerAddress", WEB_SLOW_VARIABLE,
+	check_directive(out, path, text, "LocusSlowPerAddress", WEB_SLOW_VARIABLE,
 	    web_slow_limit(x->a, cf));
-	check_directive(x->a, path, text, "LocusTrustedProxies", WEB_PROXIES_VARIABLE,
+	check_directive(out, path, text, "LocusTrustedProxies", WEB_PROXIES_VARIABLE,
 	    web_trusted_proxies(x->a, cf));
 }
 
 /* The line of the file of another server must be there as it would be written now. */
 static void
-check_nginx_line(const char *path, const char *text, const char *line)
+check_nginx_line(
+    struct fault_list *out, const char *path, const char *text, const char *line)
 {
 	if (strstr(text, line) == NULL)
-		printf(
-		    "%s: warning: the line \"%s\" is missing; change it and reload nginx\n",
-		    path, line);
+		fault_put(out, path, 0, FAULT_WARNING,
+		    "the line \"%s\" is missing; change it and reload nginx", line);
 }
 
 static void
 check_nginx_conf(
-    struct cmd_ctx *x, const struct conf *cf, const char *path, const char *text)
+    struct fault_list *out, const struct conf *cf, const char *path, const char *text)
 {
 	static const char *const services[] = { "scheduler", "web", "upload" };
+	struct cmd_ctx *x = out->x;
 
 	for (size_t i = 0; i < N(services); i++)
-		check_nginx_line(path, text,
+		check_nginx_line(out, path, text,
 		    arena_printf(x->a, "fastcgi_pass \"unix:%s\";",
 			service_socket(x->a, cf, services[i])));
-	check_nginx_line(path, text,
+	check_nginx_line(out, path, text,
 	    arena_printf(
 		x->a, "limit_conn locus_large %s;", web_nginx_limit(x->a, cf)));
 }
 
 void
-web_fit_check(struct cmd_ctx *x, const struct conf *cf)
+web_fit_check(struct cmd_ctx *x, const struct conf *cf, struct fault_list *out)
 {
 	static const char *const files[] = { "apache/httpd.conf", "apache/site.conf",
 		WEB_NGINX_SITE };
@@ -106,10 +108,10 @@ web_fit_check(struct cmd_ctx *x, const struct conf *cf)
 		enum err e = fs_read(x->a, path, FILE_MAX, &text, NULL, &f);
 
 		if (e == OK && strcmp(files[i], WEB_NGINX_SITE) == 0)
-			check_nginx_conf(x, cf, path, text);
+			check_nginx_conf(out, cf, path, text);
 		else if (e == OK)
-			check_web_conf(x, cf, path, words_fill(x->a, text, &dir, 1));
+			check_web_conf(out, cf, path, words_fill(x->a, text, &dir, 1));
 		else if (e != E_NOTFOUND)
-			printf("%s: warning: %s\n", path, f.detail);
+			fault_put(out, path, 0, FAULT_WARNING, "%s", f.detail);
 	}
 }

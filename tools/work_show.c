@@ -552,7 +552,7 @@ work_detail_json(const struct work_detail *d)
 	    "priority", w->priority, "canonical_result",
 	    (json_int_t)w->canonical_resultid, "inputs", inputs, "results", results);
 	json_object_set_new(root, "troubles", wu_troubles_json(d));
-	json_show(root);
+	json_show(d->x->format, root);
 }
 
 static enum err

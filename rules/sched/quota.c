@@ -56,13 +56,29 @@ quota_room(const struct conf *cf, const struct host_app_version *hav, double pro
 	return most <= 0 ? 0 : most > INT32_MAX ? INT32_MAX : (int32_t)most;
 }
 
+/* How long before midnight UTC the host's day begins, in s. */
+static int64_t
+quota_day_offset(int64_t hostid)
+{
+	struct rng r = rng_seed((uint64_t)hostid);
+
+	return (int64_t)rng_below(&r, DAY_S);
+}
+
 bool
 quota_new_day(int64_t hostid, int64_t last_rpc_time, int64_t now)
 {
-	struct rng r = rng_seed((uint64_t)hostid);
-	int64_t offset = (int64_t)rng_below(&r, DAY_S);
+	int64_t offset = quota_day_offset(hostid);
 
 	return (last_rpc_time + offset) / DAY_S != (now + offset) / DAY_S;
+}
+
+int64_t
+quota_next_day(int64_t hostid, int64_t now)
+{
+	int64_t offset = quota_day_offset(hostid);
+
+	return ((now + offset) / DAY_S + 1) * DAY_S - offset;
 }
 
 bool

@@ -36,6 +36,8 @@ int32_t quota_room(
  * n_jobs_today restarts at 0.
  */
 bool quota_new_day(int64_t hostid, int64_t last_rpc_time, int64_t now);
+/* When the host's next day begins, s UTC. */
+int64_t quota_next_day(int64_t hostid, int64_t now);
 
 /* Number of valid results in a row that prove a version on a host. */
 enum { PROVED_IN_A_ROW = 10 };

@@ -21,6 +21,7 @@
 #include "sched/serve/serve.h"
 #include "sched/web/web_metrics.h"
 #include "sched/web/web_page.h"
+#include "sched/web/web_passwd.h"
 #include "sched/web/web_rpc.h"
 #include "lib/banned.h"
 
@@ -41,12 +42,14 @@ struct web { /* one per worker */
 	int64_t status_time;  /* 0 = never counted */
 	int64_t status_age_s; /* age of the data when they were counted */
 	struct web_figures *figures;
+	struct web_mailer *mailer;
 };
 
 struct web_server {           /* lives as long as the process */
 	struct project front; /* of the connection threads; has no database */
 	struct web *workers;
 	struct web_figures figures;
+	struct web_mailer mailer;
 	struct arena a;
 };
 
@@ -254,12 +257,43 @@ account_finish(struct visit *v)
 	    "Your computer is now attached to this project. It will get tasks automatically; you can close this page.");
 }
 
+static bool
+is_post(const struct visit *v)
+{
+	return strcmp(v->rq->method, "POST") == 0;
+}
+
+/* Pages about passwords are nobody else's: no cache keeps them. */
+static const char private_page[] =
+    "Cache-Control: no-store\r\nX-Robots-Tag: noindex\r\n";
+
 /* The BOINC Manager links to this page for volunteers who forgot their password. */
 static void
 get_passwd(struct visit *v)
 {
-	page_message(&v->rp->body, v->w->p.conf, "Forgotten password",
-	    "We cannot send you your password, because we store only a digest of it. Computers that are already attached keep working. To attach another computer, ask the project for a new password, from the e-mail address of your account, or copy this project's account file from a computer that is attached.");
+	struct web_rpc x = web_rpc_of(v);
+
+	if (stopped_page(v))
+		return;
+	v->rp->headers = private_page;
+	v->rp->status = passwd_page_forgotten(&x, is_post(v), v->w->mailer);
+}
+
+static void
+set_passwd(struct visit *v)
+{
+	struct web_rpc x;
+
+	if (stopped_page(v))
+		return;
+	v->rp->headers = private_page;
+	if (!web_connect(v)) {
+		unavailable(v, "Not available",
+		    "The database is not available. Please try again later.");
+		return;
+	}
+	x = web_rpc_of(v);
+	v->rp->status = passwd_page_set(&x, is_post(v), v->w->mailer);
 }
 
 static void
@@ -360,6 +394,7 @@ static const struct route {
 	{ "server_status", server_status, NULL },
 	{ "account_finish", account_finish, NULL },
 	{ "get_passwd", get_passwd, NULL },
+	{ "set_passwd", set_passwd, NULL },
 };
 
 /*
@@ -458,7 +493,7 @@ static void
 add_safety(struct arena *a, struct fcgi_reply *rp)
 {
 	static const char safety[] =
-	    "Content-Security-Policy: default-src 'self'; frame-ancestors 'none'\r\n"
+	    "Content-Security-Policy: default-src 'self'; form-action 'self'; frame-ancestors 'none'\r\n"
 	    "X-Content-Type-Options: nosniff\r\n"
 	    "Referrer-Policy: same-origin\r\n";
 
@@ -532,6 +567,7 @@ web_worker_begin(void *ctx, int64_t i)
 	struct fail f = { 0 };
 
 	w->figures = &s->figures;
+	w->mailer = &s->mailer;
 	/* The main thread has just found the project. */
 	if (project_find(&w->p, "web", s->front.dir, true, &f) != OK ||
 	    project_configure(&w->p, &f) != OK)
@@ -629,6 +665,7 @@ web_serve(struct web_server *s, const struct options *o, struct fail *f)
 
 	s->workers = NEWN(&s->a, struct web, (size_t)size.workers);
 	web_figures_begin(&s->figures, s->front.dir);
+	web_mailer_begin(&s->mailer, s->front.dir);
 	metric_show_service(cf, "web");
 	e = serve_socket(o->serve.socket != NULL ?
 			     o->serve.socket :
@@ -637,6 +674,7 @@ web_serve(struct web_server *s, const struct options *o, struct fail *f)
 	if (e == OK)
 		e = serve_run(&program, &size, fd, f);
 	web_figures_end(&s->figures);
+	web_mailer_end(&s->mailer);
 	return e;
 }
 

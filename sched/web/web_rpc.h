@@ -36,11 +36,6 @@ void web_failed(struct web_rpc *, const struct fail *);
 /* --- web_limit.c --- */
 
 /*
- * Returns the name of the group that shares a limit: an IPv4 address, or the 64-bit
- * network of an IPv6 address.  Everything that is not an address shares one group.
- */
-char *limit_group(struct arena *, const char *peer);
-/*
  * May this be tried now?  Counts one attempt against the limits; if a limit is reached,
  * writes an error document and returns false. account: whom the attempt is about, NULL
  * if unknown. limit_succeeded() takes an attempt back, so that only failures count.
@@ -49,6 +44,15 @@ bool limit_try(struct web_rpc *, const char *account);
 void limit_succeeded(struct web_rpc *, const char *account);
 /* May this address create one more account?  If not, writes an error document. */
 bool limit_new_account(struct web_rpc *);
+/*
+ * The same for pages: limit_wait() counts as limit_try() does, limit_mail_wait() counts
+ * a mail asked for about this address in lower case.  Returns the seconds to wait; 0 =
+ * it is allowed.
+ */
+double limit_wait(struct web_rpc *, const char *account);
+double limit_mail_wait(struct web_rpc *, const char *email);
+/* Tells people how long to wait. */
+char *limit_message(struct web_rpc *, double wait_s);
 
 /* --- web_account.c: accounts with a password --- */
 void rpc_create_account(struct web_rpc *);

@@ -570,6 +570,28 @@ START_TEST(rate_gives_back)
 }
 END_TEST
 
+START_TEST(rate_looks)
+{
+	const struct rate r = { .burst = 2, .per_s = 0.01 };
+	const char *path = arena_printf(&a, "%s/looked", dir);
+	double level = 9, wait_s = 9;
+
+	ck_assert_int_eq(rate_look(path, &r, "a", 100, &level, &wait_s, &f), OK);
+	ck_assert_double_eq_tol(level + wait_s, 0, 1e-9);
+	ck_assert(access(path, F_OK) != 0);
+	ck_assert_int_eq(rate_take(path, &r, "a", 100, &wait_s, &f), OK);
+	ck_assert_int_eq(rate_take(path, &r, "a", 100, &wait_s, &f), OK);
+	for (int i = 0; i < 2; i++) { /* it counts nothing itself */
+		ck_assert_int_eq(
+		    rate_look(path, &r, "a", 150, &level, &wait_s, &f), OK);
+		ck_assert_double_eq_tol(level, 1.5, 1e-9);
+		ck_assert_double_eq_tol(wait_s, 50, 1e-9);
+	}
+	ck_assert_int_eq(rate_look(path, &r, "b", 150, &level, &wait_s, &f), OK);
+	ck_assert_double_eq_tol(level + wait_s, 0, 1e-9);
+}
+END_TEST
+
 /* The file stays bounded whatever it contains and however many take from it. */
 START_TEST(rate_file_is_bounded)
 {
@@ -607,6 +629,7 @@ UNIT_MAIN("lib_fs", {
 	ADD(fs_lock_keeps_others_out);
 	ADD(rate_limits);
 	ADD(rate_gives_back);
+	ADD(rate_looks);
 	ADD(rate_file_is_bounded);
 	ADD_LOOP(proc_runs, N(runs));
 	ADD(proc_moves_much);

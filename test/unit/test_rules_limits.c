@@ -375,6 +375,8 @@ START_TEST(quota_days_differ_by_host)
 	for (int64_t day = first; day < first + 1000 * 86400; day += 86400)
 		ck_assert(
 		    quota_new_day(7, day - 1, day)); /* each day has the same length */
+	ck_assert_int_eq(quota_next_day(7, first - 1), first);
+	ck_assert_int_eq(quota_next_day(7, first), first + 86400);
 }
 END_TEST
 

@@ -12,6 +12,7 @@
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "model/metrics.h"
+#include "model/web_limits.h"
 #include "sched/serve/fcgi.h"
 #include "sched/project.h"
 #include "sched/rpc/counts.h"
@@ -292,7 +293,7 @@ static const char *const groups[][2] = {
 
 START_TEST(group)
 {
-	ck_assert_str_eq(limit_group(&a, groups[_i][0]), groups[_i][1]);
+	ck_assert_str_eq(address_group(&a, groups[_i][0]), groups[_i][1]);
 }
 END_TEST
 

@@ -228,8 +228,9 @@ report_verified(struct restore *r)
 
 	for (size_t i = 0; i < r->rows.n; i++)
 		rows += r->rows.tables[i].rows;
-	if (x->format == FORMAT_JSON) {
-		json_show(json_pack("{s:O s:O}", "head", r->in.head, "end", r->in.end));
+	if (x->format != FORMAT_TABLE) {
+		json_show(x->format,
+		    json_pack("{s:O s:O}", "head", r->in.head, "end", r->in.end));
 		return OK;
 	}
 	printf(
@@ -275,7 +276,7 @@ restore_from(struct restore *r)
 	enum err e = backup_in_begin(r->x->a, r->fd, &r->in, r->x->f);
 
 	if (e == OK) {
-		if (r->x->format != FORMAT_JSON)
+		if (r->x->format == FORMAT_TABLE)
 			describe(r);
 		e = take_entries(r);
 	}
@@ -321,5 +322,5 @@ const struct cmd cmd_restore = { .name = "restore",
 	    "With --url it becomes a project of its own. locus-backup(7) has the whole story.",
 	.opts = restore_options,
 	.opts_size = sizeof(struct restore_opts),
-	.formats = HAS_JSON,
+	.tree = true,
 	.run = restore_run };
