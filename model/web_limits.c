@@ -23,7 +23,7 @@ int64_t
 web_limit_per_hour(const struct conf *cf, enum web_limit limit)
 {
 	const int64_t per_hour[WEB_LIMITS] = {
-#define WEB_LIMIT(name, text, option) cf->option,
+#define WEB_LIMIT(name, text, option) option,
 #include "model/web_limits.def"
 #undef WEB_LIMIT
 	};
