@@ -8,7 +8,7 @@
 enum { HOUR_S = 3600, NETWORK_BYTES = 8 };
 
 static const char *const limit_texts[WEB_LIMITS] = {
-#define WEB_LIMIT(name, text, option) text,
+#define WEB_LIMIT(name, text) text,
 #include "model/web_limits.def"
 #undef WEB_LIMIT
 };
@@ -23,9 +23,11 @@ int64_t
 web_limit_per_hour(const struct conf *cf, enum web_limit limit)
 {
 	const int64_t per_hour[WEB_LIMITS] = {
-#define WEB_LIMIT(name, text, option) option,
-#include "model/web_limits.def"
-#undef WEB_LIMIT
+		[WEB_LIMIT_FAILURES] = cf->web_failures_per_hour,
+		[WEB_LIMIT_GUESSES] = cf->web_account_failures_per_hour,
+		[WEB_LIMIT_CREATIONS] = cf->web_accounts_per_hour,
+		[WEB_LIMIT_MAIL_REQUESTS] = cf->web_mails_per_hour,
+		[WEB_LIMIT_MAILS] = cf->web_account_mails_per_hour,
 	};
 
 	return per_hour[limit];

@@ -11,7 +11,7 @@
 #include "model/conf.h"
 
 enum web_limit {
-#define WEB_LIMIT(name, text, option) WEB_LIMIT_##name,
+#define WEB_LIMIT(name, text) WEB_LIMIT_##name,
 #include "model/web_limits.def"
 #undef WEB_LIMIT
 	WEB_LIMITS
