@@ -73,7 +73,7 @@ fail_order(struct cmd_ctx *x, const struct state_proc *p, const char *name)
 
 /* Looks at one service; *open counts those that are not yet as ordered. */
 static enum err
-look_at(struct cmd_ctx *x, const struct state *s, struct ordered *o,
+service_look(struct cmd_ctx *x, const struct state *s, struct ordered *o,
     enum service_order what, size_t *open)
 {
 	const struct state_proc *p = proc_named(s, o->name);
@@ -107,7 +107,7 @@ wait_for_order(struct cmd_ctx *x, struct ordered *v, size_t n, enum service_orde
 		TRY(running_read(x, &s, &r));
 		for (size_t i = 0; i < n; i++)
 			if (!v[i].done)
-				TRY(look_at(x, &s, &v[i], what, &open));
+				TRY(service_look(x, &s, &v[i], what, &open));
 		if (open == 0)
 			return OK;
 		if (clock_mono_ms() >= end)
