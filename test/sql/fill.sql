@@ -46,7 +46,7 @@ INSERT INTO batch (id, name, app_id, state, njobs) SELECT seq, CONCAT('batch_', 
 UPDATE workunit SET batch = id % 1000 + 1 WHERE id <= 30000;
 UPDATE workunit SET transition_time = 2147483646 WHERE id BETWEEN 30001 AND 30600;
 INSERT INTO consent (userid, consent_type_id, consent_time) SELECT u.id, 1, 1 FROM user u WHERE u.id <= 500;
-INSERT INTO token (token, userid) SELECT CONCAT('token_', id), id FROM user WHERE id <= 500;
+INSERT INTO token (token, userid, type, expire_time) SELECT CONCAT('token_', id), id, 'P', 2000000000 FROM user WHERE id <= 500;
 INSERT INTO team_delta (userid, teamid, timestamp) SELECT id, 1, 1 FROM user WHERE id <= 500;
 INSERT INTO credit_user (userid, appid, credit_type) SELECT id, 1, 0 FROM user WHERE id <= 500;
 INSERT INTO user_submit (user_id) SELECT id FROM user WHERE id <= 500;
