@@ -648,14 +648,20 @@ conf_needs_restart(const struct conf *cf, const struct conf_opt *o)
 
 /* A project that this account may not read exists, for all that. */
 static enum err
+fail_denied(struct fail *f, const char *dir)
+{
+	return FAIL(f, E_DENIED,
+	    "this account may not read %s/config.xml; run the program as the account that owns the project, or as root",
+	    dir);
+}
+
+static enum err
 check_readable(struct arena *a, const char *dir, struct fail *f)
 {
 	const char *path = arena_printf(a, "%s/config.xml", dir);
 
 	if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) < 0 && errno == EACCES)
-		return FAIL(f, E_DENIED,
-		    "this account may not read %s; run the program as the account that owns the project, or as root",
-		    path);
+		return fail_denied(f, dir);
 	return OK;
 }
 
@@ -711,7 +717,7 @@ conf_find_project(struct arena *a, const char *explicit_dir, char **dir, struct 
 		return check_readable(a, *dir, f);
 	if (realpath(from == NULL ? "." : from, at) == NULL)
 		return errno == EACCES ?
-		           check_readable(a, from == NULL ? "." : from, f) :
+		           fail_denied(f, from == NULL ? "." : from) :
 		           FAIL(f, E_CONFIG, "project directory %s does not exist",
 			       from);
 	*dir = arena_strdup(a, at);
