@@ -703,6 +703,23 @@ conf_installation(struct arena *a, const struct conf *cf)
 	return installation_of(a, name == NULL ? dir : name + 1);
 }
 
+/*
+ * Cuts dir down to the nearest directory with a config.xml; false if there is none.
+ * Directories that this account may not enter are passed over.
+ */
+static bool
+find_above(struct arena *a, char *dir)
+{
+	while (!fs_exists(arena_printf(a, "%s/config.xml", dir))) {
+		char *slash = strrchr(dir, '/');
+
+		if (slash == NULL || slash == dir)
+			return false;
+		*slash = '\0';
+	}
+	return true;
+}
+
 enum err
 conf_find_project(struct arena *a, const char *explicit_dir, char **dir, struct fail *f)
 {
@@ -721,19 +738,12 @@ conf_find_project(struct arena *a, const char *explicit_dir, char **dir, struct 
 		           FAIL(f, E_CONFIG, "project directory %s does not exist",
 			       from);
 	*dir = arena_strdup(a, at);
-	for (;;) {
-		char *slash;
-
-		if (fs_exists(arena_printf(a, "%s/config.xml", *dir)))
-			return check_readable(a, *dir, f);
-		TRY(check_readable(a, *dir, f));
-		slash = strrchr(*dir, '/');
-		if (from != NULL || slash == NULL || slash == *dir)
-			break;
-		*slash = '\0';
-	}
 	if (from == NULL)
-		return find_installed(a, dir, f);
+		return find_above(a, *dir) ? check_readable(a, *dir, f) :
+		                             find_installed(a, dir, f);
+	TRY(check_readable(a, *dir, f));
+	if (fs_exists(arena_printf(a, "%s/config.xml", *dir)))
+		return OK;
 	return FAIL(f, E_CONFIG,
 	    "no config.xml in %s: it is not a project; name one with --project NAME, --project DIR or LOCUS_PROJECT",
 	    from);

@@ -296,6 +296,30 @@ START_TEST(project_is_closed)
 }
 END_TEST
 
+/* A search through a directory that it may not enter goes on. */
+START_TEST(search_passes_closed_directories)
+{
+	struct fail f = { 0 };
+	char dir[PATH_MAX], *found = NULL;
+	uid_t me = geteuid();
+	enum err e;
+
+	unit_dir(dir);
+	unsetenv("LOCUS_PROJECT");
+	unsetenv("BOINC_PROJECT_DIR");
+	ck_assert_int_eq(chdir(dir), 0);
+	ck_assert_int_eq(chmod(dir, 0), 0);
+	if (me == 0) /* whom no mode keeps out */
+		ck_assert_int_eq(seteuid(65534), 0);
+	e = conf_find_project(&a, NULL, &found, &f);
+	if (me == 0)
+		ck_assert_int_eq(seteuid(me), 0);
+	ck_assert_int_eq(chmod(dir, 0755), 0);
+	ck_assert_int_eq(fs_rmtree(dir, &f), OK);
+	ck_assert_int_ne(e, E_DENIED);
+}
+END_TEST
+
 START_TEST(installation_follows_from_config)
 {
 	static const char text[] =
@@ -500,6 +524,7 @@ UNIT_MAIN("model", {
 	ADD_LOOP(conf_options_wait, N(waiting));
 	ADD(project_is_found_upwards);
 	ADD_LOOP(project_is_closed, 2);
+	ADD(search_passes_closed_directories);
 	ADD(installation_follows_from_config);
 	ADD_LOOP(identity_is_judged, N(places));
 	ADD(identity_is_noted_and_read);
