@@ -646,7 +646,6 @@ conf_needs_restart(const struct conf *cf, const struct conf_opt *o)
 	       (o->taken == CONF_PRIVATE && cf->private_servers);
 }
 
-/* A project that this account may not read exists, for all that. */
 static enum err
 fail_denied(struct fail *f, const char *dir)
 {
@@ -655,6 +654,7 @@ fail_denied(struct fail *f, const char *dir)
 	    dir);
 }
 
+/* Tells a project that this account may not read from one that does not exist. */
 static enum err
 check_readable(struct arena *a, const char *dir, struct fail *f)
 {

@@ -268,29 +268,39 @@ START_TEST(project_is_found_upwards)
 }
 END_TEST
 
+/* Looks for the project as an account that modes keep out, and removes dir. */
+static enum err
+find_kept_out(const char *explicit_dir, const char *dir, struct fail *f)
+{
+	struct fail cleaning = { 0 };
+	uid_t me = geteuid();
+	char *found = NULL;
+	enum err e;
+
+	if (me == 0) /* whom no mode keeps out */
+		ck_assert_int_eq(seteuid(65534), 0);
+	e = conf_find_project(&a, explicit_dir, &found, f);
+	if (me == 0)
+		ck_assert_int_eq(seteuid(me), 0);
+	ck_assert_int_eq(chmod(dir, 0755), 0);
+	ck_assert_int_eq(fs_rmtree(dir, &cleaning), OK);
+	return e;
+}
+
 /* A closed project is not one that does not exist. */
 START_TEST(project_is_closed)
 {
 	static const struct {
 		unsigned dir, file;
 	} modes[] = { { 0755, 0 }, { 0, 0644 } };
-	char dir[PATH_MAX], *path, *found;
-	uid_t me = geteuid();
+	char dir[PATH_MAX], *path;
 	struct fail f = { 0 };
-	enum err e;
 
 	unit_dir(dir);
 	path = arena_printf(&a, "%s/config.xml", dir);
 	ck_assert_int_eq(fs_write(path, "x", 1, modes[_i].file, &f), OK);
 	ck_assert_int_eq(chmod(dir, modes[_i].dir), 0);
-	if (me == 0) /* whom no mode keeps out */
-		ck_assert_int_eq(seteuid(65534), 0);
-	e = conf_find_project(&a, dir, &found, &f);
-	if (me == 0)
-		ck_assert_int_eq(seteuid(me), 0);
-	ck_assert_int_eq(chmod(dir, 0755), 0);
-	ck_assert_int_eq(fs_rmtree(dir, &f), OK);
-	ck_assert_int_eq(e, E_DENIED);
+	ck_assert_int_eq(find_kept_out(dir, dir, &f), E_DENIED);
 	ck_assert_ptr_nonnull(strstr(f.detail, "may not read"));
 	ck_assert_ptr_nonnull(strstr(f.detail, path));
 }
@@ -300,23 +310,14 @@ END_TEST
 START_TEST(search_passes_closed_directories)
 {
 	struct fail f = { 0 };
-	char dir[PATH_MAX], *found = NULL;
-	uid_t me = geteuid();
-	enum err e;
+	char dir[PATH_MAX];
 
 	unit_dir(dir);
 	unsetenv("LOCUS_PROJECT");
 	unsetenv("BOINC_PROJECT_DIR");
 	ck_assert_int_eq(chdir(dir), 0);
 	ck_assert_int_eq(chmod(dir, 0), 0);
-	if (me == 0) /* whom no mode keeps out */
-		ck_assert_int_eq(seteuid(65534), 0);
-	e = conf_find_project(&a, NULL, &found, &f);
-	if (me == 0)
-		ck_assert_int_eq(seteuid(me), 0);
-	ck_assert_int_eq(chmod(dir, 0755), 0);
-	ck_assert_int_eq(fs_rmtree(dir, &f), OK);
-	ck_assert_int_ne(e, E_DENIED);
+	ck_assert_int_ne(find_kept_out(NULL, dir, &f), E_DENIED);
 }
 END_TEST
 
