@@ -5,6 +5,8 @@ lib_sources = \
 	lib/arena.c \
 	lib/arena.h \
 	lib/banned.h \
+	lib/bells.c \
+	lib/bells.h \
 	lib/buf.c \
 	lib/buf.h \
 	lib/cert.c \
@@ -84,6 +86,8 @@ model_sources = \
 	model/decision.h \
 	model/doc.c \
 	model/doc.h \
+	model/doorbells.c \
+	model/doorbells.h \
 	model/file.def \
 	model/fileset.def \
 	model/fleet.h \
@@ -997,6 +1001,7 @@ unit_tests = \
 	test/unit/test_golden \
 	test/unit/test_in_flight \
 	test/unit/test_lib \
+	test/unit/test_lib_bells \
 	test/unit/test_lib_crypt \
 	test/unit/test_lib_fs \
 	test/unit/test_lib_http \

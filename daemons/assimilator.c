@@ -343,6 +343,8 @@ mark_done(struct daemon_ctx *x, struct chunk *k, size_t *done)
 	if (k->n == 0)
 		return OK;
 	e = daemon_transaction(x, tx_mark_done, k);
+	if (e == OK)
+		daemon_ring(x, DOORBELL_TRANSITIONER);
 	for (size_t i = 0; i < k->n && e == OK; i++) {
 		const struct finished *w = &k->v[i];
 		item_backoff_forget(o->backoff, w->wu->id);
@@ -415,6 +417,7 @@ main(int argc, char **argv)
 		.purpose =
 		    "Hands the canonical outputs of finished workunits to the project.",
 		.idle_ms = 1000,
+		.bell = DOORBELL_ASSIMILATOR,
 		.own_size = sizeof(struct assimilator),
 		.options = options,
 		.noptions = N(options),

@@ -310,7 +310,8 @@ main(int argc, char **argv)
 	static const struct daemon file_deleter = {
 		.name = "file_deleter",
 		.purpose = "Deletes the files of finished workunits and results.",
-		.idle_ms = 5000,
+		.idle_ms = 1000,
+		.bell = DOORBELL_FILE_DELETER,
 		.can_dry_run = true,
 		.own_size = sizeof(struct file_deleter),
 		.options = options,

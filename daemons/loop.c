@@ -34,6 +34,7 @@ enum {
 	SLICE_MS = 100,
 	BACKOFF_FIRST_MS = 250,
 	BACKOFF_MOST_MS = 15000,
+	RING_GAP_MS = 20, /* between two rings that bring nothing */
 	SAY_AGAIN_MS = 600000,
 	LEASE_LOOK_MS = 250,
 	TROUBLE_MOST = 600
@@ -63,7 +64,10 @@ struct instance {
 	int keeper_said;           /* the state logged last; -1 = none */
 	char keeper_text[KEEPER_TEXT_MOST]; /* its reason */
 	bool standby_shown;                 /* run/NAME.standby may exist */
-	bool restarted; /* in place of a process whose configuration was valid */
+	uint32_t rings;                     /* of its bell, before the step */
+	bool rung;                          /* a ring ended the last sleep */
+	bool deaf;                          /* logged: it cannot listen */
+	bool restarted;                     /* in place of a process whose configuration was valid */
 };
 
 /* Tells the process that restart_with() executes what it takes the place of. */
@@ -490,16 +494,49 @@ wait_for_lease(struct instance *r)
 	}
 }
 
-/* Waits for work, but not longer than the lease lasts. */
+void
+daemon_ring(struct daemon_ctx *x, enum doorbell bell)
+{
+	if (!x->dry_run)
+		doorbell_ring(&x->doorbells, x->conf, bell);
+}
+
+/* Returns the rings so far; opens the doorbells if they are absent or were replaced. */
+static uint32_t
+listen_to_bell(struct instance *r)
+{
+	struct daemon_ctx *x = &r->x;
+	struct fail f = { 0 };
+	enum err e;
+
+	if (r->daemon->bell == DOORBELL_NONE || x->one_pass)
+		return 0;
+	e = doorbells_listen(&x->doorbells, x->conf, &f);
+	if (e != OK && !r->deaf)
+		log_fail("cannot be woken, and looks for work now and then", &f);
+	r->deaf = e != OK;
+	return bells_count(&x->doorbells.bells, r->daemon->bell);
+}
+
+/*
+ * Waits for work, but not longer than the lease lasts.  A ring that brought nothing, as
+ * one for a validator of another app does, puts off the next by RING_GAP_MS.
+ */
 static void
 idle_nap(struct instance *r)
 {
 	double ms = r->opt.sleep_s > 0 ? r->opt.sleep_s * 1000 : r->daemon->idle_ms;
 	int64_t end = clock_mono_ms() + (int64_t)ms;
 
-	for (int64_t left = (int64_t)ms; left > 0 && !daemon_stopping(&r->x);
+	if (r->rung)
+		clock_nap_ms(ms < RING_GAP_MS ? (int)ms : RING_GAP_MS);
+	r->rung = false;
+	for (int64_t left = end - clock_mono_ms();
+	     left > 0 && !r->rung && !daemon_stopping(&r->x);
 	     left = end - clock_mono_ms())
-		clock_nap_ms(left < SLICE_MS ? (int)left : SLICE_MS);
+		r->rung = bells_wait(&r->x.doorbells.bells, r->daemon->bell, r->rings,
+			      left < SLICE_MS ? (int)left : SLICE_MS) ||
+		          listen_to_bell(r) != r->rings;
 }
 
 /* Sees to the lease before a step; *may: the step may begin. */
@@ -539,7 +576,9 @@ run_loop(struct instance *r)
 		TRY(before_step(r, &may));
 		if (!may)
 			continue;
+		r->rings = listen_to_bell(r); /* before it looks for work */
 		e = one_step(r, &done);
+		r->rung = r->rung && done == 0;
 		if (e != OK && lease_ended(r))
 			continue;
 		if (e != OK && x->one_pass)
@@ -684,6 +723,7 @@ run_daemon(struct instance *r)
 	if (e == OK || status == 0)
 		log_info("ended");
 	handlers_close(r->x.handlers);
+	doorbells_close(&r->x.doorbells);
 	if (r->daemon->end != NULL)
 		r->daemon->end(&r->x);
 	if (r->x.keeper != NULL)

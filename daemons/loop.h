@@ -19,6 +19,7 @@
 #include "lib/err.h"
 #include "lib/rng.h"
 #include "model/conf.h"
+#include "model/doorbells.h"
 #include "model/rows.h"
 
 /* The context of a step. */
@@ -36,6 +37,7 @@ struct daemon_ctx {
 	struct item_backoff *backoff; /* failed items; NULL = the daemon keeps none */
 	struct handlers *handlers;    /* NULL = no handler */
 	const char *trouble;          /* set by daemon_trouble() in this step */
+	struct doorbells doorbells;   /* of this machine */
 	void *own;                    /* the daemon's own options and state */
 	struct fail fail;
 };
@@ -61,7 +63,11 @@ struct daemon_option {
 
 struct daemon {
 	const char *name, *purpose;
-	int idle_ms; /* sleep after a step that found nothing to do */
+	/*
+	 * Sleep after a step that found nothing to do; its doorbell ends the sleep.
+	 */
+	int idle_ms;
+	enum doorbell bell;
 	bool can_dry_run;
 	/*
 	 * Claims each item for itself, so that instances on several machines share the
@@ -88,6 +94,12 @@ int daemon_main(const struct daemon *, int argc, char **argv);
  * ended)?  Asked between items, and before anything that cannot be undone.
  */
 bool daemon_stopping(const struct daemon_ctx *);
+
+/*
+ * Wakes the daemons of this machine that listen to this bell, after the commit that made
+ * work for them.
+ */
+void daemon_ring(struct daemon_ctx *, enum doorbell);
 
 /*
  * What a leased daemon writes outside of these transactions is conditional or can be

@@ -235,6 +235,29 @@ tx_transition(struct daemon_ctx *x, void *arg)
 	return e == E_RACE ? E_RETRY : e;
 }
 
+/* Wakes those who go on with what the transaction has moved. */
+static void
+ring_for(struct daemon_ctx *x, const struct chunk *k)
+{
+	bool validate = false, assimilate = false, delete_files = false;
+
+	for (size_t i = 0; i < k->ndue; i++) {
+		const struct wu_change *c = &k->due[i].c;
+
+		validate |= c->need_validate;
+		assimilate |= c->assimilate;
+		delete_files |= c->delete_input;
+		for (size_t j = 0; j < c->nresults; j++)
+			delete_files |= c->results[j].delete_files;
+	}
+	if (validate)
+		daemon_ring(x, DOORBELL_VALIDATOR);
+	if (assimilate)
+		daemon_ring(x, DOORBELL_ASSIMILATOR);
+	if (delete_files)
+		daemon_ring(x, DOORBELL_FILE_DELETER);
+}
+
 static enum err
 transition_some(struct daemon_ctx *x, struct workunit *const *wu, size_t n)
 {
@@ -245,6 +268,8 @@ transition_some(struct daemon_ctx *x, struct workunit *const *wu, size_t n)
 	for (size_t i = 0; i < n; i++)
 		ids[i] = wu[i]->id;
 	e = daemon_transaction(x, tx_transition, &k);
+	if (e == OK)
+		ring_for(x, &k);
 	for (size_t i = 0; i < k.ndue && e == OK; i++)
 		log_change(k.due[i].wu, &k.due[i].c);
 	return e;
@@ -294,6 +319,7 @@ main(int argc, char **argv)
 		.purpose =
 		    "Moves workunits through their states: makes results, times them out, and passes workunits on to validation, assimilation and file deletion.",
 		.idle_ms = 1000,
+		.bell = DOORBELL_TRANSITIONER,
 		.can_dry_run = true,
 		.own_size = sizeof(struct transitioner),
 		.start = transitioner_start,

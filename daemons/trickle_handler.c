@@ -291,6 +291,7 @@ main(int argc, char **argv)
 		.purpose =
 		    "Hands messages of running tasks to the project's handler, and removes them.",
 		.idle_ms = 1000,
+		.bell = DOORBELL_TRICKLE_HANDLER,
 		.own_size = sizeof(struct trickles),
 		.options = options,
 		.noptions = N(options),

@@ -670,8 +670,11 @@ judge_some(struct daemon_ctx *x, struct workunit *const *wu, size_t n)
 		e = decide_credits(x, &s);
 	if (e == OK && !x->dry_run && s.n > 0)
 		e = daemon_transaction(x, tx_save_verdicts, &s);
-	if (e == OK)
+	if (e == OK) {
+		daemon_ring(x, DOORBELL_TRANSITIONER);
+		daemon_ring(x, DOORBELL_ASSIMILATOR);
 		trials_stored(x, &s);
+	}
 	return e;
 }
 
@@ -714,6 +717,7 @@ main(int argc, char **argv)
 		.purpose =
 		    "Compares the results of each workunit and picks the canonical one.",
 		.idle_ms = 1000,
+		.bell = DOORBELL_VALIDATOR,
 		.can_dry_run = true,
 		.own_size = sizeof(struct validator),
 		.options = options,

@@ -644,7 +644,8 @@ main(int argc, char **argv)
 		.name = "work_generator",
 		.purpose =
 		    "Makes workunits and their first results for the files named in locality_scheduling/need_work.",
-		.idle_ms = 100,
+		.idle_ms = 1000,
+		.bell = DOORBELL_WORK_GENERATOR,
 		.claims_items =
 		    true, /* a claim of a trigger is the lease of its file */
 		.own_size = sizeof(struct work_generator),

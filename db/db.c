@@ -201,6 +201,7 @@ db_commit(struct db *db, struct fail *f)
 	db->in_tx = false;
 	if (e != OK)
 		return e;
+	db->committed = true;
 	if (db->tx_batch.on)
 		return tx_batch_run(db, f);
 	db->count++;
@@ -213,6 +214,12 @@ db_commit(struct db *db, struct fail *f)
 	if (db->my != NULL && mysql_rollback(db->my) != 0)
 		conn_drop(db);
 	return e;
+}
+
+bool
+db_committed(const struct db *db)
+{
+	return db->committed;
 }
 
 bool

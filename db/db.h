@@ -124,6 +124,8 @@ bool db_tx_batch_refused(const struct db *);
  */
 enum err db_commit(struct db *, struct fail *);
 bool db_commit_uncertain(const struct db *);
+/* Has this connection tried to commit anything so far? */
+bool db_committed(const struct db *);
 /* Is the server a cluster node, which does not see what other nodes have locked? */
 bool db_in_cluster(const struct db *);
 /* Converts rows of one number each to an array in the arena. */

@@ -63,7 +63,7 @@ struct db {
 	MYSQL_STMT *stmts[SQL__MAX][LIST_SIZES];
 	struct params *params[SQL__MAX]; /* NULL = not needed yet */
 	enum db_use use;
-	bool in_tx, uncertain;
+	bool in_tx, uncertain, committed;
 	bool mariadb;
 	bool cluster;    /* the server is a node of a Galera cluster */
 	bool bulk;       /* the server takes bulks, and its counts are right */

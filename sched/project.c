@@ -401,6 +401,7 @@ project_close(struct project *p)
 	for (enum project_text i = 0; i < PROJECT_TEXTS; i++)
 		arena_free(&p->admin_texts[i].a);
 	counts_close(&p->counts);
+	doorbells_close(&p->doorbells);
 	disconnect(p);
 	arena_free(&p->class_arena);
 	arena_free(&p->limits_arena);

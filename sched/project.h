@@ -12,6 +12,7 @@
 #include "lib/err.h"
 #include "lib/fs.h"
 #include "model/conf.h"
+#include "model/doorbells.h"
 #include "model/snapshot.h"
 #include "proto/reply.h"
 #include "sched/trace/rpc_dump.h"
@@ -49,6 +50,7 @@ struct project {
 	struct rpc_dump rpc_dump;
 	struct decision_log *decision_log; /* of all workers; NULL = not a scheduler */
 	struct counts counts;
+	struct doorbells doorbells;
 	struct contention contention;
 	int64_t drawn_at; /* rpc.h */
 	struct admin_text admin_texts[PROJECT_TEXTS];

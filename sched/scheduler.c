@@ -132,6 +132,7 @@ make_ready(struct project *p, struct rpc *x)
 	x->texts = project_texts(p);
 	x->contention = &p->contention;
 	x->drawn_at = &p->drawn_at;
+	x->doorbells = &p->doorbells;
 	return true;
 }
 
@@ -154,6 +155,7 @@ is_drained(struct scheduler *s, struct project *p, struct rpc *x)
 static void
 record_outcome(struct project *p, const struct rpc *x)
 {
+	rpc_ring(x);
 	decision_log_write(p->decision_log, x);
 	counts_keep(&p->counts, x);
 }

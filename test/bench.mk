@@ -4,7 +4,7 @@
 EXTRA_DIST += test/bench/README.md test/bench/fill-files.sql test/bench/fill-hosts.sql \
 	test/bench/fill-plain.sql test/bench/backend test/bench/cases.sh test/bench/figures \
 	test/bench/measure.sh test/bench/run test/bench/servers.sh \
-	test/bench/run-decide test/bench/run-sim test/bench/statements test/bench/table \
+	test/bench/run-decide test/bench/run-sim test/bench/stages test/bench/statements test/bench/table \
 	test/bench/targets
 noinst_PROGRAMS += test/bench/decide test/bench/rr_sim test/bench/load test/bench/floor
 test_bench_decide_SOURCES = test/bench/decide.c test/bench/decide_cases.c \
@@ -18,7 +18,7 @@ fast = $(if $(filter $(abs_srcdir),$(abs_builddir)),.,fast)
 fast_begin = $(MKDIR_P) $(fast) && cd $(fast) && if test -f Makefile; \
 	then test $(fast) = fast || echo "measuring this build, made with CFLAGS=$(CFLAGS)"; \
 	else $(abs_srcdir)/configure -q; fi
-.PHONY: bench bench-decide bench-sim bench-backend bench-hostile
+.PHONY: bench bench-decide bench-sim bench-backend bench-hostile bench-stages
 
 # What a scheduler RPC costs: make bench CASES="locality half" BENCH_ARGS="--scale 10 --seconds 10"
 CASES =
@@ -42,6 +42,10 @@ bench-sim:
 # How fast the daemons are; fails only if what they made is wrong.  BENCH_BACKEND='--units 1000 life' for less.
 bench-backend: all
 	source='$(abs_srcdir)' $(srcdir)/test/bench/backend $(BENCH_BACKEND)
+
+# How long a job takes from its report to its deleted files on an idle project.  BENCH_STAGES='--jobs 10' for less.
+bench-stages: all
+	source='$(abs_srcdir)' $(srcdir)/test/bench/stages $(BENCH_STAGES)
 
 # How much one hostile request at a time delays 16 hosts that ask all the time; fails if it is more than 100 ms for one in
 # a hundred.  For an idle machine.

@@ -13,6 +13,7 @@
 #include "lib/arena.h"
 #include "lib/err.h"
 #include "model/conf.h"
+#include "model/doorbells.h"
 
 /* Exit codes in addition to those of err_exit(); locus(1) lists them. */
 enum { EXIT_DECLINED = 1, EXIT_USAGE = 2, EXIT_NOTHING = 3, EXIT_UNSURE = 4 };
@@ -108,6 +109,9 @@ enum err ctx_db_any_schema(struct cmd_ctx *);
  * machine; else that of the project.
  */
 const struct conf *ctx_db_root(struct cmd_ctx *);
+/* Wakes the daemons of this machine that listen to the bell. */
+void ctx_ring(struct cmd_ctx *, enum doorbell);
+/* If anything was committed, wakes the daemons of this machine. */
 void ctx_close(struct cmd_ctx *);
 /* Prints one finished step, such as "created database stars 0.2 s", with the time since
  * the previous one. */

@@ -152,8 +152,27 @@ ctx_db_any_schema(struct cmd_ctx *x)
 }
 
 void
+ctx_ring(struct cmd_ctx *x, enum doorbell bell)
+{
+	struct doorbells d = { 0 };
+
+	doorbell_ring(&d, x->cf, bell);
+	doorbells_close(&d);
+}
+
+/* What a command has committed may be work for any of the daemons. */
+static void
+ring_all(struct cmd_ctx *x)
+{
+	for (enum doorbell b = DOORBELL_NONE + 1; b < DOORBELLS; b++)
+		ctx_ring(x, b);
+}
+
+void
 ctx_close(struct cmd_ctx *x)
 {
+	if (x->db != NULL && db_committed(x->db))
+		ring_all(x);
 	if (x->db != NULL)
 		db_close(x->db);
 	x->db = NULL;

@@ -150,8 +150,13 @@ change_triggers(struct cmd_ctx *x, char **args, size_t n,
 static enum err
 raise_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
+	enum err e;
+
 	(void)opts;
-	return change_triggers(x, args, n, trigger_raise);
+	e = change_triggers(x, args, n, trigger_raise);
+	if (e == OK)
+		ctx_ring(x, DOORBELL_WORK_GENERATOR);
+	return e;
 }
 
 static enum err

@@ -12,6 +12,7 @@
 #include "db/ledger.h"
 #include "db/trigger_rows.h"
 #include "lib/log.h"
+#include "model/states.h"
 #include "rules/sched/baseline_cost.h"
 #include "lib/banned.h"
 
@@ -203,6 +204,25 @@ static bool
 takes_trickles(const struct rpc *x)
 {
 	return x->req->ntrickles > 0 && x->host_wait_s == 0;
+}
+
+void
+rpc_ring(const struct rpc *x)
+{
+	const struct decision *d = x->dec;
+	bool moved = false;
+
+	if (d == NULL || x->doorbells == NULL)
+		return;
+	for (size_t i = 0; i < x->req->nreports && d->reports != NULL; i++)
+		moved |= d->reports[i].action == REPORT_STORE;
+	for (size_t i = 0; i < d->nsends; i++)
+		moved |= d->sends[i].raise_to != 0 ||
+		         (d->sends[i].job->transitioner_flags & WU_BROADCAST) != 0;
+	if (moved || d->nexpire > 0)
+		doorbell_ring(x->doorbells, x->conf, DOORBELL_TRANSITIONER);
+	if (x->trickles_stored)
+		doorbell_ring(x->doorbells, x->conf, DOORBELL_TRICKLE_HANDLER);
 }
 
 void

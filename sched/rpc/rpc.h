@@ -19,6 +19,7 @@
 #include "lib/rng.h"
 #include "model/conf.h"
 #include "model/decision.h"
+#include "model/doorbells.h"
 #include "model/request.h"
 #include "model/snapshot.h"
 #include "proto/reply.h"
@@ -86,6 +87,7 @@ struct rpc {
 	    *in_flight; /* process lifetime; NULL: no other request is here */
 	/* process lifetime: when jobs were last drawn for statistics; NULL: not kept */
 	int64_t *drawn_at;
+	struct doorbells *doorbells; /* process lifetime; NULL: nobody is rung */
 	struct rpc_wait *waiting; /* where a wait is kept; NULL: in a */
 	const char *peer;         /* address of the client, "" = unknown */
 	const char *in;           /* request body */
@@ -172,6 +174,8 @@ void rpc_resume(struct rpc *, const struct rpc_wait *w);
  * first.  Failures of the database prolong the waits.
  */
 void waits_look(struct db *, const struct conf *, struct rpc_wait *const *v, size_t n);
+/* Wakes the daemons for which a committed RPC has made work. */
+void rpc_ring(const struct rpc *);
 /* Ends a wait for which nobody waits any more. */
 void wait_give_up(struct rpc_wait *);
 /* Ends only the waits that are out of time; for when there is no database. */

@@ -80,6 +80,8 @@ raise_triggers(struct rpc *x)
 		else
 			log_fail("need_work trigger", &f);
 	}
+	if (n > 0 && x->doorbells != NULL)
+		doorbell_ring(x->doorbells, x->conf, DOORBELL_WORK_GENERATOR);
 	count_demand(x, raised, n, now);
 	return n + awaited > 0;
 }
