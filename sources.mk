@@ -1002,6 +1002,7 @@ unit_tests = \
 	test/unit/test_in_flight \
 	test/unit/test_lib \
 	test/unit/test_lib_bells \
+	test/unit/test_lib_clock \
 	test/unit/test_lib_crypt \
 	test/unit/test_lib_fs \
 	test/unit/test_lib_http \

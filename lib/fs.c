@@ -426,7 +426,7 @@ fs_mtime(const char *path)
 {
 	struct stat st;
 
-	return stat(path, &st) == 0 ? (int64_t)st.st_mtime : -1;
+	return stat(path, &st) == 0 ? clock_of_file(st.st_mtime) : -1;
 }
 
 bool
@@ -438,7 +438,7 @@ fs_changed(const char *path, struct fs_seen *seen)
 	if (stat(path, &st) == 0)
 		now = (struct fs_seen){ .looked = true,
 			.there = true,
-			.fresh = clock_now() <= st.st_mtim.tv_sec,
+			.fresh = clock_now() <= clock_of_file(st.st_mtim.tv_sec),
 			.mtime_s = st.st_mtim.tv_sec,
 			.mtime_ns = st.st_mtim.tv_nsec,
 			.size = st.st_size,
