@@ -347,6 +347,8 @@ db_sources = \
 	db/adopt_columns.c \
 	db/ahead.c \
 	db/ahead.h \
+	db/app_remove.c \
+	db/app_remove.h \
 	db/assignment.c \
 	db/averages.c \
 	db/averages.h \
@@ -414,6 +416,8 @@ db_sources = \
 	db/trigger_rows.h \
 	db/tx_batch.c \
 	db/user.c \
+	db/user_merge.c \
+	db/user_merge.h \
 	db/work_list.c \
 	db/work_list.h \
 	db/workunit.c \
@@ -552,6 +556,7 @@ tools_sources = \
 	tools/app_list.c \
 	tools/app_parts.h \
 	tools/app_program.c \
+	tools/app_remove.c \
 	tools/app_set.c \
 	tools/app_template.c \
 	tools/archive_find.c \
@@ -611,6 +616,8 @@ tools_sources = \
 	tools/create_web.c \
 	tools/db_server.c \
 	tools/db_server.h \
+	tools/destroy_here.c \
+	tools/destroy_here.h \
 	tools/doctor.c \
 	tools/doctor.def \
 	tools/doctor.h \
@@ -756,6 +763,8 @@ tools_sources = \
 	tools/service_order.c \
 	tools/service_pick.c \
 	tools/service_pick.h \
+	tools/set_report.c \
+	tools/set_report.h \
 	tools/short_dir.c \
 	tools/sign.c \
 	tools/site_files.c \
@@ -804,8 +813,10 @@ tools_sources = \
 	tools/upstream.h \
 	tools/user_add.c \
 	tools/user_list.c \
+	tools/user_merge.c \
 	tools/user_password.c \
 	tools/user_password.h \
+	tools/user_set.c \
 	tools/version.c \
 	tools/version.h \
 	tools/version_deprecate.c \

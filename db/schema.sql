@@ -44,6 +44,8 @@ CREATE TABLE IF NOT EXISTS app (
 	locality_scheduling INT NOT NULL DEFAULT 0,
 	n_size_classes SMALLINT NOT NULL DEFAULT 0,
 	fraction_done_exact TINYINT NOT NULL DEFAULT 0,
+	drain_time BIGINT NOT NULL DEFAULT 0, -- ours: since when an admin drains it; 0 = its tasks are sent
+	added MEDIUMBLOB, -- ours: what "locus app add" wrote elsewhere, for "locus app remove"
 	PRIMARY KEY (id),
 	UNIQUE KEY app_name (name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;

@@ -177,6 +177,14 @@ read_open_workunits(
 	return OK;
 }
 
+static bool
+app_drains(const struct catalog *cat, int64_t appid)
+{
+	const struct app *app = cat == NULL ? NULL : catalog_app(cat, appid);
+
+	return app != NULL && app->drain_time != 0;
+}
+
 /* Adds the files of one set to the snapshot. */
 static void
 add_members_of_set(const struct held *held, const struct set_rows *rows,
@@ -224,6 +232,9 @@ snap_sets_add(struct db *db, struct arena *a, const struct sets_to_add *what,
 		*to = snap_file_of_row(
 		    set_rows_first(what->rows, what->ids[i]), what->origin);
 		to->no_work_available = no_work[i];
+		to->app_drained = app_drains(
+		    s->cat, set_rows_first(what->rows, what->ids[i])->appid);
+		to->paused = to->paused || to->app_drained;
 		add_members_of_set(what->held, what->rows, to, s);
 	}
 	return read_open_workunits(db, a, files + s->nfiles - n, n, f);
@@ -232,14 +243,16 @@ snap_sets_add(struct db *db, struct arena *a, const struct sets_to_add *what,
 /* Selects the sets that exist, and that are open if the query demands it, up to its
  * limit. */
 static size_t
-select_sets(const struct supply_query *q, const struct set_rows *rows, int64_t *ids)
+select_sets(const struct catalog *cat, const struct supply_query *q,
+    const struct set_rows *rows, int64_t *ids)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < q->nids && n < q->most; i++) {
 		const struct row_set_file *r = set_rows_first(rows, q->ids[i]);
 
-		if (r != NULL && (!q->open_only || r->paused == FILESET_OPEN))
+		if (r != NULL && (!q->open_only || (r->paused == FILESET_OPEN &&
+						       !app_drains(cat, r->appid))))
 			ids[n++] = q->ids[i];
 	}
 	return n;
@@ -256,7 +269,7 @@ snap_sets_query(struct db *db, struct arena *a, const struct conf *cf,
 	size_t n;
 
 	TRY(snap_sets_read(db, a, q->ids, q->nids, &rows, f));
-	n = select_sets(q, &rows, ids);
+	n = select_sets(s->cat, q, &rows, ids);
 	if (n == 0)
 		return OK;
 	held = held_names(a, rq);

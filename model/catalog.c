@@ -53,6 +53,12 @@ catalog_app(const struct catalog *c, int64_t id)
 	return NULL;
 }
 
+bool
+app_is_held_back(const struct app *app)
+{
+	return app->deprecated != 0 || app->drain_time != 0;
+}
+
 const struct app *
 catalog_app_named(const struct catalog *c, const char *name)
 {

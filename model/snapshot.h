@@ -39,6 +39,8 @@ void catalog_benchmarks(struct catalog *, double *v, size_t n);
  */
 bool catalog_locality(const struct catalog *, const struct conf *);
 const struct app *catalog_app(const struct catalog *, int64_t id); /* NULL if absent */
+/* True if no new task of the app is sent: the admin has deprecated it, or drains it. */
+bool app_is_held_back(const struct app *);
 const struct app *catalog_app_named(const struct catalog *, const char *);
 const struct platform *catalog_platform(const struct catalog *, int64_t id);
 const struct platform *catalog_platform_named(const struct catalog *, const char *);
@@ -91,7 +93,8 @@ struct snap_file { /* a file set that may serve this request */
 	bool no_work_available; /* the generator said that it can make no more */
 	/* no_work_available was set a moment ago: last results may still appear */
 	bool no_work_is_news;
-	bool paused;   /* paused by the admin */
+	bool paused;   /* paused by the admin, or its app is drained */
+	bool app_drained;
 	bool draining; /* draining by the admin's order: no new work, no new holders */
 	int64_t demand_time; /* when a host last asked for more jobs; 0 = never */
 	bool unread;         /* its results were not read: there may be some */

@@ -7,10 +7,12 @@
 #include "lib/fs.h"
 #include "lib/proc.h"
 #include "proto/template.h"
+#include "db/app_remove.h"
 #include "tools/app_parts.h"
 #include "tools/catalog.h"
 #include "tools/program.h"
 #include "tools/conf_edit.h"
+#include "tools/confirm.h"
 #include "tools/same_work.h"
 #include "lib/banned.h"
 
@@ -19,7 +21,7 @@ enum { NAME_MOST = 60 };
 struct app_opts {
 	const char *people, *in, *out, *generator, *validator, *assimilator;
 	const char *locality, *program, *platform;
-	bool no_locality, wrap;
+	bool no_locality, wrap, dry_run;
 	int64_t min_version, weight, adaptive, quorum;
 	struct conf_list daemons;
 };
@@ -58,6 +60,7 @@ static const struct opt app_options[] = {
 	    "Weight among the project's apps; default 1." },
 	{ "adaptive", OPT_NUMBER, FIELD(adaptive), "N",
 	    "Adaptive replication: a workunit starts with one result, whatever its template says, and is raised to N results and a quorum of N if its host is not trusted; see scheduler(8)." },
+	DRY_RUN_OPTION(struct app_opts),
 	{ 0 },
 };
 
@@ -88,9 +91,10 @@ daemon_of(struct cmd_ctx *x, const char *program, const char *app, const char *m
 		    more, args[0] == '\0' ? "" : " ", args) };
 }
 
-/* Lists the daemons that the app gets. */
-static struct new_daemon *
-daemons_of(struct cmd_ctx *x, const struct app_opts *o, const char *app, size_t *count)
+/* The daemons that the options ask for. */
+static void
+plan_daemons(struct cmd_ctx *x, const struct app_opts *o, const char *app,
+    struct app_added *added)
 {
 	const char *templates = arena_printf(
 	    x->a, " --input_template %s_in.xml --output_template %s_out.xml", app, app);
@@ -113,20 +117,19 @@ daemons_of(struct cmd_ctx *x, const struct app_opts *o, const char *app, size_t 
 						  app),
 			cmd };
 	}
-	*count = n;
-	return p;
+	added->daemons = p;
+	added->n = n;
 }
 
 static enum err
-add_daemons(struct cmd_ctx *x, const struct app_opts *o, const char *app)
+add_daemons(struct cmd_ctx *x, const struct app_added *added, bool dry)
 {
-	size_t n;
-	const struct new_daemon *p = daemons_of(x, o, app, &n);
-	enum err e = conf_add_daemons(x, p, n);
-
-	for (size_t i = 0; i < n && e == OK; i++)
-		ctx_progress(x, "added", "daemon %s", p[i].name);
-	return e;
+	if (!dry)
+		TRY(conf_add_daemons(x, added->daemons, added->n));
+	for (size_t i = 0; i < added->n; i++)
+		ctx_progress(x, dry ? "would" : "added", "%sdaemon %s",
+		    dry ? "add " : "", added->daemons[i].name);
+	return OK;
 }
 
 /* Reports what would make the generator exit at once. */
@@ -157,14 +160,10 @@ check_generator(struct cmd_ctx *x, const struct app_opts *o, const char *app)
 	return OK;
 }
 
-/* Refuses a daemon that could not be started, or would do the work of another, before
- * anything is created. */
+/* Refuses a daemon that could not be started. */
 static enum err
-check_daemons(struct cmd_ctx *x, const struct app_opts *o, const char *app)
+check_programs(struct cmd_ctx *x, const struct app_opts *o)
 {
-	const struct new_daemon *p;
-	size_t n;
-
 	for (size_t i = 0; i < o->daemons.n; i++) {
 		char **argv;
 		enum err e = proc_split(x->a, o->daemons.v[i], &argv, x->f);
@@ -176,9 +175,7 @@ check_daemons(struct cmd_ctx *x, const struct app_opts *o, const char *app)
 			    "--daemon %s: there is no program %s in the project's bin or among the installed ones, so nothing was created; put it there first and make it executable",
 			    o->daemons.v[i], argv[0]);
 	}
-	p = daemons_of(x, o, app, &n);
-	TRY(conf_check_new_daemons(x, p, n));
-	return same_work_refuse(x->a, x->cf, p, n, x->f);
+	return OK;
 }
 
 /* Results of the same host or account do not confirm each other. */
@@ -196,11 +193,6 @@ check_program_options(struct cmd_ctx *x, const struct app_opts *o)
 {
 	if ((o->platform != NULL || o->wrap) && o->program == NULL)
 		return ctx_usage(x, "--platform and --wrap belong to --program FILE");
-	if (o->wrap && o->platform != NULL &&
-	    strcmp(o->platform, app_program_platform()) != 0)
-		return ctx_usage(x,
-		    "--wrap: the wrapper that is installed here is one for %s",
-		    app_program_platform());
 	if (o->quorum > 0 && o->in == NULL && o->program == NULL)
 		return ctx_usage(x,
 		    "--quorum N changes the input template: give --input-template FILE, or --program FILE for the usual one");
@@ -242,7 +234,8 @@ needs_ranges(const struct app_opts *o)
 }
 
 static enum err
-app_add_templates(struct cmd_ctx *x, const struct app_opts *o, const char *app)
+app_add_templates(struct cmd_ctx *x, const struct app_opts *o, const char *app,
+    struct app_added *added)
 {
 	const struct app_templates t = { .in = o->in,
 		.out = o->out,
@@ -253,22 +246,59 @@ app_add_templates(struct cmd_ctx *x, const struct app_opts *o, const char *app)
 		.large = needs_ranges(o)      ? LARGE_RANGES :
 		         o->generator != NULL ? LARGE_FIRST :
 		         has_locality(o)      ? LARGE_PERHAPS :
-		                                LARGE_NONE };
+		                                LARGE_NONE,
+		.dry_run = o->dry_run };
 
-	return app_templates_install(x, app, &t);
+	return app_templates_install(x, app, &t, added);
 }
 
 /* Everything that can be refused is refused before the first thing is created. */
 static enum err
 app_add_check(struct cmd_ctx *x, const struct app_opts *o, const char *app,
-    const struct app_program *p)
+    const struct app_program *p, struct app_added *added)
 {
+	struct catalog *c;
+
 	TRY(app_name_check(x, app));
 	TRY(app_add_check_options(x, o));
-	TRY(ctx_db(x));
+	TRY(tools_catalog(x, &c));
+	if (catalog_app_named(c, app) != NULL)
+		return FAIL(x->f, E_RACE, "there is an app %s already", app);
 	TRY(check_generator(x, o, app));
-	TRY(check_daemons(x, o, app));
+	TRY(check_programs(x, o));
+	plan_daemons(x, o, app, added);
+	TRY(conf_check_new_daemons(x, added->daemons, added->n));
+	TRY(same_work_refuse(x->a, x->cf, added->daemons, added->n, x->f));
 	return o->program == NULL ? OK : app_program_check(x, app, p);
+}
+
+/* The row comes first, and with it what else is going to be written. */
+static enum err
+app_add_rows(struct cmd_ctx *x, const struct app_opts *o, struct app *app,
+    const struct app_program *p, const struct app_added *added)
+{
+	enum err e = app_insert(x->db, app, x->f);
+
+	if (e == E_RACE)
+		return FAIL(x->f, E_RACE, "there is an app %s already", app->name);
+	TRY(e);
+	TRY(app_added_note(x->db, app->id, app_added_text(x->a, added), x->f));
+	ctx_progress(x, "created", "app %s (%s locality)", app->name,
+	    app->locality_scheduling ? "with" : "without");
+	if (o->program != NULL)
+		TRY(app_program_add(x, app->name, p));
+	return ctx_reread(x);
+}
+
+static void
+app_add_announce(struct cmd_ctx *x, const struct app_opts *o, const struct app *app,
+    const struct app_program *p)
+{
+	ctx_progress(x, "would", "create app %s (%s locality)", app->name,
+	    app->locality_scheduling ? "with" : "without");
+	if (o->program != NULL)
+		ctx_progress(x, "would", "create version 1.00 of %s for %s", app->name,
+		    p->platform);
 }
 
 static enum err
@@ -284,24 +314,19 @@ app_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		.target_nresults = (int32_t)o->adaptive,
 		.locality_scheduling = has_locality(o) };
 	const struct app_program p = { .file = o->program,
-		.platform = o->platform != NULL ? o->platform : app_program_platform(),
+		.platform = o->platform != NULL ? o->platform : program_platform(),
 		.wrap = o->wrap };
-	enum err e;
+	struct app_added added = { 0 };
 
 	(void)n;
-	TRY(app_add_check(x, o, app.name, &p));
-	TRY(app_add_templates(x, o, app.name));
-	e = app_insert(x->db, &app, x->f);
-	if (e == E_RACE)
-		return FAIL(x->f, E_RACE, "there is an app %s already", app.name);
-	TRY(e);
-	ctx_progress(x, "created", "app %s (%s locality)", app.name,
-	    app.locality_scheduling ? "with" : "without");
+	TRY(app_add_check(x, o, app.name, &p, &added));
+	TRY(app_add_templates(x, o, app.name, &added));
+	if (o->dry_run)
+		app_add_announce(x, o, &app, &p);
+	else
+		TRY(app_add_rows(x, o, &app, &p, &added));
 	adaptive_hint(x, o);
-	if (o->program != NULL)
-		TRY(app_program_add(x, app.name, &p));
-	TRY(ctx_reread(x));
-	return add_daemons(x, o, app.name);
+	return add_daemons(x, &added, o->dry_run);
 }
 
 const struct cmd cmd_app_add = { .name = "app add",

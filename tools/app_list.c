@@ -11,6 +11,7 @@
 #include "tools/confirm.h"
 #include "tools/listing.h"
 #include "tools/progress.h"
+#include "tools/set_report.h"
 #include "tools/work_pick.h"
 #include "lib/banned.h"
 
@@ -26,6 +27,7 @@ static const struct listing_column app_columns[] = {
 	    "results with adaptive replication; 0: none" },
 	{ "beta", "BETA", LIST_FLAG, NULL },
 	{ "deprecated", "DEPRECATED", LIST_FLAG, "its jobs are not sent" },
+	{ "drained", "DRAINED", LIST_TIME, "since when an admin drains it; null: it is not" },
 	{ "min_version", NULL, LIST_NUMBER, NULL },
 	{ "homogeneous_redundancy", NULL, LIST_NUMBER, NULL },
 	{ "homogeneous_app_version", NULL, LIST_FLAG, NULL },
@@ -46,6 +48,7 @@ app_put(struct listing *l, const struct app *app, int64_t versions)
 	listing_number(l, app->target_nresults);
 	listing_flag(l, app->beta != 0);
 	listing_flag(l, app->deprecated != 0);
+	listing_number(l, app->drain_time);
 	listing_number(l, app->min_version);
 	listing_number(l, app->homogeneous_redundancy);
 	listing_flag(l, app->homogeneous_app_version != 0);
@@ -111,6 +114,7 @@ static const struct listing_column app_show_columns[] = {
 	{ "adaptive", "adaptive replication", LIST_NUMBER, "0: none" },
 	{ "beta", "beta", LIST_FLAG, NULL },
 	{ "deprecated", "deprecated", LIST_FLAG, NULL },
+	{ "drained", "drained", LIST_TIME, "since when; null: it is not drained" },
 	{ "min_version", "minimum version", LIST_NUMBER, NULL },
 	{ "homogeneous_redundancy", "homogeneous redundancy", LIST_NUMBER, NULL },
 	{ "homogeneous_app_version", "homogeneous app version", LIST_FLAG, NULL },
@@ -389,15 +393,16 @@ static enum err
 version_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct version_set_opts *o = opts;
-	struct row_version_line *v;
+	struct row_version_line *v, was;
+	struct set_report r = set_report_new(x);
 	struct catalog *c;
-	int64_t changed = 0;
 
 	(void)n;
 	if (o->beta == NULL && o->min_client == NULL && o->max_client == NULL)
 		return ctx_usage(x, "nothing to change: give at least one option");
 	TRY(ctx_db(x));
 	TRY(find_version(x, args[0], &c, &v));
+	was = *v;
 	TRY(limit_parse(x, "beta", o->beta, 1, &v->beta));
 	TRY(limit_parse(x, "min-client", o->min_client, 9999999, &v->min_core));
 	TRY(limit_parse(x, "max-client", o->max_client, 9999999, &v->max_core));
@@ -405,14 +410,15 @@ version_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		return ctx_usage(x,
 		    "--max-client %d is below --min-client %d: no client could get it",
 		    v->max_core, v->min_core);
-	if (o->dry_run) {
-		ctx_progress(x, "would change", "app version %" PRId64, v->id);
-		return OK;
-	}
-	TRY(db_exec(x->db, x->f, &changed, VERSION_SET, .beta = v->beta,
-	    .min_core = v->min_core, .max_core = v->max_core, .id = v->id));
-	ctx_progress(x, "changed", "app version %" PRId64, v->id);
-	return ctx_reread(x);
+	if (!o->dry_run)
+		TRY(db_exec(x->db, x->f, NULL, VERSION_SET, .beta = v->beta,
+		    .min_core = v->min_core, .max_core = v->max_core, .id = v->id));
+	set_report_number(&r, "beta", was.beta, v->beta);
+	set_report_number(&r, "min-client", was.min_core, v->min_core);
+	set_report_number(&r, "max-client", was.max_core, v->max_core);
+	set_report_print(
+	    &r, o->dry_run, arena_printf(x->a, "app version %" PRId64, v->id));
+	return o->dry_run ? OK : ctx_reread(x);
 }
 
 const struct cmd cmd_version_set = { .name = "app version set",
@@ -426,4 +432,5 @@ const struct cmd cmd_version_set = { .name = "app version set",
 	    "locus app version deprecate withdraws it.",
 	.opts = version_set_options,
 	.opts_size = sizeof(struct version_set_opts),
+	.columns = set_columns,
 	.run = version_set_run };

@@ -4,6 +4,7 @@
 #define TOOLS_APP_PARTS_H
 
 #include "model/rows.h"
+#include "tools/conf_edit.h"
 #include "tools/template.h"
 
 struct app_templates {        /* what the options ask for */
@@ -12,6 +13,17 @@ struct app_templates {        /* what the options ask for */
 	bool sticky;          /* whose input file stays on hosts */
 	int64_t quorum;       /* 0 = as the template says */
 	enum template_large large;
+	bool dry_run; /* checks, and writes nothing */
+};
+
+/*
+ * What app add has written outside of the app's row, which keeps this as JSON: app
+ * remove takes back what is still the same.
+ */
+struct app_added {
+	const char *in, *out; /* MD5 of each template that was written; NULL = none */
+	struct new_daemon *daemons;
+	size_t n;
 };
 
 struct app_program { /* what becomes version 1.00 */
@@ -21,13 +33,18 @@ struct app_program { /* what becomes version 1.00 */
 
 /* --- app_template.c --- */
 /* Copies the templates to templates/APP_in.xml and APP_out.xml, after a check.
- * E_BADREQ: a template with other contents is there. */
-enum err app_templates_install(
-    struct cmd_ctx *, const char *app, const struct app_templates *);
+ * E_BADREQ: a template with other contents is there. Notes those that it wrote. */
+enum err app_templates_install(struct cmd_ctx *, const char *app,
+    const struct app_templates *, struct app_added *);
+/* The path of a template; kind is "in" or "out". */
+char *app_template_path(struct cmd_ctx *, const char *app, const char *kind);
+
+/* --- app_remove.c --- */
+char *app_added_text(struct arena *, const struct app_added *);
+/* Reads that text; of one that is no such JSON, or "", nothing is known. */
+struct app_added app_added_of(struct arena *, const char *text);
 
 /* --- app_program.c --- */
-/* Returns the name of the platform of this machine. */
-const char *app_program_platform(void);
 /* A usage error or E_CONFIG if the program could not become a version: before anything
  * is created. */
 enum err app_program_check(

@@ -3,34 +3,12 @@
  * another one is named. */
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include "lib/fs.h"
 #include "tools/app_parts.h"
 #include "tools/catalog.h"
 #include "tools/program.h"
 #include "tools/version.h"
 #include "lib/banned.h"
-
-const char *
-app_program_platform(void)
-{
-	static const struct {
-		const char *machine, *platform;
-	} known[] = { { "x86_64", "x86_64-pc-linux-gnu" },
-		{ "aarch64", "aarch64-unknown-linux-gnu" },
-		{ "i686", "i686-pc-linux-gnu" }, { "i586", "i686-pc-linux-gnu" },
-		{ "armv7l", "arm-unknown-linux-gnueabihf" },
-		{ "riscv64", "riscv64-unknown-linux-gnu" } };
-	struct utsname u;
-
-	if (uname(&u) == 0)
-		for (size_t i = 0; i < N(known); i++)
-			if (strcmp(u.machine, known[i].machine) == 0)
-				return known[i].platform;
-	return known[0].platform;
-}
-
-static const char wrapper_name[] = "locus-wrapper";
 
 /* Is there a way to sign it? */
 static enum err
@@ -59,31 +37,28 @@ app_program_check(struct cmd_ctx *x, const char *app, const struct app_program *
 		return FAIL(x->f, E_BADREQ,
 		    "%s is not a program: it must be a file with the right to be executed (chmod +x)",
 		    p->file);
-	if (p->wrap && program_find(x->a, NULL, wrapper_name) == NULL)
-		return FAIL(
-		    x->f, E_CONFIG, "%s is not installed beside locus", wrapper_name);
 	TRY(tools_catalog(x, &c));
 	if (catalog_app_named(c, app) != NULL)
 		return FAIL(x->f, E_RACE, "there is an app %s already", app);
 	TRY(tools_platform(x, c, p->platform, &platform));
+	if (p->wrap)
+		TRY(version_name_wrapped(x,
+		    &(struct version){ .app = &(struct app){ .name = arena_strdup(x->a, app) },
+			.platform = platform,
+			.class = "",
+			.text = "1.00" },
+		    p->file));
 	return can_be_signed(x, p);
 }
 
-/* The wrapper is the main program, and runs the file that the slot has as "program". */
 static enum err
 name_program(struct cmd_ctx *x, const struct app_program *p, struct version *v)
 {
-	char **paths = NEWN(x->a, char *, 3);
+	char **path = NEWN(x->a, char *, 1);
 
-	paths[0] = arena_strdup(x->a, p->file);
-	if (!p->wrap)
-		return version_name_files(x, v, paths, 1, NULL);
-	paths[1] = paths[0];
-	paths[0] = program_find(x->a, NULL, wrapper_name);
-	TRY(version_name_files(x, v, paths, 2, NULL));
-	v->files[1].open_name = "program";
-	v->files[1].copy_file = true;
-	return OK;
+	path[0] = arena_strdup(x->a, p->file);
+	return p->wrap ? version_name_wrapped(x, v, p->file) :
+	                 version_name_files(x, v, path, 1, NULL);
 }
 
 enum err

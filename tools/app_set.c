@@ -5,11 +5,14 @@
 #include <string.h>
 #include "lib/text.h"
 #include "tools/catalog.h"
+#include "tools/confirm.h"
+#include "tools/set_report.h"
 #include "lib/banned.h"
 
 struct set_opts { /* NULL = unchanged */
 	const char *people, *min_version, *weight, *adaptive, *locality, *deprecated;
 	const char *beta, *no_cpu, *hr, *hav, *exact;
+	bool dry_run;
 };
 
 #define FIELD(name) offsetof(struct set_opts, name)
@@ -35,6 +38,7 @@ static const struct opt set_options[] = {
 	    "1: all results of a workunit use the same version of the app." },
 	{ "fraction-done-exact", OPT_TEXT, FIELD(exact), "0|1",
 	    "1: its programs report their exact progress." },
+	DRY_RUN_OPTION(struct set_opts),
 	{ 0 },
 };
 
@@ -93,17 +97,36 @@ app_set_weight(struct cmd_ctx *x, const char *value, struct app *app)
 	return OK;
 }
 
+static void
+app_set_report(
+    struct cmd_ctx *x, const struct app *was, const struct app *now, bool dry)
+{
+	struct set_report r = set_report_new(x);
+
+	set_report_text(&r, "name", was->user_friendly_name, now->user_friendly_name);
+	set_report_real(&r, "weight", was->weight, now->weight);
+	for (size_t i = 0; i < N(numbers); i++) {
+		int32_t before, after;
+
+		memcpy(&before, (const char *)was + numbers[i].column, sizeof(before));
+		memcpy(&after, (const char *)now + numbers[i].column, sizeof(after));
+		set_report_number(&r, numbers[i].name, before, after);
+	}
+	set_report_print(&r, dry, arena_printf(x->a, "app %s", now->name));
+}
+
 static enum err
 app_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
-	static const struct set_opts nothing;
+	static const struct set_opts nothing, only_dry = { .dry_run = true };
 	const struct set_opts *o = opts;
 	struct catalog *c;
 	const struct app *was;
 	struct app app;
 
 	(void)n;
-	if (memcmp(o, &nothing, sizeof(nothing)) == 0)
+	if (memcmp(o, &nothing, sizeof(nothing)) == 0 ||
+	    memcmp(o, &only_dry, sizeof(only_dry)) == 0)
 		return ctx_usage(x, "nothing to change: give at least one option");
 	TRY(tools_catalog(x, &c));
 	TRY(tools_app(x, c, args[0], &was));
@@ -112,9 +135,10 @@ app_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		app.user_friendly_name = arena_strdup(x->a, o->people);
 	TRY(app_set_numbers(x, o, &app));
 	TRY(app_set_weight(x, o->weight, &app));
-	TRY(app_update(x->db, &app, x->f));
-	ctx_progress(x, "changed", "app %s", app.name);
-	return ctx_reread(x);
+	if (!o->dry_run)
+		TRY(app_update(x->db, &app, x->f));
+	app_set_report(x, was, &app, o->dry_run);
+	return o->dry_run ? OK : ctx_reread(x);
 }
 
 const struct cmd cmd_app_set = { .name = "app set",
@@ -127,4 +151,5 @@ const struct cmd cmd_app_set = { .name = "app set",
 	    "seconds. Existing workunits keep their number of results and their quorum.",
 	.opts = set_options,
 	.opts_size = sizeof(struct set_opts),
+	.columns = set_columns,
 	.run = app_set_run };

@@ -2,6 +2,7 @@
 /* The templates of a new app. */
 #include <inttypes.h>
 #include <string.h>
+#include "lib/crypt.h"
 #include "lib/fs.h"
 #include "lib/words.h"
 #include "proto/template.h"
@@ -52,17 +53,33 @@ first_template(
 	return OK;
 }
 
-/* Never replaces a template with other contents. */
+char *
+app_template_path(struct cmd_ctx *x, const char *app, const char *kind)
+{
+	return project_path(
+	    x->a, x->cf, arena_printf(x->a, "templates/%s_%s.xml", app, kind));
+}
+
+/* Never replaces a template with other contents. *md5: of what was written, or NULL. */
 static enum err
-write_template(struct cmd_ctx *x, const char *to, const char *text)
+write_template(
+    struct cmd_ctx *x, const char *to, const char *text, bool dry, const char **md5)
 {
 	size_t n = strlen(text), have;
-	char *old;
+	char *old, *digest = arena_alloc(x->a, MD5_HEX);
 
-	if (fs_read(x->a, to, TMPL_BYTES_MAX, &old, &have, NULL) == OK &&
-	    (have != n || memcmp(old, text, n) != 0))
-		return FAIL(x->f, E_BADREQ,
-		    "%s exists with different contents; remove it first", to);
+	if (fs_read(x->a, to, TMPL_BYTES_MAX, &old, &have, NULL) == OK) {
+		if (have != n || memcmp(old, text, n) != 0)
+			return FAIL(x->f, E_BADREQ,
+			    "%s exists with different contents; remove it first", to);
+		return OK; /* somebody else's */
+	}
+	if (dry) {
+		ctx_progress(x, "would", "create %s", to);
+		return OK;
+	}
+	md5_text(text, digest);
+	*md5 = digest;
 	TRY(fs_mkdirs(project_path(x->a, x->cf, "templates"), 0755, x->f));
 	TRY(fs_write(to, text, n, 0644, x->f));
 	ctx_progress(x, "created", "%s", to);
@@ -71,11 +88,11 @@ write_template(struct cmd_ctx *x, const char *to, const char *text)
 
 static enum err
 install_one(struct cmd_ctx *x, const char *app, const struct app_templates *t,
-    const char *kind, const char *file)
+    const char *kind, const char **md5)
 {
 	bool in = strcmp(kind, "in") == 0;
-	const char *to = project_path(
-	    x->a, x->cf, arena_printf(x->a, "templates/%s_%s.xml", app, kind));
+	const char *file = in ? t->in : t->out;
+	const char *to = app_template_path(x, app, kind);
 	char *text;
 
 	if (file == NULL && (!t->first || fs_exists(to)))
@@ -90,12 +107,13 @@ install_one(struct cmd_ctx *x, const char *app, const struct app_templates *t,
 	}
 	TRY(in ? template_check_in(x, file == NULL ? to : file, text, t->large) :
 		 template_check_out(x, file == NULL ? to : file, text));
-	return write_template(x, to, text);
+	return write_template(x, to, text, t->dry_run, md5);
 }
 
 enum err
-app_templates_install(struct cmd_ctx *x, const char *app, const struct app_templates *t)
+app_templates_install(struct cmd_ctx *x, const char *app, const struct app_templates *t,
+    struct app_added *added)
 {
-	TRY(install_one(x, app, t, "in", t->in));
-	return install_one(x, app, t, "out", t->out);
+	TRY(install_one(x, app, t, "in", &added->in));
+	return install_one(x, app, t, "out", &added->out);
 }

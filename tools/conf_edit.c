@@ -127,6 +127,55 @@ conf_add_daemons(struct cmd_ctx *x, const struct new_daemon *p, size_t n)
 	return conf_edit_end(x, &d, true);
 }
 
+/* Is it as conf_add_daemons() wrote it? */
+static bool
+is_unchanged(struct arena *a, const struct conf_daemon *have, const struct new_daemon *p)
+{
+	return strcmp(have->name, p->name) == 0 && strcmp(have->cmd, p->cmd) == 0 &&
+	       !have->disabled &&
+	       strcmp(have->output, arena_printf(a, "%s.log", p->name)) == 0;
+}
+
+static enum err
+remove_daemon(
+    struct cmd_ctx *x, struct conf_edit *d, const struct new_daemon *p, bool *gone)
+{
+	struct conf *cf;
+
+	TRY(conf_parse(x->a, d->path, d->text, strlen(d->text), &cf, NULL, NULL, x->f));
+	*gone = false;
+	for (size_t i = 0; i < cf->ndaemons && !*gone; i++) {
+		if (!is_unchanged(x->a, &cf->daemons[i], p))
+			continue;
+		TRY(conf_text_remove_item(x->a, d->text, "daemon", i, &d->text, x->f));
+		*gone = true;
+	}
+	return OK;
+}
+
+enum err
+conf_remove_daemons(struct cmd_ctx *x, const struct new_daemon *p, size_t n, bool write,
+    bool *gone)
+{
+	struct conf_edit d;
+	struct conf *cf;
+	enum err e = OK;
+
+	if (n == 0)
+		return OK;
+	TRY(conf_edit_begin(x, x->cf->path, &d));
+	for (size_t i = 0; i < n && e == OK; i++)
+		e = remove_daemon(x, &d, &p[i], &gone[i]);
+	if (e == OK)
+		e = conf_parse(
+		    x->a, d.path, d.text, strlen(d.text), &cf, NULL, NULL, x->f);
+	if (e != OK) {
+		conf_edit_end(x, &d, false);
+		return e;
+	}
+	return conf_edit_end(x, &d, write);
+}
+
 /* --- options --- */
 
 /* Does the parsed text have these values, and only these, for the option? */

@@ -25,18 +25,26 @@ enum err conf_edit_end(struct cmd_ctx *, struct conf_edit *, bool write);
 enum err conf_edit_set(struct cmd_ctx *, struct conf_edit *, const char *name,
     const char *const *values, size_t n);
 
+struct new_daemon {
+	const char *name, *cmd;
+};
 /*
  * Adds <daemon> elements at the end of <daemons>. The new file is checked before it
  * replaces the old one. E_CONFIG: a daemon of that name exists, or the file has to be
  * edited by hand; the message says why.
  */
-struct new_daemon {
-	const char *name, *cmd;
-};
 enum err conf_add_daemons(struct cmd_ctx *, const struct new_daemon *, size_t n);
 /* May daemons of these names be added? E_CONFIG: one exists. */
 enum err conf_check_new_daemons(
     struct cmd_ctx *, const struct new_daemon *, size_t n);
+
+/*
+ * Removes daemons of config.xml that have this name and this command and are not
+ * changed otherwise. Sets gone[i] for those that were removed, or would be without
+ * write; the others stay.
+ */
+enum err conf_remove_daemons(struct cmd_ctx *, const struct new_daemon *, size_t n,
+    bool write, bool *gone);
 
 struct conf_change {
 	const char *old,

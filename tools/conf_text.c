@@ -341,6 +341,22 @@ conf_text_set_child(struct arena *a, const char *text, const struct conf_text_ch
 }
 
 enum err
+conf_text_remove_item(struct arena *a, const char *text, const char *item,
+    size_t number, char **out, struct fail *f)
+{
+	struct doc d;
+	size_t at;
+
+	TRY(doc_read(a, text, &d, f));
+	at = find_item(&d, item, number);
+	if (at == XML_SPAN_NONE)
+		return FAIL(f, E_NOTFOUND, "there is no such <%s>", item);
+	remove_element(&d, &d.spans[at]);
+	*out = doc_apply(&d);
+	return OK;
+}
+
+enum err
 conf_text_append(struct arena *a, const char *text, const char *section,
     const char *lines, char **out, struct fail *f)
 {

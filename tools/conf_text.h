@@ -29,6 +29,9 @@ struct conf_text_child {
 };
 enum err conf_text_set_child(struct arena *, const char *text,
     const struct conf_text_child *, char **out, struct fail *);
+/* Removes one item of a section, with its lines. E_NOTFOUND as above. */
+enum err conf_text_remove_item(struct arena *, const char *text, const char *item,
+    size_t number, char **out, struct fail *);
 /* Appends whole lines to the last <section>, which is created if there is none. */
 enum err conf_text_append(struct arena *, const char *text, const char *section,
     const char *lines, char **out, struct fail *);

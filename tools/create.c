@@ -15,12 +15,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "db/trigger_rows.h"
+#include "lib/buf.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "lib/http.h"
 #include "lib/rng.h"
 #include "model/identity.h"
 #include "proto/plan_class.h"
+#include "tools/destroy_here.h"
 #include "tools/install/install.h"
 #include "tools/privilege.h"
 #include "tools/program.h"
@@ -308,6 +310,24 @@ create_tree(struct cmd_ctx *x, const struct create *c)
 	return e;
 }
 
+static const char *const made_files[] = { "config.xml", IDENTITY_FILE, PLAN_CLASS_FILE,
+	SITE_FILES_RECORD };
+
+/* Notes what locus destroy may remove. */
+static enum err
+record_tree(struct cmd_ctx *x, const struct create *c)
+{
+	struct buf b = buf_new(x->a);
+
+	for (size_t i = 0; i < N(made_dirs); i++)
+		if (made_dirs[i].when != (c->private ? IF_SHARED : IF_PRIVATE))
+			buf_printf(&b, "%s/\n", made_dirs[i].name);
+	for (size_t i = 0; i < N(made_files); i++)
+		buf_printf(&b, "%s\n", made_files[i]);
+	return fs_write(
+	    project_path(x->a, x->cf, CREATED_FILE), b.p, b.n, 0644, x->f);
+}
+
 /* Removes the marks: from now on the directories are the admin's. */
 static enum err
 unmark_tree(struct cmd_ctx *x)
@@ -379,6 +399,7 @@ create_all(struct cmd_ctx *x, struct create *c)
 	TRY(make_database(x, c));
 	TRY(identity_now(x->a, x->cf, &id, x->f));
 	TRY(identity_write(x->a, &id, x->f));
+	TRY(record_tree(x, c));
 	return unmark_tree(x);
 }
 
@@ -389,8 +410,6 @@ create_all(struct cmd_ctx *x, struct create *c)
 static void
 create_undo(struct cmd_ctx *x, const struct create *c, bool dir_was_there)
 {
-	static const char *const files[] = { "config.xml", IDENTITY_FILE,
-		PLAN_CLASS_FILE, SITE_FILES_RECORD };
 	struct fail f = { 0 };
 
 	for (size_t i = 0; i < N(made_dirs); i++) {
@@ -400,8 +419,9 @@ create_undo(struct cmd_ctx *x, const struct create *c, bool dir_was_there)
 		if (fs_is_own(dir) && fs_rmtree(dir, &f) != OK)
 			fprintf(stderr, "locus create: %s\n", f.detail);
 	}
-	for (size_t i = 0; i < N(files); i++)
-		fs_unlink(arena_printf(x->a, "%s/%s", c->dir, files[i]), &f);
+	for (size_t i = 0; i < N(made_files); i++)
+		fs_unlink(arena_printf(x->a, "%s/%s", c->dir, made_files[i]), &f);
+	fs_unlink(arena_printf(x->a, "%s/%s", c->dir, CREATED_FILE), &f);
 	if (!dir_was_there && rmdir(c->dir) < 0)
 		fprintf(stderr, "locus create: cannot remove %s: %s\n", c->dir,
 		    strerror(errno));

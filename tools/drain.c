@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* locus drain project, resume project: whether the project gives work out at all. */
+/* locus drain project and app, resume project and app: what gives no work out. */
 #include "db/drain.h"
 #include "db/stmts.h"
 #include "lib/clock.h"
 #include "model/states.h"
-#include "tools/cmd.h"
+#include "tools/catalog.h"
 #include "tools/confirm.h"
 #include "tools/human.h"
 #include "tools/listing.h"
@@ -133,3 +133,90 @@ const struct cmd cmd_resume_project = { .name = "resume project",
 	.opts_size = sizeof(struct drain_opts),
 	.columns = drain_columns,
 	.run = resume_project_run };
+
+/* --- one app --- */
+
+static const struct listing_column app_drain_columns[] = {
+	{ "app", "app", LIST_TEXT, NULL },
+	{ "change", "change", LIST_TEXT, "drained, resumed, or none" },
+	{ "since", "since", LIST_TIME, "when the app was drained" },
+	{ "unsent", "unsent", LIST_NUMBER, "results that wait until the app is resumed" },
+	{ "in_progress", "in progress", LIST_NUMBER, "tasks that hosts still have" },
+	{ "dry_run", "dry run", LIST_FLAG, NULL },
+	{ 0 },
+};
+
+static enum err
+change_app(struct cmd_ctx *x, const char *name, bool drain, bool dry)
+{
+	const struct app *was;
+	struct app app;
+	struct catalog *c;
+	struct row_pair *tasks;
+	struct listing *l;
+
+	TRY(tools_catalog(x, &c));
+	TRY(tools_app(x, c, name, &was));
+	TRY(db_row(x->db, x->a, x->f, &tasks, APP_TASKS, .appid = was->id));
+	app = *was;
+	app.drain_time = !drain ? 0 : was->drain_time != 0 ? was->drain_time : clock_now();
+	if (!dry && app.drain_time != was->drain_time) {
+		TRY(app_update(x->db, &app, x->f));
+		TRY(ctx_reread(x));
+	}
+	l = listing_record(x, app_drain_columns);
+	listing_text(l, app.name);
+	listing_text(l, app.drain_time == was->drain_time ? "none" :
+	                drain                             ? "drained" :
+	                                                    "resumed");
+	listing_number(l, app.drain_time);
+	listing_number(l, tasks->a);
+	listing_number(l, tasks->b);
+	listing_flag(l, dry);
+	listing_end(l);
+	return OK;
+}
+
+static enum err
+app_drain_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	(void)n;
+	return change_app(
+	    x, args[0], true, ((const struct drain_opts *)opts)->dry_run);
+}
+
+static enum err
+app_resume_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	(void)n;
+	return change_app(
+	    x, args[0], false, ((const struct drain_opts *)opts)->dry_run);
+}
+
+const struct cmd cmd_app_drain = { .name = "app drain",
+	.alias = "drain app",
+	.args = "NAME",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "let an app's tasks be reported, and send no new ones",
+	.about =
+	    "From the next requests on, within some seconds, schedulers send no new task of the\n"
+	    "app; hosts finish and report those that they have, and get again what they have lost.\n"
+	    "No work is made on demand for its files, hosts keep them, and other apps go on. Hosts\n"
+	    "that get nothing therefore see a message; app list, status, explain app and explain\n"
+	    "job show it. The app stays drained until locus resume app.",
+	.opts = drain_options,
+	.opts_size = sizeof(struct drain_opts),
+	.columns = app_drain_columns,
+	.run = app_drain_run };
+const struct cmd cmd_app_resume = { .name = "app resume",
+	.alias = "resume app",
+	.args = "NAME",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "end the drain of an app",
+	.about = "Its tasks are sent again within some seconds.",
+	.opts = drain_options,
+	.opts_size = sizeof(struct drain_opts),
+	.columns = app_drain_columns,
+	.run = app_resume_run };

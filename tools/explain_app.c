@@ -94,6 +94,11 @@ explain_app_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		listing_end(l);
 		return OK;
 	}
+	if (app->drain_time != 0)
+		printf(
+		    "%s is drained for %s: its tasks are reported and not sent; locus resume app %s ends this\n",
+		    app->name, human_span(x->a, clock_now() - app->drain_time),
+		    app->name);
 	printf("%s: %" PRId64 " tasks failed in the last %s%s\n", app->name, f.total,
 	    human_span(x->a, span),
 	    f.looked < f.total ?

@@ -10,6 +10,7 @@
 #include "tools/confirm.h"
 #include "tools/human.h"
 #include "tools/pager.h"
+#include "tools/set_report.h"
 #include "lib/banned.h"
 
 struct host_list_opts {
@@ -145,8 +146,9 @@ host_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	static const char *const venues[] = { "home", "work", "school", "none" };
 	const struct host_set_opts *o = opts;
 	const char *venue = NULL;
-	int64_t id, changed = 0;
+	struct set_report r;
 	struct host *h;
+	int64_t id;
 
 	(void)n;
 	if (!text_i64(args[0], 1, INT64_MAX, &id))
@@ -162,15 +164,12 @@ host_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		    "--venue %.40s: it must be home, work, school or none", o->venue);
 	TRY(ctx_db(x));
 	TRY(tools_host(x, id, &h));
-	if (o->dry_run) {
-		ctx_progress(x, "would change",
-		    "host %" PRId64 ": venue \"%s\" to \"%s\"", id, h->venue, venue);
-		return OK;
-	}
-	TRY(db_exec(
-	    x->db, x->f, &changed, HOST_VENUE_BY_ADMIN, .venue = venue, .id = id));
-	ctx_progress(x, "changed", "host %" PRId64 ": venue \"%s\" to \"%s\"", id,
-	    h->venue, venue);
+	if (!o->dry_run)
+		TRY(db_exec(x->db, x->f, NULL, HOST_VENUE_BY_ADMIN, .venue = venue,
+		    .id = id));
+	r = set_report_new(x);
+	set_report_text(&r, "venue", h->venue, venue);
+	set_report_print(&r, o->dry_run, arena_printf(x->a, "host %" PRId64, id));
 	return OK;
 }
 
@@ -184,4 +183,5 @@ const struct cmd cmd_host_set = { .name = "host set",
 	    "about a host is what its client reports; see host ban, host reset and host message.",
 	.opts = host_set_options,
 	.opts_size = sizeof(struct host_set_opts),
+	.columns = set_columns,
 	.run = host_set_run };

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 #include "lib/fs.h"
 #include "lib/banned.h"
@@ -159,4 +160,23 @@ char *
 program_data(struct arena *a, const char *name)
 {
 	return find_beside(a, data_places, name, R_OK);
+}
+
+const char *
+program_platform(void)
+{
+	static const struct {
+		const char *machine, *platform;
+	} known[] = { { "x86_64", "x86_64-pc-linux-gnu" },
+		{ "aarch64", "aarch64-unknown-linux-gnu" },
+		{ "i686", "i686-pc-linux-gnu" }, { "i586", "i686-pc-linux-gnu" },
+		{ "armv7l", "arm-unknown-linux-gnueabihf" },
+		{ "riscv64", "riscv64-unknown-linux-gnu" } };
+	struct utsname u;
+
+	if (uname(&u) == 0)
+		for (size_t i = 0; i < N(known); i++)
+			if (strcmp(u.machine, known[i].machine) == 0)
+				return known[i].platform;
+	return known[0].platform;
 }

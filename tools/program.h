@@ -29,4 +29,7 @@ char *program_system(struct arena *, const char *const *names);
  */
 char *program_data(struct arena *, const char *name);
 
+/* Returns the name of the platform of this machine. */
+const char *program_platform(void);
+
 #endif

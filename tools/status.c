@@ -237,6 +237,32 @@ print_drained(struct cmd_ctx *x, const struct census *c)
 }
 
 static void
+print_drained_apps(struct cmd_ctx *x, const struct catalog *c)
+{
+	for (size_t i = 0; i < c->napps; i++)
+		if (c->apps[i].drain_time != 0)
+			printf(
+			    "%s app %s for %s: its tasks are reported and not sent; locus resume app %s ends this\n",
+			    status_label(x, COLOR_WARN, "drained"), c->apps[i].name,
+			    human_span(x->a, clock_now() - c->apps[i].drain_time),
+			    c->apps[i].name);
+}
+
+static json_t *
+drained_apps_json(const struct catalog *c)
+{
+	json_t *list = json_array();
+	char since[21];
+
+	for (size_t i = 0; i < c->napps; i++)
+		if (c->apps[i].drain_time != 0)
+			json_array_append_new(list,
+			    json_pack("{s:o, s:s}", "app", json_text(c->apps[i].name),
+				"since", clock_text(c->apps[i].drain_time, since)));
+	return list;
+}
+
+static void
 print_work(const struct census *c)
 {
 	const struct row_wu_counts *w = &c->wus;
@@ -344,6 +370,7 @@ print_report(struct cmd_ctx *x, const struct project_status *r)
 		    (long long)x->age_s);
 	if (r->counted) {
 		print_drained(x, c);
+		print_drained_apps(x, r->cat);
 		print_work(c);
 		print_locality(x, c);
 		print_failures(x, r);
@@ -484,6 +511,7 @@ status_print_json(struct cmd_ctx *x, const struct project_status *r)
 	json_object_set_new(root, "troubles", troubles_json(r->troubles, r->ntroubles));
 	if (r->counted) {
 		put_census(root, c);
+		json_object_set_new(root, "drained_apps", drained_apps_json(r->cat));
 		json_object_set_new(root, "stuck", stuck_json(x, r));
 		put_integer(root, "failed_last_day", r->failed.total);
 		json_object_set_new(root, "failing", failures_json(x, r));

@@ -8,6 +8,7 @@
 #include "tools/catalog.h"
 #include "tools/confirm.h"
 #include "tools/pager.h"
+#include "tools/set_report.h"
 #include "lib/banned.h"
 
 struct team_list_opts {
@@ -200,12 +201,27 @@ team_set_values(
 	return OK;
 }
 
+static void
+team_set_report(struct cmd_ctx *x, const struct row_team_line *was,
+    const struct row_team_line *now, bool dry)
+{
+	struct set_report r = set_report_new(x);
+
+	set_report_text(&r, "name", was->name, now->name);
+	set_report_text(&r, "url", was->url, now->url);
+	set_report_text(&r, "country", was->country, now->country);
+	set_report_text(&r, "description", was->description, now->description);
+	set_report_number(&r, "joinable", was->joinable, now->joinable);
+	set_report_number(&r, "founder", was->userid, now->userid);
+	set_report_print(&r, dry,
+	    arena_printf(x->a, "team %" PRId64 " (%s)", now->id, now->name));
+}
+
 static enum err
 team_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct team_set_opts *o = opts;
-	struct row_team_line *t = NULL;
-	int64_t changed = 0;
+	struct row_team_line *t = NULL, was;
 
 	(void)n;
 	if (o->name == NULL && o->url == NULL && o->country == NULL &&
@@ -213,16 +229,13 @@ team_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		return ctx_usage(x, "nothing to change: give at least one option");
 	TRY(ctx_db(x));
 	TRY(team_line_of(x, args[0], &t));
+	was = *t;
 	TRY(team_set_values(x, o, t));
-	if (o->dry_run) {
-		ctx_progress(
-		    x, "would change", "team %" PRId64 " (%s)", t->id, t->name);
-		return OK;
-	}
-	TRY(db_exec(x->db, x->f, &changed, TEAM_SET, .name = t->name, .url = t->url,
-	    .country = t->country, .description = t->description,
-	    .joinable = t->joinable, .userid = t->userid, .id = t->id));
-	ctx_progress(x, "changed", "team %" PRId64 " (%s)", t->id, t->name);
+	if (!o->dry_run)
+		TRY(db_exec(x->db, x->f, NULL, TEAM_SET, .name = t->name, .url = t->url,
+		    .country = t->country, .description = t->description,
+		    .joinable = t->joinable, .userid = t->userid, .id = t->id));
+	team_set_report(x, &was, t, o->dry_run);
 	return OK;
 }
 
@@ -234,4 +247,5 @@ const struct cmd cmd_team_set = { .name = "team set",
 	.about = "Changes what the options name and leaves the rest.",
 	.opts = team_set_options,
 	.opts_size = sizeof(struct team_set_opts),
+	.columns = set_columns,
 	.run = team_set_run };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * locus template new: a commented pair of templates from options, or from answers on a
- * terminal, and for a program that knows nothing of BOINC the script that runs it.
+ * terminal, and the commands that come next.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static const struct opt new_options[] = {
 	{ "large", OPT_FLAG, FIELD(large), NULL,
 	    "The first input is a large file, which stays on the hosts for further jobs." },
 	{ "wrap", OPT_TEXT, FIELD(wrap), "PROGRAM",
-	    "The program does not use BOINC's API: also writes the script APP_run, which runs it." },
+	    "The program, which does not use BOINC's API: what comes next then says app add --wrap." },
 	{ "hours", OPT_TEXT, FIELD(hours), "H",
 	    "Usual runtime on one processor, in hours; default 1. May have a fraction." },
 	{ "days", OPT_TEXT, FIELD(days), "D", "Days until the deadline; default 7." },
@@ -316,28 +316,10 @@ draft_output(struct draft *d)
 	return b.p;
 }
 
-static char *
-draft_script(struct draft *d)
-{
-	const char *name = text_base_name(d->o.wrap);
-
-	return arena_printf(d->x->a,
-	    "#!/bin/sh\n"
-	    "# Runs %s for BOINC's client, which takes a task for finished only if its program\n"
-	    "# leaves the file boinc_finish_called.  In the task's directory, the name of a file\n"
-	    "# of the version leads to a text with the path of the file.\n"
-	    "program=$(sed -n 's:.*<soft_link>\\(.*\\)</soft_link>.*:\\1:p' '%s')\n"
-	    "[ -n \"$program\" ] || program='./%s'\n"
-	    "\"$program\" \"$@\" || exit\n"
-	    "echo 0 > boinc_finish_called\n",
-	    name, name, name);
-}
-
 /* --- files --- */
 
 static enum err
-write_file(struct draft *d, struct listing *l, const char *name, const char *text,
-    unsigned mode)
+write_file(struct draft *d, struct listing *l, const char *name, const char *text)
 {
 	struct cmd_ctx *x = d->x;
 	const char *dir = d->o.dir == NULL ? "." : d->o.dir;
@@ -346,7 +328,7 @@ write_file(struct draft *d, struct listing *l, const char *name, const char *tex
 	                       arena_printf(x->a, "%s/%s", dir, name);
 
 	if (!d->o.dry_run)
-		TRY(fs_write(path, text, strlen(text), mode, x->f));
+		TRY(fs_write(path, text, strlen(text), 0644, x->f));
 	if (x->format == FORMAT_TABLE) {
 		ctx_progress(x, d->o.dry_run ? "would write" : "created", "%s", path);
 		return OK;
@@ -376,15 +358,12 @@ print_next(struct draft *d)
 
 	if (d->x->format != FORMAT_TABLE || d->o.dry_run)
 		return;
-	printf(
-	    "next      edit them; then\n"
-	    "            locus template check %s_in.xml %s_out.xml\n"
-	    "            locus app add %s --input-template %s_in.xml --output-template %s_out.xml%s --validator%s --assimilator=\"--copy-to results\"\n",
-	    app, app, app, app, app, d->o.large ? "" : " --no-locality",
+	printf("next      edit them; then\n"
+	       "            locus template check %s_in.xml %s_out.xml\n"
+	       "            locus app add %s%s%s --input-template %s_in.xml --output-template %s_out.xml%s --validator%s --assimilator=\"--copy-to results\"\n",
+	    app, app, app, wrap == NULL ? "" : " --wrap --program ",
+	    wrap == NULL ? "" : wrap, app, app, d->o.large ? "" : " --locality none",
 	    d->o.quorum > 1 ? "" : "=\"--command true\"");
-	if (wrap != NULL)
-		printf("            locus app version add %s 1.00 PLATFORM %s_run %s\n",
-		    app, app, wrap);
 }
 
 static enum err
@@ -393,21 +372,16 @@ write_drafts(struct draft *d)
 	struct cmd_ctx *x = d->x;
 	const char *in = arena_printf(x->a, "%s_in.xml", d->app);
 	const char *out = arena_printf(x->a, "%s_out.xml", d->app);
-	const char *run = arena_printf(x->a, "%s_run", d->app);
 	const char *input = draft_input(d), *output = draft_output(d);
 	struct listing *l;
 
 	TRY(check_absent(d, in));
 	TRY(check_absent(d, out));
-	if (d->o.wrap != NULL)
-		TRY(check_absent(d, run));
 	TRY(template_check_in(x, in, input, d->o.large ? LARGE_FIRST : LARGE_NONE));
 	TRY(template_check_out(x, out, output));
 	l = listing_begin(x, new_columns);
-	TRY(write_file(d, l, in, input, 0644));
-	TRY(write_file(d, l, out, output, 0644));
-	if (d->o.wrap != NULL)
-		TRY(write_file(d, l, run, draft_script(d), 0755));
+	TRY(write_file(d, l, in, input));
+	TRY(write_file(d, l, out, output));
 	listing_end(l);
 	print_next(d);
 	return OK;
@@ -423,9 +397,6 @@ template_new_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	(void)n;
 	TRY(ask_all(&d));
 	TRY(read_answers(&d));
-	if (d.o.wrap != NULL && strchr(text_base_name(d.o.wrap), '\'') != NULL)
-		return ctx_usage(
-		    x, "--wrap %s: the name must not have a quote", d.o.wrap);
 	return write_drafts(&d);
 }
 
@@ -436,9 +407,9 @@ const struct cmd cmd_template_new = { .name = "template new",
 	.purpose = "write a pair of templates",
 	.about =
 	    "Writes APP_in.xml and APP_out.xml, with comments, from options, or from answers on a\n"
-	    "terminal, and prints the commands that come next. With --wrap, also a script that runs\n"
-	    "a program which knows nothing of BOINC. They pass template check as they are. Needs no\n"
-	    "project; replaces no file.",
+	    "terminal, and prints the commands that come next; a program that knows nothing of\n"
+	    "BOINC is run by a wrapper, app add --wrap. They pass template check as they are. Needs\n"
+	    "no project; replaces no file.",
 	.opts = new_options,
 	.opts_size = sizeof(struct new_opts),
 	.columns = new_columns,

@@ -14,6 +14,7 @@
 #include "tools/catalog.h"
 #include "tools/confirm.h"
 #include "tools/plan_class.h"
+#include "tools/program.h"
 #include "tools/version.h"
 #include "tools/version_text.h"
 #include "lib/banned.h"
@@ -22,13 +23,15 @@ enum { SIGNATURE_MAX = 4096 };
 
 struct version_opts {
 	const char *main, *key, *api_version;
-	bool any_class, force, dry_run;
+	bool any_class, force, dry_run, wrap;
 };
 
 #define FIELD(name) offsetof(struct version_opts, name)
 static const struct opt version_options[] = {
 	{ "main", OPT_TEXT, FIELD(main), "FILE",
 	    "The main program; default: the first file." },
+	{ "wrap", OPT_FLAG, FIELD(wrap), NULL,
+	    "The only FILE is a program that knows nothing of BOINC: each task runs it through a wrapper, as with app add --wrap." },
 	{ "sign-with", OPT_TEXT, FIELD(key), "KEY",
 	    "Private key to sign files that have no FILE.sig; default: keys/code_sign_private of the project." },
 	{ "any-class", OPT_FLAG, FIELD(any_class), NULL,
@@ -79,6 +82,28 @@ version_name_files(
 	}
 	return nmain == 1 ? OK :
 	                    ctx_usage(x, "--main %s: not one of the given files", main);
+}
+
+static const char wrapper_name[] = "locus-wrapper";
+
+enum err
+version_name_wrapped(struct cmd_ctx *x, struct version *v, const char *program)
+{
+	char **paths = NEWN(x->a, char *, 2);
+
+	if (strcmp(v->platform->name, program_platform()) != 0)
+		return ctx_usage(x,
+		    "--wrap: the wrapper that is installed here is one for %s",
+		    program_platform());
+	paths[0] = program_find(x->a, NULL, wrapper_name);
+	if (paths[0] == NULL)
+		return FAIL(
+		    x->f, E_CONFIG, "%s is not installed beside locus", wrapper_name);
+	paths[1] = arena_strdup(x->a, program);
+	TRY(version_name_files(x, v, paths, 2, NULL));
+	v->files[1].open_name = "program";
+	v->files[1].copy_file = true;
+	return OK;
 }
 
 /* Reads FILE.sig, or signs the file if there is none; the signature must match the
@@ -282,7 +307,10 @@ version_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	TRY(tools_app(x, c, args[0], &v.app));
 	TRY(tools_platform(x, c, platform, &v.platform));
 	TRY(check_number(x, &v, o->force));
-	TRY(version_name_files(x, &v, args + 3, n - 3, o->main));
+	if (o->wrap && (n != 4 || o->main != NULL))
+		return ctx_usage(x, "--wrap: give one program, and no --main");
+	TRY(o->wrap ? version_name_wrapped(x, &v, args[3]) :
+		      version_name_files(x, &v, args + 3, n - 3, o->main));
 	TRY(version_keys_load(x, &v, o->key));
 	TRY(version_sign(x, &v));
 	if (o->dry_run) {

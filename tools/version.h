@@ -26,6 +26,14 @@ struct version { /* the version being added */
  * file. */
 enum err version_name_files(
     struct cmd_ctx *, struct version *, char **paths, size_t n, const char *main);
+/*
+ * The same for one program that knows nothing of BOINC: the main program is the wrapper
+ * that is installed with Locus, for program_platform(), and runs the program as the
+ * file "program" of its directory. E_CONFIG: the wrapper is not installed; E_BADREQ:
+ * the version is for another platform.
+ */
+enum err version_name_wrapped(
+    struct cmd_ctx *, struct version *, const char *program);
 /* Reads the public key and, if there is one, the private one: key, or the project's if
  * NULL. */
 enum err version_keys_load(struct cmd_ctx *, struct version *, const char *key);

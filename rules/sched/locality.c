@@ -220,7 +220,7 @@ static void
 serve_file(struct ctx *c, struct dec_file *df)
 {
 	if (snap_file_held_back(df->file))
-		df->why = WHY_PAUSED;
+		df->why = df->file->app_drained ? WHY_DRAINING : WHY_PAUSED;
 	else if (df->file->njobs == 0)
 		note_file_without_jobs(c, df);
 	else

@@ -199,6 +199,24 @@ some_app_by_locality(const struct ctx *c, bool mine)
 	return any;
 }
 
+/* Does the admin drain an app that this host could work for? */
+static bool
+some_app_drains(const struct ctx *c)
+{
+	const struct catalog *cat = c->snap->cat;
+	bool any = false;
+
+	for (size_t i = 0; i < cat->napps; i++) {
+		const struct app *app = &cat->apps[i];
+
+		for (size_t r = 0; r < c->req->nresources; r++)
+			any = any || (app->drain_time != 0 && !app->deprecated &&
+					 work_req_wants(&c->work, r) &&
+					 serving_app(&c->serving, app, r));
+	}
+	return any;
+}
+
 /* The first reason of the table for which a candidate or file was left out. */
 static enum reason
 decisive_reason(const struct ctx *c)
@@ -217,6 +235,8 @@ decisive_reason(const struct ctx *c)
 	why = out_of_reach(c);
 	if (why != WHY_NONE)
 		return why;
+	if (some_app_drains(c))
+		return WHY_DRAINING;
 	return some_app_by_locality(c, true) ? WHY_LOCALITY : WHY_NO_WORK;
 }
 
@@ -405,7 +425,7 @@ app_without_work(const struct ctx *c, const struct app *app)
 	size_t at = (size_t)(app - s->cat->apps);
 	bool unread = s->search.unread != NULL && s->search.unread[at];
 
-	if (app->deprecated || s->search.left || unread)
+	if (app_is_held_back(app) || s->search.left || unread)
 		return false;
 	for (size_t i = 0; i < s->nfiles; i++)
 		if (s->files[i].unread || s->files[i].has_unsent)

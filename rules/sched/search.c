@@ -38,7 +38,7 @@ may_be_sent(const struct ctx *c, const struct app *app)
 	enum app_choice choice = prefs_app(c, app);
 	bool any = false;
 
-	if (app->deprecated || app->non_cpu_intensive)
+	if (app_is_held_back(app) || app->non_cpu_intensive)
 		return false;
 	if (choice != APP_SELECTED && choice != APP_OTHER)
 		return false;

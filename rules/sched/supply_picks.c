@@ -46,12 +46,17 @@ supply_picks_next(struct supply *p, struct supply_query *q)
 }
 
 static const struct fileset *
-set_named(const struct supply_rows *rows, const char *name)
+set_named(
+    const struct catalog *cat, const struct supply_rows *rows, const char *name)
 {
-	for (size_t i = 0; i < rows->n; i++)
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct app *app = catalog_app(cat, rows->sets[i].appid);
+
 		if (strcmp(rows->sets[i].name, name) == 0 &&
-		    rows->sets[i].paused == FILESET_OPEN)
+		    rows->sets[i].paused == FILESET_OPEN &&
+		    (app == NULL || app->drain_time == 0))
 			return &rows->sets[i];
+	}
 	return NULL;
 }
 
@@ -63,7 +68,8 @@ take_named(struct supply *p, const struct supply_rows *rows)
 	struct supply_picks *r = &p->picks;
 
 	for (size_t i = 0; i < r->part && r->n < r->want; i++) {
-		const struct fileset *set = set_named(rows, r->names[r->at + i]);
+		const struct fileset *set = set_named(
+		    p->in.snap->cat, rows, r->names[r->at + i]);
 		struct snap_file *there;
 
 		if (set == NULL)

@@ -75,7 +75,7 @@ is_chosen(const struct supply *p, const struct app *app)
 	enum app_choice choice = prefs_app_choice(&p->in.snap->project_prefs, app->id,
 	    app->beta != 0, p->in.conf->distinct_beta_apps);
 
-	return r->apps[app - c->apps] && !app->deprecated &&
+	return r->apps[app - c->apps] && !app_is_held_back(app) &&
 	       choice == r->choices[r->i / c->napps];
 }
 

@@ -81,7 +81,7 @@ add_plain(struct supply *p)
 		int64_t high = -(cat->apps[i].id * READY_SHARDS) - 1;
 		int64_t urgent = READY_URGENT - cat->apps[i].id * READY_PRIORITIES;
 
-		if (!w->apps[i] || cat->apps[i].deprecated)
+		if (!w->apps[i] || app_is_held_back(&cat->apps[i]))
 			continue;
 		segment_add(p, (struct walk_segment){ urgent - READY_PRIORITIES + 1,
 				   urgent - 1, SEGMENT_PLAIN });

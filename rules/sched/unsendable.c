@@ -194,6 +194,7 @@ unsendable(const struct conf *cf, const struct catalog *c, const struct fleet *f
 		l[UNSENDABLE_APP_OFF].is = true;
 		return;
 	}
+	l[UNSENDABLE_APP_DRAINS].is = app->drain_time != 0;
 	n = count_versions(cf, c, app, d);
 	set_version_lack(l, &n, d);
 	set_lack(&l[UNSENDABLE_BOUND], d->memory > RSC_MEMORY_MOST, d->memory,

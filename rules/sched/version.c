@@ -480,13 +480,16 @@ choice_question(
 
 /* Why the app as a whole is refused. */
 static enum reason
-app_usable(const struct ctx *c, const struct app *app)
+app_usable(const struct ctx *c, const struct app *app, bool resend)
 {
 	if (app == NULL)
 		return WHY_NO_APP_VERSION;
 	/* says nothing about other apps, so the search continues */
 	if (app->deprecated)
 		return WHY_PAUSED;
+	/* what a host has lost is no new task */
+	if (app->drain_time != 0 && !resend)
+		return WHY_DRAINING;
 	if (prefs_app(c, app) == APP_REFUSED)
 		return WHY_APP_NOT_SELECTED;
 	if (prefs_app(c, app) == APP_BETA_REFUSED)
@@ -502,7 +505,7 @@ version_choose(struct ctx *c, const struct job *j, bool resend)
 {
 	const struct app *app = catalog_app(c->snap->cat, j->appid);
 	struct choice q = choice_question(c, app, j, resend);
-	enum reason why = app_usable(c, app);
+	enum reason why = app_usable(c, app, resend);
 	const struct choice *old;
 
 	if (why != WHY_NONE) {

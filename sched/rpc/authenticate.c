@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "db/ahead.h"
+#include "db/user_merge.h"
 #include "lib/crypt.h"
 #include "rules/sched/identity.h"
 #include "proto/web_docs.h"
@@ -49,6 +50,20 @@ key_fits(struct rpc *x, const struct user *u)
 	return x->weak_auth;
 }
 
+/*
+ * Is the key that of an account which was merged into another one?  Clients go on to
+ * use it, so it has all rights of the other one's own keys.
+ */
+static enum err
+user_by_old_key(struct rpc *x, struct user **u)
+{
+	int64_t id;
+
+	TRY(user_of_old_key(x->db, x->req->authenticator, &id, &x->fail));
+	x->weak_auth = weak_key_user(x->req->authenticator) != 0;
+	return user_by_id(x->db, x->a, id, u, &x->fail);
+}
+
 /* Finds the account by the key alone; E_NOTFOUND if there is none. */
 static enum err
 user_by_key(struct rpc *x)
@@ -62,10 +77,13 @@ user_by_key(struct rpc *x)
 		return FAIL(&x->fail, E_NOTFOUND, "the request has no account key");
 	e = weak != 0 ? user_by_id(x->db, x->a, weak, &u, &x->fail) :
 	                user_by_authenticator(x->db, x->a, key, &u, &x->fail);
-	if (e != OK)
+	if (e != OK && e != E_NOTFOUND)
 		return e;
-	if (!key_fits(x, u))
+	if (e == E_NOTFOUND || !key_fits(x, u))
+		e = user_by_old_key(x, &u);
+	if (e == E_NOTFOUND)
 		return FAIL(&x->fail, E_NOTFOUND, "no account has this key");
+	TRY(e);
 	x->user = u;
 	return OK;
 }
@@ -249,6 +267,16 @@ authenticate_stranger(struct rpc *x)
 	return e == OK ? search_host(x, false) : e;
 }
 
+/* Authenticates by the key; *ours: it is one of the account that the host belongs to,
+ * which another account was merged into. */
+static enum err
+authenticate_by_key(struct rpc *x, int64_t userid, bool *ours)
+{
+	TRY(user_by_key(x));
+	*ours = x->user->id == userid;
+	return OK;
+}
+
 /* Returns an account without a row, for a request on nobody's behalf. */
 static struct user *
 nobody(struct arena *a)
@@ -298,7 +326,7 @@ authenticate(struct rpc *x)
 	struct row_host_account *found = NULL;
 	struct host *h;
 	struct user *u;
-	bool forwarded = false;
+	bool forwarded = false, ours;
 
 	if (x->db == NULL)
 		return FAIL(&x->fail, E_DB, "there is no database connection");
@@ -316,9 +344,13 @@ authenticate(struct rpc *x)
 
 	h = &found->host;
 	u = &found->user;
-	if (u->id == 0 || (!key_fits(x, u) && x->as_host == 0))
-		return authenticate_stranger(x);
-	x->user = u;
+	if (u->id == 0 || (!key_fits(x, u) && x->as_host == 0)) {
+		TRY(authenticate_by_key(x, u->id, &ours));
+		if (!ours)
+			return search_host(x, false);
+	} else {
+		x->user = u;
+	}
 	/* In a dry run an old request is replayed, which is not a copy of the host. */
 	if (x->dry && x->req->rpc_seqno < h->rpc_seqno)
 		x->req->rpc_seqno = h->rpc_seqno;

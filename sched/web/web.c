@@ -30,7 +30,7 @@ enum {
 	FILE_MAX = 256 << 10,
 	TERMS_MAX =
 	    8 << 10, /* with character references still within what clients take */
-	STATUS_AGE_S = 30
+	STATUS_AGE_S = 10
 };
 
 static const char html[] = "text/html; charset=utf-8";
@@ -351,18 +351,28 @@ fresh_status(struct visit *v)
 	return &w->status;
 }
 
+static bool
+query_flag(struct visit *v, const char *name)
+{
+	const char *value = query_get(v->rq->a, v->rq->query, name);
+
+	return value != NULL && strcmp(value, "0") != 0;
+}
+
 static void
 server_status(struct visit *v)
 {
 	const struct status *s;
 	int64_t when;
-	char *as_xml = query_get(v->rq->a, v->rq->query, "xml");
 
 	if (stopped_page(v))
 		return;
 	s = fresh_status(v);
 	when = s == NULL ? v->now : v->w->status_time - v->w->status_age_s;
-	if (as_xml != NULL && strcmp(as_xml, "0") != 0) {
+	if (query_flag(v, "json")) {
+		v->rp->type = "application/json";
+		page_status_json(&v->rp->body, v->w->p.conf, s, when);
+	} else if (query_flag(v, "xml")) {
 		v->rp->type = xml;
 		page_status_xml(&v->rp->body, v->w->p.conf, s, when);
 	} else {

@@ -4,6 +4,7 @@
 
 #include <string.h>
 #include "db/entity.h"
+#include "db/user_merge.h"
 #include "lib/crypt.h"
 #include "lib/text.h"
 #include "proto/web_docs.h"
@@ -30,6 +31,7 @@ authenticated(struct web_rpc *x, const char *parameter, struct user_info **u)
 	const char *key = web_text(x, parameter);
 	struct fail f = { 0 };
 	enum err e = E_NOTFOUND;
+	int64_t id;
 
 	if (!limit_try(x, NULL))
 		return false;
@@ -38,6 +40,11 @@ authenticated(struct web_rpc *x, const char *parameter, struct user_info **u)
 	if (e == OK &&
 	    (!secret_equal((*u)->authenticator, key) || account_is_deleted(*u)))
 		e = E_NOTFOUND;
+	if (e == E_NOTFOUND && key[0] != '\0') {
+		e = user_of_old_key(x->db, key, &id, &f);
+		if (e == OK)
+			e = account_by_id(x->db, x->a, id, u, &f);
+	}
 	if (e != E_NOTFOUND)
 		limit_succeeded(x, NULL);
 	if (e == E_NOTFOUND)

@@ -258,6 +258,30 @@ page_status_xml(
 	buf_puts(b, "</server_status>\n");
 }
 
+void
+page_status_json(
+    struct buf *b, const struct conf *cf, const struct status *s, int64_t now)
+{
+	char when[21];
+
+	buf_printf(b,
+	    "{\"update_time\": \"%s\", \"scheduler\": \"%s\", \"uploads\": \"%s\", \"database\": \"%s\", \"counts\": ",
+	    clock_text(now, when),
+	    service_stopped(b->a, cf, "stop_sched") ? "disabled" : "running",
+	    service_stopped(b->a, cf, "stop_upload") ? "disabled" : "running",
+	    s == NULL ? "not available" : "running");
+	if (s == NULL) {
+		buf_puts(b, "null}\n");
+		return;
+	}
+	const struct figure figures[] = FIGURES(s);
+
+	for (size_t i = 0; i < N(figures); i++)
+		buf_printf(b, "%s\"%s\": %lld", i == 0 ? "{" : ", ", figures[i].tag,
+		    (long long)figures[i].value);
+	buf_puts(b, "}}\n");
+}
+
 /* --- accounts --- */
 
 void

@@ -43,6 +43,8 @@ void page_status(
     struct buf *, const struct conf *, const struct status *s, int64_t now);
 void page_status_xml(
     struct buf *, const struct conf *, const struct status *s, int64_t now);
+void page_status_json(
+    struct buf *, const struct conf *, const struct status *s, int64_t now);
 
 /* The public page of an account. */
 void page_user(struct buf *, const struct conf *, const struct user_info *);

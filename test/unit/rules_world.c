@@ -163,6 +163,7 @@ set_flags(struct snap_file *f, const char *flags)
 	f->has_open_wu = strchr(flags, 'o') != NULL;
 	f->has_any_wu = strchr(flags, 'a') != NULL;
 	f->paused = strchr(flags, 'p') != NULL;
+	f->app_drained = strchr(flags, 'y') != NULL;
 	f->draining = strchr(flags, 'd') != NULL;
 	f->demand_time = strchr(flags, 't') != NULL ? WORLD_NOW - 5 : 0;
 	f->unread = strchr(flags, '!') != NULL;

@@ -75,8 +75,11 @@ START_TEST(elements_of_daemons_are_set)
 		children[_i].child, children[_i].value };
 	struct fail f = { 0 };
 	char *out;
-	enum err e = conf_text_set_child(
-	    &a, in_document(children[_i].text), &c, &out, &f);
+	enum err e = c.child == NULL ?
+	                 conf_text_remove_item(&a, in_document(children[_i].text),
+			     c.item, c.number, &out, &f) :
+	                 conf_text_set_child(
+			     &a, in_document(children[_i].text), &c, &out, &f);
 
 	if (children[_i].after == NULL) {
 		ck_assert_int_eq(e, E_NOTFOUND);

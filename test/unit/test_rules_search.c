@@ -261,7 +261,7 @@ static const struct {
 	const char *name;
 	bool more;
 } others[] = { { "fine", true }, { "first in the catalogue", true },
-	{ "deprecated", false }, { "nci", false }, { "not selected", false },
+	{ "deprecated", false }, { "drained", false }, { "nci", false }, { "not selected", false },
 	{ "not selected but allowed", true }, { "beta", false },
 	{ "no version", false }, { "other resource", false }, { "off", false } };
 
@@ -293,6 +293,7 @@ START_TEST(search_for_another_app)
 	w->snap.search.left = true;
 	world_plain(w, "31/1");
 	apps[1].deprecated = strcmp(name, "deprecated") == 0;
+	apps[1].drain_time = strcmp(name, "drained") == 0;
 	apps[1].non_cpu_intensive = strcmp(name, "nci") == 0;
 	apps[1].beta = strcmp(name, "beta") == 0;
 	p->apps = first;

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* locus destroy: removes an installed project by undoing the steps of create. */
+/* locus destroy: removes an installed project by undoing the steps of create, or one of
+ * a single directory (tools/destroy_here.c). */
 #include <stdio.h>
 #include <string.h>
 #include "db/status.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
+#include "tools/destroy_here.h"
 #include "tools/install/install.h"
 #include "lib/banned.h"
-
-struct destroy_opts {
-	const char *yes;
-	bool dry_run;
-};
 
 static const struct opt destroy_options[] = {
 	{ "yes-delete-everything", OPT_TEXT, offsetof(struct destroy_opts, yes), "NAME",
@@ -103,9 +100,8 @@ destroy_plan(struct install *in)
 }
 
 static enum err
-destroy_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+destroy_installed(struct cmd_ctx *x, const struct destroy_opts *o, char **args)
 {
-	const struct destroy_opts *o = opts;
 	const struct create_opts none = { 0 };
 	struct create c = { .name = args[0],
 		.o = &none,
@@ -114,11 +110,6 @@ destroy_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	struct install in = { .x = x, .c = &c, .p = installation_of(x->a, args[0]) };
 	bool any;
 
-	(void)n;
-	if (strspn(args[0], "abcdefghijklmnopqrstuvwxyz0123456789_") !=
-		strlen(args[0]) ||
-	    args[0][0] == '\0')
-		return ctx_usage(x, "\"%.60s\" is not the name of a project", args[0]);
 	c.installed = &in.p;
 	c.owner = c.db_user = in.p.account;
 	c.db_name = in.p.database;
@@ -148,17 +139,61 @@ destroy_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	return OK;
 }
 
+/*
+ * Is it a project of a single directory that is meant: that of --project, one called
+ * NAME here, or the one around the current directory?  Then x->cf is set.
+ */
+static enum err
+destroy_finds_here(struct cmd_ctx *x, const char *name, bool *here)
+{
+	struct installation p = installation_of(x->a, name);
+	enum err e;
+
+	*here = false;
+	if (x->project == NULL && fs_exists(p.config_dir))
+		return OK;
+	if (x->project == NULL &&
+	    fs_exists(arena_printf(x->a, "%s/config.xml", name)))
+		x->project = name;
+	e = ctx_conf(x);
+	*here = e == OK && !conf_is_installed(x->cf);
+	if (*here)
+		return OK;
+	x->cf = NULL;
+	return e == OK || e == E_NOTFOUND || x->project == NULL ? OK : e;
+}
+
+static enum err
+destroy_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	bool here;
+
+	(void)n;
+	if (strspn(args[0], "abcdefghijklmnopqrstuvwxyz0123456789_") !=
+		strlen(args[0]) ||
+	    args[0][0] == '\0')
+		return ctx_usage(x, "\"%.60s\" is not the name of a project", args[0]);
+	TRY(destroy_finds_here(x, args[0], &here));
+	return here ? destroy_here(x, args[0], opts) :
+	              destroy_installed(x, opts, args);
+}
+
 const struct cmd cmd_destroy = { .name = "destroy",
 	.args = "NAME",
 	.min_args = 1,
 	.max_args = 1,
-	.purpose = "remove an installed project with all its data",
+	.purpose = "remove a project with all its data",
 	.about =
 	    "Undoes what locus create NAME --url has done: stops the services and removes site,\n"
 	    "units, database, data, keys, logs, configuration and account, in this order, so that\n"
 	    "a run that failed can be repeated. Says how many jobs hosts work on; their results\n"
 	    "are lost. Apache's modules that create enabled are disabled with the last project\n"
-	    "of the machine. A database on another machine is left to its admin.",
+	    "of the machine. A database on another machine is left to its admin.\n\n"
+	    "Of a project made with --here (the one of --project, one in the directory NAME, or\n"
+	    "the one around the current directory), stops it and removes what create has noted\n"
+	    "that it made, with all that is in those directories. Files of others beside them are\n"
+	    "named and stay, with the directory; so does a database that was there before.",
 	.opts = destroy_options,
 	.opts_size = sizeof(struct destroy_opts),
+	.as_root = true,
 	.run = destroy_run };
