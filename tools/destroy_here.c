@@ -39,7 +39,7 @@ is_dir_name(const char *name)
 
 /* Without the slash of a directory. */
 static char *
-path_of(struct destroying *d, const char *name)
+made_path(struct destroying *d, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -53,13 +53,13 @@ is_as_made(struct destroying *d, const char *name)
 {
 	struct stat st;
 
-	if (lstat(path_of(d, name), &st) < 0 || st.st_uid != geteuid())
+	if (lstat(made_path(d, name), &st) < 0 || st.st_uid != geteuid())
 		return false;
 	return is_dir_name(name) ? S_ISDIR(st.st_mode) : S_ISREG(st.st_mode);
 }
 
 static enum err
-record_read(struct destroying *d)
+created_read(struct destroying *d)
 {
 	struct cmd_ctx *x = d->x;
 	char *text, *save = NULL;
@@ -131,7 +131,7 @@ static enum err
 remove_made(struct destroying *d, const char *name)
 {
 	struct cmd_ctx *x = d->x;
-	const char *path = path_of(d, name);
+	const char *path = made_path(d, name);
 
 	if (!is_as_made(d, name))
 		return OK;
@@ -196,7 +196,7 @@ destroy_here(struct cmd_ctx *x, const char *name, const struct destroy_opts *o)
 	if (!is_called(x->cf, name))
 		return ctx_usage(x, "the project in %s is not called %.60s but %s",
 		    d.dir, name, x->cf->master_url);
-	TRY(record_read(&d));
+	TRY(created_read(&d));
 	TRY(strangers_find(&d));
 	destroy_here_plan(&d, o->dry_run || o->yes == NULL);
 	if (o->dry_run)

@@ -45,7 +45,7 @@ struct setting {
 };
 
 static enum err
-set_flag(struct cmd_ctx *x, const char *name, const char *value, int32_t *to)
+setting_flag(struct cmd_ctx *x, const char *name, const char *value, int32_t *to)
 {
 	int64_t v;
 
@@ -58,14 +58,14 @@ set_flag(struct cmd_ctx *x, const char *name, const char *value, int32_t *to)
 }
 
 static void
-set_text(struct cmd_ctx *x, const char *value, char **to)
+setting_text(struct cmd_ctx *x, const char *value, char **to)
 {
 	if (value != NULL)
 		*to = arena_strdup(x->a, value);
 }
 
 static enum err
-set_venue(struct cmd_ctx *x, const char *value, char **to)
+setting_venue(struct cmd_ctx *x, const char *value, char **to)
 {
 	static const char *const venues[] = { "home", "work", "school", "none" };
 
@@ -81,21 +81,21 @@ set_venue(struct cmd_ctx *x, const char *value, char **to)
 }
 
 static enum err
-set_names(struct cmd_ctx *x, const struct user_set_opts *o, struct row_user_settings *s)
+setting_names(struct cmd_ctx *x, const struct user_set_opts *o, struct row_user_settings *s)
 {
 	const char *bad = NULL;
 
-	set_text(x, o->email, &s->email);
+	setting_text(x, o->email, &s->email);
 	for (char *p = s->email; o->email != NULL && *p != '\0'; p++)
 		*p = (char)tolower((unsigned char)*p);
 	if (o->email != NULL && (bad = account_bad_email(s->email)) != NULL)
 		return ctx_usage(x, "--email %.80s: %s", o->email, bad);
 	if (o->name != NULL && (bad = account_bad_name(o->name)) != NULL)
 		return ctx_usage(x, "--name %.80s: %s", o->name, bad);
-	set_text(x, o->name, &s->name);
-	set_text(x, o->country, &s->country);
-	set_text(x, o->postal_code, &s->postal_code);
-	set_text(x, o->url, &s->url);
+	setting_text(x, o->name, &s->name);
+	setting_text(x, o->country, &s->country);
+	setting_text(x, o->postal_code, &s->postal_code);
+	setting_text(x, o->url, &s->url);
 	return OK;
 }
 
@@ -114,15 +114,15 @@ team_text(struct cmd_ctx *x, int64_t id, const char **name)
 }
 
 static enum err
-set_all(struct setting *s, const struct user_set_opts *o)
+settings_read(struct setting *s, const struct user_set_opts *o)
 {
 	struct cmd_ctx *x = s->x;
 
-	TRY(set_names(x, o, &s->now));
-	TRY(set_venue(x, o->venue, &s->now.venue));
-	TRY(set_flag(x, "validated", o->validated, &s->now.validated));
-	TRY(set_flag(x, "show-hosts", o->show_hosts, &s->now.show_hosts));
-	TRY(set_flag(x, "send-email", o->send_email, &s->now.send_email));
+	TRY(setting_names(x, o, &s->now));
+	TRY(setting_venue(x, o->venue, &s->now.venue));
+	TRY(setting_flag(x, "validated", o->validated, &s->now.validated));
+	TRY(setting_flag(x, "show-hosts", o->show_hosts, &s->now.show_hosts));
+	TRY(setting_flag(x, "send-email", o->send_email, &s->now.send_email));
 	if (o->team != NULL && strcmp(o->team, "none") == 0)
 		s->now.teamid = 0;
 	else if (o->team != NULL)
@@ -222,7 +222,7 @@ user_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	TRY(tools_user(x, args[0], &u));
 	TRY(db_row(x->db, x->a, x->f, &was, USER_SETTINGS, .id = u->id));
 	s.was = s.now = *was;
-	TRY(set_all(&s, o));
+	TRY(settings_read(&s, o));
 	if (!o->dry_run)
 		TRY(settings_write(x, &s));
 	settings_report(&s, o->dry_run);

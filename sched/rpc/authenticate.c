@@ -267,13 +267,20 @@ authenticate_stranger(struct rpc *x)
 	return e == OK ? search_host(x, false) : e;
 }
 
-/* Authenticates by the key; *ours: it is one of the account that the host belongs to,
- * which another account was merged into. */
+/*
+ * *ours: the key is one of the account u that the host belongs to, or of one that was
+ * merged into it.
+ */
 static enum err
-authenticate_by_key(struct rpc *x, int64_t userid, bool *ours)
+authenticate_for_host(struct rpc *x, struct user *u, bool *ours)
 {
+	*ours = u->id != 0 && (key_fits(x, u) || x->as_host != 0);
+	if (*ours) {
+		x->user = u;
+		return OK;
+	}
 	TRY(user_by_key(x));
-	*ours = x->user->id == userid;
+	*ours = x->user->id == u->id;
 	return OK;
 }
 
@@ -344,13 +351,9 @@ authenticate(struct rpc *x)
 
 	h = &found->host;
 	u = &found->user;
-	if (u->id == 0 || (!key_fits(x, u) && x->as_host == 0)) {
-		TRY(authenticate_by_key(x, u->id, &ours));
-		if (!ours)
-			return search_host(x, false);
-	} else {
-		x->user = u;
-	}
+	TRY(authenticate_for_host(x, u, &ours));
+	if (!ours)
+		return search_host(x, false);
 	/* In a dry run an old request is replayed, which is not a copy of the host. */
 	if (x->dry && x->req->rpc_seqno < h->rpc_seqno)
 		x->req->rpc_seqno = h->rpc_seqno;
