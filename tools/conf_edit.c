@@ -106,6 +106,12 @@ conf_check_new_daemons(struct cmd_ctx *x, const struct new_daemon *p, size_t n)
 		if (daemon_named(x->cf, p[i].name) != NULL)
 			return FAIL(x->f, E_CONFIG, "%s already has a daemon \"%s\"",
 			    x->cf->path, p[i].name);
+	for (size_t i = 1; i < n; i++)
+		for (size_t k = 0; k < i; k++)
+			if (strcmp(p[i].name, p[k].name) == 0)
+				return FAIL(x->f, E_CONFIG,
+				    "two of the daemons would be called \"%s\"",
+				    p[i].name);
 	return OK;
 }
 

@@ -34,7 +34,8 @@ struct new_daemon {
  * edited by hand; the message says why.
  */
 enum err conf_add_daemons(struct cmd_ctx *, const struct new_daemon *, size_t n);
-/* May daemons of these names be added? E_CONFIG: one exists. */
+/* May daemons of these names be added? E_CONFIG: one exists, or two have the same
+ * name. */
 enum err conf_check_new_daemons(
     struct cmd_ctx *, const struct new_daemon *, size_t n);
 
