@@ -245,6 +245,8 @@ rules_sources = \
 	rules/client/rr_sim.h \
 	rules/client/world.c \
 	rules/client/world.h \
+	rules/daemon/aside.c \
+	rules/daemon/aside.h \
 	rules/daemon/credit.c \
 	rules/daemon/credit.h \
 	rules/daemon/daemon_rules.h \
@@ -424,6 +426,7 @@ db_sources = \
 	db/wu_select.c \
 	db/wu_select.h \
 	db/wu_trouble.c \
+	db/wu_trouble.h \
 	db/wu_updates.c \
 	db/wu_updates.h
 
@@ -545,6 +548,8 @@ daemons_sources = \
 	daemons/plan_ask.h \
 	daemons/set_states.c \
 	daemons/set_states.h \
+	daemons/stage.c \
+	daemons/stage.h \
 	daemons/verdict.c \
 	daemons/verdict.h \
 	daemons/verdicts.def \
@@ -951,6 +956,7 @@ test_sources = \
 	test/unit/reply_world.h \
 	test/unit/request_cases.def \
 	test/unit/rr_sim.def \
+	test/unit/rules_aside.def \
 	test/unit/rules_credit.def \
 	test/unit/rules_daemon.def \
 	test/unit/rules_edf.def \
@@ -1036,6 +1042,7 @@ unit_tests = \
 	test/unit/test_reply_project \
 	test/unit/test_request \
 	test/unit/test_rr_sim \
+	test/unit/test_rules_aside \
 	test/unit/test_rules_baseline_cost \
 	test/unit/test_rules_choice \
 	test/unit/test_rules_credit \

@@ -9,6 +9,7 @@
 #include "daemons/handing.h"
 #include "daemons/loop.h"
 #include "daemons/outputs.h"
+#include "daemons/stage.h"
 #include "daemons/verdict.h"
 #include "db/entity.h"
 #include "db/wu_updates.h"
@@ -22,9 +23,6 @@
 enum {
 	BATCH = 128,
 	CHUNK = 32, /* workunits per transaction */
-	TRIES = 5,  /* failures before a workunit is quarantined */
-	PAUSE_FIRST_S = 5,
-	PAUSE_MOST_S = 600,
 	COMMAND_S = 3600,
 	COMMAND_LATER = 75, /* exit status of a command that means "not now" */
 };
@@ -32,11 +30,9 @@ enum {
 struct assimilator {
 	char *app_name, *copy_to, *command;
 	struct handler_options handler;
-	bool troubled; /* some workunits may have a noted trouble */
-	int64_t appid;
 	char **argv;
 	size_t argc;
-	struct item_backoff *backoff;
+	struct stage stage;
 	char *dir; /* where copies go, absolute */
 };
 
@@ -77,9 +73,8 @@ assimilator_start(struct daemon_ctx *x)
 {
 	struct assimilator *o = x->own;
 
-	o->backoff = daemon_backoff(x, PAUSE_FIRST_S, PAUSE_MOST_S);
+	stage_start(x, &o->stage, "assimilator", ASIDE_ASSIMILATOR);
 	o->dir = project_path(x->life, x->conf, o->copy_to);
-	o->troubled = true; /* an earlier process may have left some */
 	TRY(daemon_handlers(x, &o->handler, "assimilator", o->app_name));
 	if (o->command == NULL && o->handler.command == NULL) {
 		enum err e = fs_mkdirs(o->dir, 0755, &x->fail);
@@ -181,10 +176,12 @@ assimilator_run_command(struct daemon_ctx *x, const struct finished *w, bool *la
 	return OK;
 }
 
-/* The workunits of one transaction: only those already handed over. */
+/* The workunits of one transaction: only those already handed over; and failures. */
 struct chunk {
 	struct finished *v;
 	size_t n;
+	struct stage_failure *bad;
+	size_t nbad;
 };
 
 static enum err
@@ -209,42 +206,33 @@ assimilator_hand_over(struct daemon_ctx *x, const struct finished *w, bool *late
 	return w->error_mask != 0 ? append_error_line(x, w) : copy_outputs(x, w);
 }
 
-/* Notes for locus work show why the workunit has to wait. */
-static void
-assimilator_notes(struct daemon_ctx *x, const struct workunit *wu, const char *why,
-    const char *detail)
+/* Adds a workunit to the failures of the chunk if it is to blame for the error e. */
+static enum err
+assimilator_failed(struct daemon_ctx *x, struct chunk *k, const struct finished *w,
+    const char *detail, enum err e)
 {
-	struct assimilator *o = x->own;
+	struct stage_failure bad = { .wu = w->wu,
+		.detail = detail,
+		.error_bits = w->error_mask };
+	bool blamed;
 
-	o->troubled = true;
-	daemon_wu_trouble(x, "assimilator", wu, why, detail);
+	TRY(stage_blame(x, &bad, e, &blamed));
+	if (blamed)
+		k->bad[k->nbad++] = bad;
+	return OK;
 }
 
-/*
- * Counts a failure; after TRIES failures the workunit is left alone until an admin asks
- * for another try, or the next start.  A handler's failure is never the last one: its
- * pauses only grow.
- */
-static enum err
-assimilator_failed(
-    struct daemon_ctx *x, const struct workunit *wu, const char *detail, enum err e)
+/* Adds a workunit to the failures of the chunk that is to be offered later. */
+static void
+assimilator_waits(
+    struct daemon_ctx *x, struct chunk *k, const struct finished *w, const char *why)
 {
-	struct assimilator *o = x->own;
-	const char *label = arena_printf(
-	    &x->a, "[WU#%lld] %s", (long long)wu->id, wu->name);
-	const char *why = arena_strdup(&x->a, x->fail.detail);
-
-	e = daemon_item_ended(x, o->backoff, workunit_item(wu), label, e);
-	if (e == OK)
-		assimilator_notes(x, wu, why, detail);
-	if (e == OK && x->handlers == NULL &&
-	    item_backoff_count(o->backoff, wu->id) >= TRIES) {
-		item_backoff_park(o->backoff, wu->id);
-		log_err(
-		    "%s: in quarantine after %d tries; fix the cause, then run locus work retry --id %lld",
-		    label, (int)TRIES, (long long)wu->id);
-	}
-	return e;
+	log_warn("[WU#%lld] %s: %s; asked again later", (long long)w->wu->id,
+	    w->wu->name, why);
+	daemon_trouble(x, "%s: %s", w->wu->name, why);
+	k->bad[k->nbad++] = (struct stage_failure){ .wu = w->wu,
+		.why = why,
+		.error_bits = w->error_mask };
 }
 
 /* Takes those out of the chunk that were not handed over. */
@@ -263,20 +251,19 @@ chunk_keep(struct chunk *k, const bool *taken)
 static enum err
 hand_over_each(struct daemon_ctx *x, struct chunk *k)
 {
-	struct assimilator *o = x->own;
 	bool *taken = NEWN(&x->a, bool, k->n + 1);
 	enum err e = OK;
 
 	for (size_t i = 0; i < k->n && e == OK && !daemon_stopping(x); i++) {
-		const struct workunit *wu = k->v[i].wu;
 		bool later = false;
 		e = assimilator_hand_over(x, &k->v[i], &later);
 		taken[i] = e == OK;
 		if (e != OK && later) {
-			item_backoff_wait(o->backoff, workunit_item(wu), x->now);
+			assimilator_waits(
+			    x, k, &k->v[i], arena_strdup(&x->a, x->fail.detail));
 			e = OK;
 		} else if (e != OK) {
-			e = assimilator_failed(x, wu, NULL, e);
+			e = assimilator_failed(x, k, &k->v[i], NULL, e);
 		}
 	}
 	chunk_keep(k, taken);
@@ -285,20 +272,14 @@ hand_over_each(struct daemon_ctx *x, struct chunk *k)
 
 /* The end of one workunit's offer that was not taken. */
 static enum err
-offer_declined(struct daemon_ctx *x, const struct handing *h)
+offer_declined(struct daemon_ctx *x, struct chunk *k, const struct finished *w,
+    const struct handing *h)
 {
-	struct assimilator *o = x->own;
-
 	if (h->end == ASK_FAILED)
 		return assimilator_failed(
-		    x, h->wu, h->detail, FAIL(&x->fail, E_SYS, "%s", h->why));
-	if (h->end == ASK_LATER) {
-		log_warn("[WU#%lld] %s: %s; asked again later", (long long)h->wu->id,
-		    h->wu->name, h->why);
-		daemon_trouble(x, "%s: %s", h->wu->name, h->why);
-		item_backoff_wait(o->backoff, workunit_item(h->wu), x->now);
-		assimilator_notes(x, h->wu, h->why, NULL);
-	}
+		    x, k, w, h->detail, FAIL(&x->fail, E_SYS, "%s", h->why));
+	if (h->end == ASK_LATER)
+		assimilator_waits(x, k, w, h->why);
 	return OK;
 }
 
@@ -326,87 +307,82 @@ hand_over_all(struct daemon_ctx *x, struct chunk *k, const char **broken)
 	for (size_t i = 0; i < k->n && e2 == OK; i++) {
 		taken[i] = h[i].end == ASK_DONE;
 		if (!taken[i])
-			e2 = offer_declined(x, &h[i]);
+			e2 = offer_declined(x, k, &k->v[i], &h[i]);
 	}
 	chunk_keep(k, taken);
 	return e2;
 }
 
-/* Marks in one transaction what was handed over. */
+/* Marks in one transaction what was handed over, and puts the failures aside. */
 static enum err
 mark_done(struct daemon_ctx *x, struct chunk *k, size_t *done)
 {
 	struct assimilator *o = x->own;
 	int64_t *ids = NEWN(&x->a, int64_t, k->n + 1);
-	enum err e;
+	enum err e = k->n == 0 ? OK : daemon_transaction(x, tx_mark_done, k);
 
-	if (k->n == 0)
-		return OK;
-	e = daemon_transaction(x, tx_mark_done, k);
-	if (e == OK)
+	if (e == OK && k->n > 0)
 		daemon_ring(x, DOORBELL_TRANSITIONER);
 	for (size_t i = 0; i < k->n && e == OK; i++) {
 		const struct finished *w = &k->v[i];
-		item_backoff_forget(o->backoff, w->wu->id);
 		ids[i] = w->wu->id;
 		++*done;
 		log_info("[WU#%lld] %s assimilated files=%zu error_mask=%d",
 		    (long long)w->wu->id, w->wu->name, w->n, w->error_mask);
 	}
 	if (e == OK)
-		daemon_wu_handled(x, "assimilator", &o->troubled, ids, k->n);
+		e = stage_tried(x, &o->stage, k->bad, k->nbad, ids, k->n);
+	*done += e == OK ? k->nbad : 0; /* they have left the queue, too */
 	return e == E_RETRY ? OK : e; /* the next pass finds them again */
 }
 
 /*
  * Hands over at most DB_LIST_MAX workunits (ascending ids), then marks them.  A handler
- * gets all of them at once.
+ * gets all of them at once. *broken: why it does not work.
  */
 static enum err
-assimilate_some(struct daemon_ctx *x, struct workunit *wu, size_t n, size_t *done)
+assimilate_some(struct daemon_ctx *x, struct workunit *wu, size_t n,
+    const char **broken, size_t *done)
 {
-	struct assimilator *o = x->own;
-	struct chunk k = { NEWN(&x->a, struct finished, n + 1), 0 };
+	struct chunk k = { NEWN(&x->a, struct finished, n + 1), 0,
+		NEWN(&x->a, struct stage_failure, n + 1), 0 };
 	struct outputs out[DB_LIST_MAX];
 	int64_t ids[DB_LIST_MAX];
-	const char *broken = NULL;
 	enum err e;
 
 	for (size_t i = 0; i < n; i++)
 		ids[i] = wu[i].canonical_resultid;
 	e = outputs_of(x->db, &x->a, x->conf, ids, n, out, &x->fail);
 	for (size_t i = 0; i < n && e == OK; i++) {
-		if (item_backoff_must_wait(o->backoff, workunit_item(&wu[i]), x->now))
-			continue;
 		e = load_outputs(x, &wu[i], &out[i], &k.v[k.n]);
-		k.n += e == OK;
 		if (e != OK)
-			e = assimilator_failed(x, &wu[i], NULL, e);
+			e = assimilator_failed(x, &k, &k.v[k.n], NULL, e);
+		else
+			k.n++;
 	}
 	if (e == OK)
-		e = x->handlers != NULL ? hand_over_all(x, &k, &broken) :
+		e = x->handlers != NULL ? hand_over_all(x, &k, broken) :
 		                          hand_over_each(x, &k);
-	if (e == OK)
-		e = mark_done(x, &k, done);
-	return e == OK && broken != NULL ? FAIL(&x->fail, E_SYS, "%s", broken) : e;
+	return e == OK ? mark_done(x, &k, done) : e;
 }
 
 static enum err
 assimilator_step(struct daemon_ctx *x, size_t *done)
 {
 	struct assimilator *o = x->own;
-	struct id_share part = { x->mod_n, x->mod_i };
 	/* The work of one command is recorded before the next command starts. */
 	size_t most = o->command != NULL ? 1 : CHUNK, n;
+	const char *broken = NULL;
 	struct workunit *wu;
-	enum err e = daemon_app_id(x, o->app_name, &o->appid);
 
-	if (e == OK)
-		e = workunits_to_assimilate(x->db, &x->a, part, o->appid,
-		    BATCH + o->backoff->used, &wu, &n, &x->fail);
-	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i += most)
-		e = assimilate_some(x, wu + i, n - i < most ? n - i : most, done);
-	return e;
+	TRY(daemon_app_id(x, o->app_name, &o->stage.id.appid));
+	TRY(stage_queue(x, &o->stage, BATCH, &wu, &n));
+	for (size_t i = 0; i < n && broken == NULL && !daemon_stopping(x) &&
+			   stage_may_go_on(x, &o->stage);
+	     i += most)
+		TRY(assimilate_some(
+		    x, wu + i, n - i < most ? n - i : most, &broken, done));
+	return stage_step_ends(x, &o->stage, broken);
 }
 
 int

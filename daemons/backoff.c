@@ -1,51 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A fixed table of failed items and their pauses. */
+/* A sorted table of failed items and their pauses. */
 #include "daemons/backoff.h"
 
-#include <assert.h>
+#include <string.h>
 #include "lib/banned.h"
 
-/* Returns the index of key, or t->used if it is absent. */
+/* Returns the index of the first item whose key is not below key. */
 static size_t
-item_backoff_find(const struct item_backoff *t, int64_t key)
+item_backoff_place(const struct item_backoff *t, int64_t key)
 {
-	size_t i = 0;
+	size_t lo = 0, hi = t->used;
 
-	while (i < t->used && t->item[i].key != key)
-		i++;
-	return i;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (t->item[mid].key < key)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static bool
+item_backoff_has(const struct item_backoff *t, size_t i, int64_t key)
+{
+	return i < t->used && t->item[i].key == key;
 }
 
 static struct try_item *
-item_backoff_slot(struct item_backoff *t)
+item_backoff_get(struct item_backoff *t, int64_t key)
 {
-	size_t late = 0;
+	size_t i = item_backoff_place(t, key), after;
 
-	if (t->used < BACKOFF_ITEMS_MOST)
-		return &t->item[t->used++];
-	for (size_t i = 1; i < BACKOFF_ITEMS_MOST; i++)
-		if (t->item[i].next_at > t->item[late].next_at)
-			late = i;
-	return &t->item[late];
-}
-
-static struct try_item *
-item_backoff_get(struct item_backoff *t, struct item item)
-{
-	size_t i = item_backoff_find(t, item.key);
-	bool found = i < t->used;
-	struct try_item *it = found ? &t->item[i] : item_backoff_slot(t);
-
-	assert(item.key != 0);
-	if (!found || it->retries != item.retries)
-		*it = (struct try_item){ .key = item.key, .retries = item.retries };
-	return it;
+	if (item_backoff_has(t, i, key))
+		return &t->item[i];
+	after = t->used - i;
+	PUSH(t->a, t->item, t->used, t->cap) = (struct try_item){ 0 };
+	memmove(&t->item[i + 1], &t->item[i], after * sizeof(*t->item));
+	t->item[i] = (struct try_item){ .key = key };
+	return &t->item[i];
 }
 
 int32_t
-item_backoff_failed(struct item_backoff *t, struct item item, int64_t now)
+item_backoff_failed(struct item_backoff *t, int64_t key, int64_t now)
 {
-	struct try_item *it = item_backoff_get(t, item);
+	struct try_item *it = item_backoff_get(t, key);
 	int64_t pause = t->first_s;
 
 	it->n++;
@@ -56,45 +55,26 @@ item_backoff_failed(struct item_backoff *t, struct item item, int64_t now)
 }
 
 void
-item_backoff_wait(struct item_backoff *t, struct item item, int64_t now)
+item_backoff_wait(struct item_backoff *t, int64_t key, int64_t now)
 {
-	item_backoff_get(t, item)->next_at = now + t->first_s;
-}
-
-int32_t
-item_backoff_count(const struct item_backoff *t, int64_t key)
-{
-	size_t i = item_backoff_find(t, key);
-
-	return i < t->used ? t->item[i].n : 0;
-}
-
-void
-item_backoff_park(struct item_backoff *t, int64_t key)
-{
-	size_t i = item_backoff_find(t, key);
-
-	if (i < t->used)
-		t->item[i].next_at = INT64_MAX;
+	item_backoff_get(t, key)->next_at = now + t->first_s;
 }
 
 void
 item_backoff_forget(struct item_backoff *t, int64_t key)
 {
-	size_t i = item_backoff_find(t, key);
+	size_t i = item_backoff_place(t, key);
 
-	if (i < t->used)
-		t->item[i] = t->item[--t->used];
+	if (!item_backoff_has(t, i, key))
+		return;
+	t->used--;
+	memmove(&t->item[i], &t->item[i + 1], (t->used - i) * sizeof(*t->item));
 }
 
 bool
-item_backoff_must_wait(struct item_backoff *t, struct item item, int64_t now)
+item_backoff_must_wait(const struct item_backoff *t, int64_t key, int64_t now)
 {
-	size_t i = item_backoff_find(t, item.key);
+	size_t i = item_backoff_place(t, key);
 
-	if (i < t->used && t->item[i].retries != item.retries) {
-		item_backoff_forget(t, item.key);
-		return false;
-	}
-	return i < t->used && now < t->item[i].next_at;
+	return item_backoff_has(t, i, key) && now < t->item[i].next_at;
 }

@@ -6,6 +6,7 @@
  * twice.
  */
 #include "daemons/loop.h"
+#include "daemons/stage.h"
 #include "db/purge.h"
 #include "db/wu_updates.h"
 #include "lib/fs.h"
@@ -16,8 +17,6 @@
 enum {
 	SLICES = 16, /* slices (db/purge.h) per pass, until something is found */
 	CHUNK = 32,  /* workunits per transaction */
-	PAUSE_FIRST_S = 10,
-	PAUSE_MOST_S = 3600,
 	DAY_S = 86400
 };
 
@@ -26,7 +25,7 @@ struct db_purge {
 	char *archive;
 	bool no_archive;
 	char *dir;
-	struct item_backoff *backoff;
+	struct stage stage;
 	int64_t at; /* the next slice starts after this id */
 };
 
@@ -45,7 +44,7 @@ purge_start(struct daemon_ctx *x)
 {
 	struct db_purge *o = x->own;
 
-	o->backoff = daemon_backoff(x, PAUSE_FIRST_S, PAUSE_MOST_S);
+	stage_start(x, &o->stage, "db_purge", ASIDE_NOTED);
 	o->dir = project_path(x->life, x->conf, o->archive);
 	return o->no_archive ? OK : fs_mkdirs(o->dir, 0750, &x->fail);
 }
@@ -128,6 +127,7 @@ find_due(struct daemon_ctx *x, struct workunit **wus, size_t *n, bool *last)
 static enum err
 purge_step(struct daemon_ctx *x, size_t *done)
 {
+	static const struct stage_calls calls = { CHUNK, purge_some, purge_one, false };
 	struct db_purge *o = x->own;
 	struct workunit *wu;
 	size_t n;
@@ -141,8 +141,9 @@ purge_step(struct daemon_ctx *x, size_t *done)
 	     i++) {
 		e = find_due(x, &wu, &n, &last);
 		if (e == OK)
-			e = daemon_chunks(
-			    x, o->backoff, wu, n, CHUNK, purge_some, purge_one, done);
+			e = stage_drop_aside(x, &o->stage, wu, &n);
+		if (e == OK)
+			e = stage_chunks(x, &o->stage, &calls, wu, n, done);
 	}
 	return e;
 }

@@ -10,6 +10,7 @@
 
 #include <unistd.h>
 #include "daemons/outputs.h"
+#include "daemons/stage.h"
 #include "db/entity.h"
 #include "db/wu_updates.h"
 #include "lib/fs.h"
@@ -20,15 +21,14 @@
 
 enum {
 	BATCH = 4 * DB_LIST_MAX,
-	PAUSE_FIRST_S = 10,
-	PAUSE_MOST_S = 3600,
 	RETRY_ERRORS_S = 3600
 };
 
 struct file_deleter {
-	struct item_backoff *wus, *results;
+	struct stage stage; /* for the reasons */
 	bool input_only, output_only, dont_retry_errors;
 	int64_t retry_errors_at;
+	int64_t wus_after, results_after; /* of those tried again, until all were */
 };
 
 #define AT(field) offsetof(struct file_deleter, field)
@@ -46,8 +46,7 @@ deleter_start(struct daemon_ctx *x)
 {
 	struct file_deleter *o = x->own;
 
-	o->wus = daemon_backoff(x, PAUSE_FIRST_S, PAUSE_MOST_S);
-	o->results = daemon_backoff(x, PAUSE_FIRST_S, PAUSE_MOST_S);
+	stage_start(x, &o->stage, "file_deleter", ASIDE_NOTED);
 	o->retry_errors_at = x->now;
 	return OK;
 }
@@ -101,33 +100,21 @@ tx_files_deleted(struct daemon_ctx *x, void *arg)
 
 /* Stores the new states of a chunk in one transaction. */
 static enum err
-deleter_save(
-    struct daemon_ctx *x, struct item_backoff *t, struct chunk *k, size_t *done)
+deleter_save(struct daemon_ctx *x, struct chunk *k, size_t *done)
 {
 	enum err e = x->dry_run || k->n == 0 ?
 	                 OK :
 	                 daemon_transaction(x, tx_files_deleted, k);
 
-	for (size_t i = 0; i < k->n && e == OK; i++) {
-		item_backoff_forget(t, k->v[i].id);
-		*done += k->v[i].new_state == FILE_DELETE_DONE;
-	}
+	*done += e == OK ? k->n : 0;
 	return e == E_RETRY ? OK : e; /* the next pass finds them again */
 }
 
-/*
- * Records how one item ended: gone says whether all its files are deleted, e is any
- * other error.  Parameters: an item has an id for the daemon and a label for people.
- */
-static enum err
-deleter_note(struct daemon_ctx *x, struct item_backoff *t, struct chunk *k,
-    struct item item, const char *label, bool gone, enum err e)
+static void
+deleter_note(struct chunk *k, int64_t id, bool gone)
 {
-	if (e != OK)
-		return daemon_item_ended(x, t, item, label, e);
-	k->v[k->n++] = (struct deleted_item){ item.key,
+	k->v[k->n++] = (struct deleted_item){ id,
 		gone ? FILE_DELETE_DONE : FILE_DELETE_ERROR };
-	return OK;
 }
 
 /*
@@ -169,6 +156,36 @@ delete_outputs(struct daemon_ctx *x, const struct outputs *out)
 	return gone;
 }
 
+/* The outcomes for workunits; the reasons of failures are for locus work show. */
+struct outcomes {
+	struct stage_failure *bad;
+	int64_t *good;
+	size_t nbad, ngood;
+};
+
+/* Deletes the inputs of one workunit; what cannot be deleted is tried again hourly. */
+static enum err
+delete_inputs_of(struct daemon_ctx *x, const struct workunit *wu, const char *xml,
+    struct chunk *k, struct outcomes *out)
+{
+	struct stage_failure bad = { .wu = wu, .next_time = x->now + RETRY_ERRORS_S };
+	bool gone = true, blamed = false;
+	enum err e = delete_inputs(x, xml, &gone);
+
+	if (e != OK) {
+		TRY(stage_blame(x, &bad, e, &blamed));
+		if (!blamed)
+			return OK;
+	}
+	bad.why = blamed ? bad.why : "an input file cannot be deleted: see the log";
+	if (blamed || !gone)
+		out->bad[out->nbad++] = bad;
+	else
+		out->good[out->ngood++] = wu->id;
+	deleter_note(k, wu->id, !blamed && gone);
+	return OK;
+}
+
 /* Handles at most DB_LIST_MAX workunits. */
 static enum err
 delete_some_inputs(struct daemon_ctx *x, int32_t state, const struct workunit *wu,
@@ -176,111 +193,120 @@ delete_some_inputs(struct daemon_ctx *x, int32_t state, const struct workunit *w
 {
 	struct file_deleter *o = x->own;
 	struct chunk k = { true, state, NEWN(&x->a, struct deleted_item, n), 0 };
+	struct outcomes out = { .bad = NEWN(&x->a, struct stage_failure, n),
+		.good = NEWN(&x->a, int64_t, n) };
 	int64_t ids[DB_LIST_MAX];
 	const char *docs[DB_LIST_MAX];
-	enum err e;
 
 	for (size_t i = 0; i < n; i++)
 		ids[i] = wu[i].id;
-	e = workunits_xml_docs(x->db, &x->a, ids, n, docs, &x->fail);
-	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i++) {
-		bool gone = true;
-		if (docs[i] == NULL ||
-		    item_backoff_must_wait(o->wus, workunit_item(&wu[i]), x->now))
-			continue;
-		e = delete_inputs(x, docs[i], &gone);
-		e = deleter_note(x, o->wus, &k, workunit_item(&wu[i]),
-		    arena_printf(
-			&x->a, "[WU#%lld] %s", (long long)wu[i].id, wu[i].name),
-		    gone, e);
-	}
-	return e != OK ? e : deleter_save(x, o->wus, &k, done);
+	TRY(workunits_xml_docs(x->db, &x->a, ids, n, docs, &x->fail));
+	for (size_t i = 0; i < n && !daemon_stopping(x); i++)
+		if (docs[i] != NULL)
+			TRY(delete_inputs_of(x, &wu[i], docs[i], &k, &out));
+	TRY(deleter_save(x, &k, done));
+	return stage_tried(x, &o->stage, out.bad, out.nbad, out.good, out.ngood);
 }
 
 static enum err
 delete_some_outputs(
     struct daemon_ctx *x, int32_t state, const struct result *r, size_t n, size_t *done)
 {
-	struct file_deleter *o = x->own;
 	struct chunk k = { false, state, NEWN(&x->a, struct deleted_item, n), 0 };
 	struct outputs out[DB_LIST_MAX];
 	int64_t ids[DB_LIST_MAX];
-	enum err e;
 
 	for (size_t i = 0; i < n; i++)
 		ids[i] = r[i].id;
-	e = outputs_of(x->db, &x->a, x->conf, ids, n, out, &x->fail);
-	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i++) {
-		bool gone = false;
-		if (item_backoff_must_wait(
-			o->results, (struct item){ r[i].id, 0 }, x->now))
-			continue;
-		if (out[i].e == OK)
-			gone = delete_outputs(x, &out[i]);
-		else
-			FAIL(&x->fail, out[i].e, "%s", out[i].why);
-		e = deleter_note(x, o->results, &k, (struct item){ r[i].id, 0 },
-		    arena_printf(
-			&x->a, "[RESULT#%lld] %s", (long long)r[i].id, r[i].name),
-		    gone, out[i].e);
+	TRY(outputs_of(x->db, &x->a, x->conf, ids, n, out, &x->fail));
+	for (size_t i = 0; i < n && !daemon_stopping(x); i++) {
+		if (out[i].e != OK)
+			log_err("[RESULT#%lld] %s: the list of its output files: %s",
+			    (long long)r[i].id, r[i].name, out[i].why);
+		deleter_note(
+		    &k, r[i].id, out[i].e == OK && delete_outputs(x, &out[i]));
 	}
-	return e != OK ? e : deleter_save(x, o->results, &k, done);
+	return deleter_save(x, &k, done);
 }
 
+/* Handles those after the id *after, which becomes 0 when there are no more. */
 static enum err
-deleter_workunits(struct daemon_ctx *x, int32_t state, size_t *done)
+deleter_workunits(struct daemon_ctx *x, int32_t state, int64_t *after, size_t *done)
 {
-	struct file_deleter *o = x->own;
 	struct workunit *wu;
 	size_t n;
-	enum err e = workunits_to_delete_files(x->db, &x->a,
-	    (struct id_share){ x->mod_n, x->mod_i }, state, BATCH + o->wus->used, &wu,
-	    &n, &x->fail);
+	const struct delete_slice d = {
+		{ x->mod_n, x->mod_i }, state, *after, BATCH
+	};
+	enum err e = workunits_to_delete_files(x->db, &x->a, &d, &wu, &n, &x->fail);
 
 	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i += DB_LIST_MAX)
 		e = delete_some_inputs(
 		    x, state, wu + i, n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, done);
+	if (e == OK)
+		*after = n < BATCH ? 0 : wu[n - 1].id;
 	return e;
 }
 
 static enum err
-deleter_results(struct daemon_ctx *x, int32_t state, size_t *done)
+deleter_results(struct daemon_ctx *x, int32_t state, int64_t *after, size_t *done)
 {
-	struct file_deleter *o = x->own;
 	struct result *r;
 	size_t n;
-	enum err e = results_to_delete_files(x->db, &x->a,
-	    (struct id_share){ x->mod_n, x->mod_i }, state, BATCH + o->results->used,
-	    &r, &n, &x->fail);
+	const struct delete_slice d = {
+		{ x->mod_n, x->mod_i }, state, *after, BATCH
+	};
+	enum err e = results_to_delete_files(x->db, &x->a, &d, &r, &n, &x->fail);
 
 	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i += DB_LIST_MAX)
 		e = delete_some_outputs(
 		    x, state, r + i, n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, done);
+	if (e == OK)
+		*after = n < BATCH ? 0 : r[n - 1].id;
 	return e;
 }
 
+/* What was due first, but could not be deleted, is no longer READY. */
 static enum err
-deleter_pass(struct daemon_ctx *x, int32_t state, size_t *done)
+deleter_pass(struct daemon_ctx *x, size_t *done)
 {
 	const struct file_deleter *o = x->own;
-	enum err e = o->output_only ? OK : deleter_workunits(x, state, done);
+	int64_t wus = 0, results = 0;
 
-	return e != OK || o->input_only ? e : deleter_results(x, state, done);
+	if (!o->output_only)
+		TRY(deleter_workunits(x, FILE_DELETE_READY, &wus, done));
+	return o->input_only ?
+	           OK :
+	           deleter_results(x, FILE_DELETE_READY, &results, done);
+}
+
+/*
+ * Goes once an hour through all that could not be deleted, a batch in each step.  Not
+ * counted as done: a file that always fails must not prolong a single pass.
+ */
+static enum err
+deleter_again(struct daemon_ctx *x)
+{
+	struct file_deleter *o = x->own;
+	bool due = x->now >= o->retry_errors_at;
+	size_t done = 0;
+
+	if (o->dont_retry_errors)
+		return OK;
+	if (due)
+		o->retry_errors_at = x->now + RETRY_ERRORS_S;
+	if (!o->output_only && (due || o->wus_after > 0))
+		TRY(deleter_workunits(x, FILE_DELETE_ERROR, &o->wus_after, &done));
+	if (!o->input_only && (due || o->results_after > 0))
+		TRY(deleter_results(x, FILE_DELETE_ERROR, &o->results_after, &done));
+	return OK;
 }
 
 static enum err
 deleter_work(struct daemon_ctx *x, size_t *done)
 {
-	struct file_deleter *o = x->own;
-	/* Not counted as done: a file that always fails must not prolong a single pass.
-	 */
-	size_t again = 0;
-	enum err e = deleter_pass(x, FILE_DELETE_READY, done);
-
-	if (e != OK || o->dont_retry_errors || x->now < o->retry_errors_at)
-		return e;
-	o->retry_errors_at = x->now + RETRY_ERRORS_S;
-	return deleter_pass(x, FILE_DELETE_ERROR, &again);
+	TRY(deleter_pass(x, done));
+	return deleter_again(x);
 }
 
 /*

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How daemons process items: transactions with retries, and failures of one item that
- * do not stop the others.
+ * do not stop the others (of workunits: stage.c).
  */
-#include <stdlib.h>
 #include <string.h>
 #include "daemons/lease_keeper.h"
 #include "daemons/loop.h"
@@ -36,24 +35,18 @@ daemon_transaction(
 	}
 }
 
-struct item
-workunit_item(const struct workunit *wu)
-{
-	return (struct item){ wu->id, wu->retries };
-}
-
 enum err
-daemon_item_ended(struct daemon_ctx *x, struct item_backoff *t, struct item item,
+daemon_item_ended(struct daemon_ctx *x, struct item_backoff *t, int64_t key,
     const char *label, enum err e)
 {
 	struct fail f = { 0 };
 
 	if (e == OK) {
-		item_backoff_forget(t, item.key);
+		item_backoff_forget(t, key);
 		return OK;
 	}
 	if (e == E_DISK_FULL)
-		item_backoff_wait(t, item, x->now); /* a smaller item may still fit */
+		item_backoff_wait(t, key, x->now); /* a smaller item may still fit */
 	if (e == E_DISK_FULL || db_ready(x->db, &f) != OK)
 		return e;
 	if (e == E_RACE ||
@@ -62,68 +55,9 @@ daemon_item_ended(struct daemon_ctx *x, struct item_backoff *t, struct item item
 		return OK;
 	}
 	log_err("%s: failed %d times, %s: %s", label,
-	    (int)item_backoff_failed(t, item, x->now), err_name(e), x->fail.detail);
+	    (int)item_backoff_failed(t, key, x->now), err_name(e), x->fail.detail);
 	daemon_trouble(x, "%s: %s", label, x->fail.detail);
 	return OK;
-}
-
-enum err
-daemon_workunits(struct daemon_ctx *x, struct item_backoff *t, struct workunit *wu,
-    size_t n, enum err (*each)(struct daemon_ctx *, struct workunit *), size_t *done)
-{
-	enum err e = OK;
-
-	for (size_t i = 0; i < n && e == OK && !daemon_stopping(x); i++) {
-		if (item_backoff_must_wait(t, workunit_item(&wu[i]), x->now))
-			continue;
-		e = each(x, &wu[i]);
-		*done += e == OK;
-		e = daemon_item_ended(x, t, workunit_item(&wu[i]),
-		    arena_printf(
-			&x->a, "[WU#%lld] %s", (long long)wu[i].id, wu[i].name),
-		    e);
-	}
-	return e;
-}
-
-static int
-by_workunit_id(const void *a, const void *b)
-{
-	const struct workunit *const *x = a, *const *y = b;
-
-	return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
-}
-
-/*
- * Parameters: two callbacks, one for a chunk and one for each item if the chunk fails.
- */
-enum err
-daemon_chunks(struct daemon_ctx *x, struct item_backoff *t, struct workunit *wu,
-    size_t n, size_t most,
-    enum err (*some)(struct daemon_ctx *, struct workunit *const *, size_t),
-    enum err (*each)(struct daemon_ctx *, struct workunit *), size_t *done)
-{
-	struct workunit **chunk = NEWN(&x->a, struct workunit *, most);
-	enum err e = OK;
-
-	for (size_t from = 0, end; from < n && e == OK && !daemon_stopping(x);
-	     from = end) {
-		size_t nchunk = 0;
-		for (end = from; end < n && nchunk < most; end++)
-			if (!item_backoff_must_wait(t, workunit_item(&wu[end]), x->now))
-				chunk[nchunk++] = &wu[end];
-		if (nchunk == 0)
-			break;
-		qsort(chunk, nchunk, sizeof(*chunk), by_workunit_id);
-		if (some(x, chunk, nchunk) != OK) {
-			e = daemon_workunits(x, t, wu + from, end - from, each, done);
-			continue;
-		}
-		for (size_t i = 0; i < nchunk; i++)
-			item_backoff_forget(t, chunk[i]->id);
-		*done += nchunk;
-	}
-	return e;
 }
 
 struct item_backoff *
@@ -131,6 +65,7 @@ daemon_backoff(struct daemon_ctx *x, int64_t first_s, int64_t most_s)
 {
 	struct item_backoff *t = NEW(x->life, struct item_backoff);
 
+	t->a = x->life;
 	t->first_s = first_s;
 	t->most_s = most_s;
 	x->backoff = t;
@@ -193,33 +128,4 @@ daemon_handlers(struct daemon_ctx *x, const struct handler_options *o, const cha
 	if (o->command == NULL || x->handlers != NULL)
 		return OK;
 	return handlers_open(x->life, &spec, &x->handlers, &x->fail);
-}
-
-void
-daemon_wu_trouble(struct daemon_ctx *x, const char *stage, const struct workunit *wu,
-    const char *why, const char *detail)
-{
-	struct fail f = { 0 };
-
-	if (!x->dry_run &&
-	    wu_trouble_note(x->db, wu->id, stage, x->now, why, detail, &f) != OK)
-		log_fail("noting the trouble of a workunit", &f);
-}
-
-void
-daemon_wu_handled(
-    struct daemon_ctx *x, const char *stage, bool *any, const int64_t *ids, size_t n)
-{
-	struct fail f = { 0 };
-	enum err e = OK;
-
-	if (!*any || n == 0 || x->dry_run)
-		return;
-	for (size_t i = 0; i < n && e == OK; i += DB_LIST_MAX)
-		e = wu_troubles_clear(x->db, ids + i,
-		    n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, stage, &f);
-	if (e == OK)
-		e = wu_trouble_any(x->db, &x->a, stage, any, &f);
-	if (e != OK)
-		log_fail("clearing the troubles of workunits", &f);
 }

@@ -240,7 +240,7 @@ show_trouble(struct instance *r, bool did)
 	struct daemon_ctx *x = &r->x;
 	struct trouble t = { r->opt.name, x->now, arena_strdup(&x->a, r->shown) };
 	struct fail f = { 0 };
-	bool failed = x->backoff != NULL && x->backoff->used > 0;
+	bool failed = x->aside || (x->backoff != NULL && x->backoff->used > 0);
 
 	if (x->trouble != NULL && strcmp(x->trouble, r->shown) != 0) {
 		snprintf(r->shown, sizeof(r->shown), "%s", x->trouble);
@@ -670,6 +670,7 @@ loop_set_up(struct instance *r, struct fail *f)
 	random_bytes(&seed, sizeof(seed));
 	x->rng = rng_seed(seed);
 	x->life = &r->life;
+	x->name = r->opt.name;
 	x->one_pass = r->opt.one_pass || r->opt.dry_run;
 	x->dry_run = r->opt.dry_run;
 	r->troubled = true; /* an earlier process may have left it */

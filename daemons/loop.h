@@ -26,6 +26,7 @@
 struct daemon_ctx {
 	struct arena a;     /* of this step; reset after it */
 	struct arena *life; /* lives as long as the process */
+	const char *name; /* of this instance */
 	const struct conf *conf;
 	struct db *db;
 	struct triggers triggers; /* owner: this instance on this machine */
@@ -35,6 +36,7 @@ struct daemon_ctx {
 	bool dry_run, one_pass;
 	struct lease_keeper *keeper;  /* NULL: this run needs no lease */
 	struct item_backoff *backoff; /* failed items; NULL = the daemon keeps none */
+	bool aside;                   /* workunits are put aside (stage.h) */
 	struct handlers *handlers;    /* NULL = no handler */
 	const char *trouble;          /* set by daemon_trouble() in this step */
 	struct doorbells doorbells;   /* of this machine */
@@ -121,9 +123,8 @@ enum err daemon_transaction(
  * returns OK so that the others go on.  Only a lost database or a full disk is
  * returned: the loop then waits, and the item counts no failure.
  */
-enum err daemon_item_ended(struct daemon_ctx *, struct item_backoff *, struct item,
+enum err daemon_item_ended(struct daemon_ctx *, struct item_backoff *, int64_t key,
     const char *label, enum err e);
-struct item workunit_item(const struct workunit *);
 
 /*
  * Sets the trouble that locus status shows, until a later step does some work without
@@ -131,23 +132,6 @@ struct item workunit_item(const struct workunit *);
  */
 void daemon_trouble(struct daemon_ctx *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-
-/*
- * Calls each(x, wu) for the n workunits of a batch, skipping those put aside, until it
- * is time to stop; daemon_item_ended() handles failures. *done counts the successes.
- */
-enum err daemon_workunits(struct daemon_ctx *, struct item_backoff *, struct workunit *,
-    size_t n, enum err (*each)(struct daemon_ctx *, struct workunit *), size_t *done);
-
-/*
- * Calls some(x, chunk, m) for chunks of at most `most` workunits, ordered by id and
- * without those put aside.  If a chunk fails, one workunit may be to blame, so each(x,
- * wu) is called for every workunit of it.
- */
-enum err daemon_chunks(struct daemon_ctx *, struct item_backoff *, struct workunit *,
-    size_t n, size_t most,
-    enum err (*some)(struct daemon_ctx *, struct workunit *const *, size_t),
-    enum err (*each)(struct daemon_ctx *, struct workunit *), size_t *done);
 
 /* Makes the table of failed items, for daemon_item_ended(). */
 struct item_backoff *daemon_backoff(
@@ -174,18 +158,5 @@ struct handler_options {
 /* Makes x->handlers if there is a command.  E_CONFIG: it cannot be split into words. */
 enum err daemon_handlers(struct daemon_ctx *, const struct handler_options *,
     const char *kind, const char *app);
-
-/*
- * Notes for locus work show why this stage could not handle a workunit.  An error is
- * only logged.
- */
-void daemon_wu_trouble(struct daemon_ctx *, const char *stage, const struct workunit *,
-    const char *why, const char *detail);
-/*
- * Forgets the troubles of workunits that were handled.  *any: whether the stage may
- * have any, true at first; it is kept up to date, so that without any nothing is asked.
- */
-void daemon_wu_handled(
-    struct daemon_ctx *, const char *stage, bool *any, const int64_t *ids, size_t n);
 
 #endif

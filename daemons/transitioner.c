@@ -9,6 +9,7 @@
 #include "daemons/averages.h"
 #include "daemons/ledger_writer.h"
 #include "daemons/loop.h"
+#include "daemons/stage.h"
 #include "daemons/work.h"
 #include "db/wu_updates.h"
 #include "lib/log.h"
@@ -16,11 +17,11 @@
 #include "rules/daemon/daemon_rules.h"
 #include "lib/banned.h"
 
-enum { BATCH = 4 * DB_LIST_MAX, PAUSE_FIRST_S = 10, PAUSE_MOST_S = 3600 };
+enum { BATCH = 4 * DB_LIST_MAX };
 
 struct transitioner {
 	struct work_maker *work;
-	struct item_backoff *backoff; /* workunits whose transition fails */
+	struct stage stage;
 	struct ledger_writer ledger;
 	struct averages averages;
 };
@@ -30,7 +31,7 @@ transitioner_start(struct daemon_ctx *x)
 {
 	struct transitioner *o = x->own;
 
-	o->backoff = daemon_backoff(x, PAUSE_FIRST_S, PAUSE_MOST_S);
+	stage_start(x, &o->stage, "transitioner", ASIDE_TRANSITIONER);
 	return work_open(x->life, x->conf, &o->work, &x->fail);
 }
 
@@ -285,16 +286,18 @@ static enum err
 transitioner_step(struct daemon_ctx *x, size_t *done)
 {
 	struct transitioner *o = x->own;
+	static const struct stage_calls calls = {
+		DB_LIST_MAX, transition_some, transition_one, false
+	};
 	struct id_share part = { x->mod_n, x->mod_i };
 	struct workunit *wu;
 	size_t n;
 	bool full = false;
 	enum err e = workunits_due(
-	    x->db, &x->a, part, x->now, BATCH + o->backoff->used, &wu, &n, &x->fail);
+	    x->db, &x->a, part, x->now, BATCH, &wu, &n, &x->fail);
 
 	if (e == OK)
-		e = daemon_chunks(x, o->backoff, wu, n, DB_LIST_MAX, transition_some,
-		    transition_one, done);
+		e = stage_chunks(x, &o->stage, &calls, wu, n, done);
 	if (e == OK)
 		e = ledger_writer_step(x, &o->ledger, &full);
 	if (e == OK)

@@ -11,6 +11,7 @@
 #include "daemons/hearing.h"
 #include "daemons/loop.h"
 #include "daemons/outputs.h"
+#include "daemons/stage.h"
 #include "daemons/verdict.h"
 #include "db/entity.h"
 #include "db/wu_updates.h"
@@ -24,8 +25,6 @@
 enum {
 	BATCH = 128,
 	CHUNK = 32, /* workunits per transaction */
-	PAUSE_FIRST_S = 10,
-	PAUSE_MOST_S = 3600,
 	COMMAND_S = 600,
 	OUT_MOST = 64 << 10, /* bytes of a command's standard output */
 };
@@ -35,12 +34,10 @@ struct validator {
 	double stated; /* by the last command that ran; < 0 = nothing */
 	struct handler_options handler;
 	const char
-	    *broken;   /* why the handler did not work in this step; NULL = it did */
-	bool troubled; /* some workunits may have a noted trouble */
-	int64_t appid;
+	    *broken; /* why the handler did not work in this step; NULL = it did */
 	char **argv; /* the command's words */
 	size_t argc;
-	struct item_backoff *backoff;
+	struct stage stage;
 	const char *why; /* why the last judgement of this step failed */
 };
 
@@ -93,9 +90,8 @@ validator_start(struct daemon_ctx *x)
 {
 	struct validator *o = x->own;
 
-	o->backoff = daemon_backoff(x, PAUSE_FIRST_S, PAUSE_MOST_S);
+	stage_start(x, &o->stage, "validator", ASIDE_VALIDATOR);
 	credit_start(&o->credit);
-	o->troubled = true; /* an earlier process may have left some */
 	TRY(daemon_handlers(x, &o->handler, "validator", o->app_name));
 	return daemon_split_command(x, o->command, &o->argv, &o->argc);
 }
@@ -627,25 +623,28 @@ judge_trial(struct trial *t)
 		say_later(t);
 }
 
-/* Logs what was stored, and notes or forgets what locus work show says of it. */
-static void
+/* Logs what was stored; what cannot be judged yet is put aside. */
+static enum err
 trials_stored(struct daemon_ctx *x, const struct session *s)
 {
 	struct validator *o = x->own;
+	struct stage_failure *bad = NEWN(&x->a, struct stage_failure, s->n + 1);
 	int64_t *good = NEWN(&x->a, int64_t, s->n + 1);
-	size_t n = 0;
+	size_t ngood = 0, nbad = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
 		const struct trial *t = &s->t[i];
 		log_trial(t);
-		if (!t->change.retry_later) {
-			good[n++] = t->wu->id;
-			continue;
-		}
-		daemon_wu_trouble(x, "validator", t->wu, why_later(t), t->said.detail);
-		o->troubled = true;
+		if (!t->change.retry_later)
+			good[ngood++] = t->wu->id;
+		else
+			bad[nbad++] = (struct stage_failure){ .wu = t->wu,
+				.why = why_later(t),
+				.detail = t->said.detail,
+				.next_time = t->change.retry_at,
+				.left = true };
 	}
-	daemon_wu_handled(x, "validator", &o->troubled, good, n);
+	return stage_tried(x, &o->stage, bad, nbad, good, ngood);
 }
 
 /* Validates n workunits, ordered by id. */
@@ -670,12 +669,10 @@ judge_some(struct daemon_ctx *x, struct workunit *const *wu, size_t n)
 		e = decide_credits(x, &s);
 	if (e == OK && !x->dry_run && s.n > 0)
 		e = daemon_transaction(x, tx_save_verdicts, &s);
-	if (e == OK) {
-		daemon_ring(x, DOORBELL_TRANSITIONER);
-		daemon_ring(x, DOORBELL_ASSIMILATOR);
-		trials_stored(x, &s);
-	}
-	return e;
+	TRY(e);
+	daemon_ring(x, DOORBELL_TRANSITIONER);
+	daemon_ring(x, DOORBELL_ASSIMILATOR);
+	return trials_stored(x, &s);
 }
 
 static enum err
@@ -688,25 +685,21 @@ static enum err
 validator_step(struct daemon_ctx *x, size_t *done)
 {
 	struct validator *o = x->own;
-	struct id_share part = { x->mod_n, x->mod_i };
 	/*
 	 * A command may take long, and the rows of other workunits could change
 	 * meanwhile.
 	 */
-	size_t most = o->command != NULL ? 1 : CHUNK;
+	const struct stage_calls calls = {
+		o->command != NULL ? 1 : CHUNK, judge_some, judge_one, true
+	};
 	struct workunit *wu;
 	size_t n;
-	enum err e = daemon_app_id(x, o->app_name, &o->appid);
 
 	o->broken = NULL;
-	if (e == OK)
-		e = workunits_to_validate(x->db, &x->a, part, o->appid,
-		    BATCH + o->backoff->used, &wu, &n, &x->fail);
-	if (e == OK)
-		e = daemon_chunks(
-		    x, o->backoff, wu, n, most, judge_some, judge_one, done);
-	return e == OK && o->broken != NULL ? FAIL(&x->fail, E_SYS, "%s", o->broken) :
-	                                      e;
+	TRY(daemon_app_id(x, o->app_name, &o->stage.id.appid));
+	TRY(stage_queue(x, &o->stage, BATCH, &wu, &n));
+	TRY(stage_chunks(x, &o->stage, &calls, wu, n, done));
+	return stage_step_ends(x, &o->stage, o->broken);
 }
 
 int

@@ -437,7 +437,7 @@ serve_claimed(struct order *r)
 		item_backoff_forget(o->backoff, r->fs->id);
 		return trigger_claim_done(&x->triggers, name, &x->fail);
 	}
-	e = daemon_item_ended(x, o->backoff, (struct item){ r->fs->id, 0 },
+	e = daemon_item_ended(x, o->backoff, r->fs->id,
 	    arena_printf(&x->a, "[FILE %s]", name), e);
 	enum err put = claim_put_back(x, &x->triggers, name);
 	return e != OK ? e : put;
@@ -458,7 +458,7 @@ claim_trigger(struct daemon_ctx *x, const char *name, struct order *r, bool *min
 	if (e != OK)
 		return e;
 	if (r->fs->appid != o->appid ||
-	    item_backoff_must_wait(o->backoff, (struct item){ r->fs->id, 0 }, x->now))
+	    item_backoff_must_wait(o->backoff, r->fs->id, x->now))
 		return OK; /* another app's, or its pause is not over */
 	e = trigger_claim(&x->triggers, name, &x->fail);
 	*mine = e == OK;
@@ -494,13 +494,13 @@ serve_planned(struct order *r, const struct planning *p)
 		return serve_claimed(r);
 	}
 	if (p->end == ASK_FAILED)
-		e = daemon_item_ended(x, o->backoff, (struct item){ r->fs->id, 0 },
+		e = daemon_item_ended(x, o->backoff, r->fs->id,
 		    arena_printf(&x->a, "[FILE %s]", name),
 		    FAIL(&x->fail, E_SYS, "%s", p->why));
 	if (p->end == ASK_LATER) {
 		log_warn("[FILE %s] %s; asked again later", name, p->why);
 		daemon_trouble(x, "no work for file %s: %s", name, p->why);
-		item_backoff_wait(o->backoff, (struct item){ r->fs->id, 0 }, x->now);
+		item_backoff_wait(o->backoff, r->fs->id, x->now);
 	}
 	put = claim_put_back(x, &x->triggers, name);
 	return e != OK ? e : put;

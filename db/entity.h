@@ -422,22 +422,4 @@ enum err trickles_new(struct db *, struct arena *, int64_t after, size_t max,
 /* Removes at most DB_LIST_MAX of them; those that are gone already are no error. */
 enum err trickles_delete(struct db *, const int64_t *ids, size_t n, struct fail *);
 
-/* --- wu_trouble.c --- */
-/*
- * What kept a daemon from handling workunits, for locus work show: one row for each
- * workunit and stage ("validator", "assimilator").  Notes one more failed try; detail
- * may be NULL, or many lines such as a traceback.
- */
-enum err wu_trouble_note(struct db *, int64_t workunitid, const char *stage,
-    int64_t now, const char *reason, const char *detail, struct fail *);
-/* Forgets the troubles of at most DB_LIST_MAX workunits that this stage has handled. */
-enum err wu_troubles_clear(struct db *, const int64_t *workunitids, size_t n,
-    const char *stage, struct fail *);
-/* Does any workunit have a trouble of this stage? */
-enum err wu_trouble_any(
-    struct db *, struct arena *, const char *stage, bool *any, struct fail *);
-/* Lists a workunit's troubles, by stage. */
-enum err wu_troubles(struct db *, struct arena *, int64_t workunitid,
-    struct row_wu_trouble **, size_t *n, struct fail *);
-
 #endif

@@ -49,6 +49,22 @@ put_workunits(struct gauging *g)
 	return e;
 }
 
+/* What waits although daemons have seen it: workunits put aside, and messages. */
+static enum err
+put_waiting(struct gauging *g)
+{
+	struct row_named *rows = NULL;
+	struct row_pair *waiting;
+	size_t n = 0;
+
+	TRY(db_query(g->src->db, g->s->a, g->f, &rows, &n, METRICS_ASIDE));
+	for (size_t i = 0; i < n; i++)
+		metric_put_one(g->s, METRIC_ASIDE, (double)rows[i].id, rows[i].name);
+	TRY(db_row(g->src->db, g->s->a, g->f, &waiting, STATUS_TRICKLES));
+	metric_put_one(g->s, METRIC_WAITING_MESSAGES, (double)waiting->a, "");
+	return OK;
+}
+
 static enum err
 put_results(struct gauging *g)
 {
@@ -293,7 +309,7 @@ put_server(struct gauging *g)
 enum err
 gauges_put(struct metric_set *s, const struct gauge_source *src, struct fail *f)
 {
-	static enum err (*const parts[])(struct gauging *) = { put_workunits,
+	static enum err (*const parts[])(struct gauging *) = { put_workunits, put_waiting,
 		put_results, put_files, put_hosts, put_queues, put_server };
 	struct gauging g = { .s = s, .src = src, .f = f };
 

@@ -654,8 +654,11 @@ CREATE TABLE IF NOT EXISTS workunit_trouble (
 	last_time BIGINT NOT NULL DEFAULT 0,
 	reason VARCHAR(254) NOT NULL DEFAULT '',
 	detail MEDIUMBLOB, -- such as the traceback of a handler
+	appid BIGINT NOT NULL DEFAULT 0, -- of the daemon; 0 = it handles all apps
+	next_time BIGINT NOT NULL DEFAULT 0, -- it is put aside until then
 	PRIMARY KEY (workunitid, stage),
-	KEY workunit_trouble_stage (stage)
+	KEY workunit_trouble_stage (stage),
+	KEY workunit_trouble_next (stage, appid, next_time)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 -- ours: which instance of a daemon does a share of the work; token 0 = none.  Times are those of the database's clock.

@@ -10,11 +10,12 @@
 #include "lib/banned.h"
 
 enum err
-workunits_to_delete_files(struct db *db, struct arena *a, struct id_share part,
-    int32_t state, size_t max, struct workunit **wus, size_t *n, struct fail *f)
+workunits_to_delete_files(struct db *db, struct arena *a, const struct delete_slice *d,
+    struct workunit **wus, size_t *n, struct fail *f)
 {
 	return db_query(db, a, f, wus, n, WUS_TO_DELETE_FILES,
-	    .file_delete_state = state, .parts = part.n, .part = part.i, .max = max);
+	    .file_delete_state = d->state, .after = d->after, .parts = d->share.n,
+	    .part = d->share.i, .max = d->max);
 }
 
 enum err
@@ -40,11 +41,12 @@ workunits_to_purge(struct db *db, struct arena *a, const int64_t *ids, size_t ni
 }
 
 enum err
-results_to_delete_files(struct db *db, struct arena *a, struct id_share part,
-    int32_t state, size_t max, struct result **results, size_t *n, struct fail *f)
+results_to_delete_files(struct db *db, struct arena *a, const struct delete_slice *d,
+    struct result **results, size_t *n, struct fail *f)
 {
 	return db_query(db, a, f, results, n, RESULTS_TO_DELETE_FILES,
-	    .file_delete_state = state, .parts = part.n, .part = part.i, .max = max);
+	    .file_delete_state = d->state, .after = d->after, .parts = d->share.n,
+	    .part = d->share.i, .max = d->max);
 }
 
 struct wu_updates *

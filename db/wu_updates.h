@@ -11,9 +11,16 @@
 #include "db/entity.h"
 #include "model/rows.h"
 
-/* Lists workunits in a file_delete_state. */
-enum err workunits_to_delete_files(struct db *, struct arena *, struct id_share,
-    int32_t state, size_t max, struct workunit **, size_t *n, struct fail *);
+/* A slice of what is in a file_delete_state: at most max of ids above `after`. */
+struct delete_slice {
+	struct id_share share;
+	int32_t state;
+	int64_t after;
+	size_t max;
+};
+/* Lists workunits, ascending. */
+enum err workunits_to_delete_files(struct db *, struct arena *,
+    const struct delete_slice *, struct workunit **, size_t *n, struct fail *);
 /* Lists ids after `after` of workunits whose files are deleted, ascending. */
 enum err workunits_files_gone(struct db *, struct arena *, struct id_share,
     int64_t after, size_t max, int64_t **ids, size_t *n, struct fail *);
@@ -24,9 +31,9 @@ enum err workunits_files_gone(struct db *, struct arena *, struct id_share,
  */
 enum err workunits_to_purge(struct db *, struct arena *, const int64_t *ids,
     size_t nids, int64_t before, struct workunit **, size_t *n, struct fail *);
-/* Lists results in a file_delete_state. */
-enum err results_to_delete_files(struct db *, struct arena *, struct id_share,
-    int32_t state, size_t max, struct result **, size_t *n, struct fail *);
+/* The same for results. */
+enum err results_to_delete_files(struct db *, struct arena *,
+    const struct delete_slice *, struct result **, size_t *n, struct fail *);
 
 /*
  * Collects the writes of a daemon for several workunits, to be made in its transaction.

@@ -32,11 +32,14 @@ metric_show_service(const struct conf *cf, const char *service)
 static void
 put_services(struct metric_set *s, const struct conf *cf)
 {
-	struct trouble *standbys;
-	size_t nstandbys;
+	struct trouble *standbys, *paused;
+	size_t nstandbys, npaused;
 
 	standby_list(s->a, cf, &standbys, &nstandbys);
 	metric_put_one(s, METRIC_STANDBYS, (double)nstandbys, "");
+	paused_list(s->a, cf, &paused, &npaused);
+	for (size_t i = 0; i < npaused; i++)
+		metric_put_one(s, METRIC_PAUSED, 1, paused[i].daemon);
 	for (size_t i = 0; i < N(sockets_services); i++)
 		metric_put_one(s, METRIC_SERVICE_UP,
 		    fs_locked_shared(life_path(s->a, cf, sockets_services[i])),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run/NAME.trouble and run/NAME.standby: the time, a blank, the text. */
+/* run/NAME.trouble, run/NAME.standby and run/NAME.paused: the time, a blank, the text. */
 #include "model/trouble.h"
 
 #include <stdlib.h>
@@ -8,7 +8,8 @@
 #include "lib/text.h"
 #include "lib/banned.h"
 
-static const char trouble_suffix[] = ".trouble", standby_suffix[] = ".standby";
+static const char trouble_suffix[] = ".trouble", standby_suffix[] = ".standby",
+		  paused_suffix[] = ".paused";
 enum { FILES_MOST = 10000, TEXT_MOST = 4096 };
 
 static char *
@@ -143,4 +144,24 @@ void
 standby_list(struct arena *a, const struct conf *cf, struct trouble **out, size_t *n)
 {
 	notes_list(a, cf, standby_suffix, out, n);
+}
+
+enum err
+paused_write(
+    struct arena *a, const struct conf *cf, const struct trouble *t, struct fail *f)
+{
+	return note_write(a, cf, t, paused_suffix, f);
+}
+
+enum err
+paused_clear(
+    struct arena *a, const struct conf *cf, const char *daemon, struct fail *f)
+{
+	return note_clear(a, cf, daemon, paused_suffix, f);
+}
+
+void
+paused_list(struct arena *a, const struct conf *cf, struct trouble **out, size_t *n)
+{
+	notes_list(a, cf, paused_suffix, out, n);
 }

@@ -37,4 +37,14 @@ enum err standby_clear(
     struct arena *, const struct conf *, const char *daemon, struct fail *);
 void standby_list(struct arena *, const struct conf *, struct trouble **, size_t *n);
 
+/*
+ * The same for run/NAME.paused, which exists while a daemon pauses because nothing that
+ * it tries succeeds; it outlives the process.
+ */
+enum err paused_write(
+    struct arena *, const struct conf *, const struct trouble *, struct fail *);
+enum err paused_clear(
+    struct arena *, const struct conf *, const char *daemon, struct fail *);
+void paused_list(struct arena *, const struct conf *, struct trouble **, size_t *n);
+
 #endif

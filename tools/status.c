@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 #include "db/trigger_rows.h"
+#include "db/stmts.h"
+#include "db/wu_trouble.h"
 #include "lib/clock.h"
 #include "lib/text.h"
 #include "model/decision.h"
@@ -30,6 +32,8 @@ enum {
 	FAILURES_LOOKED = 2000,
 	FAILURES_SHOWN = 3,
 	FAILURES_JSON = 20,
+	ASIDE_LOOKED = 100000,
+	ASIDE_SHOWN = 4,
 	WATCH_S = 5
 };
 
@@ -45,7 +49,11 @@ struct project_status {
 	struct catalog *cat;      /* with the names of their apps */
 	struct trouble *troubles; /* reported by this machine's daemons */
 	struct trouble *standbys; /* its daemons that do not work, with the reason */
-	size_t ntroubles, nstandbys;
+	struct trouble *paused;   /* those that pause because nothing succeeds */
+	size_t ntroubles, nstandbys, npaused;
+	struct row_aside *aside; /* workunits put aside, by reason */
+	size_t naside;
+	struct row_pair *messages; /* of tasks, waiting: number, time of the oldest */
 	struct stuck_sum { /* for each code: the first finding and the number of
 		              findings */
 		char *name, *more;
@@ -327,6 +335,56 @@ print_troubles(struct cmd_ctx *x, const struct project_status *r)
 }
 
 static void
+print_paused(struct cmd_ctx *x, const struct project_status *r)
+{
+	for (size_t i = 0; i < r->npaused; i++)
+		printf("%s %s, for %s: %s\n", status_label(x, COLOR_BAD, "paused"),
+		    r->paused[i].daemon,
+		    human_span(x->a, clock_now() - r->paused[i].at), r->paused[i].text);
+}
+
+/* What waits although daemons have seen it. */
+static void
+print_aside(struct cmd_ctx *x, const struct project_status *r)
+{
+	for (size_t i = 0; i < r->naside; i++) {
+		const struct row_aside *s = &r->aside[i];
+
+		printf("%s %lld workunits, by %s, such as %lld: %s\n",
+		    status_label(x, COLOR_WARN, "put aside"), (long long)s->n, s->stage,
+		    (long long)s->example, s->reason);
+	}
+	if (r->messages != NULL && r->messages->a > 0)
+		printf("messages   %lld of running tasks wait for a handler, the oldest for %s\n",
+		    (long long)r->messages->a,
+		    human_span(x->a, clock_now() - r->messages->b));
+}
+
+static json_t *
+aside_json(const struct project_status *r)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < r->naside; i++)
+		json_array_append_new(
+		    list, json_pack("{s:I, s:o, s:o, s:I}", "workunits",
+			      (json_int_t)r->aside[i].n, "by",
+			      json_text(r->aside[i].stage), "reason",
+			      json_text(r->aside[i].reason), "example",
+			      (json_int_t)r->aside[i].example));
+	return list;
+}
+
+/* Reads what print_aside() shows. */
+static enum err
+find_aside(struct cmd_ctx *x, struct project_status *r)
+{
+	TRY(wu_troubles_reasons(x->db, x->a, ASIDE_LOOKED, ASIDE_SHOWN, &r->aside,
+	    &r->naside, x->f));
+	return db_row(x->db, x->a, x->f, &r->messages, STATUS_TRICKLES);
+}
+
+static void
 print_standbys(struct cmd_ctx *x, const struct project_status *r)
 {
 	for (size_t i = 0; i < r->nstandbys; i++)
@@ -361,6 +419,7 @@ print_report(struct cmd_ctx *x, const struct project_status *r)
 	print_upstream(x);
 	print_waits(x, r);
 	print_standbys(x, r);
+	print_paused(x, r);
 	print_troubles(x, r);
 	if (r->probe.why != NULL)
 		printf("%s no: %s\n           %s\n",
@@ -374,6 +433,7 @@ print_report(struct cmd_ctx *x, const struct project_status *r)
 		print_work(c);
 		print_locality(x, c);
 		print_failures(x, r);
+		print_aside(x, r);
 		print_stuck(x, r);
 	} else {
 		printf("database   not available: %s\n", x->f->detail);
@@ -509,10 +569,13 @@ status_print_json(struct cmd_ctx *x, const struct project_status *r)
 	json_object_set_new(root, "restart_for", waits_json(x, r));
 	json_object_set_new(root, "standbys", troubles_json(r->standbys, r->nstandbys));
 	json_object_set_new(root, "troubles", troubles_json(r->troubles, r->ntroubles));
+	json_object_set_new(root, "paused", troubles_json(r->paused, r->npaused));
 	if (r->counted) {
 		put_census(root, c);
 		json_object_set_new(root, "drained_apps", drained_apps_json(r->cat));
 		json_object_set_new(root, "stuck", stuck_json(x, r));
+		json_object_set_new(root, "aside", aside_json(r));
+		put_integer(root, "messages_waiting", r->messages->a);
 		put_integer(root, "failed_last_day", r->failed.total);
 		json_object_set_new(root, "failing", failures_json(x, r));
 	} else {
@@ -552,6 +615,7 @@ status_take(struct cmd_ctx *x, struct project_status *r, enum err e)
 	TRY(running_read(x, &r->s, &r->running));
 	trouble_list(x->a, x->cf, &r->troubles, &r->ntroubles);
 	standby_list(x->a, x->cf, &r->standbys, &r->nstandbys);
+	paused_list(x->a, x->cf, &r->paused, &r->npaused);
 	r->triggers = !triggers_in_rows(x->cf);
 	if (r->triggers)
 		TRY(census_triggers(x, &r->c));
@@ -559,6 +623,8 @@ status_take(struct cmd_ctx *x, struct project_status *r, enum err e)
 		e = census_take(x, &r->c);
 	if (e == OK)
 		e = find_failures(x, r);
+	if (e == OK)
+		e = find_aside(x, r);
 	if (e == OK)
 		e = find_stuck(x, r);
 	r->counted = e == OK;

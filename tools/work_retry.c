@@ -2,6 +2,7 @@
 /* locus work retry: another chance for workunits that failed or were put aside. */
 #include <stdio.h>
 #include <stdlib.h>
+#include "db/wu_trouble.h"
 #include "db/wu_updates.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
@@ -59,6 +60,8 @@ struct retrying { /* the workunits of one transaction */
 	size_t n;
 	struct retry_counts did;
 	int64_t *again;
+	int64_t *aside; /* those that a daemon has put aside */
+	size_t naside;
 	struct wu_updates *updates;
 	struct moved_result {
 		const struct result *was;
@@ -136,9 +139,14 @@ static enum err
 retry_one(struct cmd_ctx *x, struct retrying *k, const struct workunit *wu,
     const struct result *r, size_t n)
 {
-	struct wu_retry c = retry(k->a, wu, r, n, &k->how);
+	struct retry_how how = k->how;
 	struct workunit to = *wu;
+	struct wu_retry c;
 	bool there;
+
+	for (size_t i = 0; i < k->naside; i++)
+		how.aside |= k->aside[i] == wu->id;
+	c = retry(k->a, wu, r, n, &how);
 
 	if (!c.again && !c.reopen) {
 		k->did.nothing++;
@@ -169,6 +177,10 @@ retry_save(struct cmd_ctx *x, struct retrying *k)
 	if (k->o->dry_run)
 		return OK;
 	TRY(workunits_try_again(x->db, k->again, k->nagain, x->f));
+	if (k->naside > 0) {
+		TRY(workunits_touch(x->db, k->aside, k->naside, k->how.now, x->f));
+		TRY(wu_troubles_retry(x->db, k->aside, k->naside, x->f));
+	}
 	if (k->nmoved == 0)
 		return OK;
 	qsort(k->moved, k->nmoved, sizeof(*k->moved), moved_order);
@@ -193,6 +205,7 @@ retry_in_tx(struct cmd_ctx *x, void *arg)
 	k->moved = NULL;
 	TRY(workunits_lock(x->db, k->a, k->ids, k->n, &wu, &n, x->f));
 	TRY(results_of_workunits(x->db, k->a, k->ids, k->n, &r, &nr, x->f));
+	TRY(wu_troubled(x->db, k->a, k->ids, k->n, &k->aside, &k->naside, x->f));
 	for (size_t i = 0; i < n; i++, from = end) {
 		while (from < nr && r[from].workunitid < wu[i].id)
 			from++;
@@ -322,8 +335,8 @@ const struct cmd cmd_work_retry = { .name = "work retry",
 	    "and the transitioner makes them. Successes that were not judged are judged after all.\n"
 	    "Cancelled workunits are only opened with --state cancelled. A workunit whose input\n"
 	    "files are deleted stays failed; one that the assimilator has seen as failed is handed\n"
-	    "to it again when it is done. Workunits that a daemon has put aside after failures,\n"
-	    "even in quarantine, are tried again at once, without a restart.",
+	    "to it again when it is done. Workunits that a daemon has put aside after failures\n"
+	    "are tried again at once.",
 	.opts = retry_options,
 	.opts_size = sizeof(struct retry_opts),
 	.columns = retry_columns,

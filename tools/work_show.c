@@ -5,6 +5,7 @@
 #include <string.h>
 #include "db/entity.h"
 #include "db/work_list.h"
+#include "db/wu_trouble.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/text.h"
@@ -378,7 +379,8 @@ print_wu_troubles(const struct work_detail *d, bool full)
 		printf("trouble      %s, %d tries, the last %s: ", t->stage, t->tries,
 		    ago(d, t->last_time));
 		print_safe(t->reason, strlen(t->reason));
-		printf("\n");
+		printf("\n             put aside, next try %s\n",
+		    t->next_time <= clock_now() ? "now" : ago(d, t->next_time));
 		print_said("its words", t->detail, full);
 	}
 }
@@ -523,10 +525,10 @@ wu_troubles_json(const struct work_detail *d)
 		const struct row_wu_trouble *t = &d->troubles[i];
 
 		json_array_append_new(
-		    list, json_pack("{s:o, s:i, s:o, s:o, s:o, s:o}", "stage",
+		    list, json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:o}", "stage",
 			      json_text(t->stage), "tries", t->tries, "first",
 			      time_json(t->first_time), "last", time_json(t->last_time),
-			      "reason", json_text(t->reason), "detail",
+			      "next", time_json(t->next_time), "reason", json_text(t->reason), "detail",
 			      json_text(t->detail)));
 	}
 	return list;

@@ -55,6 +55,7 @@ struct retry_how {
 	int64_t now;
 	int32_t tries; /* results that a reopened workunit may have in addition, > 0 */
 	bool daemons_only; /* a failed workunit stays failed */
+	bool aside;        /* a daemon has put this one aside */
 };
 /*
  * Decides what another try of a workunit changes (scheduling.md 4.7); nothing at all if

@@ -49,7 +49,7 @@ retry(struct arena *a, const struct workunit *wu, const struct result *r, size_t
 
 	c.results = NEWN(a, struct result_retry, n + 1);
 	if (wu->error_mask == 0 || wu->canonical_resultid != 0 || how->daemons_only) {
-		c.again = daemon_has_work(wu, how->now);
+		c.again = how->aside || daemon_has_work(wu, how->now);
 		return c;
 	}
 	if (wu->transitioner_flags == WU_NO_TRANSITION)

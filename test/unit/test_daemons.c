@@ -187,65 +187,53 @@ START_TEST(options_without_dry_run)
 }
 END_TEST
 
-#define ITEM(key) ((struct item){ (key), 0 })
 START_TEST(backoff_pauses)
 {
-	static struct item_backoff t;
+	struct arena a = { 0 };
+	struct item_backoff t = { .a = &a, .first_s = 10, .most_s = 35 };
 
-	t = (struct item_backoff){ .first_s = 10, .most_s = 35 };
-	ck_assert(!item_backoff_must_wait(&t, ITEM(7), 100));
-	ck_assert_int_eq(item_backoff_failed(&t, ITEM(7), 100), 1);
-	ck_assert(item_backoff_must_wait(&t, ITEM(7), 109));
-	ck_assert(!item_backoff_must_wait(&t, ITEM(7), 110));
-	ck_assert_int_eq(item_backoff_failed(&t, ITEM(7), 200), 2);
-	ck_assert(item_backoff_must_wait(&t, ITEM(7), 219));
-	ck_assert(!item_backoff_must_wait(&t, ITEM(7), 220));
-	ck_assert_int_eq(item_backoff_failed(&t, ITEM(7), 300), 3);
-	ck_assert(item_backoff_must_wait(&t, ITEM(7), 334)); /* 40 s, capped at 35 */
-	ck_assert(!item_backoff_must_wait(&t, ITEM(7), 335));
-	item_backoff_wait(&t, ITEM(7), 400);
-	ck_assert_int_eq(item_backoff_count(&t, 7), 3);
-	ck_assert(item_backoff_must_wait(&t, ITEM(7), 409));
-	item_backoff_park(&t, 7);
-	ck_assert(item_backoff_must_wait(&t, ITEM(7), INT64_MAX - 1));
-	ck_assert(!item_backoff_must_wait(&t, ITEM(8), 300));
+	ck_assert(!item_backoff_must_wait(&t, 7, 100));
+	ck_assert_int_eq(item_backoff_failed(&t, 7, 100), 1);
+	ck_assert(item_backoff_must_wait(&t, 7, 109));
+	ck_assert(!item_backoff_must_wait(&t, 7, 110));
+	ck_assert_int_eq(item_backoff_failed(&t, 7, 200), 2);
+	ck_assert(item_backoff_must_wait(&t, 7, 219));
+	ck_assert(!item_backoff_must_wait(&t, 7, 220));
+	ck_assert_int_eq(item_backoff_failed(&t, 7, 300), 3);
+	ck_assert(item_backoff_must_wait(&t, 7, 334)); /* 40 s, capped at 35 */
+	ck_assert(!item_backoff_must_wait(&t, 7, 335));
+	item_backoff_wait(&t, 7, 400);
+	ck_assert(item_backoff_must_wait(&t, 7, 409));
+	ck_assert(!item_backoff_must_wait(&t, 8, 300));
+	ck_assert_int_eq(item_backoff_failed(&t, 7, 500), 4);
 	item_backoff_forget(&t, 7);
-	ck_assert(!item_backoff_must_wait(&t, ITEM(7), 300));
-	ck_assert_int_eq(item_backoff_failed(&t, ITEM(7), 300), 1); /* starts anew */
+	ck_assert(!item_backoff_must_wait(&t, 7, 500));
+	ck_assert_int_eq(item_backoff_failed(&t, 7, 500), 1); /* starts anew */
+	arena_free(&a);
 }
 END_TEST
 
-/* An admin asks for another try: even what is parked is as if it had never failed. */
-START_TEST(backoff_asked)
+/* Any number of items fail, in any order, and none of them is forgotten. */
+START_TEST(backoff_many)
 {
-	static struct item_backoff t;
-	const struct item was = { 7, 3 }, asked = { 7, 4 };
+	enum { MANY = 20011 }; /* a prime */
+	struct arena a = { 0 };
+	struct item_backoff t = { .a = &a, .first_s = 10, .most_s = 100 };
 
-	t = (struct item_backoff){ .first_s = 10, .most_s = 100 };
-	item_backoff_failed(&t, was, 100);
-	item_backoff_failed(&t, was, 100);
-	item_backoff_park(&t, 7);
-	ck_assert(item_backoff_must_wait(&t, was, 1000));
-	ck_assert(!item_backoff_must_wait(&t, asked, 100));
-	ck_assert_uint_eq(t.used, 0);
-	item_backoff_failed(&t, was, 100);
-	ck_assert_int_eq(item_backoff_failed(&t, asked, 100), 1);
-	ck_assert(item_backoff_must_wait(&t, asked, 109));
-}
-END_TEST
-
-START_TEST(backoff_table_full)
-{
-	static struct item_backoff t;
-
-	t = (struct item_backoff){ .first_s = 10, .most_s = 100 };
-	for (int64_t k = 1; k <= BACKOFF_ITEMS_MOST; k++)
-		item_backoff_failed(&t, ITEM(k), k);
-	item_backoff_park(&t, 5);
-	ck_assert_int_eq(item_backoff_failed(&t, ITEM(99999), 50), 1);
-	ck_assert(item_backoff_must_wait(&t, ITEM(99999), 50));
-	ck_assert(!item_backoff_must_wait(&t, ITEM(5), 50)); /* dropped to make room */
-	ck_assert_uint_eq(t.used, BACKOFF_ITEMS_MOST);
+	for (int64_t i = 1; i < MANY; i++)
+		ck_assert_int_eq(item_backoff_failed(&t, i * 7919 % MANY, i), 1);
+	ck_assert_uint_eq(t.used, MANY - 1);
+	for (int64_t i = 1; i < MANY; i++) {
+		ck_assert(item_backoff_must_wait(&t, i * 7919 % MANY, i + 9));
+		ck_assert(!item_backoff_must_wait(&t, i * 7919 % MANY, i + 10));
+	}
+	for (int64_t key = 1; key < MANY; key += 2)
+		item_backoff_forget(&t, key);
+	item_backoff_forget(&t, 1); /* twice */
+	ck_assert_uint_eq(t.used, (MANY - 1) / 2);
+	ck_assert(!item_backoff_must_wait(&t, 3, 0));
+	ck_assert(item_backoff_must_wait(&t, 4, 0));
+	arena_free(&a);
 }
 END_TEST
 
@@ -353,8 +341,7 @@ UNIT_MAIN("daemons", {
 	ADD_LOOP(options_by_table, N(option_cases));
 	ADD(options_without_dry_run);
 	ADD(backoff_pauses);
-	ADD(backoff_asked);
-	ADD(backoff_table_full);
+	ADD(backoff_many);
 	ADD_LOOP(output_by_table, N(output_cases));
 	ADD(output_compared);
 	ADD(archive_has_all_columns);

@@ -129,6 +129,14 @@ doctor_troubles(struct doctor *d)
 	struct trouble *v;
 	size_t n;
 
+	paused_list(d->a, d->cf, &v, &n);
+	for (size_t i = 0; i < n; i++)
+		doctor_fail(d,
+		    arena_printf(d->a, "tail %s/%s.log", d->cf->log_dir, v[i].daemon),
+		    "%s has paused for %s: %s", v[i].daemon,
+		    human_span(d->a, clock_now() - v[i].at), v[i].text);
+	if (n > 0) /* the troubles are of the workunits that failed */
+		return;
 	trouble_list(d->a, d->cf, &v, &n);
 	for (size_t i = 0; i < n; i++)
 		doctor_warn(d,

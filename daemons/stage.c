@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a daemon does with workunits that it cannot handle; rules/daemon/aside.c says when. */
+#include "daemons/stage.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "lib/log.h"
+#include "model/trouble.h"
+#include "lib/banned.h"
+
+enum {
+	WAKE_MOST = DB_LIST_MAX, /* workunits whose time has come, per step */
+	PLACES = 8,              /* in the queue, from which a sample is taken */
+	REVIVE_S = 6 * 3600      /* should the stage itself forget them */
+};
+
+static bool
+has_queue(const struct stage *s)
+{
+	return s->how == ASIDE_VALIDATOR || s->how == ASIDE_ASSIMILATOR;
+}
+
+void
+stage_start(
+    struct daemon_ctx *x, struct stage *s, const char *name, enum aside_how how)
+{
+	struct trouble *notes = NULL;
+	size_t n = 0;
+
+	*s = (struct stage){ .id = { name, 0, { x->mod_n, x->mod_i } }, .how = how };
+	s->troubled = true; /* an earlier process may have left some */
+	paused_list(&x->a, x->conf, &notes, &n);
+	for (size_t i = 0; has_queue(s) && i < n; i++)
+		if (strcmp(notes[i].daemon, x->name) == 0) {
+			s->shown = true;
+			s->pause = (struct stage_pause){ .paused = true,
+				.since = notes[i].at };
+		}
+}
+
+/* --- the note that locus status, metrics and doctor show --- */
+
+static void
+show_pause(struct daemon_ctx *x, struct stage *s, int64_t since, const char *text)
+{
+	struct trouble t = { arena_strdup(&x->a, x->name), since,
+		arena_strdup(&x->a, text) };
+	struct fail f = { 0 };
+
+	s->shown = true;
+	if (paused_write(&x->a, x->conf, &t, &f) != OK)
+		log_fail("writing the pause that locus status shows", &f);
+}
+
+static void
+hide_pause(struct daemon_ctx *x, struct stage *s)
+{
+	struct fail f = { 0 };
+
+	if (s->shown && paused_clear(&x->a, x->conf, x->name, &f) != OK)
+		log_fail("clearing the pause that locus status shows", &f);
+	s->shown = false;
+}
+
+/* --- back into the queue --- */
+
+struct waking {
+	struct stage *s;
+	const int64_t *ids;
+	size_t n;
+	int64_t next_time;
+};
+
+static enum err
+tx_wake(struct daemon_ctx *x, void *arg)
+{
+	const struct waking *w = arg;
+
+	if (w->s->how == ASIDE_ASSIMILATOR)
+		TRY(workunits_assimilate_again(x->db, w->ids, w->n, &x->fail));
+	else
+		TRY(workunits_touch(x->db, w->ids, w->n, x->now, &x->fail));
+	return wu_troubles_set_next(
+	    x->db, w->ids, w->n, w->s->id.name, w->next_time, &x->fail);
+}
+
+/* What failed while the stage paused is not to blame, and is tried at once. */
+static enum err
+wake_all(struct daemon_ctx *x, struct stage *s)
+{
+	struct waking w = { .s = s };
+	int64_t *ids = NULL;
+
+	do {
+		TRY(wu_troubles_since(x->db, &x->a, &s->id, s->pause.since, WAKE_MOST,
+		    &ids, &w.n, &x->fail));
+		w.ids = ids;
+		if (w.n > 0)
+			TRY(daemon_transaction(x, tx_wake, &w));
+	} while (w.n == WAKE_MOST && !daemon_stopping(x));
+	return OK;
+}
+
+/* The assimilator puts those back whose time has come. */
+static enum err
+wake_due(struct daemon_ctx *x, struct stage *s)
+{
+	struct waking w = { .s = s, .next_time = x->now + ASIDE_MOST_S };
+	int64_t *ids = NULL;
+
+	if (s->how != ASIDE_ASSIMILATOR || !s->troubled || x->dry_run)
+		return OK;
+	TRY(wu_troubles_due(
+	    x->db, &x->a, &s->id, x->now, WAKE_MOST, &ids, &w.n, &x->fail));
+	w.ids = ids;
+	return w.n == 0 ? OK : daemon_transaction(x, tx_wake, &w);
+}
+
+/* --- what a step works on --- */
+
+static int
+wu_order(const void *a, const void *b)
+{
+	const struct workunit *x = a, *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+/* The two ends of the queue; *first 0 = it is empty. */
+static enum err
+queue_ends(struct daemon_ctx *x, const struct stage *s, enum wu_queue q, int64_t *first,
+    int64_t *last)
+{
+	struct workunit *wu = NULL;
+	size_t n = 0;
+
+	*first = 0;
+	TRY(workunits_sampled(x->db, &x->a,
+	    &(const struct wu_sample){ q, &s->id, 0, true, 1 }, &wu, &n, &x->fail));
+	if (n == 0)
+		return OK;
+	*first = wu[0].id;
+	return workunits_queue_end(x->db, &x->a, q, s->id.appid, last, &x->fail);
+}
+
+/*
+ * Adds workunits from PLACES of the queue to *v, sorted by id, each once.  Bad
+ * workunits often lie together, so only a sample tells them from a bad stage.
+ */
+static enum err
+queue_sample(struct daemon_ctx *x, const struct stage *s, bool tried, size_t most,
+    struct workunit **v, size_t *n)
+{
+	enum wu_queue q = s->how == ASIDE_VALIDATOR ? QUEUE_TO_VALIDATE :
+	                                              QUEUE_TO_ASSIMILATE;
+	int64_t first, last = 0;
+	size_t cap = 0, each = most / PLACES > 0 ? most / PLACES : 1, kept = 0;
+
+	TRY(queue_ends(x, s, q, &first, &last));
+	for (int i = 0; first != 0 && i < PLACES && *n < most; i++) {
+		uint64_t span = last >= first ? (uint64_t)(last - first) + 1 : 1;
+		int64_t from = first + (int64_t)rng_below(&x->rng, span);
+		const struct wu_sample here = {
+			q, &s->id, i + 1 < PLACES ? from : 0, tried, each
+		};
+		struct workunit *wu = NULL;
+		size_t got = 0;
+
+		TRY(workunits_sampled(x->db, &x->a, &here, &wu, &got, &x->fail));
+		for (size_t k = 0; k < got && *n < most; k++)
+			PUSH(&x->a, *v, *n, cap) = wu[k];
+	}
+	if (*n > 0)
+		qsort(*v, *n, sizeof(**v), wu_order);
+	for (size_t i = 0; i < *n; i++)
+		if (kept == 0 || (*v)[kept - 1].id != (*v)[i].id)
+			(*v)[kept++] = (*v)[i];
+	*n = kept;
+	return OK;
+}
+
+enum err
+stage_queue(
+    struct daemon_ctx *x, struct stage *s, size_t max, struct workunit **wu, size_t *n)
+{
+	size_t most;
+
+	*wu = NULL;
+	*n = 0;
+	s->turn = pause_turn(&s->pause, x->now, &most);
+	if (s->turn == TURN_WAIT)
+		return OK;
+	TRY(wake_due(x, s));
+	if (s->turn == TURN_ALL)
+		return (s->how == ASIDE_VALIDATOR ?
+		            workunits_to_validate :
+		            workunits_to_assimilate)(x->db, &x->a, s->id.part,
+		    s->id.appid, max, wu, n, &x->fail);
+	TRY(queue_sample(x, s, false, most, wu, n));
+	return *n > 0 || !s->pause.paused ? OK : queue_sample(x, s, true, most, wu, n);
+}
+
+bool
+stage_may_go_on(const struct daemon_ctx *x, const struct stage *s)
+{
+	size_t most;
+
+	return s->turn != TURN_ALL || !has_queue(s) ||
+	       pause_turn(&s->pause, x->now, &most) == TURN_ALL;
+}
+
+/* --- what became of it --- */
+
+struct putting {
+	const struct stage *s;
+	struct wu_aside *v;
+	size_t n;
+};
+
+static enum err
+tx_put_aside(struct daemon_ctx *x, void *arg)
+{
+	const struct putting *p = arg;
+
+	return workunits_put_aside(
+	    x->db, &x->a, &p->s->id, p->s->how, p->v, p->n, x->now, &x->fail);
+}
+
+static int64_t
+tries_before(const struct row_wu_trouble *rows, size_t n, int64_t id)
+{
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].workunitid == id)
+			return rows[i].tries;
+	return 0;
+}
+
+/* Puts failures aside; *again: those that had failed before. */
+static enum err
+put_aside(struct daemon_ctx *x, struct stage *s, const struct stage_failure *v,
+    size_t n, size_t *again)
+{
+	struct putting p = { s, NEWN(&x->a, struct wu_aside, n + 1), n };
+	int64_t *ids = NEWN(&x->a, int64_t, n + 1);
+	struct row_wu_trouble *rows = NULL;
+	size_t nrows = 0;
+
+	for (size_t i = 0; i < n; i++)
+		ids[i] = v[i].wu->id;
+	if (s->troubled)
+		TRY(wu_troubles_of_stage(
+		    x->db, &x->a, ids, n, s->id.name, &rows, &nrows, &x->fail));
+	*again = nrows;
+	for (size_t i = 0; i < n; i++)
+		p.v[i] = (struct wu_aside){ .wu = v[i].wu,
+			.reason = v[i].why,
+			.detail = v[i].detail,
+			.error_bits = v[i].error_bits,
+			.left = v[i].left,
+			.next_time = v[i].next_time != 0 ?
+			                 v[i].next_time :
+			                 x->now + aside_pause_s(
+						      tries_before(rows, nrows,
+							  ids[i]) +
+						      1),
+			.revive_time = x->now + REVIVE_S };
+	s->troubled = true;
+	return daemon_transaction(x, tx_put_aside, &p);
+}
+
+/* Forgets the troubles of those that were handled. */
+static enum err
+forget_troubles(struct daemon_ctx *x, struct stage *s, const int64_t *ids, size_t n)
+{
+	int64_t all = 0;
+
+	for (size_t i = 0; s->troubled && i < n; i += DB_LIST_MAX) {
+		int64_t forgotten = 0;
+
+		TRY(wu_troubles_clear(x->db, ids + i,
+		    n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, s->id.name, &forgotten,
+		    &x->fail));
+		all += forgotten;
+	}
+	return all == 0 ? OK :
+	                  wu_trouble_any(
+			      x->db, &x->a, &s->id, &s->troubled, &x->fail);
+}
+
+static enum err
+take_news(
+    struct daemon_ctx *x, struct stage *s, enum pause_news news, const char *why)
+{
+	if (news == PAUSE_BEGINS) {
+		const char *text = arena_printf(&x->a,
+		    "the last %lld workunits all failed, the last because %s; a few are tried every minute, and all when one succeeds",
+		    (long long)s->pause.streak, why);
+		log_err("paused: %s", text);
+		show_pause(x, s, s->pause.since, text);
+	}
+	if (news != PAUSE_ENDS)
+		return OK;
+	log_info("no longer paused, after %lld s",
+	    (long long)(x->now - s->pause.since));
+	hide_pause(x, s);
+	return wake_all(x, s);
+}
+
+enum err
+stage_tried(struct daemon_ctx *x, struct stage *s, const struct stage_failure *v,
+    size_t nbad, const int64_t *good, size_t ngood)
+{
+	enum pause_news news;
+	size_t again = 0;
+
+	if (x->dry_run)
+		return OK;
+	if (nbad > 0)
+		TRY(put_aside(x, s, v, nbad, &again));
+	TRY(forget_troubles(x, s, good, ngood));
+	x->aside = s->troubled;
+	if (!has_queue(s))
+		return OK;
+	news = pause_tried(&s->pause, s->turn, x->now, ngood, nbad - again, again);
+	return take_news(x, s, news, nbad > 0 ? v[nbad - 1].why : "");
+}
+
+enum err
+stage_blame(struct daemon_ctx *x, struct stage_failure *v, enum err e, bool *blamed)
+{
+	const struct workunit *wu = v->wu;
+	struct fail f = { 0 };
+
+	*blamed = false;
+	v->why = arena_strdup(&x->a, x->fail.detail);
+	if (e == E_DISK_FULL || db_ready(x->db, &f) != OK)
+		return FAIL(&x->fail, e, "%s", v->why);
+	if (e == E_RACE || e == E_RETRY) { /* it is still due in the next step */
+		log_debug("[WU#%lld] %s: left to the next pass: %s", (long long)wu->id,
+		    wu->name, v->why);
+		return OK;
+	}
+	*blamed = true;
+	log_err("[WU#%lld] %s: put aside, %s: %s", (long long)wu->id, wu->name,
+	    err_name(e), v->why);
+	daemon_trouble(x, "[WU#%lld] %s: %s", (long long)wu->id, wu->name, v->why);
+	return OK;
+}
+
+enum err
+stage_drop_aside(
+    struct daemon_ctx *x, struct stage *s, struct workunit *wu, size_t *n)
+{
+	int64_t *ids = NEWN(&x->a, int64_t, *n + 1);
+	struct row_wu_trouble *rows = NULL;
+	size_t nrows = 0, kept = 0;
+
+	if (!s->troubled || *n == 0)
+		return OK;
+	for (size_t i = 0; i < *n; i++)
+		ids[i] = wu[i].id;
+	TRY(wu_troubles_of_stage(
+	    x->db, &x->a, ids, *n, s->id.name, &rows, &nrows, &x->fail));
+	for (size_t i = 0; i < *n; i++) {
+		bool aside = false;
+		for (size_t k = 0; k < nrows; k++)
+			aside |= rows[k].workunitid == wu[i].id &&
+			         rows[k].next_time > x->now;
+		if (!aside)
+			wu[kept++] = wu[i];
+	}
+	*n = kept;
+	return OK;
+}
+
+enum err
+stage_step_ends(struct daemon_ctx *x, struct stage *s, const char *broken)
+{
+	if (broken != NULL) {
+		if (!s->shown)
+			show_pause(x, s, x->now, broken);
+		return FAIL(&x->fail, E_SYS, "%s", broken);
+	}
+	if (s->shown && !s->pause.paused)
+		hide_pause(x, s);
+	return OK;
+}
+
+/* --- batches --- */
+
+/* Handles the workunits of a chunk one by one. */
+static enum err
+stage_each(struct daemon_ctx *x, struct stage *s, const struct stage_calls *c,
+    struct workunit *const *wu, size_t n, size_t *done)
+{
+	enum err e = OK;
+
+	for (size_t i = 0; i < n && e == OK && !daemon_stopping(x); i++) {
+		struct stage_failure bad = { .wu = wu[i] };
+		bool blamed = false, good;
+		if (!stage_may_go_on(x, s))
+			break;
+		e = c->each(x, wu[i]);
+		good = e == OK;
+		if (!good)
+			e = stage_blame(x, &bad, e, &blamed);
+		*done += good || blamed;
+		if (e == OK && (blamed || (good && !c->tells)))
+			e = stage_tried(x, s, &bad, blamed, &wu[i]->id, good);
+	}
+	return e;
+}
+
+static int
+by_workunit_id(const void *a, const void *b)
+{
+	const struct workunit *const *x = a, *const *y = b;
+
+	return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
+}
+
+/* Tells the stage that a chunk was handled. */
+static enum err
+chunk_handled(struct daemon_ctx *x, struct stage *s, struct workunit *const *wu, size_t n)
+{
+	int64_t *ids = NEWN(&x->a, int64_t, n + 1);
+
+	for (size_t i = 0; i < n; i++)
+		ids[i] = wu[i]->id;
+	return stage_tried(x, s, NULL, 0, ids, n);
+}
+
+enum err
+stage_chunks(struct daemon_ctx *x, struct stage *s, const struct stage_calls *c,
+    struct workunit *wu, size_t n, size_t *done)
+{
+	struct workunit **chunk = NEWN(&x->a, struct workunit *, c->most);
+	enum err e = OK;
+
+	for (size_t from = 0, end; from < n && e == OK && !daemon_stopping(x) &&
+				   stage_may_go_on(x, s);
+	     from = end) {
+		size_t nchunk = 0;
+		for (end = from; end < n && nchunk < c->most; end++)
+			chunk[nchunk++] = &wu[end];
+		qsort(chunk, nchunk, sizeof(*chunk), by_workunit_id);
+		if (c->some(x, chunk, nchunk) != OK) {
+			e = stage_each(x, s, c, chunk, nchunk, done);
+			continue;
+		}
+		*done += nchunk;
+		if (!c->tells)
+			e = chunk_handled(x, s, chunk, nchunk);
+	}
+	return e;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A daemon's dealings with workunits that it cannot handle.  Each is put aside in the
+ * database, with the reason, the number of tries and the time of the next one, and
+ * leaves the daemon's queue, so that any number of them delays nobody.  When nothing at
+ * all succeeds, the daemon pauses and tries a few from time to time (scheduling.md 4.9).
+ */
+#ifndef DAEMONS_STAGE_H
+#define DAEMONS_STAGE_H
+
+#include "daemons/loop.h"
+#include "db/wu_trouble.h"
+#include "rules/daemon/aside.h"
+
+struct stage {
+	struct wu_stage id;
+	enum aside_how how;
+	bool troubled; /* some workunits may be put aside */
+	bool shown;    /* run/NAME.paused exists */
+	struct stage_pause pause;
+	enum pause_turn turn; /* of this step */
+};
+
+/* name: of the stage in the database.  Takes a pause over from an earlier process. */
+void stage_start(struct daemon_ctx *, struct stage *, const char *name, enum aside_how);
+
+/*
+ * Lists what the stage may work on in this step, at most max workunits: its queue, a
+ * sample of it, or nothing while it pauses.  For validator and assimilator.
+ */
+enum err stage_queue(
+    struct daemon_ctx *, struct stage *, size_t max, struct workunit **, size_t *n);
+/* May it go on with this step, as not too much has failed by now? */
+bool stage_may_go_on(const struct daemon_ctx *, const struct stage *);
+
+/* A workunit that could not be handled. */
+struct stage_failure {
+	const struct workunit *wu;
+	const char *why, *detail; /* detail may be NULL */
+	int64_t next_time;        /* when to try again; 0 = as aside_pause_s() says */
+	int32_t error_bits;       /* as in struct wu_aside */
+	bool left;                /* it has left the queue already */
+};
+/*
+ * Puts the failures aside and forgets the troubles of those that were handled.  All
+ * outcomes of a chunk are told at once, so that one success counts.  In a dry run does
+ * nothing.
+ */
+enum err stage_tried(struct daemon_ctx *, struct stage *, const struct stage_failure *,
+    size_t nbad, const int64_t *good, size_t ngood);
+/*
+ * Is the workunit to blame for the error e, which is in x->fail?  Then logs it, sets
+ * v->why and *blamed, and the caller passes v to stage_tried().  What is not its fault
+ * is returned (no database, a full disk), or left to the next step (lost races).
+ */
+enum err stage_blame(
+    struct daemon_ctx *, struct stage_failure *v, enum err e, bool *blamed);
+/* Takes those out of n workunits that are put aside and stay in the stage's queue. */
+enum err stage_drop_aside(
+    struct daemon_ctx *, struct stage *, struct workunit *, size_t *n);
+/*
+ * Ends a step. broken: why the handler does not work at all, NULL = it does; then the
+ * step ends with E_SYS.
+ */
+enum err stage_step_ends(struct daemon_ctx *, struct stage *, const char *broken);
+
+/* How a daemon handles workunits. */
+struct stage_calls {
+	size_t most; /* workunits of a chunk */
+	enum err (*some)(struct daemon_ctx *, struct workunit *const *, size_t);
+	enum err (*each)(struct daemon_ctx *, struct workunit *);
+	bool tells; /* they call stage_tried() themselves */
+};
+/*
+ * Calls some(x, chunk, m) for chunks of at most `most` workunits, ordered by id, until
+ * it is time to stop.  If a chunk fails, one workunit may be to blame, so each(x, wu)
+ * is called for every workunit of it, and those that fail are put aside.  *done counts
+ * both, as both have left the queue.
+ */
+enum err stage_chunks(struct daemon_ctx *, struct stage *, const struct stage_calls *,
+    struct workunit *, size_t n, size_t *done);
+
+#endif
