@@ -140,6 +140,7 @@ model_sources = \
 	model/supply.h \
 	model/supply_queries.def \
 	model/supply_stages.def \
+	model/tally.h \
 	model/task_note.c \
 	model/task_note.h \
 	model/team.def \
@@ -255,6 +256,7 @@ rules_sources = \
 	rules/daemon/range.c \
 	rules/daemon/retry.c \
 	rules/daemon/statistics.c \
+	rules/daemon/tally.c \
 	rules/daemon/transition.c \
 	rules/daemon/validate.c \
 	rules/daemon/working_set.c \
@@ -422,6 +424,8 @@ db_sources = \
 	db/user_merge.h \
 	db/work_list.c \
 	db/work_list.h \
+	db/work_tally.c \
+	db/work_tally.h \
 	db/workunit.c \
 	db/wu_select.c \
 	db/wu_select.h \
@@ -793,6 +797,8 @@ tools_sources = \
 	tools/systemctl.h \
 	tools/table.c \
 	tools/table.h \
+	tools/tallies.c \
+	tools/tallies.h \
 	tools/target.h \
 	tools/team_list.c \
 	tools/template.c \
@@ -1062,6 +1068,7 @@ unit_tests = \
 	test/unit/test_rules_search \
 	test/unit/test_rules_sets \
 	test/unit/test_rules_settled \
+	test/unit/test_rules_tally \
 	test/unit/test_rules_transition \
 	test/unit/test_rules_unsendable \
 	test/unit/test_rules_version \

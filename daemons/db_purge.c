@@ -26,7 +26,7 @@ struct db_purge {
 	bool no_archive;
 	char *dir;
 	struct stage stage;
-	int64_t at; /* the next slice starts after this id */
+	struct row_pair at; /* the next slice starts behind this workunit */
 };
 
 #define AT(field) offsetof(struct db_purge, field)
@@ -103,8 +103,8 @@ purge_one(struct daemon_ctx *x, struct workunit *wu)
 }
 
 /*
- * Finds the workunits of the next slice of ids that are due; sets *last at the end of
- * the table.
+ * Finds the workunits of the next slice that are due; sets *last at the end of what is
+ * old enough.
  */
 static enum err
 find_due(struct daemon_ctx *x, struct workunit **wus, size_t *n, bool *last)
@@ -116,13 +116,14 @@ find_due(struct daemon_ctx *x, struct workunit **wus, size_t *n, bool *last)
 
 	TRY(purge_find(x->db, &x->a, &r, wus, n, &x->fail));
 	*last = r.end;
-	o->at = r.end ? 0 : r.after;
+	o->at = r.end ? (struct row_pair){ 0 } : r.after;
 	return OK;
 }
 
 /*
- * Most workunits are not old enough yet.  A pass examines up to SLICES slices of ids
- * and the next pass continues from there, at once if this one found something.
+ * Examines only workunits that are old enough; some of them may still have files to
+ * delete.  A pass examines up to SLICES slices, and the next pass continues from there,
+ * at once if this one found something.
  */
 static enum err
 purge_step(struct daemon_ctx *x, size_t *done)
@@ -135,7 +136,7 @@ purge_step(struct daemon_ctx *x, size_t *done)
 	enum err e = OK;
 
 	if (x->one_pass)
-		o->at = 0;
+		o->at = (struct row_pair){ 0 };
 	for (int i = 0; e == OK && *done == 0 && !last && !daemon_stopping(x) &&
 			(x->one_pass || i < SLICES);
 	     i++) {

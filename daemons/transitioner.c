@@ -11,6 +11,7 @@
 #include "daemons/loop.h"
 #include "daemons/stage.h"
 #include "daemons/work.h"
+#include "db/work_tally.h"
 #include "db/wu_updates.h"
 #include "lib/log.h"
 #include "model/states.h"
@@ -184,20 +185,44 @@ make_results(struct daemon_ctx *x, struct wu_updates *b, const struct due *d)
 	return e;
 }
 
+/* Counts the workunit as it will be. */
+static void
+tally_due(struct due *d)
+{
+	struct result made = { .server_state = RESULT_UNSENT };
+
+	tally_clear(&d->to);
+	for (size_t j = 0; j < d->c.nresults; j++) {
+		struct result to = transitioned_result(
+		    &d->results[j], &d->c.results[j]);
+
+		tally_result(&d->to, &to);
+	}
+	for (int32_t i = 0; i < d->c.spawn; i++)
+		tally_result(&d->to, &made);
+	tally_code(&d->to);
+}
+
 static enum err
 save_transitions(struct daemon_ctx *x, struct chunk *k)
 {
 	struct wu_updates *b = wu_updates_new(&x->a);
+	struct tally_moves *moves = tally_moves_new(&x->a);
 	enum err e = OK;
 
 	for (size_t i = 0; i < k->ndue && e == OK; i++) {
 		struct due *d = &k->due[i];
 		d->to = transitioned_workunit(d->wu, &d->c, x->now);
+		tally_due(d);
+		tally_moved(moves, d->wu, &d->to);
 		workunit_transitioned(b, d->wu, &d->to);
 		e = make_results(x, b, d);
 	}
 	move_results(x, b, k);
-	return e != OK ? e : wu_updates_save(x->db, b, &x->fail);
+	if (e == OK)
+		e = wu_updates_save(x->db, b, &x->fail);
+	return e != OK ? e :
+	                 tally_moves_save(x->db, moves, (int64_t)x->mod_i, &x->fail);
 }
 
 /* Reads inside the transaction, so that a retry decides on fresh rows. */

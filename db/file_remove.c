@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "db/entity.h"
 #include "db/stmts.h"
+#include "model/tally.h"
 #include "lib/order.h"
 #include "lib/banned.h"
 
@@ -50,7 +51,10 @@ enum err
 fileset_remove(struct db *db, struct arena *a, int64_t id,
     const struct row_member *files, size_t n, struct fail *f)
 {
+	int64_t kind = TALLY_OF_FILESET;
+
 	(void)a;
+	TRY(db_exec(db, f, NULL, TALLY_DELETE, .kind = kind, .id = id));
 	TRY(db_exec(db, f, NULL, FILESET_UNTRIGGER, .id = id));
 	TRY(db_exec_like(db, f, NULL, SQL_LIKE(FILESET_UNLINK, FILESET_UNTRIGGER),
 	    FILESET_UNTRIGGER, .id = id));

@@ -9,6 +9,7 @@
 #include "db/entity.h"
 #include "db/stmts.h"
 #include "db/trigger_rows.h"
+#include "db/work_tally.h"
 #include "db/wu_updates.h"
 #include "lib/text.h"
 #include "model/states.h"
@@ -19,34 +20,56 @@ enum { ACTIVE_S_OF_DAY = 86400, FILE_STATES_ALL = FILE_DEAD + 1 };
 struct gauging {
 	struct metric_set *s;
 	const struct gauge_source *src;
-	struct row_wu_figures *apps;
+	struct app *apps;
 	size_t napps;
+	struct work_counts work;
 	struct fail *f;
 };
 
 /* --- jobs --- */
 
+/* Workunits of an app, by its states in work_tally. */
+static void
+put_app(struct gauging *g, const struct app *app)
+{
+	int64_t open = 0, to_validate = 0, to_assimilate = 0, done = 0;
+
+	for (size_t i = 0; i < g->work.apps.n; i++) {
+		const struct row_work_tally *t = &g->work.apps.v[i];
+
+		if (t->id != app->id)
+			continue;
+		if ((t->code & TALLY_ASSIMILATED) != 0)
+			done += t->wus;
+		else if ((t->code & TALLY_TO_ASSIMILATE) != 0)
+			to_assimilate += t->wus;
+		else if ((t->code & TALLY_TO_VALIDATE) != 0)
+			to_validate += t->wus;
+		else
+			open += t->wus;
+	}
+	const struct {
+		const char *state;
+		int64_t n;
+	} states[] = { { "open", open }, { "to_validate", to_validate },
+		{ "to_assimilate", to_assimilate }, { "done", done } };
+
+	for (size_t k = 0; k < N(states); k++)
+		metric_put(g->s, METRIC_WORKUNITS, (double)states[k].n,
+		    (const char *[]){ app->name, states[k].state });
+}
+
 static enum err
 put_workunits(struct gauging *g)
 {
-	enum err e = db_query(
-	    g->src->db, g->s->a, g->f, &g->apps, &g->napps, METRICS_WORKUNITS);
+	struct app *apps = NULL;
 
-	for (size_t i = 0; e == OK && i < g->napps; i++) {
-		const struct row_wu_figures *w = &g->apps[i];
-		const struct {
-			const char *state;
-			int64_t n;
-		} states[] = { { "open", w->unready - w->to_validate },
-			{ "to_validate", w->to_validate },
-			{ "to_assimilate", w->to_assimilate }, { "done", w->done } };
-
-		for (size_t k = 0; k < N(states); k++)
-			metric_put(g->s, METRIC_WORKUNITS,
-			    states[k].n > 0 ? (double)states[k].n : 0,
-			    (const char *[]){ w->app, states[k].state });
-	}
-	return e;
+	TRY(db_query(g->src->db, g->s->a, g->f, &apps, &g->napps, APPS));
+	TRY(work_counts_read(g->src->db, g->s->a, g->src->now, &g->work, g->f));
+	g->apps = apps;
+	for (size_t i = 0; i < g->napps; i++)
+		put_app(g, &g->apps[i]);
+	return OK;
 }
 
 /* What waits although daemons have seen it: workunits put aside, and messages. */
@@ -68,27 +91,17 @@ put_waiting(struct gauging *g)
 static enum err
 put_results(struct gauging *g)
 {
-	static const struct {
-		int64_t state;
+	const struct result_counts *r = &g->work.results;
+	const struct {
 		const char *name;
-	} states[] = { { RESULT_INACTIVE, "inactive" }, { RESULT_UNSENT, "unsent" },
-		{ RESULT_IN_PROGRESS, "in_progress" }, { RESULT_OVER, "over" } };
-	const char *app = g->napps == 1 ? g->apps[0].app : "all";
-	struct row_pair *rows;
-	size_t n;
-	enum err e = db_query(g->src->db, g->s->a, g->f, &rows, &n, STATUS_RESULTS);
+		int64_t n;
+	} states[] = { { "inactive", r->inactive }, { "unsent", r->unsent },
+		{ "in_progress", r->in_progress }, { "over", r->over } };
+	const char *app = g->napps == 1 ? g->apps[0].name : "all";
 
-	if (e != OK)
-		return e;
-	for (size_t k = 0; k < N(states); k++) {
-		double count = 0;
-
-		for (size_t i = 0; i < n; i++)
-			if (rows[i].a == states[k].state)
-				count = (double)rows[i].b;
-		metric_put(g->s, METRIC_RESULTS, count,
+	for (size_t k = 0; k < N(states); k++)
+		metric_put(g->s, METRIC_RESULTS, (double)states[k].n,
 		    (const char *[]){ app, states[k].name });
-	}
 	return OK;
 }
 
@@ -159,10 +172,10 @@ queue_of_apps(struct gauging *g, enum stmt_id id, const char *app, struct queue 
 	for (size_t i = 0; i < g->napps; i++) {
 		struct row_pair *row;
 
-		if (app != NULL && strcmp(app, g->apps[i].app) != 0)
+		if (app != NULL && strcmp(app, g->apps[i].name) != 0)
 			continue;
 		TRY(db_row_like(g->src->db, g->s->a, g->f, &row, id, QUEUE_VALIDATOR,
-		    .now = g->src->now, .appid = g->apps[i].appid));
+		    .now = g->src->now, .appid = g->apps[i].id));
 		queue_add(q, row->a, row->b);
 	}
 	return OK;

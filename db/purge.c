@@ -1,17 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "db/purge.h"
 
+#include <stdlib.h>
+#include "db/stmts.h"
 #include "db/wu_updates.h"
 #include "lib/banned.h"
+
+static int
+by_id(const void *a, const void *b)
+{
+	const struct workunit *x = a, *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
 
 enum err
 purge_find(struct db *db, struct arena *a, struct purge_range *r, struct workunit **wus,
     size_t *n, struct fail *f)
 {
 	int64_t *ids;
-	size_t nids, cap = 0;
-	enum err e = workunits_files_gone(
-	    db, a, r->share, r->after, PURGE_SLICE, &ids, &nids, f);
+	struct row_pair *done = NULL;
+	size_t nids = 0, cap = 0;
+	enum err e = db_query(db, a, f, &done, &nids, WUS_DONE, .time = r->after.a,
+	    .after = r->after.b, .before = r->before, .parts = r->share.n,
+	    .part = r->share.i, .max = PURGE_SLICE);
+
+	ids = NEWN(a, int64_t, nids + 1);
+	for (size_t i = 0; i < nids; i++)
+		ids[i] = done[i].b;
 
 	*n = 0;
 	*wus = NULL;
@@ -27,7 +43,9 @@ purge_find(struct db *db, struct arena *a, struct purge_range *r, struct workuni
 	}
 	r->end = e == OK && nids < PURGE_SLICE;
 	if (e == OK && nids > 0)
-		r->after = ids[nids - 1];
+		r->after = done[nids - 1];
+	if (*n > 1)
+		qsort(*wus, *n, sizeof(**wus), by_id);
 	return e;
 }
 

@@ -9,16 +9,18 @@
 #include "db/entity.h"
 #include "model/purged.h"
 
-enum { PURGE_SLICE = 256 }; /* ids examined at once */
+enum { PURGE_SLICE = 256 }; /* workunits examined at once */
 
 struct purge_range {
 	struct id_share share;
-	int64_t after;  /* the last id examined; purge_find() moves it on */
-	int64_t before; /* s UTC: only what has not changed since */
-	bool end;       /* set at the end of the table */
+	struct row_pair after; /* the last one examined: when its files were deleted,
+	                        * and its id; purge_find() moves it on */
+	int64_t before;        /* s UTC: only what has not changed since */
+	bool end;              /* set when nothing older is left */
 };
 /*
- * Examines the next PURGE_SLICE ids and returns those that are due (see
+ * Examines the next PURGE_SLICE workunits whose files were deleted long enough ago, by
+ * an index that holds nothing else, and returns those that are due (see
  * workunits_to_purge()), by id; there may be none although the end is not reached.
  */
 enum err purge_find(struct db *, struct arena *, struct purge_range *,

@@ -13,7 +13,7 @@
 #include "lib/clock.h"
 #include "lib/banned.h"
 
-enum { SLICE_IDS = 1000, ADAPTIVE_SINCE = 4, LEDGER_SINCE = 5 };
+enum { SLICE_IDS = 1000, ADAPTIVE_SINCE = 4, LEDGER_SINCE = 5, TALLIES_SINCE = 11 };
 
 static enum err
 version_write(struct db *db, struct fail *f)
@@ -252,6 +252,27 @@ first_rows(const struct upgrade *u, struct fail *f)
 	return e;
 }
 
+/* Counts workunits that exist, and puts finished ones into the index of their times. */
+static enum err
+rows_count(const struct upgrade *u, int64_t version, struct fail *f)
+{
+	static const enum stmt_id kinds[] = { SQL_LIKE(
+		                                  ADOPT_APP_TALLIES, ADOPT_RESULTS),
+		SQL_LIKE(ADOPT_BATCH_TALLIES, ADOPT_RESULTS),
+		SQL_LIKE(ADOPT_FILESET_TALLIES, ADOPT_RESULTS) };
+
+	if (version >= TALLIES_SINCE)
+		return OK;
+	TRY(rows_fill(u, "times at which files of workunits were deleted",
+	    SQL_ADOPT_LAST_WU, SQL_LIKE(ADOPT_WUS_DONE, ADOPT_RESULTS), f));
+	TRY(rows_fill(u, "workunits counted", SQL_ADOPT_LAST_WU,
+	    SQL_LIKE(ADOPT_WU_TALLIES, ADOPT_RESULTS), f));
+	for (size_t i = 0; i < N(kinds); i++)
+		TRY(db_exec_like(u->db, f, NULL, kinds[i], ADOPT_RESULTS, .from = 0,
+		    .to = INT64_MAX));
+	return OK;
+}
+
 /* Fills new columns in existing rows. */
 static enum err
 rows_adopt(const struct upgrade *u, int64_t version, struct fail *f)
@@ -271,6 +292,7 @@ rows_adopt(const struct upgrade *u, int64_t version, struct fail *f)
 	TRY(rows_fill(u, "days of the hosts' last requests",
 	    SQL_LIKE(ADOPT_LAST_HOST, ADOPT_LAST_WU),
 	    SQL_LIKE(ADOPT_HOSTS, ADOPT_RESULTS), f));
+	TRY(rows_count(u, version, f));
 	return version_write(u->db, f);
 }
 

@@ -272,11 +272,21 @@ CREATE TABLE IF NOT EXISTS workunit (
 	app_version_num INT NOT NULL DEFAULT 0,
 	transition_seq INT UNSIGNED NOT NULL DEFAULT 0, -- ours: programs that need the transitioner add 1
 	retries INT UNSIGNED NOT NULL DEFAULT 0, -- ours: grows by 1 when an admin asks the daemons to try again
+	tally INT NOT NULL DEFAULT 0, -- ours: the code under which work_tally counts it; 0 = not counted
+	tally_inactive INT NOT NULL DEFAULT 0, -- ours: its results as work_tally counts them
+	tally_live INT NOT NULL DEFAULT 0, -- ours
+	tally_ended INT NOT NULL DEFAULT 0, -- ours
+	tally_never_sent INT NOT NULL DEFAULT 0, -- ours
+	tally_success INT NOT NULL DEFAULT 0, -- ours
+	tally_valid INT NOT NULL DEFAULT 0, -- ours
+	tally_failed INT NOT NULL DEFAULT 0, -- ours
+	done_time BIGINT DEFAULT NULL, -- ours: when its input files were deleted, for db_purge; else NULL
 	PRIMARY KEY (id),
 	UNIQUE KEY wu_name (name),
 	KEY wu_val (appid, need_validate),
 	KEY wu_timeout (transition_time),
 	KEY wu_filedel (file_delete_state),
+	KEY wu_done (done_time), -- ours: finished workunits by age; changes once in the life of a workunit
 	KEY wu_assim (appid, assimilate_state),
 	KEY wu_batch (batch),
 	KEY wu_fileset (fileset_id, canonical_resultid, error_mask) -- ours: can a file still produce results?
@@ -659,6 +669,26 @@ CREATE TABLE IF NOT EXISTS workunit_trouble (
 	PRIMARY KEY (workunitid, stage),
 	KEY workunit_trouble_stage (stage),
 	KEY workunit_trouble_next (stage, appid, next_time)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+-- ours: number of workunits and of their results, per app (kind 1), batch (2) and file set (3), and state: code is a sum of
+-- bits (model/tally.h).  The transitioner moves a workunit from one row to another when it visits it, and notes in
+-- workunit.tally what it has counted; part: who wrote the row, so that no two programs wait for each other's.  The
+-- counts of a key are the sums over its parts.
+CREATE TABLE IF NOT EXISTS work_tally (
+	kind TINYINT NOT NULL DEFAULT 0,
+	id BIGINT NOT NULL DEFAULT 0,
+	code INT NOT NULL DEFAULT 0,
+	part INT NOT NULL DEFAULT 0,
+	wus BIGINT NOT NULL DEFAULT 0,
+	inactive BIGINT NOT NULL DEFAULT 0,
+	live BIGINT NOT NULL DEFAULT 0,
+	ended BIGINT NOT NULL DEFAULT 0,
+	never_sent BIGINT NOT NULL DEFAULT 0,
+	success BIGINT NOT NULL DEFAULT 0,
+	valid BIGINT NOT NULL DEFAULT 0,
+	failed BIGINT NOT NULL DEFAULT 0,
+	PRIMARY KEY (kind, id, code, part)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 -- ours: which instance of a daemon does a share of the work; token 0 = none.  Times are those of the database's clock.

@@ -4,47 +4,25 @@
 
 #include "db/entity.h"
 #include "db/stmts.h"
-#include "model/states.h"
+#include "db/work_tally.h"
 #include "lib/banned.h"
 
 enum { ACTIVE_S = 7 * 86400 };
 
-static int64_t
-count_of_state(const struct row_pair *rows, size_t n, int64_t state)
-{
-	for (size_t i = 0; i < n; i++)
-		if (rows[i].a == state)
-			return rows[i].b;
-	return 0;
-}
-
 static enum err
-count_results(struct db *db, struct arena *a, struct status *s, struct fail *f)
+count_work(
+    struct db *db, struct arena *a, int64_t now, struct status *s, struct fail *f)
 {
-	struct row_pair *rows = NULL;
-	size_t n;
-	enum err e = db_query(db, a, f, &rows, &n, STATUS_RESULTS);
+	struct work_counts c;
 
-	if (e != OK)
-		return e;
-	s->results_unsent = count_of_state(rows, n, RESULT_UNSENT);
-	s->results_in_progress = count_of_state(rows, n, RESULT_IN_PROGRESS);
-	s->results_over = count_of_state(rows, n, RESULT_OVER);
+	TRY(work_counts_read(db, a, now, &c, f));
+	s->results_unsent = c.results.unsent;
+	s->results_in_progress = c.results.in_progress;
+	s->results_over = c.results.over;
+	s->workunits_to_assimilate = c.to_assimilate;
+	s->workunits_done = c.wus.assimilated;
+	s->workunits_to_validate = c.wus.to_validate;
 	return OK;
-}
-
-static enum err
-count_workunits(struct db *db, struct arena *a, struct status *s, struct fail *f)
-{
-	struct row_pair *rows = NULL;
-	size_t n;
-	enum err e = db_query(db, a, f, &rows, &n, STATUS_ASSIMILATE);
-
-	if (e != OK)
-		return e;
-	s->workunits_to_assimilate = count_of_state(rows, n, ASSIMILATE_READY);
-	s->workunits_done = count_of_state(rows, n, ASSIMILATE_DONE);
-	return db_number(db, f, &s->workunits_to_validate, STATUS_VALIDATE);
 }
 
 enum err
@@ -63,9 +41,7 @@ status_count(
 	enum err e;
 
 	*s = (struct status){ 0 };
-	e = count_results(db, a, s, f);
-	if (e == OK)
-		e = count_workunits(db, a, s, f);
+	e = count_work(db, a, now, s, f);
 	for (size_t i = 0; i < N(counts) && e == OK; i++)
 		e = db_number_like(db, f, counts[i].to, counts[i].stmt, STATUS_FILES);
 	return e == OK ? hosts_active(db, now - ACTIVE_S, &s->hosts_active, f) : e;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Statistics of the whole project, for pages and admins: counted over indexes, so too
- * expensive for every request.
+ * Statistics of the whole project, for pages and admins: work from the counts that the
+ * transitioner keeps, the rest over indexes, so too expensive for every request.
  */
 #ifndef DB_STATUS_H
 #define DB_STATUS_H

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include "db/stmts.h"
+#include "db/work_tally.h"
 #include "model/resource.h"
 #include "model/states.h"
 #include "lib/banned.h"
@@ -16,20 +17,6 @@ workunits_to_delete_files(struct db *db, struct arena *a, const struct delete_sl
 	return db_query(db, a, f, wus, n, WUS_TO_DELETE_FILES,
 	    .file_delete_state = d->state, .after = d->after, .parts = d->share.n,
 	    .part = d->share.i, .max = d->max);
-}
-
-enum err
-workunits_files_gone(struct db *db, struct arena *a, struct id_share part,
-    int64_t after, size_t max, int64_t **ids, size_t *n, struct fail *f)
-{
-	struct row_number *rows = NULL;
-	enum err e = db_query(db, a, f, &rows, n, WUS_FILES_GONE, .after = after,
-	    .parts = part.n, .part = part.i, .max = max);
-
-	if (e != OK)
-		return e;
-	*ids = row_numbers(a, rows, *n);
-	return OK;
 }
 
 enum err
@@ -273,15 +260,17 @@ job_credited(struct wu_updates *b, int64_t userid, int64_t workunitid)
 /* Locks the workunits; E_RACE unless all are as they were read. */
 static enum err
 lock_as_read(struct db *db, struct arena *a, struct workunit *const *wus,
-    const int64_t *ids, size_t n, struct fail *f)
+    const int64_t *ids, size_t n, struct tally_moves *gone, struct fail *f)
 {
 	struct workunit *now;
 	size_t nnow;
 	enum err e = workunits_lock(db, a, ids, n, &now, &nnow, f);
 	bool same = e == OK && nnow == n;
 
-	for (size_t i = 0; i < n && same; i++)
+	for (size_t i = 0; i < n && same; i++) {
 		same = now[i].transition_seq == wus[i]->transition_seq;
+		tally_moved(gone, &now[i], NULL);
+	}
 	return e != OK || same ? e : FAIL(f, E_RACE, "a workunit has changed");
 }
 
@@ -290,11 +279,12 @@ workunits_purge(struct db *db, struct arena *a, struct workunit *const *wus, siz
     struct fail *f)
 {
 	int64_t *ids = NEWN(a, int64_t, n), gone = 0;
+	struct tally_moves *moves = tally_moves_new(a);
 	enum err e;
 
 	for (size_t i = 0; i < n; i++)
 		ids[i] = wus[i]->id;
-	e = lock_as_read(db, a, wus, ids, n, f);
+	e = lock_as_read(db, a, wus, ids, n, moves, f);
 	if (e == OK)
 		e = db_exec(db, f, &gone, PURGE_WUS, .ids = db_ids(ids, n));
 	if (e == OK && gone != (int64_t)n)
@@ -304,9 +294,10 @@ workunits_purge(struct db *db, struct arena *a, struct workunit *const *wus, siz
 	if (e == OK)
 		e = db_exec(
 		    db, f, NULL, PURGE_WU_TROUBLES, .workunitids = db_ids(ids, n));
-	return e != OK ? e :
-	                 db_exec(db, f, NULL, PURGE_ASSIGNMENTS,
-			     .workunitids = db_ids(ids, n));
+	if (e == OK)
+		e = db_exec(
+		    db, f, NULL, PURGE_ASSIGNMENTS, .workunitids = db_ids(ids, n));
+	return e != OK ? e : tally_moves_save(db, moves, TALLY_PART_PURGE, f);
 }
 
 enum err

@@ -21,9 +21,6 @@ struct delete_slice {
 /* Lists workunits, ascending. */
 enum err workunits_to_delete_files(struct db *, struct arena *,
     const struct delete_slice *, struct workunit **, size_t *n, struct fail *);
-/* Lists ids after `after` of workunits whose files are deleted, ascending. */
-enum err workunits_files_gone(struct db *, struct arena *, struct id_share,
-    int64_t after, size_t max, int64_t **ids, size_t *n, struct fail *);
 /*
  * Of at most DB_LIST_MAX ids, returns the workunits that are assimilated, have their
  * files deleted, have not changed since `before`, and have no result that is open or

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Benchmarks (test/bench/README.md).  They measure an optimised build in fast/.  A tree that was
 # configured in place can have no other build, so they measure that one.
-EXTRA_DIST += test/bench/README.md test/bench/fill-files.sql test/bench/fill-hosts.sql \
+EXTRA_DIST += test/bench/README.md test/bench/fill-files.sql test/bench/fill-million.sql test/bench/million test/bench/fill-hosts.sql \
 	test/bench/fill-plain.sql test/bench/backend test/bench/cases.sh test/bench/figures \
 	test/bench/measure.sh test/bench/run test/bench/servers.sh \
 	test/bench/run-decide test/bench/run-sim test/bench/stages test/bench/statements test/bench/table \
@@ -18,7 +18,12 @@ fast = $(if $(filter $(abs_srcdir),$(abs_builddir)),.,fast)
 fast_begin = $(MKDIR_P) $(fast) && cd $(fast) && if test -f Makefile; \
 	then test $(fast) = fast || echo "measuring this build, made with CFLAGS=$(CFLAGS)"; \
 	else $(abs_srcdir)/configure -q; fi
-.PHONY: bench bench-decide bench-sim bench-backend bench-hostile bench-stages
+# Times the commands and idle daemons on a project of a million workunits: make bench-million MILLION="200000"
+MILLION =
+bench-million: all
+	$(abs_srcdir)/test/bench/million $(abs_builddir) $(MILLION)
+
+.PHONY: bench-million bench bench-decide bench-sim bench-backend bench-hostile bench-stages
 
 # What a scheduler RPC costs: make bench CASES="locality half" BENCH_ARGS="--scale 10 --seconds 10"
 CASES =

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 #include "db/stmts.h"
-#include "db/work_list.h"
 #include "lib/text.h"
 #include "proto/blob.h"
 #include "tools/catalog.h"
@@ -13,6 +12,7 @@
 #include "tools/progress.h"
 #include "tools/set_report.h"
 #include "tools/work_pick.h"
+#include "tools/tallies.h"
 #include "lib/banned.h"
 
 static const struct listing_column app_columns[] = {
@@ -135,27 +135,13 @@ static const struct listing_column app_show_columns[] = {
 static enum err
 count_states(struct cmd_ctx *x, int64_t appid, int64_t *counts)
 {
-	struct work_filter w = work_filter_any();
-	struct arena page = { 0 };
-	struct work_cursor c;
-	struct progress bar;
-	enum err e;
+	struct tally_states *v;
+	size_t n;
 
-	w.appid = appid;
-	TRY(work_begin(x->db, x->a, &w, &c, x->f));
-	bar = progress_begin("counting workunits", c.total);
-	for (e = OK; e == OK && !work_over(&c); arena_reset(&page)) {
-		struct row_work_count *rows;
-		size_t n = 0;
-
-		e = work_next_counts(x->db, &page, &c, &rows, &n, x->f);
-		for (size_t i = 0; e == OK && i < n; i++)
-			counts[rows[i].state] += rows[i].n;
-		progress_set(&bar, work_looked(&c));
-	}
-	progress_end(&bar);
-	arena_free(&page);
-	return e;
+	TRY(tally_states_read(x, TALLY_OF_APP, appid, &v, &n));
+	for (int i = 0; n > 0 && i < PICK_STATES; i++)
+		counts[i] = v[0].n[i];
+	return OK;
 }
 
 static enum err

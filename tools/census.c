@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts rows in one pass over each table, and the triggers. */
+/* Counts rows and triggers. */
 #include "tools/census.h"
 
 #include <stdlib.h>
@@ -13,6 +13,7 @@
 #include "model/states.h"
 #include "rules/sched/decide.h"
 #include "rules/sched/fileset.h"
+#include "tools/tallies.h"
 #include "lib/banned.h"
 
 enum { DAY_S = 86400 };
@@ -98,19 +99,18 @@ enum err
 census_take(struct cmd_ctx *x, struct census *c)
 {
 	int64_t since = clock_now() - x->cf->locality_active_host_days * DAY_S;
-	struct row_wu_counts *wus = NULL;
-	struct row_result_counts *results = NULL;
+	struct work_counts work;
 	struct row_demand *demand = NULL;
-	enum err e = db_row(x->db, x->a, x->f, &wus, WU_COUNTS);
+	enum err e = work_counts_read(x->db, x->a, clock_now(), &work, x->f);
 
-	if (e == OK)
-		e = db_row(x->db, x->a, x->f, &results, RESULT_COUNTS);
 	if (e == OK)
 		e = db_row(x->db, x->a, x->f, &demand, DEMAND_OF_ALL);
 	if (e != OK)
 		return e;
-	c->wus = *wus;
-	c->results = *results;
+	tally_note(x, work.apps.behind);
+	c->wus = work.wus;
+	c->wus_live = work.wus_live;
+	c->results = work.results;
 	c->demand = *demand;
 	e = db_number(x->db, x->f, &c->hosts, STATUS_HOSTS);
 	if (e == OK)

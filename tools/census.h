@@ -4,6 +4,7 @@
 #define TOOLS_CENSUS_H
 
 #include "db/db.h"
+#include "db/work_tally.h"
 #include "model/snapshot.h"
 #include "tools/ledger_view.h"
 
@@ -11,7 +12,8 @@ enum { FILE_STATES = FILE_DEAD + 1 };
 
 struct census {
 	struct row_wu_counts wus;
-	struct row_result_counts results;
+	int64_t wus_live; /* workunits with an unsent result or one in progress */
+	struct result_counts results;
 	struct row_without without;
 	struct row_ledger sent, today; /* in total, and since midnight UTC */
 	struct drain work, set;        /* left of all files, and of the working set */
@@ -24,7 +26,10 @@ struct census {
 	int64_t working_set, need_work, claims, no_work_available, files_no_work;
 };
 
-/* Reads each table once; needs a connection. */
+/*
+ * Reads counts that are kept, and tables that do not grow with the work; needs a
+ * connection.
+ */
 enum err census_take(struct cmd_ctx *, struct census *);
 /* Counts only the triggers; needs no connection if they are directories. */
 enum err census_triggers(struct cmd_ctx *, struct census *);

@@ -5,6 +5,7 @@
 #include "lib/clock.h"
 #include "model/states.h"
 #include "tools/catalog.h"
+#include "tools/cmd.h"
 #include "tools/confirm.h"
 #include "tools/human.h"
 #include "tools/listing.h"
@@ -37,15 +38,7 @@ struct drain_change {
 static enum err
 tasks_in_progress(struct cmd_ctx *x, int64_t *n)
 {
-	struct row_pair *rows;
-	size_t nrows;
-
-	*n = 0;
-	TRY(db_query(x->db, x->a, x->f, &rows, &nrows, STATUS_RESULTS));
-	for (size_t i = 0; i < nrows; i++)
-		if (rows[i].a == RESULT_IN_PROGRESS)
-			*n = rows[i].b;
-	return OK;
+	return db_number(x->db, x->f, n, RESULTS_IN_PROGRESS);
 }
 
 static void

@@ -17,11 +17,11 @@
 #include "tools/human.h"
 #include "tools/json.h"
 #include "tools/listing.h"
-#include "tools/progress.h"
+#include "tools/tallies.h"
 #include "tools/work_pick.h"
 #include "lib/banned.h"
 
-enum { TABLE_ROWS = 100, COUNT_EACH = 500 };
+enum { TABLE_ROWS = 100 };
 
 struct file_view
 file_view_of(struct cmd_ctx *x, const struct row_file_info *info,
@@ -189,14 +189,6 @@ pair_compare_id(const void *key, const void *item)
 	return (id > at) - (id < at);
 }
 
-static int
-tally_compare_id(const void *key, const void *item)
-{
-	int64_t id = *(const int64_t *)key, at = ((const struct row_tally *)item)->id;
-
-	return (id > at) - (id < at);
-}
-
 /* Copies the ledger's sums, sorted by id, to their files. */
 static void
 join_ledger(struct file_view *v, size_t n, const struct row_ledger *sums, size_t nsums)
@@ -348,35 +340,30 @@ count_unsent(struct cmd_ctx *x, struct file_view *v, size_t n)
 	return OK;
 }
 
-/* Of few sets each is counted by an index, of many all in one pass over the results. */
+/* From the counts that are kept; what is not unsent of the others is in progress. */
 static enum err
 count_of_files(struct cmd_ctx *x, struct file_view *v, size_t n)
 {
-	struct progress bar = progress_begin("counting results", (int64_t)n);
-	struct row_tally *all = NULL, *one = NULL;
-	size_t nall = 0;
-	enum err e = OK;
+	struct work_tallies t;
 
-	if (n > COUNT_EACH)
-		e = db_query(x->db, x->a, x->f, &all, &nall, FILE_TALLIES);
-	for (size_t i = 0; e == OK && i < n; i++) {
-		const struct row_tally *t = NULL;
+	TRY(work_tallies_read(x->db, x->a, TALLY_OF_FILESET, n == 1 ? v[0].info.id : 0,
+	    clock_now(), &t, x->f));
+	tally_note(x, t.behind);
+	TRY(count_unsent(x, v, n));
+	for (size_t i = 0; i < n; i++) {
+		struct row_tally *r = &v[i].tally;
+		int64_t live = 0;
 
-		if (n > COUNT_EACH) {
-			t = nall == 0 ? NULL :
-			                bsearch(&v[i].info.id, all, nall, sizeof(*all),
-					    tally_compare_id);
-		} else {
-			e = db_row(x->db, x->a, x->f, &one, FILE_TALLY,
-			    .fileset_id = v[i].info.id);
-			t = e == OK ? one : NULL;
+		for (size_t k = tally_first(&t, v[i].info.id);
+		     k < t.n && t.v[k].id == v[i].info.id; k++) {
+			live += t.v[k].live;
+			r->success += t.v[k].success;
+			r->valid += t.v[k].valid;
+			r->failed += t.v[k].failed;
 		}
-		if (t != NULL)
-			v[i].tally = *t;
-		progress_set(&bar, (int64_t)i);
+		r->in_progress = live > r->unsent ? live - r->unsent : 0;
 	}
-	progress_end(&bar);
-	return e;
+	return OK;
 }
 
 /* All file sets that match, in order; *n may be more than the limit. */

@@ -4,6 +4,7 @@
 #include "tools/fsck.h"
 
 #include "db/inspect.h"
+#include "tools/progress.h"
 #include "lib/banned.h"
 
 enum { SLICE = 20000 };
@@ -17,6 +18,8 @@ enum checked_table {
 	HOSTS,
 	USERS,
 	TEAMS,
+	APPS,
+	BATCHES,
 	OF__MAX
 };
 
@@ -28,6 +31,8 @@ static const enum stmt_id last_of[OF__MAX] = {
 	SQL_LIKE(ADOPT_LAST_HOST, ADOPT_LAST_WU),
 	SQL_LIKE(LAST_USER, ADOPT_LAST_WU),
 	SQL_LIKE(LAST_TEAM, ADOPT_LAST_WU),
+	SQL_LIKE(LAST_APP, ADOPT_LAST_WU),
+	SQL_LIKE(LAST_BATCH, ADOPT_LAST_WU),
 };
 
 struct row_check {
@@ -107,15 +112,26 @@ check_slice(struct fsck *k, const struct row_check *c, int64_t from, int64_t to)
 	return e;
 }
 
+static int64_t
+slices_of(int64_t last)
+{
+	return last <= SLICE ? 1 : (last + SLICE - 1) / SLICE;
+}
+
 enum err
 fsck_rows(struct fsck *k)
 {
-	int64_t last[OF__MAX];
+	int64_t last[OF__MAX], total = 0, done = 0;
+	struct progress bar;
 	enum err e = OK;
 
 	for (size_t t = 0; t < OF__MAX && e == OK; t++)
 		e = db_number_like(
 		    k->x->db, k->x->f, &last[t], last_of[t], ADOPT_LAST_WU);
+	for (size_t i = 0; i < N(row_checks); i++)
+		if (check_applies(k, row_checks[i].when))
+			total += slices_of(last[row_checks[i].of]);
+	bar = progress_begin("checking rows", total);
 	for (size_t i = 0; i < N(row_checks) && e == OK; i++) {
 		const struct row_check *c = &row_checks[i];
 		int64_t from = INT64_MIN, to = SLICE;
@@ -124,10 +140,14 @@ fsck_rows(struct fsck *k)
 			continue;
 		/* The last slice is open-ended: orphans may have higher ids, and rows
 		 * are being added. */
-		for (; to < last[c->of] && e == OK; from = to, to += SLICE)
+		for (; to < last[c->of] && e == OK; from = to, to += SLICE) {
 			e = check_slice(k, c, from, to);
+			progress_set(&bar, ++done);
+		}
 		if (e == OK)
 			e = check_slice(k, c, from, INT64_MAX);
+		progress_set(&bar, ++done);
 	}
+	progress_end(&bar);
 	return e;
 }

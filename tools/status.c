@@ -274,7 +274,7 @@ static void
 print_work(const struct census *c)
 {
 	const struct row_wu_counts *w = &c->wus;
-	const struct row_result_counts *r = &c->results;
+	const struct result_counts *r = &c->results;
 
 	printf(
 	    "workunits  %lld: %lld open, %lld valid, %lld assimilated, %lld failed\n",
@@ -505,7 +505,7 @@ static json_t *
 workunits_json(const struct census *c)
 {
 	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "total",
-	    (json_int_t)c->wus.total, "unsent", (json_int_t)c->results.wus_unsent,
+	    (json_int_t)c->wus.total, "live", (json_int_t)c->wus_live,
 	    "open", (json_int_t)c->wus.open, "to_validate",
 	    (json_int_t)c->wus.to_validate, "with_canonical",
 	    (json_int_t)c->wus.with_canonical, "assimilated",
@@ -513,7 +513,7 @@ workunits_json(const struct census *c)
 }
 
 static json_t *
-result_counts_json(const struct row_result_counts *r)
+result_counts_json(const struct result_counts *r)
 {
 	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "total",
 	    (json_int_t)r->total, "inactive", (json_int_t)r->inactive, "unsent",

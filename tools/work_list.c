@@ -15,6 +15,7 @@
 #include "tools/human.h"
 #include "tools/listing.h"
 #include "tools/progress.h"
+#include "tools/tallies.h"
 #include "tools/work_pick.h"
 #include "tools/work_words.h"
 #include "lib/banned.h"
@@ -390,6 +391,67 @@ count_all(struct work_view *v, enum by by, struct work_sums *s)
 	return e;
 }
 
+static bool
+chooses_by_words(const struct work_filter *w)
+{
+	return w->states != 0 || w->hostid != 0 || w->made_from != 0 ||
+	       w->made_to != INT64_MAX || w->mask != 0 || w->name != NULL || w->has_exit;
+}
+
+/*
+ * Whether all workunits are counted (*id = 0), or all of one app, batch or file set,
+ * which must be what they are counted by.
+ */
+static bool
+chooses_one(const struct work_filter *w, enum by by, enum tally_kind *kind, int64_t *id)
+{
+	const struct {
+		enum by by;
+		enum tally_kind kind;
+		bool chosen;
+		int64_t id;
+	} of[] = { { BY_APP, TALLY_OF_APP, w->appid != 0, w->appid },
+		{ BY_BATCH, TALLY_OF_BATCH, w->batch != -1, w->batch },
+		{ BY_FILE, TALLY_OF_FILESET, w->fileset_id != -1, w->fileset_id } };
+	size_t chosen = 0;
+	bool same = true;
+
+	*id = 0;
+	*kind = TALLY_OF_APP;
+	for (size_t i = 0; i < N(of); i++)
+		if (of[i].by == by)
+			*kind = of[i].kind;
+	for (size_t i = 0; i < N(of); i++) {
+		if (!of[i].chosen)
+			continue;
+		chosen++;
+		same = of[i].id > 0 && (by == BY_STATE || by == of[i].by);
+		*kind = of[i].kind;
+		*id = of[i].id;
+	}
+	return !chooses_by_words(w) && chosen <= 1 && same;
+}
+
+/* Takes the sums from the counts that are kept. */
+static enum err
+read_sums(struct cmd_ctx *x, enum by by, enum tally_kind kind, int64_t id,
+    struct work_sums *s)
+{
+	struct tally_states *v;
+	size_t n;
+
+	TRY(tally_states_read(x, kind, id, &v, &n));
+	for (size_t i = 0; i < n; i++) {
+		struct work_sum one = { .key = by == BY_STATE ? 0 : v[i].id };
+
+		memcpy(one.n, v[i].n, sizeof(one.n));
+		PUSH(x->a, s->v, s->n, s->cap) = one;
+	}
+	if (s->n > 0)
+		merge_sums(s);
+	return OK;
+}
+
 static int
 compare_set_id(const void *key, const void *item)
 {
@@ -514,12 +576,24 @@ find_by(struct cmd_ctx *x, const char *text, enum by *by)
 }
 
 static enum err
+print_by(struct work_view *v, enum by by, const struct work_sums *s)
+{
+	if (by == BY_STATE)
+		print_states(v->x, s);
+	else
+		TRY(print_counts(v, by, s));
+	return s->n > 0 ? OK : ctx_not_found(v->x, "no workunit matches");
+}
+
+static enum err
 work_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct work_list_opts *o = opts;
 	struct work_view v = { .x = x, .w = work_filter_any() };
 	struct work_sums s = { 0 };
+	enum tally_kind kind;
 	enum by by;
+	int64_t id;
 
 	(void)args, (void)n;
 	TRY(find_by(x, o->by, &by));
@@ -530,17 +604,16 @@ work_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		v.limit = TABLE_ROWS;
 	TRY(ctx_db_report(x));
 	TRY(choose_rows(&v, o));
+	if (by != BY_NOTHING && chooses_one(&v.w, by, &kind, &id)) {
+		TRY(read_sums(x, by, kind, id, &s));
+		return print_by(&v, by, &s);
+	}
 	TRY(work_begin(x->db, x->a, &v.w, &v.c, x->f));
 	v.bar = progress_begin("reading workunits", v.c.total);
 	if (by == BY_NOTHING)
 		return list_all(&v);
 	TRY(count_all(&v, by, &s));
-	if (by == BY_STATE) {
-		print_states(x, &s);
-		return s.n > 0 ? OK : ctx_not_found(x, "no workunit matches");
-	}
-	TRY(print_counts(&v, by, &s));
-	return s.n > 0 ? OK : ctx_not_found(x, "no workunit matches");
+	return print_by(&v, by, &s);
 }
 
 const struct cmd cmd_work_list = { .name = "work list",

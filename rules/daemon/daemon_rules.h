@@ -38,6 +38,14 @@ struct wu_change {
 struct wu_change transition(struct arena *, const struct conf *,
     const struct workunit *, const struct result *, size_t n, int64_t now);
 
+/*
+ * How work_tally counts a workunit, in its columns tally and tally_*: cleared, then each
+ * of its results added, then the code of its state set (model/tally.h).
+ */
+void tally_clear(struct workunit *);
+void tally_result(struct workunit *, const struct result *);
+void tally_code(struct workunit *);
+
 /* What another try changes about one result. */
 struct result_retry {
 	bool forget; /* OVER / COULDNT_SEND -> DIDNT_NEED */

@@ -36,10 +36,15 @@ struct batch_view {
  */
 enum err batch_find(struct cmd_ctx *, const char *arg, struct row_job_batch **);
 /*
- * Counts its workunits in bounded steps, with a bar, and estimates when it will be
- * complete from the rate of the last hour. results: also the results of open ones.
+ * Takes the counts of its workunits from work_tally, and estimates when it will be
+ * complete from the rate of the last hour. results: counts the workunits now, in bounded
+ * steps with a bar, and also the results of open ones.
  */
 enum err batch_count(
     struct cmd_ctx *, const struct row_job_batch *, bool results, struct batch_view *);
+/* For lists: adds up the n rows of one batch; then the rest of a view that has its row
+ * and tally. */
+void batch_tally(const struct row_work_tally *, size_t n, struct row_batch_tally *);
+enum err batch_view_of(struct cmd_ctx *, struct batch_view *);
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* locus batch list: the batches, and how far they are. */
 #include "db/job_batch.h"
+#include "lib/clock.h"
 #include "model/snapshot.h"
 #include "tools/batch/batch.h"
 #include "tools/catalog.h"
 #include "tools/listing.h"
+#include "tools/tallies.h"
 #include "lib/banned.h"
 
 enum { PAGE = 100, LIMIT_DEFAULT = 100 };
@@ -71,18 +73,31 @@ struct batch_listing {
 	struct listing *l;     /* NULL before the first one */
 	int64_t left;          /* that may still be shown */
 	bool open;
+	struct work_tallies t; /* of all batches */
 };
+
+/* Adds up the rows of one batch among those of all. */
+static void
+batch_tally_of(const struct batch_listing *b, int64_t id, struct row_batch_tally *sum)
+{
+	size_t low = tally_first(&b->t, id), n = 0;
+
+	while (low + n < b->t.n && b->t.v[low + n].id == id)
+		n++;
+	batch_tally(b->t.v + low, n, sum);
+}
 
 /* Counts the batches of a page and prints those that are wanted. */
 static enum err
 list_page(struct batch_listing *b, const struct row_job_batch *rows, size_t n)
 {
 	for (size_t i = 0; i < n && b->left > 0; i++) {
-		struct batch_view v;
+		struct batch_view v = { .row = rows[i] };
 
 		if (b->app != NULL && rows[i].app_id != b->app->id)
 			continue;
-		TRY(batch_count(b->x, &rows[i], false, &v));
+		batch_tally_of(b, rows[i].id, &v.tally);
+		TRY(batch_view_of(b->x, &v));
 		if (b->open && v.open_jobs == 0 && v.tally.staged == 0)
 			continue;
 		if (b->l == NULL)
@@ -111,6 +126,9 @@ batch_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 	b.c = c;
 	if (o->app != NULL)
 		TRY(tools_app(x, c, o->app, &b.app));
+	TRY(work_tallies_read(
+	    x->db, x->a, TALLY_OF_BATCH, 0, clock_now(), &b.t, x->f));
+	tally_note(x, b.t.behind);
 	while (b.left > 0 && n == PAGE) {
 		TRY(job_batches(x->db, x->a, before, PAGE, &rows, &n, x->f));
 		TRY(list_page(&b, rows, n));

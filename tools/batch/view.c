@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts over the workunits of a batch. They are counted when somebody asks: counters
- * in the batch's row would make each report wait for it.
+ * Counts over the workunits of a batch: those that the transitioner keeps, or, with the
+ * results of open workunits, counted now.
  */
 #include "db/job_batch.h"
 #include "lib/clock.h"
@@ -9,6 +9,7 @@
 #include "model/states.h"
 #include "tools/batch/batch.h"
 #include "tools/progress.h"
+#include "tools/tallies.h"
 #include "lib/banned.h"
 
 enum { SLICE = 20000, SAMPLE = 20000, HOUR_S = 3600, DAY_S = 86400 };
@@ -60,7 +61,7 @@ add_tally(struct row_batch_tally *to, const struct row_batch_tally *t)
 }
 
 static enum err
-count_slices(struct cmd_ctx *x, bool results, struct batch_view *v)
+count_slices(struct cmd_ctx *x, struct batch_view *v)
 {
 	struct progress p = progress_begin("counting jobs", v->row.njobs);
 	struct row_batch_tally t = { .n = SLICE };
@@ -73,7 +74,7 @@ count_slices(struct cmd_ctx *x, bool results, struct batch_view *v)
 
 		arena_reset(&a);
 		e = job_batch_tally(x->db, &a, v->row.id, after, SLICE, &t, x->f);
-		if (e == OK && results && t.n > 0)
+		if (e == OK && t.n > 0)
 			e = job_batch_open(
 			    x->db, &a, v->row.id, after, SLICE, &open, x->f);
 		if (e != OK)
@@ -88,6 +89,26 @@ count_slices(struct cmd_ctx *x, bool results, struct batch_view *v)
 	progress_end(&p);
 	arena_free(&a);
 	return e;
+}
+
+void
+batch_tally(const struct row_work_tally *t, size_t n, struct row_batch_tally *sum)
+{
+	*sum = (struct row_batch_tally){ 0 };
+	for (size_t i = 0; i < n; i++) {
+		int64_t wus = t[i].wus;
+		int32_t code = t[i].code;
+
+		sum->n += wus;
+		sum->staged += (code & TALLY_STAGED) != 0 ? wus : 0;
+		sum->assimilated += (code & TALLY_ASSIMILATED) != 0 ? wus : 0;
+		if ((code & TALLY_CANONICAL) != 0)
+			sum->done += wus;
+		else if ((code & TALLY_CANCELLED) != 0)
+			sum->cancelled += wus;
+		else if ((code & TALLY_ERROR) != 0)
+			sum->failed += wus;
+	}
 }
 
 static enum batch_state
@@ -125,14 +146,26 @@ measure_pace(struct cmd_ctx *x, struct batch_view *v)
 	return OK;
 }
 
-enum err
-batch_count(struct cmd_ctx *x, const struct row_job_batch *row, bool results,
-    struct batch_view *v)
+/* Reads the batch's own counts. */
+static enum err
+read_tally(struct cmd_ctx *x, struct batch_view *v)
 {
+	struct work_tallies t;
+
+	TRY(work_tallies_read(
+	    x->db, x->a, TALLY_OF_BATCH, v->row.id, clock_now(), &t, x->f));
+	batch_tally(t.v, t.n, &v->tally);
+	tally_note(x, t.behind);
+	return OK;
+}
+
+enum err
+batch_view_of(struct cmd_ctx *x, struct batch_view *v)
+{
+	const struct row_job_batch *row = &v->row;
 	const struct row_batch_tally *t = &v->tally;
 
-	*v = (struct batch_view){ .row = *row, .eta_s = -1 };
-	TRY(count_slices(x, results, v));
+	v->eta_s = -1;
 	v->jobs = row->njobs > t->n ? row->njobs : t->n;
 	v->purged = v->jobs - t->n;
 	/* While its jobs are being added, the row counts those of a step first. */
@@ -148,4 +181,13 @@ batch_count(struct cmd_ctx *x, const struct row_job_batch *row, bool results,
 	if (v->state == BATCH_IS_COMPLETE)
 		v->eta_s = 0;
 	return v->open_jobs > 0 && t->done > 0 ? measure_pace(x, v) : OK;
+}
+
+enum err
+batch_count(struct cmd_ctx *x, const struct row_job_batch *row, bool results,
+    struct batch_view *v)
+{
+	*v = (struct batch_view){ .row = *row };
+	TRY(results ? count_slices(x, v) : read_tally(x, v));
+	return batch_view_of(x, v);
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "db/stmts.h"
 #include "db/trigger_rows.h"
+#include "db/work_tally.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
@@ -232,18 +233,16 @@ static struct in_flight
 outputs_in_flight(struct doctor *d)
 {
 	struct in_flight w = { 0 };
-	struct row_pair *states;
+	struct work_counts c;
 	struct row_text *docs;
-	size_t n, ndocs;
+	size_t ndocs;
 	double sum = 0;
 
 	if (d->x->db == NULL || d->brief ||
-	    db_query(d->x->db, d->a, d->f, &states, &n, STATUS_RESULTS) != OK ||
+	    work_counts_read(d->x->db, d->a, clock_now(), &c, d->f) != OK ||
 	    db_query(d->x->db, d->a, d->f, &docs, &ndocs, DOCTOR_OUTPUTS) != OK)
 		return w;
-	for (size_t i = 0; i < n; i++)
-		if (states[i].a == RESULT_UNSENT || states[i].a == RESULT_IN_PROGRESS)
-			w.results += states[i].b;
+	w.results = c.results.unsent + c.results.in_progress;
 	for (size_t i = 0; i < ndocs; i++)
 		sum += output_most(d->a, docs[i].s);
 	if (ndocs > 0)

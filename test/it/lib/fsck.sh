@@ -22,15 +22,17 @@ fsck_codes_known() {
 	sed -n 's/^UNSENDABLE(\([A-Z0-9_]*\),.*/WORK_\1/p' "$source/rules/sched/unsendable.def"
 }
 
-fsck_codes() { # in $said: one after another, a blank behind each
-	echo "$said" | sed -n 's/^\([A-Z][A-Z0-9_]*\) .*/\1/p' | sort -u | tr '\n' ' '
+# A fault planted by SQL also leaves the workunit counted in another state: only who expects WU_TALLY sees it.
+fsck_codes() { # [CODES]: in $said, one after another, a blank behind each
+	echo "$said" | sed -n 's/^\([A-Z][A-Z0-9_]*\) .*/\1/p' | sort -u | if [[ ${1-} == *WU_TALLY* ]]; then cat; else grep -vx WU_TALLY; fi |
+		tr '\n' ' '
 }
 
 # Faults that are planted by PLANT are found, by these codes and no others, and UNDO leaves nothing of them.
 fault() { # CODES STATUS PLANT UNDO
 	eval "$3"
 	fsck
-	is "codes of $1" "$(fsck_codes)" "$1 "
+	is "codes of $1" "$(fsck_codes "$1")" "$1 "
 	is "exit status of $1" $status "$2"
 	eval "$4"
 	fsck
