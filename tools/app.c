@@ -162,7 +162,7 @@ check_generator(struct cmd_ctx *x, const struct app_opts *o, const char *app)
 
 /* Refuses a daemon that could not be started. */
 static enum err
-check_programs(struct cmd_ctx *x, const struct app_opts *o)
+check_daemon_programs(struct cmd_ctx *x, const struct app_opts *o)
 {
 	for (size_t i = 0; i < o->daemons.n; i++) {
 		char **argv;
@@ -265,7 +265,7 @@ app_add_check(struct cmd_ctx *x, const struct app_opts *o, const char *app,
 	if (catalog_app_named(c, app) != NULL)
 		return FAIL(x->f, E_RACE, "there is an app %s already", app);
 	TRY(check_generator(x, o, app));
-	TRY(check_programs(x, o));
+	TRY(check_daemon_programs(x, o));
 	plan_daemons(x, o, app, added);
 	TRY(conf_check_new_daemons(x, added->daemons, added->n));
 	TRY(same_work_refuse(x->a, x->cf, added->daemons, added->n, x->f));

@@ -114,7 +114,7 @@ team_text(struct cmd_ctx *x, int64_t id, const char **name)
 }
 
 static enum err
-settings_read(struct setting *s, const struct user_set_opts *o)
+user_settings_read(struct setting *s, const struct user_set_opts *o)
 {
 	struct cmd_ctx *x = s->x;
 
@@ -222,7 +222,7 @@ user_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	TRY(tools_user(x, args[0], &u));
 	TRY(db_row(x->db, x->a, x->f, &was, USER_SETTINGS, .id = u->id));
 	s.was = s.now = *was;
-	TRY(settings_read(&s, o));
+	TRY(user_settings_read(&s, o));
 	if (!o->dry_run)
 		TRY(settings_write(x, &s));
 	settings_report(&s, o->dry_run);

@@ -43,7 +43,7 @@ teardown(void)
 }
 
 static void
-step(int64_t at, int64_t ahead)
+step_by(int64_t at, int64_t ahead)
 {
 	set->step[set->steps].at = at;
 	set->step[set->steps].ahead = ahead;
@@ -57,12 +57,12 @@ START_TEST(the_clock_goes_in_steps)
 	int64_t real = clock_now(), mono = clock_mono_ms();
 
 	ck_assert_int_ge(real, 1700000000);
-	step(real - 1000, 86400);
+	step_by(real - 1000, 86400);
 	ck_assert_int_ge(clock_now(), real + 86400);
 	ck_assert_int_lt(clock_now(), real + 86400 + 3600);
 	ck_assert(clock_now_f() >= (double)real + 86400);
-	step(real - 500, 2 * 86400);
-	step(real - 500, 3 * 86400);
+	step_by(real - 500, 2 * 86400);
+	step_by(real - 500, 3 * 86400);
 	ck_assert_int_ge(clock_now(), real + 3 * 86400);
 	/* Files keep the time that it was when they were written. */
 	ck_assert_int_eq(clock_of_file(real - 1001), real - 1001);
@@ -100,7 +100,7 @@ END_TEST
 START_TEST(without_the_variable_it_is_real)
 {
 	ck_assert_int_eq(unsetenv("LOCUS_TEST_CLOCK"), 0);
-	step(0, 10 * 86400);
+	step_by(0, 10 * 86400);
 	ck_assert_int_lt(clock_of_file(1700000000), 1700000001);
 	unit_written(dir, clock_now());
 	ck_assert_int_lt(clock_now(), fs_mtime(dir) + 86400);

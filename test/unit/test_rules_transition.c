@@ -550,7 +550,7 @@ static const struct {
 	int32_t target, error_mask;
 	int canonical;
 	int32_t assimilate;
-	bool daemons_only;
+	bool daemons_only, aside;
 	char what;
 	const char *marks;
 	int32_t max_error, max_total;
@@ -611,7 +611,8 @@ START_TEST(retry_case)
 	size_t n = strlen(retries[_i].results);
 	struct result *r = results_of(&a, retries[_i].results);
 	struct workunit wu = workunit_to_retry(_i, r);
-	const struct retry_how how = { NOW, 2, retries[_i].daemons_only };
+	const struct retry_how how = { NOW, 2, retries[_i].daemons_only,
+		retries[_i].aside };
 	struct wu_retry c = retry(&a, &wu, r, n, &how);
 	const char *name = retries[_i].name;
 	char *marks = retry_apply(&a, r, n, &c);
