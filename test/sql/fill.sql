@@ -45,8 +45,11 @@ UPDATE result SET ready = -4611686018427387904 - workunitid WHERE ready IS NOT N
 INSERT INTO batch (id, name, app_id, state, njobs) SELECT seq, CONCAT('batch_', seq), 1, IF(seq % 2 = 0, 0, 1), IF(seq % 2 = 0, 0, 30) FROM seq_1_to_1000;
 UPDATE workunit SET batch = id % 1000 + 1 WHERE id <= 30000;
 UPDATE workunit SET transition_time = 2147483646 WHERE id BETWEEN 30001 AND 30600;
+UPDATE workunit SET assimilate_state = 0, canonical_resultid = id * 2 WHERE id BETWEEN 30701 AND 30790;
 INSERT INTO consent (userid, consent_type_id, consent_time) SELECT u.id, 1, 1 FROM user u WHERE u.id <= 500;
 INSERT INTO token (token, userid, type, expire_time) SELECT CONCAT('token_', id), id, 'P', 2000000000 FROM user WHERE id <= 500;
+INSERT INTO token (token, userid, type, expire_time) SELECT CONCAT('old_', id), id, 'M', 2147483647 FROM user WHERE id <= 500;
+INSERT INTO work_tally (kind, id, code, part, wus) SELECT k.seq, i.seq, c.seq, 0, 5 FROM seq_1_to_4 k, seq_1_to_20 i, seq_1_to_9 c;
 INSERT INTO team_delta (userid, teamid, timestamp) SELECT id, 1, 1 FROM user WHERE id <= 500;
 INSERT INTO credit_user (userid, appid, credit_type) SELECT id, 1, 0 FROM user WHERE id <= 500;
 INSERT INTO user_submit (user_id) SELECT id FROM user WHERE id <= 500;
@@ -55,5 +58,5 @@ INSERT INTO node (name) SELECT CONCAT('node_', id) FROM user WHERE id <= 100 UNI
 INSERT INTO node_service (node, name) SELECT CONCAT('node_', id), 'transitioner' FROM user WHERE id <= 100 UNION ALL SELECT 'sample', 'sample';
 INSERT INTO daemon_lease (name, token, seq) SELECT CONCAT('lease_', id), id, id FROM user WHERE id <= 100 UNION ALL SELECT 'sample', 71, 71;
 INSERT INTO project_state (id, drain_time) VALUES (1, 0);
-ANALYZE TABLE app, assignment, app_version, batch, daemon_lease, file, fileset, fileset_file, host, host_app_version, host_file, host_log, ledger, msg_from_host, msg_to_host, node, node_service, platform, project_state, result, sched_trigger, team, user, without_locality, workunit, workunit_trouble;
+ANALYZE TABLE app, assignment, app_version, batch, daemon_lease, file, fileset, fileset_file, host, host_app_version, host_file, host_log, ledger, msg_from_host, msg_to_host, node, node_service, platform, project_state, result, sched_trigger, team, user, without_locality, work_tally, workunit, workunit_trouble;
 ANALYZE TABLE consent, credit_user, team_delta, token, user_submit, user_submit_app;
