@@ -669,6 +669,7 @@ tools_sources = \
 	tools/file_view.h \
 	tools/files/digests.c \
 	tools/files/files.h \
+	tools/files/gzipped.c \
 	tools/files/paths.c \
 	tools/foreign.c \
 	tools/foreign.h \

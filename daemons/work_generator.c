@@ -306,6 +306,8 @@ order_load_files(struct order *r)
 			.url = download_url(&x->a, x->conf, file->name),
 			.md5 = file->md5sum,
 			.nbytes = (int64_t)file->size,
+			.gzipped_nbytes = gzipped_bytes(
+			    download_path(&x->a, x->conf, file->name)),
 		};
 	}
 	return OK;

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "lib/arena.h"
+#include "lib/fs.h"
 
 struct gzip {
 	struct archive *to;
@@ -88,4 +90,42 @@ gzip_free(struct gzip *g)
 	if (g->fd >= 0)
 		close(g->fd);
 	free(g);
+}
+
+static enum err
+put_contents(struct gzip *g, int fd, const char *from, struct fail *f)
+{
+	enum { CHUNK = 1 << 16 };
+	char buf[CHUNK];
+	ssize_t n;
+
+	while ((n = read(fd, buf, sizeof(buf))) > 0)
+		TRY(gzip_put(g, buf, (size_t)n, f));
+	return n < 0 ? FAIL_ERRNO(f, "reading %s", from) : gzip_end(g, f);
+}
+
+enum err
+gzip_file(const char *from, const char *to, struct fail *f)
+{
+	struct arena a = { 0 };
+	char *part = arena_printf(&a, "%s.part", to);
+	int fd = open(from, O_RDONLY | O_CLOEXEC);
+	struct gzip *g = NULL;
+	enum err e;
+
+	if (fd < 0) {
+		arena_free(&a);
+		return FAIL_ERRNO(f, "opening %s", from);
+	}
+	e = gzip_create(part, &g, f);
+	if (e == OK)
+		e = put_contents(g, fd, from, f);
+	gzip_free(g);
+	close(fd);
+	if (e == OK)
+		e = fs_rename(part, to, f);
+	if (e != OK)
+		unlink(part);
+	arena_free(&a);
+	return e;
 }

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include "lib/crypt.h"
+#include "lib/fs.h"
 #include "lib/banned.h"
 
 char *
@@ -55,6 +56,17 @@ char *
 download_url(struct arena *a, const struct conf *cf, const char *name)
 {
 	return fanout_path(a, cf, cf->download_url, name);
+}
+
+int64_t
+gzipped_bytes(const char *path)
+{
+	struct arena a = { 0 };
+	const char *copy = arena_printf(&a, "%s.gz", path);
+	int64_t n = fs_mtime(copy) < fs_mtime(path) ? 0 : fs_size(copy);
+
+	arena_free(&a);
+	return n < 0 ? 0 : n;
 }
 
 char *

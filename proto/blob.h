@@ -16,6 +16,7 @@
 struct input_file { /* a staged input file, in template order */
 	const char *name, *url, *md5;
 	int64_t nbytes;
+	int64_t gzipped_nbytes; /* of the copy NAME.gz beside it; 0 = none */
 };
 /*
  * Converts an input template to workunit columns and xml_doc. Files are matched to

@@ -41,7 +41,8 @@ refuse_input(struct input *in, const struct tmpl_elem *e, const char *why)
 }
 
 struct remote { /* what the template itself says about a file */
-	char *url, *md5, *nbytes;
+	char *url, *md5, *nbytes, *gzipped_nbytes;
+	bool gzip; /* clients are to fetch the compressed copy */
 };
 
 /* Handles one child of a <file_info>. */
@@ -61,9 +62,10 @@ input_file_child(struct input *in, const struct tmpl_elem *e,
 		if (strcmp(tmpl_value(in->a, e), file->name) != 0)
 			return refuse_input(
 			    in, e, "another file was given at this position");
-	} else if (tmpl_is(e, "gzip") || tmpl_is(e, "gzipped_nbytes"))
-		return refuse_input(in, e,
-		    "compressed inputs are not supported; stage the file as it is");
+	} else if (tmpl_is(e, "gzip"))
+		r->gzip = true;
+	else if (tmpl_is(e, "gzipped_nbytes"))
+		r->gzipped_nbytes = tmpl_value(in->a, e);
 	else if (tmpl_is(e, "name"))
 		return refuse_input(
 		    in, e, "the name comes from the staged file; leave it out");
@@ -77,6 +79,29 @@ put_indented_tag(struct buf *b, const char *tag, const char *text)
 {
 	buf_puts(b, "    ");
 	buf_tag(b, tag, text);
+}
+
+/* Clients fetch a gzipped_url instead of the url; digest and size are those of the
+ * file. */
+static enum err
+put_gzipped(struct input *in, const struct tmpl_elem *info,
+    const struct input_file *file, const struct remote *r)
+{
+	const char *url = r->url != NULL ? r->url : file->url;
+	const char *nbytes = r->gzipped_nbytes;
+
+	if (!r->gzip && (nbytes == NULL || r->url == NULL))
+		return OK;
+	if (nbytes == NULL && file->gzipped_nbytes == 0)
+		return refuse_input(in, info,
+		    arena_printf(in->a,
+			"<gzip/> needs a compressed copy, and there is no current %s.gz; locus file add --gzip or locus file stage --gzip makes it",
+			file->name));
+	if (nbytes == NULL)
+		nbytes = arena_printf(in->a, "%lld", (long long)file->gzipped_nbytes);
+	put_indented_tag(&in->b, "gzipped_url", arena_printf(in->a, "%s.gz", url));
+	put_indented_tag(&in->b, "gzipped_nbytes", nbytes);
+	return OK;
 }
 
 static enum err
@@ -103,6 +128,7 @@ input_file_info(struct input *in, const struct tmpl_elem *info)
 		return refuse_input(in, info, "the file has no url");
 	put_indented_tag(&in->b, "name", file->name);
 	put_indented_tag(&in->b, "url", r.url != NULL ? r.url : file->url);
+	TRY(put_gzipped(in, info, file, &r));
 	if (r.md5 != NULL || file->md5 != NULL)
 		put_indented_tag(
 		    &in->b, "md5_cksum", r.md5 != NULL ? r.md5 : file->md5);

@@ -164,7 +164,7 @@ mirrors_load(struct out *o)
 
 /* The element of a URL that begins with download_url. */
 struct download {
-	char *tag;               /* "url" or "download_url" */
+	char *tag;               /* "url", "gzipped_url" or "download_url" */
 	const char *from, *path; /* its start tag; what follows download_url */
 	size_t npath;
 	const char *to; /* after its end tag */
@@ -184,7 +184,8 @@ download_find(
 		    close == NULL || close[1] != '/')
 			continue;
 		d->tag = arena_memdup(a, open + 1, (size_t)(at - open) - 2);
-		if (strcmp(d->tag, "url") != 0 && strcmp(d->tag, "download_url") != 0)
+		if (strcmp(d->tag, "url") != 0 && strcmp(d->tag, "gzipped_url") != 0 &&
+		    strcmp(d->tag, "download_url") != 0)
 			continue;
 		d->from = open;
 		d->path = at + n;

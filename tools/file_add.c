@@ -33,7 +33,7 @@ enum { RANGES_MOST = 100000000, SET_MOST = 64 };
 struct file_opts {
 	const char *app, *set, *set_pattern;
 	int64_t ranges;
-	bool recursive, move, dry_run;
+	bool recursive, move, gzip, dry_run;
 };
 
 #define FIELD(name) offsetof(struct file_opts, name)
@@ -48,6 +48,8 @@ static const struct opt file_options[] = {
 	    "Adds the files of directories below the named ones, too." },
 	{ "move", OPT_FLAG, FIELD(move), NULL,
 	    "Removes each file from its place once it is added; on one file system, without copying it." },
+	{ "gzip", OPT_FLAG, FIELD(gzip), NULL,
+	    "Makes a compressed copy beside each file; hosts fetch it if the input template has <gzip/>." },
 	{ "ranges", OPT_NUMBER, FIELD(ranges), "K",
 	    "The built-in generator makes K workunits for each file, or for the set." },
 	DRY_RUN_OPTION(struct file_opts),
@@ -61,6 +63,7 @@ static const struct listing_column file_add_columns[] = {
 	{ "known", NULL, LIST_NUMBER, "files that were there already" },
 	{ "sets_added", NULL, LIST_NUMBER, "sets of --set and --set-pattern" },
 	{ "dry_run", NULL, LIST_FLAG, NULL },
+	{ "gzipped_bytes", NULL, LIST_BYTES, "of compressed copies" },
 	{ 0 },
 };
 
@@ -228,7 +231,7 @@ check_names(struct cmd_ctx *x, const struct staged *s, size_t n)
 }
 
 static enum err
-check_files(struct cmd_ctx *x, struct staged *s, size_t n)
+check_files(struct cmd_ctx *x, const struct file_opts *o, struct staged *s, size_t n)
 {
 	int64_t need = 0, room;
 
@@ -240,6 +243,8 @@ check_files(struct cmd_ctx *x, struct staged *s, size_t n)
 		TRY(check_file_taken(x, &s[i]));
 		TRY(check_own_set(x, &s[i]));
 		need += s[i].there ? 0 : s[i].nbytes;
+		if (o->gzip && gzipped_bytes(s[i].to) == 0)
+			need += s[i].nbytes;
 	}
 	room = fs_free_bytes(x->cf->download_dir);
 	if (room >= 0 && need > room)
@@ -569,8 +574,24 @@ gather_staged(struct cmd_ctx *x, const struct file_opts *o, char **args, size_t 
 }
 
 struct file_counts {
-	int64_t files, bytes, added, known, sets;
+	int64_t files, bytes, added, known, sets, gzipped;
 };
+
+static enum err
+add_gzipped(struct cmd_ctx *x, const struct staged *s, struct file_counts *c)
+{
+	bool known = gzipped_bytes(s->to) > 0;
+	int64_t n;
+
+	TRY(file_gzip(x, s->to));
+	n = gzipped_bytes(s->to);
+	c->gzipped += n;
+	if (!known)
+		say(x, "compressed", "%s.gz (%s of %s)", s->name,
+		    human_bytes(x->a, (double)n),
+		    human_bytes(x->a, (double)s->nbytes));
+	return OK;
+}
 
 static enum err
 add_staged(struct cmd_ctx *x, const struct file_opts *o, struct staged *s, size_t n,
@@ -590,6 +611,8 @@ add_staged(struct cmd_ctx *x, const struct file_opts *o, struct staged *s, size_
 		done += s[i].nbytes;
 		c->added += e == OK && !known;
 		c->known += e == OK && known;
+		if (e == OK && o->gzip)
+			e = add_gzipped(x, &s[i], c);
 		if (e == OK && o->move && !s[i].in_place && unlink(s[i].path) < 0)
 			e = FAIL_ERRNO(
 			    x->f, "%s was added, but removing it", s[i].path);
@@ -612,6 +635,7 @@ print_file_counts(struct cmd_ctx *x, const struct file_counts *c, bool dry)
 	listing_number(l, c->known);
 	listing_number(l, c->sets);
 	listing_flag(l, dry);
+	listing_number(l, c->gzipped);
 	listing_end(l);
 }
 
@@ -632,7 +656,7 @@ file_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 	TRY(gather_sets(x, s, n, &t));
 	for (size_t i = 0; i < n; i++)
 		s[i].appid = app->id;
-	TRY(check_files(x, s, n));
+	TRY(check_files(x, o, s, n));
 	for (size_t i = 0; t[i].name != NULL; i++)
 		TRY(check_set(x, &t[i], app->id));
 	c.files = (int64_t)n;

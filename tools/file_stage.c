@@ -7,15 +7,18 @@
 #include "lib/fs.h"
 #include "lib/text.h"
 #include "tools/confirm.h"
+#include "tools/files/files.h"
 #include "tools/jobs/jobs.h"
 #include "tools/listing.h"
 #include "lib/banned.h"
 
 struct stage_opts {
-	bool dry_run;
+	bool gzip, dry_run;
 };
 
 static const struct opt stage_options[] = {
+	{ "gzip", OPT_FLAG, offsetof(struct stage_opts, gzip), NULL,
+	    "Makes a compressed copy beside each file; hosts fetch it if the input template has <gzip/>." },
 	DRY_RUN_OPTION(struct stage_opts),
 	{ 0 },
 };
@@ -27,6 +30,7 @@ static const struct listing_column stage_columns[] = {
 	{ "bytes", "SIZE", LIST_BYTES, NULL },
 	{ "path", NULL, LIST_TEXT, "its place in the download directory" },
 	{ "known", NULL, LIST_FLAG, "it was there already" },
+	{ "gzipped_bytes", NULL, LIST_BYTES, "of its compressed copy; 0 = none" },
 	{ 0 },
 };
 
@@ -64,12 +68,15 @@ file_stage_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 
 		if (!o->dry_run)
 			TRY(note_digest(x, input));
+		if (!o->dry_run && o->gzip)
+			TRY(file_gzip(x, input->to));
 		listing_text(l, input->file.name);
 		listing_text(l, input->file.url);
 		listing_text(l, input->file.md5);
 		listing_number(l, input->file.nbytes);
 		listing_text(l, input->to);
 		listing_flag(l, known[i]);
+		listing_number(l, gzipped_bytes(input->to));
 	}
 	listing_end(l);
 	return OK;

@@ -44,7 +44,7 @@ try_input(struct cmd_ctx *x, const char *text, size_t n, struct tmpl_faults *all
 	files = NEWN(x->a, struct input_file, n + 1);
 	for (size_t i = 0; i < n; i++)
 		files[i] = (struct input_file){ arena_printf(x->a, "file%zu", i),
-			"http://localhost/", "0123456789abcdef0123456789abcdef", 1 };
+			"http://localhost/", "0123456789abcdef0123456789abcdef", 1, 1 };
 	/* A constant file has the name that the template says. */
 	if (strstr(text, "<physical_name>") == NULL &&
 	    blob_workunit(x->a, words_fill(x->a, text, words, N(words)), files, n, NULL,

@@ -14,9 +14,9 @@ static void
 input(struct arena *a, const char *tmpl, const char *command_line, size_t nfiles)
 {
 	static const struct input_file files[FILES_MAX] = {
-		{ "F", "http://h/F", NULL, 5 },
-		{ "G.dat", NULL, "0123456789abcdef0123456789abcdef", 0 },
-		{ "H", "http://h/?a=1&b=2", "0123456789abcdef0123456789abcdef", 7 },
+		{ "F", "http://h/F", NULL, 5, 3 },
+		{ "G.dat", NULL, "0123456789abcdef0123456789abcdef", 0, 0 },
+		{ "H", "http://h/?a=1&b=2", "0123456789abcdef0123456789abcdef", 7, 0 },
 	};
 	struct workunit wu = { .name = arena_strdup(a, "W") };
 	struct blob_file *named;

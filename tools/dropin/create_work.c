@@ -179,7 +179,7 @@ staged_input(struct making *m, const char *name, struct input_file *in)
 		    "input file %s is not staged: there is no %s; put it there with stage_file",
 		    name, path);
 	*in = (struct input_file){ arena_strdup(&m->a, name),
-		download_url(&m->a, x->cf, name), NULL, 0 };
+		download_url(&m->a, x->cf, name), NULL, 0, gzipped_bytes(path) };
 	if (noted_md5(m, path, in))
 		return OK;
 	TRY(md5_file(path, md5, &in->nbytes, x->f));
@@ -230,7 +230,9 @@ job_inputs(struct making *m, char **files, size_t n, bool large,
 		if (large && file_by_name(x->db, &m->a, files[i], &file, &f) == OK) {
 			(*inputs)[i] = (struct input_file){ file->name,
 				download_url(&m->a, x->cf, file->name), file->md5sum,
-				(int64_t)file->size };
+				(int64_t)file->size,
+				gzipped_bytes(
+				    download_path(&m->a, x->cf, file->name)) };
 			(*nlarge)++;
 		} else {
 			TRY(staged_input(m, files[i], &(*inputs)[i]));

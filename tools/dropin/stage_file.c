@@ -13,6 +13,7 @@
 #include "lib/text.h"
 #include "proto/blob.h"
 #include "tools/dropin/dropin.h"
+#include "tools/files/files.h"
 #include "tools/progress.h"
 #include "lib/banned.h"
 
@@ -20,7 +21,7 @@ enum { FILES_MOST = 10000000 };
 
 struct staging {
 	struct dropin *d;
-	bool move, verbose;
+	bool move, gzip, verbose;
 	struct progress bar;
 	int64_t bytes;
 };
@@ -76,6 +77,8 @@ stage_one(struct staging *s, const char *from)
 	TRY(md5_file(from, md5, &nbytes, x->f));
 	TRY(stage_contents(x, from, to, md5));
 	TRY(note_md5(x, to, md5, nbytes));
+	if (s->gzip)
+		TRY(file_gzip(x, to));
 	if (s->move && !same && unlink(from) < 0)
 		return FAIL_ERRNO(x->f, "%s is staged, but removing it here", from);
 	s->bytes += nbytes;
@@ -110,6 +113,7 @@ dropin_stage_file(struct dropin *d)
 	const char *path = d->line.words[0];
 	struct staging s = { .d = d,
 		.move = dropin_value(&d->line, "copy") == NULL,
+		.gzip = dropin_value(&d->line, "gzip") != NULL,
 		.verbose = dropin_value(&d->line, "verbose") != NULL,
 		.bar = progress_begin_bytes("staging files", 0) };
 	struct stat st;

@@ -27,4 +27,10 @@ struct file_digest {
 /* Takes the digests of all, in a few threads, with a bar. */
 enum err file_digests(struct cmd_ctx *, struct file_digest *, size_t n);
 
+/*
+ * Makes the compressed copy PATH.gz of a staged file, unless it is there and current.
+ * E_BADREQ: another staged file has this name.
+ */
+enum err file_gzip(struct cmd_ctx *, const char *path);
+
 #endif

@@ -99,7 +99,9 @@ large_inputs(struct cmd_ctx *x, struct job_set *s)
 			if (strcmp(rows[k].name, names[i]) == 0)
 				s->files[i] = (struct input_file){ rows[k].name,
 					download_url(x->a, x->cf, rows[k].name),
-					rows[k].md5sum, (int64_t)rows[k].size };
+					rows[k].md5sum, (int64_t)rows[k].size,
+					gzipped_bytes(download_path(
+					    x->a, x->cf, rows[k].name)) };
 	return OK;
 }
 
@@ -179,7 +181,7 @@ input_look_up(struct cmd_ctx *x, const char *path, struct job_input *in)
 	TRY(file_name_check(name, x->f));
 	TRY(md5_file(path, md5, &nbytes, x->f));
 	in->file = (struct input_file){ name, download_url(x->a, x->cf, name),
-		arena_strdup(x->a, md5), nbytes };
+		arena_strdup(x->a, md5), nbytes, gzipped_bytes(in->to) };
 	in->there = fs_exists(in->to);
 	if (!in->there)
 		return OK;
