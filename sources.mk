@@ -234,6 +234,7 @@ rules_sources = \
 	rules/client/fetch.c \
 	rules/client/flow.c \
 	rules/client/flow.h \
+	rules/client/packing.c \
 	rules/client/policies.h \
 	rules/client/policy.c \
 	rules/client/policy.h \
@@ -879,6 +880,7 @@ client_sources = \
 	client/save.c \
 	client/signature.c \
 	client/sim/bound.c \
+	client/sim/bound_memory.c \
 	client/sim/fields.def \
 	client/sim/figures.c \
 	client/sim/host.c \

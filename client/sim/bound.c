@@ -270,7 +270,7 @@ build_net(const struct sim_scenario *s, double end, struct arena *a)
 	double times[SPANS_MOST + 2];
 	size_t nspans = span_starts(s, end, times);
 	struct flow_net n = { .nprojects = s->nprojects, .nsinks = nspans * s->nrsc };
-	double whole = 0;
+	double *cpus = NEWN(a, double, s->nprojects + 1), whole = 0;
 
 	n.give = NEWN(a, double, n.nprojects);
 	n.passed = NEWN(a, double, n.nprojects);
@@ -289,10 +289,15 @@ build_net(const struct sim_scenario *s, double end, struct arena *a)
 
 		n.room[i] = s->rsc[rsc].ninst * s->rsc[rsc].flops * len;
 		whole += n.room[i];
-		for (size_t p = 0; p < n.nprojects; p++)
-			n.limit[p * n.nsinks + i] = len * usable_flops(s,
-							      &s->projects[p], rsc,
-							      from);
+		if (rsc == CW_CPU)
+			sim_memory_cpus(s, from, a, cpus);
+		for (size_t p = 0; p < n.nprojects; p++) {
+			double most = usable_flops(s, &s->projects[p], rsc, from);
+
+			if (rsc == CW_CPU)
+				most = fmin(most, cpus[p] * s->rsc[rsc].flops);
+			n.limit[p * n.nsinks + i] = len * most;
+		}
 	}
 	n.eps = whole * TINY;
 	return n;

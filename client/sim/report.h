@@ -21,6 +21,11 @@ struct sim_bound {
 };
 void sim_bound(
     const struct sim_scenario *, double days, struct arena *, struct sim_bound *);
+/* --- bound_memory.c --- */
+/* Sets how many CPUs memory leaves for each project at time t; INFINITY: it is no
+ * limit.  First all CPUs are kept busy as far as possible, then shares count. */
+void sim_memory_cpus(
+    const struct sim_scenario *, double t, struct arena *, double *cpus);
 
 /* Appends one line of the event log, without a line feed; equal events give equal
  * bytes. */

@@ -26,6 +26,7 @@ struct room { /* what is left for the tasks still to be placed */
 	double left[CW_RSC_MOST];
 	double *inst[CW_RSC_MOST]; /* coprocessors: what is free of each instance */
 	double ram;                /* INFINITY: no limit */
+	struct packing *small;     /* NULL: all that could run fits into memory */
 	int32_t *nproject, *napp;  /* tasks placed */
 };
 
@@ -65,6 +66,7 @@ open_room(const struct client_world *w, struct arena *a, struct room *m)
 {
 	*m = (struct room){ .world = w,
 		.ram = w->prefs.ram_bytes > 0 ? w->prefs.ram_bytes : INFINITY,
+		.small = packing_of(w, a),
 		.nproject = NEWN(a, int32_t, w->nprojects + 1),
 		.napp = NEWN(a, int32_t, w->napps + 1) };
 	for (size_t r = 0; r < w->nrsc; r++) {
@@ -163,6 +165,24 @@ try_to_place(struct room *m, const struct cw_task *t, int32_t *device)
 	m->nproject[t->project]++;
 	if (m->world->napps > 0)
 		m->napp[t->app]++;
+	return true;
+}
+
+/* Places a task unless it would take so much memory that CPUs stay idle which smaller
+ * tasks could use.  A task that runs within its slice or is in danger comes first,
+ * whatever its size. */
+static bool
+try_to_fit(struct room *m, struct rank r, int32_t *device)
+{
+	const struct cw_task *t = &m->world->tasks[r.task];
+
+	if (r.urgency == OTHERS && m->small != NULL &&
+	    packing_leaves_idle(m->small, m->ram, m->left[CW_CPU], r.task))
+		return false;
+	if (!try_to_place(m, t, device))
+		return false;
+	if (m->small != NULL)
+		packing_take(m->small, r.task);
 	return true;
 }
 
@@ -299,11 +319,13 @@ enforce_by_checkpoint(const struct client_world *w, struct arena *a,
 		run[i] = t->running && !gone[r[i].task];
 		if (run[i])
 			try_to_place(m, t, &device);
+		if (run[i] && m->small != NULL)
+			packing_take(m->small, r[i].task);
 	}
 	for (size_t i = 0; i < n; i++) {
 		const struct cw_task *t = &w->tasks[r[i].task];
 
-		if (t->running || !cw_runnable(w, t) || !try_to_place(m, t, &device))
+		if (t->running || !cw_runnable(w, t) || !try_to_fit(m, r[i], &device))
 			continue;
 		run[i] = true;
 		add_start(r[i].task, device, e);
@@ -364,10 +386,10 @@ use_the_rest(const struct client_world *w, struct arena *a, struct rank *r, size
 	for (size_t i = 0; i < n; i++)
 		seen[r[i].task] = true;
 	for (uint32_t i = 0; i < w->ntasks; i++) {
-		if (seen[i] || !cw_runnable(w, &w->tasks[i]) ||
-		    !try_to_place(m, &w->tasks[i], &device))
-			continue;
 		r[n] = rank_of(w, &(struct run_item){ i, false });
+		if (seen[i] || !cw_runnable(w, &w->tasks[i]) ||
+		    !try_to_fit(m, r[n], &device))
+			continue;
 		run[n++] = true;
 		add_start(i, device, e);
 	}
@@ -406,7 +428,7 @@ enforce(const struct client_world *w, const struct policy *policy, struct arena 
 		int32_t device;
 
 		run[i] = keep[r[i].task] = cw_runnable(w, t) &&
-		                           try_to_place(&m, t, &device);
+		                           try_to_fit(&m, r[i], &device);
 		if (policy->victim_least_since_checkpoint)
 			continue;
 		if (run[i] && !t->running)

@@ -32,21 +32,28 @@ bool
 fetch_held_back(
     const struct client_world *w, const struct rr_sim *rr, size_t project, size_t rsc)
 {
+	bool waits = false;
+	double run = 0;
+
 	if (rr->rsc[rsc].nidle <= 0)
 		return false;
 	for (size_t i = 0; i < w->ntasks; i++) {
 		const struct cw_task *t = &w->tasks[i];
 
-		if (t->project == (int32_t)project && t->rsc == (int32_t)rsc &&
-		    !t->running && cw_runnable(w, t) && !cw_nci(w, t))
+		if (t->project != (int32_t)project || t->rsc != (int32_t)rsc ||
+		    !cw_runnable(w, t) || cw_nci(w, t))
+			continue;
+		if (cw_too_big(w, t))
 			return true;
+		waits |= !t->running;
+		run += t->running ? t->use : 0;
 	}
-	return false;
+	return waits && (run <= 0 || rr->projects[project].queued[rsc] >=
+					 run * w->prefs.min_s);
 }
 
-/* Limit of the project's running tasks, those of its apps included; 0 = none. */
 static int32_t
-limit_of(const struct client_world *w, size_t project)
+configured_limit(const struct client_world *w, size_t project)
 {
 	int32_t most = w->projects[project].max_concurrent, sum = 0;
 
@@ -60,13 +67,25 @@ limit_of(const struct client_world *w, size_t project)
 	return sum > 0 && (most <= 0 || sum < most) ? sum : most;
 }
 
+int32_t
+fetch_limit(const struct client_world *w, size_t project, size_t rsc)
+{
+	double rss = w->projects[project].acct.rss_bytes, ram = w->prefs.ram_bytes;
+	int32_t most = configured_limit(w, project), fit;
+
+	if (rsc != CW_CPU || ram <= 0 || rss <= 0 || ram / rss >= w->rsc[rsc].ninst)
+		return most;
+	fit = (int32_t)cw_max(1, floor(ram / rss));
+	return most > 0 && most < fit ? most : fit;
+}
+
 /* What the project can still run within the buffer under its limit, in
  * instance-seconds, assuming one instance per task. */
 static double
 room_by_limit(
     const struct client_world *w, const struct rr_sim *rr, size_t project, size_t rsc)
 {
-	int32_t most = limit_of(w, project);
+	int32_t most = fetch_limit(w, project, rsc);
 
 	return most <= 0 ? INFINITY :
 	                   most * fetch_buffer_s(w) - rr->projects[project].queued[rsc];
@@ -95,7 +114,7 @@ fetch_able(const struct client_world *w, const struct policy *policy,
 	if (p->share <= 0 && rr->rsc[rsc].nidle <= 0)
 		return false;
 	if (room_by_limit(w, rr, project, rsc) <= 0 &&
-	    rr->projects[project].ntasks[rsc] >= (uint32_t)limit_of(w, project))
+	    rr->projects[project].ntasks[rsc] >= (uint32_t)fetch_limit(w, project, rsc))
 		return false; /* more could not run within the buffer */
 	if (policy->miss_limit &&
 	    rr->projects[project].misses[rsc] > w->rsc[rsc].ninst &&

@@ -125,6 +125,19 @@ void enforce(const struct client_world *, const struct policy *, struct arena *,
  * records the time of the choice and which running tasks are in danger. */
 void enforce_done(struct client_world *, const struct rr_sim *);
 
+/* --- packing.c --- */
+/* CPU tasks that could run, those with the least memory per CPU first. */
+struct packing;
+/* Returns NULL if memory is no limit: whatever runs, everything fits. */
+struct packing *packing_of(const struct client_world *, struct arena *);
+/* Would the task leave more CPUs idle, of cpus and with ram bytes left, than other tasks
+ * would?  The first task to be placed may always do so; otherwise no task that needs
+ * almost all memory would ever run. */
+bool packing_leaves_idle(
+    const struct packing *, double ram, double cpus, uint32_t task);
+/* The task has been placed. */
+void packing_take(struct packing *, uint32_t task);
+
 /* --- contact.c --- */
 enum contact_why {
 	CONTACT_NONE,
@@ -229,9 +242,13 @@ double backoff_by_law_s(enum backoff_law, const struct backoff *, int n, struct 
 bool fetch_able(const struct client_world *, const struct policy *,
     const struct rr_sim *, size_t project, size_t rsc, bool ignore_backoff);
 /* The project has tasks that could run but do not, although an instance is idle: some
- * limit holds them back, and further tasks would only wait. */
+ * limit or the memory holds them back, and further tasks would only wait.  Those that
+ * run would last for the low-water mark. */
 bool fetch_held_back(
     const struct client_world *, const struct rr_sim *, size_t project, size_t rsc);
+/* Returns how many tasks of the project can run at a time for the resource, by its own
+ * limit, those of its apps, and the memory; 0 = no limit. */
+int32_t fetch_limit(const struct client_world *, size_t project, size_t rsc);
 /* Returns the project's share among the projects set in able[]; 0 if it is not among
  * them. */
 double fetch_share(const struct client_world *, const bool *able, size_t project);

@@ -41,10 +41,21 @@ goes_before(const struct cw_project *a, const struct cw_project *b)
 	return da > db || (da == INFINITY && db == INFINITY && a->share > b->share);
 }
 
+/* The project has too much to be asked for more: a limit or the memory keeps tasks of it
+ * from running. */
+static bool
+is_full(const struct client_world *w, const struct rr_sim *rr, size_t project)
+{
+	for (size_t r = 0; r < w->nrsc && rr != NULL; r++)
+		if (fetch_held_back(w, rr, project, r))
+			return true;
+	return false;
+}
+
 /* The project to ask next: the greatest debt among those not yet asked in this
  * session. */
 static int32_t
-next_project(const struct client_world *w)
+next_project(const struct client_world *w, const struct rr_sim *rr)
 {
 	int32_t top = -1;
 
@@ -52,6 +63,7 @@ next_project(const struct client_world *w)
 		const struct cw_project *p = &w->projects[i];
 
 		if (cw_contactable(w, i) && !p->nci && !p->rpc.in_session &&
+		    !is_full(w, rr, i) &&
 		    (top < 0 || goes_before(p, &w->projects[top])))
 			top = (int32_t)i;
 	}
@@ -72,7 +84,7 @@ static void
 end_session(struct client_world *w)
 {
 	if (!w->in_session ||
-	    (!has_work_for(w, fetch_buffer_s(w)) && next_project(w) >= 0))
+	    (!has_work_for(w, fetch_buffer_s(w)) && next_project(w, NULL) >= 0))
 		return;
 	w->in_session = false;
 	for (size_t i = 0; i < w->nprojects; i++)
@@ -85,6 +97,7 @@ account(struct client_world *w, const struct policy *policy)
 	double dt = w->now - w->accounted_at, keep = exp(-dt / DECAY_S);
 
 	(void)policy;
+	cw_tally_tasks(w);
 	for (size_t i = 0; i < w->nprojects && dt > 0; i++) {
 		struct cw_project *p = &w->projects[i];
 
@@ -115,6 +128,18 @@ order(const struct client_world *w, const struct policy *policy, struct arena *a
 					w->tasks[i].running };
 }
 
+/* An instance is idle although there are tasks: a limit or the memory keeps them from
+ * running, so they are not work for it. */
+static bool
+waits_in_vain(const struct client_world *w, const struct rr_sim *rr)
+{
+	for (size_t i = 0; i < w->nprojects; i++)
+		for (size_t r = 0; r < w->nrsc; r++)
+			if (fetch_held_back(w, rr, i, r))
+				return true;
+	return false;
+}
+
 /* Asks for work up to the high-water mark, of all resources. */
 static void
 ask_to_high_water(const struct client_world *w, const struct policy *policy,
@@ -123,8 +148,9 @@ ask_to_high_water(const struct client_world *w, const struct policy *policy,
 	for (size_t r = 0; r < w->nrsc; r++)
 		if (fetch_able(w, policy, rr, project, r, true))
 			fetch_ask(w, rr, project, r,
-			    (fetch_buffer_s(w) - work_s(w, r)) * w->rsc[r].avail *
-				w->rsc[r].ninst,
+			    cw_max(rr->rsc[r].nidle > 0 ? rr->rsc[r].shortfall : 0,
+				(fetch_buffer_s(w) - work_s(w, r)) *
+				    w->rsc[r].avail * w->rsc[r].ninst),
 			    0, ask);
 }
 
@@ -141,9 +167,9 @@ fetch(const struct client_world *w, const struct policy *policy, struct arena *a
 		if (until > 0) /* with all instances busy */
 			*recheck_at = fmin(*recheck_at, w->now + until);
 	}
-	if (!w->in_session && has_work_for(w, w->prefs.min_s))
+	if (!w->in_session && has_work_for(w, w->prefs.min_s) && !waits_in_vain(w, rr))
 		return;
-	top = next_project(w);
+	top = next_project(w, rr);
 	if (top >= 0)
 		ask_to_high_water(w, policy, rr, (size_t)top, ask);
 }

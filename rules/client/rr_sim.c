@@ -9,16 +9,21 @@
 
 static const double RECHECK_LEAST_S = 60, RECHECK_MOST_S = 600;
 static const double NEAR_S = 1e-6; /* times this close are the same */
+/* Tasks that may be passed over because they do not fit into memory. */
+enum { PASSED_OVER_MOST = 16, HALVINGS = 24 };
 
 struct task_queue { /* waiting tasks by index, linked by next[] */
 	int32_t first, last;
 };
 struct task_group { /* tasks of one project for one resource */
-	/* front: tasks that a limit held back; they go first */
-	struct task_queue front, wait;
+	/* front: tasks that a limit held back; they go first.  big: tasks passed over
+	 * because they did not fit into memory, nbig of them */
+	struct task_queue front, wait, big;
+	uint32_t nbig;
 	uint32_t *active, n; /* heap, earliest end first */
 	uint32_t ntasks;
-	double use, other;
+	double use;
+	double other;       /* see struct flow: CPUs; of CPU tasks, memory */
 	double entitled;    /* instances */
 	double used, since; /* instances in use since then */
 };
@@ -34,6 +39,8 @@ struct rr_run {
 	/* Per task: virtual time of its stream when it ends. */
 	double *end_vtime;
 	int32_t *nproject, *napp; /* active tasks */
+	double *ram;              /* per project: memory of its active tasks */
+	double ram_idle;          /* CPUs that cannot be used for want of memory */
 	struct task_queue *held;  /* per app: tasks that wait for its limit */
 	double now, horizon;
 	bool seen_idle[CW_RSC_MOST];
@@ -124,20 +131,52 @@ app_full(const struct rr_run *s, int32_t app)
 	       s->napp[app] >= s->world->apps[app].max_concurrent;
 }
 
+/* A project's tasks alone may not take more memory than there is; how several projects
+ * share it follows from fit_memory(). */
+static bool
+fits_memory(const struct rr_run *s, const struct cw_task *t)
+{
+	double limit = s->world->prefs.ram_bytes, used = s->ram[t->project];
+
+	return limit <= 0 || used <= 0 || used + t->rss_bytes <= limit;
+}
+
+/* Tasks passed over are tried again before the others. */
+static void
+requeue_big(struct rr_run *s, struct task_group *g)
+{
+	if (g->nbig == 0)
+		return;
+	s->next[g->big.last] = g->front.first;
+	if (g->front.first < 0)
+		g->front.last = g->big.last;
+	g->front.first = g->big.first;
+	g->big.first = -1;
+	g->nbig = 0;
+}
+
 /* Takes the next task that the group may run; tasks of a full app are set aside to wait
- * for it. */
+ * for it, and smaller tasks may pass those that do not fit into memory. */
 static int32_t
 pop_startable(struct rr_run *s, struct task_group *g)
 {
-	for (;;) {
+	while (g->nbig < PASSED_OVER_MOST) {
 		int32_t i = queue_pop(s, &g->front);
 
 		if (i < 0)
 			i = queue_pop(s, &g->wait);
-		if (i < 0 || !app_full(s, s->world->tasks[i].app))
+		if (i < 0)
 			return i;
-		queue_append(s, &s->held[s->world->tasks[i].app], i);
+		if (app_full(s, s->world->tasks[i].app)) {
+			queue_append(s, &s->held[s->world->tasks[i].app], i);
+		} else if (!fits_memory(s, &s->world->tasks[i])) {
+			queue_append(s, &g->big, i);
+			g->nbig++;
+		} else {
+			return i;
+		}
 	}
+	return -1;
 }
 
 /* Adds what the project could not use of its entitlement since its use last changed. */
@@ -161,6 +200,7 @@ refill(struct rr_run *s, size_t project, size_t rsc)
 	struct flow *f = flow_of(s, project, rsc);
 	double v = flow_vtime(f, stream);
 
+	requeue_big(s, g);
 	while (g->use < s->world->rsc[rsc].ninst - 1e-9 &&
 	       !project_full(s, (int32_t)project)) {
 		int32_t i = pop_startable(s, g);
@@ -172,7 +212,8 @@ refill(struct rr_run *s, size_t project, size_t rsc)
 		s->end_vtime[i] = v + t->remaining_s / s->world->rsc[rsc].avail;
 		active_push(s, g, (uint32_t)i);
 		g->use += t->use;
-		g->other += rsc == CW_CPU ? 0 : t->ncpus;
+		g->other += rsc == CW_CPU ? t->rss_bytes : t->ncpus;
+		s->ram[project] += t->rss_bytes;
 		s->nproject[project]++;
 		if (s->world->napps > 0)
 			s->napp[t->app]++;
@@ -181,6 +222,27 @@ refill(struct rr_run *s, size_t project, size_t rsc)
 		add_shortfall(s, project, rsc, g);
 	flow_set(f, stream, g->use, g->other,
 	    g->n > 0 ? s->end_vtime[g->active[0]] : INFINITY);
+}
+
+/* Lowers the CPUs of a settled flow until its tasks fit into memory: what a flow needs
+ * grows with what it is given. */
+static void
+fit_memory(struct rr_run *s, struct flow *f)
+{
+	double most = s->world->prefs.ram_bytes, all = f->capacity, low = 0, high = all;
+
+	s->ram_idle = 0;
+	if (most <= 0 || flow_other(f) <= most * (1 + 1e-9))
+		return;
+	for (int i = 0; i < HALVINGS; i++) {
+		f->capacity = (low + high) / 2;
+		flow_settle(f);
+		if (flow_other(f) > most)
+			high = f->capacity;
+		else
+			low = f->capacity;
+	}
+	s->ram_idle = all - f->capacity;
 }
 
 /* Coprocessor tasks take their CPUs before CPU tasks do; backup projects come last. */
@@ -199,18 +261,23 @@ share_out(struct rr_run *s)
 		if (r == CW_CPU)
 			f->capacity = cw_max(0, f->ninst - taken);
 		flow_settle(f);
+		if (r == CW_CPU)
+			fit_memory(s, f);
 		if (s->backup) {
 			b->capacity = flow_idle(f);
 			flow_settle(b);
 		}
-		taken += flow_other(f) + (s->backup ? flow_other(b) : 0);
+		if (r != CW_CPU)
+			taken += flow_other(f) + (s->backup ? flow_other(b) : 0);
 	}
 }
 
 static double
 idle_of(const struct rr_run *s, size_t rsc)
 {
-	return flow_idle(&s->flows[s->backup ? CW_RSC_MOST + rsc : rsc]);
+	double idle = flow_idle(&s->flows[s->backup ? CW_RSC_MOST + rsc : rsc]);
+
+	return rsc == CW_CPU ? idle + s->ram_idle : idle;
 }
 
 /* --- set-up and verdict --- */
@@ -247,7 +314,7 @@ set_shares(struct rr_run *s, struct arena *a)
 static bool
 is_simulated(const struct client_world *w, const struct cw_task *t)
 {
-	return cw_nearly_runnable(w, t) && !cw_nci(w, t);
+	return cw_nearly_runnable(w, t) && !cw_nci(w, t) && !cw_too_big(w, t);
 }
 
 static void
@@ -257,7 +324,8 @@ queue_tasks(struct rr_run *s, struct arena *a)
 	uint32_t *heaps = NEWN(a, uint32_t, w->ntasks + 1);
 
 	for (size_t i = 0; i < w->nprojects * w->nrsc; i++)
-		s->groups[i].front.first = s->groups[i].wait.first = -1;
+		s->groups[i].front.first = s->groups[i].wait.first =
+		    s->groups[i].big.first = -1;
 	for (size_t i = 0; i < w->napps; i++)
 		s->held[i].first = -1;
 	for (size_t i = 0; i < w->ntasks; i++) {
@@ -302,8 +370,6 @@ judge_finish(struct rr_run *s, uint32_t i)
 		s->out->recheck_s = cw_min(s->out->recheck_s, cw_max(spare, often));
 		return;
 	}
-	if (w->prefs.ram_bytes > 0 && t->rss_bytes > w->prefs.ram_bytes)
-		return; /* it cannot run now anyway */
 	s->out->tasks[i].miss = true;
 	s->out->projects[t->project].misses[t->rsc]++;
 	s->out->rsc[t->rsc].missed_use += t->use;
@@ -342,8 +408,12 @@ end_task(struct rr_run *s, size_t project, size_t rsc)
 
 	judge_finish(s, i);
 	g->use = g->n == 0 ? 0 : g->use - t->use;
-	g->other = g->n == 0 || rsc == CW_CPU ? 0 : g->other - t->ncpus;
+	g->other = g->n == 0     ? 0 :
+	           rsc == CW_CPU ? g->other - t->rss_bytes :
+	                           g->other - t->ncpus;
 	s->nproject[project]--;
+	s->ram[project] = s->nproject[project] == 0 ? 0 :
+	                                              s->ram[project] - t->rss_bytes;
 	if (s->world->napps > 0) {
 		int32_t held;
 
@@ -366,7 +436,7 @@ end_and_refill(struct rr_run *s, double t, size_t rsc, uint32_t project)
 
 	advance_to(s, t);
 	end_task(s, project, rsc);
-	if (w->projects[project].max_concurrent > 0)
+	if (w->projects[project].max_concurrent > 0 || w->prefs.ram_bytes > 0)
 		for (size_t k = 0; k < w->nrsc; k++)
 			refill(s, project, w->nrsc - 1 - k);
 	else
@@ -507,6 +577,7 @@ rr_simulate(const struct client_world *w, struct arena *a, struct rr_sim *out)
 		.end_vtime = NEWN(a, double, w->ntasks + 1),
 		.nproject = NEWN(a, int32_t, w->nprojects + 1),
 		.napp = NEWN(a, int32_t, w->napps + 1),
+		.ram = NEWN(a, double, w->nprojects + 1),
 		.held = NEWN(a, struct task_queue, w->napps + 1),
 		.horizon = w->prefs.min_s + w->prefs.extra_s };
 	double t;

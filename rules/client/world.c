@@ -64,6 +64,9 @@ cw_tally_tasks(struct client_world *w)
 		c->gave[t->rsc] = true;
 		if (c->delay_bound_s <= 0 || bound < c->delay_bound_s)
 			c->delay_bound_s = bound;
+		if (t->rsc == CW_CPU && t->rss_bytes > 0 &&
+		    (c->rss_bytes <= 0 || t->rss_bytes < c->rss_bytes))
+			c->rss_bytes = t->rss_bytes;
 		if (t->remaining_s > c->longest_s)
 			c->longest_s = t->remaining_s;
 		if (cw_nearly_runnable(w, t))

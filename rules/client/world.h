@@ -63,6 +63,8 @@ struct cw_acct {
 	double delay_bound_s;
 	/* rec, window: longest remaining time of a task so far. */
 	double longest_s;
+	/* Smallest working set of its CPU tasks so far; 0 = unknown. */
+	double rss_bytes;
 	bool gave[CW_RSC_MOST]; /* it has sent tasks for this resource */
 	bool known;             /* owed has been initialised */
 	/* Scratch space of account() and entitle(); the masks have one bit per
@@ -198,6 +200,12 @@ cw_nci(const struct client_world *w, const struct cw_task *t)
 {
 	return t->nci || w->projects[t->project].nci;
 }
+/* The task needs more memory than the host gives to all of its tasks together. */
+static inline bool
+cw_too_big(const struct client_world *w, const struct cw_task *t)
+{
+	return w->prefs.ram_bytes > 0 && t->rss_bytes > w->prefs.ram_bytes;
+}
 /* May the project be asked for work now, as far as contact with its scheduler goes? */
 bool cw_contactable(const struct client_world *, size_t project);
 /* Sets sharing[p] for each potentially runnable project; these share the host. */
@@ -208,7 +216,7 @@ void cw_accrue(struct client_world *, double dt);
 double cw_total_flops(const struct client_world *);
 /* Derives facts about every project from its tasks: acct.runnable_mask, the resources
  * for which it has nearly runnable tasks; acct.gave; acct.delay_bound_s;
- * acct.longest_s.  Tasks of apps that are not CPU-intensive do not count. */
+ * acct.longest_s; acct.rss_bytes.  Tasks of apps that are not CPU-intensive do not count. */
 void cw_tally_tasks(struct client_world *);
 
 #endif

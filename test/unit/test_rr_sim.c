@@ -131,6 +131,54 @@ START_TEST(small_worlds)
 }
 END_TEST
 
+/* --- memory --- */
+
+/* Four tasks of 10 s on four CPUs: two projects, what each task needs of 8 GB. */
+static const struct {
+	const char *what;
+	double gb[4]; /* two tasks of each project */
+	double idle, shortfall, finish[4];
+} memories[] = {
+	{ "all fit", { 2, 2, 2, 2 }, 0, 360, { 10, 10, 10, 10 } },
+	{ "half of them fit", { 4, 4, 4, 4 }, 2, 360, { 20, 20, 20, 20 } },
+	{ "two of a project do not fit, one beside two small ones does",
+	    { 5, 5, 1, 1 }, 1, 360, { 10, 20, 10, 10 } },
+	{ "they need 12 GB, so they advance at two thirds of full speed",
+	    { 5, 2, 4, 1 }, 4 / 3.0, 360, { 15, 15, 15, 15 } },
+	{ "a task that never fits is no work", { 9, 1, 1, 1 }, 1, 370,
+	    { 0, 10, 10, 10 } },
+};
+
+START_TEST(memory_by_table)
+{
+	struct arena a = { 0 };
+	struct cw_project p[2] = { { .share = 1 }, { .share = 1 } };
+	struct cw_task t[4];
+	struct client_world w = { .prefs = { .min_s = 100, .ram_bytes = 8 },
+		.rsc = { { "CPU", 4, 1, 1 } },
+		.nrsc = 1,
+		.projects = p,
+		.nprojects = 2,
+		.tasks = t,
+		.ntasks = 4 };
+	struct rr_sim rr;
+
+	for (int i = 0; i < 4; i++) {
+		t[i] = task(i / 2, 10);
+		t[i].rss_bytes = memories[_i].gb[i];
+	}
+	rr_simulate(&w, &a, &rr);
+	ck_assert_msg(fabs(rr.rsc[0].nidle - memories[_i].idle) < 0.01,
+	    "%s: idle %g", memories[_i].what, rr.rsc[0].nidle);
+	ck_assert_msg(fabs(rr.rsc[0].shortfall - memories[_i].shortfall) < 2,
+	    "%s: shortfall %g", memories[_i].what, rr.rsc[0].shortfall);
+	for (int i = 0; i < 4; i++)
+		ck_assert_msg(fabs(rr.tasks[i].finish_s - memories[_i].finish[i]) < 0.1,
+		    "%s: task %d at %g", memories[_i].what, i, rr.tasks[i].finish_s);
+	arena_free(&a);
+}
+END_TEST
+
 /* --- against a slow implementation of the definition --- */
 
 enum { MANY = 40, MOST_PROJECTS = 6 };
@@ -317,6 +365,7 @@ END_TEST
 
 UNIT_MAIN("rr_sim", {
 	ADD_LOOP(t1_t2_worked_example, N(worked));
+	ADD_LOOP(memory_by_table, N(memories));
 	ADD_LOOP(small_worlds, N(smalls));
 	ADD_LOOP(agrees_with_the_definition, 20);
 })
