@@ -6,8 +6,8 @@
 #include "rules/client/policies.h"
 #include "lib/banned.h"
 
-const struct policy *const policies[] = { &policy_rec, &policy_classic, &policy_debt1,
-	&policy_debtr, &policy_hybrid, &policy_window, NULL };
+const struct policy *const policies[] = { &policy_window, &policy_rec, &policy_classic,
+	&policy_debt1, &policy_debtr, &policy_hybrid, NULL };
 const struct policy *const policy_variants[] = { &policy_rec_letter,
 	&policy_rec_deadlines, &policy_rec_upstream, &policy_classic_upstream,
 	&policy_debt1_deadlines, &policy_debt1_upstream, &policy_debtr_deadlines,

@@ -563,7 +563,7 @@ END_TEST
 
 START_TEST(the_table)
 {
-	ck_assert_ptr_eq(policies[0], &policy_rec);
+	ck_assert_ptr_eq(policies[0], &policy_window);
 	ck_assert_ptr_eq(policy_find("debtR"), &policy_debtr);
 	ck_assert_ptr_eq(policy_find("debt1:upstream"), &policy_debt1_upstream);
 	ck_assert_ptr_null(policy_find("none"));
