@@ -7,16 +7,22 @@
 
 enum { REPORT_COUNT = 64, MASTER_FETCH_PERIOD = 10, MASTER_FETCH_RETRIES = 3 };
 static const double RSC_BACKOFF_MOST_S = 86400, MASTER_INTERVAL_S = 86400;
+/* Between two contacts of a project, whatever the reasons. */
+static const double SPACING_S = 60;
 
 /* --- reasons --- */
 
+/* If the whole delay bound is shorter than the margin before deadlines, results are
+ * still collected for a quarter of the time that is left. */
 static double
 report_due_at(const struct client_world *w, const struct policy *policy,
     const struct cw_project *p)
 {
 	double due = p->rpc.first_deadline -
 	             cw_max(policy->report_before_s, w->prefs.min_s);
+	double left = p->rpc.first_deadline - p->rpc.first_ready_at;
 
+	due = cw_max(due, p->rpc.first_ready_at + left / 4);
 	if (p->rpc.nready == 0)
 		return INFINITY;
 	if (p->no_new_work || p->rpc.report_now || p->rpc.nready >= REPORT_COUNT)
@@ -62,6 +68,8 @@ contact_due(const struct client_world *w, const struct policy *policy, size_t pr
 			return CONTACT_REQUESTED;
 		*at = cw_min(*at, p->rpc.next_rpc_time);
 	}
+	if (cw_spaced(w, project) && p->rpc.first_deadline > p->rpc.spaced_until)
+		report = cw_max(report, p->rpc.spaced_until);
 	if (report <= w->now)
 		return p->rpc.uploading ? CONTACT_NONE : CONTACT_RESULTS;
 	*at = cw_min(*at, report);
@@ -94,6 +102,9 @@ find_reason(
 			c->why = why;
 			c->project = (int32_t)i;
 		}
+		if (cw_spaced(w, i))
+			c->recheck_at = cw_min(
+			    c->recheck_at, w->projects[i].rpc.spaced_until);
 		for (size_t r = 0; r < w->nrsc; r++)
 			if (w->projects[i].rsc[r].backoff_until > w->now)
 				c->recheck_at = cw_min(
@@ -109,7 +120,7 @@ wants_nci(const struct client_world *w, size_t project)
 {
 	const struct cw_project *p = &w->projects[project];
 
-	if (!p->nci || !cw_contactable(w, project) ||
+	if (!p->nci || !cw_contactable(w, project) || cw_spaced(w, project) ||
 	    p->rsc[CW_CPU].backoff_until > w->now || p->rsc[CW_CPU].no_apps)
 		return false;
 	for (size_t i = 0; i < w->ntasks; i++)
@@ -155,6 +166,7 @@ without_delay(const struct client_world *w, struct arena *a, size_t project)
 	for (size_t i = 0; i < w->nprojects; i++)
 		v->projects[i] = w->projects[i];
 	v->projects[project].rpc.min_rpc_time = 0;
+	v->projects[project].rpc.spaced_until = 0;
 	return v;
 }
 
@@ -254,12 +266,22 @@ rsc_backoff(const struct client_world *w, const struct policy *policy,
 	s->backoff_until = w->now + cw_min(most, s->backoff_s * (0.5 + rng_unit(rng)));
 }
 
+/* A host whose back-offs are bounded must not wait longer than the least of them.  The
+ * first contact asks for one task only, so the next may follow at once. */
+static double
+spacing_s(const struct client_world *w)
+{
+	return w->prefs.backoff_most_s > 0 ? cw_min(SPACING_S, w->prefs.backoff_min_s) :
+	                                     SPACING_S;
+}
+
 static void
 store_delays(
     const struct client_world *w, struct cw_rpc *rpc, const struct reply_facts *f)
 {
 	rpc->min_rpc_time = f->request_delay_s > 0 ? w->now + f->request_delay_s : 0;
 	rpc->next_rpc_time = f->next_rpc_delay_s > 0 ? w->now + f->next_rpc_delay_s : 0;
+	rpc->spaced_until = rpc->never_contacted ? 0 : w->now + spacing_s(w);
 	rpc->latency_limited_until = f->latency_limited ? w->now + f->request_delay_s :
 	                                                  0;
 }

@@ -98,7 +98,7 @@ not_to_be_asked(const struct client_world *w, size_t project, size_t rsc)
 	const struct cw_project *p = &w->projects[project];
 	const struct cw_rsc_state *s = &p->rsc[rsc];
 
-	return !cw_contactable(w, project) || p->nci || p->stalled_download ||
+	return !cw_contactable(w, project) || cw_spaced(w, project) || p->nci || p->stalled_download ||
 	       p->suspended_task || s->no_apps || s->excluded || uploads_wait(w, p);
 }
 

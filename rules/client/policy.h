@@ -61,7 +61,9 @@ struct policy {
 	double ask_every_s;
 	/* A result is reported after this time at the latest; 0 = no limit. */
 	double report_after_s;
-	double report_before_s; /* and at the latest this long before its deadline */
+	/* And at the latest this long before its deadline, but not before a quarter of
+	 * the time that was left has passed. */
+	double report_before_s;
 	enum backoff_law backoff;
 	/* Departures from the descriptions; locus-client-policies(7) lists each of
 	 * them. */

@@ -62,7 +62,7 @@ next_project(const struct client_world *w, const struct rr_sim *rr)
 	for (size_t i = 0; i < w->nprojects; i++) {
 		const struct cw_project *p = &w->projects[i];
 
-		if (cw_contactable(w, i) && !p->nci && !p->rpc.in_session &&
+		if (cw_contactable(w, i) && !cw_spaced(w, i) && !p->nci && !p->rpc.in_session &&
 		    !is_full(w, rr, i) &&
 		    (top < 0 || goes_before(p, &w->projects[top])))
 			top = (int32_t)i;

@@ -151,6 +151,17 @@ count_queue(const struct client_world *w, size_t rsc, double *have)
 	}
 }
 
+/* What the project is owed of the resource, in instance-seconds.  Up to a time slice too
+ * much is no reason to ask for less: without tasks it would lose its instances to slices
+ * of others, and then be late. */
+static double
+owed_s(const struct client_world *w, const struct cw_project *p, size_t rsc)
+{
+	double slice = w->prefs.period_s * w->rsc[CW_CPU].flops, owed = p->acct.owed;
+
+	return (owed >= 0 ? owed : cw_min(0, owed + slice)) / w->rsc[rsc].flops;
+}
+
 /* want = max(have, share * level + owed), where the level makes the sum equal to the
  * buffer.  Projects that have more than the level gives are set aside until none is
  * left; the level sinks each time. */
@@ -167,9 +178,8 @@ fill_to_level(const struct client_world *w, size_t rsc, struct plan *p)
 		for (size_t i = 0; i < w->nprojects; i++) {
 			const struct cw_project *c = &w->projects[i];
 
-			left -= p->in[i] && !p->fixed[i] ?
-			            c->acct.owed / w->rsc[rsc].flops :
-			            p->have[i];
+			left -= p->in[i] && !p->fixed[i] ? owed_s(w, c, rsc) :
+			                                   p->have[i];
 			shares += p->in[i] && !p->fixed[i] ? c->share : 0;
 		}
 		level = shares > 0 ? left / shares : 0;
@@ -177,8 +187,7 @@ fill_to_level(const struct client_world *w, size_t rsc, struct plan *p)
 			const struct cw_project *c = &w->projects[i];
 
 			p->want[i] = p->in[i] && !p->fixed[i] ?
-			                 c->share * level +
-			                     c->acct.owed / w->rsc[rsc].flops :
+			                 c->share * level + owed_s(w, c, rsc) :
 			                 p->have[i];
 			if (p->in[i] && !p->fixed[i] && p->want[i] < p->have[i]) {
 				p->fixed[i] = true;
@@ -203,7 +212,7 @@ cap_at_deadlines(const struct client_world *w, size_t rsc, struct plan *p)
 			continue;
 		part = fetch_share(w, p->in, i) * w->rsc[rsc].ninst * usable;
 		pace = p->want[i] * usable / horizon;
-		p->want[i] = cw_min(pace, part + c->acct.owed / w->rsc[rsc].flops);
+		p->want[i] = cw_min(pace, part + owed_s(w, c, rsc));
 	}
 }
 
@@ -226,18 +235,25 @@ keep_low_water(const struct client_world *w, size_t rsc, struct plan *p)
 
 /* A project that has no task and is owed work gets its part although others have more
  * than theirs, as far as there is room beside the waiting tasks: a running task may be
- * so long that it fills the buffer for weeks. */
+ * so long that it fills the buffer for weeks.  So does one whose tasks will not occupy
+ * the whole instances of its share: others would begin slices there, and its tasks,
+ * having waited, would be urgent. */
 static void
 let_in_taskless(const struct client_world *w, size_t rsc, struct plan *p)
 {
-	double room = fetch_room_s(w, rsc);
+	double room = fetch_room_s(w, rsc), horizon = fetch_buffer_s(w);
+	double slice = w->prefs.period_s * w->rsc[CW_CPU].flops;
 
 	for (size_t i = 0; i < w->nprojects; i++) {
-		double part = fetch_share(w, p->in, i) * fetch_buffer_s(w) *
-		              w->rsc[rsc].ninst;
+		double part = fetch_share(w, p->in, i) * w->rsc[rsc].ninst;
+		double whole = floor(part + 1e-6), owed = w->projects[i].acct.owed;
 
-		if (p->in[i] && p->have[i] <= 0 && w->projects[i].acct.owed > 0)
-			p->want[i] = cw_max(p->want[i], cw_min(part, room));
+		if (!p->in[i])
+			continue;
+		if (p->have[i] <= 0 && owed > 0)
+			p->want[i] = cw_max(p->want[i], cw_min(part * horizon, room));
+		if (p->have[i] < whole * w->prefs.min_s && owed > -slice)
+			p->want[i] = cw_max(p->want[i], cw_min(whole * horizon, room));
 	}
 }
 
@@ -369,7 +385,8 @@ fetch(const struct client_world *w, const struct policy *policy, struct arena *a
 			ask_part(w, rr, &p[r], (size_t)top, r, ask);
 	for (size_t r = 0; r < w->nrsc && top < 0; r++)
 		if (rr->rsc[r].nidle > 0 && (top = pick_for_idle(w, rr, &p[r], r)) >= 0)
-			fetch_ask(w, rr, (size_t)top, r, 1, rr->rsc[r].nidle, ask);
+			fetch_ask(w, rr, (size_t)top, r,
+			    rr->rsc[r].nidle * w->prefs.min_s, rr->rsc[r].nidle, ask);
 }
 
 static void

@@ -86,6 +86,7 @@ struct cw_rsc_state {
 struct cw_rpc {
 	double min_rpc_time;  /* no contact before then */
 	double next_rpc_time; /* the project wants contact by then; 0 = no */
+	double spaced_until;  /* the host itself waits until then, see cw_spaced() */
 	/* The project said that deadlines kept it from sending work. */
 	double latency_limited_until;
 	double last_contact;
@@ -208,6 +209,12 @@ cw_too_big(const struct client_world *w, const struct cw_task *t)
 }
 /* May the project be asked for work now, as far as contact with its scheduler goes? */
 bool cw_contactable(const struct client_world *, size_t project);
+/* The last contact was so recent that only a deadline or the user justifies another. */
+static inline bool
+cw_spaced(const struct client_world *w, size_t project)
+{
+	return w->projects[project].rpc.spaced_until > w->now;
+}
 /* Sets sharing[p] for each potentially runnable project; these share the host. */
 void cw_potentially_runnable(const struct client_world *, bool *sharing);
 /* Adds dt seconds of every running task to used[] of its project, except tasks of apps

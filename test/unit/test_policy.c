@@ -300,6 +300,44 @@ START_TEST(t15_t16_reports)
 }
 END_TEST
 
+/* The host leaves a minute between two contacts of a project, unless a result would
+ * miss its deadline or the user asks; less if its back-offs are bounded. */
+START_TEST(contacts_are_spaced)
+{
+	for (const struct policy *const *how = policies; *how != NULL; how++) {
+		struct small s;
+		struct contact first, c;
+		struct reply_facts f = { .ntasks = { 1 } };
+
+		small_world(&s);
+		s.w.now = DAY;
+		s.w.nprojects = 1;
+		first = next_contact(&s, *how);
+		ck_assert_int_eq(first.why, CONTACT_WORK);
+		contact_replied(&s.w, *how, &first, &f, &s.rng);
+		c = next_contact(&s, *how);
+		ck_assert_msg(c.why == CONTACT_NONE && c.recheck_at <= DAY + 60,
+		    "%s: again at once", (*how)->name);
+		contact_ready(&s.p[0].rpc, s.w.now, DAY + 61, true);
+		ck_assert_int_eq(next_contact(&s, *how).why, CONTACT_NONE);
+		s.p[0].rpc.first_deadline = DAY + 59;
+		ck_assert_int_eq(next_contact(&s, *how).why, CONTACT_RESULTS);
+		s.p[0].rpc.nready = 0;
+		s.p[0].rpc.report_now = false;
+		s.p[0].rpc.user_request = true;
+		ck_assert_int_eq(next_contact(&s, *how).why, CONTACT_USER);
+		s.p[0].rpc.user_request = false;
+		s.w.now = DAY + 60;
+		ck_assert_int_eq(next_contact(&s, *how).why, CONTACT_WORK);
+		s.w.prefs.backoff_min_s = 2;
+		s.w.prefs.backoff_most_s = 9;
+		contact_replied(&s.w, *how, &first, &f, &s.rng);
+		NEARLY(s.p[0].rpc.spaced_until, s.w.now + 2);
+		arena_free(&s.a);
+	}
+}
+END_TEST
+
 /* Which reason comes first, and what prevents contact. */
 START_TEST(reasons_for_contact)
 {
@@ -585,6 +623,7 @@ UNIT_MAIN("policy", {
 	ADD(t13_master_file_every_tenth_failure);
 	ADD_LOOP(t14_no_work, count_policies());
 	ADD_LOOP(t15_t16_reports, N(reports));
+	ADD(contacts_are_spaced);
 	ADD(reasons_for_contact);
 	ADD_LOOP(slices, 2); /* CPU, coprocessor */
 	ADD(deadlines);

@@ -95,6 +95,10 @@ struct watch {
 	 */
 	uint64_t early, by_turn, undecided;
 	uint64_t empty; /* requests for coprocessor work that got none */
+	/* Contacts of each project, the time of the last, the shortest time between two
+	 * after the first one, which asks for a single task. */
+	uint64_t contacts[PROJECTS_MOST];
+	double contact_at[PROJECTS_MOST], gap;
 	bool asked_gpu;
 	double first[PROJECTS_MOST], last[PROJECTS_MOST]; /* arrival */
 	double early_at;
@@ -157,6 +161,9 @@ policies_listen(void *listener, const struct sim_event *e)
 
 	switch (e->kind) {
 	case SIM_CONTACT:
+		if (w->contacts[e->project]++ > 1)
+			w->gap = fmin(w->gap, e->t - w->contact_at[e->project]);
+		w->contact_at[e->project] = e->t;
 		w->asked_gpu = e->text != NULL && strstr(e->text, "GPU") != NULL;
 		break;
 	case SIM_REPLY:
@@ -228,6 +235,7 @@ simulate(struct result *r, const char *policy, const char *scenario, double days
 	ck_assert_msg(e == OK, "%s", f.detail);
 	r->w = NEW(&r->a, struct watch);
 	r->w->sc = &r->sc;
+	r->w->gap = INFINITY;
 	r->w->slices_from = days > 21 ? 20 * DAY : 0;
 	o.listener = r->w;
 	ck_assert_int_eq(sim_run(&r->sc, &o, &r->a, &r->sums, &f), OK);
@@ -559,7 +567,42 @@ START_TEST(t20_a_backup_project)
 }
 END_TEST
 
+/* --- contacts --- */
+
+/*
+ * For all policies: tasks of half a minute that are due in a day, in three hours, in ten
+ * minutes.  Results are collected, no project is asked twice within a minute, and no
+ * deadline is lost.
+ */
+START_TEST(contacts_are_bundled)
+{
+	static const struct {
+		const char *text;
+		uint64_t most; /* contacts a day */
+	} c[] = {
+		{ "P(.00833, 24, 1) NCPUS=8 min_queue=1 additional_queue=1", 400 },
+		{ "P(.00833, 3, 1) NCPUS=2 min_queue=.3 additional_queue=.3", 150 },
+		{ "P(.00833, .17, 1) NCPUS=1 min_queue=.05 additional_queue=.05", 1100 },
+	};
+	const char *policy = policies[_i]->name;
+	/* These ask whenever the buffer is not full. */
+	bool often = one_of(policy, "debt1", "debtR");
+
+	for (size_t k = 0; k < N(c); k++) {
+		struct result r;
+
+		simulate(&r, policy, c[k].text, 1);
+		ck_assert_uint_eq(r.fig.missed, 0);
+		BETWEEN(r.fig.idle, 0, 0.001);
+		BETWEEN(r.sums.contacts, 10, often ? 1441 : c[k].most);
+		BETWEEN(r.w->gap, 60 - 1e-6, INFINITY);
+		arena_free(&r.a);
+	}
+}
+END_TEST
+
 UNIT_MAIN("sim policies", {
+	ADD_LOOP(contacts_are_bundled, nplain());
 	ADD_LOOP(t5_slices, count_of(ROW_t5));
 	ADD_LOOP(t6_scenario_1_of_client_scheduling, count_of(ROW_t6));
 	ADD_LOOP(t6_no_turn_ends_early, nplain() + nvariants());
