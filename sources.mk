@@ -865,6 +865,7 @@ client_sources = \
 	client/control/server.h \
 	client/control/show.c \
 	client/enact.c \
+	client/estimates.c \
 	client/events.c \
 	client/fields.c \
 	client/fields.h \

@@ -248,6 +248,15 @@ int32_t signature_error(
 enum err app_file_open(struct client *, const struct cproject *, struct cfile *f,
     const char *path, int *fd);
 
+/* --- estimates.c: what the host learned about its projects' estimates --- */
+/* Returns true over estimated run time for the task's version, 1 where the project asks
+ * for a duration correction factor instead. */
+double estimates_factor(const struct cproject *, const struct ctask *);
+/* Returns the same as the mean of the project's versions for a resource. */
+double estimates_correction(struct client *, const struct cproject *, int32_t rsc);
+/* Learns from a task that succeeded. */
+void estimates_learn(struct client *, struct cproject *, const struct ctask *);
+
 /* --- slot.c --- */
 /* Creates the directory of all slots.  E_DENIED if there is one that this client did
  * not make: tasks of another client may be in it. */

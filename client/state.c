@@ -138,6 +138,12 @@ check_numbers(struct cproject *p)
 {
 	p->share = in_range_or(p->share, 0, 1e12, SHARE);
 	p->dcf = in_range_or(p->dcf, 0.01, 100, 1);
+	for (size_t i = 0; i < p->nestimates; i++) {
+		struct correction *c = &p->estimates[i].learned;
+
+		if (c->ntasks < 0 || in_range_or(c->factor, 0.01, 100, 0) <= 0)
+			*c = (struct correction){ 0 };
+	}
 	if (p->rpc.nrpc_failures < 0 || p->rpc.nmaster_failures < 0 ||
 	    p->rpc.ntask_failures < 0)
 		p->rpc = (struct cw_rpc){ 0 };
@@ -300,7 +306,8 @@ static void
 shift_project_back(struct cproject *p, int64_t by)
 {
 	double *times[] = { &p->attached_at, &p->rpc.min_rpc_time,
-		&p->rpc.next_rpc_time, &p->rpc.latency_limited_until,
+		&p->rpc.next_rpc_time, &p->rpc.spaced_until,
+		&p->rpc.latency_limited_until,
 		&p->rpc.last_contact };
 
 	for (size_t i = 0; i < N(times); i++)

@@ -68,6 +68,12 @@ struct standing {   /* a project's standing with one resource of the host */
 	bool gave;
 };
 
+struct cestimate { /* what was learned about the estimates for an app version */
+	char *app_name, *plan_class;
+	int32_t version_num;
+	struct correction learned;
+};
+
 struct cproject {
 	char *master_url, *authenticator, *project_name;
 	char **schedulers;
@@ -87,6 +93,8 @@ struct cproject {
 	struct cw_acct acct;
 	struct standing *standings;
 	size_t nstandings;
+	struct cestimate *estimates;
+	size_t nestimates;
 	struct rp_app *apps; /* apps of its versions */
 	size_t napps;
 	struct rp_app_version *versions;

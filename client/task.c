@@ -250,8 +250,7 @@ take_outputs(struct client *c, struct cproject *p, struct ctask *t)
 		return;
 	}
 	t->message = arena_strdup(&c->keep, slot_stderr(c, t));
-	if (!p->no_dcf)
-		p->dcf = estimate_dcf(p->dcf, task_static_s(c, p, t), t->elapsed_s);
+	estimates_learn(c, p, t);
 	slot_leave(c, t);
 	/* Reported when its uploads are done. */
 	task_finish(c, p, t, CLIENT_UPLOADED, 0);

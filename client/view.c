@@ -174,6 +174,7 @@ view_project_stored(struct client *c, struct cproject *p, const struct client_wo
 			.no_apps = s->no_apps,
 			.excluded = s->refused ||
 			            (r > CW_CPU && c->hindered.gpu != HINDER_NOTHING) };
+		x.correction[r] = estimates_correction(c, p, (int32_t)r);
 		x.acct.std[r] = s->std;
 		x.acct.ltd[r] = s->ltd;
 		x.acct.gave[r] = s->gave;

@@ -127,6 +127,11 @@ create_servers(struct sim *s)
 		v->job_rng = rng_seed(rng_next(&s->rng));
 		v->backoff_rng = rng_seed(rng_next(&s->rng));
 		v->job_of_file = NEWN(s->keep, double, v->project->napps + 1);
+		v->learned = NEWN(
+		    s->keep, struct correction, v->project->napps + 1);
+		v->factor = NEWN(s->keep, double, v->project->napps + 1);
+		for (size_t k = 0; k < v->project->napps; k++)
+			v->factor[k] = 1;
 		onoff_start(&v->up, &v->project->up, &v->up_rng);
 		napps += (int32_t)v->project->napps;
 		for (size_t k = 0; k < v->project->napps; k++)
@@ -181,6 +186,7 @@ attach_project(struct sim *s, int32_t server_index, const int32_t *was)
 	s->world.nprojects++;
 	v->quiet_since = s->world.now;
 	renumber(s, was);
+	sim_correct(s, v);
 	sim_tell(s, SIM_ATTACH, v, NULL, 0, 0, NULL);
 }
 

@@ -115,7 +115,7 @@ send_job(struct sim *s, struct server *v, const struct sim_app *app)
 		.rsc = app->rsc,
 		.use = app->use,
 		.ncpus = app->ncpus,
-		.remaining_s = s->jobs[i].est_s,
+		.remaining_s = s->jobs[i].est_s * v->factor[app - v->project->apps],
 		.deadline = w->now + app->deadline_s,
 		.received_at = w->now,
 		.rss_bytes = app->rss_bytes };

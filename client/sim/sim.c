@@ -29,10 +29,13 @@ run_task(struct sim *s, uint32_t i, double dt)
 {
 	struct cw_task *t = &s->world.tasks[i];
 	struct sim_job *j = &s->jobs[i];
-	struct sim_project_sums *p = sim_server_of(s, i)->sums;
+	const struct server *v = sim_server_of(s, i);
+	struct sim_project_sums *p = v->sums;
 	double *used = s->world.projects[t->project].used;
 	double overhead = cw_min(j->overhead_s, dt), ck = j->app->checkpoint_s;
-	struct run_facts f = { .static_s = j->est_s };
+	struct run_facts f = {
+		.static_s = j->est_s * v->factor[j->app - v->project->apps]
+	};
 
 	j->ran_s += dt;
 	p->used_flops += dt * j->flops;

@@ -40,6 +40,9 @@ struct server { /* one project's server; in canonical order */
 	uint32_t nrunning;
 	double quiet_since;  /* none of its tasks has run since then */
 	double *job_of_file; /* per app: jobs sent so far for the host's current file */
+	/* Per app: what the host learned, and the factor that its tasks have now. */
+	struct correction *learned;
+	double *factor;
 };
 
 struct sim {
@@ -72,6 +75,8 @@ void sim_stop_task(struct sim *, uint32_t task, bool keep);
 void sim_drop_task(struct sim *, uint32_t task);
 /* Ends a task that has computed everything; it waits to be reported. */
 void sim_end_task(struct sim *, uint32_t task);
+/* Tells the rules what was learned about a project's estimates. */
+void sim_correct(struct sim *, const struct server *);
 /* Aborts tasks that were not started by their deadlines. */
 void sim_abort_late(struct sim *);
 /* Returns the server of a task's project. */

@@ -6,6 +6,9 @@
 #include <string.h>
 #include "lib/banned.h"
 
+/* A factor that moved by less does not matter. */
+static const double MOVED = 0.05;
+
 /* Parameters: the members of an event. */
 void
 sim_tell(struct sim *s, enum sim_kind kind, const struct server *v,
@@ -110,6 +113,43 @@ hand_in(struct sim *s, uint32_t i)
 }
 
 void
+sim_correct(struct sim *s, const struct server *v)
+{
+	const struct correction **of = NEWN(
+	    &s->round, const struct correction *, v->project->napps + 1);
+
+	for (size_t r = 0; r < s->world.nrsc; r++) {
+		size_t n = 0;
+
+		for (size_t k = 0; k < v->project->napps; k++)
+			if (v->project->apps[k].rsc == (int32_t)r)
+				of[n++] = &v->learned[k];
+		s->world.projects[v->world].correction[r] = estimate_mean_factor(of, n);
+	}
+}
+
+/* Learns how long the app's jobs take.  The tasks at hand are estimated anew only if the
+ * factor moved: thousands may wait. */
+static void
+learn_from(struct sim *s, struct server *v, const struct sim_job *j)
+{
+	const struct sim_app *app = j->app;
+	size_t k = (size_t)(app - v->project->apps);
+	double factor;
+
+	estimate_learn(&v->learned[k], j->est_s, j->size_s);
+	factor = estimate_factor(&v->learned[k]);
+	if (fabs(factor / v->factor[k] - 1) < MOVED)
+		return;
+	v->factor[k] = factor;
+	s->world.projects[v->world].acct.longest_s = 0; /* as of the old factor */
+	sim_correct(s, v);
+	for (size_t i = 0; i < s->world.ntasks; i++)
+		if (s->jobs[i].app == app && !s->world.tasks[i].started)
+			s->world.tasks[i].remaining_s = s->jobs[i].est_s * factor;
+}
+
+void
 sim_end_task(struct sim *s, uint32_t i)
 {
 	const struct cw_task *t = &s->world.tasks[i];
@@ -118,6 +158,7 @@ sim_end_task(struct sim *s, uint32_t i)
 	stop_running(s, i);
 	sim_tell(s, SIM_END, sim_server_of(s, i), &s->jobs[i], 0,
 	    s->world.now <= t->deadline, NULL);
+	learn_from(s, sim_server_of(s, i), &s->jobs[i]);
 	hand_in(s, i);
 	contact_task_done(&s->world, s->options->policy, (size_t)project, rsc);
 }

@@ -352,6 +352,18 @@ contact_replied(struct client_world *w, const struct policy *policy,
 	policy->account(w, policy); /* counts the new tasks; may end the session */
 }
 
+/* Results that wait for a scheduler are worth more attempts the closer their deadlines
+ * are. */
+static double
+master_interval_s(const struct client_world *w, const struct cw_project *p)
+{
+	double left = p->rpc.first_deadline - w->now;
+
+	return p->rpc.nready > 0 && left > 0 ?
+	           cw_min(MASTER_INTERVAL_S, cw_max(backoff_rpc.max_s, left / 8)) :
+	           MASTER_INTERVAL_S;
+}
+
 void
 contact_failed(struct client_world *w, const struct policy *policy, size_t project,
     struct rng *rng)
@@ -363,7 +375,7 @@ contact_failed(struct client_world *w, const struct policy *policy, size_t proje
 	p->rpc.in_session |= w->in_session;
 	if (p->rpc.nmaster_failures >= MASTER_FETCH_RETRIES) {
 		p->rpc.master_pending = true;
-		delay_contact(p, w->now + cap_backoff_s(w, MASTER_INTERVAL_S));
+		delay_contact(p, w->now + cap_backoff_s(w, master_interval_s(w, p)));
 		return;
 	}
 	n = ++p->rpc.nrpc_failures;

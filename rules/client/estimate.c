@@ -5,6 +5,9 @@
 #include <math.h>
 #include "lib/banned.h"
 
+enum { LEARN_TASKS = 10 };
+static const double FACTOR_MOST = 100;
+
 double
 estimate_remaining_s(const struct run_facts *f, double dcf)
 {
@@ -30,6 +33,36 @@ estimate_dcf(double dcf, double static_s, double elapsed_s)
 	      adj < 0.1 ? 0.99 * dcf + 0.01 * raw :
 	                  0.9 * dcf + 0.1 * raw;
 	return fmin(100, fmax(0.01, dcf));
+}
+
+void
+estimate_learn(struct correction *c, double static_s, double elapsed_s)
+{
+	double raw = elapsed_s / static_s, weight;
+
+	if (!(static_s > 0) || !(elapsed_s > 0))
+		return;
+	weight = c->ntasks < LEARN_TASKS ? 1.0 / ++c->ntasks : 1.0 / LEARN_TASKS;
+	c->factor += weight * (raw - c->factor);
+	c->factor = fmin(FACTOR_MOST, fmax(1 / FACTOR_MOST, c->factor));
+}
+
+double
+estimate_factor(const struct correction *c)
+{
+	return c->ntasks > 0 ? c->factor : 1;
+}
+
+double
+estimate_mean_factor(const struct correction *const *all, size_t n)
+{
+	double sum = 0, ntasks = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		sum += all[i]->factor * all[i]->ntasks;
+		ntasks += all[i]->ntasks;
+	}
+	return ntasks > 0 ? sum / ntasks : 1;
 }
 
 static void

@@ -153,6 +153,9 @@ fetch_ask(const struct client_world *w, const struct rr_sim *rr, size_t project,
 	if (secs <= 0)
 		return;
 	ask->project = (int32_t)project;
+	/* The project counts in seconds of its estimates. */
+	if (p->correction[rsc] > 0)
+		secs = cw_max(1, secs / p->correction[rsc]);
 	ask->secs[rsc] = estimate_trusted(p->dcf) ? secs : 1;
 	ask->inst[rsc] = inst;
 }

@@ -209,6 +209,15 @@ double estimate_remaining_s(const struct run_facts *, double dcf);
  * 4.6). */
 double estimate_dcf(double dcf, double static_s, double elapsed_s);
 
+/* --- what the host learned about estimates, per app version --- */
+/* Learns from a task that took elapsed_s: the mean of the first ten, then of about the
+ * last ten. */
+void estimate_learn(struct correction *, double static_s, double elapsed_s);
+/* Returns the factor; 1 while it is unknown. */
+double estimate_factor(const struct correction *);
+/* Returns the mean factor of n app versions, by the tasks seen; 1 while it is unknown. */
+double estimate_mean_factor(const struct correction *const *, size_t n);
+
 /* A factor this far from 1 is not plausible: such a project is asked for 1 s only. */
 static inline bool
 estimate_trusted(double dcf)

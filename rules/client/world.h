@@ -107,6 +107,12 @@ struct cw_rpc {
 	bool in_session; /* asked during the current get-work session */
 };
 
+/* What a host learned about the estimates for one app version. */
+struct correction {
+	double factor;  /* true over estimated run time */
+	int32_t ntasks; /* from which it was learned; 0: the factor is unknown */
+};
+
 struct cw_project {
 	const char *name;
 	double share; /* resource share, any scale; 0 = backup project */
@@ -116,6 +122,9 @@ struct cw_project {
 	bool nci; /* not CPU-intensive, whatever its apps say: one task at a time */
 	bool stalled_download, suspended_task;
 	double dcf; /* duration correction factor; 1 if not used */
+	/* True over estimated run time of its tasks as the host learned it, where the
+	 * project's own estimate, which counts requests, ignores it; 0 or 1 = unknown. */
+	double correction[CW_RSC_MOST];
 	/* instance-seconds since the policy's last accounting. */
 	double used[CW_RSC_MOST];
 	struct cw_rsc_state rsc[CW_RSC_MOST];

@@ -55,6 +55,33 @@ static const struct {
 	{ { 1000, 300, 0.2, 200, false, false }, 1, 700 },
 };
 
+/* The mean of the first ten tasks, then of about the last ten. */
+START_TEST(corrections_are_learned)
+{
+	struct correction c = { 0 }, other = { 4, 5 };
+	const struct correction *const both[] = { &c, &other };
+
+	NEARLY(estimate_factor(&c), 1);
+	NEARLY(estimate_mean_factor(both, 1), 1);
+	estimate_learn(&c, 100, 1000);
+	NEARLY(estimate_factor(&c), 10);
+	estimate_learn(&c, 100, 2000);
+	NEARLY(estimate_factor(&c), 15);
+	estimate_learn(&c, 0, 2000); /* no estimate, nothing learned */
+	estimate_learn(&c, 100, 0);
+	NEARLY(estimate_factor(&c), 15);
+	NEARLY(estimate_mean_factor(both, 2), (2 * 15 + 5 * 4) / 7.0);
+	for (int i = 0; i < 8; i++)
+		estimate_learn(&c, 100, 1500);
+	NEARLY(estimate_factor(&c), 15);
+	estimate_learn(&c, 100, 500);
+	NEARLY(estimate_factor(&c), 14);
+	for (int i = 0; i < 100; i++)
+		estimate_learn(&c, 100, 1e9);
+	NEARLY(estimate_factor(&c), 100);
+}
+END_TEST
+
 START_TEST(estimates_by_table)
 {
 	NEARLY(estimate_remaining_s(&estimates[_i].f, estimates[_i].dcf),
@@ -571,6 +598,7 @@ END_TEST
 
 UNIT_MAIN("client rules", {
 	ADD_LOOP(backoff_by_table, N(backoffs));
+	ADD(corrections_are_learned);
 	ADD_LOOP(estimates_by_table, N(estimates));
 	ADD(duration_correction);
 	ADD(fractions);

@@ -263,6 +263,26 @@ START_TEST(t14_no_work)
 }
 END_TEST
 
+/* After three times ten failures one attempt a day; more if results wait. */
+START_TEST(t13_results_wait_for_a_scheduler)
+{
+	static const double left_h[] = { 0, 400, 80, 8, -5 }, hours[] = { 24, 24, 10, 4, 24 };
+
+	for (size_t i = 0; i < N(left_h); i++) {
+		struct small s;
+
+		small_world(&s);
+		s.w.now = 100 * DAY;
+		s.p[0].rpc.nmaster_failures = 3;
+		if (left_h[i] != 0)
+			contact_ready(&s.p[0].rpc, s.w.now, s.w.now + left_h[i] * H, false);
+		contact_failed(&s.w, policies[0], 0, &s.rng);
+		NEARLY(s.p[0].rpc.min_rpc_time - s.w.now, hours[i] * H);
+		arena_free(&s.a);
+	}
+}
+END_TEST
+
 /* T15, T16: when results are reported; no work is wanted. */
 static const struct {
 	const char *what;
@@ -621,6 +641,7 @@ UNIT_MAIN("policy", {
 	ADD(averages_do_not_depend_on_steps);
 	ADD_LOOP(t13_thirty_days_without_an_answer, count_policies());
 	ADD(t13_master_file_every_tenth_failure);
+	ADD(t13_results_wait_for_a_scheduler);
 	ADD_LOOP(t14_no_work, count_policies());
 	ADD_LOOP(t15_t16_reports, N(reports));
 	ADD(contacts_are_spaced);
