@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Measures the fraction of time in which the host is on, and in which tasks may run
- * then (client.md 4.7); the rules plan with it, and requests report it.
+ * then (client.md 4.7); the rules plan with it, and requests report it.  Also measures
+ * the times in which tasks may run but the network must not be used.
  */
 #include "client/client.h"
 
@@ -40,6 +41,9 @@ availability_measure(struct client *c)
 		    &st->fractions, off, dt - off, c->hindered.run == HINDER_NOTHING);
 	else
 		st->fractions = availability_now(c);
+	if (st->fractions_at > 0 && c->hindered.run == HINDER_NOTHING)
+		estimate_gaps(
+		    &st->gaps, dt - off, c->hindered.network == HINDER_NOTHING);
 	st->fractions_at = (double)c->now;
 	c->measured_ms = ms;
 	c->accounts_changed = true;

@@ -122,5 +122,7 @@ preferences_now(const struct client *c)
 	if (p->has_leave_apps)
 		w.leave_in_memory &= p->leave_apps_in_memory;
 	w.cushion_s = w.min_s;
+	if (!c->options.own_buffer)
+		w.min_s = fmax(w.min_s, estimate_gap_buffer_s(&c->state->gaps));
 	return w;
 }

@@ -124,6 +124,7 @@ struct state {
 	double p_fpops, p_iops;
 	struct cw_fractions fractions; /* as of fractions_at; 0 = never measured */
 	double fractions_at;
+	struct cw_gaps gaps; /* without a network */
 	/* The newest global preferences: the content of the element, the master URL of
 	 * the project that sent them, and the host's venue there; NULL or "": none. */
 	char *preferences, *preferences_from, *preferences_venue;

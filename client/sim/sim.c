@@ -68,6 +68,7 @@ advance_clock(struct sim *s, double t)
 	if (computing(s)) {
 		for (size_t k = 0; k < s->nrunning; k++)
 			run_task(s, s->running[k], dt);
+		estimate_gaps(&s->gaps, dt, s->connected.on);
 		s->sums->on_flops += dt * cw_total_flops(&s->world);
 	}
 	s->world.now = t;
@@ -197,6 +198,8 @@ apply_rules(struct sim *s)
 	struct rr_sim rr;
 	bool fresh = true;
 
+	s->world.prefs.min_s = cw_max(
+	    s->scenario->prefs.min_s, estimate_gap_buffer_s(&s->gaps));
 	sim_abort_late(s);
 	p->account(&s->world, p);
 	do {

@@ -58,6 +58,7 @@ struct sim {
 	uint32_t *running; /* indices of the running tasks, ascending */
 	size_t nrunning, running_cap;
 	struct onoff on, active, connected;
+	struct cw_gaps gaps;
 	struct rng rng;
 	struct sim_sums *sums;
 	double end_s;

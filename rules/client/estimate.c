@@ -5,8 +5,8 @@
 #include <math.h>
 #include "lib/banned.h"
 
-enum { LEARN_TASKS = 10 };
-static const double FACTOR_MOST = 100;
+enum { LEARN_TASKS = 10, GAPS_LEAST = 3 };
+static const double FACTOR_MOST = 100, GAP_LEAST_S = 60, GAP_BUFFER_MOST_S = 10 * 86400;
 
 double
 estimate_remaining_s(const struct run_facts *f, double dcf)
@@ -63,6 +63,36 @@ estimate_mean_factor(const struct correction *const *all, size_t n)
 		ntasks += all[i]->ntasks;
 	}
 	return ntasks > 0 ? sum / ntasks : 1;
+}
+
+void
+estimate_gaps(struct cw_gaps *g, double dt, bool connected)
+{
+	double weight;
+
+	if (!connected) {
+		g->open_s += dt;
+		return;
+	}
+	if (g->open_s < GAP_LEAST_S) {
+		g->open_s = 0;
+		return;
+	}
+	g->ngaps = g->ngaps < LEARN_TASKS ? g->ngaps + 1 : LEARN_TASKS;
+	weight = 1.0 / g->ngaps;
+	g->mean_s += weight * (g->open_s - g->mean_s);
+	g->square_s2 += weight * (g->open_s * g->open_s - g->square_s2);
+	g->open_s = 0;
+}
+
+double
+estimate_gap_buffer_s(const struct cw_gaps *g)
+{
+	double variance = g->square_s2 - g->mean_s * g->mean_s;
+
+	return g->ngaps < GAPS_LEAST ?
+	           0 :
+	           fmin(GAP_BUFFER_MOST_S, g->mean_s + 2.5 * sqrt(fmax(0, variance)));
 }
 
 static void

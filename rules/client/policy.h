@@ -229,6 +229,12 @@ estimate_trusted(double dcf)
  * more than 14 days is ignored (client.md 4.7). */
 void estimate_fractions(struct cw_fractions *, double off_s, double on_s, bool active);
 
+/* Takes note of dt seconds in which tasks could run, with or without a network. */
+void estimate_gaps(struct cw_gaps *, double dt, bool connected);
+/* Returns how much work a host should hold, in seconds, so that few gaps leave it idle:
+ * their mean and 2.5 standard deviations, at most ten days; 0 before three were seen. */
+double estimate_gap_buffer_s(const struct cw_gaps *);
+
 /* --- backoff.c --- */
 struct backoff {
 	double min_s, max_s;

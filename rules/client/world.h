@@ -36,6 +36,13 @@ struct cw_fractions {
 	double on, active, gpu_active;
 };
 
+/* Times without a network, as far as tasks could run then. */
+struct cw_gaps {
+	double mean_s, square_s2; /* of the gaps seen: of about the last ten */
+	int32_t ngaps;
+	double open_s; /* the present gap so far */
+};
+
 struct cw_prefs {
 	/* Work buffer: the low-water mark; what the high-water mark adds (CI, AW). */
 	double min_s, extra_s;

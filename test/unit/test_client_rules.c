@@ -82,6 +82,34 @@ START_TEST(corrections_are_learned)
 }
 END_TEST
 
+/* Three gaps teach how much work to hold; short ones do not count. */
+START_TEST(gaps_are_remembered)
+{
+	struct cw_gaps g = { 0 };
+
+	for (int i = 0; i < 3; i++) {
+		NEARLY(estimate_gap_buffer_s(&g), 0);
+		estimate_gaps(&g, 1800, false);
+		estimate_gaps(&g, 1800, false);
+		estimate_gaps(&g, 7200, true);
+		estimate_gaps(&g, 50, false);
+		estimate_gaps(&g, 7200, true);
+	}
+	NEARLY(g.mean_s, 3600);
+	ck_assert(fabs(estimate_gap_buffer_s(&g) - 3600) < 1);
+	estimate_gaps(&g, 7 * 3600, false);
+	ck_assert(fabs(estimate_gap_buffer_s(&g) - 3600) < 1); /* not yet over */
+	estimate_gaps(&g, 1, true);
+	NEARLY(g.mean_s, 2.5 * 3600);
+	ck_assert(fabs(estimate_gap_buffer_s(&g) - 3600 * (2.5 + 2.5 * sqrt(6.75))) < 1);
+	for (int i = 0; i < 20; i++) {
+		estimate_gaps(&g, 20 * 86400, false);
+		estimate_gaps(&g, 1, true);
+	}
+	NEARLY(estimate_gap_buffer_s(&g), 10 * 86400);
+}
+END_TEST
+
 START_TEST(estimates_by_table)
 {
 	NEARLY(estimate_remaining_s(&estimates[_i].f, estimates[_i].dcf),
@@ -599,6 +627,7 @@ END_TEST
 UNIT_MAIN("client rules", {
 	ADD_LOOP(backoff_by_table, N(backoffs));
 	ADD(corrections_are_learned);
+	ADD(gaps_are_remembered);
 	ADD_LOOP(estimates_by_table, N(estimates));
 	ADD(duration_correction);
 	ADD(fractions);

@@ -127,6 +127,13 @@ static const struct {
 	{ "x08_memory_of_three", "classic", 0.005, 0.2, 0 },
 	{ "x03_limits", "hybrid", 0.005, 0.05, 0 },
 	{ "x03_limits", "classic", 0.005, 0.4, 0 },
+	/* The network is up for a quarter of the time. */
+	{ "x10_offline", "window", 0.04, 0.02, 0 },
+	{ "x10_offline", "rec", 0.04, 0.02, 0 },
+	{ "x10_offline", "hybrid", 0.04, 0.02, 0 },
+	{ "x10_offline", "debt1", 0.04, 0.03, 0 },
+	{ "x10_offline", "debtR", 0.04, 0.03, 0.005 },
+	{ "x10_offline", "classic", 0.08, 0.1, 0 },
 	/* A twentieth of the host is CPUs that no project wants. */
 	{ "x04_gpus", "rec", 0.045, 0.02, 0 },
 	{ "x04_gpus", "window", 0.045, 0.02, 0 },
