@@ -262,8 +262,8 @@ void estimates_learn(struct client *, struct cproject *, const struct ctask *);
  * not make: tasks of another client may be in it. */
 enum err slots_make(struct client *);
 char *slot_dir(struct client *, const struct ctask *);
-/* Starts the task's program in a slot with its files, from the checkpoint if there is
- * one.  E_RETRY: a file of its version is not what was signed. */
+/* Starts the task's program in a slot with its files.  A slot in which it ran before is
+ * kept whole, whether or not the client knows of a checkpoint there.  E_RETRY: a file of its version is not what was signed. */
 enum err slot_launch(struct client *, const struct cproject *, struct ctask *);
 void slot_leave(struct client *, struct ctask *);
 /* Reads the program's fraction done and the time of its last checkpoint. */
@@ -296,8 +296,8 @@ void task_start(struct client *, struct cproject *, struct ctask *);
 /* Stops the program, which stays in memory. */
 void task_pause(struct client *, struct ctask *);
 void task_resume(struct client *, struct ctask *);
-/* Ends the program; the task resumes later from its checkpoint, or from the
- * beginning. */
+/* Ends the program; the task resumes later in its slot, from whatever the program kept
+ * there. */
 void task_quit(struct client *, struct ctask *);
 /* Checks a running task, and finishes it if its program has ended. */
 void task_poll(struct client *, struct cproject *, struct ctask *);

@@ -249,20 +249,35 @@ launch_program(
 	return e == OK ? spawn_program(c, p, t, dir, argv) : e;
 }
 
+/* Files by which a program speaks of the end of one run. */
+static enum err
+forget_last_run(struct client *c, const char *dir)
+{
+	static const char *const names[] = { "boinc_finish_called", "fraction_done" };
+	enum err e = OK;
+
+	for (size_t i = 0; i < N(names) && e == OK; i++)
+		e = fs_unlink(
+		    arena_printf(&c->scratch, "%s/%s", dir, names[i]), &c->fail);
+	return e;
+}
+
 enum err
 slot_launch(struct client *c, const struct cproject *p, struct ctask *t)
 {
+	bool filled = t->slot >= 0 && fs_exists(slot_dir(c, t));
 	const char *dir;
 	enum err e = OK;
 
-	if (t->slot >= 0 && t->checkpointed_at != 0 && fs_exists(slot_dir(c, t)))
-		return launch_program(c, p, t, slot_dir(c, t));
 	if (t->slot < 0)
 		t->slot = free_slot(c->state);
-	t->checkpointed_at = 0;
-	t->ran_s = t->saved_s = t->fraction_done = t->fraction_ran_s = t->cpu_s = 0;
+	if (!filled || t->checkpointed_at == 0) {
+		t->checkpointed_at = 0;
+		t->ran_s = t->saved_s = t->fraction_done = t->fraction_ran_s =
+		    t->cpu_s = 0;
+	}
 	dir = slot_dir(c, t);
-	e = fill_slot(c, p, t, dir);
+	e = filled ? forget_last_run(c, dir) : fill_slot(c, p, t, dir);
 	return e == OK ? launch_program(c, p, t, dir) : e;
 }
 

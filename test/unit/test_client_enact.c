@@ -302,11 +302,47 @@ START_TEST(checkpoints)
 	task_abort(c, p, &t[1], 0, "no longer wanted");
 	ck_assert_str_eq(enact_seen(c), "a");
 	ck_assert(fs_exists(saved));
-	/* Without a checkpoint the task starts from the beginning. */
+	/* Without a checkpoint the client knows of no work that is done. */
 	ck_assert_int_eq(fs_unlink(saved, &c->fail), OK);
 	t[0].checkpointed_at = 0;
 	task_quit(c, &t[0]);
 	ck_assert_double_eq(task_ran_s(c, &t[0]), 0);
+	enact_host_end(c);
+}
+END_TEST
+
+/* A program may keep its work in files of its own; only what it said of the end of its
+ * last run goes.  A slot that is gone is filled again. */
+START_TEST(slots_are_kept_whole)
+{
+	static const struct {
+		const char *name;
+		bool stays;
+	} files[] = { { "own.ckpt", true }, { "stderr.txt", true },
+		{ "boinc_finish_called", false }, { "fraction_done", false } };
+	struct client *c = enact_host(policies[0]);
+	struct ctask *t = c->state->projects->tasks;
+	const char *dir;
+
+	ck_assert_str_eq(enact_seen(c), "a");
+	dir = arena_strdup(&c->process, slot_dir(c, t));
+	task_quit(c, t);
+	for (size_t i = 0; i < N(files); i++)
+		ck_assert_int_eq(
+		    fs_write(arena_printf(&c->scratch, "%s/%s", dir, files[i].name),
+			"0\n", 2, 0644, &c->fail),
+		    OK);
+	task_start(c, c->state->projects, t);
+	ck_assert_str_eq(slot_dir(c, t), dir);
+	for (size_t i = 0; i < N(files); i++)
+		ck_assert_msg(fs_exists(arena_printf(&c->scratch, "%s/%s", dir,
+				  files[i].name)) == files[i].stays,
+		    "%s", files[i].name);
+	task_quit(c, t);
+	ck_assert_int_eq(fs_rmtree(dir, &c->fail), OK);
+	task_start(c, c->state->projects, t);
+	ck_assert_int_ne(t->pid, 0);
+	ck_assert(!fs_exists(arena_printf(&c->scratch, "%s/%s", dir, files[0].name)));
 	enact_host_end(c);
 }
 END_TEST
@@ -526,6 +562,7 @@ UNIT_MAIN("client_enact", {
 	ADD_LOOP(orders_by_project, n);
 	ADD_LOOP(coprocessors, n);
 	ADD(checkpoints);
+	ADD(slots_are_kept_whole);
 	ADD_LOOP(never_started_in_time, n);
 	ADD(project_without_tasks_is_asked_without_a_buffer);
 	ADD(no_deadline);
