@@ -851,7 +851,10 @@ tools_sources = \
 
 client_sources = \
 	client/allowed.c \
+	client/app.h \
+	client/app_channel.c \
 	client/app_file.c \
+	client/app_init.c \
 	client/attach.c \
 	client/availability.c \
 	client/client.h \
@@ -876,6 +879,8 @@ client_sources = \
 	client/options.c \
 	client/orders.c \
 	client/preferences.c \
+	client/preferences.def \
+	client/preferences.h \
 	client/resource.c \
 	client/rpc.c \
 	client/save.c \
@@ -900,6 +905,7 @@ client_sources = \
 	client/sim/state.h \
 	client/sim/task.c \
 	client/slot.c \
+	client/slots.c \
 	client/standing.c \
 	client/state.c \
 	client/state.h \
@@ -910,6 +916,8 @@ client_sources = \
 	client/task.c \
 	client/task_facts.c \
 	client/transfer.c \
+	client/trickle.c \
+	client/usage.c \
 	client/view.c
 
 samples_sources = \
@@ -1011,6 +1019,7 @@ unit_tests = \
 	test/unit/test_chart \
 	test/unit/test_check_reply \
 	test/unit/test_client \
+	test/unit/test_client_app \
 	test/unit/test_client_control \
 	test/unit/test_client_enact \
 	test/unit/test_client_launch \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The projects a host belongs to: kept in the state, attached and detached by
  * options. */
+#include "client/app.h"
 #include "client/client.h"
 
 #include <string.h>
@@ -159,6 +160,7 @@ project_detach(struct client *c, struct cproject *p)
 
 	for (size_t i = 0; i < p->ntasks; i++)
 		task_drop(c, &p->tasks[i]);
+	trickle_forget(c, p);
 	event_log(c, "detached project=%s", url);
 	state_remove(c->state, url);
 	c->changed = true;

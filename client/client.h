@@ -7,7 +7,9 @@
 #define CLIENT_CLIENT_H
 
 #include "client/net.h"
+#include "client/preferences.h"
 #include "client/state.h"
+#include "lib/fs.h"
 #include "lib/rng.h"
 #include "model/request.h"
 #include "rules/client/policy.h"
@@ -67,8 +69,12 @@ struct client {
 	int64_t now;
 	/* clock_mono_ms() at state->fractions_at; 0: set by an earlier run. */
 	int64_t measured_ms;
-	double ram_bytes;      /* of the machine */
-	struct rq_prefs prefs; /* the state's preferences, parsed */
+	double ram_bytes;             /* of the machine */
+	struct rq_prefs prefs;        /* what the user prefers, as far as it is given */
+	struct host_prefs host_prefs; /* what applies */
+	struct fs_seen override_seen;
+	uint32_t prefs_changes, prefs_told; /* told to programs */
+	int64_t beat_after_ms;              /* see app_beat_all() */
 	struct fail fail;
 	size_t transfer_turn; /* the project that may transfer a file next */
 	int events;           /* file descriptor of events.log */
@@ -125,7 +131,7 @@ void event_log(struct client *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* --- hostinfo.c --- */
-/* Fills in the description of this machine for the project. */
+/* Fills in the description of this machine for the project; NULL: for no project. */
 void hostinfo_fill(struct client *, const struct cproject *, struct request *);
 /* Measures p_fpops and p_iops, once a month. */
 void hostinfo_benchmark(struct client *);
@@ -138,7 +144,11 @@ bool orders_all(const struct client *, const char *word);
 bool orders_name(const struct client *, const char *word, const char *name);
 
 /* --- preferences.c --- */
-void preferences_read(struct client *); /* parses the preferences in the state */
+/* Reads the preferences in the state and in DIR/global_prefs_override.xml, which
+ * override them one by one. */
+void preferences_read(struct client *);
+/* Does so if the file has changed; call it in each round. */
+void preferences_look(struct client *);
 /* Logs a warning if bad, a malformed element of rq_prefs or project_prefs, is not
  * NULL. */
 void preferences_complain(const char *kind, const char *bad);
@@ -185,6 +195,8 @@ enum err rpc_fetch_master(
 struct answer {
 	struct reply *rp;
 	size_t nreports; /* in the request */
+	char **trickles; /* files of the messages in the request */
+	size_t ntrickles;
 };
 /* Asks the project's schedulers in turn until one answers. */
 enum err rpc_scheduler(
@@ -257,20 +269,26 @@ double estimates_correction(struct client *, const struct cproject *, int32_t rs
 /* Learns from a task that succeeded. */
 void estimates_learn(struct client *, struct cproject *, const struct ctask *);
 
-/* --- slot.c --- */
+/* --- slots.c --- */
 /* Creates the directory of all slots.  E_DENIED if there is one that this client did
  * not make: tasks of another client may be in it. */
 enum err slots_make(struct client *);
 char *slot_dir(struct client *, const struct ctask *);
+
+/* --- slot.c --- */
 /* Starts the task's program in a slot with its files.  A slot in which it ran before is
- * kept whole, whether or not the client knows of a checkpoint there.  E_RETRY: a file of its version is not what was signed. */
-enum err slot_launch(struct client *, const struct cproject *, struct ctask *);
+ * kept whole, whether or not the client knows of a checkpoint there.  E_RETRY: a file
+ * of its version is not what was signed. */
+enum err slot_launch(struct client *, struct cproject *, struct ctask *);
 void slot_leave(struct client *, struct ctask *);
 /* Reads the program's fraction done and the time of its last checkpoint. */
 void slot_look(struct client *, struct ctask *);
 /* Returns the first line of boinc_finish_called; -1 if the program left no such
  * file. */
 int32_t slot_finish_status(struct client *, const struct ctask *);
+/* Did the program leave boinc_temporary_exit?  Then it wants to be started again after
+ * *s seconds, and says why. */
+bool slot_wants_pause(struct client *, const struct ctask *, double *s, char **why);
 /* stderr_out for the report. */
 char *slot_stderr(struct client *, const struct ctask *);
 /* Returns the name by which the program opens a file in its slot; the file there is the

@@ -69,7 +69,7 @@ describe_memory_and_disk(struct client *c, const struct cproject *p, struct rq_h
 	struct sysinfo si;
 	struct statvfs vfs;
 
-	h->d_boinc_used_project = used_bytes(p);
+	h->d_boinc_used_project = p == NULL ? 0 : used_bytes(p);
 	for (size_t i = 0; i < c->state->nprojects; i++)
 		h->d_boinc_used_total += used_bytes(&c->state->projects[i]);
 	if (sysinfo(&si) == 0) {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "client/app.h"
 #include "client/client.h"
 #include "client/control/control.h"
 #include "client/control/server.h"
@@ -51,11 +52,14 @@ run_rounds(struct client *c)
 		c->now = clock_now();
 		state_clock(c->state, c->now);
 		orders_read(c);
+		preferences_look(c);
 		allowed_update(c);
 		control_serve(c);
 		availability_measure(c);
 		expire_files(c);
+		app_beat_all(c);
 		poll_tasks(c);
+		app_prefs_changed(c);
 		enact_tasks(c);
 		if (connected(c) && client_save(c) && transfer_step(c))
 			busy = true;
@@ -129,6 +133,7 @@ static bool
 look_around(void *ctx)
 {
 	control_look(ctx);
+	app_beat_all(ctx);
 	return control_waiting(ctx);
 }
 

@@ -8,14 +8,29 @@
 
 #include <math.h>
 #include <string.h>
+#include "lib/fs.h"
 #include "lib/log.h"
+#include "lib/text.h"
 #include "proto/prefs.h"
+#include "proto/xml_table.h"
 #include "lib/banned.h"
 
 enum { TEXT_MOST = 64 << 10 };
 static const double DAY_S = 86400, MINUTE_S = 60;
 static const double PERIOD_S = 3600, BUFFER_LEAST_S = 180, DAYS_MOST = 30,
 		    MINUTES_MOST = 24 * 60;
+
+#define OVERRIDE "global_prefs_override.xml"
+static const char root[] = "global_preferences";
+
+#define T struct host_prefs
+static const struct xml_elem host_prefs_table[] = {
+#define PREF(kind, name, otherwise) kind(#name, name),
+#include "client/preferences.def"
+#undef PREF
+	END
+};
+#undef T
 
 static struct rq_prefs
 parse_preferences(struct client *c, const char *inside, const char *venue)
@@ -26,14 +41,133 @@ parse_preferences(struct client *c, const char *inside, const char *venue)
 	    venue, c->now);
 }
 
+/* Takes one <day_prefs>, which has hours of one day of the week. */
+static void
+read_day(struct client *c, const char *text, struct host_prefs *h)
+{
+	static const char *const names[] = { "day_of_week", "start_hour", "end_hour",
+		"net_start_hour", "net_end_hour" };
+	double x[N(names)] = { -1, 0, 0, 0, 0 };
+	bool given[N(names)] = { false };
+	size_t day;
+
+	for (size_t i = 0; i < N(names); i++) {
+		char *value = xml_between(&c->scratch, text, names[i]);
+
+		given[i] = value != NULL && text_f64(text_trim(value), &x[i]);
+	}
+	if (!given[0] || x[0] < 0 || x[0] >= WEEK)
+		return;
+	day = (size_t)x[0];
+	if (given[1] && given[2])
+		h->run[day] = (struct hours){ x[1], x[2], true };
+	if (given[3] && given[4])
+		h->network[day] = (struct hours){ x[3], x[4], true };
+}
+
+/* Parses what applies; a later value of a name replaces an earlier one. */
+static struct host_prefs
+parse_host_prefs(struct client *c, const char *inside)
+{
+	static const char open[] = "<day_prefs>", close[] = "</day_prefs>";
+	struct host_prefs h = {
+#define PREF(kind, name, otherwise) .name = otherwise,
+#include "client/preferences.def"
+#undef PREF
+	};
+	const char *text = arena_printf(&c->scratch, "<%s>%s</%s>", root, inside, root);
+	const char *p = inside, *end;
+	struct fail f;
+
+	/* Values read before an error count, as everywhere. */
+	(void)xml_parse(
+	    &c->scratch, text, strlen(text), root, host_prefs_table, &h, NULL, &f);
+	while ((p = strstr(p, open)) != NULL && (end = strstr(p, close)) != NULL) {
+		p += strlen(open);
+		read_day(c, arena_memdup(&c->scratch, p, (size_t)(end - p)), &h);
+		p = end;
+	}
+	return h;
+}
+
+/* Returns what the user says in the host's own file, without its root; NULL if there is
+ * no such file. */
+static const char *
+read_override(struct client *c)
+{
+	char *text;
+	struct fail f;
+	enum err e = fs_read(&c->scratch,
+	    arena_printf(&c->scratch, "%s/" OVERRIDE, c->dir), TEXT_MOST, &text, NULL,
+	    &f);
+
+	if (e == OK)
+		text = prefs_global_text(&c->scratch, text, NULL);
+	else if (e != E_NOTFOUND)
+		log_warn("ignored: %s", f.detail);
+	if (e == OK && text == NULL)
+		log_warn("ignored: " OVERRIDE " has no <global_preferences>");
+	return e == OK ? text : NULL;
+}
+
+/* c->prefs has what was given, c->host_prefs what applies. */
 void
 preferences_read(struct client *c)
 {
 	const struct state *st = c->state;
+	const char *mine = read_override(c), *ours = NULL;
+	double mod_time = 0;
 
-	c->prefs = (struct rq_prefs){ 0 };
-	if (st->preferences != NULL && st->preferences[0] != '\0')
-		c->prefs = parse_preferences(c, st->preferences, st->preferences_venue);
+	if (st->preferences != NULL && st->preferences[0] != '\0') {
+		mod_time = parse_preferences(c, st->preferences, NULL).mod_time;
+		ours = prefs_global_text(&c->scratch,
+		    arena_printf(
+			&c->scratch, "<%s>%s</%s>", root, st->preferences, root),
+		    st->preferences_venue);
+	}
+	ours = arena_printf(
+	    &c->scratch, "%s%s", ours == NULL ? "" : ours, mine == NULL ? "" : mine);
+	c->prefs = parse_preferences(c, ours, NULL);
+	c->prefs.mod_time = mod_time;
+	preferences_complain("", c->prefs.bad);
+	c->prefs.bad = NULL; /* its text ends with the round */
+	c->host_prefs = parse_host_prefs(c, ours);
+	c->host_prefs.overridden = mine != NULL;
+	c->prefs_changes++;
+}
+
+void
+preferences_look(struct client *c)
+{
+	if (fs_changed(
+		arena_printf(&c->scratch, "%s/" OVERRIDE, c->dir), &c->override_seen))
+		preferences_read(c);
+}
+
+void
+preferences_put(struct client *c, struct buf *b)
+{
+	const char *from = c->state->preferences_from;
+	struct host_prefs h = c->host_prefs;
+	struct cw_prefs w = preferences_now(c);
+
+	h.work_buf_min_days = w.min_s / DAY_S;
+	h.work_buf_additional_days = w.extra_s / DAY_S;
+	h.ram_max_used_busy_pct = h.ram_max_used_idle_pct = 100 *
+	                                                    preferences_ram_part(c);
+	h.leave_apps_in_memory = w.leave_in_memory;
+	h.cpu_scheduling_period_minutes = w.period_s / MINUTE_S;
+	buf_printf(b, "<%s>\n", root);
+	buf_tag(b, "source_project", from == NULL ? "" : from);
+	buf_tag_fixed(b, "mod_time", c->prefs.mod_time);
+#define PREF(kind, name, otherwise) PUT_##kind(#name, h.name);
+#define PUT_F64(tag, x)             buf_tag_fixed(b, tag, x)
+#define PUT_BOOL(tag, x)            buf_tag_i64(b, tag, x)
+#define PUT_I32(tag, x)             buf_tag_i64(b, tag, x)
+#include "client/preferences.def"
+#undef PREF
+	buf_tag_i64(b, "override_file_present", h.overridden);
+	buf_printf(b, "</%s>\n", root);
 }
 
 /* Do these preferences come from the same project as the current ones, or are they
@@ -68,7 +202,6 @@ preferences_take(struct client *c, const struct cproject *p, const struct reply 
 	if (rp->host_venue != NULL)
 		st->preferences_venue = arena_strdup(&c->keep, rp->host_venue);
 	preferences_read(c);
-	preferences_complain("", c->prefs.bad);
 }
 
 void

@@ -3,6 +3,7 @@
  * One exchange with a project: fetching its master page, or sending a request made from
  * the state to one of its schedulers.
  */
+#include "client/app.h"
 #include "client/client.h"
 
 #include <string.h>
@@ -336,6 +337,7 @@ rpc_scheduler(struct client *c, const struct view *v, const struct contact *cont
 	struct buf out = buf_new(&c->scratch);
 	enum err e = E_NOTFOUND;
 
+	trickle_fill(c, p, rq, &answer->trickles, &answer->ntrickles);
 	request_render(&out, rq);
 	p->rpc_seqno++;
 	c->changed = true;

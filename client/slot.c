@@ -3,6 +3,7 @@
  * Slots: the directory in which a task's program runs, the files placed there for it
  * and the files that it leaves there (protocol.md 13.6.4).
  */
+#include "client/app.h"
 #include "client/client.h"
 
 #include <fcntl.h>
@@ -18,19 +19,6 @@
 #include "lib/banned.h"
 
 enum { STDERR_MAX = 60 << 10, WORD_MAX = 4096 };
-
-char *
-slot_dir(struct client *c, const struct ctask *t)
-{
-	return arena_printf(&c->scratch, "%s/slots/%d", c->dir, t->slot);
-}
-
-enum err
-slots_make(struct client *c)
-{
-	return fs_make_own(
-	    arena_printf(&c->scratch, "%s/slots", c->dir), 0755, &c->fail);
-}
 
 /* --- what is placed there --- */
 
@@ -229,8 +217,7 @@ spawn_program(struct client *c, const struct cproject *p, struct ctask *t,
 }
 
 static enum err
-launch_program(
-    struct client *c, const struct cproject *p, struct ctask *t, const char *dir)
+launch_program(struct client *c, struct cproject *p, struct ctask *t, const char *dir)
 {
 	const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
 	const struct rp_app_version *v = task_version(p, t);
@@ -246,6 +233,10 @@ launch_program(
 	    &argv, &c->fail);
 	if (e == OK)
 		e = place_version(c, p, v, dir);
+	if (e == OK)
+		e = app_channels(c, t);
+	if (e == OK)
+		e = app_init_data(c, p, t);
 	return e == OK ? spawn_program(c, p, t, dir, argv) : e;
 }
 
@@ -253,7 +244,8 @@ launch_program(
 static enum err
 forget_last_run(struct client *c, const char *dir)
 {
-	static const char *const names[] = { "boinc_finish_called", "fraction_done" };
+	static const char *const names[] = { "boinc_finish_called",
+		"boinc_temporary_exit", "fraction_done" };
 	enum err e = OK;
 
 	for (size_t i = 0; i < N(names) && e == OK; i++)
@@ -263,7 +255,7 @@ forget_last_run(struct client *c, const char *dir)
 }
 
 enum err
-slot_launch(struct client *c, const struct cproject *p, struct ctask *t)
+slot_launch(struct client *c, struct cproject *p, struct ctask *t)
 {
 	bool filled = t->slot >= 0 && fs_exists(slot_dir(c, t));
 	const char *dir;
@@ -274,8 +266,11 @@ slot_launch(struct client *c, const struct cproject *p, struct ctask *t)
 	if (!filled || t->checkpointed_at == 0) {
 		t->checkpointed_at = 0;
 		t->ran_s = t->saved_s = t->fraction_done = t->fraction_ran_s =
-		    t->cpu_s = 0;
+		    t->cpu_s = t->saved_cpu_s = 0;
 	}
+	t->api = false;
+	t->ask = 0;
+	t->reported_cpu_s = 0;
 	dir = slot_dir(c, t);
 	e = filled ? forget_last_run(c, dir) : fill_slot(c, p, t, dir);
 	return e == OK ? launch_program(c, p, t, dir) : e;
@@ -323,6 +318,8 @@ slot_look(struct client *c, struct ctask *t)
 	if (saved > 0 && saved != t->checkpointed_at) {
 		t->checkpointed_at = saved;
 		t->saved_s = fmax(0, task_ran_s(c, t) - (double)(c->now - saved));
+		t->saved_cpu_s = t->cpu_s + usage_of(t->pid).cpu_s;
+		t->nreturns = 0;
 		c->accounts_changed = true;
 	}
 }
@@ -338,6 +335,24 @@ slot_finish_status(struct client *c, const struct ctask *t)
 		WORD_MAX, &text, NULL, &f) != OK)
 		return -1;
 	return (int32_t)strtol(text, NULL, 10);
+}
+
+bool
+slot_wants_pause(struct client *c, const struct ctask *t, double *s, char **why)
+{
+	char *text, *end;
+	struct fail f;
+
+	if (fs_read(&c->scratch,
+		arena_printf(&c->scratch, "%s/boinc_temporary_exit", slot_dir(c, t)),
+		WORD_MAX, &text, NULL, &f) != OK)
+		return false;
+	*s = strtod(text, &end);
+	if (end == text || !(*s >= 0))
+		*s = 0;
+	*why = arena_memdup(&c->scratch, end + strspn(end, " \n"),
+	    strcspn(end + strspn(end, " \n"), "\n"));
+	return true;
 }
 
 /* Returns the end of a text file, at most max bytes; "" if there is none. */

@@ -327,6 +327,8 @@ shift_project_back(struct cproject *p, int64_t by)
 		shift_back_i64(&p->tasks[i].ready_at, by);
 		shift_back_i64(&p->tasks[i].run_since, by);
 		shift_back_i64(&p->tasks[i].checkpointed_at, by);
+		shift_back_i64(&p->tasks[i].asked_at, by);
+		shift_back_i64(&p->tasks[i].again_at, by);
 		shift_back_f64(&p->tasks[i].endangered_at, by);
 	}
 }

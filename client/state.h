@@ -53,9 +53,17 @@ struct ctask {
 	double fraction_ran_s;   /* run time at that report */
 	double endangered_at;    /* see struct cw_task */
 	int32_t device;          /* first coprocessor instance */
-	bool ready;              /* to be reported */
-	bool acked;              /* the server has the report; forget the task */
-	char *message;           /* error text for stderr_out */
+	/* What its program, linked with the BOINC API, says and is to know: app.h. */
+	bool api;              /* it has said something in this run */
+	int32_t ask;           /* bits of enum app_ask that are still to be said */
+	int64_t asked_at;      /* s UTC, when it was last paused or resumed */
+	double reported_cpu_s; /* CPU time of the task, as it last said; 0 = not yet */
+	double saved_cpu_s;    /* CPU time at its last checkpoint */
+	int64_t again_at;      /* s UTC: it wants to wait until then */
+	int32_t nreturns;      /* how often it ended before it was done, in a row */
+	bool ready;            /* to be reported */
+	bool acked;            /* the server has the report; forget the task */
+	char *message;         /* error text for stderr_out */
 };
 
 struct standing {   /* a project's standing with one resource of the host */
@@ -88,6 +96,12 @@ struct cproject {
 	bool no_dcf; /* the project's estimates need no correction factor */
 	bool nci;    /* not CPU-intensive, whatever its apps say */
 	char *code_sign_key;
+	struct rp_account account;
+	char *venue;       /* the host's, as this project says */
+	char *preferences; /* of the account for this project, raw; NULL or "": none */
+	int64_t ntrickles; /* messages of its tasks that are to be sent */
+	int64_t nsucceeded, nfailed; /* tasks that ended since it was attached */
+	double computed_s;           /* run time of those */
 	/* The rules' facts about the project. */
 	struct cw_rpc rpc;
 	struct cw_acct acct;

@@ -59,6 +59,40 @@ take_code_sign_key(struct client *c, struct cproject *p, const struct reply *rp)
 }
 
 static void
+account_text(struct client *c, char **into, const char *text)
+{
+	if (text != NULL)
+		*into = arena_strdup(&c->keep, text);
+}
+
+static void
+account_number(double *into, double x)
+{
+	if (x > 0)
+		*into = x;
+}
+
+static void
+take_account(struct client *c, struct cproject *p, const struct rp_account *in)
+{
+	struct rp_account *a = &p->account;
+
+	account_text(c, &a->user_name, in->user_name);
+	account_text(c, &a->team_name, in->team_name);
+	account_text(c, &a->email_hash, in->email_hash);
+	account_text(c, &a->cross_project_id, in->cross_project_id);
+	account_text(c, &a->external_cpid, in->external_cpid);
+	account_number(&a->user_total_credit, in->user_total_credit);
+	account_number(&a->user_expavg_credit, in->user_expavg_credit);
+	account_number(&a->user_create_time, in->user_create_time);
+	account_number(&a->host_total_credit, in->host_total_credit);
+	account_number(&a->host_expavg_credit, in->host_expavg_credit);
+	account_number(&a->host_create_time, in->host_create_time);
+	if (in->teamid > 0 || in->team_name != NULL)
+		a->teamid = in->teamid;
+}
+
+static void
 take_identity(struct client *c, struct cproject *p, const struct reply *rp)
 {
 	if (rp->hostid > 0) {
@@ -69,6 +103,9 @@ take_identity(struct client *c, struct cproject *p, const struct reply *rp)
 		p->userid = rp->userid;
 	if (rp->project_name != NULL)
 		p->project_name = arena_strdup(&c->keep, rp->project_name);
+	account_text(c, &p->venue, rp->host_venue);
+	account_text(c, &p->preferences, rp->project_preferences);
+	take_account(c, p, &rp->account);
 	take_code_sign_key(c, p, rp);
 }
 

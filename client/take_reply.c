@@ -3,6 +3,7 @@
  * Takes a scheduler reply over into the state: identity, acks and aborts, files,
  * versions, workunits, tasks, delete orders, delays (protocol.md 2, 13.6).
  */
+#include "client/app.h"
 #include "client/client.h"
 
 #include <math.h>
@@ -147,8 +148,16 @@ store_apps(struct client *c, struct cproject *p, const struct reply *rp)
 			app = &p->apps[p->napps++];
 		*app = *in;
 		app->name = arena_strdup(&c->keep, in->name);
-		app->user_friendly_name = NULL; /* not used */
+		app->user_friendly_name = arena_strdup(
+		    &c->keep, in->user_friendly_name);
 	}
+}
+
+/* A version for the processor that does not say how many it uses uses one. */
+static double
+version_ncpus(const struct rp_app_version *in)
+{
+	return in->avg_ncpus <= 0 && in->coproc_type[0] == '\0' ? 1 : in->avg_ncpus;
 }
 
 static void
@@ -177,12 +186,13 @@ take_versions(struct client *c, struct cproject *p, const struct reply *rp)
 		v = state_version(p, in->app_name, &key);
 		if (v != NULL) { /* a version's files cannot change */
 			v->flops = in->flops;
-			v->avg_ncpus = in->avg_ncpus;
+			v->avg_ncpus = version_ncpus(in);
 			v->coproc_count = in->coproc_count;
 			continue;
 		}
 		v = &p->versions[p->nversions++];
 		*v = *in;
+		v->avg_ncpus = version_ncpus(in);
 		v->app_name = arena_strdup(&c->keep, in->app_name);
 		v->platform = arena_strdup(&c->keep, key.platform);
 		v->plan_class = arena_strdup(&c->keep, in->plan_class);
@@ -486,6 +496,9 @@ take_reply(struct client *c, struct cproject *p, const struct answer *answer,
 	take_workunits(c, p, rp);
 	take_results(c, p, rp, files_before, f);
 	take_deletes(c, p, rp);
+	if (rp->message_ack)
+		trickle_sent(c, p, answer->trickles, answer->ntrickles);
+	trickle_take_down(c, p, rp);
 	f->in_vain = p->hostid == 0 || (answer->nreports > 0 && acked == 0);
 	c->changed = true;
 	log_info("got %zu tasks, %zu acks", p->ntasks - before, acked);

@@ -2,8 +2,9 @@
 /*
  * Tasks: starts, stops and reaps the project's program, and takes its output
  * (protocol.md 13.6.4).  A program ends well if it exits with 0 and has left
- * boinc_finish_called.
+ * boinc_finish_called.  If it exits with 0 without that file it is started again.
  */
+#include "client/app.h"
 #include "client/client.h"
 
 #include <errno.h>
@@ -28,12 +29,17 @@ enum {
 	PIDS_MOST = 1 << 22,
 	EXIT_SIGNAL = 193,
 	EXIT_TIME_LIMIT = 197,
-	EXIT_NO_FINISH = 204,
 	ERR_TOO_BIG = -131,
 	ERR_MISSING = -163,
 	ERR_START = -185,
-	STOP_MS = 2000
+	ERR_RETURNS = -226,
+	RETURNS_MOST = 100,
+	STOP_MS = 2000,
+	/* A program that listens to the client ends when it is not busy. */
+	LISTENER_STOP_MS = 10000,
+	DEAF_S = 10
 };
+static const double WAIT_MOST_S = 86400;
 
 void
 task_start(struct client *c, struct cproject *p, struct ctask *t)
@@ -68,10 +74,14 @@ episode_ends(struct client *c, struct ctask *t)
 void
 task_pause(struct client *c, struct ctask *t)
 {
-	if (t->pid == 0 || t->paused || kill(-(pid_t)t->pid, SIGSTOP) != 0)
+	if (t->pid == 0 || t->paused)
+		return;
+	if (!t->api && kill(-(pid_t)t->pid, SIGSTOP) != 0)
 		return;
 	episode_ends(c, t);
 	t->paused = true;
+	t->ask |= ASK_RUN_OR_PAUSE;
+	t->asked_at = c->now;
 	c->changed = true;
 	event_log(c, "paused result=%s", t->r.name);
 }
@@ -82,6 +92,8 @@ task_resume(struct client *c, struct ctask *t)
 	if (t->pid == 0 || !t->paused || kill(-(pid_t)t->pid, SIGCONT) != 0)
 		return;
 	t->paused = false;
+	t->ask |= ASK_RUN_OR_PAUSE;
+	t->asked_at = c->now;
 	t->run_since = c->now;
 	c->changed = true;
 	event_log(c, "resumed result=%s", t->r.name);
@@ -93,6 +105,8 @@ task_finish(struct client *c, struct cproject *p, struct ctask *t, int32_t state
 {
 	if (state != CLIENT_ABORTED)
 		standing_task_ended(c, p, t, state == CLIENT_UPLOADED);
+	*(state == CLIENT_UPLOADED ? &p->nsucceeded : &p->nfailed) += 1;
+	p->computed_s += t->elapsed_s;
 	t->state = state;
 	t->exit_status = exit_status;
 	t->ready = true;
@@ -145,6 +159,7 @@ back_to_checkpoint(struct client *c, struct ctask *t)
 	t->pid = 0;
 	t->paused = false;
 	t->ran_s = t->checkpointed_at != 0 ? t->saved_s : 0;
+	t->cpu_s = t->checkpointed_at != 0 ? t->saved_cpu_s : 0;
 	c->changed = true;
 }
 
@@ -152,14 +167,11 @@ back_to_checkpoint(struct client *c, struct ctask *t)
 static void
 wait_for_end(struct client *c, struct ctask *t, int64_t end)
 {
-	struct rusage use = { 0 };
 	pid_t gone;
 
-	while ((gone = wait4((pid_t)t->pid, NULL, WNOHANG, &use)) == 0 &&
+	while ((gone = waitpid((pid_t)t->pid, NULL, WNOHANG)) == 0 &&
 	       clock_mono_ms() < end)
 		clock_nap_ms(20);
-	if (gone > 0)
-		t->cpu_s += cpu_seconds(&use);
 	kill(-(pid_t)t->pid, SIGKILL);
 	if (gone == 0)
 		end_program(t);
@@ -167,10 +179,20 @@ wait_for_end(struct client *c, struct ctask *t, int64_t end)
 }
 
 static void
-ask_to_end(const struct ctask *t)
+ask_to_end(struct client *c, const struct ctask *t, const char *how)
 {
-	kill(-(pid_t)t->pid, SIGTERM);
+	if (t->api)
+		app_say_end(c, t, how);
+	else
+		kill(-(pid_t)t->pid, SIGTERM);
 	kill(-(pid_t)t->pid, SIGCONT);
+}
+
+/* How long a program may take to end, in milliseconds. */
+static int64_t
+stop_ms(const struct ctask *t)
+{
+	return t->api ? LISTENER_STOP_MS : STOP_MS;
 }
 
 void
@@ -179,8 +201,8 @@ task_quit(struct client *c, struct ctask *t)
 	if (t->pid == 0)
 		return;
 	slot_look(c, t);
-	ask_to_end(t);
-	wait_for_end(c, t, clock_mono_ms() + STOP_MS);
+	ask_to_end(c, t, "<quit/>");
+	wait_for_end(c, t, clock_mono_ms() + stop_ms(t));
 	event_log(c, "quit result=%s", t->r.name);
 }
 
@@ -188,6 +210,10 @@ void
 task_abort(struct client *c, struct cproject *p, struct ctask *t, int32_t exit_status,
     const char *why)
 {
+	if (t->pid != 0 && t->api) { /* it may have to end programs of its own */
+		ask_to_end(c, t, "<abort/>");
+		wait_for_end(c, t, clock_mono_ms() + stop_ms(t));
+	}
 	end_program(t);
 	task_fail(c, p, t, CLIENT_ABORTED, exit_status, why);
 }
@@ -256,6 +282,34 @@ take_outputs(struct client *c, struct cproject *p, struct ctask *t)
 	task_finish(c, p, t, CLIENT_UPLOADED, 0);
 }
 
+/* The program ended before its task was done, and is to be started again: when it said
+ * so, or else soon, longer after each time in a row. */
+static void
+program_returns(struct client *c, struct cproject *p, struct ctask *t)
+{
+	char *why;
+	double s;
+
+	t->nreturns++;
+	if (!slot_wants_pause(c, t, &s, &why)) {
+		s = t->nreturns;
+		why = arena_strdup(
+		    &c->scratch, "exited with zero status but no 'finished' file");
+	}
+	if (t->nreturns >= RETURNS_MOST) {
+		task_fail(c, p, t, CLIENT_COMPUTE_ERROR, ERR_RETURNS,
+		    arena_printf(
+			&c->scratch, "too many exits with zero status: %s", why));
+		return;
+	}
+	back_to_checkpoint(c, t);
+	t->again_at = c->now + (int64_t)ceil(fmin(s, WAIT_MOST_S));
+	event_log(
+	    c, "postponed result=%s seconds=%.0f", t->r.name, fmin(s, WAIT_MOST_S));
+	log_info(
+	    "task %s postponed for %.0f s: %s", t->r.name, fmin(s, WAIT_MOST_S), why);
+}
+
 static void
 program_ended(struct client *c, struct cproject *p, struct ctask *t, int st)
 {
@@ -268,10 +322,11 @@ program_ended(struct client *c, struct cproject *p, struct ctask *t, int st)
 		task_fail(c, p, t, CLIENT_COMPUTE_ERROR, WEXITSTATUS(st),
 		    arena_printf(
 			&c->scratch, "process exited with code %d", WEXITSTATUS(st)));
+	else if (said < 0)
+		program_returns(c, p, t);
 	else if (said != 0)
-		task_fail(c, p, t, CLIENT_COMPUTE_ERROR,
-		    said > 0 ? said : EXIT_NO_FINISH,
-		    "exited with zero status but did not report that it finished");
+		task_fail(c, p, t, CLIENT_COMPUTE_ERROR, said,
+		    "exited with zero status but reported a failure");
 	else
 		take_outputs(c, p, t);
 }
@@ -284,7 +339,10 @@ task_poll(struct client *c, struct cproject *p, struct ctask *t)
 	pid_t gone = wait4((pid_t)t->pid, &st, WNOHANG, &use);
 
 	if (gone == 0) {
+		app_talk(c, p, t);
 		slot_look(c, t);
+		if (t->paused && t->api && app_is_deaf(c, t, DEAF_S))
+			kill(-(pid_t)t->pid, SIGSTOP);
 		if (task_ran_s(c, t) <= task_time_limit_s(c, p, t))
 			return;
 		t->elapsed_s = task_ran_s(c, t);
@@ -297,7 +355,8 @@ task_poll(struct client *c, struct cproject *p, struct ctask *t)
 		back_to_checkpoint(c, t);
 		return;
 	}
-	t->cpu_s += cpu_seconds(&use);
+	app_talk(c, p, t); /* its last words */
+	t->cpu_s = fmax(t->cpu_s + cpu_seconds(&use), t->reported_cpu_s);
 	t->elapsed_s = fmax(task_ran_s(c, t), t->cpu_s);
 	/* Kills what the program left in the background. */
 	kill(-(pid_t)t->pid, SIGKILL);
@@ -323,14 +382,14 @@ list_programs(struct client *c, size_t *n)
 void
 task_stop_all(struct client *c)
 {
-	int64_t end = clock_mono_ms() + STOP_MS;
 	size_t n;
 	struct ctask **all = list_programs(c, &n);
+	int64_t start = clock_mono_ms();
 
 	for (size_t i = 0; i < n; i++)
-		ask_to_end(all[i]);
+		ask_to_end(c, all[i], "<quit/>");
 	for (size_t i = 0; i < n; i++)
-		wait_for_end(c, all[i], end);
+		wait_for_end(c, all[i], start + stop_ms(all[i]));
 }
 
 /* --- programs left by a killed client --- */

@@ -45,7 +45,7 @@ view_task(struct client *c, const struct cproject *p, const struct ctask *t)
 		.deadline = t->r.report_deadline,
 		.received_at = (double)t->received_at,
 		.rss_bytes = state_workunit(p, t->r.wu_name)->rsc_memory_bound,
-		.suspended = hinders_task(c, v, t),
+		.suspended = hinders_task(c, v, t) || t->again_at > c->now,
 		.downloading = !task_files_ready(p, t, &error, &name),
 		.running = t->pid != 0 && !t->paused,
 		.started = t->started_at != 0,
@@ -141,7 +141,8 @@ count_reports(const struct cproject *p, struct cw_rpc *rpc)
 }
 
 static struct cw_rpc
-project_rpc(const struct cproject *p, const struct traffic *traffic)
+project_rpc(
+    const struct client *c, const struct cproject *p, const struct traffic *traffic)
 {
 	struct cw_rpc rpc = p->rpc;
 
@@ -151,6 +152,11 @@ project_rpc(const struct cproject *p, const struct traffic *traffic)
 	rpc.uploading = traffic->nfresh > 0;
 	rpc.nuploads = traffic->nuploads;
 	count_reports(p, &rpc);
+	/* Messages go as soon as no back-off forbids it. */
+	if (p->ntrickles > 0)
+		rpc.next_rpc_time = fmin(
+		    rpc.next_rpc_time > 0 ? rpc.next_rpc_time : INFINITY,
+		    (double)c->now);
 	return rpc;
 }
 
@@ -195,7 +201,7 @@ view_project(struct client *c, struct cproject *p, const struct client_world *w)
 	                orders_name(c, "no-new-work", p->master_url);
 	x.suspended_task = c->hindered.run != HINDER_NOTHING;
 	x.stalled_download = traffic.nstalled > 0;
-	x.rpc = project_rpc(p, &traffic);
+	x.rpc = project_rpc(c, p, &traffic);
 	for (size_t i = 0; i < p->ntasks; i++)
 		x.suspended_task |= !p->tasks[i].ready &&
 		                    (p->tasks[i].suspended ||

@@ -46,6 +46,12 @@ struct rp_result {
 	struct rp_file_ref *refs;
 	size_t nrefs;
 };
+struct rp_account { /* the user's and the host's standing; NULL, 0 = not sent */
+	char *user_name, *team_name, *email_hash, *cross_project_id, *external_cpid;
+	double user_total_credit, user_expavg_credit, user_create_time;
+	double host_total_credit, host_expavg_credit, host_create_time;
+	int64_t teamid;
+};
 struct rp_message {
 	char *priority, *text;
 };
@@ -55,7 +61,8 @@ struct reply {
 	double request_delay, next_rpc_delay;
 	int64_t hostid; /* 0 = keep the current one */
 	int64_t userid;
-	char *project_name, *user_name, *host_venue, *master_url;
+	char *project_name, *host_venue, *master_url;
+	struct rp_account account;
 	char *global_preferences, *project_preferences; /* raw, NULL = none */
 	char *code_sign_key, *code_sign_key_signature;  /* raw, NULL = none */
 	bool project_is_down, send_full_workload, message_ack, dont_use_dcf;
@@ -74,6 +81,8 @@ struct reply {
 	struct rp_result *results;
 	size_t nresults;
 	char **acks, **aborts, **aborts_if_not_started, **delete_files, **no_rsc_apps;
+	char **trickles_down; /* messages for tasks: raw, without the tags */
+	size_t ntrickles_down;
 	size_t nacks, naborts, naborts_if_not_started, ndelete_files, nno_rsc_apps;
 };
 

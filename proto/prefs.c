@@ -245,3 +245,18 @@ prefs_global(struct arena *a, const char *text, const char *venue, int64_t now)
 		p.mod_time = (double)now;
 	return p;
 }
+
+char *
+prefs_global_text(struct arena *a, const char *text, const char *venue)
+{
+	struct normal nm, inside;
+	const struct raw *block;
+
+	if (text == NULL || text[0] == '\0' ||
+	    !prefs_normalise(a, text, strlen(text), &nm))
+		return NULL;
+	block = find_venue(&nm, venue);
+	if (block != NULL && prefs_normalise(a, block->p, block->n, &inside))
+		return xml_between(a, inside.text.p, root);
+	return xml_between(a, nm.text.p, "global_preferences");
+}

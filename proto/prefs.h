@@ -15,6 +15,8 @@
  * NULL or "": the default venue.
  */
 struct project_prefs prefs_project(struct arena *, const char *text, const char *venue);
+/* The elements that apply at the venue, well-formed, without a root; NULL: none. */
+char *prefs_global_text(struct arena *, const char *text, const char *venue);
 /* mod_time is read outside the venues and is at most now (s UTC). */
 struct rq_prefs prefs_global(
     struct arena *, const char *text, const char *venue, int64_t now);

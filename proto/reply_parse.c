@@ -247,14 +247,22 @@ reply_message(struct reply_reader *x, const struct raw *raw)
 	return m;
 }
 
+struct caps { /* rows for which there is room */
+	size_t messages, trickles_down;
+};
+
 static void
 reply_raw_region(
-    struct reply_reader *x, struct reply *r, const struct raw *raw, size_t *cap)
+    struct reply_reader *x, struct reply *r, const struct raw *raw, struct caps *caps)
 {
 	const char *tag = raw->rule->tag;
 
 	if (strcmp(tag, "message") == 0)
-		PUSH(x->a, r->messages, r->nmessages, *cap) = reply_message(x, raw);
+		PUSH(x->a, r->messages, r->nmessages, caps->messages) = reply_message(
+		    x, raw);
+	else if (strcmp(tag, "trickle_down") == 0)
+		PUSH(x->a, r->trickles_down, r->ntrickles_down,
+		    caps->trickles_down) = raw_copy(x->a, raw, raw->n);
 	else if (strcmp(tag, "global_preferences") == 0)
 		r->global_preferences = raw_copy(x->a, raw, raw->n);
 	else if (strcmp(tag, "project_preferences") == 0)
@@ -272,7 +280,7 @@ reply_parse(
 	struct in_reply *all = NEW(a, struct in_reply);
 	struct reply_reader x = { .a = a };
 	struct reply *r = &all->r;
-	size_t cap = 0;
+	struct caps caps = { 0 };
 
 	*out = NULL;
 	if (normalise(a, in, n, root, raw_rules, &x.nm, f) != OK ||
@@ -291,7 +299,7 @@ reply_parse(
 	r->delete_files = reply_items(&x, &all->deletes, &r->ndelete_files);
 	r->no_rsc_apps = reply_items(&x, &all->no_apps, &r->nno_rsc_apps);
 	for (size_t i = 0; i < x.nm.nraws; i++)
-		reply_raw_region(&x, r, &x.nm.raws[i], &cap);
+		reply_raw_region(&x, r, &x.nm.raws[i], &caps);
 	*out = r;
 	return OK;
 }

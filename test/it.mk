@@ -2,7 +2,7 @@
 # Scenarios: private servers, with the programs as they will be installed.  test/it/run-it finds them
 # by their names.
 EXTRA_DIST += demo test/it/lib test/it/scenarios test/it/check-mysql test/it/mysqld-of-root test/it/client-of-root test/it/run-it test/it/admin-day test/it/long \
-	test/it/stock-complaints test/it/stock-errors test/it/day.table test/it/request.xml \
+	test/it/stock-complaints test/it/stock-errors test/it/day.table test/it/request.xml test/it/api_app.cc \
 	$(wildcard $(srcdir)/test/it/*.sh $(srcdir)/test/it/*.awk $(srcdir)/test/it/*.sql)
 
 # A project that does everything wrong, for the client; hosts by the hundred that only make requests;

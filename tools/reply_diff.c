@@ -170,6 +170,6 @@ reply_differences(
 	diff_text(&d, "code signing key", x->code_sign_key, y->code_sign_key);
 	diff_text(&d, "host venue", x->host_venue, y->host_venue);
 	diff_text(&d, "project name", x->project_name, y->project_name);
-	diff_text(&d, "user name", x->user_name, y->user_name);
+	diff_text(&d, "user name", x->account.user_name, y->account.user_name);
 	return d.n;
 }

@@ -6,7 +6,8 @@
  *
  * fake_project SEED NAME is calm: its jobs, whose names begin with NAME, are all good.
  * Its master page also names a scheduler that no longer exists.  After "GET /down" the
- * other scheduler is out of order until "GET /up".
+ * other scheduler is out of order until "GET /up".  With a third argument the file of
+ * that name is its program.  It answers each first message of a task with one for it.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -16,6 +17,8 @@
 #include <unistd.h>
 #include "lib/buf.h"
 #include "lib/clock.h"
+#include "lib/fs.h"
+#include "lib/xml.h"
 #include "model/states.h"
 #include "proto/request.h"
 #include "test/it/fake_project.h"
@@ -76,6 +79,16 @@ make_program(struct project *p, struct file *f, const char *name)
 }
 
 static void
+read_program(struct project *p, struct file *f, const char *path)
+{
+	struct fail why;
+
+	f->name = "program";
+	must_succeed(fs_read(&p->keep, path, PROGRAM_MAX, &f->data, &f->n, &why) == OK);
+	md5_hex(f->data, f->n, f->md5);
+}
+
+static void
 make_kind(struct project *p, enum kind kind, int count)
 {
 	for (int i = 0; i < count; i++) {
@@ -91,7 +104,7 @@ make_kind(struct project *p, enum kind kind, int count)
 }
 
 static void
-make_world(struct project *p)
+make_world(struct project *p, const char *program)
 {
 	char *private[2], *public[2];
 	struct fail why;
@@ -106,7 +119,10 @@ make_world(struct project *p)
 			f->data[k] = (char)rng_next(&p->rng);
 		md5_hex(f->data, f->n, f->md5);
 	}
-	make_program(p, &p->program, "program");
+	if (program != NULL)
+		read_program(p, &p->program, program);
+	else
+		make_program(p, &p->program, "program");
 	make_program(p, &p->bad_program, "bad_program");
 	for (size_t i = 0; i < 2; i++)
 		must_succeed(key_make(&p->keep, &private[i], &public[i], &why) == OK);
@@ -151,8 +167,8 @@ render_version(struct project *p, struct buf *b, const char *app, const struct f
 	    f->n, signature);
 	buf_printf(b,
 	    "<app_version><app_name>%s</app_name><version_num>1</version_num>"
-	    "<platform>x86_64-pc-linux-gnu</platform><flops>1e9</"
-	    "flops><file_ref><file_name>%s</file_name>"
+	    "<platform>x86_64-pc-linux-gnu</platform>"
+	    "<api_version>7.20.5</api_version><flops>1e9</flops><file_ref><file_name>%s</file_name>"
 	    "<main_program/></file_ref></app_version>\n",
 	    app, f->name);
 }
@@ -300,6 +316,34 @@ answer_request(struct project *p, const struct request *rq, struct buf *b, enum 
 		}
 }
 
+/* Books the messages of tasks, and answers each task's first one. */
+static void
+answer_trickles(struct project *p, const struct request *rq, struct buf *b)
+{
+	for (size_t i = 0; i < rq->ntrickles; i++) {
+		const char *name = xml_between(
+		    &p->a, rq->trickles[i].xml, "result_name");
+		const char *text = xml_between(&p->a, rq->trickles[i].xml, "said");
+		struct job *j = name == NULL ? NULL : fake_job(p, name);
+
+		if (j == NULL || text == NULL) {
+			book_wrong(p, "a message of no task", rq->trickles[i].xml);
+			continue;
+		}
+		p->ntrickles++;
+		p->said = arena_printf(
+		    &p->keep, "%s %s", rq->trickles[i].variety, text);
+		if (!j->answered)
+			buf_printf(b,
+			    "<trickle_down>\n<result_name>%s</result_name>\n"
+			    "<time>%lld</time>\n<heard>%s</heard>\n</trickle_down>\n",
+			    name, (long long)clock_now(), text);
+		j->answered = true;
+	}
+	if (rq->ntrickles > 0)
+		buf_puts(b, "<message_ack/>\n");
+}
+
 /* Books what the host asked for and what it told of itself. */
 static void
 book_request(struct project *p, const struct request *rq)
@@ -347,6 +391,7 @@ serve_scheduler(struct project *p, int fd, const struct http_in *in)
 	if (p->calm != NULL)
 		buf_puts(&b, "<send_full_workload/>\n");
 	answer_request(p, rq, &b, f);
+	answer_trickles(p, rq, &b);
 	buf_puts(&b, "</scheduler_reply>\n");
 	if (f != SCHEDULER_SILENT)
 		http_answer(fd, 200, 0, b.p, f == SCHEDULER_TRUNCATED ? b.n / 2 : b.n,
@@ -365,9 +410,10 @@ serve_books(struct project *p, int fd)
 		reported += p->jobs[i].reported;
 	buf_printf(&b,
 	    "jobs %zu\nreported %zu\nmaster %zu\ngone %zu\nasked %zu\nfor_work "
-	    "%zu\nlisted %zu\n%s",
+	    "%zu\nlisted %zu\ntrickles %zu\nsaid %s\n%s",
 	    p->njobs, reported, p->nmaster, p->ngone, p->nasked, p->nfor_work,
-	    p->most_listed, p->told == NULL ? "" : p->told);
+	    p->most_listed, p->ntrickles, p->said == NULL ? "" : p->said,
+	    p->told == NULL ? "" : p->told);
 	for (size_t i = 0; i < NONE; i++)
 		buf_printf(
 		    &b, "fault %s %zu\n", fault_name((enum fault)i), p->happened[i]);
@@ -445,13 +491,13 @@ main(int argc, char **argv)
 	struct timeval patience = { .tv_sec = 10 };
 	int fd, conn;
 
-	if (argc != 2 && argc != 3) {
-		fprintf(stderr, "usage: fake_project SEED [NAME]\n");
+	if (argc < 2 || argc > 4) {
+		fprintf(stderr, "usage: fake_project SEED [NAME [PROGRAM]]\n");
 		return 2;
 	}
-	p.calm = argv[2];
+	p.calm = argc > 2 ? argv[2] : NULL;
 	p.rng = rng_seed(strtoull(argv[1], NULL, 10));
-	make_world(&p);
+	make_world(&p, argc > 3 ? argv[3] : NULL);
 	fd = http_listen(&p.port);
 	if (fd < 0) {
 		perror("fake_project");

@@ -11,6 +11,7 @@ enum {
 	LARGE = 3,
 	LARGE_BYTES = 1500000,
 	PROGRAM_BYTES = 200000,
+	PROGRAM_MAX = 64 << 20,
 	OUT_BYTES = 20000,
 	MAX_BYTES = 60000,
 	IN_FLIGHT = 512 << 10,
@@ -43,6 +44,7 @@ struct job {
 	char *name;
 	const struct file *input;
 	bool sent, reported, uploaded;
+	bool answered; /* its first message got an answer */
 	char out[MAX_BYTES];
 	size_t out_n;
 };
@@ -66,6 +68,8 @@ struct project {
 	size_t nmaster, ngone, nasked, nfor_work;
 	size_t most_listed; /* most tasks that a request listed, of all projects */
 	char *told;         /* the host's share and coprocessors, by its last request */
+	size_t ntrickles; /* messages of tasks, and the last one */
+	char *said;
 	bool half_upload;
 	char *wrong[WRONG_MAX];
 	size_t nwrong;

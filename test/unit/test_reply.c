@@ -20,7 +20,7 @@ check_reply_project(const struct reply *r)
 	ck_assert_int_eq(r->userid, 101);
 	ck_assert_str_eq(r->project_name, "Stars & more");
 	ck_assert_str_eq(r->master_url, "http://h.org/stars/");
-	ck_assert_str_eq(r->user_name, "Ren\xc3\xa9");
+	ck_assert_str_eq(r->account.user_name, "Ren\xc3\xa9");
 	ck_assert_str_eq(r->host_venue, "home");
 	ck_assert_str_eq(r->global_preferences, "\n<mod_time>5</mod_time>\n");
 	ck_assert_str_eq(
