@@ -413,6 +413,15 @@ fs_check_exists(const char *path, bool *there, struct fail *f)
 	return FAIL(f, E_SYS, "%s: %s", path, strerror(errno));
 }
 
+bool
+fs_is_file(const char *path, int fd)
+{
+	struct stat named, ours;
+
+	return stat(path, &named) == 0 && fstat(fd, &ours) == 0 &&
+	       named.st_ino == ours.st_ino && named.st_dev == ours.st_dev;
+}
+
 int64_t
 fs_size(const char *path)
 {

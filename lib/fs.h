@@ -55,6 +55,8 @@ enum err fs_mkdirs(const char *path, unsigned mode, struct fail *);
 bool fs_exists(const char *path); /* true for a link even if its target is absent */
 /* The same, but E_SYS if a directory on the way or the disk cannot be read. */
 enum err fs_check_exists(const char *path, bool *there, struct fail *);
+/* Is fd the file that path names now? Not if that was renamed or replaced. */
+bool fs_is_file(const char *path, int fd);
 int64_t fs_size(const char *path);  /* -1 if absent */
 int64_t fs_mtime(const char *path); /* -1 if absent */
 struct fs_seen { /* the state of a file at the last look; all 0 = never looked at */

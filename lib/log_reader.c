@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/log_reader.h"
 
+#include <archive.h>
+#include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,10 +10,15 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "lib/fs.h"
+#include "lib/text.h"
 #include "lib/banned.h"
 
 /* Longer lines are cut in pieces; no program of ours writes longer ones than 4096. */
 enum { BUFFER = 64 << 10 };
+/* Looks at a rotated file before it counts as ended: processes follow a rotation within
+ * a second. */
+enum { LAST_LOOKS = 5 };
 
 struct log_reader {
 	char path[1024];
@@ -19,6 +26,9 @@ struct log_reader {
 	char buf[BUFFER + 1];
 	size_t from, to; /* what was read and not returned yet */
 	bool replaced;   /* the path is another file by now: an incomplete line ends */
+	int looks;       /* at a replaced file without finding more */
+	struct archive *packed; /* a compressed file's content; NULL = a plain file */
+	const char *damage;     /* why the rest of it cannot be read */
 	int64_t last;
 	struct log_entry entry;
 };
@@ -124,6 +134,23 @@ log_entry_parse(const char *line, struct log_entry *e)
 
 /* --- files --- */
 
+static ssize_t
+read_more(struct log_reader *r, char *to, size_t room)
+{
+	ssize_t n;
+
+	if (r->packed != NULL) {
+		n = r->damage != NULL ? 0 : archive_read_data(r->packed, to, room);
+		if (n < 0)
+			r->damage = archive_error_string(r->packed);
+		return n;
+	}
+	do
+		n = read(r->fd, to, room);
+	while (n < 0 && errno == EINTR);
+	return n;
+}
+
 static void
 fill(struct log_reader *r)
 {
@@ -136,9 +163,7 @@ fill(struct log_reader *r)
 	}
 	if (r->to == BUFFER)
 		return;
-	do
-		n = read(r->fd, r->buf + r->to, BUFFER - r->to);
-	while (n < 0 && errno == EINTR);
+	n = read_more(r, r->buf + r->to, BUFFER - r->to);
 	if (n > 0)
 		r->to += (size_t)n;
 }
@@ -194,6 +219,33 @@ seek_time(struct log_reader *r, int64_t since)
 	r->last = 0;
 }
 
+bool
+log_is_packed(const char *path)
+{
+	static const char *const endings[] = { ".gz", ".xz", ".bz2", ".zst" };
+
+	for (size_t i = 0; i < N(endings); i++)
+		if (text_ends_with(path, endings[i]))
+			return true;
+	return false;
+}
+
+/* The file as a single compressed stream, which can be read only from its beginning. */
+static void
+unpack_begin(struct log_reader *r)
+{
+	struct archive_entry *e;
+
+	r->packed = archive_read_new();
+	archive_read_support_filter_all(r->packed);
+	archive_read_support_format_raw(r->packed);
+	archive_read_support_format_empty(r->packed);
+	if (archive_read_open_fd(r->packed, r->fd, BUFFER) != ARCHIVE_OK ||
+	    archive_read_next_header(r->packed, &e) < ARCHIVE_WARN)
+		r->damage = archive_error_string(r->packed);
+	r->replaced = true; /* no more will come: a line may end without newline */
+}
+
 struct log_reader *
 log_reader_open(struct arena *a, const char *path, int64_t since)
 {
@@ -205,15 +257,27 @@ log_reader_open(struct arena *a, const char *path, int64_t since)
 	r = NEW(a, struct log_reader);
 	snprintf(r->path, sizeof(r->path), "%s", path);
 	r->fd = fd;
-	seek_time(r, since);
+	if (log_is_packed(path))
+		unpack_begin(r);
+	else
+		seek_time(r, since);
 	return r;
 }
 
 void
 log_reader_close(struct log_reader *r)
 {
-	if (r != NULL)
-		close(r->fd);
+	if (r == NULL)
+		return;
+	if (r->packed != NULL)
+		archive_read_free(r->packed);
+	close(r->fd);
+}
+
+const char *
+log_reader_damage(const struct log_reader *r)
+{
+	return r->damage;
 }
 
 const struct log_entry *
@@ -240,26 +304,38 @@ log_reader_next(struct log_reader *r)
 	return &r->entry;
 }
 
+/* Goes on with the new file of a path once the old one is at its end. */
+static void
+follow_replaced(struct log_reader *r, off_t size)
+{
+	int fd;
+
+	if (lseek(r->fd, 0, SEEK_CUR) < size) {
+		r->looks = 0; /* what is still written to it comes first */
+		return;
+	}
+	if (++r->looks < LAST_LOOKS)
+		return;
+	fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return;
+	close(r->fd);
+	r->fd = fd;
+	r->from = r->to = 0;
+	r->replaced = false;
+	r->looks = 0;
+}
+
 void
 log_reader_follow(struct log_reader *r)
 {
-	struct stat named, ours;
-	int fd;
+	struct stat ours;
 
-	if (r->replaced) {
-		fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-		if (fd < 0)
-			return;
-		close(r->fd);
-		r->fd = fd;
-		r->from = r->to = 0;
-		r->replaced = false;
+	if (r->packed != NULL || fstat(r->fd, &ours) != 0)
 		return;
-	}
-	if (fstat(r->fd, &ours) != 0)
-		return;
-	if (stat(r->path, &named) != 0 || named.st_ino != ours.st_ino ||
-	    named.st_dev != ours.st_dev)
+	if (r->replaced)
+		follow_replaced(r, ours.st_size);
+	else if (!fs_is_file(r->path, r->fd))
 		r->replaced = true; /* its last lines are read before the new file */
 	else if (lseek(r->fd, 0, SEEK_CUR) > ours.st_size)
 		seek_line(r, 0); /* truncated */

@@ -2,7 +2,7 @@
 /*
  * Reads log files: lines of log.h, and those of other programs as far as their time can
  * be told. A reader begins at a time, found by bisection, and may follow its file, also
- * through rotation.
+ * through rotation. A rotated file may be compressed.
  */
 #ifndef LIB_LOG_READER_H
 #define LIB_LOG_READER_H
@@ -32,16 +32,22 @@ const char *log_level_name(enum log_level); /* "error" */
 /* False if there is no such level. */
 bool log_level_named(const char *, enum log_level *);
 
+/* Does the name say that the file is compressed: .gz, .xz, .bz2 or .zst? */
+bool log_is_packed(const char *path);
+
 struct log_reader;
 /*
  * Opens a log; NULL with errno if it cannot be read. Lines before since (s UTC) are
- * skipped as far as the file's lines ascend.
+ * skipped as far as the file's lines ascend; a compressed file is read from its
+ * beginning.
  */
 struct log_reader *log_reader_open(struct arena *, const char *path, int64_t since);
 void log_reader_close(struct log_reader *); /* NULL is allowed */
 /* The next line, which stays until the following call; NULL at the end. A line without
  * its newline is not complete yet, unless the file has been replaced. */
 const struct log_entry *log_reader_next(struct log_reader *);
+/* At the end: why the rest of a compressed file cannot be read; NULL = it was read. */
+const char *log_reader_damage(const struct log_reader *);
 /* At the end: opens the path again if it is another file by now, or was truncated. */
 void log_reader_follow(struct log_reader *);
 

@@ -2,6 +2,7 @@
 /* locus log: the lines of all of the project's logs, merged by time. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "db/entity.h"
 #include "lib/clock.h"
@@ -56,7 +57,8 @@ static const struct listing_column log_columns[] = {
 	{ 0 },
 };
 
-struct source {     /* a log file */
+struct source { /* a log file */
+	int64_t mtime;
 	char *name; /* without directory and ending */
 	char *path;
 	struct log_reader *reader;
@@ -183,15 +185,14 @@ job_terms(struct log_view *v, const char *job)
 
 /* --- which files --- */
 
-/* The name of a log file without its ending; NULL if it is none. Of rotated files,
- * those that are not compressed count: "x.log.1", "x.log-20261120". */
+/* The name of a log file without its ending; NULL if it is none. Rotated files are
+ * called "x.log.1", "x.log-20261120" or "x.log.2.gz". */
 static char *
 log_name(struct arena *a, const char *file, bool *rotated)
 {
 	const char *end = strstr(file, ".log");
 
-	if (end == NULL || end == file || text_ends_with(file, ".gz") ||
-	    text_ends_with(file, ".xz") || text_ends_with(file, ".zst"))
+	if (end == NULL || end == file)
 		return NULL;
 	*rotated = end[4] != '\0';
 	if (*rotated && end[4] != '.' && end[4] != '-')
@@ -222,6 +223,25 @@ is_open(const struct log_view *v, const char *path)
 	return false;
 }
 
+/* Is a rotated file older than the lines wanted (compression keeps the time of the last
+ * line), or there also as it was before a compression that runs? */
+static bool
+is_passed_over(const struct log_view *v, const char *path)
+{
+	size_t stem = (size_t)(strrchr(path, '.') - path);
+
+	return fs_mtime(path) < v->since ||
+	       (log_is_packed(path) && fs_exists(arena_memdup(v->x->a, path, stem)));
+}
+
+static int
+by_mtime(const void *a, const void *b)
+{
+	const struct source *x = a, *y = b;
+
+	return (x->mtime > y->mtime) - (x->mtime < y->mtime);
+}
+
 /* Opens the logs that are not open yet; while following, those that have come
  * meanwhile. */
 static enum err
@@ -240,17 +260,26 @@ open_logs(struct log_view *v, bool first)
 		if (name == NULL || (rotated && !first) || !log_wanted(v, name))
 			continue;
 		path = arena_printf(x->a, "%s/%s", x->cf->log_dir, files[i]);
-		if (is_open(v, path))
-			continue;
-		if (rotated && fs_mtime(path) < v->since)
+		if (is_open(v, path) || (rotated && is_passed_over(v, path)))
 			continue;
 		r = log_reader_open(x->a, path, first ? v->since : 0);
 		if (r == NULL && first)
 			fprintf(stderr, "cannot read %s: %m\n", path);
 		if (r != NULL)
-			PUSH(x->a, v->v, v->n, v->cap) = (struct source){ name, path, r,
-				NULL };
+			PUSH(x->a, v->v, v->n, v->cap) = (struct source){
+				fs_mtime(path), name, path, r, NULL
+			};
 	}
+	return OK;
+}
+
+static enum err
+open_logs_first(struct log_view *v)
+{
+	TRY(open_logs(v, true));
+	/* Of lines of the same second, those of the older file come first. */
+	if (v->n > 1)
+		qsort(v->v, v->n, sizeof(*v->v), by_mtime);
 	return OK;
 }
 
@@ -398,6 +427,18 @@ merge(struct log_view *v)
 	fflush(stdout);
 }
 
+static void
+tell_damage(const struct log_view *v)
+{
+	for (size_t i = 0; i < v->n; i++) {
+		const char *why = log_reader_damage(v->v[i].reader);
+
+		if (why != NULL)
+			fprintf(
+			    stderr, "cannot read all of %s: %s\n", v->v[i].path, why);
+	}
+}
+
 static enum err
 follow_logs(struct log_view *v)
 {
@@ -461,7 +502,7 @@ log_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		term(&v, arena_printf(x->a, "host=%" PRId64, o->host));
 		term(&v, arena_printf(x->a, "hostid=%" PRId64, o->host));
 	}
-	TRY(open_logs(&v, true));
+	TRY(open_logs_first(&v));
 	if (v.n == 0)
 		return no_such_log(&v);
 	if (x->format == FORMAT_TSV)
@@ -469,6 +510,7 @@ log_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	merge(&v);
 	print_ring(&v);
 	fflush(stdout);
+	tell_damage(&v);
 	if (o->follow)
 		TRY(follow_logs(&v));
 	if (v.list != NULL)
@@ -488,10 +530,10 @@ const struct cmd cmd_log = { .name = "log",
 	.about =
 	    "Prints the lines of all logs in log_dir, or of those named, such as scheduler or\n"
 	    "validator, the oldest first: those of the services, of the web server and of the\n"
-	    "database server, rotated files too unless they are compressed. Logs of requests,\n"
-	    "such as access.log, are shown only if they are named. A job's lines are found by its\n"
-	    "name and the ids of its results. With -o json each line is an object on a line of\n"
-	    "its own. Exit status 3: no line matches.",
+	    "database server, rotated and compressed files too. Logs of requests, such as\n"
+	    "access.log, are shown only if they are named. A job's lines are found by its name and\n"
+	    "the ids of its results. With -o json each line is an object on a line of its own.\n"
+	    "Exit status 3: no line matches.",
 	.opts = log_options,
 	.opts_size = sizeof(struct log_opts),
 	.letters = "f",

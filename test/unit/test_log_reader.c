@@ -2,11 +2,14 @@
 /* Lines of logs (log_reader.def), and files that grow, rotate and are cut. */
 #include "test/unit/unit.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 #include "lib/clock.h"
+#include "lib/fs.h"
+#include "lib/gzip.h"
 #include "lib/log_reader.h"
 #include "lib/banned.h"
 
@@ -95,6 +98,14 @@ START_TEST(growing_files)
 	next_is(r, "last of old");
 	next_is(r, NULL);
 	log_reader_follow(r);
+	append(old, "\nof another process\n");
+	log_reader_follow(r);
+	next_is(r, "");
+	next_is(r, "of another process");
+	for (int i = 0; i < 5; i++) {
+		next_is(r, NULL);
+		log_reader_follow(r);
+	}
 	next_is(r, "first of new");
 	/* copied and truncated */
 	ck_assert_int_eq(truncate(path, 0), 0);
@@ -137,9 +148,51 @@ START_TEST(begins_at_a_time)
 }
 END_TEST
 
+/* Compressed after its rotation, also if cut short. */
+START_TEST(compressed_files)
+{
+	char dir[PATH_MAX], line[80];
+	struct arena a = { 0 };
+	char *path = arena_printf(&a, "%s/x.log.2.gz", unit_dir(dir));
+	struct log_reader *r;
+	struct gzip *g;
+	int n = 0;
+
+	ck_assert_int_eq(gzip_create(path, &g, NULL), OK);
+	for (int i = 0; i < 20000; i++) {
+		snprintf(line, sizeof(line), "line %d of %d%s", i, i * 7919 % 100003,
+		    i < 19999 ? "\n" : "");
+		ck_assert_int_eq(gzip_put(g, line, strlen(line), NULL), OK);
+	}
+	ck_assert_int_eq(gzip_end(g, NULL), OK);
+	gzip_free(g);
+	r = log_reader_open(&a, path, 1700000000);
+	for (const struct log_entry *e; (e = log_reader_next(r)) != NULL; n++) {
+		snprintf(line, sizeof(line), "line %d of %d", n, n * 7919 % 100003);
+		ck_assert_str_eq(e->line, line);
+	}
+	ck_assert_int_eq(n, 20000);
+	log_reader_follow(r);
+	next_is(r, NULL);
+	ck_assert_ptr_null(log_reader_damage(r));
+	log_reader_close(r);
+	ck_assert_int_eq(truncate(path, (off_t)fs_size(path) / 2), 0);
+	r = log_reader_open(&a, path, 0);
+	for (n = 0; log_reader_next(r) != NULL;)
+		n++;
+	ck_assert_int_lt(n, 20000);
+	ck_assert_int_gt(n, 1000);
+	ck_assert_ptr_nonnull(log_reader_damage(r));
+	log_reader_close(r);
+	fs_rmtree(dir, NULL);
+	arena_free(&a);
+}
+END_TEST
+
 UNIT_MAIN("log_reader", {
 	ADD_LOOP(line_forms, N(lines));
 	ADD(level_words);
 	ADD(growing_files);
 	ADD(begins_at_a_time);
+	ADD(compressed_files);
 })
