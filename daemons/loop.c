@@ -54,7 +54,7 @@ struct instance {
 	int failures;             /* consecutive failures */
 	bool troubled;            /* run/NAME.trouble exists, or may exist */
 	char shown[TROUBLE_MOST]; /* its text */
-	const char *conf_path; /* NULL until the project is found */
+	const char *conf_path;    /* NULL until the project is found */
 	struct fs_seen conf_seen, key_seen;
 	char key_path[4200];
 	struct counters counters;  /* of this machine */
@@ -67,7 +67,7 @@ struct instance {
 	uint32_t rings;                     /* of its bell, before the step */
 	bool rung;                          /* a ring ended the last sleep */
 	bool deaf;                          /* logged: it cannot listen */
-	bool restarted;                     /* in place of a process whose configuration was valid */
+	bool restarted; /* in place of a process whose configuration was valid */
 };
 
 /* Tells the process that restart_with() executes what it takes the place of. */
@@ -101,9 +101,9 @@ read_conf(struct instance *r, struct fail *f)
 }
 
 /*
- * Reads config.xml.  A restart for one change may meet the next change, and that one may
- * be invalid.  The daemon then waits for a valid file: ending with E_CONFIG is final for
- * systemd and for our supervisor.
+ * Reads config.xml.  A restart for one change may meet the next change, and that one
+ * may be invalid.  The daemon then waits for a valid file: ending with E_CONFIG is
+ * final for systemd and for our supervisor.
  */
 static enum err
 await_conf(struct instance *r, struct fail *f)
@@ -301,6 +301,7 @@ restart_with(struct instance *r, const char *why)
 		db_close(x->db);
 	x->db = NULL;
 	setenv(restarted_mark, "1", 1);
+	log_end();
 	proc_reexec(r->argv);
 	if (!loop_ending(x))
 		log_err("cannot restart: %s", strerror(errno));
@@ -758,6 +759,7 @@ daemon_main(const struct daemon *d, int argc, char **argv)
 	}
 	log_open(r.opt.name, r.opt.log, levels[r.opt.debug]);
 	status = run_daemon(&r);
+	log_end();
 	arena_free(&r.life);
 	return status;
 }

@@ -8,6 +8,7 @@
 
 #include <string.h>
 #include "lib/clock.h"
+#include "lib/log_repeat.h"
 #include "lib/banned.h"
 
 enum { ERR_ENGINE = 1030 };
@@ -165,6 +166,9 @@ conn_fail(struct db *db, MYSQL_STMT *st, const char *what, struct fail *f)
 		           "; see db_name, db_user, db_passwd in config.xml" :
 		           "; run: locus schema check";
 	enum err e = FAIL(f, x.err, "%s: %s (%u)%s", what, text, code, cure);
+
+	if (f != NULL) /* the server's text names rows */
+		f->kind = log_kind(what, what) + code;
 	db->code = code;
 	count_error(db, code);
 	db->uncertain = x.uncertain;

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "lib/log_repeat.h"
 
 static const struct {
 	const char *name;
@@ -39,6 +40,7 @@ fail_record(struct fail *f, enum err code, const char *where, const char *more,
 		snprintf(text + n, sizeof(text) - (size_t)n, ": %s", more);
 	f->code = code;
 	f->where = where;
+	f->kind = log_kind(fmt, text) ^ (log_kind(where, where) + code);
 	memcpy(f->detail, text, sizeof(text));
 	return code;
 }

@@ -6,6 +6,8 @@
 #ifndef LIB_ERR_H
 #define LIB_ERR_H
 
+#include <stdint.h>
+
 enum err {
 	OK = 0,
 	E_BADREQ,    /* the sender's fault: refuse, say so, keep serving */
@@ -25,6 +27,7 @@ enum { FAIL_BYTES = 400 };
 struct fail {
 	enum err code;
 	const char *where;       /* function that recorded it */
+	uint64_t kind;           /* log_repeat.h: failures that differ only in names */
 	char detail[FAIL_BYTES]; /* what, which, why, and what to do about it */
 };
 

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "lib/clock.h"
+#include "lib/fs.h"
 #include "lib/journal.h"
 #include "lib/log_repeat.h"
 
@@ -51,6 +52,19 @@ static const int priorities[] = {
 	[LOG_DEBUG] = 7,
 };
 
+/* Makes a standard stream follow the log to its new file, if it led to the old one:
+ * libraries and children write there. */
+static void
+take_along(int stream, int to)
+{
+	struct stat its, ours;
+
+	if (lg.fd != STDERR_FILENO && fstat(stream, &its) == 0 &&
+	    fstat(lg.fd, &ours) == 0 && its.st_ino == ours.st_ino &&
+	    its.st_dev == ours.st_dev)
+		(void)dup2(to, stream);
+}
+
 /*
  * Opens the file that path names now; if that fails, logging stays with the old file.
  */
@@ -61,6 +75,8 @@ log_reopen(void)
 
 	if (fd < 0)
 		return;
+	take_along(STDOUT_FILENO, fd);
+	take_along(STDERR_FILENO, fd);
 	if (lg.fd != STDERR_FILENO)
 		close(lg.fd);
 	lg.fd = fd;
@@ -113,15 +129,11 @@ log_prefix(const char *fmt, ...)
 static void
 follow_rotation(int64_t now)
 {
-	struct stat named, ours;
-
 	if (lg.path[0] == '\0' || now == lg.looked_s)
 		return;
 	lg.looked_s = now;
-	if (stat(lg.path, &named) == 0 && fstat(lg.fd, &ours) == 0 &&
-	    named.st_ino == ours.st_ino && named.st_dev == ours.st_dev)
-		return;
-	log_reopen();
+	if (!fs_is_file(lg.path, lg.fd))
+		log_reopen();
 }
 
 /* Appends text to a line, control bytes as \xNN, until the line is full. */
@@ -244,14 +256,15 @@ log_put(
 	log_write_line(now, line, n);
 }
 
-/* Writes how many lines of each kind were only counted in the minute that is over. */
+/* Writes how many lines of each kind were only counted in the minute that is over; all:
+ * or is not over yet. */
 static void
-log_put_repeats(int64_t now)
+log_put_repeats(int64_t now, bool all)
 {
 	struct log_repeat due;
 	char text[LINE_MAX_BYTES];
 
-	while (log_repeat_due(&lg.repeats, now, &due)) {
+	while (log_repeat_due(&lg.repeats, all ? INT64_MAX : now, &due)) {
 		snprintf(text, sizeof(text),
 		    "%llu more lines of this kind in %lld s, the last: %s",
 		    (unsigned long long)due.held, (long long)(now - due.from_s),
@@ -260,9 +273,9 @@ log_put_repeats(int64_t now)
 	}
 }
 
-/* The caller holds the lock. */
-__attribute__((format(printf, 2, 0))) static void
-log_locked(enum log_level level, const char *fmt, va_list ap)
+/* kind 0: that of the format. The caller holds the lock. */
+__attribute__((format(printf, 3, 0))) static void
+log_locked(enum log_level level, uint64_t kind, const char *fmt, va_list ap)
 {
 	char text[LINE_MAX_BYTES];
 	int64_t now;
@@ -272,10 +285,25 @@ log_locked(enum log_level level, const char *fmt, va_list ap)
 		return;
 	now = clock_now();
 	len = vsnprintf(text, sizeof(text), fmt, ap);
-	log_put_repeats(now);
-	if (level <= LOG_WARN && !log_repeat_admit(&lg.repeats, (int)level, text, now))
+	if (kind == 0)
+		kind = log_kind(fmt, text);
+	log_put_repeats(now, false);
+	if (level <= LOG_WARN &&
+	    !log_repeat_admit(&lg.repeats, (int)level, kind, text, now))
 		return;
 	log_put(level, now, own_prefix, text, len >= (int)sizeof(text));
+}
+
+__attribute__((format(printf, 3, 4))) static void
+log_of_kind(enum log_level level, uint64_t kind, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	pthread_mutex_lock(&lock);
+	log_locked(level, kind, fmt, ap);
+	pthread_mutex_unlock(&lock);
+	va_end(ap);
 }
 
 void
@@ -285,7 +313,7 @@ log_line(enum log_level level, const char *fmt, ...)
 
 	va_start(ap, fmt);
 	pthread_mutex_lock(&lock);
-	log_locked(level, fmt, ap);
+	log_locked(level, 0, fmt, ap);
 	pthread_mutex_unlock(&lock);
 	va_end(ap);
 }
@@ -293,6 +321,16 @@ log_line(enum log_level level, const char *fmt, ...)
 void
 log_fail(const char *what, const struct fail *f)
 {
-	log_line(LOG_ERR, "%s: %s in %s: %s", what, err_name(f->code),
-	    f->where == NULL ? "?" : f->where, f->detail);
+	/* One thing that was tried may fail for several reasons, and one reason may
+	 * make several things fail. */
+	log_of_kind(LOG_ERR, f->kind ^ log_kind(what, what), "%s: %s in %s: %s", what,
+	    err_name(f->code), f->where == NULL ? "?" : f->where, f->detail);
+}
+
+void
+log_end(void)
+{
+	pthread_mutex_lock(&lock);
+	log_put_repeats(clock_now(), true);
+	pthread_mutex_unlock(&lock);
 }

@@ -2,7 +2,8 @@
 /*
  * One event, one line: "2026-11-20T23:40:57Z scheduler[812] info [HOST#7] send
  * result=99". A process opens its log once; rotation is noticed by the file's inode,
- * and the log is reopened.
+ * and the log is reopened, also for whatever else writes to it as standard output or
+ * standard error.
  */
 #ifndef LIB_LOG_H
 #define LIB_LOG_H
@@ -15,12 +16,14 @@ enum log_level { LOG_ERR, LOG_WARN, LOG_INFO, LOG_DEBUG };
  * path NULL = stderr. If stderr is systemd's journal, warnings and errors go there too,
  * with fields (journal.h); without a path, all lines do. Each line is appended by one
  * write() of at most 4096 bytes; control bytes in messages and prefixes are written as
- * \xNN. Of warnings and errors that differ only in their numbers and prefixes, ten are
- * written in a minute; the others are counted, and a line says how many they were
- * (log_repeat.h). Lines that cannot be written (the disk is full) are counted, and the
- * next one that can be written says how many were lost. Safe for threads.
+ * \xNN. Of warnings and errors of one format, whatever they name, ten are written in a
+ * minute; the others are counted, and a line says how many they were (log_repeat.h).
+ * Lines that cannot be written (the disk is full) are counted, and the next one that
+ * can be written says how many were lost. Safe for threads.
  */
 void log_open(const char *program, const char *path, enum log_level most);
+/* At the end of a program: writes how many lines were only counted so far. */
+void log_end(void);
 void log_set_level(enum log_level most); /* for all following lines */
 /*
  * Sets the prefix of all following lines of this thread, e.g. "[HOST#7 rpc=81f3]";

@@ -5,11 +5,33 @@
 #include <string.h>
 #include "lib/banned.h"
 
+static bool
+is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Has the format letters besides those of its conversions? */
+static bool
+has_words(const char *format)
+{
+	for (const char *p = format; *p != '\0'; p++) {
+		if (is_letter(*p))
+			return true;
+		if (*p != '%')
+			continue;
+		p += 1 + strspn(p + 1, "-+ #0123456789.*lhzjt");
+		if (*p == '\0')
+			break;
+	}
+	return false;
+}
+
 /* FNV-1a of the text, in which each number counts as one "0". */
 static uint64_t
-kind_of(int level, const char *text)
+hash_without_numbers(const char *text)
 {
-	uint64_t h = 14695981039346656037u + (uint64_t)level;
+	uint64_t h = 14695981039346656037u;
 	bool digits = false;
 
 	for (; *text != '\0'; text++) {
@@ -21,7 +43,13 @@ kind_of(int level, const char *text)
 		h ^= digit ? '0' : (unsigned char)*text;
 		h *= 1099511628211u;
 	}
-	return h == 0 ? 1 : h; /* 0 = free */
+	return h;
+}
+
+uint64_t
+log_kind(const char *format, const char *text)
+{
+	return hash_without_numbers(has_words(format) ? format : text);
 }
 
 /* Is r a better place for another kind than s? Nothing counted is lost with it, or it
@@ -50,11 +78,14 @@ repeat_of(struct log_repeats *t, uint64_t kind)
 }
 
 bool
-log_repeat_admit(struct log_repeats *t, int level, const char *text, int64_t now)
+log_repeat_admit(
+    struct log_repeats *t, int level, uint64_t kind, const char *text, int64_t now)
 {
-	uint64_t kind = kind_of(level, text);
-	struct log_repeat *r = repeat_of(t, kind);
+	struct log_repeat *r;
 
+	kind += (uint64_t)level;
+	kind += kind == 0; /* 0 = free */
+	r = repeat_of(t, kind);
 	if (r->kind != kind || now - r->from_s >= LOG_REPEAT_WINDOW_S ||
 	    now < r->from_s)
 		*r = (struct log_repeat){ .kind = kind, .level = level, .from_s = now };

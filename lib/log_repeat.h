@@ -2,7 +2,9 @@
 /*
  * Which lines of a log are repetitions: of one kind, LOG_REPEAT_MOST are written in a
  * minute, and the others are counted. A failing disk or database would otherwise fill
- * the log within hours. Lines are of one kind if they differ only in their numbers.
+ * the log within hours. Lines are of one kind if they were made by one format, whatever
+ * names it was filled with; those of a format without words, such as "%s: %s", if they
+ * differ only in their numbers.
  */
 #ifndef LIB_LOG_REPEAT_H
 #define LIB_LOG_REPEAT_H
@@ -18,7 +20,7 @@ enum {
 };
 
 struct log_repeat {     /* all zero = free */
-	uint64_t kind;  /* hash of the text without its numbers */
+	uint64_t kind;  /* log_kind() and level */
 	int level;      /* of its lines */
 	int64_t from_s; /* the window's first second */
 	unsigned written;
@@ -29,9 +31,12 @@ struct log_repeats {
 	struct log_repeat v[LOG_REPEAT_KINDS];
 };
 
+/* The kind of a line or failure: of its format, or of the text if that has no words. */
+uint64_t log_kind(const char *format, const char *text);
 /* May the line be written? If not, it is counted; now is in seconds. If more kinds than
  * LOG_REPEAT_KINDS are counted at once, the oldest count is lost. */
-bool log_repeat_admit(struct log_repeats *, int level, const char *text, int64_t now);
+bool log_repeat_admit(
+    struct log_repeats *, int level, uint64_t kind, const char *text, int64_t now);
 /*
  * Moves a kind that has counted lines, and whose minute is over, to *due; false if
  * there is none. To be called before log_repeat_admit() until it returns false.

@@ -756,5 +756,7 @@ main(int argc, char **argv)
 	proc_signals();
 	if (o.once)
 		return serve_once(&p, &o);
-	return serve_socket_of(&p, &o);
+	rc = serve_socket_of(&p, &o);
+	log_end();
+	return rc;
 }

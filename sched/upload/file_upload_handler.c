@@ -61,8 +61,8 @@ struct handler {
 	atomic_int open; /* connections */
 	atomic_int busy, threads;
 	atomic_bool stopping;
-	pthread_mutex_t log_lock, grow_lock, accept_lock;
-	struct counters counters; /* under log_lock */
+	pthread_mutex_t counters_lock, grow_lock, accept_lock;
+	struct counters counters; /* under counters_lock */
 };
 
 struct session { /* one request and its reply */
@@ -79,15 +79,6 @@ struct session { /* one request and its reply */
 	size_t head_n;
 	int64_t body_n; /* bytes of the request received so far */
 };
-
-/* Writes to the log under a lock, because the log is not thread-safe. */
-static void
-handler_log(struct handler *h, enum log_level level, const char *text)
-{
-	pthread_mutex_lock(&h->log_lock);
-	log_line(level, "%s", text);
-	pthread_mutex_unlock(&h->log_lock);
-}
 
 static void
 session_answer(struct session *s, int status, const char *message)
@@ -370,10 +361,19 @@ count_upload(struct session *s)
 
 	if (s->file_size >= 0 || s->settings->conf == NULL)
 		return;
-	pthread_mutex_lock(&h->log_lock);
+	pthread_mutex_lock(&h->counters_lock);
 	if (counters_of_upload(s) == E_NOTFOUND) /* an admin removed the file */
 		counters_close(&h->counters);
-	pthread_mutex_unlock(&h->log_lock);
+	pthread_mutex_unlock(&h->counters_lock);
+}
+
+/* Why the upload was not done, for the log. */
+static const char *
+session_why(const struct session *s)
+{
+	if (s->status == DONE)
+		return "";
+	return s->fail.detail[0] == '\0' ? s->message : s->fail.detail;
 }
 
 static void
@@ -397,14 +397,10 @@ session_serve(struct session *s)
 	count_upload(s);
 	name = s->upload.name == NULL ? "?" : s->upload.name;
 	if (s->file_size < 0)
-		handler_log(s->handler, s->status == DONE ? LOG_INFO : LOG_WARN,
-		    arena_printf(s->a,
-			"upload %.240s offset=%lld nbytes=%lld status=%d%s%s", name,
-			(long long)s->upload.offset, (long long)s->upload.nbytes,
-			s->status, s->status == DONE ? "" : " ",
-			s->status == DONE         ? "" :
-			s->fail.detail[0] == '\0' ? s->message :
-						    s->fail.detail));
+		log_line(s->status == DONE ? LOG_INFO : LOG_WARN,
+		    "upload %.240s offset=%lld nbytes=%lld status=%d%s%s", name,
+		    (long long)s->upload.offset, (long long)s->upload.nbytes, s->status,
+		    s->status == DONE ? "" : " ", session_why(s));
 }
 
 /*
@@ -448,7 +444,7 @@ static void *thread_main(void *);
  * holds one, so with too many threads no file could be opened.
  */
 static int64_t
-threads_possible(struct handler *h, int64_t n)
+threads_possible(int64_t n)
 {
 	int64_t most;
 	struct fail f = { 0 };
@@ -465,7 +461,7 @@ threads_possible(struct handler *h, int64_t n)
 	FAIL(&f, E_SYS,
 	    "only %lld of %lld uploads at once: a process may have %lld open files",
 	    (long long)most, (long long)n, (long long)fds.rlim_cur);
-	handler_log(h, LOG_WARN, f.detail);
+	log_warn("%s", f.detail);
 	return most;
 }
 
@@ -483,7 +479,7 @@ start_threads(struct handler *h, int64_t wanted, struct fail *f)
 
 	if (wanted <= have)
 		return OK;
-	n = threads_possible(h, wanted);
+	n = threads_possible(wanted);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
@@ -497,7 +493,7 @@ start_threads(struct handler *h, int64_t wanted, struct fail *f)
 		if (i == 0)
 			return FAIL_ERRNO(f, "starting a thread");
 		FAIL_ERRNO(f, "only %lld threads could be started", (long long)i);
-		handler_log(h, LOG_WARN, f->detail);
+		log_warn("%s", f->detail);
 		break;
 	}
 	pthread_attr_destroy(&attr);
@@ -522,16 +518,13 @@ static void
 apply_settings(struct handler *h, const struct conf *cf)
 {
 	struct fail f = { 0 };
-	char text[80];
 
 	log_set_level((enum log_level)cf->sched_debug_level);
 	pthread_mutex_lock(&h->grow_lock);
 	if (start_threads(h, cf->upload_threads, &f) != OK)
-		handler_log(h, LOG_WARN, f.detail);
+		log_warn("%s", f.detail);
 	pthread_mutex_unlock(&h->grow_lock);
-	snprintf(
-	    text, sizeof(text), "uploads at once: %lld", (long long)cf->upload_threads);
-	handler_log(h, LOG_INFO, text);
+	log_info("uploads at once: %lld", (long long)cf->upload_threads);
 }
 
 /*
@@ -549,7 +542,7 @@ session_begin(struct handler *h, struct arena *a)
 		bool usable = set->fail.code == OK;
 
 		if (note[0] != '\0')
-			handler_log(h, level, note);
+			log_line(level, "%s", note);
 		if (note[0] != '\0' && usable)
 			apply_settings(h, set->conf);
 		if (upload_enter(h, usable ? set->conf->upload_threads : INT_MAX))
@@ -628,7 +621,7 @@ handler_set_up(
 static void
 report_uploads(struct handler *h)
 {
-	pthread_mutex_t *const locks[] = { &h->log_lock, &h->grow_lock,
+	pthread_mutex_t *const locks[] = { &h->counters_lock, &h->grow_lock,
 		&h->source.lock };
 
 	for (size_t i = 0; i < N(locks); i++) {
@@ -677,7 +670,7 @@ int
 main(int argc, char **argv)
 {
 	static struct handler h = { .source.lock = PTHREAD_MUTEX_INITIALIZER,
-		.log_lock = PTHREAD_MUTEX_INITIALIZER,
+		.counters_lock = PTHREAD_MUTEX_INITIALIZER,
 		.grow_lock = PTHREAD_MUTEX_INITIALIZER,
 		.accept_lock = PTHREAD_MUTEX_INITIALIZER };
 	struct upload_options o = { 0 };
@@ -707,10 +700,11 @@ main(int argc, char **argv)
 		fprintf(stderr, "file_upload_handler: %s\n", f.detail);
 		return err_exit(e);
 	}
-	handler_log(&h, LOG_INFO, arena_printf(&a, "serving %s", o.socket));
+	log_info("serving %s", o.socket);
 	notify_ready();
 	run_until_signal(&h, &stops, o.socket);
-	handler_log(&h, LOG_INFO, "stopped");
+	log_end();
+	log_info("stopped");
 	/*
 	 * Not exit(), which would destroy libcrypto's state and the heap while the
 	 * threads still use them.

@@ -711,6 +711,7 @@ main(int argc, char **argv)
 	e = web_serve(&s, &o, &f);
 	if (e != OK)
 		log_fail("web", &f);
+	log_end();
 	project_close(&s.front);
 	arena_free(&s.a);
 	return e == OK ? EXIT_SUCCESS : err_exit(e);

@@ -453,6 +453,14 @@ static const struct {
 	{ "", "" },
 };
 
+/* A line of the format "cannot VERB %s" is of its kind whatever it names. */
+static bool
+admit(
+    struct log_repeats *t, int level, const char *format, const char *text, int64_t now)
+{
+	return log_repeat_admit(t, level, log_kind(format, text), text, now);
+}
+
 START_TEST(log_counts_repetitions)
 {
 	struct log_repeats t = { 0 };
@@ -461,31 +469,52 @@ START_TEST(log_counts_repetitions)
 	int written = 0;
 
 	for (int i = 0; i < 25; i++) {
-		snprintf(text, sizeof(text), "cannot read file%d", i * 37);
-		written += log_repeat_admit(&t, LOG_ERR, text, 1000 + i);
+		snprintf(text, sizeof(text), "cannot read %c%d", 'a' + i, i * 37);
+		written += admit(&t, LOG_ERR, "cannot read %s", text, 1000 + i);
 	}
 	ck_assert_int_eq(written, LOG_REPEAT_MOST);
-	/* Others are not touched: another text, another level. */
-	ck_assert(log_repeat_admit(&t, LOG_ERR, "cannot write file1", 1025));
-	ck_assert(log_repeat_admit(&t, LOG_WARN, "cannot read file1", 1025));
+	/* Others are not touched: another format, another level. */
+	ck_assert(admit(&t, LOG_ERR, "cannot write %s", "cannot write file1", 1025));
+	ck_assert(admit(&t, LOG_WARN, "cannot read %s", "cannot read x", 1025));
 	ck_assert(!log_repeat_due(&t, 1059, &due));
 	ck_assert(log_repeat_due(&t, 1060, &due));
 	ck_assert_int_eq((int)due.held, 15);
 	ck_assert_int_eq(due.level, LOG_ERR);
-	ck_assert_str_eq(due.last, "cannot read file888");
+	ck_assert_str_eq(due.last, "cannot read y888");
 	ck_assert(!log_repeat_due(&t, 1060, &due));
 	/* A new minute. */
-	ck_assert(log_repeat_admit(&t, LOG_ERR, "cannot read file2", 1060));
+	ck_assert(admit(&t, LOG_ERR, "cannot read %s", "cannot read file2", 1060));
 	/* A flood of kinds loses no count that is not the oldest. */
 	for (int i = 0; i < 11; i++)
-		log_repeat_admit(&t, LOG_ERR, "again", 2000);
+		admit(&t, LOG_ERR, "again", "again", 2000);
 	for (int i = 0; i < 1000; i++) {
 		snprintf(text, sizeof(text), "%c%c%c", 'a' + i % 26, 'a' + i / 26 % 26,
 		    'a' + i / 676);
-		ck_assert(log_repeat_admit(&t, LOG_ERR, text, 2001));
+		ck_assert(admit(&t, LOG_ERR, text, text, 2001));
 	}
 	ck_assert(log_repeat_due(&t, 2060, &due));
 	ck_assert_str_eq(due.last, "again");
+}
+END_TEST
+
+START_TEST(log_kinds_are_those_of_formats)
+{
+	struct fail f = { 0 }, g = { 0 };
+
+	ck_assert(
+	    log_kind("no file %s", "no file a") == log_kind("no file %s", "no file b"));
+	ck_assert(log_kind("no file %s", "x") != log_kind("no disk %s", "x"));
+	/* A format without words: the text counts, but not its numbers. */
+	ck_assert(log_kind("%s: %-5.3lld%%", "a1") == log_kind("%s %s", "a22"));
+	ck_assert(log_kind("%s", "a") != log_kind("%s", "b"));
+	ck_assert(log_kind("100%", "a") != log_kind("100%", "b"));
+	for (int i = 0; i < 2; i++)
+		FAIL(i == 0 ? &f : &g, E_SYS, "no file %s", i == 0 ? "a" : "b");
+	ck_assert_uint_eq(f.kind, g.kind);
+	FAIL(&g, E_DB, "no file %s", "b");
+	ck_assert_uint_ne(f.kind, g.kind);
+	FAIL(&g, E_SYS, "no disk %s", "b");
+	ck_assert_uint_ne(f.kind, g.kind);
 }
 END_TEST
 
@@ -500,7 +529,7 @@ START_TEST(log_writes_ten_of_a_kind)
 	log_open("d", path, LOG_INFO);
 	for (int i = 0; i < 100; i++) {
 		log_prefix("[HOST#%d]", i);
-		log_warn("repeated test warning %d", i);
+		log_warn("repeated test warning %c%d", 'a' + i % 26, i);
 		log_info("information %d", i);
 	}
 	log_prefix("%s", "");
@@ -643,6 +672,7 @@ UNIT_MAIN("lib", {
 	ADD(log_lines_are_single_and_cannot_be_forged);
 	ADD(log_follows_rotation);
 	ADD(log_counts_repetitions);
+	ADD(log_kinds_are_those_of_formats);
 	ADD(log_writes_ten_of_a_kind);
 	ADD_LOOP(journal_takes_fields, N(journal_cases));
 	ADD(log_counts_what_it_cannot_write);

@@ -423,6 +423,7 @@ supervise(struct arena *a, const struct conf *cf, struct fail *f)
 	fs_unlink(arena_printf(a, "%s/state.json", cf->run_dir), NULL);
 	report_conf_trouble(&x, NULL);
 	short_dir_remove(a, cf);
+	log_end();
 	log_info("stopped");
 	close(lock);
 	return OK;
