@@ -35,6 +35,8 @@ lib_sources = \
 	lib/json_text.h \
 	lib/log.c \
 	lib/log.h \
+	lib/log_pipe.c \
+	lib/log_pipe.h \
 	lib/log_reader.c \
 	lib/log_reader.h \
 	lib/log_repeat.c \
@@ -730,6 +732,8 @@ tools_sources = \
 	tools/listing.c \
 	tools/listing.h \
 	tools/log.c \
+	tools/log_rotation.c \
+	tools/log_rotation.h \
 	tools/log_tail.c \
 	tools/log_tail.h \
 	tools/metrics.c \
@@ -758,6 +762,8 @@ tools_sources = \
 	tools/replay.c \
 	tools/replay.h \
 	tools/reply_diff.c \
+	tools/run_logged.c \
+	tools/run_logged.h \
 	tools/run_service.c \
 	tools/run_task.c \
 	tools/running.c \

@@ -24,6 +24,7 @@
 #include "proto/plan_class.h"
 #include "tools/destroy_here.h"
 #include "tools/install/install.h"
+#include "tools/log_rotation.h"
 #include "tools/privilege.h"
 #include "tools/program.h"
 #include "tools/supervisor/supervise.h"
@@ -311,7 +312,7 @@ create_tree(struct cmd_ctx *x, const struct create *c)
 }
 
 static const char *const made_files[] = { "config.xml", IDENTITY_FILE, PLAN_CLASS_FILE,
-	SITE_FILES_RECORD };
+	SITE_FILES_RECORD, LOG_ROTATION_FILE };
 
 /* Notes what locus destroy may remove. */
 static enum err
@@ -324,8 +325,7 @@ record_tree(struct cmd_ctx *x, const struct create *c)
 			buf_printf(&b, "%s/\n", made_dirs[i].name);
 	for (size_t i = 0; i < N(made_files); i++)
 		buf_printf(&b, "%s\n", made_files[i]);
-	return fs_write(
-	    project_path(x->a, x->cf, CREATED_FILE), b.p, b.n, 0644, x->f);
+	return fs_write(project_path(x->a, x->cf, CREATED_FILE), b.p, b.n, 0644, x->f);
 }
 
 /* Removes the marks: from now on the directories are the admin's. */

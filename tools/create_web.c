@@ -7,6 +7,7 @@
 #include <string.h>
 #include "lib/fs.h"
 #include "lib/words.h"
+#include "tools/log_rotation.h"
 #include "tools/program.h"
 #include "tools/service.h"
 #include "lib/banned.h"
@@ -166,6 +167,7 @@ create_web(struct cmd_ctx *x, struct create *c, struct fail *f)
 {
 	struct site_file *files;
 	size_t n;
+	char *text;
 	const char *nginx = project_path(x->a, x->cf, WEB_NGINX_SITE);
 	const char *to = project_path(
 	    x->a, x->cf, c->private ? "apache/httpd.conf" : "apache/site.conf");
@@ -175,6 +177,9 @@ create_web(struct cmd_ctx *x, struct create *c, struct fail *f)
 	if (!c->private)
 		TRY(write_conf(x, c, "nginx-site.conf.in", nginx, f));
 	TRY(create_pages(x, f));
+	text = log_rotation_text(x->a, x->cf, c->name, NULL);
+	TRY(fs_write(
+	    project_path(x->a, x->cf, LOG_ROTATION_FILE), text, strlen(text), 0644, f));
 	TRY(create_site_files(x, &files, &n, f));
 	TRY(site_files_note(x, files, n, f));
 	ctx_progress(x, "created", "%s", to);
@@ -211,7 +216,7 @@ create_site_files(
 	const struct create c = { .name = short_name(x->a, x->cf->master_url),
 		.private = x->cf->private_servers,
 		.port = (int)x->cf->private_port };
-	struct site_file *v = NEWN(x->a, struct site_file, N(confs) + N(pages));
+	struct site_file *v = NEWN(x->a, struct site_file, N(confs) + N(pages) + 1);
 
 	*n = 0;
 	*files = v;
@@ -223,6 +228,13 @@ create_site_files(
 		TRY(create_web_text(x, &c, confs[i].template, &text, f));
 		v[(*n)++] = (struct site_file){ project_path(
 						    x->a, x->cf, confs[i].path),
+			text, strlen(text), 0644 };
+	}
+	if (!conf_is_installed(x->cf)) {
+		char *text = log_rotation_text(x->a, x->cf, c.name, NULL);
+
+		v[(*n)++] = (struct site_file){ project_path(
+						    x->a, x->cf, LOG_ROTATION_FILE),
 			text, strlen(text), 0644 };
 	}
 	for (size_t i = 0; i < N(pages); i++) {

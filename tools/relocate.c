@@ -20,6 +20,7 @@
 #include "model/identity.h"
 #include "tools/conf_edit.h"
 #include "tools/create.h"
+#include "tools/log_rotation.h"
 #include "tools/service.h"
 #include "tools/state.h"
 #include "tools/supervisor/supervise.h"
@@ -150,7 +151,7 @@ static enum err
 edit_files(struct relocation *r)
 {
 	static const char *const files[] = { "apache/httpd.conf", "apache/site.conf",
-		WEB_NGINX_SITE };
+		WEB_NGINX_SITE, LOG_ROTATION_FILE };
 	struct cmd_ctx *x = r->x;
 	enum err e = OK;
 
@@ -161,7 +162,7 @@ edit_files(struct relocation *r)
 		e = conf_replace_texts(x->a, path, r->texts, r->ntexts, &changed, x->f);
 		if (e == OK && changed)
 			ctx_progress(x, "changed", "%s", path);
-		if (e == OK && changed && i > 0)
+		if (e == OK && changed && (i == 1 || i == 2))
 			ctx_progress(x, "to do", "reload your %s",
 			    i == 1 ? "Apache" : "nginx, if it serves the project");
 	}

@@ -4,13 +4,12 @@
  * be written anew for every change of config.xml, and systemd and the supervisor run
  * the same command lines.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "lib/fs.h"
 #include "lib/log.h"
+#include "lib/log_pipe.h"
 #include "lib/notify.h"
 #include "tools/cmd.h"
 #include "tools/service.h"
@@ -36,20 +35,6 @@ find_service(struct cmd_ctx *x, const char *instance, const struct service **fou
 	return FAIL(x->f, E_CONFIG,
 	    "%s has no service %s; locus start removes its unit", x->cf->path,
 	    instance);
-}
-
-/* Gives a program of the project its log; ours open theirs, and reopen it. */
-static enum err
-log_to_file(struct cmd_ctx *x, const struct service *s)
-{
-	int fd = open(s->log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
-
-	if (fd < 0)
-		return FAIL_ERRNO(x->f, "opening %s", s->log);
-	for (int to = STDOUT_FILENO; to <= STDERR_FILENO; to++)
-		if (dup2(fd, to) < 0)
-			return FAIL_ERRNO(x->f, "logging to %s", s->log);
-	return OK;
 }
 
 struct run_service_opts {
@@ -120,7 +105,7 @@ run_service_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	argv = service_command(x->a, s);
 	if (!s->ours) {
 		TRY(note_command(x, s, argv));
-		TRY(log_to_file(x, s));
+		TRY(log_pipe_start(s->log, x->f));
 	}
 	if (setenv("LOCUS_PROJECT", conf_installation(x->a, x->cf).config_dir, 1) < 0 ||
 	    chdir(x->cf->project_dir) < 0)

@@ -50,8 +50,9 @@ enum err services_of(
 enum err service_database(
     struct arena *, const struct conf *, struct service *, struct fail *);
 bool service_ready(const struct service *);
-/* Returns the command line under systemd, which does not open log files for services:
- * argv, with --log if the program takes it. NULL if it cannot be run. */
+/* Returns the command line that the service runs with: argv, with --log if the program
+ * takes it, as only the program itself can follow a rotated log. NULL if it cannot be
+ * run. */
 char **service_command(struct arena *, const struct service *);
 /* Returns the directory of the private servers' sockets: the run directory or a short
  * one (supervise.h). */

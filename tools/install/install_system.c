@@ -7,6 +7,7 @@
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "tools/install/install.h"
+#include "tools/log_rotation.h"
 #include "tools/procfs.h"
 #include "tools/systemctl.h"
 #include "tools/units.h"
@@ -87,28 +88,12 @@ logrotate_path(struct install *in)
 	return arena_printf(in->x->a, "/etc/logrotate.d/%s", in->p.unit);
 }
 
-/*
- * The services notice that a log file has another name and open a new one, so nothing
- * is run after the rotation. They may write a few lines to the old file until then,
- * hence delaycompress.
- */
 static char *
 logrotate_config(struct install *in)
 {
-	return arena_printf(in->x->a,
-	    "# Written by locus create %s; see locus-install(7).\n"
-	    "%s/*.log {\n"
-	    "\tsu %s adm\n"
-	    "\tweekly\n"
-	    "\tmaxsize 100M\n"
-	    "\trotate 8\n"
-	    "\tmissingok\n"
-	    "\tnotifempty\n"
-	    "\tcompress\n"
-	    "\tdelaycompress\n"
-	    "\tnocreate\n"
-	    "}\n",
-	    in->p.name, in->p.log_dir, in->p.account);
+	struct conf logs = { .log_dir = in->p.log_dir };
+
+	return log_rotation_text(in->x->a, &logs, in->p.name, in->p.account);
 }
 
 char *

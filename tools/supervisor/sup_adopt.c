@@ -92,7 +92,8 @@ adopt_marked(struct sup *x)
 		struct procfs st;
 
 		if (p != NULL && p->pid == 0 && procfs_read(pids[i], &st) &&
-		    st.pgrp == st.pid && runs_command(&x->round, st.pid, p->s.argv))
+		    st.pgrp == st.pid &&
+		    runs_command(&x->round, st.pid, service_command(&x->round, &p->s)))
 			adopt(x, p, &st);
 	}
 }

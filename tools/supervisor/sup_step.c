@@ -15,6 +15,8 @@
 #include "lib/log.h"
 #include "lib/proc.h"
 #include "tools/group.h"
+#include "tools/program.h"
+#include "tools/run_logged.h"
 #include "lib/banned.h"
 
 enum {
@@ -76,6 +78,15 @@ sup_save(struct sup *x)
 
 /* --- one service, one step --- */
 
+/* The command line whose output goes on to the log when that was rotated. */
+static char **
+command_logged(struct sup *x, const struct service *s)
+{
+	return s->ours ? service_command(&x->round, s) :
+	                 run_logged_command(
+			     &x->round, program_self(&x->round), s->log, s->argv);
+}
+
 static void
 start_proc(struct sup *x, struct proc *p, int64_t now_ms)
 {
@@ -84,8 +95,7 @@ start_proc(struct sup *x, struct proc *p, int64_t now_ms)
 	union { /* adds const; proc_spawn_on() changes nothing */
 		char **in;
 		const char *const *out;
-	} argv = { p->s.argv };
-
+	} argv = { command_logged(x, &p->s) };
 	int in = -1;
 
 	setenv(MARK_SERVICE, p->s.name, 1);
