@@ -64,6 +64,8 @@ lib_sources = \
 	lib/tar.h \
 	lib/text.c \
 	lib/text.h \
+	lib/unpack.c \
+	lib/unpack.h \
 	lib/words.c \
 	lib/words.h \
 	lib/xml.c \

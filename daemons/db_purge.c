@@ -10,6 +10,7 @@
 #include "db/purge.h"
 #include "db/wu_updates.h"
 #include "lib/fs.h"
+#include "lib/gzip.h"
 #include "lib/log.h"
 #include "proto/archive.h"
 #include "lib/banned.h"
@@ -17,7 +18,10 @@
 enum {
 	SLICES = 16, /* slices (db/purge.h) per pass, until something is found */
 	CHUNK = 32,  /* workunits per transaction */
-	DAY_S = 86400
+	DAY_S = 86400,
+	HOUR_S = 3600,
+	ARCHIVES_MOST = 100000,
+	COPIES_MOST = 100
 };
 
 struct db_purge {
@@ -27,6 +31,7 @@ struct db_purge {
 	char *dir;
 	struct stage stage;
 	struct row_pair at; /* the next slice starts behind this workunit */
+	int64_t pack_at;    /* when files of past days are compressed next */
 };
 
 #define AT(field) offsetof(struct db_purge, field)
@@ -120,6 +125,51 @@ find_due(struct daemon_ctx *x, struct workunit **wus, size_t *n, bool *last)
 	return OK;
 }
 
+/* Compresses a file of the archive. If that was interrupted before the original was
+ * removed, both are kept: nobody knows whether something was appended meanwhile. */
+static enum err
+pack_archive(struct daemon_ctx *x, const char *path)
+{
+	for (int i = 0; i < COPIES_MOST; i++) {
+		const char *to = archive_packed_path(&x->a, path, i);
+
+		if (fs_exists(to))
+			continue;
+		TRY(gzip_file(path, to, 0640, &x->fail));
+		TRY(fs_unlink(path, &x->fail));
+		log_info("compressed %s", to);
+		return OK;
+	}
+	return FAIL(&x->fail, E_SYS, "%s has been compressed %d times before: move it",
+	    path, (int)COPIES_MOST);
+}
+
+/* Compresses what was archived on past days; looks once an hour. Its trouble does not
+ * stop the purge. */
+static void
+pack_archives(struct daemon_ctx *x)
+{
+	struct db_purge *o = x->own;
+	bool off = o->no_archive || x->dry_run || x->mod_i != 0;
+	char **names;
+	size_t n;
+
+	if (off || (x->now < o->pack_at && !x->one_pass))
+		return;
+	o->pack_at = x->now + HOUR_S;
+	if (fs_list(&x->a, o->dir, ARCHIVES_MOST, &names, &n, &x->fail) != OK) {
+		log_fail("compressing the archive", &x->fail);
+		return;
+	}
+	for (size_t i = 0; i < n && !daemon_stopping(x); i++) {
+		const char *path = arena_printf(&x->a, "%s/%s", o->dir, names[i]);
+
+		if (archive_is_over(names[i], fs_mtime(path), x->now) &&
+		    pack_archive(x, path) != OK)
+			log_fail("compressing the archive", &x->fail);
+	}
+}
+
 /*
  * Examines only workunits that are old enough; some of them may still have files to
  * delete.  A pass examines up to SLICES slices, and the next pass continues from there,
@@ -135,6 +185,7 @@ purge_step(struct daemon_ctx *x, size_t *done)
 	bool last = false;
 	enum err e = OK;
 
+	pack_archives(x);
 	if (x->one_pass)
 		o->at = (struct row_pair){ 0 };
 	for (int i = 0; e == OK && *done == 0 && !last && !daemon_stopping(x) &&

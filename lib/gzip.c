@@ -6,10 +6,11 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "lib/arena.h"
 #include "lib/fs.h"
 
 struct gzip {
@@ -92,40 +93,50 @@ gzip_free(struct gzip *g)
 	free(g);
 }
 
+/* The mode is set before any data is there. */
 static enum err
-put_contents(struct gzip *g, int fd, const char *from, struct fail *f)
+gzip_copy(struct gzip *g, int from, const char *path, unsigned mode, struct fail *f)
 {
-	enum { CHUNK = 1 << 16 };
-	char buf[CHUNK];
+	char chunk[64 << 10];
+	struct stat st;
 	ssize_t n;
 
-	while ((n = read(fd, buf, sizeof(buf))) > 0)
-		TRY(gzip_put(g, buf, (size_t)n, f));
-	return n < 0 ? FAIL_ERRNO(f, "reading %s", from) : gzip_end(g, f);
+	if (fchmod(g->fd, mode) < 0 || fstat(from, &st) < 0)
+		return FAIL_ERRNO(f, "compressing %s", path);
+	while ((n = read(from, chunk, sizeof(chunk))) > 0)
+		TRY(gzip_put(g, chunk, (size_t)n, f));
+	if (n < 0)
+		return FAIL_ERRNO(f, "reading %s", path);
+	TRY(gzip_end(g, f));
+	if (futimens(g->fd, (struct timespec[]){ st.st_atim, st.st_mtim }) < 0)
+		return FAIL_ERRNO(f, "compressing %s", path);
+	return OK;
 }
 
 enum err
-gzip_file(const char *from, const char *to, struct fail *f)
+gzip_file(const char *from, const char *to, unsigned mode, struct fail *f)
 {
-	struct arena a = { 0 };
-	char *part = arena_printf(&a, "%s.part", to);
+	char part[PATH_MAX];
+	struct gzip *g;
 	int fd = open(from, O_RDONLY | O_CLOEXEC);
-	struct gzip *g = NULL;
 	enum err e;
 
-	if (fd < 0) {
-		arena_free(&a);
+	if (fd < 0)
 		return FAIL_ERRNO(f, "opening %s", from);
+	if (snprintf(part, sizeof(part), "%s.part", to) >= (int)sizeof(part)) {
+		close(fd);
+		return FAIL(f, E_SYS, "the path %s is too long", to);
 	}
 	e = gzip_create(part, &g, f);
 	if (e == OK)
-		e = put_contents(g, fd, from, f);
+		e = gzip_copy(g, fd, from, mode, f);
 	gzip_free(g);
 	close(fd);
 	if (e == OK)
-		e = fs_rename(part, to, f);
+		e = fs_rename_new(part, to, f);
+	if (e == OK)
+		e = fs_sync_dir(to, f);
 	if (e != OK)
 		unlink(part);
-	arena_free(&a);
 	return e;
 }

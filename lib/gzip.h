@@ -18,7 +18,10 @@ enum err gzip_end(struct gzip *, struct fail *);
 /* Releases it; without gzip_end() before, the file is a partial one.  NULL is allowed.
  */
 void gzip_free(struct gzip *);
-/* Compresses a file; to appears only when it is complete. */
-enum err gzip_file(const char *from, const char *to, struct fail *);
+/*
+ * Makes a compressed copy of a file, with this mode and the file's time. The name `to`
+ * has all of it or does not exist.
+ */
+enum err gzip_file(const char *from, const char *to, unsigned mode, struct fail *);
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/log_reader.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "lib/fs.h"
-#include "lib/text.h"
+#include "lib/unpack.h"
 #include "lib/banned.h"
 
 /* Longer lines are cut in pieces; no program of ours writes longer ones than 4096. */
@@ -27,8 +25,7 @@ struct log_reader {
 	size_t from, to; /* what was read and not returned yet */
 	bool replaced;   /* the path is another file by now: an incomplete line ends */
 	int looks;       /* at a replaced file without finding more */
-	struct archive *packed; /* a compressed file's content; NULL = a plain file */
-	const char *damage;     /* why the rest of it cannot be read */
+	struct unpack *packed; /* a compressed file's content; NULL = a plain file */
 	int64_t last;
 	struct log_entry entry;
 };
@@ -139,12 +136,8 @@ read_more(struct log_reader *r, char *to, size_t room)
 {
 	ssize_t n;
 
-	if (r->packed != NULL) {
-		n = r->damage != NULL ? 0 : archive_read_data(r->packed, to, room);
-		if (n < 0)
-			r->damage = archive_error_string(r->packed);
-		return n;
-	}
+	if (r->packed != NULL)
+		return unpack_read(r->packed, to, room);
 	do
 		n = read(r->fd, to, room);
 	while (n < 0 && errno == EINTR);
@@ -219,33 +212,6 @@ seek_time(struct log_reader *r, int64_t since)
 	r->last = 0;
 }
 
-bool
-log_is_packed(const char *path)
-{
-	static const char *const endings[] = { ".gz", ".xz", ".bz2", ".zst" };
-
-	for (size_t i = 0; i < N(endings); i++)
-		if (text_ends_with(path, endings[i]))
-			return true;
-	return false;
-}
-
-/* The file as a single compressed stream, which can be read only from its beginning. */
-static void
-unpack_begin(struct log_reader *r)
-{
-	struct archive_entry *e;
-
-	r->packed = archive_read_new();
-	archive_read_support_filter_all(r->packed);
-	archive_read_support_format_raw(r->packed);
-	archive_read_support_format_empty(r->packed);
-	if (archive_read_open_fd(r->packed, r->fd, BUFFER) != ARCHIVE_OK ||
-	    archive_read_next_header(r->packed, &e) < ARCHIVE_WARN)
-		r->damage = archive_error_string(r->packed);
-	r->replaced = true; /* no more will come: a line may end without newline */
-}
-
 struct log_reader *
 log_reader_open(struct arena *a, const char *path, int64_t since)
 {
@@ -257,10 +223,12 @@ log_reader_open(struct arena *a, const char *path, int64_t since)
 	r = NEW(a, struct log_reader);
 	snprintf(r->path, sizeof(r->path), "%s", path);
 	r->fd = fd;
-	if (log_is_packed(path))
-		unpack_begin(r);
-	else
+	if (unpack_named(path)) {
+		r->packed = unpack_begin(fd);
+		r->replaced = true; /* no more will come */
+	} else {
 		seek_time(r, since);
+	}
 	return r;
 }
 
@@ -269,15 +237,14 @@ log_reader_close(struct log_reader *r)
 {
 	if (r == NULL)
 		return;
-	if (r->packed != NULL)
-		archive_read_free(r->packed);
+	unpack_end(r->packed);
 	close(r->fd);
 }
 
 const char *
 log_reader_damage(const struct log_reader *r)
 {
-	return r->damage;
+	return r->packed == NULL ? NULL : unpack_damage(r->packed);
 }
 
 const struct log_entry *

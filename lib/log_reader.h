@@ -32,9 +32,6 @@ const char *log_level_name(enum log_level); /* "error" */
 /* False if there is no such level. */
 bool log_level_named(const char *, enum log_level *);
 
-/* Does the name say that the file is compressed: .gz, .xz, .bz2 or .zst? */
-bool log_is_packed(const char *path);
-
 struct log_reader;
 /*
  * Opens a log; NULL with errno if it cannot be read. Lines before since (s UTC) are

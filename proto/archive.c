@@ -2,8 +2,12 @@
 /* Renders rows as XML for the archive; pure text work. */
 #include "proto/archive.h"
 
+#include <string.h>
 #include "lib/clock.h"
+#include "lib/text.h"
 #include "lib/banned.h"
+
+enum { ARCHIVE_SETTLED_S = 3600 };
 
 static void
 archive_put_row(struct buf *b, const struct row_shape *shape, const void *row)
@@ -63,4 +67,32 @@ archive_path(struct arena *a, const char *dir, int64_t now)
 	char when[21];
 
 	return arena_printf(a, "%s/purged-%.10s.xml", dir, clock_text(now, when));
+}
+
+bool
+archive_named(const char *name, bool *packed)
+{
+	*packed = text_ends_with(name, ".xml.gz");
+	return strncmp(name, "purged-", 7) == 0 &&
+	       (*packed || text_ends_with(name, ".xml"));
+}
+
+bool
+archive_is_over(const char *name, int64_t mtime, int64_t now)
+{
+	bool packed;
+	char when[21];
+
+	return archive_named(name, &packed) && !packed &&
+	       strncmp(name + 7, clock_text(now, when), 10) < 0 &&
+	       mtime <= now - ARCHIVE_SETTLED_S;
+}
+
+char *
+archive_packed_path(struct arena *a, const char *path, int i)
+{
+	size_t stem = strlen(path) - strlen(".xml");
+
+	return i == 0 ? arena_printf(a, "%s.gz", path) :
+	                arena_printf(a, "%.*s.%d.xml.gz", (int)stem, path, i);
 }

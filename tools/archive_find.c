@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/fs.h"
+#include "lib/unpack.h"
 #include "proto/archive.h"
 #include "tools/cmd.h"
 #include "tools/listing.h"
@@ -33,7 +34,8 @@ struct archive_search {
 	const char *wanted; /* the line with the name of a workunit or result */
 	struct listing *list;
 	size_t found;
-	int64_t bytes; /* of the files that were read */
+	bool damaged;
+	int64_t bytes; /* read, before compression */
 	struct progress bar;
 };
 
@@ -53,7 +55,7 @@ archive_found(struct archive_search *s, const char *path, const struct buf *b)
 static enum err
 search_file(struct archive_search *s, const char *path)
 {
-	FILE *file = fopen(path, "re");
+	FILE *file = unpack_fopen(path);
 	struct arena a = { 0 };
 	struct buf b = buf_new(&a);
 	char line[LINE_MAX_BYTES];
@@ -77,6 +79,10 @@ search_file(struct archive_search *s, const char *path)
 		s->bytes += (int64_t)n;
 		progress_set(&s->bar, s->bytes);
 	}
+	if (ferror(file))
+		fprintf(
+		    stderr, "%s is damaged: what follows in it cannot be read\n", path);
+	s->damaged |= ferror(file) != 0;
 	fclose(file);
 	arena_free(&a);
 	return OK;
@@ -85,10 +91,9 @@ search_file(struct archive_search *s, const char *path)
 static bool
 is_archive(const char *name)
 {
-	size_t n = strlen(name);
+	bool packed;
 
-	return strncmp(name, "purged-", 7) == 0 && n > 4 &&
-	       strcmp(name + n - 4, ".xml") == 0;
+	return archive_named(name, &packed);
 }
 
 static int
@@ -133,7 +138,9 @@ archive_find_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		listing_end(s.list);
 	if (e != OK)
 		return e;
-	return s.found > 0 ?
+	if (s.damaged)
+		x->status = err_exit(E_SYS);
+	return s.found > 0 || s.damaged ?
 	           OK :
 	           ctx_not_found(
 		       x, "%s has no workunit or result named %.100s", dir, args[0]);
@@ -147,7 +154,8 @@ const struct cmd cmd_archive_find = { .name = "archive find",
 	.about =
 	    "Prints the workunit of that name, or of a result of that name, with all its results as\n"
 	    "the archive has them: the columns of their rows and their texts. It may be there\n"
-	    "twice if a purge was interrupted.",
+	    "twice if a purge was interrupted. Compressed files are read, too; one that is damaged\n"
+	    "is named, and the exit status is 1.",
 	.opts = archive_options,
 	.opts_size = sizeof(struct archive_opts),
 	.columns = archive_columns,

@@ -16,7 +16,7 @@
 enum { RUN_DIR_MOST = 70 };
 
 static const char *const first_daemons[] = { "transitioner", "working_set_manager",
-	"file_deleter" };
+	"file_deleter", "db_purge" };
 
 struct pair {
 	const char *name, *value;

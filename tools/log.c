@@ -10,6 +10,7 @@
 #include "lib/log_reader.h"
 #include "lib/near.h"
 #include "lib/text.h"
+#include "lib/unpack.h"
 #include "tools/catalog.h"
 #include "tools/color.h"
 #include "tools/human.h"
@@ -231,7 +232,7 @@ is_passed_over(const struct log_view *v, const char *path)
 	size_t stem = (size_t)(strrchr(path, '.') - path);
 
 	return fs_mtime(path) < v->since ||
-	       (log_is_packed(path) && fs_exists(arena_memdup(v->x->a, path, stem)));
+	       (unpack_named(path) && fs_exists(arena_memdup(v->x->a, path, stem)));
 }
 
 static int

@@ -50,7 +50,7 @@ static const struct listing_column purge_columns[] = {
 struct purging {
 	struct cmd_ctx *x;
 	int64_t before, appid;  /* appid 0 = all apps */
-	const char *dir, *file; /* of the archive; NULL = none */
+	const char *dir, *file; /* of the archive, now; NULL = none */
 	int64_t matched, results, purged, changed;
 	struct progress bar;
 };
@@ -97,7 +97,9 @@ purge_chunk(struct purging *p, struct arena *a, struct workunit *const *wus, siz
 		TRY(purge_load(p->x->db, a, wus, n, true, &v, p->x->f));
 		for (size_t i = 0; i < n; i++)
 			archive_put(&b, &v[i]);
-		TRY(fs_append(p->file, b.p, b.n, 0640, p->x->f));
+		/* Yesterday's file may be compressed already. */
+		TRY(fs_append(
+		    archive_path(a, p->dir, clock_now()), b.p, b.n, 0640, p->x->f));
 	}
 	TRY(tools_transaction(p->x, purge_unit, &c));
 	p->purged += (int64_t)n;
@@ -260,7 +262,8 @@ const struct cmd cmd_purge = { .name = "purge",
 	.about =
 	    "Removes workunits that are assimilated, whose files are deleted and that have not\n"
 	    "changed for the given time, with their results, as db_purge does by itself. Each is\n"
-	    "first written to DIR/purged-DATE.xml; locus archive find NAME prints it from there.\n"
+	    "first written to DIR/purged-DATE.xml; locus archive find NAME prints it from there,\n"
+	    "also when db_purge has compressed the file.\n"
 	    "Workunits are kept until all their jobs that used large files are in the ledger.\n"
 	    "An interrupted purge leaves only whole workunits; run it again. Exit status 3: no\n"
 	    "workunit is due.",

@@ -303,6 +303,30 @@ START_TEST(output_compared)
 }
 END_TEST
 
+static const struct {
+	const char *name;
+	int64_t mtime, now;
+	bool over;
+} archive_files[] = {
+	/* 1700000000 is 2023-11-14T22:13:20Z */
+	{ "purged-2023-11-14.xml", 1699990000, 1700000000, false }, /* today's */
+	{ "purged-2023-11-13.xml", 1699990000, 1700000000, true },
+	{ "purged-2023-11-13.xml", 1699997000, 1700000000,
+	    false }, /* just written to */
+	{ "purged-2023-11-15.xml", 1699990000, 1700000000, false },
+	{ "purged-2023-11-13.xml.gz", 1699990000, 1700000000, false },
+	{ "purged-2023-11-13.xml.gz.part", 1699990000, 1700000000, false },
+	{ "notes.xml", 1699990000, 1700000000, false },
+};
+
+START_TEST(archives_are_compressed_when_over)
+{
+	ck_assert_int_eq(archive_is_over(archive_files[_i].name,
+			     archive_files[_i].mtime, archive_files[_i].now),
+	    archive_files[_i].over);
+}
+END_TEST
+
 START_TEST(archive_has_all_columns)
 {
 	struct arena a = { 0 };
@@ -345,4 +369,5 @@ UNIT_MAIN("daemons", {
 	ADD_LOOP(output_by_table, N(output_cases));
 	ADD(output_compared);
 	ADD(archive_has_all_columns);
+	ADD_LOOP(archives_are_compressed_when_over, N(archive_files));
 })

@@ -16,5 +16,7 @@ file_gzip(struct cmd_ctx *x, const char *path)
 		    copy);
 	if (gzipped_bytes(path) > 0)
 		return OK;
-	return gzip_file(path, copy, x->f);
+	if (fs_exists(copy)) /* that of an older file */
+		TRY(fs_unlink(copy, x->f));
+	return gzip_file(path, copy, 0644, x->f);
 }
