@@ -218,6 +218,8 @@ proto_sources = \
 	proto/trace_decision.c \
 	proto/upload.c \
 	proto/upload.h \
+	proto/upload_name.c \
+	proto/upload_name.h \
 	proto/web.c \
 	proto/web.h \
 	proto/web_docs.c \
@@ -829,6 +831,7 @@ tools_sources = \
 	tools/units_mark.h \
 	tools/units_text.c \
 	tools/upgrade.c \
+	tools/upload_expire.c \
 	tools/upstream.c \
 	tools/upstream.def \
 	tools/upstream.h \

@@ -18,6 +18,10 @@ enum { RUN_DIR_MOST = 70 };
 static const char *const first_daemons[] = { "transitioner", "working_set_manager",
 	"file_deleter", "db_purge" };
 
+static const struct {
+	const char *name, *command, *period;
+} first_tasks[] = { { "upload_expire", "locus upload expire", "1 day" } };
+
 struct pair {
 	const char *name, *value;
 };
@@ -189,7 +193,12 @@ create_config_text(
 	for (size_t i = 0; i < N(first_daemons); i++)
 		buf_printf(&b, "\t\t<daemon>\n\t\t\t<cmd>%s</cmd>\n\t\t</daemon>\n",
 		    first_daemons[i]);
-	buf_puts(&b, "\t</daemons>\n\t<tasks>\n\t</tasks>\n</boinc>\n");
+	buf_puts(&b, "\t</daemons>\n\t<tasks>\n");
+	for (size_t i = 0; i < N(first_tasks); i++)
+		buf_printf(&b,
+		    "\t\t<task>\n\t\t\t<cmd>%s</cmd>\n\t\t\t<name>%s</name>\n\t\t\t<period>%s</period>\n\t\t</task>\n",
+		    first_tasks[i].command, first_tasks[i].name, first_tasks[i].period);
+	buf_puts(&b, "\t</tasks>\n</boinc>\n");
 	if (e == OK)
 		e = check_config_xml(x, path, &b, f);
 	*text = b.p;

@@ -5,8 +5,8 @@
 #include "db/stmts.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
-#include "lib/text.h"
 #include "proto/blob.h"
+#include "proto/upload_name.h"
 #include "tools/fsck.h"
 #include "lib/banned.h"
 
@@ -66,20 +66,6 @@ fsck_files(struct fsck *k)
 	return e;
 }
 
-/* The name of an output file is the result's name followed by "_r..."; returns the
- * result's name, or NULL. */
-static char *
-result_name_of(struct arena *a, const char *name)
-{
-	char *copy = arena_strdup(a, name), *cut = NULL;
-
-	for (char *p = copy; (p = strstr(p, "_r")) != NULL; p++)
-		cut = p;
-	if (cut != NULL)
-		*cut = '\0';
-	return cut == NULL ? NULL : copy;
-}
-
 /*
  * Looks the result up by key. A file that has vanished meanwhile is not a finding:
  * results are purged after their files.
@@ -88,21 +74,22 @@ static enum err
 check_upload(struct fsck *k, void *arg, const char *path, const char *name)
 {
 	struct arena *a = &k->round;
+	struct upload_name u;
 	struct result *r;
-	const char *result;
+	bool named;
 	enum err e;
 
 	(void)arg;
 	arena_reset(a);
-	if (text_ends_with(name, ".part")) {
+	named = upload_name_parse(a, name, &u);
+	if (u.part) {
 		if (fs_mtime(path) < k->now - DAY_S && fs_exists(path))
 			fsck_found(k, FSCK_UPLOAD_PART, name, path, false);
 		return OK;
 	}
-	result = result_name_of(a, name);
 	e = E_NOTFOUND;
-	if (result != NULL && strcmp(path, upload_path(a, k->x->cf, name)) == 0)
-		e = result_by_name(k->x->db, a, result, &r, k->x->f);
+	if (named && strcmp(path, upload_path(a, k->x->cf, name)) == 0)
+		e = result_by_name(k->x->db, a, u.result, &r, k->x->f);
 	if (e == E_NOTFOUND && fs_exists(path))
 		fsck_found(k, FSCK_UPLOAD_STRANGER, name, path, false);
 	return e == E_NOTFOUND ? OK : e;

@@ -7,6 +7,7 @@
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "sched/upload/upload_settings.h"
+#include "proto/upload_name.h"
 #include "sched/upload/upload_store.h"
 #include "lib/banned.h"
 
@@ -41,6 +42,38 @@ START_TEST(upload_name)
 
 	ck_assert_int_eq(store_name_check(upload_names[_i].text, &f),
 	    upload_names[_i].good ? OK : E_BADREQ);
+}
+END_TEST
+
+static const struct {
+	const char *name, *result; /* NULL = no output */
+	bool part;
+} output_names[] = {
+	{ "F1.dat__3_0_r123_0", "F1.dat__3_0", false },
+	{ "F1.dat__3_0_r123_12.part", "F1.dat__3_0", true },
+	{ "a_r1_0_r2_1", "a_r1_0", false },
+	{ "w_0_r_0", NULL, false },
+	{ "w_0_r12_", NULL, false },
+	{ "w_0_r12", NULL, false },
+	{ "w_0_r12_0.bak", NULL, false },
+	{ "my_results_2026", NULL, false },
+	{ "_r1_0", NULL, false },
+	{ "x.part", NULL, true },
+	{ ".part", NULL, true },
+	{ "", NULL, false },
+};
+
+START_TEST(output_name)
+{
+	struct upload_name u;
+	struct arena own = { 0 };
+	bool is = upload_name_parse(&own, output_names[_i].name, &u);
+
+	ck_assert_int_eq(is, output_names[_i].result != NULL);
+	ck_assert_int_eq(u.part, output_names[_i].part);
+	if (is)
+		ck_assert_str_eq(u.result, output_names[_i].result);
+	arena_free(&own);
 }
 END_TEST
 
@@ -426,6 +459,7 @@ END_TEST
 UNIT_MAIN("upload", {
 	ADD_LOOP(settings_are_read_again, N(changes));
 	ADD_LOOP(upload_name, N(upload_names));
+	ADD_LOOP(output_name, N(output_names));
 	ADD(upload_in_parts);
 	ADD_LOOP(upload_of_what_is_here, N(late));
 	ADD(uploads_of_one_name);
