@@ -871,6 +871,12 @@ client_sources = \
 	client/client.h \
 	client/control/command.c \
 	client/control/control.h \
+	client/control/gui.c \
+	client/control/gui.h \
+	client/control/gui_calls.def \
+	client/control/gui_do.c \
+	client/control/gui_show.c \
+	client/control/gui_tasks.c \
 	client/control/local.c \
 	client/control/operate.c \
 	client/control/operations.def \
@@ -878,6 +884,7 @@ client_sources = \
 	client/control/server.c \
 	client/control/server.h \
 	client/control/show.c \
+	client/disk.c \
 	client/enact.c \
 	client/estimates.c \
 	client/events.c \
@@ -885,6 +892,9 @@ client_sources = \
 	client/fields.h \
 	client/hindrances.def \
 	client/hostinfo.c \
+	client/hours.c \
+	client/messages.c \
+	client/messages.h \
 	client/net.c \
 	client/net.h \
 	client/options.c \
@@ -926,6 +936,7 @@ client_sources = \
 	client/take_reply.c \
 	client/task.c \
 	client/task_facts.c \
+	client/throttle.c \
 	client/transfer.c \
 	client/trickle.c \
 	client/usage.c \
@@ -1030,9 +1041,11 @@ unit_tests = \
 	test/unit/test_chart \
 	test/unit/test_check_reply \
 	test/unit/test_client \
+	test/unit/test_client_allowed \
 	test/unit/test_client_app \
 	test/unit/test_client_control \
 	test/unit/test_client_enact \
+	test/unit/test_client_gui \
 	test/unit/test_client_launch \
 	test/unit/test_client_many \
 	test/unit/test_client_rules \

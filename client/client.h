@@ -6,6 +6,7 @@
 #ifndef CLIENT_CLIENT_H
 #define CLIENT_CLIENT_H
 
+#include "client/messages.h"
 #include "client/net.h"
 #include "client/preferences.h"
 #include "client/state.h"
@@ -39,6 +40,9 @@ struct client_options {
 	bool own_buffer, own_ram;
 	/* Preempted tasks quit instead of staying in memory. */
 	bool quit_when_stopped;
+	const char *proxy, *no_proxy; /* NULL: as the environment says */
+	bool quiet;                   /* nothing on the terminal */
+	int32_t gui_port;   /* TCP port of GUI RPC; 0: any free one; < 0: none */
 	int32_t max_errors; /* exit after this many failed tasks; 0 = never */
 	char *platform;
 };
@@ -84,6 +88,13 @@ struct client {
 		enum hindrance run, gpu, network;
 	} hindered;
 	struct control *control; /* its sockets; NULL: none */
+	char *gui_password;      /* NULL: nobody is let in */
+	struct messages *messages;
+	bool resting;         /* see throttle_tasks() */
+	bool disk_full;       /* the projects' files use more than they may */
+	int64_t disk_seen_at; /* s UTC */
+	uint32_t disk_prefs;  /* prefs_changes at that time */
+	int64_t started_at;
 };
 
 /* --- options.c --- */
@@ -115,6 +126,7 @@ bool client_save(struct client *);
 
 /* --- allowed.c --- */
 extern const char *const hindrance_words[]; /* by enum hindrance */
+extern const int32_t hindrance_numbers[];   /* as in GUI RPC */
 /* Finds out what hinders the host from computing and from using the network; call it
  * first in each round, after orders_read(). */
 void allowed_update(struct client *);
@@ -147,6 +159,7 @@ bool orders_name(const struct client *, const char *word, const char *name);
 /* Reads the preferences in the state and in DIR/global_prefs_override.xml, which
  * override them one by one. */
 void preferences_read(struct client *);
+char *preferences_override_path(struct client *);
 /* Does so if the file has changed; call it in each round. */
 void preferences_look(struct client *);
 /* Logs a warning if bad, a malformed element of rq_prefs or project_prefs, is not
@@ -158,6 +171,31 @@ void preferences_take(struct client *, const struct cproject *, const struct rep
 double preferences_ram_part(const struct client *);
 /* The preferences in effect: command line, then the account's, then defaults. */
 struct cw_prefs preferences_now(const struct client *);
+
+/* --- hours.c --- */
+/* Is the hour of the day, 0 to 24, among those? */
+bool hours_allow(const struct hours *, double hour);
+/* Is the present time?  The hours of a day of the week replace those of every day. */
+bool hours_now(const struct client *, const struct hours *every_day,
+    const struct hours week[WEEK]);
+
+/* --- disk.c --- */
+struct disk {
+	double total, free; /* bytes, of the volume of the host's directory */
+	double used;        /* by the projects' files */
+	double allowed;     /* what they may use, by the preferences */
+};
+struct disk disk_now(const struct client *);
+double disk_used_bytes(const struct cproject *);
+double disk_limit_bytes(
+    const struct host_prefs *, double total, double free, double used);
+
+/* --- throttle.c --- */
+/* Do programs rest at this time, if they may use this percentage of it? */
+bool throttle_rests(double percent, int64_t ms);
+/* Stops or continues the running programs, as the preferences say; call it several
+ * times a second.  Changes no row of the state. */
+void throttle_tasks(struct client *);
 
 /* --- availability.c --- */
 void availability_measure(struct client *); /* updates the averages */
@@ -229,6 +267,8 @@ char *transfer_file_path(struct client *, const struct cproject *, const char *n
 void transfer_clean_up(struct client *);
 /* Transfers one file, or a part of it, if one is due; false if none is. */
 bool transfer_step(struct client *);
+/* Is the file to be uploaded? */
+bool transfer_uploads(const struct cfile *);
 bool transfer_uploads_pending(const struct cproject *, const struct ctask *);
 /* Files to upload; those among them that have not failed yet; files that tasks wait for
  * and that are in back-off. */

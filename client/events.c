@@ -26,6 +26,11 @@ event_log(struct client *c, const char *fmt, ...)
 		if ((unsigned char)*p < ' ')
 			*p = '?';
 	line[n + m] = '\n';
+	if (c->messages != NULL) {
+		line[n + m] = '\0';
+		messages_add(c->messages, MESSAGE_INFO, line + n);
+		line[n + m] = '\n';
+	}
 	if (write(c->events, line, (size_t)(n + m) + 1) != n + m + 1)
 		log_err("cannot write events.log");
 }

@@ -3,7 +3,6 @@
 #include "client/client.h"
 
 #include <string.h>
-#include <sys/statvfs.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -52,33 +51,19 @@ hostinfo_ram_bytes(void)
 	return sysinfo(&si) == 0 ? (double)si.totalram * si.mem_unit : 0;
 }
 
-static double
-used_bytes(const struct cproject *p)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < p->nfiles; i++)
-		if (p->files[i].status == FS_PRESENT)
-			sum += p->files[i].info.nbytes;
-	return sum;
-}
-
 static void
 describe_memory_and_disk(struct client *c, const struct cproject *p, struct rq_host *h)
 {
+	struct disk d = disk_now(c);
 	struct sysinfo si;
-	struct statvfs vfs;
 
-	h->d_boinc_used_project = p == NULL ? 0 : used_bytes(p);
-	for (size_t i = 0; i < c->state->nprojects; i++)
-		h->d_boinc_used_total += used_bytes(&c->state->projects[i]);
+	h->d_boinc_used_project = p == NULL ? 0 : disk_used_bytes(p);
+	h->d_boinc_used_total = d.used;
+	h->d_total = d.total;
+	h->d_free = d.free;
 	if (sysinfo(&si) == 0) {
 		h->m_nbytes = (double)si.totalram * si.mem_unit;
 		h->m_swap = (double)si.totalswap * si.mem_unit;
-	}
-	if (statvfs(c->dir, &vfs) == 0) {
-		h->d_total = (double)vfs.f_blocks * (double)vfs.f_frsize;
-		h->d_free = (double)vfs.f_bavail * (double)vfs.f_frsize;
 	}
 }
 

@@ -61,6 +61,7 @@ run_rounds(struct client *c)
 		poll_tasks(c);
 		app_prefs_changed(c);
 		enact_tasks(c);
+		throttle_tasks(c);
 		if (connected(c) && client_save(c) && transfer_step(c))
 			busy = true;
 		if (connected(c) && client_save(c) && enact_contact(c))
@@ -95,6 +96,8 @@ set_up_client(struct client *c)
 		return FAIL_ERRNO(&c->fail, "%s", c->options.dir);
 	c->dir = real;
 	task_mark(c);
+	c->messages = messages_open(&c->process, !c->options.quiet);
+	c->started_at = c->now;
 	log_open("client", arena_printf(&c->process, "%s/client.log", real), LOG_INFO);
 	c->state_path = arena_printf(&c->process, "%s/client_state.json", real);
 	e = fs_lock(arena_printf(&c->process, "%s/lock", real), &lock, &c->fail);
@@ -134,6 +137,7 @@ look_around(void *ctx)
 {
 	control_look(ctx);
 	app_beat_all(ctx);
+	throttle_tasks(ctx);
 	return control_waiting(ctx);
 }
 
@@ -141,6 +145,7 @@ look_around(void *ctx)
 static int
 run_host(struct client *c, uint64_t seed)
 {
+	net_set_proxy(c->net, c->options.proxy, c->options.no_proxy);
 	net_set_watch(c->net, &(struct net_watch){ watched_fds, look_around, c });
 	for (size_t i = 0; i < c->state->nprojects; i++)
 		log_info("host %lld of %s, seed %llu",

@@ -23,12 +23,16 @@ enum {
 	LOOK_MS = 200
 };
 
+static const double SPEED_MOST = 1e15;
+
 struct net {
 	CURL *curl;
 	CURLM *multi;
 	struct net_watch watch;
 	bool interrupted;
 	const char *user_agent;
+	const char *proxy, *no_proxy;
+	curl_off_t up, down; /* bytes/s; 0: no limit */
 	char why[CURL_ERROR_SIZE];
 };
 
@@ -60,6 +64,20 @@ void
 net_set_watch(struct net *net, const struct net_watch *watch)
 {
 	net->watch = *watch;
+}
+
+void
+net_set_proxy(struct net *net, const char *proxy, const char *except)
+{
+	net->proxy = proxy;
+	net->no_proxy = except;
+}
+
+void
+net_set_speed(struct net *net, double up, double down)
+{
+	net->up = up > 0 && up < SPEED_MOST ? (curl_off_t)up : 0;
+	net->down = down > 0 && down < SPEED_MOST ? (curl_off_t)down : 0;
 }
 
 bool
@@ -96,6 +114,10 @@ set_curl_options(struct net *net, const char *url)
 	curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
 	curl_easy_setopt(c, CURLOPT_LOW_SPEED_LIMIT, 10L);
 	curl_easy_setopt(c, CURLOPT_LOW_SPEED_TIME, (long)STALL_S);
+	if (net->proxy != NULL)
+		curl_easy_setopt(c, CURLOPT_PROXY, net->proxy);
+	if (net->no_proxy != NULL)
+		curl_easy_setopt(c, CURLOPT_NOPROXY, net->no_proxy);
 	curl_easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
 	curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, stop_early);
 }
@@ -269,6 +291,7 @@ net_download(struct net *net, const char *url, const char *path, int64_t max,
 	curl_easy_setopt(net->curl, CURLOPT_WRITEFUNCTION, into_file);
 	curl_easy_setopt(net->curl, CURLOPT_WRITEDATA, &s);
 	curl_easy_setopt(net->curl, CURLOPT_TIMEOUT, (long)NET_PART_S);
+	curl_easy_setopt(net->curl, CURLOPT_MAX_RECV_SPEED_LARGE, net->down);
 	/* CURLOPT_RESUME_FROM would treat the answer with a whole file as an error. */
 	snprintf(range, sizeof(range), "%lld-", (long long)have);
 	if (have > 0)
@@ -333,6 +356,7 @@ net_upload(struct net *net, struct arena *a, const char *url, const struct buf *
 	    (curl_off_t)header->n + fs_size(path) - offset);
 	curl_easy_setopt(net->curl, CURLOPT_READFUNCTION, from_source);
 	curl_easy_setopt(net->curl, CURLOPT_READDATA, &src);
+	curl_easy_setopt(net->curl, CURLOPT_MAX_SEND_SPEED_LARGE, net->up);
 	e = perform_transfer(net, url, true, &answer->status, f);
 	close(src.fd);
 	fill_answer(a, &s, answer);

@@ -26,6 +26,11 @@ enum { NET_PART_S = 60 };
 enum err net_open(const char *user_agent, struct net **, struct fail *);
 void net_close(struct net *);
 void net_set_watch(struct net *, const struct net_watch *);
+/* Uses a proxy, except for the hosts in a list with commas; NULL: as the environment
+ * says (http_proxy, https_proxy, all_proxy, no_proxy).  The texts must stay. */
+void net_set_proxy(struct net *, const char *proxy, const char *except);
+/* Limits all later transfers of files, bytes/s; <= 0: no limit. */
+void net_set_speed(struct net *, double up, double down);
 /* Was the last exchange interrupted by this process?  Then it is no failure. */
 bool net_interrupted(const struct net *);
 

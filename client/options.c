@@ -21,7 +21,8 @@ client_usage(FILE *out)
 	    "usage: locus-client --dir DIR [--url URL --key KEY [--share N]]... [--ncpus N]\n"
 	    "           [--coproc TYPE:COUNT[:FLOPS]]... [--backoff MIN:MAX] [--buffer MIN:EXTRA]\n"
 	    "           [--ram PART] [--quit-preempted] [--max-errors N] [--platform NAME]\n"
-	    "           [--policy NAME]\n"
+	    "           [--policy NAME] [--gui-port PORT] [--proxy URL]\n"
+	    "           [--no-proxy HOSTS] [-q]\n"
 	    "       locus-client --dir DIR --detach URL\n"
 	    "       locus-client COMMAND [ARGUMENT...] [--dir DIR] [-o json]\n"
 	    "       locus-client sim --help     simulated hosts\n"
@@ -122,6 +123,45 @@ has_share(const struct attach *a)
 	return a->share >= 0;
 }
 
+/* Is this HOST:PORT, or a URL of a kind of proxy?  "" means none. */
+static bool
+proxy_valid(const char *text)
+{
+	static const char *const kinds[] = { "http://", "https://", "socks4://",
+		"socks4a://", "socks5://", "socks5h://" };
+
+	for (size_t i = 0; i < N(kinds); i++)
+		if (strncmp(text, kinds[i], strlen(kinds[i])) == 0)
+			return text[strlen(kinds[i])] != '\0';
+	return strstr(text, "://") == NULL && strpbrk(text, " \t\n") == NULL;
+}
+
+/* What the host shows, and how it goes to its projects. */
+static bool
+take_outside_option(struct client *c, int opt, const char *arg)
+{
+	double x;
+
+	switch (opt) {
+	case 'x':
+		c->options.proxy = arg;
+		return proxy_valid(arg);
+	case 'X':
+		c->options.no_proxy = arg;
+		return true;
+	case 'g':
+		if (!parse_bounded_number(arg, 0, 65535, &x))
+			return false;
+		c->options.gui_port = (int32_t)x;
+		return true;
+	case 'q':
+		c->options.quiet = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
 static bool
 take_client_option(struct client *c, int opt, const char *arg)
 {
@@ -163,7 +203,7 @@ take_client_option(struct client *c, int opt, const char *arg)
 	case 'r':
 		c->options.own_ram = true;
 		return parse_bounded_number(arg, 0.01, 1, &c->options.ram_part);
-	case 'q':
+	case 'K':
 		c->options.quit_when_stopped = true;
 		return true;
 	case 'e':
@@ -172,7 +212,7 @@ take_client_option(struct client *c, int opt, const char *arg)
 		c->options.max_errors = (int32_t)x;
 		return true;
 	default:
-		return false;
+		return take_outside_option(c, opt, arg);
 	}
 }
 
@@ -185,6 +225,7 @@ set_option_defaults(struct client *c)
 		.extra_buffer_s = 43200,
 		.policy = policies[0],
 		.ram_part = RAM_PART,
+		.gui_port = -1,
 		.platform = arena_strdup(&c->process, "x86_64-pc-linux-gnu") };
 }
 
@@ -196,14 +237,16 @@ client_options(struct client *c, int argc, char **argv)
 		{ "detach", 1, NULL, 'D' }, { "dir", 1, NULL, 'd' },
 		{ "ncpus", 1, NULL, 'n' }, { "coproc", 1, NULL, 'c' },
 		{ "backoff", 1, NULL, 'b' }, { "buffer", 1, NULL, 'f' },
-		{ "ram", 1, NULL, 'r' }, { "quit-preempted", 0, NULL, 'q' },
+		{ "ram", 1, NULL, 'r' }, { "quit-preempted", 0, NULL, 'K' },
 		{ "max-errors", 1, NULL, 'e' }, { "platform", 1, NULL, 'p' },
-		{ "policy", 1, NULL, 'P' }, { "help", 0, NULL, 'h' },
+		{ "policy", 1, NULL, 'P' }, { "gui-port", 1, NULL, 'g' },
+		{ "proxy", 1, NULL, 'x' }, { "no-proxy", 1, NULL, 'X' },
+		{ "quiet", 0, NULL, 'q' }, { "help", 0, NULL, 'h' },
 		{ "version", 0, NULL, 'V' }, { NULL, 0, NULL, 0 } };
 	int opt, at = 0;
 
 	set_option_defaults(c);
-	while ((opt = getopt_long(argc, argv, "h", longs, &at)) != -1) {
+	while ((opt = getopt_long(argc, argv, "hq", longs, &at)) != -1) {
 		if (opt == 'h') {
 			client_usage(stdout);
 			return 0;

@@ -90,6 +90,12 @@ parse_host_prefs(struct client *c, const char *inside)
 	return h;
 }
 
+char *
+preferences_override_path(struct client *c)
+{
+	return arena_printf(&c->scratch, "%s/" OVERRIDE, c->dir);
+}
+
 /* Returns what the user says in the host's own file, without its root; NULL if there is
  * no such file. */
 static const char *
@@ -97,9 +103,8 @@ read_override(struct client *c)
 {
 	char *text;
 	struct fail f;
-	enum err e = fs_read(&c->scratch,
-	    arena_printf(&c->scratch, "%s/" OVERRIDE, c->dir), TEXT_MOST, &text, NULL,
-	    &f);
+	enum err e = fs_read(
+	    &c->scratch, preferences_override_path(c), TEXT_MOST, &text, NULL, &f);
 
 	if (e == OK)
 		text = prefs_global_text(&c->scratch, text, NULL);
@@ -139,8 +144,7 @@ preferences_read(struct client *c)
 void
 preferences_look(struct client *c)
 {
-	if (fs_changed(
-		arena_printf(&c->scratch, "%s/" OVERRIDE, c->dir), &c->override_seen))
+	if (fs_changed(preferences_override_path(c), &c->override_seen))
 		preferences_read(c);
 }
 

@@ -76,7 +76,8 @@ task_pause(struct client *c, struct ctask *t)
 {
 	if (t->pid == 0 || t->paused)
 		return;
-	if (!t->api && kill(-(pid_t)t->pid, SIGSTOP) != 0)
+	/* A program that is to read the message must not rest. */
+	if (kill(-(pid_t)t->pid, t->api ? SIGCONT : SIGSTOP) != 0)
 		return;
 	episode_ends(c, t);
 	t->paused = true;

@@ -5,6 +5,7 @@
  */
 #include "client/client.h"
 
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 #include "lib/clock.h"
@@ -21,7 +22,6 @@ enum {
 	REPLY_MAX = 8192,
 	QUERY_S = 60,
 	FILES_MOST = 1 << 20,
-	DISK_LEFT_BYTES = 100 << 20, /* disk_min_free_gb, as projects are told */
 	CHANGED_MOST = 3, /* more often means a broken machine, or tampering */
 	HTTP_NO_SUCH_RANGE = 416,
 	ERR_MD5 = -119,
@@ -211,9 +211,10 @@ room_for_file(struct client *c, const struct cfile *f, const char *path, int64_t
 {
 	int64_t had = fs_size(path), free = fs_free_bytes(c->dir);
 	bool told = f->info.nbytes > 0 && f->info.nbytes <= 0x1p62;
+	double left = fmin(fmax(c->host_prefs.disk_min_free_gb, 0), 1e9);
 
 	had = had > 0 ? had : 0;
-	*most = free < 0 ? INT64_MAX : had + (free - DISK_LEFT_BYTES);
+	*most = free < 0 ? INT64_MAX : had + (free - (int64_t)(left * 1e9));
 	if (*most <= had || (told && (double)*most < f->info.nbytes))
 		return FAIL(&c->fail, E_DISK_FULL,
 		    "no room for %s: %lld bytes are free", f->info.name,
@@ -398,8 +399,8 @@ upload_file(struct client *c, const struct cproject *p, struct cfile *f)
 	upload_answered(c, f, answer.text, answer.n);
 }
 
-static bool
-upload_due(const struct cfile *f)
+bool
+transfer_uploads(const struct cfile *f)
 {
 	return f->output && f->status == FS_PRESENT && !f->uploaded &&
 	       !f->upload_failed && f->info.nupload_urls > 0;
@@ -421,7 +422,7 @@ move_one_file(struct client *c, struct cproject *p)
 
 		if (c->now < f->try_after)
 			continue;
-		if (upload_due(f)) {
+		if (transfer_uploads(f)) {
 			upload_file(c, p, f);
 			return true;
 		}
@@ -439,6 +440,9 @@ transfer_step(struct client *c)
 {
 	size_t n = c->state->nprojects;
 
+	if (c->net != NULL)
+		net_set_speed(c->net, c->host_prefs.max_bytes_sec_up,
+		    c->host_prefs.max_bytes_sec_down);
 	for (size_t i = 0; i < n; i++)
 		if (move_one_file(c, &c->state->projects[(c->transfer_turn + i) % n])) {
 			c->transfer_turn += i + 1;
@@ -455,7 +459,7 @@ transfer_traffic(struct client *c, const struct cproject *p)
 
 	for (size_t i = 0; i < p->nfiles; i++) {
 		const struct cfile *f = &p->files[i];
-		bool up = upload_due(f);
+		bool up = transfer_uploads(f);
 
 		t.nuploads += up;
 		t.nfresh += up && f->failures == 0;
@@ -469,7 +473,7 @@ bool
 transfer_uploads_pending(const struct cproject *p, const struct ctask *t)
 {
 	for (size_t i = 0; i < t->r.nrefs; i++)
-		if (upload_due(state_file(p, t->r.refs[i].file_name)))
+		if (transfer_uploads(state_file(p, t->r.refs[i].file_name)))
 			return true;
 	return false;
 }

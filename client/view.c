@@ -197,7 +197,8 @@ view_project(struct client *c, struct cproject *p, const struct client_world *w)
 	x.suspended = p->suspended || orders_all(c, "suspend") ||
 	              orders_name(c, "suspend", p->master_url);
 	/* A host that may not compute needs no work, but reports what it has. */
-	x.no_new_work = p->no_new_work || orders_all(c, "no-new-work") ||
+	x.no_new_work = p->no_new_work || c->disk_full ||
+	                orders_all(c, "no-new-work") ||
 	                orders_name(c, "no-new-work", p->master_url);
 	x.suspended_task = c->hindered.run != HINDER_NOTHING;
 	x.stalled_download = traffic.nstalled > 0;

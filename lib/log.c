@@ -35,7 +35,11 @@ static struct {
 	bool journal;               /* standard error is systemd's journal */
 	struct log_repeats repeats; /* of warnings and errors */
 } lg = { .program = "locus", .most = LOG_INFO, .fd = STDERR_FILENO };
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects lg */
+static struct {
+	void (*hear)(void *ctx, enum log_level, const char *text);
+	void *ctx;
+} listener;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects both */
 static _Thread_local char own_prefix[256];
 
 static const char *const levels[] = {
@@ -292,6 +296,17 @@ log_locked(enum log_level level, uint64_t kind, const char *fmt, va_list ap)
 	    !log_repeat_admit(&lg.repeats, (int)level, kind, text, now))
 		return;
 	log_put(level, now, own_prefix, text, len >= (int)sizeof(text));
+	if (listener.hear != NULL)
+		listener.hear(listener.ctx, level, text);
+}
+
+void
+log_listen(void (*hear)(void *ctx, enum log_level, const char *text), void *ctx)
+{
+	pthread_mutex_lock(&lock);
+	listener.hear = hear;
+	listener.ctx = ctx;
+	pthread_mutex_unlock(&lock);
 }
 
 __attribute__((format(printf, 3, 4))) static void

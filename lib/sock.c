@@ -2,6 +2,8 @@
 /* A socket is bound under a temporary name and renamed, so the name always exists. */
 #include "lib/sock.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -76,4 +78,28 @@ sock_listen(const char *path, mode_t mode, int *fd, struct fail *f)
 	close(*fd);
 	*fd = -1;
 	return e;
+}
+
+enum err
+sock_listen_loopback(int port, int *fd, int *got, struct fail *f)
+{
+	struct sockaddr_in sa = { .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		.sin_port = htons((uint16_t)port) };
+	socklen_t n = sizeof(sa);
+	int on = 1;
+
+	*fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (*fd < 0)
+		return FAIL_ERRNO(f, "socket");
+	if (setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
+	    bind(*fd, (const struct sockaddr *)&sa, sizeof(sa)) == 0 &&
+	    listen(*fd, QUEUE) == 0 &&
+	    getsockname(*fd, (struct sockaddr *)&sa, &n) == 0) {
+		*got = ntohs(sa.sin_port);
+		return OK;
+	}
+	FAIL_ERRNO(f, "listening on port %d of 127.0.0.1", port);
+	close(*fd);
+	return f->code;
 }

@@ -15,6 +15,12 @@
  */
 enum err sock_listen(const char *path, mode_t mode, int *fd, struct fail *);
 
+/*
+ * Listens for this machine only, on TCP port of 127.0.0.1; 0: any free port. *got is
+ * the port. Close-on-exec, non-blocking.
+ */
+enum err sock_listen_loopback(int port, int *fd, int *got, struct fail *);
+
 /* Does a server listen on path? */
 bool sock_answers(const char *path);
 

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "client/control/control.h"
+#include "client/control/gui.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/log.h"
@@ -14,7 +15,7 @@
 #include "lib/banned.h"
 
 enum {
-	LISTENERS_MOST = 1,
+	LISTENERS_MOST = 3,
 	CONNECTIONS_MOST = 16, /* of each listener */
 	READ_BYTES = 16 << 10,
 	FD_FREE = -1
@@ -37,7 +38,7 @@ struct listener {
 struct control {
 	struct listener listeners[LISTENERS_MOST];
 	size_t n;
-	char *path; /* of the socket in the directory */
+	char *path, *gui_path; /* of the sockets in the directory */
 };
 
 _Static_assert(LISTENERS_MOST *(CONNECTIONS_MOST + 1) <= CONTROL_FDS,
@@ -58,6 +59,24 @@ static const struct protocol local = { .request_most = 64 << 10,
 	.end = '\n',
 	.answer = answer_line };
 
+/* Who can open the socket in the directory needs no password. */
+static bool
+answer_gui_local(struct client *c, struct dialog *d, char *text, size_t n,
+    bool may_change, struct buf *out)
+{
+	d->authorized = true;
+	return gui_answer(c, d, text, n, may_change, out);
+}
+
+static const struct protocol gui_local = { .request_most = GUI_REQUEST_MOST,
+	.idle_s = GUI_IDLE_S,
+	.end = GUI_END,
+	.answer = answer_gui_local };
+static const struct protocol gui_remote = { .request_most = GUI_REQUEST_MOST,
+	.idle_s = GUI_IDLE_S,
+	.end = GUI_END,
+	.answer = gui_answer };
+
 static void
 add_listener(struct control *k, int fd, const struct protocol *protocol)
 {
@@ -67,6 +86,24 @@ add_listener(struct control *k, int fd, const struct protocol *protocol)
 	l->protocol = protocol;
 	for (size_t i = 0; i < CONNECTIONS_MOST; i++)
 		l->connections[i].fd = FD_FREE;
+}
+
+static void
+open_gui_port(struct client *c, struct control *k)
+{
+	int fd, port;
+
+	if (c->options.gui_port < 0)
+		return;
+	if (gui_password(c, &c->gui_password) == OK &&
+	    sock_listen_loopback(c->options.gui_port, &fd, &port, &c->fail) == OK) {
+		add_listener(k, fd, &gui_remote);
+		log_info(
+		    "GUI RPC on port %d of 127.0.0.1, password in %s/" GUI_PASSWORD,
+		    port, c->dir);
+		return;
+	}
+	log_fail("no GUI RPC by TCP", &c->fail);
 }
 
 void
@@ -81,6 +118,12 @@ control_open(struct client *c)
 		add_listener(k, fd, &local);
 	else
 		log_fail("commands will not reach this host", &c->fail);
+	k->gui_path = arena_printf(&c->process, "%s/" GUI_SOCKET, c->dir);
+	if (sock_listen(k->gui_path, 0600, &fd, &c->fail) == OK)
+		add_listener(k, fd, &gui_local);
+	else
+		log_fail("no GUI RPC by a local socket", &c->fail);
+	open_gui_port(c, k);
 }
 
 static void
@@ -106,7 +149,8 @@ control_close(struct client *c)
 				drop_connection(&l->connections[j]);
 		close(l->fd);
 	}
-	if (fs_unlink(k->path, &c->fail) != OK)
+	if (fs_unlink(k->path, &c->fail) != OK ||
+	    fs_unlink(k->gui_path, &c->fail) != OK)
 		log_fail("socket", &c->fail);
 	c->control = NULL;
 }

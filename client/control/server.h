@@ -13,7 +13,7 @@
 #include "client/client.h"
 #include "lib/buf.h"
 
-enum { CONTROL_FDS = 40 };
+enum { CONTROL_FDS = 60 };
 
 struct dialog { /* what a protocol remembers of one connection */
 	bool authorized;
