@@ -10,6 +10,7 @@
 #include "client/net.h"
 #include "client/preferences.h"
 #include "client/state.h"
+#include "lib/crypt.h"
 #include "lib/fs.h"
 #include "lib/rng.h"
 #include "model/request.h"
@@ -78,6 +79,7 @@ struct client {
 	struct host_prefs host_prefs; /* what applies */
 	struct fs_seen override_seen;
 	uint32_t prefs_changes, prefs_told; /* told to programs */
+	char prefs_md5[MD5_HEX];            /* of their text */
 	int64_t beat_after_ms;              /* see app_beat_all() */
 	struct fail fail;
 	size_t transfer_turn; /* the project that may transfer a file next */
@@ -320,6 +322,9 @@ char *slot_dir(struct client *, const struct ctask *);
  * kept whole, whether or not the client knows of a checkpoint there.  E_RETRY: a file
  * of its version is not what was signed. */
 enum err slot_launch(struct client *, struct cproject *, struct ctask *);
+/* Call it before anything leaves the slot: if the client is killed then, the task
+ * starts again in a fresh one. */
+enum err slot_spoil(struct client *, const struct ctask *);
 void slot_leave(struct client *, struct ctask *);
 /* Reads the program's fraction done and the time of its last checkpoint. */
 void slot_look(struct client *, struct ctask *);

@@ -240,6 +240,18 @@ launch_program(struct client *c, struct cproject *p, struct ctask *t, const char
 	return e == OK ? spawn_program(c, p, t, dir, argv) : e;
 }
 
+static const char *
+init_data_path(struct client *c, const struct ctask *t)
+{
+	return arena_printf(&c->scratch, "%s/init_data.xml", slot_dir(c, t));
+}
+
+enum err
+slot_spoil(struct client *c, const struct ctask *t)
+{
+	return fs_unlink(init_data_path(c, t), &c->fail);
+}
+
 /* Files by which a program speaks of the end of one run. */
 static enum err
 forget_last_run(struct client *c, const char *dir)
@@ -257,7 +269,8 @@ forget_last_run(struct client *c, const char *dir)
 enum err
 slot_launch(struct client *c, struct cproject *p, struct ctask *t)
 {
-	bool filled = t->slot >= 0 && fs_exists(slot_dir(c, t));
+	/* It is written when the slot is complete; see slot_spoil(). */
+	bool filled = t->slot >= 0 && fs_exists(init_data_path(c, t));
 	const char *dir;
 	enum err e = OK;
 
@@ -279,7 +292,8 @@ slot_launch(struct client *c, struct cproject *p, struct ctask *t)
 void
 slot_leave(struct client *c, struct ctask *t)
 {
-	if (t->slot >= 0 && fs_rmtree(slot_dir(c, t), &c->fail) != OK)
+	if (t->slot >= 0 &&
+	    (slot_spoil(c, t) != OK || fs_rmtree(slot_dir(c, t), &c->fail) != OK))
 		log_fail("slot", &c->fail);
 	t->slot = -1;
 }

@@ -267,6 +267,8 @@ take_output(struct client *c, const struct cproject *p, const struct ctask *t,
 static void
 take_outputs(struct client *c, struct cproject *p, struct ctask *t)
 {
+	if (slot_spoil(c, t) != OK)
+		log_fail("slot", &c->fail);
 	for (size_t i = 0; i < t->r.nrefs; i++) {
 		int32_t error = take_output(c, p, t, &t->r.refs[i]);
 

@@ -338,6 +338,12 @@ START_TEST(slots_are_kept_whole)
 		ck_assert_msg(fs_exists(arena_printf(&c->scratch, "%s/%s", dir,
 				  files[i].name)) == files[i].stays,
 		    "%s", files[i].name);
+	/* A killed client had begun to empty it. */
+	task_quit(c, t);
+	ck_assert_int_eq(slot_spoil(c, t), OK);
+	task_start(c, c->state->projects, t);
+	ck_assert(
+	    !fs_exists(arena_printf(&c->scratch, "%s/%s", dir, files[0].name)));
 	task_quit(c, t);
 	ck_assert_int_eq(fs_rmtree(dir, &c->fail), OK);
 	task_start(c, c->state->projects, t);
