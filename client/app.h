@@ -54,6 +54,8 @@ void trickle_fill(struct client *, const struct cproject *, struct request *,
 void trickle_sent(struct client *, struct cproject *, char **sent, size_t nsent);
 /* Puts the project's messages into the slots of its running tasks. */
 void trickle_take_down(struct client *, struct cproject *, const struct reply *);
+/* Counts those that wait, at the start: a client that was killed may not have saved. */
+void trickle_recount(struct client *, struct cproject *);
 /* The project is left. */
 void trickle_forget(struct client *, const struct cproject *);
 

@@ -130,6 +130,7 @@ client_attach(struct client *c)
 	for (size_t i = 0; i < c->state->nprojects; i++) {
 		struct cproject *p = &c->state->projects[i];
 
+		trickle_recount(c, p);
 		/* client.md 1.3: each run starts with a random URL. */
 		if (p->nschedulers > 0)
 			p->rpc.url = (int32_t)rng_below(&c->rng, p->nschedulers);

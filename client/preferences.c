@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <string.h>
+#include "lib/crypt.h"
 #include "lib/fs.h"
 #include "lib/log.h"
 #include "lib/text.h"
@@ -115,6 +116,19 @@ read_override(struct client *c)
 	return e == OK ? text : NULL;
 }
 
+/* A reply usually repeats what is known; programs hear only of changes. */
+static void
+note_change(struct client *c)
+{
+	struct buf b = buf_new(&c->scratch);
+	char md5[MD5_HEX];
+
+	preferences_put(c, &b);
+	md5_hex(b.p, b.n, md5);
+	c->prefs_changes += strcmp(md5, c->prefs_md5) != 0;
+	memcpy(c->prefs_md5, md5, sizeof(md5));
+}
+
 /* c->prefs has what was given, c->host_prefs what applies. */
 void
 preferences_read(struct client *c)
@@ -138,7 +152,7 @@ preferences_read(struct client *c)
 	c->prefs.bad = NULL; /* its text ends with the round */
 	c->host_prefs = parse_host_prefs(c, ours);
 	c->host_prefs.overridden = mine != NULL;
-	c->prefs_changes++;
+	note_change(c);
 }
 
 void

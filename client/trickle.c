@@ -182,6 +182,15 @@ trickle_take_down(struct client *c, struct cproject *p, const struct reply *rp)
 }
 
 void
+trickle_recount(struct client *c, struct cproject *p)
+{
+	char **names = NULL;
+
+	p->ntrickles = WAITING_MOST; /* look there in any case */
+	p->ntrickles = (int64_t)list_waiting(c, p, &names);
+}
+
+void
 trickle_forget(struct client *c, const struct cproject *p)
 {
 	if (p->ntrickles > 0 && fs_rmtree(trickle_dir(c, p), &c->fail) != OK)

@@ -17,7 +17,12 @@
 
 #define GUI_SOCKET   "boinc_socket"
 #define GUI_PASSWORD "gui_rpc_auth.cfg"
-enum { GUI_REQUEST_MOST = 128 << 10, GUI_IDLE_S = 600, GUI_END = 3 };
+enum {
+	GUI_REQUEST_MOST = 128 << 10,
+	GUI_IDLE_S = 600,
+	GUI_STRANGER_S = 30,
+	GUI_END = 3
+};
 
 /* Reads the password, or makes one up and stores it.  E_CONFIG: the file is empty, or
  * others can read it. */

@@ -74,6 +74,7 @@ static const struct protocol gui_local = { .request_most = GUI_REQUEST_MOST,
 	.answer = answer_gui_local };
 static const struct protocol gui_remote = { .request_most = GUI_REQUEST_MOST,
 	.idle_s = GUI_IDLE_S,
+	.stranger_s = GUI_STRANGER_S,
 	.end = GUI_END,
 	.answer = gui_answer };
 
@@ -185,9 +186,15 @@ accept_connections(struct listener *l)
 	}
 }
 
+static bool
+is_stranger(const struct listener *l, const struct connection *x)
+{
+	return l->protocol->stranger_s > 0 && !x->dialog.authorized;
+}
+
 /* Sends what the socket takes; false: the connection is at its end. */
 static bool
-send_some(struct connection *x)
+send_some(const struct listener *l, struct connection *x)
 {
 	ssize_t n;
 
@@ -197,7 +204,8 @@ send_some(struct connection *x)
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR;
 	x->sent += (size_t)n;
-	x->active_ms = clock_mono_ms();
+	if (!is_stranger(l, x))
+		x->active_ms = clock_mono_ms();
 	if (x->sent < x->out.n)
 		return true;
 	start_request(x);
@@ -229,7 +237,8 @@ receive_some(const struct listener *l, struct connection *x)
 	if (n == 0 || x->in.n + (size_t)n > l->protocol->request_most)
 		return false;
 	buf_put(&x->in, bytes, (size_t)n);
-	x->active_ms = clock_mono_ms();
+	if (!is_stranger(l, x))
+		x->active_ms = clock_mono_ms();
 	return true;
 }
 
@@ -240,18 +249,26 @@ static void
 answer_waiting(
     struct client *c, struct listener *l, struct connection *x, bool may_change)
 {
+	struct arena round;
 	size_t n;
 	char *text;
 
 	if (x->out.n > 0 || !request_complete(l, x, &n))
 		return;
 	text = arena_memdup(&x->a, x->in.p, n);
+	/* During a long exchange the round's scratch arena only grows. */
+	round = c->scratch;
+	c->scratch = (struct arena){ 0 };
 	x->waits = !l->protocol->answer(c, &x->dialog, text, n, may_change, &x->out);
+	arena_free(&c->scratch);
+	c->scratch = round;
 }
 
 static void
 look_at(struct client *c, struct listener *l, struct connection *x, int64_t now_ms)
 {
+	int patience_s = is_stranger(l, x) ? l->protocol->stranger_s :
+	                                     l->protocol->idle_s;
 	bool open = true;
 
 	if (!x->waits && x->out.n == 0)
@@ -259,9 +276,8 @@ look_at(struct client *c, struct listener *l, struct connection *x, int64_t now_
 	if (open && !x->waits)
 		answer_waiting(c, l, x, false);
 	if (open && !x->waits)
-		open = send_some(x);
-	if (!open ||
-	    (!x->waits && now_ms > x->active_ms + 1000LL * l->protocol->idle_s))
+		open = send_some(l, x);
+	if (!open || (!x->waits && now_ms > x->active_ms + 1000LL * patience_s))
 		drop_connection(x);
 }
 

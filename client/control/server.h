@@ -23,7 +23,9 @@ struct dialog { /* what a protocol remembers of one connection */
 struct protocol {
 	size_t request_most; /* bytes */
 	int idle_s;          /* closed after so long without a byte */
-	char end;            /* the last byte of each request */
+	/* Closed so long after it was opened, while it is not authorized; 0: never. */
+	int stranger_s;
+	char end; /* the last byte of each request */
 	/* Answers a request, NUL-terminated without its end byte.  Returns false, and
 	 * has done nothing, if the request changes the host and may_change is not
 	 * set. */

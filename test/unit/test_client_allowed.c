@@ -111,6 +111,9 @@ START_TEST(hindrances)
 	prefer(
 	    c, "<disk_interval>10</disk_interval><cpu_usage_limit>x</cpu_usage_limit>");
 	ck_assert_double_eq(c->host_prefs.disk_interval, 10);
+	ck_assert_uint_eq(c->prefs_changes, 1);
+	preferences_read(c); /* nothing new */
+	ck_assert_uint_eq(c->prefs_changes, 1);
 	ck_assert_int_eq(c->hindered.run, HINDER_NOTHING);
 	prefer(c, hours_but_now(c, ""));
 	ck_assert_double_eq(c->host_prefs.disk_interval, 20);

@@ -284,6 +284,9 @@ START_TEST(messages)
 	ck_assert_int_eq(p->ntrickles, 9);
 	trickle_fill(c, p, &rq, &sent, &n);
 	ck_assert_ptr_nonnull(strstr(rq.trickles[0].xml, "</variety>\n3\n"));
+	p->ntrickles = 0; /* a killed client did not save */
+	trickle_recount(c, p);
+	ck_assert_int_eq(p->ntrickles, 9);
 	/* Downwards: only to a task that runs. */
 	t->pid = getpid();
 	host_take(c,
