@@ -1020,6 +1020,7 @@ test_sources = \
 	test/unit/rules_world.c \
 	test/unit/rules_world.h \
 	test/unit/sched_cases.def \
+	test/unit/sim_examples.def \
 	test/unit/sim_peer.def \
 	test/unit/sim_read.def \
 	test/unit/sim_rows.def \
@@ -1113,6 +1114,7 @@ unit_tests = \
 	test/unit/test_same_work \
 	test/unit/test_sched \
 	test/unit/test_sim \
+	test/unit/test_sim_examples \
 	test/unit/test_sim_golden \
 	test/unit/test_sim_peer \
 	test/unit/test_sim_policies \

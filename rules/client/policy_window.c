@@ -47,6 +47,9 @@ can_use(const struct client_world *w, const struct cw_project *p, size_t rsc)
 	if (p->no_new_work || s->no_apps ||
 	    (p->rpc.nrpc_failures > 0 && w->now > p->rpc.last_contact + GIVEN_UP_S))
 		return false;
+	if (p->rpc.latency_limited_until > w->now &&
+	    (p->acct.gave[rsc] || rsc == CW_CPU))
+		return true; /* the deadlines of others keep it from sending tasks */
 	return p->acct.gave[rsc] ? s->backoff_s < BACKOFF_LONG_S : s->backoff_s <= 0;
 }
 
@@ -134,6 +137,7 @@ order(const struct client_world *w, const struct policy *policy, struct arena *a
 struct plan { /* for one resource, per project */
 	double *want, *have;
 	bool *in, *fixed;
+	bool *answers; /* its last contact succeeded, or it has all it should have */
 };
 
 /* Counts what can run within the buffer: a longer task counts only as long as the
@@ -216,20 +220,30 @@ cap_at_deadlines(const struct client_world *w, size_t rsc, struct plan *p)
 	}
 }
 
-/* What close deadlines leave of the low-water mark goes to the others, by share: a host
- * that reaches no project for hours would have nothing else to run. */
+/* The project's deadlines allow a full buffer, and nothing keeps the host from asking for
+ * it soon. */
+static bool
+can_fill(const struct client_world *w, const struct plan *p, size_t project)
+{
+	return p->in[project] && p->answers[project] &&
+	       fetch_usable_s(w, project) >= fetch_buffer_s(w);
+}
+
+/* What close deadlines and projects that do not answer leave of the low-water mark goes
+ * to the others, by share: a host that reaches no project for hours would have nothing
+ * else to run. */
 static void
 keep_low_water(const struct client_world *w, size_t rsc, struct plan *p)
 {
 	double lacks = w->prefs.min_s * w->rsc[rsc].ninst, shares = 0;
 
 	for (size_t i = 0; i < w->nprojects; i++) {
-		lacks -= p->want[i];
-		if (p->in[i] && fetch_usable_s(w, i) >= fetch_buffer_s(w))
+		lacks -= p->answers[i] ? p->want[i] : p->have[i];
+		if (can_fill(w, p, i))
 			shares += w->projects[i].share;
 	}
 	for (size_t i = 0; i < w->nprojects && lacks > 0; i++)
-		if (p->in[i] && fetch_usable_s(w, i) >= fetch_buffer_s(w))
+		if (can_fill(w, p, i))
 			p->want[i] += lacks * w->projects[i].share / shares;
 }
 
@@ -265,7 +279,7 @@ make_plan(
 {
 	struct plan p = { NEWN(a, double, w->nprojects + 1),
 		NEWN(a, double, w->nprojects + 1), NEWN(a, bool, w->nprojects + 1),
-		NEWN(a, bool, w->nprojects + 1) };
+		NEWN(a, bool, w->nprojects + 1), NEWN(a, bool, w->nprojects + 1) };
 
 	count_queue(w, rsc, p.have);
 	for (size_t i = 0; i < w->nprojects; i++)
@@ -275,6 +289,9 @@ make_plan(
 	fill_to_level(w, rsc, &p);
 	let_in_taskless(w, rsc, &p);
 	cap_at_deadlines(w, rsc, &p);
+	for (size_t i = 0; i < w->nprojects; i++)
+		p.answers[i] = w->projects[i].rpc.nrpc_failures == 0 &&
+		               !w->projects[i].rpc.master_pending;
 	keep_low_water(w, rsc, &p);
 	return p;
 }
