@@ -261,6 +261,7 @@ rules_sources = \
 	rules/daemon/forecast.c \
 	rules/daemon/quorum.c \
 	rules/daemon/range.c \
+	rules/daemon/retire.c \
 	rules/daemon/retry.c \
 	rules/daemon/statistics.c \
 	rules/daemon/tally.c \
@@ -557,6 +558,8 @@ daemons_sources = \
 	daemons/plan.h \
 	daemons/plan_ask.c \
 	daemons/plan_ask.h \
+	daemons/retire.c \
+	daemons/retire.h \
 	daemons/set_states.c \
 	daemons/set_states.h \
 	daemons/stage.c \
@@ -1103,6 +1106,7 @@ unit_tests = \
 	test/unit/test_rules_report \
 	test/unit/test_rules_required \
 	test/unit/test_rules_resources \
+	test/unit/test_rules_retire \
 	test/unit/test_rules_search \
 	test/unit/test_rules_sets \
 	test/unit/test_rules_settled \

@@ -4,12 +4,13 @@
  * the outputs of their results.  Files that hosts keep (sticky), files marked no_delete
  * and files in the file table are never touched, because other workunits use them.
  * Deleting a file that is already gone counts as success, so an interrupted pass can
- * simply be repeated.
+ * simply be repeated.  Large files go when nothing can need them any more (retire.h).
  */
 #include "daemons/loop.h"
 
 #include <unistd.h>
 #include "daemons/outputs.h"
+#include "daemons/retire.h"
 #include "daemons/stage.h"
 #include "db/entity.h"
 #include "db/wu_updates.h"
@@ -19,16 +20,14 @@
 #include "proto/blob.h"
 #include "lib/banned.h"
 
-enum {
-	BATCH = 4 * DB_LIST_MAX,
-	RETRY_ERRORS_S = 3600
-};
+enum { BATCH = 4 * DB_LIST_MAX, RETRY_ERRORS_S = 3600 };
 
 struct file_deleter {
 	struct stage stage; /* for the reasons */
 	bool input_only, output_only, dont_retry_errors;
 	int64_t retry_errors_at;
 	int64_t wus_after, results_after; /* of those tried again, until all were */
+	struct retiring retiring;
 };
 
 #define AT(field) offsetof(struct file_deleter, field)
@@ -223,8 +222,7 @@ delete_some_outputs(
 		if (out[i].e != OK)
 			log_err("[RESULT#%lld] %s: the list of its output files: %s",
 			    (long long)r[i].id, r[i].name, out[i].why);
-		deleter_note(
-		    &k, r[i].id, out[i].e == OK && delete_outputs(x, &out[i]));
+		deleter_note(&k, r[i].id, out[i].e == OK && delete_outputs(x, &out[i]));
 	}
 	return deleter_save(x, &k, done);
 }
@@ -235,9 +233,7 @@ deleter_workunits(struct daemon_ctx *x, int32_t state, int64_t *after, size_t *d
 {
 	struct workunit *wu;
 	size_t n;
-	const struct delete_slice d = {
-		{ x->mod_n, x->mod_i }, state, *after, BATCH
-	};
+	const struct delete_slice d = { { x->mod_n, x->mod_i }, state, *after, BATCH };
 	enum err e = workunits_to_delete_files(x->db, &x->a, &d, &wu, &n, &x->fail);
 
 	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i += DB_LIST_MAX)
@@ -253,9 +249,7 @@ deleter_results(struct daemon_ctx *x, int32_t state, int64_t *after, size_t *don
 {
 	struct result *r;
 	size_t n;
-	const struct delete_slice d = {
-		{ x->mod_n, x->mod_i }, state, *after, BATCH
-	};
+	const struct delete_slice d = { { x->mod_n, x->mod_i }, state, *after, BATCH };
 	enum err e = results_to_delete_files(x->db, &x->a, &d, &r, &n, &x->fail);
 
 	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i += DB_LIST_MAX)
@@ -275,9 +269,8 @@ deleter_pass(struct daemon_ctx *x, size_t *done)
 
 	if (!o->output_only)
 		TRY(deleter_workunits(x, FILE_DELETE_READY, &wus, done));
-	return o->input_only ?
-	           OK :
-	           deleter_results(x, FILE_DELETE_READY, &results, done);
+	return o->input_only ? OK :
+	                       deleter_results(x, FILE_DELETE_READY, &results, done);
 }
 
 /*
@@ -305,8 +298,11 @@ deleter_again(struct daemon_ctx *x)
 static enum err
 deleter_work(struct daemon_ctx *x, size_t *done)
 {
+	struct file_deleter *o = x->own;
+
 	TRY(deleter_pass(x, done));
-	return deleter_again(x);
+	TRY(deleter_again(x));
+	return o->output_only ? OK : retire_some(x, &o->retiring);
 }
 
 /*

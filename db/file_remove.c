@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "db/entity.h"
 #include "db/stmts.h"
+#include "lib/buf.h"
 #include "model/tally.h"
 #include "lib/order.h"
 #include "lib/banned.h"
@@ -44,6 +45,47 @@ file_is_shared(
 
 	TRY(db_query(db, a, f, &rows, &n, SETS_OF_FILE, .file_id = file_id));
 	*shared = n > 1;
+	return OK;
+}
+
+enum err
+filesets_to_retire(struct db *db, struct arena *a, int64_t after, int64_t max,
+    struct row_retire **rows, size_t *n, struct fail *f)
+{
+	*rows = NULL;
+	return db_query(
+	    db, a, f, rows, n, FILESETS_TO_RETIRE, .after = after, .max = max);
+}
+
+enum err
+fileset_set_idle(struct db *db, int64_t id, int64_t since, struct fail *f)
+{
+	return db_exec(db, f, NULL, FILESET_SET_IDLE, .since = since, .id = id);
+}
+
+enum err
+fileset_is_used(struct db *db, struct arena *a, int64_t id, bool *used, struct fail *f)
+{
+	int64_t most = 1;
+	struct row_number *rows = NULL;
+	size_t n = 0;
+
+	TRY(db_query(db, a, f, &rows, &n, FILESET_WUS, .fileset_id = id, .max = most));
+	*used = n > 0;
+	return OK;
+}
+
+enum err
+file_tell_holders(struct db *db, struct arena *a, const struct row_member *file,
+    int64_t now, int64_t *told, struct fail *f)
+{
+	struct buf b = buf_new(a);
+	int64_t n = 0;
+
+	buf_tag(&b, "delete_file_info", file->name);
+	TRY(db_exec(
+	    db, f, &n, HOLDERS_TELL, .now = now, .xml = b.p, .file_id = file->file_id));
+	*told += n;
 	return OK;
 }
 

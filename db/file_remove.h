@@ -18,6 +18,18 @@ enum err fileset_leave(
 /* Is the file in more than one set? */
 enum err file_is_shared(
     struct db *, struct arena *, int64_t file_id, bool *shared, struct fail *);
+/* Reads at most max sets after this id, with what decides about their end. */
+enum err filesets_to_retire(struct db *, struct arena *, int64_t after, int64_t max,
+    struct row_retire **, size_t *n, struct fail *);
+/* Stores since when nothing needs the set, s UTC; 0 = something does. */
+enum err fileset_set_idle(struct db *, int64_t id, int64_t since, struct fail *);
+/* Has the set workunits? In a transaction, as of now. */
+enum err fileset_is_used(
+    struct db *, struct arena *, int64_t id, bool *used, struct fail *);
+/* Leaves the hosts that hold the file a message by which they delete it; adds their
+ * number to *told. */
+enum err file_tell_holders(struct db *, struct arena *, const struct row_member *file,
+    int64_t now, int64_t *told, struct fail *);
 /* Deletes a set without workunits, and those of its files that are in no other one. */
 enum err fileset_remove(struct db *, struct arena *, int64_t id,
     const struct row_member *files, size_t n, struct fail *);

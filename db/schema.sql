@@ -559,6 +559,7 @@ CREATE TABLE IF NOT EXISTS fileset (
 	demand_time BIGINT NOT NULL DEFAULT 0, -- ours: time of the last such request
 	dropped_time BIGINT NOT NULL DEFAULT 0, -- ours: when it last left the working set
 	hold_reason VARCHAR(254) NOT NULL DEFAULT '', -- ours: why an admin paused or drains it
+	idle_since BIGINT NOT NULL DEFAULT 0, -- ours: since when nothing needs it; 0 = something does
 	create_time BIGINT NOT NULL DEFAULT 0, -- ours
 	PRIMARY KEY (id),
 	UNIQUE KEY fileset_name (name)

@@ -72,7 +72,7 @@ is_debug(const char *word)
 
 /* Does a command of locus do its work, not a daemon? */
 static bool
-is_command(const struct program *p)
+is_locus_command(const struct program *p)
 {
 	return strcmp(p->ours, "locus") == 0;
 }
@@ -91,7 +91,7 @@ translate(struct arena *a, const struct program *p, char **argv, struct upstream
 		cap++;
 	u->argv = NEWN(a, char *, cap + more + 1);
 	u->argv[n++] = arena_strdup(a, p->ours);
-	if (is_command(p)) /* whose options are others */
+	if (is_locus_command(p)) /* whose options are others */
 		cap = 1;
 	for (size_t i = 1; i < cap; i++) {
 		const struct left_out *o = left_out_of(p->ours, argv[i]);
@@ -128,10 +128,11 @@ upstream_command(struct arena *a, char **argv)
 		    a, "BOINC's %s is not run: %s", text_base_name(argv[0]), p->why);
 		return u;
 	}
-	u.say = is_command(p) ? arena_printf(a, "%s runs locus %s, without its options",
-				    argv[0], p->more) :
-	                        arena_printf(a, "%s runs Locus's %s%s%s", argv[0],
-				    p->ours, p->more[0] == '\0' ? "" : " ", p->more);
+	u.say = is_locus_command(p) ?
+	            arena_printf(
+			a, "%s runs locus %s, without its options", argv[0], p->more) :
+	            arena_printf(a, "%s runs Locus's %s%s%s", argv[0], p->ours,
+			p->more[0] == '\0' ? "" : " ", p->more);
 	translate(a, p, argv, &u);
 	/* A command that already has our program's name and options is not worth
 	 * mentioning. */

@@ -39,8 +39,8 @@ struct wu_change transition(struct arena *, const struct conf *,
     const struct workunit *, const struct result *, size_t n, int64_t now);
 
 /*
- * How work_tally counts a workunit, in its columns tally and tally_*: cleared, then each
- * of its results added, then the code of its state set (model/tally.h).
+ * How work_tally counts a workunit, in its columns tally and tally_*: cleared, then
+ * each of its results added, then the code of its state set (model/tally.h).
  */
 void tally_clear(struct workunit *);
 void tally_result(struct workunit *, const struct result *);
@@ -179,5 +179,26 @@ int64_t drain_period_s(const struct drain *, int64_t now);
 /* Returns the seconds until all work is sent at the present rate; 0 = nothing is left,
  * -1 = never, because nothing was sent. */
 int64_t drain_s(const struct drain *, int64_t now);
+
+/* --- retire.c --- */
+/* Between the last look that finds a set unneeded and its removal; meanwhile it is
+ * drained, so that what was being made becomes visible. */
+enum { RETIRE_SETTLE_S = 600 };
+struct retire_set {             /* what is known of a file set */
+	bool has_workunit;      /* a workunit of it is in the database */
+	bool no_work_available; /* its generator has said so */
+	int32_t paused;         /* FILESET_OPEN ... */
+	int32_t gen_parts, gen_next;
+	int64_t idle_since; /* s UTC since which nothing needs it; 0 = something does */
+};
+enum retire_step {
+	RETIRE_NONE,
+	RETIRE_IDLE,   /* idle_since becomes now */
+	RETIRE_NEEDED, /* idle_since becomes 0 */
+	RETIRE_DRAIN,  /* it is drained, so that nobody makes work of it any more */
+	RETIRE_REMOVE
+};
+/* Pure. retain_s: how long a set stays that nothing needs. */
+enum retire_step retire(const struct retire_set *, int64_t retain_s, int64_t now);
 
 #endif

@@ -105,7 +105,10 @@ load_user(struct rpc *x, struct snapshot *s)
 static enum err
 load_down(struct rpc *x, struct snapshot *s)
 {
-	if (!x->conf->msg_to_host || s->host_new || !x->req->host.present)
+	/* Files that are retired are deleted by such messages. */
+	bool wanted = x->conf->msg_to_host || x->conf->retain_days > 0;
+
+	if (!wanted || s->host_new || !x->req->host.present)
 		return OK;
 	return messages_down(
 	    x->db, x->a, s->host.id, DOWN_MAX, &s->down, &s->ndown, &x->fail);
