@@ -29,6 +29,13 @@ sql_finds() { # SQL: a condition
 	[[ -n $(sql "$1") ]]
 }
 
+# Counts the workunits that SQL has made or changed, in the project in $project: what an upgrade does with rows that no
+# transitioner of this version has handled.
+count_work() {
+	sql "UPDATE workunit SET tally = 0; DELETE FROM work_tally; UPDATE locus_schema SET version = 10"
+	"$build/tools/locus" -p "$project" schema upgrade >"$work/counted" 2>&1 || cat "$work/counted"
+}
+
 # --- what scenarios of many requests keep beside the project's tables
 
 # Table t_claim has a row for each time that a result left UNSENT, t_given_up one for each that was given up while it
