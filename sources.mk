@@ -876,6 +876,7 @@ client_sources = \
 	client/control/control.h \
 	client/control/gui.c \
 	client/control/gui.h \
+	client/control/gui_argument.c \
 	client/control/gui_calls.def \
 	client/control/gui_do.c \
 	client/control/gui_show.c \

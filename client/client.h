@@ -303,6 +303,9 @@ enum err app_file_open(struct client *, const struct cproject *, struct cfile *f
     const char *path, int *fd);
 
 /* --- estimates.c: what the host learned about its projects' estimates --- */
+/* Estimated run time of the whole task, uncorrected. */
+double task_static_s(
+    const struct client *, const struct cproject *, const struct ctask *);
 /* Returns true over estimated run time for the task's version, 1 where the project asks
  * for a duration correction factor instead. */
 double estimates_factor(const struct cproject *, const struct ctask *);
@@ -345,9 +348,6 @@ bool task_files_ready(
     const struct cproject *, const struct ctask *, int32_t *error, const char **failed);
 /* Run time in seconds, without what was lost. */
 double task_ran_s(const struct client *, const struct ctask *);
-/* Estimated run time of the whole task, uncorrected. */
-double task_static_s(
-    const struct client *, const struct cproject *, const struct ctask *);
 double task_remaining_s(
     const struct client *, const struct cproject *, const struct ctask *);
 /* How long the program may run (protocol.md 13.6.3). */

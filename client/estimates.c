@@ -10,6 +10,9 @@
 /* The tasks seen so far are judged anew if a factor moved by more. */
 static const double MOVED = 0.05;
 
+/* Operations of a task that states none (protocol.md 13.6.3). */
+static const double FPOPS_EST = 6.048e14;
+
 static struct cestimate *
 find_estimate(const struct cproject *p, const struct rp_app_version *v)
 {
@@ -37,6 +40,17 @@ add_estimate(struct arena *a, struct cproject *p, const struct rp_app_version *v
 		.plan_class = arena_strdup(a, v->plan_class),
 		.version_num = v->version_num };
 	return &all[p->nestimates++];
+}
+
+double
+task_static_s(const struct client *c, const struct cproject *p, const struct ctask *t)
+{
+	const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
+	const struct rp_app_version *v = task_version(p, t);
+	double flops = v->flops > 0 ? v->flops : c->state->p_fpops;
+	double ops = wu->rsc_fpops_est > 0 ? wu->rsc_fpops_est : FPOPS_EST;
+
+	return ops / fmax(flops, 1);
 }
 
 double

@@ -12,8 +12,8 @@ enum {
 	LIMIT_ELSE_S = 12 * 3600
 };
 
-/* Operations of a task that states none (protocol.md 13.6.3). */
-static const double FPOPS_EST = 6.048e14, FPOPS_BOUND = 2.4192e15;
+/* Bound of a task that states none (protocol.md 13.6.3). */
+static const double FPOPS_BOUND = 2.4192e15;
 
 bool
 task_files_ready(const struct cproject *p, const struct ctask *t, int32_t *error,
@@ -47,17 +47,6 @@ task_ran_s(const struct client *c, const struct ctask *t)
 {
 	return t->ran_s +
 	       (t->pid != 0 && !t->paused ? (double)(c->now - t->run_since) : 0);
-}
-
-double
-task_static_s(const struct client *c, const struct cproject *p, const struct ctask *t)
-{
-	const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
-	const struct rp_app_version *v = task_version(p, t);
-	double flops = v->flops > 0 ? v->flops : c->state->p_fpops;
-	double ops = wu->rsc_fpops_est > 0 ? wu->rsc_fpops_est : FPOPS_EST;
-
-	return ops / fmax(flops, 1);
 }
 
 double

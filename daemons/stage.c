@@ -272,19 +272,12 @@ put_aside(struct daemon_ctx *x, struct stage *s, const struct stage_failure *v,
 static enum err
 forget_troubles(struct daemon_ctx *x, struct stage *s, const int64_t *ids, size_t n)
 {
-	int64_t all = 0;
-
-	for (size_t i = 0; s->troubled && i < n; i += DB_LIST_MAX) {
-		int64_t forgotten = 0;
-
+	if (!s->troubled || n == 0)
+		return OK;
+	for (size_t i = 0; i < n; i += DB_LIST_MAX)
 		TRY(wu_troubles_clear(x->db, ids + i,
-		    n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, s->id.name, &forgotten,
-		    &x->fail));
-		all += forgotten;
-	}
-	return all == 0 ? OK :
-	                  wu_trouble_any(
-			      x->db, &x->a, &s->id, &s->troubled, &x->fail);
+		    n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, s->id.name, &x->fail));
+	return wu_trouble_any(x->db, &x->a, &s->id, &s->troubled, &x->fail);
 }
 
 static enum err

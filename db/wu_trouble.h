@@ -46,7 +46,7 @@ enum err workunits_put_aside(struct db *, struct arena *, const struct wu_stage 
  * *forgotten: how many there were.
  */
 enum err wu_troubles_clear(struct db *, const int64_t *workunitids, size_t n,
-    const char *stage, int64_t *forgotten, struct fail *);
+    const char *stage, struct fail *);
 /* Does any workunit have a trouble of this stage? */
 enum err wu_trouble_any(
     struct db *, struct arena *, const struct wu_stage *, bool *any, struct fail *);

@@ -42,16 +42,6 @@ gui_password(struct client *c, char **password)
 	return OK;
 }
 
-char *
-gui_argument(const struct gui_call *g, const char *name)
-{
-	char *text = xml_between(&g->c->scratch, g->text, name);
-
-	return text == NULL ?
-	           NULL :
-	           text_trim(text_decode(&g->c->scratch, text, strlen(text)));
-}
-
 /* --- authorization --- */
 
 static void

@@ -226,7 +226,7 @@ START_TEST(delays_of_a_reply)
 		.latency_limited = true });
 	NEARLY(r->min_rpc_time, NOW + 50);
 	NEARLY(r->next_rpc_time, NOW + 99);
-	NEARLY(r->latency_limited_until, NOW + 50);
+	NEARLY(r->latency_limited_until, NOW + 129600);
 	NEARLY(r->last_contact, NOW);
 	ck_assert(!r->never_contacted && !r->user_request && r->nrpc_failures == 0);
 	NEARLY(o.w.asked_at, 0);
