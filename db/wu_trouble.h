@@ -41,10 +41,7 @@ struct wu_aside {
  */
 enum err workunits_put_aside(struct db *, struct arena *, const struct wu_stage *,
     enum aside_how, const struct wu_aside *, size_t n, int64_t now, struct fail *);
-/*
- * Forgets the troubles of at most DB_LIST_MAX workunits that this stage has handled.
- * *forgotten: how many there were.
- */
+/* Forgets the troubles of at most DB_LIST_MAX workunits that this stage has handled. */
 enum err wu_troubles_clear(struct db *, const int64_t *workunitids, size_t n,
     const char *stage, struct fail *);
 /* Does any workunit have a trouble of this stage? */
