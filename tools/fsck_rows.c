@@ -4,10 +4,14 @@
 #include "tools/fsck.h"
 
 #include "db/inspect.h"
+#include "lib/clock.h"
 #include "tools/progress.h"
 #include "lib/banned.h"
 
-enum { SLICE = 20000 };
+enum {
+	SLICE = 20000,
+	SOON = -60, /* ago: what daemons mark as due during a statement is due by then */
+};
 
 enum when { ALWAYS, RUNNING, ONCE_USER, ONCE_HOST };
 enum checked_table {
@@ -93,6 +97,10 @@ repair_row(struct fsck *k, const struct row_check *c, const struct row_finding *
 	return e;
 }
 
+/*
+ * The time is that of the statement: the project may be at work, and what its daemons
+ * have marked as due since fsck started is in order.
+ */
 static enum err
 check_slice(struct fsck *k, const struct row_check *c, int64_t from, int64_t to)
 {
@@ -103,7 +111,7 @@ check_slice(struct fsck *k, const struct row_check *c, int64_t from, int64_t to)
 
 	arena_reset(&k->round);
 	e = db_query_like(k->x->db, &k->round, k->x->f, &rows, &n, c->find,
-	    FSCK_RESULT_STATE, .from = from, .to = to, .at = k->now - c->ago);
+	    FSCK_RESULT_STATE, .from = from, .to = to, .at = clock_now() - c->ago);
 	for (size_t i = 0; e == OK && i < n; i++) {
 		e = repair_row(k, c, &rows[i], &done);
 		if (e == OK)
