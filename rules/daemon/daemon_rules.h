@@ -66,7 +66,7 @@ struct retry_how {
 	bool aside;        /* a daemon has put this one aside */
 };
 /*
- * Decides what another try of a workunit changes (scheduling.md 4.7); nothing at all if
+ * Decides what another try of a workunit changes (scheduling.md 4.5); nothing at all if
  * neither again nor reopen is set. A workunit with a canonical result is never
  * reopened. results: all results of the workunit, by increasing id.
  */

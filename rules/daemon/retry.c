@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What another try of a workunit changes, when an admin asks for one
- * (scheduling.md 4.7). */
+ * (scheduling.md 4.5). */
 #include "rules/daemon/daemon_rules.h"
 
 #include "model/states.h"
