@@ -59,6 +59,7 @@ struct sup {
 	bool changed; /* state.json has to be written */
 	bool unsaved; /* writing it failed, which has been logged */
 	int64_t reload_ms;
+	int64_t wanted_ms; /* when the services that are wanted were last read */
 	struct fs_seen conf_seen, orders_seen; /* config.xml; the run directory */
 };
 

@@ -164,11 +164,14 @@ sup_end(struct sup *x, struct proc *p, int64_t now_ms)
 /*
  * True for exit codes that a restart would only repeat; locus(1) lists them. Database
  * servers have other exit codes: MySQL exits with 2 when it crashes, for example on a
- * full disk.
+ * full disk.  A service that was started before config.xml changed may have given up
+ * over its earlier contents.
  */
 static bool
-exit_is_final(const struct proc *p)
+exit_is_final(const struct sup *x, const struct proc *p)
 {
+	if (p->born_ms < x->wanted_ms)
+		return false;
 	return (p->exit == 2 && p->s.kind != SERVICE_DATABASE) || p->exit == 77 ||
 	       p->exit == 78;
 }
@@ -176,7 +179,7 @@ exit_is_final(const struct proc *p)
 static void
 step_ending(struct sup *x, struct proc *p, int64_t now_ms)
 {
-	bool hopeless = exit_is_final(p) && p->wanted && !p->held;
+	bool hopeless = exit_is_final(x, p) && p->wanted && !p->held;
 	struct group g = proc_group(x, p);
 	pid_t *pids;
 

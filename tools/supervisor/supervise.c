@@ -49,6 +49,7 @@ set_wanted(struct sup *x, const struct service *s, size_t n)
 {
 	int64_t now_ms = clock_mono_ms();
 
+	x->wanted_ms = now_ms;
 	for (size_t i = 0; i < x->n; i++)
 		x->procs[i].wanted = false;
 	for (size_t i = 0; i < n; i++) {
@@ -68,8 +69,6 @@ set_wanted(struct sup *x, const struct service *s, size_t n)
 			sup_end(x, p, now_ms);
 		if (p->state == PROC_FAILED)
 			p->state = PROC_DOWN;
-		else if (p->state == PROC_ENDING)
-			p->exit = 0; /* it gave up over an earlier config.xml */
 		p->s = s[i];
 	}
 	for (size_t i = 0; i < x->n; i++)
