@@ -154,10 +154,10 @@ ask_first(const struct client_world *w, size_t project, struct work_ask *ask)
 	ask->project = (int32_t)project;
 }
 
-/* A request by the user overrides the project's delays, also for the work asked along
- * with it. */
+/* A contact that is made for another reason may ask for work, too, however recent the
+ * last one was.  A request by the user overrides the project's delays as well. */
 static const struct client_world *
-without_delay(const struct client_world *w, struct arena *a, size_t project)
+without_delay(const struct client_world *w, struct arena *a, size_t project, bool user)
 {
 	struct client_world *v = NEWN(a, struct client_world, 1);
 
@@ -165,8 +165,9 @@ without_delay(const struct client_world *w, struct arena *a, size_t project)
 	v->projects = NEWN(a, struct cw_project, w->nprojects);
 	for (size_t i = 0; i < w->nprojects; i++)
 		v->projects[i] = w->projects[i];
-	v->projects[project].rpc.min_rpc_time = 0;
 	v->projects[project].rpc.spaced_until = 0;
+	if (user)
+		v->projects[project].rpc.min_rpc_time = 0;
 	return v;
 }
 
@@ -188,8 +189,8 @@ contact_next(const struct client_world *w, const struct policy *policy, struct a
 			c->project = c->ask.project;
 		}
 	}
-	if (c->why == CONTACT_USER)
-		w = without_delay(w, a, (size_t)c->project);
+	if (c->why != CONTACT_NONE)
+		w = without_delay(w, a, (size_t)c->project, c->why == CONTACT_USER);
 	if (c->why == CONTACT_INIT)
 		ask_first(w, (size_t)c->project, &c->ask);
 	else if (c->why != CONTACT_NONE && c->why != CONTACT_WORK &&

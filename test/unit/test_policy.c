@@ -347,6 +347,12 @@ START_TEST(contacts_are_spaced)
 		s.p[0].rpc.user_request = true;
 		ck_assert_int_eq(next_contact(&s, *how).why, CONTACT_USER);
 		s.p[0].rpc.user_request = false;
+		/* A contact that is made anyhow asks for work, too. */
+		s.p[0].rpc.next_rpc_time = DAY;
+		c = next_contact(&s, *how);
+		ck_assert_int_eq(c.why, CONTACT_REQUESTED);
+		ck_assert_msg(c.ask.secs[CW_CPU] > 0, "%s: no work asked", (*how)->name);
+		s.p[0].rpc.next_rpc_time = 0;
 		s.w.now = DAY + 60;
 		ck_assert_int_eq(next_contact(&s, *how).why, CONTACT_WORK);
 		s.w.prefs.backoff_min_s = 2;
