@@ -145,7 +145,8 @@ queue_ends(struct daemon_ctx *x, const struct stage *s, enum wu_queue q, int64_t
 
 /*
  * Adds workunits from PLACES of the queue to *v, sorted by id, each once.  Bad
- * workunits often lie together, so only a sample tells them from a bad stage.
+ * workunits often lie together, so only a sample tells them from a bad stage; each
+ * place is in a part of the queue of its own, which no bad luck leaves out.
  */
 static enum err
 queue_sample(struct daemon_ctx *x, const struct stage *s, bool tried, size_t most,
@@ -158,8 +159,9 @@ queue_sample(struct daemon_ctx *x, const struct stage *s, bool tried, size_t mos
 
 	TRY(queue_ends(x, s, q, &first, &last));
 	for (int i = 0; first != 0 && i < PLACES && *n < most; i++) {
-		uint64_t span = last >= first ? (uint64_t)(last - first) + 1 : 1;
-		int64_t from = first + (int64_t)rng_below(&x->rng, span);
+		int64_t part = last >= first ? (last - first) / PLACES : 0;
+		int64_t from = first + i * part +
+		               (int64_t)rng_below(&x->rng, (uint64_t)part + 1);
 		const struct wu_sample here = {
 			q, &s->id, i + 1 < PLACES ? from : 0, tried, each
 		};
