@@ -37,7 +37,7 @@ check_replies() {
 # Stops what was started, checks what must hold at every end, and prints the line with the counts that run-it reads.
 # The directory stays if a test case failed.
 finish() {
-	local status=$? pid command
+	local status=$? left command # no names of variables that commands of at_end use
 	trap '' HUP INT TERM
 	trap - EXIT
 	[[ $status == 0 || $failed != 0 ]] || check "the scenario came to its end" false
@@ -51,8 +51,8 @@ finish() {
 	for command in "${undo[@]}"; do
 		"$command"
 	done
-	for pid in $(marked "$work"); do
-		kill -9 "$pid"
+	for left in $(marked "$work"); do
+		kill -9 "$left"
 	done
 	[[ -z $keep_rpcs || -n $skipped ]] || check "every reply is one that clients take" check_replies
 	echo "$scenario: $passed passed, $failed failed"
