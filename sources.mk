@@ -1053,6 +1053,7 @@ unit_tests = \
 	test/unit/test_client_gui \
 	test/unit/test_client_launch \
 	test/unit/test_client_many \
+	test/unit/test_client_requests \
 	test/unit/test_client_rules \
 	test/unit/test_client_state \
 	test/unit/test_client_transfer \

@@ -238,6 +238,10 @@ struct answer {
 	char **trickles; /* files of the messages in the request */
 	size_t ntrickles;
 };
+struct request;
+/* Makes the request of a contact, in scratch memory; without messages of trickles. */
+struct request *rpc_request(
+    struct client *, const struct view *, const struct contact *);
 /* Asks the project's schedulers in turn until one answers. */
 enum err rpc_scheduler(
     struct client *, const struct view *, const struct contact *, struct answer *);

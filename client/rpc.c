@@ -253,8 +253,8 @@ set_share_fractions(
 	rq->prrs_fraction = able > 0 ? p->share / able : 1;
 }
 
-static struct request *
-build_request(struct client *c, const struct view *v, const struct contact *contact)
+struct request *
+rpc_request(struct client *c, const struct view *v, const struct contact *contact)
 {
 	const struct cproject *p = &c->state->projects[contact->project];
 	const struct work_ask *ask = &contact->ask;
@@ -284,7 +284,8 @@ build_request(struct client *c, const struct view *v, const struct contact *cont
 		                     NULL :
 		                     p->code_sign_key,
 		.has_working_prefs = true,
-		.cross_project_id = arena_strdup(&c->scratch, "") };
+		.cross_project_id =
+		    arena_strdup(&c->scratch, p->account.cross_project_id) };
 	rq->prefs.max_ncpus_pct = 100;
 	rq->prefs.mod_time = c->prefs.mod_time;
 	rq->prefs.work_buf_min_days = v->world.prefs.min_s / 86400;
@@ -334,7 +335,7 @@ rpc_scheduler(struct client *c, const struct view *v, const struct contact *cont
     struct answer *answer)
 {
 	struct cproject *p = &c->state->projects[contact->project];
-	struct request *rq = build_request(c, v, contact);
+	struct request *rq = rpc_request(c, v, contact);
 	size_t first = p->rpc.url < 0 ? 0 : (size_t)p->rpc.url;
 	struct buf out = buf_new(&c->scratch);
 	enum err e = E_NOTFOUND;
