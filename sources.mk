@@ -674,6 +674,7 @@ tools_sources = \
 	tools/file_hold.c \
 	tools/file_list.c \
 	tools/file_remove.c \
+	tools/file_set.c \
 	tools/file_show.c \
 	tools/file_stage.c \
 	tools/file_view.h \

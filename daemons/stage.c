@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a daemon does with workunits that it cannot handle; rules/daemon/aside.c says when. */
+/* What a daemon does with workunits that it cannot handle; rules/daemon/aside.c says
+ * when. */
 #include "daemons/stage.h"
 
 #include <stdlib.h>
@@ -21,8 +22,7 @@ has_queue(const struct stage *s)
 }
 
 void
-stage_start(
-    struct daemon_ctx *x, struct stage *s, const char *name, enum aside_how how)
+stage_start(struct daemon_ctx *x, struct stage *s, const char *name, enum aside_how how)
 {
 	struct trouble *notes = NULL;
 	size_t n = 0;
@@ -162,9 +162,8 @@ queue_sample(struct daemon_ctx *x, const struct stage *s, bool tried, size_t mos
 		int64_t part = last >= first ? (last - first) / PLACES : 0;
 		int64_t from = first + i * part +
 		               (int64_t)rng_below(&x->rng, (uint64_t)part + 1);
-		const struct wu_sample here = {
-			q, &s->id, i + 1 < PLACES ? from : 0, tried, each
-		};
+		const struct wu_sample here = { q, &s->id, i + 1 < PLACES ? from : 0,
+			tried, each };
 		struct workunit *wu = NULL;
 		size_t got = 0;
 
@@ -194,10 +193,9 @@ stage_queue(
 		return OK;
 	TRY(wake_due(x, s));
 	if (s->turn == TURN_ALL)
-		return (s->how == ASIDE_VALIDATOR ?
-		            workunits_to_validate :
-		            workunits_to_assimilate)(x->db, &x->a, s->id.part,
-		    s->id.appid, max, wu, n, &x->fail);
+		return (s->how == ASIDE_VALIDATOR ? workunits_to_validate :
+						    workunits_to_assimilate)(
+		    x->db, &x->a, s->id.part, s->id.appid, max, wu, n, &x->fail);
 	TRY(queue_sample(x, s, false, most, wu, n));
 	return *n > 0 || !s->pause.paused ? OK : queue_sample(x, s, true, most, wu, n);
 }
@@ -261,10 +259,9 @@ put_aside(struct daemon_ctx *x, struct stage *s, const struct stage_failure *v,
 			.left = v[i].left,
 			.next_time = v[i].next_time != 0 ?
 			                 v[i].next_time :
-			                 x->now + aside_pause_s(
-						      tries_before(rows, nrows,
-							  ids[i]) +
-						      1),
+			                 x->now +
+			                     aside_pause_s(
+						 tries_before(rows, nrows, ids[i]) + 1),
 			.revive_time = x->now + REVIVE_S };
 	s->troubled = true;
 	return daemon_transaction(x, tx_put_aside, &p);
@@ -283,8 +280,7 @@ forget_troubles(struct daemon_ctx *x, struct stage *s, const int64_t *ids, size_
 }
 
 static enum err
-take_news(
-    struct daemon_ctx *x, struct stage *s, enum pause_news news, const char *why)
+take_news(struct daemon_ctx *x, struct stage *s, enum pause_news news, const char *why)
 {
 	if (news == PAUSE_BEGINS) {
 		const char *text = arena_printf(&x->a,
@@ -295,8 +291,8 @@ take_news(
 	}
 	if (news != PAUSE_ENDS)
 		return OK;
-	log_info("no longer paused, after %lld s",
-	    (long long)(x->now - s->pause.since));
+	log_info(
+	    "no longer paused, after %lld s", (long long)(x->now - s->pause.since));
 	hide_pause(x, s);
 	return wake_all(x, s);
 }
@@ -343,8 +339,7 @@ stage_blame(struct daemon_ctx *x, struct stage_failure *v, enum err e, bool *bla
 }
 
 enum err
-stage_drop_aside(
-    struct daemon_ctx *x, struct stage *s, struct workunit *wu, size_t *n)
+stage_drop_aside(struct daemon_ctx *x, struct stage *s, struct workunit *wu, size_t *n)
 {
 	int64_t *ids = NEWN(&x->a, int64_t, *n + 1);
 	struct row_wu_trouble *rows = NULL;
@@ -416,7 +411,8 @@ by_workunit_id(const void *a, const void *b)
 
 /* Tells the stage that a chunk was handled. */
 static enum err
-chunk_handled(struct daemon_ctx *x, struct stage *s, struct workunit *const *wu, size_t n)
+chunk_handled(
+    struct daemon_ctx *x, struct stage *s, struct workunit *const *wu, size_t n)
 {
 	int64_t *ids = NEWN(&x->a, int64_t, n + 1);
 
@@ -432,8 +428,8 @@ stage_chunks(struct daemon_ctx *x, struct stage *s, const struct stage_calls *c,
 	struct workunit **chunk = NEWN(&x->a, struct workunit *, c->most);
 	enum err e = OK;
 
-	for (size_t from = 0, end; from < n && e == OK && !daemon_stopping(x) &&
-				   stage_may_go_on(x, s);
+	for (size_t from = 0, end;
+	     from < n && e == OK && !daemon_stopping(x) && stage_may_go_on(x, s);
 	     from = end) {
 		size_t nchunk = 0;
 		for (end = from; end < n && nchunk < c->most; end++)

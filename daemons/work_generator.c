@@ -32,6 +32,7 @@ enum {
 	COMMAND_OUT_MAX = 4 << 20,
 	COMMAND_S = 300,
 	CLAIM_LOOK_S = 60,
+	LOW_LOOK_S = 5,
 	ASK_AGAIN_S = 3600,
 	CHUNK = 256,      /* workunits per transaction */
 	STEP_MOST = 2048, /* workunits per step, roughly; bounds its memory */
@@ -49,6 +50,7 @@ struct work_generator {
 	int64_t asked_at; /* when warn_unsendable() last ran */
 	bool taken_back;  /* claims left behind by an earlier process are back */
 	int64_t look_at;  /* when to look for stale claims next */
+	int64_t low_at;   /* when to look for file sets with few jobs next */
 	struct work_maker *work;
 	struct item_backoff *backoff; /* failed file sets */
 };
@@ -66,6 +68,8 @@ static const struct daemon_option options[] = {
 struct order {
 	struct daemon_ctx *x;
 	struct fileset *fs;
+	const char *own; /* the file set's own command; "" = none */
+	char **argv;     /* the command to ask; NULL = none */
 	struct app *app;
 	struct input_file *files;
 	size_t nfiles;
@@ -230,7 +234,7 @@ order_make_all(struct order *r)
 {
 	struct daemon_ctx *x = r->x;
 	const struct work_generator *o = x->own;
-	bool planned = o->ranges == 0;
+	bool planned = r->argv != NULL || o->ranges == 0;
 	enum err e = OK;
 
 	r->chunk = NEWN(&x->a, struct new_work, CHUNK);
@@ -246,20 +250,37 @@ order_make_all(struct order *r)
 	return OK;
 }
 
+/* The file set's own command comes before that of the daemon. */
+static enum err
+order_choose_command(struct order *r)
+{
+	struct daemon_ctx *x = r->x;
+	const struct work_generator *o = x->own;
+
+	r->argv = o->argv;
+	if (r->own[0] == '\0')
+		return OK;
+	if (proc_split(&x->a, r->own, &r->argv, &x->fail) != OK || r->argv[0] == NULL)
+		return FAIL(&x->fail, E_BADREQ,
+		    "its generator \"%s\" cannot be split into words: locus file set %s --generator CMD",
+		    r->own, r->fs->name);
+	return OK;
+}
+
 /* Asks the project's command what to make, with no transaction open. */
 static enum err
 ask_command(struct order *r)
 {
 	struct daemon_ctx *x = r->x;
 	const struct work_generator *o = x->own;
+	size_t argc = 0;
 	const struct word words[] = {
 		{ "{file}", r->fs->name },
 		{ "{n}", arena_printf(&x->a, "%lld", (long long)o->batch) },
 	};
-	const char **argv = NEWN(&x->a, const char *, o->argc + 1);
+	const char **argv;
 	char *out, said[PROC_LAST_WORDS];
-	struct proc_run run = { .argv = argv,
-		.dir = x->conf->project_dir,
+	struct proc_run run = { .dir = x->conf->project_dir,
 		.out_max = COMMAND_OUT_MAX,
 		.last_words = said,
 		.timeout_s = COMMAND_S };
@@ -267,8 +288,11 @@ ask_command(struct order *r)
 	int status;
 	enum err e;
 
-	for (size_t i = 0; i < o->argc; i++)
-		argv[i] = words_fill(&x->a, o->argv[i], words, N(words));
+	while (r->argv[argc] != NULL)
+		argc++;
+	run.argv = argv = NEWN(&x->a, const char *, argc + 1);
+	for (size_t i = 0; i < argc; i++)
+		argv[i] = words_fill(&x->a, r->argv[i], words, N(words));
 	if ((e = proc_run(&x->a, &run, &status, &out, &n_out, &x->fail)) != OK)
 		return e;
 	if (status != 0)
@@ -374,13 +398,14 @@ order_fill(struct order *r)
 	TRY(order_load_files(r));
 	TRY(app_by_id(x->db, &x->a, o->appid, &r->app, &x->fail));
 	TRY(work_template(o->work, o->input_template, &r->tmpl, &x->fail));
-	if (o->ranges > 0 && r->fs->gen_parts == 0) {
+	TRY(order_choose_command(r));
+	if (r->argv == NULL && o->ranges > 0 && r->fs->gen_parts == 0) {
 		log_warn(
 		    "[FILE %s] has no parts: nothing made; add it with a number of parts, or run a generator with --command or --handler",
 		    r->fs->name);
 		return OK;
 	}
-	if (o->command != NULL)
+	if (r->argv != NULL)
 		TRY(ask_command(r));
 	TRY(order_make_all(r));
 	if (r->exhausted)
@@ -439,8 +464,8 @@ serve_claimed(struct order *r)
 		item_backoff_forget(o->backoff, r->fs->id);
 		return trigger_claim_done(&x->triggers, name, &x->fail);
 	}
-	e = daemon_item_ended(x, o->backoff, r->fs->id,
-	    arena_printf(&x->a, "[FILE %s]", name), e);
+	e = daemon_item_ended(
+	    x, o->backoff, r->fs->id, arena_printf(&x->a, "[FILE %s]", name), e);
 	enum err put = claim_put_back(x, &x->triggers, name);
 	return e != OK ? e : put;
 }
@@ -450,9 +475,11 @@ static enum err
 claim_trigger(struct daemon_ctx *x, const char *name, struct order *r, bool *mine)
 {
 	struct work_generator *o = x->own;
+	struct row_fileset_source own;
 	enum err e = fileset_by_name(x->db, &x->a, name, &r->fs, &x->fail);
 
 	*mine = false;
+	r->own = "";
 	if (e == E_NOTFOUND) {
 		log_warn("need_work/%s names no file of this project: removed", name);
 		return trigger_clear(&x->triggers, TRIGGER_NEED_WORK, name, &x->fail);
@@ -462,6 +489,8 @@ claim_trigger(struct daemon_ctx *x, const char *name, struct order *r, bool *min
 	if (r->fs->appid != o->appid ||
 	    item_backoff_must_wait(o->backoff, r->fs->id, x->now))
 		return OK; /* another app's, or its pause is not over */
+	TRY(fileset_source(x->db, &x->a, r->fs->id, &own, &x->fail));
+	r->own = own.generator;
 	e = trigger_claim(&x->triggers, name, &x->fail);
 	*mine = e == OK;
 	return e == E_NOTFOUND ? OK : e; /* another instance has claimed it */
@@ -519,7 +548,7 @@ serve_orders(struct daemon_ctx *x, struct order *r, size_t n, size_t *done)
 	enum err e, first = OK;
 
 	for (size_t i = 0; i < n; i++) {
-		bool ask = r[i].fs->paused == 0 &&
+		bool ask = r[i].fs->paused == 0 && r[i].own[0] == '\0' &&
 		           fileset_name_check(r[i].fs->name, &wrong) == OK;
 		p[i] = (struct planning){ .fs = ask ? r[i].fs : NULL,
 			.wanted = o->batch };
@@ -607,6 +636,34 @@ take_back_stale_claims(struct daemon_ctx *x)
 	return e;
 }
 
+/*
+ * Raises the triggers of file sets with fewer unsent jobs than the admin wants to wait,
+ * unless no more can be made.
+ */
+static enum err
+raise_low(struct daemon_ctx *x)
+{
+	struct work_generator *o = x->own;
+	struct row_named *low;
+	size_t n;
+	char **names;
+	bool *ended;
+
+	o->low_at = x->now + LOW_LOOK_S;
+	TRY(filesets_low(x->db, &x->a, o->appid, &low, &n, &x->fail));
+	names = NEWN(&x->a, char *, n + 1);
+	ended = NEWN(&x->a, bool, n + 1);
+	for (size_t i = 0; i < n; i++)
+		names[i] = low[i].name;
+	TRY(trigger_there(
+	    &x->triggers, &x->a, TRIGGER_NO_WORK_AVAILABLE, names, n, ended, &x->fail));
+	for (size_t i = 0; i < n; i++)
+		if (!ended[i])
+			TRY(trigger_raise(
+			    &x->triggers, TRIGGER_NEED_WORK, names[i], &x->fail));
+	return OK;
+}
+
 static enum err
 generator_step(struct daemon_ctx *x, size_t *done)
 {
@@ -617,6 +674,8 @@ generator_step(struct daemon_ctx *x, size_t *done)
 
 	if (e == OK && (!o->taken_back || x->now >= o->look_at))
 		e = take_back_stale_claims(x);
+	if (e == OK && x->now >= o->low_at)
+		e = raise_low(x);
 	if (e == OK)
 		e = trigger_list(
 		    &x->triggers, &x->a, TRIGGER_NEED_WORK, &names, &n, &x->fail);

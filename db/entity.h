@@ -200,6 +200,15 @@ enum err fileset_set_next(struct db *, int64_t id, int32_t expect_next, int32_t 
 /* reason: why it is held back, "" = not said. */
 enum err fileset_set_paused(
     struct db *, int64_t id, int32_t paused, const char *reason, struct fail *);
+/* Where the jobs of a set come from; "" and 0 if it has nothing of its own. */
+enum err fileset_source(struct db *, struct arena *, int64_t id,
+    struct row_fileset_source *, struct fail *);
+enum err fileset_source_set(
+    struct db *, const struct row_fileset_source *, struct fail *);
+/* Lists the sets of an app that are not held back and have fewer unsent jobs than they
+ * should. */
+enum err filesets_low(struct db *, struct arena *, int64_t appid, struct row_named **,
+    size_t *n, struct fail *);
 /* Returns target_nresults of a workunit of the set; E_NOTFOUND if there is none. */
 enum err fileset_target(struct db *, int64_t id, int64_t *results, struct fail *);
 /* Records that the file leaves the working set now. */

@@ -160,3 +160,34 @@ fileset_set_paused(
 		return FAIL(f, E_NOTFOUND, "no file set %lld", (long long)id);
 	return e;
 }
+
+enum err
+fileset_source(struct db *db, struct arena *a, int64_t id,
+    struct row_fileset_source *source, struct fail *f)
+{
+	struct row_fileset_source *rows = NULL;
+	size_t n = 0;
+
+	TRY(db_query(db, a, f, &rows, &n, FILESET_SOURCE, .fileset_id = id));
+	*source = n > 0 ? rows[0] :
+	                  (struct row_fileset_source){ .fileset_id = id,
+				  .generator = arena_strdup(a, "") };
+	return OK;
+}
+
+enum err
+fileset_source_set(
+    struct db *db, const struct row_fileset_source *source, struct fail *f)
+{
+	return db_exec(db, f, NULL, FILESET_SOURCE_SET,
+	    .fileset_id = source->fileset_id, .generator = source->generator,
+	    .low_water = source->low_water);
+}
+
+enum err
+filesets_low(struct db *db, struct arena *a, int64_t appid, struct row_named **rows,
+    size_t *n, struct fail *f)
+{
+	*rows = NULL;
+	return db_query(db, a, f, rows, n, FILESETS_LOW, .appid = appid);
+}

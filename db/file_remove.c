@@ -100,6 +100,8 @@ fileset_remove(struct db *db, struct arena *a, int64_t id,
 	TRY(db_exec(db, f, NULL, FILESET_UNTRIGGER, .id = id));
 	TRY(db_exec_like(db, f, NULL, SQL_LIKE(FILESET_UNLINK, FILESET_UNTRIGGER),
 	    FILESET_UNTRIGGER, .id = id));
+	TRY(db_exec_like(db, f, NULL, SQL_LIKE(FILESET_UNSOURCE, FILESET_UNTRIGGER),
+	    FILESET_UNTRIGGER, .id = id));
 	TRY(db_exec_like(db, f, NULL, SQL_LIKE(FILESET_DELETE, FILESET_UNTRIGGER),
 	    FILESET_UNTRIGGER, .id = id));
 	for (size_t i = 0; i < n; i++) {

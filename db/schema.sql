@@ -565,6 +565,15 @@ CREATE TABLE IF NOT EXISTS fileset (
 	UNIQUE KEY fileset_name (name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+-- ours: file sets with a generator of their own, or of which some jobs should always wait
+CREATE TABLE IF NOT EXISTS fileset_source (
+	fileset_id BIGINT NOT NULL DEFAULT 0,
+	generator VARCHAR(1000) NOT NULL DEFAULT '', -- command that says which jobs to make; '' = as the daemon is told
+	low_water INT NOT NULL DEFAULT 0, -- more jobs are made when fewer are unsent
+	PRIMARY KEY (fileset_id),
+	KEY fileset_source_low (low_water)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE IF NOT EXISTS fileset_file (
 	fileset_id BIGINT NOT NULL DEFAULT 0,
 	file_id BIGINT NOT NULL DEFAULT 0,

@@ -19,6 +19,7 @@
 struct file_detail {
 	struct file_view v;
 	struct row_wu_counts wus;
+	struct row_fileset_source source;
 	struct drain left;
 	struct file **files;
 	struct row_text *
@@ -123,6 +124,8 @@ detail_load(struct cmd_ctx *x, const char *name, struct file_detail *s)
 	s->v = file_view_of(x, row, tally, s->trigger[TRIGGER_NO_WORK_AVAILABLE]);
 	s->wus = *wus;
 	if (e == OK)
+		e = fileset_source(x->db, x->a, id, &s->source, x->f);
+	if (e == OK)
 		e = detail_load_ledger(x, s);
 	return e == OK ? detail_load_files(x, s) : e;
 }
@@ -196,6 +199,12 @@ file_detail_print(struct cmd_ctx *x, const struct file_detail *s)
 	printf("locality    %s\n", saved_text(x->a, &v->sent));
 	printf("work        %s\n", drain_text(x->a, &s->left, clock_now()));
 	printf("demand      %s\n", demand_text(x->a, &demand, clock_now()));
+	if (s->source.generator[0] != '\0')
+		printf("generator   %s\n", s->source.generator);
+	if (s->source.low_water > 0)
+		printf(
+		    "low water   more jobs are made when fewer than %lld are unsent\n",
+		    (long long)s->source.low_water);
 	printf("triggers    ");
 	for (enum trigger t = 0; t < TRIGGER__MAX; t++)
 		if (s->trigger[t]) {
@@ -241,6 +250,8 @@ file_detail_json(struct cmd_ctx *x, const struct file_detail *s)
 		(json_int_t)s->wus.with_canonical, "assimilated",
 		(json_int_t)s->wus.assimilated, "error", (json_int_t)s->wus.error));
 	json_object_set_new(root, "work_left", drain_json(&s->left, clock_now()));
+	json_object_set_new(root, "generator", json_text(s->source.generator));
+	json_object_set_new(root, "low_water", json_integer(s->source.low_water));
 	json_object_set_new(root, "triggers", triggers);
 	json_object_set_new(root, "hosts", hosts);
 	json_show(x->format, root);

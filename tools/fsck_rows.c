@@ -10,7 +10,8 @@
 
 enum {
 	SLICE = 20000,
-	SOON = -60, /* ago: what daemons mark as due during a statement is due by then */
+	SOON =
+	    -60, /* ago: what daemons mark as due during a statement is due by then */
 };
 
 enum when { ALWAYS, RUNNING, ONCE_USER, ONCE_HOST };

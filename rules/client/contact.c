@@ -284,10 +284,10 @@ store_delays(
 	rpc->next_rpc_time = f->next_rpc_delay_s > 0 ? w->now + f->next_rpc_delay_s : 0;
 	rpc->spaced_until = rpc->never_contacted ? 0 : w->now + spacing_s(w);
 	/* Until it can be asked again: by then the host's back-offs are over. */
-	rpc->latency_limited_until =
-	    f->latency_limited ?
-	        w->now + cw_max(f->request_delay_s, 1.5 * RSC_BACKOFF_MOST_S) :
-	        0;
+	rpc->latency_limited_until = f->latency_limited ?
+	                                 w->now + cw_max(f->request_delay_s,
+						      1.5 * RSC_BACKOFF_MOST_S) :
+	                                 0;
 }
 
 /* "RPC policy" knows no resources: a project that had no work backs off as a whole. */

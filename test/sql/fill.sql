@@ -16,6 +16,7 @@ INSERT INTO host_app_version (host_id, app_version_id) SELECT h.seq, v.seq FROM 
 INSERT INTO file (id, name, md5sum, size) SELECT seq, CONCAT('file_', seq), MD5(CONCAT(seq)), 4e6 FROM seq_1_to_2000;
 INSERT INTO fileset (id, name, appid, gen_parts) SELECT seq, CONCAT('file_', seq), 1, 40 FROM seq_1_to_2000;
 INSERT INTO fileset_file (fileset_id, file_id) SELECT seq, seq FROM seq_1_to_2000;
+INSERT INTO fileset_source (fileset_id, generator, low_water) SELECT seq, 'bin/more {file} {n}', seq % 10 = 0 FROM seq_1_to_200;
 INSERT INTO sched_trigger (fileset_id, need_work, no_work_available, work_available, working_set_removal, claim_time, claim_owner)
 	SELECT seq, seq < 80 OR seq % 23 = 0, seq < 80 OR seq % 7 = 0, seq < 80 OR seq % 29 = 0, seq < 80 OR seq % 31 = 0, seq % 73 = 0, IF(seq % 73 = 0, 'host/name', '') FROM seq_1_to_1900;
 INSERT INTO host_log (hostid, kind, create_time, log) SELECT h.seq, k.seq, 1, 'log' FROM seq_1_to_1000 h, seq_1_to_2 k;
@@ -58,5 +59,5 @@ INSERT INTO node (name) SELECT CONCAT('node_', id) FROM user WHERE id <= 100 UNI
 INSERT INTO node_service (node, name) SELECT CONCAT('node_', id), 'transitioner' FROM user WHERE id <= 100 UNION ALL SELECT 'sample', 'sample';
 INSERT INTO daemon_lease (name, token, seq) SELECT CONCAT('lease_', id), id, id FROM user WHERE id <= 100 UNION ALL SELECT 'sample', 71, 71;
 INSERT INTO project_state (id, drain_time) VALUES (1, 0);
-ANALYZE TABLE app, assignment, app_version, batch, daemon_lease, file, fileset, fileset_file, host, host_app_version, host_file, host_log, ledger, msg_from_host, msg_to_host, node, node_service, platform, project_state, result, sched_trigger, team, user, without_locality, work_tally, workunit, workunit_trouble;
+ANALYZE TABLE app, assignment, app_version, batch, daemon_lease, file, fileset, fileset_file, fileset_source, host, host_app_version, host_file, host_log, ledger, msg_from_host, msg_to_host, node, node_service, platform, project_state, result, sched_trigger, team, user, without_locality, work_tally, workunit, workunit_trouble;
 ANALYZE TABLE consent, credit_user, team_delta, token, user_submit, user_submit_app;

@@ -69,7 +69,7 @@ leaf_add(struct leaves *l, const char *path, enum form form)
 }
 
 static char *
-path_of(struct arena *a, char *const *open, size_t depth)
+element_path(struct arena *a, char *const *open, size_t depth)
 {
 	struct buf b = buf_new(a);
 
@@ -97,7 +97,7 @@ leaves_add(struct leaves *l, const char *text)
 		if (p[1] == '/') {
 			ck_assert_uint_gt(depth, 0);
 			if (content != NULL)
-				leaf_add(l, path_of(&l->a, open, depth),
+				leaf_add(l, element_path(&l->a, open, depth),
 				    form_of(content, (size_t)(p - content)));
 			depth--;
 			content = NULL;
@@ -106,7 +106,8 @@ leaves_add(struct leaves *l, const char *text)
 			open[depth++] = arena_memdup(&l->a, p + 1, name);
 			content = p + n + 1;
 			if (p[n - 1] == '/') {
-				leaf_add(l, path_of(&l->a, open, depth), FORM_EMPTY);
+				leaf_add(
+				    l, element_path(&l->a, open, depth), FORM_EMPTY);
 				depth--;
 				content = NULL;
 			}
@@ -139,7 +140,7 @@ read_text(struct arena *a, const char *path)
 }
 
 static const char *
-source(struct arena *a, const char *path)
+repository(struct arena *a, const char *path)
 {
 	const char *dir = getenv("srcdir");
 
@@ -153,8 +154,9 @@ each_capture(struct arena *a, const char *suffix,
 	glob_t g;
 
 	ck_assert_int_eq(
-	    glob(source(a, arena_printf(a, "test/golden/captures/*.%s.xml", suffix)), 0,
-		NULL, &g),
+	    glob(
+		repository(a, arena_printf(a, "test/golden/captures/*.%s.xml", suffix)),
+		0, NULL, &g),
 	    0);
 	ck_assert_uint_ge(g.gl_pathc, 30);
 	for (size_t i = 0; i < g.gl_pathc; i++)
@@ -164,7 +166,7 @@ each_capture(struct arena *a, const char *suffix,
 
 /* Every other task is over, one of them with a failed upload. */
 static void
-end_tasks(struct client *c, struct cproject *p)
+end_some_tasks(struct client *c, struct cproject *p)
 {
 	for (size_t i = 0; i < p->ntasks; i += 2) {
 		struct ctask *t = &p->tasks[i];
@@ -220,7 +222,7 @@ add_next_request(struct leaves *l, const char *reply)
 	    reply_parse(&c->process, reply, strlen(reply), &rp, &c->fail), OK);
 	host_answered(c, rp, (struct hope){ .work = true });
 	save(c);
-	end_tasks(c, c->state->projects);
+	end_some_tasks(c, c->state->projects);
 	add_uncaptured(c, c->state->projects);
 	c->state->full_workload = true;
 	contact.ask.secs[CW_CPU] = 1000;
@@ -247,7 +249,7 @@ struct rows {
 };
 
 static void
-rows_read(struct arena *a, const char *table, struct rows *rows)
+differences_read(struct arena *a, const char *table, struct rows *rows)
 {
 	for (const char *p = table; (p = strstr(p, "\n| `")) != NULL; p++) {
 		const char *path = p + 4, *what = strchr(path, '`') + 4;
@@ -280,7 +282,7 @@ differs(struct rows *rows, const char *path, const char *what)
 }
 
 static void
-compare(struct arena *a, struct rows *rows, const struct leaves *stock,
+compare_elements(struct arena *a, struct rows *rows, const struct leaves *stock,
     const struct leaves *ours)
 {
 	for (size_t i = 0; i < stock->n; i++) {
@@ -304,15 +306,15 @@ START_TEST(differences_stand_in_the_table)
 	static struct rows rows;
 	struct arena a = { 0 };
 	const char *table = strstr(
-	    read_text(&a, source(&a, "doc/client.md")), "\n### 6.1 ");
+	    read_text(&a, repository(&a, "doc/client.md")), "\n### 6.1 ");
 
 	log_open("test_client_requests", "/dev/null", LOG_ERR);
 	ck_assert_ptr_nonnull(table);
 	rows.missing = buf_new(&a);
-	rows_read(&a, table, &rows);
+	differences_read(&a, table, &rows);
 	each_capture(&a, "request", leaves_add, &stock);
 	each_capture(&a, "reply", add_next_request, &ours);
-	compare(&a, &rows, &stock, &ours);
+	compare_elements(&a, &rows, &stock, &ours);
 	if (rows.missing.n > 0) /* too long for a message of check */
 		fprintf(stderr, "not in doc/client.md:\n%s", rows.missing.p);
 	ck_assert_uint_eq(rows.missing.n, 0);
