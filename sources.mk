@@ -558,6 +558,8 @@ daemons_sources = \
 	daemons/plan.h \
 	daemons/plan_ask.c \
 	daemons/plan_ask.h \
+	daemons/recount.c \
+	daemons/recount.h \
 	daemons/retire.c \
 	daemons/retire.h \
 	daemons/set_states.c \

@@ -9,6 +9,7 @@
 #include "daemons/averages.h"
 #include "daemons/ledger_writer.h"
 #include "daemons/loop.h"
+#include "daemons/recount.h"
 #include "daemons/stage.h"
 #include "daemons/work.h"
 #include "db/work_tally.h"
@@ -25,6 +26,7 @@ struct transitioner {
 	struct stage stage;
 	struct ledger_writer ledger;
 	struct averages averages;
+	struct recount recount;
 };
 
 static enum err
@@ -327,6 +329,8 @@ transitioner_step(struct daemon_ctx *x, size_t *done)
 		e = ledger_writer_step(x, &o->ledger, &full);
 	if (e == OK)
 		e = averages_step(x, &o->averages, &full);
+	if (e == OK)
+		e = recount_step(x, &o->recount, &full);
 	*done += full;
 	return e;
 }

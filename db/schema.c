@@ -9,6 +9,7 @@
 #include <string.h>
 #include "db/adopt.h"
 #include "db/private.h"
+#include "db/work_tally.h"
 #include "lib/buf.h"
 #include "lib/clock.h"
 #include "lib/banned.h"
@@ -319,6 +320,7 @@ schema_upgrade(
 		return OK;
 	if (version < SCHEMA_VERSION)
 		TRY(rows_adopt(&u, version, f));
+	TRY(work_recount_want(db, true, f));
 	say(arena_printf(a, "schema version %d", SCHEMA_VERSION));
 	return OK;
 }

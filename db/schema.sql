@@ -658,10 +658,11 @@ CREATE TABLE IF NOT EXISTS node_service (
 	PRIMARY KEY (node, name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
--- ours: what an admin has ordered for the whole project: at most one row; drain_time 0 = not drained
+-- ours: what holds for the whole project: at most one row; drain_time 0 = an admin has not drained it
 CREATE TABLE IF NOT EXISTS project_state (
 	id TINYINT NOT NULL DEFAULT 1,
 	drain_time BIGINT NOT NULL DEFAULT 0,
+	recount TINYINT NOT NULL DEFAULT 0, -- 1: programs of an earlier release may have moved workunits without counting them
 	PRIMARY KEY (id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 

@@ -65,8 +65,8 @@ same_counts(const struct workunit *x, const struct workunit *y)
 }
 
 void
-tally_moved(struct tally_moves *m, const struct workunit *was,
-    const struct workunit *becomes)
+tally_moved(
+    struct tally_moves *m, const struct workunit *was, const struct workunit *becomes)
 {
 	if (becomes != NULL && same_counts(was, becomes))
 		return;
@@ -193,7 +193,8 @@ correct_due(struct db *db, struct tally_moves *m, enum tally_kind kind, int64_t 
 	return OK;
 }
 
-/* What belongs to none, as id 0: what the apps have, less what the rows of a kind have. */
+/* What belongs to none, as id 0: what the apps have, less what the rows of a kind have.
+ */
 static enum err
 put_rest(struct db *db, struct tally_moves *m, enum tally_kind kind,
     const struct row_work_tally *rows, size_t n, struct fail *f)
@@ -230,8 +231,8 @@ read_in_snapshot(struct db *db, struct tally_moves *m, enum tally_kind kind, int
 	if (id == 0)
 		TRY(db_query(db, m->a, f, &rows, &n, TALLIES, .kind = of_kind));
 	else
-		TRY(db_query(db, m->a, f, &rows, &n, TALLIES_OF, .kind = of_kind,
-		    .id = id));
+		TRY(db_query(
+		    db, m->a, f, &rows, &n, TALLIES_OF, .kind = of_kind, .id = id));
 	for (size_t i = 0; i < n; i++)
 		PUSH(m->a, m->v, m->n, m->cap) = rows[i];
 	if (id == 0 && kind != TALLY_OF_APP)
@@ -306,4 +307,32 @@ work_counts_read(
 	r->valid = sum.valid;
 	r->sent = sum.ended - sum.never_sent + r->in_progress;
 	return OK;
+}
+
+enum err
+work_recount_wanted(struct db *db, bool *wanted, struct fail *f)
+{
+	int64_t n = 0;
+
+	TRY(db_number(db, f, &n, PROJECT_RECOUNT));
+	*wanted = n != 0;
+	return OK;
+}
+
+enum err
+work_recount_want(struct db *db, bool wanted, struct fail *f)
+{
+	return db_exec(db, f, NULL, PROJECT_SET_RECOUNT, .recount = wanted);
+}
+
+enum err
+work_recount(struct db *db, int64_t from, int64_t to, int64_t at, struct fail *f)
+{
+	return db_exec(db, f, NULL, WUS_RECOUNT, .from = from, .to = to, .at = at);
+}
+
+enum err
+work_recount_end(struct db *db, int64_t *last, struct fail *f)
+{
+	return db_number(db, f, last, ADOPT_LAST_WU);
 }

@@ -18,8 +18,8 @@
 struct tally_moves;
 struct tally_moves *tally_moves_new(struct arena *);
 /* Counts a workunit out as it was read, and in as it becomes; NULL = it is deleted. */
-void tally_moved(struct tally_moves *, const struct workunit *was,
-    const struct workunit *becomes);
+void tally_moved(
+    struct tally_moves *, const struct workunit *was, const struct workunit *becomes);
 /* Writes the rows of one part; the last statements of the transaction. */
 enum err tally_moves_save(
     struct db *, struct tally_moves *, int64_t part, struct fail *);
@@ -35,6 +35,18 @@ struct work_tallies {
  */
 enum err work_tallies_read(struct db *, struct arena *, enum tally_kind, int64_t id,
     int64_t now, struct work_tallies *, struct fail *);
+
+/*
+ * Programs of an earlier release move workunits without counting them.  An upgrade says
+ * that this may have happened, and the first transitioner of this release sees to it.
+ */
+enum err work_recount_wanted(struct db *, bool *wanted, struct fail *);
+enum err work_recount_want(struct db *, bool wanted, struct fail *);
+/* Marks those workunits as due, with ids above from and up to to, whose counts are not
+ * right and which are not due by the time at. */
+enum err work_recount(struct db *, int64_t from, int64_t to, int64_t at, struct fail *);
+/* Returns the largest id of a workunit. */
+enum err work_recount_end(struct db *, int64_t *last, struct fail *);
 
 /* Results of the whole project. */
 struct result_counts {

@@ -16,6 +16,7 @@
 #include "tools/json.h"
 #include "tools/traces.h"
 #include "tools/replay.h"
+#include "tools/stuck.h"
 #include "tools/table.h"
 #include "lib/banned.h"
 
@@ -29,7 +30,9 @@ struct job_view {
 	    result_id; /* the result asked about, or the first unsent one; 0 = none */
 	struct trace **seen; /* decisions that mention it, oldest first */
 	size_t nseen;
-	struct trace *decided; /* decision for the host given by --host */
+	struct trace *decided;   /* decision for the host given by --host */
+	const char **unsendable; /* why no host gets it: "it ..." */
+	size_t nunsendable;
 };
 
 /* --- lookups --- */
@@ -345,6 +348,8 @@ job_print(struct cmd_ctx *x, const struct job_view *v)
 	printf("results       %zu\n", v->nresults);
 	for (size_t i = 0; i < v->nresults; i++)
 		print_result(x, &v->results[i], now);
+	for (size_t i = 0; i < v->nunsendable; i++)
+		printf("unsent, as    it %s\n", v->unsendable[i]);
 	print_decisions(x, v, now);
 	if (v->decided == NULL)
 		return;
@@ -381,7 +386,7 @@ job_results_json(const struct job_view *v)
 static void
 job_print_json(struct cmd_ctx *x, const struct job_view *v)
 {
-	json_t *seen = json_array(), *o;
+	json_t *seen = json_array(), *reasons = json_array(), *o;
 
 	for (size_t i = 0; i < v->nseen; i++) {
 		const struct trace_rpc *q = &v->seen[i]->rpc;
@@ -399,6 +404,9 @@ job_print_json(struct cmd_ctx *x, const struct job_view *v)
 	    (json_int_t)v->wu->canonical_resultid, "assimilate",
 	    state_name(KIND_ASSIMILATE, v->wu->assimilate_state), "results",
 	    job_results_json(v), "decisions", seen);
+	for (size_t i = 0; i < v->nunsendable; i++)
+		json_array_append_new(reasons, json_text(v->unsendable[i]));
+	json_object_set_new(o, "unsendable", reasons);
 	if (v->decided != NULL)
 		json_object_set_new(o, "host",
 		    json_pack("{s:I, s:b, s:s}", "hostid",
@@ -442,6 +450,8 @@ explain_job_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	TRY(ctx_db_report(x));
 	TRY(job_find(x, args[0], &v));
 	TRY(traces_of_job(x, v.result_id, &v.seen, &v.nseen));
+	if (is_unsent(&v) && v.wu->delay_bound > 0)
+		TRY(stuck_reasons(x, v.wu, &v.unsendable, &v.nunsendable));
 	if (hostid != 0 && !is_unsent(&v))
 		return ctx_not_found(
 		    x, "%s is not unsent, so no host would get it now", args[0]);
@@ -464,8 +474,9 @@ const struct cmd cmd_explain_job = { .name = "explain job",
 	.about =
 	    "Shows the states of a workunit and its results, which hosts have them, and the\n"
 	    "decisions that sent them or left them out, as far as they are on record on this\n"
-	    "machine. With --host the scheduler's rules decide, without writing anything, whether\n"
-	    "that host would get the job.",
+	    "machine. Of an unsent result it also says why no host gets it at all, if so. With\n"
+	    "--host the scheduler's rules decide, without writing anything, whether that host\n"
+	    "would get the job.",
 	.opts = job_options,
 	.opts_size = sizeof(struct job_opts),
 	.tree = true,

@@ -273,22 +273,37 @@ stuck_find(struct cmd_ctx *x, enum stuck_depth depth, bool lacking,
 	return e;
 }
 
-/* --- work that was just made --- */
+/* --- one workunit --- */
 
 enum err
-stuck_hint(struct cmd_ctx *x, const struct workunit *wu)
+stuck_reasons(struct cmd_ctx *x, const struct workunit *wu, const char ***v, size_t *n)
 {
 	struct stuck_search k = { .x = x };
 	struct demand d = demand_of(wu);
 	struct lack l[UNSENDABLE__MAX];
+	size_t cap = 0;
 	enum err e = load_rules(&k);
 
+	*v = NULL;
+	*n = 0;
 	if (e != OK)
 		return e;
 	unsendable(x->cf, k.cat, &k.fleet, &d, l);
 	for (int c = 0; c < UNSENDABLE__MAX; c++)
 		if (l[c].is)
-			fprintf(stderr, "locus: it %s\n",
-			    unsendable_says(x->a, (enum unsendable)c, &l[c]));
+			PUSH(x->a, *v, *n, cap) = unsendable_says(
+			    x->a, (enum unsendable)c, &l[c]);
+	return OK;
+}
+
+enum err
+stuck_hint(struct cmd_ctx *x, const struct workunit *wu)
+{
+	const char **v;
+	size_t n;
+
+	TRY(stuck_reasons(x, wu, &v, &n));
+	for (size_t i = 0; i < n; i++)
+		fprintf(stderr, "locus: it %s\n", v[i]);
 	return OK;
 }

@@ -26,6 +26,10 @@ enum stuck_depth {
 enum err stuck_find(
     struct cmd_ctx *, enum stuck_depth, bool lacking, const struct stuck_listener *);
 
+/* Returns why no host may get a workunit's jobs, sentences without "it"; *n = 0 if some
+ * may.  Its delay_bound must be above 0. */
+enum err stuck_reasons(
+    struct cmd_ctx *, const struct workunit *, const char ***, size_t *n);
 /* Explains on standard error why no host may get the work that was just made, if so;
  * its delay_bound must be above 0. */
 enum err stuck_hint(struct cmd_ctx *, const struct workunit *);

@@ -13,9 +13,13 @@ earlier_release() { # SCHEMA COMMIT
 	command -v autoreconf >/dev/null || skip "autoconf, which builds the release of schema $1, is not installed"
 	rm -rf "$dir"
 	mkdir -p "$dir/source" "$dir/build"
-	need "the source of the release with schema $1" eval 'git -C "$source" archive "$2" | tar -C "$dir/source" -x'
+	need "the source of the release with schema $1" earlier_source "$2" "$dir/source"
 	echo "building it in $dir"
 	need "it is built" earlier_build "$dir"
+}
+
+earlier_source() { # COMMIT DIR
+	git -C "$source" archive "$1" | tar -C "$2" -x
 }
 
 earlier_build() { # DIR

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A pass that is killed begins again: the order to make it is taken back at its end. */
+#include "daemons/recount.h"
+
+#include "db/work_tally.h"
+#include "lib/log.h"
+#include "lib/banned.h"
+
+enum { RECOUNT_SLICE = 5000 };
+
+struct recount_slice {
+	int64_t from, to;
+};
+
+static enum err
+tx_recount(struct daemon_ctx *x, void *arg)
+{
+	const struct recount_slice *s = arg;
+
+	return work_recount(x->db, s->from, s->to, x->now, &x->fail);
+}
+
+enum err
+recount_step(struct daemon_ctx *x, struct recount *c, bool *full)
+{
+	struct recount_slice s = { c->from, c->from + RECOUNT_SLICE };
+	int64_t last;
+	enum err e;
+
+	if (x->mod_i != 0 || x->dry_run)
+		return OK;
+	if (!c->asked)
+		TRY(work_recount_wanted(x->db, &c->wanted, &x->fail));
+	c->asked = true;
+	if (!c->wanted)
+		return OK;
+	TRY(work_recount_end(x->db, &last, &x->fail));
+	e = daemon_transaction(x, tx_recount, &s);
+	if (e != OK) /* contention: the next step tries this slice again */
+		return e == E_RACE || e == E_RETRY ? OK : e;
+	c->from = s.to;
+	*full = true;
+	if (c->from < last)
+		return OK;
+	TRY(work_recount_want(x->db, false, &x->fail));
+	c->wanted = false;
+	log_info(
+	    "compared the counts of all workunits, up to id %lld", (long long)last);
+	return OK;
+}
