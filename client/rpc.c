@@ -284,8 +284,8 @@ rpc_request(struct client *c, const struct view *v, const struct contact *contac
 		                     NULL :
 		                     p->code_sign_key,
 		.has_working_prefs = true,
-		.cross_project_id =
-		    arena_strdup(&c->scratch, p->account.cross_project_id) };
+		.cross_project_id = arena_strdup(
+		    &c->scratch, p->account.cross_project_id) };
 	rq->prefs.max_ncpus_pct = 100;
 	rq->prefs.mod_time = c->prefs.mod_time;
 	rq->prefs.work_buf_min_days = v->world.prefs.min_s / 86400;

@@ -315,8 +315,7 @@ shift_project_back(struct cproject *p, int64_t by)
 {
 	double *times[] = { &p->attached_at, &p->rpc.min_rpc_time,
 		&p->rpc.next_rpc_time, &p->rpc.spaced_until,
-		&p->rpc.latency_limited_until,
-		&p->rpc.last_contact };
+		&p->rpc.latency_limited_until, &p->rpc.last_contact };
 
 	for (size_t i = 0; i < N(times); i++)
 		shift_back_f64(times[i], by);

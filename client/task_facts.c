@@ -54,7 +54,7 @@ task_remaining_s(
     const struct client *c, const struct cproject *p, const struct ctask *t)
 {
 	struct run_facts f = { .static_s = task_static_s(c, p, t) *
-		                   estimates_factor(p, t),
+		                           estimates_factor(p, t),
 		.elapsed_s = task_ran_s(c, t),
 		.fraction_done = t->fraction_done,
 		.fraction_elapsed_s = t->fraction_ran_s,

@@ -211,9 +211,9 @@ static enum err
 assimilator_failed(struct daemon_ctx *x, struct chunk *k, const struct finished *w,
     const char *detail, enum err e)
 {
-	struct stage_failure bad = { .wu = w->wu,
-		.detail = detail,
-		.error_bits = w->error_mask };
+	struct stage_failure bad = {
+		.wu = w->wu, .detail = detail, .error_bits = w->error_mask
+	};
 	bool blamed;
 
 	TRY(stage_blame(x, &bad, e, &blamed));
@@ -230,9 +230,9 @@ assimilator_waits(
 	log_warn("[WU#%lld] %s: %s; asked again later", (long long)w->wu->id,
 	    w->wu->name, why);
 	daemon_trouble(x, "%s: %s", w->wu->name, why);
-	k->bad[k->nbad++] = (struct stage_failure){ .wu = w->wu,
-		.why = why,
-		.error_bits = w->error_mask };
+	k->bad[k->nbad++] = (struct stage_failure){
+		.wu = w->wu, .why = why, .error_bits = w->error_mask
+	};
 }
 
 /* Takes those out of the chunk that were not handed over. */
@@ -333,7 +333,7 @@ mark_done(struct daemon_ctx *x, struct chunk *k, size_t *done)
 	if (e == OK)
 		e = stage_tried(x, &o->stage, k->bad, k->nbad, ids, k->n);
 	*done += e == OK ? k->nbad : 0; /* they have left the queue, too */
-	return e == E_RETRY ? OK : e; /* the next pass finds them again */
+	return e == E_RETRY ? OK : e;   /* the next pass finds them again */
 }
 
 /*

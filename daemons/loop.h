@@ -26,7 +26,7 @@
 struct daemon_ctx {
 	struct arena a;     /* of this step; reset after it */
 	struct arena *life; /* lives as long as the process */
-	const char *name; /* of this instance */
+	const char *name;   /* of this instance */
 	const struct conf *conf;
 	struct db *db;
 	struct triggers triggers; /* owner: this instance on this machine */
@@ -98,8 +98,8 @@ int daemon_main(const struct daemon *, int argc, char **argv);
 bool daemon_stopping(const struct daemon_ctx *);
 
 /*
- * Wakes the daemons of this machine that listen to this bell, after the commit that made
- * work for them.
+ * Wakes the daemons of this machine that listen to this bell, after the commit that
+ * made work for them.
  */
 void daemon_ring(struct daemon_ctx *, enum doorbell);
 

@@ -3,7 +3,8 @@
  * A daemon's dealings with workunits that it cannot handle.  Each is put aside in the
  * database, with the reason, the number of tries and the time of the next one, and
  * leaves the daemon's queue, so that any number of them delays nobody.  When nothing at
- * all succeeds, the daemon pauses and tries a few from time to time (scheduling.md 4.9).
+ * all succeeds, the daemon pauses and tries a few from time to time
+ * (scheduling.md 4.9).
  */
 #ifndef DAEMONS_STAGE_H
 #define DAEMONS_STAGE_H

@@ -313,9 +313,8 @@ static enum err
 transitioner_step(struct daemon_ctx *x, size_t *done)
 {
 	struct transitioner *o = x->own;
-	static const struct stage_calls calls = {
-		DB_LIST_MAX, transition_some, transition_one, false
-	};
+	static const struct stage_calls calls = { DB_LIST_MAX, transition_some,
+		transition_one, false };
 	struct id_share part = { x->mod_n, x->mod_i };
 	struct workunit *wu;
 	size_t n;

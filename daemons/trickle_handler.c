@@ -163,8 +163,8 @@ message_answered(
 	if (*taken || k->end == ASK_UNTRIED)
 		return OK;
 	if (k->end != ASK_LATER)
-		return daemon_item_ended(x, o->backoff, h->row->id,
-		    label, FAIL(&x->fail, E_SYS, "%s", why));
+		return daemon_item_ended(
+		    x, o->backoff, h->row->id, label, FAIL(&x->fail, E_SYS, "%s", why));
 	log_warn("%s: %s; asked again later", label, why);
 	daemon_trouble(x, "%s: %s", label, why);
 	item_backoff_wait(o->backoff, h->row->id, x->now);
@@ -231,8 +231,7 @@ sort_page(struct daemon_ctx *x, const struct row_trickle *rows, size_t n,
 		if (row->create_time < x->now - o->keep_days * DAY_S)
 			old->v[old->n++] = h;
 		else if (x->handlers != NULL &&
-			 !item_backoff_must_wait(
-			     o->backoff, row->id, x->now))
+			 !item_backoff_must_wait(o->backoff, row->id, x->now))
 			due->v[due->n++] = h;
 	}
 }

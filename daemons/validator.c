@@ -689,9 +689,8 @@ validator_step(struct daemon_ctx *x, size_t *done)
 	 * A command may take long, and the rows of other workunits could change
 	 * meanwhile.
 	 */
-	const struct stage_calls calls = {
-		o->command != NULL ? 1 : CHUNK, judge_some, judge_one, true
-	};
+	const struct stage_calls calls = { o->command != NULL ? 1 : CHUNK, judge_some,
+		judge_one, true };
 	struct workunit *wu;
 	size_t n;
 

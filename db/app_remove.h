@@ -22,8 +22,8 @@ struct version_range {
 	int64_t from, to;
 	int64_t after; /* host at which the next step begins; 0 at first */
 };
-enum err app_statistics_delete(struct db *, struct arena *, struct version_range *,
-    int64_t *left, struct fail *);
+enum err app_statistics_delete(
+    struct db *, struct arena *, struct version_range *, int64_t *left, struct fail *);
 /*
  * Deletes the app with its versions, batches and permissions, in the caller's
  * transaction. E_RACE: work or files name it again.

@@ -322,8 +322,9 @@ put_server(struct gauging *g)
 enum err
 gauges_put(struct metric_set *s, const struct gauge_source *src, struct fail *f)
 {
-	static enum err (*const parts[])(struct gauging *) = { put_workunits, put_waiting,
-		put_results, put_files, put_hosts, put_queues, put_server };
+	static enum err (*const parts[])(struct gauging *) = { put_workunits,
+		put_waiting, put_results, put_files, put_hosts, put_queues,
+		put_server };
 	struct gauging g = { .s = s, .src = src, .f = f };
 
 	for (size_t i = 0; i < N(parts); i++)

@@ -258,7 +258,7 @@ static enum err
 rows_count(const struct upgrade *u, int64_t version, struct fail *f)
 {
 	static const enum stmt_id kinds[] = { SQL_LIKE(
-		                                  ADOPT_APP_TALLIES, ADOPT_RESULTS),
+						  ADOPT_APP_TALLIES, ADOPT_RESULTS),
 		SQL_LIKE(ADOPT_BATCH_TALLIES, ADOPT_RESULTS),
 		SQL_LIKE(ADOPT_FILESET_TALLIES, ADOPT_RESULTS) };
 

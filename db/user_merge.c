@@ -11,8 +11,8 @@
 #include "lib/banned.h"
 
 enum err
-user_merge_counts(
-    struct db *db, struct arena *a, int64_t from, struct row_user_has **has, struct fail *f)
+user_merge_counts(struct db *db, struct arena *a, int64_t from,
+    struct row_user_has **has, struct fail *f)
 {
 	return db_row(db, a, f, has, USER_HAS, .id = from);
 }
@@ -62,8 +62,8 @@ keep_keys(struct db *db, struct arena *a, const struct user *from, int64_t into,
 	keys[1] = arena_printf(a, "%lld_%s", (long long)from->id, weak);
 	keys[2] = strcmp(from->old_keys_of, weak) != 0 ?
 	              "" :
-	              arena_printf(a, "%lld_%s", (long long)from->id,
-			  from->old_weak_key);
+	              arena_printf(
+			  a, "%lld_%s", (long long)from->id, from->old_weak_key);
 	for (size_t i = 0; i < N(keys); i++) {
 		char digest[MD5_HEX];
 
@@ -92,8 +92,8 @@ rows_move(struct db *db, int64_t from, int64_t into, struct fail *f)
 	};
 
 	for (size_t i = 0; i < N(rows); i++)
-		TRY(db_exec_like(db, f, NULL, rows[i], HOSTS_TO_USER, .into = into,
-		    .userid = from));
+		TRY(db_exec_like(
+		    db, f, NULL, rows[i], HOSTS_TO_USER, .into = into, .userid = from));
 	return db_exec(db, f, NULL, TARGET_TO_USER, .kind = TARGET_USER, .into = into,
 	    .userid = from);
 }

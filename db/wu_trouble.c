@@ -22,8 +22,7 @@ static void
 aside_move(struct db_batch *b, enum aside_how how, const struct wu_aside *v)
 {
 	if (how == ASIDE_VALIDATOR)
-		db_batch_add(
-		    b, WU_ASIDE_VALIDATE, .at = v->next_time, .id = v->wu->id);
+		db_batch_add(b, WU_ASIDE_VALIDATE, .at = v->next_time, .id = v->wu->id);
 	else if (how == ASIDE_ASSIMILATOR)
 		db_batch_add(b, WU_ASIDE_ASSIMILATE, .error_bits = v->error_bits,
 		    .at = v->revive_time, .id = v->wu->id);
@@ -62,8 +61,8 @@ wu_troubles_clear(struct db *db, const int64_t *workunitids, size_t n,
 }
 
 enum err
-wu_trouble_any(struct db *db, struct arena *a, const struct wu_stage *s, bool *any,
-    struct fail *f)
+wu_trouble_any(
+    struct db *db, struct arena *a, const struct wu_stage *s, bool *any, struct fail *f)
 {
 	struct row_number *rows = NULL;
 	size_t n = 0;
@@ -150,13 +149,11 @@ wu_troubled(struct db *db, struct arena *a, const int64_t *ids, size_t nids,
 enum err
 wu_troubles_retry(struct db *db, const int64_t *ids, size_t n, struct fail *f)
 {
-	return db_exec(
-	    db, f, NULL, WU_TROUBLES_RETRY, .workunitids = db_ids(ids, n));
+	return db_exec(db, f, NULL, WU_TROUBLES_RETRY, .workunitids = db_ids(ids, n));
 }
 
 enum err
-workunits_assimilate_again(
-    struct db *db, const int64_t *ids, size_t n, struct fail *f)
+workunits_assimilate_again(struct db *db, const int64_t *ids, size_t n, struct fail *f)
 {
 	return db_exec(db, f, NULL, WUS_ASSIMILATE_AGAIN, .ids = db_ids(ids, n));
 }
@@ -165,8 +162,7 @@ enum err
 wu_troubles_reasons(struct db *db, struct arena *a, size_t looked, size_t max,
     struct row_aside **rows, size_t *n, struct fail *f)
 {
-	return db_query(
-	    db, a, f, rows, n, STATUS_ASIDE, .looked = looked, .max = max);
+	return db_query(db, a, f, rows, n, STATUS_ASIDE, .looked = looked, .max = max);
 }
 
 enum err
@@ -193,8 +189,7 @@ workunits_queue_end(struct db *db, struct arena *a, enum wu_queue q, int64_t app
 	struct row_number *rows = NULL;
 	size_t n = 0;
 
-	TRY(db_query_like(
-	    db, a, f, &rows, &n, last, LAST_TO_VALIDATE, .appid = appid));
+	TRY(db_query_like(db, a, f, &rows, &n, last, LAST_TO_VALIDATE, .appid = appid));
 	*id = n > 0 ? rows[0].v : 0;
 	return OK;
 }

@@ -56,7 +56,7 @@ bells_fill(int fd, const char *path, struct fail *f)
 	rc = posix_fallocate(fd, 0, sizeof(struct bells_file));
 	if (rc == 0 && ftruncate(fd, sizeof(struct bells_file)) == 0 &&
 	    pwrite(fd, bells_magic, sizeof(bells_magic), 0) ==
-	        (ssize_t)sizeof(bells_magic))
+		(ssize_t)sizeof(bells_magic))
 		return OK;
 	if (rc != 0)
 		errno = rc;
@@ -108,7 +108,8 @@ bells_open(struct bells *b, const char *dir, bool create, struct fail *f)
 	create = create && geteuid() == at.st_uid;
 	b->fd = bells_open_file(path, create);
 	if (b->fd < 0) {
-		e = errno == ELOOP  ? FAIL(f, E_DENIED, "%s is a link; remove it", path) :
+		e = errno == ELOOP ?
+		        FAIL(f, E_DENIED, "%s is a link; remove it", path) :
 		    errno == ENOENT ? FAIL(f, E_NOTFOUND, "nobody has made %s", path) :
 		                      FAIL_ERRNO(f, "opening %s", path);
 		*b = (struct bells){ 0 };
@@ -182,7 +183,8 @@ bells_wait(const struct bells *b, size_t bell, uint32_t seen, int ms)
 		return false;
 	}
 	/* The kernel compares the counter before it sleeps, so no ring is missed. */
-	if (syscall(SYS_futex, &b->map->count[bell], FUTEX_WAIT, seen, &t, NULL, 0) < 0 &&
+	if (syscall(SYS_futex, &b->map->count[bell], FUTEX_WAIT, seen, &t, NULL, 0) <
+		0 &&
 	    errno != EAGAIN && errno != ETIMEDOUT && errno != EINTR)
 		clock_nap_ms(ms);
 	return bells_count(b, bell) != seen;

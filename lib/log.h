@@ -37,8 +37,7 @@ void log_fail(const char *what, const struct fail *);
 
 /* Also hands every line that is written to hear(ctx, ...), which must not log; NULL
  * ends this. */
-void log_listen(
-    void (*hear)(void *ctx, enum log_level, const char *text), void *ctx);
+void log_listen(void (*hear)(void *ctx, enum log_level, const char *text), void *ctx);
 
 #define log_err(...)   log_line(LOG_ERR, __VA_ARGS__)
 #define log_warn(...)  log_line(LOG_WARN, __VA_ARGS__)

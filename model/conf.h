@@ -171,7 +171,8 @@ char *download_path(
     struct arena *, const struct conf *, const char *name); /* download_dir/8a/name */
 char *download_url(struct arena *, const struct conf *, const char *name);
 char *upload_path(struct arena *, const struct conf *, const char *name);
-/* Bytes of the compressed copy PATH.gz of a staged file; 0 = none, or the file is newer.
+/* Bytes of the compressed copy PATH.gz of a staged file; 0 = none, or the file is
+ * newer.
  */
 int64_t gzipped_bytes(const char *path);
 

@@ -24,7 +24,8 @@ doorbell_ring(struct doorbells *d, const struct conf *cf, enum doorbell bell)
 		return;
 	e = try_ring(d, cf, bell, &f);
 	if (e != OK && e != E_NOTFOUND && !d->failed)
-		log_fail("daemons are not woken, and find their work a second later", &f);
+		log_fail(
+		    "daemons are not woken, and find their work a second later", &f);
 	d->failed = e != OK && e != E_NOTFOUND;
 }
 

@@ -93,7 +93,7 @@ struct snap_file { /* a file set that may serve this request */
 	bool no_work_available; /* the generator said that it can make no more */
 	/* no_work_available was set a moment ago: last results may still appear */
 	bool no_work_is_news;
-	bool paused;   /* paused by the admin, or its app is drained */
+	bool paused; /* paused by the admin, or its app is drained */
 	bool app_drained;
 	bool draining; /* draining by the admin's order: no new work, no new holders */
 	int64_t demand_time; /* when a host last asked for more jobs; 0 = never */

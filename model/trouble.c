@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run/NAME.trouble, run/NAME.standby and run/NAME.paused: the time, a blank, the text. */
+/* run/NAME.trouble, run/NAME.standby and run/NAME.paused: the time, a blank, the text.
+ */
 #include "model/trouble.h"
 
 #include <stdlib.h>
@@ -154,8 +155,7 @@ paused_write(
 }
 
 enum err
-paused_clear(
-    struct arena *a, const struct conf *cf, const char *daemon, struct fail *f)
+paused_clear(struct arena *a, const struct conf *cf, const char *daemon, struct fail *f)
 {
 	return note_clear(a, cf, daemon, paused_suffix, f);
 }

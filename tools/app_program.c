@@ -43,7 +43,8 @@ app_program_check(struct cmd_ctx *x, const char *app, const struct app_program *
 	TRY(tools_platform(x, c, p->platform, &platform));
 	if (p->wrap)
 		TRY(version_name_wrapped(x,
-		    &(struct version){ .app = &(struct app){ .name = arena_strdup(x->a, app) },
+		    &(struct version){
+			.app = &(struct app){ .name = arena_strdup(x->a, app) },
 			.platform = platform,
 			.class = "",
 			.text = "1.00" },

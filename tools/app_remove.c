@@ -32,7 +32,8 @@ static const struct opt remove_options[] = {
 };
 
 static const struct listing_column remove_columns[] = {
-	{ "what", "WHAT", LIST_TEXT, "daemon, template, version, file, directory or app" },
+	{ "what", "WHAT", LIST_TEXT,
+	    "daemon, template, version, file, directory or app" },
 	{ "name", "NAME", LIST_TEXT, NULL },
 	{ "removed", "REMOVED", LIST_FLAG, "in a dry run: would be removed" },
 	{ "why", "WHY NOT", LIST_TEXT, "why it stays" },
@@ -75,7 +76,8 @@ app_added_of(struct arena *a, const char *text)
 	added.in = in == NULL ? NULL : arena_strdup(a, in);
 	added.out = out == NULL ? NULL : arena_strdup(a, out);
 	added.daemons = NEWN(a, struct new_daemon, json_array_size(daemons) + 1);
-	json_array_foreach(daemons, i, one) {
+	json_array_foreach(daemons, i, one)
+	{
 		const char *name = json_string_value(json_object_get(one, "name"));
 		const char *cmd = json_string_value(json_object_get(one, "cmd"));
 
@@ -153,7 +155,7 @@ plan_daemons_away(struct removal *r)
 		plan(r, "daemon", d->name, NULL,
 		    same ? NULL :
 		    ours ? "changed since app add; take it out of config.xml by hand" :
-		           "not of app add; take it out of config.xml by hand");
+			   "not of app add; take it out of config.xml by hand");
 	}
 	return OK;
 }
@@ -336,8 +338,8 @@ remove_all(struct removal *r)
 	for (size_t i = 0; i < r->nversions; i++)
 		TRY(statistics_away(x, r->versions[i].id, r->versions[i].id));
 	/* Those of clients' own programs. */
-	TRY(statistics_away(x, resource_statistics_id(id, -1),
-	    resource_statistics_id(id + 1, -1) - 1));
+	TRY(statistics_away(
+	    x, resource_statistics_id(id, -1), resource_statistics_id(id + 1, -1) - 1));
 	TRY(tools_transaction(x, app_delete_in_tx, &id));
 	return ctx_reread(x);
 }
@@ -353,8 +355,7 @@ app_remove_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	(void)n;
 	TRY(tools_catalog(x, &c));
 	TRY(tools_app(x, c, args[0], &r.app));
-	TRY(app_versions_of(
-	    x->db, x->a, r.app->id, &r.versions, &r.nversions, x->f));
+	TRY(app_versions_of(x->db, x->a, r.app->id, &r.versions, &r.nversions, x->f));
 	TRY(refuse_needed_app(&r));
 	TRY(plan_all(&r, c));
 	if (!o->dry_run) {

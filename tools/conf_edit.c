@@ -135,7 +135,8 @@ conf_add_daemons(struct cmd_ctx *x, const struct new_daemon *p, size_t n)
 
 /* Is it as conf_add_daemons() wrote it? */
 static bool
-is_unchanged(struct arena *a, const struct conf_daemon *have, const struct new_daemon *p)
+is_unchanged(
+    struct arena *a, const struct conf_daemon *have, const struct new_daemon *p)
 {
 	return strcmp(have->name, p->name) == 0 && strcmp(have->cmd, p->cmd) == 0 &&
 	       !have->disabled &&
@@ -160,8 +161,8 @@ remove_daemon(
 }
 
 enum err
-conf_remove_daemons(struct cmd_ctx *x, const struct new_daemon *p, size_t n, bool write,
-    bool *gone)
+conf_remove_daemons(
+    struct cmd_ctx *x, const struct new_daemon *p, size_t n, bool write, bool *gone)
 {
 	struct conf_edit d;
 	struct conf *cf;

@@ -36,16 +36,15 @@ struct new_daemon {
 enum err conf_add_daemons(struct cmd_ctx *, const struct new_daemon *, size_t n);
 /* May daemons of these names be added? E_CONFIG: one exists, or two have the same
  * name. */
-enum err conf_check_new_daemons(
-    struct cmd_ctx *, const struct new_daemon *, size_t n);
+enum err conf_check_new_daemons(struct cmd_ctx *, const struct new_daemon *, size_t n);
 
 /*
  * Removes daemons of config.xml that have this name and this command and are not
  * changed otherwise. Sets gone[i] for those that were removed, or would be without
  * write; the others stay.
  */
-enum err conf_remove_daemons(struct cmd_ctx *, const struct new_daemon *, size_t n,
-    bool write, bool *gone);
+enum err conf_remove_daemons(
+    struct cmd_ctx *, const struct new_daemon *, size_t n, bool write, bool *gone);
 
 struct conf_change {
 	const char *old,

@@ -291,10 +291,10 @@ static const struct made {
 	{ "upload", 0755, ALWAYS }, { "apps", 0755, ALWAYS },
 	{ "templates", 0755, ALWAYS }, { "log", 0755, ALWAYS }, { "run", 0755, ALWAYS },
 	{ "results", 0755, ALWAYS }, { "archives", 0750, ALWAYS },
-	{ "stats", 0755, ALWAYS },
-	{ "html", 0755, ALWAYS }, { "bin", 0755, ALWAYS }, { "apache", 0755, ALWAYS },
-	{ "nginx", 0755, IF_SHARED }, { "tmp", 0700, ALWAYS },
-	{ "locality_scheduling", 0755, ALWAYS }, { "mysql", 0700, IF_PRIVATE } };
+	{ "stats", 0755, ALWAYS }, { "html", 0755, ALWAYS }, { "bin", 0755, ALWAYS },
+	{ "apache", 0755, ALWAYS }, { "nginx", 0755, IF_SHARED },
+	{ "tmp", 0700, ALWAYS }, { "locality_scheduling", 0755, ALWAYS },
+	{ "mysql", 0700, IF_PRIVATE } };
 
 static enum err
 create_tree(struct cmd_ctx *x, const struct create *c)

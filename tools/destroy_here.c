@@ -19,8 +19,8 @@
 enum { RECORD_MOST = 1 << 16, NAMES_MOST = 10000 };
 
 /* Files and a directory that programs of ours make in a project's directory later. */
-static const char *const left_by_programs[] = { "reread_db", "stop_sched",
-	"stop_web", "stop_upload", "recordings/" };
+static const char *const left_by_programs[] = { "reread_db", "stop_sched", "stop_web",
+	"stop_upload", "recordings/" };
 
 struct destroying {
 	struct cmd_ctx *x;
@@ -43,8 +43,8 @@ made_path(struct destroying *d, const char *name)
 {
 	size_t n = strlen(name);
 
-	return arena_printf(d->x->a, "%s/%.*s", d->dir,
-	    (int)(is_dir_name(name) ? n - 1 : n), name);
+	return arena_printf(
+	    d->x->a, "%s/%.*s", d->dir, (int)(is_dir_name(name) ? n - 1 : n), name);
 }
 
 /* Is it what the name says: a file, or a directory that is no link? */
@@ -103,8 +103,8 @@ strangers_find(struct destroying *d)
 				   strcmp(d->made[k], as_dir) == 0) &&
 			       is_as_made(d, d->made[k]);
 		if (!ours)
-			PUSH(x->a, d->strangers, d->nstrangers, d->strangers_cap) =
-			    names[i];
+			PUSH(x->a, d->strangers, d->nstrangers,
+			    d->strangers_cap) = names[i];
 	}
 	return OK;
 }
@@ -164,13 +164,14 @@ remove_directory(struct destroying *d)
 
 	TRY(fs_unlink(arena_printf(x->a, "%s/%s", d->dir, CREATED_FILE), x->f));
 	if (d->nstrangers > 0) {
-		ctx_progress(x, "left", "%s with %zu files that are not of locus create",
-		    d->dir, d->nstrangers);
+		ctx_progress(x, "left",
+		    "%s with %zu files that are not of locus create", d->dir,
+		    d->nstrangers);
 		return OK;
 	}
 	if (rmdir(d->dir) < 0) {
-		ctx_progress(x, "left", "the empty directory %s: %s", d->dir,
-		    strerror(errno));
+		ctx_progress(
+		    x, "left", "the empty directory %s: %s", d->dir, strerror(errno));
 		return OK;
 	}
 	ctx_progress(x, "removed", "%s", d->dir);

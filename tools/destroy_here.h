@@ -19,7 +19,6 @@ struct destroy_opts {
  * Removes the project in x->cf, which is called name. E_CONFIG: nothing says what
  * create made, or the name is not the project's.
  */
-enum err destroy_here(
-    struct cmd_ctx *x, const char *name, const struct destroy_opts *);
+enum err destroy_here(struct cmd_ctx *x, const char *name, const struct destroy_opts *);
 
 #endif

@@ -133,7 +133,8 @@ static const struct listing_column app_drain_columns[] = {
 	{ "app", "app", LIST_TEXT, NULL },
 	{ "change", "change", LIST_TEXT, "drained, resumed, or none" },
 	{ "since", "since", LIST_TIME, "when the app was drained" },
-	{ "unsent", "unsent", LIST_NUMBER, "results that wait until the app is resumed" },
+	{ "unsent", "unsent", LIST_NUMBER,
+	    "results that wait until the app is resumed" },
 	{ "in_progress", "in progress", LIST_NUMBER, "tasks that hosts still have" },
 	{ "dry_run", "dry run", LIST_FLAG, NULL },
 	{ 0 },
@@ -152,7 +153,9 @@ change_app(struct cmd_ctx *x, const char *name, bool drain, bool dry)
 	TRY(tools_app(x, c, name, &was));
 	TRY(db_row(x->db, x->a, x->f, &tasks, APP_TASKS, .appid = was->id));
 	app = *was;
-	app.drain_time = !drain ? 0 : was->drain_time != 0 ? was->drain_time : clock_now();
+	app.drain_time = !drain               ? 0 :
+	                 was->drain_time != 0 ? was->drain_time :
+	                                        clock_now();
 	if (!dry && app.drain_time != was->drain_time) {
 		TRY(app_update(x->db, &app, x->f));
 		TRY(ctx_reread(x));
@@ -160,8 +163,8 @@ change_app(struct cmd_ctx *x, const char *name, bool drain, bool dry)
 	l = listing_record(x, app_drain_columns);
 	listing_text(l, app.name);
 	listing_text(l, app.drain_time == was->drain_time ? "none" :
-	                drain                             ? "drained" :
-	                                                    "resumed");
+			drain                             ? "drained" :
+							    "resumed");
 	listing_number(l, app.drain_time);
 	listing_number(l, tasks->a);
 	listing_number(l, tasks->b);
@@ -174,8 +177,7 @@ static enum err
 app_drain_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	(void)n;
-	return change_app(
-	    x, args[0], true, ((const struct drain_opts *)opts)->dry_run);
+	return change_app(x, args[0], true, ((const struct drain_opts *)opts)->dry_run);
 }
 
 static enum err

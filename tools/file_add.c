@@ -588,8 +588,7 @@ add_gzipped(struct cmd_ctx *x, const struct staged *s, struct file_counts *c)
 	c->gzipped += n;
 	if (!known)
 		say(x, "compressed", "%s.gz (%s of %s)", s->name,
-		    human_bytes(x->a, (double)n),
-		    human_bytes(x->a, (double)s->nbytes));
+		    human_bytes(x->a, (double)n), human_bytes(x->a, (double)s->nbytes));
 	return OK;
 }
 

@@ -165,8 +165,8 @@ host_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	TRY(ctx_db(x));
 	TRY(tools_host(x, id, &h));
 	if (!o->dry_run)
-		TRY(db_exec(x->db, x->f, NULL, HOST_VENUE_BY_ADMIN, .venue = venue,
-		    .id = id));
+		TRY(db_exec(
+		    x->db, x->f, NULL, HOST_VENUE_BY_ADMIN, .venue = venue, .id = id));
 	r = set_report_new(x);
 	set_report_text(&r, "venue", h->venue, venue);
 	set_report_print(&r, o->dry_run, arena_printf(x->a, "host %" PRId64, id));

@@ -25,9 +25,8 @@ set_report_text(
 	was = was == NULL ? "" : was;
 	now = now == NULL ? "" : now;
 	if (strcmp(was, now) != 0)
-		PUSH(r->x->a, r->v, r->n, r->cap) = (struct set_change){
-			setting, arena_strdup(r->x->a, was), arena_strdup(r->x->a, now)
-		};
+		PUSH(r->x->a, r->v, r->n, r->cap) = (struct set_change){ setting,
+			arena_strdup(r->x->a, was), arena_strdup(r->x->a, now) };
 }
 
 void
@@ -53,7 +52,7 @@ set_report_print(const struct set_report *r, bool dry, const char *what)
 		ctx_progress(r->x,
 		    r->n == 0 ? "unchanged" :
 		    dry       ? "would change" :
-		                "changed",
+				"changed",
 		    "%s", what);
 	if (r->n == 0 && r->x->format == FORMAT_TABLE)
 		return;

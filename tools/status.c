@@ -54,8 +54,8 @@ struct project_status {
 	struct row_aside *aside; /* workunits put aside, by reason */
 	size_t naside;
 	struct row_pair *messages; /* of tasks, waiting: number, time of the oldest */
-	struct stuck_sum { /* for each code: the first finding and the number of
-		              findings */
+	struct stuck_sum {         /* for each code: the first finding and the number of
+		                      findings */
 		char *name, *more;
 		int64_t n;
 	} stuck[FSCK__MAX];
@@ -355,7 +355,8 @@ print_aside(struct cmd_ctx *x, const struct project_status *r)
 		    (long long)s->example, s->reason);
 	}
 	if (r->messages != NULL && r->messages->a > 0)
-		printf("messages   %lld of running tasks wait for a handler, the oldest for %s\n",
+		printf(
+		    "messages   %lld of running tasks wait for a handler, the oldest for %s\n",
 		    (long long)r->messages->a,
 		    human_span(x->a, clock_now() - r->messages->b));
 }
@@ -366,12 +367,11 @@ aside_json(const struct project_status *r)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < r->naside; i++)
-		json_array_append_new(
-		    list, json_pack("{s:I, s:o, s:o, s:I}", "workunits",
-			      (json_int_t)r->aside[i].n, "by",
-			      json_text(r->aside[i].stage), "reason",
-			      json_text(r->aside[i].reason), "example",
-			      (json_int_t)r->aside[i].example));
+		json_array_append_new(list,
+		    json_pack("{s:I, s:o, s:o, s:I}", "workunits",
+			(json_int_t)r->aside[i].n, "by", json_text(r->aside[i].stage),
+			"reason", json_text(r->aside[i].reason), "example",
+			(json_int_t)r->aside[i].example));
 	return list;
 }
 
@@ -379,8 +379,8 @@ aside_json(const struct project_status *r)
 static enum err
 find_aside(struct cmd_ctx *x, struct project_status *r)
 {
-	TRY(wu_troubles_reasons(x->db, x->a, ASIDE_LOOKED, ASIDE_SHOWN, &r->aside,
-	    &r->naside, x->f));
+	TRY(wu_troubles_reasons(
+	    x->db, x->a, ASIDE_LOOKED, ASIDE_SHOWN, &r->aside, &r->naside, x->f));
 	return db_row(x->db, x->a, x->f, &r->messages, STATUS_TRICKLES);
 }
 
@@ -505,10 +505,9 @@ static json_t *
 workunits_json(const struct census *c)
 {
 	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "total",
-	    (json_int_t)c->wus.total, "live", (json_int_t)c->wus_live,
-	    "open", (json_int_t)c->wus.open, "to_validate",
-	    (json_int_t)c->wus.to_validate, "with_canonical",
-	    (json_int_t)c->wus.with_canonical, "assimilated",
+	    (json_int_t)c->wus.total, "live", (json_int_t)c->wus_live, "open",
+	    (json_int_t)c->wus.open, "to_validate", (json_int_t)c->wus.to_validate,
+	    "with_canonical", (json_int_t)c->wus.with_canonical, "assimilated",
 	    (json_int_t)c->wus.assimilated, "error", (json_int_t)c->wus.error);
 }
 

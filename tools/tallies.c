@@ -14,7 +14,8 @@ void
 tally_note(const struct cmd_ctx *x, bool behind)
 {
 	if (behind && x->format == FORMAT_TABLE)
-		fputs("the transitioner is behind: some workunits are counted as they were before; see its log\n",
+		fputs(
+		    "the transitioner is behind: some workunits are counted as they were before; see its log\n",
 		    stderr);
 }
 
@@ -73,12 +74,9 @@ static void
 put_in_progress(
     struct tally_states *v, size_t nv, const struct row_work_count *r, int64_t id)
 {
-	struct tally_states *s = nv == 0 ?
-	                             NULL :
-	                             bsearch(&id, v, nv, sizeof(*v), compare_id);
-	int64_t n = s == NULL                  ? 0 :
-	            r->n < s->n[PICK_UNSENT] ? r->n :
-	                                         s->n[PICK_UNSENT];
+	struct tally_states *s = nv == 0 ? NULL :
+	                                   bsearch(&id, v, nv, sizeof(*v), compare_id);
+	int64_t n = s == NULL ? 0 : r->n < s->n[PICK_UNSENT] ? r->n : s->n[PICK_UNSENT];
 
 	if (n == 0)
 		return;
@@ -87,16 +85,15 @@ put_in_progress(
 }
 
 static enum err
-split_unsent(
-    struct cmd_ctx *x, enum tally_kind kind, struct tally_states *v, size_t nv)
+split_unsent(struct cmd_ctx *x, enum tally_kind kind, struct tally_states *v, size_t nv)
 {
 	struct arena page = { 0 };
 	struct progress bar;
 	enum err e = OK;
 	int64_t last;
 
-	TRY(db_number_like(x->db, x->f, &last,
-	    SQL_LIKE(ADOPT_LAST_HOST, ADOPT_LAST_WU), ADOPT_LAST_WU));
+	TRY(db_number_like(x->db, x->f, &last, SQL_LIKE(ADOPT_LAST_HOST, ADOPT_LAST_WU),
+	    ADOPT_LAST_WU));
 	bar = progress_begin("asking what hosts have", last);
 	for (int64_t at = 0; at < last && e == OK; at += HOSTS_SLICE) {
 		struct row_work_count *rows = NULL;

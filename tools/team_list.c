@@ -213,8 +213,8 @@ team_set_report(struct cmd_ctx *x, const struct row_team_line *was,
 	set_report_text(&r, "description", was->description, now->description);
 	set_report_number(&r, "joinable", was->joinable, now->joinable);
 	set_report_number(&r, "founder", was->userid, now->userid);
-	set_report_print(&r, dry,
-	    arena_printf(x->a, "team %" PRId64 " (%s)", now->id, now->name));
+	set_report_print(
+	    &r, dry, arena_printf(x->a, "team %" PRId64 " (%s)", now->id, now->name));
 }
 
 static enum err

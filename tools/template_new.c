@@ -358,9 +358,10 @@ print_next(struct draft *d)
 
 	if (d->x->format != FORMAT_TABLE || d->o.dry_run)
 		return;
-	printf("next      edit them; then\n"
-	       "            locus template check %s_in.xml %s_out.xml\n"
-	       "            locus app add %s%s%s --input-template %s_in.xml --output-template %s_out.xml%s --validator%s --assimilator=\"--copy-to results\"\n",
+	printf(
+	    "next      edit them; then\n"
+	    "            locus template check %s_in.xml %s_out.xml\n"
+	    "            locus app add %s%s%s --input-template %s_in.xml --output-template %s_out.xml%s --validator%s --assimilator=\"--copy-to results\"\n",
 	    app, app, app, wrap == NULL ? "" : " --wrap --program ",
 	    wrap == NULL ? "" : wrap, app, app, d->o.large ? "" : " --locality none",
 	    d->o.quorum > 1 ? "" : "=\"--command true\"");

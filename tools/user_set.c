@@ -27,10 +27,12 @@ static const struct opt user_set_options[] = {
 	{ "country", OPT_TEXT, OFF(country), "TEXT", "Country, as in statistics." },
 	{ "postal-code", OPT_TEXT, OFF(postal_code), "TEXT", "Postal code." },
 	{ "url", OPT_TEXT, OFF(url), "URL", "Its site." },
-	{ "team", OPT_TEXT, OFF(team), "NAME|ID|none", "The team of which it is a member." },
+	{ "team", OPT_TEXT, OFF(team), "NAME|ID|none",
+	    "The team of which it is a member." },
 	{ "venue", OPT_TEXT, OFF(venue), "home|work|school|none",
 	    "The block of preferences for its new hosts." },
-	{ "validated", OPT_TEXT, OFF(validated), "0|1", "1: its address was confirmed." },
+	{ "validated", OPT_TEXT, OFF(validated), "0|1",
+	    "1: its address was confirmed." },
 	{ "show-hosts", OPT_TEXT, OFF(show_hosts), "0|1",
 	    "1: statistics sites may name its hosts." },
 	{ "send-email", OPT_TEXT, OFF(send_email), "0|1", "1: it accepts mail." },
@@ -81,7 +83,8 @@ setting_venue(struct cmd_ctx *x, const char *value, char **to)
 }
 
 static enum err
-setting_names(struct cmd_ctx *x, const struct user_set_opts *o, struct row_user_settings *s)
+setting_names(
+    struct cmd_ctx *x, const struct user_set_opts *o, struct row_user_settings *s)
 {
 	const char *bad = NULL;
 

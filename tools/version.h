@@ -32,8 +32,7 @@ enum err version_name_files(
  * file "program" of its directory. E_CONFIG: the wrapper is not installed; E_BADREQ:
  * the version is for another platform.
  */
-enum err version_name_wrapped(
-    struct cmd_ctx *, struct version *, const char *program);
+enum err version_name_wrapped(struct cmd_ctx *, struct version *, const char *program);
 /* Reads the public key and, if there is one, the private one: key, or the project's if
  * NULL. */
 enum err version_keys_load(struct cmd_ctx *, struct version *, const char *key);

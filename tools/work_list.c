@@ -395,7 +395,8 @@ static bool
 chooses_by_words(const struct work_filter *w)
 {
 	return w->states != 0 || w->hostid != 0 || w->made_from != 0 ||
-	       w->made_to != INT64_MAX || w->mask != 0 || w->name != NULL || w->has_exit;
+	       w->made_to != INT64_MAX || w->mask != 0 || w->name != NULL ||
+	       w->has_exit;
 }
 
 /*

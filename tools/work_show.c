@@ -528,8 +528,8 @@ wu_troubles_json(const struct work_detail *d)
 		    list, json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:o}", "stage",
 			      json_text(t->stage), "tries", t->tries, "first",
 			      time_json(t->first_time), "last", time_json(t->last_time),
-			      "next", time_json(t->next_time), "reason", json_text(t->reason), "detail",
-			      json_text(t->detail)));
+			      "next", time_json(t->next_time), "reason",
+			      json_text(t->reason), "detail", json_text(t->detail)));
 	}
 	return list;
 }

@@ -13,7 +13,7 @@
 enum { HALVINGS = 50 };
 static const double NEAR = 1e-9;
 
-struct fit { /* one per project */
+struct fit {                /* one per project */
 	double share, most; /* most: CPUs that it can use */
 	double ram;         /* bytes per CPU */
 	double job;         /* CPUs of a job; 0 = its jobs differ */
@@ -90,8 +90,8 @@ filled(const struct memory *m, double level)
 	}
 }
 
-/* Fixes the projects that have all they can use at the level, or else the one that needs
- * most memory per CPU; returns false if none was left. */
+/* Fixes the projects that have all they can use at the level, or else the one that
+ * needs most memory per CPU; returns false if none was left. */
 static bool
 fix_some(struct memory *m, double level)
 {

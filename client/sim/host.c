@@ -127,8 +127,7 @@ create_servers(struct sim *s)
 		v->job_rng = rng_seed(rng_next(&s->rng));
 		v->backoff_rng = rng_seed(rng_next(&s->rng));
 		v->job_of_file = NEWN(s->keep, double, v->project->napps + 1);
-		v->learned = NEWN(
-		    s->keep, struct correction, v->project->napps + 1);
+		v->learned = NEWN(s->keep, struct correction, v->project->napps + 1);
 		v->factor = NEWN(s->keep, double, v->project->napps + 1);
 		for (size_t k = 0; k < v->project->napps; k++)
 			v->factor[k] = 1;

@@ -146,7 +146,8 @@ sim_to_be_done_by(const struct sim *s, double deadline)
 {
 	double left = deadline - s->world.now;
 
-	return left > 0 ? deadline - fmin(s->scenario->prefs.min_s, left / 2) : deadline;
+	return left > 0 ? deadline - fmin(s->scenario->prefs.min_s, left / 2) :
+	                  deadline;
 }
 
 static void

@@ -33,9 +33,8 @@ run_task(struct sim *s, uint32_t i, double dt)
 	struct sim_project_sums *p = v->sums;
 	double *used = s->world.projects[t->project].used;
 	double overhead = cw_min(j->overhead_s, dt), ck = j->app->checkpoint_s;
-	struct run_facts f = {
-		.static_s = j->est_s * v->factor[j->app - v->project->apps]
-	};
+	struct run_facts f = { .static_s = j->est_s *
+		                           v->factor[j->app - v->project->apps] };
 
 	j->ran_s += dt;
 	p->used_flops += dt * j->flops;

@@ -48,8 +48,8 @@ fetch_held_back(
 		waits |= !t->running;
 		run += t->running ? t->use : 0;
 	}
-	return waits && (run <= 0 || rr->projects[project].queued[rsc] >=
-					 run * w->prefs.min_s);
+	return waits &&
+	       (run <= 0 || rr->projects[project].queued[rsc] >= run * w->prefs.min_s);
 }
 
 static int32_t
@@ -98,8 +98,9 @@ not_to_be_asked(const struct client_world *w, size_t project, size_t rsc)
 	const struct cw_project *p = &w->projects[project];
 	const struct cw_rsc_state *s = &p->rsc[rsc];
 
-	return !cw_contactable(w, project) || cw_spaced(w, project) || p->nci || p->stalled_download ||
-	       p->suspended_task || s->no_apps || s->excluded || uploads_wait(w, p);
+	return !cw_contactable(w, project) || cw_spaced(w, project) || p->nci ||
+	       p->stalled_download || p->suspended_task || s->no_apps || s->excluded ||
+	       uploads_wait(w, p);
 }
 
 bool

@@ -132,9 +132,9 @@ void enforce_done(struct client_world *, const struct rr_sim *);
 struct packing;
 /* Returns NULL if memory is no limit: whatever runs, everything fits. */
 struct packing *packing_of(const struct client_world *, struct arena *);
-/* Would the task leave more CPUs idle, of cpus and with ram bytes left, than other tasks
- * would?  The first task to be placed may always do so; otherwise no task that needs
- * almost all memory would ever run. */
+/* Would the task leave more CPUs idle, of cpus and with ram bytes left, than other
+ * tasks would?  The first task to be placed may always do so; otherwise no task that
+ * needs almost all memory would ever run. */
 bool packing_leaves_idle(
     const struct packing *, double ram, double cpus, uint32_t task);
 /* The task has been placed. */
@@ -215,7 +215,8 @@ double estimate_dcf(double dcf, double static_s, double elapsed_s);
 void estimate_learn(struct correction *, double static_s, double elapsed_s);
 /* Returns the factor; 1 while it is unknown. */
 double estimate_factor(const struct correction *);
-/* Returns the mean factor of n app versions, by the tasks seen; 1 while it is unknown. */
+/* Returns the mean factor of n app versions, by the tasks seen; 1 while it is unknown.
+ */
 double estimate_mean_factor(const struct correction *const *, size_t n);
 
 /* A factor this far from 1 is not plausible: such a project is asked for 1 s only. */
@@ -232,7 +233,8 @@ void estimate_fractions(struct cw_fractions *, double off_s, double on_s, bool a
 /* Takes note of dt seconds in which tasks could run, with or without a network. */
 void estimate_gaps(struct cw_gaps *, double dt, bool connected);
 /* Returns how much work a host should hold, in seconds, so that few gaps leave it idle:
- * their mean and 2.5 standard deviations, at most ten days; 0 before three were seen. */
+ * their mean and 2.5 standard deviations, at most ten days; 0 before three were seen.
+ */
 double estimate_gap_buffer_s(const struct cw_gaps *);
 
 /* --- backoff.c --- */

@@ -41,8 +41,8 @@ goes_before(const struct cw_project *a, const struct cw_project *b)
 	return da > db || (da == INFINITY && db == INFINITY && a->share > b->share);
 }
 
-/* The project has too much to be asked for more: a limit or the memory keeps tasks of it
- * from running. */
+/* The project has too much to be asked for more: a limit or the memory keeps tasks of
+ * it from running. */
 static bool
 is_full(const struct client_world *w, const struct rr_sim *rr, size_t project)
 {
@@ -62,8 +62,8 @@ next_project(const struct client_world *w, const struct rr_sim *rr)
 	for (size_t i = 0; i < w->nprojects; i++) {
 		const struct cw_project *p = &w->projects[i];
 
-		if (cw_contactable(w, i) && !cw_spaced(w, i) && !p->nci && !p->rpc.in_session &&
-		    !is_full(w, rr, i) &&
+		if (cw_contactable(w, i) && !cw_spaced(w, i) && !p->nci &&
+		    !p->rpc.in_session && !is_full(w, rr, i) &&
 		    (top < 0 || goes_before(p, &w->projects[top])))
 			top = (int32_t)i;
 	}
@@ -149,8 +149,8 @@ ask_to_high_water(const struct client_world *w, const struct policy *policy,
 		if (fetch_able(w, policy, rr, project, r, true))
 			fetch_ask(w, rr, project, r,
 			    cw_max(rr->rsc[r].nidle > 0 ? rr->rsc[r].shortfall : 0,
-				(fetch_buffer_s(w) - work_s(w, r)) *
-				    w->rsc[r].avail * w->rsc[r].ninst),
+				(fetch_buffer_s(w) - work_s(w, r)) * w->rsc[r].avail *
+				    w->rsc[r].ninst),
 			    0, ask);
 }
 

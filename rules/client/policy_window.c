@@ -155,9 +155,9 @@ count_queue(const struct client_world *w, size_t rsc, double *have)
 	}
 }
 
-/* What the project is owed of the resource, in instance-seconds.  Up to a time slice too
- * much is no reason to ask for less: without tasks it would lose its instances to slices
- * of others, and then be late. */
+/* What the project is owed of the resource, in instance-seconds.  Up to a time slice
+ * too much is no reason to ask for less: without tasks it would lose its instances to
+ * slices of others, and then be late. */
 static double
 owed_s(const struct client_world *w, const struct cw_project *p, size_t rsc)
 {
@@ -220,8 +220,8 @@ cap_at_deadlines(const struct client_world *w, size_t rsc, struct plan *p)
 	}
 }
 
-/* The project's deadlines allow a full buffer, and nothing keeps the host from asking for
- * it soon. */
+/* The project's deadlines allow a full buffer, and nothing keeps the host from asking
+ * for it soon. */
 static bool
 can_fill(const struct client_world *w, const struct plan *p, size_t project)
 {

@@ -131,7 +131,8 @@ struct cw_project {
 	bool stalled_download, suspended_task;
 	double dcf; /* duration correction factor; 1 if not used */
 	/* True over estimated run time of its tasks as the host learned it, where the
-	 * project's own estimate, which counts requests, ignores it; 0 or 1 = unknown. */
+	 * project's own estimate, which counts requests, ignores it; 0 or 1 = unknown.
+	 */
 	double correction[CW_RSC_MOST];
 	/* instance-seconds since the policy's last accounting. */
 	double used[CW_RSC_MOST];
@@ -240,7 +241,8 @@ void cw_accrue(struct client_world *, double dt);
 double cw_total_flops(const struct client_world *);
 /* Derives facts about every project from its tasks: acct.runnable_mask, the resources
  * for which it has nearly runnable tasks; acct.gave; acct.delay_bound_s;
- * acct.longest_s; acct.rss_bytes.  Tasks of apps that are not CPU-intensive do not count. */
+ * acct.longest_s; acct.rss_bytes.  Tasks of apps that are not CPU-intensive do not
+ * count. */
 void cw_tally_tasks(struct client_world *);
 
 #endif

@@ -16,17 +16,17 @@ enum { ASIDE_FIRST_S = 60, ASIDE_MOST_S = 3600 };
 int64_t aside_pause_s(int64_t tries);
 
 enum {
-	PAUSE_STREAK = 16,  /* failures in a row that make the stage suspicious */
-	PAUSE_SAMPLE = 16,  /* workunits from everywhere that must fail, too */
-	PAUSE_PROBE = 2,    /* workunits that a paused stage tries */
-	PAUSE_FIRST_S = 5,  /* between two probes, at first, */
-	PAUSE_MOST_S = 60,  /* and at most */
+	PAUSE_STREAK = 16, /* failures in a row that make the stage suspicious */
+	PAUSE_SAMPLE = 16, /* workunits from everywhere that must fail, too */
+	PAUSE_PROBE = 2,   /* workunits that a paused stage tries */
+	PAUSE_FIRST_S = 5, /* between two probes, at first, */
+	PAUSE_MOST_S = 60, /* and at most */
 };
 
 /* What a stage knows about its failures; all zero = nothing has failed. */
 struct stage_pause {
-	int64_t streak;   /* workunits that failed since the last success */
-	int64_t since;    /* when the first of them failed, s UTC */
+	int64_t streak; /* workunits that failed since the last success */
+	int64_t since;  /* when the first of them failed, s UTC */
 	bool paused;
 	int64_t probes;   /* that failed since the pause began */
 	int64_t probe_at; /* when the next one is due, s UTC */
@@ -42,10 +42,10 @@ enum pause_turn pause_turn(const struct stage_pause *, int64_t now, size_t *most
 
 enum pause_news { PAUSE_NO_NEWS, PAUSE_BEGINS, PAUSE_ENDS };
 /*
- * Takes what a step, or a part of it, has tried: those that succeeded, those that failed
- * for the first time, and those that failed before.  A stage pauses when PAUSE_STREAK
- * new ones failed in a row, and a sample did, too: bad workunits often lie together.
- * Old failures say nothing new, except that a probe has failed.
+ * Takes what a step, or a part of it, has tried: those that succeeded, those that
+ * failed for the first time, and those that failed before.  A stage pauses when
+ * PAUSE_STREAK new ones failed in a row, and a sample did, too: bad workunits often lie
+ * together. Old failures say nothing new, except that a probe has failed.
  */
 enum pause_news pause_tried(struct stage_pause *, enum pause_turn, int64_t now,
     size_t good, size_t bad, size_t bad_again);

@@ -46,11 +46,12 @@ supply_picks_next(struct supply *p, struct supply_query *q)
 }
 
 static const struct fileset *
-set_named(
-    const struct catalog *cat, const struct supply_rows *rows, const char *name)
+set_named(const struct catalog *cat, const struct supply_rows *rows, const char *name)
 {
 	for (size_t i = 0; i < rows->n; i++) {
-		const struct app *app = cat == NULL ? NULL : catalog_app(cat, rows->sets[i].appid);
+		const struct app *app = cat == NULL ?
+		                            NULL :
+		                            catalog_app(cat, rows->sets[i].appid);
 
 		if (strcmp(rows->sets[i].name, name) == 0 &&
 		    rows->sets[i].paused == FILESET_OPEN &&

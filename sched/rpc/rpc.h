@@ -88,9 +88,9 @@ struct rpc {
 	/* process lifetime: when jobs were last drawn for statistics; NULL: not kept */
 	int64_t *drawn_at;
 	struct doorbells *doorbells; /* process lifetime; NULL: nobody is rung */
-	struct rpc_wait *waiting; /* where a wait is kept; NULL: in a */
-	const char *peer;         /* address of the client, "" = unknown */
-	const char *in;           /* request body */
+	struct rpc_wait *waiting;    /* where a wait is kept; NULL: in a */
+	const char *peer;            /* address of the client, "" = unknown */
+	const char *in;              /* request body */
 	size_t in_n;
 	int64_t now;      /* s UTC, read once */
 	uint64_t seed;    /* for every random draw of this RPC; logged */

@@ -68,7 +68,7 @@ struct project {
 	size_t nmaster, ngone, nasked, nfor_work;
 	size_t most_listed; /* most tasks that a request listed, of all projects */
 	char *told;         /* the host's share and coprocessors, by its last request */
-	size_t ntrickles; /* messages of tasks, and the last one */
+	size_t ntrickles;   /* messages of tasks, and the last one */
 	char *said;
 	bool half_upload;
 	char *wrong[WRONG_MAX];

@@ -58,7 +58,8 @@ host_answered(struct client *c, struct reply *rp, struct hope hope)
 	struct contact contact = { .why = CONTACT_WORK, .project = 0 };
 
 	contact.ask.secs[CW_CPU] = hope.work;
-	enact_replied(c, &contact, &(struct answer){ .rp = rp, .nreports = hope.reports });
+	enact_replied(
+	    c, &contact, &(struct answer){ .rp = rp, .nreports = hope.reports });
 }
 
 static inline void

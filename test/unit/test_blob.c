@@ -30,7 +30,8 @@ static const struct {
 };
 
 static const struct input_file files[] = {
-	{ "F0", "http://h/dl/F0?a&b", "900150983cd24fb0d6963f7d28e17f72", 4000000000, 0 },
+	{ "F0", "http://h/dl/F0?a&b", "900150983cd24fb0d6963f7d28e17f72", 4000000000,
+	    0 },
 	{ "F1", "http://h/dl/F1", "900150983cd24fb0d6963f7d28e17f72", 3, 29 },
 };
 

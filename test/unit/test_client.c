@@ -166,8 +166,8 @@ START_TEST(facts_reach_the_rules)
 	ck_assert_double_eq(v.world.projects[0].dcf, 1);
 	ck_assert_double_eq(v.world.projects[0].rpc.min_rpc_time, NOW + 50);
 	ck_assert_double_eq(v.world.projects[0].rpc.next_rpc_time, NOW + 99);
-	ck_assert_double_eq(v.world.projects[0].rpc.latency_limited_until,
-	    NOW + 129600);
+	ck_assert_double_eq(
+	    v.world.projects[0].rpc.latency_limited_until, NOW + 129600);
 	ck_assert(v.world.projects[0].nci && c->state->full_workload);
 	ck_assert(
 	    v.world.projects[0].rsc[0].excluded && !v.world.projects[0].rsc[0].no_apps);

@@ -342,8 +342,7 @@ START_TEST(slots_are_kept_whole)
 	task_quit(c, t);
 	ck_assert_int_eq(slot_spoil(c, t), OK);
 	task_start(c, c->state->projects, t);
-	ck_assert(
-	    !fs_exists(arena_printf(&c->scratch, "%s/%s", dir, files[0].name)));
+	ck_assert(!fs_exists(arena_printf(&c->scratch, "%s/%s", dir, files[0].name)));
 	task_quit(c, t);
 	ck_assert_int_eq(fs_rmtree(dir, &c->fail), OK);
 	task_start(c, c->state->projects, t);

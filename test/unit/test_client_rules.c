@@ -101,7 +101,8 @@ START_TEST(gaps_are_remembered)
 	ck_assert(fabs(estimate_gap_buffer_s(&g) - 3600) < 1); /* not yet over */
 	estimate_gaps(&g, 1, true);
 	NEARLY(g.mean_s, 2.5 * 3600);
-	ck_assert(fabs(estimate_gap_buffer_s(&g) - 3600 * (2.5 + 2.5 * sqrt(6.75))) < 1);
+	ck_assert(
+	    fabs(estimate_gap_buffer_s(&g) - 3600 * (2.5 + 2.5 * sqrt(6.75))) < 1);
 	for (int i = 0; i < 20; i++) {
 		estimate_gaps(&g, 20 * 86400, false);
 		estimate_gaps(&g, 1, true);

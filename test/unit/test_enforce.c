@@ -71,8 +71,8 @@ START_TEST(devices_by_table)
 }
 END_TEST
 
-/* Tasks of one CPU each on four CPUs and 8 GB, in the order of the list: a task gives way
- * if smaller ones can keep the CPUs busy that it would leave idle. */
+/* Tasks of one CPU each on four CPUs and 8 GB, in the order of the list: a task gives
+ * way if smaller ones can keep the CPUs busy that it would leave idle. */
 static const struct {
 	const char *what;
 	double gb[6];
@@ -130,8 +130,8 @@ START_TEST(memory_by_table)
 		for (size_t i = 0; i < e.nstop; i++)
 			runs[e.stop[i].task] = false;
 		for (size_t i = 0; i < w.ntasks; i++)
-			ck_assert_msg(runs[i] == memories[_i].runs[i], "%s, %s: task %zu",
-			    (*how)->name, memories[_i].what, i);
+			ck_assert_msg(runs[i] == memories[_i].runs[i],
+			    "%s, %s: task %zu", (*how)->name, memories[_i].what, i);
 		arena_free(&a);
 	}
 }

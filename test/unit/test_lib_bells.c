@@ -67,10 +67,9 @@ START_TEST(a_ring_is_counted_and_ends_a_wait)
 		bool ok = bells_open(&b, dir, false, &f) == OK;
 
 		clock_nap_ms(100);
-		_exit(ok && bells_ring(&b, 4, &f) == OK &&
-		              bells_ring(&b, 3, &f) == OK ?
-		          0 :
-		          1);
+		_exit(ok && bells_ring(&b, 4, &f) == OK && bells_ring(&b, 3, &f) == OK ?
+			  0 :
+			  1);
 	}
 	ck_assert(bells_wait(&here, 3, seen, 500000));
 	ck_assert_uint_eq(bells_count(&here, 3), seen + 1);

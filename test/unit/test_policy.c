@@ -266,7 +266,8 @@ END_TEST
 /* After three times ten failures one attempt a day; more if results wait. */
 START_TEST(t13_results_wait_for_a_scheduler)
 {
-	static const double left_h[] = { 0, 400, 80, 8, -5 }, hours[] = { 24, 24, 10, 4, 24 };
+	static const double left_h[] = { 0, 400, 80, 8, -5 },
+			    hours[] = { 24, 24, 10, 4, 24 };
 
 	for (size_t i = 0; i < N(left_h); i++) {
 		struct small s;
@@ -275,7 +276,8 @@ START_TEST(t13_results_wait_for_a_scheduler)
 		s.w.now = 100 * DAY;
 		s.p[0].rpc.nmaster_failures = 3;
 		if (left_h[i] != 0)
-			contact_ready(&s.p[0].rpc, s.w.now, s.w.now + left_h[i] * H, false);
+			contact_ready(
+			    &s.p[0].rpc, s.w.now, s.w.now + left_h[i] * H, false);
 		contact_failed(&s.w, policies[0], 0, &s.rng);
 		NEARLY(s.p[0].rpc.min_rpc_time - s.w.now, hours[i] * H);
 		arena_free(&s.a);
@@ -351,7 +353,8 @@ START_TEST(contacts_are_spaced)
 		s.p[0].rpc.next_rpc_time = DAY;
 		c = next_contact(&s, *how);
 		ck_assert_int_eq(c.why, CONTACT_REQUESTED);
-		ck_assert_msg(c.ask.secs[CW_CPU] > 0, "%s: no work asked", (*how)->name);
+		ck_assert_msg(
+		    c.ask.secs[CW_CPU] > 0, "%s: no work asked", (*how)->name);
 		s.p[0].rpc.next_rpc_time = 0;
 		s.w.now = DAY + 60;
 		ck_assert_int_eq(next_contact(&s, *how).why, CONTACT_WORK);

@@ -141,8 +141,8 @@ static const struct {
 } memories[] = {
 	{ "all fit", { 2, 2, 2, 2 }, 0, 360, { 10, 10, 10, 10 } },
 	{ "half of them fit", { 4, 4, 4, 4 }, 2, 360, { 20, 20, 20, 20 } },
-	{ "two of a project do not fit, one beside two small ones does",
-	    { 5, 5, 1, 1 }, 1, 360, { 10, 20, 10, 10 } },
+	{ "two of a project do not fit, one beside two small ones does", { 5, 5, 1, 1 },
+	    1, 360, { 10, 20, 10, 10 } },
 	{ "they need 12 GB, so they advance at two thirds of full speed",
 	    { 5, 2, 4, 1 }, 4 / 3.0, 360, { 15, 15, 15, 15 } },
 	{ "a task that never fits is no work", { 9, 1, 1, 1 }, 1, 370,
@@ -168,8 +168,8 @@ START_TEST(memory_by_table)
 		t[i].rss_bytes = memories[_i].gb[i];
 	}
 	rr_simulate(&w, &a, &rr);
-	ck_assert_msg(fabs(rr.rsc[0].nidle - memories[_i].idle) < 0.01,
-	    "%s: idle %g", memories[_i].what, rr.rsc[0].nidle);
+	ck_assert_msg(fabs(rr.rsc[0].nidle - memories[_i].idle) < 0.01, "%s: idle %g",
+	    memories[_i].what, rr.rsc[0].nidle);
 	ck_assert_msg(fabs(rr.rsc[0].shortfall - memories[_i].shortfall) < 2,
 	    "%s: shortfall %g", memories[_i].what, rr.rsc[0].shortfall);
 	for (int i = 0; i < 4; i++)

@@ -53,8 +53,8 @@ START_TEST(pauses_of_a_stage)
 		turn = pause_turn(&p, s->at, &most);
 		ck_assert_msg(turn == s->turn && most == s->most,
 		    "%s at %d: turn %d, most %zu", name, (int)s->at, (int)turn, most);
-		ck_assert_msg(pause_tried(&p, turn, s->at, s->good, s->bad, s->again) ==
-		                  s->news,
+		ck_assert_msg(
+		    pause_tried(&p, turn, s->at, s->good, s->bad, s->again) == s->news,
 		    "%s at %d: other news", name, (int)s->at);
 	}
 }

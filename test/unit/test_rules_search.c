@@ -261,9 +261,10 @@ static const struct {
 	const char *name;
 	bool more;
 } others[] = { { "fine", true }, { "first in the catalogue", true },
-	{ "deprecated", false }, { "drained", false }, { "nci", false }, { "not selected", false },
-	{ "not selected but allowed", true }, { "beta", false },
-	{ "no version", false }, { "other resource", false }, { "off", false } };
+	{ "deprecated", false }, { "drained", false }, { "nci", false },
+	{ "not selected", false }, { "not selected but allowed", true },
+	{ "beta", false }, { "no version", false }, { "other resource", false },
+	{ "off", false } };
 
 START_TEST(search_for_another_app)
 {

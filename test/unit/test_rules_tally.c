@@ -51,8 +51,7 @@ static const struct {
 	    .results = { { .server_state = RESULT_OVER,
 		.outcome = OUTCOME_COULDNT_SEND } },
 	    .n = 1,
-	    .code = TALLY_COUNTED | TALLY_ERROR | TALLY_CANCELLED |
-	            TALLY_TO_ASSIMILATE,
+	    .code = TALLY_COUNTED | TALLY_ERROR | TALLY_CANCELLED | TALLY_TO_ASSIMILATE,
 	    .ended = 1,
 	    .never_sent = 1,
 	    .failed = 1 },

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The examples of the documents under the buffers that volunteers have: each policy must
- * give what sim_examples.def says, within its tolerance.  For a policy whose description
- * leads elsewhere that value is what it gives, and locus-client-policies(7) says why.
+ * The examples of the documents under the buffers that volunteers have: each policy
+ * must give what sim_examples.def says, within its tolerance.  For a policy whose
+ * description leads elsewhere that value is what it gives, and locus-client-policies(7)
+ * says why.
  */
 #include "test/unit/unit.h"
 
@@ -31,7 +32,9 @@ static void
 run_example(const char *policy, const char *text, double days, struct arena *a,
     struct sim_figures *fig, struct sim_sums *sums)
 {
-	struct sim_options o = { .policy = policy_find(policy), .days = days, .seed = 1 };
+	struct sim_options o = {
+		.policy = policy_find(policy), .days = days, .seed = 1
+	};
 	struct sim_scenario sc;
 	struct fail f = { 0 };
 
@@ -45,8 +48,8 @@ run_example(const char *policy, const char *text, double days, struct arena *a,
 START_TEST(examples_by_table)
 {
 	struct arena a = { 0 };
-	const char *text = arena_printf(&a, "{\"prefs\":{%s},%s}", examples[_i].prefs,
-	    examples[_i].text);
+	const char *text = arena_printf(
+	    &a, "{\"prefs\":{%s},%s}", examples[_i].prefs, examples[_i].text);
 
 	for (int k = 0; k < PLAIN; k++) {
 		struct sim_figures fig;
@@ -61,7 +64,8 @@ START_TEST(examples_by_table)
 		if (k > 0)
 			continue;
 		ck_assert_uint_eq(fig.missed, 0);
-		ck_assert_msg(fig.idle < 0.001, "%s: idle %g", examples[_i].what, fig.idle);
+		ck_assert_msg(
+		    fig.idle < 0.001, "%s: idle %g", examples[_i].what, fig.idle);
 	}
 	arena_free(&a);
 }
@@ -69,8 +73,8 @@ END_TEST
 
 /*
  * "Work fetch and GPUs", example 3, where B also has jobs for the CPU: from the day on
- * which B has a program for the coprocessor, each gets half of the whole: a quarter of the
- * coprocessor, twice as fast as the CPU, is B's.
+ * which B has a program for the coprocessor, each gets half of the whole: a quarter of
+ * the coprocessor, twice as fast as the CPU, is B's.
  */
 START_TEST(example_3_with_cpu_jobs)
 {

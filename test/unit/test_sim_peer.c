@@ -112,7 +112,8 @@ static const struct {
 	{ "x03_limits", "window", 0.005, 0.05, 0 },
 	{ "x03_limits", "debt1", 0.005, 0.05, 0 },
 	{ "x03_limits", "debtR", 0.005, 0.05, 0 },
-	/* Memory: smaller tasks fit beside the great ones, whichever project has them. */
+	/* Memory: smaller tasks fit beside the great ones, whichever project has them.
+	 */
 	{ "x07_memory", "rec", 0.005, 0.02, 0 },
 	{ "x07_memory", "hybrid", 0.005, 0.02, 0 },
 	{ "x07_memory", "window", 0.005, 0.02, 0 },

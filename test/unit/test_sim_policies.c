@@ -569,8 +569,8 @@ END_TEST
 
 /* --- estimates --- */
 
-/* Ten times too low: what the first request brought in excess is late, but nothing after
- * ten days.  Five times too high: the buffer holds what it should. */
+/* Ten times too low: what the first request brought in excess is late, but nothing
+ * after ten days.  Five times too high: the buffer holds what it should. */
 START_TEST(estimates_are_learned)
 {
 	static const char *const low =
@@ -599,9 +599,9 @@ END_TEST
 /* --- contacts --- */
 
 /*
- * For all policies: tasks of half a minute that are due in a day, in three hours, in ten
- * minutes.  Results are collected, no project is asked twice within a minute, and no
- * deadline is lost.
+ * For all policies: tasks of half a minute that are due in a day, in three hours, in
+ * ten minutes.  Results are collected, no project is asked twice within a minute, and
+ * no deadline is lost.
  */
 START_TEST(contacts_are_bundled)
 {
@@ -611,7 +611,8 @@ START_TEST(contacts_are_bundled)
 	} c[] = {
 		{ "P(.00833, 24, 1) NCPUS=8 min_queue=1 additional_queue=1", 400 },
 		{ "P(.00833, 3, 1) NCPUS=2 min_queue=.3 additional_queue=.3", 150 },
-		{ "P(.00833, .17, 1) NCPUS=1 min_queue=.05 additional_queue=.05", 1100 },
+		{ "P(.00833, .17, 1) NCPUS=1 min_queue=.05 additional_queue=.05",
+		    1100 },
 	};
 	const char *policy = policies[_i]->name;
 	/* These ask whenever the buffer is not full. */

@@ -37,8 +37,8 @@ struct batch_view {
 enum err batch_find(struct cmd_ctx *, const char *arg, struct row_job_batch **);
 /*
  * Takes the counts of its workunits from work_tally, and estimates when it will be
- * complete from the rate of the last hour. results: counts the workunits now, in bounded
- * steps with a bar, and also the results of open ones.
+ * complete from the rate of the last hour. results: counts the workunits now, in
+ * bounded steps with a bar, and also the results of open ones.
  */
 enum err batch_count(
     struct cmd_ctx *, const struct row_job_batch *, bool results, struct batch_view *);

@@ -126,8 +126,7 @@ batch_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 	b.c = c;
 	if (o->app != NULL)
 		TRY(tools_app(x, c, o->app, &b.app));
-	TRY(work_tallies_read(
-	    x->db, x->a, TALLY_OF_BATCH, 0, clock_now(), &b.t, x->f));
+	TRY(work_tallies_read(x->db, x->a, TALLY_OF_BATCH, 0, clock_now(), &b.t, x->f));
 	tally_note(x, b.t.behind);
 	while (b.left > 0 && n == PAGE) {
 		TRY(job_batches(x->db, x->a, before, PAGE, &rows, &n, x->f));

@@ -83,9 +83,9 @@ service_cure(struct doctor *d, const struct state_proc *p)
 		name += strlen(socket);
 	if (strchr(name, ' ') != NULL) /* the timer of a task */
 		return doctor_locus(d, "start");
-	return doctor_locus(d, arena_printf(d->a, "%s %s",
-				   p->state == PROC_STOPPED ? "start" : "restart",
-				   name));
+	return doctor_locus(
+	    d, arena_printf(d->a, "%s %s",
+		   p->state == PROC_STOPPED ? "start" : "restart", name));
 }
 
 /* Without an installation, the web server has a check of its own: it may be any. */
@@ -113,8 +113,7 @@ doctor_services(struct doctor *d)
 	for (size_t i = 0; i < s.n; i++)
 		if (s.procs[i].state != PROC_RUNNING && !is_elsewhere(d, &s.procs[i]))
 			doctor_fail(d, service_cure(d, &s.procs[i]), "%s is %s%s%s",
-			    s.procs[i].name,
-			    proc_state_name(s.procs[i].state),
+			    s.procs[i].name, proc_state_name(s.procs[i].state),
 			    s.procs[i].note[0] == '\0' ? "" : ": ", s.procs[i].note);
 	if (r == RUNNING_PART && !doctor_has_complained(d))
 		doctor_fail(

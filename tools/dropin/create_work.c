@@ -228,11 +228,11 @@ job_inputs(struct making *m, char **files, size_t n, bool large,
 		struct fail f = { 0 };
 
 		if (large && file_by_name(x->db, &m->a, files[i], &file, &f) == OK) {
-			(*inputs)[i] = (struct input_file){ file->name,
-				download_url(&m->a, x->cf, file->name), file->md5sum,
-				(int64_t)file->size,
-				gzipped_bytes(
-				    download_path(&m->a, x->cf, file->name)) };
+			(*inputs)[i] = (struct input_file){
+				file->name, download_url(&m->a, x->cf, file->name),
+				file->md5sum, (int64_t)file->size,
+				gzipped_bytes(download_path(&m->a, x->cf, file->name))
+			};
 			(*nlarge)++;
 		} else {
 			TRY(staged_input(m, files[i], &(*inputs)[i]));

@@ -152,8 +152,7 @@ destroy_finds_here(struct cmd_ctx *x, const char *name, bool *here)
 	*here = false;
 	if (x->project == NULL && fs_exists(p.config_dir))
 		return OK;
-	if (x->project == NULL &&
-	    fs_exists(arena_printf(x->a, "%s/config.xml", name)))
+	if (x->project == NULL && fs_exists(arena_printf(x->a, "%s/config.xml", name)))
 		x->project = name;
 	e = ctx_conf(x);
 	*here = e == OK && !conf_is_installed(x->cf);
@@ -174,8 +173,7 @@ destroy_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	    args[0][0] == '\0')
 		return ctx_usage(x, "\"%.60s\" is not the name of a project", args[0]);
 	TRY(destroy_finds_here(x, args[0], &here));
-	return here ? destroy_here(x, args[0], opts) :
-	              destroy_installed(x, opts, args);
+	return here ? destroy_here(x, args[0], opts) : destroy_installed(x, opts, args);
 }
 
 const struct cmd cmd_destroy = { .name = "destroy",

@@ -100,8 +100,8 @@ large_inputs(struct cmd_ctx *x, struct job_set *s)
 				s->files[i] = (struct input_file){ rows[k].name,
 					download_url(x->a, x->cf, rows[k].name),
 					rows[k].md5sum, (int64_t)rows[k].size,
-					gzipped_bytes(download_path(
-					    x->a, x->cf, rows[k].name)) };
+					gzipped_bytes(
+					    download_path(x->a, x->cf, rows[k].name)) };
 	return OK;
 }
 
