@@ -102,6 +102,8 @@ struct removal {
 	struct app_added added;
 	struct app_version *versions;
 	size_t nversions;
+	const char **others; /* xml_doc of the versions of other apps */
+	size_t nothers, others_cap;
 	struct item *items;
 	size_t n, cap;
 };
@@ -180,15 +182,12 @@ plan_template_away(struct removal *r, const char *kind, const char *written)
 		plan(r, "template", name, path, NULL);
 }
 
-/* Does another app's version have a file of that name? */
 static enum err
-file_of_others(
-    struct removal *r, const struct catalog *c, const char *name, bool *shared)
+others_read(struct removal *r, const struct catalog *c)
 {
 	struct cmd_ctx *x = r->x;
 
-	*shared = false;
-	for (size_t i = 0; i < c->napps && !*shared; i++) {
+	for (size_t i = 0; i < c->napps; i++) {
 		struct app_version *v = NULL;
 		size_t n = 0;
 
@@ -196,11 +195,30 @@ file_of_others(
 			continue;
 		TRY(app_versions_of(x->db, x->a, c->apps[i].id, &v, &n, x->f));
 		for (size_t k = 0; k < n; k++)
-			*shared |= strstr(v[k].xml_doc,
-				       arena_printf(x->a, "<name>%s</name>", name)) !=
-			           NULL;
+			PUSH(x->a, r->others, r->nothers, r->others_cap) = v[k].xml_doc;
 	}
 	return OK;
+}
+
+/* *why: what else needs the file of that name; NULL = nothing. */
+static enum err
+file_needed(struct removal *r, const char *name, const char **why)
+{
+	struct cmd_ctx *x = r->x;
+	const char *element = arena_printf(x->a, "<name>%s</name>", name);
+	struct file *large;
+	enum err e;
+
+	*why = NULL;
+	for (size_t i = 0; i < r->nothers && *why == NULL; i++)
+		if (strstr(r->others[i], element) != NULL)
+			*why = "a version of another app has it";
+	if (*why != NULL)
+		return OK;
+	e = file_by_name(x->db, x->a, name, &large, x->f);
+	if (e == OK)
+		*why = "it is a large file, too";
+	return e == E_NOTFOUND ? OK : e;
 }
 
 static enum err
@@ -210,8 +228,8 @@ plan_version_away(
 	struct cmd_ctx *x = r->x;
 	const struct platform *p = catalog_platform(c, v->platformid);
 	struct blob_file *files = NULL;
+	const char *why;
 	size_t n = 0;
-	bool shared;
 
 	plan(r, "version",
 	    arena_printf(x->a, "%s %s%s%s", version_num_text(x->a, v->version_num),
@@ -225,9 +243,8 @@ plan_version_away(
 
 		if (strchr(name, '/') != NULL || !fs_exists(path))
 			continue;
-		TRY(file_of_others(r, c, name, &shared));
-		plan(r, "file", name, path,
-		    shared ? "a version of another app has it" : NULL);
+		TRY(file_needed(r, name, &why));
+		plan(r, "file", name, path, why);
 	}
 	return OK;
 }
@@ -243,6 +260,7 @@ plan_all(struct removal *r, const struct catalog *c)
 	TRY(plan_daemons_away(r));
 	plan_template_away(r, "in", r->added.in);
 	plan_template_away(r, "out", r->added.out);
+	TRY(others_read(r, c));
 	for (size_t i = 0; i < r->nversions; i++)
 		TRY(plan_version_away(r, c, &r->versions[i]));
 	if (fs_exists(project_path(x->a, x->cf, dir)))
