@@ -73,3 +73,11 @@ upgrade_killed() { # N
 	wait "$pid" 2>/dev/null
 	[[ $n -ge $1 ]]
 }
+
+# A host that met a scheduler without its database, between two releases, would wait for an hour.
+hosts_ask_now() {
+	local host
+	for host in $(host_names); do
+		echo "update $(project_option master_url)" >"$hosts/$host/orders"
+	done
+}
