@@ -11,7 +11,6 @@
 #include "lib/log.h"
 #include "lib/banned.h"
 
-enum { API_MAJOR = 8, API_MINOR = 0 };
 /* Bounds of a task that states none (protocol.md 13.6.3). */
 static const double MEMORY_BOUND = 1e8, DISK_BOUND = 1e9;
 
@@ -123,8 +122,8 @@ static void
 put_identity(
     struct client *c, struct buf *b, const struct cproject *p, const struct ctask *t)
 {
-	buf_tag_i64(b, "major_version", API_MAJOR);
-	buf_tag_i64(b, "minor_version", API_MINOR);
+	buf_tag_i64(b, "major_version", CLIENT_MAJOR);
+	buf_tag_i64(b, "minor_version", CLIENT_MINOR);
 	buf_tag_i64(b, "release", 0);
 	buf_tag_i64(b, "app_version", t->r.version_num);
 	buf_tag_i64(b, "userid", p->userid);

@@ -48,6 +48,10 @@ struct client_options {
 	char *platform;
 };
 
+/* The stock client whose requests, files and calls locus-client writes and understands.
+ */
+enum { CLIENT_MAJOR = 8, CLIENT_MINOR = 0 };
+
 /* Why the host may not do something now. */
 enum hindrance {
 #define HINDRANCE(name, number, words) HINDER_##name,

@@ -20,9 +20,7 @@ enum {
 	REPLY_MAX = 64 << 20,
 	PAGE_MAX = 1 << 20,
 	MASTER_S = 60,
-	SCHEDULER_S = 330, /* longer than any wait period */
-	VERSION_MAJOR = 8,
-	VERSION_MINOR = 0
+	SCHEDULER_S = 330 /* longer than any wait period */
 };
 
 static bool
@@ -114,7 +112,7 @@ report_task(struct client *c, const struct cproject *p, const struct ctask *t,
 		end[1] = ' '; /* would end the CDATA section */
 	r->stderr_out = arena_printf(&c->scratch,
 	    "<core_client_version>%d.%d.0</core_client_version>\n<![CDATA[\n%s\n]]>\n",
-	    VERSION_MAJOR, VERSION_MINOR, message);
+	    CLIENT_MAJOR, CLIENT_MINOR, message);
 	for (size_t i = 0; i < t->r.nrefs; i++) {
 		const struct cfile *f = state_file(p, t->r.refs[i].file_name);
 
@@ -263,9 +261,9 @@ rpc_request(struct client *c, const struct view *v, const struct contact *contac
 	*rq = (struct request){ .authenticator = p->authenticator,
 		.hostid = p->hostid,
 		.rpc_seqno = p->hostid == 0 ? 0 : p->rpc_seqno,
-		.core_client_major_version = VERSION_MAJOR,
-		.core_client_minor_version = VERSION_MINOR,
-		.version = VERSION_MAJOR * 10000 + VERSION_MINOR * 100,
+		.core_client_major_version = CLIENT_MAJOR,
+		.core_client_minor_version = CLIENT_MINOR,
+		.version = CLIENT_MAJOR * 10000 + CLIENT_MINOR * 100,
 		.duration_correction_factor = p->dcf,
 		.allow_multiple_clients = 1,
 		.dont_send_work = v->world.projects[contact->project].no_new_work,

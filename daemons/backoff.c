@@ -3,6 +3,7 @@
 #include "daemons/backoff.h"
 
 #include <string.h>
+#include "rules/daemon/aside.h"
 #include "lib/banned.h"
 
 /* Returns the index of the first item whose key is not below key. */
@@ -45,12 +46,9 @@ int32_t
 item_backoff_failed(struct item_backoff *t, int64_t key, int64_t now)
 {
 	struct try_item *it = item_backoff_get(t, key);
-	int64_t pause = t->first_s;
 
 	it->n++;
-	for (int32_t i = 1; i < it->n && pause < t->most_s; i++)
-		pause *= 2;
-	it->next_at = now + (pause < t->most_s ? pause : t->most_s);
+	it->next_at = now + pause_doubled_s(t->first_s, it->n, t->most_s);
 	return it->n;
 }
 

@@ -25,14 +25,15 @@ recount_step(struct daemon_ctx *x, struct recount *c, bool *full)
 {
 	struct recount_slice s = { c->from, c->from + RECOUNT_SLICE };
 	int64_t last;
+	bool wanted = true;
 	enum err e;
 
-	if (x->mod_i != 0 || x->dry_run)
+	if (c->over || x->mod_i != 0 || x->dry_run)
 		return OK;
-	if (!c->asked)
-		TRY(work_recount_wanted(x->db, &c->wanted, &x->fail));
-	c->asked = true;
-	if (!c->wanted)
+	if (c->from == 0)
+		TRY(work_recount_wanted(x->db, &wanted, &x->fail));
+	c->over = !wanted;
+	if (c->over)
 		return OK;
 	TRY(work_recount_end(x->db, &last, &x->fail));
 	e = daemon_transaction(x, tx_recount, &s);
@@ -43,7 +44,7 @@ recount_step(struct daemon_ctx *x, struct recount *c, bool *full)
 	if (c->from < last)
 		return OK;
 	TRY(work_recount_want(x->db, false, &x->fail));
-	c->wanted = false;
+	c->over = true;
 	log_info(
 	    "compared the counts of all workunits, up to id %lld", (long long)last);
 	return OK;

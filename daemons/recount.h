@@ -10,8 +10,7 @@
 #include "daemons/loop.h"
 
 struct recount {
-	bool asked; /* whether it is wanted was asked since the process started */
-	bool wanted;
+	bool over;    /* it was not wanted, or all ids have been seen */
 	int64_t from; /* the ids up to this one have been seen */
 };
 

@@ -610,6 +610,16 @@ parse_seed(const char *text, uint64_t *seed)
 	return errno == 0 && text_alnum(*text) && *end == '\0';
 }
 
+/* Only one request at a time is decided without effects, or from other sources. */
+static bool
+options_agree(const struct options *o)
+{
+	bool other = o->host != 0 || o->job != 0 || o->config != NULL ||
+	             o->trace != NULL || o->offline != NULL;
+
+	return o->dry ? o->once : !other;
+}
+
 /* Returns -1 to go on, otherwise the exit status. */
 static int
 scheduler_parse_options(int argc, char **argv, struct options *o)
@@ -661,13 +671,29 @@ scheduler_parse_options(int argc, char **argv, struct options *o)
 			break;
 		}
 	}
-	if (!good || optind < argc || (o->dry && !o->once) ||
-	    (!o->dry && (o->host != 0 || o->job != 0 || o->config != NULL ||
-			    o->trace != NULL || o->offline != NULL))) {
+	if (!good || optind < argc || !options_agree(o)) {
 		fputs(usage_text, stderr);
 		return 2;
 	}
 	return -1;
+}
+
+/* The options of the command line come before those of config.xml. */
+static struct serve_size
+size_of_service(const struct options *o, const struct conf *cf)
+{
+	return (struct serve_size){
+		.workers = o->serve.workers > 0 ? o->serve.workers :
+		                                  cf->scheduler_workers,
+		.active = cf->scheduler_cohorts,
+		.together = (size_t)cf->scheduler_cohort_size,
+		.connections = o->serve.connections > 0 ? o->serve.connections :
+		                                          cf->max_connections,
+		.queued = cf->max_queued_requests,
+		.buffer_bytes = (size_t)(o->serve.buffer_bytes > 0 ?
+					     o->serve.buffer_bytes :
+					     cf->request_buffer_bytes),
+	};
 }
 
 /* Serves FastCGI until the process is asked to stop. */
@@ -701,18 +727,7 @@ serve_socket_of(struct project *front, const struct options *o)
 		log_fail("configuration", &f);
 	cf = s.front.conf;
 	s.cohort_size = (size_t)cf->scheduler_cohort_size;
-	size = (struct serve_size){
-		.workers = o->serve.workers > 0 ? o->serve.workers :
-		                                  cf->scheduler_workers,
-		.active = cf->scheduler_cohorts,
-		.together = s.cohort_size,
-		.connections = o->serve.connections > 0 ? o->serve.connections :
-		                                          cf->max_connections,
-		.queued = cf->max_queued_requests,
-		.buffer_bytes = (size_t)(o->serve.buffer_bytes > 0 ?
-					     o->serve.buffer_bytes :
-					     cf->request_buffer_bytes),
-	};
+	size = size_of_service(o, cf);
 	s.workers = NEWN(&s.a, struct worker_state, (size_t)size.workers);
 	metric_show_service(cf, "scheduler");
 	e = serve_socket(o->serve.socket != NULL ?

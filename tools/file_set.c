@@ -76,14 +76,12 @@ static enum err
 file_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct file_set_opts *o = opts;
-	struct row_fileset_source unused = { 0 };
 	struct fileset *s;
 	enum err e;
 
 	(void)n;
 	if (o->generator == NULL && o->low_water == NULL)
 		return ctx_usage(x, "nothing to change: give at least one option");
-	TRY(change_source(x, o, &unused)); /* before the database is asked */
 	TRY(ctx_db(x));
 	e = fileset_by_name(x->db, x->a, args[0], &s, x->f);
 	if (e == E_NOTFOUND)

@@ -14,7 +14,7 @@
 #include "proto/normalise.h"
 #include "lib/banned.h"
 
-enum { PASSWORD_MOST = 255, NAME_MOST = 64, VERSION_MAJOR = 8, VERSION_MINOR = 0 };
+enum { PASSWORD_MOST = 255, NAME_MOST = 64 };
 
 enum err
 gui_password(struct client *c, char **password)
@@ -78,8 +78,8 @@ static void
 exchange_versions(struct buf *out)
 {
 	buf_puts(out, "<server_version>\n");
-	buf_tag_i64(out, "major", VERSION_MAJOR);
-	buf_tag_i64(out, "minor", VERSION_MINOR);
+	buf_tag_i64(out, "major", CLIENT_MAJOR);
+	buf_tag_i64(out, "minor", CLIENT_MINOR);
 	buf_tag_i64(out, "release", 0);
 	buf_puts(out, "</server_version>\n");
 }

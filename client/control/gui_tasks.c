@@ -245,8 +245,8 @@ gui_state(const struct gui_call *g)
 		gui_put_tasks(c, b, p, false);
 	}
 	buf_tag(b, "platform_name", c->options.platform);
-	buf_tag_i64(b, "core_client_major_version", 8);
-	buf_tag_i64(b, "core_client_minor_version", 0);
+	buf_tag_i64(b, "core_client_major_version", CLIENT_MAJOR);
+	buf_tag_i64(b, "core_client_minor_version", CLIENT_MINOR);
 	buf_tag_i64(b, "core_client_release", 0);
 	buf_tag_i64(b, "executing_as_daemon", 0);
 	buf_tag(b, "platform", c->options.platform);

@@ -154,8 +154,8 @@ ask_first(const struct client_world *w, size_t project, struct work_ask *ask)
 	ask->project = (int32_t)project;
 }
 
-/* A contact that is made for another reason may ask for work, too, however recent the
- * last one was.  A request by the user overrides the project's delays as well. */
+/* The world in which a contact that is made anyhow asks for work, too: however recent
+ * the last one was, and for the user in spite of the project's delays. */
 static const struct client_world *
 without_delay(const struct client_world *w, struct arena *a, size_t project, bool user)
 {
@@ -169,6 +169,20 @@ without_delay(const struct client_world *w, struct arena *a, size_t project, boo
 	if (user)
 		v->projects[project].rpc.min_rpc_time = 0;
 	return v;
+}
+
+/* Asks for work along with a contact that has another reason. */
+static void
+ask_along(const struct client_world *w, const struct policy *policy, struct arena *a,
+    const struct rr_sim *rr, struct contact *c)
+{
+	size_t project = (size_t)c->project;
+
+	w = without_delay(w, a, project, c->why == CONTACT_USER);
+	if (wants_nci(w, project))
+		c->ask.secs[CW_CPU] = 1;
+	else if (cw_contactable(w, project))
+		policy->piggyback(w, policy, a, rr, project, &c->ask);
 }
 
 void
@@ -189,18 +203,11 @@ contact_next(const struct client_world *w, const struct policy *policy, struct a
 			c->project = c->ask.project;
 		}
 	}
-	if (c->why != CONTACT_NONE)
-		w = without_delay(w, a, (size_t)c->project, c->why == CONTACT_USER);
 	if (c->why == CONTACT_INIT)
 		ask_first(w, (size_t)c->project, &c->ask);
-	else if (c->why != CONTACT_NONE && c->why != CONTACT_WORK &&
-		 c->why != CONTACT_MASTER) {
-		if (wants_nci(w, (size_t)c->project))
-			c->ask.secs[CW_CPU] = 1;
-		else if (cw_contactable(w, (size_t)c->project))
-			policy->piggyback(
-			    w, policy, a, rr, (size_t)c->project, &c->ask);
-	}
+	else if (c->why == CONTACT_USER || c->why == CONTACT_REQUESTED ||
+		 c->why == CONTACT_RESULTS)
+		ask_along(w, policy, a, rr, c);
 	for (size_t r = 0; r < w->nrsc; r++)
 		c->ask.delay_s[r] = rr->rsc[r].busy_s;
 }

@@ -4,9 +4,8 @@
 
 #include "lib/banned.h"
 
-/* first, doubled n - 1 times, at most most. */
-static int64_t
-doubled(int64_t first, int64_t n, int64_t most)
+int64_t
+pause_doubled_s(int64_t first, int64_t n, int64_t most)
 {
 	int64_t pause = first;
 
@@ -18,7 +17,7 @@ doubled(int64_t first, int64_t n, int64_t most)
 int64_t
 aside_pause_s(int64_t tries)
 {
-	return doubled(ASIDE_FIRST_S, tries, ASIDE_MOST_S);
+	return pause_doubled_s(ASIDE_FIRST_S, tries, ASIDE_MOST_S);
 }
 
 enum pause_turn
@@ -44,7 +43,7 @@ static void
 next_probe(struct stage_pause *p, int64_t now)
 {
 	p->probes++;
-	p->probe_at = now + doubled(PAUSE_FIRST_S, p->probes, PAUSE_MOST_S);
+	p->probe_at = now + pause_doubled_s(PAUSE_FIRST_S, p->probes, PAUSE_MOST_S);
 }
 
 enum pause_news

@@ -29,7 +29,7 @@ static const enum unit units[UNSENDABLE__MAX] = {
 #undef UNSENDABLE
 };
 
-/* The most memory that a 32-bit process has on any system (protocol.md 3.12). */
+/* The most memory that a 32-bit process has anywhere: protocol.md 3.12. */
 static const double MOST_OF_32BIT = 4294967296.0;
 
 /* Number of the app's versions that remain after each demand. */

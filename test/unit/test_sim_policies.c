@@ -155,6 +155,23 @@ leave(struct watch *w, const struct sim_event *e)
 }
 
 static void
+job_arrives(struct watch *w, const struct sim_event *e)
+{
+	double run_s = w->sc->projects[e->project].apps[e->app].run_s;
+
+	ck_assert_uint_lt(e->job, JOBS_MOST);
+	w->job[e->job].left = (float)run_s;
+	w->job[e->job].project = (uint8_t)e->project;
+	w->job[e->job].deadline = (float)e->x;
+	w->queued += run_s;
+	w->longest = fmax(w->longest, run_s);
+	w->most = fmax(w->most, left_now(w, e->t));
+	if (w->arrived[e->project]++ == 0)
+		w->first[e->project] = e->t;
+	w->last[e->project] = e->t;
+}
+
+static void
 policies_listen(void *listener, const struct sim_event *e)
 {
 	struct watch *w = listener;
@@ -169,21 +186,9 @@ policies_listen(void *listener, const struct sim_event *e)
 	case SIM_REPLY:
 		w->empty += w->asked_gpu && e->n == 0;
 		break;
-	case SIM_JOB: {
-		double run_s = w->sc->projects[e->project].apps[e->app].run_s;
-
-		ck_assert_uint_lt(e->job, JOBS_MOST);
-		w->job[e->job].left = (float)run_s;
-		w->job[e->job].project = (uint8_t)e->project;
-		w->job[e->job].deadline = (float)e->x;
-		w->queued += run_s;
-		w->longest = fmax(w->longest, run_s);
-		w->most = fmax(w->most, left_now(w, e->t));
-		if (w->arrived[e->project]++ == 0)
-			w->first[e->project] = e->t;
-		w->last[e->project] = e->t;
+	case SIM_JOB:
+		job_arrives(w, e);
 		break;
-	}
 	case SIM_START: /* preempted for a deadline, or only because of its turn? */
 		if (e->t == w->early_at && e->n != 0 && w->undecided > 0)
 			w->undecided--;
