@@ -17,7 +17,8 @@ enum { SETS_AT_ONCE = 500, ROUND_S = 60, DAY_S = 86400 };
 static const char own_reason[] = "retired: nothing has needed it for retain_days";
 
 struct gone { /* a set that is removed */
-	const struct row_retire *set;
+	int64_t id;
+	const char *name;
 	struct row_member *files; /* those that are in no other set */
 	size_t n;
 	int64_t told; /* hosts that hold one of them */
@@ -31,13 +32,13 @@ tx_retire(struct daemon_ctx *x, void *arg)
 	bool used;
 
 	g->told = 0;
-	TRY(fileset_is_used(x->db, &x->a, g->set->id, &used, &x->fail));
+	TRY(fileset_is_used(x->db, &x->a, g->id, &used, &x->fail));
 	if (used)
-		return FAIL(&x->fail, E_RACE, "%s has work again", g->set->name);
+		return FAIL(&x->fail, E_RACE, "%s has work again", g->name);
 	for (size_t i = 0; i < g->n; i++)
 		TRY(file_tell_holders(
 		    x->db, &x->a, &g->files[i], x->now, &g->told, &x->fail));
-	return fileset_remove(x->db, &x->a, g->set->id, g->files, g->n, &x->fail);
+	return fileset_remove(x->db, &x->a, g->id, g->files, g->n, &x->fail);
 }
 
 static enum err
@@ -51,7 +52,7 @@ unlink_files(struct daemon_ctx *x, const struct gone *g)
 		for (size_t k = 0; k < N(endings); k++)
 			TRY(fs_unlink(
 			    arena_printf(&x->a, "%s%s", path, endings[k]), &x->fail));
-		log_info("[FILE %s] deleted %s", g->set->name, path);
+		log_info("[FILE %s] deleted %s", g->name, path);
 	}
 	return OK;
 }
@@ -59,15 +60,15 @@ unlink_files(struct daemon_ctx *x, const struct gone *g)
 /* The rows go first: a file without rows is a stranger that fsck names, but a set whose
  * file is missing would send tasks that fail. */
 static enum err
-retire_remove(struct daemon_ctx *x, const struct row_retire *s)
+remove_set(struct daemon_ctx *x, int64_t id, const char *name, const char *why)
 {
-	struct gone g = { .set = s };
+	struct gone g = { .id = id, .name = name };
 	struct row_member *m = NULL;
 	size_t n = 0;
 	bool shared;
 	enum err e;
 
-	TRY(fileset_files(x->db, &x->a, s->id, &m, &n, &x->fail));
+	TRY(fileset_files(x->db, &x->a, id, &m, &n, &x->fail));
 	g.files = NEWN(&x->a, struct row_member, n + 1);
 	for (size_t i = 0; i < n; i++) {
 		TRY(file_is_shared(x->db, &x->a, m[i].file_id, &shared, &x->fail));
@@ -79,10 +80,10 @@ retire_remove(struct daemon_ctx *x, const struct row_retire *s)
 		return OK; /* the next round looks again */
 	TRY(e);
 	log_info(
-	    "[FILE %s] retired: files=%zu shared=%zu; %lld times a host is told to delete one",
-	    s->name, g.n, n - g.n, (long long)g.told);
+	    "[FILE %s] %s: files=%zu shared=%zu; %lld times a host is told to delete one",
+	    name, why, g.n, n - g.n, (long long)g.told);
 	for (int i = TRIGGER_NEED_WORK; i < TRIGGER__MAX; i++)
-		TRY(trigger_clear(&x->triggers, (enum trigger)i, s->name, &x->fail));
+		TRY(trigger_clear(&x->triggers, (enum trigger)i, name, &x->fail));
 	return unlink_files(x, &g);
 }
 
@@ -116,7 +117,7 @@ retire_step(struct daemon_ctx *x, const struct row_retire *s, enum retire_step s
 		return fileset_set_paused(
 		    x->db, s->id, FILESET_DRAINING, own_reason, &x->fail);
 	case RETIRE_REMOVE:
-		return retire_remove(x, s);
+		return remove_set(x, s->id, s->name, "retired");
 	}
 	return OK;
 }
@@ -147,6 +148,59 @@ retire_sets(struct daemon_ctx *x, const struct row_retire *rows, size_t n)
 	return OK;
 }
 
+/* --- sets whose removal an admin ordered --- */
+
+static enum err
+tx_leave(struct daemon_ctx *x, void *arg)
+{
+	return fileset_leave(x->db, &x->a, arg, &x->fail);
+}
+
+/* Its finished workunits, which are not purged yet, no longer name the set. */
+static enum err
+workunits_leave(struct daemon_ctx *x, int64_t id)
+{
+	struct fileset_leaving l = { .fileset_id = id };
+
+	do
+		TRY(daemon_transaction(x, tx_leave, &l));
+	while (l.left > 0 && !daemon_stopping(x));
+	return OK;
+}
+
+static enum err
+remove_ordered(struct daemon_ctx *x, const struct row_named *s)
+{
+	struct fileset_use use;
+	enum err e;
+
+	TRY(fileset_use(x->db, &x->a, s->id, &use, &x->fail));
+	if (fileset_is_needed(&use))
+		return OK;
+	if (x->dry_run) {
+		log_info("[FILE %s] would be removed", s->name);
+		return OK;
+	}
+	e = workunits_leave(x, s->id);
+	if (e == E_RETRY || daemon_stopping(x))
+		return OK; /* the next round goes on */
+	TRY(e);
+	return remove_set(x, s->id, s->name, "removed");
+}
+
+static enum err
+remove_all_ordered(struct daemon_ctx *x)
+{
+	struct row_named *v;
+	size_t n;
+
+	TRY(filesets_leaving(
+	    x->db, &x->a, x->now - RETIRE_SETTLE_S, SETS_AT_ONCE, &v, &n, &x->fail));
+	for (size_t i = 0; i < n && !daemon_stopping(x); i++)
+		TRY(remove_ordered(x, &v[i]));
+	return OK;
+}
+
 enum err
 retire_some(struct daemon_ctx *x, struct retiring *o)
 {
@@ -154,10 +208,14 @@ retire_some(struct daemon_ctx *x, struct retiring *o)
 	size_t n = 0;
 	bool first = o->after == 0;
 
-	if (x->conf->retain_days == 0 || x->mod_i != 0)
+	if (x->mod_i != 0 || (first && x->now < o->next_at && !x->one_pass))
 		return OK;
-	if (first && x->now < o->next_at && !x->one_pass)
+	if (first)
+		TRY(remove_all_ordered(x));
+	if (x->conf->retain_days == 0) {
+		o->next_at = x->now + ROUND_S;
 		return OK;
+	}
 	TRY(filesets_to_retire(
 	    x->db, &x->a, o->after, SETS_AT_ONCE, &rows, &n, &x->fail));
 	o->after = n < SETS_AT_ONCE ? 0 : rows[n - 1].id;

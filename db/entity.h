@@ -200,6 +200,9 @@ enum err fileset_set_next(struct db *, int64_t id, int32_t expect_next, int32_t 
 /* reason: why it is held back, "" = not said. */
 enum err fileset_set_paused(
     struct db *, int64_t id, int32_t paused, const char *reason, struct fail *);
+/* Drains the set, which file_deleter removes when no work needs it; ends with
+ * fileset_set_paused(). now: s UTC. */
+enum err fileset_order_removal(struct db *, int64_t id, int64_t now, struct fail *);
 /* Where the jobs of a set come from; "" and 0 if it has nothing of its own. */
 enum err fileset_source(struct db *, struct arena *, int64_t id,
     struct row_fileset_source *, struct fail *);

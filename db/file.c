@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "db/stmts.h"
+#include "model/states.h"
 #include "lib/banned.h"
 
 static enum err
@@ -148,17 +149,30 @@ fileset_dropped(struct db *db, const char *name, int64_t now, struct fail *f)
 	return db_exec(db, f, NULL, FILESET_DROPPED, .now = now, .name = name);
 }
 
-enum err
-fileset_set_paused(
-    struct db *db, int64_t id, int32_t paused, const char *reason, struct fail *f)
+static enum err
+set_hold(struct db *db, int64_t id, int32_t paused, const char *reason,
+    int64_t remove_time, struct fail *f)
 {
 	int64_t affected;
 	enum err e = db_exec(db, f, &affected, FILESET_SET_PAUSED, .paused = paused,
-	    .reason = reason, .id = id);
+	    .reason = reason, .remove_time = remove_time, .id = id);
 
 	if (e == OK && affected == 0)
 		return FAIL(f, E_NOTFOUND, "no file set %lld", (long long)id);
 	return e;
+}
+
+enum err
+fileset_set_paused(
+    struct db *db, int64_t id, int32_t paused, const char *reason, struct fail *f)
+{
+	return set_hold(db, id, paused, reason, 0, f);
+}
+
+enum err
+fileset_order_removal(struct db *db, int64_t id, int64_t now, struct fail *f)
+{
+	return set_hold(db, id, FILESET_DRAINING, "to be removed", now, f);
 }
 
 enum err

@@ -10,6 +10,36 @@
 #include "lib/banned.h"
 
 enum err
+fileset_use(
+    struct db *db, struct arena *a, int64_t id, struct fileset_use *u, struct fail *f)
+{
+	struct row_tally *results;
+	struct row_wu_counts *wus;
+
+	TRY(db_row(db, a, f, &results, FILE_TALLY, .fileset_id = id));
+	TRY(db_row(db, a, f, &wus, FILE_WU_COUNTS, .fileset_id = id));
+	*u = (struct fileset_use){ .unsent = results->unsent,
+		.in_progress = results->in_progress,
+		.unfinished = wus->total - wus->assimilated };
+	return OK;
+}
+
+bool
+fileset_is_needed(const struct fileset_use *u)
+{
+	return u->unsent > 0 || u->in_progress > 0 || u->unfinished > 0;
+}
+
+enum err
+filesets_leaving(struct db *db, struct arena *a, int64_t ordered_before, int64_t max,
+    struct row_named **rows, size_t *n, struct fail *f)
+{
+	*rows = NULL;
+	return db_query(db, a, f, rows, n, FILESETS_LEAVING,
+	    .ordered_before = ordered_before, .max = max);
+}
+
+enum err
 fileset_leave(struct db *db, struct arena *a, struct fileset_leaving *l, struct fail *f)
 {
 	struct row_number *rows = NULL;

@@ -5,6 +5,18 @@
 
 #include "db/db.h"
 
+struct fileset_use {                 /* the work that still has a set */
+	int64_t unsent, in_progress; /* results */
+	int64_t unfinished;          /* workunits that are not assimilated */
+};
+enum err fileset_use(
+    struct db *, struct arena *, int64_t id, struct fileset_use *, struct fail *);
+bool fileset_is_needed(const struct fileset_use *);
+/* Lists at most max sets whose removal was ordered at this time or before, s UTC; the
+ * oldest orders first. */
+enum err filesets_leaving(struct db *, struct arena *, int64_t ordered_before,
+    int64_t max, struct row_named **, size_t *n, struct fail *);
+
 struct fileset_leaving {
 	int64_t fileset_id;
 	int64_t left; /* workunits that left the set in this step; 0 = there are none */

@@ -560,9 +560,11 @@ CREATE TABLE IF NOT EXISTS fileset (
 	dropped_time BIGINT NOT NULL DEFAULT 0, -- ours: when it last left the working set
 	hold_reason VARCHAR(254) NOT NULL DEFAULT '', -- ours: why an admin paused or drains it
 	idle_since BIGINT NOT NULL DEFAULT 0, -- ours: since when nothing needs it; 0 = something does
+	remove_time BIGINT NOT NULL DEFAULT 0, -- ours: when an admin ordered its removal; 0 = it stays
 	create_time BIGINT NOT NULL DEFAULT 0, -- ours
 	PRIMARY KEY (id),
-	UNIQUE KEY fileset_name (name)
+	UNIQUE KEY fileset_name (name),
+	KEY fileset_remove (remove_time) -- ours
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 -- ours: file sets with a generator of their own, or of which some jobs should always wait

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include "db/file_remove.h"
 #include "db/stmts.h"
+#include "lib/clock.h"
 #include "lib/fs.h"
 #include "model/states.h"
 #include "tools/catalog.h"
@@ -20,7 +21,7 @@ struct remove_opts {
 
 static const struct opt remove_options[] = {
 	{ "drain", OPT_FLAG, offsetof(struct remove_opts, drain), NULL,
-	    "A file that work or hosts still have is drained instead: run it again later." },
+	    "A file that work or hosts still have is drained, and removed when its work has ended." },
 	DRY_RUN_OPTION(struct remove_opts),
 	YES_OPTION(struct remove_opts),
 	{ 0 },
@@ -38,34 +39,29 @@ static const struct listing_column remove_columns[] = {
 };
 
 struct use { /* who still has the file */
-	int64_t unsent, in_progress, unfinished, holders;
+	struct fileset_use work;
+	int64_t holders;
 };
 
 static enum err
 use_of(struct cmd_ctx *x, const struct fileset *s, struct use *u)
 {
-	struct row_tally *results;
-	struct row_wu_counts *wus;
 	struct row_file_info *info;
 
-	TRY(db_row(x->db, x->a, x->f, &results, FILE_TALLY, .fileset_id = s->id));
-	TRY(db_row(x->db, x->a, x->f, &wus, FILE_WU_COUNTS, .fileset_id = s->id));
+	TRY(fileset_use(x->db, x->a, s->id, &u->work, x->f));
 	TRY(db_row(x->db, x->a, x->f, &info, FILE_INFO_BY_NAME, .name = s->name));
-	*u = (struct use){ .unsent = results->unsent,
-		.in_progress = results->in_progress,
-		.unfinished = wus->total - wus->assimilated,
-		.holders = info->holders };
+	u->holders = info->holders;
 	return OK;
 }
 
 static bool
-is_needed(const struct use *u)
+has_users(const struct use *u)
 {
-	return u->unsent > 0 || u->in_progress > 0 || u->unfinished > 0;
+	return fileset_is_needed(&u->work) || u->holders > 0;
 }
 
 static enum err
-refuse_needed(struct cmd_ctx *x, const struct fileset *s, const struct use *u)
+refuse_needed(struct cmd_ctx *x, const struct fileset *s, const struct fileset_use *u)
 {
 	return FAIL(x->f, E_BADREQ,
 	    "%.100s is needed: %" PRId64 " results not sent, %" PRId64
@@ -147,8 +143,8 @@ remove_one(struct cmd_ctx *x, const struct fileset *s)
 	/* From now on no generator makes work of it. */
 	TRY(fileset_set_paused(x->db, s->id, FILESET_PAUSED, "being removed", x->f));
 	TRY(use_of(x, s, &u));
-	if (is_needed(&u))
-		return refuse_needed(x, s, &u);
+	if (fileset_is_needed(&u.work))
+		return refuse_needed(x, s, &u.work);
 	TRY(workunits_leave(x, s));
 	return remove_set(x, s);
 }
@@ -159,9 +155,9 @@ remove_row(
 {
 	listing_text(l, s->name);
 	listing_text(l, action);
-	listing_number(l, u->unsent);
-	listing_number(l, u->in_progress);
-	listing_number(l, u->unfinished);
+	listing_number(l, u->work.unsent);
+	listing_number(l, u->work.in_progress);
+	listing_number(l, u->work.unfinished);
 	listing_number(l, u->holders);
 }
 
@@ -183,19 +179,19 @@ file_remove_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 			    args[i]);
 		TRY(e);
 		TRY(use_of(x, sets[i], &use[i]));
-		if (is_needed(&use[i]) && !o->drain)
-			return refuse_needed(x, sets[i], &use[i]);
-		ready += !o->drain || (!is_needed(&use[i]) && use[i].holders == 0);
+		if (fileset_is_needed(&use[i].work) && !o->drain)
+			return refuse_needed(x, sets[i], &use[i].work);
+		ready += !o->drain || !has_users(&use[i]);
 	}
 	if (!o->dry_run && ready > 0)
 		TRY(confirm(x, o->yes, "remove %zu large files for ever", ready));
 	l = listing_begin(x, remove_columns);
 	for (size_t i = 0; i < n; i++) {
-		bool wait = o->drain && (is_needed(&use[i]) || use[i].holders > 0);
+		bool wait = o->drain && has_users(&use[i]);
 
 		if (!o->dry_run)
-			TRY(wait ? fileset_set_paused(x->db, sets[i]->id,
-				       FILESET_DRAINING, "to be removed", x->f) :
+			TRY(wait ? fileset_order_removal(
+				       x->db, sets[i]->id, clock_now(), x->f) :
 				   remove_one(x, sets[i]));
 		remove_row(l, sets[i], wait ? "draining" : "removed", &use[i]);
 	}
@@ -212,9 +208,10 @@ const struct cmd cmd_file_remove = { .name = "file remove",
 	    "Removes the file from the download directory and from the tables, unless work needs\n"
 	    "it: results that are not sent or in progress, or workunits that are not assimilated.\n"
 	    "Hosts that hold it keep it until they need the room. With --drain a file that work\n"
-	    "or hosts have is drained first (see file drain): its work ends, and hosts are told to\n"
-	    "delete it; run the command again when locus file show names no holder. A file that\n"
-	    "is in other sets, too, stays for them.",
+	    "or hosts have is drained first (see drain file): no work of it is made any more, its\n"
+	    "work ends, and hosts are told to delete it. The daemon file_deleter then removes it, ten\n"
+	    "minutes after the command at the earliest; locus file resume takes the order back. A\n"
+	    "file that is in other sets, too, stays for them.",
 	.opts = remove_options,
 	.opts_size = sizeof(struct remove_opts),
 	.columns = remove_columns,

@@ -14,7 +14,7 @@ INSERT INTO host (id, userid, domain_name, last_ip_addr, os_name, p_model, m_nby
 UPDATE host SET total_credit = 1, expavg_credit = 1, expavg_time = 100; UPDATE user SET total_credit = 1, expavg_credit = 1, expavg_time = 100; UPDATE team SET total_credit = 1, expavg_credit = 1, expavg_time = 100;
 INSERT INTO host_app_version (host_id, app_version_id) SELECT h.seq, v.seq FROM seq_1_to_1000 h, seq_1_to_4 v;
 INSERT INTO file (id, name, md5sum, size) SELECT seq, CONCAT('file_', seq), MD5(CONCAT(seq)), 4e6 FROM seq_1_to_2000;
-INSERT INTO fileset (id, name, appid, gen_parts) SELECT seq, CONCAT('file_', seq), 1, 40 FROM seq_1_to_2000;
+INSERT INTO fileset (id, name, appid, gen_parts, remove_time) SELECT seq, CONCAT('file_', seq), 1, 40, IF(seq % 100 = 0, seq, 0) FROM seq_1_to_2000;
 INSERT INTO fileset_file (fileset_id, file_id) SELECT seq, seq FROM seq_1_to_2000;
 INSERT INTO fileset_source (fileset_id, generator, low_water) SELECT seq, 'bin/more {file} {n}', seq % 10 = 0 FROM seq_1_to_200;
 INSERT INTO sched_trigger (fileset_id, need_work, no_work_available, work_available, working_set_removal, claim_time, claim_owner)

@@ -464,8 +464,7 @@ START_TEST(D14_old_work_is_found)
 		results(name, ids[i], 1, made);
 		results(arena_printf(&a, "%s_new", name), ids[i], 1, 1);
 	}
-	ck_ok(db_exec(db, &f, NULL, FILESET_SET_PAUSED, .paused = FILESET_PAUSED,
-	    .reason = "", .id = ids[PAUSED]));
+	ck_ok(fileset_set_paused(db, ids[PAUSED], FILESET_PAUSED, "", &f));
 	for (uint64_t seed = 1; seed <= SEEDS && !(most && last); seed++) {
 		struct request rq = { 0 };
 		struct rng rng = rng_seed(seed);
