@@ -614,6 +614,8 @@ tools_sources = \
 	tools/color.h \
 	tools/command_find.c \
 	tools/commands.c \
+	tools/complete_names.c \
+	tools/complete_names.h \
 	tools/completion.c \
 	tools/conf_edit.c \
 	tools/conf_edit.h \

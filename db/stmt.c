@@ -62,6 +62,7 @@ static const struct row_shape shape_none = { "none", NULL, 0, 0 };
 #define SCAN               INT64_MAX
 #define HOSTS_OF_USER      1000
 #define TEAMS_FOUND        20
+#define FIRST_NAMES        200
 #define TARGETS            100
 #define R(base, row, item) base, row, item
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * locus completion: the scripts for bash and zsh. They ask locus itself for what may
- * follow, so they never differ from the table of commands.
+ * follow, so they never differ from the table of commands, and offer what is in the
+ * project.
  */
 #include <stdio.h>
 #include <string.h>
 #include "tools/cmd.h"
+#include "tools/complete_names.h"
 #include "lib/banned.h"
 
 static const char bash_script[] =
@@ -97,53 +99,96 @@ same_first_word(const char *a, const char *b)
 	return n == strcspn(b, " ") && strncmp(a, b, n) == 0;
 }
 
+/* What follows the words in the names of the commands: by turns a name and an alias. */
+static const char *
+continuation(struct cmd_ctx *x, size_t i, char **words, size_t n)
+{
+	const struct cmd *c = x->commands[i / 2];
+	const char *name = i % 2 == 0 ? c->name : c->alias;
+
+	return name == NULL ? NULL : next_word(name, words, n);
+}
+
 /* Offers the next word of each command that begins with the words; each word once. */
 static void
 offer_words(struct cmd_ctx *x, char **words, size_t n, const char *begun)
 {
-	const struct cmd *const *all = x->commands;
+	for (size_t i = 0; x->commands[i / 2] != NULL; i++) {
+		const char *at = continuation(x, i, words, n), *before;
+		bool offered = at == NULL;
 
-	for (size_t i = 0; all[i] != NULL; i++) {
-		const char *at = next_word(all[i]->name, words, n);
-		bool offered = false;
-
-		for (size_t k = 0; at != NULL && k < i && !offered; k++) {
-			const char *before = next_word(all[k]->name, words, n);
-
+		for (size_t k = 0; k < i && !offered; k++) {
+			before = continuation(x, k, words, n);
 			offered = before != NULL && same_first_word(at, before);
 		}
-		if (at != NULL && !offered)
+		if (!offered)
 			offer(at, strcspn(at, " "), begun);
 	}
+}
+
+struct line {         /* of the shell, up to the word that has only been begun */
+	char **words; /* without options and their values */
+	size_t nwords;
+	const char *before, *begun;
+	const struct cmd *cmd; /* NULL: not typed yet */
+	size_t nargs;          /* words after those of the command's name */
+};
+
+static void
+line_read(struct cmd_ctx *x, char **args, size_t n, struct line *l)
+{
+	int used = 0;
+
+	*l = (struct line){ .words = NEWN(x->a, char *, n + 1),
+		.before = n < 2 ? "" : args[n - 2],
+		.begun = n == 0 ? "" : args[n - 1] };
+	for (size_t i = 0; i + 1 < n; i++) {
+		if (args[i][0] != '-') {
+			l->words[l->nwords++] = args[i];
+			continue;
+		}
+		if (l->nwords > 0)
+			l->cmd = command_find(
+			    x->commands, l->words, (int)l->nwords, &used);
+		if (!takes_value(l->cmd, args[i]))
+			continue;
+		if ((strcmp(args[i], "-p") == 0 || strcmp(args[i], "--project") == 0) &&
+		    i + 2 < n)
+			x->project = args[i + 1];
+		i++;
+	}
+	if (l->nwords > 0)
+		l->cmd = command_find(x->commands, l->words, (int)l->nwords, &used);
+	l->nargs = l->nwords - (size_t)used;
+}
+
+/* Offers names of the project; where there are none, the shell offers those of files.
+ */
+static enum err
+offer_names(struct cmd_ctx *x, const char *noun, const char *begun)
+{
+	return noun == NULL ? OK : complete_names(x, noun, begun);
 }
 
 /* Offers what may follow the words, the last of which has only been begun. */
 static enum err
 offer_next(struct cmd_ctx *x, char **args, size_t n)
 {
-	char **words = NEWN(x->a, char *, n + 1);
-	const char *begun = n == 0 ? "" : args[n - 1];
-	const char *before = n < 2 ? "" : args[n - 2];
-	const struct cmd *c;
-	size_t nwords = 0;
-	int used;
+	struct line l;
 
-	for (size_t i = 0; i + 1 < n; i++)
-		if (args[i][0] == '-')
-			i += takes_value(NULL, args[i]);
-		else
-			words[nwords++] = args[i];
-	c = nwords == 0 ? NULL : command_find(x->commands, words, (int)nwords, &used);
-	if (values_of(before) != NULL)
-		for (const char *const *v = values_of(before); *v != NULL; v++)
-			offer(*v, strlen(*v), begun);
-	else if (takes_value(c, before))
-		return OK; /* the shell offers names of files */
-	else if (begun[0] == '-')
-		offer_options(x->a, c, begun);
+	line_read(x, args, n, &l);
+	if (values_of(l.before) != NULL)
+		for (const char *const *v = values_of(l.before); *v != NULL; v++)
+			offer(*v, strlen(*v), l.begun);
+	else if (takes_value(l.cmd, l.before))
+		return offer_names(x, complete_noun_of_option(l.before + 2), l.begun);
+	else if (l.begun[0] == '-')
+		offer_options(x->a, l.cmd, l.begun);
 	else
-		offer_words(x, words, nwords, begun);
-	return OK;
+		offer_words(x, l.words, l.nwords, l.begun);
+	if (l.cmd == NULL || l.begun[0] == '-' || values_of(l.before) != NULL)
+		return OK;
+	return offer_names(x, complete_noun_of_arg(x->a, l.cmd, l.nargs), l.begun);
 }
 
 static enum err
