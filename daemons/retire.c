@@ -60,7 +60,7 @@ unlink_files(struct daemon_ctx *x, const struct gone *g)
 /* The rows go first: a file without rows is a stranger that fsck names, but a set whose
  * file is missing would send tasks that fail. */
 static enum err
-remove_set(struct daemon_ctx *x, int64_t id, const char *name, const char *why)
+retire_remove(struct daemon_ctx *x, int64_t id, const char *name, const char *why)
 {
 	struct gone g = { .id = id, .name = name };
 	struct row_member *m = NULL;
@@ -117,7 +117,7 @@ retire_step(struct daemon_ctx *x, const struct row_retire *s, enum retire_step s
 		return fileset_set_paused(
 		    x->db, s->id, FILESET_DRAINING, own_reason, &x->fail);
 	case RETIRE_REMOVE:
-		return remove_set(x, s->id, s->name, "retired");
+		return retire_remove(x, s->id, s->name, "retired");
 	}
 	return OK;
 }
@@ -158,7 +158,7 @@ tx_leave(struct daemon_ctx *x, void *arg)
 
 /* Its finished workunits, which are not purged yet, no longer name the set. */
 static enum err
-workunits_leave(struct daemon_ctx *x, int64_t id)
+release_workunits(struct daemon_ctx *x, int64_t id)
 {
 	struct fileset_leaving l = { .fileset_id = id };
 
@@ -181,11 +181,11 @@ remove_ordered(struct daemon_ctx *x, const struct row_named *s)
 		log_info("[FILE %s] would be removed", s->name);
 		return OK;
 	}
-	e = workunits_leave(x, s->id);
+	e = release_workunits(x, s->id);
 	if (e == E_RETRY || daemon_stopping(x))
 		return OK; /* the next round goes on */
 	TRY(e);
-	return remove_set(x, s->id, s->name, "removed");
+	return retire_remove(x, s->id, s->name, "removed");
 }
 
 static enum err

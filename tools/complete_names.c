@@ -112,7 +112,7 @@ complete_noun_of_option(const char *option)
 }
 
 static void
-print_options(const char *begun)
+offer_config(const char *begun)
 {
 	for (size_t i = 0; i < conf_nopts; i++)
 		if (strncmp(conf_opts[i].name, begun, strlen(begun)) == 0)
@@ -126,7 +126,7 @@ complete_names(struct cmd_ctx *x, const char *noun, const char *begun)
 	struct row_text *names = NULL;
 
 	if (strcmp(noun, "option") == 0)
-		print_options(begun);
+		offer_config(begun);
 	/* A pattern of the shell is not what a name begins with. */
 	if (kind == N(kinds) || strpbrk(begun, "*?") != NULL)
 		return OK;

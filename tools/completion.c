@@ -126,7 +126,7 @@ offer_words(struct cmd_ctx *x, char **words, size_t n, const char *begun)
 	}
 }
 
-struct line {         /* of the shell, up to the word that has only been begun */
+struct typed {        /* of the shell, up to the word that has only been begun */
 	char **words; /* without options and their values */
 	size_t nwords;
 	const char *before, *begun;
@@ -135,11 +135,11 @@ struct line {         /* of the shell, up to the word that has only been begun *
 };
 
 static void
-line_read(struct cmd_ctx *x, char **args, size_t n, struct line *l)
+typed_read(struct cmd_ctx *x, char **args, size_t n, struct typed *l)
 {
 	int used = 0;
 
-	*l = (struct line){ .words = NEWN(x->a, char *, n + 1),
+	*l = (struct typed){ .words = NEWN(x->a, char *, n + 1),
 		.before = n < 2 ? "" : args[n - 2],
 		.begun = n == 0 ? "" : args[n - 1] };
 	for (size_t i = 0; i + 1 < n; i++) {
@@ -174,9 +174,9 @@ offer_names(struct cmd_ctx *x, const char *noun, const char *begun)
 static enum err
 offer_next(struct cmd_ctx *x, char **args, size_t n)
 {
-	struct line l;
+	struct typed l;
 
-	line_read(x, args, n, &l);
+	typed_read(x, args, n, &l);
 	if (values_of(l.before) != NULL)
 		for (const char *const *v = values_of(l.before); *v != NULL; v++)
 			offer(*v, strlen(*v), l.begun);
