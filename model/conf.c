@@ -665,6 +665,12 @@ check_readable(struct arena *a, const char *dir, struct fail *f)
 	return OK;
 }
 
+static bool
+has_config(struct arena *a, const char *dir)
+{
+	return fs_exists(arena_printf(a, "%s/config.xml", dir));
+}
+
 /* Finds the installed project if this machine has exactly one. */
 static enum err
 find_installed(struct arena *a, char **dir, struct fail *f)
@@ -710,7 +716,7 @@ conf_installation(struct arena *a, const struct conf *cf)
 static bool
 find_above(struct arena *a, char *dir)
 {
-	while (!fs_exists(arena_printf(a, "%s/config.xml", dir))) {
+	while (!has_config(a, dir)) {
 		char *slash = strrchr(dir, '/');
 
 		if (slash == NULL || slash == dir)
@@ -730,8 +736,13 @@ conf_find_project(struct arena *a, const char *explicit_dir, char **dir, struct 
 		from = getenv("LOCUS_PROJECT");
 	if (from == NULL)
 		from = getenv("BOINC_PROJECT_DIR");
-	if (from != NULL && (*dir = installation_find(a, from)) != NULL)
-		return check_readable(a, *dir, f);
+	if (from != NULL && (*dir = installation_find(a, from)) != NULL) {
+		enum err e = check_readable(a, *dir, f);
+
+		/* Somebody else's installed project hides no directory of its name. */
+		if (e != E_DENIED || !has_config(a, from))
+			return e;
+	}
 	if (realpath(from == NULL ? "." : from, at) == NULL)
 		return errno == EACCES ?
 		           fail_denied(f, from == NULL ? "." : from) :
@@ -742,7 +753,7 @@ conf_find_project(struct arena *a, const char *explicit_dir, char **dir, struct 
 		return find_above(a, *dir) ? check_readable(a, *dir, f) :
 		                             find_installed(a, dir, f);
 	TRY(check_readable(a, *dir, f));
-	if (fs_exists(arena_printf(a, "%s/config.xml", *dir)))
+	if (has_config(a, *dir))
 		return OK;
 	return FAIL(f, E_CONFIG,
 	    "no config.xml in %s: it is not a project; name one with --project NAME, --project DIR or LOCUS_PROJECT",
