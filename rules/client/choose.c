@@ -10,19 +10,28 @@
 enum { RUNNING, IN_MEMORY, STARTED, FRESH, CLASSES };
 enum { NO_TASK = -1 };
 
-struct queues { /* runnable tasks of one project, a FIFO for each class */
+struct queues { /* runnable tasks of one project for one resource, by class, FIFO */
 	int32_t head[CLASSES], tail[CLASSES];
+};
+struct turn { /* a project's claim to the next instance */
+	uint32_t project;
+	bool own; /* by its reserved instances */
+	double prio;
 };
 struct choice {
 	const struct client_world *world;
 	const struct rr_sim *rr;
 	const struct choice_params *params;
-	struct queues *q;         /* per project */
+	struct queues *q;   /* nprojects * nrsc */
+	struct turn *turns; /* heap of projects, whose turn it is on top */
+	size_t nturns;
 	int32_t *next;            /* per task */
 	bool *taken;              /* per task */
 	int32_t *nproject, *napp; /* chosen so far */
 	struct run_list *list;
 	double total;
+	bool limited;      /* some tasks may not run beside others */
+	uint32_t nrunning; /* running CPU tasks that are not listed yet */
 };
 
 static int
@@ -40,26 +49,56 @@ may_choose(const struct client_world *w, const struct cw_task *t, int32_t rsc)
 	return t->rsc == rsc && cw_runnable(w, t) && !cw_nci(w, t);
 }
 
-static void
-fill_queues(struct choice *c, int32_t rsc)
+static struct queues *
+queues_of(const struct choice *c, size_t project, int32_t rsc)
 {
-	for (size_t p = 0; p < c->world->nprojects; p++)
-		for (int k = 0; k < CLASSES; k++)
-			c->q[p].head[k] = c->q[p].tail[k] = NO_TASK;
-	for (size_t i = 0; i < c->world->ntasks; i++) {
-		const struct cw_task *t = &c->world->tasks[i];
-		struct queues *q = &c->q[t->project];
-		int k = queue_class_of(t);
+	return &c->q[project * c->world->nrsc + (size_t)rsc];
+}
 
-		c->next[i] = NO_TASK;
-		if (c->taken[i] || !may_choose(c->world, t, rsc))
-			continue;
-		if (q->tail[k] == NO_TASK)
-			q->head[k] = (int32_t)i;
-		else
-			c->next[q->tail[k]] = (int32_t)i;
-		q->tail[k] = (int32_t)i;
+/* Tasks that are not CPU-intensive are taken at once. */
+static void
+queue_or_take(struct choice *c, uint32_t i)
+{
+	const struct cw_task *t = &c->world->tasks[i];
+	struct queues *q = queues_of(c, (size_t)t->project, t->rsc);
+	int k = queue_class_of(t);
+
+	if (!cw_runnable(c->world, t))
+		return;
+	if (cw_nci(c->world, t)) {
+		c->list->item[c->list->n++] = (struct run_item){ i, false };
+		return;
 	}
+	c->next[i] = NO_TASK;
+	c->nrunning += t->running && t->rsc == CW_CPU;
+	if (q->tail[k] == NO_TASK)
+		q->head[k] = (int32_t)i;
+	else
+		c->next[q->tail[k]] = (int32_t)i;
+	q->tail[k] = (int32_t)i;
+}
+
+static bool
+has_limits(const struct client_world *w)
+{
+	for (size_t i = 0; i < w->nprojects; i++)
+		if (w->projects[i].max_concurrent > 0)
+			return true;
+	for (size_t i = 0; i < w->napps; i++)
+		if (w->apps[i].max_concurrent > 0)
+			return true;
+	return false;
+}
+
+static void
+fill_queues(struct choice *c)
+{
+	c->limited = has_limits(c->world);
+	for (size_t i = 0; i < c->world->nprojects * c->world->nrsc; i++)
+		for (int k = 0; k < CLASSES; k++)
+			c->q[i].head[k] = c->q[i].tail[k] = NO_TASK;
+	for (uint32_t i = 0; i < c->world->ntasks; i++)
+		queue_or_take(c, i);
 }
 
 /* Listing more tasks than may run at a time would only displace others. */
@@ -68,6 +107,8 @@ concurrency_full(const struct choice *c, const struct cw_task *t)
 {
 	int32_t most = c->world->projects[t->project].max_concurrent;
 
+	if (!c->limited)
+		return false;
 	if (most > 0 && c->nproject[t->project] >= most)
 		return true;
 	most = c->world->napps > 0 ? c->world->apps[t->app].max_concurrent : 0;
@@ -83,6 +124,7 @@ choose_task(struct choice *c, size_t i, bool edf)
 	if (t->rsc != CW_CPU)
 		flops += t->use * c->world->rsc[t->rsc].flops;
 	c->taken[i] = true;
+	c->nrunning -= t->running && t->rsc == CW_CPU;
 	c->nproject[t->project]++;
 	if (c->world->napps > 0)
 		c->napp[t->app]++;
@@ -135,7 +177,7 @@ count_misses(const struct choice *c, int32_t rsc, uint32_t *misses)
 		misses[p] = c->rr->projects[p].misses[rsc];
 		any |= misses[p] > 0;
 	}
-	for (size_t i = 0; i < c->world->ntasks; i++) {
+	for (size_t i = 0; i < c->world->ntasks && c->params->stay_urgent; i++) {
 		const struct cw_task *t = &c->world->tasks[i];
 
 		if (t->rsc == rsc && !c->rr->tasks[i].miss && still_urgent(c, t)) {
@@ -183,49 +225,88 @@ take_urgent(struct choice *c, struct arena *a, int32_t rsc, uint32_t *misses)
 /* --- by priority --- */
 
 static int32_t
-pop_candidate(struct choice *c, size_t project)
+pop_candidate(struct choice *c, size_t project, int32_t rsc)
 {
-	struct queues *q = &c->q[project];
+	struct queues *q = queues_of(c, project, rsc);
 
 	for (int k = 0; k < CLASSES; k++)
 		while (q->head[k] != NO_TASK) {
 			int32_t i = q->head[k];
 
 			q->head[k] = c->next[i];
-			if (!concurrency_full(c, &c->world->tasks[i]))
+			if (!c->taken[i] && !concurrency_full(c, &c->world->tasks[i]))
 				return i;
 		}
 	return NO_TASK;
 }
 
-static bool
-has_queued(const struct queues *q)
+/* A project that has a reserved instance left comes before the others. */
+static struct turn
+turn_of(const struct choice *c, uint32_t project, int32_t rsc)
 {
-	return q->head[RUNNING] != NO_TASK || q->head[IN_MEMORY] != NO_TASK ||
-	       q->head[STARTED] != NO_TASK || q->head[FRESH] != NO_TASK;
+	const double *reserved = c->params->reserved;
+
+	return (struct turn){ project,
+		reserved != NULL &&
+		    reserved[project * c->world->nrsc + (size_t)rsc] >= 1 - 1e-9,
+		c->params->prio[project] };
 }
 
-/* Among projects with tasks, one that has a reserved instance left comes before the
- * others. */
-static int32_t
-top_project(const struct choice *c, int32_t rsc)
+static bool
+comes_first(const struct turn *a, const struct turn *b)
 {
-	const double *reserved = c->params->reserved, *prio = c->params->prio;
-	int32_t top = NO_TASK;
-	bool top_own = false;
+	if (a->own != b->own)
+		return a->own;
+	return a->prio > b->prio || (a->prio == b->prio && a->project < b->project);
+}
 
-	for (size_t p = 0; p < c->world->nprojects; p++) {
-		bool own = reserved != NULL &&
-		           reserved[p * c->world->nrsc + (size_t)rsc] >= 1 - 1e-9;
+static void
+sift_down(struct choice *c, size_t i)
+{
+	struct turn *h = c->turns, t = h[i];
 
-		if (!has_queued(&c->q[p]) || (top >= 0 && top_own && !own))
-			continue;
-		if (top < 0 || (own && !top_own) || prio[p] > prio[top]) {
-			top = (int32_t)p;
-			top_own = own;
-		}
+	for (size_t k = 2 * i + 1; k < c->nturns; k = 2 * i + 1) {
+		if (k + 1 < c->nturns && comes_first(&h[k + 1], &h[k]))
+			k++;
+		if (!comes_first(&h[k], &t))
+			break;
+		h[i] = h[k];
+		i = k;
 	}
-	return top;
+	h[i] = t;
+}
+
+static void
+line_up(struct choice *c, int32_t rsc)
+{
+	c->nturns = c->world->nprojects;
+	for (uint32_t p = 0; p < c->nturns; p++)
+		c->turns[p] = turn_of(c, p, rsc);
+	for (size_t i = c->nturns / 2; i-- > 0;)
+		sift_down(c, i);
+}
+
+/* Tasks listed after enough others to fill the CPUs: they wait. */
+struct surplus {
+	int32_t project; /* of the first; -1: none */
+	bool several;    /* projects */
+};
+
+/* Notes a task listed when the tasks before it use so many instances.  Returns true if
+ * further tasks would make no difference: nothing keeps the listed ones from filling
+ * the CPUs, all running ones are among them, and tasks of several projects wait. */
+static bool
+list_suffices(
+    const struct choice *c, const struct cw_task *t, double used, struct surplus *s)
+{
+	if (!c->params->brief || t->rsc != CW_CPU || c->limited ||
+	    c->world->prefs.ram_bytes > 0)
+		return false;
+	if (!t->running && used > c->world->rsc[CW_CPU].ninst + 1e-6) {
+		s->several |= s->project >= 0 && s->project != t->project;
+		s->project = t->project;
+	}
+	return s->several && c->nrunning == 0;
 }
 
 /* Takes up to twice the instances, so that tasks which turn out not to fit have
@@ -233,16 +314,25 @@ top_project(const struct choice *c, int32_t rsc)
 static void
 take_by_priority(struct choice *c, int32_t rsc, double used)
 {
-	while (used < 2 * c->world->rsc[rsc].ninst) {
-		int32_t top = top_project(c, rsc), i;
+	struct surplus surplus = { -1, false };
 
-		if (top < 0)
-			return;
-		i = pop_candidate(c, (size_t)top);
-		if (i < 0)
-			continue;
-		used += c->world->tasks[i].use;
-		choose_task(c, (size_t)i, false);
+	line_up(c, rsc);
+	while (used < 2 * c->world->rsc[rsc].ninst && c->nturns > 0) {
+		uint32_t project = c->turns[0].project;
+		int32_t i = pop_candidate(c, project, rsc);
+
+		if (i >= 0) {
+			const struct cw_task *t = &c->world->tasks[i];
+
+			choose_task(c, (size_t)i, false);
+			if (list_suffices(c, t, used, &surplus))
+				return;
+			used += t->use;
+			c->turns[0] = turn_of(c, project, rsc);
+		} else {
+			c->turns[0] = c->turns[--c->nturns];
+		}
+		sift_down(c, 0);
 	}
 }
 
@@ -264,31 +354,26 @@ take_slices(struct choice *c, int32_t rsc)
 	return used;
 }
 
-static void
-take_all_nci(struct choice *c)
-{
-	for (size_t i = 0; i < c->world->ntasks; i++)
-		if (cw_nci(c->world, &c->world->tasks[i]) &&
-		    cw_runnable(c->world, &c->world->tasks[i])) {
-			c->taken[i] = true;
-			c->list->item[c->list->n++] = (struct run_item){ (uint32_t)i,
-				false };
-		}
-}
-
 void
 choose_by_priority(const struct client_world *w, struct arena *a,
     const struct rr_sim *rr, const struct choice_params *params, struct run_list *list)
 {
-	struct choice c = { w, rr, params, NEWN(a, struct queues, w->nprojects + 1),
-		NEWN(a, int32_t, w->ntasks + 1), NEWN(a, bool, w->ntasks + 1),
-		NEWN(a, int32_t, w->nprojects + 1), NEWN(a, int32_t, w->napps + 1),
-		list, cw_total_flops(w) };
+	struct choice c = { .world = w,
+		.rr = rr,
+		.params = params,
+		.q = NEWN(a, struct queues, w->nprojects * w->nrsc + 1),
+		.turns = NEWN(a, struct turn, w->nprojects + 1),
+		.next = NEWN(a, int32_t, w->ntasks + 1),
+		.taken = NEWN(a, bool, w->ntasks + 1),
+		.nproject = NEWN(a, int32_t, w->nprojects + 1),
+		.napp = NEWN(a, int32_t, w->napps + 1),
+		.list = list,
+		.total = cw_total_flops(w) };
 	uint32_t *misses = NEWN(a, uint32_t, w->nprojects + 1);
 
 	list->item = NEWN(a, struct run_item, w->ntasks + 1);
 	list->n = 0;
-	take_all_nci(&c);
+	fill_queues(&c);
 	/* Coprocessors before the CPU. */
 	for (size_t k = 0; k < w->nrsc; k++) {
 		int32_t r = (int32_t)(w->nrsc - 1 - k);
@@ -296,7 +381,6 @@ choose_by_priority(const struct client_world *w, struct arena *a,
 
 		if (params->slice_first)
 			used += take_slices(&c, r);
-		fill_queues(&c, r);
 		take_by_priority(&c, r, used);
 	}
 }
@@ -309,10 +393,13 @@ choose_reserved(const struct client_world *w, struct arena *a, const struct rr_s
 	bool *in = NEWN(a, bool, w->nprojects + 1);
 
 	for (size_t r = 0; r < w->nrsc; r++) {
+		double sum;
+
 		for (size_t i = 0; i < w->nprojects; i++)
 			in[i] = rr->projects[i].nrunnable[r] > 0;
+		sum = fetch_sum_of_shares(w, in);
 		for (size_t i = 0; i < w->nprojects; i++) {
-			double own = fetch_share(w, in, i) * w->rsc[r].ninst;
+			double own = fetch_share_of(w, in, sum, i) * w->rsc[r].ninst;
 
 			reserved[i * w->nrsc + r] = fmax(
 			    0, floor(own + 1e-6) - (over[i] ? 1 : 0));

@@ -246,7 +246,9 @@ plan_recheck(const struct client_world *w, const struct cw_task *t,
 		return;
 	if (ran >= period && !slice_over(w, t))
 		e->at_checkpoint = true;
-	e->recheck_at = cw_min(e->recheck_at, w->now + period - fmod(ran, period));
+	if (ran >= period) /* of later slices, only the present one counts */
+		ran = fmod(ran, period);
+	e->recheck_at = cw_min(e->recheck_at, w->now + period - ran);
 }
 
 /* client.md 2.5: a task chosen for its deadline replaces the running task that loses
@@ -446,8 +448,12 @@ enforce(const struct client_world *w, const struct policy *policy, struct arena 
 void
 enforce_done(struct client_world *w, const struct rr_sim *rr)
 {
+	bool any = false;
+
 	w->scheduled_at = w->now;
-	for (size_t i = 0; i < w->ntasks; i++)
+	for (size_t r = 0; r < w->nrsc; r++)
+		any |= rr->rsc[r].missed_use > 0;
+	for (size_t i = 0; i < w->ntasks && any; i++)
 		if (w->tasks[i].running && rr->tasks[i].miss)
 			w->tasks[i].endangered_at = w->now;
 }

@@ -126,13 +126,19 @@ fetch_able(const struct client_world *w, const struct policy *policy,
 }
 
 double
-fetch_share(const struct client_world *w, const bool *able, size_t project)
+fetch_sum_of_shares(const struct client_world *w, const bool *able)
 {
 	double sum = 0;
 
 	for (size_t i = 0; i < w->nprojects; i++)
 		sum += able[i] ? w->projects[i].share : 0;
-	return able[project] && sum > 0 ? w->projects[project].share / sum : 0;
+	return sum;
+}
+
+double
+fetch_share(const struct client_world *w, const bool *able, size_t project)
+{
+	return fetch_share_of(w, able, fetch_sum_of_shares(w, able), project);
 }
 
 /* Parameters: a request has both seconds and instances. */

@@ -271,6 +271,14 @@ int32_t fetch_limit(const struct client_world *, size_t project, size_t rsc);
 /* Returns the project's share among the projects set in able[]; 0 if it is not among
  * them. */
 double fetch_share(const struct client_world *, const bool *able, size_t project);
+/* The same for many projects: the sum is computed once. */
+double fetch_sum_of_shares(const struct client_world *, const bool *able);
+static inline double
+fetch_share_of(
+    const struct client_world *w, const bool *able, double sum, size_t project)
+{
+	return able[project] && sum > 0 ? w->projects[project].share / sum : 0;
+}
 /* Adds a request to ask.  A project without share, or whose estimates are not trusted,
  * is asked for the minimum. */
 void fetch_ask(const struct client_world *, const struct rr_sim *, size_t project,
@@ -310,6 +318,9 @@ struct choice_params {
 	bool edf_by_task, stay_urgent; /* see struct policy */
 	/* Running tasks within their time slice come before priorities. */
 	bool slice_first;
+	/* The list may end where more of it would change neither what runs nor whether
+	 * others wait. */
+	bool brief;
 };
 /*
  * Builds the run list by priority, coprocessors first: tasks in danger (earliest

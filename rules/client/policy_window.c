@@ -128,7 +128,8 @@ order(const struct client_world *w, const struct policy *policy, struct arena *a
 	choose_by_priority(w, a, rr,
 	    &(struct choice_params){ .prio = prio,
 		.bump = bump,
-		.reserved = choose_reserved(w, a, rr, over) },
+		.reserved = choose_reserved(w, a, rr, over),
+		.brief = true },
 	    list);
 }
 
@@ -138,21 +139,25 @@ struct plan { /* for one resource, per project */
 	double *want, *have;
 	bool *in, *fixed;
 	bool *answers; /* its last contact succeeded, or it has all it should have */
+	double shares; /* of the projects in[] */
 };
 
 /* Counts what can run within the buffer: a longer task counts only as long as the
- * buffer. */
-static void
-count_queue(const struct client_world *w, size_t rsc, double *have)
+ * buffer.  have[] is nrsc rows of nprojects. */
+static double *
+count_queues(const struct client_world *w, struct arena *a)
 {
+	double *have = NEWN(a, double, w->nprojects * w->nrsc + 1);
 	double horizon = fetch_buffer_s(w);
 
 	for (size_t i = 0; i < w->ntasks; i++) {
 		const struct cw_task *t = &w->tasks[i];
 
-		if (t->rsc == (int32_t)rsc && cw_nearly_runnable(w, t) && !t->nci)
-			have[t->project] += t->use * cw_min(horizon, t->remaining_s);
+		if (cw_nearly_runnable(w, t) && !t->nci)
+			have[(size_t)t->rsc * w->nprojects + (size_t)t->project] +=
+			    t->use * cw_min(horizon, t->remaining_s);
 	}
+	return have;
 }
 
 /* What the project is owed of the resource, in instance-seconds.  Up to a time slice
@@ -214,7 +219,8 @@ cap_at_deadlines(const struct client_world *w, size_t rsc, struct plan *p)
 
 		if (usable >= horizon)
 			continue;
-		part = fetch_share(w, p->in, i) * w->rsc[rsc].ninst * usable;
+		part = fetch_share_of(w, p->in, p->shares, i) * w->rsc[rsc].ninst *
+		       usable;
 		pace = p->want[i] * usable / horizon;
 		p->want[i] = cw_min(pace, part + owed_s(w, c, rsc));
 	}
@@ -255,18 +261,24 @@ keep_low_water(const struct client_world *w, size_t rsc, struct plan *p)
 static void
 let_in_taskless(const struct client_world *w, size_t rsc, struct plan *p)
 {
-	double room = fetch_room_s(w, rsc), horizon = fetch_buffer_s(w);
+	double room = -INFINITY, horizon = fetch_buffer_s(w); /* room: once needed */
 	double slice = w->prefs.period_s * w->rsc[CW_CPU].flops;
 
 	for (size_t i = 0; i < w->nprojects; i++) {
-		double part = fetch_share(w, p->in, i) * w->rsc[rsc].ninst;
+		double part = fetch_share_of(w, p->in, p->shares, i) *
+		              w->rsc[rsc].ninst;
 		double whole = floor(part + 1e-6), owed = w->projects[i].acct.owed;
+		bool taskless, few;
 
 		if (!p->in[i])
 			continue;
-		if (p->have[i] <= 0 && owed > 0)
+		taskless = p->have[i] <= 0 && owed > 0;
+		few = p->have[i] < whole * w->prefs.min_s && owed > -slice;
+		if ((taskless || few) && room == -INFINITY)
+			room = fetch_room_s(w, rsc);
+		if (taskless)
 			p->want[i] = cw_max(p->want[i], cw_min(part * horizon, room));
-		if (p->have[i] < whole * w->prefs.min_s && owed > -slice)
+		if (few)
 			p->want[i] = cw_max(p->want[i], cw_min(whole * horizon, room));
 	}
 }
@@ -274,18 +286,20 @@ let_in_taskless(const struct client_world *w, size_t rsc, struct plan *p)
 /* A project whose back-off is over has a part, too, to find out whether it has such
  * tasks now. */
 static struct plan
-make_plan(
-    const struct client_world *w, struct arena *a, const struct rr_sim *rr, size_t rsc)
+make_plan(const struct client_world *w, struct arena *a, const struct rr_sim *rr,
+    size_t rsc, double *have)
 {
-	struct plan p = { NEWN(a, double, w->nprojects + 1),
-		NEWN(a, double, w->nprojects + 1), NEWN(a, bool, w->nprojects + 1),
-		NEWN(a, bool, w->nprojects + 1), NEWN(a, bool, w->nprojects + 1) };
+	struct plan p = { .want = NEWN(a, double, w->nprojects + 1),
+		.have = &have[rsc * w->nprojects],
+		.in = NEWN(a, bool, w->nprojects + 1),
+		.fixed = NEWN(a, bool, w->nprojects + 1),
+		.answers = NEWN(a, bool, w->nprojects + 1) };
 
-	count_queue(w, rsc, p.have);
 	for (size_t i = 0; i < w->nprojects; i++)
 		p.in[i] = w->projects[i].share > 0 && !fetch_held_back(w, rr, i, rsc) &&
 		          (can_use(w, &w->projects[i], rsc) ||
 			      fetch_able(w, &policy_window, rr, i, rsc, false));
+	p.shares = fetch_sum_of_shares(w, p.in);
 	fill_to_level(w, rsc, &p);
 	let_in_taskless(w, rsc, &p);
 	cap_at_deadlines(w, rsc, &p);
@@ -301,7 +315,7 @@ static double
 lacking_instances(const struct client_world *w, const struct rr_sim *rr,
     const struct plan *p, size_t project, size_t rsc)
 {
-	double part = fetch_share(w, p->in, project) * w->rsc[rsc].ninst;
+	double part = fetch_share_of(w, p->in, p->shares, project) * w->rsc[rsc].ninst;
 
 	return floor(part - rr->projects[project].used[rsc] + 0.5);
 }
@@ -368,7 +382,7 @@ wait_for_balance(
     const struct client_world *w, const struct plan *p, size_t rsc, double *recheck_at)
 {
 	for (size_t i = 0; i < w->nprojects; i++)
-		if (p->in[i] && p->have[i] < fetch_share(w, p->in, i) *
+		if (p->in[i] && p->have[i] < fetch_share_of(w, p->in, p->shares, i) *
 						 w->rsc[rsc].ninst * w->prefs.min_s)
 			*recheck_at = cw_min(*recheck_at, w->now + w->prefs.period_s);
 }
@@ -379,12 +393,13 @@ fetch(const struct client_world *w, const struct policy *policy, struct arena *a
 {
 	struct plan p[CW_RSC_MOST];
 	double most = 0;
+	double *have = count_queues(w, a);
 	int32_t top = -1;
 
 	(void)policy;
 	for (size_t r = 0; r < w->nrsc; r++) {
 		fetch_recheck(w, rr, r, w->prefs.min_s, recheck_at);
-		p[r] = make_plan(w, a, rr, r);
+		p[r] = make_plan(w, a, rr, r, have);
 		wait_for_balance(w, &p[r], r, recheck_at);
 		for (size_t i = 0; i < w->nprojects; i++) {
 			double gap = p[r].want[i] - p[r].have[i];
@@ -410,9 +425,11 @@ static void
 piggyback(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, size_t project, struct work_ask *ask)
 {
+	double *have = count_queues(w, a);
+
 	(void)policy;
 	for (size_t r = 0; r < w->nrsc; r++) {
-		struct plan p = make_plan(w, a, rr, r);
+		struct plan p = make_plan(w, a, rr, r, have);
 
 		if (lacks_work(&p, project) &&
 		    fetch_able(w, &policy_window, rr, project, r, true))
