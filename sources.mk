@@ -249,6 +249,7 @@ rules_sources = \
 	rules/client/policy_debtr.c \
 	rules/client/policy_rec.c \
 	rules/client/policy_window.c \
+	rules/client/rr_outlook.c \
 	rules/client/rr_sim.c \
 	rules/client/rr_sim.h \
 	rules/client/world.c \

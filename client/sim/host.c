@@ -151,6 +151,7 @@ create_servers(struct sim *s)
 static void
 renumber(struct sim *s, const int32_t *was)
 {
+	cw_grew(&s->world);
 	for (size_t i = 0; i < s->world.nprojects; i++)
 		s->servers[s->server_index[i]].world = (int32_t)i;
 	for (size_t i = 0; i < s->world.ntasks; i++)

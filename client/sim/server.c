@@ -120,6 +120,8 @@ send_job(struct sim *s, struct server *v, const struct sim_app *app)
 		.received_at = w->now,
 		.rss_bytes = app->rss_bytes };
 	s->world.ntasks++;
+	s->late_at = cw_min(s->late_at, s->world.tasks[i].deadline);
+	cw_grew(&s->world);
 	v->sums->fetched++;
 	s->sums->fetched++;
 	count_bytes(v, app);

@@ -33,6 +33,7 @@ run_task(struct sim *s, uint32_t i, double dt)
 	struct sim_project_sums *p = v->sums;
 	double *used = s->world.projects[t->project].used;
 	double overhead = cw_min(j->overhead_s, dt), ck = j->app->checkpoint_s;
+	double remaining;
 	struct run_facts f = { .static_s = j->est_s *
 		                           v->factor[j->app - v->project->apps] };
 
@@ -56,7 +57,11 @@ run_task(struct sim *s, uint32_t i, double dt)
 		t->checkpointed_at = s->world.now + dt - t->since_checkpoint_s;
 	f.elapsed_s = f.fraction_elapsed_s = j->done_s;
 	f.fraction_done = j->done_s / j->size_s;
-	t->remaining_s = j->overhead_s + estimate_remaining_s(&f, 1);
+	remaining = j->overhead_s + estimate_remaining_s(&f, 1);
+	if (remaining > t->remaining_s ||
+	    remaining < t->remaining_s - CW_REMAINING_FALLS * dt)
+		cw_grew(&s->world);
+	t->remaining_s = remaining;
 }
 
 static void
@@ -151,6 +156,9 @@ end_tasks(struct sim *s)
 static void
 list_running(struct sim *s)
 {
+	if (!s->relist)
+		return;
+	s->relist = false;
 	s->nrunning = 0;
 	for (uint32_t i = 0; i < s->world.ntasks; i++)
 		if (s->world.tasks[i].running)
@@ -170,13 +178,16 @@ is_urgent(const struct sim *s, const struct run_list *list, uint32_t task)
 }
 
 static void
-choose_tasks(struct sim *s, const struct rr_sim *rr)
+choose_tasks(struct sim *s, struct rr_sim *rr)
 {
 	struct run_list list;
 	struct enforced e;
 
 	s->options->policy->order(&s->world, s->options->policy, &s->round, rr, &list);
 	enforce(&s->world, s->options->policy, &s->round, &list, &e);
+	/* What stops may lose work, which would count already if this came later. */
+	if (rr->outlook.valid && e.nstop > 0)
+		rr_simulate(&s->world, &s->round, rr);
 	for (size_t i = 0; i < e.nstop; i++)
 		sim_stop_task(s, e.stop[i].task, e.stop[i].keep);
 	for (size_t i = 0; i < e.nstart; i++)
@@ -184,6 +195,49 @@ choose_tasks(struct sim *s, const struct rr_sim *rr)
 	s->check_at = e.recheck_at;
 	s->at_checkpoint = e.at_checkpoint;
 	enforce_done(&s->world, rr);
+}
+
+/* Most of the time nothing is going to happen, and then no simulation is needed. */
+static void
+predict(struct sim *s, struct rr_sim *rr)
+{
+	if (!s->options->policy->needs_low_water) {
+		rr_simulate(&s->world, &s->round, rr);
+		return;
+	}
+	if (!rr_outlook_lasts(&s->world, &s->outlook.outlook)) {
+		arena_reset(&s->outlook_arena);
+		rr_predict(&s->world, &s->outlook_arena, &s->outlook);
+	}
+	*rr = s->outlook;
+}
+
+/* Does the outlook last until the rules are applied again? */
+static bool
+outlook_suffices(const struct sim *s, const struct rr_sim *rr, const struct contact *c)
+{
+	double next = cw_min(s->check_at, c->recheck_at);
+
+	return !rr->outlook.valid ||
+	       rr_outlook_holds(&s->world, &rr->outlook, next - s->world.now);
+}
+
+static void
+find_contact(struct sim *s, const struct rr_sim *rr, struct contact *c)
+{
+	if (s->connected.on)
+		contact_next(&s->world, s->options->policy, &s->round, rr, c);
+}
+
+/* If nothing is due until later than the outlook is good for, simulates after all. */
+static void
+sim_next_contact(struct sim *s, struct rr_sim *rr, struct contact *c)
+{
+	find_contact(s, rr, c);
+	if (c->why != CONTACT_NONE || outlook_suffices(s, rr, c))
+		return;
+	rr_simulate(&s->world, &s->round, rr);
+	find_contact(s, rr, c);
 }
 
 /* Makes contacts until there is nothing left to do.  Whatever the policy wants, the
@@ -203,19 +257,19 @@ apply_rules(struct sim *s)
 	p->account(&s->world, p);
 	do {
 		if (fresh) {
-			rr_simulate(&s->world, &s->round, &rr);
+			predict(s, &rr);
 			s->check_at = INFINITY;
 			if (computing(s))
 				choose_tasks(s, &rr);
 		}
-		if (!s->connected.on)
-			break;
-		contact_next(&s->world, p, &s->round, &rr, &c);
-		if (c.why == CONTACT_NONE)
+		sim_next_contact(s, &rr, &c);
+		if (!s->connected.on || c.why == CONTACT_NONE)
 			break;
 		fresh = sim_contact(s, &c);
 		c.recheck_at = s->world.now + 60;
 	} while (--most > 0);
+	if (c.why != CONTACT_NONE && !outlook_suffices(s, &rr, &c))
+		rr_simulate(&s->world, &s->round, &rr);
 	s->check_at = cw_min(s->check_at, s->world.now + rr.recheck_s);
 	s->check_at = cw_max(cw_min(s->check_at, c.recheck_at), s->world.now + AGAIN_S);
 	if (s->options->poll_s > 0)
@@ -302,6 +356,7 @@ sim_run(const struct sim_scenario *sc, const struct sim_options *opt, struct are
 	run_until_end(&s);
 	sum_up(&s);
 	arena_free(&s.round);
+	arena_free(&s.outlook_arena);
 	sums->cpu_ms = clock_cpu_ms() - began;
 	return OK;
 }

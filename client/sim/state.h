@@ -57,6 +57,10 @@ struct sim {
 	size_t tasks_cap;  /* of jobs and world.tasks */
 	uint32_t *running; /* indices of the running tasks, ascending */
 	size_t nrunning, running_cap;
+	bool relist; /* running is out of date */
+	/* The last outlook, of use as long as it lasts. */
+	struct rr_sim outlook;
+	struct arena outlook_arena;
 	struct onoff on, active, connected;
 	struct cw_gaps gaps;
 	struct rng rng;
@@ -65,6 +69,7 @@ struct sim {
 	double check_at;    /* when to apply the rules again */
 	bool at_checkpoint; /* also when a running task checkpoints */
 	double attach_at;   /* when the next project is attached or detached */
+	double late_at;     /* no task that has not started is late before then */
 	uint64_t njobs;
 };
 

@@ -51,6 +51,7 @@ sim_start_task(struct sim *s, uint32_t i, bool edf)
 	t->running = t->started = true;
 	t->in_memory = false;
 	t->run_since = s->world.now;
+	s->relist = true;
 	if (v->nrunning++ == 0)
 		v->sums->gap2_s3 += pow(s->world.now - v->quiet_since, 3) / 3;
 	sim_tell(s, SIM_START, v, j, 0, edf, NULL);
@@ -63,6 +64,7 @@ stop_running(struct sim *s, uint32_t i)
 	struct server *v = sim_server_of(s, i);
 
 	s->world.tasks[i].running = false;
+	s->relist = true;
 	if (--v->nrunning == 0)
 		v->quiet_since = s->world.now;
 }
@@ -81,6 +83,7 @@ sim_stop_task(struct sim *s, uint32_t i, bool keep)
 		j->overhead_s = 0;
 		t->since_checkpoint_s = 0;
 		t->remaining_s += lost;
+		cw_grew(&s->world);
 		s->sums->lost_flops += lost * j->flops;
 	}
 	s->sums->preemptions++;
@@ -92,6 +95,8 @@ sim_drop_task(struct sim *s, uint32_t i)
 {
 	size_t after = --s->world.ntasks - i;
 
+	cw_changed(&s->world);
+	s->relist = true;
 	memmove(&s->world.tasks[i], &s->world.tasks[i + 1],
 	    after * sizeof(*s->world.tasks));
 	memmove(&s->jobs[i], &s->jobs[i + 1], after * sizeof(*s->jobs));
@@ -142,6 +147,7 @@ learn_from(struct sim *s, struct server *v, const struct sim_job *j)
 	if (fabs(factor / v->factor[k] - 1) < MOVED)
 		return;
 	v->factor[k] = factor;
+	cw_grew(&s->world);
 	s->world.projects[v->world].acct.longest_s = 0; /* as of the old factor */
 	sim_correct(s, v);
 	for (size_t i = 0; i < s->world.ntasks; i++)
@@ -167,11 +173,17 @@ sim_end_task(struct sim *s, uint32_t i)
 void
 sim_abort_late(struct sim *s)
 {
-	for (uint32_t i = (uint32_t)s->world.ntasks; i-- > 0;)
-		if (!s->world.tasks[i].started &&
-		    s->world.now > s->world.tasks[i].deadline) {
-			sim_tell(
-			    s, SIM_ABORT, sim_server_of(s, i), &s->jobs[i], 0, 0, NULL);
-			hand_in(s, i);
+	if (s->world.now <= s->late_at)
+		return;
+	s->late_at = INFINITY;
+	for (uint32_t i = (uint32_t)s->world.ntasks; i-- > 0;) {
+		if (s->world.tasks[i].started)
+			continue;
+		if (s->world.now <= s->world.tasks[i].deadline) {
+			s->late_at = cw_min(s->late_at, s->world.tasks[i].deadline);
+			continue;
 		}
+		sim_tell(s, SIM_ABORT, sim_server_of(s, i), &s->jobs[i], 0, 0, NULL);
+		hand_in(s, i);
+	}
 }

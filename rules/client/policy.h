@@ -12,7 +12,9 @@
  *	contact_next(w, policy, a, &rr, &c);        at most one RPC, as c says
  *
  * and does so again at the earlier of todo.recheck_at and c.recheck_at if nothing
- * happens before.
+ * happens before.  For a policy with needs_low_water, rr_predict() may take the place
+ *of rr_simulate(); a shell that does so simulates after all before it stops a task, and
+ * if the next look would be later than rr_outlook_holds() says.
  */
 #ifndef RULES_CLIENT_POLICY_H
 #define RULES_CLIENT_POLICY_H
@@ -75,6 +77,10 @@ struct policy {
 	 * tasks with the earliest deadlines do, as many as would miss. */
 	bool edf_by_task;
 	bool stay_urgent; /* a task once in danger stays urgent for a time slice */
+	/* Of what the simulation predicts while no task would miss, fetch() needs to
+	 * know only when the buffer falls below its low-water mark: see rr_predict().
+	 */
+	bool needs_low_water;
 	/* Ask a project that has no runnable tasks ("Work fetch and GPUs"). */
 	bool starved_rule;
 	bool sessions;                      /* RPC sessions (client.md 1.1) */

@@ -442,6 +442,7 @@ const struct policy policy_window = {
 	.about =
 	    "exact balance over a year of what each can use; work by share (Locus)",
 	.miss_limit = true,
+	.needs_low_water = true,
 	.backoff_min_s = 600,
 	.report_after_s = 3600,
 	.report_before_s = 86400,

@@ -7,7 +7,6 @@
 #include "rules/client/flow.h"
 #include "lib/banned.h"
 
-static const double RECHECK_LEAST_S = 60, RECHECK_MOST_S = 600;
 static const double NEAR_S = 1e-6; /* times this close are the same */
 /* Tasks that may be passed over because they do not fit into memory. */
 enum { PASSED_OVER_MOST = 16, HALVINGS = 24 };
@@ -311,12 +310,6 @@ set_shares(struct rr_run *s, struct arena *a)
 		}
 }
 
-static bool
-is_simulated(const struct client_world *w, const struct cw_task *t)
-{
-	return cw_nearly_runnable(w, t) && !cw_nci(w, t) && !cw_too_big(w, t);
-}
-
 static void
 queue_tasks(struct rr_run *s, struct arena *a)
 {
@@ -332,7 +325,7 @@ queue_tasks(struct rr_run *s, struct arena *a)
 		const struct cw_task *t = &w->tasks[i];
 		struct rr_project *p = &s->out->projects[t->project];
 
-		if (!is_simulated(w, t))
+		if (!rr_takes_part(w, t))
 			continue;
 		queue_append(s, &rr_group_of(s, t)->wait, (int32_t)i);
 		p->ntasks[t->rsc]++;
@@ -346,28 +339,19 @@ queue_tasks(struct rr_run *s, struct arena *a)
 		}
 }
 
-/* A task should finish by its deadline less the cushion, but the cushion never exceeds
- * half of the task's time (the server's rule, rules/sched/workload.c). */
-static double
-cushion_of(const struct client_world *w, const struct cw_task *t)
-{
-	double half = (t->deadline - t->received_at) / 2;
-
-	return cw_min(w->prefs.cushion_s, cw_max(half, 0));
-}
-
 static void
 judge_finish(struct rr_run *s, uint32_t i)
 {
 	const struct client_world *w = s->world;
 	const struct cw_task *t = &w->tasks[i];
-	double cushion = cushion_of(w, t);
+	double cushion = rr_cushion_s(w, t);
 	double spare = t->deadline - cushion - w->now - s->now;
-	double often = cw_min(cw_max(cushion / 2, RECHECK_LEAST_S), RECHECK_MOST_S);
 
 	s->out->tasks[i].finish_s = s->now;
+	s->out->spare_s = cw_min(s->out->spare_s, spare);
 	if (spare >= -NEAR_S) {
-		s->out->recheck_s = cw_min(s->out->recheck_s, cw_max(spare, often));
+		s->out->recheck_s = cw_min(
+		    s->out->recheck_s, rr_recheck_s(cushion, spare));
 		return;
 	}
 	s->out->tasks[i].miss = true;
@@ -587,7 +571,8 @@ rr_simulate(const struct client_world *w, struct arena *a, struct rr_sim *out)
 	*out = (struct rr_sim){ .projects = NEWN(
 				    a, struct rr_project, w->nprojects + 1),
 		.tasks = NEWN(a, struct rr_task, w->ntasks + 1),
-		.recheck_s = INFINITY };
+		.recheck_s = INFINITY,
+		.spare_s = INFINITY };
 	start_simulation(&s, a);
 	while (next_task_end(&s, &t, &rsc, &project))
 		end_and_refill(&s, t, rsc, project);

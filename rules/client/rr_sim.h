@@ -35,6 +35,16 @@ struct rr_task {
 	double finish_s; /* from now; 0 for tasks outside the simulation */
 	bool miss;       /* not finished by its deadline less the cushion */
 };
+/* What is certain without a simulation.  Times are the shell's. */
+struct rr_outlook {
+	bool valid;               /* otherwise the simulation was run */
+	uint64_t version, growth; /* of the world */
+	double min_s;             /* low-water mark */
+	double calm_until;        /* no instance is idle before then */
+	/* All tasks end in time if, by then at the latest, there is no more to do. */
+	double in_time_until;
+	double recheck_at; /* the simulation wants to run again by then, or later */
+};
 struct rr_sim {
 	struct rr_resource rsc[CW_RSC_MOST];
 	struct rr_project *projects; /* nprojects */
@@ -43,10 +53,56 @@ struct rr_sim {
 	 * loses a second of slack each second.  Not before half of its cushion would be
 	 * gone.  INFINITY: never. */
 	double recheck_s;
+	double
+	    spare_s; /* the least by which a task meets its deadline; INFINITY: none */
+	struct rr_outlook outlook; /* from rr_predict() */
 };
 
 /* Runs in O(n log n) for n tasks and projects.  The buffer is prefs.min_s +
  * prefs.extra_s of wall time; availability stretches the tasks.  Leaves out tasks that
  * are suspended or not CPU-intensive. */
 void rr_simulate(const struct client_world *, struct arena *, struct rr_sim *);
+
+/* --- rr_outlook.c --- */
+/*
+ * Fills in what the simulation would say, without one, if it is certain that no task
+ * misses its deadline and that no instance becomes idle before the buffer is at its
+ * low-water mark.  Then outlook is valid, and all members are as rr_simulate() sets
+ * them except finish_s, shortfall, spare_s (0), saturated_s and recheck_s (INFINITY:
+ * later than matters, see rr_outlook_holds()).  Otherwise simulates.  Pass the last
+ * prediction, or zeroes; its arrays may be gone.  O(n), or as rr_simulate().
+ */
+void rr_predict(const struct client_world *, struct arena *, struct rr_sim *);
+/* Is the prediction still what rr_predict() would say? */
+bool rr_outlook_lasts(const struct client_world *, const struct rr_outlook *);
+/* Is it certain that, by a simulation now, the buffer would not be at its low-water
+ * mark within the next s seconds, and recheck_s would be no less?  O(n) at most. */
+bool rr_outlook_holds(const struct client_world *, const struct rr_outlook *, double s);
+
+/* --- the terms of both --- */
+
+/* Does the task take part in the simulation? */
+static inline bool
+rr_takes_part(const struct client_world *w, const struct cw_task *t)
+{
+	return cw_nearly_runnable(w, t) && !cw_nci(w, t) && !cw_too_big(w, t);
+}
+
+/* A task should finish by its deadline less the cushion, but the cushion never exceeds
+ * half of the task's time (the server's rule, rules/sched/workload.c).  In s. */
+static inline double
+rr_cushion_s(const struct client_world *w, const struct cw_task *t)
+{
+	double half = (t->deadline - t->received_at) / 2;
+
+	return cw_min(w->prefs.cushion_s, cw_max(half, 0));
+}
+
+/* Returns when to look at a task again that is to finish spare seconds before that
+ * time: from now, in s. */
+static inline double
+rr_recheck_s(double cushion, double spare)
+{
+	return cw_max(spare, cw_min(cw_max(cushion / 2, 60), 600));
+}
 #endif

@@ -52,6 +52,9 @@ cw_total_flops(const struct client_world *w)
 void
 cw_tally_tasks(struct client_world *w)
 {
+	if (cw_unchanged(w, w->tallied_version))
+		return;
+	w->tallied_version = w->version;
 	for (size_t i = 0; i < w->nprojects; i++)
 		w->projects[i].acct.runnable_mask = 0;
 	for (size_t i = 0; i < w->ntasks; i++) {

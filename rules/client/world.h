@@ -21,6 +21,8 @@ enum {
 	CW_CPU = 0,
 	CW_RSC_MOST = 4
 }; /* resource 0 is the CPU, the others are coprocessors */
+/* Per second that a task runs, remaining_s falls by no more: a change otherwise. */
+enum { CW_REMAINING_FALLS = 2 };
 
 struct cw_resource {
 	const char *name; /* "CPU", "NVIDIA", ... */
@@ -181,7 +183,11 @@ struct client_world {
 	size_t napps;
 	struct cw_task *tasks; /* in order of arrival */
 	size_t ntasks;
-	double accounted_at; /* when used[] was last added to the accounts */
+	/* Counted by cw_changed() and cw_grew().  0: the shell does not call these, and
+	 * every look finds changes. */
+	uint64_t version, growth;
+	uint64_t tallied_version; /* as of the last cw_tally_tasks() */
+	double accounted_at;      /* when used[] was last added to the accounts */
 	/* Time of the last work request made because work was needed. */
 	double asked_at;
 	bool in_session;     /* a get-work session is open (client.md 1.1) */
@@ -198,6 +204,31 @@ static inline double
 cw_max(double a, double b)
 {
 	return a > b ? a : b;
+}
+
+/*
+ * To be called for what is more than the passing of time, which makes remaining_s of
+ * the running tasks fall: cw_changed() when tasks are fewer; cw_grew() when there is a
+ * new task, when more is left of one, or less by more than CW_REMAINING_FALLS times the
+ * time that it ran, and when anything changes that decides which tasks take part in the
+ * simulation, or their projects' shares.  Not when a task starts or stops.
+ */
+static inline void
+cw_changed(struct client_world *w)
+{
+	w->version++;
+}
+static inline void
+cw_grew(struct client_world *w)
+{
+	w->version++;
+	w->growth++;
+}
+/* Has nothing changed since that version? */
+static inline bool
+cw_unchanged(const struct client_world *w, uint64_t since)
+{
+	return w->version != 0 && w->version == since;
 }
 
 /* --- world.c: the terms of client.md 0 --- */

@@ -4,6 +4,7 @@
 #include "test/unit/unit.h"
 
 #include <math.h>
+#include <string.h>
 #include "lib/arena.h"
 #include "lib/rng.h"
 #include "rules/client/rr_sim.h"
@@ -363,9 +364,133 @@ START_TEST(agrees_with_the_definition)
 }
 END_TEST
 
+/* --- predictions without a simulation --- */
+
+static void
+outlook_random_world(struct client_world *w, struct rng *rng)
+{
+	bool alike = rng_below(rng, 2) == 0;
+
+	rr_sim_random_world(w, rng);
+	w->now = 1000;
+	w->version = w->growth = 1;
+	w->prefs = (struct cw_prefs){
+		.min_s = 20 * rng_unit(rng), .period_s = 100, .cushion_s = 20
+	};
+	for (size_t p = 0; p < w->nprojects; p++)
+		if (rng_below(rng, 10) > 0)
+			w->projects[p].max_concurrent = 0;
+	for (size_t i = 0; i < w->ntasks; i++) {
+		struct cw_task *t = &w->tasks[i];
+
+		t->received_at = 900;
+		t->deadline = 1000 + 50 + 3000 * rng_unit(rng);
+		if (alike) {
+			t->remaining_s += 60;
+			t->use = t->rsc == 1 ? 1 : t->use > 1 ? 2 : 1;
+			t->ncpus = t->rsc == 1 ? 0 : t->use;
+		}
+	}
+}
+
+/* What the outlook says is what the simulation says. */
+static void
+compare_outlook(const struct client_world *w, const struct rr_sim *rr)
+{
+	struct arena a = { 0 };
+	struct rr_sim want;
+	double until = INFINITY;
+
+	rr_simulate(w, &a, &want);
+	for (size_t r = 0; r < w->nrsc; r++) {
+		ck_assert_double_eq(want.rsc[r].missed_use, 0);
+		ck_assert_double_eq(want.rsc[r].nidle, 0);
+		ck_assert_double_eq(want.rsc[r].busy_s, 0);
+		until = fmin(until, want.rsc[r].saturated_s - w->prefs.min_s);
+		for (size_t p = 0; p < w->nprojects; p++) {
+			const struct rr_project *x = &rr->projects[p];
+			const struct rr_project *y = &want.projects[p];
+
+			ck_assert_uint_eq(x->ntasks[r], y->ntasks[r]);
+			ck_assert_uint_eq(x->nrunnable[r], y->nrunnable[r]);
+			ck_assert_double_eq(x->used[r], y->used[r]);
+		}
+	}
+	ck_assert_double_ge(until, 0);
+	for (double s = 0; s < 100; s += 10)
+		if (rr_outlook_holds(w, &rr->outlook, s)) {
+			ck_assert_double_le(s, until);
+			ck_assert_double_le(s, want.recheck_s);
+		}
+	arena_free(&a);
+}
+
+/* Time passes: some tasks run, some have ended. */
+static void
+outlook_pass_time(struct client_world *w, struct rng *rng)
+{
+	double dt = 4 * rng_unit(rng);
+	size_t n = rng_below(rng, 3) == 0 ? 1 : 0, at;
+
+	w->now += dt;
+	for (size_t r = 0; r < w->nrsc; r++) {
+		double left = w->rsc[r].ninst;
+
+		for (size_t i = 0; i < w->ntasks && left > 0; i++) {
+			struct cw_task *t = &w->tasks[i];
+
+			if (t->rsc != (int32_t)r || rng_below(rng, 2) == 0)
+				continue;
+			left -= t->use;
+			t->remaining_s = fmax(0.1, t->remaining_s - dt);
+		}
+	}
+	for (; n > 0 && w->ntasks > 1; n--) {
+		at = rng_below(rng, w->ntasks);
+		memmove(&w->tasks[at], &w->tasks[at + 1],
+		    (--w->ntasks - at) * sizeof(*w->tasks));
+		cw_changed(w);
+	}
+}
+
+START_TEST(outlook_agrees_with_simulation)
+{
+	struct rng rng = rng_seed((uint64_t)_i + 1);
+	struct cw_project p[MOST_PROJECTS];
+	struct cw_task tasks[MANY];
+	struct client_world w = { .projects = p, .tasks = tasks };
+	struct arena a = { 0 };
+	uint32_t nvalid = 0, nlasting = 0, nkept = 0;
+
+	for (int k = 0; k < 500; k++) {
+		struct rr_sim rr = { .recheck_s = 0 };
+
+		outlook_random_world(&w, &rng);
+		for (int step = 0; step < 6; step++) {
+			if (rr_outlook_lasts(&w, &rr.outlook))
+				nlasting++;
+			else
+				rr_predict(&w, &a, &rr);
+			if (!rr.outlook.valid)
+				break;
+			compare_outlook(&w, &rr);
+			nvalid++;
+			nkept += step > 0;
+			outlook_pass_time(&w, &rng);
+		}
+		arena_reset(&a);
+	}
+	ck_assert_uint_gt(nvalid, 50);
+	ck_assert_uint_gt(nkept, 20);
+	ck_assert_uint_gt(nlasting, 10);
+	arena_free(&a);
+}
+END_TEST
+
 UNIT_MAIN("rr_sim", {
 	ADD_LOOP(t1_t2_worked_example, N(worked));
 	ADD_LOOP(memory_by_table, N(memories));
 	ADD_LOOP(small_worlds, N(smalls));
 	ADD_LOOP(agrees_with_the_definition, 20);
+	ADD_LOOP(outlook_agrees_with_simulation, 20);
 })
