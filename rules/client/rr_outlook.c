@@ -21,6 +21,7 @@ static const double SURE_S = 1;  /* more than rounding can amount to */
 static const double FULL = 1e-9; /* instances: as in rr_sim.c */
 /* For how long a busy host is said to stay busy: a part of a time slice, or of that. */
 static const double CALM_PARTS = 4, CALM_LEAST_S = 10;
+enum { VAIN_MOST = 4 };
 
 struct queue_bound {  /* tasks of one project for one resource */
 	double use;   /* instances that it takes at the start */
@@ -280,8 +281,18 @@ calm_s(const struct client_world *w)
 	return all_busy(w, low_water_s(w, 0), 0) ? 0 : -1;
 }
 
-void
-rr_predict(const struct client_world *w, struct arena *a, struct rr_sim *rr)
+/* The bounds do not suffice, and probably will not the next times. */
+static void
+doubt_outlook(struct rr_outlook *l, const struct rr_outlook *before)
+{
+	l->nvain = before->nvain < VAIN_MOST ? before->nvain + 1 : VAIN_MOST;
+	l->nskip = (1U << l->nvain) - 1;
+}
+
+/* Returns true if the bounds suffice; sets *simulated if rr is a simulation already. */
+static bool
+find_outlook(
+    const struct client_world *w, struct arena *a, struct rr_sim *rr, bool *simulated)
 {
 	struct outlook o = { .world = w,
 		.queues = NEWN(a, struct queue_bound, w->nprojects * w->nrsc + 1),
@@ -289,20 +300,43 @@ rr_predict(const struct client_world *w, struct arena *a, struct rr_sim *rr)
 	struct rr_sim out = { .projects = NEWN(a, struct rr_project, w->nprojects + 1),
 		.tasks = NEWN(a, struct rr_task, w->ntasks + 1),
 		.recheck_s = INFINITY,
-		.outlook = { true, w->version, w->growth, w->prefs.min_s } };
-	double calm = -1;
+		.outlook = { .valid = true,
+		    .version = w->version,
+		    .growth = w->growth,
+		    .min_s = w->prefs.min_s } };
+	struct rr_outlook *l = &out.outlook;
+	double calm;
 
 	for (size_t r = 0; r < w->nrsc; r++)
 		out.rsc[r].saturated_s = INFINITY;
-	if (count_parts(&o, &out))
-		calm = calm_s(w);
-	if (calm < 0) {
+	if (!count_parts(&o, &out) || (calm = calm_s(w)) < 0)
+		return false;
+	set_paces(&o, &out);
+	l->calm_until = w->now + calm;
+	if (!ends_in_time_still(w, &rr->outlook, l) && !all_in_time(&o, l)) {
+		*simulated = true;
+		if (!all_end_in_time(&o, a, l, rr))
+			return false;
+	}
+	*rr = out;
+	return true;
+}
+
+void
+rr_predict(const struct client_world *w, struct arena *a, struct rr_sim *rr)
+{
+	const struct rr_outlook before = rr->outlook;
+	bool simulated = false;
+
+	if (before.nskip > 0) {
 		rr_simulate(w, a, rr);
+		rr->outlook.nvain = before.nvain;
+		rr->outlook.nskip = before.nskip - 1;
 		return;
 	}
-	set_paces(&o, &out);
-	out.outlook.calm_until = w->now + calm;
-	if (ends_in_time_still(w, &rr->outlook, &out.outlook) ||
-	    all_in_time(&o, &out.outlook) || all_end_in_time(&o, a, &out.outlook, rr))
-		*rr = out;
+	if (find_outlook(w, a, rr, &simulated))
+		return;
+	if (!simulated)
+		rr_simulate(w, a, rr);
+	doubt_outlook(&rr->outlook, &before);
 }

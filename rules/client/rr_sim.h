@@ -37,7 +37,9 @@ struct rr_task {
 };
 /* What is certain without a simulation.  Times are the shell's. */
 struct rr_outlook {
-	bool valid;               /* otherwise the simulation was run */
+	bool valid; /* otherwise the simulation was run */
+	/* Attempts in vain in a row, and how often not to try again at all. */
+	uint32_t nvain, nskip;
 	uint64_t version, growth; /* of the world */
 	double min_s;             /* low-water mark */
 	double calm_until;        /* no instance is idle before then */
