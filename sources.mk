@@ -388,6 +388,8 @@ db_sources = \
 	db/history.c \
 	db/history.h \
 	db/host.c \
+	db/input_use.c \
+	db/input_use.h \
 	db/inspect.c \
 	db/inspect.h \
 	db/job_batch.c \
@@ -711,6 +713,8 @@ tools_sources = \
 	tools/http_ask.h \
 	tools/human.c \
 	tools/human.h \
+	tools/input_count.c \
+	tools/input_count.h \
 	tools/install/destroy.c \
 	tools/install/install.c \
 	tools/install/install.h \

@@ -2,7 +2,8 @@
 /*
  * Removes files that are no longer needed: the small inputs of finished workunits and
  * the outputs of their results.  Files that hosts keep (sticky), files marked no_delete
- * and files in the file table are never touched, because other workunits use them.
+ * and files in the file table are never touched, because other workunits use them.  An
+ * input that is counted (db/input_use.h) goes when the last workunit has given it up.
  * Deleting a file that is already gone counts as success, so an interrupted pass can
  * simply be repeated.  Large files go when nothing can need them any more (retire.h).
  */
@@ -13,6 +14,7 @@
 #include "daemons/retire.h"
 #include "daemons/stage.h"
 #include "db/entity.h"
+#include "db/input_use.h"
 #include "db/wu_updates.h"
 #include "lib/fs.h"
 #include "lib/log.h"
@@ -77,6 +79,8 @@ remove_with_companions(
 struct deleted_item {
 	int64_t id;
 	int32_t new_state;
+	char **inputs; /* counted ones that a workunit gives up */
+	size_t ninputs;
 };
 struct chunk {
 	bool inputs; /* the inputs of workunits, else the outputs of results */
@@ -84,6 +88,14 @@ struct chunk {
 	struct deleted_item *v;
 	size_t n;
 };
+
+static enum err
+give_up_inputs(struct daemon_ctx *x, const struct deleted_item *item)
+{
+	for (size_t i = 0; i < item->ninputs; i++)
+		TRY(input_release(x->db, item->inputs[i], 1, &x->fail));
+	return OK;
+}
 
 static enum err
 tx_files_deleted(struct daemon_ctx *x, void *arg)
@@ -94,7 +106,11 @@ tx_files_deleted(struct daemon_ctx *x, void *arg)
 	for (size_t i = 0; i < k->n; i++)
 		(k->inputs ? workunit_files_deleted : result_files_deleted)(
 		    b, k->v[i].id, k->state, k->v[i].new_state);
-	return wu_updates_save(x->db, b, &x->fail);
+	TRY(wu_updates_save(x->db, b, &x->fail));
+	for (size_t i = 0; i < k->n; i++)
+		if (k->v[i].new_state == FILE_DELETE_DONE)
+			TRY(give_up_inputs(x, &k->v[i]));
+	return OK;
 }
 
 /* Stores the new states of a chunk in one transaction. */
@@ -110,37 +126,69 @@ deleter_save(struct daemon_ctx *x, struct chunk *k, size_t *done)
 }
 
 static void
-deleter_note(struct chunk *k, int64_t id, bool gone)
+deleter_note(struct chunk *k, struct deleted_item item, bool gone)
 {
-	k->v[k->n++] = (struct deleted_item){ id,
-		gone ? FILE_DELETE_DONE : FILE_DELETE_ERROR };
+	item.new_state = gone ? FILE_DELETE_DONE : FILE_DELETE_ERROR;
+	k->v[k->n++] = item;
 }
 
-/*
- * Deletes the input files of one workunit; *gone says whether all of them are deleted.
- */
-static enum err
-delete_inputs(struct daemon_ctx *x, const char *xml, bool *gone)
+static const char *const input_companions[] = { ".md5", ".gz" };
+
+static bool
+delete_input(struct daemon_ctx *x, const char *name)
 {
-	static const char *const companions[] = { ".md5", ".gz" };
+	return remove_with_companions(x, download_path(&x->a, x->conf, name),
+	    input_companions, N(input_companions));
+}
+
+/* Lists the input files of a workunit that no table keeps for others. */
+static enum err
+own_inputs(struct daemon_ctx *x, const char *xml, char ***names, size_t *n)
+{
 	struct blob_file *files;
 	struct file *known;
-	size_t n;
-	enum err e = blob_files(&x->a, xml, &files, &n, &x->fail);
+	size_t nfiles;
 
-	*gone = true;
-	for (size_t i = 0; e == OK && i < n; i++) {
+	*n = 0;
+	TRY(blob_files(&x->a, xml, &files, &nfiles, &x->fail));
+	*names = NEWN(&x->a, char *, nfiles + 1);
+	for (size_t i = 0; i < nfiles; i++) {
+		enum err e;
+
 		if (files[i].sticky || files[i].no_delete)
 			continue;
 		e = file_by_name(x->db, &x->a, files[i].name, &known, &x->fail);
-		if (e == E_NOTFOUND) {
-			e = OK;
-			*gone &= remove_with_companions(x,
-			    download_path(&x->a, x->conf, files[i].name), companions,
-			    N(companions));
-		}
+		if (e == E_NOTFOUND)
+			(*names)[(*n)++] = files[i].name;
+		else if (e != OK)
+			return e;
 	}
-	return e;
+	return OK;
+}
+
+/*
+ * Deletes the input files of one workunit, and notes those that are counted; *gone says
+ * whether all others are deleted.
+ */
+static enum err
+delete_inputs(
+    struct daemon_ctx *x, const char *xml, struct deleted_item *item, bool *gone)
+{
+	bool *counted;
+	char **names;
+	size_t n;
+
+	*gone = true;
+	TRY(own_inputs(x, xml, &names, &n));
+	counted = NEWN(&x->a, bool, n + 1);
+	TRY(inputs_counted(x->db, &x->a, names, n, counted, &x->fail));
+	item->inputs = names;
+	for (size_t i = 0; i < n; i++)
+		if (counted[i])
+			item->inputs[item->ninputs++] = names[i];
+		else
+			*gone &= delete_input(x, names[i]);
+	return OK;
 }
 
 static bool
@@ -168,8 +216,9 @@ delete_inputs_of(struct daemon_ctx *x, const struct workunit *wu, const char *xm
     struct chunk *k, struct outcomes *out)
 {
 	struct stage_failure bad = { .wu = wu, .next_time = x->now + RETRY_ERRORS_S };
+	struct deleted_item item = { .id = wu->id };
 	bool gone = true, blamed = false;
-	enum err e = delete_inputs(x, xml, &gone);
+	enum err e = delete_inputs(x, xml, &item, &gone);
 
 	if (e != OK) {
 		TRY(stage_blame(x, &bad, e, &blamed));
@@ -181,7 +230,7 @@ delete_inputs_of(struct daemon_ctx *x, const struct workunit *wu, const char *xm
 		out->bad[out->nbad++] = bad;
 	else
 		out->good[out->ngood++] = wu->id;
-	deleter_note(k, wu->id, !blamed && gone);
+	deleter_note(k, item, !blamed && gone);
 	return OK;
 }
 
@@ -222,9 +271,49 @@ delete_some_outputs(
 		if (out[i].e != OK)
 			log_err("[RESULT#%lld] %s: the list of its output files: %s",
 			    (long long)r[i].id, r[i].name, out[i].why);
-		deleter_note(&k, r[i].id, out[i].e == OK && delete_outputs(x, &out[i]));
+		deleter_note(&k, (struct deleted_item){ .id = r[i].id },
+		    out[i].e == OK && delete_outputs(x, &out[i]));
 	}
 	return deleter_save(x, &k, done);
+}
+
+/* --- inputs that no workunit needs any more --- */
+
+struct unused_input {
+	const char *name;
+	bool kept; /* it is needed again, or cannot be deleted */
+};
+
+/* The row is locked until the file is gone: a workunit that comes to need it is counted
+ * after that, and whoever makes the workunit then looks for the file. */
+static enum err
+tx_input_unused(struct daemon_ctx *x, void *arg)
+{
+	struct unused_input *u = arg;
+	bool gone;
+
+	TRY(input_forget(x->db, u->name, &gone, &x->fail));
+	u->kept = !gone || !delete_input(x, u->name);
+	return u->kept ? FAIL(&x->fail, E_RACE, "%s is kept", u->name) : OK;
+}
+
+static enum err
+delete_unused_inputs(struct daemon_ctx *x)
+{
+	struct row_text *rows;
+	size_t n;
+
+	if (x->dry_run || x->mod_i != 0)
+		return OK;
+	TRY(inputs_unused(x->db, &x->a, BATCH, &rows, &n, &x->fail));
+	for (size_t i = 0; i < n && !daemon_stopping(x); i++) {
+		struct unused_input u = { rows[i].s, false };
+		enum err e = daemon_transaction(x, tx_input_unused, &u);
+
+		if (e != OK && !u.kept && e != E_RETRY)
+			return e;
+	}
+	return OK;
 }
 
 /* Handles those after the id *after, which becomes 0 when there are no more. */
@@ -267,8 +356,10 @@ deleter_pass(struct daemon_ctx *x, size_t *done)
 	const struct file_deleter *o = x->own;
 	int64_t wus = 0, results = 0;
 
-	if (!o->output_only)
+	if (!o->output_only) {
 		TRY(deleter_workunits(x, FILE_DELETE_READY, &wus, done));
+		TRY(delete_unused_inputs(x));
+	}
 	return o->input_only ? OK :
 	                       deleter_results(x, FILE_DELETE_READY, &results, done);
 }

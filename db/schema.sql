@@ -576,6 +576,14 @@ CREATE TABLE IF NOT EXISTS fileset_source (
 	KEY fileset_source_low (low_water)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+-- ours: ordinary input files, which several workunits may share, and how many still need each
+CREATE TABLE IF NOT EXISTS input_use (
+	name VARCHAR(191) NOT NULL DEFAULT '',
+	uses BIGINT NOT NULL DEFAULT 0,
+	PRIMARY KEY (name),
+	KEY input_use_uses (uses)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE IF NOT EXISTS fileset_file (
 	fileset_id BIGINT NOT NULL DEFAULT 0,
 	file_id BIGINT NOT NULL DEFAULT 0,

@@ -263,7 +263,7 @@ draft_input(struct draft *d)
 		buf_puts(&b,
 		    o->large && i == 0 ?
 			"<file_info>\n    <!-- A large file: it stays on the hosts and on the server for further jobs. -->\n    <sticky/>\n    <no_delete/>\n    <report_on_rpc/>\n</file_info>\n" :
-			"<file_info>\n    <!-- For a file that other workunits use as well: <no_delete/>, and <sticky/> -->\n</file_info>\n");
+			"<file_info>\n    <!-- For a file that hosts should keep for other workunits: <sticky/>, and <no_delete/> -->\n</file_info>\n");
 	buf_puts(&b, "<workunit>\n");
 	for (size_t i = 0; i < o->inputs.n; i++) {
 		buf_printf(&b,

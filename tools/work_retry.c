@@ -12,6 +12,7 @@
 #include "rules/daemon/daemon_rules.h"
 #include "tools/catalog.h"
 #include "tools/confirm.h"
+#include "tools/input_count.h"
 #include "tools/listing.h"
 #include "tools/progress.h"
 #include "tools/work_pick.h"
@@ -81,17 +82,19 @@ moved_order(const void *a, const void *b)
 
 /* Are the input files still there that the file deleter may have removed? */
 static enum err
-inputs_there(
-    struct cmd_ctx *x, struct retrying *k, const struct workunit *wu, bool *there)
+inputs_there(struct cmd_ctx *x, struct retrying *k, const struct workunit *wu,
+    const char **doc, bool *there)
 {
 	struct blob_file *files;
 	char *xml;
 	size_t n;
 
 	*there = true;
+	*doc = NULL;
 	if (wu->file_delete_state == FILE_DELETE_INIT)
 		return OK;
 	TRY(workunit_xml_doc(x->db, k->a, wu->id, &xml, x->f));
+	*doc = xml;
 	TRY(blob_files(k->a, xml, &files, &n, x->f));
 	for (size_t i = 0; i < n; i++)
 		if (!fs_exists(download_path(k->a, x->cf, files[i].name))) {
@@ -141,6 +144,7 @@ retry_one(struct cmd_ctx *x, struct retrying *k, const struct workunit *wu,
 {
 	struct retry_how how = k->how;
 	struct workunit to = *wu;
+	const char *doc;
 	struct wu_retry c;
 	bool there;
 
@@ -158,11 +162,14 @@ retry_one(struct cmd_ctx *x, struct retrying *k, const struct workunit *wu,
 		delete_again(k, r, n);
 		return OK;
 	}
-	TRY(inputs_there(x, k, wu, &there));
+	TRY(inputs_there(x, k, wu, &doc, &there));
 	k->did.inputs_gone += !there;
 	k->did.reopened += there;
 	if (!there || k->o->dry_run)
 		return OK;
+	/* It had given them up; other workunits have kept them. */
+	if (wu->file_delete_state == FILE_DELETE_DONE)
+		TRY(inputs_count(x, k->a, &doc, 1));
 	to.max_error_results = c.max_error_results;
 	to.max_total_results = c.max_total_results;
 	to.max_success_results = c.max_success_results;

@@ -58,6 +58,7 @@ INSERT INTO user_submit_app (user_id, app_id) SELECT id, 1 FROM user WHERE id <=
 INSERT INTO node (name) SELECT CONCAT('node_', id) FROM user WHERE id <= 100 UNION ALL SELECT 'sample';
 INSERT INTO node_service (node, name) SELECT CONCAT('node_', id), 'transitioner' FROM user WHERE id <= 100 UNION ALL SELECT 'sample', 'sample';
 INSERT INTO daemon_lease (name, token, seq) SELECT CONCAT('lease_', id), id, id FROM user WHERE id <= 100 UNION ALL SELECT 'sample', 71, 71;
+INSERT INTO input_use (name, uses) SELECT CONCAT('input_', id), id % 100 FROM user WHERE id <= 2000;
 REPLACE INTO project_state (id, drain_time) VALUES (1, 0);
-ANALYZE TABLE app, assignment, app_version, batch, daemon_lease, file, fileset, fileset_file, fileset_source, host, host_app_version, host_file, host_log, ledger, msg_from_host, msg_to_host, node, node_service, platform, project_state, result, sched_trigger, team, user, without_locality, work_tally, workunit, workunit_trouble;
+ANALYZE TABLE app, assignment, app_version, batch, daemon_lease, file, fileset, fileset_file, fileset_source, host, host_app_version, host_file, host_log, input_use, ledger, msg_from_host, msg_to_host, node, node_service, platform, project_state, result, sched_trigger, team, user, without_locality, work_tally, workunit, workunit_trouble;
 ANALYZE TABLE consent, credit_user, team_delta, token, user_submit, user_submit_app;

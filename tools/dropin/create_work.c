@@ -20,6 +20,7 @@
 #include "proto/template.h"
 #include "tools/catalog.h"
 #include "tools/dropin/dropin.h"
+#include "tools/input_count.h"
 #include "tools/progress.h"
 #include "tools/target.h"
 #include "tools/template.h"
@@ -353,6 +354,7 @@ insert_jobs(struct cmd_ctx *x, void *arg)
 			return FAIL(
 			    x->f, E_RACE, "there is a job %s already", j->wu.name);
 		TRY(e);
+		TRY(inputs_count(x, &s->m->a, &(const char *){ j->xml_doc }, 1));
 		if (j->target.given)
 			TRY(assignment_add(x->db, &s->m->a, &j->wu, j->target.kind,
 			    j->target.id, j->target.multi, now, x->f));

@@ -242,7 +242,7 @@ job_inputs_copy(struct job_inputs *in)
 	enum err e = OK;
 
 	for (size_t i = 0; e == OK && i < in->ninputs; i++) {
-		if (!in->inputs[i].there && !fs_exists(in->inputs[i].to))
+		if (!fs_exists(in->inputs[i].to))
 			e = input_copy(in->x, &in->inputs[i]);
 		progress_set(&p, (int64_t)i);
 	}

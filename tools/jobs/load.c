@@ -13,6 +13,7 @@
 #include "lib/order.h"
 #include "model/states.h"
 #include "tools/catalog.h"
+#include "tools/input_count.h"
 #include "tools/jobs/jobs.h"
 #include "tools/progress.h"
 #include "lib/banned.h"
@@ -243,6 +244,7 @@ insert_new(struct load *l, struct job_made **new, size_t n)
 	}
 	if (n > 0)
 		TRY(workunits_insert(x->db, &l->round, wus, docs, n, x->f));
+	TRY(inputs_count(x, &l->round, docs, n));
 	for (size_t i = 0; i < n; i++) {
 		const struct target_of *t = &new[i]->target;
 
@@ -412,6 +414,9 @@ jobs_load(struct job_maker *m, struct job_file *file, bool dry,
 		e = job_inputs_copy(&m->inputs);
 		if (e == OK)
 			e = insert_listed(&l);
+		/* One may have gone before a workunit that needs it was counted. */
+		if (e == OK)
+			e = job_inputs_copy(&m->inputs);
 		if (e == OK && l.staged)
 			e = release_jobs(&l);
 	}
@@ -445,6 +450,8 @@ job_load(struct job_maker *m, const struct job_row *row, bool dry,
 			e = job_inputs_copy(&m->inputs);
 		if (e == OK)
 			e = insert_step(&l);
+		if (e == OK)
+			e = job_inputs_copy(&m->inputs);
 	}
 	*wu = l.made->wu;
 	wu->name = arena_strdup(m->x->a, wu->name);
