@@ -104,8 +104,12 @@ tx_files_deleted(struct daemon_ctx *x, void *arg)
 	struct wu_updates *b = wu_updates_new(&x->a);
 
 	for (size_t i = 0; i < k->n; i++)
-		(k->inputs ? workunit_files_deleted : result_files_deleted)(
-		    b, k->v[i].id, k->state, k->v[i].new_state);
+		if (k->inputs)
+			workunit_files_deleted(
+			    b, k->v[i].id, k->state, k->v[i].new_state, x->now);
+		else
+			result_files_deleted(
+			    b, k->v[i].id, k->state, k->v[i].new_state);
 	TRY(wu_updates_save(x->db, b, &x->fail));
 	for (size_t i = 0; i < k->n; i++)
 		if (k->v[i].new_state == FILE_DELETE_DONE)

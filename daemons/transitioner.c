@@ -217,7 +217,7 @@ save_transitions(struct daemon_ctx *x, struct chunk *k)
 		d->to = transitioned_workunit(d->wu, &d->c, x->now);
 		tally_due(d);
 		tally_moved(moves, d->wu, &d->to);
-		workunit_transitioned(b, d->wu, &d->to);
+		workunit_transitioned(b, d->wu, &d->to, x->now);
 		e = make_results(x, b, d);
 	}
 	move_results(x, b, k);

@@ -81,11 +81,11 @@ wu_updates_save(struct db *db, struct wu_updates *b, struct fail *f)
 }
 
 void
-workunit_transitioned(
-    struct wu_updates *b, const struct workunit *was, const struct workunit *becomes)
+workunit_transitioned(struct wu_updates *b, const struct workunit *was,
+    const struct workunit *becomes, int64_t now)
 {
 	db_batch_add(b->of[WU_UPDATE_TRANSITIONED], WU_TRANSITIONED, .becomes = becomes,
-	    .was = was);
+	    .was = was, .now = now);
 }
 
 void
@@ -111,10 +111,11 @@ workunit_assimilated(
 }
 
 void
-workunit_files_deleted(struct wu_updates *b, int64_t id, int32_t was, int32_t becomes)
+workunit_files_deleted(
+    struct wu_updates *b, int64_t id, int32_t was, int32_t becomes, int64_t now)
 {
 	db_batch_add(b->of[WU_UPDATE_INPUTS_DELETED], WU_FILES_DELETED,
-	    .becomes = becomes, .id = id, .was = was);
+	    .becomes = becomes, .id = id, .was = was, .now = now);
 }
 
 void

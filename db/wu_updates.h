@@ -68,10 +68,10 @@ enum err wu_updates_save(struct db *, struct wu_updates *, struct fail *);
 /*
  * Adds the transitioner's update. was: as read; becomes: need_validate, error_mask,
  * hr_class, app_version_id, assimilate_state, file_delete_state and transition_time are
- * written if transition_seq is still that of was.
+ * written if transition_seq is still that of was; done_time becomes now if it is set.
  */
-void workunit_transitioned(
-    struct wu_updates *, const struct workunit *was, const struct workunit *becomes);
+void workunit_transitioned(struct wu_updates *, const struct workunit *was,
+    const struct workunit *becomes, int64_t now);
 /*
  * Adds the validator's update: canonical_resultid, canonical_credit, error_mask,
  * target_nresults, assimilate_state and transition_time; need_validate becomes 0 and
@@ -87,9 +87,10 @@ void result_made(struct wu_updates *, const struct new_result *);
  */
 void workunit_assimilated(
     struct wu_updates *, int64_t id, int32_t state, int32_t error_bits, int64_t now);
-/* Adds the file deleter's updates, for both tables: state was -> becomes. */
+/* Adds the file deleter's updates, for both tables: state was -> becomes; a workunit
+ * whose files are deleted is done now. */
 void workunit_files_deleted(
-    struct wu_updates *, int64_t id, int32_t was, int32_t becomes);
+    struct wu_updates *, int64_t id, int32_t was, int32_t becomes, int64_t now);
 void result_files_deleted(
     struct wu_updates *, int64_t id, int32_t was, int32_t becomes);
 

@@ -135,7 +135,7 @@ START_TEST(asked_5_a_report_during_a_pass_is_not_lost)
 	becomes = *was;
 	becomes.assimilate_state = ASSIMILATE_READY;
 	becomes.transition_time = TRANSITION_NEVER;
-	workunit_transitioned(b, was, &becomes);
+	workunit_transitioned(b, was, &becomes, 1200);
 	ck_err(wu_updates_save(db, b, &f), E_RACE);
 	workunit_validated(b, was, &becomes);
 	ck_err(wu_updates_save(db, b, &f), E_RACE);
@@ -145,7 +145,7 @@ START_TEST(asked_5_a_report_during_a_pass_is_not_lost)
 	ck_assert_int_eq(now->assimilate_state, ASSIMILATE_INIT);
 	becomes = *now;
 	becomes.assimilate_state = ASSIMILATE_READY;
-	workunit_transitioned(b, now, &becomes);
+	workunit_transitioned(b, now, &becomes, 1200);
 	ck_ok(wu_updates_save(db, b, &f));
 	ck_ok(workunit_by_id(db, &a, wu.id, &now, &f));
 	ck_assert_int_eq(now->assimilate_state, ASSIMILATE_READY);
