@@ -12,8 +12,7 @@
 enum {
 	TICK_MS = 100,
 	LOOK_MS = 300,    /* asking systemd starts a process */
-	SETTLED_MS = 1000, /* a daemon with a wrong option ends before that */
-	HOPELESS = 4
+	SETTLED_MS = 1000 /* a daemon with a wrong option ends before that */
 };
 
 struct ordered { /* a service that is waited for */
@@ -21,6 +20,7 @@ struct ordered { /* a service that is waited for */
 	bool daemon; /* has no way to say that it is ready */
 	pid_t old, pid;
 	int64_t up_ms; /* since when pid was seen to run */
+	int first;     /* proc_is_hopeless() */
 	bool done;
 };
 
@@ -65,7 +65,8 @@ static enum err
 fail_order(struct cmd_ctx *x, const struct state_proc *p, const char *name)
 {
 	fprintf(stderr, "%s does not run (%s%s%s); the end of its log:\n%s\n", name,
-	    proc_state_name(p->state), p->note == NULL || p->note[0] == '\0' ? "" : ", ",
+	    proc_state_name(p->state),
+	    p->note == NULL || p->note[0] == '\0' ? "" : ", ",
 	    p->note == NULL ? "" : p->note,
 	    log_tail(x->a, arena_printf(x->a, "%s/%s.log", x->cf->log_dir, name)));
 	return FAIL(x->f, E_SYS, "%s does not run: see locus log %s", name, name);
@@ -77,6 +78,7 @@ service_look(struct cmd_ctx *x, const struct state *s, struct ordered *o,
     enum service_order what, size_t *open)
 {
 	const struct state_proc *p = proc_named(s, o->name);
+	bool hopeless = proc_is_hopeless(p, &o->first);
 
 	if (what == ORDER_STOP ? has_gone_down(p) : has_come_up(o, p)) {
 		if (what == ORDER_STOP)
@@ -87,8 +89,7 @@ service_look(struct cmd_ctx *x, const struct state *s, struct ordered *o,
 		return OK;
 	}
 	(*open)++;
-	if (what != ORDER_STOP &&
-	    (p->state == PROC_FAILED || p->restarts >= HOPELESS))
+	if (what != ORDER_STOP && hopeless)
 		return fail_order(x, p, o->name);
 	return OK;
 }
@@ -181,6 +182,6 @@ service_order(
 	}
 	v = ordered_list(x->a, &p, &s, what);
 	TRY(installed ? unit_run_order(x, &p, what) :
-	                order_supervisor(x, &p, &s, what));
+			order_supervisor(x, &p, &s, what));
 	return wait_for_order(x, v, p.n, what, wait_s);
 }

@@ -26,13 +26,7 @@
 #include "tools/unit_run.h"
 #include "lib/banned.h"
 
-enum {
-	WAIT_DEFAULT_S = 60,
-	STOP_MOST_S = 150,
-	TICK_MS = 50,
-	ASK_AGAIN_MS = 300,
-	HOPELESS = 4
-};
+enum { WAIT_DEFAULT_S = 60, STOP_MOST_S = 150, TICK_MS = 50, ASK_AGAIN_MS = 300 };
 
 struct start_opts {
 	bool foreground;
@@ -96,8 +90,9 @@ supervisor_lives(const struct state *s)
 	return procfs_alive(s->supervisor, s->supervisor_start);
 }
 
-struct watch { /* which services were reported already */
+struct watch { /* which services were reported already, and proc_is_hopeless() */
 	bool *shown;
+	int *first;
 	size_t n;
 };
 
@@ -111,10 +106,12 @@ report_progress(struct cmd_ctx *x, const struct state *s, struct watch *w, size_
 	*bad = 0;
 	if (w->n != s->n) {
 		w->shown = NEWN(x->a, bool, s->n + 1);
+		w->first = NEWN(x->a, int, s->n + 1);
 		w->n = s->n;
 	}
 	for (size_t i = 0; i < s->n; i++) {
 		const struct state_proc *p = &s->procs[i];
+		bool hopeless = proc_is_hopeless(p, &w->first[i]);
 
 		if (p->state == PROC_RUNNING) {
 			if (!w->shown[i])
@@ -123,7 +120,7 @@ report_progress(struct cmd_ctx *x, const struct state *s, struct watch *w, size_
 			w->shown[i] = true;
 		} else if (p->state == PROC_STOPPED) {
 			continue;
-		} else if (p->state == PROC_FAILED || p->restarts >= HOPELESS) {
+		} else if (hopeless) {
 			(*bad)++;
 		} else {
 			open++;

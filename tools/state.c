@@ -24,6 +24,16 @@ proc_state_name(enum proc_state l)
 	return proc_state_names[l];
 }
 
+bool
+proc_is_hopeless(const struct state_proc *p, int *first)
+{
+	enum { HOPELESS = 4 };
+
+	if (*first == 0 || p->restarts < *first - 1)
+		*first = p->restarts + 1;
+	return p->state == PROC_FAILED || p->restarts - (*first - 1) >= HOPELESS;
+}
+
 static enum proc_state
 proc_state_from(const char *name)
 {
@@ -137,8 +147,8 @@ static char *
 order_path(
     struct arena *a, const struct conf *cf, const char *service, const char *suffix)
 {
-	return arena_printf(a, "%s%s%s", order_prefix(a, cf),
-	    units_instance(a, service), suffix);
+	return arena_printf(
+	    a, "%s%s%s", order_prefix(a, cf), units_instance(a, service), suffix);
 }
 
 enum err
@@ -178,7 +188,8 @@ state_release_all(struct arena *a, const struct conf *cf, struct fail *f)
 	const char *begin = prefix + dir + 1;
 	char **names;
 	size_t n;
-	enum err e = fs_list(a, arena_memdup(a, prefix, dir), ORDERS_MAX, &names, &n, f);
+	enum err e = fs_list(
+	    a, arena_memdup(a, prefix, dir), ORDERS_MAX, &names, &n, f);
 
 	if (e == E_NOTFOUND)
 		return OK;

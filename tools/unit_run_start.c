@@ -11,7 +11,7 @@
 #include "tools/units.h"
 #include "lib/banned.h"
 
-enum { LOOK_MS = 300, HOPELESS_RESTARTS = 4 };
+enum { LOOK_MS = 300 };
 
 enum err
 unit_run_check(struct cmd_ctx *x)
@@ -89,20 +89,22 @@ replace_services(struct cmd_ctx *x, const struct every *all, bool every)
 }
 
 static size_t
-show_progress(struct cmd_ctx *x, const struct state *s, bool *shown, size_t *bad)
+show_progress(
+    struct cmd_ctx *x, const struct state *s, bool *shown, int *first, size_t *bad)
 {
 	size_t open = 0;
 
 	*bad = 0;
 	for (size_t i = 0; i < s->n; i++) {
 		const struct state_proc *p = &s->procs[i];
+		bool hopeless = proc_is_hopeless(p, &first[i]);
 
 		if (p->state == PROC_RUNNING && !shown[i] && p->pid > 0)
 			ctx_progress(x, "running", "%s, pid %d", p->name, (int)p->pid);
 		shown[i] = shown[i] || p->state == PROC_RUNNING;
 		if (p->state == PROC_STOPPED)
 			continue;
-		if (p->state == PROC_FAILED || p->restarts >= HOPELESS_RESTARTS)
+		if (hopeless)
 			*bad += p->state != PROC_RUNNING;
 		else
 			open += p->state != PROC_RUNNING;
@@ -134,6 +136,7 @@ wait_for_units(struct cmd_ctx *x, size_t most, int64_t wait_s)
 {
 	int64_t end = clock_mono_ms() + wait_s * 1000;
 	bool *shown = NEWN(x->a, bool, most);
+	int *first = NEWN(x->a, int, most);
 	struct state s = { 0 };
 	struct probe p = { 0 };
 	enum running r;
@@ -141,7 +144,7 @@ wait_for_units(struct cmd_ctx *x, size_t most, int64_t wait_s)
 
 	while (clock_mono_ms() < end) {
 		TRY(unit_run_read(x, &s, &r));
-		if (show_progress(x, &s, shown, &bad) == 0) {
+		if (show_progress(x, &s, shown, first, &bad) == 0) {
 			if (bad > 0)
 				return fail_units(x, &s);
 			TRY(running_fail_held(x, &s));
@@ -219,7 +222,8 @@ unit_run_order(struct cmd_ctx *x, const struct picked *p, enum service_order wha
 				 *const start[] = { "start", "--no-block", NULL },
 				 *const restart[] = { "restart", "--no-block", NULL },
 				 *const reset[] = { "reset-failed", NULL };
-	char **units = NEWN(x->a, char *, p->n + 2), **any = NEWN(x->a, char *, p->n + 2);
+	char **units = NEWN(x->a, char *, p->n + 2),
+	     **any = NEWN(x->a, char *, p->n + 2);
 	size_t n = p->n;
 
 	TRY(update_units(x));
@@ -227,8 +231,7 @@ unit_run_order(struct cmd_ctx *x, const struct picked *p, enum service_order wha
 		units[i] = units_service(x->a, x->cf, p->v[i]->name);
 		/* Unlike a name, a pattern may match nothing. */
 		any[i] = arena_printf(x->a, "%s*", units[i]);
-		TRY(state_hold(
-		    x->a, x->cf, p->v[i]->name, what == ORDER_STOP, x->f));
+		TRY(state_hold(x->a, x->cf, p->v[i]->name, what == ORDER_STOP, x->f));
 	}
 	if (p->socket != NULL)
 		units[n++] = units_socket(x->a, x->cf, p->socket);
