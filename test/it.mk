@@ -3,13 +3,14 @@
 # by their names.
 EXTRA_DIST += demo test/it/lib test/it/scenarios test/it/check-mysql test/it/mysqld-of-root test/it/client-of-root test/it/run-it test/it/admin-day test/it/quick \
 	test/it/stock-complaints test/it/stock-errors test/it/day.table test/it/request.xml test/it/api_app.cc \
-	$(wildcard $(srcdir)/test/it/*.sh $(srcdir)/test/it/*.awk $(srcdir)/test/it/*.sql)
+	$(wildcard $(srcdir)/test/it/*.sh $(srcdir)/test/it/*.py $(srcdir)/test/it/*.awk $(srcdir)/test/it/*.sql)
 
 # A project that does everything wrong, for the client; hosts by the hundred that only make requests;
 # connections at once, again and again, or slow; transactions of two nodes that end each other.
-noinst_PROGRAMS += test/it/fake_project test/it/many test/it/crowd test/it/two_nodes
+noinst_PROGRAMS += test/it/soak_chart test/it/fake_project test/it/many test/it/crowd test/it/two_nodes
 test_it_fake_project_SOURCES = test/it/fake_project.c test/it/fake_project.def \
 	test/it/fake_project.h test/it/fake_files.c
+test_it_soak_chart_SOURCES = test/it/soak_chart.c
 test_it_many_SOURCES = test/it/many.c
 test_it_crowd_SOURCES = test/it/crowd.c
 test_it_two_nodes_SOURCES = test/it/two_nodes.c
@@ -32,6 +33,12 @@ check-it: all
 	$(srcdir)/test/it/run-it $(abs_builddir) $(SCENARIOS)
 check-long:
 	$(MAKE) check-it SCENARIOS=long
+
+# A year of a project with 300 hosts; the figures and curves go to soak/.
+.PHONY: soak
+soak: all
+	LOCUS_SOAK=year $(MAKE) check-it SCENARIOS=50-soak || { cat it/50-soak.log; exit 1; }
+	@cat soak/table; ls soak/*.svg
 
 # Each call of some operations fails once (doc/faults.md).  FAULTS='upload scheduler/statement' for some of them.
 .PHONY: faults
