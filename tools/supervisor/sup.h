@@ -56,6 +56,7 @@ struct sup {
 	struct procfs self;
 	char **logged; /* remarks about BOINC's programs, each logged once */
 	size_t nlogged, logged_cap;
+	bool ending;  /* nothing is started any more */
 	bool changed; /* state.json has to be written */
 	bool unsaved; /* writing it failed, which has been logged */
 	int64_t reload_ms;

@@ -216,7 +216,7 @@ step_proc(struct sup *x, struct proc *p, int64_t now_ms)
 	case PROC_DOWN:
 		if (p->wanted && p->held)
 			sup_set_state(x, p, PROC_STOPPED);
-		if (!p->wanted || p->held || now_ms < p->next_ms)
+		if (!p->wanted || p->held || x->ending || now_ms < p->next_ms)
 			return;
 		if (p->s.argv == NULL) {
 			snprintf(p->note, sizeof(p->note), "%.90s", p->s.why);

@@ -292,11 +292,15 @@ end_all_tasks(struct sup *x)
 		sup_end_tasks(x, SIGKILL);
 }
 
-/* Stops the services, the web server first and the database last; each kind is gone
- * before the next one is stopped. */
+/*
+ * Stops the services, the web server first and the database last; each kind is gone
+ * before the next one is stopped.  A machine that shuts down may end them all at once:
+ * those that are gone before their turn are not started again.
+ */
 static void
 end_all(struct sup *x)
 {
+	x->ending = true;
 	end_all_tasks(x);
 	for (int kind = SERVICE_WEB; kind >= (int)SERVICE_DATABASE; kind--) {
 		for (size_t i = 0; i < x->n; i++) {
