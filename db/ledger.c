@@ -107,11 +107,11 @@ files_left(struct db *db, struct arena *a, int64_t day, struct row_file_left **l
 }
 
 enum err
-baseline_cost_add(struct db *db, int64_t day, int64_t shard, int64_t jobs,
-    int64_t bytes_needed, int64_t bytes_without, struct fail *f)
+baseline_cost_add(struct db *db, int64_t shard, int64_t jobs, int64_t bytes_needed,
+    int64_t bytes_without, struct fail *f)
 {
-	return db_exec(db, f, NULL, WITHOUT_ADD, .day = day, .shard = shard,
-	    .jobs = jobs, .bytes_needed = bytes_needed, .bytes_without = bytes_without);
+	return db_exec(db, f, NULL, WITHOUT_ADD, .shard = shard, .jobs = jobs,
+	    .bytes_needed = bytes_needed, .bytes_without = bytes_without);
 }
 
 enum err

@@ -48,9 +48,9 @@ enum err ledger_of_files(
     struct db *, struct arena *, struct row_ledger **, size_t *n, struct fail *);
 /*
  * Adds a request for which the cost of its jobs without locality was measured; there
- * are BASELINE_SHARDS rows per day.
+ * are BASELINE_SHARDS rows.
  */
-enum err baseline_cost_add(struct db *, int64_t day, int64_t shard, int64_t jobs,
+enum err baseline_cost_add(struct db *, int64_t shard, int64_t jobs,
     int64_t bytes_needed, int64_t bytes_without, struct fail *);
 enum err baseline_cost_sum(
     struct db *, struct arena *, struct row_without *, struct fail *);

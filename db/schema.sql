@@ -636,8 +636,8 @@ CREATE TABLE IF NOT EXISTS ledger (
 	KEY ledger_host (hostid, day)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
--- ours: for one request in 16, what its jobs would have made the host fetch without locality; per UTC day and one of 16
--- shards, so that requests do not wait for each other's row
+-- ours: for one request in 16, what its jobs would have made the host fetch without locality; in one of 16 shards, so
+-- that requests do not wait for each other's row; day is 0, but earlier versions made rows for each UTC day
 CREATE TABLE IF NOT EXISTS without_locality (
 	day BIGINT NOT NULL DEFAULT 0,
 	shard INT NOT NULL DEFAULT 0,

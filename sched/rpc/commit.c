@@ -166,8 +166,8 @@ store_baseline_cost(struct rpc *x)
 	struct fail f = { 0 };
 
 	if (w->fit > 0 && jobs > 0 &&
-	    baseline_cost_add(x->db, x->now / 86400, x->snap->host.id % BASELINE_SHARDS,
-		jobs, needed, jobs * w->mean_bytes, &f) != OK)
+	    baseline_cost_add(x->db, x->snap->host.id % BASELINE_SHARDS, jobs, needed,
+		jobs * w->mean_bytes, &f) != OK)
 		log_fail("without_locality", &f);
 }
 
