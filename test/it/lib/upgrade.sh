@@ -74,6 +74,11 @@ upgrade_killed() { # N
 	[[ $n -ge $1 ]]
 }
 
+# At a given moment every host may just have reported, and have asked for more.
+work_in_flight() {
+	[[ $(sql "SELECT COUNT(*) FROM result WHERE server_state IN (2, 4)") -gt 0 ]]
+}
+
 # A host that met a scheduler without its database, between two releases, would wait for an hour.
 hosts_ask_now() {
 	local host
