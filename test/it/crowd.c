@@ -216,11 +216,12 @@ prepare_requests(struct crowd *c, const char *path, const char *where)
 static void
 find_server(struct crowd *c)
 {
-	const char *p = strstr(c->o.url, "://"), *path, *colon;
+	const char *p = strstr(c->o.url, "://");
+	const char *path = p == NULL ? NULL : strchr(p + 3, '/'), *colon;
 	char *where;
 	int64_t port = 80;
 
-	if (p == NULL || (path = strchr(p + 3, '/')) == NULL)
+	if (path == NULL)
 		crowd_usage();
 	where = arena_memdup(&c->a, p + 3, (size_t)(path - p) - 3);
 	colon = strchr(where, ':');
