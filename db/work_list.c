@@ -44,6 +44,8 @@ find_ids(struct db *db, struct arena *a, const struct work_filter *w,
 		    db, a, f, rows, n, WORK_IDS_OF_HOST, .hostid = w->hostid);
 	if (w->failed || w->mask != 0)
 		return db_query(db, a, f, rows, n, WORK_IDS_FAILED);
+	if (w->to_validate)
+		return db_query(db, a, f, rows, n, WORK_IDS_TO_VALIDATE);
 	if (w->name != NULL && w->name[0] != '%' && w->name[0] != '_')
 		return db_query(db, a, f, rows, n, WORK_IDS_NAMED, .name = w->name);
 	return E_NOTFOUND;

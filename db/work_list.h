@@ -11,8 +11,10 @@
 
 struct work_filter {
 	int64_t states; /* bits 1 << its state as in tools/work_pick.h; 0 = any */
-	bool failed;    /* states has only those with an error: there is an index */
-	int64_t appid;  /* 0 = any */
+	/* states has only those with an error, or only those to be validated: there is
+	 * an index. */
+	bool failed, to_validate;
+	int64_t appid;              /* 0 = any */
 	int64_t batch, fileset_id;  /* -1 = any */
 	int64_t hostid;             /* that had one of its results; 0 = any */
 	int64_t made_from, made_to; /* create_time in [from, to), s UTC */

@@ -62,6 +62,28 @@ step_by_number(struct db *db, struct arena *a, struct wu_walk *w,
 }
 
 enum err
+wu_walk_failed(struct db *db, struct arena *a, struct wu_walk *w, struct fail *f)
+{
+	struct row_number *rows;
+
+	TRY(db_query(db, a, f, &rows, &w->nfailed, WORK_IDS_FAILED));
+	w->failed = row_numbers(a, rows, w->nfailed);
+	return OK;
+}
+
+static void
+step_of_failed(struct arena *a, struct wu_walk *w, int64_t **ids, size_t *n)
+{
+	size_t left = w->nfailed - w->behind;
+
+	*n = left < WU_SELECT_STEP ? left : WU_SELECT_STEP;
+	*ids = NEWN(a, int64_t, *n + 1);
+	for (size_t i = 0; i < *n; i++)
+		(*ids)[i] = w->failed[w->behind++];
+	w->ended = w->behind == w->nfailed;
+}
+
+enum err
 wu_walk_step(struct db *db, struct arena *a, struct wu_walk *w, int64_t **ids,
     size_t *n, struct fail *f)
 {
@@ -71,6 +93,10 @@ wu_walk_step(struct db *db, struct arena *a, struct wu_walk *w, int64_t **ids,
 	*n = 0;
 	if (w->index == WU_OF_NAME)
 		return step_by_name(db, a, w, ids, n, f);
+	if (w->index == WU_OF_FAILED) {
+		step_of_failed(a, w, ids, n);
+		return OK;
+	}
 	TRY(step_by_number(db, a, w, &rows, &got, f));
 	w->ended = got < WU_SELECT_STEP;
 	*ids = NEWN(a, int64_t, got + 1);

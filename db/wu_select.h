@@ -11,7 +11,14 @@
 enum { WU_SELECT_STEP = DB_LIST_LONG }; /* ids that one step returns at most */
 
 /* The index that is walked, and the range of it. */
-enum wu_index { WU_OF_IDS, WU_OF_BATCH, WU_OF_FILESET, WU_OF_APP, WU_OF_NAME };
+enum wu_index {
+	WU_OF_IDS,
+	WU_OF_BATCH,
+	WU_OF_FILESET,
+	WU_OF_APP,
+	WU_OF_NAME,
+	WU_OF_FAILED /* with an error; begins with wu_walk_failed */
+};
 struct wu_walk {
 	enum wu_index index;
 	int64_t key;        /* batch, file set or app; 0 for ids and names */
@@ -23,8 +30,14 @@ struct wu_walk {
 	/* Where the next step begins; 0 and NULL at the start. */
 	struct row_wu_place at;
 	const char *at_name;
+	/* Of WU_OF_FAILED: the workunits, 8 bytes each, and how many are behind. */
+	const int64_t *failed;
+	size_t nfailed, behind;
 	bool ended;
 };
+/* Finds the workunits of WU_OF_FAILED, which stay in the arena: no index has them
+ * alone, so that one pass over one finds all. */
+enum err wu_walk_failed(struct db *, struct arena *, struct wu_walk *, struct fail *);
 /*
  * Returns the ids of the next step, at most WU_SELECT_STEP, in the order of the index;
  * with ended set there are no more. Strings of the walk must stay until its end.

@@ -4,11 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "db/entity.h"
 #include "db/stmts.h"
 #include "db/work_list.h"
 #include "lib/clock.h"
-#include "lib/near.h"
 #include "lib/text.h"
 #include "model/states.h"
 #include "tools/catalog.h"
@@ -104,52 +102,18 @@ struct work_view {
 
 /* --- the choice --- */
 
-/* The bits of a name of a state, or of a group of states; 0 if there is none. */
-static int64_t
-states_named(const char *name)
-{
-	if (strcmp(name, "open") == 0)
-		return PICK_OPEN;
-	if (strcmp(name, "valid") == 0)
-		return 1 << PICK_VALID | 1 << PICK_ASSIMILATED;
-	for (int i = 0; i < PICK_STATES; i++)
-		if (strcmp(name, work_pick_state_name((enum work_pick_state)i)) == 0)
-			return 1 << i;
-	return 0;
-}
-
-static enum err
-unknown_state(struct cmd_ctx *x, const char *name)
-{
-	const char *best = near_offer(name, "open", &(size_t){ (size_t)-1 }) ? "open" :
-	                                                                       NULL;
-	size_t least = (size_t)-1;
-
-	for (int i = 0; i < PICK_STATES; i++)
-		if (near_offer(
-			name, work_pick_state_name((enum work_pick_state)i), &least))
-			best = work_pick_state_name((enum work_pick_state)i);
-	if (best != NULL)
-		return ctx_usage(x,
-		    "--state %.40s: there is no such state, did you mean %s?", name,
-		    best);
-	return ctx_usage(x,
-	    "--state %.40s: it must be open, waiting, unsent, in_progress, to_validate, valid, assimilated, failed or cancelled",
-	    name);
-}
-
 static enum err
 choose_words(struct cmd_ctx *x, const struct work_list_opts *o, struct work_filter *w)
 {
-	int64_t bits;
+	unsigned bits;
 
 	for (size_t i = 0; i < o->states.n; i++) {
-		if ((bits = states_named(o->states.v[i])) == 0)
-			return unknown_state(x, o->states.v[i]);
+		TRY(work_states_named(x, o->states.v[i], &bits));
 		w->states |= bits;
 	}
 	w->failed = w->states != 0 &&
 	            (w->states & ~(1 << PICK_FAILED | 1 << PICK_CANCELLED)) == 0;
+	w->to_validate = w->states == 1 << PICK_TO_VALIDATE;
 	if (o->reason != NULL && (w->mask = work_reason_named(o->reason)) == 0)
 		return ctx_usage(x, "--reason %.40s: it must be one of %s", o->reason,
 		    work_reason_names(x->a));
@@ -186,31 +150,12 @@ choose_times(struct cmd_ctx *x, const struct work_list_opts *o, struct work_filt
 	return OK;
 }
 
-/* A batch is named by its id or its name. */
-static enum err
-choose_batch(struct cmd_ctx *x, const char *arg, int64_t *batch)
-{
-	int64_t *ids;
-	size_t n;
-
-	if (arg == NULL || text_i64(arg, 0, INT64_MAX, batch))
-		return OK;
-	TRY(wu_batches_named(x->db, x->a, arg, &ids, &n, x->f));
-	if (n == 0)
-		return ctx_not_found(x, "there is no batch %.100s", arg);
-	*batch = ids[n - 1];
-	return n == 1 ? OK :
-	                ctx_usage(x, "%zu batches are named %.60s; give --batch an id",
-			    n, arg);
-}
-
 /* Finds the app, file and host that are named, which must exist. */
 static enum err
 choose_rows(struct work_view *v, const struct work_list_opts *o)
 {
 	struct cmd_ctx *x = v->x;
 	const struct app *app;
-	struct fileset *set;
 	struct host *host;
 
 	TRY(tools_catalog(x, &v->cat));
@@ -218,21 +163,11 @@ choose_rows(struct work_view *v, const struct work_list_opts *o)
 		TRY(tools_app(x, v->cat, o->app, &app));
 		v->w.appid = app->id;
 	}
-	TRY(choose_batch(x, o->batch, &v->w.batch));
+	if (o->batch != NULL)
+		TRY(work_batch_named(x, o->batch, &v->w.batch));
 	if (o->host != 0)
 		TRY(tools_host(x, o->host, &host));
-	if (o->file == NULL)
-		return OK;
-	switch (fileset_by_name(x->db, x->a, o->file, &set, x->f)) {
-	case OK:
-		v->w.fileset_id = set->id;
-		return OK;
-	case E_NOTFOUND:
-		return ctx_not_found(
-		    x, "there is no file %.200s; locus file list lists them", o->file);
-	default:
-		return x->f->code;
-	}
+	return o->file == NULL ? OK : work_fileset_named(x, o->file, &v->w.fileset_id);
 }
 
 /* --- the list --- */

@@ -125,29 +125,56 @@ work_pick_matches(const struct work_pick_filter *q, const struct row_wu_glance *
 	       (q->glob == NULL || work_pick_glob(q->glob, wu->name));
 }
 
-static enum err
-pick_read_state(struct cmd_ctx *x, const char *name, unsigned *states)
+unsigned
+work_pick_states(const char *name)
+{
+	if (strcmp(name, "open") == 0)
+		return PICK_OPEN;
+	if (strcmp(name, "valid") == 0)
+		return 1u << PICK_VALID | 1u << PICK_ASSIMILATED;
+	for (size_t i = 0; i < PICK_STATES; i++)
+		if (strcmp(name, state_names[i]) == 0)
+			return 1u << i;
+	return 0;
+}
+
+enum err
+work_states_named(struct cmd_ctx *x, const char *name, unsigned *states)
 {
 	const char *near = NULL;
 	size_t least = (size_t)-1;
 
-	if (name == NULL)
+	*states = work_pick_states(name);
+	if (*states != 0)
 		return OK;
-	if (strcmp(name, "open") == 0) {
-		*states &= PICK_OPEN;
-		return OK;
-	}
-	for (size_t i = 0; i < PICK_STATES; i++)
-		if (strcmp(name, state_names[i]) == 0) {
-			*states &= 1u << i;
-			return OK;
-		}
+	if (near_offer(name, "open", &least))
+		near = "open";
 	for (size_t i = 0; i < PICK_STATES; i++)
 		if (near_offer(name, state_names[i], &least))
 			near = state_names[i];
-	return ctx_usage(x, "--state %.40s: there is no such state%s%s%s", name,
-	    near == NULL ? "" : "; did you mean ", near == NULL ? "" : near,
-	    near == NULL ? "" : "?");
+	if (near != NULL)
+		return ctx_usage(x,
+		    "--state %.40s: there is no such state, did you mean %s?", name,
+		    near);
+	return ctx_usage(x,
+	    "--state %.40s: it must be open, waiting, unsent, in_progress, to_validate, valid, assimilated, failed or cancelled",
+	    name);
+}
+
+/* The state as far as the workunit itself tells: which open one it is, its results
+ * say. */
+static unsigned
+states_of(const struct row_wu_glance *wu)
+{
+	unsigned s = 1u << work_pick_state(wu, &(struct row_wu_tally){ 0 });
+
+	return s == 1u << PICK_WAITING ? (unsigned)PICK_OPEN : s;
+}
+
+bool
+work_pick_may_be(const struct work_pick_filter *q, const struct row_wu_glance *wu)
+{
+	return (q->states & states_of(wu)) != 0;
 }
 
 static enum err
@@ -164,24 +191,38 @@ pick_read_ids(
 	return OK;
 }
 
-static enum err
-pick_read_batch(struct cmd_ctx *x, const char *arg, int64_t *batch)
+enum err
+work_batch_named(struct cmd_ctx *x, const char *name, int64_t *batch)
 {
 	int64_t *ids = NULL;
 	size_t n = 0;
 
-	if (arg == NULL || text_i64(arg, 0, INT64_MAX, batch))
+	if (text_i64(name, 0, INT64_MAX, batch))
 		return OK;
-	TRY(wu_batches_named(x->db, x->a, arg, &ids, &n, x->f));
+	TRY(wu_batches_named(x->db, x->a, name, &ids, &n, x->f));
 	if (n == 0)
-		return ctx_not_found(x, "there is no batch %.100s", arg);
+		return ctx_not_found(x, "there is no batch %.100s", name);
 	if (n > 1)
 		return ctx_usage(x,
 		    "%zu batches are named %.60s, the last with id %" PRId64
 		    "; give --batch an id",
-		    n, arg, ids[n - 1]);
+		    n, name, ids[n - 1]);
 	*batch = ids[0];
 	return OK;
+}
+
+enum err
+work_fileset_named(struct cmd_ctx *x, const char *name, int64_t *fileset_id)
+{
+	struct fileset *set;
+	enum err e = fileset_by_name(x->db, x->a, name, &set, x->f);
+
+	if (e == E_NOTFOUND)
+		return ctx_not_found(
+		    x, "there is no file %.200s; locus file list lists them", name);
+	if (e == OK)
+		*fileset_id = set->id;
+	return e;
 }
 
 static enum err
@@ -190,24 +231,15 @@ pick_read_names(
 {
 	struct catalog *c;
 	const struct app *app;
-	struct fileset *set;
 
 	if (o->app != NULL) {
 		TRY(tools_catalog(x, &c));
 		TRY(tools_app(x, c, o->app, &app));
 		q->appid = app->id;
 	}
-	if (o->file != NULL) {
-		enum err e = fileset_by_name(x->db, x->a, o->file, &set, x->f);
-		if (e == E_NOTFOUND)
-			return ctx_not_found(x,
-			    "there is no file %.100s; locus file list lists them",
-			    o->file);
-		if (e != OK)
-			return e;
-		q->fileset_id = set->id;
-	}
-	return pick_read_batch(x, o->batch, &q->batch);
+	if (o->file != NULL)
+		TRY(work_fileset_named(x, o->file, &q->fileset_id));
+	return o->batch == NULL ? OK : work_batch_named(x, o->batch, &q->batch);
 }
 
 /* Chooses the index that has the fewest entries, as far as one can know. */
@@ -229,6 +261,8 @@ walk_of(struct arena *a, const struct work_pick_filter *q)
 		w.index = WU_OF_BATCH, w.key = q->batch;
 	else if (q->glob != NULL && w.prefix[0] != '\0')
 		w.index = WU_OF_NAME;
+	else if ((q->states & ~(1u << PICK_FAILED | 1u << PICK_CANCELLED)) == 0)
+		w.index = WU_OF_FAILED;
 	else if (q->appid >= 0)
 		w.index = WU_OF_APP, w.key = q->appid;
 	return w;
@@ -239,6 +273,7 @@ work_pick_begin(struct cmd_ctx *x, const struct work_pick_opts *o, unsigned stat
     struct work_pick *p)
 {
 	struct work_pick_filter *q = &p->filter;
+	unsigned named;
 
 	*p = (struct work_pick){ .filter = { .glob = o->name,
 				     .appid = -1,
@@ -249,12 +284,17 @@ work_pick_begin(struct cmd_ctx *x, const struct work_pick_opts *o, unsigned stat
 	    o->state == NULL && o->ids.n == 0)
 		return ctx_usage(x,
 		    "say which workunits: --name, --id, --file, --batch, --app or --state");
-	TRY(pick_read_state(x, o->state, &q->states));
+	if (o->state != NULL) {
+		TRY(work_states_named(x, o->state, &named));
+		q->states &= named;
+	}
 	TRY(pick_read_ids(x, &o->ids, q));
 	TRY(ctx_db(x));
 	TRY(pick_read_names(x, o, q));
 	p->walk = walk_of(x->a, q);
-	return OK;
+	return p->walk.index == WU_OF_FAILED ?
+	           wu_walk_failed(x->db, x->a, &p->walk, x->f) :
+	           OK;
 }
 
 /* Goes on to the next range of ids; false if there is none. */
@@ -284,24 +324,25 @@ picked_of(struct cmd_ctx *x, struct arena *a, const struct work_pick *p,
 {
 	const struct work_pick_filter *q = &p->filter;
 	struct row_wu_tally *tally = NULL;
-	int64_t *ids = NEWN(a, int64_t, n + 1);
-	size_t m = 0, ntally = 0, at = 0;
+	int64_t *open = NEWN(a, int64_t, n + 1);
+	size_t nopen = 0, ntally = 0, at = 0, kept = 0;
 
-	*nv = 0;
 	*v = NEWN(a, struct work_picked, n + 1);
-	for (size_t i = 0; i < n; i++)
-		if (work_pick_matches(q, &wu[i]))
-			ids[m++] = wu[i].id;
-	if (m == 0)
-		return OK;
-	TRY(wu_tallies(x->db, a, ids, m, &tally, &ntally, x->f));
-	for (size_t i = 0, k = 0; i < n && k < m; i++) {
-		struct work_picked w = { .wu = wu[i] };
-		if (wu[i].id != ids[k])
+	for (size_t i = 0; i < n; i++) {
+		if (!work_pick_matches(q, &wu[i]) || !work_pick_may_be(q, &wu[i]))
 			continue;
-		k++;
-		w.results = tally_of(tally, ntally, &at, wu[i].id);
-		w.state = work_pick_state(&wu[i], &w.results);
+		(*v)[kept++].wu = wu[i];
+		if ((states_of(&wu[i]) & PICK_OPEN) != 0)
+			open[nopen++] = wu[i].id;
+	}
+	if (nopen > 0)
+		TRY(wu_tallies(x->db, a, open, nopen, &tally, &ntally, x->f));
+	*nv = 0;
+	for (size_t i = 0; i < kept; i++) {
+		struct work_picked w = (*v)[i];
+
+		w.results = tally_of(tally, ntally, &at, w.wu.id);
+		w.state = work_pick_state(&w.wu, &w.results);
 		if ((q->states & 1u << w.state) != 0)
 			(*v)[(*nv)++] = w;
 	}

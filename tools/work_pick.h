@@ -31,7 +31,8 @@ struct work_pick_opts {
 	{                                                                              \
 		"state", OPT_TEXT, offsetof(T, pick.state), "STATE",                   \
 		    "Workunits in this state: open, waiting, unsent, in_progress, "    \
-		    "to_validate, valid, assimilated, failed, cancelled."              \
+		    "to_validate, valid (assimilated ones too), assimilated, failed, " \
+		    "cancelled."                                                       \
 	}
 
 /* The state of a workunit in one word; each has exactly one. */
@@ -49,7 +50,7 @@ enum work_pick_state {
 
 struct work_picked { /* a workunit */
 	struct row_wu_glance wu;
-	struct row_wu_tally results;
+	struct row_wu_tally results; /* of an open one; no others are read */
 	enum work_pick_state state;
 };
 
@@ -76,12 +77,25 @@ char *work_pick_prefix(struct arena *, const char *glob);
 enum work_pick_state work_pick_state(
     const struct row_wu_glance *, const struct row_wu_tally *);
 const char *work_pick_state_name(enum work_pick_state);
+/* The bits of a state, or of the groups "open" and "valid", which has those that are
+ * assimilated, too; 0: there is no such name. */
+unsigned work_pick_states(const char *name);
+/*
+ * What an admin names, for each command that chooses workunits; E_USAGE or E_NOTFOUND
+ * with the reason printed. A batch is named by its id or its name, a file by the name
+ * of its set.
+ */
+enum err work_states_named(struct cmd_ctx *, const char *name, unsigned *states);
+enum err work_batch_named(struct cmd_ctx *, const char *name, int64_t *batch);
+enum err work_fileset_named(struct cmd_ctx *, const char *name, int64_t *fileset_id);
 /* Reads "5" or "5-9"; ids begin with 1. */
 bool work_pick_range(const char *text, struct id_range *);
 /* Sorts ranges and joins those that overlap; returns how many are left. */
 size_t work_pick_join(struct id_range *, size_t n);
 /* Does all but the state match? */
 bool work_pick_matches(const struct work_pick_filter *, const struct row_wu_glance *);
+/* Can the workunit be in a chosen state, whatever its results are? */
+bool work_pick_may_be(const struct work_pick_filter *, const struct row_wu_glance *);
 
 struct work_pick {
 	struct work_pick_filter filter;

@@ -32,6 +32,7 @@
 #define VERSION_CASE(...)
 #define PICK_RANGE(...)
 #define PICK_STATE(...)
+#define PICK_WORD(...)
 
 static const struct {
 	const char *line;
@@ -315,6 +316,40 @@ START_TEST(pick_state)
 }
 END_TEST
 
+/* A workunit in this state may be in any set that has the state, whatever is read of
+ * its results; a set without an open state has no open workunit. */
+START_TEST(pick_may_be)
+{
+	enum work_pick_state s = work_pick_state(&states[_i].wu, &states[_i].results);
+	struct work_pick_filter q = { .states = 1u << s };
+	bool open = (PICK_OPEN & 1u << s) != 0;
+
+	ck_assert(work_pick_may_be(&q, &states[_i].wu));
+	q.states = PICK_ALL_STATES & ~(unsigned)PICK_OPEN;
+	ck_assert_int_eq(work_pick_may_be(&q, &states[_i].wu), !open);
+	q.states = PICK_OPEN;
+	ck_assert_int_eq(work_pick_may_be(&q, &states[_i].wu), open);
+}
+END_TEST
+
+static const struct {
+	const char *word;
+	unsigned states;
+} state_words[] = {
+#undef PICK_WORD
+#define PICK_WORD(word, states) { word, states },
+#include "test/unit/tools.def"
+#undef PICK_WORD
+#define PICK_WORD(...)
+};
+
+START_TEST(pick_word)
+{
+	ck_assert_uint_eq(
+	    work_pick_states(state_words[_i].word), state_words[_i].states);
+}
+END_TEST
+
 START_TEST(pick_all_of)
 {
 	char name[] = "f__1";
@@ -383,8 +418,7 @@ START_TEST(pids_of_another_era)
 	struct fail f = { 0 };
 	char dir[PATH_MAX], service[] = "one", *text, *era, *path;
 	struct conf *cf;
-	struct state_proc p = { service, PROC_RUNNING, 77, 66, 55, 44, 0,
-		false, NULL };
+	struct state_proc p = { service, PROC_RUNNING, 77, 66, 55, 44, 0, false, NULL };
 	struct state s = { 66, 11, &p, 1, NULL, 0 }, back;
 
 	unit_dir(dir);
@@ -528,6 +562,8 @@ UNIT_MAIN("tools", {
 	ADD_LOOP(pick_range, N(ranges));
 	ADD(pick_ranges_join);
 	ADD_LOOP(pick_state, N(states));
+	ADD_LOOP(pick_may_be, N(states));
+	ADD_LOOP(pick_word, N(state_words));
 	ADD(pick_all_of);
 	ADD_LOOP(words, N(fills));
 	ADD_LOOP(upstream_commands, N(upstreams));
