@@ -5,7 +5,7 @@
 #
 #   $cache/base-SUITE    what a machine has before Locus: systemd, Apache, MariaDB, stock client, libraries
 #   $cache/build-SUITE   the same with what the build needs
-#   $cache/debs-SUITE    the packages
+#   $cache/debs-SUITE    the packages, and what else the build left
 #   $cache/logs-SUITE    output of each step
 #   $cache/machine       the machine; removed at the end.  A cluster has two, web1 and web2, with a network of their own
 
@@ -76,17 +76,27 @@ machine_packages() { # SUITE
 	local suite=$1 build=$cache/build-$1 debs=$cache/debs-$1
 	if [[ ! -e $build.whole ]]; then
 		rm -rf --one-file-system "$build" && cp -a --reflink=auto "$cache/base-$suite" "$build" &&
-			install_in "$build" build-essential fakeroot && touch "$build.whole" || return
+			install_in "$build" build-essential fakeroot lintian && touch "$build.whole" || return
 	fi
 	rm -rf "$debs" "$build/build" && mkdir -p "$debs" "$build/build/locus" || return
 	(cd "$source" && git ls-files -z --cached --others --exclude-standard |
 		while IFS= read -r -d '' file; do [[ ! -e $file ]] || printf '%s\0' "$file"; done |
 		tar -c --null -T - -f -) | tar -x -C "$build/build/locus" || return
 	no_services "$build" apt-get build-dep -y -q --no-install-recommends /build/locus &&
-		in_root "$build" sh -c "cd /build/locus && DEB_BUILD_OPTIONS='nocheck parallel=$(nproc)' dpkg-buildpackage -b -us -uc" &&
-		mv "$build"/build/*.deb "$debs" && rm -rf "$build/build" &&
+		in_root "$build" sh -c "cd /build/locus && DEB_BUILD_OPTIONS='nocheck parallel=$(nproc)' dpkg-buildpackage -F -us -uc" &&
+		find "$build/build" -maxdepth 1 -type f -exec mv {} "$debs" \; && rm -rf "$build/build" &&
 		# What the packages need and the base system lacks.
 		install_missing "$suite"
+}
+
+# Each tag that lintian does not let pass fails; debian/*.lintian-overrides say why one is right as it is.
+machine_lintian() { # SUITE
+	local build=$cache/build-$1 rc
+	mkdir -p "$build/lintian" && cp "$cache/debs-$1"/* "$build/lintian" || return
+	in_root "$build" sh -c 'cd /lintian && exec runuser -u nobody -- lintian --fail-on error,warning *.changes'
+	rc=$?
+	rm -rf "$build/lintian"
+	return $rc
 }
 
 # A machine has no network, so the base system gets all that the packages depend on.
@@ -135,7 +145,8 @@ machine_make() { # SUITE
 		cp -a --reflink=auto "$cache/base-$1" "$machine" &&
 		mkdir -p "$machine/root/install" && cp -a "$source/test/install/steps" "$source/test/install/lib.sh" "$machine/root/install/" &&
 		mkdir -p "$machine/root/install/pages" && cp "$source"/tools/*.7 "$source"/tools/*/*.7 "$machine/root/install/pages/" &&
-		cp -a "$cache/debs-$1" "$machine/root/install/debs" && rm -f "$machine"/root/install/debs/*-dbgsym_* &&
+		mkdir "$machine/root/install/debs" && cp -a "$cache/debs-$1"/*.deb "$machine/root/install/debs" &&
+		rm -f "$machine"/root/install/debs/*-dbgsym_* && cp -a "$source/debian/tests" "$machine/root/install/tests" &&
 		echo "locus-$1" >"$machine/etc/hostname" &&
 		printf '127.0.0.1 localhost stars.example.org boinc.example.org look.example.org vault\n127.0.1.1 locus-%s\n' "$1" >"$machine/etc/hosts"
 }
