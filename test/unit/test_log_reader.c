@@ -148,7 +148,9 @@ START_TEST(begins_at_a_time)
 }
 END_TEST
 
-/* Compressed after its rotation, also if cut short. */
+/* Compressed after its rotation, also if cut short: libarchive 3.8 gives nothing of the
+ * last 256 KB before the end. */
+enum { CUT_LINES = 100000 };
 START_TEST(compressed_files)
 {
 	char dir[PATH_MAX], line[80];
@@ -159,9 +161,9 @@ START_TEST(compressed_files)
 	int n = 0;
 
 	ck_assert_int_eq(gzip_create(path, &g, NULL), OK);
-	for (int i = 0; i < 20000; i++) {
+	for (int i = 0; i < CUT_LINES; i++) {
 		snprintf(line, sizeof(line), "line %d of %d%s", i, i * 7919 % 100003,
-		    i < 19999 ? "\n" : "");
+		    i < CUT_LINES - 1 ? "\n" : "");
 		ck_assert_int_eq(gzip_put(g, line, strlen(line), NULL), OK);
 	}
 	ck_assert_int_eq(gzip_end(g, NULL), OK);
@@ -171,7 +173,7 @@ START_TEST(compressed_files)
 		snprintf(line, sizeof(line), "line %d of %d", n, n * 7919 % 100003);
 		ck_assert_str_eq(e->line, line);
 	}
-	ck_assert_int_eq(n, 20000);
+	ck_assert_int_eq(n, CUT_LINES);
 	log_reader_follow(r);
 	next_is(r, NULL);
 	ck_assert_ptr_null(log_reader_damage(r));
@@ -180,7 +182,7 @@ START_TEST(compressed_files)
 	r = log_reader_open(&a, path, 0);
 	for (n = 0; log_reader_next(r) != NULL;)
 		n++;
-	ck_assert_int_lt(n, 20000);
+	ck_assert_int_lt(n, CUT_LINES);
 	ck_assert_int_gt(n, 1000);
 	ck_assert_ptr_nonnull(log_reader_damage(r));
 	log_reader_close(r);
