@@ -9,6 +9,7 @@
  */
 #include "daemons/loop.h"
 
+#include <string.h>
 #include <unistd.h>
 #include "daemons/outputs.h"
 #include "daemons/retire.h"
@@ -29,6 +30,7 @@ struct file_deleter {
 	bool input_only, output_only, dont_retry_errors;
 	int64_t retry_errors_at;
 	int64_t wus_after, results_after; /* of those tried again, until all were */
+	size_t inputs_kept;               /* unused ones that could not be deleted */
 	struct retiring retiring;
 };
 
@@ -79,8 +81,7 @@ remove_with_companions(
 struct deleted_item {
 	int64_t id;
 	int32_t new_state;
-	char **inputs; /* counted ones that a workunit gives up */
-	size_t ninputs;
+	struct own_inputs inputs; /* of a workunit */
 };
 struct chunk {
 	bool inputs; /* the inputs of workunits, else the outputs of results */
@@ -90,31 +91,46 @@ struct chunk {
 };
 
 static enum err
-give_up_inputs(struct daemon_ctx *x, const struct deleted_item *item)
-{
-	for (size_t i = 0; i < item->ninputs; i++)
-		TRY(input_release(x->db, item->inputs[i], 1, &x->fail));
-	return OK;
-}
-
-static enum err
-tx_files_deleted(struct daemon_ctx *x, void *arg)
+tx_outputs_deleted(struct daemon_ctx *x, void *arg)
 {
 	const struct chunk *k = arg;
 	struct wu_updates *b = wu_updates_new(&x->a);
 
 	for (size_t i = 0; i < k->n; i++)
-		if (k->inputs)
-			workunit_files_deleted(
-			    b, k->v[i].id, k->state, k->v[i].new_state, x->now);
-		else
-			result_files_deleted(
-			    b, k->v[i].id, k->state, k->v[i].new_state);
-	TRY(wu_updates_save(x->db, b, &x->fail));
+		result_files_deleted(b, k->v[i].id, k->state, k->v[i].new_state);
+	return wu_updates_save(x->db, b, &x->fail);
+}
+
+/* Those that are still as they were read give their inputs up: each once. */
+static enum err
+tx_inputs_deleted(struct daemon_ctx *x, void *arg)
+{
+	const struct chunk *k = arg;
+	struct wu_updates *b = wu_updates_new(&x->a);
+	struct own_inputs freed = { 0 };
+	struct workunit *now;
+	int64_t ids[DB_LIST_MAX];
+	size_t n;
+
 	for (size_t i = 0; i < k->n; i++)
-		if (k->v[i].new_state == FILE_DELETE_DONE)
-			TRY(give_up_inputs(x, &k->v[i]));
-	return OK;
+		ids[i] = k->v[i].id;
+	TRY(workunits_lock(x->db, &x->a, ids, k->n, &now, &n, &x->fail));
+	for (size_t i = 0, at = 0; i < k->n; i++) {
+		const struct deleted_item *item = &k->v[i];
+
+		while (at < n && now[at].id < item->id)
+			at++;
+		if (at == n || now[at].id != item->id ||
+		    now[at].file_delete_state != k->state)
+			continue;
+		workunit_files_deleted(b, item->id, k->state, item->new_state, x->now);
+		if (item->new_state == FILE_DELETE_DONE && now[at].inputs_counted)
+			for (size_t m = 0; m < item->inputs.n; m++)
+				PUSH(&x->a, freed.names, freed.n,
+				    freed.cap) = item->inputs.names[m];
+	}
+	TRY(wu_updates_save(x->db, b, &x->fail));
+	return inputs_release(x->db, &x->a, freed.names, freed.n, &x->fail);
 }
 
 /* Stores the new states of a chunk in one transaction. */
@@ -123,7 +139,8 @@ deleter_save(struct daemon_ctx *x, struct chunk *k, size_t *done)
 {
 	enum err e = x->dry_run || k->n == 0 ?
 	                 OK :
-	                 daemon_transaction(x, tx_files_deleted, k);
+	                 daemon_transaction(
+			     x, k->inputs ? tx_inputs_deleted : tx_outputs_deleted, k);
 
 	*done += e == OK ? k->n : 0;
 	return e == E_RETRY ? OK : e; /* the next pass finds them again */
@@ -145,53 +162,27 @@ delete_input(struct daemon_ctx *x, const char *name)
 	    input_companions, N(input_companions));
 }
 
-/* Lists the input files of a workunit that no table keeps for others. */
+/*
+ * Deletes the inputs of a workunit that is not counted, except large files and those
+ * that others are counted for; *gone says whether all are deleted.
+ */
 static enum err
-own_inputs(struct daemon_ctx *x, const char *xml, char ***names, size_t *n)
+delete_uncounted(struct daemon_ctx *x, const struct own_inputs *own, bool *gone)
 {
-	struct blob_file *files;
-	struct file *known;
-	size_t nfiles;
+	bool *counted = NEWN(&x->a, bool, own->n + 1);
 
-	*n = 0;
-	TRY(blob_files(&x->a, xml, &files, &nfiles, &x->fail));
-	*names = NEWN(&x->a, char *, nfiles + 1);
-	for (size_t i = 0; i < nfiles; i++) {
-		enum err e;
+	TRY(inputs_counted(x->db, &x->a, own->names, own->n, counted, &x->fail));
+	for (size_t i = 0; i < own->n; i++) {
+		struct file *large;
+		enum err e = counted[i] ? OK :
+		                          file_by_name(x->db, &x->a, own->names[i],
+					      &large, &x->fail);
 
-		if (files[i].sticky || files[i].no_delete)
-			continue;
-		e = file_by_name(x->db, &x->a, files[i].name, &known, &x->fail);
 		if (e == E_NOTFOUND)
-			(*names)[(*n)++] = files[i].name;
+			*gone &= delete_input(x, own->names[i]);
 		else if (e != OK)
 			return e;
 	}
-	return OK;
-}
-
-/*
- * Deletes the input files of one workunit, and notes those that are counted; *gone says
- * whether all others are deleted.
- */
-static enum err
-delete_inputs(
-    struct daemon_ctx *x, const char *xml, struct deleted_item *item, bool *gone)
-{
-	bool *counted;
-	char **names;
-	size_t n;
-
-	*gone = true;
-	TRY(own_inputs(x, xml, &names, &n));
-	counted = NEWN(&x->a, bool, n + 1);
-	TRY(inputs_counted(x->db, &x->a, names, n, counted, &x->fail));
-	item->inputs = names;
-	for (size_t i = 0; i < n; i++)
-		if (counted[i])
-			item->inputs[item->ninputs++] = names[i];
-		else
-			*gone &= delete_input(x, names[i]);
 	return OK;
 }
 
@@ -222,8 +213,10 @@ delete_inputs_of(struct daemon_ctx *x, const struct workunit *wu, const char *xm
 	struct stage_failure bad = { .wu = wu, .next_time = x->now + RETRY_ERRORS_S };
 	struct deleted_item item = { .id = wu->id };
 	bool gone = true, blamed = false;
-	enum err e = delete_inputs(x, xml, &item, &gone);
+	enum err e = blob_own_inputs(&x->a, xml, &item.inputs, &x->fail);
 
+	if (e == OK && !wu->inputs_counted)
+		e = delete_uncounted(x, &item.inputs, &gone);
 	if (e != OK) {
 		TRY(stage_blame(x, &bad, e, &blamed));
 		if (!blamed)
@@ -283,40 +276,63 @@ delete_some_outputs(
 
 /* --- inputs that no workunit needs any more --- */
 
-struct unused_input {
-	const char *name;
-	bool kept; /* it is needed again, or cannot be deleted */
+struct unused_inputs {
+	char *const *names;
+	size_t n;    /* at most DB_LIST_MAX */
+	size_t kept; /* those that cannot be deleted */
 };
 
-/* The row is locked until the file is gone: a workunit that comes to need it is counted
- * after that, and whoever makes the workunit then looks for the file. */
-static enum err
-tx_input_unused(struct daemon_ctx *x, void *arg)
+static bool
+is_large(const struct file *large, size_t n, const char *name)
 {
-	struct unused_input *u = arg;
-	bool gone;
-
-	TRY(input_forget(x->db, u->name, &gone, &x->fail));
-	u->kept = !gone || !delete_input(x, u->name);
-	return u->kept ? FAIL(&x->fail, E_RACE, "%s is kept", u->name) : OK;
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(large[i].name, name) == 0)
+			return true;
+	return false;
 }
 
+/* The rows are locked until the files are gone: a workunit that comes to need one is
+ * counted after that, and whoever makes the workunit then looks for the file. */
 static enum err
-delete_unused_inputs(struct daemon_ctx *x)
+tx_inputs_unused(struct daemon_ctx *x, void *arg)
 {
-	struct row_text *rows;
-	size_t n;
+	struct unused_inputs *u = arg;
+	struct file *large;
+	char **names;
+	size_t n, nlarge, ngone = 0;
+
+	TRY(inputs_unused_lock(x->db, &x->a, u->names, u->n, &names, &n, &x->fail));
+	TRY(files_by_names(
+	    x->db, &x->a, (const char *const *)names, n, &large, &nlarge, &x->fail));
+	for (size_t i = 0; i < n; i++)
+		if (is_large(large, nlarge, names[i]) || delete_input(x, names[i]))
+			names[ngone++] = names[i];
+	u->kept = n - ngone;
+	return inputs_forget(x->db, names, ngone, &x->fail);
+}
+
+/* Those that cannot be deleted are read each time: they do not keep others back. */
+static enum err
+delete_unused_inputs(struct daemon_ctx *x, size_t *done)
+{
+	struct file_deleter *o = x->own;
+	size_t n, kept = 0, most = BATCH + o->inputs_kept;
+	char **names;
 
 	if (x->dry_run || x->mod_i != 0)
 		return OK;
-	TRY(inputs_unused(x->db, &x->a, BATCH, &rows, &n, &x->fail));
-	for (size_t i = 0; i < n && !daemon_stopping(x); i++) {
-		struct unused_input u = { rows[i].s, false };
-		enum err e = daemon_transaction(x, tx_input_unused, &u);
+	TRY(inputs_unused(x->db, &x->a, most, &names, &n, &x->fail));
+	for (size_t i = 0; i < n && !daemon_stopping(x); i += DB_LIST_MAX) {
+		struct unused_inputs u = { names + i,
+			n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, 0 };
+		enum err e = daemon_transaction(x, tx_inputs_unused, &u);
 
-		if (e != OK && !u.kept && e != E_RETRY)
-			return e;
+		if (e != OK)
+			return e == E_RETRY ? OK : e;
+		kept += u.kept;
+		*done += u.n - u.kept;
 	}
+	o->inputs_kept = kept;
 	return OK;
 }
 
@@ -362,7 +378,7 @@ deleter_pass(struct daemon_ctx *x, size_t *done)
 
 	if (!o->output_only) {
 		TRY(deleter_workunits(x, FILE_DELETE_READY, &wus, done));
-		TRY(delete_unused_inputs(x));
+		TRY(delete_unused_inputs(x, done));
 	}
 	return o->input_only ? OK :
 	                       deleter_results(x, FILE_DELETE_READY, &results, done);

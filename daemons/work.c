@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "db/input_use.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "model/states.h"
@@ -198,6 +199,7 @@ work_create(struct work_maker *w, struct db *db, struct arena *a, struct new_wor
 	struct workunit **wus = NEWN(a, struct workunit *, n + 1);
 	const char **docs = NEWN(a, const char *, n + 1);
 	struct new_result *results = NULL;
+	struct own_inputs own = { 0 };
 	size_t nnew = 0, nresults = 0, cap = 0;
 	enum err e = n == 0 ? OK : find_known(db, a, v, n, f);
 
@@ -207,6 +209,8 @@ work_create(struct work_maker *w, struct db *db, struct arena *a, struct new_wor
 			continue;
 		docs[nnew] = v[i].xml_doc;
 		wus[nnew++] = wu;
+		wu->inputs_counted = 1;
+		e = blob_own_inputs(a, v[i].xml_doc, &own, f);
 		for (int32_t k = 0; k < wu->target_nresults && e == OK; k++)
 			e = result_create(w, a, wu, k, wu->priority, now,
 			    &PUSH(a, results, nresults, cap), f);
@@ -215,6 +219,8 @@ work_create(struct work_maker *w, struct db *db, struct arena *a, struct new_wor
 		e = workunits_insert(db, a, wus, docs, nnew, f);
 	if (e == E_RACE)
 		return E_RETRY; /* another process has just made one of them */
+	if (e == OK)
+		e = inputs_use(db, a, own.names, own.n, f);
 	if (e == OK)
 		e = results_insert(db, a, results, nresults, f);
 	if (e == E_RACE) /* a result's name is taken, as the workunits are new */

@@ -1,20 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "db/input_use.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include "db/stmts.h"
+#include "lib/order.h"
 #include "lib/banned.h"
 
-enum err
-input_use(struct db *db, const char *name, int64_t n, struct fail *f)
+/* How many of the sorted names are the same as the first one? */
+static size_t
+times_of(char *const *names, size_t n)
 {
-	return db_exec(db, f, NULL, INPUT_USE, .name = name, .n = n);
+	size_t same = 1;
+
+	while (same < n && strcmp(names[same], names[0]) == 0)
+		same++;
+	return same;
 }
 
 enum err
-input_release(struct db *db, const char *name, int64_t n, struct fail *f)
+inputs_use(struct db *db, struct arena *a, char **names, size_t n, struct fail *f)
 {
-	return db_exec(db, f, NULL, INPUT_RELEASE, .n = n, .name = name);
+	struct db_batch *b = db_batch(a, SQL_INPUT_USE);
+
+	if (n > 0)
+		qsort(names, n, sizeof(*names), name_order);
+	for (size_t i = 0, same; i < n; i += same) {
+		same = times_of(names + i, n - i);
+		db_batch_add(b, INPUT_USE, .name = names[i], .n = (int64_t)same);
+	}
+	return db_batch_run(db, b, NULL, f);
+}
+
+enum err
+inputs_release(struct db *db, struct arena *a, char **names, size_t n, struct fail *f)
+{
+	struct db_batch *b = db_batch(a, SQL_INPUT_RELEASE);
+
+	if (n > 0)
+		qsort(names, n, sizeof(*names), name_order);
+	for (size_t i = 0, same; i < n; i += same) {
+		same = times_of(names + i, n - i);
+		db_batch_add(b, INPUT_RELEASE, .n = (int64_t)same, .name = names[i]);
+	}
+	return db_batch_run(db, b, NULL, f);
 }
 
 static enum err
@@ -44,20 +73,43 @@ inputs_counted(struct db *db, struct arena *a, char *const *names, size_t n,
 	return OK;
 }
 
-enum err
-inputs_unused(struct db *db, struct arena *a, int64_t max, struct row_text **rows,
-    size_t *n, struct fail *f)
+static char **
+input_names(struct arena *a, const struct row_text *rows, size_t n)
 {
-	*rows = NULL;
-	return db_query(db, a, f, rows, n, INPUTS_UNUSED, .max = max);
+	char **names = NEWN(a, char *, n + 1);
+
+	for (size_t i = 0; i < n; i++)
+		names[i] = rows[i].s;
+	return names;
 }
 
 enum err
-input_forget(struct db *db, const char *name, bool *gone, struct fail *f)
+inputs_unused(struct db *db, struct arena *a, size_t max, char ***names, size_t *n,
+    struct fail *f)
 {
-	int64_t affected = 0;
+	struct row_text *rows = NULL;
 
-	TRY(db_exec(db, f, &affected, INPUT_FORGET, .name = name));
-	*gone = affected > 0;
+	TRY(db_query(db, a, f, &rows, n, INPUTS_UNUSED, .max = max));
+	*names = input_names(a, rows, *n);
 	return OK;
+}
+
+enum err
+inputs_unused_lock(struct db *db, struct arena *a, char *const *names, size_t n,
+    char ***unused, size_t *nunused, struct fail *f)
+{
+	struct row_text *rows = NULL;
+
+	TRY(db_query(
+	    db, a, f, &rows, nunused, INPUTS_UNUSED_LOCK, .names = db_names(names, n)));
+	*unused = input_names(a, rows, *nunused);
+	return OK;
+}
+
+enum err
+inputs_forget(struct db *db, char *const *names, size_t n, struct fail *f)
+{
+	return n == 0 ?
+	           OK :
+	           db_exec(db, f, NULL, INPUTS_FORGET, .names = db_names(names, n));
 }

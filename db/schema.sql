@@ -280,6 +280,7 @@ CREATE TABLE IF NOT EXISTS workunit (
 	tally_success INT NOT NULL DEFAULT 0, -- ours
 	tally_valid INT NOT NULL DEFAULT 0, -- ours
 	tally_failed INT NOT NULL DEFAULT 0, -- ours
+	inputs_counted TINYINT NOT NULL DEFAULT 0, -- ours: 1: table input_use counts it among those that need its input files
 	done_time BIGINT DEFAULT NULL, -- ours: when its input files were deleted, for db_purge; else NULL
 	PRIMARY KEY (id),
 	UNIQUE KEY wu_name (name),

@@ -208,7 +208,8 @@ workunit_reopen(
 	TRY(db_exec(db, f, &matched, WU_REOPEN,
 	    .max_error_results = becomes->max_error_results,
 	    .max_total_results = becomes->max_total_results,
-	    .max_success_results = becomes->max_success_results, .now = now,
+	    .max_success_results = becomes->max_success_results,
+	    .inputs_counted = becomes->inputs_counted, .now = now,
 	    .id = becomes->id, .transition_seq = becomes->transition_seq));
 	return matched == 1 ? OK :
 	                      FAIL(f, E_RACE, "workunit %s has changed", becomes->name);

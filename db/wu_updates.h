@@ -88,7 +88,7 @@ void result_made(struct wu_updates *, const struct new_result *);
 void workunit_assimilated(
     struct wu_updates *, int64_t id, int32_t state, int32_t error_bits, int64_t now);
 /* Adds the file deleter's updates, for both tables: state was -> becomes; a workunit
- * whose files are deleted is done now. */
+ * whose files are deleted is done now, and its inputs are no longer counted. */
 void workunit_files_deleted(
     struct wu_updates *, int64_t id, int32_t was, int32_t becomes, int64_t now);
 void result_files_deleted(

@@ -183,6 +183,20 @@ blob_files(struct arena *a, const char *xml_doc, struct blob_file **out, size_t 
 }
 
 enum err
+blob_own_inputs(
+    struct arena *a, const char *xml_doc, struct own_inputs *own, struct fail *f)
+{
+	struct blob_file *files;
+	size_t n;
+
+	TRY(blob_files(a, xml_doc, &files, &n, f));
+	for (size_t i = 0; i < n; i++)
+		if (!files[i].sticky && !files[i].no_delete)
+			PUSH(a, own->names, own->n, own->cap) = files[i].name;
+	return OK;
+}
+
+enum err
 blob_large_files(struct arena *a, const char *xml_doc, size_t n, struct fail *f)
 {
 	struct blob_file *files;

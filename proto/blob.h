@@ -86,6 +86,17 @@ enum err blob_files(
     struct arena *, const char *xml_doc, struct blob_file **, size_t *n, struct fail *);
 
 /*
+ * Appends the names of a workunit's input files that are neither sticky nor marked
+ * no_delete: those that go when no workunit needs them.
+ */
+struct own_inputs {
+	char **names;
+	size_t n, cap;
+};
+enum err blob_own_inputs(
+    struct arena *, const char *xml_doc, struct own_inputs *, struct fail *);
+
+/*
  * Checks the first n files of a workunit's xml_doc, which are its large files. E_BADREQ
  * unless each file_info has <sticky/>, without which hosts delete the file after each
  * job, and <report_on_rpc/>, which makes old clients list it (locality.md 1.1 (L3)).

@@ -6,8 +6,8 @@
 #include "tools/cmd.h"
 
 /*
- * Counts new workunits, or those that are open again, in their transaction: their
- * inputs are the files in the documents that are neither sticky nor no_delete.
+ * Counts new workunits, or those that are open again, by their documents, in their
+ * transaction; the caller sets their inputs_counted.
  */
 enum err inputs_count(
     struct cmd_ctx *, struct arena *, const char *const *xml_docs, size_t n);

@@ -168,8 +168,9 @@ retry_one(struct cmd_ctx *x, struct retrying *k, const struct workunit *wu,
 	if (!there || k->o->dry_run)
 		return OK;
 	/* It had given them up; other workunits have kept them. */
-	if (wu->file_delete_state == FILE_DELETE_DONE)
+	if (!wu->inputs_counted && doc != NULL)
 		TRY(inputs_count(x, k->a, &doc, 1));
+	to.inputs_counted |= doc != NULL;
 	to.max_error_results = c.max_error_results;
 	to.max_total_results = c.max_total_results;
 	to.max_success_results = c.max_success_results;

@@ -281,6 +281,28 @@ START_TEST(old_blob)
 }
 END_TEST
 
+START_TEST(own_inputs_are_those_that_may_go)
+{
+	static const char doc[] =
+	    "<file_info><name>large</name><sticky/></file_info>"
+	    "<file_info><name>one</name></file_info>"
+	    "<file_info><name>kept</name><no_delete/></file_info>"
+	    "<file_info><name>two</name></file_info><workunit></workunit>";
+	struct arena a = { 0 };
+	struct own_inputs own = { 0 };
+	struct fail f = { 0 };
+
+	ck_assert_int_eq(blob_own_inputs(&a, doc, &own, &f), OK);
+	ck_assert_int_eq(blob_own_inputs(&a, doc, &own, &f), OK);
+	ck_assert_uint_eq(own.n, 4);
+	ck_assert_str_eq(own.names[0], "one");
+	ck_assert_str_eq(own.names[1], "two");
+	ck_assert_str_eq(own.names[2], "one");
+	ck_assert_int_eq(blob_own_inputs(&a, "<file_info/>", &own, &f), E_BADREQ);
+	arena_free(&a);
+}
+END_TEST
+
 /* --- names --- */
 
 static const struct {
@@ -524,6 +546,7 @@ UNIT_MAIN("blob", {
 	ADD(app_version_blob);
 	ADD(resigned);
 	ADD(old_blob);
+	ADD(own_inputs_are_those_that_may_go);
 	ADD_LOOP(workunit_names, N(wu_names));
 	ADD_LOOP(L3_large_files_are_sticky_and_reported, N(larges));
 	ADD_LOOP(file_names_checked, N(file_names));

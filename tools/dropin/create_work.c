@@ -342,24 +342,26 @@ static enum err
 insert_jobs(struct cmd_ctx *x, void *arg)
 {
 	const struct span *s = arg;
+	const char **docs = NEWN(&s->m->a, const char *, s->to - s->from);
 	int64_t now = clock_now();
 
 	for (size_t i = s->from; i < s->to; i++) {
 		struct new_job *j = &s->m->jobs[i];
 		enum err e;
 
+		docs[i - s->from] = j->xml_doc;
 		j->wu.create_time = j->wu.transition_time = now;
+		j->wu.inputs_counted = 1;
 		e = workunit_insert(x->db, &j->wu, j->xml_doc, x->f);
 		if (e == E_RACE)
 			return FAIL(
 			    x->f, E_RACE, "there is a job %s already", j->wu.name);
 		TRY(e);
-		TRY(inputs_count(x, &s->m->a, &(const char *){ j->xml_doc }, 1));
 		if (j->target.given)
 			TRY(assignment_add(x->db, &s->m->a, &j->wu, j->target.kind,
 			    j->target.id, j->target.multi, now, x->f));
 	}
-	return OK;
+	return inputs_count(x, &s->m->a, docs, s->to - s->from);
 }
 
 /* Reports a job that is refused; OK if the others are to be made all the same. */

@@ -240,6 +240,7 @@ insert_new(struct load *l, struct job_made **new, size_t n)
 		wus[i] = &new[i]->wu;
 		docs[i] = new[i]->xml_doc;
 		wus[i]->create_time = l->now;
+		wus[i]->inputs_counted = 1;
 		wus[i]->transition_time = l->staged ? TRANSITION_STAGED : l->now;
 	}
 	if (n > 0)
