@@ -532,6 +532,8 @@ daemons_sources = \
 	daemons/backoff.c \
 	daemons/backoff.h \
 	daemons/common_options.def \
+	daemons/count_inputs.c \
+	daemons/count_inputs.h \
 	daemons/generator_options.def \
 	daemons/grants.c \
 	daemons/grants.h \
@@ -697,6 +699,7 @@ tools_sources = \
 	tools/fsck_checks.def \
 	tools/fsck_classes.c \
 	tools/fsck_files.c \
+	tools/fsck_inputs.c \
 	tools/fsck_report.c \
 	tools/fsck_rows.c \
 	tools/fsck_strangers.c \

@@ -7,12 +7,15 @@
  */
 #include "daemons/loop.h"
 #include "daemons/stage.h"
+#include "db/entity.h"
+#include "db/input_use.h"
 #include "db/purge.h"
 #include "db/wu_updates.h"
 #include "lib/fs.h"
 #include "lib/gzip.h"
 #include "lib/log.h"
 #include "proto/archive.h"
+#include "proto/blob.h"
 #include "lib/banned.h"
 
 enum {
@@ -72,11 +75,34 @@ struct chunk {
 	size_t n;
 };
 
+/* Another program has deleted the files of some, and has not taken them off. */
+static enum err
+release_counted(struct daemon_ctx *x, struct workunit *const *wus, size_t n)
+{
+	struct own_inputs freed = { 0 };
+	const char *docs[CHUNK];
+	int64_t ids[CHUNK];
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (wus[i]->inputs_counted)
+			ids[k++] = wus[i]->id;
+	if (k == 0)
+		return OK;
+	TRY(workunits_xml_docs(x->db, &x->a, ids, k, docs, &x->fail));
+	for (size_t i = 0; i < k; i++)
+		if (docs[i] != NULL)
+			blob_own_inputs(&x->a, docs[i], &freed, NULL);
+	TRY(inputs_note_counted(x->db, ids, k, &x->fail));
+	return inputs_release(x->db, &x->a, freed.names, freed.n, &x->fail);
+}
+
 static enum err
 tx_purge(struct daemon_ctx *x, void *arg)
 {
 	const struct chunk *k = arg;
 
+	TRY(release_counted(x, k->wus, k->n));
 	return workunits_purge(x->db, &x->a, k->wus, k->n, &x->fail);
 }
 

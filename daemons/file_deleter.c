@@ -11,6 +11,7 @@
 
 #include <string.h>
 #include <unistd.h>
+#include "daemons/count_inputs.h"
 #include "daemons/outputs.h"
 #include "daemons/retire.h"
 #include "daemons/stage.h"
@@ -32,6 +33,7 @@ struct file_deleter {
 	int64_t wus_after, results_after; /* of those tried again, until all were */
 	size_t inputs_kept;               /* unused ones that could not be deleted */
 	struct retiring retiring;
+	struct count_inputs count;
 };
 
 #define AT(field) offsetof(struct file_deleter, field)
@@ -373,10 +375,13 @@ deleter_results(struct daemon_ctx *x, int32_t state, int64_t *after, size_t *don
 static enum err
 deleter_pass(struct daemon_ctx *x, size_t *done)
 {
-	const struct file_deleter *o = x->own;
+	struct file_deleter *o = x->own;
 	int64_t wus = 0, results = 0;
 
-	if (!o->output_only) {
+	if (!o->output_only)
+		TRY(count_inputs_step(x, &o->count));
+	*done += !o->output_only && !o->count.over && x->mod_i == 0; /* at once */
+	if (!o->output_only && o->count.over) {
 		TRY(deleter_workunits(x, FILE_DELETE_READY, &wus, done));
 		TRY(delete_unused_inputs(x, done));
 	}
@@ -399,7 +404,7 @@ deleter_again(struct daemon_ctx *x)
 		return OK;
 	if (due)
 		o->retry_errors_at = x->now + RETRY_ERRORS_S;
-	if (!o->output_only && (due || o->wus_after > 0))
+	if (!o->output_only && o->count.over && (due || o->wus_after > 0))
 		TRY(deleter_workunits(x, FILE_DELETE_ERROR, &o->wus_after, &done));
 	if (!o->input_only && (due || o->results_after > 0))
 		TRY(deleter_results(x, FILE_DELETE_ERROR, &o->results_after, &done));

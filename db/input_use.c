@@ -113,3 +113,49 @@ inputs_forget(struct db *db, char *const *names, size_t n, struct fail *f)
 	           OK :
 	           db_exec(db, f, NULL, INPUTS_FORGET, .names = db_names(names, n));
 }
+
+enum err
+inputs_count_wanted(struct db *db, bool *wanted, struct fail *f)
+{
+	int64_t n = 0;
+
+	TRY(db_number(db, f, &n, PROJECT_COUNT_INPUTS));
+	*wanted = n != 0;
+	return OK;
+}
+
+enum err
+inputs_count_want(struct db *db, bool wanted, struct fail *f)
+{
+	return db_exec(db, f, NULL, PROJECT_SET_COUNT_INPUTS, .count_inputs = wanted);
+}
+
+enum err
+inputs_miscounted(struct db *db, struct arena *a, int64_t from, int64_t to,
+    int64_t **ids, size_t *n, struct fail *f)
+{
+	struct row_number *rows = NULL;
+
+	TRY(db_query(db, a, f, &rows, n, WUS_MISCOUNTED, .from = from, .to = to));
+	*ids = row_numbers(a, rows, *n);
+	return OK;
+}
+
+enum err
+inputs_note_counted(struct db *db, const int64_t *ids, size_t n, struct fail *f)
+{
+	int64_t changed = 0;
+
+	if (n == 0)
+		return OK;
+	TRY(db_exec(db, f, &changed, WUS_COUNT_INPUTS, .ids = db_ids(ids, n)));
+	return changed == (int64_t)n ?
+	           OK :
+	           FAIL(f, E_RACE, "the inputs of a workunit are counted by now");
+}
+
+enum err
+input_correct(struct db *db, const char *name, int64_t difference, struct fail *f)
+{
+	return db_exec(db, f, NULL, INPUT_USE, .name = name, .n = difference);
+}

@@ -23,6 +23,25 @@ enum err inputs_release(
 enum err inputs_counted(struct db *, struct arena *, char *const *names, size_t n,
     bool *counted, struct fail *);
 
+/*
+ * Programs of an earlier release make workunits without counting them, and finish some
+ * without taking them off.  An upgrade says that this may have happened, and the first
+ * file_deleter of this release sees to it.
+ */
+enum err inputs_count_wanted(struct db *, bool *wanted, struct fail *);
+enum err inputs_count_want(struct db *, bool wanted, struct fail *);
+/* Lists the workunits above id from, up to to, that are counted and need no inputs any
+ * more, or need them and are not counted. */
+enum err inputs_miscounted(struct db *, struct arena *, int64_t from, int64_t to,
+    int64_t **ids, size_t *n, struct fail *);
+/* Notes in at most DB_LIST_MAX of them that this has been corrected, in the caller's
+ * transaction.  E_RACE: one of them was right already. */
+enum err inputs_note_counted(struct db *, const int64_t *ids, size_t n, struct fail *);
+
+/* Adds to the count of one file, in the caller's transaction. */
+enum err input_correct(
+    struct db *, const char *name, int64_t difference, struct fail *);
+
 /* Lists at most max files that no workunit needs. */
 enum err inputs_unused(
     struct db *, struct arena *, size_t max, char ***names, size_t *n, struct fail *);

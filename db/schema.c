@@ -8,6 +8,7 @@
 
 #include <string.h>
 #include "db/adopt.h"
+#include "db/input_use.h"
 #include "db/private.h"
 #include "db/work_tally.h"
 #include "lib/buf.h"
@@ -321,6 +322,7 @@ schema_upgrade(
 	if (version < SCHEMA_VERSION)
 		TRY(rows_adopt(&u, version, f));
 	TRY(work_recount_want(db, true, f));
+	TRY(inputs_count_want(db, true, f));
 	say(arena_printf(a, "schema version %d", SCHEMA_VERSION));
 	return OK;
 }

@@ -674,6 +674,7 @@ CREATE TABLE IF NOT EXISTS project_state (
 	id TINYINT NOT NULL DEFAULT 1,
 	drain_time BIGINT NOT NULL DEFAULT 0,
 	recount TINYINT NOT NULL DEFAULT 0, -- 1: programs of an earlier release may have moved workunits without counting them
+	count_inputs TINYINT NOT NULL DEFAULT 0, -- 1: or made or finished some without counting their inputs
 	PRIMARY KEY (id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 

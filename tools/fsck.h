@@ -53,6 +53,8 @@ void fsck_report(struct fsck *, struct fsck_sum);
 enum err fsck_rows(struct fsck *);
 /* --- fsck_classes.c: versions, and plan_class_spec.xml --- */
 enum err fsck_classes(struct fsck *);
+/* --- fsck_inputs.c: the counts of ordinary input files --- */
+enum err fsck_inputs(struct fsck *);
 /* --- fsck_files.c --- */
 enum err fsck_files(struct fsck *); /* rows of large files, and the files on disk */
 enum err fsck_uploads(

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/input_count.h"
 
+#include "db/entity.h"
 #include "db/input_use.h"
 #include "proto/blob.h"
 #include "lib/banned.h"
@@ -13,4 +14,25 @@ inputs_count(struct cmd_ctx *x, struct arena *a, const char *const *xml_docs, si
 	for (size_t i = 0; i < n; i++)
 		TRY(blob_own_inputs(a, xml_docs[i], &own, x->f));
 	return inputs_use(x->db, a, own.names, own.n, x->f);
+}
+
+enum err
+inputs_uncount(
+    struct cmd_ctx *x, struct arena *a, struct workunit *const *wus, size_t n)
+{
+	struct own_inputs freed = { 0 };
+	int64_t *ids = NEWN(a, int64_t, n + 1);
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		char *doc;
+
+		if (!wus[i]->inputs_counted)
+			continue;
+		TRY(workunit_xml_doc(x->db, a, wus[i]->id, &doc, x->f));
+		blob_own_inputs(a, doc, &freed, NULL);
+		ids[k++] = wus[i]->id;
+	}
+	TRY(inputs_note_counted(x->db, ids, k, x->f));
+	return inputs_release(x->db, a, freed.names, freed.n, x->f);
 }

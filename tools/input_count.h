@@ -3,6 +3,7 @@
 #ifndef TOOLS_INPUT_COUNT_H
 #define TOOLS_INPUT_COUNT_H
 
+#include "model/rows.h"
 #include "tools/cmd.h"
 
 /*
@@ -11,5 +12,12 @@
  */
 enum err inputs_count(
     struct cmd_ctx *, struct arena *, const char *const *xml_docs, size_t n);
+/*
+ * Takes off those of at most DB_LIST_MAX finished workunits that are still counted,
+ * because another program has deleted their files; before they are deleted themselves,
+ * in the same transaction.  E_RACE: one of them has changed.
+ */
+enum err inputs_uncount(
+    struct cmd_ctx *, struct arena *, struct workunit *const *, size_t n);
 
 #endif

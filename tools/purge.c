@@ -10,6 +10,7 @@
 #include "proto/archive.h"
 #include "tools/catalog.h"
 #include "tools/confirm.h"
+#include "tools/input_count.h"
 #include "tools/human.h"
 #include "tools/listing.h"
 #include "tools/progress.h"
@@ -83,6 +84,7 @@ purge_unit(struct cmd_ctx *x, void *arg)
 {
 	const struct purge_chunk *c = arg;
 
+	TRY(inputs_uncount(x, c->a, c->wus, c->n));
 	return workunits_purge(x->db, c->a, c->wus, c->n, x->f);
 }
 
