@@ -13,6 +13,7 @@ enum {
 	JOBS_MOST = 16 * DB_LIST_MAX,
 	OLD_MOST = 256,
 	CLOSE_EVERY_S = 600,
+	SLICE_IDS = 10000,
 	DAY_S = 86400
 };
 
@@ -67,6 +68,38 @@ close_old(struct daemon_ctx *x, struct ledger_writer *b, bool *full)
 	return e;
 }
 
+static enum err
+tx_ledger_end(struct daemon_ctx *x, void *arg)
+{
+	return ledger_end(x->db, arg, &x->fail);
+}
+
+/* Removes what is left of those that are gone, of the next slice of ids.  The last
+ * slice has no end: those with the highest ids may be gone. */
+static enum err
+end_slice(struct daemon_ctx *x, struct ledger_writer *b, enum ledger_ended what)
+{
+	struct ledger_round *r = &b->rounds[what];
+	struct row_ledger *ended;
+	int64_t last, to;
+	size_t n;
+
+	if (x->now < r->begin_at)
+		return OK;
+	TRY(ledger_ended_last(x->db, what, &last, &x->fail));
+	to = r->from + SLICE_IDS < last ? r->from + SLICE_IDS : LEDGER_ENDED_SET - 1;
+	TRY(ledger_ended(x->db, &x->a, what, r->from, to, &ended, &n, &x->fail));
+	for (size_t i = 0; i < n && !daemon_stopping(x); i++)
+		TRY(left_for_next(daemon_transaction(x, tx_ledger_end, &ended[i])));
+	if (n > 0)
+		log_info("[LEDGER] removed the sums of %zu %s that are gone", n,
+		    what == LEDGER_SETS ? "files" : "hosts");
+	r->from = to < last ? to : 0;
+	if (r->from == 0)
+		r->begin_at = x->now + DAY_S;
+	return OK;
+}
+
 enum err
 ledger_writer_step(struct daemon_ctx *x, struct ledger_writer *b, bool *full)
 {
@@ -84,7 +117,9 @@ ledger_writer_step(struct daemon_ctx *x, struct ledger_writer *b, bool *full)
 
 		e = left_for_next(daemon_transaction(x, tx_ledger_fold, &s));
 	}
-	if (e != OK || x->mod_i != 0 || x->now - b->closed_at < CLOSE_EVERY_S)
+	if (e != OK || x->mod_i != 0)
 		return e;
-	return close_old(x, b, full);
+	TRY(end_slice(x, b, LEDGER_SETS));
+	TRY(end_slice(x, b, LEDGER_HOSTS));
+	return x->now - b->closed_at < CLOSE_EVERY_S ? OK : close_old(x, b, full);
 }

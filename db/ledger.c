@@ -39,21 +39,64 @@ ledger_old(struct db *db, struct arena *a, int64_t day, size_t max,
 	return db_query(db, a, f, old, n, LEDGER_OLD, .before = day, .max = max);
 }
 
+static enum err
+ledger_row_delete(struct db *db, const struct row_ledger *old, struct fail *f)
+{
+	int64_t affected = 0;
+
+	TRY(db_exec(db, f, &affected, LEDGER_CLOSE, .old = old));
+	return affected > 0 ? OK :
+	                      FAIL(f, E_RACE, "day %lld of the ledger has changed",
+				  (long long)old->day);
+}
+
 enum err
 ledger_close(struct db *db, const struct row_ledger *old, struct fail *f)
 {
 	struct row_ledger of_file = *old, of_host = *old;
-	int64_t affected = 0;
-	enum err e = db_exec(db, f, &affected, LEDGER_CLOSE, .old = old);
 
-	if (e == OK && affected == 0)
-		return FAIL(f, E_RACE, "day %lld of the ledger has changed",
-		    (long long)old->day);
+	TRY(ledger_row_delete(db, old, f));
 	of_file.day = of_file.hostid = 0;
 	of_host.day = of_host.fileset_id = 0;
-	if (e == OK)
-		e = db_exec(db, f, NULL, LEDGER_ADD, .ledger = &of_file);
-	return e != OK ? e : db_exec(db, f, NULL, LEDGER_ADD, .ledger = &of_host);
+	TRY(db_exec(db, f, NULL, LEDGER_ADD, .ledger = &of_file));
+	return db_exec(db, f, NULL, LEDGER_ADD, .ledger = &of_host);
+}
+
+enum err
+ledger_ended(struct db *db, struct arena *a, enum ledger_ended what, int64_t from,
+    int64_t to, struct row_ledger **rows, size_t *n, struct fail *f)
+{
+	static const enum stmt_id of[] = {
+		[LEDGER_SETS] = SQL_LEDGER_OF_ENDED_SETS,
+		[LEDGER_HOSTS] = SQL_LIKE(LEDGER_OF_ENDED_HOSTS, LEDGER_OF_ENDED_SETS),
+	};
+
+	*rows = NULL;
+	return db_query_like(
+	    db, a, f, rows, n, of[what], LEDGER_OF_ENDED_SETS, .from = from, .to = to);
+}
+
+enum err
+ledger_ended_last(struct db *db, enum ledger_ended what, int64_t *last, struct fail *f)
+{
+	static const enum stmt_id of[] = {
+		[LEDGER_SETS] = SQL_LIKE(LAST_FILESET, ADOPT_LAST_WU),
+		[LEDGER_HOSTS] = SQL_LIKE(ADOPT_LAST_HOST, ADOPT_LAST_WU),
+	};
+
+	return db_number_like(db, f, last, of[what], ADOPT_LAST_WU);
+}
+
+/* The sums of all are those of the file sets: of a host nothing is left. */
+enum err
+ledger_end(struct db *db, const struct row_ledger *old, struct fail *f)
+{
+	struct row_ledger sum = *old;
+
+	TRY(ledger_row_delete(db, old, f));
+	sum.fileset_id = LEDGER_ENDED_SET;
+	return old->fileset_id == 0 ? OK :
+	                              db_exec(db, f, NULL, LEDGER_ADD, .ledger = &sum);
 }
 
 enum err

@@ -34,6 +34,21 @@ enum err ledger_old(struct db *, struct arena *, int64_t day, size_t max,
 enum err ledger_close(struct db *, const struct row_ledger *, struct fail *);
 
 /*
+ * Old days of file sets and hosts that are gone: nobody asks for them any more, but the
+ * sums of all keep them, in the row of one set, LEDGER_ENDED_SET.
+ */
+#define LEDGER_ENDED_SET INT64_MAX
+enum ledger_ended { LEDGER_SETS, LEDGER_HOSTS };
+/* Returns the rows of those with ids above from and up to to. */
+enum err ledger_ended(struct db *, struct arena *, enum ledger_ended, int64_t from,
+    int64_t to, struct row_ledger **, size_t *n, struct fail *);
+/* Returns the largest id of those that exist. */
+enum err ledger_ended_last(
+    struct db *, enum ledger_ended, int64_t *last, struct fail *);
+/* Removes such a row, in the caller's transaction; E_RACE: the row has changed. */
+enum err ledger_end(struct db *, const struct row_ledger *, struct fail *);
+
+/*
  * Sums for the admin, over the ledger and the jobs still to be added: of everything
  * since a day (0 = ever), of one file set, of one host.
  */

@@ -623,7 +623,7 @@ CREATE TABLE IF NOT EXISTS host_file (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 -- ours: jobs sent, per UTC day (days since 1970), file set and host; day 0 holds the sums of old days, per file set
--- (host 0) and per host (file set 0)
+-- (host 0) and per host (file set 0), and in the largest file set those of all that are gone
 CREATE TABLE IF NOT EXISTS ledger (
 	day BIGINT NOT NULL DEFAULT 0,
 	fileset_id BIGINT NOT NULL DEFAULT 0,

@@ -35,6 +35,7 @@ INSERT INTO result (id, create_time, workunitid, appid, name, xml_doc_in, xml_do
 UPDATE result SET ready = -9223372036854775807, bytes_needed = 4e6 WHERE id > 90000 AND id % 7 = 0 AND ready IS NULL AND fileset_id > 0;
 INSERT INTO ledger (day, fileset_id, hostid, jobs, hits, bytes_needed, bytes_saved)
 	SELECT d.seq, (h.seq * 7 + f.seq * 311) % 2000 + 1, h.seq, 40, 39, 4e6, 39 * 4e6 FROM seq_20000_to_20009 d, seq_1_to_1000 h, seq_1_to_5 f;
+INSERT INTO ledger (day, fileset_id, hostid, jobs) SELECT 0, seq, 0, 7 FROM seq_1_to_3000 UNION ALL SELECT 0, 0, seq, 7 FROM seq_1_to_2000;
 INSERT INTO without_locality (day, shard, requests, jobs, bytes_needed, bytes_without) SELECT d.seq, s.seq, 9, 90, 4e6, 90 * 4e6 FROM seq_20000_to_20009 d, seq_0_to_15 s;
 INSERT INTO msg_to_host (id, hostid, handled, xml) SELECT seq, seq % 1000 + 1, seq % 3 > 0, '<trickle_down>' FROM seq_1_to_6000;
 INSERT INTO msg_from_host (id, create_time, hostid, handled, variety, xml) SELECT seq, seq, seq % 1000 + 1, seq % 3 > 0, 'v', 'x' FROM seq_1_to_6000;

@@ -374,6 +374,63 @@ START_TEST(old_days_are_summed_up)
 END_TEST
 
 static void
+end_ledger_rows(enum ledger_ended what, size_t want)
+{
+	struct row_ledger *ended;
+	size_t n;
+
+	ck_ok(ledger_ended(db, &a, what, 0, LEDGER_ENDED_SET - 1, &ended, &n, &f));
+	ck_assert_uint_eq(n, want);
+	for (size_t i = 0; i < n; i++) {
+		ck_ok(db_begin(db, &f));
+		ck_ok(ledger_end(db, &ended[i], &f));
+		ck_ok(db_commit(db, &f));
+	}
+}
+
+/* The sums of all stay, those of files and hosts that exist, too. */
+START_TEST(what_is_gone_leaves_one_row)
+{
+	static const char count[] = "SELECT COUNT(*) FROM ledger";
+	struct row_ledger *old, l;
+	int64_t last;
+	size_t n;
+
+	ledger_by_hand("INSERT INTO fileset (id, name) VALUES (2, 'two');"
+		       "INSERT INTO host (id) VALUES (1), (3)",
+	    "");
+	fold_all();
+	ck_ok(ledger_old(db, &a, DAY + 3, 1000, &old, &n, &f));
+	end_ledger_rows(LEDGER_SETS, 0); /* single days stay as they are */
+	for (size_t i = 0; i < n; i++)
+		close_day(&old[i], OK);
+	end_ledger_rows(LEDGER_SETS, FILES - 1);
+	end_ledger_rows(LEDGER_SETS, 0);
+	end_ledger_rows(LEDGER_HOSTS, HOSTS - 2);
+	end_ledger_rows(LEDGER_HOSTS, 0);
+	ck_assert_str_eq(ledger_by_hand(count, ""), "4\n");
+	ck_ok(ledger_of_all(db, &a, 0, &l, &f));
+	ck_assert_str_eq(text_of(&l), truth("1"));
+	ck_ok(ledger_of_file(db, &a, 2, &l, &f));
+	ck_assert_str_eq(text_of(&l), truth("fileset_id = 2"));
+	ck_ok(ledger_of_host(db, &a, 3, &l, &f));
+	ck_assert_str_eq(text_of(&l), truth("hostid = 3"));
+	ck_ok(ledger_ended_last(db, LEDGER_SETS, &last, &f));
+	ck_assert_int_eq(last, 2);
+	ck_ok(ledger_ended_last(db, LEDGER_HOSTS, &last, &f));
+	ck_assert_int_eq(last, 3);
+
+	/* Two more sets go, one after the other: still one row. */
+	ledger_by_hand("DELETE FROM fileset; DELETE FROM host", "");
+	end_ledger_rows(LEDGER_SETS, 1);
+	end_ledger_rows(LEDGER_HOSTS, 2);
+	ck_assert_str_eq(ledger_by_hand(count, ""), "1\n");
+	ck_ok(ledger_of_all(db, &a, 0, &l, &f));
+	ck_assert_str_eq(text_of(&l), truth("1"));
+}
+END_TEST
+
+static void
 quiet(const char *text)
 {
 	(void)text;
@@ -406,5 +463,6 @@ UNIT_MAIN("ledger", {
 	ADD(nothing_is_purged_before_it_counts);
 	ADD(what_was_folded_stays);
 	ADD(old_days_are_summed_up);
+	ADD(what_is_gone_leaves_one_row);
 	ADD(an_upgrade_marks_what_was_sent);
 })
