@@ -45,54 +45,43 @@ census_triggers(struct cmd_ctx *x, struct census *c)
 	return e;
 }
 
-static enum err
-count_files(struct cmd_ctx *x, struct census *c)
+static void
+count_file(
+    struct cmd_ctx *x, const struct row_file_left *l, bool no_work, struct census *c)
 {
-	const struct triggers t = triggers_of(x->cf, x->db, NULL);
-	struct row_fileset_state *fs;
-	size_t n, nno_work;
-	char **no_work;
-	enum err e = fileset_states(x->db, x->a, 0, INT64_MAX, &fs, &n, x->f);
+	const struct snap_file f = { .has_unsent = l->unsent > 0,
+		.has_open_wu = l->has_open_wu != 0,
+		.has_any_wu = l->has_any_wu != 0,
+		.no_work_available = no_work,
+		.draining = l->paused == FILESET_DRAINING };
 
-	if (e == OK)
-		e = trigger_list(
-		    &t, x->a, TRIGGER_NO_WORK_AVAILABLE, &no_work, &nno_work, x->f);
-	for (size_t i = 0; e == OK && i < n; i++) {
-		const struct snap_file f = { .has_unsent = fs[i].has_unsent != 0,
-			.has_open_wu = fs[i].has_open_wu != 0,
-			.has_any_wu = fs[i].has_any_wu != 0,
-			.no_work_available = trigger_in(no_work, nno_work, fs[i].name),
-			.draining = fs[i].paused == FILESET_DRAINING };
-		c->files[fileset_state(x->cf, &f)]++;
-		c->paused += fs[i].paused == FILESET_PAUSED;
-		c->draining += fs[i].paused == FILESET_DRAINING;
-	}
-	return e;
+	c->files[fileset_state(x->cf, &f)]++;
+	c->paused += l->paused == FILESET_PAUSED;
+	c->draining += l->paused == FILESET_DRAINING;
 }
 
-/* Adds up the work left of all files, and of those of the working set. */
+/* Counts files by state, and adds up the work left of all, and of the working set's. */
 static enum err
-count_left(struct cmd_ctx *x, struct census *c)
+count_files(struct cmd_ctx *x, struct census *c)
 {
 	const struct triggers t = triggers_of(x->cf, x->db, NULL);
 	struct row_file_left *left;
 	size_t n, nno_work = 0, nset = 0;
 	char **no_work = NULL, **set = NULL;
-	enum err e = drain_files(x, &left, &n);
 
-	if (e == OK)
-		e = trigger_list(
-		    &t, x->a, TRIGGER_NO_WORK_AVAILABLE, &no_work, &nno_work, x->f);
-	if (e == OK)
-		e = trigger_list(&t, x->a, TRIGGER_WORKING_SET, &set, &nset, x->f);
-	for (size_t i = 0; e == OK && i < n; i++) {
+	TRY(drain_files(x, &left, &n));
+	TRY(trigger_list(
+	    &t, x->a, TRIGGER_NO_WORK_AVAILABLE, &no_work, &nno_work, x->f));
+	TRY(trigger_list(&t, x->a, TRIGGER_WORKING_SET, &set, &nset, x->f));
+	for (size_t i = 0; i < n; i++) {
 		bool none = trigger_in(no_work, nno_work, left[i].name);
 
+		count_file(x, &left[i], none, c);
 		drain_add(&c->work, &left[i], none);
 		if (trigger_in(set, nset, left[i].name))
 			drain_add(&c->set, &left[i], none);
 	}
-	return e;
+	return OK;
 }
 
 enum err
@@ -118,12 +107,10 @@ census_take(struct cmd_ctx *x, struct census *c)
 	if (e == OK)
 		e = hosts_active(x->db, since, &c->active, x->f);
 	if (e == OK)
-		e = count_files(x, c);
-	if (e == OK)
 		e = ledger_of_all(x->db, x->a, 0, &c->sent, x->f);
 	if (e == OK)
 		e = ledger_of_all(x->db, x->a, clock_now() / DAY_S, &c->today, x->f);
 	if (e == OK)
 		e = baseline_cost_sum(x->db, x->a, &c->without, x->f);
-	return e == OK ? count_left(x, c) : e;
+	return e == OK ? count_files(x, c) : e;
 }
