@@ -33,7 +33,7 @@ enum { RANGES_MOST = 100000000, SET_MOST = 64 };
 struct file_opts {
 	const char *app, *set, *set_pattern;
 	int64_t ranges;
-	bool recursive, move, gzip, dry_run;
+	bool recursive, move, gzip, sticky, dry_run;
 };
 
 #define FIELD(name) offsetof(struct file_opts, name)
@@ -50,6 +50,8 @@ static const struct opt file_options[] = {
 	    "Removes each file from its place once it is added; on one file system, without copying it." },
 	{ "gzip", OPT_FLAG, FIELD(gzip), NULL,
 	    "Makes a compressed copy beside each file; hosts fetch it if the input template has <gzip/>." },
+	{ "sticky", OPT_FLAG, FIELD(sticky), NULL,
+	    "Hosts keep the files: what all files of this command are; locus file stage is for others." },
 	{ "ranges", OPT_NUMBER, FIELD(ranges), "K",
 	    "The built-in generator makes K workunits for each file, or for the set." },
 	DRY_RUN_OPTION(struct file_opts),

@@ -220,9 +220,22 @@ struct file_choice {
 	size_t limit;
 };
 
+/* Words for states: work to send, none at present, and none ever. */
+static const struct {
+	const char *word;
+	unsigned states;
+} state_words[] = { { "active", 1U << FILE_ADVERTISED },
+	{ "dry", 1U << FILE_DRAINING | 1U << FILE_EXHAUSTED },
+	{ "done", 1U << FILE_DEAD } };
+
 static enum err
 choose_file_state(struct cmd_ctx *x, const char *name, struct file_choice *c)
 {
+	for (size_t i = 0; i < N(state_words); i++)
+		if (strcmp(name, state_words[i].word) == 0) {
+			c->states |= state_words[i].states;
+			return OK;
+		}
 	for (int s = 0; s < FILE_STATES; s++)
 		if (strcasecmp(name, file_state_name((enum file_state)s)) == 0) {
 			/* "draining" is what the admin set, "DRAINING" the state. */
@@ -237,7 +250,7 @@ choose_file_state(struct cmd_ctx *x, const char *name, struct file_choice *c)
 		c->held |= 1U << FILESET_DRAINING;
 	else
 		return ctx_usage(x,
-		    "--state %.40s: it must be ADVERTISED, DRAINING, EXHAUSTED, DEAD, paused or draining",
+		    "--state %.40s: it must be active, dry, done, ADVERTISED, DRAINING, EXHAUSTED, DEAD, paused or draining",
 		    name);
 	return OK;
 }
@@ -452,7 +465,8 @@ const struct cmd cmd_file_list = { .name = "file list",
 	    "the whole set, how often a host requested work that had to be made first, and how\n"
 	    "many of its parts have been made. States: ADVERTISED (it has unsent results),\n"
 	    "DRAINING (none now, more may be made), EXHAUSTED (no more will be made), DEAD\n"
-	    "(exhausted, and no workunit is open).",
+	    "(exhausted, and no workunit is open). --state active means ADVERTISED, dry DRAINING\n"
+	    "or EXHAUSTED, done DEAD.",
 	.opts = file_list_options,
 	.opts_size = sizeof(struct file_list_opts),
 	.columns = file_list_columns,

@@ -101,7 +101,7 @@ replay_run(struct cmd_ctx *x, struct replay *r)
 struct replay_opts {
 	const char *host, *at, *config, *diff;
 	int64_t seed;
-	bool reply, same;
+	bool reply, same, trace;
 };
 
 static const struct opt replay_options[] = {
@@ -117,6 +117,8 @@ static const struct opt replay_options[] = {
 	    "Describes the differences from this reply; the exit status is 1 if there are any." },
 	{ "reply", OPT_FLAG, offsetof(struct replay_opts, reply), NULL,
 	    "Prints the reply itself." },
+	{ "trace", OPT_FLAG, offsetof(struct replay_opts, trace), NULL,
+	    "Explains the decision before --diff, --reply or --same, too." },
 	{ "same", OPT_FLAG, offsetof(struct replay_opts, same), NULL,
 	    "For a recording: like --diff with the recorded reply." },
 	{ 0 },
@@ -184,6 +186,15 @@ compare_replies(struct cmd_ctx *x, const struct replay *r, char *text, size_t te
 	return OK;
 }
 
+static void
+show_decision(struct cmd_ctx *x, const struct replay *r)
+{
+	if (x->format != FORMAT_TABLE)
+		json_show(x->format, trace_json(r->trace));
+	else
+		trace_print(x, r->trace, r->trace->rpc.at);
+}
+
 /* Prints the differences from the reply of --diff or of the recording, or the reply, or
  * else the decision. */
 static enum err
@@ -193,6 +204,8 @@ show_outcome(struct cmd_ctx *x, const struct replay_opts *o, const struct replay
 	char *text;
 	size_t n;
 
+	if (o->trace && (o->diff != NULL || o->reply || o->same))
+		show_decision(x, r);
 	if (o->diff != NULL) {
 		TRY(fs_read(x->a, o->diff, REPLY_MOST, &text, &n, x->f));
 		return compare_replies(x, r, text, n);
@@ -206,10 +219,7 @@ show_outcome(struct cmd_ctx *x, const struct replay_opts *o, const struct replay
 		return text == NULL ? FAIL(x->f, E_BADREQ, "it holds no reply") :
 		                      compare_replies(x, r, text, n);
 	}
-	if (x->format != FORMAT_TABLE)
-		json_show(x->format, trace_json(r->trace));
-	else
-		trace_print(x, r->trace, r->trace->rpc.at);
+	show_decision(x, r);
 	return OK;
 }
 

@@ -22,7 +22,7 @@
 enum { SIGNATURE_MAX = 4096 };
 
 struct version_opts {
-	const char *main, *key, *api_version;
+	const char *main, *key, *signatures, *api_version;
 	bool any_class, force, dry_run, wrap;
 };
 
@@ -34,6 +34,8 @@ static const struct opt version_options[] = {
 	    "The only FILE is a program that knows nothing of BOINC: each task runs it through a wrapper, as with app add --wrap." },
 	{ "sign-with", OPT_TEXT, FIELD(key), "KEY",
 	    "Private key to sign files that have no FILE.sig; default: keys/code_sign_private of the project." },
+	{ "sig", OPT_TEXT, FIELD(signatures), "DIR",
+	    "Directory with the FILE.sig of each file, made on the machine that has the key; default: beside the file." },
 	{ "any-class", OPT_FLAG, FIELD(any_class), NULL,
 	    "Accepts a plan class that is not (yet) in plan_class_spec.xml." },
 	{ "force", OPT_FLAG, FIELD(force), NULL,
@@ -106,13 +108,21 @@ version_name_wrapped(struct cmd_ctx *x, struct version *v, const char *program)
 	return OK;
 }
 
+static const char *
+signature_path(struct arena *a, const struct version *v, const char *path)
+{
+	return v->signatures == NULL ?
+	           arena_printf(a, "%s.sig", path) :
+	           arena_printf(a, "%s/%s.sig", v->signatures, text_base_name(path));
+}
+
 /* Reads FILE.sig, or signs the file if there is none; the signature must match the
  * public key. */
 static enum err
 file_signature(struct cmd_ctx *x, const struct version *v, const char *path,
     const char *md5, char **sig)
 {
-	const char *ready = arena_printf(x->a, "%s.sig", path);
+	const char *ready = signature_path(x->a, v, path);
 	enum err e;
 
 	if (fs_exists(ready))
@@ -311,6 +321,7 @@ version_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		return ctx_usage(x, "--wrap: give one program, and no --main");
 	TRY(o->wrap ? version_name_wrapped(x, &v, args[3]) :
 		      version_name_files(x, &v, args + 3, n - 3, o->main));
+	v.signatures = o->signatures;
 	TRY(version_keys_load(x, &v, o->key));
 	TRY(version_sign(x, &v));
 	if (o->dry_run) {

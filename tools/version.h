@@ -15,7 +15,8 @@ struct version { /* the version being added */
 	int32_t num;
 	struct key *private, *public;
 	struct version_file *files;
-	char **from; /* path of each of files */
+	char **from;            /* path of each of files */
+	const char *signatures; /* directory of FILE.sig; NULL = beside each file */
 	size_t n;
 	const char *more; /* further elements of <app_version>, NULL = none */
 	int32_t beta;

@@ -12,7 +12,7 @@
 #include "lib/banned.h"
 
 struct work_opts {
-	const char *jobs, *batch, *in, *out;
+	const char *jobs, *batch, *template, *in, *out;
 	const char *file, *name, *arguments, *from, *to;
 	int64_t priority;
 	struct conf_list input;
@@ -37,6 +37,8 @@ static const struct opt work_options[] = {
 	{ "from", OPT_TEXT, FIELD(from), "A", "Replaces %FROM% in the template." },
 	{ "to", OPT_TEXT, FIELD(to), "B",
 	    "Replaces %TO% in the template; the workunit is named FILE__A_B." },
+	{ "template", OPT_TEXT, FIELD(template), "NAME",
+	    "The templates NAME_in.xml and NAME_out.xml in templates/; default: the app's name." },
 	{ "input-template", OPT_TEXT, FIELD(in), "NAME",
 	    "Template in templates/; default APP_in.xml." },
 	{ "output-template", OPT_TEXT, FIELD(out), "NAME",
@@ -189,12 +191,18 @@ work_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		    "--%s is an option for one job; in a file it is a column", single);
 	if ((o->from == NULL) != (o->to == NULL))
 		return ctx_usage(x, "--from and --to must be given together");
+	if (o->template != NULL && (o->in != NULL || o->out != NULL))
+		return ctx_usage(x, "--template names both templates");
 	if (o->priority > 1000000)
 		return ctx_usage(x, "--priority must be at most 1000000");
 	TRY(ctx_db(x));
 	TRY(tools_catalog(x, &c));
 	TRY(tools_app(x, c, args[0], &app));
-	TRY(job_maker_init(x, app, o->in, o->out, &m));
+	if (o->template != NULL)
+		TRY(job_maker_init(x, app, arena_printf(x->a, "%s_in.xml", o->template),
+		    arena_printf(x->a, "%s_out.xml", o->template), &m));
+	else
+		TRY(job_maker_init(x, app, o->in, o->out, &m));
 	m.batch = o->batch;
 	if (o->jobs == NULL)
 		return add_single(x, o, &m);

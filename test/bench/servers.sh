@@ -12,7 +12,7 @@ fill() { # DATABASE LOCALITY SQL...: from standard templates
 		echo "SET GLOBAL innodb_flush_log_at_trx_commit = 0; CREATE DATABASE $db; USE $db;"
 		cat "$source/db/schema.sql"
 		echo "SET unique_checks = 0, foreign_key_checks = 0;"
-		sed "s/@VERSION@/$(sed -n 's/.*SCHEMA_VERSION = \([0-9]*\).*/\1/p' "$source/db/schema.h")/
+		sed "s/@VERSION@/$(schema_version)/
 			s/@LOCALITY@/$locality/; s/@HOSTS@/$hosts/g; s/@ALL_FILES@/$((files + 1))/g; s/@FILES@/$files/g
 			s/@PARTS@/$parts/g; s/@NEW@/$new/g; s/@HOT@/$hot/g; s/@MD5@/$md5/g; s/@SIZE@/$size/g
 			s/@HALF@/$half/g; s/@OVER@/$over/g; s/@DONE_BY@/$((7 * slice + 1))/g; s/@DOERS@/$slice/g

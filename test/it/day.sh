@@ -78,9 +78,8 @@ day_project() {
 	{
 		echo 'create database stars; use stars;'
 		cat "$source/db/schema.sql"
-		version=$(sed -n 's/.*SCHEMA_VERSION = \([0-9]*\).*/\1/p' "$source/db/schema.h")
-		echo "insert into locus_schema (id, version, change_time) values (1, $version, 1) on duplicate key update version = $version;
-		insert into platform (create_time, name) values (1, 'x86_64-pc-linux-gnu'), (1, 'windows_intelx86'), (1, 'arm64-apple-darwin'), (1, 'anonymous');"
+		schema_is_current
+		echo "insert into platform (create_time, name) values (1, 'x86_64-pc-linux-gnu'), (1, 'windows_intelx86'), (1, 'arm64-apple-darwin'), (1, 'anonymous');"
 	} | mariadb_sql "$db_dir" || exit 1
 	db_name=stars
 	day_apache

@@ -60,7 +60,7 @@ case_project() {
 		"$build/test/sql/check_sql" "$db_dir/mysql.sock" "$db_name" upgrade || exit 1
 	else
 		sql <"$source/db/schema.sql" || exit 1
-		sql "INSERT INTO locus_schema (id, version, change_time) VALUES (1, $(sed -n 's/.*SCHEMA_VERSION = \([0-9]*\).*/\1/p' "$source/db/schema.h"), 1)"
+		schema_is_current | sql
 	fi
 	sql "INSERT INTO app (name, user_friendly_name, locality_scheduling) VALUES ('app', 'app', 1);
 		INSERT INTO user (email_addr, name, authenticator) VALUES ('1', '1', '1'), ('2', '2', '2'), ('3', '3', '3'), ('4', '4', '4');

@@ -70,7 +70,7 @@ bare_project_with_db() { # CONFIG-LINES
 	else
 		sql <"$source/db/schema.sql" || exit 1
 	fi
-	sql <"$source/test/it/sched-project.sql" || exit 1
+	sched_project | sql || exit 1
 }
 
 # A public key in the format of BOINC, made up.

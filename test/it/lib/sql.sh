@@ -29,6 +29,19 @@ sql_finds() { # SQL: a condition
 	[[ -n $(sql "$1") ]]
 }
 
+schema_version() { # of a database of this version
+	sed -n 's/.*SCHEMA_VERSION = \([0-9]*\).*/\1/p' "$source/db/schema.h"
+}
+schema_is_current() { # prints SQL: what a program that opens the database looks for
+	local version
+	version=$(schema_version)
+	echo "INSERT INTO locus_schema (id, version, change_time) VALUES (1, $version, 1) ON DUPLICATE KEY UPDATE version = $version;"
+}
+sched_project() { # prints SQL: a small project in empty tables
+	schema_is_current
+	cat "$source/test/it/sched-project.sql"
+}
+
 # Counts the workunits that SQL has made or changed, in the project in $project: what an upgrade does with rows that no
 # transitioner of this version has handled.
 count_work() {
