@@ -27,8 +27,8 @@ static const char *const taken_texts[] = {
 	[CONF_AT_ONCE] = "A change takes effect at once.\n",
 	[CONF_REPLACE] = "A change takes effect at once: processes are replaced.\n",
 	[CONF_RESTART] = "A change takes effect after\n.Ql locus restart .\n",
-	[CONF_PRIVATE] = "A change takes effect after\n.Ql locus restart ;\n"
-			 "at once if the servers are not private.\n",
+	[CONF_PRIVATE] = ("A change takes effect after\n.Ql locus restart ;\n"
+			  "at once if the servers are not private.\n"),
 	[CONF_NEVER] = "",
 };
 

@@ -28,12 +28,12 @@
 
 static const char *const sql[] = {
 	"SELECT * FROM host WHERE id = ?",
-	"UPDATE result SET server_state = 4, ready = -9223372036854775807, hostid = ?, "
-	"userid = ?, sent_time = ?, report_deadline = ?, app_version_id = 1, "
-	"flops_estimate = 1e9, once = ?, bytes_saved = 1 WHERE id = ? AND server_state "
-	"= 2",
-	"UPDATE host SET rpc_seqno = rpc_seqno + 1, rpc_time = ?, rpc_token = ? "
-	"WHERE id = ?",
+	("UPDATE result SET server_state = 4, ready = -9223372036854775807, hostid = ?, "
+	 "userid = ?, sent_time = ?, report_deadline = ?, app_version_id = 1, "
+	 "flops_estimate = 1e9, once = ?, bytes_saved = 1 WHERE id = ? AND server_state "
+	 "= 2"),
+	("UPDATE host SET rpc_seqno = rpc_seqno + 1, rpc_time = ?, rpc_token = ? "
+	 "WHERE id = ?"),
 };
 enum {
 	READ_HOST,
