@@ -319,19 +319,20 @@ mark_done(struct daemon_ctx *x, struct chunk *k, size_t *done)
 {
 	struct assimilator *o = x->own;
 	int64_t *ids = NEWN(&x->a, int64_t, k->n + 1);
-	enum err e = k->n == 0 ? OK : daemon_transaction(x, tx_mark_done, k);
+	const struct stage_outcomes outcomes = { k->bad, k->nbad, ids, k->n };
+	enum err e;
 
+	for (size_t i = 0; i < k->n; i++)
+		ids[i] = k->v[i].wu->id;
+	e = stage_store(x, &o->stage, k->n > 0 ? tx_mark_done : NULL, k, &outcomes);
 	if (e == OK && k->n > 0)
 		daemon_ring(x, DOORBELL_TRANSITIONER);
 	for (size_t i = 0; i < k->n && e == OK; i++) {
 		const struct finished *w = &k->v[i];
-		ids[i] = w->wu->id;
 		++*done;
 		log_info("[WU#%lld] %s assimilated files=%zu error_mask=%d",
 		    (long long)w->wu->id, w->wu->name, w->n, w->error_mask);
 	}
-	if (e == OK)
-		e = stage_tried(x, &o->stage, k->bad, k->nbad, ids, k->n);
 	*done += e == OK ? k->nbad : 0; /* they have left the queue, too */
 	return e == E_RETRY ? OK : e;   /* the next pass finds them again */
 }

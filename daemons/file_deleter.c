@@ -252,7 +252,8 @@ delete_some_inputs(struct daemon_ctx *x, int32_t state, const struct workunit *w
 		if (docs[i] != NULL)
 			TRY(delete_inputs_of(x, &wu[i], docs[i], &k, &out));
 	TRY(deleter_save(x, &k, done));
-	return stage_tried(x, &o->stage, out.bad, out.nbad, out.good, out.ngood);
+	return stage_tried(x, &o->stage,
+	    &(const struct stage_outcomes){ out.bad, out.nbad, out.good, out.ngood });
 }
 
 static enum err

@@ -5,7 +5,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "db/entity.h"
 #include "lib/log.h"
+#include "lib/order.h"
 #include "model/trouble.h"
 #include "lib/banned.h"
 
@@ -211,19 +213,57 @@ stage_may_go_on(const struct daemon_ctx *x, const struct stage *s)
 
 /* --- what became of it --- */
 
-struct putting {
+struct storing {
 	const struct stage *s;
-	struct wu_aside *v;
-	size_t n;
+	enum err (*unit)(struct daemon_ctx *, void *); /* NULL = none */
+	void *arg;
+	const struct stage_outcomes *o;
+	struct wu_aside *aside;
+	int64_t cleared;
 };
 
+/* Workunits are locked by id, whatever becomes of each.  Those that have left the queue
+ * are the unit's. */
 static enum err
-tx_put_aside(struct daemon_ctx *x, void *arg)
+hold_all(struct daemon_ctx *x, const struct stage_outcomes *o)
 {
-	const struct putting *p = arg;
+	int64_t *ids = NEWN(&x->a, int64_t, o->nbad + o->ngood + 1);
+	size_t n = 0;
 
-	return workunits_put_aside(
-	    x->db, &x->a, &p->s->id, p->s->how, p->v, p->n, x->now, &x->fail);
+	for (size_t i = 0; i < o->nbad; i++)
+		if (!o->bad[i].left)
+			ids[n++] = o->bad[i].wu->id;
+	if (n == 0)
+		return OK;
+	for (size_t i = 0; i < o->ngood; i++)
+		ids[n++] = o->good[i];
+	qsort(ids, n, sizeof(*ids), id_order);
+	return workunits_hold(x->db, &x->a, ids, n, &x->fail);
+}
+
+static enum err
+tx_store(struct daemon_ctx *x, void *arg)
+{
+	struct storing *t = arg;
+	const struct stage_outcomes *o = t->o;
+
+	t->cleared = 0;
+	if (t->unit != NULL && o->nbad > 0)
+		TRY(hold_all(x, o));
+	if (t->unit != NULL)
+		TRY(t->unit(x, t->arg));
+	if (o->nbad > 0)
+		TRY(workunits_put_aside(x->db, &x->a, &t->s->id, t->s->how, t->aside,
+		    o->nbad, x->now, &x->fail));
+	for (size_t i = 0; t->s->troubled && i < o->ngood; i += DB_LIST_MAX) {
+		size_t part = o->ngood - i < DB_LIST_MAX ? o->ngood - i : DB_LIST_MAX;
+		int64_t n;
+
+		TRY(wu_troubles_clear(
+		    x->db, o->good + i, part, t->s->id.name, &n, &x->fail));
+		t->cleared += n;
+	}
+	return OK;
 }
 
 static int64_t
@@ -235,48 +275,35 @@ tries_before(const struct row_wu_trouble *rows, size_t n, int64_t id)
 	return 0;
 }
 
-/* Puts failures aside; *again: those that had failed before. */
+/* What is stored of the failures; *again: those that had failed before. */
 static enum err
-put_aside(struct daemon_ctx *x, struct stage *s, const struct stage_failure *v,
-    size_t n, size_t *again)
+aside_of(struct daemon_ctx *x, const struct stage *s, const struct stage_outcomes *o,
+    struct wu_aside **aside, size_t *again)
 {
-	struct putting p = { s, NEWN(&x->a, struct wu_aside, n + 1), n };
-	int64_t *ids = NEWN(&x->a, int64_t, n + 1);
+	int64_t *ids = NEWN(&x->a, int64_t, o->nbad + 1);
 	struct row_wu_trouble *rows = NULL;
-	size_t nrows = 0;
 
-	for (size_t i = 0; i < n; i++)
-		ids[i] = v[i].wu->id;
+	*again = 0;
+	*aside = NEWN(&x->a, struct wu_aside, o->nbad + 1);
+	for (size_t i = 0; i < o->nbad; i++)
+		ids[i] = o->bad[i].wu->id;
 	if (s->troubled)
 		TRY(wu_troubles_of_stage(
-		    x->db, &x->a, ids, n, s->id.name, &rows, &nrows, &x->fail));
-	*again = nrows;
-	for (size_t i = 0; i < n; i++)
-		p.v[i] = (struct wu_aside){ .wu = v[i].wu,
-			.reason = v[i].why,
-			.detail = v[i].detail,
-			.error_bits = v[i].error_bits,
-			.left = v[i].left,
-			.next_time = v[i].next_time != 0 ?
-			                 v[i].next_time :
-			                 x->now +
-			                     aside_pause_s(
-						 tries_before(rows, nrows, ids[i]) + 1),
-			.revive_time = x->now + REVIVE_S };
-	s->troubled = true;
-	return daemon_transaction(x, tx_put_aside, &p);
-}
+		    x->db, &x->a, ids, o->nbad, s->id.name, &rows, again, &x->fail));
+	for (size_t i = 0; i < o->nbad; i++) {
+		const struct stage_failure *v = &o->bad[i];
+		int64_t tries = tries_before(rows, *again, ids[i]) + 1;
 
-/* Forgets the troubles of those that were handled. */
-static enum err
-forget_troubles(struct daemon_ctx *x, struct stage *s, const int64_t *ids, size_t n)
-{
-	if (!s->troubled || n == 0)
-		return OK;
-	for (size_t i = 0; i < n; i += DB_LIST_MAX)
-		TRY(wu_troubles_clear(x->db, ids + i,
-		    n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, s->id.name, &x->fail));
-	return wu_trouble_any(x->db, &x->a, &s->id, &s->troubled, &x->fail);
+		(*aside)[i] = (struct wu_aside){ .wu = v->wu,
+			.reason = v->why,
+			.detail = v->detail,
+			.error_bits = v->error_bits,
+			.left = v->left,
+			.next_time = v->next_time != 0 ? v->next_time :
+			                                 x->now + aside_pause_s(tries),
+			.revive_time = x->now + REVIVE_S };
+	}
+	return OK;
 }
 
 static enum err
@@ -297,23 +324,46 @@ take_news(struct daemon_ctx *x, struct stage *s, enum pause_news news, const cha
 	return wake_all(x, s);
 }
 
-enum err
-stage_tried(struct daemon_ctx *x, struct stage *s, const struct stage_failure *v,
-    size_t nbad, const int64_t *good, size_t ngood)
+/* Is any still in trouble?  Other instances clear some: asked once in a step. */
+static enum err
+troubles_left(struct daemon_ctx *x, struct stage *s, int64_t cleared)
 {
+	if (!s->troubled || (cleared == 0 && s->asked_at == x->now))
+		return OK;
+	s->asked_at = x->now;
+	return wu_trouble_any(x->db, &x->a, &s->id, &s->troubled, &x->fail);
+}
+
+enum err
+stage_store(struct daemon_ctx *x, struct stage *s,
+    enum err (*unit)(struct daemon_ctx *, void *), void *arg,
+    const struct stage_outcomes *o)
+{
+	struct storing t = { s, unit, arg, o, NULL, 0 };
 	enum pause_news news;
-	size_t again = 0;
+	size_t again;
 
 	if (x->dry_run)
 		return OK;
-	if (nbad > 0)
-		TRY(put_aside(x, s, v, nbad, &again));
-	TRY(forget_troubles(x, s, good, ngood));
+	TRY(aside_of(x, s, o, &t.aside, &again));
+	if (unit != NULL || o->nbad > 0 || (s->troubled && o->ngood > 0))
+		TRY(daemon_transaction(x, tx_store, &t));
+	if (o->nbad > 0)
+		s->troubled = true;
+	else
+		TRY(troubles_left(x, s, t.cleared));
 	x->aside = s->troubled;
 	if (!has_queue(s))
 		return OK;
-	news = pause_tried(&s->pause, s->turn, x->now, ngood, nbad - again, again);
-	return take_news(x, s, news, nbad > 0 ? v[nbad - 1].why : "");
+	news = pause_tried(
+	    &s->pause, s->turn, x->now, o->ngood, o->nbad - again, again);
+	return take_news(x, s, news, o->nbad > 0 ? o->bad[o->nbad - 1].why : "");
+}
+
+enum err
+stage_tried(struct daemon_ctx *x, struct stage *s, const struct stage_outcomes *o)
+{
+	return stage_store(x, s, NULL, NULL, o);
 }
 
 enum err
@@ -396,7 +446,9 @@ stage_each(struct daemon_ctx *x, struct stage *s, const struct stage_calls *c,
 			e = stage_blame(x, &bad, e, &blamed);
 		*done += good || blamed;
 		if (e == OK && (blamed || (good && !c->tells)))
-			e = stage_tried(x, s, &bad, blamed, &wu[i]->id, good);
+			e = stage_tried(x, s,
+			    &(const struct stage_outcomes){
+				&bad, blamed, &wu[i]->id, good });
 	}
 	return e;
 }
@@ -418,7 +470,7 @@ chunk_handled(
 
 	for (size_t i = 0; i < n; i++)
 		ids[i] = wu[i]->id;
-	return stage_tried(x, s, NULL, 0, ids, n);
+	return stage_tried(x, s, &(const struct stage_outcomes){ NULL, 0, ids, n });
 }
 
 enum err

@@ -16,8 +16,9 @@
 struct stage {
 	struct wu_stage id;
 	enum aside_how how;
-	bool troubled; /* some workunits may be put aside */
-	bool shown;    /* run/NAME.paused exists */
+	bool troubled;    /* some workunits may be put aside */
+	int64_t asked_at; /* s UTC: of the step in which this was last asked */
+	bool shown;       /* run/NAME.paused exists */
 	struct stage_pause pause;
 	enum pause_turn turn; /* of this step */
 };
@@ -47,8 +48,21 @@ struct stage_failure {
  * outcomes of a chunk are told at once, so that one success counts.  In a dry run does
  * nothing.
  */
-enum err stage_tried(struct daemon_ctx *, struct stage *, const struct stage_failure *,
-    size_t nbad, const int64_t *good, size_t ngood);
+struct stage_outcomes {
+	const struct stage_failure *bad;
+	size_t nbad;
+	const int64_t *good; /* ids, ascending */
+	size_t ngood;
+};
+enum err stage_tried(
+    struct daemon_ctx *, struct stage *, const struct stage_outcomes *);
+/*
+ * As stage_tried(), after unit(x, arg), which stores what was handled, in the same
+ * transaction.
+ */
+enum err stage_store(struct daemon_ctx *, struct stage *,
+    enum err (*unit)(struct daemon_ctx *, void *), void *arg,
+    const struct stage_outcomes *);
 /*
  * Is the workunit to blame for the error e, which is in x->fail?  Then logs it, sets
  * v->why and *blamed, and the caller passes v to stage_tried().  What is not its fault

@@ -623,9 +623,9 @@ judge_trial(struct trial *t)
 		say_later(t);
 }
 
-/* Logs what was stored; what cannot be judged yet is put aside. */
+/* Stores the verdicts; what cannot be judged yet is put aside. */
 static enum err
-trials_stored(struct daemon_ctx *x, const struct session *s)
+store_trials(struct daemon_ctx *x, struct session *s)
 {
 	struct validator *o = x->own;
 	struct stage_failure *bad = NEWN(&x->a, struct stage_failure, s->n + 1);
@@ -634,7 +634,7 @@ trials_stored(struct daemon_ctx *x, const struct session *s)
 
 	for (size_t i = 0; i < s->n; i++) {
 		const struct trial *t = &s->t[i];
-		log_trial(t);
+
 		if (!t->change.retry_later)
 			good[ngood++] = t->wu->id;
 		else
@@ -644,7 +644,11 @@ trials_stored(struct daemon_ctx *x, const struct session *s)
 				.next_time = t->change.retry_at,
 				.left = true };
 	}
-	return stage_tried(x, &o->stage, bad, nbad, good, ngood);
+	TRY(stage_store(x, &o->stage, s->n > 0 ? tx_save_verdicts : NULL, s,
+	    &(const struct stage_outcomes){ bad, nbad, good, ngood }));
+	for (size_t i = 0; i < s->n; i++)
+		log_trial(&s->t[i]);
+	return OK;
 }
 
 /* Validates n workunits, ordered by id. */
@@ -667,12 +671,11 @@ judge_some(struct daemon_ctx *x, struct workunit *const *wu, size_t n)
 		judge_trial(&s.t[i]);
 	if (s.n > 0)
 		e = decide_credits(x, &s);
-	if (e == OK && !x->dry_run && s.n > 0)
-		e = daemon_transaction(x, tx_save_verdicts, &s);
 	TRY(e);
+	TRY(store_trials(x, &s));
 	daemon_ring(x, DOORBELL_TRANSITIONER);
 	daemon_ring(x, DOORBELL_ASSIMILATOR);
-	return trials_stored(x, &s);
+	return OK;
 }
 
 static enum err

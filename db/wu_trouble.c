@@ -54,9 +54,9 @@ workunits_put_aside(struct db *db, struct arena *a, const struct wu_stage *s,
 
 enum err
 wu_troubles_clear(struct db *db, const int64_t *workunitids, size_t n,
-    const char *stage, struct fail *f)
+    const char *stage, int64_t *cleared, struct fail *f)
 {
-	return db_exec(db, f, NULL, WU_TROUBLES_CLEAR,
+	return db_exec(db, f, cleared, WU_TROUBLES_CLEAR,
 	    .workunitids = db_ids(workunitids, n), .stage = stage);
 }
 

@@ -41,9 +41,10 @@ struct wu_aside {
  */
 enum err workunits_put_aside(struct db *, struct arena *, const struct wu_stage *,
     enum aside_how, const struct wu_aside *, size_t n, int64_t now, struct fail *);
-/* Forgets the troubles of at most DB_LIST_MAX workunits that this stage has handled. */
+/* Forgets the troubles of at most DB_LIST_MAX workunits that this stage has handled;
+ * *cleared: of how many there was one. */
 enum err wu_troubles_clear(struct db *, const int64_t *workunitids, size_t n,
-    const char *stage, struct fail *);
+    const char *stage, int64_t *cleared, struct fail *);
 /* Does any workunit have a trouble of this stage? */
 enum err wu_trouble_any(
     struct db *, struct arena *, const struct wu_stage *, bool *any, struct fail *);
