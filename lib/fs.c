@@ -159,7 +159,7 @@ fs_sync_dir(const char *path, struct fail *f)
 }
 
 static enum err
-tmp_commit(struct tmp *t, const char *path, unsigned mode, struct fail *f)
+tmp_name(struct tmp *t, const char *path, unsigned mode, struct fail *f)
 {
 	int closed;
 
@@ -173,6 +173,13 @@ tmp_commit(struct tmp *t, const char *path, unsigned mode, struct fail *f)
 		return tmp_drop(t, "closing", path, f);
 	if (rename(t->name, path) < 0)
 		return tmp_drop(t, "renaming to", path, f);
+	return OK;
+}
+
+static enum err
+tmp_commit(struct tmp *t, const char *path, unsigned mode, struct fail *f)
+{
+	TRY(tmp_name(t, path, mode, f));
 	/*
 	 * Makes the directory entry durable. Without it the file is whole either way.
 	 */
@@ -290,11 +297,11 @@ fd_copy(int from, const char *from_path, const char *to, unsigned mode, struct f
 			return tmp_drop(&t, "writing", to, f);
 	if (n < 0)
 		return tmp_drop(&t, "reading", from_path, f);
-	return tmp_commit(&t, to, mode, f);
+	return tmp_name(&t, to, mode, f);
 }
 
 enum err
-fs_copy(const char *from, const char *to, unsigned mode, struct fail *f)
+fs_copy_of_many(const char *from, const char *to, unsigned mode, struct fail *f)
 {
 	int fd = open(from, O_RDONLY | O_CLOEXEC);
 	enum err e;
@@ -304,6 +311,14 @@ fs_copy(const char *from, const char *to, unsigned mode, struct fail *f)
 	e = fd_copy(fd, from, to, mode, f);
 	close(fd);
 	return e;
+}
+
+enum err
+fs_copy(const char *from, const char *to, unsigned mode, struct fail *f)
+{
+	TRY(fs_copy_of_many(from, to, mode, f));
+	fs_sync_dir(to, NULL);
+	return OK;
 }
 
 enum err

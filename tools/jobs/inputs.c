@@ -218,15 +218,35 @@ job_input_find(struct job_inputs *in, const char *path, size_t *place)
 	return OK;
 }
 
+/* The directories into which files are copied: each is made, and flushed, once. */
+struct copying {
+	struct index *known;
+	const char **v; /* a file in each */
+	size_t n, cap;
+};
+
 static enum err
-input_copy(struct cmd_ctx *x, struct job_input *in)
+copy_dir(struct cmd_ctx *x, struct copying *c, const char *to)
 {
-	char *dir = arena_strdup(x->a, in->to), md5[MD5_HEX];
-	int64_t n;
+	char *dir = arena_strdup(x->a, to);
+	size_t at;
 
 	*strrchr(dir, '/') = '\0';
-	TRY(fs_mkdirs(dir, 0755, x->f));
-	TRY(fs_copy(in->path, in->to, 0644, x->f));
+	if (index_find(c->known, dir, &at))
+		return OK;
+	index_put(x->a, c->known, dir, c->n);
+	PUSH(x->a, c->v, c->n, c->cap) = to;
+	return fs_mkdirs(dir, 0755, x->f);
+}
+
+static enum err
+input_copy(struct cmd_ctx *x, struct copying *c, struct job_input *in)
+{
+	char md5[MD5_HEX];
+	int64_t n;
+
+	TRY(copy_dir(x, c, in->to));
+	TRY(fs_copy_of_many(in->path, in->to, 0644, x->f));
 	TRY(md5_file(in->to, md5, &n, x->f));
 	in->there = strcmp(md5, in->file.md5) == 0;
 	if (in->there)
@@ -239,13 +259,16 @@ enum err
 job_inputs_copy(struct job_inputs *in)
 {
 	struct progress p = progress_begin("copying input files", (int64_t)in->ninputs);
+	struct copying c = { .known = index_new(in->x->a) };
 	enum err e = OK;
 
 	for (size_t i = 0; e == OK && i < in->ninputs; i++) {
 		if (!fs_exists(in->inputs[i].to))
-			e = input_copy(in->x, &in->inputs[i]);
+			e = input_copy(in->x, &c, &in->inputs[i]);
 		progress_set(&p, (int64_t)i);
 	}
+	for (size_t i = 0; i < c.n; i++)
+		fs_sync_dir(c.v[i], NULL);
 	progress_end(&p);
 	return e;
 }
