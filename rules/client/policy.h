@@ -13,8 +13,8 @@
  *
  * and does so again at the earlier of todo.recheck_at and c.recheck_at if nothing
  * happens before.  For a policy with needs_low_water, rr_predict() may take the place
- * of rr_simulate(); a shell that does so simulates after all before it stops a task, and
- * if the next look would be later than rr_outlook_holds() says.
+ * of rr_simulate(); a shell that does so simulates after all before it stops a task that
+ * loses work, and if the next look would be later than rr_outlook_holds() says.
  */
 #ifndef RULES_CLIENT_POLICY_H
 #define RULES_CLIENT_POLICY_H

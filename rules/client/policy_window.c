@@ -137,6 +137,7 @@ order(const struct client_world *w, const struct policy *policy, struct arena *a
 
 struct plan { /* for one resource, per project */
 	double *want, *have;
+	double *owed; /* see owed_s() */
 	bool *in, *fixed;
 	bool *answers; /* its last contact succeeded, or it has all it should have */
 	double shares; /* of the projects in[] */
@@ -187,8 +188,7 @@ fill_to_level(const struct client_world *w, size_t rsc, struct plan *p)
 		for (size_t i = 0; i < w->nprojects; i++) {
 			const struct cw_project *c = &w->projects[i];
 
-			left -= p->in[i] && !p->fixed[i] ? owed_s(w, c, rsc) :
-			                                   p->have[i];
+			left -= p->in[i] && !p->fixed[i] ? p->owed[i] : p->have[i];
 			shares += p->in[i] && !p->fixed[i] ? c->share : 0;
 		}
 		level = shares > 0 ? left / shares : 0;
@@ -196,7 +196,7 @@ fill_to_level(const struct client_world *w, size_t rsc, struct plan *p)
 			const struct cw_project *c = &w->projects[i];
 
 			p->want[i] = p->in[i] && !p->fixed[i] ?
-			                 c->share * level + owed_s(w, c, rsc) :
+			                 c->share * level + p->owed[i] :
 			                 p->have[i];
 			if (p->in[i] && !p->fixed[i] && p->want[i] < p->have[i]) {
 				p->fixed[i] = true;
@@ -214,7 +214,6 @@ cap_at_deadlines(const struct client_world *w, size_t rsc, struct plan *p)
 	double horizon = fetch_buffer_s(w);
 
 	for (size_t i = 0; i < w->nprojects; i++) {
-		const struct cw_project *c = &w->projects[i];
 		double usable = fetch_usable_s(w, i), part, pace;
 
 		if (usable >= horizon)
@@ -222,7 +221,7 @@ cap_at_deadlines(const struct client_world *w, size_t rsc, struct plan *p)
 		part = fetch_share_of(w, p->in, p->shares, i) * w->rsc[rsc].ninst *
 		       usable;
 		pace = p->want[i] * usable / horizon;
-		p->want[i] = cw_min(pace, part + owed_s(w, c, rsc));
+		p->want[i] = cw_min(pace, part + p->owed[i]);
 	}
 }
 
@@ -243,11 +242,11 @@ keep_low_water(const struct client_world *w, size_t rsc, struct plan *p)
 {
 	double lacks = w->prefs.min_s * w->rsc[rsc].ninst, shares = 0;
 
-	for (size_t i = 0; i < w->nprojects; i++) {
+	for (size_t i = 0; i < w->nprojects; i++)
 		lacks -= p->answers[i] ? p->want[i] : p->have[i];
+	for (size_t i = 0; i < w->nprojects && lacks > 0; i++)
 		if (can_fill(w, p, i))
 			shares += w->projects[i].share;
-	}
 	for (size_t i = 0; i < w->nprojects && lacks > 0; i++)
 		if (can_fill(w, p, i))
 			p->want[i] += lacks * w->projects[i].share / shares;
@@ -291,14 +290,17 @@ make_plan(const struct client_world *w, struct arena *a, const struct rr_sim *rr
 {
 	struct plan p = { .want = NEWN(a, double, w->nprojects + 1),
 		.have = &have[rsc * w->nprojects],
+		.owed = NEWN(a, double, w->nprojects + 1),
 		.in = NEWN(a, bool, w->nprojects + 1),
 		.fixed = NEWN(a, bool, w->nprojects + 1),
 		.answers = NEWN(a, bool, w->nprojects + 1) };
 
-	for (size_t i = 0; i < w->nprojects; i++)
+	for (size_t i = 0; i < w->nprojects; i++) {
 		p.in[i] = w->projects[i].share > 0 && !fetch_held_back(w, rr, i, rsc) &&
 		          (can_use(w, &w->projects[i], rsc) ||
 			      fetch_able(w, &policy_window, rr, i, rsc, false));
+		p.owed[i] = owed_s(w, &w->projects[i], rsc);
+	}
 	p.shares = fetch_sum_of_shares(w, p.in);
 	fill_to_level(w, rsc, &p);
 	let_in_taskless(w, rsc, &p);
@@ -404,8 +406,8 @@ fetch(const struct client_world *w, const struct policy *policy, struct arena *a
 		for (size_t i = 0; i < w->nprojects; i++) {
 			double gap = p[r].want[i] - p[r].have[i];
 
-			if (fetch_able(w, &policy_window, rr, i, r, false) &&
-			    runs_low(w, rr, &p[r], i, r) && gap > most * p[r].want[i]) {
+			if (gap > most * p[r].want[i] && runs_low(w, rr, &p[r], i, r) &&
+			    fetch_able(w, &policy_window, rr, i, r, false)) {
 				most = gap / p[r].want[i];
 				top = (int32_t)i;
 			}
