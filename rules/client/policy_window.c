@@ -137,8 +137,8 @@ order(const struct client_world *w, const struct policy *policy, struct arena *a
 
 struct plan { /* for one resource, per project */
 	double *want, *have;
-	double *owed; /* see owed_s() */
-	bool *in, *fixed;
+	double *owed;      /* see owed_s() */
+	bool *in, *rising; /* rising: it would get more if the level rose */
 	bool *answers; /* its last contact succeeded, or it has all it should have */
 	double shares; /* of the projects in[] */
 };
@@ -176,32 +176,29 @@ owed_s(const struct client_world *w, const struct cw_project *p, size_t rsc)
  * buffer.  Projects that have more than the level gives are set aside until none is
  * left; the level sinks each time. */
 static void
-fill_to_level(const struct client_world *w, size_t rsc, struct plan *p)
+fill_to_level(const struct client_world *w, size_t rsc, const struct plan *p)
 {
-	double level = 0;
-	bool again = true;
+	double *want = p->want, level;
+	bool *rising = p->rising, again = true;
 
 	while (again) {
 		double left = fetch_buffer_s(w) * w->rsc[rsc].ninst, shares = 0;
 
 		again = false;
 		for (size_t i = 0; i < w->nprojects; i++) {
-			const struct cw_project *c = &w->projects[i];
-
-			left -= p->in[i] && !p->fixed[i] ? p->owed[i] : p->have[i];
-			shares += p->in[i] && !p->fixed[i] ? c->share : 0;
+			left -= rising[i] ? p->owed[i] : p->have[i];
+			shares += rising[i] ? w->projects[i].share : 0;
 		}
 		level = shares > 0 ? left / shares : 0;
 		for (size_t i = 0; i < w->nprojects; i++) {
-			const struct cw_project *c = &w->projects[i];
-
-			p->want[i] = p->in[i] && !p->fixed[i] ?
-			                 c->share * level + p->owed[i] :
-			                 p->have[i];
-			if (p->in[i] && !p->fixed[i] && p->want[i] < p->have[i]) {
-				p->fixed[i] = true;
-				again = true;
-			}
+			if (!rising[i])
+				continue;
+			want[i] = w->projects[i].share * level + p->owed[i];
+			if (want[i] >= p->have[i])
+				continue;
+			want[i] = p->have[i];
+			rising[i] = false;
+			again = true;
 		}
 	}
 }
@@ -264,13 +261,13 @@ let_in_taskless(const struct client_world *w, size_t rsc, struct plan *p)
 	double slice = w->prefs.period_s * w->rsc[CW_CPU].flops;
 
 	for (size_t i = 0; i < w->nprojects; i++) {
-		double part = fetch_share_of(w, p->in, p->shares, i) *
-		              w->rsc[rsc].ninst;
-		double whole = floor(part + 1e-6), owed = w->projects[i].acct.owed;
+		double part, whole, owed = w->projects[i].acct.owed;
 		bool taskless, few;
 
 		if (!p->in[i])
 			continue;
+		part = fetch_share_of(w, p->in, p->shares, i) * w->rsc[rsc].ninst;
+		whole = floor(part + 1e-6);
 		taskless = p->have[i] <= 0 && owed > 0;
 		few = p->have[i] < whole * w->prefs.min_s && owed > -slice;
 		if ((taskless || few) && room == -INFINITY)
@@ -284,6 +281,16 @@ let_in_taskless(const struct client_world *w, size_t rsc, struct plan *p)
 
 /* A project whose back-off is over has a part, too, to find out whether it has such
  * tasks now. */
+static bool
+takes_part(
+    const struct client_world *w, const struct rr_sim *rr, size_t project, size_t rsc)
+{
+	return w->projects[project].share > 0 &&
+	       !fetch_held_back(w, rr, project, rsc) &&
+	       (can_use(w, &w->projects[project], rsc) ||
+		   fetch_able(w, &policy_window, rr, project, rsc, false));
+}
+
 static struct plan
 make_plan(const struct client_world *w, struct arena *a, const struct rr_sim *rr,
     size_t rsc, double *have)
@@ -292,22 +299,21 @@ make_plan(const struct client_world *w, struct arena *a, const struct rr_sim *rr
 		.have = &have[rsc * w->nprojects],
 		.owed = NEWN(a, double, w->nprojects + 1),
 		.in = NEWN(a, bool, w->nprojects + 1),
-		.fixed = NEWN(a, bool, w->nprojects + 1),
+		.rising = NEWN(a, bool, w->nprojects + 1),
 		.answers = NEWN(a, bool, w->nprojects + 1) };
 
 	for (size_t i = 0; i < w->nprojects; i++) {
-		p.in[i] = w->projects[i].share > 0 && !fetch_held_back(w, rr, i, rsc) &&
-		          (can_use(w, &w->projects[i], rsc) ||
-			      fetch_able(w, &policy_window, rr, i, rsc, false));
-		p.owed[i] = owed_s(w, &w->projects[i], rsc);
+		const struct cw_project *c = &w->projects[i];
+
+		p.in[i] = p.rising[i] = takes_part(w, rr, i, rsc);
+		p.shares += p.in[i] ? c->share : 0;
+		p.want[i] = p.have[i];
+		p.owed[i] = owed_s(w, c, rsc);
+		p.answers[i] = c->rpc.nrpc_failures == 0 && !c->rpc.master_pending;
 	}
-	p.shares = fetch_sum_of_shares(w, p.in);
 	fill_to_level(w, rsc, &p);
 	let_in_taskless(w, rsc, &p);
 	cap_at_deadlines(w, rsc, &p);
-	for (size_t i = 0; i < w->nprojects; i++)
-		p.answers[i] = w->projects[i].rpc.nrpc_failures == 0 &&
-		               !w->projects[i].rpc.master_pending;
 	keep_low_water(w, rsc, &p);
 	return p;
 }
