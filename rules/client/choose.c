@@ -387,7 +387,7 @@ choose_by_priority(const struct client_world *w, struct arena *a,
 
 double *
 choose_reserved(const struct client_world *w, struct arena *a, const struct rr_sim *rr,
-    const bool *over)
+    const double *less)
 {
 	double *reserved = NEWN(a, double, w->nprojects * w->nrsc + 1);
 	bool *in = NEWN(a, bool, w->nprojects + 1);
@@ -402,7 +402,7 @@ choose_reserved(const struct client_world *w, struct arena *a, const struct rr_s
 			double own = fetch_share_of(w, in, sum, i) * w->rsc[r].ninst;
 
 			reserved[i * w->nrsc + r] = fmax(
-			    0, floor(own + 1e-6) - (over[i] ? 1 : 0));
+			    0, floor(own + 1e-6) - less[i]);
 		}
 	}
 	return reserved;

@@ -114,7 +114,7 @@ order(const struct client_world *w, const struct policy *policy, struct arena *a
 {
 	double *prio = NEWN(a, double, w->nprojects + 1);
 	double *bump = NEWN(a, double, w->nprojects + 1);
-	bool *over = NEWN(a, bool, w->nprojects + 1);
+	double *less = NEWN(a, double, w->nprojects + 1);
 	double total = cw_total_flops(w), slice = w->prefs.period_s;
 
 	(void)policy;
@@ -123,66 +123,74 @@ order(const struct client_world *w, const struct policy *policy, struct arena *a
 
 		prio[i] = p->share > 0 ? p->acct.owed / p->share : -1e30;
 		bump[i] = p->share > 0 ? slice * total / p->share : 0;
-		over[i] = p->acct.owed < -slice * w->rsc[CW_CPU].flops;
+		less[i] = floor(
+		    cw_max(0, -p->acct.owed) / (slice * w->rsc[CW_CPU].flops));
 	}
 	choose_by_priority(w, a, rr,
 	    &(struct choice_params){ .prio = prio,
 		.bump = bump,
-		.reserved = choose_reserved(w, a, rr, over),
+		.reserved = choose_reserved(w, a, rr, less),
 		.brief = true },
 	    list);
 }
 
 /* --- work fetch --- */
 
-struct plan { /* for one resource, per project */
-	double *want, *have;
-	double *owed;      /* see owed_s() */
-	bool *in, *rising; /* rising: it would get more if the level rose */
+struct plan {                       /* for one resource, per project */
+	double *want, *have, *soon; /* have, soon: see count_queues() */
+	double *owed;               /* see owed_s() */
+	bool *in, *rising;          /* rising: it would get more if the level rose */
 	bool *answers; /* its last contact succeeded, or it has all it should have */
 	double shares; /* of the projects in[] */
+	double ninst;  /* see instances_for_tasks() */
 };
 
-/* Counts what can run within the buffer: a longer task counts only as long as the
- * buffer.  have[] is nrsc rows of nprojects. */
+/* Counts, in wall time, what can run within the buffer: a longer task counts only as
+ * long as the buffer.  nrsc rows of nprojects; then as many of what can run before the
+ * low-water mark. */
 static double *
 count_queues(const struct client_world *w, struct arena *a)
 {
-	double *have = NEWN(a, double, w->nprojects * w->nrsc + 1);
+	size_t n = w->nprojects * w->nrsc;
+	double *have = NEWN(a, double, 2 * n + 1), *soon = have + n;
 	double horizon = fetch_buffer_s(w);
 
 	for (size_t i = 0; i < w->ntasks; i++) {
 		const struct cw_task *t = &w->tasks[i];
+		size_t k = (size_t)t->rsc * w->nprojects + (size_t)t->project;
+		double left = t->remaining_s / w->rsc[t->rsc].avail;
 
-		if (cw_nearly_runnable(w, t) && !t->nci)
-			have[(size_t)t->rsc * w->nprojects + (size_t)t->project] +=
-			    t->use * cw_min(horizon, t->remaining_s);
+		if (!cw_nearly_runnable(w, t) || t->nci)
+			continue;
+		have[k] += t->use * cw_min(horizon, left);
+		soon[k] += t->use * cw_min(w->prefs.min_s, left);
 	}
 	return have;
 }
 
-/* What the project is owed of the resource, in instance-seconds.  Up to a time slice
- * too much is no reason to ask for less: without tasks it would lose its instances to
- * slices of others, and then be late. */
+/* What the project is owed of the resource, in instance-seconds of wall time.  Up to a
+ * time slice too much is no reason to ask for less: without tasks it would lose its
+ * instances to slices of others, and then be late. */
 static double
 owed_s(const struct client_world *w, const struct cw_project *p, size_t rsc)
 {
 	double slice = w->prefs.period_s * w->rsc[CW_CPU].flops, owed = p->acct.owed;
 
-	return (owed >= 0 ? owed : cw_min(0, owed + slice)) / w->rsc[rsc].flops;
+	return (owed >= 0 ? owed : cw_min(0, owed + slice)) / w->rsc[rsc].flops /
+	       w->rsc[rsc].avail;
 }
 
 /* want = max(have, share * level + owed), where the level makes the sum equal to the
  * buffer.  Projects that have more than the level gives are set aside until none is
  * left; the level sinks each time. */
 static void
-fill_to_level(const struct client_world *w, size_t rsc, const struct plan *p)
+fill_to_level(const struct client_world *w, const struct plan *p)
 {
 	double *want = p->want, level;
 	bool *rising = p->rising, again = true;
 
 	while (again) {
-		double left = fetch_buffer_s(w) * w->rsc[rsc].ninst, shares = 0;
+		double left = fetch_buffer_s(w) * p->ninst, shares = 0;
 
 		again = false;
 		for (size_t i = 0; i < w->nprojects; i++) {
@@ -206,7 +214,7 @@ fill_to_level(const struct client_world *w, size_t rsc, const struct plan *p)
 /* Limits each project to what can be done before its deadlines: at the pace that its
  * part of the buffer stands for, and at the pace of its share plus what it is owed. */
 static void
-cap_at_deadlines(const struct client_world *w, size_t rsc, struct plan *p)
+cap_at_deadlines(const struct client_world *w, struct plan *p)
 {
 	double horizon = fetch_buffer_s(w);
 
@@ -215,10 +223,9 @@ cap_at_deadlines(const struct client_world *w, size_t rsc, struct plan *p)
 
 		if (usable >= horizon)
 			continue;
-		part = fetch_share_of(w, p->in, p->shares, i) * w->rsc[rsc].ninst *
-		       usable;
+		part = fetch_share_of(w, p->in, p->shares, i) * p->ninst * usable;
 		pace = p->want[i] * usable / horizon;
-		p->want[i] = cw_min(pace, part + p->owed[i]);
+		p->want[i] = cw_max(0, cw_min(pace, part + p->owed[i]));
 	}
 }
 
@@ -235,12 +242,13 @@ can_fill(const struct client_world *w, const struct plan *p, size_t project)
  * to the others, by share: a host that reaches no project for hours would have nothing
  * else to run. */
 static void
-keep_low_water(const struct client_world *w, size_t rsc, struct plan *p)
+keep_low_water(const struct client_world *w, struct plan *p)
 {
-	double lacks = w->prefs.min_s * w->rsc[rsc].ninst, shares = 0;
+	double lacks = w->prefs.min_s * p->ninst, shares = 0;
 
 	for (size_t i = 0; i < w->nprojects; i++)
-		lacks -= p->answers[i] ? p->want[i] : p->have[i];
+		lacks -= p->soon[i] +
+		         (p->answers[i] ? cw_max(0, p->want[i] - p->have[i]) : 0);
 	for (size_t i = 0; i < w->nprojects && lacks > 0; i++)
 		if (can_fill(w, p, i))
 			shares += w->projects[i].share;
@@ -266,7 +274,7 @@ let_in_taskless(const struct client_world *w, size_t rsc, struct plan *p)
 
 		if (!p->in[i])
 			continue;
-		part = fetch_share_of(w, p->in, p->shares, i) * w->rsc[rsc].ninst;
+		part = fetch_share_of(w, p->in, p->shares, i) * p->ninst;
 		whole = floor(part + 1e-6);
 		taskless = p->have[i] <= 0 && owed > 0;
 		few = p->have[i] < whole * w->prefs.min_s && owed > -slice;
@@ -291,16 +299,30 @@ takes_part(
 		   fetch_able(w, &policy_window, rr, project, rsc, false));
 }
 
+/* CPUs that coprocessor tasks take are not there for CPU tasks. */
+static double
+instances_for_tasks(const struct client_world *w, size_t rsc)
+{
+	double n = w->rsc[rsc].ninst;
+
+	for (size_t i = 0; i < w->ntasks && rsc == CW_CPU; i++)
+		if (w->tasks[i].rsc != CW_CPU && w->tasks[i].running)
+			n -= w->tasks[i].ncpus;
+	return cw_max(n, 0);
+}
+
 static struct plan
 make_plan(const struct client_world *w, struct arena *a, const struct rr_sim *rr,
     size_t rsc, double *have)
 {
 	struct plan p = { .want = NEWN(a, double, w->nprojects + 1),
 		.have = &have[rsc * w->nprojects],
+		.soon = &have[(w->nrsc + rsc) * w->nprojects],
 		.owed = NEWN(a, double, w->nprojects + 1),
 		.in = NEWN(a, bool, w->nprojects + 1),
 		.rising = NEWN(a, bool, w->nprojects + 1),
-		.answers = NEWN(a, bool, w->nprojects + 1) };
+		.answers = NEWN(a, bool, w->nprojects + 1),
+		.ninst = instances_for_tasks(w, rsc) };
 
 	for (size_t i = 0; i < w->nprojects; i++) {
 		const struct cw_project *c = &w->projects[i];
@@ -311,10 +333,10 @@ make_plan(const struct client_world *w, struct arena *a, const struct rr_sim *rr
 		p.owed[i] = owed_s(w, c, rsc);
 		p.answers[i] = c->rpc.nrpc_failures == 0 && !c->rpc.master_pending;
 	}
-	fill_to_level(w, rsc, &p);
+	fill_to_level(w, &p);
 	let_in_taskless(w, rsc, &p);
-	cap_at_deadlines(w, rsc, &p);
-	keep_low_water(w, rsc, &p);
+	cap_at_deadlines(w, &p);
+	keep_low_water(w, &p);
 	return p;
 }
 
@@ -323,7 +345,7 @@ static double
 lacking_instances(const struct client_world *w, const struct rr_sim *rr,
     const struct plan *p, size_t project, size_t rsc)
 {
-	double part = fetch_share_of(w, p->in, p->shares, project) * w->rsc[rsc].ninst;
+	double part = fetch_share_of(w, p->in, p->shares, project) * p->ninst;
 
 	return floor(part - rr->projects[project].used[rsc] + 0.5);
 }
@@ -384,6 +406,44 @@ pick_for_idle(const struct client_world *w, const struct rr_sim *rr,
 	return top;
 }
 
+/* Instances of a coprocessor that are free although tasks wait, as each of these takes
+ * more: the simulation, which shares instances out, counts them as busy. */
+static double
+stuck_instances(const struct client_world *w, size_t rsc)
+{
+	double left = w->rsc[rsc].ninst, least = INFINITY;
+
+	for (size_t i = 0; i < w->ntasks && rsc != CW_CPU; i++) {
+		const struct cw_task *t = &w->tasks[i];
+
+		if (t->rsc != (int32_t)rsc || !cw_runnable(w, t))
+			continue;
+		if (t->running)
+			left -= t->use;
+		else
+			least = cw_min(least, t->use);
+	}
+	return least < INFINITY && least > left ? cw_max(0, left) : 0;
+}
+
+/* Returns true if a project is asked. */
+static bool
+ask_for_idle(const struct client_world *w, const struct rr_sim *rr,
+    const struct plan *p, size_t rsc, struct work_ask *ask)
+{
+	double idle = rr->rsc[rsc].nidle, secs = idle * w->prefs.min_s;
+	int32_t top;
+
+	if (idle <= 0) {
+		idle = floor(stuck_instances(w, rsc));
+		secs = 1; /* one task each */
+	}
+	if (idle <= 0 || (top = pick_for_idle(w, rr, p, rsc)) < 0)
+		return false;
+	fetch_ask(w, rr, (size_t)top, rsc, secs, idle, ask);
+	return true;
+}
+
 /* A project with too few tasks that is owed none now will be owed some in time. */
 static void
 wait_for_balance(
@@ -424,9 +484,8 @@ fetch(const struct client_world *w, const struct policy *policy, struct arena *a
 		    fetch_able(w, &policy_window, rr, (size_t)top, r, true))
 			ask_part(w, rr, &p[r], (size_t)top, r, ask);
 	for (size_t r = 0; r < w->nrsc && top < 0; r++)
-		if (rr->rsc[r].nidle > 0 && (top = pick_for_idle(w, rr, &p[r], r)) >= 0)
-			fetch_ask(w, rr, (size_t)top, r,
-			    rr->rsc[r].nidle * w->prefs.min_s, rr->rsc[r].nidle, ask);
+		if (ask_for_idle(w, rr, &p[r], r, ask))
+			break;
 }
 
 static void
@@ -454,6 +513,7 @@ const struct policy policy_window = {
 	.backoff_min_s = 600,
 	.report_after_s = 3600,
 	.report_before_s = 86400,
+	.slice_gives_way_s = 10, /* it takes so long to fetch a task */
 	.account = account,
 	.order = order,
 	.fetch = fetch,
