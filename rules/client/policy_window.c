@@ -211,6 +211,25 @@ fill_to_level(const struct client_world *w, const struct plan *p)
 	}
 }
 
+/* The part of projects that do not answer goes to those that are owed work, too. */
+static void
+pass_on(const struct client_world *w, struct plan *p)
+{
+	double lost = 0, shares = 0;
+
+	for (size_t i = 0; i < w->nprojects; i++) {
+		if (!p->in[i])
+			continue;
+		if (!p->answers[i])
+			lost += cw_max(0, p->want[i] - p->have[i]);
+		else if (p->owed[i] > 0)
+			shares += w->projects[i].share;
+	}
+	for (size_t i = 0; i < w->nprojects && lost > 0; i++)
+		if (p->in[i] && p->answers[i] && p->owed[i] > 0)
+			p->want[i] += lost * w->projects[i].share / shares;
+}
+
 /* Limits each project to what can be done before its deadlines: at the pace that its
  * part of the buffer stands for, and at the pace of its share plus what it is owed. */
 static void
@@ -235,7 +254,7 @@ static bool
 can_fill(const struct client_world *w, const struct plan *p, size_t project)
 {
 	return p->in[project] && p->answers[project] &&
-	       fetch_usable_s(w, project) >= fetch_buffer_s(w);
+	       fetch_usable_s(w, project) >= w->prefs.min_s;
 }
 
 /* What close deadlines and projects that do not answer leave of the low-water mark goes
@@ -334,6 +353,7 @@ make_plan(const struct client_world *w, struct arena *a, const struct rr_sim *rr
 		p.answers[i] = c->rpc.nrpc_failures == 0 && !c->rpc.master_pending;
 	}
 	fill_to_level(w, &p);
+	pass_on(w, &p);
 	let_in_taskless(w, rsc, &p);
 	cap_at_deadlines(w, &p);
 	keep_low_water(w, &p);

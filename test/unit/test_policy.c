@@ -646,6 +646,7 @@ static const struct window_case {
 		bool running;
 	} task[3];
 	double secs;
+	int32_t nfailures; /* contacts with A in a row */
 } window_cases[] = {
 #define WINDOW
 #include "test/unit/policy.def"
@@ -665,6 +666,7 @@ window_world(struct small *s, const struct window_case *c)
 			.gave = { true, true } };
 	}
 	s->p[1].rsc[1].no_apps = true;
+	s->p[0].rpc.nrpc_failures = c->nfailures;
 	for (size_t i = 0; i < N(c->task) && c->task[i].hours > 0; i++) {
 		struct cw_task *t = add_task(
 		    s, c->task[i].project, c->task[i].hours * H, 100 * DAY);
