@@ -137,22 +137,26 @@ order(const struct client_world *w, const struct policy *policy, struct arena *a
 /* --- work fetch --- */
 
 struct plan {                       /* for one resource, per project */
-	double *want, *have, *soon; /* have, soon: see count_queues() */
+	double *want, *have, *soon; /* have, soon: see struct queues */
 	double *owed;               /* see owed_s() */
 	bool *in, *rising;          /* rising: it would get more if the level rose */
 	bool *answers; /* its last contact succeeded, or it has all it should have */
 	double shares; /* of the projects in[] */
-	double ninst;  /* see instances_for_tasks() */
+	double ninst;  /* without CPUs that coprocessor tasks take */
 };
 
-/* Counts, in wall time, what can run within the buffer: a longer task counts only as
- * long as the buffer.  nrsc rows of nprojects; then as many of what can run before the
- * low-water mark. */
-static double *
+/* Tasks at hand, in instance-seconds of wall time; nrsc rows of nprojects. */
+struct queues {
+	double *have; /* within the buffer: a longer task counts as long as that */
+	double *soon; /* before the low-water mark */
+	double cpus;  /* that coprocessor tasks take now */
+};
+
+static struct queues
 count_queues(const struct client_world *w, struct arena *a)
 {
-	size_t n = w->nprojects * w->nrsc;
-	double *have = NEWN(a, double, 2 * n + 1), *soon = have + n;
+	size_t n = w->nprojects * w->nrsc + 1;
+	struct queues q = { NEWN(a, double, n), NEWN(a, double, n), 0 };
 	double horizon = fetch_buffer_s(w);
 
 	for (size_t i = 0; i < w->ntasks; i++) {
@@ -162,10 +166,11 @@ count_queues(const struct client_world *w, struct arena *a)
 
 		if (!cw_nearly_runnable(w, t) || t->nci)
 			continue;
-		have[k] += t->use * cw_min(horizon, left);
-		soon[k] += t->use * cw_min(w->prefs.min_s, left);
+		q.have[k] += t->use * cw_min(horizon, left);
+		q.soon[k] += t->use * cw_min(w->prefs.min_s, left);
+		q.cpus += t->rsc != CW_CPU && t->running ? t->ncpus : 0;
 	}
-	return have;
+	return q;
 }
 
 /* What the project is owed of the resource, in instance-seconds of wall time.  Up to a
@@ -318,30 +323,19 @@ takes_part(
 		   fetch_able(w, &policy_window, rr, project, rsc, false));
 }
 
-/* CPUs that coprocessor tasks take are not there for CPU tasks. */
-static double
-instances_for_tasks(const struct client_world *w, size_t rsc)
-{
-	double n = w->rsc[rsc].ninst;
-
-	for (size_t i = 0; i < w->ntasks && rsc == CW_CPU; i++)
-		if (w->tasks[i].rsc != CW_CPU && w->tasks[i].running)
-			n -= w->tasks[i].ncpus;
-	return cw_max(n, 0);
-}
-
 static struct plan
 make_plan(const struct client_world *w, struct arena *a, const struct rr_sim *rr,
-    size_t rsc, double *have)
+    size_t rsc, const struct queues *q)
 {
 	struct plan p = { .want = NEWN(a, double, w->nprojects + 1),
-		.have = &have[rsc * w->nprojects],
-		.soon = &have[(w->nrsc + rsc) * w->nprojects],
+		.have = &q->have[rsc * w->nprojects],
+		.soon = &q->soon[rsc * w->nprojects],
 		.owed = NEWN(a, double, w->nprojects + 1),
 		.in = NEWN(a, bool, w->nprojects + 1),
 		.rising = NEWN(a, bool, w->nprojects + 1),
 		.answers = NEWN(a, bool, w->nprojects + 1),
-		.ninst = instances_for_tasks(w, rsc) };
+		.ninst = rsc == CW_CPU ? cw_max(0, w->rsc[rsc].ninst - q->cpus) :
+		                         w->rsc[rsc].ninst };
 
 	for (size_t i = 0; i < w->nprojects; i++) {
 		const struct cw_project *c = &w->projects[i];
@@ -481,13 +475,13 @@ fetch(const struct client_world *w, const struct policy *policy, struct arena *a
 {
 	struct plan p[CW_RSC_MOST];
 	double most = 0;
-	double *have = count_queues(w, a);
+	struct queues q = count_queues(w, a);
 	int32_t top = -1;
 
 	(void)policy;
 	for (size_t r = 0; r < w->nrsc; r++) {
 		fetch_recheck(w, rr, r, w->prefs.min_s, recheck_at);
-		p[r] = make_plan(w, a, rr, r, have);
+		p[r] = make_plan(w, a, rr, r, &q);
 		wait_for_balance(w, &p[r], r, recheck_at);
 		for (size_t i = 0; i < w->nprojects; i++) {
 			double gap = p[r].want[i] - p[r].have[i];
@@ -512,11 +506,11 @@ static void
 piggyback(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, size_t project, struct work_ask *ask)
 {
-	double *have = count_queues(w, a);
+	struct queues q = count_queues(w, a);
 
 	(void)policy;
 	for (size_t r = 0; r < w->nrsc; r++) {
-		struct plan p = make_plan(w, a, rr, r, have);
+		struct plan p = make_plan(w, a, rr, r, &q);
 
 		if (lacks_work(&p, project) &&
 		    fetch_able(w, &policy_window, rr, project, r, true))
