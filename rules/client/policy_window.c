@@ -114,7 +114,7 @@ order(const struct client_world *w, const struct policy *policy, struct arena *a
 {
 	double *prio = NEWN(a, double, w->nprojects + 1);
 	double *bump = NEWN(a, double, w->nprojects + 1);
-	double *less = NEWN(a, double, w->nprojects + 1);
+	double *over = NEWN(a, double, w->nprojects + 1);
 	double total = cw_total_flops(w), slice = w->prefs.period_s;
 
 	(void)policy;
@@ -123,13 +123,12 @@ order(const struct client_world *w, const struct policy *policy, struct arena *a
 
 		prio[i] = p->share > 0 ? p->acct.owed / p->share : -1e30;
 		bump[i] = p->share > 0 ? slice * total / p->share : 0;
-		less[i] = floor(
-		    cw_max(0, -p->acct.owed) / (slice * w->rsc[CW_CPU].flops));
+		over[i] = -p->acct.owed / (slice * w->rsc[CW_CPU].flops);
 	}
 	choose_by_priority(w, a, rr,
 	    &(struct choice_params){ .prio = prio,
 		.bump = bump,
-		.reserved = choose_reserved(w, a, rr, less),
+		.reserved = choose_reserved(w, a, rr, over),
 		.brief = true },
 	    list);
 }

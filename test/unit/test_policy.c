@@ -722,10 +722,12 @@ START_TEST(window_fills_a_free_coprocessor)
 }
 END_TEST
 
-/* Of two CPUs each, a project that used too much by n slices gives up n. */
+/* Of its two CPUs, a project gives up one if it used too much by a slice, and the other
+ * one if by two slices on each. */
 START_TEST(window_gives_up_instances)
 {
-	static const int32_t third[] = { 1, 0, 1, 1 }; /* project of the third task */
+	static const int32_t third[] = { 1, 0, 0, 0,
+		1 }; /* project of the third task */
 	struct small s;
 	struct run_list list;
 
