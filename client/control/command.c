@@ -265,7 +265,7 @@ static enum err
 ask_host(struct command *k, const json_t *request, json_t **answer)
 {
 	struct buf in = buf_new(&k->a), out = buf_new(&k->a);
-	int fd;
+	int fd = -1;
 	enum err e = connect_to_host(k, &fd);
 
 	*answer = NULL;

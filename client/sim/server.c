@@ -148,7 +148,7 @@ sim_to_be_done_by(const struct sim *s, double deadline)
 {
 	double left = deadline - s->world.now;
 
-	return left > 0 ? deadline - fmin(s->scenario->prefs.min_s, left / 2) :
+	return left > 0 ? deadline - cw_min(s->scenario->prefs.min_s, left / 2) :
 	                  deadline;
 }
 
@@ -158,8 +158,8 @@ load_add(struct load *l, double length, double use, double deadline)
 	double by = sim_to_be_done_by(l->sim, deadline);
 
 	l->work_s += length * use;
-	l->longest_s = fmax(l->longest_s, length);
-	l->first_deadline = fmin(l->first_deadline, by - l->sim->world.now);
+	l->longest_s = cw_max(l->longest_s, length);
+	l->first_deadline = cw_min(l->first_deadline, by - l->sim->world.now);
 	l->plain &= use <= 1;
 	l->delay_s += length * use / l->sim->world.rsc[l->rsc].ninst;
 	if (l->listed)
@@ -207,10 +207,10 @@ in_time(struct sim *s, struct load *l, const struct sim_app *app, double length)
 {
 	double by = sim_to_be_done_by(s, s->world.now + app->deadline_s);
 	double all = (l->work_s + length * app->use) / s->world.rsc[l->rsc].ninst +
-	             fmax(l->longest_s, length);
+	             cw_max(l->longest_s, length);
 
 	if (l->plain && app->use <= 1 &&
-	    all < fmin(l->first_deadline, by - s->world.now) - 1)
+	    all < cw_min(l->first_deadline, by - s->world.now) - 1)
 		return true;
 	if (!l->listed)
 		load_list_tasks(s, l);

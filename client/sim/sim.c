@@ -177,6 +177,15 @@ is_urgent(const struct sim *s, const struct run_list *list, uint32_t task)
 	return false;
 }
 
+static bool
+stops_lose_work(const struct sim *s, const struct enforced *e)
+{
+	for (size_t i = 0; i < e->nstop; i++)
+		if (sim_loss_s(s, e->stop[i].task, e->stop[i].keep) > 0)
+			return true;
+	return false;
+}
+
 static void
 choose_tasks(struct sim *s, struct rr_sim *rr)
 {
@@ -185,8 +194,8 @@ choose_tasks(struct sim *s, struct rr_sim *rr)
 
 	s->options->policy->order(&s->world, s->options->policy, &s->round, rr, &list);
 	enforce(&s->world, s->options->policy, &s->round, &list, &e);
-	/* What stops may lose work, which would count already if this came later. */
-	if (rr->outlook.valid && e.nstop > 0)
+	/* The lost work would count already if this came later. */
+	if (rr->outlook.valid && stops_lose_work(s, &e))
 		rr_simulate(&s->world, &s->round, rr);
 	for (size_t i = 0; i < e.nstop; i++)
 		sim_stop_task(s, e.stop[i].task, e.stop[i].keep);

@@ -69,12 +69,18 @@ stop_running(struct sim *s, uint32_t i)
 		v->quiet_since = s->world.now;
 }
 
+double
+sim_loss_s(const struct sim *s, uint32_t i, bool keep)
+{
+	return keep ? 0 : s->jobs[i].done_s - s->jobs[i].saved_s;
+}
+
 void
 sim_stop_task(struct sim *s, uint32_t i, bool keep)
 {
 	struct cw_task *t = &s->world.tasks[i];
 	struct sim_job *j = &s->jobs[i];
-	double lost = keep ? 0 : j->done_s - j->saved_s;
+	double lost = sim_loss_s(s, i, keep);
 
 	stop_running(s, i);
 	t->in_memory = keep;
@@ -83,7 +89,8 @@ sim_stop_task(struct sim *s, uint32_t i, bool keep)
 		j->overhead_s = 0;
 		t->since_checkpoint_s = 0;
 		t->remaining_s += lost;
-		cw_grew(&s->world);
+		if (lost > 0)
+			cw_grew(&s->world);
 		s->sums->lost_flops += lost * j->flops;
 	}
 	s->sums->preemptions++;

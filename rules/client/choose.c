@@ -385,9 +385,18 @@ choose_by_priority(const struct client_world *w, struct arena *a,
 	}
 }
 
+/* Instances that a project keeps of its own ones. */
+static double
+kept_instances(double own, double over)
+{
+	double whole = floor(own + 1e-6);
+
+	return over < 1 ? whole : fmax(0, whole - fmax(1, floor(over / own)));
+}
+
 double *
 choose_reserved(const struct client_world *w, struct arena *a, const struct rr_sim *rr,
-    const bool *over)
+    const double *over)
 {
 	double *reserved = NEWN(a, double, w->nprojects * w->nrsc + 1);
 	bool *in = NEWN(a, bool, w->nprojects + 1);
@@ -401,8 +410,7 @@ choose_reserved(const struct client_world *w, struct arena *a, const struct rr_s
 		for (size_t i = 0; i < w->nprojects; i++) {
 			double own = fetch_share_of(w, in, sum, i) * w->rsc[r].ninst;
 
-			reserved[i * w->nrsc + r] = fmax(
-			    0, floor(own + 1e-6) - (over[i] ? 1 : 0));
+			reserved[i * w->nrsc + r] = kept_instances(own, over[i]);
 		}
 	}
 	return reserved;

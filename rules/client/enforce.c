@@ -39,18 +39,38 @@ slice_over(const struct client_world *w, const struct cw_task *t)
 	return w->now >= end && t->checkpointed_at >= end;
 }
 
+/* A slice that has only just begun gives way, on a CPU, if the policy says so: the
+ * instance may have been free only for as long as it took to fetch the tasks of the
+ * project that has a right to it. */
+static bool
+in_slice(
+    const struct client_world *w, const struct policy *policy, const struct cw_task *t)
+{
+	return t->running && !slice_over(w, t) &&
+	       (t->rsc != CW_CPU || w->now > t->run_since + policy->slice_gives_way_s ||
+		   policy->slice_gives_way_s <= 0);
+}
+
+static enum urgency
+urgency_of(const struct client_world *w, const struct cw_task *t, bool edf, bool slice)
+{
+	bool cpu = t->rsc == CW_CPU;
+
+	return cw_nci(w, t) ? NOT_INTENSIVE :
+	       edf          ? DEADLINE :
+	       slice        ? cpu ? IN_SLICE : COPROCESSOR_IN_SLICE :
+	       cpu          ? OTHERS :
+	                      COPROCESSOR;
+}
+
 static struct rank
-rank_of(const struct client_world *w, const struct run_item *it)
+rank_of(const struct client_world *w, const struct policy *policy,
+    const struct run_item *it)
 {
 	const struct cw_task *t = &w->tasks[it->task];
-	bool slice = t->running && !slice_over(w, t), cpu = t->rsc == CW_CPU;
-	enum urgency u = cw_nci(w, t) ? NOT_INTENSIVE :
-	                 it->edf      ? DEADLINE :
-	                 slice        ? cpu ? IN_SLICE : COPROCESSOR_IN_SLICE :
-	                 cpu          ? OTHERS :
-	                                COPROCESSOR;
 
-	return (struct rank){ it->task, u };
+	return (
+	    struct rank){ it->task, urgency_of(w, t, it->edf, in_slice(w, policy, t)) };
 }
 
 /* --- room --- */
@@ -339,20 +359,20 @@ enforce_by_checkpoint(const struct client_world *w, struct arena *a,
 /* Ranks the listed tasks, then the running ones that are not listed: by urgency,
  * otherwise in their order. */
 static size_t
-rank_tasks(const struct client_world *w, struct arena *a, const struct run_list *list,
-    struct rank *r)
+rank_tasks(const struct client_world *w, const struct policy *policy, struct arena *a,
+    const struct run_list *list, struct rank *r)
 {
 	bool *listed = NEWN(a, bool, w->ntasks + 1);
 	struct rank *all = NEWN(a, struct rank, w->ntasks + 1);
 	size_t n = 0, first[URGENCIES + 1] = { 0 };
 
 	for (size_t i = 0; i < list->n; i++) {
-		all[n++] = rank_of(w, &list->item[i]);
+		all[n++] = rank_of(w, policy, &list->item[i]);
 		listed[list->item[i].task] = true;
 	}
 	for (uint32_t i = 0; i < w->ntasks; i++)
 		if (w->tasks[i].running && !listed[i])
-			all[n++] = rank_of(w, &(struct run_item){ i, false });
+			all[n++] = rank_of(w, policy, &(struct run_item){ i, false });
 	for (size_t i = 0; i < n; i++)
 		first[all[i].urgency + 1]++;
 	for (size_t u = 1; u < URGENCIES; u++)
@@ -388,7 +408,7 @@ use_the_rest(const struct client_world *w, struct arena *a, struct rank *r, size
 	for (size_t i = 0; i < n; i++)
 		seen[r[i].task] = true;
 	for (uint32_t i = 0; i < w->ntasks; i++) {
-		r[n] = rank_of(w, &(struct run_item){ i, false });
+		r[n] = (struct rank){ i, urgency_of(w, &w->tasks[i], false, false) };
 		if (seen[i] || !cw_runnable(w, &w->tasks[i]) ||
 		    !try_to_fit(m, r[n], &device))
 			continue;
@@ -418,7 +438,7 @@ enforce(const struct client_world *w, const struct policy *policy, struct arena 
 {
 	struct rank *r = NEWN(a, struct rank, w->ntasks + 1);
 	bool *keep = NEWN(a, bool, w->ntasks + 1), *run = NEWN(a, bool, w->ntasks + 1);
-	size_t n = rank_tasks(w, a, list, r);
+	size_t n = rank_tasks(w, policy, a, list, r);
 	struct room m;
 
 	*e = (struct enforced){ NEWN(a, uint32_t, w->ntasks + 1),

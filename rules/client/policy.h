@@ -13,8 +13,8 @@
  *
  * and does so again at the earlier of todo.recheck_at and c.recheck_at if nothing
  * happens before.  For a policy with needs_low_water, rr_predict() may take the place
- * of rr_simulate(); a shell that does so simulates after all before it stops a task, and
- * if the next look would be later than rr_outlook_holds() says.
+ * of rr_simulate(); a shell that does so simulates after all before it stops a task
+ *that loses work, and if the next look would be later than rr_outlook_holds() says.
  */
 #ifndef RULES_CLIENT_POLICY_H
 #define RULES_CLIENT_POLICY_H
@@ -67,6 +67,8 @@ struct policy {
 	 * the time that was left has passed. */
 	double report_before_s;
 	enum backoff_law backoff;
+	/* Until it has lasted for so long, a time slice on a CPU may be ended. */
+	double slice_gives_way_s;
 	/* Departures from the descriptions; locus-client-policies(7) lists each of
 	 * them. */
 	bool deadline_cap;      /* ask for no more than can be done in time */
@@ -337,10 +339,10 @@ struct choice_params {
 void choose_by_priority(const struct client_world *, struct arena *,
     const struct rr_sim *, const struct choice_params *, struct run_list *);
 /* Returns choice_params.reserved: the whole instances in each project's share among the
- * projects that could run now; one less for projects in over[], which used more than a
- * slice too much. */
+ * projects that could run now.  over[] is how much each used too much, in time slices of
+ * a CPU: from one on it gives up an instance, and another one for each slice of all. */
 double *choose_reserved(const struct client_world *, struct arena *,
-    const struct rr_sim *, const bool *over);
+    const struct rr_sim *, const double *over);
 
 /* --- entitle.c --- */
 /*

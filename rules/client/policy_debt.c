@@ -118,7 +118,7 @@ order(const struct client_world *w, const struct policy *policy, struct arena *a
 {
 	double *debt = NEWN(a, double, w->nprojects + 1), shares = 0;
 	double *bump = NEWN(a, double, w->nprojects + 1);
-	bool *over = NEWN(a, bool, w->nprojects + 1);
+	double *over = NEWN(a, double, w->nprojects + 1);
 
 	for (size_t i = 0; i < w->nprojects; i++)
 		for (size_t r = 0; r < w->nrsc; r++)
@@ -131,7 +131,7 @@ order(const struct client_world *w, const struct policy *policy, struct arena *a
 
 		debt[i] = p->share > 0 ? p->acct.std[CW_CPU] : -2 * DEBT_MOST_S;
 		bump[i] = w->prefs.period_s;
-		over[i] = debt1_overworked(w, i);
+		over[i] = debt1_overworked(w, i) ? 1 : 0;
 		if (policy->mean_debt && shares > 0)
 			bump[i] *= p->share / shares * w->rsc[CW_CPU].ninst;
 	}

@@ -116,7 +116,7 @@ order(const struct client_world *w, const struct policy *policy, struct arena *a
 {
 	double *debt = NEWN(a, double, w->nprojects + 1);
 	double *bump = NEWN(a, double, w->nprojects + 1);
-	bool *over = NEWN(a, bool, w->nprojects + 1);
+	double *over = NEWN(a, double, w->nprojects + 1);
 	double most = -INFINITY;
 
 	for (size_t i = 0; i < w->nprojects; i++)
@@ -124,7 +124,7 @@ order(const struct client_world *w, const struct policy *policy, struct arena *a
 	for (size_t i = 0; i < w->nprojects; i++) {
 		debt[i] = w->projects[i].share > 0 ? overall_debt(w, i) : -1e15;
 		bump[i] = w->prefs.period_s * cw_total_flops(w) / w->rsc[CW_CPU].flops;
-		over[i] = overall_debt(w, i) < most - 2 * w->prefs.period_s;
+		over[i] = overall_debt(w, i) < most - 2 * w->prefs.period_s ? 1 : 0;
 	}
 	choose_by_priority(w, a, rr,
 	    &(struct choice_params){ .prio = debt,

@@ -63,7 +63,7 @@ order(const struct client_world *w, const struct policy *policy, struct arena *a
 	double *bump = NEWN(a, double, w->nprojects + 1);
 	bool *set = NEWN(a, bool, w->nprojects + 1);
 	double slice = policy->bump_s > 0 ? policy->bump_s : w->prefs.period_s;
-	bool *over = NEWN(a, bool, w->nprojects + 1);
+	double *over = NEWN(a, double, w->nprojects + 1);
 	double share = 0, planned = 1 - exp2(-slice / policy->half_life_s);
 
 	for (size_t i = 0; i < w->nprojects; i++)
@@ -76,7 +76,7 @@ order(const struct client_world *w, const struct policy *policy, struct arena *a
 		bump[i] = w->projects[i].share > 0 ?
 		              planned / (w->projects[i].share / share) :
 		              planned;
-		over[i] = sp[i] < -1 - bump[i];
+		over[i] = sp[i] < -1 - bump[i] ? 1 : 0;
 	}
 	choose_by_priority(w, a, rr,
 	    &(struct choice_params){ .prio = sp,

@@ -114,7 +114,7 @@ order(const struct client_world *w, const struct policy *policy, struct arena *a
 {
 	double *prio = NEWN(a, double, w->nprojects + 1);
 	double *bump = NEWN(a, double, w->nprojects + 1);
-	bool *over = NEWN(a, bool, w->nprojects + 1);
+	double *over = NEWN(a, double, w->nprojects + 1);
 	double total = cw_total_flops(w), slice = w->prefs.period_s;
 
 	(void)policy;
@@ -123,7 +123,7 @@ order(const struct client_world *w, const struct policy *policy, struct arena *a
 
 		prio[i] = p->share > 0 ? p->acct.owed / p->share : -1e30;
 		bump[i] = p->share > 0 ? slice * total / p->share : 0;
-		over[i] = p->acct.owed < -slice * w->rsc[CW_CPU].flops;
+		over[i] = -p->acct.owed / (slice * w->rsc[CW_CPU].flops);
 	}
 	choose_by_priority(w, a, rr,
 	    &(struct choice_params){ .prio = prio,
@@ -135,94 +135,120 @@ order(const struct client_world *w, const struct policy *policy, struct arena *a
 
 /* --- work fetch --- */
 
-struct plan { /* for one resource, per project */
-	double *want, *have;
-	bool *in, *fixed;
+struct plan {                       /* for one resource, per project */
+	double *want, *have, *soon; /* have, soon: see struct queues */
+	double *owed;               /* see owed_s() */
+	bool *in, *rising;          /* rising: it would get more if the level rose */
 	bool *answers; /* its last contact succeeded, or it has all it should have */
 	double shares; /* of the projects in[] */
+	double ninst;  /* without CPUs that coprocessor tasks take */
 };
 
-/* Counts what can run within the buffer: a longer task counts only as long as the
- * buffer.  have[] is nrsc rows of nprojects. */
-static double *
+/* Tasks at hand, in instance-seconds of wall time; nrsc rows of nprojects. */
+struct queues {
+	double *have; /* within the buffer: a longer task counts as long as that */
+	double *soon; /* before the low-water mark */
+	double cpus;  /* that coprocessor tasks take now */
+};
+
+static struct queues
 count_queues(const struct client_world *w, struct arena *a)
 {
-	double *have = NEWN(a, double, w->nprojects * w->nrsc + 1);
+	size_t n = w->nprojects * w->nrsc + 1;
+	struct queues q = { NEWN(a, double, n), NEWN(a, double, n), 0 };
 	double horizon = fetch_buffer_s(w);
 
 	for (size_t i = 0; i < w->ntasks; i++) {
 		const struct cw_task *t = &w->tasks[i];
+		size_t k = (size_t)t->rsc * w->nprojects + (size_t)t->project;
+		double left = t->remaining_s / w->rsc[t->rsc].avail;
 
-		if (cw_nearly_runnable(w, t) && !t->nci)
-			have[(size_t)t->rsc * w->nprojects + (size_t)t->project] +=
-			    t->use * cw_min(horizon, t->remaining_s);
+		if (!cw_nearly_runnable(w, t) || t->nci)
+			continue;
+		q.have[k] += t->use * cw_min(horizon, left);
+		q.soon[k] += t->use * cw_min(w->prefs.min_s, left);
+		q.cpus += t->rsc != CW_CPU && t->running ? t->ncpus : 0;
 	}
-	return have;
+	return q;
 }
 
-/* What the project is owed of the resource, in instance-seconds.  Up to a time slice
- * too much is no reason to ask for less: without tasks it would lose its instances to
- * slices of others, and then be late. */
+/* What the project is owed of the resource, in instance-seconds of wall time.  Up to a
+ * time slice too much is no reason to ask for less: without tasks it would lose its
+ * instances to slices of others, and then be late. */
 static double
 owed_s(const struct client_world *w, const struct cw_project *p, size_t rsc)
 {
 	double slice = w->prefs.period_s * w->rsc[CW_CPU].flops, owed = p->acct.owed;
 
-	return (owed >= 0 ? owed : cw_min(0, owed + slice)) / w->rsc[rsc].flops;
+	return (owed >= 0 ? owed : cw_min(0, owed + slice)) / w->rsc[rsc].flops /
+	       w->rsc[rsc].avail;
 }
 
 /* want = max(have, share * level + owed), where the level makes the sum equal to the
  * buffer.  Projects that have more than the level gives are set aside until none is
  * left; the level sinks each time. */
 static void
-fill_to_level(const struct client_world *w, size_t rsc, struct plan *p)
+fill_to_level(const struct client_world *w, const struct plan *p)
 {
-	double level = 0;
-	bool again = true;
+	double *want = p->want, level;
+	bool *rising = p->rising, again = true;
 
 	while (again) {
-		double left = fetch_buffer_s(w) * w->rsc[rsc].ninst, shares = 0;
+		double left = fetch_buffer_s(w) * p->ninst, shares = 0;
 
 		again = false;
 		for (size_t i = 0; i < w->nprojects; i++) {
-			const struct cw_project *c = &w->projects[i];
-
-			left -= p->in[i] && !p->fixed[i] ? owed_s(w, c, rsc) :
-			                                   p->have[i];
-			shares += p->in[i] && !p->fixed[i] ? c->share : 0;
+			left -= rising[i] ? p->owed[i] : p->have[i];
+			shares += rising[i] ? w->projects[i].share : 0;
 		}
 		level = shares > 0 ? left / shares : 0;
 		for (size_t i = 0; i < w->nprojects; i++) {
-			const struct cw_project *c = &w->projects[i];
-
-			p->want[i] = p->in[i] && !p->fixed[i] ?
-			                 c->share * level + owed_s(w, c, rsc) :
-			                 p->have[i];
-			if (p->in[i] && !p->fixed[i] && p->want[i] < p->have[i]) {
-				p->fixed[i] = true;
-				again = true;
-			}
+			if (!rising[i])
+				continue;
+			want[i] = w->projects[i].share * level + p->owed[i];
+			if (want[i] >= p->have[i])
+				continue;
+			want[i] = p->have[i];
+			rising[i] = false;
+			again = true;
 		}
 	}
+}
+
+/* The part of projects that do not answer goes to those that are owed work, too. */
+static void
+pass_on(const struct client_world *w, struct plan *p)
+{
+	double lost = 0, shares = 0;
+
+	for (size_t i = 0; i < w->nprojects; i++) {
+		if (!p->in[i])
+			continue;
+		if (!p->answers[i])
+			lost += cw_max(0, p->want[i] - p->have[i]);
+		else if (p->owed[i] > 0)
+			shares += w->projects[i].share;
+	}
+	for (size_t i = 0; i < w->nprojects && lost > 0; i++)
+		if (p->in[i] && p->answers[i] && p->owed[i] > 0)
+			p->want[i] += lost * w->projects[i].share / shares;
 }
 
 /* Limits each project to what can be done before its deadlines: at the pace that its
  * part of the buffer stands for, and at the pace of its share plus what it is owed. */
 static void
-cap_at_deadlines(const struct client_world *w, size_t rsc, struct plan *p)
+cap_at_deadlines(const struct client_world *w, struct plan *p)
 {
 	double horizon = fetch_buffer_s(w);
 
 	for (size_t i = 0; i < w->nprojects; i++) {
-		const struct cw_project *c = &w->projects[i];
 		double usable = fetch_usable_s(w, i), part, pace;
 
 		if (usable >= horizon)
 			continue;
-		part = fetch_share_of(w, p->in, p->shares, i) * w->rsc[rsc].ninst *
-		       usable;
+		part = fetch_share_of(w, p->in, p->shares, i) * p->ninst * usable;
 		pace = p->want[i] * usable / horizon;
-		p->want[i] = cw_min(pace, part + owed_s(w, c, rsc));
+		p->want[i] = cw_max(0, cw_min(pace, part + p->owed[i]));
 	}
 }
 
@@ -232,22 +258,23 @@ static bool
 can_fill(const struct client_world *w, const struct plan *p, size_t project)
 {
 	return p->in[project] && p->answers[project] &&
-	       fetch_usable_s(w, project) >= fetch_buffer_s(w);
+	       fetch_usable_s(w, project) >= w->prefs.min_s;
 }
 
 /* What close deadlines and projects that do not answer leave of the low-water mark goes
  * to the others, by share: a host that reaches no project for hours would have nothing
  * else to run. */
 static void
-keep_low_water(const struct client_world *w, size_t rsc, struct plan *p)
+keep_low_water(const struct client_world *w, struct plan *p)
 {
-	double lacks = w->prefs.min_s * w->rsc[rsc].ninst, shares = 0;
+	double lacks = w->prefs.min_s * p->ninst, shares = 0;
 
-	for (size_t i = 0; i < w->nprojects; i++) {
-		lacks -= p->answers[i] ? p->want[i] : p->have[i];
+	for (size_t i = 0; i < w->nprojects; i++)
+		lacks -= p->soon[i] +
+		         (p->answers[i] ? cw_max(0, p->want[i] - p->have[i]) : 0);
+	for (size_t i = 0; i < w->nprojects && lacks > 0; i++)
 		if (can_fill(w, p, i))
 			shares += w->projects[i].share;
-	}
 	for (size_t i = 0; i < w->nprojects && lacks > 0; i++)
 		if (can_fill(w, p, i))
 			p->want[i] += lacks * w->projects[i].share / shares;
@@ -265,13 +292,13 @@ let_in_taskless(const struct client_world *w, size_t rsc, struct plan *p)
 	double slice = w->prefs.period_s * w->rsc[CW_CPU].flops;
 
 	for (size_t i = 0; i < w->nprojects; i++) {
-		double part = fetch_share_of(w, p->in, p->shares, i) *
-		              w->rsc[rsc].ninst;
-		double whole = floor(part + 1e-6), owed = w->projects[i].acct.owed;
+		double part, whole, owed = w->projects[i].acct.owed;
 		bool taskless, few;
 
 		if (!p->in[i])
 			continue;
+		part = fetch_share_of(w, p->in, p->shares, i) * p->ninst;
+		whole = floor(part + 1e-6);
 		taskless = p->have[i] <= 0 && owed > 0;
 		few = p->have[i] < whole * w->prefs.min_s && owed > -slice;
 		if ((taskless || few) && room == -INFINITY)
@@ -285,28 +312,44 @@ let_in_taskless(const struct client_world *w, size_t rsc, struct plan *p)
 
 /* A project whose back-off is over has a part, too, to find out whether it has such
  * tasks now. */
+static bool
+takes_part(
+    const struct client_world *w, const struct rr_sim *rr, size_t project, size_t rsc)
+{
+	return w->projects[project].share > 0 &&
+	       !fetch_held_back(w, rr, project, rsc) &&
+	       (can_use(w, &w->projects[project], rsc) ||
+		   fetch_able(w, &policy_window, rr, project, rsc, false));
+}
+
 static struct plan
 make_plan(const struct client_world *w, struct arena *a, const struct rr_sim *rr,
-    size_t rsc, double *have)
+    size_t rsc, const struct queues *q)
 {
 	struct plan p = { .want = NEWN(a, double, w->nprojects + 1),
-		.have = &have[rsc * w->nprojects],
+		.have = &q->have[rsc * w->nprojects],
+		.soon = &q->soon[rsc * w->nprojects],
+		.owed = NEWN(a, double, w->nprojects + 1),
 		.in = NEWN(a, bool, w->nprojects + 1),
-		.fixed = NEWN(a, bool, w->nprojects + 1),
-		.answers = NEWN(a, bool, w->nprojects + 1) };
+		.rising = NEWN(a, bool, w->nprojects + 1),
+		.answers = NEWN(a, bool, w->nprojects + 1),
+		.ninst = rsc == CW_CPU ? cw_max(0, w->rsc[rsc].ninst - q->cpus) :
+		                         w->rsc[rsc].ninst };
 
-	for (size_t i = 0; i < w->nprojects; i++)
-		p.in[i] = w->projects[i].share > 0 && !fetch_held_back(w, rr, i, rsc) &&
-		          (can_use(w, &w->projects[i], rsc) ||
-			      fetch_able(w, &policy_window, rr, i, rsc, false));
-	p.shares = fetch_sum_of_shares(w, p.in);
-	fill_to_level(w, rsc, &p);
+	for (size_t i = 0; i < w->nprojects; i++) {
+		const struct cw_project *c = &w->projects[i];
+
+		p.in[i] = p.rising[i] = takes_part(w, rr, i, rsc);
+		p.shares += p.in[i] ? c->share : 0;
+		p.want[i] = p.have[i];
+		p.owed[i] = owed_s(w, c, rsc);
+		p.answers[i] = c->rpc.nrpc_failures == 0 && !c->rpc.master_pending;
+	}
+	fill_to_level(w, &p);
+	pass_on(w, &p);
 	let_in_taskless(w, rsc, &p);
-	cap_at_deadlines(w, rsc, &p);
-	for (size_t i = 0; i < w->nprojects; i++)
-		p.answers[i] = w->projects[i].rpc.nrpc_failures == 0 &&
-		               !w->projects[i].rpc.master_pending;
-	keep_low_water(w, rsc, &p);
+	cap_at_deadlines(w, &p);
+	keep_low_water(w, &p);
 	return p;
 }
 
@@ -315,7 +358,7 @@ static double
 lacking_instances(const struct client_world *w, const struct rr_sim *rr,
     const struct plan *p, size_t project, size_t rsc)
 {
-	double part = fetch_share_of(w, p->in, p->shares, project) * w->rsc[rsc].ninst;
+	double part = fetch_share_of(w, p->in, p->shares, project) * p->ninst;
 
 	return floor(part - rr->projects[project].used[rsc] + 0.5);
 }
@@ -376,6 +419,44 @@ pick_for_idle(const struct client_world *w, const struct rr_sim *rr,
 	return top;
 }
 
+/* Instances of a coprocessor that are free although tasks wait, as each of these takes
+ * more: the simulation, which shares instances out, counts them as busy. */
+static double
+stuck_instances(const struct client_world *w, size_t rsc)
+{
+	double left = w->rsc[rsc].ninst, least = INFINITY;
+
+	for (size_t i = 0; i < w->ntasks && rsc != CW_CPU; i++) {
+		const struct cw_task *t = &w->tasks[i];
+
+		if (t->rsc != (int32_t)rsc || !cw_runnable(w, t))
+			continue;
+		if (t->running)
+			left -= t->use;
+		else
+			least = cw_min(least, t->use);
+	}
+	return least < INFINITY && least > left ? cw_max(0, left) : 0;
+}
+
+/* Returns true if a project is asked. */
+static bool
+ask_for_idle(const struct client_world *w, const struct rr_sim *rr,
+    const struct plan *p, size_t rsc, struct work_ask *ask)
+{
+	double idle = rr->rsc[rsc].nidle, secs = idle * w->prefs.min_s;
+	int32_t top;
+
+	if (idle <= 0) {
+		idle = floor(stuck_instances(w, rsc));
+		secs = 1; /* one task each */
+	}
+	if (idle <= 0 || (top = pick_for_idle(w, rr, p, rsc)) < 0)
+		return false;
+	fetch_ask(w, rr, (size_t)top, rsc, secs, idle, ask);
+	return true;
+}
+
 /* A project with too few tasks that is owed none now will be owed some in time. */
 static void
 wait_for_balance(
@@ -393,19 +474,19 @@ fetch(const struct client_world *w, const struct policy *policy, struct arena *a
 {
 	struct plan p[CW_RSC_MOST];
 	double most = 0;
-	double *have = count_queues(w, a);
+	struct queues q = count_queues(w, a);
 	int32_t top = -1;
 
 	(void)policy;
 	for (size_t r = 0; r < w->nrsc; r++) {
 		fetch_recheck(w, rr, r, w->prefs.min_s, recheck_at);
-		p[r] = make_plan(w, a, rr, r, have);
+		p[r] = make_plan(w, a, rr, r, &q);
 		wait_for_balance(w, &p[r], r, recheck_at);
 		for (size_t i = 0; i < w->nprojects; i++) {
 			double gap = p[r].want[i] - p[r].have[i];
 
-			if (fetch_able(w, &policy_window, rr, i, r, false) &&
-			    runs_low(w, rr, &p[r], i, r) && gap > most * p[r].want[i]) {
+			if (gap > most * p[r].want[i] && runs_low(w, rr, &p[r], i, r) &&
+			    fetch_able(w, &policy_window, rr, i, r, false)) {
 				most = gap / p[r].want[i];
 				top = (int32_t)i;
 			}
@@ -416,20 +497,19 @@ fetch(const struct client_world *w, const struct policy *policy, struct arena *a
 		    fetch_able(w, &policy_window, rr, (size_t)top, r, true))
 			ask_part(w, rr, &p[r], (size_t)top, r, ask);
 	for (size_t r = 0; r < w->nrsc && top < 0; r++)
-		if (rr->rsc[r].nidle > 0 && (top = pick_for_idle(w, rr, &p[r], r)) >= 0)
-			fetch_ask(w, rr, (size_t)top, r,
-			    rr->rsc[r].nidle * w->prefs.min_s, rr->rsc[r].nidle, ask);
+		if (ask_for_idle(w, rr, &p[r], r, ask))
+			break;
 }
 
 static void
 piggyback(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, size_t project, struct work_ask *ask)
 {
-	double *have = count_queues(w, a);
+	struct queues q = count_queues(w, a);
 
 	(void)policy;
 	for (size_t r = 0; r < w->nrsc; r++) {
-		struct plan p = make_plan(w, a, rr, r, have);
+		struct plan p = make_plan(w, a, rr, r, &q);
 
 		if (lacks_work(&p, project) &&
 		    fetch_able(w, &policy_window, rr, project, r, true))
@@ -446,6 +526,7 @@ const struct policy policy_window = {
 	.backoff_min_s = 600,
 	.report_after_s = 3600,
 	.report_before_s = 86400,
+	.slice_gives_way_s = 10, /* it takes so long to fetch a task */
 	.account = account,
 	.order = order,
 	.fetch = fetch,

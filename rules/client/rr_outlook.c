@@ -221,27 +221,29 @@ static bool
 all_busy(const struct client_world *w, double h, double wait)
 {
 	struct load load[CW_RSC_MOST] = { { 0 } };
+	double fall[CW_RSC_MOST];
 	bool busy = true;
 
+	for (size_t r = 0; r < w->nrsc; r++)
+		fall[r] = CW_REMAINING_FALLS * wait / w->rsc[r].avail;
 	for (size_t i = 0; i < w->ntasks; i++) {
 		const struct cw_task *t = &w->tasks[i];
-		double avail = w->rsc[t->rsc].avail, run = t->remaining_s / avail;
+		double run = t->remaining_s / w->rsc[t->rsc].avail;
 		struct load *l = &load[t->rsc];
 
 		if (!rr_takes_part(w, t))
 			continue;
-		l->use += run >= h + CW_REMAINING_FALLS * wait / avail ? t->use : 0;
+		l->use += run >= h + fall[t->rsc] ? t->use : 0;
 		l->work += t->use * cw_min(run, h);
 		l->use_most = cw_max(l->use_most, t->use);
 	}
 	for (size_t r = 0; r < w->nrsc; r++) {
 		double all = w->rsc[r].ninst * (1 + 1e-6);
-		double fall = CW_REMAINING_FALLS * wait / w->rsc[r].avail;
 
 		busy = busy &&
 		       (load[r].use >= all ||
 			   load[r].work >=
-			       2 * all * h + fall * (all + 1 + load[r].use_most));
+			       2 * all * h + fall[r] * (all + 1 + load[r].use_most));
 	}
 	return busy;
 }

@@ -6,7 +6,6 @@
  */
 #include "rules/sched/edf.h"
 
-#include <math.h>
 #include <string.h>
 #include "lib/banned.h"
 
@@ -58,12 +57,12 @@ edf_simulate(struct edf *e, const struct edf_task *t, size_t n, double *done)
 	size_t nh = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		double usage = fmin(t[i].usage, e->instances);
+		double usage = t[i].usage < e->instances ? t[i].usage : e->instances;
 
 		while (nh > 0 && idle < usage - ROUNDING) {
 			struct edf_running r = edf_heap_pop(h, &nh);
 
-			at = fmax(at, r.end);
+			at = at > r.end ? at : r.end;
 			idle += r.usage;
 		}
 		done[i] = at + t[i].remaining;
@@ -141,22 +140,28 @@ edf_is_harder(const struct edf_task *t, const struct edf_task *than)
 	       t->deadline <= than->deadline;
 }
 
-/* Tasks before the new one are not affected by it. */
+/* Tasks before the new one are not affected by it.  When the others would end without
+ * it matters only if one is late. */
 static bool
 edf_fits(struct edf *e, const struct edf_task *x)
 {
 	size_t at = edf_place(e, x->deadline);
-	double *done = e->trial_done;
+	double *done;
 
+	edf_make_room(e);
+	done = e->trial_done;
 	for (size_t i = 0; i <= e->n; i++)
 		e->trial[i] = i < at ? e->tasks[i] : i == at ? *x : e->tasks[i - 1];
 	edf_simulate(e, e->trial, e->n + 1, done);
 	if (edf_is_late(e, x, done[at]))
 		return false;
-	for (size_t i = at; i < e->n; i++)
-		if (edf_is_late(e, &e->tasks[i], done[i + 1]) &&
-		    done[i + 1] > e->done[i])
+	for (size_t i = at; i < e->n; i++) {
+		if (!edf_is_late(e, &e->tasks[i], done[i + 1]))
+			continue;
+		edf_refresh(e);
+		if (done[i + 1] > e->done[i])
 			return false;
+	}
 	return true;
 }
 
@@ -165,7 +170,6 @@ edf_accepts(struct edf *e, struct edf_task t)
 {
 	if (e->any_refused && edf_is_harder(&t, &e->refused))
 		return false;
-	edf_refresh(e);
 	if (edf_fits(e, &t))
 		return true;
 	e->refused = t;

@@ -458,6 +458,12 @@ START_TEST(slices)
 		e = policy_choose(&s, *how);
 		ck_assert_msg(e.nstop == 0, "%s: in its slice", (*how)->name);
 		NEARLY(e.recheck_at, H);
+		s.t[0].run_since = s.w.now - 11;
+		ck_assert_uint_eq(policy_choose(&s, *how).nstop, 0);
+		s.t[0].run_since = s.w.now - 10; /* a slice that has only just begun */
+		ck_assert_uint_eq(policy_choose(&s, *how).nstop,
+		    *how == &policy_window && _i == CW_CPU);
+		s.t[0].run_since = 0;
 		s.w.now = s.w.scheduled_at = H + 10;
 		e = policy_choose(&s, *how);
 		ck_assert_msg(e.nstop == 0, "%s: no checkpoint", (*how)->name);
@@ -628,6 +634,123 @@ START_TEST(what_is_asked)
 }
 END_TEST
 
+/* What window asks of project B, for the CPU, along with another contact. */
+static const struct window_case {
+	const char *what;
+	double avail, owed[2]; /* owed: in hours of a CPU */
+	double
+	    bound[2]; /* delay bound of each project's tasks, in hours; 0: 100 days */
+	struct {
+		int32_t project, rsc;
+		double hours, use, ncpus;
+		bool running;
+	} task[3];
+	double secs;
+	int32_t nfailures; /* contacts with A in a row */
+} window_cases[] = {
+#define WINDOW
+#include "test/unit/policy.def"
+#undef WINDOW
+};
+
+static void
+window_world(struct small *s, const struct window_case *c)
+{
+	small_world(s);
+	s->w.nrsc = 2;
+	for (int i = 0; i < 2; i++) {
+		s->w.rsc[i].avail = c->avail;
+		s->p[i].acct = (struct cw_acct){ .known = true,
+			.owed = c->owed[i] * H,
+			.delay_bound_s = c->bound[i] * H,
+			.gave = { true, true } };
+	}
+	s->p[1].rsc[1].no_apps = true;
+	s->p[0].rpc.nrpc_failures = c->nfailures;
+	for (size_t i = 0; i < N(c->task) && c->task[i].hours > 0; i++) {
+		struct cw_task *t = add_task(
+		    s, c->task[i].project, c->task[i].hours * H, 100 * DAY);
+
+		t->rsc = c->task[i].rsc;
+		t->use = c->task[i].use;
+		t->ncpus = c->task[i].ncpus;
+		t->running = c->task[i].running;
+	}
+	policy_window.account(&s->w, &policy_window);
+	rr_simulate(&s->w, &s->a, &s->rr);
+}
+
+START_TEST(what_window_asks)
+{
+	const struct window_case *c = &window_cases[_i];
+	struct work_ask ask = { .project = -1 };
+	struct small s;
+
+	window_world(&s, c);
+	policy_window.piggyback(&s.w, &policy_window, &s.a, &s.rr, 1, &ask);
+	ck_assert_msg(
+	    fabs(ask.secs[0] - c->secs * H) < 1, "%s: %g h", c->what, ask.secs[0] / H);
+	arena_free(&s.a);
+}
+END_TEST
+
+/* A coprocessor is free, and the waiting task takes two. */
+START_TEST(window_fills_a_free_coprocessor)
+{
+	struct small s;
+	struct contact c;
+
+	for (int use = 1; use <= 2; use++) {
+		struct cw_task *t;
+
+		small_world(&s);
+		s.w.nrsc = 2;
+		for (int i = 0; i < 6; i++) {
+			t = add_task(&s, i % 2, 100 * H, 100 * DAY);
+			t->rsc = i < 4 ? CW_CPU : 1;
+		}
+		t->use = use;
+		s.t[0].running = s.t[1].running = s.t[4].running = true;
+		for (int i = 0; i < 2; i++)
+			s.p[i].acct.known = true;
+		c = next_contact(&s, &policy_window);
+		ck_assert_int_eq(c.why, use == 2 ? CONTACT_WORK : CONTACT_NONE);
+		NEARLY(c.ask.inst[1], use == 2 ? 1 : 0);
+		NEARLY(c.ask.secs[1], use == 2 ? 1 : 0);
+		arena_free(&s.a);
+	}
+}
+END_TEST
+
+/* Of its two CPUs, a project gives up one if it used too much by a slice, and the other
+ * one if by two slices on each. */
+START_TEST(window_gives_up_instances)
+{
+	static const int32_t third[] = { 1, 0, 0, 0,
+		1 }; /* project of the third task */
+	struct small s;
+	struct run_list list;
+
+	for (int n = 0; n < (int)N(third); n++) {
+		small_world(&s);
+		s.w.rsc[0].ninst = 4;
+		s.p[0].share = s.p[1].share = 1;
+		for (int i = 0; i < 8; i++)
+			add_task(&s, i % 2, 10 * H, 100 * DAY);
+		s.p[0].acct = (struct cw_acct){ .known = true, .owed = -(n + 0.5) * H };
+		s.p[1].acct.known = true;
+		policy_window.account(&s.w, &policy_window);
+		rr_simulate(&s.w, &s.a, &s.rr);
+		policy_window.order(&s.w, &policy_window, &s.a, &s.rr, &list);
+		ck_assert_int_eq(s.t[list.item[0].task].project, 1);
+		ck_assert_int_eq(s.t[list.item[1].task].project, n == 0 ? 0 : 1);
+		ck_assert_msg(s.t[list.item[2].task].project == third[n],
+		    "%d slices: %d", n, s.t[list.item[2].task].project);
+		arena_free(&s.a);
+	}
+}
+END_TEST
+
 START_TEST(the_table)
 {
 	ck_assert_ptr_eq(policies[0], &policy_window);
@@ -661,5 +784,8 @@ UNIT_MAIN("policy", {
 	ADD(coprocessors);
 	ADD_LOOP(entitlement_by_table, N(entitled));
 	ADD(what_is_asked);
+	ADD_LOOP(what_window_asks, N(window_cases));
+	ADD(window_fills_a_free_coprocessor);
+	ADD(window_gives_up_instances);
 	ADD(the_table);
 })
