@@ -1066,6 +1066,7 @@ unit_tests = \
 	test/unit/test_client_requests \
 	test/unit/test_client_rules \
 	test/unit/test_client_state \
+	test/unit/test_client_terms \
 	test/unit/test_client_transfer \
 	test/unit/test_commands \
 	test/unit/test_conf_text \

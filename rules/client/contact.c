@@ -68,7 +68,7 @@ contact_due(const struct client_world *w, const struct policy *policy, size_t pr
 			return CONTACT_REQUESTED;
 		*at = cw_min(*at, p->rpc.next_rpc_time);
 	}
-	if (cw_spaced(w, project) && p->rpc.first_deadline > p->rpc.spaced_until)
+	if (p->rpc.first_deadline > p->rpc.spaced_until)
 		report = cw_max(report, p->rpc.spaced_until);
 	if (report <= w->now)
 		return p->rpc.uploading ? CONTACT_NONE : CONTACT_RESULTS;

@@ -53,6 +53,9 @@ static const struct {
 	{ { 1000, 2000, 0.5, 2000, false, false }, 1, 2000 },
 	{ { 1000, 700, 1, 700, false, false }, 1, 0 },
 	{ { 1000, 300, 0.2, 200, false, false }, 1, 700 },
+	/* No progress is known: elapsed / (1 - exp(-elapsed / static)) in all. */
+	{ { 1000, 1000, 0, 0, false, false }, 1, 1000 / (M_E - 1) },
+	{ { 1000, 0.5, 0.5, 0.5, true, false }, 1, 0.5 },
 };
 
 /* The mean of the first ten tasks, then of about the last ten. */
@@ -79,14 +82,29 @@ START_TEST(corrections_are_learned)
 	for (int i = 0; i < 100; i++)
 		estimate_learn(&c, 100, 1e9);
 	NEARLY(estimate_factor(&c), 100);
+	for (int i = 0; i < 100; i++)
+		estimate_learn(&c, 1e9, 1);
+	NEARLY(estimate_factor(&c), 0.01);
+	other = (struct correction){ 0 };
+	estimate_learn(&other, 0.5, 0.25); /* tasks of less than a second */
+	NEARLY(estimate_factor(&other), 0.5);
 }
 END_TEST
 
-/* Three gaps teach how much work to hold; short ones do not count. */
+/* Three gaps teach how much work to hold; those of less than a minute do not count. */
 START_TEST(gaps_are_remembered)
 {
-	struct cw_gaps g = { 0 };
+	struct cw_gaps g = { 0 }, minute = { 0 };
 
+	for (int i = 0; i < 3; i++) {
+		estimate_gaps(&minute, 59.5, false);
+		estimate_gaps(&minute, 60, true);
+		ck_assert_int_eq(minute.ngaps, i);
+		estimate_gaps(&minute, 60, false);
+		estimate_gaps(&minute, 60, true);
+		ck_assert_int_eq(minute.ngaps, i + 1);
+	}
+	NEARLY(estimate_gap_buffer_s(&minute), 60);
 	for (int i = 0; i < 3; i++) {
 		NEARLY(estimate_gap_buffer_s(&g), 0);
 		estimate_gaps(&g, 1800, false);
@@ -241,6 +259,34 @@ START_TEST(delays_of_a_reply)
 	ck_assert_int_eq(r->nrpc_failures, 0);
 	ck_assert(!o.p[0].rsc[0].no_apps && o.p[0].rsc[1].no_apps);
 	ck_assert(!o.w.in_session && !r->in_session);
+	arena_free(&o.a);
+}
+END_TEST
+
+/* Delays and bounds may be shorter than a second. */
+START_TEST(delays_of_half_a_second)
+{
+	struct one o;
+	struct cw_project *p = &one_project(&o)->p[0];
+
+	replied(&o, CONTACT_INIT, &nothing,
+	    &(struct reply_facts){ .request_delay_s = 0.5, .next_rpc_delay_s = 0.5 });
+	NEARLY(p->rpc.min_rpc_time, NOW + 0.5);
+	NEARLY(p->rpc.next_rpc_time, NOW + 0.5);
+	o.w.prefs.backoff_min_s = 0.25;
+	o.w.prefs.backoff_most_s = 0.5;
+	replied(&o, CONTACT_WORK, &both, &(struct reply_facts){ 0 });
+	NEARLY(p->rsc[0].backoff_s, 0.25);
+	NEARLY(p->rpc.spaced_until, NOW + 0.25);
+	p->rsc[0].backoff_until = 0;
+	replied(&o, CONTACT_WORK, &both, &(struct reply_facts){ 0 });
+	NEARLY(p->rsc[0].backoff_s, 0.5);
+	contact_failed(&o.w, &policy_rec, 0, &o.rng);
+	WITHIN(p->rpc.min_rpc_time, NOW + 0.25, NOW + 0.5);
+	p->rpc.nmaster_failures = 3;
+	p->rpc.min_rpc_time = 0;
+	contact_failed(&o.w, &policy_rec, 0, &o.rng);
+	NEARLY(p->rpc.min_rpc_time, NOW + 0.5);
 	arena_free(&o.a);
 }
 END_TEST
@@ -411,6 +457,8 @@ START_TEST(reasons_one_by_one)
 	o.w.ntasks = 2;
 	o.t[1].rsc = 1;
 	ck_assert_int_eq(next(&o).why, CONTACT_NONE);
+	ck_assert_int_eq(next(&o).project, -1);
+	ck_assert_int_eq(next(&o).ask.project, -1);
 	contact_ready(&p->rpc, NOW, MOST, false);
 	ck_assert_int_eq(next(&o).why, CONTACT_NONE);
 	NEARLY(next(&o).recheck_at, NOW + 3600);
@@ -507,6 +555,12 @@ START_TEST(work_along_with_other_reasons)
 	give_reason(&p->rpc, CONTACT_USER);
 	p->rpc.min_rpc_time = NOW + 1; /* the user does not wait */
 	ck_assert(next(&o).ask.secs[0] > 1);
+	o.w.now = 0; /* not even at the beginning */
+	ck_assert(next(&o).ask.secs[0] > 1);
+	p->rpc.min_rpc_time = 0;
+	p->rpc.spaced_until = 1;
+	ck_assert(next(&o).ask.secs[0] > 1);
+	o.w.now = NOW;
 	give_reason(&p->rpc, CONTACT_MASTER); /* this contact reaches no scheduler */
 	NEARLY(next(&o).ask.secs[0], 0);
 	arena_free(&o.a);
@@ -562,6 +616,10 @@ START_TEST(first_contact_and_one_task_at_a_time)
 	p->rpc.min_rpc_time = NOW + 1;
 	ck_assert_int_eq(next(&o).why, CONTACT_NONE);
 	p->rpc.min_rpc_time = NOW;
+	p->rpc.spaced_until = NOW + 1;
+	ck_assert_int_eq(next(&o).why, CONTACT_NONE);
+	NEARLY(next(&o).recheck_at, NOW + 1);
+	p->rpc.spaced_until = NOW;
 	o.w.nprojects = 2; /* comes before a shortfall */
 	ck_assert_int_eq(next(&o).project, 0);
 	NEARLY(next(&o).ask.secs[0], 1);
@@ -633,6 +691,7 @@ UNIT_MAIN("client rules", {
 	ADD(duration_correction);
 	ADD(fractions);
 	ADD(delays_of_a_reply);
+	ADD(delays_of_half_a_second);
 	ADD(answers_that_do_not_count);
 	ADD_LOOP(backoff_of_a_kind, N(kinds));
 	ADD(backoffs_with_short_bounds);

@@ -266,8 +266,8 @@ END_TEST
 /* After three times ten failures one attempt a day; more if results wait. */
 START_TEST(t13_results_wait_for_a_scheduler)
 {
-	static const double left_h[] = { 0, 400, 80, 8, -5 },
-			    hours[] = { 24, 24, 10, 4, 24 };
+	static const double none = -9, left_h[] = { none, 400, 80, 8, 0, -5 },
+			    hours[] = { 24, 24, 10, 4, 24, 24 };
 
 	for (size_t i = 0; i < N(left_h); i++) {
 		struct small s;
@@ -275,7 +275,7 @@ START_TEST(t13_results_wait_for_a_scheduler)
 		small_world(&s);
 		s.w.now = 100 * DAY;
 		s.p[0].rpc.nmaster_failures = 3;
-		if (left_h[i] != 0)
+		if (left_h[i] != none)
 			contact_ready(
 			    &s.p[0].rpc, s.w.now, s.w.now + left_h[i] * H, false);
 		contact_failed(&s.w, policies[0], 0, &s.rng);
