@@ -1075,6 +1075,7 @@ unit_tests = \
 	test/unit/test_db \
 	test/unit/test_dropin \
 	test/unit/test_enforce \
+	test/unit/test_fetch \
 	test/unit/test_golden \
 	test/unit/test_in_flight \
 	test/unit/test_lib \
