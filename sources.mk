@@ -1055,6 +1055,7 @@ unit_tests = \
 	test/unit/test_blob \
 	test/unit/test_chart \
 	test/unit/test_check_reply \
+	test/unit/test_choose \
 	test/unit/test_client \
 	test/unit/test_client_allowed \
 	test/unit/test_client_app \
