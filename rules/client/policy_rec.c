@@ -153,7 +153,7 @@ static bool
 has_rivals(const struct fetch_state *t, size_t project, size_t rsc)
 {
 	for (size_t i = 0; i < t->world->nprojects; i++)
-		if (i != project && !t->over[i] && t->world->projects[i].share > 0 &&
+		if (i != project && !t->over[i] &&
 		    fetch_able(t->world, t->policy, t->rr, i, rsc, false))
 			return true;
 	return false;
