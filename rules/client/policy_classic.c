@@ -38,7 +38,7 @@ goes_before(const struct cw_project *a, const struct cw_project *b)
 {
 	double da = resource_debt(a), db = resource_debt(b);
 
-	return da > db || (da == INFINITY && db == INFINITY && a->share > b->share);
+	return da > db || (da == INFINITY && a->share > b->share);
 }
 
 /* The project has too much to be asked for more: a limit or the memory keeps tasks of
