@@ -1106,6 +1106,7 @@ unit_tests = \
 	test/unit/test_reply \
 	test/unit/test_reply_project \
 	test/unit/test_request \
+	test/unit/test_rr_outlook \
 	test/unit/test_rr_sim \
 	test/unit/test_rules_aside \
 	test/unit/test_rules_baseline_cost \

@@ -761,7 +761,8 @@ outlook_pass_time(struct client_world *w, struct rng *rng)
 			if (t->rsc != (int32_t)r || rng_below(rng, 2) == 0)
 				continue;
 			left -= t->use;
-			t->remaining_s = fmax(0.1, t->remaining_s - dt);
+			t->remaining_s = fmax(
+			    0.1, t->remaining_s - CW_REMAINING_FALLS * dt);
 		}
 	}
 	for (; n > 0 && w->ntasks > 1; n--) {
