@@ -105,6 +105,13 @@ START_TEST(gaps_are_remembered)
 		ck_assert_int_eq(minute.ngaps, i + 1);
 	}
 	NEARLY(estimate_gap_buffer_s(&minute), 60);
+	for (int i = 0; i < 30; i++) {
+		estimate_gaps(&minute, 60, false);
+		estimate_gaps(&minute, 60, true);
+	}
+	estimate_gaps(&minute, 1060, false); /* one of ten, as far as it counts */
+	estimate_gaps(&minute, 60, true);
+	NEARLY(minute.mean_s, 160);
 	for (int i = 0; i < 3; i++) {
 		NEARLY(estimate_gap_buffer_s(&g), 0);
 		estimate_gaps(&g, 1800, false);
@@ -143,6 +150,11 @@ START_TEST(duration_correction)
 	NEARLY(estimate_dcf(1, 100, 50), 0.95);
 	NEARLY(estimate_dcf(1, 100, 5), 0.9905);
 	NEARLY(estimate_dcf(1, 100, 1e6), 100);
+	NEARLY(estimate_dcf(1, 100, 10), 0.91); /* just a tenth */
+	NEARLY(estimate_dcf(1, 100, 15), 0.915);
+	NEARLY(estimate_dcf(2, 100, 150), 1.95); /* three quarters of the estimate */
+	NEARLY(estimate_dcf(2, 100, 10), 1.981);
+	NEARLY(estimate_dcf(0.01, 1e9, 1), 0.01);
 	ck_assert(estimate_trusted(0.02) && estimate_trusted(80));
 	ck_assert(!estimate_trusted(0.019) && !estimate_trusted(80.1));
 }
@@ -168,6 +180,9 @@ START_TEST(fractions)
 	NEARLY(f.active, 1 - (1 - e) * exp(-2));
 	estimate_fractions(&f, 0, 1e9, true);
 	ck_assert(f.on <= 1 && f.active <= 1);
+	f.on = 1;
+	estimate_fractions(&f, 14 * days, 0, true);
+	NEARLY(f.on, exp(-1.4));
 }
 END_TEST
 

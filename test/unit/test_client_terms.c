@@ -165,6 +165,9 @@ START_TEST(tally_of_tasks)
 	ck_assert_uint_eq(a->runnable_mask, 3);
 	NEARLY(a->rss_bytes, 0.5);
 	NEARLY(a->longest_s, 20); /* so far */
+	m.t[1].rss_bytes = 0.75;
+	cw_tally_tasks(&m.w);
+	NEARLY(a->rss_bytes, 0.5); /* the smallest so far */
 	m.p[0].suspended = true;
 	cw_tally_tasks(&m.w);
 	ck_assert_uint_eq(a->runnable_mask, 0);

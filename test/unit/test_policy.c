@@ -578,7 +578,8 @@ static const struct {
 
 START_TEST(entitlement_by_table)
 {
-	struct cw_project p[3] = { 0 };
+	/* The last one is behind the end. */
+	struct cw_project p[4] = { [3] = { .share = 1, .acct.usable_mask = 3 } };
 	struct client_world w = { .rsc = { { "CPU", 2, 1, 1 },
 				      { "GPU", 1, entitled[_i].flops, 1 } },
 		.nrsc = 2,
