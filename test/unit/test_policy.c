@@ -629,6 +629,61 @@ START_TEST(what_is_asked)
 }
 END_TEST
 
+/* A CPU and as many kinds of coprocessors as there may be. */
+static void
+four_kinds(struct small *s)
+{
+	small_world(s)->w.nrsc = CW_RSC_MOST;
+	for (int r = 0; r < CW_RSC_MOST; r++) {
+		struct cw_task *t = add_task(s, r % 2, 5 * DAY, 1000 * DAY);
+
+		s->w.rsc[r] = (struct cw_resource){ "ONE", 1, 1 + r, 1 };
+		t->rsc = r;
+		t->ncpus = r == 0 ? 1 : 0;
+		t->rss_bytes = 1;
+	}
+}
+
+START_TEST(every_kind_of_processor_is_used)
+{
+	const struct policy *how = all_policies(_i);
+	struct reply_facts none = { .request_delay_s = 0 };
+	struct small s;
+	struct enforced e;
+	struct contact c;
+
+	four_kinds(&s);
+	s.w.ntasks = 0;
+	s.w.now = DAY;
+	c = next_contact(&s, how);
+	ck_assert_int_eq(c.why, CONTACT_WORK);
+	ck_assert_ptr_null(c.ask.why);
+	contact_replied(&s.w, how, &c, &none, &s.rng);
+	for (int r = 0; r < CW_RSC_MOST; r++)
+		ck_assert(how->sessions || c.ask.secs[r] <= 0 ||
+			  s.p[c.project].rsc[r].backoff_s > 0);
+	four_kinds(&s);
+	e = policy_choose(&s, how);
+	ck_assert_uint_eq(e.nstart, CW_RSC_MOST);
+	for (uint32_t i = 0; i < s.w.ntasks; i++) {
+		ck_assert(starts(&e, i));
+		policy_run(&s.t[i], 0);
+		NEARLY(s.rr.rsc[i].nidle, 0);
+		NEARLY(s.rr.rsc[i].saturated_s, 5 * DAY);
+	}
+	cw_accrue(&s.w, 100);
+	s.w.now = 100;
+	enforce_done(&s.w, &s.rr);
+	how->account(&s.w, how);
+	for (int r = 0; r < CW_RSC_MOST; r++)
+		NEARLY(s.p[0].used[r] + s.p[1].used[r], 0);
+	s.p[0].rpc.user_request = true;
+	ck_assert_int_eq(next_contact(&s, how).why, CONTACT_USER);
+	rr_predict(&s.w, &s.a, &s.rr);
+	arena_free(&s.a);
+}
+END_TEST
+
 START_TEST(the_table)
 {
 	ck_assert_ptr_eq(policies[0], &policy_window);
@@ -662,5 +717,6 @@ UNIT_MAIN("policy", {
 	ADD(coprocessors);
 	ADD_LOOP(entitlement_by_table, N(entitled));
 	ADD(what_is_asked);
+	ADD_LOOP(every_kind_of_processor_is_used, count_policies());
 	ADD(the_table);
 })
