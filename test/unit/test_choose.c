@@ -42,7 +42,7 @@ cpus(struct host *h, double n)
 }
 
 static struct cw_task *
-task_of(struct host *h, int32_t project)
+list_task(struct host *h, int32_t project)
 {
 	struct cw_task *t = &h->t[h->w.ntasks++];
 
@@ -56,10 +56,10 @@ task_of(struct host *h, int32_t project)
 
 /* n tasks of this project. */
 static void
-tasks_of(struct host *h, int32_t project, int n)
+line_of_tasks(struct host *h, int32_t project, int n)
 {
 	while (n-- > 0)
-		task_of(h, project);
+		list_task(h, project);
 }
 
 /* The list: a is the first task, A if it was chosen because of its deadline. */
@@ -102,7 +102,7 @@ START_TEST(within_a_project)
 {
 	struct host h;
 
-	tasks_of(cpus(&h, 8), 0, 8);
+	line_of_tasks(cpus(&h, 8), 0, 8);
 	h.t[6].running = h.t[6].started = true;
 	h.t[4].running = true;
 	h.t[5].in_memory = h.t[5].started = true;
@@ -117,7 +117,7 @@ START_TEST(what_is_not_listed)
 {
 	struct host h;
 
-	tasks_of(cpus(&h, 8), 0, 3);
+	line_of_tasks(cpus(&h, 8), 0, 3);
 	h.t[0].suspended = true;
 	h.t[1].downloading = true;
 	LIST(&h, "c");
@@ -125,7 +125,7 @@ START_TEST(what_is_not_listed)
 	LIST(&h, "");
 	h.t[0].suspended = h.p[0].suspended = false;
 	h.t[0].nci = true; /* before all others */
-	tasks_of(&h, 1, 2);
+	line_of_tasks(&h, 1, 2);
 	h.prio[1] = 1;
 	LIST(&h, "adec");
 	h.p[1].nci = true;
@@ -142,7 +142,7 @@ START_TEST(length)
 {
 	struct host h;
 
-	tasks_of(cpus(&h, 2), 0, 6);
+	line_of_tasks(cpus(&h, 2), 0, 6);
 	LIST(&h, "abcd");
 	h.t[0].use = 2;
 	LIST(&h, "abc");
@@ -159,8 +159,8 @@ START_TEST(turns)
 {
 	struct host h;
 
-	tasks_of(cpus(&h, 4), 0, 4);
-	tasks_of(&h, 1, 4);
+	line_of_tasks(cpus(&h, 4), 0, 4);
+	line_of_tasks(&h, 1, 4);
 	LIST(&h, "abcdefgh"); /* the first project wins a tie */
 	h.prio[1] = 0.1;
 	LIST(&h, "efghabcd");
@@ -187,7 +187,7 @@ START_TEST(many_projects)
 	cpus(&h, TASKS)->w.nprojects = 1 + (size_t)_i % PROJECTS;
 	for (size_t i = 0; i < h.w.nprojects; i++) {
 		h.prio[i] = (double)rng_below(&rng, 6) / 8;
-		task_of(&h, (int32_t)i);
+		list_task(&h, (int32_t)i);
 	}
 	s = list_of(&h);
 	ck_assert_uint_eq(strlen(s), h.w.nprojects);
@@ -205,10 +205,10 @@ START_TEST(coprocessors_first)
 {
 	struct host h;
 
-	tasks_of(cpus(&h, 4), 0, 2);
+	line_of_tasks(cpus(&h, 4), 0, 2);
 	h.w.nrsc = 2;
-	task_of(&h, 0)->rsc = 1;
-	task_of(&h, 1);
+	list_task(&h, 0)->rsc = 1;
+	list_task(&h, 1);
 	LIST(&h, "cabd");
 	h.w.rsc[0].flops = 3; /* of 16, with a coprocessor of 4 */
 	h.prio[0] = 16;
@@ -244,8 +244,8 @@ START_TEST(limits)
 {
 	struct host h;
 
-	tasks_of(cpus(&h, 4), 0, 3);
-	task_of(&h, 1);
+	line_of_tasks(cpus(&h, 4), 0, 3);
+	list_task(&h, 1);
 	h.p[0].max_concurrent = 2;
 	LIST(&h, "abd");
 	h.p[0].max_concurrent = 3;
@@ -278,8 +278,8 @@ START_TEST(reserved_instances)
 {
 	struct host h;
 
-	tasks_of(cpus(&h, 2), 0, 3);
-	tasks_of(&h, 1, 3);
+	line_of_tasks(cpus(&h, 2), 0, 3);
+	line_of_tasks(&h, 1, 3);
 	h.prio[0] = 1;
 	h.reserved[1] = 1;
 	LIST(&h, "abcd");
@@ -314,8 +314,8 @@ START_TEST(slices_first)
 {
 	struct host h;
 
-	tasks_of(cpus(&h, 2), 0, 2);
-	tasks_of(&h, 1, 3);
+	line_of_tasks(cpus(&h, 2), 0, 2);
+	line_of_tasks(&h, 1, 3);
 	h.prio[0] = 1;
 	h.t[3].running = h.t[4].running = true;
 	h.t[3].run_since = NOW - SLICE;
@@ -342,7 +342,7 @@ START_TEST(by_urgency)
 {
 	struct host h;
 
-	tasks_of(cpus(&h, 6), 0, 6);
+	line_of_tasks(cpus(&h, 6), 0, 6);
 	h.sim[0].misses[0] = 6;
 	LIST(&h, "ABCDEF");
 	h.t[5].deadline = 1e5;
@@ -363,8 +363,8 @@ START_TEST(as_many_as_would_miss)
 {
 	struct host h;
 
-	tasks_of(cpus(&h, 3), 0, 3);
-	tasks_of(&h, 1, 2);
+	line_of_tasks(cpus(&h, 3), 0, 3);
+	line_of_tasks(&h, 1, 2);
 	h.t[1].deadline = 1e5;
 	h.verdict[2].miss = true;
 	h.sim[0].misses[0] = 1;
@@ -401,8 +401,8 @@ START_TEST(urgent_tasks_stay_urgent)
 {
 	struct host h;
 
-	tasks_of(cpus(&h, 2), 0, 1);
-	tasks_of(&h, 1, 2);
+	line_of_tasks(cpus(&h, 2), 0, 1);
+	line_of_tasks(&h, 1, 2);
 	h.t[2].endangered_at = NOW - SLICE + 1;
 	h.t[2].running = true;
 	h.how.edf_by_task = true;
@@ -441,8 +441,8 @@ START_TEST(brief_lists)
 {
 	struct host h;
 
-	tasks_of(cpus(&h, 4), 0, 9);
-	tasks_of(&h, 1, 9);
+	line_of_tasks(cpus(&h, 4), 0, 9);
+	line_of_tasks(&h, 1, 9);
 	h.bump[0] = h.bump[1] = 4;
 	LIST(&h, "ajbkcldm");
 	h.how.brief = true;
@@ -462,7 +462,7 @@ START_TEST(brief_lists)
 	LIST(&h, "ajbkcldm");
 	h.p[2].max_concurrent = 0;
 	h.prio[2] = -100;
-	task_of(&h, 2)->running = true;
+	list_task(&h, 2)->running = true;
 	LIST(&h, "ajbkcldm");
 	h.t[18].running = false;
 	LIST(&h, "ajbkcld");
@@ -478,8 +478,8 @@ START_TEST(brief_lists)
 	h.t[9].running = false;
 	LIST(&h, "sabcdefj");
 	arena_free(&h.a);
-	tasks_of(cpus(&h, 1), 0, 4); /* coprocessors are not limited to the CPUs */
-	tasks_of(&h, 1, 4);
+	line_of_tasks(cpus(&h, 1), 0, 4); /* coprocessors are not limited to the CPUs */
+	line_of_tasks(&h, 1, 4);
 	for (int i = 0; i < 8; i++)
 		h.t[i].rsc = 1;
 	h.w.nrsc = 2;

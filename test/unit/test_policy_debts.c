@@ -22,7 +22,7 @@ struct host {
 };
 
 static struct host *
-two_projects(struct host *h)
+debts_host(struct host *h)
 {
 	*h = (struct host){ .p = { { .share = 3, .dcf = 1 }, { .share = 1, .dcf = 1 },
 				{ .share = 1, .dcf = 1 } } };
@@ -38,7 +38,7 @@ two_projects(struct host *h)
 }
 
 static struct cw_task *
-task_of(struct host *h, int32_t project, double run_s)
+debts_task(struct host *h, int32_t project, double run_s)
 {
 	struct cw_task *t = &h->t[h->w.ntasks++];
 
@@ -53,7 +53,7 @@ task_of(struct host *h, int32_t project, double run_s)
 }
 
 static struct contact
-next(struct host *h, const struct policy *how)
+debts_next(struct host *h, const struct policy *how)
 {
 	struct contact c;
 
@@ -64,7 +64,7 @@ next(struct host *h, const struct policy *how)
 }
 
 static struct work_ask
-along(struct host *h, const struct policy *how, size_t project)
+debts_along(struct host *h, const struct policy *how, size_t project)
 {
 	struct work_ask ask = { .project = -1 };
 
@@ -76,7 +76,7 @@ along(struct host *h, const struct policy *how, size_t project)
 
 #define ASKS(h, how, who)                                                              \
 	do {                                                                           \
-		struct contact c_ = next(h, how);                                      \
+		struct contact c_ = debts_next(h, how);                                \
                                                                                        \
 		ck_assert_msg(c_.project == (who), "line %d: %d, not %d", __LINE__,    \
 		    (int)c_.project, who);                                             \
@@ -110,12 +110,12 @@ START_TEST(debt1_by_table)
 		struct host h;
 		double scale = k == 0 ? 1 : 0.01;
 
-		two_projects(&h)->p[1] = debt1[_i].p;
+		debts_host(&h)->p[1] = debt1[_i].p;
 		h.p[0].share *= scale;
 		h.p[1].share *= scale;
-		task_of(&h, 0, 100);
+		debts_task(&h, 0, 100);
 		if (debt1[_i].task)
-			task_of(&h, 1, 100);
+			debts_task(&h, 1, 100);
 		h.p[0].used[0] = 1000;
 		policy_debt1.account(&h.w, &policy_debt1);
 		ck_assert_msg(fabs(h.p[0].acct.ltd[0] - debt1[_i].first) < 1e-6 &&
@@ -134,9 +134,9 @@ START_TEST(debt1_limits)
 {
 	struct host h;
 
-	two_projects(&h);
-	task_of(&h, 0, 100);
-	task_of(&h, 1, 100);
+	debts_host(&h);
+	debts_task(&h, 0, 100);
+	debts_task(&h, 1, 100);
 	h.p[1].acct.std[0] = DAY - 100;
 	h.p[0].used[0] = 1000;
 	policy_debt1.account(&h.w, &policy_debt1);
@@ -173,9 +173,9 @@ START_TEST(backup_tasks_run_last)
 
 		if (*how == &policy_classic)
 			continue;
-		two_projects(&h)->p[0].share = 0;
+		debts_host(&h)->p[0].share = 0;
 		for (int i = 0; i < 6; i++)
-			task_of(&h, i / 3, 1e5)->running = false;
+			debts_task(&h, i / 3, 1e5)->running = false;
 		h.p[0].acct.owed = 1e9;
 		h.p[0].acct.std[0] = DAY / 2;
 		h.p[0].acct.ltd[0] = 1e6;
@@ -222,9 +222,9 @@ START_TEST(debtr_by_table)
 {
 	struct host h;
 
-	two_projects(&h)->p[1] = debtr[_i].p;
+	debts_host(&h)->p[1] = debtr[_i].p;
 	if (debtr[_i].task)
-		task_of(&h, 1, 100);
+		debts_task(&h, 1, 100);
 	h.p[0].used[0] = 1000;
 	policy_debtr.account(&h.w, &policy_debtr);
 	ck_assert_msg(fabs(h.p[0].acct.ltd[0] - debtr[_i].first) < 1e-6 &&
@@ -243,9 +243,9 @@ START_TEST(debtr_counts_speed)
 	struct host h;
 	struct run_list list;
 
-	two_projects(&h)->w.nrsc = 2;
+	debts_host(&h)->w.nrsc = 2;
 	for (int i = 0; i < 2; i++)
-		task_of(&h, i, 1e5);
+		debts_task(&h, i, 1e5);
 	for (int k = 0; k < 2; k++) {
 		h.p[0].acct.ltd[0] = k == 0 ? -3999 : -4001;
 		h.p[1].acct.ltd[1] = -1000;
@@ -266,25 +266,25 @@ START_TEST(debt1_requests)
 	struct host h;
 	struct contact c;
 
-	c = next(two_projects(&h), &policy_debt1);
+	c = debts_next(debts_host(&h), &policy_debt1);
 	ck_assert_int_eq(c.project, 0); /* it lacks 3000 s of its own */
 	NEARLY(c.ask.secs[0], 3000);
 	h.p[1].acct.ltd[0] = 2001;
-	c = next(&h, &policy_debt1);
+	c = debts_next(&h, &policy_debt1);
 	ck_assert_int_eq(c.project, 1);
 	NEARLY(c.ask.secs[0], 1000);
-	NEARLY(along(&h, &policy_debt1, 0).secs[0], 3000);
+	NEARLY(debts_along(&h, &policy_debt1, 0).secs[0], 3000);
 	h.p[1].acct.ltd[0] = 1999;
 	ASKS(&h, &policy_debt1, 0);
 	h.p[0].acct.ltd[0] = -SLICE; /* just not overworked */
 	h.p[1].acct.ltd[0] = -SLICE;
 	ASKS(&h, &policy_debt1, 0);
 	h.p[0].acct.ltd[0] = -SLICE - 1;
-	c = next(&h, &policy_debt1);
+	c = debts_next(&h, &policy_debt1);
 	ck_assert_int_eq(c.project, 1);
 	NEARLY(c.ask.secs[0], 4000);
 	h.p[1].acct.ltd[0] = -SLICE - 2; /* all are: by share */
-	c = next(&h, &policy_debt1);
+	c = debts_next(&h, &policy_debt1);
 	ck_assert_int_eq(c.project, 0);
 	NEARLY(c.ask.secs[0], 3000);
 	arena_free(&h.a);
@@ -297,17 +297,17 @@ START_TEST(debt1_pauses)
 	struct host h;
 	struct contact c;
 
-	task_of(two_projects(&h), 0, 1500);
-	task_of(&h, 1, 1500);
-	ck_assert_int_ne(next(&h, &policy_debt1).project, -1);
+	debts_task(debts_host(&h), 0, 1500);
+	debts_task(&h, 1, 1500);
+	ck_assert_int_ne(debts_next(&h, &policy_debt1).project, -1);
 	h.w.asked_at = NOW - 299;
-	c = next(&h, &policy_debt1);
+	c = debts_next(&h, &policy_debt1);
 	ck_assert_int_eq(c.project, -1);
 	NEARLY(c.recheck_at, NOW + 1);
 	h.w.asked_at = NOW - 300;
-	ck_assert_int_ne(next(&h, &policy_debt1).project, -1);
+	ck_assert_int_ne(debts_next(&h, &policy_debt1).project, -1);
 	h.t[0].remaining_s = h.t[1].remaining_s = 2001;
-	c = next(&h, &policy_debt1);
+	c = debts_next(&h, &policy_debt1);
 	ck_assert_int_eq(c.project, -1);
 	NEARLY(c.recheck_at, NOW + 1);
 	arena_free(&h.a);
@@ -321,8 +321,8 @@ START_TEST(debtr_overworked)
 {
 	struct host h;
 
-	task_of(two_projects(&h), 0, 1500);
-	task_of(&h, 0, 1500);
+	debts_task(debts_host(&h), 0, 1500);
+	debts_task(&h, 0, 1500);
 	h.w.nprojects = 1;
 	ASKS(&h, &policy_debtr, 0);
 	h.p[0].acct.ltd[0] = -DAY;
@@ -348,38 +348,38 @@ START_TEST(debtr_steps)
 	struct host h;
 	struct contact c;
 
-	c = next(two_projects(&h), &policy_debtr); /* idle */
+	c = debts_next(debts_host(&h), &policy_debtr); /* idle */
 	ck_assert_int_eq(c.project, 0);
 	NEARLY(c.ask.secs[0], 3000);
 	NEARLY(c.ask.inst[0], 2);
 	h.p[0].acct.ltd[0] = -1;
-	c = next(&h, &policy_debtr);
+	c = debts_next(&h, &policy_debtr);
 	ck_assert_int_eq(c.project, 1);
 	NEARLY(c.ask.secs[0], 1000);
 	NEARLY(c.ask.inst[0], 1);
-	task_of(&h, 0, 900); /* below */
-	task_of(&h, 0, 900);
-	c = next(&h, &policy_debtr);
+	debts_task(&h, 0, 900); /* below */
+	debts_task(&h, 0, 900);
+	c = debts_next(&h, &policy_debtr);
 	ck_assert_int_eq(c.project, 1);
 	NEARLY(c.ask.secs[0], 1000);
 	h.t[0].remaining_s = h.t[1].remaining_s = 1000; /* above */
-	c = next(&h, &policy_debtr);
+	c = debts_next(&h, &policy_debtr);
 	ck_assert_int_eq(c.project, 1);
 	NEARLY(c.ask.secs[0], 2000);
 	h.t[0].remaining_s = h.t[1].remaining_s = 2000; /* full */
-	c = next(&h, &policy_debtr);
+	c = debts_next(&h, &policy_debtr);
 	ck_assert_int_eq(c.project, 1);
 	NEARLY(c.ask.secs[0], 1000);
 	NEARLY(c.ask.inst[0], 1);
-	task_of(&h, 0, 2000)->running = false;
-	task_of(&h, 0, 1500)->running = false; /* room for 500 s */
-	NEARLY(next(&h, &policy_debtr).ask.secs[0], 500);
+	debts_task(&h, 0, 2000)->running = false;
+	debts_task(&h, 0, 1500)->running = false; /* room for 500 s */
+	NEARLY(debts_next(&h, &policy_debtr).ask.secs[0], 500);
 	h.t[3].project = 1; /* it has one */
 	ASKS(&h, &policy_debtr, -1);
-	ck_assert_int_eq(along(&h, &policy_debtr, 1).project, -1);
+	ck_assert_int_eq(debts_along(&h, &policy_debtr, 1).project, -1);
 	h.t[3].project = 0;
-	NEARLY(along(&h, &policy_debtr, 1).secs[0], 500);
-	ck_assert_int_eq(along(&h, &policy_debtr, 0).project, -1);
+	NEARLY(debts_along(&h, &policy_debtr, 1).secs[0], 500);
+	ck_assert_int_eq(debts_along(&h, &policy_debtr, 0).project, -1);
 	arena_free(&h.a);
 }
 END_TEST
@@ -389,8 +389,8 @@ START_TEST(debtr_in_danger)
 {
 	struct host h;
 
-	task_of(two_projects(&h), 0, 3000)->deadline = NOW + 100;
-	task_of(&h, 0, 3000);
+	debts_task(debts_host(&h), 0, 3000)->deadline = NOW + 100;
+	debts_task(&h, 0, 3000);
 	ASKS(&h, &policy_debtr, 1);
 	h.t[1].deadline = NOW + 100;
 	ASKS(&h, &policy_debtr, -1);
@@ -406,7 +406,7 @@ START_TEST(classic_order)
 {
 	struct host h;
 
-	two_projects(&h)->p[0].acct.exp_avg_cpu = 31;
+	debts_host(&h)->p[0].acct.exp_avg_cpu = 31;
 	h.p[1].acct.exp_avg_cpu = 10;
 	ASKS(&h, &policy_classic, 1);
 	h.p[0].acct.exp_avg_cpu = 29;
@@ -435,9 +435,9 @@ START_TEST(classic_runs)
 	struct host h;
 	struct run_list list;
 
-	two_projects(&h);
+	debts_host(&h);
 	for (int i = 0; i < 5; i++)
-		task_of(&h, 0, 1e5)->running = i == 2 || i == 4;
+		debts_task(&h, 0, 1e5)->running = i == 2 || i == 4;
 	h.t[1].suspended = h.t[4].suspended = true;
 	policy_classic.order(&h.w, &policy_classic, &h.a, &h.rr, &list);
 	ck_assert_uint_eq(list.n, 3);
@@ -455,18 +455,18 @@ START_TEST(classic_sessions)
 	struct host h;
 	struct contact c;
 
-	task_of(two_projects(&h), 0, 1000);
-	task_of(&h, 0, 1000);
-	c = next(&h, &policy_classic);
+	debts_task(debts_host(&h), 0, 1000);
+	debts_task(&h, 0, 1000);
+	c = debts_next(&h, &policy_classic);
 	ck_assert_int_eq(c.project, -1);
 	h.t[0].remaining_s = 999;
-	c = next(&h, &policy_classic);
+	c = debts_next(&h, &policy_classic);
 	ck_assert_int_eq(c.project, 0);
 	NEARLY(c.ask.secs[0], 4000 - 1999);
 	h.t[0].remaining_s = 1001;
 	h.w.in_session = h.p[0].rpc.in_session = true;
 	policy_classic.account(&h.w, &policy_classic);
-	c = next(&h, &policy_classic);
+	c = debts_next(&h, &policy_classic);
 	ck_assert_int_eq(c.project, 1);
 	NEARLY(c.ask.secs[0], 4000 - 2001);
 	h.t[0].remaining_s = 2999;
@@ -479,11 +479,11 @@ START_TEST(classic_sessions)
 	h.w.in_session = h.p[0].rpc.in_session = h.p[1].rpc.in_session = true;
 	policy_classic.account(&h.w, &policy_classic); /* nobody is left */
 	ck_assert(!h.w.in_session && !h.p[1].rpc.in_session);
-	c = next(&h, &policy_classic);
+	c = debts_next(&h, &policy_classic);
 	ck_assert_int_eq(c.project, -1);
 	NEARLY(c.recheck_at, NOW + 0.5);
 	h.w.rsc[0].avail = 0.5; /* half of the time: twice the work */
-	c = next(&h, &policy_classic);
+	c = debts_next(&h, &policy_classic);
 	ck_assert_int_eq(c.project, -1);
 	NEARLY(c.recheck_at, NOW + (2001 - 1000) * 0.5);
 	arena_free(&h.a);
@@ -495,13 +495,13 @@ START_TEST(classic_reports)
 {
 	struct host h;
 
-	two_projects(&h)->p[0].acct.exp_avg_cpu = 31;
+	debts_host(&h)->p[0].acct.exp_avg_cpu = 31;
 	h.p[1].acct.exp_avg_cpu = 10;
-	NEARLY(along(&h, &policy_classic, 1).secs[0], 4000);
-	ck_assert_int_eq(along(&h, &policy_classic, 0).project, -1);
+	NEARLY(debts_along(&h, &policy_classic, 1).secs[0], 4000);
+	ck_assert_int_eq(debts_along(&h, &policy_classic, 0).project, -1);
 	h.p[0].acct.exp_avg_cpu = 30;
-	NEARLY(along(&h, &policy_classic, 0).secs[0], 4000);
-	NEARLY(along(&h, &policy_classic, 1).secs[0], 4000);
+	NEARLY(debts_along(&h, &policy_classic, 0).secs[0], 4000);
+	NEARLY(debts_along(&h, &policy_classic, 1).secs[0], 4000);
 	arena_free(&h.a);
 }
 END_TEST

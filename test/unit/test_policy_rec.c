@@ -22,7 +22,7 @@ struct host {
 };
 
 static struct host *
-two_projects(struct host *h)
+rec_host(struct host *h)
 {
 	*h = (struct host){ .p = { { .share = 1, .dcf = 1 }, { .share = 1, .dcf = 1 },
 				{ .share = 1, .dcf = 1 } } };
@@ -38,7 +38,7 @@ two_projects(struct host *h)
 }
 
 static struct cw_task *
-task_of(struct host *h, int32_t project, double run_s)
+rec_task(struct host *h, int32_t project, double run_s)
 {
 	struct cw_task *t = &h->t[h->w.ntasks++];
 
@@ -58,7 +58,7 @@ START_TEST(use_of_all_processors)
 {
 	struct host h;
 
-	two_projects(&h)->w.nrsc = 2;
+	rec_host(&h)->w.nrsc = 2;
 	h.p[0].used[0] = 100;
 	h.p[0].used[1] = 10;
 	h.p[1].acct.rec = 8;
@@ -81,7 +81,7 @@ static const struct policy forgetful = { .half_life_s = 3600 },
 			   hourly = { .half_life_s = 3600, .bump_s = 7200 };
 
 static void
-runs(struct host *h, const struct policy *how, const char *want, int line)
+rec_runs(struct host *h, const struct policy *how, const char *want, int line)
 {
 	struct run_list list;
 	char got[9] = "";
@@ -92,15 +92,15 @@ runs(struct host *h, const struct policy *how, const char *want, int line)
 		got[i] = (char)('a' + list.item[i].task);
 	ck_assert_msg(strcmp(got, want) == 0, "line %d: %s, not %s", line, got, want);
 }
-#define RUNS(h, how, want) runs(h, how, want, __LINE__)
+#define RUNS(h, how, want) rec_runs(h, how, want, __LINE__)
 
 START_TEST(order_of_tasks)
 {
 	struct host h;
 
-	two_projects(&h);
+	rec_host(&h);
 	for (int i = 0; i < 6; i++)
-		task_of(&h, i / 3, 1e5);
+		rec_task(&h, i / 3, 1e5);
 	RUNS(&h, &forgetful, "adbe"); /* nothing was used */
 	h.p[0].acct.rec = 3;
 	h.p[1].acct.rec = 5;          /* -0.75 and -1.25 */
@@ -136,9 +136,9 @@ START_TEST(own_instances)
 		.reserve_instances = true };
 	struct host h;
 
-	two_projects(&h);
+	rec_host(&h);
 	for (int i = 0; i < 6; i++)
-		task_of(&h, i / 3, 1e5);
+		rec_task(&h, i / 3, 1e5);
 	h.p[0].acct.rec = 1;
 	h.p[1].acct.rec = 99;
 	RUNS(&h, &forgetful, "abcd");
@@ -155,7 +155,7 @@ END_TEST
 /* --- work fetch --- */
 
 static struct contact
-next(struct host *h, const struct policy *how)
+rec_next(struct host *h, const struct policy *how)
 {
 	struct contact c;
 
@@ -166,7 +166,7 @@ next(struct host *h, const struct policy *how)
 }
 
 static struct work_ask
-along(struct host *h, const struct policy *how, size_t project)
+rec_along(struct host *h, const struct policy *how, size_t project)
 {
 	struct work_ask ask = { .project = -1 };
 
@@ -178,7 +178,7 @@ along(struct host *h, const struct policy *how, size_t project)
 
 #define ASKS(h, how, who)                                                              \
 	do {                                                                           \
-		struct contact c_ = next(h, how);                                      \
+		struct contact c_ = rec_next(h, how);                                  \
                                                                                        \
 		ck_assert_msg(c_.project == (who), "line %d: %d, not %d", __LINE__,    \
 		    (int)c_.project, who);                                             \
@@ -190,7 +190,7 @@ START_TEST(priority_and_amount)
 	struct host h;
 	struct contact c;
 
-	c = next(two_projects(&h), &policy_rec);
+	c = rec_next(rec_host(&h), &policy_rec);
 	ck_assert_int_eq(c.project, 0);
 	NEARLY(c.ask.secs[0], 4000);
 	NEARLY(c.ask.inst[0], 2);
@@ -216,8 +216,8 @@ START_TEST(queued_work)
 	struct host h;
 	struct contact c;
 
-	task_of(two_projects(&h), 0, 900);
-	task_of(&h, 1, 600);
+	rec_task(rec_host(&h), 0, 900);
+	rec_task(&h, 1, 600);
 	ASKS(&h, &policy_rec, 1); /* 900 and 600 of 4000 */
 	h.p[0].acct.rec = 0.96;
 	h.p[1].acct.rec = 1.04; /* 0.96 + 0.225, 1.04 + 0.15 */
@@ -225,7 +225,7 @@ START_TEST(queued_work)
 	h.p[0].acct.rec = 0.97;
 	h.p[1].acct.rec = 1.03;
 	ASKS(&h, &policy_rec, 1);
-	c = next(&h, &policy_rec);
+	c = rec_next(&h, &policy_rec);
 	NEARLY(c.ask.secs[0], 4000 - 1500);
 	NEARLY(c.ask.inst[0], 0);
 	h.p[0].acct.rec = h.p[1].acct.rec = 0;
@@ -255,9 +255,9 @@ START_TEST(low_water)
 	struct host h;
 	struct contact c;
 
-	task_of(two_projects(&h), 0, 1001);
-	task_of(&h, 1, 1001);
-	c = next(&h, &policy_rec);
+	rec_task(rec_host(&h), 0, 1001);
+	rec_task(&h, 1, 1001);
+	c = rec_next(&h, &policy_rec);
 	ck_assert_int_eq(c.why, CONTACT_NONE);
 	NEARLY(c.recheck_at, NOW + 1);
 	h.t[0].remaining_s = 1000;
@@ -273,42 +273,42 @@ START_TEST(two_processors)
 	struct host h;
 	struct contact c;
 
-	two_projects(&h)->w.nrsc = 2;
+	rec_host(&h)->w.nrsc = 2;
 	h.p[0].rsc[1].excluded = true;
 	h.p[1].acct.rec = 1;
-	c = next(&h, &policy_rec);
+	c = rec_next(&h, &policy_rec);
 	ck_assert_int_eq(c.project, 0);
 	NEARLY(c.ask.secs[0], 4000);
 	NEARLY(c.ask.secs[1], 0);
 	h.p[0].rsc[1].excluded = false;
 	h.p[0].rsc[0].excluded = true; /* 1 is first for the CPU, but not of all */
-	c = next(&h, &policy_rec);
+	c = rec_next(&h, &policy_rec);
 	ck_assert_int_eq(c.project, 0);
 	NEARLY(c.ask.secs[0], 0);
 	NEARLY(c.ask.secs[1], 2000);
 	h.p[0].rsc[0].excluded = false;
 	h.p[0].rsc[1].excluded = true;
 	h.p[0].acct.rec = 3;
-	c = next(&h, &policy_rec);
+	c = rec_next(&h, &policy_rec);
 	ck_assert_int_eq(c.project, 1);
 	NEARLY(c.ask.secs[0], 4000);
 	NEARLY(c.ask.secs[1], 2000);
-	task_of(&h, 0, 1500);
-	task_of(&h, 0, 1500);
+	rec_task(&h, 0, 1500);
+	rec_task(&h, 0, 1500);
 	h.p[1].acct.rec = 30; /* 0 has priority, but cannot use what runs short */
-	c = next(&h, &policy_rec);
+	c = rec_next(&h, &policy_rec);
 	ck_assert_int_eq(c.project, 1);
 	NEARLY(c.ask.secs[0], 0);
 	NEARLY(c.ask.secs[1], 2000);
 	h.p[1].acct.rec = 0;
-	c = next(&h, &policy_rec);
+	c = rec_next(&h, &policy_rec);
 	NEARLY(c.ask.secs[0], 1000);
 	h.t[0].remaining_s = h.t[1].remaining_s = 2000; /* full */
-	c = next(&h, &policy_rec);
+	c = rec_next(&h, &policy_rec);
 	NEARLY(c.ask.secs[0], 0);
 	NEARLY(c.ask.secs[1], 2000);
-	NEARLY(along(&h, &policy_rec, 1).secs[1], 2000);
-	ck_assert_int_eq(along(&h, &policy_rec, 0).project, -1);
+	NEARLY(rec_along(&h, &policy_rec, 1).secs[1], 2000);
+	ck_assert_int_eq(rec_along(&h, &policy_rec, 0).project, -1);
 	arena_free(&h.a);
 }
 END_TEST
@@ -319,17 +319,17 @@ START_TEST(along_with_others)
 {
 	struct host h;
 
-	two_projects(&h)->p[1].acct.rec = 1;
-	NEARLY(along(&h, &policy_rec, 0).secs[0], 4000);
-	ck_assert_int_eq(along(&h, &policy_rec, 1).project, -1);
+	rec_host(&h)->p[1].acct.rec = 1;
+	NEARLY(rec_along(&h, &policy_rec, 0).secs[0], 4000);
+	ck_assert_int_eq(rec_along(&h, &policy_rec, 1).project, -1);
 	h.p[0].rsc[0].backoff_until = NOW + 1;
-	NEARLY(along(&h, &policy_rec, 0).secs[0], 4000);
-	NEARLY(along(&h, &policy_rec, 1).secs[0], 4000);
-	task_of(&h, 0, 1999);
-	task_of(&h, 0, 1999);
-	NEARLY(along(&h, &policy_rec, 1).secs[0], 2);
+	NEARLY(rec_along(&h, &policy_rec, 0).secs[0], 4000);
+	NEARLY(rec_along(&h, &policy_rec, 1).secs[0], 4000);
+	rec_task(&h, 0, 1999);
+	rec_task(&h, 0, 1999);
+	NEARLY(rec_along(&h, &policy_rec, 1).secs[0], 2);
 	h.t[0].remaining_s = h.t[1].remaining_s = 2000;
-	ck_assert_int_eq(along(&h, &policy_rec, 1).project, -1);
+	ck_assert_int_eq(rec_along(&h, &policy_rec, 1).project, -1);
 	arena_free(&h.a);
 }
 END_TEST
@@ -339,8 +339,8 @@ END_TEST
 static struct host *
 greedy(struct host *h)
 {
-	task_of(two_projects(h), 0, 900);
-	task_of(h, 0, 900);
+	rec_task(rec_host(h), 0, 900);
+	rec_task(h, 0, 900);
 	h->p[0].acct.rec = 0.51;
 	h->p[1].acct.rec = 0.49;
 	h->p[1].share = 0.97; /* 0 is over its share, and first all the same */
@@ -381,13 +381,13 @@ START_TEST(held_back_unless_idle)
 {
 	struct host h;
 
-	task_of(two_projects(&h), 1, 2000)->downloading = true;
+	rec_task(rec_host(&h), 1, 2000)->downloading = true;
 	h.t[0].running = false;
 	h.p[0].acct.rec = 1.1; /* -1.1, and -0.9 - 2000 / 4000 */
 	h.p[1].acct.rec = 0.9;
 	h.p[0].acct.delay_bound_s = 1000;
 	ASKS(&h, &policy_rec, 0);
-	task_of(&h, 1, 900)->downloading = true; /* no CPU is idle */
+	rec_task(&h, 1, 900)->downloading = true; /* no CPU is idle */
 	h.t[1].running = false;
 	ASKS(&h, &policy_rec, 1);
 	ASKS(&h, &policy_rec_letter, 0);
@@ -407,44 +407,44 @@ START_TEST(when_full)
 	struct host h;
 	struct contact c;
 
-	task_of(two_projects(&h), 0, 1e6);
-	task_of(&h, 0, 1e6);
+	rec_task(rec_host(&h), 0, 1e6);
+	rec_task(&h, 0, 1e6);
 	h.p[0].acct.rec = 1;
-	c = next(&h, &policy_rec);
+	c = rec_next(&h, &policy_rec);
 	ck_assert_int_eq(c.project, 1);
 	NEARLY(c.ask.secs[0], 2000); /* one CPU for the buffer */
 	NEARLY(c.ask.inst[0], 1);
-	ck_assert_int_eq(next(&h, &policy_rec_letter).why, CONTACT_NONE);
+	ck_assert_int_eq(rec_next(&h, &policy_rec_letter).why, CONTACT_NONE);
 	h.p[1].acct.delay_bound_s = 500; /* half of the time of one CPU ... */
-	c = next(&h, &policy_rec);
+	c = rec_next(&h, &policy_rec);
 	NEARLY(c.ask.secs[0], 500);
 	h.p[1].acct.delay_bound_s = 0;
-	task_of(&h, 0, 1500)->running = false;
-	NEARLY(next(&h, &policy_rec).ask.secs[0], 2000);
-	task_of(&h, 0, 501)->running = false; /* 1999 s are left */
-	c = next(&h, &policy_rec);
+	rec_task(&h, 0, 1500)->running = false;
+	NEARLY(rec_next(&h, &policy_rec).ask.secs[0], 2000);
+	rec_task(&h, 0, 501)->running = false; /* 1999 s are left */
+	c = rec_next(&h, &policy_rec);
 	ck_assert_int_eq(c.why, CONTACT_NONE);
 	NEARLY(c.recheck_at, NOW + SLICE);
 	h.t[3].remaining_s = 500;
 	ASKS(&h, &policy_rec, 1);
 	h.p[1].acct.rec = 2;
-	c = next(&h, &policy_rec);
+	c = rec_next(&h, &policy_rec);
 	ck_assert_int_eq(c.why, CONTACT_NONE);
 	NEARLY(c.recheck_at, NOW + SLICE); /* its turn will come */
 	h.p[1].share = 0;
-	ck_assert_int_eq(next(&h, &policy_rec).why, CONTACT_NONE);
-	ck_assert(next(&h, &policy_rec).recheck_at > NOW + SLICE);
+	ck_assert_int_eq(rec_next(&h, &policy_rec).why, CONTACT_NONE);
+	ck_assert(rec_next(&h, &policy_rec).recheck_at > NOW + SLICE);
 	h.p[1].share = 1;
 	h.p[1].acct.rec = 0;
-	task_of(&h, 1, 1)->running = false; /* it has one */
-	ck_assert_int_eq(next(&h, &policy_rec).why, CONTACT_NONE);
-	ck_assert(next(&h, &policy_rec).recheck_at > NOW + SLICE);
+	rec_task(&h, 1, 1)->running = false; /* it has one */
+	ck_assert_int_eq(rec_next(&h, &policy_rec).why, CONTACT_NONE);
+	ck_assert(rec_next(&h, &policy_rec).recheck_at > NOW + SLICE);
 	h.w.ntasks = 2;
 	h.w.nprojects = 3;
 	ASKS(&h, &policy_rec, 1);
 	h.p[1].acct.rec = 0.1;
 	ASKS(&h, &policy_rec, 2);
-	NEARLY(next(&h, &policy_rec).ask.secs[0], 4000 / 3.0);
+	NEARLY(rec_next(&h, &policy_rec).ask.secs[0], 4000 / 3.0);
 	h.t[0].remaining_s = h.t[1].remaining_s = 2000; /* just full */
 	ASKS(&h, &policy_rec, 2);
 	h.t[0].remaining_s = 1999;
@@ -465,26 +465,26 @@ START_TEST(starved)
 	struct host h;
 	struct contact c;
 
-	task_of(two_projects(&h), 0, 1500);
-	task_of(&h, 0, 1500);
+	rec_task(rec_host(&h), 0, 1500);
+	rec_task(&h, 0, 1500);
 	h.p[0].acct.rec = 1;
 	ASKS(&h, &policy_rec, -1);
-	c = next(&h, &policy_hybrid);
+	c = rec_next(&h, &policy_hybrid);
 	ck_assert_int_eq(c.project, 1);
 	NEARLY(c.ask.secs[0], 2000);
 	NEARLY(c.ask.inst[0], 1);
-	task_of(&h, 0, 1500)->running = false;
-	task_of(&h, 0, 1500)->running = false; /* 1000 s are left */
-	c = next(&h, &policy_hybrid);
+	rec_task(&h, 0, 1500)->running = false;
+	rec_task(&h, 0, 1500)->running = false; /* 1000 s are left */
+	c = rec_next(&h, &policy_hybrid);
 	NEARLY(c.ask.secs[0], 1000);
 	NEARLY(c.ask.inst[0], 0.5);
 	h.w.nrsc = 2; /* also for the coprocessor; its own part of it is a half */
 	h.p[0].rsc[1].no_apps = true;
 	h.t[0].rsc = 1;
 	h.t[0].ncpus = 0;
-	task_of(&h, 0, 1e4);
+	rec_task(&h, 0, 1e4);
 	h.p[1].acct.delay_bound_s = 1100;
-	c = next(&h, &policy_hybrid);
+	c = rec_next(&h, &policy_hybrid);
 	ck_assert_int_eq(c.project, 1);
 	NEARLY(c.ask.secs[0], 1000);
 	NEARLY(c.ask.secs[1], 550);
@@ -495,7 +495,7 @@ START_TEST(starved)
 	h.p[1].share = 0;
 	ASKS(&h, &policy_hybrid, -1);
 	h.p[1].share = 1;
-	task_of(&h, 1, 1)->rsc = 1;
+	rec_task(&h, 1, 1)->rsc = 1;
 	ASKS(&h, &policy_hybrid, -1);
 	arena_free(&h.a);
 }
@@ -507,24 +507,24 @@ START_TEST(limited_by_deadlines)
 	struct host h;
 	struct contact c;
 
-	two_projects(&h)->p[0].acct.delay_bound_s = 1200;
-	c = next(&h, &policy_rec_deadlines);
+	rec_host(&h)->p[0].acct.delay_bound_s = 1200;
+	c = rec_next(&h, &policy_rec_deadlines);
 	ck_assert_int_eq(c.project, 0);
 	NEARLY(c.ask.secs[0], 2400); /* nobody else has sent tasks */
 	h.p[1].acct.gave[0] = true;
-	NEARLY(next(&h, &policy_rec_deadlines).ask.secs[0], 1200);
-	NEARLY(next(&h, &policy_rec).ask.secs[0], 4000);
+	NEARLY(rec_next(&h, &policy_rec_deadlines).ask.secs[0], 1200);
+	NEARLY(rec_next(&h, &policy_rec).ask.secs[0], 4000);
 	h.p[0].acct.delay_bound_s = 0;
-	NEARLY(next(&h, &policy_rec_deadlines).ask.secs[0], 4000);
+	NEARLY(rec_next(&h, &policy_rec_deadlines).ask.secs[0], 4000);
 	h.p[0].acct.delay_bound_s = 1200;
 	h.p[0].acct.rec = 1; /* used too much: one task for an idle instance */
 	h.p[1].no_new_work = true;
 	h.p[1].acct.rec = 0.1;
-	c = next(&h, &policy_rec_deadlines);
+	c = rec_next(&h, &policy_rec_deadlines);
 	ck_assert_int_eq(c.project, 0);
 	NEARLY(c.ask.secs[0], 1);
-	task_of(&h, 1, 900);
-	task_of(&h, 1, 900);
+	rec_task(&h, 1, 900);
+	rec_task(&h, 1, 900);
 	ASKS(&h, &policy_rec_deadlines, -1);
 	arena_free(&h.a);
 }
@@ -537,24 +537,24 @@ START_TEST(less_than_half_of_what_is_allowed)
 	struct host h;
 	struct contact c;
 
-	task_of(two_projects(&h), 1, 1e4);
-	task_of(&h, 1, 1e4);
+	rec_task(rec_host(&h), 1, 1e4);
+	rec_task(&h, 1, 1e4);
 	h.p[0].acct.delay_bound_s = 1800; /* less a task: 1200 s of one CPU */
 	h.p[0].acct.longest_s = 600;
 	h.p[1].acct.rec = 1;
-	c = next(&h, &policy_rec_deadlines);
+	c = rec_next(&h, &policy_rec_deadlines);
 	ck_assert_int_eq(c.project, 0);
 	NEARLY(c.ask.secs[0], 1200);
-	task_of(&h, 0, 600);
+	rec_task(&h, 0, 600);
 	h.t[2].deadline = NOW + 1800;
 	h.t[2].running = false;
-	NEARLY(next(&h, &policy_rec_deadlines).ask.secs[0], 600);
+	NEARLY(rec_next(&h, &policy_rec_deadlines).ask.secs[0], 600);
 	h.t[2].remaining_s = 601;
 	ASKS(&h, &policy_rec_deadlines, -1);
 	h.t[2].remaining_s = h.p[0].acct.longest_s = 600;
-	task_of(&h, 1, 2000)->running = false;
-	task_of(&h, 1, 801)->running = false; /* room for 599 */
-	c = next(&h, &policy_rec_deadlines);
+	rec_task(&h, 1, 2000)->running = false;
+	rec_task(&h, 1, 801)->running = false; /* room for 599 */
+	c = rec_next(&h, &policy_rec_deadlines);
 	ck_assert_int_eq(c.project, -1);
 	ck_assert(c.recheck_at <= NOW + SLICE);
 	h.t[4].remaining_s = 800;

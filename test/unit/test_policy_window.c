@@ -22,7 +22,7 @@ struct host {
 };
 
 static struct host *
-two_projects(struct host *h)
+window_host(struct host *h)
 {
 	*h = (struct host){ .p = { { .share = 3, .dcf = 1, .acct.known = true },
 				{ .share = 1, .dcf = 1, .acct.known = true },
@@ -39,7 +39,7 @@ two_projects(struct host *h)
 }
 
 static struct cw_task *
-task_of(struct host *h, int32_t project, double run_s)
+window_task(struct host *h, int32_t project, double run_s)
 {
 	struct cw_task *t = &h->t[h->w.ntasks++];
 
@@ -64,7 +64,7 @@ START_TEST(owed_is_entitlement_less_use)
 {
 	struct host h;
 
-	two_projects(&h)->w.rsc[0].flops = 2;
+	window_host(&h)->w.rsc[0].flops = 2;
 	h.p[0].used[0] = 100;
 	h.p[1].acct.owed = 7;
 	account_now(&h);
@@ -92,7 +92,7 @@ START_TEST(a_year_at_most)
 	struct host h;
 	const double most = 366 * DAY * 2;
 
-	two_projects(&h)->p[0].acct.owed = most - 10;
+	window_host(&h)->p[0].acct.owed = most - 10;
 	h.p[1].acct.owed = -most + 10;
 	h.p[1].used[0] = 100;
 	account_now(&h);
@@ -111,7 +111,7 @@ START_TEST(new_projects)
 {
 	struct host h;
 
-	two_projects(&h)->w.nprojects = 3;
+	window_host(&h)->w.nprojects = 3;
 	h.p[0].acct.owed = 60;
 	h.p[1].acct.owed = 15;
 	h.p[2].share = 2;
@@ -184,10 +184,10 @@ START_TEST(users_by_table)
 {
 	struct host h;
 
-	two_projects(&h)->w.nrsc = 2;
+	window_host(&h)->w.nrsc = 2;
 	h.p[1] = users[_i].p;
 	if (users[_i].task)
-		task_of(&h, 1, 100);
+		window_task(&h, 1, 100);
 	account_now(&h);
 	ck_assert_msg(h.p[1].acct.usable_mask == users[_i].can, "%s: %u",
 	    users[_i].what, h.p[1].acct.usable_mask);
@@ -197,7 +197,7 @@ END_TEST
 /* --- what runs --- */
 
 static void
-runs(struct host *h, const char *want, int line)
+window_runs(struct host *h, const char *want, int line)
 {
 	struct run_list list;
 	char got[9] = "";
@@ -208,15 +208,15 @@ runs(struct host *h, const char *want, int line)
 		got[i] = (char)('a' + list.item[i].task);
 	ck_assert_msg(strcmp(got, want) == 0, "line %d: %s, not %s", line, got, want);
 }
-#define RUNS(h, want) runs(h, want, __LINE__)
+#define RUNS(h, want) window_runs(h, want, __LINE__)
 
 START_TEST(order_of_tasks)
 {
 	struct host h;
 
-	two_projects(&h);
+	window_host(&h);
 	for (int i = 0; i < 6; i++)
-		task_of(&h, i / 3, 1e5);
+		window_task(&h, i / 3, 1e5);
 	/* One CPU is the first's; a slice counts a third of what it does for the other.
 	 */
 	RUNS(&h, "adbc");
@@ -272,7 +272,7 @@ START_TEST(buffer_by_balances)
 {
 	struct host h;
 
-	two_projects(&h);
+	window_host(&h);
 	LACKS(&h, 3000, 1000);
 	h.p[1].acct.owed = 400;
 	LACKS(&h, 2700, 1300);
@@ -298,7 +298,7 @@ START_TEST(buffer_with_tasks)
 {
 	struct host h;
 
-	task_of(two_projects(&h), 0, 500)->running = true;
+	window_task(window_host(&h), 0, 500)->running = true;
 	LACKS(&h, 2500, 1000);
 	h.t[0].use = h.t[0].ncpus = 2;
 	LACKS(&h, 2000, 1000);
@@ -310,10 +310,10 @@ START_TEST(buffer_with_tasks)
 	h.t[0].nci = true;
 	LACKS(&h, 3000, 1000);
 	h.t[0].nci = h.t[0].downloading = false;
-	task_of(&h, 0, 1500);
+	window_task(&h, 0, 1500);
 	h.t[0].remaining_s = 1900;
 	LACKS(&h, 0, 600);
-	task_of(&h, 1, 100);
+	window_task(&h, 1, 100);
 	LACKS(&h, 0, 500);
 	h.t[2].remaining_s = 540; /* less than a tenth of its part is lacking */
 	LACKS(&h, 0, 0);
@@ -330,7 +330,7 @@ START_TEST(buffer_and_deadlines)
 {
 	struct host h;
 
-	two_projects(&h)->p[1].acct.delay_bound_s = 400;
+	window_host(&h)->p[1].acct.delay_bound_s = 400;
 	LACKS(&h, 3000, 200);   /* 1000 * 400 / 2000 */
 	h.p[1].acct.owed = 100; /* the pace is 1075 * 400 / 2000 */
 	LACKS(&h, 2925, 215);
@@ -367,15 +367,15 @@ START_TEST(taskless_projects)
 {
 	struct host h;
 
-	two_projects(&h)->p[1].acct.owed = 10;
+	window_host(&h)->p[1].acct.owed = 10;
 	for (int i = 0; i < 2; i++)
-		task_of(&h, 0, 1e6)->running = true;
+		window_task(&h, 0, 1e6)->running = true;
 	LACKS(&h, 0, 1000);
 	h.p[1].acct.owed = 0;
 	LACKS(&h, 0, 0);
 	h.p[1].acct.owed = 10;
-	task_of(&h, 0, 2000);
-	task_of(&h, 0, 1400);
+	window_task(&h, 0, 2000);
+	window_task(&h, 0, 1400);
 	LACKS(&h, 0, 600);
 	h.t[3].remaining_s = 2000;
 	LACKS(&h, 0, 0);
@@ -389,10 +389,10 @@ START_TEST(too_few_tasks)
 {
 	struct host h;
 
-	two_projects(&h)->p[1].share = 3;
+	window_host(&h)->p[1].share = 3;
 	for (int i = 0; i < 2; i++)
-		task_of(&h, 0, 1e6)->running = true;
-	task_of(&h, 1, 999);
+		window_task(&h, 0, 1e6)->running = true;
+	window_task(&h, 1, 999);
 	LACKS(&h, 0, 1001);
 	h.t[2].remaining_s = 1000; /* the low-water mark of one CPU */
 	LACKS(&h, 0, 0);
@@ -412,7 +412,7 @@ END_TEST
 /* --- whom to ask, and when --- */
 
 static struct contact
-next(struct host *h)
+window_next(struct host *h)
 {
 	struct contact c;
 
@@ -428,18 +428,18 @@ START_TEST(whom_to_ask)
 	struct host h;
 	struct contact c;
 
-	task_of(two_projects(&h), 0, 1400);
-	task_of(&h, 1, 500);
-	c = next(&h); /* 1600 of 3000, 500 of 1000 */
+	window_task(window_host(&h), 0, 1400);
+	window_task(&h, 1, 500);
+	c = window_next(&h); /* 1600 of 3000, 500 of 1000 */
 	ck_assert_int_eq(c.project, 0);
 	NEARLY(c.ask.secs[0], 1600);
 	NEARLY(c.ask.inst[0], 1); /* 1.5 CPUs, and a task on one */
 	h.t[1].remaining_s = 400;
-	c = next(&h); /* 1600 of 3000, 600 of 1000 */
+	c = window_next(&h); /* 1600 of 3000, 600 of 1000 */
 	ck_assert_int_eq(c.project, 1);
 	NEARLY(c.ask.secs[0], 600);
 	h.p[1].rsc[0].backoff_until = NOW + 1;
-	ck_assert_int_eq(next(&h).project, 0);
+	ck_assert_int_eq(window_next(&h).project, 0);
 	arena_free(&h.a);
 }
 END_TEST
@@ -450,20 +450,21 @@ START_TEST(when_to_ask)
 {
 	struct host h;
 
-	two_projects(&h);
+	window_host(&h);
 	for (int i = 0; i < 2; i++)
-		task_of(&h, 0, 1200);
-	task_of(&h, 1, 600);
-	ck_assert_int_eq(next(&h).why, CONTACT_NONE); /* 2400 of 3000, 600 of 1000 */
+		window_task(&h, 0, 1200);
+	window_task(&h, 1, 600);
+	ck_assert_int_eq(
+	    window_next(&h).why, CONTACT_NONE); /* 2400 of 3000, 600 of 1000 */
 	h.t[2].remaining_s = 499; /* less than half is the low-water mark */
-	ck_assert_int_eq(next(&h).project, 1);
+	ck_assert_int_eq(window_next(&h).project, 1);
 	h.t[2].remaining_s = 500;
-	ck_assert_int_eq(next(&h).why, CONTACT_NONE);
+	ck_assert_int_eq(window_next(&h).why, CONTACT_NONE);
 	h.t[0].remaining_s = h.t[1].remaining_s =
 	    760; /* below the mark: 2020 of 4000 */
-	ck_assert_int_eq(next(&h).why, CONTACT_NONE);
+	ck_assert_int_eq(window_next(&h).why, CONTACT_NONE);
 	h.t[0].remaining_s = h.t[1].remaining_s = 740;
-	ck_assert_int_ne(next(&h).why, CONTACT_NONE);
+	ck_assert_int_ne(window_next(&h).why, CONTACT_NONE);
 	arena_free(&h.a);
 }
 END_TEST
@@ -475,28 +476,29 @@ START_TEST(idle_instances)
 	struct host h;
 	struct contact c;
 
-	two_projects(&h);
+	window_host(&h);
 	h.w.prefs.min_s = h.w.prefs.extra_s = 0; /* no part lacks anything */
-	c = next(&h);
+	c = window_next(&h);
 	ck_assert_int_eq(c.why, CONTACT_WORK);
 	ck_assert_int_eq(c.project, 0);
 	NEARLY(c.ask.secs[0], 1);
 	NEARLY(c.ask.inst[0], 2);
 	h.p[1].acct.owed = 1;
 	h.p[0].share = 9;
-	ck_assert_int_eq(next(&h).project, 0); /* 1.8 CPUs, and not even half of one */
+	ck_assert_int_eq(
+	    window_next(&h).project, 0); /* 1.8 CPUs, and not even half of one */
 	h.p[0].share = h.p[1].share = 3;
-	ck_assert_int_eq(next(&h).project, 1); /* one each */
+	ck_assert_int_eq(window_next(&h).project, 1); /* one each */
 	h.p[0].acct.owed = 2;
-	ck_assert_int_eq(next(&h).project, 0);
+	ck_assert_int_eq(window_next(&h).project, 0);
 	h.p[0].share = 9; /* for its share this is less; 1.5 CPUs, and 0.5 */
-	task_of(&h, 0, 100)->running = true;
-	ck_assert_int_eq(next(&h).project, 1);
+	window_task(&h, 0, 100)->running = true;
+	ck_assert_int_eq(window_next(&h).project, 1);
 	h.p[0].share = 0;
 	h.p[0].acct.owed = 1e9;
-	ck_assert_int_eq(next(&h).project, 1);
+	ck_assert_int_eq(window_next(&h).project, 1);
 	h.p[1].no_new_work = true;
-	c = next(&h);
+	c = window_next(&h);
 	ck_assert_int_eq(c.project, 0);
 	NEARLY(c.ask.inst[0], 1);
 	arena_free(&h.a);
@@ -508,17 +510,17 @@ START_TEST(when_to_look_again)
 {
 	struct host h;
 
-	two_projects(&h)->p[1].acct.owed = -2 * SLICE;
+	window_host(&h)->p[1].acct.owed = -2 * SLICE;
 	for (int i = 0; i < 3; i++)
-		task_of(&h, 0, 1e6);
-	ck_assert_int_eq(next(&h).why, CONTACT_NONE);
-	NEARLY(next(&h).recheck_at, NOW + SLICE);
-	task_of(&h, 1, 500); /* half a CPU at the low-water mark */
-	ck_assert(next(&h).recheck_at > NOW + SLICE);
+		window_task(&h, 0, 1e6);
+	ck_assert_int_eq(window_next(&h).why, CONTACT_NONE);
+	NEARLY(window_next(&h).recheck_at, NOW + SLICE);
+	window_task(&h, 1, 500); /* half a CPU at the low-water mark */
+	ck_assert(window_next(&h).recheck_at > NOW + SLICE);
 	h.t[3].remaining_s = 499;
-	NEARLY(next(&h).recheck_at, NOW + SLICE);
+	NEARLY(window_next(&h).recheck_at, NOW + SLICE);
 	h.p[1].suspended = true; /* it has no part */
-	ck_assert(next(&h).recheck_at > NOW + SLICE);
+	ck_assert(window_next(&h).recheck_at > NOW + SLICE);
 	arena_free(&h.a);
 }
 END_TEST
@@ -529,16 +531,16 @@ START_TEST(all_processors)
 	struct host h;
 	struct contact c;
 
-	two_projects(&h)->w.nrsc = 2;
+	window_host(&h)->w.nrsc = 2;
 	h.p[1].rsc[0].excluded = true;
 	h.p[0].rsc[1].backoff_until = NOW + H;
-	c = next(&h);
+	c = window_next(&h);
 	ck_assert_int_eq(c.project, 0);
 	NEARLY(c.ask.secs[0], 4000);
 	NEARLY(c.ask.secs[1], 1500); /* three quarters of the coprocessor */
 	NEARLY(c.ask.inst[1], 1);
 	h.p[0].rsc[1].no_apps = true;
-	c = next(&h);
+	c = window_next(&h);
 	NEARLY(c.ask.secs[1], 0);
 	NEARLY(plan_for(&h, 1).secs[1], 2000);
 	arena_free(&h.a);

@@ -20,7 +20,7 @@ struct host {
 };
 
 static struct host *
-cpus(struct host *h, double n)
+outlook_cpus(struct host *h, double n)
 {
 	*h = (struct host){ .p = { { .share = 1 }, { .share = 1 } } };
 	h->w = (struct client_world){ .now = NOW,
@@ -37,7 +37,7 @@ cpus(struct host *h, double n)
 }
 
 static void
-tasks_of(struct host *h, int32_t project, int n, double run_s, double deadline_s)
+outlook_tasks(struct host *h, int32_t project, int n, double run_s, double deadline_s)
 {
 	for (; n > 0; n--)
 		h->t[h->w.ntasks++] = (struct cw_task){ .project = project,
@@ -62,7 +62,7 @@ START_TEST(nothing_is_said_of_limits)
 {
 	struct host h;
 
-	tasks_of(cpus(&h, 2), 0, 4, 1e4, 1e6);
+	outlook_tasks(outlook_cpus(&h, 2), 0, 4, 1e4, 1e6);
 	ck_assert(certain(&h));
 	h.p[0].max_concurrent = 9;
 	ck_assert(!certain(&h));
@@ -99,7 +99,7 @@ START_TEST(what_is_filled_in)
 {
 	struct host h;
 
-	tasks_of(cpus(&h, 2), 0, 3, 1e4, 1e6);
+	outlook_tasks(outlook_cpus(&h, 2), 0, 3, 1e4, 1e6);
 	h.t[1].downloading = true;
 	h.t[2].use = h.t[2].ncpus = 2;
 	ck_assert(certain(&h));
@@ -161,7 +161,8 @@ START_TEST(busy_by_table)
 {
 	struct host h;
 
-	tasks_of(cpus(&h, busy[_i].ncpus), 0, busy[_i].n, busy[_i].run, 1e6);
+	outlook_tasks(
+	    outlook_cpus(&h, busy[_i].ncpus), 0, busy[_i].n, busy[_i].run, 1e6);
 	h.w.rsc[0].avail = busy[_i].avail;
 	for (size_t i = 0; i < h.w.ntasks; i++)
 		h.t[i].use = h.t[i].ncpus = busy[_i].use;
@@ -173,7 +174,7 @@ START_TEST(busy_by_table)
 	ck_assert_msg(certain(&h) == busy[_i].busy, "%s", busy[_i].what);
 	if (busy[_i].busy)
 		ck_assert(h.rr.outlook.calm_until == NOW);
-	tasks_of(&h, 0, 3, 1e6, 1e7); /* which take no part */
+	outlook_tasks(&h, 0, 3, 1e6, 1e7); /* which take no part */
 	for (size_t i = h.w.ntasks - 3; i < h.w.ntasks; i++)
 		h.t[i].suspended = true;
 	ck_assert_msg(certain(&h) == busy[_i].busy, "%s", busy[_i].what);
@@ -186,7 +187,7 @@ START_TEST(both_resources)
 {
 	struct host h;
 
-	tasks_of(cpus(&h, 1), 0, 4, 1e4, 1e6);
+	outlook_tasks(outlook_cpus(&h, 1), 0, 4, 1e4, 1e6);
 	h.w.nrsc = 2;
 	ck_assert(!certain(&h));
 	for (int i = 0; i < 4; i++) {
@@ -205,8 +206,9 @@ START_TEST(in_time_by_bounds)
 {
 	struct host h;
 
-	tasks_of(cpus(&h, 1), 0, 1, 100, 201); /* at worst it ends after another */
-	tasks_of(&h, 0, 1, 1e4, 1e6);
+	outlook_tasks(
+	    outlook_cpus(&h, 1), 0, 1, 100, 201); /* at worst it ends after another */
+	outlook_tasks(&h, 0, 1, 1e4, 1e6);
 	h.t[1].use = h.t[1].ncpus = 0.5;
 	ck_assert(certain(&h));
 	ck_assert_double_eq(h.rr.outlook.in_time_until, NOW);
@@ -238,7 +240,7 @@ START_TEST(by_the_projects_pace)
 {
 	struct host h;
 
-	tasks_of(cpus(&h, 2), 0, 2, 100, 201);
+	outlook_tasks(outlook_cpus(&h, 2), 0, 2, 100, 201);
 	h.t[1].use = h.t[1].ncpus = 2;
 	ck_assert(certain(&h));
 	h.t[0].deadline--;
@@ -250,7 +252,7 @@ START_TEST(by_the_projects_pace)
 	ck_assert(!certain(&h));
 	/* What comes after it does not matter much: 100 s of two CPUs and one task
 	 * more. */
-	tasks_of(&h, 0, 9, 100, 1e5);
+	outlook_tasks(&h, 0, 9, 100, 1e5);
 	h.t[1].deadline = NOW + 1e5;
 	h.t[0].deadline = NOW + 251;
 	ck_assert(certain(&h));
@@ -259,7 +261,7 @@ START_TEST(by_the_projects_pace)
 	/* Beside another project it has half of the pace. */
 	h.w.ntasks = 1;
 	h.w.nprojects = 2;
-	tasks_of(&h, 1, 20, 100, 1e5);
+	outlook_tasks(&h, 1, 20, 100, 1e5);
 	h.t[1].use = h.t[1].ncpus = 2;
 	h.t[0].deadline = NOW + 101;
 	ck_assert(certain(&h));
@@ -279,7 +281,7 @@ START_TEST(in_time_by_a_simulation)
 {
 	struct host h;
 
-	tasks_of(cpus(&h, 2), 0, 3, 100, 110); /* the bound is 200 s */
+	outlook_tasks(outlook_cpus(&h, 2), 0, 3, 100, 110); /* the bound is 200 s */
 	h.t[2].deadline = NOW + 1e4;
 	ck_assert(certain(&h));
 	ck_assert_double_eq(h.rr.outlook.in_time_until, NOW + 9);
@@ -297,7 +299,7 @@ START_TEST(in_time_by_a_simulation)
 		h.t[i].use = h.t[i].ncpus = 1;
 	}
 	h.w.nrsc = 2;
-	tasks_of(&h, 0, 2, 1000, 1e6);
+	outlook_tasks(&h, 0, 2, 1000, 1e6);
 	h.t[3].rsc = h.t[4].rsc = 1;
 	h.t[3].ncpus = h.t[4].ncpus = 0;
 	h.t[0].deadline = h.t[1].deadline = NOW + 110;
@@ -316,7 +318,7 @@ START_TEST(outlook_lasts)
 	struct host h;
 	struct rr_outlook l;
 
-	tasks_of(cpus(&h, 1), 0, 2, 1e4, 1e6);
+	outlook_tasks(outlook_cpus(&h, 1), 0, 2, 1e4, 1e6);
 	ck_assert(certain(&h));
 	l = h.rr.outlook;
 	ck_assert(rr_outlook_lasts(&h.w, &l));
@@ -349,7 +351,7 @@ START_TEST(outlook_holds)
 	struct host h;
 	struct rr_outlook l;
 
-	tasks_of(cpus(&h, 1), 0, 2, 100, 1e6);
+	outlook_tasks(outlook_cpus(&h, 1), 0, 2, 100, 1e6);
 	ck_assert(certain(&h));
 	l = h.rr.outlook;
 	ck_assert(rr_outlook_holds(&h.w, &l, 25));
@@ -371,7 +373,7 @@ START_TEST(outlook_is_kept)
 {
 	struct host h;
 
-	tasks_of(cpus(&h, 2), 0, 2, 100, 250);
+	outlook_tasks(outlook_cpus(&h, 2), 0, 2, 100, 250);
 	h.t[1].use = h.t[1].ncpus = 2; /* a bound of 200 s */
 	ck_assert(certain(&h));
 	h.w.now += 45;
@@ -408,7 +410,7 @@ START_TEST(attempts_in_vain)
 	static const uint32_t skips[] = { 1, 3, 7, 15, 15 };
 	struct host h;
 
-	tasks_of(cpus(&h, 2), 0, 1, 1e4, 1e6);
+	outlook_tasks(outlook_cpus(&h, 2), 0, 1, 1e4, 1e6);
 	h.rr = (struct rr_sim){ .recheck_s = 0 };
 	for (size_t n = 0; n < N(skips); n++) {
 		rr_predict(&h.w, &h.a, &h.rr);
@@ -422,7 +424,7 @@ START_TEST(attempts_in_vain)
 			rr_predict(&h.w, &h.a, &h.rr);
 		}
 	}
-	tasks_of(&h, 0, 2, 1e4, 1e6);
+	outlook_tasks(&h, 0, 2, 1e4, 1e6);
 	rr_predict(&h.w, &h.a, &h.rr);
 	ck_assert(h.rr.outlook.valid && h.rr.outlook.nvain == 0);
 	arena_free(&h.a);
