@@ -244,9 +244,8 @@ plan_recheck(const struct client_world *w, const struct cw_task *t,
 		return;
 	if (ran >= period && !slice_over(w, t))
 		e->at_checkpoint = true;
-	if (ran >= period) /* of later slices, only the present one counts */
-		ran = fmod(ran, period);
-	e->recheck_at = cw_min(e->recheck_at, w->now + period - ran);
+	/* Of several slices, only the present one counts. */
+	e->recheck_at = cw_min(e->recheck_at, w->now + period - fmod(ran, period));
 }
 
 /* client.md 2.5: a task chosen for its deadline replaces the running task that loses

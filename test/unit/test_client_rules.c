@@ -477,6 +477,12 @@ START_TEST(reasons_one_by_one)
 	contact_ready(&p->rpc, NOW, MOST, false);
 	ck_assert_int_eq(next(&o).why, CONTACT_NONE);
 	NEARLY(next(&o).recheck_at, NOW + 3600);
+	{
+		struct policy quick = policy_rec;
+
+		quick.report_after_s = 0.5;
+		NEARLY(next_by(&o, &quick).recheck_at, NOW + 0.5);
+	}
 	p->no_new_work = true; /* waiting gains nothing */
 	ck_assert_int_eq(next(&o).why, CONTACT_RESULTS);
 	p->no_new_work = false;
@@ -487,6 +493,10 @@ START_TEST(reasons_one_by_one)
 	p->rpc.uploading = p->rpc.report_now = false;
 	p->rpc.next_rpc_time = NOW + 7;
 	NEARLY(next(&o).recheck_at, NOW + 7);
+	o.w.now = 0.75;
+	p->rpc.next_rpc_time = 0.5;
+	ck_assert_int_eq(next(&o).why, CONTACT_REQUESTED);
+	o.w.now = NOW;
 	p->rpc.next_rpc_time = NOW;
 	ck_assert_int_eq(next(&o).why, CONTACT_REQUESTED);
 	p->rpc.min_rpc_time = NOW + 3;

@@ -40,6 +40,7 @@ static const struct {
 	{ "one and a half take two", { { 1.5, NONE }, { 0.5, NONE } }, { 0, NONE } },
 	{ "more than there are take all", { { 3, NONE }, { 0.5, NONE } }, { 0, NONE } },
 	{ "a task of two keeps both", { { 2, 0 }, { 1, NONE } }, { NONE, NONE } },
+	{ "from the second on, too", { { 2, 1 }, { 1, NONE } }, { NONE, NONE } },
 	{ "a task within its slice keeps its device from a task of two",
 	    { { 2, NONE }, { 1, 1 } }, { NONE, NONE } },
 };
@@ -652,6 +653,9 @@ START_TEST(checkpoints)
 	d.item[0].edf = true;
 	ck_assert_str_eq(decided(&d, &policy_debt1), "++--");
 	ck_assert_uint_eq(d.e.stop[0].task, 3);
+	d.t[0].use = d.t[0].ncpus = 2; /* the other does not fit beside it */
+	ck_assert_str_eq(decided(&d, &policy_debt1), "+.r-");
+	d.t[0].use = d.t[0].ncpus = 1;
 	d.item[1].edf = false; /* they are wanted now, too */
 	d.w.rsc[0].ninst = 4;
 	ck_assert_str_eq(decided(&d, &policy_debt1), "++rr");
