@@ -48,8 +48,7 @@ fetch_held_back(
 		waits |= !t->running;
 		run += t->running ? t->use : 0;
 	}
-	return waits &&
-	       (run <= 0 || rr->projects[project].queued[rsc] >= run * w->prefs.min_s);
+	return waits && rr->projects[project].queued[rsc] >= run * w->prefs.min_s;
 }
 
 static int32_t

@@ -354,6 +354,8 @@ START_TEST(by_urgency)
 	h.t[1].started = true;
 	h.t[1].remaining_s = 200;
 	LIST(&h, "FDBCAE");
+	h.w.nprojects = 1;
+	LIST(&h, "FDBCAE");
 	arena_free(&h.a);
 }
 END_TEST

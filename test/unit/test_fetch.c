@@ -258,7 +258,7 @@ static const struct {
 	{ "the other's has none", 0, { 1, 2, 0 }, 0, 0, 0, 3 },
 	{ "memory for one", 0, { -1, -1, -1 }, 8, 5, 0, 1 },
 	{ "memory for as many as CPUs", 0, { -1, -1, -1 }, 8, 4, 0, 0 },
-	{ "on a coprocessor it does not count", 0, { -1, -1, -1 }, 8, 8, 1, 0 },
+	{ "on a coprocessor it does not count", 0, { -1, -1, -1 }, 8, 9, 1, 0 },
 	{ "it is unknown what they need", 0, { -1, -1, -1 }, 8, 0, 0, 0 },
 	{ "small units", 0, { -1, -1, -1 }, 0.8, 0.5, 0, 1 },
 	{ "one always may run", 0, { -1, -1, -1 }, 8, 9, 0, 1 },
