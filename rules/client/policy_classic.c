@@ -181,7 +181,7 @@ piggyback(const struct client_world *w, const struct policy *policy, struct aren
 {
 	(void)a;
 	for (size_t i = 0; i < w->nprojects; i++)
-		if (i != project && goes_before(&w->projects[i], &w->projects[project]))
+		if (goes_before(&w->projects[i], &w->projects[project]))
 			return;
 	ask_to_high_water(w, policy, rr, project, ask);
 }

@@ -161,6 +161,11 @@ START_TEST(debt1_limits)
 	h.w.now++;
 	policy_debt1.account(&h.w, &policy_debt1);
 	NEARLY(h.p[0].acct.ltd[0], 10);
+	h.p[1].nci = true; /* it takes no part in the mean */
+	h.w.now++;
+	policy_debt1.account(&h.w, &policy_debt1);
+	NEARLY(h.p[0].acct.ltd[0], 0);
+	NEARLY(h.p[1].acct.ltd[0], -10);
 }
 END_TEST
 
@@ -253,6 +258,16 @@ START_TEST(debtr_counts_speed)
 		policy_debtr.order(&h.w, &policy_debtr, &h.a, &h.rr, &list);
 		ck_assert_uint_eq(list.item[0].task, k);
 	}
+	h.w.nrsc = 1; /* a slice of one CPU is a slice of debt */
+	debts_task(&h, 0, 1e5);
+	debts_task(&h, 1, 1e5);
+	h.p[0].acct.ltd[0] = 0;
+	for (int k = 0; k < 2; k++) {
+		h.p[1].acct.ltd[0] = k == 0 ? -SLICE - 1 : -SLICE + 1;
+		rr_simulate(&h.w, &h.a, &h.rr);
+		policy_debtr.order(&h.w, &policy_debtr, &h.a, &h.rr, &list);
+		ck_assert_uint_eq(list.item[1].task, k == 0 ? 2 : 1);
+	}
 	arena_free(&h.a);
 }
 END_TEST
@@ -269,6 +284,12 @@ START_TEST(debt1_requests)
 	c = debts_next(debts_host(&h), &policy_debt1);
 	ck_assert_int_eq(c.project, 0); /* it lacks 3000 s of its own */
 	NEARLY(c.ask.secs[0], 3000);
+	h.p[0].acct.delay_bound_s = 400; /* debt1:deadlines: in two CPUs' time */
+	NEARLY(debts_next(&h, &policy_debt1).ask.secs[0], 3000);
+	h.p[1].no_new_work = true;
+	NEARLY(debts_next(&h, &policy_debt1_deadlines).ask.secs[0], 800);
+	h.p[1].no_new_work = false;
+	h.p[0].acct.delay_bound_s = 0;
 	h.p[1].acct.ltd[0] = 2001;
 	c = debts_next(&h, &policy_debt1);
 	ck_assert_int_eq(c.project, 1);
@@ -406,7 +427,12 @@ START_TEST(classic_order)
 {
 	struct host h;
 
-	debts_host(&h)->p[0].acct.exp_avg_cpu = 31;
+	debts_host(&h)->p[0].used[0] = 100; /* within 1000 s, evenly */
+	policy_classic.account(&h.w, &policy_classic);
+	NEARLY(h.p[0].acct.exp_avg_cpu,
+	    100 * (1 - exp(-1000 / (7 * DAY))) / (1000 / (7 * DAY)));
+	NEARLY(h.p[0].used[0], 0);
+	h.p[0].acct.exp_avg_cpu = 31;
 	h.p[1].acct.exp_avg_cpu = 10;
 	ASKS(&h, &policy_classic, 1);
 	h.p[0].acct.exp_avg_cpu = 29;
@@ -460,6 +486,7 @@ START_TEST(classic_sessions)
 	c = debts_next(&h, &policy_classic);
 	ck_assert_int_eq(c.project, -1);
 	h.t[0].remaining_s = 999;
+	debts_task(&h, 0, 1e6)->nci = true; /* no work for the CPUs */
 	c = debts_next(&h, &policy_classic);
 	ck_assert_int_eq(c.project, 0);
 	NEARLY(c.ask.secs[0], 4000 - 1999);

@@ -70,6 +70,10 @@ START_TEST(use_of_all_processors)
 	NEARLY(h.p[1].acct.rec, 4);
 	NEARLY(h.p[0].used[0] + h.p[0].used[1], 0);
 	NEARLY(h.w.accounted_at, h.w.now);
+	h.w.now += 0.5;
+	h.p[0].used[0] = 1;
+	policy_rec.account(&h.w, &policy_rec);
+	NEARLY(h.p[0].used[0], 0);
 }
 END_TEST
 
@@ -262,6 +266,8 @@ START_TEST(low_water)
 	NEARLY(c.recheck_at, NOW + 1);
 	h.t[0].remaining_s = 1000;
 	ASKS(&h, &policy_rec, 0);
+	h.p[0].no_new_work = h.p[1].no_new_work = true;
+	ASKS(&h, &policy_rec, -1);
 	arena_free(&h.a);
 }
 END_TEST
@@ -431,6 +437,13 @@ START_TEST(when_full)
 	c = rec_next(&h, &policy_rec);
 	ck_assert_int_eq(c.why, CONTACT_NONE);
 	NEARLY(c.recheck_at, NOW + SLICE); /* its turn will come */
+	h.w.nprojects = 3;
+	h.p[1].acct.rec = 1.1;
+	h.p[2].acct.rec = 1000; /* suspended, it does not count */
+	h.p[2].suspended = true;
+	ASKS(&h, &policy_rec, -1);
+	h.p[2] = (struct cw_project){ .share = 1, .dcf = 1 };
+	h.w.nprojects = 2;
 	h.p[1].share = 0;
 	ck_assert_int_eq(rec_next(&h, &policy_rec).why, CONTACT_NONE);
 	ck_assert(rec_next(&h, &policy_rec).recheck_at > NOW + SLICE);
@@ -497,6 +510,15 @@ START_TEST(starved)
 	h.p[1].share = 1;
 	rec_task(&h, 1, 1)->rsc = 1;
 	ASKS(&h, &policy_hybrid, -1);
+	arena_free(&h.a);
+	rec_task(rec_host(&h), 2, 1500); /* the first of two */
+	rec_task(&h, 2, 1500);
+	h.w.nprojects = 3;
+	h.p[1].acct.rec = 0.1;
+	h.p[2].acct.rec = 1;
+	ASKS(&h, &policy_hybrid, 0);
+	h.p[0].acct.rec = 0.2;
+	ASKS(&h, &policy_hybrid, 1);
 	arena_free(&h.a);
 }
 END_TEST

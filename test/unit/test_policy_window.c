@@ -278,8 +278,12 @@ START_TEST(buffer_by_balances)
 	LACKS(&h, 2700, 1300);
 	h.w.rsc[0].flops = 2; /* 400 operations take 200 s */
 	LACKS(&h, 2850, 1150);
+	h.p[1].acct.owed = -2 * SLICE;
+	LACKS(&h, 3000, 1000);
 	h.w.rsc[0].flops = 1;
-	h.p[1].acct.owed = -SLICE; /* no reason to ask for less */
+	h.p[1].acct.owed = -10; /* no reason to ask for less */
+	LACKS(&h, 3000, 1000);
+	h.p[1].acct.owed = -SLICE;
 	LACKS(&h, 3000, 1000);
 	h.p[1].acct.owed = -SLICE - 400;
 	LACKS(&h, 3300, 700);
@@ -343,6 +347,9 @@ START_TEST(buffer_and_deadlines)
 	LACKS(&h, 1200, 1000);
 	h.p[0].acct.delay_bound_s = 400;
 	LACKS(&h, 600, 1400);
+	h.p[1].acct.delay_bound_s = 2000;
+	LACKS(&h, 600, 1400);
+	h.p[1].acct.delay_bound_s = 0;
 	h.p[1].rpc.nrpc_failures = 1; /* it does not answer: its part is not counted */
 	LACKS(&h, 600, 1000);
 	h.p[1].rpc.nrpc_failures = 0;
@@ -370,6 +377,8 @@ START_TEST(taskless_projects)
 	window_host(&h)->p[1].acct.owed = 10;
 	for (int i = 0; i < 2; i++)
 		window_task(&h, 0, 1e6)->running = true;
+	LACKS(&h, 0, 1000);
+	h.p[1].acct.owed = 0.5;
 	LACKS(&h, 0, 1000);
 	h.p[1].acct.owed = 0;
 	LACKS(&h, 0, 0);
@@ -402,6 +411,10 @@ START_TEST(too_few_tasks)
 	LACKS(&h, 0, 1500);
 	h.p[1].acct.owed = -SLICE;
 	LACKS(&h, 0, 0);
+	h.w.rsc[0].flops = 2;
+	h.p[1].acct.owed = -2 * SLICE + 1;
+	LACKS(&h, 0, 1500);
+	h.w.rsc[0].flops = 1;
 	h.p[1].acct.owed = 0;
 	h.p[1].share = 2.9; /* not one whole CPU */
 	LACKS(&h, 0, 0);
@@ -465,6 +478,13 @@ START_TEST(when_to_ask)
 	ck_assert_int_eq(window_next(&h).why, CONTACT_NONE);
 	h.t[0].remaining_s = h.t[1].remaining_s = 740;
 	ck_assert_int_ne(window_next(&h).why, CONTACT_NONE);
+	h.w.ntasks = 2;
+	h.t[0].remaining_s = 1e6; /* 0 has one task for 1.5 CPUs, but lacks 100 s */
+	h.t[1].project = 1;
+	h.t[1].remaining_s = 1900;
+	ck_assert_int_eq(window_next(&h).why, CONTACT_NONE);
+	h.t[1].remaining_s = 1700;
+	ck_assert_int_eq(window_next(&h).project, 0);
 	arena_free(&h.a);
 }
 END_TEST
