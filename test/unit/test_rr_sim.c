@@ -156,8 +156,8 @@ START_TEST(memory_by_table)
 	struct cw_project p[2] = { { .share = 1 }, { .share = 1 } };
 	struct cw_task t[4];
 	struct client_world w = { .prefs = { .min_s = 100, .ram_bytes = 8 },
-		.rsc = { { "CPU", 4, 1, 1 } },
-		.nrsc = 1,
+		.rsc = { { "CPU", 4, 1, 1 }, { "GPU", 1, 1, 1 } },
+		.nrsc = 2,
 		.projects = p,
 		.nprojects = 2,
 		.tasks = t,
@@ -173,6 +173,7 @@ START_TEST(memory_by_table)
 	    memories[_i].what, rr.rsc[0].nidle);
 	ck_assert_msg(fabs(rr.rsc[0].shortfall - memories[_i].shortfall) < 2,
 	    "%s: shortfall %g", memories[_i].what, rr.rsc[0].shortfall);
+	NEARLY(rr.rsc[1].nidle, 1, memories[_i].what);
 	for (int i = 0; i < 4; i++)
 		ck_assert_msg(fabs(rr.tasks[i].finish_s - memories[_i].finish[i]) < 0.1,
 		    "%s: task %d at %g", memories[_i].what, i, rr.tasks[i].finish_s);
@@ -484,20 +485,21 @@ rr_sim_random_world(struct client_world *w, struct rng *rng)
 static void
 rr_sim_odd_world(struct client_world *w, struct rng *rng)
 {
+	double scale = rng_below(rng, 2) == 0 ? 1 : 1 / 16.0; /* of bytes and shares */
+
 	rr_sim_random_world(w, rng);
 	w->now = 1000;
 	w->prefs.cushion_s = 20;
 	w->rsc[0].avail = rng_below(rng, 2) == 0 ? 1 : 0.5;
 	w->napps = rng_below(rng, 2) == 0 ? 0 : 2 * w->nprojects;
 	/* Of several projects: see memory_by_table. */
-	w->prefs.ram_bytes = w->nprojects == 1 && w->napps == 0 ? 8 : 0;
+	w->prefs.ram_bytes = w->nprojects == 1 && w->napps == 0 ? 8 * scale : 0;
 	/* Two for each project: for each resource, or one of them without a limit. */
 	for (size_t i = 0; i < w->napps; i++)
 		w->apps[i] = (struct cw_app){ (int32_t)i / 2,
 			w->nrsc == 1 && i % 2 == 1 ? 0 : (int32_t)rng_below(rng, 3) };
 	for (size_t p = 0; p < w->nprojects; p++) {
-		if (rng_below(rng, 5) == 0)
-			w->projects[p].share = 0;
+		w->projects[p].share *= rng_below(rng, 5) == 0 ? 0 : scale;
 		w->projects[p].suspended = rng_below(rng, 12) == 0;
 		w->projects[p].no_new_work = rng_below(rng, 6) == 0;
 		w->projects[p].nci = rng_below(rng, 12) == 0;
@@ -507,7 +509,7 @@ rr_sim_odd_world(struct client_world *w, struct rng *rng)
 
 		if (t->rsc == 0 && rng_below(rng, 8) == 0)
 			t->use = t->ncpus = 1.5;
-		t->rss_bytes = 0.5 + 4 * rng_unit(rng);
+		t->rss_bytes = (0.5 + 4 * rng_unit(rng)) * scale;
 		t->app = 2 * t->project + (w->nrsc == 2 ? t->rsc : (int32_t)i % 2);
 		t->suspended = rng_below(rng, 12) == 0;
 		t->downloading = rng_below(rng, 8) == 0;
