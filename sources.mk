@@ -1097,6 +1097,7 @@ unit_tests = \
 	test/unit/test_plan_class \
 	test/unit/test_policy \
 	test/unit/test_policy_debts \
+	test/unit/test_policy_ends \
 	test/unit/test_policy_rec \
 	test/unit/test_policy_window \
 	test/unit/test_prefs \
