@@ -480,7 +480,15 @@ START_TEST(brief_lists)
 	h.t[9].running = false;
 	LIST(&h, "sabcdefj");
 	arena_free(&h.a);
-	line_of_tasks(cpus(&h, 1), 0, 4); /* coprocessors are not limited to the CPUs */
+}
+END_TEST
+
+/* Not for coprocessors, of which there may be more than CPUs. */
+START_TEST(brief_lists_of_coprocessors)
+{
+	struct host h;
+
+	line_of_tasks(cpus(&h, 1), 0, 4);
 	line_of_tasks(&h, 1, 4);
 	for (int i = 0; i < 8; i++)
 		h.t[i].rsc = 1;
@@ -507,4 +515,5 @@ UNIT_MAIN("choose", {
 	ADD(as_many_as_would_miss);
 	ADD(urgent_tasks_stay_urgent);
 	ADD(brief_lists);
+	ADD(brief_lists_of_coprocessors);
 })

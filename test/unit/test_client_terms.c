@@ -171,7 +171,15 @@ START_TEST(tally_of_tasks)
 	m.p[0].suspended = true;
 	cw_tally_tasks(&m.w);
 	ck_assert_uint_eq(a->runnable_mask, 0);
-	m.p[1] = (struct cw_project){ .share = 1 };
+}
+END_TEST
+
+/* What is not CPU-intensive tells nothing; a bound may be short. */
+START_TEST(tally_of_odd_tasks)
+{
+	struct terms m;
+
+	two_tasks(&m);
 	m.t[0].project = m.t[1].project = 1;
 	m.t[0].nci = m.t[1].nci = true;
 	cw_tally_tasks(&m.w);
@@ -216,5 +224,6 @@ UNIT_MAIN("client terms", {
 	ADD_LOOP(tasks_by_table, N(tasks));
 	ADD(use_of_running_tasks);
 	ADD(tally_of_tasks);
+	ADD(tally_of_odd_tasks);
 	ADD(tally_after_changes);
 })

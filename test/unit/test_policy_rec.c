@@ -442,8 +442,18 @@ START_TEST(when_full)
 	h.p[2].acct.rec = 1000; /* suspended, it does not count */
 	h.p[2].suspended = true;
 	ASKS(&h, &policy_rec, -1);
-	h.p[2] = (struct cw_project){ .share = 1, .dcf = 1 };
-	h.w.nprojects = 2;
+	arena_free(&h.a);
+}
+END_TEST
+
+/* Of several such projects the first by priority; not one that has a task. */
+START_TEST(who_when_full)
+{
+	struct host h;
+
+	rec_task(rec_host(&h), 0, 1e6);
+	rec_task(&h, 0, 1e6);
+	h.p[0].acct.rec = 1;
 	h.p[1].share = 0;
 	ck_assert_int_eq(rec_next(&h, &policy_rec).why, CONTACT_NONE);
 	ck_assert(rec_next(&h, &policy_rec).recheck_at > NOW + SLICE);
@@ -610,6 +620,7 @@ UNIT_MAIN("policy rec", {
 	ADD(held_back);
 	ADD(held_back_unless_idle);
 	ADD(when_full);
+	ADD(who_when_full);
 	ADD(starved);
 	ADD(limited_by_deadlines);
 	ADD(less_than_half_of_what_is_allowed);
