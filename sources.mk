@@ -1058,6 +1058,7 @@ unit_tests = \
 	test/unit/test_blob \
 	test/unit/test_chart \
 	test/unit/test_check_reply \
+	test/unit/test_choose \
 	test/unit/test_client \
 	test/unit/test_client_allowed \
 	test/unit/test_client_app \
@@ -1069,6 +1070,7 @@ unit_tests = \
 	test/unit/test_client_requests \
 	test/unit/test_client_rules \
 	test/unit/test_client_state \
+	test/unit/test_client_terms \
 	test/unit/test_client_transfer \
 	test/unit/test_commands \
 	test/unit/test_conf_text \
@@ -1077,6 +1079,7 @@ unit_tests = \
 	test/unit/test_db \
 	test/unit/test_dropin \
 	test/unit/test_enforce \
+	test/unit/test_fetch \
 	test/unit/test_golden \
 	test/unit/test_in_flight \
 	test/unit/test_lib \
@@ -1096,6 +1099,10 @@ unit_tests = \
 	test/unit/test_pattern \
 	test/unit/test_plan_class \
 	test/unit/test_policy \
+	test/unit/test_policy_debts \
+	test/unit/test_policy_ends \
+	test/unit/test_policy_rec \
+	test/unit/test_policy_window \
 	test/unit/test_prefs \
 	test/unit/test_project \
 	test/unit/test_pulsar \
@@ -1103,6 +1110,7 @@ unit_tests = \
 	test/unit/test_reply \
 	test/unit/test_reply_project \
 	test/unit/test_request \
+	test/unit/test_rr_outlook \
 	test/unit/test_rr_sim \
 	test/unit/test_rules_aside \
 	test/unit/test_rules_baseline_cost \

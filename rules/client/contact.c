@@ -68,7 +68,7 @@ contact_due(const struct client_world *w, const struct policy *policy, size_t pr
 			return CONTACT_REQUESTED;
 		*at = cw_min(*at, p->rpc.next_rpc_time);
 	}
-	if (cw_spaced(w, project) && p->rpc.first_deadline > p->rpc.spaced_until)
+	if (p->rpc.first_deadline > p->rpc.spaced_until)
 		report = cw_max(report, p->rpc.spaced_until);
 	if (report <= w->now)
 		return p->rpc.uploading ? CONTACT_NONE : CONTACT_RESULTS;
@@ -155,9 +155,9 @@ ask_first(const struct client_world *w, size_t project, struct work_ask *ask)
 }
 
 /* The world in which a contact that is made anyhow asks for work, too: however recent
- * the last one was, and for the user in spite of the project's delays. */
+ * the last one was, and in spite of the project's delays. */
 static const struct client_world *
-without_delay(const struct client_world *w, struct arena *a, size_t project, bool user)
+without_delay(const struct client_world *w, struct arena *a, size_t project)
 {
 	struct client_world *v = NEWN(a, struct client_world, 1);
 
@@ -166,8 +166,7 @@ without_delay(const struct client_world *w, struct arena *a, size_t project, boo
 	for (size_t i = 0; i < w->nprojects; i++)
 		v->projects[i] = w->projects[i];
 	v->projects[project].rpc.spaced_until = 0;
-	if (user)
-		v->projects[project].rpc.min_rpc_time = 0;
+	v->projects[project].rpc.min_rpc_time = 0;
 	return v;
 }
 
@@ -178,7 +177,7 @@ ask_along(const struct client_world *w, const struct policy *policy, struct aren
 {
 	size_t project = (size_t)c->project;
 
-	w = without_delay(w, a, project, c->why == CONTACT_USER);
+	w = without_delay(w, a, project);
 	if (wants_nci(w, project))
 		c->ask.secs[CW_CPU] = 1;
 	else if (cw_contactable(w, project))

@@ -23,7 +23,7 @@ struct rank {
 };
 struct room { /* what is left for the tasks still to be placed */
 	const struct client_world *world;
-	double left[CW_RSC_MOST];
+	double cpus;
 	double *inst[CW_RSC_MOST]; /* coprocessors: what is free of each instance */
 	double ram;                /* INFINITY: no limit */
 	struct packing *small;     /* NULL: all that could run fits into memory */
@@ -36,7 +36,7 @@ slice_over(const struct client_world *w, const struct cw_task *t)
 {
 	double end = t->run_since + w->prefs.period_s;
 
-	return w->now >= end && t->checkpointed_at >= end;
+	return t->checkpointed_at >= end;
 }
 
 /* A slice that has only just begun gives way, on a CPU, if the policy says so: the
@@ -85,14 +85,12 @@ static void
 open_room(const struct client_world *w, struct arena *a, struct room *m)
 {
 	*m = (struct room){ .world = w,
+		.cpus = w->rsc[CW_CPU].ninst,
 		.ram = w->prefs.ram_bytes > 0 ? w->prefs.ram_bytes : INFINITY,
 		.small = packing_of(w, a),
 		.nproject = NEWN(a, int32_t, w->nprojects + 1),
 		.napp = NEWN(a, int32_t, w->napps + 1) };
-	for (size_t r = 0; r < w->nrsc; r++) {
-		m->left[r] = w->rsc[r].ninst;
-		if (r == CW_CPU)
-			continue;
+	for (size_t r = CW_CPU + 1; r < w->nrsc; r++) {
 		m->inst[r] = NEWN(a, double, ninst_of(w, r));
 		for (size_t k = 0; k < ninst_of(w, r); k++)
 			m->inst[r][k] = 1;
@@ -170,17 +168,17 @@ try_to_place(struct room *m, const struct cw_task *t, int32_t *device)
 		return true;
 	if (at_concurrency_limit(m, t) || t->rss_bytes > m->ram)
 		return false;
-	if (t->rsc == CW_CPU && m->left[CW_CPU] < NEAR)
+	if (t->rsc == CW_CPU && m->cpus < NEAR)
 		return false;
 	if (t->rsc != CW_CPU) {
-		if (m->left[CW_CPU] - t->ncpus < -1 - NEAR)
+		if (m->cpus - t->ncpus < -1 - NEAR)
 			return false;
 		*device = find_device(m, t);
 		if (*device < 0)
 			return false;
 		occupy_instances(m, t, *device);
 	}
-	m->left[CW_CPU] -= t->ncpus;
+	m->cpus -= t->ncpus;
 	m->ram -= t->rss_bytes;
 	m->nproject[t->project]++;
 	if (m->world->napps > 0)
@@ -197,7 +195,7 @@ try_to_fit(struct room *m, struct rank r, int32_t *device)
 	const struct cw_task *t = &m->world->tasks[r.task];
 
 	if (r.urgency == OTHERS && m->small != NULL &&
-	    packing_leaves_idle(m->small, m->ram, m->left[CW_CPU], r.task))
+	    packing_leaves_idle(m->small, m->ram, m->cpus, r.task))
 		return false;
 	if (!try_to_place(m, t, device))
 		return false;
@@ -266,9 +264,8 @@ plan_recheck(const struct client_world *w, const struct cw_task *t,
 		return;
 	if (ran >= period && !slice_over(w, t))
 		e->at_checkpoint = true;
-	if (ran >= period) /* of later slices, only the present one counts */
-		ran = fmod(ran, period);
-	e->recheck_at = cw_min(e->recheck_at, w->now + period - ran);
+	/* Of several slices, only the present one counts. */
+	e->recheck_at = cw_min(e->recheck_at, w->now + period - fmod(ran, period));
 }
 
 /* client.md 2.5: a task chosen for its deadline replaces the running task that loses
@@ -386,7 +383,7 @@ static bool
 has_free_instance(const struct room *m)
 {
 	for (size_t r = 0; r < m->world->nrsc; r++) {
-		if (r == CW_CPU && m->left[CW_CPU] > NEAR)
+		if (r == CW_CPU && m->cpus > NEAR)
 			return true;
 		for (size_t k = 0; r != CW_CPU && k < ninst_of(m->world, r); k++)
 			if (m->inst[r][k] > NEAR)

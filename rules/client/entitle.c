@@ -18,7 +18,7 @@ flops_of(const struct client_world *w, unsigned set)
 static bool
 bound_by(const struct cw_project *p, unsigned gone, unsigned set)
 {
-	return p->share > 0 && p->acct.usable_mask != 0 && p->acct.entitled == 0 &&
+	return p->acct.usable_mask != 0 && p->acct.entitled == 0 &&
 	       ((p->acct.usable_mask & ~gone) & ~set) == 0;
 }
 

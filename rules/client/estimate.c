@@ -17,8 +17,6 @@ estimate_remaining_s(const struct run_facts *f, double dcf)
 		return all;
 	if (f->fraction_done <= 0)
 		return f->elapsed_s / (1 - exp(-f->elapsed_s / all)) - f->elapsed_s;
-	if (f->fraction_done >= 1)
-		return 0;
 	dynamic = f->fraction_elapsed_s / f->fraction_done;
 	part = f->exact || f->elapsed_s > all ? 1 : f->fraction_done;
 	return fmax(0, part * dynamic + (1 - part) * all - f->elapsed_s);

@@ -48,8 +48,7 @@ fetch_held_back(
 		waits |= !t->running;
 		run += t->running ? t->use : 0;
 	}
-	return waits &&
-	       (run <= 0 || rr->projects[project].queued[rsc] >= run * w->prefs.min_s);
+	return waits && rr->projects[project].queued[rsc] >= run * w->prefs.min_s;
 }
 
 static int32_t
@@ -151,7 +150,7 @@ fetch_ask(const struct client_world *w, const struct rr_sim *rr, size_t project,
 	if (p->share <=
 	    0) { /* a backup project gets one task at a time, for an idle instance */
 		inst = cw_min(1, rr->rsc[rsc].nidle);
-		secs = inst > 0 ? 1 : 0;
+		secs = 0;
 	}
 	secs = cw_min(secs, cw_max(1, room_by_limit(w, rr, project, rsc)));
 	inst = cw_max(0, inst);

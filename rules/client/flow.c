@@ -152,10 +152,8 @@ flow_settle(struct flow *f)
 		    f->cap_key[i = f->open_cap.at[0]] <= f->level * (1 + 1e-14)) {
 			leave_flow(f, i);
 			enter_flow(f, i, true);
-		} else if (f->capped_cap.n > 0 &&
-			   -f->cap_key[i = f->capped_cap.at[0]] >
-			       f->level * (1 + 1e-9) &&
-			   f->level < INFINITY) {
+		} else if (f->capped_cap.n > 0 && -f->cap_key[i = f->capped_cap.at[0]] >
+						      f->level * (1 + 1e-9)) {
 			leave_flow(f, i);
 			enter_flow(f, i, false);
 		} else

@@ -38,7 +38,7 @@ goes_before(const struct cw_project *a, const struct cw_project *b)
 {
 	double da = resource_debt(a), db = resource_debt(b);
 
-	return da > db || (da == INFINITY && db == INFINITY && a->share > b->share);
+	return da > db || (da == INFINITY && a->share > b->share);
 }
 
 /* The project has too much to be asked for more: a limit or the memory keeps tasks of
@@ -181,7 +181,7 @@ piggyback(const struct client_world *w, const struct policy *policy, struct aren
 {
 	(void)a;
 	for (size_t i = 0; i < w->nprojects; i++)
-		if (i != project && goes_before(&w->projects[i], &w->projects[project]))
+		if (goes_before(&w->projects[i], &w->projects[project]))
 			return;
 	ask_to_high_water(w, policy, rr, project, ask);
 }

@@ -269,13 +269,11 @@ ask_size(const struct client_world *w, const struct policy *policy,
     struct work_ask *ask)
 {
 	for (size_t r = 0; r < w->nrsc; r++) {
-		double most = 1.01 * fetch_buffer_s(w) * w->rsc[r].ninst;
 		double secs = size[r][project];
 
 		/* Upstream: the project's own gap, if greater. */
 		if (policy->mean_debt && secs > 0)
-			secs = fmin(
-			    most, fmax(secs, rr->projects[project].shortfall[r]));
+			secs = fmax(secs, rr->projects[project].shortfall[r]);
 		fetch_ask(w, rr, project, r, secs, 0, ask);
 	}
 }

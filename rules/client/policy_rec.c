@@ -148,12 +148,12 @@ has_close_deadlines(const struct fetch_state *t, size_t project, size_t rsc)
 	       fetch_buffer_s(t->world) * t->world->rsc[rsc].ninst;
 }
 
-/* Another project may be asked and used no more than its share. */
+/* A project that used no more than its share may be asked. */
 static bool
-has_rivals(const struct fetch_state *t, size_t project, size_t rsc)
+has_rivals(const struct fetch_state *t, size_t rsc)
 {
 	for (size_t i = 0; i < t->world->nprojects; i++)
-		if (i != project && !t->over[i] && t->world->projects[i].share > 0 &&
+		if (!t->over[i] &&
 		    fetch_able(t->world, t->policy, t->rr, i, rsc, false))
 			return true;
 	return false;
@@ -170,7 +170,7 @@ held_back(const struct fetch_state *t, size_t project, size_t rsc)
 {
 	return t->policy->fair_fetch && t->over[project] &&
 	       t->rr->rsc[rsc].nidle <= 0 && has_close_deadlines(t, project, rsc) &&
-	       has_rivals(t, project, rsc);
+	       has_rivals(t, rsc);
 }
 
 static bool
@@ -272,7 +272,7 @@ buffer_part(const struct fetch_state *t, struct arena *a, size_t project, size_t
 	bool *in = NEWN(a, bool, t->world->nprojects + 1);
 
 	for (size_t i = 0; i < t->world->nprojects; i++)
-		in[i] = i == project || t->rr->projects[i].ntasks[rsc] > 0 ||
+		in[i] = t->rr->projects[i].ntasks[rsc] > 0 ||
 		        fetch_able(t->world, t->policy, t->rr, i, rsc, false);
 	return fetch_share(t->world, in, project) * t->world->rsc[rsc].ninst;
 }
@@ -296,7 +296,6 @@ fetch_when_full(const struct fetch_state *t, struct arena *a, size_t rsc,
 		double lacks;
 
 		if (t->rr->projects[i].ntasks[rsc] > 0 ||
-		    t->world->projects[i].share <= 0 ||
 		    !fetch_able(t->world, t->policy, t->rr, i, rsc, false))
 			continue;
 		if (t->over[i]) { /* its turn will come */

@@ -367,8 +367,7 @@ lacking_instances(const struct client_world *w, const struct rr_sim *rr,
 static bool
 lacks_work(const struct plan *p, size_t project)
 {
-	return p->want[project] > 0 &&
-	       p->want[project] - p->have[project] > SOME * p->want[project];
+	return p->want[project] - p->have[project] > SOME * p->want[project];
 }
 
 /* Less than the project's part of the low-water mark is left, or it has too few tasks
@@ -402,18 +401,20 @@ pick_for_idle(const struct client_world *w, const struct rr_sim *rr,
 {
 	int32_t top = -1;
 	double most = 0;
+	bool top_lacks = false;
 
 	for (size_t i = 0; i < w->nprojects; i++) {
 		const struct cw_project *c = &w->projects[i];
-		double claim = c->share > 0 ? c->acct.owed / c->share : -1e30;
+		double claim = c->share > 0 ? c->acct.owed / c->share : -INFINITY;
+		bool lacks = lacking_instances(w, rr, p, i, rsc) >= 1;
 
 		if (!fetch_able(w, &policy_window, rr, i, rsc, false))
 			continue;
-		if (lacking_instances(w, rr, p, i, rsc) >= 1)
-			claim += 1e20;
-		if (top < 0 || claim > most) {
+		if (top < 0 || lacks > top_lacks ||
+		    (lacks == top_lacks && claim > most)) {
 			top = (int32_t)i;
 			most = claim;
+			top_lacks = lacks;
 		}
 	}
 	return top;
@@ -463,8 +464,8 @@ wait_for_balance(
     const struct client_world *w, const struct plan *p, size_t rsc, double *recheck_at)
 {
 	for (size_t i = 0; i < w->nprojects; i++)
-		if (p->in[i] && p->have[i] < fetch_share_of(w, p->in, p->shares, i) *
-						 w->rsc[rsc].ninst * w->prefs.min_s)
+		if (p->have[i] < fetch_share_of(w, p->in, p->shares, i) *
+				     w->rsc[rsc].ninst * w->prefs.min_s)
 			*recheck_at = cw_min(*recheck_at, w->now + w->prefs.period_s);
 }
 

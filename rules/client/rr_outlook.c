@@ -17,14 +17,13 @@
 #include <math.h>
 #include "lib/banned.h"
 
-static const double SURE_S = 1;  /* more than rounding can amount to */
-static const double FULL = 1e-9; /* instances: as in rr_sim.c */
+static const double SURE_S = 1; /* more than rounding can amount to */
 /* For how long a busy host is said to stay busy: a part of a time slice, or of that. */
 static const double CALM_PARTS = 4, CALM_LEAST_S = 10;
 enum { VAIN_MOST = 4 };
 
 struct queue_bound {  /* tasks of one project for one resource */
-	double use;   /* instances that it takes at the start */
+	double use;   /* instances that its tasks could take */
 	double work;  /* of all tasks, in instance-seconds of wall time */
 	double ahead; /* of the tasks before the present one */
 	double pace;  /* instances that it gets at least */
@@ -75,8 +74,7 @@ count_part(struct outlook *o, const struct cw_task *t, struct rr_sim *out)
 		b->shares += w->projects[t->project].share;
 	p->nrunnable[rsc] += cw_runnable(w, t);
 	p->queued[rsc] += t->remaining_s * t->use;
-	if (q->use < w->rsc[rsc].ninst - FULL)
-		q->use += t->use;
+	q->use += t->use;
 	q->work += run * t->use;
 	b->work += run * t->use;
 	b->use_least = b->use_most > 0 ? cw_min(b->use_least, t->use) : t->use;
@@ -183,7 +181,7 @@ all_end_in_time(
 	rr_simulate(w, a, rr);
 	for (size_t r = 0; r < w->nrsc; r++)
 		sure = sure && o->rsc[r].use_least == o->rsc[r].use_most &&
-		       o->rsc[r].cpus_most <= 0 && rr->rsc[r].missed_use <= 0;
+		       o->rsc[r].cpus_most <= 0;
 	l->in_time_until = w->now + rr->spare_s - SURE_S;
 	l->recheck_at = w->now + rr->recheck_s - SURE_S;
 	return sure && rr->spare_s > SURE_S;

@@ -506,8 +506,7 @@ busy_time(struct rr_run *s, struct arena *a, size_t rsc)
 
 		for (; use >= 1 - 1e-9; use--)
 			load_first(free_at, ninst, u[i].length_s);
-		if (use > 1e-9)
-			load_first(free_at, ninst, u[i].length_s * use);
+		load_first(free_at, ninst, u[i].length_s * use);
 	}
 	s->out->rsc[rsc].busy_s = free_at[0];
 }

@@ -53,6 +53,9 @@ static const struct {
 	{ { 1000, 2000, 0.5, 2000, false, false }, 1, 2000 },
 	{ { 1000, 700, 1, 700, false, false }, 1, 0 },
 	{ { 1000, 300, 0.2, 200, false, false }, 1, 700 },
+	/* No progress is known: elapsed / (1 - exp(-elapsed / static)) in all. */
+	{ { 1000, 1000, 0, 0, false, false }, 1, 1000 / (M_E - 1) },
+	{ { 1000, 0.5, 0.5, 0.5, true, false }, 1, 0.5 },
 };
 
 /* The mean of the first ten tasks, then of about the last ten. */
@@ -79,14 +82,36 @@ START_TEST(corrections_are_learned)
 	for (int i = 0; i < 100; i++)
 		estimate_learn(&c, 100, 1e9);
 	NEARLY(estimate_factor(&c), 100);
+	for (int i = 0; i < 100; i++)
+		estimate_learn(&c, 1e9, 1);
+	NEARLY(estimate_factor(&c), 0.01);
+	other = (struct correction){ 0 };
+	estimate_learn(&other, 0.5, 0.25); /* tasks of less than a second */
+	NEARLY(estimate_factor(&other), 0.5);
 }
 END_TEST
 
-/* Three gaps teach how much work to hold; short ones do not count. */
+/* Three gaps teach how much work to hold; those of less than a minute do not count. */
 START_TEST(gaps_are_remembered)
 {
-	struct cw_gaps g = { 0 };
+	struct cw_gaps g = { 0 }, minute = { 0 };
 
+	for (int i = 0; i < 3; i++) {
+		estimate_gaps(&minute, 59.5, false);
+		estimate_gaps(&minute, 60, true);
+		ck_assert_int_eq(minute.ngaps, i);
+		estimate_gaps(&minute, 60, false);
+		estimate_gaps(&minute, 60, true);
+		ck_assert_int_eq(minute.ngaps, i + 1);
+	}
+	NEARLY(estimate_gap_buffer_s(&minute), 60);
+	for (int i = 0; i < 30; i++) {
+		estimate_gaps(&minute, 60, false);
+		estimate_gaps(&minute, 60, true);
+	}
+	estimate_gaps(&minute, 1060, false); /* one of ten, as far as it counts */
+	estimate_gaps(&minute, 60, true);
+	NEARLY(minute.mean_s, 160);
 	for (int i = 0; i < 3; i++) {
 		NEARLY(estimate_gap_buffer_s(&g), 0);
 		estimate_gaps(&g, 1800, false);
@@ -125,6 +150,11 @@ START_TEST(duration_correction)
 	NEARLY(estimate_dcf(1, 100, 50), 0.95);
 	NEARLY(estimate_dcf(1, 100, 5), 0.9905);
 	NEARLY(estimate_dcf(1, 100, 1e6), 100);
+	NEARLY(estimate_dcf(1, 100, 10), 0.91); /* just a tenth */
+	NEARLY(estimate_dcf(1, 100, 15), 0.915);
+	NEARLY(estimate_dcf(2, 100, 150), 1.95); /* three quarters of the estimate */
+	NEARLY(estimate_dcf(2, 100, 10), 1.981);
+	NEARLY(estimate_dcf(0.01, 1e9, 1), 0.01);
 	ck_assert(estimate_trusted(0.02) && estimate_trusted(80));
 	ck_assert(!estimate_trusted(0.019) && !estimate_trusted(80.1));
 }
@@ -150,6 +180,9 @@ START_TEST(fractions)
 	NEARLY(f.active, 1 - (1 - e) * exp(-2));
 	estimate_fractions(&f, 0, 1e9, true);
 	ck_assert(f.on <= 1 && f.active <= 1);
+	f.on = 1;
+	estimate_fractions(&f, 14 * days, 0, true);
+	NEARLY(f.on, exp(-1.4));
 }
 END_TEST
 
@@ -241,6 +274,34 @@ START_TEST(delays_of_a_reply)
 	ck_assert_int_eq(r->nrpc_failures, 0);
 	ck_assert(!o.p[0].rsc[0].no_apps && o.p[0].rsc[1].no_apps);
 	ck_assert(!o.w.in_session && !r->in_session);
+	arena_free(&o.a);
+}
+END_TEST
+
+/* Delays and bounds may be shorter than a second. */
+START_TEST(delays_of_half_a_second)
+{
+	struct one o;
+	struct cw_project *p = &one_project(&o)->p[0];
+
+	replied(&o, CONTACT_INIT, &nothing,
+	    &(struct reply_facts){ .request_delay_s = 0.5, .next_rpc_delay_s = 0.5 });
+	NEARLY(p->rpc.min_rpc_time, NOW + 0.5);
+	NEARLY(p->rpc.next_rpc_time, NOW + 0.5);
+	o.w.prefs.backoff_min_s = 0.25;
+	o.w.prefs.backoff_most_s = 0.5;
+	replied(&o, CONTACT_WORK, &both, &(struct reply_facts){ 0 });
+	NEARLY(p->rsc[0].backoff_s, 0.25);
+	NEARLY(p->rpc.spaced_until, NOW + 0.25);
+	p->rsc[0].backoff_until = 0;
+	replied(&o, CONTACT_WORK, &both, &(struct reply_facts){ 0 });
+	NEARLY(p->rsc[0].backoff_s, 0.5);
+	contact_failed(&o.w, &policy_rec, 0, &o.rng);
+	WITHIN(p->rpc.min_rpc_time, NOW + 0.25, NOW + 0.5);
+	p->rpc.nmaster_failures = 3;
+	p->rpc.min_rpc_time = 0;
+	contact_failed(&o.w, &policy_rec, 0, &o.rng);
+	NEARLY(p->rpc.min_rpc_time, NOW + 0.5);
 	arena_free(&o.a);
 }
 END_TEST
@@ -411,9 +472,17 @@ START_TEST(reasons_one_by_one)
 	o.w.ntasks = 2;
 	o.t[1].rsc = 1;
 	ck_assert_int_eq(next(&o).why, CONTACT_NONE);
+	ck_assert_int_eq(next(&o).project, -1);
+	ck_assert_int_eq(next(&o).ask.project, -1);
 	contact_ready(&p->rpc, NOW, MOST, false);
 	ck_assert_int_eq(next(&o).why, CONTACT_NONE);
 	NEARLY(next(&o).recheck_at, NOW + 3600);
+	{
+		struct policy quick = policy_rec;
+
+		quick.report_after_s = 0.5;
+		NEARLY(next_by(&o, &quick).recheck_at, NOW + 0.5);
+	}
 	p->no_new_work = true; /* waiting gains nothing */
 	ck_assert_int_eq(next(&o).why, CONTACT_RESULTS);
 	p->no_new_work = false;
@@ -424,6 +493,10 @@ START_TEST(reasons_one_by_one)
 	p->rpc.uploading = p->rpc.report_now = false;
 	p->rpc.next_rpc_time = NOW + 7;
 	NEARLY(next(&o).recheck_at, NOW + 7);
+	o.w.now = 0.75;
+	p->rpc.next_rpc_time = 0.5;
+	ck_assert_int_eq(next(&o).why, CONTACT_REQUESTED);
+	o.w.now = NOW;
 	p->rpc.next_rpc_time = NOW;
 	ck_assert_int_eq(next(&o).why, CONTACT_REQUESTED);
 	p->rpc.min_rpc_time = NOW + 3;
@@ -507,6 +580,12 @@ START_TEST(work_along_with_other_reasons)
 	give_reason(&p->rpc, CONTACT_USER);
 	p->rpc.min_rpc_time = NOW + 1; /* the user does not wait */
 	ck_assert(next(&o).ask.secs[0] > 1);
+	o.w.now = 0; /* not even at the beginning */
+	ck_assert(next(&o).ask.secs[0] > 1);
+	p->rpc.min_rpc_time = 0;
+	p->rpc.spaced_until = 1;
+	ck_assert(next(&o).ask.secs[0] > 1);
+	o.w.now = NOW;
 	give_reason(&p->rpc, CONTACT_MASTER); /* this contact reaches no scheduler */
 	NEARLY(next(&o).ask.secs[0], 0);
 	arena_free(&o.a);
@@ -562,6 +641,10 @@ START_TEST(first_contact_and_one_task_at_a_time)
 	p->rpc.min_rpc_time = NOW + 1;
 	ck_assert_int_eq(next(&o).why, CONTACT_NONE);
 	p->rpc.min_rpc_time = NOW;
+	p->rpc.spaced_until = NOW + 1;
+	ck_assert_int_eq(next(&o).why, CONTACT_NONE);
+	NEARLY(next(&o).recheck_at, NOW + 1);
+	p->rpc.spaced_until = NOW;
 	o.w.nprojects = 2; /* comes before a shortfall */
 	ck_assert_int_eq(next(&o).project, 0);
 	NEARLY(next(&o).ask.secs[0], 1);
@@ -633,6 +716,7 @@ UNIT_MAIN("client rules", {
 	ADD(duration_correction);
 	ADD(fractions);
 	ADD(delays_of_a_reply);
+	ADD(delays_of_half_a_second);
 	ADD(answers_that_do_not_count);
 	ADD_LOOP(backoff_of_a_kind, N(kinds));
 	ADD(backoffs_with_short_bounds);

@@ -266,8 +266,8 @@ END_TEST
 /* After three times ten failures one attempt a day; more if results wait. */
 START_TEST(t13_results_wait_for_a_scheduler)
 {
-	static const double left_h[] = { 0, 400, 80, 8, -5 },
-			    hours[] = { 24, 24, 10, 4, 24 };
+	static const double none = -9, left_h[] = { none, 400, 80, 8, 0, -5 },
+			    hours[] = { 24, 24, 10, 4, 24, 24 };
 
 	for (size_t i = 0; i < N(left_h); i++) {
 		struct small s;
@@ -275,7 +275,7 @@ START_TEST(t13_results_wait_for_a_scheduler)
 		small_world(&s);
 		s.w.now = 100 * DAY;
 		s.p[0].rpc.nmaster_failures = 3;
-		if (left_h[i] != 0)
+		if (left_h[i] != none)
 			contact_ready(
 			    &s.p[0].rpc, s.w.now, s.w.now + left_h[i] * H, false);
 		contact_failed(&s.w, policies[0], 0, &s.rng);
@@ -584,7 +584,8 @@ static const struct {
 
 START_TEST(entitlement_by_table)
 {
-	struct cw_project p[3] = { 0 };
+	/* The last one is behind the end. */
+	struct cw_project p[4] = { [3] = { .share = 1, .acct.usable_mask = 3 } };
 	struct client_world w = { .rsc = { { "CPU", 2, 1, 1 },
 				      { "GPU", 1, entitled[_i].flops, 1 } },
 		.nrsc = 2,
@@ -694,6 +695,61 @@ START_TEST(what_window_asks)
 }
 END_TEST
 
+/* A CPU and as many kinds of coprocessors as there may be. */
+static void
+four_kinds(struct small *s)
+{
+	small_world(s)->w.nrsc = CW_RSC_MOST;
+	for (int r = 0; r < CW_RSC_MOST; r++) {
+		struct cw_task *t = add_task(s, r % 2, 5 * DAY, 1000 * DAY);
+
+		s->w.rsc[r] = (struct cw_resource){ "ONE", 1, 1 + r, 1 };
+		t->rsc = r;
+		t->ncpus = r == 0 ? 1 : 0;
+		t->rss_bytes = 1;
+	}
+}
+
+START_TEST(every_kind_of_processor_is_used)
+{
+	const struct policy *how = all_policies(_i);
+	struct reply_facts none = { .request_delay_s = 0 };
+	struct small s;
+	struct enforced e;
+	struct contact c;
+
+	four_kinds(&s);
+	s.w.ntasks = 0;
+	s.w.now = DAY;
+	c = next_contact(&s, how);
+	ck_assert_int_eq(c.why, CONTACT_WORK);
+	ck_assert_ptr_null(c.ask.why);
+	contact_replied(&s.w, how, &c, &none, &s.rng);
+	for (int r = 0; r < CW_RSC_MOST; r++)
+		ck_assert(how->sessions || c.ask.secs[r] <= 0 ||
+			  s.p[c.project].rsc[r].backoff_s > 0);
+	four_kinds(&s);
+	e = policy_choose(&s, how);
+	ck_assert_uint_eq(e.nstart, CW_RSC_MOST);
+	for (uint32_t i = 0; i < s.w.ntasks; i++) {
+		ck_assert(starts(&e, i));
+		policy_run(&s.t[i], 0);
+		NEARLY(s.rr.rsc[i].nidle, 0);
+		NEARLY(s.rr.rsc[i].saturated_s, 5 * DAY);
+	}
+	cw_accrue(&s.w, 100);
+	s.w.now = 100;
+	enforce_done(&s.w, &s.rr);
+	how->account(&s.w, how);
+	for (int r = 0; r < CW_RSC_MOST; r++)
+		NEARLY(s.p[0].used[r] + s.p[1].used[r], 0);
+	s.p[0].rpc.user_request = true;
+	ck_assert_int_eq(next_contact(&s, how).why, CONTACT_USER);
+	rr_predict(&s.w, &s.a, &s.rr);
+	arena_free(&s.a);
+}
+END_TEST
+
 /* A coprocessor is free, and the waiting task takes two. */
 START_TEST(window_fills_a_free_coprocessor)
 {
@@ -787,5 +843,6 @@ UNIT_MAIN("policy", {
 	ADD_LOOP(what_window_asks, N(window_cases));
 	ADD(window_fills_a_free_coprocessor);
 	ADD(window_gives_up_instances);
+	ADD_LOOP(every_kind_of_processor_is_used, count_policies());
 	ADD(the_table);
 })
