@@ -209,8 +209,8 @@ workunit_reopen(
 	    .max_error_results = becomes->max_error_results,
 	    .max_total_results = becomes->max_total_results,
 	    .max_success_results = becomes->max_success_results,
-	    .inputs_counted = becomes->inputs_counted, .now = now,
-	    .id = becomes->id, .transition_seq = becomes->transition_seq));
+	    .inputs_counted = becomes->inputs_counted, .now = now, .id = becomes->id,
+	    .transition_seq = becomes->transition_seq));
 	return matched == 1 ? OK :
 	                      FAIL(f, E_RACE, "workunit %s has changed", becomes->name);
 }

@@ -19,7 +19,11 @@
 #include <unistd.h>
 #include "lib/clock.h"
 
-enum { CHUNK = 64 << 10, LOCK_TRIES = 4 };
+enum {
+	CHUNK = 64 << 10,
+	LOCK_TRIES = 4,
+	FLUSH_ONCE = 8 /* fewer files are flushed one by one */
+};
 
 /* E_NOTFOUND if errno says that the file does not exist, else as FAIL_ERRNO(). */
 static enum err
@@ -158,28 +162,29 @@ fs_sync_dir(const char *path, struct fail *f)
 	return e;
 }
 
+/* Closes a file whose content and mode need not be on disk yet. */
 static enum err
-tmp_name(struct tmp *t, const char *path, unsigned mode, struct fail *f)
+tmp_close(struct tmp *t, const char *path, unsigned mode, struct fail *f)
 {
 	int closed;
 
 	if (fchmod(t->fd, mode) < 0)
 		return tmp_drop(t, "setting the mode of", path, f);
-	if (fsync(t->fd) < 0)
-		return tmp_drop(t, "flushing", path, f);
 	closed = close(t->fd);
 	t->fd = -1;
-	if (closed < 0)
-		return tmp_drop(t, "closing", path, f);
-	if (rename(t->name, path) < 0)
-		return tmp_drop(t, "renaming to", path, f);
-	return OK;
+	return closed == 0 ? OK : tmp_drop(t, "closing", path, f);
 }
 
 static enum err
 tmp_commit(struct tmp *t, const char *path, unsigned mode, struct fail *f)
 {
-	TRY(tmp_name(t, path, mode, f));
+	if (fchmod(t->fd, mode) < 0)
+		return tmp_drop(t, "setting the mode of", path, f);
+	if (fsync(t->fd) < 0)
+		return tmp_drop(t, "flushing", path, f);
+	TRY(tmp_close(t, path, mode, f));
+	if (rename(t->name, path) < 0)
+		return tmp_drop(t, "renaming to", path, f);
 	/*
 	 * Makes the directory entry durable. Without it the file is whole either way.
 	 */
@@ -282,33 +287,29 @@ fs_append(const char *path, const void *p, size_t n, unsigned mode, struct fail 
 	return e;
 }
 
+/* Copies into a temporary file beside to. */
 static enum err
-fd_copy(int from, const char *from_path, const char *to, unsigned mode, struct fail *f)
+fd_copy(int from, const char *from_path, const char *to, struct tmp *t, struct fail *f)
 {
-	struct tmp t;
-	enum err e = tmp_open(&t, to, f);
 	char chunk[CHUNK];
 	ssize_t n;
 
-	if (e != OK)
-		return e;
+	TRY(tmp_open(t, to, f));
 	while ((n = fd_read(from, chunk, sizeof(chunk))) > 0)
-		if (!fd_write_all(t.fd, chunk, (size_t)n))
-			return tmp_drop(&t, "writing", to, f);
-	if (n < 0)
-		return tmp_drop(&t, "reading", from_path, f);
-	return tmp_name(&t, to, mode, f);
+		if (!fd_write_all(t->fd, chunk, (size_t)n))
+			return tmp_drop(t, "writing", to, f);
+	return n == 0 ? OK : tmp_drop(t, "reading", from_path, f);
 }
 
-enum err
-fs_copy_of_many(const char *from, const char *to, unsigned mode, struct fail *f)
+static enum err
+tmp_copy(const char *from, const char *to, struct tmp *t, struct fail *f)
 {
 	int fd = open(from, O_RDONLY | O_CLOEXEC);
 	enum err e;
 
 	if (fd < 0)
 		return fail_open(f, "opening", from);
-	e = fd_copy(fd, from, to, mode, f);
+	e = fd_copy(fd, from, to, t, f);
 	close(fd);
 	return e;
 }
@@ -316,9 +317,64 @@ fs_copy_of_many(const char *from, const char *to, unsigned mode, struct fail *f)
 enum err
 fs_copy(const char *from, const char *to, unsigned mode, struct fail *f)
 {
-	TRY(fs_copy_of_many(from, to, mode, f));
-	fs_sync_dir(to, NULL);
-	return OK;
+	struct tmp t;
+
+	TRY(tmp_copy(from, to, &t, f));
+	return tmp_commit(&t, to, mode, f);
+}
+
+/* Flushes all that was written to the file system of a file. */
+static enum err
+sync_all(const char *path, struct fail *f)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	enum err e = OK;
+
+	if (fd < 0)
+		return FAIL_ERRNO(f, "opening %s", path);
+	if (syncfs(fd) < 0)
+		e = FAIL_ERRNO(f, "flushing the file system of %s", path);
+	close(fd);
+	return e;
+}
+
+/* Copies all, and names them when their contents are on disk.  names: of temporary
+ * files that are left. */
+static enum err
+copy_and_name(struct arena *a, const struct fs_pair *v, size_t n, unsigned mode,
+    char **names, struct fail *f)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct tmp t;
+
+		TRY(tmp_copy(v[i].from, v[i].to, &t, f));
+		TRY(tmp_close(&t, v[i].to, mode, f));
+		names[i] = arena_strdup(a, t.name);
+	}
+	TRY(sync_all(names[0], f));
+	for (size_t i = 0; i < n; i++) {
+		if (rename(names[i], v[i].to) < 0)
+			return FAIL_ERRNO(f, "renaming to %s", v[i].to);
+		names[i] = NULL;
+	}
+	return sync_all(v[0].to, f);
+}
+
+enum err
+fs_copy_all(
+    struct arena *a, const struct fs_pair *v, size_t n, unsigned mode, struct fail *f)
+{
+	char **names = NEWN(a, char *, n + 1);
+	enum err e = OK;
+
+	if (n >= FLUSH_ONCE)
+		e = copy_and_name(a, v, n, mode, names, f);
+	for (size_t i = 0; n < FLUSH_ONCE && i < n && e == OK; i++)
+		e = fs_copy(v[i].from, v[i].to, mode, f);
+	for (size_t i = 0; i < n; i++)
+		if (names[i] != NULL)
+			unlink(names[i]);
+	return e;
 }
 
 enum err

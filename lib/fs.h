@@ -35,10 +35,16 @@ enum err fs_append(
     const char *path, const void *, size_t n, unsigned mode, struct fail *);
 /* As atomic as fs_write(). E_NOTFOUND if from is absent. */
 enum err fs_copy(const char *from, const char *to, unsigned mode, struct fail *);
-/* The same, but the caller flushes the directory, once for many files: fs_sync_dir().
+/*
+ * Copies files of which each gets its name when the contents of all are on disk: many
+ * with two flushes of the file system, to which all of them go.  After an error some
+ * may be copied.
  */
-enum err fs_copy_of_many(
-    const char *from, const char *to, unsigned mode, struct fail *);
+struct fs_pair {
+	const char *from, *to;
+};
+enum err fs_copy_all(
+    struct arena *, const struct fs_pair *, size_t n, unsigned mode, struct fail *);
 /*
  * Opens a regular file for reading; follows no link and waits for no pipe. E_NOTFOUND
  * if it is absent, E_BADREQ if it is anything else.

@@ -55,9 +55,9 @@ fsck_stuck(struct fsck *k)
 static enum err
 fsck_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
-	static enum err (*const parts[])(struct fsck *) = { fsck_serving, fsck_rows, fsck_inputs,
-		fsck_stuck, fsck_classes, fsck_files, fsck_downloads, fsck_uploads,
-		fsck_triggers };
+	static enum err (*const parts[])(struct fsck *) = { fsck_serving, fsck_rows,
+		fsck_inputs, fsck_stuck, fsck_classes, fsck_files, fsck_downloads,
+		fsck_uploads, fsck_triggers };
 	const struct fsck_opts *o = opts;
 	struct fsck k = {
 		.x = x, .now = clock_now(), .repair = o->repair, .deep = o->deep

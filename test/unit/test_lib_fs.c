@@ -138,6 +138,38 @@ START_TEST(fs_copies)
 }
 END_TEST
 
+START_TEST(fs_copies_many)
+{
+	enum { MOST = 20 };
+	struct fs_pair v[MOST];
+	char **left, *text;
+	size_t nleft;
+
+	for (size_t i = 0; i < MOST; i++) {
+		const char *said = arena_printf(&a, "file %zu", i);
+
+		v[i].from = arena_printf(&a, "%s%zu", fs_path("from"), i);
+		v[i].to = arena_printf(&a, "%s%zu", fs_path("to"), i);
+		ck_assert_int_eq(fs_write(v[i].from, said, strlen(said), 0600, &f), OK);
+	}
+	ck_assert_int_eq(fs_copy_all(&a, v, 0, 0644, &f), OK);
+	ck_assert_int_eq(fs_copy_all(&a, v, 2, 0644, &f), OK);
+	ck_assert_int_eq(fs_copy_all(&a, v, MOST, 0644, &f), OK);
+	for (size_t i = 0; i < MOST; i++) {
+		ck_assert_int_eq(fs_read(&a, v[i].to, 100, &text, NULL, &f), OK);
+		ck_assert_str_eq(text, arena_printf(&a, "file %zu", i));
+		fs_unlink(v[i].to, NULL);
+	}
+	/* The last one is missing: none has its name, and nothing else is left. */
+	v[MOST - 1].from = fs_path("none");
+	ck_assert_int_eq(fs_copy_all(&a, v, MOST, 0644, &f), E_NOTFOUND);
+	ck_assert(!fs_exists(v[0].to));
+	ck_assert_int_eq(fs_list(&a, fs_path(""), 100, &left, &nleft, &f), OK);
+	for (size_t i = 0; i < nleft; i++)
+		ck_assert(strncmp(left[i], ".tmp", 4) != 0);
+}
+END_TEST
+
 /* A limit on the size of files simulates a full disk. */
 START_TEST(fs_append_is_whole_or_nothing)
 {
@@ -622,6 +654,7 @@ UNIT_MAIN("lib_fs", {
 	ADD(fs_write_is_atomic);
 	ADD(fs_replace_keeps_the_group);
 	ADD(fs_copies);
+	ADD(fs_copies_many);
 	ADD(fs_append_is_whole_or_nothing);
 	ADD(fs_seen_changes);
 	ADD(fs_small_moves);

@@ -218,11 +218,12 @@ job_input_find(struct job_inputs *in, const char *path, size_t *place)
 	return OK;
 }
 
-/* The directories into which files are copied: each is made, and flushed, once. */
+enum { COPIED_AT_ONCE = 256 };
+
 struct copying {
-	struct index *known;
-	const char **v; /* a file in each */
-	size_t n, cap;
+	struct index *dirs; /* that exist */
+	struct job_input *v[COPIED_AT_ONCE];
+	size_t n;
 };
 
 static enum err
@@ -232,21 +233,18 @@ copy_dir(struct cmd_ctx *x, struct copying *c, const char *to)
 	size_t at;
 
 	*strrchr(dir, '/') = '\0';
-	if (index_find(c->known, dir, &at))
+	if (index_find(c->dirs, dir, &at))
 		return OK;
-	index_put(x->a, c->known, dir, c->n);
-	PUSH(x->a, c->v, c->n, c->cap) = to;
+	index_put(x->a, c->dirs, dir, 0);
 	return fs_mkdirs(dir, 0755, x->f);
 }
 
 static enum err
-input_copy(struct cmd_ctx *x, struct copying *c, struct job_input *in)
+copied_rightly(struct cmd_ctx *x, struct job_input *in)
 {
 	char md5[MD5_HEX];
 	int64_t n;
 
-	TRY(copy_dir(x, c, in->to));
-	TRY(fs_copy_of_many(in->path, in->to, 0644, x->f));
 	TRY(md5_file(in->to, md5, &n, x->f));
 	in->there = strcmp(md5, in->file.md5) == 0;
 	if (in->there)
@@ -255,20 +253,42 @@ input_copy(struct cmd_ctx *x, struct copying *c, struct job_input *in)
 	return FAIL(x->f, E_BADREQ, "%s changed while it was being copied", in->path);
 }
 
+static enum err
+copy_some(struct cmd_ctx *x, struct copying *c)
+{
+	struct fs_pair pairs[COPIED_AT_ONCE];
+	struct arena round = { 0 };
+	enum err e = OK;
+
+	for (size_t i = 0; i < c->n && e == OK; i++) {
+		pairs[i] = (struct fs_pair){ c->v[i]->path, c->v[i]->to };
+		e = copy_dir(x, c, c->v[i]->to);
+	}
+	if (e == OK)
+		e = fs_copy_all(&round, pairs, c->n, 0644, x->f);
+	for (size_t i = 0; i < c->n && e == OK; i++)
+		e = copied_rightly(x, c->v[i]);
+	c->n = 0;
+	arena_free(&round);
+	return e;
+}
+
 enum err
 job_inputs_copy(struct job_inputs *in)
 {
 	struct progress p = progress_begin("copying input files", (int64_t)in->ninputs);
-	struct copying c = { .known = index_new(in->x->a) };
+	struct copying c = { .dirs = index_new(in->x->a) };
 	enum err e = OK;
 
 	for (size_t i = 0; e == OK && i < in->ninputs; i++) {
 		if (!fs_exists(in->inputs[i].to))
-			e = input_copy(in->x, &c, &in->inputs[i]);
+			c.v[c.n++] = &in->inputs[i];
+		if (c.n == COPIED_AT_ONCE)
+			e = copy_some(in->x, &c);
 		progress_set(&p, (int64_t)i);
 	}
-	for (size_t i = 0; i < c.n; i++)
-		fs_sync_dir(c.v[i], NULL);
+	if (e == OK)
+		e = copy_some(in->x, &c);
 	progress_end(&p);
 	return e;
 }

@@ -61,15 +61,18 @@ release_schema() {
 
 # Kills locus upgrade as it begins its N-th step: the database may be at that step or have completed it.
 upgrade_killed() { # N
-	local line n=0 pid
+	local line n=0 pid said
 	coproc upgrading { exec stdbuf -oL locus -p "$project" upgrade 2>&1; }
 	pid=$upgrading_PID
-	while read -r line <&"${upgrading[0]}"; do
+	# The shell forgets "upgrading" as soon as it learns that the process has ended.
+	exec {said}<&"${upgrading[0]}"
+	while read -r line <&"$said"; do
 		if [[ $line == schema* && $((++n)) == "$1" ]]; then
 			kill -9 "$pid"
 			echo "killed at: $line"
 		fi
 	done
+	exec {said}<&-
 	wait "$pid" 2>/dev/null
 	[[ $n -ge $1 ]]
 }
