@@ -81,6 +81,7 @@ account(struct client_world *w, const struct policy *policy)
 	double total = 0, most = WINDOW_S * cw_total_flops(w);
 
 	(void)policy;
+	w->small_first = true;
 	cw_tally_tasks(w);
 	for (size_t i = 0; i < w->nprojects; i++) {
 		struct cw_project *p = &w->projects[i];
