@@ -311,6 +311,32 @@ let_in_taskless(const struct client_world *w, size_t rsc, struct plan *p)
 	}
 }
 
+/* Where memory keeps a project from using all CPUs, the one with the smallest tasks has
+ * enough of them for every CPU: beside too few, the great ones of others would leave
+ * CPUs idle, and so would wait. */
+static void
+keep_small_tasks(const struct client_world *w, size_t rsc, struct plan *p)
+{
+	double least = INFINITY, most = 0;
+	size_t small = 0;
+
+	for (size_t i = 0; i < w->nprojects; i++) {
+		double rss = w->projects[i].acct.rss_bytes;
+
+		if (!p->in[i])
+			continue;
+		most = cw_max(most, rss);
+		if (rss < least) {
+			least = rss;
+			small = i;
+		}
+	}
+	if (rsc == CW_CPU && w->prefs.ram_bytes > 0 && least > 0 &&
+	    most * p->ninst > w->prefs.ram_bytes)
+		p->want[small] = cw_max(p->want[small],
+		    p->have[small] + p->ninst * w->prefs.min_s - p->soon[small]);
+}
+
 /* A project whose back-off is over has a part, too, to find out whether it has such
  * tasks now. */
 static bool
@@ -351,6 +377,7 @@ make_plan(const struct client_world *w, struct arena *a, const struct rr_sim *rr
 	let_in_taskless(w, rsc, &p);
 	cap_at_deadlines(w, &p);
 	keep_low_water(w, &p);
+	keep_small_tasks(w, rsc, &p);
 	return p;
 }
 
