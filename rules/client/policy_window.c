@@ -311,15 +311,17 @@ let_in_taskless(const struct client_world *w, size_t rsc, struct plan *p)
 	}
 }
 
-/* Where memory keeps a project from using all CPUs, the one with the smallest tasks has
- * enough of them for every CPU: beside too few, the great ones of others would leave
- * CPUs idle, and so would wait. */
+/* Where memory keeps a project from using all CPUs, the one with the smallest tasks
+ * gets enough of them for every CPU when half of these are gone: beside too few, the
+ * great ones of others would leave CPUs idle, and so would wait. */
 static void
 keep_small_tasks(const struct client_world *w, size_t rsc, struct plan *p)
 {
-	double least = INFINITY, most = 0;
+	double least = INFINITY, most = 0, all = p->ninst * w->prefs.min_s;
 	size_t small = 0;
 
+	if (rsc != CW_CPU || w->prefs.ram_bytes <= 0)
+		return;
 	for (size_t i = 0; i < w->nprojects; i++) {
 		double rss = w->projects[i].acct.rss_bytes;
 
@@ -331,10 +333,10 @@ keep_small_tasks(const struct client_world *w, size_t rsc, struct plan *p)
 			small = i;
 		}
 	}
-	if (rsc == CW_CPU && w->prefs.ram_bytes > 0 && least > 0 &&
-	    most * p->ninst > w->prefs.ram_bytes)
-		p->want[small] = cw_max(p->want[small],
-		    p->have[small] + p->ninst * w->prefs.min_s - p->soon[small]);
+	if (least > 0 && most * p->ninst > w->prefs.ram_bytes &&
+	    p->soon[small] < all / 2)
+		p->want[small] = cw_max(
+		    p->want[small], p->have[small] + all - p->soon[small]);
 }
 
 /* A project whose back-off is over has a part, too, to find out whether it has such
