@@ -81,6 +81,7 @@ account(struct client_world *w, const struct policy *policy)
 	double total = 0, most = WINDOW_S * cw_total_flops(w);
 
 	(void)policy;
+	w->small_first = true;
 	cw_tally_tasks(w);
 	for (size_t i = 0; i < w->nprojects; i++) {
 		struct cw_project *p = &w->projects[i];
@@ -310,6 +311,34 @@ let_in_taskless(const struct client_world *w, size_t rsc, struct plan *p)
 	}
 }
 
+/* Where memory keeps a project from using all CPUs, the one with the smallest tasks
+ * gets enough of them for every CPU when half of these are gone: beside too few, the
+ * great ones of others would leave CPUs idle, and so would wait. */
+static void
+keep_small_tasks(const struct client_world *w, size_t rsc, struct plan *p)
+{
+	double least = INFINITY, most = 0, all = p->ninst * w->prefs.min_s;
+	size_t small = 0;
+
+	if (rsc != CW_CPU || w->prefs.ram_bytes <= 0)
+		return;
+	for (size_t i = 0; i < w->nprojects; i++) {
+		double rss = w->projects[i].acct.rss_bytes;
+
+		if (!p->in[i])
+			continue;
+		most = cw_max(most, rss);
+		if (rss < least) {
+			least = rss;
+			small = i;
+		}
+	}
+	if (least > 0 && most * p->ninst > w->prefs.ram_bytes &&
+	    p->soon[small] < all / 2)
+		p->want[small] = cw_max(
+		    p->want[small], p->have[small] + all - p->soon[small]);
+}
+
 /* A project whose back-off is over has a part, too, to find out whether it has such
  * tasks now. */
 static bool
@@ -350,6 +379,7 @@ make_plan(const struct client_world *w, struct arena *a, const struct rr_sim *rr
 	let_in_taskless(w, rsc, &p);
 	cap_at_deadlines(w, &p);
 	keep_low_water(w, &p);
+	keep_small_tasks(w, rsc, &p);
 	return p;
 }
 

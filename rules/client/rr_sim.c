@@ -223,20 +223,72 @@ refill(struct rr_run *s, size_t project, size_t rsc)
 	    g->n > 0 ? s->end_vtime[g->active[0]] : INFINITY);
 }
 
+static void
+set_share(struct flow *f, uint32_t i, double share)
+{
+	const struct stream s = f->streams[i];
+
+	if (s.share == share)
+		return;
+	flow_set(f, i, 0, 0, INFINITY);
+	f->streams[i].share = share;
+	flow_set(f, i, s.use, s.other, s.next_vtime);
+}
+
+/* Multiplies the shares of the projects whose tasks take more memory per CPU than there
+ * is.  Returns the memory that is taken then. */
+static double
+weigh_great(struct rr_run *s, struct flow *f, double times)
+{
+	const struct client_world *w = s->world;
+
+	for (uint32_t p = 0; p < w->nprojects; p++) {
+		const struct stream *m = &f->streams[p];
+		bool great = m->other * f->ninst > m->use * w->prefs.ram_bytes;
+
+		if (w->projects[p].share > 0)
+			set_share(f, p, w->projects[p].share * (great ? times : 1));
+	}
+	flow_settle(f);
+	return flow_other(f);
+}
+
+/* Lets small tasks run in the place of great ones until a flow fits into memory, or
+ * only small ones run.  Returns false if it does not fit. */
+static bool
+fit_by_shares(struct rr_run *s, struct flow *f, double most)
+{
+	double low = 0, high = 1;
+
+	if (weigh_great(s, f, 1) <= most)
+		return true;
+	for (int i = 0; i < HALVINGS; i++) {
+		double times = (low + high) / 2;
+
+		if (weigh_great(s, f, times) > most)
+			high = times;
+		else
+			low = times;
+	}
+	return weigh_great(s, f, low > 0 ? low : high) <= most;
+}
+
 /* Lowers the CPUs of a settled flow until its tasks fit into memory: what a flow needs
  * grows with what it is given. */
 static void
 fit_memory(struct rr_run *s, struct flow *f)
 {
-	double most = s->world->prefs.ram_bytes, all = f->capacity, low = 0, high = all;
+	double most = s->world->prefs.ram_bytes * (1 + 1e-9), all = f->capacity;
+	double low = 0, high = all;
 
 	s->ram_idle = 0;
-	if (most <= 0 || flow_other(f) <= most * (1 + 1e-9))
+	if (most <= 0 ||
+	    (s->world->small_first ? fit_by_shares(s, f, most) : flow_other(f) <= most))
 		return;
 	for (int i = 0; i < HALVINGS; i++) {
 		f->capacity = (low + high) / 2;
 		flow_settle(f);
-		if (flow_other(f) > most)
+		if (flow_other(f) > s->world->prefs.ram_bytes)
 			high = f->capacity;
 		else
 			low = f->capacity;

@@ -6,7 +6,8 @@
  * than its running tasks can use, and the surplus goes to the others; within a project
  * the running tasks advance evenly, and the others wait in order of arrival.  Tasks
  * that do not fit into memory together run one after the other, and the CPUs that this
- * leaves unused count as idle.  Leaves out tasks that need more memory than there is.
+ * leaves unused count as idle; but with small_first small tasks of others use them.
+ * Leaves out tasks that need more memory than there is.
  */
 #ifndef RULES_CLIENT_RR_SIM_H
 #define RULES_CLIENT_RR_SIM_H

@@ -183,6 +183,9 @@ struct client_world {
 	size_t napps;
 	struct cw_task *tasks; /* in order of arrival */
 	size_t ntasks;
+	/* Small tasks run in the place of great ones where memory is short; set by the
+	 * policy's account(). */
+	bool small_first;
 	/* Counted by cw_changed() and cw_grew().  0: the shell does not call these, and
 	 * every look finds changes. */
 	uint64_t version, growth;

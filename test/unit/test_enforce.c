@@ -118,7 +118,7 @@ memory_case(size_t row, double scale)
 		struct arena a = { 0 };
 		struct cw_project p = { .share = 1, .dcf = 1 };
 		struct cw_task t[6] = { { 0 } };
-		struct client_world w = { .now = 10,
+		struct client_world w = { .now = 60,
 			.rsc = { { "CPU", 4, 1, 1 } },
 			.nrsc = 1,
 			.prefs = { .period_s = 3600, .ram_bytes = 8 * scale },

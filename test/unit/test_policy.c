@@ -750,6 +750,29 @@ START_TEST(every_kind_of_processor_is_used)
 }
 END_TEST
 
+/* A's tasks take 5 of 8 GB each, B's 1 GB: one of A's leaves a CPU to B, which used too
+ * much and is asked for tasks that occupy both CPUs until the low-water mark. */
+START_TEST(window_keeps_small_tasks)
+{
+	static const struct window_case c = { "memory", 1, { 1000, -1000 }, { 0, 0 },
+		{ { 0, 0, 20, 1, 1, true }, { 0, 0, 20, 1, 1, false } }, 4.8, 0 };
+
+	for (int ram = 0; ram <= 16; ram += 8) {
+		struct work_ask ask = { .project = -1 };
+		struct small s;
+
+		window_world(&s, &c);
+		s.w.prefs.ram_bytes = ram;
+		s.p[0].acct.rss_bytes = 5;
+		s.p[1].acct.rss_bytes = 1;
+		policy_window.piggyback(&s.w, &policy_window, &s.a, &s.rr, 1, &ask);
+		ck_assert_msg(fabs(ask.secs[0] - (ram == 8 ? c.secs * H : 0)) < 1,
+		    "%d GB: %g h", ram, ask.secs[0] / H);
+		arena_free(&s.a);
+	}
+}
+END_TEST
+
 /* A coprocessor is free, and the waiting task takes two. */
 START_TEST(window_fills_a_free_coprocessor)
 {
@@ -841,6 +864,7 @@ UNIT_MAIN("policy", {
 	ADD_LOOP(entitlement_by_table, N(entitled));
 	ADD(what_is_asked);
 	ADD_LOOP(what_window_asks, N(window_cases));
+	ADD(window_keeps_small_tasks);
 	ADD(window_fills_a_free_coprocessor);
 	ADD(window_gives_up_instances);
 	ADD_LOOP(every_kind_of_processor_is_used, count_policies());

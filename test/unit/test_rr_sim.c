@@ -139,15 +139,22 @@ static const struct {
 	const char *what;
 	double gb[4]; /* two tasks of each project */
 	double idle, shortfall, finish[4];
+	bool small_first;
 } memories[] = {
-	{ "all fit", { 2, 2, 2, 2 }, 0, 360, { 10, 10, 10, 10 } },
-	{ "half of them fit", { 4, 4, 4, 4 }, 2, 360, { 20, 20, 20, 20 } },
+	{ "all fit", { 2, 2, 2, 2 }, 0, 360, { 10, 10, 10, 10 }, false },
+	{ "half of them fit", { 4, 4, 4, 4 }, 2, 360, { 20, 20, 20, 20 }, false },
 	{ "two of a project do not fit, one beside two small ones does", { 5, 5, 1, 1 },
-	    1, 360, { 10, 20, 10, 10 } },
+	    1, 360, { 10, 20, 10, 10 }, false },
 	{ "they need 12 GB, so they advance at two thirds of full speed",
-	    { 5, 2, 4, 1 }, 4 / 3.0, 360, { 15, 15, 15, 15 } },
+	    { 5, 2, 4, 1 }, 4 / 3.0, 360, { 15, 15, 15, 15 }, false },
 	{ "a task that never fits is no work", { 9, 1, 1, 1 }, 1, 370,
-	    { 0, 10, 10, 10 } },
+	    { 0, 10, 10, 10 }, false },
+	{ "small and great ones alike at four fifths of full speed", { 4, 4, 1, 1 },
+	    0.8, 360, { 12.5, 12.5, 12.5, 12.5 }, false },
+	{ "or small ones at full speed", { 4, 4, 1, 1 }, 0.5, 360,
+	    { 12.5, 12.5, 10, 10 }, true },
+	{ "there are no small ones", { 5, 2, 4, 1 }, 4 / 3.0, 360, { 15, 15, 15, 15 },
+	    true },
 };
 
 START_TEST(memory_by_table)
@@ -161,7 +168,8 @@ START_TEST(memory_by_table)
 		.projects = p,
 		.nprojects = 2,
 		.tasks = t,
-		.ntasks = 4 };
+		.ntasks = 4,
+		.small_first = memories[_i].small_first };
 	struct rr_sim rr;
 
 	for (int i = 0; i < 4; i++) {

@@ -143,6 +143,7 @@ static const struct {
 	{ "x01_everything", "window", 0.005, 0.2, 0.07 },
 	{ "x02_hurry", "window", 0.015, 0.25, 0.17 },
 	{ "x11_outages", "window", 0.025, 0.02, 0.08 },
+	{ "x13_three_sizes", "window", 0.005, 0.06, 0 },
 	{ "x12_spare", "window", 0.005, 0.47, 0.12 },
 	{ "x05_one_cpu", "rec", 0.001, 0.02, 0 },
 	{ "x05_one_cpu", "window", 0.001, 0.02, 0 },
