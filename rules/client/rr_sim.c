@@ -426,13 +426,11 @@ advance_to(struct rr_run *s, double t)
 			s->out->rsc[r].saturated_s = s->now;
 		}
 		s->out->rsc[r].shortfall += idle * dt;
-		if (t < INFINITY)
-			flow_advance(&s->flows[r], t);
-		if (t < INFINITY && s->backup)
+		flow_advance(&s->flows[r], t);
+		if (s->backup)
 			flow_advance(&s->flows[CW_RSC_MOST + r], t);
 	}
-	if (t < INFINITY)
-		s->now = t;
+	s->now = t;
 }
 
 static void
@@ -512,7 +510,7 @@ missed_by_deadline(const void *pa, const void *pb)
 
 	if (a->deadline != b->deadline)
 		return a->deadline < b->deadline ? -1 : 1;
-	return a->task < b->task ? -1 : a->task > b->task;
+	return a->task < b->task ? -1 : 1;
 }
 
 /* Adds length to the instance that is free first; free_at is a heap. */
@@ -591,7 +589,6 @@ finish_simulation(struct rr_run *s)
 	const struct client_world *w = s->world;
 
 	advance_to(s, INFINITY);
-	s->now = INFINITY;
 	for (size_t p = 0; p < w->nprojects; p++)
 		for (size_t r = 0; r < w->nrsc; r++) {
 			struct task_group *g = &s->groups[p * w->nrsc + r];

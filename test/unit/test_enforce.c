@@ -505,6 +505,12 @@ START_TEST(concurrency)
 	DECIDED(&d, "+++");
 	d.p[0].max_concurrent = 0;
 	d.w.apps = d.app;
+	d.w.napps = 1;
+	d.t[0].app = 0;
+	d.app[0].max_concurrent = 2;
+	DECIDED(&d, "++.");
+	d.app[0].max_concurrent = 0;
+	d.t[0].app = 1;
 	d.w.napps = 2;
 	d.app[1].project = 1;
 	DECIDED(&d, "+++");
@@ -664,6 +670,21 @@ START_TEST(checkpoints)
 }
 END_TEST
 
+/* Also of one that is in danger itself, but no longer fits into memory. */
+START_TEST(great_task_in_danger)
+{
+	struct decision d;
+
+	runs_for(listed(no_tasks(&d), true), 10)->checkpointed_at = NOW - 5;
+	listed(&d, true);
+	d.w.scheduled_at = NOW - 1;
+	d.w.prefs.ram_bytes = 8;
+	d.t[0].rss_bytes = 9;
+	ck_assert_str_eq(decided(&d, &policy_debt1), "k+");
+	arena_free(&d.a);
+}
+END_TEST
+
 /* --- afterwards --- */
 
 START_TEST(danger_is_noted)
@@ -698,5 +719,6 @@ UNIT_MAIN("enforce", {
 	ADD_LOOP(rechecks_by_table, N(rechecks));
 	ADD(no_rechecks);
 	ADD(checkpoints);
+	ADD(great_task_in_danger);
 	ADD(danger_is_noted);
 })

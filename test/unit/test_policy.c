@@ -745,6 +745,13 @@ START_TEST(every_kind_of_processor_is_used)
 		NEARLY(s.p[0].used[r] + s.p[1].used[r], 0);
 	s.p[0].rpc.user_request = true;
 	ck_assert_int_eq(next_contact(&s, how).why, CONTACT_USER);
+	s.p[0].rpc.user_request = false;
+	s.p[0].rpc.never_contacted = true;
+	c = next_contact(&s, how);
+	ck_assert_int_eq(c.why, CONTACT_INIT);
+	ck_assert_ptr_null(c.ask.why);
+	for (int r = 0; r < CW_RSC_MOST; r++)
+		NEARLY(c.ask.secs[r], 1);
 	rr_predict(&s.w, &s.a, &s.rr);
 	arena_free(&s.a);
 }

@@ -161,6 +161,7 @@ START_TEST(debt1_limits)
 	h.w.now++;
 	policy_debt1.account(&h.w, &policy_debt1);
 	NEARLY(h.p[0].acct.ltd[0], 10);
+	NEARLY(h.p[0].acct.std[0], 0);
 	h.p[1].nci = true; /* it takes no part in the mean */
 	h.w.now++;
 	policy_debt1.account(&h.w, &policy_debt1);
@@ -308,6 +309,24 @@ START_TEST(debt1_requests)
 	c = debts_next(&h, &policy_debt1);
 	ck_assert_int_eq(c.project, 0);
 	NEARLY(c.ask.secs[0], 3000);
+	arena_free(&h.a);
+}
+END_TEST
+
+/* All are overworked, and 0 has the tasks for its share: all of what is lacking by
+ * share, or, with deadlines, to whom it is lacking. */
+START_TEST(debt1_all_overworked)
+{
+	struct host h;
+
+	debts_host(&h)->w.rsc[0].ninst = 4;
+	for (int i = 0; i < 3; i++)
+		debts_task(&h, 0, 1e6);
+	h.p[0].acct.ltd[0] = h.p[1].acct.ltd[0] = -SLICE - 1;
+	ASKS(&h, &policy_debt1, 1);
+	NEARLY(debts_next(&h, &policy_debt1).ask.secs[0], 500);
+	ASKS(&h, &policy_debt1_deadlines, 1);
+	NEARLY(debts_next(&h, &policy_debt1_deadlines).ask.secs[0], 2000);
 	arena_free(&h.a);
 }
 END_TEST
@@ -540,6 +559,7 @@ UNIT_MAIN("policies with debts", {
 	ADD_LOOP(debtr_by_table, N(debtr));
 	ADD(debtr_counts_speed);
 	ADD(debt1_requests);
+	ADD(debt1_all_overworked);
 	ADD(debt1_pauses);
 	ADD(debtr_overworked);
 	ADD(debtr_steps);

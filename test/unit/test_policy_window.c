@@ -274,6 +274,8 @@ START_TEST(buffer_by_balances)
 
 	window_host(&h);
 	LACKS(&h, 3000, 1000);
+	h.p[1].acct.owed = 0.5;
+	LACKS(&h, 2999.625, 1000.375);
 	h.p[1].acct.owed = 400;
 	LACKS(&h, 2700, 1300);
 	h.w.rsc[0].flops = 2; /* 400 operations take 200 s */
@@ -292,6 +294,10 @@ START_TEST(buffer_by_balances)
 	h.p[1].acct.owed = 0;
 	h.p[0].suspended = true;
 	LACKS(&h, 0, 4000);
+	h.p[0].suspended = false;
+	h.p[1].share = 0; /* now a backup project, with a claim of old */
+	h.p[1].acct.owed = 400;
+	LACKS(&h, 4000, 0);
 	arena_free(&h.a);
 }
 END_TEST
@@ -387,6 +393,9 @@ START_TEST(taskless_projects)
 	window_task(&h, 0, 1400);
 	LACKS(&h, 0, 600);
 	h.t[3].remaining_s = 2000;
+	LACKS(&h, 0, 0);
+	h.w.ntasks = 2;
+	window_task(&h, 1, 0.5); /* it has one, if only for half a second */
 	LACKS(&h, 0, 0);
 	arena_free(&h.a);
 }

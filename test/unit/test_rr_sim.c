@@ -189,6 +189,37 @@ START_TEST(memory_by_table)
 }
 END_TEST
 
+/* Fifteen tasks that do not fit are passed by a smaller one, sixteen are not: the
+ * search ends. */
+START_TEST(passed_over)
+{
+	enum { SMALL_ONE = 17 };
+	struct arena a = { 0 };
+	struct cw_project p = { .share = 1 };
+	struct cw_task t[SMALL_ONE + 1];
+	struct client_world w = { .prefs = { .min_s = 100, .ram_bytes = 8 },
+		.rsc = { { "CPU", 2, 1, 1 } },
+		.nrsc = 1,
+		.projects = &p,
+		.nprojects = 1,
+		.tasks = t,
+		.ntasks = SMALL_ONE + 1 };
+	struct rr_sim rr;
+
+	for (int i = 0; i <= SMALL_ONE; i++) {
+		t[i] = task(0, 10);
+		t[i].rss_bytes = i == 0 ? 7 : i < SMALL_ONE ? 5 : 1;
+	}
+	for (int k = 0; k < 2; k++) {
+		rr_simulate(&w, &a, &rr);
+		NEARLY(rr.tasks[0].finish_s, 10, "the great one");
+		ck_assert((rr.tasks[SMALL_ONE].finish_s == 10) == (k == 1));
+		t[1].suspended = true;
+	}
+	arena_free(&a);
+}
+END_TEST
+
 /* --- one app on both resources --- */
 
 /* Task 0 on the CPU waits for task 1, which the coprocessor runs first, because only
@@ -523,7 +554,7 @@ rr_sim_odd_world(struct client_world *w, struct rng *rng)
 		t->downloading = rng_below(rng, 8) == 0;
 		t->nci = rng_below(rng, 12) == 0;
 		t->received_at = 990;
-		t->deadline = 1000 + 500 * rng_unit(rng) * rng_unit(rng);
+		t->deadline = 1000 + floor(500 * rng_unit(rng) * rng_unit(rng));
 	}
 }
 
@@ -820,6 +851,7 @@ END_TEST
 UNIT_MAIN("rr_sim", {
 	ADD_LOOP(t1_t2_worked_example, N(worked));
 	ADD_LOOP(memory_by_table, N(memories));
+	ADD(passed_over);
 	ADD(one_after_the_other);
 	ADD_LOOP(small_worlds, N(smalls));
 	ADD_LOOP(agrees_with_the_definition, 20);
