@@ -228,9 +228,11 @@ START_TEST(order_of_tasks)
 	RUNS(&h, "abdc");
 	h.p[1].acct.owed = 0;
 	RUNS(&h, "abcd");
-	h.p[0].acct.owed = -SLICE;
+	h.p[0].acct.owed = -SLICE + 1;
 	RUNS(&h, "adbc");
-	h.p[0].acct.owed = -SLICE - 1; /* its own CPU is no longer its own */
+	h.p[0].acct.owed = -SLICE; /* its own CPU is no longer its own */
+	RUNS(&h, "dabc");
+	h.p[0].acct.owed = -SLICE - 1; /* nor is the second place */
 	RUNS(&h, "dabe");
 	h.p[0].acct.owed = 0;
 	h.p[0].share = 0; /* a backup project comes last */
