@@ -136,10 +136,11 @@ order(const struct client_world *w, const struct policy *policy, struct arena *a
 
 /* --- work fetch --- */
 
-struct plan {                       /* for one resource, per project */
-	double *want, *have, *soon; /* have, soon: see struct queues */
-	double *owed;               /* see owed_s() */
-	bool *in, *rising;          /* rising: it would get more if the level rose */
+struct plan { /* for one resource, per project */
+	double *want;
+	double *have, *soon, *all; /* see struct queues */
+	double *owed;              /* see owed_s() */
+	bool *in, *rising;         /* rising: it would get more if the level rose */
 	bool *answers; /* its last contact succeeded, or it has all it should have */
 	double shares; /* of the projects in[] */
 	double ninst;  /* without CPUs that coprocessor tasks take */
@@ -149,6 +150,7 @@ struct plan {                       /* for one resource, per project */
 struct queues {
 	double *have; /* within the buffer: a longer task counts as long as that */
 	double *soon; /* before the low-water mark */
+	double *all;  /* until they are done */
 	double cpus;  /* that coprocessor tasks take now */
 };
 
@@ -156,7 +158,8 @@ static struct queues
 count_queues(const struct client_world *w, struct arena *a)
 {
 	size_t n = w->nprojects * w->nrsc + 1;
-	struct queues q = { NEWN(a, double, n), NEWN(a, double, n), 0 };
+	struct queues q = { NEWN(a, double, n), NEWN(a, double, n), NEWN(a, double, n),
+		0 };
 	double horizon = fetch_buffer_s(w);
 
 	for (size_t i = 0; i < w->ntasks; i++) {
@@ -168,6 +171,7 @@ count_queues(const struct client_world *w, struct arena *a)
 			continue;
 		q.have[k] += t->use * cw_min(horizon, left);
 		q.soon[k] += t->use * cw_min(w->prefs.min_s, left);
+		q.all[k] += t->use * left;
 		q.cpus += t->rsc != CW_CPU && t->running ? t->ncpus : 0;
 	}
 	return q;
@@ -262,23 +266,46 @@ can_fill(const struct client_world *w, const struct plan *p, size_t project)
 	       fetch_usable_s(w, project) >= w->prefs.min_s;
 }
 
-/* What close deadlines and projects that do not answer leave of the low-water mark goes
- * to the others, by share: a host that reaches no project for hours would have nothing
- * else to run. */
-static void
-keep_low_water(const struct client_world *w, struct plan *p)
+/* Could the project do one more task in time, at the pace of its share? */
+static bool
+has_time(const struct client_world *w, const struct plan *p, size_t project, size_t rsc)
 {
-	double lacks = w->prefs.min_s * p->ninst, shares = 0;
+	double pace = fetch_share_of(w, p->in, p->shares, project) * p->ninst;
+	double longest = w->projects[project].acct.longest_s / w->rsc[rsc].avail;
 
-	for (size_t i = 0; i < w->nprojects; i++)
-		lacks -= p->soon[i] +
-		         (p->answers[i] ? cw_max(0, p->want[i] - p->have[i]) : 0);
+	return p->all[project] + longest <= pace * fetch_usable_s(w, project);
+}
+
+/* Adds what is lacking to the projects that can be asked for it, by share; with
+ * in_time, to those that have time for it. */
+static void
+share_lack(const struct client_world *w, size_t rsc, struct plan *p, double lacks,
+    bool in_time)
+{
+	double shares = 0;
+
 	for (size_t i = 0; i < w->nprojects && lacks > 0; i++)
 		if (can_fill(w, p, i))
 			shares += w->projects[i].share;
 	for (size_t i = 0; i < w->nprojects && lacks > 0; i++)
-		if (can_fill(w, p, i))
+		if (can_fill(w, p, i) && (!in_time || has_time(w, p, i, rsc)))
 			p->want[i] += lacks * w->projects[i].share / shares;
+}
+
+/* What close deadlines and projects that do not answer leave of the low-water mark goes
+ * to the others: a host that reaches no project for hours would have nothing else to
+ * run.  So does what is left of it because there are fewer tasks than instances. */
+static void
+keep_low_water(const struct client_world *w, size_t rsc, struct plan *p)
+{
+	double lacks = w->prefs.min_s * p->ninst, few = 0;
+
+	for (size_t i = 0; i < w->nprojects; i++) {
+		lacks -= p->answers[i] ? cw_max(p->want[i], p->have[i]) : p->have[i];
+		few += p->have[i] - p->soon[i];
+	}
+	share_lack(w, rsc, p, lacks, false);
+	share_lack(w, rsc, p, few + cw_min(0, lacks), true);
 }
 
 /* A project that has no task and is owed work gets its part although others have more
@@ -358,6 +385,7 @@ make_plan(const struct client_world *w, struct arena *a, const struct rr_sim *rr
 	struct plan p = { .want = NEWN(a, double, w->nprojects + 1),
 		.have = &q->have[rsc * w->nprojects],
 		.soon = &q->soon[rsc * w->nprojects],
+		.all = &q->all[rsc * w->nprojects],
 		.owed = NEWN(a, double, w->nprojects + 1),
 		.in = NEWN(a, bool, w->nprojects + 1),
 		.rising = NEWN(a, bool, w->nprojects + 1),
@@ -378,7 +406,7 @@ make_plan(const struct client_world *w, struct arena *a, const struct rr_sim *rr
 	pass_on(w, &p);
 	let_in_taskless(w, rsc, &p);
 	cap_at_deadlines(w, &p);
-	keep_low_water(w, &p);
+	keep_low_water(w, rsc, &p);
 	keep_small_tasks(w, rsc, &p);
 	return p;
 }

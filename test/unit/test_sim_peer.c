@@ -128,6 +128,13 @@ static const struct {
 	{ "x08_memory_of_three", "classic", 0.005, 0.2, 0 },
 	{ "x03_limits", "hybrid", 0.005, 0.05, 0 },
 	{ "x03_limits", "classic", 0.005, 0.4, 0 },
+	/* Estimates ten times too low and five times too high. */
+	{ "x09_estimates", "window", 0.001, 0.01, 0.01 },
+	{ "x09_estimates", "rec", 0.001, 0.06, 0.07 },
+	{ "x09_estimates", "hybrid", 0.001, 0.06, 0.07 },
+	{ "x09_estimates", "debt1", 0.001, 0.01, 0.01 },
+	{ "x09_estimates", "debtR", 0.001, 0.03, 0.03 },
+	{ "x09_estimates", "classic", 0.001, 0.07, 0 },
 	/* The network is up for a quarter of the time. */
 	{ "x10_offline", "window", 0.04, 0.02, 0 },
 	{ "x10_offline", "rec", 0.04, 0.02, 0 },
@@ -144,6 +151,9 @@ static const struct {
 	{ "x02_hurry", "window", 0.015, 0.25, 0.17 },
 	{ "x11_outages", "window", 0.025, 0.02, 0.08 },
 	{ "x13_three_sizes", "window", 0.005, 0.06, 0 },
+	{ "x14_laptop", "window", 0.005, 0.02, 0.13 },
+	{ "x15_tight", "window", 0.005, 0.01, 0.005 },
+	{ "x16_laptop_offline", "window", 0.005, 0.01, 0.02 },
 	{ "x12_spare", "window", 0.005, 0.47, 0.12 },
 	{ "x05_one_cpu", "rec", 0.001, 0.02, 0 },
 	{ "x05_one_cpu", "window", 0.001, 0.02, 0 },
