@@ -3,17 +3,39 @@
 
 #include "db/entity.h"
 #include "db/input_use.h"
+#include "lib/fs.h"
 #include "proto/blob.h"
 #include "lib/banned.h"
+
+static enum err
+count_own(struct cmd_ctx *x, struct arena *a, const char *const *xml_docs, size_t n,
+    struct own_inputs *own)
+{
+	for (size_t i = 0; i < n; i++)
+		TRY(blob_own_inputs(a, xml_docs[i], own, x->f));
+	return inputs_use(x->db, a, own->names, own->n, x->f);
+}
 
 enum err
 inputs_count(struct cmd_ctx *x, struct arena *a, const char *const *xml_docs, size_t n)
 {
+	return count_own(x, a, xml_docs, n, &(struct own_inputs){ 0 });
+}
+
+/* file_deleter keeps the row locked until the file is gone; from here on it is ours. */
+enum err
+inputs_count_there(
+    struct cmd_ctx *x, struct arena *a, const char *const *xml_docs, size_t n)
+{
 	struct own_inputs own = { 0 };
 
-	for (size_t i = 0; i < n; i++)
-		TRY(blob_own_inputs(a, xml_docs[i], &own, x->f));
-	return inputs_use(x->db, a, own.names, own.n, x->f);
+	TRY(count_own(x, a, xml_docs, n, &own));
+	for (size_t i = 0; i < own.n; i++)
+		if (!fs_exists(download_path(a, x->cf, own.names[i])))
+			return FAIL(x->f, E_NOTFOUND,
+			    "input file %s has just been deleted, as no workunit needed it: stage it again",
+			    own.names[i]);
+	return OK;
 }
 
 enum err

@@ -12,6 +12,9 @@
  */
 enum err inputs_count(
     struct cmd_ctx *, struct arena *, const char *const *xml_docs, size_t n);
+/* As inputs_count(); E_NOTFOUND if file_deleter has just removed one of the files. */
+enum err inputs_count_there(
+    struct cmd_ctx *, struct arena *, const char *const *xml_docs, size_t n);
 /*
  * Takes off those of at most DB_LIST_MAX finished workunits that are still counted,
  * because another program has deleted their files; before they are deleted themselves,

@@ -169,7 +169,7 @@ retry_one(struct cmd_ctx *x, struct retrying *k, const struct workunit *wu,
 		return OK;
 	/* It had given them up; other workunits have kept them. */
 	if (!wu->inputs_counted && doc != NULL)
-		TRY(inputs_count(x, k->a, &doc, 1));
+		TRY(inputs_count_there(x, k->a, &doc, 1));
 	to.inputs_counted |= doc != NULL;
 	to.max_error_results = c.max_error_results;
 	to.max_total_results = c.max_total_results;
@@ -221,7 +221,7 @@ retry_in_tx(struct cmd_ctx *x, void *arg)
 			;
 		e = retry_one(x, k, &wu[i], r + from, end - from);
 		if (e != OK)
-			return e == E_RACE ? E_RETRY : e;
+			return e == E_RACE || e == E_NOTFOUND ? E_RETRY : e;
 	}
 	e = retry_save(x, k);
 	return e == E_RACE ? E_RETRY : e;

@@ -456,6 +456,8 @@ class Soak:
     def sample(self, day, calm):
         for (table,) in self.db.ask("SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'"):
             self.put(day, "rows." + table, self.db.number(f"SELECT COUNT(*) FROM `{table}`"))
+        # The ledger keeps a row for each host, as the project keeps the hosts.
+        self.put(day, "rows.ledger_of_files", self.db.number("SELECT COUNT(*) FROM ledger WHERE fileset_id > 0"))
         for part in ("upload", "download", "log", "run", "results", "archives", "mysql"):
             files, size = self.occupied(os.path.join(self.o.project, part))
             self.put(day, f"files.{part}", files)

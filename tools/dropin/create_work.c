@@ -361,7 +361,7 @@ insert_jobs(struct cmd_ctx *x, void *arg)
 			TRY(assignment_add(x->db, &s->m->a, &j->wu, j->target.kind,
 			    j->target.id, j->target.multi, now, x->f));
 	}
-	return inputs_count(x, &s->m->a, docs, s->to - s->from);
+	return inputs_count_there(x, &s->m->a, docs, s->to - s->from);
 }
 
 /* Reports a job that is refused; OK if the others are to be made all the same. */
