@@ -1005,6 +1005,8 @@ test_sources = \
 	test/unit/plan_class_spec.def \
 	test/unit/plan_class_use.def \
 	test/unit/policy.def \
+	test/unit/policy_host.c \
+	test/unit/policy_host.h \
 	test/unit/prefs_cases.def \
 	test/unit/project_texts.def \
 	test/unit/pulsar_outputs.def \

@@ -1,77 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The policies with debts, and classic: debts, whom they ask and for how much, with
  * values from their descriptions (client.md 1.1, 2, 3, locus-client-policies(7)). */
+#include "test/unit/policy_host.h"
 #include "test/unit/unit.h"
-
-#include <math.h>
-#include "rules/client/policies.h"
 #include "lib/banned.h"
 
-static const double NOW = 1e8, SLICE = 3600, DAY = 86400;
-#define NEARLY(got, want)                                                              \
-	ck_assert_msg(fabs((got) - (want)) < 1e-6, "line %d: %.12g, not %.12g",        \
-	    __LINE__, (double)(got), (double)(want))
-
-/* Shares 3 and 1 of two CPUs; a buffer of 2000 s. */
-struct host {
-	struct arena a;
-	struct cw_project p[3];
-	struct cw_task t[8];
-	struct client_world w;
-	struct rr_sim rr;
-};
-
-static struct host *
-debts_host(struct host *h)
+static const double NOW = HOST_NOW, SLICE = HOST_SLICE, DAY = 86400;
+/* Shares 3 and 1. */
+static struct policy_host *
+debts_host(struct policy_host *h)
 {
-	*h = (struct host){ .p = { { .share = 3, .dcf = 1 }, { .share = 1, .dcf = 1 },
-				{ .share = 1, .dcf = 1 } } };
-	h->w = (struct client_world){ .now = NOW,
-		.accounted_at = NOW - 1000,
-		.rsc = { { "CPU", 2, 2, 1 }, { "GPU", 1, 8, 1 } },
-		.nrsc = 1,
-		.prefs = { .min_s = 1000, .extra_s = 1000, .period_s = SLICE },
-		.projects = h->p,
-		.nprojects = 2,
-		.tasks = h->t };
+	policy_host(h, 3, 2, 8)->w.accounted_at = NOW - 1000;
 	return h;
 }
 
 static struct cw_task *
-debts_task(struct host *h, int32_t project, double run_s)
+debts_task(struct policy_host *h, int32_t project, double run_s)
 {
-	struct cw_task *t = &h->t[h->w.ntasks++];
+	struct cw_task *t = policy_host_task(h, project, run_s);
 
-	*t = (struct cw_task){ .project = project,
-		.use = 1,
-		.ncpus = 1,
-		.remaining_s = run_s,
-		.received_at = NOW,
-		.deadline = NOW + 1e7,
-		.running = true };
+	t->running = true;
 	return t;
 }
 
 static struct contact
-debts_next(struct host *h, const struct policy *how)
+debts_next(struct policy_host *h, const struct policy *how)
 {
-	struct contact c;
-
 	cw_tally_tasks(&h->w);
-	rr_simulate(&h->w, &h->a, &h->rr);
-	contact_next(&h->w, how, &h->a, &h->rr, &c);
-	return c;
-}
-
-static struct work_ask
-debts_along(struct host *h, const struct policy *how, size_t project)
-{
-	struct work_ask ask = { .project = -1 };
-
-	cw_tally_tasks(&h->w);
-	rr_simulate(&h->w, &h->a, &h->rr);
-	how->piggyback(&h->w, how, &h->a, &h->rr, project, &ask);
-	return ask;
+	return policy_host_next(h, how);
 }
 
 #define ASKS(h, how, who)                                                              \
@@ -107,7 +63,7 @@ static const struct {
 START_TEST(debt1_by_table)
 {
 	for (int k = 0; k < 2; k++) {
-		struct host h;
+		struct policy_host h;
 		double scale = k == 0 ? 1 : 0.01;
 
 		debts_host(&h)->p[1] = debt1[_i].p;
@@ -132,7 +88,7 @@ END_TEST
 
 START_TEST(debt1_limits)
 {
-	struct host h;
+	struct policy_host h;
 
 	debts_host(&h);
 	debts_task(&h, 0, 100);
@@ -174,7 +130,7 @@ END_TEST
 START_TEST(backup_tasks_run_last)
 {
 	for (const struct policy *const *how = policies; *how != NULL; how++) {
-		struct host h;
+		struct policy_host h;
 		struct run_list list;
 
 		if (*how == &policy_classic)
@@ -226,7 +182,7 @@ static const struct {
 
 START_TEST(debtr_by_table)
 {
-	struct host h;
+	struct policy_host h;
 
 	debts_host(&h)->p[1] = debtr[_i].p;
 	if (debtr[_i].task)
@@ -246,7 +202,7 @@ END_TEST
 /* Weighted by speed: a second of the coprocessor counts as four of a CPU. */
 START_TEST(debtr_counts_speed)
 {
-	struct host h;
+	struct policy_host h;
 	struct run_list list;
 
 	debts_host(&h)->w.nrsc = 2;
@@ -279,7 +235,7 @@ END_TEST
  * one with the greatest debt and shortfall is asked. */
 START_TEST(debt1_requests)
 {
-	struct host h;
+	struct policy_host h;
 	struct contact c;
 
 	c = debts_next(debts_host(&h), &policy_debt1);
@@ -295,7 +251,7 @@ START_TEST(debt1_requests)
 	c = debts_next(&h, &policy_debt1);
 	ck_assert_int_eq(c.project, 1);
 	NEARLY(c.ask.secs[0], 1000);
-	NEARLY(debts_along(&h, &policy_debt1, 0).secs[0], 3000);
+	NEARLY(policy_host_along(&h, &policy_debt1, 0).secs[0], 3000);
 	h.p[1].acct.ltd[0] = 1999;
 	ASKS(&h, &policy_debt1, 0);
 	h.p[0].acct.ltd[0] = -SLICE; /* just not overworked */
@@ -317,7 +273,7 @@ END_TEST
  * share, or, with deadlines, to whom it is lacking. */
 START_TEST(debt1_all_overworked)
 {
-	struct host h;
+	struct policy_host h;
 
 	debts_host(&h)->w.rsc[0].ninst = 4;
 	for (int i = 0; i < 3; i++)
@@ -334,7 +290,7 @@ END_TEST
 /* Not within five minutes unless a CPU is idle, and not while the buffer is full. */
 START_TEST(debt1_pauses)
 {
-	struct host h;
+	struct policy_host h;
 	struct contact c;
 
 	debts_task(debts_host(&h), 0, 1500);
@@ -359,7 +315,7 @@ END_TEST
 /* An overworked project, by more than a day, is not asked to fill the buffer ... */
 START_TEST(debtr_overworked)
 {
-	struct host h;
+	struct policy_host h;
 
 	debts_task(debts_host(&h), 0, 1500);
 	debts_task(&h, 0, 1500);
@@ -385,7 +341,7 @@ END_TEST
  * is lacking; and a project without tasks is asked when nothing is. */
 START_TEST(debtr_steps)
 {
-	struct host h;
+	struct policy_host h;
 	struct contact c;
 
 	c = debts_next(debts_host(&h), &policy_debtr); /* idle */
@@ -416,10 +372,10 @@ START_TEST(debtr_steps)
 	NEARLY(debts_next(&h, &policy_debtr).ask.secs[0], 500);
 	h.t[3].project = 1; /* it has one */
 	ASKS(&h, &policy_debtr, -1);
-	ck_assert_int_eq(debts_along(&h, &policy_debtr, 1).project, -1);
+	ck_assert_int_eq(policy_host_along(&h, &policy_debtr, 1).project, -1);
 	h.t[3].project = 0;
-	NEARLY(debts_along(&h, &policy_debtr, 1).secs[0], 500);
-	ck_assert_int_eq(debts_along(&h, &policy_debtr, 0).project, -1);
+	NEARLY(policy_host_along(&h, &policy_debtr, 1).secs[0], 500);
+	ck_assert_int_eq(policy_host_along(&h, &policy_debtr, 0).project, -1);
 	arena_free(&h.a);
 }
 END_TEST
@@ -427,7 +383,7 @@ END_TEST
 /* No variety while tasks in danger take every CPU. */
 START_TEST(debtr_in_danger)
 {
-	struct host h;
+	struct policy_host h;
 
 	debts_task(debts_host(&h), 0, 3000)->deadline = NOW + 100;
 	debts_task(&h, 0, 3000);
@@ -444,7 +400,7 @@ END_TEST
  * the one with the greater share; a backup project last. */
 START_TEST(classic_order)
 {
-	struct host h;
+	struct policy_host h;
 
 	debts_host(&h)->p[0].used[0] = 100; /* within 1000 s, evenly */
 	policy_classic.account(&h.w, &policy_classic);
@@ -477,7 +433,7 @@ END_TEST
 /* Tasks run in order of arrival, those that run first. */
 START_TEST(classic_runs)
 {
-	struct host h;
+	struct policy_host h;
 	struct run_list list;
 
 	debts_host(&h);
@@ -497,7 +453,7 @@ END_TEST
  * once. */
 START_TEST(classic_sessions)
 {
-	struct host h;
+	struct policy_host h;
 	struct contact c;
 
 	debts_task(debts_host(&h), 0, 1000);
@@ -539,15 +495,15 @@ END_TEST
 /* A report asks for work if its project has the greatest debt. */
 START_TEST(classic_reports)
 {
-	struct host h;
+	struct policy_host h;
 
 	debts_host(&h)->p[0].acct.exp_avg_cpu = 31;
 	h.p[1].acct.exp_avg_cpu = 10;
-	NEARLY(debts_along(&h, &policy_classic, 1).secs[0], 4000);
-	ck_assert_int_eq(debts_along(&h, &policy_classic, 0).project, -1);
+	NEARLY(policy_host_along(&h, &policy_classic, 1).secs[0], 4000);
+	ck_assert_int_eq(policy_host_along(&h, &policy_classic, 0).project, -1);
 	h.p[0].acct.exp_avg_cpu = 30;
-	NEARLY(debts_along(&h, &policy_classic, 0).secs[0], 4000);
-	NEARLY(debts_along(&h, &policy_classic, 1).secs[0], 4000);
+	NEARLY(policy_host_along(&h, &policy_classic, 0).secs[0], 4000);
+	NEARLY(policy_host_along(&h, &policy_classic, 1).secs[0], 4000);
 	arena_free(&h.a);
 }
 END_TEST

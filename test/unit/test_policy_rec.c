@@ -1,62 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Policy rec and its variants: priorities and work fetch, with values from their
  * description (client.md 4.1, 4.5, locus-client-policies(7)). */
+#include "test/unit/policy_host.h"
 #include "test/unit/unit.h"
-
-#include <math.h>
-#include "rules/client/policies.h"
 #include "lib/banned.h"
 
-static const double NOW = 1e8, SLICE = 3600;
-#define NEARLY(got, want)                                                              \
-	ck_assert_msg(fabs((got) - (want)) < 1e-6, "line %d: %.12g, not %.12g",        \
-	    __LINE__, (double)(got), (double)(want))
-
-/* Equal shares of two CPUs; a buffer of 2000 s. */
-struct host {
-	struct arena a;
-	struct cw_project p[3];
-	struct cw_task t[8];
-	struct client_world w;
-	struct rr_sim rr;
-};
-
-static struct host *
-rec_host(struct host *h)
+static const double NOW = HOST_NOW, SLICE = HOST_SLICE;
+static struct policy_host *
+rec_host(struct policy_host *h)
 {
-	*h = (struct host){ .p = { { .share = 1, .dcf = 1 }, { .share = 1, .dcf = 1 },
-				{ .share = 1, .dcf = 1 } } };
-	h->w = (struct client_world){ .now = NOW,
-		.accounted_at = NOW,
-		.rsc = { { "CPU", 2, 1, 1 }, { "GPU", 1, 2, 1 } },
-		.nrsc = 1,
-		.prefs = { .min_s = 1000, .extra_s = 1000, .period_s = SLICE },
-		.projects = h->p,
-		.nprojects = 2,
-		.tasks = h->t };
-	return h;
+	return policy_host(h, 1, 1, 2);
 }
 
 static struct cw_task *
-rec_task(struct host *h, int32_t project, double run_s)
+rec_task(struct policy_host *h, int32_t project, double run_s)
 {
-	struct cw_task *t = &h->t[h->w.ntasks++];
+	struct cw_task *t = policy_host_task(h, project, run_s);
 
-	*t = (struct cw_task){ .project = project,
-		.use = 1,
-		.ncpus = 1,
-		.remaining_s = run_s,
-		.received_at = NOW,
-		.deadline = NOW + 1e7,
-		.running = true };
+	t->running = true;
 	return t;
+}
+
+static struct contact
+rec_next(struct policy_host *h, const struct policy *how)
+{
+	cw_tally_tasks(&h->w);
+	return policy_host_next(h, how);
 }
 
 /* --- recent use --- */
 
 START_TEST(use_of_all_processors)
 {
-	struct host h;
+	struct policy_host h;
 
 	rec_host(&h)->w.nrsc = 2;
 	h.p[0].used[0] = 100;
@@ -84,23 +60,20 @@ END_TEST
 static const struct policy forgetful = { .half_life_s = 3600 },
 			   hourly = { .half_life_s = 3600, .bump_s = 7200 };
 
+/* As rec orders them, with the parameters of another policy. */
 static void
-rec_runs(struct host *h, const struct policy *how, const char *want, int line)
+rec_runs(struct policy_host *h, const struct policy *how, const char *want, int line)
 {
-	struct run_list list;
-	char got[9] = "";
+	struct policy p = *how;
 
-	rr_simulate(&h->w, &h->a, &h->rr);
-	policy_rec.order(&h->w, how, &h->a, &h->rr, &list);
-	for (size_t i = 0; i < list.n && i < 8; i++)
-		got[i] = (char)('a' + list.item[i].task);
-	ck_assert_msg(strcmp(got, want) == 0, "line %d: %s, not %s", line, got, want);
+	p.order = policy_rec.order;
+	policy_host_runs(h, &p, want, line);
 }
 #define RUNS(h, how, want) rec_runs(h, how, want, __LINE__)
 
 START_TEST(order_of_tasks)
 {
-	struct host h;
+	struct policy_host h;
 
 	rec_host(&h);
 	for (int i = 0; i < 6; i++)
@@ -138,7 +111,7 @@ START_TEST(own_instances)
 {
 	static const struct policy own = { .half_life_s = 3600,
 		.reserve_instances = true };
-	struct host h;
+	struct policy_host h;
 
 	rec_host(&h);
 	for (int i = 0; i < 6; i++)
@@ -158,28 +131,6 @@ END_TEST
 
 /* --- work fetch --- */
 
-static struct contact
-rec_next(struct host *h, const struct policy *how)
-{
-	struct contact c;
-
-	cw_tally_tasks(&h->w);
-	rr_simulate(&h->w, &h->a, &h->rr);
-	contact_next(&h->w, how, &h->a, &h->rr, &c);
-	return c;
-}
-
-static struct work_ask
-rec_along(struct host *h, const struct policy *how, size_t project)
-{
-	struct work_ask ask = { .project = -1 };
-
-	cw_tally_tasks(&h->w);
-	rr_simulate(&h->w, &h->a, &h->rr);
-	policy_rec.piggyback(&h->w, how, &h->a, &h->rr, project, &ask);
-	return ask;
-}
-
 #define ASKS(h, how, who)                                                              \
 	do {                                                                           \
 		struct contact c_ = rec_next(h, how);                                  \
@@ -191,7 +142,7 @@ rec_along(struct host *h, const struct policy *how, size_t project)
 /* The project of highest priority for all that is lacking. */
 START_TEST(priority_and_amount)
 {
-	struct host h;
+	struct policy_host h;
 	struct contact c;
 
 	c = rec_next(rec_host(&h), &policy_rec);
@@ -217,7 +168,7 @@ END_TEST
 /* Queued work, as a part of what the buffer holds, counts against the priority. */
 START_TEST(queued_work)
 {
-	struct host h;
+	struct policy_host h;
 	struct contact c;
 
 	rec_task(rec_host(&h), 0, 900);
@@ -256,7 +207,7 @@ END_TEST
 /* Nothing is asked while all instances have work for longer than the low-water mark. */
 START_TEST(low_water)
 {
-	struct host h;
+	struct policy_host h;
 	struct contact c;
 
 	rec_task(rec_host(&h), 0, 1001);
@@ -276,7 +227,7 @@ END_TEST
  * that are not full and for which it is first. */
 START_TEST(two_processors)
 {
-	struct host h;
+	struct policy_host h;
 	struct contact c;
 
 	rec_host(&h)->w.nrsc = 2;
@@ -313,8 +264,8 @@ START_TEST(two_processors)
 	c = rec_next(&h, &policy_rec);
 	NEARLY(c.ask.secs[0], 0);
 	NEARLY(c.ask.secs[1], 2000);
-	NEARLY(rec_along(&h, &policy_rec, 1).secs[1], 2000);
-	ck_assert_int_eq(rec_along(&h, &policy_rec, 0).project, -1);
+	NEARLY(policy_host_along(&h, &policy_rec, 1).secs[1], 2000);
+	ck_assert_int_eq(policy_host_along(&h, &policy_rec, 0).project, -1);
 	arena_free(&h.a);
 }
 END_TEST
@@ -323,27 +274,27 @@ END_TEST
  * own back-off. */
 START_TEST(along_with_others)
 {
-	struct host h;
+	struct policy_host h;
 
 	rec_host(&h)->p[1].acct.rec = 1;
-	NEARLY(rec_along(&h, &policy_rec, 0).secs[0], 4000);
-	ck_assert_int_eq(rec_along(&h, &policy_rec, 1).project, -1);
+	NEARLY(policy_host_along(&h, &policy_rec, 0).secs[0], 4000);
+	ck_assert_int_eq(policy_host_along(&h, &policy_rec, 1).project, -1);
 	h.p[0].rsc[0].backoff_until = NOW + 1;
-	NEARLY(rec_along(&h, &policy_rec, 0).secs[0], 4000);
-	NEARLY(rec_along(&h, &policy_rec, 1).secs[0], 4000);
+	NEARLY(policy_host_along(&h, &policy_rec, 0).secs[0], 4000);
+	NEARLY(policy_host_along(&h, &policy_rec, 1).secs[0], 4000);
 	rec_task(&h, 0, 1999);
 	rec_task(&h, 0, 1999);
-	NEARLY(rec_along(&h, &policy_rec, 1).secs[0], 2);
+	NEARLY(policy_host_along(&h, &policy_rec, 1).secs[0], 2);
 	h.t[0].remaining_s = h.t[1].remaining_s = 2000;
-	ck_assert_int_eq(rec_along(&h, &policy_rec, 1).project, -1);
+	ck_assert_int_eq(policy_host_along(&h, &policy_rec, 1).project, -1);
 	arena_free(&h.a);
 }
 END_TEST
 
 /* Two running tasks of 0 that last for 900 s; it used more than its share, and its
  * deadlines allow half of a full buffer. */
-static struct host *
-greedy(struct host *h)
+static struct policy_host *
+greedy(struct policy_host *h)
 {
 	rec_task(rec_host(h), 0, 900);
 	rec_task(h, 0, 900);
@@ -362,7 +313,7 @@ greedy(struct host *h)
 /* rec holds it back as long as another project can be asked. */
 START_TEST(held_back)
 {
-	struct host h;
+	struct policy_host h;
 
 	greedy(&h);
 	h.p[0].acct.rec = 2;
@@ -385,7 +336,7 @@ END_TEST
 /* An idle instance has nothing to lose. */
 START_TEST(held_back_unless_idle)
 {
-	struct host h;
+	struct policy_host h;
 
 	rec_task(rec_host(&h), 1, 2000)->downloading = true;
 	h.t[0].running = false;
@@ -410,7 +361,7 @@ END_TEST
  * share gets its part, as far as it can be done in time and there is room. */
 START_TEST(when_full)
 {
-	struct host h;
+	struct policy_host h;
 	struct contact c;
 
 	rec_task(rec_host(&h), 0, 1e6);
@@ -449,7 +400,7 @@ END_TEST
 /* Of several such projects the first by priority; not one that has a task. */
 START_TEST(who_when_full)
 {
-	struct host h;
+	struct policy_host h;
 
 	rec_task(rec_host(&h), 0, 1e6);
 	rec_task(&h, 0, 1e6);
@@ -485,7 +436,7 @@ END_TEST
  * before the others run out of work, as far as there is room. */
 START_TEST(starved)
 {
-	struct host h;
+	struct policy_host h;
 	struct contact c;
 
 	rec_task(rec_host(&h), 0, 1500);
@@ -536,7 +487,7 @@ END_TEST
 /* rec:deadlines asks for no more than can be done in time. */
 START_TEST(limited_by_deadlines)
 {
-	struct host h;
+	struct policy_host h;
 	struct contact c;
 
 	rec_host(&h)->p[0].acct.delay_bound_s = 1200;
@@ -566,7 +517,7 @@ END_TEST
  * room. */
 START_TEST(less_than_half_of_what_is_allowed)
 {
-	struct host h;
+	struct policy_host h;
 	struct contact c;
 
 	rec_task(rec_host(&h), 1, 1e4);

@@ -1,59 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Policy window: the balance, what runs, and the plan of the buffer, with values from
  * its description (rules/client/policy_window.c, locus-client-policies(7)). */
+#include "test/unit/policy_host.h"
 #include "test/unit/unit.h"
-
-#include <math.h>
-#include "rules/client/policies.h"
 #include "lib/banned.h"
 
-static const double NOW = 1e8, SLICE = 3600, H = 3600, DAY = 86400;
-#define NEARLY(got, want)                                                              \
-	ck_assert_msg(fabs((got) - (want)) < 1e-6, "line %d: %.12g, not %.12g",        \
-	    __LINE__, (double)(got), (double)(want))
-
-/* Shares 3 and 1 of two CPUs; balances of 0; a buffer of 2000 s. */
-struct host {
-	struct arena a;
-	struct cw_project p[3];
-	struct cw_task t[8];
-	struct client_world w;
-	struct rr_sim rr;
-};
-
-static struct host *
-window_host(struct host *h)
+static const double NOW = HOST_NOW, SLICE = HOST_SLICE, H = 3600, DAY = 86400;
+/* Shares 3 and 1, balances of 0. */
+static struct policy_host *
+window_host(struct policy_host *h)
 {
-	*h = (struct host){ .p = { { .share = 3, .dcf = 1, .acct.known = true },
-				{ .share = 1, .dcf = 1, .acct.known = true },
-				{ .share = 1, .dcf = 1 } } };
-	h->w = (struct client_world){ .now = NOW,
-		.accounted_at = NOW,
-		.rsc = { { "CPU", 2, 1, 1 }, { "GPU", 1, 4, 1 } },
-		.nrsc = 1,
-		.prefs = { .min_s = 1000, .extra_s = 1000, .period_s = SLICE },
-		.projects = h->p,
-		.nprojects = 2,
-		.tasks = h->t };
+	policy_host(h, 3, 1, 4);
+	h->p[0].acct.known = h->p[1].acct.known = true;
 	return h;
 }
 
-static struct cw_task *
-window_task(struct host *h, int32_t project, double run_s)
-{
-	struct cw_task *t = &h->t[h->w.ntasks++];
-
-	*t = (struct cw_task){ .project = project,
-		.use = 1,
-		.ncpus = 1,
-		.remaining_s = run_s,
-		.received_at = NOW,
-		.deadline = NOW + 1e7 };
-	return t;
-}
-
 static void
-account_now(struct host *h)
+account_now(struct policy_host *h)
 {
 	policy_window.account(&h->w, &policy_window);
 }
@@ -62,7 +25,7 @@ account_now(struct host *h)
 
 START_TEST(owed_is_entitlement_less_use)
 {
-	struct host h;
+	struct policy_host h;
 
 	window_host(&h)->w.rsc[0].flops = 2;
 	h.p[0].used[0] = 100;
@@ -89,7 +52,7 @@ END_TEST
 
 START_TEST(a_year_at_most)
 {
-	struct host h;
+	struct policy_host h;
 	const double most = 366 * DAY * 2;
 
 	window_host(&h)->p[0].acct.owed = most - 10;
@@ -109,7 +72,7 @@ END_TEST
  * something. */
 START_TEST(new_projects)
 {
-	struct host h;
+	struct policy_host h;
 
 	window_host(&h)->w.nprojects = 3;
 	h.p[0].acct.owed = 60;
@@ -182,12 +145,12 @@ static const struct {
 
 START_TEST(users_by_table)
 {
-	struct host h;
+	struct policy_host h;
 
 	window_host(&h)->w.nrsc = 2;
 	h.p[1] = users[_i].p;
 	if (users[_i].task)
-		window_task(&h, 1, 100);
+		policy_host_task(&h, 1, 100);
 	account_now(&h);
 	ck_assert_msg(h.p[1].acct.usable_mask == users[_i].can, "%s: %u",
 	    users[_i].what, h.p[1].acct.usable_mask);
@@ -196,27 +159,15 @@ END_TEST
 
 /* --- what runs --- */
 
-static void
-window_runs(struct host *h, const char *want, int line)
-{
-	struct run_list list;
-	char got[9] = "";
-
-	rr_simulate(&h->w, &h->a, &h->rr);
-	policy_window.order(&h->w, &policy_window, &h->a, &h->rr, &list);
-	for (size_t i = 0; i < list.n && i < 8; i++)
-		got[i] = (char)('a' + list.item[i].task);
-	ck_assert_msg(strcmp(got, want) == 0, "line %d: %s, not %s", line, got, want);
-}
-#define RUNS(h, want) window_runs(h, want, __LINE__)
+#define RUNS(h, want) policy_host_runs(h, &policy_window, want, __LINE__)
 
 START_TEST(order_of_tasks)
 {
-	struct host h;
+	struct policy_host h;
 
 	window_host(&h);
 	for (int i = 0; i < 6; i++)
-		window_task(&h, i / 3, 1e5);
+		policy_host_task(&h, i / 3, 1e5);
 	/* One CPU is the first's; a slice counts a third of what it does for the other.
 	 */
 	RUNS(&h, "adbc");
@@ -246,7 +197,7 @@ END_TEST
 /* --- the plan of the buffer --- */
 
 static struct work_ask
-plan_for(struct host *h, size_t project)
+plan_for(struct policy_host *h, size_t project)
 {
 	struct work_ask ask = { .project = -1 };
 
@@ -258,7 +209,7 @@ plan_for(struct host *h, size_t project)
 
 /* What the projects' parts lack, in s. */
 static void
-lacks(struct host *h, double first, double second, int line)
+lacks(struct policy_host *h, double first, double second, int line)
 {
 	double got[] = { plan_for(h, 0).secs[0], plan_for(h, 1).secs[0] };
 
@@ -272,7 +223,7 @@ lacks(struct host *h, double first, double second, int line)
 /* The buffer is divided so that using it up would bring all balances to zero. */
 START_TEST(buffer_by_balances)
 {
-	struct host h;
+	struct policy_host h;
 
 	window_host(&h);
 	LACKS(&h, 3000, 1000);
@@ -308,9 +259,9 @@ END_TEST
  * aside. */
 START_TEST(buffer_with_tasks)
 {
-	struct host h;
+	struct policy_host h;
 
-	window_task(window_host(&h), 0, 500)->running = true;
+	policy_host_task(window_host(&h), 0, 500)->running = true;
 	LACKS(&h, 2500, 1000);
 	h.t[0].use = h.t[0].ncpus = 2;
 	LACKS(&h, 2000, 1000);
@@ -322,10 +273,10 @@ START_TEST(buffer_with_tasks)
 	h.t[0].nci = true;
 	LACKS(&h, 3000, 1000);
 	h.t[0].nci = h.t[0].downloading = false;
-	window_task(&h, 0, 1500);
+	policy_host_task(&h, 0, 1500);
 	h.t[0].remaining_s = 1900;
 	LACKS(&h, 0, 600);
-	window_task(&h, 1, 100);
+	policy_host_task(&h, 1, 100);
 	LACKS(&h, 0, 500);
 	h.t[2].remaining_s = 540; /* less than a tenth of its part is lacking */
 	LACKS(&h, 0, 0);
@@ -340,7 +291,7 @@ END_TEST
  * the low-water mark goes to the others. */
 START_TEST(buffer_and_deadlines)
 {
-	struct host h;
+	struct policy_host h;
 
 	window_host(&h)->p[1].acct.delay_bound_s = 400;
 	LACKS(&h, 3000, 200);   /* 1000 * 400 / 2000 */
@@ -380,24 +331,24 @@ END_TEST
  * than theirs, as far as there is room beside the tasks that wait. */
 START_TEST(taskless_projects)
 {
-	struct host h;
+	struct policy_host h;
 
 	window_host(&h)->p[1].acct.owed = 10;
 	for (int i = 0; i < 2; i++)
-		window_task(&h, 0, 1e6)->running = true;
+		policy_host_task(&h, 0, 1e6)->running = true;
 	LACKS(&h, 0, 1000);
 	h.p[1].acct.owed = 0.5;
 	LACKS(&h, 0, 1000);
 	h.p[1].acct.owed = 0;
 	LACKS(&h, 0, 0);
 	h.p[1].acct.owed = 10;
-	window_task(&h, 0, 2000);
-	window_task(&h, 0, 1400);
+	policy_host_task(&h, 0, 2000);
+	policy_host_task(&h, 0, 1400);
 	LACKS(&h, 0, 600);
 	h.t[3].remaining_s = 2000;
 	LACKS(&h, 0, 0);
 	h.w.ntasks = 2;
-	window_task(&h, 1, 0.5); /* it has one, if only for half a second */
+	policy_host_task(&h, 1, 0.5); /* it has one, if only for half a second */
 	LACKS(&h, 0, 0);
 	arena_free(&h.a);
 }
@@ -407,12 +358,12 @@ END_TEST
  * too much by a slice. */
 START_TEST(too_few_tasks)
 {
-	struct host h;
+	struct policy_host h;
 
 	window_host(&h)->p[1].share = 3;
 	for (int i = 0; i < 2; i++)
-		window_task(&h, 0, 1e6)->running = true;
-	window_task(&h, 1, 999);
+		policy_host_task(&h, 0, 1e6)->running = true;
+	policy_host_task(&h, 1, 999);
 	LACKS(&h, 0, 1001);
 	h.t[2].remaining_s = 1000; /* the low-water mark of one CPU */
 	LACKS(&h, 0, 0);
@@ -436,24 +387,20 @@ END_TEST
 /* --- whom to ask, and when --- */
 
 static struct contact
-window_next(struct host *h)
+window_next(struct policy_host *h)
 {
-	struct contact c;
-
 	account_now(h);
-	rr_simulate(&h->w, &h->a, &h->rr);
-	contact_next(&h->w, &policy_window, &h->a, &h->rr, &c);
-	return c;
+	return policy_host_next(h, &policy_window);
 }
 
 /* The one that lacks the greatest part of what it should have. */
 START_TEST(whom_to_ask)
 {
-	struct host h;
+	struct policy_host h;
 	struct contact c;
 
-	window_task(window_host(&h), 0, 1400);
-	window_task(&h, 1, 500);
+	policy_host_task(window_host(&h), 0, 1400);
+	policy_host_task(&h, 1, 500);
 	c = window_next(&h); /* 1600 of 3000, 500 of 1000 */
 	ck_assert_int_eq(c.project, 0);
 	NEARLY(c.ask.secs[0], 1600);
@@ -472,12 +419,12 @@ END_TEST
  * that, or that has too few tasks for its CPUs. */
 START_TEST(when_to_ask)
 {
-	struct host h;
+	struct policy_host h;
 
 	window_host(&h);
 	for (int i = 0; i < 2; i++)
-		window_task(&h, 0, 1200);
-	window_task(&h, 1, 600);
+		policy_host_task(&h, 0, 1200);
+	policy_host_task(&h, 1, 600);
 	ck_assert_int_eq(
 	    window_next(&h).why, CONTACT_NONE); /* 2400 of 3000, 600 of 1000 */
 	h.t[2].remaining_s = 499; /* less than half is the low-water mark */
@@ -504,7 +451,7 @@ END_TEST
  * who is owed most; a backup project last. */
 START_TEST(idle_instances)
 {
-	struct host h;
+	struct policy_host h;
 	struct contact c;
 
 	window_host(&h);
@@ -523,7 +470,7 @@ START_TEST(idle_instances)
 	h.p[0].acct.owed = 2;
 	ck_assert_int_eq(window_next(&h).project, 0);
 	h.p[0].share = 9; /* for its share this is less; 1.5 CPUs, and 0.5 */
-	window_task(&h, 0, 100)->running = true;
+	policy_host_task(&h, 0, 100)->running = true;
 	ck_assert_int_eq(window_next(&h).project, 1);
 	h.p[0].share = 0;
 	h.p[0].acct.owed = 1e9;
@@ -539,14 +486,14 @@ END_TEST
 /* A project with too few tasks that is owed none now will be owed some in time. */
 START_TEST(when_to_look_again)
 {
-	struct host h;
+	struct policy_host h;
 
 	window_host(&h)->p[1].acct.owed = -2 * SLICE;
 	for (int i = 0; i < 3; i++)
-		window_task(&h, 0, 1e6);
+		policy_host_task(&h, 0, 1e6);
 	ck_assert_int_eq(window_next(&h).why, CONTACT_NONE);
 	NEARLY(window_next(&h).recheck_at, NOW + SLICE);
-	window_task(&h, 1, 500); /* half a CPU at the low-water mark */
+	policy_host_task(&h, 1, 500); /* half a CPU at the low-water mark */
 	ck_assert(window_next(&h).recheck_at > NOW + SLICE);
 	h.t[3].remaining_s = 499;
 	NEARLY(window_next(&h).recheck_at, NOW + SLICE);
@@ -559,7 +506,7 @@ END_TEST
 /* A request to a project counts for all processors, those with a back-off too. */
 START_TEST(all_processors)
 {
-	struct host h;
+	struct policy_host h;
 	struct contact c;
 
 	window_host(&h)->w.nrsc = 2;
