@@ -534,6 +534,8 @@ daemons_sources = \
 	daemons/common_options.def \
 	daemons/count_inputs.c \
 	daemons/count_inputs.h \
+	daemons/file_chooser.c \
+	daemons/file_chooser.h \
 	daemons/generator_options.def \
 	daemons/grants.c \
 	daemons/grants.h \

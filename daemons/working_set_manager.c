@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "daemons/file_chooser.h"
 #include "daemons/lease_keeper.h"
 #include "daemons/loop.h"
 #include "daemons/set_states.h"
@@ -30,10 +31,19 @@ enum {
 };
 
 struct working_set_manager {
+	struct handler_options handler;
 	int64_t warned_at, hosts_at, decided_at;
 	int64_t hosts;
 	struct set_states sets;
 	struct fs_seen seen[TRIGGER__MAX];
+};
+
+#define AT(field) offsetof(struct working_set_manager, field)
+static const struct daemon_option options[] = {
+#define OPTION(name, letter, type, field, arg, def, min, max, required, help)          \
+	{ name, letter, OPTION_##type, AT(field), arg, def, min, max, help, required },
+#include "daemons/handler_options.def"
+#undef OPTION
 };
 
 struct names { /* the names in one trigger directory, sorted */
@@ -208,6 +218,9 @@ manage_app(struct pass *p, const struct app *app,
 		return e;
 	for (size_t i = 0; i < n; i++)
 		files[i] = ws_file_seen(p, fs[i]);
+	if (x->handlers != NULL)
+		TRY(file_chooser_ask(
+		    x, app->name, files, n, o->hosts, ws_size(o->hosts, wanted)));
 	c = working_set(&x->a, files, n, o->hosts, wanted, x->now,
 	    x->conf->locality_scheduling_wait_period);
 	if (c.running_dry && x->now - o->warned_at >= WARN_EVERY_S) {
@@ -343,6 +356,9 @@ manager_decide(struct pass *p)
 static enum err
 manager_start(struct daemon_ctx *x)
 {
+	struct working_set_manager *o = x->own;
+
+	TRY(daemon_handlers(x, &o->handler, "file_chooser", ""));
 	return trigger_dirs_make(x->conf, &x->fail);
 }
 
@@ -370,6 +386,8 @@ main(int argc, char **argv)
 		.purpose =
 		    "Keeps locality_scheduling/file_working_set filled for hosts without a file.",
 		.idle_ms = 1000,
+		.options = options,
+		.noptions = N(options),
 		.own_size = sizeof(struct working_set_manager),
 		.start = manager_start,
 		.step = manager_step,

@@ -224,6 +224,15 @@ locus_down(struct locus_request *q, const char *lines)
 	set_text(q->reply, "down", lines);
 }
 
+void
+locus_choose(struct locus_request *q, const char *file)
+{
+	json_t *name = json_string(file == NULL ? "" : file);
+
+	if (name != NULL)
+		json_array_append_new(q->list, name);
+}
+
 /* --- the requests --- */
 
 static enum locus_answer
@@ -295,6 +304,30 @@ do_trickle(const struct locus_callbacks *c, struct locus_request *q, json_t *r)
 	                            c->trickle(c->ctx, q, &m);
 }
 
+static enum locus_answer
+do_choose(const struct locus_callbacks *c, struct locus_request *q, json_t *r)
+{
+	json_t *list = json_object_get(r, "files");
+	struct locus_choice choice = { .app = text_of(r, "app"),
+		.hosts = int_of(r, "hosts"),
+		.wanted = int_of(r, "wanted"),
+		.nfiles = json_array_size(list) };
+	struct locus_candidate *v;
+
+	if (c->size < sizeof(*c) || c->choose == NULL)
+		return no_callback(q, "choose");
+	choice.files = v = request_alloc(q, choice.nfiles + 1, sizeof(*v));
+	for (size_t i = 0; i < choice.nfiles; i++) {
+		json_t *o = json_array_get(list, i);
+		v[i] = (struct locus_candidate){ .name = text_of(o, "name"),
+			.holders = int_of(o, "holders"),
+			.in_set = flag_of(o, "in_set"),
+			.has_unsent = flag_of(o, "has_unsent") };
+	}
+	json_object_set(q->reply, "files", q->list);
+	return c->choose(c->ctx, q, &choice);
+}
+
 static const struct {
 	const char *type;
 	enum locus_answer (*run)(
@@ -304,6 +337,7 @@ static const struct {
 	{ "assimilate", do_assimilate },
 	{ "generate", do_generate },
 	{ "trickle", do_trickle },
+	{ "choose", do_choose },
 };
 
 static enum locus_answer

@@ -44,6 +44,22 @@ struct locus_message {
 	const char *variety, *result, *xml;
 };
 
+/* A file that may be in the working set. */
+struct locus_candidate {
+	const char *name;
+	int64_t holders;        /* hosts that hold it */
+	int in_set, has_unsent; /* has_unsent: results that are not sent yet */
+};
+
+/* Which files hosts get that hold none. */
+struct locus_choice {
+	const char *app;
+	int64_t hosts;  /* that are active */
+	int64_t wanted; /* files in the set */
+	const struct locus_candidate *files;
+	size_t nfiles;
+};
+
 /* The request that is being answered.  All pointers live until the callback returns. */
 struct locus_request;
 
@@ -72,6 +88,9 @@ void locus_exhausted(struct locus_request *); /* no more can be made */
 /* trickle: sends lines to the task. */
 void locus_down(struct locus_request *, const char *lines);
 
+/* choose: the next file of the set; those that are not named come after all named. */
+void locus_choose(struct locus_request *, const char *file);
+
 struct locus_callbacks {
 	size_t size; /* sizeof(struct locus_callbacks) */
 	void *ctx;   /* passed to each callback */
@@ -86,6 +105,8 @@ struct locus_callbacks {
 	    const char *file, int64_t made, int64_t wanted);
 	enum locus_answer (*trickle)(
 	    void *ctx, struct locus_request *, const struct locus_message *);
+	enum locus_answer (*choose)(
+	    void *ctx, struct locus_request *, const struct locus_choice *);
 };
 
 /*

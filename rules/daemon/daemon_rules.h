@@ -142,7 +142,10 @@ struct ws_file { /* one row per file set of the app */
 	char *name;
 	bool in_set, reported_empty; /* reported_empty: in files_no_work */
 	bool no_work_available, has_unsent, has_open_wu, paused;
-	int32_t holders;    /* number of hosts that hold it */
+	int32_t holders; /* number of hosts that hold it */
+	/* Its place in what the project's own chooser wants, from 1; 0 = it has not
+	 * named it, or there is no chooser. */
+	size_t place;
 	int64_t dropped_at; /* when it last left the set, 0 = never */
 };
 struct ws_change {
@@ -153,6 +156,10 @@ struct ws_change {
 	size_t size;
 	bool running_dry;
 };
+/* May the file be in the set?  It must have work, or may get some on demand. */
+bool ws_may_be_in(const struct ws_file *, int64_t now, int64_t wait_period_s);
+/* How many files the set should have: max(1, ceil(active_hosts / holders_wanted)). */
+size_t ws_size(int64_t active_hosts, int64_t holders_wanted);
 struct ws_change working_set(struct arena *, const struct ws_file *, size_t n,
     int64_t active_hosts, int64_t holders_wanted, int64_t now, int64_t wait_period_s);
 

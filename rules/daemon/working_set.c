@@ -15,13 +15,18 @@ struct candidate {
 	bool enough; /* has as many holders as wanted */
 };
 
-/* Files that need new hosts most come first; a file in the set stays there as long as
- * possible. */
+/* Those that the project's chooser has named, in its order; then files that need new
+ * hosts most.  A file in the set stays there as long as possible. */
 static int
 by_need(const void *x, const void *y)
 {
 	const struct candidate *a = x, *b = y;
 
+	if (a->f->place != b->f->place)
+		return b->f->place == 0 ||
+		               (a->f->place != 0 && a->f->place < b->f->place) ?
+		           -1 :
+		           1;
 	if (a->enough != b->enough)
 		return a->enough ? 1 : -1;
 	if (a->f->has_unsent != b->f->has_unsent)
@@ -40,11 +45,10 @@ is_live(const struct ws_file *f)
 	return !f->paused && (f->has_unsent || f->has_open_wu || !f->no_work_available);
 }
 
-/* May the file be in the set?  It must have work, or may get some on demand.  A file
- * that was found empty comes back after a wait period, so that a slow generator is
- * asked again, but a dead one not endlessly. */
-static bool
-may_be_in(const struct ws_file *f, int64_t now, int64_t wait_period_s)
+/* A file that was found empty comes back after a wait period, so that a slow generator
+ * is asked again, but a dead one not endlessly. */
+bool
+ws_may_be_in(const struct ws_file *f, int64_t now, int64_t wait_period_s)
 {
 	if (f->paused)
 		return false;
@@ -55,10 +59,11 @@ may_be_in(const struct ws_file *f, int64_t now, int64_t wait_period_s)
 	return f->in_set || f->dropped_at == 0 || now - f->dropped_at >= wait_period_s;
 }
 
-static size_t
-set_size(int64_t active_hosts, int64_t holders_wanted)
+size_t
+ws_size(int64_t active_hosts, int64_t holders_wanted)
 {
-	int64_t size = (active_hosts + holders_wanted - 1) / holders_wanted;
+	int64_t m = holders_wanted < 1 ? 1 : holders_wanted,
+		size = (active_hosts + m - 1) / m;
 
 	return size < 1 ? 1 : (size_t)size;
 }
@@ -84,14 +89,14 @@ working_set(struct arena *a, const struct ws_file *f, size_t n, int64_t active_h
 	struct candidate *cand = NEWN(a, struct candidate, n + 1);
 	bool *chosen = NEWN(a, bool, n + 1);
 	struct ws_change c = { 0 };
-	size_t ncand = 0, live = 0, want = set_size(active_hosts, m);
+	size_t ncand = 0, live = 0, want = ws_size(active_hosts, m);
 
 	c.add = NEWN(a, const char *, n + 1);
 	c.drop = NEWN(a, const char *, n + 1);
 	c.clear_no_work = NEWN(a, const char *, n + 1);
 	for (size_t i = 0; i < n; i++) {
 		live += is_live(&f[i]);
-		if (may_be_in(&f[i], now, wait_period_s))
+		if (ws_may_be_in(&f[i], now, wait_period_s))
 			cand[ncand++] = (struct candidate){ &f[i], f[i].holders >= m };
 	}
 	qsort(cand, ncand, sizeof(*cand), by_need);

@@ -146,8 +146,9 @@ END_TEST
 
 /* files: "NAME FLAGS; ...": i in set, e reported empty, n no_work_available, u unsent,
  * o open workunit, p paused, digit = holders, D dropped 10 s ago, d dropped a second
- * later. Then hosts, holders wanted and wait period; size of the set; files added,
- * dropped, cleared; whether the set runs dry. */
+ * later, x y its first and second place in what the chooser wants. Then hosts, holders
+ * wanted and wait period; size of the set; files added, dropped, cleared; whether the
+ * set runs dry. */
 static const struct ws_case {
 	const char *name, *files;
 	int64_t hosts, wanted, wait_s;
@@ -184,7 +185,10 @@ ws_files(struct arena *a, const char *spec, struct ws_file *f)
 					  0),
 			.dropped_at = strchr(flags, 'd') != NULL ? NOW - 9 :
 			              strchr(flags, 'D') != NULL ? NOW - 10 :
-			                                           0 };
+			                                           0,
+			.place = strchr(flags, 'x') != NULL ? 1 :
+			         strchr(flags, 'y') != NULL ? 2 :
+			                                      0 };
 		n++;
 		spec += used;
 		spec += strspn(spec, "; ");

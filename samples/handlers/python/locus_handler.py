@@ -56,7 +56,7 @@ def take_over_output():
 def serve(name=None, in_flight=None, **functions):
     """Answers requests until standard input ends.
 
-    functions: validate, assimilate, generate, trickle; each takes a request and returns a reply, both dicts.
+    functions: validate, assimilate, generate, trickle, choose; each takes a request and returns a reply, both dicts.
     in_flight: how many requests may wait here at once; by default as many as the daemon likes.
     """
     global out
