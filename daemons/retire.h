@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Retires large files: removes those of a file set from the download directory and from
- * the tables, and tells the hosts that hold them to delete them: when nothing has needed
- * the set for retain_days, or when an admin has ordered it and no work needs the set. A
- * file that another set needs stays.
+ * the tables, and tells the hosts that hold them to delete them: when nothing has
+ * needed the set for retain_days, or when an admin has ordered it and no work needs the
+ * set. A file that another set needs stays.
  */
 #ifndef DAEMONS_RETIRE_H
 #define DAEMONS_RETIRE_H

@@ -41,7 +41,8 @@ fault_put(struct fault_list *all, const char *place, int line, enum fault_level 
 		printf("%s%s", place, place[0] == '\0' ? "" : ":");
 		if (line > 0)
 			printf("%d:", line);
-		printf("%s%s: %s\n", place[0] == '\0' ? "" : " ", level_names[level], text);
+		printf("%s%s: %s\n", place[0] == '\0' ? "" : " ", level_names[level],
+		    text);
 		return;
 	}
 	listing_text(all->l, place);

@@ -54,8 +54,8 @@ running_web_server(struct arena *a)
 	return (struct web_server){ known[0].name, 0, 0 };
 }
 
-/* Adds the machine's web server. It may be another one than those known here, so it does
- * not decide whether the project runs. */
+/* Adds the machine's web server. It may be another one than those known here, so it
+ * does not decide whether the project runs. */
 static void
 add_web_server(struct cmd_ctx *x, struct state *s)
 {

@@ -13,7 +13,8 @@
 
 struct daemon_work {
 	const char *name;
-	char **argv; /* argv[0]: a program of Locus, without directories; ends with NULL */
+	char **
+	    argv; /* argv[0]: a program of Locus, without directories; ends with NULL */
 };
 
 /*
@@ -21,8 +22,7 @@ struct daemon_work {
  * validation of app pulsar"; NULL if they do not. An instance with --no_lease is meant
  * to work beside others. Pure.
  */
-char *same_work(
-    struct arena *, const struct daemon_work *, const struct daemon_work *);
+char *same_work(struct arena *, const struct daemon_work *, const struct daemon_work *);
 
 /* Returns a remark for each pair of daemons of config.xml that do the same work. */
 void same_work_says(struct arena *, const struct conf *, char ***lines, size_t *n);

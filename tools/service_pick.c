@@ -36,7 +36,8 @@ services_named(struct arena *a, const struct service *all, size_t n, const char 
 }
 
 static enum err
-fail_no_service(struct cmd_ctx *x, const struct service *all, size_t n, const char *name)
+fail_no_service(
+    struct cmd_ctx *x, const struct service *all, size_t n, const char *name)
 {
 	const char *near = NULL, *list = "";
 	size_t least = (size_t)-1;
@@ -51,8 +52,8 @@ fail_no_service(struct cmd_ctx *x, const struct service *all, size_t n, const ch
 		return ctx_not_found(x,
 		    "there is no service %.60s in %s; did you mean %s?", name,
 		    x->cf->path, near);
-	return ctx_not_found(x, "there is no service %.60s in %s, which has %.300s", name,
-	    x->cf->path, list);
+	return ctx_not_found(x, "there is no service %.60s in %s, which has %.300s",
+	    name, x->cf->path, list);
 }
 
 enum err

@@ -18,7 +18,7 @@ struct line { /* a unit that status shows */
 	char *unit, *name;
 	const char *service; /* its own or, for a socket, that which accepts on it;
 	                        NULL = none */
-	bool machine; /* this machine's, not the project's */
+	bool machine;        /* this machine's, not the project's */
 	bool of_task; /* the service of the timer before it, of which only failures show
 	               */
 };

@@ -28,8 +28,7 @@ enum err unit_run_check(struct cmd_ctx *);
  * Starts, stops or replaces the units of single services, and with all services of a
  * socket the socket. Does not wait. Root becomes the project's account.
  */
-enum err unit_run_order(
-    struct cmd_ctx *, const struct picked *, enum service_order);
+enum err unit_run_order(struct cmd_ctx *, const struct picked *, enum service_order);
 /* Stops all units of the project; only for root. */
 enum err unit_run_stop(struct cmd_ctx *, bool *was_running);
 

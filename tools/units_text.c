@@ -188,8 +188,7 @@ put_unit(struct making *m, struct buf *b, const char *what)
 static void
 put_not_held(struct making *m, struct buf *b, const char *instance)
 {
-	buf_printf(
-	    b, "ConditionPathExists=!%s@%s.stopped\n", m->in.run_dir, instance);
+	buf_printf(b, "ConditionPathExists=!%s@%s.stopped\n", m->in.run_dir, instance);
 }
 
 static void

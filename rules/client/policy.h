@@ -339,8 +339,9 @@ struct choice_params {
 void choose_by_priority(const struct client_world *, struct arena *,
     const struct rr_sim *, const struct choice_params *, struct run_list *);
 /* Returns choice_params.reserved: the whole instances in each project's share among the
- * projects that could run now.  over[] is how much each used too much, in time slices of
- * a CPU: from one on it gives up an instance, and another one for each slice of all. */
+ * projects that could run now.  over[] is how much each used too much, in time slices
+ * of a CPU: from one on it gives up an instance, and another one for each slice of all.
+ */
 double *choose_reserved(const struct client_world *, struct arena *,
     const struct rr_sim *, const double *over);
 

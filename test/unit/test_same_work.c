@@ -19,7 +19,8 @@ static const struct {
 	{ "feed_the_cat", "feed_the_cat", NULL }, /* a program of the project */
 
 	/* parts of the work */
-	{ "validator --app x", "validator --app x --command cmp", "validator of app x" },
+	{ "validator --app x", "validator --app x --command cmp",
+	    "validator of app x" },
 	{ "validator --app x", "validator --app y", NULL },
 	{ "validator --app x", "assimilator --app x", NULL },
 	{ "validator --app y --app x", "validator -app x", "validator of app x" },
