@@ -85,6 +85,7 @@ model_sources = \
 	model/conf_doc.c \
 	model/conf_guards.def \
 	model/conf_items.def \
+	model/conf_place.c \
 	model/conf_secrets.def \
 	model/decision.c \
 	model/decision.h \
