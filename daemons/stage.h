@@ -43,17 +43,17 @@ struct stage_failure {
 	int32_t error_bits;       /* as in struct wu_aside */
 	bool left;                /* it has left the queue already */
 };
-/*
- * Puts the failures aside and forgets the troubles of those that were handled.  All
- * outcomes of a chunk are told at once, so that one success counts.  In a dry run does
- * nothing.
- */
-struct stage_outcomes {
+struct stage_outcomes { /* of a chunk */
 	const struct stage_failure *bad;
 	size_t nbad;
 	const int64_t *good; /* ids, ascending */
 	size_t ngood;
 };
+/*
+ * Puts the failures aside and forgets the troubles of those that were handled.  All
+ * outcomes of a chunk are told at once, so that one success counts.  In a dry run does
+ * nothing.
+ */
 enum err stage_tried(
     struct daemon_ctx *, struct stage *, const struct stage_outcomes *);
 /*

@@ -43,18 +43,19 @@ inputs_uncount(
     struct cmd_ctx *x, struct arena *a, struct workunit *const *wus, size_t n)
 {
 	struct own_inputs freed = { 0 };
-	int64_t *ids = NEWN(a, int64_t, n + 1);
+	const char *docs[DB_LIST_MAX];
+	int64_t ids[DB_LIST_MAX];
 	size_t k = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		char *doc;
-
-		if (!wus[i]->inputs_counted)
-			continue;
-		TRY(workunit_xml_doc(x->db, a, wus[i]->id, &doc, x->f));
-		blob_own_inputs(a, doc, &freed, NULL);
-		ids[k++] = wus[i]->id;
-	}
+	for (size_t i = 0; i < n; i++)
+		if (wus[i]->inputs_counted)
+			ids[k++] = wus[i]->id;
+	if (k == 0)
+		return OK;
+	TRY(workunits_xml_docs(x->db, a, ids, k, docs, x->f));
+	for (size_t i = 0; i < k; i++)
+		if (docs[i] != NULL)
+			blob_own_inputs(a, docs[i], &freed, NULL);
 	TRY(inputs_note_counted(x->db, ids, k, x->f));
 	return inputs_release(x->db, a, freed.names, freed.n, x->f);
 }

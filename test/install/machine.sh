@@ -89,7 +89,7 @@ machine_packages() { # SUITE
 		install_missing "$suite"
 }
 
-# Each tag that lintian does not let pass fails; debian/*.lintian-overrides say why one is right as it is.
+# Fails on each error and warning that no file debian/*.lintian-overrides explains.
 machine_lintian() { # SUITE
 	local build=$cache/build-$1 rc
 	mkdir -p "$build/lintian" && cp "$cache/debs-$1"/* "$build/lintian" || return

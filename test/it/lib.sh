@@ -6,7 +6,7 @@
 
 set -u
 shopt -s lastpipe # a test case at the end of a pipeline is counted
-export LC_ALL=C
+export LC_ALL=C PYTHONDONTWRITEBYTECODE=1 # the tree stays as it is
 scenario=${scenario:-$(basename "$0")}
 source=${source:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)} build=${build:-$PWD} seed=${seed:-1}
 origin=${origin:-$build} # where the programs were built, of which $build may be a copy
