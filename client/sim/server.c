@@ -312,8 +312,10 @@ sim_contact(struct sim *s, const struct contact *c)
 	struct reply_facts f = { .request_delay_s = v->project->request_delay_s };
 	size_t project = (size_t)c->project, n = 0;
 
-	v->sums->contacts++;
-	s->sums->contacts++;
+	if (c->why != CONTACT_MASTER) {
+		v->sums->contacts++;
+		s->sums->contacts++;
+	}
 	tell_contact(s, v, c);
 	if (!is_up(s, v)) {
 		sim_tell(s, SIM_FAILED, v, NULL, 0, 0, NULL);
