@@ -216,6 +216,9 @@ struct view {
 /* Loads the host as of now, after adding what was used so far to the accounts, which
  * also go into the state. */
 void view_load(struct client *, struct view *);
+/* Sets what a task of the app version uses: ncpus, and use of its rsc, which is set. */
+void view_task_use(
+    const struct client *, const struct rp_app_version *, struct cw_task *);
 /* Loads only the projects' stored facts; its cost does not depend on the number of
  * tasks. */
 void view_load_projects(struct client *, struct view *);

@@ -9,15 +9,20 @@ void
 standing_task_ended(
     struct client *c, struct cproject *p, const struct ctask *t, bool well)
 {
-	int32_t rsc = version_resource(c, task_version(p, t));
-	size_t project = (size_t)(p - c->state->projects);
+	const struct rp_app_version *version = task_version(p, t);
+	struct cw_task x = { .project = (int32_t)(p - c->state->projects),
+		.rsc = version_resource(c, version),
+		.run_since = (double)t->run_since };
 	struct view v;
 
 	view_load_projects(c, &v);
-	if (!well)
-		contact_task_failed(&v.world, c->options.policy, project, &c->rng);
-	else if (rsc >= 0)
-		contact_task_done(&v.world, c->options.policy, project, rsc);
+	if (!well) {
+		contact_task_failed(
+		    &v.world, c->options.policy, (size_t)x.project, &c->rng);
+	} else if (x.rsc >= 0) {
+		view_task_use(c, version, &x);
+		contact_task_done(&v.world, &x);
+	}
 	view_store(c, &v.world);
 	c->changed = true;
 }

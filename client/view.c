@@ -12,8 +12,8 @@ static const double GAP_S = 600, AVAIL_LEAST = 0.01;
 
 /* A coprocessor task uses at least a hundredth of an instance, and no task more than
  * the host has. */
-static void
-task_use(const struct client *c, const struct rp_app_version *v, struct cw_task *t)
+void
+view_task_use(const struct client *c, const struct rp_app_version *v, struct cw_task *t)
 {
 	t->ncpus = fmin(fmax(v->avg_ncpus, 0.01), c->options.ncpus);
 	t->use = t->ncpus;
@@ -58,7 +58,7 @@ view_task(struct client *c, const struct cproject *p, const struct ctask *t)
 
 	/* A task that uses a coprocessor counts even if it hardly needs the CPU. */
 	x.nci = x.rsc == CW_CPU && task_app(p, t)->non_cpu_intensive;
-	task_use(c, v, &x);
+	view_task_use(c, v, &x);
 	return x;
 }
 

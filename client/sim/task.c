@@ -165,15 +165,14 @@ learn_from(struct sim *s, struct server *v, const struct sim_job *j)
 void
 sim_end_task(struct sim *s, uint32_t i)
 {
-	const struct cw_task *t = &s->world.tasks[i];
-	int32_t project = t->project, rsc = t->rsc;
+	struct cw_task t = s->world.tasks[i];
 
 	stop_running(s, i);
 	sim_tell(s, SIM_END, sim_server_of(s, i), &s->jobs[i], 0,
-	    s->world.now <= t->deadline, NULL);
+	    s->world.now <= t.deadline, NULL);
 	learn_from(s, sim_server_of(s, i), &s->jobs[i]);
 	hand_in(s, i);
-	contact_task_done(&s->world, s->options->policy, (size_t)project, rsc);
+	contact_task_done(&s->world, &t);
 }
 
 /* As a real host does (client.md 4.8): the work would be of no use any more. */

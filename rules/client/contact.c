@@ -12,23 +12,36 @@ static const double SPACING_S = 60;
 
 /* --- reasons --- */
 
-/* If the whole delay bound is shorter than the margin before deadlines, results are
- * still collected for a quarter of the time that is left. */
+enum { PATIENT_PART = 32, PATIENT_MOST_S = 7200 };
+
+/* How long results wait for others that can be reported along. */
+static double
+wait_for_others_s(const struct policy *policy, double left)
+{
+	double patient = cw_min(left / PATIENT_PART, PATIENT_MOST_S);
+
+	return policy->patient ? cw_max(policy->report_after_s, patient) :
+	                         policy->report_after_s;
+}
+
+/* If the whole delay bound is shorter than the margin before deadlines, results still
+ * wait for a quarter of the time that is left; for half of it, which is often long
+ * enough for the next request, if the policy is patient. */
 static double
 report_due_at(const struct client_world *w, const struct policy *policy,
     const struct cw_project *p)
 {
+	double ready = p->rpc.first_ready_at, left = p->rpc.first_deadline - ready;
 	double due = p->rpc.first_deadline -
 	             cw_max(policy->report_before_s, w->prefs.min_s);
-	double left = p->rpc.first_deadline - p->rpc.first_ready_at;
 
-	due = cw_max(due, p->rpc.first_ready_at + left / 4);
+	due = cw_max(due, ready + left / (policy->patient ? 2 : 4));
 	if (p->rpc.nready == 0)
 		return INFINITY;
 	if (p->no_new_work || p->rpc.report_now || p->rpc.nready >= REPORT_COUNT)
 		return 0;
 	if (policy->report_after_s > 0)
-		due = cw_min(due, p->rpc.first_ready_at + policy->report_after_s);
+		due = cw_min(due, ready + wait_for_others_s(policy, left));
 	return due;
 }
 
@@ -420,15 +433,24 @@ contact_master(struct client_world *w, const struct policy *policy, size_t proje
 	}
 }
 
-void
-contact_task_done(
-    struct client_world *w, const struct policy *policy, size_t project, int32_t rsc)
+/* A turn begins with the first task that started after the last one. */
+static void
+note_turn(const struct client_world *w, struct cw_turn *turn, const struct cw_task *t)
 {
-	struct cw_rsc_state *s = &w->projects[project].rsc[rsc];
+	if (t->run_since >= turn->ends)
+		turn->ends = t->run_since + w->prefs.period_s;
+	turn->ended += t->use;
+}
 
-	(void)policy;
-	s->backoff_s = s->backoff_until = 0;
-	w->projects[project].rpc.ntask_failures = 0;
+void
+contact_task_done(struct client_world *w, const struct cw_task *t)
+{
+	struct cw_project *p = &w->projects[t->project];
+
+	p->rsc[t->rsc].backoff_s = p->rsc[t->rsc].backoff_until = 0;
+	p->rpc.ntask_failures = 0;
+	if (t->rsc == CW_CPU)
+		note_turn(w, &p->acct.turn, t);
 }
 
 void

@@ -66,6 +66,9 @@ struct policy {
 	/* And at the latest this long before its deadline, but not before a quarter of
 	 * the time that was left has passed. */
 	double report_before_s;
+	/* It waits longer for company: for half of that time, and, if it has time, for
+	 * up to two hours; see contact.c. */
+	bool patient;
 	enum backoff_law backoff;
 	/* Until it has lasted for so long, a time slice on a CPU may be ended. */
 	double slice_gives_way_s;
@@ -198,9 +201,9 @@ void contact_ready(struct cw_rpc *, double at, double deadline, bool report_now)
  * 1.3). */
 void contact_task_failed(
     struct client_world *, const struct policy *, size_t project, struct rng *);
-/* A task finished: clears the back-offs (client.md 3). */
-void contact_task_done(
-    struct client_world *, const struct policy *, size_t project, int32_t rsc);
+/* A task finished: clears the back-offs (client.md 3), and its project may go on in its
+ * turn.  Its project, rsc, use and run_since count. */
+void contact_task_done(struct client_world *, const struct cw_task *);
 
 /* --- estimate.c --- */
 struct run_facts {

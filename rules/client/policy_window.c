@@ -15,7 +15,7 @@
  *	- What runs: the whole instances of a project's share are its own, so that a
  *	  project of short tasks keeps its CPU while others take turns on the rest in
  *	  whole time slices ("Client scheduling policies", scenario 1).  The rest goes
- *	  to the project that is owed most.
+ *	  to the project that is owed most, for a slice that its tasks share.
  *	- Work is asked by share: the buffer is divided so that using it up would
  *	  bring all balances to zero, and each project is asked for what its part
  *	  lacks.  So long tasks cannot take the instances of others (P1(1000, 2000,
@@ -29,6 +29,7 @@
 
 static const double WINDOW_S = 366 * 86400.0, GIVEN_UP_S = 10 * 86400.0,
 		    BACKOFF_LONG_S = 6 * 3600.0, SOME = 0.1;
+static const double TAKES_S = 10; /* so long it takes to fetch or to start a task */
 
 /* --- the balance --- */
 
@@ -75,6 +76,32 @@ admit_new_projects(struct client_world *w)
 	}
 }
 
+/* Notes how many CPUs each project had before some of its tasks ended. */
+static void
+note_turns(struct client_world *w)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < w->nprojects; i++) {
+		struct cw_turn *turn = &w->projects[i].acct.turn;
+
+		if (turn->ended <= 0)
+			continue;
+		turn->had = turn->ended;
+		turn->had_at = w->now;
+		any = true;
+	}
+	for (size_t i = 0; i < w->ntasks && any; i++) {
+		const struct cw_task *t = &w->tasks[i];
+		struct cw_turn *turn = &w->projects[t->project].acct.turn;
+
+		if (turn->ended > 0 && t->rsc == CW_CPU && t->running)
+			turn->had += t->use;
+	}
+	for (size_t i = 0; i < w->nprojects && any; i++)
+		w->projects[i].acct.turn.ended = 0;
+}
+
 static void
 account(struct client_world *w, const struct policy *policy)
 {
@@ -104,10 +131,26 @@ account(struct client_world *w, const struct policy *policy)
 		}
 		p->acct.owed = cw_max(-most, cw_min(most, p->acct.owed));
 	}
+	note_turns(w);
 	w->accounted_at = w->now;
 }
 
 /* --- what runs --- */
+
+/* A project whose tasks end before its time slice does goes on with others until then:
+ * projects take turns, not tasks, however short these are.  So results come together,
+ * too, and are reported together. */
+static void
+reserve_turns(const struct client_world *w, double *reserved)
+{
+	for (size_t i = 0; i < w->nprojects; i++) {
+		const struct cw_turn *turn = &w->projects[i].acct.turn;
+		double *cpus = &reserved[i * w->nrsc + CW_CPU];
+
+		if (w->now < turn->ends && w->now <= turn->had_at + TAKES_S)
+			*cpus = cw_max(*cpus, turn->had);
+	}
+}
 
 static void
 order(const struct client_world *w, const struct policy *policy, struct arena *a,
@@ -116,7 +159,7 @@ order(const struct client_world *w, const struct policy *policy, struct arena *a
 	double *prio = NEWN(a, double, w->nprojects + 1);
 	double *bump = NEWN(a, double, w->nprojects + 1);
 	double *over = NEWN(a, double, w->nprojects + 1);
-	double total = cw_total_flops(w), slice = w->prefs.period_s;
+	double total = cw_total_flops(w), slice = w->prefs.period_s, *reserved;
 
 	(void)policy;
 	for (size_t i = 0; i < w->nprojects; i++) {
@@ -126,11 +169,11 @@ order(const struct client_world *w, const struct policy *policy, struct arena *a
 		bump[i] = p->share > 0 ? slice * total / p->share : 0;
 		over[i] = -p->acct.owed / (slice * w->rsc[CW_CPU].flops);
 	}
+	reserved = choose_reserved(w, a, rr, over);
+	reserve_turns(w, reserved);
 	choose_by_priority(w, a, rr,
-	    &(struct choice_params){ .prio = prio,
-		.bump = bump,
-		.reserved = choose_reserved(w, a, rr, over),
-		.brief = true },
+	    &(struct choice_params){
+		.prio = prio, .bump = bump, .reserved = reserved, .brief = true },
 	    list);
 }
 
@@ -585,7 +628,8 @@ const struct policy policy_window = {
 	.backoff_min_s = 600,
 	.report_after_s = 3600,
 	.report_before_s = 86400,
-	.slice_gives_way_s = 10, /* it takes so long to fetch a task */
+	.patient = true,
+	.slice_gives_way_s = TAKES_S,
 	.account = account,
 	.order = order,
 	.fetch = fetch,

@@ -59,6 +59,14 @@ struct cw_prefs {
 	double backoff_min_s, backoff_most_s;
 };
 
+/* A project's turn at the CPUs: a time slice that its tasks share. */
+struct cw_turn {
+	double ends;
+	double ended; /* CPUs whose tasks have ended since the last accounting */
+	/* CPUs that it had before some of its tasks ended, and when these did. */
+	double had, had_at;
+};
+
 /* What a policy remembers about a project; each policy uses its own members. */
 struct cw_acct {
 	double rec;              /* rec, hybrid: average FLOPS, half-life 10 days */
@@ -76,6 +84,7 @@ struct cw_acct {
 	double rss_bytes;
 	bool gave[CW_RSC_MOST]; /* it has sent tasks for this resource */
 	bool known;             /* owed has been initialised */
+	struct cw_turn turn;
 	/* Scratch space of account() and entitle(); the masks have one bit per
 	 * resource. */
 	unsigned runnable_mask, usable_mask;

@@ -443,7 +443,7 @@ START_TEST(tasks_that_fail_and_end)
 	contact_task_failed(&o.w, &policy_rec, 0, &o.rng);
 	NEARLY(p->rpc.min_rpc_time, NOW + 9000);
 	p->rsc[0] = p->rsc[1] = (struct cw_rsc_state){ 600, NOW + 600, false, false };
-	contact_task_done(&o.w, &policy_rec, 0, 1);
+	contact_task_done(&o.w, &(struct cw_task){ .rsc = 1 });
 	NEARLY(p->rsc[0].backoff_until, NOW + 600);
 	NEARLY(p->rsc[1].backoff_until + p->rsc[1].backoff_s, 0);
 	ck_assert_int_eq(p->rpc.ntask_failures, 0);

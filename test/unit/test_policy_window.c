@@ -194,6 +194,46 @@ START_TEST(order_of_tasks)
 }
 END_TEST
 
+/* The second project is owed more.  The first has run two tasks, of which one has
+ * ended: times are in s before now; the turn before it ended at turn_end. */
+static const struct {
+	const char *what;
+	double run_since, turn_end, later; /* later: after the end of the task */
+	int32_t rsc;
+	const char *order;
+} turns[] = {
+	{ "goes on with another task", 900, 1e5, 0, CW_CPU, "abde" },
+	{ "as long as it takes to start it", 900, 1e5, 10, CW_CPU, "abde" },
+	{ "for no longer", 900, 1e5, 11, CW_CPU, "adef" },
+	{ "its slice is over", HOST_SLICE, 1e5, 0, CW_CPU, "adef" },
+	{ "almost", HOST_SLICE - 1, 1e5, 0, CW_CPU, "abde" },
+	{ "the slice began with an earlier task", 900, -1, 0, CW_CPU, "abde" },
+	{ "and is over", 900, 0, 0, CW_CPU, "adef" },
+	{ "and was over when the task started", 900, 900, 0, CW_CPU, "abde" },
+	{ "coprocessors do not count", 900, 1e5, 0, CW_CPU + 1, "adef" },
+};
+
+START_TEST(projects_take_turns)
+{
+	struct policy_host h;
+	struct cw_task ended = { .rsc = turns[_i].rsc, .use = 1 };
+
+	window_host(&h)->w.nrsc = 2;
+	for (int i = 0; i < 6; i++)
+		policy_host_task(&h, i / 3, 1e5);
+	h.t[0].running = true;
+	h.p[1].acct.owed = 1e6;
+	h.p[0].acct.turn.ends = NOW - turns[_i].turn_end;
+	ended.run_since = NOW - turns[_i].run_since;
+	contact_task_done(&h.w, &ended);
+	account_now(&h);
+	h.w.now += turns[_i].later;
+	account_now(&h);
+	policy_host_runs(&h, &policy_window, turns[_i].order, _i);
+	arena_free(&h.a);
+}
+END_TEST
+
 /* --- the plan of the buffer --- */
 
 static struct work_ask
@@ -531,6 +571,7 @@ UNIT_MAIN("policy window", {
 	ADD(new_projects);
 	ADD_LOOP(users_by_table, N(users));
 	ADD(order_of_tasks);
+	ADD_LOOP(projects_take_turns, N(turns));
 	ADD(buffer_by_balances);
 	ADD(buffer_with_tasks);
 	ADD(buffer_and_deadlines);
