@@ -913,6 +913,7 @@ client_sources = \
 	client/hindrances.def \
 	client/hostinfo.c \
 	client/hours.c \
+	client/machine.c \
 	client/messages.c \
 	client/messages.h \
 	client/net.c \

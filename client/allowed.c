@@ -37,9 +37,8 @@ mode_now(const struct client *c, const struct mode *m)
 	    m->brief_until > (double)c->now ? m->brief : m->lasting);
 }
 
-enum { DISK_EVERY_S = 10 };
+enum { DISK_EVERY_S = 10, DAY_S = 86400 };
 
-/* What the user sets to "always" does not depend on the hour. */
 static enum hindrance
 hindered(const struct client *c, const struct mode *m, const struct hours *every_day,
     const struct hours week[WEEK])
@@ -49,6 +48,34 @@ hindered(const struct client *c, const struct mode *m, const struct hours *every
 	if (mode_now(c, m) == MODE_AUTO && !hours_now(c, every_day, week))
 		return HINDER_HOURS;
 	return HINDER_NOTHING;
+}
+
+/* What else goes on in the machine.  if_active: tasks may run while it is in use. */
+static enum hindrance
+hindered_here(const struct client *c, bool if_active)
+{
+	const struct host_prefs *h = &c->host_prefs;
+
+	if (c->machine.on_batteries)
+		return HINDER_BATTERIES;
+	if (!if_active && c->machine.in_use)
+		return HINDER_ACTIVE;
+	if (h->suspend_cpu_usage > 0 && c->machine.busy_pct > h->suspend_cpu_usage)
+		return HINDER_BUSY;
+	return HINDER_NOTHING;
+}
+
+/* What the user sets to "always" depends neither on the hour nor on the machine. */
+static enum hindrance
+computing_hindered(const struct client *c, const struct mode *m, bool if_active)
+{
+	const struct host_prefs *h = &c->host_prefs;
+	struct hours run = { h->start_hour, h->end_hour, true };
+	enum hindrance by = hindered(c, m, &run, h->run);
+
+	return by == HINDER_NOTHING && mode_now(c, m) == MODE_AUTO ?
+	           hindered_here(c, if_active) :
+	           by;
 }
 
 static void
@@ -71,20 +98,57 @@ look_at_disk(struct client *c)
 	c->disk_full = full;
 }
 
+/* Has the network carried all that it may?  A new period begins with the first look
+ * after the last one. */
+static bool
+traffic_spent(struct client *c)
+{
+	struct state *st = c->state;
+	const struct host_prefs *h = &c->host_prefs;
+	double period = DAY_S * h->daily_xfer_period_days, now = (double)c->now;
+	double bytes = c->net == NULL ? 0 : net_bytes(c->net);
+	double moved = bytes - c->net_bytes;
+
+	c->net_bytes = bytes;
+	if (!(h->daily_xfer_limit_mb > 0) || period <= 0)
+		return false;
+	if (now >= st->traffic_since + period) {
+		st->traffic_since = now;
+		st->traffic_bytes = 0;
+	}
+	st->traffic_bytes += moved;
+	c->accounts_changed |= moved > 0;
+	return st->traffic_bytes >= 1e6 * h->daily_xfer_limit_mb;
+}
+
+static enum hindrance
+network_hindered(struct client *c)
+{
+	const struct host_prefs *h = &c->host_prefs;
+	const struct mode *m = &c->state->network_mode;
+	struct hours network = { h->net_start_hour, h->net_end_hour, true };
+	enum hindrance by = hindered(c, m, &network, h->network);
+	bool spent = traffic_spent(c);
+
+	return by == HINDER_NOTHING && mode_now(c, m) == MODE_AUTO && spent ?
+	           HINDER_TRAFFIC :
+	           by;
+}
+
 void
 allowed_update(struct client *c)
 {
 	const struct host_prefs *h = &c->host_prefs;
-	struct hours run = { h->start_hour, h->end_hour, true };
-	struct hours network = { h->net_start_hour, h->net_end_hour, true };
 
 	look_at_disk(c);
-	c->hindered.run = hindered(c, &c->state->run_mode, &run, h->run);
+	machine_look(c);
+	c->hindered.run = computing_hindered(
+	    c, &c->state->run_mode, h->run_if_user_active);
 	if (c->hindered.run == HINDER_NOTHING && c->disk_full)
 		c->hindered.run = HINDER_DISK;
 	c->hindered.gpu = c->hindered.run;
 	if (c->hindered.gpu == HINDER_NOTHING)
-		c->hindered.gpu = hindered(c, &c->state->gpu_mode, &run, h->run);
-	c->hindered.network = hindered(
-	    c, &c->state->network_mode, &network, h->network);
+		c->hindered.gpu = computing_hindered(
+		    c, &c->state->gpu_mode, h->run_gpu_if_user_active);
+	c->hindered.network = network_hindered(c);
 }

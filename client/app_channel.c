@@ -216,7 +216,7 @@ app_beat(struct client *c, const struct ctask *t)
 	if (fd < 0)
 		return;
 	snprintf(text, sizeof(text), "<heartbeat/><wss>%e</wss><max_wss>%e</max_wss>",
-	    u.rss_bytes, preferences_ram_part(c) * c->ram_bytes);
+	    u.rss_bytes, preferences_ram_part(c, c->machine.in_use) * c->ram_bytes);
 	channel_put(fd, HEARTBEAT, text, false);
 	close(fd);
 }

@@ -38,7 +38,7 @@ struct client_options {
 	const struct policy *policy;
 	double ram_part; /* fraction of the memory that tasks may use */
 	/* Given as options, which override the account's preferences. */
-	bool own_buffer, own_ram;
+	bool own_buffer, own_ram, own_ncpus;
 	/* Preempted tasks quit instead of staying in memory. */
 	bool quit_when_stopped;
 	const char *proxy, *no_proxy; /* NULL: as the environment says */
@@ -57,6 +57,18 @@ enum hindrance {
 #define HINDRANCE(name, number, words) HINDER_##name,
 #include "client/hindrances.def"
 #undef HINDRANCE
+};
+
+/* What else goes on in the machine; see machine.c. */
+struct machine {
+	bool on_batteries, in_use;
+	double busy_pct;   /* of all processors, by other programs */
+	int64_t looked_at; /* s UTC */
+	uint32_t prefs;    /* prefs_changes at that time */
+	/* The last look at the load, s UTC, and what was found: seconds of all
+	 * processors that were worked, and that the tasks and the client took. */
+	int64_t load_at;
+	double worked_s, own_s, last_pct;
 };
 
 struct control;
@@ -96,6 +108,9 @@ struct client {
 	struct control *control; /* its sockets; NULL: none */
 	char *gui_password;      /* NULL: nobody is let in */
 	struct messages *messages;
+	struct machine machine;
+	double net_bytes;     /* net_bytes() as of the last round */
+	const char *root;     /* "": where /proc, /sys and /dev are */
 	bool resting;         /* see throttle_tasks() */
 	bool disk_full;       /* the projects' files use more than they may */
 	int64_t disk_seen_at; /* s UTC */
@@ -129,6 +144,10 @@ enum err project_detach(struct client *, struct cproject *);
  * must not use the network, or a host that is killed would forget what the project
  * knows. */
 bool client_save(struct client *);
+
+/* --- machine.c --- */
+/* Looks at the machine every ten seconds, and when the preferences have changed. */
+void machine_look(struct client *);
 
 /* --- allowed.c --- */
 extern const char *const hindrance_words[]; /* by enum hindrance */
@@ -174,7 +193,9 @@ void preferences_complain(const char *kind, const char *bad);
 /* Takes over a reply's preferences if they are the newest known. */
 void preferences_take(struct client *, const struct cproject *, const struct reply *);
 /* Fraction of the machine's memory. */
-double preferences_ram_part(const struct client *);
+double preferences_ram_part(const struct client *, bool in_use);
+/* Returns how many CPUs tasks may use, in whole ones, but at least one. */
+double preferences_ncpus(const struct client *);
 /* The preferences in effect: command line, then the account's, then defaults. */
 struct cw_prefs preferences_now(const struct client *);
 

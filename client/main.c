@@ -109,6 +109,7 @@ set_up_client(struct client *c)
 	    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 	if (c->events < 0)
 		return FAIL_ERRNO(&c->fail, "%s/events.log", real);
+	c->root = "";
 	c->ram_bytes = hostinfo_ram_bytes();
 	return slots_make(c);
 }

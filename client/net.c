@@ -33,6 +33,7 @@ struct net {
 	const char *user_agent;
 	const char *proxy, *no_proxy;
 	curl_off_t up, down; /* bytes/s; 0: no limit */
+	double bytes;        /* see net_bytes() */
 	char why[CURL_ERROR_SIZE];
 };
 
@@ -84,6 +85,22 @@ bool
 net_interrupted(const struct net *net)
 {
 	return net->interrupted || proc_stopping;
+}
+
+static void
+add_exchange(struct net *net)
+{
+	curl_off_t up = 0, down = 0;
+
+	curl_easy_getinfo(net->curl, CURLINFO_SIZE_UPLOAD_T, &up);
+	curl_easy_getinfo(net->curl, CURLINFO_SIZE_DOWNLOAD_T, &down);
+	net->bytes += (double)up + (double)down;
+}
+
+double
+net_bytes(const struct net *net)
+{
+	return net->bytes;
 }
 
 static int
@@ -159,6 +176,7 @@ run_exchange(struct net *net, bool resumable)
 	m = curl_multi_info_read(net->multi, &left);
 	if (m != NULL && m->msg == CURLMSG_DONE)
 		r = m->data.result;
+	add_exchange(net);
 	curl_multi_remove_handle(net->multi, net->curl);
 	return r;
 }

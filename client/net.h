@@ -31,6 +31,8 @@ void net_set_watch(struct net *, const struct net_watch *);
 void net_set_proxy(struct net *, const char *proxy, const char *except);
 /* Limits all later transfers of files, bytes/s; <= 0: no limit. */
 void net_set_speed(struct net *, double up, double down);
+/* Bytes that all exchanges sent and received so far, without headers. */
+double net_bytes(const struct net *);
 /* Was the last exchange interrupted by this process?  Then it is no failure. */
 bool net_interrupted(const struct net *);
 

@@ -187,6 +187,7 @@ take_client_option(struct client *c, int opt, const char *arg)
 		c->options.platform = arena_strdup(&c->process, arg);
 		return true;
 	case 'n':
+		c->options.own_ncpus = true;
 		return parse_bounded_number(arg, 0.01, 4096, &c->options.ncpus);
 	case 'c':
 		return parse_coproc(c, arg);

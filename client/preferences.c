@@ -171,10 +171,11 @@ preferences_put(struct client *c, struct buf *b)
 
 	h.work_buf_min_days = w.min_s / DAY_S;
 	h.work_buf_additional_days = w.extra_s / DAY_S;
-	h.ram_max_used_busy_pct = h.ram_max_used_idle_pct = 100 *
-	                                                    preferences_ram_part(c);
+	h.ram_max_used_busy_pct = 100 * preferences_ram_part(c, true);
+	h.ram_max_used_idle_pct = 100 * preferences_ram_part(c, false);
 	h.leave_apps_in_memory = w.leave_in_memory;
 	h.cpu_scheduling_period_minutes = w.period_s / MINUTE_S;
+	h.max_ncpus_pct = 100 * preferences_ncpus(c) / c->options.ncpus;
 	buf_printf(b, "<%s>\n", root);
 	buf_tag(b, "source_project", from == NULL ? "" : from);
 	buf_tag_fixed(b, "mod_time", c->prefs.mod_time);
@@ -238,14 +239,24 @@ limit_to_range(double x, double least, double most)
 }
 
 double
-preferences_ram_part(const struct client *c)
+preferences_ram_part(const struct client *c, bool in_use)
 {
-	/* Whether the machine is in use is not checked. */
-	double percent = c->prefs.ram_max_used_idle_pct;
+	double percent = in_use ? c->prefs.ram_max_used_busy_pct :
+	                          c->prefs.ram_max_used_idle_pct;
 
 	return c->options.own_ram || percent <= 0 ?
 	           c->options.ram_part :
 	           limit_to_range(percent, 1, 100) / 100;
+}
+
+double
+preferences_ncpus(const struct client *c)
+{
+	double percent = c->host_prefs.max_ncpus_pct, ncpus = c->options.ncpus;
+
+	if (c->options.own_ncpus || !(percent > 0) || percent >= 100)
+		return ncpus;
+	return fmin(ncpus, fmax(1, floor(ncpus * percent / 100 + 1e-6)));
 }
 
 struct cw_prefs
@@ -258,7 +269,7 @@ preferences_now(const struct client *c)
 		.period_s = minutes > 0 ?
 		                MINUTE_S * limit_to_range(minutes, 1, MINUTES_MOST) :
 		                PERIOD_S,
-		.ram_bytes = preferences_ram_part(c) * c->ram_bytes,
+		.ram_bytes = preferences_ram_part(c, c->machine.in_use) * c->ram_bytes,
 		.leave_in_memory = !c->options.quit_when_stopped,
 		.backoff_min_s = c->options.backoff.min_s,
 		.backoff_most_s = c->options.backoff.max_s };

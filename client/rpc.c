@@ -284,14 +284,14 @@ rpc_request(struct client *c, const struct view *v, const struct contact *contac
 		.has_working_prefs = true,
 		.cross_project_id = arena_strdup(
 		    &c->scratch, p->account.cross_project_id) };
-	rq->prefs.max_ncpus_pct = 100;
+	rq->prefs.max_ncpus_pct = 100 * preferences_ncpus(c) / c->options.ncpus;
 	rq->prefs.mod_time = c->prefs.mod_time;
 	rq->prefs.work_buf_min_days = v->world.prefs.min_s / 86400;
 	rq->prefs.disk_max_used_gb = c->host_prefs.disk_max_used_gb;
 	rq->prefs.disk_max_used_pct = c->host_prefs.disk_max_used_pct;
 	rq->prefs.disk_min_free_gb = c->host_prefs.disk_min_free_gb;
-	rq->prefs.ram_max_used_busy_pct = rq->prefs.ram_max_used_idle_pct =
-	    100 * preferences_ram_part(c);
+	rq->prefs.ram_max_used_busy_pct = 100 * preferences_ram_part(c, true);
+	rq->prefs.ram_max_used_idle_pct = 100 * preferences_ram_part(c, false);
 	set_share_fractions(c, &v->world, (size_t)contact->project, rq);
 	list_resources(c, &v->world, ask, rq);
 	hostinfo_fill(c, p, rq);

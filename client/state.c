@@ -350,6 +350,7 @@ state_clock(struct state *st, int64_t now)
 	shift_back_f64(&st->accounted_at, by);
 	shift_back_f64(&st->asked_at, by);
 	shift_back_f64(&st->scheduled_at, by);
+	shift_back_f64(&st->traffic_since, by);
 	for (size_t i = 0; i < st->nprojects; i++)
 		shift_project_back(&st->projects[i], by);
 }

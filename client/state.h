@@ -147,6 +147,8 @@ struct state {
 	double accounted_at, asked_at, scheduled_at;
 	bool in_session;
 	struct mode run_mode, gpu_mode, network_mode;
+	/* What the network carried since then, s UTC, if its user limits it. */
+	double traffic_since, traffic_bytes;
 	/* Sorted by master URL, so that the order is reproducible. */
 	struct cproject *projects;
 	size_t nprojects;

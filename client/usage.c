@@ -3,6 +3,7 @@
 #include "client/app.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,13 +12,13 @@
 enum { STAT_MAX = 4096 };
 
 static bool
-usage_read(int64_t pid, char text[STAT_MAX])
+usage_read(const char *proc, int64_t pid, char text[STAT_MAX])
 {
-	char path[64];
+	char path[PATH_MAX];
 	ssize_t n;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
+	snprintf(path, sizeof(path), "%s/%lld/stat", proc, (long long)pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
@@ -29,25 +30,33 @@ usage_read(int64_t pid, char text[STAT_MAX])
 
 /* The name of the program, in brackets, may contain anything. */
 struct usage
-usage_of(int64_t pid)
+usage_at(const char *proc, int64_t pid)
 {
 	static const char fields[] =
-	    " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %ld %ld %*d %*d %*d %*d %*u %lu %ld";
+	    " %*c %*d %d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %ld %ld %*d %*d %*d %*d %*u %lu %ld";
 	struct usage u = { 0 };
 	unsigned long user, system, vm;
 	long waited_user, waited_system, rss;
+	double ticks = (double)sysconf(_SC_CLK_TCK);
 	char text[STAT_MAX], *rest;
+	int group;
 
-	if (pid <= 0 || !usage_read(pid, text))
+	if (pid <= 0 || !usage_read(proc, pid, text))
 		return u;
 	rest = strrchr(text, ')');
-	if (rest == NULL || sscanf(rest + 1, fields, &user, &system, &waited_user,
-				&waited_system, &vm, &rss) != 6)
+	if (rest == NULL || sscanf(rest + 1, fields, &group, &user, &system,
+				&waited_user, &waited_system, &vm, &rss) != 7)
 		return u;
-	u.cpu_s = ((double)user + (double)system + (double)waited_user +
-		      (double)waited_system) /
-	          (double)sysconf(_SC_CLK_TCK);
+	u.group = group;
+	u.waited_s = ((double)waited_user + (double)waited_system) / ticks;
+	u.cpu_s = ((double)user + (double)system) / ticks + u.waited_s;
 	u.vm_bytes = (double)vm;
 	u.rss_bytes = (double)rss * (double)sysconf(_SC_PAGESIZE);
 	return u;
+}
+
+struct usage
+usage_of(int64_t pid)
+{
+	return usage_at("/proc", pid);
 }

@@ -15,7 +15,7 @@ static const double GAP_S = 600, AVAIL_LEAST = 0.01;
 void
 view_task_use(const struct client *c, const struct rp_app_version *v, struct cw_task *t)
 {
-	t->ncpus = fmin(fmax(v->avg_ncpus, 0.01), c->options.ncpus);
+	t->ncpus = fmin(fmax(v->avg_ncpus, 0.01), preferences_ncpus(c));
 	t->use = t->ncpus;
 	if (t->rsc != CW_CPU)
 		t->use = fmin(
@@ -244,7 +244,7 @@ set_resources(const struct client *c, struct client_world *w)
 {
 	struct cw_fractions f = availability_now(c);
 
-	w->rsc[CW_CPU] = (struct cw_resource){ "CPU", c->options.ncpus,
+	w->rsc[CW_CPU] = (struct cw_resource){ "CPU", preferences_ncpus(c),
 		fmax(c->state->p_fpops, 1), fmax(f.on * f.active, AVAIL_LEAST) };
 	w->nrsc = 1;
 	for (size_t i = 0; i < c->options.ncoprocs; i++)

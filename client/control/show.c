@@ -189,7 +189,7 @@ show_status(struct client *c)
 	show_text(o, "dir", c->dir);
 	set_whole(o, "pid", getpid());
 	show_text(o, "policy", c->options.policy->name);
-	show_number(o, "ncpus", c->options.ncpus);
+	show_number(o, "ncpus", preferences_ncpus(c));
 	json_object_set_new(o, "coprocessors", coprocs);
 	json_object_set_new(
 	    o, "computing", show_mode(c, &c->state->run_mode, c->hindered.run));

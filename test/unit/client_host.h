@@ -23,6 +23,7 @@ unit_host(void)
 	c.options.backoff = (struct backoff){ 10, 1000 };
 	c.options.ncpus = 2;
 	c.options.policy = policies[0];
+	c.root = dir;
 	c.state_path = arena_printf(&c.process, "%s/client_state.json", dir);
 	c.options.platform = arena_strdup(&c.process, "x86_64-pc-linux-gnu");
 	c.events = open("/dev/null", O_WRONLY | O_CLOEXEC);
