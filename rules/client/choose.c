@@ -5,13 +5,14 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include "lib/banned.h"
 
 enum { RUNNING, IN_MEMORY, STARTED, FRESH, CLASSES };
-enum { NO_TASK = -1 };
 
-struct queues { /* runnable tasks of one project for one resource, by class, FIFO */
-	int32_t head[CLASSES], tail[CLASSES];
+/* Runnable tasks of one project for one resource, by class, FIFO. */
+struct queues {
+	uint32_t head[CLASSES]; /* index + 1, as in next[]; 0: none */
 };
 struct turn { /* a project's claim to the next instance */
 	uint32_t project;
@@ -23,9 +24,9 @@ struct choice {
 	const struct rr_sim *rr;
 	const struct choice_params *params;
 	struct queues *q;   /* nprojects * nrsc */
-	struct turn *turns; /* heap of projects, whose turn it is on top */
+	struct turn *turns; /* of projects that may have tasks left */
 	size_t nturns;
-	int32_t *next;            /* per task */
+	uint32_t *next;           /* per task */
 	bool *taken;              /* per task */
 	int32_t *nproject, *napp; /* chosen so far */
 	struct run_list *list;
@@ -55,29 +56,6 @@ queues_of(const struct choice *c, size_t project, int32_t rsc)
 	return &c->q[project * c->world->nrsc + (size_t)rsc];
 }
 
-/* Tasks that are not CPU-intensive are taken at once. */
-static void
-queue_or_take(struct choice *c, uint32_t i)
-{
-	const struct cw_task *t = &c->world->tasks[i];
-	struct queues *q = queues_of(c, (size_t)t->project, t->rsc);
-	int k = queue_class_of(t);
-
-	if (!cw_runnable(c->world, t))
-		return;
-	if (cw_nci(c->world, t)) {
-		c->list->item[c->list->n++] = (struct run_item){ i, false };
-		return;
-	}
-	c->next[i] = NO_TASK;
-	c->nrunning += t->running && t->rsc == CW_CPU;
-	if (q->tail[k] == NO_TASK)
-		q->head[k] = (int32_t)i;
-	else
-		c->next[q->tail[k]] = (int32_t)i;
-	q->tail[k] = (int32_t)i;
-}
-
 static bool
 has_limits(const struct client_world *w)
 {
@@ -90,15 +68,42 @@ has_limits(const struct client_world *w)
 	return false;
 }
 
+/* Tasks that are not CPU-intensive are taken at once. */
+static void
+take_nci(struct choice *c)
+{
+	const struct client_world *w = c->world;
+
+	for (uint32_t i = 0; i < w->ntasks; i++)
+		if (cw_runnable(w, &w->tasks[i]) && cw_nci(w, &w->tasks[i]))
+			c->list->item[c->list->n++] = (struct run_item){ i, false };
+}
+
+/* From the last task to the first, as each goes to the head of its queue. */
 static void
 fill_queues(struct choice *c)
 {
-	c->limited = has_limits(c->world);
-	for (size_t i = 0; i < c->world->nprojects * c->world->nrsc; i++)
-		for (int k = 0; k < CLASSES; k++)
-			c->q[i].head[k] = c->q[i].tail[k] = NO_TASK;
-	for (uint32_t i = 0; i < c->world->ntasks; i++)
-		queue_or_take(c, i);
+	const struct client_world *w = c->world;
+	bool any_nci = false;
+
+	for (size_t i = w->ntasks; i-- > 0;) {
+		const struct cw_task *t = &w->tasks[i];
+		uint32_t *head;
+
+		if (!cw_runnable(w, t))
+			continue;
+		if (cw_nci(w, t)) {
+			any_nci = true;
+			continue;
+		}
+		head =
+		    &queues_of(c, (size_t)t->project, t->rsc)->head[queue_class_of(t)];
+		c->next[i] = *head;
+		*head = (uint32_t)i + 1;
+		c->nrunning += t->running && t->rsc == CW_CPU;
+	}
+	if (any_nci)
+		take_nci(c);
 }
 
 /* Listing more tasks than may run at a time would only displace others. */
@@ -224,20 +229,20 @@ take_urgent(struct choice *c, struct arena *a, int32_t rsc, uint32_t *misses)
 
 /* --- by priority --- */
 
-static int32_t
-pop_candidate(struct choice *c, size_t project, int32_t rsc)
+static bool
+pop_candidate(struct choice *c, size_t project, int32_t rsc, uint32_t *task)
 {
 	struct queues *q = queues_of(c, project, rsc);
 
 	for (int k = 0; k < CLASSES; k++)
-		while (q->head[k] != NO_TASK) {
-			int32_t i = q->head[k];
-
-			q->head[k] = c->next[i];
-			if (!c->taken[i] && !concurrency_full(c, &c->world->tasks[i]))
-				return i;
+		while (q->head[k] > 0) {
+			*task = q->head[k] - 1;
+			q->head[k] = c->next[*task];
+			if (!c->taken[*task] &&
+			    !concurrency_full(c, &c->world->tasks[*task]))
+				return true;
 		}
-	return NO_TASK;
+	return false;
 }
 
 /* A project that has a reserved instance left comes before the others. */
@@ -252,38 +257,37 @@ turn_of(const struct choice *c, uint32_t project, int32_t rsc)
 		c->params->prio[project] };
 }
 
-static bool
-comes_first(const struct turn *a, const struct turn *b)
-{
-	if (a->own != b->own)
-		return a->own;
-	return a->prio > b->prio || (a->prio == b->prio && a->project < b->project);
-}
-
-static void
-sift_down(struct choice *c, size_t i)
-{
-	struct turn *h = c->turns, t = h[i];
-
-	for (size_t k = 2 * i + 1; k < c->nturns; k = 2 * i + 1) {
-		if (k + 1 < c->nturns && comes_first(&h[k + 1], &h[k]))
-			k++;
-		if (!comes_first(&h[k], &t))
-			break;
-		h[i] = h[k];
-		i = k;
-	}
-	h[i] = t;
-}
-
 static void
 line_up(struct choice *c, int32_t rsc)
 {
 	c->nturns = c->world->nprojects;
 	for (uint32_t p = 0; p < c->nturns; p++)
 		c->turns[p] = turn_of(c, p, rsc);
-	for (size_t i = c->nturns / 2; i-- > 0;)
-		sift_down(c, i);
+}
+
+/* Returns the index of the turn that comes first; if several do, of the first. */
+static size_t
+first_turn(const struct choice *c)
+{
+	size_t first = 0, n = c->nturns;
+	struct turn best = c->turns[0];
+
+	for (size_t i = 1; i < n; i++) {
+		const struct turn *t = &c->turns[i];
+
+		if (t->own == best.own ? t->prio > best.prio : t->own) {
+			best = *t;
+			first = i;
+		}
+	}
+	return first;
+}
+
+static void
+strike_turn(struct choice *c, size_t i)
+{
+	c->nturns--;
+	memmove(&c->turns[i], &c->turns[i + 1], (c->nturns - i) * sizeof(*c->turns));
 }
 
 /* Tasks listed after enough others to fill the CPUs: they wait. */
@@ -318,21 +322,18 @@ take_by_priority(struct choice *c, int32_t rsc, double used)
 
 	line_up(c, rsc);
 	while (used < 2 * c->world->rsc[rsc].ninst && c->nturns > 0) {
-		uint32_t project = c->turns[0].project;
-		int32_t i = pop_candidate(c, project, rsc);
+		size_t turn = first_turn(c);
+		uint32_t project = c->turns[turn].project, i;
 
-		if (i >= 0) {
-			const struct cw_task *t = &c->world->tasks[i];
-
-			choose_task(c, (size_t)i, false);
-			if (list_suffices(c, t, used, &surplus))
-				return;
-			used += t->use;
-			c->turns[0] = turn_of(c, project, rsc);
-		} else {
-			c->turns[0] = c->turns[--c->nturns];
+		if (!pop_candidate(c, project, rsc, &i)) {
+			strike_turn(c, turn);
+			continue;
 		}
-		sift_down(c, 0);
+		choose_task(c, i, false);
+		if (list_suffices(c, &c->world->tasks[i], used, &surplus))
+			return;
+		used += c->world->tasks[i].use;
+		c->turns[turn] = turn_of(c, project, rsc);
 	}
 }
 
@@ -363,12 +364,13 @@ choose_by_priority(const struct client_world *w, struct arena *a,
 		.params = params,
 		.q = NEWN(a, struct queues, w->nprojects * w->nrsc + 1),
 		.turns = NEWN(a, struct turn, w->nprojects + 1),
-		.next = NEWN(a, int32_t, w->ntasks + 1),
+		.next = NEWN(a, uint32_t, w->ntasks + 1),
 		.taken = NEWN(a, bool, w->ntasks + 1),
 		.nproject = NEWN(a, int32_t, w->nprojects + 1),
 		.napp = NEWN(a, int32_t, w->napps + 1),
 		.list = list,
-		.total = cw_total_flops(w) };
+		.total = cw_total_flops(w),
+		.limited = has_limits(w) };
 	uint32_t *misses = NEWN(a, uint32_t, w->nprojects + 1);
 
 	list->item = NEWN(a, struct run_item, w->ntasks + 1);
@@ -389,9 +391,10 @@ choose_by_priority(const struct client_world *w, struct arena *a,
 static double
 kept_instances(double own, double over)
 {
-	double whole = floor(own + 1e-6);
+	double whole = choose_whole(own);
 
-	return over < 1 ? whole : fmax(0, whole - fmax(1, floor(over / own)));
+	return whole < 1 || over < 1 ? whole :
+	                               fmax(0, whole - fmax(1, floor(over / own)));
 }
 
 double *

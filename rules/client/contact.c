@@ -31,15 +31,15 @@ static double
 report_due_at(const struct client_world *w, const struct policy *policy,
     const struct cw_project *p)
 {
-	double ready = p->rpc.first_ready_at, left = p->rpc.first_deadline - ready;
-	double due = p->rpc.first_deadline -
-	             cw_max(policy->report_before_s, w->prefs.min_s);
+	double due, ready = p->rpc.first_ready_at;
+	double left = p->rpc.first_deadline - ready;
 
-	due = cw_max(due, ready + left / (policy->patient ? 2 : 4));
 	if (p->rpc.nready == 0)
 		return INFINITY;
 	if (p->no_new_work || p->rpc.report_now || p->rpc.nready >= REPORT_COUNT)
 		return 0;
+	due = p->rpc.first_deadline - cw_max(policy->report_before_s, w->prefs.min_s);
+	due = cw_max(due, ready + left / (policy->patient ? 2 : 4));
 	if (policy->report_after_s > 0)
 		due = cw_min(due, ready + wait_for_others_s(policy, left));
 	return due;
@@ -111,7 +111,7 @@ find_reason(
 	for (size_t i = 0; i < w->nprojects; i++) {
 		enum contact_why why = contact_due(w, policy, i, &c->recheck_at);
 
-		if (reason_rank(why) < reason_rank(c->why)) {
+		if (why != CONTACT_NONE && reason_rank(why) < reason_rank(c->why)) {
 			c->why = why;
 			c->project = (int32_t)i;
 		}
@@ -128,7 +128,7 @@ find_reason(
 /* --- what to ask --- */
 
 /* A project that is not CPU-intensive has one task at a time. */
-static bool
+static inline bool
 wants_nci(const struct client_world *w, size_t project)
 {
 	const struct cw_project *p = &w->projects[project];
@@ -172,8 +172,12 @@ ask_first(const struct client_world *w, size_t project, struct work_ask *ask)
 static const struct client_world *
 without_delay(const struct client_world *w, struct arena *a, size_t project)
 {
-	struct client_world *v = NEWN(a, struct client_world, 1);
+	const struct cw_rpc *rpc = &w->projects[project].rpc;
+	struct client_world *v;
 
+	if (rpc->spaced_until <= w->now && rpc->min_rpc_time <= w->now)
+		return w;
+	v = NEWN(a, struct client_world, 1);
 	*v = *w;
 	v->projects = NEWN(a, struct cw_project, w->nprojects);
 	for (size_t i = 0; i < w->nprojects; i++)

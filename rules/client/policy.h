@@ -19,6 +19,7 @@
 #ifndef RULES_CLIENT_POLICY_H
 #define RULES_CLIENT_POLICY_H
 
+#include <math.h>
 #include "lib/arena.h"
 #include "lib/rng.h"
 #include "rules/client/rr_sim.h"
@@ -341,6 +342,14 @@ struct choice_params {
  */
 void choose_by_priority(const struct client_world *, struct arena *,
     const struct rr_sim *, const struct choice_params *, struct run_list *);
+/* Returns the whole instances in a part of a resource, which may be rounded down. */
+static inline double
+choose_whole(double part)
+{
+	double n = part + 1e-6;
+
+	return n < 1 ? 0 : floor(n);
+}
 /* Returns choice_params.reserved: the whole instances in each project's share among the
  * projects that could run now.  over[] is how much each used too much, in time slices
  * of a CPU: from one on it gives up an instance, and another one for each slice of all.

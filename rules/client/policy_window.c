@@ -36,7 +36,7 @@ static const double TAKES_S = 10; /* so long it takes to fetch or to start a tas
 /* Could the project use the resource?  Yes if it has tasks for it, or may still send
  * some.  A project that gave none when asked, or none for hours, or has not answered
  * for days, does not count. */
-static bool
+static inline bool
 can_use(const struct client_world *w, const struct cw_project *p, size_t rsc)
 {
 	const struct cw_rsc_state *s = &p->rsc[rsc];
@@ -59,7 +59,12 @@ static void
 admit_new_projects(struct client_world *w)
 {
 	double most = -INFINITY;
+	bool any = false;
 
+	for (size_t i = 0; i < w->nprojects; i++)
+		any |= !w->projects[i].acct.known;
+	if (!any)
+		return;
 	for (size_t i = 0; i < w->nprojects; i++) {
 		const struct cw_project *p = &w->projects[i];
 
@@ -203,19 +208,20 @@ count_queues(const struct client_world *w, struct arena *a)
 	size_t n = w->nprojects * w->nrsc + 1;
 	struct queues q = { NEWN(a, double, n), NEWN(a, double, n), NEWN(a, double, n),
 		0 };
-	double horizon = fetch_buffer_s(w);
+	double horizon = fetch_buffer_s(w), low = w->prefs.min_s;
 
 	for (size_t i = 0; i < w->ntasks; i++) {
 		const struct cw_task *t = &w->tasks[i];
 		size_t k = (size_t)t->rsc * w->nprojects + (size_t)t->project;
-		double left = t->remaining_s / w->rsc[t->rsc].avail;
+		double left = t->remaining_s / w->rsc[t->rsc].avail, use = t->use;
 
 		if (!cw_nearly_runnable(w, t) || t->nci)
 			continue;
-		q.have[k] += t->use * cw_min(horizon, left);
-		q.soon[k] += t->use * cw_min(w->prefs.min_s, left);
-		q.all[k] += t->use * left;
-		q.cpus += t->rsc != CW_CPU && t->running ? t->ncpus : 0;
+		q.have[k] += use * cw_min(horizon, left);
+		q.soon[k] += use * cw_min(low, left);
+		q.all[k] += use * left;
+		if (t->rsc != CW_CPU && t->running)
+			q.cpus += t->ncpus;
 	}
 	return q;
 }
@@ -259,6 +265,9 @@ fill_to_level(const struct client_world *w, const struct plan *p)
 			want[i] = p->have[i];
 			rising[i] = false;
 			again = true;
+			left -= p->have[i] - p->owed[i];
+			shares -= w->projects[i].share;
+			level = shares > 0 ? left / shares : 0;
 		}
 	}
 }
@@ -366,12 +375,12 @@ let_in_taskless(const struct client_world *w, size_t rsc, struct plan *p)
 		double part, whole, owed = w->projects[i].acct.owed;
 		bool taskless, few;
 
-		if (!p->in[i])
+		if (!p->in[i] || owed <= -slice)
 			continue;
 		part = fetch_share_of(w, p->in, p->shares, i) * p->ninst;
-		whole = floor(part + 1e-6);
+		whole = choose_whole(part);
 		taskless = p->have[i] <= 0 && owed > 0;
-		few = p->have[i] < whole * w->prefs.min_s && owed > -slice;
+		few = p->have[i] < whole * w->prefs.min_s;
 		if ((taskless || few) && room == -INFINITY)
 			room = fetch_room_s(w, rsc);
 		if (taskless)

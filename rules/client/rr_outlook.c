@@ -226,14 +226,15 @@ all_busy(const struct client_world *w, double h, double wait)
 		fall[r] = CW_REMAINING_FALLS * wait / w->rsc[r].avail;
 	for (size_t i = 0; i < w->ntasks; i++) {
 		const struct cw_task *t = &w->tasks[i];
-		double run = t->remaining_s / w->rsc[t->rsc].avail;
+		double run = t->remaining_s / w->rsc[t->rsc].avail, use = t->use;
 		struct load *l = &load[t->rsc];
 
 		if (!rr_takes_part(w, t))
 			continue;
-		l->use += run >= h + fall[t->rsc] ? t->use : 0;
-		l->work += t->use * cw_min(run, h);
-		l->use_most = cw_max(l->use_most, t->use);
+		if (run >= h + fall[t->rsc])
+			l->use += use;
+		l->work += use * cw_min(run, h);
+		l->use_most = cw_max(l->use_most, use);
 	}
 	for (size_t r = 0; r < w->nrsc; r++) {
 		double all = w->rsc[r].ninst * (1 + 1e-6);
