@@ -207,7 +207,7 @@ contact_next(const struct client_world *w, const struct policy *policy, struct a
 {
 	*c = (struct contact){ CONTACT_NONE, -1, { .project = -1 },
 		/* A task that waits longer than this may come into danger. */
-		w->now + rr->recheck_s };
+		w->now + rr->recheck_s, .idle = true };
 	find_reason(w, policy, c);
 	/* "RPC policy": a shortage of work comes before all reports. */
 	if (c->why == CONTACT_NONE || (policy->sessions && c->why == CONTACT_RESULTS)) {
@@ -224,8 +224,10 @@ contact_next(const struct client_world *w, const struct policy *policy, struct a
 	else if (c->why == CONTACT_USER || c->why == CONTACT_REQUESTED ||
 		 c->why == CONTACT_RESULTS)
 		ask_along(w, policy, a, rr, c);
-	for (size_t r = 0; r < w->nrsc; r++)
+	for (size_t r = 0; r < w->nrsc; r++) {
 		c->ask.delay_s[r] = rr->rsc[r].busy_s;
+		c->idle &= c->ask.secs[r] <= 0 || rr->rsc[r].nidle > 0;
+	}
 }
 
 const char *
@@ -299,18 +301,33 @@ spacing_s(const struct client_world *w)
 	                                     SPACING_S;
 }
 
+/* A project that refused tasks because of deadlines keeps its claim until it can be
+ * asked again: by then the host's back-offs are over.  If it refused some for idle
+ * instances, its own deadlines are the reason, and others need not wait. */
+static double
+latency_limited_until(const struct client_world *w, const struct cw_rpc *rpc,
+    const struct contact *c, const struct reply_facts *f)
+{
+	bool refuses_idle = rpc->latency_limited_until < 0;
+
+	for (size_t r = 0; r < w->nrsc; r++)
+		if (f->ntasks[r] > 0)
+			return 0;
+	if (refuses_idle || (f->latency_limited && c->idle))
+		return -1;
+	return f->latency_limited ?
+	           w->now + cw_max(f->request_delay_s, 1.5 * RSC_BACKOFF_MOST_S) :
+	           0;
+}
+
 static void
-store_delays(
-    const struct client_world *w, struct cw_rpc *rpc, const struct reply_facts *f)
+store_delays(const struct client_world *w, struct cw_rpc *rpc, const struct contact *c,
+    const struct reply_facts *f)
 {
 	rpc->min_rpc_time = f->request_delay_s > 0 ? w->now + f->request_delay_s : 0;
 	rpc->next_rpc_time = f->next_rpc_delay_s > 0 ? w->now + f->next_rpc_delay_s : 0;
 	rpc->spaced_until = rpc->never_contacted ? 0 : w->now + spacing_s(w);
-	/* Until it can be asked again: by then the host's back-offs are over. */
-	rpc->latency_limited_until = f->latency_limited ?
-	                                 w->now + cw_max(f->request_delay_s,
-						      1.5 * RSC_BACKOFF_MOST_S) :
-	                                 0;
+	rpc->latency_limited_until = latency_limited_until(w, rpc, c, f);
 }
 
 /* "RPC policy" knows no resources: a project that had no work backs off as a whole. */
@@ -368,7 +385,7 @@ contact_replied(struct client_world *w, const struct policy *policy,
 	if (!f->in_vain &&
 	    (!policy->sessions || f->ntasks[CW_CPU] > 0 || c->why != CONTACT_WORK))
 		p->rpc.nrpc_failures = 0;
-	store_delays(w, &p->rpc, f);
+	store_delays(w, &p->rpc, c, f);
 	p->rpc.never_contacted = false;
 	p->rpc.user_request = false;
 	p->rpc.last_contact = w->now;

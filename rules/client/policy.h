@@ -168,6 +168,7 @@ struct contact {
 	struct work_ask ask;
 	/* When contact may become due without an event; INFINITY: never. */
 	double recheck_at;
+	bool idle; /* instances of all that is asked for are idle */
 };
 /* Decides which project to contact now, if any, and what to ask (client.md 1.3, 1.4,
  * 4.5). */

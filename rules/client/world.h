@@ -106,7 +106,8 @@ struct cw_rpc {
 	double next_rpc_time; /* the project wants contact by then; 0 = no */
 	double spaced_until;  /* the host itself waits until then, see cw_spaced() */
 	/* The project said that deadlines kept it from sending work: it keeps its claim
-	 * until then, or until its next reply. */
+	 * until then, or until its next reply.  -1: it has sent none since it did so
+	 * for idle instances. */
 	double latency_limited_until;
 	double last_contact;
 	int32_t nrpc_failures;    /* in a row */

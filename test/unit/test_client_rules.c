@@ -238,7 +238,7 @@ static void
 replied(struct one *o, enum contact_why why, const struct work_ask *ask,
     const struct reply_facts *f)
 {
-	struct contact c = { why, 0, *ask, INFINITY };
+	struct contact c = { why, 0, *ask, INFINITY, false };
 
 	contact_replied(&o->w, &policy_rec, &c, f, &o->rng);
 }
@@ -274,6 +274,44 @@ START_TEST(delays_of_a_reply)
 	ck_assert_int_eq(r->nrpc_failures, 0);
 	ck_assert(!o.p[0].rsc[0].no_apps && o.p[0].rsc[1].no_apps);
 	ck_assert(!o.w.in_session && !r->in_session);
+	arena_free(&o.a);
+}
+END_TEST
+
+/* Who refuses tasks because of deadlines keeps its claim, but not if it does so for
+ * idle instances. */
+static const struct {
+	const char *what;
+	double was; /* the claim, from now; -1: none for that reason */
+	bool limited, idle;
+	uint32_t ntasks;
+	double is;
+} claims[] = {
+	{ "refused: for the longest back-off", 0, true, false, 0, 129600 },
+	{ "refused again: anew", 100, true, false, 0, 129600 },
+	{ "nothing refused", 100, false, false, 0, 0 },
+	{ "refused for idle instances: no claim", 0, true, true, 0, -1 },
+	{ "nor one of before", 100, true, true, 0, -1 },
+	{ "nor any once the instances are busy", -1, true, false, 0, -1 },
+	{ "nor after a report", -1, false, false, 0, -1 },
+	{ "until it sends tasks", -1, false, true, 1, 0 },
+};
+
+START_TEST(claims_by_table)
+{
+	struct one o;
+	struct cw_rpc *r = &one_project(&o)->p[0].rpc;
+	struct contact c = { CONTACT_WORK, 0, both, INFINITY, claims[_i].idle };
+
+	r->latency_limited_until = claims[_i].was > 0 ? NOW + claims[_i].was :
+	                                                claims[_i].was;
+	contact_replied(&o.w, &policy_rec, &c,
+	    &(struct reply_facts){ .latency_limited = claims[_i].limited,
+		.ntasks = { claims[_i].ntasks } },
+	    &o.rng);
+	ck_assert_msg(r->latency_limited_until ==
+			  (claims[_i].is > 0 ? NOW + claims[_i].is : claims[_i].is),
+	    "%s: %.0f", claims[_i].what, r->latency_limited_until);
 	arena_free(&o.a);
 }
 END_TEST
@@ -569,6 +607,21 @@ START_TEST(busy_until)
 }
 END_TEST
 
+/* Are instances of all that is asked for idle? */
+START_TEST(asked_for_idle_instances)
+{
+	struct one o;
+
+	give_reason(&one_project(&o)->p[0].rpc, CONTACT_INIT);
+	ck_assert(next(&o).idle);
+	o.w.ntasks = 1; /* on the CPU */
+	ck_assert(!next(&o).idle);
+	o.p[0].rsc[0].excluded = true;
+	ck_assert(next(&o).idle);
+	arena_free(&o.a);
+}
+END_TEST
+
 /* A contact for any reason also asks for work. */
 START_TEST(work_along_with_other_reasons)
 {
@@ -665,7 +718,7 @@ START_TEST(sessions)
 {
 	struct one o;
 	struct cw_rpc *r = &one_project(&o)->p[0].rpc;
-	struct contact c = { CONTACT_WORK, 0, both, INFINITY };
+	struct contact c = { CONTACT_WORK, 0, both, INFINITY, false };
 
 	o.w.nprojects = 2;
 	contact_replied(&o.w, &policy_classic, &c, &(struct reply_facts){ 0 }, &o.rng);
@@ -716,6 +769,7 @@ UNIT_MAIN("client rules", {
 	ADD(duration_correction);
 	ADD(fractions);
 	ADD(delays_of_a_reply);
+	ADD_LOOP(claims_by_table, N(claims));
 	ADD(delays_of_half_a_second);
 	ADD(answers_that_do_not_count);
 	ADD_LOOP(backoff_of_a_kind, N(kinds));
@@ -726,6 +780,7 @@ UNIT_MAIN("client rules", {
 	ADD(reasons_one_by_one);
 	ADD(the_first_of_two_reasons);
 	ADD(busy_until);
+	ADD(asked_for_idle_instances);
 	ADD(work_along_with_other_reasons);
 	ADD(requested_without_new_work);
 	ADD(first_contact_and_one_task_at_a_time);
