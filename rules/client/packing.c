@@ -90,7 +90,8 @@ packing_leaves_idle(const struct packing *p, double ram, double cpus, uint32_t t
 {
 	const struct cw_task *t = &p->world->tasks[task];
 
-	if (!p->any || !may_be_packed(p->world, t) || t->rss_bytes > ram)
+	if ((!p->any && !p->world->small_first) || !may_be_packed(p->world, t) ||
+	    t->rss_bytes > ram)
 		return false;
 	return cw_min(cpus, t->ncpus) +
 	           busy_cpus(p, ram - t->rss_bytes, cw_max(0, cpus - t->ncpus), task) <

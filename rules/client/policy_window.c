@@ -107,21 +107,39 @@ note_turns(struct client_world *w)
 		w->projects[i].acct.turn.ended = 0;
 }
 
+/* Great tasks may keep CPUs idle that no project but a backup project can use. */
+static bool
+memory_crowds(const struct client_world *w)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < w->nprojects; i++)
+		most = cw_max(most, w->projects[i].acct.rss_bytes);
+	return w->prefs.ram_bytes > 0 &&
+	       most * w->rsc[CW_CPU].ninst > w->prefs.ram_bytes;
+}
+
+/* What a backup project uses for want of memory is owed to nobody; otherwise the
+ * others could have used it. */
 static void
 account(struct client_world *w, const struct policy *policy)
 {
 	double total = 0, most = WINDOW_S * cw_total_flops(w);
+	bool crowded;
 
 	(void)policy;
 	w->small_first = true;
 	cw_tally_tasks(w);
+	crowded = memory_crowds(w);
 	for (size_t i = 0; i < w->nprojects; i++) {
 		struct cw_project *p = &w->projects[i];
 
 		p->acct.usable_mask = 0;
 		for (size_t r = 0; r < w->nrsc; r++) {
 			p->acct.usable_mask |= can_use(w, p, r) ? 1U << r : 0;
-			total += p->used[r] * w->rsc[r].flops;
+			total += crowded && p->share <= 0 ?
+			             0 :
+			             p->used[r] * w->rsc[r].flops;
 		}
 	}
 	entitle(w);
@@ -390,30 +408,69 @@ let_in_taskless(const struct client_world *w, size_t rsc, struct plan *p)
 	}
 }
 
-/* Where memory keeps a project from using all CPUs, the one with the smallest tasks
- * gets enough of them for every CPU when half of these are gone: beside too few, the
- * great ones of others would leave CPUs idle, and so would wait. */
-static void
-keep_small_tasks(const struct client_world *w, size_t rsc, struct plan *p)
+/* A backup project that may be asked when instances are idle. */
+static bool
+spare_for(const struct cw_project *p, size_t rsc)
 {
-	double least = INFINITY, most = 0, all = p->ninst * w->prefs.min_s;
-	size_t small = 0;
+	return p->share <= 0 && !p->suspended && !p->no_new_work &&
+	       !p->rsc[rsc].no_apps && !p->rsc[rsc].excluded &&
+	       p->rpc.nrpc_failures == 0 && p->rsc[rsc].backoff_s <= 0;
+}
 
-	if (rsc != CW_CPU || w->prefs.ram_bytes <= 0)
-		return;
+/* The project whose CPU tasks take least memory, of those that have tasks or can be
+ * asked for some; none if memory is no limit.  A backup project counts. */
+static bool
+find_small(const struct client_world *w, const struct plan *p, size_t *small)
+{
+	double least = INFINITY, most = 0;
+
 	for (size_t i = 0; i < w->nprojects; i++) {
-		double rss = w->projects[i].acct.rss_bytes;
+		const struct cw_project *c = &w->projects[i];
+		double rss = c->acct.rss_bytes;
 
-		if (!p->in[i])
+		if (!p->in[i] && !spare_for(c, CW_CPU))
 			continue;
 		most = cw_max(most, rss);
 		if (rss < least) {
 			least = rss;
-			small = i;
+			*small = i;
 		}
 	}
-	if (least > 0 && most * p->ninst > w->prefs.ram_bytes &&
-	    p->soon[small] < all / 2)
+	return least > 0 && most * p->ninst > w->prefs.ram_bytes;
+}
+
+/* Great tasks beside which small ones can still use the other CPUs: no more will run
+ * at a time, so no more than these can do are asked for. */
+static void
+limit_great_tasks(const struct client_world *w, struct plan *p, size_t small)
+{
+	double least = w->projects[small].acct.rss_bytes, horizon = fetch_buffer_s(w);
+	double left = w->prefs.ram_bytes - p->ninst * least;
+
+	for (size_t i = 0; i < w->nprojects; i++) {
+		double more = w->projects[i].acct.rss_bytes - least;
+
+		if (more > 0)
+			p->want[i] = cw_min(
+			    p->want[i], cw_max(p->have[i],
+					    horizon * cw_max(0, floor(left / more))));
+	}
+}
+
+/* Where memory keeps a project from using all CPUs, the one with the smallest tasks
+ * gets enough of them for every CPU when half of these are gone: beside too few, the
+ * great ones of others would leave CPUs idle, and so would wait.  A backup project is
+ * asked once they are idle. */
+static void
+keep_small_tasks(const struct client_world *w, size_t rsc, struct plan *p)
+{
+	double all = p->ninst * w->prefs.min_s;
+	size_t small;
+
+	if (rsc != CW_CPU || w->prefs.ram_bytes <= 0 || !find_small(w, p, &small))
+		return;
+	limit_great_tasks(w, p, small);
+	if (p->in[small] && p->soon[small] < all / 2)
 		p->want[small] = cw_max(
 		    p->want[small], p->have[small] + all - p->soon[small]);
 }
@@ -425,7 +482,6 @@ takes_part(
     const struct client_world *w, const struct rr_sim *rr, size_t project, size_t rsc)
 {
 	return w->projects[project].share > 0 &&
-	       !fetch_held_back(w, rr, project, rsc) &&
 	       (can_use(w, &w->projects[project], rsc) ||
 		   fetch_able(w, &policy_window, rr, project, rsc, false));
 }
@@ -499,24 +555,45 @@ static void
 ask_part(const struct client_world *w, const struct rr_sim *rr, const struct plan *p,
     size_t project, size_t rsc, struct work_ask *ask)
 {
+	double inst = lacking_instances(w, rr, p, project, rsc);
+	int32_t most = fetch_limit(w, project, rsc);
+
+	if (most > 0) /* no task for an instance that it cannot have */
+		inst = cw_min(inst, most - (double)rr->projects[project].ntasks[rsc]);
 	fetch_ask(w, rr, project, rsc, cw_max(0, p->want[project] - p->have[project]),
-	    cw_max(0, lacking_instances(w, rr, p, project, rsc)), ask);
+	    cw_max(0, inst), ask);
+}
+
+/* Tasks of a project with a share wait although CPUs are idle. */
+static bool
+waits_for_memory(const struct client_world *w, const struct rr_sim *rr, size_t rsc)
+{
+	for (size_t i = 0; i < w->nprojects; i++)
+		if (w->projects[i].share > 0 && w->prefs.ram_bytes > 0 &&
+		    rsc == CW_CPU && fetch_held_back(w, rr, i, rsc))
+			return true;
+	return false;
 }
 
 /* For an idle instance, whatever the balances: a project that lacks instances of its
- * share comes first, then the one that is owed most. */
+ * share comes first, then the one that is owed most.  While tasks of others wait for
+ * memory, a project that used too much by a slice comes after the backup projects: more
+ * of its small tasks would only keep those waiting. */
 static int32_t
 pick_for_idle(const struct client_world *w, const struct rr_sim *rr,
     const struct plan *p, size_t rsc)
 {
 	int32_t top = -1;
-	double most = 0;
-	bool top_lacks = false;
+	double most = 0, slice = w->prefs.period_s * w->rsc[CW_CPU].flops;
+	bool top_lacks = false, crowded = waits_for_memory(w, rr, rsc);
 
 	for (size_t i = 0; i < w->nprojects; i++) {
 		const struct cw_project *c = &w->projects[i];
-		double claim = c->share > 0 ? c->acct.owed / c->share : -INFINITY;
-		bool lacks = lacking_instances(w, rr, p, i, rsc) >= 1;
+		bool last = crowded && c->share > 0 && c->acct.owed < -slice;
+		bool lacks = !last && lacking_instances(w, rr, p, i, rsc) >= 1;
+		double claim = last         ? -INFINITY :
+		               c->share > 0 ? c->acct.owed / c->share :
+		                              -1e30;
 
 		if (!fetch_able(w, &policy_window, rr, i, rsc, false))
 			continue;

@@ -245,7 +245,11 @@ START_TEST(tasks_that_leave_cpus_idle)
 
 	four_cpus(&m, (double[]){ 5, 3, 1, 1, 1, 0.5, 3 });
 	p = packing_of(&m.w, &m.a);
-	ck_assert(!packing_leaves_idle(p, 8, 4, 1)); /* nothing was placed yet */
+	ck_assert(!packing_leaves_idle(p, 5.4, 4, 0)); /* nothing was placed yet */
+	m.w.small_first = true;
+	ck_assert(packing_leaves_idle(p, 5.4, 4, 0)); /* 2, 3, 4 and 5 fit instead */
+	ck_assert(!packing_leaves_idle(p, 8, 4, 1));
+	m.w.small_first = false;
 	packing_take(p, 0);
 	ck_assert(packing_leaves_idle(p, 3, 3, 1)); /* 2, 3 and 5 fit instead */
 	ck_assert(!packing_leaves_idle(p, 3, 3, 2));

@@ -50,6 +50,26 @@ START_TEST(owed_is_entitlement_less_use)
 }
 END_TEST
 
+/* What a backup project uses counts as taken from the others, unless memory kept them
+ * from using it. */
+START_TEST(owed_beside_a_backup_project)
+{
+	struct policy_host h;
+
+	window_host(&h)->w.prefs.ram_bytes = 8;
+	h.p[0].acct.rss_bytes = 4;
+	h.p[1].share = 0;
+	h.p[1].used[0] = 100;
+	account_now(&h);
+	NEARLY(h.p[0].acct.owed, 100);
+	h.p[0].acct.rss_bytes = 4.1; /* two do not fit */
+	h.p[0].used[0] = 10;
+	h.p[1].used[0] = 100;
+	account_now(&h);
+	NEARLY(h.p[0].acct.owed, 100);
+}
+END_TEST
+
 START_TEST(a_year_at_most)
 {
 	struct policy_host h;
@@ -424,6 +444,40 @@ START_TEST(too_few_tasks)
 }
 END_TEST
 
+/* Two CPUs: great tasks are asked for as far as small ones can use the other CPU beside
+ * them; the project with the smallest tasks gets enough for both CPUs until the
+ * low-water mark, unless a backup project has smaller ones. */
+static const struct {
+	const char *what;
+	double ram, rss[3], backoff_s; /* of the backup project, the third */
+	double lacks[2];
+} memory[] = {
+	{ "no limit", 0, { 6, 1 }, 0, { 3000, 1000 } },
+	{ "all fit", 12, { 6, 1 }, 0, { 3000, 1000 } },
+	{ "one great task fits beside a small one", 7, { 6, 1 }, 0, { 2000, 2000 } },
+	{ "none does", 6.9, { 6, 1 }, 0, { 0, 2000 } },
+	{ "beside a task of the backup project", 6.5, { 6, 1, 0.5 }, 0,
+	    { 2000, 1000 } },
+	{ "which has none now", 6.5, { 6, 1, 0.5 }, 600, { 0, 2000 } },
+	{ "its needs are unknown", 6.5, { 6, 1, -1 }, 0, { 2000, 1000 } },
+	{ "the needs of one are unknown", 6.5, { 6, 0 }, 0, { 2000, 1000 } },
+};
+
+START_TEST(memory_by_table)
+{
+	struct policy_host h;
+
+	window_host(&h)->w.prefs.ram_bytes = memory[_i].ram;
+	h.p[2].share = 0;
+	h.p[2].rsc[0].backoff_s = memory[_i].backoff_s;
+	h.w.nprojects = memory[_i].rss[2] != 0 ? 3 : 2;
+	for (size_t i = 0; i < 3; i++)
+		h.p[i].acct.rss_bytes = fmax(0, memory[_i].rss[i]);
+	lacks(&h, memory[_i].lacks[0], memory[_i].lacks[1], _i);
+	arena_free(&h.a);
+}
+END_TEST
+
 /* --- whom to ask, and when --- */
 
 static struct contact
@@ -451,6 +505,19 @@ START_TEST(whom_to_ask)
 	NEARLY(c.ask.secs[0], 600);
 	h.p[1].rsc[0].backoff_until = NOW + 1;
 	ck_assert_int_eq(window_next(&h).project, 0);
+	arena_free(&h.a);
+}
+END_TEST
+
+/* No task for an instance that a limit keeps from the project. */
+START_TEST(instances_within_limits)
+{
+	struct policy_host h;
+
+	window_host(&h)->p[0].max_concurrent = 1;
+	NEARLY(plan_for(&h, 0).inst[0], 1); /* not 2, its part of the two CPUs */
+	policy_host_task(&h, 0, 100);
+	NEARLY(plan_for(&h, 0).inst[0], 0);
 	arena_free(&h.a);
 }
 END_TEST
@@ -523,6 +590,33 @@ START_TEST(idle_instances)
 }
 END_TEST
 
+/* While a great task waits for memory, the first task is small, and small ones of a
+ * project that used too much by a slice do not keep it waiting: a backup project comes
+ * before it. */
+START_TEST(idle_for_want_of_memory)
+{
+	struct policy_host h;
+
+	window_host(&h)->w.prefs.ram_bytes = 8;
+	for (int i = 0; i < 2; i++)
+		policy_host_task(&h, 0, 5000)->rss_bytes = 5;
+	h.t[0].running = true;
+	h.p[1].acct.rss_bytes = 1;
+	h.p[1].acct.owed = -SLICE + 1;
+	ck_assert_int_eq(window_next(&h).project, 1);
+	NEARLY(plan_for(&h, 1).secs[0], 2000); /* not the part of the other one, too */
+	h.w.prefs.min_s = h.w.prefs.extra_s = 0;
+	h.w.nprojects = 3;
+	h.p[2].share = 0;
+	ck_assert_int_eq(window_next(&h).project, 1);
+	h.p[1].acct.owed = -SLICE - 1;
+	ck_assert_int_eq(window_next(&h).project, 2);
+	h.t[1].suspended = true; /* none waits, and one great task runs at a time */
+	ck_assert_int_eq(window_next(&h).project, 1);
+	arena_free(&h.a);
+}
+END_TEST
+
 /* A project with too few tasks that is owed none now will be owed some in time. */
 START_TEST(when_to_look_again)
 {
@@ -567,6 +661,7 @@ END_TEST
 
 UNIT_MAIN("policy window", {
 	ADD(owed_is_entitlement_less_use);
+	ADD(owed_beside_a_backup_project);
 	ADD(a_year_at_most);
 	ADD(new_projects);
 	ADD_LOOP(users_by_table, N(users));
@@ -577,9 +672,12 @@ UNIT_MAIN("policy window", {
 	ADD(buffer_and_deadlines);
 	ADD(taskless_projects);
 	ADD(too_few_tasks);
+	ADD_LOOP(memory_by_table, N(memory));
 	ADD(whom_to_ask);
+	ADD(instances_within_limits);
 	ADD(when_to_ask);
 	ADD(idle_instances);
+	ADD(idle_for_want_of_memory);
 	ADD(when_to_look_again);
 	ADD(all_processors);
 })

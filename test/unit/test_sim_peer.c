@@ -140,6 +140,8 @@ static const struct {
 	{ "x08_memory_of_three", "debt1", 0.005, 0.3, 0 },
 	{ "x08_memory_of_three", "debtR", 0.005, 0.2, 0 },
 	{ "x08_memory_of_three", "classic", 0.005, 0.2, 0 },
+	{ "x17_memory_and_spare", "window", 0.005, 0.03, 0 },
+	{ "x18_one_great", "window", 0.05, 0.04, 0 },
 	{ "x19_never_fits", "window", 0.005, 0.51, 0 },
 	{ "x03_limits", "hybrid", 0.005, 0.05, 0 },
 	{ "x03_limits", "classic", 0.005, 0.4, 0 },
