@@ -320,6 +320,16 @@ latency_limited_until(const struct client_world *w, const struct cw_rpc *rpc,
 	           0;
 }
 
+static double
+queue_s(const struct client_world *w)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < w->ntasks; i++)
+		sum += w->tasks[i].remaining_s * w->tasks[i].use;
+	return sum;
+}
+
 static void
 store_delays(const struct client_world *w, struct cw_rpc *rpc, const struct contact *c,
     const struct reply_facts *f)
@@ -328,6 +338,7 @@ store_delays(const struct client_world *w, struct cw_rpc *rpc, const struct cont
 	rpc->next_rpc_time = f->next_rpc_delay_s > 0 ? w->now + f->next_rpc_delay_s : 0;
 	rpc->spaced_until = rpc->never_contacted ? 0 : w->now + spacing_s(w);
 	rpc->latency_limited_until = latency_limited_until(w, rpc, c, f);
+	rpc->refused_queue_s = rpc->latency_limited_until > w->now ? queue_s(w) : 0;
 }
 
 /* "RPC policy" knows no resources: a project that had no work backs off as a whole. */

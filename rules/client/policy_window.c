@@ -202,6 +202,30 @@ order(const struct client_world *w, const struct policy *policy, struct arena *a
 
 /* --- work fetch --- */
 
+/* Deadlines kept the project from sending work, and most of what the host had to do
+ * then is done: it need not wait for the end of its back-off. */
+static bool
+refusal_is_over(const struct client_world *w, const struct rr_sim *rr, size_t project)
+{
+	const struct cw_rpc *rpc = &w->projects[project].rpc;
+	double queue = 0;
+
+	if (rpc->latency_limited_until <= w->now)
+		return false;
+	for (size_t i = 0; i < w->nprojects; i++)
+		for (size_t r = 0; r < w->nrsc; r++)
+			queue += rr->projects[i].queued[r];
+	return queue < rpc->refused_queue_s / 2;
+}
+
+static bool
+may_ask(
+    const struct client_world *w, const struct rr_sim *rr, size_t project, size_t rsc)
+{
+	return fetch_able(
+	    w, &policy_window, rr, project, rsc, refusal_is_over(w, rr, project));
+}
+
 struct plan { /* for one resource, per project */
 	double *want;
 	double *have, *soon, *all; /* see struct queues */
@@ -482,8 +506,7 @@ takes_part(
     const struct client_world *w, const struct rr_sim *rr, size_t project, size_t rsc)
 {
 	return w->projects[project].share > 0 &&
-	       (can_use(w, &w->projects[project], rsc) ||
-		   fetch_able(w, &policy_window, rr, project, rsc, false));
+	       (can_use(w, &w->projects[project], rsc) || may_ask(w, rr, project, rsc));
 }
 
 static struct plan
@@ -595,7 +618,7 @@ pick_for_idle(const struct client_world *w, const struct rr_sim *rr,
 		               c->share > 0 ? c->acct.owed / c->share :
 		                              -1e30;
 
-		if (!fetch_able(w, &policy_window, rr, i, rsc, false))
+		if (!may_ask(w, rr, i, rsc))
 			continue;
 		if (top < 0 || lacks > top_lacks ||
 		    (lacks == top_lacks && claim > most)) {
@@ -674,7 +697,7 @@ fetch(const struct client_world *w, const struct policy *policy, struct arena *a
 			double gap = p[r].want[i] - p[r].have[i];
 
 			if (gap > most * p[r].want[i] && runs_low(w, rr, &p[r], i, r) &&
-			    fetch_able(w, &policy_window, rr, i, r, false)) {
+			    may_ask(w, rr, i, r)) {
 				most = gap / p[r].want[i];
 				top = (int32_t)i;
 			}

@@ -109,6 +109,7 @@ struct cw_rpc {
 	 * until then, or until its next reply.  -1: it has sent none since it did so
 	 * for idle instances. */
 	double latency_limited_until;
+	double refused_queue_s; /* what the host had to do then, instance-seconds */
 	double last_contact;
 	int32_t nrpc_failures;    /* in a row */
 	int32_t nmaster_failures; /* in a row */

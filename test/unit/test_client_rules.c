@@ -302,7 +302,11 @@ START_TEST(claims_by_table)
 	struct one o;
 	struct cw_rpc *r = &one_project(&o)->p[0].rpc;
 	struct contact c = { CONTACT_WORK, 0, both, INFINITY, claims[_i].idle };
+	struct cw_task tasks[] = { { .use = 2, .remaining_s = 70 },
+		{ .use = 0.5, .remaining_s = 10 } };
 
+	o.w.tasks = tasks;
+	o.w.ntasks = N(tasks);
 	r->latency_limited_until = claims[_i].was > 0 ? NOW + claims[_i].was :
 	                                                claims[_i].was;
 	contact_replied(&o.w, &policy_rec, &c,
@@ -312,6 +316,7 @@ START_TEST(claims_by_table)
 	ck_assert_msg(r->latency_limited_until ==
 			  (claims[_i].is > 0 ? NOW + claims[_i].is : claims[_i].is),
 	    "%s: %.0f", claims[_i].what, r->latency_limited_until);
+	NEARLY(r->refused_queue_s, claims[_i].is > 0 ? 2 * 70 + 0.5 * 10 : 0);
 	arena_free(&o.a);
 }
 END_TEST

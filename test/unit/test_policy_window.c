@@ -618,6 +618,39 @@ START_TEST(idle_for_want_of_memory)
 END_TEST
 
 /* A project with too few tasks that is owed none now will be owed some in time. */
+/* The second project refused tasks because of deadlines, and backs off.  Three times 50
+ * s of the first one's tasks are left. */
+static const struct {
+	const char *what;
+	double queue_s, claim_s; /* of the refusal; from now */
+	bool asked;
+} refusals[] = {
+	{ "most of the tasks are done", 301, 1, true },
+	{ "half of them are left", 300, 1, false },
+	{ "it has no claim any more", 301, 0, false },
+	{ "it refuses whatever is left", 0, -1, false },
+};
+
+START_TEST(refusals_by_table)
+{
+	struct policy_host h;
+
+	window_host(&h)->p[0].no_new_work = true;
+	for (int i = 0; i < 3; i++)
+		policy_host_task(&h, 0, 50)->running = i < 2;
+	h.p[1].acct.gave[0] = true;
+	h.p[1].rsc[0].backoff_s = 86400;
+	h.p[1].rsc[0].backoff_until = NOW + 9000;
+	h.p[1].rpc.latency_limited_until = NOW + refusals[_i].claim_s;
+	h.p[1].rpc.refused_queue_s = refusals[_i].queue_s;
+	account_now(&h);
+	ck_assert_msg(policy_host_next(&h, &policy_window).why ==
+			  (refusals[_i].asked ? CONTACT_WORK : CONTACT_NONE),
+	    "%s", refusals[_i].what);
+	arena_free(&h.a);
+}
+END_TEST
+
 START_TEST(when_to_look_again)
 {
 	struct policy_host h;
@@ -678,6 +711,7 @@ UNIT_MAIN("policy window", {
 	ADD(when_to_ask);
 	ADD(idle_instances);
 	ADD(idle_for_want_of_memory);
+	ADD_LOOP(refusals_by_table, N(refusals));
 	ADD(when_to_look_again);
 	ADD(all_processors);
 })

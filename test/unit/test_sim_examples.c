@@ -24,8 +24,10 @@ static const struct {
 	{ what, prefs, text, days,                                                     \
 		{ "window", "rec", "hybrid", "debt1", "debtR", "classic" },            \
 		{ window, rec, hybrid, debt1, debtr, classic }, 0.03 },
+#define LAST_DAYS(...)
 #include "test/unit/sim_examples.def"
 #undef EXAMPLE
+#undef LAST_DAYS
 };
 
 static void
@@ -71,35 +73,57 @@ START_TEST(examples_by_table)
 }
 END_TEST
 
-/*
- * "Work fetch and GPUs", example 3, where B also has jobs for the CPU: from the day on
- * which B has a program for the coprocessor, each gets half of the whole: a quarter of
- * the coprocessor, twice as fast as the CPU, is B's.
- */
-START_TEST(example_3_with_cpu_jobs)
+/* What one project has of a resource between two days, as a part of the whole. */
+static const struct {
+	const char *what, *prefs, *text;
+	double from, to;
+	size_t project, rsc;
+	double part[PLAIN]; /* in the order of the policies above */
+} last_days[] = {
+#define EXAMPLE(...)
+#define LAST_DAYS(what, prefs, text, from, to, project, rsc, ...)                      \
+	{ what, prefs, text, from, to, project, rsc, { __VA_ARGS__ } },
+#include "test/unit/sim_examples.def"
+#undef EXAMPLE
+#undef LAST_DAYS
+};
+
+static double
+used_until(size_t row, const char *policy, const char *text, double day)
 {
-	static const char *const prefs[] = { "", "\"min_days\":1,\"add_days\":1",
-		"\"min_days\":10,\"add_days\":10" };
 	struct arena a = { 0 };
 	struct sim_figures fig;
-	struct sim_sums early, late;
-	const char *text = arena_printf(&a,
-	    "{\"prefs\":{%s},\"host\":{\"ncpus\":1,\"ngpus\":1,\"gpu_rel\":2},"
-	    "\"projects\":[{\"name\":\"A\",\"share\":1,\"apps\":[{\"C\":1,\"D\":168,"
-	    "\"gpu\":1,\"ncpus\":0.01}]},{\"name\":\"B\",\"share\":1,\"apps\":[{\"C\":1,"
-	    "\"D\":168},{\"C\":1,\"D\":168,\"gpu\":1,\"ncpus\":0.01,\"from_h\":720}]}]}",
-	    prefs[_i]);
-	double part;
+	struct sim_sums sums;
+	double used;
 
-	run_example("window", text, 40, &a, &fig, &early);
-	run_example("window", text, 60, &a, &fig, &late);
-	part = (late.projects[1].used[1] - early.projects[1].used[1]) / (20 * 86400.0);
-	ck_assert_msg(part > 0.22 && part < 0.28, "B has %g of the coprocessor", part);
+	run_example(policy, text, day, &a, &fig, &sums);
+	used = sums.projects[last_days[row].project].used[last_days[row].rsc];
+	arena_free(&a);
+	return used;
+}
+
+START_TEST(last_days_by_table)
+{
+	struct arena a = { 0 };
+	double from = last_days[_i].from, to = last_days[_i].to;
+	const char *text = arena_printf(
+	    &a, "{\"prefs\":{%s},%s}", last_days[_i].prefs, last_days[_i].text);
+
+	for (int k = 0; k < PLAIN; k++) {
+		const char *policy = examples[0].policy[k];
+		double part = (used_until((size_t)_i, policy, text, to) -
+				  used_until((size_t)_i, policy, text, from)) /
+		              ((to - from) * 86400);
+
+		ck_assert_msg(fabs(part - last_days[_i].part[k]) <= 0.05,
+		    "%s, %s: %.3f, not %.2f", last_days[_i].what, policy, part,
+		    last_days[_i].part[k]);
+	}
 	arena_free(&a);
 }
 END_TEST
 
 UNIT_MAIN("sim examples", {
 	ADD_LOOP(examples_by_table, N(examples));
-	ADD_LOOP(example_3_with_cpu_jobs, 3);
+	ADD_LOOP(last_days_by_table, N(last_days));
 })
