@@ -5,6 +5,7 @@
  * crash may hand a workunit over twice but never loses one.  A workunit that cannot be
  * handed over is put aside while the others go on.
  */
+#include <stdlib.h>
 #include <string.h>
 #include "daemons/handing.h"
 #include "daemons/loop.h"
@@ -25,6 +26,7 @@ enum {
 	CHUNK = 32, /* workunits per transaction */
 	COMMAND_S = 3600,
 	COMMAND_LATER = 75, /* exit status of a command that means "not now" */
+	REVIVE_S = 6 * 3600 /* the transitioner may put those back that are put aside */
 };
 
 struct assimilator {
@@ -68,6 +70,14 @@ struct finished { /* a workunit and those of its canonical outputs that exist */
 	int32_t error_mask; /* 0 = the workunit has a canonical result */
 };
 
+static int32_t
+error_mask_of(const struct workunit *wu)
+{
+	if (wu->canonical_resultid != 0)
+		return 0;
+	return wu->error_mask != 0 ? wu->error_mask : WU_ERROR_NO_CANONICAL;
+}
+
 static enum err
 assimilator_start(struct daemon_ctx *x)
 {
@@ -91,12 +101,9 @@ load_outputs(
 	size_t n = 0;
 	enum err e = OK;
 
-	*w = (struct finished){ .wu = wu, .error_mask = wu->error_mask };
-	if (wu->canonical_resultid == 0 && w->error_mask == 0)
-		w->error_mask = WU_ERROR_NO_CANONICAL;
+	*w = (struct finished){ .wu = wu, .error_mask = error_mask_of(wu) };
 	if (wu->canonical_resultid == 0)
 		return OK;
-	w->error_mask = 0;
 	if (out->e != OK)
 		return FAIL(&x->fail, out->e, "%s", out->why);
 	w->out = out->v;
@@ -184,15 +191,39 @@ struct chunk {
 	size_t nbad;
 };
 
+/* A workunit of a chunk. */
+struct outcome {
+	int64_t id;
+	const struct workunit *wu;
+	bool taken;
+};
+
+static int
+outcome_by_id(const void *a, const void *b)
+{
+	const struct outcome *x = a, *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+/* Takes all workunits of the chunk out of the queue, ordered by id. */
 static enum err
 tx_mark_done(struct daemon_ctx *x, void *arg)
 {
 	const struct chunk *k = arg;
 	struct wu_updates *b = wu_updates_new(&x->a);
+	struct outcome *all = NEWN(&x->a, struct outcome, k->n + k->nbad + 1);
+	size_t n = 0;
 
 	for (size_t i = 0; i < k->n; i++)
-		workunit_assimilated(
-		    b, k->v[i].wu->id, ASSIMILATE_DONE, k->v[i].error_mask, x->now);
+		all[n++] = (struct outcome){ k->v[i].wu->id, k->v[i].wu, true };
+	for (size_t i = 0; i < k->nbad; i++)
+		all[n++] = (struct outcome){ k->bad[i].wu->id, k->bad[i].wu, false };
+	qsort(all, n, sizeof(*all), outcome_by_id);
+	for (size_t i = 0; i < n; i++)
+		workunit_assimilated(b, all[i].id,
+		    all[i].taken ? ASSIMILATE_DONE : ASSIMILATE_INIT,
+		    error_mask_of(all[i].wu), x->now + (all[i].taken ? 0 : REVIVE_S));
 	return wu_updates_save(x->db, b, &x->fail);
 }
 
@@ -208,12 +239,10 @@ assimilator_hand_over(struct daemon_ctx *x, const struct finished *w, bool *late
 
 /* Adds a workunit to the failures of the chunk if it is to blame for the error e. */
 static enum err
-assimilator_failed(struct daemon_ctx *x, struct chunk *k, const struct finished *w,
-    const char *detail, enum err e)
+assimilator_failed(
+    struct daemon_ctx *x, struct chunk *k, const struct finished *w, enum err e)
 {
-	struct stage_failure bad = {
-		.wu = w->wu, .detail = detail, .error_bits = w->error_mask
-	};
+	struct stage_failure bad = { .wu = w->wu, .left = true };
 	bool blamed;
 
 	TRY(stage_blame(x, &bad, e, &blamed));
@@ -231,7 +260,7 @@ assimilator_waits(
 	    w->wu->name, why);
 	daemon_trouble(x, "%s: %s", w->wu->name, why);
 	k->bad[k->nbad++] = (struct stage_failure){
-		.wu = w->wu, .why = why, .error_bits = w->error_mask
+		.wu = w->wu, .why = why, .left = true
 	};
 }
 
@@ -263,7 +292,7 @@ hand_over_each(struct daemon_ctx *x, struct chunk *k)
 			    x, k, &k->v[i], arena_strdup(&x->a, x->fail.detail));
 			e = OK;
 		} else if (e != OK) {
-			e = assimilator_failed(x, k, &k->v[i], NULL, e);
+			e = assimilator_failed(x, k, &k->v[i], e);
 		}
 	}
 	chunk_keep(k, taken);
@@ -271,16 +300,20 @@ hand_over_each(struct daemon_ctx *x, struct chunk *k)
 }
 
 /* The end of one workunit's offer that was not taken. */
-static enum err
+static void
 offer_declined(struct daemon_ctx *x, struct chunk *k, const struct finished *w,
     const struct handing *h)
 {
-	if (h->end == ASK_FAILED)
-		return assimilator_failed(
-		    x, k, w, h->detail, FAIL(&x->fail, E_SYS, "%s", h->why));
+	const struct stage_failure bad = {
+		.wu = w->wu, .why = h->why, .detail = h->detail, .left = true
+	};
+
 	if (h->end == ASK_LATER)
 		assimilator_waits(x, k, w, h->why);
-	return OK;
+	if (h->end != ASK_FAILED)
+		return;
+	stage_accuse(x, &bad, E_SYS);
+	k->bad[k->nbad++] = bad;
 }
 
 /*
@@ -292,7 +325,7 @@ hand_over_all(struct daemon_ctx *x, struct chunk *k, const char **broken)
 {
 	struct handing *h = NEWN(&x->a, struct handing, k->n + 1);
 	bool *taken = NEWN(&x->a, bool, k->n + 1);
-	enum err e, e2 = OK;
+	enum err e;
 
 	for (size_t i = 0; i < k->n; i++)
 		h[i] = (struct handing){ .wu = k->v[i].wu,
@@ -304,13 +337,13 @@ hand_over_all(struct daemon_ctx *x, struct chunk *k, const char **broken)
 		*broken = arena_strdup(&x->a, x->fail.detail);
 	else if (e != OK)
 		return e;
-	for (size_t i = 0; i < k->n && e2 == OK; i++) {
+	for (size_t i = 0; i < k->n; i++) {
 		taken[i] = h[i].end == ASK_DONE;
 		if (!taken[i])
-			e2 = offer_declined(x, k, &k->v[i], &h[i]);
+			offer_declined(x, k, &k->v[i], &h[i]);
 	}
 	chunk_keep(k, taken);
-	return e2;
+	return OK;
 }
 
 /* Marks in one transaction what was handed over, and puts the failures aside. */
@@ -324,7 +357,8 @@ mark_done(struct daemon_ctx *x, struct chunk *k, size_t *done)
 
 	for (size_t i = 0; i < k->n; i++)
 		ids[i] = k->v[i].wu->id;
-	e = stage_store(x, &o->stage, k->n > 0 ? tx_mark_done : NULL, k, &outcomes);
+	e = stage_store(
+	    x, &o->stage, k->n + k->nbad > 0 ? tx_mark_done : NULL, k, &outcomes);
 	if (e == OK && k->n > 0)
 		daemon_ring(x, DOORBELL_TRANSITIONER);
 	for (size_t i = 0; i < k->n && e == OK; i++) {
@@ -357,7 +391,7 @@ assimilate_some(struct daemon_ctx *x, struct workunit *wu, size_t n,
 	for (size_t i = 0; i < n && e == OK; i++) {
 		e = load_outputs(x, &wu[i], &out[i], &k.v[k.n]);
 		if (e != OK)
-			e = assimilator_failed(x, &k, &k.v[k.n], NULL, e);
+			e = assimilator_failed(x, &k, &k.v[k.n], e);
 		else
 			k.n++;
 	}

@@ -39,19 +39,26 @@ handler_init(struct handler *h, const struct handler_terms *terms, int number)
 /* --- what it says on its standard error --- */
 
 static void
+say_left_out(struct handler *h)
+{
+	if (h->unsaid > 0)
+		log_warn("[handler %s#%d] %zu more lines are left out", h->terms->name,
+		    h->number, h->unsaid);
+	h->unsaid = 0;
+}
+
+static void
 say_line(struct handler *h, const char *line)
 {
 	int64_t now = clock_mono_ms();
 
 	if (now >= h->said_since + SAID_PERIOD_MS) {
-		if (h->unsaid > 0)
-			log_warn("[handler %s#%d] %zu more lines are left out",
-			    h->terms->name, h->number, h->unsaid);
+		say_left_out(h);
 		h->said_since = now;
-		h->said = h->unsaid = 0;
+		h->said = 0;
 	}
 	if (h->said++ < SAID_MOST)
-		log_info("[handler %s#%d] %s", h->terms->name, h->number, line);
+		log_heard(line, "[handler %s#%d] %s", h->terms->name, h->number, line);
 	else
 		h->unsaid++;
 }
@@ -85,11 +92,19 @@ static void
 take_says(struct handler *h, const char *p, size_t n)
 {
 	keep_words(h, p, n);
-	for (size_t i = 0; i < n; i++) {
-		if (p[i] != '\n')
-			buf_put(&h->says, p + i, 1);
-		if (p[i] == '\n' || h->says.n >= SAYS_MOST)
+	while (n > 0) {
+		const char *end = memchr(p, '\n', n);
+		size_t room = SAYS_MOST - h->says.n,
+		       m = end == NULL ? n : (size_t)(end - p);
+
+		m = m < room ? m : room;
+		buf_put(&h->says, p, m);
+		if (p + m == end)
+			m++;
+		if (m > 0 && (p[m - 1] == '\n' || h->says.n >= SAYS_MOST))
 			flush_says(h);
+		p += m;
+		n -= m;
 	}
 }
 
@@ -105,6 +120,7 @@ handler_runs(const struct handler *h)
 void
 handler_end(struct handler *h, int grace_ms)
 {
+	say_left_out(h);
 	proc_dialog_close(&h->p, grace_ms);
 	h->greeted = h->gone = h->mute = false;
 	h->send = NULL;

@@ -54,6 +54,7 @@ struct instance {
 	int failures;             /* consecutive failures */
 	bool troubled;            /* run/NAME.trouble exists, or may exist */
 	char shown[TROUBLE_MOST]; /* its text */
+	int64_t shown_at;         /* s UTC */
 	const char *conf_path;    /* NULL until the project is found */
 	struct fs_seen conf_seen, key_seen;
 	char key_path[4200];
@@ -231,18 +232,21 @@ daemon_trouble(struct daemon_ctx *x, const char *fmt, ...)
 }
 
 /*
- * Tells locus status of this step's trouble, before the step's arena is reset.  If the
- * file cannot be written, the log still has the trouble.
+ * Tells locus status of this step's trouble, before the step's arena is reset: of one
+ * in a second, unless the step failed as a whole.  If the file cannot be written, the
+ * log still has the trouble.
  */
 static void
-show_trouble(struct instance *r, bool did)
+show_trouble(struct instance *r, bool step_failed, bool did)
 {
 	struct daemon_ctx *x = &r->x;
 	struct trouble t = { r->opt.name, x->now, arena_strdup(&x->a, r->shown) };
 	struct fail f = { 0 };
 	bool failed = x->aside || (x->backoff != NULL && x->backoff->used > 0);
 
-	if (x->trouble != NULL && strcmp(x->trouble, r->shown) != 0) {
+	if (x->trouble != NULL && strcmp(x->trouble, r->shown) != 0 &&
+	    (step_failed || x->now != r->shown_at)) {
+		r->shown_at = x->now;
 		snprintf(r->shown, sizeof(r->shown), "%s", x->trouble);
 		t.text = r->shown;
 		trouble_write(&x->a, x->conf, &t, &f);
@@ -420,7 +424,7 @@ one_step(struct instance *r, size_t *done)
 		daemon_trouble(x, "%s", x->fail.detail);
 	else if (r->broken[0] != '\0')
 		daemon_trouble(x, "config.xml is not in force: %s", r->broken);
-	show_trouble(r, *done > 0 || (e == OK && r->said.code != OK));
+	show_trouble(r, e != OK, *done > 0 || (e == OK && r->said.code != OK));
 	if (e == OK)
 		note_pass(r);
 	arena_reset(&x->a);

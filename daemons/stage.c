@@ -7,14 +7,12 @@
 #include <string.h>
 #include "db/entity.h"
 #include "lib/log.h"
-#include "lib/order.h"
 #include "model/trouble.h"
 #include "lib/banned.h"
 
 enum {
 	WAKE_MOST = DB_LIST_MAX, /* workunits whose time has come, per step */
-	PLACES = 8,              /* in the queue, from which a sample is taken */
-	REVIVE_S = 6 * 3600      /* should the stage itself forget them */
+	PLACES = 8               /* in the queue, from which a sample is taken */
 };
 
 static bool
@@ -103,17 +101,20 @@ wake_all(struct daemon_ctx *x, struct stage *s)
 	return OK;
 }
 
-/* The assimilator puts those back whose time has come. */
+/* The assimilator puts those back whose time has come, all of a second once. */
 static enum err
 wake_due(struct daemon_ctx *x, struct stage *s)
 {
 	struct waking w = { .s = s, .next_time = x->now + ASIDE_MOST_S };
 	int64_t *ids = NULL;
 
-	if (s->how != ASIDE_ASSIMILATOR || !s->troubled || x->dry_run)
+	if (s->how != ASIDE_ASSIMILATOR || !s->troubled || x->dry_run ||
+	    s->woken_at == x->now)
 		return OK;
 	TRY(wu_troubles_due(
 	    x->db, &x->a, &s->id, x->now, WAKE_MOST, &ids, &w.n, &x->fail));
+	if (w.n < WAKE_MOST)
+		s->woken_at = x->now;
 	w.ids = ids;
 	return w.n == 0 ? OK : daemon_transaction(x, tx_wake, &w);
 }
@@ -182,6 +183,42 @@ queue_sample(struct daemon_ctx *x, const struct stage *s, bool tried, size_t mos
 	return OK;
 }
 
+/* What the stage tries now: its queue, or most workunits of a sample. */
+static enum err
+queue_now(struct daemon_ctx *x, struct stage *s, size_t max, size_t most,
+    struct workunit **wu, size_t *n)
+{
+	if (s->turn == TURN_ALL)
+		return (s->how == ASIDE_VALIDATOR ? workunits_to_validate :
+						    workunits_to_assimilate)(
+		    x->db, &x->a, s->id.part, s->id.appid, max, wu, n, &x->fail);
+	TRY(queue_sample(x, s, false, most, wu, n));
+	return *n > 0 || !s->pause.paused ? OK : queue_sample(x, s, true, most, wu, n);
+}
+
+/* Reads which of the workunits have failed before, unless none has. */
+static enum err
+read_troubles(struct daemon_ctx *x, const struct stage *s, const int64_t *ids, size_t n,
+    struct stage_troubles *t)
+{
+	*t = (struct stage_troubles){ 0 };
+	if (!s->troubled || n == 0)
+		return OK;
+	return wu_troubles_of_stage(
+	    x->db, &x->a, ids, n, s->id.name, &t->v, &t->n, &x->fail);
+}
+
+/* Ids of n workunits. */
+static int64_t *
+ids_of(struct arena *a, const struct workunit *wu, size_t n)
+{
+	int64_t *ids = NEWN(a, int64_t, n + 1);
+
+	for (size_t i = 0; i < n; i++)
+		ids[i] = wu[i].id;
+	return ids;
+}
+
 enum err
 stage_queue(
     struct daemon_ctx *x, struct stage *s, size_t max, struct workunit **wu, size_t *n)
@@ -190,16 +227,13 @@ stage_queue(
 
 	*wu = NULL;
 	*n = 0;
+	s->before = (struct stage_troubles){ 0 };
 	s->turn = pause_turn(&s->pause, x->now, &most);
 	if (s->turn == TURN_WAIT)
 		return OK;
 	TRY(wake_due(x, s));
-	if (s->turn == TURN_ALL)
-		return (s->how == ASIDE_VALIDATOR ? workunits_to_validate :
-						    workunits_to_assimilate)(
-		    x->db, &x->a, s->id.part, s->id.appid, max, wu, n, &x->fail);
-	TRY(queue_sample(x, s, false, most, wu, n));
-	return *n > 0 || !s->pause.paused ? OK : queue_sample(x, s, true, most, wu, n);
+	TRY(queue_now(x, s, max, most, wu, n));
+	return read_troubles(x, s, ids_of(&x->a, *wu, *n), *n, &s->before);
 }
 
 bool
@@ -218,27 +252,40 @@ struct storing {
 	enum err (*unit)(struct daemon_ctx *, void *); /* NULL = none */
 	void *arg;
 	const struct stage_outcomes *o;
+	struct stage_troubles before;
 	struct wu_aside *aside;
+	size_t again; /* of those put aside, how many had failed before */
 	int64_t cleared;
 };
 
-/* Workunits are locked by id, whatever becomes of each.  Those that have left the queue
- * are the unit's. */
-static enum err
-hold_all(struct daemon_ctx *x, const struct stage_outcomes *o)
+static int64_t
+tries_before(const struct stage_troubles *t, int64_t id)
 {
-	int64_t *ids = NEWN(&x->a, int64_t, o->nbad + o->ngood + 1);
+	for (size_t i = 0; i < t->n; i++)
+		if (t->v[i].workunitid == id)
+			return t->v[i].tries;
+	return 0;
+}
+
+/* Forgets the troubles of those that were handled. */
+static enum err
+clear_good(struct daemon_ctx *x, struct storing *t)
+{
+	const struct stage_outcomes *o = t->o;
+	int64_t *ids = NEWN(&x->a, int64_t, t->before.n + 1);
 	size_t n = 0;
 
-	for (size_t i = 0; i < o->nbad; i++)
-		if (!o->bad[i].left)
-			ids[n++] = o->bad[i].wu->id;
-	if (n == 0)
-		return OK;
-	for (size_t i = 0; i < o->ngood; i++)
-		ids[n++] = o->good[i];
-	qsort(ids, n, sizeof(*ids), id_order);
-	return workunits_hold(x->db, &x->a, ids, n, &x->fail);
+	for (size_t i = 0; t->before.n > 0 && i < o->ngood; i++)
+		if (tries_before(&t->before, o->good[i]) > 0)
+			ids[n++] = o->good[i];
+	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
+		int64_t cleared;
+		TRY(wu_troubles_clear(x->db, ids + i,
+		    n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, t->s->id.name, &cleared,
+		    &x->fail));
+		t->cleared += cleared;
+	}
+	return OK;
 }
 
 static enum err
@@ -248,62 +295,52 @@ tx_store(struct daemon_ctx *x, void *arg)
 	const struct stage_outcomes *o = t->o;
 
 	t->cleared = 0;
-	if (t->unit != NULL && o->nbad > 0)
-		TRY(hold_all(x, o));
 	if (t->unit != NULL)
 		TRY(t->unit(x, t->arg));
 	if (o->nbad > 0)
 		TRY(workunits_put_aside(x->db, &x->a, &t->s->id, t->s->how, t->aside,
 		    o->nbad, x->now, &x->fail));
-	for (size_t i = 0; t->s->troubled && i < o->ngood; i += DB_LIST_MAX) {
-		size_t part = o->ngood - i < DB_LIST_MAX ? o->ngood - i : DB_LIST_MAX;
-		int64_t n;
-
-		TRY(wu_troubles_clear(
-		    x->db, o->good + i, part, t->s->id.name, &n, &x->fail));
-		t->cleared += n;
-	}
-	return OK;
+	return clear_good(x, t);
 }
 
-static int64_t
-tries_before(const struct row_wu_trouble *rows, size_t n, int64_t id)
+/* Sets what is stored of the failures. */
+static void
+set_aside(struct daemon_ctx *x, struct storing *t)
 {
-	for (size_t i = 0; i < n; i++)
-		if (rows[i].workunitid == id)
-			return rows[i].tries;
-	return 0;
-}
+	const struct stage_outcomes *o = t->o;
 
-/* What is stored of the failures; *again: those that had failed before. */
-static enum err
-aside_of(struct daemon_ctx *x, const struct stage *s, const struct stage_outcomes *o,
-    struct wu_aside **aside, size_t *again)
-{
-	int64_t *ids = NEWN(&x->a, int64_t, o->nbad + 1);
-	struct row_wu_trouble *rows = NULL;
-
-	*again = 0;
-	*aside = NEWN(&x->a, struct wu_aside, o->nbad + 1);
-	for (size_t i = 0; i < o->nbad; i++)
-		ids[i] = o->bad[i].wu->id;
-	if (s->troubled)
-		TRY(wu_troubles_of_stage(
-		    x->db, &x->a, ids, o->nbad, s->id.name, &rows, again, &x->fail));
+	t->aside = NEWN(&x->a, struct wu_aside, o->nbad + 1);
 	for (size_t i = 0; i < o->nbad; i++) {
 		const struct stage_failure *v = &o->bad[i];
-		int64_t tries = tries_before(rows, *again, ids[i]) + 1;
+		int64_t tries = tries_before(&t->before, v->wu->id);
 
-		(*aside)[i] = (struct wu_aside){ .wu = v->wu,
+		t->again += tries > 0;
+		t->aside[i] = (struct wu_aside){ .wu = v->wu,
 			.reason = v->why,
 			.detail = v->detail,
-			.error_bits = v->error_bits,
 			.left = v->left,
-			.next_time = v->next_time != 0 ? v->next_time :
-			                                 x->now + aside_pause_s(tries),
-			.revive_time = x->now + REVIVE_S };
+			.next_time = v->next_time != 0 ?
+			                 v->next_time :
+			                 x->now + aside_pause_s(tries + 1) };
 	}
-	return OK;
+}
+
+/* Stages with a queue have read this when they read the queue. */
+static enum err
+troubles_before(struct daemon_ctx *x, struct storing *t)
+{
+	const struct stage_outcomes *o = t->o;
+	int64_t *ids = NEWN(&x->a, int64_t, o->nbad + o->ngood + 1);
+	size_t n = 0;
+
+	t->before = t->s->before;
+	if (has_queue(t->s))
+		return OK;
+	for (size_t i = 0; i < o->nbad; i++)
+		ids[n++] = o->bad[i].wu->id;
+	for (size_t i = 0; i < o->ngood; i++)
+		ids[n++] = o->good[i];
+	return read_troubles(x, t->s, ids, n, &t->before);
 }
 
 static enum err
@@ -339,13 +376,13 @@ stage_store(struct daemon_ctx *x, struct stage *s,
     enum err (*unit)(struct daemon_ctx *, void *), void *arg,
     const struct stage_outcomes *o)
 {
-	struct storing t = { s, unit, arg, o, NULL, 0 };
+	struct storing t = { .s = s, .unit = unit, .arg = arg, .o = o };
 	enum pause_news news;
-	size_t again;
 
 	if (x->dry_run)
 		return OK;
-	TRY(aside_of(x, s, o, &t.aside, &again));
+	TRY(troubles_before(x, &t));
+	set_aside(x, &t);
 	if (unit != NULL || o->nbad > 0 || (s->troubled && o->ngood > 0))
 		TRY(daemon_transaction(x, tx_store, &t));
 	if (o->nbad > 0)
@@ -356,7 +393,7 @@ stage_store(struct daemon_ctx *x, struct stage *s,
 	if (!has_queue(s))
 		return OK;
 	news = pause_tried(
-	    &s->pause, s->turn, x->now, o->ngood, o->nbad - again, again);
+	    &s->pause, s->turn, x->now, o->ngood, o->nbad - t.again, t.again);
 	return take_news(x, s, news, o->nbad > 0 ? o->bad[o->nbad - 1].why : "");
 }
 
@@ -364,6 +401,16 @@ enum err
 stage_tried(struct daemon_ctx *x, struct stage *s, const struct stage_outcomes *o)
 {
 	return stage_store(x, s, NULL, NULL, o);
+}
+
+void
+stage_accuse(struct daemon_ctx *x, const struct stage_failure *v, enum err e)
+{
+	const struct workunit *wu = v->wu;
+
+	log_err("[WU#%lld] %s: put aside, %s: %s", (long long)wu->id, wu->name,
+	    err_name(e), v->why);
+	daemon_trouble(x, "[WU#%lld] %s: %s", (long long)wu->id, wu->name, v->why);
 }
 
 enum err
@@ -382,30 +429,22 @@ stage_blame(struct daemon_ctx *x, struct stage_failure *v, enum err e, bool *bla
 		return OK;
 	}
 	*blamed = true;
-	log_err("[WU#%lld] %s: put aside, %s: %s", (long long)wu->id, wu->name,
-	    err_name(e), v->why);
-	daemon_trouble(x, "[WU#%lld] %s: %s", (long long)wu->id, wu->name, v->why);
+	stage_accuse(x, v, e);
 	return OK;
 }
 
 enum err
 stage_drop_aside(struct daemon_ctx *x, struct stage *s, struct workunit *wu, size_t *n)
 {
-	int64_t *ids = NEWN(&x->a, int64_t, *n + 1);
-	struct row_wu_trouble *rows = NULL;
-	size_t nrows = 0, kept = 0;
+	struct stage_troubles t;
+	size_t kept = 0;
 
-	if (!s->troubled || *n == 0)
-		return OK;
-	for (size_t i = 0; i < *n; i++)
-		ids[i] = wu[i].id;
-	TRY(wu_troubles_of_stage(
-	    x->db, &x->a, ids, *n, s->id.name, &rows, &nrows, &x->fail));
+	TRY(read_troubles(x, s, ids_of(&x->a, wu, *n), *n, &t));
 	for (size_t i = 0; i < *n; i++) {
 		bool aside = false;
-		for (size_t k = 0; k < nrows; k++)
-			aside |= rows[k].workunitid == wu[i].id &&
-			         rows[k].next_time > x->now;
+		for (size_t k = 0; k < t.n; k++)
+			aside |= t.v[k].workunitid == wu[i].id &&
+			         t.v[k].next_time > x->now;
 		if (!aside)
 			wu[kept++] = wu[i];
 	}

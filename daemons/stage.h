@@ -13,6 +13,10 @@
 #include "db/wu_trouble.h"
 #include "rules/daemon/aside.h"
 
+struct stage_troubles {
+	struct row_wu_trouble *v;
+	size_t n;
+};
 struct stage {
 	struct wu_stage id;
 	enum aside_how how;
@@ -20,7 +24,9 @@ struct stage {
 	int64_t asked_at; /* s UTC: of the step in which this was last asked */
 	bool shown;       /* run/NAME.paused exists */
 	struct stage_pause pause;
-	enum pause_turn turn; /* of this step */
+	enum pause_turn turn;         /* of this step */
+	struct stage_troubles before; /* what this step's queue had before it */
+	int64_t woken_at; /* s UTC: of the step in which none was left to put back */
 };
 
 /* name: of the stage in the database.  Takes a pause over from an earlier process. */
@@ -40,8 +46,7 @@ struct stage_failure {
 	const struct workunit *wu;
 	const char *why, *detail; /* detail may be NULL */
 	int64_t next_time;        /* when to try again; 0 = as aside_pause_s() says */
-	int32_t error_bits;       /* as in struct wu_aside */
-	bool left;                /* it has left the queue already */
+	bool left; /* it has left the queue already, or does so in the same unit */
 };
 struct stage_outcomes { /* of a chunk */
 	const struct stage_failure *bad;
@@ -70,6 +75,8 @@ enum err stage_store(struct daemon_ctx *, struct stage *,
  */
 enum err stage_blame(
     struct daemon_ctx *, struct stage_failure *v, enum err e, bool *blamed);
+/* Logs and shows that the workunit is to blame, as v->why says. */
+void stage_accuse(struct daemon_ctx *, const struct stage_failure *v, enum err e);
 /* Takes those out of n workunits that are put aside and stay in the stage's queue. */
 enum err stage_drop_aside(
     struct daemon_ctx *, struct stage *, struct workunit *, size_t *n);

@@ -604,6 +604,8 @@ log_trial(const struct trial *t)
 		valid += t->change.validate_state[i] == VALIDATE_VALID;
 		bad += t->change.validate_state[i] == VALIDATE_INVALID;
 	}
+	if (t->change.retry_later && valid + bad == 0)
+		return; /* say_later() has said it */
 	log_info(
 	    "[WU#%lld] %s results=%zu valid=%zu invalid=%zu canonical=%lld target=%d later=%d credit=%.6g",
 	    (long long)t->wu->id, t->wu->name, t->n, valid, bad,

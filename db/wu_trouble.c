@@ -5,30 +5,27 @@
 #include "db/private.h"
 #include "lib/banned.h"
 
-/* The update that takes a workunit out of the stage's queue. */
-static enum stmt_id
-aside_stmt(enum aside_how how)
+/* Takes workunits out of the stage's queue. */
+static enum err
+aside_move(struct db *db, struct arena *a, enum aside_how how, const struct wu_aside *v,
+    size_t n, struct fail *f)
 {
-	static const enum stmt_id of[] = {
-		[ASIDE_VALIDATOR] = SQL_WU_ASIDE_VALIDATE,
-		[ASIDE_ASSIMILATOR] = SQL_WU_ASIDE_ASSIMILATE,
-		[ASIDE_TRANSITIONER] = SQL_WU_ASIDE_TRANSITION,
-	};
+	bool validator = how == ASIDE_VALIDATOR;
+	struct db_batch *b = db_batch(
+	    a, validator ? SQL_WU_ASIDE_VALIDATE : SQL_WU_ASIDE_TRANSITION);
 
-	return of[how];
-}
-
-static void
-aside_move(struct db_batch *b, enum aside_how how, const struct wu_aside *v)
-{
-	if (how == ASIDE_VALIDATOR)
-		db_batch_add(b, WU_ASIDE_VALIDATE, .at = v->next_time, .id = v->wu->id);
-	else if (how == ASIDE_ASSIMILATOR)
-		db_batch_add(b, WU_ASIDE_ASSIMILATE, .error_bits = v->error_bits,
-		    .at = v->revive_time, .id = v->wu->id);
-	else
-		db_batch_add(b, WU_ASIDE_TRANSITION, .at = v->next_time,
-		    .id = v->wu->id, .transition_seq = v->wu->transition_seq);
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].left)
+			continue;
+		if (validator)
+			db_batch_add(b, WU_ASIDE_VALIDATE, .at = v[i].next_time,
+			    .id = v[i].wu->id);
+		else
+			db_batch_add(b, WU_ASIDE_TRANSITION, .at = v[i].next_time,
+			    .id = v[i].wu->id,
+			    .transition_seq = v[i].wu->transition_seq);
+	}
+	return db_batch_run(db, b, NULL, f);
 }
 
 enum err
@@ -37,13 +34,8 @@ workunits_put_aside(struct db *db, struct arena *a, const struct wu_stage *s,
 {
 	struct db_batch *notes = db_batch(a, SQL_WU_TROUBLE_NOTE);
 
-	if (how != ASIDE_NOTED) {
-		struct db_batch *moves = db_batch(a, aside_stmt(how));
-		for (size_t i = 0; i < n; i++)
-			if (!v[i].left)
-				aside_move(moves, how, &v[i]);
-		TRY(db_batch_run(db, moves, NULL, f));
-	}
+	if (how == ASIDE_VALIDATOR || how == ASIDE_TRANSITIONER)
+		TRY(aside_move(db, a, how, v, n, f));
 	for (size_t i = 0; i < n; i++)
 		db_batch_add(notes, WU_TROUBLE_NOTE, .workunitid = v[i].wu->id,
 		    .stage = s->name, .appid = s->appid, .now = now,

@@ -22,18 +22,16 @@ struct wu_stage {
 enum aside_how {
 	ASIDE_NOTED,       /* the stage has none, and leaves out what is put aside */
 	ASIDE_VALIDATOR,   /* the transitioner puts them back when next_time comes */
-	ASIDE_ASSIMILATOR, /* workunits_assimilate_again() puts them back */
+	ASIDE_ASSIMILATOR, /* it takes them out itself; workunits_assimilate_again() */
 	ASIDE_TRANSITIONER,
 };
 
 struct wu_aside {
 	const struct workunit *wu; /* as it was read */
 	const char *reason;
-	const char *detail;  /* may be NULL, or many lines such as a traceback */
-	int32_t error_bits;  /* for ASIDE_ASSIMILATOR */
-	int64_t next_time;   /* s UTC */
-	int64_t revive_time; /* for ASIDE_ASSIMILATOR: when the transitioner may help */
-	bool left;           /* it has left the queue already */
+	const char *detail; /* may be NULL, or many lines such as a traceback */
+	int64_t next_time;  /* s UTC */
+	bool left;          /* it has left the queue already */
 };
 /*
  * Puts n workunits aside, in the caller's transaction, and counts one more failed try

@@ -104,10 +104,10 @@ result_made(struct wu_updates *b, const struct new_result *r)
 
 void
 workunit_assimilated(
-    struct wu_updates *b, int64_t id, int32_t state, int32_t error_bits, int64_t now)
+    struct wu_updates *b, int64_t id, int32_t state, int32_t error_bits, int64_t at)
 {
 	db_batch_add(b->of[WU_UPDATE_ASSIMILATED], WU_ASSIMILATED,
-	    .assimilate_state = state, .error_bits = error_bits, .now = now, .id = id);
+	    .assimilate_state = state, .error_bits = error_bits, .at = at, .id = id);
 }
 
 void

@@ -82,11 +82,11 @@ void workunit_validated(
 /* Adds a result to be inserted; its workunit and texts must stay until then. */
 void result_made(struct wu_updates *, const struct new_result *);
 /*
- * Adds the assimilator's update: READY -> state (DONE, or INIT to defer), error_mask |=
- * bits, transition now.
+ * Adds the assimilator's update: READY -> state (DONE, or INIT to put it aside),
+ * error_mask |= bits, transition at `at` (s UTC) at the latest.
  */
 void workunit_assimilated(
-    struct wu_updates *, int64_t id, int32_t state, int32_t error_bits, int64_t now);
+    struct wu_updates *, int64_t id, int32_t state, int32_t error_bits, int64_t at);
 /* Adds the file deleter's updates, for both tables: state was -> becomes; a workunit
  * whose files are deleted is done now, and its inputs are no longer counted. */
 void workunit_files_deleted(

@@ -277,11 +277,13 @@ log_put_repeats(int64_t now, bool all)
 	}
 }
 
-/* kind 0: that of the format. The caller holds the lock. */
+/* kind 0: that of the format, and only warnings and errors count as repetitions.  The
+ * caller holds the lock. */
 __attribute__((format(printf, 3, 0))) static void
 log_locked(enum log_level level, uint64_t kind, const char *fmt, va_list ap)
 {
 	char text[LINE_MAX_BYTES];
+	bool counted = level <= LOG_WARN || kind != 0;
 	int64_t now;
 	int len;
 
@@ -292,8 +294,7 @@ log_locked(enum log_level level, uint64_t kind, const char *fmt, va_list ap)
 	if (kind == 0)
 		kind = log_kind(fmt, text);
 	log_put_repeats(now, false);
-	if (level <= LOG_WARN &&
-	    !log_repeat_admit(&lg.repeats, (int)level, kind, text, now))
+	if (counted && !log_repeat_admit(&lg.repeats, (int)level, kind, text, now))
 		return;
 	log_put(level, now, own_prefix, text, len >= (int)sizeof(text));
 	if (listener.hear != NULL)
@@ -329,6 +330,18 @@ log_line(enum log_level level, const char *fmt, ...)
 	va_start(ap, fmt);
 	pthread_mutex_lock(&lock);
 	log_locked(level, 0, fmt, ap);
+	pthread_mutex_unlock(&lock);
+	va_end(ap);
+}
+
+void
+log_heard(const char *line, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	pthread_mutex_lock(&lock);
+	log_locked(LOG_INFO, log_kind("", line), fmt, ap);
 	pthread_mutex_unlock(&lock);
 	va_end(ap);
 }

@@ -32,6 +32,12 @@ void log_set_level(enum log_level most); /* for all following lines */
 void log_prefix(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_line(enum log_level, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/*
+ * Logs a line that somebody else wrote, at level info; its repetitions are counted like
+ * those of errors.
+ */
+void log_heard(const char *line, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Logs an error line: what was tried, the code, where it happened and the detail. */
 void log_fail(const char *what, const struct fail *);
 

@@ -27,6 +27,26 @@ class Later(Exception):
     """Not now: ask again after a pause.  It harms nobody."""
 
 
+frames = {}  # texts of tracebacks, by the places they name: a thousand items often fail at one place
+
+
+def traceback_of(error):
+    """The traceback as Python prints it."""
+    if error.__cause__ or error.__context__ or hasattr(error, "exceptions"):
+        return "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    places, tb = [], error.__traceback__
+    while tb:
+        places.append((tb.tb_frame.f_code, tb.tb_lasti))
+        tb = tb.tb_next
+    places = tuple(places)
+    if places not in frames:
+        if len(frames) >= 100:
+            frames.clear()
+        frames[places] = "".join(traceback.format_tb(error.__traceback__))
+    what = traceback.format_exception_only(type(error), error)
+    return "Traceback (most recent call last):\n" + frames[places] + "".join(what)
+
+
 def answer(functions, request):
     """The reply to one request, without its id."""
     try:
@@ -39,7 +59,7 @@ def answer(functions, request):
     except Later as later:
         return {"later": str(later) or "no reason given"}
     except Exception as error:  # whatever it is, it is no verdict
-        text = traceback.format_exc()
+        text = traceback_of(error)
         sys.stderr.write(text)
         return {"error": "%s: %s" % (type(error).__name__, error), "detail": text}
 
