@@ -88,10 +88,10 @@ keep_words(struct handler *h, const char *p, size_t n)
 	h->words[h->nwords] = '\0';
 }
 
+/* Logs whole lines; an end without a newline stays for later. */
 static void
-take_says(struct handler *h, const char *p, size_t n)
+say_lines(struct handler *h, const char *p, size_t n)
 {
-	keep_words(h, p, n);
 	while (n > 0) {
 		const char *end = memchr(p, '\n', n);
 		size_t room = SAYS_MOST - h->says.n,
@@ -106,6 +106,21 @@ take_says(struct handler *h, const char *p, size_t n)
 		p += m;
 		n -= m;
 	}
+}
+
+void
+handler_says(struct handler *h, const char *text)
+{
+	flush_says(h);
+	say_lines(h, text, strlen(text));
+	flush_says(h);
+}
+
+static void
+take_says(struct handler *h, const char *p, size_t n)
+{
+	keep_words(h, p, n);
+	say_lines(h, p, n);
 }
 
 /* --- start and end --- */

@@ -80,6 +80,8 @@ char *handler_line(struct handler *, size_t *n);
  * failed.
  */
 void handler_look(struct handler *, bool owes);
+/* Logs lines as those of its standard error. */
+void handler_says(struct handler *, const char *text);
 /* Ends the process for a reason; the next one starts after a pause. */
 void handler_fail(struct handler *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

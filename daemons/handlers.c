@@ -236,7 +236,8 @@ hear_reply(struct asking *q, struct handler *p, json_t *reply)
 	handler_works(p);
 	if ((k->why = member_text(q, reply, "error")) != NULL) {
 		k->why = arena_printf(q->a, "%s: %s", p->terms->name, k->why);
-		k->detail = member_text(q, reply, "detail");
+		if ((k->detail = member_text(q, reply, "detail")) != NULL)
+			handler_says(p, k->detail);
 		ask_ended(q, k, ASK_FAILED);
 		return;
 	}

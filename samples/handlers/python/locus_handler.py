@@ -59,9 +59,7 @@ def answer(functions, request):
     except Later as later:
         return {"later": str(later) or "no reason given"}
     except Exception as error:  # whatever it is, it is no verdict
-        text = traceback_of(error)
-        sys.stderr.write(text)
-        return {"error": "%s: %s" % (type(error).__name__, error), "detail": text}
+        return {"error": "%s: %s" % (type(error).__name__, error), "detail": traceback_of(error)}
 
 
 def take_over_output():
