@@ -17,11 +17,11 @@
 
 enum {
 	CHUNK = 64 << 10,
-	PAUSE_FIRST_MS = 100,
+	PAUSE_FIRST_MS = 20,
 	PAUSE_MOST_MS = 30000,
 	MUTE_MS = 1000,   /* a process that ends does so within this time */
 	SAYS_MOST = 2000, /* bytes of a line of its standard error */
-	SAID_MOST = 200,  /* lines logged in a period */
+	SAID_MOST = 200,  /* lines logged in a period, without repetitions */
 	SAID_PERIOD_MS = 60000,
 };
 
@@ -57,10 +57,10 @@ say_line(struct handler *h, const char *line)
 		h->said_since = now;
 		h->said = 0;
 	}
-	if (h->said++ < SAID_MOST)
-		log_heard(line, "[handler %s#%d] %s", h->terms->name, h->number, line);
-	else
+	if (h->said >= SAID_MOST)
 		h->unsaid++;
+	else if (log_heard(line, "[handler %s#%d] %s", h->terms->name, h->number, line))
+		h->said++;
 }
 
 static void

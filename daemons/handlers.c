@@ -173,6 +173,8 @@ took_down(struct asking *q, struct handler *p)
 {
 	size_t had = in_flight(q, p);
 
+	if (had > 0)
+		handler_works(p); /* but for what it was asked */
 	for (size_t i = 0; i < q->n; i++) {
 		struct ask *k = &q->v[i];
 		if (k->by != p->number)

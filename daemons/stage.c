@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "db/entity.h"
+#include "lib/clock.h"
 #include "lib/log.h"
 #include "model/trouble.h"
 #include "lib/banned.h"
@@ -129,6 +130,12 @@ wu_order(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
+static enum wu_queue
+queue_of(const struct stage *s)
+{
+	return s->how == ASIDE_VALIDATOR ? QUEUE_TO_VALIDATE : QUEUE_TO_ASSIMILATE;
+}
+
 /* The two ends of the queue; *first 0 = it is empty. */
 static enum err
 queue_ends(struct daemon_ctx *x, const struct stage *s, enum wu_queue q, int64_t *first,
@@ -155,8 +162,7 @@ static enum err
 queue_sample(struct daemon_ctx *x, const struct stage *s, bool tried, size_t most,
     struct workunit **v, size_t *n)
 {
-	enum wu_queue q = s->how == ASIDE_VALIDATOR ? QUEUE_TO_VALIDATE :
-	                                              QUEUE_TO_ASSIMILATE;
+	enum wu_queue q = queue_of(s);
 	int64_t first, last = 0;
 	size_t cap = 0, each = most / PLACES > 0 ? most / PLACES : 1, kept = 0;
 
@@ -183,15 +189,65 @@ queue_sample(struct daemon_ctx *x, const struct stage *s, bool tried, size_t mos
 	return OK;
 }
 
+/*
+ * Those that the stage has not tried yet.  Bad ones may lie before them, so what is
+ * known to be behind is passed over, for a second.
+ */
+static enum err
+queue_untried(
+    struct daemon_ctx *x, struct stage *s, size_t max, struct workunit **wu, size_t *n)
+{
+	struct wu_sample from = { queue_of(s), &s->id, s->from, false, max };
+
+	if (s->from_at != x->now)
+		from.from = 0;
+	s->from_at = x->now;
+	TRY(workunits_sampled(x->db, &x->a, &from, wu, n, &x->fail));
+	if (*n == 0 && from.from > 0) {
+		from.from = 0;
+		TRY(workunits_sampled(x->db, &x->a, &from, wu, n, &x->fail));
+	}
+	s->from = *n > 0 ? (*wu)[0].id : 0;
+	return OK;
+}
+
+/*
+ * The queue: those that have not failed yet, and from time to time all, for what has
+ * failed may cost any time.
+ */
+static enum err
+queue_all(
+    struct daemon_ctx *x, struct stage *s, size_t max, struct workunit **wu, size_t *n)
+{
+	struct wu_sample all = { queue_of(s), &s->id, 0, true, s->retry.most };
+	int64_t now_ms = clock_mono_ms();
+	struct workunit *v = NULL;
+	size_t nv = 0;
+
+	if (!s->troubled || x->dry_run)
+		return (s->how == ASIDE_VALIDATOR ? workunits_to_validate :
+						    workunits_to_assimilate)(
+		    x->db, &x->a, s->id.part, s->id.appid, max, wu, n, &x->fail);
+	TRY(queue_untried(x, s, max, wu, n));
+	if (*n > 0 && now_ms < s->retry.next_ms)
+		return OK;
+	all.max = all.max < 1 ? 1 : all.max < max ? all.max : max;
+	TRY(workunits_sampled(x->db, &x->a, &all, &v, &nv, &x->fail));
+	if (nv == 0)
+		return OK;
+	s->retry_ms = now_ms;
+	*wu = v;
+	*n = nv;
+	return OK;
+}
+
 /* What the stage tries now: its queue, or most workunits of a sample. */
 static enum err
 queue_now(struct daemon_ctx *x, struct stage *s, size_t max, size_t most,
     struct workunit **wu, size_t *n)
 {
 	if (s->turn == TURN_ALL)
-		return (s->how == ASIDE_VALIDATOR ? workunits_to_validate :
-						    workunits_to_assimilate)(
-		    x->db, &x->a, s->id.part, s->id.appid, max, wu, n, &x->fail);
+		return queue_all(x, s, max, wu, n);
 	TRY(queue_sample(x, s, false, most, wu, n));
 	return *n > 0 || !s->pause.paused ? OK : queue_sample(x, s, true, most, wu, n);
 }
@@ -228,11 +284,16 @@ stage_queue(
 	*wu = NULL;
 	*n = 0;
 	s->before = (struct stage_troubles){ 0 };
+	if (s->retry_ms > 0)
+		retry_took(&s->retry, clock_mono_ms() - s->retry_ms, clock_mono_ms());
+	s->retry_ms = 0;
 	s->turn = pause_turn(&s->pause, x->now, &most);
 	if (s->turn == TURN_WAIT)
 		return OK;
 	TRY(wake_due(x, s));
 	TRY(queue_now(x, s, max, most, wu, n));
+	if (s->turn == TURN_ALL && s->retry_ms == 0)
+		return OK;
 	return read_troubles(x, s, ids_of(&x->a, *wu, *n), *n, &s->before);
 }
 
@@ -241,6 +302,8 @@ stage_may_go_on(const struct daemon_ctx *x, const struct stage *s)
 {
 	size_t most;
 
+	if (s->retry_ms > 0 && clock_mono_ms() - s->retry_ms > RETRY_STEP_MS)
+		return false;
 	return s->turn != TURN_ALL || !has_queue(s) ||
 	       pause_turn(&s->pause, x->now, &most) == TURN_ALL;
 }

@@ -26,6 +26,10 @@ struct stage {
 	struct stage_pause pause;
 	enum pause_turn turn;         /* of this step */
 	struct stage_troubles before; /* what this step's queue had before it */
+	struct retry_share retry;
+	int64_t
+	    retry_ms; /* when this step with such workunits began; 0 = it has none */
+	int64_t from, from_at; /* where those begin that it has not tried; s UTC */
 	int64_t woken_at; /* s UTC: of the step in which none was left to put back */
 };
 
@@ -38,7 +42,8 @@ void stage_start(struct daemon_ctx *, struct stage *, const char *name, enum asi
  */
 enum err stage_queue(
     struct daemon_ctx *, struct stage *, size_t max, struct workunit **, size_t *n);
-/* May it go on with this step, as not too much has failed by now? */
+/* May it go on with this step, as neither too much has failed by now nor what had
+ * failed before takes too long? */
 bool stage_may_go_on(const struct daemon_ctx *, const struct stage *);
 
 /* A workunit that could not be handled. */

@@ -278,8 +278,8 @@ log_put_repeats(int64_t now, bool all)
 }
 
 /* kind 0: that of the format, and only warnings and errors count as repetitions.  The
- * caller holds the lock. */
-__attribute__((format(printf, 3, 0))) static void
+ * caller holds the lock.  Returns whether the line was written. */
+__attribute__((format(printf, 3, 0))) static bool
 log_locked(enum log_level level, uint64_t kind, const char *fmt, va_list ap)
 {
 	char text[LINE_MAX_BYTES];
@@ -288,17 +288,18 @@ log_locked(enum log_level level, uint64_t kind, const char *fmt, va_list ap)
 	int len;
 
 	if (level > lg.most)
-		return;
+		return false;
 	now = clock_now();
 	len = vsnprintf(text, sizeof(text), fmt, ap);
 	if (kind == 0)
 		kind = log_kind(fmt, text);
 	log_put_repeats(now, false);
 	if (counted && !log_repeat_admit(&lg.repeats, (int)level, kind, text, now))
-		return;
+		return false;
 	log_put(level, now, own_prefix, text, len >= (int)sizeof(text));
 	if (listener.hear != NULL)
 		listener.hear(listener.ctx, level, text);
+	return true;
 }
 
 void
@@ -334,16 +335,18 @@ log_line(enum log_level level, const char *fmt, ...)
 	va_end(ap);
 }
 
-void
+bool
 log_heard(const char *line, const char *fmt, ...)
 {
 	va_list ap;
+	bool written;
 
 	va_start(ap, fmt);
 	pthread_mutex_lock(&lock);
-	log_locked(LOG_INFO, log_kind("", line), fmt, ap);
+	written = log_locked(LOG_INFO, log_kind("", line), fmt, ap);
 	pthread_mutex_unlock(&lock);
 	va_end(ap);
+	return written;
 }
 
 void

@@ -8,6 +8,7 @@
 #ifndef LIB_LOG_H
 #define LIB_LOG_H
 
+#include <stdbool.h>
 #include "lib/err.h"
 
 enum log_level { LOG_ERR, LOG_WARN, LOG_INFO, LOG_DEBUG };
@@ -34,9 +35,9 @@ void log_line(enum log_level, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /*
  * Logs a line that somebody else wrote, at level info; its repetitions are counted like
- * those of errors.
+ * those of errors.  Returns whether it was written.
  */
-void log_heard(const char *line, const char *fmt, ...)
+bool log_heard(const char *line, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* Logs an error line: what was tried, the code, where it happened and the detail. */
 void log_fail(const char *what, const struct fail *);

@@ -70,3 +70,15 @@ pause_tried(struct stage_pause *p, enum pause_turn turn, int64_t now, size_t goo
 	next_probe(p, now);
 	return PAUSE_BEGINS;
 }
+
+void
+retry_took(struct retry_share *r, int64_t took_ms, int64_t now_ms)
+{
+	size_t twice = r->most * 2;
+
+	if (took_ms > RETRY_STEP_MS)
+		r->most = 1;
+	else
+		r->most = twice < 1 ? 1 : twice > RETRY_MOST ? RETRY_MOST : twice;
+	r->next_ms = now_ms + RETRY_REST * took_ms;
+}

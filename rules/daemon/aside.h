@@ -54,4 +54,21 @@ enum pause_news { PAUSE_NO_NEWS, PAUSE_BEGINS, PAUSE_ENDS };
 enum pause_news pause_tried(struct stage_pause *, enum pause_turn, int64_t now,
     size_t good, size_t bad, size_t bad_again);
 
+enum {
+	RETRY_MOST = 128,    /* workunits per step */
+	RETRY_STEP_MS = 500, /* how long a step may take */
+	RETRY_REST = 9,      /* how many times as long the others come first */
+};
+
+/*
+ * How much of its time a stage gives to workunits that have failed before, since those
+ * may cost any time; all zero = it has not tried any yet.
+ */
+struct retry_share {
+	size_t most;     /* of the next step */
+	int64_t next_ms; /* when that is due if there are others, monotonic */
+};
+/* Takes how long a step with such workunits took. */
+void retry_took(struct retry_share *, int64_t took_ms, int64_t now_ms);
+
 #endif

@@ -31,6 +31,29 @@ static const struct step {
 #undef STEPS
 };
 
+static const struct {
+	size_t before;
+	int64_t took_ms;
+	size_t after;
+	int64_t rest_ms;
+} retries[] = {
+#define RETRIES
+#define RETRY(before, took_ms, after, rest_ms) { before, took_ms, after, rest_ms },
+#include "test/unit/rules_aside.def"
+#undef RETRY
+#undef RETRIES
+};
+
+START_TEST(share_of_those_that_failed_before)
+{
+	struct retry_share r = { .most = retries[_i].before };
+
+	retry_took(&r, retries[_i].took_ms, 1000);
+	ck_assert_uint_eq(r.most, retries[_i].after);
+	ck_assert_int_eq(r.next_ms, 1000 + retries[_i].rest_ms);
+}
+END_TEST
+
 START_TEST(pause_of_a_workunit)
 {
 	ck_assert_int_eq(aside_pause_s(pauses[_i].tries), pauses[_i].pause_s);
@@ -93,6 +116,7 @@ END_TEST
 
 UNIT_MAIN("rules_aside", {
 	ADD_LOOP(pause_of_a_workunit, N(pauses));
+	ADD_LOOP(share_of_those_that_failed_before, N(retries));
 	ADD(pauses_of_a_stage);
 	ADD(since_the_first_failure);
 	ADD(attempts_of_a_year);
