@@ -249,7 +249,7 @@ queue_now(struct daemon_ctx *x, struct stage *s, size_t max, size_t most,
 	if (s->turn == TURN_ALL)
 		return queue_all(x, s, max, wu, n);
 	TRY(queue_sample(x, s, false, most, wu, n));
-	return *n > 0 || !s->pause.paused ? OK : queue_sample(x, s, true, most, wu, n);
+	return *n > 0 ? OK : queue_sample(x, s, true, most, wu, n);
 }
 
 /* Reads which of the workunits have failed before, unless none has. */
