@@ -16,7 +16,7 @@
 #include "tools/upstream.h"
 #include "lib/banned.h"
 
-enum { WAIT_MS = 50, EXIT_BUSY = 75 };
+enum { WAIT_MS = 50, EXIT_BUSY = 75, EXIT_NO_PROGRAM = 127 };
 
 static enum err
 conf_task_named(struct cmd_ctx *x, const char *name, const struct conf_task **found)
@@ -78,23 +78,35 @@ note_task_start(struct cmd_ctx *x, const struct conf_task *t, struct task_note *
 	return task_note_write(x->a, x->cf, t->name, note, x->f);
 }
 
-/* Notes how the task ended; a failure stays in locus status until it succeeds. */
+/* Notes how the task ended; a failure, of which text says more, stays in locus status
+ * until it succeeds. */
 static enum err
 note_task_end(struct cmd_ctx *x, const struct conf_task *t, struct task_note *note,
-    const char *log)
+    const char *text)
 {
 	struct trouble trouble = { arena_printf(x->a, "task %s", t->name), clock_now(),
-		NULL };
+		arena_strdup(x->a, text) };
 
 	note->end = trouble.at;
-	note->exit = x->status;
 	TRY(task_note_write(x->a, x->cf, t->name, note, x->f));
-	if (x->status == 0)
+	if (note->exit == 0)
 		return trouble_clear(x->a, x->cf, trouble.daemon, x->f);
-	trouble.text = arena_printf(
-	    x->a, "ended with status %d; its output is in %s", x->status, log);
 	log_warn("%s %s", trouble.daemon, trouble.text);
 	return trouble_write(x->a, x->cf, &trouble, x->f);
+}
+
+/* A task that cannot be started has failed, too. */
+static enum err
+note_no_start(struct cmd_ctx *x, const struct conf_task *t)
+{
+	const struct fail why = *x->f;
+	struct task_note note;
+
+	TRY(note_task_start(x, t, &note));
+	note.exit = EXIT_NO_PROGRAM;
+	TRY(note_task_end(x, t, &note, why.detail));
+	*x->f = why;
+	return why.code;
 }
 
 static enum err
@@ -110,7 +122,8 @@ task_execute(struct cmd_ctx *x, const struct conf_task *t)
 	struct task_note note;
 	pid_t pid;
 
-	TRY(task_command(x, t, &argv.in));
+	if (task_command(x, t, &argv.in) != OK)
+		return note_no_start(x, t);
 	setenv("LOCUS_PROJECT",
 	    conf_is_installed(x->cf) ? conf_installation(x->a, x->cf).config_dir :
 				       x->cf->project_dir,
@@ -119,7 +132,10 @@ task_execute(struct cmd_ctx *x, const struct conf_task *t)
 	TRY(note_task_start(x, t, &note));
 	TRY(proc_spawn(argv.out, x->cf->project_dir, log, &pid, x->f));
 	x->status = wait_for_task(pid);
-	return note_task_end(x, t, &note, log);
+	note.exit = x->status;
+	return note_task_end(x, t, &note,
+	    arena_printf(
+		x->a, "ended with status %d; its output is in %s", x->status, log));
 }
 
 static enum err

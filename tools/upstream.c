@@ -154,8 +154,12 @@ remark_on(struct arena *a, const char *cmd, struct remarks *r, struct fail *f)
 
 	TRY(proc_split(a, cmd, &argv, f));
 	u = upstream_command(a, argv);
-	if (u.say != NULL)
-		PUSH(a, r->v, r->n, r->cap) = u.say;
+	if (u.say == NULL)
+		return OK;
+	for (size_t i = 0; i < r->n; i++)
+		if (strcmp(r->v[i], u.say) == 0)
+			return OK;
+	PUSH(a, r->v, r->n, r->cap) = u.say;
 	return OK;
 }
 

@@ -22,7 +22,7 @@ struct upstream {    /* translation of a daemon's command */
 
 /* Pure.  argv ends with NULL. */
 struct upstream upstream_command(struct arena *, char **argv);
-/* Returns the remarks about all daemons and tasks of the project, one line each. */
+/* Returns the remarks about all daemons and tasks of the project, each one once. */
 enum err upstream_says(
     struct arena *, const struct conf *, char ***lines, size_t *n, struct fail *);
 
