@@ -5,6 +5,7 @@
  * written to an archive, one file per day; after a crash a workunit may appear in it
  * twice.
  */
+#include <string.h>
 #include "daemons/loop.h"
 #include "daemons/stage.h"
 #include "db/entity.h"
@@ -23,6 +24,7 @@ enum {
 	CHUNK = 32,  /* workunits per transaction */
 	DAY_S = 86400,
 	HOUR_S = 3600,
+	MESSAGE_DAYS = 30,
 	ARCHIVES_MOST = 100000,
 	COPIES_MOST = 100
 };
@@ -33,8 +35,9 @@ struct db_purge {
 	bool no_archive;
 	char *dir;
 	struct stage stage;
-	struct row_pair at; /* the next slice starts behind this workunit */
-	int64_t pack_at;    /* when files of past days are compressed next */
+	struct row_pair at;  /* the next slice starts behind this workunit */
+	int64_t pack_at;     /* when files of past days are compressed next */
+	int64_t messages_at; /* when messages of tasks are looked through next */
 };
 
 #define AT(field) offsetof(struct db_purge, field)
@@ -196,6 +199,65 @@ pack_archives(struct daemon_ctx *x)
 	}
 }
 
+/* Is there a daemon that sees to the messages of running tasks? */
+static bool
+has_trickle_handler(const struct conf *cf)
+{
+	static const char name[] = "trickle_handler";
+
+	for (size_t i = 0; i < cf->ndaemons; i++) {
+		const char *cmd = cf->daemons[i].cmd, *at = strstr(cmd, name);
+		if (at != NULL && (size_t)(at - cmd) < strcspn(cmd, " "))
+			return true;
+	}
+	return false;
+}
+
+/* Removes old messages among the next ones after *after; *last: no others are old. */
+static enum err
+remove_old_messages(struct daemon_ctx *x, int64_t *after, int64_t *gone, bool *last)
+{
+	int64_t ids[DB_LIST_MAX], before = x->now - MESSAGE_DAYS * (int64_t)DAY_S;
+	struct row_trickle *rows = NULL;
+	size_t n = 0, old = 0;
+
+	TRY(trickles_new(x->db, &x->a, *after, DB_LIST_MAX, &rows, &n, &x->fail));
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].create_time < before)
+			ids[old++] = rows[i].id;
+	*last = old == 0;
+	if (old == 0)
+		return OK;
+	*after = rows[n - 1].id;
+	*gone += (int64_t)old;
+	return trickles_delete(x->db, ids, old, &x->fail);
+}
+
+/*
+ * The messages of tasks in a project that has nobody who takes them would stay for
+ * ever.  Looks once an hour.
+ */
+static enum err
+age_messages_out(struct daemon_ctx *x)
+{
+	struct db_purge *o = x->own;
+	int64_t after = 0, gone = 0;
+	bool last = false;
+	enum err e = OK;
+
+	if (x->dry_run || x->mod_i != 0 || has_trickle_handler(x->conf) ||
+	    (x->now < o->messages_at && !x->one_pass))
+		return OK;
+	o->messages_at = x->now + HOUR_S;
+	while (e == OK && !last && !daemon_stopping(x))
+		e = remove_old_messages(x, &after, &gone, &last);
+	if (gone > 0)
+		log_warn(
+		    "%lld messages of tasks removed that nobody has taken for %d days",
+		    (long long)gone, (int)MESSAGE_DAYS);
+	return e;
+}
+
 /*
  * Examines only workunits that are old enough; some of them may still have files to
  * delete.  A pass examines up to SLICES slices, and the next pass continues from there,
@@ -212,6 +274,7 @@ purge_step(struct daemon_ctx *x, size_t *done)
 	enum err e = OK;
 
 	pack_archives(x);
+	TRY(age_messages_out(x));
 	if (x->one_pass)
 		o->at = (struct row_pair){ 0 };
 	for (int i = 0; e == OK && *done == 0 && !last && !daemon_stopping(x) &&

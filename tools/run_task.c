@@ -132,6 +132,8 @@ task_execute(struct cmd_ctx *x, const struct conf_task *t)
 	TRY(note_task_start(x, t, &note));
 	TRY(proc_spawn(argv.out, x->cf->project_dir, log, &pid, x->f));
 	x->status = wait_for_task(pid);
+	if (proc_stopping)
+		return OK; /* no failure of the task */
 	note.exit = x->status;
 	return note_task_end(x, t, &note,
 	    arena_printf(
