@@ -131,7 +131,7 @@ wu_order(const void *a, const void *b)
 }
 
 static enum wu_queue
-queue_of(const struct stage *s)
+stage_wu_queue(const struct stage *s)
 {
 	return s->how == ASIDE_VALIDATOR ? QUEUE_TO_VALIDATE : QUEUE_TO_ASSIMILATE;
 }
@@ -162,7 +162,7 @@ static enum err
 queue_sample(struct daemon_ctx *x, const struct stage *s, bool tried, size_t most,
     struct workunit **v, size_t *n)
 {
-	enum wu_queue q = queue_of(s);
+	enum wu_queue q = stage_wu_queue(s);
 	int64_t first, last = 0;
 	size_t cap = 0, each = most / PLACES > 0 ? most / PLACES : 1, kept = 0;
 
@@ -197,7 +197,7 @@ static enum err
 queue_untried(
     struct daemon_ctx *x, struct stage *s, size_t max, struct workunit **wu, size_t *n)
 {
-	struct wu_sample from = { queue_of(s), &s->id, s->from, false, max };
+	struct wu_sample from = { stage_wu_queue(s), &s->id, s->from, false, max };
 
 	if (s->from_at != x->now)
 		from.from = 0;
@@ -219,7 +219,7 @@ static enum err
 queue_all(
     struct daemon_ctx *x, struct stage *s, size_t max, struct workunit **wu, size_t *n)
 {
-	struct wu_sample all = { queue_of(s), &s->id, 0, true, s->retry.most };
+	struct wu_sample all = { stage_wu_queue(s), &s->id, 0, true, s->retry.most };
 	int64_t now_ms = clock_mono_ms();
 	struct workunit *v = NULL;
 	size_t nv = 0;
