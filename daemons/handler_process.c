@@ -157,6 +157,7 @@ handler_fail(struct handler *h, const char *fmt, ...)
 		pause *= 2;
 	h->failures++;
 	h->failed = true;
+	h->silent = false;
 	h->start_ms = clock_mono_ms() + (pause < PAUSE_MOST_MS ? pause : PAUSE_MOST_MS);
 	log_warn("[handler %s#%d] %s; the next one starts in %lld ms", h->terms->name,
 	    h->number, h->why, (long long)(h->start_ms - clock_mono_ms()));
@@ -311,8 +312,10 @@ handler_look(struct handler *h, bool owes)
 		h->gone = true; /* what it wrote before is read first */
 	else if (h->mute && clock_mono_ms() >= h->heard_ms + MUTE_MS)
 		handler_fail(h, "has closed its standard output");
-	else if (owes && clock_mono_ms() >= h->heard_ms + h->terms->silence_ms)
+	else if (owes && clock_mono_ms() >= h->heard_ms + h->terms->silence_ms) {
 		handler_fail(h, "was silent for %lld s and was killed",
 		    (long long)(h->terms->silence_ms / 1000));
+		h->silent = true;
+	}
 	arena_free(&a);
 }

@@ -53,6 +53,7 @@ struct handler {
 	int64_t start_ms; /* it is not started before */
 	int failures;     /* in a row, since it last answered */
 	bool failed;      /* it has just failed: why */
+	bool silent;      /* by silence */
 	char why[FAIL_BYTES];
 };
 

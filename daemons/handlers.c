@@ -2,7 +2,7 @@
 /*
  * Distributes questions over the processes of a handler.  Each process has several in
  * flight, so that no time is lost between them.  When it fails, one of those is to
- * blame, but which?  All of them become suspects, and suspects are asked alone.
+ * blame, but which?  The oldest becomes a suspect, and suspects are asked alone.
  */
 #include "daemons/handlers.h"
 
@@ -167,26 +167,30 @@ member_text(struct asking *q, json_t *object, const char *name)
 	return s == NULL ? NULL : arena_strdup(q->a, s);
 }
 
-/* The process has failed: what it had is asked again alone, or is to blame. */
+/*
+ * The process has failed.  Whatever it was doing, the oldest of what it had is the
+ * suspect, as most handlers answer in order: it is asked again alone, unless it was
+ * silence, which takes long enough.  The others are asked as if nothing had been.
+ */
 static void
 took_down(struct asking *q, struct handler *p)
 {
-	size_t had = in_flight(q, p);
+	struct ask *suspect = NULL;
 
-	if (had > 0)
-		handler_works(p); /* but for what it was asked */
 	for (size_t i = 0; i < q->n; i++) {
 		struct ask *k = &q->v[i];
 		if (k->by != p->number)
 			continue;
 		k->by = 0;
-		if (had > 1 || k->crashes++ == 0) {
-			k->crashes = 1;
-			continue;
-		}
-		k->why = arena_printf(q->a, "%s %s", p->terms->name, p->why);
-		k->detail = arena_strdup(q->a, p->words);
-		ask_ended(q, k, ASK_FAILED);
+		q->fresh = i < q->fresh ? i : q->fresh;
+		suspect = suspect == NULL ? k : suspect;
+	}
+	if (suspect != NULL)
+		handler_works(p); /* but for what it was asked */
+	if (suspect != NULL && (suspect->crashes++ > 0 || p->silent)) {
+		suspect->why = arena_printf(q->a, "%s %s", p->terms->name, p->why);
+		suspect->detail = arena_strdup(q->a, p->words);
+		ask_ended(q, suspect, ASK_FAILED);
 	}
 	p->failed = false;
 }

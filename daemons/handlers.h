@@ -57,9 +57,9 @@ struct ask {
 };
 /*
  * Asks all, many at a time, and returns when each has ended, or the daemon is to stop.
- * What several requests in flight may have caused is asked again alone before one of
- * them is blamed.  E_SYS: the handler does not work at all; asks that have ended before
- * are good all the same, the others are ASK_UNTRIED.
+ * Of several requests in flight when a process fails, the oldest is asked again alone
+ * before it is blamed.  E_SYS: the handler does not work at all; asks that have ended
+ * before are good all the same, the others are ASK_UNTRIED.
  */
 enum err handlers_ask(
     struct handlers *, struct arena *, struct ask *, size_t n, struct fail *);
