@@ -317,7 +317,9 @@ struct storing {
 	const struct stage_outcomes *o;
 	struct stage_troubles before;
 	struct wu_aside *aside;
-	size_t again; /* of those put aside, how many had failed before */
+	size_t again;    /* of those put aside, how many had failed before */
+	int64_t *mended; /* ids of those handled that had failed before */
+	size_t nmended;
 	int64_t cleared;
 };
 
@@ -330,22 +332,28 @@ tries_before(const struct stage_troubles *t, int64_t id)
 	return 0;
 }
 
-/* Forgets the troubles of those that were handled. */
-static enum err
-clear_good(struct daemon_ctx *x, struct storing *t)
+static void
+set_mended(struct daemon_ctx *x, struct storing *t)
 {
 	const struct stage_outcomes *o = t->o;
-	int64_t *ids = NEWN(&x->a, int64_t, t->before.n + 1);
-	size_t n = 0;
 
-	for (size_t i = 0; t->before.n > 0 && i < o->ngood; i++)
+	t->mended = NEWN(&x->a, int64_t, o->ngood + 1);
+	for (size_t i = 0; i < o->ngood; i++)
 		if (tries_before(&t->before, o->good[i]) > 0)
-			ids[n++] = o->good[i];
-	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
+			t->mended[t->nmended++] = o->good[i];
+}
+
+/* Forgets the troubles of those that were handled. */
+static enum err
+clear_mended(struct daemon_ctx *x, struct storing *t)
+{
+	for (size_t i = 0; i < t->nmended; i += DB_LIST_MAX) {
+		size_t part = t->nmended - i < DB_LIST_MAX ? t->nmended - i :
+		                                             DB_LIST_MAX;
 		int64_t cleared;
-		TRY(wu_troubles_clear(x->db, ids + i,
-		    n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, t->s->id.name, &cleared,
-		    &x->fail));
+
+		TRY(wu_troubles_clear(
+		    x->db, t->mended + i, part, t->s->id.name, &cleared, &x->fail));
 		t->cleared += cleared;
 	}
 	return OK;
@@ -363,7 +371,7 @@ tx_store(struct daemon_ctx *x, void *arg)
 	if (o->nbad > 0)
 		TRY(workunits_put_aside(x->db, &x->a, &t->s->id, t->s->how, t->aside,
 		    o->nbad, x->now, &x->fail));
-	return clear_good(x, t);
+	return clear_mended(x, t);
 }
 
 /* Sets what is stored of the failures. */
@@ -446,7 +454,8 @@ stage_store(struct daemon_ctx *x, struct stage *s,
 		return OK;
 	TRY(troubles_before(x, &t));
 	set_aside(x, &t);
-	if (unit != NULL || o->nbad > 0 || (s->troubled && o->ngood > 0))
+	set_mended(x, &t);
+	if (unit != NULL || o->nbad > 0 || t.nmended > 0)
 		TRY(daemon_transaction(x, tx_store, &t));
 	if (o->nbad > 0)
 		s->troubled = true;
