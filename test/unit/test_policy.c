@@ -584,8 +584,7 @@ static const struct {
 
 START_TEST(entitlement_by_table)
 {
-	/* The last one is behind the end. */
-	struct cw_project p[4] = { [3] = { .share = 1, .acct.usable_mask = 3 } };
+	struct cw_project p[4] = { 0 };
 	struct client_world w = { .rsc = { { "CPU", 2, 1, 1 },
 				      { "GPU", 1, entitled[_i].flops, 1 } },
 		.nrsc = 2,
@@ -596,6 +595,7 @@ START_TEST(entitlement_by_table)
 		p[i].share = entitled[_i].share[i];
 		p[i].acct.usable_mask = entitled[_i].can[i];
 	}
+	p[3] = p[2]; /* it is behind the end */
 	entitle(&w);
 	for (int i = 0; i < 3; i++)
 		NEARLY(p[i].acct.entitled, entitled[_i].part[i]);
