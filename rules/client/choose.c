@@ -318,7 +318,7 @@ list_suffices(
 static void
 take_by_priority(struct choice *c, int32_t rsc, double used)
 {
-	struct surplus surplus = { -1, false };
+	struct surplus surplus = { CW_NONE, false };
 
 	line_up(c, rsc);
 	while (used < 2 * c->world->rsc[rsc].ninst && c->nturns > 0) {
@@ -362,18 +362,18 @@ choose_by_priority(const struct client_world *w, struct arena *a,
 	struct choice c = { .world = w,
 		.rr = rr,
 		.params = params,
-		.q = NEWN(a, struct queues, w->nprojects * w->nrsc + 1),
-		.turns = NEWN(a, struct turn, w->nprojects + 1),
-		.next = NEWN(a, uint32_t, w->ntasks + 1),
-		.taken = NEWN(a, bool, w->ntasks + 1),
-		.nproject = NEWN(a, int32_t, w->nprojects + 1),
-		.napp = NEWN(a, int32_t, w->napps + 1),
+		.q = NEWN(a, struct queues, w->nprojects * w->nrsc),
+		.turns = NEWN(a, struct turn, w->nprojects),
+		.next = NEWN(a, uint32_t, w->ntasks),
+		.taken = NEWN(a, bool, w->ntasks),
+		.nproject = NEWN(a, int32_t, w->nprojects),
+		.napp = NEWN(a, int32_t, w->napps),
 		.list = list,
 		.total = cw_total_flops(w),
 		.limited = has_limits(w) };
-	uint32_t *misses = NEWN(a, uint32_t, w->nprojects + 1);
+	uint32_t *misses = NEWN(a, uint32_t, w->nprojects);
 
-	list->item = NEWN(a, struct run_item, w->ntasks + 1);
+	list->item = NEWN(a, struct run_item, w->ntasks);
 	list->n = 0;
 	fill_queues(&c);
 	/* Coprocessors before the CPU. */
@@ -401,8 +401,8 @@ double *
 choose_reserved(const struct client_world *w, struct arena *a, const struct rr_sim *rr,
     const double *over)
 {
-	double *reserved = NEWN(a, double, w->nprojects * w->nrsc + 1);
-	bool *in = NEWN(a, bool, w->nprojects + 1);
+	double *reserved = NEWN(a, double, w->nprojects * w->nrsc);
+	bool *in = NEWN(a, bool, w->nprojects);
 
 	for (size_t r = 0; r < w->nrsc; r++) {
 		double sum;

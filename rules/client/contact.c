@@ -205,7 +205,7 @@ void
 contact_next(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, struct contact *c)
 {
-	*c = (struct contact){ CONTACT_NONE, -1, { .project = -1 },
+	*c = (struct contact){ CONTACT_NONE, CW_NONE, { .project = CW_NONE },
 		/* A task that waits longer than this may come into danger. */
 		w->now + rr->recheck_s, .idle = true };
 	find_reason(w, policy, c);

@@ -88,8 +88,8 @@ open_room(const struct client_world *w, struct arena *a, struct room *m)
 		.cpus = w->rsc[CW_CPU].ninst,
 		.ram = w->prefs.ram_bytes > 0 ? w->prefs.ram_bytes : INFINITY,
 		.small = packing_of(w, a),
-		.nproject = NEWN(a, int32_t, w->nprojects + 1),
-		.napp = NEWN(a, int32_t, w->napps + 1) };
+		.nproject = NEWN(a, int32_t, w->nprojects),
+		.napp = NEWN(a, int32_t, w->napps) };
 	for (size_t r = CW_CPU + 1; r < w->nrsc; r++) {
 		m->inst[r] = NEWN(a, double, ninst_of(w, r));
 		for (size_t k = 0; k < ninst_of(w, r); k++)
@@ -117,7 +117,7 @@ find_device(const struct room *m, const struct cw_task *t)
 	const double *inst = m->inst[t->rsc];
 	size_t n = ninst_of(m->world, (size_t)t->rsc);
 	double use = cw_min(t->use, m->world->rsc[t->rsc].ninst);
-	int32_t best = -1, whole = 0;
+	int32_t best = CW_NONE, whole = 0;
 
 	if (use < 1 - NEAR) {
 		if (t->running && (size_t)t->device < n &&
@@ -135,7 +135,7 @@ find_device(const struct room *m, const struct cw_task *t)
 			if (best < 0 || (t->running && (size_t)t->device == k))
 				best = (int32_t)k;
 		}
-	return whole >= ceil(use - NEAR) ? best : -1;
+	return whole >= ceil(use - NEAR) ? best : CW_NONE;
 }
 
 static void
@@ -277,7 +277,7 @@ preempt_for_deadlines(const struct client_world *w, const struct rank *r, size_t
 {
 	for (size_t i = 0; i < n; i++) {
 		double least = INFINITY;
-		int32_t victim = -1;
+		int32_t victim = CW_NONE;
 
 		if (!keep[r[i].task] || w->tasks[r[i].task].running ||
 		    r[i].urgency != DEADLINE)
@@ -324,7 +324,7 @@ enforce_by_checkpoint(const struct client_world *w, struct arena *a,
     const struct rank *r, size_t n, const bool *keep, bool *run, struct room *m,
     struct enforced *e)
 {
-	bool *gone = NEWN(a, bool, w->ntasks + 1);
+	bool *gone = NEWN(a, bool, w->ntasks);
 	int32_t device;
 
 	preempt_for_deadlines(w, r, n, keep, e);
@@ -359,8 +359,8 @@ static size_t
 rank_tasks(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct run_list *list, struct rank *r)
 {
-	bool *listed = NEWN(a, bool, w->ntasks + 1);
-	struct rank *all = NEWN(a, struct rank, w->ntasks + 1);
+	bool *listed = NEWN(a, bool, w->ntasks);
+	struct rank *all = NEWN(a, struct rank, w->ntasks);
 	size_t n = 0, first[URGENCIES + 1] = { 0 };
 
 	for (size_t i = 0; i < list->n; i++) {
@@ -399,16 +399,18 @@ static size_t
 use_the_rest(const struct client_world *w, struct arena *a, struct rank *r, size_t n,
     bool *run, struct room *m, struct enforced *e)
 {
-	bool *seen = NEWN(a, bool, w->ntasks + 1);
+	bool *seen = NEWN(a, bool, w->ntasks);
 	int32_t device;
 
 	for (size_t i = 0; i < n; i++)
 		seen[r[i].task] = true;
 	for (uint32_t i = 0; i < w->ntasks; i++) {
-		r[n] = (struct rank){ i, urgency_of(w, &w->tasks[i], false, false) };
+		struct rank left = { i, urgency_of(w, &w->tasks[i], false, false) };
+
 		if (seen[i] || !cw_runnable(w, &w->tasks[i]) ||
-		    !try_to_fit(m, r[n], &device))
+		    !try_to_fit(m, left, &device))
 			continue;
+		r[n] = left;
 		run[n++] = true;
 		add_start(i, device, e);
 	}
@@ -419,7 +421,7 @@ static void
 plan_rechecks(const struct client_world *w, const struct rank *r, size_t n,
     const bool *run, struct enforced *e)
 {
-	struct waiting wait = { -1, false };
+	struct waiting wait = { CW_NONE, false };
 
 	for (size_t i = 0; i < n; i++)
 		if (!run[i])
@@ -433,14 +435,14 @@ void
 enforce(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct run_list *list, struct enforced *e)
 {
-	struct rank *r = NEWN(a, struct rank, w->ntasks + 1);
-	bool *keep = NEWN(a, bool, w->ntasks + 1), *run = NEWN(a, bool, w->ntasks + 1);
+	struct rank *r = NEWN(a, struct rank, w->ntasks);
+	bool *keep = NEWN(a, bool, w->ntasks), *run = NEWN(a, bool, w->ntasks);
 	size_t n = rank_tasks(w, policy, a, list, r);
 	struct room m;
 
-	*e = (struct enforced){ NEWN(a, uint32_t, w->ntasks + 1),
-		NEWN(a, int32_t, w->ntasks + 1), 0,
-		NEWN(a, struct stop_item, w->ntasks + 1), 0, INFINITY, false };
+	*e = (struct enforced){ NEWN(a, uint32_t, w->ntasks),
+		NEWN(a, int32_t, w->ntasks), 0, NEWN(a, struct stop_item, w->ntasks), 0,
+		INFINITY, false };
 	open_room(w, a, &m);
 	for (size_t i = 0; i < n; i++) {
 		const struct cw_task *t = &w->tasks[r[i].task];

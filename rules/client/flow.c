@@ -164,10 +164,10 @@ flow_settle(struct flow *f)
 void
 flow_init(struct flow *f, struct arena *a, size_t n, double ninst)
 {
-	uint32_t *u = NEWN(a, uint32_t, 6 * n + 1);
-	double *d = NEWN(a, double, 2 * n + 1);
+	uint32_t *u = NEWN(a, uint32_t, 6 * n);
+	double *d = NEWN(a, double, 2 * n);
 
-	*f = (struct flow){ .streams = NEWN(a, struct stream, n + 1),
+	*f = (struct flow){ .streams = NEWN(a, struct stream, n),
 		.ninst = ninst,
 		.capacity = ninst,
 		.level = INFINITY,

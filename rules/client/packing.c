@@ -95,7 +95,7 @@ packing_leaves_idle(const struct packing *p, double ram, double cpus, uint32_t t
 		return false;
 	return cw_min(cpus, t->ncpus) +
 	           busy_cpus(p, ram - t->rss_bytes, cw_max(0, cpus - t->ncpus), task) <
-	       busy_cpus(p, ram, cpus, -1) - NEAR;
+	       busy_cpus(p, ram, cpus, CW_NONE) - NEAR;
 }
 
 void

@@ -29,7 +29,7 @@ static double
 resource_debt(const struct cw_project *p)
 {
 	if (p->share <= 0)
-		return -1;
+		return CW_NONE;
 	return p->acct.exp_avg_cpu > 0 ? p->share / p->acct.exp_avg_cpu : INFINITY;
 }
 
@@ -57,7 +57,7 @@ is_full(const struct client_world *w, const struct rr_sim *rr, size_t project)
 static int32_t
 next_project(const struct client_world *w, const struct rr_sim *rr)
 {
-	int32_t top = -1;
+	int32_t top = CW_NONE;
 
 	for (size_t i = 0; i < w->nprojects; i++) {
 		const struct cw_project *p = &w->projects[i];
@@ -118,7 +118,7 @@ order(const struct client_world *w, const struct policy *policy, struct arena *a
 {
 	(void)policy;
 	(void)rr;
-	list->item = NEWN(a, struct run_item, w->ntasks + 1);
+	list->item = NEWN(a, struct run_item, w->ntasks);
 	list->n = 0;
 	for (int running = 1; running >= 0; running--)
 		for (uint32_t i = 0; i < w->ntasks; i++)

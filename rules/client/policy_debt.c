@@ -116,9 +116,9 @@ static void
 order(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, struct run_list *list)
 {
-	double *debt = NEWN(a, double, w->nprojects + 1), shares = 0;
-	double *bump = NEWN(a, double, w->nprojects + 1);
-	double *over = NEWN(a, double, w->nprojects + 1);
+	double *debt = NEWN(a, double, w->nprojects), shares = 0;
+	double *bump = NEWN(a, double, w->nprojects);
+	double *over = NEWN(a, double, w->nprojects);
 
 	for (size_t i = 0; i < w->nprojects; i++)
 		for (size_t r = 0; r < w->nrsc; r++)
@@ -249,10 +249,10 @@ static int32_t
 all_sizes(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, double *size[CW_RSC_MOST])
 {
-	int32_t top = -1;
+	int32_t top = CW_NONE;
 
 	for (size_t r = 0; r < w->nrsc; r++) {
-		size[r] = NEWN(a, double, w->nprojects + 1);
+		size[r] = NEWN(a, double, w->nprojects);
 		request_sizes(&(struct sizing){ w, policy, rr, r, size[r] });
 		for (size_t i = 0; i < w->nprojects; i++)
 			if (size[r][i] > 0 &&

@@ -114,9 +114,9 @@ static void
 order(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, struct run_list *list)
 {
-	double *debt = NEWN(a, double, w->nprojects + 1);
-	double *bump = NEWN(a, double, w->nprojects + 1);
-	double *over = NEWN(a, double, w->nprojects + 1);
+	double *debt = NEWN(a, double, w->nprojects);
+	double *bump = NEWN(a, double, w->nprojects);
+	double *over = NEWN(a, double, w->nprojects);
 	double most = -INFINITY;
 
 	for (size_t i = 0; i < w->nprojects; i++)
@@ -177,7 +177,7 @@ static int32_t
 best_in_step(const struct client_world *w, const struct policy *policy,
     const struct rr_sim *rr, enum fetch_step s, size_t rsc, int32_t only)
 {
-	int32_t top = -1;
+	int32_t top = CW_NONE;
 
 	for (size_t i = 0; i < w->nprojects; i++) {
 		if (!fetch_able(w, policy, rr, i, rsc, only == (int32_t)i) ||
@@ -196,7 +196,7 @@ ask_in_step(const struct client_world *w, const struct policy *policy, struct ar
     const struct rr_sim *rr, enum fetch_step s, size_t project, size_t rsc,
     struct work_ask *ask)
 {
-	bool *able = NEWN(a, bool, w->nprojects + 1);
+	bool *able = NEWN(a, bool, w->nprojects);
 	double part, secs = rr->rsc[rsc].shortfall;
 
 	for (size_t i = 0; i < w->nprojects; i++)
@@ -232,7 +232,7 @@ choose_by_steps(const struct client_world *w, const struct policy *policy,
 			int32_t p = step_applies(w, rr, (enum fetch_step)s, r) ?
 			                best_in_step(w, policy, rr, (enum fetch_step)s,
 					    r, only) :
-			                -1;
+			                CW_NONE;
 
 			if (p < 0)
 				continue;
@@ -257,7 +257,7 @@ fetch(const struct client_world *w, const struct policy *policy, struct arena *a
 		fetch_recheck(w, rr, r, fetch_buffer_s(w), recheck_at);
 	}
 	if (!fetch_too_soon(w, policy, rr, recheck_at))
-		choose_by_steps(w, policy, a, rr, -1, ask);
+		choose_by_steps(w, policy, a, rr, CW_NONE, ask);
 }
 
 /* The project is asked if the choice falls on it. */
@@ -265,7 +265,7 @@ static void
 piggyback(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, size_t project, struct work_ask *ask)
 {
-	struct work_ask would = { .project = -1 };
+	struct work_ask would = { .project = CW_NONE };
 
 	choose_by_steps(w, policy, a, rr, (int32_t)project, &would);
 	if (would.project == (int32_t)project)

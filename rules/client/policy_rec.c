@@ -32,7 +32,7 @@ account(struct client_world *w, const struct policy *policy)
 }
 
 /* Computes the scheduling priority of each project in set, relative to the others in it
- * (client.md 4.1). */
+ * (client.md 4.1).  sp[] of the other projects is not to be read. */
 static void
 rec_priorities(const struct client_world *w, const bool *set, double *sp)
 {
@@ -47,9 +47,7 @@ rec_priorities(const struct client_world *w, const bool *set, double *sp)
 		const struct cw_project *p = &w->projects[i];
 		double part = p->acct.rec / (rec > 0 ? rec : 1);
 
-		sp[i] = !set[i]       ? 0 :
-		        p->share <= 0 ? -1000 - part :
-		                        -part / (p->share / share);
+		sp[i] = p->share <= 0 ? -1000 - part : -part / (p->share / share);
 	}
 }
 
@@ -59,11 +57,11 @@ static void
 order(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, struct run_list *list)
 {
-	double *sp = NEWN(a, double, w->nprojects + 1);
-	double *bump = NEWN(a, double, w->nprojects + 1);
-	bool *set = NEWN(a, bool, w->nprojects + 1);
+	double *sp = NEWN(a, double, w->nprojects);
+	double *bump = NEWN(a, double, w->nprojects);
+	bool *set = NEWN(a, bool, w->nprojects);
 	double slice = policy->bump_s > 0 ? policy->bump_s : w->prefs.period_s;
-	double *over = NEWN(a, double, w->nprojects + 1);
+	double *over = NEWN(a, double, w->nprojects);
 	double share = 0, planned = 1 - exp2(-slice / policy->half_life_s);
 
 	for (size_t i = 0; i < w->nprojects; i++)
@@ -106,7 +104,7 @@ fetch_priorities(struct fetch_state *t, struct arena *a)
 {
 	const struct client_world *w = t->world;
 	double horizon = fetch_buffer_s(w), buffer = horizon * cw_total_flops(w);
-	bool *set = NEWN(a, bool, w->nprojects + 1);
+	bool *set = NEWN(a, bool, w->nprojects);
 
 	for (size_t i = 0; i < w->nprojects; i++)
 		set[i] = !w->projects[i].suspended && !w->projects[i].nci;
@@ -133,8 +131,8 @@ load_fetch_state(const struct client_world *w, const struct policy *policy,
 	struct fetch_state t = { .world = w,
 		.policy = policy,
 		.rr = rr,
-		.sp = NEWN(a, double, w->nprojects + 1),
-		.over = NEWN(a, bool, w->nprojects + 1) };
+		.sp = NEWN(a, double, w->nprojects),
+		.over = NEWN(a, bool, w->nprojects) };
 
 	fetch_priorities(&t, a);
 	return t;
@@ -199,7 +197,7 @@ static void
 ask_secs(const struct fetch_state *t, struct arena *a, size_t project, size_t rsc,
     double secs, struct work_ask *ask)
 {
-	bool *able = NEWN(a, bool, t->world->nprojects + 1);
+	bool *able = NEWN(a, bool, t->world->nprojects);
 	double part;
 
 	if (secs <= 0)
@@ -217,7 +215,7 @@ ask_secs(const struct fetch_state *t, struct arena *a, size_t project, size_t rs
 static int32_t
 best_fetchable(const struct fetch_state *t, size_t rsc)
 {
-	int32_t top = -1;
+	int32_t top = CW_NONE;
 
 	for (size_t i = 0; i < t->world->nprojects; i++)
 		if ((top < 0 || t->sp[i] > t->sp[top]) && request_s(t, i, rsc) > 0 &&
@@ -244,7 +242,7 @@ fetch_close_deadlines(const struct fetch_state *t, struct arena *a, size_t rsc,
     struct work_ask *ask, double *at)
 {
 	double room = fetch_room_s(t->world, rsc), most = room;
-	int32_t top = -1;
+	int32_t top = CW_NONE;
 
 	for (size_t i = 0; i < t->world->nprojects; i++) {
 		double all = fetch_in_time_s(t->world, i, rsc);
@@ -269,7 +267,7 @@ fetch_close_deadlines(const struct fetch_state *t, struct arena *a, size_t rsc,
 static double
 buffer_part(const struct fetch_state *t, struct arena *a, size_t project, size_t rsc)
 {
-	bool *in = NEWN(a, bool, t->world->nprojects + 1);
+	bool *in = NEWN(a, bool, t->world->nprojects);
 
 	for (size_t i = 0; i < t->world->nprojects; i++)
 		in[i] = t->rr->projects[i].ntasks[rsc] > 0 ||
@@ -288,7 +286,7 @@ fetch_when_full(const struct fetch_state *t, struct arena *a, size_t rsc,
     struct work_ask *ask, double *at)
 {
 	double most = 0, again = t->world->now + t->world->prefs.period_s;
-	int32_t top = -1;
+	int32_t top = CW_NONE;
 
 	if (t->rr->rsc[rsc].saturated_s < fetch_buffer_s(t->world))
 		return;
@@ -322,7 +320,7 @@ static void
 fetch_starved(const struct fetch_state *t, struct arena *a, struct work_ask *ask)
 {
 	const struct client_world *w = t->world;
-	int32_t top = -1;
+	int32_t top = CW_NONE;
 
 	for (size_t i = 0; i < w->nprojects; i++) {
 		bool able = false, has_tasks = false;
@@ -351,30 +349,12 @@ fetch_starved(const struct fetch_state *t, struct arena *a, struct work_ask *ask
 	}
 }
 
-/* No project would be asked for the resource, whatever the priorities; this is the
- * usual case. */
-static bool
-no_fetch_needed(const struct client_world *w, const struct policy *policy,
-    const struct rr_sim *rr, size_t rsc)
-{
-	bool extra = policy->starved_rule ||
-	             (policy->fair_fetch &&
-			 rr->rsc[rsc].saturated_s >= fetch_buffer_s(w));
-
-	if (rr->rsc[rsc].saturated_s <= w->prefs.min_s || policy->deadline_cap)
-		return false;
-	for (size_t i = 0; i < w->nprojects && extra; i++)
-		if (rr->projects[i].ntasks[rsc] == 0)
-			return false;
-	return true;
-}
-
 /* The project that is first for some resource that runs short; -1 = none. */
 static int32_t
 first_of_all(
     const struct fetch_state *t, const struct client_world *w, const struct rr_sim *rr)
 {
-	int32_t top = -1;
+	int32_t top = CW_NONE;
 
 	for (size_t r = 0; r < w->nrsc; r++) {
 		int32_t p;
@@ -394,19 +374,13 @@ fetch(const struct client_world *w, const struct policy *policy, struct arena *a
 {
 	struct fetch_state t;
 	int32_t top;
-	bool done = true;
 
-	for (size_t r = 0; r < w->nrsc; r++) {
+	for (size_t r = 0; r < w->nrsc; r++)
 		fetch_recheck(w, rr, r, w->prefs.min_s, recheck_at);
-		done = done && no_fetch_needed(w, policy, rr, r);
-	}
-	if (done)
-		return;
 	t = load_fetch_state(w, policy, a, rr);
 	top = first_of_all(&t, w, rr);
 	for (size_t r = 0; r < w->nrsc && top >= 0; r++)
-		if (rr->rsc[r].saturated_s < fetch_buffer_s(w) &&
-		    is_first(&t, (size_t)top, r))
+		if (is_first(&t, (size_t)top, r))
 			ask_secs(
 			    &t, a, (size_t)top, r, request_s(&t, (size_t)top, r), ask);
 	for (size_t r = 0; r < w->nrsc && ask->project < 0; r++) {
@@ -423,16 +397,11 @@ static void
 piggyback(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, size_t project, struct work_ask *ask)
 {
-	struct fetch_state t = { .world = NULL };
+	struct fetch_state t = load_fetch_state(w, policy, a, rr);
 
-	for (size_t r = 0; r < w->nrsc; r++) {
-		if (rr->rsc[r].saturated_s >= fetch_buffer_s(w))
-			continue;
-		if (t.world == NULL)
-			t = load_fetch_state(w, policy, a, rr);
+	for (size_t r = 0; r < w->nrsc; r++)
 		if (is_first(&t, project, r))
 			ask_secs(&t, a, project, r, request_s(&t, project, r), ask);
-	}
 }
 
 #define COMMON                                                                         \

@@ -179,9 +179,9 @@ static void
 order(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, struct run_list *list)
 {
-	double *prio = NEWN(a, double, w->nprojects + 1);
-	double *bump = NEWN(a, double, w->nprojects + 1);
-	double *over = NEWN(a, double, w->nprojects + 1);
+	double *prio = NEWN(a, double, w->nprojects);
+	double *bump = NEWN(a, double, w->nprojects);
+	double *over = NEWN(a, double, w->nprojects);
 	double total = cw_total_flops(w), slice = w->prefs.period_s, *reserved;
 
 	(void)policy;
@@ -513,14 +513,14 @@ static struct plan
 make_plan(const struct client_world *w, struct arena *a, const struct rr_sim *rr,
     size_t rsc, const struct queues *q)
 {
-	struct plan p = { .want = NEWN(a, double, w->nprojects + 1),
+	struct plan p = { .want = NEWN(a, double, w->nprojects),
 		.have = &q->have[rsc * w->nprojects],
 		.soon = &q->soon[rsc * w->nprojects],
 		.all = &q->all[rsc * w->nprojects],
-		.owed = NEWN(a, double, w->nprojects + 1),
-		.in = NEWN(a, bool, w->nprojects + 1),
-		.rising = NEWN(a, bool, w->nprojects + 1),
-		.answers = NEWN(a, bool, w->nprojects + 1),
+		.owed = NEWN(a, double, w->nprojects),
+		.in = NEWN(a, bool, w->nprojects),
+		.rising = NEWN(a, bool, w->nprojects),
+		.answers = NEWN(a, bool, w->nprojects),
 		.ninst = rsc == CW_CPU ? cw_max(0, w->rsc[rsc].ninst - q->cpus) :
 		                         w->rsc[rsc].ninst };
 
@@ -606,7 +606,7 @@ static int32_t
 pick_for_idle(const struct client_world *w, const struct rr_sim *rr,
     const struct plan *p, size_t rsc)
 {
-	int32_t top = -1;
+	int32_t top = CW_NONE;
 	double most = 0, slice = w->prefs.period_s * w->rsc[CW_CPU].flops;
 	bool top_lacks = false, crowded = waits_for_memory(w, rr, rsc);
 
@@ -686,7 +686,7 @@ fetch(const struct client_world *w, const struct policy *policy, struct arena *a
 	struct plan p[CW_RSC_MOST];
 	double most = 0;
 	struct queues q = count_queues(w, a);
-	int32_t top = -1;
+	int32_t top = CW_NONE;
 
 	(void)policy;
 	for (size_t r = 0; r < w->nrsc; r++) {

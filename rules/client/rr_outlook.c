@@ -296,10 +296,10 @@ find_outlook(
     const struct client_world *w, struct arena *a, struct rr_sim *rr, bool *simulated)
 {
 	struct outlook o = { .world = w,
-		.queues = NEWN(a, struct queue_bound, w->nprojects * w->nrsc + 1),
-		.parts = NEWN(a, struct part, w->ntasks + 1) };
-	struct rr_sim out = { .projects = NEWN(a, struct rr_project, w->nprojects + 1),
-		.tasks = NEWN(a, struct rr_task, w->ntasks + 1),
+		.queues = NEWN(a, struct queue_bound, w->nprojects * w->nrsc),
+		.parts = NEWN(a, struct part, w->ntasks) };
+	struct rr_sim out = { .projects = NEWN(a, struct rr_project, w->nprojects),
+		.tasks = NEWN(a, struct rr_task, w->ntasks),
 		.recheck_s = INFINITY,
 		.outlook = { .valid = true,
 		    .version = w->version,

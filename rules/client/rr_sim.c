@@ -61,7 +61,7 @@ flow_of(struct rr_run *s, size_t project, size_t rsc)
 static void
 queue_append(struct rr_run *s, struct task_queue *l, int32_t i)
 {
-	s->next[i] = -1;
+	s->next[i] = CW_NONE;
 	if (l->first < 0)
 		l->first = i;
 	else
@@ -150,7 +150,7 @@ requeue_big(struct rr_run *s, struct task_group *g)
 	if (g->front.first < 0)
 		g->front.last = g->big.last;
 	g->front.first = g->big.first;
-	g->big.first = -1;
+	g->big.first = CW_NONE;
 	g->nbig = 0;
 }
 
@@ -175,7 +175,7 @@ pop_startable(struct rr_run *s, struct task_group *g)
 			return i;
 		}
 	}
-	return -1;
+	return CW_NONE;
 }
 
 /* Adds what the project could not use of its entitlement since its use last changed. */
@@ -337,7 +337,7 @@ static void
 set_shares(struct rr_run *s, struct arena *a)
 {
 	const struct client_world *w = s->world;
-	bool *sharing = NEWN(a, bool, w->nprojects + 1);
+	bool *sharing = NEWN(a, bool, w->nprojects);
 	double sum = 0;
 
 	cw_potentially_runnable(w, sharing);
@@ -366,13 +366,13 @@ static void
 queue_tasks(struct rr_run *s, struct arena *a)
 {
 	const struct client_world *w = s->world;
-	uint32_t *heaps = NEWN(a, uint32_t, w->ntasks + 1);
+	uint32_t *heaps = NEWN(a, uint32_t, w->ntasks);
 
 	for (size_t i = 0; i < w->nprojects * w->nrsc; i++)
 		s->groups[i].front.first = s->groups[i].wait.first =
-		    s->groups[i].big.first = -1;
+		    s->groups[i].big.first = CW_NONE;
 	for (size_t i = 0; i < w->napps; i++)
-		s->held[i].first = -1;
+		s->held[i].first = CW_NONE;
 	for (size_t i = 0; i < w->ntasks; i++) {
 		const struct cw_task *t = &w->tasks[i];
 		struct rr_project *p = &s->out->projects[t->project];
@@ -604,21 +604,20 @@ rr_simulate(const struct client_world *w, struct arena *a, struct rr_sim *out)
 {
 	struct rr_run s = { .world = w,
 		.out = out,
-		.groups = NEWN(a, struct task_group, w->nprojects * w->nrsc + 1),
-		.next = NEWN(a, int32_t, w->ntasks + 1),
-		.end_vtime = NEWN(a, double, w->ntasks + 1),
-		.nproject = NEWN(a, int32_t, w->nprojects + 1),
-		.napp = NEWN(a, int32_t, w->napps + 1),
-		.ram = NEWN(a, double, w->nprojects + 1),
-		.held = NEWN(a, struct task_queue, w->napps + 1),
+		.groups = NEWN(a, struct task_group, w->nprojects * w->nrsc),
+		.next = NEWN(a, int32_t, w->ntasks),
+		.end_vtime = NEWN(a, double, w->ntasks),
+		.nproject = NEWN(a, int32_t, w->nprojects),
+		.napp = NEWN(a, int32_t, w->napps),
+		.ram = NEWN(a, double, w->nprojects),
+		.held = NEWN(a, struct task_queue, w->napps),
 		.horizon = w->prefs.min_s + w->prefs.extra_s };
 	double t;
 	size_t rsc = 0;
 	uint32_t project = 0;
 
-	*out = (struct rr_sim){ .projects = NEWN(
-				    a, struct rr_project, w->nprojects + 1),
-		.tasks = NEWN(a, struct rr_task, w->ntasks + 1),
+	*out = (struct rr_sim){ .projects = NEWN(a, struct rr_project, w->nprojects),
+		.tasks = NEWN(a, struct rr_task, w->ntasks),
 		.recheck_s = INFINITY,
 		.spare_s = INFINITY };
 	start_simulation(&s, a);

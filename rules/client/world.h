@@ -21,6 +21,8 @@ enum {
 	CW_CPU = 0,
 	CW_RSC_MOST = 4
 }; /* resource 0 is the CPU, the others are coprocessors */
+/* In the place of an index: no project, no task. */
+enum { CW_NONE = -1 };
 /* Per second that a task runs, remaining_s falls by no more: a change otherwise. */
 enum { CW_REMAINING_FALLS = 2 };
 
