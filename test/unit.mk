@@ -57,7 +57,7 @@ cover:
 	@cd cover && srcdir='$(abs_srcdir)' $(abs_srcdir)/test/cover $(FILE)
 
 # Do the tests notice a rule that is wrong by one token (test/mutate/README.md)?
-# make mutate N=how-many SEED=number JOBS=at-once FILES="rules/sched/fit.c rules/say.c"
+# make mutate N=how-many SEED=number JOBS=at-once FILES="rules/sched/fit.c rules/say.c" AGAIN=1
 EXTRA_DIST += test/mutate/README.md test/mutate/mutants.awk test/mutate/run test/mutate/survivors
 dist_check_SCRIPTS += test/mutate/selftest
 TESTS += test/mutate/selftest
@@ -65,6 +65,7 @@ N = 400
 SEED = 1
 JOBS = `nproc`
 FILES =
+AGAIN =
 .PHONY: mutate
 mutate: $(check_PROGRAMS)
-	@CC='$(CC)' MAKE='$(MAKE)' $(abs_srcdir)/test/mutate/run $(N) $(SEED) $(JOBS) $(FILES)
+	@CC='$(CC)' MAKE='$(MAKE)' AGAIN='$(AGAIN)' $(abs_srcdir)/test/mutate/run $(N) $(SEED) $(JOBS) $(FILES)
