@@ -599,6 +599,9 @@ START_TEST(entitlement_by_table)
 	entitle(&w);
 	for (int i = 0; i < 3; i++)
 		NEARLY(p[i].acct.entitled, entitled[_i].part[i]);
+	p[3].acct.entitled = 7;
+	entitle(&w);
+	NEARLY(p[3].acct.entitled, 7);
 }
 END_TEST
 

@@ -463,6 +463,11 @@ START_TEST(starved)
 	NEARLY(c.ask.secs[0], 1000);
 	NEARLY(c.ask.secs[1], 550);
 	NEARLY(c.ask.inst[1], 0.5);
+	h.p[1].rsc[1].backoff_until = HOST_NOW + 1; /* for what it can be asked for */
+	c = rec_next(&h, &policy_hybrid);
+	NEARLY(c.ask.secs[0], 1000);
+	NEARLY(c.ask.secs[1], 0);
+	h.p[1].rsc[1].backoff_until = 0;
 	h.p[1].acct.rec = 2;
 	ASKS(&h, &policy_hybrid, -1);
 	h.p[1].acct.rec = 0;

@@ -134,36 +134,39 @@ END_TEST
 
 /* --- memory --- */
 
-/* Four tasks of 10 s on four CPUs: two projects, what each task needs of 8 GB. */
+/* Four tasks of 10 s: two projects, what each task needs of 8 GB. */
 static const struct {
 	const char *what;
-	double gb[4]; /* two tasks of each project */
+	double cpus, gb[4]; /* two tasks of each project */
 	double idle, shortfall, finish[4];
 	bool small_first;
 } memories[] = {
-	{ "all fit", { 2, 2, 2, 2 }, 0, 360, { 10, 10, 10, 10 }, false },
-	{ "half of them fit", { 4, 4, 4, 4 }, 2, 360, { 20, 20, 20, 20 }, false },
-	{ "two of a project do not fit, one beside two small ones does", { 5, 5, 1, 1 },
-	    1, 360, { 10, 20, 10, 10 }, false },
-	{ "they need 12 GB, so they advance at two thirds of full speed",
+	{ "all fit", 4, { 2, 2, 2, 2 }, 0, 360, { 10, 10, 10, 10 }, false },
+	{ "half of them fit", 4, { 4, 4, 4, 4 }, 2, 360, { 20, 20, 20, 20 }, false },
+	{ "two of a project do not fit, one beside two small ones does", 4,
+	    { 5, 5, 1, 1 }, 1, 360, { 10, 20, 10, 10 }, false },
+	{ "they need 12 GB, so they advance at two thirds of full speed", 4,
 	    { 5, 2, 4, 1 }, 4 / 3.0, 360, { 15, 15, 15, 15 }, false },
-	{ "a task that never fits is no work", { 9, 1, 1, 1 }, 1, 370,
+	{ "a task that never fits is no work", 4, { 9, 1, 1, 1 }, 1, 370,
 	    { 0, 10, 10, 10 }, false },
-	{ "small and great ones alike at four fifths of full speed", { 4, 4, 1, 1 },
+	{ "small and great ones alike at four fifths of full speed", 4, { 4, 4, 1, 1 },
 	    0.8, 360, { 12.5, 12.5, 12.5, 12.5 }, false },
-	{ "or small ones at full speed", { 4, 4, 1, 1 }, 0.5, 360,
+	{ "or small ones at full speed", 4, { 4, 4, 1, 1 }, 0.5, 360,
 	    { 12.5, 12.5, 10, 10 }, true },
-	{ "there are no small ones", { 5, 2, 4, 1 }, 4 / 3.0, 360, { 15, 15, 15, 15 },
-	    true },
+	{ "there are no small ones", 4, { 5, 2, 4, 1 }, 4 / 3.0, 360,
+	    { 15, 15, 15, 15 }, true },
+	{ "great ones that fit beside small ones keep their share", 2, { 5, 5, 1, 1 },
+	    0, 160, { 10, 20, 20, 20 }, true },
 };
+static const double GB = 0.1; /* any unit does */
 
 START_TEST(memory_by_table)
 {
 	struct arena a = { 0 };
 	struct cw_project p[2] = { { .share = 1 }, { .share = 1 } };
 	struct cw_task t[4];
-	struct client_world w = { .prefs = { .min_s = 100, .ram_bytes = 8 },
-		.rsc = { { "CPU", 4, 1, 1 }, { "GPU", 1, 1, 1 } },
+	struct client_world w = { .prefs = { .min_s = 100, .ram_bytes = 8 * GB },
+		.rsc = { { "CPU", memories[_i].cpus, 1, 1 }, { "GPU", 1, 1, 1 } },
 		.nrsc = 2,
 		.projects = p,
 		.nprojects = 2,
@@ -174,7 +177,7 @@ START_TEST(memory_by_table)
 
 	for (int i = 0; i < 4; i++) {
 		t[i] = task(i / 2, 10);
-		t[i].rss_bytes = memories[_i].gb[i];
+		t[i].rss_bytes = memories[_i].gb[i] * GB;
 	}
 	rr_simulate(&w, &a, &rr);
 	ck_assert_msg(fabs(rr.rsc[0].nidle - memories[_i].idle) < 0.01, "%s: idle %g",
@@ -255,6 +258,43 @@ START_TEST(one_after_the_other)
 		w.prefs.ram_bytes = k == 0 ? 0 : 8;
 		t[0].rss_bytes = t[1].rss_bytes = t[2].rss_bytes = 5;
 	}
+	arena_free(&a);
+}
+END_TEST
+
+/* Two tasks on the CPU wait for their apps, whose tasks the coprocessors run for 5 and
+ * 6 s.  A great one, passed over for want of memory, comes before both: none is lost.
+ */
+START_TEST(held_behind_a_great_one)
+{
+	struct arena a = { 0 };
+	struct cw_project p = { .share = 1 };
+	struct cw_app apps[3] = { { 0, 1 }, { 0, 1 }, { 0, 0 } };
+	struct cw_task t[6] = { task(0, 10), task(0, 5), task(0, 10), task(0, 10),
+		task(0, 6), task(0, 10) };
+	struct client_world w = { .prefs = { .min_s = 100, .ram_bytes = 8 },
+		.rsc = { { "CPU", 1, 1, 1 }, { "GPU", 2, 1, 1 } },
+		.nrsc = 2,
+		.projects = &p,
+		.nprojects = 1,
+		.apps = apps,
+		.napps = 3,
+		.tasks = t,
+		.ntasks = 6 };
+	struct rr_sim rr;
+
+	t[1].rsc = t[4].rsc = 1;
+	t[1].ncpus = t[4].ncpus = 0;
+	t[4].app = t[5].app = 1;
+	t[2].app = t[3].app = 2;
+	t[1].rss_bytes = 4;
+	t[2].rss_bytes = 5;
+	t[3].rss_bytes = 3;
+	rr_simulate(&w, &a, &rr);
+	NEARLY(rr.tasks[3].finish_s, 10, "the one that fits");
+	NEARLY(rr.tasks[2].finish_s, 20, "the great one");
+	NEARLY(rr.tasks[0].finish_s, 30, "the first that waited for its app");
+	NEARLY(rr.tasks[5].finish_s, 40, "the second");
 	arena_free(&a);
 }
 END_TEST
@@ -853,6 +893,7 @@ UNIT_MAIN("rr_sim", {
 	ADD_LOOP(memory_by_table, N(memories));
 	ADD(passed_over);
 	ADD(one_after_the_other);
+	ADD(held_behind_a_great_one);
 	ADD_LOOP(small_worlds, N(smalls));
 	ADD_LOOP(agrees_with_the_definition, 20);
 	ADD_LOOP(every_task_ends, 20);
