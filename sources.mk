@@ -936,6 +936,8 @@ client_sources = \
 	client/sim/log.c \
 	client/sim/main.c \
 	client/sim/notation.c \
+	client/sim/path.c \
+	client/sim/path.h \
 	client/sim/plot.c \
 	client/sim/read.c \
 	client/sim/read.h \

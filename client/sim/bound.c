@@ -9,11 +9,12 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
+#include "client/sim/path.h"
 #include "lib/banned.h"
 
-enum { SPANS_MOST = 64 };
+/* ROUNDS: until the CPUs that coprocessor jobs take no longer change. */
+enum { SPANS_MOST = 256, ROUNDS = 8 };
 #define TINY 1e-9 /* of the whole; less is rounding error */
 
 struct flow_net {
@@ -186,46 +187,81 @@ raise_level(struct flow_net *n, const double *share, bool *settled)
 
 /* --- the scenario as a flow network --- */
 
+/* Spans of a history in which the same jobs are of use. */
+struct spans {
+	double s;   /* their total length */
+	bool *jobs; /* per app of all projects: its jobs can run and be in time */
+};
+
 static size_t
-add_time(double *times, size_t n, double t, double end)
+count_apps(const struct sim_scenario *s)
 {
-	if (t <= 0 || t >= end || n == SPANS_MOST)
-		return n;
-	for (size_t i = 0; i < n; i++)
-		if (times[i] == t)
-			return n;
-	times[n] = t;
-	return n + 1;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->nprojects; i++)
+		n += s->projects[i].napps;
+	return n;
 }
 
-static int
-by_time(const void *x, const void *y)
+/* The server finds that a job would be late even on an idle host (see server.c). */
+static bool
+never_sent(const struct sim_scenario *s, const struct sim_project *p,
+    const struct sim_app *app)
 {
-	double a = *(const double *)x, b = *(const double *)y;
+	double length = app->run_s * app->bias /
+	                fmax(0.01, s->on.fraction * s->active.fraction);
+	double margin = p->delay_check ? 0 : fmin(s->prefs.min_s, app->deadline_s / 2);
 
-	return (a > b) - (a < b);
+	return !p->no_deadline_check && length > app->deadline_s - margin;
 }
 
-/* Splits the time where a project's abilities change: the starts of spans, from 0, and
- * the end. */
-static size_t
-span_starts(const struct sim_scenario *s, double end, double times[SPANS_MOST + 2])
+/* A job that runs at a time when its project cannot be reached came before this gap and
+ * is reported after it.  If the gap is longer than the delay bound, it is late. */
+static void
+find_jobs(
+    const struct sim_scenario *s, const struct sim_path *path, size_t span, bool *jobs)
 {
-	size_t n = 1;
+	double t = path->at[span];
 
-	times[0] = 0;
 	for (size_t i = 0; i < s->nprojects; i++) {
 		const struct sim_project *p = &s->projects[i];
+		double gap = path->gap_s[span * s->nprojects + i];
 
-		n = add_time(times, n, p->attach_s, end);
-		n = add_time(times, n, p->detach_s, end);
 		for (size_t k = 0; k < p->napps; k++) {
-			n = add_time(times, n, p->apps[k].from_s, end);
-			n = add_time(times, n, p->apps[k].until_s, end);
+			const struct sim_app *app = &p->apps[k];
+
+			*jobs++ = t >= p->attach_s && t < p->detach_s && !p->nci &&
+			          t >= app->from_s && t < app->until_s &&
+			          app->weight > 0 && gap <= app->deadline_s &&
+			          !never_sent(s, p, app);
 		}
 	}
-	qsort(times, n, sizeof(*times), by_time);
-	times[n] = end;
+}
+
+/* Returns how many different kinds of spans there are. */
+static size_t
+sort_spans(const struct sim_scenario *s, const struct sim_path *path, struct arena *a,
+    struct spans *spans)
+{
+	size_t n = 0, napps = count_apps(s);
+	bool *jobs = NEWN(a, bool, napps + 1);
+
+	for (size_t i = 0; i < path->n; i++) {
+		size_t k = 0;
+
+		if (!path->computing[i])
+			continue;
+		find_jobs(s, path, i, jobs);
+		while (k < n && memcmp(spans[k].jobs, jobs, napps) != 0)
+			k++;
+		if (k == n && n == SPANS_MOST)
+			k = 0; /* a bound is not worth more */
+		if (k == n) {
+			spans[n].jobs = NEWN(a, bool, napps + 1);
+			memcpy(spans[n++].jobs, jobs, napps);
+		}
+		spans[k].s += path->at[i + 1] - path->at[i];
+	}
 	return n;
 }
 
@@ -244,88 +280,188 @@ concurrent_jobs(const struct sim_project *p, const struct sim_app *app)
 	return most;
 }
 
-/* FLOPS of a resource that the project can use at time t. */
+/* What a project can use of a resource. */
+struct use {
+	double flops;
+	/* CPUs that its coprocessor jobs use, and that other jobs then cannot have, per
+	 * FLOPS of the coprocessor.  A CPU may be overcommitted (enforce.c), so a job
+	 * that takes a part of one keeps no CPU job from running. */
+	double cpus, displaced;
+};
+
+static struct use
+usable_by(const struct sim_scenario *s, const struct sim_project *p, size_t rsc,
+    const bool *jobs)
+{
+	struct use u = { 0 };
+	double time = 0;
+
+	for (size_t k = 0; k < p->napps; k++) {
+		const struct sim_app *app = &p->apps[k];
+		double job = app->use * s->rsc[rsc].flops, t = app->weight * app->run_s;
+
+		if ((size_t)app->rsc != rsc || !jobs[k])
+			continue;
+		u.flops += concurrent_jobs(p, app) * job;
+		if (rsc == CW_CPU)
+			continue;
+		time += t * job;
+		u.cpus += t * app->ncpus;
+		u.displaced += t * floor(app->ncpus + TINY);
+	}
+	if (time > 0) {
+		u.cpus /= time;
+		u.displaced /= time;
+	}
+	u.flops = fmin(u.flops, s->rsc[rsc].ninst * s->rsc[rsc].flops);
+	return u;
+}
+
 static double
-usable_flops(
-    const struct sim_scenario *s, const struct sim_project *p, size_t rsc, double t)
+host_flops(const struct sim_scenario *s)
 {
 	double sum = 0;
 
-	if (t < p->attach_s || t >= p->detach_s || p->nci)
-		return 0;
-	for (size_t k = 0; k < p->napps; k++) {
-		const struct sim_app *app = &p->apps[k];
-		double job = app->use * s->rsc[rsc].flops;
-
-		if ((size_t)app->rsc == rsc && t >= app->from_s && t < app->until_s &&
-		    app->weight > 0)
-			sum += concurrent_jobs(p, app) * job;
-	}
-	return fmin(sum, s->rsc[rsc].ninst * s->rsc[rsc].flops);
+	for (size_t r = 0; r < s->nrsc; r++)
+		sum += s->rsc[r].ninst * s->rsc[r].flops;
+	return sum;
 }
 
-static struct flow_net
-build_net(const struct sim_scenario *s, double end, struct arena *a)
+struct bound { /* the network of a scenario, and from what it is made */
+	const struct sim_scenario *scenario;
+	struct spans spans[SPANS_MOST];
+	size_t nspans;
+	struct use *use; /* [project * nsinks + sink] */
+	double *cpus;    /* [project * nspans + span]: what memory leaves */
+	struct flow_net net;
+};
+
+/* Coprocessor jobs use CPUs, too: these count as work of their projects, and are lost
+ * to CPU jobs.  Both follow from the flow that was found before; at first there is
+ * none. */
+static void
+set_rooms(struct bound *b)
 {
-	double times[SPANS_MOST + 2];
-	size_t nspans = span_starts(s, end, times);
-	struct flow_net n = { .nprojects = s->nprojects, .nsinks = nspans * s->nrsc };
-	double *cpus = NEWN(a, double, s->nprojects + 1), whole = 0;
+	const struct sim_scenario *s = b->scenario;
+	struct flow_net *n = &b->net;
 
-	n.give = NEWN(a, double, n.nprojects);
-	n.passed = NEWN(a, double, n.nprojects);
-	n.limit = NEWN(a, double, n.nprojects *n.nsinks);
-	n.flow = NEWN(a, double, n.nprojects *n.nsinks);
-	n.room = NEWN(a, double, n.nsinks);
-	n.taken = NEWN(a, double, n.nsinks);
-	n.project_seen = NEWN(a, bool, n.nprojects);
-	n.sink_seen = NEWN(a, bool, n.nsinks);
-	n.queue = NEWN(a, size_t, n.nprojects + n.nsinks);
-	n.project_from = NEWN(a, size_t, n.nprojects);
-	n.sink_from = NEWN(a, size_t, n.nsinks);
-	for (size_t i = 0; i < n.nsinks; i++) {
-		size_t rsc = i % s->nrsc;
-		double from = times[i / s->nrsc], len = times[i / s->nrsc + 1] - from;
+	for (size_t i = 0; i < b->nspans; i++) {
+		double *cpu = &n->room[i * s->nrsc], cpu_flops = s->rsc[CW_CPU].flops;
 
-		n.room[i] = s->rsc[rsc].ninst * s->rsc[rsc].flops * len;
-		whole += n.room[i];
-		if (rsc == CW_CPU)
-			sim_memory_cpus(s, from, a, cpus);
-		for (size_t p = 0; p < n.nprojects; p++) {
-			double most = usable_flops(s, &s->projects[p], rsc, from);
+		*cpu = s->rsc[CW_CPU].ninst * cpu_flops * b->spans[i].s;
+		for (size_t r = 1; r < s->nrsc; r++) {
+			size_t sink = i * s->nrsc + r;
+			double own = s->rsc[r].ninst * s->rsc[r].flops * b->spans[i].s;
+			double cpus = 0;
 
-			if (rsc == CW_CPU)
-				most = fmin(most, cpus[p] * s->rsc[rsc].flops);
-			n.limit[p * n.nsinks + i] = len * most;
+			for (size_t p = 0; p < n->nprojects; p++) {
+				const struct use *u = &b->use[p * n->nsinks + sink];
+				double flops = n->flow[p * n->nsinks + sink] /
+				               (1 + u->cpus * cpu_flops);
+
+				cpus += flops * u->cpus * cpu_flops;
+				*cpu -= flops * u->displaced * cpu_flops;
+			}
+			n->room[sink] = own + cpus;
 		}
+		*cpu = fmax(0, *cpu);
 	}
-	n.eps = whole * TINY;
-	return n;
+}
+
+static void
+set_limits(struct bound *b, struct arena *a)
+{
+	const struct sim_scenario *s = b->scenario;
+	struct flow_net *n = &b->net;
+
+	for (size_t i = 0; i < b->nspans; i++) {
+		const bool *jobs = b->spans[i].jobs;
+
+		sim_memory_cpus(s, jobs, a, b->cpus);
+		for (size_t p = 0; p < n->nprojects; jobs += s->projects[p++].napps)
+			for (size_t r = 0; r < s->nrsc; r++) {
+				size_t at = p * n->nsinks + i * s->nrsc + r;
+				struct use u = usable_by(s, &s->projects[p], r, jobs);
+
+				if (r == CW_CPU)
+					u.flops = fmin(
+					    u.flops, b->cpus[p] * s->rsc[r].flops);
+				b->use[at] = u;
+				n->limit[at] = b->spans[i].s * u.flops *
+				               (1 + u.cpus * s->rsc[CW_CPU].flops);
+			}
+	}
+}
+
+static void
+build_net(struct bound *b, const struct sim_path *path, struct arena *a)
+{
+	const struct sim_scenario *s = b->scenario;
+	struct flow_net *n = &b->net;
+
+	b->nspans = sort_spans(s, path, a, b->spans);
+	*n = (struct flow_net){ .nprojects = s->nprojects,
+		.nsinks = b->nspans * s->nrsc };
+	n->give = NEWN(a, double, n->nprojects + 1);
+	n->passed = NEWN(a, double, n->nprojects + 1);
+	n->limit = NEWN(a, double, n->nprojects * n->nsinks + 1);
+	n->flow = NEWN(a, double, n->nprojects * n->nsinks + 1);
+	n->room = NEWN(a, double, n->nsinks + 1);
+	n->taken = NEWN(a, double, n->nsinks + 1);
+	n->project_seen = NEWN(a, bool, n->nprojects + 1);
+	n->sink_seen = NEWN(a, bool, n->nsinks + 1);
+	n->queue = NEWN(a, size_t, n->nprojects + n->nsinks + 1);
+	n->project_from = NEWN(a, size_t, n->nprojects + 1);
+	n->sink_from = NEWN(a, size_t, n->nsinks + 1);
+	b->use = NEWN(a, struct use, n->nprojects * n->nsinks + 1);
+	b->cpus = NEWN(a, double, n->nprojects + 1);
+	set_limits(b, a);
+}
+
+/* The share of a backup project is so small that it takes what no other can use. */
+static void
+divide(struct bound *b, double shares, struct arena *a)
+{
+	const struct sim_scenario *s = b->scenario;
+	bool *settled = NEWN(a, bool, s->nprojects + 1);
+	double *share = NEWN(a, double, s->nprojects + 1), whole = 0;
+
+	for (size_t p = 0; p < s->nprojects; p++) {
+		b->net.give[p] = 0;
+		share[p] = fmax(s->projects[p].share / shares, 1e-6);
+	}
+	for (size_t i = 0; i < b->net.nsinks; i++)
+		whole += b->net.room[i];
+	b->net.eps = whole * TINY;
+	while (raise_level(&b->net, share, settled))
+		;
 }
 
 void
-sim_bound(
-    const struct sim_scenario *s, double days, struct arena *a, struct sim_bound *b)
+sim_bound(const struct sim_scenario *s, double days, uint64_t seed, struct arena *a,
+    struct sim_bound *best)
 {
-	struct flow_net n = build_net(s, days * 86400, a);
-	bool *settled = NEWN(a, bool, n.nprojects);
-	double *share = NEWN(a, double, n.nprojects), shares = 0, used = 0, whole = 0;
+	struct bound b = { .scenario = s };
+	struct sim_path path;
+	double shares = 0, used = 0, whole = 0;
 
-	*b = (struct sim_bound){ .share = NEWN(a, double, n.nprojects) };
-	for (size_t p = 0; p < n.nprojects; p++)
+	sim_path(s, days, seed, a, &path);
+	build_net(&b, &path, a);
+	*best = (struct sim_bound){ .share = NEWN(a, double, s->nprojects) };
+	for (size_t p = 0; p < s->nprojects; p++)
 		shares += s->projects[p].share;
-	/* A backup project takes what no other can use. */
-	for (size_t p = 0; p < n.nprojects; p++)
-		share[p] = fmax(s->projects[p].share / shares, 1e-6);
-	while (raise_level(&n, share, settled))
-		;
-	for (size_t p = 0; p < n.nprojects; p++)
-		used += n.give[p];
-	for (size_t i = 0; i < n.nsinks; i++)
-		whole += n.room[i];
-	b->idle = fmax(0, 1 - used / whole);
-	for (size_t p = 0; p < n.nprojects; p++) {
-		b->share[p] = used > 0 ? n.give[p] / used : 0;
-		b->share_violation += fabs(b->share[p] - s->projects[p].share / shares);
+	for (int i = 0; i < (s->nrsc > 1 ? ROUNDS : 1); i++) {
+		set_rooms(&b);
+		divide(&b, shares, a);
+	}
+	for (size_t p = 0; p < s->nprojects; p++)
+		used += b.net.give[p];
+	for (size_t i = 0; i < b.nspans; i++)
+		whole += host_flops(s) * b.spans[i].s;
+	best->idle = whole > 0 ? fmax(0, 1 - used / whole) : 0;
+	for (size_t p = 0; p < s->nprojects; p++) {
+		best->share[p] = used > 0 ? b.net.give[p] / used : 0;
+		best->share_violation += fabs(
+		    best->share[p] - s->projects[p].share / shares);
 	}
 }

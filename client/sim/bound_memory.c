@@ -26,23 +26,24 @@ struct memory {
 	double cpus, ram; /* of the host */
 };
 
-/* CPU tasks of the project at time t: bytes per CPU, as the mean over its jobs. */
+/* CPU tasks of the project, of apps whose jobs are of use: bytes per CPU, as the mean
+ * over its jobs. */
 static struct fit
-fit_of(const struct sim_scenario *s, const struct sim_project *p, double t)
+fit_of(const struct sim_scenario *s, const struct sim_project *p, const bool *jobs)
 {
 	struct fit f = { .share = fmax(p->share, 1e-6) };
 	double cpus = 0, bytes = 0;
 
 	for (size_t k = 0; k < p->napps; k++) {
 		const struct sim_app *app = &p->apps[k];
-		double jobs = app->weight * app->run_s;
+		double time = app->weight * app->run_s;
 
-		if (app->rsc != CW_CPU || t < app->from_s || t >= app->until_s)
+		if (app->rsc != CW_CPU || !jobs[k])
 			continue;
-		cpus += jobs * app->ncpus;
-		bytes += jobs * app->rss_bytes;
+		cpus += time * app->ncpus;
+		bytes += time * app->rss_bytes;
 	}
-	if (t < p->attach_s || t >= p->detach_s || p->nci || cpus <= 0)
+	if (cpus <= 0)
 		return f;
 	f.ram = bytes / cpus;
 	f.most = s->rsc[CW_CPU].ninst;
@@ -152,14 +153,16 @@ memory_is_short(const struct memory *m)
 }
 
 void
-sim_memory_cpus(const struct sim_scenario *s, double t, struct arena *a, double *cpus)
+sim_memory_cpus(
+    const struct sim_scenario *s, const bool *jobs, struct arena *a, double *cpus)
 {
 	struct memory m = { NEWN(a, struct fit, s->nprojects + 1), s->nprojects,
 		s->rsc[CW_CPU].ninst, s->prefs.ram_bytes };
 	double all, level = 0;
 
 	for (size_t i = 0; i < m.n; i++) {
-		m.fit[i] = fit_of(s, &s->projects[i], t);
+		m.fit[i] = fit_of(s, &s->projects[i], jobs);
+		jobs += s->projects[i].napps;
 		cpus[i] = INFINITY;
 	}
 	if (m.ram <= 0 || !memory_is_short(&m))

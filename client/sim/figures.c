@@ -59,7 +59,7 @@ sim_figures(const struct sim_scenario *s, const struct sim_sums *sums, struct ar
 	double shares = 0, used = 0, wasted = 0, bytes = 0;
 	struct sim_bound best;
 
-	sim_bound(s, sums->days, a, &best);
+	sim_bound(s, sums->days, sums->seed, a, &best);
 	*f = (struct sim_figures){ .share = NEWN(a, double, s->nprojects) };
 	for (size_t i = 0; i < s->nprojects; i++) {
 		const struct sim_project_sums *p = &sums->projects[i];

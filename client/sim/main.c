@@ -122,6 +122,25 @@ run_seed(const struct args *g, struct outcome *o, uint64_t seed,
 	return e;
 }
 
+/* The mean of the runs' best possible results. */
+static void
+mean_bound(const struct args *g, struct outcome *o)
+{
+	double n = (double)g->runs;
+
+	o->best = (struct sim_bound){ .share = NEWN(
+					  g->a, double, o->scenario->nprojects) };
+	for (int64_t i = 0; i < g->runs; i++) {
+		struct sim_bound b;
+
+		sim_bound(o->scenario, g->days, (uint64_t)(g->seed + i), g->a, &b);
+		o->best.idle += b.idle / n;
+		o->best.share_violation += b.share_violation / n;
+		for (size_t p = 0; p < o->scenario->nprojects; p++)
+			o->best.share[p] += b.share[p] / n;
+	}
+}
+
 static enum err
 run_seeds(const struct args *g, struct outcome *o, struct fail *f)
 {
@@ -136,7 +155,7 @@ run_seeds(const struct args *g, struct outcome *o, struct fail *f)
 	}
 	sim_figures_mean(
 	    runs, (size_t)g->runs, o->scenario->nprojects, g->a, &o->figures);
-	sim_bound(o->scenario, g->days, g->a, &o->best);
+	mean_bound(g, o);
 	return OK;
 }
 

@@ -11,21 +11,24 @@
  * The best result that any policy could reach if work were a fluid: every project gets
  * as much of the host as its share allows and its jobs can use, and what it cannot use
  * goes to the others by their shares (weighted max-min fairness).  Among all divisions
- * that leave nothing idle this one also has the least share violation.  It ignores
- * deadlines, whole jobs and server outages, which can only make the result worse.
+ * that leave nothing idle this one also has the least share violation.  In the history
+ * of the run that the seed gives: a job cannot run in a gap between two contacts with
+ * its project that is longer than its delay bound, or it will be late.  Whole jobs and
+ * what a host cannot foresee make the result worse.
  */
 struct sim_bound {
 	double idle; /* fraction of the host's FLOPS while it is on */
 	double share_violation;
 	double *share; /* per project: its fraction of all FLOPS used; the sum is 1 */
 };
-void sim_bound(
-    const struct sim_scenario *, double days, struct arena *, struct sim_bound *);
+void sim_bound(const struct sim_scenario *, double days, uint64_t seed, struct arena *,
+    struct sim_bound *);
 /* --- bound_memory.c --- */
-/* Sets how many CPUs memory leaves for each project at time t; INFINITY: it is no
- * limit.  First all CPUs are kept busy as far as possible, then shares count. */
+/* Sets how many CPUs memory leaves for each project; INFINITY: it is no limit.  First
+ * all CPUs are kept busy as far as possible, then shares count.  jobs[]: for each app
+ * of all projects, whether its jobs are of use. */
 void sim_memory_cpus(
-    const struct sim_scenario *, double t, struct arena *, double *cpus);
+    const struct sim_scenario *, const bool *jobs, struct arena *, double *cpus);
 
 /* Appends one line of the event log, without a line feed; equal events give equal
  * bytes. */

@@ -360,7 +360,7 @@ sim_run(const struct sim_scenario *sc, const struct sim_options *opt, struct are
 
 	if (e != OK)
 		return e;
-	*sums = (struct sim_sums){ 0 };
+	*sums = (struct sim_sums){ .seed = opt->seed };
 	sim_set_up(&s);
 	run_until_end(&s);
 	sum_up(&s);

@@ -122,6 +122,7 @@ struct sim_project_sums {         /* in the order of the scenario */
 };
 struct sim_sums {
 	double days;
+	uint64_t seed;
 	double available_flops; /* peak FLOPS * s of the host, on or off */
 	double on_flops;        /* the same while it was on and allowed to compute */
 	double used_flops, lost_flops; /* lost_flops: to preemption and restarts */

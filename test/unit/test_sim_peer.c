@@ -30,8 +30,6 @@ mean(const char *name, const char *policy, double days, int runs)
 	    &a, "%s/test/sim/%s.json", srcdir == NULL ? "." : srcdir, name);
 
 	ck_assert_msg(sim_read(&a, path, &sc, &f) == OK, "%s", f.detail);
-	sim_bound(&sc, days, &a, &best);
-	o.best = best.share_violation;
 	for (int k = 0; k < runs; k++) {
 		struct sim_options opt = { .policy = policy_find(policy),
 			.days = days,
@@ -42,6 +40,8 @@ mean(const char *name, const char *policy, double days, int runs)
 
 		ck_assert_int_eq(sim_run(&sc, &opt, &run, &sums, &f), OK);
 		sim_figures(&sc, &sums, &run, &fig);
+		sim_bound(&sc, days, opt.seed, &run, &best);
+		o.best += best.share_violation / runs;
 		o.idle += fig.idle / runs;
 		o.wasted += fig.wasted / runs;
 		o.violation += fig.share_violation / runs;

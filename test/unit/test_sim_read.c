@@ -6,6 +6,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include "client/sim/path.h"
 #include "client/sim/read.h"
 #include "client/sim/report.h"
 #include "lib/fs.h"
@@ -194,6 +195,15 @@ static const struct best {
 	    { .5, .5 }, 0, 0 },
 	{ "attached too late", "A(1,9,1) B(1,9,3) ATTACH(B,120)", 10, { .5, .5 }, .5,
 	    0 },
+	{ "jobs that no server sends: with the margin they are late",
+	    "A(1,9,1) B(7,9,1)", 10, { 1, 0 }, 1, 0 },
+	{ "jobs that just fit", "A(1,9,1) B(6.6,9,1)", 10, { .5, .5 }, 0, 0 },
+	{ "coprocessor jobs take CPUs",
+	    "A(1,9,1;gpu,ncpus=1) B(1,9,1) NCPUS=4 NGPU=1 GPU_SPEED=10", 10,
+	    { 11. / 14, 3. / 14 }, 2 * (11. / 14 - .5), 0 },
+	{ "or overcommit them",
+	    "A(1,9,1;gpu,ncpus=0.5) B(1,9,1) NCPUS=4 NGPU=1 GPU_SPEED=10", 10,
+	    { 10.5 / 14.5, 4 / 14.5 }, 2 * (10.5 / 14.5 - .5), 0 },
 	{ "a backup project gets what is left", "A(1,9,1) LIMIT(A,1) B(1,9,0) NCPUS=2",
 	    10, { .5, .5 }, 1, 0 },
 };
@@ -205,13 +215,71 @@ START_TEST(best_division)
 	struct sim_scenario s = good(&a, c->text);
 	struct sim_bound b;
 
-	sim_bound(&s, c->days, &a, &b);
+	sim_bound(&s, c->days, 1, &a, &b);
 	for (size_t i = 0; i < s.nprojects; i++)
 		ck_assert_msg(fabs(b.share[i] - c->part[i]) < 1e-5, "%s: %zu has %.9g",
 		    c->what, i, b.share[i]);
 	ck_assert_msg(fabs(b.share_violation - c->violation) < 1e-5, "%s: %.9g",
 	    c->what, b.share_violation);
 	ck_assert_msg(fabs(b.idle - c->idle) < 1e-5, "%s: %.9g", c->what, b.idle);
+	arena_free(&a);
+}
+END_TEST
+
+/* What runs while a project cannot be reached for longer than its delay bound is late.
+ */
+static const struct {
+	const char *what, *text;
+	double part; /* of the first project, whose server is down for a day of four */
+} outages[] = {
+	{ "longer than the delay bound", "A(1,23,9) B(1,9,1)", .75 },
+	{ "as long as the delay bound", "A(1,24,9) B(1,9,1)", .9 },
+	{ "one of two apps", "A(1,23,9) A(1,24,9) B(1,9,1)", .9 },
+	{ "the others could not use more", "A(1,23,3) B(1,9,1)", .75 },
+	{ "while which nothing is used at all", "A(1,23,9) B(1,9,1) ATTACH(B,72)", .9 },
+};
+
+START_TEST(best_division_with_outage)
+{
+	struct arena a = { 0 };
+	struct sim_scenario s = good(&a, outages[_i].text);
+	struct sim_bound b;
+
+	s.projects[0].down_from_s = 86400;
+	s.projects[0].down_until_s = 2 * 86400;
+	sim_bound(&s, 4, 1, &a, &b);
+	ck_assert_msg(fabs(b.share[0] - outages[_i].part) < 1e-5, "%s: %.9g",
+	    outages[_i].what, b.share[0]);
+	arena_free(&a);
+}
+END_TEST
+
+/* A history is that of the run with the same seed. */
+START_TEST(path_of_a_run)
+{
+	struct arena a = { 0 };
+	struct sim_scenario s = good(
+	    &a, "A(1,9,1) AVAIL(A,.5,2) B(1,9,1) ON=.5 CONNECTED=.5");
+	struct sim_options o = { .policy = policies[0], .days = 20, .seed = 7 };
+	struct sim_path path;
+	struct sim_sums sums;
+	struct fail f = { 0 };
+	double on = 0, reached = 0;
+
+	ck_assert_int_eq(sim_run(&s, &o, &a, &sums, &f), OK);
+	sim_path(&s, 20, 7, &a, &path);
+	ck_assert_double_eq(path.at[0], 0);
+	ck_assert_double_eq(path.at[path.n], 20 * 86400);
+	for (size_t i = 0; i < path.n; i++) {
+		double t = path.at[i + 1] - path.at[i];
+
+		ck_assert(t > 0);
+		on += path.computing[i] ? t : 0;
+		reached += path.gap_s[2 * i + 1] <= 0 ? t : 0;
+		ck_assert(path.gap_s[2 * i] >= 0 && path.gap_s[2 * i + 1] >= 0);
+	}
+	ck_assert_double_eq_tol(on, sums.on_flops, 1e-3);
+	ck_assert(reached > 0 && reached < on);
 	arena_free(&a);
 }
 END_TEST
@@ -232,6 +300,7 @@ START_TEST(figures_of_sums)
 		{ .used_flops = 30, .fetched = 4, .met = 3, .attached_s = 100 },
 	};
 	struct sim_sums sums = { .days = 2,
+		.seed = 1,
 		.available_flops = 200,
 		.on_flops = 100,
 		.contacts = 5,
@@ -270,5 +339,7 @@ UNIT_MAIN("sim_read", {
 	ADD(least_buffer);
 	ADD(every_word_of_the_notation);
 	ADD_LOOP(best_division, N(bests));
+	ADD_LOOP(best_division_with_outage, N(outages));
+	ADD(path_of_a_run);
 	ADD(figures_of_sums);
 })
