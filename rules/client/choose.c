@@ -313,6 +313,24 @@ list_suffices(
 	return s->several && c->nrunning == 0;
 }
 
+/* Tasks of the project are due before a time slice of others would end. */
+static bool
+due_within_slice(const struct client_world *w, size_t project)
+{
+	double bound = w->projects[project].acct.delay_bound_s;
+
+	return bound > 0 && bound < w->prefs.period_s;
+}
+
+/* A task on its project's own instance that is due before a slice of others would end
+ * does not wait for that. */
+static bool
+in_hurry(const struct choice *c, const struct turn *turn)
+{
+	return turn->own && c->params->hurry &&
+	       due_within_slice(c->world, turn->project);
+}
+
 /* Takes up to twice the instances, so that tasks which turn out not to fit have
  * substitutes. */
 static void
@@ -329,7 +347,7 @@ take_by_priority(struct choice *c, int32_t rsc, double used)
 			strike_turn(c, turn);
 			continue;
 		}
-		choose_task(c, i, false);
+		choose_task(c, i, in_hurry(c, &c->turns[turn]));
 		if (list_suffices(c, &c->world->tasks[i], used, &surplus))
 			return;
 		used += c->world->tasks[i].use;
@@ -389,10 +407,12 @@ choose_by_priority(const struct client_world *w, struct arena *a,
 
 /* Instances that a project keeps of its own ones. */
 static double
-kept_instances(double own, double over)
+kept_instances(double own, double over, bool hurry)
 {
 	double whole = choose_whole(own);
 
+	if (hurry && over <= -1)
+		return ceil(own - 1e-6);
 	return whole < 1 || over < 1 ? whole :
 	                               fmax(0, whole - fmax(1, floor(over / own)));
 }
@@ -413,7 +433,8 @@ choose_reserved(const struct client_world *w, struct arena *a, const struct rr_s
 		for (size_t i = 0; i < w->nprojects; i++) {
 			double own = fetch_share_of(w, in, sum, i) * w->rsc[r].ninst;
 
-			reserved[i * w->nrsc + r] = kept_instances(own, over[i]);
+			reserved[i * w->nrsc + r] = kept_instances(
+			    own, over[i], due_within_slice(w, i));
 		}
 	}
 	return reserved;

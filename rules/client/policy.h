@@ -331,6 +331,9 @@ struct choice_params {
 	bool edf_by_task, stay_urgent; /* see struct policy */
 	/* Running tasks within their time slice come before priorities. */
 	bool slice_first;
+	/* Tasks on reserved instances that are due within a time slice do not wait for
+	 * the end of others'. */
+	bool hurry;
 	/* The list may end where more of it would change neither what runs nor whether
 	 * others wait. */
 	bool brief;

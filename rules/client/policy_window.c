@@ -28,7 +28,7 @@
 #include "lib/banned.h"
 
 static const double WINDOW_S = 366 * 86400.0, GIVEN_UP_S = 10 * 86400.0,
-		    BACKOFF_LONG_S = 6 * 3600.0, SOME = 0.1;
+		    BACKOFF_LONG_S = 6 * 3600.0, SOME = 0.1, ALWAYS = 0.99;
 static const double TAKES_S = 10; /* so long it takes to fetch or to start a task */
 
 /* --- the balance --- */
@@ -195,8 +195,11 @@ order(const struct client_world *w, const struct policy *policy, struct arena *a
 	reserved = choose_reserved(w, a, rr, over);
 	reserve_turns(w, reserved);
 	choose_by_priority(w, a, rr,
-	    &(struct choice_params){
-		.prio = prio, .bump = bump, .reserved = reserved, .brief = true },
+	    &(struct choice_params){ .prio = prio,
+		.bump = bump,
+		.reserved = reserved,
+		.brief = true,
+		.hurry = true },
 	    list);
 }
 
@@ -333,12 +336,25 @@ pass_on(const struct client_world *w, struct plan *p)
 			p->want[i] += lost * w->projects[i].share / shares;
 }
 
-/* Limits each project to what can be done before its deadlines: at the pace that its
- * part of the buffer stands for, and at the pace of its share plus what it is owed. */
+/* What a project is owed can be repaid soon: the host computes all the time, and no
+ * backup project runs in the place of those that are owed. */
+static bool
+can_repay(const struct client_world *w)
+{
+	for (size_t i = 0; i < w->nprojects; i++)
+		if (w->projects[i].share <= 0)
+			return false;
+	return w->rsc[CW_CPU].avail > ALWAYS;
+}
+
+/* Limits each project to what can be done before its deadlines: at the pace of its
+ * share plus what it is owed, and at the pace that its part of the buffer stands for
+ * or, if it is owed work that can be repaid, that of the whole host. */
 static void
 cap_at_deadlines(const struct client_world *w, struct plan *p)
 {
 	double horizon = fetch_buffer_s(w);
+	bool repay = can_repay(w);
 
 	for (size_t i = 0; i < w->nprojects; i++) {
 		double usable = fetch_usable_s(w, i), part, pace;
@@ -346,7 +362,8 @@ cap_at_deadlines(const struct client_world *w, struct plan *p)
 		if (usable >= horizon)
 			continue;
 		part = fetch_share_of(w, p->in, p->shares, i) * p->ninst * usable;
-		pace = p->want[i] * usable / horizon;
+		pace = repay && p->owed[i] > 0 ? p->ninst * usable :
+		                                 p->want[i] * usable / horizon;
 		p->want[i] = cw_max(0, cw_min(pace, part + p->owed[i]));
 	}
 }

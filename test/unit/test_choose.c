@@ -309,6 +309,66 @@ START_TEST(reserved_instances)
 }
 END_TEST
 
+/* On a reserved instance, a task that is due before a slice of others would end is
+ * chosen as if it were in danger. */
+START_TEST(reserved_for_tasks_in_a_hurry)
+{
+	struct host h;
+
+	line_of_tasks(cpus(&h, 2), 0, 3);
+	line_of_tasks(&h, 1, 3);
+	h.prio[0] = 1;
+	h.reserved[1] = 1;
+	h.how.reserved = h.reserved;
+	h.how.hurry = true;
+	h.p[1].acct.delay_bound_s = h.w.prefs.period_s - 1;
+	LIST(&h, "Dabc");
+	h.how.hurry = false;
+	LIST(&h, "dabc");
+	h.how.hurry = true;
+	h.p[1].acct.delay_bound_s++;
+	LIST(&h, "dabc");
+	h.p[1].acct.delay_bound_s = 0; /* unknown */
+	LIST(&h, "dabc");
+	arena_free(&h.a);
+}
+END_TEST
+
+/* The whole instances of a share, fewer of a project that used too much by slices; more
+ * of one that is owed a slice and whose tasks are due within one. */
+static const struct {
+	double share, over, delay_bound_s,
+	    reserved; /* of four instances; of 8 shares */
+} reserves[] = {
+	{ 4, 0, 0, 2 },
+	{ 5, 0, 0, 2 },
+	{ 5, 1, 0, 1 },
+	{ 5, 5, 0, 0 },
+	{ 5, -1, 0, 2 },
+	{ 5, -1, 3599, 3 },
+	{ 5, -1, 3600, 2 },
+	{ 5, -0.9, 3599, 2 },
+	{ 4, -1, 3599, 2 },
+};
+
+START_TEST(reserves_by_table)
+{
+	struct host h;
+	double over[PROJECTS] = { reserves[_i].over };
+
+	line_of_tasks(cpus(&h, 4), 0, 1);
+	line_of_tasks(&h, 1, 1);
+	h.w.prefs.period_s = 3600;
+	h.p[0].share = reserves[_i].share;
+	h.p[1].share = 8 - reserves[_i].share;
+	h.p[0].acct.delay_bound_s = reserves[_i].delay_bound_s;
+	rr_simulate(&h.w, &h.a, &h.rr);
+	ck_assert_double_eq(
+	    choose_reserved(&h.w, &h.a, &h.rr, over)[0], reserves[_i].reserved);
+	arena_free(&h.a);
+}
+END_TEST
+
 /* Running tasks within their slices come before priorities. */
 START_TEST(slices_first)
 {
@@ -510,6 +570,8 @@ UNIT_MAIN("choose", {
 	ADD(coprocessors_first);
 	ADD(limits);
 	ADD(reserved_instances);
+	ADD(reserved_for_tasks_in_a_hurry);
+	ADD_LOOP(reserves_by_table, N(reserves));
 	ADD(slices_first);
 	ADD(by_urgency);
 	ADD(as_many_as_would_miss);

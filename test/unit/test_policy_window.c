@@ -347,18 +347,26 @@ START_TEST(buffer_with_tasks)
 END_TEST
 
 /* A project with close deadlines gets what it can do in time: at the pace of its part
- * of the buffer, and at that of its share plus what it is owed.  What that leaves of
- * the low-water mark goes to the others. */
+ * of the buffer, or of the host if it is owed work, and at that of its share plus what
+ * it is owed.  What that leaves of the low-water mark goes to the others. */
 START_TEST(buffer_and_deadlines)
 {
 	struct policy_host h;
 
 	window_host(&h)->p[1].acct.delay_bound_s = 400;
-	LACKS(&h, 3000, 200);   /* 1000 * 400 / 2000 */
-	h.p[1].acct.owed = 100; /* the pace is 1075 * 400 / 2000 */
-	LACKS(&h, 2925, 215);
-	h.p[1].acct.owed = 1000;
+	LACKS(&h, 3000, 200); /* 1000 * 400 / 2000 */
+	h.p[1].acct.owed = 100;
+	LACKS(&h, 2925, 300);
+	h.p[1].acct.owed = 1000; /* two CPUs for 400 s */
+	LACKS(&h, 2250, 800);
+	h.w.rsc[0].avail = 0.99; /* the host pauses */
+	LACKS(&h, 2220 / 0.99, 348 / 0.99);
+	h.w.rsc[0].avail = 1;
+	h.w.nprojects = 3; /* a backup project */
+	h.p[2].share = 0;
 	LACKS(&h, 2250, 350);
+	h.p[2].share = 1;
+	h.w.nprojects = 2;
 	h.p[1].acct.owed = 0;
 	h.p[0].acct.delay_bound_s = 800; /* 3000 * 800 / 2000 */
 	LACKS(&h, 1200, 200);
