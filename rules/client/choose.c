@@ -413,8 +413,7 @@ kept_instances(double own, double over, bool hurry)
 
 	if (hurry && over <= -1)
 		return ceil(own - 1e-6);
-	return whole < 1 || over < 1 ? whole :
-	                               fmax(0, whole - fmax(1, floor(over / own)));
+	return over < 1 ? whole : cw_max(0, whole - cw_max(1, floor(over / own)));
 }
 
 double *

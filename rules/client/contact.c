@@ -111,7 +111,7 @@ find_reason(
 	for (size_t i = 0; i < w->nprojects; i++) {
 		enum contact_why why = contact_due(w, policy, i, &c->recheck_at);
 
-		if (why != CONTACT_NONE && reason_rank(why) < reason_rank(c->why)) {
+		if (reason_rank(why) < reason_rank(c->why)) {
 			c->why = why;
 			c->project = (int32_t)i;
 		}

@@ -690,10 +690,12 @@ static void
 wait_for_balance(
     const struct client_world *w, const struct plan *p, size_t rsc, double *recheck_at)
 {
-	for (size_t i = 0; i < w->nprojects; i++)
+	double then = w->now + w->prefs.period_s;
+
+	for (size_t i = 0; i < w->nprojects && then < *recheck_at; i++)
 		if (p->have[i] < fetch_share_of(w, p->in, p->shares, i) *
 				     w->rsc[rsc].ninst * w->prefs.min_s)
-			*recheck_at = cw_min(*recheck_at, w->now + w->prefs.period_s);
+			*recheck_at = then;
 }
 
 static void
