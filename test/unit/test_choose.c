@@ -436,6 +436,9 @@ START_TEST(as_many_as_would_miss)
 	h.how.edf_by_task = false;
 	h.sim[0].misses[0] = 2;
 	LIST(&h, "BAcde");
+	h.t[1].downloading = h.t[2].downloading = true; /* no more than there are */
+	LIST(&h, "Ade");
+	h.t[1].downloading = h.t[2].downloading = false;
 	h.sim[1].misses[0] = 1;
 	h.t[4].deadline = 1e4;
 	LIST(&h, "EBAcd");
