@@ -349,15 +349,16 @@ can_repay(const struct client_world *w)
 
 /* Limits each project to what can be done before its deadlines: at the pace of its
  * share plus what it is owed, and at the pace that its part of the buffer stands for
- * or, if it is owed work that can be repaid, that of the whole host. */
+ * or, if it is owed work that can be repaid, that of the whole host.  The host may
+ * pause for longer than on average, so only the time in which it computes counts. */
 static void
-cap_at_deadlines(const struct client_world *w, struct plan *p)
+cap_at_deadlines(const struct client_world *w, size_t rsc, struct plan *p)
 {
 	double horizon = fetch_buffer_s(w);
 	bool repay = can_repay(w);
 
 	for (size_t i = 0; i < w->nprojects; i++) {
-		double usable = fetch_usable_s(w, i), part, pace;
+		double usable = fetch_usable_s(w, i) * w->rsc[rsc].avail, part, pace;
 
 		if (usable >= horizon)
 			continue;
@@ -553,7 +554,7 @@ make_plan(const struct client_world *w, struct arena *a, const struct rr_sim *rr
 	fill_to_level(w, &p);
 	pass_on(w, &p);
 	let_in_taskless(w, rsc, &p);
-	cap_at_deadlines(w, &p);
+	cap_at_deadlines(w, rsc, &p);
 	keep_low_water(w, rsc, &p);
 	keep_small_tasks(w, rsc, &p);
 	return p;

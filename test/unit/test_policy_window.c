@@ -359,8 +359,8 @@ START_TEST(buffer_and_deadlines)
 	LACKS(&h, 2925, 300);
 	h.p[1].acct.owed = 1000; /* two CPUs for 400 s */
 	LACKS(&h, 2250, 800);
-	h.w.rsc[0].avail = 0.99; /* the host pauses */
-	LACKS(&h, 2220 / 0.99, 348 / 0.99);
+	h.w.rsc[0].avail = 0.5; /* the host pauses: 2500 * 200 / 2000 */
+	LACKS(&h, 2000, 250);
 	h.w.rsc[0].avail = 1;
 	h.w.nprojects = 3; /* a backup project */
 	h.p[2].share = 0;
