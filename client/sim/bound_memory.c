@@ -124,7 +124,7 @@ count_whole_jobs(struct memory *m, double all)
 		struct fit *f = &m->fit[i];
 		double jobs;
 
-		if (f->job <= 0 || f->most <= 0)
+		if (f->fixed || f->job <= 0 || f->most <= 0)
 			continue;
 		jobs = floor(f->most / f->job + NEAR);
 		if (f->ram > 0)
@@ -138,6 +138,21 @@ count_whole_jobs(struct memory *m, double all)
 		f->fixed = false;
 		f->most = jobs * f->job;
 	}
+}
+
+/* Those that have what they can use have it all the time, so the others' jobs must fit
+ * beside these; a part of a job is a job for a part of the time. */
+static bool
+fixed_at_whole_jobs(const struct memory *m)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		const struct fit *f = &m->fit[i];
+
+		if (f->fixed && f->cpus > 0 &&
+		    (f->job <= 0 || fabs(remainder(f->cpus, f->job)) > NEAR))
+			return false;
+	}
+	return true;
 }
 
 static bool
@@ -168,10 +183,11 @@ sim_memory_cpus(
 	if (m.ram <= 0 || !memory_is_short(&m))
 		return;
 	all = filled(&m, 0);
-	count_whole_jobs(&m, all);
 	do {
 		double low = level, high = m.cpus / 1e-6;
 
+		if (fixed_at_whole_jobs(&m))
+			count_whole_jobs(&m, all);
 		for (int i = 0; i < HALVINGS; i++) {
 			double mid = (low + high) / 2;
 

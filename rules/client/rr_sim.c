@@ -10,6 +10,7 @@
 static const double NEAR_S = 1e-6; /* times this close are the same */
 /* Tasks that may be passed over because they do not fit into memory. */
 enum { PASSED_OVER_MOST = 16, HALVINGS = 24 };
+static const double RAM_IDLE_LEAST = 1e-6; /* of the CPUs */
 
 struct task_queue { /* waiting tasks by index, linked by next[] */
 	int32_t first, last;
@@ -294,6 +295,8 @@ fit_memory(struct rr_run *s, struct flow *f)
 			low = f->capacity;
 	}
 	s->ram_idle = all - f->capacity;
+	if (s->ram_idle < RAM_IDLE_LEAST * f->ninst) /* an error of the halving */
+		s->ram_idle = 0;
 }
 
 /* Coprocessor tasks take their CPUs before CPU tasks do; backup projects come last. */

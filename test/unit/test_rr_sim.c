@@ -192,6 +192,33 @@ START_TEST(memory_by_table)
 }
 END_TEST
 
+/* Small tasks fill the memory exactly: nothing is idle, not even by an error of
+ * rounding. */
+START_TEST(memory_filled_by_small_tasks)
+{
+	struct arena a = { 0 };
+	struct cw_project p[2] = { { .share = 1 }, { .share = 3 } };
+	struct cw_task t[5];
+	struct client_world w = { .prefs = { .min_s = 100, .ram_bytes = 8 },
+		.rsc = { { "CPU", 4, 1, 1 } },
+		.nrsc = 1,
+		.projects = p,
+		.nprojects = 2,
+		.tasks = t,
+		.ntasks = 5,
+		.small_first = true };
+	struct rr_sim rr;
+
+	for (int i = 0; i < 5; i++) {
+		t[i] = task(i > 0, 10);
+		t[i].rss_bytes = i > 0 ? 2 : 7;
+	}
+	rr_simulate(&w, &a, &rr);
+	ck_assert_double_eq(rr.rsc[0].nidle, 0);
+	arena_free(&a);
+}
+END_TEST
+
 /* Fifteen tasks that do not fit are passed by a smaller one, sixteen are not: the
  * search ends. */
 START_TEST(passed_over)
@@ -891,6 +918,7 @@ END_TEST
 UNIT_MAIN("rr_sim", {
 	ADD_LOOP(t1_t2_worked_example, N(worked));
 	ADD_LOOP(memory_by_table, N(memories));
+	ADD(memory_filled_by_small_tasks);
 	ADD(passed_over);
 	ADD(one_after_the_other);
 	ADD(held_behind_a_great_one);

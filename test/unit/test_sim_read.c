@@ -226,6 +226,26 @@ START_TEST(best_division)
 }
 END_TEST
 
+/* 16 CPUs with 16 GB: three jobs of 4 GB run all the time, and beside them one of the
+ * middle size, not 1.4. */
+START_TEST(best_division_of_memory)
+{
+	static const double gb[] = { 4, 1.2, 0.2 }, part[] = { 3, 1, 12 };
+	struct arena a = { 0 };
+	struct sim_scenario s = good(&a, "A(1,9,3) B(1,9,1) C(1,9,1) NCPUS=16");
+	struct sim_bound b;
+
+	s.prefs.ram_bytes = 16;
+	for (size_t i = 0; i < 3; i++)
+		s.projects[i].apps[0].rss_bytes = gb[i];
+	sim_bound(&s, 4, 1, &a, &b);
+	for (size_t i = 0; i < 3; i++)
+		ck_assert_msg(fabs(b.share[i] - part[i] / 16) < 1e-5, "%zu has %.9g", i,
+		    b.share[i]);
+	arena_free(&a);
+}
+END_TEST
+
 /* What runs while a project cannot be reached for longer than its delay bound is late.
  */
 static const struct {
@@ -339,6 +359,7 @@ UNIT_MAIN("sim_read", {
 	ADD(least_buffer);
 	ADD(every_word_of_the_notation);
 	ADD_LOOP(best_division, N(bests));
+	ADD(best_division_of_memory);
 	ADD_LOOP(best_division_with_outage, N(outages));
 	ADD(path_of_a_run);
 	ADD(figures_of_sums);
