@@ -5,7 +5,7 @@
 #include <math.h>
 #include "lib/banned.h"
 
-enum { LEARN_TASKS = 10, GAPS_LEAST = 3 };
+enum { LEARN_TASKS = 10 };
 static const double FACTOR_MOST = 100, GAP_LEAST_S = 60, GAP_BUFFER_MOST_S = 10 * 86400;
 
 double
@@ -86,11 +86,11 @@ estimate_gaps(struct cw_gaps *g, double dt, bool connected)
 double
 estimate_gap_buffer_s(const struct cw_gaps *g)
 {
-	double variance = g->square_s2 - g->mean_s * g->mean_s;
+	double sd = sqrt(fmax(0, g->square_s2 - g->mean_s * g->mean_s));
 
-	return g->ngaps < GAPS_LEAST ?
-	           0 :
-	           fmin(GAP_BUFFER_MOST_S, g->mean_s + 2.5 * sqrt(fmax(0, variance)));
+	if (g->ngaps == 2) /* two that are alike say little about the others */
+		sd = fmax(sd, g->mean_s);
+	return fmin(GAP_BUFFER_MOST_S, g->mean_s + 2.5 * sd);
 }
 
 static void

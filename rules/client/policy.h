@@ -246,8 +246,8 @@ void estimate_fractions(struct cw_fractions *, double off_s, double on_s, bool a
 /* Takes note of dt seconds in which tasks could run, with or without a network. */
 void estimate_gaps(struct cw_gaps *, double dt, bool connected);
 /* Returns how much work a host should hold, in seconds, so that few gaps leave it idle:
- * their mean and 2.5 standard deviations, at most ten days; 0 before three were seen.
- */
+ * their mean and 2.5 standard deviations, at most ten days.  Of two gaps, the deviation
+ * is taken to be at least the mean. */
 double estimate_gap_buffer_s(const struct cw_gaps *);
 
 /* --- backoff.c --- */

@@ -91,7 +91,7 @@ START_TEST(corrections_are_learned)
 }
 END_TEST
 
-/* Three gaps teach how much work to hold; those of less than a minute do not count. */
+/* Gaps teach how much work to hold; those of less than a minute do not count. */
 START_TEST(gaps_are_remembered)
 {
 	struct cw_gaps g = { 0 }, minute = { 0 };
@@ -113,7 +113,10 @@ START_TEST(gaps_are_remembered)
 	estimate_gaps(&minute, 60, true);
 	NEARLY(minute.mean_s, 160);
 	for (int i = 0; i < 3; i++) {
-		NEARLY(estimate_gap_buffer_s(&g), 0);
+		NEARLY(estimate_gap_buffer_s(&g),
+		    i == 0 ? 0 :
+		    i == 1 ? 3600 :
+			     3.5 * 3600); /* the third may be longer */
 		estimate_gaps(&g, 1800, false);
 		estimate_gaps(&g, 1800, false);
 		estimate_gaps(&g, 7200, true);
