@@ -112,6 +112,9 @@ START_TEST(gaps_are_remembered)
 	estimate_gaps(&minute, 1060, false); /* one of ten, as far as it counts */
 	estimate_gaps(&minute, 60, true);
 	NEARLY(minute.mean_s, 160);
+	estimate_gaps(&minute, 160 + 1000, false); /* and each after it */
+	estimate_gaps(&minute, 60, true);
+	NEARLY(minute.mean_s, 260);
 	for (int i = 0; i < 3; i++) {
 		NEARLY(estimate_gap_buffer_s(&g),
 		    i == 0 ? 0 :

@@ -126,6 +126,22 @@ START_TEST(debt1_limits)
 }
 END_TEST
 
+/* Backup projects alone take turns. */
+START_TEST(backup_projects_take_turns)
+{
+	struct policy_host h;
+
+	debts_host(&h);
+	h.p[0].share = h.p[1].share = 0;
+	debts_task(&h, 0, 100);
+	debts_task(&h, 0, 100);
+	debts_task(&h, 1, 100);
+	debts_task(&h, 1, 100);
+	policy_host_runs(&h, &policy_debt1_upstream, "acbd", __LINE__);
+	arena_free(&h.a);
+}
+END_TEST
+
 /* A backup project's tasks run when no other's do. */
 START_TEST(backup_tasks_run_last)
 {
@@ -511,6 +527,7 @@ END_TEST
 UNIT_MAIN("policies with debts", {
 	ADD_LOOP(debt1_by_table, N(debt1));
 	ADD(debt1_limits);
+	ADD(backup_projects_take_turns);
 	ADD(backup_tasks_run_last);
 	ADD_LOOP(debtr_by_table, N(debtr));
 	ADD(debtr_counts_speed);

@@ -312,16 +312,16 @@ START_TEST(held_behind_a_great_one)
 
 	t[1].rsc = t[4].rsc = 1;
 	t[1].ncpus = t[4].ncpus = 0;
-	t[4].app = t[5].app = 1;
-	t[2].app = t[3].app = 2;
+	t[3].app = t[4].app = 1;
+	t[2].app = t[5].app = 2;
 	t[1].rss_bytes = 4;
 	t[2].rss_bytes = 5;
-	t[3].rss_bytes = 3;
+	t[5].rss_bytes = 3;
 	rr_simulate(&w, &a, &rr);
-	NEARLY(rr.tasks[3].finish_s, 10, "the one that fits");
+	NEARLY(rr.tasks[5].finish_s, 10, "the one that fits");
 	NEARLY(rr.tasks[2].finish_s, 20, "the great one");
 	NEARLY(rr.tasks[0].finish_s, 30, "the first that waited for its app");
-	NEARLY(rr.tasks[5].finish_s, 40, "the second");
+	NEARLY(rr.tasks[3].finish_s, 40, "the second");
 	arena_free(&a);
 }
 END_TEST
