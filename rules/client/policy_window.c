@@ -435,7 +435,7 @@ let_in_taskless(const struct client_world *w, size_t rsc, struct plan *p)
 		double part, whole, owed = w->projects[i].acct.owed;
 		bool taskless, few;
 
-		if (!p->in[i] || owed <= -slice)
+		if (owed <= -slice)
 			continue;
 		part = fetch_share_of(w, p->in, p->shares, i) * p->ninst;
 		whole = choose_whole(part);

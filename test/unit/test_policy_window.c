@@ -675,6 +675,11 @@ START_TEST(when_to_look_again)
 	h.p[1].suspended = true; /* it has no part */
 	ck_assert(window_next(&h).recheck_at > NOW + SLICE);
 	arena_free(&h.a);
+	window_host(&h)->p[0].acct.owed = -2 * SLICE; /* it may be any of them */
+	for (int i = 0; i < 3; i++)
+		policy_host_task(&h, 1, 1e6);
+	NEARLY(window_next(&h).recheck_at, NOW + SLICE);
+	arena_free(&h.a);
 }
 END_TEST
 
