@@ -2,8 +2,37 @@
 /* Divides a host by share among projects that cannot all use all of it. */
 #include "rules/client/policy.h"
 
+#include <math.h>
 #include "lib/banned.h"
 
+/* CPUs of the greatest CPU task that the project has; 0: it has none. */
+static double
+cpus_of_task(const struct client_world *w, size_t project)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < w->ntasks; i++)
+		if (w->tasks[i].project == (int32_t)project &&
+		    w->tasks[i].rsc == CW_CPU)
+			most = cw_max(most, w->tasks[i].ncpus);
+	return most;
+}
+
+/* What a limit of its running tasks lets a project use that can use nothing but CPUs;
+ * INFINITY: it has no such limit. */
+static double
+limit_of(const struct client_world *w, size_t project)
+{
+	int32_t most = fetch_configured_limit(w, project);
+	double cpus;
+
+	if (most <= 0 || w->projects[project].acct.usable_mask != 1U << CW_CPU)
+		return INFINITY;
+	cpus = cpus_of_task(w, project);
+	return cpus > 0 ? most * cpus * w->rsc[CW_CPU].flops : INFINITY;
+}
+
+/* The FLOPS of the set, without those of projects that are settled at their limits. */
 static double
 flops_of(const struct client_world *w, unsigned set)
 {
@@ -11,7 +40,10 @@ flops_of(const struct client_world *w, unsigned set)
 
 	for (size_t r = 0; r < w->nrsc; r++)
 		sum += set & 1U << r ? w->rsc[r].ninst * w->rsc[r].flops : 0;
-	return sum;
+	for (size_t i = 0; i < w->nprojects && set & 1U << CW_CPU; i++)
+		if (w->projects[i].acct.limited)
+			sum -= w->projects[i].acct.entitled;
+	return cw_max(0, sum);
 }
 
 /* The project is not settled yet, and all resources left to it are in the set. */
@@ -50,6 +82,27 @@ tightest_set(const struct client_world *w, unsigned gone, double *least)
 	return tightest;
 }
 
+/* Settles the projects that could use less than the level gives them. */
+static bool
+settle_limited(struct client_world *w, unsigned gone, double level)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < w->nprojects; i++) {
+		struct cw_project *p = &w->projects[i];
+		double most;
+
+		if (!bound_by(p, gone, ~0U))
+			continue;
+		most = limit_of(w, i);
+		if (most >= level * p->share)
+			continue;
+		p->acct.entitled = most;
+		p->acct.limited = any = true;
+	}
+	return any;
+}
+
 /* The set of resources that gives least per share to the projects restricted to it
  * binds them: they get exactly that, and the others share the rest.  Four resources
  * make 15 sets. */
@@ -59,19 +112,23 @@ entitle(struct client_world *w)
 	unsigned gone = 0, set;
 	double total = 0, level = 0;
 
-	for (size_t i = 0; i < w->nprojects; i++)
+	for (size_t i = 0; i < w->nprojects; i++) {
+		w->projects[i].acct.limited = false;
 		w->projects[i].acct.entitled = 0;
+	}
 	while ((set = tightest_set(w, gone, &level)) != 0) {
+		if (settle_limited(w, gone, level))
+			continue;
 		for (size_t i = 0; i < w->nprojects; i++) {
 			struct cw_project *p = &w->projects[i];
 
-			if (bound_by(p, gone, set)) {
+			if (bound_by(p, gone, set))
 				p->acct.entitled = level * p->share;
-				total += p->acct.entitled;
-			}
 		}
 		gone |= set;
 	}
+	for (size_t i = 0; i < w->nprojects; i++)
+		total += w->projects[i].acct.entitled;
 	for (size_t i = 0; i < w->nprojects && total > 0; i++)
 		w->projects[i].acct.entitled /= total;
 }

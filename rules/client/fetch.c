@@ -51,8 +51,8 @@ fetch_held_back(
 	return waits && rr->projects[project].queued[rsc] >= run * w->prefs.min_s;
 }
 
-static int32_t
-configured_limit(const struct client_world *w, size_t project)
+int32_t
+fetch_configured_limit(const struct client_world *w, size_t project)
 {
 	int32_t most = w->projects[project].max_concurrent, sum = 0;
 
@@ -70,7 +70,7 @@ int32_t
 fetch_limit(const struct client_world *w, size_t project, size_t rsc)
 {
 	double rss = w->projects[project].acct.rss_bytes, ram = w->prefs.ram_bytes;
-	int32_t most = configured_limit(w, project), fit;
+	int32_t most = fetch_configured_limit(w, project), fit;
 
 	if (rsc != CW_CPU || ram <= 0 || rss <= 0 || ram / rss >= w->rsc[rsc].ninst)
 		return most;

@@ -281,6 +281,8 @@ bool fetch_held_back(
 /* Returns how many tasks of the project can run at a time for the resource, by its own
  * limit, those of its apps, and the memory; 0 = no limit. */
 int32_t fetch_limit(const struct client_world *, size_t project, size_t rsc);
+/* The same by its own limit and those of its apps only. */
+int32_t fetch_configured_limit(const struct client_world *, size_t project);
 /* Returns the project's share among the projects set in able[]; 0 if it is not among
  * them. */
 double fetch_share(const struct client_world *, const bool *able, size_t project);
@@ -366,7 +368,9 @@ double *choose_reserved(const struct client_world *, struct arena *,
  * Sets acct.entitled of each project, its entitlement to the host's FLOPS: in
  * proportion to shares as far as the project can use them (acct.usable_mask has one bit
  * per resource), the surplus going to the others.  The entitlements sum to 1, or to 0
- * if no project can use anything.  Weighted by shares, no division is more even.
+ * if no project can use anything.  A project of CPU tasks that may run only some of
+ * them at a time is entitled to no more than these use.  Weighted by shares, no division
+ * is more even.
  */
 void entitle(struct client_world *);
 

@@ -90,6 +90,8 @@ struct cw_acct {
 	/* Scratch space of account() and entitle(); the masks have one bit per
 	 * resource. */
 	unsigned runnable_mask, usable_mask;
+	/* Entitled to no more than its limit of running tasks lets it use. */
+	bool limited;
 	double entitled;
 };
 

@@ -605,6 +605,51 @@ START_TEST(entitlement_by_table)
 }
 END_TEST
 
+/* A limit of running tasks also limits what a project of CPU tasks is entitled to:
+ * eight CPUs, three projects with equal shares, a coprocessor of 4 in the last cases.
+ */
+static const struct {
+	const char *what;
+	int32_t limit;
+	double ncpus; /* of the first project's tasks; 0: it has none */
+	unsigned can; /* the first project; the others can use all */
+	size_t nrsc;
+	double parts[3], of;
+} limited[] = {
+	{ "no limit", 0, 1, 1, 1, { 8, 8, 8 }, 24 },
+	{ "one of eight CPUs", 1, 1, 1, 1, { 1, 3.5, 3.5 }, 8 },
+	{ "for a task of two CPUs", 1, 2, 1, 1, { 2, 3, 3 }, 8 },
+	{ "more than its share", 3, 1, 1, 1, { 8, 8, 8 }, 24 },
+	{ "its tasks are unknown", 1, 0, 1, 1, { 8, 8, 8 }, 24 },
+	{ "beside a coprocessor", 1, 1, 1, 2, { 1, 5.5, 5.5 }, 12 },
+	{ "which it could use, too", 1, 1, 3, 2, { 4, 4, 4 }, 12 },
+};
+
+START_TEST(entitled_within_limits)
+{
+	struct cw_project p[3] = { 0 };
+	struct cw_task t = { .ncpus = limited[_i].ncpus };
+	struct client_world w = { .rsc = { { "CPU", 8, 1, 1 }, { "GPU", 1, 4, 1 } },
+		.nrsc = limited[_i].nrsc,
+		.projects = p,
+		.nprojects = 3,
+		.tasks = &t,
+		.ntasks = 1 };
+
+	for (int i = 0; i < 3; i++) {
+		p[i].share = 1;
+		p[i].acct.usable_mask = (1U << w.nrsc) - 1;
+	}
+	p[0].acct.usable_mask = limited[_i].can;
+	p[0].max_concurrent = limited[_i].limit;
+	entitle(&w);
+	for (int i = 0; i < 3; i++)
+		ck_assert_msg(fabs(p[i].acct.entitled -
+				   limited[_i].parts[i] / limited[_i].of) < 1e-9,
+		    "%s: %d has %g", limited[_i].what, i, p[i].acct.entitled);
+}
+END_TEST
+
 /* Backup projects, tasks that are not CPU-intensive, implausible estimates. */
 START_TEST(what_is_asked)
 {
@@ -872,6 +917,7 @@ UNIT_MAIN("policy", {
 	ADD(limits);
 	ADD(coprocessors);
 	ADD_LOOP(entitlement_by_table, N(entitled));
+	ADD_LOOP(entitled_within_limits, N(limited));
 	ADD(what_is_asked);
 	ADD_LOOP(what_window_asks, N(window_cases));
 	ADD(window_keeps_small_tasks);

@@ -166,7 +166,7 @@ static const struct {
 	{ "x04_gpus", "window", 0.045, 0.02, 0 },
 	{ "x06_modem", "rec", 0.02, 2, 1 },
 	{ "x06_modem", "window", 0.005, 0.03, 0.06 },
-	{ "x01_everything", "window", 0.005, 0.15, 0.07 },
+	{ "x01_everything", "window", 0.005, 0.1, 0.07 },
 	{ "x02_hurry", "window", 0.015, 0.1, 0.17 },
 	{ "x11_outages", "window", 0.025, 0.02, 0.08 },
 	{ "x13_three_sizes", "window", 0.005, 0.02, 0 },
