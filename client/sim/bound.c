@@ -254,8 +254,12 @@ sort_spans(const struct sim_scenario *s, const struct sim_path *path, struct are
 		find_jobs(s, path, i, jobs);
 		while (k < n && memcmp(spans[k].jobs, jobs, napps) != 0)
 			k++;
-		if (k == n && n == SPANS_MOST)
-			k = 0; /* a bound is not worth more */
+		if (k ==
+		    SPANS_MOST) { /* the rest together: as if all jobs were of use */
+			k--;
+			for (size_t j = 0; j < napps; j++)
+				spans[k].jobs[j] |= jobs[j];
+		}
 		if (k == n) {
 			spans[n].jobs = NEWN(a, bool, napps + 1);
 			memcpy(spans[n++].jobs, jobs, napps);

@@ -274,6 +274,28 @@ START_TEST(best_division_with_outage)
 }
 END_TEST
 
+/* Ten servers that come and go make more kinds of spans than are told apart; the bound
+ * then only becomes greater. */
+START_TEST(best_division_of_many)
+{
+	struct arena a = { 0 };
+	struct buf text = buf_new(&a);
+	struct sim_scenario s;
+	struct sim_bound b;
+	double sum = 0;
+
+	for (int i = 0; i < 10; i++)
+		buf_printf(&text, "%c(1,3,1) AVAIL(%c,.5,9) ", 'A' + i, 'A' + i);
+	s = good(&a, text.p);
+	sim_bound(&s, 400, 1, &a, &b);
+	for (size_t i = 0; i < s.nprojects; i++)
+		sum += b.share[i];
+	ck_assert_double_eq_tol(sum, 1, 1e-6);
+	ck_assert(b.idle < 0.01 && b.share_violation < 0.01);
+	arena_free(&a);
+}
+END_TEST
+
 /* A history is that of the run with the same seed. */
 START_TEST(path_of_a_run)
 {
@@ -361,6 +383,7 @@ UNIT_MAIN("sim_read", {
 	ADD_LOOP(best_division, N(bests));
 	ADD(best_division_of_memory);
 	ADD_LOOP(best_division_with_outage, N(outages));
+	ADD(best_division_of_many);
 	ADD(path_of_a_run);
 	ADD(figures_of_sums);
 })
