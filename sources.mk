@@ -253,6 +253,9 @@ rules_sources = \
 	rules/client/rr_outlook.c \
 	rules/client/rr_sim.c \
 	rules/client/rr_sim.h \
+	rules/client/window.h \
+	rules/client/window_fetch.c \
+	rules/client/window_plan.c \
 	rules/client/world.c \
 	rules/client/world.h \
 	rules/daemon/aside.c \
