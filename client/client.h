@@ -37,6 +37,7 @@ struct client_options {
 	struct backoff backoff;
 	const struct policy *policy;
 	double ram_part; /* fraction of the memory that tasks may use */
+	int32_t nice;    /* of the tasks' processes; see nice(2) */
 	/* Given as options, which override the account's preferences. */
 	bool own_buffer, own_ram, own_ncpus;
 	/* Preempted tasks quit instead of staying in memory. */

@@ -11,7 +11,7 @@
 #include "proto/coproc.h"
 #include "lib/banned.h"
 
-enum { EXIT_USAGE = 2, COPROC_NAME_MAX = 63 };
+enum { EXIT_USAGE = 2, COPROC_NAME_MAX = 63, NICE_MOST = 19 };
 static const double COPROC_FLOPS = 1e11, SHARE_MOST = 1e12, RAM_PART = 0.9;
 
 static void
@@ -20,7 +20,8 @@ client_usage(FILE *out)
 	fprintf(out,
 	    "usage: locus-client --dir DIR [--url URL --key KEY [--share N]]... [--ncpus N]\n"
 	    "           [--coproc TYPE:COUNT[:FLOPS]]... [--backoff MIN:MAX] [--buffer MIN:EXTRA]\n"
-	    "           [--ram PART] [--quit-preempted] [--max-errors N] [--platform NAME]\n"
+	    "           [--ram PART] [--nice N] [--quit-preempted] [--max-errors N]\n"
+	    "           [--platform NAME]\n"
 	    "           [--policy NAME] [--gui-port PORT] [--proxy URL]\n"
 	    "           [--no-proxy HOSTS] [-q]\n"
 	    "       locus-client --dir DIR --detach URL\n"
@@ -207,6 +208,11 @@ take_client_option(struct client *c, int opt, const char *arg)
 	case 'K':
 		c->options.quit_when_stopped = true;
 		return true;
+	case 'N':
+		if (!parse_bounded_number(arg, 0, NICE_MOST, &x))
+			return false;
+		c->options.nice = (int32_t)x;
+		return true;
 	case 'e':
 		if (!parse_bounded_number(arg, 0, 4096, &x))
 			return false;
@@ -226,6 +232,7 @@ set_option_defaults(struct client *c)
 		.extra_buffer_s = 43200,
 		.policy = policies[0],
 		.ram_part = RAM_PART,
+		.nice = NICE_MOST,
 		.gui_port = -1,
 		.platform = arena_strdup(&c->process, "x86_64-pc-linux-gnu") };
 }
@@ -239,11 +246,12 @@ client_options(struct client *c, int argc, char **argv)
 		{ "ncpus", 1, NULL, 'n' }, { "coproc", 1, NULL, 'c' },
 		{ "backoff", 1, NULL, 'b' }, { "buffer", 1, NULL, 'f' },
 		{ "ram", 1, NULL, 'r' }, { "quit-preempted", 0, NULL, 'K' },
-		{ "max-errors", 1, NULL, 'e' }, { "platform", 1, NULL, 'p' },
-		{ "policy", 1, NULL, 'P' }, { "gui-port", 1, NULL, 'g' },
-		{ "proxy", 1, NULL, 'x' }, { "no-proxy", 1, NULL, 'X' },
-		{ "quiet", 0, NULL, 'q' }, { "help", 0, NULL, 'h' },
-		{ "version", 0, NULL, 'V' }, { NULL, 0, NULL, 0 } };
+		{ "nice", 1, NULL, 'N' }, { "max-errors", 1, NULL, 'e' },
+		{ "platform", 1, NULL, 'p' }, { "policy", 1, NULL, 'P' },
+		{ "gui-port", 1, NULL, 'g' }, { "proxy", 1, NULL, 'x' },
+		{ "no-proxy", 1, NULL, 'X' }, { "quiet", 0, NULL, 'q' },
+		{ "help", 0, NULL, 'h' }, { "version", 0, NULL, 'V' },
+		{ NULL, 0, NULL, 0 } };
 	int opt, at = 0;
 
 	set_option_defaults(c);

@@ -6,10 +6,12 @@
 #include "client/app.h"
 #include "client/client.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "lib/fs.h"
@@ -18,7 +20,7 @@
 #include "lib/proc.h"
 #include "lib/banned.h"
 
-enum { STDERR_MAX = 60 << 10, WORD_MAX = 4096 };
+enum { STDERR_MAX = 60 << 10, WORD_MAX = 4096, BRIEF_NICE = 10 };
 
 /* --- what is placed there --- */
 
@@ -191,6 +193,22 @@ device_argument(struct client *c, const struct rp_app_version *v, const struct c
 	           "";
 }
 
+/* The machine's other programs come first.  A program that feeds a coprocessor, or one
+ * that is not CPU-intensive, takes little of a CPU, and must not wait long for it. */
+static void
+be_nice(const struct client *c, const struct cproject *p, const struct ctask *t)
+{
+	bool brief = version_resource(c, task_version(p, t)) != CW_CPU ||
+	             task_app(p, t)->non_cpu_intensive;
+	int nice = brief && c->options.nice > BRIEF_NICE ? BRIEF_NICE : c->options.nice;
+
+	if (nice <= getpriority(PRIO_PROCESS, 0))
+		return; /* as nice as this process, which its children take over */
+	if (setpriority(PRIO_PGRP, (id_t)t->pid, nice) != 0 && errno != ESRCH)
+		log_warn("task %s: its priority was not lowered: %s", t->r.name,
+		    strerror(errno));
+}
+
 /* Runs the very file that was verified; its name may lead to another file by then. */
 static enum err
 spawn_program(struct client *c, const struct cproject *p, struct ctask *t,
@@ -211,9 +229,11 @@ spawn_program(struct client *c, const struct cproject *p, struct ctask *t,
 		e = proc_spawn_file(fd, (const char *const *)argv, dir,
 		    arena_printf(&c->scratch, "%s/stderr.txt", dir), &pid, &c->fail);
 	close(fd);
-	if (e == OK)
-		t->pid = pid;
-	return e;
+	if (e != OK)
+		return e;
+	t->pid = pid;
+	be_nice(c, p, t);
+	return OK;
 }
 
 static enum err

@@ -2,6 +2,7 @@
 /* What a host runs: only what its project signed, whatever earlier replies said. */
 #include "test/unit/client_host.h"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include "lib/clock.h"
 #include "lib/crypt.h"
@@ -437,6 +438,58 @@ START_TEST(retries_end)
 }
 END_TEST
 
+/* A task whose program and library have come: the program sleeps. */
+static struct ctask *
+sleeper(struct client *c, struct signers *s, const char *app)
+{
+	make_signers(c, s);
+	take_key(c, s, 0, 0);
+	host_take(c,
+	    arena_printf(&c->scratch, "%s%s%s%s%s",
+		signed_xml(c, s, 0, "prog", PROGRAM "exec sleep 300\n"),
+		signed_xml(c, s, 0, "lib_1", "good\n"), version_xml, app,
+		task_xml(c, "", "")),
+	    (struct hope){ 0 });
+	arrive(c, "prog", PROGRAM "exec sleep 300\n");
+	arrive(c, "lib_1", "good\n");
+	while (transfer_step(c))
+		;
+	return &c->state->projects->tasks[0];
+}
+
+static const struct {
+	int32_t nice; /* the option */
+	bool nci;
+	int want;
+} priorities[] = {
+	{ 19, false, 19 },
+	{ 5, false, 5 },
+	{ 0, false, 0 },
+	{ 19, true, 10 },
+	{ 7, true, 7 },
+};
+
+START_TEST(tasks_give_way)
+{
+	struct client *c = unit_host();
+	struct signers s;
+	struct ctask *t = sleeper(c, &s,
+	    priorities[_i].nci ? "<app><name>app</name><non_cpu_intensive>1"
+				 "</non_cpu_intensive></app>" :
+				 "");
+	int own = getpriority(PRIO_PROCESS, 0), want = priorities[_i].want;
+
+	c->options.nice = priorities[_i].nice;
+	task_start(c, c->state->projects, t);
+	ck_assert_int_ne(t->pid, 0);
+	ck_assert_int_eq(
+	    getpriority(PRIO_PROCESS, (id_t)t->pid), want > own ? want : own);
+	task_quit(c, t);
+	free_signers(&s);
+	unit_host_end(c);
+}
+END_TEST
+
 /* A task may leave a changed library in its slot; the signature is checked again. */
 START_TEST(library_in_the_slot_is_checked_again)
 {
@@ -446,19 +499,7 @@ START_TEST(library_in_the_slot_is_checked_again)
 	const char *path;
 	char *text;
 
-	make_signers(c, &s);
-	take_key(c, &s, 0, 0);
-	host_take(c,
-	    arena_printf(&c->scratch, "%s%s%s%s",
-		signed_xml(c, &s, 0, "prog", PROGRAM "exec sleep 300\n"),
-		signed_xml(c, &s, 0, "lib_1", "good\n"), version_xml,
-		task_xml(c, "", "")),
-	    (struct hope){ 0 });
-	arrive(c, "prog", PROGRAM "exec sleep 300\n");
-	arrive(c, "lib_1", "good\n");
-	while (transfer_step(c))
-		;
-	t = &c->state->projects->tasks[0];
+	t = sleeper(c, &s, "");
 	for (int i = 0; i < 2; i++) {
 		task_start(c, c->state->projects, t);
 		ck_assert_int_ne(t->pid, 0);
@@ -538,5 +579,6 @@ UNIT_MAIN("client_launch", {
 	ADD(retries_end);
 	ADD_LOOP(the_open_file_runs, 2);
 	ADD(only_files_are_opened);
+	ADD_LOOP(tasks_give_way, N(priorities));
 	ADD(library_in_the_slot_is_checked_again);
 })

@@ -11,7 +11,7 @@ host_start() { # NAME [OPTION...]: its user is there, the key in $hosts/NAME.key
 	shift
 	LOCUS_HOST=$hosts/$name locus-client --dir "$hosts/$name" --url "$url" \
 		--key "$(cat "$hosts/$name.key")" --platform "$(platform)" --ncpus 1 \
-		--backoff 1:4 --buffer 1:2 "$@" >>"$hosts/$name.out" 2>&1 </dev/null 7>&- &
+		--backoff 1:4 --buffer 1:2 --nice 0 "$@" >>"$hosts/$name.out" 2>&1 </dev/null 7>&- &
 	echo $! >"$hosts/$name.pid"
 }
 
