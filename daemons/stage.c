@@ -211,6 +211,16 @@ queue_untried(
 	return OK;
 }
 
+/* Does an earlier process's trouble go on?  Asked before the first step. */
+static enum err
+troubles_at_start(struct daemon_ctx *x, struct stage *s)
+{
+	if (s->asked_at != 0)
+		return OK;
+	s->asked_at = x->now;
+	return wu_trouble_any(x->db, &x->a, &s->id, &s->troubled, &x->fail);
+}
+
 /*
  * The queue: those that have not failed yet, and from time to time all, for what has
  * failed may cost any time.
@@ -290,6 +300,7 @@ stage_queue(
 	s->turn = pause_turn(&s->pause, x->now, &most);
 	if (s->turn == TURN_WAIT)
 		return OK;
+	TRY(troubles_at_start(x, s));
 	TRY(wake_due(x, s));
 	TRY(queue_now(x, s, max, most, wu, n));
 	if (s->turn == TURN_ALL && s->retry_ms == 0)
