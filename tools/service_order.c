@@ -37,11 +37,11 @@ proc_named(const struct state *s, const char *name)
 
 /* --- waiting --- */
 
+/* A service that is merely down may be about to start: the order is not heard yet. */
 static bool
 has_gone_down(const struct state_proc *p)
 {
-	return p->pid == 0 && (p->state == PROC_STOPPED || p->state == PROC_DOWN ||
-				  p->state == PROC_FAILED);
+	return p->pid == 0 && (p->state == PROC_STOPPED || p->state == PROC_FAILED);
 }
 
 /* Does its new process run, and does it stay? */

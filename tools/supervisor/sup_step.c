@@ -189,7 +189,11 @@ step_ending(struct sup *x, struct proc *p, int64_t now_ms)
 	if (p->child || group_members(&x->round, &g, &pids) > 0)
 		return;
 	p->pid = 0;
-	sup_set_state(x, p, hopeless ? PROC_FAILED : PROC_DOWN);
+	/* At once, as "locus stop NAME" ends now, and status is asked next. */
+	sup_set_state(x, p,
+	    hopeless             ? PROC_FAILED :
+	    p->wanted && p->held ? PROC_STOPPED :
+				   PROC_DOWN);
 	if (hopeless)
 		log_err(
 		    "%s: %s; it is not started again until config.xml changes or \"locus restart\"",
