@@ -7,11 +7,13 @@ host_key() { # NAME: makes its user; prints the account key
 }
 
 host_start() { # NAME [OPTION...]: its user is there, the key in $hosts/NAME.key
-	local name=$1
+	local name=$1 nice=
 	shift
+	# An earlier release's client does not know the option.
+	! locus-client --help | grep -q -e --nice || nice='--nice 0'
 	LOCUS_HOST=$hosts/$name locus-client --dir "$hosts/$name" --url "$url" \
 		--key "$(cat "$hosts/$name.key")" --platform "$(platform)" --ncpus 1 \
-		--backoff 1:4 --buffer 1:2 --nice 0 "$@" >>"$hosts/$name.out" 2>&1 </dev/null 7>&- &
+		--backoff 1:4 --buffer 1:2 $nice "$@" >>"$hosts/$name.out" 2>&1 </dev/null 7>&- &
 	echo $! >"$hosts/$name.pid"
 }
 
