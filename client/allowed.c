@@ -37,7 +37,8 @@ mode_now(const struct client *c, const struct mode *m)
 	    m->brief_until > (double)c->now ? m->brief : m->lasting);
 }
 
-enum { DISK_EVERY_S = 10, DAY_S = 86400 };
+enum { DISK_EVERY_S = 10 };
+static const double DAY_S = 86400;
 
 static enum hindrance
 hindered(const struct client *c, const struct mode *m, const struct hours *every_day,

@@ -137,12 +137,21 @@ proxy_valid(const char *text)
 	return strstr(text, "://") == NULL && strpbrk(text, " \t\n") == NULL;
 }
 
+static bool
+parse_whole_number(const char *text, double least, double most, int32_t *n)
+{
+	double x;
+
+	if (!parse_bounded_number(text, least, most, &x))
+		return false;
+	*n = (int32_t)x;
+	return true;
+}
+
 /* What the host shows, and how it goes to its projects. */
 static bool
 take_outside_option(struct client *c, int opt, const char *arg)
 {
-	double x;
-
 	switch (opt) {
 	case 'x':
 		c->options.proxy = arg;
@@ -151,10 +160,7 @@ take_outside_option(struct client *c, int opt, const char *arg)
 		c->options.no_proxy = arg;
 		return true;
 	case 'g':
-		if (!parse_bounded_number(arg, 0, 65535, &x))
-			return false;
-		c->options.gui_port = (int32_t)x;
-		return true;
+		return parse_whole_number(arg, 0, 65535, &c->options.gui_port);
 	case 'q':
 		c->options.quiet = true;
 		return true;
@@ -166,8 +172,6 @@ take_outside_option(struct client *c, int opt, const char *arg)
 static bool
 take_client_option(struct client *c, int opt, const char *arg)
 {
-	double x;
-
 	switch (opt) {
 	case 'u':
 		attach_for(c, has_url)->url = arg;
@@ -209,15 +213,9 @@ take_client_option(struct client *c, int opt, const char *arg)
 		c->options.quit_when_stopped = true;
 		return true;
 	case 'N':
-		if (!parse_bounded_number(arg, 0, NICE_MOST, &x))
-			return false;
-		c->options.nice = (int32_t)x;
-		return true;
+		return parse_whole_number(arg, 0, NICE_MOST, &c->options.nice);
 	case 'e':
-		if (!parse_bounded_number(arg, 0, 4096, &x))
-			return false;
-		c->options.max_errors = (int32_t)x;
-		return true;
+		return parse_whole_number(arg, 0, 4096, &c->options.max_errors);
 	default:
 		return take_outside_option(c, opt, arg);
 	}

@@ -33,7 +33,7 @@ window_may_ask(const struct client_world *w, const struct policy *policy,
 struct queues
 window_queues(const struct client_world *w, struct arena *a)
 {
-	size_t n = w->nprojects * w->nrsc + 1;
+	size_t n = w->nprojects * w->nrsc;
 	struct queues q = { NEWN(a, double, n), NEWN(a, double, n), NEWN(a, double, n),
 		0 };
 	double horizon = fetch_buffer_s(w), low = w->prefs.min_s;

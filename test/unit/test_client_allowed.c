@@ -348,6 +348,11 @@ START_TEST(traffic)
 	look_after(c, 1);
 	ck_assert_int_eq(c->hindered.network, HINDER_NOTHING);
 	ck_assert_double_eq(c->state->traffic_bytes, 0);
+	prefer(c, "<daily_xfer_limit_mb>3</daily_xfer_limit_mb>"
+	          "<daily_xfer_period_days>100000</daily_xfer_period_days>");
+	c->state->traffic_bytes = 3e6;
+	look_after(c, 86400 * 1000);
+	ck_assert_int_eq(c->hindered.network, HINDER_TRAFFIC);
 	c->state->traffic_bytes = 9e9;
 	prefer(c, "<daily_xfer_limit_mb>3</daily_xfer_limit_mb>");
 	ck_assert_int_eq(c->hindered.network, HINDER_NOTHING);

@@ -477,7 +477,14 @@ START_TEST(starved)
 	rec_task(&h, 1, 1)->rsc = 1;
 	ASKS(&h, &policy_hybrid, -1);
 	arena_free(&h.a);
-	rec_task(rec_host(&h), 2, 1500); /* the first of two */
+}
+END_TEST
+
+START_TEST(first_of_two_starved)
+{
+	struct policy_host h;
+
+	rec_task(rec_host(&h), 2, 1500);
 	rec_task(&h, 2, 1500);
 	h.w.nprojects = 3;
 	h.p[1].acct.rec = 0.1;
@@ -578,6 +585,7 @@ UNIT_MAIN("policy rec", {
 	ADD(when_full);
 	ADD(who_when_full);
 	ADD(starved);
+	ADD(first_of_two_starved);
 	ADD(limited_by_deadlines);
 	ADD(less_than_half_of_what_is_allowed);
 })
