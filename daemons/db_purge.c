@@ -83,21 +83,13 @@ static enum err
 release_counted(struct daemon_ctx *x, struct workunit *const *wus, size_t n)
 {
 	struct own_inputs freed = { 0 };
-	const char *docs[CHUNK];
-	int64_t ids[CHUNK];
-	size_t k = 0;
+	struct counted_docs c;
 
-	for (size_t i = 0; i < n; i++)
-		if (wus[i]->inputs_counted)
-			ids[k++] = wus[i]->id;
-	if (k == 0)
-		return OK;
-	TRY(workunits_xml_docs(x->db, &x->a, ids, k, docs, &x->fail));
-	for (size_t i = 0; i < k; i++)
-		if (docs[i] != NULL)
-			blob_own_inputs(&x->a, docs[i], &freed, NULL);
-	TRY(inputs_note_counted(x->db, ids, k, &x->fail));
-	return inputs_release(x->db, &x->a, freed.names, freed.n, &x->fail);
+	TRY(inputs_counted_docs(x->db, &x->a, wus, n, &c, &x->fail));
+	for (size_t i = 0; i < c.n; i++)
+		if (c.docs[i] != NULL)
+			blob_own_inputs(&x->a, c.docs[i], &freed, NULL);
+	return inputs_take_off(x->db, &x->a, &c, freed.names, freed.n, &x->fail);
 }
 
 static enum err

@@ -159,3 +159,24 @@ input_correct(struct db *db, const char *name, int64_t difference, struct fail *
 {
 	return db_exec(db, f, NULL, INPUT_USE, .name = name, .n = difference);
 }
+
+enum err
+inputs_counted_docs(struct db *db, struct arena *a, struct workunit *const *wus,
+    size_t n, struct counted_docs *c, struct fail *f)
+{
+	c->n = 0;
+	for (size_t i = 0; i < n; i++)
+		if (wus[i]->inputs_counted)
+			c->ids[c->n++] = wus[i]->id;
+	return c->n == 0 ? OK : workunits_xml_docs(db, a, c->ids, c->n, c->docs, f);
+}
+
+enum err
+inputs_take_off(struct db *db, struct arena *a, const struct counted_docs *c,
+    char **names, size_t n, struct fail *f)
+{
+	if (c->n == 0)
+		return OK;
+	TRY(inputs_note_counted(db, c->ids, c->n, f));
+	return inputs_release(db, a, names, n, f);
+}

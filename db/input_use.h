@@ -9,7 +9,7 @@
 #ifndef DB_INPUT_USE_H
 #define DB_INPUT_USE_H
 
-#include "db/db.h"
+#include "db/entity.h"
 
 /*
  * Counts workunits that need these files, or takes them off, in the caller's
@@ -37,6 +37,20 @@ enum err inputs_miscounted(struct db *, struct arena *, int64_t from, int64_t to
 /* Notes in at most DB_LIST_MAX of them that this has been corrected, in the caller's
  * transaction.  E_RACE: one of them was right already. */
 enum err inputs_note_counted(struct db *, const int64_t *ids, size_t n, struct fail *);
+
+/* Workunits that are counted, and their documents; NULL = the workunit is gone. */
+struct counted_docs {
+	int64_t ids[DB_LIST_MAX];
+	const char *docs[DB_LIST_MAX];
+	size_t n;
+};
+/* Finds those of at most DB_LIST_MAX workunits that are counted. */
+enum err inputs_counted_docs(struct db *, struct arena *, struct workunit *const *wus,
+    size_t n, struct counted_docs *, struct fail *);
+/* Takes them off, with the names of their files as for inputs_release(), in the
+ * caller's transaction. */
+enum err inputs_take_off(struct db *, struct arena *, const struct counted_docs *,
+    char **names, size_t n, struct fail *);
 
 /* Adds to the count of one file, in the caller's transaction. */
 enum err input_correct(

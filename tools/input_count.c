@@ -43,19 +43,11 @@ inputs_uncount(
     struct cmd_ctx *x, struct arena *a, struct workunit *const *wus, size_t n)
 {
 	struct own_inputs freed = { 0 };
-	const char *docs[DB_LIST_MAX];
-	int64_t ids[DB_LIST_MAX];
-	size_t k = 0;
+	struct counted_docs c;
 
-	for (size_t i = 0; i < n; i++)
-		if (wus[i]->inputs_counted)
-			ids[k++] = wus[i]->id;
-	if (k == 0)
-		return OK;
-	TRY(workunits_xml_docs(x->db, a, ids, k, docs, x->f));
-	for (size_t i = 0; i < k; i++)
-		if (docs[i] != NULL)
-			blob_own_inputs(a, docs[i], &freed, NULL);
-	TRY(inputs_note_counted(x->db, ids, k, x->f));
-	return inputs_release(x->db, a, freed.names, freed.n, x->f);
+	TRY(inputs_counted_docs(x->db, a, wus, n, &c, x->f));
+	for (size_t i = 0; i < c.n; i++)
+		if (c.docs[i] != NULL)
+			blob_own_inputs(a, c.docs[i], &freed, NULL);
+	return inputs_take_off(x->db, a, &c, freed.names, freed.n, x->f);
 }
