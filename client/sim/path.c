@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * When the host of a run computes, and when it can reach each project: known from the
  * scenario and the seed, whatever the policy.

@@ -301,25 +301,6 @@ spacing_s(const struct client_world *w)
 	                                     SPACING_S;
 }
 
-/* A project that refused tasks because of deadlines keeps its claim until it can be
- * asked again: by then the host's back-offs are over.  If it refused some for idle
- * instances, its own deadlines are the reason, and others need not wait. */
-static double
-latency_limited_until(const struct client_world *w, const struct cw_rpc *rpc,
-    const struct contact *c, const struct reply_facts *f)
-{
-	bool refuses_idle = rpc->latency_limited_until < 0;
-
-	for (size_t r = 0; r < w->nrsc; r++)
-		if (f->ntasks[r] > 0)
-			return 0;
-	if (refuses_idle || (f->latency_limited && c->idle))
-		return -1;
-	return f->latency_limited ?
-	           w->now + cw_max(f->request_delay_s, 1.5 * RSC_BACKOFF_MOST_S) :
-	           0;
-}
-
 static double
 queue_s(const struct client_world *w)
 {
@@ -330,6 +311,25 @@ queue_s(const struct client_world *w)
 	return sum;
 }
 
+/* A project that refused tasks because of deadlines keeps its claim until it can be
+ * asked again: by then the host's back-offs are over.  If it refused some for idle
+ * instances, its own deadlines are the reason, and others need not wait. */
+static void
+store_refusal(const struct client_world *w, struct cw_rpc *rpc, const struct contact *c,
+    const struct reply_facts *f)
+{
+	bool refused = f->latency_limited, sent = false;
+
+	for (size_t r = 0; r < w->nrsc; r++)
+		sent |= f->ntasks[r] > 0;
+	rpc->refuses_idle = !sent && (rpc->refuses_idle || (refused && c->idle));
+	refused &= !sent && !rpc->refuses_idle;
+	rpc->latency_limited_until = refused ? w->now + cw_max(f->request_delay_s,
+							    1.5 * RSC_BACKOFF_MOST_S) :
+	                                       0;
+	rpc->refused_queue_s = refused ? queue_s(w) : 0;
+}
+
 static void
 store_delays(const struct client_world *w, struct cw_rpc *rpc, const struct contact *c,
     const struct reply_facts *f)
@@ -337,8 +337,7 @@ store_delays(const struct client_world *w, struct cw_rpc *rpc, const struct cont
 	rpc->min_rpc_time = f->request_delay_s > 0 ? w->now + f->request_delay_s : 0;
 	rpc->next_rpc_time = f->next_rpc_delay_s > 0 ? w->now + f->next_rpc_delay_s : 0;
 	rpc->spaced_until = rpc->never_contacted ? 0 : w->now + spacing_s(w);
-	rpc->latency_limited_until = latency_limited_until(w, rpc, c, f);
-	rpc->refused_queue_s = rpc->latency_limited_until > w->now ? queue_s(w) : 0;
+	store_refusal(w, rpc, c, f);
 }
 
 /* "RPC policy" knows no resources: a project that had no work backs off as a whole. */

@@ -110,10 +110,11 @@ struct cw_rpc {
 	double next_rpc_time; /* the project wants contact by then; 0 = no */
 	double spaced_until;  /* the host itself waits until then, see cw_spaced() */
 	/* The project said that deadlines kept it from sending work: it keeps its claim
-	 * until then, or until its next reply.  -1: it has sent none since it did so
-	 * for idle instances. */
+	 * until then, or until its next reply. */
 	double latency_limited_until;
 	double refused_queue_s; /* what the host had to do then, instance-seconds */
+	/* It said so for idle instances, and has sent none since: it has no claim. */
+	bool refuses_idle;
 	double last_contact;
 	int32_t nrpc_failures;    /* in a row */
 	int32_t nmaster_failures; /* in a row */

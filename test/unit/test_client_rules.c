@@ -313,14 +313,15 @@ START_TEST(claims_by_table)
 
 	o.w.tasks = tasks;
 	o.w.ntasks = N(tasks);
-	r->latency_limited_until = claims[_i].was > 0 ? NOW + claims[_i].was :
-	                                                claims[_i].was;
+	r->latency_limited_until = claims[_i].was > 0 ? NOW + claims[_i].was : 0;
+	r->refuses_idle = claims[_i].was < 0;
 	contact_replied(&o.w, &policy_rec, &c,
 	    &(struct reply_facts){ .latency_limited = claims[_i].limited,
 		.ntasks = { claims[_i].ntasks } },
 	    &o.rng);
-	ck_assert_msg(r->latency_limited_until ==
-			  (claims[_i].is > 0 ? NOW + claims[_i].is : claims[_i].is),
+	ck_assert_msg(
+	    r->latency_limited_until == (claims[_i].is > 0 ? NOW + claims[_i].is : 0) &&
+		r->refuses_idle == (claims[_i].is < 0),
 	    "%s: %.0f", claims[_i].what, r->latency_limited_until);
 	NEARLY(r->refused_queue_s, claims[_i].is > 0 ? 2 * 70 + 0.5 * 10 : 0);
 	arena_free(&o.a);

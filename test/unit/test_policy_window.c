@@ -636,7 +636,6 @@ static const struct {
 	{ "most of the tasks are done", 301, 1, true },
 	{ "half of them are left", 300, 1, false },
 	{ "it has no claim any more", 301, 0, false },
-	{ "it refuses whatever is left", 0, -1, false },
 };
 
 START_TEST(refusals_by_table)
