@@ -486,6 +486,30 @@ START_TEST(memory_by_table)
 }
 END_TEST
 
+/* Backup projects that cannot be asked for small tasks. */
+static const struct cw_project no_help[] = {
+	{ .suspended = true },
+	{ .no_new_work = true },
+	{ .rsc[0].no_apps = true },
+	{ .rsc[0].excluded = true },
+	{ .rpc.nrpc_failures = 1 },
+};
+
+START_TEST(backup_projects_without_help)
+{
+	struct policy_host h;
+
+	window_host(&h)->w.prefs.ram_bytes = 6.5;
+	h.w.nprojects = 3;
+	h.p[2] = no_help[_i];
+	h.p[0].acct.rss_bytes = 6;
+	h.p[1].acct.rss_bytes = 1;
+	h.p[2].acct.rss_bytes = 0.5;
+	lacks(&h, 0, 2000, _i);
+	arena_free(&h.a);
+}
+END_TEST
+
 /* --- whom to ask, and when --- */
 
 static struct contact
@@ -718,6 +742,7 @@ UNIT_MAIN("policy window", {
 	ADD(taskless_projects);
 	ADD(too_few_tasks);
 	ADD_LOOP(memory_by_table, N(memory));
+	ADD_LOOP(backup_projects_without_help, N(no_help));
 	ADD(whom_to_ask);
 	ADD(instances_within_limits);
 	ADD(when_to_ask);
