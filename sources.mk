@@ -392,6 +392,8 @@ db_sources = \
 	db/history.c \
 	db/history.h \
 	db/host.c \
+	db/id_walk.c \
+	db/id_walk.h \
 	db/input_use.c \
 	db/input_use.h \
 	db/inspect.c \

@@ -7,6 +7,7 @@
 #include "daemons/count_inputs.h"
 
 #include "db/entity.h"
+#include "db/id_walk.h"
 #include "db/input_use.h"
 #include "db/work_tally.h"
 #include "lib/log.h"
@@ -54,9 +55,10 @@ tx_count_inputs(struct daemon_ctx *x, void *arg)
 static enum err
 count_slice(struct daemon_ctx *x, struct count_inputs *c)
 {
-	int64_t to = c->from + COUNT_SLICE, *ids;
+	int64_t to, *ids;
 	size_t n;
 
+	TRY(ids_ahead(x->db, IDS_WORKUNITS, c->from, COUNT_SLICE, &to, &x->fail));
 	TRY(inputs_miscounted(x->db, &x->a, c->from, to, &ids, &n, &x->fail));
 	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
 		struct miscounted m = { ids + i,
@@ -74,7 +76,6 @@ count_slice(struct daemon_ctx *x, struct count_inputs *c)
 enum err
 count_inputs_step(struct daemon_ctx *x, struct count_inputs *c)
 {
-	int64_t last;
 	bool wanted;
 	enum err e;
 
@@ -84,15 +85,13 @@ count_inputs_step(struct daemon_ctx *x, struct count_inputs *c)
 	c->over = !wanted || x->dry_run;
 	if (c->over || x->mod_i != 0)
 		return OK;
-	TRY(work_recount_end(x->db, &last, &x->fail));
 	e = count_slice(x, c);
 	if (e != OK) /* contention: the next step tries the rest of this slice again */
 		return e == E_RACE || e == E_RETRY ? OK : e;
-	if (c->from < last)
+	if (c->from < IDS_END)
 		return OK;
 	TRY(inputs_count_want(x->db, false, &x->fail));
 	c->over = true;
-	log_info("counted the input files of %lld workunits, up to id %lld",
-	    (long long)c->n, (long long)last);
+	log_info("counted the input files of %lld workunits", (long long)c->n);
 	return OK;
 }

@@ -13,7 +13,7 @@ enum {
 	JOBS_MOST = 16 * DB_LIST_MAX,
 	OLD_MOST = 256,
 	CLOSE_EVERY_S = 600,
-	SLICE_IDS = 10000,
+	SLICE_ROWS = 10000,
 	DAY_S = 86400
 };
 
@@ -81,20 +81,19 @@ end_slice(struct daemon_ctx *x, struct ledger_writer *b, enum ledger_ended what)
 {
 	struct ledger_round *r = &b->rounds[what];
 	struct row_ledger *ended;
-	int64_t last, to;
+	int64_t to;
 	size_t n;
 
 	if (x->now < r->begin_at)
 		return OK;
-	TRY(ledger_ended_last(x->db, what, &last, &x->fail));
-	to = r->from + SLICE_IDS < last ? r->from + SLICE_IDS : LEDGER_ENDED_SET - 1;
+	TRY(ledger_ended_to(x->db, what, r->from, SLICE_ROWS, &to, &x->fail));
 	TRY(ledger_ended(x->db, &x->a, what, r->from, to, &ended, &n, &x->fail));
 	for (size_t i = 0; i < n && !daemon_stopping(x); i++)
 		TRY(left_for_next(daemon_transaction(x, tx_ledger_end, &ended[i])));
 	if (n > 0)
 		log_info("[LEDGER] removed the sums of %zu %s that are gone", n,
 		    what == LEDGER_SETS ? "files" : "hosts");
-	r->from = to < last ? to : 0;
+	r->from = to < LEDGER_ENDED_SET - 1 ? to : 0;
 	if (r->from == 0)
 		r->begin_at = x->now + DAY_S;
 	return OK;

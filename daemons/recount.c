@@ -2,6 +2,7 @@
 /* A pass that is killed begins again: the order to make it is taken back at its end. */
 #include "daemons/recount.h"
 
+#include "db/id_walk.h"
 #include "db/work_tally.h"
 #include "lib/log.h"
 #include "lib/banned.h"
@@ -23,8 +24,7 @@ tx_recount(struct daemon_ctx *x, void *arg)
 enum err
 recount_step(struct daemon_ctx *x, struct recount *c, bool *full)
 {
-	struct recount_slice s = { c->from, c->from + RECOUNT_SLICE };
-	int64_t last;
+	struct recount_slice s = { c->from, 0 };
 	bool wanted = true;
 	enum err e;
 
@@ -35,17 +35,16 @@ recount_step(struct daemon_ctx *x, struct recount *c, bool *full)
 	c->over = !wanted;
 	if (c->over)
 		return OK;
-	TRY(work_recount_end(x->db, &last, &x->fail));
+	TRY(ids_ahead(x->db, IDS_WORKUNITS, s.from, RECOUNT_SLICE, &s.to, &x->fail));
 	e = daemon_transaction(x, tx_recount, &s);
 	if (e != OK) /* contention: the next step tries this slice again */
 		return e == E_RACE || e == E_RETRY ? OK : e;
 	c->from = s.to;
 	*full = true;
-	if (c->from < last)
+	if (c->from < IDS_END)
 		return OK;
 	TRY(work_recount_want(x->db, false, &x->fail));
 	c->over = true;
-	log_info(
-	    "compared the counts of all workunits, up to id %lld", (long long)last);
+	log_info("compared the counts of all workunits");
 	return OK;
 }

@@ -179,6 +179,8 @@ live_read(struct db *db, struct arena *a, struct live *l, struct fail *f)
 		e = db_query(db, a, f, &l->columns, &l->ncolumns, SCHEMA_COLUMNS);
 	if (e == OK)
 		e = db_query(db, a, f, &l->indexes, &l->nindexes, SCHEMA_INDEXES);
+	if (e == OK)
+		e = db_query(db, a, f, &l->bound, &l->nbound, SCHEMA_BOUND);
 	return e;
 }
 
@@ -246,6 +248,20 @@ lacks_default(const struct want *w, const struct row_column *c)
 }
 
 /*
+ * The server refuses to change the type of a column that a foreign key binds to another
+ * one.  Those of BOINC are ids of files and file sets, of which 32 bits are enough.
+ */
+static bool
+column_bound(const struct live *l, const struct row_column *c)
+{
+	for (size_t i = 0; i < l->nbound; i++)
+		if (strcmp(l->bound[i].a, c->table) == 0 &&
+		    strcmp(l->bound[i].b, c->name) == 0)
+			return true;
+	return false;
+}
+
+/*
  * Our inserts name only the columns that they set, so every column needs its default.
  */
 static bool
@@ -258,7 +274,7 @@ column_gap(struct arena *a, const struct want *w, const struct live *l, struct g
 		g->clause = arena_printf(a, "ADD COLUMN %s", w->text);
 		return true;
 	}
-	if (column_fit(w, c) == COLUMN_NARROW) {
+	if (column_fit(w, c) == COLUMN_NARROW && !column_bound(l, c)) {
 		g->what = arena_printf(a, "room in column %s (%s)", w->name, c->type);
 		g->clause = arena_printf(
 		    a, "MODIFY COLUMN %s", column_definition(a, w, c));

@@ -32,7 +32,8 @@ struct live {                     /* the database's dictionary, as read */
 	struct row_names *tables; /* name, engine */
 	struct row_index *indexes;
 	struct row_column *columns;
-	size_t ntables, nindexes, ncolumns;
+	struct row_names *bound; /* table, column: both ends of foreign keys */
+	size_t ntables, nindexes, ncolumns, nbound;
 };
 
 struct want *wants_read(struct arena *, size_t *n);
@@ -48,8 +49,8 @@ const struct row_column *live_column(
 /* --- adopt_columns.c --- */
 /*
  * Can the live column hold what is written to the wanted one?  Narrow: the right kind
- * of type, but too small.  What a BOINC project has by default fits: 32 bits for ids
- * and times, 64 KB for documents.
+ * of type, but too small.  BOINC's 64 KB for documents fit; its 32 bits for ids and
+ * times are too few.
  */
 enum column_fit { COLUMN_FITS, COLUMN_NARROW, COLUMN_OTHER };
 enum column_fit column_fit(const struct want *, const struct row_column *);

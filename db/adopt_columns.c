@@ -20,7 +20,7 @@ enum holds {
 	HOLDS_TIME
 };
 
-enum { DOC_BYTES = 65535, ID_BYTES = 4 };
+enum { DOC_BYTES = 65535 };
 
 /*
  * size: bytes; 0 = the size is in brackets, in characters. initial: some value of the
@@ -97,19 +97,20 @@ holds_as_much(int64_t has, int64_t needs)
 }
 
 /*
- * Compares integer columns.  Ids and times are never negative, and few projects have
- * two billion results.
+ * Compares integer columns.  Ids and times have 64 bits: results of a project come to
+ * more than two billion, and 32 bits of seconds end in 2038.  Neither is ever negative,
+ * so an unsigned column fits if it is as wide.
  */
 static enum column_fit
 integer_fit(
     const struct want *w, int64_t wanted, const struct row_column *c, int64_t has)
 {
-	bool id = wanted > ID_BYTES && !w->ours;
+	bool is_id = wanted == 8 && !w->ours;
 
 	if (strstr(c->type, "unsigned") != NULL &&
-	    strstr(w->text, "UNSIGNED") == NULL && !id)
+	    strstr(w->text, "UNSIGNED") == NULL && !is_id)
 		return COLUMN_OTHER;
-	return holds_as_much(has, id ? ID_BYTES : wanted);
+	return holds_as_much(has, wanted);
 }
 
 enum column_fit

@@ -2,6 +2,7 @@
 /* Rows of the ledger: jobs are moved into it, never counted afresh. */
 #include "db/ledger.h"
 
+#include "db/id_walk.h"
 #include "db/stmts.h"
 #include "lib/banned.h"
 
@@ -77,14 +78,14 @@ ledger_ended(struct db *db, struct arena *a, enum ledger_ended what, int64_t fro
 }
 
 enum err
-ledger_ended_last(struct db *db, enum ledger_ended what, int64_t *last, struct fail *f)
+ledger_ended_to(struct db *db, enum ledger_ended what, int64_t from, int64_t rows,
+    int64_t *to, struct fail *f)
 {
-	static const enum stmt_id of[] = {
-		[LEDGER_SETS] = SQL_LIKE(LAST_FILESET, ADOPT_LAST_WU),
-		[LEDGER_HOSTS] = SQL_LIKE(ADOPT_LAST_HOST, ADOPT_LAST_WU),
-	};
-
-	return db_number_like(db, f, last, of[what], ADOPT_LAST_WU);
+	TRY(ids_ahead(
+	    db, what == LEDGER_SETS ? IDS_FILESETS : IDS_HOSTS, from, rows, to, f));
+	if (*to == IDS_END)
+		*to = LEDGER_ENDED_SET - 1;
+	return OK;
 }
 
 /* The sums of all are those of the file sets: of a host nothing is left. */

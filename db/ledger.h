@@ -42,9 +42,10 @@ enum ledger_ended { LEDGER_SETS, LEDGER_HOSTS };
 /* Returns the rows of those with ids above from and up to to. */
 enum err ledger_ended(struct db *, struct arena *, enum ledger_ended, int64_t from,
     int64_t to, struct row_ledger **, size_t *n, struct fail *);
-/* Returns the largest id of those that exist. */
-enum err ledger_ended_last(
-    struct db *, enum ledger_ended, int64_t *last, struct fail *);
+/* Returns the end of the next slice, of `rows` that exist; LEDGER_ENDED_SET - 1 = the
+ * last. */
+enum err ledger_ended_to(struct db *, enum ledger_ended, int64_t from, int64_t rows,
+    int64_t *to, struct fail *);
 /* Removes such a row, in the caller's transaction; E_RACE: the row has changed. */
 enum err ledger_end(struct db *, const struct row_ledger *, struct fail *);
 

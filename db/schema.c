@@ -8,6 +8,7 @@
 
 #include <string.h>
 #include "db/adopt.h"
+#include "db/id_walk.h"
 #include "db/input_use.h"
 #include "db/private.h"
 #include "db/work_tally.h"
@@ -15,7 +16,7 @@
 #include "lib/clock.h"
 #include "lib/banned.h"
 
-enum { SLICE_IDS = 1000, ADAPTIVE_SINCE = 4, LEDGER_SINCE = 5, TALLIES_SINCE = 11 };
+enum { SLICE_ROWS = 1000, ADAPTIVE_SINCE = 4, LEDGER_SINCE = 5, TALLIES_SINCE = 11 };
 
 static enum err
 version_write(struct db *db, struct fail *f)
@@ -206,22 +207,22 @@ gaps_fill(const struct upgrade *u, const struct gap *gaps, size_t n, struct fail
 	return e;
 }
 
-/* Updates rows in slices of ids, each in its own transaction. */
+/* Updates the rows of a table slice by slice, each in its own transaction. */
 static enum err
-rows_fill(const struct upgrade *u, const char *what, enum stmt_id last_id,
+rows_fill(const struct upgrade *u, const char *what, enum id_table of,
     enum stmt_id slice, struct fail *f)
 {
-	int64_t last, done = 0, affected;
-	enum err e = db_number_like(u->db, f, &last, last_id, ADOPT_LAST_WU);
+	int64_t done = 0, affected;
 
-	for (int64_t at = 0; e == OK && at < last; at += SLICE_IDS) {
-		e = db_exec_like(u->db, f, &affected, slice, ADOPT_RESULTS, .from = at,
-		    .to = at + SLICE_IDS);
+	for (int64_t from = IDS_BEGIN, to = from; to < IDS_END; from = to) {
+		TRY(ids_ahead(u->db, of, from, SLICE_ROWS, &to, f));
+		TRY(db_exec_like(
+		    u->db, f, &affected, slice, ADOPT_RESULTS, .from = from, .to = to));
 		done += affected;
 	}
-	if (e == OK && done > 0)
+	if (done > 0)
 		u->say(arena_printf(u->a, "%s: %lld rows", what, (long long)done));
-	return e;
+	return OK;
 }
 
 /*
@@ -266,12 +267,30 @@ rows_count(const struct upgrade *u, int64_t version, struct fail *f)
 	if (version >= TALLIES_SINCE)
 		return OK;
 	TRY(rows_fill(u, "times at which files of workunits were deleted",
-	    SQL_ADOPT_LAST_WU, SQL_LIKE(ADOPT_WUS_DONE, ADOPT_RESULTS), f));
-	TRY(rows_fill(u, "workunits counted", SQL_ADOPT_LAST_WU,
+	    IDS_WORKUNITS, SQL_LIKE(ADOPT_WUS_DONE, ADOPT_RESULTS), f));
+	TRY(rows_fill(u, "workunits counted", IDS_WORKUNITS,
 	    SQL_LIKE(ADOPT_WU_TALLIES, ADOPT_RESULTS), f));
 	for (size_t i = 0; i < N(kinds); i++)
 		TRY(db_exec_like(u->db, f, NULL, kinds[i], ADOPT_RESULTS, .from = 0,
 		    .to = INT64_MAX));
+	return OK;
+}
+
+/*
+ * The marks of workunits that no time makes due were the last seconds of 32 bits: such
+ * a workunit would be visited each second from then on.
+ */
+static enum err
+times_widen(const struct upgrade *u, struct fail *f)
+{
+	int64_t n = SLICE_ROWS, done = 0;
+
+	for (; n == SLICE_ROWS; done += n)
+		TRY(db_exec(u->db, f, &n, ADOPT_NEVER, .max = SLICE_ROWS));
+	if (done > 0)
+		u->say(arena_printf(u->a,
+		    "times of workunits that are never due: %lld rows",
+		    (long long)done));
 	return OK;
 }
 
@@ -281,19 +300,18 @@ rows_adopt(const struct upgrade *u, int64_t version, struct fail *f)
 {
 	TRY(first_rows(u, f));
 	TRY(rows_fill(u, "file sets of workunits that do not exist, cleared",
-	    SQL_ADOPT_LAST_WU, SQL_LIKE(ADOPT_WUS, ADOPT_RESULTS), f));
-	TRY(rows_fill(u, "unsent results made ready",
-	    SQL_LIKE(ADOPT_LAST_RESULT, ADOPT_LAST_WU), SQL_ADOPT_RESULTS, f));
+	    IDS_WORKUNITS, SQL_LIKE(ADOPT_WUS, ADOPT_RESULTS), f));
+	TRY(rows_fill(
+	    u, "unsent results made ready", IDS_RESULTS, SQL_ADOPT_RESULTS, f));
 	if (version > 0 && version < ADAPTIVE_SINCE)
 		TRY(apps_stay_as_they_are(u, f));
 	/* Only once: afterwards NULL means that the ledger has the job. */
 	if (version < LEDGER_SINCE)
-		TRY(rows_fill(u, "sent results marked for the ledger",
-		    SQL_LIKE(ADOPT_LAST_RESULT, ADOPT_LAST_WU),
+		TRY(rows_fill(u, "sent results marked for the ledger", IDS_RESULTS,
 		    SQL_LIKE(ADOPT_SENT, ADOPT_RESULTS), f));
-	TRY(rows_fill(u, "days of the hosts' last requests",
-	    SQL_LIKE(ADOPT_LAST_HOST, ADOPT_LAST_WU),
+	TRY(rows_fill(u, "days of the hosts' last requests", IDS_HOSTS,
 	    SQL_LIKE(ADOPT_HOSTS, ADOPT_RESULTS), f));
+	TRY(times_widen(u, f));
 	TRY(rows_count(u, version, f));
 	return version_write(u->db, f);
 }

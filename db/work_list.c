@@ -2,6 +2,7 @@
 /* Reads chosen workunits by the index that fits the choice best. */
 #include "db/work_list.h"
 
+#include "db/id_walk.h"
 #include "db/stmts.h"
 #include "lib/buf.h"
 #include "lib/banned.h"
@@ -81,8 +82,9 @@ work_begin(struct db *db, struct arena *a, const struct work_filter *w,
 	if (e != OK && e != E_NOTFOUND)
 		return e;
 	if (e == E_NOTFOUND) {
+		TRY(ids_ahead(db, IDS_WORKUNITS, IDS_BEGIN, 1, &c->first, f));
 		TRY(db_number(db, f, &c->next, ADOPT_LAST_WU));
-		c->total = c->next;
+		c->total = c->next >= c->first ? c->next - c->first + 1 : 0;
 		return OK;
 	}
 	c->ids = row_numbers(a, rows, n);
@@ -100,13 +102,15 @@ work_begin(struct db *db, struct arena *a, const struct work_filter *w,
 bool
 work_over(const struct work_cursor *c)
 {
-	return c->ids != NULL ? c->at >= c->nids : c->next <= 0;
+	return c->ids != NULL ? c->at >= c->nids : c->next < c->first;
 }
 
 int64_t
 work_looked(const struct work_cursor *c)
 {
-	return c->ids != NULL ? (int64_t)c->at : c->total - c->next;
+	if (c->ids != NULL)
+		return (int64_t)c->at;
+	return work_over(c) ? c->total : c->total - (c->next - c->first + 1);
 }
 
 /* The next ids of the list, or the next slice of the primary key: (*from, *to]. */
@@ -120,15 +124,17 @@ next_ids(struct work_cursor *c)
 	return ids;
 }
 
-static void
-next_slice(struct work_cursor *c, int64_t *from, int64_t *to)
+static enum err
+next_slice(
+    struct db *db, struct work_cursor *c, int64_t *from, int64_t *to, struct fail *f)
 {
 	*to = c->next;
-	*from = *to > c->slice ? *to - c->slice : 0;
+	TRY(ids_behind(db, *to, c->slice, from, f));
 	c->next = *from;
 	/* The first slices answer at once, the later ones in few statements. */
 	if (c->slice < SLICE_MOST)
 		c->slice *= 2;
+	return OK;
 }
 
 /* The arguments that choose workunits. */
@@ -148,7 +154,7 @@ work_next(struct db *db, struct arena *a, struct work_cursor *c, struct row_work
 	if (c->ids != NULL)
 		return db_query(
 		    db, a, f, rows, n, WORKS_AMONG, .ids = next_ids(c), CHOSEN(c->w));
-	next_slice(c, &from, &to);
+	TRY(next_slice(db, c, &from, &to, f));
 	return db_query(
 	    db, a, f, rows, n, WORKS_BETWEEN, .from = from, .to = to, CHOSEN(c->w));
 }
@@ -163,7 +169,7 @@ work_next_counts(struct db *db, struct arena *a, struct work_cursor *c,
 	if (c->ids != NULL)
 		return db_query(db, a, f, rows, n, WORK_COUNTS_AMONG,
 		    .ids = next_ids(c), CHOSEN(c->w));
-	next_slice(c, &from, &to);
+	TRY(next_slice(db, c, &from, &to, f));
 	return db_query(db, a, f, rows, n, WORK_COUNTS_BETWEEN, .from = from, .to = to,
 	    CHOSEN(c->w));
 }

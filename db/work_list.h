@@ -32,7 +32,8 @@ struct work_cursor {
 	struct work_filter w;
 	int64_t *ids; /* from an index, the newest first; NULL = by the primary key */
 	size_t nids, at;
-	int64_t next, slice; /* id of the next slice, and its length */
+	int64_t next, slice; /* highest id of the next slice, and its rows */
+	int64_t first;       /* lowest id */
 	int64_t total;       /* ids to look at, for a progress bar */
 };
 /* Finds where to look. The arena keeps the ids, 8 bytes each. */

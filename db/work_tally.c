@@ -330,9 +330,3 @@ work_recount(struct db *db, int64_t from, int64_t to, int64_t at, struct fail *f
 {
 	return db_exec(db, f, NULL, WUS_RECOUNT, .from = from, .to = to, .at = at);
 }
-
-enum err
-work_recount_end(struct db *db, int64_t *last, struct fail *f)
-{
-	return db_number(db, f, last, ADOPT_LAST_WU);
-}

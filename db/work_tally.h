@@ -45,8 +45,6 @@ enum err work_recount_want(struct db *, bool wanted, struct fail *);
 /* Marks those workunits as due, with ids above from and up to to, whose counts are not
  * right and which are not due by the time at. */
 enum err work_recount(struct db *, int64_t from, int64_t to, int64_t at, struct fail *);
-/* Returns the largest id of a workunit. */
-enum err work_recount_end(struct db *, int64_t *last, struct fail *);
 
 /* Results of the whole project. */
 struct result_counts {

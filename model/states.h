@@ -58,15 +58,15 @@ bool ban_holds(bool banned, int64_t until, int64_t now);
 /* fileset.paused, set by the admin. */
 enum { FILESET_OPEN, FILESET_PAUSED, FILESET_DRAINING };
 /*
- * transition_time of a workunit that needs no transition: the largest value of BOINC's
- * int column.
+ * transition_time of a workunit that needs no transition: later than any time.  BOINC's
+ * 2147483647 is 19 January 2038; a workunit that still has it is visited once then.
  */
-enum { TRANSITION_NEVER = 2147483647 };
+#define TRANSITION_NEVER INT64_MAX
 /*
  * transition_time of a workunit that waits until the last one of its batch is in: no
  * daemon looks at it before it is released.
  */
-enum { TRANSITION_STAGED = 2147483646 };
+#define TRANSITION_STAGED (INT64_MAX - 1)
 /* batch.state (protocol.md 4.7). */
 enum { BATCH_INIT, BATCH_IN_PROGRESS, BATCH_COMPLETE, BATCH_ABORTED, BATCH_RETIRED };
 /* result.ready: model/ready.def has its meanings. Its numbers as C constants ... */

@@ -5,6 +5,7 @@
  * difference, so what has happened meanwhile stays counted.
  */
 #include <string.h>
+#include "db/id_walk.h"
 #include "db/input_use.h"
 #include "db/stmts.h"
 #include "lib/index.h"
@@ -43,25 +44,27 @@ need_of(struct input_needs *s, const char *name)
 static enum err
 read_needed(struct fsck *k, struct input_needs *s)
 {
-	struct progress bar;
-	int64_t last = 0;
-	enum err e = db_number(k->x->db, k->x->f, &last, ADOPT_LAST_WU);
+	struct cmd_ctx *x = k->x;
+	struct progress bar = progress_begin("checking input files", 0);
+	int64_t seen = 0;
+	enum err e = OK;
 
-	bar = progress_begin("checking input files", last);
-	for (int64_t from = 0; from < last && e == OK; from += INPUTS_AT_ONCE) {
+	for (int64_t from = IDS_BEGIN, to = from; to < IDS_END && e == OK; from = to) {
 		struct own_inputs own = { 0 };
 		struct row_text *docs = NULL;
 		size_t n = 0;
 
 		arena_reset(&k->round);
-		e = db_query(k->x->db, &k->round, k->x->f, &docs, &n, WU_COUNTED_DOCS,
-		    .from = from, .to = from + INPUTS_AT_ONCE);
+		e = ids_ahead(x->db, IDS_WORKUNITS, from, INPUTS_AT_ONCE, &to, x->f);
+		if (e == OK)
+			e = db_query(x->db, &k->round, x->f, &docs, &n, WU_COUNTED_DOCS,
+			    .from = from, .to = to);
 		/* One that cannot be parsed names no files. */
 		for (size_t i = 0; e == OK && i < n; i++)
 			blob_own_inputs(&k->round, docs[i].s, &own, NULL);
 		for (size_t i = 0; i < own.n; i++)
 			need_of(s, own.names[i])->needed++;
-		progress_set(&bar, from);
+		progress_set(&bar, seen += (int64_t)n);
 	}
 	progress_end(&bar);
 	return e;

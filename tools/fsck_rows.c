@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs the checks of rows: each statement of the table of checks, slice by slice of the
- * ids. */
+/* Runs the checks of rows: each statement of the table of checks, slice by slice. */
 #include "tools/fsck.h"
 
+#include "db/id_walk.h"
 #include "db/inspect.h"
 #include "lib/clock.h"
 #include "tools/progress.h"
@@ -15,35 +15,10 @@ enum {
 };
 
 enum when { ALWAYS, RUNNING, ONCE_USER, ONCE_HOST };
-enum checked_table {
-	RESULTS,
-	WORKUNITS,
-	FILES,
-	FILESETS,
-	HOSTS,
-	USERS,
-	TEAMS,
-	APPS,
-	BATCHES,
-	OF__MAX
-};
-
-static const enum stmt_id last_of[OF__MAX] = {
-	SQL_LIKE(ADOPT_LAST_RESULT, ADOPT_LAST_WU),
-	SQL_ADOPT_LAST_WU,
-	SQL_LIKE(LAST_FILE, ADOPT_LAST_WU),
-	SQL_LIKE(LAST_FILESET, ADOPT_LAST_WU),
-	SQL_LIKE(ADOPT_LAST_HOST, ADOPT_LAST_WU),
-	SQL_LIKE(LAST_USER, ADOPT_LAST_WU),
-	SQL_LIKE(LAST_TEAM, ADOPT_LAST_WU),
-	SQL_LIKE(LAST_APP, ADOPT_LAST_WU),
-	SQL_LIKE(LAST_BATCH, ADOPT_LAST_WU),
-};
-
 struct row_check {
 	enum fsck_code code;
 	enum when when;
-	enum checked_table of;
+	enum id_table of;
 	enum stmt_id find; /* has the arguments and rows of FSCK_RESULT_STATE */
 	enum stmt_id
 	    repair; /* has the arguments of REPAIR_RESULT_COPY; SQL__MAX = none */
@@ -57,7 +32,7 @@ typedef answer_REPAIR_RESULT_COPY answer_NONE;
 
 static const struct row_check row_checks[] = {
 #define ROWS(code, severity, when, of, stmt, ago, repair, noun, text, cure)            \
-	{ FSCK_##code, when, of, SQL_LIKE(stmt, FSCK_RESULT_STATE),                    \
+	{ FSCK_##code, when, IDS_##of, SQL_LIKE(stmt, FSCK_RESULT_STATE),              \
 		SQL_LIKE(repair, REPAIR_RESULT_COPY), ago },
 #define DISK(...)
 #include "tools/fsck_checks.def"
@@ -121,42 +96,51 @@ check_slice(struct fsck *k, const struct row_check *c, int64_t from, int64_t to)
 	return e;
 }
 
-static int64_t
-slices_of(int64_t last)
+/* The ends of a table's slices; orphans of the last one may have any higher id. */
+struct slices {
+	int64_t *to;
+	size_t n, cap;
+};
+
+static enum err
+slices_read(struct fsck *k, enum id_table of, struct slices *v)
 {
-	return last <= SLICE ? 1 : (last + SLICE - 1) / SLICE;
+	for (int64_t from = IDS_BEGIN, to = from; to < IDS_END; from = to) {
+		TRY(ids_ahead(k->x->db, of, from, SLICE, &to, k->x->f));
+		PUSH(k->x->a, v->to, v->n, v->cap) = to;
+	}
+	return OK;
+}
+
+static enum err
+run_check(struct fsck *k, const struct row_check *c, const struct slices *v,
+    struct progress *bar, int64_t *done)
+{
+	for (size_t i = 0; i < v->n; i++) {
+		TRY(check_slice(k, c, i > 0 ? v->to[i - 1] : IDS_BEGIN, v->to[i]));
+		progress_set(bar, ++*done);
+	}
+	return OK;
 }
 
 enum err
 fsck_rows(struct fsck *k)
 {
-	int64_t last[OF__MAX], total = 0, done = 0;
+	struct slices slices[IDS__MAX] = { 0 };
+	int64_t total = 0, done = 0;
 	struct progress bar;
 	enum err e = OK;
 
-	for (size_t t = 0; t < OF__MAX && e == OK; t++)
-		e = db_number_like(
-		    k->x->db, k->x->f, &last[t], last_of[t], ADOPT_LAST_WU);
+	for (size_t t = 0; t < IDS__MAX; t++)
+		TRY(slices_read(k, (enum id_table)t, &slices[t]));
 	for (size_t i = 0; i < N(row_checks); i++)
 		if (check_applies(k, row_checks[i].when))
-			total += slices_of(last[row_checks[i].of]);
+			total += (int64_t)slices[row_checks[i].of].n;
 	bar = progress_begin("checking rows", total);
-	for (size_t i = 0; i < N(row_checks) && e == OK; i++) {
-		const struct row_check *c = &row_checks[i];
-		int64_t from = INT64_MIN, to = SLICE;
-
-		if (!check_applies(k, c->when))
-			continue;
-		/* The last slice is open-ended: orphans may have higher ids, and rows
-		 * are being added. */
-		for (; to < last[c->of] && e == OK; from = to, to += SLICE) {
-			e = check_slice(k, c, from, to);
-			progress_set(&bar, ++done);
-		}
-		if (e == OK)
-			e = check_slice(k, c, from, INT64_MAX);
-		progress_set(&bar, ++done);
-	}
+	for (size_t i = 0; i < N(row_checks) && e == OK; i++)
+		if (check_applies(k, row_checks[i].when))
+			e = run_check(
+			    k, &row_checks[i], &slices[row_checks[i].of], &bar, &done);
 	progress_end(&bar);
 	return e;
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include "db/entity.h"
+#include "db/id_walk.h"
 #include "db/stmts.h"
 #include "lib/fs.h"
 #include "proto/blob.h"
@@ -122,19 +123,18 @@ add_version_files(struct fsck *k, struct strangers *s)
 static enum err
 add_workunit_files(struct fsck *k, struct strangers *s)
 {
-	int64_t last = 0;
+	struct cmd_ctx *x = k->x;
 	struct row_text *rows = NULL;
 	size_t n;
-	enum err e = db_number(k->x->db, k->x->f, &last, ADOPT_LAST_WU);
 
-	for (int64_t from = 0; from < last && e == OK; from += DOCS_AT_ONCE) {
+	for (int64_t from = IDS_BEGIN, to = from; to < IDS_END; from = to) {
 		arena_reset(&k->round);
-		e = db_query(k->x->db, &k->round, k->x->f, &rows, &n, WU_DOCS,
-		    .from = from, .to = from + DOCS_AT_ONCE);
-		if (e == OK)
-			add_known_files(k, s, rows, n);
+		TRY(ids_ahead(x->db, IDS_WORKUNITS, from, DOCS_AT_ONCE, &to, x->f));
+		TRY(db_query(x->db, &k->round, x->f, &rows, &n, WU_DOCS, .from = from,
+		    .to = to));
+		add_known_files(k, s, rows, n);
 	}
-	return e;
+	return OK;
 }
 
 static void

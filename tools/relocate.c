@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "db/entity.h"
+#include "db/id_walk.h"
 #include "db/schema.h"
 #include "db/stmts.h"
 #include "lib/buf.h"
@@ -207,26 +208,26 @@ relocate_readdress(
 {
 	char *old = arena_strdup(x->a, from_url), *new = arena_strdup(x->a, to_url);
 	static const struct {
-		enum stmt_id last, set;
+		enum id_table of;
+		enum stmt_id set;
 	} tables[] = {
-		{ SQL_ADOPT_LAST_WU, SQL_WUS_READDRESS },
-		{ SQL_LIKE(ADOPT_LAST_RESULT, ADOPT_LAST_WU),
-		    SQL_LIKE(RESULTS_READDRESS, WUS_READDRESS) },
+		{ IDS_WORKUNITS, SQL_WUS_READDRESS },
+		{ IDS_RESULTS, SQL_LIKE(RESULTS_READDRESS, WUS_READDRESS) },
 	};
 	enum err e = db_open(cf, DB_WORK, &x->db, x->f);
 
 	if (e == OK)
 		e = db_exec(
 		    x->db, x->f, NULL, VERSIONS_READDRESS, .old = old, .new = new);
-	for (size_t i = 0; i < N(tables) && e == OK; i++) {
-		int64_t last = 0;
-
-		e = db_number_like(x->db, x->f, &last, tables[i].last, ADOPT_LAST_WU);
-		for (int64_t from = 0; from < last && e == OK; from += ROWS)
-			e = db_exec_like(x->db, x->f, NULL, tables[i].set,
-			    WUS_READDRESS, .old = old, .new = new, .from = from,
-			    .to = from + ROWS);
-	}
+	for (size_t i = 0; i < N(tables) && e == OK; i++)
+		for (int64_t from = IDS_BEGIN, to = from; to < IDS_END && e == OK;
+		     from = to) {
+			e = ids_ahead(x->db, tables[i].of, from, ROWS, &to, x->f);
+			if (e == OK)
+				e = db_exec_like(x->db, x->f, NULL, tables[i].set,
+				    WUS_READDRESS, .old = old, .new = new, .from = from,
+				    .to = to);
+		}
 	ctx_close(x);
 	if (e == OK)
 		ctx_progress(x, "changed", "URLs of stored work: %s to %s", old, new);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include "db/entity.h"
 #include "db/fleet.h"
+#include "db/id_walk.h"
 #include "db/stmts.h"
 #include "lib/clock.h"
 #include "model/states.h"
@@ -240,15 +241,12 @@ static enum err
 each_slice(struct stuck_search *k,
     enum err (*each)(struct stuck_search *, int64_t from, int64_t to))
 {
-	int64_t last, from = INT64_MIN;
-	enum err e = db_number(k->x->db, k->x->f, &last, ADOPT_LAST_WU);
-
-	for (int64_t to = SLICE; to < last && e == OK; from = to, to += SLICE) {
+	for (int64_t from = IDS_BEGIN, to = from; to < IDS_END; from = to) {
 		arena_reset(&k->round);
-		e = each(k, from, to);
+		TRY(ids_ahead(k->x->db, IDS_WORKUNITS, from, SLICE, &to, k->x->f));
+		TRY(each(k, from, to));
 	}
-	arena_reset(&k->round);
-	return e == OK ? each(k, from, INT64_MAX) : e;
+	return OK;
 }
 
 enum err

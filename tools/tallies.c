@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include "db/id_walk.h"
 #include "db/stmts.h"
 #include "lib/clock.h"
 #include "tools/progress.h"
@@ -88,23 +89,22 @@ static enum err
 split_unsent(struct cmd_ctx *x, enum tally_kind kind, struct tally_states *v, size_t nv)
 {
 	struct arena page = { 0 };
-	struct progress bar;
+	struct progress bar = progress_begin("asking what hosts have", 0);
+	int64_t slices = 0;
 	enum err e = OK;
-	int64_t last;
 
-	TRY(db_number_like(x->db, x->f, &last, SQL_LIKE(ADOPT_LAST_HOST, ADOPT_LAST_WU),
-	    ADOPT_LAST_WU));
-	bar = progress_begin("asking what hosts have", last);
-	for (int64_t at = 0; at < last && e == OK; at += HOSTS_SLICE) {
+	for (int64_t from = IDS_BEGIN, to = from; to < IDS_END && e == OK; from = to) {
 		struct row_work_count *rows = NULL;
 		size_t n = 0;
 
 		arena_reset(&page);
-		e = db_query(x->db, &page, x->f, &rows, &n, WUS_IN_PROGRESS, .from = at,
-		    .to = at + HOSTS_SLICE);
+		e = ids_ahead(x->db, IDS_HOSTS, from, HOSTS_SLICE, &to, x->f);
+		if (e == OK)
+			e = db_query(x->db, &page, x->f, &rows, &n, WUS_IN_PROGRESS,
+			    .from = from, .to = to);
 		for (size_t i = 0; e == OK && i < n; i++)
 			put_in_progress(v, nv, &rows[i], tally_key(&rows[i], kind));
-		progress_set(&bar, at);
+		progress_set(&bar, ++slices * HOSTS_SLICE);
 	}
 	progress_end(&bar);
 	arena_free(&page);

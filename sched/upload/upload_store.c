@@ -79,12 +79,11 @@ store_size(struct arena *a, const struct conf *cf, const char *name)
 	struct stat st;
 
 	/*
-	 * A client with a shorter file than reported would consider its upload done,
-	 * which is wrong if it has a different file.  Whether it is the same file shows
-	 * when it arrives.
+	 * Only whole files have this name, checked by their MD5.  A client whose reply
+	 * was lost learns here that its upload is done (protocol.md 6.1).
 	 */
 	if (is_file(path, &st))
-		return 0;
+		return st.st_size;
 	if (!is_file(store_part_path(a, path), &st))
 		return 0;
 	return (st.st_mode & ALL_HERE) != 0 && st.st_size > 0 ? st.st_size - 1 :

@@ -27,10 +27,9 @@ enum err store_name_check(const char *name, struct fail *);
 enum err store_modes_check(const struct conf *, struct fail *);
 
 /*
- * Returns the size of the file's part; 0 if there is none, or if the whole file exists:
- * whether that is the same file shows when it arrives.  For a part with all its bytes
- * that is not yet renamed, returns one byte less, so that the client does not consider
- * its upload done.
+ * Returns the size of the file, or of its part; 0 if there is neither.  For a part with
+ * all its bytes that is not yet renamed, returns one byte less, so that the client does
+ * not consider its upload done.
  */
 int64_t store_size(struct arena *, const struct conf *, const char *name);
 

@@ -38,7 +38,7 @@ INSERT INTO workunit (id, create_time, appid, name, xml_doc, batch, rsc_fpops_es
 SELECT n.id, n.made, n.app, CONCAT('w', LPAD(n.id, 8, '0')), CONCAT('<workunit>\n<file_ref>\n    <file_name>sky', LPAD(n.file, 6, '0'),
     '.dat</file_name>\n    <open_name>in</open_name>\n</file_ref>\n<command_line>\n--from ', n.id, ' --harmonics 4\n</command_line>\n</workunit>\n'),
     n.batch, 1e12, 1e15, 5e7, 2e7, 864000, 2, 2, 5, 10, 6, CONCAT('templates/', n.app, '_out.xml'), n.file,
-    IF(n.kind IN (7, 8), n.now + 864000, 2147483647), 3, IF(n.kind IN (1, 2, 5), 2 * n.id - 1, 0), IF(n.kind IN (1, 2, 5), 10, 0),
+    IF(n.kind IN (7, 8), n.now + 864000, 9223372036854775807), 3, IF(n.kind IN (1, 2, 5), 2 * n.id - 1, 0), IF(n.kind IN (1, 2, 5), 10, 0),
     IF(n.kind <= 4, 2, n.kind = 5), IF(n.kind <= 4, 2, 0), n.kind = 6, IF(n.kind = 3, 16, n.kind = 4),
     FROM_UNIXTIME(IF(n.kind = 1, n.now - 5184000, n.now - n.id MOD 400000))
 FROM (SELECT s.seq AS id, 1 + (s.seq - 1) DIV (@WUS@ DIV @BATCHES@) AS batch, 1 + (1 + (s.seq - 1) DIV (@WUS@ DIV @BATCHES@)) MOD 3 AS app,

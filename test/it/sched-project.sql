@@ -44,7 +44,7 @@ SELECT f.id * 10 + s.seq, 1, 1, concat(f.name, '__', f.id * 10 + s.seq), concat(
         <open_name>in</open_name>
     </file_ref>
 </workunit>
-'), 1e12, 1e14, 1e7, 1e7, 86400, 2, 2, f.id, 2147483647
+'), 1e12, 1e14, 1e7, 1e7, 86400, 2, 2, f.id, 9223372036854775807
 FROM fileset f, seq_1_to_6 s WHERE f.id <= 2;
 INSERT INTO result (create_time, workunitid, appid, name, server_state, xml_doc_in, fileset_id, ready)
 SELECT 1, w.id, 1, concat(w.name, '_', n.seq), 2, concat('<file_info>

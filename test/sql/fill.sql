@@ -23,7 +23,7 @@ INSERT INTO host_log (hostid, kind, create_time, log) SELECT h.seq, k.seq, 1, 'l
 INSERT INTO host_file (hostid, file_id, since) SELECT h.seq, (h.seq * 7 + f.seq * 311) % 2000 + 1, 1 FROM seq_1_to_1000 h, seq_1_to_5 f;
 INSERT INTO workunit (id, appid, name, xml_doc, fileset_id, transition_time, need_validate, assimilate_state, canonical_resultid, file_delete_state, min_quorum, target_nresults)
 	SELECT seq, IF(seq > 50000, 2, 1), CONCAT('file__', seq), REPEAT('w', 900), IF(seq > 50000, 0, seq % 2000 + 1),
-	IF(seq % 97 = 0, 1000, 2147483647), seq % 89 = 0, IF(seq % 83 = 0, 1, 2), IF(seq % 3 = 0, 0, seq * 2), IF(seq % 73 = 0, 2, 0), 2, IF(seq BETWEEN 3001 AND 3200, 1, 2) FROM seq_1_to_60000;
+	IF(seq % 97 = 0, 1000, IF(seq % 101 = 0, 2147483647, 9223372036854775807)), seq % 89 = 0, IF(seq % 83 = 0, 1, 2), IF(seq % 3 = 0, 0, seq * 2), IF(seq % 73 = 0, 2, 0), 2, IF(seq BETWEEN 3001 AND 3200, 1, 2) FROM seq_1_to_60000;
 INSERT INTO result (id, create_time, workunitid, appid, name, xml_doc_in, xml_doc_out, stderr_out, server_state, outcome, validate_state, hostid, userid, sent_time, report_deadline, received_time, fileset_id, ready, once, file_delete_state)
 	SELECT r.seq, 1000 + r.seq, w.id, w.appid, CONCAT(w.name, '_', r.seq % 2), REPEAT('i', 400), REPEAT('o', 300), REPEAT('e', 800),
 	IF(r.seq * 37 % 101 < 70, 5, IF(r.seq * 37 % 101 < 80, 4, 2)), r.seq * 37 % 101 < 70, r.seq * 37 % 101 < 60,
@@ -46,7 +46,7 @@ UPDATE workunit SET transitioner_flags = 4 WHERE id BETWEEN 59001 AND 59900;
 UPDATE result SET ready = -4611686018427387904 - workunitid WHERE ready IS NOT NULL AND workunitid BETWEEN 59001 AND 59901;
 INSERT INTO batch (id, name, app_id, state, njobs) SELECT seq, CONCAT('batch_', seq), 1, IF(seq % 2 = 0, 0, 1), IF(seq % 2 = 0, 0, 30) FROM seq_1_to_1000;
 UPDATE workunit SET batch = id % 1000 + 1 WHERE id <= 30000;
-UPDATE workunit SET transition_time = 2147483646 WHERE id BETWEEN 30001 AND 30600;
+UPDATE workunit SET transition_time = 9223372036854775806 WHERE id BETWEEN 30001 AND 30600;
 UPDATE workunit SET assimilate_state = 0, canonical_resultid = id * 2 WHERE id BETWEEN 30701 AND 30790;
 INSERT INTO consent (userid, consent_type_id, consent_time) SELECT u.id, 1, 1 FROM user u WHERE u.id <= 500;
 INSERT INTO token (token, userid, type, expire_time) SELECT CONCAT('token_', id), id, 'P', 2000000000 FROM user WHERE id <= 500;

@@ -6,6 +6,7 @@
  */
 #include "test/sql/world.h"
 
+#include "db/id_walk.h"
 #include "db/stmts.h"
 #include "model/states.h"
 #include "lib/banned.h"
@@ -502,12 +503,34 @@ START_TEST(a_replaced_hash_leaves_what_keys_need)
 }
 END_TEST
 
+/* Slices have as many rows as was asked for, whatever the ids are. */
+START_TEST(slices_of_ids_follow_the_rows)
+{
+	static const int64_t ahead[] = { INT64_C(3000000001), INT64_C(9000000000000000),
+		IDS_END };
+	int64_t at = IDS_BEGIN;
+
+	sql_by_hand("DELETE FROM team");
+	sql_by_hand("INSERT INTO team (id, name) VALUES (7, 'a'), (3000000001, 'b'), "
+		    "(3000000002, 'c'), (9000000000000000, 'd'), "
+		    "(9000000000000001, 'e')");
+	for (size_t i = 0; i < N(ahead); i++) {
+		ck_ok(ids_ahead(db, IDS_TEAMS, at, 2, &at, &f));
+		ck_assert_int_eq(at, ahead[i]);
+	}
+	sql_by_hand("DELETE FROM team");
+	ck_ok(ids_ahead(db, IDS_TEAMS, IDS_BEGIN, 1, &at, &f));
+	ck_assert_int_eq(at, IDS_END);
+}
+END_TEST
+
 UNIT_MAIN("db", {
 	tcase_add_checked_fixture(tc, setup, teardown);
 	ADD(race_02_a_result_is_claimed_once);
 	ADD(workunits_are_touched_each_at_its_time);
 	ADD(a_host_comes_with_its_account);
 	ADD(a_replaced_hash_leaves_what_keys_need);
+	ADD(slices_of_ids_follow_the_rows);
 	ADD(once_rule_is_the_index);
 	ADD(two_claims_without_a_rule_do_not_collide);
 	ADD(a_report_expects_what_was_read);

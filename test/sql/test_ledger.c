@@ -393,7 +393,7 @@ START_TEST(what_is_gone_leaves_one_row)
 {
 	static const char count[] = "SELECT COUNT(*) FROM ledger";
 	struct row_ledger *old, l;
-	int64_t last;
+	int64_t to;
 	size_t n;
 
 	ledger_by_hand("INSERT INTO fileset (id, name) VALUES (2, 'two');"
@@ -415,10 +415,14 @@ START_TEST(what_is_gone_leaves_one_row)
 	ck_assert_str_eq(text_of(&l), truth("fileset_id = 2"));
 	ck_ok(ledger_of_host(db, &a, 3, &l, &f));
 	ck_assert_str_eq(text_of(&l), truth("hostid = 3"));
-	ck_ok(ledger_ended_last(db, LEDGER_SETS, &last, &f));
-	ck_assert_int_eq(last, 2);
-	ck_ok(ledger_ended_last(db, LEDGER_HOSTS, &last, &f));
-	ck_assert_int_eq(last, 3);
+	ck_ok(ledger_ended_to(db, LEDGER_HOSTS, 0, 1, &to, &f));
+	ck_assert_int_eq(to, 1);
+	ck_ok(ledger_ended_to(db, LEDGER_HOSTS, to, 1, &to, &f));
+	ck_assert_int_eq(to, 3);
+	ck_ok(ledger_ended_to(db, LEDGER_HOSTS, to, 1, &to, &f));
+	ck_assert_int_eq(to, LEDGER_ENDED_SET - 1);
+	ck_ok(ledger_ended_to(db, LEDGER_SETS, 0, 2, &to, &f));
+	ck_assert_int_eq(to, LEDGER_ENDED_SET - 1);
 
 	/* Two more sets go, one after the other: still one row. */
 	ledger_by_hand("DELETE FROM fileset; DELETE FROM host", "");

@@ -4,9 +4,22 @@
 # The database on the server in $db_dir that the scenario has started; '' if the project has a server of its own.
 db_name=''
 
+# Prints SQL with the programs' time for the server's, whose clock stays real if LOCUS_YEAR moves theirs.
+sql_by_our_clock() { # SQL
+	sed "s/unix_timestamp()/(unix_timestamp() + ${LOCUS_AHEAD:-0})/Ig" <<<"$1"
+}
+
+our_clock() { # prints the programs' time, s since 1970
+	echo $(($(date +%s) + ${LOCUS_AHEAD:-0}))
+}
+
 sql() { # [SQL]: by default from standard input; rows without a header
 	local words=(-N)
-	[[ $# == 0 ]] || words+=(-e "$1")
+	if [[ $# == 0 && -n ${LOCUS_AHEAD:-} ]]; then
+		sql "$(cat)"
+		return
+	fi
+	[[ $# == 0 ]] || words+=(-e "$(sql_by_our_clock "$1")")
 	if [[ -n $db_name ]]; then
 		mariadb_sql "$db_dir" "$db_name" "${words[@]}"
 	else
