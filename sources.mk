@@ -796,6 +796,7 @@ tools_sources = \
 	tools/run_task.c \
 	tools/running.c \
 	tools/running.h \
+	tools/said.def \
 	tools/same_work.c \
 	tools/same_work.def \
 	tools/same_work.h \

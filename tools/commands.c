@@ -3,8 +3,10 @@
  * for "locus help". */
 #include "tools/cmd.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include "lib/near.h"
 #include "lib/banned.h"
 
@@ -52,51 +54,158 @@ list_verbs(const char *noun)
 	return any;
 }
 
-/* Joins the first words, as many as the name has. */
-static char *
-as_typed(struct arena *a, const char *name, char **words, int n)
-{
-	char *typed = arena_strdup(a, words[0]);
+/* --- what somebody may have meant --- */
 
-	for (int i = 1; i < n && (name = strchr(name, ' ')) != NULL; i++, name++)
-		typed = arena_printf(a, "%s %s", typed, words[i]);
-	return typed;
+/* How well a command fits what was said, best first. */
+enum { FITS_NAME = 4, FITS_PURPOSE = 2, FITS_ABOUT = 1, OFFERED_MOST = 8 };
+
+static const struct {
+	const char *theirs, *ours;
+} said[] = {
+#define SAID(theirs, ours) { theirs, ours },
+#include "tools/said.def"
+#undef SAID
+};
+
+/* Is the word one of the text's, whatever its case, singular or plural? */
+static bool
+mentions(const char *text, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *p = text; p != NULL && *p != '\0'; p++) {
+		if ((p == text || !isalnum((unsigned char)p[-1])) &&
+		    strncasecmp(p, word, len) == 0 &&
+		    !isalnum((unsigned char)p[len + (p[len] == 's')]))
+			return true;
+	}
+	return false;
 }
 
-/* Offers the command's names as the nearest to what was typed. */
-static void
-nearest(struct arena *a, const struct cmd *c, char **words, int n, const char **best,
-    const char **typed, size_t *least)
+static int
+word_fit(const struct cmd *c, const char *word)
 {
-	const char *const names[] = { c->name, c->alias };
+	return mentions(c->name, word) || mentions(c->alias, word) ? FITS_NAME :
+	       mentions(c->purpose, word)                          ? FITS_PURPOSE :
+	       mentions(c->about, word)                            ? FITS_ABOUT :
+	                                                             0;
+}
 
-	for (size_t i = 0; i < N(names) && names[i] != NULL; i++) {
-		char *said = as_typed(a, names[i], words, n);
+/* How well the command fits all words; 0 = one of them has nothing to do with it. */
+static int
+command_fit(const struct cmd *c, char **words, int n)
+{
+	int worst = FITS_NAME;
 
-		if (near_offer(said, names[i], least)) {
-			*best = c->name;
-			*typed = said;
+	for (int i = 0; i < n; i++) {
+		int fit = word_fit(c, words[i]);
+
+		for (size_t k = 0; k < N(said); k++) {
+			int as_ours = strcasecmp(said[k].theirs, words[i]) != 0 ?
+			                  0 :
+			                  word_fit(c, said[k].ours);
+
+			fit = as_ours > fit ? as_ours : fit;
 		}
+		worst = fit < worst ? fit : worst;
 	}
+	return worst;
+}
+
+/*
+ * Finds the commands that fit the words best, in the order of the help.  Returns how
+ * many, at most OFFERED_MOST, and in *best how well.
+ */
+static int
+commands_that_fit(char **words, int n, const struct cmd **found, int *fits)
+{
+	int best = 1, nfound = 0;
+
+	for (size_t i = 0; n > 0 && cmds[i] != NULL; i++) {
+		int fit = command_fit(cmds[i], words, n);
+
+		if (fit > best)
+			nfound = 0;
+		if (fit < best || nfound == OFFERED_MOST)
+			continue;
+		best = fit;
+		found[nfound++] = cmds[i];
+	}
+	*fits = best;
+	return nfound;
+}
+
+/* Joins up to three words, as far as they are no arguments by their look; *n becomes
+ * their number. */
+static char *
+as_typed(struct arena *a, char **words, int *n)
+{
+	char *text = arena_strdup(a, words[0]);
+	int i = 1;
+
+	for (; i < *n && i < 3; i++) {
+		if (words[i][strspn(words[i], "abcdefghijklmnopqrstuvwxyz-")] != '\0')
+			break;
+		text = arena_printf(a, "%s %s", text, words[i]);
+	}
+	*n = i;
+	return text;
+}
+
+static void
+list_found(FILE *out, const struct cmd *const *found, int n)
+{
+	for (int i = 0; i < n; i++)
+		fprintf(out, "  %-24s %s\n", found[i]->name, found[i]->purpose);
+}
+
+/*
+ * Is each word of the command's name what was typed, but for a slip: a letter, or two
+ * in a long word?  A slip never leads from one noun to another one.
+ */
+static bool
+is_slip(struct arena *a, const char *name, char **words, int n)
+{
+	int i = 0;
+
+	for (; name != NULL && *name != '\0'; i++) {
+		size_t len = strcspn(name, " ");
+		char *word = arena_memdup(a, name, len);
+
+		if (i == n || near_distance(words[i], word) > (len > 5 ? 2 : 1))
+			return false;
+		name += len + strspn(name + len, " ");
+	}
+	return i > 0;
 }
 
 int
 commands_unknown(struct cmd_ctx *x, char **words, int n)
 {
-	const char *best = NULL, *typed = words[0];
-	size_t least = (size_t)-1;
+	const struct cmd *found[OFFERED_MOST];
+	int typed = n, nfound = 0, fits = FITS_NAME;
+	const char *text = as_typed(x->a, words, &typed);
 
-	if (n == 1 && list_verbs(typed))
+	if (n == 1 && list_verbs(words[0]))
 		return EXIT_USAGE;
 	if (n == 2 && list_verbs(arena_printf(x->a, "%s %s", words[0], words[1])))
 		return EXIT_USAGE;
-	for (size_t i = 0; cmds[i] != NULL; i++)
-		nearest(x->a, cmds[i], words, n, &best, &typed, &least);
-	fprintf(stderr, "locus: there is no command \"%s\"", typed);
-	if (best != NULL)
-		fprintf(stderr, "; did you mean \"locus %s\"?\n", best);
-	else
-		fprintf(stderr, "; \"locus help\" lists them\n");
+	for (size_t i = 0; nfound == 0 && cmds[i] != NULL; i++)
+		if (is_slip(x->a, cmds[i]->name, words, n) ||
+		    is_slip(x->a, cmds[i]->alias, words, n))
+			found[nfound++] = cmds[i];
+	/* The last words may be arguments. */
+	for (; nfound == 0 && typed > 0; typed--)
+		nfound = commands_that_fit(words, typed, found, &fits);
+	fprintf(stderr, "locus: there is no command \"%s\"; ", text);
+	if (nfound == 0)
+		fprintf(stderr, "\"locus help\" lists them\n");
+	else if (nfound == 1 && fits == FITS_NAME)
+		fprintf(stderr, "did you mean \"locus %s\"?\n", found[0]->name);
+	else {
+		fprintf(stderr, "this has to do with it:\n");
+		list_found(stderr, found, nfound);
+	}
 	return EXIT_USAGE;
 }
 
@@ -185,32 +294,38 @@ static const struct opt help_options[] = {
 	{ 0 },
 };
 
-/* Prints the help of every command of that name or noun; suggests the nearest name if
- * there is none. */
+/*
+ * Prints the help of every command of that name or noun; else lists those that have to
+ * do with the words.
+ */
 static enum err
-explain(struct cmd_ctx *x, const char *name)
+explain(struct cmd_ctx *x, char **words, int n)
 {
-	size_t least = (size_t)-1, shown = 0, len = strlen(name);
-	const char *best = NULL;
+	const struct cmd *found[OFFERED_MOST];
+	char *name = as_typed(x->a, words, &n);
+	int shown = 0, nfound, fits;
+	size_t len = strlen(name);
 
 	for (size_t i = 0; cmds[i] != NULL; i++) {
 		const char *c = cmds[i]->name;
 
-		if ((strncmp(c, name, len) == 0 && (c[len] == '\0' || c[len] == ' ')) ||
-		    (cmds[i]->alias != NULL && strcmp(cmds[i]->alias, name) == 0)) {
-			if (shown++ > 0)
-				printf("\n");
-			help_command(cmds[i]);
-		} else if (near_offer(name, c, &least)) {
-			best = c;
-		}
+		if ((strncmp(c, name, len) != 0 || (c[len] != '\0' && c[len] != ' ')) &&
+		    (cmds[i]->alias == NULL || strcmp(cmds[i]->alias, name) != 0))
+			continue;
+		if (shown++ > 0)
+			printf("\n");
+		help_command(cmds[i]);
 	}
 	if (shown > 0)
 		return OK;
-	if (best == NULL)
-		return ctx_usage(x, "there is no command \"%s\"", name);
-	return ctx_usage(
-	    x, "there is no command \"%s\"; did you mean \"%s\"?", name, best);
+	nfound = commands_that_fit(words, n, found, &fits);
+	if (nfound == 0)
+		return ctx_usage(x,
+		    "no command has to do with \"%s\"; \"locus help --all\" lists them all",
+		    name);
+	printf("There is no command \"%s\". This has to do with it:\n\n", name);
+	list_found(stdout, found, nfound);
+	return OK;
 }
 
 static enum err
@@ -225,15 +340,17 @@ help_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	else if (n == 0)
 		commands_overview();
 	else
-		return explain(x, as_typed(x->a, "a b c", args, (int)n));
+		return explain(x, args, (int)n);
 	return OK;
 }
 
 const struct cmd cmd_help = { .name = "help",
-	.args = "[COMMAND]",
+	.args = "[COMMAND | WORD ...]",
 	.max_args = 3,
-	.purpose = "explain a command",
-	.about = "Explains a command, or lists them all.",
+	.purpose = "explain a command, or find one",
+	.about =
+	    "Explains a command, or lists them all. Of words that are no command, it lists the\n"
+	    "commands that have to do with them: \"locus help ban\".",
 	.opts = help_options,
 	.opts_size = sizeof(struct help_opts),
 	.run = help_run };

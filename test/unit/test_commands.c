@@ -2,7 +2,9 @@
 /* Which forms of output the commands of locus have. */
 #include "test/unit/unit.h"
 
+#include <string.h>
 #include <unistd.h>
+#include "lib/fs.h"
 #include "tools/cmd.h"
 #include "tools/json.h"
 #include "tools/listing.h"
@@ -82,7 +84,96 @@ START_TEST(tree_as_tsv)
 }
 END_TEST
 
+/* Runs commands_unknown() on up to four words; returns what it says. */
+static char *
+said_to(struct arena *a, const char *line)
+{
+	char path[] = "/tmp/locus-said.XXXXXX", *text, *words[4], *rest;
+	int fd = mkstemp(path), was = dup(2), n = 0;
+	struct cmd_ctx x = { .a = a, .commands = commands_all() };
+	struct fail f = { 0 };
+
+	for (char *w = strtok_r(arena_strdup(a, line), " ", &rest); w != NULL && n < 4;
+	     w = strtok_r(NULL, " ", &rest))
+		words[n++] = w;
+	fflush(stderr);
+	dup2(fd, 2);
+	ck_assert_int_eq(commands_unknown(&x, words, n), EXIT_USAGE);
+	fflush(stderr);
+	dup2(was, 2);
+	close(was);
+	close(fd);
+	ck_assert_int_eq(fs_read(a, path, 1 << 16, &text, NULL, &f), OK);
+	unlink(path);
+	return text;
+}
+
+/* What was typed, and a part of the answer. */
+static const char *const guesses[][2] = {
+	{ "file delete sky_1.dat",
+	    "\"file delete\"; did you mean \"locus file remove\"?" },
+	{ "result", "\n  work show " },
+	{ "result show 7", "did you mean \"locus work show\"?" },
+	{ "app version withdraw sort",
+	    "did you mean \"locus app version deprecate\"?" },
+	{ "account new me@example.org", "did you mean \"locus user create\"?" },
+	{ "user remove 7", "did you mean \"locus user delete\"?" },
+	{ "computer ban 7", "did you mean \"locus host ban\"?" },
+	{ "job retry 7", "did you mean \"locus work retry\"?" },
+	{ "host bann 7", "did you mean \"locus host ban\"?" },
+	{ "stutas", "did you mean \"locus status\"?" },
+	{ "destory stars", "did you mean \"locus destroy\"?" },
+	{ "workunit delete 7", "this has to do with it:\n  purge " },
+	{ "version", "this has to do with it:\n  app version list " },
+	{ "xyzzy", "\"locus help\" lists them" },
+};
+
+START_TEST(a_guess_finds_its_command)
+{
+	struct arena a = { 0 };
+	const char *text = said_to(&a, guesses[_i][0]);
+
+	ck_assert_msg(
+	    strstr(text, guesses[_i][1]) != NULL, "%s: %s", guesses[_i][0], text);
+	arena_free(&a);
+}
+END_TEST
+
+/*
+ * Whatever noun and verb are typed: a command that takes something away is suggested
+ * only for its own noun.
+ */
+START_TEST(no_suggestion_destroys)
+{
+	static const char *const nouns[] = { "file", "host", "user", "app", "work",
+		"batch", "team", "node", "key", "config", "backup", "platform" };
+	static const char *const takes[] = { "destroy", "remove", "delete", "ban",
+		"cancel", "purge", "reset", "merge", "forget", "expire", "clear",
+		"unset", "stop", "restart", "restore" };
+	struct arena a = { 0 };
+
+	for (size_t i = 0; i < N(nouns); i++)
+		for (size_t k = 0; k < N(takes); k++) {
+			char *line = arena_printf(&a, "%s %s", nouns[i], takes[k]);
+			const char *text = said_to(&a, line), *as;
+
+			as = strstr(text, "did you mean \"locus ");
+			if (as == NULL)
+				continue;
+			as += strlen("did you mean \"locus ");
+			for (size_t t = 0; t < N(takes); t++)
+				ck_assert_msg(
+				    strstr(as, takes[t]) == NULL ||
+					strncmp(as, nouns[i], strlen(nouns[i])) == 0,
+				    "%s: %s", line, text);
+		}
+	arena_free(&a);
+}
+END_TEST
+
 UNIT_MAIN("commands", {
+	ADD_LOOP(a_guess_finds_its_command, N(guesses));
+	ADD(no_suggestion_destroys);
 	ADD(every_command_has_one_form);
 	ADD(every_name_is_a_command);
 	ADD(keys_are_sound);

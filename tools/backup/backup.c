@@ -48,6 +48,11 @@ target_open(struct cmd_ctx *x, const char *path, struct target *t)
 			return ctx_usage(x, "the archive does not go to a terminal");
 		return OK;
 	}
+	/* A word such as "list" was meant for a verb: the archive has all keys. */
+	if (strpbrk(path, "./") == NULL)
+		return ctx_usage(x,
+		    "backup has no verb \"%s\": it writes an archive; give a file name such as ./%s.tar.zst",
+		    path, path);
 	t->part = arena_printf(x->a, "%s.part", path);
 	if (fs_exists(path))
 		return FAIL(x->f, E_SYS, "%s exists already and is not replaced", path);
@@ -194,7 +199,7 @@ const struct cmd cmd_backup = { .name = "backup",
 	.about =
 	    "Writes one consistent snapshot of the database, config.xml, keys, apps, templates,\n"
 	    "plan classes, triggers and the files of hosts to FILE, a tar archive compressed with\n"
-	    "zstd; \"-\" is standard output. The project goes on meanwhile; only its file_deleter\n"
+	    "zstd; \"-\" is standard output, and a name needs a dot or a slash. The project goes on meanwhile; only its file_deleter\n"
 	    "waits. Writes FILE.part and renames it at the end, and never replaces a file. The\n"
 	    "database may still have the schema of an older release.\n"
 	    "locus-backup(7) has the whole story.",
