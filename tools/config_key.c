@@ -120,11 +120,26 @@ config_readers(const struct config_key *k)
 	return k->opt != NULL ? effect : "supervisor";
 }
 
+/* What else decides: an app's own property, or an option that includes this one. */
+static const char *
+overruled(const struct conf *cf, const struct conf_opt *o)
+{
+	if (strcmp(o->name, "locality_scheduling") == 0 && !cf->locality_scheduling)
+		return "at once, but not for apps with locality of their own: locus app set APP --locality 0 ends it for one";
+	if (strcmp(o->name, "one_result_per_host_per_wu") == 0 &&
+	    cf->one_result_per_user_per_wu)
+		return "never: one_result_per_user_per_wu includes it";
+	return NULL;
+}
+
 const char *
 config_when(const struct conf *cf, const struct config_key *k)
 {
 	bool installed = cf != NULL && conf_is_installed(cf);
+	const char *other = cf == NULL || k->opt == NULL ? NULL : overruled(cf, k->opt);
 
+	if (other != NULL)
+		return other;
 	if (k->opt == NULL)
 		return k->sub->effect[0] != '\0' ? "never" :
 		       installed                 ? "after locus start, as root" :
