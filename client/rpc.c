@@ -251,6 +251,18 @@ set_share_fractions(
 	rq->prrs_fraction = able > 0 ? p->share / able : 1;
 }
 
+/* The field of old servers: the largest request of all types ("Work fetch and GPUs").
+ * Stock clients copy that for the CPU (protocol.md 1.1). */
+static double
+work_req_seconds(const struct view *v, const struct work_ask *ask)
+{
+	double most = 0;
+
+	for (size_t r = 0; r < v->world.nrsc; r++)
+		most = ask->secs[r] > most ? ask->secs[r] : most;
+	return most;
+}
+
 struct request *
 rpc_request(struct client *c, const struct view *v, const struct contact *contact)
 {
@@ -270,7 +282,7 @@ rpc_request(struct client *c, const struct view *v, const struct contact *contac
 		.client_cap_plan_class = true,
 		.client_cap_no_work_deadlines = true,
 		.has_cpu_request = true,
-		.work_req_seconds = ask->secs[CW_CPU],
+		.work_req_seconds = work_req_seconds(v, ask),
 		.cpu_req_secs = ask->secs[CW_CPU],
 		.cpu_req_instances = ask->inst[CW_CPU],
 		.estimated_delay = ask->delay_s[CW_CPU],

@@ -327,4 +327,35 @@ START_TEST(differences_stand_in_the_table)
 }
 END_TEST
 
-UNIT_MAIN("client requests", { ADD(differences_stand_in_the_table); })
+/* Requests for the CPU and the GPU, and the old total: the largest of them. */
+static const double asks[][3] = {
+	{ 1000, 0, 1000 },
+	{ 0, 500, 500 },
+	{ 1000, 500, 1000 },
+	{ 500, 1000, 1000 },
+	{ 0, 0, 0 },
+};
+
+START_TEST(the_old_total_is_the_largest)
+{
+	struct client *c = unit_host();
+	struct contact contact = { .why = CONTACT_WORK, .project = 0 };
+	char type[] = "NVIDIA";
+	struct request *rq;
+	struct view v;
+
+	c->options.coproc[c->options.ncoprocs++] = (struct coproc){ type, 2, 1e12 };
+	contact.ask.secs[CW_CPU] = asks[_i][0];
+	contact.ask.secs[CW_CPU + 1] = asks[_i][1];
+	view_load(c, &v);
+	rq = rpc_request(c, &v, &contact);
+	ck_assert_double_eq(rq->cpu_req_secs, asks[_i][0]);
+	ck_assert_double_eq(rq->work_req_seconds, asks[_i][2]);
+	unit_host_end(c);
+}
+END_TEST
+
+UNIT_MAIN("client requests", {
+	ADD(differences_stand_in_the_table);
+	ADD_LOOP(the_old_total_is_the_largest, N(asks));
+})
