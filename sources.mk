@@ -70,6 +70,8 @@ lib_sources = \
 	lib/words.h \
 	lib/xml.c \
 	lib/xml.h \
+	lib/xml_repair.c \
+	lib/xml_repair.h \
 	lib/xml_span.c \
 	lib/xml_span.h \
 	lib/xml_tree.c \
@@ -637,6 +639,7 @@ tools_sources = \
 	tools/config.c \
 	tools/config_check.c \
 	tools/config_diff.c \
+	tools/config_files.c \
 	tools/config_get.c \
 	tools/config_key.c \
 	tools/config_key.h \
@@ -1170,7 +1173,8 @@ unit_tests = \
 	test/unit/test_trigger \
 	test/unit/test_units \
 	test/unit/test_upload \
-	test/unit/test_web
+	test/unit/test_web \
+	test/unit/test_xml_tree
 
 sql_tests = \
 	test/sql/test_adopt \

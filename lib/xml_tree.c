@@ -8,6 +8,7 @@
 #include <libxml/tree.h>
 #include "lib/buf.h"
 #include "lib/text.h"
+#include "lib/xml_repair.h"
 
 /* libxml2 2.12 made the error const. */
 #if LIBXML_VERSION >= 21200
@@ -54,6 +55,7 @@ tree_copy(struct arena *a, xmlNode *n)
 	out->name = arena_strdup(a, (const char *)n->name);
 	out->text = node_own_text(a, n);
 	out->line = (int)xmlGetLineNo(n);
+	out->unclosed = xmlHasProp(n, (const xmlChar *)XML_UNCLOSED) != NULL;
 	for (xmlNode *c = n->children; c != NULL; c = c->next) {
 		if (c->type != XML_ELEMENT_NODE)
 			continue;
@@ -63,9 +65,21 @@ tree_copy(struct arena *a, xmlNode *n)
 	return out;
 }
 
-enum err
-xml_tree(struct arena *a, const char *path, const char *text, size_t n,
-    struct xml_node **root, struct fail *f)
+/* Does the text hold only UTF-8? */
+static bool
+is_utf8(const char *text, size_t n)
+{
+	for (size_t i = 0, m; i < n; i += m) {
+		m = text_utf8(text + i);
+		if (m == 0 || m > n - i)
+			return false;
+	}
+	return true;
+}
+
+static enum err
+tree_parse(struct arena *a, const char *path, const char *text, size_t n,
+    const char *encoding, struct xml_node **root, struct fail *f)
 {
 	struct complaint bad = { a, 0, NULL };
 	enum err e = OK;
@@ -76,7 +90,7 @@ xml_tree(struct arena *a, const char *path, const char *text, size_t n,
 		return FAIL(f, E_CONFIG, "%s: too large", path);
 	xmlSetStructuredErrorFunc(&bad, keep_first_error);
 	/* No XML_PARSE_NOERROR: since libxml2 2.13 it silences the handler, too. */
-	doc = xmlReadMemory(text, (int)n, path, NULL,
+	doc = xmlReadMemory(text, (int)n, path, encoding,
 	    XML_PARSE_NONET | XML_PARSE_NOWARNING | XML_PARSE_NOBLANKS);
 	xmlSetStructuredErrorFunc(NULL, NULL);
 	if (doc == NULL)
@@ -87,5 +101,32 @@ xml_tree(struct arena *a, const char *path, const char *text, size_t n,
 	else
 		*root = tree_copy(a, xmlDocGetRootElement(doc));
 	xmlFreeDoc(doc);
+	return e;
+}
+
+enum err
+xml_tree(struct arena *a, const char *path, const char *text, size_t n,
+    struct xml_node **root, struct fail *f)
+{
+	return tree_parse(a, path, text, n, NULL, root, f);
+}
+
+enum err
+xml_tree_lenient(struct arena *a, const char *path, struct xml_source src,
+    struct xml_node **root, struct xml_mistakes *bad, struct fail *f)
+{
+	struct buf out = buf_new(a);
+	struct fail first = { 0 };
+	enum err e = tree_parse(a, path, src.text, src.n, NULL, root, &first);
+
+	*bad = (struct xml_mistakes){ 0 };
+	if (e == OK)
+		return OK;
+	e = xml_repair(a, path, src.text, src.n, src.containers, &out, bad, f);
+	if (e == OK)
+		e = tree_parse(a, path, out.p, out.n,
+		    is_utf8(out.p, out.n) ? "UTF-8" : "ISO-8859-1", root, f);
+	if (e != OK)
+		*f = first; /* about the text as it is written */
 	return e;
 }

@@ -17,12 +17,48 @@ const struct pc_element pc_elements[] = {
 };
 const size_t pc_nelements = N(pc_elements);
 
-const struct plan_class *
-plan_class_named(const struct plan_classes *all, const char *name)
+static const struct plan_class *
+class_of_name(const struct plan_classes *all, const char *name)
 {
 	for (size_t i = 0; all != NULL && i < all->n; i++)
 		if (strcmp(all->classes[i].name, name) == 0)
 			return &all->classes[i];
+	return NULL;
+}
+
+/* The built-in class for names that begin and go on like that; the first one counts. */
+static const struct {
+	const char *begin, *part, *class;
+} kinds[] = {
+	{ "opencl", "nvidia", "opencl_nvidia" },
+	{ "opencl", "cuda", "opencl_nvidia" },
+	{ "opencl", "ati", "opencl_ati" },
+	{ "opencl", "amd", "opencl_ati" },
+	{ "opencl", "intel_gpu", "opencl_intel_gpu" },
+	{ "opencl", "cpu", "opencl_cpu" },
+	{ "cuda", "opencl", "opencl_nvidia" },
+	{ "cuda12", "", "cuda12" },
+	{ "cuda", "", "cuda" },
+	{ "ati", "opencl", "opencl_ati" },
+	{ "ati", "", "ati14" },
+	{ "vbox", "64_mt", "vbox64_mt" },
+	{ "vbox", "64", "vbox64" },
+	{ "vbox", "", "vbox32" },
+	{ "wsl", "", "wsl" },
+	{ "docker", "", "docker" },
+};
+
+const struct plan_class *
+plan_class_named(const struct plan_classes *all, const char *name)
+{
+	const struct plan_class *exact = class_of_name(all, name);
+
+	if (exact != NULL || all == NULL || !all->built_in)
+		return exact;
+	for (size_t i = 0; i < N(kinds); i++)
+		if (strncmp(name, kinds[i].begin, strlen(kinds[i].begin)) == 0 &&
+		    strstr(name, kinds[i].part) != NULL)
+			return class_of_name(all, kinds[i].class);
 	return NULL;
 }
 

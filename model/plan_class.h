@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Plan classes (scheduling.md 2.12): what the versions of a class demand of a host, and
- * what a job of such a version uses there. They are read from plan_class_spec.xml; none
- * is built in.
+ * what a job of such a version uses there. They are read from plan_class_spec.xml; a
+ * project without that file has those of tools/plan_class_spec.xml.
  */
 #ifndef MODEL_PLAN_CLASS_H
 #define MODEL_PLAN_CLASS_H
@@ -41,9 +41,13 @@ struct plan_class { /* members have the names of the elements */
 struct plan_classes {
 	struct plan_class *classes;
 	size_t n;
+	bool built_in; /* the project has no file of its own */
 };
 
-/* NULL if the list is NULL or has no class of that name. */
+/*
+ * NULL if the list is NULL or has no class of that name. A class that is built in
+ * stands for all of its kind: "cuda_fermi" is cuda, "opencl_ati_101" is opencl_ati.
+ */
 const struct plan_class *plan_class_named(const struct plan_classes *, const char *);
 
 /*

@@ -98,20 +98,32 @@ man_description(void)
 	    "The only classes are those of this file, which is in the project directory;\n"
 	    ".Ql locus create\n"
 	    "writes one with the usual classes.\n"
+	    "A project without the file has these, and each of them with a number or a\n"
+	    "variant in its name, too: a version of class\n.Ql cuda_fermi\nneeds what\n"
+	    ".Ql cuda\nneeds, and one of\n.Ql opencl_ati_101\nwhat\n.Ql opencl_ati\nneeds.\n"
 	    "Schedulers read it again when it changes.\n"
 	    "A version whose class is not defined is sent to nobody:\n"
 	    ".Ql locus app version add\n"
 	    "refuses it, and\n"
 	    ".Ql locus fsck\n"
-	    "reports it.\n"
+	    "reports it.\n");
+}
+
+static void
+man_syntax(void)
+{
+	printf(
 	    ".Pp\n"
 	    "The root is\n.Ic plan_classes ,\nwith any number of\n.Ic plan_class\n"
 	    "elements.\n"
-	    "A mistake in a class disables that class only; if the file is not XML,\n"
-	    "there are no classes.\n"
-	    "Both are logged by the scheduler, and\n"
+	    "An element with an invalid value or without an end tag is left out; a class\n"
+	    "is left out if it has no name, the name of an earlier class, or an invalid\n"
+	    "regular expression.\n"
+	    "Only if the file has no\n.Ic plan_classes\nelement, there are no classes.\n"
+	    "The scheduler logs what is left out,\n"
+	    ".Ql locus status\nand\n.Ql locus doctor\nsay it, and\n"
 	    ".Ql locus plan-class check\n"
-	    "shows them with their lines.\n"
+	    "lists it with its lines.\n"
 	    "Unknown elements are reported and ignored.\n"
 	    ".Pp\n"
 	    "A switch is written as\n.Ic <name/>\nor\n.Ic <name>1</name> .\n"
@@ -184,6 +196,7 @@ void
 plan_class_print_man(void)
 {
 	man_description();
+	man_syntax();
 	man_elements();
 	man_explanations();
 	man_examples();

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the block of limits; errors name the file and the line. */
+/* Reads the block of limits; a mistake costs the limit that it is in. */
 #include "proto/job_limits.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include "lib/fs.h"
+#include "lib/text.h"
 #include "lib/xml_tree.h"
 #include "lib/banned.h"
 
@@ -12,18 +12,23 @@ enum { FILE_MOST = 1 << 20, JOBS_MOST = 1000000 };
 
 struct limits_reader {
 	struct arena *a;
-	const char *path;
-	struct fail *f;
-	struct job_limits *all;
-	size_t cap;
+	struct limits_read *out;
+	size_t cap, apps_cap;
 };
 
-static enum err
-unknown_element(
-    const struct limits_reader *r, const struct xml_node *at, const char *in)
+static void
+limits_remark(struct limits_reader *r, int line, char *text)
 {
-	return FAIL(r->f, E_CONFIG, "%s:%d: <%.40s> is not an element of <%s>", r->path,
-	    at->line, at->name, in);
+	PUSH(r->a, r->out->remarks, r->out->n, r->cap) = (struct conf_remark){ line,
+		true, text };
+}
+
+static void
+unknown_element(struct limits_reader *r, const struct xml_node *at, const char *in)
+{
+	limits_remark(r, at->line,
+	    arena_printf(r->a, "<%.40s> is not an element of <%s>: it is left out",
+		at->name, in));
 }
 
 static bool
@@ -32,107 +37,139 @@ elem_is(const struct xml_node *n, const char *name)
 	return strcmp(n->name, name) == 0;
 }
 
-/* Reads <jobs>N</jobs> and an optional <per_proc/>. */
-static enum err
-read_limit(const struct limits_reader *r, const struct xml_node *n, bool total,
+static void
+read_limit_number(struct limits_reader *r, const struct xml_node *n, const char *in,
     struct job_limit *l)
 {
-	for (const struct xml_node *c = n->child; c != NULL; c = c->next) {
-		char *end;
+	double jobs;
 
-		if (elem_is(c, "per_proc")) {
-			l->per_proc = strcmp(c->text, "0") != 0;
-			continue;
-		}
-		if (!elem_is(c, "jobs"))
-			return unknown_element(r, c, n->name);
-		l->jobs = strtod(c->text, &end);
-		if (c->text[0] == '\0' || *end != '\0' ||
-		    !(l->jobs >= 0 && l->jobs <= JOBS_MOST))
-			return FAIL(r->f, E_CONFIG, "%s:%d: <jobs> must be 0 to %d",
-			    r->path, c->line, JOBS_MOST);
-		l->set = true;
+	if (!text_f64(n->text, &jobs) || !(jobs >= 0 && jobs <= JOBS_MOST) ||
+	    strpbrk(n->text, "nN") != NULL) {
+		limits_remark(r, n->line,
+		    arena_printf(r->a,
+			"<jobs>: \"%.40s\" is not a number from 0 to %d: <%s> is left out",
+			n->text, JOBS_MOST, in));
+		return;
 	}
-	if (!l->set)
-		return FAIL(r->f, E_CONFIG, "%s:%d: <%s> has no <jobs>", r->path,
-		    n->line, n->name);
-	/* a total spans all types of processor, so there is no number to multiply by */
-	if (total)
-		l->per_proc = false;
-	return OK;
+	if (n->unclosed)
+		limits_remark(r, n->line,
+		    arena_printf(
+			r->a, "<jobs> has no end tag; its number %.15g counts", jobs));
+	l->jobs = jobs;
+	l->set = true;
 }
 
-static enum err
-read_limits(const struct limits_reader *r, const struct xml_node *n, bool app,
-    struct job_limits_of *o)
+/* Reads <jobs>N</jobs> and an optional <per_proc/>. */
+static void
+read_limit(struct limits_reader *r, const struct xml_node *n, struct job_limit *l)
 {
-	enum err e = OK;
+	bool said = false;
 
-	for (const struct xml_node *c = n->child; c != NULL && e == OK; c = c->next) {
+	if (n->unclosed)
+		limits_remark(r, n->line,
+		    arena_printf(r->a,
+			"<%s> has no end tag: it ends with what holds it", n->name));
+	for (const struct xml_node *c = n->child; c != NULL; c = c->next) {
+		if (elem_is(c, "per_proc"))
+			l->per_proc = strcmp(c->text, "0") != 0;
+		else if (elem_is(c, "jobs"))
+			read_limit_number(r, c, n->name, l);
+		else
+			unknown_element(r, c, n->name);
+		said = said || elem_is(c, "jobs");
+	}
+	if (!said)
+		limits_remark(r, n->line,
+		    arena_printf(r->a, "<%s> has no <jobs>: it is left out", n->name));
+	/* a total spans all types of processor, so there is no number to multiply by */
+	if (elem_is(n, "total_limit"))
+		l->per_proc = false;
+}
+
+static void
+read_limits(struct limits_reader *r, const struct xml_node *n, struct job_limits_of *o)
+{
+	bool app = elem_is(n, "app");
+
+	if (n->unclosed)
+		limits_remark(r, n->line,
+		    arena_printf(r->a,
+			"<%s> has no end tag: it ends with what holds it", n->name));
+	for (const struct xml_node *c = n->child; c != NULL; c = c->next) {
 		if (elem_is(c, "total_limit"))
-			e = read_limit(r, c, true, &o->total);
+			read_limit(r, c, &o->total);
 		else if (elem_is(c, "cpu_limit"))
-			e = read_limit(r, c, false, &o->cpu);
+			read_limit(r, c, &o->cpu);
 		else if (elem_is(c, "gpu_limit"))
-			e = read_limit(r, c, false, &o->gpu);
+			read_limit(r, c, &o->gpu);
 		else if (app && elem_is(c, "app_name"))
 			o->app_name = c->text;
 		else
-			e = unknown_element(r, c, n->name);
+			unknown_element(r, c, n->name);
 	}
-	if (e == OK && app && (o->app_name == NULL || o->app_name[0] == '\0'))
-		e = FAIL(
-		    r->f, E_CONFIG, "%s:%d: <app> has no <app_name>", r->path, n->line);
-	return e;
 }
 
-static enum err
+static void
 read_block(struct limits_reader *r, const struct xml_node *block)
 {
-	enum err e = OK;
+	struct job_limits *all = r->out->limits;
 
-	for (const struct xml_node *c = block->child; c != NULL && e == OK;
-	     c = c->next) {
+	for (const struct xml_node *c = block->child; c != NULL; c = c->next) {
 		struct job_limits_of o = { 0 };
 
 		if (elem_is(c, "project")) {
-			e = read_limits(r, c, false, &r->all->project);
+			read_limits(r, c, &all->project);
 			continue;
 		}
-		if (!elem_is(c, "app"))
-			return unknown_element(r, c, block->name);
-		e = read_limits(r, c, true, &o);
-		PUSH(r->a, r->all->apps, r->all->napps, r->cap) = o;
+		if (!elem_is(c, "app")) {
+			unknown_element(r, c, block->name);
+			continue;
+		}
+		read_limits(r, c, &o);
+		if (o.app_name == NULL || o.app_name[0] == '\0')
+			limits_remark(r, c->line,
+			    arena_strdup(
+				r->a, "<app> has no <app_name>: it is left out"));
+		else
+			PUSH(r->a, all->apps, all->napps, r->apps_cap) = o;
 	}
-	return e;
 }
 
 enum err
 job_limits_parse(struct arena *a, const char *path, const char *text, size_t n,
-    struct job_limits **out, struct fail *f)
+    struct limits_read *out, struct fail *f)
 {
-	struct limits_reader r = {
-		.a = a, .path = path, .f = f, .all = NEW(a, struct job_limits)
-	};
+	static const char block[] = "max_jobs_in_progress";
+	static const char *const containers[] = { "config", block, "project", "app",
+		"total_limit", "cpu_limit", "gpu_limit", NULL };
+	struct limits_reader r = { .a = a, .out = out };
+	struct xml_source src = { text, n, containers };
+	struct xml_mistakes bad;
 	struct xml_node *root;
-	enum err e = xml_tree(a, path, text, n, &root, f);
 
-	*out = r.all;
-	if (e != OK)
-		return e;
-	for (const struct xml_node *c = root->child; c != NULL && e == OK; c = c->next)
-		if (elem_is(c, "max_jobs_in_progress"))
-			e = read_block(&r, c);
-	return e;
+	*out = (struct limits_read){ .limits = NEW(a, struct job_limits) };
+	TRY(xml_tree_lenient(a, path, src, &root, &bad, f));
+	for (size_t i = 0; i < bad.n; i++)
+		limits_remark(&r, bad.v[i].line, bad.v[i].text);
+	if (root->unclosed)
+		limits_remark(
+		    &r, root->line, arena_printf(a, "<%s> has no end tag", root->name));
+	if (elem_is(root, block))
+		read_block(&r, root);
+	for (const struct xml_node *c = root->child; c != NULL; c = c->next)
+		if (elem_is(c, block))
+			read_block(&r, c);
+	return OK;
 }
 
 enum err
 job_limits_load(
-    struct arena *a, const char *path, struct job_limits **out, struct fail *f)
+    struct arena *a, const char *path, struct limits_read *out, struct fail *f)
 {
 	char *text;
 	size_t n;
-	enum err e = fs_read(a, path, FILE_MOST, &text, &n, f);
 
-	return e != OK ? e : job_limits_parse(a, path, text, n, out, f);
+	*out = (struct limits_read){ .limits = NEW(a, struct job_limits) };
+	TRY(fs_read(a, path, FILE_MOST, &text, &n, f));
+	return job_limits_parse(a, path, text, n, out, f);
 }

@@ -5,19 +5,27 @@
 
 #include "lib/arena.h"
 #include "lib/err.h"
+#include "model/conf.h"
 #include "model/job_limits.h"
 
 #define JOB_LIMITS_FILE "config_aux.xml" /* in the project directory */
 
+struct limits_read { /* what was made of the file */
+	struct job_limits *limits;
+	struct conf_remark *remarks; /* each an element that is lost or not as meant */
+	size_t n;
+};
+
 /*
- * E_CONFIG with file, line and cause if the text is not XML, or if the block has an
- * unknown element or an invalid number: limits apply as a whole or not at all. Other
- * elements beside the block are ignored. path is for messages.
+ * A limit whose number cannot be read is left out, and so are unknown elements; an
+ * unclosed <jobs> counts with its number, since it restricts. E_CONFIG with file, line
+ * and cause only if the text is not XML and cannot be mended. Other elements beside the
+ * block are ignored. path is for messages.
  */
 enum err job_limits_parse(struct arena *, const char *path, const char *text, size_t n,
-    struct job_limits **, struct fail *);
+    struct limits_read *, struct fail *);
 /* The same from a file; E_NOTFOUND if it does not exist. */
 enum err job_limits_load(
-    struct arena *, const char *path, struct job_limits **, struct fail *);
+    struct arena *, const char *path, struct limits_read *, struct fail *);
 
 #endif

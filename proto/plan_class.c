@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads plan_class_spec.xml by the table of elements. A remark names file, line,
- * element and remedy; one invalid class does not affect the others.
+ * element and remedy; a mistake costs its element, seldom its class, never the others.
  */
 #include "proto/plan_class.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,8 @@
 #include "lib/text.h"
 #include "lib/xml_tree.h"
 #include "lib/banned.h"
+
+extern const char plan_class_sample[]; /* made from tools/plan_class_spec.xml */
 
 enum {
 	FILE_MOST = 4 << 20,
@@ -32,16 +35,20 @@ struct class_reader { /* the file being read */
 	bool *seen;             /* by element of the table: occurred in the class */
 };
 
+enum loss { NOTHING, ELEMENT, CLASS };
+
 static void
-class_remark(struct class_reader *r, const struct xml_node *at, bool out, char *text)
+class_remark(
+    struct class_reader *r, const struct xml_node *at, enum loss loss, char *text)
 {
-	if (out)
+	if (loss == CLASS)
 		r->out = true;
 	if (r->nremarks == REMARKS_MOST)
 		return;
 	PUSH(r->a, r->remarks, r->nremarks,
 	    r->remarks_cap) = (struct pc_remark){ .line = at->line,
-		.out = out,
+		.lost = loss != NOTHING,
+		.out = loss == CLASS,
 		.class = r->now == NULL ? arena_strdup(r->a, "") : r->now->name,
 		.text = text };
 }
@@ -216,10 +223,11 @@ static void
 read_element(struct class_reader *r, const struct xml_node *n)
 {
 	const char *near, *why;
+	enum loss loss;
 	const struct pc_element *el = element_named(n->name, &near);
 
 	if (el == NULL) {
-		class_remark(r, n, false,
+		class_remark(r, n, NOTHING,
 		    near == NULL ?
 			arena_printf(
 			    r->a, "<%.60s> is unknown and has no effect", n->name) :
@@ -229,14 +237,23 @@ read_element(struct class_reader *r, const struct xml_node *n)
 		return;
 	}
 	if (r->seen[el - pc_elements] && !is_repeatable(el))
-		class_remark(r, n, false,
+		class_remark(r, n, NOTHING,
 		    arena_printf(
 			r->a, "<%s> is repeated; the last one counts", el->name));
 	r->seen[el - pc_elements] = true;
+	if (n->unclosed) {
+		class_remark(r, n, ELEMENT,
+		    arena_printf(
+			r->a, "<%s> has no end tag: it is left out", el->name));
+		return;
+	}
+	/* without its expression, a class would fit any computer */
+	loss = el->type == PC_REGEX ? CLASS : ELEMENT;
 	why = set_value(r->a, el, n->text, (char *)r->now + el->off);
 	if (why != NULL)
-		class_remark(r, n, true,
-		    arena_printf(r->a, "<%s>: \"%.60s\": %s", el->name, n->text, why));
+		class_remark(r, n, loss,
+		    arena_printf(r->a, "<%s>: \"%.60s\": %s%s", el->name, n->text, why,
+			loss == ELEMENT ? "; it is left out" : ""));
 }
 
 static const char *
@@ -276,12 +293,12 @@ compare_with_name(struct class_reader *r, const struct xml_node *n)
 		bool said = strstr(pc->name, parts[i].part) != NULL;
 
 		if (said && !parts[i].may)
-			class_remark(r, n, false,
+			class_remark(r, n, NOTHING,
 			    arena_printf(r->a,
 				"clients assume that it needs %s, because of \"%s\" in its name; rename it, or state the need",
 				parts[i].what, parts[i].part));
 		else if (!said && parts[i].asked)
-			class_remark(r, n, false,
+			class_remark(r, n, NOTHING,
 			    arena_printf(r->a,
 				"clients recognise only by \"%s\" in the name that a class needs %s; rename it",
 				parts[i].part, parts[i].what));
@@ -303,7 +320,7 @@ compare_with_type(struct class_reader *r, const struct xml_node *n)
 		if (r->seen[i] && pc_elements[i].off >= from &&
 		    pc_elements[i].off < to &&
 		    strcmp(pc_elements[i].name, "opencl") != 0)
-			class_remark(r, n, false,
+			class_remark(r, n, NOTHING,
 			    arena_printf(r->a,
 				"<%s> is about a coprocessor, but without <gpu_type> the class uses the processor",
 				pc_elements[i].name));
@@ -329,7 +346,7 @@ compare_limits(struct class_reader *r, const struct xml_node *n)
 		        *(const double *)(const void *)(at + hi->off) :
 		        (double)*(const int64_t *)(const void *)(at + hi->off);
 		if (x > y && y > 0)
-			class_remark(r, n, false,
+			class_remark(r, n, NOTHING,
 			    arena_printf(r->a, "<%s> is above <%s>: it fits no host",
 				lo->name, hi->name));
 	}
@@ -342,7 +359,7 @@ child_named(const struct xml_node *n, const char *name)
 	const struct xml_node *found = NULL;
 
 	for (const struct xml_node *c = n->child; c != NULL; c = c->next)
-		if (strcmp(c->name, name) == 0)
+		if (strcmp(c->name, name) == 0 && !c->unclosed)
 			found = c;
 	return found;
 }
@@ -363,7 +380,7 @@ read_class(struct class_reader *r, const struct xml_node *n)
 	fault = class_name_fault(r, pc->name);
 	if (fault != NULL)
 		class_remark(
-		    r, name == NULL ? n : name, true, arena_strdup(r->a, fault));
+		    r, name == NULL ? n : name, CLASS, arena_strdup(r->a, fault));
 	for (const struct xml_node *c = n->child; c != NULL; c = c->next)
 		read_element(r, c);
 	if (!r->out) {
@@ -377,6 +394,28 @@ read_class(struct class_reader *r, const struct xml_node *n)
 
 /* --- the file --- */
 
+static const char *const containers[] = { "plan_classes", "plan_class", NULL };
+
+static void
+read_classes(struct class_reader *r, const struct xml_node *root)
+{
+	for (const struct xml_node *c = root->child; c != NULL; c = c->next) {
+		if (strcmp(c->name, "plan_class") != 0) {
+			class_remark(r, c, NOTHING,
+			    arena_printf(r->a,
+				"<%.60s> is unknown and has no effect; only <plan_class> elements are allowed",
+				c->name));
+			continue;
+		}
+		if (c->unclosed)
+			class_remark(r, c, ELEMENT,
+			    arena_strdup(r->a,
+				"<plan_class> has no end tag: it ends where the next one begins"));
+		if (r->all->n < CLASSES_MOST)
+			read_class(r, c);
+	}
+}
+
 enum err
 plan_classes_parse(struct arena *a, const char *path, const char *text, size_t n,
     struct plan_classes **out, struct pc_remark **remarks, size_t *nremarks,
@@ -385,8 +424,10 @@ plan_classes_parse(struct arena *a, const char *path, const char *text, size_t n
 	struct class_reader r = { .a = a,
 		.all = NEW(a, struct plan_classes),
 		.seen = NEWN(a, bool, pc_nelements) };
+	struct xml_mistakes bad;
 	struct xml_node *root;
-	enum err e = xml_tree(a, path, text, n, &root, f);
+	enum err e = xml_tree_lenient(
+	    a, path, (struct xml_source){ text, n, containers }, &root, &bad, f);
 
 	*out = r.all;
 	*remarks = NULL;
@@ -397,18 +438,31 @@ plan_classes_parse(struct arena *a, const char *path, const char *text, size_t n
 		    root->line, root->name);
 	if (e != OK)
 		return e;
-	for (const struct xml_node *c = root->child; c != NULL; c = c->next) {
-		if (strcmp(c->name, "plan_class") != 0)
-			class_remark(&r, c, false,
-			    arena_printf(a,
-				"<%.60s> is unknown and has no effect; only <plan_class> elements are allowed",
-				c->name));
-		else if (r.all->n < CLASSES_MOST)
-			read_class(&r, c);
-	}
+	for (size_t i = 0; i < bad.n; i++)
+		class_remark(&r, &(struct xml_node){ .line = bad.v[i].line }, ELEMENT,
+		    bad.v[i].text);
+	if (root->unclosed)
+		class_remark(&r, root, ELEMENT,
+		    arena_strdup(a, "<plan_classes> has no end tag"));
+	read_classes(&r, root);
 	*remarks = r.remarks;
 	*nremarks = r.nremarks;
 	return OK;
+}
+
+struct plan_classes *
+plan_classes_built_in(struct arena *a)
+{
+	struct fail f = { 0 };
+	struct plan_classes *all;
+	struct pc_remark *remarks;
+	size_t n;
+	enum err e = plan_classes_parse(a, PLAN_CLASS_FILE, plan_class_sample,
+	    strlen(plan_class_sample), &all, &remarks, &n, &f);
+
+	assert(e == OK && n == 0); /* else the sample has mistakes */
+	all->built_in = true;
+	return all;
 }
 
 enum err
@@ -422,6 +476,11 @@ plan_classes_load(struct arena *a, const char *path, struct plan_classes **out,
 	*out = NEW(a, struct plan_classes);
 	*remarks = NULL;
 	*nremarks = 0;
+	if (e == E_NOTFOUND) {
+		*f = (struct fail){ 0 };
+		*out = plan_classes_built_in(a);
+		return OK;
+	}
 	return e != OK ?
 	           e :
 	           plan_classes_parse(a, path, text, n, out, remarks, nremarks, f);

@@ -132,8 +132,6 @@ load_classes(struct project *p)
 		return;
 	arena_reset(&p->class_arena);
 	p->classes = NULL;
-	if (!p->classes_seen.there)
-		return;
 	e = plan_classes_load(&p->class_arena, path, &p->classes, &remarks, &n, &f);
 	if (e != OK)
 		log_err("%s; versions with a plan class are not sent", f.detail);
@@ -141,6 +139,9 @@ load_classes(struct project *p)
 		if (remarks[i].out)
 			log_err("%s:%d: plan class \"%s\" cannot be used: %s", path,
 			    remarks[i].line, remarks[i].class, remarks[i].text);
+		else if (remarks[i].lost)
+			log_err("%s:%d: plan class \"%s\": %s", path, remarks[i].line,
+			    remarks[i].class, remarks[i].text);
 		else
 			log_warn("%s:%d: plan class \"%s\": %s", path, remarks[i].line,
 			    remarks[i].class, remarks[i].text);
@@ -209,7 +210,7 @@ load_limits(struct project *p)
 {
 	char path[4096 + sizeof("/" JOB_LIMITS_FILE)];
 	struct arena fresh = { 0 };
-	struct job_limits *l = NULL;
+	struct limits_read l = { 0 };
 	struct fail f = { 0 };
 	enum err e = OK;
 
@@ -223,9 +224,11 @@ load_limits(struct project *p)
 		arena_free(&fresh);
 		return;
 	}
+	for (size_t i = 0; i < l.n; i++)
+		log_err("%s:%d: %s", path, l.remarks[i].line, l.remarks[i].text);
 	arena_free(&p->limits_arena);
 	p->limits_arena = fresh;
-	p->limits = l;
+	p->limits = l.limits;
 }
 
 enum err

@@ -43,7 +43,7 @@ struct project {
 	struct db *db;  /* NULL = not connected */
 	struct catalog *cat; /* NULL = not loaded yet */
 	int64_t cat_loaded;
-	struct plan_classes *classes; /* NULL = the project has no such file */
+	struct plan_classes *classes; /* NULL = the file cannot be used */
 	struct job_limits *limits;    /* NULL = no limits */
 	struct arena limits_arena;
 	struct reply_keys keys;

@@ -2,9 +2,7 @@
 /* locus config check, and what other commands ask of it. */
 #include <stdio.h>
 #include <string.h>
-#include "lib/fs.h"
 #include "model/identity.h"
-#include "proto/project_text.h"
 #include "tools/config_key.h"
 #include "tools/fault_list.h"
 #include "tools/foreign.h"
@@ -71,27 +69,6 @@ check_same_work(struct cmd_ctx *x, const struct conf *cf, struct config_faults *
 		fault_add(x, all, false, cf->path, lines[i]);
 }
 
-/* Checks the files that are copied into replies; a faulty one would be left out. */
-static void
-check_texts(struct cmd_ctx *x, const struct conf *cf, struct config_faults *all)
-{
-	char *in, *out;
-	size_t n;
-
-	for (enum project_text i = 0; i < PROJECT_TEXTS; i++) {
-		const char *path = project_path(x->a, cf, project_text_file(i));
-		struct fail f = { 0 };
-		enum err e = fs_read(x->a, path, PROJECT_TEXT_MAX, &in, &n, &f);
-
-		if (e == E_NOTFOUND)
-			continue;
-		if (e == OK)
-			e = project_text_check(x->a, i, in, n, &out, &f);
-		if (e != OK)
-			fault_add(x, all, true, path, arena_strdup(x->a, f.detail));
-	}
-}
-
 void
 config_faults_find(struct cmd_ctx *x, const struct conf *cf,
     const struct conf_remark *r, size_t nremarks, struct config_faults *all)
@@ -104,7 +81,7 @@ config_faults_find(struct cmd_ctx *x, const struct conf *cf,
 	check_upstream(x, cf, all);
 	check_programs(x, cf, all);
 	check_same_work(x, cf, all);
-	check_texts(x, cf, all);
+	config_files_check(x, cf, all);
 }
 
 /* Reports changes that wait for a restart of the running project. */
@@ -178,7 +155,8 @@ const struct cmd cmd_config_check = { .name = "config check",
 	.about =
 	    "Reports unknown options with their line and the nearest name, options without\n"
 	    "effect, invalid values, daemons whose program is missing or that do the same work,\n"
-	    "and mistakes in gui_urls.xml and project_files.xml. Warns if apache/httpd.conf, apache/site.conf\n"
+	    "and what plan_class_spec.xml, config_aux.xml, gui_urls.xml and project_files.xml\n"
+	    "lose by mistakes. Warns if apache/httpd.conf, apache/site.conf\n"
 	    "or nginx/site.conf of the project does not lead to its sockets or has other limits\n"
 	    "than config.xml. Reports which changes wait for a restart of a running project; all others take effect at\n"
 	    "once, see config.xml(5). Exits with 78 if there is an error.",

@@ -58,4 +58,12 @@ struct config_faults {
 void config_faults_find(struct cmd_ctx *, const struct conf *,
     const struct conf_remark *, size_t nremarks, struct config_faults *);
 
+/* --- config_files.c --- */
+/* Adds what is wrong with plan_class_spec.xml and its like in a project. */
+void config_files_check(struct cmd_ctx *, const struct conf *, struct config_faults *);
+/* The errors of the project's config.xml, read anew, and of those files. */
+void config_errors_find(struct cmd_ctx *, struct config_faults *);
+/* "/p/config.xml:3: text" */
+char *config_fault_text(struct arena *, const struct config_fault *);
+
 #endif

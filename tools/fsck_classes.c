@@ -17,10 +17,10 @@ spec_findings(struct fsck *k, const char *path, struct plan_classes **all)
 	size_t n;
 	enum err e = plan_classes_load(&k->round, path, all, &r, &n, &f);
 
-	if (e != OK && e != E_NOTFOUND)
+	if (e != OK)
 		fsck_found(k, FSCK_SPEC_CLASS, "of any name", f.detail, false);
 	for (size_t i = 0; i < n; i++)
-		if (r[i].out)
+		if (r[i].lost)
 			fsck_found(k, FSCK_SPEC_CLASS, r[i].class,
 			    arena_printf(
 				&k->round, "line %d: %s", r[i].line, r[i].text),

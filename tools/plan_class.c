@@ -33,13 +33,11 @@ spec_load(struct cmd_ctx *x, const char *path, struct spec *s)
 
 	if (e != OK)
 		return e;
+	if (path != NULL && !fs_exists(path))
+		return ctx_not_found(x, "%s does not exist", path);
 	s->path = path != NULL ? path : project_path(x->a, x->cf, PLAN_CLASS_FILE);
-	e = plan_classes_load(x->a, s->path, &s->all, &s->remarks, &s->nremarks, x->f);
-	if (e == E_NOTFOUND)
-		return ctx_not_found(x,
-		    "%s does not exist: versions with a plan class are not sent; the installed data has an example of that name",
-		    s->path);
-	return e;
+	return plan_classes_load(
+	    x->a, s->path, &s->all, &s->remarks, &s->nremarks, x->f);
 }
 
 enum err
@@ -65,7 +63,12 @@ plan_class_known(struct cmd_ctx *x, const char *class, const char **why)
 			*why = arena_printf(x->a, "%s:%d: %s", s.path,
 			    s.remarks[i].line, s.remarks[i].text);
 	if (*why == NULL)
-		*why = arena_printf(x->a, "%s has no class of that name", s.path);
+		*why =
+		    s.all->built_in ?
+			arena_printf(x->a,
+			    "%s does not exist, and no class of that name is built in",
+			    s.path) :
+			arena_printf(x->a, "%s has no class of that name", s.path);
 	return OK;
 }
 
@@ -83,13 +86,15 @@ plan_class_check_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	for (size_t i = 0; i < s.nremarks; i++) {
 		const struct pc_remark *r = &s.remarks[i];
 
-		fault_put(&out, s.path, r->line, r->out ? FAULT_ERROR : FAULT_WARNING,
+		fault_put(&out, s.path, r->line, r->lost ? FAULT_ERROR : FAULT_WARNING,
 		    "%s%s%s", r->class, r->class[0] == '\0' ? "" : ": ", r->text);
 	}
-	TRY(fault_list_end(&out,
-	    arena_printf(x->a, "%s; the classes with errors are not used", s.path)));
+	TRY(fault_list_end(
+	    &out, arena_printf(x->a, "%s; what has errors is not used", s.path)));
 	if (x->format == FORMAT_TABLE)
-		printf("%s: good, %zu classes\n", s.path, s.all->n);
+		printf("%s: %s, %zu classes%s\n", s.path,
+		    s.all->built_in ? "does not exist" : "good", s.all->n,
+		    s.all->built_in ? " are built in" : "");
 	return OK;
 }
 
@@ -98,7 +103,7 @@ const struct cmd cmd_plan_class_check = { .name = "plan-class check",
 	.max_args = 1,
 	.purpose = "check plan_class_spec.xml",
 	.about =
-	    "Reports unusable classes and why, unknown elements with the nearest name, bounds\n"
+	    "Reports elements and classes that are left out and why, unknown elements with the nearest name, bounds\n"
 	    "that no computer can meet, and names that mislead clients. Exits with 78 if there is\n"
 	    "an error.",
 	.columns = fault_columns,

@@ -15,6 +15,7 @@
 #include "tools/catalog.h"
 #include "tools/census.h"
 #include "tools/color.h"
+#include "tools/config_key.h"
 #include "tools/failures.h"
 #include "tools/file_view.h"
 #include "tools/human.h"
@@ -34,6 +35,7 @@ enum {
 	FAILURES_JSON = 20,
 	ASIDE_LOOKED = 100000,
 	ASIDE_SHOWN = 4,
+	FAULTS_SHOWN = 3,
 	WATCH_S = 5
 };
 
@@ -53,9 +55,10 @@ struct project_status {
 	size_t ntroubles, nstandbys, npaused;
 	struct row_aside *aside; /* workunits put aside, by reason */
 	size_t naside;
-	struct row_pair *messages; /* of tasks, waiting: number, time of the oldest */
-	struct stuck_sum {         /* for each code: the first finding and the number of
-		                      findings */
+	struct config_faults faults; /* what files of the project lose by mistakes */
+	struct row_pair *messages;   /* of tasks, waiting: number, time of the oldest */
+	struct stuck_sum { /* for each code: the first finding and the number of
+		              findings */
 		char *name, *more;
 		int64_t n;
 	} stuck[FSCK__MAX];
@@ -232,6 +235,31 @@ print_services(struct cmd_ctx *x, const struct project_status *r)
 			table_put(&t, p->note);
 	}
 	table_print(&t);
+}
+
+static void
+print_file_faults(struct cmd_ctx *x, const struct project_status *r)
+{
+	for (size_t i = 0; i < r->faults.n && i < FAULTS_SHOWN; i++)
+		printf("%s %s\n", status_label(x, COLOR_BAD, "file"),
+		    config_fault_text(x->a, &r->faults.v[i]));
+	if (r->faults.n > 0)
+		printf("           %s\n",
+		    r->faults.n > FAULTS_SHOWN ?
+			arena_printf(x->a, "and %zu more, listed by locus config check",
+			    r->faults.n - FAULTS_SHOWN) :
+			"locus config check lists what the project's files lose");
+}
+
+static json_t *
+faults_json(struct cmd_ctx *x, const struct project_status *r)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < r->faults.n; i++)
+		json_array_append_new(
+		    list, json_text(config_fault_text(x->a, &r->faults.v[i])));
+	return list;
 }
 
 static void
@@ -418,6 +446,7 @@ print_report(struct cmd_ctx *x, const struct project_status *r)
 	print_services(x, r);
 	print_upstream(x);
 	print_waits(x, r);
+	print_file_faults(x, r);
 	print_standbys(x, r);
 	print_paused(x, r);
 	print_troubles(x, r);
@@ -569,6 +598,7 @@ status_print_json(struct cmd_ctx *x, const struct project_status *r)
 	json_object_set_new(root, "standbys", troubles_json(r->standbys, r->nstandbys));
 	json_object_set_new(root, "troubles", troubles_json(r->troubles, r->ntroubles));
 	json_object_set_new(root, "paused", troubles_json(r->paused, r->npaused));
+	json_object_set_new(root, "faults", faults_json(x, r));
 	if (r->counted) {
 		put_census(root, c);
 		json_object_set_new(root, "drained_apps", drained_apps_json(r->cat));
@@ -615,6 +645,7 @@ status_take(struct cmd_ctx *x, struct project_status *r, enum err e)
 	trouble_list(x->a, x->cf, &r->troubles, &r->ntroubles);
 	standby_list(x->a, x->cf, &r->standbys, &r->nstandbys);
 	paused_list(x->a, x->cf, &r->paused, &r->npaused);
+	config_errors_find(x, &r->faults);
 	r->triggers = !triggers_in_rows(x->cf);
 	if (r->triggers)
 		TRY(census_triggers(x, &r->c));

@@ -369,8 +369,8 @@ double *choose_reserved(const struct client_world *, struct arena *,
  * proportion to shares as far as the project can use them (acct.usable_mask has one bit
  * per resource), the surplus going to the others.  The entitlements sum to 1, or to 0
  * if no project can use anything.  A project of CPU tasks that may run only some of
- * them at a time is entitled to no more than these use.  Weighted by shares, no division
- * is more even.
+ * them at a time is entitled to no more than these use.  Weighted by shares, no
+ * division is more even.
  */
 void entitle(struct client_world *);
 

@@ -45,19 +45,21 @@ static void
 set_catalog(struct rpc *x, struct trace *t)
 {
 	struct plan_classes *classes;
-	struct job_limits *limits;
+	struct limits_read limits;
 	struct pc_remark *remarks;
 	struct fail f = { 0 };
 	size_t n;
 	char *text = trace_text(t, PLAN_CLASS_FILE, &n);
 
-	if (text != NULL && plan_classes_parse(x->a, PLAN_CLASS_FILE, text, n, &classes,
-				&remarks, &n, &f) == OK)
+	if (text == NULL)
+		t->cat.classes = plan_classes_built_in(x->a);
+	else if (plan_classes_parse(
+		     x->a, PLAN_CLASS_FILE, text, n, &classes, &remarks, &n, &f) == OK)
 		t->cat.classes = classes;
 	text = trace_text(t, JOB_LIMITS_FILE, &n);
 	if (text != NULL &&
 	    job_limits_parse(x->a, JOB_LIMITS_FILE, text, n, &limits, &f) == OK)
-		t->cat.limits = limits;
+		t->cat.limits = limits.limits;
 	x->cat = &t->cat;
 }
 

@@ -56,7 +56,7 @@ stage_set(struct stage *x, const char *options)
 	x->pc[0] = world_class(x->w, "nv", "nvidia");
 	x->pc[1] = world_class(x->w, "spe", "SPE");
 	x->pc[1].avg_ncpus = 0.25;
-	x->classes = (struct plan_classes){ x->pc, N(x->pc) };
+	x->classes = (struct plan_classes){ .classes = x->pc, .n = N(x->pc) };
 	x->cat = *w->snap.cat;
 	for (int i = 0; i < RESOURCES; i++) {
 		x->v[i] = w->snap.cat->versions[0];

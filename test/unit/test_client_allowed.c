@@ -349,7 +349,7 @@ START_TEST(traffic)
 	ck_assert_int_eq(c->hindered.network, HINDER_NOTHING);
 	ck_assert_double_eq(c->state->traffic_bytes, 0);
 	prefer(c, "<daily_xfer_limit_mb>3</daily_xfer_limit_mb>"
-	          "<daily_xfer_period_days>100000</daily_xfer_period_days>");
+		  "<daily_xfer_period_days>100000</daily_xfer_period_days>");
 	c->state->traffic_bytes = 3e6;
 	look_after(c, 86400 * 1000);
 	ck_assert_int_eq(c->hindered.network, HINDER_TRAFFIC);

@@ -312,7 +312,10 @@ START_TEST(spec)
 	for (size_t i = 0; i < all->n; i++)
 		names = arena_printf(&a, "%s%s ", names, all->classes[i].name);
 	if (n > 0)
-		said = arena_printf(&a, "%d%s%s: %s", r[0].line, r[0].out ? "!" : "",
+		said = arena_printf(&a, "%d%s%s: %s", r[0].line,
+		    r[0].out  ? "!" :
+		    r[0].lost ? "-" :
+				"",
 		    r[0].class, r[0].text);
 	ck_assert_str_eq(names, specs[_i].names);
 	ck_assert_str_eq(said, specs[_i].remark);
@@ -327,8 +330,7 @@ START_TEST(not_xml)
 		const char *text, *detail;
 	} t[] = {
 		{ "", "spec:" },
-		{ "<plan_classes>\n<plan_class>\n</plan_classes>",
-		    "spec:3: not well-formed XML: " },
+		{ "nothing", "spec:1: not well-formed XML: " },
 		{ "\n<boinc/>",
 		    "spec:2: the root element must be <plan_classes>, not <boinc>" },
 		{ "<!DOCTYPE x [<!ENTITY a 'b'>]><plan_classes/>",
@@ -354,8 +356,34 @@ START_TEST(not_xml)
 }
 END_TEST
 
-START_TEST(missing_file)
+/* Upstream's names of built-in classes, in a project without the file. */
+START_TEST(built_in)
 {
+	static const struct {
+		const char *name, *class;
+	} t[] = {
+		{ "mt", "mt" },
+		{ "nci", "nci" },
+		{ "sse3", "sse3" },
+		{ "cuda", "cuda" },
+		{ "cuda_fermi", "cuda" },
+		{ "cuda23", "cuda" },
+		{ "cuda_opencl_101", "opencl_nvidia" },
+		{ "ati", "ati14" },
+		{ "ati13amd", "ati14" },
+		{ "opencl_ati_100", "opencl_ati" },
+		{ "opencl_nvidia_101", "opencl_nvidia" },
+		{ "opencl_intel_gpu_101", "opencl_intel_gpu" },
+		{ "opencl_cpu_intel", "opencl_cpu" },
+		{ "vbox32", "vbox32" },
+		{ "vbox32_mt", "vbox32" },
+		{ "vbox64_mt", "vbox64_mt" },
+		{ "vbox64_hwaccel", "vbox64" },
+		{ "wsl", "wsl" },
+		{ "docker_x", "docker" },
+		{ "mt2", NULL },
+		{ "", NULL },
+	};
 	struct arena a = { 0 };
 	struct fail f = { 0 };
 	struct plan_classes *all;
@@ -363,9 +391,16 @@ START_TEST(missing_file)
 	size_t n;
 
 	ck_assert_int_eq(
-	    plan_classes_load(&a, "/nonexistent/spec.xml", &all, &r, &n, &f),
-	    E_NOTFOUND);
-	ck_assert_uint_eq(all->n, 0);
+	    plan_classes_load(&a, "/nonexistent/spec.xml", &all, &r, &n, &f), OK);
+	ck_assert(all->built_in);
+	ck_assert_uint_eq(n, 0);
+	for (size_t i = 0; i < N(t); i++) {
+		const struct plan_class *pc = plan_class_named(all, t[i].name);
+
+		ck_assert_msg((pc == NULL) == (t[i].class == NULL), "%s", t[i].name);
+		if (pc != NULL)
+			ck_assert_str_eq(pc->name, t[i].class);
+	}
 	ck_assert_ptr_null(plan_class_named(NULL, "mt"));
 	arena_free(&a);
 }
@@ -382,5 +417,5 @@ UNIT_MAIN("plan_class", {
 	ADD(every_sample);
 	ADD_LOOP(spec, N(specs));
 	ADD(not_xml);
-	ADD(missing_file);
+	ADD(built_in);
 })

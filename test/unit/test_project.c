@@ -25,7 +25,7 @@ START_TEST(classes_are_read_again)
 	static const char
 	    config[] = "<boinc><config></config></boinc>",
 	    one[] = "<plan_classes><plan_class><name>a</name></plan_class>"
-		    "<plan_class><name>b</name><ngpus>x</ngpus></plan_class>"
+		    "<plan_class><name>b</name><os_regex>(</os_regex></plan_class>"
 		    "</plan_classes>",
 	    two[] = "<plan_classes><plan_class><name>b</name></plan_class>"
 		    "</plan_classes>";
@@ -38,7 +38,7 @@ START_TEST(classes_are_read_again)
 	ck_assert_int_eq(fs_write(path, config, strlen(config), 0600, &f), OK);
 	ck_assert_int_eq(project_find(&p, "test", dir, false, &f), OK);
 	ck_assert_int_eq(project_configure(&p, &f), OK);
-	ck_assert_ptr_null(p.classes);
+	ck_assert(p.classes->built_in);
 	put_classes(dir, one, 1000);
 	ck_assert_int_eq(project_configure(&p, &f), OK);
 	ck_assert_ptr_nonnull(plan_class_named(p.classes, "a"));
@@ -47,13 +47,13 @@ START_TEST(classes_are_read_again)
 	ck_assert_int_eq(project_configure(&p, &f), OK);
 	ck_assert_ptr_null(plan_class_named(p.classes, "a"));
 	ck_assert_ptr_nonnull(plan_class_named(p.classes, "b"));
-	put_classes(dir, "<plan_classes>", 3000);
+	put_classes(dir, "<plan_class>", 3000);
 	ck_assert_int_eq(project_configure(&p, &f), OK); /* clients are still served */
 	ck_assert_ptr_null(plan_class_named(p.classes, "b"));
 	snprintf(path, sizeof(path), "%s/plan_class_spec.xml", dir);
 	ck_assert_int_eq(unlink(path), 0);
 	ck_assert_int_eq(project_configure(&p, &f), OK);
-	ck_assert_ptr_null(p.classes);
+	ck_assert_ptr_nonnull(plan_class_named(p.classes, "mt"));
 	project_close(&p);
 	fs_rmtree(dir, &f);
 }

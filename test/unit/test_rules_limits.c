@@ -435,7 +435,7 @@ static const struct {
 
 static enum err
 limits_parsed(
-    struct world *w, const char *inside, struct job_limits **l, struct fail *f)
+    struct world *w, const char *inside, struct limits_read *l, struct fail *f)
 {
 	char *text = arena_printf(&w->a,
 	    "<config><x/><max_jobs_in_progress>%s</max_jobs_in_progress></config>",
@@ -450,13 +450,13 @@ START_TEST(limits_of_jobs_in_progress)
 	struct rq_app_version v[2] = { { .app_name = (char[]){ "stars" } },
 		{ .app_name = (char[]){ "moons" } } };
 	struct catalog cat = *w->snap.cat;
-	struct job_limits *l;
+	struct limits_read l;
 	struct decision *d;
 	struct fail f;
 	char *names = arena_strdup(&w->a, "");
 
 	ck_assert_int_eq(limits_parsed(w, in_progress[_i].limits, &l, &f), OK);
-	cat.limits = l;
+	cat.limits = l.limits;
 	w->snap.cat = &cat;
 	w->req.host.p_ncpus = in_progress[_i].cpus;
 	w->req.app_versions = v;
@@ -483,7 +483,7 @@ START_TEST(tasks_known_by_their_rows)
 {
 	struct world *w = world_new("", HOUR);
 	struct catalog cat = *w->snap.cat;
-	struct job_limits *l;
+	struct limits_read l;
 	struct fail f;
 
 	ck_assert_int_eq(
@@ -492,7 +492,7 @@ START_TEST(tasks_known_by_their_rows)
 		"</total_limit></app>",
 		&l, &f),
 	    OK);
-	cat.limits = l;
+	cat.limits = l.limits;
 	w->snap.cat = &cat;
 	world_plain(w, "1/1");
 	world_in_progress(w, "7/7");
@@ -506,34 +506,61 @@ START_TEST(tasks_known_by_their_rows)
 }
 END_TEST
 
+/* A mistake costs the limit that it is in: the total of the project stays. */
 static const struct {
 	const char *limits, *says;
+	double cpu; /* what became of the project's CPU limit, -1 = none */
 } mistakes[] = {
-	{ "<project><total_limit/></project>", "aux:1: <total_limit> has no <jobs>" },
-	{ "<project><cpu_limit><jobs>x</jobs></cpu_limit></project>",
-	    "aux:1: <jobs> must be 0 to 1000000" },
-	{ "<project><cpu_limit><jobs>-1</jobs></cpu_limit></project>",
-	    "aux:1: <jobs> must be 0 to 1000000" },
-	{ "<project><cpu_limit><jobs>nan</jobs></cpu_limit></project>",
-	    "aux:1: <jobs> must be 0 to 1000000" },
-	{ "<app><cpu_limit><jobs>1</jobs></cpu_limit></app>",
-	    "aux:1: <app> has no <app_name>" },
-	{ "<project><app_name>x</app_name></project>",
-	    "aux:1: <app_name> is not an element of <project>" },
-	{ "<projekt/>",
-	    "aux:1: <projekt> is not an element of <max_jobs_in_progress>" },
-	{ "<project><gpu_limit><job>1</job></gpu_limit></project>",
-	    "aux:1: <job> is not an element of <gpu_limit>" },
+	{ "<gpu_limit/></project>", "1: <gpu_limit> has no <jobs>: it is left out",
+	    -1 },
+	{ "<cpu_limit><jobs>x</jobs></cpu_limit></project>",
+	    "1: <jobs>: \"x\" is not a number from 0 to 1000000: <cpu_limit> is left out",
+	    -1 },
+	{ "<cpu_limit><jobs>-1</jobs></cpu_limit></project>",
+	    "1: <jobs>: \"-1\" is not a number from 0 to 1000000: <cpu_limit> is left out",
+	    -1 },
+	{ "<cpu_limit><jobs>nan</jobs></cpu_limit></project>",
+	    "1: <jobs>: \"nan\" is not a number from 0 to 1000000: <cpu_limit> is left out",
+	    -1 },
+	{ "</project><app><cpu_limit><jobs>1</jobs></cpu_limit></app>",
+	    "1: <app> has no <app_name>: it is left out", -1 },
+	{ "<app_name>x</app_name></project>",
+	    "1: <app_name> is not an element of <project>: it is left out", -1 },
+	{ "</project><projekt/>",
+	    "1: <projekt> is not an element of <max_jobs_in_progress>: it is left out",
+	    -1 },
+	{ "<cpu_limit>\n<job>1</job><jobs>3</jobs></cpu_limit></project>",
+	    "2: <job> is not an element of <cpu_limit>: it is left out", 3 },
+	{ "<cpu_limit><jobs>1<jobs></cpu_limit></project>",
+	    "1: <jobs> has no end tag; its number 1 counts", 1 },
+	{ "<cpu_limit>\n<jobs>2</jobs></project>",
+	    "1: <cpu_limit> has no end tag: it ends with what holds it", 2 },
+	{ "<cpu_limit><jobs>2</jobs></cpu_limit>",
+	    "1: <project> has no end tag: it ends with what holds it", 2 },
+	{ "<cpu_limit><jobs>2</jobs></gpu_limit></cpu_limit></project>",
+	    "1: </gpu_limit> ends nothing", 2 },
 };
 
 START_TEST(limits_with_mistakes)
 {
 	struct world *w = world_new("", 0);
-	struct job_limits *l;
+	struct limits_read l;
 	struct fail f = { 0 };
+	const struct job_limits_of *p;
 
-	ck_assert_int_eq(limits_parsed(w, mistakes[_i].limits, &l, &f), E_CONFIG);
-	ck_assert_str_eq(f.detail, mistakes[_i].says);
+	ck_assert_int_eq(limits_parsed(w,
+			     arena_printf(&w->a,
+				 "<project><total_limit><jobs>9</jobs></total_limit>%s",
+				 mistakes[_i].limits),
+			     &l, &f),
+	    OK);
+	ck_assert_str_eq(l.n == 0 ? "" :
+				    arena_printf(&w->a, "%d: %s", l.remarks[0].line,
+					l.remarks[0].text),
+	    mistakes[_i].says);
+	p = &l.limits->project;
+	ck_assert(p->total.set && p->total.jobs == 9);
+	ck_assert(p->cpu.set ? p->cpu.jobs == mistakes[_i].cpu : mistakes[_i].cpu < 0);
 	world_free(w);
 }
 END_TEST

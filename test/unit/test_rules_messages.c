@@ -58,7 +58,8 @@ a_gpu(struct world *w, struct app_version *v, struct catalog *cat)
 		.opencl_driver_version = none };
 	w->req.resources = r;
 	w->req.nresources = 2;
-	*all = (struct plan_classes){ NEW(&w->a, struct plan_class), 1 };
+	*all = (struct plan_classes){ .classes = NEW(&w->a, struct plan_class),
+		.n = 1 };
 	all->classes[0] = world_class(w, "nv", "nvidia");
 	v->plan_class = all->classes[0].name;
 	cat->classes = all;
@@ -83,7 +84,7 @@ a_class(struct world *w, struct app_version *v, struct catalog *cat, bool virtua
 		.virtualbox = virtualbox,
 		.docker = docker,
 		.wsl = wsl };
-	*all = (struct plan_classes){ pc, 1 };
+	*all = (struct plan_classes){ .classes = pc, .n = 1 };
 	v->plan_class = pc->name;
 	cat->classes = all;
 	w->req.host.virtualbox_version = w->req.host.docker_version = none;
@@ -446,7 +447,7 @@ START_TEST(invalid_numbers)
 	selected_new(&x);
 	x.w->snap.project_prefs.napps = 0;
 	classes[0] = classes[1] = world_class(x.w, "nv", "nvidia");
-	all = (struct plan_classes){ classes, 2 };
+	all = (struct plan_classes){ .classes = classes, .n = 2 };
 	x.cat.classes = &all;
 	x.w->snap.project_prefs.text = arena_strdup(&x.w->a, text);
 	n = world_decide(x.w)->nmessages;

@@ -178,7 +178,7 @@ START_TEST(three_versions_of_a_resource)
 			v[i + fits % 2].plan_class = pc[i].name;
 		}
 		v[fits % 2 ? 0 : CLASSES] = x.v[CPU]; /* the order does not matter */
-		x.classes = (struct plan_classes){ pc, CLASSES };
+		x.classes = (struct plan_classes){ .classes = pc, .n = CLASSES };
 		x.cat.versions = v;
 		x.cat.nversions = CLASSES + 1;
 		x.w->req.cpu_req_secs = x.w->req.resources[NVIDIA].req_secs = 1;

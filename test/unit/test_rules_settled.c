@@ -190,7 +190,7 @@ START_TEST(D17_switches_of_types)
 	struct rq_resource r[RESOURCES] = { w->req.resources[0] };
 	struct app_version v[RESOURCES];
 	struct plan_class pc[RESOURCES] = { 0 };
-	struct plan_classes classes = { pc, RESOURCES };
+	struct plan_classes classes = { .classes = pc, .n = RESOURCES };
 	struct catalog cat = *w->snap.cat;
 	char *text, *got = arena_strdup(&w->a, "");
 	struct decision *d;

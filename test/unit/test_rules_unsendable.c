@@ -55,7 +55,7 @@ world_init(struct arena *a, struct world *w)
 	w->pc[0] = (struct plan_class){ .name = w->mt, .gpu_type = no };
 	w->pc[1] = (struct plan_class){ .name = w->gpu,
 		.gpu_type = arena_strdup(a, "nvidia") };
-	w->classes = (struct plan_classes){ w->pc, 2 };
+	w->classes = (struct plan_classes){ .classes = w->pc, .n = 2 };
 	w->c = (struct catalog){ .apps = &w->app,
 		.napps = 1,
 		.platforms = w->p,

@@ -8,6 +8,7 @@
 #include "lib/proc.h"
 #include "lib/text.h"
 #include "model/trouble.h"
+#include "tools/config_key.h"
 #include "tools/doctor.h"
 #include "tools/foreign.h"
 #include "tools/human.h"
@@ -19,7 +20,13 @@
 #include "tools/same_work.h"
 #include "lib/banned.h"
 
-enum { OUT_MAX = 64 << 10, RUN_S = 20, LOG_MOST = 1000000000, LOGS_MAX = 10000 };
+enum {
+	OUT_MAX = 64 << 10,
+	RUN_S = 20,
+	LOG_MOST = 1000000000,
+	LOGS_MAX = 10000,
+	FAULTS_SHOWN = 5
+};
 
 /* Programs of others with the names of ours; one that is meant to run is none. */
 static void
@@ -50,23 +57,27 @@ doctor_same_work(struct doctor *d, const struct conf *cf)
 void
 doctor_config(struct doctor *d)
 {
+	const char *cure = doctor_locus(d, "config check");
+	struct config_faults bad;
 	struct conf *cf;
 	struct conf_remark *remarks;
-	size_t n, nerrors = 0;
-	const char *cure = doctor_locus(d, "config check");
+	size_t n;
 
 	if (conf_load(d->a, d->cf->path, &cf, &remarks, &n, d->f) != OK) {
 		doctor_fail(d, cure, "%s", d->f->detail);
 		return;
 	}
-	for (size_t i = 0; i < n; i++)
-		if (remarks[i].error && nerrors++ == 0)
-			doctor_warn(d, cure, "%s:%d: %s", cf->path, remarks[i].line,
-			    remarks[i].text);
+	config_errors_find(d->x, &bad);
+	for (size_t i = 0; i < bad.n && i < FAULTS_SHOWN; i++)
+		doctor_warn(d, cure, "%s", config_fault_text(d->a, &bad.v[i]));
+	if (bad.n > FAULTS_SHOWN)
+		doctor_warn(
+		    d, cure, "%zu more errors in such files", bad.n - FAULTS_SHOWN);
 	doctor_foreign(d, cf);
 	doctor_same_work(d, cf);
-	if (nerrors == 0)
-		doctor_ok(d, "%s has no errors; %zu remarks", cf->path, n);
+	if (bad.n == 0)
+		doctor_ok(d, "%s and the files beside it have no errors; %zu remarks",
+		    cf->path, n);
 }
 
 /* A line of locus status that is no service of the project has a blank in its name, or

@@ -37,6 +37,14 @@ fail_xml(struct looking *k, const struct xml_node *n, const char *why)
 	    n->name, why);
 }
 
+static void
+say_no_effect(struct looking *k, const struct xml_node *n, const char *why)
+{
+	fprintf(stderr,
+	    "update_versions: %s/version.xml:%d: <%.40s> has no effect: %s\n", k->dir,
+	    n->line, n->name, why);
+}
+
 static bool
 node_flag(const struct xml_node *n)
 {
@@ -58,11 +66,9 @@ file_field(struct looking *k, const struct xml_node *n, struct version_file *v)
 		return fail_xml(
 		    k, n, "files of versions are on the project's own server here");
 	else if (strcmp(n->name, "gzip") == 0)
-		fprintf(stderr,
-		    "update_versions: %s/version.xml:%d: <gzip> has no effect: files of versions are sent as they are\n",
-		    k->dir, n->line);
+		say_no_effect(k, n, "files of versions are sent as they are");
 	else
-		return fail_xml(k, n, "there is no such element in <file>");
+		say_no_effect(k, n, "there is no such element in <file>");
 	return OK;
 }
 
@@ -111,7 +117,7 @@ version_field(struct looking *k, const struct xml_node *n, struct version *v,
 	} else if (strcmp(n->name, "beta") == 0) {
 		v->beta = node_flag(n);
 	} else {
-		return fail_xml(k, n, "there is no such element in <version>");
+		say_no_effect(k, n, "there is no such element in <version>");
 	}
 	return OK;
 }
@@ -249,17 +255,17 @@ try_version(
     struct looking *k, const struct app *app, const char *number, const char *name)
 {
 	char *platform = arena_strdup(k->x->a, name), *at = strstr(platform, "__");
-	struct version v = { .app = app,
-		.text = strchr(number, '.') != NULL ?
-		            number :
-		            arena_printf(k->x->a, "0.%s", number),
-		.class = "" };
+	struct version v = { .app = app, .text = number, .class = "" };
+	int64_t plain;
 	enum err e;
 
 	if (at != NULL) {
 		*at = '\0';
 		v.class = at + 2;
 	}
+	/* BOINC takes a number without a point for the minor one: 22489 is 224.89 */
+	if (text_i64(number, 0, INT32_MAX, &plain))
+		v.text = version_num_text(k->x->a, (int32_t)plain);
 	e = version_num_parse(k->x, v.text, &v.num);
 	if (e == OK)
 		e = tools_platform(k->x, k->c, platform, &v.platform);
