@@ -65,8 +65,17 @@ struct conf_reader { /* the file being read */
 static void
 conf_remark_add(struct conf_reader *p, int line, bool error, char *text)
 {
-	PUSH(p->a, p->remarks, p->nremarks, p->cap) = (struct conf_remark){ line, error,
-		text };
+	PUSH(p->a, p->remarks, p->nremarks, p->cap) = (struct conf_remark){
+		.line = line, .error = error, .text = text
+	};
+}
+
+/* The file cannot be used; reading goes on, so that all mistakes are said at once. */
+static void
+conf_fatal(struct conf_reader *p, int line, char *text)
+{
+	conf_remark_add(p, line, true, text);
+	p->remarks[p->nremarks - 1].fatal = true;
 }
 
 bool
@@ -218,13 +227,54 @@ list_item_check(struct arena *a, const struct conf_opt *o, const char *v)
 	return NULL;
 }
 
+/*
+ * Is it an option for which no other value may stand in: a text, a port, or what
+ * restricts access?
+ */
+static bool
+is_strict(const struct conf_opt *o)
+{
+	for (size_t i = 0; conf_guards[i] != NULL; i++)
+		if (strcmp(conf_guards[i], o->name) == 0)
+			return true;
+	if (o->type == CONF_BOOL)
+		return false;
+	return (o->type != CONF_INT && o->type != CONF_DOUBLE) ||
+	       strstr(o->name, "port") != NULL;
+}
+
+static const char *
+set_conf_number(
+    struct arena *a, struct conf *cf, const struct conf_opt *o, const char *v)
+{
+	void *field = (char *)cf + o->off;
+	char *end;
+	double x = strtod(v, &end);
+
+	if (end == v || *end != '\0' || !isfinite(x))
+		return strchr(v, ',') == NULL ?
+		           "it must be a number" :
+		           "it must be a number, with a decimal point, not a comma";
+	if (o->type == CONF_BOOL) {
+		*(bool *)field = x < 0 || x > 0;
+		return NULL;
+	}
+	if (x < o->min || x > o->max)
+		return arena_printf(a, "it must be %g to %.0f", o->min, o->max);
+	if (o->type == CONF_INT && x != floor(x))
+		return "it must be a whole number";
+	if (o->type == CONF_INT)
+		*(int64_t *)field = (int64_t)x;
+	else
+		*(double *)field = x;
+	return NULL;
+}
+
 /* Stores one value; returns what is wrong with it, or NULL. */
 static const char *
 conf_opt_set(struct arena *a, struct conf *cf, const struct conf_opt *o, const char *v)
 {
 	void *field = (char *)cf + o->off;
-	char *end;
-	double x;
 
 	switch (o->type) {
 	case CONF_STRING:
@@ -251,28 +301,40 @@ conf_opt_set(struct arena *a, struct conf *cf, const struct conf_opt *o, const c
 	case CONF_DOUBLE:
 		break;
 	}
-	x = strtod(v, &end);
-	if (end == v || *end != '\0' || !isfinite(x))
-		return strchr(v, ',') == NULL ?
-		           "it must be a number" :
-		           "it must be a number, with a decimal point, not a comma";
-	if (x < o->min || x > o->max)
-		return arena_printf(a, "it must be %g to %.0f", o->min, o->max);
-	if (o->type != CONF_DOUBLE && x != floor(x))
-		return "it must be a whole number";
-	if (o->type == CONF_BOOL)
-		*(bool *)field = x != 0;
-	else if (o->type == CONF_INT)
-		*(int64_t *)field = (int64_t)x;
-	else
-		*(double *)field = x;
-	return NULL;
+	return set_conf_number(a, cf, o, v);
 }
 
-static enum err
+/* A value that is invalid, or an element without its end tag. */
+static void
+option_is_wrong(struct conf_reader *p, const struct xml_node *n,
+    const struct conf_opt *o, const char *wrong)
+{
+	struct arena *a = p->a;
+	char *text = n->unclosed ? arena_printf(a, "<%s> has no end tag", o->name) :
+	                           arena_printf(a, "<%s>: \"%.60s\" is not valid: %s",
+				       o->name, n->text, wrong);
+	double x;
+
+	if (is_strict(o)) {
+		conf_fatal(p, n->line, text);
+	} else if (!n->unclosed && text_f64(n->text, &x) && x > o->max) {
+		conf_opt_set(a, p->cf, o, arena_printf(a, "%.15g", o->max));
+		conf_remark_add(p, n->line, false,
+		    arena_printf(a,
+			"<%s>: %.60s is more than there can be: %.15g counts", o->name,
+			n->text, o->max));
+		p->remarks[p->nremarks - 1].clamped = true;
+	} else {
+		conf_remark_add(p, n->line, true,
+		    arena_printf(a, "%s; it is left out: %s counts", text,
+			conf_value(a, p->cf, o)));
+	}
+}
+
+static void
 read_option(struct conf_reader *p, struct xml_node *n)
 {
-	const char *name = n->name, *wrong;
+	const char *name = n->name, *wrong = NULL;
 	const struct conf_opt *o = conf_find(name);
 	size_t i;
 
@@ -284,7 +346,7 @@ read_option(struct conf_reader *p, struct xml_node *n)
 			arena_printf(p->a, "unknown option <%s>", name) :
 			arena_printf(p->a, "unknown option <%s>, did you mean <%s>?",
 			    name, near->name));
-		return OK;
+		return;
 	}
 	i = (size_t)(o - conf_opts);
 	if (p->seen[i] && !conf_is_repeated(o))
@@ -294,11 +356,10 @@ read_option(struct conf_reader *p, struct xml_node *n)
 	if (!conf_has_effect(o))
 		conf_remark_add(p, n->line, false,
 		    arena_printf(p->a, "<%s> has no effect (%s)", name, o->effect));
-	wrong = conf_opt_set(p->a, p->cf, o, n->text);
-	if (wrong != NULL)
-		return FAIL(p->f, E_CONFIG, "%s:%d: <%s>: \"%.60s\" is not valid: %s",
-		    p->path, n->line, name, n->text, wrong);
-	return OK;
+	if (!n->unclosed)
+		wrong = conf_opt_set(p->a, p->cf, o, n->text);
+	if ((wrong != NULL || n->unclosed) && conf_has_effect(o))
+		option_is_wrong(p, n, o, wrong);
 }
 
 /* Returns the text of a child element; def if it is absent. */
@@ -329,6 +390,10 @@ check_items(struct conf_reader *p, struct xml_node *item)
 			    n->name, item->name, c->effect);
 		if (text != NULL)
 			conf_remark_add(p, n->line, c == NULL, text);
+		if (n->unclosed)
+			conf_fatal(p, n->line,
+			    arena_printf(p->a, "<%s> in <%s> has no end tag", n->name,
+				item->name));
 	}
 }
 
@@ -382,7 +447,7 @@ default_task_name(struct conf_reader *p, const char *cmd)
 	return default_name(p->a, cmd, taken, p->cf->ntasks);
 }
 
-static enum err
+static void
 read_daemon(struct conf_reader *p, struct xml_node *n)
 {
 	struct conf_daemon d = { .cmd = child_text(p->a, n, "cmd", NULL),
@@ -390,19 +455,22 @@ read_daemon(struct conf_reader *p, struct xml_node *n)
 		.disabled = child_flag(p->a, n, "disabled") };
 
 	check_items(p, n);
-	if (d.cmd == NULL || d.cmd[0] == '\0')
-		return FAIL(
-		    p->f, E_CONFIG, "%s:%d: <daemon> has no <cmd>", p->path, n->line);
+	if (d.cmd == NULL || d.cmd[0] == '\0') {
+		conf_fatal(p, n->line, arena_strdup(p->a, "<daemon> has no <cmd>"));
+		return;
+	}
 	if (d.name == NULL)
 		d.name = default_daemon_name(p, d.cmd);
 	for (size_t i = 0; i < p->cf->ndaemons; i++)
-		if (strcmp(p->cf->daemons[i].name, d.name) == 0)
-			return FAIL(p->f, E_CONFIG,
-			    "%s:%d: two daemons have the name \"%s\"; give one of them another <name>",
-			    p->path, n->line, d.name);
+		if (strcmp(p->cf->daemons[i].name, d.name) == 0) {
+			conf_fatal(p, n->line,
+			    arena_printf(p->a,
+				"two daemons have the name \"%s\"; give one of them another <name>",
+				d.name));
+			return;
+		}
 	d.output = child_text(p->a, n, "output", arena_printf(p->a, "%s.log", d.name));
 	PUSH(p->a, p->cf->daemons, p->cf->ndaemons, p->daemons_cap) = d;
-	return OK;
 }
 
 /*
@@ -431,7 +499,7 @@ parse_period_s(const char *text)
 	return -1;
 }
 
-static enum err
+static void
 read_task(struct conf_reader *p, struct xml_node *n)
 {
 	struct conf_task t = { .cmd = child_text(p->a, n, "cmd", NULL),
@@ -440,55 +508,57 @@ read_task(struct conf_reader *p, struct xml_node *n)
 		.disabled = child_flag(p->a, n, "disabled") };
 
 	check_items(p, n);
-	if (t.cmd == NULL || t.cmd[0] == '\0' || t.period_s <= 0)
-		return FAIL(p->f, E_CONFIG,
-		    "%s:%d: a <task> needs a <cmd> and a <period> such as \"5 min\", \"2 h\" or \"1 d\"",
-		    p->path, n->line);
+	if (t.cmd == NULL || t.cmd[0] == '\0' || t.period_s <= 0) {
+		conf_fatal(p, n->line,
+		    arena_strdup(p->a,
+			"a <task> needs a <cmd> and a <period> such as \"5 min\", \"2 h\" or \"1 d\""));
+		return;
+	}
 	t.name = child_text(p->a, n, "name", NULL);
 	if (t.name == NULL)
 		t.name = default_task_name(p, t.cmd);
 	for (size_t i = 0; i < p->cf->ntasks; i++)
-		if (strcmp(p->cf->tasks[i].name, t.name) == 0)
-			return FAIL(p->f, E_CONFIG,
-			    "%s:%d: two tasks have the name \"%s\"; give one of them another <name>",
-			    p->path, n->line, t.name);
+		if (strcmp(p->cf->tasks[i].name, t.name) == 0) {
+			conf_fatal(p, n->line,
+			    arena_printf(p->a,
+				"two tasks have the name \"%s\"; give one of them another <name>",
+				t.name));
+			return;
+		}
 	PUSH(p->a, p->cf->tasks, p->cf->ntasks, p->tasks_cap) = t;
-	return OK;
 }
 
-static enum err
+static void
 read_section(struct conf_reader *p, struct xml_node *section)
 {
 	static const struct {
 		const char *section, *element;
-		enum err (*read)(struct conf_reader *, struct xml_node *);
+		void (*read)(struct conf_reader *, struct xml_node *);
 	} kinds[] = { { "config", NULL, read_option },
 		{ "daemons", "daemon", read_daemon }, { "tasks", "task", read_task } };
 	const char *name = section->name;
 
+	if (section->unclosed)
+		conf_remark_add(p, section->line, true,
+		    arena_printf(p->a, "<%s> has no end tag", name));
 	for (size_t i = 0; i < N(kinds); i++) {
 		if (strcmp(name, kinds[i].section) != 0)
 			continue;
 		for (struct xml_node *n = section->child; n != NULL; n = n->next) {
-			enum err e = OK;
-
 			if (kinds[i].element == NULL ||
 			    strcmp(n->name, kinds[i].element) == 0)
-				e = kinds[i].read(p, n);
+				kinds[i].read(p, n);
 			else
 				conf_remark_add(p, n->line, true,
 				    arena_printf(p->a, "unknown element <%s> in <%s>",
 					n->name, name));
-			if (e != OK)
-				return e;
 		}
-		return OK;
+		return;
 	}
 	conf_remark_add(p, section->line, true,
 	    arena_printf(p->a,
 		"unknown section <%s>; the sections are <config>, <daemons> and <tasks>",
 		name));
-	return OK;
 }
 
 /* Resolves relative directories against the directory of config.xml. */
@@ -524,50 +594,78 @@ resolve_dirs(struct conf_reader *p)
  * Clients compare the URL with their own, which is canonical, and reset the project if
  * they differ (protocol.md 2.1).
  */
-static enum err
+static void
 resolve_url(struct conf_reader *p)
 {
 	struct conf *cf = p->cf;
 	char *url;
 
 	if (cf->master_url[0] == '\0')
-		return OK;
+		return;
 	url = url_canonical(p->a, cf->master_url);
-	if (url == NULL)
-		return FAIL(p->f, E_CONFIG,
-		    "%s: <master_url>: \"%.200s\" is not an http or https URL", p->path,
-		    cf->master_url);
+	if (url == NULL) {
+		conf_fatal(p, 0,
+		    arena_printf(p->a,
+			"<master_url>: \"%.200s\" is not an http or https URL",
+			cf->master_url));
+		return;
+	}
 	if (strcmp(url, cf->master_url) != 0)
 		conf_remark_add(
 		    p, 1, false, arena_printf(p->a, "<master_url> is read as %s", url));
 	cf->master_url = url;
-	return OK;
+}
+
+/* The first fatal remark, and how many errors there are besides. */
+static enum err
+judge_remarks(struct conf_reader *p)
+{
+	const struct conf_remark *first = NULL;
+	const char *at, *more = "";
+	size_t errors = 0;
+
+	for (size_t i = p->nremarks; i-- > 0;) {
+		errors += p->remarks[i].error;
+		if (p->remarks[i].fatal)
+			first = &p->remarks[i];
+	}
+	if (first == NULL)
+		return OK;
+	at = first->line == 0 ? p->path :
+	                        arena_printf(p->a, "%s:%d", p->path, first->line);
+	if (errors > 1)
+		more = arena_printf(
+		    p->a, " (and %zu more, see locus config check)", errors - 1);
+	return FAIL(p->f, E_CONFIG, "%s: %s%s", at, first->text, more);
 }
 
 static enum err
 read_document(struct conf_reader *p, struct xml_node *root)
 {
-	enum err e = OK;
-
 	if (strcmp(root->name, "boinc") != 0)
 		return FAIL(
 		    p->f, E_CONFIG, "%s: the root element must be <boinc>", p->path);
-	for (struct xml_node *n = root->child; n != NULL && e == OK; n = n->next)
-		e = read_section(p, n);
-	if (e == OK)
-		e = resolve_url(p);
-	return e == OK ? resolve_dirs(p) : e;
+	if (root->unclosed) /* perhaps somebody is still writing it */
+		conf_fatal(p, root->line, arena_strdup(p->a, "<boinc> has no end tag"));
+	for (struct xml_node *n = root->child; n != NULL; n = n->next)
+		read_section(p, n);
+	resolve_url(p);
+	TRY(judge_remarks(p));
+	return resolve_dirs(p);
 }
 
 enum err
 conf_parse(struct arena *a, const char *path, const char *text, size_t n,
     struct conf **cf, struct conf_remark **remarks, size_t *nremarks, struct fail *f)
 {
+	static const char *const containers[] = { "boinc", "config", "daemons",
+		"daemon", "tasks", "task", NULL };
 	struct conf_reader p = { .a = a,
 		.path = path,
 		.cf = NEW(a, struct conf),
 		.seen = NEWN(a, bool, conf_nopts),
 		.f = f };
+	struct xml_mistakes bad;
 	struct xml_node *root;
 	enum err e;
 
@@ -576,7 +674,10 @@ conf_parse(struct arena *a, const char *path, const char *text, size_t n,
 			conf_opt_set(a, p.cf, &conf_opts[i], conf_opts[i].def);
 	p.cf->path = arena_strdup(a, path);
 	md5_hex(text, n, p.cf->hash);
-	e = xml_tree(a, path, text, n, &root, f);
+	e = xml_tree_lenient(
+	    a, path, (struct xml_source){ text, n, containers }, &root, &bad, f);
+	for (size_t i = 0; e == OK && i < bad.n; i++)
+		conf_remark_add(&p, bad.v[i].line, true, bad.v[i].text);
 	if (e == OK)
 		e = read_document(&p, root);
 	*cf = p.cf;

@@ -65,16 +65,20 @@ struct conf {
 };
 
 struct conf_remark { /* printed by config check as file:line: level: text */
-	int line;
-	bool error; /* else a warning */
+	int line;    /* 0 = none in particular */
+	bool error;  /* else a warning */
 	char *text;
+	bool fatal;   /* the file cannot be used */
+	bool clamped; /* a number counts as the largest that there can be */
 };
 
 /*
  * Reads path; a must live as long as the process. Relative directories become absolute
- * under the file's directory. Unknown names, repeated scalars and options without
- * effect become remarks (may be NULL); a value out of range or malformed XML is
- * E_CONFIG with file, line, element and remedy.
+ * under the file's directory. What is unknown, repeated, without effect or wrong
+ * becomes a remark (may be NULL). A number that is too large counts as the largest one;
+ * one that is otherwise invalid or has no end tag is left out. E_CONFIG, with the first
+ * cause and after all remarks, if a text, a restriction (conf_guards.def), a port, a
+ * daemon or a task is invalid, or if the file is no configuration or ends too early.
  */
 enum err conf_load(struct arena *, const char *path, struct conf **,
     struct conf_remark **, size_t *nremarks, struct fail *);

@@ -19,8 +19,8 @@ struct limits_reader {
 static void
 limits_remark(struct limits_reader *r, int line, char *text)
 {
-	PUSH(r->a, r->out->remarks, r->out->n, r->cap) = (struct conf_remark){ line,
-		true, text };
+	PUSH(r->a, r->out->remarks, r->out->n,
+	    r->cap) = (struct conf_remark){ .line = line, .error = true, .text = text };
 }
 
 static void

@@ -11,7 +11,7 @@
 #include "lib/buf.h"
 #include "lib/err.h"
 
-enum { TMPL_BYTES_MAX = 256 << 10, TMPL_PATH_MAX = 63 /* limit of the column */ };
+enum { TMPL_BYTES_MAX = 256 << 10, TMPL_PATH_MAX = 254 /* limit of the column */ };
 
 /* Returns the path in the project of a template that an admin names: NAME, or PATH. */
 char *tmpl_path(struct arena *, const char *given);

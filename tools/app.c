@@ -172,7 +172,7 @@ check_daemon_programs(struct cmd_ctx *x, const struct app_opts *o)
 			return e;
 		if (program_find(x->a, x->cf, argv[0]) == NULL)
 			return FAIL(x->f, E_BADREQ,
-			    "--daemon %s: there is no program %s in the project's bin or among the installed ones, so nothing was created; put it there first and make it executable",
+			    "--daemon %s: there is no program %s in the project's bin, among the installed ones or on PATH, so nothing was created; put it there first and make it executable",
 			    o->daemons.v[i], argv[0]);
 	}
 	return OK;

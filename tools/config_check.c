@@ -116,20 +116,38 @@ check_serving(struct cmd_ctx *x, struct conf *cf, struct fault_list *out)
 		    "the project runs but does not serve: %s; %s", p.why, p.mend);
 }
 
+/* All that is wrong with a file that cannot be used. */
+static enum err
+report_remarks(
+    struct cmd_ctx *x, const char *path, const struct conf_remark *r, size_t n)
+{
+	struct fault_list out = fault_list_begin(x);
+
+	*x->f = (struct fail){ 0 };
+	for (size_t i = 0; i < n; i++)
+		fault_put(&out, path, r[i].line,
+		    r[i].error ? FAULT_ERROR : FAULT_WARNING, "%s", r[i].text);
+	return fault_list_end(&out, path);
+}
+
 static enum err
 config_check_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct config_faults all;
 	struct fault_list out;
-	struct conf_remark *r;
+	struct conf_remark *r = NULL;
 	struct fail f = { 0 };
 	struct conf *cf;
-	size_t nr;
+	size_t nr = 0;
 	char *path;
+	enum err e;
 
 	(void)opts;
 	TRY(config_path(x, n > 0 ? args[0] : NULL, &path));
-	TRY(conf_load(x->a, path, &cf, &r, &nr, x->f));
+	e = conf_load(x->a, path, &cf, &r, &nr, x->f);
+	if (e != OK && nr > 0)
+		return report_remarks(x, path, r, nr);
+	TRY(e);
 	config_faults_find(x, cf, r, nr, &all);
 	out = fault_list_begin(x);
 	for (size_t i = 0; i < all.n; i++)

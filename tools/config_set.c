@@ -323,6 +323,14 @@ judge_identity(struct change *c)
 	    c->d.path, f.detail);
 }
 
+/* Who sets a number is not given another one. */
+static void
+be_exact(struct conf_remark *r, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		r[i].error = r[i].error || r[i].clamped;
+}
+
 static enum err
 check_change(struct change *c)
 {
@@ -340,10 +348,12 @@ check_change(struct change *c)
 							       c->key.name)) != NULL ?
 			"" :
 			"; mend that in an editor first");
+	be_exact(r, n);
 	config_faults_find(x, c->new, r, n, &after);
 	if (c->old != NULL) {
 		TRY(conf_parse(x->a, c->d.path, c->d.before, strlen(c->d.before),
 		    &c->old, &r, &n, x->f));
+		be_exact(r, n);
 		config_faults_find(x, c->old, r, n, &before);
 	}
 	TRY(judge_faults(c, &before, &after));

@@ -134,6 +134,9 @@ program_find(struct arena *a, const struct conf *cf, const char *name)
 		hit = program_of_project(a, cf, name);
 	if (hit == NULL && slash != NULL)
 		hit = find_beside(a, program_places, base, X_OK);
+	/* what every command line finds: "python3 bin/my_assimilator.py" */
+	if (hit == NULL && slash == NULL && cf != NULL)
+		hit = program_system(a, (const char *const[]){ name, NULL });
 	return hit;
 }
 

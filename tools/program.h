@@ -15,7 +15,8 @@
 /*
  * Finds one of our programs, or one of the project if cf is given; returns its absolute
  * path, or NULL. A plain name means ours if we have it, whatever the project's bin
- * contains; a path such as bin/validator means the project's.
+ * contains, else the project's, else a program on PATH; a path such as bin/validator
+ * means the project's.
  */
 char *program_find(struct arena *, const struct conf *cf, const char *name);
 /* Is it the name of a program of ours? In a project's bin it is a foreign one. */

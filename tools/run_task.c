@@ -65,7 +65,7 @@ task_command(struct cmd_ctx *x, const struct conf_task *t, char ***argv)
 	              program_find(x->a, x->cf, (*argv)[0]);
 	if (program == NULL)
 		return FAIL(x->f, E_CONFIG,
-		    "there is no program %s in the project's bin or among the installed ones",
+		    "there is no program %s in the project's bin, among the installed ones or on PATH",
 		    (*argv)[0]);
 	(*argv)[0] = program;
 	return OK;

@@ -208,7 +208,7 @@ service_daemon(struct arena *a, const struct conf *cf, const struct conf_daemon 
 		.kind = SERVICE_DAEMON,
 		.argv = program == NULL ? NULL : argv,
 		.why = arena_printf(a,
-		    "there is no program %s in the project's bin or among the installed ones",
+		    "there is no program %s in the project's bin, among the installed ones or on PATH",
 		    argv[0]),
 		.log = log_path(a, cf, d->output),
 		.ours = is_ours(a, program),

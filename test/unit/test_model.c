@@ -39,21 +39,52 @@ static const struct {
 	    "and "
 	    "<tasks>",
 	    NULL },
-	{ "<config>\n\n<max_ncpus>0</max_ncpus></config>", NULL,
-	    "p/config.xml:4: <max_ncpus>: \"0\" is not valid: it must be 1 to 4096" },
-	{ "<config><max_ncpus>many</max_ncpus></config>", NULL,
-	    "p/config.xml:2: <max_ncpus>: \"many\" is not valid: it must be a number" },
-	{ "<config><max_ncpus>nan</max_ncpus></config>", NULL,
-	    "p/config.xml:2: <max_ncpus>: \"nan\" is not valid: it must be a number" },
-	{ "<config><max_ncpus>2,5</max_ncpus></config>", NULL,
-	    "p/config.xml:2: <max_ncpus>: \"2,5\" is not valid: it must be a number, with a decimal point, not a comma" },
+	{ "<config>\n\n<max_ncpus>0</max_ncpus></config>",
+	    "p/config.xml:4: <max_ncpus>: \"0\" is not valid: it must be 1 to 4096; it is left out: 64 counts",
+	    NULL },
+	{ "<config><max_ncpus>many</max_ncpus></config>",
+	    "p/config.xml:2: <max_ncpus>: \"many\" is not valid: it must be a number; it is left out: 64 counts",
+	    NULL },
+	{ "<config><max_ncpus>nan</max_ncpus></config>",
+	    "p/config.xml:2: <max_ncpus>: \"nan\" is not valid: it must be a number; it is left out: 64 counts",
+	    NULL },
+	{ "<config><max_ncpus>2,5</max_ncpus></config>",
+	    "p/config.xml:2: <max_ncpus>: \"2,5\" is not valid: it must be a number, with a decimal point, not a comma; it is left out: 64 counts",
+	    NULL },
 	{ "<config><dont_search_host_for_user>1,2</dont_search_host_for_user></config>",
 	    NULL,
 	    "p/config.xml:2: <dont_search_host_for_user>: \"1,2\" is not valid: it must be the id of an account; repeat the element for several accounts" },
-	{ "<config><max_ncpus>1.5</max_ncpus></config>", NULL,
-	    "p/config.xml:2: <max_ncpus>: \"1.5\" is not valid: it must be a whole number" },
-	{ "<config><locality_scheduling>2</locality_scheduling></config>", NULL,
-	    "p/config.xml:2: <locality_scheduling>: \"2\" is not valid: it must be 0 to 1" },
+	{ "<config><max_ncpus>1.5</max_ncpus></config>",
+	    "p/config.xml:2: <max_ncpus>: \"1.5\" is not valid: it must be a whole number; it is left out: 64 counts",
+	    NULL },
+	{ "<config><locality_scheduling>2</locality_scheduling></config>", NULL, NULL },
+	{ "<config><locality_scheduling>yes</locality_scheduling></config>",
+	    "p/config.xml:2: <locality_scheduling>: \"yes\" is not valid: it must be a number; it is left out: 0 counts",
+	    NULL },
+	{ "<config><max_wus_to_send>1024</max_wus_to_send><sched_debug_level>99</sched_debug_level></config>",
+	    NULL, NULL },
+	{ "<config><max_ncpus>5000</max_ncpus></config>",
+	    "p/config.xml:2: <max_ncpus>: 5000 is more than there can be: 4096 counts",
+	    NULL },
+	{ "<config>\n<max_ncpus>8<max_ncpus></config>",
+	    "p/config.xml:3: <max_ncpus> has no end tag; it is left out: 64 counts",
+	    NULL },
+	{ "<config>\n<scheduler_url>http://a/?b&c</scheduler_url></config>",
+	    "p/config.xml:3: \"&\" must be written as &amp;", NULL },
+	/* what restricts access, a text or a port: no other value may stand in */
+	{ "<config>\n<daily_result_quota>8<daily_result_quota></config>", NULL,
+	    "p/config.xml:3: <daily_result_quota> has no end tag" },
+	{ "<config><daily_result_quota>x</daily_result_quota><max_ncpus>y</max_ncpus>\n"
+	  "<db_port>x</db_port></config>",
+	    NULL,
+	    "p/config.xml:2: <daily_result_quota>: \"x\" is not valid: it must be a number (and 2 more, see locus config check)" },
+	{ "<config><db_name>x<db_name></config>", NULL,
+	    "p/config.xml:2: <db_name> has no end tag" },
+	{ "<daemons><daemon><cmd>x<cmd></daemon></daemons>", NULL,
+	    "p/config.xml:2: <cmd> in <daemon> has no end tag" },
+	{ "<daemons><daemon><cmd>x</cmd><pid>y</pid></daemon></daemons>",
+	    "p/config.xml:2: <pid> in <daemon> has no effect (none: the supervisor knows its processes)",
+	    NULL },
 	{ "<config><locality_store>db</locality_store></config>", NULL, NULL },
 	{ "<config><locality_store>sql</locality_store></config>", NULL,
 	    "p/config.xml:2: <locality_store>: \"sql\" is not valid: it must be dir or db" },
@@ -125,12 +156,16 @@ START_TEST(conf_refuses_what_is_not_xml)
 {
 	struct conf *cf;
 	struct fail f;
-	const char *text = "<boinc>\n<config>\n</boinc>\n";
+	const char *text = "nothing";
 
 	ck_assert_int_eq(
 	    conf_parse(&a, "c", text, strlen(text), &cf, NULL, NULL, &f), E_CONFIG);
 	ck_assert_msg(
-	    strncmp(f.detail, "c:3: not well-formed XML", 24) == 0, "%s", f.detail);
+	    strncmp(f.detail, "c:1: not well-formed XML", 24) == 0, "%s", f.detail);
+	text = "<boinc>\n<config>\n</config>\n"; /* as while it is written */
+	ck_assert_int_eq(
+	    conf_parse(&a, "c", text, strlen(text), &cf, NULL, NULL, &f), E_CONFIG);
+	ck_assert_str_eq(f.detail, "c:1: <boinc> has no end tag");
 	text = "<config/>";
 	ck_assert_int_eq(
 	    conf_parse(&a, "c", text, strlen(text), &cf, NULL, NULL, &f), E_CONFIG);
