@@ -22,6 +22,7 @@
 #include "proto/blob.h"
 #include "proto/plan_class.h"
 #include "proto/template.h"
+#include "proto/template_check.h"
 #include "rules/daemon/daemon_rules.h"
 #include "rules/sched/unsendable.h"
 #include "lib/banned.h"
@@ -107,6 +108,8 @@ generator_start(struct daemon_ctx *x)
 	if ((e = daemon_split_command(x, o->command, &o->argv, &o->argc)) != OK ||
 	    (e = work_open(x->life, x->conf, &o->work, &x->fail)) != OK ||
 	    (e = work_template(o->work, o->input_template, &text, &x->fail)) != OK ||
+	    (e = tmpl_check_elements(
+		 &x->a, text, false, o->input_template, &x->fail)) != OK ||
 	    (e = work_template(o->work, o->output_template, &text, &x->fail)) != OK ||
 	    (e = blob_check_output(&x->a, text, &x->fail)) != OK)
 		return e == E_NOTFOUND || e == E_BADREQ ?

@@ -59,6 +59,15 @@ skip_markup(struct scan *s, bool *skipped)
 	return OK;
 }
 
+static bool
+begins_tag(const struct scan *s)
+{
+	const char *name = s->p + 1 + (s->p + 1 < s->end && s->p[1] == '/');
+
+	return name < s->end && (text_alnum(*name) || strchr("_:", *name) != NULL ||
+				    (unsigned char)*name >= 128);
+}
+
 /* Returns the ">" of the tag at p, which an attribute's value may contain, too. */
 static const char *
 tag_end(const struct scan *s)
@@ -138,6 +147,9 @@ xml_spans(struct arena *a, const char *text, size_t n, struct xml_span **spans,
 		TRY(skip_markup(&s, &skipped));
 		if (skipped)
 			continue;
+		if (!begins_tag(&s))
+			return refuse_tag(&s, s.p,
+			    "a \"<\" that begins no tag must be written as &lt;");
 		gt = tag_end(&s);
 		if (gt == NULL)
 			return refuse_tag(&s, s.p, "a tag has no \">\"");

@@ -66,10 +66,11 @@ input_file_child(struct input *in, const struct tmpl_elem *e,
 		r->gzip = true;
 	else if (tmpl_is(e, "gzipped_nbytes"))
 		r->gzipped_nbytes = tmpl_value(in->a, e);
-	else if (tmpl_is(e, "name"))
+	else if (tmpl_is(e, "name") &&
+		 !text_begins(e->inner, e->inner + e->inner_n, "<INFILE_"))
 		return refuse_input(
 		    in, e, "the name comes from the staged file; leave it out");
-	else
+	else if (!tmpl_is(e, "name"))
 		tmpl_copy(&in->b, e);
 	return OK;
 }
@@ -292,7 +293,10 @@ blob_workunit(struct arena *a, const char *tmpl, const struct input_file *files,
 	enum err err = tmpl_enter(a, &t, "input_template", f);
 
 	while (err == OK && (err = tmpl_next(a, &t, &e, f)) == OK) {
-		if (tmpl_is(&e, "file_info")) {
+		if (e.attributes) {
+			err = refuse_input(
+			    &in, &e, "it has attributes; write child elements");
+		} else if (tmpl_is(&e, "file_info")) {
 			err = nwus > 0 ? refuse_input(&in, &e,
 					     "it must come before <workunit>") :
 			                 input_file_info(&in, &e);
@@ -529,7 +533,10 @@ blob_result(struct arena *a, const char *tmpl, const char *name, uint32_t random
 	enum err err = tmpl_enter(a, &t, "output_template", f);
 
 	while (err == OK && (err = tmpl_next(a, &t, &e, f)) == OK) {
-		if (tmpl_is(&e, "file_info")) {
+		if (e.attributes) {
+			err = refuse_output(
+			    &o, &e, "it has attributes; write child elements");
+		} else if (tmpl_is(&e, "file_info")) {
 			err = output_file_info(&o, &e);
 		} else if (tmpl_is(&e, "result")) {
 			nresults++;

@@ -154,10 +154,7 @@ tmpl_next(struct arena *a, struct tmpl *t, struct tmpl_elem *e, struct fail *f)
 		tmpl_step(t, e->inner);
 		return OK;
 	}
-	if (gt != q + n)
-		return FAIL(f, E_BADREQ,
-		    "%s, line %d: <%s> has attributes; write child elements", t->what,
-		    t->line, e->name);
+	e->attributes = gt != q + n;
 	q = tmpl_end_tag(a, e->inner, t->end, e->name);
 	if (q == NULL)
 		return FAIL(f, E_BADREQ, "%s, line %d: <%s> has no end tag", t->what,

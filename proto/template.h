@@ -23,6 +23,7 @@ struct tmpl_elem {
 	const char *outer, *inner; /* <x>..</x>, and the text between the tags */
 	size_t outer_n, inner_n;
 	int line;
+	bool attributes; /* nobody reads them */
 };
 struct tmpl { /* the text being walked; what and line are for messages */
 	const char *p, *end;

@@ -53,8 +53,9 @@ struct linter {
 static void
 lint_say(struct linter *l, int line, bool error, char *text)
 {
-	PUSH(l->a, l->faults->v, l->faults->n,
-	    l->faults->cap) = (struct tmpl_fault){ line, error, text };
+	PUSH(l->a, l->faults->v, l->faults->n, l->faults->cap) = (struct tmpl_fault){
+		.line = line, .error = error, .text = text
+	};
 }
 
 static const struct tmpl_rule *
@@ -122,8 +123,8 @@ lint_unknown(struct linter *l, const struct xml_span *e, enum tmpl_place at)
 	else
 		lint_say(l, e->line, false,
 		    arena_printf(l->a,
-			"unknown element <%s> in %s: it is copied, and clients ignore what they do not know",
-			e->name, place_names[at]));
+			"unknown element <%s> in %s: it is copied as it is", e->name,
+			place_names[at]));
 }
 
 static bool
@@ -199,7 +200,7 @@ lint_number(struct linter *l, const struct xml_span *e, const struct tmpl_rule *
 static void
 lint_name(struct linter *l, const struct xml_span *e, const struct tmpl_rule *r)
 {
-	bool url = strcmp(r->name, "url") == 0;
+	bool url = strcmp(r->name, "url") == 0 || strcmp(r->name, "upload_url") == 0;
 	const char *want = url ? "<UPLOAD_URL/>" :
 	                         "<OUTFILE_n/>, n being 0, 1 and so on";
 	const char *in = l->text + e->inner, *end = l->text + e->inner_end;
@@ -235,12 +236,46 @@ lint_text(struct linter *l, const struct xml_span *e)
 	}
 }
 
+/* <INFILE_0/> of old templates: the name of the first file that is given. */
+static bool
+is_infile(const struct linter *l, size_t i)
+{
+	return !l->output && i + 1 < l->n && l->spans[i + 1].parent == i &&
+	       strncmp(l->spans[i + 1].name, "INFILE_", strlen("INFILE_")) == 0;
+}
+
+/* Files and references go by their order; a number that says otherwise is a mistake. */
+static void
+lint_place(struct linter *l, size_t i)
+{
+	const struct xml_span *e = &l->spans[i];
+	bool ref = e->parent != XML_SPAN_NONE && l->holds[e->parent] == TMPL_IN_REF;
+	size_t place = (ref ? l->nrefs : l->nfiles) - 1;
+	const char *v = is_infile(l, i) ? l->spans[i + 1].name + strlen("INFILE_") :
+	                                  lint_value(l, e);
+	double n;
+
+	if (text_f64(v, &n) && (n < (double)place || n > (double)place))
+		lint_say(l, e->line, true,
+		    arena_printf(l->a,
+			"<%s> says file %.15g, but this is %s %zu: files and references go by their order, the first one is number 0",
+			e->name, n, ref ? "reference" : "file", place));
+}
+
 static void
 lint_value_of(struct linter *l, size_t i, const struct tmpl_rule *r)
 {
 	const struct xml_span *e = &l->spans[i];
 	const char *v = lint_value(l, e);
 
+	if (is_infile(l, i)) {
+		lint_place(l, i);
+		return;
+	}
+	if (r->place == TMPL_IN_REF ?
+		strcmp(r->name, "file_number") == 0 :
+		r->place == TMPL_IN_FILE && strcmp(r->name, "number") == 0)
+		lint_place(l, i);
 	if (r->type != TMPL_NAME && r->type != TMPL_GROUP && i + 1 < l->n &&
 	    l->spans[i + 1].parent == i) {
 		lint_say(l, e->line, true,
@@ -299,7 +334,9 @@ lint_required(struct linter *l, size_t i)
 		const struct tmpl_rule *r = &tmpl_rules[k];
 
 		if (r->place == l->holds[i] && strcmp(r->def, "!") == 0 &&
-		    count_children(l, i, r->name) == 0)
+		    count_children(l, i, r->name) == 0 &&
+		    (strcmp(r->name, "url") != 0 ||
+			count_children(l, i, "upload_url") == 0))
 			lint_say(l, e->line, true,
 			    arena_printf(l->a, "<%s> has no <%s>, such as %s", e->name,
 				r->name, r->example));
@@ -341,14 +378,17 @@ lint_element(struct linter *l, size_t i)
 
 	if (at == TMPL_NOWHERE)
 		return;
+	r = rule_at(at, e->name);
+	if (at != TMPL_TOP && r == NULL) { /* copied with its attributes */
+		lint_unknown(l, e, at);
+		return;
+	}
 	if (has_attributes(l, e))
 		lint_say(l, e->line, true,
 		    arena_printf(
 			l->a, "<%s> has attributes; write child elements", e->name));
 	if (at == TMPL_TOP) {
 		lint_top(l, i);
-	} else if ((r = rule_at(at, e->name)) == NULL) {
-		lint_unknown(l, e, at);
 	} else {
 		lint_value_of(l, i, r);
 		if (r->type == TMPL_WHOLE || r->type == TMPL_NUMBER)
@@ -519,6 +559,10 @@ lint_large(struct linter *l, struct tmpl_use use)
 		return;
 	while (i < l->n && l->holds[i] != TMPL_IN_FILE)
 		i++;
+	/* nothing says that it is meant to be one */
+	if (!use.large && i < l->n && count_children(l, i, "sticky") == 0 &&
+	    count_children(l, i, "report_on_rpc") == 0)
+		return;
 	if (i == l->n && use.large)
 		lint_say(l, l->body_line, true,
 		    arena_strdup(l->a, "there is no <file_info> for the large file"));
@@ -540,11 +584,31 @@ by_line(const void *pa, const void *pb)
 	return (a->line > b->line) - (a->line < b->line);
 }
 
+/* By line; what is said more than once is said at its first line. */
 static void
-sort_faults(struct tmpl_faults *all)
+sort_faults(struct arena *a, struct tmpl_faults *all)
 {
+	size_t n = 0;
+
 	if (all->n > 1)
 		qsort(all->v, all->n, sizeof(*all->v), by_line);
+	for (size_t i = 0; i < all->n; i++) {
+		size_t k = 0, more = 0;
+
+		while (k < n && strcmp(all->v[k].text, all->v[i].text) != 0)
+			k++;
+		if (k < n)
+			continue;
+		for (size_t j = i + 1; j < all->n; j++)
+			more += strcmp(all->v[j].text, all->v[i].text) == 0;
+		all->v[n] = all->v[i];
+		all->v[n++].more = more;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (all->v[i].more > 0)
+			all->v[i].text = arena_printf(
+			    a, "%s (and %zu more)", all->v[i].text, all->v[i].more);
+	all->n = n;
 }
 
 size_t
@@ -559,7 +623,7 @@ tmpl_check_input(
 	lint_limits(&l);
 	lint_command(&l, use);
 	lint_large(&l, use);
-	sort_faults(faults);
+	sort_faults(a, faults);
 	return l.nfiles;
 }
 
@@ -570,5 +634,21 @@ tmpl_check_output(struct arena *a, const char *text, struct tmpl_faults *faults)
 
 	*faults = (struct tmpl_faults){ 0 };
 	if (lint_all(&l))
-		sort_faults(faults);
+		sort_faults(a, faults);
+}
+
+enum err
+tmpl_check_elements(
+    struct arena *a, const char *text, bool output, const char *what, struct fail *f)
+{
+	struct tmpl_faults faults = { 0 };
+	struct linter l = { .a = a, .text = text, .faults = &faults, .output = output };
+
+	lint_all(&l);
+	sort_faults(a, &faults);
+	for (size_t i = 0; i < faults.n; i++)
+		if (faults.v[i].error)
+			return FAIL(f, E_BADREQ, "%s, line %d: %s", what,
+			    faults.v[i].line, faults.v[i].text);
+	return OK;
 }

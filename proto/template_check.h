@@ -9,11 +9,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "lib/arena.h"
+#include "lib/err.h"
 
 struct tmpl_fault {
 	int line;   /* from 1 */
 	bool error; /* no work can be made, or not the work that was meant */
 	char *text;
+	size_t more; /* places with the same text */
 };
 struct tmpl_faults {
 	struct tmpl_fault *v;
@@ -28,6 +30,12 @@ struct tmpl_use {   /* what an input template is for */
 size_t tmpl_check_input(
     struct arena *, const char *text, struct tmpl_use, struct tmpl_faults *);
 void tmpl_check_output(struct arena *, const char *text, struct tmpl_faults *);
+/*
+ * For who makes jobs: E_BADREQ with what, line and text of the first error in the
+ * elements of a template, by the same rules; limits are judged when a job is complete.
+ */
+enum err tmpl_check_elements(
+    struct arena *, const char *text, bool output, const char *what, struct fail *);
 
 /* --- the table --- */
 enum tmpl_place { /* the element around it */

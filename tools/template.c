@@ -20,8 +20,9 @@ enum { FILES_MOST = 1000 };
 static void
 fault_push(struct cmd_ctx *x, struct tmpl_faults *all, const char *why)
 {
-	PUSH(x->a, all->v, all->n, all->cap) = (struct tmpl_fault){ 1, true,
-		arena_strdup(x->a, why) };
+	PUSH(x->a, all->v, all->n, all->cap) = (struct tmpl_fault){
+		.line = 1, .error = true, .text = arena_strdup(x->a, why)
+	};
 }
 
 /* What only shows when a job is made: the size of its XML, for example. */

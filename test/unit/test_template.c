@@ -32,7 +32,8 @@ static const struct {
 START_TEST(faults_of_templates)
 {
 	struct tmpl_faults all;
-	size_t i = 0;
+	struct fail f = { 0 };
+	size_t i = 0, errors;
 	char *save = NULL, *want = arena_strdup(&a, cases[_i].faults);
 
 	if (cases[_i].use < 0)
@@ -40,7 +41,9 @@ START_TEST(faults_of_templates)
 	else
 		tmpl_check_input(&a, cases[_i].tmpl,
 		    (struct tmpl_use){
-			.large = cases[_i].use >= 1, .ranges = cases[_i].use == 2 },
+			.large = cases[_i].use == 1 || cases[_i].use == 2,
+			.ranges = cases[_i].use == 2,
+			.perhaps_large = cases[_i].use == 3 },
 		    &all);
 	for (char *w = strtok_r(want, "|", &save); w != NULL;
 	     w = strtok_r(NULL, "|", &save), i++) {
@@ -51,6 +54,14 @@ START_TEST(faults_of_templates)
 		ck_assert_msg(strncmp(got, w, strlen(w)) == 0, "%s: %s, not %s",
 		    cases[_i].what, got, w);
 	}
+	errors = 0;
+	for (size_t k = 0; k < all.n; k++)
+		errors += all.v[k].error;
+	/* who makes jobs accepts what is good, and refuses an element that is not */
+	if (errors == 0 || strstr(cases[_i].faults, "did you mean <") != NULL)
+		ck_assert_int_eq(
+		    tmpl_check_elements(&a, cases[_i].tmpl, cases[_i].use < 0, "t", &f),
+		    errors == 0 ? OK : E_BADREQ);
 	ck_assert_msg(
 	    all.n == i, "%s: also %s", cases[_i].what, i < all.n ? all.v[i].text : "");
 }

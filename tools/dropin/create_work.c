@@ -18,6 +18,7 @@
 #include "lib/text.h"
 #include "proto/blob.h"
 #include "proto/template.h"
+#include "proto/template_check.h"
 #include "tools/catalog.h"
 #include "tools/dropin/dropin.h"
 #include "tools/input_count.h"
@@ -87,6 +88,7 @@ static const struct {
 	{ "priority", I32(priority), INT_MIN, INT_MAX, 0 },
 	{ "size_class", I32(size_class), 0, 1000, SIZE_CLASS_NONE },
 	{ "app_version_num", I32(app_version_num), 0, INT_MAX, 0 },
+	{ "credit", F64(canonical_credit), 0, 1e15, 0 },
 	{ "hr_class", I32(hr_class), 0, INT_MAX, 0 },
 };
 
@@ -264,6 +266,8 @@ job_template(struct making *m, const char *option, const char *kind, const char 
 	    NULL, x->f));
 	if (strcmp(kind, "out") == 0)
 		TRY(template_check_out(x, path, t->text));
+	else
+		TRY(tmpl_check_elements(&m->a, t->text, false, path, x->f));
 	t->path = arena_strdup(x->a, path);
 	return OK;
 }

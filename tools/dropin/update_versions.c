@@ -13,6 +13,7 @@
 #include "lib/xml_tree.h"
 #include "tools/catalog.h"
 #include "tools/dropin/dropin.h"
+#include "tools/plan_class.h"
 #include "tools/version.h"
 #include "tools/version_text.h"
 #include "lib/banned.h"
@@ -223,9 +224,12 @@ version_is_wanted(const struct looking *k, const struct version *v)
 static enum err
 offer_version(struct looking *k, struct version *v)
 {
-	const char *api = NULL;
+	const char *api = NULL, *why = NULL;
 	enum err e;
 
+	TRY(plan_class_known(k->x, v->class, &why));
+	if (why != NULL)
+		return FAIL(k->x->f, E_BADREQ, "plan class %s: %.300s", v->class, why);
 	TRY(files_of_version(k, v, &api));
 	if (!version_is_wanted(k, v))
 		return OK;

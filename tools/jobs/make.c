@@ -8,6 +8,7 @@
 #include "lib/words.h"
 #include "model/states.h"
 #include "proto/template.h"
+#include "proto/template_check.h"
 #include "tools/jobs/jobs.h"
 #include "tools/template.h"
 #include "lib/banned.h"
@@ -39,6 +40,7 @@ job_maker_init(struct cmd_ctx *x, const struct app *app, const char *in,
 	TRY(template_check_out(x, m->out, text));
 	TRY(fs_read(
 	    x->a, project_path(x->a, x->cf, m->in), TMPL_BYTES_MAX, &text, NULL, x->f));
+	TRY(tmpl_check_elements(x->a, text, false, m->in, x->f));
 	m->text = text;
 	return OK;
 }
