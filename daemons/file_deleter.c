@@ -207,6 +207,14 @@ struct outcomes {
 	size_t nbad, ngood;
 };
 
+/* Takes back what another program has marked: a row that is kept keeps its files. */
+static void
+deleter_keep(struct chunk *k, int64_t id, const char *name)
+{
+	log_info("%s: its name contains \"nodelete\": its files are kept", name);
+	k->v[k->n++] = (struct deleted_item){ .id = id, .new_state = FILE_DELETE_INIT };
+}
+
 /* Deletes the inputs of one workunit; what cannot be deleted is tried again hourly. */
 static enum err
 delete_inputs_of(struct daemon_ctx *x, const struct workunit *wu, const char *xml,
@@ -215,8 +223,14 @@ delete_inputs_of(struct daemon_ctx *x, const struct workunit *wu, const char *xm
 	struct stage_failure bad = { .wu = wu, .next_time = x->now + RETRY_ERRORS_S };
 	struct deleted_item item = { .id = wu->id };
 	bool gone = true, blamed = false;
-	enum err e = blob_own_inputs(&x->a, xml, &item.inputs, &x->fail);
+	enum err e;
 
+	if (row_is_kept(wu->name)) {
+		out->good[out->ngood++] = wu->id;
+		deleter_keep(k, wu->id, wu->name);
+		return OK;
+	}
+	e = blob_own_inputs(&x->a, xml, &item.inputs, &x->fail);
 	if (e == OK && !wu->inputs_counted)
 		e = delete_uncounted(x, &item.inputs, &gone);
 	if (e != OK) {
@@ -268,6 +282,10 @@ delete_some_outputs(
 		ids[i] = r[i].id;
 	TRY(outputs_of(x->db, &x->a, x->conf, ids, n, out, &x->fail));
 	for (size_t i = 0; i < n && !daemon_stopping(x); i++) {
+		if (row_is_kept(r[i].name)) {
+			deleter_keep(&k, r[i].id, r[i].name);
+			continue;
+		}
 		if (out[i].e != OK)
 			log_err("[RESULT#%lld] %s: the list of its output files: %s",
 			    (long long)r[i].id, r[i].name, out[i].why);

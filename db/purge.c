@@ -39,7 +39,8 @@ purge_find(struct db *db, struct arena *a, struct purge_range *r, struct workuni
 		    nids - i < DB_LIST_MAX ? nids - i : DB_LIST_MAX, r->before, &part,
 		    &got, f);
 		for (size_t k = 0; e == OK && k < got; k++)
-			PUSH(a, *wus, *n, cap) = part[k];
+			if (!row_is_kept(part[k].name))
+				PUSH(a, *wus, *n, cap) = part[k];
 	}
 	r->end = e == OK && nids < PURGE_SLICE;
 	if (e == OK && nids > 0)

@@ -2,6 +2,8 @@
 /* The column table of every row shape, from its .def file. */
 #include "model/rows.h"
 
+#include <string.h>
+
 #include "lib/arena.h"
 #include "lib/banned.h"
 
@@ -89,3 +91,9 @@ SHAPE(file)
 SHAPE(fileset)
 SHAPE(user_info)
 SHAPE(team)
+
+bool
+row_is_kept(const char *name)
+{
+	return name != NULL && strstr(name, "nodelete") != NULL;
+}

@@ -9,6 +9,7 @@
 #ifndef MODEL_ROWS_H
 #define MODEL_ROWS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -85,5 +86,11 @@ extern const struct row_shape shape_host, shape_user, shape_app, shape_platform,
 struct user_keys {
 	const char *of, *weak, *rss;
 };
+
+/*
+ * Are the workunit of that name, or the result of that name, its row and its files kept
+ * for ever? They are if the name contains "nodelete", as in BOINC.
+ */
+bool row_is_kept(const char *name);
 
 #endif

@@ -277,7 +277,7 @@ delete_files(struct pass *p)
 	bool settled = t->over == (int32_t)p->n && t->unjudged == 0 &&
 	               t->late_deadline < p->now;
 
-	if (p->wu->assimilate_state != ASSIMILATE_DONE)
+	if (p->wu->assimilate_state != ASSIMILATE_DONE || row_is_kept(p->wu->name))
 		return TRANSITION_NEVER;
 	if (p->now < from)
 		return from;

@@ -317,6 +317,28 @@ START_TEST(deletion_waits_for_the_delay)
 }
 END_TEST
 
+/* BOINC's word for a workunit whose files and rows stay. */
+START_TEST(nodelete_in_the_name)
+{
+	struct arena a = { 0 };
+	struct conf cf = { 0 };
+	struct result *r = results_of(&a, "V");
+	struct workunit wu = { .name = arena_strdup(&a, "run1_nodelete"),
+		.target_nresults = 1,
+		.min_quorum = 1,
+		.canonical_resultid = 1,
+		.assimilate_state = ASSIMILATE_DONE };
+	struct wu_change c = transition(&a, &cf, &wu, r, 1, NOW);
+
+	ck_assert(!c.delete_input && !c.results[0].delete_files);
+	ck_assert_int_eq(c.next_at, TRANSITION_NEVER);
+	wu.name = arena_strdup(&a, "run1_node_lete");
+	c = transition(&a, &cf, &wu, r, 1, NOW);
+	ck_assert(c.delete_input && c.results[0].delete_files);
+	arena_free(&a);
+}
+END_TEST
+
 /*
  * A change that was carried out is not requested again: the second pass finds nothing
  * to do.
@@ -649,5 +671,6 @@ UNIT_MAIN("rules_transition", {
 	ADD_LOOP(suffix_of_the_next, N(suffixes));
 	ADD(safety_net_follows_the_delay_bound);
 	ADD(deletion_waits_for_the_delay);
+	ADD(nodelete_in_the_name);
 	ADD(transition_properties);
 })
