@@ -577,6 +577,8 @@ daemons_sources = \
 	daemons/recount.h \
 	daemons/retire.c \
 	daemons/retire.h \
+	daemons/script.c \
+	daemons/script.h \
 	daemons/set_states.c \
 	daemons/set_states.h \
 	daemons/stage.c \

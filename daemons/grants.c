@@ -75,11 +75,14 @@ credit_stated(const char *out)
 }
 
 double
-credit_of_doc(struct arena *a, const char *doc)
+credit_of_workunit(struct arena *a, const struct workunit *wu, const char *doc)
 {
-	const char *wu = doc != NULL ? strstr(doc, "<workunit>") : NULL;
-	const char *text = wu != NULL ? xml_between(a, wu, "credit") : NULL;
+	const char *body, *text;
 
+	if (wu->canonical_credit > 0)
+		return wu->canonical_credit;
+	body = doc != NULL ? strstr(doc, "<workunit>") : NULL;
+	text = body != NULL ? xml_between(a, body, "credit") : NULL;
 	return text != NULL ? credit_number(text) : -1;
 }
 

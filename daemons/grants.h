@@ -55,9 +55,12 @@ void credit_start(struct credit_options *); /* after credit_check() */
  * there is none.
  */
 double credit_stated(const char *out);
-/* Returns what a workunit's xml_doc states in <credit>; -1 = nothing, or doc is NULL.
+/*
+ * Returns what a workunit without a canonical result states: its row, as BOINC's
+ * create_work --credit sets it, else <credit> in its xml_doc; -1 = nothing. doc may be
+ * NULL.
  */
-double credit_of_doc(struct arena *, const char *doc);
+double credit_of_workunit(struct arena *, const struct workunit *, const char *doc);
 
 /* What hosts, accounts and teams earn in one transaction. */
 struct grants {

@@ -11,6 +11,7 @@
 #include "daemons/hearing.h"
 #include "daemons/loop.h"
 #include "daemons/outputs.h"
+#include "daemons/script.h"
 #include "daemons/stage.h"
 #include "daemons/verdict.h"
 #include "db/entity.h"
@@ -32,6 +33,10 @@ struct validator {
 	char *app_name, *command;
 	struct credit_options credit;
 	double stated; /* by the last command that ran; < 0 = nothing */
+	/* as BOINC's script_validator: all files of a result at once, the status counts
+	 */
+	char *init_script, *compare_script;
+	struct script init, compare;
 	struct handler_options handler;
 	const char
 	    *broken; /* why the handler did not work in this step; NULL = it did */
@@ -47,6 +52,10 @@ static const struct daemon_option options[] = {
 	    "validate workunits of this app", true },
 	{ "command", 0, OPTION_TEXT, AT(command), "CMD", NULL, 0, 0,
 	    "compare with CMD FILE1 FILE2 instead of byte by byte", false },
+	{ "init_script", 0, OPTION_TEXT, AT(init_script), "CMD", NULL, 0, 0,
+	    "check each result with CMD, as BOINC's script_validator does", false },
+	{ "compare_script", 0, OPTION_TEXT, AT(compare_script), "CMD", NULL, 0, 0,
+	    "compare two results with CMD, as BOINC's script_validator does", false },
 	CREDIT_OPTIONS(AT(credit)),
 #define OPTION(name, letter, type, field, arg, def, min, max, required, help)          \
 	{ name, letter, OPTION_##type, AT(field), arg, def, min, max, help, required },
@@ -74,14 +83,24 @@ struct session {
 	size_t n;
 };
 
+/* Does a program of the project judge each result by itself? */
+static bool
+runs_programs(const struct validator *o)
+{
+	return o->command != NULL || o->init_script != NULL ||
+	       o->compare_script != NULL;
+}
+
 static enum err
 validator_check(const void *own, struct fail *f)
 {
 	const struct validator *o = own;
 
-	if (o->command != NULL && o->handler.command != NULL)
+	bool scripts = o->init_script != NULL || o->compare_script != NULL;
+
+	if (scripts + (o->command != NULL) + (o->handler.command != NULL) > 1)
 		return FAIL(f, E_BADREQ,
-		    "--command and --handler exclude each other: give one of them");
+		    "--command, --handler and scripts exclude each other: give one of them");
 	return credit_check(&o->credit, f);
 }
 
@@ -93,6 +112,8 @@ validator_start(struct daemon_ctx *x)
 	stage_start(x, &o->stage, "validator", ASIDE_VALIDATOR);
 	credit_start(&o->credit);
 	TRY(daemon_handlers(x, &o->handler, "validator", o->app_name));
+	TRY(script_start(x, o->init_script, &o->init));
+	TRY(script_start(x, o->compare_script, &o->compare));
 	return daemon_split_command(x, o->command, &o->argv, &o->argc);
 }
 
@@ -158,6 +179,19 @@ judge_file(struct daemon_ctx *x, const struct result *r, const struct output *ou
 	return m == MATCH_DIFFERENT ? MATCH_BAD : m;
 }
 
+/* A result that a script finds wrong on its own is bad. */
+static enum match
+judge_by_script(struct daemon_ctx *x, const struct script *s, struct script_side one,
+    struct script_side two)
+{
+	const char *why;
+	enum match m = script_judges(x, s, one, two, &why);
+
+	if (m == MATCH_LATER)
+		return judge_not_now(x, why);
+	return m == MATCH_DIFFERENT && two.r == NULL ? MATCH_BAD : m;
+}
+
 /* Adds what the command stated for a file to the credit stated for its result. */
 static void
 add_stated(const struct validator *o, double *stated)
@@ -185,7 +219,11 @@ judge_result(struct trial *t, size_t i)
 			return m;
 		add_stated(o, &t->stated[i]);
 	}
-	return MATCH_SAME;
+	if (o->init.argc == 0)
+		return MATCH_SAME;
+	return judge_by_script(x, &o->init,
+	    (struct script_side){ &t->results[i], &t->out[i] },
+	    (struct script_side){ NULL, NULL });
 }
 
 /* As judge_result(); records why it cannot be judged now. */
@@ -224,6 +262,22 @@ compare_files(struct daemon_ctx *x, const struct output *p, const struct output 
 	return same ? MATCH_SAME : MATCH_DIFFERENT;
 }
 
+/* Without a script to compare, results that are good agree. */
+static enum match
+compare_by_script(struct trial *t, size_t i, size_t j)
+{
+	const struct validator *o = t->x->own;
+	enum match m = MATCH_SAME;
+
+	if (o->compare.argc > 0)
+		m = judge_by_script(t->x, &o->compare,
+		    (struct script_side){ &t->results[i], &t->out[i] },
+		    (struct script_side){ &t->results[j], &t->out[j] });
+	if (m == MATCH_LATER)
+		t->why = o->why;
+	return m;
+}
+
 static enum match
 compare_results(void *ctx, size_t i, size_t j)
 {
@@ -233,6 +287,8 @@ compare_results(void *ctx, size_t i, size_t j)
 	if (t->x->handlers != NULL)
 		return t->said.group[i] == t->said.group[j] ? MATCH_SAME :
 		                                              MATCH_DIFFERENT;
+	if (o->init.argc > 0 || o->compare.argc > 0)
+		return compare_by_script(t, i, j);
 	if (t->out[i].n != t->out[j].n)
 		return MATCH_DIFFERENT;
 	for (size_t k = 0; k < t->out[i].n; k++) {
@@ -373,7 +429,7 @@ decide_credit(struct trial *t, const char *doc)
 
 	for (size_t i = 0; i < t->n; i++) {
 		if (p->method == CREDIT_FIXED)
-			t->stated[i] = credit_of_doc(&t->x->a, doc);
+			t->stated[i] = credit_of_workunit(&t->x->a, t->wu, doc);
 		if (t->change.validate_state[i] == VALIDATE_VALID)
 			claims[n++] = credit_claim(
 			    p, t->wu, &t->results[i], t->stated[i]);
@@ -694,7 +750,7 @@ validator_step(struct daemon_ctx *x, size_t *done)
 	 * A command may take long, and the rows of other workunits could change
 	 * meanwhile.
 	 */
-	const struct stage_calls calls = { o->command != NULL ? 1 : CHUNK, judge_some,
+	const struct stage_calls calls = { runs_programs(o) ? 1 : CHUNK, judge_some,
 		judge_one, true };
 	struct workunit *wu;
 	size_t n;

@@ -404,7 +404,8 @@ static const struct {
 	{ "certificates", "", true, true, true, "read again" },
 	{ "none", "<ignore_upload_certificates/>", true, true, false, "read again" },
 	{ "no key", "", false, false, false, "upload_public: not a usable key" },
-	{ "no XML", "<", true, false, false, "no uploads are accepted" },
+	{ "a bad file", "<db_name>x<db_name>", true, false, false,
+	    "no uploads are accepted" },
 	{ "a bad mode", "<fuh_set_initial_permission>x</fuh_set_initial_permission>",
 	    true, false, false, "octal" },
 };
