@@ -786,6 +786,8 @@ tools_sources = \
 	tools/procfs.h \
 	tools/program.c \
 	tools/program.h \
+	tools/program_kind.c \
+	tools/program_kind.h \
 	tools/progress.c \
 	tools/progress.h \
 	tools/purge.c \
@@ -1123,6 +1125,7 @@ unit_tests = \
 	test/unit/test_policy_rec \
 	test/unit/test_policy_window \
 	test/unit/test_prefs \
+	test/unit/test_program_kind \
 	test/unit/test_project \
 	test/unit/test_pulsar \
 	test/unit/test_recordings \

@@ -108,6 +108,18 @@ project_attach(struct client *c, const struct attach *at)
 	return make_project_dir(c, p);
 }
 
+/* Settings of BOINC's client that a user may have put here. */
+static void
+say_unread(struct client *c, const char *dir, const char *name)
+{
+	const char *path = arena_printf(&c->scratch, "%s/%s", dir, name);
+
+	if (fs_exists(path))
+		log_warn(
+		    "%s is not read: locus-client has options instead, see FILES in locus-client(1)",
+		    path);
+}
+
 enum err
 client_attach(struct client *c)
 {
@@ -127,9 +139,12 @@ client_attach(struct client *c)
 	e = OK;
 	for (size_t i = 0; i < c->options.nattach && e == OK; i++)
 		e = project_attach(c, &c->options.attach[i]);
+	say_unread(c, c->dir, "cc_config.xml");
 	for (size_t i = 0; i < c->state->nprojects; i++) {
 		struct cproject *p = &c->state->projects[i];
 
+		say_unread(c, transfer_project_dir(c, p), "app_config.xml");
+		say_unread(c, transfer_project_dir(c, p), "app_info.xml");
 		trickle_recount(c, p);
 		/* client.md 1.3: each run starts with a random URL. */
 		if (p->nschedulers > 0)

@@ -190,7 +190,7 @@ char *preferences_override_path(struct client *);
 void preferences_look(struct client *);
 /* Logs a warning if bad, a malformed element of rq_prefs or project_prefs, is not
  * NULL. */
-void preferences_complain(const char *kind, const char *bad);
+void preferences_complain(const char *whose, const char *bad);
 /* Takes over a reply's preferences if they are the newest known. */
 void preferences_take(struct client *, const struct cproject *, const struct reply *);
 /* Fraction of the machine's memory. */

@@ -129,26 +129,38 @@ note_change(struct client *c)
 	memcpy(c->prefs_md5, md5, sizeof(md5));
 }
 
+/* Each file answers for its own numbers. */
+static void
+complain_of_each(struct client *c, const char *account, const char *mine)
+{
+	if (account != NULL)
+		preferences_complain("the account's preferences",
+		    parse_preferences(c, account, NULL).bad);
+	if (mine != NULL)
+		preferences_complain(
+		    preferences_override_path(c), parse_preferences(c, mine, NULL).bad);
+}
+
 /* c->prefs has what was given, c->host_prefs what applies. */
 void
 preferences_read(struct client *c)
 {
 	const struct state *st = c->state;
-	const char *mine = read_override(c), *ours = NULL;
+	const char *mine = read_override(c), *account = "", *ours;
 	double mod_time = 0;
 
 	if (st->preferences != NULL && st->preferences[0] != '\0') {
 		mod_time = parse_preferences(c, st->preferences, NULL).mod_time;
-		ours = prefs_global_text(&c->scratch,
+		account = prefs_global_text(&c->scratch,
 		    arena_printf(
 			&c->scratch, "<%s>%s</%s>", root, st->preferences, root),
 		    st->preferences_venue);
 	}
-	ours = arena_printf(
-	    &c->scratch, "%s%s", ours == NULL ? "" : ours, mine == NULL ? "" : mine);
+	ours = arena_printf(&c->scratch, "%s%s", account == NULL ? "" : account,
+	    mine == NULL ? "" : mine);
 	c->prefs = parse_preferences(c, ours, NULL);
 	c->prefs.mod_time = mod_time;
-	preferences_complain("", c->prefs.bad);
+	complain_of_each(c, account, mine);
 	c->prefs.bad = NULL; /* its text ends with the round */
 	c->host_prefs = parse_host_prefs(c, ours);
 	c->host_prefs.overridden = mine != NULL;
@@ -224,12 +236,12 @@ preferences_take(struct client *c, const struct cproject *p, const struct reply 
 }
 
 void
-preferences_complain(const char *kind, const char *bad)
+preferences_complain(const char *whose, const char *bad)
 {
 	if (bad != NULL)
 		log_warn(
-		    "the account's %spreferences: %s is not a number (write decimals with a point); ignored",
-		    kind, bad);
+		    "%s: %s is not a number (write decimals with a point); ignored",
+		    whose, bad);
 }
 
 static double

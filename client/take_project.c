@@ -137,7 +137,7 @@ take_prefs(struct client *c, struct cproject *p, const struct reply *rp)
 	    arena_printf(&c->scratch, "<project_preferences>%s</project_preferences>",
 		rp->project_preferences),
 	    rp->host_venue);
-	preferences_complain("project ", prefs.bad);
+	preferences_complain("the account's project preferences", prefs.bad);
 	take_refused(c, p, &prefs);
 	if (p->own_share)
 		return;

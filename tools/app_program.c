@@ -41,6 +41,7 @@ app_program_check(struct cmd_ctx *x, const char *app, const struct app_program *
 	if (catalog_app_named(c, app) != NULL)
 		return FAIL(x->f, E_RACE, "there is an app %s already", app);
 	TRY(tools_platform(x, c, p->platform, &platform));
+	TRY(version_check_program(x, platform, p->file));
 	if (p->wrap)
 		TRY(version_name_wrapped(x,
 		    &(struct version){

@@ -119,6 +119,7 @@ long_options(struct cmd_ctx *x, const struct opt *opts)
 
 struct command_line { /* options of the command line */
 	bool help, version;
+	bool *given; /* by option of the command */
 	void *opts;
 };
 
@@ -182,6 +183,18 @@ choose_color(struct cmd_ctx *x, const char *when)
 	return OK;
 }
 
+/* Of two values one would be lost without a word. */
+static enum err
+take_once(struct cmd_ctx *x, struct command_line *l, const struct opt *o)
+{
+	bool *given = &l->given[o - x->cmd->opts];
+
+	if (*given && (o->type == OPT_TEXT || o->type == OPT_NUMBER))
+		return ctx_usage(x, "--%s is given twice: it has one value", o->name);
+	*given = true;
+	return store_option(x, o, l->opts, optarg);
+}
+
 static enum err
 apply_option(struct cmd_ctx *x, struct command_line *l, int c)
 {
@@ -191,7 +204,7 @@ apply_option(struct cmd_ctx *x, struct command_line *l, int c)
 	     o != NULL && o->name != NULL; o++)
 		if (c == VAL_FIRST + (o - x->cmd->opts) ||
 		    (c < VAL_FIRST && c == option_letter(x->cmd, o)))
-			return store_option(x, o, l->opts, optarg);
+			return take_once(x, l, o);
 	switch (c) {
 	case VAL_PROJECT:
 		x->project = optarg;
@@ -210,6 +223,16 @@ apply_option(struct cmd_ctx *x, struct command_line *l, int c)
 			return store_option(x, out, l->opts, optarg);
 		return choose_format(x, optarg);
 	}
+}
+
+static size_t
+option_count(const struct cmd *c)
+{
+	size_t n = 0;
+
+	while (c->opts != NULL && c->opts[n].name != NULL)
+		n++;
+	return n;
 }
 
 static enum err
@@ -244,7 +267,8 @@ static enum err
 command_run(struct cmd_ctx *x, int argc, char **argv)
 {
 	const struct cmd *c = x->cmd;
-	struct command_line l = { .opts = arena_alloc(x->a, c->opts_size + 1) };
+	struct command_line l = { .opts = arena_alloc(x->a, c->opts_size + 1),
+		.given = NEWN(x->a, bool, option_count(c) + 1) };
 	enum err e = parse_command_line(x, &l, argc, argv);
 	int n = argc - optind;
 

@@ -15,6 +15,7 @@
 #include "tools/confirm.h"
 #include "tools/plan_class.h"
 #include "tools/program.h"
+#include "tools/program_kind.h"
 #include "tools/version.h"
 #include "tools/version_text.h"
 #include "lib/banned.h"
@@ -45,6 +46,23 @@ static const struct opt version_options[] = {
 	    "Version of the BOINC API in the program, if it uses the API." },
 	{ 0 },
 };
+
+enum err
+version_check_program(struct cmd_ctx *x, const struct platform *p, const char *path)
+{
+	const char *why = program_misfit(x->a, path, p->name);
+
+	return why == NULL ? OK : FAIL(x->f, E_BADREQ, "%s", why);
+}
+
+enum err
+version_check_programs(struct cmd_ctx *x, const struct version *v)
+{
+	for (size_t i = 0; i < v->n; i++)
+		if (v->files[i].main_program)
+			TRY(version_check_program(x, v->platform, v->from[i]));
+	return OK;
+}
 
 enum err
 version_name_files(
@@ -82,11 +100,23 @@ version_name_files(
 			.main_program = is_main,
 		};
 	}
-	return nmain == 1 ? OK :
-	                    ctx_usage(x, "--main %s: not one of the given files", main);
+	if (nmain != 1)
+		return ctx_usage(x, "--main %s: not one of the given files", main);
+	return version_check_programs(x, v);
 }
 
 static const char wrapper_name[] = "locus-wrapper";
+
+/* The wrapper runs the program by the name behind the point. */
+static char *
+wrapped_name(struct arena *a, const char *program)
+{
+	const char *base = text_base_name(program);
+
+	return strstr(base, "..") != NULL || strchr(base, '%') != NULL ?
+	           arena_strdup(a, "program") :
+	           arena_printf(a, "program.%s", base);
+}
 
 enum err
 version_name_wrapped(struct cmd_ctx *x, struct version *v, const char *program)
@@ -103,9 +133,11 @@ version_name_wrapped(struct cmd_ctx *x, struct version *v, const char *program)
 		    x->f, E_CONFIG, "%s is not installed beside locus", wrapper_name);
 	paths[1] = arena_strdup(x->a, program);
 	TRY(version_name_files(x, v, paths, 2, NULL));
-	v->files[1].open_name = "program";
+	v->files[1].open_name = wrapped_name(x->a, program);
 	v->files[1].copy_file = true;
-	return OK;
+	/* stock clients then speak to the wrapper through a mapped file */
+	v->more = "    <api_version>7.20.5</api_version>\n";
+	return version_check_program(x, v->platform, program);
 }
 
 static const char *

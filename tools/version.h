@@ -22,6 +22,10 @@ struct version { /* the version being added */
 	int32_t beta;
 };
 
+/* E_BADREQ if hosts of the platform could not start the file, or the main program. */
+enum err version_check_program(
+    struct cmd_ctx *, const struct platform *, const char *path);
+enum err version_check_programs(struct cmd_ctx *, const struct version *);
 /* Sets the files. The main program, or else the first file, is called
  * APP_VERSION_PLATFORM[__CLASS], as everywhere in BOINC. E_BADREQ: something is no
  * file. */
@@ -30,8 +34,8 @@ enum err version_name_files(
 /*
  * The same for one program that knows nothing of BOINC: the main program is the wrapper
  * that is installed with Locus, for program_platform(), and runs the program as the
- * file "program" of its directory. E_CONFIG: the wrapper is not installed; E_BADREQ:
- * the version is for another platform.
+ * file "program.NAME" of its directory, NAME being its own. E_CONFIG: the wrapper is
+ * not installed; E_BADREQ: the version is for another platform.
  */
 enum err version_name_wrapped(struct cmd_ctx *, struct version *, const char *program);
 /* Reads the public key and, if there is one, the private one: key, or the project's if

@@ -231,6 +231,7 @@ offer_version(struct looking *k, struct version *v)
 	if (why != NULL)
 		return FAIL(k->x->f, E_BADREQ, "plan class %s: %.300s", v->class, why);
 	TRY(files_of_version(k, v, &api));
+	TRY(version_check_programs(k->x, v));
 	if (!version_is_wanted(k, v))
 		return OK;
 	TRY(version_keys_load(k->x, v, NULL));

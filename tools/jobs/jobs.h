@@ -124,6 +124,7 @@ struct job_maker { /* makes workunits of one app from its templates */
 	struct index *target_names;
 	struct target_of *targets;
 	size_t ntargets, targets_cap;
+	bool warned; /* of a placeholder that nothing replaces */
 };
 struct job_made {
 	const struct job_row *row;
