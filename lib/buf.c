@@ -139,8 +139,11 @@ buf_xml(struct buf *b, const char *s)
 	const char *plain = s, *as;
 	char tmp[8];
 
-	for (; *s != '\0'; s++) {
+	for (const char *begin = s; *s != '\0'; s++) {
 		as = xml_escape_byte((unsigned char)*s, tmp);
+		/* "]]>" is not allowed in text. */
+		if (*s == '>' && s - begin >= 2 && s[-1] == ']' && s[-2] == ']')
+			as = "&gt;";
 		if (as == NULL)
 			continue;
 		buf_put(b, plain, (size_t)(s - plain));

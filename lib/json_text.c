@@ -6,6 +6,7 @@
 #include "lib/json_text.h"
 
 #include "lib/arena.h"
+#include "lib/text.h"
 #include "lib/banned.h"
 
 /* Makes a string of text that it may change. */
@@ -29,9 +30,7 @@ json_text(const char *s)
 	char *copy = arena_strdup(&a, s);
 	json_t *text;
 
-	for (char *p = copy; *p != '\0'; p++)
-		if ((unsigned char)*p < ' ' || *p == 127)
-			*p = '?';
+	text_make_printable(copy);
 	text = json_of(copy);
 	arena_free(&a);
 	return text;

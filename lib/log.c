@@ -19,6 +19,7 @@
 #include "lib/fs.h"
 #include "lib/journal.h"
 #include "lib/log_repeat.h"
+#include "lib/text.h"
 
 enum { LINE_MAX_BYTES = 4096 };
 
@@ -140,26 +141,29 @@ follow_rotation(int64_t now)
 		log_reopen();
 }
 
-/* Appends text to a line, control bytes as \xNN, until the line is full. */
+/* Appends text to a line, what must not be shown as \xNN, until the line is full. */
 static size_t
 log_line_append(char *line, size_t n, size_t room, const char *text)
 {
 	static const char hex[] = "0123456789abcdef";
 
-	for (; *text != '\0'; text++) {
-		unsigned char c = (unsigned char)*text;
-		bool raw = c >= 32 && c != 127;
+	for (size_t bytes; *text != '\0'; text += bytes) {
+		bool raw = text_shown(text, &bytes);
 
-		if (n + (raw ? 1 : 4) > room)
+		if (n + bytes * (raw ? 1 : 4) > room)
 			return n;
-		if (raw) {
-			line[n++] = (char)c;
-			continue;
+		for (size_t i = 0; i < bytes; i++) {
+			unsigned char c = (unsigned char)text[i];
+
+			if (raw) {
+				line[n++] = (char)c;
+				continue;
+			}
+			line[n++] = '\\';
+			line[n++] = 'x';
+			line[n++] = hex[c >> 4];
+			line[n++] = hex[c & 15];
 		}
-		line[n++] = '\\';
-		line[n++] = 'x';
-		line[n++] = hex[c >> 4];
-		line[n++] = hex[c & 15];
 	}
 	return n;
 }

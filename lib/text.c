@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/arena.h"
 
 bool
 text_white(char c)
@@ -108,6 +109,50 @@ text_utf8(const char *s)
 	    (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
 		return 0;
 	return n;
+}
+
+bool
+text_shown(const char *s, size_t *n)
+{
+	static const struct {
+		uint32_t from, to;
+	} hidden[] = {
+		{ 0, 0x1f },
+		{ 0x7f, 0x9f },
+		{ 0x61c, 0x61c },
+		{ 0x200b, 0x200f },
+		{ 0x2028, 0x202e },
+		{ 0x2060, 0x206f },
+		{ 0xfeff, 0xfeff },
+	};
+	const unsigned char *p = (const unsigned char *)s;
+	size_t len = text_utf8(s);
+	uint32_t c = p[0];
+
+	*n = len == 0 ? 1 : len;
+	if (len > 1)
+		c &= 0xffU >> (len + 1);
+	for (size_t i = 1; i < len; i++)
+		c = c << 6 | (p[i] & 0x3fU);
+	for (size_t i = 0; i < N(hidden); i++)
+		if (c >= hidden[i].from && c <= hidden[i].to)
+			return false;
+	return len > 0;
+}
+
+void
+text_make_printable(char *s)
+{
+	char *to = s;
+
+	for (size_t n; *s != '\0'; s += n) {
+		if (text_shown(s, &n)) {
+			memmove(to, s, n);
+			to += n;
+		} else
+			*to++ = '?';
+	}
+	*to = '\0';
 }
 
 static bool

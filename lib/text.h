@@ -22,6 +22,16 @@ const char *text_base_name(const char *path); /* what follows the last slash */
 
 /* Length in bytes of the UTF-8 character at s, 1 to 4 (a NUL has 1); 0 if invalid. */
 size_t text_utf8(const char *);
+/*
+ * Text of strangers must not steer a terminal, a log's reader or a page: may the
+ * character at s, which is no NUL, be shown as it is?  Not a control character (C0,
+ * DEL, C1), one that breaks lines, changes the direction or has no width (U+061C,
+ * U+200B to U+200F, U+2028 to U+202E, U+2060 to U+206F, U+FEFF), nor a byte that is no
+ * UTF-8.  *n = its bytes, 1 to 4.
+ */
+bool text_shown(const char *s, size_t *n);
+/* Replaces each character that must not be shown by "?", in place. */
+void text_make_printable(char *s);
 
 /*
  * Reads all of s as a base 10 integer in lo..hi; white space may precede it, but not

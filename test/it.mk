@@ -75,3 +75,9 @@ EXTRA_DIST += test/matrix test/install
 .PHONY: check-install
 check-install:
 	$(srcdir)/test/install/run
+
+# The image of Containerfile, upon a system of debootstrap; for root, with buildah.
+EXTRA_DIST += test/container
+.PHONY: check-container
+check-container:
+	$(srcdir)/test/container

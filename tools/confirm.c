@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
+#include "lib/text.h"
 #include "lib/banned.h"
 
 enum err
@@ -17,6 +18,7 @@ confirm(struct cmd_ctx *x, bool yes, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(question, sizeof(question), fmt, ap);
 	va_end(ap);
+	text_make_printable(question);
 	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
 		return ctx_usage(x, "this would %s; add --yes to do it", question);
 	fflush(stdout);

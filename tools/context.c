@@ -12,6 +12,7 @@
 #include "db/replica.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
+#include "lib/text.h"
 #include "model/identity.h"
 #include "tools/privilege.h"
 #include "lib/banned.h"
@@ -188,6 +189,7 @@ ctx_progress(struct cmd_ctx *x, const char *verb, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	text_make_printable(text);
 	if (x->progress_ms == 0 || now - x->progress_ms < 50)
 		printf("%-9s %s\n", verb, text);
 	else

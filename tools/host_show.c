@@ -86,13 +86,15 @@ host_print_summary(struct cmd_ctx *x, const struct host_detail *s, int64_t now)
 {
 	const struct host *h = s->host;
 
-	printf("host          %lld \"%s\"\n", (long long)h->id, h->domain_name);
+	printf("host          %lld \"%s\"\n", (long long)h->id,
+	    human_text(x->a, h->domain_name));
 	printf("computer      %d x %s, %s of memory, %s of disk free, %s %s\n",
-	    h->p_ncpus, h->p_model, human_bytes(x->a, h->m_nbytes),
-	    human_bytes(x->a, h->d_free), h->os_name, h->os_version);
+	    h->p_ncpus, human_text(x->a, h->p_model), human_bytes(x->a, h->m_nbytes),
+	    human_bytes(x->a, h->d_free), human_text(x->a, h->os_name),
+	    human_text(x->a, h->os_version));
 	if (s->user != NULL)
 		printf("account       %lld \"%s\"\n", (long long)s->user->id,
-		    s->user->name);
+		    human_text(x->a, s->user->name));
 	else if (h->userid == 0)
 		printf("account       none: it was merged into host %lld\n",
 		    (long long)h->rpc_seqno);

@@ -21,6 +21,19 @@ human_bytes(struct arena *a, double bytes)
 }
 
 char *
+human_text(struct arena *a, const char *text)
+{
+	size_t len = strlen(text);
+	char *copy = arena_memdup(a, text, len - (len > 0 && text[len - 1] == '\n'));
+
+	for (char *p = copy; *p != '\0'; p++)
+		if (*p == '\t')
+			*p = ' ';
+	text_make_printable(copy);
+	return copy;
+}
+
+char *
 human_span(struct arena *a, int64_t s)
 {
 	long long t = s < 0 ? 0 : s;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/clock.h"
+#include "lib/text.h"
 #include "tools/cmd.h"
 #include "tools/human.h"
 #include "tools/json.h"
@@ -124,8 +125,10 @@ end_row(struct listing *l)
 void
 tsv_print(const char *text)
 {
-	for (const char *p = text; *p != '\0'; p++)
-		switch (*p) {
+	size_t n;
+
+	for (const char *p = text; *p != '\0'; p += n)
+		switch (n = 1, *p) {
 		case '\t':
 			printf("\\t");
 			break;
@@ -136,20 +139,12 @@ tsv_print(const char *text)
 			printf("\\\\");
 			break;
 		default:
-			putchar((unsigned char)*p < ' ' || *p == 127 ? '?' : *p);
+			if (!text_shown(p, &n)) {
+				putchar('?');
+				break;
+			}
+			printf("%.*s", (int)n, p);
 		}
-}
-
-/* Control characters, with which a name could steer the terminal, become "?". */
-static char *
-printable(struct arena *a, const char *text)
-{
-	char *copy = arena_strdup(a, text);
-
-	for (char *p = copy; *p != '\0'; p++)
-		if ((unsigned char)*p < ' ' || *p == 127)
-			*p = *p == '\n' && p[1] == '\0' ? '\0' : '?';
-	return copy;
 }
 
 static void
@@ -163,7 +158,7 @@ put_table(struct listing *l, const char *text)
 		begin_table(l);
 	if (l->record)
 		table_put(&l->table, c->head);
-	table_put(&l->table, printable(&l->piece, text));
+	table_put(&l->table, human_text(&l->piece, text));
 }
 
 /* Takes the value over; exact is for tsv, human for a table. */

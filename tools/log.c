@@ -324,22 +324,10 @@ print_json(const struct kept *k)
 	json_decref(o);
 }
 
-/* Text of strangers in logs of other programs must not steer the terminal. */
-static char *
-without_controls(struct arena *a, const char *line)
-{
-	char *copy = arena_strdup(a, line);
-
-	for (char *p = copy; *p != '\0'; p++)
-		if (((unsigned char)*p < ' ' && *p != '\t') || *p == 127)
-			*p = '?';
-	return copy;
-}
-
 static void
 print_text(struct arena *a, const struct kept *k)
 {
-	const char *line = without_controls(a, k->line);
+	const char *line = human_text(a, k->line);
 
 	if (k->message ==
 	    k->line) /* not of our form: the line does not say whose it is */

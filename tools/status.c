@@ -225,7 +225,7 @@ print_services(struct cmd_ctx *x, const struct project_status *r)
 		const struct state_proc *p = &r->s.procs[i];
 
 		table_printf(&t, "  %s", p->name);
-		table_put(&t, proc_state_text(x->a, p->state));
+		table_put_own(&t, proc_state_text(x->a, p->state));
 		table_put(&t, p->pid == 0 ? "" : arena_printf(x->a, "%d", (int)p->pid));
 		table_put(&t, p->pid == 0 ? "" : human_span(x->a, now - p->since));
 		if (p->restarts > 0)

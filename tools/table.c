@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include "tools/human.h"
 #include "lib/banned.h"
 
 enum {
@@ -25,6 +26,12 @@ table_new(struct arena *a, const char *align)
 
 void
 table_put(struct table *t, const char *text)
+{
+	table_put_own(t, human_text(t->a, text));
+}
+
+void
+table_put_own(struct table *t, const char *text)
 {
 	PUSH(t->a, t->cells, t->n, t->cap) = arena_strdup(t->a, text);
 }

@@ -19,6 +19,8 @@ struct table {
 struct table table_new(struct arena *, const char *align);
 /* Adds the next cell, row by row; copies the text. */
 void table_put(struct table *, const char *text);
+/* The same for text of ours, which may have colour. */
+void table_put_own(struct table *, const char *text);
 void table_printf(struct table *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* Prints to standard output; the last row must be complete. */

@@ -230,7 +230,8 @@ static void
 print_told(struct cmd_ctx *x, const struct trace *r)
 {
 	for (size_t i = 0; i < r->nmessages; i++)
-		printf("%-12s  %s%s\n", i == 0 ? "told" : "", r->messages[i].text,
+		printf("%-12s  %s%s\n", i == 0 ? "told" : "",
+		    human_text(x->a, r->messages[i].text),
 		    r->messages[i].notice ? "  (notice)" : "");
 	for (size_t i = 0; i < r->ndeletes; i++)
 		printf("%-12s  %s (%s, %s%s)\n", i == 0 ? "to delete" : "",
@@ -249,10 +250,10 @@ print_asker(struct cmd_ctx *x, const struct trace *r, int64_t now)
 	char at[21];
 
 	printf("host %lld \"%s\"%s  user %lld  request %lld (rpc %s) %s ago, %s\n",
-	    (long long)r->rpc.hostid, r->rpc.host_name, d->host_new ? ", new" : "",
-	    (long long)r->rpc.userid, (long long)r->rpc.seqno,
-	    trace_rpc_number(x->a, r), human_span(x->a, now - r->rpc.at),
-	    clock_text(r->rpc.at, at));
+	    (long long)r->rpc.hostid, human_text(x->a, r->rpc.host_name),
+	    d->host_new ? ", new" : "", (long long)r->rpc.userid,
+	    (long long)r->rpc.seqno, trace_rpc_number(x->a, r),
+	    human_span(x->a, now - r->rpc.at), clock_text(r->rpc.at, at));
 }
 
 void

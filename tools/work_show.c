@@ -268,15 +268,14 @@ ago(const struct work_detail *d, int64_t t)
 	    listing_human(d->x->a, LIST_TIME, (double)t, clock_now()));
 }
 
-/* Control characters of a stranger's text must not steer the terminal. */
+/* Prints n bytes of a stranger's text. */
 static void
 print_safe(const char *text, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)text[i];
+	struct arena a = { 0 };
 
-		putchar((c < ' ' && c != '\t') || c == 127 ? '?' : c);
-	}
+	fputs(human_text(&a, arena_memdup(&a, text, n)), stdout);
+	arena_free(&a);
 }
 
 static size_t
@@ -342,7 +341,7 @@ print_result_detail(const struct work_detail *d, const struct result_view *v, bo
 	if (r->hostid != 0)
 		printf("  host         %" PRId64 " \"%s\", account %" PRId64
 		       ", version %s\n",
-		    r->hostid, v->host, r->userid, v->version);
+		    r->hostid, human_text(d->x->a, v->host), r->userid, v->version);
 	if (r->sent_time > 0)
 		printf("  sent         %s\n  deadline     %s\n", ago(d, r->sent_time),
 		    ago(d, r->report_deadline));

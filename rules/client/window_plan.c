@@ -290,7 +290,7 @@ static void
 keep_small_tasks(const struct client_world *w, size_t rsc, struct plan *p)
 {
 	double all = p->ninst * w->prefs.min_s;
-	size_t small;
+	size_t small = 0;
 
 	if (rsc != CW_CPU || w->prefs.ram_bytes <= 0 || !find_small(w, p, &small))
 		return;

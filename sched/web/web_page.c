@@ -5,12 +5,15 @@
 #include <string.h>
 #include "lib/clock.h"
 #include "lib/fs.h"
+#include "lib/text.h"
 #include "lib/banned.h"
 
 void
 html_put(struct buf *b, const char *text)
 {
-	for (; *text != '\0'; text++) {
+	for (size_t n; *text != '\0'; text += n) {
+		bool shown = text_shown(text, &n) || text_white(*text);
+
 		switch (*text) {
 		case '&':
 			buf_puts(b, "&amp;");
@@ -28,7 +31,7 @@ html_put(struct buf *b, const char *text)
 			buf_puts(b, "&#39;");
 			break;
 		default:
-			buf_put(b, text, 1);
+			buf_put(b, shown ? text : "?", shown ? n : 1);
 		}
 	}
 }

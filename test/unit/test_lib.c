@@ -122,16 +122,15 @@ END_TEST
 static const struct {
 	const char *in, *out;
 } escapes[] = {
-	{ "", "" },
-	{ "plain > text \"'", "plain > text \"'" },
+	{ "", "" }, { "plain > text \"'", "plain > text \"'" },
 	{ "a<b&c", "a&lt;b&amp;c" },
 	{ "Ren\xc3\xa9", "Ren&#195;&#169;" }, /* protocol.md 12 */
 	{ "\t\n\r", "&#9;&#10;&#13;" },
 	{ "a\x01\x1b"
 	  "b\x7f",
 	    "ab\x7f" },
-	{ "\x80\xff", "&#128;&#255;" },
-	{ "&#38;", "&amp;#38;" },
+	{ "\x80\xff", "&#128;&#255;" }, { "&#38;", "&amp;#38;" },
+	{ "a]]>b ]> ]]]>", "a]]&gt;b ]> ]]]&gt;" }, /* not allowed in text */
 };
 
 START_TEST(buf_escapes_as_clients_do)
@@ -142,6 +141,38 @@ START_TEST(buf_escapes_as_clients_do)
 	buf_xml(&b, escapes[_i].in);
 	ck_assert_str_eq(b.p, escapes[_i].out);
 	ck_assert_uint_eq(b.n, strlen(escapes[_i].out));
+	arena_free(&a);
+}
+END_TEST
+
+static const struct {
+	const char *in, *out;
+} shown[] = {
+	{ "", "" },
+	{ "caf\xc3\xa9 \xe6\x97\xa5 \xf0\x9f\x98\x80",
+	    "caf\xc3\xa9 \xe6\x97\xa5 \xf0\x9f\x98\x80" },
+	{ "a\nb\rc\td\x1b[31m\x7f", "a?b?c?d?[31m?" },
+	{ "\xc2\x9b"
+	  "31m\xc2\x80\xc2\xa0",
+	    "?31m?\xc2\xa0" }, /* C1 */
+	{ "a\xe2\x80\xae"
+	  "b\xe2\x81\xa6\xe2\x80\x8f",
+	    "a?b??" }, /* direction */
+	{ "a\xe2\x80\xa8"
+	  "b\xe2\x80\xa9",
+	    "a?b?" },                                    /* lines */
+	{ "a\xe2\x80\x8b\xef\xbb\xbf\xd8\x9c", "a???" }, /* no width */
+	{ "Ren\xe9 \xc3", "Ren? ?" },                    /* no UTF-8 */
+	{ "\xed\xa0\x80", "???" },                       /* a surrogate */
+};
+
+START_TEST(what_must_not_be_shown)
+{
+	struct arena a = { 0 };
+	char *text = arena_strdup(&a, shown[_i].in);
+
+	text_make_printable(text);
+	ck_assert_str_eq(text, shown[_i].out);
 	arena_free(&a);
 }
 END_TEST
@@ -659,6 +690,7 @@ UNIT_MAIN("lib", {
 	ADD(arena_strings);
 	ADD(arena_arrays_grow);
 	ADD_ABORTS(arena_refuses_an_overflow);
+	ADD_LOOP(what_must_not_be_shown, N(shown));
 	ADD_LOOP(buf_escapes_as_clients_do, N(escapes));
 	ADD(buf_numbers);
 	ADD(buf_builds);
