@@ -16,6 +16,7 @@ struct xml_mistake {
 struct xml_mistakes {
 	struct xml_mistake *v;
 	size_t n, cap;
+	const char *cause; /* why the text is not well-formed; NULL = it is */
 };
 
 /* The attribute of an element whose end tag was missing or is another start tag. */

@@ -122,6 +122,7 @@ xml_tree_lenient(struct arena *a, const char *path, struct xml_source src,
 	*bad = (struct xml_mistakes){ 0 };
 	if (e == OK)
 		return OK;
+	bad->cause = arena_strdup(a, first.detail);
 	e = xml_repair(a, path, src.text, src.n, src.containers, &out, bad, f);
 	if (e == OK)
 		e = tree_parse(a, path, out.p, out.n,

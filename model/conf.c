@@ -640,8 +640,10 @@ judge_remarks(struct conf_reader *p)
 }
 
 static enum err
-read_document(struct conf_reader *p, struct xml_node *root)
+read_document(struct conf_reader *p, struct xml_node *root, const char *cause)
 {
+	if (strcmp(root->name, "boinc") != 0 && cause != NULL)
+		return FAIL(p->f, E_CONFIG, "%s", cause);
 	if (strcmp(root->name, "boinc") != 0)
 		return FAIL(
 		    p->f, E_CONFIG, "%s: the root element must be <boinc>", p->path);
@@ -679,7 +681,7 @@ conf_parse(struct arena *a, const char *path, const char *text, size_t n,
 	for (size_t i = 0; e == OK && i < bad.n; i++)
 		conf_remark_add(&p, bad.v[i].line, true, bad.v[i].text);
 	if (e == OK)
-		e = read_document(&p, root);
+		e = read_document(&p, root, bad.cause);
 	*cf = p.cf;
 	if (remarks != NULL) {
 		*remarks = p.remarks;

@@ -432,7 +432,9 @@ plan_classes_parse(struct arena *a, const char *path, const char *text, size_t n
 	*out = r.all;
 	*remarks = NULL;
 	*nremarks = 0;
-	if (e == OK && strcmp(root->name, "plan_classes") != 0)
+	if (e == OK && strcmp(root->name, "plan_classes") != 0 && bad.cause != NULL)
+		e = FAIL(f, E_CONFIG, "%s", bad.cause);
+	else if (e == OK && strcmp(root->name, "plan_classes") != 0)
 		e = FAIL(f, E_CONFIG,
 		    "%s:%d: the root element must be <plan_classes>, not <%.60s>", path,
 		    root->line, root->name);

@@ -158,7 +158,7 @@ put_options(struct cmd_ctx *x, const struct create *c, struct buf *b)
 	return OK;
 }
 
-/* Rejects unknown options: they can only come from --set. */
+/* Rejects unknown options and bad values: they can only come from --set. */
 static enum err
 check_config_xml(
     struct cmd_ctx *x, const char *path, const struct buf *b, struct fail *f)
@@ -170,8 +170,10 @@ check_config_xml(
 	if (e != OK)
 		return e;
 	for (size_t i = 0; i < n; i++)
-		if (r[i].error)
+		if (r[i].error && strncmp(r[i].text, "unknown", strlen("unknown")) == 0)
 			return ctx_usage(x, "--set: %s", r[i].text);
+		else if (r[i].error || r[i].clamped)
+			return FAIL(f, E_CONFIG, "--set: %s", r[i].text);
 	return OK;
 }
 

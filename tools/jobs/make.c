@@ -128,34 +128,23 @@ take_limits(const struct job_row *row, struct workunit *wu)
 }
 
 /* Words of capitals between percent signs that nothing has replaced. */
-static enum err
-check_placeholders(struct job_maker *m, struct arena *a, const char *xml)
+static void
+warn_placeholders(struct job_maker *m, struct arena *a, const char *xml)
 {
-	static const char *const ours[] = { "%FROM%", "%TO%", "%PART%" };
 	const char *line = xml_between(a, xml, "command_line");
 
 	for (const char *p = line; p != NULL && (p = strchr(p, '%')) != NULL; p++) {
 		size_t n = strspn(p + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
 		const char *word = arena_memdup(a, p, n + 2);
+		bool range = strcmp(word, "%FROM%") == 0 || strcmp(word, "%TO%") == 0;
 
-		if (n < 2 || p[n + 1] != '%')
+		if (n < 2 || p[n + 1] != '%' || m->warned)
 			continue;
-		for (size_t i = 0; i < N(ours); i++)
-			if (strcmp(word, ours[i]) == 0)
-				return FAIL(m->x->f, E_BADREQ,
-				    "nothing replaces %s in <command_line> of %s%s",
-				    word, m->in,
-				    i < 2 ?
-					": give --from and --to, or from and to in the list of jobs" :
-					", which only the built-in generator does");
-		if (!m->warned)
-			fprintf(stderr,
-			    "locus: warning: nothing replaces %s in the command line: the program gets it as it is\n",
-			    word);
+		fprintf(stderr,
+		    "locus: warning: nothing replaces %s in the command line: the program gets it as it is%s\n",
+		    word, range ? "; give --from and --to" : "");
 		m->warned = true;
-		p += n;
 	}
-	return OK;
 }
 
 static enum err
@@ -174,7 +163,7 @@ fill_template(struct job_maker *m, struct arena *a, const struct job_row *row,
 		row->arguments, &made->wu, &made->xml_doc, f) != OK ||
 	    blob_large_files(a, made->xml_doc, n - row->inputs.n, f) != OK)
 		return FAIL(f, E_BADREQ, "%s: %.300s", m->in, f->detail);
-	TRY(check_placeholders(m, a, made->xml_doc));
+	warn_placeholders(m, a, made->xml_doc);
 	TRY(blob_adaptive(m->app, &made->wu, f));
 	take_limits(row, &made->wu);
 	if ((row->rsc_fpops_est >= 0 || row->rsc_fpops_bound >= 0) &&
