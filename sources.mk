@@ -23,6 +23,7 @@ lib_sources = \
 	lib/fs.c \
 	lib/fs.h \
 	lib/fs_tree.c \
+	lib/fs_walk.c \
 	lib/gzip.c \
 	lib/gzip.h \
 	lib/http.c \
@@ -50,6 +51,8 @@ lib_sources = \
 	lib/pattern.h \
 	lib/pattern_compile.c \
 	lib/pattern_step.h \
+	lib/privilege.c \
+	lib/privilege.h \
 	lib/proc.c \
 	lib/proc.h \
 	lib/rate.c \
@@ -114,6 +117,8 @@ model_sources = \
 	model/mirror.h \
 	model/node.c \
 	model/node.h \
+	model/owner.c \
+	model/owner.h \
 	model/path.c \
 	model/plan_class.c \
 	model/plan_class.def \
@@ -778,8 +783,6 @@ tools_sources = \
 	tools/platform.c \
 	tools/platforms.def \
 	tools/plot.c \
-	tools/privilege.c \
-	tools/privilege.h \
 	tools/probe.c \
 	tools/probe.h \
 	tools/procfs.c \

@@ -25,6 +25,7 @@
 #include "lib/notify.h"
 #include "lib/proc.h"
 #include "model/identity.h"
+#include "model/owner.h"
 #include "model/metrics.h"
 #include "model/node.h"
 #include "model/trouble.h"
@@ -81,8 +82,11 @@ read_conf(struct instance *r, struct fail *f)
 	struct conf *conf;
 	struct conf_remark *remarks;
 	size_t n;
+	struct owner owner;
 	enum err e = conf_find_project(&r->life, r->opt.project, &dir, f);
 
+	if (e == OK)
+		e = owner_enter(&r->life, dir, false, &owner, NULL, f);
 	if (e == OK) {
 		r->conf_path = arena_printf(&r->life, "%s/config.xml", dir);
 		fs_changed(r->conf_path, &r->conf_seen); /* before reading it */

@@ -87,21 +87,28 @@ fd_read_whole(struct arena *a, int fd, const char *path, size_t guess, size_t ma
 }
 
 enum err
+fs_read_fd(struct arena *a, int fd, const char *path, size_t max, char **p, size_t *n,
+    struct fail *f)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return FAIL_ERRNO(f, "looking at %s", path);
+	if (st.st_size > 0 && (size_t)st.st_size > max)
+		return FAIL(f, E_BADREQ, "%s: larger than %zu bytes", path, max);
+	return fd_read_whole(a, fd, path, (size_t)st.st_size, max, p, n, f);
+}
+
+enum err
 fs_read(
     struct arena *a, const char *path, size_t max, char **p, size_t *n, struct fail *f)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
 	enum err e;
 
 	if (fd < 0)
 		return fail_open(f, "opening", path);
-	if (fstat(fd, &st) < 0)
-		e = FAIL_ERRNO(f, "looking at %s", path);
-	else if (st.st_size > 0 && (size_t)st.st_size > max)
-		e = FAIL(f, E_BADREQ, "%s: larger than %zu bytes", path, max);
-	else
-		e = fd_read_whole(a, fd, path, (size_t)st.st_size, max, p, n, f);
+	e = fs_read_fd(a, fd, path, max, p, n, f);
 	close(fd);
 	return e;
 }
@@ -249,8 +256,7 @@ fs_replace(const char *path, const void *p, size_t n, struct fail *f)
 
 	if (stat(path, &st) < 0)
 		return FAIL_ERRNO(f, "looking at %s", path);
-	/* Only root can give any group. */
-	if (st.st_uid == geteuid() && (st.st_gid == getegid() || st.st_uid != 0))
+	if (geteuid() != 0)
 		return fs_write(path, p, n, st.st_mode & 07777, f);
 	return replace_of_other(path, p, n, &st, f);
 }

@@ -14,6 +14,9 @@
  */
 enum err fs_read(
     struct arena *, const char *path, size_t max, char **p, size_t *n, struct fail *);
+/* The same from an open file, whose path is for messages. */
+enum err fs_read_fd(struct arena *, int fd, const char *path, size_t max, char **p,
+    size_t *n, struct fail *);
 /*
  * Writes a file atomically, through a file ".tmp-NAME-..." in the same directory, fsync
  * and rename: the name holds the old content or the new, never half. mode is set
@@ -22,9 +25,8 @@ enum err fs_read(
 enum err fs_write(
     const char *path, const void *, size_t n, unsigned mode, struct fail *);
 /*
- * The same for a file that exists and keeps its mode and, if it belongs to another
- * account or is a file of root, its owner and group; that needs CAP_CHOWN
- * (tools/privilege.h).
+ * The same for a file that exists and keeps its mode and, if root replaces it, its
+ * owner and group.
  */
 enum err fs_replace(const char *path, const void *, size_t n, struct fail *);
 /*
@@ -89,6 +91,18 @@ bool fs_changed(const char *path, struct fs_seen *);
  */
 enum err fs_list(struct arena *, const char *dir, size_t max, char ***names, size_t *n,
     struct fail *);
+
+/* --- fs_walk.c: root's way to a directory that it was named --- */
+/*
+ * Opens a directory: what exists of the path is resolved once, then every directory on
+ * the way is opened through no link, so that none can be put there meanwhile. Unless
+ * mode is 0, missing ones are made (umask applies). *of_root (may be NULL): all of them
+ * are root's, and nobody else may write to them.
+ */
+enum err fs_open_dir(
+    const char *path, unsigned mode, int *fd, bool *of_root, struct fail *);
+/* Removes an empty directory in the same way; absent is OK. */
+enum err fs_remove_empty(const char *path, struct fail *);
 
 /* --- fs_tree.c: directories that may be removed with everything in them --- */
 #define FS_MARK ".made-by-locus"

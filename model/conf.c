@@ -19,8 +19,6 @@
 #include "model/mirror.h"
 #include "lib/banned.h"
 
-enum { CONF_FILE_MAX = 4 << 20 };
-
 const struct conf_opt conf_opts[] = {
 #define OPT(name, type, def, min, max, taken, effect, help)                            \
 	{ #name, CONF_##type, offsetof(struct conf, name), def, min, max,              \

@@ -72,6 +72,7 @@ struct conf_remark { /* printed by config check as file:line: level: text */
 	bool clamped; /* a number counts as the largest that there can be */
 };
 
+enum { CONF_FILE_MAX = 4 << 20 };
 /*
  * Reads path; a must live as long as the process. Relative directories become absolute
  * under the file's directory. What is unknown, repeated, without effect or wrong
@@ -94,6 +95,9 @@ enum err conf_parse(struct arena *, const char *path, const char *text, size_t n
 enum err conf_find_project(
     struct arena *, const char *explicit_dir, char **dir, struct fail *);
 
+/* The directory of config.xml, by which programs find the project (-p, LOCUS_PROJECT).
+ */
+char *conf_dir(struct arena *, const struct conf *);
 /* True if systemd runs the services of the project, as locus create installed it. */
 bool conf_is_installed(const struct conf *);
 /* Returns the installation of an installed project, by the directory of its config.xml.

@@ -61,13 +61,19 @@ conf_is_installed(const struct conf *cf)
 	return strcmp(cf->service_manager, "systemd") == 0;
 }
 
+char *
+conf_dir(struct arena *a, const struct conf *cf)
+{
+	const char *slash = strrchr(cf->path, '/');
+
+	return slash == NULL ? arena_strdup(a, ".") :
+	                       arena_memdup(a, cf->path, (size_t)(slash - cf->path));
+}
+
 struct installation
 conf_installation(struct arena *a, const struct conf *cf)
 {
-	const char *slash = strrchr(cf->path, '/');
-	const char *dir = slash == NULL ?
-	                      "" :
-	                      arena_memdup(a, cf->path, (size_t)(slash - cf->path));
+	const char *dir = conf_dir(a, cf);
 	const char *name = strrchr(dir, '/');
 
 	return installation_of(a, name == NULL ? dir : name + 1);

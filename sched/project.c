@@ -15,6 +15,7 @@
 #include "lib/log.h"
 #include "lib/text.h"
 #include "model/identity.h"
+#include "model/owner.h"
 #include "proto/job_limits.h"
 #include "proto/plan_class.h"
 #include "lib/banned.h"
@@ -289,10 +290,13 @@ enum err
 project_find(struct project *p, const char *program, const char *dir, bool log_to_file,
     struct fail *f)
 {
+	struct owner owner;
 	enum err e;
 
 	*p = (struct project){ .program = program, .log_to_file = log_to_file };
 	e = conf_find_project(&p->home, dir, &p->dir, f);
+	if (e == OK)
+		e = owner_enter(&p->home, p->dir, false, &owner, NULL, f);
 	if (e == OK)
 		use_defaults(p);
 	return e;

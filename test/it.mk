@@ -6,14 +6,16 @@ EXTRA_DIST += demo test/it/lib test/it/scenarios test/it/check-mysql test/it/mys
 	$(wildcard $(srcdir)/test/it/*.sh $(srcdir)/test/it/*.py $(srcdir)/test/it/*.awk $(srcdir)/test/it/*.sql)
 
 # A project that does everything wrong, for the client; hosts by the hundred that only make requests;
-# connections at once, again and again, or slow; transactions of two nodes that end each other.
-noinst_PROGRAMS += test/it/soak_chart test/it/fake_project test/it/many test/it/crowd test/it/two_nodes
+# connections at once, again and again, or slow; transactions of two nodes that end each other; names that are
+# exchanged while others read them.
+noinst_PROGRAMS += test/it/soak_chart test/it/fake_project test/it/many test/it/crowd test/it/two_nodes test/it/swap
 test_it_fake_project_SOURCES = test/it/fake_project.c test/it/fake_project.def \
 	test/it/fake_project.h test/it/fake_files.c
 test_it_soak_chart_SOURCES = test/it/soak_chart.c
 test_it_many_SOURCES = test/it/many.c
 test_it_crowd_SOURCES = test/it/crowd.c
 test_it_two_nodes_SOURCES = test/it/two_nodes.c
+test_it_swap_SOURCES = test/it/swap.c
 
 # What is loaded in front of a program: to stop it between two of its steps, to count its threads,
 # to crash it; not by libtool, for one file each.

@@ -341,4 +341,5 @@ const struct cmd cmd_app_add = { .name = "app add",
 	    "program is called, and its limits, and may be edited at any time.",
 	.opts = app_options,
 	.opts_size = sizeof(struct app_opts),
+	.as_root = true,
 	.run = app_add_run };

@@ -409,4 +409,5 @@ const struct cmd cmd_app_remove = { .name = "app remove",
 	.opts = remove_options,
 	.opts_size = sizeof(struct remove_opts),
 	.columns = remove_columns,
+	.as_root = true,
 	.run = app_remove_run };

@@ -14,6 +14,7 @@
 #include "lib/err.h"
 #include "model/conf.h"
 #include "model/doorbells.h"
+#include "model/owner.h"
 
 /* Exit codes in addition to those of err_exit(); locus(1) lists them. */
 enum { EXIT_DECLINED = 1, EXIT_USAGE = 2, EXIT_NOTHING = 3, EXIT_UNSURE = 4 };
@@ -61,8 +62,8 @@ struct cmd {
 	bool tree; /* prints a tree with -o tsv and -o json (json.h) */
 	bool
 	    anywhere; /* also allowed in a copy of another project (model/identity.h) */
-	bool as_root; /* stays root in an installed project, whose units, site and
-	                 config.xml are root's */
+	bool as_root; /* root's command may become root again in an installed project,
+	                 whose units, site and config.xml are root's */
 	/* main() prints the error that this returns. Set x->status if another exit code
 	 * fits better. */
 	enum err (*run)(struct cmd_ctx *x, const void *opts, char **args, size_t n);
@@ -78,23 +79,37 @@ struct cmd_ctx {
 	enum format format;  /* -o; only one that the command has */
 	int status;
 	int64_t progress_ms;
-	struct conf *cf; /* after ctx_conf() */
-	struct db *db;   /* after ctx_db() */
-	int64_t age_s;   /* of a replica's data, -1 = not a replica */
+	struct conf *cf;    /* after ctx_conf() */
+	struct owner owner; /* the same: whom the project belongs to */
+	struct db *db;      /* after ctx_db() */
+	int64_t age_s;      /* of a replica's data, -1 = not a replica */
 };
 
 /* --- context.c --- */
 /*
- * Finds the project and reads its configuration. If run by root, the process then
- * becomes the account that owns the project (privilege.h), so that no file in it ever
- * belongs to root, unless the command has as_root and the project is an installed one.
- * E_CONFIG.
+ * Finds the project and reads its configuration. A process of root becomes the account
+ * that owns the project, for the rest of the command (model/owner.h): all that it does
+ * below the project's directories it does with that account's rights. A command with
+ * as_root reaches root's own files and programs of an installed project by
+ * ctx_as_root(). E_CONFIG.
  */
 enum err ctx_conf(struct cmd_ctx *);
-/* Root's command with as_root becomes the account that owns the project, from now on.
- */
+/* Gives up what as_root leaves, from now on. */
 enum err ctx_become_owner(struct cmd_ctx *);
-enum err ctx_db(struct cmd_ctx *); /* ctx_conf() and a connection */
+/*
+ * Runs work as root, for root's own files and programs only, and becomes the account
+ * again. In a process that is not root's it just runs.
+ */
+enum err ctx_as_root(
+    struct cmd_ctx *, enum err (*work)(struct cmd_ctx *, void *), void *arg);
+/*
+ * Runs work in a child process, which may become another account for good while this
+ * one stays root; what the child finds and opens is not known here.
+ */
+enum err ctx_fork(
+    struct cmd_ctx *, enum err (*work)(struct cmd_ctx *, void *), void *arg);
+bool ctx_may_be_root(const struct cmd_ctx *); /* can it do what only root can? */
+enum err ctx_db(struct cmd_ctx *);            /* ctx_conf() and a connection */
 /*
  * The same for reports, read-only: to the replica if there is one that is available and
  * recent, else to the primary.  Sets x->age_s.

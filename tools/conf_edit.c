@@ -49,13 +49,21 @@ conf_edit_begin(struct cmd_ctx *x, const char *path, struct conf_edit *d)
 	return OK;
 }
 
+static enum err
+edit_write(struct cmd_ctx *x, void *edit)
+{
+	const struct conf_edit *d = edit;
+
+	return fs_replace(d->path, d->text, strlen(d->text), x->f);
+}
+
 enum err
 conf_edit_end(struct cmd_ctx *x, struct conf_edit *d, bool write)
 {
 	enum err e = OK;
 
 	if (write && strcmp(d->text, d->before) != 0)
-		e = fs_replace(d->path, d->text, strlen(d->text), x->f);
+		e = ctx_as_root(x, edit_write, d);
 	close(d->lock);
 	return e;
 }

@@ -18,7 +18,7 @@
 #include "tools/config_key.h"
 #include "tools/confirm.h"
 #include "tools/listing.h"
-#include "tools/privilege.h"
+#include "lib/privilege.h"
 #include "tools/running.h"
 #include "lib/banned.h"
 
@@ -174,7 +174,8 @@ check_writable(struct cmd_ctx *x, const char *path)
 
 	if (slash != NULL)
 		*slash = '\0';
-	if (faccessat(AT_FDCWD, dir, W_OK, AT_EACCESS) == 0 || errno != EACCES)
+	if (ctx_may_be_root(x) || faccessat(AT_FDCWD, dir, W_OK, AT_EACCESS) == 0 ||
+	    errno != EACCES)
 		return OK;
 	return FAIL(
 	    x->f, E_DENIED, "this account may not change %s; run it as root", path);
@@ -369,7 +370,7 @@ become_new_owner(struct change *c)
 	if (c->old != NULL)
 		return OK;
 	x->cf = c->new;
-	return conf_is_installed(c->new) ? OK : ctx_become_owner(x);
+	return owner_take(x->a, c->new, true, &x->owner, x->f);
 }
 
 static enum err

@@ -6,65 +6,123 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "db/db.h"
 #include "db/replica.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/text.h"
+#include "lib/proc.h"
 #include "model/identity.h"
-#include "tools/privilege.h"
 #include "lib/banned.h"
-
-/* Finds the account that owns config.xml or, if this is root, the one that root chose
- * there or gave the project's directory; none if it is root, too. */
-static enum err
-find_owner(struct cmd_ctx *x, const char *dir, struct account *acc, bool *none)
-{
-	const char *run_user = x->cf->run_user;
-	struct stat st;
-
-	*none = false;
-	if (stat(x->cf->path, &st) < 0)
-		return FAIL_ERRNO(x->f, "looking at %s", x->cf->path);
-	if (run_user[0] != '\0') {
-		TRY(account_find(x->a, run_user, acc, x->f));
-		if (st.st_uid != 0 && st.st_uid != acc->uid)
-			return FAIL(x->f, E_DENIED,
-			    "%s names the account %s as run_user, but belongs to another account; only root may choose: chown root %s, or remove run_user",
-			    x->cf->path, run_user, x->cf->path);
-		return OK;
-	}
-	if (stat(dir, &st) < 0)
-		return FAIL_ERRNO(x->f, "looking at %s", dir);
-	*none = st.st_uid == 0;
-	return *none ? OK : account_by_uid(x->a, st.st_uid, acc, x->f);
-}
-
-/* If run by root, continues as the account of the project. */
-static enum err
-run_as_owner(struct cmd_ctx *x, const char *dir)
-{
-	struct account acc;
-	bool none;
-
-	if (!privilege_is_root())
-		return OK;
-	TRY(find_owner(x, dir, &acc, &none));
-	return none ? OK : privilege_become(&acc, x->f);
-}
 
 enum err
 ctx_become_owner(struct cmd_ctx *x)
 {
-	return run_as_owner(x, x->cf->project_dir);
+	TRY(owner_root(&x->owner, x->f));
+	if (!x->owner.suspended)
+		return OK;
+	x->owner.suspended = false;
+	return privilege_become(&x->owner.as, x->f);
+}
+
+enum err
+ctx_as_root(struct cmd_ctx *x, enum err (*work)(struct cmd_ctx *, void *), void *arg)
+{
+	struct fail back = { 0 };
+	enum err e;
+
+	if (privilege_is_root())
+		return work(x, arg);
+	TRY(owner_root(&x->owner, x->f));
+	e = work(x, arg);
+	if (owner_account(&x->owner, &back) == OK)
+		return e;
+	*x->f = back;
+	return back.code;
+}
+
+/* What a child process reports. */
+struct told {
+	struct fail f;
+	int status;
+};
+
+static int
+fork_run(struct cmd_ctx *x, struct told *told,
+    enum err (*work)(struct cmd_ctx *, void *), void *arg)
+{
+	enum err e;
+
+	x->db = NULL; /* the parent's connection */
+	x->f = &told->f;
+	e = work(x, arg);
+	ctx_close(x);
+	told->status = x->status;
+	fflush(stdout);
+	return (int)e;
+}
+
+/* The child gets the terminal's signals, too, and decides. */
+static enum err
+fork_wait(struct cmd_ctx *x, pid_t pid, const struct told *told)
+{
+	int st = 0;
+	pid_t got;
+
+	do
+		got = waitpid(pid, &st, 0);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return FAIL_ERRNO(x->f, "waiting for a child process");
+	if (!WIFEXITED(st))
+		return FAIL(x->f, E_SYS,
+		    "the process that worked as the project's account was ended by signal %d",
+		    WTERMSIG(st));
+	x->status = told->status;
+	if (WEXITSTATUS(st) != 0)
+		*x->f = told->f;
+	return (enum err)WEXITSTATUS(st);
+}
+
+enum err
+ctx_fork(struct cmd_ctx *x, enum err (*work)(struct cmd_ctx *, void *), void *arg)
+{
+	struct told *told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE,
+	    /* cppcheck-suppress invalidFunctionArg ; -1 goes with MAP_ANONYMOUS */
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	enum err e;
+	pid_t pid;
+
+	if (told == MAP_FAILED)
+		return FAIL_ERRNO(x->f, "sharing memory with a child process");
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0)
+		_exit(fork_run(x, told, work, arg));
+	if (pid < 0) {
+		e = FAIL_ERRNO(x->f, "starting a child process");
+	} else {
+		proc_signals();
+		e = fork_wait(x, pid, told);
+	}
+	munmap(told, sizeof(*told));
+	return e;
+}
+
+bool
+ctx_may_be_root(const struct cmd_ctx *x)
+{
+	return x->owner.suspended || privilege_is_root();
 }
 
 enum err
 ctx_conf(struct cmd_ctx *x)
 {
-	char *dir, *path;
+	char *dir;
 	enum err e;
 
 	if (x->cf != NULL)
@@ -72,11 +130,8 @@ ctx_conf(struct cmd_ctx *x)
 	e = conf_find_project(x->a, x->project, &dir, x->f);
 	if (e != OK)
 		return e;
-	path = arena_printf(x->a, "%s/config.xml", dir);
-	e = conf_load(x->a, path, &x->cf, NULL, NULL, x->f);
-	if (e == OK &&
-	    (x->cmd == NULL || !x->cmd->as_root || !conf_is_installed(x->cf)))
-		e = run_as_owner(x, dir);
+	e = owner_enter(
+	    x->a, dir, x->cmd != NULL && x->cmd->as_root, &x->owner, &x->cf, x->f);
 	if (e == OK && x->cmd != NULL && !x->cmd->anywhere)
 		e = identity_check(x->a, x->cf, x->f);
 	if (e != OK)
@@ -85,18 +140,22 @@ ctx_conf(struct cmd_ctx *x)
 }
 
 static enum err
+open_db_of_root(struct cmd_ctx *x, void *none)
+{
+	(void)none;
+	return db_open(ctx_db_root(x), DB_ANY_SCHEMA, &x->db, x->f);
+}
+
+static enum err
 ctx_open_db(struct cmd_ctx *x, enum db_use use)
 {
-	const struct conf *cf;
-
 	TRY(ctx_conf(x));
 	if (x->db != NULL)
 		return OK;
 	/* The project's account may not change tables. */
-	cf = use == DB_ANY_SCHEMA && x->cmd->as_root && privilege_is_root() ?
-	         ctx_db_root(x) :
-	         x->cf;
-	return db_open(cf, use, &x->db, x->f);
+	if (use == DB_ANY_SCHEMA && x->owner.suspended)
+		return ctx_as_root(x, open_db_of_root, NULL);
+	return db_open(x->cf, use, &x->db, x->f);
 }
 
 const struct conf *

@@ -25,7 +25,7 @@
 #include "tools/destroy_here.h"
 #include "tools/install/install.h"
 #include "tools/log_rotation.h"
-#include "tools/privilege.h"
+#include "lib/privilege.h"
 #include "tools/program.h"
 #include "tools/supervisor/supervise.h"
 #include "lib/banned.h"
@@ -207,16 +207,13 @@ create_check_options(struct cmd_ctx *x, struct create *c)
 /* --- the directory --- */
 
 static enum err
-check_dir_empty(struct cmd_ctx *x, const char *dir)
+check_dir_empty(struct cmd_ctx *x, int fd, const char *dir)
 {
 	char **names;
 	size_t n;
-	enum err e = fs_list(x->a, dir, 2, &names, &n, x->f);
 
-	if (e == E_NOTFOUND)
-		return OK;
-	if (e != OK)
-		return e;
+	TRY(fs_list(
+	    x->a, arena_printf(x->a, "/proc/self/fd/%d", fd), 2, &names, &n, x->f));
 	if (n > 0)
 		return FAIL(x->f, E_SYS,
 		    "%s is not empty (it contains \"%s\"%s); choose another directory, or remove it if you do not need it",
@@ -224,29 +221,26 @@ check_dir_empty(struct cmd_ctx *x, const char *dir)
 	return OK;
 }
 
-/* Creates the directory; *dir becomes its absolute path without symbolic links, valid
- * from anywhere. */
+/* Is the account going to reach the directory, which will be its own? */
 static enum err
-create_dir(struct cmd_ctx *x, const char **dir)
+check_home_reach(struct cmd_ctx *x, const char *account, const char *dir)
 {
-	const char *asked = *dir;
-	char real[PATH_MAX];
-	enum err e = check_dir_empty(x, asked);
+	const char *name = strrchr(dir, '/');
+	const char *closed = privilege_closed(
+	    x->a, arena_printf(x->a, "%.*s", (int)(name - dir), dir));
 
-	if (e == OK)
-		e = fs_mkdirs(asked, 0755, x->f);
-	if (e != OK)
-		return e;
-	if (realpath(asked, real) == NULL)
-		return FAIL_ERRNO(x->f, "looking at %s", asked);
-	*dir = arena_strdup(x->a, real);
-	return OK;
+	if (closed == NULL)
+		return OK;
+	return FAIL(x->f, E_DENIED,
+	    "the account %s, as which everything of the project runs, cannot enter %s: choose a directory that it can reach (--here /srv%s), or open the way (chmod a+x %s)",
+	    account, closed, name, closed);
 }
 
 /* If run by root, gives the directory to its future owner and continues as that
- * account. */
+ * account, if that can reach it. */
 static enum err
-become_owner(struct cmd_ctx *x, const char *user, const char *dir, const char **owner)
+become_owner(
+    struct cmd_ctx *x, const char *user, int fd, const char *dir, const char **owner)
 {
 	struct account acc;
 	enum err e;
@@ -256,27 +250,59 @@ become_owner(struct cmd_ctx *x, const char *user, const char *dir, const char **
 		           OK :
 		           ctx_usage(x,
 			       "--user can only be used by root; the project will be yours");
-	e = account_find(x->a, user, &acc, x->f);
-	if (e != OK)
-		return e;
+	TRY(account_find(x->a, user, &acc, x->f));
 	if (acc.uid == 0)
 		return ctx_usage(
 		    x, "--user root: database and web servers do not run as root");
-	if (chown(dir, acc.uid, acc.gid) < 0)
+	TRY(privilege_suspend(&acc, x->f));
+	e = check_home_reach(x, acc.name, dir);
+	TRY(privilege_resume(x->f));
+	TRY(e);
+	if (fchown(fd, acc.uid, acc.gid) < 0)
 		return FAIL_ERRNO(x->f, "giving %s to %s", dir, acc.name);
 	*owner = acc.name;
-	e = privilege_become(&acc, x->f);
-	/* The database server's programs also run below this directory. */
-	if (e == OK && !privilege_reaches(dir))
-		e = privilege_lend(x->f);
-	return e;
+	return privilege_become(&acc, x->f);
+}
+
+static enum err
+enter_home(
+    struct cmd_ctx *x, const char *user, int fd, const char **dir, const char **owner)
+{
+	char real[PATH_MAX];
+	ssize_t n = readlink(
+	    arena_printf(x->a, "/proc/self/fd/%d", fd), real, sizeof(real) - 1);
+
+	if (n < 0)
+		return FAIL_ERRNO(x->f, "looking at %s", *dir);
+	*dir = arena_memdup(x->a, real, (size_t)n);
+	TRY(check_dir_empty(x, fd, *dir));
+	return become_owner(x, user, fd, *dir, owner);
 }
 
 enum err
 create_home(struct cmd_ctx *x, const char *user, const char **dir, const char **owner)
 {
-	TRY(create_dir(x, dir));
-	return become_owner(x, user, *dir, owner);
+	enum err e;
+	int fd;
+
+	*owner = NULL;
+	TRY(fs_open_dir(*dir, 0755, &fd, NULL, x->f));
+	e = enter_home(x, user, fd, dir, owner);
+	close(fd);
+	return e;
+}
+
+enum err
+create_or_remove(struct cmd_ctx *x, const char *dir,
+    enum err (*work)(struct cmd_ctx *, void *), void *arg)
+{
+	bool was_there = fs_exists(dir);
+	enum err e = privilege_is_root() ? ctx_fork(x, work, arg) : work(x, arg);
+	struct fail f = { 0 };
+
+	if (e != OK && !was_there && fs_remove_empty(dir, &f) != OK)
+		fprintf(stderr, "locus %s: %s\n", x->cmd->name, f.detail);
+	return e;
 }
 
 /* --- the steps --- */
@@ -409,7 +435,7 @@ create_all(struct cmd_ctx *x, struct create *c)
  * directory meanwhile. Those files stay, and so does a directory that existed before.
  */
 static void
-create_undo(struct cmd_ctx *x, const struct create *c, bool dir_was_there)
+create_undo(struct cmd_ctx *x, const struct create *c)
 {
 	struct fail f = { 0 };
 
@@ -423,9 +449,6 @@ create_undo(struct cmd_ctx *x, const struct create *c, bool dir_was_there)
 	for (size_t i = 0; i < N(made_files); i++)
 		fs_unlink(arena_printf(x->a, "%s/%s", c->dir, made_files[i]), &f);
 	fs_unlink(arena_printf(x->a, "%s/%s", c->dir, CREATED_FILE), &f);
-	if (!dir_was_there && rmdir(c->dir) < 0)
-		fprintf(stderr, "locus create: cannot remove %s: %s\n", c->dir,
-		    strerror(errno));
 }
 
 /* Goes on as locus start of the new project. */
@@ -442,31 +465,33 @@ start_created(struct cmd_ctx *x, const char *dir)
 	return x->cmd->run(x, arena_alloc(x->a, x->cmd->opts_size + 1), words + 1, 0);
 }
 
-/* Makes a project of one directory. */
 static enum err
-create_here(struct cmd_ctx *x, struct create *c)
+create_in_dir(struct cmd_ctx *x, void *arg)
 {
-	const char *dir = c->o->here;
-	bool was_there;
+	struct create *c = arg;
 	enum err e;
 
-	TRY(create_check_options(x, c));
-	was_there = fs_exists(dir);
-	ctx_progress(x, "project", "%s in %s", c->name, dir);
-	c->dir = dir;
-	TRY(create_dir(x, &c->dir));
-	e = become_owner(x, c->o->user, c->dir, &c->owner);
-	if (e == OK)
-		e = create_all(x, c);
+	c->dir = c->o->here;
+	TRY(create_home(x, c->o->user, &c->dir, &c->owner));
+	e = create_all(x, c);
 	if (e != OK) {
-		create_undo(x, c, was_there);
+		create_undo(x, c);
 		return e;
 	}
 	if (c->o->start)
 		return start_created(x, c->dir);
 	printf("\nMaster URL: %s\nNext:       cd %s && locus start\n",
-	    x->cf->master_url, dir);
+	    x->cf->master_url, c->o->here);
 	return OK;
+}
+
+/* Makes a project of one directory. */
+static enum err
+create_here(struct cmd_ctx *x, struct create *c)
+{
+	TRY(create_check_options(x, c));
+	ctx_progress(x, "project", "%s in %s", c->name, c->o->here);
+	return create_or_remove(x, c->o->here, create_in_dir, c);
 }
 
 static enum err

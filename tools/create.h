@@ -96,8 +96,14 @@ enum err create_database(struct cmd_ctx *, const struct create *, struct fail *)
 
 /* Creates or finds the empty directory *dir and makes its path absolute. If run by
  * root, gives it to that account (NULL: the usual one), named in *owner, and continues
- * as that account. */
+ * as that account; E_DENIED if that cannot reach it. */
 enum err create_home(
     struct cmd_ctx *, const char *user, const char **dir, const char **owner);
+/*
+ * Runs work, which makes a project in dir by create_home(), and removes dir again if it
+ * fails and dir was not there before; root's work runs in a child process.
+ */
+enum err create_or_remove(struct cmd_ctx *, const char *dir,
+    enum err (*work)(struct cmd_ctx *, void *), void *arg);
 
 #endif

@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include "tools/json.h"
-#include "tools/privilege.h"
+#include "lib/privilege.h"
 #include "tools/running.h"
 #include "lib/banned.h"
 
@@ -94,6 +94,14 @@ make_checks(struct doctor *d, bool as_root)
 			make_check(d, (int)i);
 }
 
+static enum err
+checks_of_root(struct cmd_ctx *x, void *d)
+{
+	(void)x;
+	make_checks(d, true);
+	return OK;
+}
+
 /* Findings in the order of doctor.def; those of root's checks were made first. */
 static void
 sort_findings(struct doctor *d)
@@ -116,21 +124,12 @@ examine(struct doctor *d)
 	struct fail own = { 0 };
 	struct state s;
 	enum running running = RUNNING_NONE;
-	enum err e = OK;
+	enum err e;
 
 	d->x->f = &own;
-	make_checks(d, true);
-	if (privilege_is_root() && conf_is_installed(d->cf)) {
-		struct account acc;
-
-		e = account_find(d->a, d->cf->run_user, &acc, &own);
-		if (e == OK)
-			e = privilege_become(&acc, &own);
-	}
-	/* What only root could write must fail here, as it does for the services. */
-	if (!privilege_is_root() && privilege_kept() &&
-	    privilege_reaches(d->cf->project_dir))
-		privilege_drop();
+	e = ctx_as_root(d->x, checks_of_root, d);
+	if (e == OK)
+		e = ctx_become_owner(d->x);
 	if (e == OK) {
 		if (running_read(d->x, &s, &running) == OK)
 			d->serving = running != RUNNING_NONE;

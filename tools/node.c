@@ -9,7 +9,7 @@
 #include "tools/cmd.h"
 #include "tools/human.h"
 #include "tools/json.h"
-#include "tools/privilege.h"
+#include "lib/privilege.h"
 #include "tools/state.h"
 #include "tools/install/install.h"
 #include "tools/table.h"
@@ -274,6 +274,18 @@ check_same_url(
 }
 
 static enum err
+write_identity(struct cmd_ctx *x, void *now)
+{
+	return identity_write(x->a, now, x->f);
+}
+
+static enum err
+join_as_root(struct cmd_ctx *x, void *dry_run)
+{
+	return install_join(x, *(const bool *)dry_run);
+}
+
+static enum err
 write_join(struct cmd_ctx *x, struct identity *now, const struct identity *noted,
     const char *as)
 {
@@ -281,7 +293,7 @@ write_join(struct cmd_ctx *x, struct identity *now, const struct identity *noted
 
 	now->id = noted->id;
 	now->node = as;
-	TRY(identity_write(x->a, now, x->f));
+	TRY(ctx_as_root(x, write_identity, now));
 	TRY(node_here(x->a, x->cf, &here, x->f));
 	TRY(node_register(x->db, &here, x->f));
 	print_done(x, "joined", here.name, false);
@@ -294,6 +306,7 @@ node_join_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	const struct node_opts *o = opts;
 	struct identity noted, now;
 	enum standing s;
+	bool dry_run;
 
 	(void)args, (void)n;
 	TRY(ctx_conf(x));
@@ -312,10 +325,11 @@ node_join_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	TRY(ctx_db(x));
 	TRY(check_same_database(x, &noted));
 	if (conf_is_installed(x->cf)) {
-		if (!privilege_is_root())
+		if (!ctx_may_be_root(x))
 			return FAIL(x->f, E_DENIED,
 			    "only root can prepare this machine for an installed project");
-		TRY(install_join(x, o->dry_run));
+		dry_run = o->dry_run;
+		TRY(ctx_as_root(x, join_as_root, &dry_run));
 		TRY(ctx_db(x)); /* the steps have closed it */
 	}
 	if (o->dry_run) {

@@ -53,10 +53,7 @@ own_dir(struct arena *a)
 	return dir;
 }
 
-/*
- * Checks effective rights: access() would check those of the real account, without the
- * capability that a private project below a closed directory runs with (privilege.h).
- */
+/* The effective rights count: access() goes by the real account. */
 static bool
 may(const char *path, int mode)
 {

@@ -178,11 +178,19 @@ edit_paths(struct relocation *r)
 	return e == OK ? edit_files(r) : e;
 }
 
-/* Edits config.xml and loads it again. */
+struct conf_edits {
+	struct relocation *r;
+	const struct conf_change *options;
+	size_t n;
+};
+
 static enum err
-edit_conf(struct relocation *r, const struct conf_change *options, size_t n)
+edit_conf_as_root(struct cmd_ctx *x, void *arg)
 {
-	struct cmd_ctx *x = r->x;
+	const struct conf_edits *c = arg;
+	struct relocation *r = c->r;
+	const struct conf_change *options = c->options;
+	size_t n = c->n;
 	const struct conf_change socket = { "db_socket", r->socket };
 	const char *path = x->cf->path;
 	bool changed = false;
@@ -198,6 +206,15 @@ edit_conf(struct relocation *r, const struct conf_change *options, size_t n)
 		e = conf_load(x->a, path, &x->cf, NULL, NULL, x->f);
 	}
 	return e;
+}
+
+/* Edits config.xml and loads it again. */
+static enum err
+edit_conf(struct relocation *r, const struct conf_change *options, size_t n)
+{
+	struct conf_edits c = { r, options, n };
+
+	return ctx_as_root(r->x, edit_conf_as_root, &c);
 }
 
 /* --- URLs in the rows of a copy --- */
@@ -267,13 +284,19 @@ readdress_private(struct relocation *r)
 /* --- moved --- */
 
 static enum err
+write_place(struct cmd_ctx *x, void *now)
+{
+	return identity_write(x->a, now, x->f);
+}
+
+static enum err
 note_place(struct relocation *r)
 {
 	enum err e = identity_now(r->x->a, r->x->cf, &r->now, r->x->f);
 
 	r->now.id = r->o->copy ? NULL : r->noted.id;
 	r->now.node = r->o->copy ? NULL : r->noted.node;
-	return e == OK ? identity_write(r->x->a, &r->now, r->x->f) : e;
+	return e == OK ? ctx_as_root(r->x, write_place, &r->now) : e;
 }
 
 static enum err

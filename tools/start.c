@@ -15,7 +15,7 @@
 #include "tools/doctor.h"
 #include "tools/group.h"
 #include "tools/log_tail.h"
-#include "tools/privilege.h"
+#include "lib/privilege.h"
 #include "tools/probe.h"
 #include "tools/procfs.h"
 #include "tools/relocate.h"
@@ -88,6 +88,16 @@ static bool
 supervisor_lives(const struct state *s)
 {
 	return procfs_alive(s->supervisor, s->supervisor_start);
+}
+
+/* An error has no room for the end of a log. */
+static enum err
+fail_supervisor(struct cmd_ctx *x)
+{
+	fprintf(stderr, "the end of the supervisor's log:\n%s\n",
+	    service_log_tail(x, "supervisor"));
+	return FAIL(x->f, E_SYS, "the supervisor has ended; see %s/supervisor.log",
+	    x->cf->log_dir);
 }
 
 struct watch { /* which services were reported already, and proc_is_hopeless() */
@@ -188,11 +198,7 @@ wait_until_up(struct cmd_ctx *x, pid_t child, int64_t wait_s)
 	while (!up && clock_mono_ms() < end) {
 		if (is_gone(x, &child)) {
 			arena_free(&round);
-			return child == 0 ?
-			           E_RETRY :
-			           FAIL(x->f, E_SYS,
-				       "the supervisor has ended; its log says:\n%s",
-				       service_log_tail(x, "supervisor"));
+			return child == 0 ? E_RETRY : fail_supervisor(x);
 		}
 		arena_reset(&round);
 		if (state_read(&round, x->cf, &s, NULL) == OK && supervisor_lives(&s) &&
@@ -263,10 +269,10 @@ start_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		return e;
 	if (conf_is_installed(x->cf))
 		return unit_run_start(x, start_wait_s(o), false);
-	if (privilege_is_root() && x->cf->private_servers)
+	if (privilege_is_root())
 		return FAIL(x->f, E_CONFIG,
-		    "%s belongs to root, and database and web servers do not run as root; give it to another account (chown -R www-data) or set <run_user>",
-		    x->cf->project_dir);
+		    "%s belongs to root, and nothing of a project runs as root: give it to an account (chown -R www-data %s)",
+		    x->cf->project_dir, x->cf->project_dir);
 	ctx_progress(x, "project", "%s in %s", x->cf->long_name, x->cf->project_dir);
 	e = relocate_settle(x);
 	if (e == OK)

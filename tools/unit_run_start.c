@@ -4,7 +4,7 @@
 #include <string.h>
 #include "lib/clock.h"
 #include "tools/log_tail.h"
-#include "tools/privilege.h"
+#include "lib/privilege.h"
 #include "tools/probe.h"
 #include "tools/systemctl.h"
 #include "tools/unit_run.h"
@@ -20,10 +20,56 @@ unit_run_check(struct cmd_ctx *x)
 		return FAIL(x->f, E_SYS,
 		    "systemd, which runs the services of %s, does not run here; in a container, run its programs by themselves",
 		    x->cf->project_dir);
-	if (!privilege_is_root())
+	if (!ctx_may_be_root(x))
 		return FAIL(x->f, E_DENIED,
 		    "systemd obeys root only: sudo locus -p %s %s",
 		    conf_installation(x->a, x->cf).name, x->cmd->name);
+	return OK;
+}
+
+/* --- what only root may do --- */
+
+struct order {
+	const char *const *words;
+	char *const *units;
+	size_t n;
+};
+
+static enum err
+run_order(struct cmd_ctx *x, void *arg)
+{
+	const struct order *o = arg;
+
+	return systemctl_units(x->a, o->words, o->units, o->n, x->f);
+}
+
+static enum err
+order_units(struct cmd_ctx *x, const char *const *words, char *const *units, size_t n)
+{
+	struct order o = { words, units, n };
+
+	return ctx_as_root(x, run_order, &o);
+}
+
+static enum err
+release_all(struct cmd_ctx *x, void *none)
+{
+	(void)none;
+	return state_release_all(x->a, x->cf, x->f);
+}
+
+struct hold {
+	const struct picked *p;
+	bool hold;
+};
+
+static enum err
+hold_services(struct cmd_ctx *x, void *arg)
+{
+	const struct hold *h = arg;
+
+	for (size_t i = 0; i < h->p->n; i++)
+		TRY(state_hold(x->a, x->cf, h->p->v[i]->name, h->hold, x->f));
 	return OK;
 }
 
@@ -54,11 +100,17 @@ every_unit(struct cmd_ctx *x, struct every *all)
 /* --- start --- */
 
 static enum err
+sync_units(struct cmd_ctx *x, void *change)
+{
+	return units_sync(x->a, x->cf, change, x->f);
+}
+
+static enum err
 update_units(struct cmd_ctx *x)
 {
 	struct units_change c;
 
-	TRY(units_sync(x->a, x->cf, &c, x->f));
+	TRY(ctx_as_root(x, sync_units, &c));
 	if (c.written + c.removed > 0)
 		ctx_progress(x, "units", "%zu files written, %zu removed in " UNITS_DIR,
 		    c.written, c.removed);
@@ -77,7 +129,7 @@ replace_services(struct cmd_ctx *x, const struct every *all, bool every)
 	size_t n, k = 0;
 
 	if (every)
-		return systemctl_units(x->a, restart, all->units, all->nservices, x->f);
+		return order_units(x, restart, all->units, all->nservices);
 	TRY(unit_run_read(x, &s, &r));
 	unit_run_waits(x, &s, &names, &n);
 	units = NEWN(x->a, char *, n + 1);
@@ -85,7 +137,7 @@ replace_services(struct cmd_ctx *x, const struct every *all, bool every)
 		ctx_progress(x, "replaces", "%s, whose options have changed", names[i]);
 		units[k++] = units_service(x->a, x->cf, names[i]);
 	}
-	return systemctl_units(x->a, restart, units, k, x->f);
+	return order_units(x, restart, units, k);
 }
 
 static size_t
@@ -178,10 +230,10 @@ unit_run_start(struct cmd_ctx *x, int64_t wait_s, bool replace_all)
 	TRY(update_units(x));
 	TRY(every_unit(x, &all));
 	if (replace_all)
-		TRY(state_release_all(x->a, x->cf, x->f));
-	TRY(systemctl_units(x->a, reset, ours, N(ours), x->f));
+		TRY(ctx_as_root(x, release_all, NULL));
+	TRY(order_units(x, reset, ours, N(ours)));
 	TRY(replace_services(x, &all, replace_all));
-	TRY(systemctl_units(x->a, start, all.units, all.n, x->f));
+	TRY(order_units(x, start, all.units, all.n));
 	TRY(ctx_become_owner(x));
 	return wait_for_units(x, all.n + 2, wait_s);
 }
@@ -201,8 +253,8 @@ unit_run_stop(struct cmd_ctx *x, bool *was_running)
 	TRY(unit_run_read(x, &s, &r));
 	*was_running = r != RUNNING_NONE;
 	/* Tasks that run belong to the target, too. */
-	TRY(systemctl_units(x->a, stop, all.units, all.n, x->f));
-	TRY(state_release_all(x->a, x->cf, x->f));
+	TRY(order_units(x, stop, all.units, all.n));
+	TRY(ctx_as_root(x, release_all, NULL));
 	TRY(unit_run_read(x, &s, &r));
 	if (r != RUNNING_NONE)
 		return FAIL(x->f, E_SYS,
@@ -224,6 +276,7 @@ unit_run_order(struct cmd_ctx *x, const struct picked *p, enum service_order wha
 				 *const reset[] = { "reset-failed", NULL };
 	char **units = NEWN(x->a, char *, p->n + 2),
 	     **any = NEWN(x->a, char *, p->n + 2);
+	struct hold h = { p, what == ORDER_STOP };
 	size_t n = p->n;
 
 	TRY(update_units(x));
@@ -231,15 +284,15 @@ unit_run_order(struct cmd_ctx *x, const struct picked *p, enum service_order wha
 		units[i] = units_service(x->a, x->cf, p->v[i]->name);
 		/* Unlike a name, a pattern may match nothing. */
 		any[i] = arena_printf(x->a, "%s*", units[i]);
-		TRY(state_hold(x->a, x->cf, p->v[i]->name, what == ORDER_STOP, x->f));
 	}
+	TRY(ctx_as_root(x, hold_services, &h));
 	if (p->socket != NULL)
 		units[n++] = units_socket(x->a, x->cf, p->socket);
 	if (what == ORDER_STOP)
-		return systemctl_units(x->a, stop, units, n, x->f);
-	TRY(systemctl_units(x->a, reset, any, p->n, x->f));
+		return order_units(x, stop, units, n);
+	TRY(order_units(x, reset, any, p->n));
 	if (what == ORDER_RESTART)
-		TRY(systemctl_units(x->a, restart, units, p->n, x->f));
-	TRY(systemctl_units(x->a, start, units, n, x->f));
+		TRY(order_units(x, restart, units, p->n));
+	TRY(order_units(x, start, units, n));
 	return ctx_become_owner(x);
 }

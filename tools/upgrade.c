@@ -10,7 +10,7 @@
 #include "lib/fs.h"
 #include "tools/create.h"
 #include "tools/install/install.h"
-#include "tools/privilege.h"
+#include "lib/privilege.h"
 #include "tools/site_files.h"
 #include "tools/state.h"
 #include "tools/supervisor/supervise.h"
@@ -102,32 +102,41 @@ upgrade_steps(struct upgrade *u)
 }
 
 static enum err
+upgrade_locked(struct cmd_ctx *x, void *arg)
+{
+	int lock;
+	enum err e = fs_lock(
+	    arena_printf(x->a, "%s/upgrade.lock",
+		conf_is_installed(x->cf) ? conf_installation(x->a, x->cf).config_dir :
+					   x->cf->run_dir),
+	    &lock, x->f);
+
+	if (e == E_RACE)
+		return FAIL(x->f, E_RACE, "another upgrade of this project is running");
+	if (e != OK)
+		return e;
+	e = upgrade_steps(arg);
+	close(lock);
+	return e;
+}
+
+static enum err
 upgrade_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct upgrade_opts *o = opts;
 	struct upgrade u = { x, o->dry_run };
-	int lock;
 	enum err e = ctx_conf(x);
 
 	(void)args, (void)n;
 	if (e != OK)
 		return e;
-	if (conf_is_installed(x->cf) && !privilege_is_root())
+	if (!conf_is_installed(x->cf))
+		return upgrade_locked(x, &u);
+	if (!ctx_may_be_root(x))
 		return FAIL(
 		    x->f, E_DENIED, "only root can upgrade an installed project");
-	/* Root follows no names in directories of the project's account. */
-	e = fs_lock(
-	    arena_printf(x->a, "%s/upgrade.lock",
-		conf_is_installed(x->cf) ? conf_installation(x->a, x->cf).config_dir :
-					   x->cf->run_dir),
-	    &lock, x->f);
-	if (e == E_RACE)
-		return FAIL(x->f, E_RACE, "another upgrade of this project is running");
-	if (e != OK)
-		return e;
-	e = upgrade_steps(&u);
-	close(lock);
-	return e;
+	/* The steps do what is below the account's directories as the account. */
+	return ctx_as_root(x, upgrade_locked, &u);
 }
 
 const struct cmd cmd_upgrade = { .name = "upgrade",

@@ -30,6 +30,7 @@
 #include "lib/sock.h"
 #include "lib/text.h"
 #include "model/identity.h"
+#include "model/owner.h"
 #include "model/metrics.h"
 #include "sched/serve/serve.h"
 #include "sched/upload/upload_options.h"
@@ -593,8 +594,11 @@ handler_set_up(
 {
 	const struct conf *cf;
 	char *dir;
+	struct owner owner;
 	enum err e = conf_find_project(a, o->project, &dir, f);
 
+	if (e == OK)
+		e = owner_enter(a, dir, false, &owner, NULL, f);
 	if (e == OK)
 		e = upload_settings_start(
 		    &h->source, arena_printf(a, "%s/config.xml", dir), f);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "config.h"
 #include "db/schema.h"
@@ -31,37 +32,84 @@ static const struct opt backup_options[] = {
 	{ 0 },
 };
 
-struct target { /* where the archive goes */
-	const char *path, *part;
-	int fd;
+struct target {                  /* where the archive goes */
+	const char *path;
+	const char *name, *part; /* in dir */
+	int dir, fd;             /* dir: AT_FDCWD, or an open directory of root */
 	bool is_stdout;
 };
 
+/*
+ * Root's process opens the file only in a directory that nobody but root can change;
+ * elsewhere the project's account does, once this process has become it.
+ */
 static enum err
-target_open(struct cmd_ctx *x, const char *path, struct target *t)
+target_dir(struct cmd_ctx *x, const char *path, struct target *t)
 {
-	*t = (struct target){ .path = path, .fd = -1 };
-	if (strcmp(path, "-") == 0) {
+	const char *slash = strrchr(path, '/');
+	bool of_root;
+
+	*t = (struct target){
+		.path = path, .name = path, .dir = AT_FDCWD, .fd = -1
+	};
+	/* A word such as "list" was meant for a verb: the archive has all keys. */
+	if (strcmp(path, "-") != 0 && strpbrk(path, "./") == NULL)
+		return ctx_usage(x,
+		    "backup has no verb \"%s\": it writes an archive; give a file name such as ./%s.tar.zst",
+		    path, path);
+	if (!privilege_is_root() || strcmp(path, "-") == 0)
+		return OK;
+	TRY(fs_open_dir(
+	    slash == NULL ? "." :
+	    slash == path ? "/" :
+			    arena_memdup(x->a, path, (size_t)(slash - path)),
+	    0, &t->dir, &of_root, x->f));
+	if (of_root) {
+		t->name = slash == NULL ? path : slash + 1;
+		return OK;
+	}
+	close(t->dir);
+	t->dir = AT_FDCWD;
+	return OK;
+}
+
+static enum err
+target_open(struct cmd_ctx *x, struct target *t)
+{
+	struct stat st;
+
+	if (strcmp(t->path, "-") == 0) {
 		t->is_stdout = true;
 		t->fd = STDOUT_FILENO;
 		if (isatty(t->fd))
 			return ctx_usage(x, "the archive does not go to a terminal");
 		return OK;
 	}
-	/* A word such as "list" was meant for a verb: the archive has all keys. */
-	if (strpbrk(path, "./") == NULL)
-		return ctx_usage(x,
-		    "backup has no verb \"%s\": it writes an archive; give a file name such as ./%s.tar.zst",
-		    path, path);
-	t->part = arena_printf(x->a, "%s.part", path);
-	if (fs_exists(path))
-		return FAIL(x->f, E_SYS, "%s exists already and is not replaced", path);
-	t->fd = open(t->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	t->part = arena_printf(x->a, "%s.part", t->name);
+	if (fstatat(t->dir, t->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return FAIL(
+		    x->f, E_SYS, "%s exists already and is not replaced", t->path);
+	t->fd = openat(t->dir, t->part,
+	    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (t->fd < 0 && errno == EEXIST)
 		return FAIL(x->f, E_SYS,
-		    "%s exists: another backup is writing it, or one was interrupted; remove it if none runs",
-		    t->part);
-	return t->fd < 0 ? FAIL_ERRNO(x->f, "creating %s", t->part) : OK;
+		    "%s.part exists: another backup is writing it, or one was interrupted; remove it if none runs",
+		    t->path);
+	return t->fd < 0 ? FAIL_ERRNO(x->f, "creating %s.part", t->path) : OK;
+}
+
+static enum err
+target_finish(struct cmd_ctx *x, const struct target *t)
+{
+	if (t->dir == AT_FDCWD) {
+		TRY(fs_rename_new(t->part, t->path, x->f));
+		return fs_sync_dir(t->path, x->f);
+	}
+	if (renameat2(t->dir, t->part, t->dir, t->name, RENAME_NOREPLACE) < 0)
+		return FAIL_ERRNO(x->f, "renaming to %s", t->path);
+	return fsync(t->dir) < 0 ?
+	           FAIL_ERRNO(x->f, "flushing the directory of %s", t->path) :
+	           OK;
 }
 
 /* Gives a complete archive its name, or removes what failed. */
@@ -75,10 +123,9 @@ target_close(struct cmd_ctx *x, struct target *t, enum err e)
 	if (close(t->fd) < 0 && e == OK)
 		e = FAIL_ERRNO(x->f, "writing %s", t->part);
 	if (e == OK)
-		e = fs_rename_new(t->part, t->path, x->f);
-	if (e == OK)
-		return fs_sync_dir(t->path, x->f);
-	fs_unlink(t->part, NULL);
+		e = target_finish(x, t);
+	if (e != OK)
+		unlinkat(t->dir, t->part, 0);
 	return e;
 }
 
@@ -158,36 +205,61 @@ put_all(struct backup_out *b, const struct backup_opts *o, struct fail *f)
 	return backup_out_end(b, end, f);
 }
 
+struct backing_up {
+	const struct backup_opts *o;
+	struct target *t;
+};
+
+/* Writes the archive to the target, which is opened here unless root has opened it. */
 static enum err
-backup_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+backup_work(struct cmd_ctx *x, void *arg)
 {
-	const struct backup_opts *o = opts;
-	struct target t = { .fd = -1 };
+	const struct backing_up *w = arg;
+	struct target *t = w->t;
 	struct backup_out b = { 0 };
 	int lock = -1;
+	bool opens = t->fd < 0;
 	/* The backup before an upgrade: the packages are often new already. */
 	enum err e = ctx_db_any_schema(x);
 
-	(void)n;
 	proc_signals();
-	if (e == OK)
-		e = target_open(x, args[0], &t);
+	if (e == OK && opens)
+		e = target_open(x, t);
 	if (e == OK)
 		e = hold_deletions(x, &lock);
 	if (e == OK)
-		e = backup_out_begin(x, t.fd, &b, x->f);
+		e = backup_out_begin(x, t->fd, &b, x->f);
 	if (e == OK)
-		e = put_all(&b, o, x->f);
+		e = put_all(&b, w->o, x->f);
 	backup_out_free(&b);
 	if (lock >= 0)
 		close(lock);
-	e = target_close(x, &t, e);
+	if (opens)
+		e = target_close(x, t, e);
 	if (e == OK)
-		fprintf(t.is_stdout ? stderr : stdout,
+		fprintf(t->is_stdout ? stderr : stdout,
 		    "backup    %s: %lld entries, %lld bytes%s\n",
-		    t.is_stdout ? "written to standard output" : t.path,
+		    t->is_stdout ? "written to standard output" : t->path,
 		    (long long)b.entries, (long long)b.bytes,
-		    o->no_files ? ", without the files of hosts" : "");
+		    w->o->no_files ? ", without the files of hosts" : "");
+	return e;
+}
+
+static enum err
+backup_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	struct target t;
+	struct backing_up w = { opts, &t };
+	enum err e;
+
+	(void)n;
+	TRY(target_dir(x, args[0], &t));
+	if (t.dir == AT_FDCWD)
+		return backup_work(x, &w);
+	e = target_open(x, &t);
+	if (e == OK)
+		e = target_close(x, &t, ctx_fork(x, backup_work, &w));
+	close(t.dir);
 	return e;
 }
 

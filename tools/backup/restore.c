@@ -13,6 +13,7 @@
 #include "lib/clock.h"
 #include "lib/proc.h"
 #include "model/identity.h"
+#include "tools/create.h"
 #include "tools/json.h"
 #include "tools/site_files.h"
 #include "lib/banned.h"
@@ -289,6 +290,13 @@ restore_from(struct restore *r)
 }
 
 static enum err
+restore_work(struct cmd_ctx *x, void *r)
+{
+	(void)x;
+	return restore_from(r);
+}
+
+static enum err
 restore_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct restore r = { .x = x, .o = opts, .rows = { .a = x->a } };
@@ -303,7 +311,8 @@ restore_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		return FAIL_ERRNO(x->f, "opening %s", args[0]);
 	if (r.o->into != NULL && lseek(r.fd, 0, SEEK_CUR) < 0)
 		return ctx_usage(x, "--into reads the archive twice: give a file");
-	e = restore_from(&r);
+	e = r.o->here == NULL ? restore_from(&r) :
+	                        create_or_remove(x, r.o->here, restore_work, &r);
 	if (!is_stdin)
 		close(r.fd);
 	return e;

@@ -15,7 +15,7 @@
 #include "tools/backup/restore.h"
 #include "tools/conf_edit.h"
 #include "tools/create.h"
-#include "tools/privilege.h"
+#include "lib/privilege.h"
 #include "tools/relocate.h"
 #include "tools/site_files.h"
 #include "tools/supervisor/supervise.h"

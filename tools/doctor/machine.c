@@ -24,7 +24,7 @@
 #include "tools/doctor.h"
 #include "tools/http_ask.h"
 #include "tools/human.h"
-#include "tools/privilege.h"
+#include "lib/privilege.h"
 #include "tools/service.h"
 #include "lib/banned.h"
 
@@ -166,7 +166,6 @@ run_as_web_server(struct doctor *d, const struct account *acc, char *out, size_t
 		close(fds[0]);
 		if (privilege_become(acc, d->f) != OK)
 			_exit(1);
-		privilege_drop();
 		try_as_web_server(d);
 		fflush(stdout);
 		_exit(0);

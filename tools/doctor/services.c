@@ -13,7 +13,7 @@
 #include "tools/foreign.h"
 #include "tools/human.h"
 #include "tools/install/rights.h"
-#include "tools/privilege.h"
+#include "lib/privilege.h"
 #include "tools/procfs.h"
 #include "tools/program.h"
 #include "tools/running.h"
@@ -253,7 +253,6 @@ doctor_web_server(struct doctor *d)
 	    d->a, "/etc/apache2/sites-enabled/%s.conf", unit);
 	struct web_server w = running_web_server(d->a);
 	bool apache = w.pid != 0 && strcmp(w.name, "apache2") == 0;
-	char *out;
 
 	if (w.pid == 0) {
 		doctor_warn(d, "systemctl start apache2",
@@ -264,12 +263,6 @@ doctor_web_server(struct doctor *d)
 		doctor_fail(d,
 		    arena_printf(d->a, "a2ensite %s && systemctl reload apache2", unit),
 		    "the site %s is not enabled", unit);
-	/* Only root may read all of Apache's configuration. */
-	if (apache && privilege_is_root() &&
-	    doctor_tool(d, (const char *[]){ "apache2ctl", "configtest", NULL }, &out) >
-		0)
-		doctor_warn(d, "apache2ctl configtest",
-		    "the machine's Apache would not start again: %.300s", out);
 	if (!doctor_has_complained(d))
 		doctor_ok(d, "%s runs", w.name);
 }

@@ -3,6 +3,7 @@
  * a single directory (tools/destroy_here.c). */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "db/status.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
@@ -162,18 +163,51 @@ destroy_finds_here(struct cmd_ctx *x, const char *name, bool *here)
 	return e == OK || e == E_NOTFOUND || x->project == NULL ? OK : e;
 }
 
+struct destroying {
+	const struct destroy_opts *o;
+	char **args;
+};
+
+static enum err
+destroy_found(struct cmd_ctx *x, void *arg)
+{
+	const struct destroying *d = arg;
+	bool here;
+
+	TRY(destroy_finds_here(x, d->args[0], &here));
+	if (here)
+		return destroy_here(x, d->args[0], d->o);
+	TRY(owner_root(&x->owner, x->f));
+	return destroy_installed(x, d->o, d->args);
+}
+
+/*
+ * Root's directory of a project that root made with --here goes last, by root: the
+ * project's account may not remove it.
+ */
 static enum err
 destroy_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
-	bool here;
+	struct destroying d = { opts, args };
+	struct fail f = { 0 };
+	char *dir = NULL;
 
 	(void)n;
 	if (strspn(args[0], "abcdefghijklmnopqrstuvwxyz0123456789_") !=
 		strlen(args[0]) ||
 	    args[0][0] == '\0')
 		return ctx_usage(x, "\"%.60s\" is not the name of a project", args[0]);
-	TRY(destroy_finds_here(x, args[0], &here));
-	return here ? destroy_here(x, args[0], opts) : destroy_installed(x, opts, args);
+	if (!privilege_is_root())
+		return destroy_found(x, &d);
+	if (conf_find_project(
+		x->a, x->project != NULL ? x->project : args[0], &dir, &f) != OK &&
+	    (x->project != NULL || conf_find_project(x->a, NULL, &dir, &f) != OK))
+		dir = NULL;
+	TRY(ctx_fork(x, destroy_found, &d));
+	if (chdir("/") == 0 && dir != NULL && fs_exists(dir) &&
+	    fs_remove_empty(dir, &f) == OK)
+		ctx_progress(x, "removed", "%s", dir);
+	return OK;
 }
 
 const struct cmd cmd_destroy = { .name = "destroy",

@@ -12,7 +12,7 @@
 
 #include "tools/cmd.h"
 #include "tools/create.h"
-#include "tools/privilege.h"
+#include "lib/privilege.h"
 
 struct db;
 struct install { /* a project that is being installed or removed */

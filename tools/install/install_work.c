@@ -41,52 +41,29 @@ install_file_is(struct install *in, const char *path, const char *text)
 
 /* --- other accounts and programs --- */
 
-static int
-child_of_account(struct install *in, enum err (*work)(struct install *))
-{
-	struct account acc;
-	enum err e = account_find(in->x->a, in->p.account, &acc, in->x->f);
+struct account_work {
+	struct install *in;
+	enum err (*work)(struct install *);
+};
 
-	if (e == OK)
-		e = privilege_become(&acc, in->x->f);
-	if (e == OK) {
-		privilege_drop();
-		e = work(in);
-	}
-	fflush(stdout);
-	return (int)e;
+static enum err
+work_as_account(struct cmd_ctx *x, void *arg)
+{
+	const struct account_work *w = arg;
+	struct account acc;
+
+	TRY(account_find(x->a, w->in->p.account, &acc, x->f));
+	TRY(privilege_become(&acc, x->f));
+	x->owner.suspended = false;
+	return w->work(w->in);
 }
 
 enum err
 install_as_account(struct install *in, enum err (*work)(struct install *))
 {
-	struct fail *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-	    /* cppcheck-suppress invalidFunctionArg ; -1 goes with MAP_ANONYMOUS */
-	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct fail *ours = in->x->f;
-	int status = 0;
-	enum err e = OK;
-	pid_t pid;
+	struct account_work w = { in, work };
 
-	if (shared == MAP_FAILED)
-		return FAIL_ERRNO(ours, "sharing memory with a child process");
-	fflush(stdout);
-	pid = fork();
-	if (pid == 0) {
-		in->x->f = shared;
-		_exit(child_of_account(in, work));
-	}
-	if (pid < 0 || waitpid(pid, &status, 0) < 0)
-		e = FAIL_ERRNO(ours, "working as %s", in->p.account);
-	else if (!WIFEXITED(status))
-		e = FAIL(ours, E_SYS, "the process that worked as %s crashed",
-		    in->p.account);
-	else if (WEXITSTATUS(status) != 0) {
-		*ours = *shared;
-		e = (enum err)WEXITSTATUS(status);
-	}
-	munmap(shared, sizeof(*shared));
-	return e;
+	return ctx_fork(in->x, work_as_account, &w);
 }
 
 /*

@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include "lib/fs.h"
 #include "lib/words.h"
-#include "tools/privilege.h"
+#include "lib/privilege.h"
 #include "tools/program.h"
 #include "lib/banned.h"
 
@@ -271,7 +271,6 @@ can_read_as(const struct account *acc, const char *path)
 	if (pid == 0) {
 		if (privilege_become(acc, &f) != OK)
 			_exit(2);
-		privilege_drop();
 		_exit(faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0 ? 1 : 0);
 	}
 	return pid < 0 || waitpid(pid, &st, 0) != pid || !WIFEXITED(st) ||

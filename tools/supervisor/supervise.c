@@ -17,7 +17,7 @@
 #include "model/trouble.h"
 #include "tools/foreign.h"
 #include "tools/group.h"
-#include "tools/privilege.h"
+#include "lib/privilege.h"
 #include "tools/program.h"
 #include "tools/supervisor/sup.h"
 #include "tools/upstream.h"
@@ -351,39 +351,18 @@ open_sup(
 	return OK;
 }
 
-/*
- * Root has become the project's account. If that account cannot reach the project by
- * itself, for example below root's home, its programs keep the capability to enter any
- * directory; otherwise the capability is given up here.
- */
+/* Can this account, as which everything runs, reach the programs? locus is one of them,
+ * and the others are beside it. */
 static enum err
-settle_privilege(struct sup *x, struct fail *f)
+check_own_programs(struct sup *x, struct fail *f)
 {
-	static const char *const programs[] = { "scheduler", "web",
-		"file_upload_handler", "transitioner" };
-	const char *closed = NULL;
-	enum err e;
+	const char *self = program_self(x->a), *closed = privilege_closed(x->a, self);
 
-	if (!privilege_kept())
+	if (closed == NULL)
 		return OK;
-	if (!privilege_reaches(x->cf->project_dir))
-		closed = x->cf->project_dir;
-	for (size_t i = 0; i < N(programs) && closed == NULL; i++) {
-		const char *path = program_find(x->a, NULL, programs[i]);
-
-		if (path != NULL && !privilege_reaches(path))
-			closed = path;
-	}
-	if (closed == NULL) {
-		privilege_drop();
-		return OK;
-	}
-	e = privilege_lend(f);
-	if (e == OK)
-		log_warn(
-		    "account %ld cannot reach %s, as a directory above it is closed; the services keep CAP_DAC_OVERRIDE, which a location open to everybody would make unnecessary",
-		    (long)geteuid(), closed);
-	return e;
+	return FAIL(f, E_DENIED,
+	    "account %ld, as which everything of this project runs, cannot run %s: open the way (chmod a+rx %s), or install Locus where everybody can reach it",
+	    (long)geteuid(), self, closed);
 }
 
 enum err
@@ -399,10 +378,10 @@ supervise(struct arena *a, const struct conf *cf, struct fail *f)
 	/* Orphans of our services become our children, so that no zombie stays. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	setenv(MARK_PROJECT, cf->project_dir, 1);
-	setenv("LOCUS_PROJECT", cf->project_dir, 1);
+	setenv("LOCUS_PROJECT", conf_dir(a, cf), 1);
 	e = open_sup(&x, a, cf, &lock, f);
 	if (e == OK)
-		e = settle_privilege(&x, f);
+		e = check_own_programs(&x, f);
 	if (e == OK)
 		e = short_dir_make(a, cf, f);
 	if (e == OK) {

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/privilege.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <string.h>
+#include <unistd.h>
+#include "lib/banned.h"
+
+static void
+account_take(struct arena *a, const struct passwd *p, struct account *acc)
+{
+	*acc = (struct account){ p->pw_uid, p->pw_gid, arena_strdup(a, p->pw_name) };
+}
+
+enum err
+account_find(struct arena *a, const char *name, struct account *acc, struct fail *f)
+{
+	static const char *const usual[] = { "www-data", "nobody" };
+	const struct passwd *p = NULL;
+
+	if (name != NULL) {
+		p = getpwnam(name);
+		if (p == NULL)
+			return FAIL(f, E_CONFIG,
+			    "there is no account \"%s\" on this machine", name);
+	}
+	for (size_t i = 0; i < N(usual) && p == NULL; i++)
+		p = getpwnam(usual[i]);
+	if (p == NULL)
+		return FAIL(f, E_CONFIG,
+		    "this machine has neither www-data nor nobody; give an account with --user");
+	account_take(a, p, acc);
+	return OK;
+}
+
+enum err
+account_by_uid(struct arena *a, uid_t uid, struct account *acc, struct fail *f)
+{
+	const struct passwd *p = getpwuid(uid);
+
+	if (p == NULL)
+		return FAIL(f, E_CONFIG, "uid %u has no account on this machine",
+		    (unsigned)uid);
+	account_take(a, p, acc);
+	return OK;
+}
+
+bool
+privilege_is_root(void)
+{
+	return geteuid() == 0;
+}
+
+/* The saved ids decide whether there is a way back. */
+static enum err
+take_ids(const struct account *acc, uid_t saved_uid, gid_t saved_gid, struct fail *f)
+{
+	assert(privilege_is_root());
+	if (initgroups(acc->name, acc->gid) < 0 ||
+	    setresgid(acc->gid, acc->gid, saved_gid) < 0 ||
+	    setresuid(acc->uid, acc->uid, saved_uid) < 0)
+		return FAIL_ERRNO(f, "becoming the account %s", acc->name);
+	return OK;
+}
+
+enum err
+privilege_become(const struct account *acc, struct fail *f)
+{
+	return take_ids(acc, acc->uid, acc->gid, f);
+}
+
+enum err
+privilege_suspend(const struct account *acc, struct fail *f)
+{
+	return take_ids(acc, 0, 0, f);
+}
+
+enum err
+privilege_resume(struct fail *f)
+{
+	if (setresuid(0, 0, 0) < 0 || setresgid(0, 0, 0) < 0 ||
+	    initgroups("root", 0) < 0)
+		return FAIL_ERRNO(f, "becoming root again");
+	return OK;
+}
+
+const char *
+privilege_closed(struct arena *a, const char *path)
+{
+	char *part = arena_strdup(a, path);
+
+	for (char *p = part + 1; *part == '/'; p++) {
+		char was = *p;
+
+		if (was != '/' && was != '\0')
+			continue;
+		*p = '\0';
+		if (faccessat(AT_FDCWD, part, X_OK, AT_EACCESS) < 0 && errno == EACCES)
+			return part;
+		if (was == '\0')
+			break;
+		*p = was;
+	}
+	return NULL;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/owner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "lib/fs.h"
+#include "lib/banned.h"
+
+enum { NAMES_MOST = 10000 };
+
+/* A directory and the config.xml in it, opened once. */
+struct opened {
+	const char *dir, *path;
+	int dir_fd, fd; /* -1 = not opened */
+	struct stat dir_is, is;
+};
+
+/* May somebody other than root and its owner write to it? */
+static bool
+others_change(const struct stat *st)
+{
+	return (st->st_mode & S_IWOTH) != 0 ||
+	       ((st->st_mode & S_IWGRP) != 0 && st->st_gid != 0);
+}
+
+static enum err
+open_config(struct opened *o, struct fail *f)
+{
+	o->fd = openat(
+	    o->dir_fd, "config.xml", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (o->fd < 0 && errno == ELOOP)
+		return FAIL(f, E_DENIED,
+		    "%s is a link, through which root does not read: put the file itself there",
+		    o->path);
+	if (o->fd < 0 && errno == ENOENT)
+		return FAIL(f, E_CONFIG, "%s does not exist", o->path);
+	if (o->fd < 0 || fstat(o->fd, &o->is) < 0)
+		return FAIL_ERRNO(f, "opening %s", o->path);
+	if (!S_ISREG(o->is.st_mode))
+		return FAIL(f, E_CONFIG, "%s is not a file", o->path);
+	return OK;
+}
+
+static enum err
+become_uid(struct arena *a, uid_t uid, struct owner *w, struct fail *f)
+{
+	TRY(account_by_uid(a, uid, &w->as, f));
+	return privilege_become(&w->as, f);
+}
+
+static enum err
+check_reach(struct arena *a, const struct owner *w, const char *dir, struct fail *f)
+{
+	const char *closed = privilege_closed(a, dir);
+	const char *name = strrchr(dir, '/');
+
+	if (closed == NULL || name == NULL)
+		return OK;
+	return FAIL(f, E_DENIED,
+	    "the account %s, as which everything of this project runs, cannot enter %s: open the way (chmod a+x %s), or move the project to a directory that it can reach (mv %s /srv && locus -p /srv%s relocate --moved)",
+	    w->as.name, closed, closed, dir, name);
+}
+
+/* An account may not name another one. */
+static enum err
+check_own(const struct conf *cf, const struct owner *w, struct fail *f)
+{
+	if (conf_is_installed(cf))
+		return FAIL(f, E_DENIED,
+		    "%s says <service_manager>systemd</service_manager>, but the account %s could change it: only a file and a directory of root may say so",
+		    cf->path, w->as.name);
+	if (cf->run_user[0] != '\0' && strcmp(cf->run_user, w->as.name) != 0)
+		return FAIL(f, E_DENIED,
+		    "%s names the account %s as run_user, but belongs to %s; only root may choose: give file and directory to root (chown root), or remove run_user",
+		    cf->path, cf->run_user, w->as.name);
+	return OK;
+}
+
+/* A project of root alone, which nobody else can have a hand in. */
+static enum err
+check_all_of_root(struct arena *a, const struct conf *cf, struct fail *f)
+{
+	const char *dir = cf->project_dir;
+	struct stat st;
+	char **names;
+	size_t n;
+
+	TRY(fs_list(a, dir, NAMES_MOST, &names, &n, f));
+	for (size_t i = 0; i < n; i++)
+		if (lstat(arena_printf(a, "%s/%s", dir, names[i]), &st) == 0 &&
+		    (st.st_uid != 0 || others_change(&st)) && !S_ISLNK(st.st_mode))
+			return FAIL(f, E_DENIED,
+			    "%s belongs to root, but others can write to %s in it: give the whole project to the account that it is to run as (chown -R www-data %s)",
+			    dir, names[i], dir);
+	return OK;
+}
+
+enum err
+owner_take(struct arena *a, const struct conf *cf, bool suspend, struct owner *w,
+    struct fail *f)
+{
+	if (!w->of_root)
+		return OK;
+	if (cf->run_user[0] == '\0')
+		return check_all_of_root(a, cf, f);
+	TRY(account_find(a, cf->run_user, &w->as, f));
+	if (w->as.uid == 0)
+		return FAIL(f, E_CONFIG,
+		    "%s names root as run_user, but nothing of a project runs as root",
+		    cf->path);
+	w->suspended = suspend && conf_is_installed(cf);
+	TRY(w->suspended ? privilege_suspend(&w->as, f) : privilege_become(&w->as, f));
+	return check_reach(a, w, cf->project_dir, f);
+}
+
+/* Reads config.xml from the descriptor whose owner was looked at. */
+static enum err
+read_opened(struct arena *a, struct opened *o, struct conf **cf, struct fail *f)
+{
+	char *text;
+	size_t n;
+
+	TRY(fs_read_fd(a, o->fd, o->path, CONF_FILE_MAX, &text, &n, f));
+	return conf_parse(a, o->path, text, n, cf, NULL, NULL, f);
+}
+
+/* In a directory of root the owner of config.xml decides. */
+static enum err
+enter_of_root(struct arena *a, struct opened *o, bool suspend, struct owner *w,
+    struct conf **cf, struct fail *f)
+{
+	if (others_change(&o->dir_is))
+		return FAIL(f, E_DENIED,
+		    "others than root can write to %s: root trusts no config.xml in it; give the directory to the project's account (chown), or close it (chmod go-w %s)",
+		    o->dir, o->dir);
+	TRY(open_config(o, f));
+	w->of_root = o->is.st_uid == 0;
+	if (!w->of_root) {
+		TRY(become_uid(a, o->is.st_uid, w, f));
+		TRY(read_opened(a, o, cf, f));
+		TRY(check_own(*cf, w, f));
+		return check_reach(a, w, (*cf)->project_dir, f);
+	}
+	if (others_change(&o->is))
+		return FAIL(f, E_DENIED,
+		    "others than root can write to %s: close it (chmod go-w %s)",
+		    o->path, o->path);
+	TRY(read_opened(a, o, cf, f));
+	return owner_take(a, *cf, suspend, w, f);
+}
+
+static enum err
+enter_opened(struct arena *a, struct opened *o, bool suspend, struct owner *w,
+    struct conf **cf, struct fail *f)
+{
+	if (fstat(o->dir_fd, &o->dir_is) < 0)
+		return FAIL_ERRNO(f, "looking at %s", o->dir);
+	if (o->dir_is.st_uid == 0)
+		return enter_of_root(a, o, suspend, w, cf, f);
+	TRY(become_uid(a, o->dir_is.st_uid, w, f));
+	TRY(check_reach(a, w, o->dir, f));
+	TRY(conf_load(a, o->path, cf, NULL, NULL, f));
+	return check_own(*cf, w, f);
+}
+
+enum err
+owner_enter(struct arena *a, const char *dir, bool suspend, struct owner *w,
+    struct conf **cf, struct fail *f)
+{
+	struct opened o = { .dir = dir, .fd = -1 };
+	struct conf *read = NULL;
+	enum err e;
+
+	*w = (struct owner){ 0 };
+	o.path = arena_printf(a, "%s/config.xml", dir);
+	if (!privilege_is_root())
+		return cf == NULL ? OK : conf_load(a, o.path, cf, NULL, NULL, f);
+	o.dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (o.dir_fd < 0)
+		return FAIL_ERRNO(f, "opening %s", dir);
+	e = enter_opened(a, &o, suspend, w, &read, f);
+	if (cf != NULL)
+		*cf = read;
+	if (o.fd >= 0)
+		close(o.fd);
+	close(o.dir_fd);
+	return e;
+}
+
+enum err
+owner_root(const struct owner *w, struct fail *f)
+{
+	return w->suspended ? privilege_resume(f) : OK;
+}
+
+enum err
+owner_account(const struct owner *w, struct fail *f)
+{
+	return w->suspended ? privilege_suspend(&w->as, f) : OK;
+}

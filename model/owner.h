@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whom a project belongs to, for root: the one place where a process of root becomes
+ * the account of the project, before it opens anything that this account rules.
+ */
+#ifndef MODEL_OWNER_H
+#define MODEL_OWNER_H
+
+#include "lib/privilege.h"
+#include "model/conf.h"
+
+struct owner {
+	/* What this process has become; name NULL: it was not root, and is what it was.
+	 */
+	struct account as;
+	/*
+	 * Only root can change config.xml: it alone may name the account (run_user),
+	 * and may be that of an installed project.
+	 */
+	bool of_root;
+	bool suspended; /* owner_root() makes it root again */
+};
+
+/*
+ * Enters the project whose config.xml is in dir, and reads that file (cf may be NULL).
+ * A process of root first becomes the account that owns dir. If dir is root's,
+ * config.xml is opened once, not through a link, and read from that descriptor; its
+ * owner or, if it is root's too, its run_user is the account. Without one, root goes on
+ * as root if nothing in dir belongs to others. With suspend, and in an installed
+ * project only, owner_root() leads back. E_DENIED, with the two ways out, if the
+ * account cannot reach the project, and if others than root could change a config.xml
+ * that names an account; E_CONFIG if there is no account; and as conf_load().
+ */
+enum err owner_enter(struct arena *, const char *dir, bool suspend, struct owner *,
+    struct conf **cf, struct fail *);
+/* The last step of owner_enter(), for a config.xml of root that could not be read then.
+ */
+enum err owner_take(
+    struct arena *, const struct conf *, bool suspend, struct owner *, struct fail *);
+
+/*
+ * Root again, for root's own files and programs, until owner_account(). Both do nothing
+ * in a process that has not suspended its rights.
+ */
+enum err owner_root(const struct owner *, struct fail *);
+enum err owner_account(const struct owner *, struct fail *);
+
+#endif
