@@ -60,7 +60,7 @@ run_scheduler(
 		argv[n++] = r->offline;
 	} else {
 		argv[n++] = "-p";
-		argv[n++] = x->cf->project_dir;
+		argv[n++] = conf_dir(x->a, x->cf);
 		argv[n++] = arena_printf(x->a, "-t%" PRId64, r->at);
 		argv[n++] = arena_printf(x->a, "-s%" PRId64, r->seed);
 		argv[n++] = arena_printf(x->a, "-H%" PRId64, r->host);

@@ -107,7 +107,7 @@ run_service_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		TRY(note_command(x, s, argv));
 		TRY(log_pipe_start(s->log, x->f));
 	}
-	if (setenv("LOCUS_PROJECT", conf_installation(x->a, x->cf).config_dir, 1) < 0 ||
+	if (setenv("LOCUS_PROJECT", conf_dir(x->a, x->cf), 1) < 0 ||
 	    chdir(x->cf->project_dir) < 0)
 		return FAIL_ERRNO(x->f, "entering %s", x->cf->project_dir);
 	execv(argv[0], argv);

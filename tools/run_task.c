@@ -124,10 +124,7 @@ task_execute(struct cmd_ctx *x, const struct conf_task *t)
 
 	if (task_command(x, t, &argv.in) != OK)
 		return note_no_start(x, t);
-	setenv("LOCUS_PROJECT",
-	    conf_is_installed(x->cf) ? conf_installation(x->a, x->cf).config_dir :
-				       x->cf->project_dir,
-	    1);
+	setenv("LOCUS_PROJECT", conf_dir(x->a, x->cf), 1);
 	proc_signals();
 	TRY(note_task_start(x, t, &note));
 	TRY(proc_spawn(argv.out, x->cf->project_dir, log, &pid, x->f));

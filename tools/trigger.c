@@ -42,14 +42,14 @@ open_triggers(struct cmd_ctx *x, const struct trigger_opts *o, struct triggers *
 {
 	const char *owner = o == NULL ? NULL : o->as;
 	char host[HOST_NAME_LEN] = "";
-	enum err e = ctx_db(x);
 
+	TRY(ctx_db(x));
 	if (gethostname(host, sizeof(host) - 1) != 0)
 		host[0] = '\0';
 	if (owner == NULL)
 		owner = arena_printf(x->a, "%s/locus", host);
 	*t = triggers_of(x->cf, x->db, owner);
-	return e;
+	return OK;
 }
 
 static enum err

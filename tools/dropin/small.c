@@ -133,10 +133,7 @@ dropin_db_purge(struct dropin *d)
 	if (u.argv[0] == NULL)
 		return FAIL(x->f, E_CONFIG,
 		    "the program db_purge is not installed beside locus");
-	setenv("LOCUS_PROJECT",
-	    conf_is_installed(x->cf) ? conf_installation(x->a, x->cf).config_dir :
-				       x->cf->project_dir,
-	    1);
+	setenv("LOCUS_PROJECT", conf_dir(x->a, x->cf), 1);
 	execv(u.argv[0], u.argv);
 	return FAIL_ERRNO(x->f, "running %s", u.argv[0]);
 }
