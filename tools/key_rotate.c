@@ -62,22 +62,32 @@ key_file_write(struct cmd_ctx *x, const char *name, const char *text, unsigned m
 	return fs_write(key_file_path(x, name), text, strlen(text), mode, x->f);
 }
 
-/* Loads the current pair and verifies that its keys belong together. */
+static enum err
+read_old_private(struct rotation *r, const char *path)
+{
+	enum err e = key_file_read(r->x, path, &r->old_private);
+
+	if (e == E_NOTFOUND)
+		return FAIL(r->x->f, E_CONFIG,
+		    "%s does not exist: give the current private key with --old KEY",
+		    path);
+	return e;
+}
+
+/* Loads the current pair, of which the private key may have been given, and verifies
+ * that its keys belong together. */
 static enum err
 load_old_pair(struct rotation *r, const char *private_path)
 {
 	struct cmd_ctx *x = r->x;
 	struct key *private = NULL, *public = NULL;
 	char *sig;
-	enum err e;
+	enum err e = OK;
 
-	if (private_path == NULL)
+	if (private_path == NULL) {
 		private_path = key_file_path(x, "code_sign_private");
-	e = key_file_read(x, private_path, &r->old_private);
-	if (e == E_NOTFOUND)
-		return FAIL(x->f, E_CONFIG,
-		    "%s does not exist: give the current private key with --old KEY",
-		    private_path);
+		e = read_old_private(r, private_path);
+	}
 	if (e == OK)
 		e = key_file_read(
 		    x, key_file_path(x, "code_sign_public"), &r->old_public);
@@ -143,8 +153,8 @@ make_new_pair(struct rotation *r)
 			e = key_file_read(
 			    x, key_file_path(x, "code_sign_public.new"), &r->public);
 	} else { /* public key first: a private key alone marks the last step */
-		e = r->given != NULL ? read_given_pair(r) :
-		                       key_make(x->a, &r->private, &r->public, x->f);
+		if (r->given == NULL)
+			e = key_make(x->a, &r->private, &r->public, x->f);
 		if (e == OK)
 			e = key_file_write(x, "code_sign_public.new", r->public, 0640);
 		if (e == OK)
@@ -375,14 +385,26 @@ rotation_show(struct cmd_ctx *x)
 	return OK;
 }
 
+/* Reads the keys that were named, which may be for root's eyes only, before this
+ * process becomes the project's account. */
+static enum err
+read_named_keys(struct rotation *r, const char *old)
+{
+	if (old != NULL)
+		TRY(read_old_private(r, old));
+	return r->given == NULL ? OK : read_given_pair(r);
+}
+
 static enum err
 rotate_code_sign(struct cmd_ctx *x, const struct rotate_opts *o)
 {
 	struct rotation r = { .x = x, .given = o->new };
-	const char *stop;
+	const char *stop, *old = o->old != NULL ? o->old : o->key;
 	bool stopped;
-	enum err e = ctx_db(x);
+	enum err e = read_named_keys(&r, old);
 
+	if (e == OK)
+		e = ctx_db(x);
 	/* Interrupted between the last two renames: everything else is done. */
 	if (e == OK && fs_exists(key_file_path(x, "code_sign_private.new")) &&
 	    !fs_exists(key_file_path(x, "code_sign_public.new"))) {
@@ -390,7 +412,7 @@ rotate_code_sign(struct cmd_ctx *x, const struct rotate_opts *o)
 		return e == OK ? rotation_end(x, false) : e;
 	}
 	if (e == OK)
-		e = load_old_pair(&r, o->old != NULL ? o->old : o->key);
+		e = load_old_pair(&r, old);
 	if (e == OK)
 		e = rotation_prepare(&r);
 	if (e != OK)

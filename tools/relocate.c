@@ -59,6 +59,7 @@ static const struct opt relocate_options[] = {
 };
 
 struct relocation {
+	char *secret; /* the text of --password-file; NULL = not given */
 	struct cmd_ctx *x;
 	const struct relocate_opts *o;
 	struct identity noted, now;
@@ -361,7 +362,7 @@ choose_base(struct relocation *r)
 }
 
 /* Converts --db-... and --password-file to options of config.xml. */
-static enum err
+static void
 database_options(struct relocation *r, struct conf_change *set, size_t *n)
 {
 	const struct relocate_opts *o = r->o;
@@ -372,20 +373,12 @@ database_options(struct relocation *r, struct conf_change *set, size_t *n)
 		{ "db_port", o->db_port > 0 ?
 				 arena_printf(x->a, "%lld", (long long)o->db_port) :
 				 NULL } };
-	char *secret;
-	enum err e;
 
 	for (size_t i = 0; i < N(asked); i++)
 		if (asked[i].new != NULL)
 			set[(*n)++] = asked[i];
-	if (o->password_file == NULL)
-		return OK;
-	e = fs_read(x->a, o->password_file, SECRET_MOST, &secret, NULL, x->f);
-	if (e != OK)
-		return e;
-	secret[strcspn(secret, "\r\n")] = '\0';
-	set[(*n)++] = (struct conf_change){ "db_passwd", secret };
-	return OK;
+	if (r->secret != NULL)
+		set[(*n)++] = (struct conf_change){ "db_passwd", r->secret };
 }
 
 /* Returns the configuration as it will be with these options. */
@@ -486,7 +479,7 @@ relocate_copied(struct relocation *r)
 	struct cmd_ctx *x = r->x;
 	size_t n = 0;
 
-	TRY(database_options(r, set, &n));
+	database_options(r, set, &n);
 	if (x->cf->private_servers && n > 0)
 		return ctx_usage(x, "the copy has a private database: omit --db-...");
 	TRY(choose_base(r));
@@ -525,11 +518,27 @@ read_standing(struct relocation *r)
 	return e;
 }
 
+/* It may be for root's eyes only: it is read before the project is entered. */
+static enum err
+read_password(struct relocation *r)
+{
+	const char *path = r->o->password_file;
+
+	if (path == NULL)
+		return OK;
+	TRY(fs_read(r->x->a, path, SECRET_MOST, &r->secret, NULL, r->x->f));
+	r->secret[strcspn(r->secret, "\r\n")] = '\0';
+	return OK;
+}
+
 static enum err
 relocate_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct relocation r = { .x = x, .o = opts };
-	enum err e = ctx_conf(x);
+	enum err e = read_password(&r);
+
+	if (e == OK)
+		e = ctx_conf(x);
 
 	(void)args, (void)n;
 	if (e == OK && r.o->copy && r.o->moved)

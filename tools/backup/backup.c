@@ -32,7 +32,7 @@ static const struct opt backup_options[] = {
 	{ 0 },
 };
 
-struct target {                  /* where the archive goes */
+struct target { /* where the archive goes */
 	const char *path;
 	const char *name, *part; /* in dir */
 	int dir, fd;             /* dir: AT_FDCWD, or an open directory of root */
@@ -49,9 +49,7 @@ target_dir(struct cmd_ctx *x, const char *path, struct target *t)
 	const char *slash = strrchr(path, '/');
 	bool of_root;
 
-	*t = (struct target){
-		.path = path, .name = path, .dir = AT_FDCWD, .fd = -1
-	};
+	*t = (struct target){ .path = path, .name = path, .dir = AT_FDCWD, .fd = -1 };
 	/* A word such as "list" was meant for a verb: the archive has all keys. */
 	if (strcmp(path, "-") != 0 && strpbrk(path, "./") == NULL)
 		return ctx_usage(x,
