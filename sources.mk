@@ -87,6 +87,7 @@ model_sources = \
 	model/conf.c \
 	model/conf.def \
 	model/conf.h \
+	model/conf_created.def \
 	model/conf_doc.c \
 	model/conf_guards.def \
 	model/conf_items.def \

@@ -21,6 +21,7 @@
 #include "lib/proc.h"
 #include "model/states.h"
 #include "rules/daemon/daemon_rules.h"
+#include "rules/sched/quota.h"
 #include "lib/banned.h"
 
 enum {
@@ -543,7 +544,7 @@ static enum err
 learn_versions(
     struct daemon_ctx *x, struct wu_updates *b, const struct verdict *v, size_t n)
 {
-	int64_t *hosts = NEWN(&x->a, int64_t, n), quota = x->conf->daily_result_quota;
+	int64_t *hosts = NEWN(&x->a, int64_t, n), quota = quota_first(x->conf);
 	struct hav_table havs;
 	size_t nhosts = 0;
 	enum err e;

@@ -121,8 +121,8 @@ struct hav_table {
 enum err havs_lock(struct db *, struct arena *, const int64_t *hosts, size_t n,
     struct hav_table *, struct fail *);
 /*
- * Returns the entry of this result's version on its host, adding one if there is none.
- * Valid until the next one is added.
+ * Returns the entry of this result's version on its host, adding one with this quota if
+ * there is none. Valid until the next one is added.
  */
 struct hav_entry *hav_of(struct hav_table *, const struct result *, int64_t quota);
 /* Adds updates of all judged entries; the day's count is at least what the row says. */

@@ -35,6 +35,13 @@ const char *const conf_guards[] = {
 	NULL
 };
 
+const struct conf_created conf_created[] = {
+#define CREATED(name, value) { #name, value },
+#include "model/conf_created.def"
+#undef CREATED
+};
+const size_t conf_ncreated = N(conf_created);
+
 const char *const conf_secrets[] = {
 #define SECRET(name) #name,
 #include "model/conf_secrets.def"

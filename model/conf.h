@@ -133,8 +133,14 @@ struct conf_opt {
 };
 extern const struct conf_opt conf_opts[];
 extern const size_t conf_nopts;
-extern const char *const conf_guards[];         /* conf_guards.def; ends with NULL */
-extern const char *const conf_secrets[];        /* conf_secrets.def; ends with NULL */
+extern const char *const conf_guards[];  /* conf_guards.def; ends with NULL */
+extern const char *const conf_secrets[]; /* conf_secrets.def; ends with NULL */
+/* What locus create writes instead of the default (conf_created.def). */
+struct conf_created {
+	const char *name, *value;
+};
+extern const struct conf_created conf_created[];
+extern const size_t conf_ncreated;
 bool conf_is_repeated(const struct conf_opt *); /* may its element occur many times? */
 bool conf_is_secret(const struct conf_opt *);
 /* Overwrites the values of secrets in the text of a config.xml with asterisks. */

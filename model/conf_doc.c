@@ -42,6 +42,10 @@ man_type(const struct conf_opt *o)
 		printf(", %.0f to %.0f", o->min, o->max);
 	if (o->def[0] != '\0')
 		printf("; default: %s", o->def);
+	for (size_t i = 0; i < conf_ncreated; i++)
+		if (strcmp(conf_created[i].name, o->name) == 0)
+			printf("; in new projects, as\n.Ql locus create\nwrites it: %s",
+			    conf_created[i].value);
 	printf(".\n");
 }
 

@@ -122,13 +122,7 @@ put_database(struct cmd_ctx *x, const struct create *c, struct buf *b)
 		put_conf_pairs(b, shared, N(shared));
 }
 
-static const struct pair usual_options[] = {
-	{ "locality_scheduling", "1" },
-	{ "locality_scheduling_wait_period", "10" },
-	{ "one_result_per_user_per_wu", "1" },
-};
-
-/* True if --set gives this option; its usual value is then omitted. */
+/* True if --set gives this option; its value in conf_created.def is then omitted. */
 static bool
 is_set_by_admin(const struct create *c, const char *name)
 {
@@ -144,9 +138,9 @@ is_set_by_admin(const struct create *c, const char *name)
 static enum err
 put_options(struct cmd_ctx *x, const struct create *c, struct buf *b)
 {
-	for (size_t i = 0; i < N(usual_options); i++)
-		if (!is_set_by_admin(c, usual_options[i].name))
-			put_conf_pairs(b, &usual_options[i], 1);
+	for (size_t i = 0; i < conf_ncreated; i++)
+		if (!is_set_by_admin(c, conf_created[i].name))
+			put_option(b, conf_created[i].name, conf_created[i].value);
 	for (size_t i = 0; i < c->o->set.n; i++) {
 		const char *set = c->o->set.v[i];
 		size_t n = strcspn(set, "=");

@@ -8,6 +8,7 @@
 
 #include <string.h>
 #include "rules/sched/answers.h"
+#include "rules/sched/quota.h"
 #include "lib/banned.h"
 
 static const double MIB = 1048576;
@@ -318,6 +319,8 @@ say_numbers(const struct ctx *c, struct say *s, enum reason why)
 		say_str(s, "; the most is ");
 		say_int(s, c->conf->daily_result_quota);
 		say_str(s, " per processor, less after errors");
+		if (quota_first(c->conf) < c->conf->daily_result_quota)
+			say_str(s, " and before a first success");
 		break;
 	case WHY_SEARCH_LIMIT:
 		say_searched(c, s);

@@ -10,22 +10,38 @@ enum { DAY_S = 86400, SAMPLES = 10 };
 static const double UNUSUAL = 1.8; /* times as long for rarer kinds of hosts */
 
 int32_t
-quota_after(const struct conf *cf, int32_t n, enum quota_event e)
+quota_first(const struct conf *cf)
 {
-	int64_t quota = cf->daily_result_quota, to = n;
+	int64_t quota = cf->daily_result_quota, first = cf->new_host_daily_quota;
+
+	return (int32_t)(first > 0 && first < quota ? first : quota);
+}
+
+/* 0: the row is older than the quota, or was reset. */
+static int64_t
+quota_stored(const struct conf *cf, int32_t max_jobs_per_day)
+{
+	return max_jobs_per_day > 0 ? max_jobs_per_day : cf->daily_result_quota;
+}
+
+int32_t
+quota_after(const struct conf *cf, int32_t max_jobs_per_day, enum quota_event e)
+{
+	int64_t quota = cf->daily_result_quota, n, to;
 
 	if (quota == 0)
-		return n;
+		return max_jobs_per_day;
+	n = to = quota_stored(cf, max_jobs_per_day);
 	switch (e) {
 	case QUOTA_SUCCESS:
-		to = n >= quota ? n : 2 * (int64_t)(n < 1 ? 1 : n);
+		to = n >= quota ? n : 2 * n;
 		return (int32_t)(n < quota && to > quota ? quota : to);
 	case QUOTA_ERROR:
 	case QUOTA_TIMEOUT:
 		to = (n < quota ? n : quota) - 1;
 		break;
 	case QUOTA_VALID:
-		to = n < INT32_MAX ? (int64_t)n + 1 : n;
+		to = n < INT32_MAX ? n + 1 : n;
 		break;
 	case QUOTA_INVALID:
 		to = n > quota ? n - 1 : n;
@@ -40,15 +56,12 @@ quota_after(const struct conf *cf, int32_t n, enum quota_event e)
 int32_t
 quota_room(const struct conf *cf, const struct host_app_version *hav, double processors)
 {
-	double most = (double)cf->daily_result_quota, today = 0;
+	double most, today = hav == NULL ? 0 : hav->n_jobs_today;
 
-	if (most == 0)
+	if (cf->daily_result_quota == 0)
 		return INT32_MAX;
-	if (hav != NULL) {
-		if (hav->max_jobs_per_day > 0) /* 0: the row is older than the quota */
-			most = hav->max_jobs_per_day;
-		today = hav->n_jobs_today;
-	}
+	most = hav == NULL ? quota_first(cf) :
+	                     (double)quota_stored(cf, hav->max_jobs_per_day);
 	/* one job a day is the penalty of a failing host, and is for the whole host */
 	if (most > 1)
 		most = floor(most * processors);
@@ -89,7 +102,7 @@ quota_reliable(
 	              (usual_host ? 1 : UNUSUAL);
 
 	if (hav == NULL || hav->consecutive_valid < PROVED_IN_A_ROW ||
-	    hav->max_jobs_per_day < cf->daily_result_quota)
+	    quota_stored(cf, hav->max_jobs_per_day) < cf->daily_result_quota)
 		return false;
 	return most == 0 || hav->turnaround_n <= SAMPLES || hav->turnaround_avg <= most;
 }

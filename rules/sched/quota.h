@@ -18,8 +18,11 @@ enum quota_event {
 	QUOTA_INVALID,  /* one less, only above the quota */
 	QUOTA_HOPELESS, /* invalid, and further results would be, too: one a day */
 };
+/* max_jobs_per_day of a version that a host is given for the first time. */
+int32_t quota_first(const struct conf *);
 /*
- * The new max_jobs_per_day; without a quota (daily_result_quota 0) it does not change.
+ * The new max_jobs_per_day, of which 0 means daily_result_quota; without a quota
+ * (daily_result_quota 0) it does not change.
  */
 int32_t quota_after(const struct conf *, int32_t max_jobs_per_day, enum quota_event);
 

@@ -45,7 +45,7 @@ version_of_send(struct rpc *x, const struct dec_send *d, size_t *cap)
 	PUSH(x->a, s->havs, s->nhavs,
 	    *cap) = (struct host_app_version){ .host_id = s->host.id,
 		.app_version_id = resource_statistics_id(d->app->id, d->app_version_id),
-		.max_jobs_per_day = (int32_t)x->conf->daily_result_quota };
+		.max_jobs_per_day = quota_first(x->conf) };
 	return &s->havs[s->nhavs - 1];
 }
 

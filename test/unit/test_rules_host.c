@@ -175,33 +175,41 @@ END_TEST
 
 /* --- daily quota --- */
 
-/* option; is there a row, its quota, jobs of today; processors; room */
+/* option; is there a row, its quota, jobs of today; processors; room;
+ * new_host_daily_quota */
 static const struct {
 	int64_t quota;
 	bool row;
 	int32_t most, today;
 	double processors;
 	int32_t room;
+	int64_t new_host;
 } rooms[] = {
-	{ 0, true, 5, 9, 1, INT32_MAX },
-	{ 8, false, 0, 0, 1, 8 },
-	{ 8, false, 0, 0, 4, 32 },
-	{ 8, true, 8, 3, 1, 5 },
-	{ 8, true, 8, 3, 2, 13 },
-	{ 8, true, 0, 3, 1, 5 },  /* a row from before the quota existed */
-	{ 8, true, 12, 3, 1, 9 }, /* earned beyond the option */
-	{ 8, true, 1, 0, 16, 1 }, /* a quota of 1 is for the whole host */
-	{ 8, true, 2, 0, 16, 32 },
-	{ 8, true, 8, 8, 1, 0 },
-	{ 8, true, 8, 9, 1, 0 },
-	{ 8, true, 8, 0, 0.01, 1 }, /* at least one */
-	{ 8, true, 3, 0, 1.5, 4 },
-	{ 8, true, INT32_MAX, 0, 4, INT32_MAX },
+	{ 0, true, 5, 9, 1, INT32_MAX, 0 },
+	{ 8, false, 0, 0, 1, 8, 0 },
+	{ 8, false, 0, 0, 4, 32, 0 },
+	{ 8, true, 8, 3, 1, 5, 0 },
+	{ 8, true, 8, 3, 2, 13, 0 },
+	{ 8, true, 0, 3, 1, 5, 0 },  /* a row from before the quota existed */
+	{ 8, true, 12, 3, 1, 9, 0 }, /* earned beyond the option */
+	{ 8, true, 1, 0, 16, 1, 0 }, /* a quota of 1 is for the whole host */
+	{ 8, true, 2, 0, 16, 32, 0 },
+	{ 8, true, 8, 8, 1, 0, 0 },
+	{ 8, true, 8, 9, 1, 0, 0 },
+	{ 8, true, 8, 0, 0.01, 1, 0 }, /* at least one */
+	{ 8, true, 3, 0, 1.5, 4, 0 },
+	{ 8, true, INT32_MAX, 0, 4, INT32_MAX, 0 },
+	{ 8, false, 0, 0, 4, 12, 3 }, /* a new host begins below the quota */
+	{ 8, false, 0, 0, 4, 32, 9 }, /* never above it */
+	{ 8, false, 0, 0, 16, 1, 1 },
+	{ 8, true, 0, 3, 1, 5, 3 }, /* a host that was reset is not new */
+	{ 0, false, 0, 0, 1, INT32_MAX, 3 },
 };
 
 START_TEST(room_of_the_day)
 {
-	struct conf cf = { .daily_result_quota = rooms[_i].quota };
+	struct conf cf = { .daily_result_quota = rooms[_i].quota,
+		.new_host_daily_quota = rooms[_i].new_host };
 	struct host_app_version v = { .max_jobs_per_day = rooms[_i].most,
 		.n_jobs_today = rooms[_i].today };
 
@@ -223,6 +231,7 @@ static const struct {
 	{ 9, 8, 0, 0, 0, true, false },
 	{ 10, 7, 0, 0, 0, true, false },
 	{ 10, 9, 0, 0, 0, true, true },
+	{ 10, 0, 0, 0, 0, true, true }, /* reset: the whole quota */
 	{ 10, 8, 11, 100, 100, true, true },
 	{ 10, 8, 11, 101, 100, true, false },
 	{ 10, 8, 10, 101, 100, true, true }, /* too few samples */

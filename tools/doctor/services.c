@@ -8,6 +8,7 @@
 #include "lib/proc.h"
 #include "lib/text.h"
 #include "model/trouble.h"
+#include "rules/sched/quota.h"
 #include "tools/config_key.h"
 #include "tools/doctor.h"
 #include "tools/foreign.h"
@@ -169,6 +170,28 @@ doctor_drained(struct doctor *d)
 		    human_span(d->a, clock_now() - since));
 	else
 		doctor_ok(d, "the project is not drained");
+}
+
+void
+doctor_failing_hosts(struct doctor *d)
+{
+	const struct conf *cf = d->cf;
+	const char *set = doctor_locus(d, "config set");
+
+	if (cf->daily_result_quota == 0)
+		doctor_warn(d,
+		    arena_printf(d->a,
+			"%s daily_result_quota 500 && %s new_host_daily_quota 10", set,
+			set),
+		    "there is no daily_result_quota: a single host on which every task fails can get every job of the project");
+	else if (cf->new_host_daily_quota == 0)
+		doctor_ok(d,
+		    "a version gets %lld tasks a day and processor, fewer after errors",
+		    (long long)cf->daily_result_quota);
+	else
+		doctor_ok(d,
+		    "a version gets %d tasks a day and processor on a new host, up to %lld after successes",
+		    (int)quota_first(cf), (long long)cf->daily_result_quota);
 }
 
 /* Runs a program; returns its exit status, or -1 if it cannot be run, and its output.

@@ -12,7 +12,8 @@ here=$source/test/it
 # Trial frequencies of the whole search.
 trials=2000
 
-# Makes a project with locality scheduling.  Its schedulers keep every request and reply in $keep_rpcs unless that is
+# Makes a project with locality scheduling.  Its hosts get through more jobs than those of volunteers, so the brake on
+# failing hosts is off (13-create-project tests it).  Its schedulers keep every request and reply in $keep_rpcs unless that is
 # empty.
 project_make() { # DIR OPTION...
 	local dir=$1
@@ -20,6 +21,7 @@ project_make() { # DIR OPTION...
 	locus create stars --here "$dir" --set locality_scheduling=1 \
 		${LOCUS_TEST_MYSQLD:+--set "private_db_server=$LOCUS_TEST_MYSQLD"} \
 		--set one_result_per_user_per_wu=1 \
+		--set daily_result_quota=100000 --set new_host_daily_quota=0 \
 		${keep_rpcs:+--set "debug_req_reply_dir=$keep_rpcs"} \
 		${keep_rpcs:+--set debug_req_reply_max_bytes=2000000000} "$@"
 }
