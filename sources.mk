@@ -677,6 +677,7 @@ tools_sources = \
 	tools/doctor/services.c \
 	tools/doctor/transfer.c \
 	tools/doctor/web.c \
+	tools/doctor/work.c \
 	tools/drain.c \
 	tools/dropin/create_work.c \
 	tools/dropin/dropin.c \

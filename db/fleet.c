@@ -25,6 +25,7 @@ fleet_load(struct db *db, struct arena *a, const struct conf *cf, int64_t now,
 		return e;
 	*f = (struct fleet){ .hosts = r->hosts,
 		.users = r->users,
+		.since_day = since_day(cf, now),
 		.memory = r->memory,
 		.disk = r->disk,
 		.link = r->link,
@@ -66,17 +67,18 @@ demands_of(struct arena *a, const struct row_demand_of_work *rows, size_t n)
 			.link = rows[i].link,
 			.flops = rows[i].flops,
 			.quorum = rows[i].quorum,
-			.name = rows[i].name };
+			.name = rows[i].name,
+			.had_by_all = rows[i].had_by_all != 0 };
 	return d;
 }
 
 enum err
-demand_between(struct db *db, struct arena *a, int64_t from, int64_t to,
+demand_between(struct db *db, struct arena *a, const struct demand_ask *ask,
     struct demand **d, size_t *n, struct fail *f)
 {
 	struct row_demand_of_work *rows = NULL;
-	enum err e = db_query(
-	    db, a, f, &rows, n, DEMAND_BETWEEN, .from = from, .to = to);
+	enum err e = db_query(db, a, f, &rows, n, DEMAND_BETWEEN, .takers = ask->takers,
+	    .since_day = ask->since_day, .from = ask->from, .to = ask->to);
 
 	if (e == OK)
 		*d = demands_of(a, rows, *n);
@@ -84,16 +86,16 @@ demand_between(struct db *db, struct arena *a, int64_t from, int64_t to,
 }
 
 enum err
-demand_queued(struct db *db, struct arena *a, int64_t appid, struct demand **d,
-    size_t *n, struct fail *f)
+demand_queued(struct db *db, struct arena *a, const struct demand_ask *ask,
+    struct demand **d, size_t *n, struct fail *f)
 {
-	int64_t plain = -(appid * READY_SHARDS) - 1,
-		urgent = READY_URGENT - appid * READY_PRIORITIES;
+	int64_t plain = -(ask->appid * READY_SHARDS) - 1,
+		urgent = READY_URGENT - ask->appid * READY_PRIORITIES;
 	struct row_demand_of_work *rows = NULL;
-	enum err e = db_query(db, a, f, &rows, n, DEMAND_QUEUED,
-	    .plain_first = plain - READY_SHARDS + 1, .plain_last = plain,
-	    .urgent_first = urgent - READY_PRIORITIES + 1, .urgent_last = urgent,
-	    .appid = appid);
+	enum err e = db_query(db, a, f, &rows, n, DEMAND_QUEUED, .takers = ask->takers,
+	    .since_day = ask->since_day, .plain_first = plain - READY_SHARDS + 1,
+	    .plain_last = plain, .urgent_first = urgent - READY_PRIORITIES + 1,
+	    .urgent_last = urgent, .appid = ask->appid);
 
 	if (e == OK)
 		*d = demands_of(a, rows, *n);

@@ -20,18 +20,22 @@ enum err fleet_load(struct db *, struct arena *, const struct conf *, int64_t no
 enum err fleet_load_kinds(struct db *, struct arena *, const struct conf *, int64_t now,
     struct fleet *, struct fail *);
 
-/*
- * Returns the demands of open workunits with ids in (from, to] that have unsent
- * results.
- */
-enum err demand_between(struct db *, struct arena *, int64_t from, int64_t to,
+struct demand_ask {
+	/* unsendable_takers(), and the fleet's since_day; 0 = had_by_all is not wanted
+	 */
+	int64_t takers, since_day;
+	int64_t from, to; /* demand_between(): ids of workunits in (from, to] */
+	int64_t appid;    /* demand_queued() */
+};
+/* Returns the demands of open workunits that have unsent results. */
+enum err demand_between(struct db *, struct arena *, const struct demand_ask *,
     struct demand **, size_t *n, struct fail *);
 /*
  * Returns the demands of an app's first unsent results: 100 each of file jobs, plain
  * jobs and urgent jobs.
  */
-enum err demand_queued(struct db *, struct arena *, int64_t appid, struct demand **,
-    size_t *n, struct fail *);
+enum err demand_queued(struct db *, struct arena *, const struct demand_ask *,
+    struct demand **, size_t *n, struct fail *);
 
 /* Returns candidates for quorum_prospect() with ids in (from, to], the first 1,000. */
 enum err wus_short(struct db *, struct arena *, int64_t from, int64_t to,

@@ -6,6 +6,7 @@
 #ifndef MODEL_FLEET_H
 #define MODEL_FLEET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,7 @@ struct host_kind { /* "" = unknown */
 
 struct fleet {                /* hosts that made a request lately and are not banned */
 	int64_t hosts, users; /* 0: the other members are unknown */
+	int64_t since_day;    /* of their requests: days since 1970 */
 	double memory;        /* bytes, of the host with the most memory */
 	double disk; /* bytes free or used by the project, of the host with the most */
 	/*
@@ -44,6 +46,8 @@ struct demand { /* open workunits of one app with equal demands */
 	double link;         /* bytes/s: rsc_bandwidth_bound */
 	/* FLOP/s needed to meet the deadline, maximum over the workunits */
 	double flops;
+	/* under a once rule: every active account, or host, has had a result of each */
+	bool had_by_all;
 	/* largest quorum; 0 = every workunit is independent of the others */
 	int32_t quorum;
 	char *name; /* name of one of the workunits */

@@ -2,6 +2,7 @@
 #include "proto/stderr_text.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include "lib/buf.h"
@@ -92,6 +93,19 @@ stderr_text_of(struct arena *a, const char *stderr_out)
 		unescape(t.text);
 	}
 	return t;
+}
+
+int64_t
+stderr_file_error(const struct stderr_text *t)
+{
+	static const char element[] = "<file_xfer_error>", code[] = "<error_code>";
+	const char *from = strstr(t->message, element);
+
+	if (from == NULL)
+		from = strstr(t->text, element);
+	if (from == NULL || (from = strstr(from, code)) == NULL)
+		return 0;
+	return strtoll(from + strlen(code), NULL, 10);
 }
 
 /* --- signatures --- */

@@ -6,6 +6,7 @@
 #ifndef PROTO_STDERR_TEXT_H
 #define PROTO_STDERR_TEXT_H
 
+#include <stdint.h>
 #include "lib/arena.h"
 
 struct stderr_text {   /* each "" if it is absent */
@@ -16,6 +17,11 @@ struct stderr_text {   /* each "" if it is absent */
 
 /* Reads the column stderr_out, NULL as "". Anything is accepted. */
 struct stderr_text stderr_text_of(struct arena *, const char *stderr_out);
+/*
+ * What went wrong with an output file after the program had succeeded, the error code
+ * of the client's <file_xfer_error> (-161: it was not there); 0 = nothing is said.
+ */
+int64_t stderr_file_error(const struct stderr_text *);
 /*
  * The line that tells best why the program failed: the last one with a word such as
  * "error", else the last one. Numbers, addresses and times become "#", so that the same

@@ -180,12 +180,12 @@ check_daemon_programs(struct cmd_ctx *x, const struct app_opts *o)
 
 /* Results of the same host or account do not confirm each other. */
 static void
-adaptive_hint(const struct cmd_ctx *x, const struct app_opts *o)
+confirmation_hint(const struct cmd_ctx *x, const struct app_opts *o)
 {
-	if (o->adaptive > 0 && !x->cf->one_result_per_user_per_wu &&
+	if ((o->adaptive > 0 || o->quorum > 1) && !x->cf->one_result_per_user_per_wu &&
 	    !x->cf->one_result_per_host_per_wu)
 		fprintf(stderr,
-		    "locus: one host may get all results of a workunit unless config.xml has <one_result_per_user_per_wu>1</one_result_per_user_per_wu>\n");
+		    "locus: one host may get all results of a workunit: right while all computers are yours; for volunteers, locus config set one_result_per_user_per_wu 1\n");
 }
 
 static enum err
@@ -325,7 +325,7 @@ app_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		app_add_announce(x, o, &app, &p);
 	else
 		TRY(app_add_rows(x, o, &app, &p, &added));
-	adaptive_hint(x, o);
+	confirmation_hint(x, o);
 	return add_daemons(x, &added, o->dry_run);
 }
 

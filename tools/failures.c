@@ -13,7 +13,7 @@
 enum { PAGE = 200 };
 
 struct failed { /* a result, in the order of groups */
-	int64_t appid, hostid, time;
+	int64_t appid, hostid, time, file_error;
 	int32_t outcome, exit_status, version;
 	char *signature, *name;
 };
@@ -27,6 +27,8 @@ compare_groups(const struct failed *x, const struct failed *y)
 		return x->outcome < y->outcome ? -1 : 1;
 	if (x->exit_status != y->exit_status)
 		return x->exit_status < y->exit_status ? -1 : 1;
+	if (x->file_error != y->file_error)
+		return x->file_error < y->file_error ? -1 : 1;
 	return strcmp(x->signature, y->signature);
 }
 
@@ -78,7 +80,8 @@ read_failed(struct cmd_ctx *x, int64_t appid, int64_t most, struct failures *f,
 			before = rows[i].failed_time;
 			before_id = rows[i].id;
 			PUSH(x->a, v, found, cap) = (struct failed){ rows[i].appid,
-				rows[i].hostid, rows[i].failed_time, rows[i].outcome,
+				rows[i].hostid, rows[i].failed_time,
+				stderr_file_error(&t), rows[i].outcome,
 				rows[i].exit_status, rows[i].version,
 				arena_strdup(x->a, stderr_signature(&page, &t)),
 				arena_strdup(x->a, rows[i].name) };
@@ -127,6 +130,7 @@ failures_read(
 			    cap) = (struct failure_kind){ .appid = v[i].appid,
 				.outcome = v[i].outcome,
 				.exit_status = v[i].exit_status,
+				.file_error = v[i].file_error,
 				.signature = v[i].signature,
 				.version = v[i].version,
 				.host = v[i].hostid };
@@ -140,10 +144,12 @@ failures_read(
 char *
 failure_words(struct arena *a, const struct failure_kind *k)
 {
+	const struct result r = { .outcome = k->outcome,
+		.exit_status = k->exit_status };
 	const char *what = k->outcome == OUTCOME_VALIDATE_ERROR ?
 	                       "the validator could not use the outputs" :
-	                       arena_printf(
-				   a, "exit status %s", exit_words(a, k->exit_status));
+	                       arena_printf(a, "exit status %s",
+				   end_words(a, &r, k->file_error));
 
 	return arena_printf(
 	    a, "%s%s%s", what, k->signature[0] == '\0' ? "" : ": ", k->signature);
@@ -152,7 +158,8 @@ failure_words(struct arena *a, const struct failure_kind *k)
 char *
 failure_cure(struct arena *a, const struct failure_kind *k)
 {
-	const char *known = exit_cure(k->exit_status);
+	const char *known = exit_cure(
+	    k->exit_status != 0 ? k->exit_status : k->file_error);
 
 	if (k->outcome == OUTCOME_VALIDATE_ERROR)
 		return arena_printf(a, "locus log validator --job %s", k->example);

@@ -11,12 +11,13 @@
 struct failure_kind {
 	int64_t appid;
 	int32_t outcome, exit_status;
-	char *signature;  /* of stderr; "" = it says nothing */
-	int64_t n, hosts; /* results, and different hosts */
-	int32_t version;  /* the only one that failed so; 0 = several */
-	int64_t host;     /* the only one; 0 = several */
-	int64_t last;     /* when, s UTC */
-	char *example;    /* name of the newest such result */
+	int64_t file_error; /* stderr_file_error() */
+	char *signature;    /* of stderr; "" = it says nothing */
+	int64_t n, hosts;   /* results, and different hosts */
+	int32_t version;    /* the only one that failed so; 0 = several */
+	int64_t host;       /* the only one; 0 = several */
+	int64_t last;       /* when, s UTC */
+	char *example;      /* name of the newest such result */
 };
 struct failures {
 	struct failure_kind *v; /* the most frequent first */

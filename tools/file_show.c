@@ -14,6 +14,7 @@
 #include "tools/human.h"
 #include "tools/json.h"
 #include "tools/table.h"
+#include "tools/stuck.h"
 #include "lib/banned.h"
 
 struct file_detail {
@@ -93,7 +94,7 @@ detail_load_ledger(struct cmd_ctx *x, struct file_detail *s)
 		if (left[i].id == s->v.info.id)
 			drain_add(
 			    &s->left, &left[i], s->trigger[TRIGGER_NO_WORK_AVAILABLE]);
-	return e;
+	return e == OK ? stuck_work(x, &s->left.stuck) : e;
 }
 
 static enum err

@@ -109,7 +109,9 @@ drain_text(struct arena *a, const struct drain *d, int64_t now)
 		    (long long)d->makeable);
 	buf_printf(&b, "; %lld sent in the last %s", (long long)d->jobs,
 	    human_span(a, drain_period_s(d, now)));
-	if (s > 0)
+	if (d->stuck)
+		buf_puts(&b, "; no host can get some of them, as locus fsck explains");
+	else if (s > 0)
 		buf_printf(&b, ": enough for %s", human_span(a, s));
 	return b.p;
 }

@@ -34,7 +34,7 @@ void drain_add(struct drain *, const struct row_file_left *, bool no_work);
  * generator makes per new workunit. */
 enum err drain_files(struct cmd_ctx *, struct row_file_left **, size_t *n);
 /* "5 results left: 1 unsent, 4 to be made; 3 sent in the last 2h10m: enough for
- * 3h36m" */
+ * 3h36m"; no time if no host can get some of them */
 char *drain_text(struct arena *, const struct drain *, int64_t now);
 json_t *drain_json(const struct drain *, int64_t now);
 

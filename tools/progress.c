@@ -16,6 +16,8 @@ progress_begin(const char *what, int64_t total)
 	return (struct progress){ .what = what,
 		.total = total,
 		.begin_ms = clock_mono_ms(),
+		.first = -1,
+		.left_s = -1,
 		.terminal = isatty(STDERR_FILENO) };
 }
 
@@ -49,17 +51,20 @@ bar(struct arena *a, double part)
 static char *
 line(struct arena *a, const struct progress *p, int64_t done, double seconds)
 {
-	double rate = (double)done / seconds, part;
+	double rate = (double)(done - p->first) / seconds, part;
 	char *speed = arena_printf(a, "%s/s", amount(a, p, rate));
+	int64_t left_s;
 
 	if (p->total <= 0)
 		return arena_printf(
 		    a, "%s: %s, %s", p->what, amount(a, p, (double)done), speed);
+	left_s = p->left_s >= 0 ? p->left_s :
+	         rate > 0       ? (int64_t)((double)(p->total - done) / rate) :
+	                          -1;
 	part = done >= p->total ? 1 : (double)done / (double)p->total;
 	return arena_printf(a, "%s: [%s] %3.0f %% of %s, %s%s%s", p->what, bar(a, part),
 	    part * 100, amount(a, p, (double)p->total), speed,
-	    rate > 0 ? ", left " : "",
-	    rate > 0 ? human_span(a, (int64_t)((double)(p->total - done) / rate)) : "");
+	    left_s >= 0 ? ", left " : "", left_s >= 0 ? human_span(a, left_s) : "");
 }
 
 /* Replaces the line on the terminal; it is cut so that it never wraps. */
@@ -82,6 +87,8 @@ progress_set(struct progress *p, int64_t done)
 	int64_t now = clock_mono_ms();
 	struct arena a = { 0 };
 
+	if (p->first < 0)
+		p->first = done;
 	if (!p->terminal || now - p->begin_ms < SILENT_MS ||
 	    now - p->shown_ms < EVERY_MS)
 		return;

@@ -10,9 +10,11 @@ struct progress {
 	const char *what; /* "adding workunits" */
 	int64_t total;    /* 0 = not known */
 	int64_t begin_ms, shown_ms;
-	bool bytes;    /* counts bytes, not things */
-	bool terminal; /* else nothing is shown */
-	int width;     /* of the line that is shown */
+	int64_t first;  /* what was done at the first call: it is no part of the rate */
+	int64_t left_s; /* set by a caller that knows better than the rate; -1 = none */
+	bool bytes;     /* counts bytes, not things */
+	bool terminal;  /* else nothing is shown */
+	int width;      /* of the line that is shown */
 };
 
 /* Nothing is shown if standard error is not a terminal. */

@@ -12,6 +12,7 @@
 #include "lib/text.h"
 #include "model/decision.h"
 #include "model/trouble.h"
+#include "rules/sched/unsendable.h"
 #include "tools/catalog.h"
 #include "tools/census.h"
 #include "tools/color.h"
@@ -91,8 +92,12 @@ find_stuck(struct cmd_ctx *x, struct project_status *r)
 {
 	struct finder f = { x->a, r };
 
-	return stuck_find(x, STUCK_QUEUED, r->c.wus.lacking > 0,
-	    &(const struct stuck_listener){ status_stuck_found, &f });
+	TRY(stuck_find(x, STUCK_QUEUED, r->c.wus.lacking > 0,
+	    &(const struct stuck_listener){ status_stuck_found, &f }));
+	for (int c = FSCK_WORK_APP_OFF; c < FSCK_WORK_APP_OFF + UNSENDABLE__MAX; c++)
+		if (r->stuck[c].n > 0)
+			r->c.work.stuck = r->c.set.stuck = true;
+	return OK;
 }
 
 static char *

@@ -34,6 +34,7 @@ struct stuck_search {
 	struct fleet fleet;
 	struct unsendable_sum (
 	    *sums)[UNSENDABLE__MAX]; /* by index of the app in the catalogue */
+	int32_t quorum;              /* the largest of the demands */
 };
 
 static void
@@ -118,6 +119,14 @@ load_rules(struct stuck_search *k)
 	return fleet_load(x->db, x->a, x->cf, clock_now(), &k->fleet, x->f);
 }
 
+/* The question about demands; the caller adds which. */
+static struct demand_ask
+stuck_ask(const struct stuck_search *k)
+{
+	return (struct demand_ask){ .takers = unsendable_takers(k->x->cf, &k->fleet),
+		.since_day = k->fleet.since_day };
+}
+
 static void
 sum_add(struct stuck_search *k, struct unsendable_sum *s, const struct demand *d,
     const struct lack *l)
@@ -164,16 +173,23 @@ check_demands(struct stuck_search *k, const struct demand *d, size_t n)
 static enum err
 work_between(struct stuck_search *k, int64_t from, int64_t to)
 {
+	struct demand_ask ask = stuck_ask(k);
 	struct demand *d;
 	size_t n = 0;
-	enum err e = demand_between(k->x->db, &k->round, from, to, &d, &n, k->x->f);
+	enum err e;
+
+	ask.from = from;
+	ask.to = to;
+	e = demand_between(k->x->db, &k->round, &ask, &d, &n, k->x->f);
 
 	return e == OK ? check_demands(k, d, n) : e;
 }
 
 static enum err
-work_queued(struct stuck_search *k)
+work_queued(struct stuck_search *k,
+    enum err (*each)(struct stuck_search *, const struct demand *, size_t n))
 {
+	struct demand_ask ask = stuck_ask(k);
 	enum err e = OK;
 
 	for (size_t i = 0; i < k->cat->napps && e == OK; i++) {
@@ -181,10 +197,10 @@ work_queued(struct stuck_search *k)
 		size_t n = 0;
 
 		arena_reset(&k->round);
-		e = demand_queued(
-		    k->x->db, &k->round, k->cat->apps[i].id, &d, &n, k->x->f);
+		ask.appid = k->cat->apps[i].id;
+		e = demand_queued(k->x->db, &k->round, &ask, &d, &n, k->x->f);
 		if (e == OK)
-			e = check_demands(k, d, n);
+			e = each(k, d, n);
 	}
 	return e;
 }
@@ -261,7 +277,8 @@ stuck_find(struct cmd_ctx *x, enum stuck_depth depth, bool lacking,
 	if (e == OK)
 		e = check_set_names(&k);
 	if (e == OK)
-		e = depth == STUCK_ALL ? each_slice(&k, work_between) : work_queued(&k);
+		e = depth == STUCK_ALL ? each_slice(&k, work_between) :
+		                         work_queued(&k, check_demands);
 	if (e == OK)
 		report_unsendable(&k);
 	arena_reset(&k.round);
@@ -271,21 +288,67 @@ stuck_find(struct cmd_ctx *x, enum stuck_depth depth, bool lacking,
 	return e;
 }
 
+static enum err
+note_quorums(struct stuck_search *k, const struct demand *d, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (d[i].quorum > k->quorum)
+			k->quorum = d[i].quorum;
+	return OK;
+}
+
+enum err
+stuck_quorum(struct cmd_ctx *x, int32_t *quorum, int64_t *accounts)
+{
+	struct stuck_search k = { .x = x };
+	enum err e = load_rules(&k);
+
+	if (e == OK)
+		e = work_queued(&k, note_quorums);
+	arena_free(&k.round);
+	*quorum = k.quorum;
+	*accounts = k.fleet.users;
+	return e;
+}
+
+static void
+stuck_work_found(void *arg, enum fsck_code code, const char *name, const char *more)
+{
+	bool *some = arg;
+
+	(void)name, (void)more;
+	*some = *some || (code >= FSCK_WORK_APP_OFF &&
+			     code < FSCK_WORK_APP_OFF + UNSENDABLE__MAX);
+}
+
+enum err
+stuck_work(struct cmd_ctx *x, bool *some)
+{
+	*some = false;
+	return stuck_find(x, STUCK_QUEUED, false,
+	    &(const struct stuck_listener){ stuck_work_found, some });
+}
+
 /* --- one workunit --- */
 
 enum err
 stuck_reasons(struct cmd_ctx *x, const struct workunit *wu, const char ***v, size_t *n)
 {
 	struct stuck_search k = { .x = x };
-	struct demand d = demand_of(wu);
+	struct demand d = demand_of(wu), *there;
 	struct lack l[UNSENDABLE__MAX];
-	size_t cap = 0;
-	enum err e = load_rules(&k);
+	struct demand_ask ask;
+	size_t cap = 0, nthere = 0;
 
 	*v = NULL;
 	*n = 0;
-	if (e != OK)
-		return e;
+	TRY(load_rules(&k));
+	ask = stuck_ask(&k);
+	ask.from = wu->id - 1;
+	ask.to = wu->id;
+	TRY(demand_between(x->db, x->a, &ask, &there, &nthere, x->f));
+	if (nthere > 0)
+		d.had_by_all = there[0].had_by_all;
 	unsendable(x->cf, k.cat, &k.fleet, &d, l);
 	for (int c = 0; c < UNSENDABLE__MAX; c++)
 		if (l[c].is)

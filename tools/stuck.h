@@ -26,6 +26,13 @@ enum stuck_depth {
 enum err stuck_find(
     struct cmd_ctx *, enum stuck_depth, bool lacking, const struct stuck_listener *);
 
+/*
+ * Returns the largest quorum among the first unsent workunits of each app, 0 = there
+ * are none, and the number of active accounts.
+ */
+enum err stuck_quorum(struct cmd_ctx *, int32_t *quorum, int64_t *accounts);
+/* True if no host may get some of the work that waits. */
+enum err stuck_work(struct cmd_ctx *, bool *some);
 /* Returns why no host may get a workunit's jobs, sentences without "it"; *n = 0 if some
  * may.  Its delay_bound must be above 0. */
 enum err stuck_reasons(

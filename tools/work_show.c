@@ -354,7 +354,7 @@ print_result_detail(const struct work_detail *d, const struct result_view *v, bo
 		    human_span(d->x->a, (int64_t)r->elapsed_time), r->granted_credit);
 	if (over && r->received_time > 0)
 		printf("  exit status  %s; its client: %s%s%s\n",
-		    exit_words(d->x->a, r->exit_status),
+		    end_words(d->x->a, r, stderr_file_error(&v->said)),
 		    state_name(KIND_CLIENT, r->client_state),
 		    v->said.client[0] == '\0' ? "" : ", version ", v->said.client);
 	if (v->verdict[0] != '\0')
@@ -454,7 +454,7 @@ put_result(struct listing *l, const struct work_detail *d, const struct result_v
 	listing_text(l, v->version);
 	listing_text(l, result_words(r));
 	listing_number(l, r->exit_status);
-	listing_text(l, exit_words(d->x->a, r->exit_status));
+	listing_text(l, end_words(d->x->a, r, stderr_file_error(&v->said)));
 	listing_text(l, v->verdict);
 	listing_number(l, r->sent_time);
 	listing_number(l, r->report_deadline);
@@ -504,11 +504,11 @@ result_view_json(const struct work_detail *d, const struct result_view *v)
 	json_t *end = json_pack(
 	    "{s:s, s:i, s:s, s:s, s:f, s:f, s:f, s:o, s:o, s:o, s:o}", "client_state",
 	    state_name(KIND_CLIENT, r->client_state), "exit_status", r->exit_status,
-	    "exit_words", exit_words(d->x->a, r->exit_status), "verdict", v->verdict,
-	    "cpu_time", r->cpu_time, "elapsed_time", r->elapsed_time, "granted_credit",
-	    r->granted_credit, "client", json_text(v->said.client), "message",
-	    json_text(v->said.message), "stderr", json_text(v->said.text), "outputs",
-	    outputs_json(v));
+	    "exit_words", end_words(d->x->a, r, stderr_file_error(&v->said)), "verdict",
+	    v->verdict, "cpu_time", r->cpu_time, "elapsed_time", r->elapsed_time,
+	    "granted_credit", r->granted_credit, "client", json_text(v->said.client),
+	    "message", json_text(v->said.message), "stderr", json_text(v->said.text),
+	    "outputs", outputs_json(v));
 
 	json_object_update(j, end);
 	json_decref(end);

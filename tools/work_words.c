@@ -89,6 +89,21 @@ exit_words(struct arena *a, int64_t status)
 	    a, "%" PRId64 " (%s%s)", status, hex, k == NULL ? "" : k->words);
 }
 
+char *
+end_words(struct arena *a, const struct result *r, int64_t file_error)
+{
+	const struct exit_known *k = exit_find(file_error);
+
+	if (r->outcome != OUTCOME_CLIENT_ERROR || r->exit_status != 0)
+		return exit_words(a, r->exit_status);
+	if (file_error == 0)
+		return arena_strdup(a, "0, but its client calls it a failure");
+	if (k == NULL)
+		return arena_printf(
+		    a, "0, but a file of it failed with error %" PRId64, file_error);
+	return arena_printf(a, "0, but %s (%" PRId64 ")", k->words, file_error);
+}
+
 const char *
 exit_cure(int64_t status)
 {

@@ -16,6 +16,11 @@ const char *work_reason_names(struct arena *);
 
 /* An exit status in words: "1", "-1073741819 (0xc0000005, access violation)". */
 char *exit_words(struct arena *, int64_t status);
+/*
+ * How a task ended that failed, or did not: the exit status, and what else made a
+ * failure of a program that succeeded; file_error: stderr_file_error().
+ */
+char *end_words(struct arena *, const struct result *, int64_t file_error);
 /* What to try about a program that ends so; NULL if nothing is known. */
 const char *exit_cure(int64_t status);
 

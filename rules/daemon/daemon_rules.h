@@ -177,6 +177,7 @@ struct drain_file {
 struct drain {
 	int64_t files, unsent, makeable, jobs;
 	int64_t since; /* when the first of the files was created; 0 = no file */
+	bool stuck;    /* no host can get some of it */
 };
 /* Counts one file in.  A paused file has no work left; a draining one gets no more. */
 void drain_count(struct drain *, const struct drain_file *);
@@ -184,7 +185,7 @@ void drain_count(struct drain *, const struct drain_file *);
  * far; shorter if the files are younger. */
 int64_t drain_period_s(const struct drain *, int64_t now);
 /* Returns the seconds until all work is sent at the present rate; 0 = nothing is left,
- * -1 = never, because nothing was sent. */
+ * -1 = never, because nothing was sent, or no host can get some of it. */
 int64_t drain_s(const struct drain *, int64_t now);
 
 /* --- retire.c --- */

@@ -38,7 +38,7 @@ drain_s(const struct drain *d, int64_t now)
 
 	if (left <= 0)
 		return 0;
-	if (d->jobs <= 0)
+	if (d->jobs <= 0 || d->stuck)
 		return -1;
 	s = (double)left * (double)drain_period_s(d, now) / (double)d->jobs;
 	return s < (double)(INT64_MAX / 2) ? (int64_t)s : INT64_MAX / 2;

@@ -176,14 +176,20 @@ set_host_lacks(struct lack *l, const struct versions *n, const struct fleet *f,
 	set_lack(&l[UNSENDABLE_COPROC], n->cpu == 0 && f->coprocs == 0, 0, 0);
 }
 
+int64_t
+unsendable_takers(const struct conf *cf, const struct fleet *f)
+{
+	return cf->one_result_per_user_per_wu ? f->users :
+	       cf->one_result_per_host_per_wu ? f->hosts :
+	                                        0;
+}
+
 void
 unsendable(const struct conf *cf, const struct catalog *c, const struct fleet *f,
     const struct demand *d, struct lack l[UNSENDABLE__MAX])
 {
 	const struct app *app = catalog_app(c, d->appid);
-	int64_t others = cf->one_result_per_user_per_wu ? f->users :
-	                 cf->one_result_per_host_per_wu ? f->hosts :
-	                                                  INT32_MAX;
+	int64_t takers = unsendable_takers(cf, f);
 	enum hr_type type;
 	struct versions n;
 
@@ -208,7 +214,11 @@ unsendable(const struct conf *cf, const struct catalog *c, const struct fleet *f
 	set_lack(&l[UNSENDABLE_HR],
 	    type != HR_NONE && d->hr_class != 0 && !kind_active(f, type, d->hr_class),
 	    0, 0);
-	set_lack(&l[UNSENDABLE_HOSTS], d->quorum > others, d->quorum, (double)others);
+	if (takers == 0)
+		return;
+	set_lack(&l[UNSENDABLE_HOSTS], d->quorum > takers, d->quorum, (double)takers);
+	l[cf->one_result_per_user_per_wu ? UNSENDABLE_HAD_USER : UNSENDABLE_HAD_HOST]
+	    .is = d->had_by_all;
 }
 
 static void

@@ -30,6 +30,9 @@ struct lack {
 	double needs, has; /* in the unit of the code */
 };
 
+/* Number of active accounts, or hosts, of which each may get one result of a workunit;
+ * 0 = there is no such rule, or none is active. */
+int64_t unsendable_takers(const struct conf *, const struct fleet *);
 /*
  * Sets lacks[code] for each reason why no host gets this work. The kinds of the fleet
  * are used only if the work is bound to one. An unknown app lacks nothing: that is

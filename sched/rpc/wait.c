@@ -20,6 +20,8 @@
 
 enum {
 	LOOK_FILES = 64, /* file sets looked at for one request */
+	/* A trigger that nobody has claimed for so long has no generator. */
+	UNANSWERED_S = 60,
 	/* Requests that go on at once for one set with a new result. */
 	GO_ON_MOST = 8,
 };
@@ -55,17 +57,47 @@ count_demand(struct rpc *x, const int64_t *ids, size_t n, int64_t now)
 		log_fail("demand", &f);
 }
 
+struct raising {                 /* of a request's triggers */
+	size_t wanted, answered; /* answered: somebody may be making the work */
+};
+
+/*
+ * Returns for each wanted file the age of its trigger in s, -1 = not raised. A failure
+ * only means that the request waits.
+ */
+static int64_t *
+trigger_ages_wanted(struct rpc *x, const struct triggers *t, int64_t now)
+{
+	char **names = NEWN(x->a, char *, x->dec->nwant + 1);
+	int64_t *age_s = NEWN(x->a, int64_t, x->dec->nwant + 1);
+	struct fail f = { 0 };
+
+	for (size_t i = 0; i < x->dec->nwant; i++) {
+		const struct dec_file *df = wanted_file(x, x->dec->want[i]);
+
+		names[i] = df == NULL ? arena_strdup(x->a, "") : df->file->name;
+		age_s[i] = -1;
+	}
+	if (trigger_ages(
+		t, x->a, TRIGGER_NEED_WORK, names, x->dec->nwant, now, age_s, &f) != OK)
+		log_fail("ages of need_work triggers", &f);
+	return age_s;
+}
+
 /*
  * Raises the triggers.  If one cannot be raised because the disk is full, this host
  * loses its on-demand work but not its reply.  Work that others await is being made
- * already.  Returns true if there is something to wait for.
+ * already.  A trigger that has waited for a minute is unanswered: its generator is dead
+ * or busy, or there is none.
  */
-static bool
+static struct raising
 raise_triggers(struct rpc *x)
 {
 	const struct triggers t = triggers_of(x->conf, x->db, NULL);
 	int64_t *raised = NEWN(x->a, int64_t, x->dec->nwant + 1), now = clock_now();
-	size_t n = 0, awaited = 0;
+	const int64_t *age_s = trigger_ages_wanted(x, &t, now);
+	struct raising r = { 0 };
+	size_t n = 0;
 
 	for (size_t i = 0; i < x->dec->nwant; i++) {
 		const struct dec_file *df = wanted_file(x, x->dec->want[i]);
@@ -73,17 +105,20 @@ raise_triggers(struct rpc *x)
 
 		if (df == NULL)
 			continue;
-		if (df->awaited)
-			awaited++;
-		else if (trigger_raise(&t, TRIGGER_NEED_WORK, df->file->name, &f) == OK)
-			raised[n++] = df->file->fileset_id;
-		else
+		if (!df->awaited &&
+		    trigger_raise(&t, TRIGGER_NEED_WORK, df->file->name, &f) != OK) {
 			log_fail("need_work trigger", &f);
+			continue;
+		}
+		if (!df->awaited)
+			raised[n++] = df->file->fileset_id;
+		r.wanted++;
+		r.answered += df->awaited || age_s[i] < UNANSWERED_S;
 	}
 	if (n > 0 && x->doorbells != NULL)
 		doorbell_ring(x->doorbells, x->conf, DOORBELL_WORK_GENERATOR);
 	count_demand(x, raised, n, now);
-	return n + awaited > 0;
+	return r;
 }
 
 /* --- the wait begins --- */
@@ -129,8 +164,12 @@ enum err
 rpc_wait(struct rpc *x, enum rpc_step *next)
 {
 	struct rpc_wait *w = x->waiting;
+	struct raising r = { 0 };
 
-	if (x->dry) { /* nothing is raised, so nothing will come */
+	if (!x->dry)
+		r = raise_triggers(x);
+	/* Nothing will come: nothing is raised, or nobody answers. */
+	if (x->dry || (r.wanted > 0 && r.answered == 0)) {
 		x->wait = WAIT_IN_VAIN;
 		*next = RPC_load;
 		return OK;
@@ -139,7 +178,7 @@ rpc_wait(struct rpc *x, enum rpc_step *next)
 		w = x->waiting = NEW(x->a, struct rpc_wait);
 		w->a = x->a;
 	}
-	if (!raise_triggers(x) || !take_waiting_place(x, w)) {
+	if (r.wanted == 0 || !take_waiting_place(x, w)) {
 		x->wait = WAIT_NO_PLACE;
 		x->snap->wait_possible = false;
 		*next = RPC_decide;

@@ -14,6 +14,33 @@ static const struct {
 #undef STDERR
 };
 
+/* Errors with files, in the client's message or beside it. */
+static const struct {
+	const char *in;
+	int64_t error;
+} file_errors[] = {
+	{ NULL, 0 },
+	{ "<message>process exited with code 1</message>", 0 },
+	{ "<![CDATA[<message>upload failure: <file_xfer_error>\n  <file_name>w_0_r0_0</file_name>\n"
+	  "  <error_code>-161 (not found)</error_code>\n</file_xfer_error>\n</message>]]>",
+	    -161 },
+	{ "<message>\nfile xfer error</message>\n<file_xfer_error>\n<file_name>a</file_name>\n<error_code>-131</error_code>\n",
+	    -131 },
+	{ "<error_code>-161</error_code>", 0 },
+	{ "<file_xfer_error><error_code>x</error_code>", 0 },
+	{ "<file_xfer_error>", 0 },
+};
+
+START_TEST(errors_with_files)
+{
+	struct arena a = { 0 };
+	struct stderr_text t = stderr_text_of(&a, file_errors[_i].in);
+
+	ck_assert_int_eq(stderr_file_error(&t), file_errors[_i].error);
+	arena_free(&a);
+}
+END_TEST
+
 START_TEST(reports)
 {
 	struct arena a = { 0 };
@@ -27,4 +54,7 @@ START_TEST(reports)
 }
 END_TEST
 
-UNIT_MAIN("stderr_text", { ADD_LOOP(reports, N(cases)); })
+UNIT_MAIN("stderr_text", {
+	ADD_LOOP(reports, N(cases));
+	ADD_LOOP(errors_with_files, N(file_errors));
+})

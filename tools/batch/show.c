@@ -158,6 +158,7 @@ wait_for_batch(struct cmd_ctx *x, const char *arg, int64_t end_ms, struct batch_
 		now = clock_mono_ms();
 		if (e == OK) {
 			p.total = v->jobs;
+			p.left_s = v->eta_s; /* as batch show has it */
 			progress_set(&p, v->jobs - v->open_jobs - v->tally.staged);
 		}
 		if ((e == OK && batch_over(v)) ||

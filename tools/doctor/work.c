@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks of locus doctor: who can get the work that waits. */
+#include "tools/doctor.h"
+#include "tools/stuck.h"
+#include "lib/banned.h"
+
+static void
+doctor_work_found(void *arg, enum fsck_code code, const char *name, const char *more)
+{
+	struct doctor *d = arg;
+	const struct fsck_words *w = fsck_words(code);
+
+	const char *cure =
+	    code == FSCK_WORK_HAD_USER ?
+	        doctor_locus(d, "config set one_result_per_user_per_wu 0") :
+	    code == FSCK_WORK_HAD_HOST ?
+	        doctor_locus(d, "config set one_result_per_host_per_wu 0") :
+	        w->cure;
+
+	doctor_warn(d, cure, "%s %s: %s%s%s%s", w->noun, name, w->text,
+	    more[0] == '\0' ? "" : " (", more, more[0] == '\0' ? "" : ")");
+}
+
+void
+doctor_sendable(struct doctor *d)
+{
+	if (stuck_find(d->x, STUCK_QUEUED, false,
+		&(const struct stuck_listener){ doctor_work_found, d }) != OK)
+		doctor_warn(d, "", "%s", d->x->f->detail);
+	else if (!doctor_has_complained(d))
+		doctor_ok(d, "nothing waits for a host that does not exist");
+}
+
+void
+doctor_independence(struct doctor *d)
+{
+	const struct conf *cf = d->cf;
+	int64_t accounts;
+	int32_t quorum;
+
+	if (stuck_quorum(d->x, &quorum, &accounts) != OK)
+		doctor_warn(d, "", "%s", d->x->f->detail);
+	else if (cf->one_result_per_user_per_wu)
+		doctor_ok(d, "an account gets one result of a workunit");
+	else if (quorum < 2 || accounts < 2)
+		doctor_ok(d, quorum < 2 ? "no work that waits needs a second result" :
+		                          "all active computers are of one account");
+	else
+		doctor_warn(d,
+		    doctor_locus(d, "config set one_result_per_user_per_wu 1"),
+		    "one account may get all results of a workunit and confirm itself, while %lld accounts are active",
+		    (long long)accounts);
+}
