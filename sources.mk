@@ -277,6 +277,7 @@ rules_sources = \
 	rules/daemon/retire.c \
 	rules/daemon/retry.c \
 	rules/daemon/statistics.c \
+	rules/daemon/suspect.c \
 	rules/daemon/tally.c \
 	rules/daemon/transition.c \
 	rules/daemon/validate.c \
@@ -400,6 +401,8 @@ db_sources = \
 	db/history.c \
 	db/history.h \
 	db/host.c \
+	db/host_ends.c \
+	db/host_ends.h \
 	db/id_walk.c \
 	db/id_walk.h \
 	db/input_use.c \
@@ -1160,6 +1163,7 @@ unit_tests = \
 	test/unit/test_rules_search \
 	test/unit/test_rules_sets \
 	test/unit/test_rules_settled \
+	test/unit/test_rules_suspect \
 	test/unit/test_rules_tally \
 	test/unit/test_rules_transition \
 	test/unit/test_rules_unsendable \

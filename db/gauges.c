@@ -7,6 +7,7 @@
 #include <string.h>
 #include "db/drain.h"
 #include "db/entity.h"
+#include "db/host_ends.h"
 #include "db/stmts.h"
 #include "db/trigger_rows.h"
 #include "db/work_tally.h"
@@ -149,6 +150,27 @@ put_hosts(struct gauging *g)
 	metric_put_one(g->s, METRIC_HOSTS, (double)active, "active");
 	TRY(project_drained_since(g->src->db, &drained, g->f));
 	metric_put_one(g->s, METRIC_DRAINED, drained != 0, "");
+	return OK;
+}
+
+static enum err
+put_suspects(struct gauging *g)
+{
+	struct row_tally *rows;
+	struct host_ends all;
+	int64_t by[SUSPICION_FAILED + 1] = { 0 };
+	size_t n;
+
+	TRY(host_ends_lately(g->src->db, g->s->a, &rows, &n, &all, g->f));
+	for (size_t i = 0; i < n; i++) {
+		const struct host_ends h = host_ends_of(&rows[i]);
+
+		by[g->src->suspicion(&h, &all)]++;
+	}
+	metric_put_one(
+	    g->s, METRIC_HOSTS_SUSPECT, (double)by[SUSPICION_WRONG], "wrong");
+	metric_put_one(
+	    g->s, METRIC_HOSTS_SUSPECT, (double)by[SUSPICION_FAILED], "failed");
 	return OK;
 }
 
@@ -323,8 +345,8 @@ enum err
 gauges_put(struct metric_set *s, const struct gauge_source *src, struct fail *f)
 {
 	static enum err (*const parts[])(struct gauging *) = { put_workunits,
-		put_waiting, put_results, put_files, put_hosts, put_queues,
-		put_server };
+		put_waiting, put_results, put_files, put_hosts, put_suspects,
+		put_queues, put_server };
 	struct gauging g = { .s = s, .src = src, .f = f };
 
 	for (size_t i = 0; i < N(parts); i++)

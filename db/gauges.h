@@ -5,6 +5,7 @@
 
 #include "db/db.h"
 #include "model/decision.h"
+#include "model/fleet.h"
 #include "model/metrics.h"
 #include "model/snapshot.h"
 
@@ -14,6 +15,9 @@ struct gauge_source {
 	int64_t now; /* s UTC */
 	/* the rule that derives a file set's state */
 	enum file_state (*file_state)(const struct conf *, const struct snap_file *);
+	/* the rule that says whether a host stands out */
+	enum suspicion (*suspicion)(
+	    const struct host_ends *host, const struct host_ends *all);
 };
 /*
  * Adds jobs by state, queues, hosts, and the server's figures. It reads whole indexes,

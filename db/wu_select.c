@@ -205,7 +205,8 @@ workunit_reopen(
 {
 	int64_t matched;
 
-	TRY(db_exec(db, f, &matched, WU_REOPEN,
+	TRY(db_exec(db, f, &matched, WU_REOPEN, .need_validate = becomes->need_validate,
+	    .canonical = becomes->canonical_resultid,
 	    .max_error_results = becomes->max_error_results,
 	    .max_total_results = becomes->max_total_results,
 	    .max_success_results = becomes->max_success_results,

@@ -14,6 +14,13 @@ struct host_kind { /* "" = unknown */
 	char *os_name, *p_vendor, *p_model;
 };
 
+/* How a host's results ended; wrong: successes that are invalid or inconclusive. */
+struct host_ends {
+	int64_t success, failed, wrong;
+};
+/* Does a host stand out among the others, and by what? */
+enum suspicion { SUSPICION_NONE, SUSPICION_WRONG, SUSPICION_FAILED };
+
 struct fleet {                /* hosts that made a request lately and are not banned */
 	int64_t hosts, users; /* 0: the other members are unknown */
 	int64_t since_day;    /* of their requests: days since 1970 */

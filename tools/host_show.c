@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include "db/entity.h"
+#include "db/host_ends.h"
 #include "db/stmts.h"
 #include "tools/catalog.h"
 #include "lib/clock.h"
@@ -20,6 +21,10 @@ struct host_detail {
 	struct host *host;
 	struct user *user; /* NULL = the host was merged into another one */
 	struct row_tally tally;
+	const char *ban_reason, *user_ban_reason; /* "" = none was given */
+	struct row_tally
+	    *lately;          /* of the newest results; NULL = it has none of them */
+	struct host_ends all; /* of all hosts, in the same results */
 	struct row_ledger sent;
 	struct row_holder *files;
 	struct job *jobs; /* in progress */
@@ -54,10 +59,32 @@ host_limits_load(struct cmd_ctx *x, struct host_detail *s)
 	return OK;
 }
 
+/* Notes of the admins about bans, which no decision reads. */
+static enum err
+ban_reasons_load(struct cmd_ctx *x, struct host_detail *s)
+{
+	struct row_host_line *h = NULL;
+	struct row_user_line *u = NULL;
+	size_t n = 0;
+
+	s->ban_reason = s->user_ban_reason = "";
+	TRY(db_query(x->db, x->a, x->f, &h, &n, HOSTS_LISTED_BY_ID, .before = INT64_MAX,
+	    .userid = 0, .seen_since = 0, .banned = 0, .name = NULL,
+	    .ids = db_ids(&s->host->id, 1)));
+	if (n > 0)
+		s->ban_reason = h->ban_reason;
+	if (s->user == NULL)
+		return OK;
+	TRY(db_row(x->db, x->a, x->f, &u, USER_LINE_BY_ID, .id = s->user->id));
+	s->user_ban_reason = u->ban_reason;
+	return OK;
+}
+
 static enum err
 host_detail_load(struct cmd_ctx *x, int64_t id, struct host_detail *s)
 {
 	struct row_tally *row = NULL;
+	size_t n = 0;
 	enum err e = tools_host(x, id, &s->host);
 
 	if (e != OK)
@@ -78,7 +105,50 @@ host_detail_load(struct cmd_ctx *x, int64_t id, struct host_detail *s)
 	if (e != OK)
 		return e;
 	s->tally = *row;
+	TRY(host_ends_lately(x->db, x->a, &row, &n, &s->all, x->f));
+	for (size_t i = 0; i < n; i++)
+		if (row[i].id == id)
+			s->lately = &row[i];
+	TRY(ban_reasons_load(x, s));
 	return host_limits_load(x, s);
+}
+
+static int
+percent(int64_t part, int64_t of)
+{
+	return of > 0 ? (int)(100 * part / of) : 0;
+}
+
+/* The host's results beside those of all hosts. */
+static void
+host_print_results(const struct host_detail *s)
+{
+	const struct row_tally *t = &s->tally;
+	struct host_ends h;
+
+	printf(
+	    "results       %lld in progress, %lld done (%lld valid, %lld invalid, %lld inconclusive), %lld failed\n",
+	    (long long)t->in_progress, (long long)t->success, (long long)t->valid,
+	    (long long)t->invalid, (long long)t->inconclusive, (long long)t->failed);
+	if (s->lately == NULL)
+		return;
+	h = host_ends_of(s->lately);
+	printf(
+	    "lately        %d %% of its successes are invalid or inconclusive, %d %% of all hosts'; %d %% of its results failed, %d %% of all\n",
+	    percent(h.wrong, h.success), percent(s->all.wrong, s->all.success),
+	    percent(h.failed, h.failed + h.success),
+	    percent(s->all.failed, s->all.failed + s->all.success));
+}
+
+static void
+print_ban(const char *what, int64_t until, const char *reason)
+{
+	char text[21];
+
+	printf("banned        %s%s%s%s%s\n", what, until == 0 ? "" : " until ",
+	    until == 0 ? "" : clock_text(until, text),
+	    reason == NULL || reason[0] == '\0' ? "" : ": ",
+	    reason == NULL ? "" : reason);
 }
 
 static void
@@ -102,19 +172,16 @@ host_print_summary(struct cmd_ctx *x, const struct host_detail *s, int64_t now)
 		printf(
 		    "account       %lld, which does not exist\n", (long long)h->userid);
 	if (ban_holds(h->max_results_day == HOST_BANNED, h->ban_until, now))
-		printf("banned        yes%s%s\n", h->ban_until == 0 ? "" : ", for ",
-		    h->ban_until == 0 ? "" : human_span(x->a, h->ban_until - now));
+		print_ban("yes", h->ban_until, s->ban_reason);
 	else if (s->user != NULL &&
 		 ban_holds(s->user->banned != 0, s->user->ban_until, now))
-		printf("banned        its account is\n");
+		print_ban("its account is", s->user->ban_until, s->user_ban_reason);
 	if (h->rpc_time > 0)
 		printf("last contact  %s ago, request %lld\n",
 		    human_span(x->a, now - h->rpc_time), (long long)h->rpc_seqno);
 	else
 		printf("last contact  never\n");
-	printf("results       %lld in progress, %lld done (%lld valid), %lld failed\n",
-	    (long long)s->tally.in_progress, (long long)s->tally.success,
-	    (long long)s->tally.valid, (long long)s->tally.failed);
+	host_print_results(s);
 	printf("locality      %s\n", saved_text(x->a, &s->sent));
 	printf("credit        %.2f\n", h->total_credit);
 }
@@ -200,6 +267,28 @@ files_json(const struct host_detail *s)
 	return list;
 }
 
+static json_t *
+ban_json(const struct host_detail *s)
+{
+	const struct host *h = s->host;
+	const bool own = ban_holds(
+	    h->max_results_day == HOST_BANNED, h->ban_until, clock_now());
+	const int64_t until = own             ? h->ban_until :
+	                      s->user != NULL ? s->user->ban_until :
+	                                        0;
+	const char *reason = own             ? s->ban_reason :
+	                     s->user != NULL ? s->user_ban_reason :
+	                                       "";
+	char at[21];
+
+	if (!own && (s->user == NULL || !ban_holds(s->user->banned != 0,
+					    s->user->ban_until, clock_now())))
+		return json_null();
+	return json_pack("{s:s, s:o, s:o}", "of", own ? "host" : "account", "until",
+	    until == 0 ? json_null() : json_string(clock_text(until, at)), "reason",
+	    json_text(reason));
+}
+
 static void
 host_detail_json(struct cmd_ctx *x, const struct host_detail *s)
 {
@@ -220,6 +309,12 @@ host_detail_json(struct cmd_ctx *x, const struct host_detail *s)
 	    (json_int_t)t->failed, "files", files_json(s), "in_progress", jobs_json(s),
 	    "limits", limits_json(s));
 
+	json_object_set_new(root, "judged",
+	    json_pack("{s:I, s:I, s:I, s:I, s:I}", "invalid", (json_int_t)t->invalid,
+		"inconclusive", (json_int_t)t->inconclusive, "all_done",
+		(json_int_t)s->all.success, "all_failed", (json_int_t)s->all.failed,
+		"all_wrong", (json_int_t)s->all.wrong));
+	json_object_set_new(root, "ban", ban_json(s));
 	saved_json(root, &s->sent);
 	json_show(x->format, root);
 }

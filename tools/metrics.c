@@ -5,6 +5,7 @@
 #include "db/gauges.h"
 #include "db/schema.h"
 #include "lib/clock.h"
+#include "rules/daemon/daemon_rules.h"
 #include "rules/sched/fileset.h"
 #include "tools/cmd.h"
 #include "tools/json.h"
@@ -35,7 +36,8 @@ put_figures(struct cmd_ctx *x, struct metric_set *s)
 			    &(const struct gauge_source){ .db = x->db,
 				.conf = x->cf,
 				.now = clock_now(),
-				.file_state = fileset_state },
+				.file_state = fileset_state,
+				.suspicion = host_suspicion },
 			    x->f) == OK;
 
 	metric_put_one(s, METRIC_DATABASE_UP, up, "");

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include "db/host_ends.h"
 #include "db/trigger_rows.h"
 #include "db/stmts.h"
 #include "db/wu_trouble.h"
@@ -12,6 +13,7 @@
 #include "lib/text.h"
 #include "model/decision.h"
 #include "model/trouble.h"
+#include "rules/daemon/daemon_rules.h"
 #include "rules/sched/unsendable.h"
 #include "tools/catalog.h"
 #include "tools/census.h"
@@ -54,6 +56,9 @@ struct project_status {
 	struct trouble *standbys; /* its daemons that do not work, with the reason */
 	struct trouble *paused;   /* those that pause because nothing succeeds */
 	size_t ntroubles, nstandbys, npaused;
+	struct row_tally *suspects; /* hosts that stand out, the worst first */
+	size_t nsuspects;
+	struct host_ends ends;   /* of all hosts */
 	struct row_aside *aside; /* workunits put aside, by reason */
 	size_t naside;
 	struct config_faults faults; /* what files of the project lose by mistakes */
@@ -64,6 +69,83 @@ struct project_status {
 		int64_t n;
 	} stuck[FSCK__MAX];
 };
+
+/* The first word of a line that is about something wrong. */
+static const char *
+status_label(struct cmd_ctx *x, enum color c, const char *text)
+{
+	return color_text(x->a, c, arena_printf(x->a, "%-10s", text));
+}
+
+/* --- hosts that stand out --- */
+
+enum { SUSPECTS_SHOWN = 5 };
+
+static enum suspicion
+suspicion_of(const struct project_status *r, const struct row_tally *t)
+{
+	const struct host_ends h = host_ends_of(t);
+
+	return host_suspicion(&h, &r->ends);
+}
+
+static enum err
+find_suspects(struct cmd_ctx *x, struct project_status *r)
+{
+	struct row_tally *v;
+	size_t n;
+
+	TRY(host_ends_lately(x->db, x->a, &v, &n, &r->ends, x->f));
+	r->suspects = v;
+	for (size_t i = 0; i < n; i++)
+		if (suspicion_of(r, &v[i]) != SUSPICION_NONE)
+			r->suspects[r->nsuspects++] = v[i];
+	return OK;
+}
+
+/* "30 of 42 successes are invalid or inconclusive, 2 % of all hosts'". */
+static char *
+suspect_text(struct arena *a, const struct project_status *r, const struct row_tally *t)
+{
+	const struct host_ends h = host_ends_of(t), *all = &r->ends;
+
+	if (suspicion_of(r, t) == SUSPICION_WRONG)
+		return arena_printf(a,
+		    "%lld of its newest %lld successes are invalid or inconclusive, %.0f %% of all hosts'",
+		    (long long)h.wrong, (long long)h.success,
+		    100 * (double)all->wrong / (double)all->success);
+	return arena_printf(a,
+	    "%lld of its newest %lld results failed, %.0f %% of all hosts'",
+	    (long long)h.failed, (long long)(h.failed + h.success),
+	    100 * (double)all->failed / (double)(all->failed + all->success));
+}
+
+static void
+print_suspects(struct cmd_ctx *x, const struct project_status *r)
+{
+	for (size_t i = 0; i < r->nsuspects && i < SUSPECTS_SHOWN; i++)
+		printf("%s host %lld: %s; locus host show %lld\n",
+		    i == 0 ? status_label(x, COLOR_WARN, "hosts") : "          ",
+		    (long long)r->suspects[i].id,
+		    suspect_text(x->a, r, &r->suspects[i]),
+		    (long long)r->suspects[i].id);
+	if (r->nsuspects > SUSPECTS_SHOWN)
+		printf(
+		    "           and %zu others, by locus host list --sort inconclusive or errors\n",
+		    r->nsuspects - SUSPECTS_SHOWN);
+}
+
+static json_t *
+suspects_json(struct cmd_ctx *x, const struct project_status *r)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < r->nsuspects; i++)
+		json_array_append_new(
+		    list, json_pack("{s:I, s:s}", "host", (json_int_t)r->suspects[i].id,
+			      "why", suspect_text(x->a, r, &r->suspects[i])));
+	return list;
+}
 
 /* --- what never makes progress --- */
 
@@ -108,13 +190,6 @@ stuck_text(struct arena *a, int code, const struct stuck_sum *s)
 
 	return arena_printf(
 	    a, "%s %s: %s%s; %s", w->noun, s->name, w->text, more, w->cure);
-}
-
-/* The first word of a line that is about something wrong. */
-static const char *
-status_label(struct cmd_ctx *x, enum color c, const char *text)
-{
-	return color_text(x->a, c, arena_printf(x->a, "%-10s", text));
 }
 
 static void
@@ -467,6 +542,7 @@ print_report(struct cmd_ctx *x, const struct project_status *r)
 		print_work(c);
 		print_locality(x, c);
 		print_failures(x, r);
+		print_suspects(x, r);
 		print_aside(x, r);
 		print_stuck(x, r);
 	} else {
@@ -607,6 +683,7 @@ status_print_json(struct cmd_ctx *x, const struct project_status *r)
 	if (r->counted) {
 		put_census(root, c);
 		json_object_set_new(root, "drained_apps", drained_apps_json(r->cat));
+		json_object_set_new(root, "hosts_that_stand_out", suspects_json(x, r));
 		json_object_set_new(root, "stuck", stuck_json(x, r));
 		json_object_set_new(root, "aside", aside_json(r));
 		put_integer(root, "messages_waiting", r->messages->a);
@@ -658,6 +735,8 @@ status_take(struct cmd_ctx *x, struct project_status *r, enum err e)
 		e = census_take(x, &r->c);
 	if (e == OK)
 		e = find_failures(x, r);
+	if (e == OK)
+		e = find_suspects(x, r);
 	if (e == OK)
 		e = find_aside(x, r);
 	if (e == OK)

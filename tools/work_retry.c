@@ -10,8 +10,10 @@
 #include "model/states.h"
 #include "proto/blob.h"
 #include "rules/daemon/daemon_rules.h"
+#include "db/stmts.h"
 #include "tools/catalog.h"
 #include "tools/confirm.h"
+#include "tools/human.h"
 #include "tools/input_count.h"
 #include "tools/listing.h"
 #include "tools/progress.h"
@@ -22,7 +24,7 @@ enum { TRIES_DEFAULT = 4, TRIES_MOST = 1000, NAMED_MOST = 5 };
 
 struct retry_opts {
 	struct work_pick_opts pick;
-	const char *tries;
+	const char *tries, *host, *since;
 	bool daemons, dry_run;
 };
 
@@ -31,6 +33,10 @@ static const struct opt retry_options[] = {
 	WORK_PICK_OPTIONS(struct retry_opts),
 	{ "tries", OPT_TEXT, FIELD(tries), "N",
 	    "Results that a failed workunit may have in addition; default 4." },
+	{ "host", OPT_TEXT, FIELD(host), "ID",
+	    "Instead of failed workunits: makes invalid what this host returned, and has it computed anew." },
+	{ "since", OPT_TEXT, FIELD(since), "TIME",
+	    "With --host: only what it returned in this last time, such as 2d or 1w; default: all." },
 	{ "daemons", OPT_FLAG, FIELD(daemons), NULL,
 	    "Only makes daemons try again; failed workunits stay failed." },
 	DRY_RUN_OPTION(struct retry_opts),
@@ -39,18 +45,20 @@ static const struct opt retry_options[] = {
 
 static const struct listing_column retry_columns[] = {
 	{ "matched", "workunits that match", LIST_NUMBER, "workunits that match" },
-	{ "reopened", "failed, open again", LIST_NUMBER,
-	    "failed workunits that are open again" },
+	{ "reopened", "open again", LIST_NUMBER,
+	    "workunits that had failed, or lost a result that they rested on, and are open again" },
 	{ "again", "tried by daemons again", LIST_NUMBER,
 	    "others that wait for a daemon, which tries them again now" },
 	{ "nothing", "nothing to retry", LIST_NUMBER, "those that need no other try" },
 	{ "inputs_gone", "inputs are deleted", LIST_NUMBER,
-	    "failed workunits that stay failed because their input files are deleted" },
+	    "workunits that stay as they are because their input files are deleted" },
+	{ "invalidated", "results made invalid", LIST_NUMBER,
+	    "of the host, with --host" },
 	{ 0 },
 };
 
 struct retry_counts {
-	int64_t matched, reopened, again, nothing, inputs_gone;
+	int64_t matched, reopened, again, nothing, inputs_gone, invalidated;
 };
 
 struct retrying { /* the workunits of one transaction */
@@ -115,11 +123,13 @@ move_result(struct retrying *k, const struct result *r, const struct result_retr
 		to.outcome = OUTCOME_DIDNT_NEED;
 	if (c->judge)
 		to.validate_state = VALIDATE_INIT;
+	if (c->retract)
+		to.validate_state = VALIDATE_INVALID;
 	if (c->lost) {
 		to.outcome = OUTCOME_VALIDATE_ERROR;
 		to.validate_state = VALIDATE_INVALID;
 	}
-	if (c->forget || c->judge || c->lost)
+	if (c->forget || c->judge || c->lost || c->retract)
 		PUSH(k->a, k->moved, k->nmoved,
 		    k->cap_moved) = (struct moved_result){ r, to };
 }
@@ -138,6 +148,33 @@ delete_again(struct retrying *k, const struct result *r, size_t n)
 	}
 }
 
+static int64_t
+count_retracted(const struct wu_retry *c, size_t n)
+{
+	int64_t retracted = 0;
+
+	for (size_t i = 0; i < n; i++)
+		retracted += c->results[i].retract;
+	return retracted;
+}
+
+/* The host's results become invalid, while others still carry the workunit. */
+static void
+retract_only(
+    struct retrying *k, const struct wu_retry *c, const struct result *r, size_t n)
+{
+	const struct result_retry none = { 0 };
+
+	k->did.nothing++;
+	k->did.invalidated += count_retracted(c, n);
+	for (size_t i = 0; i < n && !k->o->dry_run; i++) {
+		struct result_retry only = none;
+
+		only.retract = c->results[i].retract;
+		move_result(k, &r[i], &only);
+	}
+}
+
 static enum err
 retry_one(struct cmd_ctx *x, struct retrying *k, const struct workunit *wu,
     const struct result *r, size_t n)
@@ -150,8 +187,11 @@ retry_one(struct cmd_ctx *x, struct retrying *k, const struct workunit *wu,
 
 	for (size_t i = 0; i < k->naside; i++)
 		how.aside |= k->aside[i] == wu->id;
-	c = retry(k->a, wu, r, n, &how);
-
+	c = how.host != 0 ? retract(k->a, wu, r, n, &how) : retry(k->a, wu, r, n, &how);
+	if (how.host != 0 && c.again) {
+		retract_only(k, &c, r, n);
+		return OK;
+	}
 	if (!c.again && !c.reopen) {
 		k->did.nothing++;
 		return OK;
@@ -165,6 +205,7 @@ retry_one(struct cmd_ctx *x, struct retrying *k, const struct workunit *wu,
 	TRY(inputs_there(x, k, wu, &doc, &there));
 	k->did.inputs_gone += !there;
 	k->did.reopened += there;
+	k->did.invalidated += there ? count_retracted(&c, n) : 0;
 	if (!there || k->o->dry_run)
 		return OK;
 	/* It had given them up; other workunits have kept them. */
@@ -174,6 +215,7 @@ retry_one(struct cmd_ctx *x, struct retrying *k, const struct workunit *wu,
 	to.max_error_results = c.max_error_results;
 	to.max_total_results = c.max_total_results;
 	to.max_success_results = c.max_success_results;
+	to.need_validate = c.judge;
 	for (size_t i = 0; i < n; i++)
 		move_result(k, &r[i], &c.results[i]);
 	return workunit_reopen(x->db, &to, k->how.now, x->f);
@@ -234,6 +276,7 @@ retry_add(struct retry_counts *c, const struct retrying *k)
 	c->again += k->did.again;
 	c->nothing += k->did.nothing;
 	c->inputs_gone += k->did.inputs_gone;
+	c->invalidated += k->did.invalidated;
 	if (k->missing != NULL && c->inputs_gone <= NAMED_MOST)
 		fprintf(stderr, "locus: %s\n", k->missing);
 }
@@ -304,6 +347,91 @@ retry_all(struct cmd_ctx *x, const struct retry_opts *o, struct retry_how how,
 	return e;
 }
 
+enum { RETURNED_PAGE = 1000 };
+
+/* The workunits of a page of results, each once. */
+static struct work_picked *
+picked_of_results(struct arena *a, const struct row_pair *rows, size_t n, size_t *nv)
+{
+	struct work_picked *v = NEWN(a, struct work_picked, n + 1);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		v[i].wu.id = rows[i].b;
+	if (n > 0)
+		qsort(v, n, sizeof(*v), picked_order);
+	for (size_t i = 0; i < n; i++)
+		if (i == 0 || v[i].wu.id != v[kept - 1].wu.id)
+			v[kept++] = v[i];
+	*nv = kept;
+	return v;
+}
+
+static bool
+picks_any(const struct work_pick_opts *p)
+{
+	return p->name != NULL || p->file != NULL || p->batch != NULL ||
+	       p->app != NULL || p->state != NULL || p->ids.n > 0;
+}
+
+/* What a host returned: page by page, by the results' ids. */
+static enum err
+retry_host(struct cmd_ctx *x, const struct retry_opts *o, struct retry_how how,
+    struct retry_counts *c)
+{
+	struct progress bar = progress_begin("retrying workunits", 0);
+	struct arena a = { 0 };
+	int64_t after = 0, seen = 0;
+	size_t n = RETURNED_PAGE, nv;
+	enum err e = OK;
+
+	while (e == OK && n == RETURNED_PAGE) {
+		struct row_pair *rows = NULL;
+
+		arena_reset(&a);
+		e = db_query(x->db, &a, x->f, &rows, &n, HOST_RETURNED,
+		    .hostid = how.host, .since = how.since, .after = after,
+		    .max = RETURNED_PAGE);
+		if (e == OK && n > 0) {
+			struct work_picked *v = picked_of_results(&a, rows, n, &nv);
+
+			after = rows[n - 1].a;
+			e = retry_some(x, &a, o, how, v, nv, c);
+		}
+		progress_set(&bar, seen += (int64_t)n);
+	}
+	progress_end(&bar);
+	arena_free(&a);
+	if (e == OK && !o->dry_run && c->invalidated > 0)
+		e = db_exec(x->db, x->f, NULL, HOST_DISTRUSTED, .id = how.host);
+	return e;
+}
+
+/* Reads --host and --since. */
+static enum err
+retry_host_options(struct cmd_ctx *x, const struct retry_opts *o, struct retry_how *how)
+{
+	struct host *h;
+	int64_t span;
+
+	if (o->host == NULL)
+		return o->since == NULL ?
+		           OK :
+		           ctx_usage(x, "--since TIME belongs to --host ID");
+	if (!text_i64(o->host, 1, INT64_MAX, &how->host))
+		return ctx_usage(
+		    x, "--host %.40s: it is not the id of a host", o->host);
+	if (picks_any(&o->pick) || o->daemons)
+		return ctx_usage(x,
+		    "--host stands alone: it retries all that the host returned, since a time with --since");
+	if (o->since != NULL && (!human_span_parse(o->since, &span) || span == 0))
+		return ctx_usage(
+		    x, "--since %.40s: must be a time, such as 2d or 12h", o->since);
+	how->since = o->since == NULL ? 0 : how->now - span;
+	TRY(ctx_db(x));
+	return tools_host(x, how->host, &h);
+}
+
 static enum err
 work_retry_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
@@ -320,7 +448,12 @@ work_retry_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		return ctx_usage(
 		    x, "--tries must be a whole number from 1 to %d", (int)TRIES_MOST);
 	how.tries = (int32_t)tries;
-	TRY(retry_all(x, o, how, &c));
+	TRY(retry_host_options(x, o, &how));
+	TRY(how.host != 0 ? retry_host(x, o, how, &c) : retry_all(x, o, how, &c));
+	if (c.matched == 0 && how.host != 0)
+		return ctx_not_found(x,
+		    "host %lld has returned nothing of that time that is still in the database",
+		    (long long)how.host);
 	if (c.matched == 0)
 		return ctx_not_found(
 		    x, "no workunit matches: %s", work_pick_text(x->a, &o->pick));
@@ -330,6 +463,7 @@ work_retry_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	listing_number(l, c.again);
 	listing_number(l, c.nothing);
 	listing_number(l, c.inputs_gone);
+	listing_number(l, c.invalidated);
 	listing_end(l);
 	return OK;
 }
@@ -344,7 +478,12 @@ const struct cmd cmd_work_retry = { .name = "work retry",
 	    "Cancelled workunits are only opened with --state cancelled. A workunit whose input\n"
 	    "files are deleted stays failed; one that the assimilator has seen as failed is handed\n"
 	    "to it again when it is done. Workunits that a daemon has put aside after failures\n"
-	    "are tried again at once.",
+	    "are tried again at once.\n"
+	    "With --host, the successes of a host that is not believed any more become invalid; a\n"
+	    "workunit whose canonical result was among them, or whose quorum is not complete\n"
+	    "without them, is open again, gets further results, and is validated and assimilated\n"
+	    "anew. What other hosts returned stays valid, and credit that was granted stays. Run\n"
+	    "locus host ban ID first, or the host may get the new results.",
 	.opts = retry_options,
 	.opts_size = sizeof(struct retry_opts),
 	.columns = retry_columns,

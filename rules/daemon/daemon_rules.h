@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include "lib/arena.h"
 #include "model/conf.h"
+#include "model/fleet.h"
 #include "model/rows.h"
 
 /* The transitioner's changes to one result; only differences are written. */
@@ -48,13 +49,16 @@ void tally_code(struct workunit *);
 
 /* What another try changes about one result. */
 struct result_retry {
-	bool forget; /* OVER / COULDNT_SEND -> DIDNT_NEED */
-	bool judge;  /* validate_state NO_CHECK -> INIT */
-	bool lost;   /* a success whose output is deleted -> VALIDATE_ERROR, INVALID */
+	bool forget;  /* OVER / COULDNT_SEND -> DIDNT_NEED */
+	bool judge;   /* validate_state NO_CHECK -> INIT */
+	bool lost;    /* a success whose output is deleted -> VALIDATE_ERROR, INVALID */
+	bool retract; /* validate_state -> INVALID: it is not believed any more */
 };
 struct wu_retry {
-	bool again;  /* daemons that have put it aside try it again now */
-	bool reopen; /* it had failed and is open again: error_mask -> 0 */
+	bool again; /* daemons that have put it aside try it again now */
+	/* It is open again: error_mask and canonical_resultid -> 0. */
+	bool reopen;
+	bool judge; /* of a reopened one: the results that are left make a quorum */
 	/* New limits of a reopened workunit. */
 	int32_t max_error_results, max_total_results, max_success_results;
 	struct result_retry *results; /* in the order of the results given */
@@ -62,15 +66,25 @@ struct wu_retry {
 struct retry_how {
 	int64_t now;
 	int32_t tries; /* results that a reopened workunit may have in addition, > 0 */
-	bool daemons_only; /* a failed workunit stays failed */
-	bool aside;        /* a daemon has put this one aside */
+	bool daemons_only;   /* a failed workunit stays failed */
+	bool aside;          /* a daemon has put this one aside */
+	int64_t host, since; /* retract(): what this host returned since then, s UTC */
 };
 /*
  * Decides what another try of a workunit changes (scheduling.md 4.5); nothing at all if
  * neither again nor reopen is set. A workunit with a canonical result is never
- * reopened. results: all results of the workunit, by increasing id.
+ * reopened by it. results: all results of the workunit, by increasing id.
  */
 struct wu_retry retry(struct arena *, const struct workunit *, const struct result *,
+    size_t n, const struct retry_how *);
+
+/*
+ * Decides what changes if what a host returned is not believed any more
+ * (scheduling.md 4.5): its successes become invalid. The workunit is opened again
+ * unless another host's canonical result still has its quorum. What other hosts
+ * returned stays valid.
+ */
+struct wu_retry retract(struct arena *, const struct workunit *, const struct result *,
     size_t n, const struct retry_how *);
 
 /* Outcome of a workunit if all results that are not over succeed and agree. */
@@ -187,6 +201,15 @@ int64_t drain_period_s(const struct drain *, int64_t now);
 /* Returns the seconds until all work is sent at the present rate; 0 = nothing is left,
  * -1 = never, because nothing was sent, or no host can get some of it. */
 int64_t drain_s(const struct drain *, int64_t now);
+
+/* --- suspect.c --- */
+/*
+ * Does the host stand out? It does if at least half of ten or more results failed, or
+ * were not confirmed, and its share is four times that of all other hosts together.
+ * all: the host's results and those of all others.
+ */
+enum suspicion host_suspicion(
+    const struct host_ends *host, const struct host_ends *all);
 
 /* --- retire.c --- */
 /* Between the last look that finds a set unneeded and its removal; meanwhile it is

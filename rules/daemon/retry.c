@@ -75,3 +75,56 @@ retry(struct arena *a, const struct workunit *wu, const struct result *r, size_t
 		    c.max_success_results, success + how->tries);
 	return c;
 }
+
+static bool
+is_retracted(const struct result *r, const struct retry_how *how)
+{
+	return r->hostid == how->host && r->server_state == RESULT_OVER &&
+	       r->outcome == OUTCOME_SUCCESS && r->received_time >= how->since &&
+	       (r->validate_state == VALIDATE_INIT ||
+		   r->validate_state == VALIDATE_VALID ||
+		   r->validate_state == VALIDATE_INCONCLUSIVE ||
+		   r->validate_state == VALIDATE_NO_CHECK);
+}
+
+struct wu_retry
+retract(struct arena *a, const struct workunit *wu, const struct result *r, size_t n,
+    const struct retry_how *how)
+{
+	struct wu_retry c = { .max_error_results = wu->max_error_results,
+		.max_total_results = wu->max_total_results,
+		.max_success_results = wu->max_success_results };
+	int32_t success = 0, valid = 0, error = 0;
+	bool any = false, canonical = false;
+
+	c.results = NEWN(a, struct result_retry, n + 1);
+	if (wu->transitioner_flags == WU_NO_TRANSITION)
+		return c;
+	for (size_t i = 0; i < n; i++) {
+		struct result_retry *change = &c.results[i];
+
+		change->retract = is_retracted(&r[i], how);
+		any = any || change->retract;
+		if (change->retract || r[i].outcome != OUTCOME_SUCCESS) {
+			error += r[i].outcome == OUTCOME_CLIENT_ERROR ||
+			         r[i].outcome == OUTCOME_VALIDATE_ERROR;
+			continue;
+		}
+		canonical = canonical || r[i].id == wu->canonical_resultid;
+		valid += r[i].validate_state == VALIDATE_VALID;
+		/* Without its output it cannot be compared; if it is valid, it stays.
+		 */
+		if (r[i].file_delete_state == FILE_DELETE_INIT)
+			reopen_success(&r[i], change, &success, &error);
+	}
+	if (!any || (canonical && valid >= wu->min_quorum)) {
+		c.again = any;
+		return c;
+	}
+	c.reopen = true;
+	c.judge = success >= wu->min_quorum;
+	c.max_total_results = larger(c.max_total_results, (int64_t)n + how->tries);
+	c.max_error_results = larger(c.max_error_results, error + how->tries - 1);
+	c.max_success_results = larger(c.max_success_results, success + how->tries);
+	return c;
+}

@@ -128,8 +128,10 @@ no_consensus(struct jury *j, int32_t viable)
 {
 	if (j->undecided)
 		return;
+	/* What was valid before the workunit was opened again stays so: it has credit.
+	 */
 	for (size_t i = 0; i < j->n; i++)
-		if (is_viable(j, i))
+		if (is_viable(j, i) && j->results[i].validate_state != VALIDATE_VALID)
 			set_validate_state(j, i, VALIDATE_INCONCLUSIVE);
 	if (viable > j->wu->max_success_results) {
 		j->change->too_many_success = true;

@@ -8,6 +8,7 @@
 #include "db/schema.h"
 #include "lib/clock.h"
 #include "lib/log.h"
+#include "rules/daemon/daemon_rules.h"
 #include "rules/sched/fileset.h"
 #include "sched/project.h"
 #include "lib/banned.h"
@@ -61,7 +62,8 @@ figures_count(struct web_figures *w, struct project *p, struct db **db)
 		    &(const struct gauge_source){ .db = *db,
 			.conf = p->conf,
 			.now = now,
-			.file_state = fileset_state },
+			.file_state = fileset_state,
+			.suspicion = host_suspicion },
 		    &f);
 	if (e != OK)
 		log_fail("counting for metrics", &f);

@@ -634,7 +634,7 @@ START_TEST(retry_case)
 	struct result *r = results_of(&a, retries[_i].results);
 	struct workunit wu = workunit_to_retry(_i, r);
 	const struct retry_how how = { NOW, 2, retries[_i].daemons_only,
-		retries[_i].aside };
+		retries[_i].aside, 0, 0 };
 	struct wu_retry c = retry(&a, &wu, r, n, &how);
 	const char *name = retries[_i].name;
 	char *marks = retry_apply(&a, r, n, &c);
