@@ -215,3 +215,38 @@ workunit_reopen(
 	return matched == 1 ? OK :
 	                      FAIL(f, E_RACE, "workunit %s has changed", becomes->name);
 }
+
+enum err
+version_tasks(struct db *db, struct arena *a, int64_t appid, const int64_t *ids,
+    size_t nids, struct row_pair **tasks, size_t *n, struct fail *f)
+{
+	*tasks = NULL;
+	*n = 0;
+	return nids == 0 ? OK :
+	                   db_query(db, a, f, tasks, n, VERSION_TASKS, .appid = appid,
+			       .ids = db_ids(ids, nids));
+}
+
+enum err
+version_tasks_end(struct db *db, struct arena *a, const struct row_pair *t, size_t n,
+    int64_t now, int64_t *ended, struct fail *f)
+{
+	int64_t *wus = NEWN(a, int64_t, n + 1), *results = NEWN(a, int64_t, n + 1);
+	struct workunit *locked;
+	size_t nwus = 0, nlocked = 0;
+	int64_t matched;
+
+	for (size_t i = 0; i < n; i++) {
+		if (nwus == 0 || wus[nwus - 1] != t[i].a)
+			wus[nwus++] = t[i].a;
+		results[i] = t[i].b;
+	}
+	if (n == 0)
+		return OK;
+	TRY(workunits_lock(db, a, wus, nwus, &locked, &nlocked, f));
+	qsort(results, n, sizeof(*results), id_order);
+	TRY(db_exec(db, f, &matched, VERSION_TASKS_END, .ids = db_ids(results, n)));
+	*ended += matched;
+	return db_exec(
+	    db, f, NULL, WUS_MAKE_ROOM, .now = now, .ids = db_ids(wus, nwus));
+}

@@ -71,6 +71,20 @@ enum err workunits_cancel(struct db *, struct arena *, const int64_t *ids, size_
     int64_t now, struct cancelled *, struct fail *);
 
 /*
+ * Returns the tasks in progress that hosts do with these versions of an app, at most
+ * DB_LIST_MAX versions: pairs of the workunit and the result, ordered by workunit.
+ */
+enum err version_tasks(struct db *, struct arena *, int64_t appid, const int64_t *ids,
+    size_t nids, struct row_pair **, size_t *n, struct fail *);
+/*
+ * Ends such tasks in the caller's transaction: hosts are told to abort them, and their
+ * workunits get others in their place. At most DB_LIST_MAX, ordered by workunit; adds
+ * the number of those that were still in progress.
+ */
+enum err version_tasks_end(struct db *, struct arena *, const struct row_pair *,
+    size_t n, int64_t now, int64_t *ended, struct fail *);
+
+/*
  * Makes daemons forget that they have put these workunits aside, and the file deleter
  * try again what it could not delete; at most DB_LIST_MAX, ids ascending.
  */

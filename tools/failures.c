@@ -7,10 +7,12 @@
 #include "db/stmts.h"
 #include "model/states.h"
 #include "proto/stderr_text.h"
+#include "tools/catalog.h"
+#include "tools/version_text.h"
 #include "tools/work_words.h"
 #include "lib/banned.h"
 
-enum { PAGE = 200 };
+enum { PAGE = 200, SUCCESSES_LOOKED = 20000 };
 
 struct failed { /* a result, in the order of groups */
 	int64_t appid, hostid, time, file_error;
@@ -108,6 +110,39 @@ add_to_kind(struct failure_kind *k, const struct failed *r, bool new_host)
 	}
 }
 
+/* Compares each kind of failure with what succeeded lately elsewhere. */
+static enum err
+blame_kinds(struct cmd_ctx *x, struct failures *f)
+{
+	struct row_app_ends *v = NULL;
+	struct catalog *c;
+	size_t n = 0;
+
+	TRY(tools_catalog(x, &c));
+	TRY(db_query(
+	    x->db, x->a, x->f, &v, &n, APP_ENDS_LATELY, .newest = SUCCESSES_LOOKED));
+	for (size_t i = 0; i < f->n; i++) {
+		struct failure_kind *k = &f->v[i];
+		const struct app *app = catalog_app(c, k->appid);
+		struct blame_facts b = { .n = k->n,
+			.one_host = k->host != 0,
+			.one_version = k->version != 0 };
+
+		for (size_t j = 0; j < n; j++) {
+			if (v[j].appid != k->appid)
+				continue;
+			*(v[j].hostid == k->host ? &b.host_success :
+						   &b.others_success) += v[j].success;
+			*(v[j].version == k->version ?
+				&b.version_success :
+				&b.versions_success) += v[j].success;
+		}
+		k->blame = failure_blame(&b);
+		k->app = app == NULL ? "" : app->name;
+	}
+	return OK;
+}
+
 enum err
 failures_read(
     struct cmd_ctx *x, int64_t appid, int64_t since, int64_t most, struct failures *f)
@@ -138,7 +173,7 @@ failures_read(
 		    &f->v[f->n - 1], &v[i], new_kind || v[i - 1].hostid != v[i].hostid);
 	}
 	qsort(f->v, f->n, sizeof(*f->v), compare_frequency);
-	return OK;
+	return blame_kinds(x, f);
 }
 
 char *
@@ -158,16 +193,22 @@ failure_words(struct arena *a, const struct failure_kind *k)
 char *
 failure_cure(struct arena *a, const struct failure_kind *k)
 {
+	const char *version = version_num_text(a, k->version);
 	const char *known = exit_cure(
 	    k->exit_status != 0 ? k->exit_status : k->file_error);
 
 	if (k->outcome == OUTCOME_VALIDATE_ERROR)
 		return arena_printf(a, "locus log validator --job %s", k->example);
-	if (k->host != 0 && k->n > 1)
+	if (k->blame == BLAME_HOST)
 		return arena_printf(a,
-		    "only host %" PRId64 " fails so: locus host show %" PRId64
+		    "only host %" PRId64
+		    " fails so, and others succeed: locus host show %" PRId64
 		    ", or locus host ban %" PRId64,
 		    k->host, k->host, k->host);
+	if (k->blame == BLAME_VERSION)
+		return arena_printf(a,
+		    "only version %s fails so, and others succeed: locus version withdraw %s %s, then locus work cancel --app %s --version %s",
+		    version, k->app, version, k->app, version);
 	if (known != NULL)
 		return arena_strdup(a, known);
 	return arena_printf(a, "read what it wrote: locus work show %s", k->example);

@@ -6,6 +6,7 @@
 #ifndef TOOLS_FAILURES_H
 #define TOOLS_FAILURES_H
 
+#include "rules/daemon/daemon_rules.h"
 #include "tools/cmd.h"
 
 struct failure_kind {
@@ -18,6 +19,8 @@ struct failure_kind {
 	int64_t host;       /* the only one; 0 = several */
 	int64_t last;       /* when, s UTC */
 	char *example;      /* name of the newest such result */
+	enum blame blame;   /* by what succeeded elsewhere */
+	const char *app;    /* its name, "" = it is gone */
 };
 struct failures {
 	struct failure_kind *v; /* the most frequent first */

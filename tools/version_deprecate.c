@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "db/stmts.h"
+#include "db/wu_select.h"
 #include "tools/catalog.h"
 #include "tools/confirm.h"
 #include "tools/listing.h"
@@ -100,6 +101,26 @@ warn_of_gap(const struct catalog *c, const struct version_choice *q,
 	}
 }
 
+/* A withdrawn version's tasks go on until somebody ends them. */
+static enum err
+tell_of_tasks(struct cmd_ctx *x, const struct version_choice *q,
+    const struct app_version *v, size_t n)
+{
+	int64_t *ids = NEWN(x->a, int64_t, n + 1);
+	struct row_pair *tasks;
+	size_t nids = 0, ntasks;
+
+	for (size_t i = 0; i < n; i++)
+		if (version_is_chosen(q, &v[i]))
+			ids[nids++] = v[i].id;
+	TRY(version_tasks(x->db, x->a, q->app->id, ids, nids, &tasks, &ntasks, x->f));
+	if (ntasks > 0)
+		fprintf(stderr,
+		    "locus: %zu of its tasks are in progress and go on; locus work cancel --app %s --version %s ends them\n",
+		    ntasks, q->app->name, version_num_text(x->a, q->num));
+	return OK;
+}
+
 static const char *
 platform_name(const struct catalog *c, int64_t id)
 {
@@ -144,6 +165,8 @@ deprecate_versions(
 	listing_end(l);
 	if (off)
 		warn_of_gap(c, &q, v, nv);
+	if (off)
+		TRY(tell_of_tasks(x, &q, v, nv));
 	return o->dry_run ? OK : ctx_reread(x);
 }
 
@@ -168,7 +191,8 @@ const struct cmd cmd_version_deprecate = { .name = "app version deprecate",
 	.about =
 	    "No new jobs are sent with the version, on all platforms or on the given one; the\n"
 	    "schedulers notice within seconds, others of a cluster within a minute. Jobs in\n"
-	    "progress go on, and their results count; to end them, see locus work cancel.\n"
+	    "progress go on, and their results count; locus work cancel --app APP --version\n"
+	    "VERSION ends them.\n"
 	    "Workunits that an app with --homogeneous-app-version has bound to the version still\n"
 	    "use it. PLATFORM without :CLASS means the version without a plan class.",
 	.opts = deprecate_options,
@@ -186,3 +210,15 @@ const struct cmd cmd_version_undeprecate = { .name = "app version undeprecate",
 	.opts_size = sizeof(struct deprecate_opts),
 	.columns = deprecate_columns,
 	.run = version_undeprecate_run };
+const struct cmd cmd_version_withdraw = { .name = "app version withdraw",
+	.alias = "version withdraw",
+	.args = "APP VERSION [PLATFORM[:CLASS]]",
+	.min_args = 2,
+	.max_args = 3,
+	.purpose = "withdraw a build of an app",
+	.about =
+	    "The same as locus app version deprecate, under the name that many look for.",
+	.opts = deprecate_options,
+	.opts_size = sizeof(struct deprecate_opts),
+	.columns = deprecate_columns,
+	.run = version_deprecate_run };

@@ -3,20 +3,26 @@
 #include "tools/work_cancel.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include "db/stmts.h"
 #include "lib/clock.h"
 #include "tools/catalog.h"
 #include "tools/confirm.h"
 #include "tools/listing.h"
 #include "tools/progress.h"
+#include "tools/version_text.h"
 #include "lib/banned.h"
 
 struct cancel_opts {
 	struct work_pick_opts pick;
+	const char *version;
 	bool dry_run, yes;
 };
 
 static const struct opt cancel_options[] = {
 	WORK_PICK_OPTIONS(struct cancel_opts),
+	{ "version", OPT_TEXT, offsetof(struct cancel_opts, version), "VERSION",
+	    "With --app alone: ends only the tasks that hosts do with this version, such as 1.02; their workunits stay open and get others in their place." },
 	DRY_RUN_OPTION(struct cancel_opts),
 	YES_OPTION(struct cancel_opts),
 	{ 0 },
@@ -172,12 +178,118 @@ work_cancel_ask(
 	return OK;
 }
 
+/* --- the tasks of a version --- */
+
+struct ending {
+	struct arena *a;
+	const struct row_pair *tasks;
+	size_t n;
+	int64_t ended;
+};
+
+static enum err
+end_in_tx(struct cmd_ctx *x, void *arg)
+{
+	struct ending *k = arg;
+
+	k->ended = 0;
+	return version_tasks_end(
+	    x->db, k->a, k->tasks, k->n, clock_now(), &k->ended, x->f);
+}
+
+static enum err
+end_version_tasks(
+    struct cmd_ctx *x, const struct row_pair *tasks, size_t n, int64_t *ended)
+{
+	struct progress bar = progress_begin("ending tasks", (int64_t)n);
+	enum err e = OK;
+
+	for (size_t i = 0; i < n && e == OK; i += DB_LIST_MAX) {
+		struct ending k = { .a = x->a,
+			.tasks = tasks + i,
+			.n = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX };
+
+		e = tools_transaction(x, end_in_tx, &k);
+		*ended += k.ended;
+		progress_set(&bar, (int64_t)i);
+	}
+	progress_end(&bar);
+	return e;
+}
+
+/* Finds the builds of the version, of which some may still be sent. */
+static enum err
+version_ids(struct cmd_ctx *x, const struct cancel_opts *o, const struct app **app,
+    int64_t **ids, size_t *n)
+{
+	struct app_version *v = NULL;
+	struct catalog *c;
+	size_t nv = 0;
+	bool sent = false;
+	int32_t num;
+
+	TRY(version_num_parse(x, o->version, &num));
+	TRY(tools_catalog(x, &c));
+	TRY(tools_app(x, c, o->pick.app, app));
+	TRY(app_versions_of(x->db, x->a, (*app)->id, &v, &nv, x->f));
+	*ids = NEWN(x->a, int64_t, nv + 1);
+	*n = 0;
+	for (size_t i = 0; i < nv && *n < DB_LIST_MAX; i++)
+		if (v[i].version_num == num) {
+			(*ids)[(*n)++] = v[i].id;
+			sent = sent || !v[i].deprecated;
+		}
+	if (*n == 0)
+		return ctx_not_found(x, "app %s has no version %s", (*app)->name,
+		    version_num_text(x->a, num));
+	if (sent)
+		fprintf(stderr,
+		    "locus: version %s is still sent; locus version withdraw %s %s ends this\n",
+		    version_num_text(x->a, num), (*app)->name,
+		    version_num_text(x->a, num));
+	return OK;
+}
+
+static enum err
+cancel_version(struct cmd_ctx *x, const struct cancel_opts *o)
+{
+	const struct work_pick_opts *p = &o->pick;
+	struct work_cancel_counts c = { 0 };
+	struct row_pair *tasks;
+	const struct app *app;
+	int64_t *ids;
+	size_t nids, n;
+
+	if (p->app == NULL || p->name != NULL || p->file != NULL || p->batch != NULL ||
+	    p->state != NULL || p->ids.n > 0)
+		return ctx_usage(x, "--version VERSION goes with --app APP alone");
+	TRY(version_ids(x, o, &app, &ids, &nids));
+	TRY(version_tasks(x->db, x->a, app->id, ids, nids, &tasks, &n, x->f));
+	for (size_t i = 0; i < n; i++)
+		c.matched += i == 0 || tasks[i].a != tasks[i - 1].a;
+	if (n == 0)
+		return ctx_not_found(
+		    x, "no host has a task of version %s in progress", o->version);
+	c.in_progress = (int64_t)n;
+	if (!o->dry_run) {
+		TRY(confirm(x, o->yes,
+		    "end %zu task%s that hosts do with version %s of %s", n,
+		    n == 1 ? "" : "s", o->version, app->name));
+		c.in_progress = 0;
+		TRY(end_version_tasks(x, tasks, n, &c.in_progress));
+	}
+	cancel_print(x, &c);
+	return OK;
+}
+
 static enum err
 work_cancel_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct cancel_opts *o = opts;
 
 	(void)args, (void)n;
+	if (o->version != NULL)
+		return cancel_version(x, o);
 	return work_cancel_ask(x, &o->pick, o->dry_run, o->yes);
 }
 
@@ -190,7 +302,9 @@ const struct cmd cmd_work_cancel = { .name = "work cancel",
 	    "at their next contact; results that are reported nevertheless are not used. A\n"
 	    "workunit that has a canonical result or an error is over and stays as it is. The\n"
 	    "assimilator handles cancelled workunits as failed ones. To give them another chance,\n"
-	    "see locus work retry.",
+	    "see locus work retry. With --version, only tasks end, of a build that was withdrawn:\n"
+	    "they count neither as errors nor against the account that had them, and the workunits\n"
+	    "are computed by another build.",
 	.opts = cancel_options,
 	.opts_size = sizeof(struct cancel_opts),
 	.columns = cancel_columns,

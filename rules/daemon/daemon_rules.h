@@ -211,6 +211,18 @@ int64_t drain_s(const struct drain *, int64_t now);
 enum suspicion host_suspicion(
     const struct host_ends *host, const struct host_ends *all);
 
+/* Whose fault a kind of failure is, as far as successes elsewhere tell. */
+enum blame { BLAME_NOBODY, BLAME_HOST, BLAME_VERSION };
+struct blame_facts {
+	int64_t n;                  /* such failures */
+	bool one_host, one_version; /* all of them on one host, of one version */
+	int64_t host_success, others_success; /* of that host and others, of the app */
+	int64_t version_success, versions_success; /* of that version and others */
+};
+/* A host or a version is to blame if it fails more than it succeeds, while ten results
+ * of others succeeded. */
+enum blame failure_blame(const struct blame_facts *);
+
 /* --- retire.c --- */
 /* Between the last look that finds a set unneeded and its removal; meanwhile it is
  * drained, so that what was being made becomes visible. */

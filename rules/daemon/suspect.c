@@ -3,7 +3,7 @@
 #include "rules/daemon/daemon_rules.h"
 #include "lib/banned.h"
 
-enum { ENOUGH = 10, TIMES = 4 };
+enum { ENOUGH = 10, TIMES = 4, FEW = 3 };
 
 /* n of `of` results of the host are bad, all_n of all_of of every host. */
 static bool
@@ -25,4 +25,17 @@ host_suspicion(const struct host_ends *host, const struct host_ends *all)
 		   all->failed + all->success) ?
 	           SUSPICION_FAILED :
 	           SUSPICION_NONE;
+}
+
+enum blame
+failure_blame(const struct blame_facts *f)
+{
+	if (f->n < FEW)
+		return BLAME_NOBODY;
+	if (f->one_host && f->others_success >= ENOUGH && f->host_success < f->n)
+		return BLAME_HOST;
+	return f->one_version && f->versions_success >= ENOUGH &&
+	               f->version_success < f->n ?
+	           BLAME_VERSION :
+	           BLAME_NOBODY;
 }

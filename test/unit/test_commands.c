@@ -115,7 +115,7 @@ static const char *const guesses[][2] = {
 	{ "result", "\n  work show " },
 	{ "result show 7", "did you mean \"locus work show\"?" },
 	{ "app version withdraw sort",
-	    "did you mean \"locus app version deprecate\"?" },
+	    "did you mean \"locus app version withdraw\"?" },
 	{ "account new me@example.org", "did you mean \"locus user create\"?" },
 	{ "user remove 7", "did you mean \"locus user delete\"?" },
 	{ "computer ban 7", "did you mean \"locus host ban\"?" },

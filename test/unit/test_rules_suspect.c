@@ -94,7 +94,30 @@ START_TEST(retracted)
 }
 END_TEST
 
+/* Failures; of one host, of one version; successes of that host, others, that version,
+ * others. */
+static const struct {
+	struct blame_facts f;
+	enum blame is;
+} blames[] = {
+	{ { 4, true, true, 0, 0, 0, 0 }, BLAME_NOBODY }, /* nothing succeeds anywhere */
+	{ { 1, true, false, 0, 500, 0, 0 }, BLAME_NOBODY }, /* a single failure */
+	{ { 4, true, true, 0, 50, 50, 0 }, BLAME_HOST },
+	{ { 4, true, true, 9, 50, 50, 0 }, BLAME_NOBODY }, /* it mostly succeeds */
+	{ { 4, true, true, 0, 9, 9, 0 }, BLAME_NOBODY },   /* too few others */
+	{ { 40, false, true, 0, 90, 0, 90 }, BLAME_VERSION },
+	{ { 40, false, true, 0, 90, 90, 0 }, BLAME_NOBODY },
+	{ { 40, false, false, 0, 90, 0, 90 }, BLAME_NOBODY },
+};
+
+START_TEST(blame)
+{
+	ck_assert_int_eq(failure_blame(&blames[_i].f), blames[_i].is);
+}
+END_TEST
+
 UNIT_MAIN("rules_suspect", {
 	ADD_LOOP(suspicion, N(hosts));
 	ADD_LOOP(retracted, N(retracts));
+	ADD_LOOP(blame, N(blames));
 })
