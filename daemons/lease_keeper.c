@@ -172,7 +172,7 @@ keeper_connect(struct lease_keeper *k, struct fail *f)
 {
 	if (k->db == NULL)
 		return db_open(k->terms.conf, DB_REPLY, &k->db, f);
-	db_request(k->db, clock_mono_ms());
+	db_request(k->db);
 	return db_ready(k->db, f);
 }
 

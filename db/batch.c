@@ -121,8 +121,12 @@ all_at_once(struct db *db, const struct db_batch *b, int64_t *affected, struct f
 	cols = NEWN(&db->scratch, MYSQL_BIND, nparams + 1);
 	for (size_t p = 0; p < nparams; p++)
 		bind_column(&db->scratch, &cols[p], rows, b->n, p);
-	if (mysql_stmt_attr_set(st, STMT_ATTR_ARRAY_SIZE, &n) != 0 ||
-	    mysql_stmt_bind_param(st, cols) != 0 || mysql_stmt_execute(st) != 0)
+	const bool bad = mysql_stmt_attr_set(st, STMT_ATTR_ARRAY_SIZE, &n) != 0 ||
+	                 mysql_stmt_bind_param(st, cols) != 0 ||
+	                 mysql_stmt_execute(st) != 0;
+
+	conn_answered(db);
+	if (bad)
 		e = conn_fail(db, st, stmt_infos[b->id].name, f);
 	else
 		*affected = (int64_t)mysql_stmt_affected_rows(st);

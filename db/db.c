@@ -19,7 +19,7 @@ db_open(const struct conf *cf, enum db_use use, struct db **out, struct fail *f)
 	db->a = a;
 	db->cf = cf;
 	db->use = use;
-	db_request(db, clock_mono_ms());
+	db_request(db);
 	e = conn_need(db, f);
 	if (e != OK) {
 		db_close(db);
@@ -44,7 +44,9 @@ db_close(struct db *db)
 enum err
 db_ready(struct db *db, struct fail *f)
 {
+	db->began_ms = clock_mono_ms();
 	if (db->my != NULL && (conn_late(db) || mysql_ping(db->my) != 0)) {
+		conn_answered(db);
 		db_rollback(db);
 		conn_drop(db);
 	}
@@ -205,7 +207,10 @@ db_commit(struct db *db, struct fail *f)
 	if (db->tx_batch.on)
 		return tx_batch_run(db, f);
 	db->count++;
-	if (mysql_commit(db->my) == 0)
+	const bool bad = mysql_commit(db->my) != 0;
+
+	conn_answered(db);
+	if (!bad)
 		return OK;
 	e = conn_fail(db, NULL, "COMMIT", f);
 	/*

@@ -56,9 +56,11 @@ enum db_use {
 	DB_WORK,   /* tools: an answer may take at most 60 s */
 	DB_DAEMON, /* as DB_WORK, but a transaction may be idle for 20 s only */
 	/*
-	 * A client waits for our reply: an answer may take at most 5 s, and 4.5 s after
-	 * the beginning of a request (db_request) nothing new is started, so that all
-	 * statements of a request, including a reconnect, together wait less than 10 s.
+	 * A client waits for our reply: an answer may take at most 5 s, and once the
+	 * calls of a request (db_request) have waited for 4.25 s, beyond 0.25 s for
+	 * each of them, nothing new is started. So a request waits less than 10 s for
+	 * locks and a server that does not answer, yet as long as it takes for the work
+	 * of thousands of reports, and its own computing never counts.
 	 */
 	DB_REPLY,
 	DB_READ,       /* as DB_WORK, but the server refuses every write */
@@ -76,11 +78,8 @@ enum err db_open(const struct conf *, enum db_use, struct db **, struct fail *);
 void db_close(struct db *); /* NULL is allowed */
 /* Is the server that conf names on this machine, reached by its socket? */
 bool db_is_local(const struct conf *);
-/*
- * Starts the time limit of a request that began at since_ms (clock_mono_ms), apart from
- * deliberate waiting. db_open() calls it too.
- */
-void db_request(struct db *, int64_t since_ms);
+/* A request begins, or makes progress: what it has waited so far no longer counts. */
+void db_request(struct db *);
 /*
  * Checks that the connection works, and reconnects if it was lost; E_DB if that fails.
  */

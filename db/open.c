@@ -17,25 +17,26 @@ enum { NO_SUCH_TABLE = 1146 };
  * statements that would start later than start_ms after the request began are refused.
  * start_ms plus the longest wait is what DB_REPLY promises (db.h).
  */
+enum { WAITS_MS = 4250 };
+
 static const struct patience {
 	unsigned connect_s, answer_s;
-	int64_t start_ms; /* 0 = no limit */
+	int64_t waits_ms; /* 0 = no limit */
 	enum stmt_id wait;
 } patience[] = {
 	[DB_WORK] = { 5, 60, 0, SQL_SESSION_WAIT_WORK },
 	[DB_DAEMON] = { 5, 60, 0, SQL_SESSION_WAIT_DAEMON },
 	[DB_READ] = { 5, 60, 0, SQL_SESSION_WAIT_WORK },
-	[DB_REPLY] = { 4, 5, 4500, SQL_SESSION_WAIT_REPLY },
-	[DB_LOOK] = { 4, 5, 4500, SQL_SESSION_WAIT_REPLY },
+	[DB_REPLY] = { 4, 5, WAITS_MS, SQL_SESSION_WAIT_REPLY },
+	[DB_LOOK] = { 4, 5, WAITS_MS, SQL_SESSION_WAIT_REPLY },
 	[DB_ANY_SCHEMA] = { 5, 0, 0, SQL_SESSION_WAIT_ADMIN },
 };
 
 void
-db_request(struct db *db, int64_t since_ms)
+db_request(struct db *db)
 {
-	int64_t ms = patience[db->use].start_ms;
-
-	db->until_ms = ms == 0 ? 0 : since_ms + ms;
+	db->waited_ms = 0;
+	db->waits_most_ms = patience[db->use].waits_ms;
 }
 
 /* Runs a statement without arguments that returns one number. */
@@ -275,9 +276,13 @@ conn_open(struct db *db, struct fail *f)
 		mysql_close(my);
 		return f->code;
 	}
-	if (mysql_real_connect(my, connect_host(cf), or_null(cf->db_user),
-		or_null(cf->db_passwd), or_null(cf->db_name), (unsigned)cf->db_port,
-		or_null(cf->db_socket), CLIENT_FOUND_ROWS) == NULL) {
+	const bool there = mysql_real_connect(my, connect_host(cf),
+			       or_null(cf->db_user), or_null(cf->db_passwd),
+			       or_null(cf->db_name), (unsigned)cf->db_port,
+			       or_null(cf->db_socket), CLIENT_FOUND_ROWS) != NULL;
+
+	conn_answered(db);
+	if (!there) {
 		connect_fail(db, my, f);
 		mysql_close(my);
 		return f->code;

@@ -76,8 +76,10 @@ struct db {
 	uint64_t count;
 	struct tx_batch tx_batch;
 	struct trigger_cache trigger_cache;
-	int64_t until_ms; /* no statement starts later, monotonic clock; 0 = no limit */
-	int64_t asked_ms; /* last successful check, monotonic clock; 0 = never */
+	int64_t began_ms; /* of the call that waits for the server, monotonic clock */
+	int64_t waits_most_ms; /* limit of waited_ms; 0 = none */
+	int64_t waited_ms; /* by the calls of this request, beyond what each may take */
+	int64_t asked_ms;  /* last successful check, monotonic clock; 0 = never */
 };
 
 /* --- stmt.c --- */
@@ -119,7 +121,9 @@ void conn_drop(struct db *);
  * Is it too late for this request to start anything? conn_in_time() returns E_DB then.
  */
 bool conn_late(const struct db *);
-enum err conn_in_time(const struct db *, const char *what, struct fail *);
+enum err conn_in_time(struct db *, const char *what, struct fail *);
+/* The server has answered what conn_in_time() let begin: counts how long it took. */
+void conn_answered(struct db *);
 /*
  * Records a failure of the connection or of st (may be NULL), and returns it as an enum
  * err.

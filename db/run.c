@@ -47,7 +47,9 @@ stmt_prepare(
 		*st = mysql_stmt_init(db->my);
 		if (*st == NULL)
 			return conn_fail(db, NULL, stmt_infos[id].name, f);
-		if (mysql_stmt_prepare(*st, sql, strlen(sql)) != 0) {
+		const int unprepared = mysql_stmt_prepare(*st, sql, strlen(sql));
+		conn_answered(db);
+		if (unprepared != 0) {
 			MYSQL_STMT *bad = *st;
 			*st = NULL;
 			enum err e = conn_fail(db, bad, stmt_infos[id].name, f);
@@ -83,7 +85,11 @@ stmt_run(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
 	arena_reset(&db->scratch);
 	MYSQL_BIND *bind = bind_args(db, id, args, &nparams);
 	assert(nparams == mysql_stmt_param_count(st));
-	if (mysql_stmt_bind_param(st, bind) != 0 || mysql_stmt_execute(st) != 0)
+	const bool bad = mysql_stmt_bind_param(st, bind) != 0 ||
+	                 mysql_stmt_execute(st) != 0;
+
+	conn_answered(db);
+	if (bad)
 		return conn_fail(db, st, info->name, f);
 	if (affected != NULL)
 		*affected = (int64_t)mysql_stmt_affected_rows(st);

@@ -122,7 +122,9 @@ program_prepare(struct db *db, struct program *p, struct fail *f)
 
 	if (st == NULL)
 		return conn_fail(db, NULL, "tx_batch", f);
-	if (mysql_stmt_prepare(st, text, strlen(text)) != 0) {
+	const int bad = mysql_stmt_prepare(st, text, strlen(text));
+	conn_answered(db);
+	if (bad != 0) {
 		enum err e = conn_fail(db, st, "tx_batch", f);
 		mysql_stmt_close(st);
 		return e;
@@ -151,7 +153,11 @@ program_run(struct db *db, const struct program *p, struct fail *f)
 		n += t->nbinds[i];
 	}
 	db->count += t->n + 2; /* includes BEGIN and COMMIT */
-	if (mysql_stmt_bind_param(p->st, all) != 0 || mysql_stmt_execute(p->st) != 0)
+	const bool bad = mysql_stmt_bind_param(p->st, all) != 0 ||
+	                 mysql_stmt_execute(p->st) != 0;
+
+	conn_answered(db);
+	if (bad)
 		return conn_fail(db, p->st, "tx_batch", f);
 	while (mysql_stmt_next_result(p->st) == 0)
 		;

@@ -343,7 +343,7 @@ project_connect(struct project *p, int64_t now, struct fail *f)
 	enum err e;
 
 	if (p->db != NULL)
-		db_request(p->db, clock_mono_ms());
+		db_request(p->db);
 	e = p->db == NULL ? db_open(p->conf, p->look ? DB_LOOK : DB_REPLY, &p->db, f) :
 	                    db_awake(p->db, f);
 

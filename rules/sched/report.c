@@ -158,10 +158,19 @@ report_store(struct ctx *c, const struct rq_report *q, const struct snap_report 
 	return d;
 }
 
-/* The smaller of two options, 0 meaning no limit. */
+/*
+ * A host that was away may report tens of thousands. So many are stored in one
+ * transaction that even a slow, busy machine has finished before the client gives up;
+ * the client reports the others again, at once.
+ */
+enum { REPORTS_AT_ONCE = 2000 };
+
+/* The smaller of two options, 0 meaning no limit, but never more than a slice. */
 static size_t
 report_limit(const struct conf *cf, size_t n)
 {
+	if (n > REPORTS_AT_ONCE)
+		n = REPORTS_AT_ONCE;
 	if (cf->report_max > 0 && (size_t)cf->report_max < n)
 		n = (size_t)cf->report_max;
 	if (cf->max_results_accepted > 0 && (size_t)cf->max_results_accepted < n)

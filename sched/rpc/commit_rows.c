@@ -371,7 +371,7 @@ write_results(struct rpc *x, struct commit *w)
 		 * waiting, and the limit stays.
 		 */
 		if (i % PROGRESS_OPS == PROGRESS_OPS - 1 && x->retries == 0)
-			db_request(x->db, clock_mono_ms());
+			db_request(x->db);
 		if (!commit_is_repeat(w, i))
 			e = write_op(x, w, &w->ops[i]);
 	}

@@ -346,12 +346,11 @@ waits_look(struct db *db, const struct conf *cf, struct rpc_wait *const *v, size
 {
 	struct arena a = { 0 }; /* freed after each of many looks */
 	struct fail f = { 0 };
-	int64_t now_ms = clock_mono_ms();
 	size_t nsets;
 	struct wanted *sets = collect_wanted(&a, v, n, &nsets);
 	enum err e;
 
-	db_request(db, now_ms); /* deliberate waiting does not count */
+	db_request(db); /* deliberate waiting does not count */
 	e = look_at_sets(db, cf, &a, sets, nsets, &f);
 	for (size_t i = 0; i < n && e == OK; i++)
 		e = look_for_one(db, v[i], sets, nsets, &f);
@@ -372,7 +371,7 @@ rpc_look(struct rpc *x, enum rpc_step *next)
 	}
 	x->wait = w->ended;
 	x->waited_ms = w->waited_ms;
-	db_request(x->db, clock_mono_ms());
+	db_request(x->db);
 	*next = RPC_parse;
 	return OK;
 }
