@@ -15,21 +15,21 @@
 enum { SHORT_TEXT = 64, TEXT_MAX = 65535, MEDIUMTEXT_MAX = 16777215 };
 
 const char *
-text_valid(struct arena *a, const char *text, int text_bytes, size_t max)
+text_valid(struct arena *a, const char *text, int text_bytes, size_t max, bool bytes)
 {
-	size_t n = strlen(text), out = 0;
+	size_t n = strlen(text), out = 0, used = 0;
 	char *to = NULL;
 
 	for (size_t i = 0; i < n;) {
 		size_t len = text_utf8(text + i);
 		bool fits = len > 0 && len <= (size_t)text_bytes;
-		size_t put = fits ? len : 1;
+		size_t put = fits ? len : 1, more = bytes ? put : 1;
 
-		if (out + put > max || !fits) {
+		if (used + more > max || !fits) {
 			/* From the first difference on, a copy is needed. */
 			to = to != NULL ? to : arena_memdup(a, text, n);
 		}
-		if (out + put > max) {
+		if (used + more > max) {
 			to[out] = '\0';
 			return to;
 		}
@@ -38,6 +38,7 @@ text_valid(struct arena *a, const char *text, int text_bytes, size_t max)
 		else if (to != NULL)
 			to[out] = '?';
 		out += put;
+		used += more;
 		i += len > 0 ? len : 1;
 	}
 	if (to != NULL)
@@ -68,7 +69,7 @@ bind_f64(struct db *db, MYSQL_BIND *b, double v)
 	b->buffer = copy;
 }
 
-/* Returns how many bytes a column of the type holds. */
+/* Returns how many characters a VARCHAR holds, how many bytes another column. */
 static size_t
 text_max(enum arg_type type)
 {
@@ -85,7 +86,8 @@ bind_text(struct db *db, MYSQL_BIND *b, enum arg_type type, const char *text)
 		return;
 	}
 	if (type != ARG_BLOB)
-		text = text_valid(&db->scratch, text, db->text_bytes, text_max(type));
+		text = text_valid(&db->scratch, text, db->text_bytes, text_max(type),
+		    type != ARG_STR);
 	b->buffer_type = type == ARG_BLOB ? MYSQL_TYPE_BLOB : MYSQL_TYPE_STRING;
 	b->buffer = (void *)(uintptr_t)text;
 	b->buffer_length = strlen(text);

@@ -106,9 +106,10 @@ void *stmt_args_keep(struct arena *, enum stmt_id, const void *args);
 /* --- bind.c --- */
 /*
  * Returns text as valid UTF-8 with at most text_bytes bytes per character, cut at max
- * bytes.
+ * bytes or characters.
  */
-const char *text_valid(struct arena *, const char *, int text_bytes, size_t max);
+const char *text_valid(
+    struct arena *, const char *, int text_bytes, size_t max, bool bytes);
 /* Binds a statement's arguments; *n = number of parameters bound. */
 MYSQL_BIND *bind_args(struct db *, enum stmt_id, const void *args, size_t *n);
 /* Fetches all rows of an executed statement into an arena array of the shape. */

@@ -155,6 +155,31 @@ text_make_printable(char *s)
 	*to = '\0';
 }
 
+char *
+text_fit(struct arena *a, const char *s, size_t n, size_t most)
+{
+	char *text = arena_memdup(a, s, n), *to = NEWN(a, char, 2 * n + 1);
+	size_t out = 0;
+
+	for (size_t at = 0; at < n && most > 0; most--) {
+		const unsigned char c = (unsigned char)text[at];
+		const size_t len = text_utf8(text + at);
+
+		if (len > 0) {
+			memcpy(to + out, text + at, len);
+			out += len;
+		} else if (c >= 0xa0) { /* Latin-1, as old clients send it */
+			to[out++] = (char)(0xc0 | c >> 6);
+			to[out++] = (char)(0x80 | (c & 0x3f));
+		} else {
+			to[out++] = '?';
+		}
+		at += len > 0 ? len : 1;
+	}
+	to[out] = '\0';
+	return to;
+}
+
 static bool
 parse_integer(const char *s, int base, int64_t lo, int64_t hi, int64_t *out)
 {

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "lib/arena.h"
 
 bool text_white(char); /* blank, tab, LF, VT, FF or CR */
 bool text_alnum(char); /* ASCII letter or digit */
@@ -32,6 +33,11 @@ size_t text_utf8(const char *);
 bool text_shown(const char *s, size_t *n);
 /* Replaces each character that must not be shown by "?", in place. */
 void text_make_printable(char *s);
+/*
+ * Copies n bytes of a text for people, at most so many characters of it, whole ones. A
+ * byte that is no part of a character of UTF-8 is taken for Latin-1.
+ */
+char *text_fit(struct arena *, const char *s, size_t n, size_t most);
 
 /*
  * Reads all of s as a base 10 integer in lo..hi; white space may precede it, but not

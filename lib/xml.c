@@ -160,6 +160,9 @@ field_store(struct xml_reader *r, const struct xml_elem *e, void *row)
 		if (e->max == 0 || (double)n <= e->max)
 			*(char **)(void *)field = arena_memdup(r->a, s, n);
 		break;
+	case XML_TEXT:
+		*(char **)(void *)field = text_fit(r->a, s, n, (size_t)e->max);
+		break;
 	case XML_GROUP:
 	case XML_LIST:
 		assert(!"a container has no text");

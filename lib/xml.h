@@ -25,6 +25,8 @@ enum xml_type {
 	XML_BOOL, /* bool; <x/> and a nonzero number are true */
 	/* char *, trimmed; a text longer than max bytes leaves the field alone */
 	XML_STR,
+	/* char *, trimmed, of at most max characters: for people, see text_fit() */
+	XML_TEXT,
 	/* child element whose fields belong to this row (off 0) or to a struct in it */
 	XML_GROUP,
 	XML_LIST, /* repeated child element: each one adds a row to a struct xml_list */

@@ -19,6 +19,8 @@
 #include "lib/banned.h"
 
 enum {
+	VARIETY_CHARS = 254,
+	FEATURES_BYTES = 8191,
 	REPORTS_MAX = 20000,
 	REPORT_FILES_MAX = 1000,
 	FILES_MAX = 100000,
@@ -420,8 +422,8 @@ trickle_parse(struct arena *a, const struct raw *raw)
 		return t;
 	name = from + strlen("<variety>");
 	n = (size_t)(to - name);
-	if (n <= 254)
-		t.variety = text_decode(a, name, n);
+	name = text_decode(a, name, n);
+	t.variety = text_fit(a, name, strlen(name), VARIETY_CHARS);
 	to += strlen("</variety>");
 	if (*to == '\n')
 		to++;
@@ -482,6 +484,17 @@ request_defaults(struct request *q)
 	q->host.p_ncpus = 1;
 }
 
+/* A list that was cut ends with a whole feature: half of one may be the name of
+ * another. */
+static void
+cut_features(char *list)
+{
+	char *blank = strrchr(list, ' ');
+
+	if (strlen(list) >= FEATURES_BYTES && blank != NULL)
+		*blank = '\0';
+}
+
 static void
 request_strings(struct request *q)
 {
@@ -495,6 +508,7 @@ request_strings(struct request *q)
 
 	for (size_t i = 0; i < N(s); i++)
 		text_default(s[i]);
+	cut_features(q->host.p_features);
 }
 
 static void

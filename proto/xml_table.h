@@ -20,6 +20,8 @@
 #define F64(tag, field)     X_FIELD(tag, XML_F64, field, 0)
 #define BOOL(tag, field)    X_FIELD(tag, XML_BOOL, field, 0)
 #define STR(tag, field, hi) X_FIELD(tag, XML_STR, field, hi) /* at most hi bytes */
+#define TEXT(tag, field, hi)                                                           \
+	X_FIELD(tag, XML_TEXT, field, hi) /* cut to hi characters */
 /* A child element whose fields belong to the same row. */
 #define GROUP(tag, table) X_ELEM(.name = tag, .type = XML_GROUP, .child = table)
 #define GROUP_SEEN(tag, table, flag)                                                   \

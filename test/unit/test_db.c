@@ -24,11 +24,15 @@ static const struct {
 START_TEST(text_is_made_valid)
 {
 	const char *out = text_valid(
-	    &a, texts[_i].in, texts[_i].text_bytes, texts[_i].max);
+	    &a, texts[_i].in, texts[_i].text_bytes, texts[_i].max, true);
 
 	ck_assert_str_eq(out, texts[_i].out);
 	if (strcmp(texts[_i].in, texts[_i].out) == 0)
 		ck_assert_ptr_eq(out, texts[_i].in); /* a valid text is not copied */
+	/* A VARCHAR counts characters. */
+	ck_assert_str_eq(text_valid(&a, "\xc3\xa9\xc3\xa9\xc3\xa9", 4, 2, false),
+	    "\xc3\xa9\xc3\xa9");
+	ck_assert_str_eq(text_valid(&a, "a\xff\xc3\xa9", 4, 2, false), "a?");
 	arena_free(&a);
 }
 END_TEST
