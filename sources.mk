@@ -908,6 +908,8 @@ client_sources = \
 	client/app_init.c \
 	client/attach.c \
 	client/availability.c \
+	client/benchmark.c \
+	client/benchmark.h \
 	client/client.h \
 	client/control/command.c \
 	client/control/control.h \
@@ -1091,6 +1093,7 @@ unit_tests = \
 	test/unit/test_client \
 	test/unit/test_client_allowed \
 	test/unit/test_client_app \
+	test/unit/test_client_benchmark \
 	test/unit/test_client_control \
 	test/unit/test_client_enact \
 	test/unit/test_client_gui \

@@ -13,16 +13,21 @@ enum { DOWNLOAD_FAILED = -186, EXIT_UNSTARTED_LATE = 200, EXIT_NO_COPROC = 201 }
 
 /* --- tasks --- */
 
-/* The task is too late to be of use, and no work on it would be lost (client.md
- * 4.8). */
+/*
+ * The task is too late to be of use, and no work on it would be lost (client.md 4.8). A
+ * deadline that had passed when the task came is doubted: this computer's clock is
+ * ahead, or the project's is behind, and by the project's clock there is time.
+ */
 static bool
 too_late_to_start(const struct client *c, const struct ctask *t)
 {
-	return t->started_at == 0 && t->r.report_deadline > 0 &&
+	return t->started_at == 0 && t->r.report_deadline > (double)t->received_at &&
 	       (double)c->now > t->r.report_deadline;
 }
 
-/* Ends a task at once that can never run here, or need not run any more. */
+/* Ends a task at once that can never run here, or need not run any more.  A project
+ * whose tasks end so backs off by fail_hopeless() for aborts, and by task_fail() else.
+ */
 static void
 end_hopeless(struct client *c, struct cproject *p, struct ctask *t)
 {
@@ -52,10 +57,21 @@ fail_hopeless(struct client *c)
 {
 	for (size_t i = 0; i < c->state->nprojects; i++) {
 		struct cproject *p = &c->state->projects[i];
+		const struct ctask *aborted = NULL;
 
-		for (size_t k = 0; k < p->ntasks; k++)
-			if (!p->tasks[k].ready && !p->tasks[k].acked)
-				end_hopeless(c, p, &p->tasks[k]);
+		for (size_t k = 0; k < p->ntasks; k++) {
+			struct ctask *t = &p->tasks[k];
+
+			if (t->ready || t->acked)
+				continue;
+			end_hopeless(c, p, t);
+			if (t->ready && t->state == CLIENT_ABORTED)
+				aborted = t;
+		}
+		/* Those of one moment have one cause, and count as one failure: whoever
+		 * was away for a month must not be kept from work for hours. */
+		if (aborted != NULL)
+			standing_task_ended(c, p, aborted, false);
 	}
 }
 

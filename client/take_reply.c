@@ -339,6 +339,7 @@ take_results(struct client *c, struct cproject *p, const struct reply *rp,
 {
 	struct ctask *all = NEWN(&c->keep, struct ctask, p->ntasks + rp->nresults + 1);
 	bool *known = NEWN(&c->scratch, bool, p->nfiles + 1);
+	size_t late = 0;
 
 	for (size_t i = 0; i < files_before; i++)
 		known[i] = p->files[i].status != FS_FAILED;
@@ -368,7 +369,12 @@ take_results(struct client *c, struct cproject *p, const struct reply *rp,
 		mark_known(p, &in, known);
 		store_task(c, p, &in);
 		count_task(c, p, &p->tasks[p->ntasks - 1], f);
+		late += in.report_deadline > 0 && in.report_deadline <= (double)c->now;
 	}
+	if (late > 0)
+		log_warn(
+		    "the deadlines of %zu tasks had passed before they came: the clock of this computer is ahead, or that of the project is behind; the tasks run all the same",
+		    late);
 }
 
 static void

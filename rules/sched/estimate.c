@@ -12,7 +12,7 @@
 static const double GIB = 1073741824.0;
 static const double RAM_UNKNOWN = 64e6;    /* bytes, scheduling.md 2.2 */
 static const double FPOPS_UNKNOWN = 3.3e9; /* if there are too few hosts for a median */
-static const double FPOPS_MOST = 1e12;     /* of one CPU core: no benchmark is higher */
+static const double FPOPS_MOST = 1e11;     /* of one CPU core: no benchmark is higher */
 static const double FPOPS_ABOVE_MOST = 1.1; /* times the speed of the 95th percentile */
 static const double FPOPS_EST_UNKNOWN = 1e12;
 static const double STATISTICS_MOST = 250; /* times the projected speed */

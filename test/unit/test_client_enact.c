@@ -370,6 +370,28 @@ START_TEST(never_started_in_time)
 	ck_assert_int_eq(t[1].exit_status, 200);
 	ck_assert_ptr_nonnull(strstr(t[1].message, "Not started by deadline"));
 	ck_assert_int_eq(c->errors, 0);
+	/* What the client aborts by itself is a failure: the project backs off. */
+	ck_assert_int_eq(c->state->projects->rpc.ntask_failures, 1);
+	ck_assert_double_gt(c->state->projects->rpc.min_rpc_time, (double)c->now);
+	enact_host_end(c);
+}
+END_TEST
+
+/* A deadline that had passed when the task came says that a clock is wrong. */
+START_TEST(late_on_arrival)
+{
+	struct client *c = enact_host(policies[_i]);
+	struct ctask *t = c->state->projects->tasks;
+
+	ck_assert_str_eq(enact_seen(c), "a");
+	for (int i = 0; i < 2; i++) {
+		t[i].received_at = NOW;
+		t[i].r.report_deadline = NOW - 86400 * i;
+	}
+	c->now = NOW + 11;
+	enact_seen(c);
+	ck_assert(!t[0].ready && !t[1].ready);
+	ck_assert_int_eq(c->state->projects->rpc.ntask_failures, 0);
 	enact_host_end(c);
 }
 END_TEST
@@ -569,6 +591,7 @@ UNIT_MAIN("client_enact", {
 	ADD(checkpoints);
 	ADD(slots_are_kept_whole);
 	ADD_LOOP(never_started_in_time, n);
+	ADD_LOOP(late_on_arrival, n);
 	ADD(project_without_tasks_is_asked_without_a_buffer);
 	ADD(no_deadline);
 	ADD_LOOP(memory, n);
