@@ -208,7 +208,7 @@ START_TEST(machine_described)
 	w->req.host.p_fpops = 0;
 	ck_assert_double_eq(machine_of(w->conf, &w->req, &w->snap).p_fpops, 3.3e9);
 	w->req.host.p_fpops = 1e30;
-	ck_assert_double_eq(machine_of(w->conf, &w->req, &w->snap).p_fpops, 1e12);
+	ck_assert_double_eq(machine_of(w->conf, &w->req, &w->snap).p_fpops, 1e11);
 	cat.fpops_median = 5e9, cat.fpops_p95 = 8e9;
 	ck_assert_double_eq(machine_of(w->conf, &w->req, &w->snap).p_fpops, 8.8e9);
 	w->req.host.p_fpops = 8.8e9;
