@@ -70,7 +70,7 @@ user_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct user_opts *o = opts;
 	char key[KEY_DIGITS + 1], cpid[KEY_DIGITS + 1],
-	    *email = arena_strdup(x->a, args[0]);
+	    *email = arena_strdup(x->a, args[0]), *password;
 	struct user u = { .create_time = clock_now(),
 		.email_addr = email,
 		.authenticator = key,
@@ -91,9 +91,10 @@ user_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		    x, "%.80s: %s; choose another name with --name NAME", u.name, bad);
 	random_hex(key, KEY_DIGITS);
 	random_hex(cpid, KEY_DIGITS);
+	TRY(user_password_read(x, o->password_file, &password));
 	e = ctx_db(x);
-	if (e == OK && o->password_file != NULL)
-		e = user_password_read(x, o->password_file, email, &u.passwd_hash);
+	if (e == OK && password != NULL)
+		e = user_password_take(x, password, email, &u.passwd_hash);
 	if (e == OK)
 		e = user_insert(x->db, &u, x->f);
 	if (e == E_RACE)

@@ -38,18 +38,25 @@ user_password_hash(
 }
 
 enum err
-user_password_read(struct cmd_ctx *x, const char *file, const char *email, char **hash)
+user_password_read(struct cmd_ctx *x, const char *file, char **password)
 {
-	char *text;
-	size_t n;
+	*password = NULL;
+	if (file == NULL)
+		return OK;
+	TRY(fs_read(x->a, file, SECRET_MAX, password, NULL, x->f));
+	(*password)[strcspn(*password, "\r\n")] = '\0';
+	return OK;
+}
 
-	TRY(fs_read(x->a, file, SECRET_MAX, &text, NULL, x->f));
-	n = strcspn(text, "\r\n");
-	if ((int64_t)n < x->cf->min_passwd_length)
+enum err
+user_password_take(
+    struct cmd_ctx *x, const char *password, const char *email, char **hash)
+{
+	if ((int64_t)strlen(password) < x->cf->min_passwd_length)
 		return FAIL(x->f, E_BADREQ,
-		    "%s: a password must have at least %lld characters", file,
+		    "the password must have at least %lld characters",
 		    (long long)x->cf->min_passwd_length);
-	return user_password_hash(x, arena_memdup(x->a, text, n), email, hash);
+	return user_password_hash(x, password, email, hash);
 }
 
 /* Easy to read out: no letters and digits that look alike; 80 random bits. */
@@ -99,13 +106,14 @@ reset_password_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct password_opts *o = opts;
 	struct user *u;
-	char *made = NULL, *hash;
+	char *made = NULL, *hash, *given;
 
 	(void)n;
+	TRY(user_password_read(x, o->file, &given));
 	TRY(ctx_db(x));
 	TRY(tools_user(x, args[0], &u));
-	if (o->file != NULL)
-		TRY(user_password_read(x, o->file, u->email_addr, &hash));
+	if (given != NULL)
+		TRY(user_password_take(x, given, u->email_addr, &hash));
 	else {
 		made = password_make(x->a);
 		TRY(user_password_hash(x, made, u->email_addr, &hash));

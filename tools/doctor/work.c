@@ -10,12 +10,13 @@ doctor_work_found(void *arg, enum fsck_code code, const char *name, const char *
 	struct doctor *d = arg;
 	const struct fsck_words *w = fsck_words(code);
 
-	const char *cure =
-	    code == FSCK_WORK_HAD_USER ?
-	        doctor_locus(d, "config set one_result_per_user_per_wu 0") :
-	    code == FSCK_WORK_HAD_HOST ?
-	        doctor_locus(d, "config set one_result_per_host_per_wu 0") :
-	        w->cure;
+	const char *cure = code == FSCK_WORK_HAD_USER ?
+	                       doctor_locus(
+				   d, "config set one_result_per_user_per_wu 0") :
+	                   code == FSCK_WORK_HAD_HOST ?
+	                       doctor_locus(
+				   d, "config set one_result_per_host_per_wu 0") :
+	                       w->cure;
 
 	doctor_warn(d, cure, "%s %s: %s%s%s%s", w->noun, name, w->text,
 	    more[0] == '\0' ? "" : " (", more, more[0] == '\0' ? "" : ")");
@@ -44,7 +45,7 @@ doctor_independence(struct doctor *d)
 		doctor_ok(d, "an account gets one result of a workunit");
 	else if (quorum < 2 || accounts < 2)
 		doctor_ok(d, quorum < 2 ? "no work that waits needs a second result" :
-		                          "all active computers are of one account");
+					  "all active computers are of one account");
 	else
 		doctor_warn(d,
 		    doctor_locus(d, "config set one_result_per_user_per_wu 1"),
