@@ -25,9 +25,8 @@ too_late_to_start(const struct client *c, const struct ctask *t)
 	       (double)c->now > t->r.report_deadline;
 }
 
-/* Ends a task at once that can never run here, or need not run any more.  A project
- * whose tasks end so backs off by fail_hopeless() for aborts, and by task_fail() else.
- */
+/* Ends a task at once that can never run here, or need not run any more.  task_fail()
+ * makes its project back off, task_abort() does not. */
 static void
 end_hopeless(struct client *c, struct cproject *p, struct ctask *t)
 {
