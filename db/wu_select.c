@@ -87,7 +87,7 @@ enum err
 wu_walk_step(struct db *db, struct arena *a, struct wu_walk *w, int64_t **ids,
     size_t *n, struct fail *f)
 {
-	struct row_wu_place *rows;
+	struct row_wu_place *rows = NULL;
 	size_t got = 0;
 
 	*n = 0;

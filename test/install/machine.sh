@@ -143,7 +143,8 @@ machine_make() { # SUITE
 	machine_logs=$cache/logs-$1
 	mkdir -p "$machine_logs" && rm -rf --one-file-system "$machine" &&
 		cp -a --reflink=auto "$cache/base-$1" "$machine" &&
-		mkdir -p "$machine/root/install" && cp -a "$source/test/install/steps" "$source/test/install/lib.sh" "$machine/root/install/" &&
+		mkdir -p "$machine/root/install" && cp -a "$source/test/install/steps" "$source/test/install/lib.sh" "$source"/test/it/{commands,commands.table,request.xml} \
+			"$machine/root/install/" &&
 		mkdir -p "$machine/root/install/pages" && cp "$source"/tools/*.7 "$source"/tools/*/*.7 "$machine/root/install/pages/" &&
 		mkdir "$machine/root/install/debs" && cp -a "$cache/debs-$1"/*.deb "$machine/root/install/debs" &&
 		rm -f "$machine"/root/install/debs/*-dbgsym_* && cp -a "$source/debian/tests" "$machine/root/install/tests" &&

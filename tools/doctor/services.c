@@ -26,7 +26,8 @@ enum {
 	RUN_S = 20,
 	LOG_MOST = 1000000000,
 	LOGS_MAX = 10000,
-	FAULTS_SHOWN = 5
+	FAULTS_SHOWN = 5,
+	START_WAIT_MS = 5000
 };
 
 /* Programs of others with the names of ours; one that is meant to run is none. */
@@ -107,6 +108,30 @@ is_elsewhere(const struct doctor *d, const struct state_proc *p)
 	return p->of_machine && !conf_is_installed(d->cf);
 }
 
+/* One that was just added, or restarted, takes a moment. */
+static bool
+is_starting(const struct doctor *d, const struct state *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->procs[i].state == PROC_STARTING && !is_elsewhere(d, &s->procs[i]))
+			return true;
+	return false;
+}
+
+/* The services, once none of them starts or START_WAIT_MS have passed. */
+static enum err
+services_settled(struct doctor *d, struct state *s, enum running *r)
+{
+	int64_t until = clock_mono_ms() + START_WAIT_MS;
+
+	for (;;) {
+		TRY(running_read(d->x, s, r));
+		if (!is_starting(d, s) || clock_mono_ms() >= until)
+			return OK;
+		clock_nap_ms(100);
+	}
+}
+
 void
 doctor_services(struct doctor *d)
 {
@@ -114,7 +139,7 @@ doctor_services(struct doctor *d)
 	enum running r;
 	struct state s;
 
-	if (running_read(d->x, &s, &r) != OK) {
+	if (services_settled(d, &s, &r) != OK) {
 		doctor_fail(d, doctor_locus(d, "status"), "%s", d->x->f->detail);
 		return;
 	}

@@ -120,3 +120,11 @@ sql_says() { # WANTED SQL: the database's answer; columns and rows are separated
 	said=${said//[$'\t\n']/ }
 	equal "$said" "$1"
 }
+
+# A test case for each line that test/it/commands prints.
+commands_judged() { # COMMAND...
+	local verdict what
+	"$@" | while read -r verdict what; do
+		[[ $verdict == '|' ]] && echo "    $what" || is "$what" "$verdict" ok
+	done
+}
