@@ -32,7 +32,7 @@ meanwhile() { # SQL
 	mariadb_session "$db_dir" "$db_name" <"$work/other" &
 	other=$!
 	exec 7>"$work/other"
-	echo "begin; $1;" >&7
+	echo "begin; $(sql_by_our_clock "$1");" >&7
 	wait_for '[[ $(transactions "trx_rows_modified > 0") == 1 ]]'
 	(wait_for lock_waited; echo 'commit;' >&7) &
 	exec 7>&-

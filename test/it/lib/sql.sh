@@ -5,8 +5,12 @@
 db_name=''
 
 # Prints SQL with the programs' time for the server's, whose clock stays real if LOCUS_YEAR moves theirs.
-sql_by_our_clock() { # SQL
-	sed "s/unix_timestamp()/(unix_timestamp() + ${LOCUS_AHEAD:-0})/Ig" <<<"$1"
+sql_by_our_clock() { # [SQL]: by default from standard input, line by line as it comes
+	if [[ $# == 0 ]]; then
+		sed -u "s/unix_timestamp()/(unix_timestamp() + ${LOCUS_AHEAD:-0})/Ig"
+	else
+		sql_by_our_clock <<<"$1"
+	fi
 }
 
 our_clock() { # prints the programs' time, s since 1970
@@ -16,7 +20,7 @@ our_clock() { # prints the programs' time, s since 1970
 sql() { # [SQL]: by default from standard input; rows without a header
 	local words=(-N)
 	if [[ $# == 0 && -n ${LOCUS_AHEAD:-} ]]; then
-		sql "$(cat)"
+		sql_by_our_clock | LOCUS_AHEAD='' sql
 		return
 	fi
 	[[ $# == 0 ]] || words+=(-e "$(sql_by_our_clock "$1")")
