@@ -4,6 +4,7 @@
 
 #include <string.h>
 #include <strings.h>
+#include "model/request.h"
 #include "lib/banned.h"
 
 const struct pc_element pc_elements[] = {
@@ -84,5 +85,24 @@ plan_class_type(const struct plan_class *pc)
 			return names[i].type;
 	if (pc->gpu_type[0] != '\0')
 		return pc->gpu_type;
+	if (pc->gpu_type_regex != NULL)
+		return pattern_text(pc->gpu_type_regex);
 	return pc->cuda ? "NVIDIA" : pc->cal ? "ATI" : "CPU";
+}
+
+size_t
+plan_class_resource(const struct plan_class *pc, const struct request *rq)
+{
+	const struct pattern *other = pc->gpu_type_regex;
+	const char *type = plan_class_type(pc);
+
+	for (size_t i = 0; i < rq->nresources; i++) {
+		const struct rq_resource *r = &rq->resources[i];
+
+		if (strcmp(r->type, type) == 0 ||
+		    (r->kind != NULL && strcmp(r->kind, type) == 0) ||
+		    (i > 0 && other != NULL && pattern_match(other, r->type)))
+			return i;
+	}
+	return SIZE_MAX;
 }

@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include "lib/pattern.h"
 
+struct request;
+
 struct pc_words {
 	char **v;
 	size_t n;
@@ -53,9 +55,15 @@ const struct plan_class *plan_class_named(const struct plan_classes *, const cha
 /*
  * The resource type of the class in the words of requests: "CPU", "NVIDIA", "ATI",
  * "intel_gpu", "apple_gpu" or the name of any other coprocessor. It follows from
- * gpu_type, else from cuda and cal; never from the name of the class.
+ * gpu_type, else from the text of gpu_type_regex, cuda and cal; never from the name of
+ * the class.
  */
 const char *plan_class_type(const struct plan_class *);
+/*
+ * The resource of the request that the class uses, an index; SIZE_MAX: the host has
+ * none. A type that clients report by a model is known by its kind, too.
+ */
+size_t plan_class_resource(const struct plan_class *, const struct request *);
 
 /* One entry per element, for parsers and manuals. */
 enum pc_type {

@@ -2,6 +2,8 @@
 #include "model/prefs.h"
 
 #include <string.h>
+#include "model/request.h"
+#include "model/resource.h"
 #include "lib/banned.h"
 
 bool
@@ -11,6 +13,14 @@ prefs_refuse_resource(const struct project_prefs *p, const char *type)
 		if (strcmp(p->no_rsc[i], type) == 0)
 			return true;
 	return false;
+}
+
+bool
+prefs_refuse_device(const struct project_prefs *p, const struct rq_resource *r)
+{
+	return prefs_refuse_resource(p, r->type) || prefs_refuse_resource(p, r->kind) ||
+	       (p->no_gpus && r->have_opencl &&
+		   strcmp(r->type, resource_names[RESOURCE_CPU]) != 0);
 }
 
 enum app_choice

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct rq_resource;
+
 struct rq_prefs { /* global preferences that scheduling uses; 0 = unset */
 	double mod_time, disk_max_used_gb, disk_max_used_pct, disk_min_free_gb;
 	double work_buf_min_days, ram_max_used_busy_pct, ram_max_used_idle_pct,
@@ -32,6 +34,7 @@ struct project_prefs { /* all zero: no preferences, everything is allowed */
 	 */
 	char **no_rsc;
 	size_t nno_rsc;
+	bool no_gpus; /* no device that does graphics, whatever its type */
 	/*
 	 * All elements at the venue, well-formed, for elements that only the project
 	 * knows. NULL = none.
@@ -44,6 +47,8 @@ struct project_prefs { /* all zero: no preferences, everything is allowed */
  * Do the preferences refuse work for this type of resource (as in request.resources)?
  */
 bool prefs_refuse_resource(const struct project_prefs *, const char *type);
+/* The same for a resource of a request, by its type, its kind, or as a GPU. */
+bool prefs_refuse_device(const struct project_prefs *, const struct rq_resource *);
 
 enum app_choice { APP_SELECTED, APP_OTHER, APP_BETA_REFUSED, APP_REFUSED };
 /*

@@ -16,6 +16,11 @@
 struct rq_resource {
 	/* "CPU", "NVIDIA", "ATI", "intel_gpu", "apple_gpu" or a generic model */
 	char *type;
+	/*
+	 * The type by which plan classes and preferences know it, too: "apple_gpu" for
+	 * Apple's device, which clients 7.20 to 7.24 report by its model; else NULL.
+	 */
+	char *kind;
 	bool has_request;       /* req_secs or req_instances is present */
 	double req_secs;        /* instance-seconds wanted, limited to 0 .. 28 days */
 	double req_instances;   /* idle instances wanted */
@@ -23,7 +28,7 @@ struct rq_resource {
 	double count;           /* instances present; CPU: p_ncpus */
 	double peak_flops;      /* of one instance */
 	double available_ram, total_ram; /* bytes */
-	char *name;
+	char *name, *vendor;             /* vendor: as OpenCL says, may be NULL */
 	/* Texts from OpenCL: "OpenCL 3.0 CUDA", "3380.6 (PAL,HSAIL)" */
 	char *opencl_version, *opencl_driver_version;
 	int32_t driver_version, cuda_version,

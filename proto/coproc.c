@@ -95,15 +95,30 @@ complete_size(struct in_coproc *c)
 		r->peak_flops = 1e11;
 }
 
+/*
+ * A coprocessor of another vendor says that it does OpenCL by the block alone; Apple's,
+ * as clients 7.20 to 7.24 report it, is one of them (protocol.md 1.6).
+ */
+static void
+complete_generic(struct arena *a, struct in_coproc *c)
+{
+	struct rq_resource *r = &c->r;
+
+	r->type = arena_strdup(a, coproc_type(r->type));
+	r->have_opencl |= c->has_opencl_block;
+	if (r->vendor != NULL && strcmp(r->vendor, "Apple") == 0)
+		r->kind = arena_strdup(a, resource_names[RESOURCE_APPLE]);
+}
+
 void
 coproc_complete(struct arena *a, struct in_coproc *c)
 {
 	struct rq_resource *r = &c->r;
 
-	if (c->kind != COPROC_OTHER)
-		r->type = arena_strdup(a, resource_names[c->kind]);
+	if (c->kind == COPROC_OTHER)
+		complete_generic(a, c);
 	else
-		r->type = arena_strdup(a, coproc_type(r->type));
+		r->type = arena_strdup(a, resource_names[c->kind]);
 	if (c->cc_major > 0 && c->cc_major < 1000 && c->cc_minor >= 0 &&
 	    c->cc_minor < 100)
 		r->compute_capability = 100 * c->cc_major + c->cc_minor;

@@ -24,10 +24,12 @@ struct in_coproc {
 	int32_t opencl_mhz, opencl_units;                 /* Intel, Apple */
 	double opencl_ram, opencl_double; /* bytes; a mask of capabilities */
 	char *cal_version;
+	bool has_opencl_block;
 };
 /*
- * Fills in type, total_ram, available_ram, compute_capability, driver_version and
- * peak_flops where the client left them out; limits count and the requested work.
+ * Fills in type, kind, have_opencl, total_ram, available_ram, compute_capability,
+ * driver_version and peak_flops where the client left them out; limits count and the
+ * requested work.
  */
 void coproc_complete(struct arena *, struct in_coproc *);
 

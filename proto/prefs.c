@@ -178,6 +178,7 @@ prefs_take_no_rsc(struct arena *a, const struct normal *nm, struct in_project *i
 	};
 	struct project_prefs *p = &in->p;
 
+	p->no_gpus = in->no_gpus;
 	p->no_rsc = NEWN(a, char *, N(flags) + in->no_rsc.n);
 	for (size_t i = 0; i < N(flags); i++)
 		if (flags[i].no)

@@ -108,10 +108,12 @@ misc_put_gpu(struct say *s, const struct rq_resource *r)
 {
 	static const char *const words[RESOURCE_KINDS] = { "cpu", "nvidia", "amd",
 		"intel", "apple" };
-	const char *type = r->type;
+	const char *kind = r->kind != NULL ? r->kind : r->type,
+		   *type = r->vendor != NULL && r->vendor[0] != '\0' ? r->vendor :
+	                                                               r->type;
 
 	for (int k = RESOURCE_NVIDIA; k < RESOURCE_KINDS; k++)
-		if (strcmp(r->type, resource_names[k]) == 0)
+		if (strcmp(kind, resource_names[k]) == 0)
 			type = words[k];
 	say_str(s, "{");
 	misc_put_text(s, true, "type", type);

@@ -39,7 +39,7 @@ resource_of_class(const struct ctx *c, const char *plan_class)
 	const struct plan_class *pc = plan_class_named(
 	    c->snap->cat->classes, plan_class);
 
-	return pc == NULL ? SIZE_MAX : request_resource(c->req, plan_class_type(pc));
+	return pc == NULL ? SIZE_MAX : plan_class_resource(pc, c->req);
 }
 
 /*

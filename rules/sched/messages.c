@@ -39,7 +39,7 @@ say_missing(const struct ctx *c, struct say *s)
 		const struct plan_class *pc = class_for_host(c, &cat->versions[i]);
 		const char *type = pc == NULL ? "" : plan_class_type(pc);
 
-		if (request_resource(c->req, type) != SIZE_MAX ||
+		if (pc == NULL || plan_class_resource(pc, c->req) != SIZE_MAX ||
 		    names_has(&said, type))
 			continue;
 		if (s != NULL) {
@@ -65,8 +65,8 @@ out_of_reach(const struct ctx *c)
 
 	for (size_t r = 0; r < c->req->nresources; r++) {
 		bool served = serving_any(s, r);
-		bool refused = prefs_refuse_resource(
-		    &c->snap->project_prefs, c->req->resources[r].type);
+		bool refused = prefs_refuse_device(
+		    &c->snap->project_prefs, &c->req->resources[r]);
 
 		any = any || served;
 		if (!served || !work_req_wants(&c->work, r))
@@ -96,8 +96,7 @@ say_demand(const struct ctx *c, struct say *s, enum reason why)
 
 	for (size_t i = 0; i < cat->nversions; i++) {
 		const struct plan_class *pc = class_for_host(c, &cat->versions[i]);
-		size_t r = pc == NULL ? 0 :
-		                        request_resource(c->req, plan_class_type(pc));
+		size_t r = pc == NULL ? 0 : plan_class_resource(pc, c->req);
 		const struct rq_resource *d;
 		double needs;
 
@@ -133,7 +132,8 @@ say_resources(const struct ctx *c, struct say *s, enum reason why)
 
 	for (size_t r = 0; r < c->req->nresources; r++) {
 		const char *type = c->req->resources[r].type;
-		bool off = prefs_refuse_resource(&c->snap->project_prefs, type);
+		bool off = prefs_refuse_device(
+		    &c->snap->project_prefs, &c->req->resources[r]);
 
 		if (!work_req_wants(&c->work, r) || (why == WHY_RSC_DISABLED && !off) ||
 		    (why != WHY_RSC_DISABLED && limits_resource(c, r) != why))

@@ -294,7 +294,7 @@ plan_class_use(struct arena *a, const struct plan_class *pc,
 	for (size_t i = 0; i < N(checks); i++)
 		if (!check_passes(&checks[i], &q))
 			return checks[i].why;
-	use->type = plan_class_type(pc);
+	use->type = q.dev->type;
 	n = usable_threads(pc, h);
 	if (strcmp(use->type, "CPU") != 0)
 		use_device(&q, use);

@@ -383,12 +383,9 @@ plan_has_vm_accel(const struct plan_question *q)
 const struct rq_resource *
 plan_device(const struct plan_class *pc, const struct request *rq)
 {
-	const char *type = plan_class_type(pc);
+	size_t r = plan_class_resource(pc, rq);
 
-	for (size_t i = 0; i < rq->nresources; i++)
-		if (strcmp(rq->resources[i].type, type) == 0)
-			return &rq->resources[i];
-	return NULL;
+	return r == SIZE_MAX ? NULL : &rq->resources[r];
 }
 
 double

@@ -45,8 +45,8 @@ may_be_sent(const struct ctx *c, const struct app *app)
 	for (size_t r = 0; r < c->work.n; r++)
 		any = any || (limits_resource(c, r) == WHY_NONE &&
 				 serving_app(&c->serving, app, r) &&
-				 !prefs_refuse_resource(&c->snap->project_prefs,
-				     c->req->resources[r].type));
+				 !prefs_refuse_device(
+				     &c->snap->project_prefs, &c->req->resources[r]));
 	return any;
 }
 

@@ -23,7 +23,7 @@ class_resource(
 		return 0;
 	if (!rq->client_cap_plan_class || pc == NULL || pc->disabled)
 		return SIZE_MAX;
-	return request_resource(rq, plan_class_type(pc));
+	return plan_class_resource(pc, rq);
 }
 
 struct serving

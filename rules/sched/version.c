@@ -126,7 +126,7 @@ resource_usable(const struct ctx *c, const struct app *app, size_t r)
 {
 	if (r == SIZE_MAX)
 		return WHY_NO_COPROC;
-	if (prefs_refuse_resource(&c->snap->project_prefs, c->req->resources[r].type))
+	if (prefs_refuse_device(&c->snap->project_prefs, &c->req->resources[r]))
 		return WHY_RSC_DISABLED;
 	return app->non_cpu_intensive ? WHY_NONE : limits_resource(c, r);
 }
@@ -184,7 +184,7 @@ class_usable(
 			return WHY_CLASS_UNKNOWN;
 		q->of_job |= pc->min_wu_id > 0 || pc->max_wu_id > 0 ||
 		             pc->min_batch > 0 || pc->max_batch > 0;
-		p->resource = request_resource(c->req, plan_class_type(pc));
+		p->resource = plan_class_resource(pc, c->req);
 	}
 	why = resource_usable(c, q->app, p->resource);
 	if (why == WHY_NONE)

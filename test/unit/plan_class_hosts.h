@@ -54,6 +54,15 @@
 	"<coprocs><coproc_apple_gpu><count>1</count><model>M2</model>"                 \
 	"<have_metal>1</have_metal><metal_support>5001</metal_support>"                \
 	"<peak_flops>1e12</peak_flops></coproc_apple_gpu></coprocs>"
+/* A device of another vendor, with a block of OpenCL; Apple's, as clients 7.20 to 7.24
+ * report it. */
+#define OPENCL_GENERIC(type, vendor)                                                   \
+	"<coprocs><coproc><type>" type "</type><count>1</count><peak_flops>1e12"       \
+	"</peak_flops><coproc_opencl><vendor>" vendor "</vendor>"                      \
+	"<opencl_device_version>OpenCL 1.2 v1</opencl_device_version>"                 \
+	"</coproc_opencl></coproc></coprocs>"
+#define MALI           OPENCL_GENERIC("Mali-T628", "ARM")
+#define APPLE_BY_MODEL OPENCL_GENERIC("Apple M1 Pro", "Apple")
 #define CUDA12                                                                         \
 	"<coprocs><coproc_cuda><count>1</count><name>RTX 4090</name>"                  \
 	"<have_cuda>1</have_cuda><have_opencl>1</have_opencl>"                         \

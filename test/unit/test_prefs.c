@@ -4,6 +4,7 @@
 
 #include "lib/buf.h"
 #include "lib/rng.h"
+#include "model/request.h"
 #include "test/unit/unit.h"
 #include "lib/banned.h"
 
@@ -77,6 +78,38 @@ START_TEST(no_text_at_all)
 	ck_assert_str_eq(said(&a, &p), "");
 	ck_assert(!prefs_refuse_resource(&p, "CPU"));
 	ck_assert_double_eq(prefs_global(&a, NULL, NULL, NOW).mod_time, 0);
+	arena_free(&a);
+}
+END_TEST
+
+/* no_gpus is about any device that does graphics, and a preference about a kind of them
+ * about those that the client names by their model. */
+static const struct {
+	const char *prefs, *type, *kind;
+	bool opencl, refused;
+} devices[] = {
+	{ "<no_gpus>1</no_gpus>", "NVIDIA", NULL, false, true },
+	{ "<no_gpus>1</no_gpus>", "Mali-T628", NULL, true, true },
+	{ "<no_gpus>1</no_gpus>", "miner_asic", NULL, false, false },
+	{ "<no_gpus>1</no_gpus>", "CPU", NULL, true, false },
+	{ "<no_apple_gpu>1</no_apple_gpu>", "Apple M1 Pro", "apple_gpu", true, true },
+	{ "<no_apple_gpu>1</no_apple_gpu>", "Mali-T628", NULL, true, false },
+	{ "<no_rsc>Mali-T628</no_rsc>", "Mali-T628", NULL, true, true },
+	{ "<no_cuda>1</no_cuda>", "Mali-T628", NULL, true, false },
+};
+START_TEST(refused_devices)
+{
+	struct arena a = { 0 };
+	struct project_prefs p = prefs_project(&a,
+	    arena_printf(&a,
+		"<project_preferences><project_specific>%s</project_specific></project_preferences>",
+		devices[_i].prefs),
+	    NULL);
+	struct rq_resource r = { .type = arena_strdup(&a, devices[_i].type),
+		.kind = arena_strdup(&a, devices[_i].kind),
+		.have_opencl = devices[_i].opencl };
+
+	ck_assert_int_eq(prefs_refuse_device(&p, &r), devices[_i].refused);
 	arena_free(&a);
 }
 END_TEST
@@ -174,5 +207,6 @@ UNIT_MAIN("prefs", {
 	ADD(no_text_at_all);
 	ADD_LOOP(invalid_numbers, N(bad_globals));
 	ADD_LOOP(global, N(globals));
+	ADD_LOOP(refused_devices, N(devices));
 	ADD(any_bytes);
 })

@@ -249,19 +249,29 @@ static const struct {
 	const char *type, *name;
 	double count, ram;
 	int32_t driver;
-	const char *opencl, *misc;
+	const char *opencl, *misc, *kind, *vendor;
 } gpus[] = {
 	{ "NVIDIA", "RTX \"3080\" \\ \x1b\xff", 2, 10737418240.0, 53599,
 	    "OpenCL 3.0 CUDA",
 	    "{\"type\":\"nvidia\",\"model\":\"RTX \\\"3080\\\" \\\\ "
 	    "\\u001b\xff\",\"count\":2,"
-	    "\"ram_mb\":10240,\"driver_version\":\"535.99\",\"opencl_version\":\"300\"}" },
+	    "\"ram_mb\":10240,\"driver_version\":\"535.99\",\"opencl_version\":\"300\"}",
+	    NULL, NULL },
 	{ "miner_asic", "", 1, 0, 0, "",
-	    "{\"type\":\"miner_asic\",\"model\":\"miner_asic\",\"count\":1}" },
+	    "{\"type\":\"miner_asic\",\"model\":\"miner_asic\",\"count\":1}", NULL,
+	    NULL },
+	{ "Mali-T628", "", 1, 0, 0, "OpenCL 1.2 v1",
+	    "{\"type\":\"ARM\",\"model\":\"Mali-T628\",\"count\":1,\"opencl_version\":\"102\"}",
+	    NULL, "ARM" },
+	{ "Apple M1 Pro", "", 1, 0, 0, "",
+	    "{\"type\":\"apple\",\"model\":\"Apple M1 Pro\",\"count\":1}", "apple_gpu",
+	    "Apple" },
 	{ "ATI", "HD\x7f\n", 1, 0, 10041607, "1.2",
-	    "{\"type\":\"amd\",\"model\":\"HD\\u007f\\u000a\",\"count\":1,\"driver_version\":\"1.4.1607\"}" },
+	    "{\"type\":\"amd\",\"model\":\"HD\\u007f\\u000a\",\"count\":1,\"driver_version\":\"1.4.1607\"}",
+	    NULL, NULL },
 	{ "ATI", "HD", 1, 0, 20000000, "",
-	    "{\"type\":\"amd\",\"model\":\"HD\",\"count\":1,\"driver_version\":\"2.0.0\"}" },
+	    "{\"type\":\"amd\",\"model\":\"HD\",\"count\":1,\"driver_version\":\"2.0.0\"}",
+	    NULL, NULL },
 };
 
 START_TEST(misc_of_a_gpu)
@@ -274,6 +284,9 @@ START_TEST(misc_of_a_gpu)
 		    .count = gpus[_i].count,
 		    .total_ram = gpus[_i].ram,
 		    .driver_version = gpus[_i].driver,
+		    .kind = gpus[_i].kind == NULL ? NULL :
+		                                    arena_strdup(&a, gpus[_i].kind),
+		    .vendor = arena_strdup(&a, gpus[_i].vendor),
 		    .opencl_version = arena_strdup(&a, gpus[_i].opencl) } };
 
 	r[2] = r[1];
