@@ -164,6 +164,8 @@ model_sources = \
 	model/web_limits.c \
 	model/web_limits.def \
 	model/web_limits.h \
+	model/web_peer.c \
+	model/web_peer.h \
 	model/workunit.def
 
 proto_sources = \
@@ -498,6 +500,8 @@ sched_sources = \
 	sched/rpc/wait.c \
 	sched/serve/admission.c \
 	sched/serve/admission.h \
+	sched/serve/arrivals.c \
+	sched/serve/arrivals.h \
 	sched/serve/fcgi.c \
 	sched/serve/fcgi.h \
 	sched/serve/presence.c \
@@ -788,6 +792,8 @@ tools_sources = \
 	tools/platform.c \
 	tools/platforms.def \
 	tools/plot.c \
+	tools/private_dirs.c \
+	tools/private_dirs.h \
 	tools/probe.c \
 	tools/probe.h \
 	tools/procfs.c \

@@ -76,7 +76,7 @@ take_along(int stream, int to)
 static void
 log_reopen(void)
 {
-	int fd = open(lg.path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+	int fd = open(lg.path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
 
 	if (fd < 0)
 		return;

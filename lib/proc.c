@@ -151,7 +151,7 @@ stdio_wire(posix_spawn_file_actions_t *fa, const struct stdio *io, const char *d
 		posix_spawn_file_actions_addopen(fa, 0, "/dev/null", O_RDONLY, 0);
 	if (io->log != NULL) {
 		posix_spawn_file_actions_addopen(
-		    fa, 1, io->log, O_WRONLY | O_CREAT | O_APPEND, 0644);
+		    fa, 1, io->log, O_WRONLY | O_CREAT | O_APPEND, 0640);
 		posix_spawn_file_actions_adddup2(fa, 1, 2);
 	} else if (io->out >= 0) {
 		posix_spawn_file_actions_adddup2(fa, io->out, 1);

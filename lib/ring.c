@@ -159,10 +159,12 @@ enum err
 ring_open(struct ring *r, const char *dir, int64_t most, size_t bytes, struct fail *f)
 {
 	struct arena a = { 0 };
-	enum err e = fs_mkdirs(dir, 0775, f);
+	enum err e = fs_mkdirs(dir, 0750, f);
 	int64_t i;
 
 	*r = (struct ring){ .bytes = bytes / ALIGN * ALIGN };
+	if (e == OK)
+		(void)chmod(dir, 0750); /* earlier releases left it open */
 	for (i = 0; i < most && e == OK; i++) {
 		char *path = arena_printf(&a, "%s/ring-%lld", dir, (long long)i);
 

@@ -45,12 +45,17 @@ sock_listens(int fd)
 
 static enum err
 bind_and_name(
-    int fd, const struct sockaddr_un *sa, const char *path, mode_t mode, struct fail *f)
+    int fd, const struct sockaddr_un *sa, const char *path, gid_t group, struct fail *f)
 {
+	mode_t mode = 0600;
+
 	if (fs_unlink(sa->sun_path, f) != OK)
 		return f->code;
-	if (bind(fd, (const struct sockaddr *)sa, sizeof(*sa)) < 0 ||
-	    chmod(sa->sun_path, mode) < 0 || listen(fd, QUEUE) < 0)
+	if (bind(fd, (const struct sockaddr *)sa, sizeof(*sa)) < 0)
+		return FAIL_ERRNO(f, "listening on %s", path);
+	if (group != (gid_t)-1)
+		mode = chown(sa->sun_path, (uid_t)-1, group) == 0 ? 0660 : 0666;
+	if (chmod(sa->sun_path, mode) < 0 || listen(fd, QUEUE) < 0)
 		return FAIL_ERRNO(f, "listening on %s", path);
 	if (rename(sa->sun_path, path) < 0)
 		return FAIL_ERRNO(f, "naming the socket %s", path);
@@ -58,7 +63,7 @@ bind_and_name(
 }
 
 enum err
-sock_listen(const char *path, mode_t mode, int *fd, struct fail *f)
+sock_listen(const char *path, gid_t group, int *fd, struct fail *f)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	enum err e;
@@ -71,7 +76,7 @@ sock_listen(const char *path, mode_t mode, int *fd, struct fail *f)
 	*fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (*fd < 0)
 		return FAIL_ERRNO(f, "making a socket");
-	e = bind_and_name(*fd, &sa, path, mode, f);
+	e = bind_and_name(*fd, &sa, path, group, f);
 	if (e == OK)
 		return OK;
 	fs_unlink(sa.sun_path, NULL);

@@ -75,8 +75,11 @@ conf_installation(struct arena *a, const struct conf *cf)
 {
 	const char *dir = conf_dir(a, cf);
 	const char *name = strrchr(dir, '/');
+	struct installation p = installation_of(a, name == NULL ? dir : name + 1);
 
-	return installation_of(a, name == NULL ? dir : name + 1);
+	if (cf->web_server_account[0] != '\0')
+		p.web = cf->web_server_account;
+	return p;
 }
 
 /*

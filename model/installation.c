@@ -19,6 +19,7 @@ installation_of(struct arena *a, const char *name)
 		.data_dir = arena_printf(a, "/var/lib/locus/%s", name),
 		.log_dir = arena_printf(a, "/var/log/locus/%s", name),
 		.run_dir = arena_printf(a, "/run/locus/%s", name),
+		.web = "www-data",
 		.unit = arena_printf(a, "locus-%s", name) };
 }
 

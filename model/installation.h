@@ -22,6 +22,7 @@ struct installation {
 	char *data_dir;   /* "/var/lib/locus/stars": the account's */
 	char *log_dir;    /* "/var/log/locus/stars": the account's */
 	char *run_dir;    /* "/run/locus/stars": the account's */
+	const char *web;  /* account of the web server, "www-data" */
 	char *unit; /* "locus-stars": prefix of its units, site and logrotate file */
 };
 

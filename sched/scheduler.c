@@ -703,7 +703,7 @@ serve_socket_of(struct project *front, const struct options *o)
 	struct scheduler s = { .front = *front };
 	const struct conf *cf;
 	struct fail f = { 0 };
-	const struct serve_program program = {
+	struct serve_program program = {
 		.name = "scheduler",
 		.ctx = &s,
 		.terms = scheduler_terms,
@@ -726,6 +726,7 @@ serve_socket_of(struct project *front, const struct options *o)
 	if (project_read_config(&s.front, &f) != OK)
 		log_fail("configuration", &f);
 	cf = s.front.conf;
+	program.peer = web_peer_of(cf);
 	s.cohort_size = (size_t)cf->scheduler_cohort_size;
 	size = size_of_service(o, cf);
 	s.workers = NEWN(&s.a, struct worker_state, (size_t)size.workers);
@@ -733,7 +734,7 @@ serve_socket_of(struct project *front, const struct options *o)
 	e = serve_socket(o->serve.socket != NULL ?
 			     o->serve.socket :
 			     arena_printf(&s.a, "%s/scheduler.sock", cf->run_dir),
-	    &fd, &f);
+	    &program.peer, &fd, &f);
 	if (e == OK) {
 		trial_begin(&s.trial, &s.a, cf, s.front.dir);
 		e = serve_run(&program, &size, fd, &f);

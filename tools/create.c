@@ -314,9 +314,10 @@ static const struct made {
 	unsigned mode;
 	enum { ALWAYS, IF_PRIVATE, IF_SHARED } when;
 } made_dirs[] = { { "keys", 0750, ALWAYS }, { "download", 0755, ALWAYS },
-	{ "upload", 0755, ALWAYS }, { "apps", 0755, ALWAYS },
-	{ "templates", 0755, ALWAYS }, { "log", 0755, ALWAYS }, { "run", 0755, ALWAYS },
-	{ "results", 0755, ALWAYS }, { "archives", 0750, ALWAYS },
+	{ "upload", 0750, ALWAYS }, { "apps", 0755, ALWAYS },
+	{ "templates", 0755, ALWAYS }, { "log", 0750, ALWAYS },
+	{ "run", 0750, IF_PRIVATE }, { "run", 0711, IF_SHARED },
+	{ "results", 0750, ALWAYS }, { "archives", 0750, ALWAYS },
 	{ "stats", 0755, ALWAYS }, { "html", 0755, ALWAYS }, { "bin", 0755, ALWAYS },
 	{ "apache", 0755, ALWAYS }, { "nginx", 0755, IF_SHARED },
 	{ "tmp", 0700, ALWAYS }, { "locality_scheduling", 0755, ALWAYS },

@@ -34,7 +34,7 @@ recording_start(struct cmd_ctx *x, const char *path, int64_t id, int64_t seconds
 
 	TRY(ctx_db(x));
 	TRY(tools_host(x, id, &h));
-	TRY(fs_mkdirs(dir, 0775, x->f));
+	TRY(fs_mkdirs(dir, 0750, x->f));
 	TRY(fs_write(path, text, strlen(text), 0644, x->f));
 	printf("host %lld is recorded until %s, in %s\n", (long long)id,
 	    clock_text(until, at), project_path(x->a, x->cf, "recordings"));

@@ -11,6 +11,7 @@
 #include "tools/cmd.h"
 #include "model/task_note.h"
 #include "model/trouble.h"
+#include "tools/private_dirs.h"
 #include "tools/program.h"
 #include "tools/units.h"
 #include "tools/upstream.h"
@@ -148,7 +149,7 @@ run_task_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	(void)opts, (void)n;
 	TRY(ctx_conf(x));
 	TRY(conf_task_named(x, args[0], &t));
-	TRY(fs_mkdirs(x->cf->run_dir, 0755, x->f));
+	TRY(fs_mkdirs(x->cf->run_dir, private_run_mode(x->cf), x->f));
 	lock = arena_printf(
 	    x->a, "%s/task-%s.lock", x->cf->run_dir, units_instance(x->a, t->name));
 	e = fs_lock(lock, &fd, x->f);

@@ -35,7 +35,7 @@ short_dir_make(struct arena *a, const struct conf *cf, struct fail *f)
 
 	if (dir == NULL)
 		return OK;
-	if (mkdir(dir, 0755) == 0)
+	if (mkdir(dir, 0700) == 0)
 		return fs_mark_own(dir, f);
 	if (errno != EEXIST)
 		return FAIL_ERRNO(f, "making %s for sockets", dir);

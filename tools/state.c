@@ -9,6 +9,7 @@
 #include "lib/fs.h"
 #include "lib/text.h"
 #include "model/identity.h"
+#include "tools/private_dirs.h"
 #include "tools/procfs.h"
 #include "tools/units.h"
 #include "lib/banned.h"
@@ -56,7 +57,7 @@ state_mean_to_run(struct arena *a, const struct conf *cf, bool run, struct fail 
 {
 	if (!run)
 		return fs_unlink(meant_path(a, cf), f);
-	TRY(fs_mkdirs(cf->run_dir, 0755, f));
+	TRY(fs_mkdirs(cf->run_dir, private_run_mode(cf), f));
 	return fs_touch(meant_path(a, cf), f);
 }
 

@@ -4,10 +4,10 @@
  * differs: a service with a socket is never given up, because its socket would fail
  * with it, and a program of the project knows nothing of sd_notify(3).
  */
-#include <grp.h>
 #include <string.h>
 #include "lib/buf.h"
 #include "lib/text.h"
+#include "model/web_peer.h"
 #include "tools/units.h"
 #include "tools/units_mark.h"
 #include "lib/banned.h"
@@ -295,24 +295,13 @@ make_drop_in(struct making *m, const struct service *s)
 	    &b);
 }
 
-/* The web server's group is Debian's; elsewhere a drop-in can name another. */
-static const char *
-web_group(const struct making *m)
-{
-	static const char *const usual[] = { "www-data", "apache", "http" };
-
-	for (size_t i = 0; i < N(usual); i++)
-		if (getgrnam(usual[i]) != NULL)
-			return usual[i];
-	return m->in.account;
-}
-
 static void
 make_socket(struct making *m, const struct service *s)
 {
 	struct buf b = begin_file(m);
 	char *own = units_socket(m->a, m->cf, s->name);
 	char *unit = units_socket(m->a, m->cf, s->socket_name);
+	const char *group = web_peer_group(m->cf);
 
 	put_unit(m, &b, arena_printf(m->a, ": socket of %s", s->name));
 	buf_printf(&b, "PartOf=%s.target\n", m->in.unit);
@@ -320,7 +309,7 @@ make_socket(struct making *m, const struct service *s)
 	buf_printf(&b, "\n[Socket]\nListenStream=%s\n",
 	    unit_word(m->a, service_socket(m->a, m->cf, s->socket_name)));
 	buf_printf(&b, "SocketUser=%s\nSocketGroup=%s\nSocketMode=0660\n",
-	    m->in.account, web_group(m));
+	    m->in.account, group == NULL ? m->in.account : group);
 	buf_puts(&b, "DirectoryMode=0755\nRemoveOnStop=yes\n");
 	if (strcmp(own, unit) != 0)
 		buf_printf(&b, "Service=%s\n", units_service(m->a, m->cf, s->name));

@@ -115,12 +115,12 @@ control_open(struct client *c)
 
 	k->path = arena_printf(&c->process, "%s/%s", c->dir, CONTROL_SOCKET);
 	c->control = k;
-	if (sock_listen(k->path, 0600, &fd, &c->fail) == OK)
+	if (sock_listen(k->path, (gid_t)-1, &fd, &c->fail) == OK)
 		add_listener(k, fd, &local);
 	else
 		log_fail("commands will not reach this host", &c->fail);
 	k->gui_path = arena_printf(&c->process, "%s/" GUI_SOCKET, c->dir);
-	if (sock_listen(k->gui_path, 0600, &fd, &c->fail) == OK)
+	if (sock_listen(k->gui_path, (gid_t)-1, &fd, &c->fail) == OK)
 		add_listener(k, fd, &gui_local);
 	else
 		log_fail("no GUI RPC by a local socket", &c->fail);

@@ -6,7 +6,6 @@
 #include "sched/serve/serve_threads.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>
 #include <signal.h>
@@ -33,9 +32,7 @@ enum {
 	FINISH_S = 12,   /* after SIGTERM */
 	HUNG_S = 60,     /* a worker is busy for as long only if it hangs */
 	STATUS_EVERY_S = 5,
-	DRAIN_MS = 250, /* for accepting what the socket's queue still holds */
-	ACCEPT_PAUSE_MS = 250,
-	FDS_OWN = 32, /* of the process itself */
+	FDS_OWN = 32 + ARRIVALS_MOST, /* of the process itself */
 	FDS_WORKER = 16
 };
 
@@ -116,20 +113,16 @@ thread_is_idle(struct server *s)
 	return false;
 }
 
-/* Accepts one connection for an idle thread; returns false if there is none. */
+/* Gives an idle thread a connection; returns false if none has a request. */
 static bool
-accept_one(struct server *s)
+serve_next(struct server *s)
 {
 	struct timeval silence = { .tv_sec = SILENCE_S };
-	int fd = accept4(s->listening, NULL, NULL, SOCK_CLOEXEC);
+	int fd = arrivals_take(&s->arrivals);
 	struct conn *c;
 
-	if (fd < 0) {
-		/* Out of descriptors or memory: pause and try again. */
-		if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-			clock_nap_ms(ACCEPT_PAUSE_MS);
+	if (fd < 0)
 		return false;
-	}
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &silence, sizeof(silence));
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &silence, sizeof(silence));
 	pthread_mutex_lock(&s->lock);
@@ -219,16 +212,20 @@ accept_all(struct server *s)
 	for (;;) {
 		bool idle = thread_is_idle(s);
 		struct pollfd p[] = { { .fd = s->signals, .events = POLLIN },
-			{ .fd = idle ? s->listening : s->freed, .events = POLLIN } };
+			{ .fd = idle ? s->arrivals.events : s->freed,
+			    .events = POLLIN } };
+		int wait_ms = sooner_ms(wake_workers(s), notify_alive_ms());
 
+		if (idle)
+			wait_ms = sooner_ms(wait_ms, arrivals_timeout_ms(&s->arrivals));
 		report_life(s);
-		if (poll(p, N(p), sooner_ms(wake_workers(s), notify_alive_ms())) < 0)
+		if (poll(p, N(p), wait_ms) < 0)
 			continue;
 		if (p[0].revents != 0 &&
 		    read(s->signals, &told, sizeof(told)) == sizeof(told))
 			return (int)told.ssi_signo;
-		if (p[1].revents != 0 && idle)
-			accept_one(s);
+		if (idle)
+			serve_next(s);
 		else if (p[1].revents != 0)
 			clear_event(s->freed);
 	}
@@ -236,18 +233,24 @@ accept_all(struct server *s)
 
 /*
  * Accepts the connections still queued in the socket: if no path leads to the socket
- * any more, nobody else can.
+ * any more, nobody else can. Those that are accepted already are served.
  */
 static void
-accept_rest(struct server *s)
+accept_rest(struct server *s, int64_t last_ms)
 {
-	int64_t end = clock_mono_ms() + DRAIN_MS;
+	int64_t end = clock_mono_ms() + ARRIVALS_END_MS;
 
-	while (clock_mono_ms() < end) {
-		if (!thread_is_idle(s))
-			clock_nap_ms(1);
-		else if (!accept_one(s) && errno == EAGAIN)
+	arrivals_end(&s->arrivals, true);
+	for (;;) {
+		int64_t now_ms = clock_mono_ms();
+
+		if (now_ms >= end)
+			arrivals_end(&s->arrivals, false);
+		if (thread_is_idle(s) && serve_next(s))
+			continue;
+		if (!arrivals_left(&s->arrivals) || now_ms >= last_ms)
 			return;
+		clock_nap_ms(1);
 	}
 }
 
@@ -303,7 +306,7 @@ serve_finish(struct server *s, struct worker *workers, int64_t n)
 {
 	int64_t end = clock_mono_ms() + FINISH_S * 1000;
 
-	accept_rest(s);
+	accept_rest(s, end);
 	stop_reading(s);
 	while (!all_answered(s)) {
 		if (clock_mono_ms() >= end)
@@ -333,7 +336,6 @@ serve_run(const struct serve_program *p, const struct serve_size *size, int list
 {
 	struct server s = { .program = p,
 		.size = *size,
-		.listening = listening,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.terms_lock = PTHREAD_MUTEX_INITIALIZER };
 	struct arena a = { 0 };
@@ -346,8 +348,6 @@ serve_run(const struct serve_program *p, const struct serve_size *size, int list
 	admission_begin(&s.admission, size->queued, seed, clock_mono_ms());
 	s.workers = workers;
 	s.parked.last = &s.parked.first;
-	fcntl(
-	    listening, F_SETFL, O_NONBLOCK); /* other processes may accept on it too */
 	pthread_condattr_init(&s.monotonic);
 	pthread_condattr_setclock(&s.monotonic, CLOCK_MONOTONIC);
 	/*
@@ -361,6 +361,7 @@ serve_run(const struct serve_program *p, const struct serve_size *size, int list
 	s.freed = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (s.signals < 0 || s.freed < 0)
 		return FAIL_ERRNO(f, "waiting for signals");
+	TRY(arrivals_begin(&s.arrivals, &a, listening, &p->peer, f));
 	if (FCGX_Init() != 0)
 		return FAIL(f, E_SYS, "cannot initialise libfcgi");
 	e = start_workers(&s, workers, f);
@@ -375,19 +376,20 @@ serve_run(const struct serve_program *p, const struct serve_size *size, int list
 		log_warn("requests were still open after %d s", FINISH_S);
 		_exit(0); /* exit() would destroy what the threads still use */
 	}
+	arrivals_close(&s.arrivals);
 	arena_free(&a);
 	return OK;
 }
 
 enum err
-serve_socket(const char *path, int *fd, struct fail *f)
+serve_socket(const char *path, const struct web_peer *peer, int *fd, struct fail *f)
 {
 	*fd = STDIN_FILENO;
 	if (sock_listens(STDIN_FILENO))
 		return OK;
 	if (sock_answers(path))
 		return FAIL(f, E_RETRY, "another process serves %s already", path);
-	return sock_listen(path, 0666, fd, f);
+	return sock_listen(path, peer->group, fd, f);
 }
 
 bool

@@ -22,6 +22,7 @@
 #define SCHED_SERVE_SERVE_H
 
 #include "lib/err.h"
+#include "model/web_peer.h"
 #include "sched/serve/fcgi.h"
 
 enum serve_refusal {     /* requests that no worker sees */
@@ -81,6 +82,7 @@ struct serve_together {
 struct serve_program {
 	const char *name;
 	void *ctx;
+	struct web_peer peer; /* whose requests are believed */
 	/* These two are called by one thread at a time. */
 	struct serve_terms (*terms)(void *ctx);
 	/* delay_s: SERVE_BUSY only; until the client is to come back. */
@@ -136,10 +138,11 @@ enum err serve_run(const struct serve_program *, const struct serve_size *,
 
 /*
  * Finds the socket to serve on: descriptor 0 if it is a listening socket, otherwise a
- * new one at path, to which everyone may connect.  E_RETRY: another process already
- * serves at path.
+ * new one at path, for the web server's account and this one.  E_RETRY: another process
+ * already serves at path.
  */
-enum err serve_socket(const char *path, int *fd, struct fail *);
+enum err serve_socket(
+    const char *path, const struct web_peer *, int *fd, struct fail *);
 
 /* Command line options that such programs share. */
 struct serve_options {

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include "sched/serve/admission.h"
+#include "sched/serve/arrivals.h"
 #include "sched/serve/serve.h"
 
 enum { HEAD_BYTES = 64 << 10 }; /* of each request, not charged to the buffer */
@@ -56,7 +57,8 @@ struct worker {
 struct server {
 	const struct serve_program *program;
 	struct serve_size size;
-	int listening, signals,
+	struct arrivals arrivals; /* the main thread's */
+	int signals,
 	    freed; /* freed: an eventfd that tells the main thread of an idle thread */
 	pthread_mutex_t terms_lock;
 	pthread_mutex_t lock; /* protects what follows */

@@ -32,6 +32,7 @@
 #include "model/identity.h"
 #include "model/owner.h"
 #include "model/metrics.h"
+#include "sched/serve/arrivals.h"
 #include "sched/serve/serve.h"
 #include "sched/upload/upload_options.h"
 #include "sched/upload/upload_settings.h"
@@ -47,7 +48,7 @@ enum {
 	FINISH_S = 10, /* grace for running uploads when the process stops */
 	ACCEPT_PAUSE_MS = 250,
 	STATUS_EVERY_S = 5,
-	FDS_OWN = 16,  /* of the process itself */
+	FDS_OWN = 16 + ARRIVALS_MOST, /* of the process itself */
 	FDS_UPLOAD = 3 /* connection, part, and the part once more for its MD5 */
 };
 
@@ -57,6 +58,7 @@ static const char disk_full[] = "Server is out of disk space";
  */
 struct handler {
 	struct upload_source source;
+	struct arrivals arrivals; /* under accept_lock */
 	int fd;
 	bool passed;     /* the socket is the service manager's, and outlives us */
 	atomic_int open; /* connections */
@@ -405,32 +407,30 @@ session_serve(struct session *s)
 }
 
 /*
- * Waits for a connection.  Out of descriptors or memory it pauses and retries: a thread
- * that gave up would be missing for ever.  One thread waits at a time, and none after
- * it is time to stop; then only the queue of a socket to which no path leads any more
- * is emptied.  Returns -1 when there will be no more.
+ * Waits for a connection with a request.  One thread waits at a time, and none after it
+ * is time to stop; then only the queue of a socket to which no path leads any more is
+ * emptied.  Returns -1 when there will be no more.
  */
 static int
 accept_upload(struct handler *h)
 {
-	struct pollfd p = { .fd = h->fd, .events = POLLIN };
+	struct pollfd p = { .fd = h->arrivals.events, .events = POLLIN };
 	int fd = -1;
 
 	pthread_mutex_lock(&h->accept_lock);
 	while (fd < 0) {
 		bool ending = atomic_load(&h->stopping);
-		int some = ending && h->passed ?
-		               0 :
-		               poll(&p, 1, ending ? 0 : ACCEPT_PAUSE_MS);
+		int some;
 
-		if (some == 0 && ending)
+		if (ending)
+			arrivals_end(&h->arrivals, !h->passed);
+		some = poll(&p, 1,
+		    ending                                 ? 1 :
+		    arrivals_timeout_ms(&h->arrivals) == 0 ? 0 :
+							     ACCEPT_PAUSE_MS);
+		fd = arrivals_take(&h->arrivals);
+		if (fd < 0 && some == 0 && ending && !arrivals_left(&h->arrivals))
 			break;
-		if (some <= 0)
-			continue;
-		fd = accept4(h->fd, NULL, NULL, SOCK_CLOEXEC);
-		if (fd < 0 && errno != EAGAIN && errno != EINTR &&
-		    errno != ECONNABORTED)
-			clock_nap_ms(ACCEPT_PAUSE_MS);
 	}
 	if (fd >= 0)
 		atomic_fetch_add(&h->open, 1);
@@ -595,6 +595,7 @@ handler_set_up(
 	const struct conf *cf;
 	char *dir;
 	struct owner owner;
+	struct web_peer peer;
 	enum err e = conf_find_project(a, o->project, &dir, f);
 
 	if (e == OK)
@@ -612,10 +613,10 @@ handler_set_up(
 	metric_show_service(cf, "upload");
 	if (o->socket == NULL)
 		o->socket = arena_printf(a, "%s/upload.sock", cf->run_dir);
-	e = serve_socket(o->socket, &h->fd, f);
+	peer = web_peer_of(cf);
+	TRY(serve_socket(o->socket, &peer, &h->fd, f));
 	h->passed = h->fd == STDIN_FILENO;
-	fcntl(h->fd, F_SETFL, O_NONBLOCK); /* another thread may be faster */
-	return e;
+	return arrivals_begin(&h->arrivals, a, h->fd, &peer, f);
 }
 
 /*

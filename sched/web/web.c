@@ -656,6 +656,7 @@ web_serve(struct web_server *s, const struct options *o, struct fail *f)
 	const struct conf *cf = s->front.conf;
 	const struct serve_program program = { .name = "web",
 		.ctx = s,
+		.peer = web_peer_of(cf),
 		.terms = web_terms,
 		.refuse = web_refuse,
 		.worker = web_worker_begin,
@@ -680,7 +681,7 @@ web_serve(struct web_server *s, const struct options *o, struct fail *f)
 	e = serve_socket(o->serve.socket != NULL ?
 			     o->serve.socket :
 			     arena_printf(&s->a, "%s/web.sock", cf->run_dir),
-	    &fd, f);
+	    &program.peer, &fd, f);
 	if (e == OK)
 		e = serve_run(&program, &size, fd, f);
 	web_figures_end(&s->figures);

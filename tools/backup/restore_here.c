@@ -16,6 +16,7 @@
 #include "tools/conf_edit.h"
 #include "tools/create.h"
 #include "lib/privilege.h"
+#include "tools/private_dirs.h"
 #include "tools/relocate.h"
 #include "tools/site_files.h"
 #include "tools/supervisor/supervise.h"
@@ -91,8 +92,8 @@ make_dirs(struct restore *r)
 	const struct {
 		const char *path;
 		unsigned mode;
-	} dirs[] = { { cf->log_dir, 0755 }, { cf->run_dir, 0755 },
-		{ cf->key_dir, 0750 }, { cf->upload_dir, 0755 },
+	} dirs[] = { { cf->log_dir, 0750 }, { cf->run_dir, private_run_mode(cf) },
+		{ cf->key_dir, 0750 }, { cf->upload_dir, 0750 },
 		{ cf->download_dir, 0755 }, { project_path(r->x->a, cf, "tmp"), 0700 },
 		{ project_path(r->x->a, cf, "mysql"), 0700 } };
 

@@ -25,6 +25,7 @@
 #include "tools/http_ask.h"
 #include "tools/human.h"
 #include "lib/privilege.h"
+#include "tools/private_dirs.h"
 #include "tools/service.h"
 #include "lib/banned.h"
 
@@ -90,6 +91,25 @@ doctor_directories(struct doctor *d)
 		try_directory(d, v[i]);
 	if (!doctor_has_complained(d))
 		doctor_ok(d, "%zu directories were written to", n);
+}
+
+/* --- other accounts --- */
+
+void
+doctor_private_dirs(struct doctor *d)
+{
+	struct loose_path v[PRIVATE_MOST];
+	size_t n = private_loose(d->a, d->cf, v);
+
+	for (size_t i = 0; i < n; i++)
+		doctor_warn(d,
+		    arena_printf(d->a, "chmod %04o %s",
+			(unsigned)(v[i].mode & ~v[i].excess), v[i].path),
+		    "other accounts can use %s (mode %04o), which holds or leads to data about people",
+		    v[i].path, (unsigned)v[i].mode);
+	if (n == 0)
+		doctor_ok(
+		    d, "sockets and data about people are closed to other accounts");
 }
 
 /* --- the web server's account --- */

@@ -47,9 +47,6 @@ rights_of(struct arena *a, const struct installation *p, size_t *n)
 	return all;
 }
 
-/* The account of Debian's Apache. */
-static const char web_account[] = "www-data";
-
 const char *
 right_holder_name(const struct installation *p, enum right_holder h)
 {
@@ -61,7 +58,7 @@ right_holder_name(const struct installation *p, enum right_holder h)
 	case RIGHT_ADM:
 		return "adm";
 	case RIGHT_WEB:
-		return web_account;
+		return p->web;
 	}
 	return "root";
 }
@@ -288,18 +285,18 @@ check_web_server(struct rights_look *k)
 		k->cf->upload_dir, k->p.log_dir };
 	struct account acc;
 
-	TRY(account_find(a, web_account, &acc, k->f));
+	TRY(account_find(a, k->p.web, &acc, k->f));
 	for (size_t i = 0; i < N(secrets); i++)
 		if (access(secrets[i], F_OK) == 0)
 			rights_tell(k, secrets[i],
 			    can_read_as(&acc, secrets[i]) ?
 				arena_printf(a,
 				    "can be read by the web server's account %s",
-				    web_account) :
+				    k->p.web) :
 				NULL,
 			    arena_printf(a,
 				"chmod o-rwx %s; and take %s out of the group %s",
-				secrets[i], web_account, k->p.account));
+				secrets[i], k->p.web, k->p.account));
 	return OK;
 }
 

@@ -9,10 +9,8 @@
 #include <unistd.h>
 #include "lib/fs.h"
 #include "lib/sock.h"
+#include "model/web_peer.h"
 #include "lib/banned.h"
-
-/* Apache runs as another account, and anybody may send requests to Apache anyway. */
-enum { MODE = 0666 };
 
 enum err
 sup_listen(struct sup *x, const char *path, int *fd, struct fail *f)
@@ -24,7 +22,7 @@ sup_listen(struct sup *x, const char *path, int *fd, struct fail *f)
 			*fd = x->sockets[i].fd;
 			return OK;
 		}
-	e = sock_listen(path, MODE, fd, f);
+	e = sock_listen(path, web_peer_of(x->cf).group, fd, f);
 	if (e == OK)
 		PUSH(x->a, x->sockets, x->nsockets,
 		    x->sockets_cap) = (struct listening){ arena_strdup(x->a, path),

@@ -18,6 +18,7 @@
 #include "tools/foreign.h"
 #include "tools/group.h"
 #include "lib/privilege.h"
+#include "tools/private_dirs.h"
 #include "tools/program.h"
 #include "tools/supervisor/sup.h"
 #include "tools/upstream.h"
@@ -225,9 +226,10 @@ read_again(struct sup *x, struct reading *r, struct fail *f)
 	e = services_of(x->a, cf, &r->services, &r->n, f);
 	/* Services may write there before the supervisor does. */
 	if (e == OK)
-		e = fs_mkdirs(r->as_written->run_dir, 0755, f);
+		e = fs_mkdirs(
+		    r->as_written->run_dir, private_run_mode(r->as_written), f);
 	if (e == OK)
-		e = fs_mkdirs(r->as_written->log_dir, 0755, f);
+		e = fs_mkdirs(r->as_written->log_dir, 0750, f);
 	if (e == OK)
 		say_upstream(x, cf);
 	return e;
@@ -332,13 +334,13 @@ static enum err
 open_sup(
     struct sup *x, struct arena *a, const struct conf *cf, int *lock, struct fail *f)
 {
-	enum err e = fs_mkdirs(cf->run_dir, 0755, f);
+	enum err e = fs_mkdirs(cf->run_dir, private_run_mode(cf), f);
 	struct service *s;
 	size_t n;
 
 	*x = (struct sup){ .a = a, .cf = cf, .last = cf };
 	if (e == OK)
-		e = fs_mkdirs(cf->log_dir, 0755, f);
+		e = fs_mkdirs(cf->log_dir, 0750, f);
 	if (e == OK)
 		e = fs_lock(state_lock_path(a, cf), lock, f);
 	if (e == OK)
@@ -391,6 +393,7 @@ supervise(struct arena *a, const struct conf *cf, struct fail *f)
 	if (e != OK)
 		return e;
 	log_info("supervisor of %s with %zu services", cf->project_dir, x.n);
+	private_close(a, cf);
 	say_upstream(&x, cf);
 	sup_set_tasks(&x, cf);
 	while (!proc_stopping) {
