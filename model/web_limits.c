@@ -5,7 +5,8 @@
 #include <string.h>
 #include "lib/banned.h"
 
-enum { HOUR_S = 3600, NETWORK_BYTES = 8 };
+/* FIRSTS_TIMES: many may share an address, and each may fail about another account. */
+enum { HOUR_S = 3600, NETWORK_BYTES = 8, FIRSTS_TIMES = 10 };
 
 static const char *const limit_texts[WEB_LIMITS] = {
 #define WEB_LIMIT(name, text) text,
@@ -25,6 +26,8 @@ web_limit_per_hour(const struct conf *cf, enum web_limit limit)
 	const int64_t per_hour[WEB_LIMITS] = {
 		[WEB_LIMIT_FAILURES] = cf->web_failures_per_hour,
 		[WEB_LIMIT_GUESSES] = cf->web_account_failures_per_hour,
+		[WEB_LIMIT_TRIES] = cf->web_account_failures_per_hour,
+		[WEB_LIMIT_FIRSTS] = cf->web_failures_per_hour * FIRSTS_TIMES,
 		[WEB_LIMIT_CREATIONS] = cf->web_accounts_per_hour,
 		[WEB_LIMIT_MAIL_REQUESTS] = cf->web_mails_per_hour,
 		[WEB_LIMIT_MAILS] = cf->web_account_mails_per_hour,

@@ -369,22 +369,19 @@ void
 rpc_login_token(struct web_rpc *x)
 {
 	int64_t id = web_id(x, "user_id");
-	const char *about = arena_printf(x->a, "token of %lld", (long long)id);
 	struct fail f = { 0 };
 	struct user_info *u;
 	char *team;
 	enum err e;
 
-	if (!limit_try(x, about))
-		return;
 	e = account_by_id(x->db, x->a, id, &u, &f);
 	if (e == E_NOTFOUND || (e == OK && !token_fits(x, u))) {
-		web_error(x->b, WEB_NOT_FOUND, NULL);
+		if (limit_wrong_key(x))
+			web_error(x->b, WEB_NOT_FOUND, NULL);
 		return;
 	}
 	if (e == OK)
 		e = team_name(x->db, x->a, u->teamid, &team, &f);
-	limit_succeeded(x, about);
 	if (e == OK)
 		web_login_token(x->b, u, team);
 	else

@@ -33,8 +33,6 @@ authenticated(struct web_rpc *x, const char *parameter, struct user_info **u)
 	enum err e = E_NOTFOUND;
 	int64_t id;
 
-	if (!limit_try(x, NULL))
-		return false;
 	if (key[0] != '\0')
 		e = account_by_key(x->db, x->a, key, u, &f);
 	if (e == OK &&
@@ -45,11 +43,9 @@ authenticated(struct web_rpc *x, const char *parameter, struct user_info **u)
 		if (e == OK)
 			e = account_by_id(x->db, x->a, id, u, &f);
 	}
-	if (e != E_NOTFOUND)
-		limit_succeeded(x, NULL);
-	if (e == E_NOTFOUND)
+	if (e == E_NOTFOUND && limit_wrong_key(x))
 		web_error(x->b, WEB_NOT_FOUND, NULL);
-	else if (e != OK)
+	else if (e != OK && e != E_NOTFOUND)
 		web_failed(x, &f);
 	return e == OK;
 }

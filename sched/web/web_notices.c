@@ -95,16 +95,14 @@ answer_notices(struct web_rpc *x, int64_t userid, const char *said)
 	struct fail f = { 0 };
 	enum err e;
 
-	if (!limit_try(x, NULL))
-		return;
 	e = account_by_id(x->db, x->a, userid, &u, &f);
 	if (e == OK && !account_rss_key_is(x->a, u, said))
 		e = E_NOTFOUND;
 	if (e == E_NOTFOUND) {
-		web_error(x->b, WEB_BAD_KEY, NULL);
+		if (limit_wrong_key(x))
+			web_error(x->b, WEB_BAD_KEY, NULL);
 		return;
 	}
-	limit_succeeded(x, NULL);
 	if (e == OK)
 		web_notices(x->b, x->conf->long_name, x->conf->master_url, v,
 		    read_notices(x, v));

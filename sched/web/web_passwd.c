@@ -132,7 +132,7 @@ put_password_form(struct web_rpc *x, const char *token, const char *complaint)
 	page_end(b);
 }
 
-/* Finds the account of the token; counts a wrong one as a failure of the address. */
+/* Finds the account of the token. */
 static enum err
 token_account(
     struct web_rpc *x, const char *token, char digest[SHA256_HEX], int64_t *userid)
@@ -143,8 +143,6 @@ token_account(
 	password_token_digest(token, digest);
 	if (is_token(token))
 		e = password_token_user(x->db, digest, x->now, userid, &f);
-	if (e != E_NOTFOUND)
-		limit_succeeded(x, NULL);
 	if (e != OK && e != E_NOTFOUND)
 		log_fail("token of a new password", &f);
 	return e;
@@ -218,17 +216,19 @@ const char *
 passwd_page_set(struct web_rpc *x, bool posted, struct web_mailer *mailer)
 {
 	const char *token = web_text(x, "token"), *passwd, *complaint;
-	double wait_s = limit_wait(x, NULL);
+	double wait_s = 0;
 	char digest[SHA256_HEX];
 	int64_t userid = 0;
 	enum err e;
 
+	e = token_account(x, token, digest, &userid);
+	if (e == E_NOTFOUND)
+		wait_s = limit_failed(x);
 	if (wait_s > 0) {
 		page_message(
 		    x->b, x->conf, "Too many attempts", limit_message(x, wait_s));
 		return too_many;
 	}
-	e = token_account(x, token, digest, &userid);
 	if (e != OK)
 		return put_set_result(x, e);
 	passwd = posted ? query_get(x->a, x->form, "passwd") : NULL;

@@ -19,6 +19,7 @@ struct web_rpc {
 	const char *query, *form; /* still URL-encoded; "" = none */
 	const char *peer;         /* address, as in struct fcgi_request */
 	int64_t now;
+	unsigned taken; /* web_limit.c: what was counted for this request, by limit */
 };
 
 /* Returns a decoded parameter from the query, else from the form; NULL if absent. */
@@ -36,20 +37,25 @@ void web_failed(struct web_rpc *, const struct fail *);
 /* --- web_limit.c --- */
 
 /*
- * May this be tried now?  Counts one attempt against the limits; if a limit is reached,
- * writes an error document and returns false. account: whom the attempt is about, NULL
- * if unknown. limit_succeeded() takes an attempt back, so that only failures count.
+ * May a password be tried now?  Counts one attempt against the limits; if a limit is
+ * reached, writes an error document and returns false. account: the e-mail address that
+ * the attempt is about. limit_succeeded() takes it back, so that only failures count.
  */
 bool limit_try(struct web_rpc *, const char *account);
 void limit_succeeded(struct web_rpc *, const char *account);
+/*
+ * A key or token was wrong.  Nobody can guess them, so a right one is always taken, and
+ * wrong ones are only counted: returns false after an error document about too many.
+ */
+bool limit_wrong_key(struct web_rpc *);
 /* May this address create one more account?  If not, writes an error document. */
 bool limit_new_account(struct web_rpc *);
 /*
- * The same for pages: limit_wait() counts as limit_try() does, limit_mail_wait() counts
- * a mail asked for about this address in lower case.  Returns the seconds to wait; 0 =
- * it is allowed.
+ * The same for pages: limit_failed() counts as limit_wrong_key() does,
+ * limit_mail_wait() counts a mail asked for about this address in lower case.  Returns
+ * the seconds to wait; 0 = it is allowed.
  */
-double limit_wait(struct web_rpc *, const char *account);
+double limit_failed(struct web_rpc *);
 double limit_mail_wait(struct web_rpc *, const char *email);
 /* Tells people how long to wait. */
 char *limit_message(struct web_rpc *, double wait_s);
