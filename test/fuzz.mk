@@ -6,9 +6,9 @@ EXTRA_DIST += test/fuzz
 T = 60
 TARGETS =
 .PHONY: fuzz fuzz-coverage check-fuzz
-fuzz:
+fuzz: proto/plan_class_sample.c
 	@$(MKDIR_P) fuzz && cd fuzz && $(abs_srcdir)/test/fuzz/run fuzz $(T) $(TARGETS)
-fuzz-coverage:
+fuzz-coverage: proto/plan_class_sample.c
 	@$(MKDIR_P) fuzz && cd fuzz && $(abs_srcdir)/test/fuzz/run coverage
-check-fuzz:
+check-fuzz: proto/plan_class_sample.c
 	@$(MKDIR_P) fuzz && cd fuzz && $(abs_srcdir)/test/fuzz/run check 3
