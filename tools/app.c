@@ -14,6 +14,7 @@
 #include "tools/conf_edit.h"
 #include "tools/confirm.h"
 #include "tools/same_work.h"
+#include "tools/unit_run.h"
 #include "lib/banned.h"
 
 enum { NAME_MOST = 60 };
@@ -124,12 +125,16 @@ plan_daemons(struct cmd_ctx *x, const struct app_opts *o, const char *app,
 static enum err
 add_daemons(struct cmd_ctx *x, const struct app_added *added, bool dry)
 {
+	const char **names = NEWN(x->a, const char *, added->n + 1);
+
 	if (!dry)
 		TRY(conf_add_daemons(x, added->daemons, added->n));
-	for (size_t i = 0; i < added->n; i++)
+	for (size_t i = 0; i < added->n; i++) {
+		names[i] = added->daemons[i].name;
 		ctx_progress(x, dry ? "would" : "added", "%sdaemon %s",
-		    dry ? "add " : "", added->daemons[i].name);
-	return OK;
+		    dry ? "add " : "", names[i]);
+	}
+	return dry ? OK : unit_run_follow(x, names, added->n);
 }
 
 /* Reports what would make the generator exit at once. */
@@ -335,8 +340,8 @@ const struct cmd cmd_app_add = { .name = "app add",
 	.max_args = 1,
 	.purpose = "create an application",
 	.about =
-	    "Creates an application and adds the daemons that it needs to config.xml. A running\n"
-	    "supervisor starts them within a second. With --program, the app is ready for work\n"
+	    "Creates an application and adds the daemons that it needs to config.xml; a running\n"
+	    "project starts them at once. With --program, the app is ready for work\n"
 	    "at once; the template templates/NAME_in.xml has the command line with which the\n"
 	    "program is called, and its limits, and may be edited at any time.",
 	.opts = app_options,

@@ -18,6 +18,7 @@
 #include "tools/json.h"
 #include "tools/listing.h"
 #include "tools/progress.h"
+#include "tools/unit_run.h"
 #include "tools/version_text.h"
 #include "lib/banned.h"
 
@@ -350,6 +351,7 @@ remove_all(struct removal *r)
 	TRY(app_update(x->db, &off, x->f));
 	TRY(ctx_reread(x));
 	TRY(conf_remove_daemons(x, r->added.daemons, r->added.n, true, gone));
+	TRY(unit_run_follow(x, NULL, 0));
 	for (size_t i = 0; i < r->n; i++)
 		if (r->items[i].why == NULL && r->items[i].path != NULL)
 			TRY(fs_unlink(r->items[i].path, x->f));

@@ -22,6 +22,12 @@ const char *unit_run_waits(
  * for root, who becomes the project's account.
  */
 enum err unit_run_start(struct cmd_ctx *, int64_t wait_s, bool replace_all);
+/*
+ * After the daemons of config.xml have changed: in a running project that systemd runs,
+ * starts these n new ones and stops those that are gone. Elsewhere it does nothing: a
+ * supervisor sees the change by itself. Does not wait.
+ */
+enum err unit_run_follow(struct cmd_ctx *, const char *const *added, size_t n);
 /* E_SYS: systemd does not run here; E_DENIED: this is not root, whom it obeys. */
 enum err unit_run_check(struct cmd_ctx *);
 /*

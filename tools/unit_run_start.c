@@ -238,6 +238,26 @@ unit_run_start(struct cmd_ctx *x, int64_t wait_s, bool replace_all)
 	return wait_for_units(x, all.n + 2, wait_s);
 }
 
+enum err
+unit_run_follow(struct cmd_ctx *x, const char *const *added, size_t n)
+{
+	static const char *const start[] = { "start", "--no-block", NULL };
+	char **units = NEWN(x->a, char *, n + 1);
+	struct state s;
+	enum running r;
+
+	if (!conf_is_installed(x->cf) || !systemctl_usable() || !ctx_may_be_root(x))
+		return OK;
+	TRY(unit_run_read(x, &s, &r));
+	if (r == RUNNING_NONE)
+		return OK;
+	TRY(conf_load(x->a, x->cf->path, &x->cf, NULL, NULL, x->f));
+	TRY(update_units(x));
+	for (size_t i = 0; i < n; i++)
+		units[i] = units_service(x->a, x->cf, added[i]);
+	return order_units(x, start, units, n);
+}
+
 /* --- stop --- */
 
 enum err
