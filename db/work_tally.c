@@ -276,7 +276,10 @@ count_workunits(struct work_counts *c, const struct row_work_tally *t)
 	c->wus.with_canonical += (code & TALLY_CANONICAL) != 0 ? t->wus : 0;
 	c->wus.to_validate += (code & TALLY_TO_VALIDATE) != 0 ? t->wus : 0;
 	c->wus.assimilated += (code & TALLY_ASSIMILATED) != 0 ? t->wus : 0;
-	c->wus.error += (code & TALLY_ERROR) != 0 ? t->wus : 0;
+	c->wus.failed += (code & (TALLY_ERROR | TALLY_CANCELLED)) == TALLY_ERROR ?
+	                     t->wus :
+	                     0;
+	c->wus.cancelled += (code & TALLY_CANCELLED) != 0 ? t->wus : 0;
 	c->wus.lacking += (code & TALLY_LACKING) != 0 ? t->wus : 0;
 	c->wus_live += (code & TALLY_LIVE) != 0 ? t->wus : 0;
 	c->to_assimilate += (code & TALLY_TO_ASSIMILATE) != 0 ? t->wus : 0;

@@ -15,6 +15,7 @@
 #include "tools/json.h"
 #include "tools/table.h"
 #include "tools/stuck.h"
+#include "tools/work_words.h"
 #include "lib/banned.h"
 
 struct file_detail {
@@ -187,11 +188,7 @@ file_detail_print(struct cmd_ctx *x, const struct file_detail *s)
 	print_set_files(x, s);
 	if (parts[0] != '\0')
 		printf("work made   %s workunits\n", parts);
-	printf(
-	    "workunits   %lld: %lld open, %lld valid, %lld assimilated, %lld failed\n",
-	    (long long)s->wus.total, (long long)s->wus.open,
-	    (long long)s->wus.with_canonical, (long long)s->wus.assimilated,
-	    (long long)s->wus.error);
+	printf("workunits   %s\n", work_counts_text(x->a, &s->wus));
 	printf(
 	    "results     %lld unsent, %lld in progress, %lld done (%lld valid), %lld failed\n",
 	    (long long)v->tally.unsent, (long long)v->tally.in_progress,
@@ -245,11 +242,7 @@ file_detail_json(struct cmd_ctx *x, const struct file_detail *s)
 			"name", json_text(s->holders[i].name), "since",
 			clock_text(s->holders[i].since, since)));
 	json_object_set_new(root, "files", files);
-	json_object_set_new(root, "workunits",
-	    json_pack("{s:I, s:I, s:I, s:I, s:I}", "total", (json_int_t)s->wus.total,
-		"open", (json_int_t)s->wus.open, "with_canonical",
-		(json_int_t)s->wus.with_canonical, "assimilated",
-		(json_int_t)s->wus.assimilated, "error", (json_int_t)s->wus.error));
+	json_object_set_new(root, "workunits", work_counts_json(&s->wus));
 	json_object_set_new(root, "work_left", drain_json(&s->left, clock_now()));
 	json_object_set_new(root, "generator", json_text(s->source.generator));
 	json_object_set_new(root, "low_water", json_integer(s->source.low_water));

@@ -31,9 +31,12 @@ saved_text(struct arena *a, const struct row_ledger *l)
 double
 bytes_without_locality(const struct row_ledger *l, const struct row_without *w)
 {
-	return w->jobs == 0 ?
-	           -1 :
-	           (double)l->jobs * (double)w->bytes_without / (double)w->jobs;
+	double more = (double)(w->bytes_without - w->bytes_needed);
+	double all = w->jobs == 0 ? -1 :
+	                            (double)l->bytes_needed +
+	                                (double)l->jobs * more / (double)w->jobs;
+
+	return w->jobs > 0 && all < 0 ? 0 : all;
 }
 
 char *
@@ -45,10 +48,13 @@ locality_saves_text(
 
 	if (without < 0)
 		return NULL;
+	if (saves < 1)
+		return arena_printf(a,
+		    "saves nothing yet: without it hosts would have fetched about %s, too (estimated on %lld requests)",
+		    human_bytes(a, without), (long long)w->requests);
 	return arena_printf(a,
 	    "saves %s: without it hosts would have fetched about %s (estimated on %lld requests)",
-	    human_bytes(a, saves > 0 ? saves : 0), human_bytes(a, without),
-	    (long long)w->requests);
+	    human_bytes(a, saves), human_bytes(a, without), (long long)w->requests);
 }
 
 void

@@ -19,8 +19,9 @@ char *saved_text(struct arena *, const struct row_ledger *);
 void saved_json(json_t *, const struct row_ledger *);
 
 /*
- * Estimates the bytes that hosts would have fetched for all jobs without locality, from
- * the requests for which that was computed; -1 = there are none yet.
+ * Estimates the bytes that hosts would have fetched for all jobs without locality: what
+ * was sent, and for each job the mean difference in the requests for which both were
+ * computed; -1 = there are none yet.
  */
 double bytes_without_locality(const struct row_ledger *, const struct row_without *);
 

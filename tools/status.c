@@ -29,6 +29,7 @@
 #include "tools/stuck.h"
 #include "tools/table.h"
 #include "tools/upstream.h"
+#include "tools/work_words.h"
 #include "lib/banned.h"
 
 enum {
@@ -379,15 +380,11 @@ drained_apps_json(const struct catalog *c)
 }
 
 static void
-print_work(const struct census *c)
+print_work(struct cmd_ctx *x, const struct census *c)
 {
-	const struct row_wu_counts *w = &c->wus;
 	const struct result_counts *r = &c->results;
 
-	printf(
-	    "workunits  %lld: %lld open, %lld valid, %lld assimilated, %lld failed\n",
-	    (long long)w->total, (long long)w->open, (long long)w->with_canonical,
-	    (long long)w->assimilated, (long long)w->error);
+	printf("workunits  %s\n", work_counts_text(x->a, &c->wus));
 	printf(
 	    "results    %lld: %lld unsent, %lld in progress, %lld over (%lld success, %lld valid)\n",
 	    (long long)r->total, (long long)r->unsent, (long long)r->in_progress,
@@ -539,7 +536,7 @@ print_report(struct cmd_ctx *x, const struct project_status *r)
 	if (r->counted) {
 		print_drained(x, c);
 		print_drained_apps(x, r->cat);
-		print_work(c);
+		print_work(x, c);
 		print_locality(x, c);
 		print_failures(x, r);
 		print_suspects(x, r);
@@ -614,11 +611,10 @@ put_integer(json_t *object, const char *key, int64_t value)
 static json_t *
 workunits_json(const struct census *c)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "total",
-	    (json_int_t)c->wus.total, "live", (json_int_t)c->wus_live, "open",
-	    (json_int_t)c->wus.open, "to_validate", (json_int_t)c->wus.to_validate,
-	    "with_canonical", (json_int_t)c->wus.with_canonical, "assimilated",
-	    (json_int_t)c->wus.assimilated, "error", (json_int_t)c->wus.error);
+	json_t *root = work_counts_json(&c->wus);
+
+	json_object_set_new(root, "live", json_integer(c->wus_live));
+	return root;
 }
 
 static json_t *

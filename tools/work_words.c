@@ -74,6 +74,25 @@ exit_find(int64_t status)
 }
 
 char *
+work_counts_text(struct arena *a, const struct row_wu_counts *w)
+{
+	return arena_printf(a,
+	    "%lld: %lld open, %lld valid (%lld assimilated), %lld failed, %lld cancelled",
+	    (long long)w->total, (long long)w->open, (long long)w->with_canonical,
+	    (long long)w->assimilated, (long long)w->failed, (long long)w->cancelled);
+}
+
+json_t *
+work_counts_json(const struct row_wu_counts *w)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "total",
+	    (json_int_t)w->total, "open", (json_int_t)w->open, "to_validate",
+	    (json_int_t)w->to_validate, "with_canonical", (json_int_t)w->with_canonical,
+	    "assimilated", (json_int_t)w->assimilated, "failed", (json_int_t)w->failed,
+	    "cancelled", (json_int_t)w->cancelled);
+}
+
+char *
 exit_words(struct arena *a, int64_t status)
 {
 	const struct exit_known *k = exit_find(status);
