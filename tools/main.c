@@ -301,7 +301,7 @@ report_error(const struct cmd_ctx *x, enum err e)
 	fprintf(stderr, "locus%s%s: %s\n", blank, name, x->f->detail);
 	if (e == E_DENIED && x->owner.as.name != NULL)
 		fprintf(stderr,
-		    "locus works on this project as the account %s, which must be able to reach that file.\n",
+		    "locus works on this project as the account %s, which must be able to reach that file: name a place where it may, such as /tmp.\n",
 		    x->owner.as.name);
 	if (x->status == EXIT_USAGE)
 		fprintf(stderr, "Try \"locus%s%s --help\".\n", blank, name);

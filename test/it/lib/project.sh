@@ -16,12 +16,14 @@ trials=2000
 # failing hosts is off (13-create-project tests it).  Its schedulers keep every request and reply in $keep_rpcs unless that is
 # empty.
 project_make() { # DIR OPTION...
-	local dir=$1
+	local dir=$1 unlimited=--set=new_host_daily_quota=0
 	shift
+	# An earlier release does not know the option.
+	locus config explain new_host_daily_quota >/dev/null 2>&1 || unlimited=
 	locus create stars --here "$dir" --set locality_scheduling=1 \
 		${LOCUS_TEST_MYSQLD:+--set "private_db_server=$LOCUS_TEST_MYSQLD"} \
 		--set one_result_per_user_per_wu=1 \
-		--set daily_result_quota=100000 --set new_host_daily_quota=0 \
+		--set daily_result_quota=100000 $unlimited \
 		${keep_rpcs:+--set "debug_req_reply_dir=$keep_rpcs"} \
 		${keep_rpcs:+--set debug_req_reply_max_bytes=2000000000} "$@"
 }
