@@ -783,6 +783,7 @@ tools_sources = \
 	tools/log_rotation.h \
 	tools/log_tail.c \
 	tools/log_tail.h \
+	tools/manual.c \
 	tools/metrics.c \
 	tools/node.c \
 	tools/pager.c \

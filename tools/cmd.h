@@ -143,10 +143,23 @@ enum err ctx_not_found(struct cmd_ctx *, const char *fmt, ...)
 
 /* --- help.c --- */
 void help_command(const struct cmd *);
+/* Prints the columns of -o tsv, which are the keys of -o json. */
+void help_columns(const struct cmd *);
 /* The short form of an option; 0 = it has none. */
 char option_letter(const struct cmd *, const struct opt *);
-/* Prints the manual page locus(1). The list of commands ends with NULL. */
-void help_man(const struct cmd *const *);
+
+/* --- manual.c --- */
+/*
+ * A row of the manual page, one of its three kinds: a section, whose examples and then
+ * commands follow; an example and what it shows, "" for nothing; a command.  The table
+ * begins with a section and ends with a row of none.
+ */
+struct manual_row {
+	const char *section, *example, *says;
+	const struct cmd *cmd;
+};
+/* Prints the manual page locus(1). */
+void help_man(const struct manual_row *);
 
 /* --- text_only.c --- */
 /* Returns why the command has no -o tsv and -o json; NULL = it has them. */

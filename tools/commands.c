@@ -10,6 +10,8 @@
 #include "lib/near.h"
 #include "lib/banned.h"
 
+#define SECTION(title)
+#define EXAMPLE(line, says)
 #define CMD(name) extern const struct cmd cmd_##name;
 #include "tools/cmds.def"
 #undef CMD
@@ -19,6 +21,19 @@ static const struct cmd *const cmds[] = {
 #include "tools/cmds.def"
 #undef CMD
 	NULL
+};
+#undef SECTION
+#undef EXAMPLE
+
+static const struct manual_row manual[] = {
+#define SECTION(title)      { .section = title },
+#define EXAMPLE(line, said) { .example = line, .says = said },
+#define CMD(name)           { .cmd = &cmd_##name },
+#include "tools/cmds.def"
+#undef CMD
+#undef EXAMPLE
+#undef SECTION
+	{ 0 }
 };
 
 const struct cmd *const *
@@ -278,12 +293,18 @@ commands_overview(void)
 static void
 print_commands(void)
 {
-	for (size_t i = 0; cmds[i] != NULL; i++)
-		printf("  %-24s %s\n", cmds[i]->name, cmds[i]->purpose);
+	for (size_t i = 0; i + 1 < N(manual); i++) {
+		const struct manual_row *r = &manual[i];
+
+		if (r->section != NULL)
+			printf("%s%s:\n", i == 0 ? "" : "\n", r->section);
+		if (r->cmd != NULL)
+			printf("  %-24s %s\n", r->cmd->name, r->cmd->purpose);
+	}
 }
 
 struct help_opts {
-	bool man, all;
+	bool man, all, columns;
 };
 
 static const struct opt help_options[] = {
@@ -291,6 +312,8 @@ static const struct opt help_options[] = {
 	    "Prints the manual page locus(1)." },
 	{ "all", OPT_FLAG, offsetof(struct help_opts, all), NULL,
 	    "Lists every command with its purpose." },
+	{ "columns", OPT_FLAG, offsetof(struct help_opts, columns), NULL,
+	    "Of a command, or of all of a noun: the columns of -o tsv and keys of -o json." },
 	{ 0 },
 };
 
@@ -299,7 +322,7 @@ static const struct opt help_options[] = {
  * do with the words.
  */
 static enum err
-explain(struct cmd_ctx *x, char **words, int n)
+explain(struct cmd_ctx *x, bool columns, char **words, int n)
 {
 	const struct cmd *found[OFFERED_MOST];
 	char *name = as_typed(x->a, words, &n);
@@ -314,7 +337,10 @@ explain(struct cmd_ctx *x, char **words, int n)
 			continue;
 		if (shown++ > 0)
 			printf("\n");
-		help_command(cmds[i]);
+		if (columns)
+			help_columns(cmds[i]);
+		else
+			help_command(cmds[i]);
 	}
 	if (shown > 0)
 		return OK;
@@ -333,14 +359,16 @@ help_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct help_opts *o = opts;
 
+	if (o->columns && n == 0)
+		return ctx_usage(x, "--columns needs a command or a noun");
 	if (o->man)
-		help_man(cmds);
+		help_man(manual);
 	else if (o->all)
 		print_commands();
 	else if (n == 0)
 		commands_overview();
 	else
-		return explain(x, args, (int)n);
+		return explain(x, o->columns, args, (int)n);
 	return OK;
 }
 
