@@ -955,6 +955,7 @@ client_sources = \
 	client/preferences.h \
 	client/resource.c \
 	client/rpc.c \
+	client/same_project.c \
 	client/save.c \
 	client/signature.c \
 	client/sim/bound.c \

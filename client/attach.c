@@ -69,7 +69,9 @@ project_for(struct client *c, const struct attach *at, struct cproject **p)
 	if (at->key == NULL)
 		return FAIL(&c->fail, E_CONFIG,
 		    "%s is not attached to %s yet: give a --key for it", c->dir, url);
-	e = check_directory(c, url);
+	e = same_project_check(c, url);
+	if (e == OK)
+		e = check_directory(c, url);
 	if (e != OK)
 		return e;
 	*p = state_add(&c->keep, c->state, url);
@@ -181,6 +183,23 @@ project_detach(struct client *c, struct cproject *p)
 	state_remove(c->state, url);
 	c->changed = true;
 	return fs_rmtree(dir, &c->fail);
+}
+
+void
+project_merge_twins(struct client *c)
+{
+	for (size_t i = 0; i < c->state->nprojects;) {
+		struct cproject *p = &c->state->projects[i];
+		bool leaves = same_project_leaves(c, p);
+
+		if (leaves)
+			log_warn(
+			    "detached from %s: this computer is attached to that project as %s",
+			    p->master_url, p->same_as);
+		if (leaves && project_detach(c, p) != OK)
+			log_fail("detaching", &c->fail);
+		i += !leaves; /* the next one took its place */
+	}
 }
 
 enum err

@@ -139,6 +139,20 @@ enum err project_attach(struct client *, const struct attach *);
 void project_reset(struct client *, struct cproject *);
 /* Ends its tasks, and removes the project with all that it has here. */
 enum err project_detach(struct client *, struct cproject *);
+/* Detaches from what is attached twice and has no task left. Moves projects. */
+void project_merge_twins(struct client *);
+
+/* --- same_project.c --- */
+/* Are these attachments to one project, as far as is known? */
+bool same_project(struct client *, const struct cproject *, const struct cproject *);
+/* E_CONFIG: the URL is that of an attachment, perhaps written in another way. */
+enum err same_project_check(struct client *, const char *url);
+/* A new attachment has read its master page: is its scheduler that of another one? */
+void same_project_schedulers(struct client *, struct cproject *);
+/* A reply has named the project's URL (NULL: it has not). */
+void same_project_said(struct client *, struct cproject *, const char *said);
+/* Is this the second attachment to a project, with no task left? */
+bool same_project_leaves(struct client *, struct cproject *);
 
 /* --- save.c --- */
 /* Saves the state if it changed.  Returns false while saving fails; then the client

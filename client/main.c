@@ -66,6 +66,7 @@ run_rounds(struct client *c)
 			busy = true;
 		if (connected(c) && client_save(c) && enact_contact(c))
 			busy = true;
+		project_merge_twins(c);
 		client_save(c);
 		arena_reset(&c->scratch);
 		orders_read(c); /* those read before went with the arena */

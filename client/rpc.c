@@ -69,6 +69,7 @@ rpc_fetch_master(struct client *c, struct cproject *p, int32_t *nurls, int32_t *
 		*nnew += !knows_scheduler(p, urls[i]);
 	*nurls = (int32_t)n;
 	store_schedulers(c, p, urls, n);
+	same_project_schedulers(c, p);
 	return OK;
 }
 
@@ -122,11 +123,33 @@ report_task(struct client *c, const struct cproject *p, const struct ctask *t,
 	r->xml_doc_out = files.p;
 }
 
+/* What another attachment to the project has is not lost. */
+static void
+list_tasks_of_twins(struct client *c, const struct cproject *p, struct request *rq)
+{
+	for (size_t k = 0; k < c->state->nprojects; k++) {
+		const struct cproject *q = &c->state->projects[k];
+
+		if (q == p || !same_project(c, p, q))
+			continue;
+		for (size_t i = 0; i < q->ntasks; i++)
+			if (!q->tasks[i].acked)
+				rq->other_results[rq->nother_results++] =
+				    (struct rq_other){ .name = q->tasks[i].r.name,
+					    .app_version = -1,
+					    .plan_class = q->tasks[i].r.plan_class };
+	}
+}
+
 static void
 list_tasks_in_request(struct client *c, const struct cproject *p, struct request *rq)
 {
+	size_t ntasks = 0;
+
+	for (size_t i = 0; i < c->state->nprojects; i++)
+		ntasks += c->state->projects[i].ntasks;
 	rq->reports = NEWN(&c->scratch, struct rq_report, p->ntasks + 1);
-	rq->other_results = NEWN(&c->scratch, struct rq_other, p->ntasks + 1);
+	rq->other_results = NEWN(&c->scratch, struct rq_other, ntasks + 1);
 	rq->has_other_results = true;
 	for (size_t i = 0; i < p->ntasks; i++) {
 		const struct ctask *t = &p->tasks[i];
@@ -144,6 +167,7 @@ list_tasks_in_request(struct client *c, const struct cproject *p, struct request
 				.plan_class = t->r.plan_class
 			};
 	}
+	list_tasks_of_twins(c, p, rq);
 }
 
 static void
@@ -340,11 +364,28 @@ log_asking(struct client *c, const char *url, const struct view *v,
 	    b.n == 0 ? "" : b.p);
 }
 
+/* A lower count than that of another attachment to the project would look like a copied
+ * client's. */
+static struct cproject *
+count_with_twins(struct client *c, const struct contact *contact)
+{
+	struct cproject *p = &c->state->projects[contact->project];
+
+	for (size_t i = 0; i < c->state->nprojects; i++) {
+		const struct cproject *q = &c->state->projects[i];
+
+		if (q->hostid == p->hostid && q->rpc_seqno > p->rpc_seqno &&
+		    same_project(c, p, q))
+			p->rpc_seqno = q->rpc_seqno;
+	}
+	return p;
+}
+
 enum err
 rpc_scheduler(struct client *c, const struct view *v, const struct contact *contact,
     struct answer *answer)
 {
-	struct cproject *p = &c->state->projects[contact->project];
+	struct cproject *p = count_with_twins(c, contact);
 	struct request *rq = rpc_request(c, v, contact);
 	size_t first = p->rpc.url < 0 ? 0 : (size_t)p->rpc.url;
 	struct buf out = buf_new(&c->scratch);

@@ -500,7 +500,9 @@ take_reply(struct client *c, struct cproject *p, const struct answer *answer,
 	store_apps(c, p, rp);
 	take_versions(c, p, rp);
 	take_workunits(c, p, rp);
-	take_results(c, p, rp, files_before, f);
+	if (p->same_as == NULL || p->same_as[0] == '\0')
+		take_results(c, p, rp, files_before, f);
+	same_project_said(c, p, rp->master_url);
 	take_deletes(c, p, rp);
 	if (rp->message_ack)
 		trickle_sent(c, p, answer->trickles, answer->ntrickles);

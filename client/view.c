@@ -198,6 +198,7 @@ view_project(struct client *c, struct cproject *p, const struct client_world *w)
 	              orders_name(c, "suspend", p->master_url);
 	/* A host that may not compute needs no work, but reports what it has. */
 	x.no_new_work = p->no_new_work || c->disk_full ||
+	                (p->same_as != NULL && p->same_as[0] != '\0') ||
 	                orders_all(c, "no-new-work") ||
 	                orders_name(c, "no-new-work", p->master_url);
 	x.suspended_task = c->hindered.run != HINDER_NOTHING;

@@ -272,15 +272,17 @@ snapshot_reported(struct db *db, struct arena *a, const struct request *rq,
 	return e;
 }
 
-/* The row of this name whose task may still be with the host: in progress, or timed
- * out. */
+/* The row of this name whose task may still be with the host: in progress, timed out,
+ * or given up because another client had begun anew in the host's name. */
 static struct snap_other
 find_other_row(const struct row_other *rows, size_t n, const char *name, int64_t hostid)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct row_other *r = &rows[i];
 		bool late = r->server_state == RESULT_OVER &&
-		            r->outcome == OUTCOME_NO_REPLY;
+		            (r->outcome == OUTCOME_NO_REPLY ||
+				(r->outcome == OUTCOME_CLIENT_DETACHED &&
+				    r->hostid == hostid));
 
 		if ((late || r->server_state == RESULT_IN_PROGRESS) &&
 		    strcmp(r->name, name) == 0)

@@ -112,6 +112,34 @@ url_canonical(struct arena *a, const char *url)
 	return b.p;
 }
 
+/* The canonical URL without its scheme and the scheme's own port; NULL: not one. */
+static char *
+url_place(struct arena *a, const char *url)
+{
+	char *c = url_canonical(a, url);
+	const char *port, *host, *path;
+	size_t n;
+
+	if (c == NULL)
+		return NULL;
+	port = c[4] == 's' ? ":443" : ":80";
+	host = strstr(c, "://") + 3;
+	path = strchr(host, '/');
+	n = strlen(port);
+	if ((size_t)(path - host) > n && strncmp(path - n, port, n) == 0)
+		return arena_printf(
+		    a, "%.*s%s", (int)(path - host - (ptrdiff_t)n), host, path);
+	return arena_strdup(a, host);
+}
+
+bool
+url_same(struct arena *a, const char *u, const char *v)
+{
+	const char *p = url_place(a, u), *q = url_place(a, v);
+
+	return p != NULL && q != NULL && strcasecmp(p, q) == 0;
+}
+
 char *
 url_to_dir(struct arena *a, const char *url)
 {

@@ -3,6 +3,7 @@
 #ifndef LIB_HTTP_H
 #define LIB_HTTP_H
 
+#include <stdbool.h>
 #include "lib/arena.h"
 
 /* Decodes %XX and + in n bytes; drops control bytes and keeps any other %. */
@@ -20,6 +21,11 @@ char *query_get(struct arena *, const char *query, const char *name);
  * not http(s) or has white space or control bytes inside.
  */
 char *url_canonical(struct arena *, const char *);
+/*
+ * Do two master URLs name one place? They do if they differ only in the scheme, the
+ * scheme's own port, letter case, or in what url_canonical() evens out.
+ */
+bool url_same(struct arena *, const char *, const char *);
 /*
  * Turns "http://h:1/p/" into "h_1_p", the directory name that clients use (protocol.md
  * 13.3). Whatever the URL, the name has no slash and no leading dot.

@@ -133,7 +133,10 @@ struct snap_report { /* a reported result, aligned with request.reports */
 
 /* A task that the host claims to have (request.other_results); its row may be gone. */
 struct snap_other {
-	/* a result of this account with that name, IN_PROGRESS or NO_REPLY */
+	/*
+	 * a result of this account with that name, IN_PROGRESS or NO_REPLY, or of this
+	 * host, CLIENT_DETACHED
+	 */
 	bool found;
 	int32_t server_state, outcome;        /* of the result */
 	int32_t error_mask, assimilate_state; /* of its workunit */
@@ -189,6 +192,7 @@ struct snapshot {
 	bool host_id_changed; /* the reply carries <hostid> */
 	/* a row found by similarity that has nothing in progress */
 	bool detach_in_progress;
+	bool twin; /* the computer is attached twice: its clients' counts differ */
 	bool weak_auth;
 	bool has_time_stats_log,
 	    has_job_log; /* stored; read only if logs are requested */

@@ -6,6 +6,9 @@
 #include "rules/sched/host_misc.h"
 #include "lib/banned.h"
 
+/* More requests than a client that has just got its host id loses in a row. */
+enum { TWIN_JUMP = 3 };
+
 enum host_verdict
 host_identify(
     const struct host *h, const struct request *rq, int64_t userid, bool forwarded)
@@ -18,6 +21,15 @@ host_identify(
 	if (!forwarded && rq->rpc_seqno < h->rpc_seqno)
 		return HOST_CLONE;
 	return HOST_SAME;
+}
+
+bool
+host_is_twin(const struct host *h, const struct request *rq, enum host_verdict verdict)
+{
+	if (verdict == HOST_CLONE)
+		return rq->rpc_seqno <= 1 && h->rpc_seqno > 1;
+	return verdict == HOST_SAME && h->rpc_seqno <= 1 &&
+	       rq->rpc_seqno >= h->rpc_seqno + TWIN_JUMP;
 }
 
 /* a belongs to a row, which may be new. */

@@ -24,6 +24,13 @@ enum host_verdict {
 enum host_verdict host_identify(
     const struct host *, const struct request *, int64_t userid, bool forwarded);
 /*
+ * Does the count of requests show that two clients call by turns in this host's name,
+ * one that began to count when it got the host's id, and one that goes on from where it
+ * was? A computer that is attached to the project under two URLs does
+ * (protocol.md 3.2).
+ */
+bool host_is_twin(const struct host *, const struct request *, enum host_verdict);
+/*
  * Does the request differ in CPU count, vendor, model or OS, so that it is not the host
  * that its CPID claims (protocol.md 3.2 (3))?
  */

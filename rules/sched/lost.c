@@ -57,6 +57,24 @@ resend_job(struct ctx *c, const struct job *j)
 }
 
 /*
+ * Is the computer attached to the project twice, under two URLs? Then one row stands
+ * for both clients, and what one of them does not list is with the other. It shows in
+ * the clients' counts, or in a task that a client still has although the row's client
+ * said, when it was attached anew, that it had none.
+ */
+static bool
+is_twin(const struct ctx *c)
+{
+	if (c->snap->twin)
+		return true;
+	for (size_t i = 0; i < c->req->nother_results && c->snap->others != NULL; i++)
+		if (c->snap->others[i].found && c->snap->others[i].owner == 0 &&
+		    c->snap->others[i].outcome == OUTCOME_CLIENT_DETACHED)
+			return true;
+	return false;
+}
+
+/*
  * Silence does not mean loss: without an other_results element nothing is known, and if
  * reports were left for later, a job may be among them.
  */
@@ -67,6 +85,12 @@ lost_resend(struct ctx *c)
 
 	if (!c->req->has_other_results || c->reports_cut)
 		return;
+	if (is_twin(c)) {
+		decision_say(c, true,
+		    "This computer is attached to this project twice, under two URLs. When convenient, detach this project, then reattach to ",
+		    c->conf->master_url, "");
+		return;
+	}
 	if (!c->conf->resend_lost_results && !c->d->resend_seen)
 		return;
 	for (size_t i = 0; i < c->snap->nin_progress; i++) {
@@ -91,7 +115,7 @@ abort_kind(const struct ctx *c, const struct snap_other *o)
 		return ABORT_COPY;
 	if (o->assimilate_state == ASSIMILATE_DONE)
 		return ABORT_IF_NOT_STARTED;
-	if (o->server_state == RESULT_OVER && o->outcome == OUTCOME_NO_REPLY)
+	if (o->server_state == RESULT_OVER) /* late, but a report is welcome */
 		return ABORT_IF_NOT_STARTED;
 	return ABORT_NOT;
 }

@@ -194,7 +194,8 @@ search_host(struct rpc *x, bool clone)
 	x->clone = clone;
 	x->host = h;
 	x->host_id_changed = true;
-	x->detach = h != NULL && client_is_empty(x->req);
+	/* The tasks may be those of the other attachment of this computer. */
+	x->detach = h != NULL && !x->twin && client_is_empty(x->req);
 	return OK;
 }
 
@@ -303,7 +304,7 @@ forget_identity(struct rpc *x)
 {
 	x->user = x->probe ? nobody(x->a) : NULL;
 	x->host = NULL;
-	x->host_id_changed = x->detach = false;
+	x->host_id_changed = x->detach = x->twin = false;
 	x->predecessor = 0;
 	x->nnotes = 0;
 	x->glance.there = false;
@@ -333,6 +334,7 @@ authenticate(struct rpc *x)
 	struct row_host_account *found = NULL;
 	struct host *h;
 	struct user *u;
+	enum host_verdict verdict;
 	bool forwarded = false, ours;
 
 	if (x->db == NULL)
@@ -357,7 +359,9 @@ authenticate(struct rpc *x)
 	/* In a dry run an old request is replayed, which is not a copy of the host. */
 	if (x->dry && x->req->rpc_seqno < h->rpc_seqno)
 		x->req->rpc_seqno = h->rpc_seqno;
-	switch (host_identify(h, x->req, u->id, forwarded)) {
+	verdict = host_identify(h, x->req, u->id, forwarded);
+	x->twin = !forwarded && host_is_twin(h, x->req, verdict);
+	switch (verdict) {
 	case HOST_SAME:
 		x->host = h;
 		x->host_id_changed = forwarded;

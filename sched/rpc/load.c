@@ -64,6 +64,7 @@ host_of_snapshot(struct rpc *x, struct snapshot *s)
 	h->rpc_seqno = x->host_id_changed ? 0 : x->req->rpc_seqno;
 	s->host_id_changed = x->host_id_changed;
 	s->detach_in_progress = x->detach;
+	s->twin = x->twin;
 	s->predecessor = x->predecessor;
 }
 

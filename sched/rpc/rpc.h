@@ -107,7 +107,7 @@ struct rpc {
 	struct snap_glance glance; /* at host, for the first load */
 	/* read together with other requests, for the first load; NULL: nothing was */
 	struct request_ahead *ahead;
-	bool weak_auth, host_id_changed, detach;
+	bool weak_auth, host_id_changed, detach, twin;
 	int64_t predecessor; /* as in the snapshot */
 	bool clone;          /* of another host: its cross-project id tells nothing */
 	/* s until the account may have another host: this new one gets no row; 0 = it

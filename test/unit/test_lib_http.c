@@ -37,6 +37,34 @@ START_TEST(url_canonical_forms)
 END_TEST
 
 static const struct {
+	const char *u, *v;
+	bool same;
+} places[] = {
+	{ "http://h/p/", "http://h/p/", true },
+	{ "http://h/p/", "https://h/p", true },
+	{ "http://H/p/", "http://h:80/p/", true },
+	{ "https://h:443/p/", "http://h/P/", true },
+	{ "http://h:443/p/", "http://h/p/", false },
+	{ "https://h:80/p/", "http://h/p/", false },
+	{ "http://h:8080/p/", "http://h/p/", false },
+	{ "http://h/p/", "http://h/q/", false },
+	{ "http://h.org/p/", "http://www.h.org/p/", false },
+	{ "http://:80/", "http://:80/", true },
+	{ "", "http://h/", false },
+	{ "h", "h", false },
+};
+
+START_TEST(urls_of_one_place)
+{
+	struct arena a = { 0 };
+
+	ck_assert_int_eq(url_same(&a, places[_i].u, places[_i].v), places[_i].same);
+	ck_assert_int_eq(url_same(&a, places[_i].v, places[_i].u), places[_i].same);
+	arena_free(&a);
+}
+END_TEST
+
+static const struct {
 	const char *in, *out;
 } dirs[] = {
 	{ "http://h:1/p/", "h_1_p" },
@@ -140,6 +168,7 @@ END_TEST
 
 UNIT_MAIN("lib_http", {
 	ADD_LOOP(url_canonical_forms, N(canonical));
+	ADD_LOOP(urls_of_one_place, N(places));
 	ADD_LOOP(url_directories, N(dirs));
 	ADD(url_coding);
 	ADD_LOOP(query_values, N(queries));

@@ -42,6 +42,37 @@ START_TEST(verdict)
 }
 END_TEST
 
+/* the row's rpc_seqno, the request's: do two clients count by turns? (protocol.md 3.2
+ * (7)) */
+static const struct {
+	int64_t row_seqno, seqno;
+	bool twin;
+} twins[] = {
+	{ 12, 1, true }, /* the second one, told its host a moment ago */
+	{ 2, 0, true },
+	{ 1, 0, false },  /* a repeated first request */
+	{ 12, 2, false }, /* restored */
+	{ 12, 13, false },
+	{ 12, 40, false }, /* after an outage */
+	{ 0, 13, true },   /* the first one, after the second */
+	{ 1, 4, true },
+	{ 0, 1, false },
+	{ 0, 2, false }, /* one request was lost */
+	{ 1, 3, false },
+};
+
+START_TEST(two_clients)
+{
+	struct host h = {
+		.id = 1, .userid = WORLD_USER, .rpc_seqno = twins[_i].row_seqno
+	};
+	struct request q = { .hostid = 1, .rpc_seqno = twins[_i].seqno };
+
+	ck_assert_int_eq(host_is_twin(&h, &q, host_identify(&h, &q, WORLD_USER, false)),
+	    twins[_i].twin);
+}
+END_TEST
+
 static struct request
 described(void)
 {
@@ -500,6 +531,7 @@ UNIT_MAIN("rules_identity", {
 	ADD_LOOP(new_host_of_an_account, N(new_hosts));
 	ADD(a_row_is_succeeded_on_the_same_computer_only);
 	ADD_LOOP(verdict, N(verdicts));
+	ADD_LOOP(two_clients, N(twins));
 	ADD(host_columns_follow_the_request);
 	ADD(misc_of_containers);
 	ADD_LOOP(host_row_after_a_request, N(updates));
