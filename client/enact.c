@@ -9,7 +9,7 @@
 #include "lib/proc.h"
 #include "lib/banned.h"
 
-enum { DOWNLOAD_FAILED = -186, EXIT_UNSTARTED_LATE = 200, EXIT_NO_COPROC = 201 };
+enum { DOWNLOAD_FAILED = -186, EXIT_NO_COPROC = 201 };
 
 /* --- tasks --- */
 

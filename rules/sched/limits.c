@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "model/resource.h"
+#include "model/states.h"
 #include "lib/banned.h"
 
 enum { GPUS_MOST = 64 };
@@ -275,6 +276,25 @@ limits_more(const struct ctx *c)
 	return why;
 }
 
+/*
+ * Does the client's clock run ahead? It then gives tasks up as not started by their
+ * deadline, for which there is time by the clock of this server, and would do the same
+ * with all that it gets.
+ */
+static bool
+clock_is_ahead(const struct ctx *c)
+{
+	for (size_t i = 0; i < c->req->nreports; i++) {
+		const struct snap_report *r = &c->snap->reports[i];
+
+		if (c->req->reports[i].exit_status == EXIT_UNSTARTED_LATE && r->found &&
+		    r->result.hostid == c->snap->host.id &&
+		    r->result.report_deadline > c->now)
+			return true;
+	}
+	return false;
+}
+
 enum reason
 limits_gate(struct ctx *c)
 {
@@ -283,6 +303,8 @@ limits_gate(struct ctx *c)
 
 	if (c->conf->dont_send_jobs || c->req->dont_send_work)
 		return WHY_DONT_SEND;
+	if (clock_is_ahead(c) && work_req_needed(&c->work))
+		return WHY_CLOCK_AHEAD;
 	if (interval > 0 && last > 0 && c->now - last < interval &&
 	    work_req_needed(&c->work))
 		return WHY_RPC_TOO_SOON;

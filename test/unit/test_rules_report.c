@@ -222,6 +222,45 @@ START_TEST(many_names_twice)
 }
 END_TEST
 
+/* exit status, s until the deadline by this server's clock, seconds wanted; reason */
+static const struct {
+	int32_t exit_status;
+	int64_t left_s;
+	double secs;
+	enum reason why;
+} late[] = {
+	{ EXIT_UNSTARTED_LATE, HOUR, HOUR, WHY_CLOCK_AHEAD },
+	{ EXIT_UNSTARTED_LATE, -HOUR, HOUR, WHY_NONE }, /* it is late */
+	{ EXIT_UNSTARTED_LATE, HOUR, 0, WHY_NONE },     /* wants none */
+	{ 201, HOUR, HOUR, WHY_NONE },
+};
+
+START_TEST(a_clock_that_is_ahead)
+{
+	struct result r = { .id = 1,
+		.server_state = RESULT_IN_PROGRESS,
+		.hostid = WORLD_HOST,
+		.report_deadline = WORLD_NOW + late[_i].left_s };
+	struct rq_report q = { .state = CLIENT_ABORTED,
+		.exit_status = late[_i].exit_status };
+	struct world *w = world_with_report(&r, &q);
+	struct decision *d;
+
+	world_plain(w, "5/5");
+	w->req.cpu_req_secs = late[_i].secs;
+	d = world_decide(w);
+	ck_assert_int_eq(d->reports[0].action, REPORT_STORE);
+	ck_assert_int_eq(d->why, late[_i].why);
+	ck_assert_uint_eq(d->nsends, late[_i].secs > 0 && late[_i].why == WHY_NONE);
+	if (late[_i].why == WHY_CLOCK_AHEAD) {
+		ck_assert(d->request_delay >= HOUR);
+		ck_assert(d->messages[0].notice);
+		ck_assert_ptr_nonnull(strstr(d->messages[0].text, "clock"));
+	}
+	world_free(w);
+}
+END_TEST
+
 START_TEST(surplus_reports_are_left_for_later)
 {
 	struct result r = {
@@ -492,6 +531,7 @@ UNIT_MAIN("rules_report", {
 	ADD(a_name_twice_is_stored_once);
 	ADD(many_names_twice);
 	ADD_LOOP(reports_per_request, N(most));
+	ADD_LOOP(a_clock_that_is_ahead, N(late));
 	ADD(surplus_reports_are_left_for_later);
 	ADD_LOOP(lost_result, N(lost));
 	ADD(lost_result_saves_its_own_file);
