@@ -29,14 +29,18 @@ enum err
 catalog_load(struct db *db, struct arena *a, struct catalog **out, struct fail *f)
 {
 	struct catalog *c = NEW(a, struct catalog);
+	int64_t none = 0;
 	enum err e = db_query(db, a, f, &c->apps, &c->napps, APPS);
 
 	if (e == OK)
 		e = db_query(db, a, f, &c->platforms, &c->nplatforms, PLATFORMS);
 	if (e == OK)
 		e = db_query(db, a, f, &c->versions, &c->nversions, APP_VERSIONS);
+	if (e == OK)
+		e = db_number(db, f, &none, FILESETS_NONE);
 	if (e != OK)
 		return e;
+	c->no_filesets = none != 0;
 	*out = c;
 	no_work_forget_gaps(&db->trigger_cache); /* once a minute is enough */
 	return benchmarks_load(db, a, c, f);

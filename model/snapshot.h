@@ -24,6 +24,8 @@ struct catalog {
 	size_t nversions;
 	/* Benchmarks of the newest hosts, FLOP/s of one CPU; 0 = too few hosts. */
 	double fpops_median, fpops_p95;
+	bool no_filesets; /* the project has no large files, and no host is told of them
+	                   */
 	/* From plan_class_spec.xml; NULL = the project has no such file. */
 	const struct plan_classes *classes;
 	/* From config_aux.xml; NULL = no limits. */

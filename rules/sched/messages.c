@@ -238,7 +238,9 @@ decisive_reason(const struct ctx *c)
 		return why;
 	if (some_app_drains(c))
 		return WHY_DRAINING;
-	return some_app_by_locality(c, true) ? WHY_LOCALITY : WHY_NO_WORK;
+	return !c->snap->cat->no_filesets && some_app_by_locality(c, true) ?
+	           WHY_LOCALITY :
+	           WHY_NO_WORK;
 }
 
 static void say_numbers(const struct ctx *, struct say *, enum reason why);
