@@ -16,7 +16,7 @@ enum { OTHERS = S_IRWXO, OTHERS_READ = S_IROTH | S_IWOTH };
 unsigned
 private_run_mode(const struct conf *cf)
 {
-	return cf->private_servers ? 0750 : 0711;
+	return web_peer_of(cf).n == 0 ? 0750 : 0711;
 }
 
 static void
@@ -53,16 +53,14 @@ private_loose(struct arena *a, const struct conf *cf, struct loose_path *v)
 		arena_printf(a, "%s/decisions", cf->run_dir),
 		arena_printf(a, "%s/recording", cf->run_dir),
 		project_path(a, cf, "recordings"), project_path(a, cf, "results"),
-		project_path(a, cf, "archives"), project_path(a, cf, "tmp"),
-		cf->debug_req_reply_dir };
+		project_path(a, cf, "archives"), project_path(a, cf, "tmp") };
 	const gid_t group = web_peer_of(cf).group;
 	size_t n = 0;
 
-	note_loose(
-	    v, &n, cf->run_dir, S_IFDIR, cf->private_servers ? OTHERS : OTHERS_READ);
+	note_loose(v, &n, cf->run_dir, S_IFDIR,
+	    group == (gid_t)WEB_GROUP_NONE ? OTHERS : OTHERS_READ);
 	for (size_t i = 0; i < N(closed); i++)
-		if (closed[i][0] != '\0')
-			note_loose(v, &n, closed[i], S_IFDIR, OTHERS);
+		note_loose(v, &n, closed[i], S_IFDIR, OTHERS);
 	for (size_t i = 0; i < N(sockets); i++)
 		note_loose_socket(v, &n, service_socket(a, cf, sockets[i]), group);
 	return n;
@@ -73,6 +71,7 @@ private_close(struct arena *a, const struct conf *cf)
 {
 	struct loose_path v[PRIVATE_MOST];
 	size_t n = private_loose(a, cf, v);
+	struct stat st;
 
 	if (!fs_exists(project_path(a, cf, CREATED_FILE)))
 		return;
@@ -80,4 +79,7 @@ private_close(struct arena *a, const struct conf *cf)
 		if (chmod(v[i].path, v[i].mode & ~v[i].excess) == 0)
 			log_info("%s had mode %04o; it is closed to other accounts now",
 			    v[i].path, (unsigned)v[i].mode);
+	if (web_peer_of(cf).n > 0 && stat(cf->run_dir, &st) == 0 &&
+	    (st.st_mode & S_IXOTH) == 0)
+		(void)chmod(cf->run_dir, (st.st_mode & 07777) | S_IXOTH);
 }

@@ -19,8 +19,8 @@ struct loose_path {
 };
 
 /*
- * The mode of run_dir: the machine's web server passes through it to the sockets, a
- * private one is of the same account.
+ * The mode of run_dir: a web server of another account passes through it to the
+ * sockets.
  */
 unsigned private_run_mode(const struct conf *);
 
@@ -30,7 +30,8 @@ enum { PRIVATE_MOST = 16 };
 size_t private_loose(struct arena *, const struct conf *, struct loose_path *v);
 
 /*
- * Closes the directories that are loose, for those of an earlier release, and logs it.
+ * Closes the directories that are loose, for those of an earlier release, and logs it;
+ * opens the web server's way through run_dir if there is none.
  * Not those of an adopted project, which other programs may read.
  */
 void private_close(struct arena *, const struct conf *);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "lib/fs.h"
 #include "lib/log.h"
+#include "tools/private_dirs.h"
 #include "tools/service.h"
 #include "lib/banned.h"
 
@@ -35,7 +36,7 @@ short_dir_make(struct arena *a, const struct conf *cf, struct fail *f)
 
 	if (dir == NULL)
 		return OK;
-	if (mkdir(dir, 0700) == 0)
+	if (mkdir(dir, private_run_mode(cf)) == 0)
 		return fs_mark_own(dir, f);
 	if (errno != EEXIST)
 		return FAIL_ERRNO(f, "making %s for sockets", dir);

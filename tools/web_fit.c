@@ -6,6 +6,7 @@
 #include <string.h>
 #include "lib/fs.h"
 #include "lib/words.h"
+#include "model/web_peer.h"
 #include "tools/create.h"
 #include "tools/program.h"
 #include "tools/service.h"
@@ -100,6 +101,11 @@ web_fit_check(struct cmd_ctx *x, const struct conf *cf, struct fault_list *out)
 	static const char *const files[] = { "apache/httpd.conf", "apache/site.conf",
 		WEB_NGINX_SITE };
 	const struct word dir = { "${" WEB_DIR_VARIABLE "}", cf->project_dir };
+
+	if (cf->web_server_account[0] != '\0' && web_peer_of(cf).n == 0)
+		fault_put(out, cf->path, 0, FAULT_WARNING,
+		    "web_server_account: this machine has no account %s, so no web server reaches the services",
+		    cf->web_server_account);
 
 	for (size_t i = 0; i < N(files); i++) {
 		const char *path = project_path(x->a, cf, files[i]);
