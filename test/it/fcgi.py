@@ -2,7 +2,7 @@
 """A neighbour of the web server on a project's socket.
 
 fcgi.py ask SOCKET ADDRESS METHOD URI [NAME=VALUE...]   a request in ADDRESS's name, its body from standard input; prints the reply
-fcgi.py idle SOCKET NUMBER BYTES                         so many connections, each with the first BYTES of a request, until killed
+fcgi.py idle SOCKET NUMBER BYTES                         so many connections, each with the first BYTES of a request, until all are closed
 """
 import os
 import resource
@@ -69,7 +69,7 @@ def idle(path, number, n):
         watch.register(s, select.POLLIN)
     print("ready", flush=True)
     closed = 0
-    while True:  # counts those that the service has closed
+    while closed < len(open_ones):  # counts those that the service has closed
         for fd, _ in watch.poll():
             watch.unregister(fd)
             closed += 1
