@@ -603,6 +603,9 @@ daemons_sources = \
 	daemons/work.h
 
 tools_sources = \
+	tools/answers.c \
+	tools/answers.def \
+	tools/answers.h \
 	tools/app.c \
 	tools/app_list.c \
 	tools/app_parts.h \

@@ -3,11 +3,11 @@
  * for "locus help". */
 #include "tools/cmd.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include "lib/near.h"
+#include "tools/answers.h"
 #include "lib/banned.h"
 
 #define SECTION(title)
@@ -82,28 +82,13 @@ static const struct {
 #undef SAID
 };
 
-/* Is the word one of the text's, whatever its case, singular or plural? */
-static bool
-mentions(const char *text, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (const char *p = text; p != NULL && *p != '\0'; p++) {
-		if ((p == text || !isalnum((unsigned char)p[-1])) &&
-		    strncasecmp(p, word, len) == 0 &&
-		    !isalnum((unsigned char)p[len + (p[len] == 's')]))
-			return true;
-	}
-	return false;
-}
-
 static int
 word_fit(const struct cmd *c, const char *word)
 {
-	return mentions(c->name, word) || mentions(c->alias, word) ? FITS_NAME :
-	       mentions(c->purpose, word)                          ? FITS_PURPOSE :
-	       mentions(c->about, word)                            ? FITS_ABOUT :
-	                                                             0;
+	return word_is_in(c->name, word) || word_is_in(c->alias, word) ? FITS_NAME :
+	       word_is_in(c->purpose, word)                            ? FITS_PURPOSE :
+	       word_is_in(c->about, word)                              ? FITS_ABOUT :
+	                                                                 0;
 }
 
 /* How well the command fits all words; 0 = one of them has nothing to do with it. */
@@ -194,6 +179,19 @@ is_slip(struct arena *a, const char *name, char **words, int n)
 	return i > 0;
 }
 
+/* Finds the command that was mistyped; returns how many, 0 or 1. */
+static int
+command_of_slip(struct arena *a, char **words, int n, const struct cmd **found)
+{
+	for (size_t i = 0; cmds[i] != NULL; i++)
+		if (is_slip(a, cmds[i]->name, words, n) ||
+		    is_slip(a, cmds[i]->alias, words, n)) {
+			*found = cmds[i];
+			return 1;
+		}
+	return 0;
+}
+
 int
 commands_unknown(struct cmd_ctx *x, char **words, int n)
 {
@@ -205,14 +203,14 @@ commands_unknown(struct cmd_ctx *x, char **words, int n)
 		return EXIT_USAGE;
 	if (n == 2 && list_verbs(arena_printf(x->a, "%s %s", words[0], words[1])))
 		return EXIT_USAGE;
-	for (size_t i = 0; nfound == 0 && cmds[i] != NULL; i++)
-		if (is_slip(x->a, cmds[i]->name, words, n) ||
-		    is_slip(x->a, cmds[i]->alias, words, n))
-			found[nfound++] = cmds[i];
+	nfound = command_of_slip(x->a, words, n, found);
 	/* The last words may be arguments. */
 	for (; nfound == 0 && typed > 0; typed--)
 		nfound = commands_that_fit(words, typed, found, &fits);
 	fprintf(stderr, "locus: there is no command \"%s\"; ", text);
+	if (nfound == 0 &&
+	    answers_print(x->a, stderr, "but this is answered:\n\n", words, n) > 0)
+		return EXIT_USAGE;
 	if (nfound == 0)
 		fprintf(stderr, "\"locus help\" lists them\n");
 	else if (nfound == 1 && fits == FITS_NAME)
@@ -325,8 +323,9 @@ static enum err
 explain(struct cmd_ctx *x, bool columns, char **words, int n)
 {
 	const struct cmd *found[OFFERED_MOST];
+	const int typed = n;
 	char *name = as_typed(x->a, words, &n);
-	int shown = 0, nfound, fits;
+	int shown = 0, nfound, nanswers, fits;
 	size_t len = strlen(name);
 
 	for (size_t i = 0; cmds[i] != NULL; i++) {
@@ -344,12 +343,16 @@ explain(struct cmd_ctx *x, bool columns, char **words, int n)
 	}
 	if (shown > 0)
 		return OK;
+	nanswers = answers_print(x->a, stdout, "", words, typed);
 	nfound = commands_that_fit(words, n, found, &fits);
-	if (nfound == 0)
+	if (nfound == 0 && nanswers == 0)
 		return ctx_usage(x,
 		    "no command has to do with \"%s\"; \"locus help --all\" lists them all",
 		    name);
-	printf("There is no command \"%s\". This has to do with it:\n\n", name);
+	if (nanswers == 0)
+		printf("There is no command \"%s\". This has to do with it:\n\n", name);
+	else if (nfound > 0)
+		printf("\nCommands that have to do with it:\n");
 	list_found(stdout, found, nfound);
 	return OK;
 }
@@ -374,11 +377,12 @@ help_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 
 const struct cmd cmd_help = { .name = "help",
 	.args = "[COMMAND | WORD ...]",
-	.max_args = 3,
+	.max_args = -1,
 	.purpose = "explain a command, or find one",
 	.about =
 	    "Explains a command, or lists them all. Of words that are no command, it lists the\n"
-	    "commands that have to do with them: \"locus help ban\".",
+	    "commands that have to do with them: \"locus help ban\". It also knows questions of\n"
+	    "admins that locus-admin(7) answers.",
 	.opts = help_options,
 	.opts_size = sizeof(struct help_opts),
 	.run = help_run };

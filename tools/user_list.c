@@ -46,8 +46,9 @@ static const struct opt user_list_options[] = {
 	    { "validated", NULL, LIST_FLAG, "its address was confirmed" },             \
 	    { "banned", "BANNED", LIST_FLAG, NULL },                                   \
 	    { "ban_until", NULL, LIST_TIME, "null: the ban does not end by itself" },  \
+	    { "ban_reason", NULL, LIST_TEXT, NULL },                                   \
 	{                                                                              \
-		"ban_reason", NULL, LIST_TEXT, NULL                                    \
+		"accepts_mail", NULL, LIST_FLAG, "locus user set --send-email"         \
 	}
 
 static const struct listing_column user_list_columns[] = {
@@ -72,6 +73,7 @@ user_line_put(struct listing *l, const struct row_user_line *u)
 	listing_flag(l, u->banned != 0);
 	listing_number(l, u->ban_until);
 	listing_text(l, u->ban_reason);
+	listing_flag(l, u->send_email != 0);
 }
 
 static enum err
@@ -136,6 +138,7 @@ static const struct listing_column user_show_columns[] = {
 	{ "banned", "banned", LIST_FLAG, NULL },
 	{ "ban_until", NULL, LIST_TIME, "null: the ban does not end by itself" },
 	{ "ban_reason", "ban's reason", LIST_TEXT, NULL },
+	{ "accepts_mail", "accepts mail", LIST_FLAG, NULL },
 	{ "last_contact", "last contact", LIST_TIME, "of any of its hosts" },
 	{ "in_progress", "results in progress", LIST_NUMBER, NULL },
 	{ "hosts_with_work", "hosts with work", LIST_NUMBER, NULL },
