@@ -10,11 +10,19 @@
  * certificates that were made with them.
  */
 enum { OLD_UPLOAD_KEYS = 10 };
+/* Old pairs of code signing keys: old_key_0 with old_private_0, ... */
+enum { OLD_CODE_KEYS = 100 };
 
 /* Returns what to do about a key file that is absent: it was lost or, in an installed
  * project, never made. */
 char *key_absent_cure(struct arena *, const struct conf *, const char *path);
 char *key_file_path(struct cmd_ctx *, const char *name);
+/* May this account change the key directory? */
+enum err key_dir_check(struct cmd_ctx *);
+/* Writes a file of the key directory with the mode that the file `like` has there, else
+ * with this mode. */
+enum err key_file_put(struct cmd_ctx *, const char *name, const char *like,
+    const char *text, unsigned mode);
 /*
  * Makes a new pair of upload keys and keeps the public key of the present one as the
  * next old one.

@@ -20,7 +20,7 @@
 #include "tools/key.h"
 #include "lib/banned.h"
 
-enum { KEY_MAX = 16 << 10, OLD_KEYS_MAX = 100, UNDER_WAY_S = 2 };
+enum { KEY_MAX = 16 << 10, UNDER_WAY_S = 2 };
 
 struct rotate_opts {
 	const char *key, *old, *new;
@@ -45,6 +45,7 @@ struct rotation {
 	struct key *signer;             /* the new private key */
 	const char *given;              /* path of the new private key; NULL: is made */
 	bool cut_off;                   /* completes an interrupted rotation */
+	bool archived;                  /* the current pair is an old one already */
 	int nold;                       /* number of files old_key_0, old_key_1, ... */
 	struct catalog *cat;
 	char **docs; /* new app_version.xml_doc of each of cat->versions */
@@ -156,37 +157,50 @@ make_new_pair(struct rotation *r)
 		if (r->given == NULL)
 			e = key_make(x->a, &r->private, &r->public, x->f);
 		if (e == OK)
-			e = key_file_write(x, "code_sign_public.new", r->public, 0640);
+			e = key_file_put(x, "code_sign_public.new", "code_sign_public",
+			    r->public, 0640);
 		if (e == OK)
-			e = key_file_write(
-			    x, "code_sign_private.new", r->private, 0600);
+			e = key_file_put(x, "code_sign_private.new",
+			    "code_sign_private", r->private, 0600);
 	}
 	return e == OK ? key_parse_private(r->private, &r->signer, x->f) : e;
 }
 
 /* --- signatures of the new key by old keys --- */
 
+/* Counts the old keys; E_CONFIG if there is no room for the current one. Sets
+ * r->archived if the current one is the last of them already. */
+static enum err
+count_old_keys(struct rotation *r)
+{
+	struct cmd_ctx *x = r->x;
+	char *last;
+
+	r->nold = 0;
+	while (r->nold < OLD_CODE_KEYS &&
+	       fs_exists(key_file_path(x, arena_printf(x->a, "old_key_%d", r->nold))))
+		r->nold++;
+	if (r->nold > 0) {
+		TRY(key_file_read(x,
+		    key_file_path(x, arena_printf(x->a, "old_key_%d", r->nold - 1)),
+		    &last));
+		r->archived = strcmp(last, r->old_public) == 0;
+	}
+	if (!r->archived && r->nold == OLD_CODE_KEYS)
+		return FAIL(x->f, E_CONFIG, "%s already has %d old keys",
+		    x->cf->key_dir, OLD_CODE_KEYS);
+	return OK;
+}
+
 /* Archives the current pair as the last old pair, unless it is there already. */
 static enum err
 archive_old_pair(struct rotation *r)
 {
 	struct cmd_ctx *x = r->x;
-	enum err e = OK;
-	char *last;
+	enum err e = count_old_keys(r);
 
-	while (r->nold < OLD_KEYS_MAX &&
-	       fs_exists(key_file_path(x, arena_printf(x->a, "old_key_%d", r->nold))))
-		r->nold++;
-	if (r->nold > 0) {
-		e = key_file_read(x,
-		    key_file_path(x, arena_printf(x->a, "old_key_%d", r->nold - 1)),
-		    &last);
-		if (e != OK || strcmp(last, r->old_public) == 0)
-			return e;
-	}
-	if (r->nold == OLD_KEYS_MAX)
-		return FAIL(x->f, E_CONFIG, "%s already has %d old keys",
-		    x->cf->key_dir, OLD_KEYS_MAX);
+	if (e != OK || r->archived)
+		return e;
 	/*
 	 * Private key first: an old_key without its private key could never sign again.
 	 */
@@ -372,16 +386,26 @@ rotation_prepare(struct rotation *r)
 	return e;
 }
 
-/* Says what would be signed; needs no private key. */
+/* Does all that a rotation does before it changes anything, with a pair that is thrown
+ * away if none was given. */
 static enum err
-rotation_show(struct cmd_ctx *x)
+rotation_show(struct rotation *r)
 {
-	struct catalog *cat;
+	struct cmd_ctx *x = r->x;
+	enum err e = OK;
 
-	TRY(tools_catalog(x, &cat));
+	TRY(key_dir_check(x));
+	TRY(count_old_keys(r));
+	if (r->given == NULL)
+		TRY(key_make(x->a, &r->private, &r->public, x->f));
+	TRY(key_parse_private(r->private, &r->signer, x->f));
+	e = sign_versions(r);
+	key_free(r->signer);
+	if (e != OK)
+		return e;
 	ctx_progress(x, "would",
 	    "rotate: a new pair of code signing keys; the files of %zu versions get new signatures",
-	    cat->nversions);
+	    r->cat->nversions);
 	return OK;
 }
 
@@ -395,37 +419,46 @@ read_named_keys(struct rotation *r, const char *old)
 	return r->given == NULL ? OK : read_given_pair(r);
 }
 
+/* The rotation itself, once its keys are loaded. */
+static enum err
+rotation_run(struct rotation *r)
+{
+	struct cmd_ctx *x = r->x;
+	const char *stop = project_path(x->a, x->cf, "stop_sched");
+	bool stopped;
+	enum err e;
+
+	TRY(rotation_prepare(r));
+	stopped = fs_exists(stop) && !r->cut_off;
+	e = fs_touch(stop, x->f);
+	if (e == OK)
+		clock_nap_ms(UNDER_WAY_S * 1000); /* let requests in flight finish */
+	if (e == OK)
+		e = rotation_commit(r);
+	key_free(r->signer);
+	return e == OK ? rotation_end(x, stopped) : e;
+}
+
 static enum err
 rotate_code_sign(struct cmd_ctx *x, const struct rotate_opts *o)
 {
 	struct rotation r = { .x = x, .given = o->new };
-	const char *stop, *old = o->old != NULL ? o->old : o->key;
-	bool stopped;
+	const char *old = o->old != NULL ? o->old : o->key;
 	enum err e = read_named_keys(&r, old);
 
 	if (e == OK)
 		e = ctx_db(x);
 	/* Interrupted between the last two renames: everything else is done. */
 	if (e == OK && fs_exists(key_file_path(x, "code_sign_private.new")) &&
-	    !fs_exists(key_file_path(x, "code_sign_public.new"))) {
+	    !fs_exists(key_file_path(x, "code_sign_public.new")) && !o->dry_run) {
 		e = install_new_pair(x, o->new != NULL);
 		return e == OK ? rotation_end(x, false) : e;
 	}
 	if (e == OK)
 		e = load_old_pair(&r, old);
-	if (e == OK)
-		e = rotation_prepare(&r);
-	if (e != OK)
-		return e;
-	stop = project_path(x->a, x->cf, "stop_sched");
-	stopped = fs_exists(stop) && !r.cut_off;
-	e = fs_touch(stop, x->f);
-	if (e == OK)
-		clock_nap_ms(UNDER_WAY_S * 1000); /* let requests in flight finish */
-	if (e == OK)
-		e = rotation_commit(&r);
-	key_free(r.signer);
-	return e == OK ? rotation_end(x, stopped) : e;
+	if (e == OK && o->dry_run)
+		return rotation_show(&r);
+	return e == OK ? rotation_run(&r) : e;
 }
 
 static enum err
@@ -439,16 +472,19 @@ key_rotate_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 			    "--old and --new are for the code signing key; the upload key is always made here");
 		return key_rotate_upload(x, o->dry_run);
 	}
-	if (n > 0 && strcmp(args[0], "code-sign") != 0)
+	if (n == 0)
+		return ctx_usage(x,
+		    "which keys?  locus key rotate upload replaces those that permit uploads; locus key rotate code-sign those that sign programs");
+	if (strcmp(args[0], "code-sign") != 0)
 		return ctx_usage(x,
 		    "\"%.60s\" is no kind of key: it must be upload or code-sign",
 		    args[0]);
-	return o->dry_run ? rotation_show(x) : rotate_code_sign(x, o);
+	return rotate_code_sign(x, o);
 }
 
 const struct cmd cmd_key_rotate = { .name = "key rotate",
-	.args = "[upload|code-sign]",
-	.min_args = 0,
+	.args = "upload|code-sign",
+	.min_args = 0, /* without one, the message says what each does */
 	.max_args = 1,
 	.purpose = "replace the upload keys or the code signing keys",
 	.about =
@@ -456,7 +492,7 @@ const struct cmd cmd_key_rotate = { .name = "key rotate",
 	    "public key stays as old_upload_public_N, and uploads of tasks that exist are accepted\n"
 	    "by it; remove it when none of them is in progress, or at once if somebody may have\n"
 	    "the private key.\n"
-	    "code-sign, the default: makes a new pair, signs it with all earlier keys whose private part is available\n"
+	    "code-sign: makes a new pair, signs it with all earlier keys whose private part is available\n"
 	    "(keys/old_private_N), and signs the files of all versions again. Clients with an\n"
 	    "earlier key accept the new one with their next request; clients whose key cannot\n"
 	    "sign the new one are asked to attach again. The schedulers are stopped (stop_sched)\n"

@@ -11,7 +11,7 @@
 #include "tools/listing.h"
 #include "lib/banned.h"
 
-enum { KEY_MOST = 16 << 10, PRINT_DIGITS = 16, OLD_CODE_KEYS = 100 };
+enum { KEY_MOST = 16 << 10, PRINT_DIGITS = 16 };
 
 static const struct listing_column key_columns[] = {
 	{ "file", "FILE", LIST_TEXT, "in the key directory" },

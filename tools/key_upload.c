@@ -7,8 +7,11 @@
  * repeated.
  */
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "lib/crypt.h"
 #include "lib/fs.h"
+#include "lib/text.h"
 #include "tools/key.h"
 #include "lib/banned.h"
 
@@ -18,6 +21,14 @@ char *
 key_file_path(struct cmd_ctx *x, const char *name)
 {
 	return arena_printf(x->a, "%s/%s", x->cf->key_dir, name);
+}
+
+enum err
+key_dir_check(struct cmd_ctx *x)
+{
+	if (access(x->cf->key_dir, W_OK | X_OK) < 0)
+		return FAIL_ERRNO(x->f, "writing to %s", x->cf->key_dir);
+	return OK;
 }
 
 static enum err
@@ -33,14 +44,15 @@ next_old_key(struct cmd_ctx *x, char **path)
 	    x->cf->key_dir, OLD_UPLOAD_KEYS);
 }
 
-static enum err
-key_put(struct cmd_ctx *x, const char *name, const char *text)
+enum err
+key_file_put(struct cmd_ctx *x, const char *name, const char *like, const char *text,
+    unsigned mode)
 {
-	char *path = key_file_path(x, name),
-	     *fresh = arena_printf(x->a, "%s.new", path);
+	struct stat st;
 
-	TRY(fs_write(fresh, text, strlen(text), 0640, x->f));
-	return fs_rename(fresh, path, x->f);
+	if (stat(key_file_path(x, like), &st) == 0)
+		mode = st.st_mode & 0777;
+	return fs_write(key_file_path(x, name), text, strlen(text), mode, x->f);
 }
 
 enum err
@@ -52,6 +64,7 @@ key_rotate_upload(struct cmd_ctx *x, bool dry)
 	TRY(next_old_key(x, &old));
 	TRY(fs_read(
 	    x->a, key_file_path(x, "upload_public"), KEY_MOST, &was, NULL, x->f));
+	TRY(key_dir_check(x));
 	if (dry) {
 		ctx_progress(x, "would",
 		    "rotate: a new pair of upload keys; %s keeps the old public key",
@@ -59,9 +72,9 @@ key_rotate_upload(struct cmd_ctx *x, bool dry)
 		return OK;
 	}
 	TRY(key_make(x->a, &private, &public, x->f));
-	TRY(fs_write(old, was, strlen(was), 0640, x->f));
-	TRY(key_put(x, "upload_public", public));
-	TRY(key_put(x, "upload_private", private));
+	TRY(key_file_put(x, text_base_name(old), "upload_public", was, 0640));
+	TRY(key_file_put(x, "upload_public", "upload_public", public, 0640));
+	TRY(key_file_put(x, "upload_private", "upload_private", private, 0600));
 	ctx_progress(x, "rotated",
 	    "the upload key; what tasks made until now upload is accepted by %s, which may be removed when none of them is in progress",
 	    old);

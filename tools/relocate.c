@@ -603,7 +603,7 @@ const struct cmd cmd_relocate = { .name = "relocate",
 	    "new identity, port, URL and sockets, and the URLs of its stored work are changed.\n"
 	    "Copy a project only while it is stopped. On a shared database server load a dump\n"
 	    "into another database first and give it with --db-name. The keys stay the same; see\n"
-	    "locus key rotate. A directory that was only renamed needs nothing: locus start\n"
+	    "locus key rotate code-sign. A directory that was only renamed needs nothing: locus start\n"
 	    "reports the move and continues.",
 	.opts = relocate_options,
 	.opts_size = sizeof(struct relocate_opts),

@@ -119,6 +119,31 @@ verify_newest_version(struct doctor *d, const struct key *key)
 	return n > 0 && verify_file_of(d, key, &v[n - 1]);
 }
 
+/* Old keys count, too: with one of them, a new key can be signed for the clients that
+ * have it. */
+static void
+warn_of_signing_keys(struct doctor *d)
+{
+	const char *names = "";
+	size_t found = 0;
+
+	for (int i = -1; i < OLD_CODE_KEYS; i++) {
+		const char *path = doctor_key_path(
+		    d, i < 0 ? "code_sign_private" :
+			       arena_printf(d->a, "old_private_%d", i));
+
+		if (!fs_exists(path))
+			continue;
+		names = arena_printf(d->a, "%s %s", names, path);
+		found++;
+	}
+	if (found > 0)
+		doctor_warn(d,
+		    arena_printf(d->a, "mv%s TO_A_MACHINE_WITHOUT_NETWORK", names),
+		    "%zu private code signing key%s on the server: who breaks in can sign programs for all volunteers",
+		    found, found == 1 ? " is" : "s are");
+}
+
 void
 doctor_code_key(struct doctor *d)
 {
@@ -130,13 +155,9 @@ doctor_code_key(struct doctor *d)
 		doctor_fail(d, restore_cure(d, pub), "%s", d->f->detail);
 		return;
 	}
+	if (conf_is_installed(d->cf))
+		warn_of_signing_keys(d);
 	if (fs_exists(priv)) {
-		if (conf_is_installed(d->cf))
-			doctor_warn(d,
-			    arena_printf(
-				d->a, "mv %s TO_A_MACHINE_WITHOUT_NETWORK", priv),
-			    "%s is on the server: who breaks in can sign programs for all volunteers",
-			    priv);
 		if (!try_pair(d, "code_sign")) {
 			key_free(key);
 			return;
@@ -170,6 +191,9 @@ doctor_key_modes(struct doctor *d)
 {
 	check_private_mode(d, doctor_key_path(d, "upload_private"), 027);
 	check_private_mode(d, doctor_key_path(d, "code_sign_private"), 027);
+	for (int i = 0; i < OLD_CODE_KEYS; i++)
+		check_private_mode(d,
+		    doctor_key_path(d, arena_printf(d->a, "old_private_%d", i)), 027);
 	check_private_mode(
 	    d, arena_printf(d->a, "%s/probe.secret", d->cf->run_dir), 027);
 	check_private_mode(d, d->cf->key_dir, 022);

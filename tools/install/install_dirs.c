@@ -273,7 +273,7 @@ install_keys_holds(struct install *in, bool *yes)
 
 	if (in->key != NULL && public && !has_given_key(in))
 		return FAIL(in->x->f, E_CONFIG,
-		    "the project has another code signing key, by which clients check programs; \"locus key rotate\" replaces it in a way that they accept");
+		    "the project has another code signing key, by which clients check programs; \"locus key rotate code-sign\" replaces it in a way that they accept");
 	*yes = fs_exists(key_file(in, "upload_private")) &&
 	       fs_exists(key_file(in, "upload_public")) &&
 	       (public || (in->key == NULL && !in->c->o->code_sign_here));
