@@ -320,12 +320,24 @@ static const struct {
 } plots[] = { { "work-left", plot_work_left }, { "locality", plot_locality },
 	{ "bytes-saved", plot_bytes }, { "turnaround", plot_turnaround } };
 
+static bool
+has_figures(const struct chart *c)
+{
+	for (size_t i = 0; i < c->ncolumns; i++)
+		for (size_t s = 0; s < c->nseries; s++)
+			if (!isnan(c->values[s][i]) && c->values[s][i] != 0)
+				return true;
+	return false;
+}
+
+/* A project in which nothing has happened has no figures. */
 static void
 print_values(struct cmd_ctx *x, const struct chart *c)
 {
 	struct listing *l = listing_begin(x, plot_columns);
+	bool any = has_figures(c);
 
-	for (size_t i = 0; i < c->ncolumns; i++)
+	for (size_t i = 0; any && i < c->ncolumns; i++)
 		for (size_t s = 0; s < c->nseries; s++) {
 			if (isnan(c->values[s][i]))
 				continue;
