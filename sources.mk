@@ -675,6 +675,8 @@ tools_sources = \
 	tools/db_server.h \
 	tools/destroy_here.c \
 	tools/destroy_here.h \
+	tools/dir_cure.c \
+	tools/dir_cure.h \
 	tools/doctor.c \
 	tools/doctor.def \
 	tools/doctor.h \

@@ -15,6 +15,7 @@
 #define PROBE_ACCOUNT  "account"     /* id of the account that serves the request */
 #define PROBE_FILE     "file"        /* a file that it cannot read */
 #define PROBE_DIR      "dir"         /* a directory that it cannot write to */
+#define PROBE_CODE     "code"        /* of that error, as err_name() */
 #define PROBE_TROUBLE  "trouble"     /* what is wrong with that directory */
 
 #endif

@@ -95,8 +95,8 @@ project_name_check(struct cmd_ctx *x, const char *name)
 	return OK;
 }
 
-static bool
-port_free(int port)
+bool
+port_is_free(int port)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET,
 		.sin_port = htons((uint16_t)port),
@@ -125,7 +125,7 @@ create_port(struct cmd_ctx *x, int64_t asked, int *port)
 		    x, "--port %lld: the highest port is 65535", (long long)asked);
 	if (asked > 0) {
 		*port = (int)asked;
-		if (!port_free(*port))
+		if (!port_is_free(*port))
 			return FAIL(x->f, E_SYS,
 			    "port %d is in use or not permitted; omit --port to get a free one",
 			    *port);
@@ -135,7 +135,7 @@ create_port(struct cmd_ctx *x, int64_t asked, int *port)
 	r = rng_seed(seed);
 	for (int i = 0; i < PORT_TRIES; i++) {
 		*port = PORT_LOW + (int)rng_below(&r, PORTS);
-		if (port_free(*port))
+		if (port_is_free(*port))
 			return OK;
 	}
 	return FAIL(x->f, E_SYS, "no free loopback port after %d tries", PORT_TRIES);

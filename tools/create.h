@@ -47,6 +47,8 @@ char *create_db_socket(struct arena *, const char *run_dir);
  */
 enum err create_base_url(
     struct cmd_ctx *, const char *given, const char *name, char **base);
+/* May a program listen on this loopback port now? */
+bool port_is_free(int port);
 /* Finds a free loopback port if asked is 0, else checks that this port is free. */
 enum err create_port(struct cmd_ctx *, int64_t asked, int *port);
 /* E_BADREQ if a path cannot be written into Apache's configuration. */

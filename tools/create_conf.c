@@ -9,11 +9,8 @@
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "lib/http.h"
+#include "tools/service.h"
 #include "lib/banned.h"
-
-/* Longest run directory that leaves room for a socket's name: its address holds 107
- * bytes. */
-enum { RUN_DIR_MOST = 70 };
 
 static const char *const first_daemons[] = { "transitioner", "working_set_manager",
 	"file_deleter", "db_purge" };

@@ -67,6 +67,20 @@ row_is_wanted(const struct doctor *d, const struct doctor_row *r)
 	return !(r->when & PUBLIC) || d->public;
 }
 
+/* What fails by a cause that has been found is not reported as a fault of its own. */
+static void
+skip_consequences(struct doctor *d, size_t from)
+{
+	for (size_t i = from; i < d->n; i++)
+		if (d->v[i].verdict == VERDICT_WARN ||
+		    d->v[i].verdict == VERDICT_FAIL) {
+			d->n = from;
+			doctor_skip(
+			    d, "try again when %s is mended", rows[d->cause].name);
+			return;
+		}
+}
+
 static void
 make_check(struct doctor *d, int i)
 {
@@ -81,6 +95,8 @@ make_check(struct doctor *d, int i)
 		doctor_skip(d, "%s", skip);
 	else
 		rows[i].check(d);
+	if (d->cause >= 0 && d->cause != i && (rows[i].when & FOLLOWS))
+		skip_consequences(d, before);
 	d->f = NULL;
 	assert(d->n > before); /* each check has a result */
 }
@@ -201,7 +217,9 @@ doctor_print_json(const struct doctor *d)
 enum err
 doctor_short(struct cmd_ctx *x)
 {
-	struct doctor d = { .x = x, .a = x->a, .cf = x->cf, .brief = true };
+	struct doctor d = {
+		.x = x, .a = x->a, .cf = x->cf, .brief = true, .cause = -1
+	};
 	size_t failures;
 
 	TRY(examine(&d));
@@ -220,9 +238,11 @@ static enum err
 doctor_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct doctor_opts *o = opts;
-	struct doctor d = {
-		.x = x, .a = x->a, .public = o->public, .ca_file = o->ca_file
-	};
+	struct doctor d = { .x = x,
+		.a = x->a,
+		.public = o->public,
+		.ca_file = o->ca_file,
+		.cause = -1 };
 
 	(void)args, (void)n;
 	TRY(ctx_conf(x));

@@ -15,7 +15,8 @@ enum doctor_when {
 	INSTALLED = 8,
 	SHARED = 16,
 	PUBLIC = 32,
-	AS_ROOT = 64
+	AS_ROOT = 64,
+	FOLLOWS = 128
 };
 enum verdict { VERDICT_OK, VERDICT_WARN, VERDICT_FAIL, VERDICT_SKIPPED };
 
@@ -34,6 +35,7 @@ struct doctor {
 	const char *ca_file;
 	bool serving;   /* some service of the project runs */
 	int check;      /* the check that is being made */
+	int cause;      /* the first one that found what others fail by; -1 = none */
 	struct fail *f; /* of the check that is being made */
 	struct doctor_finding *v;
 	size_t n, cap;
@@ -55,6 +57,8 @@ void doctor_skip(struct doctor *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* True if the check that is being made has already recorded a warning or failure. */
 bool doctor_has_complained(const struct doctor *);
+/* Notes that what the check has found makes others fail, too. */
+void doctor_is_cause(struct doctor *);
 /* Returns "locus -p PROJECT WORDS", for cures. */
 char *doctor_locus(struct doctor *, const char *words);
 /* Returns a command that sets an option in config.xml. */

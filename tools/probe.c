@@ -9,11 +9,16 @@
 #include "lib/buf.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
+#include "lib/sock.h"
 #include "lib/text.h"
 #include "lib/xml_tree.h"
 #include "proto/probe.h"
+#include "proto/upload.h"
+#include "tools/dir_cure.h"
 #include "tools/http_ask.h"
 #include "tools/key.h"
+#include "tools/running.h"
+#include "tools/service.h"
 #include "tools/traces.h"
 #include "lib/banned.h"
 
@@ -38,12 +43,35 @@ probe_failed(struct asking *q, bool lasts, char *why, char *mend)
 	return false;
 }
 
-static const char *
-web_cure(const struct asking *q)
+/* What helps if nothing answers at a URL. */
+static char *
+web_cure(const struct asking *q, const char *url)
 {
-	return q->cf->private_servers ?
-	           "see locus status and apache_error.log in its log directory" :
-	           "start the web server (Debian: systemctl start apache2)";
+	const struct conf *cf = q->cf;
+	struct web_server w;
+
+	if (cf->private_servers)
+		return arena_strdup(
+		    q->a, "see locus status and apache_error.log in its log directory");
+	w = running_web_server(q->a);
+	if (w.pid == 0)
+		return arena_strdup(
+		    q->a, "start the web server (Debian: systemctl start apache2)");
+	if (conf_is_installed(cf) && strncmp(url, "https:", 6) == 0 &&
+	    cf->certificate_file[0] == '\0')
+		return arena_printf(q->a,
+		    "locus create %s --url %s --certificate FILE --certificate-key FILE: %s runs, but has no certificate for this project, so it serves http only",
+		    conf_installation(q->a, cf).name, cf->master_url, w.name);
+	return arena_printf(q->a,
+	    "%s runs: see its error log, and on which address and port it listens for %s",
+	    w.name, url);
+}
+
+static bool
+probe_failed_web(struct asking *q, char *why, char *mend)
+{
+	q->p.web = !q->reply.bad_chain; /* the certificate has a check of its own */
+	return probe_failed(q, false, why, mend);
 }
 
 /* Sends a POST if there is a body, else a GET. */
@@ -56,18 +84,18 @@ probe_fetch(struct asking *q, const char *url, const char *body)
 
 	if (http_ask(q->a, &ask, &q->reply))
 		return true;
-	return probe_failed(q, false, arena_printf(q->a, "%s: %s", url, q->reply.why),
-	    arena_strdup(q->a, web_cure(q)));
+	return probe_failed_web(
+	    q, arena_printf(q->a, "%s: %s", url, q->reply.why), web_cure(q, url));
 }
 
 static bool
 probe_failed_http(struct asking *q, const char *url)
 {
-	return probe_failed(q, false,
+	return probe_failed_web(q,
 	    arena_printf(
 		q->a, "the web server answers %s with HTTP %ld", url, q->reply.status),
 	    q->cf->private_servers ?
-		arena_strdup(q->a, web_cure(q)) :
+		web_cure(q, url) :
 		arena_printf(q->a,
 		    "include %s/apache/site.conf in its configuration and reload it",
 		    q->cf->project_dir));
@@ -127,6 +155,7 @@ account_name(struct arena *a, const char *number)
 
 struct answer { /* elements of the reply */
 	const char *decision, *reason, *account, *trouble, *dir, *file;
+	bool full; /* the file system of dir has no room */
 };
 
 /* Parses the reply. Keeps the first trouble: that of the request, or else of a
@@ -156,6 +185,8 @@ read_answer(struct asking *q, struct answer *w)
 			w->file = n->text;
 		else if (strcmp(n->name, PROBE_DIR) == 0)
 			w->dir = n->text;
+		else if (strcmp(n->name, PROBE_CODE) == 0)
+			w->full = strcmp(n->text, err_name(E_DISK_FULL)) == 0;
 		else if (strcmp(n->name, PROBE_TROUBLE) == 0)
 			w->trouble = n->text;
 	}
@@ -213,6 +244,12 @@ judge_answer(struct asking *q, const char *url)
 
 	if (!read_answer(q, &w) && answered_elsewhere(q))
 		return true;
+	if (!read_answer(q, &w) &&
+	    !sock_answers(service_socket(q->a, q->cf, "scheduler")))
+		return probe_failed_web(q,
+		    arena_printf(q->a, "no scheduler listens at %s",
+			service_socket(q->a, q->cf, "scheduler")),
+		    arena_strdup(q->a, "locus restart scheduler"));
 	if (!read_answer(q, &w))
 		return probe_failed(q, false,
 		    arena_printf(q->a, "%s says \"%.300s\"", url,
@@ -225,8 +262,7 @@ judge_answer(struct asking *q, const char *url)
 		return probe_failed(q, true,
 		    arena_printf(q->a, "account %s cannot write to %s: %s", w.account,
 			w.dir, w.trouble),
-		    arena_printf(q->a, "chown -R %s %s && chmod u+rwx %s", w.account,
-			w.dir, w.dir));
+		    dir_cure(q->a, w.dir, w.account, w.full ? E_DISK_FULL : E_SYS));
 	if (w.file != NULL)
 		return probe_failed(q, true,
 		    arena_printf(q->a,
@@ -306,14 +342,25 @@ static bool
 ask_uploads(struct asking *q)
 {
 	const char *url = first_url(q->a, q->cf->upload_url);
+	struct fail f = { 0 };
+	char *message;
+	int64_t size;
+	int status;
 
 	if (!probe_fetch(q, url,
 		"<data_server_request>\n<get_file_size>probe</get_file_size>\n"
 		"</data_server_request>\n"))
 		return false;
-	return strstr(q->reply.body.p, "<status>0</status>") != NULL ?
-	           true :
-	           probe_failed_http(q, url);
+	if (q->reply.status != 200 ||
+	    upload_parse_reply(q->a, q->reply.body.p, q->reply.body.n, &status, &size,
+		&message, &f) != OK)
+		return probe_failed_http(q, url);
+	if (status == 0)
+		return true;
+	return probe_failed(q, false,
+	    arena_printf(q->a, "uploads are refused: %s", message),
+	    arena_printf(q->a, "see locus doctor and %s/file_upload_handler.log",
+		q->cf->log_dir));
 }
 
 struct probe

@@ -14,6 +14,7 @@
 struct probe {
 	char *why;    /* the problem; NULL = it serves */
 	char *mend;   /* the cure: a command or an instruction */
+	bool web;     /* nothing of the project answers at the URL */
 	bool lasts;   /* waiting will not help */
 	char *reason; /* "WORK", "NO_WORK", ...: what the request came back with */
 };

@@ -32,15 +32,22 @@ log_path(struct arena *a, const struct conf *cf, const char *file)
 }
 
 char *
-socket_dir(struct arena *a, const struct conf *cf)
+database_socket_dir(struct arena *a, const struct conf *cf)
 {
-	/* If the run directory's path is too long for a socket, the database's socket
-	 * is elsewhere. */
 	const char *slash = strrchr(cf->db_socket, '/');
 
-	if (cf->private_servers && slash != NULL)
-		return arena_memdup(a, cf->db_socket, (size_t)(slash - cf->db_socket));
-	return cf->run_dir;
+	if (!cf->private_servers || slash == NULL)
+		return cf->run_dir;
+	return arena_memdup(a, cf->db_socket, (size_t)(slash - cf->db_socket));
+}
+
+/* The web server's configuration names these sockets and is written only once, so
+ * db_socket, which an admin may change, does not move them. */
+char *
+socket_dir(struct arena *a, const struct conf *cf)
+{
+	return strlen(cf->run_dir) <= RUN_DIR_MOST ? cf->run_dir :
+	                                             database_socket_dir(a, cf);
 }
 
 char *

@@ -54,8 +54,14 @@ bool service_ready(const struct service *);
  * takes it, as only the program itself can follow a rotated log. NULL if it cannot be
  * run. */
 char **service_command(struct arena *, const struct service *);
-/* Returns the directory of the private servers' sockets: the run directory or a short
- * one (supervise.h). */
+/* Longest run directory that leaves room for a socket's name: its address holds 107
+ * bytes. */
+enum { RUN_DIR_MOST = 70 };
+/* Returns the directory of a private database server's socket: that of db_socket, else
+ * the run directory. */
+char *database_socket_dir(struct arena *, const struct conf *);
+/* Returns the directory of the services' sockets: the run directory, or if its path is
+ * too long for them, the short one of db_socket (supervise.h). */
 char *socket_dir(struct arena *, const struct conf *);
 /* Returns the path of the socket of "scheduler", "web" or "upload". */
 char *service_socket(struct arena *, const struct conf *, const char *name);

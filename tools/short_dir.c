@@ -19,11 +19,12 @@
 
 enum { SOCKETS_MOST = 10000 };
 
-/* Returns the short directory; NULL if the sockets are in the run directory. */
+/* Returns the short directory; NULL if the database's socket is in the run directory.
+ */
 static char *
 short_dir(struct arena *a, const struct conf *cf)
 {
-	char *dir = socket_dir(a, cf);
+	char *dir = database_socket_dir(a, cf);
 
 	return strcmp(dir, cf->run_dir) == 0 ? NULL : dir;
 }

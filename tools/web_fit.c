@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The web server's configuration is written only once, while sockets follow run_dir and
- * db_socket, and limits the options. */
+/* The web server's configuration is written only once, while sockets follow run_dir,
+ * and limits the options. */
 #include "tools/web_fit.h"
 
 #include <string.h>

@@ -49,6 +49,7 @@ try_dir(struct rpc *x, const char *dir)
 	if (fs_write(path, "", 0, 0600, &f) == OK && fs_unlink(path, &f) == OK)
 		return;
 	buf_tag(&x->out, PROBE_DIR, dir);
+	buf_tag(&x->out, PROBE_CODE, err_name(f.code));
 	buf_tag(&x->out, PROBE_TROUBLE, f.detail);
 }
 

@@ -144,7 +144,7 @@ files_put_project(struct backup_out *b, struct fail *f)
 	static const char *const names[] = FILES_CONFIG, *const made[] = FILES_MADE;
 	const struct conf *cf = b->x->cf;
 	const char *const dirs[] = { cf->key_dir, cf->download_dir, cf->upload_dir,
-		cf->log_dir, cf->run_dir, socket_dir(b->x->a, cf),
+		cf->log_dir, cf->run_dir, database_socket_dir(b->x->a, cf),
 		cf->debug_req_reply_dir };
 	int n = (int)(strrchr(cf->path, '/') - cf->path);
 	struct walk w;

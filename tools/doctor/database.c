@@ -54,8 +54,13 @@ doctor_database(struct doctor *d)
 	struct row_text *row;
 
 	if (d->x->db == NULL) {
+		doctor_is_cause(d);
 		doctor_fail(d,
-		    d->cf->private_servers ? doctor_locus(d, "start") : start_database,
+		    strstr(d->x->f->detail, "Access denied") != NULL ?
+			doctor_locus(d,
+			    "config set db_passwd --value-file -  # type the account's password") :
+		    d->cf->private_servers ? doctor_locus(d, "start") :
+					     start_database,
 		    "%s", d->x->f->detail);
 		return;
 	}

@@ -67,6 +67,13 @@ doctor_has_complained(const struct doctor *d)
 	return false;
 }
 
+void
+doctor_is_cause(struct doctor *d)
+{
+	if (d->cause < 0)
+		d->cause = d->check;
+}
+
 char *
 doctor_locus(struct doctor *d, const char *words)
 {
@@ -81,9 +88,7 @@ doctor_locus(struct doctor *d, const char *words)
 char *
 doctor_set_option(struct doctor *d, const char *name, const char *value)
 {
-	return arena_printf(d->a,
-	    "sed -i -e '/<%s>/d' -e 's|<config>|&\\n<%s>%s</%s>|' %s", name, name,
-	    value, name, d->cf->path);
+	return doctor_locus(d, arena_printf(d->a, "config set %s '%s'", name, value));
 }
 
 char *

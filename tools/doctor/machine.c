@@ -21,6 +21,7 @@
 #include "lib/text.h"
 #include "model/states.h"
 #include "proto/blob.h"
+#include "tools/dir_cure.h"
 #include "tools/doctor.h"
 #include "tools/http_ask.h"
 #include "tools/human.h"
@@ -60,25 +61,56 @@ writable_dirs(struct doctor *d, const char **v)
 	return n;
 }
 
-/* A project that runs adopted software may keep its config.xml elsewhere. */
+/* Directories of file systems that cannot be written, each file system once. */
+struct devices {
+	dev_t v[DIRS_MAX];
+	size_t n;
+};
+
+static bool
+device_is_new(struct devices *seen, const char *dir)
+{
+	struct stat st;
+
+	if (stat(dir, &st) < 0)
+		return true;
+	for (size_t i = 0; i < seen->n; i++)
+		if (seen->v[i] == st.st_dev)
+			return false;
+	if (seen->n < N(seen->v))
+		seen->v[seen->n++] = st.st_dev;
+	return true;
+}
+
+static bool
+is_read_only(const char *dir)
+{
+	struct statvfs fs;
+
+	return statvfs(dir, &fs) == 0 && (fs.f_flag & ST_RDONLY) != 0;
+}
+
+/* A full or read-only file system is reported once. A project that runs adopted
+ * software may keep its config.xml elsewhere. */
 static void
-try_directory(struct doctor *d, const char *dir)
+try_directory(struct doctor *d, const char *dir, struct devices *seen)
 {
 	const char *path = arena_printf(d->a, "%s/.doctor-%ld", dir, (long)getpid());
-	struct stat st;
-	const char *cure;
+	const char *account = arena_printf(d->a, "%u", (unsigned)geteuid());
+	enum err e = fs_write(path, "x", 1, 0600, d->f);
 
-	if (fs_write(path, "x", 1, 0600, d->f) == OK && fs_unlink(path, d->f) == OK)
+	if (e == OK)
+		e = fs_unlink(path, d->f);
+	if (e == OK)
 		return;
-	if (stat(dir, &st) < 0)
-		cure = arena_printf(d->a, "mkdir -p %s", dir);
-	else if (st.st_uid == geteuid())
-		cure = arena_printf(d->a, "chmod u+rwx %s", dir);
-	else
-		cure = arena_printf(d->a, "chown -R %u %s && chmod u+rwx %s",
-		    (unsigned)geteuid(), dir, dir);
-	doctor_fail(d, cure, "account %u cannot write to %s: %s", (unsigned)geteuid(),
-	    dir, d->f->detail);
+	if (e == E_DISK_FULL || is_read_only(dir)) {
+		if (!device_is_new(seen, dir))
+			return;
+		doctor_is_cause(d);
+	}
+	doctor_fail(d, dir_cure(d->a, dir, account, e),
+	    "account %u cannot write to %s: %s", (unsigned)geteuid(), dir,
+	    d->f->detail);
 }
 
 void
@@ -86,9 +118,10 @@ doctor_directories(struct doctor *d)
 {
 	const char *v[DIRS_MAX];
 	size_t n = writable_dirs(d, v);
+	struct devices seen = { .n = 0 };
 
 	for (size_t i = 0; i < n; i++)
-		try_directory(d, v[i]);
+		try_directory(d, v[i], &seen);
 	if (!doctor_has_complained(d))
 		doctor_ok(d, "%zu directories were written to", n);
 }
@@ -275,6 +308,24 @@ free_bytes(const char *dir)
 	return (double)fs_free_bytes(dir);
 }
 
+static double
+disk_bytes(const char *dir)
+{
+	struct statvfs fs;
+
+	return statvfs(dir, &fs) < 0 ? 0 : (double)fs.f_blocks * (double)fs.f_frsize;
+}
+
+/* Only a limit that the disk can never keep is a wrong limit. */
+static char *
+uploads_cure(struct doctor *d, const char *dir, double free_b, double least)
+{
+	if (least < disk_bytes(dir))
+		return room_cure(d->a, dir);
+	return doctor_set_option(
+	    d, "upload_min_free_bytes", arena_printf(d->a, "%.0f", free_b / 2));
+}
+
 static void
 check_upload_disk(struct doctor *d)
 {
@@ -287,13 +338,11 @@ check_upload_disk(struct doctor *d)
 		doctor_fail(d, arena_printf(d->a, "mkdir -p %s", dir),
 		    "%s cannot be looked at", dir);
 	else if (free_b < least)
-		doctor_fail(d,
-		    doctor_set_option(d, "upload_min_free_bytes",
-			arena_printf(d->a, "%.0f", free_b / 2)),
-		    "uploads are deferred: %s has %s free and upload_min_free_bytes is %s; make room, or accept less",
+		doctor_fail(d, uploads_cure(d, dir, free_b, least),
+		    "uploads are deferred: %s has %s free and upload_min_free_bytes is %s",
 		    dir, human_bytes(d->a, free_b), human_bytes(d->a, least));
 	else if (free_b < least + w.bytes)
-		doctor_warn(d, arena_printf(d->a, "df -h %s", dir),
+		doctor_warn(d, room_cure(d->a, dir),
 		    "%s has %s free, and the %lld results in flight may upload %s: make room",
 		    dir, human_bytes(d->a, free_b), (long long)w.results,
 		    human_bytes(d->a, w.bytes));
@@ -305,12 +354,17 @@ doctor_disk(struct doctor *d)
 	const char *const dirs[] = { d->cf->project_dir, d->cf->run_dir, d->cf->log_dir,
 		d->cf->download_dir };
 
+	struct devices seen = { .n = 0 };
+
 	check_upload_disk(d);
+	if (doctor_has_complained(d)) {
+		device_is_new(&seen, d->cf->upload_dir);
+		doctor_is_cause(d);
+	}
 	for (size_t i = 0; i < N(dirs); i++)
-		if (free_bytes(dirs[i]) < FREE_LEAST)
-			doctor_fail(d,
-			    arena_printf(d->a, "du -xm %s | sort -n | tail", dirs[i]),
-			    "%s has %s free: make room", dirs[i],
+		if (free_bytes(dirs[i]) < FREE_LEAST && device_is_new(&seen, dirs[i]))
+			doctor_fail(d, room_cure(d->a, dirs[i]),
+			    "the file system of %s has %s free: make room", dirs[i],
 			    human_bytes(d->a, free_bytes(dirs[i])));
 	if (!doctor_has_complained(d))
 		doctor_ok(d, "%s free for uploads, %s for logs",
@@ -324,6 +378,7 @@ doctor_inodes(struct doctor *d)
 	const char *const dirs[] = { d->cf->upload_dir, d->cf->download_dir,
 		d->cf->run_dir, d->cf->log_dir };
 	const struct in_flight w = outputs_in_flight(d);
+	struct devices seen = { .n = 0 };
 	struct statvfs fs;
 
 	for (size_t i = 0; i < N(dirs); i++) {
@@ -333,11 +388,8 @@ doctor_inodes(struct doctor *d)
 			continue; /* some file systems have no such limit */
 		few = fs.f_favail < INODES_LEAST;
 		short_of_files = i == 0 && (int64_t)fs.f_favail < w.results;
-		if (few || short_of_files)
-			(few ? doctor_fail : doctor_warn)(d,
-			    arena_printf(d->a,
-				"find %s -xdev -printf '%%h\\n' | sort | uniq -c | sort -n | tail",
-				dirs[i]),
+		if ((few || short_of_files) && device_is_new(&seen, dirs[i]))
+			(few ? doctor_fail : doctor_warn)(d, inode_cure(d->a, dirs[i]),
 			    "the file system of %s can take only %llu more files, for %lld results in flight: remove some",
 			    dirs[i], (unsigned long long)fs.f_favail,
 			    (long long)w.results);

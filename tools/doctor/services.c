@@ -10,6 +10,7 @@
 #include "model/trouble.h"
 #include "rules/sched/quota.h"
 #include "tools/config_key.h"
+#include "tools/create.h"
 #include "tools/doctor.h"
 #include "tools/foreign.h"
 #include "tools/human.h"
@@ -82,6 +83,17 @@ doctor_config(struct doctor *d)
 		    cf->path, n);
 }
 
+/* What the supervisor notes about a <cmd> without a program (service.c). */
+static const char no_program[] = "there is no program ";
+
+/* Is it Apache of a project with its own servers, whose port another program has? */
+static bool
+port_is_taken(const struct doctor *d, const struct state_proc *p)
+{
+	return d->cf->private_servers && strcmp(p->name, "apache2") == 0 &&
+	       !port_is_free((int)d->cf->private_port);
+}
+
 /* A line of locus status that is no service of the project has a blank in its name, or
  * names a server of the machine. */
 static const char *
@@ -96,6 +108,16 @@ service_cure(struct doctor *d, const struct state_proc *p)
 		name += strlen(socket);
 	if (strchr(name, ' ') != NULL) /* the timer of a task */
 		return doctor_locus(d, "start");
+	if (p->state == PROC_FAILED &&
+	    strncmp(p->note, no_program, strlen(no_program)) == 0)
+		return arena_printf(d->a,
+		    "%s  # after installing the program in %s, or naming another in <cmd> of %s",
+		    doctor_locus(d, "restart"), project_path(d->a, d->cf, "bin"),
+		    d->cf->path);
+	if (port_is_taken(d, p))
+		return arena_printf(d->a,
+		    "ss -ltnp 'sport = :%lld'  # end the program that it shows; Apache then starts by itself",
+		    (long long)d->cf->private_port);
 	return doctor_locus(
 	    d, arena_printf(d->a, "%s %s",
 		   p->state == PROC_STOPPED ? "start" : "restart", name));
@@ -113,7 +135,8 @@ static bool
 is_starting(const struct doctor *d, const struct state *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (s->procs[i].state == PROC_STARTING && !is_elsewhere(d, &s->procs[i]))
+		if (s->procs[i].state == PROC_STARTING &&
+		    !is_elsewhere(d, &s->procs[i]))
 			return true;
 	return false;
 }
@@ -130,6 +153,18 @@ services_settled(struct doctor *d, struct state *s, enum running *r)
 			return OK;
 		clock_nap_ms(100);
 	}
+}
+
+/* Without a web or database server, every request fails. */
+static void
+report_service(struct doctor *d, const struct state_proc *p)
+{
+	if (p->of_machine || strcmp(p->name, "apache2") == 0 ||
+	    strcmp(p->name, "mariadbd") == 0 || strcmp(p->name, "mysqld") == 0)
+		doctor_is_cause(d);
+	doctor_fail(d, service_cure(d, p), "%s is %s%s%s%s", p->name,
+	    proc_state_name(p->state), p->note[0] == '\0' ? "" : ": ", p->note,
+	    port_is_taken(d, p) ? "; another program has its port" : "");
 }
 
 void
@@ -149,9 +184,7 @@ doctor_services(struct doctor *d)
 	}
 	for (size_t i = 0; i < s.n; i++)
 		if (s.procs[i].state != PROC_RUNNING && !is_elsewhere(d, &s.procs[i]))
-			doctor_fail(d, service_cure(d, &s.procs[i]), "%s is %s%s%s",
-			    s.procs[i].name, proc_state_name(s.procs[i].state),
-			    s.procs[i].note[0] == '\0' ? "" : ": ", s.procs[i].note);
+			report_service(d, &s.procs[i]);
 	if (r == RUNNING_PART && !doctor_has_complained(d))
 		doctor_fail(
 		    d, all, "no supervisor runs, so nothing restarts a service");
@@ -317,6 +350,20 @@ doctor_web_server(struct doctor *d)
 
 /* --- logs --- */
 
+/* Returns the first error among what logrotate says about each file; else that there
+ * is none. */
+static const char *
+rotation_error(struct arena *a, const char *out)
+{
+	static const char word[] = "error: ";
+	const char *at = strstr(out, word);
+
+	if (at == NULL)
+		return "it does not say why";
+	at += strlen(word);
+	return arena_memdup(a, at, strcspn(at, "\n"));
+}
+
 /* Only root can ask logrotate, which becomes the project's account. */
 void
 doctor_log_rotation(struct doctor *d)
@@ -340,7 +387,7 @@ doctor_log_rotation(struct doctor *d)
 		    "logrotate is not installed, so the logs grow without limit");
 	else if (status > 0)
 		doctor_fail(d, arena_printf(d->a, "logrotate -d %s", file),
-		    "logrotate refuses %s: %.200s", file, out);
+		    "logrotate refuses %s: %s", file, rotation_error(d->a, out));
 	if (status == 0 && systemd_runs() &&
 	    doctor_tool(d,
 		(const char *[]){ "systemctl", "is-active", "logrotate.timer", NULL },

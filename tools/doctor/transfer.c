@@ -111,7 +111,9 @@ upload_send(struct doctor *d, const struct doctor_file *t, char *sig)
 		return false;
 	}
 	if (status != 0)
-		doctor_fail(d, arena_printf(d->a, "tail %s/upload.log", d->cf->log_dir),
+		doctor_fail(d,
+		    arena_printf(
+			d->a, "tail %s/file_upload_handler.log", d->cf->log_dir),
 		    "the upload handler refuses a file: %s", message);
 	return status == 0;
 }

@@ -13,6 +13,8 @@ enum { LARGE_REQUEST = 300 << 10 };
 static void
 doctor_take_probe(struct doctor *d, const struct probe *p)
 {
+	if (p->web)
+		doctor_is_cause(d);
 	if (p->why != NULL)
 		doctor_fail(d, p->mend == NULL ? "" : p->mend, "%s", p->why);
 	else
