@@ -233,8 +233,8 @@ identity_check(struct arena *a, const struct conf *cf, struct fail *f)
 		    cf->path, now.database, noted.database);
 	case STANDING_URL:
 		return FAIL(f, E_CONFIG,
-		    "%s has the master URL %.100s, but this project had %.100s; decide what it is: \"locus relocate --moved\" if the project continues under the new one, \"locus relocate --copy\" if this is another project now",
-		    cf->path, now.master_url, noted.master_url);
+		    "%s has the master URL %.100s, but this project had %.100s; decide what it is: \"locus relocate --moved --url %.100s\" if the project continues under the new one, \"locus relocate --copy\" if this is another project now",
+		    cf->path, now.master_url, noted.master_url, now.master_url);
 	}
 	return OK;
 }

@@ -44,7 +44,7 @@ static const struct opt relocate_options[] = {
 	{ "port", OPT_NUMBER, FIELD(port), "PORT",
 	    "For a copy with private servers: the port of its Apache; default: a free one." },
 	{ "url", OPT_TEXT, FIELD(url), "URL",
-	    "For a copy: its master URL, which ends in the same name." },
+	    "The new master URL, which ends in the same name." },
 	{ "db-name", OPT_TEXT, FIELD(db_name), "NAME",
 	    "For a copy on a shared server: its database, loaded with a dump of the original's." },
 	{ "db-user", OPT_TEXT, FIELD(db_user), "ACCOUNT", "Account of that database." },
@@ -218,7 +218,7 @@ edit_conf(struct relocation *r, const struct conf_change *options, size_t n)
 	return ctx_as_root(r->x, edit_conf_as_root, &c);
 }
 
-/* --- URLs in the rows of a copy --- */
+/* --- URLs in the rows --- */
 
 enum err
 relocate_readdress(
@@ -253,7 +253,7 @@ relocate_readdress(
 }
 
 static enum err
-readdress(struct relocation *r)
+readdress_rows(struct relocation *r)
 {
 	struct cmd_ctx *x = r->x;
 
@@ -261,19 +261,22 @@ readdress(struct relocation *r)
 	    arena_printf(x->a, "%s/", r->new_base));
 }
 
-/* Starts the private database server for this. */
+/* Starts a private database server for this. */
 static enum err
-readdress_private(struct relocation *r)
+readdress(struct relocation *r)
 {
 	struct cmd_ctx *x = r->x;
 	struct fail f2 = { 0 };
 	pid_t pid = 0;
-	enum err e = short_dir_make(x->a, x->cf, x->f), e2 = OK;
+	enum err e, e2 = OK;
 
+	if (!x->cf->private_servers)
+		return readdress_rows(r);
+	e = short_dir_make(x->a, x->cf, x->f);
 	if (e == OK)
 		e = private_db_start(x, &pid, x->f);
 	if (e == OK)
-		e = readdress(r);
+		e = readdress_rows(r);
 	if (pid > 0)
 		e2 = private_db_end(x, pid, &f2);
 	short_dir_remove(x->a, x->cf);
@@ -300,15 +303,51 @@ note_place(struct relocation *r)
 	return e == OK ? ctx_as_root(r->x, write_place, &r->now) : e;
 }
 
+/* The project gets another URL, perhaps one that config.xml has already. */
+static enum err
+choose_new_url(struct relocation *r)
+{
+	struct cmd_ctx *x = r->x;
+	const char *was = r->noted.master_url != NULL ? r->noted.master_url :
+	                                                x->cf->master_url;
+	char *base;
+
+	TRY(create_base_url(x, r->o->url, relocate_name(x), &base));
+	r->new_base = base;
+	r->old_base = base_of(x->a, was);
+	if (strcmp(r->new_base, r->old_base) == 0)
+		return ctx_usage(x, "the project has the URL %s already", was);
+	replace_later(r, r->old_base, r->new_base);
+	return OK;
+}
+
+/* What is left to the admin after a change of the URL. */
+static void
+say_who_follows(struct relocation *r)
+{
+	struct cmd_ctx *x = r->x;
+
+	if (conf_is_installed(x->cf))
+		ctx_progress(x, "to do",
+		    "write the site of the new URL: locus create %s --url %s",
+		    relocate_name(x), x->cf->master_url);
+	ctx_progress(x, "to do",
+	    "let %s lead here, too, until the hosts have followed: locus-install(7), A new domain",
+	    r->old_base);
+}
+
 static enum err
 relocate_moved(struct relocation *r)
 {
 	struct cmd_ctx *x = r->x;
+	bool new_url = r->o->url != NULL;
 
 	if (r->s == STANDING_COPY)
 		return FAIL(x->f, E_CONFIG,
 		    "it was not moved: the project still exists in %s; remove one of the two, or make this one a project of its own with --copy",
 		    r->noted.dir);
+	if (new_url)
+		TRY(choose_new_url(r));
 	if (r->noted.dir != NULL && strcmp(r->noted.dir, r->now.dir) != 0) {
 		ctx_progress(x, "moved", "from %s to %s", r->noted.dir, r->now.dir);
 		replace_later(r, r->noted.dir, r->now.dir);
@@ -316,8 +355,12 @@ relocate_moved(struct relocation *r)
 	}
 	TRY(edit_conf(r, NULL, 0));
 	TRY(edit_paths(r));
+	if (new_url)
+		TRY(readdress(r));
 	TRY(note_place(r));
 	ctx_progress(x, "noted", "%s/" IDENTITY_FILE, r->now.dir);
+	if (new_url)
+		say_who_follows(r);
 	return OK;
 }
 
@@ -497,7 +540,7 @@ relocate_copied(struct relocation *r)
 	TRY(edit_paths(r));
 	/* The processes noted when the directory was copied belong to the original. */
 	TRY(fs_unlink(arena_printf(x->a, "%s/state.json", x->cf->run_dir), x->f));
-	TRY(x->cf->private_servers ? readdress_private(r) : readdress(r));
+	TRY(readdress(r));
 	TRY(note_place(r));
 	ctx_progress(x, "made", "a project of its own at %s, with the same keys",
 	    x->cf->master_url);
@@ -532,24 +575,29 @@ read_password(struct relocation *r)
 }
 
 static enum err
+relocate_options_fit(struct cmd_ctx *x, const struct relocate_opts *o)
+{
+	if (o->copy && o->moved)
+		return ctx_usage(x, "--copy and --moved are mutually exclusive");
+	if (o->url != NULL && !o->copy && !o->moved)
+		return ctx_usage(x,
+		    "--url needs --moved, if this is the same project under another URL, or --copy");
+	return OK;
+}
+
+static enum err
 relocate_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct relocation r = { .x = x, .o = opts };
-	enum err e = read_password(&r);
-
-	if (e == OK)
-		e = ctx_conf(x);
 
 	(void)args, (void)n;
-	if (e == OK && r.o->copy && r.o->moved)
-		return ctx_usage(x, "--copy and --moved are mutually exclusive");
-	if (e == OK)
-		e = read_standing(&r);
-	if (e == OK && state_supervised(x->a, x->cf))
+	TRY(read_password(&r));
+	TRY(ctx_conf(x));
+	TRY(relocate_options_fit(x, r.o));
+	TRY(read_standing(&r));
+	if (state_supervised(x->a, x->cf))
 		return FAIL(x->f, E_CONFIG,
 		    "the project is running: stop it first (locus stop)");
-	if (e != OK)
-		return e;
 	if (r.o->copy)
 		return relocate_copied(&r);
 	if (!r.o->moved && r.s == STANDING_SAME) {
@@ -595,12 +643,13 @@ relocate_copy(struct cmd_ctx *x, const char *url, int64_t port)
 
 const struct cmd cmd_relocate = { .name = "relocate",
 	.args = "",
-	.purpose = "adapt a moved project, or a copy of one",
+	.purpose = "adapt a moved project, or a copy of one; change the URL",
 	.about =
 	    "A project notes its location, its database and its URL in identity.xml. When these\n"
 	    "no longer match, commands and daemons refuse to act for it until this command says\n"
-	    "which case it is. --moved: the same project. --copy: a project of its own: it gets a\n"
-	    "new identity, port, URL and sockets, and the URLs of its stored work are changed.\n"
+	    "which case it is. --moved: the same project; with --url, it gets this master URL, and\n"
+	    "the URLs of config.xml and of the stored work are changed. --copy: a project of its\n"
+	    "own: it gets a new identity, port, URL and sockets, and the same is changed.\n"
 	    "Copy a project only while it is stopped. On a shared database server load a dump\n"
 	    "into another database first and give it with --db-name. The keys stay the same; see\n"
 	    "locus key rotate code-sign. A directory that was only renamed needs nothing: locus start\n"

@@ -105,8 +105,8 @@ read_existing(struct install *in)
 		    in->config_path);
 	if (strcmp(x->cf->master_url, url) != 0)
 		return FAIL(x->f, E_CONFIG,
-		    "the project %s exists and has the URL %s, not %s; choose another name, or remove it first (locus destroy %s)",
-		    c->name, x->cf->master_url, url, c->name);
+		    "the project %s exists and has the URL %s, not %s; choose another name, or let the project move there (locus -p %s relocate --moved --url %s), or remove it first (locus destroy %s)",
+		    c->name, x->cf->master_url, url, c->name, url, c->name);
 	if (c->o->set.n > 0)
 		ctx_progress(
 		    x, "note", "--set is for a new project; edit %s", in->config_path);
