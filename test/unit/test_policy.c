@@ -776,6 +776,7 @@ START_TEST(every_kind_of_processor_is_used)
 	for (int r = 0; r < CW_RSC_MOST; r++)
 		ck_assert(how->sessions || c.ask.secs[r] <= 0 ||
 			  s.p[c.project].rsc[r].backoff_s > 0);
+	arena_free(&s.a);
 	four_kinds(&s);
 	e = policy_choose(&s, how);
 	ck_assert_uint_eq(e.nstart, CW_RSC_MOST);
