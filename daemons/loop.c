@@ -82,7 +82,7 @@ read_conf(struct instance *r, struct fail *f)
 	struct conf *conf;
 	struct conf_remark *remarks;
 	size_t n;
-	struct owner owner;
+	struct owner owner = { 0 };
 	enum err e = conf_find_project(&r->life, r->opt.project, &dir, f);
 
 	if (e == OK)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -106,6 +107,10 @@ owner_take(struct arena *a, const struct conf *cf, bool suspend, struct owner *w
 		return OK;
 	if (cf->run_user[0] == '\0')
 		return check_all_of_root(a, cf, f);
+	if (w->may_lack && getpwnam(cf->run_user) == NULL) {
+		w->lacking = true;
+		return OK;
+	}
 	TRY(account_find(a, cf->run_user, &w->as, f));
 	if (w->as.uid == 0)
 		return FAIL(f, E_CONFIG,
@@ -174,7 +179,7 @@ owner_enter(struct arena *a, const char *dir, bool suspend, struct owner *w,
 	struct conf *read = NULL;
 	enum err e;
 
-	*w = (struct owner){ 0 };
+	*w = (struct owner){ .may_lack = w->may_lack };
 	o.path = arena_printf(a, "%s/config.xml", dir);
 	if (!privilege_is_root())
 		return cf == NULL ? OK : conf_load(a, o.path, cf, NULL, NULL, f);

@@ -19,6 +19,11 @@ struct owner {
 	 */
 	bool of_root;
 	bool suspended; /* owner_root() makes it root again */
+	/*
+	 * Set before: the account may be missing, as this command makes it. lacking: it
+	 * is, so root stays root; nothing can belong to it yet.
+	 */
+	bool may_lack, lacking;
 };
 
 /*

@@ -290,7 +290,7 @@ enum err
 project_find(struct project *p, const char *program, const char *dir, bool log_to_file,
     struct fail *f)
 {
-	struct owner owner;
+	struct owner owner = { 0 };
 	enum err e;
 
 	*p = (struct project){ .program = program, .log_to_file = log_to_file };

@@ -130,6 +130,7 @@ ctx_conf(struct cmd_ctx *x)
 	e = conf_find_project(x->a, x->project, &dir, x->f);
 	if (e != OK)
 		return e;
+	x->owner.may_lack = x->cmd != NULL && x->cmd->makes_account;
 	e = owner_enter(
 	    x->a, dir, x->cmd != NULL && x->cmd->as_root, &x->owner, &x->cf, x->f);
 	if (e == OK && x->cmd != NULL && !x->cmd->anywhere)

@@ -330,6 +330,10 @@ node_join_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 			    "only root can prepare this machine for an installed project");
 		dry_run = o->dry_run;
 		TRY(ctx_as_root(x, join_as_root, &dry_run));
+		if (x->owner.lacking && !dry_run) { /* it is there now */
+			x->cf = NULL;
+			TRY(ctx_conf(x));
+		}
 		TRY(ctx_db(x)); /* the steps have closed it */
 	}
 	if (o->dry_run) {
@@ -401,6 +405,7 @@ const struct cmd cmd_node_join = { .name = "node join",
 	.opts_size = sizeof(struct node_opts),
 	.anywhere = true,
 	.as_root = true,
+	.makes_account = true,
 	.run = node_join_run };
 const struct cmd cmd_node_forget = { .name = "node forget",
 	.args = "NAME",

@@ -594,7 +594,7 @@ handler_set_up(
 {
 	const struct conf *cf;
 	char *dir;
-	struct owner owner;
+	struct owner owner = { 0 };
 	struct web_peer peer;
 	enum err e = conf_find_project(a, o->project, &dir, f);
 
