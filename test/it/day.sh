@@ -417,6 +417,8 @@ play_request() { # HOST WORDS...
 	day_send "$work/r"
 	read_reply
 	host_id[$name]=${reply[hostid]:-${host_id[$name]:-0}}
+	# A client counts its requests anew with a new id; here the line counts them.
+	sql "update host set rpc_seqno = $row where rpc_seqno <= 1"
 	row_is_list "sent" "${reply[sent]:-}" "${want[gets]:-}"
 	[ -z "${want[names]:-}" ] || row_is_list "tasks" "${reply[task]:-}" "${want[names]}"
 	row_is "told" "$(grep -v '^Decision [0-9a-f]\{8\}: ' "$work/messages")" "${want[says]:-}"
