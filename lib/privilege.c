@@ -7,6 +7,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include "lib/banned.h"
 
@@ -55,11 +56,32 @@ privilege_is_root(void)
 	return geteuid() == 0;
 }
 
+/*
+ * What has a controlling terminal may put words into its input (TIOCSTI), which the
+ * shell of root reads as typed. Ctrl-C still comes: it goes to the process group. The
+ * leader of a session keeps the terminal, as giving it up would end the session; no
+ * shell waits behind it.
+ */
+static void
+leave_terminal(void)
+{
+	int fd;
+
+	if (getsid(0) == getpid())
+		return;
+	fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	(void)ioctl(fd, TIOCNOTTY); /* cannot fail for what was just opened */
+	close(fd);
+}
+
 /* The saved ids decide whether there is a way back. */
 static enum err
 take_ids(const struct account *acc, uid_t saved_uid, gid_t saved_gid, struct fail *f)
 {
 	assert(privilege_is_root());
+	leave_terminal();
 	if (initgroups(acc->name, acc->gid) < 0 ||
 	    setresgid(acc->gid, acc->gid, saved_gid) < 0 ||
 	    setresuid(acc->uid, acc->uid, saved_uid) < 0)

@@ -3,7 +3,7 @@
  * Accounts. Nothing of a project runs as root, and what root's commands do below a
  * project they do as the account that owns it: a process of root becomes that account,
  * for good or, in the few commands that also write root's own files, until it needs
- * those. No capability is kept either way.
+ * those. No capability is kept either way, nor the controlling terminal.
  */
 #ifndef LIB_PRIVILEGE_H
 #define LIB_PRIVILEGE_H
