@@ -21,7 +21,7 @@ struct installation {
 	char *config_dir; /* "/etc/locus/stars": root's, read by the account */
 	char *data_dir;   /* "/var/lib/locus/stars": the account's */
 	char *log_dir;    /* "/var/log/locus/stars": the account's */
-	char *run_dir;    /* "/run/locus/stars": the account's */
+	char *run_dir;    /* "/run/locus/stars": sticky */
 	const char *web;  /* account of the web server, "www-data" */
 	char *unit; /* "locus-stars": prefix of its units, site and logrotate file */
 };

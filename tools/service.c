@@ -41,11 +41,17 @@ database_socket_dir(struct arena *a, const struct conf *cf)
 	return arena_memdup(a, cf->db_socket, (size_t)(slash - cf->db_socket));
 }
 
-/* The web server's configuration names these sockets and is written only once, so
- * db_socket, which an admin may change, does not move them. */
+/*
+ * The web server's configuration names these sockets and is written only once, so
+ * db_socket, which an admin may change, does not move them. Those of an installed
+ * project systemd makes as root and gives away by name, so they stay where the account
+ * cannot replace what root has made.
+ */
 char *
 socket_dir(struct arena *a, const struct conf *cf)
 {
+	if (conf_is_installed(cf))
+		return conf_installation(a, cf).run_dir;
 	return strlen(cf->run_dir) <= RUN_DIR_MOST ? cf->run_dir :
 	                                             database_socket_dir(a, cf);
 }

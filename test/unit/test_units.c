@@ -136,6 +136,27 @@ START_TEST(services_and_sockets)
 }
 END_TEST
 
+/* systemd gives a socket away by its name: the directory is one where only root renames
+ * what root has made, wherever run_dir is. */
+START_TEST(sockets_elsewhere)
+{
+	struct arena a = { 0 };
+	struct conf *cf = units_conf(&a,
+	    "<boinc><config><service_manager>systemd</service_manager>"
+	    "<project_dir>/var/lib/locus/stars</project_dir>"
+	    "<log_dir>/var/log/locus/stars</log_dir><run_dir>/var/lib/locus/stars/run</run_dir>"
+	    "</config></boinc>");
+	size_t n;
+	struct unit_file *files = units_of(&a, cf, &n);
+
+	has_line(unit_text(files, n, "locus-stars@upload.socket"),
+	    "ListenStream=/run/locus/stars/upload.sock");
+	has_line(unit_text(files, n, "locus-stars@scheduler.socket"),
+	    "ListenStream=/run/locus/stars/scheduler.sock");
+	arena_free(&a);
+}
+END_TEST
+
 static const struct {
 	const char *period, *line;
 } periods[] = { { "30 s", "OnCalendar=*-*-* *:*:00/30" },
@@ -254,6 +275,7 @@ UNIT_MAIN("units", {
 	ADD(instances);
 	ADD(one_target_has_all);
 	ADD(services_and_sockets);
+	ADD(sockets_elsewhere);
 	ADD_LOOP(timers, N(periods));
 	ADD(written_once);
 	ADD(states_of_units);

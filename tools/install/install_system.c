@@ -50,8 +50,8 @@ tmpfiles_config(struct install *in)
 	return arena_printf(in->x->a,
 	    "# Written by locus create %s; see locus-install(7).\n"
 	    "d /run/locus 0755 root root -\n"
-	    "d %s 0711 %s %s -\n",
-	    in->p.name, in->p.run_dir, in->p.account, in->p.account);
+	    "d %s 1771 root %s -\n",
+	    in->p.name, in->p.run_dir, in->p.account);
 }
 
 char *
