@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/dir_cure.h"
 
+#include <pwd.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -34,6 +35,20 @@ full_cure(struct arena *a, const char *dir, const char *account)
 	return arena_printf(a,
 	    "find %s -xdev -user %s -size +1M -ls  # a quota: raise it, or remove what nobody needs",
 	    dir, account);
+}
+
+char *
+file_cure(struct arena *a, const struct conf *cf, const char *path, const char *account)
+{
+	const struct passwd *own = getpwnam(account);
+	size_t n = strlen(cf->key_dir);
+	bool key = strncmp(path, cf->key_dir, n) == 0 && path[n] == '/';
+	struct stat st;
+
+	if (own != NULL && lstat(path, &st) == 0 && st.st_uid == own->pw_uid)
+		return arena_printf(a, "chmod u+r %s", path);
+	return arena_printf(a, "chown -hR %s %s && runuser -u %s -- chmod u+r %s",
+	    account, key ? cf->key_dir : path, account, path);
 }
 
 char *

@@ -5,6 +5,7 @@
 
 #include "lib/arena.h"
 #include "lib/err.h"
+#include "model/conf.h"
 
 /*
  * Returns a command. why: the error of the attempt by that account; E_DISK_FULL is a
@@ -12,6 +13,12 @@
  * another kind of file, or on a read-only file system is told apart by looking at it.
  */
 char *dir_cure(struct arena *, const char *dir, const char *account, enum err why);
+/*
+ * Returns a command for a file that the account cannot read. In the directory of keys,
+ * which is the account's, root follows no name.
+ */
+char *file_cure(
+    struct arena *, const struct conf *, const char *path, const char *account);
 /* Returns the command that lists the largest files of the directory's file system. */
 char *room_cure(struct arena *, const char *dir);
 /* Returns the command that lists the directories with the most files. */

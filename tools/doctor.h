@@ -59,6 +59,9 @@ void doctor_skip(struct doctor *, const char *fmt, ...)
 bool doctor_has_complained(const struct doctor *);
 /* Notes that what the check has found makes others fail, too. */
 void doctor_is_cause(struct doctor *);
+/* Returns the command that sets the mode, for root as the account whose file it is: its
+ * name may lead elsewhere by the time the cure is carried out. */
+char *doctor_chmod(struct doctor *, const char *mode, const char *path);
 /* Returns "locus -p PROJECT WORDS", for cures. */
 char *doctor_locus(struct doctor *, const char *words);
 /* Returns a command that sets an option in config.xml. */

@@ -148,7 +148,7 @@ account_name(struct arena *a, const char *number)
 	int64_t uid;
 
 	if (!text_i64(number, 0, UINT32_MAX, &uid))
-		return number;
+		return NULL;
 	pw = getpwuid((uid_t)uid);
 	return pw == NULL ? number : arena_strdup(a, pw->pw_name);
 }
@@ -237,6 +237,42 @@ answered_elsewhere(struct asking *q)
 	       other_machine_serves(q);
 }
 
+/*
+ * Who answers need not be the project's scheduler: no cure, which root may carry out,
+ * names a path that config.xml does not know, or has more than a path in it.
+ */
+static bool
+path_is_projects(const struct conf *cf, const char *path)
+{
+	static const char plain[] =
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._+@%:,=-";
+	const char *const dirs[] = { cf->project_dir, cf->run_dir, cf->log_dir,
+		cf->upload_dir, cf->download_dir, cf->key_dir };
+
+	if (strcmp(path, cf->path) == 0)
+		return true;
+	if (strstr(path, "..") != NULL || path[strspn(path, plain)] != '\0')
+		return false;
+	for (size_t i = 0; i < N(dirs); i++) {
+		size_t n = strlen(dirs[i]);
+
+		if (n > 1 && strncmp(path, dirs[i], n) == 0 &&
+		    (path[n] == '/' || path[n] == '\0'))
+			return true;
+	}
+	return false;
+}
+
+static void
+doubt_answer(const struct asking *q, struct answer *w)
+{
+	if (w->account == NULL || (w->dir != NULL && !path_is_projects(q->cf, w->dir)))
+		w->dir = NULL;
+	if (w->account == NULL ||
+	    (w->file != NULL && !path_is_projects(q->cf, w->file)))
+		w->file = NULL;
+}
+
 static bool
 judge_answer(struct asking *q, const char *url)
 {
@@ -257,6 +293,7 @@ judge_answer(struct asking *q, const char *url)
 		    arena_printf(q->a,
 			"see locus config check and %s/scheduler.log; the account of the scheduler must be able to read config.xml and %s",
 			q->cf->log_dir, q->cf->run_dir));
+	doubt_answer(q, &w);
 	q->p.reason = arena_strdup(q->a, w.reason == NULL ? "" : w.reason);
 	if (w.dir != NULL)
 		return probe_failed(q, true,
@@ -268,10 +305,8 @@ judge_answer(struct asking *q, const char *url)
 		    arena_printf(q->a,
 			"new clients get no work because account %s cannot read %s: %s",
 			w.account, w.file, w.trouble),
-		    fs_exists(w.file) ?
-			arena_printf(q->a, "chown %s %s && chmod u+r %s", w.account,
-			    w.file, w.file) :
-			key_absent_cure(q->a, q->cf, w.file));
+		    fs_exists(w.file) ? file_cure(q->a, q->cf, w.file, w.account) :
+					key_absent_cure(q->a, q->cf, w.file));
 	if (w.trouble != NULL)
 		return probe_failed(q, false,
 		    arena_printf(q->a, "the scheduler cannot serve: %s", w.trouble),

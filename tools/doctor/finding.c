@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "tools/doctor.h"
 #include "lib/banned.h"
 
@@ -72,6 +73,18 @@ doctor_is_cause(struct doctor *d)
 {
 	if (d->cause < 0)
 		d->cause = d->check;
+}
+
+char *
+doctor_chmod(struct doctor *d, const char *mode, const char *path)
+{
+	const struct account *as = &d->x->owner.as;
+	char *command = arena_printf(d->a, "chmod %s %s", mode, path);
+	struct stat st;
+
+	if (as->name == NULL || lstat(path, &st) < 0 || st.st_uid != as->uid)
+		return command;
+	return arena_printf(d->a, "runuser -u %s -- %s", as->name, command);
 }
 
 char *

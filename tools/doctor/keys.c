@@ -7,6 +7,7 @@
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "lib/xml_tree.h"
+#include "tools/dir_cure.h"
 #include "tools/doctor.h"
 #include "tools/key.h"
 #include "lib/banned.h"
@@ -20,9 +21,10 @@ doctor_key_path(struct doctor *d, const char *name)
 static char *
 restore_cure(struct doctor *d, const char *path)
 {
-	if (fs_exists(path))
-		return arena_printf(d->a, "chown %u %s && chmod u+r %s",
-		    (unsigned)geteuid(), path, path);
+	struct account own = { 0 };
+
+	if (fs_exists(path) && account_by_uid(d->a, geteuid(), &own, d->f) == OK)
+		return file_cure(d->a, d->cf, path, own.name);
 	return key_absent_cure(d->a, d->cf, path);
 }
 
@@ -181,7 +183,7 @@ check_private_mode(struct doctor *d, const char *path, unsigned forbidden)
 	struct stat st;
 
 	if (stat(path, &st) == 0 && (st.st_mode & forbidden) != 0)
-		doctor_fail(d, arena_printf(d->a, "chmod o-rwx,g-w %s", path),
+		doctor_fail(d, doctor_chmod(d, "o-rwx,g-w", path),
 		    "other accounts can reach %s (mode %04o)", path,
 		    (unsigned)st.st_mode & 07777);
 }

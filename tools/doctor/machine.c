@@ -136,8 +136,10 @@ doctor_private_dirs(struct doctor *d)
 
 	for (size_t i = 0; i < n; i++)
 		doctor_warn(d,
-		    arena_printf(d->a, "chmod %04o %s",
-			(unsigned)(v[i].mode & ~v[i].excess), v[i].path),
+		    doctor_chmod(d,
+			arena_printf(
+			    d->a, "%04o", (unsigned)(v[i].mode & ~v[i].excess)),
+			v[i].path),
 		    "other accounts can use %s (mode %04o), which holds or leads to data about people",
 		    v[i].path, (unsigned)v[i].mode);
 	if (n == 0)
@@ -151,8 +153,7 @@ static void
 must_not_read(struct doctor *d, const char *path)
 {
 	if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0)
-		printf("F can read %s|chmod o-rwx %s\n", path, path);
-	(void)d;
+		printf("F can read %s|%s\n", path, doctor_chmod(d, "o-rwx", path));
 }
 
 static void
@@ -164,7 +165,7 @@ must_not_write(struct doctor *d, const char *dir)
 	if (fs_write(path, "x", 1, 0600, &f) != OK)
 		return;
 	fs_unlink(path, &f);
-	printf("F can write to %s|chmod o-w %s\n", dir, dir);
+	printf("F can write to %s|%s\n", dir, doctor_chmod(d, "o-w", dir));
 }
 
 static void
@@ -197,8 +198,8 @@ try_as_web_server(struct doctor *d)
 		must_not_write(d, v[i]);
 	must_not_write(d, d->cf->key_dir);
 	if (faccessat(AT_FDCWD, d->cf->download_dir, R_OK | X_OK, AT_EACCESS) < 0)
-		printf("F cannot read %s: %s|chmod o+rx %s\n", d->cf->download_dir,
-		    strerror(errno), d->cf->download_dir);
+		printf("F cannot read %s: %s|%s\n", d->cf->download_dir,
+		    strerror(errno), doctor_chmod(d, "o+rx", d->cf->download_dir));
 	for (size_t i = 0; i < N(sockets); i++)
 		must_connect(d, sockets[i]);
 }

@@ -159,7 +159,7 @@ download_compare(struct doctor *d, const struct doctor_file *t)
 	}
 	md5_hex(w.body.p, w.body.n, md5);
 	if (w.status == 403)
-		doctor_fail(d, arena_printf(d->a, "chmod o+rx %s", d->cf->download_dir),
+		doctor_fail(d, doctor_chmod(d, "o+rx", d->cf->download_dir),
 		    "the web server may not read %s", d->cf->download_dir);
 	else if (w.status != 200)
 		doctor_fail(
@@ -185,8 +185,7 @@ doctor_download(struct doctor *d)
 	made = !fs_exists(dir);
 	if (fs_mkdirs(dir, 0755, d->f) != OK ||
 	    fs_write(path, t.bytes, TRIAL_BYTES, 0644, d->f) != OK)
-		doctor_fail(d,
-		    arena_printf(d->a, "chmod u+rwx %s", d->cf->download_dir), "%s",
+		doctor_fail(d, doctor_chmod(d, "u+rwx", d->cf->download_dir), "%s",
 		    d->f->detail);
 	else
 		download_compare(d, &t);

@@ -22,15 +22,6 @@ enum { KEY_MOST = 16 << 10 };
 static const char *const shared_dirs[] = { "/etc/locus", "/var/lib/locus",
 	"/var/log/locus", "/run/locus" };
 
-/* Is the path below the directory that the project's account can write? */
-static bool
-is_in_data(const struct install *in, const char *path)
-{
-	size_t n = strlen(in->p.data_dir);
-
-	return strncmp(path, in->p.data_dir, n) == 0 && path[n] == '/';
-}
-
 char *
 install_dirs_text(struct install *in)
 {
@@ -59,7 +50,7 @@ make_inner(struct install *in)
 	const struct right *r = rights_of(in->x->a, &in->p, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		if (r[i].kind != RIGHT_DIR || !is_in_data(in, r[i].path))
+		if (r[i].kind != RIGHT_DIR || !right_is_inner(&in->p, &r[i]))
 			continue;
 		if (mkdir(r[i].path, r[i].mode) < 0 && errno != EEXIST)
 			return FAIL_ERRNO(in->x->f, "making %s", r[i].path);
@@ -78,7 +69,7 @@ install_dirs_make(struct install *in)
 		if (!fs_exists(shared_dirs[i]))
 			TRY(fs_make_own(shared_dirs[i], 0755, in->x->f));
 	for (size_t i = 0; i < n; i++) {
-		if (r[i].kind != RIGHT_DIR || is_in_data(in, r[i].path))
+		if (r[i].kind != RIGHT_DIR || right_is_inner(&in->p, &r[i]))
 			continue;
 		/* The mark shows that the directory is ours; in an existing project,
 		 * root's config.xml does. */

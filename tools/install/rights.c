@@ -63,6 +63,14 @@ right_holder_name(const struct installation *p, enum right_holder h)
 	return "root";
 }
 
+bool
+right_is_inner(const struct installation *p, const struct right *r)
+{
+	size_t n = strlen(p->data_dir);
+
+	return strncmp(r->path, p->data_dir, n) == 0 && r->path[n] == '/';
+}
+
 static bool
 find_uid(const char *name, uid_t *uid)
 {
@@ -164,6 +172,42 @@ rights_tell(
 	k->l->told(k->l->arg, path, wrong, wrong == NULL ? NULL : cure);
 }
 
+static bool
+is_of(const struct stat *st, const char *owner, const char *group)
+{
+	uid_t uid;
+	gid_t gid;
+
+	return find_uid(owner, &uid) && find_gid(group, &gid) && st->st_uid == uid &&
+	       st->st_gid == gid;
+}
+
+/*
+ * Below the account's directory root follows no name, which may lead elsewhere by the
+ * time the command is run: owners are set from root's directory down, through no link,
+ * and all else is done as the account.
+ */
+static char *
+inner_cure(struct rights_look *k, const struct right *r)
+{
+	const char *owner = right_holder_name(&k->p, r->owner);
+	const char *group = right_holder_name(&k->p, r->group);
+	const char *give = "";
+	struct stat st;
+
+	if (lstat(r->path, &st) < 0)
+		return arena_printf(k->a, "locus -p %s upgrade", k->p.name);
+	if (!is_kind(st.st_mode, r->kind))
+		return arena_printf(k->a,
+		    "runuser -u %s -- mv -T %s %s.away && locus -p %s upgrade",
+		    k->p.account, r->path, r->path, k->p.name);
+	if (!is_of(&st, owner, group))
+		give = arena_printf(
+		    k->a, "chown -hR %s:%s %s && ", owner, group, k->p.data_dir);
+	return arena_printf(k->a, "%srunuser -u %s -- chmod %04o %s", give,
+	    k->p.account, r->mode, r->path);
+}
+
 /* Returns the command that mends a row. */
 static char *
 right_cure(struct rights_look *k, const struct right *r)
@@ -171,6 +215,8 @@ right_cure(struct rights_look *k, const struct right *r)
 	if (r->kind == RIGHT_SOCKET)
 		return arena_printf(
 		    k->a, "systemctl restart 'locus-%s@*.socket'", k->p.name);
+	if (right_is_inner(&k->p, r))
+		return inner_cure(k, r);
 	return arena_printf(k->a, "chown -h %s:%s %s; chmod %04o %s",
 	    right_holder_name(&k->p, r->owner), right_holder_name(&k->p, r->group),
 	    r->path, r->mode, r->path);
