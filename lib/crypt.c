@@ -492,11 +492,10 @@ sign_text(
 }
 
 enum err
-verify_md5(
-    const struct key *k, const char md5[MD5_HEX], const char *sig, struct fail *f)
+signed_md5(const struct key *k, const char *sig, char md5[MD5_HEX], struct fail *f)
 {
-	unsigned char raw[SIG_BYTES], said[SIG_BYTES];
-	size_t n = sizeof(said);
+	unsigned char raw[SIG_BYTES], said[SIG_BYTES + 1];
+	size_t n = SIG_BYTES;
 	EVP_PKEY_CTX *c;
 	bool ok;
 
@@ -511,7 +510,21 @@ verify_md5(
 	ERR_clear_error();
 	if (!ok)
 		return FAIL(f, E_BADREQ, "the signature was not made by this key");
-	if (n != MD5_TEXT || CRYPTO_memcmp(said, md5, MD5_TEXT) != 0)
+	said[n] = '\0';
+	if (n != MD5_TEXT || !is_md5_hex((char *)said))
+		return FAIL(f, E_BADREQ, "the signature is for something else");
+	memcpy(md5, said, MD5_HEX);
+	return OK;
+}
+
+enum err
+verify_md5(
+    const struct key *k, const char md5[MD5_HEX], const char *sig, struct fail *f)
+{
+	char said[MD5_HEX];
+
+	TRY(signed_md5(k, sig, said, f));
+	if (strcmp(said, md5) != 0)
 		return FAIL(f, E_BADREQ, "the signature is for something else");
 	return OK;
 }

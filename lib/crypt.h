@@ -55,6 +55,9 @@ enum err sign_md5(struct arena *, const struct key *, const char md5[MD5_HEX],
     char **sig, struct fail *);
 enum err sign_text(
     struct arena *, const struct key *, const char *text, char **sig, struct fail *);
+/* Stores the MD5 that a signature is for; E_BADREQ if the key has not made it. */
+enum err signed_md5(
+    const struct key *, const char *sig, char md5[MD5_HEX], struct fail *);
 /* E_BADREQ if sig is malformed, or does not sign this text with this key. */
 enum err verify_md5(
     const struct key *, const char md5[MD5_HEX], const char *sig, struct fail *);

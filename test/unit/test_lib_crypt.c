@@ -73,11 +73,13 @@ public_key(const char *text)
 START_TEST(signature_of_the_vector)
 {
 	struct key *k = public_key(known_key);
-	char md5[MD5_HEX];
+	char md5[MD5_HEX], said[MD5_HEX];
 
 	ck_assert_msg(verify_text(k, known_text, signature, &f) == OK, "%s", f.detail);
 	md5_text(known_text, md5);
 	ck_assert_int_eq(verify_md5(k, md5, signature, &f), OK);
+	ck_assert_int_eq(signed_md5(k, signature, said, &f), OK);
+	ck_assert_str_eq(said, md5);
 	ck_assert_int_eq(verify_text(k, "something else", signature, &f), E_BADREQ);
 	key_free(k);
 }
