@@ -315,9 +315,19 @@ static const struct opt help_options[] = {
 	{ 0 },
 };
 
+static bool
+is_or_has_noun(const struct cmd *c, const char *name)
+{
+	size_t len = strlen(name);
+
+	return (strncmp(c->name, name, len) == 0 &&
+	           (c->name[len] == '\0' || c->name[len] == ' ')) ||
+	       (c->alias != NULL && strcmp(c->alias, name) == 0);
+}
+
 /*
- * Prints the help of every command of that name or noun; else lists those that have to
- * do with the words.
+ * Prints the help of every command of that name or noun, and the answers that a noun
+ * has; else lists those that have to do with the words.
  */
 static enum err
 explain(struct cmd_ctx *x, bool columns, char **words, int n)
@@ -326,13 +336,9 @@ explain(struct cmd_ctx *x, bool columns, char **words, int n)
 	const int typed = n;
 	char *name = as_typed(x->a, words, &n);
 	int shown = 0, nfound, nanswers, fits;
-	size_t len = strlen(name);
 
 	for (size_t i = 0; cmds[i] != NULL; i++) {
-		const char *c = cmds[i]->name;
-
-		if ((strncmp(c, name, len) != 0 || (c[len] != '\0' && c[len] != ' ')) &&
-		    (cmds[i]->alias == NULL || strcmp(cmds[i]->alias, name) != 0))
+		if (!is_or_has_noun(cmds[i], name))
 			continue;
 		if (shown++ > 0)
 			printf("\n");
@@ -341,6 +347,8 @@ explain(struct cmd_ctx *x, bool columns, char **words, int n)
 		else
 			help_command(cmds[i]);
 	}
+	if (shown > 1 && !columns) /* a noun, which a question may be about */
+		answers_print(x->a, stdout, "\n", words, typed);
 	if (shown > 0)
 		return OK;
 	nanswers = answers_print(x->a, stdout, "", words, typed);
