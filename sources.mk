@@ -775,7 +775,11 @@ tools_sources = \
 	tools/key.h \
 	tools/key_make.c \
 	tools/key_rotate.c \
+	tools/key_sheet.c \
+	tools/key_sheet.def \
+	tools/key_sheet.h \
 	tools/key_show.c \
+	tools/key_sign.c \
 	tools/key_upload.c \
 	tools/ledger_view.c \
 	tools/ledger_view.h \

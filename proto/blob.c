@@ -94,7 +94,7 @@ resign_file(struct buf *b, const char *p, const char *end, const struct blob_sig
     struct fail *f)
 {
 	static const char open[] = "<file_signature>", close[] = "</file_signature>";
-	char *info = arena_memdup(b->a, p, (size_t)(end - p)), *sig;
+	char *info = arena_memdup(b->a, p, (size_t)(end - p)), *sig = NULL;
 	char *name = xml_between(b->a, info, "name");
 	char *from = strstr(info, open),
 	     *to = from == NULL ? NULL : strstr(from, close);
@@ -106,10 +106,16 @@ resign_file(struct buf *b, const char *p, const char *end, const struct blob_sig
 	}
 	if (name == NULL)
 		return FAIL(f, E_BADREQ, "a file_info has no name");
-	e = s->sign(s->ctx, text_decode(b->a, name, strlen(name)), &sig, f);
+	from += sizeof(open) - 1;
+	e = s->sign(s->ctx, text_decode(b->a, name, strlen(name)),
+	    arena_memdup(b->a, from, (size_t)(to - from)), &sig, f);
 	if (e != OK)
 		return e;
-	buf_put(b, info, (size_t)(from - info) + sizeof(open) - 1);
+	if (sig == NULL) {
+		buf_puts(b, info);
+		return OK;
+	}
+	buf_put(b, info, (size_t)(from - info));
 	buf_printf(b, "\n%s    %s", sig, to);
 	return OK;
 }

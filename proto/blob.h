@@ -61,12 +61,13 @@ enum err blob_app_version(struct arena *, const char *app_name, int32_t version_
     struct fail *);
 
 /*
- * Replaces the signatures of files in app_version.xml_doc: sign() returns the signature
- * of a file name, as from sign_md5(). Everything else stays byte for byte the same.
- * E_BADREQ: a file_info has no name.
+ * Replaces the signatures of files in app_version.xml_doc: sign() gets a file's name
+ * and signature, and returns another one, as from sign_md5(), or NULL for the same.
+ * Everything else stays byte for byte the same. E_BADREQ: a file_info has no name.
  */
 struct blob_signer {
-	enum err (*sign)(void *ctx, const char *name, char **sig, struct fail *);
+	enum err (*sign)(
+	    void *ctx, const char *name, const char *was, char **sig, struct fail *);
 	void *ctx;
 };
 enum err blob_resign(struct arena *, const char *xml_doc, const struct blob_signer *,

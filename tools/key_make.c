@@ -2,11 +2,30 @@
 /* locus key make: makes code signing keys; needs neither project nor network. */
 #include <string.h>
 #include <sys/stat.h>
+#include "lib/crypt.h"
 #include "lib/fs.h"
 #include "lib/text.h"
 #include "tools/create.h"
 #include "tools/key.h"
 #include "lib/banned.h"
+
+bool
+key_pair_fits(struct arena *a, const char *private, const char *public)
+{
+	struct key *ours = NULL, *theirs = NULL;
+	struct fail f = { 0 };
+	char *sig;
+	bool fits = key_parse_private(private, &ours, &f) == OK &&
+	            key_parse_public(public, &theirs, &f) == OK &&
+	            sign_text(a, ours, "x", &sig, &f) == OK &&
+	            verify_text(theirs, "x", sig, &f) == OK;
+
+	if (ours != NULL)
+		key_free(ours);
+	if (theirs != NULL)
+		key_free(theirs);
+	return fits;
+}
 
 char *
 key_absent_cure(struct arena *a, const struct conf *cf, const char *path)

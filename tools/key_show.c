@@ -43,25 +43,6 @@ fingerprint(struct cmd_ctx *x, const char *text)
 	return arena_memdup(x->a, hex, PRINT_DIGITS);
 }
 
-/* Does the private key sign what the public key verifies? */
-static bool
-pair_fits(struct cmd_ctx *x, const char *private, const char *public)
-{
-	struct key *ours = NULL, *theirs = NULL;
-	struct fail f = { 0 };
-	char *sig;
-	bool fits = key_parse_private(private, &ours, &f) == OK &&
-	            key_parse_public(public, &theirs, &f) == OK &&
-	            sign_text(x->a, ours, "x", &sig, &f) == OK &&
-	            verify_text(theirs, "x", sig, &f) == OK;
-
-	if (ours != NULL)
-		key_free(ours);
-	if (theirs != NULL)
-		key_free(theirs);
-	return fits;
-}
-
 static bool
 key_is_usable(const char *text, bool private)
 {
@@ -92,7 +73,7 @@ key_state(struct cmd_ctx *x, const struct key_row *r, const struct stat *st,
 		*print = fingerprint(x, text);
 	else if (fs_read(x->a, key_file_path(x, r->pair), KEY_MOST, &public, NULL,
 		     &f) != OK ||
-		 !pair_fits(x, text, public))
+		 !key_pair_fits(x->a, text, public))
 		return "another pair's";
 	else
 		*print = fingerprint(x, public);

@@ -13,6 +13,7 @@
 #include "proto/blob.h"
 #include "tools/catalog.h"
 #include "tools/confirm.h"
+#include "tools/key.h"
 #include "tools/plan_class.h"
 #include "tools/program.h"
 #include "tools/program_kind.h"
@@ -247,8 +248,10 @@ version_keys_load(struct cmd_ctx *x, struct version *v, const char *key)
 		return FAIL(x->f, E_CONFIG,
 		    "%s does not exist: make the code signing keys on a machine without a network (locus key make DIR), and install the public one (locus create --code-sign-public FILE)",
 		    public);
+	if (key_rotation_began(x->a, x->cf))
+		return FAIL(x->f, E_CONFIG,
+		    "a rotation of the code signing key was interrupted: locus key rotate code-sign completes it");
 	e = key_read_public(public, &v->public, x->f);
-
 	if (e == OK && key != NULL)
 		e = key_read_private(key, &v->private, x->f);
 	else if (e == OK && fs_exists(own))

@@ -6,10 +6,12 @@
 #include "db/stmts.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
-#include "lib/xml_tree.h"
+#include "lib/xml.h"
+#include "proto/blob.h"
 #include "tools/dir_cure.h"
 #include "tools/doctor.h"
 #include "tools/key.h"
+#include "tools/version_text.h"
 #include "lib/banned.h"
 
 static char *
@@ -69,56 +71,107 @@ doctor_upload_key(struct doctor *d)
 		doctor_ok(d, "what upload_private signs, upload_public verifies");
 }
 
-/* Verifies the signature of a file of the newest version. Returns false if there is no
- * signed file. */
-static bool
-verify_file_of(struct doctor *d, const struct key *key, const struct app_version *v)
+/* Looks at the signatures of a version. */
+struct version_look {
+	struct doctor *d;
+	const struct key *key;
+	const char *name; /* of the last file that the key has signed; NULL = none */
+	char md5[MD5_HEX];
+	const char *other; /* of the last one that it has not signed */
+};
+
+static enum err
+look_at_file(void *ctx, const char *name, const char *was, char **sig, struct fail *f)
 {
-	const char *text = arena_printf(d->a, "<x>%s</x>", v->xml_doc);
-	struct xml_node *root, *n;
+	struct version_look *l = ctx;
+	struct fail ignored = { 0 };
+
+	(void)sig, (void)f;
+	name = arena_strdup(l->d->a, name);
+	if (signed_md5(l->key, was, l->md5, &ignored) == OK)
+		l->name = name;
+	else
+		l->other = name;
+	return OK;
+}
+
+static struct version_look
+look_at_version(struct doctor *d, const struct key *key, const struct app_version *v)
+{
+	struct version_look l = { .d = d, .key = key };
+	const struct blob_signer looking = { look_at_file, &l };
+	char *same;
+
+	if (v->deprecated || blob_resign(d->a, v->xml_doc, &looking, &same, d->f) != OK)
+		l.name = l.other = NULL;
+	return l;
+}
+
+/* Is the file what was signed? */
+static void
+verify_file(struct doctor *d, const struct version_look *l)
+{
+	const char *path = arena_printf(d->a, "%s/%s", d->cf->download_dir, l->name);
 	char md5[MD5_HEX];
 
-	if (xml_tree(d->a, "app_version", text, strlen(text), &root, d->f) != OK)
-		return false;
-	for (n = root->child; n != NULL; n = n->next) {
-		const char *name = NULL, *sig = NULL, *path;
+	if (!fs_exists(path)) /* an adopted project may fan them out */
+		path = download_path(d->a, d->cf, l->name);
+	if (md5_file(path, md5, NULL, d->f) != OK)
+		doctor_fail(d, doctor_locus(d, "fsck"), "%s", d->f->detail);
+	else if (strcmp(md5, l->md5) != 0)
+		doctor_fail(d,
+		    arena_printf(d->a, "cp YOUR_BACKUP/%s %s", l->name, path),
+		    "%s is not the file that was signed: clients would refuse it",
+		    path);
+	else
+		doctor_ok(d, "code_sign_public verifies the signature of %s", l->name);
+}
 
-		for (struct xml_node *c = n->child; c != NULL; c = c->next)
-			if (strcmp(c->name, "name") == 0)
-				name = c->text;
-			else if (strcmp(c->name, "file_signature") == 0)
-				sig = c->text;
-		if (strcmp(n->name, "file_info") != 0 || name == NULL || sig == NULL)
-			continue;
-		path = arena_printf(d->a, "%s/%s", d->cf->download_dir, name);
-		if (!fs_exists(path)) /* an adopted project may fan them out */
-			path = download_path(d->a, d->cf, name);
-		if (md5_file(path, md5, NULL, d->f) != OK)
-			doctor_fail(d, doctor_locus(d, "fsck"), "%s", d->f->detail);
-		else if (verify_md5(key, md5, sig, d->f) != OK)
+/* The key was replaced, and this was not signed again. */
+static void
+fail_version(struct doctor *d, const struct app_version *v, const char *file)
+{
+	char *app = xml_between(d->a, v->xml_doc, "app_name");
+
+	doctor_fail(d,
+	    doctor_locus(d,
+		arena_printf(d->a, "app version withdraw %s %s",
+		    app == NULL ? "APP" : app, version_num_text(d->a, v->version_num))),
+	    "code_sign_public does not verify the signature of %s, which clients refuse: sign it again and add it as another version",
+	    file);
+}
+
+/* Verifies the signatures of all versions that are sent, and the file of the newest.
+ * Returns false if there is no signed file. */
+static bool
+verify_versions(struct doctor *d, const struct key *key)
+{
+	struct version_look *looks;
+	size_t n, newest = 0, others = 0;
+	struct app_version *v;
+
+	if (d->x->db == NULL ||
+	    db_query(d->x->db, d->a, d->f, &v, &n, APP_VERSIONS) != OK || n == 0)
+		return false;
+	looks = NEWN(d->a, struct version_look, n);
+	for (size_t i = 0; i < n; i++) {
+		looks[i] = look_at_version(d, key, &v[i]);
+		newest = looks[i].name != NULL ? i : newest;
+		others += looks[i].other != NULL;
+	}
+	if (looks[newest].name == NULL) {
+		if (others > 0)
 			doctor_fail(d,
 			    arena_printf(d->a, "cp YOUR_BACKUP/code_sign_public %s/",
 				d->cf->key_dir),
-			    "code_sign_public does not verify the signature of %s, which clients would refuse",
-			    name);
-		else
-			doctor_ok(
-			    d, "code_sign_public verifies the signature of %s", name);
-		return true;
+			    "code_sign_public verifies the signature of no version: clients would refuse them all");
+		return others > 0;
 	}
-	return false;
-}
-
-static bool
-verify_newest_version(struct doctor *d, const struct key *key)
-{
-	struct app_version *v;
-	size_t n;
-
-	if (d->x->db == NULL ||
-	    db_query(d->x->db, d->a, d->f, &v, &n, APP_VERSIONS) != OK)
-		return false;
-	return n > 0 && verify_file_of(d, key, &v[n - 1]);
+	for (size_t i = 0; i < n; i++)
+		if (looks[i].other != NULL)
+			fail_version(d, &v[i], looks[i].other);
+	verify_file(d, &looks[newest]);
+	return true;
 }
 
 /* Old keys count, too: with one of them, a new key can be signed for the clients that
@@ -129,10 +182,11 @@ warn_of_signing_keys(struct doctor *d)
 	const char *names = "";
 	size_t found = 0;
 
-	for (int i = -1; i < OLD_CODE_KEYS; i++) {
-		const char *path = doctor_key_path(
-		    d, i < 0 ? "code_sign_private" :
-			       arena_printf(d->a, "old_private_%d", i));
+	for (int i = -2; i < OLD_CODE_KEYS; i++) {
+		const char *path = doctor_key_path(d,
+		    i == -2 ? "code_sign_private" :
+		    i == -1 ? "code_sign_private.new" : /* of an interrupted rotation */
+			      arena_printf(d->a, "old_private_%d", i));
 
 		if (!fs_exists(path))
 			continue;
@@ -157,6 +211,12 @@ doctor_code_key(struct doctor *d)
 		doctor_fail(d, restore_cure(d, pub), "%s", d->f->detail);
 		return;
 	}
+	if (key_rotation_began(d->a, d->cf)) {
+		doctor_fail(d, doctor_locus(d, "key rotate code-sign"),
+		    "a rotation of the code signing key was interrupted, and the schedulers are stopped");
+		key_free(key);
+		return;
+	}
 	if (conf_is_installed(d->cf))
 		warn_of_signing_keys(d);
 	if (fs_exists(priv)) {
@@ -165,7 +225,7 @@ doctor_code_key(struct doctor *d)
 			return;
 		}
 	}
-	if (!verify_newest_version(d, key) && !doctor_has_complained(d))
+	if (!verify_versions(d, key) && !doctor_has_complained(d))
 		doctor_ok(d, "%s",
 		    fs_exists(priv) ?
 			"what code_sign_private signs, code_sign_public verifies" :

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests and answers about a new code signing key: written, read, signed, verified.
+ */
+#include "tools/key_sheet.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "lib/buf.h"
+#include "lib/fs.h"
+#include "lib/order.h"
+#include "lib/text.h"
+#include "tools/key.h"
+#include "lib/banned.h"
+
+enum { SHEET_MAX = 256 << 20, SHEET_TEXT = 4095, PRIVATE_MAX = 16 << 10 };
+#define SHEET_ROOT "code_sign_rotation"
+
+#include "tools/key_sheet.def"
+
+/* --- text --- */
+
+static void
+put_lines(struct buf *b, const char *tag, const char *text)
+{
+	if (text != NULL)
+		buf_printf(b, "<%s>\n%s%s</%s>\n", tag, text,
+		    text_ends_with(text, "\n") ? "" : "\n", tag);
+}
+
+char *
+key_sheet_text(struct arena *a, const struct key_sheet *s)
+{
+	struct buf b = buf_new(a);
+
+	buf_puts(&b, "<" SHEET_ROOT ">\n");
+	buf_tag(&b, "project", s->url);
+	put_lines(&b, "new_key", s->new_key);
+	if (s->made_here)
+		buf_puts(&b, "<made_here/>\n");
+	if (s->stay_stopped)
+		buf_puts(&b, "<stay_stopped/>\n");
+	for (size_t i = 0; i < s->keys.n; i++) {
+		buf_puts(&b, "<client_key>\n");
+		put_lines(&b, "key", SHEET_KEYS(s)[i].key);
+		put_lines(&b, "signature", SHEET_KEYS(s)[i].signature);
+		put_lines(&b, "signature_stripped", SHEET_KEYS(s)[i].stripped);
+		buf_puts(&b, "</client_key>\n");
+	}
+	for (size_t i = 0; i < s->programs.n; i++) {
+		buf_puts(&b, "<program>\n");
+		buf_tag(&b, "name", SHEET_PROGRAMS(s)[i].name);
+		put_lines(&b, "signature", SHEET_PROGRAMS(s)[i].signature);
+		put_lines(&b, "new_signature", SHEET_PROGRAMS(s)[i].renewed);
+		buf_puts(&b, "</program>\n");
+	}
+	buf_puts(&b, "</" SHEET_ROOT ">\n");
+	return b.p;
+}
+
+static bool
+public_is_usable(const char *text)
+{
+	struct fail f = { 0 };
+	struct key *k = NULL;
+	bool yes = text != NULL && key_parse_public(text, &k, &f) == OK;
+
+	if (k != NULL)
+		key_free(k);
+	return yes;
+}
+
+enum err
+key_sheet_read(struct arena *a, const char *path, struct key_sheet *s, struct fail *f)
+{
+	char *text;
+	size_t n;
+
+	*s = (struct key_sheet){ 0 };
+	TRY(fs_read(a, path, SHEET_MAX, &text, &n, f));
+	if (xml_parse(a, text, n, SHEET_ROOT, sheet_table, s, NULL, f) != OK)
+		return FAIL(f, E_CONFIG,
+		    "%s is not what locus key rotate code-sign --request prints, nor an answer to it: %.200s",
+		    path, f->detail);
+	if (s->keys.n == 0 || s->keys.cut || s->programs.cut)
+		return FAIL(f, E_CONFIG, "%s has no key, or is too large", path);
+	if (s->new_key != NULL && !public_is_usable(s->new_key))
+		return FAIL(f, E_CONFIG, "the new key in %s is no public key", path);
+	for (size_t i = 0; i < s->keys.n; i++)
+		if (!public_is_usable(SHEET_KEYS(s)[i].key))
+			return FAIL(
+			    f, E_CONFIG, "key %zu of %s is no public key", i, path);
+	for (size_t i = 0; i < s->programs.n; i++)
+		if (SHEET_PROGRAMS(s)[i].name == NULL ||
+		    SHEET_PROGRAMS(s)[i].signature == NULL)
+			return FAIL(f, E_CONFIG,
+			    "program %zu of %s has no name or no signature", i, path);
+	return OK;
+}
+
+struct sheet_key *
+key_sheet_present(const struct key_sheet *s)
+{
+	return &SHEET_KEYS(s)[s->keys.n - 1];
+}
+
+/* --- verifying --- */
+
+/* A key that clients receive has no white space at its ends. */
+static char *
+as_received(struct arena *a, const char *key)
+{
+	return text_trim(arena_strdup(a, key));
+}
+
+static enum err
+verify_new_key(struct arena *a, const struct key_sheet *s, size_t i, struct fail *f)
+{
+	const struct sheet_key *k = &SHEET_KEYS(s)[i];
+	const char *text = as_received(a, s->new_key);
+	struct key *by;
+	enum err e;
+
+	if (text_same_words(k->key, text))
+		return FAIL(f, E_CONFIG,
+		    "the new key is not new: it is key %zu of the project", i);
+	if (k->signature == NULL || k->stripped == NULL)
+		return OK;
+	TRY(key_parse_public(k->key, &by, f));
+	e = verify_text(by, arena_printf(a, "%s\n", text), k->signature, f);
+	if (e == OK)
+		e = verify_text(by, text, k->stripped, f);
+	key_free(by);
+	if (e == OK)
+		return OK;
+	return FAIL(
+	    f, E_CONFIG, "key %zu of the project has not signed the new key", i);
+}
+
+static enum err
+verify_renewed(const struct key_sheet *s, struct fail *f)
+{
+	char was[MD5_HEX];
+	struct key *old, *new;
+	enum err e = OK;
+
+	TRY(key_parse_public(key_sheet_present(s)->key, &old, f));
+	TRY(key_parse_public(s->new_key, &new, f));
+	for (size_t i = 0; i < s->programs.n && e == OK; i++) {
+		const struct sheet_program *p = &SHEET_PROGRAMS(s)[i];
+
+		e = signed_md5(old, p->signature, was, f);
+		if (e == OK && p->renewed != NULL)
+			e = verify_md5(new, was, p->renewed, f);
+		if (e != OK)
+			e = FAIL(f, E_CONFIG,
+			    "the new key has not signed what the present one has signed: %s",
+			    p->name);
+	}
+	key_free(old);
+	key_free(new);
+	return e;
+}
+
+enum err
+key_sheet_check(struct arena *a, const struct key_sheet *s, struct fail *f)
+{
+	if (s->new_key == NULL)
+		return FAIL(f, E_CONFIG,
+		    "this is a request without an answer: locus key sign makes one");
+	for (size_t i = 0; i < s->keys.n; i++)
+		TRY(verify_new_key(a, s, i, f));
+	return verify_renewed(s, f);
+}
+
+/* --- signing --- */
+
+enum err
+key_signers_add(struct cmd_ctx *x, struct sheet_signers *s, const char *path)
+{
+	struct sheet_signer *one = &PUSH(x->a, s->old, s->nold, s->cap);
+	enum err e;
+
+	one->path = path;
+	e = fs_read(x->a, path, PRIVATE_MAX, &one->text, NULL, x->f);
+	return e == E_NOTFOUND ? FAIL(x->f, E_CONFIG, "%s does not exist", path) : e;
+}
+
+enum err
+key_signers_new(struct cmd_ctx *x, struct sheet_signers *s, const char *given)
+{
+	static const char tail[] = "_private";
+	size_t cut = strlen(given) - strlen(tail);
+	const char *path;
+
+	if (!text_ends_with(given, tail))
+		return FAIL(x->f, E_BADREQ,
+		    "--new %s: the name of a private key ends in _private; its public key, beside it, in _public",
+		    given);
+	path = arena_printf(x->a, "%.*s_public", (int)cut, given);
+	TRY(fs_read(x->a, given, PRIVATE_MAX, &s->new_private, NULL, x->f));
+	TRY(fs_read(x->a, path, PRIVATE_MAX, &s->new_public, NULL, x->f));
+	if (!key_pair_fits(x->a, s->new_private, s->new_public))
+		return FAIL(
+		    x->f, E_CONFIG, "%s is not the private key of %s", given, path);
+	return OK;
+}
+
+static enum err
+sign_new_key(struct arena *a, const struct key *by, const char *new_key,
+    struct sheet_key *k, struct fail *f)
+{
+	const char *text = as_received(a, new_key);
+
+	TRY(sign_text(a, by, arena_printf(a, "%s\n", text), &k->signature, f));
+	return sign_text(a, by, text, &k->stripped, f);
+}
+
+static enum err
+sign_by(struct arena *a, struct key_sheet *s, const struct sheet_signer *signer,
+    const char *from, struct fail *f)
+{
+	struct key *by;
+	enum err e = E_NOTFOUND;
+
+	TRY(key_parse_private(signer->text, &by, f));
+	for (size_t i = 0; i < s->keys.n && e == E_NOTFOUND; i++)
+		if (key_pair_fits(a, signer->text, SHEET_KEYS(s)[i].key))
+			e = sign_new_key(a, by, s->new_key, &SHEET_KEYS(s)[i], f);
+	key_free(by);
+	if (e == E_NOTFOUND)
+		return FAIL(f, E_CONFIG, "%s is not the private key of any in %s",
+		    signer->path, from);
+	return e;
+}
+
+/*
+ * Signs what the present key has signed, and nothing else: whoever may change the
+ * server's files or its requests gets no signature for a program of his own.
+ */
+static enum err
+sign_programs(struct arena *a, struct key_sheet *s, const struct sheet_signers *by,
+    struct fail *f)
+{
+	char digits[MD5_HEX], *md5 = digits;
+	struct key *present, *new;
+	enum err e = OK;
+
+	TRY(key_parse_public(key_sheet_present(s)->key, &present, f));
+	TRY(key_parse_private(by->new_private, &new, f));
+	for (size_t i = 0; i < s->programs.n && e == OK; i++) {
+		struct sheet_program *p = &SHEET_PROGRAMS(s)[i];
+
+		if (signed_md5(present, p->signature, digits, f) != OK)
+			e = FAIL(
+			    f, E_CONFIG, "the present key has not signed %s", p->name);
+		else if (by->allowed == NULL || bsearch(&md5, by->allowed, by->nallowed,
+						    sizeof(char *), name_order) != NULL)
+			e = sign_md5(a, new, digits, &p->renewed, f);
+	}
+	key_free(present);
+	key_free(new);
+	return e;
+}
+
+enum err
+key_sheet_sign(struct arena *a, struct key_sheet *s, const struct sheet_signers *by,
+    const char *from, struct fail *f)
+{
+	const struct sheet_key *present = key_sheet_present(s);
+
+	s->new_key = by->new_public;
+	for (size_t i = 0; i < by->nold; i++)
+		TRY(sign_by(a, s, &by->old[i], from, f));
+	if (by->present != NULL && !text_same_words(by->present, present->key))
+		return FAIL(
+		    f, E_CONFIG, "--lost: the present key in %s is another one", from);
+	if (by->present == NULL && present->stripped == NULL)
+		return FAIL(f, E_CONFIG,
+		    "none of the keys is that which clients have: give the current private key with --old KEY");
+	return sign_programs(a, s, by, f);
+}
