@@ -65,6 +65,8 @@ lib_sources = \
 	lib/sock.h \
 	lib/tar.c \
 	lib/tar.h \
+	lib/terminal.c \
+	lib/terminal.h \
 	lib/text.c \
 	lib/text.h \
 	lib/unpack.c \

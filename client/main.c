@@ -18,6 +18,7 @@
 #include "lib/fs.h"
 #include "lib/log.h"
 #include "lib/proc.h"
+#include "lib/terminal.h"
 #include "lib/banned.h"
 
 enum { ROUND_MS = 200, EXIT_ERRORS = 1 };
@@ -176,6 +177,7 @@ main(int argc, char **argv)
 
 	if (argc > 1 && strcmp(argv[1], "sim") == 0)
 		return sim_main(argc - 1, argv + 1);
+	terminal_guard();
 	if (command_given(argc, argv))
 		return command_main(argc, argv);
 	c.now = clock_now();

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
+#include "lib/terminal.h"
 #include "lib/banned.h"
 
 enum { TAIL_BYTES = 1000, LOOK_BYTES = 16 << 10, LINE_BYTES = 250 };
@@ -23,7 +24,8 @@ read_end(struct arena *a, const char *path, size_t most)
 	cut = lseek(fd, -(off_t)most, SEEK_END) > 0;
 	n = read(fd, text, most);
 	close(fd);
-	text[n > 0 ? n : 0] = '\0';
+	n = n > 0 ? n : 0;
+	text[terminal_clean(text, (size_t)n, NULL)] = '\0';
 	line = cut ? strchr(text, '\n') : NULL;
 	return line == NULL ? text : line + 1;
 }

@@ -14,6 +14,7 @@
 #include "lib/log.h"
 #include "lib/near.h"
 #include "lib/proc.h"
+#include "lib/terminal.h"
 #include "tools/color.h"
 #include "tools/dropin/dropin.h"
 #include "lib/banned.h"
@@ -298,6 +299,7 @@ report_error(const struct cmd_ctx *x, enum err e)
 
 	if (e == OK)
 		return x->status;
+	x->f->detail[terminal_clean(x->f->detail, strlen(x->f->detail), NULL)] = '\0';
 	fprintf(stderr, "locus%s%s: %s\n", blank, name, x->f->detail);
 	if (e == E_DENIED && x->owner.as.name != NULL)
 		fprintf(stderr,
@@ -345,6 +347,7 @@ main(int argc, char **argv)
 	proc_no_core(); /* keys and passwords of the project */
 	log_open("locus", NULL, LOG_WARN);
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	terminal_guard();
 	status = dropin_named(argv[0]) != NULL ? dropin_main(&x, argv, locus) :
 	                                         locus(&x, argc, argv);
 	arena_free(&a);

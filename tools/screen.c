@@ -2,6 +2,7 @@
 #include "tools/screen.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,19 +12,20 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 #include "lib/clock.h"
+#include "lib/terminal.h"
 #include "lib/banned.h"
 
 enum { BUSY = 10 }; /* at most a tenth of the time is spent on looking */
 
 struct screen {
-	bool terminal;
-	int signals; /* becomes readable when it is time to end */
+	FILE *terminal; /* NULL: standard output is none */
+	int signals;    /* becomes readable when it is time to end */
 };
 
 static struct screen
 screen_begin(void)
 {
-	struct screen s = { .terminal = isatty(STDOUT_FILENO) == 1 };
+	struct screen s = { 0 };
 	sigset_t ends;
 
 	sigemptyset(&ends);
@@ -32,17 +34,21 @@ screen_begin(void)
 	sigaddset(&ends, SIGHUP);
 	sigprocmask(SIG_BLOCK, &ends, NULL);
 	s.signals = signalfd(-1, &ends, SFD_CLOEXEC);
-	if (s.terminal) /* the other screen, without cursor */
-		fputs("\033[?1049h\033[?25l", stdout);
+	/* A stream of its own, as the guarded one passes no such sequences. */
+	if (isatty(STDOUT_FILENO))
+		s.terminal = fdopen(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0), "w");
+	if (s.terminal != NULL) /* the other screen, without cursor */
+		fputs("\033[?1049h\033[?25l", s.terminal);
 	return s;
 }
 
 static void
 screen_end(const struct screen *s)
 {
-	if (s->terminal)
-		fputs("\033[?25h\033[?1049l", stdout);
-	fflush(stdout);
+	if (s->terminal != NULL) {
+		fputs("\033[?25h\033[?1049l", s->terminal);
+		fclose(s->terminal);
+	}
 	close(s->signals);
 }
 
@@ -69,7 +75,7 @@ fitting(const char *line, size_t n, int columns)
 
 /* Writes over the old lines and erases what is left of each, so nothing flickers. */
 static void
-show_in_place(const char *text)
+show_in_place(FILE *out, const char *text)
 {
 	struct winsize size = { 0 };
 	int rows, columns;
@@ -77,15 +83,15 @@ show_in_place(const char *text)
 	(void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
 	rows = size.ws_row > 1 ? size.ws_row : 24;
 	columns = size.ws_col > 1 ? size.ws_col : 80;
-	fputs("\033[H", stdout);
+	fputs("\033[H", out);
 	for (int i = 0; i < rows - 1 && *text != '\0'; i++) {
 		size_t n = strcspn(text, "\n");
 
-		fwrite(text, 1, fitting(text, n, columns), stdout);
-		fputs("\033[0m\033[K\n", stdout);
+		fwrite(text, 1, fitting(text, n, columns), out);
+		fputs("\033[0m\033[K\n", out);
 		text += n + (text[n] == '\n');
 	}
-	fputs("\033[J", stdout);
+	fputs("\033[J", out);
 }
 
 /* Collects what look() prints, so that it is shown at once. */
@@ -108,8 +114,9 @@ screen_look(struct cmd_ctx *x, const struct screen *s, bool first,
 	x->a = whole;
 	stdout = out;
 	fclose(page);
-	if (e == OK && s->terminal) {
-		show_in_place(text);
+	if (e == OK && s->terminal != NULL) {
+		text[terminal_clean(text, n, NULL)] = '\0';
+		show_in_place(s->terminal, text);
 	} else if (e == OK) {
 		printf("%s%s", first ? "" : "\n", text);
 	}
@@ -130,7 +137,8 @@ screen_repeat(struct cmd_ctx *x, int64_t every_s,
 		int64_t began = clock_mono_ms(), took, pause = every_s * 1000;
 
 		e = screen_look(x, &s, first, look, arg);
-		if (fflush(stdout) != 0 || ferror(stdout))
+		if (fflush(s.terminal != NULL ? s.terminal : stdout) != 0 ||
+		    ferror(stdout))
 			break;
 		took = clock_mono_ms() - began;
 		if (took * BUSY > pause)

@@ -21,6 +21,7 @@
 #include "lib/log.h"
 #include "lib/log_repeat.h"
 #include "lib/rng.h"
+#include "lib/terminal.h"
 #include "lib/text.h"
 #include "lib/banned.h"
 
@@ -174,6 +175,46 @@ START_TEST(what_must_not_be_shown)
 	text_make_printable(text);
 	ck_assert_str_eq(text, shown[_i].out);
 	arena_free(&a);
+}
+END_TEST
+
+/* The same, wherever a write ends; lines, tabs and our colours stay. */
+static const struct {
+	const char *in, *out;
+} on_terminal[] = {
+	{ "one\ttwo\nthree\n", "one\ttwo\nthree\n" },
+	{ "\033[31mbad\033[0m \033[1mbold\033[0m",
+	    "\033[31mbad\033[0m \033[1mbold\033[0m" },
+	{ "\033]0;title\a \033[2J \033[8mhidden \033[312m",
+	    "?]0;title? ?[2J ?[8mhidden ?[312m" },
+	{ "\033[31", "?[31" }, /* no more has come */
+	{ "Ren\xc3\xa9 \xc2\x9b 31m \r\b", "Ren\xc3\xa9 ? 31m ??" },
+	{ "\xe2\x80\xa8 \xf0\x9f\x9a\x80 \xed\xa0\x80 \xe9.",
+	    "? \xf0\x9f\x9a\x80 ??? ?." },
+};
+
+START_TEST(what_a_terminal_gets)
+{
+	const char *in = on_terminal[_i].in;
+	size_t n = strlen(in);
+
+	for (size_t cut = 0; cut <= n; cut++) {
+		char text[80], got[80] = "";
+		size_t have = 0, rest, end, done = 0;
+
+		for (int half = 0; half < 2; half++) {
+			size_t from = half == 0 ? 0 : cut, to = half == 0 ? cut : n;
+
+			memcpy(text + have, in + from, to - from);
+			end = terminal_clean(text, have + to - from, &rest);
+			memcpy(got + done, text, end - rest);
+			done += end - rest;
+			memmove(text, text + end - rest, rest);
+			have = rest;
+		}
+		memcpy(got + done, text, terminal_clean(text, have, NULL));
+		ck_assert_str_eq(got, on_terminal[_i].out);
+	}
 }
 END_TEST
 
@@ -691,6 +732,7 @@ UNIT_MAIN("lib", {
 	ADD(arena_arrays_grow);
 	ADD_ABORTS(arena_refuses_an_overflow);
 	ADD_LOOP(what_must_not_be_shown, N(shown));
+	ADD_LOOP(what_a_terminal_gets, N(on_terminal));
 	ADD_LOOP(buf_escapes_as_clients_do, N(escapes));
 	ADD(buf_numbers);
 	ADD(buf_builds);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "tools/doctor.h"
+#include "tools/human.h"
 #include "lib/banned.h"
 
 __attribute__((format(printf, 4, 0))) static void
@@ -14,8 +15,9 @@ finding_add(
 	char text[800];
 
 	vsnprintf(text, sizeof(text), fmt, ap);
+	/* Servers, files and rows say what they like; a line is one line. */
 	PUSH(d->a, d->v, d->n, d->cap) = (struct doctor_finding){ d->check, v,
-		arena_strdup(d->a, text), arena_strdup(d->a, cure) };
+		human_text(d->a, text), human_text(d->a, cure) };
 }
 
 void

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* start, stop and status: one program that goes by its name, unless an option says
  * otherwise. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "tools/dropin/dropin.h"
 #include "tools/state.h"
 #include "lib/banned.h"
@@ -43,14 +45,24 @@ verb_of(const struct dropin *d)
 }
 
 static enum err
+silence_output(struct fail *f)
+{
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	if (null < 0 || dup2(null, STDOUT_FILENO) < 0)
+		return FAIL_ERRNO(f, "opening /dev/null");
+	close(null);
+	return OK;
+}
+
+static enum err
 run_verb(struct dropin *d)
 {
 	const char *words[] = { verb_of(d), NULL };
 
 	if (dropin_value(&d->line, "quiet") != NULL ||
 	    dropin_value(&d->line, "q") != NULL)
-		if (freopen("/dev/null", "w", stdout) == NULL)
-			return FAIL_ERRNO(d->x->f, "opening /dev/null");
+		TRY(silence_output(d->x->f));
 	return strcmp(words[0], "cron") == 0 ? start_by_cron(d) :
 	                                       dropin_locus(d, words);
 }
