@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include "lib/arena.h"
 #include "lib/err.h"
 
@@ -94,13 +95,20 @@ enum err fs_list(struct arena *, const char *dir, size_t max, char ***names, siz
 
 /* --- fs_walk.c: root's way to a directory that it was named --- */
 /*
- * Opens a directory: what exists of the path is resolved once, then every directory on
- * the way is opened through no link, so that none can be put there meanwhile. Unless
+ * Opens a directory; every one on the way is opened by its name in the one above, and
+ * root follows a link only if nobody else can have put it there (else E_DENIED). Unless
  * mode is 0, missing ones are made (umask applies). *of_root (may be NULL): all of them
  * are root's, and nobody else may write to them.
  */
 enum err fs_open_dir(
     const char *path, unsigned mode, int *fd, bool *of_root, struct fail *);
+#define FS_RULED_BY_MANY ((uid_t)-1)
+/*
+ * Who but root decides what a path leads to, as far as it exists: the owner of the
+ * first directory, link or file on the way that is not root's; FS_RULED_BY_MANY if that
+ * is a directory of root in which others may replace names; 0 if nobody does.
+ */
+enum err fs_ruler(const char *path, uid_t *uid, struct fail *);
 /* Removes an empty directory in the same way; absent is OK. */
 enum err fs_remove_empty(const char *path, struct fail *);
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "lib/fs.h"
+#include "lib/text.h"
 #include "lib/banned.h"
 
 enum { NAMES_MOST = 10000 };
@@ -52,6 +53,26 @@ become_uid(struct arena *a, uid_t uid, struct owner *w, struct fail *f)
 	return privilege_become(&w->as, f);
 }
 
+enum err
+owner_enter_place(
+    struct arena *a, const char *path, bool suspend, struct owner *w, struct fail *f)
+{
+	uid_t uid;
+
+	if (!privilege_is_root())
+		return OK;
+	TRY(fs_ruler(path, &uid, f));
+	if (uid == 0)
+		return OK;
+	if (uid == FS_RULED_BY_MANY)
+		return FAIL(f, E_DENIED,
+		    "others than root can write to a directory of %s: root trusts no name in it; name another place, or close it (chmod go-w)",
+		    path);
+	TRY(account_by_uid(a, uid, &w->as, f));
+	w->suspended = suspend;
+	return suspend ? privilege_suspend(&w->as, f) : privilege_become(&w->as, f);
+}
+
 static enum err
 check_reach(struct arena *a, const struct owner *w, const char *dir, struct fail *f)
 {
@@ -65,10 +86,32 @@ check_reach(struct arena *a, const struct owner *w, const char *dir, struct fail
 	    w->as.name, closed, closed, dir, name);
 }
 
+/*
+ * Cures name the project's directories, and root puts them into a shell: none may be
+ * more than a path.
+ */
+static enum err
+check_plain(const struct conf *cf, struct fail *f)
+{
+	const char *const paths[] = { cf->path, cf->project_dir, cf->key_dir,
+		cf->download_dir, cf->upload_dir, cf->log_dir, cf->run_dir,
+		cf->debug_req_reply_dir, cf->db_socket };
+
+	for (size_t i = 0; i < N(paths); i++)
+		for (const char *p = paths[i]; *p != '\0'; p++)
+			if (!text_alnum(*p) && strchr("/._-+@%:,=", *p) == NULL &&
+			    (unsigned char)*p < 0x80)
+				return FAIL(f, E_DENIED,
+				    "\"%s\" in %s has blanks or characters of the shell: root would put this path into commands; rename the directory",
+				    paths[i], cf->path);
+	return OK;
+}
+
 /* An account may not name another one. */
 static enum err
 check_own(const struct conf *cf, const struct owner *w, struct fail *f)
 {
+	TRY(check_plain(cf, f));
 	if (conf_is_installed(cf))
 		return FAIL(f, E_DENIED,
 		    "%s says <service_manager>systemd</service_manager>, but the account %s could change it: only a file and a directory of root may say so",
@@ -80,23 +123,49 @@ check_own(const struct conf *cf, const struct owner *w, struct fail *f)
 	return OK;
 }
 
+/* Finds the first name below dir that somebody but root rules; *left = names to look
+ * at. */
+static enum err
+find_of_others(
+    struct arena *a, const char *dir, size_t *left, char **found, struct fail *f)
+{
+	struct stat st;
+	char **names;
+	size_t n;
+
+	TRY(fs_list(a, dir, *left, &names, &n, f));
+	*left -= n;
+	if (*left == 0)
+		return FAIL(f, E_DENIED,
+		    "%s belongs to root and has more files than root looks through: give the whole project to the account that it is to run as (chown -R www-data)",
+		    dir);
+	for (size_t i = 0; i < n && *found == NULL; i++) {
+		char *path = arena_printf(a, "%s/%s", dir, names[i]);
+
+		if (lstat(path, &st) < 0)
+			return FAIL_ERRNO(f, "looking at %s", path);
+		if (st.st_uid != 0 || (!S_ISLNK(st.st_mode) && others_change(&st)))
+			*found = path;
+		else if (S_ISDIR(st.st_mode))
+			TRY(find_of_others(a, path, left, found, f));
+	}
+	return OK;
+}
+
 /* A project of root alone, which nobody else can have a hand in. */
 static enum err
 check_all_of_root(struct arena *a, const struct conf *cf, struct fail *f)
 {
 	const char *dir = cf->project_dir;
-	struct stat st;
-	char **names;
-	size_t n;
+	size_t left = NAMES_MOST;
+	char *found = NULL;
 
-	TRY(fs_list(a, dir, NAMES_MOST, &names, &n, f));
-	for (size_t i = 0; i < n; i++)
-		if (lstat(arena_printf(a, "%s/%s", dir, names[i]), &st) == 0 &&
-		    (st.st_uid != 0 || others_change(&st)) && !S_ISLNK(st.st_mode))
-			return FAIL(f, E_DENIED,
-			    "%s belongs to root, but others can write to %s in it: give the whole project to the account that it is to run as (chown -R www-data %s)",
-			    dir, names[i], dir);
-	return OK;
+	TRY(find_of_others(a, dir, &left, &found, f));
+	if (found == NULL)
+		return OK;
+	return FAIL(f, E_DENIED,
+	    "%s belongs to root, but others can write to %s in it: give the whole project to the account that it is to run as (chown -R www-data %s)",
+	    dir, found + strlen(dir) + 1, dir);
 }
 
 enum err

@@ -44,6 +44,14 @@ enum err owner_take(
     struct arena *, const struct conf *, bool suspend, struct owner *, struct fail *);
 
 /*
+ * For what belongs to no project: before root opens or makes anything at path, it
+ * becomes the account that decides what this path leads to (fs_ruler()). With suspend,
+ * owner_root() leads back. E_DENIED if several accounts could decide.
+ */
+enum err owner_enter_place(
+    struct arena *, const char *path, bool suspend, struct owner *, struct fail *);
+
+/*
  * Root again, for root's own files and programs, until owner_account(). Both do nothing
  * in a process that has not suspended its rights.
  */

@@ -46,6 +46,7 @@ key_make_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	const char *dir = args[0];
 
 	(void)opts, (void)n;
+	TRY(owner_enter_place(x->a, dir, false, &x->owner, x->f));
 	TRY(fs_mkdirs(dir, 0700, x->f));
 	if (fs_exists(arena_printf(x->a, "%s/code_sign_private", dir)) ||
 	    fs_exists(arena_printf(x->a, "%s/code_sign_public", dir)))

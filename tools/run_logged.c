@@ -34,6 +34,7 @@ static enum err
 run_logged_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	(void)opts, (void)n; /* args ends with NULL, as argv does */
+	TRY(owner_enter_place(x->a, args[0], false, &x->owner, x->f));
 	TRY(log_pipe_start(args[0], x->f));
 	execvp(args[1], args + 1);
 	return FAIL_ERRNO(x->f, "running %s", args[1]);
@@ -48,5 +49,6 @@ const struct cmd cmd_run_logged = { .name = "run-logged",
 	    "Runs the program in its own place. What it and its children write to standard output\n"
 	    "and standard error is appended to FILE by a process that opens FILE again when it was\n"
 	    "rotated, and ends with the last of them. The supervisor starts all programs but those\n"
-	    "of Locus in this way. If the program has options, two dashes go before FILE.",
+	    "of Locus in this way. Where another account rules FILE's directory, root becomes that\n"
+	    "account first. If the program has options, two dashes go before FILE.",
 	.run = run_logged_run };

@@ -23,12 +23,29 @@ static const struct opt sign_options[] = {
 };
 
 static enum err
+sign_beside(struct cmd_ctx *x, struct key *key, const char *path, bool print)
+{
+	const char *to = arena_printf(x->a, "%s.sig", path);
+	char md5[MD5_HEX], *sig;
+	int64_t nbytes;
+
+	TRY(owner_enter_place(x->a, to, true, &x->owner, x->f));
+	TRY(md5_file(path, md5, &nbytes, x->f));
+	TRY(sign_md5(x->a, key, md5, &sig, x->f));
+	if (print) {
+		printf("%s", sig);
+		return OK;
+	}
+	TRY(fs_write(to, sig, strlen(sig), 0644, x->f));
+	ctx_progress(x, "signed", "%s", to);
+	return OK;
+}
+
+static enum err
 sign_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct sign_opts *o = opts;
-	char md5[MD5_HEX], *sig;
 	struct key *key;
-	int64_t nbytes;
 	enum err e;
 
 	if (o->key == NULL)
@@ -38,19 +55,9 @@ sign_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	if (e != OK)
 		return e;
 	for (size_t i = 0; i < n && e == OK; i++) {
-		const char *to = arena_printf(x->a, "%s.sig", args[i]);
-
-		e = md5_file(args[i], md5, &nbytes, x->f);
+		e = sign_beside(x, key, args[i], o->print);
 		if (e == OK)
-			e = sign_md5(x->a, key, md5, &sig, x->f);
-		if (e == OK && o->print) {
-			printf("%s", sig);
-			continue;
-		}
-		if (e == OK)
-			e = fs_write(to, sig, strlen(sig), 0644, x->f);
-		if (e == OK)
-			ctx_progress(x, "signed", "%s", to);
+			e = owner_root(&x->owner, x->f);
 	}
 	key_free(key);
 	return e;

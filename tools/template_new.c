@@ -398,6 +398,8 @@ template_new_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	(void)n;
 	TRY(ask_all(&d));
 	TRY(read_answers(&d));
+	TRY(owner_enter_place(
+	    x->a, d.o.dir == NULL ? "." : d.o.dir, false, &x->owner, x->f));
 	return write_drafts(&d);
 }
 

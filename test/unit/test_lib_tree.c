@@ -36,6 +36,55 @@ tree_path(const char *name)
 	return arena_printf(&a, "%s/%s", dir, name);
 }
 
+/* Who decides what a path leads to, though root is the one who goes there. */
+START_TEST(fs_says_who_rules_a_path)
+{
+	static const struct {
+		const char *path;
+		uid_t uid;
+	} rows[] = { { "of.root", 0 }, { "of.root/new/file", 0 }, { "of.root/up", 1 },
+		{ "of.root/round", 0 }, { "of.uid1", 1 }, { "of.uid1/../of.root", 1 },
+		{ "of.uid1/link", 1 }, { "of.root/link.of.uid1", 1 },
+		{ "open", FS_RULED_BY_MANY }, { "open/file", FS_RULED_BY_MANY },
+		{ "sticky/file", 0 }, { "sticky/link", 1 }, { "sticky/of.uid1", 1 } };
+	uid_t uid;
+	int fd;
+
+	if (geteuid() != 0)
+		return;
+	ck_assert_int_eq(chmod(dir, 0755), 0);
+	for (size_t i = 0; i < 3; i++)
+		ck_assert_int_eq(fs_mkdirs(tree_path((const char *[]){ "of.root",
+					       "of.uid1", "sticky/of.uid1" }[i]),
+				     0755, &f),
+		    OK);
+	ck_assert_int_eq(mkdir(tree_path("open"), 0700), 0);
+	ck_assert_int_eq(chmod(tree_path("open"), 0777), 0);
+	ck_assert_int_eq(chmod(tree_path("sticky"), 01777), 0);
+	ck_assert_int_eq(symlink("../of.uid1", tree_path("of.root/up")), 0);
+	ck_assert_int_eq(symlink(tree_path("of.root"), tree_path("of.root/round")), 0);
+	ck_assert_int_eq(symlink("/etc", tree_path("of.uid1/link")), 0);
+	ck_assert_int_eq(symlink("/etc", tree_path("sticky/link")), 0);
+	ck_assert_int_eq(symlink("/etc", tree_path("of.root/link.of.uid1")), 0);
+	ck_assert_int_eq(chown(tree_path("of.uid1"), 1, 1), 0);
+	ck_assert_int_eq(chown(tree_path("sticky/of.uid1"), 1, 1), 0);
+	ck_assert_int_eq(lchown(tree_path("sticky/link"), 1, 1), 0);
+	ck_assert_int_eq(lchown(tree_path("of.root/link.of.uid1"), 1, 1), 0);
+	for (size_t i = 0; i < N(rows); i++) {
+		ck_assert_int_eq(fs_ruler(tree_path(rows[i].path), &uid, &f), OK);
+		ck_assert_msg(uid == rows[i].uid, "%s: %d", rows[i].path, (int)uid);
+	}
+	/* Nor does root go through such a link. */
+	ck_assert_int_eq(
+	    fs_open_dir(tree_path("of.uid1/link"), 0, &fd, NULL, &f), E_DENIED);
+	ck_assert_int_eq(
+	    fs_open_dir(tree_path("sticky/link/new"), 0755, &fd, NULL, &f), E_DENIED);
+	ck_assert_int_eq(
+	    fs_open_dir(tree_path("of.root/round/up"), 0, &fd, NULL, &f), OK);
+	ck_assert_int_eq(close(fd), 0);
+}
+END_TEST
+
 START_TEST(fs_removes_only_its_own)
 {
 	ck_assert_int_eq(fs_mkdirs(tree_path("x/foreign/sub"), 0755, &f), OK);
@@ -117,6 +166,7 @@ END_TEST
 
 UNIT_MAIN("lib_tree", {
 	tcase_add_checked_fixture(tc, setup, teardown);
+	ADD(fs_says_who_rules_a_path);
 	ADD(fs_removes_only_its_own);
 	ADD(fs_removes_deep_trees);
 	ADD(fs_enters_no_mount);
