@@ -3,6 +3,7 @@
 #include "tools/fsck.h"
 
 #include <stdio.h>
+#include "tools/human.h"
 #include "tools/json.h"
 #include "lib/banned.h"
 
@@ -38,6 +39,7 @@ fsck_found(struct fsck *k, enum fsck_code code, const char *name, const char *mo
     bool repaired)
 {
 	const char *cure = repaired ? "repaired" : checks[code].cure;
+	struct arena line = { 0 };
 
 	k->repaired += repaired;
 	k->found[code] += !repaired;
@@ -51,8 +53,10 @@ fsck_found(struct fsck *k, enum fsck_code code, const char *name, const char *mo
 			checks[code].cure, "repaired", repaired));
 	else if (k->listed[code] <= LISTED_MOST)
 		printf("%s %s %s: %s%s%s%s; %s\n", checks[code].code, checks[code].noun,
-		    name, checks[code].text, more[0] == '\0' ? "" : " (", more,
+		    human_text(&line, name), checks[code].text,
+		    more[0] == '\0' ? "" : " (", human_text(&line, more),
 		    more[0] == '\0' ? "" : ")", cure);
+	arena_free(&line);
 }
 
 struct fsck_sum
