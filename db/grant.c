@@ -72,6 +72,18 @@ grant_account(struct db *db, const struct grant *g, struct fail *f)
 }
 
 enum err
+grant_filling(struct db *db, const struct grant *g, struct fail *f)
+{
+	return grant_run(db, SQL_GRANT_FILLING, g, f);
+}
+
+enum err
+grant_filled(struct db *db, const struct grant *g, struct fail *f)
+{
+	return grant_run(db, SQL_GRANT_FILLED, g, f);
+}
+
+enum err
 grant_held(struct db *db, const struct grant *g, bool *yes, struct fail *f)
 {
 	struct arena a = { 0 };

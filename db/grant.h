@@ -20,6 +20,12 @@ enum err grant_database(struct db *, const struct grant *, struct fail *);
  * to read and change rows, not tables.
  */
 enum err grant_account(struct db *, const struct grant *, struct fail *);
+/*
+ * Lets the account make and drop tables of this database, but no programs in it
+ * (triggers, routines, views), until grant_filled() takes it back.
+ */
+enum err grant_filling(struct db *, const struct grant *, struct fail *);
+enum err grant_filled(struct db *, const struct grant *, struct fail *);
 /* Sets *yes if the account has all of these rights. */
 enum err grant_held(struct db *, const struct grant *, bool *yes, struct fail *);
 /* Sets *yes if the server has a database of this name. */

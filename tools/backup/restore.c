@@ -59,8 +59,9 @@ static enum err
 load_some(struct restore *r)
 {
 	if (!r->loading && !r->o->verify) {
-		TRY(dump_load_begin(
-		    r->x->a, r->db != NULL ? r->db : r->x->cf, &r->load, r->x->f));
+		TRY(r->into != NULL ? restore_into_load(r) :
+				      dump_load_begin(
+					  r->x->a, r->x->cf, &r->load, r->x->f));
 		r->loading = true;
 	}
 	return feed_database(r);
@@ -99,6 +100,8 @@ finish_database(struct restore *r)
 		return OK;
 	r->loading = false;
 	TRY(dump_load_end(&r->load, false, x->f));
+	if (r->into != NULL)
+		TRY(restore_into_loaded(r));
 	TRY(db_open(r->db != NULL ? r->db : x->cf, DB_ANY_SCHEMA, &x->db, x->f));
 	TRY(adapt_schema(r));
 	TRY(schema_create_views(x->db, x->f));

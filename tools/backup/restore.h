@@ -30,7 +30,7 @@ struct restore {
 	int fd;                /* of the archive */
 	const char *old_url;   /* --into: master URL in the archive */
 	struct into *into;     /* --into: what is being installed */
-	const struct conf *db; /* where the dump goes, if not x->cf */
+	const struct conf *db; /* --into: the connection of the server's root */
 	struct late_link *links;
 	size_t nlinks, links_cap;
 };
@@ -57,6 +57,13 @@ struct into;
 enum err restore_into_prepare(struct restore *);
 /* Writes the files, and runs the other steps of locus create. */
 enum err restore_into_end(struct restore *);
+/*
+ * Begins and ends the load of the dump. Its statements, and the commands that the
+ * client finds among them, are the archive's: the client runs as the project's account,
+ * which may change this database alone.
+ */
+enum err restore_into_load(struct restore *);
+enum err restore_into_loaded(struct restore *);
 /* Undoes the steps. */
 void restore_into_undo(struct restore *);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * locus restore --into: an installed project, by the steps of locus create. The archive
- * is read twice: root loads the database and checks every digest; then a child process
- * that has become the project's account writes the files, because root follows no names
- * in directories of that account.
+ * is read twice: root checks every digest, while a client that runs as the project's
+ * account loads the database; then a child process that has become the account writes the
+ * files, because root follows no names in directories of that account.
  */
 #include <stdio.h>
 #include <string.h>
@@ -150,6 +150,33 @@ restore_into_prepare(struct restore *r)
 	TRY(into_run_step(t, "database"));
 	r->db = ctx_db_root(x);
 	return OK;
+}
+
+/* --- the dump, as the project's account --- */
+
+enum err
+restore_into_load(struct restore *r)
+{
+	struct install *in = &r->into->in;
+	struct cmd_ctx *x = in->x;
+	struct fail back = { 0 };
+	struct account acc;
+	enum err e;
+
+	TRY(install_on_server(in, grant_filling));
+	TRY(account_find(x->a, in->p.account, &acc, x->f));
+	TRY(privilege_suspend(&acc, x->f));
+	e = dump_load_begin(x->a, x->cf, &r->load, x->f);
+	if (privilege_resume(&back) == OK)
+		return e;
+	*x->f = back;
+	return back.code;
+}
+
+enum err
+restore_into_loaded(struct restore *r)
+{
+	return install_on_server(&r->into->in, grant_filled);
 }
 
 /* --- the files, as the project's account --- */

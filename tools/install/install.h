@@ -11,6 +11,7 @@
 #define TOOLS_INSTALL_INSTALL_H
 
 #include "tools/cmd.h"
+#include "db/grant.h"
 #include "tools/create.h"
 #include "lib/privilege.h"
 
@@ -69,6 +70,9 @@ enum err install_program(
 /* The same; *out is its standard output. */
 enum err install_output(
     struct install *, const char *const *argv, const char *package, char **out);
+/* Runs one of the functions of grant.h on a connection of the server's root. */
+enum err install_on_server(struct install *,
+    enum err (*work)(struct db *, const struct grant *, struct fail *));
 /* True if the file is there with exactly this text. */
 bool install_file_is(struct install *, const char *path, const char *text);
 

@@ -88,9 +88,8 @@ open_server(struct install *in, struct db **db)
 	return e;
 }
 
-/* Runs one of the functions of grant.h on a connection of root. */
-static enum err
-on_server(struct install *in,
+enum err
+install_on_server(struct install *in,
     enum err (*work)(struct db *, const struct grant *, struct fail *))
 {
 	struct grant g = grant_of(in);
@@ -193,7 +192,7 @@ install_database_make(struct install *in)
 	ctx_close(x);
 	if (!local)
 		return OK;
-	TRY(on_server(in, grant_account));
+	TRY(install_on_server(in, grant_account));
 	return install_as_account(in, try_database);
 }
 
@@ -205,7 +204,7 @@ install_database_undo(struct install *in)
 	if (!database_is_ours(in))
 		return OK;
 	if (db_is_local(cf))
-		return on_server(in, grant_drop);
+		return install_on_server(in, grant_drop);
 	install_to_do(in, "remove the database %s and its account on %s", cf->db_name,
 	    cf->db_host);
 	return OK;
