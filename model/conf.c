@@ -566,6 +566,18 @@ read_section(struct conf_reader *p, struct xml_node *section)
 		name));
 }
 
+/* Paths become lines of units, of Apache's configuration and of commands. */
+static enum err
+check_path_line(struct conf_reader *p, const char *path)
+{
+	for (const char *c = path; *c != '\0'; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			return FAIL(p->f, E_CONFIG,
+			    "%s: the path \"%.200s\" has a control character", p->path,
+			    path);
+	return OK;
+}
+
 /* Resolves relative directories against the directory of config.xml. */
 static enum err
 resolve_dirs(struct conf_reader *p)
@@ -588,11 +600,15 @@ resolve_dirs(struct conf_reader *p)
 		cf->project_dir = arena_strdup(p->a, base);
 	else if (cf->project_dir[0] != '/')
 		cf->project_dir = arena_printf(p->a, "%s/%s", base, cf->project_dir);
-	for (size_t i = 0; i < N(dirs); i++)
+	for (size_t i = 0; i < N(dirs); i++) {
 		if ((*dirs[i])[0] != '/' && (*dirs[i])[0] != '\0')
 			*dirs[i] = arena_printf(
 			    p->a, "%s/%s", cf->project_dir, *dirs[i]);
-	return OK;
+		TRY(check_path_line(p, *dirs[i]));
+	}
+	TRY(check_path_line(p, cf->project_dir));
+	TRY(check_path_line(p, cf->certificate_file));
+	return check_path_line(p, cf->certificate_key_file);
 }
 
 /*

@@ -59,9 +59,9 @@ static enum err
 load_some(struct restore *r)
 {
 	if (!r->loading && !r->o->verify) {
-		TRY(r->into != NULL ? restore_into_load(r) :
-				      dump_load_begin(
-					  r->x->a, r->x->cf, &r->load, r->x->f));
+		TRY(r->into != NULL ?
+			restore_into_load(r) :
+			dump_load_begin(r->x->a, r->x->cf, &r->load, r->x->f));
 		r->loading = true;
 	}
 	return feed_database(r);

@@ -2,8 +2,8 @@
 /*
  * locus restore --into: an installed project, by the steps of locus create. The archive
  * is read twice: root checks every digest, while a client that runs as the project's
- * account loads the database; then a child process that has become the account writes the
- * files, because root follows no names in directories of that account.
+ * account loads the database; then a child process that has become the account writes
+ * the files, because root follows no names in directories of that account.
  */
 #include <stdio.h>
 #include <string.h>

@@ -356,6 +356,8 @@ host_text(struct install *in, int port, bool tls, char **text)
 	if (path == NULL)
 		return FAIL(in->x->f, E_CONFIG,
 		    "apache-host.conf.in is not installed with this program");
+	TRY(create_path_check(cf->certificate_file, in->x->f));
+	TRY(create_path_check(cf->certificate_key_file, in->x->f));
 	TRY(fs_read(a, path, FILE_MOST, text, NULL, in->x->f));
 	*text = words_fill(a, *text, words, N(words));
 	return OK;
