@@ -388,8 +388,6 @@ db_sources = \
 	db/conn.c \
 	db/db.c \
 	db/db.h \
-	db/drain.c \
-	db/drain.h \
 	db/entity.h \
 	db/file.c \
 	db/file_remove.c \
@@ -424,6 +422,8 @@ db_sources = \
 	db/open.c \
 	db/password_token.c \
 	db/private.h \
+	db/project.c \
+	db/project.h \
 	db/purge.c \
 	db/purge.h \
 	db/replica.c \

@@ -5,9 +5,9 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include "db/drain.h"
 #include "db/entity.h"
 #include "db/host_ends.h"
+#include "db/project.h"
 #include "db/stmts.h"
 #include "db/trigger_rows.h"
 #include "db/work_tally.h"
@@ -140,7 +140,7 @@ put_files(struct gauging *g)
 static enum err
 put_hosts(struct gauging *g)
 {
-	int64_t all, active, drained,
+	int64_t all, active,
 	    since = g->src->now -
 	            g->src->conf->locality_active_host_days * ACTIVE_S_OF_DAY;
 
@@ -148,8 +148,18 @@ put_hosts(struct gauging *g)
 	TRY(hosts_active(g->src->db, since, &active, g->f));
 	metric_put_one(g->s, METRIC_HOSTS, (double)all, "all");
 	metric_put_one(g->s, METRIC_HOSTS, (double)active, "active");
+	return OK;
+}
+
+static enum err
+put_project(struct gauging *g)
+{
+	int64_t drained, backup;
+
 	TRY(project_drained_since(g->src->db, &drained, g->f));
+	TRY(project_backed_up(g->src->db, &backup, g->f));
 	metric_put_one(g->s, METRIC_DRAINED, drained != 0, "");
+	metric_put_one(g->s, METRIC_BACKUP, (double)backup, "");
 	return OK;
 }
 
@@ -345,8 +355,8 @@ enum err
 gauges_put(struct metric_set *s, const struct gauge_source *src, struct fail *f)
 {
 	static enum err (*const parts[])(struct gauging *) = { put_workunits,
-		put_waiting, put_results, put_files, put_hosts, put_suspects,
-		put_queues, put_server };
+		put_waiting, put_results, put_files, put_hosts, put_project,
+		put_suspects, put_queues, put_server };
 	struct gauging g = { .s = s, .src = src, .f = f };
 
 	for (size_t i = 0; i < N(parts); i++)

@@ -669,10 +669,12 @@ CREATE TABLE IF NOT EXISTS node_service (
 	PRIMARY KEY (node, name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
--- ours: what holds for the whole project: at most one row; drain_time 0 = an admin has not drained it
+-- ours: what holds for the whole project: at most one row; drain_time 0 = an admin has not drained it; backup_time: when
+-- the newest complete backup was begun, 0 = none was made
 CREATE TABLE IF NOT EXISTS project_state (
 	id TINYINT NOT NULL DEFAULT 1,
 	drain_time BIGINT NOT NULL DEFAULT 0,
+	backup_time BIGINT NOT NULL DEFAULT 0,
 	recount TINYINT NOT NULL DEFAULT 0, -- 1: programs of an earlier release may have moved workunits without counting them
 	count_inputs TINYINT NOT NULL DEFAULT 0, -- 1: or made or finished some without counting their inputs
 	PRIMARY KEY (id)

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "config.h"
-#include "db/drain.h"
+#include "db/project.h"
 #include "lib/clock.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "db/drain.h"
+#include "db/project.h"
 #include "db/entity.h"
 #include "db/wu_updates.h"
 #include "db/stmts.h"

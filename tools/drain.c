@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* locus drain project and app, resume project and app: what gives no work out. */
-#include "db/drain.h"
+#include "db/project.h"
 #include "db/stmts.h"
 #include "lib/clock.h"
 #include "model/states.h"

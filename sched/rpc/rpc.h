@@ -96,7 +96,7 @@ struct rpc {
 	uint64_t seed;    /* for every random draw of this RPC; logged */
 	bool probe;       /* with dry: for a new host without an account (probe.h) */
 	bool dry;         /* only find out the reply: no commit, no trigger, no wait */
-	bool drained;     /* the project gives no work out (db/drain.h) */
+	bool drained;     /* the project gives no work out (db/project.h) */
 	int64_t only_job; /* dry: this result is the only candidate; 0 = all */
 	int64_t as_host;  /* dry: act for this host, whoever asks; 0 = no */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sched/serve/presence.h"
 
-#include "db/drain.h"
+#include "db/project.h"
 #include "db/node.h"
 #include "lib/clock.h"
 #include "lib/log.h"

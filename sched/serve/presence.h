@@ -14,7 +14,7 @@
 struct presence {
 	_Atomic int64_t next_ms; /* when to note it again, monotonic */
 	atomic_bool drained, noted;
-	/* has an admin drained the whole project (db/drain.h)?  known: it was read */
+	/* has an admin drained the whole project (db/project.h)?  known: it was read */
 	atomic_bool project_drained, known;
 };
 

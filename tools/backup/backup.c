@@ -9,10 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "config.h"
+#include "db/project.h"
 #include "db/schema.h"
 #include "db/stmts.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
+#include "lib/log.h"
 #include "lib/proc.h"
 #include "model/identity.h"
 #include "tools/backup/files.h"
@@ -243,22 +245,43 @@ backup_work(struct cmd_ctx *x, void *arg)
 	return e;
 }
 
+/* locus doctor and the metrics tell how old the newest backup is. An older schema has
+ * no place for it, nor has a database that is only read; the archive is complete
+ * without. */
+static enum err
+note_backup(struct cmd_ctx *x, void *begun)
+{
+	struct fail f = { 0 };
+	int64_t schema;
+
+	TRY(ctx_db_any_schema(x));
+	if (schema_version(x->db, &schema, &f) == OK && schema >= SCHEMA_VERSION &&
+	    project_set_backed_up(x->db, *(int64_t *)begun, &f) != OK)
+		log_warn(
+		    "the backup is complete, but the database cannot note that there is one: %s",
+		    f.detail);
+	return OK;
+}
+
 static enum err
 backup_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct target t;
 	struct backing_up w = { opts, &t };
+	int64_t begun = clock_now();
 	enum err e;
 
 	(void)n;
 	TRY(target_dir(x, args[0], &t));
-	if (t.dir == AT_FDCWD)
-		return backup_work(x, &w);
+	if (t.dir == AT_FDCWD) {
+		TRY(backup_work(x, &w));
+		return note_backup(x, &begun);
+	}
 	e = target_open(x, &t);
 	if (e == OK)
 		e = target_close(x, &t, ctx_fork(x, backup_work, &w));
 	close(t.dir);
-	return e;
+	return e == OK ? ctx_fork(x, note_backup, &begun) : e;
 }
 
 const struct cmd cmd_backup = { .name = "backup",

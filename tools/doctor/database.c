@@ -2,8 +2,10 @@
 /* Checks of locus doctor: the database server, its settings, tables and rights. */
 #include <stdlib.h>
 #include <string.h>
+#include "db/project.h"
 #include "db/schema.h"
 #include "db/stmts.h"
+#include "lib/clock.h"
 #include "lib/text.h"
 #include "tools/doctor.h"
 #include "tools/human.h"
@@ -14,6 +16,7 @@ enum {
 	LOG_LEAST = 1 << 30,
 	POOL_ROUND = 128 << 20,
 	CONNECTIONS_SPARE = 20,
+	BACKUP_MOST_S = 8 * 86400,
 	NO_SUCH_ID = -1
 };
 
@@ -337,4 +340,32 @@ doctor_db_charset(struct doctor *d)
 		    v == NULL ? "unknown" : v);
 	else
 		doctor_ok(d, "%s", v);
+}
+
+/* --- backups --- */
+
+/*
+ * A project is warned for a week's backups and one day of grace; a new project for the
+ * backup that its first week did not bring.
+ */
+void
+doctor_backup(struct doctor *d)
+{
+	const char *cure = doctor_locus(d,
+	    "backup /var/tmp/backup-$(date +%Y%m%d%H%M%S).tar.zst  # locus-backup(7) has backups that run by themselves");
+	int64_t begun, first_app, now = clock_now();
+
+	if (project_backed_up(d->x->db, &begun, d->f) != OK ||
+	    project_first_app(d->x->db, &first_app, d->f) != OK)
+		doctor_fail(d, doctor_locus(d, "schema upgrade"), "%s", d->f->detail);
+	else if (begun == 0 && (first_app == 0 || now - first_app < BACKUP_MOST_S))
+		doctor_ok(d, "none was made; the project is new");
+	else if (begun == 0)
+		doctor_warn(
+		    d, cure, "no backup was ever made: what the disk loses is lost");
+	else if (now - begun > BACKUP_MOST_S)
+		doctor_warn(d, cure, "the newest complete backup is %s old",
+		    human_span(d->a, now - begun));
+	else
+		doctor_ok(d, "the newest is %s old", human_span(d->a, now - begun));
 }

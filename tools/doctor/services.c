@@ -2,7 +2,7 @@
 /* Checks of locus doctor: configuration, services, units, web server, logs. */
 #include <string.h>
 #include <sys/stat.h>
-#include "db/drain.h"
+#include "db/project.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
