@@ -22,6 +22,7 @@
 enum {
 	CHUNK = 64 << 10,
 	LOCK_TRIES = 4,
+	LOCK_LOOK_MS = 50,
 	FLUSH_ONCE = 8 /* fewer files are flushed one by one */
 };
 
@@ -183,13 +184,19 @@ tmp_close(struct tmp *t, const char *path, unsigned mode, struct fail *f)
 }
 
 static enum err
-tmp_commit(struct tmp *t, const char *path, unsigned mode, struct fail *f)
+tmp_flush(struct tmp *t, const char *path, unsigned mode, struct fail *f)
 {
 	if (fchmod(t->fd, mode) < 0)
 		return tmp_drop(t, "setting the mode of", path, f);
 	if (fsync(t->fd) < 0)
 		return tmp_drop(t, "flushing", path, f);
-	TRY(tmp_close(t, path, mode, f));
+	return tmp_close(t, path, mode, f);
+}
+
+static enum err
+tmp_commit(struct tmp *t, const char *path, unsigned mode, struct fail *f)
+{
+	TRY(tmp_flush(t, path, mode, f));
 	if (rename(t->name, path) < 0)
 		return tmp_drop(t, "renaming to", path, f);
 	/*
@@ -329,6 +336,22 @@ fs_copy(const char *from, const char *to, unsigned mode, struct fail *f)
 	return tmp_commit(&t, to, mode, f);
 }
 
+enum err
+fs_copy_new(const char *from, const char *to, unsigned mode, struct fail *f)
+{
+	struct tmp t;
+	enum err e;
+
+	TRY(tmp_copy(from, to, &t, f));
+	TRY(tmp_flush(&t, to, mode, f));
+	e = fs_rename_new(t.name, to, f);
+	if (e == OK)
+		fs_sync_dir(to, NULL);
+	else
+		unlink(t.name);
+	return e;
+}
+
 /* Flushes all that was written to the file system of a file. */
 static enum err
 sync_all(const char *path, struct fail *f)
@@ -347,8 +370,8 @@ sync_all(const char *path, struct fail *f)
 /* Copies all, and names them when their contents are on disk.  names: of temporary
  * files that are left. */
 static enum err
-copy_and_name(struct arena *a, const struct fs_pair *v, size_t n, unsigned mode,
-    char **names, struct fail *f)
+copy_and_name(struct arena *a, struct fs_pair *v, size_t n, unsigned mode, char **names,
+    struct fail *f)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct tmp t;
@@ -359,24 +382,30 @@ copy_and_name(struct arena *a, const struct fs_pair *v, size_t n, unsigned mode,
 	}
 	TRY(sync_all(names[0], f));
 	for (size_t i = 0; i < n; i++) {
-		if (rename(names[i], v[i].to) < 0)
-			return FAIL_ERRNO(f, "renaming to %s", v[i].to);
-		names[i] = NULL;
+		enum err e = fs_rename_new(names[i], v[i].to, f);
+
+		if (e != OK && e != E_RACE)
+			return e;
+		v[i].copied = e == OK;
+		if (v[i].copied)
+			names[i] = NULL;
 	}
 	return sync_all(v[0].to, f);
 }
 
 enum err
-fs_copy_all(
-    struct arena *a, const struct fs_pair *v, size_t n, unsigned mode, struct fail *f)
+fs_copy_all(struct arena *a, struct fs_pair *v, size_t n, unsigned mode, struct fail *f)
 {
 	char **names = NEWN(a, char *, n + 1);
 	enum err e = OK;
 
 	if (n >= FLUSH_ONCE)
 		e = copy_and_name(a, v, n, mode, names, f);
-	for (size_t i = 0; n < FLUSH_ONCE && i < n && e == OK; i++)
-		e = fs_copy(v[i].from, v[i].to, mode, f);
+	for (size_t i = 0; n < FLUSH_ONCE && i < n && e == OK; i++) {
+		e = fs_copy_new(v[i].from, v[i].to, mode, f);
+		v[i].copied = e == OK;
+		e = e == E_RACE ? OK : e;
+	}
 	for (size_t i = 0; i < n; i++)
 		if (names[i] != NULL)
 			unlink(names[i]);
@@ -622,6 +651,17 @@ enum err
 fs_lock(const char *path, int *fd, struct fail *f)
 {
 	return lock_take(path, LOCK_EX, fd, f);
+}
+
+enum err
+fs_lock_wait(const char *path, int64_t wait_ms, int *fd, struct fail *f)
+{
+	int64_t end = clock_mono_ms() + wait_ms;
+	enum err e;
+
+	while ((e = fs_lock(path, fd, f)) == E_RACE && clock_mono_ms() < end)
+		clock_nap_ms(LOCK_LOOK_MS);
+	return e;
 }
 
 enum err

@@ -38,16 +38,19 @@ enum err fs_append(
     const char *path, const void *, size_t n, unsigned mode, struct fail *);
 /* As atomic as fs_write(). E_NOTFOUND if from is absent. */
 enum err fs_copy(const char *from, const char *to, unsigned mode, struct fail *);
+/* The same, but replaces nothing: E_RACE if to is there by then. */
+enum err fs_copy_new(const char *from, const char *to, unsigned mode, struct fail *);
 /*
  * Copies files of which each gets its name when the contents of all are on disk: many
- * with two flushes of the file system, to which all of them go.  After an error some
- * may be copied.
+ * with two flushes of the file system, to which all of them go. A file that is there by
+ * then stays as it is. After an error some may be copied.
  */
 struct fs_pair {
 	const char *from, *to;
+	bool copied; /* set by the call; false: another file has the name */
 };
 enum err fs_copy_all(
-    struct arena *, const struct fs_pair *, size_t n, unsigned mode, struct fail *);
+    struct arena *, struct fs_pair *, size_t n, unsigned mode, struct fail *);
 /*
  * Opens a regular file for reading; follows no link and waits for no pipe. E_NOTFOUND
  * if it is absent, E_BADREQ if it is anything else.
@@ -139,8 +142,10 @@ enum err fs_rmtree(const char *path, struct fail *);
  * until *fd is closed or the process ends. E_RACE if another process holds it.
  */
 enum err fs_lock(const char *path, int *fd, struct fail *);
+/* The same, but waits up to wait_ms for the process that holds it. */
+enum err fs_lock_wait(const char *path, int64_t wait_ms, int *fd, struct fail *f);
 /*
- * The same, but shared: several processes may hold it, and none while another has the
+ * The same as fs_lock(), but shared: several processes may hold it, and none while another has the
  * exclusive lock.
  */
 enum err fs_lock_shared(const char *path, int *fd, struct fail *);

@@ -266,6 +266,7 @@ app_add_check(struct cmd_ctx *x, const struct app_opts *o, const char *app,
 
 	TRY(app_name_check(x, app));
 	TRY(app_add_check_options(x, o));
+	TRY(ctx_alone(x));
 	TRY(tools_catalog(x, &c));
 	if (catalog_app_named(c, app) != NULL)
 		return FAIL(x->f, E_RACE, "there is an app %s already", app);

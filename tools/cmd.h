@@ -95,6 +95,11 @@ struct cmd_ctx {
  * ctx_as_root(). E_CONFIG.
  */
 enum err ctx_conf(struct cmd_ctx *);
+/*
+ * Keeps other commands that change files and rows of the same things out, until the
+ * process ends. Waits for the one that is there; E_RETRY after 10 s.
+ */
+enum err ctx_alone(struct cmd_ctx *);
 /* Gives up what as_root leaves, from now on. */
 enum err ctx_become_owner(struct cmd_ctx *);
 /*

@@ -19,6 +19,8 @@
 #include "model/identity.h"
 #include "lib/banned.h"
 
+enum { ALONE_WAIT_MS = 10000 };
+
 enum err
 ctx_become_owner(struct cmd_ctx *x)
 {
@@ -110,6 +112,23 @@ ctx_fork(struct cmd_ctx *x, enum err (*work)(struct cmd_ctx *, void *), void *ar
 		e = fork_wait(x, pid, told);
 	}
 	munmap(told, sizeof(*told));
+	return e;
+}
+
+enum err
+ctx_alone(struct cmd_ctx *x)
+{
+	int held; /* until the process ends */
+	char *path;
+	enum err e;
+
+	TRY(ctx_conf(x));
+	path = arena_printf(x->a, "%s/admin.lock", x->cf->run_dir);
+	e = fs_lock_wait(path, ALONE_WAIT_MS, &held, x->f);
+	if (e == E_RACE)
+		return FAIL(x->f, E_RETRY,
+		    "another command is changing the project: it holds %s; try again",
+		    path);
 	return e;
 }
 

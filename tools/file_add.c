@@ -284,7 +284,11 @@ copy_file(struct cmd_ctx *x, const struct staged *s, bool move)
 	*strrchr(dir, '/') = '\0';
 	e = fs_mkdirs(dir, 0755, x->f);
 	if (e == OK && !s->there && !(move && link_file(s))) {
-		e = fs_copy(s->path, s->to, 0644, x->f);
+		e = s->known ? fs_copy(s->path, s->to, 0644, x->f) :
+		               fs_copy_new(s->path, s->to, 0644, x->f);
+		if (e == E_RACE)
+			return FAIL(
+			    x->f, E_RACE, "somebody else is just adding %s", s->name);
 		if (e == OK)
 			e = md5_file(s->to, md5, &n, x->f);
 		if (e == OK && strcmp(md5, s->md5) != 0) {

@@ -483,6 +483,7 @@ rotate_code_sign(struct cmd_ctx *x, const struct rotate_opts *o)
 		return ctx_usage(x,
 		    "--request, --answer and private keys (--old, --new) exclude each other");
 	TRY(read_named_files(&r));
+	TRY(ctx_alone(x));
 	TRY(ctx_db(x));
 	return key_rotation_began(x->a, x->cf) ? rotation_resume(&r) : rotation_new(&r);
 }

@@ -61,6 +61,7 @@ key_rotate_upload(struct cmd_ctx *x, bool dry)
 	char *old, *was, *private, *public;
 
 	TRY(ctx_conf(x));
+	TRY(ctx_alone(x));
 	TRY(next_old_key(x, &old));
 	TRY(fs_read(
 	    x->a, key_file_path(x, "upload_public"), KEY_MOST, &was, NULL, x->f));

@@ -26,7 +26,13 @@
 #include "tools/unit_run.h"
 #include "lib/banned.h"
 
-enum { WAIT_DEFAULT_S = 60, STOP_MOST_S = 150, TICK_MS = 50, ASK_AGAIN_MS = 300 };
+enum {
+	WAIT_DEFAULT_S = 60,
+	STOP_MOST_S = 150,
+	TICK_MS = 50,
+	FIND_MOST_MS = 5000,
+	ASK_AGAIN_MS = 300
+};
 
 struct start_opts {
 	bool foreground;
@@ -301,29 +307,44 @@ start_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 
 /* --- stop --- */
 
+/* A supervisor that has just been started holds its lock before it says who it is. */
+static bool
+find_supervisor(struct cmd_ctx *x, struct state *s)
+{
+	int64_t end = clock_mono_ms() + FIND_MOST_MS;
+
+	while (state_read(x->a, x->cf, s, x->f) != OK || !supervisor_lives(s)) {
+		if (clock_mono_ms() > end || !state_supervised(x->a, x->cf))
+			return false;
+		clock_nap_ms(TICK_MS);
+	}
+	return true;
+}
+
+/* Ends the supervisor that is there now; somebody else may start another one meanwhile.
+ */
 static enum err
 stop_supervisor(struct cmd_ctx *x, int64_t most_s)
 {
 	int64_t end = clock_mono_ms() + most_s * 1000;
 	struct state s;
-	enum err e = state_read(x->a, x->cf, &s, x->f);
 
-	if (e != OK || !supervisor_lives(&s))
-		return FAIL(x->f, E_SYS, "a supervisor holds %s, but cannot be found",
-		    state_lock_path(x->a, x->cf));
+	if (!find_supervisor(x, &s))
+		return !state_supervised(x->a, x->cf) ?
+		           OK :
+		           FAIL(x->f, E_SYS,
+			       "a supervisor holds %s, but cannot be found",
+			       state_lock_path(x->a, x->cf));
 	if (kill(s.supervisor, SIGTERM) < 0 && errno == EPERM)
 		return FAIL(x->f, E_DENIED, "process %d belongs to another account",
 		    (int)s.supervisor);
-	while (state_supervised(x->a, x->cf)) {
+	while (supervisor_lives(&s)) {
 		if (clock_mono_ms() > end)
 			return FAIL(x->f, E_SYS,
 			    "not down after %lld s; see %s/supervisor.log",
 			    (long long)most_s, x->cf->log_dir);
-		clock_nap_ms(TICK_MS);
-	}
-	/* It has released its lock and is about to exit. */
-	while (supervisor_lives(&s) && clock_mono_ms() < end)
 		clock_nap_ms(TICK_MS / 10);
+	}
 	ctx_progress(x, "stopped", "%zu services and the supervisor", s.n);
 	return OK;
 }

@@ -348,6 +348,7 @@ version_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		return ctx_usage(
 		    x, "plan class \"%s\": letters, digits and _ - . only", v.class);
 	TRY(check_class(x, v.class, o->any_class));
+	TRY(ctx_alone(x));
 	TRY(tools_catalog(x, &c));
 	TRY(tools_app(x, c, args[0], &v.app));
 	TRY(tools_platform(x, c, platform, &v.platform));

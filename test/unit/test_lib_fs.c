@@ -135,6 +135,11 @@ START_TEST(fs_copies)
 	ck_assert_int_eq(memcmp(text, big, sizeof(big)), 0);
 	ck_assert_int_eq(fs_copy(fs_path("none"), fs_path("to"), 0755, &f), E_NOTFOUND);
 	ck_assert_int_eq(fs_size(fs_path("to")), sizeof(big));
+	ck_assert_int_eq(fs_copy_new(fs_path("from"), fs_path("new"), 0644, &f), OK);
+	ck_assert_int_eq(fs_write(fs_path("from"), "q", 1, 0600, &f), OK);
+	ck_assert_int_eq(
+	    fs_copy_new(fs_path("from"), fs_path("new"), 0644, &f), E_RACE);
+	ck_assert_int_eq(fs_size(fs_path("new")), sizeof(big));
 }
 END_TEST
 
@@ -154,7 +159,13 @@ START_TEST(fs_copies_many)
 	}
 	ck_assert_int_eq(fs_copy_all(&a, v, 0, 0644, &f), OK);
 	ck_assert_int_eq(fs_copy_all(&a, v, 2, 0644, &f), OK);
+	ck_assert(v[1].copied);
+	ck_assert_int_eq(fs_write(v[2].to, "another", 7, 0600, &f), OK);
 	ck_assert_int_eq(fs_copy_all(&a, v, MOST, 0644, &f), OK);
+	ck_assert(!v[0].copied && !v[2].copied && v[3].copied);
+	ck_assert_int_eq(fs_read(&a, v[2].to, 100, &text, NULL, &f), OK);
+	ck_assert_str_eq(text, "another");
+	ck_assert_int_eq(fs_write(v[2].to, "file 2", 6, 0600, &f), OK);
 	for (size_t i = 0; i < MOST; i++) {
 		ck_assert_int_eq(fs_read(&a, v[i].to, 100, &text, NULL, &f), OK);
 		ck_assert_str_eq(text, arena_printf(&a, "file %zu", i));

@@ -20,7 +20,7 @@
 #include "tools/backup/files.h"
 #include "lib/banned.h"
 
-enum { HOLD_MOST_MS = 300000, HOLD_TICK_MS = 50 };
+enum { HOLD_MOST_MS = 300000 };
 
 struct backup_opts {
 	bool no_files, no_keys;
@@ -135,11 +135,8 @@ static enum err
 hold_deletions(struct cmd_ctx *x, int *lock)
 {
 	const char *path = backup_lock_path(x->a, x->cf);
-	int64_t end = clock_mono_ms() + HOLD_MOST_MS;
-	enum err e;
+	enum err e = fs_lock_wait(path, HOLD_MOST_MS, lock, x->f);
 
-	while ((e = fs_lock(path, lock, x->f)) == E_RACE && clock_mono_ms() < end)
-		clock_nap_ms(HOLD_TICK_MS);
 	if (e == E_RACE)
 		return FAIL(x->f, E_RACE,
 		    "another backup of this project is running: it holds %s", path);

@@ -50,18 +50,20 @@ static enum err
 stage_contents(struct cmd_ctx *x, const char *from, const char *to, const char *md5)
 {
 	char *dir = arena_strdup(x->a, to), have[MD5_HEX];
+	enum err e = E_RACE;
 
-	if (fs_exists(to)) {
-		TRY(md5_file(to, have, NULL, x->f));
-		if (strcmp(md5, have) != 0)
-			return FAIL(x->f, E_BADREQ,
-			    "%s is staged already with other contents, which hosts may have; give this file another name",
-			    text_base_name(to));
-		return OK;
-	}
 	*strrchr(dir, '/') = '\0';
 	TRY(fs_mkdirs(dir, 0755, x->f));
-	return fs_copy(from, to, 0644, x->f);
+	if (!fs_exists(to))
+		e = fs_copy_new(from, to, 0644, x->f);
+	if (e != E_RACE)
+		return e;
+	TRY(md5_file(to, have, NULL, x->f));
+	return strcmp(md5, have) == 0 ?
+	           OK :
+	           FAIL(x->f, E_BADREQ,
+		       "%s is staged already with other contents, which hosts may have; give this file another name",
+		       text_base_name(to));
 }
 
 static enum err

@@ -240,7 +240,7 @@ copy_dir(struct cmd_ctx *x, struct copying *c, const char *to)
 }
 
 static enum err
-copied_rightly(struct cmd_ctx *x, struct job_input *in)
+copied_rightly(struct cmd_ctx *x, struct job_input *in, bool ours)
 {
 	char md5[MD5_HEX];
 	int64_t n;
@@ -249,6 +249,10 @@ copied_rightly(struct cmd_ctx *x, struct job_input *in)
 	in->there = strcmp(md5, in->file.md5) == 0;
 	if (in->there)
 		return OK;
+	if (!ours)
+		return FAIL(x->f, E_RACE,
+		    "somebody else has just staged a file %s with other contents: give this one another name",
+		    in->file.name);
 	fs_unlink(in->to, NULL);
 	return FAIL(x->f, E_BADREQ, "%s changed while it was being copied", in->path);
 }
@@ -261,13 +265,13 @@ copy_some(struct cmd_ctx *x, struct copying *c)
 	enum err e = OK;
 
 	for (size_t i = 0; i < c->n && e == OK; i++) {
-		pairs[i] = (struct fs_pair){ c->v[i]->path, c->v[i]->to };
+		pairs[i] = (struct fs_pair){ c->v[i]->path, c->v[i]->to, false };
 		e = copy_dir(x, c, c->v[i]->to);
 	}
 	if (e == OK)
 		e = fs_copy_all(&round, pairs, c->n, 0644, x->f);
 	for (size_t i = 0; i < c->n && e == OK; i++)
-		e = copied_rightly(x, c->v[i]);
+		e = copied_rightly(x, c->v[i], pairs[i].copied);
 	c->n = 0;
 	arena_free(&round);
 	return e;
