@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/version_text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include "tools/catalog.h"
 #include "lib/banned.h"
 
 enum {
@@ -50,4 +52,35 @@ version_senseless(struct arena *a, int32_t num, int32_t highest)
 		return arena_printf(a, "it is far above %s, the highest one so far",
 		    version_num_text(a, highest));
 	return NULL;
+}
+
+enum err
+version_builds_find(
+    struct cmd_ctx *x, const char *app, const char *version, struct version_builds *b)
+{
+	struct app_version *v = NULL;
+	struct catalog *c;
+	bool sent = false;
+	size_t n = 0;
+	int32_t num;
+
+	TRY(version_num_parse(x, version, &num));
+	TRY(tools_catalog(x, &c));
+	TRY(tools_app(x, c, app, &b->app));
+	TRY(app_versions_of(x->db, x->a, b->app->id, &v, &n, x->f));
+	b->text = version_num_text(x->a, num);
+	b->ids = NEWN(x->a, int64_t, n + 1);
+	b->n = 0;
+	for (size_t i = 0; i < n && b->n < DB_LIST_MAX; i++)
+		if (v[i].version_num == num) {
+			b->ids[b->n++] = v[i].id;
+			sent = sent || !v[i].deprecated;
+		}
+	if (b->n == 0)
+		return ctx_not_found(x, "app %s has no version %s", app, b->text);
+	if (sent)
+		fprintf(stderr,
+		    "locus: version %s is still sent; locus version withdraw %s %s ends this\n",
+		    b->text, app, b->text);
+	return OK;
 }

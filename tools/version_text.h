@@ -15,4 +15,16 @@ char *version_num_text(struct arena *, int32_t num); /* "1.07" */
  */
 const char *version_senseless(struct arena *, int32_t num, int32_t highest);
 
+/* The builds of a version, for platforms and plan classes. */
+struct version_builds {
+	const struct app *app;
+	char *text;   /* "1.07" */
+	int64_t *ids; /* of app versions, at most DB_LIST_MAX */
+	size_t n;
+};
+/* E_NOTFOUND: there is no such app or version. Says on stderr if one may still be sent.
+ */
+enum err version_builds_find(
+    struct cmd_ctx *, const char *app, const char *version, struct version_builds *);
+
 #endif

@@ -217,64 +217,30 @@ end_version_tasks(
 	return e;
 }
 
-/* Finds the builds of the version, of which some may still be sent. */
-static enum err
-version_ids(struct cmd_ctx *x, const struct cancel_opts *o, const struct app **app,
-    int64_t **ids, size_t *n)
-{
-	struct app_version *v = NULL;
-	struct catalog *c;
-	size_t nv = 0;
-	bool sent = false;
-	int32_t num;
-
-	TRY(version_num_parse(x, o->version, &num));
-	TRY(tools_catalog(x, &c));
-	TRY(tools_app(x, c, o->pick.app, app));
-	TRY(app_versions_of(x->db, x->a, (*app)->id, &v, &nv, x->f));
-	*ids = NEWN(x->a, int64_t, nv + 1);
-	*n = 0;
-	for (size_t i = 0; i < nv && *n < DB_LIST_MAX; i++)
-		if (v[i].version_num == num) {
-			(*ids)[(*n)++] = v[i].id;
-			sent = sent || !v[i].deprecated;
-		}
-	if (*n == 0)
-		return ctx_not_found(x, "app %s has no version %s", (*app)->name,
-		    version_num_text(x->a, num));
-	if (sent)
-		fprintf(stderr,
-		    "locus: version %s is still sent; locus version withdraw %s %s ends this\n",
-		    version_num_text(x->a, num), (*app)->name,
-		    version_num_text(x->a, num));
-	return OK;
-}
-
 static enum err
 cancel_version(struct cmd_ctx *x, const struct cancel_opts *o)
 {
 	const struct work_pick_opts *p = &o->pick;
 	struct work_cancel_counts c = { 0 };
+	struct version_builds b;
 	struct row_pair *tasks;
-	const struct app *app;
-	int64_t *ids;
-	size_t nids, n;
+	size_t n;
 
 	if (p->app == NULL || p->name != NULL || p->file != NULL || p->batch != NULL ||
 	    p->state != NULL || p->ids.n > 0)
 		return ctx_usage(x, "--version VERSION goes with --app APP alone");
-	TRY(version_ids(x, o, &app, &ids, &nids));
-	TRY(version_tasks(x->db, x->a, app->id, ids, nids, &tasks, &n, x->f));
+	TRY(version_builds_find(x, p->app, o->version, &b));
+	TRY(version_tasks(x->db, x->a, b.app->id, b.ids, b.n, &tasks, &n, x->f));
 	for (size_t i = 0; i < n; i++)
 		c.matched += i == 0 || tasks[i].a != tasks[i - 1].a;
 	if (n == 0)
 		return ctx_not_found(
-		    x, "no host has a task of version %s in progress", o->version);
+		    x, "no host has a task of version %s in progress", b.text);
 	c.in_progress = (int64_t)n;
 	if (!o->dry_run) {
 		TRY(confirm(x, o->yes,
 		    "end %zu task%s that hosts do with version %s of %s", n,
-		    n == 1 ? "" : "s", o->version, app->name));
+		    n == 1 ? "" : "s", b.text, b.app->name));
 		c.in_progress = 0;
 		TRY(end_version_tasks(x, tasks, n, &c.in_progress));
 	}

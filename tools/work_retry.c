@@ -2,6 +2,7 @@
 /* locus work retry: another chance for workunits that failed or were put aside. */
 #include <stdio.h>
 #include <stdlib.h>
+#include "db/id_walk.h"
 #include "db/wu_trouble.h"
 #include "db/wu_updates.h"
 #include "lib/clock.h"
@@ -17,6 +18,7 @@
 #include "tools/input_count.h"
 #include "tools/listing.h"
 #include "tools/progress.h"
+#include "tools/version_text.h"
 #include "tools/work_pick.h"
 #include "lib/banned.h"
 
@@ -24,7 +26,7 @@ enum { TRIES_DEFAULT = 4, TRIES_MOST = 1000, NAMED_MOST = 5 };
 
 struct retry_opts {
 	struct work_pick_opts pick;
-	const char *tries, *host, *since;
+	const char *tries, *host, *version, *since;
 	bool daemons, dry_run;
 };
 
@@ -35,8 +37,10 @@ static const struct opt retry_options[] = {
 	    "Results that a failed workunit may have in addition; default 4." },
 	{ "host", OPT_TEXT, FIELD(host), "ID",
 	    "Instead of failed workunits: makes invalid what this host returned, and has it computed anew." },
+	{ "version", OPT_TEXT, FIELD(version), "VERSION",
+	    "With --app alone: makes invalid what hosts computed with this version, such as 1.02, and has it computed anew." },
 	{ "since", OPT_TEXT, FIELD(since), "TIME",
-	    "With --host: only what it returned in this last time, such as 2d or 1w; default: all." },
+	    "With --host or --version: only what was returned in this last time, such as 2d or 1w; default: all." },
 	{ "daemons", OPT_FLAG, FIELD(daemons), NULL,
 	    "Only makes daemons try again; failed workunits stay failed." },
 	DRY_RUN_OPTION(struct retry_opts),
@@ -53,7 +57,7 @@ static const struct listing_column retry_columns[] = {
 	{ "inputs_gone", "inputs are deleted", LIST_NUMBER,
 	    "workunits that stay as they are because their input files are deleted" },
 	{ "invalidated", "results made invalid", LIST_NUMBER,
-	    "of the host, with --host" },
+	    "with --host and --version" },
 	{ 0 },
 };
 
@@ -79,6 +83,13 @@ struct retrying { /* the workunits of one transaction */
 	size_t nagain, nmoved, cap_moved;
 	const char *missing; /* an input file that is gone */
 };
+
+/* Is it about results that are not believed any more? */
+static bool
+distrusts(const struct retry_how *how)
+{
+	return how->host != 0 || how->nversions > 0;
+}
 
 static int
 moved_order(const void *a, const void *b)
@@ -158,7 +169,7 @@ count_retracted(const struct wu_retry *c, size_t n)
 	return retracted;
 }
 
-/* The host's results become invalid, while others still carry the workunit. */
+/* What is not believed becomes invalid, while others still carry the workunit. */
 static void
 retract_only(
     struct retrying *k, const struct wu_retry *c, const struct result *r, size_t n)
@@ -187,8 +198,9 @@ retry_one(struct cmd_ctx *x, struct retrying *k, const struct workunit *wu,
 
 	for (size_t i = 0; i < k->naside; i++)
 		how.aside |= k->aside[i] == wu->id;
-	c = how.host != 0 ? retract(k->a, wu, r, n, &how) : retry(k->a, wu, r, n, &how);
-	if (how.host != 0 && c.again) {
+	c = distrusts(&how) ? retract(k->a, wu, r, n, &how) :
+	                      retry(k->a, wu, r, n, &how);
+	if (distrusts(&how) && c.again) {
 		retract_only(k, &c, r, n);
 		return OK;
 	}
@@ -347,7 +359,7 @@ retry_all(struct cmd_ctx *x, const struct retry_opts *o, struct retry_how how,
 	return e;
 }
 
-enum { RETURNED_PAGE = 1000 };
+enum { RETURNED_PAGE = 1000, RETURNED_SLICE = 20000 };
 
 /* The workunits of a page of results, each once. */
 static struct work_picked *
@@ -374,62 +386,104 @@ picks_any(const struct work_pick_opts *p)
 	       p->app != NULL || p->state != NULL || p->ids.n > 0;
 }
 
-/* What a host returned: page by page, by the results' ids. */
+/* Reads some results that are not believed any more, of ids above *after, and how far
+ * it got: IDS_END at last. */
 static enum err
-retry_host(struct cmd_ctx *x, const struct retry_opts *o, struct retry_how how,
+returned_read(struct cmd_ctx *x, struct arena *a, const struct retry_how *how,
+    int64_t *after, struct row_pair **rows, size_t *n)
+{
+	int64_t from = *after;
+
+	*rows = NULL;
+	*n = 0;
+	if (how->host == 0) {
+		TRY(ids_ahead(x->db, IDS_RESULTS, from, RETURNED_SLICE, after, x->f));
+		return db_query(x->db, a, x->f, rows, n, VERSIONS_RETURNED,
+		    .since = how->since, .from = from, .to = *after,
+		    .ids = db_ids(how->versions, how->nversions));
+	}
+	TRY(db_query(x->db, a, x->f, rows, n, HOST_RETURNED, .hostid = how->host,
+	    .since = how->since, .after = from, .max = RETURNED_PAGE));
+	*after = *n < RETURNED_PAGE ? IDS_END : (*rows)[*n - 1].a;
+	return OK;
+}
+
+/* What a host or a version returned. */
+static enum err
+retry_returned(struct cmd_ctx *x, const struct retry_opts *o, struct retry_how how,
     struct retry_counts *c)
 {
 	struct progress bar = progress_begin("retrying workunits", 0);
 	struct arena a = { 0 };
 	int64_t after = 0, seen = 0;
-	size_t n = RETURNED_PAGE, nv;
 	enum err e = OK;
 
-	while (e == OK && n == RETURNED_PAGE) {
-		struct row_pair *rows = NULL;
+	while (e == OK && after != IDS_END) {
+		struct row_pair *rows;
+		size_t n, nv;
 
 		arena_reset(&a);
-		e = db_query(x->db, &a, x->f, &rows, &n, HOST_RETURNED,
-		    .hostid = how.host, .since = how.since, .after = after,
-		    .max = RETURNED_PAGE);
+		e = returned_read(x, &a, &how, &after, &rows, &n);
 		if (e == OK && n > 0) {
 			struct work_picked *v = picked_of_results(&a, rows, n, &nv);
 
-			after = rows[n - 1].a;
 			e = retry_some(x, &a, o, how, v, nv, c);
 		}
 		progress_set(&bar, seen += (int64_t)n);
 	}
 	progress_end(&bar);
 	arena_free(&a);
-	if (e == OK && !o->dry_run && c->invalidated > 0)
+	if (e == OK && !o->dry_run && c->invalidated > 0 && how.host != 0)
 		e = db_exec(x->db, x->f, NULL, HOST_DISTRUSTED, .id = how.host);
 	return e;
 }
 
-/* Reads --host and --since. */
+/* Are whose results are not believed and nothing else named? */
 static enum err
-retry_host_options(struct cmd_ctx *x, const struct retry_opts *o, struct retry_how *how)
+check_alone(struct cmd_ctx *x, const struct retry_opts *o)
 {
+	struct work_pick_opts others = o->pick;
+
+	if (o->version != NULL)
+		others.app = NULL;
+	if (o->host != NULL && (picks_any(&others) || o->version != NULL || o->daemons))
+		return ctx_usage(x,
+		    "--host stands alone: it retries all that the host returned, since a time with --since");
+	if (o->version != NULL &&
+	    (picks_any(&others) || o->pick.app == NULL || o->daemons))
+		return ctx_usage(x,
+		    "--version VERSION goes with --app APP alone: it retries all that was computed with it, since a time with --since");
+	return OK;
+}
+
+/* Reads --host, --version and --since. */
+static enum err
+read_distrust(struct cmd_ctx *x, const struct retry_opts *o, struct retry_how *how)
+{
+	struct version_builds b;
 	struct host *h;
 	int64_t span;
 
-	if (o->host == NULL)
+	if (o->host == NULL && o->version == NULL)
 		return o->since == NULL ?
 		           OK :
-		           ctx_usage(x, "--since TIME belongs to --host ID");
-	if (!text_i64(o->host, 1, INT64_MAX, &how->host))
+		           ctx_usage(x,
+			       "--since TIME belongs to --host ID and --version VERSION");
+	if (o->host != NULL && !text_i64(o->host, 1, INT64_MAX, &how->host))
 		return ctx_usage(
 		    x, "--host %.40s: it is not the id of a host", o->host);
-	if (picks_any(&o->pick) || o->daemons)
-		return ctx_usage(x,
-		    "--host stands alone: it retries all that the host returned, since a time with --since");
+	TRY(check_alone(x, o));
 	if (o->since != NULL && (!human_span_parse(o->since, &span) || span == 0))
 		return ctx_usage(
 		    x, "--since %.40s: must be a time, such as 2d or 12h", o->since);
 	how->since = o->since == NULL ? 0 : how->now - span;
 	TRY(ctx_db(x));
-	return tools_host(x, how->host, &h);
+	if (o->host != NULL)
+		return tools_host(x, how->host, &h);
+	TRY(version_builds_find(x, o->pick.app, o->version, &b));
+	how->versions = b.ids;
+	how->nversions = b.n;
+	return OK;
 }
 
 static enum err
@@ -448,12 +502,16 @@ work_retry_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		return ctx_usage(
 		    x, "--tries must be a whole number from 1 to %d", (int)TRIES_MOST);
 	how.tries = (int32_t)tries;
-	TRY(retry_host_options(x, o, &how));
-	TRY(how.host != 0 ? retry_host(x, o, how, &c) : retry_all(x, o, how, &c));
+	TRY(read_distrust(x, o, &how));
+	TRY(distrusts(&how) ? retry_returned(x, o, how, &c) : retry_all(x, o, how, &c));
 	if (c.matched == 0 && how.host != 0)
 		return ctx_not_found(x,
 		    "host %lld has returned nothing of that time that is still in the database",
 		    (long long)how.host);
+	if (c.matched == 0 && distrusts(&how))
+		return ctx_not_found(x,
+		    "nothing of that time that was computed with version %s of %s is still in the database",
+		    o->version, o->pick.app);
 	if (c.matched == 0)
 		return ctx_not_found(
 		    x, "no workunit matches: %s", work_pick_text(x->a, &o->pick));
@@ -483,7 +541,8 @@ const struct cmd cmd_work_retry = { .name = "work retry",
 	    "workunit whose canonical result was among them, or whose quorum is not complete\n"
 	    "without them, is open again, gets further results, and is validated and assimilated\n"
 	    "anew. What other hosts returned stays valid, and credit that was granted stays. Run\n"
-	    "locus host ban ID first, or the host may get the new results.",
+	    "locus host ban ID first, or the host may get the new results. --version does the same\n"
+	    "with what all hosts computed with one version of an app; withdraw the version first.",
 	.opts = retry_options,
 	.opts_size = sizeof(struct retry_opts),
 	.columns = retry_columns,

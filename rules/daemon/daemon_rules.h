@@ -66,9 +66,14 @@ struct wu_retry {
 struct retry_how {
 	int64_t now;
 	int32_t tries; /* results that a reopened workunit may have in addition, > 0 */
-	bool daemons_only;   /* a failed workunit stays failed */
-	bool aside;          /* a daemon has put this one aside */
-	int64_t host, since; /* retract(): what this host returned since then, s UTC */
+	bool daemons_only; /* a failed workunit stays failed */
+	bool aside;        /* a daemon has put this one aside */
+	/* retract(): what this host returned, or hosts with these versions, since then.
+	 */
+	int64_t host; /* 0 = the versions */
+	const int64_t *versions;
+	size_t nversions;
+	int64_t since; /* s UTC */
 };
 /*
  * Decides what another try of a workunit changes (scheduling.md 4.5); nothing at all if
@@ -79,10 +84,10 @@ struct wu_retry retry(struct arena *, const struct workunit *, const struct resu
     size_t n, const struct retry_how *);
 
 /*
- * Decides what changes if what a host returned is not believed any more
+ * Decides what changes if what a host or a version returned is not believed any more
  * (scheduling.md 4.5): its successes become invalid. The workunit is opened again
- * unless another host's canonical result still has its quorum. What other hosts
- * returned stays valid.
+ * unless another canonical result still has its quorum. What others returned stays
+ * valid.
  */
 struct wu_retry retract(struct arena *, const struct workunit *, const struct result *,
     size_t n, const struct retry_how *);

@@ -77,9 +77,20 @@ retry(struct arena *a, const struct workunit *wu, const struct result *r, size_t
 }
 
 static bool
+is_distrusted(const struct result *r, const struct retry_how *how)
+{
+	if (how->host != 0)
+		return r->hostid == how->host;
+	for (size_t i = 0; i < how->nversions; i++)
+		if (r->app_version_id == how->versions[i])
+			return true;
+	return false;
+}
+
+static bool
 is_retracted(const struct result *r, const struct retry_how *how)
 {
-	return r->hostid == how->host && r->server_state == RESULT_OVER &&
+	return is_distrusted(r, how) && r->server_state == RESULT_OVER &&
 	       r->outcome == OUTCOME_SUCCESS && r->received_time >= how->since &&
 	       (r->validate_state == VALIDATE_INIT ||
 		   r->validate_state == VALIDATE_VALID ||

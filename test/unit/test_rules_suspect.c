@@ -72,6 +72,7 @@ START_TEST(retracted)
 	for (int i = 0; i < 3 && retracts[_i].state[i] != 0; i++, n++)
 		r[i] = (struct result){ .id = 11 + i,
 			.hostid = retracts[_i].host[i],
+			.app_version_id = retracts[_i].host[i] == 1 ? 7 + i : 6,
 			.server_state = RESULT_OVER,
 			.outcome = OUTCOME_SUCCESS,
 			.received_time = 1000,
@@ -90,6 +91,17 @@ START_TEST(retracted)
 	    &(const struct retry_how){
 		.now = 2000, .tries = 4, .host = 1, .since = 1500 });
 	ck_assert(!c.reopen && !c.again);
+	/* The same of the builds that the host ran. */
+	c = retract(&a, &wu, r, (size_t)n,
+	    &(const struct retry_how){ .now = 2000,
+		.tries = 4,
+		.versions = (const int64_t[]){ 9, 7, 8 },
+		.nversions = 3,
+		.since = 500 });
+	ck_assert_int_eq(c.reopen, retracts[_i].reopen);
+	ck_assert_int_eq(c.judge, retracts[_i].judge);
+	for (int i = 0; i < n; i++)
+		ck_assert(!c.results[i].retract || r[i].hostid == 1);
 	arena_free(&a);
 }
 END_TEST

@@ -633,8 +633,10 @@ START_TEST(retry_case)
 	size_t n = strlen(retries[_i].results);
 	struct result *r = results_of(&a, retries[_i].results);
 	struct workunit wu = workunit_to_retry(_i, r);
-	const struct retry_how how = { NOW, 2, retries[_i].daemons_only,
-		retries[_i].aside, 0, 0 };
+	const struct retry_how how = { .now = NOW,
+		.tries = 2,
+		.daemons_only = retries[_i].daemons_only,
+		.aside = retries[_i].aside };
 	struct wu_retry c = retry(&a, &wu, r, n, &how);
 	const char *name = retries[_i].name;
 	char *marks = retry_apply(&a, r, n, &c);
