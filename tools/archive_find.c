@@ -153,9 +153,10 @@ const struct cmd cmd_archive_find = { .name = "archive find",
 	.purpose = "print a purged workunit from the archive",
 	.about =
 	    "Prints the workunit of that name, or of a result of that name, with all its results as\n"
-	    "the archive has them: the columns of their rows and their texts. It may be there\n"
-	    "twice if a purge was interrupted. Compressed files are read, too; one that is damaged\n"
-	    "is named, and the exit status is 1.",
+	    "the archive has them: the columns of their rows and their texts.",
+	.details =
+	    "It may be there twice if a purge was interrupted. Compressed files are read, too; one\n"
+	    "that is damaged is named, and the exit status is 1.",
 	.opts = archive_options,
 	.opts_size = sizeof(struct archive_opts),
 	.columns = archive_columns,

@@ -143,7 +143,8 @@ const struct cmd cmd_host_ban = { .name = "host ban",
 	.purpose = "stop sending work to a host",
 	.about =
 	    "The hosts get no more work and are told to contact the scheduler once a day; their\n"
-	    "reports are accepted. Sets host.max_results_day to -1. A ban with --for ends by itself.",
+	    "reports are accepted. A ban with --for ends by itself.",
+	.details = "Sets host.max_results_day to -1.",
 	.opts = ban_options,
 	.opts_size = sizeof(struct ban_opts),
 	.run = host_ban_run };

@@ -49,6 +49,7 @@ struct cmd {
 	int min_args, max_args; /* max -1 = any number */
 	const char *purpose;    /* one line */
 	const char *about;      /* description for --help and locus(1) */
+	const char *details;    /* more of it, for --help alone; NULL = none */
 	const struct opt *opts; /* NULL = none */
 	size_t opts_size;
 	/* Short forms: each letter, none of chopV, stands for the first option that

@@ -87,8 +87,8 @@ word_fit(const struct cmd *c, const char *word)
 {
 	return word_is_in(c->name, word) || word_is_in(c->alias, word) ? FITS_NAME :
 	       word_is_in(c->purpose, word)                            ? FITS_PURPOSE :
-	       word_is_in(c->about, word)                              ? FITS_ABOUT :
-	                                                                 0;
+	       word_is_in(c->about, word) || word_is_in(c->details, word) ? FITS_ABOUT :
+	                                                                    0;
 }
 
 /* How well the command fits all words; 0 = one of them has nothing to do with it. */
@@ -321,7 +321,7 @@ is_or_has_noun(const struct cmd *c, const char *name)
 	size_t len = strlen(name);
 
 	return (strncmp(c->name, name, len) == 0 &&
-	           (c->name[len] == '\0' || c->name[len] == ' ')) ||
+		   (c->name[len] == '\0' || c->name[len] == ' ')) ||
 	       (c->alias != NULL && strcmp(c->alias, name) == 0);
 }
 

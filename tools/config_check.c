@@ -171,12 +171,13 @@ const struct cmd cmd_config_check = { .name = "config check",
 	.max_args = 1,
 	.purpose = "check config.xml",
 	.about =
-	    "Reports unknown options with their line and the nearest name, options without\n"
-	    "effect, invalid values, daemons whose program is missing or that do the same work,\n"
-	    "and what plan_class_spec.xml, config_aux.xml, gui_urls.xml and project_files.xml\n"
-	    "lose by mistakes. Warns if apache/httpd.conf, apache/site.conf\n"
-	    "or nginx/site.conf of the project does not lead to its sockets or has other limits\n"
-	    "than config.xml. Reports which changes wait for a restart of a running project; all others take effect at\n"
-	    "once, see config.xml(5). Exits with 78 if there is an error.",
+	    "Reports unknown options with their line and the nearest name, options without effect,\n"
+	    "invalid values, daemons whose program is missing or that do the same work, and what\n"
+	    "plan_class_spec.xml, config_aux.xml, gui_urls.xml and project_files.xml lose by\n"
+	    "mistakes. Reports which changes wait for a restart of a running project; all others\n"
+	    "take effect at once, see config.xml(5). Exits with 78 if there is an error.",
+	.details =
+	    "Warns if apache/httpd.conf, apache/site.conf or nginx/site.conf of the project does\n"
+	    "not lead to its sockets or has other limits than config.xml.",
 	.columns = fault_columns,
 	.run = config_check_run };

@@ -510,8 +510,9 @@ const struct cmd cmd_config_set = { .name = "config set",
 	    "result is checked as by locus config check before it replaces the file, which keeps\n"
 	    "its comments, order, owner and mode; says which programs read the option and when the\n"
 	    "change takes effect. Several values replace those of an option that may be repeated.\n"
-	    "Put two dashes before a value that begins with one. Root changes the file of an\n"
-	    "installed project.",
+	    "Root changes the file of an installed project.",
+	.details =
+	    "Put two dashes before a value that begins with one.",
 	.opts = set_options,
 	.opts_size = sizeof(struct set_opts),
 	.columns = set_columns,

@@ -519,14 +519,15 @@ const struct cmd cmd_create = { .name = "create",
 	    "With --url, root installs a project into this machine: an account of its own,\n"
 	    "directories below /etc/locus, /var/lib/locus, /var/log/locus and /run/locus, a\n"
 	    "database of the machine's MariaDB or MySQL, a site of its Apache, log rotation and\n"
-	    "systemd units; locus-install(7) has it all. Each step is printed and may be\n"
-	    "repeated: after a failure, run the command again. Run again for a project that is\n"
-	    "there, it restores what is missing.\n\n"
-	    "With --here everything is in one directory, including private servers, and root is\n"
-	    "not needed; with --db-name as well, the machine's database server and Apache are\n"
-	    "used: the database must exist and be empty, and you have to include\n"
-	    "apache/site.conf. If run by root, the project belongs to the account given by\n"
-	    "--user.\n\n"
+	    "systemd units; locus-install(7) has it all. Each step is printed and may be repeated:\n"
+	    "after a failure, run the command again. Run again for a project that is there, it\n"
+	    "restores what is missing.\n"
+	    "\n"
+	    "With --here everything is in one directory, including private servers, and root is not\n"
+	    "needed; with --db-name as well, the machine's database server and Apache are used: the\n"
+	    "database must exist and be empty, and you have to include apache/site.conf. If run by\n"
+	    "root, the project belongs to the account given by --user.",
+	.details =
 	    "The machine's database server should have a redo log of at least 128 MB, like a\n"
 	    "private one (innodb_log_file_size; on MySQL innodb_redo_log_capacity).",
 	.opts = create_options,

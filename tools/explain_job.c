@@ -474,9 +474,10 @@ const struct cmd cmd_explain_job = { .name = "explain job",
 	.about =
 	    "Shows the states of a workunit and its results, which hosts have them, and the\n"
 	    "decisions that sent them or left them out, as far as they are on record on this\n"
-	    "machine. Of an unsent result it also says why no host gets it at all, if so. With\n"
-	    "--host the scheduler's rules decide, without writing anything, whether that host\n"
-	    "would get the job.",
+	    "machine. With --host the scheduler's rules decide, without writing anything, whether\n"
+	    "that host would get the job.",
+	.details =
+	    "Of an unsent result it also says why no host gets it at all, if so.",
 	.opts = job_options,
 	.opts_size = sizeof(struct job_opts),
 	.tree = true,

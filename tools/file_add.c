@@ -690,15 +690,16 @@ const struct cmd cmd_file_add = { .name = "file add",
 	    "Copies the files to the download directory and registers them. A file's name stands\n"
 	    "for its content for ever: different content under the same name is refused, the same\n"
 	    "content again is fine. No name may contain \"__\", which ends the file's name in the\n"
-	    "name of a workunit. If one file is refused, none is written. With --set the files\n"
-	    "form one set: each of its workunits needs them all and is named SET__*. A file may\n"
-	    "be in any number of sets, so a registered file may be named again. A set never\n"
-	    "changes, and its name must not be that of a file or of another set. Only a set that\n"
-	    "has lost all its files, as reported by fsck, is filled again with the named files\n"
-	    "and keeps its ranges: name the files that its workunits need. With --set-pattern\n"
-	    "'^(chr[0-9]+)_' the files chr1_a.dat and chr1_b.dat form set chr1. A path may be a\n"
+	    "name of a workunit. If one file is refused, none is written. With --set the files form\n"
+	    "one set: each of its workunits needs them all and is named SET__*. A path may be a\n"
 	    "directory; hidden files and .md5 files in it are left out. What is there already is\n"
 	    "left as it is, so a command that was interrupted is run again.",
+	.details =
+	    "A file may be in any number of sets, so a registered file may be named again. A set\n"
+	    "never changes, and its name must not be that of a file or of another set. Only a set\n"
+	    "that has lost all its files, as reported by fsck, is filled again with the named files\n"
+	    "and keeps its ranges: name the files that its workunits need. With --set-pattern\n"
+	    "'^(chr[0-9]+)_' the files chr1_a.dat and chr1_b.dat form set chr1.",
 	.opts = file_options,
 	.opts_size = sizeof(struct file_opts),
 	.columns = file_add_columns,

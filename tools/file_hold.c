@@ -117,10 +117,11 @@ const struct cmd cmd_file_drain = { .name = "drain file",
 	.max_args = -1,
 	.purpose = "let a large file run out",
 	.about =
-	    "No new jobs of the file are made, and no further host gets it. The hosts that hold\n"
-	    "it get the jobs that exist and those that replace failed ones; they are told to\n"
-	    "delete it once none of its workunits is open. Jobs that none of its holders may get\n"
-	    "stay unsent until the file is resumed.",
+	    "No new jobs of the file are made, and no further host gets it. The hosts that hold it\n"
+	    "get the jobs that exist and those that replace failed ones; they are told to delete it\n"
+	    "once none of its workunits is open.",
+	.details =
+	    "Jobs that none of its holders may get stay unsent until the file is resumed.",
 	.opts = hold_options,
 	.opts_size = sizeof(struct hold_opts),
 	.run = file_drain_run };

@@ -207,11 +207,13 @@ const struct cmd cmd_file_remove = { .name = "file remove",
 	.about =
 	    "Removes the file from the download directory and from the tables, unless work needs\n"
 	    "it: results that are not sent or in progress, or workunits that are not assimilated.\n"
-	    "Hosts that hold it keep it until they need the room. With --drain a file that work\n"
-	    "or hosts have is drained first (see drain file): no work of it is made any more, its\n"
-	    "work ends, and hosts are told to delete it. The daemon file_deleter then removes it, ten\n"
-	    "minutes after the command at the earliest; locus file resume takes the order back. A\n"
-	    "file that is in other sets, too, stays for them.",
+	    "Hosts that hold it keep it until they need the room. With --drain a file that work or\n"
+	    "hosts have is drained first (see drain file): no work of it is made any more, its work\n"
+	    "ends, and hosts are told to delete it.",
+	.details =
+	    "The daemon file_deleter then removes it, ten minutes after the command at the\n"
+	    "earliest; locus file resume takes the order back. A file that is in other sets, too,\n"
+	    "stays for them.",
 	.opts = remove_options,
 	.opts_size = sizeof(struct remove_opts),
 	.columns = remove_columns,

@@ -100,9 +100,10 @@ const struct cmd cmd_file_set = { .name = "file set",
 	    "A file may have a command of its own, in place of what the work_generator of its app\n"
 	    "was told: {file} and {n} stand for its name and the number of jobs that are wanted,\n"
 	    "and its output is that of work_generator --command, see work_generator(8). With\n"
-	    "--low-water, work_generator keeps so many jobs waiting and does not wait for a host\n"
-	    "to ask, as long as the command has more. locus file show has both. Takes effect\n"
-	    "within seconds.",
+	    "--low-water, work_generator keeps so many jobs waiting and does not wait for a host to\n"
+	    "ask, as long as the command has more. locus file show has both.",
+	.details =
+	    "Takes effect within seconds.",
 	.opts = file_set_options,
 	.opts_size = sizeof(struct file_set_opts),
 	.columns = set_columns,

@@ -90,10 +90,11 @@ const struct cmd cmd_fsck = { .name = "fsck",
 	    "Checks the database for consistency with itself, with the files on disk and with the\n"
 	    "triggers, whether the project runs or not, and names what never makes progress:\n"
 	    "workunits that lack results, names that no work can have, work that no host may get.\n"
-	    "An active host is one by locality_active_host_days. Prints one line per finding:\n"
-	    "CODE what and where; cure. Changes nothing without --repair. Reads every table,\n"
-	    "slice by slice. Warnings do not count. Exit status 0: clean, 1: findings that were\n"
-	    "not repaired, 69: no database.",
+	    "Prints one line per finding: CODE what and where; cure. Changes nothing without\n"
+	    "--repair. Exit status 0: clean, 1: findings that were not repaired, 69: no database.",
+	.details =
+	    "An active host is one by locality_active_host_days. Reads every table, slice by slice.\n"
+	    "Warnings do not count.",
 	.opts = fsck_options,
 	.opts_size = sizeof(struct fsck_opts),
 	.tree = true,

@@ -61,6 +61,8 @@ help_command(const struct cmd *c)
 	printf("usage: locus %s%s%s%s\n\n%s\n", c->name,
 	    c->opts == NULL ? "" : " [OPTION ...]", c->args[0] == '\0' ? "" : " ",
 	    c->args, c->about);
+	if (c->details != NULL)
+		printf("\n%s\n", c->details);
 	if (c->alias != NULL)
 		printf("\nAlso: locus %s\n", c->alias);
 	print_options(c);

@@ -518,15 +518,15 @@ const struct cmd cmd_key_rotate = { .name = "key rotate",
 	.about =
 	    "upload: makes a new pair, with which the certificates of new tasks are signed. The old\n"
 	    "public key stays as old_upload_public_N, and uploads of tasks that exist are accepted\n"
-	    "by it; remove it when none of them is in progress, or at once if somebody may have\n"
-	    "the private key.\n"
-	    "code-sign: replaces the pair. The new key is signed by the old one and by earlier ones,\n"
-	    "and what the old key has signed is signed again. With --request and --answer the\n"
-	    "private keys stay on another machine (locus key sign). Clients with an earlier key\n"
-	    "accept the new one with their next request; clients whose key has not signed the\n"
-	    "new one are asked to attach again. The schedulers are stopped (stop_sched) meanwhile.\n"
-	    "If the command fails and they stay stopped, run it again. locus-admin(7) has the\n"
-	    "life of a code signing key step by step.",
+	    "by it; remove it when none of them is in progress, or at once if somebody may have the\n"
+	    "private key. code-sign: replaces the pair. The new key is signed by the old one and by\n"
+	    "earlier ones, and what the old key has signed is signed again. With --request and\n"
+	    "--answer the private keys stay on another machine (locus key sign). locus-admin(7) has\n"
+	    "the life of a code signing key step by step.",
+	.details =
+	    "Clients with an earlier key accept the new one with their next request; clients whose\n"
+	    "key has not signed the new one are asked to attach again. The schedulers are stopped\n"
+	    "(stop_sched) meanwhile. If the command fails and they stay stopped, run it again.",
 	.opts = rotate_options,
 	.opts_size = sizeof(struct rotate_opts),
 	.run = key_rotate_run };

@@ -520,9 +520,10 @@ const struct cmd cmd_log = { .name = "log",
 	    "Prints the lines of all logs in log_dir, or of those named, such as scheduler or\n"
 	    "validator, the oldest first: those of the services, of the web server and of the\n"
 	    "database server, rotated and compressed files too. Logs of requests, such as\n"
-	    "access.log, are shown only if they are named. A job's lines are found by its name and\n"
-	    "the ids of its results. With -o json each line is an object on a line of its own.\n"
-	    "Exit status 3: no line matches.",
+	    "access.log, are shown only if they are named. Exit status 3: no line matches.",
+	.details =
+	    "A job's lines are found by its name and the ids of its results. With -o json each line\n"
+	    "is an object on a line of its own.",
 	.opts = log_options,
 	.opts_size = sizeof(struct log_opts),
 	.letters = "f",

@@ -396,11 +396,13 @@ const struct cmd cmd_node_join = { .name = "node join",
 	.purpose = "make this directory another machine of its project",
 	.about =
 	    "For a machine that got config.xml and identity.xml of a running project: says that it\n"
-	    "is another machine of the same project and not a copy that acts in its name. The URL\n"
-	    "must be the same and the database that of the project, by whatever address or node of\n"
-	    "its cluster. Machines with the same host name need --as. For an installed project,\n"
-	    "root's command also makes the account, directories, units and Apache site of this\n"
-	    "machine, as locus create does; locus-cluster(7) has the whole way.",
+	    "is another machine of the same project and not a copy that acts in its name. Machines\n"
+	    "with the same host name need --as. For an installed project, root's command also makes\n"
+	    "the account, directories, units and Apache site of this machine, as locus create does;\n"
+	    "locus-cluster(7) has the whole way.",
+	.details =
+	    "The URL must be the same and the database that of the project, by whatever address or\n"
+	    "node of its cluster.",
 	.opts = join_options,
 	.opts_size = sizeof(struct node_opts),
 	.anywhere = true,

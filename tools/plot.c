@@ -401,9 +401,11 @@ const struct cmd cmd_plot = { .name = "plot",
 	    "large files the host held already. bytes-saved: bytes of large files that were sent,\n"
 	    "and that need not be. turnaround: the time from sending to report, per day. With --out\n"
 	    "the picture is an SVG file for browsers and reports; else the figures are printed.\n"
+	    "Exit status 3: there are no figures.",
+	.details =
 	    "locality and bytes-saved come from the ledger, which has single days for ledger_days;\n"
 	    "the others from the results that the database still has, so purged ones are left out.\n"
-	    "Days are UTC. Exit status 3: there are no figures.",
+	    "Days are UTC.",
 	.opts = plot_options,
 	.opts_size = sizeof(struct plot_opts),
 	.columns = plot_columns,

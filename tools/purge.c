@@ -265,10 +265,10 @@ const struct cmd cmd_purge = { .name = "purge",
 	    "Removes workunits that are assimilated, whose files are deleted and that have not\n"
 	    "changed for the given time, with their results, as db_purge does by itself. Each is\n"
 	    "first written to DIR/purged-DATE.xml; locus archive find NAME prints it from there,\n"
-	    "also when db_purge has compressed the file.\n"
-	    "Workunits are kept until all their jobs that used large files are in the ledger.\n"
-	    "An interrupted purge leaves only whole workunits; run it again. Exit status 3: no\n"
-	    "workunit is due.",
+	    "also when db_purge has compressed the file. Exit status 3: no workunit is due.",
+	.details =
+	    "Workunits are kept until all their jobs that used large files are in the ledger. An\n"
+	    "interrupted purge leaves only whole workunits; run it again.",
 	.opts = purge_options,
 	.opts_size = sizeof(struct purge_opts),
 	.columns = purge_columns,

@@ -71,12 +71,13 @@ const struct cmd cmd_record_host = { .name = "record host",
 	.max_args = 2,
 	.purpose = "record a host's requests with all their input",
 	.about =
-	    "For a limited time the schedulers of this machine write each request of the host to\n"
-	    "a file HOST-NUMBER-RPC.recording in the project's directory recordings: the request,\n"
+	    "For a limited time the schedulers of this machine write each request of the host to a\n"
+	    "file HOST-NUMBER-RPC.recording in the project's directory recordings: the request,\n"
 	    "every row that the decision looked at, the configuration (without the database's\n"
-	    "password) and the reply. locus replay decides it again, on any machine. The files\n"
-	    "take at most debug_req_reply_max_bytes. They contain the account's key, so only the\n"
-	    "project's account may read them.",
+	    "password) and the reply. locus replay decides it again, on any machine. They contain\n"
+	    "the account's key, so only the project's account may read them.",
+	.details =
+	    "The files take at most debug_req_reply_max_bytes.",
 	.opts = record_options,
 	.opts_size = sizeof(struct record_opts),
 	.run = record_host_run };

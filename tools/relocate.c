@@ -645,15 +645,16 @@ const struct cmd cmd_relocate = { .name = "relocate",
 	.args = "",
 	.purpose = "adapt a moved project, or a copy of one; change the URL",
 	.about =
-	    "A project notes its location, its database and its URL in identity.xml. When these\n"
-	    "no longer match, commands and daemons refuse to act for it until this command says\n"
-	    "which case it is. --moved: the same project; with --url, it gets this master URL, and\n"
-	    "the URLs of config.xml and of the stored work are changed. --copy: a project of its\n"
-	    "own: it gets a new identity, port, URL and sockets, and the same is changed.\n"
-	    "Copy a project only while it is stopped. On a shared database server load a dump\n"
-	    "into another database first and give it with --db-name. The keys stay the same; see\n"
-	    "locus key rotate code-sign. A directory that was only renamed needs nothing: locus start\n"
-	    "reports the move and continues.",
+	    "A project notes its location, its database and its URL in identity.xml. When these no\n"
+	    "longer match, commands and daemons refuse to act for it until this command says which\n"
+	    "case it is. --moved: the same project; with --url, it gets this master URL, and the\n"
+	    "URLs of config.xml and of the stored work are changed. --copy: a project of its own:\n"
+	    "it gets a new identity, port, URL and sockets, and the same is changed. The keys stay\n"
+	    "the same; see locus key rotate code-sign. A directory that was only renamed needs\n"
+	    "nothing: locus start reports the move and continues.",
+	.details =
+	    "Copy a project only while it is stopped. On a shared database server load a dump into\n"
+	    "another database first and give it with --db-name.",
 	.opts = relocate_options,
 	.opts_size = sizeof(struct relocate_opts),
 	.anywhere = true,

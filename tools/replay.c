@@ -299,14 +299,16 @@ const struct cmd cmd_replay = { .name = "replay",
 	.purpose = "show how a request would be answered now",
 	.about =
 	    "Decides the request by the project's rules, configuration and rows, and explains the\n"
-	    "decision like explain host; debug_req_reply_dir keeps requests and replies. Nothing\n"
-	    "is written: the database refuses writes, generators get no requests for work, and\n"
-	    "there is no waiting. While the rows are unchanged and --at is given, the decision is\n"
-	    "always the same. A new host has the id 0.\n"
+	    "decision like explain host; debug_req_reply_dir keeps requests and replies. Nothing is\n"
+	    "written: the database refuses writes, generators get no requests for work, and there\n"
+	    "is no waiting.\n"
 	    "\n"
 	    "A file made by record host is decided by the rows that it holds instead, and by its\n"
 	    "configuration unless --config gives another one; the reply is then identical to the\n"
 	    "byte. It needs neither the project nor its database.",
+	.details =
+	    "While the rows are unchanged and --at is given, the decision is always the same. A new\n"
+	    "host has the id 0.",
 	.opts = replay_options,
 	.opts_size = sizeof(struct replay_opts),
 	.tree = true,

@@ -168,9 +168,11 @@ const struct cmd cmd_run_task = { .name = "run-task",
 	.max_args = 1,
 	.purpose = "run a task of config.xml now",
 	.about =
-	    "Runs the command of a <task> once, in the project's directory, with its output appended\n"
-	    "to the task's file in the log directory. The exit status is the task's; 75 means that\n"
-	    "the task runs already. In an installed project, timers of systemd run the tasks, in a\n"
-	    "project with private servers its supervisor. A failure stays in locus status until the\n"
-	    "task succeeds.",
+	    "Runs the command of a <task> once, in the project's directory, with its output\n"
+	    "appended to the task's file in the log directory. The exit status is the task's; 75\n"
+	    "means that the task runs already. A failure stays in locus status until the task\n"
+	    "succeeds.",
+	.details =
+	    "In an installed project, timers of systemd run the tasks, in a project with private\n"
+	    "servers its supervisor.",
 	.run = run_task_run };

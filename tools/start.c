@@ -420,14 +420,15 @@ const struct cmd cmd_start = { .name = "start",
 	    "decision log and has written to every directory that it needs; otherwise reports the\n"
 	    "problem and its cure. That request changes no row and no statistics. Then makes the\n"
 	    "short form of locus doctor and exits with 1 if a check fails. It is not an error if\n"
-	    "the project runs already. The supervisor picks up changes of config.xml;\n"
-	    "those that wait for a restart are reported here, by locus status and in the\n"
-	    "supervisor's log, see config.xml(5).\n"
-	    "In a project that locus create installed, only root may start it: writes the units\n"
-	    "of systemd anew if config.xml needs other ones, starts them, replaces the services\n"
-	    "whose options have changed, and waits in the same way. With the name of a service,\n"
-	    "which locus status shows, it starts that one of a running project and touches no\n"
-	    "other. Exit status 3: there is no such service, or the project does not run.",
+	    "the project runs already. With the name of a service, which locus status shows, it\n"
+	    "starts that one of a running project and touches no other. Exit status 3: there is no\n"
+	    "such service, or the project does not run.",
+	.details =
+	    "The supervisor picks up changes of config.xml; those that wait for a restart are\n"
+	    "reported here, by locus status and in the supervisor's log, see config.xml(5). In a\n"
+	    "project that locus create installed, only root may start it: writes the units of\n"
+	    "systemd anew if config.xml needs other ones, starts them, replaces the services whose\n"
+	    "options have changed, and waits in the same way.",
 	.opts = start_options,
 	.opts_size = sizeof(struct start_opts),
 	.as_root = true,
@@ -438,14 +439,16 @@ const struct cmd cmd_stop = { .name = "stop",
 	.max_args = 1,
 	.purpose = "stop the project",
 	.about =
-	    "Stops the web server, the upload handler, the daemons and the database, in this\n"
-	    "order; each may finish what it is doing within a limited time. Also works if the\n"
-	    "supervisor is dead. Leaves no process behind. In an installed project, systemd stops\n"
-	    "the services; this machine's web and database server stay.\n"
-	    "With the name of a service it stops that one and touches no other. It stays stopped,\n"
-	    "whatever the supervisor or systemd do, until locus start SERVICE, until the project is\n"
-	    "stopped or restarted, or until the machine is; <disabled> in config.xml is for good.\n"
-	    "While the scheduler is stopped, the web server tells hosts to ask again in a minute.",
+	    "Stops the web server, the upload handler, the daemons and the database, in this order;\n"
+	    "each may finish what it is doing within a limited time. Also works if the supervisor\n"
+	    "is dead. Leaves no process behind. In an installed project, systemd stops the\n"
+	    "services; this machine's web and database server stay. With the name of a service it\n"
+	    "stops that one and touches no other.",
+	.details =
+	    "It stays stopped, whatever the supervisor or systemd do, until locus start SERVICE,\n"
+	    "until the project is stopped or restarted, or until the machine is; <disabled> in\n"
+	    "config.xml is for good. While the scheduler is stopped, the web server tells hosts to\n"
+	    "ask again in a minute.",
 	.opts = stop_options,
 	.opts_size = sizeof(struct start_opts),
 	.as_root = true,

@@ -322,15 +322,15 @@ const struct cmd cmd_stats_export = { .name = "stats export",
 	    "Writes tables.xml, user.gz, team.gz, host.gz, user_deleted.gz and host_deleted.gz to\n"
 	    "the directory stats of the project, which the web server publishes as URL/stats/ (each\n"
 	    "NAME.gz also as NAME.xml.gz). They show accounts, teams and hosts with credit at one\n"
-	    "moment, and replace the former ones only when all are complete. No e-mail address, name\n"
-	    "of a computer or IP address is in them.\n"
-	    "\n"
+	    "moment, and replace the former ones only when all are complete. No e-mail address,\n"
+	    "name of a computer or IP address is in them.",
+	.details =
 	    "The consent of type STATSEXPORT in the table consent decides: an account whose latest\n"
 	    "word is no is left out with its hosts, and, if the type is enabled, so is one that\n"
-	    "never said yes. A host names its account only if the account shows its hosts.\n"
-	    "\n"
-	    "Reads the replica if there is one. Run it once a day, as a task of config.xml:\n"
-	    "<task><cmd>locus stats export</cmd><output>stats.out</output><period>24 hours</period></task>",
+	    "never said yes. A host names its account only if the account shows its hosts. Reads\n"
+	    "the replica if there is one. Run it once a day, as a task of config.xml:\n"
+	    "<task><cmd>locus stats export</cmd><output>stats.out</output><period>24\n"
+	    "hours</period></task>",
 	.opts = stats_options,
 	.opts_size = sizeof(struct stats_opts),
 	.columns = stats_columns,

@@ -855,15 +855,17 @@ const struct cmd cmd_status = { .name = "status",
 	.purpose = "show what runs, and the progress of the work",
 	.about =
 	    "Shows whether each service runs, the number of workunits and results in each state,\n"
-	    "the bytes sent and saved by the ledger, how long the work will last, the triggers,\n"
-	    "and what never makes progress without the admin; for this it looks at the first jobs\n"
-	    "of each app, while locus fsck looks at all. Probes the project as locus start does,\n"
-	    "and reports what keeps it from serving and which changes of config.xml wait for a\n"
-	    "restart. Names the most frequent failures of the last day with what to try. What\n"
-	    "hosts held already is not what locality saves: without it, too, a host gets several\n"
-	    "jobs on a file that it has fetched once, which the estimate takes into account. Also\n"
-	    "works when the database is down. Exit status 0: running and serving, 3: stopped,\n"
-	    "4: something in between.",
+	    "the bytes sent and saved by the ledger, how long the work will last, the triggers, and\n"
+	    "what never makes progress without the admin; for this it looks at the first jobs of\n"
+	    "each app, while locus fsck looks at all. Probes the project as locus start does, and\n"
+	    "reports what keeps it from serving and which changes of config.xml wait for a restart.\n"
+	    "Names the most frequent failures of the last day with what to try. Also works when the\n"
+	    "database is down. Exit status 0: running and serving, 3: stopped, 4: something in\n"
+	    "between.",
+	.details =
+	    "What hosts held already is not what locality saves: without it, too, a host gets\n"
+	    "several jobs on a file that it has fetched once, which the estimate takes into\n"
+	    "account.",
 	.opts = status_options,
 	.opts_size = sizeof(struct status_opts),
 	.tree = true,

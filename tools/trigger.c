@@ -215,9 +215,10 @@ const struct cmd cmd_trigger_list = { .name = "trigger list",
 	.max_args = 1,
 	.purpose = "list the files that have a trigger",
 	.about =
-	    "Prints names, one per line, sorted. claims lists the need_work triggers for which\n"
-	    "somebody is making work, with the age of the claim in seconds and its owner (unknown\n"
-	    "with directories).",
+	    "Prints names, one per line, sorted.",
+	.details =
+	    "claims lists the need_work triggers for which somebody is making work, with the age of\n"
+	    "the claim in seconds and its owner (unknown with directories).",
 	.tree = true,
 	.run = trigger_list_run };
 const struct cmd cmd_trigger_raise = { .name = "trigger raise",
@@ -244,9 +245,10 @@ const struct cmd cmd_trigger_claim = { .name = "trigger claim",
 	.max_args = 1,
 	.purpose = "claim a need_work trigger, to make its work",
 	.about =
-	    "Only one claimant succeeds; for all others, and if the trigger is not raised, the\n"
-	    "exit status is 3. A trigger raised meanwhile stays for later. Make the work, then\n"
-	    "run trigger done.",
+	    "Only one claimant succeeds; for all others, and if the trigger is not raised, the exit\n"
+	    "status is 3. Make the work, then run trigger done.",
+	.details =
+	    "A trigger raised meanwhile stays for later.",
 	.opts = claim_options,
 	.opts_size = sizeof(struct trigger_opts),
 	.tree = true,

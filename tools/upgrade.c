@@ -17,18 +17,20 @@
 #include "lib/banned.h"
 
 struct upgrade_opts {
-	bool dry_run;
+	bool dry_run, no_hint;
 };
 
 static const struct opt upgrade_options[] = {
 	{ "dry-run", OPT_FLAG, offsetof(struct upgrade_opts, dry_run), NULL,
 	    "Only shows what would be done." },
+	{ "no-hint", OPT_FLAG, offsetof(struct upgrade_opts, no_hint), NULL,
+	    "Does not say what comes next: for scripts that do it." },
 	{ 0 },
 };
 
 struct upgrade {
 	struct cmd_ctx *x;
-	bool dry_run;
+	bool dry_run, no_hint;
 };
 
 static void
@@ -83,19 +85,24 @@ static enum err
 upgrade_steps(struct upgrade *u)
 {
 	struct cmd_ctx *x = u->x;
-	bool running = !conf_is_installed(x->cf) && state_supervised(x->a, x->cf);
+	bool running = !conf_is_installed(x->cf) && state_supervised(x->a, x->cf),
+	     hint = !u->dry_run && !u->no_hint;
 
 	if (conf_is_installed(x->cf)) {
 		TRY(upgrade_schema(u));
 		ctx_close(x);
-		return install_upgrade(x, u->dry_run);
+		TRY(install_upgrade(x, u->dry_run));
+		if (hint)
+			printf("\nNext:       locus -p %s restart\n",
+			    conf_installation(x->a, x->cf).name);
+		return OK;
 	}
 	TRY(x->cf->private_servers && !running ? upgrade_schema_alone(u) :
 						 upgrade_schema(u));
 	TRY(upgrade_site(u));
 	if (!u->dry_run)
 		TRY(create_links(x));
-	if (!u->dry_run)
+	if (hint)
 		printf("\n%s\n",
 		    running ? "Next:       locus restart" : "Next:       locus start");
 	return OK;
@@ -124,7 +131,7 @@ static enum err
 upgrade_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct upgrade_opts *o = opts;
-	struct upgrade u = { x, o->dry_run };
+	struct upgrade u = { x, o->dry_run, o->no_hint };
 	enum err e = ctx_conf(x);
 
 	(void)args, (void)n;
@@ -143,12 +150,13 @@ const struct cmd cmd_upgrade = { .name = "upgrade",
 	.args = "",
 	.purpose = "bring a project to this release of Locus",
 	.about =
-	    "Upgrades the schema of the database, and the files that were written from\n"
-	    "templates: the web server's configuration, the home page and its style, and in an\n"
-	    "installed project units, tmpfiles and log rotation. A file that was edited is kept,\n"
-	    "and the new text is written beside it as FILE.new (below /etc: FILE.dpkg-dist). The\n"
-	    "project may run meanwhile; restart it afterwards. After an interruption run the command\n"
-	    "again. locus-backup(7) tells how to go back.",
+	    "Upgrades the schema of the database, and the files that were written from templates:\n"
+	    "the web server's configuration, the home page and its style, and in an installed\n"
+	    "project units, tmpfiles and log rotation. A file that was edited is kept, and the new\n"
+	    "text is written beside it as FILE.new (below /etc: FILE.dpkg-dist). The project may\n"
+	    "run meanwhile; restart it afterwards. locus-backup(7) tells how to go back.",
+	.details =
+	    "After an interruption run the command again.",
 	.opts = upgrade_options,
 	.opts_size = sizeof(struct upgrade_opts),
 	.as_root = true,

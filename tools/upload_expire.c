@@ -179,11 +179,12 @@ const struct cmd cmd_upload_expire = { .name = "upload expire",
 	.about =
 	    "Removes files of the upload directory that nothing was written to for a month, or\n"
 	    "another time: those of results that do not exist, because they were purged, and those\n"
-	    "that hosts sent after the file deleter had removed the files of their result. Each is\n"
-	    "logged on standard error. Uploads of all other results are kept however old they are,\n"
-	    "and files that are not named like uploads are left alone. A new project runs it as a\n"
-	    "daily task; BOINC's antique_file_deleter in config.xml runs it, too. Exit status 75: a\n"
-	    "backup is running.",
+	    "that hosts sent after the file deleter had removed the files of their result. Exit\n"
+	    "status 75: a backup is running.",
+	.details =
+	    "Each is logged on standard error. Uploads of all other results are kept however old\n"
+	    "they are, and files that are not named like uploads are left alone. A new project runs\n"
+	    "it as a daily task; BOINC's antique_file_deleter in config.xml runs it, too.",
 	.opts = expire_options,
 	.opts_size = sizeof(struct expire_opts),
 	.columns = expire_columns,

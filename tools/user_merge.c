@@ -145,8 +145,9 @@ const struct cmd cmd_user_merge = { .name = "user merge",
 	    "Account INTO takes over the hosts, results, credit, batches, reserved work and teams\n"
 	    "of account FROM, which is deleted; locus-privacy(7) says what becomes of the rest. The\n"
 	    "clients of FROM need nothing new: its keys are accepted as keys of INTO, whose address\n"
-	    "and password are then the only ones. Counts first, and asks. An interrupted run can be\n"
-	    "repeated.",
+	    "and password are then the only ones.",
+	.details =
+	    "Counts first, and asks. An interrupted run can be repeated.",
 	.opts = merge_options,
 	.opts_size = sizeof(struct merge_opts),
 	.columns = merge_columns,

@@ -226,8 +226,9 @@ const struct cmd cmd_work_add = { .name = "work add",
 	    "JSON object in each line; empty lines and lines that begin with # are skipped. All\n"
 	    "jobs are checked before the first one is added, and every mistake is reported with\n"
 	    "its line. No job is sent before the last one is in. If the command is interrupted,\n"
-	    "run it again: it completes what is missing, and adds nothing twice. The columns, of\n"
-	    "which none is required if there is a batch:\n"
+	    "run it again: it completes what is missing, and adds nothing twice.",
+	.details =
+	    "The columns of --jobs, of which none is required if there is a batch:\n"
 #include "tools/jobs/jobs.def"
 	    "A list in a table is a line of words, in which quotes group; in JSON it is an array.",
 	.opts = work_options,

@@ -123,11 +123,13 @@ const struct cmd cmd_work_assign = { .name = "work assign",
 	.max_args = 1,
 	.purpose = "assign a workunit to hosts",
 	.about =
-	    "The unsent and future results of the workunit go only to this target, before all\n"
-	    "other work; a further call adds a further target. A host gets only one of them, so a\n"
-	    "single target host needs a workunit with one result (target_nresults 1). Results in\n"
-	    "progress elsewhere stay there; to rule that out, use \"work add\" with the same\n"
-	    "options. Needs enable_assignment, or with --every enable_assignment_multi.",
+	    "The unsent and future results of the workunit go only to this target, before all other\n"
+	    "work; a further call adds a further target. A host gets only one of them, so a single\n"
+	    "target host needs a workunit with one result (target_nresults 1). Needs\n"
+	    "enable_assignment, or with --every enable_assignment_multi.",
+	.details =
+	    "Results in progress elsewhere stay there; to rule that out, use \"work add\" with the\n"
+	    "same options.",
 	.opts = assign_options,
 	.opts_size = sizeof(struct assign_opts),
 	.run = work_assign_run };

@@ -263,14 +263,15 @@ const struct cmd cmd_work_cancel = { .name = "work cancel",
 	.args = "",
 	.purpose = "cancel workunits",
 	.about =
-	    "Ends the workunits that match all of the options, counts them first, and asks.\n"
-	    "Results that were not sent are never sent; hosts are told to abort those in progress\n"
-	    "at their next contact; results that are reported nevertheless are not used. A\n"
-	    "workunit that has a canonical result or an error is over and stays as it is. The\n"
-	    "assimilator handles cancelled workunits as failed ones. To give them another chance,\n"
-	    "see locus work retry. With --version, only tasks end, of a build that was withdrawn:\n"
-	    "they count neither as errors nor against the account that had them, and the workunits\n"
-	    "are computed by another build.",
+	    "Ends the workunits that match all of the options, counts them first, and asks. Results\n"
+	    "that were not sent are never sent; hosts are told to abort those in progress at their\n"
+	    "next contact; results that are reported nevertheless are not used. A workunit that has\n"
+	    "a canonical result or an error is over and stays as it is. The assimilator handles\n"
+	    "cancelled workunits as failed ones. To give them another chance, see locus work retry.",
+	.details =
+	    "With --version, only tasks end, of a build that was withdrawn: they count neither as\n"
+	    "errors nor against the account that had them, and the workunits are computed by\n"
+	    "another build.",
 	.opts = cancel_options,
 	.opts_size = sizeof(struct cancel_opts),
 	.columns = cancel_columns,

@@ -531,18 +531,19 @@ const struct cmd cmd_work_retry = { .name = "work retry",
 	.purpose = "give failed workunits another chance",
 	.about =
 	    "Opens failed workunits that match all of the options again: their errors so far no\n"
-	    "longer count, their limits are raised so that --tries further results may be made,\n"
-	    "and the transitioner makes them. Successes that were not judged are judged after all.\n"
-	    "Cancelled workunits are only opened with --state cancelled. A workunit whose input\n"
-	    "files are deleted stays failed; one that the assimilator has seen as failed is handed\n"
-	    "to it again when it is done. Workunits that a daemon has put aside after failures\n"
-	    "are tried again at once.\n"
-	    "With --host, the successes of a host that is not believed any more become invalid; a\n"
-	    "workunit whose canonical result was among them, or whose quorum is not complete\n"
-	    "without them, is open again, gets further results, and is validated and assimilated\n"
-	    "anew. What other hosts returned stays valid, and credit that was granted stays. Run\n"
-	    "locus host ban ID first, or the host may get the new results. --version does the same\n"
-	    "with what all hosts computed with one version of an app; withdraw the version first.",
+	    "longer count, their limits are raised so that --tries further results may be made, and\n"
+	    "the transitioner makes them. Successes that were not judged are judged after all.\n"
+	    "Cancelled workunits are only opened with --state cancelled. With --host, the successes\n"
+	    "of a host that is not believed any more become invalid; a workunit whose canonical\n"
+	    "result was among them, or whose quorum is not complete without them, is open again,\n"
+	    "gets further results, and is validated and assimilated anew. What other hosts returned\n"
+	    "stays valid, and credit that was granted stays. Run locus host ban ID first, or the\n"
+	    "host may get the new results. --version does the same with what all hosts computed\n"
+	    "with one version of an app; withdraw the version first.",
+	.details =
+	    "A workunit whose input files are deleted stays failed; one that the assimilator has\n"
+	    "seen as failed is handed to it again when it is done. Workunits that a daemon has put\n"
+	    "aside after failures are tried again at once.",
 	.opts = retry_options,
 	.opts_size = sizeof(struct retry_opts),
 	.columns = retry_columns,

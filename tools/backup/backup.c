@@ -289,10 +289,11 @@ const struct cmd cmd_backup = { .name = "backup",
 	.about =
 	    "Writes one consistent snapshot of the database, config.xml, keys, apps, templates,\n"
 	    "plan classes, triggers and the files of hosts to FILE, a tar archive compressed with\n"
-	    "zstd; \"-\" is standard output, and a name needs a dot or a slash. The project goes on meanwhile; only its file_deleter\n"
-	    "waits. Writes FILE.part and renames it at the end, and never replaces a file. The\n"
-	    "database may still have the schema of an older release.\n"
-	    "locus-backup(7) has the whole story.",
+	    "zstd; \"-\" is standard output, and a name needs a dot or a slash. The project goes on\n"
+	    "meanwhile; only its file_deleter waits. Writes FILE.part and renames it at the end,\n"
+	    "and never replaces a file. locus-backup(7) has the whole story.",
+	.details =
+	    "The database may still have the schema of an older release.",
 	.opts = backup_options,
 	.opts_size = sizeof(struct backup_opts),
 	.run = backup_run };

@@ -147,10 +147,12 @@ const struct cmd cmd_batch_list = { .name = "batch list",
 	.purpose = "list batches of jobs and how far they are",
 	.about =
 	    "Prints one line per batch, the newest first. A job is done when it has a canonical\n"
-	    "result, failed when it has an error, and open before. A batch is staged while its\n"
-	    "jobs are being added, or when that was interrupted; running; complete, when no job is\n"
-	    "open; cancelled; or retired. The time that is left is an estimate from the jobs that\n"
-	    "became done in the last hour, or if there are none, in the last day.",
+	    "result, failed when it has an error, and open before. A batch is staged while its jobs\n"
+	    "are being added, or when that was interrupted; running; complete, when no job is open;\n"
+	    "cancelled; or retired.",
+	.details =
+	    "The time that is left is an estimate from the jobs that became done in the last hour,\n"
+	    "or if there are none, in the last day.",
 	.opts = batch_list_options,
 	.opts_size = sizeof(struct batch_list_opts),
 	.columns = batch_list_columns,

@@ -295,14 +295,16 @@ const struct cmd cmd_batch_results = { .name = "batch results",
 	.purpose = "collect the output files of a batch",
 	.about =
 	    "Copies the output files of all canonical results of the batch to a directory, or into\n"
-	    "an archive if the name ends in .tar.zst. A file is named by its workunit; if there\n"
-	    "are several, _0, _1 and so on follow. Files that the directory has already are not\n"
-	    "copied again, so the command may be repeated while the batch is running, and after\n"
-	    "it was interrupted. An archive is complete or not there. Outputs are taken from the\n"
-	    "upload directory, and once the file deleter has removed them from the copies that\n"
-	    "the app's assimilator made.\n"
+	    "an archive if the name ends in .tar.zst. A file is named by its workunit; if there are\n"
+	    "several, _0, _1 and so on follow. Files that the directory has already are not copied\n"
+	    "again, so the command may be repeated while the batch is running, and after it was\n"
+	    "interrupted.\n"
 	    "\n"
 	    "Exit status 1: some outputs are missing; 3: there are none.",
+	.details =
+	    "An archive is complete or not there. Outputs are taken from the upload directory, and\n"
+	    "once the file deleter has removed them from the copies that the app's assimilator\n"
+	    "made.",
 	.opts = batch_results_options,
 	.opts_size = sizeof(struct batch_results_opts),
 	.columns = batch_results_columns,

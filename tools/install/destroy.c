@@ -217,14 +217,17 @@ const struct cmd cmd_destroy = { .name = "destroy",
 	.purpose = "remove a project with all its data",
 	.about =
 	    "Undoes what locus create NAME --url has done: stops the services and removes site,\n"
-	    "units, database, data, keys, logs, configuration and account, in this order, so that\n"
-	    "a run that failed can be repeated. Says how many jobs hosts work on; their results\n"
-	    "are lost. Apache's modules that create enabled are disabled with the last project\n"
-	    "of the machine. A database on another machine is left to its admin.\n\n"
-	    "Of a project made with --here (the one of --project, one in the directory NAME, or\n"
-	    "the one around the current directory), stops it and removes what create has noted\n"
-	    "that it made, with all that is in those directories. Files of others beside them are\n"
-	    "named and stay, with the directory; so does a database that was there before.",
+	    "units, database, data, keys, logs, configuration and account, in this order, so that a\n"
+	    "run that failed can be repeated. Says how many jobs hosts work on; their results are\n"
+	    "lost.\n"
+	    "\n"
+	    "Of a project made with --here (the one of --project, one in the directory NAME, or the\n"
+	    "one around the current directory), stops it and removes what create has noted that it\n"
+	    "made, with all that is in those directories. Files of others beside them are named and\n"
+	    "stay, with the directory; so does a database that was there before.",
+	.details =
+	    "Apache's modules that create enabled are disabled with the last project of the\n"
+	    "machine. A database on another machine is left to its admin.",
 	.opts = destroy_options,
 	.opts_size = sizeof(struct destroy_opts),
 	.as_root = true,

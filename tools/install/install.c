@@ -243,8 +243,6 @@ steps_for(struct cmd_ctx *x, int when, bool dry_run)
 	ctx_close(x);
 	if (in.to_do != NULL)
 		printf("\nLeft to you:\n%s", in.to_do);
-	if (!dry_run && when == UPGRADE)
-		printf("\nNext:       locus -p %s restart\n", p.name);
 	return OK;
 }
 
