@@ -59,8 +59,13 @@ app_delete(struct db *db, int64_t appid, struct fail *f)
 	};
 	struct app_needs n;
 	int64_t id;
+	enum err e;
 
-	TRY(db_number(db, f, &id, APP_LOCK, .appid = appid));
+	e = db_number(db, f, &id, APP_LOCK, .appid = appid);
+	if (e == E_NOTFOUND)
+		return FAIL(f, e, "the app has just been removed by another command");
+	if (e != OK)
+		return e;
 	TRY(app_needs_read(db, appid, &n, f));
 	if (n.workunits > 0 || n.filesets > 0)
 		return FAIL(f, E_RACE,

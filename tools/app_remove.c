@@ -373,6 +373,8 @@ app_remove_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	struct listing *l;
 
 	(void)n;
+	if (o->yes && !o->dry_run) /* no question keeps others waiting */
+		TRY(ctx_alone(x));
 	TRY(tools_catalog(x, &c));
 	TRY(tools_app(x, c, args[0], &r.app));
 	TRY(app_versions_of(x->db, x->a, r.app->id, &r.versions, &r.nversions, x->f));

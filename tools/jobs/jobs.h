@@ -32,10 +32,14 @@ void job_row_init(struct job_row *);
 /* Mistakes of the file: each is printed with its line, and only counted after many. */
 struct job_problems {
 	const char *path;
-	size_t n;
+	size_t n, shown;
+	char last[512]; /* what was said last, and how often it was not said again */
+	size_t same;
 };
 void job_problem(struct job_problems *, int64_t line, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* Says in how many lines the last problem occurs again. */
+void job_problems_end(struct job_problems *);
 
 struct job_file { /* a file of jobs, in memory; can be read again from its beginning */
 	const char *path;

@@ -218,6 +218,7 @@ check_jobs(struct load *l)
 		progress_set(&p, l->counts->jobs);
 	}
 	progress_end(&p);
+	job_problems_end(problems);
 	if (e == OK && problems->n > 0)
 		return FAIL(l->x->f, E_BADREQ, "%s: %zu mistakes; nothing was added",
 		    problems->path, problems->n);

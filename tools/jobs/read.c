@@ -49,15 +49,30 @@ job_row_init(struct job_row *row)
 void
 job_problem(struct job_problems *p, int64_t line, const char *fmt, ...)
 {
+	char text[sizeof(p->last)];
 	va_list ap;
 
-	if (p->n++ < PROBLEMS_SHOWN) {
-		fprintf(stderr, "locus: %s:%lld: ", p->path, (long long)line);
-		va_start(ap, fmt);
-		vfprintf(stderr, fmt, ap);
-		va_end(ap);
-		fprintf(stderr, "\n");
+	p->n++;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (strcmp(text, p->last) == 0) {
+		p->same++;
+		return;
 	}
+	job_problems_end(p);
+	memcpy(p->last, text, sizeof(text));
+	if (p->shown++ < PROBLEMS_SHOWN)
+		fprintf(stderr, "locus: %s:%lld: %s\n", p->path, (long long)line, text);
+}
+
+void
+job_problems_end(struct job_problems *p)
+{
+	if (p->same > 0 && p->shown <= PROBLEMS_SHOWN)
+		fprintf(stderr, "locus: %s: the same in %zu more lines\n", p->path,
+		    p->same);
+	p->same = 0;
 }
 
 /* --- the whole file --- */
