@@ -509,6 +509,26 @@ fs_exists(const char *path)
 }
 
 enum err
+fs_check_change(const char *path, struct fail *f)
+{
+	char dir[PATH_MAX];
+
+	snprintf(dir, sizeof(dir), "%s", path);
+	do {
+		char *slash = strrchr(dir, '/');
+
+		if (slash != NULL)
+			slash[slash == dir] = '\0';
+		else
+			snprintf(dir, sizeof(dir), ".");
+	} while (strcmp(dir, "/") != 0 && strcmp(dir, ".") != 0 && !fs_exists(dir));
+	/* The effective rights count: access() goes by the real account. */
+	if (faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) < 0)
+		return FAIL_ERRNO(f, "changing %s", path);
+	return OK;
+}
+
+enum err
 fs_check_exists(const char *path, bool *there, struct fail *f)
 {
 	struct stat st;

@@ -73,6 +73,12 @@ bool fs_exists(const char *path); /* true for a link even if its target is absen
 enum err fs_check_exists(const char *path, bool *there, struct fail *);
 /* Is fd the file that path names now? Not if that was renamed or replaced. */
 bool fs_is_file(const char *path, int fd);
+/*
+ * May this process make, replace or remove the file now? Looks at its directory or, if
+ * that is to be made, at the nearest one that exists. For those who say beforehand what
+ * they would do.
+ */
+enum err fs_check_change(const char *path, struct fail *);
 int64_t fs_size(const char *path);  /* -1 if absent */
 int64_t fs_mtime(const char *path); /* -1 if absent */
 struct fs_seen { /* the state of a file at the last look; all 0 = never looked at */

@@ -380,6 +380,10 @@ app_remove_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	TRY(app_versions_of(x->db, x->a, r.app->id, &r.versions, &r.nversions, x->f));
 	TRY(refuse_needed_app(&r));
 	TRY(plan_all(&r, c));
+	for (size_t i = 0; i < r.n; i++)
+		if (r.items[i].why == NULL && r.items[i].path != NULL &&
+		    fs_exists(r.items[i].path))
+			TRY(fs_check_change(r.items[i].path, x->f));
 	if (!o->dry_run) {
 		TRY(confirm(x, o->yes, "remove app %s with %zu versions for ever",
 		    r.app->name, r.nversions));

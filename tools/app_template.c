@@ -74,6 +74,7 @@ write_template(
 			    "%s exists with different contents; remove it first", to);
 		return OK; /* somebody else's */
 	}
+	TRY(fs_check_change(to, x->f));
 	if (dry) {
 		ctx_progress(x, "would", "create %s", to);
 		return OK;

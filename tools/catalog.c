@@ -70,9 +70,9 @@ tools_user(struct cmd_ctx *x, const char *arg, struct user **u)
 	                         e;
 }
 
-enum err
-tools_transaction(
-    struct cmd_ctx *x, enum err (*work)(struct cmd_ctx *, void *), void *arg)
+static enum err
+transact(
+    struct cmd_ctx *x, enum err (*work)(struct cmd_ctx *, void *), void *arg, bool dry)
 {
 	uint64_t seed;
 	struct rng r;
@@ -88,9 +88,9 @@ tools_transaction(
 			e = db_begin(x->db, x->f);
 		if (e == OK)
 			e = work(x, arg);
-		if (e == OK)
+		if (e == OK && !dry)
 			e = db_commit(x->db, x->f);
-		if (e == OK)
+		if (e == OK && !dry)
 			return OK;
 		db_rollback(x->db);
 		if (e == E_RETRY && db_commit_uncertain(x->db))
@@ -98,6 +98,20 @@ tools_transaction(
 			    "the connection to the database was lost during the commit: check whether the change was made, then try again");
 	}
 	return e;
+}
+
+enum err
+tools_transaction(
+    struct cmd_ctx *x, enum err (*work)(struct cmd_ctx *, void *), void *arg)
+{
+	return transact(x, work, arg, false);
+}
+
+enum err
+tools_transaction_dry(
+    struct cmd_ctx *x, enum err (*work)(struct cmd_ctx *, void *), void *arg)
+{
+	return transact(x, work, arg, true);
 }
 
 enum err

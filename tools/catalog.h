@@ -23,6 +23,10 @@ enum err tools_host(struct cmd_ctx *, int64_t id, struct host **);
 enum err tools_transaction(
     struct cmd_ctx *, enum err (*work)(struct cmd_ctx *, void *), void *arg);
 
+/* The same, and takes everything back: what the transaction would refuse. */
+enum err tools_transaction_dry(
+    struct cmd_ctx *, enum err (*work)(struct cmd_ctx *, void *), void *arg);
+
 /* --- app.c --- */
 /* A usage error unless it can be an app's name, which becomes part of file names and of
  * daemons' names. */

@@ -244,6 +244,8 @@ check_files(struct cmd_ctx *x, const struct file_opts *o, struct staged *s, size
 	for (size_t i = 0; i < n; i++) {
 		TRY(check_file_taken(x, &s[i]));
 		TRY(check_own_set(x, &s[i]));
+		if (!s[i].there)
+			TRY(fs_check_change(s[i].to, x->f));
 		need += s[i].there ? 0 : s[i].nbytes;
 		if (o->gzip && gzipped_bytes(s[i].to) == 0)
 			need += s[i].nbytes;

@@ -110,6 +110,25 @@ rows_in_tx(struct cmd_ctx *x, void *arg)
 }
 
 /* Removes the files of the set that are in no other one. */
+/* May the files that only this set has be removed? */
+static enum err
+check_removal(struct cmd_ctx *x, const struct fileset *s)
+{
+	struct row_member *m = NULL;
+	size_t n = 0;
+	bool shared;
+
+	TRY(fileset_files(x->db, x->a, s->id, &m, &n, x->f));
+	for (size_t i = 0; i < n; i++) {
+		const char *path = download_path(x->a, x->cf, m[i].name);
+
+		TRY(file_is_shared(x->db, x->a, m[i].file_id, &shared, x->f));
+		if (!shared && fs_exists(path))
+			TRY(fs_check_change(path, x->f));
+	}
+	return OK;
+}
+
 static enum err
 remove_set(struct cmd_ctx *x, const struct fileset *s)
 {
@@ -181,7 +200,10 @@ file_remove_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		TRY(use_of(x, sets[i], &use[i]));
 		if (fileset_is_needed(&use[i].work) && !o->drain)
 			return refuse_needed(x, sets[i], &use[i].work);
-		ready += !o->drain || !has_users(&use[i]);
+		if (o->drain && has_users(&use[i]))
+			continue;
+		TRY(check_removal(x, sets[i]));
+		ready++;
 	}
 	if (!o->dry_run && ready > 0)
 		TRY(confirm(x, o->yes, "remove %zu large files for ever", ready));

@@ -8,7 +8,6 @@
  */
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "lib/text.h"
@@ -26,9 +25,7 @@ key_file_path(struct cmd_ctx *x, const char *name)
 enum err
 key_dir_check(struct cmd_ctx *x)
 {
-	if (access(x->cf->key_dir, W_OK | X_OK) < 0)
-		return FAIL_ERRNO(x->f, "writing to %s", x->cf->key_dir);
-	return OK;
+	return fs_check_change(key_file_path(x, "upload_public"), x->f);
 }
 
 static enum err

@@ -302,6 +302,7 @@ stats_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	(void)args, (void)n;
 	TRY(ctx_db_report(x));
 	k.dir = project_path(x->a, x->cf, "stats");
+	TRY(fs_check_change(arena_printf(x->a, "%s/tables.xml", k.dir), x->f));
 	if (!k.dry_run) {
 		TRY(fs_mkdirs(k.dir, 0755, x->f));
 		TRY(fs_lock(

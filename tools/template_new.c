@@ -327,6 +327,9 @@ write_file(struct draft *d, struct listing *l, const char *name, const char *tex
 	                       name :
 	                       arena_printf(x->a, "%s/%s", dir, name);
 
+	if (!fs_exists(dir))
+		return FAIL(x->f, E_SYS, "there is no directory %s", dir);
+	TRY(fs_check_change(path, x->f));
 	if (!d->o.dry_run)
 		TRY(fs_write(path, text, strlen(text), 0644, x->f));
 	if (x->format == FORMAT_TABLE) {

@@ -58,6 +58,7 @@ expire_file(struct expiry *k, const char *path, const char *name, const char *wh
 {
 	int64_t size = fs_size(path);
 
+	TRY(fs_check_change(path, k->x->f));
 	if (!k->dry_run)
 		TRY(fs_unlink(path, k->x->f));
 	k->bytes += size > 0 ? size : 0;

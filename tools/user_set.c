@@ -172,10 +172,11 @@ settings_write_in_tx(struct cmd_ctx *x, void *arg)
 }
 
 static enum err
-settings_write(struct cmd_ctx *x, struct setting *s)
+settings_write(struct cmd_ctx *x, struct setting *s, bool dry)
 {
 	struct user *other;
-	enum err e = tools_transaction(x, settings_write_in_tx, s);
+	enum err e = dry ? tools_transaction_dry(x, settings_write_in_tx, s) :
+	                   tools_transaction(x, settings_write_in_tx, s);
 
 	if (e != E_RACE || strcmp(s->was.email, s->now.email) == 0)
 		return e;
@@ -226,8 +227,7 @@ user_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	TRY(db_row(x->db, x->a, x->f, &was, USER_SETTINGS, .id = u->id));
 	s.was = s.now = *was;
 	TRY(user_settings_read(&s, o));
-	if (!o->dry_run)
-		TRY(settings_write(x, &s));
+	TRY(settings_write(x, &s, o->dry_run));
 	settings_report(&s, o->dry_run);
 	if (strcmp(s.was.email, s.now.email) != 0 && u->passwd_hash[0] != '\0')
 		fprintf(stderr,

@@ -184,7 +184,7 @@ check_name_taken(struct cmd_ctx *x, const char *to, const char *md5)
 	enum err e;
 
 	if (!fs_exists(to))
-		return OK;
+		return fs_check_change(to, x->f);
 	e = md5_file(to, have, &n, x->f);
 	if (e == OK && strcmp(have, md5) != 0)
 		return FAIL(x->f, E_BADREQ,
@@ -259,6 +259,29 @@ version_keys_load(struct cmd_ctx *x, struct version *v, const char *key)
 	return e;
 }
 
+static enum err
+fail_version_taken(struct cmd_ctx *x, const struct version *v)
+{
+	return FAIL(x->f, E_RACE, "version %s of %s for %s%s%s exists already", v->text,
+	    v->app->name, v->platform->name, v->class[0] == '\0' ? "" : ":", v->class);
+}
+
+/* The insertion finds out, too, but after files were copied. */
+static enum err
+check_version_taken(struct cmd_ctx *x, const struct version *v)
+{
+	struct app_version *had;
+	size_t n;
+
+	TRY(app_versions_of(x->db, x->a, v->app->id, &had, &n, x->f));
+	for (size_t i = 0; i < n; i++)
+		if (had[i].version_num == v->num &&
+		    had[i].platformid == v->platform->id &&
+		    strcmp(had[i].plan_class, v->class) == 0)
+			return fail_version_taken(x, v);
+	return OK;
+}
+
 /* Adds elements at the end of <app_version>. */
 static char *
 with_more(struct cmd_ctx *x, const char *xml_doc, const char *more)
@@ -287,11 +310,7 @@ version_insert(struct cmd_ctx *x, const struct version *v, const char *api_versi
 		e = copy_files(x, v);
 	if (e == OK)
 		e = app_version_insert(x->db, &row, x->f);
-	if (e == E_RACE)
-		return FAIL(x->f, E_RACE, "version %s of %s for %s%s%s exists already",
-		    v->text, v->app->name, v->platform->name,
-		    v->class[0] == '\0' ? "" : ":", v->class);
-	return e;
+	return e == E_RACE ? fail_version_taken(x, v) : e;
 }
 
 /* Refuses an unknown class: its versions would never be sent. */
@@ -360,6 +379,7 @@ version_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	v.signatures = o->signatures;
 	TRY(version_keys_load(x, &v, o->key));
 	TRY(version_sign(x, &v));
+	TRY(check_version_taken(x, &v));
 	if (o->dry_run) {
 		ctx_progress(x, "would add", "version %s of %s for %s", v.text,
 		    v.app->name, args[2]);

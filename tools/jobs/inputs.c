@@ -184,7 +184,7 @@ input_look_up(struct cmd_ctx *x, const char *path, struct job_input *in)
 		arena_strdup(x->a, md5), nbytes, gzipped_bytes(in->to) };
 	in->there = fs_exists(in->to);
 	if (!in->there)
-		return OK;
+		return fs_check_change(in->to, x->f);
 	TRY(md5_file(in->to, have, &n, x->f));
 	if (strcmp(have, md5) == 0)
 		return OK;
