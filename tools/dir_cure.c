@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/dir_cure.h"
 
+#include <limits.h>
 #include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include "lib/fs.h"
+#include "lib/text.h"
 #include "lib/banned.h"
 
 char *
@@ -37,34 +42,97 @@ full_cure(struct arena *a, const char *dir, const char *account)
 	    dir, account);
 }
 
-char *
-file_cure(struct arena *a, const struct conf *cf, const char *path, const char *account)
+/* Who carries a cure out for whom. */
+struct mender {
+	struct arena *a;
+	const char *account;
+	const char *as; /* what goes before a command that the account is to run */
+};
+
+static struct mender
+mender_of(struct arena *a, const char *account, bool by_root)
 {
 	const struct passwd *own = getpwnam(account);
-	size_t n = strlen(cf->key_dir);
-	bool key = strncmp(path, cf->key_dir, n) == 0 && path[n] == '/';
-	struct stat st;
+	int64_t uid;
 
-	if (own != NULL && lstat(path, &st) == 0 && st.st_uid == own->pw_uid)
-		return arena_printf(a, "chmod u+r %s", path);
-	return arena_printf(a, "chown -hR %s %s && runuser -u %s -- chmod u+r %s",
-	    account, key ? cf->key_dir : path, account, path);
+	if (own == NULL && text_i64(account, 0, UINT32_MAX, &uid))
+		own = getpwuid((uid_t)uid);
+	if (own != NULL)
+		account = arena_strdup(a, own->pw_name);
+	return (struct mender){ a, account,
+		by_root ? arena_printf(a, "runuser -u %s -- ", account) : "" };
+}
+
+/*
+ * Root gives a name in dir away: dir may be another one by then, if the account puts a
+ * link into the way, so root goes there first and looks where it is.
+ */
+static char *
+give_cure(const struct mender *m, const char *dir, const char *name)
+{
+	char real[PATH_MAX];
+
+	if (realpath(dir, real) == NULL)
+		snprintf(real, sizeof(real), "%s", dir);
+	return arena_printf(m->a, "(cd -P %s && [ \"$PWD\" = %s ] && chown -hR %s %s)",
+	    real, real, m->account, name);
+}
+
+static bool
+is_of_account(const struct mender *m, const struct stat *st)
+{
+	const struct passwd *own = getpwnam(m->account);
+
+	return own != NULL && st->st_uid == own->pw_uid;
 }
 
 char *
-dir_cure(struct arena *a, const char *dir, const char *account, enum err why)
+file_cure(struct arena *a, const char *path, const char *account, bool by_root)
 {
+	struct mender m = mender_of(a, account, by_root);
+	const char *slash = strrchr(path, '/');
+	struct stat st;
+
+	if (slash == NULL || (lstat(path, &st) == 0 && is_of_account(&m, &st)))
+		return arena_printf(a, "%schmod u+r %s", m.as, path);
+	return arena_printf(a, "%s && runuser -u %s -- chmod u+r %s",
+	    give_cure(&m, arena_memdup(a, path, (size_t)(slash - path)),
+		arena_printf(a, ".%s", slash)),
+	    m.account, path);
+}
+
+/* In a place of root's alone only root can make it. */
+static char *
+absent_cure(const struct mender *m, const char *dir)
+{
+	struct fail f = { 0 };
+	uid_t ruler;
+
+	if (m->as[0] != '\0' && fs_ruler(dir, &ruler, &f) == OK && ruler == 0)
+		return arena_printf(m->a, "install -d -o %s %s", m->account, dir);
+	return arena_printf(m->a, "%smkdir -p %s", m->as, dir);
+}
+
+char *
+dir_cure(
+    struct arena *a, const char *dir, const char *account, bool by_root, enum err why)
+{
+	struct mender m = mender_of(a, account, by_root);
 	struct statvfs fs;
 	struct stat st;
 
 	if (why == E_DISK_FULL)
 		return full_cure(a, dir, account);
 	if (stat(dir, &st) < 0)
-		return arena_printf(a, "mkdir -p %s", dir);
+		return absent_cure(&m, dir);
 	if (!S_ISDIR(st.st_mode))
-		return arena_printf(a, "mv %s %s.bad && mkdir %s", dir, dir, dir);
+		return arena_printf(
+		    a, "%smv -T %s %s.bad && %smkdir %s", m.as, dir, dir, m.as, dir);
 	if (statvfs(dir, &fs) == 0 && (fs.f_flag & ST_RDONLY) != 0)
 		return arena_printf(a,
 		    "mount -o remount,rw \"$(findmnt -no TARGET --target %s)\"", dir);
-	return arena_printf(a, "chown -R %s %s && chmod u+rwx %s", account, dir, dir);
+	if (is_of_account(&m, &st))
+		return arena_printf(a, "%schmod u+rwx %s", m.as, dir);
+	return arena_printf(a, "%s && runuser -u %s -- chmod u+rwx %s",
+	    give_cure(&m, dir, "."), m.account, dir);
 }

@@ -4,6 +4,7 @@
 
 #include <pwd.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "db/node.h"
 #include "lib/buf.h"
@@ -155,7 +156,8 @@ account_name(struct arena *a, const char *number)
 
 struct answer { /* elements of the reply */
 	const char *decision, *reason, *account, *trouble, *dir, *file;
-	bool full; /* the file system of dir has no room */
+	const char *stranger; /* the account, if it is not the project's */
+	bool full;            /* the file system of dir has no room */
 };
 
 /* Parses the reply. Keeps the first trouble: that of the request, or else of a
@@ -239,7 +241,8 @@ answered_elsewhere(struct asking *q)
 
 /*
  * Who answers need not be the project's scheduler: no cure, which root may carry out,
- * names a path that config.xml does not know, or has more than a path in it.
+ * names a path that config.xml does not know, or has more than a path in it, nor
+ * another account than the project's.
  */
 static bool
 path_is_projects(const struct conf *cf, const char *path)
@@ -263,14 +266,55 @@ path_is_projects(const struct conf *cf, const char *path)
 	return false;
 }
 
+/* The account as which everything of the project runs; NULL = unknown. */
+static const char *
+account_of_project(const struct asking *q)
+{
+	const struct passwd *pw;
+	struct stat st;
+
+	if (q->x->owner.as.name != NULL)
+		return q->x->owner.as.name;
+	if (q->cf->run_user[0] != '\0')
+		return q->cf->run_user;
+	if (stat(q->cf->path, &st) < 0)
+		return NULL;
+	pw = getpwuid(st.st_uid);
+	return pw == NULL ? NULL : arena_strdup(q->a, pw->pw_name);
+}
+
 static void
 doubt_answer(const struct asking *q, struct answer *w)
 {
+	const char *own = account_of_project(q);
+
+	if (w->account != NULL && (own == NULL || strcmp(w->account, own) != 0)) {
+		w->stranger = w->account;
+		w->account = NULL;
+	}
 	if (w->account == NULL || (w->dir != NULL && !path_is_projects(q->cf, w->dir)))
 		w->dir = NULL;
 	if (w->account == NULL ||
 	    (w->file != NULL && !path_is_projects(q->cf, w->file)))
 		w->file = NULL;
+}
+
+static bool
+cannot_serve(struct asking *q, const struct answer *w, const char *url)
+{
+	if (w->stranger != NULL)
+		return probe_failed(q, false,
+		    arena_printf(q->a,
+			"the scheduler that answers at %s says that it runs as the account %s, which is not this project's: %s",
+			url, w->stranger, w->trouble),
+		    arena_strdup(q->a,
+			"locus restart scheduler; if another one still answers, see scheduler_url in config.xml"));
+	return probe_failed(q, false,
+	    arena_printf(q->a, "the scheduler cannot serve: %s", w->trouble),
+	    arena_strdup(q->a,
+		q->cf->private_servers ?
+		    "see locus status and mariadbd.log in its log directory" :
+		    "start the database server, or correct the options db_... in config.xml"));
 }
 
 static bool
@@ -299,21 +343,18 @@ judge_answer(struct asking *q, const char *url)
 		return probe_failed(q, true,
 		    arena_printf(q->a, "account %s cannot write to %s: %s", w.account,
 			w.dir, w.trouble),
-		    dir_cure(q->a, w.dir, w.account, w.full ? E_DISK_FULL : E_SYS));
+		    dir_cure(q->a, w.dir, w.account, q->x->owner.as.name != NULL,
+			w.full ? E_DISK_FULL : E_SYS));
 	if (w.file != NULL)
 		return probe_failed(q, true,
 		    arena_printf(q->a,
 			"new clients get no work because account %s cannot read %s: %s",
 			w.account, w.file, w.trouble),
-		    fs_exists(w.file) ? file_cure(q->a, q->cf, w.file, w.account) :
+		    fs_exists(w.file) ? file_cure(q->a, w.file, w.account,
+					    q->x->owner.as.name != NULL) :
 					key_absent_cure(q->a, q->cf, w.file));
 	if (w.trouble != NULL)
-		return probe_failed(q, false,
-		    arena_printf(q->a, "the scheduler cannot serve: %s", w.trouble),
-		    arena_strdup(q->a,
-			q->cf->private_servers ?
-			    "see locus status and mariadbd.log in its log directory" :
-			    "start the database server, or correct the options db_... in config.xml"));
+		return cannot_serve(q, &w, url);
 	/* A machine with a copy of run_dir knows the secret. */
 	if (!decision_is_logged(q, w.decision) && !other_machine_serves(q))
 		return probe_failed(q, true,

@@ -26,7 +26,7 @@ restore_cure(struct doctor *d, const char *path)
 	struct account own = { 0 };
 
 	if (fs_exists(path) && account_by_uid(d->a, geteuid(), &own, d->f) == OK)
-		return file_cure(d->a, d->cf, path, own.name);
+		return file_cure(d->a, path, own.name, d->x->owner.as.name != NULL);
 	return key_absent_cure(d->a, d->cf, path);
 }
 

@@ -108,7 +108,7 @@ try_directory(struct doctor *d, const char *dir, struct devices *seen)
 			return;
 		doctor_is_cause(d);
 	}
-	doctor_fail(d, dir_cure(d->a, dir, account, e),
+	doctor_fail(d, dir_cure(d->a, dir, account, d->x->owner.as.name != NULL, e),
 	    "account %u cannot write to %s: %s", (unsigned)geteuid(), dir,
 	    d->f->detail);
 }

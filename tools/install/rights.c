@@ -341,7 +341,10 @@ check_web_server(struct rights_look *k)
 				    k->p.web) :
 				NULL,
 			    arena_printf(a,
-				"chmod o-rwx %s; and take %s out of the group %s",
+				"%schmod o-rwx %s; and take %s out of the group %s",
+				i == 0 ?
+				    "" :
+				    arena_printf(a, "runuser -u %s -- ", k->p.account),
 				secrets[i], k->p.web, k->p.account));
 	return OK;
 }
