@@ -272,6 +272,7 @@ doctor_tool(struct doctor *d, const char *const *argv, char **out)
 		&(const struct proc_run){ .argv = full,
 		    .out_max = OUT_MAX,
 		    .last_words = words,
+		    .hush = true,
 		    .timeout_s = RUN_S },
 		&status, out, NULL, d->f) != OK)
 		return -1;
