@@ -240,6 +240,20 @@ enter_opened(struct arena *a, struct opened *o, bool suspend, struct owner *w,
 	return check_own(*cf, w, f);
 }
 
+/*
+ * The umask of a shell neither closes what the web server reads nor opens the rest; one
+ * that lets the group write, and nobody else, is for accounts that share a project.
+ */
+static mode_t
+own_umask(void)
+{
+	mode_t was = umask(022);
+
+	if ((was & 022) == 002)
+		umask(002);
+	return was;
+}
+
 enum err
 owner_enter(struct arena *a, const char *dir, bool suspend, struct owner *w,
     struct conf **cf, struct fail *f)
@@ -248,7 +262,7 @@ owner_enter(struct arena *a, const char *dir, bool suspend, struct owner *w,
 	struct conf *read = NULL;
 	enum err e;
 
-	*w = (struct owner){ .may_lack = w->may_lack };
+	*w = (struct owner){ .may_lack = w->may_lack, .umask = own_umask() };
 	o.path = arena_printf(a, "%s/config.xml", dir);
 	if (!privilege_is_root())
 		return cf == NULL ? OK : conf_load(a, o.path, cf, NULL, NULL, f);

@@ -24,6 +24,7 @@ struct owner {
 	 * is, so root stays root; nothing can belong to it yet.
 	 */
 	bool may_lack, lacking;
+	mode_t umask; /* of whoever runs this: for what is no part of the project */
 };
 
 /*
@@ -32,9 +33,9 @@ struct owner {
  * config.xml is opened once, not through a link, and read from that descriptor; its
  * owner or, if it is root's too, its run_user is the account. Without one, root goes on
  * as root if nothing in dir belongs to others. With suspend, and in an installed
- * project only, owner_root() leads back. E_DENIED, with the two ways out, if the
- * account cannot reach the project, and if others than root could change a config.xml
- * that names an account; E_CONFIG if there is no account; and as conf_load().
+ * project only, owner_root() leads back. The umask is 022, or 002 if it was one for a
+ * group. E_DENIED, with the two ways out, if the account cannot reach the project, and
+ * if others than root could change a config.xml that names an account; E_CONFIG if there is no account; and as conf_load().
  */
 enum err owner_enter(struct arena *, const char *dir, bool suspend, struct owner *,
     struct conf **cf, struct fail *);

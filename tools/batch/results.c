@@ -274,6 +274,7 @@ batch_results_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	TRY(find_copies(x, row, &c.assimilated));
 	c.block = arena_alloc(x->a, BLOCK);
 	c.to = archive ? NULL : args[1];
+	umask(x->owner.umask);
 	if (c.to != NULL && !c.dry)
 		TRY(fs_mkdirs(c.to, 0755, x->f));
 	e = archive && !c.dry ? collect_archive(&c, &v, args[1]) : collect_all(&c, &v);
