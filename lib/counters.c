@@ -72,9 +72,10 @@ counters_open(struct counters *c, const char *path, struct fail *f)
 {
 	enum err e = OK;
 
-	*c = (struct counters){ .fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644) };
+	*c = (struct counters){ .fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640) };
 	if (c->fd < 0)
 		return FAIL_ERRNO(f, "opening %s", path);
+	fs_close_to_others(c->fd);
 	if (flock(c->fd, LOCK_EX) < 0)
 		e = FAIL_ERRNO(f, "locking %s", path);
 	if (e == OK)

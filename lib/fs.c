@@ -624,18 +624,32 @@ fs_list(struct arena *a, const char *dir, size_t max, char ***names, size_t *n,
 	return OK;
 }
 
+void
+fs_close_to_others(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == 0 && (st.st_mode & S_IRWXO) != 0 &&
+	    st.st_uid == geteuid())
+		(void)fchmod(fd, st.st_mode & 07770); /* the lock holds all the same */
+}
+
+enum lock_kind { LOCK_FILE = O_RDWR | O_CREAT, LOCK_CONTENT = O_RDONLY };
+
 /*
  * Opens and locks path without retrying; how is LOCK_EX or LOCK_SH. -1 with errno
  * EWOULDBLOCK if another process holds the lock.
  */
 static int
-lock_try(const char *path, int how)
+lock_try(const char *path, enum lock_kind kind, int how)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0664), why;
+	int fd = open(path, (int)kind | O_CLOEXEC, 0660), why;
 	struct stat named, ours;
 
 	if (fd < 0)
 		return -1;
+	if (kind == LOCK_FILE)
+		fs_close_to_others(fd);
 	if (flock(fd, how | LOCK_NB) == 0) {
 		/* A lock on a file that was removed meanwhile would exclude nobody. */
 		if (fstat(fd, &ours) == 0 && stat(path, &named) == 0 &&
@@ -650,13 +664,13 @@ lock_try(const char *path, int how)
 }
 
 static enum err
-lock_take(const char *path, int how, int *fd, struct fail *f)
+lock_take(const char *path, enum lock_kind kind, int how, int *fd, struct fail *f)
 {
 	/*
 	 * Retries, because fs_locked() of another process holds the lock for a moment.
 	 */
 	for (int i = 0; i < LOCK_TRIES; i++) {
-		*fd = lock_try(path, how);
+		*fd = lock_try(path, kind, how);
 		if (*fd >= 0)
 			return OK;
 		if (errno != EWOULDBLOCK && errno != EINTR)
@@ -670,24 +684,38 @@ lock_take(const char *path, int how, int *fd, struct fail *f)
 enum err
 fs_lock(const char *path, int *fd, struct fail *f)
 {
-	return lock_take(path, LOCK_EX, fd, f);
+	return lock_take(path, LOCK_FILE, LOCK_EX, fd, f);
 }
 
-enum err
-fs_lock_wait(const char *path, int64_t wait_ms, int *fd, struct fail *f)
+static enum err
+lock_wait(
+    const char *path, enum lock_kind kind, int64_t wait_ms, int *fd, struct fail *f)
 {
 	int64_t end = clock_mono_ms() + wait_ms;
 	enum err e;
 
-	while ((e = fs_lock(path, fd, f)) == E_RACE && clock_mono_ms() < end)
+	while ((e = lock_take(path, kind, LOCK_EX, fd, f)) == E_RACE &&
+	       clock_mono_ms() < end)
 		clock_nap_ms(LOCK_LOOK_MS);
 	return e;
 }
 
 enum err
+fs_lock_wait(const char *path, int64_t wait_ms, int *fd, struct fail *f)
+{
+	return lock_wait(path, LOCK_FILE, wait_ms, fd, f);
+}
+
+enum err
+fs_lock_content(const char *path, int64_t wait_ms, int *fd, struct fail *f)
+{
+	return lock_wait(path, LOCK_CONTENT, wait_ms, fd, f);
+}
+
+enum err
 fs_lock_shared(const char *path, int *fd, struct fail *f)
 {
-	return lock_take(path, LOCK_SH, fd, f);
+	return lock_take(path, LOCK_FILE, LOCK_SH, fd, f);
 }
 
 bool

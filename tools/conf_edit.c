@@ -4,43 +4,31 @@
 #include "tools/conf_edit.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "lib/buf.h"
-#include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/text.h"
 #include "tools/conf_text.h"
 #include "lib/banned.h"
 
-enum { CONF_MAX = 4 << 20, LOCK_WAIT_MS = 10000, LOCK_LOOK_MS = 20 };
+enum { CONF_MAX = 4 << 20, LOCK_WAIT_MS = 10000 };
 
-/* The directory is locked, as the file itself is replaced. */
+/*
+ * The file itself is locked, though it is replaced: another account may open and lock
+ * its directory, and would keep everybody from changing it.
+ */
 enum err
 conf_edit_begin(struct cmd_ctx *x, const char *path, struct conf_edit *d)
 {
-	const char *slash = strrchr(path, '/');
-	const char *dir = slash == NULL ?
-	                      "." :
-	                      arena_memdup(x->a, path, (size_t)(slash - path));
-	int64_t end = clock_mono_ms() + LOCK_WAIT_MS;
+	enum err e;
 
 	*d = (struct conf_edit){ .path = path };
-	d->lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (d->lock < 0)
-		return FAIL_ERRNO(x->f, "opening %s", dir);
-	while (flock(d->lock, LOCK_EX | LOCK_NB) < 0) {
-		if (errno != EWOULDBLOCK || clock_mono_ms() > end) {
-			close(d->lock);
-			return FAIL(x->f, E_RETRY,
-			    "%s is being changed by another command; try again", path);
-		}
-		clock_nap_ms(LOCK_LOOK_MS);
-	}
+	e = fs_lock_content(path, LOCK_WAIT_MS, &d->lock, x->f);
+	if (e == E_RACE)
+		return FAIL(x->f, E_RETRY,
+		    "%s is being changed by another command; try again", path);
+	TRY(e);
 	if (fs_read(x->a, path, CONF_MAX, &d->before, NULL, x->f) != OK) {
 		close(d->lock);
 		return x->f->code;
