@@ -6,10 +6,14 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include "lib/banned.h"
+
+static const char roots_path[] =
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 static void
 account_take(struct arena *a, const struct passwd *p, struct account *acc)
@@ -56,6 +60,28 @@ privilege_is_root(void)
 	return geteuid() == 0;
 }
 
+/* PATH of whoever runs this, whose text setenv() leaves alone; NULL = that of the process
+ * is still it. */
+static const char *shell_path;
+
+static void
+take_path(const char *path)
+{
+	if (shell_path != NULL)
+		setenv("PATH", path, 1);
+}
+
+void
+privilege_guard_path(void)
+{
+	const char *path = getenv("PATH");
+
+	if (!privilege_is_root() || shell_path != NULL)
+		return;
+	shell_path = path == NULL ? roots_path : path;
+	take_path(roots_path);
+}
+
 /*
  * What has a controlling terminal may put words into its input (TIOCSTI), which the
  * shell of root reads as typed. Ctrl-C still comes: it goes to the process group. The
@@ -86,6 +112,7 @@ take_ids(const struct account *acc, uid_t saved_uid, gid_t saved_gid, struct fai
 	    setresgid(acc->gid, acc->gid, saved_gid) < 0 ||
 	    setresuid(acc->uid, acc->uid, saved_uid) < 0)
 		return FAIL_ERRNO(f, "becoming the account %s", acc->name);
+	take_path(shell_path);
 	return OK;
 }
 
@@ -107,6 +134,7 @@ privilege_resume(struct fail *f)
 	if (setresuid(0, 0, 0) < 0 || setresgid(0, 0, 0) < 0 ||
 	    initgroups("root", 0) < 0)
 		return FAIL_ERRNO(f, "becoming root again");
+	take_path(roots_path);
 	return OK;
 }
 

@@ -38,6 +38,12 @@ enum err privilege_suspend(const struct account *, struct fail *);
 /* Root again, after privilege_suspend(). */
 enum err privilege_resume(struct fail *);
 /*
+ * From now on PATH is the system's while this process is root, and the shell's while it
+ * is an account: root runs no program that the working directory or a directory of
+ * somebody else offers.
+ */
+void privilege_guard_path(void);
+/*
  * The directory that keeps this process from reaching the directory or file, which is
  * that itself or one above it; NULL = it reaches it.
  */

@@ -24,6 +24,16 @@ text_alnum(char c)
 }
 
 bool
+text_is_plain(const char *s)
+{
+	for (; *s != '\0'; s++)
+		if (!text_alnum(*s) && strchr("/._-+@%:,=", *s) == NULL &&
+		    (unsigned char)*s < 0x80)
+			return false;
+	return true;
+}
+
+bool
 text_same_words(const char *x, const char *y)
 {
 	for (;; x++, y++) {

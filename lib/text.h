@@ -10,6 +10,9 @@
 
 bool text_white(char); /* blank, tab, LF, VT, FF or CR */
 bool text_alnum(char); /* ASCII letter or digit */
+/* Is the text one word of a shell as it is, with nothing that the shell acts on? Bytes
+ * beyond ASCII count as letters; "" is plain. */
+bool text_is_plain(const char *);
 
 /* Do both texts differ in white space only? */
 bool text_same_words(const char *, const char *);

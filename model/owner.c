@@ -98,12 +98,10 @@ check_plain(const struct conf *cf, struct fail *f)
 		cf->debug_req_reply_dir, cf->db_socket };
 
 	for (size_t i = 0; i < N(paths); i++)
-		for (const char *p = paths[i]; *p != '\0'; p++)
-			if (!text_alnum(*p) && strchr("/._-+@%:,=", *p) == NULL &&
-			    (unsigned char)*p < 0x80)
-				return FAIL(f, E_DENIED,
-				    "\"%s\" in %s has blanks or characters of the shell: root would put this path into commands; rename the directory",
-				    paths[i], cf->path);
+		if (!text_is_plain(paths[i]))
+			return FAIL(f, E_DENIED,
+			    "\"%s\" in %s has blanks or characters of the shell: root would put this path into commands; rename the directory",
+			    paths[i], cf->path);
 	return OK;
 }
 
@@ -264,6 +262,7 @@ owner_enter(struct arena *a, const char *dir, bool suspend, struct owner *w,
 
 	*w = (struct owner){ .may_lack = w->may_lack, .umask = own_umask() };
 	o.path = arena_printf(a, "%s/config.xml", dir);
+	privilege_guard_path();
 	if (!privilege_is_root())
 		return cf == NULL ? OK : conf_load(a, o.path, cf, NULL, NULL, f);
 	o.dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

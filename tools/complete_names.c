@@ -5,6 +5,7 @@
 #include <string.h>
 #include "db/stmts.h"
 #include "db/work_list.h"
+#include "lib/text.h"
 #include "lib/banned.h"
 
 enum { NAMES_MOST = 200 };
@@ -134,7 +135,9 @@ complete_names(struct cmd_ctx *x, const char *noun, const char *begun)
 	TRY(db_query_like(x->db, x->a, x->f, &names, &n, kinds[kind].stmt, APP_NAMES,
 	    .pattern = work_like(x->a, arena_printf(x->a, "%s*", begun)),
 	    .max = NAMES_MOST));
+	/* bash puts a name into the line as it is, and root presses return. */
 	for (size_t i = 0; i < n; i++)
-		puts(names[i].s);
+		if (text_is_plain(names[i].s))
+			puts(names[i].s);
 	return OK;
 }

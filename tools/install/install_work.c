@@ -111,6 +111,7 @@ install_output(
 	size_t n = 0;
 	int status;
 
+	privilege_guard_path(); /* these programs run others */
 	while (argv[n] != NULL)
 		n++;
 	all = arena_memdup(a, argv, (n + 1) * sizeof(*argv));
