@@ -87,7 +87,7 @@ assimilator_start(struct daemon_ctx *x)
 	o->dir = project_path(x->life, x->conf, o->copy_to);
 	TRY(daemon_handlers(x, &o->handler, "assimilator", o->app_name));
 	if (o->command == NULL && o->handler.command == NULL) {
-		enum err e = fs_mkdirs(o->dir, 0755, &x->fail);
+		enum err e = fs_mkdirs(o->dir, 0750, &x->fail);
 		if (e != OK)
 			return e;
 	}

@@ -32,6 +32,8 @@ enum { SHORT_DIR_DIGITS = 12 };
 /* Variable that apache/httpd.conf uses for the project's directory; the supervisor
  * defines it. */
 #define WEB_DIR_VARIABLE "LOCUS_DIR"
+/* The same for the directory of the services' sockets, socket_dir() (service.h). */
+#define WEB_SOCKETS_VARIABLE "LOCUS_SOCKETS"
 /* Written beside the site file of Apache, for those who run nginx. */
 #define WEB_NGINX_SITE "nginx/site.conf"
 /* Variables for web_slow_limit() and web_trusted_proxies() (service.h). */

@@ -48,18 +48,33 @@ create_path_check(const char *path, struct fail *f)
 	return OK;
 }
 
-/* Replaces the project's directory by a variable that a private Apache gets at start,
- * so that the file stays valid wherever the project is moved. */
+/* Returns what follows dir in path; NULL if path is elsewhere. */
+static const char *
+path_below(const char *dir, const char *path)
+{
+	size_t n = strlen(dir);
+
+	return strncmp(path, dir, n) == 0 && (path[n] == '\0' || path[n] == '/') ?
+	           path + n :
+	           NULL;
+}
+
+/* Replaces the directory of sockets, or else the project's, by a variable that a
+ * private Apache gets at start, so that the file stays valid wherever the project or
+ * db_socket is moved. */
 static char *
 relative(
     struct arena *a, const struct create *c, const struct conf *cf, const char *path)
 {
-	size_t n = strlen(cf->project_dir);
+	const char *rest;
 
-	if (!c->private || strncmp(path, cf->project_dir, n) != 0 ||
-	    (path[n] != '\0' && path[n] != '/'))
+	if (!c->private)
 		return arena_strdup(a, path);
-	return arena_printf(a, "${" WEB_DIR_VARIABLE "}%s", path + n);
+	if ((rest = path_below(socket_dir(a, cf), path)) != NULL)
+		return arena_printf(a, "${" WEB_SOCKETS_VARIABLE "}%s", rest);
+	if ((rest = path_below(cf->project_dir, path)) != NULL)
+		return arena_printf(a, "${" WEB_DIR_VARIABLE "}%s", rest);
+	return arena_strdup(a, path);
 }
 
 /* Returns the reply in busy.asis, without its head, for a quoted string of nginx. */

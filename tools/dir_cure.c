@@ -10,6 +10,7 @@
 #include <sys/statvfs.h>
 #include "lib/fs.h"
 #include "lib/text.h"
+#include "tools/private_dirs.h"
 #include "lib/banned.h"
 
 char *
@@ -42,15 +43,35 @@ full_cure(struct arena *a, const char *dir, const char *account)
 	    dir, account);
 }
 
+char *
+locus_command(struct arena *a, const struct conf *cf, const char *words)
+{
+	const char *slash = strrchr(cf->path, '/');
+	const char *name = conf_is_installed(cf) ?
+	                       conf_installation(a, cf).name :
+	                       arena_memdup(a, cf->path, (size_t)(slash - cf->path));
+
+	return arena_printf(a, "locus -p %s %s", name, words);
+}
+
+char *
+owner_command(struct arena *a, const struct owner *o, const char *command)
+{
+	if (o->as.name == NULL)
+		return arena_strdup(a, command);
+	return arena_printf(a, "runuser -u %s -- %s", o->as.name, command);
+}
+
 /* Who carries a cure out for whom. */
 struct mender {
 	struct arena *a;
+	const struct conf *cf;
 	const char *account;
 	const char *as; /* what goes before a command that the account is to run */
 };
 
 static struct mender
-mender_of(struct arena *a, const char *account, bool by_root)
+mender_of(struct arena *a, const struct cmd_ctx *x, const char *account)
 {
 	const struct passwd *own = getpwnam(account);
 	int64_t uid;
@@ -59,8 +80,10 @@ mender_of(struct arena *a, const char *account, bool by_root)
 		own = getpwuid((uid_t)uid);
 	if (own != NULL)
 		account = arena_strdup(a, own->pw_name);
-	return (struct mender){ a, account,
-		by_root ? arena_printf(a, "runuser -u %s -- ", account) : "" };
+	return (struct mender){ a, x->cf, account,
+		x->owner.as.name != NULL ?
+		    arena_printf(a, "runuser -u %s -- ", account) :
+		    "" };
 }
 
 /*
@@ -87,9 +110,10 @@ is_of_account(const struct mender *m, const struct stat *st)
 }
 
 char *
-file_cure(struct arena *a, const char *path, const char *account, bool by_root)
+file_cure(
+    struct arena *a, const struct cmd_ctx *x, const char *path, const char *account)
 {
-	struct mender m = mender_of(a, account, by_root);
+	struct mender m = mender_of(a, x, account);
 	const char *slash = strrchr(path, '/');
 	struct stat st;
 
@@ -101,33 +125,36 @@ file_cure(struct arena *a, const char *path, const char *account, bool by_root)
 	    m.account, path);
 }
 
-/* In a place of root's alone only root can make it. */
+/* Makes an absent directory as create makes it. In a place of root's alone only root
+ * can do so. */
 static char *
-absent_cure(const struct mender *m, const char *dir)
+make_cure(const struct mender *m, const char *dir)
 {
+	const char *mode = private_is_closed(m->a, m->cf, dir) ? "750" : "755";
 	struct fail f = { 0 };
 	uid_t ruler;
 
 	if (m->as[0] != '\0' && fs_ruler(dir, &ruler, &f) == OK && ruler == 0)
-		return arena_printf(m->a, "install -d -o %s %s", m->account, dir);
-	return arena_printf(m->a, "%smkdir -p %s", m->as, dir);
+		return arena_printf(
+		    m->a, "install -d -m %s -o %s %s", mode, m->account, dir);
+	return arena_printf(m->a, "%smkdir -p -m %s %s", m->as, mode, dir);
 }
 
 char *
-dir_cure(
-    struct arena *a, const char *dir, const char *account, bool by_root, enum err why)
+dir_cure(struct arena *a, const struct cmd_ctx *x, const char *dir, const char *account,
+    enum err why)
 {
-	struct mender m = mender_of(a, account, by_root);
+	struct mender m = mender_of(a, x, account);
 	struct statvfs fs;
 	struct stat st;
 
 	if (why == E_DISK_FULL)
 		return full_cure(a, dir, account);
 	if (stat(dir, &st) < 0)
-		return absent_cure(&m, dir);
+		return make_cure(&m, dir);
 	if (!S_ISDIR(st.st_mode))
 		return arena_printf(
-		    a, "%smv -T %s %s.bad && %smkdir %s", m.as, dir, dir, m.as, dir);
+		    a, "%smv -T %s %s.bad && %s", m.as, dir, dir, make_cure(&m, dir));
 	if (statvfs(dir, &fs) == 0 && (fs.f_flag & ST_RDONLY) != 0)
 		return arena_printf(a,
 		    "mount -o remount,rw \"$(findmnt -no TARGET --target %s)\"", dir);
@@ -135,4 +162,16 @@ dir_cure(
 		return arena_printf(a, "%schmod u+rwx %s", m.as, dir);
 	return arena_printf(a, "%s && runuser -u %s -- chmod u+rwx %s",
 	    give_cure(&m, dir, "."), m.account, dir);
+}
+
+char *
+restore_cure(struct arena *a, const struct owner *o, const char *path)
+{
+	const char *name = text_base_name(path);
+
+	if (o->as.name == NULL)
+		return arena_printf(a, "cp YOUR_BACKUP/%s %s", name, path);
+	return arena_printf(a,
+	    "runuser -u %s -- sh -c 'umask 077 && cat >%s' <YOUR_BACKUP/%s", o->as.name,
+	    path, name);
 }

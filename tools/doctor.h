@@ -7,6 +7,7 @@
 #define TOOLS_DOCTOR_H
 
 #include "tools/cmd.h"
+#include "tools/http_ask.h"
 
 enum doctor_when {
 	SHORT = 1,
@@ -59,6 +60,13 @@ void doctor_skip(struct doctor *, const char *fmt, ...)
 bool doctor_has_complained(const struct doctor *);
 /* Notes that what the check has found makes others fail, too. */
 void doctor_is_cause(struct doctor *);
+/* True if the database server runs, but refuses the project's account, so that its
+ * daemons fail. */
+bool doctor_db_refuses(const struct doctor *);
+/* Reports that nothing answers at the URL: but once, by the check of the certificate,
+ * if it is not trusted. */
+void doctor_no_answer(
+    struct doctor *, const char *cure, const char *url, const struct http_answer *);
 /* Returns the command that sets the mode, for root as the account whose file it is: its
  * name may lead elsewhere by the time the cure is carried out. */
 char *doctor_chmod(struct doctor *, const char *mode, const char *path);

@@ -17,7 +17,7 @@ enum { OLD_CODE_KEYS = 100 };
 
 /* Returns what to do about a key file that is absent: it was lost or, in an installed
  * project, never made. */
-char *key_absent_cure(struct arena *, const struct conf *, const char *path);
+char *key_absent_cure(struct arena *, const struct cmd_ctx *, const char *path);
 /* Does the private key sign what the public key verifies? False if one is no key. */
 bool key_pair_fits(struct arena *, const char *private_text, const char *public_text);
 char *key_file_path(struct cmd_ctx *, const char *name);

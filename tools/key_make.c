@@ -6,6 +6,7 @@
 #include "lib/fs.h"
 #include "lib/text.h"
 #include "tools/create.h"
+#include "tools/dir_cure.h"
 #include "tools/key.h"
 #include "lib/banned.h"
 
@@ -28,12 +29,13 @@ key_pair_fits(struct arena *a, const char *private, const char *public)
 }
 
 char *
-key_absent_cure(struct arena *a, const struct conf *cf, const char *path)
+key_absent_cure(struct arena *a, const struct cmd_ctx *x, const char *path)
 {
-	const char *name = text_base_name(path);
-	char *lost = arena_printf(a, "cp YOUR_BACKUP/%s %s", name, path);
+	const struct conf *cf = x->cf;
+	char *lost = restore_cure(a, &x->owner, path);
 
-	if (!conf_is_installed(cf) || strcmp(name, "code_sign_public") != 0)
+	if (!conf_is_installed(cf) ||
+	    strcmp(text_base_name(path), "code_sign_public") != 0)
 		return lost;
 	return arena_printf(a,
 	    "locus key make DIR on a machine without a network, and here: locus create %s --url %s --code-sign-public FILE; if there was a key: %s",

@@ -100,7 +100,7 @@ gather_keys(struct rotation *r)
 	e = key_file_read(x, "code_sign_public", &public);
 	if (e == E_NOTFOUND)
 		return FAIL(x->f, E_CONFIG, "%s",
-		    key_absent_cure(x->a, x->cf, key_file_path(x, "code_sign_public")));
+		    key_absent_cure(x->a, x, key_file_path(x, "code_sign_public")));
 	TRY(e);
 	TRY(key_parse_public(public, &r->present, x->f));
 	while (fs_exists(key_file_path(x, arena_printf(x->a, "old_key_%zu", n)))) {

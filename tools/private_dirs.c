@@ -45,18 +45,41 @@ note_loose_socket(struct loose_path *v, size_t *n, const char *path, gid_t group
 		note_loose(v, n, path, S_IFSOCK, S_IRWXO);
 }
 
-size_t
-private_loose(struct arena *a, const struct conf *cf, struct loose_path *v)
+enum { CLOSED = 8 };
+
+static void
+closed_dirs(struct arena *a, const struct conf *cf, const char *v[CLOSED])
 {
-	static const char *const sockets[] = { "scheduler", "web", "upload" };
-	const char *const closed[] = { cf->log_dir, cf->upload_dir,
+	const char *const all[CLOSED] = { cf->log_dir, cf->upload_dir,
 		arena_printf(a, "%s/decisions", cf->run_dir),
 		arena_printf(a, "%s/recording", cf->run_dir),
 		project_path(a, cf, "recordings"), project_path(a, cf, "results"),
 		project_path(a, cf, "archives"), project_path(a, cf, "tmp") };
+
+	memcpy(v, all, sizeof(all));
+}
+
+bool
+private_is_closed(struct arena *a, const struct conf *cf, const char *dir)
+{
+	const char *closed[CLOSED];
+	bool is = strcmp(dir, cf->run_dir) == 0 && private_run_mode(cf) == 0750;
+
+	closed_dirs(a, cf, closed);
+	for (size_t i = 0; i < N(closed); i++)
+		is = is || strcmp(dir, closed[i]) == 0;
+	return is;
+}
+
+size_t
+private_loose(struct arena *a, const struct conf *cf, struct loose_path *v)
+{
+	static const char *const sockets[] = { "scheduler", "web", "upload" };
+	const char *closed[CLOSED];
 	const gid_t group = web_peer_of(cf).group;
 	size_t n = 0;
 
+	closed_dirs(a, cf, closed);
 	note_loose(v, &n, cf->run_dir, S_IFDIR,
 	    group == (gid_t)WEB_GROUP_NONE ? OTHERS : OTHERS_READ);
 	for (size_t i = 0; i < N(closed); i++)

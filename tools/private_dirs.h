@@ -8,6 +8,7 @@
 #ifndef TOOLS_PRIVATE_DIRS_H
 #define TOOLS_PRIVATE_DIRS_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 #include "lib/arena.h"
 #include "model/conf.h"
@@ -28,6 +29,9 @@ unsigned private_run_mode(const struct conf *);
  */
 enum { PRIVATE_MOST = 16 };
 size_t private_loose(struct arena *, const struct conf *, struct loose_path *v);
+
+/* Is the directory one of those that are closed to other accounts? */
+bool private_is_closed(struct arena *, const struct conf *, const char *dir);
 
 /*
  * Closes the directories that are loose, for those of an earlier release, and logs it;

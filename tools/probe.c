@@ -44,6 +44,17 @@ probe_failed(struct asking *q, bool lasts, char *why, char *mend)
 	return false;
 }
 
+char *
+certificate_cure(struct arena *a, const struct conf *cf)
+{
+	if (!conf_is_installed(cf))
+		return arena_strdup(a,
+		    "append the intermediate certificates to SSLCertificateFile, or get a certificate that clients know (certbot), and reload the web server");
+	return arena_printf(a,
+	    "locus create %s --url %s --certificate FILE --certificate-key FILE",
+	    conf_installation(a, cf).name, cf->master_url);
+}
+
 /* What helps if nothing answers at a URL. */
 static char *
 web_cure(const struct asking *q, const char *url)
@@ -51,18 +62,20 @@ web_cure(const struct asking *q, const char *url)
 	const struct conf *cf = q->cf;
 	struct web_server w;
 
+	if (q->reply.bad_chain)
+		return certificate_cure(q->a, cf);
 	if (cf->private_servers)
-		return arena_strdup(
-		    q->a, "see locus status and apache_error.log in its log directory");
+		return arena_printf(q->a, "%s  # or see %s/apache_error.log",
+		    locus_command(q->a, cf, "restart apache2"), cf->log_dir);
 	w = running_web_server(q->a);
 	if (w.pid == 0)
 		return arena_strdup(
-		    q->a, "start the web server (Debian: systemctl start apache2)");
+		    q->a, "systemctl start apache2  # or your web server");
 	if (conf_is_installed(cf) && strncmp(url, "https:", 6) == 0 &&
 	    cf->certificate_file[0] == '\0')
 		return arena_printf(q->a,
-		    "locus create %s --url %s --certificate FILE --certificate-key FILE: %s runs, but has no certificate for this project, so it serves http only",
-		    conf_installation(q->a, cf).name, cf->master_url, w.name);
+		    "%s  # %s runs, but has no certificate for this project, so it serves http only",
+		    certificate_cure(q->a, cf), w.name);
 	return arena_printf(q->a,
 	    "%s runs: see its error log, and on which address and port it listens for %s",
 	    w.name, url);
@@ -71,7 +84,8 @@ web_cure(const struct asking *q, const char *url)
 static bool
 probe_failed_web(struct asking *q, char *why, char *mend)
 {
-	q->p.web = !q->reply.bad_chain; /* the certificate has a check of its own */
+	q->p.bad_chain = q->reply.bad_chain;
+	q->p.web = !q->p.bad_chain; /* the certificate has a check of its own */
 	return probe_failed(q, false, why, mend);
 }
 
@@ -79,9 +93,10 @@ probe_failed_web(struct asking *q, char *why, char *mend)
 static bool
 probe_fetch(struct asking *q, const char *url, const char *body)
 {
-	const struct http_ask ask = {
-		.url = url, .body = body, .body_n = body == NULL ? 0 : strlen(body)
-	};
+	const struct http_ask ask = { .url = url,
+		.body = body,
+		.body_n = body == NULL ? 0 : strlen(body),
+		.ca_file = q->ca_file };
 
 	if (http_ask(q->a, &ask, &q->reply))
 		return true;
@@ -299,22 +314,37 @@ doubt_answer(const struct asking *q, struct answer *w)
 		w->file = NULL;
 }
 
+/* What helps if the scheduler has no database. */
+static char *
+database_answer_cure(const struct asking *q)
+{
+	if (q->cf->private_servers)
+		return arena_printf(q->a, "%s  # or see %s/mariadbd.log",
+		    locus_command(q->a, q->cf, "start"), q->cf->log_dir);
+	return arena_strdup(q->a,
+	    "start the database server, or correct the options db_... in config.xml");
+}
+
+/* The scheduler answers, but gives no work to anybody. */
 static bool
 cannot_serve(struct asking *q, const struct answer *w, const char *url)
 {
+	const char *stop = project_path(q->a, q->cf, "stop_sched");
+	char *why = arena_printf(q->a, "the scheduler cannot serve: %s", w->trouble);
+
 	if (w->stranger != NULL)
 		return probe_failed(q, false,
 		    arena_printf(q->a,
 			"the scheduler that answers at %s says that it runs as the account %s, which is not this project's: %s",
 			url, w->stranger, w->trouble),
-		    arena_strdup(q->a,
-			"locus restart scheduler; if another one still answers, see scheduler_url in config.xml"));
-	return probe_failed(q, false,
-	    arena_printf(q->a, "the scheduler cannot serve: %s", w->trouble),
-	    arena_strdup(q->a,
-		q->cf->private_servers ?
-		    "see locus status and mariadbd.log in its log directory" :
-		    "start the database server, or correct the options db_... in config.xml"));
+		    arena_printf(q->a,
+			"%s; if another one still answers, see scheduler_url in config.xml",
+			locus_command(q->a, q->cf, "restart scheduler")));
+	if (fs_exists(stop))
+		return probe_failed_web(q, why,
+		    owner_command(
+			q->a, &q->x->owner, arena_printf(q->a, "rm %s", stop)));
+	return probe_failed(q, false, why, database_answer_cure(q));
 }
 
 static bool
@@ -329,7 +359,7 @@ judge_answer(struct asking *q, const char *url)
 		return probe_failed_web(q,
 		    arena_printf(q->a, "no scheduler listens at %s",
 			service_socket(q->a, q->cf, "scheduler")),
-		    arena_strdup(q->a, "locus restart scheduler"));
+		    locus_command(q->a, q->cf, "restart scheduler"));
 	if (!read_answer(q, &w))
 		return probe_failed(q, false,
 		    arena_printf(q->a, "%s says \"%.300s\"", url,
@@ -343,16 +373,15 @@ judge_answer(struct asking *q, const char *url)
 		return probe_failed(q, true,
 		    arena_printf(q->a, "account %s cannot write to %s: %s", w.account,
 			w.dir, w.trouble),
-		    dir_cure(q->a, w.dir, w.account, q->x->owner.as.name != NULL,
-			w.full ? E_DISK_FULL : E_SYS));
+		    dir_cure(
+			q->a, q->x, w.dir, w.account, w.full ? E_DISK_FULL : E_SYS));
 	if (w.file != NULL)
 		return probe_failed(q, true,
 		    arena_printf(q->a,
 			"new clients get no work because account %s cannot read %s: %s",
 			w.account, w.file, w.trouble),
-		    fs_exists(w.file) ? file_cure(q->a, w.file, w.account,
-					    q->x->owner.as.name != NULL) :
-					key_absent_cure(q->a, q->cf, w.file));
+		    fs_exists(w.file) ? file_cure(q->a, q->x, w.file, w.account) :
+					key_absent_cure(q->a, q->x, w.file));
 	if (w.trouble != NULL)
 		return cannot_serve(q, &w, url);
 	/* A machine with a copy of run_dir knows the secret. */

@@ -12,11 +12,12 @@
 #include "tools/cmd.h"
 
 struct probe {
-	char *why;    /* the problem; NULL = it serves */
-	char *mend;   /* the cure: a command or an instruction */
-	bool web;     /* nothing of the project answers at the URL */
-	bool lasts;   /* waiting will not help */
-	char *reason; /* "WORK", "NO_WORK", ...: what the request came back with */
+	char *why;      /* the problem; NULL = it serves */
+	char *mend;     /* the cure: a command or an instruction */
+	bool web;       /* nothing of the project answers at the URL */
+	bool bad_chain; /* clients do not trust the certificate */
+	bool lasts;     /* waiting will not help */
+	char *reason;   /* "WORK", "NO_WORK", ...: what the request came back with */
 };
 
 /* Probes the project's page, its scheduler and its upload handler. The answer lives in
@@ -28,5 +29,7 @@ struct probe probe_project(struct cmd_ctx *, struct arena *);
  */
 struct probe probe_scheduler(
     struct cmd_ctx *, struct arena *, size_t nbytes, const char *ca_file);
+/* Returns what gives the project a certificate that clients trust. */
+char *certificate_cure(struct arena *, const struct conf *);
 
 #endif

@@ -92,6 +92,9 @@ service_web(struct arena *a, const struct conf *cf, struct service *s, struct fa
 		arena_printf(a, "Define " WEB_DIR_VARIABLE " \"%s\"", cf->project_dir),
 		arena_strdup(a, "-C"),
 		arena_printf(
+		    a, "Define " WEB_SOCKETS_VARIABLE " \"%s\"", socket_dir(a, cf)),
+		arena_strdup(a, "-C"),
+		arena_printf(
 		    a, "Define " WEB_SLOW_VARIABLE " %s", web_slow_limit(a, cf)),
 		arena_strdup(a, "-C"),
 		arena_printf(a, "Define " WEB_PROXIES_VARIABLE " %s",

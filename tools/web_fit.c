@@ -100,7 +100,8 @@ web_fit_check(struct cmd_ctx *x, const struct conf *cf, struct fault_list *out)
 {
 	static const char *const files[] = { "apache/httpd.conf", "apache/site.conf",
 		WEB_NGINX_SITE };
-	const struct word dir = { "${" WEB_DIR_VARIABLE "}", cf->project_dir };
+	const struct word dirs[] = { { "${" WEB_DIR_VARIABLE "}", cf->project_dir },
+		{ "${" WEB_SOCKETS_VARIABLE "}", socket_dir(x->a, cf) } };
 
 	if (cf->web_server_account[0] != '\0' && web_peer_of(cf).n == 0)
 		fault_put(out, cf->path, 0, FAULT_WARNING,
@@ -116,7 +117,8 @@ web_fit_check(struct cmd_ctx *x, const struct conf *cf, struct fault_list *out)
 		if (e == OK && strcmp(files[i], WEB_NGINX_SITE) == 0)
 			check_nginx_conf(out, cf, path, text);
 		else if (e == OK)
-			check_web_conf(out, cf, path, words_fill(x->a, text, &dir, 1));
+			check_web_conf(
+			    out, cf, path, words_fill(x->a, text, dirs, N(dirs)));
 		else if (e != E_NOTFOUND)
 			fault_put(out, path, 0, FAULT_WARNING, "%s", f.detail);
 	}

@@ -161,8 +161,11 @@ open_part(const struct conf *cf, struct store_file *s, struct fail *f)
 	return OK;
 }
 
+/* Makes the directory of a file below upload_dir, which is not made: what is gone may
+ * be a file system that is not mounted. */
 static enum err
-make_directory(struct arena *a, const char *path, struct fail *f)
+make_directory(
+    struct arena *a, const struct conf *cf, const char *path, struct fail *f)
 {
 	const char *slash = strrchr(path, '/');
 	char *dir = arena_memdup(a, path, (size_t)(slash - path));
@@ -170,6 +173,8 @@ make_directory(struct arena *a, const char *path, struct fail *f)
 
 	if (fs_exists(dir))
 		return OK;
+	if (!fs_exists(cf->upload_dir))
+		return FAIL(f, E_SYS, "%s does not exist", cf->upload_dir);
 	e = fs_mkdirs(dir, 0775, f);
 	if (e == E_BADREQ) /* not the client's fault */
 		return f->code = E_SYS;
@@ -249,7 +254,7 @@ store_open(struct arena *a, const struct conf *cf, const struct upload *u,
 	s->part = store_part_path(a, s->path);
 	if (is_file(s->path, &st))
 		return compare_whole(u, s, st.st_size, f);
-	e = make_directory(a, s->path, f);
+	e = make_directory(a, cf, s->path, f);
 	if (e == OK)
 		e = open_part(cf, s, f);
 	if (e == OK && is_file(s->path,

@@ -59,9 +59,9 @@ enum { SHORT = 1000, END, DIE, DIE_AFTER, LOST, LOST_AFTER };
 static const struct {
 	const char *name;
 	int code;
-} hows[] = { { "ENOSPC", ENOSPC }, { "EIO", EIO }, { "EINTR", EINTR },
-	{ "EMFILE", EMFILE }, { "ENOMEM", ENOMEM }, { "ECONNRESET", ECONNRESET },
-	{ "ECONNREFUSED", ECONNREFUSED },
+} hows[] = { { "ENOSPC", ENOSPC }, { "EDQUOT", EDQUOT }, { "EIO", EIO },
+	{ "EINTR", EINTR }, { "EMFILE", EMFILE }, { "ENOMEM", ENOMEM },
+	{ "ECONNRESET", ECONNRESET }, { "ECONNREFUSED", ECONNREFUSED },
 	{ "SHORT", SHORT }, /* transfers half of the bytes */
 	{ "END", END },     /* transfers 0 bytes: end of file */
 	{ "DIE", DIE },

@@ -50,6 +50,28 @@ version_is_old(const struct server_version *v)
 	return v->major < 10 || (v->major == 10 && v->minor < 6);
 }
 
+/* The server refuses the password, or the account the database, or there is no server.
+ */
+static char *
+database_cure(struct doctor *d, const char *why)
+{
+	static const char user[] = "Access denied for user ", to[] = " to database ";
+	const char *account = strstr(why, user);
+	const char *end = account == NULL ? NULL : strstr(account, to);
+
+	if (end != NULL) {
+		account += strlen(user);
+		return arena_printf(d->a,
+		    "mariadb -e \"GRANT ALL ON \\`%s\\`.* TO %.*s\"", d->cf->db_name,
+		    (int)(end - account), account);
+	}
+	if (doctor_db_refuses(d))
+		return doctor_locus(d,
+		    "config set db_passwd --value-file -  # type the account's password");
+	return d->cf->private_servers ? doctor_locus(d, "start") :
+	                                arena_strdup(d->a, start_database);
+}
+
 void
 doctor_database(struct doctor *d)
 {
@@ -58,13 +80,8 @@ doctor_database(struct doctor *d)
 
 	if (d->x->db == NULL) {
 		doctor_is_cause(d);
-		doctor_fail(d,
-		    strstr(d->x->f->detail, "Access denied") != NULL ?
-			doctor_locus(d,
-			    "config set db_passwd --value-file -  # type the account's password") :
-		    d->cf->private_servers ? doctor_locus(d, "start") :
-					     start_database,
-		    "%s", d->x->f->detail);
+		doctor_fail(
+		    d, database_cure(d, d->x->f->detail), "%s", d->x->f->detail);
 		return;
 	}
 	if (db_row(d->x->db, d->a, d->f, &row, DOCTOR_VERSION) != OK)

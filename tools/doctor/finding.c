@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "tools/dir_cure.h"
 #include "tools/doctor.h"
 #include "tools/human.h"
 #include "lib/banned.h"
@@ -77,6 +78,22 @@ doctor_is_cause(struct doctor *d)
 		d->cause = d->check;
 }
 
+bool
+doctor_db_refuses(const struct doctor *d)
+{
+	return d->x->db == NULL && strstr(d->x->f->detail, "Access denied") != NULL;
+}
+
+void
+doctor_no_answer(
+    struct doctor *d, const char *cure, const char *url, const struct http_answer *w)
+{
+	if (w->bad_chain)
+		doctor_skip(d, "try again when certificate is mended");
+	else
+		doctor_fail(d, cure, "%s: %s", url, w->why);
+}
+
 char *
 doctor_chmod(struct doctor *d, const char *mode, const char *path)
 {
@@ -86,18 +103,13 @@ doctor_chmod(struct doctor *d, const char *mode, const char *path)
 
 	if (as->name == NULL || lstat(path, &st) < 0 || st.st_uid != as->uid)
 		return command;
-	return arena_printf(d->a, "runuser -u %s -- %s", as->name, command);
+	return owner_command(d->a, &d->x->owner, command);
 }
 
 char *
 doctor_locus(struct doctor *d, const char *words)
 {
-	const char *path = d->cf->path, *slash = strrchr(path, '/');
-	const char *name = conf_is_installed(d->cf) ?
-	                       conf_installation(d->a, d->cf).name :
-	                       arena_memdup(d->a, path, (size_t)(slash - path));
-
-	return arena_printf(d->a, "locus -p %s %s", name, words);
+	return locus_command(d->a, d->cf, words);
 }
 
 char *

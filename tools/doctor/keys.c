@@ -21,13 +21,13 @@ doctor_key_path(struct doctor *d, const char *name)
 }
 
 static char *
-restore_cure(struct doctor *d, const char *path)
+unreadable_cure(struct doctor *d, const char *path)
 {
 	struct account own = { 0 };
 
 	if (fs_exists(path) && account_by_uid(d->a, geteuid(), &own, d->f) == OK)
-		return file_cure(d->a, path, own.name, d->x->owner.as.name != NULL);
-	return key_absent_cure(d->a, d->cf, path);
+		return file_cure(d->a, d->x, path, own.name);
+	return key_absent_cure(d->a, d->x, path);
 }
 
 /* Reads a pair, signs a text and verifies the signature; reports what fails. */
@@ -42,15 +42,15 @@ try_pair(struct doctor *d, const char *kind)
 	bool good = false;
 
 	if (key_read_private(priv, &ours, d->f) != OK)
-		doctor_fail(d, restore_cure(d, priv), "%s", d->f->detail);
+		doctor_fail(d, unreadable_cure(d, priv), "%s", d->f->detail);
 	else if (key_read_public(pub, &theirs, d->f) != OK)
-		doctor_fail(d, restore_cure(d, pub), "%s", d->f->detail);
+		doctor_fail(d, unreadable_cure(d, pub), "%s", d->f->detail);
 	else if (sign_text(d->a, ours, text, &sig, d->f) != OK ||
 		 verify_text(theirs, text, sig, d->f) != OK)
 		doctor_fail(d,
-		    arena_printf(d->a,
-			"cp YOUR_BACKUP/%s_private YOUR_BACKUP/%s_public %s/", kind,
-			kind, d->cf->key_dir),
+		    arena_printf(d->a, "%s && %s",
+			restore_cure(d->a, &d->x->owner, priv),
+			restore_cure(d->a, &d->x->owner, pub)),
 		    "%s does not verify what %s signs: they are not a pair", pub, priv);
 	else
 		good = true;
@@ -119,8 +119,7 @@ verify_file(struct doctor *d, const struct version_look *l)
 	if (md5_file(path, md5, NULL, d->f) != OK)
 		doctor_fail(d, doctor_locus(d, "fsck"), "%s", d->f->detail);
 	else if (strcmp(md5, l->md5) != 0)
-		doctor_fail(d,
-		    arena_printf(d->a, "cp YOUR_BACKUP/%s %s", l->name, path),
+		doctor_fail(d, restore_cure(d->a, &d->x->owner, path),
 		    "%s is not the file that was signed: clients would refuse it",
 		    path);
 	else
@@ -162,8 +161,8 @@ verify_versions(struct doctor *d, const struct key *key)
 	if (looks[newest].name == NULL) {
 		if (others > 0)
 			doctor_fail(d,
-			    arena_printf(d->a, "cp YOUR_BACKUP/code_sign_public %s/",
-				d->cf->key_dir),
+			    restore_cure(d->a, &d->x->owner,
+				doctor_key_path(d, "code_sign_public")),
 			    "code_sign_public verifies the signature of no version: clients would refuse them all");
 		return others > 0;
 	}
@@ -208,7 +207,7 @@ doctor_code_key(struct doctor *d)
 	struct key *key;
 
 	if (key_read_public(pub, &key, d->f) != OK) {
-		doctor_fail(d, restore_cure(d, pub), "%s", d->f->detail);
+		doctor_fail(d, unreadable_cure(d, pub), "%s", d->f->detail);
 		return;
 	}
 	if (key_rotation_began(d->a, d->cf)) {

@@ -96,21 +96,21 @@ static void
 try_directory(struct doctor *d, const char *dir, struct devices *seen)
 {
 	const char *path = arena_printf(d->a, "%s/.doctor-%ld", dir, (long)getpid());
-	const char *account = arena_printf(d->a, "%u", (unsigned)geteuid());
+	struct account own = { 0 };
+	struct fail ignored = { 0 };
 	enum err e = fs_write(path, "x", 1, 0600, d->f);
 
 	if (e == OK)
 		e = fs_unlink(path, d->f);
 	if (e == OK)
 		return;
-	if (e == E_DISK_FULL || is_read_only(dir)) {
-		if (!device_is_new(seen, dir))
-			return;
-		doctor_is_cause(d);
-	}
-	doctor_fail(d, dir_cure(d->a, dir, account, d->x->owner.as.name != NULL, e),
-	    "account %u cannot write to %s: %s", (unsigned)geteuid(), dir,
-	    d->f->detail);
+	if ((e == E_DISK_FULL || is_read_only(dir)) && !device_is_new(seen, dir))
+		return;
+	doctor_is_cause(d);
+	if (account_by_uid(d->a, geteuid(), &own, &ignored) != OK)
+		own.name = arena_printf(d->a, "%u", (unsigned)geteuid());
+	doctor_fail(d, dir_cure(d->a, d->x, dir, own.name, e),
+	    "account %s cannot write to %s: %s", own.name, dir, d->f->detail);
 }
 
 void
@@ -335,9 +335,8 @@ check_upload_disk(struct doctor *d)
 	       least = (double)d->cf->upload_min_free_bytes;
 	const char *dir = d->cf->upload_dir;
 
-	if (free_b < 0)
-		doctor_fail(d, arena_printf(d->a, "mkdir -p %s", dir),
-		    "%s cannot be looked at", dir);
+	if (free_b < 0) /* directories fails for it */
+		doctor_skip(d, "%s cannot be looked at", dir);
 	else if (free_b < least)
 		doctor_fail(d, uploads_cure(d, dir, free_b, least),
 		    "uploads are deferred: %s has %s free and upload_min_free_bytes is %s",

@@ -10,6 +10,7 @@
 #include "lib/clock.h"
 #include "tools/doctor.h"
 #include "tools/http_ask.h"
+#include "tools/probe.h"
 #include "lib/banned.h"
 
 enum { WARN_DAYS = 21, DAY_S = 86400 };
@@ -203,8 +204,7 @@ doctor_certificate(struct doctor *d)
 		return;
 	}
 	if (w.bad_chain)
-		doctor_fail(d,
-		    "append the intermediate certificates to SSLCertificateFile, or get a certificate that clients know (certbot), and reload the web server",
+		doctor_fail(d, certificate_cure(d->a, d->cf),
 		    "clients do not trust the certificate of %s: %s", url, w.why);
 	if (w.cert_end < 0)
 		http_ask(d->a,

@@ -11,6 +11,7 @@
 #include "rules/sched/quota.h"
 #include "tools/config_key.h"
 #include "tools/create.h"
+#include "tools/dir_cure.h"
 #include "tools/doctor.h"
 #include "tools/foreign.h"
 #include "tools/human.h"
@@ -155,13 +156,16 @@ services_settled(struct doctor *d, struct state *s, enum running *r)
 	}
 }
 
-/* Without a web or database server, every request fails. */
+/* Without those that serve, requests fail. */
 static void
 report_service(struct doctor *d, const struct state_proc *p)
 {
-	if (p->of_machine || strcmp(p->name, "apache2") == 0 ||
-	    strcmp(p->name, "mariadbd") == 0 || strcmp(p->name, "mysqld") == 0)
-		doctor_is_cause(d);
+	static const char *const serving[] = { "apache2", "mariadbd", "mysqld",
+		"scheduler", "web", "file_upload_handler" };
+
+	for (size_t i = 0; i < N(serving); i++)
+		if (p->of_machine || strcmp(p->name, serving[i]) == 0)
+			doctor_is_cause(d);
 	doctor_fail(d, service_cure(d, p), "%s is %s%s%s%s", p->name,
 	    proc_state_name(p->state), p->note[0] == '\0' ? "" : ": ", p->note,
 	    port_is_taken(d, p) ? "; another program has its port" : "");
@@ -174,6 +178,10 @@ doctor_services(struct doctor *d)
 	enum running r;
 	struct state s;
 
+	if (d->serving && doctor_db_refuses(d)) {
+		doctor_skip(d, "try again when database is mended");
+		return;
+	}
 	if (services_settled(d, &s, &r) != OK) {
 		doctor_fail(d, doctor_locus(d, "status"), "%s", d->x->f->detail);
 		return;
@@ -407,8 +415,7 @@ doctor_log_sizes(struct doctor *d)
 	size_t n;
 
 	if (fs_list(d->a, d->cf->log_dir, LOGS_MAX, &names, &n, d->f) != OK) {
-		doctor_fail(d, arena_printf(d->a, "mkdir -p %s", d->cf->log_dir), "%s",
-		    d->f->detail);
+		doctor_skip(d, "%s", d->f->detail); /* directories fails for it */
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -417,8 +424,11 @@ doctor_log_sizes(struct doctor *d)
 
 		if (text_ends_with(path, ".log") && fs_size(path) > LOG_MOST)
 			doctor_warn(d,
-			    arena_printf(
-				d->a, "mv %s %s.1 && gzip %s.1", path, path, path),
+			    arena_printf(d->a, "%s && %s",
+				owner_command(d->a, &d->x->owner,
+				    arena_printf(d->a, "mv %s %s.1", path, path)),
+				owner_command(d->a, &d->x->owner,
+				    arena_printf(d->a, "gzip %s.1", path))),
 			    "%s has %s", path,
 			    human_bytes(d->a, (double)fs_size(path)));
 	}

@@ -101,7 +101,7 @@ upload_send(struct doctor *d, const struct doctor_file *t, char *sig)
 		&(const struct http_ask){
 		    .url = url, .body = b.p, .body_n = b.n, .ca_file = d->ca_file },
 		&w)) {
-		doctor_fail(d, transfer_cure(d), "%s: %s", url, w.why);
+		doctor_no_answer(d, transfer_cure(d), url, &w);
 		return false;
 	}
 	if (w.status != 200 || upload_parse_reply(d->a, w.body.p, w.body.n, &status,
@@ -154,7 +154,7 @@ download_compare(struct doctor *d, const struct doctor_file *t)
 
 	if (!http_ask(d->a,
 		&(const struct http_ask){ .url = url, .ca_file = d->ca_file }, &w)) {
-		doctor_fail(d, transfer_cure(d), "%s: %s", url, w.why);
+		doctor_no_answer(d, transfer_cure(d), url, &w);
 		return;
 	}
 	md5_hex(w.body.p, w.body.n, md5);

@@ -15,7 +15,9 @@ doctor_take_probe(struct doctor *d, const struct probe *p)
 {
 	if (p->web)
 		doctor_is_cause(d);
-	if (p->why != NULL)
+	if (p->bad_chain)
+		doctor_skip(d, "try again when certificate is mended");
+	else if (p->why != NULL)
 		doctor_fail(d, p->mend == NULL ? "" : p->mend, "%s", p->why);
 	else
 		doctor_ok(d, "%s answers %s", d->cf->scheduler_url, p->reason);
@@ -58,7 +60,7 @@ fetch_page(struct doctor *d, const char *name, struct http_answer *w)
 
 	if (!http_ask(
 		d->a, &(const struct http_ask){ .url = url, .ca_file = d->ca_file }, w))
-		doctor_fail(d, cure, "%s: %s", url, w->why);
+		doctor_no_answer(d, cure, url, w);
 	else if (w->status != 200)
 		doctor_fail(d, cure, "%s answers with HTTP %ld", url, w->status);
 	else

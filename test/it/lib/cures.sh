@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+# What locus doctor finds, and its cures, which are carried out as they stand by who runs the test.  test/it/cures.table
+# names the line that does so for each cure.
+
+doctor_with=() # options of each run
+cure_edit=''   # for sed: what an admin fills in, and where the test's own database server is
+
+doctor() { # [OPTION...]: keeps the report; its exit status
+	locus -p "$project" -o json doctor "${doctor_with[@]}" "$@" >"$work/report.json" 2>"$work/doctor.err"
+}
+
+found() { # FIELD [CHECK [WORDS]]: of each complaint of the last report, a line each
+	python3 - "$work/report.json" "$@" <<-'X'
+		import json, sys
+		report, field, check, words = (sys.argv[1:] + ["", ""])[:4]
+		for c in json.load(open(report))["checks"]:
+		    if c["verdict"] in ("warn", "fail") and check in ("", c["check"]) and words in c["text"]:
+		        print(c[field])
+	X
+}
+
+verdict() { # CHECK: the worst of its findings
+	python3 - "$work/report.json" "$1" <<-'X'
+		import json, sys
+		order = ["skipped", "ok", "warn", "fail"]
+		found = [c["verdict"] for c in json.load(open(sys.argv[1]))["checks"] if c["check"] == sys.argv[2]]
+		print(max(found, key=order.index) if found else "none")
+	X
+}
+
+cure() { # [CHECK [WORDS]]: of the first complaint
+	found cure "$@" | head -n 1
+}
+
+complains() { # CHECK VERDICT [OPTION...]: with a cure
+	local check=$1 wanted=$2 status=0
+	shift 2
+	doctor "$@" || status=$?
+	equal "$(verdict "$check")" "$wanted" && { [[ $wanted != fail ]] || equal "$status" 1; } && [[ -n $(cure "$check") ]] || {
+		cat "$work/report.json"
+		return 1
+	}
+}
+
+# One cause, one line.
+alone() { # CHECK VERDICT
+	doctor
+	equal "$(found check) $(found verdict)" "$1 $2" || {
+		found text
+		return 1
+	}
+}
+
+well() { # no complaint
+	doctor
+	equal "$(found text)" ''
+}
+
+mends() { # [CHECK [WORDS]]: what the last report prints for it; afterwards nothing of the kind is found
+	local command
+	command=$(cure "$@" | sed "$cure_edit")
+	echo "cure: $command"
+	[[ -n $command ]] && bash -c "$command" && within 30 mended "$@"
+}
+mended() { # [CHECK [WORDS]]
+	doctor
+	equal "$(found text "$@")" '' && { [[ $# != 1 ]] || equal "$(verdict "$1")" ok; }
+}
+
+# The cure is a look at what somebody must decide: it shows what the decision is about.
+shows() { # PATTERN [CHECK [WORDS]]
+	local pattern=$1 command
+	shift
+	command=$(cure "$@" | sed "$cure_edit")
+	echo "cure: $command"
+	bash -c "$command" >"$work/shown" 2>&1
+	grep -q -- "$pattern" "$work/shown" || { cat "$work/shown"; return 1; }
+}
+
+sick() { # CHECK VERDICT WHAT: it has just been broken
+	check "$3: $1 says $2" complains "$1" "$2"
+	check "$3: the cure of $1 mends it" mends "$1"
+}
