@@ -1145,6 +1145,7 @@ unit_tests = \
 	test/unit/test_listing \
 	test/unit/test_log_reader \
 	test/unit/test_mail \
+	test/unit/test_metrics \
 	test/unit/test_mirror \
 	test/unit/test_model \
 	test/unit/test_pattern \

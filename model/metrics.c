@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 #include "lib/counters.h"
+#include "lib/text.h"
 #include "lib/banned.h"
 
 #define COUNTER                                      METRIC_COUNTER
@@ -36,17 +37,29 @@ enum { VALUE_LEAST = 8 }; /* bytes that a label's value keeps when it is cut */
 
 /* --- names --- */
 
-/* Appends a label's value as Prometheus wants it, at most n bytes of it. */
+/*
+ * Appends a label's value as Prometheus wants it, at most n bytes of it, in whole
+ * characters: it drops all of a scrape for one byte that is no UTF-8.
+ */
 static void
 put_label_value(struct buf *b, const char *value, size_t n)
 {
-	for (; *value != '\0' && n > 0; value++, n--)
-		if (*value == '\n')
+	while (*value != '\0') {
+		size_t is = text_utf8(value), len = is == 0 ? 1 : is;
+
+		if (len > n)
+			break;
+		if (is == 0)
+			buf_puts(b, "?");
+		else if (*value == '\n')
 			buf_puts(b, "\\n");
 		else if (*value == '"' || *value == '\\')
 			buf_printf(b, "\\%c", *value);
 		else
-			buf_put(b, value, 1);
+			buf_put(b, value, len);
+		value += len;
+		n -= len;
+	}
 }
 
 static char *
