@@ -26,6 +26,7 @@ upload_conf_of(const char *dir, const char *options)
 	ck_assert_int_eq(conf_parse(&a, arena_printf(&a, "%s/config.xml", dir), text,
 			     strlen(text), &cf, NULL, NULL, &f),
 	    OK);
+	ck_assert_int_eq(fs_mkdirs(cf->upload_dir, 0750, NULL), OK);
 	return cf;
 }
 
