@@ -145,22 +145,22 @@ enum err fs_rmtree(const char *path, struct fail *);
 
 /*
  * Takes an exclusive lock on path (created if absent) without blocking. The lock lasts
- * until *fd is closed or the process ends. E_RACE if another process holds it. Only owner
- * and group may open the file: whoever may read it may lock it.
+ * until *fd is closed or the process ends. E_RACE if another process holds it. Only
+ * owner and group may open the file: whoever may read it may lock it.
  */
 enum err fs_lock(const char *path, int *fd, struct fail *);
 /* The same, but waits up to wait_ms for the process that holds it. */
 enum err fs_lock_wait(const char *path, int64_t wait_ms, int *fd, struct fail *f);
 /*
- * The same for a file that holds something, whose mode stays, and that is replaced under
- * the lock: whoever waited locks the new one.
+ * The same for a file that holds something, whose mode stays, and that is replaced
+ * under the lock: whoever waited locks the new one.
  */
 enum err fs_lock_content(const char *path, int64_t wait_ms, int *fd, struct fail *f);
 /* Takes all rights to a file of this account from accounts beside owner and group. */
 void fs_close_to_others(int fd);
 /*
- * The same as fs_lock(), but shared: several processes may hold it, and none while another has the
- * exclusive lock.
+ * The same as fs_lock(), but shared: several processes may hold it, and none while
+ * another has the exclusive lock.
  */
 enum err fs_lock_shared(const char *path, int *fd, struct fail *);
 /* Does some process hold the lock, shared or not? Never creates the file. */

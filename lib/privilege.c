@@ -60,8 +60,8 @@ privilege_is_root(void)
 	return geteuid() == 0;
 }
 
-/* PATH of whoever runs this, whose text setenv() leaves alone; NULL = that of the process
- * is still it. */
+/* PATH of whoever runs this, whose text setenv() leaves alone; NULL = that of the
+ * process is still it. */
 static const char *shell_path;
 
 static void

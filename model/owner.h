@@ -35,7 +35,8 @@ struct owner {
  * as root if nothing in dir belongs to others. With suspend, and in an installed
  * project only, owner_root() leads back. The umask is 022, or 002 if it was one for a
  * group. E_DENIED, with the two ways out, if the account cannot reach the project, and
- * if others than root could change a config.xml that names an account; E_CONFIG if there is no account; and as conf_load().
+ * if others than root could change a config.xml that names an account; E_CONFIG if
+ * there is no account; and as conf_load().
  */
 enum err owner_enter(struct arena *, const char *dir, bool suspend, struct owner *,
     struct conf **cf, struct fail *);

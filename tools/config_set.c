@@ -511,8 +511,7 @@ const struct cmd cmd_config_set = { .name = "config set",
 	    "its comments, order, owner and mode; says which programs read the option and when the\n"
 	    "change takes effect. Several values replace those of an option that may be repeated.\n"
 	    "Root changes the file of an installed project.",
-	.details =
-	    "Put two dashes before a value that begins with one.",
+	.details = "Put two dashes before a value that begins with one.",
 	.opts = set_options,
 	.opts_size = sizeof(struct set_opts),
 	.columns = set_columns,

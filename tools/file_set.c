@@ -102,8 +102,7 @@ const struct cmd cmd_file_set = { .name = "file set",
 	    "and its output is that of work_generator --command, see work_generator(8). With\n"
 	    "--low-water, work_generator keeps so many jobs waiting and does not wait for a host to\n"
 	    "ask, as long as the command has more. locus file show has both.",
-	.details =
-	    "Takes effect within seconds.",
+	.details = "Takes effect within seconds.",
 	.opts = file_set_options,
 	.opts_size = sizeof(struct file_set_opts),
 	.columns = set_columns,

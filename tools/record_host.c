@@ -76,8 +76,7 @@ const struct cmd cmd_record_host = { .name = "record host",
 	    "every row that the decision looked at, the configuration (without the database's\n"
 	    "password) and the reply. locus replay decides it again, on any machine. They contain\n"
 	    "the account's key, so only the project's account may read them.",
-	.details =
-	    "The files take at most debug_req_reply_max_bytes.",
+	.details = "The files take at most debug_req_reply_max_bytes.",
 	.opts = record_options,
 	.opts_size = sizeof(struct record_opts),
 	.run = record_host_run };

@@ -214,8 +214,7 @@ const struct cmd cmd_trigger_list = { .name = "trigger list",
 	.min_args = 1,
 	.max_args = 1,
 	.purpose = "list the files that have a trigger",
-	.about =
-	    "Prints names, one per line, sorted.",
+	.about = "Prints names, one per line, sorted.",
 	.details =
 	    "claims lists the need_work triggers for which somebody is making work, with the age of\n"
 	    "the claim in seconds and its owner (unknown with directories).",
@@ -247,8 +246,7 @@ const struct cmd cmd_trigger_claim = { .name = "trigger claim",
 	.about =
 	    "Only one claimant succeeds; for all others, and if the trigger is not raised, the exit\n"
 	    "status is 3. Make the work, then run trigger done.",
-	.details =
-	    "A trigger raised meanwhile stays for later.",
+	.details = "A trigger raised meanwhile stays for later.",
 	.opts = claim_options,
 	.opts_size = sizeof(struct trigger_opts),
 	.tree = true,

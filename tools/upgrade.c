@@ -155,8 +155,7 @@ const struct cmd cmd_upgrade = { .name = "upgrade",
 	    "project units, tmpfiles and log rotation. A file that was edited is kept, and the new\n"
 	    "text is written beside it as FILE.new (below /etc: FILE.dpkg-dist). The project may\n"
 	    "run meanwhile; restart it afterwards. locus-backup(7) tells how to go back.",
-	.details =
-	    "After an interruption run the command again.",
+	.details = "After an interruption run the command again.",
 	.opts = upgrade_options,
 	.opts_size = sizeof(struct upgrade_opts),
 	.as_root = true,

@@ -146,8 +146,7 @@ const struct cmd cmd_user_merge = { .name = "user merge",
 	    "of account FROM, which is deleted; locus-privacy(7) says what becomes of the rest. The\n"
 	    "clients of FROM need nothing new: its keys are accepted as keys of INTO, whose address\n"
 	    "and password are then the only ones.",
-	.details =
-	    "Counts first, and asks. An interrupted run can be repeated.",
+	.details = "Counts first, and asks. An interrupted run can be repeated.",
 	.opts = merge_options,
 	.opts_size = sizeof(struct merge_opts),
 	.columns = merge_columns,

@@ -164,8 +164,7 @@ open_part(const struct conf *cf, struct store_file *s, struct fail *f)
 /* Makes the directory of a file below upload_dir, which is not made: what is gone may
  * be a file system that is not mounted. */
 static enum err
-make_directory(
-    struct arena *a, const struct conf *cf, const char *path, struct fail *f)
+make_directory(struct arena *a, const struct conf *cf, const char *path, struct fail *f)
 {
 	const char *slash = strrchr(path, '/');
 	char *dir = arena_memdup(a, path, (size_t)(slash - path));

@@ -56,10 +56,11 @@ sources_list() { # SUITE
 	[[ $1 == sid ]] || printf '%s\n' "deb $mirror $1-updates main" "deb ${mirror%/debian}/debian-security $1-security main"
 }
 
-# A base system is whole once it has its mark.
+# A base system is whole once it has its mark, with the packages that it has.
 machine_base() { # SUITE
 	local base=$cache/base-$1
-	[[ ! -e $base.whole ]] || return 0
+	[[ ! -e $base.whole || $(<"$base.whole") != "$machine_packages_of_base" ]] || return 0
+	rm -f "$cache/build-$1.whole"
 	rm -rf --one-file-system "$base" &&
 		debootstrap --variant=minbase "$1" "$base" "$mirror" &&
 		sources_list "$1" >"$base/etc/apt/sources.list" &&
@@ -68,7 +69,7 @@ machine_base() { # SUITE
 	install_in "$base" $machine_packages_of_base &&
 		in_root "$base" systemctl -q mask getty.target console-getty.service boinc-client.service apt-daily.timer \
 			apt-daily-upgrade.timer man-db.timer e2scrub_all.timer fstrim.timer &&
-		: >"$base/etc/machine-id" && touch "$base.whole"
+		: >"$base/etc/machine-id" && echo "$machine_packages_of_base" >"$base.whole"
 }
 
 # The committed and changed files of the tree are built, as a developer has them.

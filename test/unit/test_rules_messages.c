@@ -369,15 +369,15 @@ END_TEST
 
 /* Which reasons are notices, and which delay a client; all others are low-priority
  * messages without a delay (scheduling.md 2.15). */
-static const enum reason notices[] = { WHY_CLOCK_AHEAD, WHY_ACCOUNT_LIMIT, WHY_DISK, WHY_MEM,
-	WHY_BANDWIDTH, WHY_CLIENT_TOO_OLD, WHY_NO_VBOX, WHY_VBOX_VERSION, WHY_VM_ACCEL,
-	WHY_NO_DOCKER, WHY_NO_WSL, WHY_DRIVER_TOO_OLD, WHY_CUDA_VERSION,
+static const enum reason notices[] = { WHY_CLOCK_AHEAD, WHY_ACCOUNT_LIMIT, WHY_DISK,
+	WHY_MEM, WHY_BANDWIDTH, WHY_CLIENT_TOO_OLD, WHY_NO_VBOX, WHY_VBOX_VERSION,
+	WHY_VM_ACCEL, WHY_NO_DOCKER, WHY_NO_WSL, WHY_DRIVER_TOO_OLD, WHY_CUDA_VERSION,
 	WHY_OPENCL_VERSION, WHY_NO_OPENCL, WHY_NO_CUDA, WHY_HR_UNKNOWN };
 static const struct {
 	enum reason why;
 	double s;
-} away[] = { { WHY_CLOCK_AHEAD, 3600 }, { WHY_ACCOUNT_LIMIT, 3600 }, { WHY_WAITING, 5 }, { WHY_DISK, 3600 },
-	{ WHY_CLIENT_TOO_OLD, 86400 } };
+} away[] = { { WHY_CLOCK_AHEAD, 3600 }, { WHY_ACCOUNT_LIMIT, 3600 }, { WHY_WAITING, 5 },
+	{ WHY_DISK, 3600 }, { WHY_CLIENT_TOO_OLD, 86400 } };
 
 START_TEST(weight_of_each_reason)
 {

@@ -292,8 +292,7 @@ const struct cmd cmd_backup = { .name = "backup",
 	    "zstd; \"-\" is standard output, and a name needs a dot or a slash. The project goes on\n"
 	    "meanwhile; only its file_deleter waits. Writes FILE.part and renames it at the end,\n"
 	    "and never replaces a file. locus-backup(7) has the whole story.",
-	.details =
-	    "The database may still have the schema of an older release.",
+	.details = "The database may still have the schema of an older release.",
 	.opts = backup_options,
 	.opts_size = sizeof(struct backup_opts),
 	.run = backup_run };
