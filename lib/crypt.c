@@ -33,8 +33,7 @@ enum {
 	MD5_TEXT = MD5_HEX - 1,
 	PRIVATE_BYTES = 3 * 128 + 5 * 64,
 	PUBLIC_BYTES = 2 * 128,
-	LINE_BYTES = 32,         /* per line of hex text */
-	KEY_FILE_MAX = 16 << 10, /* bytes; real key files have 1.5 kB */
+	LINE_BYTES = 32, /* per line of hex text */
 	CHUNK = 64 << 10,
 	BCRYPT_COST = 10,
 };

@@ -13,7 +13,10 @@
 #include "lib/arena.h"
 #include "lib/err.h"
 
-enum { MD5_HEX = 33 }; /* with the NUL */
+enum {
+	MD5_HEX = 33,           /* with the NUL */
+	KEY_FILE_MAX = 16 << 10 /* bytes; real key files have 1.5 kB */
+};
 
 /* Lower-case hex MD5 of n bytes, and of a string. */
 void md5_hex(const void *, size_t n, char out[MD5_HEX]);

@@ -75,8 +75,7 @@ enum err fs_check_exists(const char *path, bool *there, struct fail *);
 bool fs_is_file(const char *path, int fd);
 /*
  * May this process make, replace or remove the file now? Looks at its directory or, if
- * that is to be made, at the nearest one that exists. For those who say beforehand what
- * they would do.
+ * that is to be made, at the nearest one that exists. For dry runs.
  */
 enum err fs_check_change(const char *path, struct fail *);
 int64_t fs_size(const char *path);  /* -1 if absent */

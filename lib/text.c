@@ -86,6 +86,16 @@ text_ends_with(const char *s, const char *end)
 }
 
 const char *
+text_below(const char *dir, const char *path)
+{
+	size_t n = strlen(dir);
+
+	return strncmp(path, dir, n) == 0 && (path[n] == '\0' || path[n] == '/') ?
+	           path + n :
+	           NULL;
+}
+
+const char *
 text_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');

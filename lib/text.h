@@ -23,6 +23,9 @@ void text_default(char **s); /* sets *s to "" if it is NULL */
 bool text_begins(const char *p, const char *end, const char *with);
 bool text_ends_with(const char *s, const char *end);
 const char *text_base_name(const char *path); /* what follows the last slash */
+/* Returns what follows the directory in path, "" or "/..."; NULL if path is elsewhere.
+ */
+const char *text_below(const char *dir, const char *path);
 
 /* Length in bytes of the UTF-8 character at s, 1 to 4 (a NUL has 1); 0 if invalid. */
 size_t text_utf8(const char *);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "db/entity.h"
 #include "lib/clock.h"
+#include "lib/crypt.h"
 #include "lib/log.h"
 #include "lib/text.h"
 #include "model/identity.h"
@@ -20,12 +21,7 @@
 #include "proto/plan_class.h"
 #include "lib/banned.h"
 
-enum {
-	CATALOG_AGE_S = 60,
-	KEY_MAX = 16 << 10,
-	OLD_KEYS_MAX = 100,
-	CONFIG_MAX = 16 << 20
-};
+enum { CATALOG_AGE_S = 60, OLD_KEYS_MAX = 100, CONFIG_MAX = 16 << 20 };
 
 /* Returns the trimmed text of a key file; NULL if it cannot be read. */
 static char *
@@ -35,7 +31,7 @@ read_key_text(struct arena *a, const struct conf *cf, const char *name)
 	struct fail f = { 0 };
 	char *text;
 
-	if (fs_read(a, path, KEY_MAX, &text, NULL, &f) != OK)
+	if (fs_read(a, path, KEY_FILE_MAX, &text, NULL, &f) != OK)
 		return NULL;
 	return text_trim(text);
 }

@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 #include "lib/fs.h"
+#include "lib/text.h"
 #include "lib/words.h"
 #include "tools/log_rotation.h"
 #include "tools/program.h"
@@ -48,17 +49,6 @@ create_path_check(const char *path, struct fail *f)
 	return OK;
 }
 
-/* Returns what follows dir in path; NULL if path is elsewhere. */
-static const char *
-path_below(const char *dir, const char *path)
-{
-	size_t n = strlen(dir);
-
-	return strncmp(path, dir, n) == 0 && (path[n] == '\0' || path[n] == '/') ?
-	           path + n :
-	           NULL;
-}
-
 /* Replaces the directory of sockets, or else the project's, by a variable that a
  * private Apache gets at start, so that the file stays valid wherever the project or
  * db_socket is moved. */
@@ -70,9 +60,9 @@ relative(
 
 	if (!c->private)
 		return arena_strdup(a, path);
-	if ((rest = path_below(socket_dir(a, cf), path)) != NULL)
+	if ((rest = text_below(socket_dir(a, cf), path)) != NULL)
 		return arena_printf(a, "${" WEB_SOCKETS_VARIABLE "}%s", rest);
-	if ((rest = path_below(cf->project_dir, path)) != NULL)
+	if ((rest = text_below(cf->project_dir, path)) != NULL)
 		return arena_printf(a, "${" WEB_DIR_VARIABLE "}%s", rest);
 	return arena_strdup(a, path);
 }

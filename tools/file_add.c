@@ -289,8 +289,8 @@ copy_file(struct cmd_ctx *x, const struct staged *s, bool move)
 		e = s->known ? fs_copy(s->path, s->to, 0644, x->f) :
 		               fs_copy_new(s->path, s->to, 0644, x->f);
 		if (e == E_RACE)
-			return FAIL(
-			    x->f, E_RACE, "somebody else is just adding %s", s->name);
+			return FAIL(x->f, E_RACE,
+			    "somebody else is adding %s at this moment", s->name);
 		if (e == OK)
 			e = md5_file(s->to, md5, &n, x->f);
 		if (e == OK && strcmp(md5, s->md5) != 0) {

@@ -14,6 +14,7 @@
 #include <string.h>
 #include "lib/clock.h"
 #include "db/stmts.h"
+#include "lib/crypt.h"
 #include "lib/fs.h"
 #include "lib/text.h"
 #include "proto/blob.h"
@@ -23,7 +24,7 @@
 #include "tools/key_sheet.h"
 #include "lib/banned.h"
 
-enum { KEY_MAX = 16 << 10, UNDER_WAY_S = 2 };
+enum { UNDER_WAY_S = 2 };
 
 struct rotate_opts {
 	const char *key, *new, *answer;
@@ -66,7 +67,7 @@ struct rotation {
 static enum err
 key_file_read(struct cmd_ctx *x, const char *name, char **text)
 {
-	return fs_read(x->a, key_file_path(x, name), KEY_MAX, text, NULL, x->f);
+	return fs_read(x->a, key_file_path(x, name), KEY_FILE_MAX, text, NULL, x->f);
 }
 
 /* Writes a text with a line feed at its end. */
@@ -186,14 +187,15 @@ take_answer(struct rotation *r)
 		    r->o->answer);
 	s->new_key = from->new_key;
 	for (size_t i = 0; i < s->keys.n; i++)
-		for (size_t k = 0; k < from->keys.n; k++)
-			if (text_same_words(
-				SHEET_KEYS(s)[i].key, SHEET_KEYS(from)[k].key)) {
-				SHEET_KEYS(s)
-				[i].signature = SHEET_KEYS(from)[k].signature;
-				SHEET_KEYS(s)
-				[i].stripped = SHEET_KEYS(from)[k].stripped;
-			}
+		for (size_t k = 0; k < from->keys.n; k++) {
+			const struct sheet_key *given = &SHEET_KEYS(from)[k];
+			struct sheet_key *to = &SHEET_KEYS(s)[i];
+
+			if (!text_same_words(to->key, given->key))
+				continue;
+			to->signature = given->signature;
+			to->stripped = given->stripped;
+		}
 	for (size_t i = 0; i < s->programs.n; i++) {
 		struct sheet_program *p = &SHEET_PROGRAMS(s)[i];
 		size_t k = 0;

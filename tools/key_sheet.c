@@ -12,7 +12,7 @@
 #include "tools/key.h"
 #include "lib/banned.h"
 
-enum { SHEET_MAX = 256 << 20, SHEET_TEXT = 4095, PRIVATE_MAX = 16 << 10 };
+enum { SHEET_MAX = 256 << 20, SHEET_TEXT = 4095 };
 #define SHEET_ROOT "code_sign_rotation"
 
 #include "tools/key_sheet.def"
@@ -181,7 +181,7 @@ key_signers_add(struct cmd_ctx *x, struct sheet_signers *s, const char *path)
 	enum err e;
 
 	one->path = path;
-	e = fs_read(x->a, path, PRIVATE_MAX, &one->text, NULL, x->f);
+	e = fs_read(x->a, path, KEY_FILE_MAX, &one->text, NULL, x->f);
 	return e == E_NOTFOUND ? FAIL(x->f, E_CONFIG, "%s does not exist", path) : e;
 }
 
@@ -197,8 +197,8 @@ key_signers_new(struct cmd_ctx *x, struct sheet_signers *s, const char *given)
 		    "--new %s: the name of a private key ends in _private; its public key, beside it, in _public",
 		    given);
 	path = arena_printf(x->a, "%.*s_public", (int)cut, given);
-	TRY(fs_read(x->a, given, PRIVATE_MAX, &s->new_private, NULL, x->f));
-	TRY(fs_read(x->a, path, PRIVATE_MAX, &s->new_public, NULL, x->f));
+	TRY(fs_read(x->a, given, KEY_FILE_MAX, &s->new_private, NULL, x->f));
+	TRY(fs_read(x->a, path, KEY_FILE_MAX, &s->new_public, NULL, x->f));
 	if (!key_pair_fits(x->a, s->new_private, s->new_public))
 		return FAIL(
 		    x->f, E_CONFIG, "%s is not the private key of %s", given, path);

@@ -11,7 +11,7 @@
 #include "tools/listing.h"
 #include "lib/banned.h"
 
-enum { KEY_MOST = 16 << 10, PRINT_DIGITS = 16 };
+enum { PRINT_DIGITS = 16 };
 
 static const struct listing_column key_columns[] = {
 	{ "file", "FILE", LIST_TEXT, "in the key directory" },
@@ -65,13 +65,14 @@ key_state(struct cmd_ctx *x, const struct key_row *r, const struct stat *st,
 	struct fail f = { 0 };
 	char *text, *public;
 
-	if (fs_read(x->a, key_file_path(x, r->file), KEY_MOST, &text, NULL, &f) != OK)
+	if (fs_read(x->a, key_file_path(x, r->file), KEY_FILE_MAX, &text, NULL, &f) !=
+	    OK)
 		return "unreadable";
 	if (!key_is_usable(text, r->pair != NULL))
 		return "unusable";
 	if (r->pair == NULL)
 		*print = fingerprint(x, text);
-	else if (fs_read(x->a, key_file_path(x, r->pair), KEY_MOST, &public, NULL,
+	else if (fs_read(x->a, key_file_path(x, r->pair), KEY_FILE_MAX, &public, NULL,
 		     &f) != OK ||
 		 !key_pair_fits(x->a, text, public))
 		return "another pair's";

@@ -5,13 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "lib/crypt.h"
 #include "lib/fs.h"
 #include "lib/order.h"
 #include "lib/text.h"
 #include "tools/key_sheet.h"
 #include "lib/banned.h"
 
-enum { FILES_MOST = 1000000, LOST_MAX = 16 << 10 };
+enum { FILES_MOST = 1000000 };
 
 struct key_sign_opts {
 	struct conf_list old;
@@ -63,7 +64,7 @@ read_signers(struct cmd_ctx *x, const struct key_sign_opts *o, struct sheet_sign
 		TRY(key_signers_add(x, s, o->old.v[i]));
 	TRY(key_signers_new(x, s, o->new));
 	if (o->lost != NULL) {
-		TRY(fs_read(x->a, o->lost, LOST_MAX, &present, NULL, x->f));
+		TRY(fs_read(x->a, o->lost, KEY_FILE_MAX, &present, NULL, x->f));
 		s->present = present;
 	}
 	return o->programs == NULL ? OK : allow_only(x, s, o->programs);

@@ -14,8 +14,6 @@
 #include "tools/key.h"
 #include "lib/banned.h"
 
-enum { KEY_MOST = 16 << 10 };
-
 char *
 key_file_path(struct cmd_ctx *x, const char *name)
 {
@@ -61,7 +59,7 @@ key_rotate_upload(struct cmd_ctx *x, bool dry)
 	TRY(ctx_alone(x));
 	TRY(next_old_key(x, &old));
 	TRY(fs_read(
-	    x->a, key_file_path(x, "upload_public"), KEY_MOST, &was, NULL, x->f));
+	    x->a, key_file_path(x, "upload_public"), KEY_FILE_MAX, &was, NULL, x->f));
 	TRY(key_dir_check(x));
 	if (dry) {
 		ctx_progress(x, "would",

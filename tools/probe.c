@@ -262,22 +262,16 @@ answered_elsewhere(struct asking *q)
 static bool
 path_is_projects(const struct conf *cf, const char *path)
 {
-	static const char plain[] =
-	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._+@%:,=-";
 	const char *const dirs[] = { cf->project_dir, cf->run_dir, cf->log_dir,
 		cf->upload_dir, cf->download_dir, cf->key_dir };
 
 	if (strcmp(path, cf->path) == 0)
 		return true;
-	if (strstr(path, "..") != NULL || path[strspn(path, plain)] != '\0')
+	if (strstr(path, "..") != NULL || !text_is_plain(path))
 		return false;
-	for (size_t i = 0; i < N(dirs); i++) {
-		size_t n = strlen(dirs[i]);
-
-		if (n > 1 && strncmp(path, dirs[i], n) == 0 &&
-		    (path[n] == '/' || path[n] == '\0'))
+	for (size_t i = 0; i < N(dirs); i++)
+		if (strlen(dirs[i]) > 1 && text_below(dirs[i], path) != NULL)
 			return true;
-	}
 	return false;
 }
 

@@ -5,6 +5,7 @@
 #include "lib/buf.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
+#include "lib/text.h"
 #include "lib/banned.h"
 
 enum { FILE_MOST = 4 << 20, RECORD_MOST = 1 << 20, LINE_GAP = 2 };
@@ -36,14 +37,6 @@ digest_text(struct arena *a, const char *p, size_t n, char out[SHA256_HEX])
 	sha256_end(d, out);
 }
 
-static bool
-is_in_project(const struct cmd_ctx *x, const char *path)
-{
-	size_t n = strlen(x->cf->project_dir);
-
-	return strncmp(path, x->cf->project_dir, n) == 0 && path[n] == '/';
-}
-
 /* Finds the record of a file: of an installed project root's files have one of root's.
  */
 static char *
@@ -51,7 +44,7 @@ record_path(struct cmd_ctx *x, const char *file)
 {
 	const char *conf = x->cf->path;
 
-	if (conf_is_installed(x->cf) && is_in_project(x, file))
+	if (conf_is_installed(x->cf) && text_below(x->cf->project_dir, file) != NULL)
 		return project_path(x->a, x->cf, SITE_FILES_RECORD);
 	return arena_printf(
 	    x->a, "%.*s/" SITE_FILES_RECORD, (int)(strrchr(conf, '/') - conf), conf);
@@ -86,7 +79,9 @@ record_read(struct cmd_ctx *x, const char *file, struct record *r, struct fail *
 static const char *
 record_name(const struct cmd_ctx *x, const char *path)
 {
-	return is_in_project(x, path) ? path + strlen(x->cf->project_dir) + 1 : path;
+	const char *rest = text_below(x->cf->project_dir, path);
+
+	return rest != NULL && rest[0] == '/' ? rest + 1 : path;
 }
 
 static struct record_line *

@@ -215,10 +215,7 @@ make_target(struct making *m, const struct unit_names *u)
 static void
 put_writable(struct making *m, struct buf *b, const char *dir)
 {
-	size_t n = strlen(m->cf->project_dir);
-
-	if (dir != m->cf->project_dir && strncmp(dir, m->cf->project_dir, n) == 0 &&
-	    (dir[n] == '/' || dir[n] == '\0'))
+	if (dir != m->cf->project_dir && text_below(m->cf->project_dir, dir) != NULL)
 		return;
 	if (dir[0] == '/')
 		buf_printf(b, "ReadWritePaths=-%s\n", unit_word(m->a, dir));

@@ -715,6 +715,15 @@ START_TEST(text_is_trimmed_at_both_ends)
 }
 END_TEST
 
+START_TEST(what_is_below_a_directory)
+{
+	ck_assert_str_eq(text_below("/srv/a", "/srv/a/b"), "/b");
+	ck_assert_str_eq(text_below("/srv/a", "/srv/a"), "");
+	ck_assert_ptr_null(text_below("/srv/a", "/srv/ab"));
+	ck_assert_ptr_null(text_below("/srv/a/b", "/srv/a"));
+}
+END_TEST
+
 START_TEST(text_doubles)
 {
 	double v = -77;
@@ -752,5 +761,6 @@ UNIT_MAIN("lib", {
 	ADD(log_counts_what_it_cannot_write);
 	ADD_LOOP(text_integers, N(integers));
 	ADD(text_is_trimmed_at_both_ends);
+	ADD(what_is_below_a_directory);
 	ADD_LOOP(text_doubles, N(doubles));
 })

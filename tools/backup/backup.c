@@ -244,7 +244,7 @@ backup_work(struct cmd_ctx *x, void *arg)
 
 /* locus doctor and the metrics tell how old the newest backup is. An older schema has
  * no place for it, nor has a database that is only read; the archive is complete
- * without. */
+ * all the same. */
 static enum err
 note_backup(struct cmd_ctx *x, void *begun)
 {

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "lib/fs.h"
+#include "lib/text.h"
 #include "tools/backup/restore.h"
 #include "lib/banned.h"
 
@@ -36,11 +37,10 @@ path_of(struct arena *a, const struct conf *cf, const char *name)
 		{ "upload", cf->upload_dir }, { "download", cf->download_dir } };
 
 	for (size_t i = 0; i < N(dirs) && !leads_out(name); i++) {
-		size_t n = strlen(dirs[i].prefix);
+		const char *rest = text_below(dirs[i].prefix, name);
 
-		if (strncmp(name, dirs[i].prefix, n) == 0 &&
-		    (name[n] == '\0' || name[n] == '/'))
-			return arena_printf(a, "%s%s", dirs[i].dir, name + n);
+		if (rest != NULL)
+			return arena_printf(a, "%s%s", dirs[i].dir, rest);
 	}
 	return NULL;
 }

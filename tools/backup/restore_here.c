@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "db/trigger_rows.h"
 #include "lib/fs.h"
+#include "lib/text.h"
 #include "model/identity.h"
 #include "tools/backup/restore.h"
 #include "tools/conf_edit.h"
@@ -28,14 +29,6 @@ static const struct conf_change places[] = { { "project_dir", "." },
 	{ "upload_dir", "upload" }, { "log_dir", "log" }, { "run_dir", "run" },
 	{ "debug_req_reply_dir", "" } };
 
-static bool
-is_below(const char *path, const char *dir)
-{
-	size_t n = strlen(dir);
-
-	return strncmp(path, dir, n) == 0 && (path[n] == '\0' || path[n] == '/');
-}
-
 /* Nothing of the copy may be where the original's things are. */
 static enum err
 keep_inside(struct restore *r)
@@ -48,7 +41,7 @@ keep_inside(struct restore *r)
 		const char *value = conf_value(
 		    r->x->a, r->x->cf, conf_find(places[i].old));
 
-		if (value[0] != '\0' && !is_below(value, r->dir))
+		if (value[0] != '\0' && text_below(r->dir, value) == NULL)
 			set[n++] = places[i];
 	}
 	TRY(account_by_uid(r->x->a, geteuid(), &acc, r->x->f));

@@ -108,11 +108,12 @@ doctor_schema(struct doctor *d)
 		doctor_fail(d, "apt-get install locus-server",
 		    "the database has schema %lld, newer than this program's %d",
 		    (long long)version, SCHEMA_VERSION);
-	else if (version != SCHEMA_VERSION)
+	else if (version != SCHEMA_VERSION) {
+		doctor_is_cause(d);
 		doctor_fail(d, upgrade,
 		    "the database has schema %lld, this program needs %d",
 		    (long long)version, SCHEMA_VERSION);
-	else if (d->brief)
+	} else if (d->brief)
 		doctor_ok(d, "schema %lld", (long long)version);
 	else if (schema_check(d->x->db, d->a, &v, &n, d->f) != OK)
 		doctor_fail(d, upgrade, "%s", d->f->detail);
@@ -361,10 +362,7 @@ doctor_db_charset(struct doctor *d)
 
 /* --- backups --- */
 
-/*
- * A project is warned for a week's backups and one day of grace; a new project for the
- * backup that its first week did not bring.
- */
+/* Weekly backups pass, with a day of grace, and so does a new project without one. */
 void
 doctor_backup(struct doctor *d)
 {

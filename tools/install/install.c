@@ -7,11 +7,12 @@
 #include <string.h>
 #include "lib/cert.h"
 #include "lib/clock.h"
+#include "lib/crypt.h"
 #include "lib/fs.h"
 #include "tools/install/rights.h"
 #include "lib/banned.h"
 
-enum { KEY_MOST = 16 << 10, ACCOUNT_NAME_MAX = 32 /* useradd takes no more */ };
+enum { ACCOUNT_NAME_MAX = 32 /* useradd takes no more */ };
 
 enum { UPGRADE = 1, JOIN = 2 }; /* when, in steps.def */
 
@@ -140,7 +141,8 @@ install_read(struct install *in)
 	TRY(install_url(in, arena_printf(x->a, "%s/%s/", c->base_url, c->name)));
 	TRY(check_certificate(in));
 	if (o->code_sign_public != NULL)
-		TRY(fs_read(x->a, o->code_sign_public, KEY_MOST, &in->key, NULL, x->f));
+		TRY(fs_read(
+		    x->a, o->code_sign_public, KEY_FILE_MAX, &in->key, NULL, x->f));
 	in->had_config = fs_exists(in->config_path);
 	return in->had_config ? read_existing(in) :
 	                        create_config_text(x, c, &in->config, x->f);

@@ -16,8 +16,6 @@
 #include "tools/install/rights.h"
 #include "lib/banned.h"
 
-enum { KEY_MOST = 16 << 10 };
-
 /* Directories that all projects share. */
 static const char *const shared_dirs[] = { "/etc/locus", "/var/lib/locus",
 	"/var/log/locus", "/run/locus" };
@@ -252,8 +250,8 @@ has_given_key(struct install *in)
 {
 	char *had;
 
-	return fs_read(in->x->a, key_file(in, "code_sign_public"), KEY_MOST, &had, NULL,
-		   NULL) == OK &&
+	return fs_read(in->x->a, key_file(in, "code_sign_public"), KEY_FILE_MAX, &had,
+		   NULL, NULL) == OK &&
 	       text_same_words(had, in->key);
 }
 

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "lib/fs.h"
+#include "lib/text.h"
 #include "lib/words.h"
 #include "lib/privilege.h"
 #include "tools/program.h"
@@ -66,9 +67,9 @@ right_holder_name(const struct installation *p, enum right_holder h)
 bool
 right_is_inner(const struct installation *p, const struct right *r)
 {
-	size_t n = strlen(p->data_dir);
+	const char *rest = text_below(p->data_dir, r->path);
 
-	return strncmp(r->path, p->data_dir, n) == 0 && r->path[n] == '/';
+	return rest != NULL && rest[0] == '/';
 }
 
 static bool

@@ -70,8 +70,8 @@ void
 job_problems_end(struct job_problems *p)
 {
 	if (p->same > 0 && p->shown <= PROBLEMS_SHOWN)
-		fprintf(stderr, "locus: %s: the same in %zu more lines\n", p->path,
-		    p->same);
+		fprintf(stderr, "locus: %s: the same in %zu more line%s\n", p->path,
+		    p->same, p->same == 1 ? "" : "s");
 	p->same = 0;
 }
 
