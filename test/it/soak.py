@@ -89,9 +89,9 @@ class Host:
         self.cpid = hashlib.md5(b"%d.%d" % (number, number_of_cpid)).hexdigest()
         self.lives = number_of_cpid
         draw = rng.random() * 10000
-        for self.kind, (share, self.ends) in KINDS.items():
+        for i, (self.kind, (share, self.ends)) in enumerate(KINDS.items()):
             draw -= share
-            if draw < 0:
+            if i == number or (draw < 0 and number >= len(KINDS)):  # the first hosts are one of each kind
                 break
 
     def draw(self, rng):
