@@ -6,7 +6,7 @@ house_checks = test/check-layers test/check-circles test/check-size test/check-n
 	test/check-daemon-options test/check-rights test/check-units test/check-packaging test/check-sim test/house-test test/stmts-test test/samples-test
 dist_check_SCRIPTS += $(house_checks)
 TESTS += $(house_checks)
-EXTRA_DIST += test/help.table test/rights.awk test/citations.awk test/steps.awk test/compile_commands.awk test/packages \
+EXTRA_DIST += test/help.table test/said.awk test/rights.awk test/citations.awk test/steps.awk test/compile_commands.awk test/packages \
 	test/setup.sh test/count test/sim
 AM_TESTS_ENVIRONMENT = \
 	PROGRAMS='$(bin_PROGRAMS) $(pkglibexec_PROGRAMS) $(bin_SCRIPTS) $(pkglibexec_SCRIPTS)'; \
