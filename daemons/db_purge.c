@@ -142,7 +142,9 @@ find_due(struct daemon_ctx *x, struct workunit **wus, size_t *n, bool *last)
 
 	TRY(purge_find(x->db, &x->a, &r, wus, n, &x->fail));
 	*last = r.end;
-	o->at = r.end ? (struct row_pair){ 0 } : r.after;
+	o->at = r.after;
+	if (r.end)
+		o->at = (struct row_pair){ 0 };
 	return OK;
 }
 

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -90,10 +91,11 @@ copier_run(struct copier *c)
 	static char buf[COPIED_AT_ONCE];
 	ssize_t n;
 
-	while ((n = read(c->from, buf, sizeof(buf))) != 0) {
+	for (;;) {
+		n = read(c->from, buf, sizeof(buf));
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0)
+		if (n <= 0)
 			return;
 		copier_follow(c);
 		copier_tell_loss(c);
@@ -134,7 +136,7 @@ copier_start(struct copier *c, struct fail *f)
 		grandchild = fork();
 		if (grandchild == 0)
 			copier_main(c);
-		_exit(grandchild < 0);
+		_exit(grandchild < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
 	}
 	while (waitpid(child, &st, 0) < 0 && errno == EINTR)
 		;
