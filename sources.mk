@@ -914,6 +914,7 @@ tools_sources = \
 	tools/work_pick.c \
 	tools/work_pick.h \
 	tools/work_retry.c \
+	tools/work_set.c \
 	tools/work_show.c \
 	tools/work_words.c \
 	tools/work_words.h

@@ -350,6 +350,7 @@ warn_unsendable(struct order *r)
 	struct plan_classes *classes = NULL;
 	struct pc_remark *remarks;
 	struct fail f = { 0 };
+	const struct app *app;
 	struct catalog *cat;
 	struct fleet fleet;
 	size_t n;
@@ -361,11 +362,13 @@ warn_unsendable(struct order *r)
 	(void)plan_classes_load(&x->a, project_path(&x->a, x->conf, PLAN_CLASS_FILE),
 	    &classes, &remarks, &n, &f);
 	cat->classes = classes;
+	app = catalog_app(cat, d.appid);
 	unsendable(x->conf, cat, &fleet, &d, l);
 	for (int c = 0; c < UNSENDABLE__MAX; c++)
-		if (l[c].is)
+		if (l[c].is) /* by an app that is there */
 			log_warn("[FILE %s] its work %s", r->fs->name,
-			    unsendable_says(&x->a, (enum unsendable)c, &l[c]));
+			    unsendable_says(
+				&x->a, (enum unsendable)c, &l[c], app->name));
 	return OK;
 }
 

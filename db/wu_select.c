@@ -194,6 +194,23 @@ workunits_cancel(struct db *db, struct arena *a, const int64_t *ids, size_t n,
 }
 
 enum err
+workunits_limit(struct db *db, struct arena *a, const int64_t *ids, size_t n,
+    const struct work_limits *l, int64_t *changed, struct fail *f)
+{
+	int64_t *sorted = NEWN(a, int64_t, n + 1);
+
+	*changed = 0;
+	if (n == 0)
+		return OK;
+	memcpy(sorted, ids, n * sizeof(*ids));
+	qsort(sorted, n, sizeof(*sorted), id_order);
+	return db_exec(db, f, changed, WUS_LIMIT, .memory = l->memory, .disk = l->disk,
+	    .bandwidth = l->bandwidth, .flops = l->flops, .quorum = l->quorum,
+	    .any_version = l->any_version, .any_class = l->any_class, .now = l->now,
+	    .ids = db_ids(sorted, n));
+}
+
+enum err
 workunits_try_again(struct db *db, const int64_t *ids, size_t n, struct fail *f)
 {
 	return n == 0 ? OK : db_exec(db, f, NULL, WUS_TRY_AGAIN, .ids = db_ids(ids, n));

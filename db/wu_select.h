@@ -62,6 +62,22 @@ struct cancelled {
 	int64_t unsent;      /* their results that nobody will get */
 	int64_t in_progress; /* their results that hosts will be told to abort */
 };
+/* What open work may ask at most; 1e300 and INT32_MAX leave it. */
+struct work_limits {
+	double memory, disk; /* bytes */
+	double bandwidth;    /* bytes/s */
+	double flops;        /* FLOP/s with which a result must meet its deadline */
+	int32_t quorum;      /* results */
+	bool any_version, any_class; /* bind it to none, if no host has begun */
+	int64_t now;
+};
+/*
+ * Lowers what those of at most DB_LIST_MAX workunits ask that are open and ask for
+ * more, in the caller's transaction.
+ */
+enum err workunits_limit(struct db *, struct arena *, const int64_t *ids, size_t n,
+    const struct work_limits *, int64_t *changed, struct fail *);
+
 /*
  * Cancels those of at most DB_LIST_MAX workunits that are open, in the caller's
  * transaction, and adds to the counts. Their unsent results are over; the transitioner

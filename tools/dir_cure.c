@@ -51,7 +51,7 @@ locus_command(struct arena *a, const struct conf *cf, const char *words)
 	                       conf_installation(a, cf).name :
 	                       arena_memdup(a, cf->path, (size_t)(slash - cf->path));
 
-	return arena_printf(a, "locus -p %s %s", name, words);
+	return arena_printf(a, "locus -p %s %s", text_shell_word(a, name), words);
 }
 
 char *

@@ -6,6 +6,7 @@
 #include "tools/fsck.h"
 #include "tools/probe.h"
 
+#include "db/stmts.h"
 #include "lib/clock.h"
 #include "tools/json.h"
 #include "tools/running.h"
@@ -13,12 +14,14 @@
 #include "lib/banned.h"
 
 struct fsck_opts {
-	bool repair, deep;
+	bool repair, repair_credit, deep;
 };
 
 static const struct opt fsck_options[] = {
 	{ "repair", OPT_FLAG, offsetof(struct fsck_opts, repair), NULL,
-	    "Also makes the safe repairs: removes rows and triggers of things that do not exist, turns stale claims back into triggers, restores columns that are copies of others." },
+	    "Also makes the safe repairs: removes rows and triggers of things that do not exist, turns stale claims back into triggers, restores columns that are copies of others, makes daemons look at what they have missed, and puts rows in impossible states into the one that loses nothing." },
+	{ "repair-credit", OPT_FLAG, offsetof(struct fsck_opts, repair_credit), NULL,
+	    "Also raises totals of credit to the sums that they lack; lowers none." },
 	{ "deep", OPT_FLAG, offsetof(struct fsck_opts, deep), NULL,
 	    "Also reads every large file and checks its MD5." },
 	{ 0 },
@@ -34,22 +37,41 @@ fsck_serving(struct fsck *k)
 		return OK;
 	p = probe_project(k->x, k->x->a);
 	if (p.why != NULL)
-		fsck_found(k, FSCK_NOT_SERVING, k->x->cf->master_url,
-		    arena_printf(k->x->a, "%s; %s", p.why, p.mend), false);
+		fsck_report_finding(
+		    k, &(const struct fsck_finding){ .code = FSCK_NOT_SERVING,
+			   .name = k->x->cf->master_url,
+			   .more = p.why,
+			   .cure = p.mend });
 	return OK;
 }
 
+struct stuck_repair {
+	struct fsck *k;
+	enum err e;
+};
+
 static void
-fsck_stuck_found(void *arg, enum fsck_code code, const char *name, const char *more)
+fsck_stuck_found(void *arg, const struct fsck_finding *f)
 {
-	fsck_found(arg, code, name, more, false);
+	struct stuck_repair *r = arg;
+	struct fsck_finding found = *f;
+	int64_t matched = 0;
+
+	if (f->code == FSCK_WU_NEVER && r->k->repair && r->e == OK)
+		r->e = db_exec(r->k->x->db, r->k->x->f, &matched, WU_REACHES_QUORUM,
+		    .name = f->name);
+	found.repaired = matched > 0;
+	fsck_report_finding(r->k, &found);
 }
 
 static enum err
 fsck_stuck(struct fsck *k)
 {
-	return stuck_find(k->x, STUCK_ALL, true,
-	    &(const struct stuck_listener){ fsck_stuck_found, k });
+	struct stuck_repair r = { .k = k };
+	enum err e = stuck_find(k->x, STUCK_ALL, true,
+	    &(const struct stuck_listener){ fsck_stuck_found, &r });
+
+	return e == OK ? r.e : e;
 }
 
 static enum err
@@ -59,9 +81,11 @@ fsck_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		fsck_inputs, fsck_stuck, fsck_classes, fsck_files, fsck_downloads,
 		fsck_uploads, fsck_triggers };
 	const struct fsck_opts *o = opts;
-	struct fsck k = {
-		.x = x, .now = clock_now(), .repair = o->repair, .deep = o->deep
-	};
+	struct fsck k = { .x = x,
+		.now = clock_now(),
+		.repair = o->repair,
+		.repair_credit = o->repair_credit,
+		.deep = o->deep };
 	enum err e = ctx_db(x);
 	struct fsck_sum s;
 
@@ -90,8 +114,9 @@ const struct cmd cmd_fsck = { .name = "fsck",
 	    "Checks the database for consistency with itself, with the files on disk and with the\n"
 	    "triggers, whether the project runs or not, and names what never makes progress:\n"
 	    "workunits that lack results, names that no work can have, work that no host may get.\n"
-	    "Prints one line per finding: CODE what and where; cure. Changes nothing without\n"
-	    "--repair. Exit status 0: clean, 1: findings that were not repaired, 69: no database.",
+	    "Prints one line per finding: CODE what and where; cure. The cure is a command, perhaps\n"
+	    "with a remark behind a #, or says that there is nothing to do. Changes nothing without\n"
+	    "--repair and --repair-credit. Exit status 0: clean, 1: findings that were not repaired, 69: no database.",
 	.details =
 	    "An active host is one by locality_active_host_days. Reads every table, slice by slice.\n"
 	    "Warnings do not count.",

@@ -21,25 +21,40 @@ struct fsck {
 	struct cmd_ctx *x;
 	struct arena round; /* memory of one slice or directory */
 	int64_t now;
-	bool repair, deep;
+	bool repair, repair_credit, deep;
 	bool running;             /* the project's supervisor runs */
 	int64_t found[FSCK__MAX]; /* findings that were not repaired */
 	int64_t repaired, listed[FSCK__MAX];
+	/* Results in impossible states, whose repair mends what that has led to. */
+	struct fsck_cause {
+		int64_t result, workunit;
+	} * causes;
+	size_t ncauses, cap_causes;
 	json_t *findings; /* with -o json, else NULL */
 };
 
-/*
- * Reports one finding: "CODE noun name: text (more); cure". repaired: it has been put
- * right. more may be "".
- */
+struct fsck_finding {
+	enum fsck_code code;
+	const char *name;
+	const char *more; /* may be "" */
+	int64_t id;       /* of the row, if its cure names that */
+	const char *cure; /* a better one than that of the code; NULL = none */
+	bool repaired;    /* it has been put right */
+};
+/* Reports one finding: "CODE noun name: text (more); cure". */
+void fsck_report_finding(struct fsck *, const struct fsck_finding *);
+/* The same without an id and a cure of its own. */
 void fsck_found(
     struct fsck *, enum fsck_code, const char *name, const char *more, bool repaired);
 
 struct fsck_words {
-	const char *code, *noun, *text, *cure;
+	const char *code, *noun, *text;
+	const char *cure; /* with places to fill in: see fsck_cure() */
 	bool error;
 };
 const struct fsck_words *fsck_words(enum fsck_code);
+/* Returns what mends a finding, as its reader can type it, or a fact. */
+char *fsck_cure(struct arena *, const struct cmd_ctx *, const struct fsck_finding *);
 
 /* Number of findings that were not repaired. */
 struct fsck_sum {

@@ -3,6 +3,7 @@
  * Versions with an unusable plan class are never sent, and nothing else reports that.
  */
 #include <string.h>
+#include "lib/text.h"
 #include "proto/plan_class.h"
 #include "tools/catalog.h"
 #include "tools/fsck.h"
@@ -27,6 +28,25 @@ spec_findings(struct fsck *k, const char *path, struct plan_classes **all)
 			    false);
 }
 
+static void
+fsck_version_found(
+    struct fsck *k, const struct app_version *v, const char *app, const char *platform)
+{
+	struct arena *a = &k->round;
+	const char *number = arena_printf(
+	    a, "%d.%02d", v->version_num / 100, v->version_num % 100);
+
+	fsck_report_finding(k,
+	    &(const struct fsck_finding){ .code = FSCK_VERSION_CLASS,
+		.name = arena_printf(a, "%s %s %s", app, number, platform),
+		.more = v->plan_class,
+		.cure = arena_printf(a,
+		    "locus app version deprecate %s %s %s  # or add the class to plan_class_spec.xml",
+		    app, number,
+		    text_shell_word(
+			a, arena_printf(a, "%s:%s", platform, v->plan_class))) });
+}
+
 enum err
 fsck_classes(struct fsck *k)
 {
@@ -47,11 +67,8 @@ fsck_classes(struct fsck *k)
 		if (v->deprecated || v->plan_class[0] == '\0' ||
 		    plan_class_named(all, v->plan_class) != NULL)
 			continue;
-		fsck_found(k, FSCK_VERSION_CLASS,
-		    arena_printf(&k->round, "%s %d.%02d %s",
-			app == NULL ? "?" : app->name, v->version_num / 100,
-			v->version_num % 100, pl == NULL ? "?" : pl->name),
-		    v->plan_class, false);
+		fsck_version_found(
+		    k, v, app == NULL ? "?" : app->name, pl == NULL ? "?" : pl->name);
 	}
 	arena_reset(&k->round);
 	return OK;

@@ -3,6 +3,10 @@
 #include "tools/fsck.h"
 
 #include <stdio.h>
+#include <string.h>
+#include "lib/text.h"
+#include "proto/blob.h"
+#include "tools/dir_cure.h"
 #include "tools/human.h"
 #include "tools/json.h"
 #include "lib/banned.h"
@@ -34,28 +38,74 @@ severity(enum fsck_code code)
 	return checks[code].error ? "error" : "warning";
 }
 
+/* Puts a file of the download directory back, which the web server must read. */
+static char *
+refill_cure(struct arena *a, const struct cmd_ctx *x, const char *name)
+{
+	const char *from = text_shell_word(a, name),
+		   *to = text_shell_word(a, download_path(a, x->cf, name));
+
+	if (x->owner.as.name == NULL)
+		return arena_printf(a, "install -m 644 YOUR_BACKUP/%s %s", from, to);
+	return arena_printf(a,
+	    "runuser -u %s -- sh -c 'cat >\"$0\" && chmod 644 \"$0\"' %s <YOUR_BACKUP/%s",
+	    x->owner.as.name, to, from);
+}
+
+char *
+fsck_cure(struct arena *a, const struct cmd_ctx *x, const struct fsck_finding *f)
+{
+	const struct text_key keys[] = {
+		{ "{name}", text_shell_word(a, f->name) },
+		{ "{more}", text_shell_word(a, f->more) },
+		{ "{id}", arena_printf(a, "%lld", (long long)f->id) },
+	};
+	const char *cure = text_fill(
+	    a, f->cure != NULL ? f->cure : checks[f->code].cure, keys, N(keys));
+
+	if (strcmp(cure, "RESTORE") == 0)
+		return refill_cure(a, x, f->name);
+	if (strncmp(cure, "locus ", 6) == 0)
+		return locus_command(a, x->cf, cure + 6);
+	if (strncmp(cure, "rm ", 3) == 0)
+		return owner_command(a, &x->owner, cure);
+	return arena_strdup(a, cure);
+}
+
 void
 fsck_found(struct fsck *k, enum fsck_code code, const char *name, const char *more,
     bool repaired)
 {
-	const char *cure = repaired ? "repaired" : checks[code].cure;
+	fsck_report_finding(
+	    k, &(const struct fsck_finding){
+		   .code = code, .name = name, .more = more, .repaired = repaired });
+}
+
+void
+fsck_report_finding(struct fsck *k, const struct fsck_finding *f)
+{
+	const char *name = f->name, *more = f->more;
+	enum fsck_code code = f->code;
+	bool repaired = f->repaired;
 	struct arena line = { 0 };
+	const char *cure = fsck_cure(&line, k->x, f);
 
 	k->repaired += repaired;
 	k->found[code] += !repaired;
 	k->listed[code]++;
 	if (k->findings != NULL)
 		json_array_append_new(k->findings,
-		    json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:s, s:b}", "code",
+		    json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:b}", "code",
 			checks[code].code, "severity", severity(code), "what",
 			checks[code].noun, "name", json_text(name), "text",
 			checks[code].text, "more", json_text(more), "cure",
-			checks[code].cure, "repaired", repaired));
+			json_text(cure), "repaired", repaired));
 	else if (k->listed[code] <= LISTED_MOST)
 		printf("%s %s %s: %s%s%s%s; %s\n", checks[code].code, checks[code].noun,
 		    human_text(&line, name), checks[code].text,
 		    more[0] == '\0' ? "" : " (", human_text(&line, more),
-		    more[0] == '\0' ? "" : ")", cure);
+		    more[0] == '\0' ? "" : ")",
+		    repaired ? "repaired" : human_text(&line, cure));
 	arena_free(&line);
 }
 

@@ -10,6 +10,7 @@
 
 enum {
 	SLICE = 20000,
+	CAUSES_MOST = 10000,
 	SOON =
 	    -60, /* ago: what daemons mark as due during a statement is due by then */
 };
@@ -66,11 +67,31 @@ repair_row(struct fsck *k, const struct row_check *c, const struct row_finding *
 	int64_t affected = 0;
 	enum err e = OK;
 
-	if (k->repair && c->repair != SQL__MAX)
+	bool credit = c->code >= FSCK_HOST_CREDIT && c->code <= FSCK_TEAM_CREDIT;
+
+	if ((credit ? k->repair_credit : k->repair) && c->repair != SQL__MAX)
 		e = db_exec_like(k->x->db, k->x->f, &affected, c->repair,
 		    REPAIR_RESULT_COPY, .id = row->id, .other = row->other);
 	*done = affected > 0;
 	return e;
+}
+
+/* Is it only what a result in an impossible state has led to?  One cause, one cure. */
+static bool
+is_explained(struct fsck *k, enum fsck_code code, const struct row_finding *row)
+{
+	bool cause = code >= FSCK_RESULT_STATE && code <= FSCK_RESULT_JUDGED,
+	     led_to = code == FSCK_WU_CANONICAL || code == FSCK_WU_QUORUM ||
+	              code == FSCK_WU_TALLY;
+
+	for (size_t i = 0; i < k->ncauses; i++)
+		if ((cause && k->causes[i].result == row->id) ||
+		    (led_to && k->causes[i].workunit == row->id))
+			return true;
+	if (cause && k->ncauses < CAUSES_MOST)
+		PUSH(k->x->a, k->causes, k->ncauses,
+		    k->cap_causes) = (struct fsck_cause){ row->id, row->other };
+	return false;
 }
 
 /*
@@ -89,9 +110,16 @@ check_slice(struct fsck *k, const struct row_check *c, int64_t from, int64_t to)
 	e = db_query_like(k->x->db, &k->round, k->x->f, &rows, &n, c->find,
 	    FSCK_RESULT_STATE, .from = from, .to = to, .at = clock_now() - c->ago);
 	for (size_t i = 0; e == OK && i < n; i++) {
+		if (is_explained(k, c->code, &rows[i]))
+			continue;
 		e = repair_row(k, c, &rows[i], &done);
 		if (e == OK)
-			fsck_found(k, c->code, rows[i].name, rows[i].more, done);
+			fsck_report_finding(
+			    k, &(const struct fsck_finding){ .code = c->code,
+				   .name = rows[i].name,
+				   .more = rows[i].more,
+				   .id = rows[i].id,
+				   .repaired = done });
 	}
 	return e;
 }

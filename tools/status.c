@@ -66,7 +66,7 @@ struct project_status {
 	struct row_pair *messages;   /* of tasks, waiting: number, time of the oldest */
 	struct stuck_sum { /* for each code: the first finding and the number of
 		              findings */
-		char *name, *more;
+		char *name, *more, *cure;
 		int64_t n;
 	} stuck[FSCK__MAX];
 };
@@ -151,19 +151,21 @@ suspects_json(struct cmd_ctx *x, const struct project_status *r)
 /* --- what never makes progress --- */
 
 struct finder {
+	struct cmd_ctx *x;
 	struct arena *a;
 	struct project_status *r;
 };
 
 static void
-status_stuck_found(void *arg, enum fsck_code code, const char *name, const char *more)
+status_stuck_found(void *arg, const struct fsck_finding *found)
 {
 	const struct finder *f = arg;
-	struct stuck_sum *s = &f->r->stuck[code];
+	struct stuck_sum *s = &f->r->stuck[found->code];
 
 	if (s->n++ == 0) {
-		s->name = arena_strdup(f->a, name);
-		s->more = arena_strdup(f->a, more);
+		s->name = arena_strdup(f->a, found->name);
+		s->more = arena_strdup(f->a, found->more);
+		s->cure = fsck_cure(f->a, f->x, found);
 	}
 }
 
@@ -173,7 +175,7 @@ status_stuck_found(void *arg, enum fsck_code code, const char *name, const char 
 static enum err
 find_stuck(struct cmd_ctx *x, struct project_status *r)
 {
-	struct finder f = { x->a, r };
+	struct finder f = { x, x->a, r };
 
 	TRY(stuck_find(x, STUCK_QUEUED, r->c.wus.lacking > 0,
 	    &(const struct stuck_listener){ status_stuck_found, &f }));
@@ -190,7 +192,7 @@ stuck_text(struct arena *a, int code, const struct stuck_sum *s)
 	const char *more = s->more[0] == '\0' ? "" : arena_printf(a, " (%s)", s->more);
 
 	return arena_printf(
-	    a, "%s %s: %s%s; %s", w->noun, s->name, w->text, more, w->cure);
+	    a, "%s %s: %s%s; %s", w->noun, s->name, w->text, more, s->cure);
 }
 
 static void

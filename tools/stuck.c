@@ -41,7 +41,8 @@ static void
 stuck_report(const struct stuck_search *k, enum fsck_code code, const char *name,
     const char *more)
 {
-	k->to->found(k->to->arg, code, name, more);
+	k->to->found(k->to->arg,
+	    &(const struct fsck_finding){ .code = code, .name = name, .more = more });
 }
 
 /* --- workunits that lack results --- */
@@ -223,12 +224,17 @@ report_unsendable(const struct stuck_search *k)
 			if (s->name == NULL)
 				continue;
 			figures = unsendable_figures(a, (enum unsendable)c, &s->lack);
-			stuck_report(k, (enum fsck_code)(FSCK_WORK_APP_OFF + c),
-			    k->cat->apps[i].name,
-			    arena_printf(a, "%s%lld workunit%s such as %s%s%s",
-				some ? "at least " : "", (long long)s->workunits,
-				s->workunits == 1 ? "" : "s", s->name,
-				figures[0] == '\0' ? "" : ": ", figures));
+			k->to->found(k->to->arg,
+			    &(const struct fsck_finding){
+				.code = (enum fsck_code)(FSCK_WORK_APP_OFF + c),
+				.name = k->cat->apps[i].name,
+				.more = arena_printf(a,
+				    "%s%lld workunit%s such as %s%s%s",
+				    some ? "at least " : "", (long long)s->workunits,
+				    s->workunits == 1 ? "" : "s", s->name,
+				    figures[0] == '\0' ? "" : ": ", figures),
+				.cure = unsendable_cure(a, (enum unsendable)c, &s->lack,
+				    k->cat->apps[i].name) });
 		}
 }
 
@@ -312,13 +318,12 @@ stuck_quorum(struct cmd_ctx *x, int32_t *quorum, int64_t *accounts)
 }
 
 static void
-stuck_work_found(void *arg, enum fsck_code code, const char *name, const char *more)
+stuck_work_found(void *arg, const struct fsck_finding *f)
 {
 	bool *some = arg;
 
-	(void)name, (void)more;
-	*some = *some || (code >= FSCK_WORK_APP_OFF &&
-			     code < FSCK_WORK_APP_OFF + UNSENDABLE__MAX);
+	*some = *some || (f->code >= FSCK_WORK_APP_OFF &&
+			     f->code < FSCK_WORK_APP_OFF + UNSENDABLE__MAX);
 }
 
 enum err
@@ -352,8 +357,9 @@ stuck_reasons(struct cmd_ctx *x, const struct workunit *wu, const char ***v, siz
 	unsendable(x->cf, k.cat, &k.fleet, &d, l);
 	for (int c = 0; c < UNSENDABLE__MAX; c++)
 		if (l[c].is)
-			PUSH(x->a, *v, *n, cap) = unsendable_says(
-			    x->a, (enum unsendable)c, &l[c]);
+			PUSH(x->a, *v, *n, cap) = unsendable_says(x->a,
+			    (enum unsendable)c, &l[c],
+			    catalog_app(k.cat, wu->appid)->name);
 	return OK;
 }
 

@@ -10,9 +10,9 @@
 #include "model/rows.h"
 #include "tools/fsck.h"
 
-/* Receives each finding: its name and details, "" if there are none. */
+/* Receives each finding. */
 struct stuck_listener {
-	void (*found)(void *arg, enum fsck_code, const char *name, const char *more);
+	void (*found)(void *arg, const struct fsck_finding *);
 	void *arg;
 };
 

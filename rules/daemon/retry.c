@@ -37,6 +37,28 @@ larger(int32_t a, int64_t b)
 	return b > INT32_MAX ? INT32_MAX : b > a ? (int32_t)b : a;
 }
 
+/* Is it over without a canonical result that is valid, the majority of its quorum, or
+ * an error?  Something else has changed it then. */
+static bool
+rests_on_nothing(const struct workunit *wu, const struct result *r, size_t n)
+{
+	int32_t valid = 0;
+	bool canonical = false;
+
+	if (wu->error_mask != 0)
+		return false;
+	if (wu->canonical_resultid == 0)
+		return wu->assimilate_state == ASSIMILATE_DONE;
+	for (size_t i = 0; i < n; i++)
+		if (r[i].server_state == RESULT_OVER &&
+		    r[i].outcome == OUTCOME_SUCCESS &&
+		    r[i].validate_state == VALIDATE_VALID) {
+			valid++;
+			canonical = canonical || r[i].id == wu->canonical_resultid;
+		}
+	return !canonical || valid < wu->min_quorum / 2 + 1;
+}
+
 struct wu_retry
 retry(struct arena *a, const struct workunit *wu, const struct result *r, size_t n,
     const struct retry_how *how)
@@ -47,6 +69,8 @@ retry(struct arena *a, const struct workunit *wu, const struct result *r, size_t
 	int32_t success = 0, error = 0, alive = 0;
 	int64_t wanted;
 
+	if (!how->daemons_only && rests_on_nothing(wu, r, n))
+		return retract(a, wu, r, n, how);
 	c.results = NEWN(a, struct result_retry, n + 1);
 	if (wu->error_mask == 0 || wu->canonical_resultid != 0 || how->daemons_only) {
 		c.again = how->aside || daemon_has_work(wu, how->now);
@@ -106,7 +130,7 @@ retract(struct arena *a, const struct workunit *wu, const struct result *r, size
 		.max_total_results = wu->max_total_results,
 		.max_success_results = wu->max_success_results };
 	int32_t success = 0, valid = 0, error = 0;
-	bool any = false, canonical = false;
+	bool any = rests_on_nothing(wu, r, n), canonical = false;
 
 	c.results = NEWN(a, struct result_retry, n + 1);
 	if (wu->transitioner_flags == WU_NO_TRANSITION)
@@ -121,7 +145,8 @@ retract(struct arena *a, const struct workunit *wu, const struct result *r, size
 			         r[i].outcome == OUTCOME_VALIDATE_ERROR;
 			continue;
 		}
-		canonical = canonical || r[i].id == wu->canonical_resultid;
+		canonical = canonical || (r[i].id == wu->canonical_resultid &&
+					     r[i].validate_state == VALIDATE_VALID);
 		valid += r[i].validate_state == VALIDATE_VALID;
 		/* Without its output it cannot be compared; if it is valid, it stays.
 		 */

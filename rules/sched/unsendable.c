@@ -257,19 +257,38 @@ unsendable_figures(struct arena *a, enum unsendable code, const struct lack *l)
 }
 
 char *
-unsendable_says(struct arena *a, enum unsendable code, const struct lack *l)
+unsendable_cure(
+    struct arena *a, enum unsendable code, const struct lack *l, const char *app)
 {
-	const struct unsendable_words *w = &unsendable_words[code];
 	struct say s = say_new(a);
 
-	say_str(&s, w->text);
+	for (const char *p = unsendable_words[code].cure, *to; *p != '\0'; p = to) {
+		to = strchr(p + 1, *p == '{' ? '}' : '{');
+		to = to == NULL ? p + strlen(p) : *p == '{' ? to + 1 : to;
+		if (strncmp(p, "{name}", 6) == 0)
+			say_str(&s, app);
+		else if (strncmp(p, "{most}", 6) == 0)
+			say_int(&s, (int64_t)l->has);
+		else
+			say_str(&s, arena_memdup(a, p, (size_t)(to - p)));
+	}
+	return s.p;
+}
+
+char *
+unsendable_says(
+    struct arena *a, enum unsendable code, const struct lack *l, const char *app)
+{
+	struct say s = say_new(a);
+
+	say_str(&s, unsendable_words[code].text);
 	if (units[code] != NOTHING) {
 		say_str(&s, " (");
 		say_str(&s, unsendable_figures(a, code, l));
 		say_str(&s, ")");
 	}
 	say_str(&s, "; ");
-	say_str(&s, w->cure);
+	say_str(&s, unsendable_cure(a, code, l, app));
 	return s.p;
 }
 

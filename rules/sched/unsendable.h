@@ -44,7 +44,11 @@ void unsendable(const struct conf *, const struct catalog *, const struct fleet 
 /* The demands of a workunit, whose delay_bound must be above 0. */
 struct demand demand_of(const struct workunit *);
 /* "asks for more memory than any active host has (8.0 GB, the most is 4.0 GB); cure" */
-char *unsendable_says(struct arena *, enum unsendable, const struct lack *);
+char *unsendable_says(
+    struct arena *, enum unsendable, const struct lack *, const char *app);
+/* "locus work set --app sums --max-memory 4000000000  # if that is enough" */
+char *unsendable_cure(
+    struct arena *, enum unsendable, const struct lack *, const char *app);
 /* "8.0 GB, the most is 4.0 GB"; "" if the code has no unit. */
 char *unsendable_figures(struct arena *, enum unsendable, const struct lack *);
 

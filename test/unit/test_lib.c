@@ -715,6 +715,22 @@ START_TEST(text_is_trimmed_at_both_ends)
 }
 END_TEST
 
+START_TEST(words_of_a_shell)
+{
+	struct arena a = { 0 };
+	const struct text_key keys[] = { { "{name}", "x{id}" }, { "{id}", "5" } };
+
+	ck_assert_str_eq(text_shell_word(&a, "/a/b_1.dat"), "/a/b_1.dat");
+	ck_assert_str_eq(text_shell_word(&a, ""), "''");
+	ck_assert_str_eq(text_shell_word(&a, "a b"), "'a b'");
+	ck_assert_str_eq(text_shell_word(&a, "it's $(x)"), "'it'\\''s $(x)'");
+	ck_assert_str_eq(text_shell_word(&a, "a\n'b"), "$'a\\012\\047b'");
+	ck_assert_str_eq(
+	    text_fill(&a, "do {name} {id} {other}", keys, 2), "do x{id} 5 {other}");
+	arena_free(&a);
+}
+END_TEST
+
 START_TEST(what_is_below_a_directory)
 {
 	ck_assert_str_eq(text_below("/srv/a", "/srv/a/b"), "/b");
@@ -761,6 +777,7 @@ UNIT_MAIN("lib", {
 	ADD(log_counts_what_it_cannot_write);
 	ADD_LOOP(text_integers, N(integers));
 	ADD(text_is_trimmed_at_both_ends);
+	ADD(words_of_a_shell);
 	ADD(what_is_below_a_directory);
 	ADD_LOOP(text_doubles, N(doubles));
 })

@@ -127,13 +127,14 @@ START_TEST(figures)
 	struct arena a = { 0 };
 	struct lack l = { true, figures_said[_i].needs, figures_said[_i].has };
 
-	const char *says = unsendable_says(&a, figures_said[_i].code, &l);
+	const char *says = unsendable_says(&a, figures_said[_i].code, &l, "sums");
 
 	ck_assert_str_eq(
 	    unsendable_figures(&a, figures_said[_i].code, &l), figures_said[_i].said);
 	ck_assert_ptr_nonnull(strstr(says, figures_said[_i].said));
 	ck_assert_ptr_nonnull(
-	    strstr(says, unsendable_words[figures_said[_i].code].cure));
+	    strstr(says, unsendable_cure(&a, figures_said[_i].code, &l, "sums")));
+	ck_assert_ptr_null(strchr(says, '{'));
 	arena_free(&a);
 }
 END_TEST

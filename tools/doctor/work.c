@@ -5,21 +5,14 @@
 #include "lib/banned.h"
 
 static void
-doctor_work_found(void *arg, enum fsck_code code, const char *name, const char *more)
+doctor_work_found(void *arg, const struct fsck_finding *f)
 {
 	struct doctor *d = arg;
-	const struct fsck_words *w = fsck_words(code);
+	const struct fsck_words *w = fsck_words(f->code);
 
-	const char *cure = code == FSCK_WORK_HAD_USER ?
-	                       doctor_locus(
-				   d, "config set one_result_per_user_per_wu 0") :
-	                   code == FSCK_WORK_HAD_HOST ?
-	                       doctor_locus(
-				   d, "config set one_result_per_host_per_wu 0") :
-	                       w->cure;
-
-	doctor_warn(d, cure, "%s %s: %s%s%s%s", w->noun, name, w->text,
-	    more[0] == '\0' ? "" : " (", more, more[0] == '\0' ? "" : ")");
+	doctor_warn(d, fsck_cure(d->a, d->x, f), "%s %s: %s%s%s%s", w->noun, f->name,
+	    w->text, f->more[0] == '\0' ? "" : " (", f->more,
+	    f->more[0] == '\0' ? "" : ")");
 }
 
 void

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# What locus doctor finds, and its cures, which are carried out as they stand by who runs the test.  test/it/cures.table
-# names the line that does so for each cure.
+# What locus doctor and locus fsck find, and their cures, which are carried out as they stand by who runs the test.
+# test/it/cures.table names the line that does so for each cure.
 
 doctor_with=() # options of each run
+cure_report=doctor # writes the report anew
 cure_edit=''   # for sed: what an admin fills in, and where the test's own database server is
 
 doctor() { # [OPTION...]: keeps the report; its exit status
@@ -13,7 +14,10 @@ found() { # FIELD [CHECK [WORDS]]: of each complaint of the last report, a line 
 	python3 - "$work/report.json" "$@" <<-'X'
 		import json, sys
 		report, field, check, words = (sys.argv[1:] + ["", ""])[:4]
-		for c in json.load(open(report))["checks"]:
+		report = json.load(open(report))
+		for c in report["findings"] if "findings" in report else report["checks"]:
+		    if "code" in c:
+		        c.update(check=c["code"], verdict="ok" if c["repaired"] else {"error": "fail"}.get(c["severity"], "warn"))
 		    if c["verdict"] in ("warn", "fail") and check in ("", c["check"]) and words in c["text"]:
 		        print(c[field])
 	X
@@ -63,7 +67,7 @@ mends() { # [CHECK [WORDS]]: what the last report prints for it; afterwards noth
 	[[ -n $command ]] && bash -c "$command" && within 30 mended "$@"
 }
 mended() { # [CHECK [WORDS]]
-	doctor
+	"$cure_report"
 	equal "$(found text "$@")" '' && { [[ $# != 1 ]] || equal "$(verdict "$1")" ok; }
 }
 
