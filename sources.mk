@@ -785,6 +785,8 @@ tools_sources = \
 	tools/key_upload.c \
 	tools/ledger_view.c \
 	tools/ledger_view.h \
+	tools/limit_raise.c \
+	tools/limit_raise.h \
 	tools/limits_view.c \
 	tools/limits_view.h \
 	tools/listing.c \

@@ -43,7 +43,7 @@ work_read_key(
 
 	if (e == E_NOTFOUND || e == E_BADREQ || e == E_CONFIG)
 		return FAIL(f, E_CONFIG,
-		    "%s is not a usable upload key, and every result needs one: make keys with locus create, or set dont_generate_upload_certificates",
+		    "%s is not a usable upload key, and every result needs one; run: locus key rotate upload",
 		    path);
 	return e;
 }

@@ -206,7 +206,7 @@ enter_of_root(struct arena *a, struct opened *o, bool suspend, struct owner *w,
 {
 	if (others_change(&o->dir_is))
 		return FAIL(f, E_DENIED,
-		    "others than root can write to %s: root trusts no config.xml in it; give the directory to the project's account (chown), or close it (chmod go-w %s)",
+		    "others than root can write to %s: root trusts no config.xml in it; give the directory to the project's account (chown), or run: chmod go-w %s",
 		    o->dir, o->dir);
 	TRY(open_config(o, f));
 	w->of_root = o->is.st_uid == 0;
@@ -218,7 +218,7 @@ enter_of_root(struct arena *a, struct opened *o, bool suspend, struct owner *w,
 	}
 	if (others_change(&o->is))
 		return FAIL(f, E_DENIED,
-		    "others than root can write to %s: close it (chmod go-w %s)",
+		    "others than root can write to %s; run: chmod go-w %s",
 		    o->path, o->path);
 	TRY(read_opened(a, o, cf, f));
 	return owner_take(a, *cf, suspend, w, f);

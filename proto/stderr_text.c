@@ -95,17 +95,38 @@ stderr_text_of(struct arena *a, const char *stderr_out)
 	return t;
 }
 
-int64_t
-stderr_file_error(const struct stderr_text *t)
+/* What follows a tag of the client's <file_xfer_error>; NULL = there is none. */
+static const char *
+transfer_part(const struct stderr_text *t, const char *tag)
 {
-	static const char element[] = "<file_xfer_error>", code[] = "<error_code>";
+	static const char element[] = "<file_xfer_error>";
 	const char *from = strstr(t->message, element);
 
 	if (from == NULL)
 		from = strstr(t->text, element);
-	if (from == NULL || (from = strstr(from, code)) == NULL)
-		return 0;
-	return strtoll(from + strlen(code), NULL, 10);
+	from = from == NULL ? NULL : strstr(from, tag);
+	return from == NULL ? NULL : from + strlen(tag);
+}
+
+int64_t
+stderr_file_error(const struct stderr_text *t)
+{
+	const char *code = transfer_part(t, "<error_code>");
+
+	return code == NULL ? 0 : strtoll(code, NULL, 10);
+}
+
+char *
+stderr_file_name(struct arena *a, const struct stderr_text *t)
+{
+	static const char plain[] =
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-";
+	const char *name = transfer_part(t, "<file_name>");
+	size_t n = name == NULL ? 0 : strspn(name, plain);
+
+	if (n == 0 || name[n] != '<' || name[0] == '.' || name[0] == '-')
+		return arena_strdup(a, "");
+	return arena_memdup(a, name, n);
 }
 
 /* --- signatures --- */

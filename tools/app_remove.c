@@ -15,6 +15,7 @@
 #include "tools/app_parts.h"
 #include "tools/catalog.h"
 #include "tools/confirm.h"
+#include "tools/dir_cure.h"
 #include "tools/json.h"
 #include "tools/listing.h"
 #include "tools/progress.h"
@@ -289,8 +290,9 @@ refuse_needed_app(struct removal *r)
 	if (n.workunits > 0)
 		return FAIL(x->f, E_BADREQ,
 		    "%s is needed: %" PRId64
-		    " finished workunits are in the tables; locus purge archives and removes them",
-		    name, n.workunits);
+		    " finished workunits are in the tables; to archive and remove them, run: %s %s",
+		    name, n.workunits,
+		    locus_command(x->a, x->cf, "purge --older-than 1s --app"), name);
 	if (n.filesets > 0)
 		return FAIL(x->f, E_BADREQ,
 		    "%s is needed: %" PRId64
@@ -304,8 +306,9 @@ refuse_needed_app(struct removal *r)
 		TRY(app_version_used(x->db, x->a, v->id, &used, x->f));
 		if (used)
 			return FAIL(x->f, E_BADREQ,
-			    "%s is needed: hosts have its version %s, which is not deprecated; locus app version deprecate %s %s withdraws it",
-			    name, version_num_text(x->a, v->version_num), name,
+			    "%s is needed: hosts have its version %s, which is not deprecated; run: %s %s %s",
+			    name, version_num_text(x->a, v->version_num),
+			    locus_command(x->a, x->cf, "app version withdraw"), name,
 			    version_num_text(x->a, v->version_num));
 	}
 	return OK;

@@ -330,7 +330,7 @@ config_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		return show_lines(x, o);
 	if (x->format != FORMAT_TABLE)
 		return ctx_usage(
-		    x, "for one option in this form: locus config get %s", args[0]);
+		    x, "for one option in this form, run: locus config get %s", args[0]);
 	if (!o->defaults)
 		return config_get_run(x, &get, args, n);
 	if (conf_find(args[0]) == NULL)

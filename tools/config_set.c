@@ -17,6 +17,7 @@
 #include "tools/conf_text.h"
 #include "tools/config_key.h"
 #include "tools/confirm.h"
+#include "tools/dir_cure.h"
 #include "tools/listing.h"
 #include "lib/privilege.h"
 #include "tools/running.h"
@@ -133,7 +134,7 @@ gather_values(struct change *c, char **args, size_t n)
 		return OK;
 	if (c->n == 0)
 		return ctx_usage(x,
-		    "a value is missing; locus config unset %s gives it its default",
+		    "a value is missing; for its default, run: locus config unset %s",
 		    c->key.name);
 	if (c->key.opt != NULL && conf_is_repeated(c->key.opt))
 		return OK;
@@ -254,8 +255,9 @@ edit_item(struct change *c)
 		return ctx_usage(x, "%s has one value; leave it out", k->name);
 	if (c->unset && strcmp(k->sub->name, "cmd") == 0)
 		return ctx_usage(x,
-		    "a %s needs its cmd; to keep it from running: locus config set %s.%s.disabled 1",
-		    k->sub->item, k->sub->item, k->of);
+		    "a %s needs its cmd; to keep it from running, run: %s %s.%s.disabled 1",
+		    k->sub->item, locus_command(x->a, x->cf, "config set"),
+		    k->sub->item, k->of);
 	if (c->old == NULL)
 		return FAIL(x->f, E_CONFIG,
 		    "%s is not valid, see locus config check; mend that first",
@@ -320,8 +322,8 @@ judge_identity(struct change *c)
 		return OK;
 	}
 	return FAIL(c->x->f, E_CONFIG,
-	    "%s was not changed, because no program would act on it; stop the project first (locus stop): %.250s",
-	    c->d.path, f.detail);
+	    "%s was not changed, because no program would act on it: %.250s; first run: %s",
+	    c->d.path, f.detail, locus_command(c->x->a, c->old, "stop"));
 }
 
 /* Who sets a number is not given another one. */

@@ -17,6 +17,7 @@
 #include "lib/text.h"
 #include "lib/proc.h"
 #include "model/identity.h"
+#include "tools/dir_cure.h"
 #include "lib/banned.h"
 
 enum { ALONE_WAIT_MS = 10000 };
@@ -199,7 +200,8 @@ ctx_db_for(struct cmd_ctx *x, enum db_use use)
 
 	if (e == E_DB && x->cf->private_servers)
 		return FAIL(x->f, E_DB,
-		    "%.300s; is the project running?  (locus start)", x->f->detail);
+		    "%.300s; unless the project runs, run: %s", x->f->detail,
+		    locus_command(x->a, x->cf, "start"));
 	return e;
 }
 

@@ -5,6 +5,7 @@
 #include "lib/clock.h"
 #include "model/states.h"
 #include "tools/catalog.h"
+#include "tools/dir_cure.h"
 #include "tools/failures.h"
 #include "tools/human.h"
 #include "tools/listing.h"
@@ -50,7 +51,7 @@ failure_put(struct cmd_ctx *x, struct listing *l, const struct failure_kind *k)
 	listing_number(l, k->version);
 	listing_number(l, k->last);
 	listing_text(l, k->example);
-	listing_text(l, failure_cure(x->a, k));
+	listing_text(l, failure_cure(x, k));
 }
 
 /* For people: a paragraph for each kind, as its words are longer than a column. */
@@ -65,8 +66,9 @@ failure_print(struct cmd_ctx *x, const struct failure_kind *k)
 	printf("\n%" PRId64 " on %" PRId64 " host%s%s, the last %s ago\n", k->n,
 	    k->hosts, k->hosts == 1 ? "" : "s", version,
 	    human_span(x->a, clock_now() - k->last));
-	printf("  what     %s\n  example  locus work show %s\n  try      %s\n",
-	    failure_words(x->a, k), k->example, failure_cure(x->a, k));
+	printf("  what     %s\n  example  %s %s\n  try      %s\n",
+	    failure_words(x->a, k), locus_command(x->a, x->cf, "work show"), k->example,
+	    failure_cure(x, k));
 }
 
 static enum err
@@ -96,9 +98,9 @@ explain_app_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	}
 	if (app->drain_time != 0)
 		printf(
-		    "%s is drained for %s: its tasks are reported and not sent; locus resume app %s ends this\n",
+		    "%s is drained for %s: its tasks are reported and not sent; %s %s ends this\n",
 		    app->name, human_span(x->a, clock_now() - app->drain_time),
-		    app->name);
+		    locus_command(x->a, x->cf, "resume app"), app->name);
 	printf("%s: %" PRId64 " tasks failed in the last %s%s\n", app->name, f.total,
 	    human_span(x->a, span),
 	    f.looked < f.total ?

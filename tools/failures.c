@@ -6,8 +6,12 @@
 #include <string.h>
 #include "db/stmts.h"
 #include "model/states.h"
+#include "proto/blob.h"
 #include "proto/stderr_text.h"
+#include "tools/app_parts.h"
 #include "tools/catalog.h"
+#include "tools/dir_cure.h"
+#include "tools/limit_raise.h"
 #include "tools/version_text.h"
 #include "tools/work_words.h"
 #include "lib/banned.h"
@@ -190,26 +194,153 @@ failure_words(struct arena *a, const struct failure_kind *k)
 	    a, "%s%s%s", what, k->signature[0] == '\0' ? "" : ": ", k->signature);
 }
 
-char *
-failure_cure(struct arena *a, const struct failure_kind *k)
+/* --- what to try --- */
+
+/* The greatest limit of a task's outputs. */
+static double
+output_limit(struct cmd_ctx *x, int64_t resultid)
 {
-	const char *version = version_num_text(a, k->version);
-	const char *known = exit_cure(
-	    k->exit_status != 0 ? k->exit_status : k->file_error);
+	char *in, *out, *err;
+	struct blob_file *files;
+	double most = 0;
+	size_t n = 0;
+
+	if (result_xml_docs(x->db, x->a, resultid, &in, &out, &err, x->f) != OK ||
+	    blob_files(x->a, in, &files, &n, x->f) != OK)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		most = files[i].max_nbytes > most ? files[i].max_nbytes : most;
+	return most;
+}
+
+/* "N", or a number above the limit that the example had. */
+static const char *
+higher_limit(struct cmd_ctx *x, const struct failure_kind *k, enum raised i)
+{
+	struct workunit *wu;
+	struct result *r;
+	double had = 0;
+
+	if (result_by_name(x->db, x->a, k->example, &r, x->f) == OK) {
+		if (i >= RAISED_OF_WORKUNIT)
+			had = output_limit(x, r->id);
+		else if (workunit_by_id(x->db, x->a, r->workunitid, &wu, x->f) == OK)
+			had = raised_value(wu, i);
+	}
+	*x->f = (struct fail){ 0 };
+	return had > 0 ? arena_printf(x->a, "%.3g", 2 * had) : "N";
+}
+
+/* Puts back the file that the client of the example could not use. */
+static char *
+file_back_cure(struct cmd_ctx *x, const struct failure_kind *k, const char *retry)
+{
+	char *in, *out, *err;
+	const char *path, *name = "";
+	struct stderr_text t;
+	struct result *r;
+
+	if (result_by_name(x->db, x->a, k->example, &r, x->f) == OK &&
+	    result_xml_docs(x->db, x->a, r->id, &in, &out, &err, x->f) == OK) {
+		t = stderr_text_of(x->a, err);
+		name = stderr_file_name(x->a, &t);
+	}
+	*x->f = (struct fail){ 0 };
+	if (name[0] == '\0')
+		return arena_printf(x->a, "%s && %s",
+		    locus_command(x->a, x->cf, "fsck --deep"), retry);
+	path = download_path(x->a, x->cf, name);
+	return arena_printf(x->a, "%s && %s && %s",
+	    restore_cure(x->a, &x->owner, path),
+	    owner_command(x->a, &x->owner, arena_printf(x->a, "chmod a+r %s", path)),
+	    retry);
+}
+
+/* The number of the next version, such as 1.02. */
+static char *
+next_version(struct cmd_ctx *x, int64_t appid)
+{
+	struct app_version *v;
+	int32_t highest = 0;
+	size_t n = 0;
+
+	if (app_versions_of(x->db, x->a, appid, &v, &n, x->f) != OK)
+		n = 0;
+	for (size_t i = 0; i < n; i++)
+		highest = v[i].version_num > highest ? v[i].version_num : highest;
+	*x->f = (struct fail){ 0 };
+	return version_num_text(x->a, highest + 1);
+}
+
+/* The commands for an exit status that is known; NULL = there are none. */
+static char *
+known_cure(struct cmd_ctx *x, const struct failure_kind *k, enum exit_cure cure)
+{
+	struct arena *a = x->a;
+	const char *locus = locus_command(a, x->cf, ""), *app = k->app;
+	const char *retry = arena_printf(a, "%swork retry --app %s", locus, app);
+
+	switch (cure) {
+	case CURE_NONE:
+		return NULL;
+	case CURE_SHOW:
+		return arena_printf(a, "%swork show %s", locus, k->example);
+	case CURE_BUILD:
+		return arena_printf(a,
+		    "%sapp version add %s %s PLATFORM FILE && %s", locus, app,
+		    next_version(x, k->appid), retry);
+	case CURE_TEMPLATE:
+		return arena_printf(a, "%s && %s",
+		    owner_command(a, &x->owner,
+			arena_printf(a, "${EDITOR:-vi} %s",
+			    app_template_path(x, app, "out"))),
+		    retry);
+	case CURE_DOCTOR:
+		return arena_printf(a, "%sdoctor && %s", locus, retry);
+	case CURE_FILE:
+		return file_back_cure(x, k, retry);
+	default:
+		return arena_printf(a, "%s --raise %s=%s", retry,
+		    raised_name((enum raised)(cure - CURE_RAISE_FIRST)),
+		    higher_limit(x, k, (enum raised)(cure - CURE_RAISE_FIRST)));
+	}
+}
+
+/* The status that says most: a file's error says why its transfer failed. */
+static int64_t
+telling_status(const struct failure_kind *k)
+{
+	enum { OK_STATUS = 0, DOWNLOAD_FAILED = -186, UPLOAD_FAILED = -187 };
+	bool of_file = k->exit_status == OK_STATUS ||
+	               k->exit_status == DOWNLOAD_FAILED ||
+	               k->exit_status == UPLOAD_FAILED;
+
+	return of_file && k->file_error != 0 ? k->file_error : k->exit_status;
+}
+
+char *
+failure_cure(struct cmd_ctx *x, const struct failure_kind *k)
+{
+	const char *note, *locus = locus_command(x->a, x->cf, "");
+	const char *version = version_num_text(x->a, k->version);
+	char *known;
 
 	if (k->outcome == OUTCOME_VALIDATE_ERROR)
-		return arena_printf(a, "locus log validator --job %s", k->example);
+		return arena_printf(
+		    x->a, "%slog validator --job %s", locus, k->example);
 	if (k->blame == BLAME_HOST)
-		return arena_printf(a,
-		    "only host %" PRId64
-		    " fails so, and others succeed: locus host show %" PRId64
-		    ", or locus host ban %" PRId64,
-		    k->host, k->host, k->host);
+		return arena_printf(x->a,
+		    "%shost show %" PRId64
+		    "  # only this host fails so, and others succeed; %shost ban %" PRId64
+		    " keeps it out",
+		    locus, k->host, locus, k->host);
 	if (k->blame == BLAME_VERSION)
-		return arena_printf(a,
-		    "only version %s fails so, and others succeed: locus version withdraw %s %s, then locus work cancel --app %s --version %s",
-		    version, k->app, version, k->app, version);
-	if (known != NULL)
-		return arena_strdup(a, known);
-	return arena_printf(a, "read what it wrote: locus work show %s", k->example);
+		return arena_printf(x->a,
+		    "%sapp version withdraw %s %s  # only this version fails so, and others succeed",
+		    locus, k->app, version);
+	known = known_cure(x, k, exit_cure(telling_status(k), &note));
+	if (known == NULL)
+		return arena_printf(
+		    x->a, "%swork show %s  # what it wrote", locus, k->example);
+	return note[0] == '\0' ? known : arena_printf(x->a, "%s  # %s", known, note);
 }

@@ -36,7 +36,10 @@ enum err failures_read(
     struct cmd_ctx *, int64_t appid, int64_t since, int64_t most, struct failures *);
 /* "exit status 139 (killed by SIGSEGV): Error: cannot open #". */
 char *failure_words(struct arena *, const struct failure_kind *);
-/* What to try. */
-char *failure_cure(struct arena *, const struct failure_kind *);
+/*
+ * What to try: a command, with a comment for people. Reads the example for the limit
+ * that it exceeded.
+ */
+char *failure_cure(struct cmd_ctx *, const struct failure_kind *);
 
 #endif

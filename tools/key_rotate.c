@@ -20,6 +20,7 @@
 #include "proto/blob.h"
 #include "tools/catalog.h"
 #include "tools/confirm.h"
+#include "tools/dir_cure.h"
 #include "tools/key.h"
 #include "tools/key_sheet.h"
 #include "lib/banned.h"
@@ -446,7 +447,8 @@ rotation_resume(struct rotation *r)
 
 	if (r->o->request)
 		return FAIL(x->f, E_CONFIG,
-		    "a rotation was interrupted: locus key rotate code-sign completes it");
+		    "a rotation was interrupted; to complete it, run: %s",
+		    locus_command(x->a, x->cf, "key rotate code-sign"));
 	TRY(key_dir_check(x));
 	TRY(key_sheet_read(x->a, key_file_path(x, KEY_ROTATION), &r->sheet, x->f));
 	TRY(key_sheet_check(x->a, &r->sheet, x->f));

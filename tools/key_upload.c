@@ -53,14 +53,18 @@ key_file_put(struct cmd_ctx *x, const char *name, const char *like, const char *
 enum err
 key_rotate_upload(struct cmd_ctx *x, bool dry)
 {
-	char *old, *was, *private, *public;
+	char *old, *was = NULL, *private, *public;
+	enum err e;
 
 	TRY(ctx_conf(x));
 	TRY(ctx_alone(x));
 	TRY(next_old_key(x, &old));
-	TRY(fs_read(
-	    x->a, key_file_path(x, "upload_public"), KEY_FILE_MAX, &was, NULL, x->f));
-	TRY(key_dir_check(x));
+	e = fs_read(
+	    x->a, key_file_path(x, "upload_public"), KEY_FILE_MAX, &was, NULL, x->f);
+	if (e != OK && e != E_NOTFOUND)
+		return e;
+	if (e == OK)
+		TRY(key_dir_check(x));
 	if (dry) {
 		ctx_progress(x, "would",
 		    "rotate: a new pair of upload keys; %s keeps the old public key",
@@ -68,11 +72,17 @@ key_rotate_upload(struct cmd_ctx *x, bool dry)
 		return OK;
 	}
 	TRY(key_make(x->a, &private, &public, x->f));
-	TRY(key_file_put(x, text_base_name(old), "upload_public", was, 0640));
+	if (was != NULL)
+		TRY(key_file_put(x, text_base_name(old), "upload_public", was, 0640));
 	TRY(key_file_put(x, "upload_public", "upload_public", public, 0640));
 	TRY(key_file_put(x, "upload_private", "upload_private", private, 0600));
-	ctx_progress(x, "rotated",
-	    "the upload key; what tasks made until now upload is accepted by %s, which may be removed when none of them is in progress",
-	    old);
+	if (was == NULL)
+		ctx_progress(x, "made",
+		    "a pair of upload keys; upload_public was lost, so uploads of tasks that hosts have are refused, unless a backup has it: put it back as %s",
+		    old);
+	else
+		ctx_progress(x, "rotated",
+		    "the upload key; what tasks made until now upload is accepted by %s, which may be removed when none of them is in progress",
+		    old);
 	return OK;
 }

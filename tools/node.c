@@ -7,6 +7,7 @@
 #include "db/node.h"
 #include "model/identity.h"
 #include "tools/cmd.h"
+#include "tools/dir_cure.h"
 #include "tools/human.h"
 #include "tools/json.h"
 #include "lib/privilege.h"
@@ -320,7 +321,8 @@ node_join_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		    now.dir);
 	if (state_supervised(x->a, x->cf))
 		return FAIL(x->f, E_CONFIG,
-		    "the project is running here: stop it first (locus stop)");
+		    "the project is running here; first run: %s",
+		    locus_command(x->a, x->cf, "stop"));
 	TRY(check_same_url(x, &noted, &now));
 	TRY(ctx_db(x));
 	TRY(check_same_database(x, &noted));

@@ -165,7 +165,7 @@ script_misfit(
 		line++;
 	if (line > 0 && p[line - 1] == '\r')
 		return arena_printf(a,
-		    "the first line of %s ends as on Windows (CR LF), so that hosts look for \"%.*s\\r\": sed -i 's/\\r$//' %s mends it",
+		    "the first line of %s ends as on Windows (CR LF), so that hosts look for \"%.*s\\r\"; run: sed -i 's/\\r$//' %s",
 		    path, (int)(line - 3 < 60 ? line - 3 : 60), p + 2, path);
 	return NULL;
 }

@@ -21,6 +21,7 @@
 #include "model/identity.h"
 #include "tools/conf_edit.h"
 #include "tools/create.h"
+#include "tools/dir_cure.h"
 #include "tools/log_rotation.h"
 #include "tools/service.h"
 #include "tools/state.h"
@@ -597,7 +598,8 @@ relocate_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	TRY(read_standing(&r));
 	if (state_supervised(x->a, x->cf))
 		return FAIL(x->f, E_CONFIG,
-		    "the project is running: stop it first (locus stop)");
+		    "the project is running; first run: %s",
+		    locus_command(x->a, x->cf, "stop"));
 	if (r.o->copy)
 		return relocate_copied(&r);
 	if (!r.o->moved && r.s == STANDING_SAME) {

@@ -12,6 +12,7 @@
 #include "lib/log_pipe.h"
 #include "lib/notify.h"
 #include "tools/cmd.h"
+#include "tools/dir_cure.h"
 #include "tools/service.h"
 #include "tools/unit_run.h"
 #include "tools/units.h"
@@ -93,14 +94,14 @@ run_service_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	TRY(ctx_conf(x));
 	if (!conf_is_installed(x->cf))
 		return FAIL(x->f, E_CONFIG,
-		    "the services of %s are run by its own supervisor: locus start",
-		    x->cf->project_dir);
+		    "the services of %s are run by its own supervisor; run: %s",
+		    x->cf->project_dir, locus_command(x->a, x->cf, "start"));
 	if (o->ended)
 		return note_end(x, args[0]);
 	TRY(find_service(x, args[0], &s));
 	if (s->socket_name != NULL && !notify_take_socket())
 		return FAIL(x->f, E_SYS,
-		    "%s serves a socket that systemd passes to it: systemctl start %s",
+		    "%s serves a socket that systemd passes to it; run: systemctl start %s",
 		    s->name, units_service(x->a, x->cf, s->name));
 	argv = service_command(x->a, s);
 	if (!s->ours) {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "lib/fs.h"
 #include "lib/text.h"
+#include "tools/dir_cure.h"
 #include "tools/procfs.h"
 #include "tools/service.h"
 #include "tools/unit_run.h"
@@ -130,7 +131,7 @@ running_read(struct cmd_ctx *x, struct state *s, enum running *r)
 enum err
 running_fail_held(struct cmd_ctx *x, const struct state *s)
 {
-	const char *all = NULL;
+	const char *all = NULL, *start = NULL;
 
 	for (size_t i = 0; i < s->n; i++) {
 		const char *name = s->procs[i].name;
@@ -139,12 +140,14 @@ running_fail_held(struct cmd_ctx *x, const struct state *s)
 		if (s->procs[i].state != PROC_STOPPED || strchr(name, ' ') != NULL)
 			continue;
 		all = all == NULL ? name : arena_printf(x->a, "%s, %s", all, name);
+		start = arena_printf(x->a, "%s%s%s %s", start == NULL ? "" : start,
+		    start == NULL ? "" : " && ",
+		    locus_command(x->a, x->cf, "start"), name);
 	}
 	if (all == NULL)
 		return OK;
 	return FAIL(x->f, E_SYS,
-	    "all other services run; stopped by name: %s; start them by name, or all by locus restart",
-	    all);
+	    "all other services run; stopped by name: %s; run: %s", all, start);
 }
 
 bool

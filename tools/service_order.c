@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/clock.h"
+#include "tools/dir_cure.h"
 #include "tools/log_tail.h"
 #include "tools/running.h"
 #include "tools/service_pick.h"
@@ -21,6 +22,7 @@ struct ordered { /* a service that is waited for */
 	pid_t old, pid;
 	int64_t up_ms; /* since when pid was seen to run */
 	int first;     /* proc_is_hopeless() */
+	int64_t gave_up, ordered_ms; /* it had failed then, 0 = not; when it was ordered */
 	bool done;
 };
 
@@ -36,6 +38,16 @@ proc_named(const struct state *s, const char *name)
 }
 
 /* --- waiting --- */
+
+enum { HEARD_MS = 5000 };
+
+/* Is the failure that of before the order? The supervisor hears it a moment later. */
+static bool
+is_old_failure(const struct ordered *o, const struct state_proc *p)
+{
+	return p->state == PROC_FAILED && p->since == o->gave_up &&
+	       clock_mono_ms() < o->ordered_ms + HEARD_MS;
+}
 
 /* A service that is merely down may be about to start: the order is not heard yet. */
 static bool
@@ -69,7 +81,8 @@ fail_order(struct cmd_ctx *x, const struct state_proc *p, const char *name)
 	    p->note == NULL || p->note[0] == '\0' ? "" : ", ",
 	    p->note == NULL ? "" : p->note,
 	    log_tail(x->a, arena_printf(x->a, "%s/%s.log", x->cf->log_dir, name)));
-	return FAIL(x->f, E_SYS, "%s does not run: see locus log %s", name, name);
+	return FAIL(x->f, E_SYS, "%s does not run; for what it says, run: %s %s",
+	    name, locus_command(x->a, x->cf, "log"), name);
 }
 
 /* Looks at one service; *open counts those that are not yet as ordered. */
@@ -78,7 +91,7 @@ service_look(struct cmd_ctx *x, const struct state *s, struct ordered *o,
     enum service_order what, size_t *open)
 {
 	const struct state_proc *p = proc_named(s, o->name);
-	bool hopeless = proc_is_hopeless(p, &o->first);
+	bool hopeless = proc_is_hopeless(p, &o->first) && !is_old_failure(o, p);
 
 	if (what == ORDER_STOP ? has_gone_down(p) : has_come_up(o, p)) {
 		if (what == ORDER_STOP)
@@ -130,7 +143,8 @@ order_supervisor(struct cmd_ctx *x, const struct picked *p, const struct state *
 {
 	if (!state_supervised(x->a, x->cf))
 		return FAIL(x->f, E_SYS,
-		    "the project's supervisor has died: locus start takes its services over");
+		    "the project's supervisor has died; to take its services over, run: %s",
+		    locus_command(x->a, x->cf, "start"));
 	for (size_t i = 0; i < p->n; i++) {
 		const char *name = p->v[i]->name;
 		bool runs = proc_named(s, name)->state == PROC_RUNNING;
@@ -150,12 +164,15 @@ ordered_list(struct arena *a, const struct picked *p, const struct state *s,
 {
 	struct ordered *v = NEWN(a, struct ordered, p->n + 1);
 
-	for (size_t i = 0; i < p->n; i++)
+	for (size_t i = 0; i < p->n; i++) {
+		const struct state_proc *was = proc_named(s, p->v[i]->name);
+
 		v[i] = (struct ordered){ .name = p->v[i]->name,
 			.daemon = p->v[i]->kind == SERVICE_DAEMON,
-			.old = what == ORDER_RESTART ?
-			           proc_named(s, p->v[i]->name)->pid :
-			           0 };
+			.gave_up = was->state == PROC_FAILED ? was->since : 0,
+			.ordered_ms = clock_mono_ms(),
+			.old = what == ORDER_RESTART ? was->pid : 0 };
+	}
 	return v;
 }
 
@@ -176,7 +193,8 @@ service_order(
 	if (r == RUNNING_NONE) {
 		if (what != ORDER_STOP)
 			return ctx_not_found(x,
-			    "the project does not run; start all of it: locus start");
+			    "the project does not run; to start all of it, run: %s",
+			    locus_command(x->a, x->cf, "start"));
 		ctx_progress(x, "nothing", "was running");
 		return OK;
 	}

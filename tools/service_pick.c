@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include "lib/near.h"
+#include "tools/dir_cure.h"
 #include "lib/banned.h"
 
 /* Servers of the machine, under the names that admins use. */
@@ -70,17 +71,19 @@ service_pick(struct cmd_ctx *x, const char *name, struct picked *p)
 	for (size_t i = 0; i < cf->ndaemons; i++)
 		if (cf->daemons[i].disabled && strcmp(cf->daemons[i].name, name) == 0)
 			return ctx_not_found(x,
-			    "the daemon %.60s is disabled: remove its <disabled> from %s",
-			    name, cf->path);
+			    "the daemon %.60s is disabled; run: %s daemon.%s.disabled 0",
+			    name, locus_command(x->a, cf, "config set"),
+			    cf->daemons[i].name);
 	for (size_t i = 0; i < cf->ntasks; i++)
 		if (strcmp(cf->tasks[i].name, name) == 0)
 			return ctx_not_found(x,
-			    "%.60s is a task, which runs at its times; now: locus run-task %s",
-			    name, cf->tasks[i].name);
+			    "%.60s is a task, which runs at its times; to do so now, run: %s %s",
+			    name, locus_command(x->a, cf, "run-task"),
+			    cf->tasks[i].name);
 	for (size_t i = 0; i < N(machine_servers) && !cf->private_servers; i++)
 		if (strcmp(machine_servers[i], name) == 0)
 			return ctx_not_found(x,
-			    "%s serves the whole machine and not only this project: systemctl %s %s",
+			    "%s serves the whole machine and not only this project; as root, run: systemctl %s %s",
 			    name, x->cmd->name, name);
 	return fail_no_service(x, all, n, name);
 }

@@ -9,6 +9,7 @@
 #include "lib/fs.h"
 #include "lib/text.h"
 #include "model/identity.h"
+#include "tools/dir_cure.h"
 #include "tools/private_dirs.h"
 #include "tools/procfs.h"
 #include "tools/units.h"
@@ -352,6 +353,6 @@ state_restart_text(struct arena *a, const struct conf *cf, const struct state *s
 	if (all == NULL)
 		return NULL;
 	return arena_printf(a,
-	    "config.xml has changed (%s); the project still runs with the old value of %s: run locus restart",
-	    clock_text(fs_mtime(cf->path), at), all);
+	    "config.xml has changed (%s); the project still runs with the old value of %s; run: %s",
+	    clock_text(fs_mtime(cf->path), at), all, locus_command(a, cf, "restart"));
 }

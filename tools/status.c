@@ -10,6 +10,7 @@
 #include "db/stmts.h"
 #include "db/wu_trouble.h"
 #include "lib/clock.h"
+#include "lib/fs.h"
 #include "lib/text.h"
 #include "model/decision.h"
 #include "model/trouble.h"
@@ -19,6 +20,7 @@
 #include "tools/census.h"
 #include "tools/color.h"
 #include "tools/config_key.h"
+#include "tools/dir_cure.h"
 #include "tools/failures.h"
 #include "tools/file_view.h"
 #include "tools/human.h"
@@ -125,15 +127,16 @@ static void
 print_suspects(struct cmd_ctx *x, const struct project_status *r)
 {
 	for (size_t i = 0; i < r->nsuspects && i < SUSPECTS_SHOWN; i++)
-		printf("%s host %lld: %s; locus host show %lld\n",
+		printf("%s host %lld: %s; %s %lld\n",
 		    i == 0 ? status_label(x, COLOR_WARN, "hosts") : "          ",
 		    (long long)r->suspects[i].id,
 		    suspect_text(x->a, r, &r->suspects[i]),
+		    locus_command(x->a, x->cf, "host show"),
 		    (long long)r->suspects[i].id);
 	if (r->nsuspects > SUSPECTS_SHOWN)
-		printf(
-		    "           and %zu others, by locus host list --sort inconclusive or errors\n",
-		    r->nsuspects - SUSPECTS_SHOWN);
+		printf("           and %zu others, by %s inconclusive or errors\n",
+		    r->nsuspects - SUSPECTS_SHOWN,
+		    locus_command(x->a, x->cf, "host list --sort"));
 }
 
 static json_t *
@@ -206,8 +209,8 @@ print_stuck(struct cmd_ctx *x, const struct project_status *r)
 		printf("%s %s\n", status_label(x, COLOR_BAD, "stuck"),
 		    stuck_text(x->a, i, s));
 		if (s->n > 1)
-			printf("           and %lld more, listed by locus fsck\n",
-			    (long long)s->n - 1);
+			printf("           and %lld more, listed by %s\n",
+			    (long long)s->n - 1, locus_command(x->a, x->cf, "fsck"));
 	}
 }
 
@@ -260,10 +263,11 @@ print_failures(struct cmd_ctx *x, const struct project_status *r)
 		printf("           %lld of %s on %lld host%s: %s\n             %s\n",
 		    (long long)f->v[i].n, failing_app(r, &f->v[i]),
 		    (long long)f->v[i].hosts, f->v[i].hosts == 1 ? "" : "s",
-		    failure_words(x->a, &f->v[i]), failure_cure(x->a, &f->v[i]));
+		    failure_words(x->a, &f->v[i]), failure_cure(x, &f->v[i]));
 	if (f->n > FAILURES_SHOWN)
-		printf("           and %zu other kinds, by locus explain app %s\n",
-		    f->n - FAILURES_SHOWN, failing_app(r, &f->v[FAILURES_SHOWN]));
+		printf("           and %zu other kinds, by %s %s\n", f->n - FAILURES_SHOWN,
+		    locus_command(x->a, x->cf, "explain app"),
+		    failing_app(r, &f->v[FAILURES_SHOWN]));
 }
 
 static json_t *
@@ -281,7 +285,7 @@ failures_json(struct cmd_ctx *x, const struct project_status *r)
 			(json_int_t)k->hosts, "exit_status", k->exit_status, "words",
 			json_text(failure_words(x->a, k)), "example",
 			json_text(k->example), "last", clock_text(k->last, last), "try",
-			json_text(failure_cure(x->a, k))));
+			json_text(failure_cure(x, k))));
 	}
 	return list;
 }
@@ -327,11 +331,12 @@ print_file_faults(struct cmd_ctx *x, const struct project_status *r)
 		printf("%s %s\n", status_label(x, COLOR_BAD, "file"),
 		    config_fault_text(x->a, &r->faults.v[i]));
 	if (r->faults.n > 0)
-		printf("           %s\n",
+		printf("           %s%s\n",
 		    r->faults.n > FAULTS_SHOWN ?
-			arena_printf(x->a, "and %zu more, listed by locus config check",
+			arena_printf(x->a, "and %zu more, listed by ",
 			    r->faults.n - FAULTS_SHOWN) :
-			"locus config check lists what the project's files lose");
+			"what the project's files lose: ",
+		    locus_command(x->a, x->cf, "config check"));
 }
 
 static json_t *
@@ -350,9 +355,10 @@ print_drained(struct cmd_ctx *x, const struct census *c)
 {
 	if (c->drained_since != 0)
 		printf(
-		    "%s for %s: hosts report and get no work; locus resume project ends this\n",
+		    "%s for %s: hosts report and get no work; %s ends this\n",
 		    status_label(x, COLOR_WARN, "drained"),
-		    human_span(x->a, clock_now() - c->drained_since));
+		    human_span(x->a, clock_now() - c->drained_since),
+		    locus_command(x->a, x->cf, "resume project"));
 }
 
 static void
@@ -361,9 +367,10 @@ print_drained_apps(struct cmd_ctx *x, const struct catalog *c)
 	for (size_t i = 0; i < c->napps; i++)
 		if (c->apps[i].drain_time != 0)
 			printf(
-			    "%s app %s for %s: its tasks are reported and not sent; locus resume app %s ends this\n",
+			    "%s app %s for %s: its tasks are reported and not sent; %s %s ends this\n",
 			    status_label(x, COLOR_WARN, "drained"), c->apps[i].name,
 			    human_span(x->a, clock_now() - c->apps[i].drain_time),
+			    locus_command(x->a, x->cf, "resume app"),
 			    c->apps[i].name);
 }
 
@@ -410,8 +417,9 @@ print_locality(struct cmd_ctx *x, const struct census *c)
 	printf("\n");
 	if (c->paused > 0 || c->draining > 0)
 		printf(
-		    "held       %lld file sets are paused, %lld are draining; locus file resume NAME ends this\n",
-		    (long long)c->paused, (long long)c->draining);
+		    "held       %lld file sets are paused, %lld are draining; %s NAME ends this\n",
+		    (long long)c->paused, (long long)c->draining,
+		    locus_command(x->a, x->cf, "file resume"));
 	printf("work       %s\n", drain_text(x->a, &c->work, now));
 	printf("demand     %s\n", demand_text(x->a, &c->demand, now));
 	printf("hosts      %lld, of which %lld active in the last %lld days\n",
@@ -500,6 +508,17 @@ print_standbys(struct cmd_ctx *x, const struct project_status *r)
 		    human_span(x->a, clock_now() - r->standbys[i].at));
 }
 
+/* The daemons end when they see the file, and wait as long as it is there. */
+static char *
+daemons_stopped(struct cmd_ctx *x)
+{
+	const char *stop = project_path(x->a, x->cf, "stop_daemons");
+
+	return fs_exists(stop) ? owner_command(x->a, &x->owner,
+				     arena_printf(x->a, "rm %s", stop)) :
+	                         NULL;
+}
+
 static void
 print_waits(struct cmd_ctx *x, const struct project_status *r)
 {
@@ -524,6 +543,9 @@ print_report(struct cmd_ctx *x, const struct project_status *r)
 		running_name(r->running)));
 	print_services(x, r);
 	print_upstream(x);
+	if (daemons_stopped(x) != NULL)
+		printf("%s no daemon works while the file stop_daemons exists; %s ends this\n",
+		    status_label(x, COLOR_BAD, "stopped"), daemons_stopped(x));
 	print_waits(x, r);
 	print_file_faults(x, r);
 	print_standbys(x, r);
@@ -674,6 +696,8 @@ status_print_json(struct cmd_ctx *x, const struct project_status *r)
 	if (r->counted && x->age_s >= 0)
 		put_integer(root, "replica_age_s", x->age_s);
 	json_object_set_new(root, "restart_for", waits_json(x, r));
+	json_object_set_new(
+	    root, "daemons_stopped", json_boolean(daemons_stopped(x) != NULL));
 	json_object_set_new(root, "standbys", troubles_json(r->standbys, r->nstandbys));
 	json_object_set_new(root, "troubles", troubles_json(r->troubles, r->ntroubles));
 	json_object_set_new(root, "paused", troubles_json(r->paused, r->npaused));

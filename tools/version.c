@@ -13,6 +13,7 @@
 #include "proto/blob.h"
 #include "tools/catalog.h"
 #include "tools/confirm.h"
+#include "tools/dir_cure.h"
 #include "tools/key.h"
 #include "tools/plan_class.h"
 #include "tools/program.h"
@@ -162,7 +163,7 @@ file_signature(struct cmd_ctx *x, const struct version *v, const char *path,
 		e = fs_read(x->a, ready, SIGNATURE_MAX, sig, NULL, x->f);
 	else if (v->private == NULL)
 		return FAIL(x->f, E_CONFIG,
-		    "there is neither %s nor a private key: sign the file on the machine that has the key (locus sign --key KEY %s), or give --sign-with KEY",
+		    "there is neither %s nor a private key; give --sign-with KEY, or on the machine that has the key, run: locus sign --key KEY %s",
 		    ready, path);
 	else
 		e = sign_md5(x->a, v->private, md5, sig, x->f);
@@ -250,7 +251,8 @@ version_keys_load(struct cmd_ctx *x, struct version *v, const char *key)
 		    public);
 	if (key_rotation_began(x->a, x->cf))
 		return FAIL(x->f, E_CONFIG,
-		    "a rotation of the code signing key was interrupted: locus key rotate code-sign completes it");
+		    "a rotation of the code signing key was interrupted; to complete it, run: %s",
+		    locus_command(x->a, x->cf, "key rotate code-sign"));
 	e = key_read_public(public, &v->public, x->f);
 	if (e == OK && key != NULL)
 		e = key_read_private(key, &v->private, x->f);

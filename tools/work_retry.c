@@ -16,6 +16,7 @@
 #include "tools/confirm.h"
 #include "tools/human.h"
 #include "tools/input_count.h"
+#include "tools/limit_raise.h"
 #include "tools/listing.h"
 #include "tools/progress.h"
 #include "tools/version_text.h"
@@ -27,6 +28,7 @@ enum { TRIES_DEFAULT = 4, TRIES_MOST = 1000, NAMED_MOST = 5 };
 struct retry_opts {
 	struct work_pick_opts pick;
 	const char *tries, *host, *version, *since;
+	struct conf_list raise;
 	bool daemons, dry_run;
 };
 
@@ -41,6 +43,8 @@ static const struct opt retry_options[] = {
 	    "With --app alone: makes invalid what hosts computed with this version, such as 1.02, and has it computed anew." },
 	{ "since", OPT_TEXT, FIELD(since), "TIME",
 	    "With --host or --version: only what was returned in this last time, such as 2d or 1w; default: all." },
+	{ "raise", OPT_TEXTS, FIELD(raise), "LIMIT=N",
+	    "Raises a limit, such as rsc_disk_bound=2e9." },
 	{ "daemons", OPT_FLAG, FIELD(daemons), NULL,
 	    "Only makes daemons try again; failed workunits stay failed." },
 	DRY_RUN_OPTION(struct retry_opts),
@@ -58,21 +62,29 @@ static const struct listing_column retry_columns[] = {
 	    "workunits that stay as they are because their input files are deleted" },
 	{ "invalidated", "results made invalid", LIST_NUMBER,
 	    "with --host and --version" },
+	{ "raised", "limits raised", LIST_NUMBER, "workunits whose limits --raise has raised" },
 	{ 0 },
 };
 
 struct retry_counts {
-	int64_t matched, reopened, again, nothing, inputs_gone, invalidated;
+	int64_t matched, reopened, again, nothing, inputs_gone, invalidated, raised;
+};
+
+struct retry_order {
+	const struct retry_opts *o;
+	struct retry_how how;
+	struct limit_raise raise;
 };
 
 struct retrying { /* the workunits of one transaction */
 	struct arena *a;
 	const struct retry_opts *o;
 	struct retry_how how;
+	const struct limit_raise *raise;
 	const int64_t *ids; /* ascending */
 	size_t n;
 	struct retry_counts did;
-	int64_t *again;
+	int64_t *again, *raised;
 	int64_t *aside; /* those that a daemon has put aside */
 	size_t naside;
 	struct wu_updates *updates;
@@ -238,6 +250,7 @@ retry_save(struct cmd_ctx *x, struct retrying *k)
 {
 	if (k->o->dry_run)
 		return OK;
+	TRY(limit_raise_save(x, k->raise, k->raised, (size_t)k->did.raised));
 	TRY(workunits_try_again(x->db, k->again, k->nagain, x->f));
 	if (k->naside > 0) {
 		TRY(workunits_touch(x->db, k->aside, k->naside, k->how.now, x->f));
@@ -262,6 +275,7 @@ retry_in_tx(struct cmd_ctx *x, void *arg)
 
 	k->did = (struct retry_counts){ 0 };
 	k->again = NEWN(k->a, int64_t, k->n + 1);
+	k->raised = NEWN(k->a, int64_t, k->n + 1);
 	k->updates = wu_updates_new(k->a);
 	k->nagain = k->nmoved = k->cap_moved = 0;
 	k->moved = NULL;
@@ -273,6 +287,8 @@ retry_in_tx(struct cmd_ctx *x, void *arg)
 			from++;
 		for (end = from; end < nr && r[end].workunitid == wu[i].id; end++)
 			;
+		if (limit_raise_lacks(k->raise, &wu[i]))
+			k->raised[k->did.raised++] = wu[i].id;
 		e = retry_one(x, k, &wu[i], r + from, end - from);
 		if (e != OK)
 			return e == E_RACE || e == E_NOTFOUND ? E_RETRY : e;
@@ -289,6 +305,7 @@ retry_add(struct retry_counts *c, const struct retrying *k)
 	c->nothing += k->did.nothing;
 	c->inputs_gone += k->did.inputs_gone;
 	c->invalidated += k->did.invalidated;
+	c->raised += k->did.raised;
 	if (k->missing != NULL && c->inputs_gone <= NAMED_MOST)
 		fprintf(stderr, "locus: %s\n", k->missing);
 }
@@ -302,8 +319,8 @@ picked_order(const void *a, const void *b)
 }
 
 static enum err
-retry_some(struct cmd_ctx *x, struct arena *a, const struct retry_opts *o,
-    struct retry_how how, struct work_picked *v, size_t n, struct retry_counts *c)
+retry_some(struct cmd_ctx *x, struct arena *a, const struct retry_order *order,
+    struct work_picked *v, size_t n, struct retry_counts *c)
 {
 	int64_t *ids = NEWN(a, int64_t, n + 1);
 
@@ -314,8 +331,9 @@ retry_some(struct cmd_ctx *x, struct arena *a, const struct retry_opts *o,
 	c->matched += (int64_t)n;
 	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
 		struct retrying k = { .a = a,
-			.o = o,
-			.how = how,
+			.o = order->o,
+			.how = order->how,
+			.raise = &order->raise,
 			.ids = ids + i,
 			.n = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX };
 
@@ -335,14 +353,15 @@ retry_states(const struct work_pick_opts *o)
 }
 
 static enum err
-retry_all(struct cmd_ctx *x, const struct retry_opts *o, struct retry_how how,
-    struct retry_counts *c)
+retry_all(
+    struct cmd_ctx *x, const struct retry_order *order, struct retry_counts *c)
 {
+	const struct work_pick_opts *pick = &order->o->pick;
 	struct progress bar = progress_begin("retrying workunits", 0);
 	struct arena a = { 0 };
 	struct work_pick p;
 	bool more = true;
-	enum err e = work_pick_begin(x, &o->pick, retry_states(&o->pick), &p);
+	enum err e = work_pick_begin(x, pick, retry_states(pick), &p);
 
 	while (e == OK && more) {
 		struct work_picked *v = NULL;
@@ -351,7 +370,7 @@ retry_all(struct cmd_ctx *x, const struct retry_opts *o, struct retry_how how,
 		arena_reset(&a);
 		e = work_pick_step(x, &a, &p, &v, &n, &more);
 		if (e == OK)
-			e = retry_some(x, &a, o, how, v, n, c);
+			e = retry_some(x, &a, order, v, n, c);
 		progress_set(&bar, p.seen);
 	}
 	progress_end(&bar);
@@ -410,9 +429,10 @@ returned_read(struct cmd_ctx *x, struct arena *a, const struct retry_how *how,
 
 /* What a host or a version returned. */
 static enum err
-retry_returned(struct cmd_ctx *x, const struct retry_opts *o, struct retry_how how,
-    struct retry_counts *c)
+retry_returned(
+    struct cmd_ctx *x, const struct retry_order *order, struct retry_counts *c)
 {
+	const struct retry_how *how = &order->how;
 	struct progress bar = progress_begin("retrying workunits", 0);
 	struct arena a = { 0 };
 	int64_t after = 0, seen = 0;
@@ -423,18 +443,18 @@ retry_returned(struct cmd_ctx *x, const struct retry_opts *o, struct retry_how h
 		size_t n, nv;
 
 		arena_reset(&a);
-		e = returned_read(x, &a, &how, &after, &rows, &n);
+		e = returned_read(x, &a, how, &after, &rows, &n);
 		if (e == OK && n > 0) {
 			struct work_picked *v = picked_of_results(&a, rows, n, &nv);
 
-			e = retry_some(x, &a, o, how, v, nv, c);
+			e = retry_some(x, &a, order, v, nv, c);
 		}
 		progress_set(&bar, seen += (int64_t)n);
 	}
 	progress_end(&bar);
 	arena_free(&a);
-	if (e == OK && !o->dry_run && c->invalidated > 0 && how.host != 0)
-		e = db_exec(x->db, x->f, NULL, HOST_DISTRUSTED, .id = how.host);
+	if (e == OK && !order->o->dry_run && c->invalidated > 0 && how->host != 0)
+		e = db_exec(x->db, x->f, NULL, HOST_DISTRUSTED, .id = how->host);
 	return e;
 }
 
@@ -446,6 +466,9 @@ check_alone(struct cmd_ctx *x, const struct retry_opts *o)
 
 	if (o->version != NULL)
 		others.app = NULL;
+	if ((o->host != NULL || o->version != NULL) && o->raise.n > 0)
+		return ctx_usage(x,
+		    "--raise goes with what chooses workunits, not with --host and --version");
 	if (o->host != NULL && (picks_any(&others) || o->version != NULL || o->daemons))
 		return ctx_usage(x,
 		    "--host stands alone: it retries all that the host returned, since a time with --since");
@@ -486,13 +509,56 @@ read_distrust(struct cmd_ctx *x, const struct retry_opts *o, struct retry_how *h
 	return OK;
 }
 
+/* Does --app alone choose the workunits? */
+static bool
+picks_whole_app(const struct work_pick_opts *p)
+{
+	struct work_pick_opts others = *p;
+
+	others.app = NULL;
+	others.state = NULL;
+	return p->app != NULL && !picks_any(&others);
+}
+
+static enum err
+raise_in_templates(struct cmd_ctx *x, const struct retry_order *order)
+{
+	const char *name = order->o->pick.app;
+	const struct app *app;
+	struct catalog *c;
+
+	TRY(tools_catalog(x, &c));
+	TRY(tools_app(x, c, name, &app));
+	return limit_raise_templates(x, &order->raise, app->name, order->o->dry_run);
+}
+
+/* Nothing was found; why. */
+static enum err
+retry_nothing(struct cmd_ctx *x, const struct retry_order *order)
+{
+	const struct retry_opts *o = order->o;
+
+	if (order->how.host != 0)
+		return ctx_not_found(x,
+		    "host %lld has returned nothing of that time that is still in the database",
+		    (long long)order->how.host);
+	if (distrusts(&order->how))
+		return ctx_not_found(x,
+		    "nothing of that time that was computed with version %s of %s is still in the database",
+		    o->version, o->pick.app);
+	return ctx_not_found(
+	    x, "no workunit matches: %s", work_pick_text(x->a, &o->pick));
+}
+
 static enum err
 work_retry_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct retry_opts *o = opts;
-	struct retry_how how = {
-		.now = clock_now(), .tries = TRIES_DEFAULT, .daemons_only = o->daemons
-	};
+	struct retry_order order = { o,
+		{ .now = clock_now(),
+		    .tries = TRIES_DEFAULT,
+		    .daemons_only = o->daemons },
+		{ .any = false } };
 	struct retry_counts c = { 0 };
 	struct listing *l;
 	int64_t tries = TRIES_DEFAULT;
@@ -501,20 +567,16 @@ work_retry_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	if (o->tries != NULL && !text_i64(o->tries, 1, TRIES_MOST, &tries))
 		return ctx_usage(
 		    x, "--tries must be a whole number from 1 to %d", (int)TRIES_MOST);
-	how.tries = (int32_t)tries;
-	TRY(read_distrust(x, o, &how));
-	TRY(distrusts(&how) ? retry_returned(x, o, how, &c) : retry_all(x, o, how, &c));
-	if (c.matched == 0 && how.host != 0)
-		return ctx_not_found(x,
-		    "host %lld has returned nothing of that time that is still in the database",
-		    (long long)how.host);
-	if (c.matched == 0 && distrusts(&how))
-		return ctx_not_found(x,
-		    "nothing of that time that was computed with version %s of %s is still in the database",
-		    o->version, o->pick.app);
+	order.how.tries = (int32_t)tries;
+	TRY(limit_raise_read(x, &o->raise, &order.raise));
+	TRY(read_distrust(x, o, &order.how));
+	/* First: what the transitioner makes for the workunits has the new limits. */
+	if (order.raise.any && picks_whole_app(&o->pick))
+		TRY(raise_in_templates(x, &order));
+	TRY(distrusts(&order.how) ? retry_returned(x, &order, &c) :
+				    retry_all(x, &order, &c));
 	if (c.matched == 0)
-		return ctx_not_found(
-		    x, "no workunit matches: %s", work_pick_text(x->a, &o->pick));
+		return retry_nothing(x, &order);
 	l = listing_record(x, retry_columns);
 	listing_number(l, c.matched);
 	listing_number(l, c.reopened);
@@ -522,6 +584,7 @@ work_retry_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	listing_number(l, c.nothing);
 	listing_number(l, c.inputs_gone);
 	listing_number(l, c.invalidated);
+	listing_number(l, c.raised);
 	listing_end(l);
 	return OK;
 }
@@ -543,7 +606,10 @@ const struct cmd cmd_work_retry = { .name = "work retry",
 	.details =
 	    "A workunit whose input files are deleted stays failed; one that the assimilator has\n"
 	    "seen as failed is handed to it again when it is done. Workunits that a daemon has put\n"
-	    "aside after failures are tried again at once.",
+	    "aside after failures are tried again at once. --raise raises rsc_fpops_bound,\n"
+	    "rsc_memory_bound, rsc_disk_bound or delay_bound of the workunits that match and are not\n"
+	    "valid; with --app alone also in the templates of the app, and there max_nbytes, too.\n"
+	    "Nothing is lowered.",
 	.opts = retry_options,
 	.opts_size = sizeof(struct retry_opts),
 	.columns = retry_columns,

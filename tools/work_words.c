@@ -6,6 +6,7 @@
 #include <string.h>
 #include "lib/buf.h"
 #include "model/states.h"
+#include "tools/limit_raise.h"
 #include "lib/banned.h"
 
 static const struct {
@@ -57,11 +58,15 @@ work_reason_names(struct arena *a)
 
 static const struct exit_known {
 	int64_t status;
-	const char *words, *cure;
+	const char *words;
+	unsigned cure; /* enum exit_cure */
+	const char *note;
 } exits[] = {
-#define EXIT(status, words, cure) { status, words, cure },
+#define CURE_RAISE(limit) CURE_RAISE_FIRST + RAISED_##limit
+#define EXIT(status, words, cure, note) { status, words, CURE_##cure, note },
 #include "tools/exit_status.def"
 #undef EXIT
+#undef CURE_RAISE
 };
 
 static const struct exit_known *
@@ -123,12 +128,13 @@ end_words(struct arena *a, const struct result *r, int64_t file_error)
 	return arena_printf(a, "0, but %s (%" PRId64 ")", k->words, file_error);
 }
 
-const char *
-exit_cure(int64_t status)
+enum exit_cure
+exit_cure(int64_t status, const char **note)
 {
 	const struct exit_known *k = exit_find(status);
 
-	return k == NULL ? NULL : k->cure;
+	*note = k == NULL ? "" : k->note;
+	return k == NULL ? CURE_NONE : (enum exit_cure)k->cure;
 }
 
 /* --- results --- */

@@ -26,8 +26,18 @@ char *exit_words(struct arena *, int64_t status);
  * failure of a program that succeeded; file_error: stderr_file_error().
  */
 char *end_words(struct arena *, const struct result *, int64_t file_error);
-/* What to try about a program that ends so; NULL if nothing is known. */
-const char *exit_cure(int64_t status);
+/* What to try about a program that ends so, as tools/exit_status.def explains. */
+enum exit_cure {
+	CURE_NONE,
+	CURE_SHOW,
+	CURE_BUILD,
+	CURE_TEMPLATE,
+	CURE_DOCTOR,
+	CURE_FILE,
+	CURE_RAISE_FIRST /* and the enum raised */
+};
+/* Sets *note, "" = none. */
+enum exit_cure exit_cure(int64_t status, const char **note);
 
 /* The state of a result in one or two words: "unsent", "in progress", "success". */
 const char *result_words(const struct result *);

@@ -38,7 +38,8 @@ gui_password(struct client *c, char **password)
 		    path);
 	if (stat(path, &st) == 0 && (st.st_mode & 077) != 0)
 		return FAIL(&c->fail, E_CONFIG,
-		    "other accounts can read %s: chmod 600 it", path);
+		    "other accounts can read %s; run: chmod 600 %s", path,
+		    path);
 	return OK;
 }
 

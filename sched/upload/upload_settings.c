@@ -50,7 +50,7 @@ settings_read(struct upload_source *src)
 		e = key_read_public(src->key_path, &s->key, &s->fail);
 		if (e != OK)
 			FAIL(&s->fail, e,
-			    "%s: not a usable key; locus create makes keys, and with ignore_upload_certificates none is needed",
+			    "%s: not a usable key; run: locus key rotate upload",
 			    src->key_path);
 		s->a = a;
 		if (e == OK)

@@ -18,17 +18,27 @@ static const struct {
 static const struct {
 	const char *in;
 	int64_t error;
+	const char *name;
 } file_errors[] = {
-	{ NULL, 0 },
-	{ "<message>process exited with code 1</message>", 0 },
+	{ NULL, 0, "" },
+	{ "<message>process exited with code 1</message>", 0, "" },
 	{ "<![CDATA[<message>upload failure: <file_xfer_error>\n  <file_name>w_0_r0_0</file_name>\n"
 	  "  <error_code>-161 (not found)</error_code>\n</file_xfer_error>\n</message>]]>",
-	    -161 },
+	    -161, "w_0_r0_0" },
 	{ "<message>\nfile xfer error</message>\n<file_xfer_error>\n<file_name>a</file_name>\n<error_code>-131</error_code>\n",
-	    -131 },
-	{ "<error_code>-161</error_code>", 0 },
-	{ "<file_xfer_error><error_code>x</error_code>", 0 },
-	{ "<file_xfer_error>", 0 },
+	    -131, "a" },
+	{ "<error_code>-161</error_code>", 0, "" },
+	{ "<file_xfer_error><error_code>x</error_code>", 0, "" },
+	{ "<file_xfer_error>", 0, "" },
+	{ "<file_xfer_error><file_name>a;rm -rf x</file_name><error_code>-119</error_code>",
+	    -119, "" },
+	{ "<file_xfer_error><file_name>../../etc/passwd</file_name><error_code>-119</error_code>",
+	    -119, "" },
+	{ "<file_xfer_error><file_name>..</file_name><error_code>-119</error_code>",
+	    -119, "" },
+	{ "<file_xfer_error><file_name>-rf</file_name><error_code>-119</error_code>",
+	    -119, "" },
+	{ "<file_xfer_error><file_name>cut", 0, "" },
 };
 
 START_TEST(errors_with_files)
@@ -37,6 +47,7 @@ START_TEST(errors_with_files)
 	struct stderr_text t = stderr_text_of(&a, file_errors[_i].in);
 
 	ck_assert_int_eq(stderr_file_error(&t), file_errors[_i].error);
+	ck_assert_str_eq(stderr_file_name(&a, &t), file_errors[_i].name);
 	arena_free(&a);
 }
 END_TEST

@@ -85,3 +85,33 @@ sick() { # CHECK VERDICT WHAT: it has just been broken
 	check "$3: $1 says $2" complains "$1" "$2"
 	check "$3: the cure of $1 mends it" mends "$1"
 }
+
+# --- the messages of programs, whose cure follows "run: " at their end
+
+refused_with_cure() { # COMMAND...: fails, and keeps what it says is to be run
+	! "$@" >"$work/said" 2>&1 </dev/null && to_run=$(sed -n 's/.*\<run: //p' "$work/said" | tail -n 1 | sed "$cure_edit") &&
+		[[ -n $to_run ]] || { cat "$work/said"; return 1; }
+}
+
+run_cure() { # what the last message said
+	echo "cure: $to_run"
+	(cd "$project" && bash -c "$to_run")
+}
+
+# Then the same command succeeds.
+cured_error() { # WHAT COMMAND...: it has just been broken
+	local what=$1
+	shift
+	check "$what: refused, with a cure" refused_with_cure "$@"
+	check "$what: the cure is carried out" run_cure
+	check "$what: and mends" within 60 "$@"
+}
+
+# Or it was what was asked for, said better.
+said_better() { # WHAT WORDS COMMAND...: the cure has this; it is carried out
+	local what=$1 words=$2
+	shift 2
+	check "$what: refused, with a cure" refused_with_cure "$@"
+	text_has "$what: the cure" "$to_run" "$words"
+	check "$what: the cure is carried out" run_cure
+}
