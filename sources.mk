@@ -908,6 +908,8 @@ tools_sources = \
 	tools/version_text.h \
 	tools/web_fit.c \
 	tools/web_fit.h \
+	tools/web_trouble.c \
+	tools/web_trouble.h \
 	tools/work_add.c \
 	tools/work_assign.c \
 	tools/work_cancel.c \

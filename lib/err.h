@@ -22,7 +22,7 @@ enum err {
 	E__MAX
 };
 
-enum { FAIL_BYTES = 400 };
+enum { FAIL_BYTES = 1000 };
 
 struct fail {
 	enum err code;

@@ -73,6 +73,35 @@ owner_enter_place(
 	return suspend ? privilege_suspend(&w->as, f) : privilege_become(&w->as, f);
 }
 
+char *
+owner_open_way(struct arena *a, const char *mode, const char *closed)
+{
+	struct account who;
+	struct fail ignored = { 0 };
+	uid_t uid;
+	enum err e = fs_ruler(closed, &uid, &ignored);
+
+	/* What is closed is the last on the way that can be looked at. */
+	if ((e != OK && e != E_DENIED) || uid == FS_RULED_BY_MANY)
+		return arena_strdup(a, "others can exchange it, so look at it first");
+	if (uid == 0)
+		return arena_printf(a, "chmod %s %s", mode, closed);
+	if (account_by_uid(a, uid, &who, &ignored) != OK)
+		return arena_strdup(a, "its owner has no name on this machine");
+	return arena_printf(a, "runuser -u %s -- chmod %s %s", who.name, mode, closed);
+}
+
+/* Moves dir to /srv. The way there leads through what is closed, where this process
+ * cannot look, so root looks that it got where it wanted to. */
+static char *
+move_cure(struct arena *a, const char *dir, const char *name)
+{
+	const char *above = arena_memdup(a, dir, (size_t)(name - dir));
+
+	return arena_printf(
+	    a, "(cd -P %s && [ \"$PWD\" = %s ] && mv .%s /srv)", above, above, name);
+}
+
 static enum err
 check_reach(struct arena *a, const struct owner *w, const char *dir, struct fail *f)
 {
@@ -82,8 +111,9 @@ check_reach(struct arena *a, const struct owner *w, const char *dir, struct fail
 	if (closed == NULL || name == NULL)
 		return OK;
 	return FAIL(f, E_DENIED,
-	    "the account %s, as which everything of this project runs, cannot enter %s: open the way (chmod a+x %s), or move the project to a directory that it can reach (mv %s /srv && locus -p /srv%s relocate --moved)",
-	    w->as.name, closed, closed, dir, name);
+	    "the account %s, as which everything of this project runs, cannot enter %s: open the way (%s), or move the project to a directory that it can reach (%s && locus -p /srv%s relocate --moved)",
+	    w->as.name, closed, owner_open_way(a, "a+x", closed),
+	    move_cure(a, dir, name), name);
 }
 
 /*

@@ -60,4 +60,11 @@ enum err owner_enter_place(
 enum err owner_root(const struct owner *, struct fail *);
 enum err owner_account(const struct owner *, struct fail *);
 
+/*
+ * Returns the command by which root lets everybody reach what is closed, with chmod's
+ * mode: as who rules the way to it, so that a link in it leads root nowhere. Where
+ * nobody can tell, it says why there is none.
+ */
+char *owner_open_way(struct arena *, const char *mode, const char *closed);
+
 #endif

@@ -36,6 +36,8 @@ struct web_project { /* content of get_project_config.php */
 void web_error(struct buf *, enum web_error_num, const char *error_msg);
 void web_account(struct buf *, const char *authenticator);
 void web_project_config(struct buf *, const struct web_project *);
+/* A file of html/ that is larger is not shown. */
+enum { WEB_PAGE_MOST = 256 << 10 };
 /*
  * Lists the scheduler URLs of a master page, in both spellings, without duplicates
  * (protocol.md 13.4).

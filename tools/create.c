@@ -232,8 +232,8 @@ check_home_reach(struct cmd_ctx *x, const char *account, const char *dir)
 	if (closed == NULL)
 		return OK;
 	return FAIL(x->f, E_DENIED,
-	    "the account %s, as which everything of the project runs, cannot enter %s: choose a directory that it can reach (--here /srv%s), or open the way (chmod a+x %s)",
-	    account, closed, name, closed);
+	    "the account %s, as which everything of the project runs, cannot enter %s: choose a directory that it can reach (--here /srv%s), or open the way (%s)",
+	    account, closed, name, owner_open_way(x->a, "a+x", closed));
 }
 
 /* If run by root, gives the directory to its future owner and continues as that

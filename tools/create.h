@@ -34,8 +34,11 @@ enum { SHORT_DIR_DIGITS = 12 };
 #define WEB_DIR_VARIABLE "LOCUS_DIR"
 /* The same for the directory of the services' sockets, socket_dir() (service.h). */
 #define WEB_SOCKETS_VARIABLE "LOCUS_SOCKETS"
-/* Written beside the site file of Apache, for those who run nginx. */
-#define WEB_NGINX_SITE "nginx/site.conf"
+/* Configuration of the project's own Apache; files for an Apache of the machine, and
+ * beside it for those who run nginx. */
+#define WEB_PRIVATE_CONF "apache/httpd.conf"
+#define WEB_APACHE_SITE  "apache/site.conf"
+#define WEB_NGINX_SITE   "nginx/site.conf"
 /* Variables for web_slow_limit() and web_trusted_proxies() (service.h). */
 #define WEB_SLOW_VARIABLE    "LOCUS_SLOW"
 #define WEB_PROXIES_VARIABLE "LOCUS_PROXIES"

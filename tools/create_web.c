@@ -11,6 +11,7 @@
 #include "tools/log_rotation.h"
 #include "tools/program.h"
 #include "tools/service.h"
+#include "tools/web_fit.h"
 #include "lib/banned.h"
 
 enum { TEMPLATE_MAX = 1 << 20 };
@@ -175,7 +176,7 @@ create_web(struct cmd_ctx *x, struct create *c, struct fail *f)
 	char *text;
 	const char *nginx = project_path(x->a, x->cf, WEB_NGINX_SITE);
 	const char *to = project_path(
-	    x->a, x->cf, c->private ? "apache/httpd.conf" : "apache/site.conf");
+	    x->a, x->cf, c->private ? WEB_PRIVATE_CONF : WEB_APACHE_SITE);
 
 	TRY(write_conf(x, c,
 	    c->private ? "apache-private.conf.in" : "apache-site.conf.in", to, f));
@@ -215,8 +216,8 @@ create_site_files(
 	static const struct {
 		const char *template, *path;
 		bool private;
-	} confs[] = { { "apache-private.conf.in", "apache/httpd.conf", true },
-		{ "apache-site.conf.in", "apache/site.conf", false },
+	} confs[] = { { "apache-private.conf.in", WEB_PRIVATE_CONF, true },
+		{ "apache-site.conf.in", WEB_APACHE_SITE, false },
 		{ "nginx-site.conf.in", WEB_NGINX_SITE, false } };
 	const struct create c = { .name = short_name(x->a, x->cf->master_url),
 		.private = x->cf->private_servers,
@@ -231,16 +232,19 @@ create_site_files(
 		if (confs[i].private != c.private || conf_is_installed(x->cf))
 			continue;
 		TRY(create_web_text(x, &c, confs[i].template, &text, f));
-		v[(*n)++] = (struct site_file){ project_path(
+		v[(*n)++] = (struct site_file){ .path = project_path(
 						    x->a, x->cf, confs[i].path),
-			text, strlen(text), 0644 };
+			.text = text,
+			.n = strlen(text),
+			.mode = 0644,
+			.needed = strcmp(confs[i].path, web_conf_name(x)) == 0 };
 	}
 	if (!conf_is_installed(x->cf)) {
 		char *text = log_rotation_text(x->a, x->cf, c.name, NULL);
 
 		v[(*n)++] = (struct site_file){ project_path(
 						    x->a, x->cf, LOG_ROTATION_FILE),
-			text, strlen(text), 0644 };
+			text, strlen(text), 0644, false };
 	}
 	for (size_t i = 0; i < N(pages); i++) {
 		const char *from = program_data(x->a, pages[i]);

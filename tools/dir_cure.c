@@ -125,16 +125,44 @@ file_cure(
 	    m.account, path);
 }
 
+/* Root may lead the shell to a name only where nobody else can exchange it. */
+static bool
+is_roots_way(const char *path)
+{
+	struct fail ignored = { 0 };
+	uid_t uid;
+
+	return fs_ruler(path, &uid, &ignored) == OK && uid == 0;
+}
+
+char *
+mode_cure(struct arena *a, const struct cmd_ctx *x, const char *mode, const char *path)
+{
+	const char *account = x->owner.as.name, *slash = strrchr(path, '/');
+	char *command = arena_printf(a, "chmod %s %s", mode, path);
+	struct mender m;
+	struct stat st;
+
+	if (account == NULL || slash == NULL || is_roots_way(path))
+		return command;
+	command = owner_command(a, &x->owner, command);
+	m = mender_of(a, x, account);
+	if (lstat(path, &st) < 0 || is_of_account(&m, &st))
+		return command;
+	return arena_printf(a, "%s && %s",
+	    give_cure(&m, arena_memdup(a, path, (size_t)(slash - path)),
+		arena_printf(a, ".%s", slash)),
+	    command);
+}
+
 /* Makes an absent directory as create makes it. In a place of root's alone only root
  * can do so. */
 static char *
 make_cure(const struct mender *m, const char *dir)
 {
 	const char *mode = private_is_closed(m->a, m->cf, dir) ? "750" : "755";
-	struct fail f = { 0 };
-	uid_t ruler;
 
-	if (m->as[0] != '\0' && fs_ruler(dir, &ruler, &f) == OK && ruler == 0)
+	if (m->as[0] != '\0' && is_roots_way(dir))
 		return arena_printf(
 		    m->a, "install -d -m %s -o %s %s", mode, m->account, dir);
 	return arena_printf(m->a, "%smkdir -p -m %s %s", m->as, mode, dir);

@@ -16,6 +16,9 @@ char *dir_cure(struct arena *, const struct cmd_ctx *, const char *dir,
 /* The same for a file that the account cannot read. */
 char *file_cure(
     struct arena *, const struct cmd_ctx *, const char *path, const char *account);
+/* The same for a mode, in chmod's words, that a file or directory should have. */
+char *mode_cure(
+    struct arena *, const struct cmd_ctx *, const char *mode, const char *path);
 /* Returns the command that puts a file of the project back from a backup. Root reads
  * the backup, and the project's account writes. */
 char *restore_cure(struct arena *, const struct owner *, const char *path);

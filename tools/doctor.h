@@ -63,12 +63,13 @@ void doctor_is_cause(struct doctor *);
 /* True if the database server runs, but refuses the project's account, so that its
  * daemons fail. */
 bool doctor_db_refuses(const struct doctor *);
-/* Reports that nothing answers at the URL: but once, by the check of the certificate,
- * if it is not trusted. */
-void doctor_no_answer(
-    struct doctor *, const char *cure, const char *url, const struct http_answer *);
-/* Returns the command that sets the mode, for root as the account whose file it is: its
- * name may lead elsewhere by the time the cure is carried out. */
+/*
+ * Reports that the URL does not lead to the service (web_trouble.h), from which other
+ * checks fail, too. A certificate that is not trusted has a check of its own.
+ */
+void doctor_web_fault(
+    struct doctor *, const char *service, const char *url, const struct http_answer *);
+/* Returns the command that sets the mode (dir_cure.h). */
 char *doctor_chmod(struct doctor *, const char *mode, const char *path);
 /* Returns "locus -p PROJECT WORDS", for cures. */
 char *doctor_locus(struct doctor *, const char *words);

@@ -18,9 +18,9 @@
 #include "tools/dir_cure.h"
 #include "tools/http_ask.h"
 #include "tools/key.h"
-#include "tools/running.h"
 #include "tools/service.h"
 #include "tools/traces.h"
+#include "tools/web_trouble.h"
 #include "lib/banned.h"
 
 enum { SECRET_DIGITS = 32, SECRET_MOST = 256, PAD_LINE = 200, NODE_SEEN_S = 60 };
@@ -44,43 +44,6 @@ probe_failed(struct asking *q, bool lasts, char *why, char *mend)
 	return false;
 }
 
-char *
-certificate_cure(struct arena *a, const struct conf *cf)
-{
-	if (!conf_is_installed(cf))
-		return arena_strdup(a,
-		    "append the intermediate certificates to SSLCertificateFile, or get a certificate that clients know (certbot), and reload the web server");
-	return arena_printf(a,
-	    "locus create %s --url %s --certificate FILE --certificate-key FILE",
-	    conf_installation(a, cf).name, cf->master_url);
-}
-
-/* What helps if nothing answers at a URL. */
-static char *
-web_cure(const struct asking *q, const char *url)
-{
-	const struct conf *cf = q->cf;
-	struct web_server w;
-
-	if (q->reply.bad_chain)
-		return certificate_cure(q->a, cf);
-	if (cf->private_servers)
-		return arena_printf(q->a, "%s  # or see %s/apache_error.log",
-		    locus_command(q->a, cf, "restart apache2"), cf->log_dir);
-	w = running_web_server(q->a);
-	if (w.pid == 0)
-		return arena_strdup(
-		    q->a, "systemctl start apache2  # or your web server");
-	if (conf_is_installed(cf) && strncmp(url, "https:", 6) == 0 &&
-	    cf->certificate_file[0] == '\0')
-		return arena_printf(q->a,
-		    "%s  # %s runs, but has no certificate for this project, so it serves http only",
-		    certificate_cure(q->a, cf), w.name);
-	return arena_printf(q->a,
-	    "%s runs: see its error log, and on which address and port it listens for %s",
-	    w.name, url);
-}
-
 static bool
 probe_failed_web(struct asking *q, char *why, char *mend)
 {
@@ -89,9 +52,17 @@ probe_failed_web(struct asking *q, char *why, char *mend)
 	return probe_failed(q, false, why, mend);
 }
 
+static bool
+probe_failed_at(struct asking *q, const char *service, const char *url)
+{
+	const struct web_trouble t = web_trouble(q->x, q->a, service, url, &q->reply);
+
+	return probe_failed_web(q, t.text, t.cure);
+}
+
 /* Sends a POST if there is a body, else a GET. */
 static bool
-probe_fetch(struct asking *q, const char *url, const char *body)
+probe_fetch(struct asking *q, const char *service, const char *url, const char *body)
 {
 	const struct http_ask ask = { .url = url,
 		.body = body,
@@ -100,21 +71,7 @@ probe_fetch(struct asking *q, const char *url, const char *body)
 
 	if (http_ask(q->a, &ask, &q->reply))
 		return true;
-	return probe_failed_web(
-	    q, arena_printf(q->a, "%s: %s", url, q->reply.why), web_cure(q, url));
-}
-
-static bool
-probe_failed_http(struct asking *q, const char *url)
-{
-	return probe_failed_web(q,
-	    arena_printf(
-		q->a, "the web server answers %s with HTTP %ld", url, q->reply.status),
-	    q->cf->private_servers ?
-		web_cure(q, url) :
-		arena_printf(q->a,
-		    "include %s/apache/site.conf in its configuration and reload it",
-		    q->cf->project_dir));
+	return probe_failed_at(q, service, url);
 }
 
 /* Reads the secret of run_dir; the first caller creates it. A copied project has
@@ -344,16 +301,15 @@ cannot_serve(struct asking *q, const struct answer *w, const char *url)
 static bool
 judge_answer(struct asking *q, const char *url)
 {
+	struct web_trouble t;
 	struct answer w;
 
 	if (!read_answer(q, &w) && answered_elsewhere(q))
 		return true;
 	if (!read_answer(q, &w) &&
-	    !sock_answers(service_socket(q->a, q->cf, "scheduler")))
-		return probe_failed_web(q,
-		    arena_printf(q->a, "no scheduler listens at %s",
-			service_socket(q->a, q->cf, "scheduler")),
-		    locus_command(q->a, q->cf, "restart scheduler"));
+	    (!sock_answers(service_socket(q->a, q->cf, "scheduler")) ||
+		web_conf_trouble(q->x, q->a, "scheduler", &t)))
+		return probe_failed_at(q, "scheduler", url);
 	if (!read_answer(q, &w))
 		return probe_failed(q, false,
 		    arena_printf(q->a, "%s says \"%.300s\"", url,
@@ -412,7 +368,7 @@ ask_scheduler(struct asking *q)
 
 	if (!probe_secret(q, &key))
 		return false;
-	if (!probe_fetch(q, url,
+	if (!probe_fetch(q, "scheduler", url,
 		arena_printf(q->a,
 		    "<scheduler_request>\n<" PROBE_ELEMENT ">%s</" PROBE_ELEMENT ">\n"
 		    "<authenticator>probe</authenticator>\n"
@@ -425,16 +381,17 @@ ask_scheduler(struct asking *q)
 		return false;
 	if (q->reply.status == 404 ||
 	    strstr(q->reply.body.p, "<scheduler_reply>") == NULL)
-		return probe_failed_http(q, url);
+		return probe_failed_at(q, "scheduler", url);
 	return judge_answer(q, url);
 }
 
 static bool
 ask_page(struct asking *q)
 {
-	if (!probe_fetch(q, q->cf->master_url, NULL))
+	if (!probe_fetch(q, "web", q->cf->master_url, NULL))
 		return false;
-	return q->reply.status == 200 ? true : probe_failed_http(q, q->cf->master_url);
+	return q->reply.status == 200 ? true :
+	                                probe_failed_at(q, "web", q->cf->master_url);
 }
 
 static bool
@@ -446,14 +403,14 @@ ask_uploads(struct asking *q)
 	int64_t size;
 	int status;
 
-	if (!probe_fetch(q, url,
+	if (!probe_fetch(q, "upload", url,
 		"<data_server_request>\n<get_file_size>probe</get_file_size>\n"
 		"</data_server_request>\n"))
 		return false;
 	if (q->reply.status != 200 ||
 	    upload_parse_reply(q->a, q->reply.body.p, q->reply.body.n, &status, &size,
 		&message, &f) != OK)
-		return probe_failed_http(q, url);
+		return probe_failed_at(q, "upload", url);
 	if (status == 0)
 		return true;
 	return probe_failed(q, false,

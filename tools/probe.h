@@ -29,7 +29,5 @@ struct probe probe_project(struct cmd_ctx *, struct arena *);
  */
 struct probe probe_scheduler(
     struct cmd_ctx *, struct arena *, size_t nbytes, const char *ca_file);
-/* Returns what gives the project a certificate that clients trust. */
-char *certificate_cure(struct arena *, const struct conf *);
 
 #endif

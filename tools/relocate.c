@@ -153,7 +153,7 @@ replace_sockets(struct relocation *r)
 static enum err
 edit_files(struct relocation *r)
 {
-	static const char *const files[] = { "apache/httpd.conf", "apache/site.conf",
+	static const char *const files[] = { WEB_PRIVATE_CONF, WEB_APACHE_SITE,
 		WEB_NGINX_SITE, LOG_ROTATION_FILE };
 	struct cmd_ctx *x = r->x;
 	enum err e = OK;

@@ -130,6 +130,22 @@ site_files_note(
 	return OK;
 }
 
+bool
+site_file_edited(struct cmd_ctx *x, const char *path)
+{
+	const struct record_line *line;
+	char is[SHA256_HEX], *text;
+	struct record r;
+	size_t n;
+
+	if (record_read(x, path, &r, NULL) != OK ||
+	    fs_read(x->a, path, FILE_MOST, &text, &n, NULL) != OK)
+		return false;
+	line = record_line_of(&r, record_name(x, path));
+	digest_text(x->a, text, n, is);
+	return line != NULL && strcmp(line->digest, is) != 0;
+}
+
 /* Finds what is to be done with a file that is there; E_NOTFOUND if it is absent. */
 static enum err
 step_find(
@@ -219,6 +235,10 @@ file_upgrade(struct cmd_ctx *x, const struct site_file *s, bool dry_run, struct 
 	enum site_step step;
 	enum err e = step_find(x, s, &step, f);
 
+	if (e == E_NOTFOUND && s->needed) {
+		step = SITE_REPLACE;
+		e = OK;
+	}
 	if (e != OK)
 		return e == E_NOTFOUND ? OK : e;
 	if (dry_run) {

@@ -18,6 +18,7 @@ struct site_file {
 	const char *text; /* as today's templates and config.xml give it */
 	size_t n;
 	unsigned mode;
+	bool needed; /* by the web server that serves: written even if it is absent */
 };
 
 /* What an upgrade does with a file. */
@@ -43,10 +44,13 @@ enum err site_files_note(
 /*
  * Brings each file up to date, or only says what it would do. Each step can be
  * repeated after an interruption. A file that is absent was removed by the admin, and
- * stays so.
+ * stays so unless it is needed.
  */
 enum err site_files_upgrade(
     struct cmd_ctx *, const struct site_file *, size_t n, bool dry_run, struct fail *);
+/* Does the file differ from what was last written or offered? False if that is unknown.
+ */
+bool site_file_edited(struct cmd_ctx *, const char *path);
 
 /*
  * One file of root's: settled if it has the new text or was edited since that was

@@ -153,8 +153,9 @@ const struct cmd cmd_upgrade = { .name = "upgrade",
 	    "Upgrades the schema of the database, and the files that were written from templates:\n"
 	    "the web server's configuration, the home page and its style, and in an installed\n"
 	    "project units, tmpfiles and log rotation. A file that was edited is kept, and the new\n"
-	    "text is written beside it as FILE.new (below /etc: FILE.dpkg-dist). The project may\n"
-	    "run meanwhile; restart it afterwards. locus-backup(7) tells how to go back.",
+	    "text is written beside it as FILE.new (below /etc: FILE.dpkg-dist). One that was removed\n"
+	    "stays so, except the configuration of the web server that serves the project. The\n"
+	    "project may run meanwhile; restart it afterwards. locus-backup(7) tells how to go back.",
 	.details = "After an interruption run the command again.",
 	.opts = upgrade_options,
 	.opts_size = sizeof(struct upgrade_opts),

@@ -9,6 +9,7 @@
 #include "model/web_peer.h"
 #include "tools/create.h"
 #include "tools/program.h"
+#include "tools/running.h"
 #include "tools/service.h"
 #include "lib/banned.h"
 
@@ -28,6 +29,31 @@ directive_value(struct arena *a, const char *text, const char *name)
 		}
 	}
 	return NULL;
+}
+
+/* Replaces the variables that the supervisor defines. */
+static char *
+with_dirs(struct arena *a, const struct conf *cf, const char *text)
+{
+	const struct word dirs[] = { { "${" WEB_DIR_VARIABLE "}", cf->project_dir },
+		{ "${" WEB_SOCKETS_VARIABLE "}", socket_dir(a, cf) } };
+
+	return words_fill(a, text, dirs, N(dirs));
+}
+
+static bool
+apache_leads(
+    struct arena *a, const struct conf *cf, const char *text, const char *service)
+{
+	return strstr(text, arena_printf(a, "\"unix:%s|",
+				service_socket(a, cf, service))) != NULL;
+}
+
+static char *
+nginx_line(struct arena *a, const struct conf *cf, const char *service)
+{
+	return arena_printf(
+	    a, "fastcgi_pass \"unix:%s\";", service_socket(a, cf, service));
 }
 
 static void
@@ -56,12 +82,10 @@ check_web_conf(
 	struct cmd_ctx *x = out->x;
 
 	for (size_t i = 0; i < N(services); i++) {
-		const char *socket = service_socket(x->a, cf, services[i]);
-
-		if (strstr(text, arena_printf(x->a, "\"unix:%s|", socket)) == NULL)
+		if (!apache_leads(x->a, cf, text, services[i]))
 			fault_put(out, path, 0, FAULT_WARNING,
 			    "no ProxyPass leads to unix:%s, where the project listens",
-			    socket);
+			    service_socket(x->a, cf, services[i]));
 	}
 	check_directive(out, path, text, "LocusSlowPerAddress", WEB_SLOW_VARIABLE,
 	    web_slow_limit(x->a, cf));
@@ -87,22 +111,50 @@ check_nginx_conf(
 	struct cmd_ctx *x = out->x;
 
 	for (size_t i = 0; i < N(services); i++)
-		check_nginx_line(out, path, text,
-		    arena_printf(x->a, "fastcgi_pass \"unix:%s\";",
-			service_socket(x->a, cf, services[i])));
+		check_nginx_line(out, path, text, nginx_line(x->a, cf, services[i]));
 	check_nginx_line(out, path, text,
 	    arena_printf(
 		x->a, "limit_conn locus_large %s;", web_nginx_limit(x->a, cf)));
 }
 
+const char *
+web_conf_name(struct cmd_ctx *x)
+{
+	if (x->cf->private_servers)
+		return WEB_PRIVATE_CONF;
+	return strcmp(running_web_server(x->a).name, "nginx") == 0 ? WEB_NGINX_SITE :
+	                                                             WEB_APACHE_SITE;
+}
+
+char *
+web_fit_fault(struct cmd_ctx *x, const char *path, const char *service)
+{
+	const struct conf *cf = x->cf;
+	const char *port = arena_printf(
+	    x->a, "127.0.0.1:%lld", (long long)cf->private_port);
+	struct fail f = { 0 };
+	char *text, *listens;
+
+	if (fs_read(x->a, path, FILE_MAX, &text, NULL, &f) != OK)
+		return arena_strdup(x->a, f.detail);
+	text = with_dirs(x->a, cf, text);
+	listens = directive_value(x->a, text, "Listen");
+	if (cf->private_servers && (listens == NULL || strcmp(listens, port) != 0))
+		return arena_printf(x->a, "%s does not say \"Listen %s\"", path, port);
+	if (service != NULL && !apache_leads(x->a, cf, text, service) &&
+	    strstr(text, nginx_line(x->a, cf, service)) == NULL)
+		return arena_printf(x->a, "nothing in %s leads to unix:%s", path,
+		    service_socket(x->a, cf, service));
+	if (site_file_edited(x, path))
+		return arena_printf(x->a, "%s was edited since locus wrote it", path);
+	return NULL;
+}
+
 void
 web_fit_check(struct cmd_ctx *x, const struct conf *cf, struct fault_list *out)
 {
-	static const char *const files[] = { "apache/httpd.conf", "apache/site.conf",
+	static const char *const files[] = { WEB_PRIVATE_CONF, WEB_APACHE_SITE,
 		WEB_NGINX_SITE };
-	const struct word dirs[] = { { "${" WEB_DIR_VARIABLE "}", cf->project_dir },
-		{ "${" WEB_SOCKETS_VARIABLE "}", socket_dir(x->a, cf) } };
-
 	if (cf->web_server_account[0] != '\0' && web_peer_of(cf).n == 0)
 		fault_put(out, cf->path, 0, FAULT_WARNING,
 		    "web_server_account: this machine has no account %s, so no web server reaches the services",
@@ -117,8 +169,7 @@ web_fit_check(struct cmd_ctx *x, const struct conf *cf, struct fault_list *out)
 		if (e == OK && strcmp(files[i], WEB_NGINX_SITE) == 0)
 			check_nginx_conf(out, cf, path, text);
 		else if (e == OK)
-			check_web_conf(
-			    out, cf, path, words_fill(x->a, text, dirs, N(dirs)));
+			check_web_conf(out, cf, path, with_dirs(x->a, cf, text));
 		else if (e != E_NOTFOUND)
 			fault_put(out, path, 0, FAULT_WARNING, "%s", f.detail);
 	}

@@ -5,6 +5,16 @@
 
 #include "tools/fault_list.h"
 
+/* Returns the name below project_dir of the file that the web server of this machine
+ * reads for a project that is not installed. */
+const char *web_conf_name(struct cmd_ctx *);
+/*
+ * Returns what is wrong with such a file, or one of an installed project; NULL if
+ * nothing is known to be. service: "scheduler", "web" or "upload", to which it should
+ * lead; NULL = none. An edit counts, although it may be right: ask for it only where
+ * something fails.
+ */
+char *web_fit_fault(struct cmd_ctx *, const char *path, const char *service);
 /* Prints a warning for each socket of the project that Apache does not lead to, and for
  * each limit that differs from config.xml. */
 void web_fit_check(struct cmd_ctx *, const struct conf *, struct fault_list *);

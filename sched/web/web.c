@@ -27,7 +27,6 @@
 
 enum {
 	BODY_MAX = 64 << 10,
-	FILE_MAX = 256 << 10,
 	TERMS_MAX =
 	    8 << 10, /* with character references still within what clients take */
 	STATUS_AGE_S = 10
@@ -76,7 +75,7 @@ read_page_file(struct visit *v, const char *name)
 	char *text;
 
 	for (size_t i = 0; i < N(paths); i++)
-		if (fs_read(a, paths[i], FILE_MAX, &text, NULL, &f) == OK)
+		if (fs_read(a, paths[i], WEB_PAGE_MOST, &text, NULL, &f) == OK)
 			return text;
 	return NULL;
 }

@@ -3,10 +3,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include "tools/dir_cure.h"
 #include "tools/doctor.h"
 #include "tools/human.h"
+#include "tools/web_trouble.h"
 #include "lib/banned.h"
 
 __attribute__((format(printf, 4, 0))) static void
@@ -85,25 +85,24 @@ doctor_db_refuses(const struct doctor *d)
 }
 
 void
-doctor_no_answer(
-    struct doctor *d, const char *cure, const char *url, const struct http_answer *w)
+doctor_web_fault(
+    struct doctor *d, const char *service, const char *url, const struct http_answer *w)
 {
-	if (w->bad_chain)
+	struct web_trouble t;
+
+	if (w->bad_chain) {
 		doctor_skip(d, "try again when certificate is mended");
-	else
-		doctor_fail(d, cure, "%s: %s", url, w->why);
+		return;
+	}
+	t = web_trouble(d->x, d->a, service, url, w);
+	doctor_is_cause(d);
+	doctor_fail(d, t.cure, "%s", t.text);
 }
 
 char *
 doctor_chmod(struct doctor *d, const char *mode, const char *path)
 {
-	const struct account *as = &d->x->owner.as;
-	char *command = arena_printf(d->a, "chmod %s %s", mode, path);
-	struct stat st;
-
-	if (as->name == NULL || lstat(path, &st) < 0 || st.st_uid != as->uid)
-		return command;
-	return owner_command(d->a, &d->x->owner, command);
+	return mode_cure(d->a, d->x, mode, path);
 }
 
 char *

@@ -252,6 +252,8 @@ doctor_web_account(struct doctor *d)
 		if (bar == NULL)
 			break;
 		*bar = '\0';
+		if (strstr(line, "cannot") != NULL)
+			doctor_is_cause(d);
 		(line[0] == 'F' ? doctor_fail : doctor_warn)(
 		    d, bar + 1, "account %s%s", acc.name, line + 1);
 	}

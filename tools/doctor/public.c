@@ -10,7 +10,7 @@
 #include "lib/clock.h"
 #include "tools/doctor.h"
 #include "tools/http_ask.h"
-#include "tools/probe.h"
+#include "tools/web_trouble.h"
 #include "lib/banned.h"
 
 enum { WARN_DAYS = 21, DAY_S = 86400 };
@@ -30,6 +30,16 @@ url_host(struct arena *a, const char *url)
 	if (*p == '[')
 		return arena_memdup(a, p + 1, strcspn(p + 1, "]"));
 	return arena_memdup(a, p, strcspn(p, ":/"));
+}
+
+/* "/NAME/" of "https://HOST:PORT/NAME/". */
+static const char *
+url_path(const char *url)
+{
+	const char *p = strstr(url, "://");
+
+	p = p == NULL ? url : p + 3;
+	return p + strcspn(p, "/");
 }
 
 static bool
@@ -97,8 +107,30 @@ check_addresses(struct doctor *d, const char *host)
 		    "the name %s has no address: %s", host, gai_strerror(rc));
 	else if (reachable == 0)
 		doctor_fail(d,
-		    doctor_locus(d, "relocate --moved  # after setting the public URL"),
+		    doctor_locus(d,
+			arena_printf(d->a,
+			    "relocate --moved --url https://PUBLIC_NAME%s  # or let the DNS lead the name to a public address",
+			    url_path(d->cf->master_url))),
 		    "%s leads to this network only; volunteers cannot reach it", host);
+}
+
+/* A project gets https as it gets another URL. */
+static char *
+tls_cure(struct doctor *d)
+{
+	const struct conf *cf = d->cf;
+	char *moved = arena_printf(d->a, "relocate --moved --url https://%s%s",
+	    url_host(d->a, cf->master_url), url_path(cf->master_url));
+
+	if (!conf_is_installed(cf))
+		return arena_printf(d->a,
+		    "%s  # after giving the web server a certificate",
+		    doctor_locus(d, moved));
+	return arena_printf(d->a,
+	    "%s && %s && locus create %s --url https://%s%s --certificate FILE --certificate-key FILE && %s",
+	    doctor_locus(d, "stop"), doctor_locus(d, moved),
+	    conf_installation(d->a, cf).name, url_host(d->a, cf->master_url),
+	    url_path(cf->master_url), doctor_locus(d, "start"));
 }
 
 void
@@ -113,16 +145,15 @@ doctor_public_url(struct doctor *d)
 	if (!http_ask(d->a,
 		&(const struct http_ask){
 		    .url = url, .ca_file = d->ca_file, .any_certificate = true },
-		&w))
-		doctor_fail(
-		    d, arena_printf(d->a, "curl -v %s", url), "%s: %s", url, w.why);
+		&w) ||
+	    (w.status != 200 && w.redirect == NULL))
+		doctor_web_fault(d, "web", url, &w);
 	else if (w.status != 200)
-		doctor_fail(d, arena_printf(d->a, "curl -v %s", url),
-		    "%s answers with HTTP %ld%s%s", url, w.status,
-		    w.redirect == NULL ? "" : " and sends clients to ",
-		    w.redirect == NULL ? "" : w.redirect);
+		doctor_fail(d, web_trouble(d->x, d->a, "web", url, &w).cure,
+		    "%s answers with HTTP %ld and sends clients to %s", url, w.status,
+		    w.redirect);
 	else if (!is_https(url))
-		doctor_warn(d, "locus create NAME --url https://...",
+		doctor_warn(d, tls_cure(d),
 		    "%s has no TLS: keys of accounts and results travel in clear", url);
 	else
 		doctor_ok(d, "%s answers from %s", url, w.address);
@@ -146,21 +177,25 @@ check_post(struct doctor *d, const char *url)
 		    .any_certificate = true },
 		&w)) {
 		if (is_https(url))
-			doctor_fail(d, arena_printf(d->a, "curl -v %s", url), "%s: %s",
-			    url, w.why);
+			doctor_web_fault(d, "scheduler", url, &w);
 		else
-			doctor_warn(d, arena_printf(d->a, "curl -v %s", url),
+			doctor_warn(d,
+			    web_trouble(d->x, d->a, "scheduler", url, &w).cure,
 			    "clients that attached by http are lost: %s: %s", url,
 			    w.why);
 	} else if (w.status == 302 || w.status == 303) {
-		doctor_fail(d,
-		    "redirect with 308 instead: RewriteRule ... [R=308,L], or Redirect 308",
+		struct web_trouble t = {
+			.cure = arena_strdup(d->a,
+			    "redirect with 308 instead: RewriteRule ... [R=308,L], or Redirect 308")
+		};
+
+		web_conf_trouble(d->x, d->a, "scheduler", &t);
+		doctor_fail(d, t.cure,
 		    "%s redirects with %ld, after which clients repeat a POST as a GET and lose their reports",
 		    url, w.status);
 	} else if (w.status != 301 && w.status != 307 && w.status != 308 &&
 		   strstr(w.body.p, "<scheduler_reply>") == NULL) {
-		doctor_fail(d, arena_printf(d->a, "curl -v %s", url),
-		    "%s answers a scheduler request with HTTP %ld", url, w.status);
+		doctor_web_fault(d, "scheduler", url, &w);
 	}
 }
 
@@ -199,8 +234,7 @@ doctor_certificate(struct doctor *d)
 	if (!http_ask(d->a,
 		&(const struct http_ask){ .url = url, .ca_file = d->ca_file }, &w) &&
 	    !w.bad_chain) {
-		doctor_fail(
-		    d, arena_printf(d->a, "curl -v %s", url), "%s: %s", url, w.why);
+		doctor_web_fault(d, "web", url, &w);
 		return;
 	}
 	if (w.bad_chain)

@@ -21,6 +21,7 @@
 #include "tools/program.h"
 #include "tools/running.h"
 #include "tools/same_work.h"
+#include "tools/web_trouble.h"
 #include "lib/banned.h"
 
 enum {
@@ -95,6 +96,16 @@ port_is_taken(const struct doctor *d, const struct state_proc *p)
 	       !port_is_free((int)d->cf->private_port);
 }
 
+/* Apache of a project with its own servers does not run: is its configuration at fault?
+ */
+static bool
+own_apache_trouble(struct doctor *d, const struct state_proc *p, struct web_trouble *t)
+{
+	return d->cf->private_servers && strcmp(p->name, "apache2") == 0 &&
+	       p->state != PROC_STOPPED && !port_is_taken(d, p) &&
+	       web_conf_trouble(d->x, d->a, NULL, t);
+}
+
 /* A line of locus status that is no service of the project has a blank in its name, or
  * names a server of the machine. */
 static const char *
@@ -162,13 +173,21 @@ report_service(struct doctor *d, const struct state_proc *p)
 {
 	static const char *const serving[] = { "apache2", "mariadbd", "mysqld",
 		"scheduler", "web", "file_upload_handler" };
+	struct web_trouble t = { 0 };
+	const char *more = "";
+	const char *cure = service_cure(d, p);
 
+	if (own_apache_trouble(d, p, &t)) {
+		cure = t.cure;
+		more = t.why;
+	} else if (port_is_taken(d, p)) {
+		more = "another program has its port";
+	}
 	for (size_t i = 0; i < N(serving); i++)
 		if (p->of_machine || strcmp(p->name, serving[i]) == 0)
 			doctor_is_cause(d);
-	doctor_fail(d, service_cure(d, p), "%s is %s%s%s%s", p->name,
-	    proc_state_name(p->state), p->note[0] == '\0' ? "" : ": ", p->note,
-	    port_is_taken(d, p) ? "; another program has its port" : "");
+	doctor_fail(d, cure, "%s is %s%s%s%s%s", p->name, proc_state_name(p->state),
+	    p->note[0] == '\0' ? "" : ": ", p->note, more[0] == '\0' ? "" : "; ", more);
 }
 
 void
@@ -349,10 +368,12 @@ doctor_web_server(struct doctor *d)
 		    "neither Debian's apache2 nor nginx runs on this machine");
 		return;
 	}
-	if (apache && unit[0] != '\0' && !fs_exists(enabled))
+	if (apache && unit[0] != '\0' && !fs_exists(enabled)) {
+		doctor_is_cause(d);
 		doctor_fail(d,
 		    arena_printf(d->a, "a2ensite %s && systemctl reload apache2", unit),
 		    "the site %s is not enabled", unit);
+	}
 	if (!doctor_has_complained(d))
 		doctor_ok(d, "%s runs", w.name);
 }
@@ -379,14 +400,13 @@ doctor_log_rotation(struct doctor *d)
 {
 	const char *file = arena_printf(
 	    d->a, "/etc/logrotate.d/%s", conf_installation(d->a, d->cf).unit);
+	const char *again = arena_printf(d->a, "locus create %s --url %s",
+	    conf_installation(d->a, d->cf).name, d->cf->master_url);
 	char *out;
 	int status;
 
 	if (!fs_exists(file)) {
-		doctor_fail(d,
-		    arena_printf(d->a, "locus create %s --url %s",
-			conf_installation(d->a, d->cf).name, d->cf->master_url),
-		    "%s is missing, so the logs grow without limit", file);
+		doctor_skip(d, "%s is not there", file); /* rights fails for it */
 		return;
 	}
 	status = doctor_tool(
@@ -394,8 +414,9 @@ doctor_log_rotation(struct doctor *d)
 	if (status < 0)
 		doctor_fail(d, "apt-get install logrotate",
 		    "logrotate is not installed, so the logs grow without limit");
-	else if (status > 0)
-		doctor_fail(d, arena_printf(d->a, "logrotate -d %s", file),
+	else if (status > 0) /* logrotate skips files that end so */
+		doctor_fail(d,
+		    arena_printf(d->a, "mv %s %s.dpkg-old && %s", file, file, again),
 		    "logrotate refuses %s: %s", file, rotation_error(d->a, out));
 	if (status == 0 && systemd_runs() &&
 	    doctor_tool(d,

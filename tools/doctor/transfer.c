@@ -3,12 +3,14 @@
  * again. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "proto/upload.h"
 #include "tools/doctor.h"
 #include "tools/http_ask.h"
+#include "tools/web_trouble.h"
 #include "lib/banned.h"
 
 enum { TRIAL_BYTES = 200000, NAME_DIGITS = 24, CLIENT_VERSION = 80000 };
@@ -32,11 +34,13 @@ trial_file(struct arena *a)
 	return t;
 }
 
-static const char *
-transfer_cure(struct doctor *d)
+/* The web server has changed the bytes. */
+static char *
+differs_cure(struct doctor *d, const char *service, const char *url)
 {
-	return d->cf->private_servers ? doctor_locus(d, "restart") :
-	                                "systemctl restart apache2";
+	const struct http_answer w = { .status = 200 };
+
+	return web_trouble(d->x, d->a, service, url, &w).cure;
 }
 
 /* --- upload --- */
@@ -60,7 +64,7 @@ upload_certificate(struct doctor *d, const char *name, char **sig)
 	    d->a, key, upload_certificate_text(d->a, name, TRIAL_BYTES), sig, d->f);
 	key_free(key);
 	if (e != OK)
-		doctor_fail(d, transfer_cure(d), "%s", d->f->detail);
+		doctor_skip(d, "%s", d->f->detail); /* upload_key fails for it */
 	return e == OK;
 }
 
@@ -101,13 +105,12 @@ upload_send(struct doctor *d, const struct doctor_file *t, char *sig)
 		&(const struct http_ask){
 		    .url = url, .body = b.p, .body_n = b.n, .ca_file = d->ca_file },
 		&w)) {
-		doctor_no_answer(d, transfer_cure(d), url, &w);
+		doctor_web_fault(d, "upload", url, &w);
 		return false;
 	}
 	if (w.status != 200 || upload_parse_reply(d->a, w.body.p, w.body.n, &status,
 				   &size, &message, d->f) != OK) {
-		doctor_fail(
-		    d, transfer_cure(d), "%s answers with HTTP %ld", url, w.status);
+		doctor_web_fault(d, "upload", url, &w);
 		return false;
 	}
 	if (status != 0)
@@ -134,7 +137,7 @@ doctor_upload(struct doctor *d)
 			    "the upload was accepted, but %s cannot be read: %s", path,
 			    d->f->detail);
 		else if (strcmp(md5, t.md5) != 0)
-			doctor_fail(d, transfer_cure(d),
+			doctor_fail(d, differs_cure(d, "upload", d->cf->upload_url),
 			    "the uploaded file differs from what was sent");
 		else
 			doctor_ok(d, "%d bytes arrived whole", TRIAL_BYTES);
@@ -149,23 +152,24 @@ static void
 download_compare(struct doctor *d, const struct doctor_file *t)
 {
 	const char *url = download_url(d->a, d->cf, t->name);
+	struct stat st;
 	char md5[MD5_HEX];
 	struct http_answer w;
 
 	if (!http_ask(d->a,
 		&(const struct http_ask){ .url = url, .ca_file = d->ca_file }, &w)) {
-		doctor_no_answer(d, transfer_cure(d), url, &w);
+		doctor_web_fault(d, NULL, url, &w);
 		return;
 	}
 	md5_hex(w.body.p, w.body.n, md5);
-	if (w.status == 403)
+	if (w.status == 403 && stat(d->cf->download_dir, &st) == 0 &&
+	    (st.st_mode & 05) != 05)
 		doctor_fail(d, doctor_chmod(d, "o+rx", d->cf->download_dir),
 		    "the web server may not read %s", d->cf->download_dir);
 	else if (w.status != 200)
-		doctor_fail(
-		    d, transfer_cure(d), "%s answers with HTTP %ld", url, w.status);
+		doctor_web_fault(d, NULL, url, &w);
 	else if (strcmp(md5, t->md5) != 0)
-		doctor_fail(d, transfer_cure(d),
+		doctor_fail(d, differs_cure(d, NULL, url),
 		    "the downloaded file differs from %s (%zu bytes of %d)",
 		    download_path(d->a, d->cf, t->name), w.body.n, TRIAL_BYTES);
 	else

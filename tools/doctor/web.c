@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks of locus doctor: what clients ask of scheduler and web pages. */
 #include <string.h>
+#include <unistd.h>
 #include "lib/fs.h"
 #include "proto/web.h"
+#include "tools/dir_cure.h"
 #include "tools/doctor.h"
 #include "tools/http_ask.h"
 #include "tools/probe.h"
+#include "tools/web_trouble.h"
 #include "lib/banned.h"
 
 enum { LARGE_REQUEST = 300 << 10 };
@@ -43,8 +46,6 @@ doctor_large_request(struct doctor *d)
 		return;
 	}
 	p = probe_scheduler(d->x, d->a, LARGE_REQUEST, d->ca_file);
-	if (p.why != NULL && d->cf->private_servers)
-		p.mend = doctor_locus(d, "restart");
 	doctor_take_probe(d, &p);
 }
 
@@ -53,18 +54,12 @@ static bool
 fetch_page(struct doctor *d, const char *name, struct http_answer *w)
 {
 	const char *url = arena_printf(d->a, "%s%s", d->cf->master_url, name);
-	const char *stop = project_path(d->a, d->cf, "stop_web");
-	const char *cure = fs_exists(stop)        ? arena_printf(d->a, "rm %s", stop) :
-	                   d->cf->private_servers ? doctor_locus(d, "restart") :
-	                                            "systemctl restart apache2";
 
-	if (!http_ask(
-		d->a, &(const struct http_ask){ .url = url, .ca_file = d->ca_file }, w))
-		doctor_no_answer(d, cure, url, w);
-	else if (w->status != 200)
-		doctor_fail(d, cure, "%s answers with HTTP %ld", url, w->status);
-	else
+	if (http_ask(d->a,
+		&(const struct http_ask){ .url = url, .ca_file = d->ca_file }, w) &&
+	    w->status == 200)
 		return true;
+	doctor_web_fault(d, "web", url, w);
 	return false;
 }
 
@@ -79,11 +74,67 @@ lists_url(const char *list, const char *word)
 	return false;
 }
 
+static char *
+page_aside(struct doctor *d, const char *path)
+{
+	return owner_command(d->a, &d->x->owner,
+	    arena_printf(d->a, "mv --backup=t %s %s.bad", path, path));
+}
+
+/*
+ * The web service shows its own page in place of one that it cannot read, or that would
+ * not lead clients to the scheduler.
+ */
+static void
+check_own_page(struct doctor *d, const char *name, bool leads)
+{
+	const char *path = arena_printf(d->a, "%s/html/%s", d->cf->project_dir, name);
+	struct account own = { 0 };
+	struct fail ignored = { 0 };
+	char *text;
+	enum err e = fs_read(d->a, path, WEB_PAGE_MOST, &text, NULL, d->f);
+
+	if (e == E_NOTFOUND || (e == OK && (!leads || strstr(text, "@SCHEDULERS@"))))
+		return;
+	if (e == OK)
+		doctor_warn(d,
+		    owner_command(d->a, &d->x->owner,
+			arena_printf(d->a,
+			    strstr(text, "<head>") != NULL ?
+				"sed -i 's|<head>|&\\n@SCHEDULERS@|' %s" :
+				"sed -i '$a @SCHEDULERS@' %s",
+			    path)),
+		    "%s has no @SCHEDULERS@, which becomes the scheduler's URL, so another page is shown",
+		    path);
+	else if (fs_size(path) > WEB_PAGE_MOST)
+		doctor_warn(d, page_aside(d, path),
+		    "%s has more than %d KB, so another one is shown", path,
+		    WEB_PAGE_MOST >> 10);
+	else if (account_by_uid(d->a, geteuid(), &own, &ignored) == OK)
+		doctor_warn(d, file_cure(d->a, d->x, path, own.name),
+		    "%s, so another one is shown", d->f->detail);
+}
+
+/* Which page has it: the project's own, or what the web service made of options that
+ * have changed since? */
+static void
+fail_other_url(struct doctor *d, const char *url)
+{
+	const char *own = arena_printf(d->a, "%s/html/home.html", d->cf->project_dir);
+	struct fail ignored = { 0 };
+	char *text;
+	bool mine = fs_read(d->a, own, WEB_PAGE_MOST, &text, NULL, &ignored) == OK &&
+	            strstr(text, url) != NULL;
+
+	doctor_fail(d, mine ? page_aside(d, own) : doctor_locus(d, "restart web"),
+	    "the page %s sends clients to %s, which is not scheduler_url%s%s",
+	    d->cf->master_url, url, mine ? ": it is in " : "", mine ? own : "");
+}
+
 /* The stock client reads the page line by line and finds two spellings only. */
 void
 doctor_master_page(struct doctor *d)
 {
-	const char *own = arena_printf(d->a, "%s/html/home.html", d->cf->project_dir);
 	struct http_answer w;
 	char **urls;
 	size_t n;
@@ -92,16 +143,20 @@ doctor_master_page(struct doctor *d)
 		return;
 	master_parse(d->a, w.body.p, w.body.n, &urls, &n);
 	if (n == 0) {
-		doctor_fail(d, arena_printf(d->a, "mv %s %s.bad", own, own),
-		    "a client finds no scheduler URL in %s and cannot attach",
-		    d->cf->master_url);
+		struct web_trouble t = { .cure = doctor_locus(d, "restart web") };
+
+		web_conf_trouble(d->x, d->a, "web", &t);
+		doctor_fail(d, t.cure,
+		    "a client finds no scheduler URL in %s and cannot attach%s%s",
+		    d->cf->master_url, t.why == NULL ? "" : ": ",
+		    t.why == NULL ? "" : t.why);
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
 		if (!lists_url(d->cf->scheduler_url, urls[i]))
-			doctor_fail(d, arena_printf(d->a, "mv %s %s.bad", own, own),
-			    "the page %s sends clients to %s, which is not scheduler_url",
-			    d->cf->master_url, urls[i]);
+			fail_other_url(d, urls[i]);
+	check_own_page(d, "home.html", true);
+	check_own_page(d, "style.css", false);
 	if (!doctor_has_complained(d))
 		doctor_ok(d, "a client finds %s", urls[0]);
 }
@@ -135,7 +190,8 @@ doctor_project_config(struct doctor *d)
 		    "get_project_config.php is not from this project: no client can attach by e-mail");
 	else if (stopped != NULL)
 		doctor_fail(d,
-		    arena_printf(d->a, "rm %s/%s", d->cf->project_dir, stopped),
+		    owner_command(d->a, &d->x->owner,
+			arena_printf(d->a, "rm %s/%s", d->cf->project_dir, stopped)),
 		    "the file %s keeps clients away", stopped);
 	else
 		doctor_ok(d, "the project is called \"%s\"", name);

@@ -19,7 +19,7 @@ enum { END_MS = 20000, TICK_MS = 50, STATUS_MOST = 64 << 10 };
 static enum err
 write_of_root(struct install *in, char *path, const char *text)
 {
-	const struct site_file s = { path, text, strlen(text), 0644 };
+	const struct site_file s = { path, text, strlen(text), 0644, false };
 	const char *slash = strrchr(path, '/');
 
 	TRY(fs_mkdirs(
@@ -31,7 +31,7 @@ write_of_root(struct install *in, char *path, const char *text)
 static bool
 is_settled(struct install *in, char *path, const char *text)
 {
-	const struct site_file s = { path, text, strlen(text), 0644 };
+	const struct site_file s = { path, text, strlen(text), 0644, false };
 
 	return site_file_settled(in->x, &s);
 }

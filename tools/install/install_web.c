@@ -442,9 +442,9 @@ site_files_of(struct install *in, struct site_file files[2])
 	TRY(site_text(in, &site));
 	TRY(rules_text(in, &rules));
 	files[0] = (struct site_file){ install_rules_path(in->x->a, &in->p, in->host),
-		rules, strlen(rules), 0644 };
+		rules, strlen(rules), 0644, false };
 	files[1] = (struct site_file){ install_site_path(in->x->a, &in->p), site,
-		strlen(site), 0644 };
+		strlen(site), 0644, false };
 	return OK;
 }
 

@@ -213,11 +213,16 @@ inner_cure(struct rights_look *k, const struct right *r)
 static char *
 right_cure(struct rights_look *k, const struct right *r)
 {
+	struct stat st;
+
 	if (r->kind == RIGHT_SOCKET)
 		return arena_printf(
 		    k->a, "systemctl restart 'locus-%s@*.socket'", k->p.name);
 	if (right_is_inner(&k->p, r))
 		return inner_cure(k, r);
+	if (lstat(r->path, &st) < 0)
+		return arena_printf(
+		    k->a, "locus create %s --url %s", k->p.name, k->cf->master_url);
 	return arena_printf(k->a, "chown -h %s:%s %s; chmod %04o %s",
 	    right_holder_name(&k->p, r->owner), right_holder_name(&k->p, r->group),
 	    r->path, r->mode, r->path);

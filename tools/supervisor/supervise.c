@@ -14,6 +14,7 @@
 #include "lib/fs.h"
 #include "lib/log.h"
 #include "lib/proc.h"
+#include "model/owner.h"
 #include "model/trouble.h"
 #include "tools/foreign.h"
 #include "tools/group.h"
@@ -363,8 +364,8 @@ check_own_programs(struct sup *x, struct fail *f)
 	if (closed == NULL)
 		return OK;
 	return FAIL(f, E_DENIED,
-	    "account %ld, as which everything of this project runs, cannot run %s: open the way (chmod a+rx %s), or install Locus where everybody can reach it",
-	    (long)geteuid(), self, closed);
+	    "account %ld, as which everything of this project runs, cannot run %s: open the way (%s), or install Locus where everybody can reach it",
+	    (long)geteuid(), self, owner_open_way(x->a, "a+rx", closed));
 }
 
 enum err
