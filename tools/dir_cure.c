@@ -13,12 +13,19 @@
 #include "tools/private_dirs.h"
 #include "lib/banned.h"
 
+/* What fills a file system may be outside of the directory that lacks room. */
+static char *
+file_system(struct arena *a, const char *dir)
+{
+	return arena_printf(a, "\"$(findmnt -no TARGET --target %s)\"", dir);
+}
+
 char *
 room_cure(struct arena *a, const char *dir)
 {
 	return arena_printf(a,
 	    "du -xam %s | sort -n | tail  # the largest: remove what nobody needs",
-	    dir);
+	    file_system(a, dir));
 }
 
 char *
@@ -26,7 +33,7 @@ inode_cure(struct arena *a, const char *dir)
 {
 	return arena_printf(a,
 	    "find %s -xdev -printf '%%h\\n' | sort | uniq -c | sort -n | tail  # the fullest: remove what nobody needs",
-	    dir);
+	    file_system(a, dir));
 }
 
 static char *
@@ -40,7 +47,7 @@ full_cure(struct arena *a, const char *dir, const char *account)
 		return inode_cure(a, dir);
 	return arena_printf(a,
 	    "find %s -xdev -user %s -size +1M -ls  # a quota: raise it, or remove what nobody needs",
-	    dir, account);
+	    file_system(a, dir), account);
 }
 
 char *
@@ -184,8 +191,7 @@ dir_cure(struct arena *a, const struct cmd_ctx *x, const char *dir, const char *
 		return arena_printf(
 		    a, "%smv -T %s %s.bad && %s", m.as, dir, dir, make_cure(&m, dir));
 	if (statvfs(dir, &fs) == 0 && (fs.f_flag & ST_RDONLY) != 0)
-		return arena_printf(a,
-		    "mount -o remount,rw \"$(findmnt -no TARGET --target %s)\"", dir);
+		return arena_printf(a, "mount -o remount,rw %s", file_system(a, dir));
 	if (is_of_account(&m, &st))
 		return arena_printf(a, "%schmod u+rwx %s", m.as, dir);
 	return arena_printf(a, "%s && runuser -u %s -- chmod u+rwx %s",

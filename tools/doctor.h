@@ -58,6 +58,8 @@ void doctor_skip(struct doctor *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* True if the check that is being made has already recorded a warning or failure. */
 bool doctor_has_complained(const struct doctor *);
+/* The same of an earlier check, by its name. */
+bool doctor_complained_of(const struct doctor *, const char *check);
 /* Notes that what the check has found makes others fail, too. */
 void doctor_is_cause(struct doctor *);
 /* True if the database server runs, but refuses the project's account, so that its

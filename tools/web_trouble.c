@@ -139,22 +139,25 @@ service_trouble(
 	return true;
 }
 
-/* An option without which nobody can ask. */
-static struct web_trouble
-no_url(struct cmd_ctx *x, struct arena *a, const char *service)
+/* Daemons that have ended for it start again. */
+struct web_trouble
+web_no_url(struct cmd_ctx *x, struct arena *a, const char *service)
 {
+	const char *program = strcmp(service, "upload") == 0 ? "file_upload_handler" :
+	                                                       "cgi";
 	const char *option = arena_printf(a, "%s_url", service);
 	const char *master = x->cf->master_url;
 	size_t n = strlen(master);
 
 	n -= n > 0 && master[n - 1] == '/';
 	/* http://HOST/NAME/ has its programs in http://HOST/NAME_cgi/. */
-	return (struct web_trouble){
-		.why = arena_printf(a, "%s has no %s", x->cf->path, option),
-		.cure = locus_command(a, x->cf,
-		    arena_printf(a, "config set %s %.*s_cgi/%s", option, (int)n, master,
-			strcmp(service, "upload") == 0 ? "file_upload_handler" : "cgi"))
-	};
+	return (struct web_trouble){ .why = arena_printf(
+					 a, "%s has no %s", x->cf->path, option),
+		.cure = arena_printf(a, "%s && %s",
+		    locus_command(a, x->cf,
+			arena_printf(a, "config set %s %.*s_cgi/%s", option, (int)n,
+			    master, program)),
+		    locus_command(a, x->cf, "restart")) };
 }
 
 /* Looks from the service outwards. */
@@ -170,7 +173,7 @@ find_trouble(struct cmd_ctx *x, struct arena *a, const char *service, const char
 		return t;
 	}
 	if (url[0] == '\0' && service != NULL)
-		return no_url(x, a, service);
+		return web_no_url(x, a, service);
 	if (service != NULL && service_trouble(x, a, service, &t))
 		return t;
 	if (w->status == 0 && !cf->private_servers && running_web_server(a).pid == 0) {

@@ -25,6 +25,8 @@ struct web_trouble web_trouble(struct cmd_ctx *, struct arena *, const char *ser
  */
 bool web_conf_trouble(
     struct cmd_ctx *, struct arena *, const char *service, struct web_trouble *);
+/* config.xml lacks the URL of that service, "scheduler" or "upload". */
+struct web_trouble web_no_url(struct cmd_ctx *, struct arena *, const char *service);
 /* Returns what gives the project a certificate that clients trust. */
 char *certificate_cure(struct arena *, const struct conf *);
 

@@ -176,9 +176,12 @@ must_connect(struct doctor *d, const char *name)
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	snprintf(un.sun_path, sizeof(un.sun_path), "%s", path);
-	if (fd < 0 || connect(fd, (struct sockaddr *)&un, sizeof(un)) < 0)
+	if (fd < 0 || connect(fd, (struct sockaddr *)&un, sizeof(un)) < 0) {
+		const char *why = arena_strdup(d->a, strerror(errno));
+
 		printf("%c cannot connect to %s: %s|%s\n", d->serving ? 'F' : 'W', path,
-		    strerror(errno), doctor_locus(d, "restart"));
+		    why, doctor_locus(d, "restart"));
+	}
 	if (fd >= 0)
 		close(fd);
 }
@@ -197,9 +200,12 @@ try_as_web_server(struct doctor *d)
 	for (size_t i = 0; i < n; i++)
 		must_not_write(d, v[i]);
 	must_not_write(d, d->cf->key_dir);
-	if (faccessat(AT_FDCWD, d->cf->download_dir, R_OK | X_OK, AT_EACCESS) < 0)
-		printf("F cannot read %s: %s|%s\n", d->cf->download_dir,
-		    strerror(errno), doctor_chmod(d, "o+rx", d->cf->download_dir));
+	if (faccessat(AT_FDCWD, d->cf->download_dir, R_OK | X_OK, AT_EACCESS) < 0) {
+		const char *why = arena_strdup(d->a, strerror(errno));
+
+		printf("F cannot read %s: %s|%s\n", d->cf->download_dir, why,
+		    doctor_chmod(d, "o+rx", d->cf->download_dir));
+	}
 	for (size_t i = 0; i < N(sockets); i++)
 		must_connect(d, sockets[i]);
 }
@@ -254,6 +260,10 @@ doctor_web_account(struct doctor *d)
 		*bar = '\0';
 		if (strstr(line, "cannot") != NULL)
 			doctor_is_cause(d);
+		if (doctor_complained_of(d, "rights")) {
+			doctor_skip(d, "try again when rights is mended");
+			return;
+		}
 		(line[0] == 'F' ? doctor_fail : doctor_warn)(
 		    d, bar + 1, "account %s%s", acc.name, line + 1);
 	}

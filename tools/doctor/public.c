@@ -103,7 +103,9 @@ check_addresses(struct doctor *d, const char *host)
 	if (list != NULL)
 		freeaddrinfo(list);
 	if (rc != 0)
-		doctor_fail(d, arena_printf(d->a, "dig %s", host),
+		doctor_fail(d,
+		    arena_printf(d->a,
+			"getent ahosts %s  # empty: let the DNS lead it here", host),
 		    "the name %s has no address: %s", host, gai_strerror(rc));
 	else if (reachable == 0)
 		doctor_fail(d,

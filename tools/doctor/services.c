@@ -59,6 +59,24 @@ doctor_same_work(struct doctor *d, const struct conf *cf)
 		doctor_warn(d, doctor_locus(d, "config check"), "%s", lines[i]);
 }
 
+/* Options without which no host can ask, and daemons end. */
+static void
+doctor_urls(struct doctor *d, const struct conf *cf)
+{
+	const char *const services[] = { "scheduler", "upload" };
+	const char *const urls[] = { cf->scheduler_url, cf->upload_url };
+
+	for (size_t i = 0; i < N(urls); i++) {
+		struct web_trouble t;
+
+		if (urls[i][0] != '\0')
+			continue;
+		t = web_no_url(d->x, d->a, services[i]);
+		doctor_is_cause(d);
+		doctor_fail(d, t.cure, "%s", t.why);
+	}
+}
+
 void
 doctor_config(struct doctor *d)
 {
@@ -78,9 +96,10 @@ doctor_config(struct doctor *d)
 	if (bad.n > FAULTS_SHOWN)
 		doctor_warn(
 		    d, cure, "%zu more errors in such files", bad.n - FAULTS_SHOWN);
+	doctor_urls(d, cf);
 	doctor_foreign(d, cf);
 	doctor_same_work(d, cf);
-	if (bad.n == 0)
+	if (!doctor_has_complained(d))
 		doctor_ok(d, "%s and the files beside it have no errors; %zu remarks",
 		    cf->path, n);
 }
