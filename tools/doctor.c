@@ -8,7 +8,6 @@
 
 #include <assert.h>
 #include <stdio.h>
-#include <string.h>
 #include "tools/json.h"
 #include "lib/privilege.h"
 #include "tools/running.h"
@@ -39,17 +38,6 @@ static const struct doctor_row {
 };
 
 static const char *const verdict_names[] = { "ok", "warn", "fail", "skipped" };
-
-bool
-doctor_complained_of(const struct doctor *d, const char *check)
-{
-	for (size_t i = 0; i < d->n; i++)
-		if (strcmp(rows[d->v[i].check].name, check) == 0 &&
-		    (d->v[i].verdict == VERDICT_WARN ||
-			d->v[i].verdict == VERDICT_FAIL))
-			return true;
-	return false;
-}
 
 /* --- making the checks --- */
 

@@ -84,6 +84,23 @@ doctor_db_refuses(const struct doctor *d)
 	return d->x->db == NULL && strstr(d->x->f->detail, "Access denied") != NULL;
 }
 
+bool
+doctor_complained_of(const struct doctor *d, const char *check)
+{
+	static const char *const names[] = {
+#define CHECK(name, subject, when, title) #name,
+#include "tools/doctor.def"
+#undef CHECK
+	};
+
+	for (size_t i = 0; i < d->n; i++)
+		if (strcmp(names[d->v[i].check], check) == 0 &&
+		    (d->v[i].verdict == VERDICT_WARN ||
+			d->v[i].verdict == VERDICT_FAIL))
+			return true;
+	return false;
+}
+
 void
 doctor_web_fault(
     struct doctor *d, const char *service, const char *url, const struct http_answer *w)

@@ -134,6 +134,10 @@ doctor_private_dirs(struct doctor *d)
 	struct loose_path v[PRIVATE_MOST];
 	size_t n = private_loose(d->a, d->cf, v);
 
+	if (n > 0 && doctor_complained_of(d, "rights")) {
+		doctor_skip(d, "try again when rights is mended");
+		return;
+	}
 	for (size_t i = 0; i < n; i++)
 		doctor_warn(d,
 		    doctor_chmod(d,
