@@ -153,10 +153,11 @@ const struct cmd cmd_upgrade = { .name = "upgrade",
 	    "Upgrades the schema of the database, and the files that were written from templates:\n"
 	    "the web server's configuration, the home page and its style, and in an installed\n"
 	    "project units, tmpfiles and log rotation. A file that was edited is kept, and the new\n"
-	    "text is written beside it as FILE.new (below /etc: FILE.dpkg-dist). One that was removed\n"
-	    "stays so, except the configuration of the web server that serves the project. The\n"
-	    "project may run meanwhile; restart it afterwards. locus-backup(7) tells how to go back.",
-	.details = "After an interruption run the command again.",
+	    "text is written beside it as FILE.new (below /etc: FILE.dpkg-dist). The project may\n"
+	    "run meanwhile; restart it afterwards. locus-backup(7) tells how to go back.",
+	.details =
+	    "After an interruption run the command again. A file that was removed stays so, except\n"
+	    "the configuration of the web server that serves the project.",
 	.opts = upgrade_options,
 	.opts_size = sizeof(struct upgrade_opts),
 	.as_root = true,
