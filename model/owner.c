@@ -151,6 +151,15 @@ check_own(const struct conf *cf, const struct owner *w, struct fail *f)
 	return OK;
 }
 
+/* Somebody but root can put something there.  The mode of a link means nothing, and that
+ * of a socket says who may connect to the service. */
+static bool
+others_rule(const struct stat *st)
+{
+	return st->st_uid != 0 ||
+	       (!S_ISLNK(st->st_mode) && !S_ISSOCK(st->st_mode) && others_change(st));
+}
+
 /* Finds the first name below dir that somebody but root rules; *left = names to look
  * at. */
 static enum err
@@ -172,7 +181,7 @@ find_of_others(
 
 		if (lstat(path, &st) < 0)
 			return FAIL_ERRNO(f, "looking at %s", path);
-		if (st.st_uid != 0 || (!S_ISLNK(st.st_mode) && others_change(&st)))
+		if (others_rule(&st))
 			*found = path;
 		else if (S_ISDIR(st.st_mode))
 			TRY(find_of_others(a, path, left, found, f));
