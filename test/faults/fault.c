@@ -297,6 +297,17 @@ accept(int fd, struct sockaddr *sa, socklen_t *n)
 	return got;
 }
 
+int
+accept4(int fd, struct sockaddr *sa, socklen_t *n, int flags)
+{
+	REAL(accept4)
+	int got = real(fd, sa, n, flags);
+
+	if (got >= 0)
+		armed = true;
+	return got;
+}
+
 /* --- memory --- */
 
 static bool
