@@ -3,7 +3,7 @@
 # pages), and the files in the tree that are made from tables.
 house_checks = test/check-layers test/check-circles test/check-size test/check-names test/check-scenarios test/check-banned \
 	test/check-sources test/check-docs test/check-options test/check-requirements test/check-help \
-	test/check-daemon-options test/check-rights test/check-units test/check-packaging test/check-sim test/house-test test/stmts-test test/samples-test
+	test/check-daemon-options test/check-targets test/check-rights test/check-units test/check-packaging test/check-sim test/house-test test/stmts-test test/samples-test
 dist_check_SCRIPTS += $(house_checks)
 TESTS += $(house_checks)
 EXTRA_DIST += test/help.table test/said.awk test/rights.awk test/citations.awk test/steps.awk test/compile_commands.awk test/packages \
@@ -60,6 +60,12 @@ lint:
 	    '-Djson_object_foreach(o,k,v)=while ((k = key_of(o), v = value_of(o)))' \
 	    '-Djson_array_foreach(a,i,v)=while ((i = at_of(a), v = value_of(a)))' \
 	    --library=posix -D_GNU_SOURCE -I. -I$(abs_builddir) --error-exitcode=1
+
+# The targets that no stage of ./check runs, with few data (test/targets.table).
+EXTRA_DIST += test/targets.table
+.PHONY: check-targets
+check-targets: all
+	$(srcdir)/test/check-targets $(abs_builddir)
 
 # How each source is compiled, for editors and clang's tools.
 .PHONY: compile_commands.json

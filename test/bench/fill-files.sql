@@ -93,3 +93,5 @@ SELECT sent_time DIV 86400, fileset_id, hostid, COUNT(*), COUNT(*), SUM(bytes_ne
 WHERE sent_time > 0 GROUP BY 1, 2, 3;
 INSERT INTO host_app_version (host_id, app_version_id, et_n, et_avg, max_jobs_per_day, consecutive_valid, turnaround_n, turnaround_avg)
 SELECT @DONE_BY@ + seq - 1, 1, 30, 1e-9, 100, 30, 30, 10000 FROM seq_1_to_@DOERS@;
+UPDATE host h JOIN (SELECT hostid, SUM(granted_credit) AS sum FROM result WHERE hostid > 0 GROUP BY hostid) s ON s.hostid = h.id SET h.total_credit = s.sum;
+UPDATE user u JOIN (SELECT userid, SUM(total_credit) AS sum FROM host GROUP BY userid) s ON s.userid = u.id SET u.total_credit = s.sum;
