@@ -151,8 +151,8 @@ check_own(const struct conf *cf, const struct owner *w, struct fail *f)
 	return OK;
 }
 
-/* Somebody but root can put something there.  The mode of a link means nothing, and that
- * of a socket says who may connect to the service. */
+/* Somebody but root can put something there.  The mode of a link means nothing, and
+ * that of a socket says who may connect to the service. */
 static bool
 others_rule(const struct stat *st)
 {
@@ -257,8 +257,8 @@ enter_of_root(struct arena *a, struct opened *o, bool suspend, struct owner *w,
 	}
 	if (others_change(&o->is))
 		return FAIL(f, E_DENIED,
-		    "others than root can write to %s; run: chmod go-w %s",
-		    o->path, o->path);
+		    "others than root can write to %s; run: chmod go-w %s", o->path,
+		    o->path);
 	TRY(read_opened(a, o, cf, f));
 	return owner_take(a, *cf, suspend, w, f);
 }

@@ -34,7 +34,8 @@ app_program_check(struct cmd_ctx *x, const char *app, const struct app_program *
 	if (stat(p->file, &st) < 0)
 		return FAIL_ERRNO(x->f, "looking at %s", p->file);
 	if (!S_ISREG(st.st_mode))
-		return FAIL(x->f, E_BADREQ, "%s is not a program: it is no file", p->file);
+		return FAIL(
+		    x->f, E_BADREQ, "%s is not a program: it is no file", p->file);
 	if ((st.st_mode & 0111) == 0)
 		return FAIL(x->f, E_BADREQ,
 		    "%s is not a program: nobody may execute it; run: chmod +x %s",

@@ -329,8 +329,8 @@ config_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	if (n == 0)
 		return show_lines(x, o);
 	if (x->format != FORMAT_TABLE)
-		return ctx_usage(
-		    x, "for one option in this form, run: locus config get %s", args[0]);
+		return ctx_usage(x,
+		    "for one option in this form, run: locus config get %s", args[0]);
 	if (!o->defaults)
 		return config_get_run(x, &get, args, n);
 	if (conf_find(args[0]) == NULL)

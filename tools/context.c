@@ -199,9 +199,8 @@ ctx_db_for(struct cmd_ctx *x, enum db_use use)
 	enum err e = ctx_open_db(x, use);
 
 	if (e == E_DB && x->cf->private_servers)
-		return FAIL(x->f, E_DB,
-		    "%.300s; unless the project runs, run: %s", x->f->detail,
-		    locus_command(x->a, x->cf, "start"));
+		return FAIL(x->f, E_DB, "%.300s; unless the project runs, run: %s",
+		    x->f->detail, locus_command(x->a, x->cf, "start"));
 	return e;
 }
 

@@ -247,11 +247,10 @@ file_back_cure(struct cmd_ctx *x, const struct failure_kind *k, const char *retr
 	}
 	*x->f = (struct fail){ 0 };
 	if (name[0] == '\0')
-		return arena_printf(x->a, "%s && %s",
-		    locus_command(x->a, x->cf, "fsck --deep"), retry);
+		return arena_printf(
+		    x->a, "%s && %s", locus_command(x->a, x->cf, "fsck --deep"), retry);
 	path = download_path(x->a, x->cf, name);
-	return arena_printf(x->a, "%s && %s && %s",
-	    restore_cure(x->a, &x->owner, path),
+	return arena_printf(x->a, "%s && %s && %s", restore_cure(x->a, &x->owner, path),
 	    owner_command(x->a, &x->owner, arena_printf(x->a, "chmod a+r %s", path)),
 	    retry);
 }
@@ -286,14 +285,13 @@ known_cure(struct cmd_ctx *x, const struct failure_kind *k, enum exit_cure cure)
 	case CURE_SHOW:
 		return arena_printf(a, "%swork show %s", locus, k->example);
 	case CURE_BUILD:
-		return arena_printf(a,
-		    "%sapp version add %s %s PLATFORM FILE && %s", locus, app,
-		    next_version(x, k->appid), retry);
+		return arena_printf(a, "%sapp version add %s %s PLATFORM FILE && %s",
+		    locus, app, next_version(x, k->appid), retry);
 	case CURE_TEMPLATE:
 		return arena_printf(a, "%s && %s",
 		    owner_command(a, &x->owner,
-			arena_printf(a, "${EDITOR:-vi} %s",
-			    app_template_path(x, app, "out"))),
+			arena_printf(
+			    a, "${EDITOR:-vi} %s", app_template_path(x, app, "out"))),
 		    retry);
 	case CURE_DOCTOR:
 		return arena_printf(a, "%sdoctor && %s", locus, retry);

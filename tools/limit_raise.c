@@ -87,10 +87,12 @@ enum err
 limit_raise_save(
     struct cmd_ctx *x, const struct limit_raise *r, const int64_t *ids, size_t n)
 {
-	return n == 0 ? OK :
-	                db_exec(x->db, x->f, NULL, WUS_RAISE_LIMITS, .fpops = r->to[RAISED_FPOPS],
-			    .memory = r->to[RAISED_MEMORY], .disk = r->to[RAISED_DISK],
-			    .delay = (int64_t)r->to[RAISED_DELAY], .ids = db_ids(ids, n));
+	return n == 0 ?
+	           OK :
+	           db_exec(x->db, x->f, NULL, WUS_RAISE_LIMITS,
+		       .fpops = r->to[RAISED_FPOPS], .memory = r->to[RAISED_MEMORY],
+		       .disk = r->to[RAISED_DISK],
+		       .delay = (int64_t)r->to[RAISED_DELAY], .ids = db_ids(ids, n));
 }
 
 /* --- templates --- */
@@ -107,8 +109,7 @@ static double
 span_number(const struct template_text *t, const struct xml_span *s)
 {
 	double v;
-	char *text =
-	    arena_memdup(t->x->a, t->text + s->inner, s->inner_end - s->inner);
+	char *text = arena_memdup(t->x->a, t->text + s->inner, s->inner_end - s->inner);
 
 	return text_f64(text_trim(text), &v) ? v : 0;
 }
@@ -139,8 +140,7 @@ static const char *
 text_with(const struct template_text *t, const char *text, size_t from, size_t to,
     const char *words)
 {
-	return arena_printf(
-	    t->x->a, "%.*s%s%s", (int)from, text, words, text + to);
+	return arena_printf(t->x->a, "%.*s%s%s", (int)from, text, words, text + to);
 }
 
 /* Returns the text with one limit raised; the spans are those of the text before. */
@@ -168,8 +168,8 @@ raise_one(const struct template_text *t, enum raised i, double to)
 		if (strcmp(t->spans[k].name, "workunit") == 0 && !t->spans[k].empty)
 			return text_with(t, text, t->spans[k].inner_end,
 			    t->spans[k].inner_end,
-			    arena_printf(t->x->a, "    <%s>%s</%s>\n",
-				limits[i].name, number, limits[i].name));
+			    arena_printf(t->x->a, "    <%s>%s</%s>\n", limits[i].name,
+				number, limits[i].name));
 	return text;
 }
 
@@ -194,14 +194,15 @@ raise_template(struct cmd_ctx *x, const struct limit_raise *r, const char *app,
 		if (r->to[i] > 0)
 			t.text = raise_one(&t, i, r->to[i]);
 		if (strcmp(t.text, was) != 0)
-			words = arena_printf(x->a, "%s %s %.15g", words, limits[i].name,
-			    r->to[i]);
+			words = arena_printf(
+			    x->a, "%s %s %.15g", words, limits[i].name, r->to[i]);
 	}
 	if (strcmp(t.text, text) == 0)
 		return OK;
 	if (!dry)
 		TRY(fs_replace(path, t.text, strlen(t.text), x->f));
-	fprintf(stderr, "locus: %s: %s%s\n", path, dry ? "would get" : "has now", words);
+	fprintf(
+	    stderr, "locus: %s: %s%s\n", path, dry ? "would get" : "has now", words);
 	return OK;
 }
 

@@ -36,8 +36,9 @@ bool limit_raise_lacks(const struct limit_raise *, const struct workunit *);
 enum err limit_raise_save(
     struct cmd_ctx *, const struct limit_raise *, const int64_t *ids, size_t n);
 /*
- * Raises it in the templates of the app, templates/APP_in.xml and APP_out.xml, as far as
- * they exist, and says so on stderr; dry: only says so. E_BADREQ: a template is not XML.
+ * Raises it in the templates of the app, templates/APP_in.xml and APP_out.xml, as far
+ * as they exist, and says so on stderr; dry: only says so. E_BADREQ: a template is not
+ * XML.
  */
 enum err limit_raise_templates(
     struct cmd_ctx *, const struct limit_raise *, const char *app, bool dry);

@@ -597,8 +597,7 @@ relocate_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	TRY(relocate_options_fit(x, r.o));
 	TRY(read_standing(&r));
 	if (state_supervised(x->a, x->cf))
-		return FAIL(x->f, E_CONFIG,
-		    "the project is running; first run: %s",
+		return FAIL(x->f, E_CONFIG, "the project is running; first run: %s",
 		    locus_command(x->a, x->cf, "stop"));
 	if (r.o->copy)
 		return relocate_copied(&r);

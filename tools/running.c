@@ -141,13 +141,13 @@ running_fail_held(struct cmd_ctx *x, const struct state *s)
 			continue;
 		all = all == NULL ? name : arena_printf(x->a, "%s, %s", all, name);
 		start = arena_printf(x->a, "%s%s%s %s", start == NULL ? "" : start,
-		    start == NULL ? "" : " && ",
-		    locus_command(x->a, x->cf, "start"), name);
+		    start == NULL ? "" : " && ", locus_command(x->a, x->cf, "start"),
+		    name);
 	}
 	if (all == NULL)
 		return OK;
-	return FAIL(x->f, E_SYS,
-	    "all other services run; stopped by name: %s; run: %s", all, start);
+	return FAIL(x->f, E_SYS, "all other services run; stopped by name: %s; run: %s",
+	    all, start);
 }
 
 bool

@@ -22,7 +22,8 @@ struct ordered { /* a service that is waited for */
 	pid_t old, pid;
 	int64_t up_ms; /* since when pid was seen to run */
 	int first;     /* proc_is_hopeless() */
-	int64_t gave_up, ordered_ms; /* it had failed then, 0 = not; when it was ordered */
+	int64_t gave_up,
+	    ordered_ms; /* it had failed then, 0 = not; when it was ordered */
 	bool done;
 };
 
@@ -81,8 +82,8 @@ fail_order(struct cmd_ctx *x, const struct state_proc *p, const char *name)
 	    p->note == NULL || p->note[0] == '\0' ? "" : ", ",
 	    p->note == NULL ? "" : p->note,
 	    log_tail(x->a, arena_printf(x->a, "%s/%s.log", x->cf->log_dir, name)));
-	return FAIL(x->f, E_SYS, "%s does not run; for what it says, run: %s %s",
-	    name, locus_command(x->a, x->cf, "log"), name);
+	return FAIL(x->f, E_SYS, "%s does not run; for what it says, run: %s %s", name,
+	    locus_command(x->a, x->cf, "log"), name);
 }
 
 /* Looks at one service; *open counts those that are not yet as ordered. */

@@ -265,8 +265,8 @@ print_failures(struct cmd_ctx *x, const struct project_status *r)
 		    (long long)f->v[i].hosts, f->v[i].hosts == 1 ? "" : "s",
 		    failure_words(x->a, &f->v[i]), failure_cure(x, &f->v[i]));
 	if (f->n > FAILURES_SHOWN)
-		printf("           and %zu other kinds, by %s %s\n", f->n - FAILURES_SHOWN,
-		    locus_command(x->a, x->cf, "explain app"),
+		printf("           and %zu other kinds, by %s %s\n",
+		    f->n - FAILURES_SHOWN, locus_command(x->a, x->cf, "explain app"),
 		    failing_app(r, &f->v[FAILURES_SHOWN]));
 }
 
@@ -354,8 +354,7 @@ static void
 print_drained(struct cmd_ctx *x, const struct census *c)
 {
 	if (c->drained_since != 0)
-		printf(
-		    "%s for %s: hosts report and get no work; %s ends this\n",
+		printf("%s for %s: hosts report and get no work; %s ends this\n",
 		    status_label(x, COLOR_WARN, "drained"),
 		    human_span(x->a, clock_now() - c->drained_since),
 		    locus_command(x->a, x->cf, "resume project"));
@@ -370,8 +369,7 @@ print_drained_apps(struct cmd_ctx *x, const struct catalog *c)
 			    "%s app %s for %s: its tasks are reported and not sent; %s %s ends this\n",
 			    status_label(x, COLOR_WARN, "drained"), c->apps[i].name,
 			    human_span(x->a, clock_now() - c->apps[i].drain_time),
-			    locus_command(x->a, x->cf, "resume app"),
-			    c->apps[i].name);
+			    locus_command(x->a, x->cf, "resume app"), c->apps[i].name);
 }
 
 static json_t *
@@ -514,9 +512,9 @@ daemons_stopped(struct cmd_ctx *x)
 {
 	const char *stop = project_path(x->a, x->cf, "stop_daemons");
 
-	return fs_exists(stop) ? owner_command(x->a, &x->owner,
-				     arena_printf(x->a, "rm %s", stop)) :
-	                         NULL;
+	return fs_exists(stop) ?
+	           owner_command(x->a, &x->owner, arena_printf(x->a, "rm %s", stop)) :
+	           NULL;
 }
 
 static void
@@ -544,7 +542,8 @@ print_report(struct cmd_ctx *x, const struct project_status *r)
 	print_services(x, r);
 	print_upstream(x);
 	if (daemons_stopped(x) != NULL)
-		printf("%s no daemon works while the file stop_daemons exists; %s ends this\n",
+		printf(
+		    "%s no daemon works while the file stop_daemons exists; %s ends this\n",
 		    status_label(x, COLOR_BAD, "stopped"), daemons_stopped(x));
 	print_waits(x, r);
 	print_file_faults(x, r);

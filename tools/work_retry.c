@@ -62,7 +62,8 @@ static const struct listing_column retry_columns[] = {
 	    "workunits that stay as they are because their input files are deleted" },
 	{ "invalidated", "results made invalid", LIST_NUMBER,
 	    "with --host and --version" },
-	{ "raised", "limits raised", LIST_NUMBER, "workunits whose limits --raise has raised" },
+	{ "raised", "limits raised", LIST_NUMBER,
+	    "workunits whose limits --raise has raised" },
 	{ 0 },
 };
 
@@ -353,8 +354,7 @@ retry_states(const struct work_pick_opts *o)
 }
 
 static enum err
-retry_all(
-    struct cmd_ctx *x, const struct retry_order *order, struct retry_counts *c)
+retry_all(struct cmd_ctx *x, const struct retry_order *order, struct retry_counts *c)
 {
 	const struct work_pick_opts *pick = &order->o->pick;
 	struct progress bar = progress_begin("retrying workunits", 0);

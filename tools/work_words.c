@@ -62,7 +62,7 @@ static const struct exit_known {
 	unsigned cure; /* enum exit_cure */
 	const char *note;
 } exits[] = {
-#define CURE_RAISE(limit) CURE_RAISE_FIRST + RAISED_##limit
+#define CURE_RAISE(limit)               CURE_RAISE_FIRST + RAISED_##limit
 #define EXIT(status, words, cure, note) { status, words, CURE_##cure, note },
 #include "tools/exit_status.def"
 #undef EXIT

@@ -38,8 +38,7 @@ gui_password(struct client *c, char **password)
 		    path);
 	if (stat(path, &st) == 0 && (st.st_mode & 077) != 0)
 		return FAIL(&c->fail, E_CONFIG,
-		    "other accounts can read %s; run: chmod 600 %s", path,
-		    path);
+		    "other accounts can read %s; run: chmod 600 %s", path, path);
 	return OK;
 }
 

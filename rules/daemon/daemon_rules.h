@@ -78,7 +78,8 @@ struct retry_how {
 /*
  * Decides what another try of a workunit changes (scheduling.md 4.5); nothing at all if
  * neither again nor reopen is set. A workunit with a canonical result is
- * reopened only if that is not valid, or lacks the majority of its quorum. results: all results of the workunit, by increasing id.
+ * reopened only if that is not valid, or lacks the majority of its quorum. results: all
+ * results of the workunit, by increasing id.
  */
 struct wu_retry retry(struct arena *, const struct workunit *, const struct result *,
     size_t n, const struct retry_how *);
