@@ -326,6 +326,27 @@ can_read_as(const struct account *acc, const char *path)
 	       WEXITSTATUS(st) != 0;
 }
 
+/* What keeps the web server's account from what it can read: by its mode, or because
+ * the account is in the group.  A running Apache stays in the group. */
+static char *
+unread_cure(struct rights_look *k, const char *path, const struct account *web)
+{
+	const char *as = path == k->cf->path ?
+	                     "" :
+	                     arena_printf(k->a, "runuser -u %s -- ", k->p.account);
+	const struct group *g = NULL;
+	struct stat st;
+
+	if (stat(path, &st) == 0 && (st.st_mode & S_IROTH) == 0)
+		g = getgrgid(st.st_gid);
+	if (g == NULL)
+		return arena_printf(k->a, "%schmod o-rwx %s", as, path);
+	if (g->gr_gid == web->gid)
+		return arena_printf(k->a, "%schmod g-rwx %s", as, path);
+	return arena_printf(k->a, "gpasswd -d %s %s && systemctl restart apache2",
+	    web->name, g->gr_name);
+}
+
 /* Things that Apache's processes, and so whoever breaks into them, must not see. */
 static enum err
 check_web_server(struct rights_look *k)
@@ -346,12 +367,7 @@ check_web_server(struct rights_look *k)
 				    "can be read by the web server's account %s",
 				    k->p.web) :
 				NULL,
-			    arena_printf(a,
-				"%schmod o-rwx %s; and take %s out of the group %s",
-				i == 0 ?
-				    "" :
-				    arena_printf(a, "runuser -u %s -- ", k->p.account),
-				secrets[i], k->p.web, k->p.account));
+			    unread_cure(k, secrets[i], &acc));
 	return OK;
 }
 
