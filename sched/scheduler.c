@@ -98,38 +98,60 @@ turn_away(struct project *p, struct rpc *x, enum situation s, const char *detail
 		counts_keep(&p->counts, x);
 }
 
-/*
- * Checks the preconditions of an RPC, cheapest first; if one fails, makes the reply and
- * returns false.
- */
-static bool
-make_ready(struct project *p, struct rpc *x)
-{
-	struct fail f = { 0 };
-	enum err e;
+/* What the requests that a worker takes together have in common. */
+struct common_ground {
+	bool stopped;
+	enum err e; /* of the connection and what is read by it */
+	struct fail f;
+	const char *const *texts;
+};
 
+/*
+ * Checks the preconditions of RPCs, cheapest first, and reads what they look at anew if
+ * it is old or has changed.  Once for all that run together: what one of them holds
+ * would be freed when the next one reads it.
+ */
+static struct common_ground
+common_ground(struct project *p, int64_t now)
+{
+	struct common_ground g = { .e = OK };
+
+	if (!p->usable)
+		return g;
+	g.stopped = project_stopped(p);
+	if (g.stopped)
+		return g;
+	g.e = project_connect(p, now, &g.f);
+	if (g.e == OK)
+		g.texts = project_texts(p);
+	return g;
+}
+
+/* If the project cannot serve an RPC, makes the reply and returns false. */
+static bool
+make_ready(struct project *p, const struct common_ground *g, struct rpc *x)
+{
 	x->conf = p->conf;
 	if (!p->usable) {
 		log_fail("request turned away", &p->trouble);
 		turn_away(p, x, REFUSE_NO_CONFIG, p->trouble.detail, 0);
 		return false;
 	}
-	if (project_stopped(p)) {
+	if (g->stopped) {
 		turn_away(p, x, REFUSE_STOPPED,
 		    x->probe ? "stop_sched exists; remove it" : "", 0);
 		return false;
 	}
-	e = project_connect(p, x->now, &f);
-	if (e != OK) {
+	if (g->e != OK) {
 		if (!x->probe)
-			log_fail("request turned away", &f);
-		turn_away(p, x, refuse_error(e, true), f.detail, 0);
+			log_fail("request turned away", &g->f);
+		turn_away(p, x, refuse_error(g->e, true), g->f.detail, 0);
 		return false;
 	}
 	x->db = p->db;
 	x->cat = p->cat;
 	x->keys = &p->keys;
-	x->texts = project_texts(p);
+	x->texts = g->texts;
 	x->contention = &p->contention;
 	x->drawn_at = &p->drawn_at;
 	x->doorbells = &p->doorbells;
@@ -164,10 +186,11 @@ record_outcome(struct project *p, const struct rpc *x)
 static void
 run_request(struct project *p, struct rpc *x)
 {
+	const struct common_ground g = common_ground(p, x->now);
 	struct fail f = { 0 };
 	int64_t since = 0;
 
-	if (!make_ready(p, x))
+	if (!make_ready(p, &g, x))
 		return;
 	if (project_drained_since(p->db, &since, &f) != OK)
 		log_fail("served as if the project were not drained", &f);
@@ -219,6 +242,7 @@ scheduler_configure(struct project *p)
 
 struct served { /* requests that a worker answers together */
 	struct worker_state *w;
+	struct common_ground ground;
 	struct serve_job *const *jobs;
 	struct rpc *v;
 	struct rpc **run; /* those that run, and their indexes in v */
@@ -282,7 +306,7 @@ served_begin(struct served *g, struct arena *a, size_t k)
 	x->dry = x->probe = p->usable && probe_asked(a, p->conf, x->in, x->in_n);
 	if (!x->probe) /* a process of its own would not recognise a probe */
 		suspects_enter(served_place(g, k), x->in, x->in_n);
-	if (!make_ready(p, x) || is_drained(g->w->scheduler, p, x)) {
+	if (!make_ready(p, &g->ground, x) || is_drained(g->w->scheduler, p, x)) {
 		served_reply(g, k);
 		return false;
 	}
@@ -308,6 +332,7 @@ scheduler_answer(void *worker, struct arena *a, struct serve_job *const *jobs, s
 		.at = NEWN(a, size_t, n) };
 
 	scheduler_configure(&w->project);
+	g.ground = common_ground(&w->project, clock_now());
 	for (size_t k = 0; k < n; k++)
 		if (served_begin(&g, a, k)) {
 			g.at[g.n] = k;
@@ -346,9 +371,12 @@ scheduler_left(void *parked)
 static bool
 head_is_refused(struct project *p, struct rpc *x)
 {
+	struct common_ground g;
+
 	if (p->usable && probe_asked(x->a, p->conf, x->in, x->in_n))
 		return false; /* a probe has no account */
-	if (!make_ready(p, x))
+	g = common_ground(p, x->now);
+	if (!make_ready(p, &g, x))
 		return true;
 	if (rpc_head_passes(x))
 		return false;
