@@ -49,30 +49,11 @@ text_shell_word(struct arena *a, const char *s)
 	for (const char *p = s; *p != '\0'; p++)
 		if (shown && *p == '\'')
 			buf_puts(&b, "'\\''");
-		else if (!shown && !text_is_plain((char[]){ *p < 0 ? ' ' : *p, '\0' }))
+		else if (!shown && !text_alnum(*p))
 			buf_printf(&b, "\\%03o", (unsigned)(unsigned char)*p);
 		else
 			buf_put(&b, p, 1);
 	buf_puts(&b, "'");
-	return b.p;
-}
-
-char *
-text_fill(struct arena *a, const char *text, const struct text_key *keys, size_t n)
-{
-	struct buf b = buf_new(a);
-	size_t i;
-
-	while (*text != '\0') {
-		for (i = 0; i < n; i++)
-			if (strncmp(text, keys[i].key, strlen(keys[i].key)) == 0)
-				break;
-		if (i < n)
-			buf_puts(&b, keys[i].with);
-		else
-			buf_put(&b, text, 1);
-		text += i < n ? strlen(keys[i].key) : 1;
-	}
 	return b.p;
 }
 

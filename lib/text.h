@@ -15,12 +15,6 @@ bool text_alnum(char); /* ASCII letter or digit */
 bool text_is_plain(const char *);
 /* Returns the text as one word of bash: as it is if it is plain, else quoted. */
 char *text_shell_word(struct arena *, const char *);
-/* Returns the text with each of the n keys in it, such as "{name}", replaced. */
-struct text_key {
-	const char *key, *with;
-};
-char *text_fill(
-    struct arena *, const char *text, const struct text_key *keys, size_t n);
 
 /* Do both texts differ in white space only? */
 bool text_same_words(const char *, const char *);

@@ -119,14 +119,14 @@ stderr_file_error(const struct stderr_text *t)
 char *
 stderr_file_name(struct arena *a, const struct stderr_text *t)
 {
-	static const char plain[] =
-	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-";
-	const char *name = transfer_part(t, "<file_name>");
-	size_t n = name == NULL ? 0 : strspn(name, plain);
+	const char *at = transfer_part(t, "<file_name>");
+	const char *end = at == NULL ? NULL : strchr(at, '<');
+	char *name = arena_memdup(a, at, end == NULL ? 0 : (size_t)(end - at));
 
-	if (n == 0 || name[n] != '<' || name[0] == '.' || name[0] == '-')
-		return arena_strdup(a, "");
-	return arena_memdup(a, name, n);
+	if (!text_is_plain(name) || strchr(name, '/') != NULL || name[0] == '.' ||
+	    name[0] == '-')
+		name[0] = '\0';
+	return name;
 }
 
 /* --- signatures --- */

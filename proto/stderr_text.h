@@ -22,8 +22,8 @@ struct stderr_text stderr_text_of(struct arena *, const char *stderr_out);
  * of the client's <file_xfer_error> (-161: it was not there); 0 = nothing is said.
  */
 int64_t stderr_file_error(const struct stderr_text *);
-/* Which file that was; "" = nothing is said, or no name of letters, digits, "." "_" "-"
- * and "+", which all of Locus's files have that need no quotes in a shell. */
+/* Which file that was; "" = nothing is said, or a name with which a shell could do
+ * something else. */
 char *stderr_file_name(struct arena *, const struct stderr_text *);
 /*
  * The line that tells best why the program failed: the last one with a word such as

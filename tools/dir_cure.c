@@ -199,13 +199,15 @@ dir_cure(struct arena *a, const struct cmd_ctx *x, const char *dir, const char *
 }
 
 char *
-restore_cure(struct arena *a, const struct owner *o, const char *path)
+restore_cure(struct arena *a, const struct owner *o, const char *path, const char *mode)
 {
-	const char *name = text_base_name(path);
+	const char *to = text_shell_word(a, path);
+	const char *from = text_shell_word(a, text_base_name(path));
 
 	if (o->as.name == NULL)
-		return arena_printf(a, "cp YOUR_BACKUP/%s %s", name, path);
+		return arena_printf(
+		    a, "install -m %s YOUR_BACKUP/%s %s", mode, from, to);
 	return arena_printf(a,
-	    "runuser -u %s -- sh -c 'umask 077 && cat >%s' <YOUR_BACKUP/%s", o->as.name,
-	    path, name);
+	    "runuser -u %s -- sh -c 'umask 077 && cat >\"$0\" && chmod %s \"$0\"' %s <YOUR_BACKUP/%s",
+	    o->as.name, mode, to, from);
 }

@@ -19,9 +19,10 @@ char *file_cure(
 /* The same for a mode, in chmod's words, that a file or directory should have. */
 char *mode_cure(
     struct arena *, const struct cmd_ctx *, const char *mode, const char *path);
-/* Returns the command that puts a file of the project back from a backup. Root reads
- * the backup, and the project's account writes. */
-char *restore_cure(struct arena *, const struct owner *, const char *path);
+/* Returns the command that puts a file of the project back from a backup, with this
+ * mode. Root reads the backup, and the project's account writes. */
+char *restore_cure(
+    struct arena *, const struct owner *, const char *path, const char *mode);
 /* Returns the command, a simple one, as root has the project's account carry it out;
  * unchanged for the account itself. */
 char *owner_command(struct arena *, const struct owner *, const char *command);

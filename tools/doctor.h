@@ -71,8 +71,6 @@ bool doctor_db_refuses(const struct doctor *);
  */
 void doctor_web_fault(
     struct doctor *, const char *service, const char *url, const struct http_answer *);
-/* Returns the command that sets the mode (dir_cure.h). */
-char *doctor_chmod(struct doctor *, const char *mode, const char *path);
 /* Returns "locus -p PROJECT WORDS", for cures. */
 char *doctor_locus(struct doctor *, const char *words);
 /* Returns a command that sets an option in config.xml. */

@@ -250,9 +250,8 @@ file_back_cure(struct cmd_ctx *x, const struct failure_kind *k, const char *retr
 		return arena_printf(
 		    x->a, "%s && %s", locus_command(x->a, x->cf, "fsck --deep"), retry);
 	path = download_path(x->a, x->cf, name);
-	return arena_printf(x->a, "%s && %s && %s", restore_cure(x->a, &x->owner, path),
-	    owner_command(x->a, &x->owner, arena_printf(x->a, "chmod a+r %s", path)),
-	    retry);
+	return arena_printf(
+	    x->a, "%s && %s", restore_cure(x->a, &x->owner, path, "644"), retry);
 }
 
 /* The number of the next version, such as 1.02. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/text.h"
+#include "lib/words.h"
 #include "proto/blob.h"
 #include "tools/dir_cure.h"
 #include "tools/human.h"
@@ -38,33 +39,21 @@ severity(enum fsck_code code)
 	return checks[code].error ? "error" : "warning";
 }
 
-/* Puts a file of the download directory back, which the web server must read. */
-static char *
-refill_cure(struct arena *a, const struct cmd_ctx *x, const char *name)
-{
-	const char *from = text_shell_word(a, name),
-		   *to = text_shell_word(a, download_path(a, x->cf, name));
-
-	if (x->owner.as.name == NULL)
-		return arena_printf(a, "install -m 644 YOUR_BACKUP/%s %s", from, to);
-	return arena_printf(a,
-	    "runuser -u %s -- sh -c 'cat >\"$0\" && chmod 644 \"$0\"' %s <YOUR_BACKUP/%s",
-	    x->owner.as.name, to, from);
-}
-
 char *
 fsck_cure(struct arena *a, const struct cmd_ctx *x, const struct fsck_finding *f)
 {
-	const struct text_key keys[] = {
+	const struct word words[] = {
 		{ "{name}", text_shell_word(a, f->name) },
 		{ "{more}", text_shell_word(a, f->more) },
 		{ "{id}", arena_printf(a, "%lld", (long long)f->id) },
 	};
-	const char *cure = text_fill(
-	    a, f->cure != NULL ? f->cure : checks[f->code].cure, keys, N(keys));
+	const char *cure = f->cure != NULL ?
+	                       f->cure :
+	                       words_fill(a, checks[f->code].cure, words, N(words));
 
 	if (strcmp(cure, "RESTORE") == 0)
-		return refill_cure(a, x, f->name);
+		return restore_cure(
+		    a, &x->owner, download_path(a, x->cf, f->name), "644");
 	if (strncmp(cure, "locus ", 6) == 0)
 		return locus_command(a, x->cf, cure + 6);
 	if (strncmp(cure, "rm ", 3) == 0)

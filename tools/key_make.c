@@ -32,7 +32,7 @@ char *
 key_absent_cure(struct arena *a, const struct cmd_ctx *x, const char *path)
 {
 	const struct conf *cf = x->cf;
-	char *lost = restore_cure(a, &x->owner, path);
+	char *lost = restore_cure(a, &x->owner, path, "600");
 
 	if (!conf_is_installed(cf) ||
 	    strcmp(text_base_name(path), "code_sign_public") != 0)

@@ -718,15 +718,12 @@ END_TEST
 START_TEST(words_of_a_shell)
 {
 	struct arena a = { 0 };
-	const struct text_key keys[] = { { "{name}", "x{id}" }, { "{id}", "5" } };
 
 	ck_assert_str_eq(text_shell_word(&a, "/a/b_1.dat"), "/a/b_1.dat");
 	ck_assert_str_eq(text_shell_word(&a, ""), "''");
 	ck_assert_str_eq(text_shell_word(&a, "a b"), "'a b'");
 	ck_assert_str_eq(text_shell_word(&a, "it's $(x)"), "'it'\\''s $(x)'");
 	ck_assert_str_eq(text_shell_word(&a, "a\n'b"), "$'a\\012\\047b'");
-	ck_assert_str_eq(
-	    text_fill(&a, "do {name} {id} {other}", keys, 2), "do x{id} 5 {other}");
 	arena_free(&a);
 }
 END_TEST

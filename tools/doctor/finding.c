@@ -117,12 +117,6 @@ doctor_web_fault(
 }
 
 char *
-doctor_chmod(struct doctor *d, const char *mode, const char *path)
-{
-	return mode_cure(d->a, d->x, mode, path);
-}
-
-char *
 doctor_locus(struct doctor *d, const char *words)
 {
 	return locus_command(d->a, d->cf, words);

@@ -49,8 +49,8 @@ try_pair(struct doctor *d, const char *kind)
 		 verify_text(theirs, text, sig, d->f) != OK)
 		doctor_fail(d,
 		    arena_printf(d->a, "%s && %s",
-			restore_cure(d->a, &d->x->owner, priv),
-			restore_cure(d->a, &d->x->owner, pub)),
+			restore_cure(d->a, &d->x->owner, priv, "600"),
+			restore_cure(d->a, &d->x->owner, pub, "600")),
 		    "%s does not verify what %s signs: they are not a pair", pub, priv);
 	else
 		good = true;
@@ -119,7 +119,7 @@ verify_file(struct doctor *d, const struct version_look *l)
 	if (md5_file(path, md5, NULL, d->f) != OK)
 		doctor_fail(d, doctor_locus(d, "fsck"), "%s", d->f->detail);
 	else if (strcmp(md5, l->md5) != 0)
-		doctor_fail(d, restore_cure(d->a, &d->x->owner, path),
+		doctor_fail(d, restore_cure(d->a, &d->x->owner, path, "644"),
 		    "%s is not the file that was signed: clients would refuse it",
 		    path);
 	else
@@ -162,7 +162,7 @@ verify_versions(struct doctor *d, const struct key *key)
 		if (others > 0)
 			doctor_fail(d,
 			    restore_cure(d->a, &d->x->owner,
-				doctor_key_path(d, "code_sign_public")),
+				doctor_key_path(d, "code_sign_public"), "600"),
 			    "code_sign_public verifies the signature of no version: clients would refuse them all");
 		return others > 0;
 	}
@@ -242,7 +242,7 @@ check_private_mode(struct doctor *d, const char *path, unsigned forbidden)
 	struct stat st;
 
 	if (stat(path, &st) == 0 && (st.st_mode & forbidden) != 0)
-		doctor_fail(d, doctor_chmod(d, "o-rwx,g-w", path),
+		doctor_fail(d, mode_cure(d->a, d->x, "o-rwx,g-w", path),
 		    "other accounts can reach %s (mode %04o)", path,
 		    (unsigned)st.st_mode & 07777);
 }

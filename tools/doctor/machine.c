@@ -140,7 +140,7 @@ doctor_private_dirs(struct doctor *d)
 	}
 	for (size_t i = 0; i < n; i++)
 		doctor_warn(d,
-		    doctor_chmod(d,
+		    mode_cure(d->a, d->x,
 			arena_printf(
 			    d->a, "%04o", (unsigned)(v[i].mode & ~v[i].excess)),
 			v[i].path),
@@ -157,7 +157,8 @@ static void
 must_not_read(struct doctor *d, const char *path)
 {
 	if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0)
-		printf("F can read %s|%s\n", path, doctor_chmod(d, "o-rwx", path));
+		printf(
+		    "F can read %s|%s\n", path, mode_cure(d->a, d->x, "o-rwx", path));
 }
 
 static void
@@ -169,7 +170,7 @@ must_not_write(struct doctor *d, const char *dir)
 	if (fs_write(path, "x", 1, 0600, &f) != OK)
 		return;
 	fs_unlink(path, &f);
-	printf("F can write to %s|%s\n", dir, doctor_chmod(d, "o-w", dir));
+	printf("F can write to %s|%s\n", dir, mode_cure(d->a, d->x, "o-w", dir));
 }
 
 static void
@@ -208,7 +209,7 @@ try_as_web_server(struct doctor *d)
 		const char *why = arena_strdup(d->a, strerror(errno));
 
 		printf("F cannot read %s: %s|%s\n", d->cf->download_dir, why,
-		    doctor_chmod(d, "o+rx", d->cf->download_dir));
+		    mode_cure(d->a, d->x, "o+rx", d->cf->download_dir));
 	}
 	for (size_t i = 0; i < N(sockets); i++)
 		must_connect(d, sockets[i]);

@@ -8,6 +8,7 @@
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "proto/upload.h"
+#include "tools/dir_cure.h"
 #include "tools/doctor.h"
 #include "tools/http_ask.h"
 #include "tools/web_trouble.h"
@@ -164,7 +165,7 @@ download_compare(struct doctor *d, const struct doctor_file *t)
 	md5_hex(w.body.p, w.body.n, md5);
 	if (w.status == 403 && stat(d->cf->download_dir, &st) == 0 &&
 	    (st.st_mode & 05) != 05)
-		doctor_fail(d, doctor_chmod(d, "o+rx", d->cf->download_dir),
+		doctor_fail(d, mode_cure(d->a, d->x, "o+rx", d->cf->download_dir),
 		    "the web server may not read %s", d->cf->download_dir);
 	else if (w.status != 200)
 		doctor_web_fault(d, NULL, url, &w);
@@ -189,8 +190,8 @@ doctor_download(struct doctor *d)
 	made = !fs_exists(dir);
 	if (fs_mkdirs(dir, 0755, d->f) != OK ||
 	    fs_write(path, t.bytes, TRIAL_BYTES, 0644, d->f) != OK)
-		doctor_fail(d, doctor_chmod(d, "u+rwx", d->cf->download_dir), "%s",
-		    d->f->detail);
+		doctor_fail(d, mode_cure(d->a, d->x, "u+rwx", d->cf->download_dir),
+		    "%s", d->f->detail);
 	else
 		download_compare(d, &t);
 	fs_unlink(path, &ignored);

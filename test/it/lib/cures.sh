@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What locus doctor and locus fsck find, and their cures, which are carried out as they stand by who runs the test.
-# test/it/cures.table names the line that does so for each cure.
+# test/it/cures.table and test/it/doctor_cures.table name the line that does so for each cure.
 
 doctor_with=() # options of each run
 cure_report=doctor # writes the report anew
