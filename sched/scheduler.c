@@ -98,8 +98,8 @@ turn_away(struct project *p, struct rpc *x, enum situation s, const char *detail
 		counts_keep(&p->counts, x);
 }
 
-/* What the requests that a worker takes together have in common. */
-struct common_ground {
+/* What all requests of a cohort look at. */
+struct cohort_base {
 	bool stopped;
 	enum err e; /* of the connection and what is read by it */
 	struct fail f;
@@ -108,13 +108,13 @@ struct common_ground {
 
 /*
  * Checks the preconditions of RPCs, cheapest first, and reads what they look at anew if
- * it is old or has changed.  Once for all that run together: what one of them holds
- * would be freed when the next one reads it.
+ * it is old or has changed.  Once for a cohort: what one request holds would
+ * be freed if the next one read it anew.
  */
-static struct common_ground
-common_ground(struct project *p, int64_t now)
+static struct cohort_base
+cohort_base(struct project *p, int64_t now)
 {
-	struct common_ground g = { .e = OK };
+	struct cohort_base g = { .e = OK };
 
 	if (!p->usable)
 		return g;
@@ -129,7 +129,7 @@ common_ground(struct project *p, int64_t now)
 
 /* If the project cannot serve an RPC, makes the reply and returns false. */
 static bool
-make_ready(struct project *p, const struct common_ground *g, struct rpc *x)
+make_ready(struct project *p, const struct cohort_base *g, struct rpc *x)
 {
 	x->conf = p->conf;
 	if (!p->usable) {
@@ -186,7 +186,7 @@ record_outcome(struct project *p, const struct rpc *x)
 static void
 run_request(struct project *p, struct rpc *x)
 {
-	const struct common_ground g = common_ground(p, x->now);
+	const struct cohort_base g = cohort_base(p, x->now);
 	struct fail f = { 0 };
 	int64_t since = 0;
 
@@ -242,7 +242,7 @@ scheduler_configure(struct project *p)
 
 struct served { /* requests that a worker answers together */
 	struct worker_state *w;
-	struct common_ground ground;
+	struct cohort_base base;
 	struct serve_job *const *jobs;
 	struct rpc *v;
 	struct rpc **run; /* those that run, and their indexes in v */
@@ -306,7 +306,7 @@ served_begin(struct served *g, struct arena *a, size_t k)
 	x->dry = x->probe = p->usable && probe_asked(a, p->conf, x->in, x->in_n);
 	if (!x->probe) /* a process of its own would not recognise a probe */
 		suspects_enter(served_place(g, k), x->in, x->in_n);
-	if (!make_ready(p, &g->ground, x) || is_drained(g->w->scheduler, p, x)) {
+	if (!make_ready(p, &g->base, x) || is_drained(g->w->scheduler, p, x)) {
 		served_reply(g, k);
 		return false;
 	}
@@ -332,7 +332,7 @@ scheduler_answer(void *worker, struct arena *a, struct serve_job *const *jobs, s
 		.at = NEWN(a, size_t, n) };
 
 	scheduler_configure(&w->project);
-	g.ground = common_ground(&w->project, clock_now());
+	g.base = cohort_base(&w->project, clock_now());
 	for (size_t k = 0; k < n; k++)
 		if (served_begin(&g, a, k)) {
 			g.at[g.n] = k;
@@ -371,11 +371,11 @@ scheduler_left(void *parked)
 static bool
 head_is_refused(struct project *p, struct rpc *x)
 {
-	struct common_ground g;
+	struct cohort_base g;
 
 	if (p->usable && probe_asked(x->a, p->conf, x->in, x->in_n))
 		return false; /* a probe has no account */
-	g = common_ground(p, x->now);
+	g = cohort_base(p, x->now);
 	if (!make_ready(p, &g, x))
 		return true;
 	if (rpc_head_passes(x))

@@ -12,7 +12,7 @@
 #include "proto/probe.h"
 #include "lib/banned.h"
 
-enum { SECRET_MOST = 256, KEY_MOST = 16 << 10 };
+enum { SECRET_MOST = 256 };
 
 bool
 probe_asked(struct arena *a, const struct conf *cf, const char *body, size_t n)
@@ -63,7 +63,7 @@ try_key(struct rpc *x)
 
 	if (x->keys == NULL || x->keys->code_sign_public != NULL)
 		return;
-	if (fs_read(x->a, path, KEY_MOST, &text, NULL, &f) == OK)
+	if (fs_read(x->a, path, KEY_FILE_MAX, &text, NULL, &f) == OK)
 		FAIL(&f, E_SYS, "it was not readable a moment ago");
 	buf_tag(&x->out, PROBE_FILE, path);
 	buf_tag(&x->out, PROBE_TROUBLE, f.detail);
