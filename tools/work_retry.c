@@ -571,8 +571,10 @@ work_retry_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	TRY(limit_raise_read(x, &o->raise, &order.raise));
 	TRY(read_distrust(x, o, &order.how));
 	/* First: what the transitioner makes for the workunits has the new limits. */
-	if (order.raise.any && picks_whole_app(&o->pick))
+	if (order.raise.any && picks_whole_app(&o->pick)) {
+		TRY(ctx_alone(x));
 		TRY(raise_in_templates(x, &order));
+	}
 	TRY(distrusts(&order.how) ? retry_returned(x, &order, &c) :
 				    retry_all(x, &order, &c));
 	if (c.matched == 0)
