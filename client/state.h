@@ -85,8 +85,7 @@ struct cestimate { /* what was learned about the estimates for an app version */
 struct cproject {
 	char *master_url, *authenticator, *project_name;
 	char *said_url; /* the master URL that it gives itself; NULL or "": none yet */
-	char *
-	    same_as; /* master URL of another attachment to this project, which stays */
+	char *same_as;  /* URL of another attachment to this project, which stays */
 	char **schedulers;
 	size_t nschedulers;
 	int64_t hostid, rpc_seqno, userid;

@@ -61,8 +61,7 @@ struct instance {
 	char key_path[4200];
 	struct counters counters; /* of this machine */
 	int64_t counted_at;       /* of the last pass noted there; 0 = none */
-	char broken[FAIL_BYTES];  /* why today's config.xml is unusable; "" = it is in
-	                               use */
+	char broken[FAIL_BYTES];  /* why config.xml is unusable; "" = it is in use */
 	int keeper_said;          /* the state logged last; -1 = none */
 	char keeper_text[KEEPER_TEXT_MOST]; /* its reason */
 	bool standby_shown;                 /* run/NAME.standby may exist */

@@ -44,9 +44,8 @@ enum {
 enum { WU_NO_TRANSITION = 1, WU_NO_NEW_RESULTS = 2, WU_TARGETED = 4, WU_BROADCAST = 8 };
 /* Exit statuses that the client sets (protocol.md 4.8). */
 enum {
-	EXIT_UNKNOWN = -162, /* the report has no exit_status */
-	EXIT_UNSTARTED_LATE =
-	    200, /* the client gave it up as not started by its deadline */
+	EXIT_UNKNOWN = -162,       /* the report has no exit_status */
+	EXIT_UNSTARTED_LATE = 200, /* not started by its deadline */
 	EXIT_ABORTED_BY_PROJECT = 202,
 	EXIT_ABORTED_BY_USER = 203
 };

@@ -20,10 +20,10 @@ struct ordered { /* a service that is waited for */
 	const char *name;
 	bool daemon; /* has no way to say that it is ready */
 	pid_t old, pid;
-	int64_t up_ms; /* since when pid was seen to run */
-	int first;     /* proc_is_hopeless() */
-	int64_t gave_up,
-	    ordered_ms; /* it had failed then, 0 = not; when it was ordered */
+	int64_t up_ms;   /* since when pid was seen to run */
+	int first;       /* proc_is_hopeless() */
+	int64_t gave_up; /* when it had failed before the order; 0 = it had not */
+	int64_t ordered_ms;
 	bool done;
 };
 

@@ -532,6 +532,7 @@ static void
 print_report(struct cmd_ctx *x, const struct project_status *r)
 {
 	const struct census *c = &r->c;
+	const char *go_on = daemons_stopped(x);
 
 	printf("%s at %s is %s\n", x->cf->long_name, x->cf->master_url,
 	    color_text(x->a,
@@ -541,10 +542,10 @@ print_report(struct cmd_ctx *x, const struct project_status *r)
 		running_name(r->running)));
 	print_services(x, r);
 	print_upstream(x);
-	if (daemons_stopped(x) != NULL)
+	if (go_on != NULL)
 		printf(
 		    "%s no daemon works while the file stop_daemons exists; %s ends this\n",
-		    status_label(x, COLOR_BAD, "stopped"), daemons_stopped(x));
+		    status_label(x, COLOR_BAD, "stopped"), go_on);
 	print_waits(x, r);
 	print_file_faults(x, r);
 	print_standbys(x, r);
