@@ -3,6 +3,7 @@
 #include "model/conf.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "lib/banned.h"
@@ -56,6 +57,19 @@ char *
 download_url(struct arena *a, const struct conf *cf, const char *name)
 {
 	return fanout_path(a, cf, cf->download_url, name);
+}
+
+char *
+path_of_url(struct arena *a, const struct conf *cf, const char *url)
+{
+	const char *ours = strstr(cf->download_url, "://"),
+		   *at = url == NULL ? NULL : strstr(url, "://");
+	size_t n = ours == NULL ? 0 : strlen(ours);
+
+	if (n == 0 || at == NULL || strncmp(at, ours, n) != 0 || at[n] != '/' ||
+	    strstr(at + n, "/../") != NULL)
+		return NULL;
+	return arena_printf(a, "%s%s", cf->download_dir, at + n);
 }
 
 int64_t

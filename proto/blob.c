@@ -188,6 +188,12 @@ blob_files(struct arena *a, const char *xml_doc, struct blob_file **out, size_t 
 	return OK;
 }
 
+bool
+blob_is_own_input(const struct blob_file *file)
+{
+	return !file->sticky && !file->no_delete;
+}
+
 enum err
 blob_own_inputs(
     struct arena *a, const char *xml_doc, struct own_inputs *own, struct fail *f)
@@ -197,7 +203,7 @@ blob_own_inputs(
 
 	TRY(blob_files(a, xml_doc, &files, &n, f));
 	for (size_t i = 0; i < n; i++)
-		if (!files[i].sticky && !files[i].no_delete)
+		if (blob_is_own_input(&files[i]))
 			PUSH(a, own->names, own->n, own->cap) = files[i].name;
 	return OK;
 }

@@ -75,10 +75,11 @@ enum err blob_resign(struct arena *, const char *xml_doc, const struct blob_sign
 
 /*
  * Lists the files that a blob names, in order, from its file_info elements and their
- * file_refs; open_name and md5_cksum may be NULL.
+ * file_refs; open_name, url and md5_cksum may be NULL.
  */
 struct blob_file {
 	char *name, *open_name;
+	char *url; /* the last one; NULL = none */
 	char *md5_cksum;
 	double nbytes, max_nbytes;
 	bool sticky, report_on_rpc, no_delete, generated_locally, no_validate, optional;
@@ -87,9 +88,10 @@ enum err blob_files(
     struct arena *, const char *xml_doc, struct blob_file **, size_t *n, struct fail *);
 
 /*
- * Appends the names of a workunit's input files that are neither sticky nor marked
- * no_delete: those that go when no workunit needs them.
+ * The input files of a workunit that are neither sticky nor marked no_delete: those
+ * that go when no workunit needs them.  blob_own_inputs() appends their names.
  */
+bool blob_is_own_input(const struct blob_file *);
 struct own_inputs {
 	char **names;
 	size_t n, cap;

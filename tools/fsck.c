@@ -23,7 +23,7 @@ static const struct opt fsck_options[] = {
 	{ "repair-credit", OPT_FLAG, offsetof(struct fsck_opts, repair_credit), NULL,
 	    "Also raises totals of credit to the sums that they lack; lowers none." },
 	{ "deep", OPT_FLAG, offsetof(struct fsck_opts, deep), NULL,
-	    "Also reads every large file and checks its MD5." },
+	    "Also reads every file that clients download and checks its MD5." },
 	{ 0 },
 };
 

@@ -39,6 +39,7 @@ struct fsck_finding {
 	const char *more; /* may be "" */
 	int64_t id;       /* of the row, if its cure names that */
 	const char *cure; /* a better one than that of the code; NULL = none */
+	const char *path; /* of the file that RESTORE puts back */
 	bool repaired;    /* it has been put right */
 };
 /* Reports one finding: "CODE noun name: text (more); cure". */
@@ -68,10 +69,14 @@ void fsck_report(struct fsck *, struct fsck_sum);
 enum err fsck_rows(struct fsck *);
 /* --- fsck_classes.c: versions, and plan_class_spec.xml --- */
 enum err fsck_classes(struct fsck *);
-/* --- fsck_inputs.c: the counts of ordinary input files --- */
+/* --- fsck_inputs.c: ordinary input files and the files of versions --- */
 enum err fsck_inputs(struct fsck *);
 /* --- fsck_files.c --- */
 enum err fsck_files(struct fsck *); /* rows of large files, and the files on disk */
+/* Compares the file at path with its name, nbytes (0 = unknown) and, with --deep,
+ * md5_cksum (may be NULL). */
+struct blob_file;
+enum err fsck_download(struct fsck *, const char *path, const struct blob_file *);
 enum err fsck_uploads(
     struct fsck *); /* uploaded files, and the results that they belong to */
 /* --- fsck_strangers.c: unknown files in the download directory --- */

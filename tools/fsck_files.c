@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks the large files against their rows, and the uploads against their results. */
+/* Checks downloads against what the database says of them, and uploads against their
+ * results. */
 #include <string.h>
 #include "db/entity.h"
 #include "db/stmts.h"
@@ -12,37 +13,52 @@
 
 enum { FILES_AT_ONCE = 1000, DAY_S = 86400 };
 
+static void
+download_differs(struct fsck *k, enum fsck_code code, const char *name,
+    const char *path, const char *how)
+{
+	fsck_report_finding(
+	    k, &(const struct fsck_finding){
+		   .code = code, .name = name, .more = how, .path = path });
+}
+
+enum err
+fsck_download(struct fsck *k, const char *path, const struct blob_file *file)
+{
+	struct arena *a = &k->round;
+	int64_t size = fs_size(path);
+	char md5[MD5_HEX];
+
+	if (size < 0) {
+		download_differs(k, FSCK_FILE_MISSING, file->name, path, path);
+		return OK;
+	}
+	if (file->nbytes > 0 && size != (int64_t)file->nbytes) {
+		download_differs(k, FSCK_FILE_SIZE, file->name, path,
+		    arena_printf(a, "%lld bytes, in the database %.0f", (long long)size,
+			file->nbytes));
+		return OK;
+	}
+	if (!k->deep || file->md5_cksum == NULL)
+		return OK;
+	TRY(md5_file(path, md5, NULL, k->x->f));
+	if (strcmp(md5, file->md5_cksum) != 0)
+		download_differs(k, FSCK_FILE_MD5, file->name, path,
+		    arena_printf(
+			a, "MD5 %s, in the database %s", md5, file->md5_cksum));
+	return OK;
+}
+
 static enum err
 check_large_file(struct fsck *k, const struct file *file)
 {
-	struct arena *a = &k->round;
-	const char *path = download_path(a, k->x->cf, file->name);
-	int64_t size = fs_size(path);
 	struct fail f = { 0 };
-	char md5[MD5_HEX];
-	enum err e;
 
 	if (file_name_check(file->name, &f) != OK)
 		fsck_found(k, FSCK_FILE_NAME, file->name, f.detail, false);
-	if (size < 0) {
-		fsck_found(k, FSCK_FILE_MISSING, file->name, path, false);
-		return OK;
-	}
-	if (size != (int64_t)file->size) {
-		fsck_found(k, FSCK_FILE_SIZE, file->name,
-		    arena_printf(a, "%lld bytes, in the database %.0f", (long long)size,
-			file->size),
-		    false);
-		return OK;
-	}
-	if (!k->deep)
-		return OK;
-	e = md5_file(path, md5, NULL, k->x->f);
-	if (e == OK && strcmp(md5, file->md5sum) != 0)
-		fsck_found(k, FSCK_FILE_MD5, file->name,
-		    arena_printf(a, "MD5 %s, in the database %s", md5, file->md5sum),
-		    false);
-	return e;
+	return fsck_download(k, download_path(&k->round, k->x->cf, file->name),
+	    &(const struct blob_file){
+		.name = file->name, .md5_cksum = file->md5sum, .nbytes = file->size });
 }
 
 enum err

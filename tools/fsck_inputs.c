@@ -2,12 +2,15 @@
 /*
  * Compares the counts of ordinary input files (db/input_use.h) with the workunits that
  * are counted, as of one moment: the project may be at work.  A repair adds the
- * difference, so what has happened meanwhile stays counted.
+ * difference, so what has happened meanwhile stays counted.  Then looks whether the
+ * files are there, and those of the versions that are sent.
  */
 #include <string.h>
+#include "db/entity.h"
 #include "db/id_walk.h"
 #include "db/input_use.h"
 #include "db/stmts.h"
+#include "lib/fs.h"
 #include "lib/index.h"
 #include "proto/blob.h"
 #include "tools/catalog.h"
@@ -24,6 +27,8 @@ struct input_needs {
 		char *name;
 		int64_t needed; /* by workunits */
 		int64_t counted;
+		struct blob_file file; /* as a workunit describes it */
+		char *path;            /* of the download; NULL = it is not ours */
 	} * v;
 	size_t n, cap;
 };
@@ -41,6 +46,29 @@ need_of(struct input_needs *s, const char *name)
 	return &s->v[s->n - 1];
 }
 
+static void
+need_files(struct fsck *k, struct input_needs *s, const char *xml_doc)
+{
+	struct blob_file *files;
+	size_t n;
+
+	/* A document that cannot be parsed names no files. */
+	if (blob_files(&k->round, xml_doc, &files, &n, NULL) != OK)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		struct input_need *need = need_of(s, files[i].name);
+
+		need->needed += blob_is_own_input(&files[i]);
+		if (need->path != NULL)
+			continue;
+		need->file = files[i];
+		need->file.name = need->name;
+		if (files[i].md5_cksum != NULL)
+			need->file.md5_cksum = arena_strdup(&s->a, files[i].md5_cksum);
+		need->path = path_of_url(&s->a, k->x->cf, files[i].url);
+	}
+}
+
 static enum err
 read_needed(struct fsck *k, struct input_needs *s)
 {
@@ -50,7 +78,6 @@ read_needed(struct fsck *k, struct input_needs *s)
 	enum err e = OK;
 
 	for (int64_t from = IDS_BEGIN, to = from; to < IDS_END && e == OK; from = to) {
-		struct own_inputs own = { 0 };
 		struct row_text *docs = NULL;
 		size_t n = 0;
 
@@ -59,11 +86,8 @@ read_needed(struct fsck *k, struct input_needs *s)
 		if (e == OK)
 			e = db_query(x->db, &k->round, x->f, &docs, &n, WU_COUNTED_DOCS,
 			    .from = from, .to = to);
-		/* One that cannot be parsed names no files. */
 		for (size_t i = 0; e == OK && i < n; i++)
-			blob_own_inputs(&k->round, docs[i].s, &own, NULL);
-		for (size_t i = 0; i < own.n; i++)
-			need_of(s, own.names[i])->needed++;
+			need_files(k, s, docs[i].s);
 		progress_set(&bar, seen += (int64_t)n);
 	}
 	progress_end(&bar);
@@ -100,6 +124,60 @@ correct_in_tx(struct cmd_ctx *x, void *arg)
 	return input_correct(x->db, need->name, need->needed - need->counted, x->f);
 }
 
+/* Is it still needed?  Its workunit may have ended since. */
+static enum err
+still_needed(struct fsck *k, const struct input_need *need, bool *yes)
+{
+	struct file *large;
+	enum err e;
+
+	if (blob_is_own_input(&need->file))
+		return inputs_counted(
+		    k->x->db, &k->round, &need->name, 1, yes, k->x->f);
+	e = file_by_name(k->x->db, &k->round, need->name, &large, k->x->f);
+	*yes = e == E_NOTFOUND; /* those with a row have a check of their own */
+	return e == E_NOTFOUND ? OK : e;
+}
+
+static enum err
+check_input(struct fsck *k, const struct input_need *need)
+{
+	bool needed = true;
+
+	arena_reset(&k->round);
+	if (need->path == NULL)
+		return OK;
+	if (!fs_exists(need->path) || !blob_is_own_input(&need->file))
+		TRY(still_needed(k, need, &needed));
+	return needed ? fsck_download(k, need->path, &need->file) : OK;
+}
+
+/* The files of the versions that are sent: without one, all that the version gets
+ * fails. */
+static enum err
+check_version_files(struct fsck *k)
+{
+	struct arena a = { 0 };
+	struct app_version *v = NULL;
+	size_t n = 0;
+	enum err e = db_query(k->x->db, &a, k->x->f, &v, &n, APP_VERSIONS);
+
+	for (size_t i = 0; e == OK && i < n; i++) {
+		struct input_needs files = { 0 };
+
+		files.of = index_new(&files.a);
+		arena_reset(&k->round);
+		if (!v[i].deprecated)
+			need_files(k, &files, v[i].xml_doc);
+		for (size_t j = 0; e == OK && j < files.n; j++)
+			if (files.v[j].path != NULL)
+				e = fsck_download(k, files.v[j].path, &files.v[j].file);
+		arena_free(&files.a);
+	}
+	arena_free(&a);
+	return e;
+}
+
 enum err
 fsck_inputs(struct fsck *k)
 {
@@ -115,7 +193,8 @@ fsck_inputs(struct fsck *k)
 	for (size_t i = 0; e == OK && i < s.n; i++) {
 		struct input_need *need = &s.v[i];
 
-		if (need->needed == need->counted)
+		e = check_input(k, need);
+		if (e != OK || need->needed == need->counted)
 			continue;
 		if (k->repair)
 			e = tools_transaction(k->x, correct_in_tx, need);
@@ -126,5 +205,5 @@ fsck_inputs(struct fsck *k)
 			    k->repair);
 	}
 	arena_free(&s.a);
-	return e;
+	return e == OK ? check_version_files(k) : e;
 }

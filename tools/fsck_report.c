@@ -52,8 +52,7 @@ fsck_cure(struct arena *a, const struct cmd_ctx *x, const struct fsck_finding *f
 	                       words_fill(a, checks[f->code].cure, words, N(words));
 
 	if (strcmp(cure, "RESTORE") == 0)
-		return restore_cure(
-		    a, &x->owner, download_path(a, x->cf, f->name), "644");
+		return restore_cure(a, &x->owner, f->path, "644");
 	if (strncmp(cure, "locus ", 6) == 0)
 		return locus_command(a, x->cf, cure + 6);
 	if (strncmp(cure, "rm ", 3) == 0)

@@ -480,6 +480,14 @@ START_TEST(fanout_vectors)
 	ck_assert_str_eq(download_path(&a, &cf, "input_42"), "/d/8a/input_42");
 	cf.uldl_dir_fanout = 0;
 	ck_assert_str_eq(download_path(&a, &cf, "input_42"), "/d/input_42");
+	cf.download_url = arena_strdup(&a, "https://h/d");
+	ck_assert_str_eq(
+	    path_of_url(&a, &cf, "http://h/d/8a/input_42"), "/d/8a/input_42");
+	ck_assert_ptr_null(path_of_url(&a, &cf, "https://h/dd/input_42"));
+	ck_assert_ptr_null(path_of_url(&a, &cf, "https://h/d/../keys/private"));
+	ck_assert_ptr_null(path_of_url(&a, &cf, "https://other/d/input_42"));
+	ck_assert_ptr_null(path_of_url(&a, &cf, "input_42"));
+	ck_assert_ptr_null(path_of_url(&a, &cf, NULL));
 }
 END_TEST
 

@@ -75,6 +75,7 @@ doctor_upload_key(struct doctor *d)
 struct version_look {
 	struct doctor *d;
 	const struct key *key;
+	const char *xml_doc;
 	const char *name; /* of the last file that the key has signed; NULL = none */
 	char md5[MD5_HEX];
 	const char *other; /* of the last one that it has not signed */
@@ -98,7 +99,7 @@ look_at_file(void *ctx, const char *name, const char *was, char **sig, struct fa
 static struct version_look
 look_at_version(struct doctor *d, const struct key *key, const struct app_version *v)
 {
-	struct version_look l = { .d = d, .key = key };
+	struct version_look l = { .d = d, .key = key, .xml_doc = v->xml_doc };
 	const struct blob_signer looking = { look_at_file, &l };
 	char *same;
 
@@ -107,17 +108,35 @@ look_at_version(struct doctor *d, const struct key *key, const struct app_versio
 	return l;
 }
 
+/* Returns where its file is: adopted projects do not fan the files of versions out. */
+static const char *
+signed_file_path(struct doctor *d, const struct version_look *l)
+{
+	struct blob_file *files;
+	const char *path = NULL, *flat;
+	size_t n;
+
+	if (blob_files(d->a, l->xml_doc, &files, &n, NULL) != OK)
+		n = 0;
+	for (size_t i = 0; i < n && path == NULL; i++)
+		if (strcmp(files[i].name, l->name) == 0)
+			path = path_of_url(d->a, d->cf, files[i].url);
+	if (path != NULL)
+		return path;
+	flat = arena_printf(d->a, "%s/%s", d->cf->download_dir, l->name);
+	return fs_exists(flat) ? flat : download_path(d->a, d->cf, l->name);
+}
+
 /* Is the file what was signed? */
 static void
 verify_file(struct doctor *d, const struct version_look *l)
 {
-	const char *path = arena_printf(d->a, "%s/%s", d->cf->download_dir, l->name);
+	const char *path = signed_file_path(d, l);
 	char md5[MD5_HEX];
 
-	if (!fs_exists(path)) /* an adopted project may fan them out */
-		path = download_path(d->a, d->cf, l->name);
 	if (md5_file(path, md5, NULL, d->f) != OK)
-		doctor_fail(d, doctor_locus(d, "fsck"), "%s", d->f->detail);
+		doctor_fail(d, restore_cure(d->a, &d->x->owner, path, "644"), "%s",
+		    d->f->detail);
 	else if (strcmp(md5, l->md5) != 0)
 		doctor_fail(d, restore_cure(d->a, &d->x->owner, path, "644"),
 		    "%s is not the file that was signed: clients would refuse it",
