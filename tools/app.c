@@ -137,6 +137,14 @@ add_daemons(struct cmd_ctx *x, const struct app_added *added, bool dry)
 	return dry ? OK : unit_run_follow(x, names, added->n);
 }
 
+/* Does the generator fill ranges into the template's command line? */
+static bool
+needs_ranges(const struct app_opts *o)
+{
+	return o->generator != NULL && strstr(o->generator, "-ranges") != NULL &&
+	       strstr(o->generator, "-arguments") == NULL;
+}
+
 /* Reports what would make the generator exit at once. */
 static enum err
 check_generator(struct cmd_ctx *x, const struct app_opts *o, const char *app)
@@ -154,6 +162,9 @@ check_generator(struct cmd_ctx *x, const struct app_opts *o, const char *app)
 		const char *name;
 
 		if (kinds[i] == NULL)
+			continue;
+		/* A program gets a pair, whose command line has no range. */
+		if (o->program != NULL && (i == 1 || !needs_ranges(o)))
 			continue;
 		name = arena_printf(x->a, "templates/%s_%s.xml", app, kinds[i]);
 		if (!fs_exists(project_path(x->a, x->cf, name)) &&
@@ -228,14 +239,6 @@ has_locality(const struct app_opts *o)
 {
 	return !o->no_locality &&
 	       (o->locality == NULL || strcmp(o->locality, "none") != 0);
-}
-
-/* Does the generator fill ranges into the template's command line? */
-static bool
-needs_ranges(const struct app_opts *o)
-{
-	return o->generator != NULL && strstr(o->generator, "-ranges") != NULL &&
-	       strstr(o->generator, "-arguments") == NULL;
 }
 
 static enum err
