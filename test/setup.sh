@@ -8,6 +8,9 @@ die() { # STATUS TEXT
 	exit "$1"
 }
 
+# Root of a container may lack the right to mount, and then it boots no machine and builds no image.
+may_mount() { unshare -m mount -t tmpfs none /mnt 2>/dev/null; }
+
 # MariaDB's server cannot be installed beside MySQL's; with LOCUS_TEST_MYSQLD (test/it/lib/mariadb.sh) it is not needed.
 packages_missing() { # GROUP...
 	local group package state

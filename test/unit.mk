@@ -27,14 +27,11 @@ golden-refresh: test/unit/test_golden test/unit/test_sim_golden
 	GOLDEN_REFRESH=1 srcdir=$(srcdir) test/unit/test_sim_golden
 
 # Builds everything again with the sanitizers, beside this build, and runs the unit tests there.
-.PHONY: check-asan check-leaks check-valgrind asan-build
+.PHONY: check-asan check-valgrind asan-build
 asan-build:
 	rm -rf asan && $(MKDIR_P) asan && cd asan && \
 	$(abs_srcdir)/configure -q --enable-asan --enable-devel
 check-asan: asan-build
-	cd asan && ASAN_OPTIONS=detect_leaks=0 $(MAKE) check-programs
-# The same with a search for leaks after each case, which takes longer than the case.
-check-leaks: asan-build
 	cd asan && ASAN_OPTIONS=detect_leaks=1 $(MAKE) check-programs
 
 # The unit tests once more, each case a process that may not leak or read what it should not.
