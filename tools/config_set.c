@@ -21,6 +21,7 @@
 #include "tools/listing.h"
 #include "lib/privilege.h"
 #include "tools/running.h"
+#include "tools/web_fit.h"
 #include "lib/banned.h"
 
 enum { VALUE_MOST = 4096 };
@@ -326,6 +327,28 @@ judge_identity(struct change *c)
 	    c->d.path, f.detail, locus_command(c->x->a, c->old, "stop"));
 }
 
+/* Would private servers answer at another port than that of the URL? */
+static enum err
+judge_port(struct change *c)
+{
+	struct cmd_ctx *x = c->x;
+	int64_t port = c->old == NULL ? 0 : loopback_port(c->old->master_url);
+	const char *url;
+
+	if (port == 0 || c->old->private_port != port || c->new->private_port == port ||
+	    loopback_port(c->new->master_url) != port)
+		return OK;
+	url = strchr(c->old->master_url + strlen("http://"), '/');
+	return FAIL(x->f, E_CONFIG,
+	    "%s was not changed: %s, where clients look for the project, has port %lld; run: %s && %s && %s",
+	    c->d.path, c->old->master_url, (long long)port,
+	    locus_command(x->a, c->old, "stop"),
+	    locus_command(x->a, c->old,
+		arena_printf(x->a, "relocate --moved --url http://127.0.0.1:%lld%s",
+		    (long long)c->new->private_port, url == NULL ? "" : url)),
+	    locus_command(x->a, c->old, "start"));
+}
+
 /* Who sets a number is not given another one. */
 static void
 be_exact(struct conf_remark *r, size_t n)
@@ -360,6 +383,7 @@ check_change(struct change *c)
 		config_faults_find(x, c->old, r, n, &before);
 	}
 	TRY(judge_faults(c, &before, &after));
+	TRY(judge_port(c));
 	return judge_identity(c);
 }
 

@@ -26,6 +26,7 @@
 #include "tools/service.h"
 #include "tools/state.h"
 #include "tools/supervisor/supervise.h"
+#include "tools/web_fit.h"
 #include "lib/banned.h"
 
 enum { FILE_MOST = 4 << 20, SECRET_MOST = 4096, ROWS = 1000, PAIRS_MOST = 12 };
@@ -304,9 +305,33 @@ note_place(struct relocation *r)
 	return e == OK ? ctx_as_root(r->x, write_place, &r->now) : e;
 }
 
-/* The project gets another URL, perhaps one that config.xml has already. */
+/* The private web server answers at the URL itself: it moves to the port of the new
+ * one.
+ */
 static enum err
-choose_new_url(struct relocation *r)
+choose_new_port(struct relocation *r, const char *was, struct conf_change *set)
+{
+	struct cmd_ctx *x = r->x;
+	int64_t old = loopback_port(was), new = loopback_port(r->o->url);
+	int port;
+
+	if (!x->cf->private_servers || old == 0 || new == 0 || old == new)
+		return OK;
+	/* config.xml may have the new one already. */
+	if (x->cf->private_port != old && x->cf->private_port != new)
+		return OK;
+	TRY(create_port(x, new, &port));
+	set->old = "private_port";
+	set->new = arena_printf(x->a, "%d", port);
+	replace_later(r, arena_printf(x->a, "127.0.0.1:%lld", (long long)old),
+	    arena_printf(x->a, "127.0.0.1:%d", port));
+	return OK;
+}
+
+/* The project gets another URL, perhaps one that config.xml has already; *set: what
+ * changes with it, or no name. */
+static enum err
+choose_new_url(struct relocation *r, struct conf_change *set)
 {
 	struct cmd_ctx *x = r->x;
 	const char *was = r->noted.master_url != NULL ? r->noted.master_url :
@@ -319,7 +344,7 @@ choose_new_url(struct relocation *r)
 	if (strcmp(r->new_base, r->old_base) == 0)
 		return ctx_usage(x, "the project has the URL %s already", was);
 	replace_later(r, r->old_base, r->new_base);
-	return OK;
+	return choose_new_port(r, was, set);
 }
 
 /* What is left to the admin after a change of the URL. */
@@ -341,6 +366,7 @@ static enum err
 relocate_moved(struct relocation *r)
 {
 	struct cmd_ctx *x = r->x;
+	struct conf_change set = { 0 };
 	bool new_url = r->o->url != NULL;
 
 	if (r->s == STANDING_COPY)
@@ -348,13 +374,13 @@ relocate_moved(struct relocation *r)
 		    "it was not moved: the project still exists in %s; remove one of the two, or make this one a project of its own with --copy",
 		    r->noted.dir);
 	if (new_url)
-		TRY(choose_new_url(r));
+		TRY(choose_new_url(r, &set));
 	if (r->noted.dir != NULL && strcmp(r->noted.dir, r->now.dir) != 0) {
 		ctx_progress(x, "moved", "from %s to %s", r->noted.dir, r->now.dir);
 		replace_later(r, r->noted.dir, r->now.dir);
 		replace_sockets(r);
 	}
-	TRY(edit_conf(r, NULL, 0));
+	TRY(edit_conf(r, &set, set.old != NULL));
 	TRY(edit_paths(r));
 	if (new_url)
 		TRY(readdress(r));
@@ -648,8 +674,8 @@ const struct cmd cmd_relocate = { .name = "relocate",
 	.about =
 	    "A project notes its location, its database and its URL in identity.xml. When these no\n"
 	    "longer match, commands and daemons refuse to act for it until this command says which\n"
-	    "case it is. --moved: the same project; with --url, it gets this master URL, and the\n"
-	    "URLs of config.xml and of the stored work are changed. --copy: a project of its own:\n"
+	    "case it is. --moved: the same project; with --url, it gets this master URL, which the\n"
+	    "URLs of config.xml and of the stored work, and a private Apache's port, follow. --copy: a project of its own:\n"
 	    "it gets a new identity, port, URL and sockets, and the same is changed. The keys stay\n"
 	    "the same; see locus key rotate code-sign. A directory that was only renamed needs\n"
 	    "nothing: locus start reports the move and continues.",

@@ -3,6 +3,7 @@
  * and limits the options. */
 #include "tools/web_fit.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include "lib/fs.h"
 #include "lib/words.h"
@@ -124,6 +125,19 @@ web_conf_name(struct cmd_ctx *x)
 		return WEB_PRIVATE_CONF;
 	return strcmp(running_web_server(x->a).name, "nginx") == 0 ? WEB_NGINX_SITE :
 	                                                             WEB_APACHE_SITE;
+}
+
+int64_t
+loopback_port(const char *url)
+{
+	static const char base[] = "http://127.0.0.1:";
+	size_t n = sizeof(base) - 1;
+	int64_t port;
+
+	if (strncmp(url, base, n) != 0)
+		return 0;
+	port = strtoll(url + n, NULL, 10);
+	return port > 0 && port <= UINT16_MAX ? port : 0;
 }
 
 char *

@@ -8,6 +8,9 @@
 /* Returns the name below project_dir of the file that the web server of this machine
  * reads for a project that is not installed. */
 const char *web_conf_name(struct cmd_ctx *);
+/* Returns the port of "http://127.0.0.1:PORT/NAME/", at which private servers answer
+ * without another server before them; 0 for any other URL. */
+int64_t loopback_port(const char *url);
 /*
  * Returns what is wrong with such a file, or one of an installed project; NULL if
  * nothing is known to be. service: "scheduler", "web" or "upload", to which it should

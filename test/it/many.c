@@ -27,9 +27,11 @@
 #include <errno.h>
 #include <getopt.h>
 #include <netdb.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -610,9 +612,13 @@ main(int argc, char **argv)
 				"[--processes N] --seed N --logs DIR\n");
 		return 2;
 	}
+	/* The hosts end with the scenario, however it ends. */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	for (int i = 0; i < p.processes; i++)
-		if (fork() == 0)
+		if (fork() == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGTERM);
 			_exit(one_process(&p, i));
+		}
 	while (wait(&status) > 0)
 		bad |= status;
 	arena_free(&a);
