@@ -674,14 +674,15 @@ const struct cmd cmd_relocate = { .name = "relocate",
 	.about =
 	    "A project notes its location, its database and its URL in identity.xml. When these no\n"
 	    "longer match, commands and daemons refuse to act for it until this command says which\n"
-	    "case it is. --moved: the same project; with --url, it gets this master URL, which the\n"
-	    "URLs of config.xml and of the stored work, and a private Apache's port, follow. --copy: a project of its own:\n"
+	    "case it is. --moved: the same project; with --url, it gets this master URL, and the\n"
+	    "URLs of config.xml and of the stored work are changed. --copy: a project of its own:\n"
 	    "it gets a new identity, port, URL and sockets, and the same is changed. The keys stay\n"
 	    "the same; see locus key rotate code-sign. A directory that was only renamed needs\n"
 	    "nothing: locus start reports the move and continues.",
 	.details =
 	    "Copy a project only while it is stopped. On a shared database server load a dump into\n"
-	    "another database first and give it with --db-name.",
+	    "another database first and give it with --db-name. The port of a private Apache that\n"
+	    "answers at the URL itself, http://127.0.0.1:PORT/NAME/, changes with it.",
 	.opts = relocate_options,
 	.opts_size = sizeof(struct relocate_opts),
 	.anywhere = true,
