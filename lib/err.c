@@ -39,6 +39,7 @@ fail_record(struct fail *f, enum err code, const char *where, const char *more,
 	if (more != NULL && (size_t)n < sizeof(text))
 		snprintf(text + n, sizeof(text) - (size_t)n, ": %s", more);
 	f->code = code;
+	f->sys = 0;
 	f->where = where;
 	f->kind = log_kind(fmt, text) ^ (log_kind(where, where) + code);
 	memcpy(f->detail, text, sizeof(text));
@@ -75,12 +76,15 @@ enum err
 fail_errno(struct fail *f, const char *where, const char *fmt, ...)
 {
 	char text[128];
-	enum err code = err_of_errno(errno);
-	const char *why = strerror_r(errno, text, sizeof(text));
+	int number = errno;
+	enum err code = err_of_errno(number);
+	const char *why = strerror_r(number, text, sizeof(text));
 	va_list ap;
 
 	va_start(ap, fmt);
 	fail_record(f, code, where, why, fmt, ap);
+	if (f != NULL)
+		f->sys = number;
 	va_end(ap);
 	return code;
 }

@@ -26,6 +26,7 @@ enum { FAIL_BYTES = 1000 };
 
 struct fail {
 	enum err code;
+	int sys;                 /* errno, with FAIL_ERRNO; 0 = none */
 	const char *where;       /* function that recorded it */
 	uint64_t kind;           /* log_repeat.h: failures that differ only in names */
 	char detail[FAIL_BYTES]; /* what, which, why, and what to do about it */

@@ -205,6 +205,14 @@ check_all_of_root(struct arena *a, const struct conf *cf, struct fail *f)
 	    dir, found + strlen(dir) + 1, dir);
 }
 
+static enum err
+refuse_root(const struct conf *cf, struct fail *f)
+{
+	return FAIL(f, E_CONFIG,
+	    "%s names root as run_user, but nothing of a project runs as root",
+	    cf->path);
+}
+
 enum err
 owner_take(struct arena *a, const struct conf *cf, bool suspend, struct owner *w,
     struct fail *f)
@@ -219,9 +227,7 @@ owner_take(struct arena *a, const struct conf *cf, bool suspend, struct owner *w
 	}
 	TRY(account_find(a, cf->run_user, &w->as, f));
 	if (w->as.uid == 0)
-		return FAIL(f, E_CONFIG,
-		    "%s names root as run_user, but nothing of a project runs as root",
-		    cf->path);
+		return refuse_root(cf, f);
 	w->suspended = suspend && conf_is_installed(cf);
 	TRY(w->suspended ? privilege_suspend(&w->as, f) : privilege_become(&w->as, f));
 	return check_reach(a, w, cf->project_dir, f);
@@ -275,6 +281,58 @@ enter_opened(struct arena *a, struct opened *o, bool suspend, struct owner *w,
 	TRY(check_reach(a, w, o->dir, f));
 	TRY(conf_load(a, o->path, cf, NULL, NULL, f));
 	return check_own(*cf, w, f);
+}
+
+/* Who alone decides what config.xml says: its owner, if its directory is root's. */
+static enum err
+find_ruler(struct arena *a, const struct conf *cf, uid_t *uid, struct fail *f)
+{
+	const char *dir = arena_memdup(
+	    a, cf->path, strlen(cf->path) - strlen(text_base_name(cf->path)));
+	struct stat st;
+
+	if (stat(dir, &st) < 0)
+		return FAIL_ERRNO(f, "looking at %s", dir);
+	if (st.st_uid == 0 && lstat(cf->path, &st) < 0)
+		return FAIL_ERRNO(f, "looking at %s", cf->path);
+	*uid = st.st_uid;
+	return OK;
+}
+
+static enum err
+take_named(struct arena *a, const struct conf *now, struct fail *f)
+{
+	struct account as;
+
+	if (now->run_user[0] == '\0')
+		return check_all_of_root(a, now, f);
+	TRY(account_find(a, now->run_user, &as, f));
+	return as.uid == 0 ? refuse_root(now, f) : OK;
+}
+
+enum err
+owner_keeps(
+    struct arena *a, const struct conf *was, const struct conf *now, struct fail *f)
+{
+	struct owner w = { 0 };
+	struct fail why = { 0 };
+	uid_t uid = 0;
+	enum err e = OK;
+
+	if (conf_is_installed(was) != conf_is_installed(now))
+		return FAIL(f, E_CONFIG,
+		    "service_manager belongs to an installation: locus create NAME --url URL makes one, and locus destroy removes it");
+	if (conf_is_installed(was) && strcmp(was->run_user, now->run_user) != 0)
+		return FAIL(f, E_CONFIG,
+		    "run_user of an installed project is the account that locus create made for it");
+	TRY(find_ruler(a, was, &uid, f));
+	if (uid != 0) {
+		TRY(account_by_uid(a, uid, &w.as, f));
+		e = check_own(was, &w, &why) == OK ? check_own(now, &w, &why) : OK;
+	} else if (strcmp(was->run_user, now->run_user) != 0) {
+		e = take_named(a, now, &why);
+	}
+	return e == OK ? OK : FAIL(f, E_CONFIG, "%s", why.detail);
 }
 
 /*

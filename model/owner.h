@@ -46,6 +46,14 @@ enum err owner_take(
     struct arena *, const struct conf *, bool suspend, struct owner *, struct fail *);
 
 /*
+ * May the project's config.xml change from was to now?  E_CONFIG if root would not
+ * enter the project any more, and if something changes that belongs to its
+ * installation.
+ */
+enum err owner_keeps(
+    struct arena *, const struct conf *was, const struct conf *now, struct fail *);
+
+/*
  * For what belongs to no project: before root opens or makes anything at path, it
  * becomes the account that decides what this path leads to (fs_ruler()). With suspend,
  * owner_root() leads back. E_DENIED if several accounts could decide.

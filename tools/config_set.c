@@ -349,6 +349,19 @@ judge_port(struct change *c)
 	    locus_command(x->a, c->old, "start"));
 }
 
+/* Would root, or anybody, find no way into the project any more? */
+static enum err
+judge_owner(struct change *c)
+{
+	struct cmd_ctx *x = c->x;
+	struct fail why = { 0 };
+
+	if (c->old == NULL || owner_keeps(x->a, c->old, c->new, &why) == OK)
+		return OK;
+	return FAIL(
+	    x->f, E_CONFIG, "%s was not changed: %.400s", c->d.path, why.detail);
+}
+
 /* Who sets a number is not given another one. */
 static void
 be_exact(struct conf_remark *r, size_t n)
@@ -384,6 +397,7 @@ check_change(struct change *c)
 	}
 	TRY(judge_faults(c, &before, &after));
 	TRY(judge_port(c));
+	TRY(judge_owner(c));
 	return judge_identity(c);
 }
 

@@ -5,6 +5,7 @@
  */
 #include "tools/cmd.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -301,7 +302,7 @@ report_error(const struct cmd_ctx *x, enum err e)
 		return x->status;
 	x->f->detail[terminal_clean(x->f->detail, strlen(x->f->detail), NULL)] = '\0';
 	fprintf(stderr, "locus%s%s: %s\n", blank, name, x->f->detail);
-	if (e == E_DENIED && x->owner.as.name != NULL)
+	if (x->f->sys == EACCES && x->owner.as.name != NULL)
 		fprintf(stderr,
 		    "locus works on this project as the account %s, which must be able to reach that file: name a place where it may, such as /tmp.\n",
 		    x->owner.as.name);
