@@ -300,7 +300,7 @@ find_ruler(struct arena *a, const struct conf *cf, uid_t *uid, struct fail *f)
 }
 
 static enum err
-take_named(struct arena *a, const struct conf *now, struct fail *f)
+check_named_account(struct arena *a, const struct conf *now, struct fail *f)
 {
 	struct account as;
 
@@ -330,7 +330,7 @@ owner_keeps(
 		TRY(account_by_uid(a, uid, &w.as, f));
 		e = check_own(was, &w, &why) == OK ? check_own(now, &w, &why) : OK;
 	} else if (strcmp(was->run_user, now->run_user) != 0) {
-		e = take_named(a, now, &why);
+		e = check_named_account(a, now, &why);
 	}
 	return e == OK ? OK : FAIL(f, E_CONFIG, "%s", why.detail);
 }
