@@ -661,6 +661,7 @@ tools_sources = \
 	tools/config_diff.c \
 	tools/config_files.c \
 	tools/config_get.c \
+	tools/config_judge.c \
 	tools/config_key.c \
 	tools/config_key.h \
 	tools/config_set.c \

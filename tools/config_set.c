@@ -21,7 +21,6 @@
 #include "tools/listing.h"
 #include "lib/privilege.h"
 #include "tools/running.h"
-#include "tools/web_fit.h"
 #include "lib/banned.h"
 
 enum { VALUE_MOST = 4096 };
@@ -305,63 +304,6 @@ judge_faults(struct change *c, const struct config_faults *before,
 	    "%s would have a fault, and was not changed: %.250s", c->d.path, bad->text);
 }
 
-/*
- * Would the project be another one, with another database or URL? While it runs, its
- * programs would refuse to go on; in a stopped one the admin says which case it is.
- */
-static enum err
-judge_identity(struct change *c)
-{
-	struct fail f = { 0 };
-
-	if (c->old == NULL || identity_check(c->x->a, c->old, &f) != OK ||
-	    identity_check(c->x->a, c->new, &f) == OK)
-		return OK;
-	c->x->cf = c->old;
-	if (!running_any(c->x)) {
-		fprintf(stderr, "locus: %.400s\n", f.detail);
-		return OK;
-	}
-	return FAIL(c->x->f, E_CONFIG,
-	    "%s was not changed, because no program would act on it: %.250s; first run: %s",
-	    c->d.path, f.detail, locus_command(c->x->a, c->old, "stop"));
-}
-
-/* Would private servers answer at another port than that of the URL? */
-static enum err
-judge_port(struct change *c)
-{
-	struct cmd_ctx *x = c->x;
-	int64_t port = c->old == NULL ? 0 : loopback_port(c->old->master_url);
-	const char *url;
-
-	if (port == 0 || c->old->private_port != port || c->new->private_port == port ||
-	    loopback_port(c->new->master_url) != port)
-		return OK;
-	url = strchr(c->old->master_url + strlen("http://"), '/');
-	return FAIL(x->f, E_CONFIG,
-	    "%s was not changed: %s, where clients look for the project, has port %lld; run: %s && %s && %s",
-	    c->d.path, c->old->master_url, (long long)port,
-	    locus_command(x->a, c->old, "stop"),
-	    locus_command(x->a, c->old,
-		arena_printf(x->a, "relocate --moved --url http://127.0.0.1:%lld%s",
-		    (long long)c->new->private_port, url == NULL ? "" : url)),
-	    locus_command(x->a, c->old, "start"));
-}
-
-/* Would root, or anybody, find no way into the project any more? */
-static enum err
-judge_owner(struct change *c)
-{
-	struct cmd_ctx *x = c->x;
-	struct fail why = { 0 };
-
-	if (c->old == NULL || owner_keeps(x->a, c->old, c->new, &why) == OK)
-		return OK;
-	return FAIL(
-	    x->f, E_CONFIG, "%s was not changed: %.400s", c->d.path, why.detail);
-}
-
 /* Who sets a number is not given another one. */
 static void
 be_exact(struct conf_remark *r, size_t n)
@@ -396,9 +338,7 @@ check_change(struct change *c)
 		config_faults_find(x, c->old, r, n, &before);
 	}
 	TRY(judge_faults(c, &before, &after));
-	TRY(judge_port(c));
-	TRY(judge_owner(c));
-	return judge_identity(c);
+	return c->old == NULL ? OK : config_judge(x, c->d.path, c->old, c->new);
 }
 
 /* Until now root may only have read; a file that could not be used names no account. */

@@ -9,6 +9,7 @@
 #include "lib/words.h"
 #include "model/web_peer.h"
 #include "tools/create.h"
+#include "tools/dir_cure.h"
 #include "tools/program.h"
 #include "tools/running.h"
 #include "tools/service.h"
@@ -50,6 +51,13 @@ apache_leads(
 				service_socket(a, cf, service))) != NULL;
 }
 
+/* Does an Alias, or nginx's alias, lead to download_dir? */
+static bool
+leads_to_downloads(struct arena *a, const struct conf *cf, const char *text)
+{
+	return strstr(text, arena_printf(a, "\"%s/\"", cf->download_dir)) != NULL;
+}
+
 static char *
 nginx_line(struct arena *a, const struct conf *cf, const char *service)
 {
@@ -88,6 +96,16 @@ check_web_conf(
 			    "no ProxyPass leads to unix:%s, where the project listens",
 			    service_socket(x->a, cf, services[i]));
 	}
+	if (!leads_to_downloads(x->a, cf, text))
+		fault_put(out, path, 0, FAULT_WARNING,
+		    "no Alias leads to %s, where clients' downloads are",
+		    cf->download_dir);
+	if (cf->private_servers &&
+	    strstr(text, arena_printf(x->a, "\"%s/", cf->log_dir)) == NULL)
+		fault_put(out, path, 0, FAULT_WARNING,
+		    "Apache does not log to %s, where all others do; run: %s && %s",
+		    cf->log_dir, locus_command(x->a, cf, "upgrade --no-hint"),
+		    locus_command(x->a, cf, "restart apache2"));
 	check_directive(out, path, text, "LocusSlowPerAddress", WEB_SLOW_VARIABLE,
 	    web_slow_limit(x->a, cf));
 	check_directive(out, path, text, "LocusTrustedProxies", WEB_PROXIES_VARIABLE,
@@ -113,6 +131,8 @@ check_nginx_conf(
 
 	for (size_t i = 0; i < N(services); i++)
 		check_nginx_line(out, path, text, nginx_line(x->a, cf, services[i]));
+	check_nginx_line(
+	    out, path, text, arena_printf(x->a, "alias \"%s/\";", cf->download_dir));
 	check_nginx_line(out, path, text,
 	    arena_printf(
 		x->a, "limit_conn locus_large %s;", web_nginx_limit(x->a, cf)));
@@ -155,6 +175,10 @@ web_fit_fault(struct cmd_ctx *x, const char *path, const char *service)
 	listens = directive_value(x->a, text, "Listen");
 	if (cf->private_servers && (listens == NULL || strcmp(listens, port) != 0))
 		return arena_printf(x->a, "%s does not say \"Listen %s\"", path, port);
+	if (!leads_to_downloads(x->a, cf, text))
+		return arena_printf(x->a,
+		    "nothing in %s leads to %s, which has the downloads", path,
+		    cf->download_dir);
 	if (service != NULL && !apache_leads(x->a, cf, text, service) &&
 	    strstr(text, nginx_line(x->a, cf, service)) == NULL)
 		return arena_printf(x->a, "nothing in %s leads to unix:%s", path,
