@@ -34,13 +34,27 @@ program_is_own_name(const char *name)
 	return false;
 }
 
+/* The effective rights count: access() goes by the real account. */
+static bool
+may(const char *path, int mode)
+{
+	return faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0;
+}
+
 char *
 program_self(struct arena *a)
 {
+	static const char gone[] = " (deleted)"; /* the kernel's word: it was replaced */
 	char path[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	size_t end = sizeof(gone) - 1;
 
-	return n <= 0 ? arena_strdup(a, "./locus") : arena_memdup(a, path, (size_t)n);
+	if (n <= 0)
+		return arena_strdup(a, "./locus");
+	path[n] = '\0';
+	if ((size_t)n > end && strcmp(path + n - end, gone) == 0 && !may(path, F_OK))
+		path[(size_t)n - end] = '\0';
+	return arena_strdup(a, path);
 }
 
 static char *
@@ -51,13 +65,6 @@ own_dir(struct arena *a)
 	if (slash != NULL)
 		*slash = '\0';
 	return dir;
-}
-
-/* The effective rights count: access() goes by the real account. */
-static bool
-may(const char *path, int mode)
-{
-	return faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0;
 }
 
 static char *
