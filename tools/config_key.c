@@ -129,6 +129,10 @@ overruled(const struct conf *cf, const struct conf_opt *o)
 	if (strcmp(o->name, "one_result_per_host_per_wu") == 0 &&
 	    cf->one_result_per_user_per_wu)
 		return "never: one_result_per_user_per_wu includes it";
+	if (strncmp(o->name, "certificate_", strlen("certificate_")) == 0)
+		return conf_is_installed(cf) ?
+		           "after locus create NAME --url URL, as root, which writes Apache's site" :
+		           "never: it is for the site of an installed project";
 	return NULL;
 }
 
