@@ -123,6 +123,7 @@ setup_version() { # APP NUMBER PLATFORM [CLASS] [min=CLIENT] [max=CLIENT]
 	[[ $# == 0 || $1 == *=* ]] || class=$1
 	word min "$@"; min=$value
 	word max "$@"; max=$value
+	truncate -s 1000 "$project/download/${app}_$number"
 	cat <<-SQL
 	insert into app_version (create_time, appid, version_num, platformid, plan_class, min_core_version, max_core_version, xml_doc)
 	select 1, a.id, $number, p.id, '$class', ${min:-0}, ${max:-0}, '<file_info>
