@@ -54,7 +54,7 @@ static const struct opt retry_options[] = {
 static const struct listing_column retry_columns[] = {
 	{ "matched", "workunits that match", LIST_NUMBER, "workunits that match" },
 	{ "reopened", "open again", LIST_NUMBER,
-	    "workunits that had failed, or lost a result that they rested on, and are open again" },
+	    "workunits that had failed, were near it, or lost a result that they rested on, and are open again" },
 	{ "again", "tried by daemons again", LIST_NUMBER,
 	    "others that wait for a daemon, which tries them again now" },
 	{ "nothing", "nothing to retry", LIST_NUMBER, "those that need no other try" },
@@ -606,7 +606,8 @@ const struct cmd cmd_work_retry = { .name = "work retry",
 	    "host may get the new results. --version does the same with what all hosts computed\n"
 	    "with one version of an app; withdraw the version first.",
 	.details =
-	    "A workunit whose input files are deleted stays failed; one that the assimilator has\n"
+	    "Open workunits that errors would soon end are treated alike. A workunit whose input\n"
+	    "files are deleted stays failed; one that the assimilator has\n"
 	    "seen as failed is handed to it again when it is done. Workunits that a daemon has put\n"
 	    "aside after failures are tried again at once. --raise raises rsc_fpops_bound,\n"
 	    "rsc_memory_bound, rsc_disk_bound or delay_bound of the workunits that match and are not\n"

@@ -77,7 +77,8 @@ struct retry_how {
 };
 /*
  * Decides what another try of a workunit changes (scheduling.md 4.5); nothing at all if
- * neither again nor reopen is set. A workunit with a canonical result is
+ * neither again nor reopen is set. An open workunit whose failures would soon end it
+ * is reopened, too: they no longer count. A workunit with a canonical result is
  * reopened only if that is not valid, or lacks the majority of its quorum. results: all
  * results of the workunit, by increasing id.
  */

@@ -59,45 +59,78 @@ rests_on_nothing(const struct workunit *wu, const struct result *r, size_t n)
 	return !canonical || valid < wu->min_quorum / 2 + 1;
 }
 
-struct wu_retry
-retry(struct arena *a, const struct workunit *wu, const struct result *r, size_t n,
-    const struct retry_how *how)
+static bool
+is_error(const struct result *r)
 {
-	struct wu_retry c = { .max_error_results = wu->max_error_results,
-		.max_total_results = wu->max_total_results,
-		.max_success_results = wu->max_success_results };
+	return (r->outcome == OUTCOME_CLIENT_ERROR &&
+		   r->exit_status != EXIT_ABORTED_BY_USER) ||
+	       r->outcome == OUTCOME_VALIDATE_ERROR;
+}
+
+/* Fills c as for a workunit that is to be opened again. */
+static void
+reopen(struct wu_retry *c, const struct workunit *wu, const struct result *r, size_t n,
+    int32_t tries)
+{
 	int32_t success = 0, error = 0, alive = 0;
 	int64_t wanted;
 
-	if (!how->daemons_only && rests_on_nothing(wu, r, n))
-		return retract(a, wu, r, n, how);
-	c.results = NEWN(a, struct result_retry, n + 1);
-	if (wu->error_mask == 0 || wu->canonical_resultid != 0 || how->daemons_only) {
-		c.again = how->aside || daemon_has_work(wu, how->now);
-		return c;
-	}
-	if (wu->transitioner_flags == WU_NO_TRANSITION)
-		return c;
 	for (size_t i = 0; i < n; i++) {
 		alive += r[i].server_state != RESULT_OVER;
 		if (r[i].server_state != RESULT_OVER)
 			continue;
-		c.results[i].forget = r[i].outcome == OUTCOME_COULDNT_SEND;
+		c->results[i].forget = r[i].outcome == OUTCOME_COULDNT_SEND;
 		if (r[i].outcome == OUTCOME_SUCCESS)
-			reopen_success(&r[i], &c.results[i], &success, &error);
-		error += (r[i].outcome == OUTCOME_CLIENT_ERROR &&
-			     r[i].exit_status != EXIT_ABORTED_BY_USER) ||
-		         r[i].outcome == OUTCOME_VALIDATE_ERROR;
+			reopen_success(&r[i], &c->results[i], &success, &error);
+		error += is_error(&r[i]);
 	}
-	c.reopen = true;
+	c->reopen = true;
 	wanted = (int64_t)wu->target_nresults - alive - success;
-	c.max_total_results = larger(c.max_total_results,
-	    (int64_t)n + (wanted > how->tries ? wanted : how->tries));
-	c.max_error_results = larger(c.max_error_results, error + how->tries - 1);
+	c->max_total_results = larger(
+	    c->max_total_results, (int64_t)n + (wanted > tries ? wanted : tries));
+	c->max_error_results = larger(c->max_error_results, error + tries - 1);
 	if (success > 0)
-		c.max_success_results = larger(
-		    c.max_success_results, success + how->tries);
-	return c;
+		c->max_success_results = larger(
+		    c->max_success_results, success + tries);
+}
+
+/* It is open, and its failures so far would soon end it: a result that is out with what
+ * has been mended meanwhile may be the last that may fail. */
+static bool
+is_near_its_end(const struct workunit *wu, const struct result *r, size_t n,
+    const struct wu_retry *reopened)
+{
+	bool failed = false;
+
+	for (size_t i = 0; i < n; i++)
+		failed = failed ||
+		         (r[i].server_state == RESULT_OVER && is_error(&r[i]));
+	return failed && wu->canonical_resultid == 0 &&
+	       (reopened->max_error_results > wu->max_error_results ||
+		   reopened->max_total_results > wu->max_total_results);
+}
+
+struct wu_retry
+retry(struct arena *a, const struct workunit *wu, const struct result *r, size_t n,
+    const struct retry_how *how)
+{
+	struct wu_retry c = { .results = NEWN(a, struct result_retry, n + 1),
+		.max_error_results = wu->max_error_results,
+		.max_total_results = wu->max_total_results,
+		.max_success_results = wu->max_success_results };
+	struct wu_retry same = c;
+
+	if (!how->daemons_only && rests_on_nothing(wu, r, n))
+		return retract(a, wu, r, n, how);
+	same.results = NEWN(a, struct result_retry, n + 1);
+	same.again = (wu->error_mask == 0 || wu->canonical_resultid != 0 ||
+			 how->daemons_only) &&
+	             (how->aside || daemon_has_work(wu, how->now));
+	if (how->daemons_only || wu->canonical_resultid != 0 ||
+	    wu->transitioner_flags == WU_NO_TRANSITION)
+		return same;
+	reopen(&c, wu, r, n, how->tries);
+	return wu->error_mask != 0 || is_near_its_end(wu, r, n, &c) ? c : same;
 }
 
 static bool
