@@ -378,9 +378,9 @@ enum err slot_spoil(struct client *, const struct ctask *);
 void slot_leave(struct client *, struct ctask *);
 /* Reads the program's fraction done and the time of its last checkpoint. */
 void slot_look(struct client *, struct ctask *);
-/* Returns the first line of boinc_finish_called; -1 if the program left no such
- * file. */
-int32_t slot_finish_status(struct client *, const struct ctask *);
+/* Did the program leave boinc_finish_called?  Then status is what its first line says,
+ * which is negative where a program reports an error of the API or of Windows. */
+bool slot_finished(struct client *, const struct ctask *, int32_t *status);
 /* Did the program leave boinc_temporary_exit?  Then it wants to be started again after
  * *s seconds, and says why. */
 bool slot_wants_pause(struct client *, const struct ctask *, double *s, char **why);

@@ -20,7 +20,8 @@ enum {
 	REPLY_MAX = 64 << 20,
 	PAGE_MAX = 1 << 20,
 	MASTER_S = 60,
-	SCHEDULER_S = 330 /* longer than any wait period */
+	SCHEDULER_S = 330,    /* longer than any wait period */
+	UPLOAD_REFUSED = -240 /* what stock clients report for it */
 };
 
 static bool
@@ -91,13 +92,30 @@ report_file(struct buf *b, const struct cfile *f)
 	buf_puts(b, "</file_info>\n");
 }
 
+/* The text of a report, with the errors of its uploads as a stock client has them. */
+static char *
+report_text(struct client *c, const struct cproject *p, const struct ctask *t)
+{
+	char *text = arena_strdup(&c->scratch, t->message);
+
+	for (size_t i = 0; i < t->r.nrefs; i++)
+		if (state_file(p, t->r.refs[i].file_name)->upload_failed)
+			text = arena_printf(&c->scratch,
+			    "%s\n<message>\nupload failure: <file_xfer_error>\n"
+			    "  <file_name>%s</file_name>\n"
+			    "  <error_code>%d</error_code>\n</file_xfer_error>\n</message>",
+			    text, t->r.refs[i].file_name, UPLOAD_REFUSED);
+	for (char *end = text; (end = strstr(end, "]]>")) != NULL;)
+		end[1] = ' '; /* would end the CDATA section */
+	return text;
+}
+
 static void
 report_task(struct client *c, const struct cproject *p, const struct ctask *t,
     struct rq_report *r)
 {
 	const struct rp_app_version *v = task_version(p, t);
 	struct buf files = buf_new(&c->scratch);
-	char *message;
 
 	*r = (struct rq_report){ .name = t->r.name,
 		.cpu_time = t->cpu_s,
@@ -108,12 +126,9 @@ report_task(struct client *c, const struct cproject *p, const struct ctask *t,
 		.version_num = t->r.version_num,
 		.app_version_num = t->r.version_num,
 		.plan_class = t->r.plan_class };
-	message = arena_strdup(&c->scratch, t->message);
-	for (char *end = message; (end = strstr(end, "]]>")) != NULL;)
-		end[1] = ' '; /* would end the CDATA section */
 	r->stderr_out = arena_printf(&c->scratch,
 	    "<core_client_version>%d.%d.0</core_client_version>\n<![CDATA[\n%s\n]]>\n",
-	    CLIENT_MAJOR, CLIENT_MINOR, message);
+	    CLIENT_MAJOR, CLIENT_MINOR, report_text(c, p, t));
 	for (size_t i = 0; i < t->r.nrefs; i++) {
 		const struct cfile *f = state_file(p, t->r.refs[i].file_name);
 

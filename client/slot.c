@@ -358,8 +358,8 @@ slot_look(struct client *c, struct ctask *t)
 	}
 }
 
-int32_t
-slot_finish_status(struct client *c, const struct ctask *t)
+bool
+slot_finished(struct client *c, const struct ctask *t, int32_t *status)
 {
 	char *text;
 	struct fail f;
@@ -367,8 +367,9 @@ slot_finish_status(struct client *c, const struct ctask *t)
 	if (fs_read(&c->scratch,
 		arena_printf(&c->scratch, "%s/boinc_finish_called", slot_dir(c, t)),
 		WORD_MAX, &text, NULL, &f) != OK)
-		return -1;
-	return (int32_t)strtol(text, NULL, 10);
+		return false;
+	*status = (int32_t)strtol(text, NULL, 10);
+	return true;
 }
 
 bool

@@ -316,7 +316,8 @@ program_returns(struct client *c, struct cproject *p, struct ctask *t)
 static void
 program_ended(struct client *c, struct cproject *p, struct ctask *t, int st)
 {
-	int32_t said = slot_finish_status(c, t);
+	int32_t said = 0;
+	bool finished = slot_finished(c, t, &said);
 
 	if (WIFSIGNALED(st))
 		task_fail(c, p, t, CLIENT_COMPUTE_ERROR, EXIT_SIGNAL,
@@ -325,7 +326,7 @@ program_ended(struct client *c, struct cproject *p, struct ctask *t, int st)
 		task_fail(c, p, t, CLIENT_COMPUTE_ERROR, WEXITSTATUS(st),
 		    arena_printf(
 			&c->scratch, "process exited with code %d", WEXITSTATUS(st)));
-	else if (said < 0)
+	else if (!finished)
 		program_returns(c, p, t);
 	else if (said != 0)
 		task_fail(c, p, t, CLIENT_COMPUTE_ERROR, said,
