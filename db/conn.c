@@ -95,6 +95,19 @@ failure_of(unsigned code)
 	return (struct failure){ code, E_DB, false, false };
 }
 
+/* Does the statement name what the tables lack?  Other errors of the configuration are
+ * about the account, with which nothing else succeeds either. */
+static bool
+is_of_schema(unsigned code)
+{
+	static const unsigned codes[] = { 1054, 1072, 1146, 1176 };
+
+	for (size_t i = 0; i < N(codes); i++)
+		if (codes[i] == code)
+			return true;
+	return false;
+}
+
 enum err
 conn_error_of(unsigned code)
 {
@@ -162,9 +175,9 @@ conn_fail(struct db *db, MYSQL_STMT *st, const char *what, struct fail *f)
 		x.err = E_DISK_FULL;
 
 	if (x.err == E_CONFIG)
-		cure = code >= 1044 && code <= 1049 ?
-		           "; see db_name, db_user, db_passwd in config.xml" :
-		           "; run: locus schema check";
+		cure = is_of_schema(code) ?
+		           "; run: locus schema check" :
+		           "; see db_name, db_user, db_passwd in config.xml";
 	enum err e = FAIL(f, x.err, "%s: %s (%u)%s", what, text, code, cure);
 
 	if (f != NULL) /* the server's text names rows */

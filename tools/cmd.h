@@ -98,7 +98,8 @@ struct cmd_ctx {
 enum err ctx_conf(struct cmd_ctx *);
 /*
  * Keeps other commands that change files and rows of the same things out, until the
- * process ends. Waits for the one that is there; E_RETRY after 10 s.
+ * process ends. Waits for the one that is there, which may take long on a busy machine,
+ * and says so; E_RETRY after a minute.
  */
 enum err ctx_alone(struct cmd_ctx *);
 /* Gives up what as_root leaves, from now on. */

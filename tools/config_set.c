@@ -390,7 +390,8 @@ print_effect(struct change *c, bool running)
 		return;
 	when = config_when(c->new, &c->key);
 	if (strcmp(when, "never") == 0)
-		printf("%-9s it has no effect here, see locus config explain\n", "");
+		printf("%-9s it has no effect here, see locus config explain %s\n", "",
+		    c->key.name);
 	else if (strncmp(when, "never", strlen("never")) == 0)
 		printf("%-9s it has no effect%s\n", "", when + strlen("never"));
 	else if (!running && strncmp(when, "after locus create", 18) != 0)

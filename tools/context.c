@@ -20,7 +20,7 @@
 #include "tools/dir_cure.h"
 #include "lib/banned.h"
 
-enum { ALONE_WAIT_MS = 10000 };
+enum { ALONE_SILENT_MS = 1000, ALONE_WAIT_MS = 60000 };
 
 enum err
 ctx_become_owner(struct cmd_ctx *x)
@@ -125,7 +125,12 @@ ctx_alone(struct cmd_ctx *x)
 
 	TRY(ctx_conf(x));
 	path = arena_printf(x->a, "%s/admin.lock", x->cf->run_dir);
-	e = fs_lock_wait(path, ALONE_WAIT_MS, &held, x->f);
+	e = fs_lock_wait(path, ALONE_SILENT_MS, &held, x->f);
+	if (e == E_RACE) {
+		fprintf(stderr,
+		    "locus: waiting for another command, which is changing the project\n");
+		e = fs_lock_wait(path, ALONE_WAIT_MS, &held, x->f);
+	}
 	if (e == E_RACE)
 		return FAIL(x->f, E_RETRY,
 		    "another command is changing the project: it holds %s; try again",

@@ -319,6 +319,10 @@ node_join_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		    "%s/" IDENTITY_FILE
 		    " is missing: copy it from the first machine, with config.xml",
 		    now.dir);
+	if (x->cf->private_servers)
+		return FAIL(x->f, E_CONFIG,
+		    "the database of %s is a private one, which no other machine reaches; locus-cluster(7) says what machines of one project share",
+		    x->cf->project_dir);
 	if (state_supervised(x->a, x->cf))
 		return FAIL(x->f, E_CONFIG,
 		    "the project is running here; first run: %s",
