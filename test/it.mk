@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Scenarios: private servers, with the programs as they will be installed.  test/it/run-it finds them
 # by their names.
-EXTRA_DIST += demo test/it/lib test/it/scenarios test/it/check-mysql test/it/commands test/it/commands.table test/it/cures.table test/it/doctor_cures.table test/it/mysqld-of-root test/it/client-of-root test/it/run-it test/it/admin-day test/it/quick \
+EXTRA_DIST += demo test/it/lib test/it/scenarios test/it/check-mysql test/it/commands test/it/commands.table test/it/alerts.yml test/it/cures.table test/it/doctor_cures.table test/it/mysqld-of-root test/it/client-of-root test/it/run-it test/it/admin-day test/it/quick \
 	test/it/stock-complaints test/it/stock-errors test/it/day.table test/it/request.xml test/it/api_app.cc \
 	$(wildcard $(srcdir)/test/it/*.sh $(srcdir)/test/it/*.py $(srcdir)/test/it/*.awk $(srcdir)/test/it/*.sql)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Reads the names of locus(1)'s commands with their options ("app set|--weight --sort ..."), then sources; prints what a
-# literal of them tells somebody to type as "locus ..." and the command line does not know.  For check-help.
+# literal of them tells somebody to type as "locus ..." and the command line does not know.  For check-help.  With hints=1
+# it prints instead what messages say so, "hint:FILE COMMAND" each: literals of functions, but no cures behind "run: ".
 # Prose that begins as a command does: the word after "locus" is one of these.
 BEGIN {
 	n = split("trace recording works of for wrote and as", w, " ")
@@ -13,6 +14,7 @@ FILENAME == ARGV[1] {
 }
 # A literal, joined from its lines.
 function literal_ends() {
+	cured = cured || said ~ /[;,)] ([a-z ,]*, |or |first )?run: |^run: /
 	if (said != "") look(said, said_at)
 	if (builds && said ~ /^[a-z]/) typed(said, said_at)
 	said = ""
@@ -40,6 +42,10 @@ function typed(line, at,    n, w, i, name, best, used) {
 		if (name in options) { best = name; used = i }
 	}
 	commands++
+	if (hints) {
+		if (body && best != "" && !cured) print "hint:" FILENAME " " best
+		return
+	}
 	if (best == "") {
 		if (!(w[1] in prose)) print at ": there is no command: locus " line
 		return
@@ -51,7 +57,8 @@ function typed(line, at,    n, w, i, name, best, used) {
 		if (index(options[best], " " w[i] " ") == 0) print at ": locus " best " has no option " w[i]
 	}
 }
-FNR == 1 { literal_ends(); comment = builds = 0 }
+FNR == 1 { literal_ends(); comment = builds = cured = body = 0 }
+/^[{}]/ { body = /^\{/ }
 {
 	s = $0
 	while (s != "") {
@@ -78,7 +85,7 @@ FNR == 1 { literal_ends(); comment = builds = 0 }
 			match(s, /^[A-Za-z0-9_]+|^./)
 			word = substr(s, 1, RLENGTH)
 			if (word ~ /^(locus_command|doctor_locus)$/) builds = 1
-			else if (word == ";") builds = 0
+			else if (word == ";") builds = cured = 0
 			else if (builds && word == "(") builds++
 			else if (builds && word == ")" && --builds == 1) builds = 0
 			s = substr(s, RLENGTH + 1)

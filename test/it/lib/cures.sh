@@ -115,3 +115,29 @@ said_better() { # WHAT WORDS COMMAND...: the cure has this; it is carried out
 	text_has "$what: the cure" "$to_run" "$words"
 	check "$what: the cure is carried out" run_cure
 }
+
+# --- what locus status says about failed tasks
+
+failure_tries() { # HOW: what status prints for the failures that the workunit is an example of
+	locus -p "$project" -o json status >"$work/status.json" 2>/dev/null
+	python3 -c '
+import json, sys
+for f in json.load(open(sys.argv[1]))["failing"]:
+    if f["example"].startswith(sys.argv[2] + "_"): print(f["try"]); break' "$work/status.json" "$1"
+}
+has_failed() {
+	[[ -n $(failure_tries "$1") ]]
+}
+failure_mended() {
+	sql_says 1 "SELECT COUNT(*) FROM workunit WHERE name = '$1' AND canonical_resultid > 0"
+}
+mended_by_status() { # HOW WORDS [SED-SCRIPT]: fails; what status prints for it has these words, and mends it
+	local command
+	need "$1: it fails" within 120 has_failed "$1"
+	command=$(failure_tries "$1")
+	text_has "$1: what to do" "$command" "$2"
+	command=$(sed "${3-}" <<<"$command")
+	echo "cure: $command"
+	check "$1: the cure is carried out" bash -c "$command"
+	check "$1: and mends" within 120 failure_mended "$1"
+}
