@@ -394,7 +394,7 @@ print_effect(struct change *c, bool running)
 		    c->key.name);
 	else if (strncmp(when, "never", strlen("never")) == 0)
 		printf("%-9s it has no effect%s\n", "", when + strlen("never"));
-	else if (!running && strncmp(when, "after locus create", 18) != 0)
+	else if (!running && strstr(when, "as root") == NULL)
 		printf("%-9s read by %s; takes effect when the project starts\n", "",
 		    config_readers(&c->key));
 	else
