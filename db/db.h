@@ -78,6 +78,11 @@ enum err db_open(const struct conf *, enum db_use, struct db **, struct fail *);
 void db_close(struct db *); /* NULL is allowed */
 /* Is the server that conf names on this machine, reached by its socket? */
 bool db_is_local(const struct conf *);
+/*
+ * Is the server another machine, with a network between that others may listen to?
+ * A socket leads to this machine, and so do loopback addresses.
+ */
+bool db_is_remote(const struct conf *);
 /* A request begins, or makes progress: what it has waited so far no longer counts. */
 void db_request(struct db *);
 /*

@@ -191,12 +191,8 @@ given(const char *s)
 	return s != NULL && s[0] != '\0';
 }
 
-/*
- * Is the server another machine, with a network between that others may listen to?
- * A socket leads to this machine, and so do loopback addresses.
- */
-static bool
-is_remote(const struct conf *cf)
+bool
+db_is_remote(const struct conf *cf)
 {
 	return !is_local(cf->db_host) && strncmp(cf->db_host, "127.", 4) != 0 &&
 	       strcmp(cf->db_host, "::1") != 0;
@@ -212,7 +208,7 @@ tls_demand(MYSQL *my, const struct conf *cf, struct fail *f)
 	static const sql_bool yes = true;
 
 	if (!given(cf->db_ssl_ca)) {
-		if (!is_remote(cf) || cf->db_unencrypted)
+		if (!db_is_remote(cf) || cf->db_unencrypted)
 			return OK;
 		return FAIL(f, E_CONFIG,
 		    "db_host %s is another machine: set db_ssl_ca for an encrypted connection to the database, or db_unencrypted if you trust the network between",

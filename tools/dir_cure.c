@@ -208,6 +208,6 @@ restore_cure(struct arena *a, const struct owner *o, const char *path, const cha
 		return arena_printf(
 		    a, "install -m %s YOUR_BACKUP/%s %s", mode, from, to);
 	return arena_printf(a,
-	    "runuser -u %s -- sh -c 'umask 077 && cat >\"$0\" && chmod %s \"$0\"' %s <YOUR_BACKUP/%s",
+	    "runuser -u %s -- sh -c 'umask 077 && rm -f \"$0\" && cat >\"$0\" && chmod %s \"$0\"' %s <YOUR_BACKUP/%s",
 	    o->as.name, mode, to, from);
 }

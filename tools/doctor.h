@@ -71,13 +71,29 @@ bool doctor_db_refuses(const struct doctor *);
  */
 void doctor_web_fault(
     struct doctor *, const char *service, const char *url, const struct http_answer *);
+/* Reports that the URL leads, with HTTP 200, to something that is not the service. */
+void doctor_fail_of_other(
+    struct doctor *, const char *service, const char *url, const char *text);
 /* Returns "locus -p PROJECT WORDS", for cures. */
 char *doctor_locus(struct doctor *, const char *words);
+/* Returns a command that lets the project's account read the file. */
+char *doctor_open_file(struct doctor *, const char *path);
 /* Returns a command that sets an option in config.xml. */
 char *doctor_set_option(struct doctor *, const char *name, const char *value);
+/* Returns the command as it is typed here if it must run on the machine of the database
+ * server. */
+char *doctor_on_server(struct doctor *, const char *command);
 /* Returns a command that sets a variable of the database server now, and for a shared
  * server also for its next start. */
 char *doctor_set_variable(struct doctor *, const char *name, const char *value);
+/* The same for the next start of a shared server, followed by another command. */
+char *doctor_keep_variable(
+    struct doctor *, const char *name, const char *value, const char *now);
+/*
+ * Fails, as the database server does not answer what every project asks; the cure shows
+ * the server's log. What a table lacks is for the check of the schema.
+ */
+void doctor_db_fault(struct doctor *, const struct fail *);
 
 /*
  * Makes the checks of the short form and prints warnings and failures; E_SYS if there

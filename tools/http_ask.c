@@ -108,6 +108,7 @@ http_ask(struct arena *a, const struct http_ask *q, struct http_answer *w)
 	if (rc != CURLE_OK) {
 		w->why = arena_strdup(a, curl_easy_strerror(rc));
 		w->bad_chain = rc == CURLE_PEER_FAILED_VERIFICATION;
+		w->no_host = rc == CURLE_COULDNT_RESOLVE_HOST;
 	}
 	curl_easy_cleanup(c);
 	return rc == CURLE_OK;

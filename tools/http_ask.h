@@ -17,6 +17,7 @@ struct http_answer {
 	long status;    /* 0 = no answer */
 	char *why;      /* why there is none; NULL = there is one */
 	bool bad_chain; /* because no trusted certificate authority vouches for it */
+	bool no_host;   /* because its name has no address */
 	struct buf body;
 	char *redirect;   /* URL that a redirection names; NULL = none */
 	char *address;    /* IP address that answered; "" if none */

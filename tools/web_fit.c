@@ -161,6 +161,19 @@ loopback_port(const char *url)
 }
 
 char *
+web_edit_fault(struct cmd_ctx *x, const char *path)
+{
+	struct fail f = { 0 };
+	char *text;
+
+	if (fs_read(x->a, path, FILE_MAX, &text, NULL, &f) != OK)
+		return arena_strdup(x->a, f.detail);
+	if (site_file_edited(x, path))
+		return arena_printf(x->a, "%s was edited since locus wrote it", path);
+	return NULL;
+}
+
+char *
 web_fit_fault(struct cmd_ctx *x, const char *path, const char *service)
 {
 	const struct conf *cf = x->cf;
@@ -183,9 +196,7 @@ web_fit_fault(struct cmd_ctx *x, const char *path, const char *service)
 	    strstr(text, nginx_line(x->a, cf, service)) == NULL)
 		return arena_printf(x->a, "nothing in %s leads to unix:%s", path,
 		    service_socket(x->a, cf, service));
-	if (site_file_edited(x, path))
-		return arena_printf(x->a, "%s was edited since locus wrote it", path);
-	return NULL;
+	return web_edit_fault(x, path);
 }
 
 void

@@ -18,6 +18,8 @@ int64_t loopback_port(const char *url);
  * something fails.
  */
 char *web_fit_fault(struct cmd_ctx *, const char *path, const char *service);
+/* The same of a file that leads to no service itself. */
+char *web_edit_fault(struct cmd_ctx *, const char *path);
 /* Prints a warning for each socket of the project that Apache does not lead to, and for
  * each limit that differs from config.xml. */
 void web_fit_check(struct cmd_ctx *, const struct conf *, struct fault_list *);

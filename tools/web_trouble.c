@@ -14,14 +14,35 @@
 #include "lib/banned.h"
 
 char *
+url_host(struct arena *a, const char *url)
+{
+	const char *p = strstr(url, "://");
+
+	p = p == NULL ? url : p + 3;
+	if (*p == '[')
+		return arena_memdup(a, p + 1, strcspn(p + 1, "]"));
+	return arena_memdup(a, p, strcspn(p, ":/"));
+}
+
+/* certbot renews what it keeps; where other certificates come from, Locus cannot know.
+ */
+char *
 certificate_cure(struct arena *a, const struct conf *cf)
 {
-	if (!conf_is_installed(cf))
-		return arena_strdup(a,
-		    "append the intermediate certificates to SSLCertificateFile, or get a certificate that clients know (certbot), and reload the web server");
+	static const char certbot[] = "/etc/letsencrypt/";
+	const char *host = url_host(a, cf->master_url), *p = cf->master_url;
+
+	if (strncmp(cf->certificate_file, certbot, strlen(certbot)) == 0)
+		return arena_strdup(a, "certbot renew && systemctl reload apache2");
+	if (conf_is_installed(cf))
+		return arena_printf(a,
+		    "locus create %s --url %s --certificate FILE --certificate-key FILE",
+		    conf_installation(a, cf).name, cf->master_url);
+	p = strstr(p, "://") == NULL ? p : strstr(p, "://") + 3;
+	p = arena_memdup(a, p, strcspn(p, "/"));
 	return arena_printf(a,
-	    "locus create %s --url %s --certificate FILE --certificate-key FILE",
-	    conf_installation(a, cf).name, cf->master_url);
+	    "openssl s_client -connect %s%s -servername %s -showcerts </dev/null  # what the web server sends: renew it, or append the certificate of its issuer, and reload the web server",
+	    p, strchr(p, ':') == NULL ? ":443" : "", host);
 }
 
 static const char *
@@ -55,16 +76,6 @@ renew_cure(struct cmd_ctx *x, struct arena *a, const char *path)
 	    a, "%s%s && %s", keep, locus_command(a, cf, "upgrade --no-hint"), again);
 }
 
-/* The host of "https://HOST:PORT/NAME/". */
-static char *
-master_host(struct arena *a, const struct conf *cf)
-{
-	const char *host = strstr(cf->master_url, "://");
-
-	return host == NULL ? arena_strdup(a, "") :
-	                      arena_memdup(a, host + 3, strcspn(host + 3, ":/"));
-}
-
 bool
 web_conf_trouble(
     struct cmd_ctx *x, struct arena *a, const char *service, struct web_trouble *t)
@@ -74,19 +85,28 @@ web_conf_trouble(
 	if (conf_is_installed(x->cf)) {
 		const struct installation p = conf_installation(a, x->cf);
 
-		paths[0] = install_rules_path(a, &p, master_host(a, x->cf));
+		paths[0] = install_rules_path(a, &p, url_host(a, x->cf->master_url));
 		paths[1] = install_site_path(a, &p);
 	} else {
 		paths[0] = project_path(a, x->cf, web_conf_name(x));
 	}
 	for (size_t i = 0; i < N(paths) && paths[i] != NULL; i++) {
-		t->why = web_fit_fault(x, paths[i], i == 0 ? service : NULL);
+		t->why = i == 0 ? web_fit_fault(x, paths[i], service) :
+		                  web_edit_fault(x, paths[i]); /* virtual hosts only */
 		if (t->why == NULL)
 			continue;
 		t->cure = renew_cure(x, a, paths[i]);
 		return true;
 	}
 	return false;
+}
+
+char *
+redirect_cure(struct arena *a, const char *what)
+{
+	return arena_printf(a,
+	    "grep -rniE 'redirect|rewriterule|return +30' /etc/%s  # %s",
+	    strcmp(web_server_name(a), "nginx") == 0 ? "nginx" : "apache2", what);
 }
 
 /* What nothing else explains. */
@@ -102,8 +122,11 @@ last_cure(struct cmd_ctx *x, struct arena *a, const char *url, bool answered)
 		return arena_printf(a, "include %s in its configuration and reload it",
 		    project_path(a, cf, web_conf_name(x)));
 	return arena_printf(a,
-	    "%s runs: see its error log, and on which address and port it listens for %s",
-	    web_server_name(a), url);
+	    "%s  # which of them answers %s, at which address and port?",
+	    strcmp(web_server_name(a), "nginx") == 0 ?
+		"nginx -T 2>/dev/null | grep -E 'listen|server_name|configuration file'" :
+		"apache2ctl -S",
+	    url);
 }
 
 /* A file that an admin makes to stop the service. */
@@ -160,6 +183,20 @@ web_no_url(struct cmd_ctx *x, struct arena *a, const char *service)
 		    locus_command(a, x->cf, "restart")) };
 }
 
+/* Neither name nor web server; NULL = there are both. */
+static char *
+unreached_cure(const struct conf *cf, struct arena *a, const char *url,
+    const struct http_answer *w)
+{
+	if (w->no_host)
+		return arena_printf(a,
+		    "getent ahosts %s  # nothing: let the DNS lead the name to this machine",
+		    url_host(a, url));
+	if (w->status == 0 && !cf->private_servers && running_web_server(a).pid == 0)
+		return arena_strdup(a, "systemctl start apache2  # or your web server");
+	return NULL;
+}
+
 /* Looks from the service outwards. */
 static struct web_trouble
 find_trouble(struct cmd_ctx *x, struct arena *a, const char *service, const char *url,
@@ -176,11 +213,9 @@ find_trouble(struct cmd_ctx *x, struct arena *a, const char *service, const char
 		return web_no_url(x, a, service);
 	if (service != NULL && service_trouble(x, a, service, &t))
 		return t;
-	if (w->status == 0 && !cf->private_servers && running_web_server(a).pid == 0) {
-		t.cure = arena_strdup(
-		    a, "systemctl start apache2  # or your web server");
+	t.cure = unreached_cure(cf, a, url, w);
+	if (t.cure != NULL)
 		return t;
-	}
 	if (conf_is_installed(cf) && strncasecmp(url, "https:", 6) == 0 &&
 	    cf->certificate_file[0] == '\0') {
 		t.why = arena_printf(a,
@@ -189,8 +224,11 @@ find_trouble(struct cmd_ctx *x, struct arena *a, const char *service, const char
 		t.cure = certificate_cure(a, cf);
 		return t;
 	}
-	if (!web_conf_trouble(x, a, service, &t))
-		t.cure = last_cure(x, a, url, w->status != 0);
+	if (web_conf_trouble(x, a, service, &t))
+		return t;
+	t.cure = w->redirect != NULL && !cf->private_servers ?
+	             redirect_cure(a, "the line that sends clients away") :
+	             last_cure(x, a, url, w->status != 0);
 	return t;
 }
 
@@ -203,10 +241,12 @@ web_trouble(struct cmd_ctx *x, struct arena *a, const char *service, const char 
 	if (url[0] == '\0')
 		t.text = t.why;
 	else
-		t.text = arena_printf(a, "%s%s%s",
+		t.text = arena_printf(a, "%s%s%s%s%s",
 		    w->status == 0 ?
 			arena_printf(a, "%s: %s", url, w->why) :
 			arena_printf(a, "%s answers with HTTP %ld", url, w->status),
-		    t.why == NULL ? "" : ": ", t.why == NULL ? "" : t.why);
+		    w->redirect == NULL ? "" : " and sends clients to ",
+		    w->redirect == NULL ? "" : w->redirect, t.why == NULL ? "" : ": ",
+		    t.why == NULL ? "" : t.why);
 	return t;
 }

@@ -27,6 +27,11 @@ bool web_conf_trouble(
     struct cmd_ctx *, struct arena *, const char *service, struct web_trouble *);
 /* config.xml lacks the URL of that service, "scheduler" or "upload". */
 struct web_trouble web_no_url(struct cmd_ctx *, struct arena *, const char *service);
+/* Returns the host of "https://HOST:PORT/NAME/"; of an IPv6 address without brackets.
+ */
+char *url_host(struct arena *, const char *url);
+/* Returns what shows the redirections of the machine's web server, and what to do. */
+char *redirect_cure(struct arena *, const char *what);
 /* Returns what gives the project a certificate that clients trust. */
 char *certificate_cure(struct arena *, const struct conf *);
 

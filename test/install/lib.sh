@@ -135,6 +135,46 @@ no_complaints() {
 		/var/lib/client*/stdoutdae.txt
 }
 
+# --- what locus doctor says, and its cures, carried out as they stand
+
+report=$install/report cure_edit='' name=stars options=
+doctor() {
+	# shellcheck disable=SC2086
+	locus -p $name doctor $options >"$report" 2>&1
+}
+cure() { # CHECK: of its first complaint
+	awk -v check="$1" '/^ +mend: / { if (on) { sub(/^ +mend: /, ""); print; exit } }
+		{ on = ($1 == "fail" || $1 == "warn") && $2 == check }' "$report" | sed "$cure_edit"
+}
+# The key is here for the next steps, and nothing sets the clock of a machine of this kind.
+complaints() {
+	awk '($1 == "fail" || $1 == "warn") && $2 != "code_key" && $2 != "clock" { print $2 }' "$report"
+}
+complains() { # CHECK
+	doctor
+	complaints | grep -qx "$1" && [[ -n $(cure "$1") ]] || { cat "$report"; return 1; }
+}
+alone() { # CHECK: one cause, one line
+	doctor
+	[[ $(complaints) == "$1" ]] || { cat "$report"; return 1; }
+}
+well() {
+	doctor && [[ -z $(complaints) ]] || { grep -A 1 -e ^warn -e ^fail "$report"; return 1; }
+}
+mends() { # CHECK
+	local command
+	command=$(cure "$1")
+	echo "cure: $command"
+	[[ -n $command ]] && bash -c "$command" && within 60 well
+}
+shows() { # PATTERN CHECK: the cure is a look at what somebody must decide
+	local command
+	command=$(cure "$2")
+	echo "cure: $command"
+	[[ -n $command ]] && bash -c "$command" >"$install/shown" 2>&1
+	grep -q -- "$1" "$install/shown" || { cat "$install/shown"; return 1; }
+}
+
 # --- traces
 
 # All that the machine has by name: files outside the places where any program leaves what it likes, accounts,

@@ -56,10 +56,13 @@ sources_list() { # SUITE
 	[[ $1 == sid ]] || printf '%s\n' "deb $mirror $1-updates main" "deb ${mirror%/debian}/debian-security $1-security main"
 }
 
+# Packages of which a machine has the files only, for the steps to install.
+machine_packages_kept=msmtp
+
 # A base system is whole once it has its mark, with the packages that it has.
 machine_base() { # SUITE
 	local base=$cache/base-$1
-	[[ ! -e $base.whole || $(<"$base.whole") != "$machine_packages_of_base" ]] || return 0
+	[[ ! -e $base.whole || $(<"$base.whole") != "$machine_packages_of_base $machine_packages_kept" ]] || return 0
 	rm -f "$cache/build-$1.whole"
 	rm -rf --one-file-system "$base" &&
 		debootstrap --variant=minbase "$1" "$base" "$mirror" &&
@@ -67,9 +70,10 @@ machine_base() { # SUITE
 		cp /etc/apt/apt.conf.d/99* "$base/etc/apt/apt.conf.d/" 2>/dev/null
 	# shellcheck disable=SC2086
 	install_in "$base" $machine_packages_of_base &&
+		no_services "$base" apt-get install -y -q --download-only $machine_packages_kept &&
 		in_root "$base" systemctl -q mask getty.target console-getty.service boinc-client.service apt-daily.timer \
 			apt-daily-upgrade.timer man-db.timer e2scrub_all.timer fstrim.timer &&
-		: >"$base/etc/machine-id" && echo "$machine_packages_of_base" >"$base.whole"
+		: >"$base/etc/machine-id" && echo "$machine_packages_of_base $machine_packages_kept" >"$base.whole"
 }
 
 # The committed and changed files of the tree are built, as a developer has them.

@@ -61,15 +61,15 @@ database_cure(struct doctor *d, const char *why)
 
 	if (end != NULL) {
 		account += strlen(user);
-		return arena_printf(d->a,
-		    "mariadb -e \"GRANT ALL ON \\`%s\\`.* TO %.*s\"", d->cf->db_name,
-		    (int)(end - account), account);
+		return doctor_on_server(d,
+		    arena_printf(d->a, "mariadb -e \"GRANT ALL ON \\`%s\\`.* TO %.*s\"",
+			d->cf->db_name, (int)(end - account), account));
 	}
 	if (doctor_db_refuses(d))
 		return doctor_locus(d,
 		    "config set db_passwd --value-file -  # type the account's password");
 	return d->cf->private_servers ? doctor_locus(d, "start") :
-	                                arena_strdup(d->a, start_database);
+	                                doctor_on_server(d, start_database);
 }
 
 void
@@ -85,9 +85,9 @@ doctor_database(struct doctor *d)
 		return;
 	}
 	if (db_row(d->x->db, d->a, d->f, &row, DOCTOR_VERSION) != OK)
-		doctor_fail(d, doctor_locus(d, "restart"), "%s", d->f->detail);
+		doctor_db_fault(d, d->f);
 	else if (!version_read(row->s, &v) || version_is_old(&v))
-		doctor_fail(d, "apt-get install mariadb-server",
+		doctor_fail(d, doctor_on_server(d, "apt-get install mariadb-server"),
 		    "the server is %s; Locus needs MariaDB 10.6 or MySQL 8.0 at least",
 		    row->s);
 	else
@@ -103,7 +103,7 @@ doctor_schema(struct doctor *d)
 	size_t n;
 
 	if (schema_version(d->x->db, &version, d->f) != OK)
-		doctor_fail(d, upgrade, "%s", d->f->detail);
+		doctor_db_fault(d, d->f);
 	else if (version > SCHEMA_VERSION)
 		doctor_fail(d, "apt-get install locus-server",
 		    "the database has schema %lld, newer than this program's %d",
@@ -116,11 +116,13 @@ doctor_schema(struct doctor *d)
 	} else if (d->brief)
 		doctor_ok(d, "schema %lld", (long long)version);
 	else if (schema_check(d->x->db, d->a, &v, &n, d->f) != OK)
-		doctor_fail(d, upgrade, "%s", d->f->detail);
+		doctor_db_fault(d, d->f);
 	else
 		for (size_t i = 0; i < n; i++)
-			if (v[i].error)
+			if (v[i].error) {
+				doctor_is_cause(d);
 				doctor_fail(d, upgrade, "%s", v[i].text);
+			}
 	if (version == SCHEMA_VERSION && !d->brief && !doctor_has_complained(d))
 		doctor_ok(d, "schema %lld, complete", (long long)version);
 }
@@ -152,8 +154,10 @@ check_excess(struct doctor *d, const char *account)
 		if (strstr(v[i].s, " ON *.* ") != NULL &&
 		    strncmp(v[i].s, "GRANT USAGE ", 12) != 0) {
 			doctor_warn(d,
-			    arena_printf(d->a,
-				"mariadb -e \"REVOKE ALL ON *.* FROM %s\"", account),
+			    doctor_on_server(
+				d, arena_printf(d->a,
+				       "mariadb -e \"REVOKE ALL ON *.* FROM %s\"",
+				       account)),
 			    "the account has rights on other databases: %.120s",
 			    v[i].s);
 			return;
@@ -179,9 +183,10 @@ doctor_db_rights(struct doctor *d)
 			.id = NO_SUCH_ID) == OK)
 			continue;
 		doctor_fail(d,
-		    arena_printf(d->a,
-			"mariadb -e \"GRANT SELECT, INSERT, UPDATE, DELETE ON \\`%s\\`.* TO %s\"",
-			d->cf->db_name, account),
+		    doctor_on_server(d,
+			arena_printf(d->a,
+			    "mariadb -e \"GRANT SELECT, INSERT, UPDATE, DELETE ON \\`%s\\`.* TO %s\"",
+			    d->cf->db_name, account)),
 		    "%s: %s", tries[i].right, d->f->detail);
 	}
 	if (!d->brief)
@@ -333,7 +338,8 @@ doctor_db_binlog(struct doctor *d)
 		    "binlog_format is STATEMENT, with which the server refuses transactions that read committed data");
 	if (in_cluster && variable_number(d, "innodb_autoinc_lock_mode") != 2)
 		doctor_fail(d,
-		    "printf '[mysqld]\\ninnodb_autoinc_lock_mode = 2\\n' >>/etc/mysql/conf.d/locus.cnf && systemctl restart mariadb",
+		    doctor_keep_variable(d, "innodb_autoinc_lock_mode", "2",
+			"systemctl restart mariadb"),
 		    "innodb_autoinc_lock_mode must be 2 on a cluster node");
 	if (!doctor_has_complained(d))
 		doctor_ok(d, "binary log %s%s%s",
@@ -350,10 +356,12 @@ doctor_db_charset(struct doctor *d)
 
 	if (v == NULL || strcmp(v, "utf8mb4") != 0)
 		doctor_warn(d,
-		    arena_printf(d->a,
-			"mariadb %s%s -e \"ALTER DATABASE \\`%s\\` CHARACTER SET utf8mb4 COLLATE utf8mb4_bin\"",
-			d->cf->private_servers ? "--socket=" : "",
-			d->cf->private_servers ? d->cf->db_socket : "", d->cf->db_name),
+		    doctor_on_server(d,
+			arena_printf(d->a,
+			    "mariadb %s%s -e \"ALTER DATABASE \\`%s\\` CHARACTER SET utf8mb4 COLLATE utf8mb4_bin\"",
+			    d->cf->private_servers ? "--socket=" : "",
+			    d->cf->private_servers ? d->cf->db_socket : "",
+			    d->cf->db_name)),
 		    "the database's character set is %s: tables added later cannot store some text",
 		    v == NULL ? "unknown" : v);
 	else
@@ -372,7 +380,7 @@ doctor_backup(struct doctor *d)
 
 	if (project_backed_up(d->x->db, &begun, d->f) != OK ||
 	    project_first_app(d->x->db, &first_app, d->f) != OK)
-		doctor_fail(d, doctor_locus(d, "schema upgrade"), "%s", d->f->detail);
+		doctor_db_fault(d, d->f);
 	else if (begun == 0 && (first_app == 0 || now - first_app < BACKUP_MOST_S))
 		doctor_ok(d, "none was made; the project is new");
 	else if (begun == 0)

@@ -3,6 +3,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+#include "db/stmts.h"
+#include "lib/text.h"
+#include "tools/db_server.h"
 #include "tools/dir_cure.h"
 #include "tools/doctor.h"
 #include "tools/human.h"
@@ -116,6 +120,18 @@ doctor_web_fault(
 	doctor_fail(d, t.cure, "%s", t.text);
 }
 
+void
+doctor_fail_of_other(
+    struct doctor *d, const char *service, const char *url, const char *text)
+{
+	const struct http_answer w = { .status = 200 };
+	const struct web_trouble t = web_trouble(d->x, d->a, service, url, &w);
+
+	doctor_is_cause(d);
+	doctor_fail(d, t.cure, "%s%s%s", text, t.why == NULL ? "" : "; ",
+	    t.why == NULL ? "" : t.why);
+}
+
 char *
 doctor_locus(struct doctor *d, const char *words)
 {
@@ -129,6 +145,44 @@ doctor_set_option(struct doctor *d, const char *name, const char *value)
 }
 
 char *
+doctor_open_file(struct doctor *d, const char *path)
+{
+	struct account own = { 0 };
+	struct fail ignored = { 0 };
+
+	if (account_by_uid(d->a, geteuid(), &own, &ignored) != OK)
+		own.name = arena_printf(d->a, "%u", (unsigned)geteuid());
+	return file_cure(d->a, d->x, path, own.name);
+}
+
+/* --- the database server --- */
+
+char *
+doctor_on_server(struct doctor *d, const char *command)
+{
+	if (!db_is_remote(d->cf))
+		return arena_strdup(d->a, command);
+	return arena_printf(d->a, "ssh %s %s", text_shell_word(d->a, d->cf->db_host),
+	    text_shell_word(d->a, command));
+}
+
+char *
+doctor_keep_variable(
+    struct doctor *d, const char *name, const char *value, const char *now)
+{
+	struct fail ignored = { 0 };
+	struct row_text *row;
+	bool mysql = db_row(d->x->db, d->a, &ignored, &row, DOCTOR_VERSION) == OK &&
+	             strstr(row->s, "MariaDB") == NULL;
+
+	/* The last file of the last directory that the server of Debian reads. */
+	return doctor_on_server(d,
+	    arena_printf(d->a,
+		"printf '[mysqld]\\n%s = %s\\n' >>/etc/mysql/%s.conf.d/zz-locus.cnf && %s",
+		name, value, mysql ? "mysql" : "mariadb", now));
+}
+
+char *
 doctor_set_variable(struct doctor *d, const char *name, const char *value)
 {
 	const char *now = arena_printf(d->a, "-e 'SET GLOBAL %s = %s'", name, value);
@@ -136,7 +190,24 @@ doctor_set_variable(struct doctor *d, const char *name, const char *value)
 	if (d->cf->private_servers)
 		return arena_printf(
 		    d->a, "mariadb --socket=%s %s", d->cf->db_socket, now);
-	return arena_printf(d->a,
-	    "printf '[mysqld]\\n%s = %s\\n' >>/etc/mysql/conf.d/locus.cnf && mariadb %s",
-	    name, value, now);
+	return doctor_keep_variable(
+	    d, name, value, arena_printf(d->a, "mariadb %s", now));
+}
+
+void
+doctor_db_fault(struct doctor *d, const struct fail *f)
+{
+	const struct conf *cf = d->cf;
+	const char *cure = doctor_on_server(d, "journalctl -n 30 -u mariadb -u mysql");
+	struct fail ignored = { 0 };
+	struct db_server s;
+
+	if (f->code == E_CONFIG) { /* of tables, columns and indexes */
+		doctor_skip(d, "try again when schema is mended: %s", f->detail);
+		return;
+	}
+	if (cf->private_servers && db_server_find(d->a, cf, &s, &ignored) == OK)
+		cure = arena_printf(d->a, "tail %s/%s.log", cf->log_dir, s.name);
+	doctor_is_cause(d);
+	doctor_fail(d, cure, "%s", f->detail);
 }

@@ -23,11 +23,8 @@ doctor_key_path(struct doctor *d, const char *name)
 static char *
 unreadable_cure(struct doctor *d, const char *path)
 {
-	struct account own = { 0 };
-
-	if (fs_exists(path) && account_by_uid(d->a, geteuid(), &own, d->f) == OK)
-		return file_cure(d->a, d->x, path, own.name);
-	return key_absent_cure(d->a, d->x, path);
+	return fs_exists(path) ? doctor_open_file(d, path) :
+	                         key_absent_cure(d->a, d->x, path);
 }
 
 /* Reads a pair, signs a text and verifies the signature; reports what fails. */
@@ -135,8 +132,10 @@ verify_file(struct doctor *d, const struct version_look *l)
 	char md5[MD5_HEX];
 
 	if (md5_file(path, md5, NULL, d->f) != OK)
-		doctor_fail(d, restore_cure(d->a, &d->x->owner, path, "644"), "%s",
-		    d->f->detail);
+		doctor_fail(d,
+		    fs_exists(path) ? doctor_open_file(d, path) :
+				      restore_cure(d->a, &d->x->owner, path, "644"),
+		    "%s", d->f->detail);
 	else if (strcmp(md5, l->md5) != 0)
 		doctor_fail(d, restore_cure(d->a, &d->x->owner, path, "644"),
 		    "%s is not the file that was signed: clients would refuse it",

@@ -61,7 +61,8 @@ doctor_mail(struct doctor *d)
 		    "mail_command: there is no program %s", argv[0]);
 	else if (conf_is_installed(d->cf) && gains_privileges(path))
 		doctor_warn(d,
-		    doctor_set_option(d, "mail_command", "/usr/bin/msmtp -t"),
+		    arena_printf(d->a, "apt-get install msmtp && %s",
+			doctor_set_option(d, "mail_command", "/usr/bin/msmtp -t")),
 		    "mail_command: %s needs privileges that systemd keeps from the web service",
 		    path);
 	else

@@ -21,17 +21,6 @@ is_https(const char *url)
 	return strncasecmp(url, "https://", 8) == 0;
 }
 
-static char *
-url_host(struct arena *a, const char *url)
-{
-	const char *p = strstr(url, "://");
-
-	p = p == NULL ? url : p + 3;
-	if (*p == '[')
-		return arena_memdup(a, p + 1, strcspn(p + 1, "]"));
-	return arena_memdup(a, p, strcspn(p, ":/"));
-}
-
 /* "/NAME/" of "https://HOST:PORT/NAME/". */
 static const char *
 url_path(const char *url)
@@ -90,6 +79,24 @@ address_is_private(const struct addrinfo *ai)
 	return true;
 }
 
+/* A project gets https as it gets another URL. */
+static char *
+moved_cure(struct doctor *d, const char *host)
+{
+	const struct conf *cf = d->cf;
+	const char *url = arena_printf(
+	    d->a, "https://%s%s", host, url_path(cf->master_url));
+	const char *create = "";
+
+	if (conf_is_installed(cf))
+		create = arena_printf(d->a,
+		    "locus create %s --url %s --certificate FILE --certificate-key FILE && ",
+		    conf_installation(d->a, cf).name, url);
+	return arena_printf(d->a, "%s && %s && %s%s", doctor_locus(d, "stop"),
+	    doctor_locus(d, arena_printf(d->a, "relocate --moved --url %s", url)),
+	    create, doctor_locus(d, "start"));
+}
+
 static void
 check_addresses(struct doctor *d, const char *host)
 {
@@ -102,37 +109,12 @@ check_addresses(struct doctor *d, const char *host)
 		reachable += !address_is_private(ai);
 	if (list != NULL)
 		freeaddrinfo(list);
-	if (rc != 0)
+	if (rc == 0 && reachable == 0) /* without any, master_page fails */
 		doctor_fail(d,
 		    arena_printf(d->a,
-			"getent ahosts %s  # empty: let the DNS lead it here", host),
-		    "the name %s has no address: %s", host, gai_strerror(rc));
-	else if (reachable == 0)
-		doctor_fail(d,
-		    doctor_locus(d,
-			arena_printf(d->a,
-			    "relocate --moved --url https://PUBLIC_NAME%s  # or let the DNS lead the name to a public address",
-			    url_path(d->cf->master_url))),
+			"%s  # or let the DNS lead the name to a public address",
+			moved_cure(d, "PUBLIC_NAME")),
 		    "%s leads to this network only; volunteers cannot reach it", host);
-}
-
-/* A project gets https as it gets another URL. */
-static char *
-tls_cure(struct doctor *d)
-{
-	const struct conf *cf = d->cf;
-	char *moved = arena_printf(d->a, "relocate --moved --url https://%s%s",
-	    url_host(d->a, cf->master_url), url_path(cf->master_url));
-
-	if (!conf_is_installed(cf))
-		return arena_printf(d->a,
-		    "%s  # after giving the web server a certificate",
-		    doctor_locus(d, moved));
-	return arena_printf(d->a,
-	    "%s && %s && locus create %s --url https://%s%s --certificate FILE --certificate-key FILE && %s",
-	    doctor_locus(d, "stop"), doctor_locus(d, moved),
-	    conf_installation(d->a, cf).name, url_host(d->a, cf->master_url),
-	    url_path(cf->master_url), doctor_locus(d, "start"));
 }
 
 void
@@ -148,14 +130,10 @@ doctor_public_url(struct doctor *d)
 		&(const struct http_ask){
 		    .url = url, .ca_file = d->ca_file, .any_certificate = true },
 		&w) ||
-	    (w.status != 200 && w.redirect == NULL))
-		doctor_web_fault(d, "web", url, &w);
-	else if (w.status != 200)
-		doctor_fail(d, web_trouble(d->x, d->a, "web", url, &w).cure,
-		    "%s answers with HTTP %ld and sends clients to %s", url, w.status,
-		    w.redirect);
+	    w.status != 200)
+		doctor_skip(d, "try again when master_page is mended");
 	else if (!is_https(url))
-		doctor_warn(d, tls_cure(d),
+		doctor_warn(d, moved_cure(d, url_host(d->a, url)),
 		    "%s has no TLS: keys of accounts and results travel in clear", url);
 	else
 		doctor_ok(d, "%s answers from %s", url, w.address);
@@ -163,41 +141,33 @@ doctor_public_url(struct doctor *d)
 
 /* --- redirections --- */
 
-/* Clients repeat a POST after 301, 307 and 308, but make a GET of it after 302 and 303.
+/*
+ * Clients repeat a POST after 301, 307 and 308, but make a GET of it after 302 and 303.
+ * The URL of the scheduler has a check of its own; this is its twin by http.
  */
 static void
 check_post(struct doctor *d, const char *url)
 {
 	static const char body[] = "<scheduler_request>\n</scheduler_request>\n";
 	struct http_answer w;
+	bool answered = http_ask(d->a,
+	    &(const struct http_ask){
+		.url = url, .body = body, .body_n = sizeof(body) - 1 },
+	    &w);
 
-	if (!http_ask(d->a,
-		&(const struct http_ask){ .url = url,
-		    .body = body,
-		    .body_n = sizeof(body) - 1,
-		    .ca_file = d->ca_file,
-		    .any_certificate = true },
-		&w)) {
-		if (is_https(url))
-			doctor_web_fault(d, "scheduler", url, &w);
-		else
-			doctor_warn(d,
-			    web_trouble(d->x, d->a, "scheduler", url, &w).cure,
-			    "clients that attached by http are lost: %s: %s", url,
-			    w.why);
-	} else if (w.status == 302 || w.status == 303) {
-		struct web_trouble t = {
-			.cure = arena_strdup(d->a,
-			    "redirect with 308 instead: RewriteRule ... [R=308,L], or Redirect 308")
-		};
-
-		web_conf_trouble(d->x, d->a, "scheduler", &t);
-		doctor_fail(d, t.cure,
+	if (answered && (w.status == 302 || w.status == 303))
+		doctor_fail(d,
+		    redirect_cure(d->a,
+			"let it say 308: Redirect 308, or RewriteRule ... [R=308,L]"),
 		    "%s redirects with %ld, after which clients repeat a POST as a GET and lose their reports",
 		    url, w.status);
-	} else if (w.status != 301 && w.status != 307 && w.status != 308 &&
-		   strstr(w.body.p, "<scheduler_reply>") == NULL) {
-		doctor_web_fault(d, "scheduler", url, &w);
+	else if (!answered || (w.status != 301 && w.status != 307 && w.status != 308 &&
+				  strstr(w.body.p, "<scheduler_reply>") == NULL)) {
+		const struct web_trouble t = web_trouble(
+		    d->x, d->a, "scheduler", url, &w);
+
+		doctor_warn(
+		    d, t.cure, "clients that attached by http are lost: %s", t.text);
 	}
 }
 
@@ -206,10 +176,8 @@ doctor_redirects(struct doctor *d)
 {
 	const char *urls = d->cf->scheduler_url;
 	const char *url = arena_memdup(d->a, urls, strcspn(urls, " "));
-
 	bool twin = is_https(url) && !names_port(url);
 
-	check_post(d, url);
 	if (twin)
 		check_post(d, arena_printf(d->a, "http%s", url + 5));
 	if (!doctor_has_complained(d))
@@ -219,13 +187,11 @@ doctor_redirects(struct doctor *d)
 
 /* --- certificate --- */
 
-static const char cert_cure[] =
-    "certbot renew && systemctl reload apache2  # or copy the new files";
-
 void
 doctor_certificate(struct doctor *d)
 {
 	const char *url = d->cf->master_url;
+	const char *cure = certificate_cure(d->a, d->cf), *why;
 	struct http_answer w;
 	int64_t days;
 
@@ -236,22 +202,23 @@ doctor_certificate(struct doctor *d)
 	if (!http_ask(d->a,
 		&(const struct http_ask){ .url = url, .ca_file = d->ca_file }, &w) &&
 	    !w.bad_chain) {
-		doctor_web_fault(d, "web", url, &w);
+		doctor_skip(d, "%s: %s", url, w.why); /* scheduler fails for it */
 		return;
 	}
-	if (w.bad_chain)
-		doctor_fail(d, certificate_cure(d->a, d->cf),
-		    "clients do not trust the certificate of %s: %s", url, w.why);
+	why = w.bad_chain ? w.why : NULL;
 	if (w.cert_end < 0)
 		http_ask(d->a,
 		    &(const struct http_ask){ .url = url, .any_certificate = true },
 		    &w);
 	days = (w.cert_end - clock_now()) / DAY_S;
 	if (w.cert_end >= 0 && w.cert_end < clock_now())
-		doctor_fail(d, cert_cure, "the certificate of %s has ended", url);
+		doctor_fail(d, cure, "the certificate of %s has ended", url);
+	else if (why != NULL)
+		doctor_fail(d, cure, "clients do not trust the certificate of %s: %s",
+		    url, why);
 	else if (w.cert_end >= 0 && days <= WARN_DAYS)
-		doctor_warn(d, cert_cure, "the certificate of %s ends in %lld days",
-		    url, (long long)days);
+		doctor_warn(d, cure, "the certificate of %s ends in %lld days", url,
+		    (long long)days);
 	if (!doctor_has_complained(d))
 		doctor_ok(d, "valid for %lld days", (long long)days);
 }

@@ -81,15 +81,9 @@ void
 doctor_config(struct doctor *d)
 {
 	const char *cure = doctor_locus(d, "config check");
+	const struct conf *cf = d->cf;
 	struct config_faults bad;
-	struct conf *cf;
-	struct conf_remark *remarks;
-	size_t n;
 
-	if (conf_load(d->a, d->cf->path, &cf, &remarks, &n, d->f) != OK) {
-		doctor_fail(d, cure, "%s", d->f->detail);
-		return;
-	}
 	config_errors_find(d->x, &bad);
 	for (size_t i = 0; i < bad.n && i < FAULTS_SHOWN; i++)
 		doctor_warn(d, cure, "%s", config_fault_text(d->a, &bad.v[i]));
@@ -100,8 +94,7 @@ doctor_config(struct doctor *d)
 	doctor_foreign(d, cf);
 	doctor_same_work(d, cf);
 	if (!doctor_has_complained(d))
-		doctor_ok(d, "%s and the files beside it have no errors; %zu remarks",
-		    cf->path, n);
+		doctor_ok(d, "%s and the files beside it have no errors", cf->path);
 }
 
 /* What the supervisor notes about a <cmd> without a program (service.c). */
@@ -212,7 +205,8 @@ report_service(struct doctor *d, const struct state_proc *p)
 void
 doctor_services(struct doctor *d)
 {
-	const char *all = doctor_locus(d, "restart");
+	const char *all = doctor_locus(d, "restart"),
+		   *check = doctor_locus(d, "config check");
 	enum running r;
 	struct state s;
 
@@ -221,7 +215,10 @@ doctor_services(struct doctor *d)
 		return;
 	}
 	if (services_settled(d, &s, &r) != OK) {
-		doctor_fail(d, doctor_locus(d, "status"), "%s", d->x->f->detail);
+		bool bad = d->x->f->code == E_CONFIG;
+
+		doctor_fail(d, bad ? check : "systemctl start dbus.socket", "%s",
+		    d->x->f->detail);
 		return;
 	}
 	if (r == RUNNING_NONE) {
@@ -238,6 +235,27 @@ doctor_services(struct doctor *d)
 		doctor_ok(d, "%zu services run", s.n);
 }
 
+/* Shows the end of the log of a daemon, of a service or of "task NAME". */
+static char *
+log_shown(struct doctor *d, const char *name)
+{
+	static const char task[] = "task ";
+	const struct conf *cf = d->cf;
+	const char *file = arena_printf(d->a, "%s.log", name);
+
+	for (size_t i = 0; i < cf->ndaemons; i++)
+		if (strcmp(cf->daemons[i].name, name) == 0)
+			file = cf->daemons[i].output;
+	for (size_t i = 0; i < cf->ntasks; i++)
+		if (strncmp(name, task, strlen(task)) == 0 &&
+		    strcmp(cf->tasks[i].name, name + strlen(task)) == 0)
+			file = cf->tasks[i].output;
+	return arena_printf(d->a, "tail %s",
+	    text_shell_word(d->a, file[0] == '/' ?
+				      file :
+				      arena_printf(d->a, "%s/%s", cf->log_dir, file)));
+}
+
 void
 doctor_troubles(struct doctor *d)
 {
@@ -246,17 +264,14 @@ doctor_troubles(struct doctor *d)
 
 	paused_list(d->a, d->cf, &v, &n);
 	for (size_t i = 0; i < n; i++)
-		doctor_fail(d,
-		    arena_printf(d->a, "tail %s/%s.log", d->cf->log_dir, v[i].daemon),
-		    "%s has paused for %s: %s", v[i].daemon,
-		    human_span(d->a, clock_now() - v[i].at), v[i].text);
+		doctor_fail(d, log_shown(d, v[i].daemon), "%s has paused for %s: %s",
+		    v[i].daemon, human_span(d->a, clock_now() - v[i].at), v[i].text);
 	if (n > 0) /* the troubles are of the workunits that failed */
 		return;
 	trouble_list(d->a, d->cf, &v, &n);
 	for (size_t i = 0; i < n; i++)
-		doctor_warn(d,
-		    arena_printf(d->a, "tail %s/%s.log", d->cf->log_dir, v[i].daemon),
-		    "%s: %s", v[i].daemon, v[i].text);
+		doctor_warn(
+		    d, log_shown(d, v[i].daemon), "%s: %s", v[i].daemon, v[i].text);
 	if (n == 0)
 		doctor_ok(d, "no daemon reports a trouble");
 }
@@ -267,7 +282,7 @@ doctor_drained(struct doctor *d)
 	int64_t since;
 
 	if (project_drained_since(d->x->db, &since, d->f) != OK)
-		doctor_warn(d, "", "%s", d->f->detail);
+		doctor_db_fault(d, d->f);
 	else if (since != 0)
 		doctor_warn(d, doctor_locus(d, "resume project"),
 		    "the project was drained %s ago: hosts get no work",
@@ -492,7 +507,8 @@ doctor_rights(struct doctor *d)
 	const struct rights_listener l = { take_right, d };
 
 	if (rights_check(d->a, d->cf, &l, d->f) != OK)
-		doctor_fail(d, doctor_locus(d, "doctor"), "%s", d->f->detail);
+		doctor_fail(
+		    d, "update-passwd", "%s", d->f->detail); /* Debian's accounts */
 	else if (!doctor_has_complained(d))
 		doctor_ok(d, "owners and modes are those of locus-install(7)");
 }

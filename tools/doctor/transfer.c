@@ -35,13 +35,15 @@ trial_file(struct arena *a)
 	return t;
 }
 
-/* The web server has changed the bytes. */
-static char *
-differs_cure(struct doctor *d, const char *service, const char *url)
-{
-	const struct http_answer w = { .status = 200 };
+/* directories looks at the whole only, and files may be spread over subdirectories. */
+static const char all_open[] = "-R u+rwX";
 
-	return web_trouble(d->x, d->a, service, url, &w).cure;
+static bool
+dir_is_closed(struct doctor *d, const char *path)
+{
+	const char *dir = arena_memdup(d->a, path, (size_t)(strrchr(path, '/') - path));
+
+	return access(dir, F_OK) == 0 && access(dir, W_OK | X_OK) < 0;
 }
 
 /* --- upload --- */
@@ -105,19 +107,19 @@ upload_send(struct doctor *d, const struct doctor_file *t, char *sig)
 	if (!http_ask(d->a,
 		&(const struct http_ask){
 		    .url = url, .body = b.p, .body_n = b.n, .ca_file = d->ca_file },
-		&w)) {
-		doctor_web_fault(d, "upload", url, &w);
-		return false;
-	}
-	if (w.status != 200 || upload_parse_reply(d->a, w.body.p, w.body.n, &status,
-				   &size, &message, d->f) != OK) {
+		&w) ||
+	    w.status != 200 ||
+	    upload_parse_reply(
+		d->a, w.body.p, w.body.n, &status, &size, &message, d->f) != OK) {
 		doctor_web_fault(d, "upload", url, &w);
 		return false;
 	}
 	if (status != 0)
 		doctor_fail(d,
-		    arena_printf(
-			d->a, "tail %s/file_upload_handler.log", d->cf->log_dir),
+		    dir_is_closed(d, upload_path(d->a, d->cf, t->name)) ?
+			mode_cure(d->a, d->x, all_open, d->cf->upload_dir) :
+			arena_printf(
+			    d->a, "tail %s/file_upload_handler.log", d->cf->log_dir),
 		    "the upload handler refuses a file: %s", message);
 	return status == 0;
 }
@@ -134,13 +136,11 @@ doctor_upload(struct doctor *d)
 		return;
 	if (upload_send(d, &t, sig)) {
 		if (md5_file(path, md5, NULL, d->f) != OK)
-			doctor_fail(d, doctor_locus(d, "restart"),
-			    "the upload was accepted, but %s cannot be read: %s", path,
-			    d->f->detail);
-		else if (strcmp(md5, t.md5) != 0)
-			doctor_fail(d, differs_cure(d, "upload", d->cf->upload_url),
-			    "the uploaded file differs from what was sent");
-		else
+			doctor_fail_of_other(d, "upload", d->cf->upload_url,
+			    arena_printf(d->a,
+				"the upload was accepted, but not by this project: %s",
+				d->f->detail));
+		else /* the handler has compared what came */
 			doctor_ok(d, "%d bytes arrived whole", TRIAL_BYTES);
 	}
 	fs_unlink(path, &ignored);
@@ -157,22 +157,21 @@ download_compare(struct doctor *d, const struct doctor_file *t)
 	char md5[MD5_HEX];
 	struct http_answer w;
 
-	if (!http_ask(d->a,
-		&(const struct http_ask){ .url = url, .ca_file = d->ca_file }, &w)) {
-		doctor_web_fault(d, NULL, url, &w);
-		return;
-	}
+	bool answered = http_ask(
+	    d->a, &(const struct http_ask){ .url = url, .ca_file = d->ca_file }, &w);
+
 	md5_hex(w.body.p, w.body.n, md5);
 	if (w.status == 403 && stat(d->cf->download_dir, &st) == 0 &&
 	    (st.st_mode & 05) != 05)
 		doctor_fail(d, mode_cure(d->a, d->x, "o+rx", d->cf->download_dir),
 		    "the web server may not read %s", d->cf->download_dir);
-	else if (w.status != 200)
+	else if (!answered || w.status != 200)
 		doctor_web_fault(d, NULL, url, &w);
 	else if (strcmp(md5, t->md5) != 0)
-		doctor_fail(d, differs_cure(d, NULL, url),
-		    "the downloaded file differs from %s (%zu bytes of %d)",
-		    download_path(d->a, d->cf, t->name), w.body.n, TRIAL_BYTES);
+		doctor_fail_of_other(d, NULL, url,
+		    arena_printf(d->a,
+			"the downloaded file differs from %s (%zu bytes of %d)",
+			download_path(d->a, d->cf, t->name), w.body.n, TRIAL_BYTES));
 	else
 		doctor_ok(d, "%d bytes arrived whole", TRIAL_BYTES);
 }
@@ -190,7 +189,7 @@ doctor_download(struct doctor *d)
 	made = !fs_exists(dir);
 	if (fs_mkdirs(dir, 0755, d->f) != OK ||
 	    fs_write(path, t.bytes, TRIAL_BYTES, 0644, d->f) != OK)
-		doctor_fail(d, mode_cure(d->a, d->x, "u+rwx", d->cf->download_dir),
+		doctor_fail(d, mode_cure(d->a, d->x, all_open, d->cf->download_dir),
 		    "%s", d->f->detail);
 	else
 		download_compare(d, &t);

@@ -89,8 +89,6 @@ static void
 check_own_page(struct doctor *d, const char *name, bool leads)
 {
 	const char *path = arena_printf(d->a, "%s/html/%s", d->cf->project_dir, name);
-	struct account own = { 0 };
-	struct fail ignored = { 0 };
 	char *text;
 	enum err e = fs_read(d->a, path, WEB_PAGE_MOST, &text, NULL, d->f);
 
@@ -110,9 +108,9 @@ check_own_page(struct doctor *d, const char *name, bool leads)
 		doctor_warn(d, page_aside(d, path),
 		    "%s has more than %d KB, so another one is shown", path,
 		    WEB_PAGE_MOST >> 10);
-	else if (account_by_uid(d->a, geteuid(), &own, &ignored) == OK)
-		doctor_warn(d, file_cure(d->a, d->x, path, own.name),
-		    "%s, so another one is shown", d->f->detail);
+	else
+		doctor_warn(d, doctor_open_file(d, path), "%s, so another one is shown",
+		    d->f->detail);
 }
 
 /* Which page has it: the project's own, or what the web service made of options that
@@ -143,13 +141,10 @@ doctor_master_page(struct doctor *d)
 		return;
 	master_parse(d->a, w.body.p, w.body.n, &urls, &n);
 	if (n == 0) {
-		struct web_trouble t = { .cure = doctor_locus(d, "restart web") };
-
-		web_conf_trouble(d->x, d->a, "web", &t);
-		doctor_fail(d, t.cure,
-		    "a client finds no scheduler URL in %s and cannot attach%s%s",
-		    d->cf->master_url, t.why == NULL ? "" : ": ",
-		    t.why == NULL ? "" : t.why);
+		doctor_fail_of_other(d, "web", d->cf->master_url,
+		    arena_printf(d->a,
+			"a client finds no scheduler URL in %s and cannot attach",
+			d->cf->master_url));
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
@@ -186,7 +181,7 @@ doctor_project_config(struct doctor *d)
 	          strstr(w.body.p, "<web_stopped>1") != NULL   ? "stop_web" :
 	                                                         NULL;
 	if (name == NULL || strstr(w.body.p, "</project_config>") == NULL)
-		doctor_fail(d, doctor_locus(d, "restart"),
+		doctor_fail_of_other(d, "web", d->cf->master_url,
 		    "get_project_config.php is not from this project: no client can attach by e-mail");
 	else if (stopped != NULL)
 		doctor_fail(d,

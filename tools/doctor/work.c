@@ -20,7 +20,7 @@ doctor_sendable(struct doctor *d)
 {
 	if (stuck_find(d->x, STUCK_QUEUED, false,
 		&(const struct stuck_listener){ doctor_work_found, d }) != OK)
-		doctor_warn(d, "", "%s", d->x->f->detail);
+		doctor_db_fault(d, d->x->f);
 	else if (!doctor_has_complained(d))
 		doctor_ok(d, "nothing waits for a host that does not exist");
 }
@@ -33,7 +33,7 @@ doctor_independence(struct doctor *d)
 	int32_t quorum;
 
 	if (stuck_quorum(d->x, &quorum, &accounts) != OK)
-		doctor_warn(d, "", "%s", d->x->f->detail);
+		doctor_db_fault(d, d->x->f);
 	else if (cf->one_result_per_user_per_wu)
 		doctor_ok(d, "an account gets one result of a workunit");
 	else if (quorum < 2 || accounts < 2)

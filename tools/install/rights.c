@@ -396,7 +396,9 @@ check_log_lines(struct rights_look *k, const char *path, char *text)
 					    at);
 		line += n + (line[n] == '\n');
 	}
-	rights_tell(k, path, wrong, "use the format locus, as locus create writes it");
+	rights_tell(k, path, wrong,
+	    arena_printf(k->a, "mv --backup=t %s %s.edited && locus create %s --url %s",
+		path, path, k->p.name, k->cf->master_url));
 }
 
 static enum err

@@ -107,7 +107,8 @@ void sup_take_over(struct sup *);
 enum err sup_listen_all(struct sup *, struct fail *);
 
 /* --- sup_sockets.c --- */
-/* Returns the listening socket of a path, created if it is not held yet. */
+/* Returns the listening socket of a path, created if it is not held yet or its name is
+ * gone. */
 enum err sup_listen(struct sup *, const char *path, int *fd, struct fail *);
 /* Closes and removes the socket, if it is held: connections are refused. */
 void sup_unlisten(struct sup *, const char *path);

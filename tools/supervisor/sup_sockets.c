@@ -12,24 +12,6 @@
 #include "model/web_peer.h"
 #include "lib/banned.h"
 
-enum err
-sup_listen(struct sup *x, const char *path, int *fd, struct fail *f)
-{
-	enum err e;
-
-	for (size_t i = 0; i < x->nsockets; i++)
-		if (strcmp(x->sockets[i].path, path) == 0) {
-			*fd = x->sockets[i].fd;
-			return OK;
-		}
-	e = sock_listen(path, web_peer_of(x->cf).group, fd, f);
-	if (e == OK)
-		PUSH(x->a, x->sockets, x->nsockets,
-		    x->sockets_cap) = (struct listening){ arena_strdup(x->a, path),
-			*fd };
-	return e;
-}
-
 void
 sup_unlisten(struct sup *x, const char *path)
 {
@@ -41,6 +23,26 @@ sup_unlisten(struct sup *x, const char *path)
 		x->sockets[i] = x->sockets[--x->nsockets];
 		return;
 	}
+}
+
+enum err
+sup_listen(struct sup *x, const char *path, int *fd, struct fail *f)
+{
+	enum err e;
+
+	if (!fs_exists(path)) /* somebody removed the name */
+		sup_unlisten(x, path);
+	for (size_t i = 0; i < x->nsockets; i++)
+		if (strcmp(x->sockets[i].path, path) == 0) {
+			*fd = x->sockets[i].fd;
+			return OK;
+		}
+	e = sock_listen(path, web_peer_of(x->cf).group, fd, f);
+	if (e == OK)
+		PUSH(x->a, x->sockets, x->nsockets,
+		    x->sockets_cap) = (struct listening){ arena_strdup(x->a, path),
+			*fd };
+	return e;
 }
 
 void
