@@ -178,13 +178,20 @@ find_of_others(
 		    dir);
 	for (size_t i = 0; i < n && *found == NULL; i++) {
 		char *path = arena_printf(a, "%s/%s", dir, names[i]);
+		enum err e = OK;
 
-		if (lstat(path, &st) < 0)
+		/* The project's programs make names and remove them all the time. */
+		if (lstat(path, &st) < 0) {
+			if (errno == ENOENT)
+				continue;
 			return FAIL_ERRNO(f, "looking at %s", path);
+		}
 		if (others_rule(&st))
 			*found = path;
 		else if (S_ISDIR(st.st_mode))
-			TRY(find_of_others(a, path, left, found, f));
+			e = find_of_others(a, path, left, found, f);
+		if (e != OK && e != E_NOTFOUND)
+			return e;
 	}
 	return OK;
 }
