@@ -6,6 +6,7 @@
 #include "sched/upload/upload_settings.h"
 
 #include <stdio.h>
+#include <unistd.h>
 #include "lib/crypt.h"
 #include "sched/upload/upload_store.h"
 #include "lib/banned.h"
@@ -79,6 +80,17 @@ settings_release(struct upload_settings *s)
 	arena_free(&a);
 }
 
+/* A changed mode does not count as a changed file. */
+static bool
+access_changed(struct upload_source *src)
+{
+	bool was = src->open;
+
+	src->open = access(src->path, R_OK) == 0 &&
+	            (src->key_path[0] == '\0' || access(src->key_path, R_OK) == 0);
+	return src->open != was;
+}
+
 static bool
 settings_changed(struct upload_source *src)
 {
@@ -86,7 +98,7 @@ settings_changed(struct upload_source *src)
 	bool key = src->key_path[0] != '\0' &&
 	           fs_changed(src->key_path, &src->key_seen);
 
-	return conf || key;
+	return access_changed(src) || conf || key;
 }
 
 enum err

@@ -30,6 +30,7 @@ struct upload_source { /* shared by all threads */
 	pthread_mutex_t lock;
 	const char *path; /* path of config.xml */
 	struct fs_seen conf_seen, key_seen;
+	bool open; /* both files could be read at the last look */
 	char key_path[4096];
 	struct upload_settings *now;
 };
