@@ -6,7 +6,6 @@
  * files are there, and those of the versions that are sent.
  */
 #include <string.h>
-#include "db/entity.h"
 #include "db/id_walk.h"
 #include "db/input_use.h"
 #include "db/stmts.h"
@@ -56,13 +55,19 @@ need_files(struct fsck *k, struct input_needs *s, const char *xml_doc)
 	if (blob_files(&k->round, xml_doc, &files, &n, NULL) != OK)
 		return;
 	for (size_t i = 0; i < n; i++) {
-		struct input_need *need = need_of(s, files[i].name);
+		struct input_need *need;
 
+		/* A large file has a row, which fsck_files() compares. */
+		if (files[i].sticky && files[i].report_on_rpc)
+			continue;
+		need = need_of(s, files[i].name);
 		need->needed += blob_is_own_input(&files[i]);
 		if (need->path != NULL)
 			continue;
-		need->file = files[i];
-		need->file.name = need->name;
+		need->file = (struct blob_file){ .name = need->name,
+			.nbytes = files[i].nbytes,
+			.sticky = files[i].sticky,
+			.no_delete = files[i].no_delete };
 		if (files[i].md5_cksum != NULL)
 			need->file.md5_cksum = arena_strdup(&s->a, files[i].md5_cksum);
 		need->path = path_of_url(&s->a, k->x->cf, files[i].url);
@@ -124,21 +129,6 @@ correct_in_tx(struct cmd_ctx *x, void *arg)
 	return input_correct(x->db, need->name, need->needed - need->counted, x->f);
 }
 
-/* Is it still needed?  Its workunit may have ended since. */
-static enum err
-still_needed(struct fsck *k, const struct input_need *need, bool *yes)
-{
-	struct file *large;
-	enum err e;
-
-	if (blob_is_own_input(&need->file))
-		return inputs_counted(
-		    k->x->db, &k->round, &need->name, 1, yes, k->x->f);
-	e = file_by_name(k->x->db, &k->round, need->name, &large, k->x->f);
-	*yes = e == E_NOTFOUND; /* those with a row have a check of their own */
-	return e == E_NOTFOUND ? OK : e;
-}
-
 static enum err
 check_input(struct fsck *k, const struct input_need *need)
 {
@@ -147,8 +137,10 @@ check_input(struct fsck *k, const struct input_need *need)
 	arena_reset(&k->round);
 	if (need->path == NULL)
 		return OK;
-	if (!fs_exists(need->path) || !blob_is_own_input(&need->file))
-		TRY(still_needed(k, need, &needed));
+	/* Its workunit may have ended since, and the file gone with it. */
+	if (blob_is_own_input(&need->file) && !fs_exists(need->path))
+		TRY(inputs_counted(
+		    k->x->db, &k->round, &need->name, 1, &needed, k->x->f));
 	return needed ? fsck_download(k, need->path, &need->file) : OK;
 }
 
