@@ -94,8 +94,11 @@ has_files(struct arena *a, const char *dir, bool *yes, struct fail *f)
 		*yes = true;
 		if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
 			break;
+		nbelow = 0;
 		e = fs_list(a, path, 1, &below, &nbelow, f);
-		*yes = e == OK && nbelow > 0;
+		*yes = nbelow > 0;
+		if (e == E_NOTFOUND) /* it went meanwhile */
+			e = OK;
 	}
 	return e == E_NOTFOUND ? OK : e;
 }
@@ -114,6 +117,10 @@ judge_dir(const struct judged *j, const char *name, const char *old, const char 
 	TRY(has_files(a, new, &there, x->f));
 	if (!left || there)
 		return OK;
+	if (conf_is_installed(j->old))
+		return FAIL(x->f, E_CONFIG,
+		    "%s was not changed: the files in %s would stay there; move them first, while the project is stopped",
+		    j->path, old);
 	return FAIL(x->f, E_CONFIG,
 	    "%s was not changed: the files in %s would stay there; run: %s && %s && %s && %s && %s",
 	    j->path, old, locus_command(a, j->old, "stop"),

@@ -44,7 +44,8 @@ may(const char *path, int mode)
 char *
 program_self(struct arena *a)
 {
-	static const char gone[] = " (deleted)"; /* the kernel's word: it was replaced */
+	static const char gone[] =
+	    " (deleted)"; /* the kernel's word: it was replaced */
 	char path[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
 	size_t end = sizeof(gone) - 1;
