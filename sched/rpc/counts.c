@@ -78,8 +78,7 @@ foreign_reports(const struct decision *d, size_t n)
 	uint64_t foreign = 0;
 
 	for (size_t i = 0; i < n; i++)
-		foreign += d->reports[i].note != NULL &&
-		           strcmp(d->reports[i].note, REPORT_FOREIGN) == 0;
+		foreign += report_is_foreign(d, i);
 	return foreign;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "sched/rpc/rpc.h"
 
+#include <string.h>
 #include "lib/clock.h"
 #include "lib/log.h"
 #include "model/decision.h"
@@ -94,6 +95,30 @@ log_put_word(struct buf *b, const char *text)
 		buf_put(b, (unsigned char)*text > ' ' ? text : "_", 1);
 }
 
+bool
+report_is_foreign(const struct decision *d, size_t i)
+{
+	return d->reports[i].note != NULL &&
+	       strcmp(d->reports[i].note, REPORT_FOREIGN) == 0;
+}
+
+/* Appends the results that were sent to another account: its host does not appear, the
+ * result's own row has it. */
+static void
+log_put_foreign(struct buf *b, const struct request *rq, const struct decision *d)
+{
+	size_t most = b->n + NAMES_MAX;
+	const char *before = " foreign=";
+
+	for (size_t i = 0; i < rq->nreports && b->n <= most; i++) {
+		if (!report_is_foreign(d, i))
+			continue;
+		buf_puts(b, before);
+		log_put_word(b, rq->reports[i].name);
+		before = ",";
+	}
+}
+
 /* Appends the work wanted for each resource: "want=100s/1.0 want=50s/0.5:NVIDIA". */
 static void
 log_put_wants(struct buf *b, const struct request *rq)
@@ -141,6 +166,7 @@ rpc_log(const struct rpc *x)
 	if (served) {
 		log_put_number(&b, " reports=", (int64_t)x->req->nreports);
 		log_put_number(&b, " acked=", (int64_t)count_acked(x->req, x->dec));
+		log_put_foreign(&b, x->req, x->dec);
 		if (x->dec->nmoves > 0)
 			log_put_number(&b, " moved=", (int64_t)x->dec->nmoves);
 		log_put_number(&b, " trickles=", (int64_t)x->req->ntrickles);
