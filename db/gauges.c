@@ -306,7 +306,7 @@ put_queues(struct gauging *g)
 
 /* --- the server --- */
 
-static const char *
+const char *
 status_value(const struct row_status *v, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++)
@@ -349,6 +349,14 @@ put_server(struct gauging *g)
 		                                  '_';
 	metric_put_one(g->s, METRIC_CLUSTER_STATE, 1, state);
 	return OK;
+}
+
+bool
+gauges_database_up(struct db *db, enum err counted)
+{
+	struct fail ignored = { 0 };
+
+	return counted == OK || (db != NULL && db_ready(db, &ignored) == OK);
 }
 
 enum err

@@ -24,5 +24,13 @@ struct gauge_source {
  * so it takes a second with millions of rows: callers keep the result for a while.
  */
 enum err gauges_put(struct metric_set *, const struct gauge_source *, struct fail *);
+/*
+ * Does the database answer? `counted` is what gauges_put() returned on db, which may be
+ * NULL: a count may fail for what it reads, while the server answers.
+ */
+bool gauges_database_up(struct db *, enum err counted);
+/* Returns the value of a variable or status of the server; NULL if it has none so
+ * named. */
+const char *status_value(const struct row_status *, size_t n, const char *name);
 
 #endif

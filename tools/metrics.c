@@ -26,24 +26,27 @@ metrics_print_json(struct cmd_ctx *x, const struct metric_set *s)
 	json_show(x->format, o);
 }
 
-/* Without a database its figures are missing, and locus_database_up is 0. */
+/* Figures that cannot be counted are missing; locus_database_up is 0 if no database
+ * answers. */
 static void
 put_figures(struct cmd_ctx *x, struct metric_set *s)
 {
 	struct metric_set counted = { .a = x->a };
-	const bool up = ctx_db(x) == OK &&
-	                gauges_put(&counted,
-			    &(const struct gauge_source){ .db = x->db,
-				.conf = x->cf,
-				.now = clock_now(),
-				.file_state = fileset_state,
-				.suspicion = host_suspicion },
-			    x->f) == OK;
+	enum err e = ctx_db(x);
 
-	metric_put_one(s, METRIC_DATABASE_UP, up, "");
+	if (e == OK)
+		e = gauges_put(&counted,
+		    &(const struct gauge_source){ .db = x->db,
+			.conf = x->cf,
+			.now = clock_now(),
+			.file_state = fileset_state,
+			.suspicion = host_suspicion },
+		    x->f);
+	metric_put_one(s, METRIC_DATABASE_UP, gauges_database_up(x->db, e), "");
+	if (e != OK)
+		return;
 	metric_put_one(s, METRIC_FIGURES_AGE, 0, "");
-	if (up)
-		metric_join(s, &counted);
+	metric_join(s, &counted);
 }
 
 static enum err

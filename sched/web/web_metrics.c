@@ -50,6 +50,7 @@ figures_count(struct web_figures *w, struct project *p, struct db **db)
 	struct fail f = { 0 };
 	int64_t now = clock_now();
 	enum err e;
+	bool up;
 
 	arena_reset(a);
 	e = project_read_config(p, &f);
@@ -67,8 +68,9 @@ figures_count(struct web_figures *w, struct project *p, struct db **db)
 		    &f);
 	if (e != OK)
 		log_fail("counting for metrics", &f);
+	up = gauges_database_up(*db, e);
 	pthread_mutex_lock(&w->lock);
-	w->up = e == OK;
+	w->up = up;
 	w->tried = true;
 	if (e == OK) {
 		w->set = next;
