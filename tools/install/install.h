@@ -88,6 +88,8 @@ bool install_file_is(struct install *, const char *path, const char *text);
 /* --- for other commands --- */
 /* Files of an installed project; arena-allocated. */
 char *install_site_path(struct arena *, const struct installation *);
+/* Is this the text of a locus.conf of Apache that create renews in place? */
+bool install_renews_conf(const char *text);
 /* Directives of the project for one or more virtual hosts of its host. */
 char *install_rules_path(struct arena *, const struct installation *, const char *host);
 /* Splits "https://HOST:PORT/NAME/"; E_CONFIG unless the path is /NAME/. */

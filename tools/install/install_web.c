@@ -133,14 +133,19 @@ locus_conf_text(struct install *in, const char *enabled, char **text)
 	return OK;
 }
 
-/* locus.conf without our line belongs to the admin or to a package. */
+bool
+install_renews_conf(const char *text)
+{
+	return strstr(text, ENABLED_BY_US) != NULL;
+}
+
 static bool
 is_our_conf(struct install *in)
 {
 	char *text;
 
 	return fs_read(in->x->a, LOCUS_CONF, FILE_MOST, &text, NULL, NULL) != OK ||
-	       strstr(text, ENABLED_BY_US) != NULL;
+	       install_renews_conf(text);
 }
 
 char *

@@ -16,6 +16,7 @@
 #include "lib/text.h"
 #include "lib/words.h"
 #include "lib/privilege.h"
+#include "tools/install/install.h"
 #include "tools/program.h"
 #include "lib/banned.h"
 
@@ -379,6 +380,7 @@ static const char *const secret_formats[] = { "%r", "%q", "%>r", "%<r", "Referer
 static void
 check_log_lines(struct rights_look *k, const char *path, char *text)
 {
+	const bool renewed = install_renews_conf(text);
 	const char *wrong = NULL;
 
 	for (char *line = text; *line != '\0';) {
@@ -396,9 +398,11 @@ check_log_lines(struct rights_look *k, const char *path, char *text)
 					    at);
 		line += n + (line[n] == '\n');
 	}
+	/* What create renews in place keeps its list of modules, which destroy needs.
+	 */
 	rights_tell(k, path, wrong,
-	    arena_printf(k->a, "mv --backup=t %s %s.edited && locus create %s --url %s",
-		path, path, k->p.name, k->cf->master_url));
+	    arena_printf(k->a, "%s --backup=t %s %s.edited && locus create %s --url %s",
+		renewed ? "cp" : "mv", path, path, k->p.name, k->cf->master_url));
 }
 
 static enum err

@@ -50,3 +50,11 @@ machine_listing() {
 		cat /etc/passwd /etc/group /etc/shadow; ls /etc/apache2/*-enabled
 		mariadb -N -e "SHOW DATABASES; SELECT user, host FROM mysql.user ORDER BY 1; SELECT user, db FROM mysql.db"'
 }
+
+# What doctor prints about a path's rights, for the project stars.
+machine_cures() { # PATH
+	in_machine locus -p stars -o json doctor >"$work/report"
+	python3 -c 'import json, sys
+for c in json.load(open(sys.argv[1]))["checks"]:
+    if c["check"] == "rights" and sys.argv[2] + " " in c["text"]: print(c["cure"])' "$work/report" "$1"
+}
