@@ -93,18 +93,61 @@ put_disks(struct metric_set *s, const struct conf *cf)
 	}
 }
 
-/* Is this the last pass of a daemon that config.xml still has? */
 static bool
-is_wanted_pass(struct arena *a, const struct conf *cf, const char *series)
+is_noted(const struct trouble *v, size_t n, const char *daemon)
 {
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(v[i].daemon, daemon) == 0)
+			return true;
+	return false;
+}
+
+/* Whose last pass it is: of a daemon that config.xml still has, and that is not on
+ * standby; NULL = of none. */
+static const char *
+daemon_of_pass(struct arena *a, const struct conf *cf, const char *series)
+{
+	struct trouble *standbys;
+	size_t n;
+
+	standby_list(a, cf, &standbys, &n);
 	for (size_t i = 0; i < cf->ndaemons; i++) {
 		const char *name = cf->daemons[i].name;
 
-		if (!cf->daemons[i].disabled &&
+		if (!cf->daemons[i].disabled && !is_noted(standbys, n, name) &&
 		    strcmp(series, metric_series(a, METRIC_DAEMON_PASS, &name)) == 0)
-			return true;
+			return name;
 	}
-	return false;
+	return NULL;
+}
+
+void
+late_list(struct arena *a, const struct conf *cf, int64_t now, struct trouble **out,
+    size_t *n)
+{
+	struct metric_set counted = { .a = a };
+	struct trouble *said, *paused, *v;
+	size_t nsaid, npaused;
+
+	metric_put_counters(
+	    &counted, arena_printf(a, "%s/" COUNTERS_FILE, cf->run_dir));
+	trouble_list(a, cf, &said, &nsaid);
+	paused_list(a, cf, &paused, &npaused);
+	*n = 0;
+	*out = v = NEWN(a, struct trouble, counted.n + 1);
+	for (size_t i = 0; i < counted.n; i++) {
+		int64_t at = (int64_t)counted.v[i].value;
+		const char *name = counted.v[i].metric == METRIC_DAEMON_PASS &&
+		                           now - at > DAEMON_LATE_S ?
+		                       daemon_of_pass(a, cf, counted.v[i].series) :
+		                       NULL;
+
+		if (name != NULL && !is_noted(said, nsaid, name) &&
+		    !is_noted(paused, npaused, name) &&
+		    fs_locked_shared(arena_printf(a, "%s/%s.lock", cf->run_dir, name)))
+			v[(*n)++] = (struct trouble){ arena_strdup(a, name), at,
+				arena_strdup(a, "") };
+	}
 }
 
 void
@@ -119,7 +162,7 @@ metric_put_machine(
 	    &counted, arena_printf(s->a, "%s/" COUNTERS_FILE, cf->run_dir));
 	for (size_t i = 0; i < counted.n; i++)
 		if (counted.v[i].metric != METRIC_DAEMON_PASS ||
-		    is_wanted_pass(s->a, cf, counted.v[i].series))
+		    daemon_of_pass(s->a, cf, counted.v[i].series) != NULL)
 			metric_put_series(s, counted.v[i].metric, counted.v[i].series,
 			    counted.v[i].value);
 	put_services(s, cf);

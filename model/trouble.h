@@ -47,4 +47,13 @@ enum err paused_clear(
     struct arena *, const struct conf *, const char *daemon, struct fail *);
 void paused_list(struct arena *, const struct conf *, struct trouble **, size_t *n);
 
+/*
+ * Lists the daemons of this machine that run, report no trouble and do not pause, but
+ * have finished no pass since .at, DAEMON_LATE_S before now or longer; .text is empty.
+ * LocusDaemonStuck of samples/monitoring/ waits as long.
+ */
+enum { DAEMON_LATE_S = 600 };
+void late_list(
+    struct arena *, const struct conf *, int64_t now, struct trouble **, size_t *n);
+
 #endif

@@ -56,9 +56,10 @@ struct project_status {
 	struct failures failed;   /* of the last day */
 	struct catalog *cat;      /* with the names of their apps */
 	struct trouble *troubles; /* reported by this machine's daemons */
+	struct trouble *late;     /* those that run and finish no pass */
 	struct trouble *standbys; /* its daemons that do not work, with the reason */
 	struct trouble *paused;   /* those that pause because nothing succeeds */
-	size_t ntroubles, nstandbys, npaused;
+	size_t ntroubles, nlate, nstandbys, npaused;
 	struct row_tally *suspects; /* hosts that stand out, the worst first */
 	size_t nsuspects;
 	struct host_ends ends;   /* of all hosts */
@@ -448,6 +449,17 @@ print_troubles(struct cmd_ctx *x, const struct project_status *r)
 }
 
 static void
+print_late(struct cmd_ctx *x, const struct project_status *r)
+{
+	for (size_t i = 0; i < r->nlate; i++)
+		printf(
+		    "%s %s runs, but has finished no pass for %s: %s %s, if its log shows no work\n",
+		    status_label(x, COLOR_BAD, "late"), r->late[i].daemon,
+		    human_span(x->a, clock_now() - r->late[i].at),
+		    locus_command(x->a, x->cf, "restart"), r->late[i].daemon);
+}
+
+static void
 print_paused(struct cmd_ctx *x, const struct project_status *r)
 {
 	for (size_t i = 0; i < r->npaused; i++)
@@ -551,6 +563,7 @@ print_report(struct cmd_ctx *x, const struct project_status *r)
 	print_standbys(x, r);
 	print_paused(x, r);
 	print_troubles(x, r);
+	print_late(x, r);
 	if (r->probe.why != NULL)
 		printf("%s no: %s\n           %s\n",
 		    status_label(x, COLOR_BAD, "serving"), r->probe.why, r->probe.mend);
@@ -700,6 +713,7 @@ status_print_json(struct cmd_ctx *x, const struct project_status *r)
 	    root, "daemons_stopped", json_boolean(daemons_stopped(x) != NULL));
 	json_object_set_new(root, "standbys", troubles_json(r->standbys, r->nstandbys));
 	json_object_set_new(root, "troubles", troubles_json(r->troubles, r->ntroubles));
+	json_object_set_new(root, "late", troubles_json(r->late, r->nlate));
 	json_object_set_new(root, "paused", troubles_json(r->paused, r->npaused));
 	json_object_set_new(root, "faults", faults_json(x, r));
 	if (r->counted) {
@@ -747,6 +761,7 @@ status_take(struct cmd_ctx *x, struct project_status *r, enum err e)
 	*r = (struct project_status){ 0 };
 	TRY(running_read(x, &r->s, &r->running));
 	trouble_list(x->a, x->cf, &r->troubles, &r->ntroubles);
+	late_list(x->a, x->cf, clock_now(), &r->late, &r->nlate);
 	standby_list(x->a, x->cf, &r->standbys, &r->nstandbys);
 	paused_list(x->a, x->cf, &r->paused, &r->npaused);
 	config_errors_find(x, &r->faults);
@@ -891,7 +906,7 @@ const struct cmd cmd_status = { .name = "status",
 	.details =
 	    "What hosts held already is not what locality saves: without it, too, a host gets\n"
 	    "several jobs on a file that it has fetched once, which the estimate takes into\n"
-	    "account.",
+	    "account. A daemon is late if it runs, but has finished no pass for ten minutes.",
 	.opts = status_options,
 	.opts_size = sizeof(struct status_opts),
 	.tree = true,

@@ -11,7 +11,7 @@ scenario=${scenario:-$(basename "$0")}
 source=${source:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)} build=${build:-$PWD} seed=${seed:-1}
 origin=${origin:-$build} # where the programs were built, of which $build may be a copy
 for subject in check wait process mariadb galera sql config project hosts stock trigger daemons serving nginx machine million crowd request upload web locks \
-	fsck cures host_logs terminal upgrade; do
+	fsck cures alerts host_logs terminal upgrade; do
 	. "$source/test/it/lib/$subject.sh" || exit 1
 done
 libexec=$build/inst/libexec/locus

@@ -2,6 +2,7 @@
 /* Checks of locus doctor: the database server, its settings, tables and rights. */
 #include <stdlib.h>
 #include <string.h>
+#include "db/gauges.h"
 #include "db/project.h"
 #include "db/schema.h"
 #include "db/stmts.h"
@@ -16,6 +17,7 @@ enum {
 	LOG_LEAST = 1 << 30,
 	POOL_ROUND = 128 << 20,
 	CONNECTIONS_SPARE = 20,
+	USED_PERCENT = 90, /* as LocusDatabaseConnections of samples/monitoring/ */
 	BACKUP_MOST_S = 8 * 86400,
 	NO_SUCH_ID = -1
 };
@@ -65,6 +67,13 @@ database_cure(struct doctor *d, const char *why)
 		    arena_printf(d->a, "mariadb -e \"GRANT ALL ON \\`%s\\`.* TO %.*s\"",
 			d->cf->db_name, (int)(end - account), account));
 	}
+	/* A server of the machine keeps one more for its administrator; the account of
+	 * a private one is its administrator. */
+	if (strstr(why, "Too many connections") != NULL)
+		return d->cf->private_servers ?
+		           doctor_locus(d, "restart mariadbd") :
+		           doctor_on_server(d,
+			       "mariadb -e 'SET GLOBAL max_connections = @@GLOBAL.max_connections * 2'");
 	if (doctor_db_refuses(d))
 		return doctor_locus(d,
 		    "config set db_passwd --value-file -  # type the account's password");
@@ -206,10 +215,7 @@ variable_text(struct doctor *d, const char *name)
 
 	if (db_query(d->x->db, d->a, d->f, &v, &n, DOCTOR_VARIABLES) != OK)
 		return NULL;
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(v[i].name, name) == 0)
-			return v[i].value;
-	return NULL;
+	return status_value(v, n, name);
 }
 
 /* Returns the same as a number; -1 if it is none. */
@@ -293,11 +299,27 @@ connections_needed(const struct conf *cf)
 	       CONNECTIONS_SPARE;
 }
 
+/* Connections of all clients, this one too; 0 if the server does not say. */
+static int64_t
+threads_connected(struct doctor *d)
+{
+	struct row_status *v;
+	const char *text;
+	int64_t used;
+	size_t n;
+
+	if (db_query(d->x->db, d->a, d->f, &v, &n, METRICS_SERVER) != OK)
+		return 0;
+	text = status_value(v, n, "Threads_connected");
+	return text != NULL && text_i64(text, 0, INT32_MAX, &used) ? used : 0;
+}
+
 void
 doctor_db_connections(struct doctor *d)
 {
 	static const char name[] = "max_connections";
 	int64_t has = variable_number(d, name), want = connections_needed(d->cf);
+	int64_t used = threads_connected(d);
 
 	if (has < want)
 		doctor_fail(d,
@@ -305,6 +327,12 @@ doctor_db_connections(struct doctor *d)
 			d, name, arena_printf(d->a, "%lld", (long long)want)),
 		    "%s is %lld, and the project may open %lld", name, (long long)has,
 		    (long long)want);
+	else if (used * 100 > has * USED_PERCENT)
+		doctor_warn(d,
+		    doctor_set_variable(
+			d, name, arena_printf(d->a, "%lld", (long long)(used + want))),
+		    "%lld of the %lld connections that %s admits are in use",
+		    (long long)used, (long long)has, name);
 	else
 		doctor_ok(d, "%s is %lld, and the project may open %lld", name,
 		    (long long)has, (long long)want);

@@ -35,6 +35,9 @@ enum {
 	OUTPUT_MAX = 4096,
 	FREE_LEAST = 100000000,
 	INODES_LEAST = 1000,
+	/* As LocusDiskFull and LocusInodes of samples/monitoring/. */
+	FREE_PERCENT = 5,
+	INODES_FEW = 10000,
 	CLOCK_WARN_S = 5,
 	CLOCK_FAIL_S = 60
 };
@@ -369,7 +372,7 @@ void
 doctor_disk(struct doctor *d)
 {
 	const char *const dirs[] = { d->cf->project_dir, d->cf->run_dir, d->cf->log_dir,
-		d->cf->download_dir };
+		d->cf->download_dir, d->cf->upload_dir };
 
 	struct devices seen = { .n = 0 };
 
@@ -378,11 +381,18 @@ doctor_disk(struct doctor *d)
 		device_is_new(&seen, d->cf->upload_dir);
 		doctor_is_cause(d);
 	}
-	for (size_t i = 0; i < N(dirs); i++)
-		if (free_bytes(dirs[i]) < FREE_LEAST && device_is_new(&seen, dirs[i]))
-			doctor_fail(d, room_cure(d->a, dirs[i]),
-			    "the file system of %s has %s free: make room", dirs[i],
-			    human_bytes(d->a, free_bytes(dirs[i])));
+	for (size_t i = 0; i < N(dirs); i++) {
+		double free_b = free_bytes(dirs[i]);
+		/* How little uploads may have is upload_min_free_bytes. */
+		bool full = free_b < FREE_LEAST && dirs[i] != d->cf->upload_dir;
+
+		if ((full || free_b < disk_bytes(dirs[i]) / 100 * FREE_PERCENT) &&
+		    device_is_new(&seen, dirs[i]))
+			(full ? doctor_fail : doctor_warn)(d, room_cure(d->a, dirs[i]),
+			    "the file system of %s has %s of %s free: make room",
+			    dirs[i], human_bytes(d->a, free_b),
+			    human_bytes(d->a, disk_bytes(dirs[i])));
+	}
 	if (!doctor_has_complained(d))
 		doctor_ok(d, "%s free for uploads, %s for logs",
 		    human_bytes(d->a, free_bytes(d->cf->upload_dir)),
@@ -393,20 +403,21 @@ void
 doctor_inodes(struct doctor *d)
 {
 	const char *const dirs[] = { d->cf->upload_dir, d->cf->download_dir,
-		d->cf->run_dir, d->cf->log_dir };
+		d->cf->run_dir, d->cf->log_dir, d->cf->project_dir };
 	const struct in_flight w = outputs_in_flight(d);
 	struct devices seen = { .n = 0 };
 	struct statvfs fs;
 
 	for (size_t i = 0; i < N(dirs); i++) {
-		bool few, short_of_files;
+		bool none, few;
 
 		if (statvfs(dirs[i], &fs) < 0 || fs.f_files == 0)
 			continue; /* some file systems have no such limit */
-		few = fs.f_favail < INODES_LEAST;
-		short_of_files = i == 0 && (int64_t)fs.f_favail < w.results;
-		if ((few || short_of_files) && device_is_new(&seen, dirs[i]))
-			(few ? doctor_fail : doctor_warn)(d, inode_cure(d->a, dirs[i]),
+		none = fs.f_favail < INODES_LEAST;
+		few = fs.f_favail < INODES_FEW ||
+		      (i == 0 && (int64_t)fs.f_favail < w.results);
+		if ((none || few) && device_is_new(&seen, dirs[i]))
+			(none ? doctor_fail : doctor_warn)(d, inode_cure(d->a, dirs[i]),
 			    "the file system of %s can take only %llu more files, for %lld results in flight: remove some",
 			    dirs[i], (unsigned long long)fs.f_favail,
 			    (long long)w.results);

@@ -272,8 +272,14 @@ doctor_troubles(struct doctor *d)
 	for (size_t i = 0; i < n; i++)
 		doctor_warn(
 		    d, log_shown(d, v[i].daemon), "%s: %s", v[i].daemon, v[i].text);
-	if (n == 0)
-		doctor_ok(d, "no daemon reports a trouble");
+	late_list(d->a, d->cf, clock_now(), &v, &n);
+	for (size_t i = 0; i < n; i++)
+		doctor_warn(d,
+		    doctor_locus(d, arena_printf(d->a, "restart %s", v[i].daemon)),
+		    "%s runs, but has finished no pass for %s", v[i].daemon,
+		    human_span(d->a, clock_now() - v[i].at));
+	if (!doctor_has_complained(d))
+		doctor_ok(d, "no daemon reports a trouble or is late");
 }
 
 void
