@@ -116,6 +116,40 @@ said_better() { # WHAT WORDS COMMAND...: the cure has this; it is carried out
 	check "$what: the cure is carried out" run_cure
 }
 
+# --- what other messages say to type
+
+# Says something with "locus PATTERN", in which $cure_edit is what somebody fills in; that is typed in the project's directory.
+typed() { # WHAT PATTERN COMMAND...
+	local what=$1 pattern=$2
+	shift 2
+	"$@" >"$work/said" 2>&1 </dev/null
+	to_run=$(grep -oE -e "locus (-p [^ ]+ )?$pattern" "$work/said" | head -n 1 | sed "$cure_edit")
+	check "$what: says what to type" eval '[[ -n $to_run ]] || { cat "$work/said"; false; }'
+	check "$what: that succeeds" eval 'run_cure >"$work/did" 2>&1 || { cat "$work/did"; false; }'
+}
+lists() { # OUTCOME WHAT PATTERN COMMAND...: what is typed prints the outcome
+	local outcome=$1
+	shift
+	typed "$@"
+	expect "  and has it" "$outcome" "$work/did"
+}
+helps() { # OUTCOME WHAT PATTERN COMMAND...: afterwards the same command prints the outcome
+	local outcome=$1
+	shift
+	typed "$@"
+	shift 2
+	check "  and mends" within 30 prints "$outcome" "$@"
+}
+prints() { # PATTERN COMMAND...
+	"${@:2}" >"$work/did" 2>&1 && grep -qE -e "$1" "$work/did" || { cat "$work/did"; false; }
+}
+
+# What locus help answers to an admin's words, with what the admin fills in.
+help_answer() { # SED-SCRIPT WORD...
+	to_run=$(command locus help "${@:2}" 2>&1 | sed -n 's/^  \(locus .*\)/\1/p' | head -n 1 | sed "$1")
+	[[ -n $to_run ]] && LOCUS_PROJECT=$project bash -c "$to_run"
+}
+
 # --- what locus status says about failed tasks
 
 failure_tries() { # HOW: what status prints for the failures that the workunit is an example of
