@@ -54,6 +54,21 @@ fsck_cures() { # CODES: carries out each cure that is printed, once
 	check "a cure of $1 is printed" test -n "$did"
 }
 
+# The other way out that a cure names behind its #, with what its reader knows.
+other_cure() { # CODE PATTERN SED-SCRIPT
+	local command
+	fsck_report
+	command=$(found cure "$1" | sed -n 's/[^#]*#//p' | grep -oE "locus (-p [^ ]+ )?$2" | head -n 1 | sed "$3")
+	echo "cure: $command"
+	check "$1: the other cure, $2, is carried out" eval '[[ -n $command ]] && bash -c "$command" >"$work/cure.out" 2>&1 || { cat "$work/cure.out"; false; }'
+}
+# Then nothing is found.
+cured_otherwise() { # CODE PATTERN SED-SCRIPT
+	other_cure "$@"
+	fsck
+	is "after the other cure of $1" "$status $(fsck_codes "$1")" "0 "
+}
+
 # A finding whose words say that it needs no cure.
 needs_nothing() { # CODE STATUS
 	fsck
