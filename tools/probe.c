@@ -298,25 +298,59 @@ cannot_serve(struct asking *q, const struct answer *w, const char *url)
 	return probe_failed(q, false, why, database_answer_cure(q));
 }
 
+/*
+ * Is it the page that a web server has for a scheduler that it does not reach?  The
+ * scheduler's own reply, which has the same words, names the project.
+ */
+static bool
+is_busy_page(const struct asking *q)
+{
+	return strstr(q->reply.body.p, "The scheduler is busy") != NULL &&
+	       strstr(q->reply.body.p, "<project_name>") == NULL;
+}
+
+/* The scheduler listens, and the web server's file leads to it. */
+static bool
+probe_not_reached(struct asking *q, const char *url)
+{
+	const struct web_trouble t = web_trouble(
+	    q->x, q->a, "scheduler", url, &q->reply);
+
+	return probe_failed_web(q,
+	    arena_printf(q->a,
+		"%s is answered by the web server itself, which does not reach the scheduler, though that listens",
+		url),
+	    t.cure);
+}
+
+/* A reply without the words that a scheduler has for the secret of run_dir. */
+static bool
+judge_other_answer(struct asking *q, const char *url)
+{
+	struct web_trouble t;
+
+	if (answered_elsewhere(q))
+		return true;
+	if (!sock_answers(service_socket(q->a, q->cf, "scheduler")) ||
+	    web_conf_trouble(q->x, q->a, "scheduler", &t))
+		return probe_failed_at(q, "scheduler", url);
+	if (is_busy_page(q))
+		return probe_not_reached(q, url);
+	return probe_failed(q, false,
+	    arena_printf(
+		q->a, "%s says \"%.300s\"", url, message_of(q->a, q->reply.body.p)),
+	    arena_printf(q->a,
+		"see locus config check and %s/scheduler.log; the account of the scheduler must be able to read config.xml and %s",
+		q->cf->log_dir, q->cf->run_dir));
+}
+
 static bool
 judge_answer(struct asking *q, const char *url)
 {
-	struct web_trouble t;
 	struct answer w;
 
-	if (!read_answer(q, &w) && answered_elsewhere(q))
-		return true;
-	if (!read_answer(q, &w) &&
-	    (!sock_answers(service_socket(q->a, q->cf, "scheduler")) ||
-		web_conf_trouble(q->x, q->a, "scheduler", &t)))
-		return probe_failed_at(q, "scheduler", url);
 	if (!read_answer(q, &w))
-		return probe_failed(q, false,
-		    arena_printf(q->a, "%s says \"%.300s\"", url,
-			message_of(q->a, q->reply.body.p)),
-		    arena_printf(q->a,
-			"see locus config check and %s/scheduler.log; the account of the scheduler must be able to read config.xml and %s",
-			q->cf->log_dir, q->cf->run_dir));
+		return judge_other_answer(q, url);
 	doubt_answer(q, &w);
 	q->p.reason = arena_strdup(q->a, w.reason == NULL ? "" : w.reason);
 	if (w.dir != NULL)
