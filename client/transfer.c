@@ -58,10 +58,11 @@ put_off(struct client *c, struct cfile *f)
 	if (proc_stopping) /* this client interrupted the transfer itself */
 		return;
 	f->failures++;
-	f->try_after = c->now + (int64_t)backoff_s(c->options.backoff.max_s > 0 ?
-						       &c->options.backoff :
-						       &backoff_transfer,
-				    f->failures, &c->rng);
+	/* Times of files are whole seconds, and a pause of none would be no pause. */
+	f->try_after = c->now + (int64_t)ceil(backoff_s(c->options.backoff.max_s > 0 ?
+							    &c->options.backoff :
+							    &backoff_transfer,
+				    f->failures, &c->rng));
 	c->changed = true;
 }
 

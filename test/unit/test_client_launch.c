@@ -438,6 +438,35 @@ START_TEST(retries_end)
 }
 END_TEST
 
+/* Without room for its files a client waits, whatever the bounds of its pauses. */
+START_TEST(no_room_is_waited_for)
+{
+	struct client *c = unit_host();
+	struct signers s;
+	struct cfile *prog;
+
+	make_signers(c, &s);
+	take_key(c, &s, 0, 0);
+	host_take(c,
+	    arena_printf(&c->scratch, "%s%s%s%s",
+		signed_xml(c, &s, 0, "prog", PROGRAM FINISH),
+		signed_xml(c, &s, 0, "lib_1", "good\n"), version_xml,
+		task_xml(c, "", "")),
+	    (struct hope){ 0 });
+	arrive(c, "lib_1", "good\n");
+	c->host_prefs.disk_min_free_gb = 1e9;
+	c->options.backoff = (struct backoff){ 0.3, 0.6 };
+	while (transfer_step(c))
+		ck_assert_int_le(file(c, "prog")->failures, 1);
+	prog = file(c, "prog");
+	ck_assert_int_eq(prog->status, FS_ABSENT);
+	ck_assert_int_eq(prog->failures, 1);
+	ck_assert_int_gt(prog->try_after, c->now);
+	free_signers(&s);
+	unit_host_end(c);
+}
+END_TEST
+
 /* A task whose program and library have come: the program sleeps. */
 static struct ctask *
 sleeper(struct client *c, struct signers *s, const char *app)
@@ -577,6 +606,7 @@ UNIT_MAIN("client_launch", {
 	ADD(data_never_becomes_a_program);
 	ADD(whole_files_are_not_fetched_again);
 	ADD(retries_end);
+	ADD(no_room_is_waited_for);
 	ADD_LOOP(the_open_file_runs, 2);
 	ADD(only_files_are_opened);
 	ADD_LOOP(tasks_give_way, N(priorities));
