@@ -8,6 +8,27 @@ die() { # STATUS TEXT
 	exit "$1"
 }
 
+# Servers and projects that root starts run as other accounts, which must be able to read the tree and run its programs.
+# Root's home is closed to them, as is a tree that was cloned with a narrow umask: then a copy does the work.
+go_where_others_may() { # ARGUMENT...
+	local there mark
+	[[ $(id -u) == 0 ]] || return 0
+	! setpriv --reuid=nobody --regid=nogroup --clear-groups -- test -x "$source" -a -r "$source/$me" || return 0
+	there=/usr/local/src/locus-$(sha256sum <<<"$source" | cut -c 1-8) mark=.copy-of-a-closed-tree
+	[[ ! -e $there || -e $there/$mark ]] || die 1 "$there is in the way: it is no copy that this program has made"
+	say "other accounts may not enter $source, so all goes on in a copy, $there, which may be removed afterwards"
+	(
+		set -e
+		umask 022
+		mkdir -p "$there"
+		touch "$there/$mark"
+		find "$there" -mindepth 1 -maxdepth 1 ! -name $mark ! -name 'build-*' ! -name demo-project -exec rm -rf {} +
+		tar -C "$source" --exclude='./build-*' --exclude=./demo-project -c . | tar -C "$there" --no-same-owner -x
+		chmod -R go+rX "$there"
+	) || die 1 "cannot copy the tree to $there"
+	exec "$there/$me" "$@"
+}
+
 # Root of a container may lack the right to mount, and then it boots no machine and builds no image.
 may_mount() { unshare -m mount -t tmpfs none /mnt 2>/dev/null; }
 

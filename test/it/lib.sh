@@ -9,7 +9,6 @@ shopt -s lastpipe # a test case at the end of a pipeline is counted
 export LC_ALL=C PYTHONDONTWRITEBYTECODE=1 # the tree stays as it is
 scenario=${scenario:-$(basename "$0")}
 source=${source:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)} build=${build:-$PWD} seed=${seed:-1}
-origin=${origin:-$build} # where the programs were built, of which $build may be a copy
 for subject in check wait process mariadb galera sql config project hosts stock trigger daemons serving nginx machine million crowd request upload web locks \
 	fsck cures alerts host_logs terminal upgrade; do
 	. "$source/test/it/lib/$subject.sh" || exit 1

@@ -4,7 +4,7 @@
 # Sets $earlier to what that release installs; skips the scenario if it cannot be had.  LOCUS_EARLIER_N names an
 # installation of the release with schema N instead.
 earlier_release() { # SCHEMA COMMIT
-	local given=LOCUS_EARLIER_$1 dir=$origin/earlier-$1
+	local given=LOCUS_EARLIER_$1 dir=$build/earlier-$1
 	earlier=${!given:-$dir/inst}
 	[[ ! -x $earlier/bin/locus ]] || return 0
 	[[ -z ${!given:-} ]] || skip "$given names no installation: $earlier"
