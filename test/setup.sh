@@ -22,8 +22,8 @@ go_where_others_may() { # ARGUMENT...
 		umask 022
 		mkdir -p "$there"
 		touch "$there/$mark"
-		find "$there" -mindepth 1 -maxdepth 1 ! -name $mark ! -name 'build-*' ! -name demo-project -exec rm -rf {} +
-		tar -C "$source" --exclude='./build-*' --exclude=./demo-project -c . | tar -C "$there" --no-same-owner -x
+		find "$there" -mindepth 1 -maxdepth 1 ! -name $mark ! -name build-check ! -name build-demo ! -name demo-project -exec rm -rf {} +
+		tar -C "$source" --exclude=./build-check --exclude=./build-demo --exclude=./demo-project -c . | tar -C "$there" --no-same-owner -x
 		chmod -R go+rX "$there"
 	) || die 1 "cannot copy the tree to $there"
 	exec "$there/$me" "$@"
