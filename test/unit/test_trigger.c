@@ -41,7 +41,10 @@ START_TEST(triggers_in_directories)
 }
 END_TEST
 
-/* Sets the directory's modification time back, as if it had not changed. */
+/*
+ * Sets the directory's modification time back, as if it had not changed. It must have
+ * as many names as before: where files lie in memory, their number is part of its size.
+ */
 static void
 stand_still(const char *project, enum trigger of)
 {
@@ -71,6 +74,7 @@ START_TEST(no_work_is_remembered_while_its_directory_stands_still)
 	ck_ok(trigger_clear(&t, TRIGGER_NO_WORK_AVAILABLE, "F", &f));
 	ck_ok(trigger_clear(&t, TRIGGER_NO_WORK_AVAILABLE, "H", &f));
 	ck_ok(trigger_raise(&t, TRIGGER_NO_WORK_AVAILABLE, "G", &f));
+	ck_ok(trigger_raise(&t, TRIGGER_NO_WORK_AVAILABLE, "K", &f));
 	stand_still(dir, TRIGGER_NO_WORK_AVAILABLE);
 	ASK; /* F is cached; the last id is too large to cache; missing triggers are
 	        looked up again */
@@ -167,11 +171,13 @@ START_TEST(working_set_is_kept_while_its_directory_stands_still)
 	ASK(2);
 	names[0] = names[1]; /* the caller owns its list */
 	ck_ok(trigger_clear(&t, TRIGGER_WORKING_SET, "F", &f));
+	ck_ok(trigger_raise(&t, TRIGGER_WORKING_SET, "K", &f));
 	stand_still(dir, TRIGGER_WORKING_SET);
-	ASK(2); /* from the cache: nothing shows that F was removed */
+	ASK(2); /* from the cache: nothing shows that K took the place of F */
 	ck_assert_str_eq(names[0], "F");
 	ck_assert_str_eq(names[1], "G");
 	ck_ok(trigger_clear(&t, TRIGGER_WORKING_SET, "G", &f));
+	ck_ok(trigger_clear(&t, TRIGGER_WORKING_SET, "K", &f));
 	ASK(0); /* now it has changed */
 	ck_ok(trigger_raise(&t, TRIGGER_WORKING_SET, "H", &f));
 	ASK(1); /* what changed in this very second is not kept */
