@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "db/entity.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
@@ -80,12 +81,12 @@ outputs_of(struct db *db, struct arena *a, const struct conf *conf,
 enum err
 output_there(const struct output *o, bool *there, struct fail *f)
 {
-	enum err e = fs_check_exists(o->path, there, f);
+	struct stat st;
 
-	if (e == OK && !*there && !fs_exists(o->root))
-		return FAIL(
-		    f, E_SYS, "the upload directory %s does not exist", o->root);
-	return e;
+	TRY(fs_check_exists(o->path, there, f));
+	if (*there || (stat(o->root, &st) == 0 && S_ISDIR(st.st_mode)))
+		return OK;
+	return FAIL(f, E_SYS, "there is no upload directory %s", o->root);
 }
 
 enum err
