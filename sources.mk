@@ -26,10 +26,9 @@ lib_sources = \
 	lib/fs_walk.c \
 	lib/gzip.c \
 	lib/gzip.h \
+	lib/hash.h \
 	lib/http.c \
 	lib/http.h \
-	lib/index.c \
-	lib/index.h \
 	lib/journal.c \
 	lib/journal.h \
 	lib/json_text.c \
@@ -42,10 +41,13 @@ lib_sources = \
 	lib/log_reader.h \
 	lib/log_repeat.c \
 	lib/log_repeat.h \
+	lib/names.c \
+	lib/names.h \
 	lib/near.c \
 	lib/near.h \
 	lib/notify.c \
 	lib/notify.h \
+	lib/order.c \
 	lib/order.h \
 	lib/pattern.c \
 	lib/pattern.h \
@@ -185,8 +187,6 @@ proto_sources = \
 	proto/job_limits.h \
 	proto/mail.c \
 	proto/mail.h \
-	proto/names.c \
-	proto/names.h \
 	proto/new_work.c \
 	proto/new_work.h \
 	proto/normalise.c \
@@ -357,9 +357,7 @@ rules_sources = \
 	rules/sched/version.c \
 	rules/sched/work_req.c \
 	rules/sched/work_req.h \
-	rules/sched/workload.c \
-	rules/sets.c \
-	rules/sets.h
+	rules/sched/workload.c
 
 trigger_sources = \
 	trigger/cache.h \

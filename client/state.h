@@ -11,7 +11,7 @@
 #include <sys/types.h>
 #include "lib/arena.h"
 #include "lib/err.h"
-#include "lib/index.h"
+#include "lib/names.h"
 #include "model/reply.h"
 #include "model/states.h"
 #include "rules/client/world.h"
@@ -123,7 +123,7 @@ struct cproject {
 	size_t ntasks;
 	/* Indexes of the first n rows by name; later rows are searched linearly. */
 	struct rows_index {
-		struct index *by_name;
+		struct names by_name;
 		size_t n;
 	} file_index, workunit_index, task_index;
 };

@@ -13,9 +13,9 @@ static bool
 find_indexed(const struct rows_index *ix, size_t nrows, const char *name, size_t *i)
 {
 	*i = 0;
-	if (ix->by_name == NULL || ix->n > nrows)
+	if (ix->n > nrows)
 		return false;
-	if (index_find(ix->by_name, name, i))
+	if (names_find(&ix->by_name, name, i))
 		return true;
 	*i = ix->n;
 	return false;
@@ -26,10 +26,10 @@ static void
 extend_index(
     struct arena *a, struct rows_index *ix, const void *names, size_t size, size_t n)
 {
-	if (ix->by_name == NULL || ix->n > n)
-		*ix = (struct rows_index){ .by_name = index_new(a) };
+	if (ix->n > n)
+		*ix = (struct rows_index){ 0 };
 	for (; ix->n < n; ix->n++)
-		index_put(a, ix->by_name,
+		names_put(a, &ix->by_name,
 		    *(const char *const *)((const char *)names + ix->n * size), ix->n);
 }
 

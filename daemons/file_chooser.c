@@ -4,7 +4,7 @@
 #include <string.h>
 #include "daemons/handler_nouns.h"
 #include "daemons/handlers.h"
-#include "lib/index.h"
+#include "lib/names.h"
 #include "lib/log.h"
 #include "lib/banned.h"
 
@@ -34,18 +34,19 @@ static const char *
 set_places(struct arena *a, const json_t *reply, struct ws_file *f, size_t n)
 {
 	const json_t *list = json_object_get(reply, "files"), *name;
-	struct index *known = index_new(a);
+	struct names known = { 0 };
 	size_t i, at;
 
 	if (!json_is_array(list))
 		return "the reply has no list of files";
 	for (i = 0; i < n; i++)
-		index_put(a, known, f[i].name, i);
+		names_put(a, &known, f[i].name, i);
 	json_array_foreach(list, i, name)
 	{
 		if (!json_is_string(name))
 			return "a name in the list of files is no text";
-		if (index_find(known, json_string_value(name), &at) && f[at].place == 0)
+		if (names_find(&known, json_string_value(name), &at) &&
+		    f[at].place == 0)
 			f[at].place = i + 1;
 	}
 	return NULL;

@@ -46,7 +46,7 @@ static const struct daemon_option options[] = {
 #undef OPTION
 };
 
-struct names { /* the names in one trigger directory, sorted */
+struct dir_names { /* the names in one trigger directory, sorted */
 	char **v;
 	size_t n;
 };
@@ -54,14 +54,14 @@ struct names { /* the names in one trigger directory, sorted */
 /* The data of one pass. */
 struct pass {
 	struct daemon_ctx *x;
-	struct names dir[TRIGGER__MAX];
+	struct dir_names dir[TRIGGER__MAX];
 	const struct row_fileset_state *fs; /* states of all file sets */
 	size_t nfs;
 	size_t changes;
 };
 
 static bool
-name_listed(const struct names *names, const char *name)
+name_listed(const struct dir_names *names, const char *name)
 {
 	return trigger_in(names->v, names->n, name);
 }
@@ -239,7 +239,7 @@ drop_strangers(struct pass *p)
 	static const enum trigger dirs[] = { TRIGGER_WORKING_SET,
 		TRIGGER_FILES_NO_WORK };
 	struct daemon_ctx *x = p->x;
-	struct names known = { NEWN(&x->a, char *, p->nfs + 1), 0 };
+	struct dir_names known = { NEWN(&x->a, char *, p->nfs + 1), 0 };
 	struct fileset *fs;
 	enum err e = OK;
 
@@ -248,7 +248,7 @@ drop_strangers(struct pass *p)
 	if (known.n > 0)
 		qsort(known.v, known.n, sizeof(char *), name_order);
 	for (size_t d = 0; d < N(dirs); d++) {
-		const struct names *names = &p->dir[dirs[d]];
+		const struct dir_names *names = &p->dir[dirs[d]];
 		for (size_t i = 0; i < names->n && e == OK; i++) {
 			if (name_listed(&known, names->v[i]))
 				continue;
@@ -299,7 +299,7 @@ manager_look(struct pass *p, bool *changed)
 {
 	struct daemon_ctx *x = p->x;
 	struct working_set_manager *o = x->own;
-	struct names *empty = &p->dir[TRIGGER_FILES_NO_WORK];
+	struct dir_names *empty = &p->dir[TRIGGER_FILES_NO_WORK];
 	enum err e = set_states_read_next(x, &o->sets, x->one_pass, changed);
 
 	if (e == OK)

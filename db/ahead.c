@@ -117,16 +117,16 @@ ahead_versions(struct ahead *g, struct fail *f)
 
 /* The files of each request, from the rows of all. */
 static void
-share_files(
-    struct ahead *g, const struct held *held, const struct row_set_file *rows, size_t n)
+share_files(struct ahead *g, const struct names **held, const struct row_set_file *rows,
+    size_t n)
 {
 	for (size_t i = 0; i < g->n; i++) {
 		struct request_ahead *r = &g->v[i];
 		size_t cap = 0;
 
-		r->files_read = held[i].n <= FILES_EACH;
+		r->files_read = held[i]->n <= FILES_EACH;
 		for (size_t k = 0; r->files_read && k < n; k++)
-			if (held_has(&held[i], rows[k].file_name))
+			if (names_has(held[i], rows[k].file_name))
 				PUSH(g->a, r->files, r->nfiles, cap) = rows[k];
 	}
 }
@@ -134,19 +134,19 @@ share_files(
 static enum err
 ahead_files(struct ahead *g, struct fail *f)
 {
-	struct held *held = NEWN(g->a, struct held, g->n);
+	const struct names **held = NEWN(g->a, const struct names *, g->n);
 	const char **names = NEWN(g->a, const char *, DB_LIST_LONG);
 	struct row_set_file *rows = NULL;
 	size_t n = 0, nrows = 0;
 
 	for (size_t i = 0; i < g->n; i++) {
-		held[i] = held_names(g->a, g->v[i].rq);
-		if (held[i].n > FILES_EACH)
+		held[i] = request_held(g->a, g->v[i].rq);
+		if (held[i]->n > FILES_EACH)
 			continue;
-		if (n + held[i].n > DB_LIST_LONG)
+		if (n + held[i]->n > DB_LIST_LONG)
 			return OK;
-		for (size_t k = 0; k < held[i].n; k++)
-			names[n++] = held[i].names[k];
+		for (size_t k = 0; k < held[i]->n; k++)
+			names[n++] = held[i]->v[k];
 	}
 	if (n > 0)
 		TRY(db_query(g->db, g->a, f, &rows, &nrows, FILES_WITH_SETS,

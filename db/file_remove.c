@@ -53,7 +53,7 @@ fileset_leave(struct db *db, struct arena *a, struct fileset_leaving *l, struct 
 	if (n == 0)
 		return OK;
 	ids = row_numbers(a, rows, n);
-	qsort(ids, n, sizeof(*ids), id_order);
+	ids_sort(ids, n);
 	TRY(workunits_lock(db, a, ids, n, &wus, &nwus, f));
 	TRY(db_number(db, f, &unfolded, WUS_UNFOLDED, .workunitids = db_ids(ids, n)));
 	if (unfolded > 0)

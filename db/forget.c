@@ -147,7 +147,7 @@ user_results_clear(struct db *db, struct arena *a, int64_t userid,
 		ids[i] = rows[i].a;
 	at->id = rows[n - 1].a;
 	at->fileset_id = rows[n - 1].b;
-	qsort(ids, n, sizeof(*ids), id_order);
+	ids_sort(ids, n);
 	TRY(db_exec(db, f, &cleared, RESULTS_FORGET, .ids = db_ids(ids, n)));
 	at->cleared += cleared;
 	return OK;

@@ -139,12 +139,6 @@ host_app_version_move(struct db *db, const struct host_app_version *was,
 	return e;
 }
 
-static bool
-sorted_has_id(const int64_t *sorted, size_t n, int64_t id)
-{
-	return n > 0 && bsearch(&id, sorted, n, sizeof(id), id_order) != NULL;
-}
-
 static enum err
 files_remove(
     struct db *db, int64_t hostid, const int64_t *ids, size_t n, struct fail *f)
@@ -176,19 +170,18 @@ enum err
 host_files_change(
     struct db *db, struct arena *a, const struct held_change *c, struct fail *f)
 {
-	size_t n = c->nheld, ngone = 0, nfresh = 0;
-	int64_t *gone = NEWN(a, int64_t, c->nold + 1), *fresh = NEWN(a, int64_t, n + 1);
-	int64_t *held = n > 0 ? arena_memdup(a, c->held, n * sizeof(*c->held)) : NULL;
+	struct ids old = ids_unique(a, c->old, c->nold),
+		   held = ids_unique(a, c->held, c->nheld);
+	int64_t *gone = NEWN(a, int64_t, old.n + 1),
+		*fresh = NEWN(a, int64_t, held.n + 1);
+	size_t ngone = 0, nfresh = 0;
 
-	qsort(c->old, c->nold, sizeof(*c->old), id_order);
-	if (n > 0)
-		qsort(held, n, sizeof(*held), id_order);
-	for (size_t i = 0; i < c->nold; i++)
-		if (!sorted_has_id(held, n, c->old[i]))
-			gone[ngone++] = c->old[i];
-	for (size_t i = 0; i < n; i++)
-		if (!sorted_has_id(c->old, c->nold, held[i]))
-			fresh[nfresh++] = held[i];
+	for (size_t i = 0; i < old.n; i++)
+		if (!ids_has(&held, old.v[i]))
+			gone[ngone++] = old.v[i];
+	for (size_t i = 0; i < held.n; i++)
+		if (!ids_has(&old, held.v[i]))
+			fresh[nfresh++] = held.v[i];
 	TRY(files_add(db, c->hostid, fresh, nfresh, c->now, f));
 	return files_remove(db, c->hostid, gone, ngone, f);
 }

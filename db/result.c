@@ -314,7 +314,7 @@ results_detach(
 		ids[i] = pairs[i].a;
 		wus[i] = pairs[i].b;
 	}
-	qsort(wus, n, sizeof(*wus), id_order);
+	ids_sort(wus, n);
 	e = workunits_touch(db, wus, n, now, f);
 	for (size_t i = 0; i < n && e == OK; i += DB_LIST_MAX) {
 		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX;

@@ -260,15 +260,15 @@ find_active_holders(struct db *db, struct arena *a, const struct conf *cf, int64
 /* Reads the registered files that the host has under exactly this name; a collation
  * may match other spellings, too. */
 static enum err
-files_of_host(struct db *db, struct arena *a, const struct held *held,
+files_of_host(struct db *db, struct arena *a, const struct names *held,
     struct snapshot *s, struct fail *f)
 {
 	size_t kept = 0;
 	enum err e = files_by_names(
-	    db, a, held->names, held->n, &s->held_files, &s->nheld_files, f);
+	    db, a, held->v, held->n, &s->held_files, &s->nheld_files, f);
 
 	for (size_t i = 0; e == OK && i < s->nheld_files; i++)
-		if (held_has(held, s->held_files[i].name))
+		if (names_has(held, s->held_files[i].name))
 			s->held_files[kept++] = s->held_files[i];
 	s->nheld_files = kept;
 	return e;
@@ -285,7 +285,7 @@ file_id_order(const void *pa, const void *pb)
 /* Takes the held files, and the links to their sets, from rows in which a file
  * appears once per set. */
 static void
-collect_held_files(struct arena *a, const struct held *held, struct set_rows *rows,
+collect_held_files(struct arena *a, const struct names *held, struct set_rows *rows,
     struct snapshot *s, struct links *l)
 {
 	s->held_files = NEWN(a, struct file, rows->n + 1);
@@ -294,7 +294,7 @@ collect_held_files(struct arena *a, const struct held *held, struct set_rows *ro
 	for (size_t i = 0; i < rows->n; i++) {
 		const struct row_set_file *r = &rows->v[i];
 
-		if (!held_has(held, r->file_name))
+		if (!names_has(held, r->file_name))
 			continue;
 		if (i == 0 || r->file_id != rows->v[i - 1].file_id) {
 			s->held_files[s->nheld_files++] = (struct file){
@@ -313,7 +313,7 @@ collect_held_files(struct arena *a, const struct held *held, struct set_rows *ro
 /* Reads all that matters about the held files with one statement per DB_LIST_LONG
  * names. Sets *whole to false if the files are in too many sets for this. */
 static enum err
-read_files_with_sets(struct db *db, struct arena *a, const struct held *held,
+read_files_with_sets(struct db *db, struct arena *a, const struct names *held,
     struct snapshot *s, struct links *l, bool *whole, struct fail *f)
 {
 	struct set_rows rows = l->rows;
@@ -327,7 +327,7 @@ read_files_with_sets(struct db *db, struct arena *a, const struct held *held,
 		struct row_set_file *v = NULL;
 
 		e = db_query(db, a, f, &v, &got, FILES_WITH_SETS,
-		    .names = db_names(held->names + i, part),
+		    .names = db_names(held->v + i, part),
 		    .max = held_sets_limit(part) + 1);
 		*whole = e == OK && got <= held_sets_limit(part) &&
 		         rows.n + got <= AT_ONCE;
@@ -372,7 +372,7 @@ reread_incomplete_sets(struct db *db, struct arena *a, const int64_t *ids, size_
 }
 
 static enum err
-read_held(struct db *db, struct arena *a, const struct held *held, struct snapshot *s,
+read_held(struct db *db, struct arena *a, const struct names *held, struct snapshot *s,
     struct links *l, struct fail *f)
 {
 	bool whole;
@@ -391,7 +391,7 @@ snapshot_files(struct db *db, struct arena *a, const struct conf *cf,
     const struct request *rq, const struct request_ahead *ahead, int64_t now,
     struct snapshot *s, struct fail *f)
 {
-	struct held held = held_names(a, rq);
+	const struct names *held = request_held(a, rq);
 	struct links links = { 0 };
 	int64_t *ids;
 	size_t n, there = 0;
@@ -401,7 +401,7 @@ snapshot_files(struct db *db, struct arena *a, const struct conf *cf,
 		links.read = true;
 		links.rows = (struct set_rows){ ahead->files, ahead->nfiles };
 	}
-	e = read_held(db, a, &held, s, &links, f);
+	e = read_held(db, a, held, s, &links, f);
 	if (e != OK)
 		return e;
 	sets_of_held(a, &links, &ids, &n);
@@ -412,7 +412,7 @@ snapshot_files(struct db *db, struct arena *a, const struct conf *cf,
 	if (e == OK && there > 0)
 		e = snap_sets_add(db, a,
 		    &(struct sets_to_add){ .conf = cf,
-			.held = &held,
+			.held = held,
 			.rows = &links.rows,
 			.ids = ids,
 			.n = there,

@@ -12,32 +12,6 @@
 #include "trigger/cache.h"
 #include "lib/banned.h"
 
-enum { FILE_ABSENT = 0 };
-
-struct held
-held_names(struct arena *a, const struct request *rq)
-{
-	struct held h = { .names = NEWN(a, const char *, rq->nfiles + 1) };
-	size_t n = 0;
-
-	for (size_t i = 0; i < rq->nfiles; i++)
-		if (rq->files[i].status >= FILE_ABSENT && rq->files[i].name != NULL)
-			h.names[h.n++] = rq->files[i].name;
-	if (h.n > 0)
-		qsort(h.names, h.n, sizeof(*h.names), name_order);
-	for (size_t i = 0; i < h.n; i++)
-		if (n == 0 || strcmp(h.names[n - 1], h.names[i]) != 0)
-			h.names[n++] = h.names[i];
-	h.n = n;
-	return h;
-}
-
-bool
-held_has(const struct held *h, const char *name)
-{
-	return bsearch(&name, h->names, h->n, sizeof(name), name_order) != NULL;
-}
-
 /* Adds the bytes of the file; the set is held only if all its files are. */
 static void
 member_add(struct snap_file *file, const struct snap_member *m)
@@ -51,7 +25,7 @@ enum err
 snap_members_read(struct db *db, struct arena *a, const struct request *rq,
     const int64_t *ids, size_t n, struct supply_rows *out, struct fail *f)
 {
-	struct held held = held_names(a, rq);
+	const struct names *held = request_held(a, rq);
 	struct row_member *rows = NULL;
 	size_t nrows;
 
@@ -64,7 +38,7 @@ snap_members_read(struct db *db, struct arena *a, const struct request *rq,
 			.file_id = rows[i].file_id,
 			.name = rows[i].name,
 			.bytes = (int64_t)rows[i].size,
-			.held = held_has(&held, rows[i].name)
+			.held = names_has(held, rows[i].name)
 		};
 	return OK;
 }
@@ -187,7 +161,7 @@ app_drains(const struct catalog *cat, int64_t appid)
 
 /* Adds the files of one set to the snapshot. */
 static void
-add_members_of_set(const struct held *held, const struct set_rows *rows,
+add_members_of_set(const struct names *held, const struct set_rows *rows,
     struct snap_file *file, struct snapshot *s)
 {
 	bool any = false;
@@ -201,7 +175,7 @@ add_members_of_set(const struct held *held, const struct set_rows *rows,
 
 		if (r->fileset_id != file->fileset_id || r->file_id == 0)
 			continue;
-		m.held = held_has(held, m.name);
+		m.held = names_has(held, m.name);
 		file->held = file->held || !any;
 		any = true;
 		member_add(file, &m);
@@ -264,7 +238,6 @@ snap_sets_query(struct db *db, struct arena *a, const struct conf *cf,
     struct fail *f)
 {
 	struct set_rows rows = { 0 };
-	struct held held;
 	int64_t *ids = NEWN(a, int64_t, q->nids + 1);
 	size_t n;
 
@@ -272,10 +245,9 @@ snap_sets_query(struct db *db, struct arena *a, const struct conf *cf,
 	n = select_sets(s->cat, q, &rows, ids);
 	if (n == 0)
 		return OK;
-	held = held_names(a, rq);
 	return snap_sets_add(db, a,
 	    &(struct sets_to_add){ .conf = cf,
-		.held = &held,
+		.held = request_held(a, rq),
 		.rows = &rows,
 		.ids = ids,
 		.n = n,

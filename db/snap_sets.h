@@ -6,17 +6,6 @@
 #include "db/entity.h"
 #include "model/supply.h"
 
-/*
- * Names of the files that the host has or is about to have, sorted. A file still on
- * its way counts, because it was sent for an earlier job and need not travel again.
- * A file whose transfer failed is listed with an error and does not count.
- */
-struct held {
-	const char **names;
-	size_t n;
-};
-struct held held_names(struct arena *, const struct request *);
-bool held_has(const struct held *, const char *name);
 /* The most rows of FILES_WITH_SETS that are read for this number of files. */
 size_t held_sets_limit(size_t nfiles);
 
@@ -34,7 +23,7 @@ enum err snap_sets_read(struct db *, struct arena *, const int64_t *ids, size_t 
     struct set_rows *, struct fail *);
 struct sets_to_add {
 	const struct conf *conf;
-	const struct held *held;
+	const struct names *held;
 	const struct set_rows *rows; /* contains all sets to add */
 	const int64_t *ids;
 	size_t n;

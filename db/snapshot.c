@@ -11,19 +11,6 @@
 #include "model/states.h"
 #include "lib/banned.h"
 
-static void
-sort_unique(int64_t *ids, size_t *n)
-{
-	size_t out = 0;
-
-	if (*n > 0)
-		qsort(ids, *n, sizeof(*ids), id_order);
-	for (size_t i = 0; i < *n; i++)
-		if (i == 0 || ids[i] != ids[i - 1])
-			ids[out++] = ids[i];
-	*n = out;
-}
-
 static int
 job_name_order(const void *a, const void *b)
 {
@@ -125,17 +112,19 @@ read_owners_seen(
     struct db *db, struct arena *a, size_t nreports, struct snapshot *s, struct fail *f)
 {
 	int64_t *ids = NEWN(a, int64_t, nreports + 1);
+	struct ids hosts;
 	size_t n = 0;
 
 	for (size_t i = 0; i < nreports; i++)
 		if (s->reports[i].same_user_host)
 			ids[n++] = s->reports[i].result.hostid;
-	sort_unique(ids, &n);
-	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
-		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
+	hosts = ids_unique(a, ids, n);
+	for (size_t i = 0; i < hosts.n; i += DB_LIST_MAX) {
+		size_t part = hosts.n - i < DB_LIST_MAX ? hosts.n - i : DB_LIST_MAX,
+		       got;
 		struct row_pair *rows = NULL;
 		enum err e = db_query(db, a, f, &rows, &got, HOSTS_SEEN,
-		    .ids = db_ids(ids + i, part), .userid = s->user.id);
+		    .ids = db_ids(hosts.v + i, part), .userid = s->user.id);
 		if (e != OK)
 			return e;
 		for (size_t k = 0; k < nreports; k++)
@@ -172,35 +161,17 @@ jobs_by_ids(struct db *db, struct arena *a, const int64_t *ids, size_t n,
 	return OK;
 }
 
-/* Names that the client accounts for: results that it reports or lists as still
- * there. */
-static const char **
-accounted_names(struct arena *a, const struct request *rq, size_t *n)
-{
-	const char **names = NEWN(
-	    a, const char *, rq->nreports + rq->nother_results + 1);
-
-	*n = 0;
-	for (size_t i = 0; i < rq->nreports; i++)
-		names[(*n)++] = rq->reports[i].name;
-	for (size_t i = 0; i < rq->nother_results; i++)
-		names[(*n)++] = rq->other_results[i].name;
-	qsort(names, *n, sizeof(*names), name_order);
-	return names;
-}
-
 static enum err
 read_lost_blobs(struct db *db, struct arena *a, const struct request *rq,
     struct snapshot *s, struct fail *f)
 {
-	size_t nnames, nlost = 0, njobs;
-	const char **names = accounted_names(a, rq, &nnames);
+	size_t nlost = 0, njobs;
+	const struct names *accounted = request_accounted(a, rq);
 	int64_t *lost = NEWN(a, int64_t, s->nin_progress + 1);
 	struct job *jobs;
 
 	for (size_t i = 0; i < s->nin_progress; i++) {
-		const char *name = s->in_progress[i].name;
-		if (bsearch(&name, names, nnames, sizeof(name), name_order) == NULL)
+		if (!names_has(accounted, s->in_progress[i].name))
 			lost[nlost++] = s->in_progress[i].id;
 	}
 	enum err e = jobs_by_ids(db, a, lost, nlost, &jobs, &njobs, f);

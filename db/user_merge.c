@@ -38,9 +38,8 @@ user_results_move(struct db *db, struct arena *a, int64_t from, int64_t into,
 		if (rows[i].b != 0)
 			marked[nmarked++] = rows[i].a;
 	}
-	qsort(ids, n, sizeof(*ids), id_order);
-	if (nmarked > 0)
-		qsort(marked, nmarked, sizeof(*marked), id_order);
+	ids_sort(ids, n);
+	ids_sort(marked, nmarked);
 	TRY(db_exec(db, f, moved, RESULTS_TO_USER, .into = into, .userid = from,
 	    .ids = db_ids(ids, n)));
 	if (nmarked == 0)
@@ -117,7 +116,7 @@ user_merge(struct db *db, struct arena *a, const struct user *from,
 	while (moved > 0)
 		TRY(user_results_move(db, a, from->id, into->id, &moved, f));
 	TRY(rows_move(db, from->id, into->id, f));
-	qsort(both, N(both), sizeof(*both), id_order);
+	ids_sort(both, N(both));
 	TRY(averages_decay(db, AVERAGES_USER, both, N(both), now, f));
 	TRY(db_exec(db, f, &matched, USER_GAIN, .into = into->id, .userid = from->id));
 	if (matched != 1)

@@ -153,8 +153,7 @@ results_cancel(struct db *db, struct arena *a, const int64_t *wus, size_t n,
 			c->in_progress++;
 		else
 			ids[unsent++] = rows[i].a;
-	if (unsent > 0)
-		qsort(ids, unsent, sizeof(*ids), id_order);
+	ids_sort(ids, unsent);
 	for (size_t i = 0; i < unsent; i += DB_LIST_MAX) {
 		size_t part = unsent - i < DB_LIST_MAX ? unsent - i : DB_LIST_MAX;
 
@@ -178,7 +177,7 @@ workunits_cancel(struct db *db, struct arena *a, const int64_t *ids, size_t n,
 	if (n == 0)
 		return OK;
 	memcpy(sorted, ids, n * sizeof(*ids));
-	qsort(sorted, n, sizeof(*sorted), id_order);
+	ids_sort(sorted, n);
 	TRY(workunits_lock(db, a, sorted, n, &wus, &nwus, f));
 	for (size_t i = 0; i < nwus; i++)
 		if (wus[i].canonical_resultid == 0 && wus[i].error_mask == 0)
@@ -203,7 +202,7 @@ workunits_limit(struct db *db, struct arena *a, const int64_t *ids, size_t n,
 	if (n == 0)
 		return OK;
 	memcpy(sorted, ids, n * sizeof(*ids));
-	qsort(sorted, n, sizeof(*sorted), id_order);
+	ids_sort(sorted, n);
 	return db_exec(db, f, changed, WUS_LIMIT, .memory = l->memory, .disk = l->disk,
 	    .bandwidth = l->bandwidth, .flops = l->flops, .quorum = l->quorum,
 	    .any_version = l->any_version, .any_class = l->any_class, .now = l->now,
@@ -261,7 +260,7 @@ version_tasks_end(struct db *db, struct arena *a, const struct row_pair *t, size
 	if (n == 0)
 		return OK;
 	TRY(workunits_lock(db, a, wus, nwus, &locked, &nlocked, f));
-	qsort(results, n, sizeof(*results), id_order);
+	ids_sort(results, n);
 	TRY(db_exec(db, f, &matched, VERSION_TASKS_END, .ids = db_ids(results, n)));
 	*ended += matched;
 	return db_exec(

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "lib/fs.h"
+#include "lib/hash.h"
 #include "lib/banned.h"
 
 struct counter {
@@ -134,17 +135,6 @@ counters_insert(struct counters *c, const char *name)
 	return i;
 }
 
-/* FNV-1a */
-static size_t
-hint_of(const char *name)
-{
-	uint32_t h = 2166136261u;
-
-	for (; *name != '\0'; name++)
-		h = (h ^ (unsigned char)*name) * 16777619u;
-	return h & (COUNTERS_HINTS - 1);
-}
-
 /* Finds or makes the counter's place; most names are where they were last time. */
 static enum err
 counters_place(struct counters *c, const char *name, size_t *place, struct fail *f)
@@ -158,7 +148,7 @@ counters_place(struct counters *c, const char *name, size_t *place, struct fail 
 	    st.st_size != (off_t)sizeof(*c->map))
 		return FAIL(
 		    f, E_NOTFOUND, "the counters file was removed or truncated");
-	hint = hint_of(name);
+	hint = (size_t)hash_text(HASH_SEED, name) & (COUNTERS_HINTS - 1);
 	i = c->hint[hint];
 	if (i == 0 || strncmp(c->map->at[i - 1].name, name, COUNTERS_NAME) != 0) {
 		i = counters_find(c->map, name);

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "lib/hash.h"
 #include "lib/banned.h"
 
 static bool
@@ -27,11 +28,11 @@ has_words(const char *format)
 	return false;
 }
 
-/* FNV-1a of the text, in which each number counts as one "0". */
+/* Each number counts as one "0". */
 static uint64_t
 hash_without_numbers(const char *text)
 {
-	uint64_t h = 14695981039346656037u;
+	uint64_t h = HASH_SEED;
 	bool digits = false;
 
 	for (; *text != '\0'; text++) {
@@ -40,8 +41,7 @@ hash_without_numbers(const char *text)
 		if (digit && digits)
 			continue;
 		digits = digit;
-		h ^= digit ? '0' : (unsigned char)*text;
-		h *= 1099511628211u;
+		h = hash_bytes(h, digit ? "0" : text, 1);
 	}
 	return h;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "lib/crypt.h"
 #include "lib/fs.h"
+#include "lib/hash.h"
 #include "lib/banned.h"
 
 enum { HEAD = 64, ALIGN = 8, READ_MOST = 1 << 30, SHARE = 4 };
@@ -28,15 +29,12 @@ struct frame {
 	uint64_t number, sum;
 };
 
-/* 64-bit FNV-1a, seeded with the file's key. */
+/* The file's key is part of it. */
 static uint64_t
 frame_checksum(uint64_t key, const struct frame *f, const char *p)
 {
-	uint64_t h = 0xcbf29ce484222325 ^ key ^ f->number ^ (uint64_t)f->bytes << 32;
-
-	for (size_t i = 0; i < f->bytes; i++)
-		h = (h ^ (unsigned char)p[i]) * 0x100000001b3;
-	return h;
+	return hash_bytes(
+	    HASH_SEED ^ key ^ f->number ^ (uint64_t)f->bytes << 32, p, f->bytes);
 }
 
 static size_t

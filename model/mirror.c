@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/hash.h"
 #include "lib/text.h"
 #include "lib/banned.h"
 
@@ -83,14 +84,12 @@ zone_distance(const struct mirror *m, int64_t host_offset_s)
 	return d <= DAY_S / 2 ? d : DAY_S - d;
 }
 
-/* FNV-1a, finished as SplitMix64 does. */
+/* Finished as SplitMix64 does. */
 static uint64_t
 host_hash(const char *url, int64_t hostid)
 {
-	uint64_t h = 0xcbf29ce484222325u ^ (uint64_t)hostid;
+	uint64_t h = hash_text(HASH_SEED ^ (uint64_t)hostid, url);
 
-	for (; *url != '\0'; url++)
-		h = (h ^ (unsigned char)*url) * 0x100000001b3u;
 	h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9u;
 	h = (h ^ (h >> 27)) * 0x94d049bb133111ebu;
 	return h ^ (h >> 31);

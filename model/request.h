@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "lib/names.h"
 #include "model/prefs.h"
 
 /* resource 0 is the CPU; the others follow in the order of the request */
@@ -173,7 +174,20 @@ struct request {
 	char *time_stats_log, *job_log, *client_opaque; /* NULL = not sent */
 	char *client_brand;
 	uint32_t repairs; /* places that the normaliser repaired: a metric */
+	/* As the functions below make them; NULL = not made yet. */
+	const struct names *held, *accounted;
 };
+
+/*
+ * The large files that the host has or is about to have, in bytewise order; the number
+ * is 1 if the file is present. A file still on its way counts, because it was sent for
+ * an earlier job and need not travel again; one whose transfer failed is listed with an
+ * error and does not.
+ */
+const struct names *request_held(struct arena *, const struct request *);
+/* The tasks that the client accounts for: it reports them or lists them as still there.
+ */
+const struct names *request_accounted(struct arena *, const struct request *);
 
 /*
  * Index of a coprocessor type among the resources; NULL and "" mean the CPU. SIZE_MAX:

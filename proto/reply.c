@@ -11,11 +11,11 @@
 #include <string.h>
 #include "lib/crypt.h"
 #include "lib/log.h"
+#include "lib/names.h"
 #include "lib/text.h"
 #include "lib/xml.h"
 #include "model/mirror.h"
 #include "model/resource.h"
-#include "proto/names.h"
 #include "proto/reply_head.h"
 #include "proto/reply_text.h"
 #include "lib/banned.h"
@@ -32,7 +32,7 @@ struct out {
 	struct buf *b;
 	const struct reply_in *in;
 	int32_t client_version;
-	struct name_set files;  /* files declared in this reply */
+	struct names files;     /* files declared in this reply */
 	struct mirror *mirrors; /* nearest first; download_url among them, if listed */
 	size_t nmirrors;
 };
@@ -260,7 +260,7 @@ reply_put_file_infos(struct out *o, const char *p, const char *end)
 			remove_line(info, "<report_on_rpc/>");
 		if (to < end && *to == '\n')
 			to++;
-		if (name == NULL || name_set_add(&o->files, name))
+		if (name == NULL || names_put(o->b->a, &o->files, name, 0))
 			reply_put_file_info(o, info);
 		p = to;
 	}
@@ -499,7 +499,7 @@ version_already_sent(const struct decision *d, size_t i)
 }
 
 static void
-reply_put_job(struct out *o, const struct dec_send *s, struct name_set *workunits)
+reply_put_job(struct out *o, const struct dec_send *s, struct names *workunits)
 {
 	struct blob wu, result;
 
@@ -510,7 +510,7 @@ reply_put_job(struct out *o, const struct dec_send *s, struct name_set *workunit
 		    s->job->name);
 		return;
 	}
-	if (name_set_add(workunits, s->job->wu_name))
+	if (names_put(o->b->a, workunits, s->job->wu_name, 0))
 		reply_put_workunit(o, s, &wu);
 	reply_put_result(o, s, &result);
 }
@@ -519,7 +519,7 @@ static void
 reply_put_work(struct out *o)
 {
 	const struct decision *d = o->in->dec;
-	struct name_set workunits = { .a = o->b->a };
+	struct names workunits = { 0 };
 
 	for (size_t i = 0; i < d->nsends; i++)
 		if (!app_already_sent(d, i))
@@ -649,7 +649,7 @@ reply_put_flags(struct out *o)
 		buf_puts(o->b, "<message_ack/>\n");
 	reply_put_trickles_down(o);
 	for (size_t i = 0; i < d->ndeletes; i++)
-		if (!name_set_has(&o->files, d->deletes[i].name))
+		if (!names_has(&o->files, d->deletes[i].name))
 			reply_tag(o->b, "delete_file_info", d->deletes[i].name,
 			    NAME_MAX_SENT);
 	reply_put_no_rsc_apps(o);
@@ -663,7 +663,7 @@ void
 reply_render(struct buf *b, const struct reply_in *in)
 {
 	const struct decision *d = in->dec;
-	struct out o = { .b = b, .in = in, .files = { .a = b->a } };
+	struct out o = { .b = b, .in = in };
 
 	o.client_version = in->req == NULL ? 0 : in->req->version;
 	mirrors_load(&o);

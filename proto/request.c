@@ -556,6 +556,8 @@ request_parse(
 		request_raw_region(a, q, &nm.raws[i], &cap);
 	if (q->trickles_cut) /* the client drops either all of them or none */
 		q->ntrickles = 0;
+	q->held = request_held(a, q);
+	q->accounted = request_accounted(a, q);
 	*out = q;
 	return OK;
 }

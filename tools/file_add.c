@@ -17,7 +17,7 @@
 #include "lib/clock.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
-#include "lib/index.h"
+#include "lib/names.h"
 #include "lib/text.h"
 #include "proto/blob.h"
 #include "tools/catalog.h"
@@ -220,14 +220,14 @@ check_file_taken(struct cmd_ctx *x, struct staged *s)
 static enum err
 check_names(struct cmd_ctx *x, const struct staged *s, size_t n)
 {
-	struct index *names = index_new(x->a);
+	struct names names = { 0 };
 	size_t at;
 
 	for (size_t i = 0; i < n; i++) {
-		if (index_find(names, s[i].name, &at))
+		if (names_find(&names, s[i].name, &at))
 			return FAIL(x->f, E_BADREQ, "%s and %s have the same name",
 			    s[at].path, s[i].path);
-		index_put(x->a, names, s[i].name, i);
+		names_put(x->a, &names, s[i].name, i);
 	}
 	return OK;
 }

@@ -10,7 +10,7 @@
 #include "db/input_use.h"
 #include "db/stmts.h"
 #include "lib/fs.h"
-#include "lib/index.h"
+#include "lib/names.h"
 #include "proto/blob.h"
 #include "tools/catalog.h"
 #include "tools/fsck.h"
@@ -21,7 +21,7 @@ enum { INPUTS_AT_ONCE = 1000 };
 
 struct input_needs {
 	struct arena a; /* of the names */
-	struct index *of;
+	struct names of;
 	struct input_need {
 		char *name;
 		int64_t needed; /* by workunits */
@@ -37,11 +37,11 @@ need_of(struct input_needs *s, const char *name)
 {
 	size_t at;
 
-	if (index_find(s->of, name, &at))
+	if (names_find(&s->of, name, &at))
 		return &s->v[at];
 	PUSH(&s->a, s->v, s->n,
 	    s->cap) = (struct input_need){ .name = arena_strdup(&s->a, name) };
-	index_put(&s->a, s->of, s->v[s->n - 1].name, s->n - 1);
+	names_put(&s->a, &s->of, s->v[s->n - 1].name, s->n - 1);
 	return &s->v[s->n - 1];
 }
 
@@ -157,7 +157,6 @@ check_version_files(struct fsck *k)
 	for (size_t i = 0; e == OK && i < n; i++) {
 		struct input_needs files = { 0 };
 
-		files.of = index_new(&files.a);
 		arena_reset(&k->round);
 		if (!v[i].deprecated)
 			need_files(k, &files, v[i].xml_doc);
@@ -176,7 +175,6 @@ fsck_inputs(struct fsck *k)
 	struct input_needs s = { 0 };
 	enum err e;
 
-	s.of = index_new(&s.a);
 	TRY(db_begin_snapshot(k->x->db, k->x->f));
 	e = read_needed(k, &s);
 	if (e == OK)

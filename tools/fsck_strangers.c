@@ -10,8 +10,8 @@
 #include "db/id_walk.h"
 #include "db/stmts.h"
 #include "lib/fs.h"
+#include "lib/names.h"
 #include "proto/blob.h"
-#include "proto/names.h"
 #include "tools/fsck.h"
 #include "lib/banned.h"
 
@@ -26,7 +26,7 @@ struct strangers {
 	struct arena *a;
 	struct stranger *v;
 	size_t n, cap;
-	struct name_set known;
+	struct names known;
 };
 
 /* NAME.md5, NAME.gz and NAME.sig belong to NAME: returns the length of NAME. */
@@ -100,9 +100,9 @@ add_known_files(
 		if (blob_files(&k->round, docs[i].s, &files, &nfiles, NULL) != OK)
 			continue;
 		for (size_t j = 0; j < nfiles; j++)
-			if (!name_set_has(&s->known, files[j].name))
-				name_set_add(
-				    &s->known, arena_strdup(s->a, files[j].name));
+			if (!names_has(&s->known, files[j].name))
+				names_put(s->a, &s->known,
+				    arena_strdup(s->a, files[j].name), 0);
 	}
 }
 
@@ -143,8 +143,8 @@ drop_known(struct strangers *s)
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n; i++)
-		if (s->v[i].misplaced || (!name_set_has(&s->known, s->v[i].name) &&
-					     !name_set_has(&s->known, s->v[i].base)))
+		if (s->v[i].misplaced || (!names_has(&s->known, s->v[i].name) &&
+					     !names_has(&s->known, s->v[i].base)))
 			s->v[n++] = s->v[i];
 	s->n = n;
 }
@@ -153,7 +153,7 @@ enum err
 fsck_downloads(struct fsck *k)
 {
 	struct arena a = { 0 };
-	struct strangers s = { .a = &a, .known = { .a = &a } };
+	struct strangers s = { .a = &a };
 	enum err e = fsck_tree(k, k->x->cf->download_dir, collect_stranger, &s);
 
 	if (e == OK && s.n > 0) {

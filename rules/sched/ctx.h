@@ -6,16 +6,16 @@
 #ifndef RULES_SCHED_CTX_H
 #define RULES_SCHED_CTX_H
 
-#include "rules/sched/decide.h"
+#include "lib/order.h"
 #include "model/plan_class.h"
+#include "rules/say.h"
+#include "rules/sched/decide.h"
 #include "rules/sched/edf.h"
 #include "rules/sched/estimate.h"
 #include "rules/sched/fileset.h"
 #include "rules/sched/large.h"
 #include "rules/sched/serving.h"
 #include "rules/sched/work_req.h"
-#include "rules/say.h"
-#include "rules/sets.h"
 
 struct queue {          /* work queued on a resource before a new job */
 	double delay_s; /* until an instance is free, according to the client */
@@ -43,8 +43,8 @@ struct ctx {
 	struct larges larges;
 	size_t most_sends; /* limit for this reply, SIZE_MAX = none */
 	struct ids lost, user_wus;
-	struct names held;   /* names of the files that the host reports as present */
-	struct names listed; /* names of the jobs that it has or reports */
+	const struct names *held;   /* request_held() */
+	const struct names *listed; /* request_accounted() */
 
 	struct choice *choices; /* versions chosen so far for this request */
 	size_t nchoices, choices_cap;
@@ -225,7 +225,6 @@ void report_all(struct ctx *);
 
 /* --- lost.c --- */
 /* Names of the jobs that the request lists or reports. */
-struct names lost_listed(const struct ctx *);
 void lost_resend(struct ctx *);
 /* The job's file set in the snapshot; NULL if it has none there. */
 const struct snap_file *lost_file(const struct ctx *, const struct job *);

@@ -152,19 +152,6 @@ keep_only_question(struct ctx *c)
 }
 
 static void
-held_begin(struct ctx *c)
-{
-	const struct request *rq = c->req;
-
-	c->held = names_new(c->a, rq->nfiles);
-	for (size_t i = 0; i < rq->nfiles; i++)
-		if (rq->files[i].status == 1)
-			names_add(&c->held, rq->files[i].name);
-	names_sort(&c->held);
-	c->listed = lost_listed(c);
-}
-
-static void
 files_begin(struct ctx *c)
 {
 	const struct snapshot *s = c->snap;
@@ -190,10 +177,11 @@ decide_begin(struct ctx *c, const int64_t *lost, size_t nlost)
 	c->disk = c->m.disk;
 	workload_begin(c);
 	c->most_sends = limits_per_rpc(c->conf, rq, &c->m);
-	c->lost = ids_make(c->a, lost, nlost);
-	c->user_wus = ids_make(c->a, c->snap->user_wus, c->snap->nuser_wus);
+	c->lost = ids_unique(c->a, lost, nlost);
+	c->user_wus = ids_unique(c->a, c->snap->user_wus, c->snap->nuser_wus);
 	limits_count_in_progress(c);
-	held_begin(c);
+	c->held = request_held(c->a, rq);
+	c->listed = request_accounted(c->a, rq);
 	files_begin(c);
 	delete_begin(c);
 }

@@ -40,15 +40,12 @@ static void
 delete_mark_busy(struct ctx *c)
 {
 	const struct request *rq = c->req;
-	struct names listed = names_new(c->a, rq->nother_results);
-	struct names reported = names_new(c->a, rq->nreports);
+	struct names listed = { 0 }, reported = { 0 };
 
 	for (size_t i = 0; i < rq->nother_results; i++)
-		names_add(&listed, rq->other_results[i].name);
+		names_put(c->a, &listed, rq->other_results[i].name, 0);
 	for (size_t i = 0; i < rq->nreports; i++)
-		names_add(&reported, rq->reports[i].name);
-	names_sort(&listed);
-	names_sort(&reported);
+		names_put(c->a, &reported, rq->reports[i].name, 0);
 	for (size_t i = 0; i < c->snap->nin_progress; i++) {
 		const struct job *j = &c->snap->in_progress[i];
 
@@ -120,8 +117,10 @@ delete_begin(struct ctx *c)
 	delete_mark_busy(c);
 	for (size_t i = 0; i < c->larges.n; i++) {
 		struct large *l = &c->larges.v[i];
+		size_t present = 0;
 
-		l->reported = names_has(&c->held, l->file->name);
+		l->reported = names_find(c->held, l->file->name, &present) &&
+		              present != 0;
 		l->goes = c->locality && may_delete(l) && l->state >= FILE_EXHAUSTED &&
 		          !l->awaits && !l->spared;
 		c->disk += large_freed(l);

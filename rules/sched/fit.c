@@ -88,7 +88,7 @@ fit_workunit(const struct ctx *c, const struct job *j, bool resend)
 	if (!resend && nci_job(c, j) && nci_taken(c, j->appid))
 		return WHY_APP_ONCE;
 	/* The database has lost that it was sent (a restored backup). */
-	if (!resend && names_has(&c->listed, j->name))
+	if (!resend && names_has(c->listed, j->name))
 		return WHY_HOST_ONCE;
 	return resend ? WHY_NONE : fit_once(c, j);
 }

@@ -9,20 +9,6 @@
 #include "rules/say.h"
 #include "lib/banned.h"
 
-struct names
-lost_listed(const struct ctx *c)
-{
-	const struct request *rq = c->req;
-	struct names n = names_new(c->a, rq->nother_results + rq->nreports);
-
-	for (size_t i = 0; i < rq->nother_results; i++)
-		names_add(&n, rq->other_results[i].name);
-	for (size_t i = 0; i < rq->nreports; i++)
-		names_add(&n, rq->reports[i].name);
-	names_sort(&n);
-	return n;
-}
-
 const struct snap_file *
 lost_file(const struct ctx *c, const struct job *j)
 {
@@ -98,7 +84,7 @@ lost_resend(struct ctx *c)
 
 		if (limits_more(c) != WHY_NONE || (most > 0 && c->d->nsends >= most))
 			return;
-		if (!names_has(&c->listed, j->name))
+		if (!names_has(c->listed, j->name))
 			resend_job(c, j);
 	}
 }

@@ -33,21 +33,19 @@ static size_t
 say_missing(const struct ctx *c, struct say *s)
 {
 	const struct catalog *cat = c->snap->cat;
-	struct names said = names_new(c->a, cat->nversions);
+	struct names said = { 0 };
 
 	for (size_t i = 0; i < cat->nversions; i++) {
 		const struct plan_class *pc = class_for_host(c, &cat->versions[i]);
 		const char *type = pc == NULL ? "" : plan_class_type(pc);
 
 		if (pc == NULL || plan_class_resource(pc, c->req) != SIZE_MAX ||
-		    names_has(&said, type))
+		    !names_put(c->a, &said, type, 0))
 			continue;
 		if (s != NULL) {
-			say_str(s, said.n == 0 ? ": " : " or ");
+			say_str(s, said.n == 1 ? ": " : " or ");
 			say_str(s, type);
 		}
-		names_add(&said, type);
-		names_sort(&said);
 	}
 	return said.n;
 }

@@ -65,7 +65,7 @@ static void
 say_bad_factors(struct ctx *c)
 {
 	const struct plan_classes *all = c->snap->cat->classes;
-	struct names said = names_new(c->a, all == NULL ? 0 : all->n);
+	struct names said = { 0 };
 
 	for (size_t i = 0; all != NULL && i < all->n; i++) {
 		const struct plan_class *pc = &all->classes[i];
@@ -73,10 +73,8 @@ say_bad_factors(struct ctx *c)
 		    c->a, pc, c->snap->project_prefs.text);
 		struct say s;
 
-		if (text == NULL || names_has(&said, pc->gpu_utilization_tag))
+		if (text == NULL || !names_put(c->a, &said, pc->gpu_utilization_tag, 0))
 			continue;
-		names_add(&said, pc->gpu_utilization_tag);
-		names_sort(&said);
 		s = say_new(c->a);
 		say_str(&s, "<");
 		say_str(&s, pc->gpu_utilization_tag);

@@ -3,8 +3,8 @@
  * several rounds: one for each app, or for each resource. */
 #include "rules/sched/supply_own.h"
 
+#include "lib/order.h"
 #include "rules/sched/decide.h"
-#include "rules/sets.h"
 #include "lib/banned.h"
 
 enum { SEARCH_FIRST = 2 }; /* files of the search that usually suffice */

@@ -12,8 +12,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "lib/order.h"
 #include "model/states.h"
-#include "rules/sets.h"
 #include "lib/banned.h"
 
 enum { SLICE_ROWS = 256 }; /* each segment counts as one row more */
@@ -54,8 +54,8 @@ add_files(struct supply *p, bool held)
 		if (here && !(held && snap_file_held_back(f)))
 			ids[n++] = f->fileset_id;
 	}
-	sorted = ids_make(p->a, ids, n);
-	for (size_t i = 0; i < n; i++) {
+	sorted = ids_unique(p->a, ids, n);
+	for (size_t i = 0; i < sorted.n; i++) {
 		int64_t id = sorted.v[i];
 
 		if (held)

@@ -150,6 +150,7 @@ files_are_known(const struct rpc *x)
 {
 	const struct snapshot *s = x->snap;
 	int64_t *ids = NEWN(x->a, int64_t, s->nheld_files + 1), *known;
+	struct ids held;
 	bool same;
 	size_t n;
 
@@ -157,11 +158,11 @@ files_are_known(const struct rpc *x)
 		return false;
 	for (size_t i = 0; i < s->nheld_files; i++)
 		ids[i] = s->held_files[i].id;
-	qsort(ids, s->nheld_files, sizeof(*ids), id_order);
+	held = ids_unique(x->a, ids, s->nheld_files);
 	known = known_files(x, &n);
 	same = n == s->nheld_files;
 	for (size_t i = 0; i < n && same; i++)
-		same = bsearch(&known[i], ids, n, sizeof(*ids), id_order) != NULL;
+		same = ids_has(&held, known[i]);
 	return same;
 }
 

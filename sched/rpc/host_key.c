@@ -2,6 +2,7 @@
 #include "sched/rpc/host_key.h"
 
 #include <string.h>
+#include "lib/hash.h"
 #include "lib/text.h"
 #include "lib/banned.h"
 
@@ -25,20 +26,11 @@ copy_element(const char *body, size_t n, const char *start, char *to, size_t siz
 	return true;
 }
 
-/* FNV-1a */
-static uint64_t
-hash_text(uint64_t hash, const char *text)
-{
-	for (; *text != '\0'; text++)
-		hash = (hash ^ (unsigned char)*text) * 1099511628211U;
-	return hash;
-}
-
 uint64_t
 host_key(const char *body, size_t n)
 {
 	char id[24], authenticator[128];
-	uint64_t hash = 14695981039346656037U;
+	uint64_t hash = HASH_SEED;
 	int64_t hostid;
 
 	if (n > HOST_KEY_HEAD)

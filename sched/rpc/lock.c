@@ -23,8 +23,7 @@ lock_report_workunits(struct rpc *x)
 		if (r->found && r->result.userid == x->user->id)
 			ids[n++] = r->result.workunitid;
 	}
-	if (n > 0)
-		qsort(ids, n, sizeof(*ids), id_order);
+	ids_sort(ids, n);
 	return workunits_hold(x->db, x->a, ids, n, &x->fail);
 }
 

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <string.h>
+#include "lib/hash.h"
 #include "lib/text.h"
 #include "sched/rpc/host_key.h"
 #include "lib/banned.h"
@@ -60,17 +61,6 @@ blank_numbers(const char *body, size_t n, char *to)
 	return (size_t)(at - to);
 }
 
-/* 64-bit FNV-1a */
-static uint64_t
-hash_bytes(const char *p, size_t n)
-{
-	uint64_t h = 0xcbf29ce484222325;
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (unsigned char)p[i]) * 0x100000001b3;
-	return h;
-}
-
 uint64_t
 request_identity(const char *body, size_t n)
 {
@@ -80,7 +70,7 @@ request_identity(const char *body, size_t n)
 	if (identity != 0)
 		return identity;
 	n = blank_numbers(body, n < sizeof(first) ? n : sizeof(first), first);
-	identity = hash_bytes(first, n);
+	identity = hash_bytes(HASH_SEED, first, n);
 	return identity == 0 ? 1 : identity;
 }
 

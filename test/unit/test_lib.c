@@ -17,13 +17,67 @@
 #include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/fs.h"
+#include "lib/hash.h"
 #include "lib/journal.h"
 #include "lib/log.h"
 #include "lib/log_repeat.h"
+#include "lib/names.h"
+#include "lib/order.h"
 #include "lib/rng.h"
 #include "lib/terminal.h"
 #include "lib/text.h"
 #include "lib/banned.h"
+
+/* --- names, ids --- */
+
+START_TEST(names_keep_order_and_first_number)
+{
+	struct arena a = { 0 };
+	struct names s = { 0 };
+	size_t value = 7;
+
+	ck_assert(!names_has(&s, "") && !names_find(&s, "k1", &value));
+	for (size_t i = 0; i < 10000; i++)
+		ck_assert(names_put(&a, &s, arena_printf(&a, "k%zu", i * 7919), i));
+	ck_assert(!names_put(&a, &s, "k7919", 5) && !names_put(&a, &s, NULL, 5));
+	ck_assert_uint_eq(s.n, 10000);
+	for (size_t i = 0; i < s.n; i++) {
+		ck_assert_uint_eq(s.value[i], i);
+		ck_assert(names_find(&s, arena_strdup(&a, s.v[i]), &value));
+		ck_assert_uint_eq(value, i);
+	}
+	ck_assert(!names_has(&s, "k1") && !names_has(&s, NULL));
+	ck_assert(names_put(&a, &s, "", 3) && names_has(&s, ""));
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(ids_are_sorted_once_each)
+{
+	static const int64_t v[] = { 5, INT64_MAX, -2, 5, 0, INT64_MIN, 5 };
+	struct arena a = { 0 };
+	struct ids none = ids_unique(&a, NULL, 0), s = ids_unique(&a, v, N(v));
+
+	ck_assert(none.n == 0 && !ids_has(&none, 0));
+	ck_assert_uint_eq(s.n, 5);
+	for (size_t i = 1; i < s.n; i++)
+		ck_assert_int_lt(s.v[i - 1], s.v[i]);
+	for (size_t i = 0; i < N(v); i++)
+		ck_assert(ids_has(&s, v[i]));
+	ck_assert(!ids_has(&s, 1) && !ids_has(&s, INT64_MAX - 1));
+	arena_free(&a);
+}
+END_TEST
+
+/* What is in files, rows and replies rests on these values. */
+START_TEST(hashes_are_fnv_1a)
+{
+	ck_assert(hash_text(HASH_SEED, "") == HASH_SEED);
+	ck_assert(hash_text(HASH_SEED, "foobar") == 0x85944171f73967e8u);
+	ck_assert(
+	    hash_bytes(hash_text(HASH_SEED, "foo"), "bar", 3) == 0x85944171f73967e8u);
+}
+END_TEST
 
 /* --- arena --- */
 
@@ -748,6 +802,9 @@ END_TEST
 
 UNIT_MAIN("lib", {
 	ADD(arena_gives_zeroed_aligned_memory);
+	ADD(names_keep_order_and_first_number);
+	ADD(ids_are_sorted_once_each);
+	ADD(hashes_are_fnv_1a);
 	ADD(arena_keeps_what_it_gave);
 	ADD(arena_reset_keeps_one_block);
 	ADD(arena_strings);

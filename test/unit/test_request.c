@@ -296,7 +296,35 @@ START_TEST(garbage)
 }
 END_TEST
 
+/* The name, and 1 if it is present, of what the host has or is about to have. */
+START_TEST(held_files)
+{
+	static const struct {
+		const char *name, *status;
+	} files[] = { { "b", "<status>0</status>" }, { "c", "<status>-147</status>" },
+		{ "a", "" }, { "b", "<status>1</status>" },
+		{ "d", "<status>2</status>" }, { "a", "<status>0</status>" },
+		{ "e", "<status>0</status>" } };
+	struct arena a = { 0 };
+	struct buf b = buf_new(&a), got = buf_new(&a);
+	const struct names *held;
+
+	buf_puts(&b, "<scheduler_request>");
+	for (size_t i = 0; i < N(files); i++)
+		buf_printf(&b, "<file_info><name>%s</name>%s</file_info>",
+		    files[i].name, files[i].status);
+	buf_puts(&b, "</scheduler_request>");
+	held = request_held(&a, request_parsed(&a, b.p, b.n));
+	for (size_t i = 0; i < held->n; i++)
+		buf_printf(&got, "%s%zu ", held->v[i], held->value[i]);
+	buf_put(&got, "", 1);
+	ck_assert_str_eq(got.p, "a1 b1 d0 e0 ");
+	arena_free(&a);
+}
+END_TEST
+
 UNIT_MAIN("request", {
+	ADD(held_files);
 	ADD_LOOP(traps, sizeof(cases) / sizeof(cases[0]));
 	ADD_LOOP(shapes, sizeof(refused) / sizeof(refused[0]));
 	ADD(nul_bytes);

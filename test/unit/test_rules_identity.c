@@ -8,7 +8,6 @@
 #include "rules/sched/host_misc.h"
 #include "rules/sched/identity.h"
 #include "rules/say.h"
-#include "rules/sets.h"
 #include "test/unit/rules_world.h"
 #include "lib/banned.h"
 
@@ -480,27 +479,6 @@ START_TEST(text_grows)
 }
 END_TEST
 
-START_TEST(sets_know_their_members)
-{
-	struct arena a = { 0 };
-	int64_t v[] = { 5, -3, 9, 5 };
-	struct ids i = ids_make(&a, v, N(v)), none = ids_make(&a, NULL, 0);
-	struct names n = names_new(&a, 3), empty = names_new(&a, 0);
-
-	ck_assert(ids_has(&i, -3) && ids_has(&i, 9) && !ids_has(&i, 4));
-	ck_assert(!ids_has(&none, 0));
-	names_add(&n, "b");
-	names_add(&n, NULL);
-	names_add(&n, "a");
-	names_sort(&n);
-	names_sort(&empty);
-	ck_assert(names_has(&n, "a") && names_has(&n, "b"));
-	ck_assert(
-	    !names_has(&n, "c") && !names_has(&n, NULL) && !names_has(&empty, "a"));
-	arena_free(&a);
-}
-END_TEST
-
 enum { DAY_S = 86400 };
 
 /* limit; age in s of the host that uses up the limit (0: fewer hosts than the limit);
@@ -541,5 +519,4 @@ UNIT_MAIN("rules_identity", {
 	ADD_LOOP(fixed_point, N(numbers));
 	ADD_LOOP(size_of_bytes, N(sizes));
 	ADD(text_grows);
-	ADD(sets_know_their_members);
 })

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include "client/sim/report.h"
 #include "lib/fs.h"
+#include "lib/hash.h"
 #include "lib/banned.h"
 
 enum { DAYS = 4, TABLE_MOST = 1 << 20, NAMES_MOST = 100 };
@@ -53,8 +54,7 @@ sim_golden_add_line(void *to, const struct sim_event *e)
 
 	sim_log_line(d->s, e, &b);
 	buf_puts(&b, "\n");
-	for (size_t i = 0; i < b.n; i++)
-		d->hash = (d->hash ^ (unsigned char)b.p[i]) * 0x100000001b3;
+	d->hash = hash_bytes(d->hash, b.p, b.n);
 	d->lines++;
 	arena_reset(&d->a);
 }
@@ -65,7 +65,7 @@ run_line(const char *name, const struct policy *policy, struct buf *out)
 {
 	struct arena a = { 0 };
 	struct sim_scenario s;
-	struct digest d = { .s = &s, .hash = 0xcbf29ce484222325 };
+	struct digest d = { .s = &s, .hash = HASH_SEED };
 	struct sim_options o = { .policy = policy,
 		.days = DAYS,
 		.seed = 1,

@@ -34,9 +34,7 @@ job_batch_find(struct job_batches *b, const char *name, size_t *place)
 	size_t n = 1;
 	enum err e;
 
-	if (b->names == NULL)
-		b->names = index_new(x->a);
-	if (index_find(b->names, name, place) && (b->v[*place].id != 0 || !b->make))
+	if (names_find(&b->names, name, place) && (b->v[*place].id != 0 || !b->make))
 		return OK;
 	e = job_batch_by_name(x->db, x->a, name, &row, &n, x->f);
 	if (e == E_NOTFOUND && b->make) {
@@ -48,14 +46,14 @@ job_batch_find(struct job_batches *b, const char *name, size_t *place)
 		return e;
 	if (row != NULL)
 		TRY(check_batch(b, row, n));
-	if (!index_find(b->names, name, place)) {
+	if (!names_find(&b->names, name, place)) {
 		if (b->n == BATCHES_MOST)
 			return FAIL(
 			    x->f, E_BADREQ, "more than %d batches", (int)BATCHES_MOST);
 		*place = b->n;
 		PUSH(x->a, b->v, b->n,
 		    b->cap) = (struct batch_of){ .name = arena_strdup(x->a, name) };
-		index_put(x->a, b->names, b->v[*place].name, *place);
+		names_put(x->a, &b->names, b->v[*place].name, *place);
 	}
 	if (row != NULL) {
 		b->v[*place].id = row->id;

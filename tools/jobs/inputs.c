@@ -155,13 +155,11 @@ job_set_find(
 		    in->app->name);
 	if (key == NULL)
 		return OK;
-	if (in->set_names == NULL)
-		in->set_names = index_new(x->a);
-	if (!index_find(in->set_names, key, &place)) {
+	if (!names_find(&in->set_names, key, &place)) {
 		TRY(set_look_up(in, row, &s));
 		place = in->nsets;
 		PUSH(x->a, in->sets, in->nsets, in->sets_cap) = s;
-		index_put(x->a, in->set_names, arena_strdup(x->a, key), place);
+		names_put(x->a, &in->set_names, arena_strdup(x->a, key), place);
 	}
 	*set = &in->sets[place];
 	return OK;
@@ -199,29 +197,25 @@ job_input_find(struct job_inputs *in, const char *path, size_t *place)
 	struct job_input input;
 	size_t other;
 
-	if (in->paths == NULL) {
-		in->paths = index_new(x->a);
-		in->names = index_new(x->a);
-	}
-	if (index_find(in->paths, path, place))
+	if (names_find(&in->paths, path, place))
 		return OK;
 	path = arena_strdup(x->a, path);
 	TRY(input_look_up(x, path, &input));
-	if (index_find(in->names, input.file.name, &other) &&
+	if (names_find(&in->names, input.file.name, &other) &&
 	    strcmp(in->inputs[other].file.md5, input.file.md5) != 0)
 		return FAIL(x->f, E_BADREQ, "%s and %s have the same name", path,
 		    in->inputs[other].path);
 	*place = in->ninputs;
 	PUSH(x->a, in->inputs, in->ninputs, in->inputs_cap) = input;
-	index_put(x->a, in->paths, path, *place);
-	index_put(x->a, in->names, input.file.name, *place);
+	names_put(x->a, &in->paths, path, *place);
+	names_put(x->a, &in->names, input.file.name, *place);
 	return OK;
 }
 
 enum { COPIED_AT_ONCE = 256 };
 
 struct copying {
-	struct index *dirs; /* that exist */
+	struct names dirs; /* that exist */
 	struct job_input *v[COPIED_AT_ONCE];
 	size_t n;
 };
@@ -230,12 +224,10 @@ static enum err
 copy_dir(struct cmd_ctx *x, struct copying *c, const char *to)
 {
 	char *dir = arena_strdup(x->a, to);
-	size_t at;
 
 	*strrchr(dir, '/') = '\0';
-	if (index_find(c->dirs, dir, &at))
+	if (!names_put(x->a, &c->dirs, dir, 0))
 		return OK;
-	index_put(x->a, c->dirs, dir, 0);
 	return fs_mkdirs(dir, 0755, x->f);
 }
 
@@ -281,7 +273,7 @@ enum err
 job_inputs_copy(struct job_inputs *in)
 {
 	struct progress p = progress_begin("copying input files", (int64_t)in->ninputs);
-	struct copying c = { .dirs = index_new(in->x->a) };
+	struct copying c = { 0 };
 	enum err e = OK;
 
 	for (size_t i = 0; e == OK && i < in->ninputs; i++) {

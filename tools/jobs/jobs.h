@@ -9,7 +9,7 @@
 #define TOOLS_JOBS_JOBS_H
 
 #include "db/entity.h"
-#include "lib/index.h"
+#include "lib/names.h"
 #include "proto/blob.h"
 #include "tools/cmd.h"
 #include "tools/target.h"
@@ -68,7 +68,7 @@ struct job_batches { /* the batches of the jobs being added */
 	struct cmd_ctx *x;
 	const struct app *app;
 	bool make; /* make those that do not exist; else their id is 0 */
-	struct index *names;
+	struct names names;
 	struct batch_of { /* state is as it was found */
 		const char *name;
 		int64_t id, added;
@@ -102,7 +102,7 @@ struct job_input { /* an ordinary input file */
 struct job_inputs { /* files that jobs use, each looked up once */
 	struct cmd_ctx *x;
 	const struct app *app;
-	struct index *set_names, *paths, *names;
+	struct names set_names, paths, names;
 	struct job_set *sets;
 	struct job_input *inputs;
 	size_t nsets, sets_cap, ninputs, inputs_cap;
@@ -125,7 +125,7 @@ struct job_maker { /* makes workunits of one app from its templates */
 	const char *in, *text; /* path and text of the input template */
 	char *out;             /* path of the output template */
 	const char *batch;     /* of jobs that name none; NULL = none */
-	struct index *target_names;
+	struct names target_names;
 	struct target_of *targets;
 	size_t ntargets, targets_cap;
 	bool warned; /* of a placeholder that nothing replaces */

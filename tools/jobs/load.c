@@ -29,8 +29,8 @@ struct load {
 	struct job_row *rows;
 	struct job_made *made; /* of one step; of those, made n */
 	size_t n;
-	bool staged;        /* more than one step */
-	struct index *seen; /* names of the file, with their lines */
+	bool staged;       /* more than one step */
+	struct names seen; /* names of the file, with their lines */
 	int64_t *lines;
 	size_t nlines, lines_cap;
 	int64_t *ids; /* of staged workunits */
@@ -42,7 +42,7 @@ struct load {
 /* --- what is there already --- */
 
 struct known { /* workunits that have the names of this step, with their documents */
-	struct index *names;
+	struct names names;
 	struct workunit *wus;
 	const char **docs;
 	size_t n;
@@ -55,7 +55,7 @@ known_find(struct load *l, struct known *k)
 	int64_t *ids;
 	struct cmd_ctx *x = l->x;
 
-	*k = (struct known){ .names = index_new(&l->round) };
+	*k = (struct known){ 0 };
 	for (size_t i = 0; i < l->n; i++)
 		names[i] = l->made[i].wu.name;
 	if (l->n == 0)
@@ -64,7 +64,7 @@ known_find(struct load *l, struct known *k)
 	ids = NEWN(&l->round, int64_t, k->n + 1);
 	k->docs = NEWN(&l->round, const char *, k->n + 1);
 	for (size_t i = 0; i < k->n; i++) {
-		index_put(&l->round, k->names, k->wus[i].name, i);
+		names_put(&l->round, &k->names, k->wus[i].name, i);
 		ids[i] = k->wus[i].id;
 	}
 	for (size_t i = 0; i < k->n; i += DB_LIST_MAX)
@@ -131,7 +131,7 @@ check_name(struct load *l, const struct job_made *made)
 {
 	size_t at;
 
-	if (index_find(l->seen, made->wu.name, &at)) {
+	if (names_find(&l->seen, made->wu.name, &at)) {
 		load_problem(l, made->row,
 		    arena_printf(&l->round,
 			"%s is also the name of the job of line %lld", made->wu.name,
@@ -140,7 +140,7 @@ check_name(struct load *l, const struct job_made *made)
 	}
 	at = l->nlines;
 	PUSH(l->x->a, l->lines, l->nlines, l->lines_cap) = made->row->line;
-	index_put(l->x->a, l->seen, arena_strdup(l->x->a, made->wu.name), at);
+	names_put(l->x->a, &l->seen, arena_strdup(l->x->a, made->wu.name), at);
 }
 
 /*
@@ -186,7 +186,7 @@ check_known(struct load *l)
 	for (size_t i = 0; i < l->n; i++) {
 		const char *what;
 
-		if (!index_find(k.names, l->made[i].wu.name, &at))
+		if (!names_find(&k.names, l->made[i].wu.name, &at))
 			continue;
 		l->counts->known++;
 		what = difference(&l->made[i], &k.wus[at], k.docs[at]);
@@ -283,7 +283,7 @@ insert_in_tx(struct cmd_ctx *x, void *arg)
 	TRY(job_batches_hold(&l->m->batches));
 	TRY(known_find(l, &k));
 	for (size_t i = 0; i < l->n; i++) {
-		if (!index_find(k.names, l->made[i].wu.name, &at)) {
+		if (!names_find(&k.names, l->made[i].wu.name, &at)) {
 			new[nnew++] = &l->made[i];
 			continue;
 		}
@@ -296,7 +296,7 @@ insert_in_tx(struct cmd_ctx *x, void *arg)
 		d->ids[d->nids++] = new[i]->wu.id;
 	d->added = (int64_t)nnew;
 	if (!l->staged && d->nids > 0) {
-		qsort(d->ids, d->nids, sizeof(*d->ids), id_order);
+		ids_sort(d->ids, d->nids);
 		TRY(workunits_release(
 		    x->db, d->ids, d->nids, l->now, &d->released, x->f));
 	}
@@ -383,8 +383,7 @@ release_jobs(struct load *l)
 	struct progress p = progress_begin("releasing jobs", (int64_t)l->nids);
 	enum err e = tools_transaction(l->x, start_in_tx, l);
 
-	if (l->nids > 0)
-		qsort(l->ids, l->nids, sizeof(*l->ids), id_order);
+	ids_sort(l->ids, l->nids);
 	for (size_t i = 0; e == OK && i < l->nids; i += STEP) {
 		struct release r = { .l = l,
 			.ids = l->ids + i,
@@ -406,7 +405,6 @@ jobs_load(struct job_maker *m, struct job_file *file, bool dry,
 	enum err e;
 
 	*counts = (struct job_counts){ 0 };
-	l.seen = index_new(m->x->a);
 	l.now = clock_now();
 	m->batches.make = false;
 	e = check_jobs(&l);

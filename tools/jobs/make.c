@@ -192,13 +192,11 @@ find_target(struct job_maker *m, struct arena *a, const struct job_row *row,
 		return OK;
 	key = arena_printf(a, "%" PRId64 " %" PRId64 " %d%d %s", o.host, o.team, o.all,
 	    o.every, o.user == NULL ? "" : o.user);
-	if (m->target_names == NULL)
-		m->target_names = index_new(x->a);
-	if (!index_find(m->target_names, key, &place)) {
+	if (!names_find(&m->target_names, key, &place)) {
 		TRY(target_find(x, &o, target));
 		place = m->ntargets;
 		PUSH(x->a, m->targets, m->ntargets, m->targets_cap) = *target;
-		index_put(x->a, m->target_names, arena_strdup(x->a, key), place);
+		names_put(x->a, &m->target_names, arena_strdup(x->a, key), place);
 	}
 	*target = m->targets[place];
 	return OK;

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Open addressing, at most half full. */
+#include "lib/names.h"
+
+#include <string.h>
+#include "lib/hash.h"
+#include "lib/banned.h"
+
+enum { FIRST_NAMES = 16 };
+
+/* The slot that holds the name, or the one to put it in. */
+static uint32_t *
+names_slot(const struct names *s, const char *name)
+{
+	uint64_t h = hash_text(HASH_SEED, name);
+	size_t i = (size_t)(h ^ h >> 32) & (s->nslots - 1);
+
+	while (s->slot[i] != 0 && strcmp(s->v[s->slot[i] - 1], name) != 0)
+		i = (i + 1) & (s->nslots - 1);
+	return &s->slot[i];
+}
+
+static void
+names_grow(struct arena *a, struct names *s)
+{
+	struct names old = *s;
+
+	s->cap = old.cap == 0 ? FIRST_NAMES : 2 * old.cap;
+	s->nslots = 2 * s->cap;
+	s->v = NEWN(a, const char *, s->cap);
+	s->value = NEWN(a, size_t, s->cap);
+	s->slot = NEWN(a, uint32_t, s->nslots);
+	s->n = 0;
+	for (size_t i = 0; i < old.n; i++)
+		names_put(a, s, old.v[i], old.value[i]);
+}
+
+bool
+names_put(struct arena *a, struct names *s, const char *name, size_t value)
+{
+	uint32_t *slot;
+
+	if (name == NULL)
+		return false;
+	if (s->n == s->cap)
+		names_grow(a, s);
+	slot = names_slot(s, name);
+	if (*slot != 0)
+		return false;
+	s->v[s->n] = name;
+	s->value[s->n++] = value;
+	*slot = (uint32_t)s->n;
+	return true;
+}
+
+bool
+names_find(const struct names *s, const char *name, size_t *value)
+{
+	uint32_t at = s->n == 0 || name == NULL ? 0 : *names_slot(s, name);
+
+	if (at != 0)
+		*value = s->value[at - 1];
+	return at != 0;
+}
+
+bool
+names_has(const struct names *s, const char *name)
+{
+	return names_find(s, name, &(size_t){ 0 });
+}
