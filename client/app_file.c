@@ -23,10 +23,8 @@ check_app_file(struct client *c, const struct cproject *p, struct cfile *f, int 
 	char md5[MD5_HEX];
 	int32_t error;
 	int64_t n;
-	enum err e = md5_fd(fd, path, md5, &n, &c->fail);
 
-	if (e != OK)
-		return e;
+	TRY(md5_fd(fd, path, md5, &n, &c->fail));
 	if ((f->info.nbytes > 0 && (double)n != f->info.nbytes) ||
 	    (f->md5 != NULL && f->md5[0] != '\0' && strcmp(f->md5, md5) != 0)) {
 		transfer_again(c, p, f, "it differs from what was downloaded");

@@ -51,7 +51,6 @@ static enum err
 project_for(struct client *c, const struct attach *at, struct cproject **p)
 {
 	const char *url = NULL;
-	enum err e = OK;
 
 	*p = c->state->nprojects == 1 ? c->state->projects : NULL;
 	if (at->url == NULL)
@@ -60,20 +59,15 @@ project_for(struct client *c, const struct attach *at, struct cproject **p)
 		           FAIL(&c->fail, E_CONFIG,
 			       "%s is attached to %zu projects: give the --url of one",
 			       c->dir, c->state->nprojects);
-	e = attach_url(c, at->url, &url);
-	if (e != OK)
-		return e;
+	TRY(attach_url(c, at->url, &url));
 	*p = state_project(c->state, url);
 	if (*p != NULL)
 		return OK;
 	if (at->key == NULL)
 		return FAIL(&c->fail, E_CONFIG,
 		    "%s is not attached to %s yet: give a --key for it", c->dir, url);
-	e = same_project_check(c, url);
-	if (e == OK)
-		e = check_directory(c, url);
-	if (e != OK)
-		return e;
+	TRY(same_project_check(c, url));
+	TRY(check_directory(c, url));
 	*p = state_add(&c->keep, c->state, url);
 	(*p)->attached_at = (double)c->now;
 	c->changed = true;
@@ -85,19 +79,17 @@ static enum err
 make_project_dir(struct client *c, const struct cproject *p)
 {
 	const char *projects = arena_printf(&c->scratch, "%s/projects", c->dir);
-	enum err e = fs_exists(projects) ? OK : fs_make_own(projects, 0755, &c->fail);
 
-	return e == OK ? fs_mkdirs(transfer_project_dir(c, p), 0755, &c->fail) : e;
+	TRY(fs_exists(projects) ? OK : fs_make_own(projects, 0755, &c->fail));
+	return fs_mkdirs(transfer_project_dir(c, p), 0755, &c->fail);
 }
 
 enum err
 project_attach(struct client *c, const struct attach *at)
 {
 	struct cproject *p;
-	enum err e = project_for(c, at, &p);
 
-	if (e != OK)
-		return e;
+	TRY(project_for(c, at, &p));
 	if (at->key != NULL &&
 	    (p->authenticator == NULL || strcmp(at->key, p->authenticator) != 0)) {
 		p->authenticator = arena_strdup(&c->keep, at->key);
@@ -207,12 +199,9 @@ client_detach(struct client *c)
 {
 	const char *url;
 	struct cproject *p;
-	enum err e = state_load(&c->keep, c->state_path, &c->state, &c->fail);
 
-	if (e == OK)
-		e = attach_url(c, c->options.detach, &url);
-	if (e != OK)
-		return e;
+	TRY(state_load(&c->keep, c->state_path, &c->state, &c->fail));
+	TRY(attach_url(c, c->options.detach, &url));
 	p = state_project(c->state, url);
 	if (p == NULL)
 		return FAIL(

@@ -91,12 +91,10 @@ static enum err
 place_version(struct client *c, const struct cproject *p,
     const struct rp_app_version *v, const char *dir)
 {
-	enum err e = OK;
-
-	for (size_t i = 0; i < v->nrefs && e == OK; i++)
+	for (size_t i = 0; i < v->nrefs; i++)
 		if (&v->refs[i] != main_program(v))
-			e = place_app_file(c, p, dir, &v->refs[i]);
-	return e;
+			TRY(place_app_file(c, p, dir, &v->refs[i]));
+	return OK;
 }
 
 /* Returns the path for a task's file; E_BADREQ if it would replace a file that was
@@ -120,10 +118,8 @@ place_input(struct client *c, const struct cproject *p, const struct rp_app_vers
     const char *dir, const struct rp_file_ref *ref)
 {
 	char *path;
-	enum err e = task_path(c, v, dir, ref, &path);
 
-	if (e != OK)
-		return e;
+	TRY(task_path(c, v, dir, ref, &path));
 	return ref->copy_file ? fs_copy(transfer_file_path(c, p, ref->file_name), path,
 				    0644, &c->fail) :
 	                        write_link(c, p, path, ref);
@@ -151,17 +147,15 @@ fill_slot(
 {
 	const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
 	const struct rp_app_version *v = task_version(p, t);
-	enum err e = slots_make(c);
 
-	if (e == OK)
-		e = fs_rmtree(dir, &c->fail);
-	if (e == OK)
-		e = fs_mkdirs(dir, 0755, &c->fail);
-	for (size_t i = 0; i < wu->nrefs && e == OK; i++)
-		e = place_input(c, p, v, dir, &wu->refs[i]);
-	for (size_t i = 0; i < t->r.nrefs && e == OK; i++)
-		e = place_output(c, p, v, dir, &t->r.refs[i]);
-	return e;
+	TRY(slots_make(c));
+	TRY(fs_rmtree(dir, &c->fail));
+	TRY(fs_mkdirs(dir, 0755, &c->fail));
+	for (size_t i = 0; i < wu->nrefs; i++)
+		TRY(place_input(c, p, v, dir, &wu->refs[i]));
+	for (size_t i = 0; i < t->r.nrefs; i++)
+		TRY(place_output(c, p, v, dir, &t->r.refs[i]));
+	return OK;
 }
 
 static bool
@@ -242,22 +236,18 @@ launch_program(struct client *c, struct cproject *p, struct ctask *t, const char
 	const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
 	const struct rp_app_version *v = task_version(p, t);
 	char **argv;
-	enum err e;
 
 	if (main_program(v) == NULL)
 		return FAIL(&c->fail, E_BADREQ, "version %d of %s has no main program",
 		    v->version_num, v->app_name);
-	e = proc_split(&c->scratch,
+	TRY(proc_split(&c->scratch,
 	    arena_printf(&c->scratch, "program %s %s%s", wu->command_line, v->cmdline,
 		device_argument(c, v, t)),
-	    &argv, &c->fail);
-	if (e == OK)
-		e = place_version(c, p, v, dir);
-	if (e == OK)
-		e = app_channels(c, t);
-	if (e == OK)
-		e = app_init_data(c, p, t);
-	return e == OK ? spawn_program(c, p, t, dir, argv) : e;
+	    &argv, &c->fail));
+	TRY(place_version(c, p, v, dir));
+	TRY(app_channels(c, t));
+	TRY(app_init_data(c, p, t));
+	return spawn_program(c, p, t, dir, argv);
 }
 
 static const char *
@@ -278,12 +268,11 @@ forget_last_run(struct client *c, const char *dir)
 {
 	static const char *const names[] = { "boinc_finish_called",
 		"boinc_temporary_exit", "fraction_done" };
-	enum err e = OK;
 
-	for (size_t i = 0; i < N(names) && e == OK; i++)
-		e = fs_unlink(
-		    arena_printf(&c->scratch, "%s/%s", dir, names[i]), &c->fail);
-	return e;
+	for (size_t i = 0; i < N(names); i++)
+		TRY(fs_unlink(
+		    arena_printf(&c->scratch, "%s/%s", dir, names[i]), &c->fail));
+	return OK;
 }
 
 enum err
@@ -292,7 +281,6 @@ slot_launch(struct client *c, struct cproject *p, struct ctask *t)
 	/* It is written when the slot is complete; see slot_spoil(). */
 	bool filled = t->slot >= 0 && fs_exists(init_data_path(c, t));
 	const char *dir;
-	enum err e = OK;
 
 	if (t->slot < 0)
 		t->slot = free_slot(c->state);
@@ -305,8 +293,8 @@ slot_launch(struct client *c, struct cproject *p, struct ctask *t)
 	t->ask = 0;
 	t->reported_cpu_s = 0;
 	dir = slot_dir(c, t);
-	e = filled ? forget_last_run(c, dir) : fill_slot(c, p, t, dir);
-	return e == OK ? launch_program(c, p, t, dir) : e;
+	TRY(filled ? forget_last_run(c, dir) : fill_slot(c, p, t, dir));
+	return launch_program(c, p, t, dir);
 }
 
 void

@@ -188,8 +188,6 @@ check_project_rows(
 static enum err
 check_state(struct arena *a, struct state *st, const char *path, struct fail *f)
 {
-	enum err e = OK;
-
 	if (st->host_cpid == NULL || st->host_cpid[0] == '\0')
 		return FAIL(f, E_BADREQ,
 		    "%s is not the state of a host: host_cpid is missing", path);
@@ -198,10 +196,8 @@ check_state(struct arena *a, struct state *st, const char *path, struct fail *f)
 		st->fractions_at = 0;
 	if (!are_gaps(&st->gaps))
 		st->gaps = (struct cw_gaps){ 0 };
-	for (size_t i = 0; i < st->nprojects && e == OK; i++)
-		e = check_project_rows(a, &st->projects[i], path, f);
-	if (e != OK)
-		return e;
+	for (size_t i = 0; i < st->nprojects; i++)
+		TRY(check_project_rows(a, &st->projects[i], path, f));
 	if (st->nprojects > 1)
 		qsort(st->projects, st->nprojects, sizeof(*st->projects), by_url);
 	for (size_t i = 1; i < st->nprojects; i++)

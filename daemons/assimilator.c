@@ -123,15 +123,14 @@ static enum err
 copy_outputs(struct daemon_ctx *x, const struct finished *w)
 {
 	const struct assimilator *o = x->own;
-	enum err e = OK;
 
-	for (size_t i = 0; i < w->n && e == OK; i++) {
+	for (size_t i = 0; i < w->n; i++) {
 		char *to = w->n == 1 ?
 		               arena_printf(&x->a, "%s/%s", o->dir, w->wu->name) :
 		               arena_printf(&x->a, "%s/%s_%zu", o->dir, w->wu->name, i);
-		e = fs_copy(w->out[i].path, to, 0644, &x->fail);
+		TRY(fs_copy(w->out[i].path, to, 0644, &x->fail));
 	}
-	return e;
+	return OK;
 }
 
 /* Appends a line to errors.tsv: time, name, error bits.  A crash may write it twice. */

@@ -265,22 +265,19 @@ purge_step(struct daemon_ctx *x, size_t *done)
 	struct workunit *wu;
 	size_t n;
 	bool last = false;
-	enum err e = OK;
 
 	pack_archives(x);
 	TRY(age_messages_out(x));
 	if (x->one_pass)
 		o->at = (struct row_pair){ 0 };
-	for (int i = 0; e == OK && *done == 0 && !last && !daemon_stopping(x) &&
-			(x->one_pass || i < SLICES);
+	for (int i = 0;
+	     *done == 0 && !last && !daemon_stopping(x) && (x->one_pass || i < SLICES);
 	     i++) {
-		e = find_due(x, &wu, &n, &last);
-		if (e == OK)
-			e = stage_drop_aside(x, &o->stage, wu, &n);
-		if (e == OK)
-			e = stage_chunks(x, &o->stage, &calls, wu, n, done);
+		TRY(find_due(x, &wu, &n, &last));
+		TRY(stage_drop_aside(x, &o->stage, wu, &n));
+		TRY(stage_chunks(x, &o->stage, &calls, wu, n, done));
 	}
-	return e;
+	return OK;
 }
 
 int

@@ -364,14 +364,13 @@ deleter_workunits(struct daemon_ctx *x, int32_t state, int64_t *after, size_t *d
 	struct workunit *wu;
 	size_t n;
 	const struct delete_slice d = { { x->mod_n, x->mod_i }, state, *after, BATCH };
-	enum err e = workunits_to_delete_files(x->db, &x->a, &d, &wu, &n, &x->fail);
 
-	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i += DB_LIST_MAX)
-		e = delete_some_inputs(
-		    x, state, wu + i, n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, done);
-	if (e == OK)
-		*after = n < BATCH ? 0 : wu[n - 1].id;
-	return e;
+	TRY(workunits_to_delete_files(x->db, &x->a, &d, &wu, &n, &x->fail));
+	for (size_t i = 0; i < n && !daemon_stopping(x); i += DB_LIST_MAX)
+		TRY(delete_some_inputs(
+		    x, state, wu + i, n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, done));
+	*after = n < BATCH ? 0 : wu[n - 1].id;
+	return OK;
 }
 
 static enum err
@@ -380,14 +379,13 @@ deleter_results(struct daemon_ctx *x, int32_t state, int64_t *after, size_t *don
 	struct result *r;
 	size_t n;
 	const struct delete_slice d = { { x->mod_n, x->mod_i }, state, *after, BATCH };
-	enum err e = results_to_delete_files(x->db, &x->a, &d, &r, &n, &x->fail);
 
-	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i += DB_LIST_MAX)
-		e = delete_some_outputs(
-		    x, state, r + i, n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, done);
-	if (e == OK)
-		*after = n < BATCH ? 0 : r[n - 1].id;
-	return e;
+	TRY(results_to_delete_files(x->db, &x->a, &d, &r, &n, &x->fail));
+	for (size_t i = 0; i < n && !daemon_stopping(x); i += DB_LIST_MAX)
+		TRY(delete_some_outputs(
+		    x, state, r + i, n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, done));
+	*after = n < BATCH ? 0 : r[n - 1].id;
+	return OK;
 }
 
 /* What was due first, but could not be deleted, is no longer READY. */

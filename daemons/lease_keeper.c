@@ -153,14 +153,11 @@ keeper_note(struct lease_keeper *k, struct fail *f)
 	static const char *const names[] = { "works", "standby", "drained" };
 	enum keeper_state s = keeper_now(k);
 	int64_t now_ms = clock_mono_ms();
-	enum err e;
 
 	if (k->noted && s == k->shown && now_ms - k->seen_ms < SEEN_MS)
 		return OK;
-	e = node_service_seen(
-	    k->db, k->node.name, k->terms.service, names[s], !k->noted, f);
-	if (e != OK)
-		return e;
+	TRY(node_service_seen(
+	    k->db, k->node.name, k->terms.service, names[s], !k->noted, f));
 	k->noted = true;
 	k->shown = s;
 	k->seen_ms = now_ms;

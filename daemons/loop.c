@@ -82,20 +82,13 @@ read_conf(struct instance *r, struct fail *f)
 	struct conf_remark *remarks;
 	size_t n;
 	struct owner owner = { 0 };
-	enum err e = conf_find_project(&r->life, r->opt.project, &dir, f);
 
-	if (e == OK)
-		e = owner_enter(&r->life, dir, false, &owner, NULL, f);
-	if (e == OK) {
-		r->conf_path = arena_printf(&r->life, "%s/config.xml", dir);
-		fs_changed(r->conf_path, &r->conf_seen); /* before reading it */
-		e = conf_load(&r->life, r->conf_path, &conf, &remarks, &n, f);
-	}
-	if (e != OK)
-		return e;
-	e = identity_check(&r->life, conf, f);
-	if (e != OK)
-		return e;
+	TRY(conf_find_project(&r->life, r->opt.project, &dir, f));
+	TRY(owner_enter(&r->life, dir, false, &owner, NULL, f));
+	r->conf_path = arena_printf(&r->life, "%s/config.xml", dir);
+	fs_changed(r->conf_path, &r->conf_seen); /* before reading it */
+	TRY(conf_load(&r->life, r->conf_path, &conf, &remarks, &n, f));
+	TRY(identity_check(&r->life, conf, f));
 	for (size_t i = 0; i < n; i++)
 		log_debug("%s:%d: %s", conf->path, remarks[i].line, remarks[i].text);
 	r->x.conf = conf;

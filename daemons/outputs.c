@@ -31,10 +31,8 @@ outputs_read(struct arena *a, const struct conf *conf, const struct row_docs *do
 {
 	struct blob_file *made, *told;
 	size_t ntold = 0;
-	enum err e = blob_files(a, docs->xml_doc_in, &made, &o->n, f);
 
-	if (e != OK)
-		return e;
+	TRY(blob_files(a, docs->xml_doc_in, &made, &o->n, f));
 	/* An unreadable report counts as none. */
 	if (docs->xml_doc_out[0] == '\0' ||
 	    blob_files(a, docs->xml_doc_out, &told, &ntold, f) != OK)

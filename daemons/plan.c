@@ -67,12 +67,11 @@ plan_parse(struct arena *a, const char *text, struct planned **out, size_t *n,
 {
 	char *line = arena_strdup(a, text), *next;
 	size_t cap = 0;
-	enum err e = OK;
 
 	*out = NULL;
 	*n = 0;
 	*exhausted = false;
-	for (int number = 1; *line != '\0' && e == OK; line = next, number++) {
+	for (int number = 1; *line != '\0'; line = next, number++) {
 		struct planned p;
 		size_t len = strcspn(line, "\n");
 		next = line + len + (line[len] == '\n');
@@ -89,9 +88,8 @@ plan_parse(struct arena *a, const char *text, struct planned **out, size_t *n,
 			return FAIL(f, E_BADREQ,
 			    "line %d: more than %d workunits at once", number,
 			    (int)PLANNED_MAX);
-		e = parse_line(line, number, &p, f);
-		if (e == OK)
-			PUSH(a, *out, *n, cap) = p;
+		TRY(parse_line(line, number, &p, f));
+		PUSH(a, *out, *n, cap) = p;
 	}
-	return e;
+	return OK;
 }

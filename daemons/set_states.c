@@ -89,11 +89,8 @@ set_states_read_part(struct daemon_ctx *x, struct set_states *s, int64_t after,
 {
 	struct row_fileset_state *rows;
 	size_t n;
-	enum err e = fileset_states(
-	    x->db, &x->a, after, SETS_PER_LOOK, &rows, &n, &x->fail);
 
-	if (e != OK)
-		return e;
+	TRY(fileset_states(x->db, &x->a, after, SETS_PER_LOOK, &rows, &n, &x->fail));
 	*last = n < SETS_PER_LOOK;
 	s->at = *last ? 0 : rows[n - 1].id;
 	*changed |= set_states_replace(x, s, after, *last ? INT64_MAX : s->at, rows, n);
@@ -131,24 +128,23 @@ set_states_read_named(struct daemon_ctx *x, struct set_states *s, char *const *n
 {
 	int64_t *ids = NEWN(&x->a, int64_t, n + 1);
 	size_t nids = 0;
-	enum err e = OK;
 
 	for (size_t i = 0; i < s->n && nids < n; i++)
 		if (trigger_in(names, n, s->v[i].name))
 			ids[nids++] = s->v[i].id;
-	for (size_t i = 0; i < nids && e == OK; i += DB_LIST_MAX) {
+	for (size_t i = 0; i < nids; i += DB_LIST_MAX) {
 		size_t part = nids - i < DB_LIST_MAX ? nids - i : DB_LIST_MAX, got;
 		struct row_fileset_state *rows;
-		e = fileset_states_of(
-		    x->db, &x->a, ids + i, part, &rows, &got, &x->fail);
-		for (size_t k = 0; e == OK && k < got; k++) {
+		TRY(fileset_states_of(
+		    x->db, &x->a, ids + i, part, &rows, &got, &x->fail));
+		for (size_t k = 0; k < got; k++) {
 			size_t at = set_states_above(s, rows[k].id);
 			if (at > 0 && s->v[at - 1].id == rows[k].id)
 				*changed |= set_state_update(
 				    x->life, &s->v[at - 1], &rows[k]);
 		}
 	}
-	return e;
+	return OK;
 }
 
 void

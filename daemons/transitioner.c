@@ -176,15 +176,13 @@ make_results(struct daemon_ctx *x, struct wu_updates *b, const struct due *d)
 {
 	const struct transitioner *o = x->own;
 	struct new_result r;
-	enum err e = OK;
 
-	for (int32_t i = 0; i < d->c.spawn && e == OK; i++) {
-		e = result_create(o->work, &x->a, &d->to, d->c.first_suffix + i,
-		    d->c.priority, x->now, &r, &x->fail);
-		if (e == OK)
-			result_made(b, &r);
+	for (int32_t i = 0; i < d->c.spawn; i++) {
+		TRY(result_create(o->work, &x->a, &d->to, d->c.first_suffix + i,
+		    d->c.priority, x->now, &r, &x->fail));
+		result_made(b, &r);
 	}
-	return e;
+	return OK;
 }
 
 /* Counts the workunit as it will be. */
@@ -291,16 +289,14 @@ transition_some(struct daemon_ctx *x, struct workunit *const *wu, size_t n)
 {
 	int64_t *ids = NEWN(&x->a, int64_t, n);
 	struct chunk k = { .ids = ids, .n = n };
-	enum err e;
 
 	for (size_t i = 0; i < n; i++)
 		ids[i] = wu[i]->id;
-	e = daemon_transaction(x, tx_transition, &k);
-	if (e == OK)
-		ring_for(x, &k);
-	for (size_t i = 0; i < k.ndue && e == OK; i++)
+	TRY(daemon_transaction(x, tx_transition, &k));
+	ring_for(x, &k);
+	for (size_t i = 0; i < k.ndue; i++)
 		log_change(k.due[i].wu, &k.due[i].c);
-	return e;
+	return OK;
 }
 
 static enum err

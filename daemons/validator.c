@@ -320,13 +320,10 @@ load_results(
 	int64_t *ids = NEWN(&x->a, int64_t, s->n);
 	struct result *all;
 	size_t nall, from = 0;
-	enum err e;
 
 	for (size_t i = 0; i < s->n; i++)
 		ids[i] = s->t[i].wu->id;
-	e = results_of_workunits(x->db, &x->a, ids, s->n, &all, &nall, &x->fail);
-	if (e != OK)
-		return e;
+	TRY(results_of_workunits(x->db, &x->a, ids, s->n, &all, &nall, &x->fail));
 	*n = 0;
 	for (size_t i = 0; i < nall; i++)
 		if (result_counts(&all[i]))
@@ -447,17 +444,16 @@ decide_credits(struct daemon_ctx *x, struct session *s)
 	const struct validator *o = x->own;
 	int64_t *ids = NEWN(&x->a, int64_t, s->n);
 	const char **docs = NEWN(&x->a, const char *, s->n);
-	enum err e = OK;
 
 	for (size_t i = 0; i < s->n; i++) {
 		ids[i] = s->t[i].wu->id;
 		docs[i] = NULL;
 	}
 	if (o->credit.policy.method == CREDIT_FIXED)
-		e = workunits_xml_docs(x->db, &x->a, ids, s->n, docs, &x->fail);
-	for (size_t i = 0; i < s->n && e == OK; i++)
+		TRY(workunits_xml_docs(x->db, &x->a, ids, s->n, docs, &x->fail));
+	for (size_t i = 0; i < s->n; i++)
 		decide_credit(&s->t[i], docs[i]);
-	return e;
+	return OK;
 }
 
 static struct workunit
@@ -547,14 +543,13 @@ learn_versions(
 	int64_t *hosts = NEWN(&x->a, int64_t, n), quota = quota_first(x->conf);
 	struct hav_table havs;
 	size_t nhosts = 0;
-	enum err e;
 
 	for (size_t i = 0; i < n; i++)
 		if (teaches(&v[i]) &&
 		    (nhosts == 0 || hosts[nhosts - 1] != v[i].to.hostid))
 			hosts[nhosts++] = v[i].to.hostid;
-	e = havs_lock(x->db, &x->a, hosts, nhosts, &havs, &x->fail);
-	for (size_t i = 0; i < n && e == OK; i++) {
+	TRY(havs_lock(x->db, &x->a, hosts, nhosts, &havs, &x->fail));
+	for (size_t i = 0; i < n; i++) {
 		struct hav_entry *h;
 		if (!teaches(&v[i]))
 			continue;
@@ -563,9 +558,8 @@ learn_versions(
 		statistics_judged(x->conf, &h->v, &v[i].to, v[i].trial->wu,
 		    v[i].trial->change.hopeless[v[i].i]);
 	}
-	if (e == OK)
-		havs_judged(b, &havs);
-	return e;
+	havs_judged(b, &havs);
+	return OK;
 }
 
 /*

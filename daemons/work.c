@@ -53,7 +53,6 @@ work_open(struct arena *life, const struct conf *conf, struct work_maker **out,
     struct fail *f)
 {
 	struct key *key = NULL;
-	enum err e = OK;
 
 	if (*out != NULL)
 		return OK;
@@ -62,9 +61,7 @@ work_open(struct arena *life, const struct conf *conf, struct work_maker **out,
 		    "%s: <upload_url> is not set: hosts could not upload any result",
 		    conf->path);
 	if (!conf->dont_generate_upload_certificates)
-		e = work_read_key(life, conf, &key, f);
-	if (e != OK)
-		return e;
+		TRY(work_read_key(life, conf, &key, f));
 	*out = NEW(life, struct work_maker);
 	**out = (struct work_maker){ .conf = conf, .life = life, .upload_key = key };
 	return OK;

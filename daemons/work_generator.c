@@ -208,23 +208,21 @@ tx_planned(struct daemon_ctx *x, void *arg)
 	size_t stored = r->nplanned - r->left;
 	const struct planned *p = r->planned + stored;
 	int32_t next = r->fs->gen_next + (int32_t)stored;
-	enum err e = OK;
 
 	assert(r->x == x);
 	r->nchunk = 0;
-	for (size_t i = 0; i < r->left && i < CHUNK && e == OK; i++) {
+	for (size_t i = 0; i < r->left && i < CHUNK; i++) {
 		const struct word words[] = { { "%FILE%", r->fs->name } };
 		const char *args = p[i].arguments;
-		e = chunk_add_workunit(
-		    r, p[i].suffix, args[0] == '\0' ? NULL : args, words, N(words));
+		TRY(chunk_add_workunit(
+		    r, p[i].suffix, args[0] == '\0' ? NULL : args, words, N(words)));
 	}
-	if (e == OK)
-		e = chunk_store(r);
+	TRY(chunk_store(r));
 	/* What a handler is told as made counts what it has planned. */
-	if (e == OK && x->handlers != NULL && r->nchunk > 0)
-		e = fileset_set_next(
-		    x->db, r->fs->id, next, next + (int32_t)r->nchunk, &x->fail);
-	return e;
+	if (x->handlers != NULL && r->nchunk > 0)
+		TRY(fileset_set_next(
+		    x->db, r->fs->id, next, next + (int32_t)r->nchunk, &x->fail));
+	return OK;
 }
 
 /*
@@ -443,13 +441,12 @@ serve_nothing(struct order *r)
 {
 	struct daemon_ctx *x = r->x;
 	const char *name = r->fs->name;
-	enum err e;
 
 	log_err("[FILE %s] no work can be made for it: %s", name, x->fail.detail);
 	daemon_trouble(x, "no work can be made for file %s: %s", name, x->fail.detail);
 	x->fail = (struct fail){ 0 };
-	e = trigger_raise(&x->triggers, TRIGGER_NO_WORK_AVAILABLE, name, &x->fail);
-	return e == OK ? trigger_claim_done(&x->triggers, name, &x->fail) : e;
+	TRY(trigger_raise(&x->triggers, TRIGGER_NO_WORK_AVAILABLE, name, &x->fail));
+	return trigger_claim_done(&x->triggers, name, &x->fail);
 }
 
 static enum err

@@ -96,17 +96,16 @@ manager_move_trigger(
     struct daemon_ctx *x, enum trigger dir, bool raise, const char *name)
 {
 	struct working_set_manager *o = x->own;
-	enum err e = OK;
 
 	if (x->keeper != NULL && !keeper_may_work(x->keeper))
 		return FAIL(&x->fail, E_RACE, "the lease has ended");
 	if (raise)
 		return trigger_raise(&x->triggers, dir, name, &x->fail);
 	if (dir == TRIGGER_WORKING_SET)
-		e = fileset_dropped(x->db, name, x->now, &x->fail);
-	if (dir == TRIGGER_WORKING_SET && e == OK)
+		TRY(fileset_dropped(x->db, name, x->now, &x->fail));
+	if (dir == TRIGGER_WORKING_SET)
 		set_states_note_dropped(&o->sets, name, x->now);
-	return e == OK ? trigger_clear(&x->triggers, dir, name, &x->fail) : e;
+	return trigger_clear(&x->triggers, dir, name, &x->fail);
 }
 
 static enum err
@@ -212,10 +211,8 @@ manage_app(struct pass *p, const struct app *app,
 	struct ws_file *files = NEWN(&x->a, struct ws_file, n);
 	struct ws_change c;
 	int64_t wanted;
-	enum err e = holders_wanted(p, app, fs, n, &wanted);
 
-	if (e != OK)
-		return e;
+	TRY(holders_wanted(p, app, fs, n, &wanted));
 	for (size_t i = 0; i < n; i++)
 		files[i] = ws_file_seen(p, fs[i]);
 	if (x->handlers != NULL)

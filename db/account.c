@@ -61,13 +61,13 @@ account_host_venue(
     struct db *db, int64_t userid, int64_t hostid, const char *venue, struct fail *f)
 {
 	int64_t matched;
-	enum err e = db_exec(db, f, &matched, HOST_SET_VENUE, .venue = venue,
-	    .id = hostid, .userid = userid);
 
-	if (e == OK && matched == 0)
+	TRY(db_exec(db, f, &matched, HOST_SET_VENUE, .venue = venue, .id = hostid,
+	    .userid = userid));
+	if (matched == 0)
 		return FAIL(
 		    f, E_NOTFOUND, "the account has no host %lld", (long long)hostid);
-	return e;
+	return OK;
 }
 
 enum err
@@ -89,7 +89,6 @@ teams_by_name(struct db *db, struct arena *a, const char *start, struct team **t
 {
 	struct buf like = buf_new(a);
 	struct team *rows = NULL;
-	enum err e;
 
 	for (; *start != '\0'; start++) {
 		if (strchr("%_\\", *start) != NULL)
@@ -97,8 +96,7 @@ teams_by_name(struct db *db, struct arena *a, const char *start, struct team **t
 		buf_put(&like, start, 1);
 	}
 	buf_puts(&like, "%");
-	e = db_query(db, a, f, &rows, n, TEAMS_BY_NAME, .pattern = like.p);
-	if (e == OK)
-		*teams = rows;
-	return e;
+	TRY(db_query(db, a, f, &rows, n, TEAMS_BY_NAME, .pattern = like.p));
+	*teams = rows;
+	return OK;
 }

@@ -173,15 +173,10 @@ wants_read(struct arena *a, size_t *n)
 enum err
 live_read(struct db *db, struct arena *a, struct live *l, struct fail *f)
 {
-	enum err e = db_query(db, a, f, &l->tables, &l->ntables, SCHEMA_TABLES);
-
-	if (e == OK)
-		e = db_query(db, a, f, &l->columns, &l->ncolumns, SCHEMA_COLUMNS);
-	if (e == OK)
-		e = db_query(db, a, f, &l->indexes, &l->nindexes, SCHEMA_INDEXES);
-	if (e == OK)
-		e = db_query(db, a, f, &l->bound, &l->nbound, SCHEMA_BOUND);
-	return e;
+	TRY(db_query(db, a, f, &l->tables, &l->ntables, SCHEMA_TABLES));
+	TRY(db_query(db, a, f, &l->columns, &l->ncolumns, SCHEMA_COLUMNS));
+	TRY(db_query(db, a, f, &l->indexes, &l->nindexes, SCHEMA_INDEXES));
+	return db_query(db, a, f, &l->bound, &l->nbound, SCHEMA_BOUND);
 }
 
 static bool

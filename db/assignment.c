@@ -38,12 +38,9 @@ enum err
 assignment_add(struct db *db, struct arena *a, const struct workunit *wu,
     enum target target, int64_t target_id, bool multi, int64_t now, struct fail *f)
 {
-	enum err e = assignment_set_flags(
-	    db, a, *wu, multi ? WU_BROADCAST : WU_TARGETED, now, f);
-
-	return e == OK ?
-	           assignment_row_add(db, wu->id, target, target_id, multi, now, f) :
-	           e;
+	TRY(assignment_set_flags(
+	    db, a, *wu, multi ? WU_BROADCAST : WU_TARGETED, now, f));
+	return assignment_row_add(db, wu->id, target, target_id, multi, now, f);
 }
 
 enum err
@@ -59,9 +56,7 @@ enum err
 assignments_drop(struct db *db, struct arena *a, const struct workunit *wu, int64_t now,
     struct fail *f)
 {
-	enum err e = assignment_set_flags(db, a, *wu, 0, now, f);
-
-	return e == OK ? db_exec(db, f, NULL, PURGE_ASSIGNMENTS,
-			     .workunitids = db_ids(&wu->id, 1)) :
-	                 e;
+	TRY(assignment_set_flags(db, a, *wu, 0, now, f));
+	return db_exec(
+	    db, f, NULL, PURGE_ASSIGNMENTS, .workunitids = db_ids(&wu->id, 1));
 }

@@ -296,16 +296,13 @@ fetch_rows(struct db *db, MYSQL_STMT *st, const struct row_shape *shape,
     struct arena *a, void **rows, size_t *n, struct fail *f)
 {
 	struct landing l = landing_make(db, shape);
-	enum err e = OK;
 
 	if (mysql_stmt_bind_result(st, l.bind) != 0 || mysql_stmt_store_result(st) != 0)
 		return conn_fail(db, st, "fetch", f);
 	size_t count = (size_t)mysql_stmt_num_rows(st);
 	char *all = arena_alloc(a, mul_or_die(shape->size, count + 1));
-	for (size_t i = 0; i < count && e == OK; i++)
-		e = fetch_row(db, st, shape, &l, a, all + i * shape->size, f);
-	if (e != OK)
-		return e;
+	for (size_t i = 0; i < count; i++)
+		TRY(fetch_row(db, st, shape, &l, a, all + i * shape->size, f));
 	mysql_stmt_free_result(st);
 	*rows = all;
 	*n = count;

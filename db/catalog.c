@@ -14,11 +14,8 @@ benchmarks_load(struct db *db, struct arena *a, struct catalog *c, struct fail *
 	double v[BENCHMARKS_READ];
 	struct row_speed *rows;
 	size_t n;
-	enum err e = db_query(
-	    db, a, f, &rows, &n, HOST_BENCHMARKS, .max = BENCHMARKS_READ);
 
-	if (e != OK)
-		return e;
+	TRY(db_query(db, a, f, &rows, &n, HOST_BENCHMARKS, .max = BENCHMARKS_READ));
 	for (size_t i = 0; i < n; i++)
 		v[i] = rows[i].p_fpops;
 	catalog_benchmarks(c, v, n);
@@ -30,16 +27,11 @@ catalog_load(struct db *db, struct arena *a, struct catalog **out, struct fail *
 {
 	struct catalog *c = NEW(a, struct catalog);
 	int64_t none = 0;
-	enum err e = db_query(db, a, f, &c->apps, &c->napps, APPS);
 
-	if (e == OK)
-		e = db_query(db, a, f, &c->platforms, &c->nplatforms, PLATFORMS);
-	if (e == OK)
-		e = db_query(db, a, f, &c->versions, &c->nversions, APP_VERSIONS);
-	if (e == OK)
-		e = db_number(db, f, &none, FILESETS_NONE);
-	if (e != OK)
-		return e;
+	TRY(db_query(db, a, f, &c->apps, &c->napps, APPS));
+	TRY(db_query(db, a, f, &c->platforms, &c->nplatforms, PLATFORMS));
+	TRY(db_query(db, a, f, &c->versions, &c->nversions, APP_VERSIONS));
+	TRY(db_number(db, f, &none, FILESETS_NONE));
 	c->no_filesets = none != 0;
 	*out = c;
 	no_work_forget_gaps(&db->trigger_cache); /* once a minute is enough */
@@ -56,11 +48,10 @@ enum err
 app_insert(struct db *db, struct app *app, struct fail *f)
 {
 	app->id = 0; /* assigned by the database, also on a retry */
-	enum err e = db_exec(db, f, NULL, APP_INSERT, .app = app);
 
-	if (e == OK)
-		app->id = db_insert_id(db);
-	return e;
+	TRY(db_exec(db, f, NULL, APP_INSERT, .app = app));
+	app->id = db_insert_id(db);
+	return OK;
 }
 
 enum err
@@ -73,22 +64,20 @@ enum err
 app_version_insert(struct db *db, struct app_version *version, struct fail *f)
 {
 	version->id = 0; /* assigned by the database, also on a retry */
-	enum err e = db_exec(db, f, NULL, APP_VERSION_INSERT, .version = version);
 
-	if (e == OK)
-		version->id = db_insert_id(db);
-	return e;
+	TRY(db_exec(db, f, NULL, APP_VERSION_INSERT, .version = version));
+	version->id = db_insert_id(db);
+	return OK;
 }
 
 enum err
 platform_insert(struct db *db, struct platform *platform, struct fail *f)
 {
 	platform->id = 0; /* assigned by the database, also on a retry */
-	enum err e = db_exec(db, f, NULL, PLATFORM_INSERT, .platform = platform);
 
-	if (e == OK)
-		platform->id = db_insert_id(db);
-	return e;
+	TRY(db_exec(db, f, NULL, PLATFORM_INSERT, .platform = platform));
+	platform->id = db_insert_id(db);
+	return OK;
 }
 
 enum err

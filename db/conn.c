@@ -225,10 +225,7 @@ conn_in_time(struct db *db, const char *what, struct fail *f)
 enum err
 conn_text(struct db *db, const char *sql, const char *what, struct fail *f)
 {
-	enum err e = conn_in_time(db, what, f);
-
-	if (e != OK)
-		return e;
+	TRY(conn_in_time(db, what, f));
 	db->count++;
 	const int bad = mysql_real_query(db->my, sql, strlen(sql));
 

@@ -102,11 +102,11 @@ db_run_row(struct db *db, struct arena *a, struct fail *f, void **row, enum stmt
     const void *args)
 {
 	size_t n;
-	enum err e = db_run(db, a, f, row, &n, NULL, id, args);
 
-	if (e == OK && n == 0)
+	TRY(db_run(db, a, f, row, &n, NULL, id, args));
+	if (n == 0)
 		return FAIL(f, E_NOTFOUND, "%s: no such row", stmt_infos[id].name);
-	return e;
+	return OK;
 }
 
 enum err

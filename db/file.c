@@ -78,12 +78,10 @@ enum err
 fileset_fill(
     struct db *db, int64_t id, const int64_t *file_ids, size_t n, struct fail *f)
 {
-	enum err e = OK;
-
-	for (size_t i = 0; i < n && e == OK; i++)
-		e = db_exec(db, f, NULL, FILESET_FILE_INSERT, .fileset_id = id,
-		    .file_id = file_ids[i]);
-	return e;
+	for (size_t i = 0; i < n; i++)
+		TRY(db_exec(db, f, NULL, FILESET_FILE_INSERT, .fileset_id = id,
+		    .file_id = file_ids[i]));
+	return OK;
 }
 
 enum err
@@ -113,14 +111,13 @@ fileset_files(struct db *db, struct arena *a, int64_t id, struct row_member **fi
     size_t *n, struct fail *f)
 {
 	struct row_member *rows = NULL;
-	enum err e = db_query(
-	    db, a, f, &rows, n, FILESET_MEMBERS, .fileset_ids = db_ids(&id, 1));
 
-	if (e == OK && *n > 0)
+	TRY(db_query(
+	    db, a, f, &rows, n, FILESET_MEMBERS, .fileset_ids = db_ids(&id, 1)));
+	if (*n > 0)
 		qsort(rows, *n, sizeof(struct row_member), member_order);
-	if (e == OK)
-		*files = rows;
-	return e;
+	*files = rows;
+	return OK;
 }
 
 enum err
@@ -128,13 +125,13 @@ fileset_set_next(
     struct db *db, int64_t id, int32_t expect_next, int32_t next, struct fail *f)
 {
 	int64_t affected;
-	enum err e = db_exec(db, f, &affected, FILESET_SET_NEXT, .gen_next = next,
-	    .id = id, .was = expect_next);
 
-	if (e == OK && affected == 0)
+	TRY(db_exec(db, f, &affected, FILESET_SET_NEXT, .gen_next = next, .id = id,
+	    .was = expect_next));
+	if (affected == 0)
 		return FAIL(f, E_RACE,
 		    "file set %lld: another generator has advanced it", (long long)id);
-	return e;
+	return OK;
 }
 
 enum err
@@ -154,12 +151,12 @@ set_hold(struct db *db, int64_t id, int32_t paused, const char *reason,
     int64_t remove_time, struct fail *f)
 {
 	int64_t affected;
-	enum err e = db_exec(db, f, &affected, FILESET_SET_PAUSED, .paused = paused,
-	    .reason = reason, .remove_time = remove_time, .id = id);
 
-	if (e == OK && affected == 0)
+	TRY(db_exec(db, f, &affected, FILESET_SET_PAUSED, .paused = paused,
+	    .reason = reason, .remove_time = remove_time, .id = id));
+	if (affected == 0)
 		return FAIL(f, E_NOTFOUND, "no file set %lld", (long long)id);
-	return e;
+	return OK;
 }
 
 enum err

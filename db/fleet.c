@@ -19,10 +19,8 @@ fleet_load(struct db *db, struct arena *a, const struct conf *cf, int64_t now,
     struct fleet *f, struct fail *fail)
 {
 	struct row_fleet *r = NULL;
-	enum err e = db_row(db, a, fail, &r, FLEET, .since_day = since_day(cf, now));
 
-	if (e != OK)
-		return e;
+	TRY(db_row(db, a, fail, &r, FLEET, .since_day = since_day(cf, now)));
 	*f = (struct fleet){ .hosts = r->hosts,
 		.users = r->users,
 		.since_day = since_day(cf, now),
@@ -39,11 +37,9 @@ fleet_load_kinds(struct db *db, struct arena *a, const struct conf *cf, int64_t 
     struct fleet *f, struct fail *fail)
 {
 	struct row_kind *kinds = NULL;
-	enum err e = db_query(db, a, fail, &kinds, &f->nkinds, FLEET_KINDS,
-	    .since_day = since_day(cf, now));
 
-	if (e != OK)
-		return e;
+	TRY(db_query(db, a, fail, &kinds, &f->nkinds, FLEET_KINDS,
+	    .since_day = since_day(cf, now)));
 	f->kinds = NEWN(a, struct host_kind, f->nkinds + 1);
 	for (size_t i = 0; i < f->nkinds; i++)
 		f->kinds[i] = (struct host_kind){ kinds[i].os_name, kinds[i].p_vendor,
@@ -77,12 +73,11 @@ demand_between(struct db *db, struct arena *a, const struct demand_ask *ask,
     struct demand **d, size_t *n, struct fail *f)
 {
 	struct row_demand_of_work *rows = NULL;
-	enum err e = db_query(db, a, f, &rows, n, DEMAND_BETWEEN, .takers = ask->takers,
-	    .since_day = ask->since_day, .from = ask->from, .to = ask->to);
 
-	if (e == OK)
-		*d = demands_of(a, rows, *n);
-	return e;
+	TRY(db_query(db, a, f, &rows, n, DEMAND_BETWEEN, .takers = ask->takers,
+	    .since_day = ask->since_day, .from = ask->from, .to = ask->to));
+	*d = demands_of(a, rows, *n);
+	return OK;
 }
 
 enum err
@@ -92,14 +87,13 @@ demand_queued(struct db *db, struct arena *a, const struct demand_ask *ask,
 	int64_t plain = -(ask->appid * READY_SHARDS) - 1,
 		urgent = READY_URGENT - ask->appid * READY_PRIORITIES;
 	struct row_demand_of_work *rows = NULL;
-	enum err e = db_query(db, a, f, &rows, n, DEMAND_QUEUED, .takers = ask->takers,
+
+	TRY(db_query(db, a, f, &rows, n, DEMAND_QUEUED, .takers = ask->takers,
 	    .since_day = ask->since_day, .plain_first = plain - READY_SHARDS + 1,
 	    .plain_last = plain, .urgent_first = urgent - READY_PRIORITIES + 1,
-	    .urgent_last = urgent, .appid = ask->appid);
-
-	if (e == OK)
-		*d = demands_of(a, rows, *n);
-	return e;
+	    .urgent_last = urgent, .appid = ask->appid));
+	*d = demands_of(a, rows, *n);
+	return OK;
 }
 
 enum err

@@ -22,11 +22,9 @@ host_and_account(struct db *db, struct arena *a, int64_t hostid, bool has_jobs,
     struct row_host_account **both, struct fail *f)
 {
 	struct row_host_account *row = NULL;
-	enum err e = db_row(
-	    db, a, f, &row, HOST_AND_ACCOUNT, .has_jobs = has_jobs, .id = hostid);
 
-	if (e != OK)
-		return e;
+	TRY(db_row(
+	    db, a, f, &row, HOST_AND_ACCOUNT, .has_jobs = has_jobs, .id = hostid));
 	*both = row;
 	(*both)->glance.there = true;
 	return OK;
@@ -78,11 +76,10 @@ enum err
 host_insert(struct db *db, struct host *host, struct fail *f)
 {
 	host->id = 0; /* assigned by the database, also on a retry */
-	enum err e = db_exec(db, f, NULL, HOST_INSERT, .host = host);
 
-	if (e == OK)
-		host->id = db_insert_id(db);
-	return e;
+	TRY(db_exec(db, f, NULL, HOST_INSERT, .host = host));
+	host->id = db_insert_id(db);
+	return OK;
 }
 
 enum err
@@ -130,13 +127,13 @@ host_app_version_move(struct db *db, const struct host_app_version *was,
     const struct host_app_version *becomes, struct fail *f)
 {
 	int64_t affected = 0;
-	enum err e = db_exec(
-	    db, f, &affected, HOST_APP_VERSION_MOVE, .becomes = becomes, .was = was);
 
-	if (e == OK && affected == 0)
+	TRY(db_exec(
+	    db, f, &affected, HOST_APP_VERSION_MOVE, .becomes = becomes, .was = was));
+	if (affected == 0)
 		return FAIL(f, E_RACE, "version %lld of host %lld changed",
 		    (long long)was->app_version_id, (long long)was->host_id);
-	return e;
+	return OK;
 }
 
 static enum err
@@ -157,13 +154,11 @@ static enum err
 files_add(struct db *db, int64_t hostid, const int64_t *ids, size_t n, int64_t now,
     struct fail *f)
 {
-	enum err e = OK;
-
-	for (size_t i = 0; i < n && e == OK; i += DB_LIST_LONG)
-		e = db_exec(db, f, NULL, HOST_FILES_ADD, .hostid = hostid, .now = now,
+	for (size_t i = 0; i < n; i += DB_LIST_LONG)
+		TRY(db_exec(db, f, NULL, HOST_FILES_ADD, .hostid = hostid, .now = now,
 		    .file_ids = db_ids(
-			ids + i, n - i < DB_LIST_LONG ? n - i : (size_t)DB_LIST_LONG));
-	return e;
+			ids + i, n - i < DB_LIST_LONG ? n - i : (size_t)DB_LIST_LONG)));
+	return OK;
 }
 
 enum err

@@ -12,10 +12,8 @@ job_batch_by_name(struct db *db, struct arena *a, const char *name,
     struct row_job_batch **b, size_t *n, struct fail *f)
 {
 	struct row_job_batch *rows = NULL;
-	enum err e = db_query(db, a, f, &rows, n, JOB_BATCHES_BY_NAME, .name = name);
 
-	if (e != OK)
-		return e;
+	TRY(db_query(db, a, f, &rows, n, JOB_BATCHES_BY_NAME, .name = name));
 	if (*n == 0)
 		return FAIL(f, E_NOTFOUND, "there is no batch %.100s", name);
 	*b = rows;
@@ -73,13 +71,13 @@ enum err
 job_batch_move(struct db *db, int64_t id, int32_t was, int32_t state, struct fail *f)
 {
 	int64_t affected, to = state, from = was;
-	enum err e = db_exec(
-	    db, f, &affected, JOB_BATCH_MOVE, .state = to, .id = id, .was = from);
 
-	if (e == OK && affected == 0)
+	TRY(db_exec(
+	    db, f, &affected, JOB_BATCH_MOVE, .state = to, .id = id, .was = from));
+	if (affected == 0)
 		return FAIL(f, E_RACE, "batch %lld is not in the state expected",
 		    (long long)id);
-	return e;
+	return OK;
 }
 
 enum err
@@ -88,12 +86,11 @@ job_batch_tally(struct db *db, struct arena *a, int64_t id, int64_t after, size_
 {
 	struct row_batch_tally *row;
 	int64_t most = (int64_t)max;
-	enum err e = db_row(
-	    db, a, f, &row, JOB_BATCH_TALLY, .batch = id, .after = after, .max = most);
 
-	if (e == OK)
-		*tally = *row;
-	return e;
+	TRY(db_row(
+	    db, a, f, &row, JOB_BATCH_TALLY, .batch = id, .after = after, .max = most));
+	*tally = *row;
+	return OK;
 }
 
 enum err
@@ -102,12 +99,11 @@ job_batch_open(struct db *db, struct arena *a, int64_t id, int64_t after, size_t
 {
 	struct row_batch_open *row;
 	int64_t most = (int64_t)max;
-	enum err e = db_row(
-	    db, a, f, &row, JOB_BATCH_OPEN, .batch = id, .after = after, .max = most);
 
-	if (e == OK)
-		*open = *row;
-	return e;
+	TRY(db_row(
+	    db, a, f, &row, JOB_BATCH_OPEN, .batch = id, .after = after, .max = most));
+	*open = *row;
+	return OK;
 }
 
 enum err
@@ -115,12 +111,11 @@ job_batch_pace(struct db *db, struct arena *a, int64_t id, int64_t every, int64_
     struct row_pair *pace, struct fail *f)
 {
 	struct row_pair *row;
-	enum err e = db_row(db, a, f, &row, JOB_BATCH_PACE, .since = since, .batch = id,
-	    .every = every);
 
-	if (e == OK)
-		*pace = *row;
-	return e;
+	TRY(db_row(db, a, f, &row, JOB_BATCH_PACE, .since = since, .batch = id,
+	    .every = every));
+	*pace = *row;
+	return OK;
 }
 
 enum err

@@ -11,11 +11,9 @@ ledger_due(struct db *db, struct arena *a, struct id_share part, size_t max,
     int64_t **ids, size_t *n, struct fail *f)
 {
 	struct row_number *rows = NULL;
-	enum err e = db_query(db, a, f, &rows, n, LEDGER_DUE, .parts = part.n,
-	    .part = part.i, .max = max);
 
-	if (e != OK)
-		return e;
+	TRY(db_query(db, a, f, &rows, n, LEDGER_DUE, .parts = part.n, .part = part.i,
+	    .max = max));
 	*ids = row_numbers(a, rows, *n);
 	return OK;
 }
@@ -24,13 +22,13 @@ enum err
 ledger_fold(struct db *db, const int64_t *ids, size_t n, struct fail *f)
 {
 	int64_t taken = 0;
-	enum err e = db_exec(db, f, &taken, LEDGER_TAKE, .ids = db_ids(ids, n));
 
-	if (e == OK && taken != (int64_t)n)
+	TRY(db_exec(db, f, &taken, LEDGER_TAKE, .ids = db_ids(ids, n)));
+	if (taken != (int64_t)n)
 		return FAIL(f, E_RACE,
 		    "only %lld of %zu jobs were still due for the ledger",
 		    (long long)taken, n);
-	return e != OK ? e : db_exec(db, f, NULL, LEDGER_FOLD, .ids = db_ids(ids, n));
+	return db_exec(db, f, NULL, LEDGER_FOLD, .ids = db_ids(ids, n));
 }
 
 enum err
@@ -105,11 +103,10 @@ ledger_of_all(
     struct db *db, struct arena *a, int64_t day, struct row_ledger *sum, struct fail *f)
 {
 	struct row_ledger *row = NULL;
-	enum err e = db_row(db, a, f, &row, LEDGER_OF_ALL, .since_day = day);
 
-	if (e == OK)
-		*sum = *row;
-	return e;
+	TRY(db_row(db, a, f, &row, LEDGER_OF_ALL, .since_day = day));
+	*sum = *row;
+	return OK;
 }
 
 enum err
@@ -117,11 +114,10 @@ ledger_of_file(struct db *db, struct arena *a, int64_t fileset_id,
     struct row_ledger *sum, struct fail *f)
 {
 	struct row_ledger *row = NULL;
-	enum err e = db_row(db, a, f, &row, LEDGER_OF_FILE, .fileset_id = fileset_id);
 
-	if (e == OK)
-		*sum = *row;
-	return e;
+	TRY(db_row(db, a, f, &row, LEDGER_OF_FILE, .fileset_id = fileset_id));
+	*sum = *row;
+	return OK;
 }
 
 enum err
@@ -129,11 +125,10 @@ ledger_of_host(struct db *db, struct arena *a, int64_t hostid, struct row_ledger
     struct fail *f)
 {
 	struct row_ledger *row = NULL;
-	enum err e = db_row(db, a, f, &row, LEDGER_OF_HOST, .hostid = hostid);
 
-	if (e == OK)
-		*sum = *row;
-	return e;
+	TRY(db_row(db, a, f, &row, LEDGER_OF_HOST, .hostid = hostid));
+	*sum = *row;
+	return OK;
 }
 
 enum err
@@ -163,9 +158,8 @@ baseline_cost_sum(
     struct db *db, struct arena *a, struct row_without *sum, struct fail *f)
 {
 	struct row_without *row = NULL;
-	enum err e = db_row(db, a, f, &row, WITHOUT_SUM);
 
-	if (e == OK)
-		*sum = *row;
-	return e;
+	TRY(db_row(db, a, f, &row, WITHOUT_SUM));
+	*sum = *row;
+	return OK;
 }

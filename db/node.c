@@ -60,12 +60,12 @@ enum err
 node_set_drained(struct db *db, const char *name, bool drained, struct fail *f)
 {
 	int64_t matched = 0;
-	enum err e = db_exec(
-	    db, f, &matched, NODE_SET_DRAINED, .drained = drained, .name = name);
 
-	if (e == OK && matched == 0)
+	TRY(db_exec(
+	    db, f, &matched, NODE_SET_DRAINED, .drained = drained, .name = name));
+	if (matched == 0)
 		return FAIL(f, E_NOTFOUND, "no node is named %s", name);
-	return e;
+	return OK;
 }
 
 enum err
@@ -108,11 +108,10 @@ enum err
 node_forget(struct db *db, const char *name, struct fail *f)
 {
 	int64_t matched = 0;
-	enum err e = db_exec(db, f, NULL, NODE_SERVICES_DELETE, .node = name);
 
-	if (e == OK)
-		e = db_exec(db, f, &matched, NODE_DELETE, .name = name);
-	if (e == OK && matched == 0)
+	TRY(db_exec(db, f, NULL, NODE_SERVICES_DELETE, .node = name));
+	TRY(db_exec(db, f, &matched, NODE_DELETE, .name = name));
+	if (matched == 0)
 		return FAIL(f, E_NOTFOUND, "no node is named %s", name);
-	return e;
+	return OK;
 }

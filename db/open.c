@@ -130,17 +130,17 @@ static enum err
 version_check(struct db *db, struct fail *f)
 {
 	int64_t version;
-	enum err e = conn_schema_version(db, &version, f);
 
-	if (e == OK && version < SCHEMA_VERSION)
+	TRY(conn_schema_version(db, &version, f));
+	if (version < SCHEMA_VERSION)
 		return FAIL(f, E_CONFIG,
 		    "database %s has schema version %lld, this program needs %d; run: locus upgrade",
 		    db->cf->db_name, (long long)version, SCHEMA_VERSION);
-	if (e == OK && version > SCHEMA_VERSION + SCHEMA_AHEAD_MOST)
+	if (version > SCHEMA_VERSION + SCHEMA_AHEAD_MOST)
 		return FAIL(f, E_CONFIG,
 		    "database %s has schema version %lld, this program knows %d; install the newer Locus",
 		    db->cf->db_name, (long long)version, SCHEMA_VERSION);
-	return e;
+	return OK;
 }
 
 static bool

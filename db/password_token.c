@@ -9,11 +9,7 @@ enum err
 password_token_insert(struct db *db, int64_t userid, const char *digest, int64_t now,
     int64_t expire_time, struct fail *f)
 {
-	enum err e = db_exec(
-	    db, f, NULL, PASSWORD_TOKENS_EXPIRE, .userid = userid, .now = now);
-
-	if (e != OK)
-		return e;
+	TRY(db_exec(db, f, NULL, PASSWORD_TOKENS_EXPIRE, .userid = userid, .now = now));
 	return db_exec(db, f, NULL, PASSWORD_TOKEN_INSERT, .token = digest,
 	    .userid = userid, .now = now, .expire_time = expire_time);
 }

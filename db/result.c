@@ -69,11 +69,9 @@ results_of_workunits(struct db *db, struct arena *a, const int64_t *workunitids,
     size_t n, struct result **results, size_t *nresults, struct fail *f)
 {
 	struct result *rows = NULL;
-	enum err e = db_query(db, a, f, &rows, nresults, RESULTS_OF_WUS,
-	    .workunitids = db_ids(workunitids, n));
 
-	if (e != OK)
-		return e;
+	TRY(db_query(db, a, f, &rows, nresults, RESULTS_OF_WUS,
+	    .workunitids = db_ids(workunitids, n)));
 	if (*nresults > 0)
 		qsort(rows, *nresults, sizeof(struct result), by_workunit);
 	*results = rows;
@@ -106,10 +104,8 @@ result_xml_docs(struct db *db, struct arena *a, int64_t id, char **xml_doc_in,
     char **xml_doc_out, char **stderr_out, struct fail *f)
 {
 	struct row_docs *row = NULL;
-	enum err e = db_row(db, a, f, &row, RESULT_DOCS, .id = id);
 
-	if (e != OK)
-		return e;
+	TRY(db_row(db, a, f, &row, RESULT_DOCS, .id = id));
 	const struct row_docs *docs = row;
 	if (xml_doc_in != NULL)
 		*xml_doc_in = docs->xml_doc_in;

@@ -74,13 +74,9 @@ stmt_run(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
 	MYSQL_STMT *st;
 	size_t nparams;
 	size_t list = stmt_list_len(db, id, args);
-	enum err e;
 
-	e = stmt_prepare(db, id, list_slot(list), &st, f);
-	if (e == OK)
-		e = conn_in_time(db, info->name, f);
-	if (e != OK)
-		return e;
+	TRY(stmt_prepare(db, id, list_slot(list), &st, f));
+	TRY(conn_in_time(db, info->name, f));
 	db->count++;
 	arena_reset(&db->scratch);
 	MYSQL_BIND *bind = bind_args(db, id, args, &nparams);

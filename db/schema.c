@@ -28,11 +28,10 @@ version_write(struct db *db, struct fail *f)
 enum err
 schema_create(struct db *db, struct fail *f)
 {
-	enum err e = conn_need(db, f);
-
-	for (size_t i = 0; schema_sql[i] != NULL && e == OK; i++)
-		e = conn_text(db, schema_sql[i], "schema.sql", f);
-	return e == OK ? version_write(db, f) : e;
+	TRY(conn_need(db, f));
+	for (size_t i = 0; schema_sql[i] != NULL; i++)
+		TRY(conn_text(db, schema_sql[i], "schema.sql", f));
+	return version_write(db, f);
 }
 
 static const char view_text[] = "CREATE OR REPLACE VIEW ";
@@ -57,12 +56,11 @@ schema_views(struct arena *a)
 enum err
 schema_create_views(struct db *db, struct fail *f)
 {
-	enum err e = conn_need(db, f);
-
-	for (size_t i = 0; schema_sql[i] != NULL && e == OK; i++)
+	TRY(conn_need(db, f));
+	for (size_t i = 0; schema_sql[i] != NULL; i++)
 		if (strncmp(schema_sql[i], view_text, strlen(view_text)) == 0)
-			e = conn_text(db, schema_sql[i], "schema.sql", f);
-	return e;
+			TRY(conn_text(db, schema_sql[i], "schema.sql", f));
+	return OK;
 }
 
 /* Appends a quoted name that SQL accepts in every mode. */
@@ -234,25 +232,23 @@ static enum err
 apps_stay_as_they_are(const struct upgrade *u, struct fail *f)
 {
 	int64_t n;
-	enum err e = db_exec(u->db, f, &n, ADOPT_APPS);
 
-	if (e == OK && n > 0)
+	TRY(db_exec(u->db, f, &n, ADOPT_APPS));
+	if (n > 0)
 		u->say(arena_printf(u->a,
 		    "target_nresults of apps, which now means adaptive replication, cleared: %lld rows; see locus app set --adaptive, and locality_target_holders for the number of hosts per file",
 		    (long long)n));
-	return e;
+	return OK;
 }
 
 /* Inserts the rows with which schema.sql fills empty tables. */
 static enum err
 first_rows(const struct upgrade *u, struct fail *f)
 {
-	enum err e = OK;
-
-	for (size_t i = 0; schema_sql[i] != NULL && e == OK; i++)
+	for (size_t i = 0; schema_sql[i] != NULL; i++)
 		if (strncmp(schema_sql[i], "INSERT ", strlen("INSERT ")) == 0)
-			e = conn_text(u->db, schema_sql[i], "schema.sql", f);
-	return e;
+			TRY(conn_text(u->db, schema_sql[i], "schema.sql", f));
+	return OK;
 }
 
 /* Counts workunits that exist, and puts finished ones into the index of their times. */

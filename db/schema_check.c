@@ -331,12 +331,9 @@ schema_check(struct db *db, struct arena *a, struct schema_remark **out, size_t 
 	size_t nwants, ngaps;
 	struct want *wants = wants_read(a, &nwants);
 	int64_t version;
-	enum err e = schema_version(db, &version, f);
 
-	if (e == OK)
-		e = live_read(db, a, &live, f);
-	if (e != OK)
-		return e;
+	TRY(schema_version(db, &version, f));
+	TRY(live_read(db, a, &live, f));
 	if (live.ntables == 0) {
 		add_remark(&r, true,
 		    arena_strdup(a, "there are no tables; run: locus schema upgrade"));

@@ -79,14 +79,11 @@ links_of_one(struct db *db, struct arena *a, const struct snapshot *s, size_t fi
 {
 	struct row_number *rows = NULL;
 	size_t n = 0;
-	enum err e = OK;
 
 	l->cut[file] = l->alone++ >= ALONE_MOST;
 	if (!l->cut[file])
-		e = db_query(db, a, f, &rows, &n, FILESETS_OF_FILE,
-		    .file_id = s->held_files[file].id, .max = OF_ONE + 1);
-	if (e != OK)
-		return e;
+		TRY(db_query(db, a, f, &rows, &n, FILESETS_OF_FILE,
+		    .file_id = s->held_files[file].id, .max = OF_ONE + 1));
 	l->cut[file] = l->cut[file] || n > OF_ONE;
 	for (size_t i = 0; i < n && i < OF_ONE; i++)
 		PUSH(a, l->v, l->n, l->cap) = (struct link){ rows[i].v, file };
@@ -129,15 +126,13 @@ static enum err
 links_of_all(struct db *db, struct arena *a, const struct snapshot *s, struct links *l,
     struct fail *f)
 {
-	enum err e = OK;
-
-	for (size_t i = 0; e == OK && i < s->nheld_files; i += DB_LIST_LONG) {
+	for (size_t i = 0; i < s->nheld_files; i += DB_LIST_LONG) {
 		size_t end = i + DB_LIST_LONG;
 
-		e = links_of_some(
-		    db, a, s, i, end < s->nheld_files ? end : s->nheld_files, l, f);
+		TRY(links_of_some(
+		    db, a, s, i, end < s->nheld_files ? end : s->nheld_files, l, f));
 	}
-	return e;
+	return OK;
 }
 
 /* Ids of the sets of the held files, those with the most held files first. */
@@ -246,15 +241,13 @@ static enum err
 find_active_holders(struct db *db, struct arena *a, const struct conf *cf, int64_t now,
     struct snapshot *s, struct fail *f)
 {
-	enum err e = OK;
-
-	for (size_t i = 0; e == OK && i < s->nheld_files; i++) {
+	for (size_t i = 0; i < s->nheld_files; i++) {
 		struct snap_member *m = set_awaiting_work(s, s->held_files[i].id);
 
 		if (m != NULL)
-			e = find_active_holder(db, a, cf, now, s, m, f);
+			TRY(find_active_holder(db, a, cf, now, s, m, f));
 	}
-	return e;
+	return OK;
 }
 
 /* Reads the registered files that the host has under exactly this name; a collation
@@ -395,34 +388,29 @@ snapshot_files(struct db *db, struct arena *a, const struct conf *cf,
 	struct links links = { 0 };
 	int64_t *ids;
 	size_t n, there = 0;
-	enum err e;
 
 	if (ahead != NULL && ahead->files_read) {
 		links.read = true;
 		links.rows = (struct set_rows){ ahead->files, ahead->nfiles };
 	}
-	e = read_held(db, a, held, s, &links, f);
-	if (e != OK)
-		return e;
+	TRY(read_held(db, a, held, s, &links, f));
 	sets_of_held(a, &links, &ids, &n);
-	e = reread_incomplete_sets(db, a, ids, n, &links, f);
-	for (size_t i = 0; e == OK && i < n; i++)
+	TRY(reread_incomplete_sets(db, a, ids, n, &links, f));
+	for (size_t i = 0; i < n; i++)
 		if (set_rows_first(&links.rows, ids[i]) != NULL)
 			ids[there++] = ids[i];
-	if (e == OK && there > 0)
-		e = snap_sets_add(db, a,
+	if (there > 0)
+		TRY(snap_sets_add(db, a,
 		    &(struct sets_to_add){ .conf = cf,
 			.held = held,
 			.rows = &links.rows,
 			.ids = ids,
 			.n = there,
 			.origin = SET_HELD },
-		    s, f);
-	if (e != OK)
-		return e;
+		    s, f));
 	mark_other_sets(s, &links);
-	e = read_no_work_ages(db, a, cf, now, s, f);
-	if (e == OK && cf->locality_keep_last_holder)
-		e = find_active_holders(db, a, cf, now, s, f);
-	return e;
+	TRY(read_no_work_ages(db, a, cf, now, s, f));
+	if (cf->locality_keep_last_holder)
+		TRY(find_active_holders(db, a, cf, now, s, f));
+	return OK;
 }

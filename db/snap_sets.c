@@ -71,18 +71,15 @@ enum err
 snap_sets_read(struct db *db, struct arena *a, const int64_t *ids, size_t n,
     struct set_rows *to, struct fail *f)
 {
-	enum err e = OK;
-
-	for (size_t i = 0; e == OK && i < n; i += DB_LIST_LONG) {
+	for (size_t i = 0; i < n; i += DB_LIST_LONG) {
 		size_t part = n - i < DB_LIST_LONG ? n - i : DB_LIST_LONG, got;
 		struct row_set_file *rows = NULL;
 
-		e = db_query(db, a, f, &rows, &got, SETS_WITH_FILES,
-		    .ids = db_ids(ids + i, part));
-		if (e == OK)
-			set_rows_append(a, to, rows, got);
+		TRY(db_query(db, a, f, &rows, &got, SETS_WITH_FILES,
+		    .ids = db_ids(ids + i, part)));
+		set_rows_append(a, to, rows, got);
 	}
-	return e;
+	return OK;
 }
 
 /* Reads which of these sets the generator has given up. */

@@ -220,10 +220,8 @@ snapshot_reported(struct db *db, struct arena *a, const struct request *rq,
     const struct request_ahead *ahead, struct snapshot *s, struct fail *f)
 {
 	size_t nmissing = 0, *missing = NEWN(a, size_t, rq->nreports + 1);
-	enum err e = jobs_in_progress(db, a, ahead, s, f);
 
-	if (e != OK)
-		return e;
+	TRY(jobs_in_progress(db, a, ahead, s, f));
 	s->reports = NEWN(a, struct snap_report, rq->nreports + 1);
 	const struct job **by_name = in_progress_by_name(a, s);
 	for (size_t i = 0; i < rq->nreports; i++) {
@@ -235,12 +233,12 @@ snapshot_reported(struct db *db, struct arena *a, const struct request *rq,
 		else
 			missing[nmissing++] = i;
 	}
-	e = reports_by_name(db, a, rq, missing, nmissing, s, f);
-	if (e == OK && nmissing > 0)
-		e = read_owners_seen(db, a, rq->nreports, s, f);
-	if (e == OK && rq->has_other_results && s->nin_progress > 0)
-		e = read_lost_blobs(db, a, rq, s, f);
-	return e;
+	TRY(reports_by_name(db, a, rq, missing, nmissing, s, f));
+	if (nmissing > 0)
+		TRY(read_owners_seen(db, a, rq->nreports, s, f));
+	if (rq->has_other_results && s->nin_progress > 0)
+		TRY(read_lost_blobs(db, a, rq, s, f));
+	return OK;
 }
 
 /* The row of this name whose task may still be with the host: in progress, timed out,

@@ -38,11 +38,10 @@ status_count(
 		{ SQL_LIKE(STATUS_HOSTS, STATUS_FILES), &s->hosts },
 		{ SQL_LIKE(STATUS_USERS, STATUS_FILES), &s->users },
 	};
-	enum err e;
 
 	*s = (struct status){ 0 };
-	e = count_work(db, a, now, s, f);
-	for (size_t i = 0; i < N(counts) && e == OK; i++)
-		e = db_number_like(db, f, counts[i].to, counts[i].stmt, STATUS_FILES);
-	return e == OK ? hosts_active(db, now - ACTIVE_S, &s->hosts_active, f) : e;
+	TRY(count_work(db, a, now, s, f));
+	for (size_t i = 0; i < N(counts); i++)
+		TRY(db_number_like(db, f, counts[i].to, counts[i].stmt, STATUS_FILES));
+	return hosts_active(db, now - ACTIVE_S, &s->hosts_active, f);
 }

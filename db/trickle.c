@@ -26,11 +26,8 @@ messages_down(struct db *db, struct arena *a, int64_t hostid, size_t max,
 {
 	struct row_message *row;
 	struct row_message *rows = NULL;
-	enum err e = db_query(
-	    db, a, f, &rows, n, MESSAGES_DOWN, .hostid = hostid, .max = max);
 
-	if (e != OK)
-		return e;
+	TRY(db_query(db, a, f, &rows, n, MESSAGES_DOWN, .hostid = hostid, .max = max));
 	row = rows;
 	*out = NEWN(a, struct snap_message, *n + 1);
 	for (size_t i = 0; i < *n; i++)

@@ -47,22 +47,21 @@ static enum err
 rows_since(const struct triggers *t, struct arena *a, enum trigger of,
     char *const *names, size_t n, int64_t *since, struct fail *f)
 {
-	enum err e = need_db(t, f);
-
-	for (size_t i = 0; e == OK && i < n; i += DB_LIST_LONG) {
+	TRY(need_db(t, f));
+	for (size_t i = 0; i < n; i += DB_LIST_LONG) {
 		size_t part = n - i < DB_LIST_LONG ? n - i : DB_LIST_LONG, got;
 		struct row_trigger *rows = NULL;
 
-		e = db_query_like(t->db, a, f, &rows, &got, stmts[of].since,
-		    TRIGGER_SINCE_NEED_WORK, .names = db_names(names + i, part));
-		for (size_t k = i; e == OK && k < i + part; k++) {
+		TRY(db_query_like(t->db, a, f, &rows, &got, stmts[of].since,
+		    TRIGGER_SINCE_NEED_WORK, .names = db_names(names + i, part)));
+		for (size_t k = i; k < i + part; k++) {
 			since[k] = -1;
 			for (size_t m = 0; m < got; m++)
 				if (strcmp(rows[m].name, names[k]) == 0)
 					since[k] = rows[m].since;
 		}
 	}
-	return e;
+	return OK;
 }
 
 /*
@@ -149,13 +148,10 @@ rows_list(const struct triggers *t, struct arena *a, enum trigger of, char ***na
     size_t *n, struct fail *f)
 {
 	struct row_text *rows = NULL;
-	enum err e = need_db(t, f);
 
-	if (e == OK)
-		e = db_query_like(
-		    t->db, a, f, &rows, n, stmts[of].list, TRIGGER_LIST_NEED_WORK);
-	if (e != OK)
-		return e;
+	TRY(need_db(t, f));
+	TRY(db_query_like(
+	    t->db, a, f, &rows, n, stmts[of].list, TRIGGER_LIST_NEED_WORK));
 	*names = NEWN(a, char *, *n + 1);
 	for (size_t i = 0; i < *n; i++)
 		(*names)[i] = rows[i].s;
@@ -175,12 +171,9 @@ rows_claims(const struct triggers *t, struct arena *a, int64_t now,
     struct claim **claims, size_t *n, struct fail *f)
 {
 	struct row_trigger *v = NULL;
-	enum err e = need_db(t, f);
 
-	if (e == OK)
-		e = db_query(t->db, a, f, &v, n, TRIGGER_CLAIMS);
-	if (e != OK)
-		return e;
+	TRY(need_db(t, f));
+	TRY(db_query(t->db, a, f, &v, n, TRIGGER_CLAIMS));
 	const struct row_trigger *rows = v;
 	*claims = NEWN(a, struct claim, *n + 1);
 	for (size_t i = 0; i < *n; i++)

@@ -31,11 +31,10 @@ enum err
 user_insert(struct db *db, struct user *user, struct fail *f)
 {
 	user->id = 0; /* assigned by the database, also on a retry */
-	enum err e = db_exec(db, f, NULL, USER_INSERT, .user = user);
 
-	if (e == OK)
-		user->id = db_insert_id(db);
-	return e;
+	TRY(db_exec(db, f, NULL, USER_INSERT, .user = user));
+	user->id = db_insert_id(db);
+	return OK;
 }
 
 enum err

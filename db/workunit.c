@@ -67,7 +67,6 @@ workunits_insert(struct db *db, struct arena *a, struct workunit *const *wus,
 	struct db_batch *b = db_batch(a, SQL_WU_INSERT);
 	char **names = NEWN(a, char *, n + 1);
 	int64_t *ids = NEWN(a, int64_t, n + 1);
-	enum err e = OK;
 
 	for (size_t i = 0; i < n; i++) {
 		wus[i]->id = 0;
@@ -76,16 +75,15 @@ workunits_insert(struct db *db, struct arena *a, struct workunit *const *wus,
 			return f->code;
 		db_batch_add(b, WU_INSERT, .wu = wus[i], .xml_doc = xml_docs[i]);
 	}
-	e = db_batch_run(db, b, NULL, f);
+	TRY(db_batch_run(db, b, NULL, f));
 	/*
 	 * In a cluster, the rows that one statement inserts need not have consecutive
 	 * ids.
 	 */
-	if (e == OK)
-		e = workunit_ids(db, a, names, n, ids, f);
-	for (size_t i = 0; i < n && e == OK; i++)
+	TRY(workunit_ids(db, a, names, n, ids, f));
+	for (size_t i = 0; i < n; i++)
 		wus[i]->id = ids[i];
-	return e;
+	return OK;
 }
 
 enum err
@@ -114,11 +112,10 @@ workunit_xml_doc(
     struct db *db, struct arena *a, int64_t id, char **xml_doc, struct fail *f)
 {
 	struct row_text *row = NULL;
-	enum err e = db_row(db, a, f, &row, WU_XML_DOC, .id = id);
 
-	if (e == OK)
-		*xml_doc = row->s;
-	return e;
+	TRY(db_row(db, a, f, &row, WU_XML_DOC, .id = id));
+	*xml_doc = row->s;
+	return OK;
 }
 
 enum err
@@ -170,16 +167,14 @@ enum err
 workunits_hold(
     struct db *db, struct arena *a, const int64_t *ids, size_t n, struct fail *f)
 {
-	enum err e = OK;
-
-	for (size_t i = 0; e == OK && i < n; i += DB_LIST_MAX) {
+	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
 		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
 		struct row_number *rows = NULL;
 
-		e = db_query(
-		    db, a, f, &rows, &got, WUS_HOLD, .ids = db_ids(ids + i, part));
+		TRY(db_query(
+		    db, a, f, &rows, &got, WUS_HOLD, .ids = db_ids(ids + i, part)));
 	}
-	return e;
+	return OK;
 }
 
 enum err
@@ -236,10 +231,10 @@ workunit_bind(struct db *db, int64_t id, int32_t hr_class, int64_t app_version_i
     int64_t at, struct fail *f)
 {
 	int64_t affected = 0, class = hr_class, version = app_version_id;
-	enum err e = db_exec(db, f, &affected, WU_BIND, .at = at, .hr_class = class,
-	    .app_version_id = version, .id = id);
 
-	if (e == OK && affected == 0)
+	TRY(db_exec(db, f, &affected, WU_BIND, .at = at, .hr_class = class,
+	    .app_version_id = version, .id = id));
+	if (affected == 0)
 		return FAIL(f, E_RACE, "workunit %lld is bound already", (long long)id);
-	return e;
+	return OK;
 }

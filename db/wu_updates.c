@@ -281,24 +281,17 @@ workunits_purge(struct db *db, struct arena *a, struct workunit *const *wus, siz
 {
 	int64_t *ids = NEWN(a, int64_t, n), gone = 0;
 	struct tally_moves *moves = tally_moves_new(a);
-	enum err e;
 
 	for (size_t i = 0; i < n; i++)
 		ids[i] = wus[i]->id;
-	e = lock_as_read(db, a, wus, ids, n, moves, f);
-	if (e == OK)
-		e = db_exec(db, f, &gone, PURGE_WUS, .ids = db_ids(ids, n));
-	if (e == OK && gone != (int64_t)n)
-		e = FAIL(f, E_RACE, "the files of a workunit are not deleted yet");
-	if (e == OK)
-		e = db_exec(db, f, NULL, PURGE_RESULTS, .workunitids = db_ids(ids, n));
-	if (e == OK)
-		e = db_exec(
-		    db, f, NULL, PURGE_WU_TROUBLES, .workunitids = db_ids(ids, n));
-	if (e == OK)
-		e = db_exec(
-		    db, f, NULL, PURGE_ASSIGNMENTS, .workunitids = db_ids(ids, n));
-	return e != OK ? e : tally_moves_save(db, moves, TALLY_PART_PURGE, f);
+	TRY(lock_as_read(db, a, wus, ids, n, moves, f));
+	TRY(db_exec(db, f, &gone, PURGE_WUS, .ids = db_ids(ids, n)));
+	if (gone != (int64_t)n)
+		return FAIL(f, E_RACE, "the files of a workunit are not deleted yet");
+	TRY(db_exec(db, f, NULL, PURGE_RESULTS, .workunitids = db_ids(ids, n)));
+	TRY(db_exec(db, f, NULL, PURGE_WU_TROUBLES, .workunitids = db_ids(ids, n)));
+	TRY(db_exec(db, f, NULL, PURGE_ASSIGNMENTS, .workunitids = db_ids(ids, n)));
+	return tally_moves_save(db, moves, TALLY_PART_PURGE, f);
 }
 
 enum err

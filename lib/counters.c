@@ -169,22 +169,20 @@ enum err
 counters_add(struct counters *c, const char *name, uint64_t by, struct fail *f)
 {
 	size_t i;
-	enum err e = counters_place(c, name, &i, f);
 
-	if (e == OK)
-		__atomic_fetch_add(&c->map->at[i].value, by, __ATOMIC_RELAXED);
-	return e;
+	TRY(counters_place(c, name, &i, f));
+	__atomic_fetch_add(&c->map->at[i].value, by, __ATOMIC_RELAXED);
+	return OK;
 }
 
 enum err
 counters_set(struct counters *c, const char *name, uint64_t value, struct fail *f)
 {
 	size_t i;
-	enum err e = counters_place(c, name, &i, f);
 
-	if (e == OK)
-		__atomic_store_n(&c->map->at[i].value, value, __ATOMIC_RELAXED);
-	return e;
+	TRY(counters_place(c, name, &i, f));
+	__atomic_store_n(&c->map->at[i].value, value, __ATOMIC_RELAXED);
+	return OK;
 }
 
 enum err
@@ -195,10 +193,8 @@ counters_read(struct arena *a, const char *path,
 	struct counters_file *p = NEW(a, struct counters_file);
 	char *text;
 	size_t n;
-	enum err e = fs_read(a, path, sizeof(*p) + 1, &text, &n, f);
 
-	if (e != OK)
-		return e;
+	TRY(fs_read(a, path, sizeof(*p) + 1, &text, &n, f));
 	if (n == sizeof(*p))
 		memcpy(p, text, n);
 	if (!counters_are_valid(p))

@@ -362,10 +362,8 @@ enum err
 key_parse_private(const char *text, struct key **key, struct fail *f)
 {
 	struct key *k;
-	enum err e = key_parse(text, true, &k, f);
 
-	if (e != OK)
-		return e;
+	TRY(key_parse(text, true, &k, f));
 	if (key_self_test(k, NULL) != OK) {
 		key_free(k);
 		return FAIL(f, E_BADREQ, "the numbers of the private key do not match");

@@ -210,10 +210,8 @@ enum err
 fs_write(const char *path, const void *p, size_t n, unsigned mode, struct fail *f)
 {
 	struct tmp t;
-	enum err e = tmp_open(&t, path, f);
 
-	if (e != OK)
-		return e;
+	TRY(tmp_open(&t, path, f));
 	if (!fd_write_all(t.fd, p, n))
 		return tmp_drop(&t, "writing", path, f);
 	return tmp_commit(&t, path, mode, f);

@@ -75,7 +75,6 @@ static enum err
 remove_dir(struct removal *r, int dir, const char *name, int depth)
 {
 	char moved[32];
-	enum err e;
 	int fd;
 
 	if (depth == DEPTH_MOST) {
@@ -93,10 +92,10 @@ remove_dir(struct removal *r, int dir, const char *name, int depth)
 		    "%s: %.200s in it is a mount point, which is not removed", r->path,
 		    name);
 	}
-	e = empty_dir(r, fd, depth + 1);
-	if (e == OK && unlinkat(dir, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+	TRY(empty_dir(r, fd, depth + 1));
+	if (unlinkat(dir, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
 		return removal_failed(r, name);
-	return e;
+	return OK;
 }
 
 static enum err

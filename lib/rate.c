@@ -114,12 +114,9 @@ slot_change(int fd, const char *path, const struct rate *r, const char *who, dou
 	struct rate_set p = { 0 };
 	struct slot *s;
 	double level;
-	enum err e;
 
 	md5_text(who, key);
-	e = set_read(fd, path, key, &p, f);
-	if (e != OK)
-		return e;
+	TRY(set_read(fd, path, key, &p, f));
 	s = slot_find(&p, key, r, now, &level);
 	*over = level + by - r->burst;
 	if (*over > 0)

@@ -210,10 +210,8 @@ identity_check(struct arena *a, const struct conf *cf, struct fail *f)
 {
 	struct identity noted, now;
 	enum standing s;
-	enum err e = identity_look(a, cf, &noted, &now, &s, f);
 
-	if (e != OK)
-		return e;
+	TRY(identity_look(a, cf, &noted, &now, &s, f));
 	switch (s) {
 	case STANDING_SAME:
 	case STANDING_NEW:

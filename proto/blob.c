@@ -98,7 +98,6 @@ resign_file(struct buf *b, const char *p, const char *end, const struct blob_sig
 	char *name = xml_between(b->a, info, "name");
 	char *from = strstr(info, open),
 	     *to = from == NULL ? NULL : strstr(from, close);
-	enum err e;
 
 	if (to == NULL) {
 		buf_puts(b, info);
@@ -107,10 +106,8 @@ resign_file(struct buf *b, const char *p, const char *end, const struct blob_sig
 	if (name == NULL)
 		return FAIL(f, E_BADREQ, "a file_info has no name");
 	from += sizeof(open) - 1;
-	e = s->sign(s->ctx, text_decode(b->a, name, strlen(name)),
-	    arena_memdup(b->a, from, (size_t)(to - from)), &sig, f);
-	if (e != OK)
-		return e;
+	TRY(s->sign(s->ctx, text_decode(b->a, name, strlen(name)),
+	    arena_memdup(b->a, from, (size_t)(to - from)), &sig, f));
 	if (sig == NULL) {
 		buf_puts(b, info);
 		return OK;
@@ -213,14 +210,14 @@ blob_large_files(struct arena *a, const char *xml_doc, size_t n, struct fail *f)
 {
 	struct blob_file *files;
 	size_t nfiles;
-	enum err e = n == 0 ? OK : blob_files(a, xml_doc, &files, &nfiles, f);
 
-	for (size_t i = 0; e == OK && i < n && i < nfiles; i++)
+	TRY(n == 0 ? OK : blob_files(a, xml_doc, &files, &nfiles, f));
+	for (size_t i = 0; i < n && i < nfiles; i++)
 		if (!files[i].sticky || !files[i].report_on_rpc)
 			return FAIL(f, E_BADREQ,
 			    "input template: <file_info> %zu describes the large file %s; it needs <sticky/> and <report_on_rpc/>, so that hosts keep the file and report it",
 			    i + 1, files[i].name);
-	return e;
+	return OK;
 }
 
 /* --- names --- */
@@ -305,10 +302,7 @@ file_name_check(const char *name, struct fail *f)
 enum err
 fileset_name_check(const char *name, struct fail *f)
 {
-	enum err e = file_name_check(name, f);
-
-	if (e != OK)
-		return e;
+	TRY(file_name_check(name, f));
 	if (!wu_name_bytes_ok(name))
 		return FAIL(f, E_BADREQ,
 		    "\"%s\" cannot begin the names of workunits, as the name of a large file or a set must: blanks, < > & \" ' \\ and non-ASCII bytes are not allowed in them; rename it",

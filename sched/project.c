@@ -267,10 +267,7 @@ project_read_config(struct project *p, struct fail *f)
 enum err
 project_configure(struct project *p, struct fail *f)
 {
-	enum err e = project_read_config(p, f);
-
-	if (e != OK)
-		return e;
+	TRY(project_read_config(p, f));
 	/*
 	 * A directory changed within this second may change again without a new time.
 	 */
@@ -287,15 +284,12 @@ project_find(struct project *p, const char *program, const char *dir, bool log_t
     struct fail *f)
 {
 	struct owner owner = { 0 };
-	enum err e;
 
 	*p = (struct project){ .program = program, .log_to_file = log_to_file };
-	e = conf_find_project(&p->home, dir, &p->dir, f);
-	if (e == OK)
-		e = owner_enter(&p->home, p->dir, false, &owner, NULL, f);
-	if (e == OK)
-		use_defaults(p);
-	return e;
+	TRY(conf_find_project(&p->home, dir, &p->dir, f));
+	TRY(owner_enter(&p->home, p->dir, false, &owner, NULL, f));
+	use_defaults(p);
+	return OK;
 }
 
 bool

@@ -58,34 +58,30 @@ host_set_banned(struct cmd_ctx *x, const char *arg, const struct ban *b)
 {
 	struct host *h;
 	int64_t id;
-	enum err e;
 
 	if (!text_i64(arg, 1, INT64_MAX, &id))
 		return ctx_usage(x, "\"%.60s\" is not a host id", arg);
-	e = tools_host(x, id, &h);
-	if (e == OK && !b->dry_run)
-		e = db_exec(x->db, x->f, NULL, HOST_SET_BANNED,
+	TRY(tools_host(x, id, &h));
+	if (!b->dry_run)
+		TRY(db_exec(x->db, x->f, NULL, HOST_SET_BANNED,
 		    .max_results_day = b->on ? HOST_BANNED : 0, .until = b->until,
-		    .reason = b->reason, .id = id);
-	if (e == OK)
-		ban_said(x, b,
-		    arena_printf(x->a, "host %" PRId64 " %s", id, h->domain_name));
-	return e;
+		    .reason = b->reason, .id = id));
+	ban_said(x, b, arena_printf(x->a, "host %" PRId64 " %s", id, h->domain_name));
+	return OK;
 }
 
 static enum err
 user_set_banned(struct cmd_ctx *x, const char *arg, const struct ban *b)
 {
 	struct user *u;
-	enum err e = tools_user(x, arg, &u);
 
-	if (e == OK && !b->dry_run)
-		e = db_exec(x->db, x->f, NULL, USER_SET_BANNED, .banned = b->on,
-		    .until = b->until, .reason = b->reason, .id = u->id);
-	if (e == OK)
-		ban_said(x, b,
-		    arena_printf(x->a, "account %" PRId64 " %s", u->id, u->email_addr));
-	return e;
+	TRY(tools_user(x, arg, &u));
+	if (!b->dry_run)
+		TRY(db_exec(x->db, x->f, NULL, USER_SET_BANNED, .banned = b->on,
+		    .until = b->until, .reason = b->reason, .id = u->id));
+	ban_said(
+	    x, b, arena_printf(x->a, "account %" PRId64 " %s", u->id, u->email_addr));
+	return OK;
 }
 
 /* Stops at the first argument that fails; those before it have taken effect. */

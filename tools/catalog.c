@@ -16,9 +16,8 @@ enum { TRIES = 8 };
 enum err
 tools_catalog(struct cmd_ctx *x, struct catalog **c)
 {
-	enum err e = ctx_db(x);
-
-	return e == OK ? catalog_load(x->db, x->a, c, x->f) : e;
+	TRY(ctx_db(x));
+	return catalog_load(x->db, x->a, c, x->f);
 }
 
 enum err

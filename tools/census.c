@@ -90,27 +90,19 @@ census_take(struct cmd_ctx *x, struct census *c)
 	int64_t since = clock_now() - x->cf->locality_active_host_days * DAY_S;
 	struct work_counts work;
 	struct row_demand *demand = NULL;
-	enum err e = work_counts_read(x->db, x->a, clock_now(), &work, x->f);
 
-	if (e == OK)
-		e = db_row(x->db, x->a, x->f, &demand, DEMAND_OF_ALL);
-	if (e != OK)
-		return e;
+	TRY(work_counts_read(x->db, x->a, clock_now(), &work, x->f));
+	TRY(db_row(x->db, x->a, x->f, &demand, DEMAND_OF_ALL));
 	tally_note(x, work.apps.behind);
 	c->wus = work.wus;
 	c->wus_live = work.wus_live;
 	c->results = work.results;
 	c->demand = *demand;
-	e = db_number(x->db, x->f, &c->hosts, STATUS_HOSTS);
-	if (e == OK)
-		e = project_drained_since(x->db, &c->drained_since, x->f);
-	if (e == OK)
-		e = hosts_active(x->db, since, &c->active, x->f);
-	if (e == OK)
-		e = ledger_of_all(x->db, x->a, 0, &c->sent, x->f);
-	if (e == OK)
-		e = ledger_of_all(x->db, x->a, clock_now() / DAY_S, &c->today, x->f);
-	if (e == OK)
-		e = baseline_cost_sum(x->db, x->a, &c->without, x->f);
-	return e == OK ? count_files(x, c) : e;
+	TRY(db_number(x->db, x->f, &c->hosts, STATUS_HOSTS));
+	TRY(project_drained_since(x->db, &c->drained_since, x->f));
+	TRY(hosts_active(x->db, since, &c->active, x->f));
+	TRY(ledger_of_all(x->db, x->a, 0, &c->sent, x->f));
+	TRY(ledger_of_all(x->db, x->a, clock_now() / DAY_S, &c->today, x->f));
+	TRY(baseline_cost_sum(x->db, x->a, &c->without, x->f));
+	return count_files(x, c);
 }

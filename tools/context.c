@@ -287,12 +287,12 @@ enum err
 ctx_reread(struct cmd_ctx *x)
 {
 	const char *path = project_path(x->a, x->cf, "reread_db");
-	enum err e = fs_touch(path, x->f);
 
+	TRY(fs_touch(path, x->f));
 	/* The file may exist already; schedulers look at its time. */
-	if (e == OK && utimensat(AT_FDCWD, path, NULL, 0) < 0)
+	if (utimensat(AT_FDCWD, path, NULL, 0) < 0)
 		return FAIL_ERRNO(x->f, "touching %s", path);
-	return e;
+	return OK;
 }
 
 __attribute__((format(printf, 3, 0))) static void

@@ -145,13 +145,11 @@ static enum err
 read_secret(struct cmd_ctx *x, const char *path, const char **secret)
 {
 	char *text;
-	enum err e = fs_read(x->a, path, SECRET_MAX, &text, NULL, x->f);
 
-	if (e == OK) {
-		text[strcspn(text, "\r\n")] = '\0';
-		*secret = text;
-	}
-	return e;
+	TRY(fs_read(x->a, path, SECRET_MAX, &text, NULL, x->f));
+	text[strcspn(text, "\r\n")] = '\0';
+	*secret = text;
+	return OK;
 }
 
 /* With --here and without --db-name, the database server is private. */
@@ -326,17 +324,13 @@ static const struct made {
 static enum err
 create_tree(struct cmd_ctx *x, const struct create *c)
 {
-	enum err e = OK;
-
-	for (size_t i = 0; i < N(made_dirs) && e == OK; i++)
+	for (size_t i = 0; i < N(made_dirs); i++)
 		if (made_dirs[i].when != (c->private ? IF_SHARED : IF_PRIVATE))
-			e = fs_make_own(project_path(x->a, x->cf, made_dirs[i].name),
-			    made_dirs[i].mode, x->f);
-	if (e == OK)
-		e = trigger_dirs_make(x->cf, x->f);
-	if (e == OK)
-		ctx_progress(x, "created", "directories in %s", x->cf->project_dir);
-	return e;
+			TRY(fs_make_own(project_path(x->a, x->cf, made_dirs[i].name),
+			    made_dirs[i].mode, x->f));
+	TRY(trigger_dirs_make(x->cf, x->f));
+	ctx_progress(x, "created", "directories in %s", x->cf->project_dir);
+	return OK;
 }
 
 static const char *const made_files[] = { "config.xml", IDENTITY_FILE, PLAN_CLASS_FILE,
@@ -360,11 +354,9 @@ record_tree(struct cmd_ctx *x, const struct create *c)
 static enum err
 unmark_tree(struct cmd_ctx *x)
 {
-	enum err e = OK;
-
-	for (size_t i = 0; i < N(made_dirs) && e == OK; i++)
-		e = fs_unmark_own(project_path(x->a, x->cf, made_dirs[i].name), x->f);
-	return e;
+	for (size_t i = 0; i < N(made_dirs); i++)
+		TRY(fs_unmark_own(project_path(x->a, x->cf, made_dirs[i].name), x->f));
+	return OK;
 }
 
 static enum err
@@ -372,14 +364,12 @@ create_keys(struct cmd_ctx *x)
 {
 	/* code_sign signs versions only, so its private key may be moved off this
 	 * machine. */
-	enum err e = create_key_pair(x, x->cf->key_dir, "code_sign", 0600, 0640);
 
-	if (e == OK)
-		e = create_key_pair(x, x->cf->key_dir, "upload", 0640, 0640);
-	if (e == OK)
-		ctx_progress(x, "created",
-		    "keys (move keys/code_sign_private to a safe place once your versions are signed)");
-	return e;
+	TRY(create_key_pair(x, x->cf->key_dir, "code_sign", 0600, 0640));
+	TRY(create_key_pair(x, x->cf->key_dir, "upload", 0640, 0640));
+	ctx_progress(x, "created",
+	    "keys (move keys/code_sign_private to a safe place once your versions are signed)");
+	return OK;
 }
 
 static enum err

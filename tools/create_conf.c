@@ -156,10 +156,8 @@ check_config_xml(
 {
 	struct conf_remark *r;
 	size_t n;
-	enum err e = conf_parse(x->a, path, b->p, b->n, &x->cf, &r, &n, f);
 
-	if (e != OK)
-		return e;
+	TRY(conf_parse(x->a, path, b->p, b->n, &x->cf, &r, &n, f));
 	for (size_t i = 0; i < n; i++)
 		if (r[i].error && strncmp(r[i].text, "unknown", strlen("unknown")) == 0)
 			return ctx_usage(x, "--set: %s", r[i].text);

@@ -26,14 +26,11 @@ enum err
 private_db_make(struct cmd_ctx *x, const char *os_user, pid_t *pid, struct fail *f)
 {
 	struct db_server server;
-	enum err e = db_server_find(x->a, x->cf, &server, f);
 
-	if (e == OK)
-		e = db_server_install(x->a, x->cf, &server, os_user, f);
-	if (e == OK)
-		ctx_progress(
-		    x, "created", "database server in %s/mysql", x->cf->project_dir);
-	return e == OK ? private_db_start(x, pid, f) : e;
+	TRY(db_server_find(x->a, x->cf, &server, f));
+	TRY(db_server_install(x->a, x->cf, &server, os_user, f));
+	ctx_progress(x, "created", "database server in %s/mysql", x->cf->project_dir);
+	return private_db_start(x, pid, f);
 }
 
 enum err

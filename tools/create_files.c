@@ -14,15 +14,12 @@ create_key_pair(struct cmd_ctx *x, const char *dir, const char *kind,
     unsigned private_mode, unsigned public_mode)
 {
 	char *private, *public;
-	enum err e = key_make(x->a, &private, &public, x->f);
 
-	if (e == OK)
-		e = fs_write(arena_printf(x->a, "%s/%s_private", dir, kind), private,
-		    strlen(private), private_mode, x->f);
-	if (e == OK)
-		e = fs_write(arena_printf(x->a, "%s/%s_public", dir, kind), public,
-		    strlen(public), public_mode, x->f);
-	return e;
+	TRY(key_make(x->a, &private, &public, x->f));
+	TRY(fs_write(arena_printf(x->a, "%s/%s_private", dir, kind), private,
+	    strlen(private), private_mode, x->f));
+	return fs_write(arena_printf(x->a, "%s/%s_public", dir, kind), public,
+	    strlen(public), public_mode, x->f);
 }
 
 enum err
@@ -30,16 +27,13 @@ create_plan_classes(struct cmd_ctx *x)
 {
 	const char *from = program_data(x->a, PLAN_CLASS_FILE);
 	const char *to = project_path(x->a, x->cf, PLAN_CLASS_FILE);
-	enum err e;
 
 	if (from == NULL)
 		return FAIL(x->f, E_CONFIG, "%s is not installed with this program",
 		    PLAN_CLASS_FILE);
-	e = fs_copy(from, to, 0644, x->f);
-	if (e == OK)
-		ctx_progress(
-		    x, "created", "%s (sample plan classes; edit it as needed)", to);
-	return e;
+	TRY(fs_copy(from, to, 0644, x->f));
+	ctx_progress(x, "created", "%s (sample plan classes; edit it as needed)", to);
+	return OK;
 }
 
 enum err

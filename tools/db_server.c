@@ -88,10 +88,8 @@ run_installer(struct arena *a, const struct conf *cf, const struct db_server *s,
 	const char *log = arena_printf(a, "%s/%s.log", cf->log_dir, s->name);
 	pid_t pid;
 	int st;
-	enum err e = proc_spawn(argv, cf->project_dir, log, &pid, f);
 
-	if (e != OK)
-		return e;
+	TRY(proc_spawn(argv, cf->project_dir, log, &pid, f));
 	while (waitpid(pid, &st, 0) < 0 && errno == EINTR)
 		;
 	if (!WIFEXITED(st) || WEXITSTATUS(st) != 0)

@@ -103,7 +103,6 @@ explain_host_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 	struct trace **v;
 	int64_t id, seqno;
 	size_t n;
-	enum err e;
 
 	(void)nargs;
 	if (!text_i64(args[0], 1, INT64_MAX, &id))
@@ -111,11 +110,8 @@ explain_host_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 	if (o->at != NULL && !is_rpc(o->at) && !text_i64(o->at, 0, INT64_MAX, &seqno))
 		return ctx_usage(x,
 		    "--at %.60s: must be eight hexadecimal digits or a number", o->at);
-	e = ctx_conf(x);
-	if (e == OK)
-		e = traces_of_host(x, id, &v, &n);
-	if (e != OK)
-		return e;
+	TRY(ctx_conf(x));
+	TRY(traces_of_host(x, id, &v, &n));
 	r = record_find(x, v, n, o->at);
 	if (r == NULL)
 		return ctx_not_found(x,
@@ -134,17 +130,13 @@ explain_decision_run(struct cmd_ctx *x, const void *opts, char **args, size_t na
 {
 	struct trace **v;
 	size_t n;
-	enum err e;
 
 	(void)opts, (void)nargs;
 	if (!is_rpc(args[0]))
 		return ctx_usage(
 		    x, "\"%.60s\" is not eight hexadecimal digits", args[0]);
-	e = ctx_conf(x);
-	if (e == OK)
-		e = traces_of_rpc(x, args[0], &v, &n);
-	if (e != OK)
-		return e;
+	TRY(ctx_conf(x));
+	TRY(traces_of_rpc(x, args[0], &v, &n));
 	if (n == 0)
 		return ctx_not_found(x,
 		    "decision %s is not on record on this machine; see decision_rings and decision_ring_bytes in config.xml(5)",

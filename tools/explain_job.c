@@ -148,11 +148,8 @@ request_files(struct cmd_ctx *x, int64_t hostid, struct request *q)
 {
 	struct row_holder *rows = NULL;
 	size_t n;
-	enum err e = db_query(
-	    x->db, x->a, x->f, &rows, &n, FILES_ON_HOST, .hostid = hostid);
 
-	if (e != OK)
-		return e;
+	TRY(db_query(x->db, x->a, x->f, &rows, &n, FILES_ON_HOST, .hostid = hostid));
 	q->files = NEWN(x->a, struct rq_file, n + 1);
 	for (size_t i = 0; i < n; i++)
 		q->files[q->nfiles++] = (struct rq_file){ .name = rows[i].name,
@@ -182,10 +179,8 @@ request_build(
 		.duration_correction_factor = 1,
 		.client_cap_plan_class = true };
 	struct host *h;
-	enum err e = tools_host(x, hostid, &h);
 
-	if (e != OK)
-		return e;
+	TRY(tools_host(x, hostid, &h));
 	q.hostid = hostid;
 	q.rpc_seqno = h->rpc_seqno;
 	q.version = last == NULL ? 72005 : last->rpc.client;
@@ -197,10 +192,9 @@ request_build(
 	q.cross_project_id = q.global_prefs_source_email_hash = none;
 	q.client_brand = none;
 	q.host = request_host(h);
-	e = request_files(x, hostid, &q);
-	if (e == OK)
-		request_render(b, &q);
-	return e;
+	TRY(request_files(x, hostid, &q));
+	request_render(b, &q);
+	return OK;
 }
 
 struct job_opts {

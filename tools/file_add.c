@@ -371,10 +371,8 @@ check_same(struct cmd_ctx *x, struct staged_set *t, int64_t appid)
 	struct row_member *members;
 	size_t n;
 	bool same = t->row->appid == appid;
-	enum err e = fileset_files(x->db, x->a, t->row->id, &members, &n, x->f);
 
-	if (e != OK)
-		return e;
+	TRY(fileset_files(x->db, x->a, t->row->id, &members, &n, x->f));
 	t->empty = n == 0;
 	for (size_t i = 0; i < n; i++)
 		same = same && has_file(t, members[i].name);
@@ -448,21 +446,19 @@ static enum err
 check_file_app(struct cmd_ctx *x, const struct file_opts *o, const struct app **app)
 {
 	struct catalog *c;
-	enum err e;
 
 	if (o->app == NULL)
 		return ctx_usage(
 		    x, "--app APP is required: the app whose jobs use the files");
 	if (o->ranges > RANGES_MOST)
 		return ctx_usage(x, "--ranges: at most %d", RANGES_MOST);
-	e = tools_catalog(x, &c);
-	if (e == OK)
-		e = tools_app(x, c, o->app, app);
-	if (e == OK && (*app)->locality_scheduling == 0)
+	TRY(tools_catalog(x, &c));
+	TRY(tools_app(x, c, o->app, app));
+	if ((*app)->locality_scheduling == 0)
 		return FAIL(x->f, E_BADREQ,
 		    "app %s was created with --no-locality: it has no large files",
 		    o->app);
-	return e;
+	return OK;
 }
 
 static void

@@ -87,15 +87,14 @@ detail_load_ledger(struct cmd_ctx *x, struct file_detail *s)
 {
 	struct row_file_left *left;
 	size_t n;
-	enum err e = ledger_of_file(x->db, x->a, s->v.info.id, &s->v.sent, x->f);
 
-	if (e == OK)
-		e = drain_files(x, &left, &n);
-	for (size_t i = 0; e == OK && i < n; i++)
+	TRY(ledger_of_file(x->db, x->a, s->v.info.id, &s->v.sent, x->f));
+	TRY(drain_files(x, &left, &n));
+	for (size_t i = 0; i < n; i++)
 		if (left[i].id == s->v.info.id)
 			drain_add(
 			    &s->left, &left[i], s->trigger[TRIGGER_NO_WORK_AVAILABLE]);
-	return e == OK ? stuck_work(x, &s->left.stuck) : e;
+	return stuck_work(x, &s->left.stuck);
 }
 
 static enum err

@@ -53,10 +53,8 @@ fsck_classes(struct fsck *k)
 	const char *path = project_path(k->x->a, k->x->cf, PLAN_CLASS_FILE);
 	struct plan_classes *all;
 	struct catalog *c;
-	enum err e = tools_catalog(k->x, &c);
 
-	if (e != OK)
-		return e;
+	TRY(tools_catalog(k->x, &c));
 	arena_reset(&k->round);
 	spec_findings(k, path, &all);
 	for (size_t i = 0; i < c->nversions; i++) {

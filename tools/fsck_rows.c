@@ -104,24 +104,21 @@ check_slice(struct fsck *k, const struct row_check *c, int64_t from, int64_t to)
 	struct row_finding *rows = NULL;
 	size_t n = 0;
 	bool done;
-	enum err e;
 
 	arena_reset(&k->round);
-	e = db_query_like(k->x->db, &k->round, k->x->f, &rows, &n, c->find,
-	    FSCK_RESULT_STATE, .from = from, .to = to, .at = clock_now() - c->ago);
-	for (size_t i = 0; e == OK && i < n; i++) {
+	TRY(db_query_like(k->x->db, &k->round, k->x->f, &rows, &n, c->find,
+	    FSCK_RESULT_STATE, .from = from, .to = to, .at = clock_now() - c->ago));
+	for (size_t i = 0; i < n; i++) {
 		if (is_explained(k, c->code, &rows[i]))
 			continue;
-		e = repair_row(k, c, &rows[i], &done);
-		if (e == OK)
-			fsck_report_finding(
-			    k, &(const struct fsck_finding){ .code = c->code,
-				   .name = rows[i].name,
-				   .more = rows[i].more,
-				   .id = rows[i].id,
-				   .repaired = done });
+		TRY(repair_row(k, c, &rows[i], &done));
+		fsck_report_finding(k, &(const struct fsck_finding){ .code = c->code,
+					   .name = rows[i].name,
+					   .more = rows[i].more,
+					   .id = rows[i].id,
+					   .repaired = done });
 	}
-	return e;
+	return OK;
 }
 
 /* The ends of a table's slices; orphans of the last one may have any higher id. */

@@ -111,13 +111,11 @@ add_version_files(struct fsck *k, struct strangers *s)
 {
 	struct row_text *rows = NULL;
 	size_t n;
-	enum err e;
 
 	arena_reset(&k->round);
-	e = db_query(k->x->db, &k->round, k->x->f, &rows, &n, VERSION_DOCS);
-	if (e == OK)
-		add_known_files(k, s, rows, n);
-	return e;
+	TRY(db_query(k->x->db, &k->round, k->x->f, &rows, &n, VERSION_DOCS));
+	add_known_files(k, s, rows, n);
+	return OK;
 }
 
 static enum err

@@ -46,13 +46,10 @@ check_need_work(struct fsck *k, const char *name, const struct fileset *fs)
 {
 	const struct triggers t = triggers_of(k->x->cf, k->x->db, NULL);
 	int64_t age = -1, no_work = -1;
-	enum err e = trigger_age(&t, TRIGGER_NEED_WORK, name, k->now, &age, k->x->f);
 
-	if (e == OK)
-		e = trigger_age(
-		    &t, TRIGGER_NO_WORK_AVAILABLE, name, k->now, &no_work, k->x->f);
-	if (e != OK)
-		return e;
+	TRY(trigger_age(&t, TRIGGER_NEED_WORK, name, k->now, &age, k->x->f));
+	TRY(trigger_age(
+	    &t, TRIGGER_NO_WORK_AVAILABLE, name, k->now, &no_work, k->x->f));
 	if (age > VAIN_S && fs->gen_next >= fs->gen_parts && no_work >= 0)
 		fsck_found(k, FSCK_NEED_WORK_VAIN, name, "", false);
 	else if (age > WAITS_S && k->running && fs->paused == 0)
@@ -100,11 +97,11 @@ fsck_triggers(struct fsck *k)
 	const struct triggers t = triggers_of(k->x->cf, k->x->db, NULL);
 	struct claim *claims;
 	size_t n;
-	enum err e = trigger_claims(&t, k->x->a, k->now, &claims, &n, k->x->f);
 
-	for (size_t i = 0; e == OK && i < n; i++)
-		e = check_claim(k, &claims[i]);
-	for (size_t i = 0; e == OK && i < N(dirs); i++)
-		e = check_trigger_dir(k, dirs[i].dir, dirs[i].stranger);
-	return e;
+	TRY(trigger_claims(&t, k->x->a, k->now, &claims, &n, k->x->f));
+	for (size_t i = 0; i < n; i++)
+		TRY(check_claim(k, &claims[i]));
+	for (size_t i = 0; i < N(dirs); i++)
+		TRY(check_trigger_dir(k, dirs[i].dir, dirs[i].stranger));
+	return OK;
 }

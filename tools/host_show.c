@@ -324,16 +324,12 @@ host_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct host_detail s = { 0 };
 	int64_t id;
-	enum err e;
 
 	(void)opts, (void)n;
 	if (!text_i64(args[0], 1, INT64_MAX, &id))
 		return ctx_usage(x, "\"%s\" is not the id of a host", args[0]);
-	e = ctx_db(x);
-	if (e == OK)
-		e = host_detail_load(x, id, &s);
-	if (e != OK)
-		return e;
+	TRY(ctx_db(x));
+	TRY(host_detail_load(x, id, &s));
 	if (x->format != FORMAT_TABLE)
 		host_detail_json(x, &s);
 	else

@@ -86,9 +86,9 @@ drain_files(struct cmd_ctx *x, struct row_file_left **files, size_t *n)
 {
 	int64_t appid = 0;
 	int32_t results = 0;
-	enum err e = files_left(x->db, x->a, clock_now() / DAY_S - 1, files, n, x->f);
 
-	for (size_t i = 0; e == OK && i < *n; i++) {
+	TRY(files_left(x->db, x->a, clock_now() / DAY_S - 1, files, n, x->f));
+	for (size_t i = 0; i < *n; i++) {
 		struct row_file_left *l = &(*files)[i];
 
 		if (l->appid != appid)
@@ -98,7 +98,7 @@ drain_files(struct cmd_ctx *x, struct row_file_left **files, size_t *n)
 		if (results > 0)
 			l->results = results;
 	}
-	return e;
+	return OK;
 }
 
 char *

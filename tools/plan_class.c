@@ -29,10 +29,7 @@ struct spec { /* a parsed plan_class_spec.xml */
 static enum err
 spec_load(struct cmd_ctx *x, const char *path, struct spec *s)
 {
-	enum err e = path == NULL ? ctx_conf(x) : OK;
-
-	if (e != OK)
-		return e;
+	TRY(path == NULL ? ctx_conf(x) : OK);
 	if (path != NULL && !fs_exists(path))
 		return ctx_not_found(x, "%s does not exist", path);
 	s->path = path != NULL ? path : project_path(x->a, x->cf, PLAN_CLASS_FILE);
@@ -133,14 +130,10 @@ load_host(struct cmd_ctx *x, int64_t id, struct snapshot *s)
 	struct host *host;
 	struct user *user;
 	struct catalog *cat;
-	enum err e = tools_catalog(x, &cat);
 
-	if (e == OK)
-		e = tools_host(x, id, &host);
-	if (e == OK)
-		e = user_by_id(x->db, x->a, host->userid, &user, x->f);
-	if (e != OK)
-		return e;
+	TRY(tools_catalog(x, &cat));
+	TRY(tools_host(x, id, &host));
+	TRY(user_by_id(x->db, x->a, host->userid, &user, x->f));
 	s->cat = cat;
 	s->host = *host;
 	s->user = *user;
@@ -153,12 +146,10 @@ load_request(struct cmd_ctx *x, const char *path, struct request **rq)
 {
 	char *text;
 	size_t n;
-	enum err e = ctx_conf(x);
 
-	if (e == OK)
-		e = fs_read(
-		    x->a, path, (size_t)x->cf->max_request_bytes, &text, &n, x->f);
-	return e == OK ? request_parse(x->a, text, n, rq, x->f) : e;
+	TRY(ctx_conf(x));
+	TRY(fs_read(x->a, path, (size_t)x->cf->max_request_bytes, &text, &n, x->f));
+	return request_parse(x->a, text, n, rq, x->f);
 }
 
 static void

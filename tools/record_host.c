@@ -48,7 +48,6 @@ record_host_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	int64_t id, seconds = HOUR_S;
 	bool on = strcmp(args[1], "on") == 0;
 	char *path;
-	enum err e;
 
 	(void)n;
 	if (!text_i64(args[0], 1, INT64_MAX, &id))
@@ -58,9 +57,7 @@ record_host_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	if (o->span != NULL && !human_span_parse(o->span, &seconds))
 		return ctx_usage(
 		    x, "--for %.60s: must be a duration such as 30m or 1h", o->span);
-	e = ctx_conf(x);
-	if (e != OK)
-		return e;
+	TRY(ctx_conf(x));
 	path = arena_printf(x->a, "%s/recording/%lld", x->cf->run_dir, (long long)id);
 	return on ? recording_start(x, path, id, seconds) : fs_unlink(path, x->f);
 }

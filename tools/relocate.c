@@ -157,28 +157,27 @@ edit_files(struct relocation *r)
 	static const char *const files[] = { WEB_PRIVATE_CONF, WEB_APACHE_SITE,
 		WEB_NGINX_SITE, LOG_ROTATION_FILE };
 	struct cmd_ctx *x = r->x;
-	enum err e = OK;
 
-	for (size_t i = 0; i < N(files) && e == OK; i++) {
+	for (size_t i = 0; i < N(files); i++) {
 		const char *path = arena_printf(x->a, "%s/%s", r->now.dir, files[i]);
 		bool changed = false;
 
-		e = conf_replace_texts(x->a, path, r->texts, r->ntexts, &changed, x->f);
-		if (e == OK && changed)
+		TRY(conf_replace_texts(
+		    x->a, path, r->texts, r->ntexts, &changed, x->f));
+		if (changed)
 			ctx_progress(x, "changed", "%s", path);
-		if (e == OK && changed && (i == 1 || i == 2))
+		if (changed && (i == 1 || i == 2))
 			ctx_progress(x, "to do", "reload your %s",
 			    i == 1 ? "Apache" : "nginx, if it serves the project");
 	}
-	return e;
+	return OK;
 }
 
 static enum err
 edit_paths(struct relocation *r)
 {
-	enum err e = create_path_check(r->now.dir, r->x->f);
-
-	return e == OK ? edit_files(r) : e;
+	TRY(create_path_check(r->now.dir, r->x->f));
+	return edit_files(r);
 }
 
 struct conf_edits {
@@ -197,18 +196,17 @@ edit_conf_as_root(struct cmd_ctx *x, void *arg)
 	const struct conf_change socket = { "db_socket", r->socket };
 	const char *path = x->cf->path;
 	bool changed = false;
-	enum err e = conf_replace_texts(
-	    x->a, path, r->texts, r->ntexts, &changed, x->f);
 
-	if (e == OK && n > 0)
-		e = conf_set_options(x, options, n);
-	if (e == OK && r->socket != NULL)
-		e = conf_set_options(x, &socket, 1);
-	if (e == OK && (changed || n > 0 || r->socket != NULL)) {
+	TRY(conf_replace_texts(x->a, path, r->texts, r->ntexts, &changed, x->f));
+	if (n > 0)
+		TRY(conf_set_options(x, options, n));
+	if (r->socket != NULL)
+		TRY(conf_set_options(x, &socket, 1));
+	if (changed || n > 0 || r->socket != NULL) {
 		ctx_progress(x, "changed", "%s", path);
-		e = conf_load(x->a, path, &x->cf, NULL, NULL, x->f);
+		TRY(conf_load(x->a, path, &x->cf, NULL, NULL, x->f));
 	}
-	return e;
+	return OK;
 }
 
 /* Edits config.xml and loads it again. */
@@ -521,15 +519,11 @@ check_database(struct relocation *r, const struct conf_change *set, size_t n)
 	const char *was, *is, *noted = r->noted.database;
 	int64_t version, its;
 	struct fail none = { 0 };
-	enum err e = identity_now(x->a, &new, &id, x->f);
 
-	if (e != OK)
-		return e;
+	TRY(identity_now(x->a, &new, &id, x->f));
 	if (strcmp(id.database, noted != NULL ? noted : r->now.database) == 0)
 		return same_database(r);
-	e = database_look(x->a, &new, &is, &version, x->f);
-	if (e != OK)
-		return e;
+	TRY(database_look(x->a, &new, &is, &version, x->f));
 	if ((noted == NULL || strcmp(noted, r->now.database) == 0) &&
 	    database_look(x->a, x->cf, &was, &its, &none) == OK && strcmp(was, is) == 0)
 		return same_database(r);
@@ -580,12 +574,12 @@ static enum err
 read_standing(struct relocation *r)
 {
 	struct cmd_ctx *x = r->x;
-	enum err e = identity_look(x->a, x->cf, &r->noted, &r->now, &r->s, x->f);
 
-	if (e == OK && r->o->copy && (r->s == STANDING_SAME || r->s == STANDING_MOVED))
+	TRY(identity_look(x->a, x->cf, &r->noted, &r->now, &r->s, x->f));
+	if (r->o->copy && (r->s == STANDING_SAME || r->s == STANDING_MOVED))
 		return ctx_usage(
 		    x, "%s is not a copy, but the project itself", r->now.dir);
-	return e;
+	return OK;
 }
 
 /* It may be for root's eyes only: it is read before the project is entered. */
@@ -641,10 +635,8 @@ relocate_settle(struct cmd_ctx *x)
 {
 	static const struct relocate_opts none;
 	struct relocation r = { .x = x, .o = &none };
-	enum err e = identity_look(x->a, x->cf, &r.noted, &r.now, &r.s, x->f);
 
-	if (e != OK)
-		return e;
+	TRY(identity_look(x->a, x->cf, &r.noted, &r.now, &r.s, x->f));
 	/*
 	 * Notes the place again if a backup was restored, so that a later move is
 	 * recognised, or if run_dir has changed and no supervisor runs in the old one.

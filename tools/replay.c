@@ -49,7 +49,6 @@ run_scheduler(
 	const char *argv[WORDS] = { program, "-1", "-n", "-r", path };
 	size_t n = 5;
 	int status;
-	enum err e;
 
 	if (r->config != NULL) {
 		argv[n++] = "-c";
@@ -66,16 +65,16 @@ run_scheduler(
 		argv[n++] = arena_printf(x->a, "-H%" PRId64, r->host);
 		argv[n++] = arena_printf(x->a, "-j%" PRId64, r->job);
 	}
-	e = proc_run(x->a,
+	TRY(proc_run(x->a,
 	    &(struct proc_run){ .argv = argv,
 		.in = r->request,
 		.in_n = r->request_n,
 		.out_max = REPLY_MOST,
 		.timeout_s = RUN_S },
-	    &status, &r->reply, &r->reply_n, x->f);
-	if (e == OK && status != 0)
-		e = FAIL(x->f, E_SYS, "%s ended with exit code %d", program, status);
-	return e == OK ? replay_read_trace(x, r, path) : e;
+	    &status, &r->reply, &r->reply_n, x->f));
+	if (status != 0)
+		return FAIL(x->f, E_SYS, "%s ended with exit code %d", program, status);
+	return replay_read_trace(x, r, path);
 }
 
 enum err
@@ -169,12 +168,9 @@ compare_replies(struct cmd_ctx *x, const struct replay *r, char *text, size_t te
 	struct buf b = buf_new(x->a);
 	struct reply *old, *new;
 	size_t n;
-	enum err e = reply_parse(x->a, text, text_n, &old, x->f);
 
-	if (e == OK)
-		e = reply_parse(x->a, r->reply, r->reply_n, &new, x->f);
-	if (e != OK)
-		return e;
+	TRY(reply_parse(x->a, text, text_n, &old, x->f));
+	TRY(reply_parse(x->a, r->reply, r->reply_n, &new, x->f));
 	n = reply_differences(x->a, old, new, &b);
 	if (n == 0 && (text_n != r->reply_n || memcmp(text, r->reply, text_n) != 0)) {
 		buf_puts(&b,
@@ -245,10 +241,8 @@ static enum err
 read_input(struct cmd_ctx *x, struct replay *r, char *path, struct trace **recording)
 {
 	char *text;
-	enum err e = fs_read(x->a, path, RECORDING_MOST, &text, &r->request_n, x->f);
 
-	if (e != OK)
-		return e;
+	TRY(fs_read(x->a, path, RECORDING_MOST, &text, &r->request_n, x->f));
 	r->request = text;
 	if (!trace_is(text, r->request_n))
 		return ctx_conf(x);

@@ -21,10 +21,8 @@ state_from_conf(struct cmd_ctx *x, struct state *s)
 {
 	struct service *services;
 	size_t n;
-	enum err e = services_of(x->a, x->cf, &services, &n, x->f);
 
-	if (e != OK)
-		return e;
+	TRY(services_of(x->a, x->cf, &services, &n, x->f));
 	*s = (struct state){ .procs = NEWN(x->a, struct state_proc, n + 1), .n = n };
 	for (size_t i = 0; i < n; i++)
 		s->procs[i] = (struct state_proc){ .name = services[i].name,

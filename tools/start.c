@@ -352,12 +352,10 @@ stop_supervisor(struct cmd_ctx *x, int64_t most_s)
 static enum err
 stop_project(struct cmd_ctx *x, const struct start_opts *o, bool *was_running)
 {
-	enum err e = ctx_conf(x);
 	pid_t *pids;
 	size_t n;
 
-	if (e != OK)
-		return e;
+	TRY(ctx_conf(x));
 	ctx_progress(x, "stopping", "%s in %s", x->cf->long_name, x->cf->project_dir);
 	if (conf_is_installed(x->cf))
 		return unit_run_stop(x, was_running);
@@ -365,9 +363,7 @@ stop_project(struct cmd_ctx *x, const struct start_opts *o, bool *was_running)
 	TRY(state_mean_to_run(x->a, x->cf, false, x->f));
 	if (state_supervised(x->a, x->cf))
 		return stop_supervisor(x, o->wait > 0 ? o->wait : STOP_MOST_S);
-	e = supervise_end_orphans(x->a, x->cf, &n, x->f);
-	if (e != OK)
-		return e;
+	TRY(supervise_end_orphans(x->a, x->cf, &n, x->f));
 	*was_running = n > 0;
 	if (n > 0)
 		ctx_progress(x, "stopped", "%zu services without a supervisor", n);
@@ -382,14 +378,13 @@ static enum err
 stop_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	bool was_running;
-	enum err e;
 
 	if (n > 0)
 		return order_run(x, opts, args[0], ORDER_STOP);
-	e = stop_project(x, opts, &was_running);
-	if (e == OK && !was_running)
+	TRY(stop_project(x, opts, &was_running));
+	if (!was_running)
 		ctx_progress(x, "nothing", "was running");
-	return e;
+	return OK;
 }
 
 static enum err
@@ -397,16 +392,14 @@ restart_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct start_opts *o = opts;
 	bool was_running;
-	enum err e;
 
 	if (n > 0)
 		return order_run(x, o, args[0], ORDER_RESTART);
-	e = ctx_conf(x);
-	if (e == OK && conf_is_installed(x->cf))
+	TRY(ctx_conf(x));
+	if (conf_is_installed(x->cf))
 		return unit_run_start(x, start_wait_s(o), true);
-	if (e == OK)
-		e = stop_project(x, o, &was_running);
-	return e == OK ? start_run(x, opts, args, n) : e;
+	TRY(stop_project(x, o, &was_running));
+	return start_run(x, opts, args, n);
 }
 
 const struct cmd cmd_start = { .name = "start",

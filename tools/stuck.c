@@ -52,9 +52,9 @@ lacking_between(struct stuck_search *k, int64_t from, int64_t to)
 {
 	struct row_wu_short *w;
 	size_t n = 0;
-	enum err e = wus_short(k->x->db, &k->round, from, to, &w, &n, k->x->f);
 
-	for (size_t i = 0; e == OK && i < n; i++) {
+	TRY(wus_short(k->x->db, &k->round, from, to, &w, &n, k->x->f));
+	for (size_t i = 0; i < n; i++) {
 		const struct workunit wu = { .min_quorum = w[i].min_quorum,
 			.target_nresults = w[i].target_nresults,
 			.max_total_results = w[i].max_total_results,
@@ -67,7 +67,7 @@ lacking_between(struct stuck_search *k, int64_t from, int64_t to)
 				w[i].min_quorum, w[i].target_nresults,
 				(long long)w[i].alive));
 	}
-	return e;
+	return OK;
 }
 
 /* --- names --- */
@@ -109,10 +109,8 @@ load_rules(struct stuck_search *k)
 	struct pc_remark *remarks;
 	struct fail f = { 0 }; /* ignored: the check SPEC_CLASS reports it */
 	size_t n;
-	enum err e = tools_catalog(x, &k->cat);
 
-	if (e != OK)
-		return e;
+	TRY(tools_catalog(x, &k->cat));
 	(void)plan_classes_load(x->a, project_path(x->a, x->cf, PLAN_CLASS_FILE),
 	    &classes, &remarks, &n, &f);
 	k->cat->classes = classes;
@@ -146,14 +144,11 @@ check_demand(struct stuck_search *k, const struct demand *d)
 	struct cmd_ctx *x = k->x;
 	const struct app *app = catalog_app(k->cat, d->appid);
 	struct lack l[UNSENDABLE__MAX];
-	enum err e = OK;
 
 	if (app == NULL)
 		return OK;
 	if (d->hr_class != 0 && k->fleet.hosts > 0 && k->fleet.kinds == NULL)
-		e = fleet_load_kinds(x->db, x->a, x->cf, clock_now(), &k->fleet, x->f);
-	if (e != OK)
-		return e;
+		TRY(fleet_load_kinds(x->db, x->a, x->cf, clock_now(), &k->fleet, x->f));
 	unsendable(x->cf, k->cat, &k->fleet, d, l);
 	for (int c = 0; c < UNSENDABLE__MAX; c++)
 		if (l[c].is)
@@ -164,11 +159,9 @@ check_demand(struct stuck_search *k, const struct demand *d)
 static enum err
 check_demands(struct stuck_search *k, const struct demand *d, size_t n)
 {
-	enum err e = OK;
-
-	for (size_t i = 0; i < n && e == OK; i++)
-		e = check_demand(k, &d[i]);
-	return e;
+	for (size_t i = 0; i < n; i++)
+		TRY(check_demand(k, &d[i]));
+	return OK;
 }
 
 static enum err
@@ -177,13 +170,11 @@ work_between(struct stuck_search *k, int64_t from, int64_t to)
 	struct demand_ask ask = stuck_ask(k);
 	struct demand *d;
 	size_t n = 0;
-	enum err e;
 
 	ask.from = from;
 	ask.to = to;
-	e = demand_between(k->x->db, &k->round, &ask, &d, &n, k->x->f);
-
-	return e == OK ? check_demands(k, d, n) : e;
+	TRY(demand_between(k->x->db, &k->round, &ask, &d, &n, k->x->f));
+	return check_demands(k, d, n);
 }
 
 static enum err
@@ -191,19 +182,17 @@ work_queued(struct stuck_search *k,
     enum err (*each)(struct stuck_search *, const struct demand *, size_t n))
 {
 	struct demand_ask ask = stuck_ask(k);
-	enum err e = OK;
 
-	for (size_t i = 0; i < k->cat->napps && e == OK; i++) {
+	for (size_t i = 0; i < k->cat->napps; i++) {
 		struct demand *d;
 		size_t n = 0;
 
 		arena_reset(&k->round);
 		ask.appid = k->cat->apps[i].id;
-		e = demand_queued(k->x->db, &k->round, &ask, &d, &n, k->x->f);
-		if (e == OK)
-			e = each(k, d, n);
+		TRY(demand_queued(k->x->db, &k->round, &ask, &d, &n, k->x->f));
+		TRY(each(k, d, n));
 	}
-	return e;
+	return OK;
 }
 
 static void
@@ -245,16 +234,16 @@ check_targets(struct stuck_search *k)
 {
 	struct row_aimed *w;
 	size_t n = 0;
-	enum err e = wus_aimed_in_vain(k->x->db, &k->round, k->x->cf, &w, &n, k->x->f);
 
-	for (size_t i = 0; e == OK && i < n; i++)
+	TRY(wus_aimed_in_vain(k->x->db, &k->round, k->x->cf, &w, &n, k->x->f));
+	for (size_t i = 0; i < n; i++)
 		if (w[i].targets == 0)
 			stuck_report(k, FSCK_WU_TARGET, w[i].name, "");
 		else
 			stuck_report(k, FSCK_WU_TARGET_OFF, w[i].name,
 			    w[i].flags == WU_BROADCAST ? "enable_assignment_multi" :
 							 "enable_assignment");
-	return e;
+	return OK;
 }
 
 /* Calls each() slice by slice, which bounds memory and keeps no long-lived snapshot of

@@ -28,12 +28,9 @@ systemctl_exec(struct arena *a, const char *const *argv, char **out, struct fail
 		.timeout_s = LIMIT_S };
 	char words[PROC_LAST_WORDS] = "", *text = NULL;
 	int status;
-	enum err e;
 
 	r.last_words = words;
-	e = proc_run(a, &r, &status, &text, NULL, f);
-	if (e != OK)
-		return e;
+	TRY(proc_run(a, &r, &status, &text, NULL, f));
 	if (out != NULL)
 		*out = text;
 	if (status == 0)

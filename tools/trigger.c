@@ -90,11 +90,10 @@ list_claims(struct cmd_ctx *x, const struct triggers *t)
 {
 	struct claim *c;
 	size_t n;
-	enum err e = trigger_claims(t, x->a, clock_now(), &c, &n, x->f);
 
-	if (e == OK)
-		print_claims(x, c, n);
-	return e;
+	TRY(trigger_claims(t, x->a, clock_now(), &c, &n, x->f));
+	print_claims(x, c, n);
+	return OK;
 }
 
 static enum err
@@ -136,27 +135,23 @@ change_triggers(struct cmd_ctx *x, char **args, size_t n,
 {
 	struct triggers t;
 	enum trigger kind = TRIGGER_NEED_WORK;
-	enum err e = open_triggers(x, NULL, &t);
 
-	if (e == OK)
-		e = kind_named(x, args[0], &kind);
-	for (size_t i = 1; i < n && e == OK; i++)
-		e = check_fileset(x, args[i]);
-	for (size_t i = 1; i < n && e == OK; i++)
-		e = one(&t, kind, args[i], x->f);
-	return e;
+	TRY(open_triggers(x, NULL, &t));
+	TRY(kind_named(x, args[0], &kind));
+	for (size_t i = 1; i < n; i++)
+		TRY(check_fileset(x, args[i]));
+	for (size_t i = 1; i < n; i++)
+		TRY(one(&t, kind, args[i], x->f));
+	return OK;
 }
 
 static enum err
 raise_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
-	enum err e;
-
 	(void)opts;
-	e = change_triggers(x, args, n, trigger_raise);
-	if (e == OK)
-		ctx_ring(x, DOORBELL_WORK_GENERATOR);
-	return e;
+	TRY(change_triggers(x, args, n, trigger_raise));
+	ctx_ring(x, DOORBELL_WORK_GENERATOR);
+	return OK;
 }
 
 static enum err
@@ -187,11 +182,11 @@ static enum err
 done_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct triggers t;
-	enum err e = open_triggers(x, opts, &t);
 
-	for (size_t i = 0; i < n && e == OK; i++)
-		e = trigger_claim_done(&t, args[i], x->f);
-	return e;
+	TRY(open_triggers(x, opts, &t));
+	for (size_t i = 0; i < n; i++)
+		TRY(trigger_claim_done(&t, args[i], x->f));
+	return OK;
 }
 
 static enum err

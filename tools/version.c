@@ -182,60 +182,48 @@ check_name_taken(struct cmd_ctx *x, const char *to, const char *md5)
 {
 	char have[MD5_HEX];
 	int64_t n;
-	enum err e;
 
 	if (!fs_exists(to))
 		return fs_check_change(to, x->f);
-	e = md5_file(to, have, &n, x->f);
-	if (e == OK && strcmp(have, md5) != 0)
+	TRY(md5_file(to, have, &n, x->f));
+	if (strcmp(have, md5) != 0)
 		return FAIL(x->f, E_BADREQ,
 		    "%s exists with different content, and hosts may have it: give this build a higher version",
 		    to);
-	return e;
+	return OK;
 }
 
 enum err
 version_sign(struct cmd_ctx *x, struct version *v)
 {
-	enum err e = OK;
-
-	for (size_t i = 0; i < v->n && e == OK; i++) {
+	for (size_t i = 0; i < v->n; i++) {
 		struct version_file *file = &v->files[i];
 		char md5[MD5_HEX], *sig;
 
-		e = md5_file(v->from[i], md5, &file->nbytes, x->f);
-		if (e == OK)
-			e = file_signature(x, v, v->from[i], md5, &sig);
-		if (e == OK)
-			e = check_name_taken(x,
-			    arena_printf(
-				x->a, "%s/%s", x->cf->download_dir, file->name),
-			    md5);
-		if (e != OK)
-			return e;
+		TRY(md5_file(v->from[i], md5, &file->nbytes, x->f));
+		TRY(file_signature(x, v, v->from[i], md5, &sig));
+		TRY(check_name_taken(x,
+		    arena_printf(x->a, "%s/%s", x->cf->download_dir, file->name), md5));
 		file->signature = sig;
 		file->url = arena_printf(
 		    x->a, "%s/%s", x->cf->download_url, file->name);
 	}
-	return e;
+	return OK;
 }
 
 static enum err
 copy_files(struct cmd_ctx *x, const struct version *v)
 {
-	enum err e = OK;
-
-	for (size_t i = 0; i < v->n && e == OK; i++) {
+	for (size_t i = 0; i < v->n; i++) {
 		const char *to = arena_printf(
 		    x->a, "%s/%s", x->cf->download_dir, v->files[i].name);
 
 		if (!fs_exists(to))
-			e = fs_copy(v->from[i], to, 0644, x->f);
-		if (e == OK)
-			ctx_progress(x, "copied", "%s (%lld bytes)", v->files[i].name,
-			    (long long)v->files[i].nbytes);
+			TRY(fs_copy(v->from[i], to, 0644, x->f));
+		ctx_progress(x, "copied", "%s (%lld bytes)", v->files[i].name,
+		    (long long)v->files[i].nbytes);
 	}
-	return e;
+	return OK;
 }
 
 enum err

@@ -77,17 +77,13 @@ assign_in_tx(struct cmd_ctx *x, void *arg)
 {
 	struct assigning *g = arg;
 	int64_t now = clock_now();
-	enum err e = workunit_by_name(x->db, x->a, g->name, &g->wu, x->f);
 
-	if (e != OK)
-		return e;
+	TRY(workunit_by_name(x->db, x->a, g->name, &g->wu, x->f));
 	/* A workunit cannot be both targeted and broadcast: drop assignments of the
 	 * other kind. */
 	if (g->target.given && g->wu->transitioner_flags != 0 &&
 	    g->wu->transitioner_flags != (g->target.multi ? WU_BROADCAST : WU_TARGETED))
-		e = assignments_drop(x->db, x->a, g->wu, now, x->f);
-	if (e != OK)
-		return e;
+		TRY(assignments_drop(x->db, x->a, g->wu, now, x->f));
 	return g->target.given ? assignment_add(x->db, x->a, g->wu, g->target.kind,
 				     g->target.id, g->target.multi, now, x->f) :
 	                         assignments_drop(x->db, x->a, g->wu, now, x->f);

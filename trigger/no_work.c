@@ -83,7 +83,6 @@ no_work_there(const struct triggers *t, struct arena *a, const int64_t *ids,
 	char **asked = NEWN(a, char *, n + 1);
 	bool *answers = NEWN(a, bool, n + 1);
 	size_t nasked = 0, k = 0;
-	enum err e;
 
 	if (n == 0 || triggers_in_rows(t->conf))
 		return trigger_there(
@@ -94,13 +93,13 @@ no_work_there(const struct triggers *t, struct arena *a, const int64_t *ids,
 		if (!there[i])
 			asked[nasked++] = names[i];
 	}
-	e = trigger_there(t, a, TRIGGER_NO_WORK_AVAILABLE, asked, nasked, answers, f);
-	for (size_t i = 0; i < n && e == OK; i++) {
+	TRY(trigger_there(t, a, TRIGGER_NO_WORK_AVAILABLE, asked, nasked, answers, f));
+	for (size_t i = 0; i < n; i++) {
 		if (there[i])
 			continue;
 		there[i] = answers[k++];
 		if (there[i] && m->dir.there && !m->dir.fresh)
 			no_work_put(m->there, ids[i]);
 	}
-	return e;
+	return OK;
 }

@@ -82,14 +82,13 @@ enum err
 trigger_ages(const struct triggers *t, struct arena *a, enum trigger of,
     char *const *names, size_t n, int64_t now, int64_t *age_s, struct fail *f)
 {
-	enum err e = n == 0 ? OK : t->store->since(t, a, of, names, n, age_s, f);
-
-	for (size_t i = 0; i < n && e == OK; i++) {
+	TRY(n == 0 ? OK : t->store->since(t, a, of, names, n, age_s, f));
+	for (size_t i = 0; i < n; i++) {
 		int64_t since = name_ok(names[i]) ? age_s[i] : -1;
 
 		age_s[i] = since < 0 ? -1 : since < now ? now - since : 0;
 	}
-	return e;
+	return OK;
 }
 
 enum err
@@ -121,10 +120,8 @@ trigger_list(const struct triggers *t, struct arena *a, enum trigger of, char **
     size_t *n, struct fail *f)
 {
 	size_t kept = 0;
-	enum err e = t->store->list(t, a, of, names, n, f);
 
-	if (e != OK)
-		return e;
+	TRY(t->store->list(t, a, of, names, n, f));
 	for (size_t i = 0; i < *n; i++)
 		if (name_ok((*names)[i]))
 			(*names)[kept++] = (*names)[i];

@@ -27,7 +27,6 @@ working_set_names(
     const struct triggers *t, struct arena *a, char ***names, size_t *n, struct fail *f)
 {
 	struct working_set_cache *w = &t->cache->working_set;
-	enum err e;
 
 	if (triggers_in_rows(t->conf))
 		return trigger_list(t, a, TRIGGER_WORKING_SET, names, n, f);
@@ -38,10 +37,9 @@ working_set_names(
 	}
 	w->kept = false;
 	arena_reset(&w->a);
-	e = trigger_list(t, a, TRIGGER_WORKING_SET, names, n, f);
-	if (e == OK)
-		working_set_keep(w, *names, *n);
-	return e;
+	TRY(trigger_list(t, a, TRIGGER_WORKING_SET, names, n, f));
+	working_set_keep(w, *names, *n);
+	return OK;
 }
 
 void

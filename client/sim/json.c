@@ -116,18 +116,16 @@ read_name(struct reader *r, const char *at, const struct json_field *f, json_t *
 static enum err
 read_apps(struct reader *r, const char *at, json_t *v, struct sim_project *p)
 {
-	enum err e = OK;
-
 	p->napps = json_array_size(v);
 	if (p->napps == 0 || p->napps > SIM_APPS_MOST)
 		return FAIL(r->f, E_BADREQ,
 		    "%s: %s.apps must be a list of 1 to %d apps", r->file, at,
 		    SIM_APPS_MOST);
 	p->apps = NEWN(r->a, struct sim_app, p->napps);
-	for (size_t i = 0; i < p->napps && e == OK; i++)
-		e = read_app(r, arena_printf(r->a, "%s.apps[%zu]", at, i),
-		    json_array_get(v, i), &p->apps[i]);
-	return e;
+	for (size_t i = 0; i < p->napps; i++)
+		TRY(read_app(r, arena_printf(r->a, "%s.apps[%zu]", at, i),
+		    json_array_get(v, i), &p->apps[i]));
+	return OK;
 }
 
 static enum err
@@ -207,14 +205,13 @@ static enum err
 read_project(struct reader *r, size_t i, json_t *o, struct sim_project *p)
 {
 	const char *at = arena_printf(r->a, "projects[%zu]", i);
-	enum err e;
 
 	sim_project_defaults(p);
 	p->name = arena_printf(r->a, "P%zu", i + 1);
-	e = read_object(r, at, PROJECT, o, p);
-	if (e == OK && p->napps == 0)
-		e = FAIL(r->f, E_BADREQ, "%s: %s needs \"apps\"", r->file, at);
-	return e;
+	TRY(read_object(r, at, PROJECT, o, p));
+	if (p->napps == 0)
+		return FAIL(r->f, E_BADREQ, "%s: %s needs \"apps\"", r->file, at);
+	return OK;
 }
 
 static enum err

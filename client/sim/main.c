@@ -281,12 +281,9 @@ run_single(const struct args *g, struct fail *f)
 	struct outcome o = { .name = scenario_name(g->a, g->file),
 		.scenario = &s,
 		.policy = g->policies[0] };
-	enum err e = sim_read(g->a, g->file, &s, f);
 
-	if (e == OK)
-		e = run_seeds(g, &o, f);
-	if (e != OK)
-		return e;
+	TRY(sim_read(g->a, g->file, &s, f));
+	TRY(run_seeds(g, &o, f));
 	if (g->json)
 		json_print(json_outcome(g, &o));
 	else

@@ -217,7 +217,6 @@ take_statement(struct scan *s, const struct statement *st)
 	const char *name = take_word(s);
 	struct sim_project *p = find_project(s, name);
 	double x, mean_h = 4;
-	enum err e;
 
 	if (p == NULL)
 		return WRONG(s,
@@ -226,16 +225,14 @@ take_statement(struct scan *s, const struct statement *st)
 	if (!take_char(s, ','))
 		return WRONG(s, "%s(%s must be followed by a comma and a number",
 		    st->name, name);
-	e = take_bounded(s, st->name, st->low, st->high, &x);
-	if (e == OK && st->about == ABOUT_AVAIL && take_char(s, ','))
-		e = take_bounded(s, "the mean length of a period", 1e-3, 1e5, &mean_h);
-	if (e == OK && st->about == ABOUT_LIMIT && x != floor(x))
-		e = WRONG(s, "LIMIT must be a whole number");
-	if (e == OK)
-		e = take_closing(s, st->name);
-	if (e == OK)
-		apply_statement(p, st->about, x, mean_h);
-	return e;
+	TRY(take_bounded(s, st->name, st->low, st->high, &x));
+	if (st->about == ABOUT_AVAIL && take_char(s, ','))
+		TRY(take_bounded(s, "the mean length of a period", 1e-3, 1e5, &mean_h));
+	if (st->about == ABOUT_LIMIT && x != floor(x))
+		return WRONG(s, "LIMIT must be a whole number");
+	TRY(take_closing(s, st->name));
+	apply_statement(p, st->about, x, mean_h);
+	return OK;
 }
 
 /* Takes what follows the ";" in P(C, D, R; ...): gpu, gpu=U, ncpus=N, sd=X. */
@@ -306,27 +303,24 @@ take_project_line(struct scan *s, const char *name)
 	double x[ARGS_MOST];
 	struct sim_project *p = find_project(s, name);
 	struct sim_app *app;
-	enum err e = OK;
 
 	if (p == NULL ? s->scenario->nprojects == SIM_PROJECTS_MOST :
 			p->napps == SIM_APPS_MOST)
 		return WRONG(s, "more than %d projects, or %d kinds of jobs of one",
 		    SIM_PROJECTS_MOST, SIM_APPS_MOST);
-	for (int i = 0; i < ARGS_MOST && e == OK; i++) {
+	for (int i = 0; i < ARGS_MOST; i++) {
 		if (i > 0 && !take_char(s, ','))
 			return WRONG(s, "a project is %s(C, D, R)", name);
-		e = take_bounded(s, what[i], low[i], 1e7, &x[i]);
+		TRY(take_bounded(s, what[i], low[i], 1e7, &x[i]));
 	}
-	if (e != OK)
-		return e;
 	if (p != NULL && p->share != x[2])
 		return WRONG(s, "%s already has the share %g", name, p->share);
 	app = scan_add_app(s, name, x[2]);
 	app->run_s = x[0] * 3600;
 	app->deadline_s = x[1] * 3600;
 	if (take_char(s, ';'))
-		e = take_job_details(s, app);
-	return e == OK ? take_closing(s, name) : e;
+		TRY(take_job_details(s, app));
+	return take_closing(s, name);
 }
 
 static enum err

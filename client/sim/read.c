@@ -74,14 +74,12 @@ sim_read(struct arena *a, const char *path, struct sim_scenario *s, struct fail 
 {
 	char *bytes;
 	size_t n, at = 0;
-	enum err e = fs_read(a, path, SIM_FILE_MOST, &bytes, &n, f);
 
-	if (e != OK)
-		return e;
+	TRY(fs_read(a, path, SIM_FILE_MOST, &bytes, &n, f));
 	sim_defaults(s);
 	while (text_white(bytes[at]))
 		at++;
-	e = bytes[at] == '{' ? sim_json(a, path, bytes, n, s, f) :
-	                       sim_notation(a, path, bytes, n, s, f);
-	return e == OK ? check_scenario(path, s, f) : e;
+	TRY(bytes[at] == '{' ? sim_json(a, path, bytes, n, s, f) :
+			       sim_notation(a, path, bytes, n, s, f));
+	return check_scenario(path, s, f);
 }

@@ -356,10 +356,8 @@ sim_run(const struct sim_scenario *sc, const struct sim_options *opt, struct are
 		.sums = sums,
 		.end_s = opt->days * 86400 };
 	double began = clock_cpu_ms();
-	enum err e = check_resources(sc, f);
 
-	if (e != OK)
-		return e;
+	TRY(check_resources(sc, f));
 	*sums = (struct sim_sums){ .seed = opt->seed };
 	sim_set_up(&s);
 	run_until_end(&s);

@@ -183,14 +183,11 @@ static enum err
 search_host(struct rpc *x, bool clone)
 {
 	struct host *h = NULL;
-	enum err e = OK;
 
 	if (!clone)
-		e = host_by_its_cpid(x, &h);
-	if (e == OK && h == NULL)
-		e = host_by_likeness(x, &h);
-	if (e != OK)
-		return e;
+		TRY(host_by_its_cpid(x, &h));
+	if (h == NULL)
+		TRY(host_by_likeness(x, &h));
 	x->clone = clone;
 	x->host = h;
 	x->host_id_changed = true;
@@ -263,9 +260,8 @@ host_of_request(struct rpc *x, struct row_host_account **found, bool *forwarded)
 static enum err
 authenticate_stranger(struct rpc *x)
 {
-	enum err e = user_by_key(x);
-
-	return e == OK ? search_host(x, false) : e;
+	TRY(user_by_key(x));
+	return search_host(x, false);
 }
 
 /*
@@ -314,18 +310,15 @@ forget_identity(struct rpc *x)
 static enum err
 identify_clone(struct rpc *x, const struct host *h)
 {
-	enum err e;
-
 	if (x->now - h->rpc_time < OVERTAKEN_S)
 		return FAIL(&x->fail, E_RACE,
 		    "host %lld: a request with number %lld comes after %lld",
 		    (long long)h->id, (long long)x->req->rpc_seqno,
 		    (long long)h->rpc_seqno);
-	e = search_host(x, true);
-	if (e == OK && (x->host == NULL || x->host->id != h->id) &&
-	    host_succeeds(h, x->req))
+	TRY(search_host(x, true));
+	if ((x->host == NULL || x->host->id != h->id) && host_succeeds(h, x->req))
 		x->predecessor = h->id;
-	return e;
+	return OK;
 }
 
 static enum err
@@ -380,9 +373,7 @@ authenticate(struct rpc *x)
 enum err
 rpc_authenticate(struct rpc *x, enum rpc_step *next)
 {
-	enum err e = authenticate(x);
-
-	if (e == OK)
-		*next = RPC_load;
-	return e;
+	TRY(authenticate(x));
+	*next = RPC_load;
+	return OK;
 }

@@ -32,12 +32,10 @@ rpc_write_new_host(struct rpc *x, int64_t token)
 static enum err
 write_trickles(struct rpc *x)
 {
-	enum err e = OK;
-
-	for (size_t i = 0; i < x->req->ntrickles && e == OK; i++)
-		e = trickle_insert(
-		    x->db, x->snap->host.id, x->now, &x->req->trickles[i], &x->fail);
-	return e;
+	for (size_t i = 0; i < x->req->ntrickles; i++)
+		TRY(trickle_insert(
+		    x->db, x->snap->host.id, x->now, &x->req->trickles[i], &x->fail));
+	return OK;
 }
 
 /* Stores the logs that the project requests; others are not kept. */
@@ -53,13 +51,12 @@ write_logs(struct rpc *x)
 		    x->req->time_stats_log },
 		{ x->conf->request_job_log, LOG_JOBS, x->req->job_log },
 	};
-	enum err e = OK;
 
-	for (size_t i = 0; i < N(logs) && e == OK; i++)
+	for (size_t i = 0; i < N(logs); i++)
 		if (logs[i].wanted && logs[i].text != NULL)
-			e = host_log_store(x->db, x->snap->host.id, logs[i].kind,
-			    x->now, logs[i].text, &x->fail);
-	return e;
+			TRY(host_log_store(x->db, x->snap->host.id, logs[i].kind,
+			    x->now, logs[i].text, &x->fail));
+	return OK;
 }
 
 /*
@@ -108,13 +105,12 @@ static enum err
 write_account(struct rpc *x)
 {
 	const struct request *rq = x->req;
-	enum err e = OK;
 
 	if (new_prefs(x))
-		e = user_set_prefs(x->db, x->user->id, rq->global_prefs, &x->fail);
-	if (e == OK && new_cpid(x))
-		e = user_set_cpid(x->db, x->user->id, rq->cross_project_id, &x->fail);
-	return e;
+		TRY(user_set_prefs(x->db, x->user->id, rq->global_prefs, &x->fail));
+	if (new_cpid(x))
+		TRY(user_set_cpid(x->db, x->user->id, rq->cross_project_id, &x->fail));
+	return OK;
 }
 
 static bool

@@ -131,18 +131,17 @@ static enum err
 raise_workunits(struct rpc *x, struct commit *w)
 {
 	int64_t ids[TOUCH_MAX];
-	enum err e = OK;
 
-	for (size_t i = 0; i < w->ntouches && e == OK;) {
+	for (size_t i = 0; i < w->ntouches;) {
 		int32_t to = w->touches[i].raise_to;
 		size_t n = 0;
 
 		while (i < w->ntouches && n < TOUCH_MAX && w->touches[i].raise_to == to)
 			ids[n++] = w->touches[i++].workunitid;
 		if (to != 0)
-			e = workunits_raise(x->db, ids, n, to, &x->fail);
+			TRY(workunits_raise(x->db, ids, n, to, &x->fail));
 	}
-	return e;
+	return OK;
 }
 
 /* Touches workunits in ascending order of ids; adjacent ones share a statement. */
@@ -362,9 +361,7 @@ write_op(struct rpc *x, struct commit *w, const struct op *o)
 static enum err
 write_results(struct rpc *x, struct commit *w)
 {
-	enum err e = OK;
-
-	for (size_t i = 0; i < w->nops && e == OK; i++) {
+	for (size_t i = 0; i < w->nops; i++) {
 		/*
 		 * Thousands of reports may take long, otherwise they would never be
 		 * stored; but if the transaction had to start again, others kept it
@@ -373,9 +370,9 @@ write_results(struct rpc *x, struct commit *w)
 		if (i % PROGRESS_OPS == PROGRESS_OPS - 1 && x->retries == 0)
 			db_request(x->db);
 		if (!commit_is_repeat(w, i))
-			e = write_op(x, w, &w->ops[i]);
+			TRY(write_op(x, w, &w->ops[i]));
 	}
-	return e;
+	return OK;
 }
 
 /*
@@ -389,21 +386,20 @@ charge_again(struct rpc *x, const struct commit *w)
 	struct decision *d = x->dec;
 	struct larges larges = larges_of(x->a, x->snap);
 	int64_t *was = NEWN(x->a, int64_t, d->nsends + 1);
-	enum err e = OK;
 
 	if (w->nsends_lost == 0 || w->nsends_lost == d->nsends)
 		return OK;
 	for (size_t i = 0; i < d->nsends; i++)
 		was[i] = d->sends[i].bytes_needed;
 	larges_charge(&larges, d->sends, d->nsends, w->send_lost);
-	for (size_t i = 0; i < d->nsends && e == OK; i++) {
+	for (size_t i = 0; i < d->nsends; i++) {
 		const struct dec_send *s = &d->sends[i];
 
 		if (s->bytes_needed != was[i] && !s->expect_in_progress)
-			e = result_set_bytes(x->db, s->job->id, x->snap->host.id,
-			    s->bytes_needed, s->bytes_saved, &x->fail);
+			TRY(result_set_bytes(x->db, s->job->id, x->snap->host.id,
+			    s->bytes_needed, s->bytes_saved, &x->fail));
 	}
-	return e;
+	return OK;
 }
 
 void
@@ -418,9 +414,7 @@ commit_collect_rows(struct rpc *x, struct commit *w)
 enum err
 commit_write_rows(struct rpc *x, struct commit *w)
 {
-	enum err e = write_workunits(x, w);
-
-	if (e == OK)
-		e = write_results(x, w);
-	return e == OK ? charge_again(x, w) : e;
+	TRY(write_workunits(x, w));
+	TRY(write_results(x, w));
+	return charge_again(x, w);
 }

@@ -43,12 +43,11 @@ add_metric(struct counting *k, enum metric m, const char *value, uint64_t by)
 static enum err
 add_to_histogram(struct counting *k, enum metric m, double value)
 {
-	enum err e = counts_add(k, metric_bucket_series(k->x->a, m, value), 1);
-
-	if (e == OK && value > 0)
-		e = counts_add(k, metric_sum_series(k->x->a, m),
-		    (uint64_t)(value * METRIC_SUM_SCALE));
-	return e;
+	TRY(counts_add(k, metric_bucket_series(k->x->a, m, value), 1));
+	if (value > 0)
+		TRY(counts_add(k, metric_sum_series(k->x->a, m),
+		    (uint64_t)(value * METRIC_SUM_SCALE)));
+	return OK;
 }
 
 static enum err
@@ -86,17 +85,17 @@ static enum err
 add_decision(struct counting *k)
 {
 	const struct decision *d = k->x->dec;
-	enum err e = add_sends(k);
 
-	if (e == OK && d->nsends == 0 && d->why != WHY_NONE && d->why != WHY_DONT_SEND)
-		e = add_metric(k, METRIC_REFUSED, reason_code(d->why), 1);
-	for (int why = WHY_NONE + 1; why < WHY__MAX && e == OK; why++)
-		e = add_metric(
-		    k, METRIC_LEFT_OUT, reason_code((enum reason)why), d->counts[why]);
-	if (e == OK && d->reports != NULL)
-		e = add_metric(k, METRIC_DOUBLE_SENDS, "",
-		    foreign_reports(d, k->x->req->nreports));
-	return e;
+	TRY(add_sends(k));
+	if (d->nsends == 0 && d->why != WHY_NONE && d->why != WHY_DONT_SEND)
+		TRY(add_metric(k, METRIC_REFUSED, reason_code(d->why), 1));
+	for (int why = WHY_NONE + 1; why < WHY__MAX; why++)
+		TRY(add_metric(
+		    k, METRIC_LEFT_OUT, reason_code((enum reason)why), d->counts[why]));
+	if (d->reports != NULL)
+		TRY(add_metric(k, METRIC_DOUBLE_SENDS, "",
+		    foreign_reports(d, k->x->req->nreports)));
+	return OK;
 }
 
 /* Counts the errors of this connection since the last request. */
@@ -105,12 +104,12 @@ add_db_errors(struct counting *k)
 {
 	struct row_pair v[DB_ERRORS_KEPT];
 	size_t n = k->x->db == NULL ? 0 : db_take_errors(k->x->db, v);
-	enum err e = OK;
 
-	for (size_t i = 0; i < n && e == OK; i++)
-		e = add_metric(k, METRIC_DB_ERRORS,
-		    arena_printf(k->x->a, "%lld", (long long)v[i].a), (uint64_t)v[i].b);
-	return e;
+	for (size_t i = 0; i < n; i++)
+		TRY(add_metric(k, METRIC_DB_ERRORS,
+		    arena_printf(k->x->a, "%lld", (long long)v[i].a),
+		    (uint64_t)v[i].b));
+	return OK;
 }
 
 /* What a request cost, whatever its reply. */
@@ -118,19 +117,17 @@ static enum err
 add_costs(struct counting *k)
 {
 	const struct rpc *x = k->x;
-	enum err e = add_to_histogram(k, METRIC_RPC_BYTES, (double)x->in_n);
 
-	if (e == OK && x->start > 0)
-		e = add_to_histogram(k, METRIC_RPC_SECONDS, clock_now_f() - x->start);
-	if (e == OK && x->start > 0)
-		e = add_to_histogram(k, METRIC_RPC_STATEMENTS, (double)x->statements);
-	if (e == OK && x->req != NULL)
-		e = add_metric(k, METRIC_XML_REPAIRED, "", x->req->repairs > 0);
-	if (e == OK)
-		e = add_metric(k, METRIC_DB_RETRIES, "", (uint64_t)x->retries);
-	if (e == OK)
-		e = add_metric(k, METRIC_CLAIMS_LOST, "", x->nlost);
-	return e == OK ? add_db_errors(k) : e;
+	TRY(add_to_histogram(k, METRIC_RPC_BYTES, (double)x->in_n));
+	if (x->start > 0)
+		TRY(add_to_histogram(k, METRIC_RPC_SECONDS, clock_now_f() - x->start));
+	if (x->start > 0)
+		TRY(add_to_histogram(k, METRIC_RPC_STATEMENTS, (double)x->statements));
+	if (x->req != NULL)
+		TRY(add_metric(k, METRIC_XML_REPAIRED, "", x->req->repairs > 0));
+	TRY(add_metric(k, METRIC_DB_RETRIES, "", (uint64_t)x->retries));
+	TRY(add_metric(k, METRIC_CLAIMS_LOST, "", x->nlost));
+	return add_db_errors(k);
 }
 
 static enum err
@@ -138,15 +135,14 @@ count_rpc(struct counts *c, const struct rpc *x, struct fail *f)
 {
 	bool refused = x->refused != REFUSE_NOTHING;
 	struct counting k = { c, x, f };
-	enum err e = add_metric(&k, METRIC_RPCS, refused ? "refused" : "served", 1);
 
-	if (e == OK)
-		e = add_costs(&k);
-	if (e == OK && refused)
-		e = add_metric(&k, METRIC_RPC_REFUSED, refuse_name(x->refused), 1);
-	if (e == OK && !refused && x->dec != NULL)
-		e = add_decision(&k);
-	return e;
+	TRY(add_metric(&k, METRIC_RPCS, refused ? "refused" : "served", 1));
+	TRY(add_costs(&k));
+	if (refused)
+		TRY(add_metric(&k, METRIC_RPC_REFUSED, refuse_name(x->refused), 1));
+	if (!refused && x->dec != NULL)
+		TRY(add_decision(&k));
+	return OK;
 }
 
 static enum err

@@ -29,11 +29,9 @@ static const struct {
 enum err
 rpc_parse(struct rpc *x, enum rpc_step *next)
 {
-	enum err e = request_parse(x->a, x->in, x->in_n, &x->req, &x->fail);
-
-	if (e == OK)
-		*next = RPC_authenticate;
-	return e;
+	TRY(request_parse(x->a, x->in, x->in_n, &x->req, &x->fail));
+	*next = RPC_authenticate;
+	return OK;
 }
 
 /* After E_RETRY: naps and reconnects if needed; gives up after RPC_RETRIES. */

@@ -126,9 +126,8 @@ rpc_write_versions(struct rpc *x, const bool *send_lost)
 {
 	size_t n;
 	const struct version_change *v = commit_versions(x, send_lost, &n);
-	enum err e = OK;
 
-	for (size_t i = 0; i < n && e == OK; i++)
-		e = write_version(x, &v[i]);
-	return e;
+	for (size_t i = 0; i < n; i++)
+		TRY(write_version(x, &v[i]));
+	return OK;
 }

@@ -341,7 +341,6 @@ serve_run(const struct serve_program *p, const struct serve_size *size, int list
 	struct arena a = { 0 };
 	struct worker *workers = NEWN(&a, struct worker, (size_t)size->workers);
 	uint64_t seed;
-	enum err e;
 	int sig;
 
 	random_bytes(&seed, sizeof(seed));
@@ -364,9 +363,7 @@ serve_run(const struct serve_program *p, const struct serve_size *size, int list
 	TRY(arrivals_begin(&s.arrivals, &a, listening, &p->peer, f));
 	if (FCGX_Init() != 0)
 		return FAIL(f, E_SYS, "cannot initialise libfcgi");
-	e = start_workers(&s, workers, f);
-	if (e != OK)
-		return e;
+	TRY(start_workers(&s, workers, f));
 	log_info("%s serves with %lld workers", p->name, (long long)s.size.workers);
 	sig = accept_all(&s);
 	proc_stopping = sig;

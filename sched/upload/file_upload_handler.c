@@ -596,19 +596,13 @@ handler_set_up(
 	char *dir;
 	struct owner owner = { 0 };
 	struct web_peer peer;
-	enum err e = conf_find_project(a, o->project, &dir, f);
 
-	if (e == OK)
-		e = owner_enter(a, dir, false, &owner, NULL, f);
-	if (e == OK)
-		e = upload_settings_start(
-		    &h->source, arena_printf(a, "%s/config.xml", dir), f);
-	if (e != OK)
-		return e;
+	TRY(conf_find_project(a, o->project, &dir, f));
+	TRY(owner_enter(a, dir, false, &owner, NULL, f));
+	TRY(upload_settings_start(
+	    &h->source, arena_printf(a, "%s/config.xml", dir), f));
 	cf = h->source.now->conf;
-	e = identity_check(a, cf, f);
-	if (e != OK)
-		return e;
+	TRY(identity_check(a, cf, f));
 	log_open("file_upload_handler", o->log, (enum log_level)cf->sched_debug_level);
 	metric_show_service(cf, "upload");
 	if (o->socket == NULL)

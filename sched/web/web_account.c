@@ -115,11 +115,10 @@ strengthen(struct db *db, struct arena *a, const struct user *u, const char *has
 static enum err
 find_user(struct web_rpc *x, const char *email, struct user **u, struct fail *f)
 {
-	enum err e = user_by_email(x->db, x->a, email, u, f);
-
-	if (e == OK && strcasecmp((*u)->email_addr, email) != 0)
-		e = E_NOTFOUND;
-	return e;
+	TRY(user_by_email(x->db, x->a, email, u, f));
+	if (strcasecmp((*u)->email_addr, email) != 0)
+		TRY(E_NOTFOUND);
+	return OK;
 }
 
 /* --- lookup_account --- */

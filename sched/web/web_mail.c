@@ -86,41 +86,36 @@ mail_send(struct mail_run *r, const struct mail *m, struct fail *f)
 	struct buf b = buf_new(&r->a);
 	char words[PROC_LAST_WORDS] = "", **argv;
 	int status = 0;
-	enum err e = mail_render(&b, m, f);
 
-	if (e == OK)
-		e = proc_split(&r->a, r->p.conf->mail_command, &argv, f);
-	if (e == OK)
-		e = proc_run(&r->a,
-		    &(const struct proc_run){ .argv = (const char *const *)argv,
-			.in = b.p,
-			.in_n = b.n,
-			.out_max = OUTPUT_MAX,
-			.last_words = words,
-			.hush = true,
-			.timeout_s = SEND_S },
-		    &status, NULL, NULL, f);
-	if (e == OK && status != 0)
-		e = FAIL(
+	TRY(mail_render(&b, m, f));
+	TRY(proc_split(&r->a, r->p.conf->mail_command, &argv, f));
+	TRY(proc_run(&r->a,
+	    &(const struct proc_run){ .argv = (const char *const *)argv,
+		.in = b.p,
+		.in_n = b.n,
+		.out_max = OUTPUT_MAX,
+		.last_words = words,
+		.hush = true,
+		.timeout_s = SEND_S },
+	    &status, NULL, NULL, f));
+	if (status != 0)
+		return FAIL(
 		    f, E_SYS, "%s: exit status %d: %.200s", argv[0], status, words);
-	return e;
+	return OK;
 }
 
 /* An address that merely resembles the account's is not the account's. */
 static enum err
 mail_account(struct mail_run *r, const char *email, struct user **u, struct fail *f)
 {
-	enum err e = project_configure(&r->p, f);
-
-	if (e == OK && r->p.conf->mail_command[0] == '\0')
+	TRY(project_configure(&r->p, f));
+	if (r->p.conf->mail_command[0] == '\0')
 		return FAIL(f, E_CONFIG, "there is no mail_command any more");
-	if (e == OK)
-		e = project_connect(&r->p, r->now, f);
-	if (e == OK)
-		e = user_by_email(r->p.db, &r->a, email, u, f);
-	if (e == OK && strcasecmp((*u)->email_addr, email) != 0)
-		e = FAIL(f, E_NOTFOUND, "no such account");
-	return e;
+	TRY(project_connect(&r->p, r->now, f));
+	TRY(user_by_email(r->p.db, &r->a, email, u, f));
+	if (strcasecmp((*u)->email_addr, email) != 0)
+		return FAIL(f, E_NOTFOUND, "no such account");
+	return OK;
 }
 
 static void

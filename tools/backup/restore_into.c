@@ -200,9 +200,9 @@ into_write_files(struct install *in)
 {
 	struct into *t = (struct into *)in;
 	struct restore *r = t->r;
-	enum err e = restore_read_files(r);
 
-	return e == OK ? set_rights(t) : e;
+	TRY(restore_read_files(r));
+	return set_rights(t);
 }
 
 /* --- the end --- */

@@ -186,7 +186,6 @@ take_end(struct backup_in *b)
 {
 	char digest[SHA256_HEX];
 	struct tar_entry none;
-	enum err e;
 
 	TRY(take_json(b, &b->end));
 	sha256_end(b->lists, digest);
@@ -198,8 +197,8 @@ take_end(struct backup_in *b)
 		    (long long)b->entries, (long long)b->bytes,
 		    (long long)number_of(b->end, "entries"),
 		    (long long)number_of(b->end, "bytes"));
-	e = tar_next(b->tar, &none, b->f);
-	return e == OK ? FAIL(b->f, E_BADREQ, "the archive goes on after its end") : e;
+	TRY(tar_next(b->tar, &none, b->f));
+	return FAIL(b->f, E_BADREQ, "the archive goes on after its end");
 }
 
 /* Goes to the next entry of the archive. */

@@ -263,7 +263,6 @@ batch_results_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	struct collecting c = { .x = x, .dry = o->dry_run };
 	struct row_job_batch *row;
 	struct batch_view v;
-	enum err e;
 
 	(void)n;
 	TRY(ctx_db_report(x));
@@ -277,9 +276,7 @@ batch_results_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	umask(x->owner.umask);
 	if (c.to != NULL && !c.dry)
 		TRY(fs_mkdirs(c.to, 0755, x->f));
-	e = archive && !c.dry ? collect_archive(&c, &v, args[1]) : collect_all(&c, &v);
-	if (e != OK)
-		return e;
+	TRY(archive && !c.dry ? collect_archive(&c, &v, args[1]) : collect_all(&c, &v));
 	print_collected(x, &c);
 	if (c.missing > MISSING_SHOWN)
 		fprintf(stderr, "locus: %" PRId64 " more are missing\n",

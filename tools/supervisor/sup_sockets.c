@@ -28,8 +28,6 @@ sup_unlisten(struct sup *x, const char *path)
 enum err
 sup_listen(struct sup *x, const char *path, int *fd, struct fail *f)
 {
-	enum err e;
-
 	if (!fs_exists(path)) /* somebody removed the name */
 		sup_unlisten(x, path);
 	for (size_t i = 0; i < x->nsockets; i++)
@@ -37,12 +35,10 @@ sup_listen(struct sup *x, const char *path, int *fd, struct fail *f)
 			*fd = x->sockets[i].fd;
 			return OK;
 		}
-	e = sock_listen(path, web_peer_of(x->cf).group, fd, f);
-	if (e == OK)
-		PUSH(x->a, x->sockets, x->nsockets,
-		    x->sockets_cap) = (struct listening){ arena_strdup(x->a, path),
-			*fd };
-	return e;
+	TRY(sock_listen(path, web_peer_of(x->cf).group, fd, f));
+	PUSH(x->a, x->sockets, x->nsockets,
+	    x->sockets_cap) = (struct listening){ arena_strdup(x->a, path), *fd };
+	return OK;
 }
 
 void

@@ -218,22 +218,16 @@ static enum err
 read_again(struct sup *x, struct reading *r, struct fail *f)
 {
 	struct conf *cf;
-	enum err e = conf_load(x->a, x->cf->path, &r->as_written, NULL, NULL, f);
 
-	if (e != OK)
-		return e;
+	TRY(conf_load(x->a, x->cf->path, &r->as_written, NULL, NULL, f));
 	cf = arena_memdup(x->a, r->as_written, sizeof(*cf));
 	keep_waiting(cf, x->cf);
-	e = services_of(x->a, cf, &r->services, &r->n, f);
+	TRY(services_of(x->a, cf, &r->services, &r->n, f));
 	/* Services may write there before the supervisor does. */
-	if (e == OK)
-		e = fs_mkdirs(
-		    r->as_written->run_dir, private_run_mode(r->as_written), f);
-	if (e == OK)
-		e = fs_mkdirs(r->as_written->log_dir, 0750, f);
-	if (e == OK)
-		say_upstream(x, cf);
-	return e;
+	TRY(fs_mkdirs(r->as_written->run_dir, private_run_mode(r->as_written), f));
+	TRY(fs_mkdirs(r->as_written->log_dir, 0750, f));
+	say_upstream(x, cf);
+	return OK;
 }
 
 /* Takes over the services of config.xml if it has changed. A faulty file changes
@@ -374,7 +368,6 @@ supervise(struct arena *a, const struct conf *cf, struct fail *f)
 	struct sigaction child = { .sa_handler = on_child };
 	struct sup x;
 	int lock = -1;
-	enum err e;
 
 	proc_signals();
 	sigaction(SIGCHLD, &child, NULL);
@@ -382,17 +375,11 @@ supervise(struct arena *a, const struct conf *cf, struct fail *f)
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	setenv(MARK_PROJECT, cf->project_dir, 1);
 	setenv("LOCUS_PROJECT", conf_dir(a, cf), 1);
-	e = open_sup(&x, a, cf, &lock, f);
-	if (e == OK)
-		e = check_own_programs(&x, f);
-	if (e == OK)
-		e = short_dir_make(a, cf, f);
-	if (e == OK) {
-		sup_take_orders(&x);
-		e = sup_listen_all(&x, f);
-	}
-	if (e != OK)
-		return e;
+	TRY(open_sup(&x, a, cf, &lock, f));
+	TRY(check_own_programs(&x, f));
+	TRY(short_dir_make(a, cf, f));
+	sup_take_orders(&x);
+	TRY(sup_listen_all(&x, f));
 	log_info("supervisor of %s with %zu services", cf->project_dir, x.n);
 	private_close(a, cf);
 	say_upstream(&x, cf);
