@@ -208,18 +208,6 @@ check_state(struct arena *a, struct state *st, const char *path, struct fail *f)
 	return OK;
 }
 
-/* Loads the old format: a host had one project, whose fields stood among its own. */
-static void
-load_one_project(struct arena *a, const json_t *o, struct state *st)
-{
-	if (json_object_get(o, "master_url") == NULL)
-		return;
-	st->projects = NEW(a, struct cproject);
-	st->nprojects = 1;
-	*st->projects = fresh_project();
-	fields_load(a, project_fields, o, st->projects);
-}
-
 static enum err
 state_from_text(struct arena *a, const char *path, const char *text, size_t n,
     struct state **st, struct fail *f)
@@ -231,8 +219,6 @@ state_from_text(struct arena *a, const char *path, const char *text, size_t n,
 		return FAIL(f, E_BADREQ, "%s:%d: %s", path, why.line, why.text);
 	*st = NEW(a, struct state);
 	fields_load(a, state_fields, o, *st);
-	if (json_object_get(o, "projects") == NULL)
-		load_one_project(a, o, *st);
 	json_decref(o);
 	return check_state(a, *st, path, f);
 }

@@ -16,7 +16,7 @@
 #include "lib/clock.h"
 #include "lib/banned.h"
 
-enum { SLICE_ROWS = 1000, ADAPTIVE_SINCE = 4, LEDGER_SINCE = 5, TALLIES_SINCE = 11 };
+enum { SLICE_ROWS = 1000 };
 
 static enum err
 version_write(struct db *db, struct fail *f)
@@ -223,24 +223,6 @@ rows_fill(const struct upgrade *u, const char *what, enum id_table of,
 	return OK;
 }
 
-/*
- * Older versions of Locus set an app's target_nresults to 2, or to the number of hosts
- * per file, where it now means adaptive replication, as in BOINC.  Clears it, so that
- * no app becomes adaptive by itself.
- */
-static enum err
-apps_stay_as_they_are(const struct upgrade *u, struct fail *f)
-{
-	int64_t n;
-
-	TRY(db_exec(u->db, f, &n, ADOPT_APPS));
-	if (n > 0)
-		u->say(arena_printf(u->a,
-		    "target_nresults of apps, which now means adaptive replication, cleared: %lld rows; see locus app set --adaptive, and locality_target_holders for the number of hosts per file",
-		    (long long)n));
-	return OK;
-}
-
 /* Inserts the rows with which schema.sql fills empty tables. */
 static enum err
 first_rows(const struct upgrade *u, struct fail *f)
@@ -253,15 +235,13 @@ first_rows(const struct upgrade *u, struct fail *f)
 
 /* Counts workunits that exist, and puts finished ones into the index of their times. */
 static enum err
-rows_count(const struct upgrade *u, int64_t version, struct fail *f)
+rows_count(const struct upgrade *u, struct fail *f)
 {
 	static const enum stmt_id kinds[] = { SQL_LIKE(
 						  ADOPT_APP_TALLIES, ADOPT_RESULTS),
 		SQL_LIKE(ADOPT_BATCH_TALLIES, ADOPT_RESULTS),
 		SQL_LIKE(ADOPT_FILESET_TALLIES, ADOPT_RESULTS) };
 
-	if (version >= TALLIES_SINCE)
-		return OK;
 	TRY(rows_fill(u, "times at which files of workunits were deleted",
 	    IDS_WORKUNITS, SQL_LIKE(ADOPT_WUS_DONE, ADOPT_RESULTS), f));
 	TRY(rows_fill(u, "workunits counted", IDS_WORKUNITS,
@@ -290,26 +270,23 @@ times_widen(const struct upgrade *u, struct fail *f)
 	return OK;
 }
 
-/* Fills new columns in existing rows. */
+/*
+ * Fills our columns of a BOINC project's rows. Only once: afterwards result.ready NULL,
+ * for instance, means that the ledger has the job.
+ */
 static enum err
-rows_adopt(const struct upgrade *u, int64_t version, struct fail *f)
+rows_adopt(const struct upgrade *u, struct fail *f)
 {
-	TRY(first_rows(u, f));
 	TRY(rows_fill(u, "file sets of workunits that do not exist, cleared",
 	    IDS_WORKUNITS, SQL_LIKE(ADOPT_WUS, ADOPT_RESULTS), f));
 	TRY(rows_fill(
 	    u, "unsent results made ready", IDS_RESULTS, SQL_ADOPT_RESULTS, f));
-	if (version > 0 && version < ADAPTIVE_SINCE)
-		TRY(apps_stay_as_they_are(u, f));
-	/* Only once: afterwards NULL means that the ledger has the job. */
-	if (version < LEDGER_SINCE)
-		TRY(rows_fill(u, "sent results marked for the ledger", IDS_RESULTS,
-		    SQL_LIKE(ADOPT_SENT, ADOPT_RESULTS), f));
+	TRY(rows_fill(u, "sent results marked for the ledger", IDS_RESULTS,
+	    SQL_LIKE(ADOPT_SENT, ADOPT_RESULTS), f));
 	TRY(rows_fill(u, "days of the hosts' last requests", IDS_HOSTS,
 	    SQL_LIKE(ADOPT_HOSTS, ADOPT_RESULTS), f));
 	TRY(times_widen(u, f));
-	TRY(rows_count(u, version, f));
-	return version_write(u->db, f);
+	return rows_count(u, f);
 }
 
 enum err
@@ -334,7 +311,11 @@ schema_upgrade(
 	if (dry)
 		return OK;
 	if (version < SCHEMA_VERSION)
-		TRY(rows_adopt(&u, version, f));
+		TRY(first_rows(&u, f));
+	if (version == 0)
+		TRY(rows_adopt(&u, f));
+	if (version < SCHEMA_VERSION)
+		TRY(version_write(db, f));
 	TRY(work_recount_want(db, true, f));
 	TRY(inputs_count_want(db, true, f));
 	say(arena_printf(a, "schema version %d", SCHEMA_VERSION));

@@ -10,7 +10,7 @@
  * needed is removed in the version after the next at the earliest. So during an upgrade
  * both releases run, and the previous release can be installed again.
  */
-enum { SCHEMA_VERSION = 14, SCHEMA_AHEAD_MOST = 1 };
+enum { SCHEMA_VERSION = 1, SCHEMA_AHEAD_MOST = 1 };
 
 /* Creates the current schema in an empty database. */
 enum err schema_create(struct db *, struct fail *);

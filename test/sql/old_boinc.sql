@@ -344,9 +344,9 @@ INSERT INTO user (id, email_addr, name, authenticator) VALUES (1, 'a@example.org
 INSERT INTO host (id, userid, rpc_time, domain_name) VALUES (1, 1, 864000, 'one'), (2, 2, 1728000, 'two');
 INSERT INTO host_app_version (host_id, app_version_id) VALUES (1, 1), (2, 1);
 INSERT INTO team_delta (userid, teamid, timestamp, joining) VALUES (1, 1, 1, 1), (2, 1, 1, 1);
--- Workunit 3 names a file set that does not exist.
-INSERT INTO workunit (id, appid, name, target_nresults, min_quorum, fileset_id)
-	SELECT seq, 1, CONCAT('wu', seq), 2, 2, IF(seq = 3, 77, 0) FROM seq_1_to_3000;
+-- Workunit 3 names a file set that does not exist, and is never due: the last second of 32 bits.
+INSERT INTO workunit (id, appid, name, target_nresults, min_quorum, fileset_id, transition_time)
+	SELECT seq, 1, CONCAT('wu', seq), 2, 2, IF(seq = 3, 77, 0), IF(seq = 3, 2147483647, 0) FROM seq_1_to_3000;
 INSERT INTO result (id, workunitid, appid, name, server_state, hostid, userid, outcome)
 	SELECT seq, (seq + 1) DIV 2, 1, CONCAT('wu', (seq + 1) DIV 2, '_', seq % 2), ELT(seq % 3 + 1, 2, 4, 5),
 	ELT(seq % 3 + 1, 0, 1, 2), ELT(seq % 3 + 1, 0, 1, 2), seq % 3 = 2 FROM seq_1_to_6000;

@@ -12,6 +12,7 @@
 #include "db/private.h"
 #include "db/schema.h"
 #include "test/sql/candidates.h"
+#include "model/states.h"
 #include "lib/banned.h"
 
 enum { RUN_STEPS = 60, KILLED = 9, UNSENT = 2000 };
@@ -97,6 +98,7 @@ adopted_is_whole(const char *name)
 	ck_assert_uint_eq(errors_of(db, true), 0);
 	ck_ok(workunit_by_id(db, &a, 3, &wu, &f));
 	ck_assert_int_eq(wu->fileset_id, 0); /* it named a set that does not exist */
+	ck_assert_int_eq(wu->transition_time, TRANSITION_NEVER);
 
 	struct app app = { .id = 1 };
 	struct catalog cat = { .apps = &app, .napps = 1 };
@@ -292,32 +294,6 @@ START_TEST(what_an_admin_changes_is_named_and_mended)
 }
 END_TEST
 
-/*
- * The schema version before the upgrade (0: a BOINC project's) and target_nresults
- * after the upgrade.
- */
-static const struct {
-	int64_t version;
-	int32_t target;
-} upgrades[] = { { 0, 3 }, { 1, 0 }, { 3, 0 }, { 4, 3 }, { SCHEMA_VERSION, 3 } };
-
-START_TEST(apps_become_adaptive_by_hand_only)
-{
-	struct db *db = adopt_open_db("fresh", true);
-	struct app *read,
-	    app = { .name = arena_printf(&a, "adaptive%d", _i), .target_nresults = 3 };
-
-	ck_assert_ptr_nonnull(db);
-	ck_ok(app_insert(db, &app, &f));
-	ck_ok(db_exec(db, &f, NULL, SCHEMA_SET_VERSION, .version = upgrades[_i].version,
-	    .now = 1));
-	ck_ok(schema_upgrade(db, &a, false, say_nothing, &f));
-	ck_ok(app_by_id(db, &a, app.id, &read, &f));
-	ck_assert_int_eq(read->target_nresults, upgrades[_i].target);
-	db_close(db);
-}
-END_TEST
-
 START_TEST(a_fresh_database_has_no_remarks)
 {
 	struct db *db = adopt_open_db("fresh", false);
@@ -337,6 +313,5 @@ UNIT_MAIN("adopt", {
 	ADD(adopted_in_one_run);
 	ADD(adopted_though_killed_after_every_step);
 	ADD_LOOP(what_an_admin_changes_is_named_and_mended, N(changes));
-	ADD_LOOP(apps_become_adaptive_by_hand_only, N(upgrades));
 	ADD(a_fresh_database_has_no_remarks);
 })

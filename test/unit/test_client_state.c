@@ -150,40 +150,6 @@ load_text(struct client *c, const char *text)
 	    "%s", c->fail.detail);
 }
 
-/* The state file of a client version that knew a single project. */
-START_TEST(state_of_one_project)
-{
-	struct client *c = unit_host();
-	const struct cproject *p;
-
-	load_text(c,
-	    "{\"master_url\":\"http://h.example/p/\",\"authenticator\":\"k\","
-	    "\"host_cpid\":\"c\",\"hostid\":7,\"rpc_seqno\":9,\"contacted\":true,"
-	    "\"nrpc_failures\":2,\"min_rpc_time\":99,\"clock\":1000,\"p_fpops\":2.5,"
-	    "\"schedulers\":[\"http://h.example/s\"],"
-	    "\"versions\":[{\"app_name\":\"a\",\"platform\":\"p\",\"plan_class\":\"\","
-	    "\"version_num\":1,\"refs\":[]}],"
-	    "\"workunits\":[{\"name\":\"w\",\"app_name\":\"a\",\"refs\":[]}],"
-	    "\"files\":[],"
-	    "\"tasks\":[{\"r\":{\"name\":\"r\",\"wu_name\":\"w\",\"platform\":\"p\","
-	    "\"plan_class\":\"\",\"version_num\":1,\"refs\":[]},\"slot\":0,\"pid\":5}]"
-	    "}");
-	for (int again = 0; again < 2; again++) {
-		ck_assert_uint_eq(c->state->nprojects, 1);
-		p = c->state->projects;
-		ck_assert_str_eq(p->master_url, "http://h.example/p/");
-		ck_assert_int_eq(p->hostid, 7);
-		ck_assert_int_eq(p->rpc_seqno, 9);
-		ck_assert_str_eq(p->schedulers[0], "http://h.example/s");
-		ck_assert_str_eq(p->tasks[0].r.name, "r");
-		ck_assert_int_eq(c->state->clock, 1000);
-		ck_assert(p->share == 100 && p->dcf == 1 && c->state->p_fpops == 2.5);
-		save(c);
-	}
-	unit_host_end(c);
-}
-END_TEST
-
 /* A number that is malformed or out of range is ignored. */
 START_TEST(spoiled_numbers)
 {
@@ -354,7 +320,6 @@ END_TEST
 UNIT_MAIN("client state", {
 	ADD_LOOP(texts_come_back_as_they_were, N(texts));
 	ADD_LOOP(invalid_states, N(bad_states));
-	ADD(state_of_one_project);
 	ADD(spoiled_numbers);
 	ADD(accounts_come_back);
 	ADD(failed_save_changes_nothing);

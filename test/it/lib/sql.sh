@@ -59,10 +59,10 @@ sched_project() { # prints SQL: a small project in empty tables
 	cat "$source/test/it/sched-project.sql"
 }
 
-# Counts the workunits that SQL has made or changed, in the project in $project: what an upgrade does with rows that no
+# Counts the workunits that SQL has made or changed, in the project in $project: what an adoption does with rows that no
 # transitioner of this version has handled.
 count_work() {
-	sql "UPDATE workunit SET tally = 0; DELETE FROM work_tally; UPDATE locus_schema SET version = 10"
+	sql "UPDATE workunit SET tally = 0; DELETE FROM work_tally; UPDATE locus_schema SET version = 0"
 	"$build/tools/locus" -p "$project" schema upgrade >"$work/counted" 2>&1 || cat "$work/counted"
 }
 

@@ -1,30 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-# An upgrade from an earlier release, which is built from this repository's history; once for each build directory.
+# An upgrade to the next release, which is made up: this tree with another version of the schema, which has a table, a
+# column and an index more.
 
-# Sets $earlier to what that release installs; skips the scenario if it cannot be had.  LOCUS_EARLIER_N names an
-# installation of the release with schema N instead.
-earlier_release() { # SCHEMA COMMIT
-	local given=LOCUS_EARLIER_$1 dir=$build/earlier-$1
-	earlier=${!given:-$dir/inst}
-	[[ ! -x $earlier/bin/locus ]] || return 0
-	[[ -z ${!given:-} ]] || skip "$given names no installation: $earlier"
-	git -C "$source" cat-file -e "$2^{commit}" 2>/dev/null ||
-		skip "this tree has no history with the release of schema $1 (commit $2); LOCUS_EARLIER_$1 may name an installation"
-	command -v autoreconf >/dev/null || skip "autoconf, which builds the release of schema $1, is not installed"
-	rm -rf "$dir"
+# Sets $next to what that release installs.
+next_release() {
+	local dir=$work/next
+	next=$dir/inst
 	mkdir -p "$dir/source" "$dir/build"
-	need "the source of the release with schema $1" earlier_source "$2" "$dir/source"
+	need "the source of the next release" next_source "$dir/source"
 	echo "building it in $dir"
-	need "it is built" earlier_build "$dir"
+	need "it is built" next_build "$dir"
 }
 
-earlier_source() { # COMMIT DIR
-	git -C "$source" archive "$1" | tar -C "$2" -x
+next_source() { # DIR
+	tar -C "$source" --exclude=./build-check --exclude=./build-demo --exclude=./.git -c . | tar -C "$1" --no-same-owner -x
+	sed -i "s/SCHEMA_VERSION = $(schema_version)/SCHEMA_VERSION = $(($(schema_version) + 1))/" "$1/db/schema.h"
+	sed -i -e '/^CREATE TABLE IF NOT EXISTS platform/,/^)/ {
+		s/^\tdeprecated .*/&\n\tnext_column BIGINT NOT NULL DEFAULT 7, -- ours: made up/
+		s/^\tPRIMARY KEY (id),/&\n\tKEY platform_next (next_column), -- ours/
+	}' "$1/db/schema.sql"
+	cat >>"$1/db/schema.sql" <<-'END'
+
+		CREATE TABLE IF NOT EXISTS next_table (
+			id BIGINT NOT NULL AUTO_INCREMENT,
+			PRIMARY KEY (id)
+		) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+	END
+	grep -q next_column "$1/db/schema.sql" && grep -q platform_next "$1/db/schema.sql"
 }
 
-earlier_build() { # DIR
-	(cd "$1/source" && autoreconf -fi && cd ../build && ../source/configure -q --prefix="$1/inst" &&
-		make -s -j "$(nproc)" && make -s install) </dev/null
+next_build() { # DIR
+	(cd "$1/source" && { [[ -e configure ]] || autoreconf -fi; } && cd ../build &&
+		../source/configure -q --prefix="$1/inst" && make -s -j "$(nproc)" && make -s install) </dev/null
 }
 
 # Puts a release into $release: as a package does, in the place of the one that is there.
@@ -36,12 +43,12 @@ release_remove() {
 	rm -rf "$release"
 }
 
-# Makes a project of the earlier release, in $release, with hosts at work.
-earlier_project() { # WORKUNITS-OF-EACH-OF-TWO-FILES
+# Makes a project of this release, installed in $release, with hosts at work.
+released_project() { # WORKUNITS-OF-EACH-OF-TWO-FILES
 	release=$(mktemp -d "${TMPDIR:-/tmp}/locus-release.XXXXXX")
 	chmod 755 "$release"
 	at_end release_remove
-	need "the earlier release" release_install "$earlier"
+	need "this release" release_install "$build/inst"
 	PATH=$release/bin:$PATH
 	small_project 2 "$1"
 	new_hosts 3
