@@ -771,8 +771,6 @@ tools_sources = \
 	tools/jobs/load.c \
 	tools/jobs/make.c \
 	tools/jobs/read.c \
-	tools/json.c \
-	tools/json.h \
 	tools/key.h \
 	tools/key_make.c \
 	tools/key_rotate.c \
@@ -788,8 +786,6 @@ tools_sources = \
 	tools/limit_raise.h \
 	tools/limits_view.c \
 	tools/limits_view.h \
-	tools/listing.c \
-	tools/listing.h \
 	tools/log.c \
 	tools/log_rotation.c \
 	tools/log_rotation.h \
@@ -805,6 +801,8 @@ tools_sources = \
 	tools/platform.c \
 	tools/platforms.def \
 	tools/plot.c \
+	tools/print/print.c \
+	tools/print/print.h \
 	tools/private_dirs.c \
 	tools/private_dirs.h \
 	tools/probe.c \
@@ -866,8 +864,6 @@ tools_sources = \
 	tools/supervisor/supervise.h \
 	tools/systemctl.c \
 	tools/systemctl.h \
-	tools/table.c \
-	tools/table.h \
 	tools/tallies.c \
 	tools/tallies.h \
 	tools/target.h \
@@ -1146,7 +1142,6 @@ unit_tests = \
 	test/unit/test_lib_proc \
 	test/unit/test_lib_tree \
 	test/unit/test_lib_xml \
-	test/unit/test_listing \
 	test/unit/test_log_reader \
 	test/unit/test_mail \
 	test/unit/test_metrics \
@@ -1160,6 +1155,7 @@ unit_tests = \
 	test/unit/test_policy_rec \
 	test/unit/test_policy_window \
 	test/unit/test_prefs \
+	test/unit/test_print \
 	test/unit/test_program_kind \
 	test/unit/test_project \
 	test/unit/test_pulsar \

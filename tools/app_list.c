@@ -8,53 +8,43 @@
 #include "proto/blob.h"
 #include "tools/catalog.h"
 #include "tools/confirm.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "tools/progress.h"
 #include "tools/set_report.h"
 #include "tools/work_pick.h"
 #include "tools/tallies.h"
 #include "lib/banned.h"
 
-static const struct listing_column app_columns[] = {
-	{ "id", "ID", LIST_NUMBER, NULL },
-	{ "name", "NAME", LIST_TEXT, NULL },
-	{ "title", "TITLE", LIST_TEXT, "as users see it" },
-	{ "versions", "VERSIONS", LIST_NUMBER, "that are not deprecated" },
-	{ "weight", "WEIGHT", LIST_REAL, NULL },
-	{ "locality", "LOCALITY", LIST_FLAG,
+static const struct print_column app_columns[] = {
+	{ "id", "ID", PRINT_NUMBER, NULL },
+	{ "name", "NAME", PRINT_TEXT, NULL },
+	{ "title", "TITLE", PRINT_TEXT, "as users see it" },
+	{ "versions", "VERSIONS", PRINT_NUMBER, "that are not deprecated" },
+	{ "weight", "WEIGHT", PRINT_REAL, NULL },
+	{ "locality", "LOCALITY", PRINT_FLAG,
 	    "its jobs use large files that stay on hosts" },
-	{ "adaptive", "ADAPTIVE", LIST_NUMBER,
+	{ "adaptive", "ADAPTIVE", PRINT_NUMBER,
 	    "results with adaptive replication; 0: none" },
-	{ "beta", "BETA", LIST_FLAG, NULL },
-	{ "deprecated", "DEPRECATED", LIST_FLAG, "its jobs are not sent" },
-	{ "drained", "DRAINED", LIST_TIME,
+	{ "beta", "BETA", PRINT_FLAG, NULL },
+	{ "deprecated", "DEPRECATED", PRINT_FLAG, "its jobs are not sent" },
+	{ "drained", "DRAINED", PRINT_TIME,
 	    "since when an admin drains it; null: it is not" },
-	{ "min_version", NULL, LIST_NUMBER, NULL },
-	{ "homogeneous_redundancy", NULL, LIST_NUMBER, NULL },
-	{ "homogeneous_app_version", NULL, LIST_FLAG, NULL },
-	{ "non_cpu_intensive", NULL, LIST_FLAG, NULL },
-	{ "created", "CREATED", LIST_TIME, NULL },
+	{ "min_version", NULL, PRINT_NUMBER, NULL },
+	{ "homogeneous_redundancy", NULL, PRINT_NUMBER, NULL },
+	{ "homogeneous_app_version", NULL, PRINT_FLAG, NULL },
+	{ "non_cpu_intensive", NULL, PRINT_FLAG, NULL },
+	{ "created", "CREATED", PRINT_TIME, NULL },
 	{ 0 },
 };
 
 static void
-app_put(struct listing *l, const struct app *app, int64_t versions)
+app_put(struct print *l, const struct app *app, int64_t versions)
 {
-	listing_number(l, app->id);
-	listing_text(l, app->name);
-	listing_text(l, app->user_friendly_name);
-	listing_number(l, versions);
-	listing_real(l, app->weight);
-	listing_flag(l, app->locality_scheduling != 0);
-	listing_number(l, app->target_nresults);
-	listing_flag(l, app->beta != 0);
-	listing_flag(l, app->deprecated != 0);
-	listing_number(l, app->drain_time);
-	listing_number(l, app->min_version);
-	listing_number(l, app->homogeneous_redundancy);
-	listing_flag(l, app->homogeneous_app_version != 0);
-	listing_flag(l, app->non_cpu_intensive != 0);
-	listing_number(l, app->create_time);
+	print_cells(l, app->id, app->name, app->user_friendly_name, versions,
+	    app->weight, app->locality_scheduling != 0, app->target_nresults,
+	    app->beta != 0, app->deprecated != 0, app->drain_time, app->min_version,
+	    app->homogeneous_redundancy, app->homogeneous_app_version != 0,
+	    app->non_cpu_intensive != 0, app->create_time);
 }
 
 static enum err
@@ -79,17 +69,17 @@ app_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 {
 	struct row_version_line *versions;
 	struct catalog *c;
-	struct listing *l;
+	struct print *l;
 	size_t n;
 
 	(void)opts, (void)args, (void)nargs;
 	TRY(ctx_db_report(x));
 	TRY(tools_catalog(x, &c));
 	TRY(versions_of(x, 0, &versions, &n));
-	l = listing_begin(x, app_columns);
+	l = print_list(x, app_columns);
 	for (size_t i = 0; i < c->napps; i++)
 		app_put(l, &c->apps[i], versions_in_use(versions, n, c->apps[i].id));
-	listing_end(l);
+	print_end(l);
 	return c->napps > 0 ?
 	           OK :
 	           ctx_not_found(x, "there is no app; locus app add creates one");
@@ -105,31 +95,31 @@ const struct cmd cmd_app_list = { .name = "app list",
 
 /* --- app show --- */
 
-static const struct listing_column app_show_columns[] = {
-	{ "id", "id", LIST_NUMBER, NULL },
-	{ "name", "name", LIST_TEXT, NULL },
-	{ "title", "title", LIST_TEXT, "as users see it" },
-	{ "versions", "versions in use", LIST_NUMBER, NULL },
-	{ "weight", "weight", LIST_REAL, NULL },
-	{ "locality", "locality", LIST_FLAG, NULL },
-	{ "adaptive", "adaptive replication", LIST_NUMBER, "0: none" },
-	{ "beta", "beta", LIST_FLAG, NULL },
-	{ "deprecated", "deprecated", LIST_FLAG, NULL },
-	{ "drained", "drained", LIST_TIME, "since when; null: it is not drained" },
-	{ "min_version", "minimum version", LIST_NUMBER, NULL },
-	{ "homogeneous_redundancy", "homogeneous redundancy", LIST_NUMBER, NULL },
-	{ "homogeneous_app_version", "homogeneous app version", LIST_FLAG, NULL },
-	{ "non_cpu_intensive", "uses almost no CPU", LIST_FLAG, NULL },
-	{ "created", "created", LIST_TIME, NULL },
-	{ "workunits", "workunits", LIST_NUMBER, NULL },
-	{ "waiting", "  waiting", LIST_NUMBER, "as in work list" },
-	{ "unsent", "  unsent", LIST_NUMBER, NULL },
-	{ "in_progress", "  in progress", LIST_NUMBER, NULL },
-	{ "to_validate", "  to validate", LIST_NUMBER, NULL },
-	{ "valid", "  valid", LIST_NUMBER, "not assimilated yet" },
-	{ "assimilated", "  assimilated", LIST_NUMBER, NULL },
-	{ "failed", "  failed", LIST_NUMBER, NULL },
-	{ "cancelled", "  cancelled", LIST_NUMBER, NULL },
+static const struct print_column app_show_columns[] = {
+	{ "id", "id", PRINT_NUMBER, NULL },
+	{ "name", "name", PRINT_TEXT, NULL },
+	{ "title", "title", PRINT_TEXT, "as users see it" },
+	{ "versions", "versions in use", PRINT_NUMBER, NULL },
+	{ "weight", "weight", PRINT_REAL, NULL },
+	{ "locality", "locality", PRINT_FLAG, NULL },
+	{ "adaptive", "adaptive replication", PRINT_NUMBER, "0: none" },
+	{ "beta", "beta", PRINT_FLAG, NULL },
+	{ "deprecated", "deprecated", PRINT_FLAG, NULL },
+	{ "drained", "drained", PRINT_TIME, "since when; null: it is not drained" },
+	{ "min_version", "minimum version", PRINT_NUMBER, NULL },
+	{ "homogeneous_redundancy", "homogeneous redundancy", PRINT_NUMBER, NULL },
+	{ "homogeneous_app_version", "homogeneous app version", PRINT_FLAG, NULL },
+	{ "non_cpu_intensive", "uses almost no CPU", PRINT_FLAG, NULL },
+	{ "created", "created", PRINT_TIME, NULL },
+	{ "workunits", "workunits", PRINT_NUMBER, NULL },
+	{ "waiting", "  waiting", PRINT_NUMBER, "as in work list" },
+	{ "unsent", "  unsent", PRINT_NUMBER, NULL },
+	{ "in_progress", "  in progress", PRINT_NUMBER, NULL },
+	{ "to_validate", "  to validate", PRINT_NUMBER, NULL },
+	{ "valid", "  valid", PRINT_NUMBER, "not assimilated yet" },
+	{ "assimilated", "  assimilated", PRINT_NUMBER, NULL },
+	{ "failed", "  failed", PRINT_NUMBER, NULL },
+	{ "cancelled", "  cancelled", PRINT_NUMBER, NULL },
 	{ 0 },
 };
 
@@ -152,7 +142,7 @@ app_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 	struct row_version_line *versions;
 	const struct app *app;
 	struct catalog *c;
-	struct listing *l;
+	struct print *l;
 	size_t n;
 
 	(void)opts, (void)nargs;
@@ -161,14 +151,14 @@ app_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 	TRY(tools_app(x, c, args[0], &app));
 	TRY(versions_of(x, app->id, &versions, &n));
 	TRY(count_states(x, app->id, counts));
-	l = listing_record(x, app_show_columns);
+	l = print_record_begin(x, app_show_columns);
 	app_put(l, app, versions_in_use(versions, n, app->id));
 	for (int i = 0; i < PICK_STATES; i++)
 		total += counts[i];
-	listing_number(l, total);
+	print_cells(l, total);
 	for (int i = 0; i < PICK_STATES; i++)
-		listing_number(l, counts[i]);
-	listing_end(l);
+		print_cells(l, counts[i]);
+	print_end(l);
 	return OK;
 }
 
@@ -185,43 +175,43 @@ const struct cmd cmd_app_show = { .name = "app show",
 
 /* --- versions --- */
 
-static const struct listing_column version_columns[] = {
-	{ "id", "ID", LIST_NUMBER, NULL },
-	{ "app", "APP", LIST_TEXT, NULL },
-	{ "version", "VERSION", LIST_TEXT, NULL },
-	{ "platform", "PLATFORM", LIST_TEXT, NULL },
-	{ "plan_class", "PLAN CLASS", LIST_TEXT, NULL },
-	{ "files", "FILES", LIST_NUMBER, NULL },
-	{ "size", "SIZE", LIST_BYTES, "of its files" },
-	{ "judged", "JUDGED", LIST_REAL, "results from which its speed was learned" },
-	{ "beta", "BETA", LIST_FLAG, NULL },
-	{ "deprecated", "DEPRECATED", LIST_FLAG, "not sent any more" },
-	{ "min_client", NULL, LIST_NUMBER, "such as 72005 for 7.20.5; 0: any" },
-	{ "max_client", NULL, LIST_NUMBER, "0: any" },
-	{ "created", "CREATED", LIST_TIME, NULL },
+static const struct print_column version_columns[] = {
+	{ "id", "ID", PRINT_NUMBER, NULL },
+	{ "app", "APP", PRINT_TEXT, NULL },
+	{ "version", "VERSION", PRINT_TEXT, NULL },
+	{ "platform", "PLATFORM", PRINT_TEXT, NULL },
+	{ "plan_class", "PLAN CLASS", PRINT_TEXT, NULL },
+	{ "files", "FILES", PRINT_NUMBER, NULL },
+	{ "size", "SIZE", PRINT_BYTES, "of its files" },
+	{ "judged", "JUDGED", PRINT_REAL, "results from which its speed was learned" },
+	{ "beta", "BETA", PRINT_FLAG, NULL },
+	{ "deprecated", "DEPRECATED", PRINT_FLAG, "not sent any more" },
+	{ "min_client", NULL, PRINT_NUMBER, "such as 72005 for 7.20.5; 0: any" },
+	{ "max_client", NULL, PRINT_NUMBER, "0: any" },
+	{ "created", "CREATED", PRINT_TIME, NULL },
 	{ 0 },
 };
-static const struct listing_column version_show_columns[] = {
-	{ "id", "id", LIST_NUMBER, NULL },
-	{ "app", "app", LIST_TEXT, NULL },
-	{ "version", "version", LIST_TEXT, NULL },
-	{ "platform", "platform", LIST_TEXT, NULL },
-	{ "plan_class", "plan class", LIST_TEXT, NULL },
-	{ "files", "files", LIST_NUMBER, NULL },
-	{ "size", "size", LIST_BYTES, "of its files" },
-	{ "judged", "results judged", LIST_REAL, "from which its speed was learned" },
-	{ "beta", "beta", LIST_FLAG, NULL },
-	{ "deprecated", "deprecated", LIST_FLAG, NULL },
-	{ "min_client", "minimum client", LIST_NUMBER,
+static const struct print_column version_show_columns[] = {
+	{ "id", "id", PRINT_NUMBER, NULL },
+	{ "app", "app", PRINT_TEXT, NULL },
+	{ "version", "version", PRINT_TEXT, NULL },
+	{ "platform", "platform", PRINT_TEXT, NULL },
+	{ "plan_class", "plan class", PRINT_TEXT, NULL },
+	{ "files", "files", PRINT_NUMBER, NULL },
+	{ "size", "size", PRINT_BYTES, "of its files" },
+	{ "judged", "results judged", PRINT_REAL, "from which its speed was learned" },
+	{ "beta", "beta", PRINT_FLAG, NULL },
+	{ "deprecated", "deprecated", PRINT_FLAG, NULL },
+	{ "min_client", "minimum client", PRINT_NUMBER,
 	    "such as 72005 for 7.20.5; 0: any" },
-	{ "max_client", "maximum client", LIST_NUMBER, "0: any" },
-	{ "created", "created", LIST_TIME, NULL },
-	{ "file_names", "file names", LIST_TEXT, NULL },
+	{ "max_client", "maximum client", PRINT_NUMBER, "0: any" },
+	{ "created", "created", PRINT_TIME, NULL },
+	{ "file_names", "file names", PRINT_TEXT, NULL },
 	{ 0 },
 };
 
 static void
-version_put(struct cmd_ctx *x, struct listing *l, const struct catalog *c,
+version_put(struct cmd_ctx *x, struct print *l, const struct catalog *c,
     const struct row_version_line *v, char **names)
 {
 	const struct app *app = catalog_app(c, v->appid);
@@ -238,20 +228,10 @@ version_put(struct cmd_ctx *x, struct listing *l, const struct catalog *c,
 		*names = arena_printf(
 		    x->a, "%s%s%s", *names, i == 0 ? "" : " ", files[i].name);
 	}
-	listing_number(l, v->id);
-	listing_text(l, app == NULL ? "" : app->name);
-	listing_text(
-	    l, arena_printf(x->a, "%d.%02d", v->number / 100, v->number % 100));
-	listing_text(l, v->platform);
-	listing_text(l, v->plan_class);
-	listing_number(l, (int64_t)n);
-	listing_real(l, bytes);
-	listing_real(l, v->judged);
-	listing_flag(l, v->beta != 0);
-	listing_flag(l, v->deprecated != 0);
-	listing_number(l, v->min_core);
-	listing_number(l, v->max_core);
-	listing_number(l, v->create_time);
+	print_cells(l, v->id, app == NULL ? "" : app->name,
+	    arena_printf(x->a, "%d.%02d", v->number / 100, v->number % 100),
+	    v->platform, v->plan_class, (int64_t)n, bytes, v->judged, v->beta != 0,
+	    v->deprecated != 0, v->min_core, v->max_core, v->create_time);
 }
 
 static enum err
@@ -260,7 +240,7 @@ version_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 	struct row_version_line *v;
 	const struct app *app = NULL;
 	struct catalog *c;
-	struct listing *l;
+	struct print *l;
 	char *names;
 	size_t n;
 
@@ -270,10 +250,10 @@ version_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 	if (nargs > 0)
 		TRY(tools_app(x, c, args[0], &app));
 	TRY(versions_of(x, app == NULL ? 0 : app->id, &v, &n));
-	l = listing_begin(x, version_columns);
+	l = print_list(x, version_columns);
 	for (size_t i = 0; i < n; i++)
 		version_put(x, l, c, &v[i], &names);
-	listing_end(l);
+	print_end(l);
 	return n > 0 ? OK :
 	               ctx_not_found(x,
 			   "there is no app version; locus app version add adds one");
@@ -320,16 +300,16 @@ version_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct row_version_line *v;
 	struct catalog *c;
-	struct listing *l;
+	struct print *l;
 	char *names;
 
 	(void)opts, (void)n;
 	TRY(ctx_db_report(x));
 	TRY(find_version(x, args[0], &c, &v));
-	l = listing_record(x, version_show_columns);
+	l = print_record_begin(x, version_show_columns);
 	version_put(x, l, c, v, &names);
-	listing_text(l, names);
-	listing_end(l);
+	print_cells(l, names);
+	print_end(l);
 	return OK;
 }
 

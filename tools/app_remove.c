@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include "lib/json_text.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
@@ -16,8 +17,7 @@
 #include "tools/catalog.h"
 #include "tools/confirm.h"
 #include "tools/dir_cure.h"
-#include "tools/json.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "tools/progress.h"
 #include "tools/unit_run.h"
 #include "tools/version_text.h"
@@ -33,12 +33,12 @@ static const struct opt remove_options[] = {
 	{ 0 },
 };
 
-static const struct listing_column remove_columns[] = {
-	{ "what", "WHAT", LIST_TEXT,
+static const struct print_column remove_columns[] = {
+	{ "what", "WHAT", PRINT_TEXT,
 	    "daemon, template, version, file, directory or app" },
-	{ "name", "NAME", LIST_TEXT, NULL },
-	{ "removed", "REMOVED", LIST_FLAG, "in a dry run: would be removed" },
-	{ "why", "WHY NOT", LIST_TEXT, "why it stays" },
+	{ "name", "NAME", PRINT_TEXT, NULL },
+	{ "removed", "REMOVED", PRINT_FLAG, "in a dry run: would be removed" },
+	{ "why", "WHY NOT", PRINT_TEXT, "why it stays" },
 	{ 0 },
 };
 
@@ -373,7 +373,7 @@ app_remove_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	const struct remove_opts *o = opts;
 	struct removal r = { .x = x };
 	struct catalog *c;
-	struct listing *l;
+	struct print *l;
 
 	(void)n;
 	if (o->yes && !o->dry_run) /* no question keeps others waiting */
@@ -392,14 +392,11 @@ app_remove_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		    r.app->name, r.nversions));
 		TRY(remove_all(&r));
 	}
-	l = listing_begin(x, remove_columns);
-	for (size_t i = 0; i < r.n; i++) {
-		listing_text(l, r.items[i].what);
-		listing_text(l, r.items[i].name);
-		listing_flag(l, r.items[i].why == NULL);
-		listing_text(l, r.items[i].why == NULL ? "" : r.items[i].why);
-	}
-	listing_end(l);
+	l = print_list(x, remove_columns);
+	for (size_t i = 0; i < r.n; i++)
+		print_cells(l, r.items[i].what, r.items[i].name, r.items[i].why == NULL,
+		    r.items[i].why == NULL ? "" : r.items[i].why);
+	print_end(l);
 	return OK;
 }
 

@@ -7,7 +7,7 @@
 #include "lib/unpack.h"
 #include "proto/archive.h"
 #include "tools/cmd.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "tools/progress.h"
 #include "lib/banned.h"
 
@@ -23,33 +23,21 @@ static const struct opt archive_options[] = {
 	{ 0 },
 };
 
-static const struct listing_column archive_columns[] = {
-	{ "file", "FILE", LIST_TEXT, "file of the archive" },
-	{ "xml", "XML", LIST_TEXT, "the workunit with its results" },
+static const struct print_column archive_columns[] = {
+	{ "file", "FILE", PRINT_TEXT, "file of the archive" },
+	{ "xml", "XML", PRINT_TEXT, "the workunit with its results" },
 	{ 0 },
 };
 
 struct archive_search {
 	struct cmd_ctx *x;
 	const char *wanted; /* the line with the name of a workunit or result */
-	struct listing *list;
+	struct print *list;
 	size_t found;
 	bool damaged;
 	int64_t bytes; /* read, before compression */
 	struct progress bar;
 };
-
-static void
-archive_found(struct archive_search *s, const char *path, const struct buf *b)
-{
-	s->found++;
-	if (s->x->format == FORMAT_TABLE) {
-		fwrite(b->p, 1, b->n, stdout);
-		return;
-	}
-	listing_text(s->list, path);
-	listing_text(s->list, b->p);
-}
 
 /* Reads line by line: an archive may be larger than the memory. */
 static enum err
@@ -73,8 +61,13 @@ search_file(struct archive_search *s, const char *path)
 		}
 		buf_put(&b, line, n);
 		hit = hit || (begins && strcmp(line, s->wanted) == 0);
-		if (hit && begins && strcmp(line, "</workunit_archive>\n") == 0)
-			archive_found(s, path, &b);
+		if (hit && begins && strcmp(line, "</workunit_archive>\n") == 0) {
+			s->found++;
+			if (s->x->format == FORMAT_TABLE)
+				fwrite(b.p, 1, b.n, stdout);
+			else
+				print_cells(s->list, path, b.p);
+		}
 		begins = n > 0 && line[n - 1] == '\n';
 		s->bytes += (int64_t)n;
 		progress_set(&s->bar, s->bytes);
@@ -129,13 +122,13 @@ archive_find_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	s.wanted = wanted.p;
 	s.bar = progress_begin_bytes("reading the archive", total);
 	if (x->format != FORMAT_TABLE)
-		s.list = listing_begin(x, archive_columns);
+		s.list = print_list(x, archive_columns);
 	for (size_t i = 0; i < nnames && e == OK; i++)
 		if (is_archive(names[i]))
 			e = search_file(&s, arena_printf(x->a, "%s/%s", dir, names[i]));
 	progress_end(&s.bar);
 	if (s.list != NULL)
-		listing_end(s.list);
+		print_end(s.list);
 	if (e != OK)
 		return e;
 	if (s.damaged)

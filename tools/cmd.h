@@ -40,7 +40,7 @@ struct opt {              /* a table of options ends with name NULL */
 
 struct cmd_ctx;
 struct db;
-struct listing_column;
+struct print_column;
 struct cmd {
 	const char *name;  /* "app add" */
 	const char *alias; /* another, shorter name; NULL = none */
@@ -59,8 +59,8 @@ struct cmd {
 	 * What it lists, with -o tsv and -o json as well; NULL = no listing.  A command
 	 * without columns and tree is in text_only.def.
 	 */
-	const struct listing_column *columns;
-	bool tree; /* prints a tree with -o tsv and -o json (json.h) */
+	const struct print_column *columns;
+	bool tree; /* prints a tree with -o tsv and -o json (print.h) */
 	bool
 	    anywhere; /* also allowed in a copy of another project (model/identity.h) */
 	bool as_root; /* root's command may become root again in an installed project,

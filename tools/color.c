@@ -33,7 +33,7 @@ color_text(struct arena *a, enum color color, const char *text)
 		[COLOR_BAD] = "31",
 		[COLOR_BOLD] = "1" };
 
-	if (!color_used())
+	if (color == COLOR_NONE || !color_used())
 		return text;
 	return arena_printf(a, "\033[%sm%s\033[0m", codes[color], text);
 }

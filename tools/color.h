@@ -7,7 +7,7 @@
 #include "lib/arena.h"
 
 enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
-enum color { COLOR_GOOD, COLOR_WARN, COLOR_BAD, COLOR_BOLD };
+enum color { COLOR_NONE, COLOR_GOOD, COLOR_WARN, COLOR_BAD, COLOR_BOLD };
 
 /* Sets what --color says. The default is COLOR_AUTO: colour if standard output is a
  * terminal, NO_COLOR is unset or empty, and TERM is not "dumb". */

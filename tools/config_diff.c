@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "tools/config_key.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "lib/banned.h"
 
 struct diff_opts {
@@ -17,19 +17,19 @@ static const struct opt diff_options[] = {
 	{ 0 },
 };
 
-static const struct listing_column diff_columns[] = {
-	{ "option", "OPTION", LIST_TEXT,
+static const struct print_column diff_columns[] = {
+	{ "option", "OPTION", PRINT_TEXT,
 	    "daemon.NAME.ELEMENT and task.NAME.ELEMENT for daemons and tasks" },
-	{ "from", "FROM", LIST_TEXT,
+	{ "from", "FROM", PRINT_TEXT,
 	    "the default, or the value in the first file; null if absent" },
-	{ "to", "TO", LIST_TEXT,
+	{ "to", "TO", PRINT_TEXT,
 	    "the value in the project's or the second file; null if absent" },
 	{ 0 },
 };
 
 struct config_diff {
 	struct cmd_ctx *x;
-	struct listing *l;
+	struct print *l;
 	const struct conf *from, *to; /* from NULL = the defaults */
 	bool secrets;
 	size_t n;
@@ -40,9 +40,7 @@ put_change(struct config_diff *d, const char *option, const char *from, const ch
 {
 	if (from != NULL && to != NULL && strcmp(from, to) == 0)
 		return;
-	listing_text(d->l, option);
-	listing_text(d->l, from);
-	listing_text(d->l, to);
+	print_cells(d->l, option, from, to);
 	d->n++;
 }
 
@@ -167,12 +165,12 @@ config_diff_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	struct config_diff d = { .x = x, .secrets = o->secrets };
 
 	TRY(load_sides(&d, args, n));
-	d.l = listing_begin(x, diff_columns);
+	d.l = print_list(x, diff_columns);
 	for (size_t i = 0; i < conf_nopts; i++)
 		diff_option(&d, &conf_opts[i]);
 	diff_items(&d, "daemon");
 	diff_items(&d, "task");
-	listing_end(d.l);
+	print_end(d.l);
 	if (d.n == 0)
 		fprintf(stderr, "locus: no difference\n");
 	return OK;

@@ -5,7 +5,7 @@
 #include "model/doc.h"
 #include "tools/conf_text.h"
 #include "tools/config_key.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "lib/fs.h"
 #include "lib/banned.h"
 
@@ -28,25 +28,19 @@ static const struct opt get_options[] = {
 	{ 0 },
 };
 
-static const struct listing_column get_columns[] = {
-	{ "option", NULL, LIST_TEXT, NULL },
-	{ "value", "VALUE", LIST_TEXT,
+static const struct print_column get_columns[] = {
+	{ "option", NULL, PRINT_TEXT, NULL },
+	{ "value", NULL, PRINT_TEXT,
 	    "an option with several values has a row for each" },
-	{ "set", NULL, LIST_FLAG, "false: it is the default" },
+	{ "set", NULL, PRINT_FLAG, "false: it is the default" },
 	{ 0 },
 };
 
 static void
-print_value(
-    struct cmd_ctx *x, struct listing *l, const char *name, const char *value, bool set)
+show_value(struct print *l, const char *name, const char *value, bool set)
 {
-	if (x->format == FORMAT_TABLE) {
-		printf("%s\n", value);
-		return;
-	}
-	listing_text(l, name);
-	listing_text(l, value);
-	listing_flag(l, set);
+	print_cells(l, name, value, set);
+	print_line(l, NULL, "%s", value);
 }
 
 /* Is the option in the file, even with the value of its default? */
@@ -64,7 +58,7 @@ is_in_file(struct cmd_ctx *x, const char *name)
 
 static void
 put_values(
-    struct cmd_ctx *x, struct listing *l, const struct config_key *k, size_t number)
+    struct cmd_ctx *x, struct print *l, const struct config_key *k, size_t number)
 {
 	const struct conf_list *list;
 	const struct conf_patterns *patterns;
@@ -72,8 +66,7 @@ put_values(
 	bool set;
 
 	if (k->opt == NULL) {
-		print_value(
-		    x, l, k->name, config_key_value(x->a, x->cf, k, number), true);
+		show_value(l, k->name, config_key_value(x->a, x->cf, k, number), true);
 		return;
 	}
 	set = is_in_file(x, k->name);
@@ -81,13 +74,13 @@ put_values(
 	list = field;
 	patterns = field;
 	if (!conf_is_repeated(k->opt))
-		print_value(x, l, k->name, conf_value(x->a, x->cf, k->opt), set);
+		show_value(l, k->name, conf_value(x->a, x->cf, k->opt), set);
 	else if (k->opt->type == CONF_LIST)
 		for (size_t i = 0; i < list->n; i++)
-			print_value(x, l, k->name, list->v[i], set);
+			show_value(l, k->name, list->v[i], set);
 	else
 		for (size_t i = 0; i < patterns->n; i++)
-			print_value(x, l, k->name, pattern_text(patterns->v[i]), set);
+			show_value(l, k->name, pattern_text(patterns->v[i]), set);
 }
 
 static enum err
@@ -95,7 +88,7 @@ config_get_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct get_opts *o = opts;
 	struct config_key k;
-	struct listing *l;
+	struct print *l;
 	size_t number = 0;
 
 	(void)n;
@@ -106,9 +99,9 @@ config_get_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	if (config_key_secret(&k) && !o->secrets)
 		return ctx_usage(
 		    x, "%s is a secret; add --secrets to print it", k.name);
-	l = listing_begin(x, get_columns);
+	l = print_list(x, get_columns);
 	put_values(x, l, &k, number);
-	listing_end(l);
+	print_end(l);
 	return OK;
 }
 
@@ -129,20 +122,20 @@ const struct cmd cmd_config_get = { .name = "config get",
 
 /* --- explain --- */
 
-static const struct listing_column explain_columns[] = {
-	{ "option", "option", LIST_TEXT, NULL },
-	{ "value", "value", LIST_TEXT, "empty outside of a project, and for secrets" },
-	{ "default", "default", LIST_TEXT, NULL },
-	{ "type", "type", LIST_TEXT, NULL },
-	{ "minimum", "minimum", LIST_REAL, "of numbers, and of the length of texts" },
-	{ "maximum", "maximum", LIST_REAL, NULL },
-	{ "read_by", "read by", LIST_TEXT, "programs that use it" },
-	{ "takes_effect", "change takes effect", LIST_TEXT, NULL },
-	{ "no_effect_because", NULL, LIST_TEXT,
+static const struct print_column explain_columns[] = {
+	{ "option", NULL, PRINT_TEXT, NULL },
+	{ "value", NULL, PRINT_TEXT, "empty outside of a project, and for secrets" },
+	{ "default", NULL, PRINT_TEXT, NULL },
+	{ "type", NULL, PRINT_TEXT, NULL },
+	{ "minimum", NULL, PRINT_REAL, "of numbers, and of the length of texts" },
+	{ "maximum", NULL, PRINT_REAL, NULL },
+	{ "read_by", NULL, PRINT_TEXT, "programs that use it" },
+	{ "takes_effect", NULL, PRINT_TEXT, NULL },
+	{ "no_effect_because", NULL, PRINT_TEXT,
 	    "set if the option is only known by name" },
-	{ "restricts_access", NULL, LIST_FLAG, "a change never waits for a restart" },
-	{ "secret", NULL, LIST_FLAG, "no command prints it unless asked to" },
-	{ "meaning", NULL, LIST_TEXT, NULL },
+	{ "restricts_access", NULL, PRINT_FLAG, "a change never waits for a restart" },
+	{ "secret", NULL, PRINT_FLAG, "no command prints it unless asked to" },
+	{ "meaning", NULL, PRINT_TEXT, NULL },
 	{ 0 },
 };
 
@@ -162,12 +155,23 @@ has_bounds(const struct conf_opt *o)
 }
 
 static void
-print_explained(struct cmd_ctx *x, const struct config_key *k)
+show_explained(struct cmd_ctx *x, const struct config_key *k)
 {
 	const struct conf_opt *o = k->opt;
 	const char *unit = o->type == CONF_INT || o->type == CONF_DOUBLE ? "" :
 	                                                                   " bytes";
+	const char *value = x->cf == NULL || conf_is_secret(o) ?
+	                        NULL :
+	                        conf_value(x->a, x->cf, o);
+	const char *when = config_when(x->cf, k);
+	bool works = conf_has_effect(o), guards = is_guard(o->name);
 
+	print_record(x, explain_columns, o->name, value, o->def, conf_type_text(o),
+	    print_unless(!has_bounds(o), o->min), print_unless(!has_bounds(o), o->max),
+	    config_readers(k), when, works ? NULL : o->effect + strlen("none: "),
+	    guards, conf_is_secret(o), o->help);
+	if (x->format != FORMAT_TABLE)
+		return;
 	printf("%s\n", o->name);
 	doc_fill(o->help, "    ", false);
 	printf("\n    type       %s", conf_type_text(o));
@@ -175,41 +179,15 @@ print_explained(struct cmd_ctx *x, const struct config_key *k)
 		printf(", %.15g to %.15g%s", o->min, o->max, unit);
 	printf("\n    default    %s\n", o->def[0] == '\0' ? "(empty)" : o->def);
 	if (x->cf != NULL)
-		printf("    value      %s\n",
-		    conf_is_secret(o) ? "(hidden)" : conf_value(x->a, x->cf, o));
-	if (!conf_has_effect(o)) {
+		printf("    value      %s\n", value == NULL ? "(hidden)" : value);
+	if (!works)
 		printf("    effect     none here%s\n", o->effect + strlen("none"));
-		return;
-	}
-	printf("    read by    %s\n", o->effect);
-	printf("    a change takes effect %s\n", config_when(x->cf, k));
-	if (is_guard(o->name))
-		printf("    restricts access: a change never waits for a restart\n");
-}
-
-static void
-list_explained(struct cmd_ctx *x, const struct config_key *k)
-{
-	struct listing *l = listing_record(x, explain_columns);
-	const struct conf_opt *o = k->opt;
-
-	listing_text(l, o->name);
-	listing_text(
-	    l, x->cf == NULL || conf_is_secret(o) ? NULL : conf_value(x->a, x->cf, o));
-	listing_text(l, o->def);
-	listing_text(l, conf_type_text(o));
-	for (int i = 0; i < 2; i++)
-		if (has_bounds(o))
-			listing_real(l, i == 0 ? o->min : o->max);
-		else
-			listing_null(l);
-	listing_text(l, config_readers(k));
-	listing_text(l, config_when(x->cf, k));
-	listing_text(l, conf_has_effect(o) ? NULL : o->effect + strlen("none: "));
-	listing_flag(l, is_guard(o->name));
-	listing_flag(l, conf_is_secret(o));
-	listing_text(l, o->help);
-	listing_end(l);
+	else
+		printf("    read by    %s\n    a change takes effect %s\n%s", o->effect,
+		    when,
+		    guards ?
+			"    restricts access: a change never waits for a restart\n" :
+			"");
 }
 
 static enum err
@@ -228,10 +206,7 @@ config_explain_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	if (ctx_conf(x) != OK)
 		x->cf = NULL;
 	x->f = f;
-	if (x->format == FORMAT_TABLE)
-		print_explained(x, &k);
-	else
-		list_explained(x, &k);
+	show_explained(x, &k);
 	return OK;
 }
 
@@ -266,26 +241,13 @@ static const struct opt show_options[] = {
 };
 #undef FIELD
 
-static const struct listing_column show_columns[] = {
-	{ "option", "OPTION", LIST_TEXT, NULL },
-	{ "value", "VALUE", LIST_TEXT,
+static const struct print_column show_columns[] = {
+	{ "option", NULL, PRINT_TEXT, NULL },
+	{ "value", NULL, PRINT_TEXT,
 	    "several values are separated by blanks; null for secrets" },
-	{ "default", NULL, LIST_TEXT, NULL },
+	{ "default", NULL, PRINT_TEXT, NULL },
 	{ 0 },
 };
-
-static void
-show_line(
-    struct cmd_ctx *x, struct listing *l, const struct conf_opt *o, const char *value)
-{
-	if (x->format == FORMAT_TABLE) {
-		printf("%s = %s\n", o->name, value == NULL ? "(hidden)" : value);
-		return;
-	}
-	listing_text(l, o->name);
-	listing_text(l, value);
-	listing_text(l, o->def);
-}
 
 static bool
 is_shown(const struct show_opts *o, const struct conf_opt *c, const char *value)
@@ -298,7 +260,7 @@ is_shown(const struct show_opts *o, const struct conf_opt *c, const char *value)
 static enum err
 show_lines(struct cmd_ctx *x, const struct show_opts *o)
 {
-	struct listing *l;
+	struct print *l;
 
 	if (o->defaults && (o->all || o->changed))
 		return ctx_usage(x, "-d and --all or -n exclude each other");
@@ -306,17 +268,19 @@ show_lines(struct cmd_ctx *x, const struct show_opts *o)
 		return ctx_usage(x, "-n and --all exclude each other");
 	if (!o->defaults)
 		TRY(ctx_conf(x));
-	l = listing_begin(x, show_columns);
+	l = print_list(x, show_columns);
 	for (size_t i = 0; i < conf_nopts; i++) {
 		const struct conf_opt *c = &conf_opts[i];
 		const char *v = o->defaults ? c->def : conf_value(x->a, x->cf, c);
 
 		if (!is_shown(o, c, v))
 			continue;
-		show_line(x, l, c,
-		    !o->defaults && !o->secrets && conf_is_secret(c) ? NULL : v);
+		if (!o->defaults && !o->secrets && conf_is_secret(c))
+			v = NULL;
+		print_cells(l, c->name, v, c->def);
+		print_line(l, NULL, "%s = %s", c->name, v == NULL ? "(hidden)" : v);
 	}
-	listing_end(l);
+	print_end(l);
 	return OK;
 }
 

@@ -18,7 +18,7 @@
 #include "tools/config_key.h"
 #include "tools/confirm.h"
 #include "tools/dir_cure.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "lib/privilege.h"
 #include "tools/running.h"
 #include "lib/banned.h"
@@ -46,17 +46,17 @@ static const struct opt unset_options[] = {
 };
 #undef FIELD
 
-static const struct listing_column set_columns[] = {
-	{ "option", NULL, LIST_TEXT, NULL },
-	{ "before", NULL, LIST_TEXT,
+static const struct print_column set_columns[] = {
+	{ "option", NULL, PRINT_TEXT, NULL },
+	{ "before", NULL, PRINT_TEXT,
 	    "the value that was in force; null if unknown, and for secrets" },
-	{ "after", NULL, LIST_TEXT,
+	{ "after", NULL, PRINT_TEXT,
 	    "the value that is in force now; null for secrets" },
-	{ "changed", NULL, LIST_FLAG, "whether the file was, or would be, changed" },
-	{ "dry_run", NULL, LIST_FLAG, NULL },
-	{ "read_by", NULL, LIST_TEXT, "programs that use it" },
-	{ "takes_effect", NULL, LIST_TEXT, NULL },
-	{ "running", NULL, LIST_FLAG, "whether the project runs" },
+	{ "changed", NULL, PRINT_FLAG, "whether the file was, or would be, changed" },
+	{ "dry_run", NULL, PRINT_FLAG, NULL },
+	{ "read_by", NULL, PRINT_TEXT, "programs that use it" },
+	{ "takes_effect", NULL, PRINT_TEXT, NULL },
+	{ "running", NULL, PRINT_FLAG, "whether the project runs" },
 	{ 0 },
 };
 
@@ -428,7 +428,6 @@ report_change(struct change *c, bool changed)
 {
 	struct cmd_ctx *x = c->x;
 	bool running;
-	struct listing *l;
 
 	x->cf = c->new;
 	running = running_any(x);
@@ -436,16 +435,10 @@ report_change(struct change *c, bool changed)
 		print_setting(c, changed, running);
 		return;
 	}
-	l = listing_record(x, set_columns);
-	listing_text(l, c->key.name);
-	listing_text(l, shown_value(c, c->old));
-	listing_text(l, shown_value(c, c->new));
-	listing_flag(l, changed);
-	listing_flag(l, c->o->dry_run);
-	listing_text(l, c->unknown != NULL ? "nobody" : config_readers(&c->key));
-	listing_text(l, c->unknown != NULL ? "never" : config_when(c->new, &c->key));
-	listing_flag(l, running);
-	listing_end(l);
+	print_record(x, set_columns, c->key.name, shown_value(c, c->old),
+	    shown_value(c, c->new), changed, c->o->dry_run,
+	    c->unknown != NULL ? "nobody" : config_readers(&c->key),
+	    c->unknown != NULL ? "never" : config_when(c->new, &c->key), running);
 }
 
 static enum err

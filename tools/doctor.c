@@ -8,7 +8,7 @@
 
 #include <assert.h>
 #include <stdio.h>
-#include "tools/json.h"
+#include "tools/print/print.h"
 #include "lib/privilege.h"
 #include "tools/running.h"
 #include "lib/banned.h"
@@ -173,45 +173,36 @@ findings_of(const struct doctor *d, enum verdict v)
 /* --- reports --- */
 
 static void
-print_finding(const struct doctor_finding *w)
+show_finding(struct print *p, const struct doctor_finding *w)
 {
-	printf(
-	    "%-8s %-15s %s\n", verdict_names[w->verdict], rows[w->check].name, w->text);
+	const struct doctor_row *r = &rows[w->check];
+
+	print_object(p, NULL, "check", r->name, "subject", r->subject, "title",
+	    r->title, "verdict", verdict_names[w->verdict], "text", w->text, "cure",
+	    w->cure);
+	print_line(p, verdict_names[w->verdict], "%-15s %s", r->name, w->text);
 	if (w->cure[0] != '\0')
-		printf("         mend: %s\n", w->cure);
+		print_line(p, "", "mend: %s", w->cure);
 }
 
 static void
-doctor_print_text(const struct doctor *d)
+show_findings(const struct doctor *d)
 {
+	size_t ok = findings_of(d, VERDICT_OK), warnings = findings_of(d, VERDICT_WARN),
+	       failures = findings_of(d, VERDICT_FAIL),
+	       skipped = findings_of(d, VERDICT_SKIPPED);
+	struct print *p = print_tree(d->x, PRINT_OBJECT);
+
+	print_label(p, 8);
+	print_open(p, "checks", PRINT_ARRAY);
 	for (size_t i = 0; i < d->n; i++)
-		print_finding(&d->v[i]);
-	printf("%zu ok, %zu warnings, %zu failures, %zu skipped\n",
-	    findings_of(d, VERDICT_OK), findings_of(d, VERDICT_WARN),
-	    findings_of(d, VERDICT_FAIL), findings_of(d, VERDICT_SKIPPED));
-}
-
-static void
-doctor_print_json(const struct doctor *d)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < d->n; i++) {
-		const struct doctor_finding *w = &d->v[i];
-		const struct doctor_row *r = &rows[w->check];
-
-		json_array_append_new(
-		    list, json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", "check", r->name,
-			      "subject", r->subject, "title", r->title, "verdict",
-			      verdict_names[w->verdict], "text", json_text(w->text),
-			      "cure", json_text(w->cure)));
-	}
-	json_show(
-	    d->x->format, json_pack("{s:o, s:I, s:I, s:I, s:I}", "checks", list, "ok",
-			      (json_int_t)findings_of(d, VERDICT_OK), "warnings",
-			      (json_int_t)findings_of(d, VERDICT_WARN), "failures",
-			      (json_int_t)findings_of(d, VERDICT_FAIL), "skipped",
-			      (json_int_t)findings_of(d, VERDICT_SKIPPED)));
+		show_finding(p, &d->v[i]);
+	print_close(p);
+	print_put(p, "ok", ok, "warnings", warnings, "failures", failures, "skipped",
+	    skipped);
+	print_line(p, NULL, "%zu ok, %zu warnings, %zu failures, %zu skipped", ok,
+	    warnings, failures, skipped);
+	print_end(p);
 }
 
 enum err
@@ -220,12 +211,16 @@ doctor_short(struct cmd_ctx *x)
 	struct doctor d = {
 		.x = x, .a = x->a, .cf = x->cf, .brief = true, .cause = -1
 	};
+	struct print *p;
 	size_t failures;
 
 	TRY(examine(&d));
+	p = print_tree(x, PRINT_ARRAY);
+	print_label(p, 8);
 	for (size_t i = 0; i < d.n; i++)
 		if (d.v[i].verdict == VERDICT_WARN || d.v[i].verdict == VERDICT_FAIL)
-			print_finding(&d.v[i]);
+			show_finding(p, &d.v[i]);
+	print_drop(p);
 	failures = findings_of(&d, VERDICT_FAIL);
 	if (failures == 0)
 		return OK;
@@ -249,10 +244,7 @@ doctor_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	d.cf = x->cf;
 	TRY(examine(&d));
 	x->status = findings_of(&d, VERDICT_FAIL) == 0 ? 0 : 1;
-	if (x->format != FORMAT_TABLE)
-		doctor_print_json(&d);
-	else
-		doctor_print_text(&d);
+	show_findings(&d);
 	return OK;
 }
 

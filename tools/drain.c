@@ -8,7 +8,7 @@
 #include "tools/cmd.h"
 #include "tools/confirm.h"
 #include "tools/human.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "lib/banned.h"
 
 struct drain_opts {
@@ -20,11 +20,11 @@ static const struct opt drain_options[] = {
 	{ 0 },
 };
 
-static const struct listing_column drain_columns[] = {
-	{ "change", "change", LIST_TEXT, "drained, resumed, or none" },
-	{ "since", "since", LIST_TIME, "when the project was drained" },
-	{ "in_progress", "in progress", LIST_NUMBER, "tasks that hosts still have" },
-	{ "dry_run", "dry run", LIST_FLAG, NULL },
+static const struct print_column drain_columns[] = {
+	{ "change", "change", PRINT_TEXT, "drained, resumed, or none" },
+	{ "since", "since", PRINT_TIME, "when the project was drained" },
+	{ "in_progress", "in progress", PRINT_NUMBER, "tasks that hosts still have" },
+	{ "dry_run", "dry run", PRINT_FLAG, NULL },
 	{ 0 },
 };
 
@@ -44,18 +44,10 @@ tasks_in_progress(struct cmd_ctx *x, int64_t *n)
 static void
 print_change(struct cmd_ctx *x, const struct drain_change *c)
 {
-	struct listing *l;
-
-	if (x->format != FORMAT_TABLE) {
-		l = listing_record(x, drain_columns);
-		listing_text(l, c->change);
-		listing_number(l, c->since);
-		listing_number(l, c->in_progress);
-		listing_flag(l, c->dry);
-		listing_end(l);
-		return;
-	}
-	if (c->since == 0)
+	if (x->format != FORMAT_TABLE)
+		print_record(
+		    x, drain_columns, c->change, c->since, c->in_progress, c->dry);
+	else if (c->since == 0)
 		ctx_progress(x, c->dry ? "would" : "resumed",
 		    "%sthe project gives out work%s", c->dry ? "resume: " : "",
 		    c->dry ? "" : " again within some seconds");
@@ -129,14 +121,14 @@ const struct cmd cmd_resume_project = { .name = "resume project",
 
 /* --- one app --- */
 
-static const struct listing_column app_drain_columns[] = {
-	{ "app", "app", LIST_TEXT, NULL },
-	{ "change", "change", LIST_TEXT, "drained, resumed, or none" },
-	{ "since", "since", LIST_TIME, "when the app was drained" },
-	{ "unsent", "unsent", LIST_NUMBER,
+static const struct print_column app_drain_columns[] = {
+	{ "app", "app", PRINT_TEXT, NULL },
+	{ "change", "change", PRINT_TEXT, "drained, resumed, or none" },
+	{ "since", "since", PRINT_TIME, "when the app was drained" },
+	{ "unsent", "unsent", PRINT_NUMBER,
 	    "results that wait until the app is resumed" },
-	{ "in_progress", "in progress", LIST_NUMBER, "tasks that hosts still have" },
-	{ "dry_run", "dry run", LIST_FLAG, NULL },
+	{ "in_progress", "in progress", PRINT_NUMBER, "tasks that hosts still have" },
+	{ "dry_run", "dry run", PRINT_FLAG, NULL },
 	{ 0 },
 };
 
@@ -147,7 +139,7 @@ change_app(struct cmd_ctx *x, const char *name, bool drain, bool dry)
 	struct app app;
 	struct catalog *c;
 	struct row_pair *tasks;
-	struct listing *l;
+	const char *change;
 
 	TRY(tools_catalog(x, &c));
 	TRY(tools_app(x, c, name, &was));
@@ -160,16 +152,11 @@ change_app(struct cmd_ctx *x, const char *name, bool drain, bool dry)
 		TRY(app_update(x->db, &app, x->f));
 		TRY(ctx_reread(x));
 	}
-	l = listing_record(x, app_drain_columns);
-	listing_text(l, app.name);
-	listing_text(l, app.drain_time == was->drain_time ? "none" :
-			drain                             ? "drained" :
-							    "resumed");
-	listing_number(l, app.drain_time);
-	listing_number(l, tasks->a);
-	listing_number(l, tasks->b);
-	listing_flag(l, dry);
-	listing_end(l);
+	change = app.drain_time == was->drain_time ? "none" :
+	         drain                             ? "drained" :
+	                                             "resumed";
+	print_record(x, app_drain_columns, app.name, change, app.drain_time, tasks->a,
+	    tasks->b, dry);
 	return OK;
 }
 

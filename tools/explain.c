@@ -2,16 +2,14 @@
 /* locus explain host and explain decision: why a host got what it got, from the traces
  * of its requests. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lib/clock.h"
 #include "lib/text.h"
 #include "tools/cmd.h"
 #include "tools/human.h"
-#include "tools/json.h"
+#include "tools/print/print.h"
 #include "tools/traces.h"
-#include "tools/table.h"
 #include "lib/banned.h"
 
 enum { RPC_DIGITS = 8 };
@@ -52,47 +50,25 @@ record_find(struct cmd_ctx *x, struct trace **v, size_t n, const char *at)
 }
 
 static void
-print_record_list(struct cmd_ctx *x, struct trace **v, size_t n)
+show_records(struct cmd_ctx *x, struct trace **v, size_t n)
 {
-	struct table t = table_new(x->a, "llrrll");
+	struct print *p = print_tree(x, PRINT_ARRAY);
 	char at[21];
 
 	for (size_t i = 0; i < n; i++) {
+		const struct trace_rpc *rpc = &v[i]->rpc;
 		const struct trace_decision *d = &v[i]->decision;
 
-		table_put(&t, clock_text(v[i]->rpc.at, at));
-		table_put(&t, trace_rpc_number(x->a, v[i]));
-		table_printf(&t, "%lld", (long long)v[i]->rpc.seqno);
-		table_printf(&t, "%lld sent", (long long)d->sends);
-		table_put(
-		    &t, v[i]->rpc.refused[0] != '\0' ? v[i]->rpc.refused : d->why);
-		table_put(&t, d->work_wanted ? "" : "no work requested");
+		print_open(p, NULL, PRINT_OBJECT);
+		trace_members(p, v[i]);
+		print_close(p);
+		print_aligned(p, "llrrll", clock_text(rpc->at, at),
+		    trace_rpc_number(x->a, v[i]), rpc->seqno,
+		    arena_printf(x->a, "%lld sent", (long long)d->sends),
+		    rpc->refused[0] != '\0' ? rpc->refused : d->why,
+		    d->work_wanted ? "" : "no work requested");
 	}
-	table_print(&t);
-}
-
-static void
-show_records(struct cmd_ctx *x, struct trace **v, size_t n)
-{
-	json_t *all;
-
-	if (x->format == FORMAT_TABLE) {
-		print_record_list(x, v, n);
-		return;
-	}
-	all = json_array();
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(all, trace_json(v[i]));
-	json_show(x->format, all);
-}
-
-static void
-show_record(struct cmd_ctx *x, const struct trace *r)
-{
-	if (x->format != FORMAT_TABLE)
-		json_show(x->format, trace_json(r));
-	else
-		trace_print(x, r, clock_now());
+	print_end(p);
 }
 
 static enum err
@@ -121,7 +97,7 @@ explain_host_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 	if (o->list)
 		show_records(x, v, n);
 	else
-		show_record(x, r);
+		trace_show(x, r, clock_now());
 	return OK;
 }
 
@@ -141,7 +117,7 @@ explain_decision_run(struct cmd_ctx *x, const void *opts, char **args, size_t na
 		return ctx_not_found(x,
 		    "decision %s is not on record on this machine; see decision_rings and decision_ring_bytes in config.xml(5)",
 		    args[0]);
-	show_record(x, v[n - 1]);
+	trace_show(x, v[n - 1], clock_now());
 	return OK;
 }
 

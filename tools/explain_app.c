@@ -8,7 +8,7 @@
 #include "tools/dir_cure.h"
 #include "tools/failures.h"
 #include "tools/human.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "lib/banned.h"
 
 enum { DAY_S = 86400, LOOK_MOST = 100000 };
@@ -22,53 +22,41 @@ static const struct opt explain_app_options[] = {
 	{ 0 },
 };
 
-static const struct listing_column failure_columns[] = {
-	{ "failures", "FAILURES", LIST_NUMBER, NULL },
-	{ "hosts", "HOSTS", LIST_NUMBER, "different ones" },
-	{ "exit_status", NULL, LIST_NUMBER, NULL },
-	{ "outcome", NULL, LIST_TEXT,
+static const struct print_column failure_columns[] = {
+	{ "failures", NULL, PRINT_NUMBER, NULL },
+	{ "hosts", NULL, PRINT_NUMBER, "different ones" },
+	{ "exit_status", NULL, PRINT_NUMBER, NULL },
+	{ "outcome", NULL, PRINT_TEXT,
 	    "CLIENT_ERROR, or VALIDATE_ERROR: outputs that the validator could not use" },
-	{ "words", "WHAT", LIST_TEXT,
+	{ "words", NULL, PRINT_TEXT,
 	    "exit status and the telling line of standard error" },
-	{ "signature", NULL, LIST_TEXT, "that line, with # for numbers" },
-	{ "version", NULL, LIST_NUMBER,
+	{ "signature", NULL, PRINT_TEXT, "that line, with # for numbers" },
+	{ "version", NULL, PRINT_NUMBER,
 	    "the only version that failed so, such as 105; 0: several" },
-	{ "last", "LAST", LIST_TIME, NULL },
-	{ "example", "EXAMPLE", LIST_TEXT, "the newest such result" },
-	{ "try", "TRY", LIST_TEXT, NULL },
+	{ "last", NULL, PRINT_TIME, NULL },
+	{ "example", NULL, PRINT_TEXT, "the newest such result" },
+	{ "try", NULL, PRINT_TEXT, NULL },
 	{ 0 },
 };
 
+/* For people a paragraph for each kind, as its words are longer than a column. */
 static void
-failure_put(struct cmd_ctx *x, struct listing *l, const struct failure_kind *k)
+show_failure(struct cmd_ctx *x, struct print *l, const struct failure_kind *k)
 {
-	listing_number(l, k->n);
-	listing_number(l, k->hosts);
-	listing_number(l, k->exit_status);
-	listing_text(l, state_name(KIND_OUTCOME, k->outcome));
-	listing_text(l, failure_words(x->a, k));
-	listing_text(l, k->signature);
-	listing_number(l, k->version);
-	listing_number(l, k->last);
-	listing_text(l, k->example);
-	listing_text(l, failure_cure(x, k));
-}
-
-/* For people: a paragraph for each kind, as its words are longer than a column. */
-static void
-failure_print(struct cmd_ctx *x, const struct failure_kind *k)
-{
+	const char *words = failure_words(x->a, k), *cure = failure_cure(x, k);
 	const char *version = k->version == 0 ?
 	                          "" :
 	                          arena_printf(x->a, ", only version %d.%02d",
 				      k->version / 100, k->version % 100);
 
-	printf("\n%" PRId64 " on %" PRId64 " host%s%s, the last %s ago\n", k->n,
-	    k->hosts, k->hosts == 1 ? "" : "s", version,
+	print_cells(l, k->n, k->hosts, k->exit_status,
+	    state_name(KIND_OUTCOME, k->outcome), words, k->signature, k->version,
+	    k->last, k->example, cure);
+	print_line(l, NULL, "\n%" PRId64 " on %" PRId64 " host%s%s, the last %s ago",
+	    k->n, k->hosts, k->hosts == 1 ? "" : "s", version,
 	    human_span(x->a, clock_now() - k->last));
-	printf("  what     %s\n  example  %s %s\n  try      %s\n",
-	    failure_words(x->a, k), locus_command(x->a, x->cf, "work show"), k->example,
-	    failure_cure(x, k));
+	print_line(l, NULL, "  what     %s\n  example  %s %s\n  try      %s", words,
+	    locus_command(x->a, x->cf, "work show"), k->example, cure);
 }
 
 static enum err
@@ -79,7 +67,7 @@ explain_app_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	const struct app *app;
 	struct failures f;
 	struct catalog *c;
-	struct listing *l;
+	struct print *l;
 
 	(void)n;
 	if (o->since != NULL && !human_span_parse(o->since, &span))
@@ -89,26 +77,21 @@ explain_app_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	TRY(tools_catalog(x, &c));
 	TRY(tools_app(x, c, args[0], &app));
 	TRY(failures_read(x, app->id, clock_now() - span, LOOK_MOST, &f));
-	if (x->format != FORMAT_TABLE) {
-		l = listing_begin(x, failure_columns);
-		for (size_t i = 0; i < f.n; i++)
-			failure_put(x, l, &f.v[i]);
-		listing_end(l);
-		return OK;
-	}
+	l = print_list(x, failure_columns);
 	if (app->drain_time != 0)
-		printf(
-		    "%s is drained for %s: its tasks are reported and not sent; %s %s ends this\n",
+		print_line(l, NULL,
+		    "%s is drained for %s: its tasks are reported and not sent; %s %s ends this",
 		    app->name, human_span(x->a, clock_now() - app->drain_time),
 		    locus_command(x->a, x->cf, "resume app"), app->name);
-	printf("%s: %" PRId64 " tasks failed in the last %s%s\n", app->name, f.total,
-	    human_span(x->a, span),
+	print_line(l, NULL, "%s: %" PRId64 " tasks failed in the last %s%s", app->name,
+	    f.total, human_span(x->a, span),
 	    f.looked < f.total ?
 		arena_printf(
 		    x->a, ", of which the newest %" PRId64 " are grouped", f.looked) :
 		"");
 	for (size_t i = 0; i < f.n; i++)
-		failure_print(x, &f.v[i]);
+		show_failure(x, l, &f.v[i]);
+	print_end(l);
 	return OK;
 }
 

@@ -2,7 +2,6 @@
 /* locus explain job: where a workunit and its results are, and why a host would not get
  * them. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include "db/entity.h"
 #include "db/stmts.h"
@@ -13,11 +12,10 @@
 #include "proto/request.h"
 #include "tools/catalog.h"
 #include "tools/human.h"
-#include "tools/json.h"
+#include "tools/print/print.h"
 #include "tools/traces.h"
 #include "tools/replay.h"
 #include "tools/stuck.h"
-#include "tools/table.h"
 #include "lib/banned.h"
 
 enum { DAY_S = 86400, SAID_MOST = 20 };
@@ -251,7 +249,7 @@ job_decisive_reason(const struct job_view *v)
 	                                v->decided->decision.why;
 }
 
-/* --- text output --- */
+/* --- output --- */
 
 static const char *
 refusal_text(const char *code)
@@ -274,140 +272,124 @@ wu_error_names(struct arena *a, int32_t mask)
 	return b.n == 0 ? arena_strdup(a, "none") : b.p;
 }
 
-static void
-print_result(struct cmd_ctx *x, const struct result *r, int64_t now)
+static const char *
+result_progress(struct arena *a, const struct result *r, int64_t now)
 {
+	const char *host = "", *received = "";
 	char at[21];
 
-	printf("  %s  %s", r->name, state_name(KIND_RESULT, r->server_state));
-	switch (r->server_state) {
-	case RESULT_IN_PROGRESS:
-		printf("  on host %lld for %s, %s %s", (long long)r->hostid,
-		    human_span(x->a, now - r->sent_time),
+	if (r->server_state == RESULT_IN_PROGRESS)
+		return arena_printf(a, "on host %lld for %s, %s %s",
+		    (long long)r->hostid, human_span(a, now - r->sent_time),
 		    r->report_deadline < now ? "late since" : "due by",
 		    clock_text(r->report_deadline, at));
-		break;
-	case RESULT_OVER:
-		printf("  %s, %s", state_name(KIND_OUTCOME, r->outcome),
-		    state_name(KIND_VALIDATE, r->validate_state));
-		if (r->hostid != 0)
-			printf(", host %lld", (long long)r->hostid);
-		if (r->received_time != 0)
-			printf(", received %s ago, exit status %d",
-			    human_span(x->a, now - r->received_time), r->exit_status);
-		break;
-	default:
-		printf("  for %s", human_span(x->a, now - r->create_time));
-	}
-	printf("\n");
+	if (r->server_state != RESULT_OVER)
+		return arena_printf(a, "for %s", human_span(a, now - r->create_time));
+	if (r->hostid != 0)
+		host = arena_printf(a, ", host %lld", (long long)r->hostid);
+	if (r->received_time != 0)
+		received = arena_printf(a, ", received %s ago, exit status %d",
+		    human_span(a, now - r->received_time), r->exit_status);
+	return arena_printf(a, "%s, %s%s%s", state_name(KIND_OUTCOME, r->outcome),
+	    state_name(KIND_VALIDATE, r->validate_state), host, received);
 }
 
 static void
-print_decisions(struct cmd_ctx *x, const struct job_view *v, int64_t now)
+show_results_of(
+    struct cmd_ctx *x, struct print *p, const struct job_view *v, int64_t now)
 {
-	size_t first = v->nseen > SAID_MOST ? v->nseen - SAID_MOST : 0;
-	const char *why;
+	print_line(p, "results", "%zu", v->nresults);
+	print_open(p, "results", PRINT_ARRAY);
+	for (size_t i = 0; i < v->nresults; i++) {
+		const struct result *r = &v->results[i];
+		const char *state = state_name(KIND_RESULT, r->server_state);
 
+		print_object(p, NULL, "id", r->id, "name", r->name, "state", state,
+		    "outcome", state_name(KIND_OUTCOME, r->outcome), "validate",
+		    state_name(KIND_VALIDATE, r->validate_state), "hostid", r->hostid,
+		    "sent_time", r->sent_time, "deadline", r->report_deadline,
+		    "received_time", r->received_time, "exit_status", r->exit_status);
+		print_line(p, NULL, "  %s  %s  %s", r->name, state,
+		    result_progress(x->a, r, now));
+	}
+	print_close(p);
+}
+
+static void
+show_decisions(
+    struct cmd_ctx *x, struct print *p, const struct job_view *v, int64_t now)
+{
 	if (v->nseen > 0)
-		printf("decisions about it on record on this machine\n");
-	for (size_t i = first; i < v->nseen; i++) {
+		print_line(p, NULL, "decisions about it on record on this machine");
+	print_open(p, "decisions", PRINT_ARRAY);
+	for (size_t i = 0; i < v->nseen; i++) {
 		const struct trace *r = v->seen[i];
+		const char *why, *rpc = trace_rpc_number(x->a, r);
 		bool sent = record_mentions(r, v->result_id, &why);
 		const char *more = replication_of(x, r, v->result_id);
 
-		printf("  %s ago, host %lld (rpc %s): %s%s%s%s\n",
-		    human_span(x->a, now - r->rpc.at), (long long)r->rpc.hostid,
-		    trace_rpc_number(x->a, r), sent ? "sent, " : "left out, ", why,
-		    more[0] == '\0' ? "" : "; ", more);
+		print_object(p, NULL, "at", r->rpc.at, "hostid", r->rpc.hostid, "rpc",
+		    rpc, "sent", sent, "why", why);
+		if (i + SAID_MOST >= v->nseen)
+			print_line(p, NULL, "  %s ago, host %lld (rpc %s): %s%s%s%s",
+			    human_span(x->a, now - r->rpc.at), (long long)r->rpc.hostid,
+			    rpc, sent ? "sent, " : "left out, ", why,
+			    more[0] == '\0' ? "" : "; ", more);
 	}
+	print_close(p);
 }
 
 static void
-job_print(struct cmd_ctx *x, const struct job_view *v)
+show_decided(struct print *p, const struct job_view *v)
 {
-	const struct workunit *w = v->wu;
-	int64_t now = clock_now();
-	const char *why;
+	const char *why = job_decisive_reason(v);
+	long long hostid = v->decided->rpc.hostid;
+	bool gets = why[0] == '\0';
 
-	printf("workunit      %lld \"%s\", made %s ago\n", (long long)w->id, w->name,
+	print_object(p, "host", "hostid", hostid, "would_get", gets, "why", why);
+	if (gets)
+		print_line(p, NULL, "host %lld would get it now", hostid);
+	else
+		print_line(p, NULL,
+		    "host %lld would not get it: %s  %s   <- this stops it", hostid,
+		    refusal_text(why), why);
+}
+
+static void
+show_job(struct cmd_ctx *x, const struct job_view *v)
+{
+	struct print *p = print_tree(x, PRINT_OBJECT);
+	const struct workunit *w = v->wu;
+	const char *assimilate = state_name(KIND_ASSIMILATE, w->assimilate_state);
+	int64_t now = clock_now();
+
+	print_label(p, 13);
+	if (x->age_s >= 0)
+		print_line(p, NULL, "from the replica, at most %lld s old",
+		    (long long)x->age_s);
+	print_put(p, "workunit", w->id, "name", w->name, "error_mask", w->error_mask,
+	    "canonical_resultid", w->canonical_resultid, "assimilate", assimilate,
+	    "results", NULL, "decisions", NULL);
+	print_line(p, "workunit", "%lld \"%s\", made %s ago", (long long)w->id, w->name,
 	    human_span(x->a, now - w->create_time));
-	printf("wants         %d results, a quorum of %d\n", w->target_nresults,
+	print_line(p, "wants", "%d results, a quorum of %d", w->target_nresults,
 	    w->min_quorum);
-	printf("errors        %s\n", wu_error_names(x->a, w->error_mask));
-	printf("done          %s; assimilation %s, files %s\n",
+	print_line(p, "errors", "%s", wu_error_names(x->a, w->error_mask));
+	print_line(p, "done", "%s; assimilation %s, files %s",
 	    w->canonical_resultid != 0 ? "it has a canonical result" :
 					 "no canonical result yet",
-	    state_name(KIND_ASSIMILATE, w->assimilate_state),
-	    state_name(KIND_FILE_DELETE, w->file_delete_state));
-	printf("results       %zu\n", v->nresults);
-	for (size_t i = 0; i < v->nresults; i++)
-		print_result(x, &v->results[i], now);
-	for (size_t i = 0; i < v->nunsendable; i++)
-		printf("unsent, as    it %s\n", v->unsendable[i]);
-	print_decisions(x, v, now);
-	if (v->decided == NULL)
-		return;
-	why = job_decisive_reason(v);
-	printf("host %lld would %s%s%s%s%s\n", (long long)v->decided->rpc.hostid,
-	    why[0] == '\0' ? "get it now" : "not get it: ",
-	    why[0] == '\0' ? "" : refusal_text(why), why[0] == '\0' ? "" : "  ", why,
-	    why[0] == '\0' ? "" : "   <- this stops it");
-}
-
-/* --- JSON --- */
-
-static json_t *
-job_results_json(const struct job_view *v)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < v->nresults; i++) {
-		const struct result *r = &v->results[i];
-
-		json_array_append_new(list,
-		    json_pack("{s:I, s:o, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:i}",
-			"id", (json_int_t)r->id, "name", json_text(r->name), "state",
-			state_name(KIND_RESULT, r->server_state), "outcome",
-			state_name(KIND_OUTCOME, r->outcome), "validate",
-			state_name(KIND_VALIDATE, r->validate_state), "hostid",
-			(json_int_t)r->hostid, "sent_time", (json_int_t)r->sent_time,
-			"deadline", (json_int_t)r->report_deadline, "received_time",
-			(json_int_t)r->received_time, "exit_status", r->exit_status));
+	    assimilate, state_name(KIND_FILE_DELETE, w->file_delete_state));
+	show_results_of(x, p, v, now);
+	print_open(p, "unsendable", PRINT_ARRAY);
+	for (size_t i = 0; i < v->nunsendable; i++) {
+		print_put(p, NULL, v->unsendable[i]);
+		print_line(p, "unsent, as", "it %s", v->unsendable[i]);
 	}
-	return list;
-}
-
-static void
-job_print_json(struct cmd_ctx *x, const struct job_view *v)
-{
-	json_t *seen = json_array(), *reasons = json_array(), *o;
-
-	for (size_t i = 0; i < v->nseen; i++) {
-		const struct trace_rpc *q = &v->seen[i]->rpc;
-		const char *why;
-		bool sent = record_mentions(v->seen[i], v->result_id, &why);
-
-		json_array_append_new(seen,
-		    json_pack("{s:I, s:I, s:s, s:b, s:s}", "at", (json_int_t)q->at,
-			"hostid", (json_int_t)q->hostid, "rpc",
-			trace_rpc_number(x->a, v->seen[i]), "sent", sent, "why", why));
-	}
-	o = json_pack("{s:I, s:o, s:i, s:I, s:s, s:o, s:o}", "workunit",
-	    (json_int_t)v->wu->id, "name", json_text(v->wu->name), "error_mask",
-	    v->wu->error_mask, "canonical_resultid",
-	    (json_int_t)v->wu->canonical_resultid, "assimilate",
-	    state_name(KIND_ASSIMILATE, v->wu->assimilate_state), "results",
-	    job_results_json(v), "decisions", seen);
-	for (size_t i = 0; i < v->nunsendable; i++)
-		json_array_append_new(reasons, json_text(v->unsendable[i]));
-	json_object_set_new(o, "unsendable", reasons);
+	print_close(p);
+	show_decisions(x, p, v, now);
 	if (v->decided != NULL)
-		json_object_set_new(o, "host",
-		    json_pack("{s:I, s:b, s:s}", "hostid",
-			(json_int_t)v->decided->rpc.hostid, "would_get",
-			job_decisive_reason(v)[0] == '\0', "why",
-			job_decisive_reason(v)));
-	json_show(x->format, o);
+		show_decided(p, v);
+	print_end(p);
 }
 
 static bool
@@ -451,12 +433,7 @@ explain_job_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		    x, "%s is not unsent, so no host would get it now", args[0]);
 	if (hostid != 0)
 		TRY(decide_for_host(x, hostid, o, &v));
-	if (x->age_s >= 0 && x->format == FORMAT_TABLE)
-		printf("from the replica, at most %lld s old\n", (long long)x->age_s);
-	if (x->format != FORMAT_TABLE)
-		job_print_json(x, &v);
-	else
-		job_print(x, &v);
+	show_job(x, &v);
 	return OK;
 }
 

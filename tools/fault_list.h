@@ -7,17 +7,17 @@
 #define TOOLS_FAULT_LIST_H
 
 #include "tools/cmd.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 
 enum fault_level { FAULT_NOTE, FAULT_WARNING, FAULT_ERROR };
 
 struct fault_list {
 	struct cmd_ctx *x;
-	struct listing *l;
+	struct print *l;
 	size_t errors, n;
 };
 
-extern const struct listing_column fault_columns[]; /* of such a command */
+extern const struct print_column fault_columns[]; /* of such a command */
 
 struct fault_list fault_list_begin(struct cmd_ctx *);
 /* place: a file or a database, "" if people know; line 0 = none in particular. */

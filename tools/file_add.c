@@ -24,7 +24,7 @@
 #include "tools/confirm.h"
 #include "tools/files/files.h"
 #include "tools/human.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "tools/progress.h"
 #include "lib/banned.h"
 
@@ -58,14 +58,14 @@ static const struct opt file_options[] = {
 	{ 0 },
 };
 
-static const struct listing_column file_add_columns[] = {
-	{ "files", NULL, LIST_NUMBER, "that were named" },
-	{ "bytes", NULL, LIST_BYTES, "of all of them" },
-	{ "added", NULL, LIST_NUMBER, "files" },
-	{ "known", NULL, LIST_NUMBER, "files that were there already" },
-	{ "sets_added", NULL, LIST_NUMBER, "sets of --set and --set-pattern" },
-	{ "dry_run", NULL, LIST_FLAG, NULL },
-	{ "gzipped_bytes", NULL, LIST_BYTES, "of compressed copies" },
+static const struct print_column file_add_columns[] = {
+	{ "files", NULL, PRINT_NUMBER, "that were named" },
+	{ "bytes", NULL, PRINT_BYTES, "of all of them" },
+	{ "added", NULL, PRINT_NUMBER, "files" },
+	{ "known", NULL, PRINT_NUMBER, "files that were there already" },
+	{ "sets_added", NULL, PRINT_NUMBER, "sets of --set and --set-pattern" },
+	{ "dry_run", NULL, PRINT_FLAG, NULL },
+	{ "gzipped_bytes", NULL, PRINT_BYTES, "of compressed copies" },
 	{ 0 },
 };
 
@@ -627,19 +627,9 @@ add_staged(struct cmd_ctx *x, const struct file_opts *o, struct staged *s, size_
 static void
 print_file_counts(struct cmd_ctx *x, const struct file_counts *c, bool dry)
 {
-	struct listing *l;
-
-	if (x->format == FORMAT_TABLE)
-		return;
-	l = listing_record(x, file_add_columns);
-	listing_number(l, c->files);
-	listing_number(l, c->bytes);
-	listing_number(l, c->added);
-	listing_number(l, c->known);
-	listing_number(l, c->sets);
-	listing_flag(l, dry);
-	listing_number(l, c->gzipped);
-	listing_end(l);
+	if (x->format != FORMAT_TABLE)
+		print_record(x, file_add_columns, c->files, c->bytes, c->added,
+		    c->known, c->sets, dry, c->gzipped);
 }
 
 static enum err

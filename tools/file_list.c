@@ -15,8 +15,7 @@
 #include "tools/census.h"
 #include "tools/file_view.h"
 #include "tools/human.h"
-#include "tools/json.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "tools/tallies.h"
 #include "tools/work_pick.h"
 #include "lib/banned.h"
@@ -39,14 +38,6 @@ file_view_of(struct cmd_ctx *x, const struct row_file_info *info,
 	return v;
 }
 
-char *
-file_view_parts(struct arena *a, const struct file_view *v)
-{
-	if (v->info.gen_parts == 0)
-		return arena_strdup(a, "");
-	return arena_printf(a, "%d of %d", v->info.gen_next, v->info.gen_parts);
-}
-
 const char *
 file_view_held_back(const struct file_view *v)
 {
@@ -56,57 +47,6 @@ file_view_held_back(const struct file_view *v)
 	int32_t at = v->info.paused;
 
 	return at > FILESET_OPEN && at < (int32_t)N(names) ? names[at] : "";
-}
-
-char *
-demand_text(struct arena *a, const struct row_demand *d, int64_t now)
-{
-	if (d->asked == 0)
-		return arena_strdup(
-		    a, "no host has requested work that had to be made");
-	return arena_printf(a,
-	    "%lld requests for work that had to be made, the last %s ago; %lld waits were met",
-	    (long long)d->asked, human_span(a, now - d->last), (long long)d->met);
-}
-
-void
-demand_json(json_t *object, const struct row_demand *d)
-{
-	char last[21];
-
-	json_object_set_new(object, "demand",
-	    json_pack("{s:I, s:I, s:s}", "asked", (json_int_t)d->asked, "met",
-		(json_int_t)d->met, "last",
-		d->asked == 0 ? "" : clock_text(d->last, last)));
-}
-
-struct row_demand
-file_view_demand(const struct file_view *v)
-{
-	return (struct row_demand){ v->info.demand, v->info.demand_met,
-		v->info.demand_time };
-}
-
-json_t *
-file_view_json(const struct file_view *v)
-{
-	const struct row_tally *t = &v->tally;
-
-	json_t *j = json_pack(
-	    "{s:o, s:o, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:i}",
-	    "name", json_text(v->info.name), "app", json_text(v->info.app), "state",
-	    file_state_name(v->state), "held_back", file_view_held_back(v), "nfiles",
-	    v->info.nfiles, "size", (json_int_t)v->info.size, "unsent",
-	    (json_int_t)t->unsent, "in_progress", (json_int_t)t->in_progress, "done",
-	    (json_int_t)t->success, "valid", (json_int_t)t->valid, "failed",
-	    (json_int_t)t->failed, "holders", (json_int_t)v->info.holders, "gen_next",
-	    v->info.gen_next, "gen_parts", v->info.gen_parts);
-
-	struct row_demand demand = file_view_demand(v);
-
-	saved_json(j, &v->sent);
-	demand_json(j, &demand);
-	return j;
 }
 
 struct file_list_opts {
@@ -129,57 +69,31 @@ static const struct opt file_list_options[] = {
 	{ 0 },
 };
 
-static const struct listing_column file_list_columns[] = {
-	{ "name", "NAME", LIST_TEXT, NULL },
-	{ "nfiles", "FILES", LIST_NUMBER, "of the set; 1: a single file" },
-	{ "size", "SIZE", LIST_BYTES, "of all of them" },
-	{ "app", "APP", LIST_TEXT, NULL },
-	{ "state", "STATE", LIST_TEXT, "ADVERTISED, DRAINING, EXHAUSTED or DEAD" },
-	{ "held_back", "HELD", LIST_TEXT, "paused or draining: by the admin" },
-	{ "unsent", "UNSENT", LIST_NUMBER, "its results that are unsent" },
-	{ "in_progress", "IN PROGRESS", LIST_NUMBER, NULL },
-	{ "done", "DONE", LIST_NUMBER, NULL },
-	{ "valid", NULL, LIST_NUMBER, NULL },
-	{ "failed", "FAILED", LIST_NUMBER, NULL },
-	{ "holders", "HOLDERS", LIST_NUMBER, "hosts that hold the whole set" },
-	{ "demand", "DEMAND", LIST_NUMBER,
+static const struct print_column file_list_columns[] = {
+	{ "name", "NAME", PRINT_TEXT, NULL },
+	{ "nfiles", "FILES", PRINT_NUMBER, "of the set; 1: a single file" },
+	{ "size", "SIZE", PRINT_BYTES, "of all of them" },
+	{ "app", "APP", PRINT_TEXT, NULL },
+	{ "state", "STATE", PRINT_TEXT, "ADVERTISED, DRAINING, EXHAUSTED or DEAD" },
+	{ "held_back", "HELD", PRINT_TEXT, "paused or draining: by the admin" },
+	{ "unsent", "UNSENT", PRINT_NUMBER, "its results that are unsent" },
+	{ "in_progress", "IN PROGRESS", PRINT_NUMBER, NULL },
+	{ "done", "DONE", PRINT_NUMBER, NULL },
+	{ "valid", NULL, PRINT_NUMBER, NULL },
+	{ "failed", "FAILED", PRINT_NUMBER, NULL },
+	{ "holders", "HOLDERS", PRINT_NUMBER, "hosts that hold the whole set" },
+	{ "demand", "DEMAND", PRINT_NUMBER,
 	    "requests for work that had to be made first" },
-	{ "demand_met", NULL, LIST_NUMBER, "waits that new work ended" },
-	{ "demand_last", NULL, LIST_TIME, "last such request" },
-	{ "gen_next", "MADE", LIST_NUMBER, "parts of which work was made" },
-	{ "gen_parts", "PARTS", LIST_NUMBER, "0: the built-in generator makes none" },
-	{ "jobs_sent", NULL, LIST_NUMBER, NULL },
-	{ "hits", NULL, LIST_NUMBER, "of these, to hosts that held it" },
-	{ "bytes_needed", NULL, LIST_BYTES, "sent for them" },
-	{ "bytes_saved", NULL, LIST_BYTES, "held already" },
+	{ "demand_met", NULL, PRINT_NUMBER, "waits that new work ended" },
+	{ "demand_last", NULL, PRINT_TIME, "last such request" },
+	{ "gen_next", "MADE", PRINT_NUMBER, "parts of which work was made" },
+	{ "gen_parts", "PARTS", PRINT_NUMBER, "0: the built-in generator makes none" },
+	{ "jobs_sent", NULL, PRINT_NUMBER, NULL },
+	{ "hits", NULL, PRINT_NUMBER, "of these, to hosts that held it" },
+	{ "bytes_needed", NULL, PRINT_BYTES, "sent for them" },
+	{ "bytes_saved", NULL, PRINT_BYTES, "held already" },
 	{ 0 },
 };
-
-static void
-put_file_row(struct listing *l, const struct file_view *v)
-{
-	listing_text(l, v->info.name);
-	listing_number(l, v->info.nfiles);
-	listing_real(l, v->info.size);
-	listing_text(l, v->info.app);
-	listing_text(l, file_state_name(v->state));
-	listing_text(l, file_view_held_back(v));
-	listing_number(l, v->tally.unsent);
-	listing_number(l, v->tally.in_progress);
-	listing_number(l, v->tally.success);
-	listing_number(l, v->tally.valid);
-	listing_number(l, v->tally.failed);
-	listing_number(l, v->info.holders);
-	listing_number(l, v->info.demand);
-	listing_number(l, v->info.demand_met);
-	listing_number(l, v->info.demand == 0 ? 0 : v->info.demand_time);
-	listing_number(l, v->info.gen_next);
-	listing_number(l, v->info.gen_parts);
-	listing_number(l, v->sent.jobs);
-	listing_number(l, v->sent.hits);
-	listing_number(l, v->sent.bytes_needed);
-	listing_number(l, v->sent.bytes_saved);
-}
 
 static int
 pair_compare_id(const void *key, const void *item)
@@ -425,7 +339,7 @@ file_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 	struct file_choice c;
 	struct row_ledger *sums;
 	struct file_view *v;
-	struct listing *l;
+	struct print *l;
 	size_t n, shown, nsums;
 
 	(void)args, (void)nargs;
@@ -438,10 +352,19 @@ file_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 	TRY(ledger_of_files(x->db, x->a, &sums, &nsums, x->f));
 	join_ledger(v, shown, sums, nsums);
 	if (n > 0 || x->format != FORMAT_TABLE) {
-		l = listing_begin(x, file_list_columns);
+		l = print_list(x, file_list_columns);
 		for (size_t i = 0; i < shown; i++)
-			put_file_row(l, &v[i]);
-		listing_end(l);
+			print_cells(l, v[i].info.name, v[i].info.nfiles, v[i].info.size,
+			    v[i].info.app, file_state_name(v[i].state),
+			    file_view_held_back(&v[i]), v[i].tally.unsent,
+			    v[i].tally.in_progress, v[i].tally.success,
+			    v[i].tally.valid, v[i].tally.failed, v[i].info.holders,
+			    v[i].info.demand, v[i].info.demand_met,
+			    v[i].info.demand == 0 ? 0 : v[i].info.demand_time,
+			    v[i].info.gen_next, v[i].info.gen_parts, v[i].sent.jobs,
+			    v[i].sent.hits, v[i].sent.bytes_needed,
+			    v[i].sent.bytes_saved);
+		print_end(l);
 	}
 	if (shown < n && x->format == FORMAT_TABLE)
 		fprintf(stderr, "%zu of %zu are shown; --limit NUMBER shows more\n",

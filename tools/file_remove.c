@@ -11,7 +11,7 @@
 #include "model/states.h"
 #include "tools/catalog.h"
 #include "tools/confirm.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "tools/progress.h"
 #include "lib/banned.h"
 
@@ -27,14 +27,14 @@ static const struct opt remove_options[] = {
 	{ 0 },
 };
 
-static const struct listing_column remove_columns[] = {
-	{ "name", "FILE", LIST_TEXT, NULL },
-	{ "action", "ACTION", LIST_TEXT, "removed, or draining" },
-	{ "unsent", "UNSENT", LIST_NUMBER, "results that are not sent yet" },
-	{ "in_progress", "IN PROGRESS", LIST_NUMBER, "results in progress" },
-	{ "unfinished", "UNFINISHED", LIST_NUMBER,
+static const struct print_column remove_columns[] = {
+	{ "name", "FILE", PRINT_TEXT, NULL },
+	{ "action", "ACTION", PRINT_TEXT, "removed, or draining" },
+	{ "unsent", "UNSENT", PRINT_NUMBER, "results that are not sent yet" },
+	{ "in_progress", "IN PROGRESS", PRINT_NUMBER, "results in progress" },
+	{ "unfinished", "UNFINISHED", PRINT_NUMBER,
 	    "workunits that are not assimilated yet" },
-	{ "holders", "HOSTS", LIST_NUMBER, "hosts that hold it" },
+	{ "holders", "HOSTS", PRINT_NUMBER, "hosts that hold it" },
 	{ 0 },
 };
 
@@ -168,25 +168,13 @@ remove_one(struct cmd_ctx *x, const struct fileset *s)
 	return remove_set(x, s);
 }
 
-static void
-remove_row(
-    struct listing *l, const struct fileset *s, const char *action, const struct use *u)
-{
-	listing_text(l, s->name);
-	listing_text(l, action);
-	listing_number(l, u->work.unsent);
-	listing_number(l, u->work.in_progress);
-	listing_number(l, u->work.unfinished);
-	listing_number(l, u->holders);
-}
-
 static enum err
 file_remove_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct remove_opts *o = opts;
 	struct fileset **sets = NEWN(x->a, struct fileset *, n + 1);
 	struct use *use = NEWN(x->a, struct use, n + 1);
-	struct listing *l;
+	struct print *l;
 	size_t ready = 0;
 
 	TRY(ctx_db(x));
@@ -207,7 +195,7 @@ file_remove_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	}
 	if (!o->dry_run && ready > 0)
 		TRY(confirm(x, o->yes, "remove %zu large files for ever", ready));
-	l = listing_begin(x, remove_columns);
+	l = print_list(x, remove_columns);
 	for (size_t i = 0; i < n; i++) {
 		bool wait = o->drain && has_users(&use[i]);
 
@@ -215,9 +203,11 @@ file_remove_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 			TRY(wait ? fileset_order_removal(
 				       x->db, sets[i]->id, clock_now(), x->f) :
 				   remove_one(x, sets[i]));
-		remove_row(l, sets[i], wait ? "draining" : "removed", &use[i]);
+		print_cells(l, sets[i]->name, wait ? "draining" : "removed",
+		    use[i].work.unsent, use[i].work.in_progress, use[i].work.unfinished,
+		    use[i].holders);
 	}
-	listing_end(l);
+	print_end(l);
 	return OK;
 }
 

@@ -12,8 +12,7 @@
 #include "tools/census.h"
 #include "tools/file_view.h"
 #include "tools/human.h"
-#include "tools/json.h"
-#include "tools/table.h"
+#include "tools/print/print.h"
 #include "tools/stuck.h"
 #include "tools/work_words.h"
 #include "lib/banned.h"
@@ -131,123 +130,123 @@ detail_load(struct cmd_ctx *x, const char *name, struct file_detail *s)
 	return e == OK ? detail_load_files(x, s) : e;
 }
 
+/* Each file, with the names of all sets that contain it. */
 static void
-print_other_sets(const struct file_detail *s, size_t i)
+show_set_files(struct cmd_ctx *x, struct print *p, const struct file_detail *s)
 {
-	const char *before = "            also in ";
-
-	for (size_t k = 0; k < s->nsets[i]; k++)
-		if (strcmp(s->sets[i][k].s, s->v.info.name) != 0) {
-			printf("%s%s", before, s->sets[i][k].s);
-			before = ", ";
-		}
-	printf("%s", before[0] == ',' ? "\n" : "");
-}
-
-static void
-print_set_files(struct cmd_ctx *x, const struct file_detail *s)
-{
+	print_open(p, "files", PRINT_ARRAY);
 	for (size_t i = 0; i < s->nfiles; i++) {
 		const struct file *f = s->files[i];
-		const char *path = download_path(x->a, x->cf, f->name);
+		const char *path = download_path(x->a, x->cf, f->name), *others = "";
 
-		printf("file        %s: %s (%.0f bytes), md5 %s\n            %s%s\n",
+		print_open(p, NULL, PRINT_OBJECT);
+		print_put(p, "name", f->name, "size", (int64_t)f->size, "md5",
+		    f->md5sum, "path", path);
+		print_open(p, "sets", PRINT_ARRAY);
+		for (size_t k = 0; k < s->nsets[i]; k++) {
+			const char *set = s->sets[i][k].s;
+
+			print_put(p, NULL, set);
+			if (strcmp(set, s->v.info.name) != 0)
+				others = arena_printf(x->a, "%s%s%s", others,
+				    others[0] == '\0' ? "\n            also in " : ", ",
+				    set);
+		}
+		print_close(p);
+		print_close(p);
+		print_line(p, "file", "%s: %s (%.0f bytes), md5 %s\n            %s%s%s",
 		    f->name, human_bytes(x->a, f->size), f->size, f->md5sum, path,
-		    fs_exists(path) ? "" : " IS MISSING");
-		print_other_sets(s, i);
+		    fs_exists(path) ? "" : " IS MISSING", others);
 	}
+	print_close(p);
 }
 
 static void
-print_holders(struct cmd_ctx *x, const struct file_detail *s)
+show_holders(struct cmd_ctx *x, struct print *p, const struct file_detail *s)
 {
-	struct table t = table_new(x->a, "rll");
 	char since[21];
 
-	printf("holders     %lld\n", (long long)s->v.info.holders);
+	print_line(p, "holders", "%lld", (long long)s->v.info.holders);
+	print_open(p, "hosts", PRINT_ARRAY);
 	for (size_t i = 0; i < s->nholders; i++) {
-		table_printf(&t, "            %lld", (long long)s->holders[i].id);
-		table_put(&t, s->holders[i].name);
-		table_printf(&t, "since %s", clock_text(s->holders[i].since, since));
+		const struct row_holder *h = &s->holders[i];
+
+		clock_text(h->since, since);
+		print_object(p, NULL, "id", h->id, "name", h->name, "since", since);
+		print_aligned(p, "rll",
+		    arena_printf(x->a, "            %lld", (long long)h->id), h->name,
+		    arena_printf(x->a, "since %s", since));
 	}
-	table_print(&t);
+	print_close(p);
 }
 
 static void
-file_detail_print(struct cmd_ctx *x, const struct file_detail *s)
+show_tally(struct print *p, const struct row_tally *t)
+{
+	print_line(p, "results",
+	    "%lld unsent, %lld in progress, %lld done (%lld valid), %lld failed",
+	    (long long)t->unsent, (long long)t->in_progress, (long long)t->success,
+	    (long long)t->valid, (long long)t->failed);
+}
+
+static void
+show_triggers_of(struct cmd_ctx *x, struct print *p, const struct file_detail *s)
+{
+	const char *raised = "";
+
+	print_open(p, "triggers", PRINT_OBJECT);
+	for (enum trigger t = 0; t < TRIGGER__MAX; t++) {
+		print_put(p, trigger_name(t), s->trigger[t]);
+		if (s->trigger[t])
+			raised = arena_printf(x->a, "%s%s%s", raised,
+			    raised[0] == '\0' ? "" : ", ", trigger_name(t));
+	}
+	print_close(p);
+	print_line(p, "triggers", "%s", raised[0] == '\0' ? "none" : raised);
+}
+
+static void
+show_file(struct cmd_ctx *x, const struct file_detail *s)
 {
 	const struct file_view *v = &s->v;
-	const char *back = file_view_held_back(v), *parts = file_view_parts(x->a, v);
-	struct row_demand demand = file_view_demand(v);
-	const char *mark = "";
+	const struct row_file_info *f = &v->info;
+	const struct row_demand demand = { f->demand, f->demand_met, f->demand_time };
+	const struct row_tally *t = &v->tally;
+	const char *back = file_view_held_back(v);
+	struct print *p = print_tree(x, PRINT_OBJECT);
 
-	printf("%s of %s is %s%s%s%s%s\n", v->info.name, v->info.app,
+	print_put(p, "name", f->name, "app", f->app, "state", file_state_name(v->state),
+	    "held_back", back, "nfiles", f->nfiles, "size", (int64_t)f->size, "unsent",
+	    t->unsent, "in_progress", t->in_progress, "done", t->success, "valid",
+	    t->valid, "failed", t->failed, "holders", f->holders, "gen_next",
+	    f->gen_next, "gen_parts", f->gen_parts, "jobs_sent", NULL, "hits", NULL,
+	    "hit_rate", NULL, "bytes_needed", NULL, "bytes_saved", NULL, "demand",
+	    NULL);
+	print_label(p, 11);
+	print_line(p, NULL, "%s of %s is %s%s%s%s%s", f->name, f->app,
 	    file_state_name(v->state), back[0] == '\0' ? "" : " and ", back,
-	    v->info.hold_reason[0] == '\0' ? "" : ": ", v->info.hold_reason);
-	print_set_files(x, s);
-	if (parts[0] != '\0')
-		printf("work made   %s workunits\n", parts);
-	printf("workunits   %s\n", work_counts_text(x->a, &s->wus));
-	printf(
-	    "results     %lld unsent, %lld in progress, %lld done (%lld valid), %lld failed\n",
-	    (long long)v->tally.unsent, (long long)v->tally.in_progress,
-	    (long long)v->tally.success, (long long)v->tally.valid,
-	    (long long)v->tally.failed);
-	printf("locality    %s\n", saved_text(x->a, &v->sent));
-	printf("work        %s\n", drain_text(x->a, &s->left, clock_now()));
-	printf("demand      %s\n", demand_text(x->a, &demand, clock_now()));
+	    f->hold_reason[0] == '\0' ? "" : ": ", f->hold_reason);
+	show_set_files(x, p, s);
+	if (f->gen_parts != 0)
+		print_line(
+		    p, "work made", "%d of %d workunits", f->gen_next, f->gen_parts);
+	work_counts_show(p, &s->wus);
+	show_tally(p, t);
+	saved_show(x, p, &v->sent);
+	drain_put(p, "work_left", &s->left, clock_now());
+	print_line(p, "work", "%s", drain_text(x->a, &s->left, clock_now()));
+	demand_show(x, p, &demand);
+	print_put(
+	    p, "generator", s->source.generator, "low_water", s->source.low_water);
 	if (s->source.generator[0] != '\0')
-		printf("generator   %s\n", s->source.generator);
+		print_line(p, "generator", "%s", s->source.generator);
 	if (s->source.low_water > 0)
-		printf(
-		    "low water   more jobs are made when fewer than %lld are unsent\n",
+		print_line(p, "low water",
+		    "more jobs are made when fewer than %lld are unsent",
 		    (long long)s->source.low_water);
-	printf("triggers    ");
-	for (enum trigger t = 0; t < TRIGGER__MAX; t++)
-		if (s->trigger[t]) {
-			printf("%s%s", mark, trigger_name(t));
-			mark = ", ";
-		}
-	printf("%s\n", mark[0] == '\0' ? "none" : "");
-	print_holders(x, s);
-}
-
-static void
-file_detail_json(struct cmd_ctx *x, const struct file_detail *s)
-{
-	json_t *root = file_view_json(&s->v), *files = json_array();
-	json_t *triggers = json_object(), *hosts = json_array();
-	char since[21];
-
-	for (size_t i = 0; i < s->nfiles; i++) {
-		json_t *sets = json_array();
-
-		for (size_t k = 0; k < s->nsets[i]; k++)
-			json_array_append_new(sets, json_text(s->sets[i][k].s));
-		json_array_append_new(
-		    files, json_pack("{s:o, s:I, s:s, s:o, s:o}", "name",
-			       json_text(s->files[i]->name), "size",
-			       (json_int_t)s->files[i]->size, "md5",
-			       s->files[i]->md5sum, "path",
-			       json_text(download_path(x->a, x->cf, s->files[i]->name)),
-			       "sets", sets));
-	}
-	for (enum trigger t = 0; t < TRIGGER__MAX; t++)
-		json_object_set_new(
-		    triggers, trigger_name(t), json_boolean(s->trigger[t]));
-	for (size_t i = 0; i < s->nholders; i++)
-		json_array_append_new(hosts,
-		    json_pack("{s:I, s:o, s:s}", "id", (json_int_t)s->holders[i].id,
-			"name", json_text(s->holders[i].name), "since",
-			clock_text(s->holders[i].since, since)));
-	json_object_set_new(root, "files", files);
-	json_object_set_new(root, "workunits", work_counts_json(&s->wus));
-	json_object_set_new(root, "work_left", drain_json(&s->left, clock_now()));
-	json_object_set_new(root, "generator", json_text(s->source.generator));
-	json_object_set_new(root, "low_water", json_integer(s->source.low_water));
-	json_object_set_new(root, "triggers", triggers);
-	json_object_set_new(root, "hosts", hosts);
-	json_show(x->format, root);
+	show_triggers_of(x, p, s);
+	show_holders(x, p, s);
+	print_end(p);
 }
 
 static enum err
@@ -261,10 +260,7 @@ file_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		e = detail_load(x, args[0], &s);
 	if (e != OK)
 		return e;
-	if (x->format != FORMAT_TABLE)
-		file_detail_json(x, &s);
-	else
-		file_detail_print(x, &s);
+	show_file(x, &s);
 	return OK;
 }
 

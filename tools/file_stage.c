@@ -9,7 +9,7 @@
 #include "tools/confirm.h"
 #include "tools/files/files.h"
 #include "tools/jobs/jobs.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "lib/banned.h"
 
 struct stage_opts {
@@ -23,14 +23,14 @@ static const struct opt stage_options[] = {
 	{ 0 },
 };
 
-static const struct listing_column stage_columns[] = {
-	{ "name", "NAME", LIST_TEXT, NULL },
-	{ "url", "URL", LIST_TEXT, NULL },
-	{ "md5", "MD5", LIST_TEXT, NULL },
-	{ "bytes", "SIZE", LIST_BYTES, NULL },
-	{ "path", NULL, LIST_TEXT, "its place in the download directory" },
-	{ "known", NULL, LIST_FLAG, "it was there already" },
-	{ "gzipped_bytes", NULL, LIST_BYTES, "of its compressed copy; 0 = none" },
+static const struct print_column stage_columns[] = {
+	{ "name", "NAME", PRINT_TEXT, NULL },
+	{ "url", "URL", PRINT_TEXT, NULL },
+	{ "md5", "MD5", PRINT_TEXT, NULL },
+	{ "bytes", "SIZE", PRINT_BYTES, NULL },
+	{ "path", NULL, PRINT_TEXT, "its place in the download directory" },
+	{ "known", NULL, PRINT_FLAG, "it was there already" },
+	{ "gzipped_bytes", NULL, PRINT_BYTES, "of its compressed copy; 0 = none" },
 	{ 0 },
 };
 
@@ -50,7 +50,7 @@ file_stage_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct stage_opts *o = opts;
 	struct job_inputs in = { .x = x };
-	struct listing *l;
+	struct print *l;
 	size_t place;
 	bool *known;
 
@@ -62,7 +62,7 @@ file_stage_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		known[i] = in.inputs[i].there;
 	if (!o->dry_run)
 		TRY(job_inputs_copy(&in));
-	l = listing_begin(x, stage_columns);
+	l = print_list(x, stage_columns);
 	for (size_t i = 0; i < in.ninputs; i++) {
 		const struct job_input *input = &in.inputs[i];
 
@@ -70,15 +70,10 @@ file_stage_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 			TRY(note_digest(x, input));
 		if (!o->dry_run && o->gzip)
 			TRY(file_gzip(x, input->to));
-		listing_text(l, input->file.name);
-		listing_text(l, input->file.url);
-		listing_text(l, input->file.md5);
-		listing_number(l, input->file.nbytes);
-		listing_text(l, input->to);
-		listing_flag(l, known[i]);
-		listing_number(l, gzipped_bytes(input->to));
+		print_cells(l, input->file.name, input->file.url, input->file.md5,
+		    input->file.nbytes, input->to, known[i], gzipped_bytes(input->to));
 	}
-	listing_end(l);
+	print_end(l);
 	return OK;
 }
 
@@ -109,11 +104,11 @@ static const struct opt path_options[] = {
 	{ 0 },
 };
 
-static const struct listing_column path_columns[] = {
-	{ "path", "path", LIST_TEXT, NULL },
-	{ "url", "URL", LIST_TEXT, "null for an output file" },
-	{ "there", "is there", LIST_FLAG, NULL },
-	{ "bytes", "size", LIST_BYTES, NULL },
+static const struct print_column path_columns[] = {
+	{ "path", "path", PRINT_TEXT, NULL },
+	{ "url", "URL", PRINT_TEXT, "null for an output file" },
+	{ "there", "is there", PRINT_FLAG, NULL },
+	{ "bytes", "size", PRINT_BYTES, NULL },
 	{ 0 },
 };
 
@@ -121,7 +116,6 @@ static enum err
 file_path_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct path_opts *o = opts;
-	struct listing *l;
 	const char *path;
 	int64_t size;
 
@@ -133,15 +127,9 @@ file_path_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	path = o->upload ? upload_path(x->a, x->cf, args[0]) :
 	                   download_path(x->a, x->cf, args[0]);
 	size = fs_size(path);
-	l = listing_record(x, path_columns);
-	listing_text(l, path);
-	listing_text(l, o->upload ? NULL : download_url(x->a, x->cf, args[0]));
-	listing_flag(l, size >= 0);
-	if (size >= 0)
-		listing_number(l, size);
-	else
-		listing_null(l);
-	listing_end(l);
+	print_record(x, path_columns, path,
+	    o->upload ? NULL : download_url(x->a, x->cf, args[0]), size >= 0,
+	    print_unless(size < 0, size));
 	if (size < 0)
 		x->status = EXIT_NOTHING;
 	return OK;

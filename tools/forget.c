@@ -10,7 +10,7 @@
 #include "lib/text.h"
 #include "tools/catalog.h"
 #include "tools/confirm.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "tools/progress.h"
 #include "lib/banned.h"
 
@@ -155,10 +155,10 @@ host_delete_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	return OK;
 }
 
-static const struct listing_column delete_columns[] = {
-	{ "user", "account", LIST_NUMBER, "id of the account" },
-	{ "hosts", "hosts deleted", LIST_NUMBER, "hosts that were deleted" },
-	{ "results", "results cleared", LIST_NUMBER,
+static const struct print_column delete_columns[] = {
+	{ "user", "account", PRINT_NUMBER, "id of the account" },
+	{ "hosts", "hosts deleted", PRINT_NUMBER, "hosts that were deleted" },
+	{ "results", "results cleared", PRINT_NUMBER,
 	    "finished results of which the program's messages were deleted" },
 	{ 0 },
 };
@@ -209,7 +209,6 @@ user_delete_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct forget_opts *o = opts;
 	struct user_results at = { 0 };
-	struct listing *l;
 	struct user *u;
 	int64_t *hosts = NULL;
 	size_t nhosts = 0;
@@ -226,11 +225,7 @@ user_delete_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		TRY(results_forget(x, u->id, &at));
 		TRY(tools_transaction(x, user_forget_in_tx, u));
 	}
-	l = listing_record(x, delete_columns);
-	listing_number(l, u->id);
-	listing_number(l, (int64_t)nhosts);
-	listing_number(l, at.cleared);
-	listing_end(l);
+	print_record(x, delete_columns, u->id, (int64_t)nhosts, at.cleared);
 	return OK;
 }
 

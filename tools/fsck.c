@@ -8,7 +8,7 @@
 
 #include "db/stmts.h"
 #include "lib/clock.h"
-#include "tools/json.h"
+#include "tools/print/print.h"
 #include "tools/running.h"
 #include "tools/stuck.h"
 #include "lib/banned.h"
@@ -87,23 +87,24 @@ fsck_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		.repair_credit = o->repair_credit,
 		.deep = o->deep };
 	enum err e = ctx_db(x);
-	struct fsck_sum s;
+	int64_t errors = 0;
 
 	(void)args, (void)n;
 	if (e != OK)
 		return e;
 	k.running = running_any(x);
-	if (x->format != FORMAT_TABLE)
-		k.findings = json_array();
+	k.print = print_tree(x, PRINT_OBJECT);
+	print_put(k.print, "clean", NULL, "checks", (int)FSCK__MAX, "errors", NULL,
+	    "warnings", NULL, "repaired", NULL);
+	print_open(k.print, "findings", PRINT_ARRAY);
 	for (size_t i = 0; i < N(parts) && e == OK; i++)
 		e = parts[i](&k);
 	arena_free(&k.round);
-	s = fsck_sum(&k);
-	if (e != OK)
-		json_decref(k.findings);
+	if (e == OK)
+		errors = fsck_end(&k);
 	else
-		fsck_report(&k, s);
-	x->status = e == OK && s.errors > 0 ? 1 : 0;
+		print_drop(k.print);
+	x->status = errors > 0 ? 1 : 0;
 	return e;
 }
 

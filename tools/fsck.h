@@ -4,9 +4,8 @@
 #ifndef TOOLS_FSCK_H
 #define TOOLS_FSCK_H
 
-#include <jansson.h>
 #include <stdbool.h>
-#include "tools/cmd.h"
+#include "tools/print/print.h"
 
 enum fsck_code {
 #define ROWS(code, ...) FSCK_##code,
@@ -30,7 +29,7 @@ struct fsck {
 		int64_t result, workunit;
 	} * causes;
 	size_t ncauses, cap_causes;
-	json_t *findings; /* with -o json, else NULL */
+	struct print *print; /* in it, the array of findings is open */
 };
 
 struct fsck_finding {
@@ -57,13 +56,8 @@ const struct fsck_words *fsck_words(enum fsck_code);
 /* Returns what mends a finding, as its reader can type it, or a fact. */
 char *fsck_cure(struct arena *, const struct cmd_ctx *, const struct fsck_finding *);
 
-/* Number of findings that were not repaired. */
-struct fsck_sum {
-	int64_t errors, warnings;
-};
-struct fsck_sum fsck_sum(const struct fsck *);
-/* Prints the summary, or with -o json the whole report. */
-void fsck_report(struct fsck *, struct fsck_sum);
+/* Ends the report; returns the number of errors that were not repaired. */
+int64_t fsck_end(struct fsck *);
 
 /* --- fsck_rows.c --- */
 enum err fsck_rows(struct fsck *);

@@ -2,14 +2,12 @@
 /* Output of locus fsck: each finding, and the number of findings at the end. */
 #include "tools/fsck.h"
 
-#include <stdio.h>
 #include <string.h>
 #include "lib/text.h"
 #include "lib/words.h"
 #include "proto/blob.h"
 #include "tools/dir_cure.h"
 #include "tools/human.h"
-#include "tools/json.h"
 #include "lib/banned.h"
 
 enum { LISTED_MOST = 100 };
@@ -31,12 +29,6 @@ const struct fsck_words *
 fsck_words(enum fsck_code code)
 {
 	return &checks[code];
-}
-
-static const char *
-severity(enum fsck_code code)
-{
-	return checks[code].error ? "error" : "warning";
 }
 
 char *
@@ -81,60 +73,37 @@ fsck_report_finding(struct fsck *k, const struct fsck_finding *f)
 	k->repaired += repaired;
 	k->found[code] += !repaired;
 	k->listed[code]++;
-	if (k->findings != NULL)
-		json_array_append_new(k->findings,
-		    json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:b}", "code",
-			checks[code].code, "severity", severity(code), "what",
-			checks[code].noun, "name", json_text(name), "text",
-			checks[code].text, "more", json_text(more), "cure",
-			json_text(cure), "repaired", repaired));
-	else if (k->listed[code] <= LISTED_MOST)
-		printf("%s %s %s: %s%s%s%s; %s\n", checks[code].code, checks[code].noun,
-		    human_text(&line, name), checks[code].text,
+	print_object(k->print, NULL, "code", checks[code].code, "severity",
+	    checks[code].error ? "error" : "warning", "what", checks[code].noun, "name",
+	    name, "text", checks[code].text, "more", more, "cure", cure, "repaired",
+	    repaired);
+	if (k->listed[code] <= LISTED_MOST)
+		print_line(k->print, NULL, "%s %s %s: %s%s%s%s; %s", checks[code].code,
+		    checks[code].noun, human_text(&line, name), checks[code].text,
 		    more[0] == '\0' ? "" : " (", human_text(&line, more),
 		    more[0] == '\0' ? "" : ")",
 		    repaired ? "repaired" : human_text(&line, cure));
 	arena_free(&line);
 }
 
-struct fsck_sum
-fsck_sum(const struct fsck *k)
+int64_t
+fsck_end(struct fsck *k)
 {
-	struct fsck_sum s = { 0 };
+	int64_t sums[2] = { 0 }; /* warnings, errors */
 
-	for (size_t i = 0; i < FSCK__MAX; i++)
-		*(checks[i].error ? &s.errors : &s.warnings) += k->found[i];
-	return s;
-}
-
-static void
-fsck_print_sum(const struct fsck *k, struct fsck_sum s)
-{
-	for (size_t i = 0; i < FSCK__MAX; i++)
+	print_close(k->print);
+	for (size_t i = 0; i < FSCK__MAX; i++) {
+		sums[checks[i].error] += k->found[i];
 		if (k->listed[i] > LISTED_MOST)
-			printf("%s: %lld more are not listed\n", checks[i].code,
-			    (long long)(k->listed[i] - LISTED_MOST));
-	printf("%s: %d checks, %lld errors, %lld warnings, %lld repaired\n",
-	    s.errors == 0 ? "clean" : "not clean", (int)FSCK__MAX, (long long)s.errors,
-	    (long long)s.warnings, (long long)k->repaired);
-}
-
-static void
-fsck_print_json(struct fsck *k, struct fsck_sum s)
-{
-	json_t *root = json_pack("{s:b, s:i, s:I, s:I, s:I, s:o}", "clean",
-	    s.errors == 0, "checks", (int)FSCK__MAX, "errors", (json_int_t)s.errors,
-	    "warnings", (json_int_t)s.warnings, "repaired", (json_int_t)k->repaired,
-	    "findings", k->findings);
-
-	json_show(k->x->format, root);
-}
-
-void
-fsck_report(struct fsck *k, struct fsck_sum s)
-{
-	if (k->findings != NULL)
-		fsck_print_json(k, s);
-	else
-		fsck_print_sum(k, s);
+			print_line(k->print, NULL, "%s: %lld more are not listed",
+			    checks[i].code, (long long)(k->listed[i] - LISTED_MOST));
+	}
+	print_put(k->print, "clean", print_of_flag(sums[1] == 0), "errors", sums[1],
+	    "warnings", sums[0], "repaired", k->repaired);
+	print_line(k->print, NULL,
+	    "%s: %d checks, %lld errors, %lld warnings, %lld repaired",
+	    sums[1] == 0 ? "clean" : "not clean", (int)FSCK__MAX, (long long)sums[1],
+	    (long long)sums[0], (long long)k->repaired);
+	print_end(k->print);
+	return sums[1];
 }

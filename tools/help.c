@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "lib/banned.h"
 
 void
@@ -18,7 +18,7 @@ help_columns(const struct cmd *c)
 		    " has a tree: -o tsv prints a line for each value, its path and itself\n");
 	else
 		printf("\n");
-	for (const struct listing_column *l = c->columns; l != NULL && l->key != NULL;
+	for (const struct print_column *l = c->columns; l != NULL && l->key != NULL;
 	     l++)
 		printf("  %-24s%s%s\n", l->key, l->help == NULL ? "" : " ",
 		    l->help == NULL ? "" : l->help);

@@ -35,32 +35,33 @@ static const struct opt host_list_options[] = {
 	{ 0 },
 };
 
-static const struct listing_column host_list_columns[] = {
-	{ "id", "ID", LIST_NUMBER, NULL },
-	{ "name", "NAME", LIST_TEXT, NULL },
-	{ "user_id", NULL, LIST_NUMBER, "its account; 0: merged into another host" },
-	{ "user", "USER", LIST_TEXT, NULL },
-	{ "os", "SYSTEM", LIST_TEXT, NULL },
-	{ "model", NULL, LIST_TEXT, "of its processor" },
-	{ "cpus", "CPUS", LIST_NUMBER, NULL },
-	{ "gpus", "GPUS", LIST_NUMBER, NULL },
-	{ "memory", "MEMORY", LIST_BYTES, NULL },
-	{ "disk_free", "DISK FREE", LIST_BYTES, NULL },
-	{ "created", NULL, LIST_TIME, NULL },
-	{ "last_contact", "LAST CONTACT", LIST_TIME, NULL },
-	{ "in_progress", "IN PROGRESS", LIST_NUMBER, "results that it has now" },
-	{ "credit", "CREDIT", LIST_REAL, NULL },
-	{ "recent_credit", NULL, LIST_REAL, "recent average per day" },
-	{ "venue", NULL, LIST_TEXT, "home, work, school or empty" },
-	{ "banned", "BANNED", LIST_FLAG, NULL },
-	{ "user_banned", NULL, LIST_FLAG, "its account is banned" },
-	{ "ban_until", NULL, LIST_TIME, "when the ban of the host ends; empty: never" },
-	{ "ban_reason", NULL, LIST_TEXT, "the admin's note" },
-	{ "done", "DONE", LIST_NUMBER, "results that the host returned as successes" },
-	{ "valid", "VALID", LIST_NUMBER, NULL },
-	{ "errors", "ERRORS", LIST_NUMBER, "results that failed or came to nothing" },
-	{ "invalid", "INVALID", LIST_NUMBER, "successes that others contradict" },
-	{ "inconclusive", "INCONCLUSIVE", LIST_NUMBER,
+static const struct print_column host_list_columns[] = {
+	{ "id", "ID", PRINT_NUMBER, NULL },
+	{ "name", "NAME", PRINT_TEXT, NULL },
+	{ "user_id", NULL, PRINT_NUMBER, "its account; 0: merged into another host" },
+	{ "user", "USER", PRINT_TEXT, NULL },
+	{ "os", "SYSTEM", PRINT_TEXT, NULL },
+	{ "model", NULL, PRINT_TEXT, "of its processor" },
+	{ "cpus", "CPUS", PRINT_NUMBER, NULL },
+	{ "gpus", "GPUS", PRINT_NUMBER, NULL },
+	{ "memory", "MEMORY", PRINT_BYTES, NULL },
+	{ "disk_free", "DISK FREE", PRINT_BYTES, NULL },
+	{ "created", NULL, PRINT_TIME, NULL },
+	{ "last_contact", "LAST CONTACT", PRINT_TIME, NULL },
+	{ "in_progress", "IN PROGRESS", PRINT_NUMBER, "results that it has now" },
+	{ "credit", "CREDIT", PRINT_REAL, NULL },
+	{ "recent_credit", NULL, PRINT_REAL, "recent average per day" },
+	{ "venue", NULL, PRINT_TEXT, "home, work, school or empty" },
+	{ "banned", "BANNED", PRINT_FLAG, NULL },
+	{ "user_banned", NULL, PRINT_FLAG, "its account is banned" },
+	{ "ban_until", NULL, PRINT_TIME,
+	    "when the ban of the host ends; empty: never" },
+	{ "ban_reason", NULL, PRINT_TEXT, "the admin's note" },
+	{ "done", "DONE", PRINT_NUMBER, "results that the host returned as successes" },
+	{ "valid", "VALID", PRINT_NUMBER, NULL },
+	{ "errors", "ERRORS", PRINT_NUMBER, "results that failed or came to nothing" },
+	{ "invalid", "INVALID", PRINT_NUMBER, "successes that others contradict" },
+	{ "inconclusive", "INCONCLUSIVE", PRINT_NUMBER,
 	    "successes that differ from another one, and wait for a further one" },
 	{ 0 },
 };
@@ -73,37 +74,14 @@ struct host_choice { /* as in the statements: 0 and NULL choose nothing */
 };
 
 static void
-host_line_put(
-    struct listing *l, const struct row_host_line *h, const struct row_tally *t)
+host_line_put(struct print *l, const struct row_host_line *h, const struct row_tally *t)
 {
-	listing_number(l, h->id);
-	listing_text(l, h->name);
-	listing_number(l, h->userid);
-	listing_text(l, h->user);
-	listing_text(l, h->os);
-	listing_text(l, h->model);
-	listing_number(l, h->cpus);
-	listing_number(l, h->gpus);
-	listing_real(l, h->memory);
-	listing_real(l, h->disk_free);
-	listing_number(l, h->create_time);
-	listing_number(l, h->seen);
-	listing_number(l, h->in_progress);
-	listing_real(l, h->credit);
-	listing_real(l, h->recent_credit);
-	listing_text(l, h->venue);
-	listing_flag(l, h->banned != 0);
-	listing_flag(l, h->user_banned != 0);
-	if (h->banned != 0 && h->ban_until != 0)
-		listing_number(l, h->ban_until);
-	else
-		listing_null(l);
-	listing_text(l, h->banned != 0 ? h->ban_reason : NULL);
-	listing_number(l, t->success);
-	listing_number(l, t->valid);
-	listing_number(l, t->failed);
-	listing_number(l, t->invalid);
-	listing_number(l, t->inconclusive);
+	print_cells(l, h->id, h->name, h->userid, h->user, h->os, h->model, h->cpus,
+	    h->gpus, h->memory, h->disk_free, h->create_time, h->seen, h->in_progress,
+	    h->credit, h->recent_credit, h->venue, h->banned != 0, h->user_banned != 0,
+	    print_unless(h->banned == 0 || h->ban_until == 0, h->ban_until),
+	    h->banned != 0 ? h->ban_reason : NULL, t->success, t->valid, t->failed,
+	    t->invalid, t->inconclusive);
 }
 
 static const struct row_tally *
@@ -160,7 +138,7 @@ list_worst(struct cmd_ctx *x, const struct host_list_opts *o, int64_t kind,
 {
 	int64_t most = o->limit > 0 ? o->limit : WORST_MOST, shown = 0;
 	struct row_tally *t = NULL;
-	struct listing *l = listing_begin(x, host_list_columns);
+	struct print *l = print_list(x, host_list_columns);
 	size_t n = 0;
 
 	TRY(db_query(x->db, x->a, x->f, &t, &n, HOST_TALLIES_WORST, .kind = kind,
@@ -177,7 +155,7 @@ list_worst(struct cmd_ctx *x, const struct host_list_opts *o, int64_t kind,
 		host_line_put(l, row, &t[i]);
 		shown++;
 	}
-	listing_end(l);
+	print_end(l);
 	return shown > 0 ? OK : ctx_not_found(x, "no host has results of this kind");
 }
 

@@ -11,10 +11,9 @@
 #include "model/states.h"
 #include "tools/cmd.h"
 #include "tools/human.h"
-#include "tools/json.h"
+#include "tools/print/print.h"
 #include "tools/ledger_view.h"
 #include "tools/limits_view.h"
-#include "tools/table.h"
 #include "lib/banned.h"
 
 struct host_detail {
@@ -121,202 +120,137 @@ percent(int64_t part, int64_t of)
 
 /* The host's results beside those of all hosts. */
 static void
-host_print_results(const struct host_detail *s)
+show_results(struct print *p, const struct host_detail *s)
 {
 	const struct row_tally *t = &s->tally;
 	struct host_ends h;
 
-	printf(
-	    "results       %lld in progress, %lld done (%lld valid, %lld invalid, %lld inconclusive), %lld failed\n",
+	print_object(p, "results", "in_progress", t->in_progress, "done", t->success,
+	    "valid", t->valid, "failed", t->failed);
+	print_object(p, "judged", "invalid", t->invalid, "inconclusive",
+	    t->inconclusive, "all_done", s->all.success, "all_failed", s->all.failed,
+	    "all_wrong", s->all.wrong);
+	print_line(p, "results",
+	    "%lld in progress, %lld done (%lld valid, %lld invalid, %lld inconclusive), %lld failed",
 	    (long long)t->in_progress, (long long)t->success, (long long)t->valid,
 	    (long long)t->invalid, (long long)t->inconclusive, (long long)t->failed);
 	if (s->lately == NULL)
 		return;
 	h = host_ends_of(s->lately);
-	printf(
-	    "lately        %d %% of its successes are invalid or inconclusive, %d %% of all hosts'; %d %% of its results failed, %d %% of all\n",
+	print_line(p, "lately",
+	    "%d %% of its successes are invalid or inconclusive, %d %% of all hosts'; %d %% of its results failed, %d %% of all",
 	    percent(h.wrong, h.success), percent(s->all.wrong, s->all.success),
 	    percent(h.failed, h.failed + h.success),
 	    percent(s->all.failed, s->all.failed + s->all.success));
 }
 
 static void
-print_ban(const char *what, int64_t until, const char *reason)
+show_ban(struct print *p, const struct host_detail *s, int64_t now)
 {
+	const struct host *h = s->host;
+	const bool own = ban_holds(
+	    h->max_results_day == HOST_BANNED, h->ban_until, now);
+	const char *reason = own ? s->ban_reason : s->user_ban_reason;
+	int64_t until = own ? h->ban_until : s->user == NULL ? 0 : s->user->ban_until;
 	char text[21];
 
-	printf("banned        %s%s%s%s%s\n", what, until == 0 ? "" : " until ",
-	    until == 0 ? "" : clock_text(until, text),
-	    reason == NULL || reason[0] == '\0' ? "" : ": ",
-	    reason == NULL ? "" : reason);
+	if (!own && (s->user == NULL || !ban_holds(s->user->banned != 0, until, now))) {
+		print_put(p, "ban", NULL);
+		return;
+	}
+	print_object(p, "ban", "of", own ? "host" : "account", "until",
+	    print_time(until), "reason", reason);
+	print_line(p, "banned", "%s%s%s%s%s", own ? "yes" : "its account is",
+	    until == 0 ? "" : " until ", until == 0 ? "" : clock_text(until, text),
+	    reason[0] == '\0' ? "" : ": ", reason);
 }
 
 static void
-host_print_summary(struct cmd_ctx *x, const struct host_detail *s, int64_t now)
+show_summary(
+    struct cmd_ctx *x, struct print *p, const struct host_detail *s, int64_t now)
 {
 	const struct host *h = s->host;
+	char at[21];
 
-	printf("host          %lld \"%s\"\n", (long long)h->id,
+	print_put(p, "id", h->id, "name", h->domain_name, "userid", h->userid, "user",
+	    s->user == NULL ? "" : s->user->name, "os_name", h->os_name, "p_model",
+	    h->p_model, "p_ncpus", h->p_ncpus, "rpc_time",
+	    h->rpc_time == 0 ? "" : clock_text(h->rpc_time, at), "rpc_seqno",
+	    h->rpc_seqno, "total_credit", h->total_credit, "results", NULL, "files",
+	    NULL, "in_progress", NULL, "limits", NULL, "judged", NULL);
+	print_line(p, "host", "%lld \"%s\"", (long long)h->id,
 	    human_text(x->a, h->domain_name));
-	printf("computer      %d x %s, %s of memory, %s of disk free, %s %s\n",
+	print_line(p, "computer", "%d x %s, %s of memory, %s of disk free, %s %s",
 	    h->p_ncpus, human_text(x->a, h->p_model), human_bytes(x->a, h->m_nbytes),
 	    human_bytes(x->a, h->d_free), human_text(x->a, h->os_name),
 	    human_text(x->a, h->os_version));
 	if (s->user != NULL)
-		printf("account       %lld \"%s\"\n", (long long)s->user->id,
+		print_line(p, "account", "%lld \"%s\"", (long long)s->user->id,
 		    human_text(x->a, s->user->name));
 	else if (h->userid == 0)
-		printf("account       none: it was merged into host %lld\n",
+		print_line(p, "account", "none: it was merged into host %lld",
 		    (long long)h->rpc_seqno);
 	else
-		printf(
-		    "account       %lld, which does not exist\n", (long long)h->userid);
-	if (ban_holds(h->max_results_day == HOST_BANNED, h->ban_until, now))
-		print_ban("yes", h->ban_until, s->ban_reason);
-	else if (s->user != NULL &&
-		 ban_holds(s->user->banned != 0, s->user->ban_until, now))
-		print_ban("its account is", s->user->ban_until, s->user_ban_reason);
+		print_line(
+		    p, "account", "%lld, which does not exist", (long long)h->userid);
+	show_ban(p, s, now);
 	if (h->rpc_time > 0)
-		printf("last contact  %s ago, request %lld\n",
+		print_line(p, "last contact", "%s ago, request %lld",
 		    human_span(x->a, now - h->rpc_time), (long long)h->rpc_seqno);
 	else
-		printf("last contact  never\n");
-	host_print_results(s);
-	printf("locality      %s\n", saved_text(x->a, &s->sent));
-	printf("credit        %.2f\n", h->total_credit);
+		print_line(p, "last contact", "never");
+	show_results(p, s);
+	saved_show(x, p, &s->sent);
+	print_line(p, "credit", "%.2f", h->total_credit);
 }
 
 static void
-host_detail_print(struct cmd_ctx *x, const struct host_detail *s)
+show_host_detail(struct cmd_ctx *x, const struct host_detail *s)
 {
-	struct table files = table_new(x->a, "ll"), jobs = table_new(x->a, "lll"),
-		     limits = table_new(x->a, "ll");
+	struct print *p = print_tree(x, PRINT_OBJECT);
 	int64_t now = clock_now();
-	char text[21];
+	char text[21], sent[21];
 
-	host_print_summary(x, s, now);
-	printf("files held    %zu\n", s->nfiles);
+	print_label(p, 13);
+	show_summary(x, p, s, now);
+	print_line(p, "files held", "%zu", s->nfiles);
+	print_open(p, "files", PRINT_ARRAY);
 	for (size_t i = 0; i < s->nfiles; i++) {
-		table_printf(&files, "  %s", s->files[i].name);
-		table_printf(&files, "since %s", clock_text(s->files[i].since, text));
+		const struct row_holder *f = &s->files[i];
+
+		clock_text(f->since, text);
+		print_object(p, NULL, "name", f->name, "since", text);
+		print_aligned(p, "ll", arena_printf(x->a, "  %s", f->name),
+		    arena_printf(x->a, "since %s", text));
 	}
-	table_print(&files);
-	printf("in progress   %zu\n", s->njobs);
+	print_close(p);
+	print_line(p, "in progress", "%zu", s->njobs);
+	print_open(p, "in_progress", PRINT_ARRAY);
 	for (size_t i = 0; i < s->njobs; i++) {
 		const struct job *j = &s->jobs[i];
 		bool late = j->report_deadline < now;
 
-		table_printf(&jobs, "  %s", j->name);
-		table_printf(
-		    &jobs, "sent %s ago", human_span(x->a, now - j->sent_time));
-		table_printf(&jobs, "%s %s", late ? "late since" : "due by",
-		    clock_text(j->report_deadline, text));
+		clock_text(j->report_deadline, text);
+		print_object(p, NULL, "name", j->name, "sent",
+		    clock_text(j->sent_time, sent), "deadline", text);
+		print_aligned(p, "lll", arena_printf(x->a, "  %s", j->name),
+		    arena_printf(
+			x->a, "sent %s ago", human_span(x->a, now - j->sent_time)),
+		    arena_printf(x->a, "%s %s", late ? "late since" : "due by", text));
 	}
-	table_print(&jobs);
-	printf("limits        %zu\n", s->nlimits);
-	for (size_t i = 0; i < s->nlimits; i++) {
-		table_printf(&limits, "  %s", s->limits[i].name);
-		table_put(&limits, limit_text(x->a, &s->limits[i], now));
-	}
-	table_print(&limits);
-}
-
-static json_t *
-limits_json(const struct host_detail *s)
-{
-	json_t *list = json_array();
-	char at[21];
-
+	print_close(p);
+	print_line(p, "limits", "%zu", s->nlimits);
+	print_open(p, "limits", PRINT_ARRAY);
 	for (size_t i = 0; i < s->nlimits; i++) {
 		const struct limit_view *v = &s->limits[i];
 
-		json_array_append_new(list,
-		    json_pack("{s:o, s:I, s:I, s:o}", "name", json_text(v->name),
-			"used", (json_int_t)v->used, "at_most", (json_int_t)v->most,
-			"free_again",
-			v->free_at == 0 ? json_null() :
-					  json_string(clock_text(v->free_at, at))));
+		print_object(p, NULL, "name", v->name, "used", v->used, "at_most",
+		    v->most, "free_again", print_time(v->free_at));
+		print_aligned(p, "ll", arena_printf(x->a, "  %s", v->name),
+		    limit_text(x->a, v, now));
 	}
-	return list;
-}
-
-static json_t *
-jobs_json(const struct host_detail *s)
-{
-	json_t *list = json_array();
-	char sent[21], due[21];
-
-	for (size_t i = 0; i < s->njobs; i++)
-		json_array_append_new(list,
-		    json_pack("{s:o, s:s, s:s}", "name", json_text(s->jobs[i].name),
-			"sent", clock_text(s->jobs[i].sent_time, sent), "deadline",
-			clock_text(s->jobs[i].report_deadline, due)));
-	return list;
-}
-
-static json_t *
-files_json(const struct host_detail *s)
-{
-	json_t *list = json_array();
-	char since[21];
-
-	for (size_t i = 0; i < s->nfiles; i++)
-		json_array_append_new(
-		    list, json_pack("{s:o, s:s}", "name", json_text(s->files[i].name),
-			      "since", clock_text(s->files[i].since, since)));
-	return list;
-}
-
-static json_t *
-ban_json(const struct host_detail *s)
-{
-	const struct host *h = s->host;
-	const bool own = ban_holds(
-	    h->max_results_day == HOST_BANNED, h->ban_until, clock_now());
-	const int64_t until = own             ? h->ban_until :
-	                      s->user != NULL ? s->user->ban_until :
-	                                        0;
-	const char *reason = own             ? s->ban_reason :
-	                     s->user != NULL ? s->user_ban_reason :
-	                                       "";
-	char at[21];
-
-	if (!own && (s->user == NULL || !ban_holds(s->user->banned != 0,
-					    s->user->ban_until, clock_now())))
-		return json_null();
-	return json_pack("{s:s, s:o, s:o}", "of", own ? "host" : "account", "until",
-	    until == 0 ? json_null() : json_string(clock_text(until, at)), "reason",
-	    json_text(reason));
-}
-
-static void
-host_detail_json(struct cmd_ctx *x, const struct host_detail *s)
-{
-	const struct host *h = s->host;
-	const struct row_tally *t = &s->tally;
-	char at[21];
-
-	json_t *root = json_pack("{s:I, s:o, s:I, s:o, s:o, s:o, s:i, s:s, s:I, s:f,"
-				 " s:{s:I, s:I, s:I, s:I}, s:o, s:o, s:o}",
-	    "id", (json_int_t)h->id, "name", json_text(h->domain_name), "userid",
-	    (json_int_t)h->userid, "user",
-	    json_text(s->user == NULL ? "" : s->user->name), "os_name",
-	    json_text(h->os_name), "p_model", json_text(h->p_model), "p_ncpus",
-	    h->p_ncpus, "rpc_time", h->rpc_time == 0 ? "" : clock_text(h->rpc_time, at),
-	    "rpc_seqno", (json_int_t)h->rpc_seqno, "total_credit", h->total_credit,
-	    "results", "in_progress", (json_int_t)t->in_progress, "done",
-	    (json_int_t)t->success, "valid", (json_int_t)t->valid, "failed",
-	    (json_int_t)t->failed, "files", files_json(s), "in_progress", jobs_json(s),
-	    "limits", limits_json(s));
-
-	json_object_set_new(root, "judged",
-	    json_pack("{s:I, s:I, s:I, s:I, s:I}", "invalid", (json_int_t)t->invalid,
-		"inconclusive", (json_int_t)t->inconclusive, "all_done",
-		(json_int_t)s->all.success, "all_failed", (json_int_t)s->all.failed,
-		"all_wrong", (json_int_t)s->all.wrong));
-	json_object_set_new(root, "ban", ban_json(s));
-	saved_json(root, &s->sent);
-	json_show(x->format, root);
+	print_close(p);
+	print_end(p);
 }
 
 static enum err
@@ -330,10 +264,7 @@ host_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		return ctx_usage(x, "\"%s\" is not the id of a host", args[0]);
 	TRY(ctx_db(x));
 	TRY(host_detail_load(x, id, &s));
-	if (x->format != FORMAT_TABLE)
-		host_detail_json(x, &s);
-	else
-		host_detail_print(x, &s);
+	show_host_detail(x, &s);
 	return OK;
 }
 

@@ -47,6 +47,15 @@ human_span(struct arena *a, int64_t s)
 	return arena_printf(a, "%lldd%02lldh", t / 86400, t % 86400 / 3600);
 }
 
+char *
+human_ago(struct arena *a, int64_t time, int64_t now)
+{
+	if (time == 0)
+		return arena_strdup(a, "never");
+	return arena_printf(a, time > now ? "in %s" : "%s ago",
+	    human_span(a, time > now ? time - now : now - time));
+}
+
 bool
 human_span_parse(const char *text, int64_t *s)
 {

@@ -9,6 +9,8 @@
 
 char *human_bytes(struct arena *, double bytes); /* "4.2 MB": powers of 1000 */
 char *human_span(struct arena *, int64_t s);     /* "2m10s", "3h05m", "4d02h" */
+/* "2m10s ago", "in 3h05m", or "never" for 0. */
+char *human_ago(struct arena *, int64_t time, int64_t now);
 /*
  * A text of a stranger on one line, which cannot steer the terminal: a tab becomes a
  * blank, what must not be shown (text_shown()) becomes "?", a newline at the end goes.

@@ -8,21 +8,21 @@
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "tools/key.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "lib/banned.h"
 
 enum { PRINT_DIGITS = 16 };
 
-static const struct listing_column key_columns[] = {
-	{ "file", "FILE", LIST_TEXT, "in the key directory" },
-	{ "use", "USE", LIST_TEXT, "what it is for" },
-	{ "state", "STATE", LIST_TEXT,
+static const struct print_column key_columns[] = {
+	{ "file", "FILE", PRINT_TEXT, "in the key directory" },
+	{ "use", "USE", PRINT_TEXT, "what it is for" },
+	{ "state", "STATE", PRINT_TEXT,
 	    "ok, missing, elsewhere (a private key that need not be here), unusable, open (others may read or change it), or another pair's" },
-	{ "fingerprint", "FINGERPRINT", LIST_TEXT,
+	{ "fingerprint", "FINGERPRINT", PRINT_TEXT,
 	    "of the public key, also for its private one: the first 16 digits of the SHA-256 of its file" },
-	{ "mode", "MODE", LIST_TEXT, NULL },
-	{ "owner", "OWNER", LIST_TEXT, NULL },
-	{ "changed", "CHANGED", LIST_TIME, NULL },
+	{ "mode", "MODE", PRINT_TEXT, NULL },
+	{ "owner", "OWNER", PRINT_TEXT, NULL },
+	{ "changed", "CHANGED", PRINT_TIME, NULL },
 	{ 0 },
 };
 
@@ -82,35 +82,32 @@ key_state(struct cmd_ctx *x, const struct key_row *r, const struct stat *st,
 }
 
 static void
-put_key(struct cmd_ctx *x, struct listing *l, const struct key_row *r)
+put_key(struct cmd_ctx *x, struct print *l, const struct key_row *r)
 {
 	const char *path = key_file_path(x, r->file), *print = NULL, *state;
 	const struct passwd *pw;
 	struct stat st;
 
-	listing_text(l, r->file);
-	listing_text(l, r->use);
+	print_cells(l, r->file, r->use);
 	if (stat(path, &st) < 0) {
-		listing_text(l, errno != ENOENT   ? "unreadable" :
-				r->may_be_missing ? "elsewhere" :
-						    "missing");
+		print_cells(l, errno != ENOENT   ? "unreadable" :
+			       r->may_be_missing ? "elsewhere" :
+						   "missing");
 		for (int i = 0; i < 4; i++)
-			listing_null(l);
+			print_cells(l, NULL);
 		return;
 	}
 	state = key_state(x, r, &st, &print);
 	pw = getpwuid(st.st_uid);
-	listing_text(l, state);
-	listing_text(l, print);
-	listing_text(l, arena_printf(x->a, "%04o", (unsigned)st.st_mode & 07777));
-	listing_text(l,
-	    pw != NULL ? pw->pw_name : arena_printf(x->a, "%u", (unsigned)st.st_uid));
-	listing_number(l, st.st_mtim.tv_sec);
+	print_cells(l, state, print,
+	    arena_printf(x->a, "%04o", (unsigned)st.st_mode & 07777),
+	    pw != NULL ? pw->pw_name : arena_printf(x->a, "%u", (unsigned)st.st_uid),
+	    st.st_mtim.tv_sec);
 }
 
 /* Numbered files, from 0; those of the code signing key have no gaps. */
 static void
-put_old_keys(struct cmd_ctx *x, struct listing *l, const char *name, int most,
+put_old_keys(struct cmd_ctx *x, struct print *l, const char *name, int most,
     const char *use, const char *private)
 {
 	for (int i = 0; i < most; i++) {
@@ -140,18 +137,18 @@ key_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		{ "code_sign_public", "clients check programs with it", NULL, false },
 		{ "code_sign_private", "signs programs", "code_sign_public", true },
 	};
-	struct listing *l;
+	struct print *l;
 
 	(void)opts, (void)args, (void)n;
 	TRY(ctx_conf(x));
-	l = listing_begin(x, key_columns);
+	l = print_list(x, key_columns);
 	for (size_t i = 0; i < N(rows); i++)
 		put_key(x, l, &rows[i]);
 	put_old_keys(x, l, "old_upload_public", OLD_UPLOAD_KEYS,
 	    "accepts uploads of tasks made before it was replaced", NULL);
 	put_old_keys(x, l, "old_key", OLD_CODE_KEYS,
 	    "clients may still have it as code signing key", "old_private");
-	listing_end(l);
+	print_end(l);
 	return OK;
 }
 

@@ -58,13 +58,11 @@ locality_saves_text(
 }
 
 void
-saved_json(json_t *to, const struct row_ledger *l)
+saved_show(struct cmd_ctx *x, struct print *p, const struct row_ledger *l)
 {
-	json_object_set_new(to, "jobs_sent", json_integer(l->jobs));
-	json_object_set_new(to, "hits", json_integer(l->hits));
-	json_object_set_new(to, "hit_rate", json_real(hit_rate(l)));
-	json_object_set_new(to, "bytes_needed", json_integer(l->bytes_needed));
-	json_object_set_new(to, "bytes_saved", json_integer(l->bytes_saved));
+	print_put(p, "jobs_sent", l->jobs, "hits", l->hits, "hit_rate", hit_rate(l),
+	    "bytes_needed", l->bytes_needed, "bytes_saved", l->bytes_saved);
+	print_line(p, "locality", "%s", saved_text(x->a, l));
 }
 
 void
@@ -122,11 +120,27 @@ drain_text(struct arena *a, const struct drain *d, int64_t now)
 	return b.p;
 }
 
-json_t *
-drain_json(const struct drain *d, int64_t now)
+void
+drain_put(struct print *p, const char *key, const struct drain *d, int64_t now)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I}", "unsent_left",
-	    (json_int_t)d->unsent, "makeable", (json_int_t)d->makeable, "jobs",
-	    (json_int_t)d->jobs, "period_s", (json_int_t)drain_period_s(d, now),
-	    "drained_in_s", (json_int_t)drain_s(d, now));
+	print_object(p, key, "unsent_left", d->unsent, "makeable", d->makeable, "jobs",
+	    d->jobs, "period_s", drain_period_s(d, now), "drained_in_s",
+	    drain_s(d, now));
+}
+
+void
+demand_show(struct cmd_ctx *x, struct print *p, const struct row_demand *d)
+{
+	char last[21];
+
+	print_object(p, "demand", "asked", d->asked, "met", d->met, "last",
+	    d->asked == 0 ? "" : clock_text(d->last, last));
+	if (d->asked == 0)
+		print_line(
+		    p, "demand", "no host has requested work that had to be made");
+	else
+		print_line(p, "demand",
+		    "%lld requests for work that had to be made, the last %s ago; %lld waits were met",
+		    (long long)d->asked, human_span(x->a, clock_now() - d->last),
+		    (long long)d->met);
 }

@@ -4,10 +4,9 @@
 #ifndef TOOLS_LEDGER_VIEW_H
 #define TOOLS_LEDGER_VIEW_H
 
-#include <jansson.h>
 #include "db/ledger.h"
 #include "rules/daemon/daemon_rules.h"
-#include "tools/cmd.h"
+#include "tools/print/print.h"
 
 /*
  * "3.0 GB of 4.0 GB needed were held already (hit rate 75 %): ...". What hosts held is
@@ -15,8 +14,9 @@
  * has fetched once.
  */
 char *saved_text(struct arena *, const struct row_ledger *);
-/* Adds jobs_sent, hits, hit_rate (0 to 1), bytes_needed and bytes_saved. */
-void saved_json(json_t *, const struct row_ledger *);
+/* Shows it, with the members jobs_sent, hits, hit_rate (0 to 1), bytes_needed and
+ * bytes_saved. */
+void saved_show(struct cmd_ctx *, struct print *, const struct row_ledger *);
 
 /*
  * Estimates the bytes that hosts would have fetched for all jobs without locality: what
@@ -37,6 +37,9 @@ enum err drain_files(struct cmd_ctx *, struct row_file_left **, size_t *n);
 /* "5 results left: 1 unsent, 4 to be made; 3 sent in the last 2h10m: enough for
  * 3h36m"; no time if no host can get some of them */
 char *drain_text(struct arena *, const struct drain *, int64_t now);
-json_t *drain_json(const struct drain *, int64_t now);
+void drain_put(struct print *, const char *key, const struct drain *, int64_t now);
+/* "3 requests for work that had to be made, ...": for one file or for all; the member
+ * is "demand". */
+void demand_show(struct cmd_ctx *, struct print *, const struct row_demand *);
 
 #endif

@@ -116,14 +116,9 @@ limits_of_versions(
 }
 
 void
-limit_put(struct listing *l, const struct limit_view *v)
+limit_put(struct print *l, const struct limit_view *v)
 {
-	listing_number(l, v->used);
-	listing_number(l, v->most);
-	if (v->free_at == 0)
-		listing_null(l);
-	else
-		listing_number(l, v->free_at);
+	print_cells(l, v->used, v->most, print_unless(v->free_at == 0, v->free_at));
 }
 
 char *

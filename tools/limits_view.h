@@ -9,7 +9,7 @@
 #include "model/rows.h"
 #include "model/web_limits.h"
 #include "tools/cmd.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 
 struct limit_view {
 	const char *name;   /* "wrong passwords an hour" */
@@ -28,12 +28,12 @@ enum err limits_of_versions(
     struct cmd_ctx *, const struct host *, struct limit_view **, size_t *n);
 
 /* The three cells of a limit in a listing; for columns, LIMIT_COLUMNS(). */
-void limit_put(struct listing *, const struct limit_view *);
+void limit_put(struct print *, const struct limit_view *);
 #define LIMIT_COLUMNS(key, head, most_key, help)                                       \
-	{ key, head, LIST_NUMBER, NULL },                                              \
-	    { most_key, "  at most", LIST_NUMBER, help "; 0: no limit" },              \
+	{ key, head, PRINT_NUMBER, NULL },                                             \
+	    { most_key, "  at most", PRINT_NUMBER, help "; 0: no limit" },             \
 	{                                                                              \
-		key "_free_again", "  free again", LIST_TIME,                          \
+		key "_free_again", "  free again", PRINT_TIME,                         \
 		    "when the next one is allowed; null: now"                          \
 	}
 /* "3 of 30, free again in 12m" */

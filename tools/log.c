@@ -14,8 +14,7 @@
 #include "tools/catalog.h"
 #include "tools/color.h"
 #include "tools/human.h"
-#include "tools/json.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "lib/banned.h"
 
 enum {
@@ -50,11 +49,12 @@ static const struct opt log_options[] = {
 	{ 0 },
 };
 
-static const struct listing_column log_columns[] = {
-	{ "time", "", LIST_TIME, NULL },
-	{ "log", "", LIST_TEXT, "the file, without .log" },
-	{ "level", "", LIST_TEXT, "error, warning, info or debug" },
-	{ "message", "", LIST_TEXT, "without time, program and level, if it has them" },
+static const struct print_column log_columns[] = {
+	{ "time", NULL, PRINT_TIME, NULL },
+	{ "log", NULL, PRINT_TEXT, "the file, without .log" },
+	{ "level", NULL, PRINT_TEXT, "error, warning, info or debug" },
+	{ "message", NULL, PRINT_TEXT,
+	    "without time, program and level, if it has them" },
 	{ 0 },
 };
 
@@ -82,8 +82,8 @@ struct log_view {
 	char *file; /* and this, unless NULL */
 	enum log_level most;
 	int64_t since;
-	struct listing *list; /* of tsv */
-	struct kept *ring;    /* NULL = lines are printed at once */
+	struct print *list;
+	struct kept *ring; /* NULL = lines are printed at once */
 	size_t ring_n, ring_max;
 	uint64_t seen;
 	bool prints; /* false while the ring is filled */
@@ -311,49 +311,21 @@ no_such_log(struct log_view *v)
 /* --- output --- */
 
 static void
-print_json(const struct kept *k)
-{
-	char at[21];
-	json_t *o = json_pack("{s:o, s:o, s:s, s:o}", "time",
-	    k->time == 0 ? json_null() : json_string(clock_text(k->time, at)), "log",
-	    json_text(k->source), "level", log_level_name(k->level), "message",
-	    json_text(k->message));
-
-	json_dumpf(o, stdout, JSON_COMPACT);
-	putchar('\n');
-	json_decref(o);
-}
-
-static void
-print_text(struct arena *a, const struct kept *k)
-{
-	const char *line = human_text(a, k->line);
-
-	if (k->message ==
-	    k->line) /* not of our form: the line does not say whose it is */
-		line = arena_printf(a, "%s: %s", k->source, line);
-	if (k->level <= LOG_WARN)
-		line = color_text(
-		    a, k->level == LOG_ERR ? COLOR_BAD : COLOR_WARN, line);
-	puts(line);
-}
-
-static void
 print_entry(struct log_view *v, const struct kept *k)
 {
+	enum color color = k->level == LOG_ERR  ? COLOR_BAD :
+	                   k->level == LOG_WARN ? COLOR_WARN :
+	                                          COLOR_NONE;
+	/* One that is not of our form does not say whose it is. */
+	bool own = k->message != k->line;
 	struct arena a = { 0 };
 
 	v->seen++;
-	if (v->x->format == FORMAT_JSON) {
-		print_json(k);
-	} else if (v->x->format == FORMAT_TSV) {
-		listing_number(v->list, k->time);
-		listing_text(v->list, k->source);
-		listing_text(v->list, log_level_name(k->level));
-		listing_text(v->list, k->message);
-	} else {
-		print_text(&a, k);
-	}
+	print_cells(v->list, k->time, k->source, log_level_name(k->level), k->message);
+	print_line(v->list, NULL, "%s",
+	    color_text(&a, color,
+		arena_printf(&a, "%s%s%s", own ? "" : k->source, own ? "" : ": ",
+		    human_text(&a, k->line))));
 	arena_free(&a);
 }
 
@@ -494,16 +466,14 @@ log_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	TRY(open_logs_first(&v));
 	if (v.n == 0)
 		return no_such_log(&v);
-	if (x->format == FORMAT_TSV)
-		v.list = listing_begin(x, log_columns);
+	v.list = print_stream(x, log_columns);
 	merge(&v);
 	print_ring(&v);
 	fflush(stdout);
 	tell_damage(&v);
 	if (o->follow)
 		TRY(follow_logs(&v));
-	if (v.list != NULL)
-		listing_end(v.list);
+	print_end(v.list);
 	for (size_t i = 0; i < v.n; i++)
 		log_reader_close(v.v[i].reader);
 	if (v.seen == 0)

@@ -8,22 +8,22 @@
 #include "rules/daemon/daemon_rules.h"
 #include "rules/sched/fileset.h"
 #include "tools/cmd.h"
-#include "tools/json.h"
+#include "tools/print/print.h"
 #include "lib/banned.h"
 
 static void
-metrics_print_json(struct cmd_ctx *x, const struct metric_set *s)
+show_metrics(struct cmd_ctx *x, const struct metric_set *s)
 {
-	json_t *o = json_object();
+	struct print *p = print_tree(x, PRINT_OBJECT);
 
 	for (size_t i = 0; i < s->n; i++) {
 		double v = s->v[i].value;
-		bool whole = v == (double)(json_int_t)v;
+		bool whole = v == (double)(int64_t)v;
 
-		json_object_set_new(o, s->v[i].series,
-		    whole ? json_integer((json_int_t)v) : json_real(v));
+		print_put(p, s->v[i].series,
+		    whole ? print_of_number((int64_t)v) : print_of_real(v));
 	}
-	json_show(x->format, o);
+	print_end(p);
 }
 
 /* Figures that cannot be counted are missing; locus_database_up is 0 if no database
@@ -60,7 +60,7 @@ metrics_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	metric_put_machine(&s, x->cf, PACKAGE_VERSION, SCHEMA_VERSION);
 	put_figures(x, &s);
 	if (x->format != FORMAT_TABLE) {
-		metrics_print_json(x, &s);
+		show_metrics(x, &s);
 		return OK;
 	}
 	buf_puts(&b, "");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* locus node list, drain, resume, join, forget: the machines of a project. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include "db/lease.h"
 #include "db/node.h"
@@ -9,11 +8,10 @@
 #include "tools/cmd.h"
 #include "tools/dir_cure.h"
 #include "tools/human.h"
-#include "tools/json.h"
+#include "tools/print/print.h"
 #include "lib/privilege.h"
 #include "tools/state.h"
 #include "tools/install/install.h"
-#include "tools/table.h"
 #include "lib/banned.h"
 
 enum { GONE_S = 60 }; /* a node that was not seen for so long counts as gone */
@@ -71,66 +69,47 @@ seen_text(struct arena *a, int64_t idle_s)
 }
 
 static void
-print_nodes(struct cmd_ctx *x, const struct node_rows *r, const char *here)
+show_node_services(
+    struct cmd_ctx *x, struct print *p, const struct node_rows *r, const char *node)
 {
-	struct table t = table_new(x->a, "lllll");
-
-	for (size_t i = 0; i < r->n; i++) {
-		const struct row_node *n = &r->v[i];
-
-		table_printf(&t, "%s%s", n->name,
-		    strcmp(n->name, here) == 0 ? " (this machine)" : "");
-		table_put(&t, node_state_name(n));
-		table_put(&t, seen_text(x->a, n->idle_s));
-		table_put(&t, "");
-		table_put(&t, "");
-		for (size_t k = 0; k < r->nservices; k++) {
-			const struct row_node_service *s = &r->services[k];
-
-			if (strcmp(s->node, n->name) != 0)
-				continue;
-			table_printf(&t, "  %s", s->name);
-			table_put(&t, node_service_state(s));
-			table_put(&t, seen_text(x->a, s->idle_s));
-			table_put(&t, s->version);
-			table_put(&t, lease_of(r, s));
-		}
-	}
-	table_print(&t);
-}
-
-static json_t *
-node_services_json(const struct node_rows *r, const char *node)
-{
-	json_t *list = json_array();
-
+	print_open(p, "services", PRINT_ARRAY);
 	for (size_t i = 0; i < r->nservices; i++) {
 		const struct row_node_service *s = &r->services[i];
+		const char *state = node_service_state(s), *lease = lease_of(r, s);
 
-		if (strcmp(s->node, node) == 0)
-			json_array_append_new(list,
-			    json_pack("{s:o, s:s, s:s, s:I, s:I, s:o}", "name",
-				json_text(s->name), "state", node_service_state(s),
-				"version", s->version, "up_s", (json_int_t)s->run_s,
-				"seen_s_ago", (json_int_t)s->idle_s, "lease",
-				json_text(lease_of(r, s))));
+		if (strcmp(s->node, node) != 0)
+			continue;
+		print_object(p, NULL, "name", s->name, "state", state, "version",
+		    s->version, "up_s", s->run_s, "seen_s_ago", s->idle_s, "lease",
+		    lease);
+		print_aligned(p, "lllll", arena_printf(x->a, "  %s", s->name), state,
+		    seen_text(x->a, s->idle_s), s->version, lease);
 	}
-	return list;
+	print_close(p);
 }
 
 static void
-nodes_print_json(struct cmd_ctx *x, const struct node_rows *r, const char *here)
+show_nodes(struct cmd_ctx *x, const struct node_rows *r, const char *here)
 {
-	json_t *list = json_array();
+	struct print *p = print_tree(x, PRINT_ARRAY);
 
-	for (size_t i = 0; i < r->n; i++)
-		json_array_append_new(list,
-		    json_pack("{s:o, s:s, s:b, s:I, s:o}", "name",
-			json_text(r->v[i].name), "state", node_state_name(&r->v[i]),
-			"this_machine", strcmp(r->v[i].name, here) == 0, "seen_s_ago",
-			(json_int_t)r->v[i].idle_s, "services",
-			node_services_json(r, r->v[i].name)));
-	json_show(x->format, list);
+	if (r->n == 0)
+		print_line(p, NULL, "no machine has run a service of this project yet");
+	for (size_t i = 0; i < r->n; i++) {
+		const struct row_node *n = &r->v[i];
+		bool is_here = strcmp(n->name, here) == 0;
+
+		print_open(p, NULL, PRINT_OBJECT);
+		print_put(p, "name", n->name, "state", node_state_name(n),
+		    "this_machine", is_here, "seen_s_ago", n->idle_s);
+		print_aligned(p, "lllll",
+		    arena_printf(
+			x->a, "%s%s", n->name, is_here ? " (this machine)" : ""),
+		    node_state_name(n), seen_text(x->a, n->idle_s), "", "");
+		show_node_services(x, p, r, n->name);
+		print_close(p);
+	}
+	print_end(p);
 }
 
 static enum err
@@ -143,12 +122,7 @@ node_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	TRY(ctx_db(x));
 	TRY(node_here(x->a, x->cf, &here, x->f));
 	TRY(node_rows_load(x, &r));
-	if (x->format != FORMAT_TABLE)
-		nodes_print_json(x, &r, here.name);
-	else if (r.n == 0)
-		printf("no machine has run a service of this project yet\n");
-	else
-		print_nodes(x, &r, here.name);
+	show_nodes(x, &r, here.name);
 	return OK;
 }
 
@@ -183,10 +157,11 @@ node_find(struct cmd_ctx *x, const char *name, struct row_node **out)
 static void
 print_done(struct cmd_ctx *x, const char *what, const char *name, bool dry)
 {
-	if (x->format != FORMAT_TABLE)
-		json_show(x->format, json_pack("{s:s, s:s, s:b}", "node", name,
-					 "change", what, "dry_run", dry));
-	else
+	struct print *p = print_tree(x, PRINT_OBJECT);
+
+	print_put(p, "node", name, "change", what, "dry_run", dry);
+	print_end(p);
+	if (x->format == FORMAT_TABLE)
 		ctx_progress(x, dry ? "would" : what, "%s%snode %s", dry ? what : "",
 		    dry ? ": " : "", name);
 }

@@ -8,12 +8,12 @@
 enum { TABLE_ROWS = 100 };
 
 struct pager
-pager_begin(struct cmd_ctx *x, const struct listing_column *columns, int64_t limit)
+pager_begin(struct cmd_ctx *x, const struct print_column *columns, int64_t limit)
 {
 	bool few = limit == 0 && x->format == FORMAT_TABLE;
 
 	return (struct pager){ .x = x,
-		.list = listing_begin(x, columns),
+		.list = print_list(x, columns),
 		.before = INT64_MAX,
 		.left = few        ? TABLE_ROWS :
 		        limit == 0 ? INT64_MAX :
@@ -52,7 +52,7 @@ pager_page(struct pager *p, int64_t wanted, size_t n)
 enum err
 pager_end(struct pager *p, enum err e, const char *what)
 {
-	listing_end(p->list);
+	print_end(p->list);
 	arena_free(&p->page);
 	if (e != OK)
 		return e;

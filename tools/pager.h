@@ -4,13 +4,13 @@
 #define TOOLS_PAGER_H
 
 #include "tools/cmd.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 
 enum { PAGE_ROWS = 1000 };
 
 struct pager {
 	struct cmd_ctx *x;
-	struct listing *list;
+	struct print *list;
 	struct arena page; /* rows of one page */
 	int64_t before;    /* the next page has ids below this */
 	int64_t left;      /* rows that may still be printed */
@@ -19,8 +19,7 @@ struct pager {
 };
 
 /* Begins a list; limit 0: 100 rows in a table, otherwise all. */
-struct pager pager_begin(
-    struct cmd_ctx *, const struct listing_column *, int64_t limit);
+struct pager pager_begin(struct cmd_ctx *, const struct print_column *, int64_t limit);
 /* How many rows to ask the database for; 0 = the list is over. */
 int64_t pager_wants(struct pager *);
 /* True if the row may be printed; called for each of n rows of a page, in order. */

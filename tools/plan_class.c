@@ -15,8 +15,7 @@
 #include "tools/catalog.h"
 #include "tools/fault_list.h"
 #include "tools/human.h"
-#include "tools/json.h"
-#include "tools/table.h"
+#include "tools/print/print.h"
 #include "lib/banned.h"
 
 struct spec { /* a parsed plan_class_spec.xml */
@@ -153,8 +152,8 @@ load_request(struct cmd_ctx *x, const char *path, struct request **rq)
 }
 
 static void
-print_use(struct cmd_ctx *x, struct table *t, const struct plan_class *pc,
-    enum reason why, const struct class_use *u)
+show_use(struct cmd_ctx *x, struct print *p, const char *class, enum reason why,
+    const struct class_use *u)
 {
 	const char *device = u->coproc_count > 0 ? arena_printf(x->a, "%g %s, ",
 						       u->coproc_count, u->type) :
@@ -163,34 +162,28 @@ print_use(struct cmd_ctx *x, struct table *t, const struct plan_class *pc,
 						 human_bytes(x->a, u->mem_bytes)) :
 	                                     "";
 
-	table_put(t, pc->name);
-	table_put(t, why == WHY_NONE ? "fits" : "no");
-	if (why != WHY_NONE)
-		table_printf(t, "%s: %s", reason_code(why), reason_text(why));
-	else
-		table_printf(t, "%s%.3g CPUs, %.4g GFLOPS%s%s%s", device, u->avg_ncpus,
-		    u->flops / 1e9, mem, u->cmdline[0] == '\0' ? "" : ", ", u->cmdline);
-}
-
-static json_t *
-use_json(const struct plan_class *pc, enum reason why, const struct class_use *u)
-{
-	if (why != WHY_NONE)
-		return json_pack("{s:s, s:b, s:s, s:s}", "class", pc->name, "fits", 0,
+	if (why != WHY_NONE) {
+		print_object(p, NULL, "class", class, "fits", print_of_flag(false),
 		    "reason", reason_code(why), "text", reason_text(why));
-	return json_pack("{s:s, s:b, s:o, s:f, s:f, s:f, s:f, s:f, s:s}", "class",
-	    pc->name, "fits", 1, "type", json_text(u->type), "avg_ncpus", u->avg_ncpus,
-	    "coproc_count", u->coproc_count, "gpu_ram_bytes", u->gpu_ram_bytes, "flops",
-	    u->flops, "mem_bytes", u->mem_bytes, "cmdline", u->cmdline);
+		print_aligned(p, "lll", class, "no",
+		    arena_printf(x->a, "%s: %s", reason_code(why), reason_text(why)));
+		return;
+	}
+	print_object(p, NULL, "class", class, "fits", print_of_flag(true), "type",
+	    u->type, "avg_ncpus", u->avg_ncpus, "coproc_count", u->coproc_count,
+	    "gpu_ram_bytes", u->gpu_ram_bytes, "flops", u->flops, "mem_bytes",
+	    u->mem_bytes, "cmdline", u->cmdline);
+	print_aligned(p, "lll", class, "fits",
+	    arena_printf(x->a, "%s%.3g CPUs, %.4g GFLOPS%s%s%s", device, u->avg_ncpus,
+		u->flops / 1e9, mem, u->cmdline[0] == '\0' ? "" : ", ", u->cmdline));
 }
 
 /* Prints whether each class fits; returns the number of classes printed. */
 static size_t
-print_fits(struct cmd_ctx *x, const struct plan_classes *all, const char *only,
+show_fits(struct cmd_ctx *x, const struct plan_classes *all, const char *only,
     const struct plan_class_host *h)
 {
-	struct table t = table_new(x->a, "lll");
-	json_t *list = x->format != FORMAT_TABLE ? json_array() : NULL;
+	struct print *p = print_tree(x, PRINT_ARRAY);
 	size_t told = 0;
 
 	for (size_t i = 0; i < all->n; i++) {
@@ -202,15 +195,9 @@ print_fits(struct cmd_ctx *x, const struct plan_classes *all, const char *only,
 			continue;
 		told++;
 		why = plan_class_use(x->a, pc, h, NULL, NULL, &use);
-		if (x->format != FORMAT_TABLE)
-			json_array_append_new(list, use_json(pc, why, &use));
-		else
-			print_use(x, &t, pc, why, &use);
+		show_use(x, p, pc->name, why, &use);
 	}
-	if (x->format != FORMAT_TABLE)
-		json_show(x->format, list);
-	else
-		table_print(&t);
+	print_end(p);
 	return told;
 }
 
@@ -244,7 +231,7 @@ plan_class_test_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		.ncpus = m.ncpus,
 		.p_fpops = m.p_fpops,
 		.usable_ram = m.usable_ram };
-	if (print_fits(x, s.all, o->class, &h) == 0)
+	if (show_fits(x, s.all, o->class, &h) == 0)
 		return ctx_not_found(x, "%s has no usable class", s.path);
 	return OK;
 }

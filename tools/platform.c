@@ -3,7 +3,7 @@
 #include <string.h>
 #include "tools/catalog.h"
 #include "tools/confirm.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "lib/banned.h"
 
 enum { PLATFORM_NAME_MOST = 250 };
@@ -78,35 +78,34 @@ const struct cmd cmd_platform_add = { .name = "platform add",
 	.opts_size = sizeof(struct platform_opts),
 	.run = platform_add_run };
 
-static const struct listing_column columns[] = {
-	{ "id", "ID", LIST_NUMBER, NULL },
-	{ "name", "NAME", LIST_TEXT, "what clients report" },
-	{ "user_friendly_name", "SHOWN AS", LIST_TEXT, NULL },
-	{ "versions", "VERSIONS", LIST_NUMBER, "app versions that are not deprecated" },
+static const struct print_column columns[] = {
+	{ "id", "ID", PRINT_NUMBER, NULL },
+	{ "name", "NAME", PRINT_TEXT, "what clients report" },
+	{ "user_friendly_name", "SHOWN AS", PRINT_TEXT, NULL },
+	{ "versions", "VERSIONS", PRINT_NUMBER,
+	    "app versions that are not deprecated" },
 	{ 0 },
 };
 
 static enum err
 platform_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
-	struct listing *l;
+	struct print *l;
 	struct catalog *c;
 
 	(void)opts, (void)args, (void)n;
 	TRY(tools_catalog(x, &c));
-	l = listing_begin(x, columns);
+	l = print_list(x, columns);
 	for (size_t i = 0; i < c->nplatforms; i++) {
 		int64_t versions = 0;
 
 		for (size_t k = 0; k < c->nversions; k++)
 			versions += c->versions[k].platformid == c->platforms[i].id &&
 			            c->versions[k].deprecated == 0;
-		listing_number(l, c->platforms[i].id);
-		listing_text(l, c->platforms[i].name);
-		listing_text(l, c->platforms[i].user_friendly_name);
-		listing_number(l, versions);
+		print_cells(l, c->platforms[i].id, c->platforms[i].name,
+		    c->platforms[i].user_friendly_name, versions);
 	}
-	if (listing_end(l) == 0)
+	if (print_end(l) == 0)
 		x->status = EXIT_NOTHING;
 	return OK;
 }

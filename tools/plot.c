@@ -9,7 +9,7 @@
 #include "tools/chart.h"
 #include "tools/cmd.h"
 #include "tools/human.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "tools/progress.h"
 #include "lib/banned.h"
 
@@ -36,10 +36,10 @@ static const struct opt plot_options[] = {
 	{ 0 },
 };
 
-static const struct listing_column plot_columns[] = {
-	{ "time", "TIME", LIST_DATE, "begin of the column" },
-	{ "series", "SERIES", LIST_TEXT, NULL },
-	{ "value", "VALUE", LIST_REAL,
+static const struct print_column plot_columns[] = {
+	{ "time", "TIME", PRINT_DATE, "begin of the column" },
+	{ "series", "SERIES", PRINT_TEXT, NULL },
+	{ "value", "VALUE", PRINT_REAL,
 	    "results, bytes, a fraction, or seconds; columns without a value are left out" },
 	{ 0 },
 };
@@ -334,20 +334,19 @@ has_figures(const struct chart *c)
 static void
 print_values(struct cmd_ctx *x, const struct chart *c)
 {
-	struct listing *l = listing_begin(x, plot_columns);
+	struct print *l = print_list(x, plot_columns);
 	bool any = has_figures(c);
 
 	for (size_t i = 0; any && i < c->ncolumns; i++)
 		for (size_t s = 0; s < c->nseries; s++) {
-			if (isnan(c->values[s][i]))
-				continue;
-			listing_number(
-			    l, c->from + (int64_t)((double)(c->to - c->from) *
-						   (double)i / (double)c->ncolumns));
-			listing_text(l, c->names[s]);
-			listing_real(l, c->values[s][i]);
+			const double after = (double)(c->to - c->from) * (double)i /
+			                     (double)c->ncolumns;
+
+			if (!isnan(c->values[s][i]))
+				print_cells(l, c->from + (int64_t)after, c->names[s],
+				    c->values[s][i]);
 		}
-	if (listing_end(l) == 0)
+	if (print_end(l) == 0)
 		x->status = EXIT_NOTHING;
 }
 

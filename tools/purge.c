@@ -12,7 +12,7 @@
 #include "tools/confirm.h"
 #include "tools/input_count.h"
 #include "tools/human.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "tools/progress.h"
 #include "lib/banned.h"
 
@@ -37,14 +37,15 @@ static const struct opt purge_options[] = {
 	{ 0 },
 };
 
-static const struct listing_column purge_columns[] = {
-	{ "matched", "matched", LIST_NUMBER, "workunits that are due" },
-	{ "results", "results", LIST_NUMBER, "their results" },
-	{ "purged", "purged", LIST_NUMBER, "workunits removed" },
-	{ "changed", "changed", LIST_NUMBER, "not removed, as they changed meanwhile" },
-	{ "before", "before", LIST_DATE, "unchanged since" },
-	{ "archive", "archive", LIST_TEXT, "file of the archive" },
-	{ "dry_run", "dry run", LIST_FLAG, NULL },
+static const struct print_column purge_columns[] = {
+	{ "matched", "matched", PRINT_NUMBER, "workunits that are due" },
+	{ "results", "results", PRINT_NUMBER, "their results" },
+	{ "purged", "purged", PRINT_NUMBER, "workunits removed" },
+	{ "changed", "changed", PRINT_NUMBER,
+	    "not removed, as they changed meanwhile" },
+	{ "before", "before", PRINT_DATE, "unchanged since" },
+	{ "archive", "archive", PRINT_TEXT, "file of the archive" },
+	{ "dry_run", "dry run", PRINT_FLAG, NULL },
 	{ 0 },
 };
 
@@ -172,7 +173,6 @@ static void
 purge_print(const struct purging *p, bool dry)
 {
 	struct cmd_ctx *x = p->x;
-	struct listing *l;
 	char before[21];
 
 	if (x->format == FORMAT_TABLE) {
@@ -187,15 +187,8 @@ purge_print(const struct purging *p, bool dry)
 			    x, "kept", "%lld that changed", (long long)p->changed);
 		return;
 	}
-	l = listing_record(x, purge_columns);
-	listing_number(l, p->matched);
-	listing_number(l, p->results);
-	listing_number(l, p->purged);
-	listing_number(l, p->changed);
-	listing_number(l, p->before);
-	listing_text(l, p->file);
-	listing_flag(l, dry);
-	listing_end(l);
+	print_record(x, purge_columns, p->matched, p->results, p->purged, p->changed,
+	    p->before, p->file, dry);
 }
 
 static enum err

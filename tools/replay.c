@@ -17,7 +17,7 @@
 #include "proto/reply.h"
 #include "proto/request.h"
 #include "tools/catalog.h"
-#include "tools/json.h"
+#include "tools/print/print.h"
 #include "tools/program.h"
 #include "tools/traces.h"
 #include "lib/banned.h"
@@ -143,23 +143,20 @@ replay_time(struct cmd_ctx *x, const char *s, int64_t *at)
 	return OK;
 }
 
+/* text: a line for each difference. */
 static void
-print_differences(struct cmd_ctx *x, struct buf *b, size_t n)
+show_differences(struct cmd_ctx *x, char *text, size_t n)
 {
-	json_t *list;
+	struct print *p = print_tree(x, PRINT_ARRAY);
+	char *rest = n == 0 ? NULL : text, *line;
 
-	if (x->format == FORMAT_TABLE) {
-		fputs(n == 0 ? "no difference\n" : b->p, stdout);
-		return;
+	if (n == 0)
+		print_line(p, NULL, "no difference");
+	while ((line = strsep(&rest, "\n")) != NULL && rest != NULL) {
+		print_put(p, NULL, line);
+		print_line(p, NULL, "%s", line);
 	}
-	list = json_array();
-	for (char *p = b->p; n > 0 && *p != '\0';) {
-		size_t len = strcspn(p, "\n");
-
-		json_array_append_new(list, json_text(arena_memdup(x->a, p, len)));
-		p += len + (p[len] == '\n');
-	}
-	json_show(x->format, list);
+	print_end(p);
 }
 
 static enum err
@@ -177,18 +174,9 @@ compare_replies(struct cmd_ctx *x, const struct replay *r, char *text, size_t te
 		    "the bytes differ, but the meaning of what is compared does not\n");
 		n = 1;
 	}
-	print_differences(x, &b, n);
+	show_differences(x, b.p, n);
 	x->status = n == 0 ? 0 : DIFFERENT;
 	return OK;
-}
-
-static void
-show_decision(struct cmd_ctx *x, const struct replay *r)
-{
-	if (x->format != FORMAT_TABLE)
-		json_show(x->format, trace_json(r->trace));
-	else
-		trace_print(x, r->trace, r->trace->rpc.at);
 }
 
 /* Prints the differences from the reply of --diff or of the recording, or the reply, or
@@ -201,7 +189,7 @@ show_outcome(struct cmd_ctx *x, const struct replay_opts *o, const struct replay
 	size_t n;
 
 	if (o->trace && (o->diff != NULL || o->reply || o->same))
-		show_decision(x, r);
+		trace_show(x, r->trace, r->trace->rpc.at);
 	if (o->diff != NULL) {
 		TRY(fs_read(x->a, o->diff, REPLY_MOST, &text, &n, x->f));
 		return compare_replies(x, r, text, n);
@@ -215,7 +203,7 @@ show_outcome(struct cmd_ctx *x, const struct replay_opts *o, const struct replay
 		return text == NULL ? FAIL(x->f, E_BADREQ, "it holds no reply") :
 		                      compare_replies(x, r, text, n);
 	}
-	show_decision(x, r);
+	trace_show(x, r->trace, r->trace->rpc.at);
 	return OK;
 }
 

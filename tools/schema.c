@@ -4,26 +4,15 @@
 
 #include <stdio.h>
 #include "tools/cmd.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "lib/banned.h"
 
-static const struct listing_column schema_columns[] = {
-	{ "database", "database", LIST_TEXT, NULL },
-	{ "schema", "schema", LIST_NUMBER, "0: none of Locus" },
-	{ "known", "known", LIST_NUMBER, "the schema of this program" },
+static const struct print_column schema_columns[] = {
+	{ "database", "database", PRINT_TEXT, NULL },
+	{ "schema", "schema", PRINT_NUMBER, "0: none of Locus" },
+	{ "known", "known", PRINT_NUMBER, "the schema of this program" },
 	{ 0 },
 };
-
-static void
-schema_status_list(struct cmd_ctx *x, int64_t version)
-{
-	struct listing *l = listing_record(x, schema_columns);
-
-	listing_text(l, x->cf->db_name);
-	listing_number(l, version);
-	listing_number(l, SCHEMA_VERSION);
-	listing_end(l);
-}
 
 static enum err
 schema_status_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
@@ -38,11 +27,10 @@ schema_status_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		return e;
 	if (version != SCHEMA_VERSION)
 		x->status = err_exit(E_CONFIG);
-	if (x->format != FORMAT_TABLE) {
-		schema_status_list(x, version);
-		return OK;
-	}
-	if (version == 0)
+	if (x->format != FORMAT_TABLE)
+		print_record(
+		    x, schema_columns, x->cf->db_name, version, SCHEMA_VERSION);
+	else if (version == 0)
 		printf("database %s has no schema of Locus; this program knows %d\n",
 		    x->cf->db_name, (int)SCHEMA_VERSION);
 	else

@@ -50,7 +50,7 @@ static const struct opt upgrade_options[] = {
 };
 
 static void
-print_line(const char *text)
+print_schema_step(const char *text)
 {
 	printf("%s\n", text);
 }
@@ -63,7 +63,7 @@ schema_upgrade_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 
 	(void)args, (void)n;
 	if (e == OK)
-		e = schema_upgrade(x->db, x->a, o->dry_run, print_line, x->f);
+		e = schema_upgrade(x->db, x->a, o->dry_run, print_schema_step, x->f);
 	if (e == OK && !o->dry_run)
 		printf(
 		    "database %s has schema %d\n", x->cf->db_name, (int)SCHEMA_VERSION);

@@ -5,10 +5,10 @@
 #include <string.h>
 #include "lib/banned.h"
 
-const struct listing_column set_columns[] = {
-	{ "setting", "SETTING", LIST_TEXT, "the option's name" },
-	{ "was", "WAS", LIST_TEXT, NULL },
-	{ "now", "NOW", LIST_TEXT, "in a dry run: what it would be" },
+const struct print_column set_columns[] = {
+	{ "setting", "SETTING", PRINT_TEXT, "the option's name" },
+	{ "was", "WAS", PRINT_TEXT, NULL },
+	{ "now", "NOW", PRINT_TEXT, "in a dry run: what it would be" },
 	{ 0 },
 };
 
@@ -46,7 +46,7 @@ set_report_real(struct set_report *r, const char *setting, double was, double no
 void
 set_report_print(const struct set_report *r, bool dry, const char *what)
 {
-	struct listing *l;
+	struct print *l;
 
 	if (r->x->format == FORMAT_TABLE)
 		ctx_progress(r->x,
@@ -56,11 +56,9 @@ set_report_print(const struct set_report *r, bool dry, const char *what)
 		    "%s", what);
 	if (r->n == 0 && r->x->format == FORMAT_TABLE)
 		return;
-	l = listing_begin(r->x, set_columns);
+	l = print_list(r->x, set_columns);
 	for (size_t i = 0; i < r->n; i++) {
-		listing_text(l, r->v[i].setting);
-		listing_text(l, r->v[i].was);
-		listing_text(l, r->v[i].now);
+		print_cells(l, r->v[i].setting, r->v[i].was, r->v[i].now);
 	}
-	listing_end(l);
+	print_end(l);
 }

@@ -5,7 +5,7 @@
 #define TOOLS_SET_REPORT_H
 
 #include "tools/cmd.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 
 struct set_change {
 	const char *setting; /* the option's name */
@@ -16,7 +16,7 @@ struct set_report {
 	struct set_change *v;
 	size_t n, cap;
 };
-extern const struct listing_column set_columns[];
+extern const struct print_column set_columns[];
 
 struct set_report set_report_new(struct cmd_ctx *);
 /* Notes a setting; one that stays the same is left out. NULL counts as "". */

@@ -16,7 +16,7 @@
 #include "proto/doc_put.h"
 #include "tools/catalog.h"
 #include "tools/confirm.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "tools/progress.h"
 #include "lib/banned.h"
 
@@ -42,16 +42,16 @@ static const struct opt stats_options[] = {
 	{ 0 },
 };
 
-static const struct listing_column stats_columns[] = {
-	{ "users", "accounts", LIST_NUMBER, "accounts with credit that agreed" },
-	{ "teams", "teams", LIST_NUMBER, "teams with credit" },
-	{ "hosts", "hosts", LIST_NUMBER, "hosts with credit of such accounts" },
-	{ "deleted", "deleted", LIST_NUMBER, "accounts and hosts to be forgotten" },
-	{ "left_out", "left out", LIST_NUMBER,
+static const struct print_column stats_columns[] = {
+	{ "users", "accounts", PRINT_NUMBER, "accounts with credit that agreed" },
+	{ "teams", "teams", PRINT_NUMBER, "teams with credit" },
+	{ "hosts", "hosts", PRINT_NUMBER, "hosts with credit of such accounts" },
+	{ "deleted", "deleted", PRINT_NUMBER, "accounts and hosts to be forgotten" },
+	{ "left_out", "left out", PRINT_NUMBER,
 	    "accounts and hosts with credit whose account did not agree" },
-	{ "total_credit", "credit", LIST_REAL, "of all accounts" },
-	{ "dir", "directory", LIST_TEXT, NULL },
-	{ "dry_run", "dry run", LIST_FLAG, NULL },
+	{ "total_credit", "credit", PRINT_REAL, "of all accounts" },
+	{ "dir", "directory", PRINT_TEXT, NULL },
+	{ "dry_run", "dry run", PRINT_FLAG, NULL },
 	{ 0 },
 };
 
@@ -272,25 +272,6 @@ export_all(struct exporting *k)
 	return e;
 }
 
-static void
-say_exported(const struct exporting *k)
-{
-	struct listing *l = listing_record(k->x, stats_columns);
-	int64_t earners = k->counts[STATS_USER] + k->counts[STATS_TEAM] +
-	                  k->counts[STATS_HOST];
-
-	listing_number(l, k->counts[STATS_USER]);
-	listing_number(l, k->counts[STATS_TEAM]);
-	listing_number(l, k->counts[STATS_HOST]);
-	listing_number(
-	    l, k->counts[STATS_USER_DELETED] + k->counts[STATS_HOST_DELETED]);
-	listing_number(l, k->earners - earners);
-	listing_real(l, k->credit);
-	listing_text(l, k->dir);
-	listing_flag(l, k->dry_run);
-	listing_end(l);
-}
-
 static enum err
 stats_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
@@ -311,9 +292,14 @@ stats_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	e = export_all(&k);
 	if (lock >= 0)
 		close(lock);
-	if (e == OK)
-		say_exported(&k);
-	return e;
+	TRY(e);
+	print_record(x, stats_columns, k.counts[STATS_USER], k.counts[STATS_TEAM],
+	    k.counts[STATS_HOST],
+	    k.counts[STATS_USER_DELETED] + k.counts[STATS_HOST_DELETED],
+	    k.earners - k.counts[STATS_USER] - k.counts[STATS_TEAM] -
+		k.counts[STATS_HOST],
+	    k.credit, k.dir, k.dry_run);
+	return OK;
 }
 
 const struct cmd cmd_stats_export = { .name = "stats export",

@@ -24,12 +24,11 @@
 #include "tools/failures.h"
 #include "tools/file_view.h"
 #include "tools/human.h"
-#include "tools/json.h"
+#include "tools/print/print.h"
 #include "tools/probe.h"
 #include "tools/running.h"
 #include "tools/screen.h"
 #include "tools/stuck.h"
-#include "tools/table.h"
 #include "tools/upstream.h"
 #include "tools/work_words.h"
 #include "lib/banned.h"
@@ -73,13 +72,6 @@ struct project_status {
 		int64_t n;
 	} stuck[FSCK__MAX];
 };
-
-/* The first word of a line that is about something wrong. */
-static const char *
-status_label(struct cmd_ctx *x, enum color c, const char *text)
-{
-	return color_text(x->a, c, arena_printf(x->a, "%-10s", text));
-}
 
 /* --- hosts that stand out --- */
 
@@ -125,31 +117,24 @@ suspect_text(struct arena *a, const struct project_status *r, const struct row_t
 }
 
 static void
-print_suspects(struct cmd_ctx *x, const struct project_status *r)
+show_suspects(struct cmd_ctx *x, struct print *p, const struct project_status *r)
 {
-	for (size_t i = 0; i < r->nsuspects && i < SUSPECTS_SHOWN; i++)
-		printf("%s host %lld: %s; %s %lld\n",
-		    i == 0 ? status_label(x, COLOR_WARN, "hosts") : "          ",
-		    (long long)r->suspects[i].id,
-		    suspect_text(x->a, r, &r->suspects[i]),
-		    locus_command(x->a, x->cf, "host show"),
-		    (long long)r->suspects[i].id);
+	print_open(p, "hosts_that_stand_out", PRINT_ARRAY);
+	for (size_t i = 0; i < r->nsuspects; i++) {
+		long long id = r->suspects[i].id;
+		const char *why = suspect_text(x->a, r, &r->suspects[i]);
+
+		print_object(p, NULL, "host", id, "why", why);
+		if (i < SUSPECTS_SHOWN)
+			print_alert(p, COLOR_WARN, i == 0 ? "hosts" : "",
+			    "host %lld: %s; %s %lld", id, why,
+			    locus_command(x->a, x->cf, "host show"), id);
+	}
+	print_close(p);
 	if (r->nsuspects > SUSPECTS_SHOWN)
-		printf("           and %zu others, by %s inconclusive or errors\n",
+		print_line(p, "", "and %zu others, by %s inconclusive or errors",
 		    r->nsuspects - SUSPECTS_SHOWN,
 		    locus_command(x->a, x->cf, "host list --sort"));
-}
-
-static json_t *
-suspects_json(struct cmd_ctx *x, const struct project_status *r)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < r->nsuspects; i++)
-		json_array_append_new(
-		    list, json_pack("{s:I, s:s}", "host", (json_int_t)r->suspects[i].id,
-			      "why", suspect_text(x->a, r, &r->suspects[i])));
-	return list;
 }
 
 /* --- what never makes progress --- */
@@ -200,37 +185,23 @@ stuck_text(struct arena *a, int code, const struct stuck_sum *s)
 }
 
 static void
-print_stuck(struct cmd_ctx *x, const struct project_status *r)
+show_stuck(struct cmd_ctx *x, struct print *p, const struct project_status *r)
 {
+	print_open(p, "stuck", PRINT_ARRAY);
 	for (int i = 0; i < FSCK__MAX; i++) {
 		const struct stuck_sum *s = &r->stuck[i];
+		const char *text = s->n == 0 ? "" : stuck_text(x->a, i, s);
 
 		if (s->n == 0)
 			continue;
-		printf("%s %s\n", status_label(x, COLOR_BAD, "stuck"),
-		    stuck_text(x->a, i, s));
+		print_object(p, NULL, "code", fsck_words((enum fsck_code)i)->code,
+		    "name", s->name, "found", s->n, "text", text);
+		print_alert(p, COLOR_BAD, "stuck", "%s", text);
 		if (s->n > 1)
-			printf("           and %lld more, listed by %s\n",
+			print_line(p, "", "and %lld more, listed by %s",
 			    (long long)s->n - 1, locus_command(x->a, x->cf, "fsck"));
 	}
-}
-
-static json_t *
-stuck_json(struct cmd_ctx *x, const struct project_status *r)
-{
-	json_t *list = json_array();
-
-	for (int i = 0; i < FSCK__MAX; i++) {
-		const struct stuck_sum *s = &r->stuck[i];
-
-		if (s->n > 0)
-			json_array_append_new(
-			    list, json_pack("{s:s, s:o, s:I, s:o}", "code",
-				      fsck_words((enum fsck_code)i)->code, "name",
-				      json_text(s->name), "found", (json_int_t)s->n,
-				      "text", json_text(stuck_text(x->a, i, s))));
-	}
-	return list;
+	print_close(p);
 }
 
 /* --- what fails --- */
@@ -251,271 +222,80 @@ failing_app(const struct project_status *r, const struct failure_kind *k)
 }
 
 static void
-print_failures(struct cmd_ctx *x, const struct project_status *r)
+show_failures(struct cmd_ctx *x, struct print *p, const struct project_status *r)
 {
 	const struct failures *f = &r->failed;
+	char last[21];
 
-	if (f->total == 0)
-		return;
-	printf("%s %lld tasks failed in the last day%s\n",
-	    status_label(x, COLOR_WARN, "failures"), (long long)f->total,
-	    f->looked < f->total ? ", of the newest:" : ":");
-	for (size_t i = 0; i < f->n && i < FAILURES_SHOWN; i++)
-		printf("           %lld of %s on %lld host%s: %s\n             %s\n",
-		    (long long)f->v[i].n, failing_app(r, &f->v[i]),
-		    (long long)f->v[i].hosts, f->v[i].hosts == 1 ? "" : "s",
-		    failure_words(x->a, &f->v[i]), failure_cure(x, &f->v[i]));
+	print_put(p, "failed_last_day", f->total);
+	if (f->total > 0)
+		print_alert(p, COLOR_WARN, "failures",
+		    "%lld tasks failed in the last day%s", (long long)f->total,
+		    f->looked < f->total ? ", of the newest:" : ":");
+	print_open(p, "failing", PRINT_ARRAY);
+	for (size_t i = 0; i < f->n && i < FAILURES_JSON; i++) {
+		const struct failure_kind *k = &f->v[i];
+		const char *app = failing_app(r, k), *cure = failure_cure(x, k);
+		const char *words = failure_words(x->a, k);
+
+		print_object(p, NULL, "app", app, "failures", k->n, "on_hosts",
+		    k->hosts, "exit_status", k->exit_status, "words", words, "example",
+		    k->example, "last", clock_text(k->last, last), "try", cure);
+		if (i < FAILURES_SHOWN)
+			print_line(p, "",
+			    "%lld of %s on %lld host%s: %s\n             %s",
+			    (long long)k->n, app, (long long)k->hosts,
+			    k->hosts == 1 ? "" : "s", words, cure);
+	}
+	print_close(p);
 	if (f->n > FAILURES_SHOWN)
-		printf("           and %zu other kinds, by %s %s\n",
+		print_line(p, "", "and %zu other kinds, by %s %s",
 		    f->n - FAILURES_SHOWN, locus_command(x->a, x->cf, "explain app"),
 		    failing_app(r, &f->v[FAILURES_SHOWN]));
 }
 
-static json_t *
-failures_json(struct cmd_ctx *x, const struct project_status *r)
-{
-	json_t *list = json_array();
-	char last[21];
-
-	for (size_t i = 0; i < r->failed.n && i < FAILURES_JSON; i++) {
-		const struct failure_kind *k = &r->failed.v[i];
-
-		json_array_append_new(list,
-		    json_pack("{s:s, s:I, s:I, s:i, s:o, s:o, s:s, s:o}", "app",
-			failing_app(r, k), "failures", (json_int_t)k->n, "on_hosts",
-			(json_int_t)k->hosts, "exit_status", k->exit_status, "words",
-			json_text(failure_words(x->a, k)), "example",
-			json_text(k->example), "last", clock_text(k->last, last), "try",
-			json_text(failure_cure(x, k))));
-	}
-	return list;
-}
-
-/* --- text output --- */
-
-static const char *
-proc_state_text(struct arena *a, enum proc_state s)
-{
-	return color_text(a,
-	    s == PROC_RUNNING ? COLOR_GOOD :
-	    s == PROC_FAILED  ? COLOR_BAD :
-				COLOR_WARN,
-	    proc_state_name(s));
-}
+/* --- what runs --- */
 
 static void
-print_services(struct cmd_ctx *x, const struct project_status *r)
+show_services(struct cmd_ctx *x, struct print *p, const struct state *s)
 {
-	struct table t = table_new(x->a, "llrrl");
 	int64_t now = clock_now();
-
-	for (size_t i = 0; i < r->s.n; i++) {
-		const struct state_proc *p = &r->s.procs[i];
-
-		table_printf(&t, "  %s", p->name);
-		table_put_own(&t, proc_state_text(x->a, p->state));
-		table_put(&t, p->pid == 0 ? "" : arena_printf(x->a, "%d", (int)p->pid));
-		table_put(&t, p->pid == 0 ? "" : human_span(x->a, now - p->since));
-		if (p->restarts > 0)
-			table_printf(&t, "%d restarts%s%s", p->restarts,
-			    p->note[0] == '\0' ? "" : ", the last: ", p->note);
-		else
-			table_put(&t, p->note);
-	}
-	table_print(&t);
-}
-
-static void
-print_file_faults(struct cmd_ctx *x, const struct project_status *r)
-{
-	for (size_t i = 0; i < r->faults.n && i < FAULTS_SHOWN; i++)
-		printf("%s %s\n", status_label(x, COLOR_BAD, "file"),
-		    config_fault_text(x->a, &r->faults.v[i]));
-	if (r->faults.n > 0)
-		printf("           %s%s\n",
-		    r->faults.n > FAULTS_SHOWN ?
-			arena_printf(x->a, "and %zu more, listed by ",
-			    r->faults.n - FAULTS_SHOWN) :
-			"what the project's files lose: ",
-		    locus_command(x->a, x->cf, "config check"));
-}
-
-static json_t *
-faults_json(struct cmd_ctx *x, const struct project_status *r)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < r->faults.n; i++)
-		json_array_append_new(
-		    list, json_text(config_fault_text(x->a, &r->faults.v[i])));
-	return list;
-}
-
-static void
-print_drained(struct cmd_ctx *x, const struct census *c)
-{
-	if (c->drained_since != 0)
-		printf("%s for %s: hosts report and get no work; %s ends this\n",
-		    status_label(x, COLOR_WARN, "drained"),
-		    human_span(x->a, clock_now() - c->drained_since),
-		    locus_command(x->a, x->cf, "resume project"));
-}
-
-static void
-print_drained_apps(struct cmd_ctx *x, const struct catalog *c)
-{
-	for (size_t i = 0; i < c->napps; i++)
-		if (c->apps[i].drain_time != 0)
-			printf(
-			    "%s app %s for %s: its tasks are reported and not sent; %s %s ends this\n",
-			    status_label(x, COLOR_WARN, "drained"), c->apps[i].name,
-			    human_span(x->a, clock_now() - c->apps[i].drain_time),
-			    locus_command(x->a, x->cf, "resume app"), c->apps[i].name);
-}
-
-static json_t *
-drained_apps_json(const struct catalog *c)
-{
-	json_t *list = json_array();
 	char since[21];
 
-	for (size_t i = 0; i < c->napps; i++)
-		if (c->apps[i].drain_time != 0)
-			json_array_append_new(list,
-			    json_pack("{s:o, s:s}", "app", json_text(c->apps[i].name),
-				"since", clock_text(c->apps[i].drain_time, since)));
-	return list;
+	print_open(p, "services", PRINT_ARRAY);
+	for (size_t i = 0; i < s->n; i++) {
+		const struct state_proc *v = &s->procs[i];
+		const char *state = proc_state_name(v->state), *note = v->note;
+		enum color color = v->state == PROC_RUNNING ? COLOR_GOOD :
+		                   v->state == PROC_FAILED  ? COLOR_BAD :
+		                                              COLOR_WARN;
+
+		print_object(p, NULL, "name", v->name, "state", state, "pid", v->pid,
+		    "since", v->pid == 0 ? "" : clock_text(v->since, since), "restarts",
+		    v->restarts, "note", note);
+		if (v->restarts > 0)
+			note = arena_printf(x->a, "%d restarts%s%s", v->restarts,
+			    note[0] == '\0' ? "" : ", the last: ", note);
+		print_aligned(p, "llrrl", arena_printf(x->a, "  %s", v->name),
+		    print_own(color_text(x->a, color, state)),
+		    print_unless(v->pid == 0, v->pid),
+		    print_unless(v->pid == 0, human_span(x->a, now - v->since)), note);
+	}
+	print_close(p);
 }
 
 static void
-print_work(struct cmd_ctx *x, const struct census *c)
-{
-	const struct result_counts *r = &c->results;
-
-	printf("workunits  %s\n", work_counts_text(x->a, &c->wus));
-	printf(
-	    "results    %lld: %lld unsent, %lld in progress, %lld over (%lld success, %lld valid)\n",
-	    (long long)r->total, (long long)r->unsent, (long long)r->in_progress,
-	    (long long)r->over, (long long)r->success, (long long)r->valid);
-}
-
-static void
-print_locality(struct cmd_ctx *x, const struct census *c)
-{
-	int64_t now = clock_now();
-	char *saves = locality_saves_text(x->a, &c->sent, &c->without);
-
-	printf("locality   %s\n", saved_text(x->a, &c->sent));
-	if (saves != NULL)
-		printf("           %s\n", saves);
-	printf("today      %s\n", saved_text(x->a, &c->today));
-	printf("files     ");
-	for (int s = 0; s < FILE_STATES; s++)
-		printf("%s %lld %s", s == 0 ? "" : ",", (long long)c->files[s],
-		    file_state_name((enum file_state)s));
-	printf("\n");
-	if (c->paused > 0 || c->draining > 0)
-		printf(
-		    "held       %lld file sets are paused, %lld are draining; %s NAME ends this\n",
-		    (long long)c->paused, (long long)c->draining,
-		    locus_command(x->a, x->cf, "file resume"));
-	printf("work       %s\n", drain_text(x->a, &c->work, now));
-	printf("demand     %s\n", demand_text(x->a, &c->demand, now));
-	printf("hosts      %lld, of which %lld active in the last %lld days\n",
-	    (long long)c->hosts, (long long)c->active,
-	    (long long)x->cf->locality_active_host_days);
-}
-
-static void
-print_upstream(struct cmd_ctx *x)
+show_upstream(struct cmd_ctx *x, struct print *p)
 {
 	struct fail f = { 0 };
 	char **lines;
 	size_t n;
 
-	if (upstream_says(x->a, x->cf, &lines, &n, &f) != OK)
+	if (x->format != FORMAT_TABLE ||
+	    upstream_says(x->a, x->cf, &lines, &n, &f) != OK)
 		return;
 	for (size_t i = 0; i < n; i++)
-		printf("  %s\n", lines[i]);
-}
-
-static void
-print_troubles(struct cmd_ctx *x, const struct project_status *r)
-{
-	for (size_t i = 0; i < r->ntroubles; i++)
-		printf("%s %s: %s (%s ago)\n", status_label(x, COLOR_BAD, "trouble"),
-		    r->troubles[i].daemon, r->troubles[i].text,
-		    human_span(x->a, clock_now() - r->troubles[i].at));
-}
-
-static void
-print_late(struct cmd_ctx *x, const struct project_status *r)
-{
-	for (size_t i = 0; i < r->nlate; i++)
-		printf(
-		    "%s %s runs, but has finished no pass for %s: %s %s, if its log shows no work\n",
-		    status_label(x, COLOR_BAD, "late"), r->late[i].daemon,
-		    human_span(x->a, clock_now() - r->late[i].at),
-		    locus_command(x->a, x->cf, "restart"), r->late[i].daemon);
-}
-
-static void
-print_paused(struct cmd_ctx *x, const struct project_status *r)
-{
-	for (size_t i = 0; i < r->npaused; i++)
-		printf("%s %s, for %s: %s\n", status_label(x, COLOR_BAD, "paused"),
-		    r->paused[i].daemon,
-		    human_span(x->a, clock_now() - r->paused[i].at), r->paused[i].text);
-}
-
-/* What waits although daemons have seen it. */
-static void
-print_aside(struct cmd_ctx *x, const struct project_status *r)
-{
-	for (size_t i = 0; i < r->naside; i++) {
-		const struct row_aside *s = &r->aside[i];
-
-		printf("%s %lld workunits, by %s, such as %lld: %s\n",
-		    status_label(x, COLOR_WARN, "put aside"), (long long)s->n, s->stage,
-		    (long long)s->example, s->reason);
-	}
-	if (r->messages != NULL && r->messages->a > 0)
-		printf(
-		    "messages   %lld of running tasks wait for a handler, the oldest for %s\n",
-		    (long long)r->messages->a,
-		    human_span(x->a, clock_now() - r->messages->b));
-}
-
-static json_t *
-aside_json(const struct project_status *r)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < r->naside; i++)
-		json_array_append_new(list,
-		    json_pack("{s:I, s:o, s:o, s:I}", "workunits",
-			(json_int_t)r->aside[i].n, "by", json_text(r->aside[i].stage),
-			"reason", json_text(r->aside[i].reason), "example",
-			(json_int_t)r->aside[i].example));
-	return list;
-}
-
-/* Reads what print_aside() shows. */
-static enum err
-find_aside(struct cmd_ctx *x, struct project_status *r)
-{
-	TRY(wu_troubles_reasons(
-	    x->db, x->a, ASIDE_LOOKED, ASIDE_SHOWN, &r->aside, &r->naside, x->f));
-	return db_row(x->db, x->a, x->f, &r->messages, STATUS_TRICKLES);
-}
-
-static void
-print_standbys(struct cmd_ctx *x, const struct project_status *r)
-{
-	for (size_t i = 0; i < r->nstandbys; i++)
-		printf("standby    %s: %s (since %s)\n", r->standbys[i].daemon,
-		    r->standbys[i].text,
-		    human_span(x->a, clock_now() - r->standbys[i].at));
+		print_line(p, NULL, "  %s", lines[i]);
 }
 
 /* The daemons end when they see the file, and wait as long as it is there. */
@@ -530,219 +310,288 @@ daemons_stopped(struct cmd_ctx *x)
 }
 
 static void
-print_waits(struct cmd_ctx *x, const struct project_status *r)
+show_restart(struct cmd_ctx *x, struct print *p, const struct project_status *r)
 {
-	const char **names;
+	const char **names, *text;
 	size_t n;
-	const char *text = running_waits(x, &r->s, &names, &n);
 
+	text = running_waits(x, &r->s, &names, &n);
+	print_open(p, "restart_for", PRINT_ARRAY);
+	for (size_t i = 0; i < n; i++)
+		print_put(p, NULL, names[i]);
+	print_close(p);
 	if (text != NULL)
-		printf("restart    %s\n", text);
+		print_line(p, "restart", "%s", text);
 }
 
 static void
-print_report(struct cmd_ctx *x, const struct project_status *r)
+show_faults(struct cmd_ctx *x, struct print *p, const struct config_faults *f)
 {
-	const struct census *c = &r->c;
-	const char *go_on = daemons_stopped(x);
+	print_open(p, "faults", PRINT_ARRAY);
+	for (size_t i = 0; i < f->n; i++) {
+		const char *text = config_fault_text(x->a, &f->v[i]);
 
-	printf("%s at %s is %s\n", x->cf->long_name, x->cf->master_url,
+		print_put(p, NULL, text);
+		if (i < FAULTS_SHOWN)
+			print_alert(p, COLOR_BAD, "file", "%s", text);
+	}
+	print_close(p);
+	if (f->n > 0)
+		print_line(p, "", "%s%s",
+		    f->n > FAULTS_SHOWN ? arena_printf(x->a, "and %zu more, listed by ",
+					      f->n - FAULTS_SHOWN) :
+					  "what the project's files lose: ",
+		    locus_command(x->a, x->cf, "config check"));
+}
+
+/* What daemons say about themselves. */
+static void
+show_troubles(struct cmd_ctx *x, struct print *p, const char *key,
+    const struct trouble *v, size_t n)
+{
+	print_open(p, key, PRINT_ARRAY);
+	for (size_t i = 0; i < n; i++) {
+		const char *span = human_span(x->a, clock_now() - v[i].at);
+
+		print_object(p, NULL, "daemon", v[i].daemon, "text", v[i].text, "time",
+		    print_time(v[i].at));
+		if (strcmp(key, "standbys") == 0)
+			print_line(p, "standby", "%s: %s (since %s)", v[i].daemon,
+			    v[i].text, span);
+		else if (strcmp(key, "paused") == 0)
+			print_alert(p, COLOR_BAD, "paused", "%s, for %s: %s",
+			    v[i].daemon, span, v[i].text);
+		else if (strcmp(key, "late") == 0)
+			print_alert(p, COLOR_BAD, "late",
+			    "%s runs, but has finished no pass for %s: %s %s, if its log shows no work",
+			    v[i].daemon, span, locus_command(x->a, x->cf, "restart"),
+			    v[i].daemon);
+		else
+			print_alert(p, COLOR_BAD, "trouble", "%s: %s (%s ago)",
+			    v[i].daemon, v[i].text, span);
+	}
+	print_close(p);
+}
+
+static void
+show_running(struct cmd_ctx *x, struct print *p, const struct project_status *r)
+{
+	const char *go_on = daemons_stopped(x), *state = running_name(r->running);
+	const struct probe *probe = &r->probe;
+
+	print_put(p, "name", x->cf->long_name, "url", x->cf->master_url, "project_dir",
+	    x->cf->project_dir, "state", state, "running",
+	    print_of_flag(r->running == RUNNING_ALL), "supervisor", r->s.supervisor,
+	    "services", NULL, "database", r->counted);
+	if (r->counted && x->age_s >= 0)
+		print_put(p, "replica_age_s", x->age_s);
+	print_put(p, "restart_for", NULL, "daemons_stopped",
+	    print_of_flag(go_on != NULL), "standbys", NULL, "troubles", NULL, "late",
+	    NULL, "paused", NULL, "faults", NULL);
+	print_line(p, NULL, "%s at %s is %s", x->cf->long_name, x->cf->master_url,
 	    color_text(x->a,
 		r->running == RUNNING_ALL  ? COLOR_GOOD :
 		r->running == RUNNING_NONE ? COLOR_WARN :
 					     COLOR_BAD,
-		running_name(r->running)));
-	print_services(x, r);
-	print_upstream(x);
+		state));
+	show_services(x, p, &r->s);
+	show_upstream(x, p);
 	if (go_on != NULL)
-		printf(
-		    "%s no daemon works while the file stop_daemons exists; %s ends this\n",
-		    status_label(x, COLOR_BAD, "stopped"), go_on);
-	print_waits(x, r);
-	print_file_faults(x, r);
-	print_standbys(x, r);
-	print_paused(x, r);
-	print_troubles(x, r);
-	print_late(x, r);
-	if (r->probe.why != NULL)
-		printf("%s no: %s\n           %s\n",
-		    status_label(x, COLOR_BAD, "serving"), r->probe.why, r->probe.mend);
-	if (r->counted && x->age_s >= 0)
-		printf("data       from the replica, at most %lld s old\n",
-		    (long long)x->age_s);
-	if (r->counted) {
-		print_drained(x, c);
-		print_drained_apps(x, r->cat);
-		print_work(x, c);
-		print_locality(x, c);
-		print_failures(x, r);
-		print_suspects(x, r);
-		print_aside(x, r);
-		print_stuck(x, r);
-	} else {
-		printf("database   not available: %s\n", x->f->detail);
+		print_alert(p, COLOR_BAD, "stopped",
+		    "no daemon works while the file stop_daemons exists; %s ends this",
+		    go_on);
+	show_restart(x, p, r);
+	show_faults(x, p, &r->faults);
+	show_troubles(x, p, "standbys", r->standbys, r->nstandbys);
+	show_troubles(x, p, "paused", r->paused, r->npaused);
+	show_troubles(x, p, "troubles", r->troubles, r->ntroubles);
+	show_troubles(x, p, "late", r->late, r->nlate);
+	if (probe->why != NULL)
+		print_alert(p, COLOR_BAD, "serving", "no: %s\n           %s",
+		    probe->why, probe->mend);
+}
+
+/* --- the work --- */
+
+static void
+show_drained(struct cmd_ctx *x, struct print *p, int64_t since, const struct catalog *c)
+{
+	int64_t now = clock_now();
+
+	print_put(p, "drained_since", print_time(since));
+	if (since != 0)
+		print_alert(p, COLOR_WARN, "drained",
+		    "for %s: hosts report and get no work; %s ends this",
+		    human_span(x->a, now - since),
+		    locus_command(x->a, x->cf, "resume project"));
+	print_open(p, "drained_apps", PRINT_ARRAY);
+	for (size_t i = 0; i < c->napps; i++) {
+		const struct app *app = &c->apps[i];
+
+		if (app->drain_time == 0)
+			continue;
+		print_object(
+		    p, NULL, "app", app->name, "since", print_time(app->drain_time));
+		print_alert(p, COLOR_WARN, "drained",
+		    "app %s for %s: its tasks are reported and not sent; %s %s ends this",
+		    app->name, human_span(x->a, now - app->drain_time),
+		    locus_command(x->a, x->cf, "resume app"), app->name);
 	}
-	if (!r->triggers)
-		return;
-	printf(
-	    "triggers   %lld need_work, %lld claims, %lld no_work_available, %lld files_no_work\n",
+	print_close(p);
+}
+
+static void
+show_work(struct print *p, const struct census *c)
+{
+	const struct result_counts *r = &c->results;
+
+	work_counts_show(p, &c->wus);
+	print_open(p, "workunits", PRINT_OBJECT);
+	print_put(p, "live", c->wus_live);
+	print_close(p);
+	print_object(p, "results", "total", r->total, "inactive", r->inactive, "unsent",
+	    r->unsent, "in_progress", r->in_progress, "over", r->over, "success",
+	    r->success, "valid", r->valid, "sent", r->sent);
+	print_line(p, "results",
+	    "%lld: %lld unsent, %lld in progress, %lld over (%lld success, %lld valid)",
+	    (long long)r->total, (long long)r->unsent, (long long)r->in_progress,
+	    (long long)r->over, (long long)r->success, (long long)r->valid);
+}
+
+static void
+show_locality(struct cmd_ctx *x, struct print *p, const struct census *c)
+{
+	int64_t now = clock_now();
+	char *saves = locality_saves_text(x->a, &c->sent, &c->without);
+	const char *files = "";
+
+	saved_show(x, p, &c->sent);
+	print_put(p, "bytes_without_locality",
+	    bytes_without_locality(&c->sent, &c->without), "requests_looked_at",
+	    c->without.requests);
+	if (saves != NULL)
+		print_line(p, "", "%s", saves);
+	print_line(p, "today", "%s", saved_text(x->a, &c->today));
+	print_open(p, "files", PRINT_OBJECT);
+	for (int s = 0; s < FILE_STATES; s++) {
+		const char *state = file_state_name((enum file_state)s);
+
+		print_put(p, state, c->files[s]);
+		files = arena_printf(x->a, "%s%s%lld %s", files, s == 0 ? "" : ", ",
+		    (long long)c->files[s], state);
+	}
+	print_close(p);
+	print_line(p, "files", "%s", files);
+	print_object(p, "held", "paused", c->paused, "draining", c->draining);
+	if (c->paused > 0 || c->draining > 0)
+		print_line(p, "held",
+		    "%lld file sets are paused, %lld are draining; %s NAME ends this",
+		    (long long)c->paused, (long long)c->draining,
+		    locus_command(x->a, x->cf, "file resume"));
+	drain_put(p, "work_left", &c->work, now);
+	print_line(p, "work", "%s", drain_text(x->a, &c->work, now));
+	demand_show(x, p, &c->demand);
+	print_object(p, "hosts", "total", c->hosts, "active", c->active);
+	print_line(p, "hosts", "%lld, of which %lld active in the last %lld days",
+	    (long long)c->hosts, (long long)c->active,
+	    (long long)x->cf->locality_active_host_days);
+}
+
+/* What waits although daemons have seen it. */
+static void
+show_aside(struct cmd_ctx *x, struct print *p, const struct project_status *r)
+{
+	print_open(p, "aside", PRINT_ARRAY);
+	for (size_t i = 0; i < r->naside; i++) {
+		const struct row_aside *s = &r->aside[i];
+
+		print_object(p, NULL, "workunits", s->n, "by", s->stage, "reason",
+		    s->reason, "example", s->example);
+		print_alert(p, COLOR_WARN, "put aside",
+		    "%lld workunits, by %s, such as %lld: %s", (long long)s->n,
+		    s->stage, (long long)s->example, s->reason);
+	}
+	print_close(p);
+	print_put(p, "messages_waiting", r->messages->a);
+	if (r->messages->a > 0)
+		print_line(p, "messages",
+		    "%lld of running tasks wait for a handler, the oldest for %s",
+		    (long long)r->messages->a,
+		    human_span(x->a, clock_now() - r->messages->b));
+}
+
+/* Reads what show_aside() shows. */
+static enum err
+find_aside(struct cmd_ctx *x, struct project_status *r)
+{
+	TRY(wu_troubles_reasons(
+	    x->db, x->a, ASIDE_LOOKED, ASIDE_SHOWN, &r->aside, &r->naside, x->f));
+	return db_row(x->db, x->a, x->f, &r->messages, STATUS_TRICKLES);
+}
+
+static void
+show_triggers(struct cmd_ctx *x, struct print *p, const struct census *c)
+{
+	print_put(p, "working_set", c->working_set);
+	print_object(p, "triggers", "need_work", c->need_work, "claims", c->claims,
+	    "no_work_available", c->no_work_available, "files_no_work",
+	    c->files_no_work);
+	print_line(p, "triggers",
+	    "%lld need_work, %lld claims, %lld no_work_available, %lld files_no_work",
 	    (long long)c->need_work, (long long)c->claims,
 	    (long long)c->no_work_available, (long long)c->files_no_work);
-	printf("set        %lld files in the working set%s%s\n",
+	print_line(p, "set", "%lld files in the working set%s%s",
 	    (long long)c->working_set, c->set.files > 0 ? ": " : "",
 	    c->set.files > 0 ? drain_text(x->a, &c->set, clock_now()) : "");
 }
 
-/* --- JSON output --- */
-
-static json_t *
-services_json(const struct state *s)
-{
-	json_t *list = json_array();
-	char since[21];
-
-	for (size_t i = 0; i < s->n; i++) {
-		const struct state_proc *p = &s->procs[i];
-
-		json_array_append_new(list,
-		    json_pack("{s:s, s:s, s:I, s:s, s:i, s:s}", "name", p->name,
-			"state", proc_state_name(p->state), "pid", (json_int_t)p->pid,
-			"since", p->pid == 0 ? "" : clock_text(p->since, since),
-			"restarts", p->restarts, "note", p->note));
-	}
-	return list;
-}
-
-static json_t *
-troubles_json(const struct trouble *v, size_t n)
-{
-	json_t *list = json_array();
-	char at[21];
-
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(list,
-		    json_pack("{s:o, s:o, s:s}", "daemon", json_text(v[i].daemon),
-			"text", json_text(v[i].text), "time", clock_text(v[i].at, at)));
-	return list;
-}
-
-static json_t *
-waits_json(struct cmd_ctx *x, const struct project_status *r)
-{
-	json_t *list = json_array();
-	const char **names;
-	size_t n;
-
-	running_waits(x, &r->s, &names, &n);
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(list, json_string(names[i]));
-	return list;
-}
-
 static void
-put_integer(json_t *object, const char *key, int64_t value)
-{
-	json_object_set_new(object, key, json_integer(value));
-}
-
-static json_t *
-workunits_json(const struct census *c)
-{
-	json_t *root = work_counts_json(&c->wus);
-
-	json_object_set_new(root, "live", json_integer(c->wus_live));
-	return root;
-}
-
-static json_t *
-result_counts_json(const struct result_counts *r)
-{
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "total",
-	    (json_int_t)r->total, "inactive", (json_int_t)r->inactive, "unsent",
-	    (json_int_t)r->unsent, "in_progress", (json_int_t)r->in_progress, "over",
-	    (json_int_t)r->over, "success", (json_int_t)r->success, "valid",
-	    (json_int_t)r->valid, "sent", (json_int_t)r->sent);
-}
-
-static void
-put_census(json_t *root, const struct census *c)
-{
-	json_t *files = json_object();
-	char since[21];
-
-	for (int s = 0; s < FILE_STATES; s++)
-		put_integer(files, file_state_name((enum file_state)s), c->files[s]);
-	json_object_set_new(root, "workunits", workunits_json(c));
-	json_object_set_new(root, "results", result_counts_json(&c->results));
-	saved_json(root, &c->sent);
-	json_object_set_new(root, "bytes_without_locality",
-	    json_real(bytes_without_locality(&c->sent, &c->without)));
-	put_integer(root, "requests_looked_at", c->without.requests);
-	json_object_set_new(root, "work_left", drain_json(&c->work, clock_now()));
-	json_object_set_new(root, "working_set_left", drain_json(&c->set, clock_now()));
-	demand_json(root, &c->demand);
-	json_object_set_new(root, "files", files);
-	if (c->drained_since != 0)
-		json_object_set_new(root, "drained_since",
-		    json_string(clock_text(c->drained_since, since)));
-	else
-		json_object_set_new(root, "drained_since", json_null());
-	json_object_set_new(root, "held",
-	    json_pack("{s:I, s:I}", "paused", (json_int_t)c->paused, "draining",
-		(json_int_t)c->draining));
-	json_object_set_new(root, "hosts",
-	    json_pack("{s:I, s:I}", "total", (json_int_t)c->hosts, "active",
-		(json_int_t)c->active));
-}
-
-static void
-status_print_json(struct cmd_ctx *x, const struct project_status *r)
+show_counted(struct cmd_ctx *x, struct print *p, const struct project_status *r)
 {
 	const struct census *c = &r->c;
-	json_t *root = json_pack("{s:o, s:o, s:o, s:s, s:b, s:I, s:o, s:b}", "name",
-	    json_text(x->cf->long_name), "url", json_text(x->cf->master_url),
-	    "project_dir", json_text(x->cf->project_dir), "state",
-	    running_name(r->running), "running", r->running == RUNNING_ALL,
-	    "supervisor", (json_int_t)r->s.supervisor, "services", services_json(&r->s),
-	    "database", r->counted);
 
-	if (r->counted && x->age_s >= 0)
-		put_integer(root, "replica_age_s", x->age_s);
-	json_object_set_new(root, "restart_for", waits_json(x, r));
-	json_object_set_new(
-	    root, "daemons_stopped", json_boolean(daemons_stopped(x) != NULL));
-	json_object_set_new(root, "standbys", troubles_json(r->standbys, r->nstandbys));
-	json_object_set_new(root, "troubles", troubles_json(r->troubles, r->ntroubles));
-	json_object_set_new(root, "late", troubles_json(r->late, r->nlate));
-	json_object_set_new(root, "paused", troubles_json(r->paused, r->npaused));
-	json_object_set_new(root, "faults", faults_json(x, r));
+	/* Programs find the members in this order, people the lines as they come. */
+	print_put(p, "workunits", NULL, "results", NULL, "jobs_sent", NULL, "hits",
+	    NULL, "hit_rate", NULL, "bytes_needed", NULL, "bytes_saved", NULL,
+	    "bytes_without_locality", NULL, "requests_looked_at", NULL, "work_left",
+	    NULL, "working_set_left", NULL, "demand", NULL, "files", NULL,
+	    "drained_since", NULL, "held", NULL, "hosts", NULL, "drained_apps", NULL,
+	    "hosts_that_stand_out", NULL, "stuck", NULL, "aside", NULL,
+	    "messages_waiting", NULL);
+	if (x->age_s >= 0)
+		print_line(p, "data", "from the replica, at most %lld s old",
+		    (long long)x->age_s);
+	show_drained(x, p, c->drained_since, r->cat);
+	show_work(p, c);
+	show_locality(x, p, c);
+	drain_put(p, "working_set_left", &c->set, clock_now());
+	show_failures(x, p, r);
+	show_suspects(x, p, r);
+	show_aside(x, p, r);
+	show_stuck(x, p, r);
+}
+
+static void
+show_project_status(struct cmd_ctx *x, const struct project_status *r)
+{
+	struct print *p = print_tree(x, PRINT_OBJECT);
+
+	print_label(p, 10);
+	show_running(x, p, r);
 	if (r->counted) {
-		put_census(root, c);
-		json_object_set_new(root, "drained_apps", drained_apps_json(r->cat));
-		json_object_set_new(root, "hosts_that_stand_out", suspects_json(x, r));
-		json_object_set_new(root, "stuck", stuck_json(x, r));
-		json_object_set_new(root, "aside", aside_json(r));
-		put_integer(root, "messages_waiting", r->messages->a);
-		put_integer(root, "failed_last_day", r->failed.total);
-		json_object_set_new(root, "failing", failures_json(x, r));
+		show_counted(x, p, r);
 	} else {
-		json_object_set_new(root, "why", json_text(x->f->detail));
+		print_put(p, "why", x->f->detail);
+		print_line(p, "database", "not available: %s", x->f->detail);
 	}
-	json_object_set_new(root, "serves",
-	    json_boolean(r->running == RUNNING_ALL && r->probe.why == NULL));
+	print_put(p, "serves",
+	    print_of_flag(r->running == RUNNING_ALL && r->probe.why == NULL));
 	if (r->probe.why != NULL)
-		json_object_set_new(root, "why_not",
-		    json_text(
-			arena_printf(x->a, "%s; %s", r->probe.why, r->probe.mend)));
+		print_put(p, "why_not",
+		    arena_printf(x->a, "%s; %s", r->probe.why, r->probe.mend));
 	if (r->triggers)
-		put_integer(root, "working_set", c->working_set);
-	if (r->triggers)
-		json_object_set_new(root, "triggers",
-		    json_pack("{s:I, s:I, s:I, s:I}", "need_work",
-			(json_int_t)c->need_work, "claims", (json_int_t)c->claims,
-			"no_work_available", (json_int_t)c->no_work_available,
-			"files_no_work", (json_int_t)c->files_no_work));
-	json_show(x->format, root);
+		show_triggers(x, p, &r->c);
+	print_end(p);
 }
 
 struct status_opts {
@@ -860,7 +709,7 @@ watch_look(struct cmd_ctx *x, void *arg)
 		e = db_ready(x->db, x->f);
 	TRY(status_take(x, &r, e));
 	print_trends(x, &r, w);
-	print_report(x, &r);
+	show_project_status(x, &r);
 	return OK;
 }
 
@@ -884,10 +733,7 @@ status_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	if (o->watch != NULL)
 		return screen_repeat(x, every, watch_look, &w);
 	TRY(status_take(x, &r, ctx_db_report(x)));
-	if (x->format != FORMAT_TABLE)
-		status_print_json(x, &r);
-	else
-		print_report(x, &r);
+	show_project_status(x, &r);
 	return OK;
 }
 

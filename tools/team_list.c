@@ -23,54 +23,45 @@ static const struct opt team_list_options[] = {
 	{ 0 },
 };
 
-static const struct listing_column team_columns[] = {
-	{ "id", "ID", LIST_NUMBER, NULL },
-	{ "name", "NAME", LIST_TEXT, NULL },
-	{ "founder_id", NULL, LIST_NUMBER, NULL },
-	{ "founder", "FOUNDER", LIST_TEXT, NULL },
-	{ "type", NULL, LIST_NUMBER,
+static const struct print_column team_columns[] = {
+	{ "id", "ID", PRINT_NUMBER, NULL },
+	{ "name", "NAME", PRINT_TEXT, NULL },
+	{ "founder_id", NULL, PRINT_NUMBER, NULL },
+	{ "founder", "FOUNDER", PRINT_TEXT, NULL },
+	{ "type", NULL, PRINT_NUMBER,
 	    "of a BOINC project: 1 company, 4 university, ..." },
-	{ "country", "COUNTRY", LIST_TEXT, NULL },
-	{ "url", NULL, LIST_TEXT, NULL },
-	{ "joinable", "JOINABLE", LIST_FLAG, "anybody may join" },
-	{ "members", "MEMBERS", LIST_NUMBER, NULL },
-	{ "created", "CREATED", LIST_TIME, NULL },
-	{ "credit", "CREDIT", LIST_REAL, NULL },
-	{ "recent_credit", NULL, LIST_REAL, "recent average per day" },
+	{ "country", "COUNTRY", PRINT_TEXT, NULL },
+	{ "url", NULL, PRINT_TEXT, NULL },
+	{ "joinable", "JOINABLE", PRINT_FLAG, "anybody may join" },
+	{ "members", "MEMBERS", PRINT_NUMBER, NULL },
+	{ "created", "CREATED", PRINT_TIME, NULL },
+	{ "credit", "CREDIT", PRINT_REAL, NULL },
+	{ "recent_credit", NULL, PRINT_REAL, "recent average per day" },
 	{ 0 },
 };
-static const struct listing_column team_show_columns[] = {
-	{ "id", "id", LIST_NUMBER, NULL },
-	{ "name", "name", LIST_TEXT, NULL },
-	{ "founder_id", NULL, LIST_NUMBER, NULL },
-	{ "founder", "founder", LIST_TEXT, NULL },
-	{ "type", "type", LIST_NUMBER, NULL },
-	{ "country", "country", LIST_TEXT, NULL },
-	{ "url", "url", LIST_TEXT, NULL },
-	{ "joinable", "joinable", LIST_FLAG, NULL },
-	{ "members", "members", LIST_NUMBER, NULL },
-	{ "created", "created", LIST_TIME, NULL },
-	{ "credit", "credit", LIST_REAL, NULL },
-	{ "recent_credit", "recent credit", LIST_REAL, "average per day" },
-	{ "description", "description", LIST_TEXT, NULL },
+static const struct print_column team_show_columns[] = {
+	{ "id", "id", PRINT_NUMBER, NULL },
+	{ "name", "name", PRINT_TEXT, NULL },
+	{ "founder_id", NULL, PRINT_NUMBER, NULL },
+	{ "founder", "founder", PRINT_TEXT, NULL },
+	{ "type", "type", PRINT_NUMBER, NULL },
+	{ "country", "country", PRINT_TEXT, NULL },
+	{ "url", "url", PRINT_TEXT, NULL },
+	{ "joinable", "joinable", PRINT_FLAG, NULL },
+	{ "members", "members", PRINT_NUMBER, NULL },
+	{ "created", "created", PRINT_TIME, NULL },
+	{ "credit", "credit", PRINT_REAL, NULL },
+	{ "recent_credit", "recent credit", PRINT_REAL, "average per day" },
+	{ "description", "description", PRINT_TEXT, NULL },
 	{ 0 },
 };
 
 static void
-team_line_put(struct listing *l, const struct row_team_line *t)
+team_line_put(struct print *l, const struct row_team_line *t)
 {
-	listing_number(l, t->id);
-	listing_text(l, t->name);
-	listing_number(l, t->userid);
-	listing_text(l, t->founder);
-	listing_number(l, t->type);
-	listing_text(l, t->country);
-	listing_text(l, t->url);
-	listing_flag(l, t->joinable != 0);
-	listing_number(l, t->members);
-	listing_number(l, t->create_time);
-	listing_real(l, t->credit);
-	listing_real(l, t->recent_credit);
+	print_cells(l, t->id, t->name, t->userid, t->founder, t->type, t->country,
+	    t->url, t->joinable != 0, t->members, t->create_time, t->credit,
+	    t->recent_credit);
 }
 
 static enum err
@@ -124,15 +115,15 @@ static enum err
 team_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct row_team_line *t = NULL;
-	struct listing *l;
+	struct print *l;
 
 	(void)opts, (void)n;
 	TRY(ctx_db_report(x));
 	TRY(team_line_of(x, args[0], &t));
-	l = listing_record(x, team_show_columns);
+	l = print_record_begin(x, team_show_columns);
 	team_line_put(l, t);
-	listing_text(l, t->description);
-	listing_end(l);
+	print_cells(l, t->description);
+	print_end(l);
 	return OK;
 }
 

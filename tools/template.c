@@ -12,7 +12,7 @@
 #include "proto/blob.h"
 #include "proto/template.h"
 #include "proto/template_check.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "lib/banned.h"
 
 enum { FILES_MOST = 1000 };
@@ -140,17 +140,17 @@ static const struct opt check_options[] = {
 	{ 0 },
 };
 
-static const struct listing_column check_columns[] = {
-	{ "file", "FILE", LIST_TEXT, NULL },
-	{ "line", "LINE", LIST_NUMBER, NULL },
-	{ "level", "LEVEL", LIST_TEXT, "error or warning" },
-	{ "text", "TEXT", LIST_TEXT, NULL },
+static const struct print_column check_columns[] = {
+	{ "file", NULL, PRINT_TEXT, NULL },
+	{ "line", NULL, PRINT_NUMBER, NULL },
+	{ "level", NULL, PRINT_TEXT, "error or warning" },
+	{ "text", NULL, PRINT_TEXT, NULL },
 	{ 0 },
 };
 
 static size_t
-print_faults(struct cmd_ctx *x, struct listing *l, const char *file,
-    const struct tmpl_faults *all)
+print_faults(
+    struct cmd_ctx *x, struct print *l, const char *file, const struct tmpl_faults *all)
 {
 	size_t errors = 0;
 
@@ -159,14 +159,8 @@ print_faults(struct cmd_ctx *x, struct listing *l, const char *file,
 		const char *level = v->error ? "error" : "warning";
 
 		errors += v->error;
-		if (x->format == FORMAT_TABLE) {
-			printf("%s:%d: %s: %s\n", file, v->line, level, v->text);
-			continue;
-		}
-		listing_text(l, file);
-		listing_number(l, v->line);
-		listing_text(l, level);
-		listing_text(l, v->text);
+		print_cells(l, file, v->line, level, v->text);
+		print_line(l, NULL, "%s:%d: %s: %s", file, v->line, level, v->text);
 	}
 	if (x->format == FORMAT_TABLE && errors == 0)
 		ctx_progress(x, "good", "%s", file);
@@ -181,7 +175,7 @@ template_check_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	                            o->large  ? LARGE_FIRST :
 	                                        LARGE_PERHAPS;
 	struct tmpl_faults all[2];
-	struct listing *l;
+	struct print *l;
 	size_t errors = 0;
 	char *text;
 
@@ -192,10 +186,10 @@ template_check_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		else
 			find_output_faults(x, text, &all[i]);
 	}
-	l = listing_begin(x, check_columns);
+	l = print_list(x, check_columns);
 	for (size_t i = 0; i < n; i++)
 		errors += print_faults(x, l, args[i], &all[i]);
-	listing_end(l);
+	print_end(l);
 	if (errors == 0)
 		return OK;
 	return FAIL(x->f, E_BADREQ, "%zu error%s; locus-template(5) has every element",

@@ -11,7 +11,7 @@
 #include "lib/fs.h"
 #include "lib/text.h"
 #include "tools/confirm.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "tools/template.h"
 #include "lib/banned.h"
 
@@ -57,9 +57,9 @@ static const struct opt new_options[] = {
 };
 #undef FIELD
 
-static const struct listing_column new_columns[] = {
-	{ "file", "FILE", LIST_TEXT, NULL },
-	{ "created", NULL, LIST_FLAG, "false with --dry-run" },
+static const struct print_column new_columns[] = {
+	{ "file", "FILE", PRINT_TEXT, NULL },
+	{ "created", NULL, PRINT_FLAG, "false with --dry-run" },
 	{ 0 },
 };
 
@@ -319,7 +319,7 @@ draft_output(struct draft *d)
 /* --- files --- */
 
 static enum err
-write_file(struct draft *d, struct listing *l, const char *name, const char *text)
+write_file(struct draft *d, struct print *l, const char *name, const char *text)
 {
 	struct cmd_ctx *x = d->x;
 	const char *dir = d->o.dir == NULL ? "." : d->o.dir;
@@ -336,8 +336,7 @@ write_file(struct draft *d, struct listing *l, const char *name, const char *tex
 		ctx_progress(x, d->o.dry_run ? "would write" : "created", "%s", path);
 		return OK;
 	}
-	listing_text(l, path);
-	listing_flag(l, !d->o.dry_run);
+	print_cells(l, path, !d->o.dry_run);
 	return OK;
 }
 
@@ -377,16 +376,16 @@ write_drafts(struct draft *d)
 	const char *in = arena_printf(x->a, "%s_in.xml", d->app);
 	const char *out = arena_printf(x->a, "%s_out.xml", d->app);
 	const char *input = draft_input(d), *output = draft_output(d);
-	struct listing *l;
+	struct print *l;
 
 	TRY(check_absent(d, in));
 	TRY(check_absent(d, out));
 	TRY(template_check_in(x, in, input, d->o.large ? LARGE_FIRST : LARGE_NONE));
 	TRY(template_check_out(x, out, output));
-	l = listing_begin(x, new_columns);
+	l = print_list(x, new_columns);
 	TRY(write_file(d, l, in, input));
 	TRY(write_file(d, l, out, output));
-	listing_end(l);
+	print_end(l);
 	print_next(d);
 	return OK;
 }

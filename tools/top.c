@@ -7,7 +7,7 @@
 #include "db/stmts.h"
 #include "lib/clock.h"
 #include "tools/catalog.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "tools/procfs.h"
 #include "tools/running.h"
 #include "tools/screen.h"
@@ -24,19 +24,19 @@ static const struct opt top_options[] = {
 	{ 0 },
 };
 
-static const struct listing_column top_columns[] = {
-	{ "name", "SERVICE", LIST_TEXT, NULL },
-	{ "state", "STATE", LIST_TEXT, NULL },
-	{ "pid", "PID", LIST_NUMBER, "null: none" },
-	{ "since", "STARTED", LIST_TIME, NULL },
-	{ "restarts", "RESTARTS", LIST_NUMBER, NULL },
-	{ "cpu", "CPU", LIST_PERCENT, "of one processor, since the look before" },
-	{ "memory", "MEMORY", LIST_BYTES, "of all processes of the service" },
-	{ "backlog", "BACKLOG", LIST_NUMBER,
+static const struct print_column top_columns[] = {
+	{ "name", "SERVICE", PRINT_TEXT, NULL },
+	{ "state", "STATE", PRINT_TEXT, NULL },
+	{ "pid", "PID", PRINT_NUMBER, "null: none" },
+	{ "since", "STARTED", PRINT_TIME, NULL },
+	{ "restarts", "RESTARTS", PRINT_NUMBER, NULL },
+	{ "cpu", "CPU", PRINT_PERCENT, "of one processor, since the look before" },
+	{ "memory", "MEMORY", PRINT_BYTES, "of all processes of the service" },
+	{ "backlog", "BACKLOG", PRINT_NUMBER,
 	    "what waits for it; null: it has no queue" },
-	{ "change", "A MINUTE", LIST_REAL,
+	{ "change", "A MINUTE", PRINT_REAL,
 	    "change of the backlog since the first look" },
-	{ "oldest", "OLDEST", LIST_SPAN, "how long the first of them has waited" },
+	{ "oldest", "OLDEST", PRINT_SPAN, "how long the first of them has waited" },
 	{ 0 },
 };
 
@@ -143,42 +143,24 @@ cpu_between(const struct sample *was, const struct sample *is)
 
 static void
 put_backlog(
-    struct listing *l, const struct top_view *v, const struct row_pair *q, int queue)
+    struct print *l, const struct top_view *v, const struct row_pair *q, int queue)
 {
 	double minutes = (double)(clock_mono_ms() - v->began_ms) / 60000;
 
 	if (!v->counted || queue == QUEUES) {
-		listing_null(l);
-		listing_null(l);
-		listing_null(l);
+		print_cells(l, NULL, NULL, NULL);
 		return;
 	}
-	listing_number(l, q[queue].a);
-	listing_real(
-	    l, minutes > 0 ? (double)(q[queue].a - v->first[queue].a) / minutes : 0);
-	listing_number(l, q[queue].b);
-}
-
-static void
-put_service(struct listing *l, const struct state_proc *p, double cpu, int64_t bytes)
-{
-	listing_text(l, p->name);
-	listing_text(l, proc_state_name(p->state));
-	if (p->pid == 0)
-		listing_null(l);
-	else
-		listing_number(l, p->pid);
-	listing_number(l, p->pid == 0 ? 0 : p->since);
-	listing_number(l, p->restarts);
-	listing_real(l, cpu);
-	listing_real(l, (double)bytes);
+	print_cells(l, q[queue].a,
+	    minutes > 0 ? (double)(q[queue].a - v->first[queue].a) / minutes : 0,
+	    q[queue].b);
 }
 
 static void
 top_print(struct cmd_ctx *x, struct top_view *v, const struct state *s,
     const struct row_pair *q)
 {
-	struct listing *l = listing_begin(x, top_columns);
+	struct print *l = print_list(x, top_columns);
 	struct procfs *all;
 	size_t n = procfs_all(x->a, &all);
 
@@ -193,10 +175,12 @@ top_print(struct cmd_ctx *x, struct top_view *v, const struct state *s,
 			v->pids[i] = p->pid;
 			v->before[i] = is;
 		}
-		put_service(l, p, cpu, is.bytes);
+		print_cells(l, p->name, proc_state_name(p->state),
+		    print_unless(p->pid == 0, p->pid), p->pid == 0 ? 0 : p->since,
+		    p->restarts, cpu, is.bytes);
 		put_backlog(l, v, q, daemon_queue(p->name));
 	}
-	listing_end(l);
+	print_end(l);
 }
 
 /* Takes the first samples, with which the first list can be compared. */

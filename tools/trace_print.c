@@ -256,7 +256,7 @@ print_asker(struct cmd_ctx *x, const struct trace *r, int64_t now)
 	    human_span(x->a, now - r->rpc.at), clock_text(r->rpc.at, at));
 }
 
-void
+static void
 trace_print(struct cmd_ctx *x, const struct trace *r, int64_t now)
 {
 	const struct trace_decision *d = &r->decision;
@@ -296,4 +296,15 @@ trace_print(struct cmd_ctx *x, const struct trace *r, int64_t now)
 		    "lost", (long long)d->lost, (long long)d->rounds + 1);
 	printf(
 	    "%-12s  %s, seed %lld\n", "config", r->rpc.config, (long long)r->rpc.seed);
+}
+
+void
+trace_show(struct cmd_ctx *x, const struct trace *r, int64_t now)
+{
+	struct print *p = print_tree(x, PRINT_OBJECT);
+
+	trace_members(p, r);
+	if (x->format == FORMAT_TABLE)
+		trace_print(x, r, now);
+	print_end(p);
 }

@@ -10,7 +10,7 @@
 #include "lib/fs.h"
 #include "lib/ring.h"
 #include "proto/trace.h"
-#include "tools/json.h"
+#include "tools/print/print.h"
 #include "lib/banned.h"
 
 enum { FILES_MOST = 4096 };
@@ -152,47 +152,40 @@ trace_rpc_number(struct arena *a, const struct trace *r)
 	return arena_printf(a, "%08llx", (unsigned long long)r->rpc.seed & 0xffffffff);
 }
 
-/* --- JSON --- */
+/* --- for programs --- */
 
-static json_t *
-column_json(const struct col *c, const char *row)
+static struct print_value
+value_of_row(const struct col *c, const char *row)
 {
 	const void *at = row + c->off;
 
 	switch (c->type) {
 	case COL_i32:
-		return json_integer(*(const int32_t *)at);
+		return print_of_number(*(const int32_t *)at);
 	case COL_i64:
-		return json_integer(*(const int64_t *)at);
+		return print_of_number(*(const int64_t *)at);
 	case COL_f64:
-		return json_real(*(const double *)at);
+		return print_of_real(*(const double *)at);
 	case COL_bool:
-		return json_boolean(*(const bool *)at);
-	case COL_str:
-		return json_text(*(char *const *)at);
+		return print_of_flag(*(const bool *)at);
+	default:
+		return print_of_text(*(char *const *)at);
 	}
-	return json_null();
 }
 
-static json_t *
-row_json(const struct row_shape *s, const void *row)
+static void
+trace_row(struct print *p, const struct row_shape *s, const char *row)
 {
-	json_t *o = json_object();
-
 	for (size_t i = 0; i < s->ncols; i++)
-		json_object_set_new(o, s->cols[i].name, column_json(&s->cols[i], row));
-	return o;
+		print_put(p, s->cols[i].name, value_of_row(&s->cols[i], row));
 }
 
-/* "rpc" and "decision" in one object, and an array for each list. */
-json_t *
-trace_json(const struct trace *r)
+void
+trace_members(struct print *p, const struct trace *r)
 {
-	json_t *o = json_object(), *list;
 	struct arena a = { 0 };
-	char at[21];
 
-	json_object_set_new(o, "version", json_integer(TRACE_VERSION));
+	print_put(p, "version", TRACE_VERSION);
 	for (size_t i = 0; i < ntrace_kinds; i++) {
 		const struct trace_kind *k = &trace_kinds[i];
 		const char *rows = (const char *)r + k->rows;
@@ -201,19 +194,19 @@ trace_json(const struct trace *r)
 		if (!(k->sections & TRACE_REASONS))
 			continue;
 		if (!k->list) {
-			json_object_update_new(o, row_json(k->shape, rows));
+			trace_row(p, k->shape, rows);
 			continue;
 		}
 		rows = *(const char *const *)(const void *)rows;
 		n = *(const size_t *)(const void *)((const char *)r + k->n);
-		list = json_array();
-		for (size_t j = 0; j < n; j++)
-			json_array_append_new(
-			    list, row_json(k->shape, rows + j * k->shape->size));
-		json_object_set_new(o, k->name, list);
+		print_open(p, k->name, PRINT_ARRAY);
+		for (size_t j = 0; j < n; j++) {
+			print_open(p, NULL, PRINT_OBJECT);
+			trace_row(p, k->shape, rows + j * k->shape->size);
+			print_close(p);
+		}
+		print_close(p);
 	}
-	json_object_set_new(o, "time", json_string(clock_text(r->rpc.at, at)));
-	json_object_set_new(o, "rpc", json_string(trace_rpc_number(&a, r)));
+	print_put(p, "time", print_time(r->rpc.at), "rpc", trace_rpc_number(&a, r));
 	arena_free(&a);
-	return o;
 }

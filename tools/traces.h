@@ -3,9 +3,8 @@
 #ifndef TOOLS_TRACES_H
 #define TOOLS_TRACES_H
 
-#include <jansson.h>
 #include "proto/trace.h"
-#include "tools/cmd.h"
+#include "tools/print/print.h"
 
 /*
  * The decisions about a host, oldest first; OK and n = 0 if there are none.  Warns if
@@ -20,13 +19,17 @@ enum err traces_of_job(
 /* The decisions of this number: eight hexadecimal digits, rpc= in the log. */
 enum err traces_of_rpc(struct cmd_ctx *, const char *rpc, struct trace ***, size_t *n);
 
-/* Prints the funnel: how many jobs each reason removed, and which one was decisive. now
- * in s UTC. */
-void trace_print(struct cmd_ctx *, const struct trace *, int64_t now);
 /* Whether the task was sent alone or replicated, and why; "" if its workunit had a
  * fixed number of results. */
 char *trace_replication(struct arena *, const struct trace_sent *);
-json_t *trace_json(const struct trace *);
+/* Puts its members: those of the request and the decision, and an array for each list.
+ */
+void trace_members(struct print *, const struct trace *);
+/*
+ * Shows it in the form of x->format; for people as a funnel: how many jobs each reason
+ * removed, and which one was decisive. now in s UTC.
+ */
+void trace_show(struct cmd_ctx *, const struct trace *, int64_t now);
 /* rpc= in the log. */
 char *trace_rpc_number(struct arena *, const struct trace *);
 

@@ -3,14 +3,13 @@
  * locus trigger: the triggers of locality scheduling, in directories or in the
  * database, for the project's own generators and for the admin.
  */
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include "db/entity.h"
 #include "db/trigger_rows.h"
 #include "lib/clock.h"
 #include "tools/cmd.h"
-#include "tools/json.h"
+#include "tools/print/print.h"
 #include "lib/banned.h"
 
 enum { HOST_NAME_LEN = 100 };
@@ -66,63 +65,34 @@ check_fileset(struct cmd_ctx *x, const char *name)
 
 /* --- list --- */
 
-static void
-print_claims(struct cmd_ctx *x, const struct claim *c, size_t n)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < n; i++) {
-		json_array_append_new(list,
-		    json_pack("{s:o, s:o, s:I}", "name", json_text(c[i].name), "owner",
-			json_text(c[i].owner), "age_s", (json_int_t)c[i].age_s));
-		if (x->format == FORMAT_TABLE)
-			printf("%s\t%lld\t%s\n", c[i].name, (long long)c[i].age_s,
-			    c[i].owner);
-	}
-	if (x->format != FORMAT_TABLE)
-		json_show(x->format, list);
-	else
-		json_decref(list);
-}
-
-static enum err
-list_claims(struct cmd_ctx *x, const struct triggers *t)
-{
-	struct claim *c;
-	size_t n;
-
-	TRY(trigger_claims(t, x->a, clock_now(), &c, &n, x->f));
-	print_claims(x, c, n);
-	return OK;
-}
-
 static enum err
 trigger_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
+	bool claims = strcmp(args[0], "claims") == 0;
 	struct triggers t;
+	struct claim *c = NULL;
 	enum trigger kind = TRIGGER_NEED_WORK;
 	char **names;
-	enum err e = open_triggers(x, NULL, &t);
+	struct print *p;
 
 	(void)opts;
-	if (e == OK && strcmp(args[0], "claims") == 0)
-		return list_claims(x, &t);
-	if (e == OK)
-		e = kind_named(x, args[0], &kind);
-	if (e == OK)
-		e = trigger_list(&t, x->a, kind, &names, &n, x->f);
-	if (e != OK)
-		return e;
-	json_t *list = json_array();
-	for (size_t i = 0; i < n; i++) {
-		json_array_append_new(list, json_text(names[i]));
-		if (x->format == FORMAT_TABLE)
-			printf("%s\n", names[i]);
-	}
-	if (x->format != FORMAT_TABLE)
-		json_show(x->format, list);
-	else
-		json_decref(list);
+	TRY(open_triggers(x, NULL, &t));
+	if (!claims)
+		TRY(kind_named(x, args[0], &kind));
+	TRY(claims ? trigger_claims(&t, x->a, clock_now(), &c, &n, x->f) :
+		     trigger_list(&t, x->a, kind, &names, &n, x->f));
+	p = print_tree(x, PRINT_ARRAY);
+	for (size_t i = 0; i < n; i++)
+		if (claims) {
+			print_object(p, NULL, "name", c[i].name, "owner", c[i].owner,
+			    "age_s", c[i].age_s);
+			print_line(p, NULL, "%s\t%lld\t%s", c[i].name,
+			    (long long)c[i].age_s, c[i].owner);
+		} else {
+			print_put(p, NULL, names[i]);
+			print_line(p, NULL, "%s", names[i]);
+		}
+	print_end(p);
 	return OK;
 }
 

@@ -18,7 +18,7 @@
 #include "tools/confirm.h"
 #include "tools/fsck.h"
 #include "tools/human.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "lib/banned.h"
 
 enum { DAY_S = 86400, DEFAULT_DAYS = 30 };
@@ -35,14 +35,14 @@ static const struct opt expire_options[] = {
 	{ 0 },
 };
 
-static const struct listing_column expire_columns[] = {
-	{ "late", "LATE", LIST_NUMBER,
+static const struct print_column expire_columns[] = {
+	{ "late", "LATE", PRINT_NUMBER,
 	    "uploads that came after their result's were deleted" },
-	{ "orphans", "ORPHANS", LIST_NUMBER, "uploads of results that are not there" },
-	{ "kept", "KEPT", LIST_NUMBER, "old uploads that are still needed" },
-	{ "others", "OTHERS", LIST_NUMBER,
+	{ "orphans", "ORPHANS", PRINT_NUMBER, "uploads of results that are not there" },
+	{ "kept", "KEPT", PRINT_NUMBER, "old uploads that are still needed" },
+	{ "others", "OTHERS", PRINT_NUMBER,
 	    "old files that are no uploads: left alone" },
-	{ "bytes", "BYTES", LIST_BYTES, "removed" },
+	{ "bytes", "BYTES", PRINT_BYTES, "removed" },
 	{ 0 },
 };
 
@@ -110,19 +110,6 @@ visit_upload(struct fsck *walk, void *arg, const char *path, const char *name)
 	return expire_file(k, path, name, "it came after its result was dealt with");
 }
 
-static void
-expire_print(const struct expiry *k)
-{
-	struct listing *l = listing_record(k->x, expire_columns);
-
-	listing_number(l, k->late);
-	listing_number(l, k->orphans);
-	listing_number(l, k->kept);
-	listing_number(l, k->others);
-	listing_number(l, k->bytes);
-	listing_end(l);
-}
-
 static enum err
 expire_settings(struct expiry *k, const struct expire_opts *o)
 {
@@ -169,9 +156,9 @@ upload_expire_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	e = fsck_tree(&walk, x->cf->upload_dir, visit_upload, &k);
 	close(lock);
 	arena_free(&walk.round);
-	if (e == OK)
-		expire_print(&k);
-	return e;
+	TRY(e);
+	print_record(x, expire_columns, k.late, k.orphans, k.kept, k.others, k.bytes);
+	return OK;
 }
 
 const struct cmd cmd_upload_expire = { .name = "upload expire",

@@ -8,7 +8,7 @@
 #include "proto/web.h"
 #include "tools/catalog.h"
 #include "tools/user_password.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "lib/banned.h"
 
 enum { KEY_DIGITS = 32 };
@@ -41,29 +41,12 @@ is_taken(struct cmd_ctx *x, const struct user *u)
 	                 FAIL(x->f, E_RACE, "account %s exists already", u->email_addr);
 }
 
-static const struct listing_column user_add_columns[] = {
-	{ "id", "id", LIST_NUMBER, NULL },
-	{ "email", "address", LIST_TEXT, NULL },
-	{ "key", "key", LIST_TEXT, "with which a client attaches" },
+static const struct print_column user_add_columns[] = {
+	{ "id", "id", PRINT_NUMBER, NULL },
+	{ "email", "address", PRINT_TEXT, NULL },
+	{ "key", "key", PRINT_TEXT, "with which a client attaches" },
 	{ 0 },
 };
-
-/* For people and scripts, only the key. */
-static void
-print_new_account(struct cmd_ctx *x, const struct user *u)
-{
-	struct listing *l;
-
-	if (x->format == FORMAT_TABLE) {
-		printf("%s\n", u->authenticator);
-		return;
-	}
-	l = listing_record(x, user_add_columns);
-	listing_number(l, u->id);
-	listing_text(l, u->email_addr);
-	listing_text(l, u->authenticator);
-	listing_end(l);
-}
 
 static enum err
 user_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
@@ -101,7 +84,11 @@ user_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		return is_taken(x, &u);
 	if (e != OK)
 		return e;
-	print_new_account(x, &u);
+	/* For people and scripts, only the key. */
+	if (x->format == FORMAT_TABLE)
+		printf("%s\n", u.authenticator);
+	else
+		print_record(x, user_add_columns, u.id, u.email_addr, u.authenticator);
 	return OK;
 }
 

@@ -34,46 +34,34 @@ static const struct opt user_list_options[] = {
 };
 
 #define USER_COLUMNS                                                                   \
-	{ "id", "ID", LIST_NUMBER, NULL }, { "name", "NAME", LIST_TEXT, NULL },        \
-	    { "email", "ADDRESS", LIST_TEXT, NULL },                                   \
-	    { "country", NULL, LIST_TEXT, NULL },                                      \
-	    { "team_id", NULL, LIST_NUMBER, "0: none" },                               \
-	    { "team", "TEAM", LIST_TEXT, NULL },                                       \
-	    { "created", "CREATED", LIST_TIME, NULL },                                 \
-	    { "hosts", "HOSTS", LIST_NUMBER, NULL },                                   \
-	    { "credit", "CREDIT", LIST_REAL, NULL },                                   \
-	    { "recent_credit", NULL, LIST_REAL, "recent average per day" },            \
-	    { "validated", NULL, LIST_FLAG, "its address was confirmed" },             \
-	    { "banned", "BANNED", LIST_FLAG, NULL },                                   \
-	    { "ban_until", NULL, LIST_TIME, "null: the ban does not end by itself" },  \
-	    { "ban_reason", NULL, LIST_TEXT, NULL },                                   \
+	{ "id", "ID", PRINT_NUMBER, NULL }, { "name", "NAME", PRINT_TEXT, NULL },      \
+	    { "email", "ADDRESS", PRINT_TEXT, NULL },                                  \
+	    { "country", NULL, PRINT_TEXT, NULL },                                     \
+	    { "team_id", NULL, PRINT_NUMBER, "0: none" },                              \
+	    { "team", "TEAM", PRINT_TEXT, NULL },                                      \
+	    { "created", "CREATED", PRINT_TIME, NULL },                                \
+	    { "hosts", "HOSTS", PRINT_NUMBER, NULL },                                  \
+	    { "credit", "CREDIT", PRINT_REAL, NULL },                                  \
+	    { "recent_credit", NULL, PRINT_REAL, "recent average per day" },           \
+	    { "validated", NULL, PRINT_FLAG, "its address was confirmed" },            \
+	    { "banned", "BANNED", PRINT_FLAG, NULL },                                  \
+	    { "ban_until", NULL, PRINT_TIME, "null: the ban does not end by itself" }, \
+	    { "ban_reason", NULL, PRINT_TEXT, NULL },                                  \
 	{                                                                              \
-		"accepts_mail", NULL, LIST_FLAG, "locus user set --send-email"         \
+		"accepts_mail", NULL, PRINT_FLAG, "locus user set --send-email"        \
 	}
 
-static const struct listing_column user_list_columns[] = {
+static const struct print_column user_list_columns[] = {
 	USER_COLUMNS,
 	{ 0 },
 };
 
 static void
-user_line_put(struct listing *l, const struct row_user_line *u)
+user_line_put(struct print *l, const struct row_user_line *u)
 {
-	listing_number(l, u->id);
-	listing_text(l, u->name);
-	listing_text(l, u->email);
-	listing_text(l, u->country);
-	listing_number(l, u->teamid);
-	listing_text(l, u->team);
-	listing_number(l, u->create_time);
-	listing_number(l, u->hosts);
-	listing_real(l, u->credit);
-	listing_real(l, u->recent_credit);
-	listing_flag(l, u->validated != 0);
-	listing_flag(l, u->banned != 0);
-	listing_number(l, u->ban_until);
-	listing_text(l, u->ban_reason);
-	listing_flag(l, u->send_email != 0);
+	print_cells(l, u->id, u->name, u->email, u->country, u->teamid, u->team,
+	    u->create_time, u->hosts, u->credit, u->recent_credit, u->validated != 0,
+	    u->banned != 0, u->ban_until, u->ban_reason, u->send_email != 0);
 }
 
 static enum err
@@ -123,26 +111,26 @@ const struct cmd cmd_user_list = { .name = "user list",
 
 /* --- show --- */
 
-static const struct listing_column user_show_columns[] = {
-	{ "id", "id", LIST_NUMBER, NULL },
-	{ "name", "name", LIST_TEXT, NULL },
-	{ "email", "address", LIST_TEXT, NULL },
-	{ "country", "country", LIST_TEXT, NULL },
-	{ "team_id", NULL, LIST_NUMBER, "0: none" },
-	{ "team", "team", LIST_TEXT, NULL },
-	{ "created", "created", LIST_TIME, NULL },
-	{ "hosts", "hosts", LIST_NUMBER, NULL },
-	{ "credit", "credit", LIST_REAL, NULL },
-	{ "recent_credit", "recent credit", LIST_REAL, "average per day" },
-	{ "validated", "address confirmed", LIST_FLAG, NULL },
-	{ "banned", "banned", LIST_FLAG, NULL },
-	{ "ban_until", NULL, LIST_TIME, "null: the ban does not end by itself" },
-	{ "ban_reason", "ban's reason", LIST_TEXT, NULL },
-	{ "accepts_mail", "accepts mail", LIST_FLAG, NULL },
-	{ "last_contact", "last contact", LIST_TIME, "of any of its hosts" },
-	{ "in_progress", "results in progress", LIST_NUMBER, NULL },
-	{ "hosts_with_work", "hosts with work", LIST_NUMBER, NULL },
-	{ "hosts_with_work_limit", "  at most", LIST_NUMBER,
+static const struct print_column user_show_columns[] = {
+	{ "id", "id", PRINT_NUMBER, NULL },
+	{ "name", "name", PRINT_TEXT, NULL },
+	{ "email", "address", PRINT_TEXT, NULL },
+	{ "country", "country", PRINT_TEXT, NULL },
+	{ "team_id", NULL, PRINT_NUMBER, "0: none" },
+	{ "team", "team", PRINT_TEXT, NULL },
+	{ "created", "created", PRINT_TIME, NULL },
+	{ "hosts", "hosts", PRINT_NUMBER, NULL },
+	{ "credit", "credit", PRINT_REAL, NULL },
+	{ "recent_credit", "recent credit", PRINT_REAL, "average per day" },
+	{ "validated", "address confirmed", PRINT_FLAG, NULL },
+	{ "banned", "banned", PRINT_FLAG, NULL },
+	{ "ban_until", NULL, PRINT_TIME, "null: the ban does not end by itself" },
+	{ "ban_reason", "ban's reason", PRINT_TEXT, NULL },
+	{ "accepts_mail", "accepts mail", PRINT_FLAG, NULL },
+	{ "last_contact", "last contact", PRINT_TIME, "of any of its hosts" },
+	{ "in_progress", "results in progress", PRINT_NUMBER, NULL },
+	{ "hosts_with_work", "hosts with work", PRINT_NUMBER, NULL },
+	{ "hosts_with_work_limit", "  at most", PRINT_NUMBER,
 	    "max_hosts_with_work_per_account; 0: no limit" },
 	LIMIT_COLUMNS("new_hosts_today", "hosts made in 24 h", "new_hosts_limit",
 	    "max_new_hosts_per_account_day"),
@@ -151,7 +139,7 @@ static const struct listing_column user_show_columns[] = {
 	LIMIT_COLUMNS(
 	    "mails", "mails this hour", "mails_limit", "web_account_mails_per_hour"),
 	{ "results_per_version_day_limit",
-	    "results a day of a version and CPU, at most", LIST_NUMBER,
+	    "results a day of a version and CPU, at most", PRINT_NUMBER,
 	    "daily_result_quota; 0: no limit" },
 	{ 0 },
 };
@@ -200,7 +188,7 @@ user_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	struct user_use use = { 0 };
 	struct limit_view failures, mails;
 	struct user *user;
-	struct listing *l;
+	struct print *l;
 
 	(void)opts, (void)n;
 	TRY(ctx_db_report(x));
@@ -212,17 +200,15 @@ user_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		use.new_hosts.free_at = use.first_new + DAY_S;
 	failures = limit_of_web(x, WEB_LIMIT_GUESSES, user->email_addr, NULL);
 	mails = limit_of_web(x, WEB_LIMIT_MAILS, user->email_addr, NULL);
-	l = listing_record(x, user_show_columns);
+	l = print_record_begin(x, user_show_columns);
 	user_line_put(l, row);
-	listing_number(l, use.seen);
-	listing_number(l, use.in_progress);
-	listing_number(l, use.with_work);
-	listing_number(l, x->cf->max_hosts_with_work_per_account);
+	print_cells(l, use.seen, use.in_progress, use.with_work,
+	    x->cf->max_hosts_with_work_per_account);
 	limit_put(l, &use.new_hosts);
 	limit_put(l, &failures);
 	limit_put(l, &mails);
-	listing_number(l, x->cf->daily_result_quota);
-	listing_end(l);
+	print_cells(l, x->cf->daily_result_quota);
+	print_end(l);
 	return OK;
 }
 

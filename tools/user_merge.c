@@ -7,7 +7,7 @@
 #include "lib/clock.h"
 #include "tools/catalog.h"
 #include "tools/confirm.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "tools/progress.h"
 #include "lib/banned.h"
 
@@ -21,17 +21,17 @@ static const struct opt merge_options[] = {
 	{ 0 },
 };
 
-static const struct listing_column merge_columns[] = {
-	{ "from", "account", LIST_NUMBER, "id of the account that goes" },
-	{ "into", "merged into", LIST_NUMBER, "id of the account that stays" },
-	{ "hosts", "hosts", LIST_NUMBER, "that move" },
-	{ "results", "results", LIST_NUMBER, "that move" },
-	{ "credit", "credit", LIST_REAL, "that moves" },
-	{ "batches", "batches", LIST_NUMBER, "that move" },
-	{ "teams", "teams founded", LIST_NUMBER, "that move" },
-	{ "reserved", "work reserved", LIST_NUMBER, "workunits that move" },
-	{ "posts", "posts", LIST_NUMBER, "number that is added" },
-	{ "dry_run", "dry run", LIST_FLAG, NULL },
+static const struct print_column merge_columns[] = {
+	{ "from", "account", PRINT_NUMBER, "id of the account that goes" },
+	{ "into", "merged into", PRINT_NUMBER, "id of the account that stays" },
+	{ "hosts", "hosts", PRINT_NUMBER, "that move" },
+	{ "results", "results", PRINT_NUMBER, "that move" },
+	{ "credit", "credit", PRINT_REAL, "that moves" },
+	{ "batches", "batches", PRINT_NUMBER, "that move" },
+	{ "teams", "teams founded", PRINT_NUMBER, "that move" },
+	{ "reserved", "work reserved", PRINT_NUMBER, "workunits that move" },
+	{ "posts", "posts", PRINT_NUMBER, "number that is added" },
+	{ "dry_run", "dry run", PRINT_FLAG, NULL },
 	{ 0 },
 };
 
@@ -84,25 +84,6 @@ merge_all(struct cmd_ctx *x, struct merging *m, int64_t results)
 	return results_follow_user(x, m, 0);
 }
 
-static void
-merge_print(struct cmd_ctx *x, const struct merging *m, const struct row_user_has *has,
-    bool dry)
-{
-	struct listing *l = listing_record(x, merge_columns);
-
-	listing_number(l, m->from->id);
-	listing_number(l, m->into->id);
-	listing_number(l, has->hosts);
-	listing_number(l, has->results);
-	listing_real(l, has->credit);
-	listing_number(l, has->batches);
-	listing_number(l, has->teams);
-	listing_number(l, has->reserved);
-	listing_number(l, has->posts);
-	listing_flag(l, dry);
-	listing_end(l);
-}
-
 static enum err
 user_merge_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
@@ -132,7 +113,9 @@ user_merge_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		arena_free(&a);
 		TRY(e);
 	}
-	merge_print(x, &m, has, o->dry_run);
+	print_record(x, merge_columns, from->id, into->id, has->hosts, has->results,
+	    has->credit, has->batches, has->teams, has->reserved, has->posts,
+	    o->dry_run);
 	return OK;
 }
 

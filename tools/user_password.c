@@ -10,7 +10,7 @@
 #include "lib/fs.h"
 #include "tools/catalog.h"
 #include "tools/confirm.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "lib/banned.h"
 
 enum { SECRET_MAX = 4096, MADE_LENGTH = 16, MADE_ALPHABET = 32 };
@@ -74,32 +74,12 @@ password_make(struct arena *a)
 	return s;
 }
 
-static const struct listing_column password_columns[] = {
-	{ "id", "id", LIST_NUMBER, NULL },
-	{ "email", "address", LIST_TEXT, NULL },
-	{ "password", "password", LIST_TEXT, "null: it came from a file" },
+static const struct print_column password_columns[] = {
+	{ "id", "id", PRINT_NUMBER, NULL },
+	{ "email", "address", PRINT_TEXT, NULL },
+	{ "password", "password", PRINT_TEXT, "null: it came from a file" },
 	{ 0 },
 };
-
-/* made: the password, NULL if it came from a file.  A table is the password alone, for
- * scripts. */
-static void
-print_password(struct cmd_ctx *x, const struct user *u, const char *made)
-{
-	struct listing *l;
-
-	if (x->format != FORMAT_TABLE) {
-		l = listing_record(x, password_columns);
-		listing_number(l, u->id);
-		listing_text(l, u->email_addr);
-		listing_text(l, made);
-		listing_end(l);
-	} else if (made != NULL) {
-		printf("%s\n", made);
-	} else {
-		ctx_progress(x, "set", "a new password of account %s", u->email_addr);
-	}
-}
 
 static enum err
 reset_password_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
@@ -125,7 +105,13 @@ reset_password_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	}
 	TRY(db_exec(
 	    x->db, x->f, NULL, USER_RESET_PASSWD, .passwd_hash = hash, .id = u->id));
-	print_password(x, u, made);
+	/* For people it is the password alone, for scripts. */
+	if (x->format != FORMAT_TABLE)
+		print_record(x, password_columns, u->id, u->email_addr, made);
+	else if (made != NULL)
+		printf("%s\n", made);
+	else
+		ctx_progress(x, "set", "a new password of account %s", u->email_addr);
 	return OK;
 }
 

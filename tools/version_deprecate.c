@@ -6,7 +6,7 @@
 #include "db/wu_select.h"
 #include "tools/catalog.h"
 #include "tools/confirm.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "tools/version_text.h"
 #include "lib/banned.h"
 
@@ -19,14 +19,14 @@ static const struct opt deprecate_options[] = {
 	{ 0 },
 };
 
-static const struct listing_column deprecate_columns[] = {
-	{ "id", NULL, LIST_NUMBER, "id of the version" },
-	{ "app", "APP", LIST_TEXT, NULL },
-	{ "version", "VERSION", LIST_TEXT, "such as 1.07" },
-	{ "platform", "PLATFORM", LIST_TEXT, NULL },
-	{ "plan_class", "CLASS", LIST_TEXT, "plan class; empty = none" },
-	{ "deprecated", "DEPRECATED", LIST_FLAG, "no new jobs are sent with it" },
-	{ "changed", "CHANGED", LIST_FLAG, "it was otherwise before" },
+static const struct print_column deprecate_columns[] = {
+	{ "id", NULL, PRINT_NUMBER, "id of the version" },
+	{ "app", "APP", PRINT_TEXT, NULL },
+	{ "version", "VERSION", PRINT_TEXT, "such as 1.07" },
+	{ "platform", "PLATFORM", PRINT_TEXT, NULL },
+	{ "plan_class", "CLASS", PRINT_TEXT, "plan class; empty = none" },
+	{ "deprecated", "DEPRECATED", PRINT_FLAG, "no new jobs are sent with it" },
+	{ "changed", "CHANGED", PRINT_FLAG, "it was otherwise before" },
 	{ 0 },
 };
 
@@ -136,7 +136,7 @@ deprecate_versions(
 {
 	struct version_choice q = { 0 };
 	struct app_version *v = NULL;
-	struct listing *l;
+	struct print *l;
 	struct catalog *c;
 	size_t nv = 0, found = 0;
 
@@ -150,19 +150,16 @@ deprecate_versions(
 	for (size_t i = 0; i < nv && !o->dry_run; i++)
 		if (version_is_chosen(&q, &v[i]))
 			TRY(app_version_set_deprecated(x->db, v[i].id, off, x->f));
-	l = listing_begin(x, deprecate_columns);
+	l = print_list(x, deprecate_columns);
 	for (size_t i = 0; i < nv; i++) {
 		if (!version_is_chosen(&q, &v[i]))
 			continue;
-		listing_number(l, v[i].id);
-		listing_text(l, q.app->name);
-		listing_text(l, version_num_text(x->a, v[i].version_num));
-		listing_text(l, platform_name(c, v[i].platformid));
-		listing_text(l, v[i].plan_class);
-		listing_flag(l, off);
-		listing_flag(l, (v[i].deprecated != 0) != off);
+		print_cells(l, v[i].id, q.app->name,
+		    version_num_text(x->a, v[i].version_num),
+		    platform_name(c, v[i].platformid), v[i].plan_class, off,
+		    (v[i].deprecated != 0) != off);
 	}
-	listing_end(l);
+	print_end(l);
 	if (off)
 		warn_of_gap(c, &q, v, nv);
 	if (off)

@@ -7,7 +7,7 @@
 #include "tools/catalog.h"
 #include "tools/confirm.h"
 #include "tools/jobs/jobs.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "tools/stuck.h"
 #include "lib/banned.h"
 
@@ -50,67 +50,46 @@ static const struct opt work_options[] = {
 	{ 0 },
 };
 
-static const struct listing_column work_columns[] = {
-	{ "workunit", NULL, LIST_TEXT, "of a single job" },
-	{ "batch", NULL, LIST_TEXT, NULL },
-	{ "jobs", NULL, LIST_NUMBER, "in the file" },
-	{ "added", NULL, LIST_NUMBER, NULL },
-	{ "known", NULL, LIST_NUMBER, "were there already" },
-	{ "released", NULL, LIST_NUMBER, "staged ones that may be sent now" },
-	{ "dry_run", NULL, LIST_FLAG, NULL },
+static const struct print_column work_columns[] = {
+	{ "workunit", NULL, PRINT_TEXT, "of a single job" },
+	{ "batch", NULL, PRINT_TEXT, NULL },
+	{ "jobs", NULL, PRINT_NUMBER, "in the file" },
+	{ "added", NULL, PRINT_NUMBER, NULL },
+	{ "known", NULL, PRINT_NUMBER, "were there already" },
+	{ "released", NULL, PRINT_NUMBER, "staged ones that may be sent now" },
+	{ "dry_run", NULL, PRINT_FLAG, NULL },
 	{ 0 },
 };
 
+/* wu: the one of a single job; NULL = of a file of jobs. */
 static void
-print_added(struct cmd_ctx *x, const struct work_opts *o, const struct workunit *wu,
+report_added(struct cmd_ctx *x, const struct work_opts *o, const struct workunit *wu,
     const struct job_counts *n)
 {
-	struct listing *l = listing_record(x, work_columns);
-
-	listing_text(l, o->jobs == NULL ? wu->name : NULL);
-	listing_text(l, o->batch);
-	listing_number(l, n->jobs);
-	listing_number(l, n->added);
-	listing_number(l, n->known);
-	listing_number(l, n->released);
-	listing_flag(l, o->dry_run);
-	listing_end(l);
-}
-
-static const char *
-in_batch(struct cmd_ctx *x, const struct work_opts *o)
-{
-	return o->batch == NULL ? "" : arena_printf(x->a, " in batch %s", o->batch);
-}
-
-static void
-report_job(struct cmd_ctx *x, const struct work_opts *o, const struct workunit *wu,
-    const struct job_counts *n)
-{
-	if (x->format != FORMAT_TABLE)
-		print_added(x, o, wu, n);
-	else if (n->known > 0) /* not an error: a generator may repeat itself */
-		ctx_progress(x, "known", "workunit %s; nothing was changed", wu->name);
-	else
-		ctx_progress(x, o->dry_run ? "would add" : "created", "workunit %s%s",
-		    wu->name, in_batch(x, o));
-}
-
-static void
-report_jobs(struct cmd_ctx *x, const struct work_opts *o, const struct job_counts *n)
-{
+	const char *batch = o->batch == NULL ?
+	                        "" :
+	                        arena_printf(x->a, " in batch %s", o->batch);
 	const char *known = "";
 
-	if (x->format != FORMAT_TABLE) {
-		print_added(x, o, NULL, n);
+	print_record(x, work_columns, wu == NULL ? NULL : wu->name, o->batch, n->jobs,
+	    n->added, n->known, n->released, o->dry_run);
+	if (x->format != FORMAT_TABLE)
+		return;
+	if (wu != NULL &&
+	    n->known > 0) { /* not an error: a generator may repeat itself */
+		ctx_progress(x, "known", "workunit %s; nothing was changed", wu->name);
+		return;
+	}
+	if (wu != NULL) {
+		ctx_progress(x, o->dry_run ? "would add" : "created", "workunit %s%s",
+		    wu->name, batch);
 		return;
 	}
 	if (n->known > 0)
 		known = arena_printf(x->a, "; %lld of %lld were there already",
 		    (long long)n->known, (long long)n->jobs);
 	ctx_progress(x, o->dry_run ? "would add" : "added", "%lld workunits%s%s",
-	    (long long)(o->dry_run ? n->jobs - n->known : n->added), in_batch(x, o),
-	    known);
+	    (long long)(o->dry_run ? n->jobs - n->known : n->added), batch, known);
 }
 
 /* Which option of a single job was given beside --jobs; NULL = none. */
@@ -141,7 +120,7 @@ add_listed(struct cmd_ctx *x, const struct work_opts *o, struct job_maker *m,
 	struct workunit wu = { 0 };
 
 	TRY(jobs_load(m, file, o->dry_run, &n, &wu));
-	report_jobs(x, o, &n);
+	report_added(x, o, NULL, &n);
 	return n.added == 0 ? OK : stuck_hint(x, &wu);
 }
 
@@ -168,7 +147,7 @@ add_single(struct cmd_ctx *x, const struct work_opts *o, struct job_maker *m)
 	row.every = o->target.every;
 	TRY(target_find(x, &o->target, &target));
 	TRY(job_load(m, &row, o->dry_run, &n, &wu));
-	report_job(x, o, &wu, &n);
+	report_added(x, o, &wu, &n);
 	if (n.added == 0)
 		return OK;
 	target_hint(x, &target);

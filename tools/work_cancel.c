@@ -8,7 +8,7 @@
 #include "lib/clock.h"
 #include "tools/catalog.h"
 #include "tools/confirm.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "tools/progress.h"
 #include "tools/version_text.h"
 #include "lib/banned.h"
@@ -28,15 +28,15 @@ static const struct opt cancel_options[] = {
 	{ 0 },
 };
 
-static const struct listing_column cancel_columns[] = {
-	{ "matched", "workunits that match", LIST_NUMBER, "workunits that match" },
-	{ "over", "over already", LIST_NUMBER,
+static const struct print_column cancel_columns[] = {
+	{ "matched", "workunits that match", PRINT_NUMBER, "workunits that match" },
+	{ "over", "over already", PRINT_NUMBER,
 	    "those of them that are over already and stay as they are" },
-	{ "unsent", "results not sent", LIST_NUMBER,
+	{ "unsent", "results not sent", PRINT_NUMBER,
 	    "results of the others that are not sent yet" },
-	{ "in_progress", "results in progress", LIST_NUMBER,
+	{ "in_progress", "results in progress", PRINT_NUMBER,
 	    "results of the others that hosts are working on" },
-	{ "cancelled", "cancelled", LIST_NUMBER,
+	{ "cancelled", "cancelled", PRINT_NUMBER,
 	    "workunits that were cancelled; 0 in a dry run" },
 	{ 0 },
 };
@@ -140,14 +140,8 @@ work_cancel(struct cmd_ctx *x, const struct work_pick_opts *o, int64_t expected,
 static void
 cancel_print(struct cmd_ctx *x, const struct work_cancel_counts *c)
 {
-	struct listing *l = listing_record(x, cancel_columns);
-
-	listing_number(l, c->matched);
-	listing_number(l, c->over);
-	listing_number(l, c->unsent);
-	listing_number(l, c->in_progress);
-	listing_number(l, c->cancelled);
-	listing_end(l);
+	print_record(x, cancel_columns, c->matched, c->over, c->unsent, c->in_progress,
+	    c->cancelled);
 }
 
 enum err

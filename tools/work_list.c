@@ -11,7 +11,7 @@
 #include "model/states.h"
 #include "tools/catalog.h"
 #include "tools/human.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "tools/progress.h"
 #include "tools/tallies.h"
 #include "tools/work_pick.h"
@@ -53,40 +53,40 @@ static const struct opt work_list_options[] = {
 	{ 0 },
 };
 
-static const struct listing_column work_list_columns[] = {
-	{ "id", "ID", LIST_NUMBER, NULL },
-	{ "name", "NAME", LIST_TEXT, NULL },
-	{ "app", "APP", LIST_TEXT, NULL },
-	{ "file", "FILE", LIST_TEXT, "its large file or set of files" },
-	{ "batch", "BATCH", LIST_NUMBER, "0: none" },
-	{ "state", "STATE", LIST_TEXT,
+static const struct print_column work_list_columns[] = {
+	{ "id", "ID", PRINT_NUMBER, NULL },
+	{ "name", "NAME", PRINT_TEXT, NULL },
+	{ "app", "APP", PRINT_TEXT, NULL },
+	{ "file", "FILE", PRINT_TEXT, "its large file or set of files" },
+	{ "batch", "BATCH", PRINT_NUMBER, "0: none" },
+	{ "state", "STATE", PRINT_TEXT,
 	    "waiting, unsent, in_progress, to_validate, valid, assimilated, failed or cancelled" },
-	{ "reason", "REASON", LIST_TEXT, "why it failed" },
-	{ "created", "CREATED", LIST_TIME, NULL },
-	{ "priority", NULL, LIST_NUMBER, NULL },
-	{ "unsent", "UNSENT", LIST_NUMBER, "its results that are unsent" },
-	{ "in_progress", "IN PROGRESS", LIST_NUMBER, NULL },
-	{ "success", "SUCCESS", LIST_NUMBER, NULL },
-	{ "valid", "VALID", LIST_NUMBER, NULL },
-	{ "failed", "FAILED", LIST_NUMBER, "failed, lost or not usable" },
+	{ "reason", "REASON", PRINT_TEXT, "why it failed" },
+	{ "created", "CREATED", PRINT_TIME, NULL },
+	{ "priority", NULL, PRINT_NUMBER, NULL },
+	{ "unsent", "UNSENT", PRINT_NUMBER, "its results that are unsent" },
+	{ "in_progress", "IN PROGRESS", PRINT_NUMBER, NULL },
+	{ "success", "SUCCESS", PRINT_NUMBER, NULL },
+	{ "valid", "VALID", PRINT_NUMBER, NULL },
+	{ "failed", "FAILED", PRINT_NUMBER, "failed, lost or not usable" },
 	{ 0 },
 };
-static const struct listing_column counts_columns[] = {
-	{ "key", "", LIST_TEXT, NULL },
-	{ "total", "TOTAL", LIST_NUMBER, NULL },
-	{ "waiting", "WAITING", LIST_NUMBER, NULL },
-	{ "unsent", "UNSENT", LIST_NUMBER, NULL },
-	{ "in_progress", "IN PROGRESS", LIST_NUMBER, NULL },
-	{ "to_validate", "TO VALIDATE", LIST_NUMBER, NULL },
-	{ "valid", "VALID", LIST_NUMBER, NULL },
-	{ "assimilated", "ASSIMILATED", LIST_NUMBER, NULL },
-	{ "failed", "FAILED", LIST_NUMBER, NULL },
-	{ "cancelled", "CANCELLED", LIST_NUMBER, NULL },
+static const struct print_column counts_columns[] = {
+	{ "key", "", PRINT_TEXT, NULL },
+	{ "total", "TOTAL", PRINT_NUMBER, NULL },
+	{ "waiting", "WAITING", PRINT_NUMBER, NULL },
+	{ "unsent", "UNSENT", PRINT_NUMBER, NULL },
+	{ "in_progress", "IN PROGRESS", PRINT_NUMBER, NULL },
+	{ "to_validate", "TO VALIDATE", PRINT_NUMBER, NULL },
+	{ "valid", "VALID", PRINT_NUMBER, NULL },
+	{ "assimilated", "ASSIMILATED", PRINT_NUMBER, NULL },
+	{ "failed", "FAILED", PRINT_NUMBER, NULL },
+	{ "cancelled", "CANCELLED", PRINT_NUMBER, NULL },
 	{ 0 },
 };
-static const struct listing_column state_columns[] = {
-	{ "state", "STATE", LIST_TEXT, NULL },
-	{ "total", "WORKUNITS", LIST_NUMBER, NULL },
+static const struct print_column state_columns[] = {
+	{ "state", "STATE", PRINT_TEXT, NULL },
+	{ "total", "WORKUNITS", PRINT_NUMBER, NULL },
 	{ 0 },
 };
 
@@ -173,29 +173,19 @@ choose_rows(struct work_view *v, const struct work_list_opts *o)
 /* --- the list --- */
 
 static void
-list_row(struct listing *l, const struct work_view *v, struct arena *a,
+list_row(struct print *l, const struct work_view *v, struct arena *a,
     const struct row_work *w, const struct row_tally *t)
 {
 	const struct app *app = catalog_app(v->cat, w->appid);
 
-	listing_number(l, w->id);
-	listing_text(l, w->name);
-	listing_text(l, app == NULL ? "" : app->name);
-	listing_text(l, w->file);
-	listing_number(l, w->batch);
-	listing_text(l, work_pick_state_name((enum work_pick_state)w->state));
-	listing_text(l, work_reasons(a, w->mask));
-	listing_number(l, w->create_time);
-	listing_number(l, w->priority);
-	listing_number(l, t->unsent);
-	listing_number(l, t->in_progress);
-	listing_number(l, t->success);
-	listing_number(l, t->valid);
-	listing_number(l, t->failed);
+	print_cells(l, w->id, w->name, app == NULL ? "" : app->name, w->file, w->batch,
+	    work_pick_state_name((enum work_pick_state)w->state),
+	    work_reasons(a, w->mask), w->create_time, w->priority, t->unsent,
+	    t->in_progress, t->success, t->valid, t->failed);
 }
 
 static enum err
-list_piece(struct work_view *v, struct arena *a, struct listing *l, int64_t *left)
+list_piece(struct work_view *v, struct arena *a, struct print *l, int64_t *left)
 {
 	struct row_work *rows;
 	struct row_tally *tallies;
@@ -219,7 +209,7 @@ list_piece(struct work_view *v, struct arena *a, struct listing *l, int64_t *lef
 static enum err
 list_all(struct work_view *v)
 {
-	struct listing *l = listing_begin(v->x, work_list_columns);
+	struct print *l = print_list(v->x, work_list_columns);
 	int64_t left = v->limit;
 	struct arena a = { 0 };
 	enum err e = OK;
@@ -231,7 +221,7 @@ list_all(struct work_view *v)
 	}
 	arena_free(&a);
 	progress_end(&v->bar);
-	n = listing_end(l);
+	n = print_end(l);
 	if (e != OK)
 		return e;
 	if (n == 0)
@@ -441,28 +431,26 @@ key_name(const struct work_view *v, const struct key_names *k, enum by by, int64
 }
 
 static void
-print_sum(struct listing *l, const char *key, const struct work_sum *s)
+print_sum(struct print *l, const char *key, const struct work_sum *s)
 {
 	int64_t total = 0;
 
 	for (int i = 0; i < PICK_STATES; i++)
 		total += s->n[i];
-	listing_text(l, key);
-	listing_number(l, total);
+	print_cells(l, key, total);
 	for (int i = 0; i < PICK_STATES; i++)
-		listing_number(l, s->n[i]);
+		print_cells(l, s->n[i]);
 }
 
 static void
 print_states(struct cmd_ctx *x, const struct work_sums *s)
 {
-	struct listing *l = listing_begin(x, state_columns);
+	struct print *l = print_list(x, state_columns);
 
-	for (int i = 0; s->n > 0 && i < PICK_STATES; i++) {
-		listing_text(l, work_pick_state_name((enum work_pick_state)i));
-		listing_number(l, s->v[0].n[i]);
-	}
-	listing_end(l);
+	for (int i = 0; s->n > 0 && i < PICK_STATES; i++)
+		print_cells(
+		    l, work_pick_state_name((enum work_pick_state)i), s->v[0].n[i]);
+	print_end(l);
 }
 
 static enum err
@@ -474,19 +462,19 @@ print_counts(struct work_view *v, enum by by, const struct work_sums *s)
 	static const char *const heads[] = {
 		[BY_APP] = "APP", [BY_BATCH] = "BATCH", [BY_FILE] = "FILE"
 	};
-	struct listing_column columns[N(counts_columns)];
+	struct print_column columns[N(counts_columns)];
 	struct key_names k = { 0 };
-	struct listing *l;
+	struct print *l;
 
 	if (by == BY_FILE)
 		TRY(read_set_names(v->x, &k.sets, &k.nsets));
 	memcpy(columns, counts_columns, sizeof(columns));
 	columns[0].key = keys[by];
 	columns[0].head = heads[by];
-	l = listing_begin(v->x, columns);
+	l = print_list(v->x, columns);
 	for (size_t i = 0; i < s->n && (int64_t)i < v->limit; i++)
 		print_sum(l, key_name(v, &k, by, s->v[i].key), &s->v[i]);
-	listing_end(l);
+	print_end(l);
 	return OK;
 }
 

@@ -17,7 +17,7 @@
 #include "tools/human.h"
 #include "tools/input_count.h"
 #include "tools/limit_raise.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "tools/progress.h"
 #include "tools/version_text.h"
 #include "tools/work_pick.h"
@@ -51,18 +51,18 @@ static const struct opt retry_options[] = {
 	{ 0 },
 };
 
-static const struct listing_column retry_columns[] = {
-	{ "matched", "workunits that match", LIST_NUMBER, "workunits that match" },
-	{ "reopened", "open again", LIST_NUMBER,
+static const struct print_column retry_columns[] = {
+	{ "matched", "workunits that match", PRINT_NUMBER, "workunits that match" },
+	{ "reopened", "open again", PRINT_NUMBER,
 	    "workunits that had failed, were near it, or lost a result that they rested on, and are open again" },
-	{ "again", "tried by daemons again", LIST_NUMBER,
+	{ "again", "tried by daemons again", PRINT_NUMBER,
 	    "others that wait for a daemon, which tries them again now" },
-	{ "nothing", "nothing to retry", LIST_NUMBER, "those that need no other try" },
-	{ "inputs_gone", "inputs are deleted", LIST_NUMBER,
+	{ "nothing", "nothing to retry", PRINT_NUMBER, "those that need no other try" },
+	{ "inputs_gone", "inputs are deleted", PRINT_NUMBER,
 	    "workunits that stay as they are because their input files are deleted" },
-	{ "invalidated", "results made invalid", LIST_NUMBER,
+	{ "invalidated", "results made invalid", PRINT_NUMBER,
 	    "with --host and --version" },
-	{ "raised", "limits raised", LIST_NUMBER,
+	{ "raised", "limits raised", PRINT_NUMBER,
 	    "workunits whose limits --raise has raised" },
 	{ 0 },
 };
@@ -560,7 +560,6 @@ work_retry_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		    .daemons_only = o->daemons },
 		{ .any = false } };
 	struct retry_counts c = { 0 };
-	struct listing *l;
 	int64_t tries = TRIES_DEFAULT;
 
 	(void)args, (void)n;
@@ -579,15 +578,8 @@ work_retry_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 				    retry_all(x, &order, &c));
 	if (c.matched == 0)
 		return retry_nothing(x, &order);
-	l = listing_record(x, retry_columns);
-	listing_number(l, c.matched);
-	listing_number(l, c.reopened);
-	listing_number(l, c.again);
-	listing_number(l, c.nothing);
-	listing_number(l, c.inputs_gone);
-	listing_number(l, c.invalidated);
-	listing_number(l, c.raised);
-	listing_end(l);
+	print_record(x, retry_columns, c.matched, c.reopened, c.again, c.nothing,
+	    c.inputs_gone, c.invalidated, c.raised);
 	return OK;
 }
 

@@ -5,7 +5,7 @@
 #include "lib/text.h"
 #include "tools/catalog.h"
 #include "tools/confirm.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "tools/progress.h"
 #include "tools/work_pick.h"
 #include "lib/banned.h"
@@ -39,10 +39,10 @@ static const struct opt work_set_options[] = {
 	{ 0 },
 };
 
-static const struct listing_column work_set_columns[] = {
-	{ "matched", "open workunits that match", LIST_NUMBER,
+static const struct print_column work_set_columns[] = {
+	{ "matched", "open workunits that match", PRINT_NUMBER,
 	    "open workunits that match" },
-	{ "changed", "changed", LIST_NUMBER,
+	{ "changed", "changed", PRINT_NUMBER,
 	    "those of them that asked for more and were changed; 0 in a dry run" },
 	{ 0 },
 };
@@ -140,7 +140,6 @@ work_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 				 .any_class = o->any_class,
 				 .now = clock_now() } };
 	int64_t sum[2] = { 0 }, quorum;
-	struct listing *l;
 
 	(void)args, (void)n;
 	if (o->memory == NULL && o->disk == NULL && o->bandwidth == NULL &&
@@ -160,10 +159,7 @@ work_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	if (sum[0] == 0)
 		return ctx_not_found(
 		    x, "no open workunit matches: %s", work_pick_text(x->a, &o->pick));
-	l = listing_record(x, work_set_columns);
-	listing_number(l, sum[0]);
-	listing_number(l, sum[1]);
-	listing_end(l);
+	print_record(x, work_set_columns, sum[0], sum[1]);
 	return OK;
 }
 

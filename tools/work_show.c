@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* locus work show: a workunit with all of its results, and why each ended as it did. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include "db/entity.h"
 #include "db/work_list.h"
@@ -14,8 +13,7 @@
 #include "proto/stderr_text.h"
 #include "tools/catalog.h"
 #include "tools/human.h"
-#include "tools/json.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "tools/work_pick.h"
 #include "tools/work_words.h"
 #include "lib/banned.h"
@@ -46,6 +44,8 @@ struct result_view {
 };
 struct work_detail {
 	struct cmd_ctx *x;
+	struct print *p;
+	bool full; /* shows all that programs have said */
 	struct catalog *cat;
 	struct workunit *wu;
 	const char *app;
@@ -255,332 +255,248 @@ work_detail_load(struct work_detail *d, const char *arg)
 	return read_docs(d);
 }
 
-/* --- text --- */
+static const struct print_column result_columns[] = {
+	{ "id", NULL, PRINT_NUMBER, "of the result" },
+	{ "name", NULL, PRINT_TEXT, NULL },
+	{ "workunit", NULL, PRINT_TEXT, NULL },
+	{ "host", NULL, PRINT_NUMBER, "0: never sent" },
+	{ "host_name", NULL, PRINT_TEXT, NULL },
+	{ "user", NULL, PRINT_NUMBER, NULL },
+	{ "version", NULL, PRINT_TEXT, NULL },
+	{ "state", NULL, PRINT_TEXT, "unsent, in progress, or how it ended" },
+	{ "exit_status", NULL, PRINT_NUMBER, NULL },
+	{ "exit_words", NULL, PRINT_TEXT, NULL },
+	{ "verdict", NULL, PRINT_TEXT, "the validator's, and why" },
+	{ "sent", NULL, PRINT_TIME, NULL },
+	{ "deadline", NULL, PRINT_TIME, NULL },
+	{ "received", NULL, PRINT_TIME, NULL },
+	{ "cpu_time", NULL, PRINT_REAL, "s" },
+	{ "elapsed_time", NULL, PRINT_REAL, "s" },
+	{ "granted_credit", NULL, PRINT_REAL, NULL },
+	{ "message", NULL, PRINT_TEXT, "of the client" },
+	{ "stderr", NULL, PRINT_TEXT, "of the program" },
+	{ 0 },
+};
 
 static const char *
 ago(const struct work_detail *d, int64_t t)
 {
 	char text[21];
 
-	if (t == 0)
-		return "never";
-	return arena_printf(d->x->a, "%s (%s)", clock_text(t, text),
-	    listing_human(d->x->a, LIST_TIME, (double)t, clock_now()));
+	return t == 0 ? "never" :
+	                arena_printf(d->x->a, "%s (%s)", clock_text(t, text),
+			    human_ago(d->x->a, t, clock_now()));
 }
 
-/* Prints n bytes of a stranger's text. */
+/* Lines of a stranger's text; of many, the last ones, unless all are wanted. */
 static void
-print_safe(const char *text, size_t n)
+show_said(const struct work_detail *d, const char *what, const char *text)
 {
-	struct arena a = { 0 };
+	struct arena *a = d->x->a;
+	size_t n = 0, skip;
 
-	fputs(human_text(&a, arena_memdup(&a, text, n)), stdout);
-	arena_free(&a);
-}
-
-static size_t
-lines_of(const char *text)
-{
-	size_t n = 0;
-
-	for (; *text != '\0'; text += *text == '\n' ? 1 : 0) {
-		n++;
-		text += strcspn(text, "\n");
+	for (const char *p = text; *p != '\0'; n++) {
+		p += strcspn(p, "\n");
+		p += *p == '\n';
 	}
-	return n;
-}
-
-static void
-print_said(const char *what, const char *text, bool full)
-{
-	size_t n = lines_of(text), skip = 0;
-
-	if (n == 0)
-		return;
-	if (!full && n > STDERR_LINES)
-		skip = n - STDERR_LINES;
-	printf("  %-12s %zu line%s%s\n", what, n, n == 1 ? "" : "s",
-	    skip > 0 ? ", the last 20 (--full shows all):" : ":");
+	skip = d->full || n <= STDERR_LINES ? 0 : n - STDERR_LINES;
+	print_label(d->p, 14);
+	if (n > 0)
+		print_line(d->p, what, "%zu line%s%s", n, n == 1 ? "" : "s",
+		    skip > 0 ? ", the last 20 (--full shows all):" : ":");
 	for (size_t i = 0; *text != '\0'; i++) {
 		size_t len = strcspn(text, "\n"),
 		       shown = len > 0 && text[len - 1] == '\r' ? len - 1 : len;
 
-		if (i >= skip) {
-			printf("    ");
-			print_safe(text, shown);
-			putchar('\n');
-		}
+		if (i >= skip)
+			print_line(d->p, NULL, "    %s",
+			    human_text(a, arena_memdup(a, text, shown)));
 		text += len + (text[len] == '\n');
 	}
 }
 
 static void
-print_outputs(const struct work_detail *d, const struct result_view *v)
+show_outputs(const struct work_detail *d, const struct result_view *v)
 {
+	struct arena *a = d->x->a;
+
+	print_open(d->p, "outputs", PRINT_ARRAY);
 	for (size_t i = 0; i < v->nfiles; i++) {
 		const struct made_file *o = &v->files[i];
+		bool known = o->md5[0] != '\0';
 
-		if (o->here < 0 && o->md5[0] == '\0' &&
-		    v->r->server_state != RESULT_OVER)
-			continue;
-		printf("  output       %s: %s", o->path,
-		    o->here < 0 ? "not there" : human_bytes(d->x->a, (double)o->here));
-		if (o->md5[0] != '\0')
-			printf(", reported as %.0f bytes, md5 %s", o->reported, o->md5);
-		printf("\n");
+		print_object(d->p, NULL, "name", o->name, "path", o->path, "md5",
+		    o->md5, "reported_bytes", (int64_t)o->reported, "bytes",
+		    print_unless(o->here < 0, o->here));
+		if (o->here >= 0 || known || v->r->server_state == RESULT_OVER)
+			print_line(d->p, "  output", "%s: %s%s", o->path,
+			    o->here < 0 ? "not there" : human_bytes(a, (double)o->here),
+			    known ? arena_printf(a, ", reported as %.0f bytes, md5 %s",
+					o->reported, o->md5) :
+				    "");
 	}
+	print_close(d->p);
+}
+
+/* Times of a result, and how it ended. */
+static void
+show_end(const struct work_detail *d, const struct result_view *v, const char *end)
+{
+	const struct result *r = v->r;
+	struct arena *a = d->x->a;
+
+	if (r->sent_time > 0) {
+		print_line(d->p, "  sent", "%s", ago(d, r->sent_time));
+		print_line(d->p, "  deadline", "%s", ago(d, r->report_deadline));
+	}
+	if (r->received_time > 0) {
+		print_line(d->p, "  received", "%s, after %s", ago(d, r->received_time),
+		    human_span(a, r->received_time - r->sent_time));
+		print_line(d->p, "  computed", "%s of CPU time in %s; credit %.2f",
+		    human_span(a, (int64_t)r->cpu_time),
+		    human_span(a, (int64_t)r->elapsed_time), r->granted_credit);
+		if (r->server_state == RESULT_OVER)
+			print_line(d->p, "  exit status", "%s; its client: %s%s%s", end,
+			    state_name(KIND_CLIENT, r->client_state),
+			    v->said.client[0] == '\0' ? "" : ", version ",
+			    v->said.client);
+	}
+	if (v->verdict[0] != '\0')
+		print_line(d->p, "  verdict", "%s", v->verdict);
 }
 
 static void
-print_result_detail(const struct work_detail *d, const struct result_view *v, bool full)
+show_result(const struct work_detail *d, const struct result_view *v)
 {
 	const struct result *r = v->r;
-	bool over = r->server_state == RESULT_OVER;
+	const char *end = end_words(d->x->a, r, stderr_file_error(&v->said));
 
-	printf("\nresult %s (%" PRId64 "): %s\n", r->name, r->id, result_words(r));
+	print_open(d->p, NULL, PRINT_OBJECT);
+	print_put(d->p, "id", r->id, "name", r->name, "state", result_words(r), "host",
+	    r->hostid, "host_name", v->host, "user", r->userid, "version", v->version,
+	    "sent", print_time(r->sent_time), "deadline",
+	    print_time(r->report_deadline), "received", print_time(r->received_time),
+	    "client_state", state_name(KIND_CLIENT, r->client_state), "exit_status",
+	    r->exit_status, "exit_words", end, "verdict", v->verdict, "cpu_time",
+	    r->cpu_time, "elapsed_time", r->elapsed_time, "granted_credit",
+	    r->granted_credit, "client", v->said.client, "message", v->said.message,
+	    "stderr", v->said.text);
+	print_line(d->p, NULL, "\nresult %s (%" PRId64 "): %s", r->name, r->id,
+	    result_words(r));
 	if (r->hostid != 0)
-		printf("  host         %" PRId64 " \"%s\", account %" PRId64
-		       ", version %s\n",
-		    r->hostid, human_text(d->x->a, v->host), r->userid, v->version);
-	if (r->sent_time > 0)
-		printf("  sent         %s\n  deadline     %s\n", ago(d, r->sent_time),
-		    ago(d, r->report_deadline));
-	if (r->received_time > 0)
-		printf("  received     %s, after %s\n", ago(d, r->received_time),
-		    human_span(d->x->a, r->received_time - r->sent_time));
-	if (r->received_time > 0)
-		printf("  computed     %s of CPU time in %s; credit %.2f\n",
-		    human_span(d->x->a, (int64_t)r->cpu_time),
-		    human_span(d->x->a, (int64_t)r->elapsed_time), r->granted_credit);
-	if (over && r->received_time > 0)
-		printf("  exit status  %s; its client: %s%s%s\n",
-		    end_words(d->x->a, r, stderr_file_error(&v->said)),
-		    state_name(KIND_CLIENT, r->client_state),
-		    v->said.client[0] == '\0' ? "" : ", version ", v->said.client);
-	if (v->verdict[0] != '\0')
-		printf("  verdict      %s\n", v->verdict);
-	print_outputs(d, v);
-	if (v->said.message[0] != '\0') {
-		printf("  message      ");
-		print_safe(v->said.message, strlen(v->said.message));
-		printf("\n");
-	}
-	print_said("stderr", v->said.text, full);
+		print_line(d->p, "  host",
+		    "%" PRId64 " \"%s\", account %" PRId64 ", version %s", r->hostid,
+		    human_text(d->x->a, v->host), r->userid, v->version);
+	show_end(d, v, end);
+	show_outputs(d, v);
+	if (v->said.message[0] != '\0')
+		print_line(
+		    d->p, "  message", "%s", human_text(d->x->a, v->said.message));
+	show_said(d, "  stderr", v->said.text);
+	print_close(d->p);
 }
 
 /* Why a daemon could not handle the workunit, with the traceback of its handler. */
 static void
-print_wu_troubles(const struct work_detail *d, bool full)
+show_wu_troubles(const struct work_detail *d)
 {
+	print_open(d->p, "troubles", PRINT_ARRAY);
 	for (size_t i = 0; i < d->ntroubles; i++) {
 		const struct row_wu_trouble *t = &d->troubles[i];
 
-		printf("trouble      %s, %d tries, the last %s: ", t->stage, t->tries,
-		    ago(d, t->last_time));
-		print_safe(t->reason, strlen(t->reason));
-		printf("\n             put aside, next try %s\n",
+		print_label(d->p, 12);
+		print_object(d->p, NULL, "stage", t->stage, "tries", t->tries, "first",
+		    print_time(t->first_time), "last", print_time(t->last_time), "next",
+		    print_time(t->next_time), "reason", t->reason, "detail", t->detail);
+		print_line(d->p, "trouble", "%s, %d tries, the last %s: %s", t->stage,
+		    t->tries, ago(d, t->last_time), human_text(d->x->a, t->reason));
+		print_line(d->p, "", "put aside, next try %s",
 		    t->next_time <= clock_now() ? "now" : ago(d, t->next_time));
-		print_said("its words", t->detail, full);
+		show_said(d, "  its words", t->detail);
 	}
+	print_close(d->p);
 }
 
 static void
-print_workunit(const struct work_detail *d)
+show_workunit(const struct work_detail *d)
 {
 	const struct workunit *w = d->wu;
+	const char *reason = work_reasons(d->x->a, w->error_mask);
 	struct arena *a = d->x->a;
+	struct print *p = d->p;
 
-	printf("workunit     %s (%" PRId64 ")\n", w->name, w->id);
-	printf("app          %s\n", d->app);
+	print_put(p, "id", w->id, "name", w->name, "app", d->app, "file", d->file,
+	    "batch", w->batch, "state", work_pick_state_name(d->state), "reason",
+	    reason, "created", print_time(w->create_time), "min_quorum", w->min_quorum,
+	    "target_nresults", w->target_nresults, "priority", w->priority,
+	    "canonical_result", w->canonical_resultid, "inputs", NULL, "results", NULL);
+	print_line(p, "workunit", "%s (%" PRId64 ")", w->name, w->id);
+	print_line(p, "app", "%s", d->app);
 	if (d->file[0] != '\0')
-		printf("file         %s\n", d->file);
+		print_line(p, "file", "%s", d->file);
 	if (w->batch != 0)
-		printf("batch        %" PRId64 "\n", w->batch);
-	printf("state        %s%s%s\n", work_pick_state_name(d->state),
-	    w->error_mask == 0 ? "" : ": ", work_reasons(a, w->error_mask));
-	printf("created      %s\n", ago(d, w->create_time));
+		print_line(p, "batch", "%" PRId64, w->batch);
+	print_line(p, "state", "%s%s%s", work_pick_state_name(d->state),
+	    w->error_mask == 0 ? "" : ": ", reason);
+	print_line(p, "created", "%s", ago(d, w->create_time));
 	if (w->transition_time < TRANSITION_NEVER)
-		printf("next look    %s\n", ago(d, w->transition_time));
-	printf(
-	    "results      %zu made, %" PRId64
-	    " usable; quorum %d, wanted %d, at most %d made, %d failed, %d successful\n",
+		print_line(p, "next look", "%s", ago(d, w->transition_time));
+	print_line(p, "results",
+	    "%zu made, %" PRId64
+	    " usable; quorum %d, wanted %d, at most %d made, %d failed, %d successful",
 	    d->n, d->successes, w->min_quorum, w->target_nresults, w->max_total_results,
 	    w->max_error_results, w->max_success_results);
-	printf(
-	    "bounds       %.3g of estimated %.3g floating point operations, %s of memory, %s of disk, %s to report\n",
+	print_line(p, "bounds",
+	    "%.3g of estimated %.3g floating point operations, %s of memory, %s of disk, %s to report",
 	    w->rsc_fpops_bound, w->rsc_fpops_est, human_bytes(a, w->rsc_memory_bound),
 	    human_bytes(a, w->rsc_disk_bound), human_span(a, w->delay_bound));
-	for (size_t i = 0; i < d->ninputs; i++)
-		printf("input        %s, %s\n", d->inputs[i].name,
+	print_open(p, "inputs", PRINT_ARRAY);
+	for (size_t i = 0; i < d->ninputs; i++) {
+		print_put(p, NULL, d->inputs[i].name);
+		print_line(p, "input", "%s, %s", d->inputs[i].name,
 		    human_bytes(a, d->inputs[i].nbytes));
+	}
+	print_close(p);
 }
 
-/* --- tsv and JSON --- */
-
-static const struct listing_column result_columns[] = {
-	{ "id", "", LIST_NUMBER, "of the result" },
-	{ "name", "", LIST_TEXT, NULL },
-	{ "workunit", "", LIST_TEXT, NULL },
-	{ "host", "", LIST_NUMBER, "0: never sent" },
-	{ "host_name", "", LIST_TEXT, NULL },
-	{ "user", "", LIST_NUMBER, NULL },
-	{ "version", "", LIST_TEXT, NULL },
-	{ "state", "", LIST_TEXT, "unsent, in progress, or how it ended" },
-	{ "exit_status", "", LIST_NUMBER, NULL },
-	{ "exit_words", "", LIST_TEXT, NULL },
-	{ "verdict", "", LIST_TEXT, "the validator's, and why" },
-	{ "sent", "", LIST_TIME, NULL },
-	{ "deadline", "", LIST_TIME, NULL },
-	{ "received", "", LIST_TIME, NULL },
-	{ "cpu_time", "", LIST_REAL, "s" },
-	{ "elapsed_time", "", LIST_REAL, "s" },
-	{ "granted_credit", "", LIST_REAL, NULL },
-	{ "message", "", LIST_TEXT, "of the client" },
-	{ "stderr", "", LIST_TEXT, "of the program" },
-	{ 0 },
-};
-
+/* A line of tsv. */
 static void
-put_result(struct listing *l, const struct work_detail *d, const struct result_view *v)
+put_result(struct print *l, const struct work_detail *d, const struct result_view *v)
 {
 	const struct result *r = v->r;
 
-	listing_number(l, r->id);
-	listing_text(l, r->name);
-	listing_text(l, d->wu->name);
-	listing_number(l, r->hostid);
-	listing_text(l, v->host);
-	listing_number(l, r->userid);
-	listing_text(l, v->version);
-	listing_text(l, result_words(r));
-	listing_number(l, r->exit_status);
-	listing_text(l, end_words(d->x->a, r, stderr_file_error(&v->said)));
-	listing_text(l, v->verdict);
-	listing_number(l, r->sent_time);
-	listing_number(l, r->report_deadline);
-	listing_number(l, r->received_time);
-	listing_real(l, r->cpu_time);
-	listing_real(l, r->elapsed_time);
-	listing_real(l, r->granted_credit);
-	listing_text(l, v->said.message);
-	listing_text(l, v->said.text);
-}
-
-static json_t *
-time_json(int64_t t)
-{
-	char text[21];
-
-	return t == 0 ? json_null() : json_string(clock_text(t, text));
-}
-
-static json_t *
-outputs_json(const struct result_view *v)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < v->nfiles; i++) {
-		const struct made_file *o = &v->files[i];
-
-		json_array_append_new(list,
-		    json_pack("{s:o, s:o, s:o, s:I, s:o}", "name", json_text(o->name),
-			"path", json_text(o->path), "md5", json_text(o->md5),
-			"reported_bytes", (json_int_t)o->reported, "bytes",
-			o->here < 0 ? json_null() : json_integer(o->here)));
-	}
-	return list;
-}
-
-static json_t *
-result_view_json(const struct work_detail *d, const struct result_view *v)
-{
-	const struct result *r = v->r;
-	json_t *j = json_pack("{s:I, s:o, s:s, s:I, s:o, s:I, s:s, s:o, s:o, s:o}",
-	    "id", (json_int_t)r->id, "name", json_text(r->name), "state",
-	    result_words(r), "host", (json_int_t)r->hostid, "host_name",
-	    json_text(v->host), "user", (json_int_t)r->userid, "version", v->version,
-	    "sent", time_json(r->sent_time), "deadline", time_json(r->report_deadline),
-	    "received", time_json(r->received_time));
-	json_t *end = json_pack(
-	    "{s:s, s:i, s:s, s:s, s:f, s:f, s:f, s:o, s:o, s:o, s:o}", "client_state",
-	    state_name(KIND_CLIENT, r->client_state), "exit_status", r->exit_status,
-	    "exit_words", end_words(d->x->a, r, stderr_file_error(&v->said)), "verdict",
-	    v->verdict, "cpu_time", r->cpu_time, "elapsed_time", r->elapsed_time,
-	    "granted_credit", r->granted_credit, "client", json_text(v->said.client),
-	    "message", json_text(v->said.message), "stderr", json_text(v->said.text),
-	    "outputs", outputs_json(v));
-
-	json_object_update(j, end);
-	json_decref(end);
-	return j;
-}
-
-static json_t *
-wu_troubles_json(const struct work_detail *d)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < d->ntroubles; i++) {
-		const struct row_wu_trouble *t = &d->troubles[i];
-
-		json_array_append_new(
-		    list, json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:o}", "stage",
-			      json_text(t->stage), "tries", t->tries, "first",
-			      time_json(t->first_time), "last", time_json(t->last_time),
-			      "next", time_json(t->next_time), "reason",
-			      json_text(t->reason), "detail", json_text(t->detail)));
-	}
-	return list;
-}
-
-static void
-work_detail_json(const struct work_detail *d)
-{
-	const struct workunit *w = d->wu;
-	json_t *results = json_array(), *inputs = json_array(), *root;
-
-	for (size_t i = 0; i < d->n; i++)
-		json_array_append_new(results, result_view_json(d, &d->v[i]));
-	for (size_t i = 0; i < d->ninputs; i++)
-		json_array_append_new(inputs, json_text(d->inputs[i].name));
-	root = json_pack(
-	    "{s:I, s:o, s:o, s:o, s:I, s:s, s:s, s:o, s:i, s:i, s:i, s:I, s:o, s:o}",
-	    "id", (json_int_t)w->id, "name", json_text(w->name), "app",
-	    json_text(d->app), "file", json_text(d->file), "batch",
-	    (json_int_t)w->batch, "state", work_pick_state_name(d->state), "reason",
-	    work_reasons(d->x->a, w->error_mask), "created", time_json(w->create_time),
-	    "min_quorum", w->min_quorum, "target_nresults", w->target_nresults,
-	    "priority", w->priority, "canonical_result",
-	    (json_int_t)w->canonical_resultid, "inputs", inputs, "results", results);
-	json_object_set_new(root, "troubles", wu_troubles_json(d));
-	json_show(d->x->format, root);
+	print_cells(l, r->id, r->name, d->wu->name, r->hostid, v->host, r->userid,
+	    v->version, result_words(r), r->exit_status,
+	    end_words(d->x->a, r, stderr_file_error(&v->said)), v->verdict,
+	    r->sent_time, r->report_deadline, r->received_time, r->cpu_time,
+	    r->elapsed_time, r->granted_credit, v->said.message, v->said.text);
 }
 
 static enum err
 work_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct work_show_opts *o = opts;
-	struct work_detail d = { .x = x };
-	struct listing *l;
+	struct work_detail d = { .x = x, .full = o->full };
+	bool tsv = x->format == FORMAT_TSV;
 
 	(void)n;
 	TRY(ctx_db_report(x));
 	TRY(work_detail_load(&d, args[0]));
-	if (x->format == FORMAT_JSON) {
-		work_detail_json(&d);
-		return OK;
+	d.p = tsv ? print_list(x, result_columns) : print_tree(x, PRINT_OBJECT);
+	print_label(d.p, 12);
+	if (!tsv) {
+		show_workunit(&d);
+		show_wu_troubles(&d);
 	}
-	if (x->format == FORMAT_TSV) {
-		l = listing_begin(x, result_columns);
-		for (size_t i = 0; i < d.n; i++)
-			put_result(l, &d, &d.v[i]);
-		listing_end(l);
-		return OK;
-	}
-	print_workunit(&d);
-	print_wu_troubles(&d, o->full);
+	print_label(d.p, 14);
+	print_open(d.p, "results", PRINT_ARRAY);
 	for (size_t i = 0; i < d.n; i++)
-		print_result_detail(&d, &d.v[i], o->full);
+		if (tsv)
+			put_result(d.p, &d, &d.v[i]);
+		else
+			show_result(&d, &d.v[i]);
+	print_close(d.p);
+	print_end(d.p);
 	return OK;
 }
 

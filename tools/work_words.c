@@ -21,8 +21,8 @@ static const struct {
 	{ WU_ERROR_NO_CANONICAL, "no_canonical" },
 };
 
-static char *
-names_of(struct arena *a, int64_t mask)
+char *
+work_reasons(struct arena *a, int64_t mask)
 {
 	struct buf b = buf_new(a);
 
@@ -31,12 +31,6 @@ names_of(struct arena *a, int64_t mask)
 		if (mask & reasons[i].bit)
 			buf_printf(&b, "%s%s", b.n > 0 ? ", " : "", reasons[i].name);
 	return arena_strdup(a, b.n == 0 ? "" : b.p);
-}
-
-char *
-work_reasons(struct arena *a, int64_t mask)
-{
-	return names_of(a, mask);
 }
 
 int64_t
@@ -51,7 +45,7 @@ work_reason_named(const char *name)
 const char *
 work_reason_names(struct arena *a)
 {
-	return names_of(a, -1);
+	return work_reasons(a, -1);
 }
 
 /* --- exit statuses --- */
@@ -78,23 +72,16 @@ exit_find(int64_t status)
 	return NULL;
 }
 
-char *
-work_counts_text(struct arena *a, const struct row_wu_counts *w)
+void
+work_counts_show(struct print *p, const struct row_wu_counts *w)
 {
-	return arena_printf(a,
+	print_object(p, "workunits", "total", w->total, "open", w->open, "to_validate",
+	    w->to_validate, "with_canonical", w->with_canonical, "assimilated",
+	    w->assimilated, "failed", w->failed, "cancelled", w->cancelled);
+	print_line(p, "workunits",
 	    "%lld: %lld open, %lld valid (%lld assimilated), %lld failed, %lld cancelled",
 	    (long long)w->total, (long long)w->open, (long long)w->with_canonical,
 	    (long long)w->assimilated, (long long)w->failed, (long long)w->cancelled);
-}
-
-json_t *
-work_counts_json(const struct row_wu_counts *w)
-{
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "total",
-	    (json_int_t)w->total, "open", (json_int_t)w->open, "to_validate",
-	    (json_int_t)w->to_validate, "with_canonical", (json_int_t)w->with_canonical,
-	    "assimilated", (json_int_t)w->assimilated, "failed", (json_int_t)w->failed,
-	    "cancelled", (json_int_t)w->cancelled);
 }
 
 char *

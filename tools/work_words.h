@@ -3,10 +3,10 @@
 #ifndef TOOLS_WORK_WORDS_H
 #define TOOLS_WORK_WORDS_H
 
-#include <jansson.h>
 #include "db/stmts.h"
 #include "lib/arena.h"
 #include "model/rows.h"
+#include "tools/print/print.h"
 
 /* Names the reasons of workunit.error_mask, such as "too_many_errors"; "" if it is 0.
  */
@@ -15,9 +15,9 @@ char *work_reasons(struct arena *, int64_t mask);
 int64_t work_reason_named(const char *);
 /* All names, for a message: "couldnt_send, cancelled, ...". */
 const char *work_reason_names(struct arena *);
-/* "5: 1 open, 2 valid (1 assimilated), 0 failed, 2 cancelled", and the same as JSON. */
-char *work_counts_text(struct arena *, const struct row_wu_counts *);
-json_t *work_counts_json(const struct row_wu_counts *);
+/* Shows "5: 1 open, 2 valid (1 assimilated), 0 failed, 2 cancelled"; the member is
+ * "workunits". */
+void work_counts_show(struct print *, const struct row_wu_counts *);
 
 /* An exit status in words: "1", "-1073741819 (0xc0000005, access violation)". */
 char *exit_words(struct arena *, int64_t status);

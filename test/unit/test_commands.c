@@ -6,8 +6,7 @@
 #include <unistd.h>
 #include "lib/fs.h"
 #include "tools/cmd.h"
-#include "tools/json.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "lib/banned.h"
 
 static const char *const names[] = {
@@ -50,37 +49,14 @@ START_TEST(keys_are_sound)
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
 
 	for (const struct cmd *const *c = commands_all(); *c != NULL; c++)
-		for (const struct listing_column *k = (*c)->columns;
+		for (const struct print_column *k = (*c)->columns;
 		     k != NULL && k->key != NULL; k++) {
 			ck_assert_msg(strspn(k->key, allowed) == strlen(k->key),
 			    "locus %s: key %s", (*c)->name, k->key);
-			for (const struct listing_column *l = k + 1; l->key != NULL;
-			     l++)
+			for (const struct print_column *l = k + 1; l->key != NULL; l++)
 				ck_assert_msg(strcmp(k->key, l->key) != 0,
 				    "locus %s: key %s twice", (*c)->name, k->key);
 		}
-}
-END_TEST
-
-START_TEST(tree_as_tsv)
-{
-	char path[] = "/tmp/locus-tree.XXXXXX", *text;
-	int fd = mkstemp(path), was = dup(1);
-	struct arena a = { 0 };
-	struct fail f = { 0 };
-
-	fflush(stdout);
-	dup2(fd, 1);
-	json_show(FORMAT_TSV,
-	    json_pack("{s:i, s:{s:s, s:n}, s:[{s:b}, f], s:[], s:{}}", "n", 7, "sub",
-		"text", "a\tb\nc", "none", "list", "flag", 1, 0.5, "empty", "void"));
-	fflush(stdout);
-	dup2(was, 1);
-	ck_assert_int_eq(fs_read(&a, path, 4096, &text, NULL, &f), OK);
-	ck_assert_str_eq(text,
-	    "path\tvalue\nn\t7\nsub.text\ta\\tb\\nc\nsub.none\t\nlist.0.flag\ttrue\nlist.1\t0.5\n");
-	unlink(path);
-	arena_free(&a);
 }
 END_TEST
 
@@ -176,5 +152,4 @@ UNIT_MAIN("commands", {
 	ADD(every_command_has_one_form);
 	ADD(every_name_is_a_command);
 	ADD(keys_are_sound);
-	ADD(tree_as_tsv);
 })

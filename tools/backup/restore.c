@@ -14,7 +14,7 @@
 #include "lib/proc.h"
 #include "model/identity.h"
 #include "tools/create.h"
-#include "tools/json.h"
+#include "tools/print/print.h"
 #include "tools/site_files.h"
 #include "lib/banned.h"
 
@@ -228,19 +228,19 @@ static enum err
 report_verified(struct restore *r)
 {
 	struct cmd_ctx *x = r->x;
+	struct print *p;
 	int64_t rows = 0;
 
 	for (size_t i = 0; i < r->rows.n; i++)
 		rows += r->rows.tables[i].rows;
-	if (x->format != FORMAT_TABLE) {
-		json_show(x->format,
-		    json_pack("{s:O s:O}", "head", r->in.head, "end", r->in.end));
-		return OK;
-	}
-	printf(
-	    "verified  %lld entries, %lld bytes, %zu tables with %lld rows; torn files: %zu\n",
+	p = print_tree(x, PRINT_OBJECT);
+	print_json(p, "head", r->in.head);
+	print_json(p, "end", r->in.end);
+	print_line(p, NULL,
+	    "verified  %lld entries, %lld bytes, %zu tables with %lld rows; torn files: %zu",
 	    (long long)r->in.entries, (long long)r->in.bytes, r->rows.n,
 	    (long long)rows, r->in.ntorn);
+	print_end(p);
 	return OK;
 }
 

@@ -9,7 +9,7 @@
 #include "tools/batch/batch.h"
 #include "tools/catalog.h"
 #include "tools/confirm.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "tools/work_cancel.h"
 #include "lib/banned.h"
 
@@ -23,15 +23,15 @@ static const struct opt batch_cancel_options[] = {
 	{ 0 },
 };
 
-static const struct listing_column batch_cancel_columns[] = {
-	{ "id", "batch", LIST_NUMBER, "of the batch" },
-	{ "name", "name", LIST_TEXT, NULL },
-	{ "jobs", "jobs", LIST_NUMBER, NULL },
-	{ "over", "over already", LIST_NUMBER, "jobs that stay as they are" },
-	{ "unsent", "results not sent", LIST_NUMBER, "results of the other jobs" },
-	{ "in_progress", "results in progress", LIST_NUMBER,
+static const struct print_column batch_cancel_columns[] = {
+	{ "id", "batch", PRINT_NUMBER, "of the batch" },
+	{ "name", "name", PRINT_TEXT, NULL },
+	{ "jobs", "jobs", PRINT_NUMBER, NULL },
+	{ "over", "over already", PRINT_NUMBER, "jobs that stay as they are" },
+	{ "unsent", "results not sent", PRINT_NUMBER, "results of the other jobs" },
+	{ "in_progress", "results in progress", PRINT_NUMBER,
 	    "results of the other jobs, which hosts are told to abort" },
-	{ "cancelled", "cancelled", LIST_NUMBER, "jobs; 0 in a dry run" },
+	{ "cancelled", "cancelled", PRINT_NUMBER, "jobs; 0 in a dry run" },
 	{ 0 },
 };
 
@@ -50,16 +50,9 @@ abort_in_tx(struct cmd_ctx *x, void *arg)
 static void
 print_cancelled(struct cmd_ctx *x, const struct batch_view *v, int64_t cancelled)
 {
-	struct listing *l = listing_record(x, batch_cancel_columns);
-
-	listing_number(l, v->row.id);
-	listing_text(l, v->row.name);
-	listing_number(l, v->jobs);
-	listing_number(l, v->jobs - v->open_jobs - v->tally.staged);
-	listing_number(l, v->open.unsent);
-	listing_number(l, v->open.in_progress);
-	listing_number(l, cancelled);
-	listing_end(l);
+	print_record(x, batch_cancel_columns, v->row.id, v->row.name, v->jobs,
+	    v->jobs - v->open_jobs - v->tally.staged, v->open.unsent,
+	    v->open.in_progress, cancelled);
 }
 
 static enum err

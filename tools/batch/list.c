@@ -5,7 +5,7 @@
 #include "model/snapshot.h"
 #include "tools/batch/batch.h"
 #include "tools/catalog.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "tools/tallies.h"
 #include "lib/banned.h"
 
@@ -26,51 +26,29 @@ static const struct opt batch_list_options[] = {
 	{ 0 },
 };
 
-static const struct listing_column batch_list_columns[] = {
-	{ "id", "ID", LIST_NUMBER, NULL },
-	{ "name", "NAME", LIST_TEXT, NULL },
-	{ "app", "APP", LIST_TEXT, NULL },
-	{ "state", "STATE", LIST_TEXT,
+static const struct print_column batch_list_columns[] = {
+	{ "id", "ID", PRINT_NUMBER, NULL },
+	{ "name", "NAME", PRINT_TEXT, NULL },
+	{ "app", "APP", PRINT_TEXT, NULL },
+	{ "state", "STATE", PRINT_TEXT,
 	    "empty, staged, running, complete, cancelled, retired" },
-	{ "jobs", "JOBS", LIST_NUMBER, "that were added" },
-	{ "open", "OPEN", LIST_NUMBER, "not over yet" },
-	{ "done", "DONE", LIST_NUMBER, "with a canonical result" },
-	{ "failed", "FAILED", LIST_NUMBER, NULL },
-	{ "cancelled", "CANCELLED", LIST_NUMBER, NULL },
-	{ "fraction_done", "OVER", LIST_PERCENT, "jobs that are over" },
-	{ "eta", "LEFT", LIST_SPAN,
+	{ "jobs", "JOBS", PRINT_NUMBER, "that were added" },
+	{ "open", "OPEN", PRINT_NUMBER, "not over yet" },
+	{ "done", "DONE", PRINT_NUMBER, "with a canonical result" },
+	{ "failed", "FAILED", PRINT_NUMBER, NULL },
+	{ "cancelled", "CANCELLED", PRINT_NUMBER, NULL },
+	{ "fraction_done", "OVER", PRINT_PERCENT, "jobs that are over" },
+	{ "eta", "LEFT", PRINT_SPAN,
 	    "seconds left at the rate of the last hour or day" },
-	{ "created", "CREATED", LIST_TIME, NULL },
+	{ "created", "CREATED", PRINT_TIME, NULL },
 	{ 0 },
 };
-
-static void
-put_batch(struct listing *l, const struct catalog *c, const struct batch_view *v)
-{
-	const struct app *app = catalog_app(c, v->row.app_id);
-
-	listing_number(l, v->row.id);
-	listing_text(l, v->row.name);
-	listing_text(l, app == NULL ? NULL : app->name);
-	listing_text(l, batch_state_name(v->state));
-	listing_number(l, v->jobs);
-	listing_number(l, v->open_jobs);
-	listing_number(l, v->tally.done);
-	listing_number(l, v->tally.failed);
-	listing_number(l, v->tally.cancelled);
-	listing_real(l, v->fraction_done);
-	if (v->eta_s < 0)
-		listing_null(l);
-	else
-		listing_number(l, v->eta_s);
-	listing_number(l, v->row.create_time);
-}
 
 struct batch_listing {
 	struct cmd_ctx *x;
 	const struct catalog *c;
 	const struct app *app; /* NULL = of any app */
-	struct listing *l;     /* NULL before the first one */
+	struct print *l;       /* NULL before the first one */
 	int64_t left;          /* that may still be shown */
 	bool open;
 	struct work_tallies t; /* of all batches */
@@ -93,6 +71,7 @@ list_page(struct batch_listing *b, const struct row_job_batch *rows, size_t n)
 {
 	for (size_t i = 0; i < n && b->left > 0; i++) {
 		struct batch_view v = { .row = rows[i] };
+		const struct app *app;
 
 		if (b->app != NULL && rows[i].app_id != b->app->id)
 			continue;
@@ -101,8 +80,12 @@ list_page(struct batch_listing *b, const struct row_job_batch *rows, size_t n)
 		if (b->open && v.open_jobs == 0 && v.tally.staged == 0)
 			continue;
 		if (b->l == NULL)
-			b->l = listing_begin(b->x, batch_list_columns);
-		put_batch(b->l, b->c, &v);
+			b->l = print_list(b->x, batch_list_columns);
+		app = catalog_app(b->c, v.row.app_id);
+		print_cells(b->l, v.row.id, v.row.name, app == NULL ? NULL : app->name,
+		    batch_state_name(v.state), v.jobs, v.open_jobs, v.tally.done,
+		    v.tally.failed, v.tally.cancelled, v.fraction_done,
+		    print_unless(v.eta_s < 0, v.eta_s), v.row.create_time);
 		b->left--;
 	}
 	return OK;
@@ -137,8 +120,8 @@ batch_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 		return ctx_not_found(
 		    x, "there are no batches; locus work add --batch makes one");
 	if (b.l == NULL)
-		b.l = listing_begin(x, batch_list_columns);
-	listing_end(b.l);
+		b.l = print_list(x, batch_list_columns);
+	print_end(b.l);
 	return OK;
 }
 

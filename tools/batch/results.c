@@ -21,7 +21,7 @@
 #include "tools/batch/batch.h"
 #include "tools/catalog.h"
 #include "tools/confirm.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "tools/progress.h"
 #include "lib/banned.h"
 
@@ -36,13 +36,13 @@ static const struct opt batch_results_options[] = {
 	{ 0 },
 };
 
-static const struct listing_column batch_results_columns[] = {
-	{ "workunits", "jobs that are done", LIST_NUMBER, "with a canonical result" },
-	{ "files", "output files", LIST_NUMBER, NULL },
-	{ "bytes", "size", LIST_BYTES, NULL },
-	{ "copied", "copied", LIST_NUMBER, "files; 0 in a dry run" },
-	{ "known", "there already", LIST_NUMBER, "files that the directory had" },
-	{ "missing", "missing", LIST_NUMBER, "files that the project has no more" },
+static const struct print_column batch_results_columns[] = {
+	{ "workunits", "jobs that are done", PRINT_NUMBER, "with a canonical result" },
+	{ "files", "output files", PRINT_NUMBER, NULL },
+	{ "bytes", "size", PRINT_BYTES, NULL },
+	{ "copied", "copied", PRINT_NUMBER, "files; 0 in a dry run" },
+	{ "known", "there already", PRINT_NUMBER, "files that the directory had" },
+	{ "missing", "missing", PRINT_NUMBER, "files that the project has no more" },
 	{ 0 },
 };
 
@@ -224,20 +224,6 @@ collect_archive(struct collecting *c, const struct batch_view *v, const char *pa
 	return e;
 }
 
-static void
-print_collected(struct cmd_ctx *x, const struct collecting *c)
-{
-	struct listing *l = listing_record(x, batch_results_columns);
-
-	listing_number(l, c->workunits);
-	listing_number(l, c->files);
-	listing_number(l, c->bytes);
-	listing_number(l, c->copied);
-	listing_number(l, c->known);
-	listing_number(l, c->missing);
-	listing_end(l);
-}
-
 /* Where the app's assimilator copies outputs to. */
 static enum err
 find_copies(struct cmd_ctx *x, const struct row_job_batch *row, const char **dir)
@@ -277,7 +263,8 @@ batch_results_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	if (c.to != NULL && !c.dry)
 		TRY(fs_mkdirs(c.to, 0755, x->f));
 	TRY(archive && !c.dry ? collect_archive(&c, &v, args[1]) : collect_all(&c, &v));
-	print_collected(x, &c);
+	print_record(x, batch_results_columns, c.workunits, c.files, c.bytes, c.copied,
+	    c.known, c.missing);
 	if (c.missing > MISSING_SHOWN)
 		fprintf(stderr, "locus: %" PRId64 " more are missing\n",
 		    c.missing - MISSING_SHOWN);

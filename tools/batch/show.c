@@ -7,68 +7,38 @@
 #include "model/snapshot.h"
 #include "tools/batch/batch.h"
 #include "tools/catalog.h"
-#include "tools/listing.h"
+#include "tools/print/print.h"
 #include "tools/progress.h"
 #include "lib/banned.h"
 
 enum { PAUSE_MIN_MS = 1000, PAUSE_MAX_MS = 10000 };
 
-static const struct listing_column batch_columns[] = {
-	{ "id", "id", LIST_NUMBER, NULL },
-	{ "name", "name", LIST_TEXT, NULL },
-	{ "app", "app", LIST_TEXT, NULL },
-	{ "state", "state", LIST_TEXT,
+static const struct print_column batch_columns[] = {
+	{ "id", "id", PRINT_NUMBER, NULL },
+	{ "name", "name", PRINT_TEXT, NULL },
+	{ "app", "app", PRINT_TEXT, NULL },
+	{ "state", "state", PRINT_TEXT,
 	    "empty, staged, running, complete, cancelled, retired" },
-	{ "created", "created", LIST_TIME, NULL },
-	{ "jobs", "jobs", LIST_NUMBER, "that were added" },
-	{ "staged", "staged", LIST_NUMBER,
+	{ "created", "created", PRINT_TIME, NULL },
+	{ "jobs", "jobs", PRINT_NUMBER, "that were added" },
+	{ "staged", "staged", PRINT_NUMBER,
 	    "not sent before the last job of their batch is added" },
-	{ "open", "open", LIST_NUMBER, "neither done nor failed nor cancelled" },
-	{ "done", "done", LIST_NUMBER, "with a canonical result" },
-	{ "assimilated", "assimilated", LIST_NUMBER, NULL },
-	{ "failed", "failed", LIST_NUMBER, NULL },
-	{ "cancelled", "cancelled", LIST_NUMBER, NULL },
-	{ "purged", "purged", LIST_NUMBER, "over, and no longer in the database" },
-	{ "unsent", "results not sent", LIST_NUMBER, "results of open jobs" },
-	{ "in_progress", "results in progress", LIST_NUMBER, "results of open jobs" },
-	{ "over", "results over", LIST_NUMBER,
+	{ "open", "open", PRINT_NUMBER, "neither done nor failed nor cancelled" },
+	{ "done", "done", PRINT_NUMBER, "with a canonical result" },
+	{ "assimilated", "assimilated", PRINT_NUMBER, NULL },
+	{ "failed", "failed", PRINT_NUMBER, NULL },
+	{ "cancelled", "cancelled", PRINT_NUMBER, NULL },
+	{ "purged", "purged", PRINT_NUMBER, "over, and no longer in the database" },
+	{ "unsent", "results not sent", PRINT_NUMBER, "results of open jobs" },
+	{ "in_progress", "results in progress", PRINT_NUMBER, "results of open jobs" },
+	{ "over", "results over", PRINT_NUMBER,
 	    "results of open jobs that were reported or lost" },
-	{ "fraction_done", "over", LIST_PERCENT, "jobs that are over" },
-	{ "per_hour", "done per hour", LIST_REAL,
+	{ "fraction_done", "over", PRINT_PERCENT, "jobs that are over" },
+	{ "per_hour", "done per hour", PRINT_REAL,
 	    "in the last hour; if there were none, in the last day" },
-	{ "eta", "time left", LIST_SPAN, "seconds, at this rate" },
+	{ "eta", "time left", PRINT_SPAN, "seconds, at this rate" },
 	{ 0 },
 };
-
-static void
-batch_print(struct cmd_ctx *x, const char *app, const struct batch_view *v)
-{
-	struct listing *l = listing_record(x, batch_columns);
-
-	listing_number(l, v->row.id);
-	listing_text(l, v->row.name);
-	listing_text(l, app);
-	listing_text(l, batch_state_name(v->state));
-	listing_number(l, v->row.create_time);
-	listing_number(l, v->jobs);
-	listing_number(l, v->tally.staged);
-	listing_number(l, v->open_jobs);
-	listing_number(l, v->tally.done);
-	listing_number(l, v->tally.assimilated);
-	listing_number(l, v->tally.failed);
-	listing_number(l, v->tally.cancelled);
-	listing_number(l, v->purged);
-	listing_number(l, v->open.unsent);
-	listing_number(l, v->open.in_progress);
-	listing_number(l, v->open.over);
-	listing_real(l, v->fraction_done);
-	listing_real(l, v->per_hour);
-	if (v->eta_s < 0)
-		listing_null(l);
-	else
-		listing_number(l, v->eta_s);
-	listing_end(l);
-}
 
 /* Counts the batch and prints it. */
 static enum err
@@ -80,7 +50,12 @@ show_batch(struct cmd_ctx *x, struct row_job_batch *row, struct batch_view *v)
 	TRY(catalog_load(x->db, x->a, &c, x->f));
 	app = catalog_app(c, row->app_id);
 	TRY(batch_count(x, row, true, v));
-	batch_print(x, app == NULL ? NULL : app->name, v);
+	print_record(x, batch_columns, v->row.id, v->row.name,
+	    app == NULL ? NULL : app->name, batch_state_name(v->state),
+	    v->row.create_time, v->jobs, v->tally.staged, v->open_jobs, v->tally.done,
+	    v->tally.assimilated, v->tally.failed, v->tally.cancelled, v->purged,
+	    v->open.unsent, v->open.in_progress, v->open.over, v->fraction_done,
+	    v->per_hour, print_unless(v->eta_s < 0, v->eta_s));
 	if (v->tally.staged > 0)
 		fprintf(stderr,
 		    "locus: %lld jobs are staged: \"locus work add\" is running, or it was interrupted and must be run again\n",
