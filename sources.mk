@@ -88,21 +88,18 @@ model_sources = \
 	model/app.def \
 	model/app_version.def \
 	model/catalog.c \
+	model/catalog.h \
 	model/conf.c \
 	model/conf.def \
 	model/conf.h \
 	model/conf_created.def \
 	model/conf_doc.c \
+	model/conf_doc.h \
 	model/conf_guards.def \
 	model/conf_items.def \
-	model/conf_place.c \
 	model/conf_secrets.def \
 	model/decision.c \
 	model/decision.h \
-	model/doc.c \
-	model/doc.h \
-	model/doorbells.c \
-	model/doorbells.h \
 	model/file.def \
 	model/fileset.def \
 	model/fleet.h \
@@ -110,56 +107,35 @@ model_sources = \
 	model/host_app_version.def \
 	model/identity.c \
 	model/identity.h \
-	model/installation.c \
-	model/installation.h \
 	model/job.def \
 	model/job_limits.h \
 	model/metrics.c \
 	model/metrics.def \
 	model/metrics.h \
-	model/metrics_machine.c \
 	model/mirror.c \
 	model/mirror.h \
-	model/node.c \
-	model/node.h \
 	model/owner.c \
 	model/owner.h \
 	model/path.c \
+	model/path.h \
 	model/plan_class.c \
 	model/plan_class.def \
 	model/plan_class.h \
-	model/plan_class_doc.c \
 	model/platform.def \
-	model/prefs.c \
-	model/prefs.h \
 	model/purged.h \
 	model/ready.def \
-	model/reasons.c \
 	model/reasons.def \
-	model/reasons.h \
 	model/reply.h \
 	model/request.c \
 	model/request.h \
-	model/resource.c \
-	model/resource.h \
 	model/result.def \
 	model/rows.c \
 	model/rows.h \
-	model/snapshot.c \
-	model/snapshot.h \
-	model/speed.c \
 	model/speed.def \
-	model/speed.h \
-	model/states.c \
 	model/states.def \
-	model/states.h \
-	model/supply.c \
-	model/supply.h \
 	model/supply_queries.def \
 	model/supply_stages.def \
 	model/tally.h \
-	model/task_note.c \
-	model/task_note.h \
 	model/team.def \
 	model/trouble.c \
 	model/trouble.h \
@@ -168,8 +144,6 @@ model_sources = \
 	model/web_limits.c \
 	model/web_limits.def \
 	model/web_limits.h \
-	model/web_peer.c \
-	model/web_peer.h \
 	model/workunit.def
 
 proto_sources = \
@@ -244,16 +218,10 @@ proto_sources = \
 	proto/xml_table.h
 
 rules_sources = \
-	rules/client/backoff.c \
 	rules/client/choose.c \
 	rules/client/contact.c \
 	rules/client/enforce.c \
-	rules/client/entitle.c \
-	rules/client/estimate.c \
 	rules/client/fetch.c \
-	rules/client/flow.c \
-	rules/client/flow.h \
-	rules/client/packing.c \
 	rules/client/policies.h \
 	rules/client/policy.c \
 	rules/client/policy.h \
@@ -261,103 +229,61 @@ rules_sources = \
 	rules/client/policy_debt.c \
 	rules/client/policy_debtr.c \
 	rules/client/policy_rec.c \
-	rules/client/policy_window.c \
 	rules/client/rr_outlook.c \
 	rules/client/rr_sim.c \
 	rules/client/rr_sim.h \
+	rules/client/window.c \
 	rules/client/window.h \
-	rules/client/window_fetch.c \
-	rules/client/window_plan.c \
 	rules/client/world.c \
 	rules/client/world.h \
-	rules/daemon/aside.c \
-	rules/daemon/aside.h \
 	rules/daemon/credit.c \
 	rules/daemon/credit.h \
 	rules/daemon/daemon_rules.h \
-	rules/daemon/forecast.c \
-	rules/daemon/quorum.c \
-	rules/daemon/range.c \
-	rules/daemon/retire.c \
+	rules/daemon/files.c \
+	rules/daemon/judge.c \
 	rules/daemon/retry.c \
-	rules/daemon/statistics.c \
-	rules/daemon/suspect.c \
-	rules/daemon/tally.c \
 	rules/daemon/transition.c \
-	rules/daemon/validate.c \
-	rules/daemon/working_set.c \
+	rules/daemon/transition.h \
 	rules/say.c \
 	rules/say.h \
-	rules/sched/answers.c \
 	rules/sched/answers.def \
-	rules/sched/answers.h \
-	rules/sched/baseline_cost.c \
-	rules/sched/baseline_cost.h \
-	rules/sched/candidate.c \
-	rules/sched/contention.c \
-	rules/sched/contention.h \
 	rules/sched/ctx.h \
 	rules/sched/decide.c \
 	rules/sched/decide.h \
 	rules/sched/decision.c \
 	rules/sched/delete.c \
-	rules/sched/edf.c \
-	rules/sched/edf.h \
-	rules/sched/estimate.c \
-	rules/sched/estimate.h \
-	rules/sched/fileset.c \
-	rules/sched/fileset.h \
 	rules/sched/fit.c \
-	rules/sched/host_misc.c \
-	rules/sched/host_misc.h \
-	rules/sched/hr.c \
+	rules/sched/fit.h \
+	rules/sched/host.c \
+	rules/sched/host.h \
 	rules/sched/hr.def \
-	rules/sched/hr.h \
-	rules/sched/identity.c \
-	rules/sched/identity.h \
 	rules/sched/large.c \
 	rules/sched/large.h \
 	rules/sched/limits.c \
+	rules/sched/limits.h \
 	rules/sched/locality.c \
-	rules/sched/lost.c \
 	rules/sched/messages.c \
-	rules/sched/nci.c \
-	rules/sched/owner.c \
 	rules/sched/plan_class.c \
 	rules/sched/plan_class.h \
 	rules/sched/plan_class_checks.def \
-	rules/sched/plan_facts.c \
-	rules/sched/plan_facts.h \
 	rules/sched/prefs.c \
-	rules/sched/quota.c \
-	rules/sched/quota.h \
+	rules/sched/prefs.h \
 	rules/sched/report.c \
-	rules/sched/search.c \
-	rules/sched/serving.c \
-	rules/sched/serving.h \
 	rules/sched/supply.c \
 	rules/sched/supply.h \
 	rules/sched/supply_ask.c \
-	rules/sched/supply_draw.c \
-	rules/sched/supply_enough.c \
-	rules/sched/supply_files.c \
-	rules/sched/supply_once.c \
-	rules/sched/supply_only.c \
+	rules/sched/supply_find.c \
 	rules/sched/supply_own.h \
-	rules/sched/supply_picks.c \
-	rules/sched/supply_plain.c \
-	rules/sched/supply_search.c \
-	rules/sched/supply_stages.c \
 	rules/sched/supply_walk.c \
-	rules/sched/trust.c \
-	rules/sched/trust.h \
 	rules/sched/unsendable.c \
 	rules/sched/unsendable.def \
 	rules/sched/unsendable.h \
 	rules/sched/version.c \
+	rules/sched/version.h \
 	rules/sched/work_req.c \
 	rules/sched/work_req.h \
-	rules/sched/workload.c
+	rules/sched/workload.c \
+	rules/sched/workload.h
 
 trigger_sources = \
 	trigger/cache.h \

@@ -10,7 +10,7 @@
 #include "lib/clock.h"
 #include "lib/log.h"
 #include "lib/proc.h"
-#include "model/resource.h"
+#include "model/catalog.h"
 #include "proto/reply.h"
 #include "proto/request.h"
 #include "proto/web.h"

@@ -13,7 +13,7 @@
 #include "lib/err.h"
 #include "lib/names.h"
 #include "model/reply.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "rules/client/world.h"
 
 enum file_status { FS_ABSENT = 0, FS_PRESENT = 1, FS_FAILED = -1 };
@@ -37,7 +37,7 @@ struct cfile {
 
 struct ctask {
 	struct rp_result r;
-	int32_t state; /* CLIENT_* of model/states.h */
+	int32_t state; /* CLIENT_* of model/rows.h */
 	int32_t exit_status;
 	int64_t received_at, started_at, ready_at; /* s UTC; started_at: first start */
 	double cpu_s, elapsed_s;

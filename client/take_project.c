@@ -8,7 +8,7 @@
 #include "lib/log.h"
 #include "lib/text.h"
 #include "lib/xml.h"
-#include "model/resource.h"
+#include "model/catalog.h"
 #include "proto/prefs.h"
 #include "lib/banned.h"
 

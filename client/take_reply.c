@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 #include "lib/log.h"
-#include "model/resource.h"
+#include "model/catalog.h"
 #include "proto/coproc.h"
 #include "lib/banned.h"
 

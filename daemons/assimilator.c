@@ -18,7 +18,7 @@
 #include "lib/fs.h"
 #include "lib/log.h"
 #include "lib/proc.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "lib/banned.h"
 
 enum {

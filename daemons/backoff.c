@@ -3,7 +3,7 @@
 #include "daemons/backoff.h"
 
 #include <string.h>
-#include "rules/daemon/aside.h"
+#include "rules/daemon/transition.h"
 #include "lib/banned.h"
 
 /* Returns the index of the first item whose key is not below key. */

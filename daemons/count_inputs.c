@@ -11,7 +11,7 @@
 #include "db/input_use.h"
 #include "db/work_tally.h"
 #include "lib/log.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "proto/blob.h"
 #include "lib/banned.h"
 

@@ -20,7 +20,7 @@
 #include "db/wu_updates.h"
 #include "lib/fs.h"
 #include "lib/log.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "proto/blob.h"
 #include "lib/banned.h"
 

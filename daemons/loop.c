@@ -27,7 +27,6 @@
 #include "model/identity.h"
 #include "model/owner.h"
 #include "model/metrics.h"
-#include "model/node.h"
 #include "model/trouble.h"
 #include "lib/banned.h"
 

@@ -19,7 +19,7 @@
 #include "lib/err.h"
 #include "lib/rng.h"
 #include "model/conf.h"
-#include "model/doorbells.h"
+#include "model/path.h"
 #include "model/rows.h"
 
 /* The context of a step. */

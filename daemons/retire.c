@@ -6,7 +6,7 @@
 #include "db/file_remove.h"
 #include "lib/fs.h"
 #include "lib/log.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "rules/daemon/daemon_rules.h"
 #include "lib/banned.h"
 

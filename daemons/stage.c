@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a daemon does with workunits that it cannot handle; rules/daemon/aside.c says
- * when. */
+/* What a daemon does with workunits that it cannot handle; rules/daemon/transition.c
+ * says when. */
 #include "daemons/stage.h"
 
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 
 #include "daemons/loop.h"
 #include "db/wu_trouble.h"
-#include "rules/daemon/aside.h"
+#include "rules/daemon/transition.h"
 
 struct stage_troubles {
 	struct row_wu_trouble *v;

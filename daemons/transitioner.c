@@ -15,7 +15,7 @@
 #include "db/work_tally.h"
 #include "db/wu_updates.h"
 #include "lib/log.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "rules/daemon/daemon_rules.h"
 #include "lib/banned.h"
 

@@ -19,9 +19,9 @@
 #include "lib/fs.h"
 #include "lib/log.h"
 #include "lib/proc.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "rules/daemon/daemon_rules.h"
-#include "rules/sched/quota.h"
+#include "rules/sched/limits.h"
 #include "lib/banned.h"
 
 enum {

@@ -12,7 +12,7 @@
 #include "db/input_use.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "proto/blob.h"
 #include "proto/template.h"
 #include "lib/banned.h"

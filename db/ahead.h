@@ -8,7 +8,7 @@
 #define DB_AHEAD_H
 
 #include "db/entity.h"
-#include "model/supply.h"
+#include "model/decision.h"
 
 struct request_ahead {                 /* of one request */
 	const struct request *rq;      /* set by the caller */

@@ -8,7 +8,7 @@
 #include "db/entity.h"
 
 #include "db/stmts.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "lib/banned.h"
 
 /*

@@ -9,7 +9,6 @@
 #include "db/db.h"
 #include "model/decision.h"
 #include "model/request.h"
-#include "model/snapshot.h"
 
 struct id_share { /* an instance's share of the ids: id % n = i; n = 1 = all ids */
 	int64_t n, i;

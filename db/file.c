@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "db/stmts.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "lib/banned.h"
 
 static enum err

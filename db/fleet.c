@@ -3,7 +3,7 @@
 #include "db/fleet.h"
 
 #include "db/stmts.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "lib/banned.h"
 
 enum { DAY_S = 86400 };

@@ -13,7 +13,7 @@
 #include "db/work_tally.h"
 #include "db/wu_updates.h"
 #include "lib/text.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "lib/banned.h"
 
 enum { ACTIVE_S_OF_DAY = 86400, FILE_STATES_ALL = FILE_DEAD + 1 };

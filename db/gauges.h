@@ -7,7 +7,6 @@
 #include "model/decision.h"
 #include "model/fleet.h"
 #include "model/metrics.h"
-#include "model/snapshot.h"
 
 struct gauge_source {
 	struct db *db;

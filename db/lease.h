@@ -15,7 +15,7 @@
 
 struct lease_holder {
 	const char *node, *service; /* "web2", "validator-stars" */
-	const char *place;          /* digest of machine and directory (model/node.h) */
+	const char *place; /* digest of machine and directory (model/identity.h) */
 };
 
 enum { LEASE_HOLDER_MOST = 200 };

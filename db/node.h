@@ -7,7 +7,7 @@
 #define DB_NODE_H
 
 #include "db/db.h"
-#include "model/node.h"
+#include "model/identity.h"
 
 /*
  * Finds the row of this node, or makes it.  E_CONFIG: another machine, or a directory

@@ -9,7 +9,7 @@
 #include <string.h>
 #include "lib/order.h"
 #include "db/stmts.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "lib/banned.h"
 
 enum err

@@ -8,7 +8,7 @@
 #include "db/stmts.h"
 #include "db/trigger_rows.h"
 #include "lib/order.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "trigger/cache.h"
 #include "lib/banned.h"
 

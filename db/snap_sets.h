@@ -4,7 +4,7 @@
 #define DB_SNAP_SETS_H
 
 #include "db/entity.h"
-#include "model/supply.h"
+#include "model/decision.h"
 
 /* The most rows of FILES_WITH_SETS that are read for this number of files. */
 size_t held_sets_limit(size_t nfiles);

@@ -8,7 +8,7 @@
 #include "lib/order.h"
 #include "db/snap_sets.h"
 #include "db/stmts.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "lib/banned.h"
 
 static int

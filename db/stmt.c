@@ -9,7 +9,7 @@
 #include <string.h>
 #include "db/entity.h"
 #include "lib/buf.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "lib/banned.h"
 
 #define COL(shape, name, type)                                                         \

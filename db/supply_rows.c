@@ -5,7 +5,7 @@
 #include "db/snap_sets.h"
 #include "db/stmts.h"
 #include "db/trigger_rows.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "trigger/cache.h"
 #include "lib/banned.h"
 

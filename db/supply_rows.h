@@ -6,7 +6,7 @@
 #include "db/db.h"
 #include "model/conf.h"
 #include "model/request.h"
-#include "model/supply.h"
+#include "model/decision.h"
 
 struct supply_source {
 	struct db *db;

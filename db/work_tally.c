@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 #include "db/stmts.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "lib/banned.h"
 
 /* Due workunits by which counts are corrected, at most. */

@@ -6,7 +6,7 @@
 #include "db/entity.h"
 #include "db/stmts.h"
 #include "lib/order.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "lib/banned.h"
 
 static enum err

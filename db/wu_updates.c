@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include "db/stmts.h"
 #include "db/work_tally.h"
-#include "model/resource.h"
-#include "model/states.h"
+#include "model/catalog.h"
+#include "model/rows.h"
 #include "lib/banned.h"
 
 enum err

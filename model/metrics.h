@@ -56,11 +56,6 @@ void metric_put(
 void metric_put_one(
     struct metric_set *, enum metric, double value, const char *label_value);
 void metric_put_series(struct metric_set *, enum metric, char *series, double value);
-/*
- * Adds the counters of the file; histograms and totals without labels are there even if
- * the file is not.
- */
-void metric_put_counters(struct metric_set *, const char *path);
 /* Adds the samples of another set, which must live as long as this one. */
 void metric_join(struct metric_set *, const struct metric_set *);
 /*

@@ -5,7 +5,7 @@
 
 #include "lib/arena.h"
 #include "model/request.h"
-#include "model/resource.h"
+#include "model/catalog.h"
 
 enum coproc_kind {
 	COPROC_OTHER,

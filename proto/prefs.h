@@ -8,7 +8,7 @@
 #define PROTO_PREFS_H
 
 #include "lib/arena.h"
-#include "model/prefs.h"
+#include "model/request.h"
 
 /*
  * Both functions accept any bytes: NULL, "" and unreadable texts choose nothing. venue

@@ -15,7 +15,7 @@
 #include "lib/text.h"
 #include "lib/xml.h"
 #include "model/mirror.h"
-#include "model/resource.h"
+#include "model/catalog.h"
 #include "proto/reply_head.h"
 #include "proto/reply_text.h"
 #include "lib/banned.h"

@@ -12,7 +12,6 @@
 #include "model/decision.h"
 #include "model/reply.h"
 #include "model/request.h"
-#include "model/snapshot.h"
 #include "proto/project_text.h"
 
 struct reply_keys { /* keys and signatures for replies; live as long as the process */

@@ -11,7 +11,7 @@
 #include <string.h>
 #include "lib/text.h"
 #include "lib/xml.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "proto/coproc.h"
 #include "proto/normalise.h"
 #include "proto/xml_table.h"

@@ -2,7 +2,7 @@
 /* Prints locus-template(5) from the table of elements. */
 #include <stdio.h>
 #include <string.h>
-#include "model/doc.h"
+#include "model/conf_doc.h"
 #include "proto/template_check.h"
 #include "lib/banned.h"
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include "lib/buf.h"
 #include "model/conf.h"
-#include "model/snapshot.h"
+#include "model/decision.h"
 
 /*
  * Checks a name (UTF-8) or e-mail address (ASCII) of an account: NULL if valid, else

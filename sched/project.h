@@ -12,12 +12,12 @@
 #include "lib/err.h"
 #include "lib/fs.h"
 #include "model/conf.h"
-#include "model/doorbells.h"
-#include "model/snapshot.h"
+#include "model/path.h"
+#include "model/decision.h"
 #include "proto/reply.h"
 #include "sched/trace/rpc_dump.h"
 #include "sched/rpc/counts.h"
-#include "rules/sched/contention.h"
+#include "rules/sched/limits.h"
 
 struct decision_log;
 struct admin_text { /* a file of proto/project_text.h, as last read */

@@ -11,7 +11,7 @@
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
-#include "model/resource.h"
+#include "model/catalog.h"
 #include "proto/blob.h"
 #include "tools/app_parts.h"
 #include "tools/catalog.h"

@@ -8,7 +8,7 @@
 #include "lib/clock.h"
 #include "lib/text.h"
 #include "db/stmts.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "tools/catalog.h"
 #include "tools/confirm.h"
 #include "tools/human.h"

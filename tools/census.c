@@ -10,9 +10,9 @@
 #include "db/stmts.h"
 #include "db/trigger_rows.h"
 #include "lib/clock.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "rules/sched/decide.h"
-#include "rules/sched/fileset.h"
+#include "rules/sched/large.h"
 #include "tools/tallies.h"
 #include "lib/banned.h"
 

@@ -5,7 +5,7 @@
 
 #include "db/db.h"
 #include "db/work_tally.h"
-#include "model/snapshot.h"
+#include "model/decision.h"
 #include "tools/ledger_view.h"
 
 enum { FILE_STATES = FILE_DEAD + 1 };

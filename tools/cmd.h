@@ -13,7 +13,7 @@
 #include "lib/arena.h"
 #include "lib/err.h"
 #include "model/conf.h"
-#include "model/doorbells.h"
+#include "model/path.h"
 #include "model/owner.h"
 
 /* Exit codes in addition to those of err_exit(); locus(1) lists them. */

@@ -2,7 +2,7 @@
 /* locus config get, explain and show. */
 #include <stdio.h>
 #include <string.h>
-#include "model/doc.h"
+#include "model/conf_doc.h"
 #include "tools/conf_text.h"
 #include "tools/config_key.h"
 #include "tools/print/print.h"

@@ -3,7 +3,7 @@
 #include "db/project.h"
 #include "db/stmts.h"
 #include "lib/clock.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "tools/catalog.h"
 #include "tools/cmd.h"
 #include "tools/confirm.h"

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include "lib/clock.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "tools/catalog.h"
 #include "tools/dir_cure.h"
 #include "tools/failures.h"

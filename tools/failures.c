@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "db/stmts.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "proto/blob.h"
 #include "proto/stderr_text.h"
 #include "tools/app_parts.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* locus file pause, resume and drain: which large files the project holds back. */
 #include <string.h>
-#include "model/states.h"
+#include "model/rows.h"
 #include "tools/catalog.h"
 #include "tools/confirm.h"
 #include "lib/banned.h"

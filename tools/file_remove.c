@@ -8,7 +8,7 @@
 #include "db/stmts.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "tools/catalog.h"
 #include "tools/confirm.h"
 #include "tools/print/print.h"

@@ -3,7 +3,7 @@
 #ifndef TOOLS_FILE_VIEW_H
 #define TOOLS_FILE_VIEW_H
 
-#include "model/snapshot.h"
+#include "model/decision.h"
 #include "tools/ledger_view.h"
 
 struct file_view {

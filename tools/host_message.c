@@ -7,7 +7,7 @@
 #include "db/entity.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "tools/cmd.h"
 #include "lib/banned.h"
 

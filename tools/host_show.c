@@ -8,7 +8,7 @@
 #include "tools/catalog.h"
 #include "lib/clock.h"
 #include "lib/text.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "tools/cmd.h"
 #include "tools/human.h"
 #include "tools/print/print.h"

@@ -8,7 +8,7 @@
 #include "db/entity.h"
 #include "lib/clock.h"
 #include "lib/log.h"
-#include "rules/sched/quota.h"
+#include "rules/sched/limits.h"
 #include "tools/catalog.h"
 #include "tools/human.h"
 #include "tools/version_text.h"

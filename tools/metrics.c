@@ -6,7 +6,7 @@
 #include "db/schema.h"
 #include "lib/clock.h"
 #include "rules/daemon/daemon_rules.h"
-#include "rules/sched/fileset.h"
+#include "rules/sched/large.h"
 #include "tools/cmd.h"
 #include "tools/print/print.h"
 #include "lib/banned.h"

@@ -10,7 +10,7 @@
 #include "proto/plan_class.h"
 #include "proto/prefs.h"
 #include "proto/request.h"
-#include "rules/sched/estimate.h"
+#include "rules/sched/version.h"
 #include "rules/sched/plan_class.h"
 #include "tools/catalog.h"
 #include "tools/fault_list.h"

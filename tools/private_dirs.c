@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include "lib/fs.h"
 #include "lib/log.h"
-#include "model/web_peer.h"
+#include "model/owner.h"
 #include "tools/destroy_here.h"
 #include "tools/service.h"
 #include "lib/banned.h"

@@ -9,7 +9,6 @@
 #include "lib/log.h"
 #include "lib/proc.h"
 #include "tools/cmd.h"
-#include "model/task_note.h"
 #include "model/trouble.h"
 #include "tools/private_dirs.h"
 #include "tools/program.h"

@@ -8,7 +8,7 @@
 #include "db/id_walk.h"
 #include "db/stmts.h"
 #include "lib/clock.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "proto/blob.h"
 #include "proto/plan_class.h"
 #include "rules/daemon/daemon_rules.h"

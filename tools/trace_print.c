@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/clock.h"
-#include "model/supply.h"
-#include "rules/sched/quota.h"
+#include "model/decision.h"
+#include "rules/sched/limits.h"
 #include "tools/human.h"
 #include "lib/banned.h"
 

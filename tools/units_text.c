@@ -7,7 +7,7 @@
 #include <string.h>
 #include "lib/buf.h"
 #include "lib/text.h"
-#include "model/web_peer.h"
+#include "model/owner.h"
 #include "tools/units.h"
 #include "tools/units_mark.h"
 #include "lib/banned.h"

@@ -12,7 +12,7 @@
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/log.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "proto/upload_name.h"
 #include "tools/cmd.h"
 #include "tools/confirm.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "lib/fs.h"
 #include "lib/words.h"
-#include "model/web_peer.h"
+#include "model/owner.h"
 #include "tools/create.h"
 #include "tools/dir_cure.h"
 #include "tools/program.h"

@@ -7,7 +7,7 @@
 #include "lib/buf.h"
 #include "lib/near.h"
 #include "lib/text.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "tools/catalog.h"
 #include "lib/banned.h"
 

@@ -8,7 +8,7 @@
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/text.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "proto/blob.h"
 #include "proto/stderr_text.h"
 #include "tools/catalog.h"

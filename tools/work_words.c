@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "tools/limit_raise.h"
 #include "lib/banned.h"
 

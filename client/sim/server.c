@@ -2,13 +2,13 @@
 /*
  * The projects' servers in a simulation: each has an unlimited supply of jobs and sends
  * as much as was asked for while it can be done in time, by the rule of Locus's
- * scheduler (rules/sched/edf.h): the host lists its tasks, and a job is sent if neither
- * it nor another task would miss its deadline.
+ * scheduler (rules/sched/workload.h): the host lists its tasks, and a job is sent if
+ * neither it nor another task would miss its deadline.
  */
 #include "client/sim/state.h"
 
 #include <math.h>
-#include "rules/sched/edf.h"
+#include "rules/sched/workload.h"
 #include "lib/banned.h"
 
 enum { JOBS_MOST = 10000 };            /* per reply and resource */

@@ -1,12 +1,242 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Task choice: builds the list from which the running tasks are taken (client.md
  * 4.3). */
-#include "rules/client/policy.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "rules/client/policy.h"
 #include "lib/banned.h"
+
+/* Divides a host by share among projects that cannot all use all of it. */
+
+/* CPUs of the greatest CPU task that the project has; 0: it has none. */
+static double
+cpus_of_task(const struct client_world *w, size_t project)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < w->ntasks; i++)
+		if (w->tasks[i].project == (int32_t)project &&
+		    w->tasks[i].rsc == CW_CPU)
+			most = cw_max(most, w->tasks[i].ncpus);
+	return most;
+}
+
+/* What a limit of its running tasks lets a project use that can use nothing but CPUs;
+ * INFINITY: it has no such limit. */
+static double
+limit_of(const struct client_world *w, size_t project)
+{
+	int32_t most = fetch_configured_limit(w, project);
+	double cpus;
+
+	if (most <= 0 || w->projects[project].acct.usable_mask != 1U << CW_CPU)
+		return INFINITY;
+	cpus = cpus_of_task(w, project);
+	return cpus > 0 ? most * cpus * w->rsc[CW_CPU].flops : INFINITY;
+}
+
+/* The FLOPS of the set, without those of projects that are settled at their limits. */
+static double
+flops_of(const struct client_world *w, unsigned set)
+{
+	double sum = 0;
+
+	for (size_t r = 0; r < w->nrsc; r++)
+		sum += set & 1U << r ? w->rsc[r].ninst * w->rsc[r].flops : 0;
+	for (size_t i = 0; i < w->nprojects && set & 1U << CW_CPU; i++)
+		if (w->projects[i].acct.limited)
+			sum -= w->projects[i].acct.entitled;
+	return cw_max(0, sum);
+}
+
+/* The project is not settled yet, and all resources left to it are in the set. */
+static bool
+bound_by(const struct cw_project *p, unsigned gone, unsigned set)
+{
+	return p->acct.usable_mask != 0 && p->acct.entitled == 0 &&
+	       ((p->acct.usable_mask & ~gone) & ~set) == 0;
+}
+
+/* What the set gives per share to the projects bound by it; -1 if there are none. */
+static double
+level_of(const struct client_world *w, unsigned gone, unsigned set)
+{
+	double shares = 0;
+
+	for (size_t i = 0; i < w->nprojects; i++)
+		shares += bound_by(&w->projects[i], gone, set) ? w->projects[i].share :
+		                                                 0;
+	return shares > 0 ? flops_of(w, set) / shares : -1;
+}
+
+static unsigned
+tightest_set(const struct client_world *w, unsigned gone, double *least)
+{
+	unsigned all = (1U << w->nrsc) - 1, tightest = 0;
+
+	for (unsigned set = 1; set <= all; set++) {
+		double level = set & gone ? -1 : level_of(w, gone, set);
+
+		if (level >= 0 && (tightest == 0 || level < *least)) {
+			tightest = set;
+			*least = level;
+		}
+	}
+	return tightest;
+}
+
+/* Settles the projects that could use less than the level gives them. */
+static bool
+settle_limited(struct client_world *w, unsigned gone, double level)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < w->nprojects; i++) {
+		struct cw_project *p = &w->projects[i];
+		double most;
+
+		if (!bound_by(p, gone, ~0U))
+			continue;
+		most = limit_of(w, i);
+		if (most >= level * p->share)
+			continue;
+		p->acct.entitled = most;
+		p->acct.limited = any = true;
+	}
+	return any;
+}
+
+/* The set of resources that gives least per share to the projects restricted to it
+ * binds them: they get exactly that, and the others share the rest.  Four resources
+ * make 15 sets. */
+void
+entitle(struct client_world *w)
+{
+	unsigned gone = 0, set;
+	double total = 0, level = 0;
+
+	for (size_t i = 0; i < w->nprojects; i++) {
+		w->projects[i].acct.limited = false;
+		w->projects[i].acct.entitled = 0;
+	}
+	while ((set = tightest_set(w, gone, &level)) != 0) {
+		if (settle_limited(w, gone, level))
+			continue;
+		for (size_t i = 0; i < w->nprojects; i++) {
+			struct cw_project *p = &w->projects[i];
+
+			if (bound_by(p, gone, set))
+				p->acct.entitled = level * p->share;
+		}
+		gone |= set;
+	}
+	for (size_t i = 0; i < w->nprojects; i++)
+		total += w->projects[i].acct.entitled;
+	for (size_t i = 0; i < w->nprojects && total > 0; i++)
+		w->projects[i].acct.entitled /= total;
+}
+
+/* Which tasks fit into memory side by side: how many CPUs can be kept busy. */
+
+static const double NEAR = 1e-9;
+
+struct packed {
+	double rss, ncpus;
+	uint32_t task;
+};
+struct packing {
+	const struct client_world *world;
+	struct packed *item;
+	size_t n;
+	bool *taken; /* per task */
+	bool any;    /* a task has been placed */
+};
+
+static int
+by_memory_per_cpu(const void *pa, const void *pb)
+{
+	const struct packed *a = pa, *b = pb;
+	double x = a->rss * b->ncpus, y = b->rss * a->ncpus;
+
+	return x != y ? (x < y ? -1 : 1) : (a->task > b->task) - (a->task < b->task);
+}
+
+/* A task that may start now, as far as memory is concerned. */
+static bool
+may_be_packed(const struct client_world *w, const struct cw_task *t)
+{
+	return t->rsc == CW_CPU && t->ncpus > 0 && cw_runnable(w, t) && !cw_nci(w, t) &&
+	       !cw_too_big(w, t);
+}
+
+struct packing *
+packing_of(const struct client_world *w, struct arena *a)
+{
+	struct packing *p;
+	double most = 0, all = 0;
+
+	if (w->prefs.ram_bytes <= 0)
+		return NULL;
+	for (size_t i = 0; i < w->ntasks; i++)
+		if (cw_runnable(w, &w->tasks[i]) && !cw_too_big(w, &w->tasks[i])) {
+			most = cw_max(most, w->tasks[i].rss_bytes);
+			all += w->tasks[i].rss_bytes;
+		}
+	/* The last task may overcommit the CPUs. */
+	if (all <= w->prefs.ram_bytes ||
+	    most * (w->rsc[CW_CPU].ninst + 1) <= w->prefs.ram_bytes)
+		return NULL;
+	p = NEW(a, struct packing);
+	p->world = w;
+	p->item = NEWN(a, struct packed, w->ntasks);
+	p->taken = NEWN(a, bool, w->ntasks);
+	for (uint32_t i = 0; i < w->ntasks; i++)
+		if (may_be_packed(w, &w->tasks[i]))
+			p->item[p->n++] = (struct packed){ w->tasks[i].rss_bytes,
+				w->tasks[i].ncpus, i };
+	qsort(p->item, p->n, sizeof(*p->item), by_memory_per_cpu);
+	return p;
+}
+
+/* CPUs that the tasks not yet placed can keep busy; task is not counted. */
+static double
+busy_cpus(const struct packing *p, double ram, double cpus, int64_t task)
+{
+	double left = cpus;
+
+	for (size_t i = 0; i < p->n && left > NEAR; i++) {
+		const struct packed *k = &p->item[i];
+
+		if (p->taken[k->task] || k->task == task)
+			continue;
+		if (k->rss > ram)
+			break;
+		ram -= k->rss;
+		left -= k->ncpus;
+	}
+	return cpus - cw_max(0, left);
+}
+
+bool
+packing_leaves_idle(const struct packing *p, double ram, double cpus, uint32_t task)
+{
+	const struct cw_task *t = &p->world->tasks[task];
+
+	if ((!p->any && !p->world->small_first) || !may_be_packed(p->world, t) ||
+	    t->rss_bytes > ram)
+		return false;
+	return cw_min(cpus, t->ncpus) +
+	           busy_cpus(p, ram - t->rss_bytes, cw_max(0, cpus - t->ncpus), task) <
+	       busy_cpus(p, ram, cpus, CW_NONE) - NEAR;
+}
+
+void
+packing_take(struct packing *p, uint32_t task)
+{
+	p->taken[task] = true;
+	p->any = true;
+}
 
 enum { RUNNING, IN_MEMORY, STARTED, FRESH, CLASSES };
 

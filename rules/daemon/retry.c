@@ -3,7 +3,7 @@
  * (scheduling.md 4.5). */
 #include "rules/daemon/daemon_rules.h"
 
-#include "model/states.h"
+#include "model/rows.h"
 #include "lib/banned.h"
 
 /* Does some daemon have work to do on it now? */

@@ -1,12 +1,160 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decides what should happen to a workunit now; the steps are numbered as in
  * scheduling.md 4.3. */
-#include "rules/daemon/daemon_rules.h"
+#include "rules/daemon/transition.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "model/states.h"
+#include "model/rows.h"
+#include "model/tally.h"
+#include "rules/daemon/daemon_rules.h"
 #include "lib/banned.h"
+
+/* The state under which a workunit is counted (model/tally.h). */
+
+void
+tally_clear(struct workunit *wu)
+{
+	wu->tally = 0;
+	wu->tally_inactive = wu->tally_live = wu->tally_ended = 0;
+	wu->tally_never_sent = wu->tally_success = wu->tally_valid = 0;
+	wu->tally_failed = 0;
+}
+
+void
+tally_result(struct workunit *wu, const struct result *r)
+{
+	wu->tally_inactive += r->server_state == RESULT_INACTIVE;
+	wu->tally_live += r->server_state == RESULT_UNSENT ||
+	                  r->server_state == RESULT_IN_PROGRESS;
+	wu->tally_ended += r->server_state == RESULT_OVER;
+	wu->tally_never_sent += r->outcome == OUTCOME_COULDNT_SEND ||
+	                        r->outcome == OUTCOME_DIDNT_NEED;
+	wu->tally_success += r->outcome == OUTCOME_SUCCESS;
+	wu->tally_valid += r->validate_state == VALIDATE_VALID;
+	wu->tally_failed += r->outcome != OUTCOME_INIT &&
+	                    r->outcome != OUTCOME_SUCCESS &&
+	                    r->outcome != OUTCOME_DIDNT_NEED;
+}
+
+/* It may wait for results that the transitioner will not make by itself. */
+static bool
+lacks_results(const struct workunit *wu)
+{
+	int32_t least = wu->min_quorum > 1 ? wu->min_quorum : 1;
+
+	if (wu->canonical_resultid != 0 || wu->error_mask != 0 ||
+	    wu->assimilate_state != ASSIMILATE_INIT)
+		return false;
+	if (wu->transitioner_flags == WU_NO_TRANSITION ||
+	    wu->transitioner_flags == WU_BROADCAST)
+		return false;
+	return wu->transitioner_flags == WU_NO_NEW_RESULTS ||
+	       wu->target_nresults < least;
+}
+
+void
+tally_code(struct workunit *wu)
+{
+	const struct {
+		bool set;
+		enum tally_bit bit;
+	} bits[] = {
+		{ wu->canonical_resultid > 0, TALLY_CANONICAL },
+		{ wu->need_validate != 0, TALLY_TO_VALIDATE },
+		{ wu->assimilate_state == ASSIMILATE_DONE, TALLY_ASSIMILATED },
+		{ wu->assimilate_state == ASSIMILATE_READY, TALLY_TO_ASSIMILATE },
+		{ wu->error_mask != 0, TALLY_ERROR },
+		{ (wu->error_mask & WU_ERROR_CANCELLED) != 0, TALLY_CANCELLED },
+		{ lacks_results(wu), TALLY_LACKING },
+		{ wu->tally_live > 0, TALLY_LIVE },
+	};
+
+	wu->tally = TALLY_COUNTED;
+	for (size_t i = 0; i < N(bits); i++)
+		wu->tally |= bits[i].set ? (int32_t)bits[i].bit : 0;
+}
+
+/* Pauses of single workunits, and of a whole stage (scheduling.md 4.9). */
+
+int64_t
+pause_doubled_s(int64_t first, int64_t n, int64_t most)
+{
+	int64_t pause = first;
+
+	for (int64_t i = 1; i < n && pause < most; i++)
+		pause *= 2;
+	return pause < most ? pause : most;
+}
+
+int64_t
+aside_pause_s(int64_t tries)
+{
+	return pause_doubled_s(ASIDE_FIRST_S, tries, ASIDE_MOST_S);
+}
+
+enum pause_turn
+pause_turn(const struct stage_pause *p, int64_t now, size_t *most)
+{
+	*most = p->paused ? PAUSE_PROBE : PAUSE_SAMPLE;
+	if (p->paused)
+		return now < p->probe_at ? TURN_WAIT : TURN_SAMPLE;
+	return p->streak < PAUSE_STREAK ? TURN_ALL : TURN_SAMPLE;
+}
+
+/* After a success the workunits that failed are to blame, not the stage. */
+static enum pause_news
+pause_over(struct stage_pause *p)
+{
+	bool was = p->paused;
+
+	*p = (struct stage_pause){ .since = was ? p->since : 0 };
+	return was ? PAUSE_ENDS : PAUSE_NO_NEWS;
+}
+
+static void
+next_probe(struct stage_pause *p, int64_t now)
+{
+	p->probes++;
+	p->probe_at = now + pause_doubled_s(PAUSE_FIRST_S, p->probes, PAUSE_MOST_S);
+}
+
+enum pause_news
+pause_tried(struct stage_pause *p, enum pause_turn turn, int64_t now, size_t good,
+    size_t bad, size_t bad_again)
+{
+	if (good > 0)
+		return pause_over(p);
+	if (p->paused) {
+		if (bad + bad_again > 0)
+			next_probe(p, now);
+		return PAUSE_NO_NEWS;
+	}
+	if (bad == 0)
+		return PAUSE_NO_NEWS;
+	if (p->streak == 0)
+		p->since = now;
+	p->streak += (int64_t)bad;
+	if (turn == TURN_ALL && p->streak > PAUSE_STREAK)
+		p->streak = PAUSE_STREAK;
+	if (p->streak < PAUSE_STREAK + PAUSE_SAMPLE)
+		return PAUSE_NO_NEWS;
+	p->paused = true;
+	next_probe(p, now);
+	return PAUSE_BEGINS;
+}
+
+void
+retry_took(struct retry_share *r, int64_t took_ms, int64_t now_ms)
+{
+	size_t twice = r->most * 2;
+
+	if (took_ms > RETRY_STEP_MS)
+		r->most = 1;
+	else
+		r->most = twice < 1 ? 1 : twice > RETRY_MOST ? RETRY_MOST : twice;
+	r->next_ms = now_ms + RETRY_REST * took_ms;
+}
 
 enum { SAFETY_NET_S = 10 * 86400 };
 

@@ -10,11 +10,10 @@
 #include "model/plan_class.h"
 #include "rules/say.h"
 #include "rules/sched/decide.h"
-#include "rules/sched/edf.h"
-#include "rules/sched/estimate.h"
-#include "rules/sched/fileset.h"
+#include "rules/sched/workload.h"
+#include "rules/sched/version.h"
 #include "rules/sched/large.h"
-#include "rules/sched/serving.h"
+#include "rules/sched/prefs.h"
 #include "rules/sched/work_req.h"
 
 struct queue {          /* work queued on a resource before a new job */

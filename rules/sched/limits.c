@@ -3,14 +3,221 @@
  * How many jobs a host may get: per request, in progress, and how soon again
  * (scheduling.md 2.8).
  */
-#include "rules/sched/ctx.h"
+#include "rules/sched/limits.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include "model/resource.h"
-#include "model/states.h"
+#include "lib/arena.h"
+#include "lib/rng.h"
+#include "model/catalog.h"
+#include "model/rows.h"
+#include "rules/sched/ctx.h"
 #include "lib/banned.h"
+
+enum { CONTENDED_S = 10, LEAST = 8, MOST = 64 };
+
+static bool
+is_contended(const struct contended_set *set, int64_t now)
+{
+	return set->fileset_id != 0 && now >= set->since &&
+	       now - set->since < CONTENDED_S;
+}
+
+void
+contention_lost(struct contention *h, int64_t fileset_id, int64_t now)
+{
+	struct contended_set *at = &h->sets[0];
+
+	for (size_t i = 0; i < N(h->sets); i++) {
+		if (h->sets[i].fileset_id == fileset_id) {
+			at = &h->sets[i];
+			break;
+		}
+		if (h->sets[i].since < at->since)
+			at = &h->sets[i]; /* the oldest gives way */
+	}
+	if (at->fileset_id != fileset_id || !is_contended(at, now))
+		*at = (struct contended_set){ .fileset_id = fileset_id };
+	at->since = now;
+	at->losses += at->losses < MOST;
+}
+
+bool
+contention_is(const struct contention *h, int64_t fileset_id, int64_t now)
+{
+	for (size_t i = 0; i < N(h->sets); i++)
+		if (h->sets[i].fileset_id == fileset_id &&
+		    is_contended(&h->sets[i], now))
+			return true;
+	return false;
+}
+
+int64_t
+contention_skip(
+    const struct contention *h, int64_t fileset_id, int64_t now, struct rng *rng)
+{
+	for (size_t i = 0; i < N(h->sets); i++) {
+		const struct contended_set *set = &h->sets[i];
+		int64_t window = LEAST * (int64_t)set->losses;
+
+		if (set->fileset_id == fileset_id && is_contended(set, now))
+			return (int64_t)rng_below(
+			    rng, (uint64_t)(window < MOST ? window : MOST));
+	}
+	return 0;
+}
+
+/* The daily quota as one table: what each event does to max_jobs_per_day. */
+
+enum { DAY_S = 86400, SAMPLES = 10 };
+static const double UNUSUAL = 1.8; /* times as long for rarer kinds of hosts */
+
+int32_t
+quota_first(const struct conf *cf)
+{
+	int64_t quota = cf->daily_result_quota, first = cf->new_host_daily_quota;
+
+	return (int32_t)(first > 0 && first < quota ? first : quota);
+}
+
+/* 0: the row is older than the quota, or was reset. */
+static int64_t
+quota_stored(const struct conf *cf, int32_t max_jobs_per_day)
+{
+	return max_jobs_per_day > 0 ? max_jobs_per_day : cf->daily_result_quota;
+}
+
+int32_t
+quota_after(const struct conf *cf, int32_t max_jobs_per_day, enum quota_event e)
+{
+	int64_t quota = cf->daily_result_quota, n, to;
+
+	if (quota == 0)
+		return max_jobs_per_day;
+	n = to = quota_stored(cf, max_jobs_per_day);
+	switch (e) {
+	case QUOTA_SUCCESS:
+		to = n >= quota ? n : 2 * n;
+		return (int32_t)(n < quota && to > quota ? quota : to);
+	case QUOTA_ERROR:
+	case QUOTA_TIMEOUT:
+		to = (n < quota ? n : quota) - 1;
+		break;
+	case QUOTA_VALID:
+		to = n < INT32_MAX ? n + 1 : n;
+		break;
+	case QUOTA_INVALID:
+		to = n > quota ? n - 1 : n;
+		break;
+	case QUOTA_HOPELESS:
+		to = 1;
+		break;
+	}
+	return to < 1 ? 1 : (int32_t)to;
+}
+
+int32_t
+quota_room(const struct conf *cf, const struct host_app_version *hav, double processors)
+{
+	double most, today = hav == NULL ? 0 : hav->n_jobs_today;
+
+	if (cf->daily_result_quota == 0)
+		return INT32_MAX;
+	most = hav == NULL ? quota_first(cf) :
+	                     (double)quota_stored(cf, hav->max_jobs_per_day);
+	/* one job a day is the penalty of a failing host, and is for the whole host */
+	if (most > 1)
+		most = floor(most * processors);
+	most = (most < 1 ? 1 : most) - today;
+	return most <= 0 ? 0 : most > INT32_MAX ? INT32_MAX : (int32_t)most;
+}
+
+/* How long before midnight UTC the host's day begins, in s. */
+static int64_t
+quota_day_offset(int64_t hostid)
+{
+	struct rng r = rng_seed((uint64_t)hostid);
+
+	return (int64_t)rng_below(&r, DAY_S);
+}
+
+bool
+quota_new_day(int64_t hostid, int64_t last_rpc_time, int64_t now)
+{
+	int64_t offset = quota_day_offset(hostid);
+
+	return (last_rpc_time + offset) / DAY_S != (now + offset) / DAY_S;
+}
+
+int64_t
+quota_next_day(int64_t hostid, int64_t now)
+{
+	int64_t offset = quota_day_offset(hostid);
+
+	return ((now + offset) / DAY_S + 1) * DAY_S - offset;
+}
+
+bool
+quota_reliable(
+    const struct conf *cf, const struct host_app_version *hav, bool usual_host)
+{
+	double most = (double)cf->reliable_max_avg_turnaround *
+	              (usual_host ? 1 : UNUSUAL);
+
+	if (hav == NULL || hav->consecutive_valid < PROVED_IN_A_ROW ||
+	    quota_stored(cf, hav->max_jobs_per_day) < cf->daily_result_quota)
+		return false;
+	return most == 0 || hav->turnaround_n <= SAMPLES || hav->turnaround_avg <= most;
+}
+
+/*
+ * Apps that use almost no CPU (app.non_cpu_intensive): every host has one job of each
+ * of them at a time, whether it asks for work or not, and its other work does not count
+ * against it (scheduling.md 2.14).
+ */
+
+bool
+nci_job(const struct ctx *c, const struct job *j)
+{
+	const struct app *app = catalog_app(c->snap->cat, j->appid);
+
+	return app != NULL && app->non_cpu_intensive != 0;
+}
+
+static bool
+is_reported(const struct request *rq, const char *name)
+{
+	for (size_t i = 0; i < rq->nreports; i++)
+		if (strcmp(rq->reports[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+bool
+decide_app_on_host(const struct request *rq, const struct snapshot *s, int64_t appid)
+{
+	for (size_t i = 0; i < s->nin_progress; i++)
+		if (s->in_progress[i].appid == appid &&
+		    !is_reported(rq, s->in_progress[i].name))
+			return true;
+	for (size_t i = 0; s->others != NULL && i < rq->nother_results; i++)
+		if (s->others[i].owner != 0 && s->others[i].appid == appid)
+			return true;
+	return false;
+}
+
+bool
+nci_taken(const struct ctx *c, int64_t appid)
+{
+	if (decide_app_on_host(c->req, c->snap, appid))
+		return true;
+	for (size_t i = 0; i < c->d->nsends; i++)
+		if (c->d->sends[i].job->appid == appid)
+			return true;
+	return false;
+}
 
 enum { GPUS_MOST = 64 };
 

@@ -7,8 +7,8 @@
 #include "rules/sched/ctx.h"
 
 #include <string.h>
-#include "rules/sched/answers.h"
-#include "rules/sched/quota.h"
+#include "rules/sched/version.h"
+#include "rules/sched/limits.h"
 #include "lib/banned.h"
 
 static const double MIB = 1048576;

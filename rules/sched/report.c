@@ -3,7 +3,7 @@
 #include "rules/sched/ctx.h"
 
 #include <stdlib.h>
-#include "model/states.h"
+#include "model/rows.h"
 #include "lib/banned.h"
 
 struct seen { /* id of a reported result, and its index in the request */

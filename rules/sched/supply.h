@@ -17,8 +17,7 @@
 #include "lib/arena.h"
 #include "lib/rng.h"
 #include "model/decision.h"
-#include "model/supply.h"
-#include "rules/sched/contention.h"
+#include "rules/sched/limits.h"
 
 /* Candidates to read per wanted job, as most may not fit (performance.md 1 (R5)). */
 enum { CANDIDATES_PER_JOB = 4 };

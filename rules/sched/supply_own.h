@@ -7,7 +7,7 @@
 #ifndef RULES_SCHED_SUPPLY_OWN_H
 #define RULES_SCHED_SUPPLY_OWN_H
 
-#include "rules/sched/serving.h"
+#include "rules/sched/prefs.h"
 #include "rules/sched/supply.h"
 #include "rules/sched/work_req.h"
 

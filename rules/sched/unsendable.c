@@ -5,10 +5,10 @@
 #include "rules/sched/unsendable.h"
 
 #include <string.h>
-#include "model/resource.h"
+#include "model/catalog.h"
 #include "rules/say.h"
 #include "rules/sched/ctx.h"
-#include "rules/sched/hr.h"
+#include "rules/sched/host.h"
 #include "lib/banned.h"
 
 enum unit { NOTHING, BYTES, RATE, SPEED, COUNT };

@@ -10,7 +10,7 @@
 #include "lib/arena.h"
 #include "model/conf.h"
 #include "model/fleet.h"
-#include "model/snapshot.h"
+#include "model/decision.h"
 
 enum unsendable {
 #define UNSENDABLE(code, ...) UNSENDABLE_##code,

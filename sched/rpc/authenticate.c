@@ -11,7 +11,7 @@
 #include "db/ahead.h"
 #include "db/user_merge.h"
 #include "lib/crypt.h"
-#include "rules/sched/identity.h"
+#include "rules/sched/host.h"
 #include "proto/web_docs.h"
 #include "lib/banned.h"
 

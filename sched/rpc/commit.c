@@ -12,8 +12,8 @@
 #include "db/ledger.h"
 #include "db/trigger_rows.h"
 #include "lib/log.h"
-#include "model/states.h"
-#include "rules/sched/baseline_cost.h"
+#include "model/rows.h"
+#include "rules/sched/decide.h"
 #include "lib/banned.h"
 
 static enum err

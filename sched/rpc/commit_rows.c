@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "db/entity.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "rules/sched/large.h"
 #include "lib/clock.h"
 #include "lib/crypt.h"

@@ -22,7 +22,7 @@
 #include "db/stmts.h"
 #include "db/wu_updates.h"
 #include "lib/log.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "sched/rpc/commit.h"
 #include "sched/trace/recording.h"
 #include "lib/banned.h"

@@ -10,9 +10,8 @@
 #include "lib/crypt.h"
 #include "lib/text.h"
 #include "proto/prefs.h"
-#include "rules/sched/baseline_cost.h"
 #include "rules/sched/decide.h"
-#include "rules/sched/identity.h"
+#include "rules/sched/host.h"
 #include "lib/banned.h"
 
 enum {

@@ -4,7 +4,7 @@
 #include "sched/rpc/rpc.h"
 
 #include "db/ahead.h"
-#include "rules/sched/quota.h"
+#include "rules/sched/limits.h"
 #include "lib/banned.h"
 
 /*

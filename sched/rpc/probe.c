@@ -8,7 +8,7 @@
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "lib/text.h"
-#include "model/reasons.h"
+#include "model/decision.h"
 #include "proto/probe.h"
 #include "lib/banned.h"
 

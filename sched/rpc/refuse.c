@@ -7,7 +7,7 @@
 #include "sched/rpc/refuse.h"
 
 #include <string.h>
-#include "model/states.h"
+#include "model/rows.h"
 #include "proto/reply.h"
 #include "rules/sched/decide.h"
 #include "lib/banned.h"

@@ -12,7 +12,6 @@
 #include "model/conf.h"
 #include "model/decision.h"
 #include "model/request.h"
-#include "model/snapshot.h"
 
 enum situation {
 #define SITUATION(name, level, delay, down, text) REFUSE_##name,

@@ -6,9 +6,9 @@
 #include "sched/rpc/commit.h"
 
 #include "db/entity.h"
-#include "model/resource.h"
-#include "model/states.h"
-#include "rules/sched/quota.h"
+#include "model/catalog.h"
+#include "model/rows.h"
+#include "rules/sched/limits.h"
 #include "lib/banned.h"
 
 static bool

@@ -14,7 +14,7 @@
 
 #include "lib/arena.h"
 #include "lib/err.h"
-#include "model/web_peer.h"
+#include "model/owner.h"
 
 enum {
 	ARRIVALS_MOST = 512,     /* watched at once; each has a descriptor */

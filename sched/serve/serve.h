@@ -22,7 +22,7 @@
 #define SCHED_SERVE_SERVE_H
 
 #include "lib/err.h"
-#include "model/web_peer.h"
+#include "model/owner.h"
 #include "sched/serve/fcgi.h"
 
 enum serve_refusal {     /* requests that no worker sees */

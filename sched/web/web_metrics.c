@@ -9,7 +9,7 @@
 #include "lib/clock.h"
 #include "lib/log.h"
 #include "rules/daemon/daemon_rules.h"
-#include "rules/sched/fileset.h"
+#include "rules/sched/large.h"
 #include "sched/project.h"
 #include "lib/banned.h"
 

@@ -68,7 +68,7 @@ door_fault(struct project *p, enum door door)
 	return due ? door_next_fault(p, door) : NONE;
 }
 
-struct job *
+struct fake_job *
 fake_job(struct project *p, const char *name)
 {
 	for (size_t i = 0; i < p->njobs; i++)
@@ -83,7 +83,7 @@ answer_ok(int fd, const char *text)
 	http_answer(fd, 200, 0, text, strlen(text), strlen(text));
 }
 
-static struct file *
+static struct fake_file *
 fake_file(struct project *p, const char *name)
 {
 	for (size_t i = 0; i < LARGE; i++)
@@ -96,7 +96,8 @@ fake_file(struct project *p, const char *name)
 
 /* A resumed download of a large file must start about where the last one ended. */
 static void
-send_file(struct project *p, int fd, const struct http_in *in, struct file *f, bool cut)
+send_file(
+    struct project *p, int fd, const struct http_in *in, struct fake_file *f, bool cut)
 {
 	size_t from = in->from > 0 ? (size_t)in->from : 0, n, sent;
 
@@ -120,7 +121,7 @@ serve_download(struct project *p, int fd, const struct http_in *in)
 {
 	bool first = strncmp(in->path, "/download1/", 11) == 0;
 	const char *name = in->path + 11;
-	struct file *f = fake_file(p, name);
+	struct fake_file *f = fake_file(p, name);
 	enum fault how;
 
 	if (f == NULL) { /* the extra files, all of which are faulty */
@@ -154,7 +155,7 @@ serve_download(struct project *p, int fd, const struct http_in *in)
 
 /* --- uploads --- */
 
-static struct job *
+static struct fake_job *
 job_of_output(struct project *p, const char *name)
 {
 	size_t n = strlen(name);
@@ -163,7 +164,7 @@ job_of_output(struct project *p, const char *name)
 }
 
 static void
-check_output(struct project *p, struct job *j)
+check_output(struct project *p, struct fake_job *j)
 {
 	struct buf want = buf_new(&p->a);
 
@@ -175,8 +176,8 @@ check_output(struct project *p, struct job *j)
 }
 
 static void
-store_data(
-    struct project *p, struct job *j, const struct upload *u, const struct http_in *in)
+store_data(struct project *p, struct fake_job *j, const struct upload *u,
+    const struct http_in *in)
 {
 	size_t n = in->body_n - u->header_n;
 
@@ -197,7 +198,7 @@ serve_upload(struct project *p, int fd, const struct http_in *in, enum fault how
 	struct buf b = buf_new(&p->a);
 	struct upload u;
 	struct fail why;
-	struct job *j;
+	struct fake_job *j;
 
 	if (how == UPLOAD_STATUS_503) {
 		http_answer(fd, 503, 0, "later", 5, 5);

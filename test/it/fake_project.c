@@ -19,7 +19,7 @@
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/xml.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "proto/request.h"
 #include "test/it/fake_project.h"
 #include "lib/banned.h"
@@ -45,7 +45,7 @@ must_succeed(bool good)
 
 static void
 sign_own_file(
-    struct project *p, const char *private, const struct file *f, char **signature)
+    struct project *p, const char *private, const struct fake_file *f, char **signature)
 {
 	struct key *key;
 	struct fail why;
@@ -56,7 +56,7 @@ sign_own_file(
 }
 
 static void
-make_program(struct project *p, struct file *f, const char *name)
+make_program(struct project *p, struct fake_file *f, const char *name)
 {
 	struct buf b = buf_new(&p->keep);
 
@@ -74,12 +74,12 @@ make_program(struct project *p, struct file *f, const char *name)
 	buf_printf(&b, "# %s\n", name);
 	while (b.n < PROGRAM_BYTES)
 		buf_puts(&b, "# so that it takes a while to come\n");
-	*f = (struct file){ .name = name, .data = b.p, .n = b.n };
+	*f = (struct fake_file){ .name = name, .data = b.p, .n = b.n };
 	md5_hex(f->data, f->n, f->md5);
 }
 
 static void
-read_program(struct project *p, struct file *f, const char *path)
+read_program(struct project *p, struct fake_file *f, const char *path)
 {
 	struct fail why;
 
@@ -92,7 +92,7 @@ static void
 make_kind(struct project *p, enum kind kind, int count)
 {
 	for (int i = 0; i < count; i++) {
-		struct job *j = &p->jobs[p->njobs];
+		struct fake_job *j = &p->jobs[p->njobs];
 
 		j->kind = kind;
 		j->input = &p->large[p->njobs % LARGE];
@@ -110,9 +110,9 @@ make_world(struct project *p, const char *program)
 	struct fail why;
 
 	for (size_t i = 0; i < LARGE; i++) {
-		struct file *f = &p->large[i];
+		struct fake_file *f = &p->large[i];
 
-		*f = (struct file){ .name = arena_printf(&p->keep, "large_%zu", i),
+		*f = (struct fake_file){ .name = arena_printf(&p->keep, "large_%zu", i),
 			.data = arena_alloc(&p->keep, LARGE_BYTES),
 			.n = LARGE_BYTES };
 		for (size_t k = 0; k < f->n; k++)
@@ -141,8 +141,8 @@ make_world(struct project *p, const char *program)
 /* --- scheduler --- */
 
 static void
-render_file(struct project *p, struct buf *b, const char *name, const struct file *f,
-    bool sticky)
+render_file(struct project *p, struct buf *b, const char *name,
+    const struct fake_file *f, bool sticky)
 {
 	buf_printf(b, "<file_info><name>%s</name>", name);
 	for (int mirror = 1; mirror <= 2; mirror++)
@@ -153,8 +153,8 @@ render_file(struct project *p, struct buf *b, const char *name, const struct fil
 }
 
 static void
-render_version(struct project *p, struct buf *b, const char *app, const struct file *f,
-    const char *signature)
+render_version(struct project *p, struct buf *b, const char *app,
+    const struct fake_file *f, const char *signature)
 {
 	buf_printf(b,
 	    "<app><name>%s</name></app>\n<file_info><name>%s</name><executable/>", app,
@@ -175,9 +175,9 @@ render_version(struct project *p, struct buf *b, const char *app, const struct f
 
 /* The extra input file of some kinds, named like the kind. */
 static void
-render_extra(struct project *p, struct buf *b, const struct job *j)
+render_extra(struct project *p, struct buf *b, const struct fake_job *j)
 {
-	struct file f = { .n = 4 };
+	struct fake_file f = { .n = 4 };
 
 	md5_text("good", f.md5);
 	if (j->kind == NO_URL)
@@ -189,14 +189,14 @@ render_extra(struct project *p, struct buf *b, const struct job *j)
 }
 
 static bool
-has_extra(const struct job *j)
+has_extra(const struct fake_job *j)
 {
 	return j->kind == NO_INPUT || j->kind == BAD_SUM || j->kind == BAD_SIZE ||
 	       j->kind == NO_URL;
 }
 
 static void
-render_job(struct project *p, struct buf *b, struct job *j)
+render_job(struct project *p, struct buf *b, struct fake_job *j)
 {
 	const char *app = j->kind == BAD_SIGN ? "bad" : "good";
 
@@ -238,7 +238,7 @@ render_job(struct project *p, struct buf *b, struct job *j)
 static void
 check_report(struct project *p, const struct rq_report *r)
 {
-	struct job *j = fake_job(p, r->name);
+	struct fake_job *j = fake_job(p, r->name);
 
 	if (j == NULL || !j->sent) {
 		book_wrong(p, "reported but never sent", r->name);
@@ -297,7 +297,7 @@ answer_request(struct project *p, const struct request *rq, struct buf *b, enum 
 			    rq->reports[i].name);
 	}
 	for (size_t i = 0; i < p->njobs; i++) {
-		struct job *j = &p->jobs[i];
+		struct fake_job *j = &p->jobs[i];
 
 		if (!j->sent || j->reported)
 			continue;
@@ -324,7 +324,7 @@ answer_trickles(struct project *p, const struct request *rq, struct buf *b)
 		const char *name = xml_between(
 		    &p->a, rq->trickles[i].xml, "result_name");
 		const char *text = xml_between(&p->a, rq->trickles[i].xml, "said");
-		struct job *j = name == NULL ? NULL : fake_job(p, name);
+		struct fake_job *j = name == NULL ? NULL : fake_job(p, name);
 
 		if (j == NULL || text == NULL) {
 			book_wrong(p, "a message of no task", rq->trickles[i].xml);

@@ -33,16 +33,16 @@ enum kind {
 #include "test/it/fake_project.def"
 #undef JOB
 };
-struct file {
+struct fake_file {
 	const char *name;
 	char *data;
 	size_t n, reached; /* reached: bytes that a host may have by now */
 	char md5[MD5_HEX];
 };
-struct job {
+struct fake_job {
 	enum kind kind;
 	char *name;
-	const struct file *input;
+	const struct fake_file *input;
 	bool sent, reported, uploaded;
 	bool answered; /* its first message got an answer */
 	char out[MAX_BYTES];
@@ -52,8 +52,8 @@ struct project {
 	struct arena keep, a;
 	struct rng rng;
 	int port;
-	struct file large[LARGE], program, bad_program;
-	struct job jobs[JOBS_MAX];
+	struct fake_file large[LARGE], program, bad_program;
+	struct fake_job jobs[JOBS_MAX];
 	size_t njobs;
 	size_t turn[4], happened[NONE];
 	bool just_now[4]; /* the last request at that door met a fault */
@@ -77,7 +77,8 @@ struct project {
 
 /* Adds a line WRONG to the books. */
 void book_wrong(struct project *, const char *what, const char *name);
-struct job *fake_job(struct project *, const char *name); /* NULL if there is none */
+struct fake_job *fake_job(
+    struct project *, const char *name); /* NULL if there is none */
 /* The next fault of a door in turn; door_fault() returns one every second or third
  * time, NONE otherwise. */
 enum fault door_next_fault(struct project *, enum door);

@@ -12,7 +12,7 @@
 #include "db/private.h"
 #include "db/schema.h"
 #include "test/sql/candidates.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "lib/banned.h"
 
 enum { RUN_STEPS = 60, KILLED = 9, UNSENT = 2000 };

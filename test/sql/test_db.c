@@ -8,7 +8,7 @@
 
 #include "db/id_walk.h"
 #include "db/stmts.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "lib/banned.h"
 
 START_TEST(race_02_a_result_is_claimed_once)

@@ -11,7 +11,7 @@
 #include "db/wu_updates.h"
 #include "db/schema.h"
 #include "lib/proc.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "test/unit/unit.h"
 #include "lib/banned.h"
 

@@ -7,7 +7,7 @@
 #include "db/ahead.h"
 #include "db/stmts.h"
 #include "db/supply_rows.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "test/sql/candidates.h"
 #include "trigger/store.h"
 #include "lib/banned.h"

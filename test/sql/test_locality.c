@@ -6,7 +6,7 @@
 #include "test/sql/world.h"
 
 #include "db/stmts.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "test/sql/candidates.h"
 #include "lib/banned.h"
 

@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 #include "db/entity.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "test/sql/candidates.h"
 #include "lib/banned.h"
 

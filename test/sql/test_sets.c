@@ -10,7 +10,7 @@
 #include "db/entity.h"
 #include "db/trigger_rows.h"
 #include "lib/fs.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "test/sql/candidates.h"
 #include "lib/banned.h"
 

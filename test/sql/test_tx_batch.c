@@ -2,7 +2,7 @@
 /* Transactions in one message (db/tx_batch.c), against a real server. */
 #include "test/sql/world.h"
 
-#include "model/states.h"
+#include "model/rows.h"
 #include "lib/banned.h"
 
 /* Claims both results for a host in one message. */

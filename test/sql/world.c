@@ -3,7 +3,7 @@
 
 #include "lib/fs.h"
 #include "lib/proc.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "lib/banned.h"
 
 struct arena a;

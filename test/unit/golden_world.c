@@ -7,12 +7,12 @@
 #include "test/unit/golden_world.h"
 
 #include "lib/crypt.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "proto/plan_class.h"
 #include "proto/prefs.h"
 #include "proto/row_text.h"
 #include "rules/sched/decide.h"
-#include "rules/sched/identity.h"
+#include "rules/sched/host.h"
 #include "test/unit/unit.h"
 #include "lib/banned.h"
 

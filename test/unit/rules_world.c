@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/buf.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "rules/sched/decide.h"
 #include "lib/banned.h"
 

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "model/states.h"
+#include "model/rows.h"
 #include "test/unit/rules_world.h"
 #include "test/unit/unit.h"
 #include "lib/banned.h"

@@ -2,7 +2,7 @@
 /* File sets that many hosts want at once are recognised by lost claims. */
 #include "test/unit/unit.h"
 
-#include "rules/sched/contention.h"
+#include "rules/sched/limits.h"
 #include "lib/banned.h"
 
 START_TEST(lost_claims_show_contention_for_a_while)

@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include "db/adopt.h"
 #include "db/private.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "rules/daemon/credit.h"
 #include "lib/banned.h"
 

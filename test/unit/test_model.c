@@ -6,12 +6,11 @@
 #include <unistd.h>
 #include "lib/arena.h"
 #include "lib/fs.h"
-#include "model/resource.h"
+#include "model/catalog.h"
 #include "model/conf.h"
 #include "model/identity.h"
-#include "model/reasons.h"
+#include "model/decision.h"
 #include "model/rows.h"
-#include "model/states.h"
 #include "lib/banned.h"
 
 static struct arena a;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Policy window: the balance, what runs, and the plan of the buffer, with values from
- * its description (rules/client/policy_window.c, locus-client-policies(7)). */
+ * its description (rules/client/window.c, locus-client-policies(7)). */
 #include "test/unit/policy_host.h"
 #include "test/unit/unit.h"
 #include "lib/banned.h"

@@ -3,7 +3,7 @@
 #include "test/unit/unit.h"
 
 #include <string.h>
-#include "rules/daemon/aside.h"
+#include "rules/daemon/transition.h"
 #include "lib/banned.h"
 
 static const struct {

@@ -3,7 +3,6 @@
 #include "test/unit/unit.h"
 
 #include "rules/sched/decide.h"
-#include "rules/sched/baseline_cost.h"
 #include "test/unit/rules_world.h"
 #include "lib/banned.h"
 

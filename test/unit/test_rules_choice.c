@@ -2,7 +2,7 @@
 /* Which jobs are considered, and in what order (scheduling.md 2.13, 2.14). */
 #include "test/unit/unit.h"
 
-#include "model/states.h"
+#include "model/rows.h"
 #include "rules/sched/decide.h"
 #include "test/unit/rules_world.h"
 #include "lib/banned.h"

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include "lib/arena.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "rules/daemon/daemon_rules.h"
 #include "lib/banned.h"
 

@@ -5,7 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
-#include "rules/sched/edf.h"
+#include "rules/sched/workload.h"
 #include "test/unit/rules_world.h"
 #include "lib/banned.h"
 

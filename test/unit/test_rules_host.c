@@ -3,14 +3,13 @@
  * each by a table (scheduling.md 2.4, 2.8 to 2.10). */
 #include "test/unit/unit.h"
 
-#include "model/resource.h"
+#include "model/catalog.h"
 #include "rules/sched/decide.h"
-#include "rules/sched/estimate.h"
-#include "rules/sched/host_misc.h"
-#include "rules/sched/hr.h"
-#include "rules/sched/quota.h"
+#include "rules/sched/version.h"
+#include "rules/sched/host.h"
+#include "rules/sched/limits.h"
 #include "rules/sched/supply.h"
-#include "rules/sched/trust.h"
+#include "rules/sched/fit.h"
 #include "test/unit/rules_world.h"
 #include "lib/banned.h"
 

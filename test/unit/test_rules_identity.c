@@ -5,8 +5,7 @@
 
 #include <math.h>
 #include "rules/sched/ctx.h"
-#include "rules/sched/host_misc.h"
-#include "rules/sched/identity.h"
+#include "rules/sched/host.h"
 #include "rules/say.h"
 #include "test/unit/rules_world.h"
 #include "lib/banned.h"

@@ -5,12 +5,12 @@
 
 #include "proto/job_limits.h"
 #include "rules/sched/decide.h"
-#include "rules/sched/estimate.h"
-#include "rules/sched/hr.h"
-#include "rules/sched/quota.h"
+#include "rules/sched/version.h"
+#include "rules/sched/host.h"
+#include "rules/sched/limits.h"
 #include "rules/sched/supply.h"
-#include "rules/sched/trust.h"
-#include "model/states.h"
+#include "rules/sched/fit.h"
+#include "model/rows.h"
 #include "test/unit/rules_world.h"
 #include "lib/banned.h"
 

@@ -4,7 +4,7 @@
 #include "test/unit/unit.h"
 
 #include "rules/sched/decide.h"
-#include "rules/sched/fileset.h"
+#include "rules/sched/large.h"
 #include "test/unit/rules_world.h"
 #include "lib/banned.h"
 

@@ -4,7 +4,7 @@
 #include "test/unit/unit.h"
 
 #include "rules/sched/ctx.h"
-#include "rules/sched/answers.h"
+#include "rules/sched/version.h"
 #include "test/unit/rules_world.h"
 #include "lib/banned.h"
 

@@ -7,9 +7,9 @@
 
 #include <stdio.h>
 #include "lib/text.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "rules/sched/decide.h"
-#include "rules/sched/fileset.h"
+#include "rules/sched/large.h"
 #include "test/unit/rules_world.h"
 #include "lib/banned.h"
 

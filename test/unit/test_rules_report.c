@@ -2,7 +2,7 @@
 /* Reports, lost results and aborts: the tables of protocol.md 3.5, 3.6 and 3.7. */
 #include "test/unit/unit.h"
 
-#include "model/states.h"
+#include "model/rows.h"
 #include "rules/sched/decide.h"
 #include "test/unit/rules_world.h"
 #include "lib/banned.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include "lib/buf.h"
 #include "rules/sched/decide.h"
-#include "rules/sched/serving.h"
+#include "rules/sched/prefs.h"
 #include "test/unit/rules_stage.h"
 #include "lib/banned.h"
 

@@ -2,7 +2,7 @@
 /* The end of life of large files: never while anything may need them. */
 #include "test/unit/unit.h"
 
-#include "model/states.h"
+#include "model/rows.h"
 #include "rules/daemon/daemon_rules.h"
 #include "lib/banned.h"
 

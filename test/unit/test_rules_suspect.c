@@ -2,7 +2,7 @@
 /* Which hosts stand out among all. */
 #include "test/unit/unit.h"
 
-#include "model/states.h"
+#include "model/rows.h"
 #include "rules/daemon/daemon_rules.h"
 #include "lib/banned.h"
 

@@ -2,7 +2,7 @@
 /* How a workunit is counted: its code, and the counts of its results. */
 #include "test/unit/unit.h"
 
-#include "model/states.h"
+#include "model/rows.h"
 #include "model/tally.h"
 #include "rules/daemon/daemon_rules.h"
 #include "lib/banned.h"

@@ -6,7 +6,7 @@
 
 #include "lib/arena.h"
 #include "lib/rng.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "rules/daemon/daemon_rules.h"
 #include "lib/banned.h"
 

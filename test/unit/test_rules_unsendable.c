@@ -3,7 +3,7 @@
 #include "test/unit/unit.h"
 
 #include "lib/arena.h"
-#include "model/reasons.h"
+#include "model/decision.h"
 #include "rules/sched/unsendable.h"
 #include "lib/banned.h"
 

@@ -3,10 +3,10 @@
  */
 #include "test/unit/unit.h"
 
-#include "model/states.h"
+#include "model/rows.h"
 #include "rules/sched/decide.h"
-#include "rules/sched/estimate.h"
-#include "rules/sched/quota.h"
+#include "rules/sched/version.h"
+#include "rules/sched/limits.h"
 #include "rules/sched/work_req.h"
 #include "test/unit/rules_world.h"
 #include "lib/banned.h"

@@ -3,7 +3,7 @@
  * (scheduling.md 2.16); needs no database. */
 #include "test/unit/unit.h"
 
-#include "model/states.h"
+#include "model/rows.h"
 #include "rules/sched/decide.h"
 #include "test/unit/rules_world.h"
 #include "test/unit/supply_store.h"

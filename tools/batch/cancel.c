@@ -5,7 +5,7 @@
  */
 #include <inttypes.h>
 #include "db/job_batch.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "tools/batch/batch.h"
 #include "tools/catalog.h"
 #include "tools/confirm.h"

@@ -2,7 +2,7 @@
 /* locus batch list: the batches, and how far they are. */
 #include "db/job_batch.h"
 #include "lib/clock.h"
-#include "model/snapshot.h"
+#include "model/decision.h"
 #include "tools/batch/batch.h"
 #include "tools/catalog.h"
 #include "tools/print/print.h"

@@ -15,7 +15,7 @@
 #include "lib/fs.h"
 #include "lib/tar.h"
 #include "lib/text.h"
-#include "model/snapshot.h"
+#include "model/decision.h"
 #include "proto/blob.h"
 #include "proto/new_work.h"
 #include "tools/batch/batch.h"

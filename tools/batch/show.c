@@ -4,7 +4,7 @@
 #include <time.h>
 #include "lib/clock.h"
 #include "lib/text.h"
-#include "model/snapshot.h"
+#include "model/decision.h"
 #include "tools/batch/batch.h"
 #include "tools/catalog.h"
 #include "tools/print/print.h"

@@ -6,7 +6,7 @@
 #include "db/job_batch.h"
 #include "lib/clock.h"
 #include "lib/text.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "tools/batch/batch.h"
 #include "tools/progress.h"
 #include "tools/tallies.h"

@@ -19,7 +19,7 @@
 #include "lib/fs.h"
 #include "lib/proc.h"
 #include "lib/text.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "proto/blob.h"
 #include "tools/dir_cure.h"
 #include "tools/doctor.h"

@@ -8,7 +8,7 @@
 #include "lib/proc.h"
 #include "lib/text.h"
 #include "model/trouble.h"
-#include "rules/sched/quota.h"
+#include "rules/sched/limits.h"
 #include "tools/config_key.h"
 #include "tools/create.h"
 #include "tools/dir_cure.h"

@@ -7,7 +7,6 @@
 #include "lib/arena.h"
 #include "lib/err.h"
 #include "model/conf.h"
-#include "model/installation.h"
 
 enum right_kind { RIGHT_DIR, RIGHT_FILE, RIGHT_SOCKET };
 enum right_holder { RIGHT_ROOT, RIGHT_PROJECT, RIGHT_ADM, RIGHT_WEB };

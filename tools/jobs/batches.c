@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include "db/job_batch.h"
 #include "lib/clock.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "tools/jobs/jobs.h"
 #include "lib/banned.h"
 

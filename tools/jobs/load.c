@@ -11,7 +11,7 @@
 #include "db/job_batch.h"
 #include "lib/clock.h"
 #include "lib/order.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "tools/catalog.h"
 #include "tools/input_count.h"
 #include "tools/jobs/jobs.h"

@@ -8,7 +8,7 @@
 #include "lib/fs.h"
 #include "lib/words.h"
 #include "lib/xml.h"
-#include "model/states.h"
+#include "model/rows.h"
 #include "proto/template.h"
 #include "proto/template_check.h"
 #include "tools/jobs/jobs.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include "lib/fs.h"
 #include "lib/sock.h"
-#include "model/web_peer.h"
+#include "model/owner.h"
 #include "lib/banned.h"
 
 void

@@ -10,7 +10,7 @@
 #include "lib/clock.h"
 #include "lib/log.h"
 #include "lib/proc.h"
-#include "model/task_note.h"
+#include "model/trouble.h"
 #include "tools/group.h"
 #include "tools/program.h"
 #include "tools/supervisor/sup.h"
