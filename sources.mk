@@ -9,8 +9,6 @@ lib_sources = \
 	lib/bells.h \
 	lib/buf.c \
 	lib/buf.h \
-	lib/cert.c \
-	lib/cert.h \
 	lib/clamp.h \
 	lib/clock.c \
 	lib/clock.h \
@@ -23,7 +21,6 @@ lib_sources = \
 	lib/fs.c \
 	lib/fs.h \
 	lib/fs_tree.c \
-	lib/fs_walk.c \
 	lib/gzip.c \
 	lib/gzip.h \
 	lib/hash.h \
@@ -43,15 +40,10 @@ lib_sources = \
 	lib/log_repeat.h \
 	lib/names.c \
 	lib/names.h \
-	lib/near.c \
-	lib/near.h \
 	lib/notify.c \
 	lib/notify.h \
-	lib/order.c \
-	lib/order.h \
 	lib/pattern.c \
 	lib/pattern.h \
-	lib/pattern_compile.c \
 	lib/pattern_step.h \
 	lib/privilege.c \
 	lib/privilege.h \
@@ -71,18 +63,10 @@ lib_sources = \
 	lib/terminal.h \
 	lib/text.c \
 	lib/text.h \
-	lib/unpack.c \
-	lib/unpack.h \
-	lib/words.c \
-	lib/words.h \
 	lib/xml.c \
 	lib/xml.h \
 	lib/xml_repair.c \
-	lib/xml_repair.h \
-	lib/xml_span.c \
-	lib/xml_span.h \
-	lib/xml_tree.c \
-	lib/xml_tree.h
+	lib/xml_repair.h
 
 model_sources = \
 	model/app.def \
@@ -152,17 +136,12 @@ proto_sources = \
 	proto/blob.c \
 	proto/blob.h \
 	proto/blob_files.def \
-	proto/blob_job.c \
 	proto/blob_wu.def \
 	proto/coproc.c \
 	proto/coproc.h \
 	proto/doc_put.h \
-	proto/job_limits.c \
-	proto/job_limits.h \
 	proto/mail.c \
 	proto/mail.h \
-	proto/new_work.c \
-	proto/new_work.h \
 	proto/normalise.c \
 	proto/normalise.h \
 	proto/plan_class.c \
@@ -179,11 +158,7 @@ proto_sources = \
 	proto/reply.c \
 	proto/reply.def \
 	proto/reply.h \
-	proto/reply_head.c \
-	proto/reply_head.h \
 	proto/reply_parse.c \
-	proto/reply_text.c \
-	proto/reply_text.h \
 	proto/request.c \
 	proto/request.def \
 	proto/request.h \
@@ -202,7 +177,6 @@ proto_sources = \
 	proto/trace.c \
 	proto/trace.def \
 	proto/trace.h \
-	proto/trace_decision.c \
 	proto/upload.c \
 	proto/upload.h \
 	proto/upload_name.c \
@@ -212,9 +186,6 @@ proto_sources = \
 	proto/web_docs.c \
 	proto/web_docs.h \
 	proto/web_errors.def \
-	proto/web_master.c \
-	proto/wu_limits.c \
-	proto/wu_limits.h \
 	proto/xml_table.h
 
 rules_sources = \
@@ -288,70 +259,44 @@ rules_sources = \
 trigger_sources = \
 	trigger/cache.h \
 	trigger/dirs.c \
-	trigger/no_work.c \
 	trigger/store.h \
 	trigger/trigger.c \
-	trigger/trigger.h \
-	trigger/working_set.c
+	trigger/trigger.h
 
 db_sources = \
-	db/account.c \
 	db/adopt.c \
 	db/adopt.h \
-	db/adopt_columns.c \
-	db/ahead.c \
-	db/ahead.h \
-	db/app_remove.c \
-	db/app_remove.h \
 	db/assignment.c \
-	db/averages.c \
-	db/averages.h \
 	db/batch.c \
 	db/bind.c \
 	db/catalog.c \
+	db/catalog.h \
 	db/conn.c \
 	db/db.c \
 	db/db.h \
 	db/entity.h \
 	db/file.c \
-	db/file_remove.c \
-	db/file_remove.h \
-	db/fleet.c \
-	db/fleet.h \
-	db/forget.c \
-	db/forget.h \
+	db/file.h \
 	db/gauges.c \
 	db/gauges.h \
 	db/grant.c \
 	db/grant.h \
-	db/history.c \
-	db/history.h \
 	db/host.c \
-	db/host_ends.c \
-	db/host_ends.h \
+	db/host.h \
 	db/id_walk.c \
 	db/id_walk.h \
-	db/input_use.c \
-	db/input_use.h \
 	db/inspect.c \
 	db/inspect.h \
 	db/job_batch.c \
 	db/job_batch.h \
-	db/lease.c \
-	db/lease.h \
 	db/ledger.c \
 	db/ledger.h \
 	db/node.c \
 	db/node.h \
 	db/open.c \
-	db/password_token.c \
 	db/private.h \
 	db/project.c \
 	db/project.h \
-	db/purge.c \
-	db/purge.h \
-	db/replica.c \
-	db/replica.h \
 	db/result.c \
 	db/run.c \
 	db/schema.c \
@@ -359,13 +304,9 @@ db_sources = \
 	db/schema_check.c \
 	db/shapes.def \
 	db/snap_held.c \
-	db/snap_sets.c \
-	db/snap_sets.h \
+	db/snap_held.h \
 	db/snapshot.c \
-	db/stats.c \
-	db/stats.h \
-	db/status.c \
-	db/status.h \
+	db/snapshot.h \
 	db/stmt.c \
 	db/stmts.def \
 	db/stmts.h \
@@ -376,17 +317,13 @@ db_sources = \
 	db/trigger_rows.h \
 	db/tx_batch.c \
 	db/user.c \
-	db/user_merge.c \
-	db/user_merge.h \
+	db/user.h \
 	db/work_list.c \
 	db/work_list.h \
 	db/work_tally.c \
 	db/work_tally.h \
 	db/workunit.c \
-	db/wu_select.c \
-	db/wu_select.h \
-	db/wu_trouble.c \
-	db/wu_trouble.h \
+	db/workunit.h \
 	db/wu_updates.c \
 	db/wu_updates.h
 
@@ -396,21 +333,13 @@ sched_sources = \
 	sched/rpc/authenticate.c \
 	sched/rpc/commit.c \
 	sched/rpc/commit.h \
-	sched/rpc/commit_host.c \
 	sched/rpc/commit_rows.c \
-	sched/rpc/commit_together.c \
-	sched/rpc/counts.c \
-	sched/rpc/counts.h \
 	sched/rpc/decide.c \
 	sched/rpc/host_key.c \
 	sched/rpc/host_key.h \
 	sched/rpc/in_flight.c \
 	sched/rpc/in_flight.h \
 	sched/rpc/load.c \
-	sched/rpc/load_needs.c \
-	sched/rpc/lock.c \
-	sched/rpc/more.c \
-	sched/rpc/notes.c \
 	sched/rpc/probe.c \
 	sched/rpc/probe.h \
 	sched/rpc/refuse.c \
@@ -419,10 +348,8 @@ sched_sources = \
 	sched/rpc/rpc.c \
 	sched/rpc/rpc.h \
 	sched/rpc/rpc_log.c \
+	sched/rpc/rpc_log.h \
 	sched/rpc/steps.def \
-	sched/rpc/together.c \
-	sched/rpc/together.h \
-	sched/rpc/versions.c \
 	sched/rpc/wait.c \
 	sched/serve/admission.c \
 	sched/serve/admission.h \
@@ -437,67 +364,41 @@ sched_sources = \
 	sched/serve/serve.c \
 	sched/serve/serve.h \
 	sched/serve/serve_conn.c \
-	sched/serve/serve_park.c \
 	sched/serve/serve_threads.h \
 	sched/serve/serve_work.c \
 	sched/serve/suspects.c \
 	sched/serve/suspects.h \
-	sched/serve/trial.c \
-	sched/serve/trial.h \
-	sched/trace/decision_log.c \
-	sched/trace/decision_log.h \
 	sched/trace/recording.c \
 	sched/trace/recording.h \
 	sched/trace/replay.c \
 	sched/trace/replay.h \
-	sched/trace/rpc_dump.c \
-	sched/trace/rpc_dump.h \
-	sched/upload/upload_options.c \
-	sched/upload/upload_options.h \
 	sched/upload/upload_settings.c \
 	sched/upload/upload_settings.h \
 	sched/upload/upload_store.c \
 	sched/upload/upload_store.h \
 	sched/web/web_account.c \
+	sched/web/web_account.h \
 	sched/web/web_limit.c \
-	sched/web/web_mail.c \
-	sched/web/web_mail.h \
-	sched/web/web_manager.c \
+	sched/web/web_limit.h \
 	sched/web/web_metrics.c \
 	sched/web/web_metrics.h \
-	sched/web/web_notices.c \
 	sched/web/web_page.c \
-	sched/web/web_page.h \
-	sched/web/web_passwd.c \
-	sched/web/web_passwd.h \
-	sched/web/web_rpc.c \
-	sched/web/web_rpc.h
+	sched/web/web_page.h
 
 daemons_sources = \
 	daemons/averages.c \
 	daemons/averages.h \
-	daemons/backoff.c \
-	daemons/backoff.h \
 	daemons/common_options.def \
-	daemons/count_inputs.c \
-	daemons/count_inputs.h \
-	daemons/file_chooser.c \
-	daemons/file_chooser.h \
 	daemons/generator_options.def \
 	daemons/grants.c \
 	daemons/grants.h \
-	daemons/handing.c \
-	daemons/handing.h \
-	daemons/handler_nouns.c \
-	daemons/handler_nouns.h \
+	daemons/handler.c \
+	daemons/handler.h \
 	daemons/handler_options.def \
-	daemons/handler_process.c \
-	daemons/handler_process.h \
 	daemons/handlers.c \
 	daemons/handlers.h \
-	daemons/hearing.c \
-	daemons/hearing.h \
 	daemons/items.c \
+	daemons/items.h \
 	daemons/lease_keeper.c \
 	daemons/lease_keeper.h \
 	daemons/ledger_writer.c \
@@ -508,10 +409,6 @@ daemons_sources = \
 	daemons/options.h \
 	daemons/outputs.c \
 	daemons/outputs.h \
-	daemons/plan.c \
-	daemons/plan.h \
-	daemons/plan_ask.c \
-	daemons/plan_ask.h \
 	daemons/recount.c \
 	daemons/recount.h \
 	daemons/retire.c \
@@ -849,11 +746,8 @@ client_sources = \
 	client/app.h \
 	client/app_channel.c \
 	client/app_file.c \
-	client/app_init.c \
 	client/attach.c \
 	client/availability.c \
-	client/benchmark.c \
-	client/benchmark.h \
 	client/client.h \
 	client/control/command.c \
 	client/control/control.h \
@@ -861,28 +755,20 @@ client_sources = \
 	client/control/gui.h \
 	client/control/gui_argument.c \
 	client/control/gui_calls.def \
-	client/control/gui_do.c \
 	client/control/gui_show.c \
-	client/control/gui_tasks.c \
-	client/control/local.c \
 	client/control/operate.c \
 	client/control/operations.def \
-	client/control/print.c \
 	client/control/server.c \
 	client/control/server.h \
 	client/control/show.c \
 	client/disk.c \
 	client/enact.c \
-	client/estimates.c \
 	client/events.c \
-	client/fields.c \
-	client/fields.h \
+	client/events.h \
 	client/hindrances.def \
 	client/hostinfo.c \
-	client/hours.c \
 	client/machine.c \
-	client/messages.c \
-	client/messages.h \
+	client/machine.h \
 	client/net.c \
 	client/net.h \
 	client/options.c \
@@ -890,13 +776,9 @@ client_sources = \
 	client/preferences.c \
 	client/preferences.def \
 	client/preferences.h \
-	client/resource.c \
 	client/rpc.c \
-	client/same_project.c \
-	client/save.c \
 	client/signature.c \
 	client/sim/bound.c \
-	client/sim/bound_memory.c \
 	client/sim/fields.def \
 	client/sim/figures.c \
 	client/sim/host.c \
@@ -904,18 +786,16 @@ client_sources = \
 	client/sim/log.c \
 	client/sim/main.c \
 	client/sim/notation.c \
-	client/sim/path.c \
-	client/sim/path.h \
 	client/sim/plot.c \
 	client/sim/read.c \
 	client/sim/read.h \
 	client/sim/report.h \
 	client/sim/scenario.c \
 	client/sim/server.c \
+	client/sim/server.h \
 	client/sim/sim.c \
 	client/sim/sim.h \
 	client/sim/state.h \
-	client/sim/task.c \
 	client/slot.c \
 	client/slots.c \
 	client/standing.c \
@@ -923,7 +803,6 @@ client_sources = \
 	client/state.h \
 	client/state_fields.def \
 	client/state_rows.c \
-	client/take_project.c \
 	client/take_reply.c \
 	client/task.c \
 	client/task_facts.c \

@@ -6,7 +6,7 @@
 #ifndef CLIENT_CLIENT_H
 #define CLIENT_CLIENT_H
 
-#include "client/messages.h"
+#include "client/events.h"
 #include "client/net.h"
 #include "client/preferences.h"
 #include "client/state.h"

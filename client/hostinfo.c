@@ -7,7 +7,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
-#include "client/benchmark.h"
+#include "client/machine.h"
 #include "lib/fs.h"
 #include "lib/log.h"
 #include "lib/banned.h"

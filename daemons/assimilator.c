@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "daemons/handing.h"
+#include "daemons/handler.h"
 #include "daemons/loop.h"
 #include "daemons/outputs.h"
 #include "daemons/stage.h"

@@ -5,7 +5,7 @@
  */
 #include "daemons/averages.h"
 
-#include "db/averages.h"
+#include "db/user.h"
 #include "lib/log.h"
 #include "lib/banned.h"
 

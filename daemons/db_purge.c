@@ -9,8 +9,7 @@
 #include "daemons/loop.h"
 #include "daemons/stage.h"
 #include "db/entity.h"
-#include "db/input_use.h"
-#include "db/purge.h"
+#include "db/file.h"
 #include "db/wu_updates.h"
 #include "lib/fs.h"
 #include "lib/gzip.h"
@@ -20,7 +19,7 @@
 #include "lib/banned.h"
 
 enum {
-	SLICES = 16, /* slices (db/purge.h) per pass, until something is found */
+	SLICES = 16, /* slices (db/wu_updates.h) per pass, until something is found */
 	CHUNK = 32,  /* workunits per transaction */
 	DAY_S = 86400,
 	HOUR_S = 3600,

@@ -3,7 +3,7 @@
  * Removes files that are no longer needed: the small inputs of finished workunits and
  * the outputs of their results.  Files that hosts keep (sticky), files marked no_delete
  * and files in the file table are never touched, because other workunits use them.  An
- * input that is counted (db/input_use.h) goes when the last workunit has given it up.
+ * input that is counted (db/file.h) goes when the last workunit has given it up.
  * Deleting a file that is already gone counts as success, so an interrupted pass can
  * simply be repeated.  Large files go when nothing can need them any more (retire.h).
  */
@@ -11,12 +11,12 @@
 
 #include <string.h>
 #include <unistd.h>
-#include "daemons/count_inputs.h"
+#include "daemons/recount.h"
 #include "daemons/outputs.h"
 #include "daemons/retire.h"
 #include "daemons/stage.h"
 #include "db/entity.h"
-#include "db/input_use.h"
+#include "db/file.h"
 #include "db/wu_updates.h"
 #include "lib/fs.h"
 #include "lib/log.h"

@@ -6,15 +6,350 @@
  */
 #include "daemons/handlers.h"
 
+#include <errno.h>
 #include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
-#include "daemons/handler_process.h"
+#include <unistd.h>
+#include "daemons/verdict.h"
 #include "lib/buf.h"
 #include "lib/clock.h"
+#include "lib/fs.h"
 #include "lib/json_text.h"
 #include "lib/log.h"
 #include "lib/text.h"
+#include "lib/xml.h"
+#include "proto/blob.h"
 #include "lib/banned.h"
+
+/*
+ * A handler is a stranger's program: nothing that it writes, or does not write, may
+ * block or harm the daemon.
+ */
+
+enum {
+	CHUNK = 64 << 10,
+	PAUSE_FIRST_MS = 20,
+	PAUSE_MOST_MS = 30000,
+	MUTE_MS = 1000,   /* a process that ends does so within this time */
+	SAYS_MOST = 2000, /* bytes of a line of its standard error */
+	SAID_MOST = 200,  /* lines logged in a period, without repetitions */
+	SAID_PERIOD_MS = 60000,
+};
+
+static void
+handler_init(struct handler *h, const struct handler_terms *terms, int number)
+{
+	*h = (struct handler){ .terms = terms,
+		.number = number,
+		.p = { .in = -1, .out = -1, .err = -1 },
+		.window = HANDLER_IN_FLIGHT };
+	h->in = buf_new(&h->a);
+	h->says = buf_new(&h->a);
+}
+
+/* --- what it says on its standard error --- */
+
+static void
+say_left_out(struct handler *h)
+{
+	if (h->unsaid > 0)
+		log_warn("[handler %s#%d] %zu more lines are left out", h->terms->name,
+		    h->number, h->unsaid);
+	h->unsaid = 0;
+}
+
+static void
+say_line(struct handler *h, const char *line)
+{
+	int64_t now = clock_mono_ms();
+
+	if (now >= h->said_since + SAID_PERIOD_MS) {
+		say_left_out(h);
+		h->said_since = now;
+		h->said = 0;
+	}
+	if (h->said >= SAID_MOST)
+		h->unsaid++;
+	else if (log_heard(line, "[handler %s#%d] %s", h->terms->name, h->number, line))
+		h->said++;
+}
+
+static void
+flush_says(struct handler *h)
+{
+	if (h->says.n > 0)
+		say_line(h, h->says.p);
+	h->says.n = 0;
+}
+
+static void
+keep_words(struct handler *h, const char *p, size_t n)
+{
+	size_t most = sizeof(h->words) - 1, drop;
+
+	if (n > most) {
+		p += n - most;
+		n = most;
+	}
+	drop = h->nwords + n > most ? h->nwords + n - most : 0;
+	memmove(h->words, h->words + drop, h->nwords - drop);
+	h->nwords -= drop;
+	memcpy(h->words + h->nwords, p, n);
+	h->nwords += n;
+	h->words[h->nwords] = '\0';
+}
+
+/* Logs whole lines; an end without a newline stays for later. */
+static void
+say_lines(struct handler *h, const char *p, size_t n)
+{
+	while (n > 0) {
+		const char *end = memchr(p, '\n', n);
+		size_t room = SAYS_MOST - h->says.n,
+		       m = end == NULL ? n : (size_t)(end - p);
+
+		m = m < room ? m : room;
+		buf_put(&h->says, p, m);
+		if (p + m == end)
+			m++;
+		if (m > 0 && (p[m - 1] == '\n' || h->says.n >= SAYS_MOST))
+			flush_says(h);
+		p += m;
+		n -= m;
+	}
+}
+
+/* Logs lines as those of its standard error. */
+static void
+handler_says(struct handler *h, const char *text)
+{
+	flush_says(h);
+	say_lines(h, text, strlen(text));
+	flush_says(h);
+}
+
+static void
+take_says(struct handler *h, const char *p, size_t n)
+{
+	keep_words(h, p, n);
+	say_lines(h, p, n);
+}
+
+/* --- start and end --- */
+
+/* Is the process there, with its pipes? */
+static bool
+handler_runs(const struct handler *h)
+{
+	return h->p.out >= 0;
+}
+
+/* Tells it to end, and kills it unless it does. */
+static void
+handler_end(struct handler *h, int grace_ms)
+{
+	say_left_out(h);
+	proc_dialog_close(&h->p, grace_ms);
+	h->greeted = h->gone = h->mute = false;
+	h->send = NULL;
+	h->nsend = h->taken = h->in.n = h->says.n = 0;
+}
+
+/* Ends the process for a reason; the next one starts after a pause. */
+static void
+handler_fail(struct handler *h, const char *fmt, ...)
+{
+	int64_t pause = PAUSE_FIRST_MS;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(h->why, sizeof(h->why), fmt, ap);
+	va_end(ap);
+	flush_says(h);
+	handler_end(h, 0);
+	for (int i = 0; i < h->failures && pause < PAUSE_MOST_MS; i++)
+		pause *= 2;
+	h->failures++;
+	h->failed = true;
+	h->silent = false;
+	h->start_ms = clock_mono_ms() + (pause < PAUSE_MOST_MS ? pause : PAUSE_MOST_MS);
+	log_warn("[handler %s#%d] %s; the next one starts in %lld ms", h->terms->name,
+	    h->number, h->why, (long long)(h->start_ms - clock_mono_ms()));
+}
+
+/* It has answered a request, so the next failure is the first one again. */
+static void
+handler_works(struct handler *h)
+{
+	h->failures = 0;
+}
+
+static void
+handler_start(struct handler *h)
+{
+	struct fail f = { 0 };
+
+	arena_reset(&h->a);
+	h->in = buf_new(&h->a);
+	h->says = buf_new(&h->a);
+	h->nwords = 0;
+	h->words[0] = '\0';
+	h->window = HANDLER_IN_FLIGHT;
+	if (proc_dialog_open(h->terms->argv, h->terms->dir, &h->p, &f) != OK) {
+		handler_fail(h, "cannot be started: %s", f.detail);
+		return;
+	}
+	log_debug("[handler %s#%d] started pid=%ld", h->terms->name, h->number,
+	    (long)h->p.pid);
+	h->heard_ms = clock_mono_ms();
+	handler_give(h, h->terms->hello, strlen(h->terms->hello));
+	handler_write(h);
+}
+
+/*
+ * Starts the process if it does not run and its pause is over.  Returns whether it runs
+ * and has been greeted.
+ */
+static bool
+handler_ready(struct handler *h)
+{
+	if (!handler_runs(h) && clock_mono_ms() >= h->start_ms)
+		handler_start(h);
+	return handler_runs(h) && h->greeted && !h->gone;
+}
+
+/* --- bytes --- */
+
+/* May a line be given to it now?  One is written at a time. */
+static bool
+handler_idle(const struct handler *h)
+{
+	return handler_runs(h) && h->nsend == 0 && !h->gone;
+}
+
+void
+handler_give(struct handler *h, const char *line, size_t n)
+{
+	h->send = line;
+	h->nsend = n;
+}
+
+void
+handler_write(struct handler *h)
+{
+	while (h->nsend > 0 && h->p.in >= 0) {
+		ssize_t put = write(h->p.in, h->send, h->nsend);
+		if (put < 0 && errno == EINTR)
+			continue;
+		/* If it has closed its input, its end will be noticed. */
+		if (put <= 0)
+			return;
+		h->send += put;
+		h->nsend -= (size_t)put;
+	}
+}
+
+static void
+end_of_output(struct handler *h, int *fd)
+{
+	if (fd == &h->p.out)
+		h->mute = true;
+	else {
+		close(*fd);
+		*fd = -1;
+	}
+}
+
+/* Reads one output; false: there is nothing now. */
+static bool
+read_some(struct handler *h, int *fd)
+{
+	char chunk[CHUNK];
+	ssize_t n;
+
+	if (*fd < 0 || (h->mute && fd == &h->p.out))
+		return false;
+	n = read(*fd, chunk, sizeof(chunk));
+	if (n < 0)
+		return errno == EINTR;
+	if (n == 0) {
+		end_of_output(h, fd);
+		return false;
+	}
+	if (fd == &h->p.err)
+		take_says(h, chunk, (size_t)n);
+	else
+		buf_put(&h->in, chunk, (size_t)n);
+	return true;
+}
+
+/* Reads what it wrote, on both outputs. */
+static void
+handler_read(struct handler *h)
+{
+	h->in.n -= h->taken;
+	memmove(h->in.p, h->in.p + h->taken, h->in.n);
+	h->taken = 0;
+	/* Both are bounded, so that a handler that never stops is read in turns. */
+	for (int i = 0; i < 16 && read_some(h, &h->p.err); i++)
+		;
+	for (int i = 0;
+	     i < 16 && h->in.n <= HANDLER_LINE_MOST && read_some(h, &h->p.out); i++)
+		;
+}
+
+/*
+ * Takes the next whole line that it wrote; NULL if there is none.  Valid until the next
+ * handler_read().
+ */
+static char *
+handler_line(struct handler *h, size_t *n)
+{
+	char *from = h->in.p + h->taken, *end;
+	size_t left = h->in.n - h->taken;
+
+	end = left == 0 ? NULL : memchr(from, '\n', left);
+	if ((end == NULL ? left : (size_t)(end - from)) > HANDLER_LINE_MOST) {
+		handler_fail(
+		    h, "wrote a line of more than %d bytes", (int)HANDLER_LINE_MOST);
+		return NULL;
+	}
+	if (end == NULL)
+		return NULL;
+	*end = '\0';
+	*n = (size_t)(end - from);
+	h->taken += *n + 1;
+	h->heard_ms = clock_mono_ms();
+	return from;
+}
+
+/*
+ * Notices that it has ended, or is silent although it owes an answer; then it has
+ * failed.
+ */
+static void
+handler_look(struct handler *h, bool owes)
+{
+	struct arena a = { 0 };
+
+	if (!handler_runs(h))
+		return;
+	if (h->gone)
+		handler_fail(h, "%s%s", command_end(&a, h->status, h->words),
+		    owes ? "" : ", with nothing to do");
+	else if (proc_dialog_ended(&h->p, &h->status))
+		h->gone = true; /* what it wrote before is read first */
+	else if (h->mute && clock_mono_ms() >= h->heard_ms + MUTE_MS)
+		handler_fail(h, "has closed its standard output");
+	else if (owes && clock_mono_ms() >= h->heard_ms + h->terms->silence_ms) {
+		handler_fail(h, "was silent for %lld s and was killed",
+		    (long long)(h->terms->silence_ms / 1000));
+		h->silent = true;
+	}
+	arena_free(&a);
+}
 
 enum {
 	TICK_MS = 50,
@@ -430,4 +765,101 @@ handlers_ask(
 	if (q.open > 0)
 		handlers_close(h); /* late answers belong to nobody */
 	return OK;
+}
+
+/* Members are named as columns are; times are seconds since 1970. */
+
+json_t *
+handler_request(const char *type)
+{
+	json_t *request = json_object();
+
+	json_object_set_new(request, "type", json_string(type));
+	return request;
+}
+
+static void
+put_text(json_t *object, const char *name, const char *value)
+{
+	json_object_set_new(object, name, json_lines(value == NULL ? "" : value));
+}
+
+static void
+put_int(json_t *object, const char *name, int64_t value)
+{
+	json_object_set_new(object, name, json_integer(value));
+}
+
+static void
+put_real(json_t *object, const char *name, double value)
+{
+	json_object_set_new(object, name, json_real(value));
+}
+
+json_t *
+handler_workunit(struct arena *a, const struct workunit *wu, const char *xml_doc)
+{
+	json_t *o = json_object();
+	char *file = wu_name_file(a, wu->name), *line = NULL;
+
+	if (xml_doc != NULL)
+		line = xml_between(a, xml_doc, "command_line");
+	put_int(o, "id", wu->id);
+	put_text(o, "name", wu->name);
+	put_text(o, "command_line", line);
+	put_text(o, "file", file);
+	put_int(o, "batch", wu->batch);
+	put_int(o, "create_time", wu->create_time);
+	put_int(o, "min_quorum", wu->min_quorum);
+	put_int(o, "error_mask", wu->error_mask);
+	put_int(o, "canonical_resultid", wu->canonical_resultid);
+	put_real(o, "rsc_fpops_est", wu->rsc_fpops_est);
+	put_real(o, "rsc_fpops_bound", wu->rsc_fpops_bound);
+	put_real(o, "rsc_memory_bound", wu->rsc_memory_bound);
+	put_real(o, "rsc_disk_bound", wu->rsc_disk_bound);
+	put_int(o, "delay_bound", wu->delay_bound);
+	return o;
+}
+
+json_t *
+handler_outputs(const struct output *v, size_t n)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++) {
+		json_t *o = json_object();
+		put_text(o, "name", v[i].name);
+		put_text(o, "open_name", v[i].open_name);
+		put_text(o, "path", v[i].path);
+		put_text(o, "md5", v[i].md5);
+		put_real(o, "nbytes", v[i].nbytes);
+		json_object_set_new(o, "optional", json_boolean(v[i].optional));
+		json_object_set_new(
+		    o, "absent", json_boolean(v[i].optional && !fs_exists(v[i].path)));
+		json_object_set_new(o, "no_validate", json_boolean(v[i].no_validate));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+json_t *
+handler_result(const struct result *r, const struct outputs *out)
+{
+	json_t *o = json_object();
+
+	put_int(o, "id", r->id);
+	put_text(o, "name", r->name);
+	put_int(o, "host", r->hostid);
+	put_int(o, "user", r->userid);
+	put_int(o, "app_version", r->app_version_id);
+	put_int(o, "app_version_num", r->app_version_num);
+	put_int(o, "sent_time", r->sent_time);
+	put_int(o, "received_time", r->received_time);
+	put_real(o, "cpu_time", r->cpu_time);
+	put_real(o, "elapsed_time", r->elapsed_time);
+	put_real(o, "flops_estimate", r->flops_estimate);
+	put_int(o, "exit_status", r->exit_status);
+	if (out != NULL)
+		json_object_set_new(o, "outputs", handler_outputs(out->v, out->n));
+	return o;
 }

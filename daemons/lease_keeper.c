@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include "db/lease.h"
 #include "db/node.h"
 #include "lib/clock.h"
 #include "lib/crypt.h"

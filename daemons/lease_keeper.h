@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps the lease of a daemon's work (db/lease.h), on a connection and a thread of its
+ * Keeps the lease of a daemon's work (db/node.h), on a connection and a thread of its
  * own, so that a long step or command does not lose it; and notes in the database that
  * the daemon runs.  A daemon works only while keeper_may_work(): its lease was renewed
  * within the lease's term, by the monotonic clock of this machine, and no admin has

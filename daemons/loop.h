@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "daemons/backoff.h"
+#include "daemons/items.h"
 #include "daemons/handlers.h"
 #include "db/db.h"
 #include "db/trigger_rows.h"

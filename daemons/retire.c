@@ -3,7 +3,7 @@
 
 #include <string.h>
 #include "db/entity.h"
-#include "db/file_remove.h"
+#include "db/file.h"
 #include "lib/fs.h"
 #include "lib/log.h"
 #include "model/rows.h"

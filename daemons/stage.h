@@ -10,7 +10,7 @@
 #define DAEMONS_STAGE_H
 
 #include "daemons/loop.h"
-#include "db/wu_trouble.h"
+#include "db/workunit.h"
 #include "rules/daemon/transition.h"
 
 struct stage_troubles {

@@ -6,7 +6,6 @@
  * is removed when it is old, and counted.
  */
 #include <string.h>
-#include "daemons/handler_nouns.h"
 #include "daemons/handlers.h"
 #include "daemons/loop.h"
 #include "db/entity.h"

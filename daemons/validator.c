@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include "daemons/grants.h"
-#include "daemons/hearing.h"
+#include "daemons/handler.h"
 #include "daemons/loop.h"
 #include "daemons/outputs.h"
 #include "daemons/script.h"

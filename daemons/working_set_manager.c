@@ -7,17 +7,17 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "daemons/file_chooser.h"
+#include "daemons/handler.h"
 #include "daemons/lease_keeper.h"
 #include "daemons/loop.h"
 #include "daemons/set_states.h"
 #include "db/entity.h"
 #include "db/ledger.h"
 #include "db/wu_updates.h"
-#include "lib/order.h"
+#include "lib/names.h"
 #include "db/trigger_rows.h"
 #include "lib/log.h"
-#include "proto/new_work.h"
+#include "proto/template.h"
 #include "rules/daemon/daemon_rules.h"
 #include "lib/banned.h"
 

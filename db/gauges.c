@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "db/entity.h"
-#include "db/host_ends.h"
+#include "db/host.h"
 #include "db/project.h"
 #include "db/stmts.h"
 #include "db/trigger_rows.h"

@@ -5,7 +5,7 @@
 #include "db/private.h"
 #include "db/stmts.h"
 #include "lib/buf.h"
-#include "lib/words.h"
+#include "lib/text.h"
 #include "lib/banned.h"
 
 /*

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "lib/order.h"
+#include "lib/names.h"
 #include "db/stmts.h"
 #include "model/rows.h"
 #include "lib/banned.h"

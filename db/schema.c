@@ -9,7 +9,7 @@
 #include <string.h>
 #include "db/adopt.h"
 #include "db/id_walk.h"
-#include "db/input_use.h"
+#include "db/file.h"
 #include "db/private.h"
 #include "db/work_tally.h"
 #include "lib/buf.h"

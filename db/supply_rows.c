@@ -2,7 +2,7 @@
 /* One function for each kind of query (model/supply_queries.def). */
 #include "db/supply_rows.h"
 
-#include "db/snap_sets.h"
+#include "db/snap_held.h"
 #include "db/stmts.h"
 #include "db/trigger_rows.h"
 #include "model/rows.h"

@@ -13,6 +13,21 @@
 #include "lib/arena.h"
 #include "lib/err.h"
 
+/* Certificates of web servers, in PEM files. */
+
+struct cert {
+	int64_t not_before, not_after; /* s UTC */
+};
+
+/*
+ * Reads the first certificate of a file and checks that the private key is its key, as
+ * a web server that starts does. E_CONFIG: it would refuse them.
+ */
+enum err cert_pair_read(
+    const char *certificate, const char *key, struct cert *, struct fail *);
+/* Reads the first certificate of a file alone. E_CONFIG. */
+enum err cert_read(const char *certificate, struct cert *, struct fail *);
+
 enum {
 	MD5_HEX = 33,           /* with the NUL */
 	KEY_FILE_MAX = 16 << 10 /* bytes; real key files have 1.5 kB */

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "lib/fs.h"
-#include "lib/unpack.h"
+#include "lib/gzip.h"
 #include "lib/banned.h"
 
 /* Longer lines are cut in pieces; no program of ours writes longer ones than 4096. */

@@ -11,6 +11,85 @@
 #include "lib/arena.h"
 #include "lib/buf.h"
 
+/* One pass over the text; the first word of the list that matches is taken. */
+
+static const struct word *
+word_at(const char *p, const struct word *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(p, words[i].word, strlen(words[i].word)) == 0)
+			return &words[i];
+	return NULL;
+}
+
+char *
+words_fill(struct arena *a, const char *text, const struct word *words, size_t n)
+{
+	struct buf b = buf_new(a);
+	char *firsts = arena_alloc(a, n + 1); /* first bytes of all words */
+
+	for (size_t i = 0; i < n; i++)
+		firsts[i] = words[i].word[0];
+	for (;;) {
+		size_t plain = strcspn(text, firsts);
+		const struct word *w;
+		buf_put(&b, text, plain);
+		text += plain;
+		if (*text == '\0')
+			break;
+		w = word_at(text, words, n);
+		if (w == NULL) {
+			buf_put(&b, text++, 1);
+			continue;
+		}
+		buf_puts(&b, w->value);
+		text += strlen(w->word);
+	}
+	return b.n == 0 ? arena_strdup(a, "") : b.p;
+}
+
+/* Levenshtein distance with one row of memory. */
+
+enum { MOST = 64 };
+
+size_t
+near_distance(const char *a, const char *b)
+{
+	size_t row[MOST + 1], la = strlen(a), lb = strlen(b);
+
+	if (la > MOST || lb > MOST)
+		return MOST;
+	for (size_t j = 0; j <= lb; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= la; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= lb; j++) {
+			size_t best = diagonal + (a[i - 1] != b[j - 1]);
+
+			diagonal = row[j];
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			row[j] = best;
+		}
+	}
+	return row[lb];
+}
+
+bool
+near_offer(const char *word, const char *candidate, size_t *least)
+{
+	size_t d = near_distance(word, candidate);
+
+	if (d > strlen(word) / 3 + 1 || d > *least)
+		return false;
+	*least = d;
+	return true;
+}
+
 bool
 text_white(char c)
 {

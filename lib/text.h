@@ -8,6 +8,30 @@
 #include <stdint.h>
 #include "lib/arena.h"
 
+/* Fills the placeholders of a template, such as %FROM% or @PORT@. */
+
+struct word {
+	const char *word, *value; /* "%FROM%", "400" */
+};
+/*
+ * Returns text with every occurrence of each word replaced by its value; values are not
+ * searched again.
+ */
+char *words_fill(struct arena *, const char *text, const struct word *, size_t n);
+
+/* Edit distance of two words, for "did you mean". */
+
+/*
+ * Insertions, deletions and replacements that turn a into b; 64 if either word is
+ * longer than that.
+ */
+size_t near_distance(const char *a, const char *b);
+/*
+ * Offers candidates one by one: true if candidate is near word (at most a third of its
+ * length plus one) and at least as near as all before. *least starts as (size_t)-1.
+ */
+bool near_offer(const char *word, const char *candidate, size_t *least);
+
 bool text_white(char); /* blank, tab, LF, VT, FF or CR */
 bool text_alnum(char); /* ASCII letter or digit */
 /* Is the text one word of a shell as it is, with nothing that the shell acts on? Bytes

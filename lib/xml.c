@@ -9,15 +9,18 @@
 #include "lib/xml.h"
 
 #include <assert.h>
+#include <libxml/parser.h>
+#include <libxml/parserInternals.h>
+#include <libxml/tree.h>
+#include <libxml/xmlerror.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <libxml/parser.h>
-#include <libxml/parserInternals.h>
-#include <libxml/xmlerror.h>
 #include "lib/buf.h"
 #include "lib/text.h"
+#include "lib/xml_repair.h"
+#include "lib/banned.h"
 
 enum {
 	DEPTH_MAX = 32,
@@ -433,4 +436,291 @@ xml_between(struct arena *a, const char *text, const char *tag)
 	end = arena_printf(a, "</%s>", tag);
 	to = strstr(from, end);
 	return to == NULL ? NULL : arena_memdup(a, from, (size_t)(to - from));
+}
+
+/* Steps from tag to tag and keeps the open elements as a chain of parents. */
+
+struct scan {
+	struct arena *a;
+	const char *text, *p, *end;
+	const char *counted; /* lines are counted up to here */
+	int line;
+	struct xml_span *v;
+	size_t n, cap;
+	size_t open; /* innermost open element */
+	struct fail *f;
+};
+
+static int
+line_at(struct scan *s, const char *p)
+{
+	for (; s->counted < p; s->counted++)
+		s->line += *s->counted == '\n';
+	return s->line;
+}
+
+static enum err
+refuse_tag(struct scan *s, const char *at, const char *why)
+{
+	return FAIL(s->f, E_BADREQ, "line %d: %s", line_at(s, at), why);
+}
+
+/* Skips what is not a tag; false if p is at one. */
+static enum err
+skip_markup(struct scan *s, bool *skipped)
+{
+	static const struct {
+		const char *begin, *end;
+	} kinds[] = { { "<!--", "-->" }, { "<![CDATA[", "]]>" }, { "<?", "?>" } };
+
+	*skipped = false;
+	for (size_t i = 0; i < N(kinds); i++) {
+		size_t n = strlen(kinds[i].begin);
+		const char *e;
+
+		if (!text_begins(s->p, s->end, kinds[i].begin))
+			continue;
+		e = memmem(s->p + n, (size_t)(s->end - s->p) - n, kinds[i].end,
+		    strlen(kinds[i].end));
+		if (e == NULL)
+			return refuse_tag(s, s->p, "a comment or section has no end");
+		s->p = e + strlen(kinds[i].end);
+		*skipped = true;
+		return OK;
+	}
+	if (text_begins(s->p, s->end, "<!"))
+		return refuse_tag(s, s->p, "a DOCTYPE is not allowed here");
+	return OK;
+}
+
+static bool
+begins_tag(const struct scan *s)
+{
+	const char *name = s->p + 1 + (s->p + 1 < s->end && s->p[1] == '/');
+
+	return name < s->end && (text_alnum(*name) || strchr("_:", *name) != NULL ||
+				    (unsigned char)*name >= 128);
+}
+
+/* Returns the ">" of the tag at p, which an attribute's value may contain, too. */
+static const char *
+tag_end(const struct scan *s)
+{
+	char quote = '\0';
+
+	for (const char *p = s->p; p < s->end; p++) {
+		if (quote != '\0')
+			quote = *p == quote ? '\0' : quote;
+		else if (*p == '"' || *p == '\'')
+			quote = *p;
+		else if (*p == '>')
+			return p;
+	}
+	return NULL;
+}
+
+static enum err
+close_tag(struct scan *s, const char *gt)
+{
+	const char *name = s->p + 2;
+	struct xml_span *e;
+	size_t n;
+
+	if (s->open == XML_SPAN_NONE)
+		return refuse_tag(s, s->p, "an end tag without a start tag");
+	e = &s->v[s->open];
+	n = strlen(e->name);
+	if ((size_t)(gt - name) < n || memcmp(name, e->name, n) != 0 ||
+	    (name[n] != '>' && !text_white(name[n])))
+		return refuse_tag(
+		    s, s->p, arena_printf(s->a, "</%s> is missing before it", e->name));
+	e->inner_end = (size_t)(s->p - s->text);
+	e->end = (size_t)(gt + 1 - s->text);
+	s->open = e->parent;
+	return OK;
+}
+
+static void
+open_tag(struct scan *s, const char *gt)
+{
+	const char *name = s->p + 1;
+	size_t n = 0, after = (size_t)(gt + 1 - s->text);
+
+	while (name + n < gt && !text_white(name[n]) && name[n] != '/')
+		n++;
+	PUSH(s->a, s->v, s->n,
+	    s->cap) = (struct xml_span){ .name = arena_memdup(s->a, name, n),
+		.at = (size_t)(s->p - s->text),
+		.end = after,
+		.inner = after,
+		.inner_end = after,
+		.parent = s->open,
+		.line = line_at(s, s->p),
+		.empty = gt[-1] == '/' };
+	if (gt[-1] != '/')
+		s->open = s->n - 1;
+}
+
+enum err
+xml_spans(struct arena *a, const char *text, size_t n, struct xml_span **spans,
+    size_t *count, struct fail *f)
+{
+	struct scan s = { .a = a,
+		.text = text,
+		.p = text,
+		.end = text + n,
+		.counted = text,
+		.line = 1,
+		.open = XML_SPAN_NONE,
+		.f = f };
+
+	while ((s.p = memchr(s.p, '<', (size_t)(s.end - s.p))) != NULL) {
+		const char *gt;
+		bool skipped;
+
+		TRY(skip_markup(&s, &skipped));
+		if (skipped)
+			continue;
+		if (!begins_tag(&s))
+			return refuse_tag(&s, s.p,
+			    "a \"<\" that begins no tag must be written as &lt;");
+		gt = tag_end(&s);
+		if (gt == NULL)
+			return refuse_tag(&s, s.p, "a tag has no \">\"");
+		if (s.p[1] == '/')
+			TRY(close_tag(&s, gt));
+		else
+			open_tag(&s, gt);
+		s.p = gt + 1;
+	}
+	if (s.open != XML_SPAN_NONE)
+		return refuse_tag(&s, s.end,
+		    arena_printf(a, "<%s> has no end tag", s.v[s.open].name));
+	*spans = s.v;
+	*count = s.n;
+	return OK;
+}
+
+/* Copies libxml2's tree into the arena and frees it at once. */
+
+/* libxml2 2.12 made the error const. */
+#if LIBXML_VERSION >= 21200
+#define XML_ERROR const xmlError
+#else
+#define XML_ERROR xmlError
+#endif
+
+struct complaint {
+	struct arena *a;
+	int line;
+	char *text;
+};
+
+/* The first error is the cause; later ones are its consequences. */
+static void
+keep_first_error(void *ctx, XML_ERROR *x)
+{
+	struct complaint *bad = ctx;
+
+	if (bad->text != NULL || x == NULL || x->message == NULL)
+		return;
+	bad->line = x->line;
+	bad->text = arena_memdup(bad->a, x->message, strcspn(x->message, "\n"));
+}
+
+static char *
+node_own_text(struct arena *a, const xmlNode *n)
+{
+	struct buf b = buf_new(a);
+
+	for (const xmlNode *t = n->children; t != NULL; t = t->next)
+		if ((t->type == XML_TEXT_NODE || t->type == XML_CDATA_SECTION_NODE) &&
+		    t->content != NULL)
+			buf_puts(&b, (const char *)t->content);
+	return text_trim(b.n == 0 ? arena_strdup(a, "") : b.p);
+}
+
+static struct xml_node *
+tree_copy(struct arena *a, xmlNode *n)
+{
+	struct xml_node *out = NEW(a, struct xml_node), **at = &out->child;
+
+	out->name = arena_strdup(a, (const char *)n->name);
+	out->text = node_own_text(a, n);
+	out->line = (int)xmlGetLineNo(n);
+	out->unclosed = xmlHasProp(n, (const xmlChar *)XML_UNCLOSED) != NULL;
+	for (xmlNode *c = n->children; c != NULL; c = c->next) {
+		if (c->type != XML_ELEMENT_NODE)
+			continue;
+		*at = tree_copy(a, c);
+		at = &(*at)->next;
+	}
+	return out;
+}
+
+/* Does the text hold only UTF-8? */
+static bool
+is_utf8(const char *text, size_t n)
+{
+	for (size_t i = 0, m; i < n; i += m) {
+		m = text_utf8(text + i);
+		if (m == 0 || m > n - i)
+			return false;
+	}
+	return true;
+}
+
+static enum err
+tree_parse(struct arena *a, const char *path, const char *text, size_t n,
+    const char *encoding, struct xml_node **root, struct fail *f)
+{
+	struct complaint bad = { a, 0, NULL };
+	enum err e = OK;
+	xmlDoc *doc;
+
+	*root = NULL;
+	if (n > INT_MAX)
+		return FAIL(f, E_CONFIG, "%s: too large", path);
+	xmlSetStructuredErrorFunc(&bad, keep_first_error);
+	/* No XML_PARSE_NOERROR: since libxml2 2.13 it silences the handler, too. */
+	doc = xmlReadMemory(text, (int)n, path, encoding,
+	    XML_PARSE_NONET | XML_PARSE_NOWARNING | XML_PARSE_NOBLANKS);
+	xmlSetStructuredErrorFunc(NULL, NULL);
+	if (doc == NULL)
+		return FAIL(f, E_CONFIG, "%s:%d: not well-formed XML: %s", path,
+		    bad.line, bad.text == NULL ? "the document is empty" : bad.text);
+	if (doc->intSubset != NULL)
+		e = FAIL(f, E_CONFIG, "%s: a DOCTYPE is not allowed here", path);
+	else
+		*root = tree_copy(a, xmlDocGetRootElement(doc));
+	xmlFreeDoc(doc);
+	return e;
+}
+
+enum err
+xml_tree(struct arena *a, const char *path, const char *text, size_t n,
+    struct xml_node **root, struct fail *f)
+{
+	return tree_parse(a, path, text, n, NULL, root, f);
+}
+
+enum err
+xml_tree_lenient(struct arena *a, const char *path, struct xml_source src,
+    struct xml_node **root, struct xml_mistakes *bad, struct fail *f)
+{
+	struct buf out = buf_new(a);
+	struct fail first = { 0 };
+	enum err e = tree_parse(a, path, src.text, src.n, NULL, root, &first);
+
+	*bad = (struct xml_mistakes){ 0 };
+	if (e == OK)
+		return OK;
+	bad->cause = arena_strdup(a, first.detail);
+	e = xml_repair(a, path, src.text, src.n, src.containers, &out, bad, f);
+	if (e == OK)
+		e = tree_parse(a, path, out.p, out.n,
+		    is_utf8(out.p, out.n) ? "UTF-8" : "ISO-8859-1", root, f);
+	if (e != OK)
+		*f = first; /* about the text as it is written */
+	return e;
 }

@@ -14,9 +14,11 @@
 #define LIB_XML_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include "lib/arena.h"
 #include "lib/err.h"
+#include "lib/xml_repair.h"
 
 enum xml_type {
 	XML_I32,  /* int32_t; C integer syntax with 0x and octal */
@@ -71,5 +73,63 @@ enum err xml_parse(struct arena *, const char *text, size_t n, const char *root,
 
 /* Returns the text between the first <tag> and </tag>, untrimmed; NULL if absent. */
 char *xml_between(struct arena *, const char *text, const char *tag);
+
+/*
+ * Where the elements of a document are in its text, for tools that change one of them
+ * and must leave every other byte as it is. lib/xml.h judges whether the document
+ * is well-formed; this only finds places.
+ */
+
+#define XML_SPAN_NONE ((size_t)-1)
+
+struct xml_span { /* an element; offsets are bytes of the text */
+	char *name;
+	size_t at, end;          /* from its "<" to behind its last ">" */
+	size_t inner, inner_end; /* between its tags; both are end if it is <x/> */
+	size_t parent;           /* index in the array; XML_SPAN_NONE = the root */
+	int line;                /* of its start tag, from 1 */
+	bool empty;              /* written as <x/> */
+};
+/*
+ * Lists the elements in the order of their start tags. Comments, CDATA sections and
+ * processing instructions are skipped. E_BADREQ with the line: a tag or comment without
+ * end, tags that do not match, or a DOCTYPE.
+ */
+enum err xml_spans(struct arena *, const char *text, size_t n, struct xml_span **,
+    size_t *count, struct fail *);
+
+/*
+ * A small document as a tree of elements with their line numbers, for files that people
+ * write, where a message must name the place of each mistake. Clients' documents go
+ * through the field tables of lib/xml.h instead.
+ */
+
+struct xml_node {
+	char *name;
+	char *text;    /* its own text, trimmed, without that of its child elements */
+	int line;      /* from 1 */
+	bool unclosed; /* xml_tree_lenient(): without its end tag */
+	struct xml_node *child, *next; /* first child element; next sibling */
+};
+
+/*
+ * Parses a document. path appears in messages only. E_CONFIG with file, line and cause
+ * if the text is not well-formed XML or has a DOCTYPE; nothing external is loaded.
+ */
+enum err xml_tree(struct arena *, const char *path, const char *text, size_t n,
+    struct xml_node **root, struct fail *);
+
+struct xml_source {
+	const char *text;
+	size_t n;
+	const char *const *containers; /* elements that hold others; ends with NULL */
+};
+/*
+ * The same, but a text that is not well-formed is mended first (lib/xml_repair.h):
+ * elements without an end tag are unclosed, the other mistakes are listed. A text that
+ * is neither is E_CONFIG with the first cause.
+ */
+enum err xml_tree_lenient(struct arena *, const char *path, struct xml_source,
+    struct xml_node **root, struct xml_mistakes *, struct fail *);
 
 #endif

@@ -17,9 +17,8 @@
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "lib/http.h"
-#include "lib/near.h"
 #include "lib/text.h"
-#include "lib/xml_tree.h"
+#include "lib/xml.h"
 #include "model/mirror.h"
 #include "lib/banned.h"
 

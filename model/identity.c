@@ -15,7 +15,7 @@
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "lib/text.h"
-#include "lib/xml_tree.h"
+#include "lib/xml.h"
 #include "lib/banned.h"
 
 enum { HOST_NAME_LEN = 256 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A finished workunit with all that the archive keeps of it (db/purge.h). */
+/* A finished workunit with all that the archive keeps of it (db/wu_updates.h). */
 #ifndef MODEL_PURGED_H
 #define MODEL_PURGED_H
 

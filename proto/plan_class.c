@@ -10,9 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/fs.h"
-#include "lib/near.h"
 #include "lib/text.h"
-#include "lib/xml_tree.h"
+#include "lib/xml.h"
 #include "lib/banned.h"
 
 extern const char plan_class_sample[]; /* made from tools/plan_class_spec.xml */

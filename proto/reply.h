@@ -14,6 +14,17 @@
 #include "model/request.h"
 #include "proto/project_text.h"
 
+/*
+ * Text limited to a number of bytes as sent: clients measure before they decode, and
+ * drop texts that are too long (protocol.md 0.3).
+ */
+
+enum {
+	NAME_MAX_SENT = 255, /* names, platforms, URLs */
+	CPID_MAX_SENT = 63,  /* hashes and cross-project ids */
+	MESSAGE_MAX = 1023,
+};
+
 struct reply_keys { /* keys and signatures for replies; live as long as the process */
 	char *code_sign_public; /* trimmed */
 	/*
@@ -53,5 +64,23 @@ void reply_render_refusal(struct buf *, const struct conf *, int32_t client_vers
  */
 enum err reply_parse(
     struct arena *, const char *in, size_t n, struct reply **, struct fail *);
+
+/* The beginning of every reply: versions, delay, messages (protocol.md 2.1). */
+
+enum {
+	DCF_UNUSED_VERSION = 70028, /* clients that understand <dont_use_dcf/> */
+};
+struct reply_head {
+	const struct conf *conf;
+	int32_t client_version; /* 0 = unknown: treated as a current client */
+	double request_delay;   /* s, 0 = none */
+	const struct dec_message *messages;
+	size_t nmessages;
+	int64_t send_time_stats_log; /* from that time on; 0 = not wanted */
+	bool project_is_down;
+	bool no_work_deadlines; /* set only if the client understands it */
+};
+/* Writes everything from <scheduler_reply> to the end of the header. */
+void reply_head(struct buf *, const struct reply_head *);
 
 #endif

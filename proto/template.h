@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include "lib/buf.h"
 #include "lib/err.h"
+#include "model/conf.h"
 
 enum { TMPL_BYTES_MAX = 256 << 10, TMPL_PATH_MAX = 254 /* limit of the column */ };
 
@@ -45,5 +46,22 @@ char *tmpl_value(struct arena *, const struct tmpl_elem *);
 bool tmpl_is(const struct tmpl_elem *, const char *name);
 /* Copies the element's text, on lines of its own. */
 void tmpl_copy(struct buf *, const struct tmpl_elem *);
+
+/* Predicts work that an app's generator has yet to make. */
+
+/*
+ * Returns the number of results with which each new workunit of the app begins, unless
+ * the app replicates adaptively: target_nresults of its input template. That template
+ * is the one of the app's work_generator in config.xml, else templates/APP_in.xml. 0 if
+ * it cannot be read.
+ */
+int32_t new_work_results(struct arena *, const struct conf *, const char *app);
+/*
+ * The value of an option in the command line of an app's daemon in config.xml, such as
+ * "copy_to" of its assimilator; NULL if the app has no such daemon, or it lacks the
+ * option.
+ */
+const char *daemon_option(struct arena *, const struct conf *, const char *program,
+    const char *app, const char *option);
 
 #endif

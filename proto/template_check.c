@@ -9,13 +9,305 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/err.h"
-#include "lib/near.h"
+#include "lib/fs.h"
 #include "lib/text.h"
-#include "lib/xml_span.h"
+#include "lib/xml.h"
+#include "model/fleet.h"
 #include "model/rows.h"
 #include "proto/normalise.h"
-#include "proto/wu_limits.h"
 #include "lib/banned.h"
+
+/* Reads the block of limits; a mistake costs the limit that it is in. */
+
+enum { FILE_MOST = 1 << 20, JOBS_MOST = 1000000 };
+
+struct limits_reader {
+	struct arena *a;
+	struct limits_read *out;
+	size_t cap, apps_cap;
+};
+
+static void
+limits_remark(struct limits_reader *r, int line, char *text)
+{
+	PUSH(r->a, r->out->remarks, r->out->n,
+	    r->cap) = (struct conf_remark){ .line = line, .error = true, .text = text };
+}
+
+static void
+unknown_element(struct limits_reader *r, const struct xml_node *at, const char *in)
+{
+	limits_remark(r, at->line,
+	    arena_printf(r->a, "<%.40s> is not an element of <%s>: it is left out",
+		at->name, in));
+}
+
+static bool
+elem_is(const struct xml_node *n, const char *name)
+{
+	return strcmp(n->name, name) == 0;
+}
+
+static void
+read_limit_number(struct limits_reader *r, const struct xml_node *n, const char *in,
+    struct job_limit *l)
+{
+	double jobs;
+
+	if (!text_f64(n->text, &jobs) || !(jobs >= 0 && jobs <= JOBS_MOST) ||
+	    strpbrk(n->text, "nN") != NULL) {
+		limits_remark(r, n->line,
+		    arena_printf(r->a,
+			"<jobs>: \"%.40s\" is not a number from 0 to %d: <%s> is left out",
+			n->text, JOBS_MOST, in));
+		return;
+	}
+	if (n->unclosed)
+		limits_remark(r, n->line,
+		    arena_printf(
+			r->a, "<jobs> has no end tag; its number %.15g counts", jobs));
+	l->jobs = jobs;
+	l->set = true;
+}
+
+/* Reads <jobs>N</jobs> and an optional <per_proc/>. */
+static void
+read_limit(struct limits_reader *r, const struct xml_node *n, struct job_limit *l)
+{
+	bool said = false;
+
+	if (n->unclosed)
+		limits_remark(r, n->line,
+		    arena_printf(r->a,
+			"<%s> has no end tag: it ends with what holds it", n->name));
+	for (const struct xml_node *c = n->child; c != NULL; c = c->next) {
+		if (elem_is(c, "per_proc"))
+			l->per_proc = strcmp(c->text, "0") != 0;
+		else if (elem_is(c, "jobs"))
+			read_limit_number(r, c, n->name, l);
+		else
+			unknown_element(r, c, n->name);
+		said = said || elem_is(c, "jobs");
+	}
+	if (!said)
+		limits_remark(r, n->line,
+		    arena_printf(r->a, "<%s> has no <jobs>: it is left out", n->name));
+	/* a total spans all types of processor, so there is no number to multiply by */
+	if (elem_is(n, "total_limit"))
+		l->per_proc = false;
+}
+
+static void
+read_limits(struct limits_reader *r, const struct xml_node *n, struct job_limits_of *o)
+{
+	bool app = elem_is(n, "app");
+
+	if (n->unclosed)
+		limits_remark(r, n->line,
+		    arena_printf(r->a,
+			"<%s> has no end tag: it ends with what holds it", n->name));
+	for (const struct xml_node *c = n->child; c != NULL; c = c->next) {
+		if (elem_is(c, "total_limit"))
+			read_limit(r, c, &o->total);
+		else if (elem_is(c, "cpu_limit"))
+			read_limit(r, c, &o->cpu);
+		else if (elem_is(c, "gpu_limit"))
+			read_limit(r, c, &o->gpu);
+		else if (app && elem_is(c, "app_name"))
+			o->app_name = c->text;
+		else
+			unknown_element(r, c, n->name);
+	}
+}
+
+static void
+read_block(struct limits_reader *r, const struct xml_node *block)
+{
+	struct job_limits *all = r->out->limits;
+
+	for (const struct xml_node *c = block->child; c != NULL; c = c->next) {
+		struct job_limits_of o = { 0 };
+
+		if (elem_is(c, "project")) {
+			read_limits(r, c, &all->project);
+			continue;
+		}
+		if (!elem_is(c, "app")) {
+			unknown_element(r, c, block->name);
+			continue;
+		}
+		read_limits(r, c, &o);
+		if (o.app_name == NULL || o.app_name[0] == '\0')
+			limits_remark(r, c->line,
+			    arena_strdup(
+				r->a, "<app> has no <app_name>: it is left out"));
+		else
+			PUSH(r->a, all->apps, all->napps, r->apps_cap) = o;
+	}
+}
+
+enum err
+job_limits_parse(struct arena *a, const char *path, const char *text, size_t n,
+    struct limits_read *out, struct fail *f)
+{
+	static const char block[] = "max_jobs_in_progress";
+	static const char *const containers[] = { "config", block, "project", "app",
+		"total_limit", "cpu_limit", "gpu_limit", NULL };
+	struct limits_reader r = { .a = a, .out = out };
+	struct xml_source src = { text, n, containers };
+	struct xml_mistakes bad;
+	struct xml_node *root;
+
+	*out = (struct limits_read){ .limits = NEW(a, struct job_limits) };
+	TRY(xml_tree_lenient(a, path, src, &root, &bad, f));
+	for (size_t i = 0; i < bad.n; i++)
+		limits_remark(&r, bad.v[i].line, bad.v[i].text);
+	if (root->unclosed)
+		limits_remark(
+		    &r, root->line, arena_printf(a, "<%s> has no end tag", root->name));
+	if (elem_is(root, block))
+		read_block(&r, root);
+	for (const struct xml_node *c = root->child; c != NULL; c = c->next)
+		if (elem_is(c, block))
+			read_block(&r, c);
+	return OK;
+}
+
+enum err
+job_limits_load(
+    struct arena *a, const char *path, struct limits_read *out, struct fail *f)
+{
+	char *text;
+	size_t n;
+
+	*out = (struct limits_read){ .limits = NEW(a, struct job_limits) };
+	TRY(fs_read(a, path, FILE_MOST, &text, &n, f));
+	return job_limits_parse(a, path, text, n, out, f);
+}
+
+/* Defaults of BOINC's tools. */
+static const double fpops_est = 3600e9, fpops_bound = 86400e9, memory = 5e8, disk = 1e9;
+enum {
+	DELAY_BOUND = 7 * 86400,
+	QUORUM = 2,
+	ERRORS = 3,
+	TOTAL = 10,
+	SUCCESSES = 6,
+	BOUND_PER_EST = 24
+};
+
+static double
+greater(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+static int32_t
+more_of(int32_t a, int32_t b)
+{
+	return a > b ? a : b;
+}
+
+static int32_t
+less_of(int32_t a, int32_t b)
+{
+	return a < b ? a : b;
+}
+
+static void
+default_f64(double *v, bool named, double otherwise)
+{
+	if (!named && *v == 0)
+		*v = otherwise;
+}
+
+static void
+default_i32(int32_t *v, bool named, int32_t otherwise)
+{
+	if (!named && *v == 0)
+		*v = otherwise;
+}
+
+void
+wu_limits_default(struct workunit *w, const bool named[WU_LIMITS])
+{
+	bool total = named[WU_LIMIT_max_total_results] || w->max_total_results != 0;
+
+	default_f64(&w->rsc_fpops_est, named[WU_LIMIT_rsc_fpops_est], fpops_est);
+	default_f64(&w->rsc_fpops_bound, named[WU_LIMIT_rsc_fpops_bound],
+	    greater(fpops_bound, BOUND_PER_EST * w->rsc_fpops_est));
+	default_f64(&w->rsc_memory_bound, named[WU_LIMIT_rsc_memory_bound], memory);
+	default_f64(&w->rsc_disk_bound, named[WU_LIMIT_rsc_disk_bound], disk);
+	if (!named[WU_LIMIT_delay_bound] && w->delay_bound == 0)
+		w->delay_bound = DELAY_BOUND;
+	default_i32(&w->min_quorum, named[WU_LIMIT_min_quorum],
+	    w->target_nresults == 1 ? 1 : QUORUM);
+	default_i32(&w->target_nresults, named[WU_LIMIT_target_nresults],
+	    more_of(1, w->min_quorum));
+	default_i32(&w->max_success_results, named[WU_LIMIT_max_success_results],
+	    more_of(w->target_nresults,
+		total ? less_of(SUCCESSES, w->max_total_results) : SUCCESSES));
+	default_i32(&w->max_error_results, named[WU_LIMIT_max_error_results],
+	    total ? less_of(ERRORS, w->max_total_results) : ERRORS);
+	default_i32(&w->max_total_results, named[WU_LIMIT_max_total_results],
+	    more_of(TOTAL, more_of(w->max_success_results, w->max_error_results)));
+}
+
+struct limit_faults {
+	struct arena *a;
+	const char **texts;
+	size_t n;
+};
+
+static void
+check_positive(struct limit_faults *l, const struct workunit *w)
+{
+	const struct {
+		const char *name;
+		double value;
+	} nonzero[] = {
+		{ "rsc_fpops_est", w->rsc_fpops_est },
+		{ "rsc_fpops_bound", w->rsc_fpops_bound },
+		{ "rsc_disk_bound", w->rsc_disk_bound },
+		{ "delay_bound", (double)w->delay_bound },
+		{ "target_nresults", w->target_nresults },
+		{ "max_error_results", w->max_error_results },
+		{ "max_total_results", w->max_total_results },
+		{ "max_success_results", w->max_success_results },
+	};
+
+	for (size_t i = 0; i < N(nonzero); i++)
+		if (!(nonzero[i].value > 0))
+			l->texts[l->n++] = arena_printf(
+			    l->a, "<%s> must be above 0", nonzero[i].name);
+}
+
+size_t
+wu_limits_faults(
+    struct arena *a, const struct workunit *w, const char *texts[WU_FAULTS_MOST])
+{
+	struct limit_faults l = { a, texts, 0 };
+
+	check_positive(&l, w);
+	if (w->rsc_memory_bound > RSC_MEMORY_MOST || w->rsc_disk_bound > RSC_DISK_MOST)
+		texts[l.n++] = arena_printf(a,
+		    "<rsc_memory_bound> %.4g or <rsc_disk_bound> %.4g is more than any computer can have",
+		    w->rsc_memory_bound, w->rsc_disk_bound);
+	if (w->max_error_results > w->max_total_results ||
+	    w->max_success_results > w->max_total_results)
+		texts[l.n++] = arena_printf(a,
+		    "<max_error_results> %d and <max_success_results> %d must not be above <max_total_results> %d",
+		    w->max_error_results, w->max_success_results, w->max_total_results);
+	if (w->target_nresults > w->max_success_results)
+		texts[l.n++] = arena_printf(a,
+		    "<target_nresults> %d is above <max_success_results> %d",
+		    w->target_nresults, w->max_success_results);
+	if (w->min_quorum > w->target_nresults)
+		texts[l.n++] = arena_printf(a,
+		    "<min_quorum> %d is above <target_nresults> %d: that many results are never created, so its workunits would wait forever",
+		    w->min_quorum, w->target_nresults);
+	return l.n;
+}
 
 const struct tmpl_rule tmpl_rules[] = {
 #define TMPL(place, name, type, def, example, help)                                    \

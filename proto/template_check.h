@@ -10,6 +10,55 @@
 #include <stddef.h>
 #include "lib/arena.h"
 #include "lib/err.h"
+#include "model/conf.h"
+#include "model/job_limits.h"
+#include "model/rows.h"
+
+/* <max_jobs_in_progress> of config_aux.xml (scheduling.md 2.8). */
+
+#define JOB_LIMITS_FILE "config_aux.xml" /* in the project directory */
+
+struct limits_read { /* what was made of the file */
+	struct job_limits *limits;
+	struct conf_remark *remarks; /* each an element that is lost or not as meant */
+	size_t n;
+};
+
+/*
+ * A limit whose number cannot be read is left out, and so are unknown elements; an
+ * unclosed <jobs> counts with its number, since it restricts. E_CONFIG with file, line
+ * and cause only if the text is not XML and cannot be mended. Other elements beside the
+ * block are ignored. path is for messages.
+ */
+enum err job_limits_parse(struct arena *, const char *path, const char *text, size_t n,
+    struct limits_read *, struct fail *);
+/* The same from a file; E_NOTFOUND if it does not exist. */
+enum err job_limits_load(
+    struct arena *, const char *path, struct limits_read *, struct fail *);
+
+/*
+ * The limits of a workunit: what they are if a template does not name them, and what
+ * they must not be. The defaults are those of BOINC's tools; where a fixed one would
+ * contradict what the template names, it gives way.
+ */
+
+/* Columns that an input template may name, in the order of blob_wu.def. */
+enum wu_limit {
+#define WU(name, type) WU_LIMIT_##name,
+#include "proto/blob_wu.def"
+#undef WU
+	WU_LIMITS
+};
+
+/* Gives the limits that are 0 and not named their defaults; pure. */
+void wu_limits_default(struct workunit *, const bool named[WU_LIMITS]);
+/*
+ * Lists what is wrong with the limits, as texts such as "<min_quorum> 3 is above ...";
+ * returns their number, at most WU_FAULTS_MOST.
+ */
+enum { WU_FAULTS_MOST = 16 };
+size_t wu_limits_faults(
+    struct arena *, const struct workunit *, const char *texts[WU_FAULTS_MOST]);
 
 struct tmpl_fault {
 	int line;   /* from 1 */

@@ -17,7 +17,7 @@
 #include "lib/text.h"
 #include "model/identity.h"
 #include "model/owner.h"
-#include "proto/job_limits.h"
+#include "proto/template_check.h"
 #include "proto/plan_class.h"
 #include "lib/banned.h"
 

@@ -15,8 +15,8 @@
 #include "model/path.h"
 #include "model/decision.h"
 #include "proto/reply.h"
-#include "sched/trace/rpc_dump.h"
-#include "sched/rpc/counts.h"
+#include "sched/trace/recording.h"
+#include "sched/rpc/rpc_log.h"
 #include "rules/sched/limits.h"
 
 struct decision_log;

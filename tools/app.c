@@ -7,7 +7,7 @@
 #include "lib/fs.h"
 #include "lib/proc.h"
 #include "proto/template.h"
-#include "db/app_remove.h"
+#include "db/catalog.h"
 #include "tools/app_parts.h"
 #include "tools/catalog.h"
 #include "tools/program.h"

@@ -3,7 +3,7 @@
  * locus app remove: takes back locus app add. The app's row goes last, so that an
  * interrupted run can be repeated.
  */
-#include "db/app_remove.h"
+#include "db/catalog.h"
 
 #include <inttypes.h>
 #include <string.h>

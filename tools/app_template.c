@@ -4,7 +4,7 @@
 #include <string.h>
 #include "lib/crypt.h"
 #include "lib/fs.h"
-#include "lib/words.h"
+#include "lib/text.h"
 #include "proto/template.h"
 #include "tools/app_parts.h"
 #include "tools/program.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/fs.h"
-#include "lib/unpack.h"
+#include "lib/gzip.h"
 #include "proto/archive.h"
 #include "tools/cmd.h"
 #include "tools/print/print.h"

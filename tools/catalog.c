@@ -6,9 +6,8 @@
 #include <inttypes.h>
 #include "db/stmts.h"
 #include "lib/crypt.h"
-#include "lib/near.h"
-#include "lib/rng.h"
 #include "lib/text.h"
+#include "lib/rng.h"
 #include "lib/banned.h"
 
 enum { TRIES = 8 };

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include "lib/near.h"
+#include "lib/text.h"
 #include "tools/answers.h"
 #include "lib/banned.h"
 

@@ -6,8 +6,7 @@
 #include <string.h>
 #include "lib/buf.h"
 #include "lib/text.h"
-#include "lib/xml_span.h"
-#include "lib/xml_tree.h"
+#include "lib/xml.h"
 #include "lib/banned.h"
 
 struct edit { /* bytes at..end are replaced by text; in ascending order */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/fs.h"
-#include "proto/job_limits.h"
+#include "proto/template_check.h"
 #include "proto/plan_class.h"
 #include "proto/project_text.h"
 #include "tools/config_key.h"

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "db/db.h"
-#include "db/replica.h"
+#include "db/project.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/text.h"

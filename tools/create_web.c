@@ -7,7 +7,6 @@
 #include <string.h>
 #include "lib/fs.h"
 #include "lib/text.h"
-#include "lib/words.h"
 #include "tools/log_rotation.h"
 #include "tools/program.h"
 #include "tools/service.h"

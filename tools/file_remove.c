@@ -4,7 +4,7 @@
  * row of its set goes last, so that an interrupted run can be repeated.
  */
 #include <inttypes.h>
-#include "db/file_remove.h"
+#include "db/file.h"
 #include "db/stmts.h"
 #include "lib/clock.h"
 #include "lib/fs.h"

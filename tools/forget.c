@@ -3,7 +3,7 @@
  * locus host reset, host merge, host delete, user delete: what is put right or taken
  * out of the tables of hosts and accounts; locus-privacy(7).
  */
-#include "db/forget.h"
+#include "db/user.h"
 
 #include <inttypes.h>
 #include "lib/clock.h"

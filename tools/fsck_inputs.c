@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares the counts of ordinary input files (db/input_use.h) with the workunits that
+ * Compares the counts of ordinary input files (db/file.h) with the workunits that
  * are counted, as of one moment: the project may be at work.  A repair adds the
  * difference, so what has happened meanwhile stays counted.  Then looks whether the
  * files are there, and those of the versions that are sent.
  */
 #include <string.h>
 #include "db/id_walk.h"
-#include "db/input_use.h"
+#include "db/file.h"
 #include "db/stmts.h"
 #include "lib/fs.h"
 #include "lib/names.h"

@@ -4,7 +4,6 @@
 
 #include <string.h>
 #include "lib/text.h"
-#include "lib/words.h"
 #include "proto/blob.h"
 #include "tools/dir_cure.h"
 #include "tools/human.h"

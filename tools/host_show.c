@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include "db/entity.h"
-#include "db/host_ends.h"
+#include "db/host.h"
 #include "db/stmts.h"
 #include "tools/catalog.h"
 #include "lib/clock.h"

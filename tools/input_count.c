@@ -2,7 +2,7 @@
 #include "tools/input_count.h"
 
 #include "db/entity.h"
-#include "db/input_use.h"
+#include "db/file.h"
 #include "lib/fs.h"
 #include "proto/blob.h"
 #include "lib/banned.h"

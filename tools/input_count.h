@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts the workunits that need ordinary input files (db/input_use.h). */
+/* Counts the workunits that need ordinary input files (db/file.h). */
 #ifndef TOOLS_INPUT_COUNT_H
 #define TOOLS_INPUT_COUNT_H
 

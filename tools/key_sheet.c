@@ -7,7 +7,7 @@
 #include <string.h>
 #include "lib/buf.h"
 #include "lib/fs.h"
-#include "lib/order.h"
+#include "lib/names.h"
 #include "lib/text.h"
 #include "tools/key.h"
 #include "lib/banned.h"

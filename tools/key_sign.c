@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include "lib/crypt.h"
 #include "lib/fs.h"
-#include "lib/order.h"
+#include "lib/names.h"
 #include "lib/text.h"
 #include "tools/key_sheet.h"
 #include "lib/banned.h"

@@ -5,7 +5,7 @@
 #include "db/ledger.h"
 #include "lib/buf.h"
 #include "lib/clock.h"
-#include "proto/new_work.h"
+#include "proto/template.h"
 #include "tools/human.h"
 #include "lib/banned.h"
 

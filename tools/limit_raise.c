@@ -7,10 +7,10 @@
 #include "db/stmts.h"
 #include "lib/fs.h"
 #include "lib/text.h"
-#include "lib/xml_span.h"
+#include "lib/xml.h"
 #include "model/fleet.h"
 #include "proto/template.h"
-#include "proto/wu_limits.h"
+#include "proto/template_check.h"
 #include "tools/app_parts.h"
 #include "lib/banned.h"
 

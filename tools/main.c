@@ -13,7 +13,7 @@
 #include "config.h"
 #include "db/schema.h"
 #include "lib/log.h"
-#include "lib/near.h"
+#include "lib/text.h"
 #include "lib/proc.h"
 #include "lib/terminal.h"
 #include "tools/color.h"

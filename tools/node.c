@@ -2,7 +2,6 @@
 /* locus node list, drain, resume, join, forget: the machines of a project. */
 #include <inttypes.h>
 #include <string.h>
-#include "db/lease.h"
 #include "db/node.h"
 #include "model/identity.h"
 #include "tools/cmd.h"

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "db/history.h"
+#include "db/project.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "tools/chart.h"

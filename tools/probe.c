@@ -12,7 +12,7 @@
 #include "lib/fs.h"
 #include "lib/sock.h"
 #include "lib/text.h"
-#include "lib/xml_tree.h"
+#include "lib/xml.h"
 #include "proto/probe.h"
 #include "proto/upload.h"
 #include "tools/dir_cure.h"

@@ -3,7 +3,6 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include "db/purge.h"
 #include "db/wu_updates.h"
 #include "lib/clock.h"
 #include "lib/fs.h"

@@ -2,7 +2,7 @@
 #include "tools/service_pick.h"
 
 #include <string.h>
-#include "lib/near.h"
+#include "lib/text.h"
 #include "tools/dir_cure.h"
 #include "lib/banned.h"
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "db/stats.h"
+#include "db/project.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/gzip.h"

@@ -5,10 +5,10 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include "db/host_ends.h"
+#include "db/host.h"
 #include "db/trigger_rows.h"
 #include "db/stmts.h"
-#include "db/wu_trouble.h"
+#include "db/workunit.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/text.h"

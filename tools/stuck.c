@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 #include "db/entity.h"
-#include "db/fleet.h"
+#include "db/host.h"
 #include "db/id_walk.h"
 #include "db/stmts.h"
 #include "lib/clock.h"

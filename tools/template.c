@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/fs.h"
-#include "lib/words.h"
+#include "lib/text.h"
 #include "proto/blob.h"
 #include "proto/template.h"
 #include "proto/template_check.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* locus user merge: makes one account of two that are the same person's. */
-#include "db/user_merge.h"
+#include "db/user.h"
 
 #include <inttypes.h>
 #include "db/stmts.h"

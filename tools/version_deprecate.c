@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "db/stmts.h"
-#include "db/wu_select.h"
+#include "db/wu_updates.h"
 #include "tools/catalog.h"
 #include "tools/confirm.h"
 #include "tools/print/print.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/fs.h"
-#include "lib/words.h"
+#include "lib/text.h"
 #include "model/owner.h"
 #include "tools/create.h"
 #include "tools/dir_cure.h"

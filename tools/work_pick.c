@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/buf.h"
-#include "lib/near.h"
 #include "lib/text.h"
 #include "model/rows.h"
 #include "tools/catalog.h"

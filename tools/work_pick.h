@@ -8,7 +8,7 @@
 #ifndef TOOLS_WORK_PICK_H
 #define TOOLS_WORK_PICK_H
 
-#include "db/wu_select.h"
+#include "db/wu_updates.h"
 #include "tools/cmd.h"
 
 struct work_pick_opts {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "db/id_walk.h"
-#include "db/wu_trouble.h"
+#include "db/workunit.h"
 #include "db/wu_updates.h"
 #include "lib/clock.h"
 #include "lib/fs.h"

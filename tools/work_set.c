@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* locus work set: lowers what open work asks of hosts. */
-#include "db/wu_select.h"
+#include "db/wu_updates.h"
 #include "lib/clock.h"
 #include "lib/text.h"
 #include "tools/catalog.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "db/entity.h"
 #include "db/work_list.h"
-#include "db/wu_trouble.h"
+#include "db/workunit.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/text.h"

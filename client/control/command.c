@@ -10,7 +10,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include "lib/json_text.h"
-#include "lib/near.h"
 #include "lib/text.h"
 #include "lib/banned.h"
 

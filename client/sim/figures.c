@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The figures of a run, defined as in upstream's emulator so that they can be compared.
  * If the host is off part of the time, they are relative to what it could do while it
  * was on. */

@@ -1,11 +1,11 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scenarios in JSON, by a table of fields; fields outside the table are errors. */
 #include "client/sim/read.h"
 
 #include <math.h>
 #include <string.h>
 #include <jansson.h>
-#include "lib/near.h"
+#include "lib/text.h"
 #include "lib/banned.h"
 
 /* The host as a file describes it; the scenario has resources instead. */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The event log: one line per event, which depends on nothing but the event. */
 #include "client/sim/report.h"
 

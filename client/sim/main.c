@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* locus-client sim: runs scenarios on the virtual clock and prints the results. */
 #include "client/sim/report.h"
 

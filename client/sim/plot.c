@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Draws a run as one SVG picture with three bands over the same days: which project had
  * each instance, how many hours of work were queued, what each project was owed.  The
  * size is bounded by the number of columns, however long the run. */

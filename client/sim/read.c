@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a scenario and checks its consistency. */
 #include "client/sim/read.h"
 

@@ -6,7 +6,7 @@
 #ifndef RULES_SCHED_CTX_H
 #define RULES_SCHED_CTX_H
 
-#include "lib/order.h"
+#include "lib/names.h"
 #include "model/plan_class.h"
 #include "rules/say.h"
 #include "rules/sched/decide.h"

@@ -4,7 +4,7 @@
 #include "rules/sched/supply.h"
 
 #include <assert.h>
-#include "lib/order.h"
+#include "lib/names.h"
 #include "rules/sched/decide.h"
 #include "rules/sched/supply_own.h"
 #include "lib/banned.h"

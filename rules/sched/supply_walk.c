@@ -10,7 +10,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "lib/order.h"
+#include "lib/names.h"
 #include "model/rows.h"
 #include "rules/sched/supply_own.h"
 #include "lib/banned.h"

@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "db/ahead.h"
-#include "db/user_merge.h"
+#include "db/snapshot.h"
+#include "db/user.h"
 #include "lib/crypt.h"
 #include "rules/sched/host.h"
 #include "proto/web_docs.h"

@@ -51,10 +51,5 @@ struct version_change *commit_versions(struct rpc *, const bool *send_lost, size
 const struct host *commit_host(struct rpc *);
 /* Writes what depends on the host: its files, messages, logs and account. */
 enum err commit_host_others(struct rpc *);
-/*
- * After the COMMIT: records what the reply may say, and writes hints and samples, which
- * need no transaction.
- */
-void commit_done(struct rpc *);
 
 #endif

@@ -4,15 +4,137 @@
  * candidates.  Reads only.  Every load of an RPC draws from the same seed, so that a
  * reload after a wait tries the files in the same order.
  */
-#include "sched/trace/recording.h"
-
+#include <stdlib.h>
 #include "db/entity.h"
+#include "db/snapshot.h"
+#include "db/supply_rows.h"
 #include "lib/crypt.h"
+#include "lib/names.h"
 #include "lib/text.h"
 #include "proto/prefs.h"
 #include "rules/sched/decide.h"
 #include "rules/sched/host.h"
+#include "rules/sched/limits.h"
+#include "sched/rpc/rpc.h"
+#include "sched/trace/recording.h"
 #include "lib/banned.h"
+
+/* Reads facts only if they can matter to a job: the statistics of versions on this
+ * host, and the number of the account's hosts with work. */
+
+/*
+ * Loads the statistics of versions.  The day's counts restart at the host's own
+ * midnight.
+ */
+static enum err
+load_versions(struct rpc *x, struct snapshot *s)
+{
+	enum err e = OK;
+
+	x->havs_read = true;
+	if (ahead_is_of(x->ahead, s->host.id) && x->ahead->versions_read) {
+		s->havs = x->ahead->versions;
+		s->nhavs = x->ahead->nversions;
+	} else if (!s->host_new)
+		e = host_app_versions(
+		    x->db, x->a, s->host.id, &s->havs, &s->nhavs, &x->fail);
+	x->stored_havs = s->havs;
+	if (e != OK || !quota_new_day(s->host.id, s->last_rpc_time, x->now))
+		return e;
+	s->havs = arena_memdup(x->a, s->havs, s->nhavs * sizeof(*s->havs));
+	for (size_t i = 0; i < s->nhavs; i++)
+		s->havs[i].n_jobs_today = 0;
+	return OK;
+}
+
+/* Reads the statistics of versions only if there are jobs: most requests to a
+ * project without work have, send and report none. */
+enum err
+rpc_need_versions(struct rpc *x, struct snapshot *s)
+{
+	size_t jobs = s->nin_progress + x->req->nreports + s->nnci + s->ndrawn;
+
+	if (x->havs_read || (jobs == 0 && !snapshot_any_candidate(s) &&
+				!quota_new_day(s->host.id, s->last_rpc_time, x->now)))
+		return OK;
+	return load_versions(x, s);
+}
+
+/*
+ * Reads whether the account already has the allowed number of hosts with work. A
+ * request that finds nothing to send needs no further query; one that may wait for work
+ * does not take a place to wait in vain.
+ */
+enum err
+rpc_need_hosts(struct rpc *x, struct snapshot *s)
+{
+	int64_t most = x->conf->max_hosts_with_work_per_account, id = 0;
+	bool could = snapshot_any_candidate(s) || s->nnci > 0 ||
+	             (s->wait_possible && s->nfiles > 0);
+	enum err e;
+
+	if (most == 0 || x->hosts_read || s->nin_progress > 0 || !could)
+		return OK;
+	x->hosts_read = true;
+	e = host_with_work(x->db, x->user->id, s->host.id, most, &id, &x->fail);
+	s->account_full = id != 0;
+	return e;
+}
+
+/*
+ * The transaction in which contended candidates are locked as they are read
+ * (performance.md 2).  Nothing is written in it before the commit.
+ */
+
+/* Locks the workunits of the account's reported results. */
+static enum err
+lock_report_workunits(struct rpc *x)
+{
+	int64_t *ids = NEWN(x->a, int64_t, x->req->nreports + 1);
+	size_t n = 0;
+
+	for (size_t i = 0; i < x->req->nreports; i++) {
+		const struct snap_report *r = &x->snap->reports[i];
+
+		if (r->found && r->result.userid == x->user->id)
+			ids[n++] = r->result.workunitid;
+	}
+	ids_sort(ids, n);
+	return workunits_hold(x->db, x->a, ids, n, &x->fail);
+}
+
+/*
+ * Takes the locks that may have to wait for others first: of the account of a new
+ * host, and of the workunits of reports. Locked candidates therefore never delay a
+ * request that holds what this one needs.
+ */
+enum err
+rpc_lock(struct rpc *x, enum rpc_step *next)
+{
+	TRY(db_begin_current(x->db, &x->fail));
+	x->tx = TX_OPEN;
+	if (x->snap->host_new)
+		TRY(user_lock(x->db, x->user->id, &x->fail));
+	TRY(lock_report_workunits(x));
+	*next = RPC_more;
+	return OK;
+}
+
+void
+rpc_roll_back(struct rpc *x)
+{
+	if (x->tx == TX_OPEN)
+		db_rollback(x->db);
+	x->tx = TX_NONE;
+}
+
+enum err
+rpc_unlock(struct rpc *x, enum rpc_step *next)
+{
+	rpc_roll_back(x);
+	*next = supply_pending(x->supply) ? RPC_more : RPC_wait;
+	return OK;
+}
 
 enum {
 	DOWN_MAX = 50, /* messages for tasks per reply; later replies carry the rest */
@@ -250,5 +372,160 @@ rpc_load(struct rpc *x, enum rpc_step *next)
 	    x->db, x->a, x->conf, x->req, x->ahead, x->now, s, &x->fail));
 	begin_supply(x);
 	*next = RPC_more;
+	return OK;
+}
+
+/* Reads the candidates with the queries that supply asks for. */
+
+/* True if a transaction must be opened or rolled back before the query; *next is
+ * then the step that does it. */
+static bool
+needs_step(const struct rpc *x, const struct supply_query *q, enum rpc_step *next)
+{
+	bool open = x->tx == TX_OPEN;
+
+	if (open == q->lock || (open && !q->unlock))
+		return false;
+	*next = open ? RPC_unlock : RPC_lock;
+	return true;
+}
+
+/* Fails if the job that is asked about did not become a candidate. */
+static enum err
+check_only_job(struct rpc *x)
+{
+	const struct snapshot *s = x->snap;
+
+	if (x->only_job == 0 || x->refused != REFUSE_NOTHING ||
+	    !decide_wants_work(x->conf, x->req) || s->nnci > 0 ||
+	    snapshot_any_candidate(s))
+		return OK;
+	return FAIL(&x->fail, E_NOTFOUND,
+	    "there is no result %lld, or its file set is gone", (long long)x->only_job);
+}
+
+/*
+ * Runs a query for the next jobs of a file set behind those that other requests of the
+ * process have chosen; if there are none, the query itself, whose answer is a fact.
+ */
+static enum err
+run_behind_others(struct rpc *x, struct supply_source *from,
+    const struct supply_query *q, struct supply_rows *rows)
+{
+	struct supply_query behind = *q;
+	bool next_jobs = q->kind == SUPPLY_AFTER_LAST || q->kind == SUPPLY_AFTER;
+
+	if (x->in_flight != NULL && next_jobs && !q->lock)
+		behind.after = in_flight_last(x->in_flight, &x->chosen, q->ready);
+	if (behind.after <= q->after)
+		return supply_run(from, q, rows, &x->fail);
+	TRY(supply_run(from, &behind, rows, &x->fail));
+	return rows->n > 0 ? OK : supply_run(from, q, rows, &x->fail);
+}
+
+/* Runs a query, unless its answer is the same for all of a cohort and known. */
+static enum err
+run_query(struct rpc *x, struct supply_source *from, const struct supply_query *q,
+    struct supply_rows *rows)
+{
+	struct supply_rows *shared = x->ahead != NULL ? x->ahead->lasts : NULL;
+
+	if (q->kind != SUPPLY_LASTS || shared == NULL)
+		return run_behind_others(x, from, q, rows);
+	if (shared->pairs == NULL)
+		TRY(supply_run(from, q, shared, &x->fail));
+	*rows = *shared;
+	return OK;
+}
+
+/* Runs a query of the request's own and lets supply take its rows. */
+static enum err
+run_and_take(struct rpc *x, const struct supply_query *q)
+{
+	struct supply_source source = { x->db, x->a, x->conf, x->req, x->snap };
+	struct supply_rows rows;
+
+	TRY(run_query(x, &source, q, &rows));
+	supply_take(x->supply, &rows);
+	return OK;
+}
+
+/* Runs a query between those that several requests ask together.  A failure shows when
+ * the query is run again. */
+static bool
+run_between(struct rpc *x, const struct supply_query *q)
+{
+	uint64_t before = db_statements(x->db);
+	bool ok = run_and_take(x, q) == OK;
+
+	if (!ok)
+		x->fail = (struct fail){ 0 };
+	x->statements += db_statements(x->db) - before;
+	return ok;
+}
+
+/* Runs the request's queries up to the first one that several requests can ask
+ * together; NULL if there is none. */
+static const struct supply_query *
+next_shared_query(struct rpc *x)
+{
+	const struct supply_query *q;
+
+	if (x->tx != TX_NONE)
+		return NULL;
+	while ((q = supply_next(x->supply, false)) != NULL && !q->lock && !q->unlock) {
+		if (q->kind == SUPPLY_AFTER_LAST)
+			return q;
+		if (!run_between(x, q))
+			return NULL;
+	}
+	return NULL;
+}
+
+bool
+rpc_next_jobs(struct rpc *x, struct supply_query *asked)
+{
+	const struct supply_query *q = next_shared_query(x);
+	int64_t last;
+
+	if (q == NULL)
+		return false;
+	*asked = *q;
+	if (x->in_flight == NULL)
+		return true;
+	last = in_flight_last(x->in_flight, &x->chosen, q->ready);
+	asked->after = last > q->after ? last : q->after;
+	asked->nth = in_flight_expect(x->in_flight, &x->chosen, q->ready,
+	    (int64_t)(q->most + CANDIDATES_PER_JOB - 1) / CANDIDATES_PER_JOB);
+	return true;
+}
+
+void
+rpc_take_jobs(
+    struct rpc *x, const struct supply_query *asked, const struct supply_rows *rows)
+{
+	const struct supply_query *q = supply_next(x->supply, false);
+
+	if (rows->n > 0 || (asked->after == q->after && asked->nth == q->nth))
+		supply_take(x->supply, rows);
+	else /* only jobs left to others may remain: ask without skipping them */
+		run_between(x, q);
+}
+
+enum err
+rpc_more(struct rpc *x, enum rpc_step *next)
+{
+	const struct supply_query *q;
+
+	while ((q = supply_next(x->supply, x->tx == TX_OPEN)) != NULL) {
+		if (needs_step(x, q, next))
+			return OK;
+		TRY(run_and_take(x, q));
+	}
+	TRY(check_only_job(x));
+	if (x->refused == REFUSE_NOTHING)
+		TRY(rpc_need_hosts(x, x->snap));
+	TRY(rpc_need_versions(x, x->snap));
+	*next = RPC_decide;
 	return OK;
 }

@@ -161,7 +161,6 @@ void rpc_run(struct rpc *);
  * is the reply.  It returns false when the next step is one of `stops` (1 << RPC_NAME).
  */
 void rpc_begin(struct rpc *);
-bool rpc_run_until(struct rpc *, unsigned stops);
 /*
  * Goes on with a request whose wait has ended (w->ended); otherwise set up as for
  * rpc_begin().
@@ -263,5 +262,25 @@ enum err rpc_write_new_host(struct rpc *, int64_t token);
 enum err rpc_write_host(struct rpc *, int64_t token);
 /* Would rpc_write_host() write only the host's row? */
 bool rpc_only_host(const struct rpc *);
+
+/*
+ * Runs several RPCs over one connection: each decides by itself, then one transaction
+ * writes the decisions of all that only report, claim and update (architecture.md 3.2).
+ */
+
+/*
+ * Runs RPCs that have begun (rpc_begin) and share a connection; they may be at any
+ * step. Calls over(ctx, i) for each as soon as it is over or, at step look, is to be
+ * parked.
+ */
+void rpc_run_together(
+    struct rpc *const *, size_t n, void (*over)(void *ctx, size_t i), void *ctx);
+
+/*
+ * Commits RPCs at step commit in one transaction; those that it has written are at
+ * render afterwards.  The others must commit alone: their rows are not as they were
+ * read, or they change more than one transaction for several can check.
+ */
+void rpc_commit_together(struct rpc *const *, size_t n);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <string.h>
 #include "lib/fs.h"
-#include "proto/job_limits.h"
+#include "proto/template_check.h"
 #include "proto/plan_class.h"
 #include "proto/request.h"
 #include "proto/trace.h"

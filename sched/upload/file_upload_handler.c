@@ -34,7 +34,6 @@
 #include "model/metrics.h"
 #include "sched/serve/arrivals.h"
 #include "sched/serve/serve.h"
-#include "sched/upload/upload_options.h"
 #include "sched/upload/upload_settings.h"
 #include "sched/upload/upload_store.h"
 #include "lib/banned.h"

@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "config.h"
-#include "db/replica.h"
-#include "db/status.h"
+#include "db/project.h"
 #include "lib/clock.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
@@ -21,8 +20,8 @@
 #include "sched/serve/serve.h"
 #include "sched/web/web_metrics.h"
 #include "sched/web/web_page.h"
-#include "sched/web/web_passwd.h"
-#include "sched/web/web_rpc.h"
+#include "sched/web/web_account.h"
+#include "sched/web/web_limit.h"
 #include "lib/banned.h"
 
 enum {

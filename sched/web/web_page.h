@@ -7,7 +7,7 @@
 #define SCHED_WEB_WEB_PAGE_H
 
 #include <stdbool.h>
-#include "db/status.h"
+#include "db/project.h"
 #include "lib/buf.h"
 #include "model/conf.h"
 #include "model/rows.h"

@@ -4,7 +4,7 @@
  */
 #include "test/sql/world.h"
 
-#include "db/ahead.h"
+#include "db/snapshot.h"
 #include "db/stmts.h"
 #include "db/supply_rows.h"
 #include "model/rows.h"

@@ -9,7 +9,7 @@
 #pragma GCC optimize("O3")
 #define benchmark_flops optimised_flops
 #define benchmark_iops  optimised_iops
-#include "client/benchmark.c"
+#include "client/machine.c"
 #include "lib/banned.h"
 
 /* Twice the time is twice the work: no figure depends on how long it is measured. */

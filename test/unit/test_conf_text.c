@@ -3,7 +3,7 @@
 #include "test/unit/unit.h"
 
 #include <string.h>
-#include "lib/xml_span.h"
+#include "lib/xml.h"
 #include "model/conf.h"
 #include "tools/conf_text.h"
 #include "lib/banned.h"

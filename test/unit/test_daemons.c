@@ -4,11 +4,10 @@
 
 #include "daemons/options.h"
 #include "daemons/outputs.h"
-#include "daemons/plan.h"
-#include "daemons/backoff.h"
 #include "daemons/work.h"
+#include "daemons/items.h"
 #include "lib/fs.h"
-#include "lib/words.h"
+#include "lib/text.h"
 #include "proto/archive.h"
 #include "proto/blob.h"
 #include "lib/banned.h"

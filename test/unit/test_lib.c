@@ -22,7 +22,6 @@
 #include "lib/log.h"
 #include "lib/log_repeat.h"
 #include "lib/names.h"
-#include "lib/order.h"
 #include "lib/rng.h"
 #include "lib/terminal.h"
 #include "lib/text.h"

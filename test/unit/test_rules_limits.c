@@ -3,7 +3,7 @@
  * to 2.10). */
 #include "test/unit/unit.h"
 
-#include "proto/job_limits.h"
+#include "proto/template_check.h"
 #include "rules/sched/decide.h"
 #include "rules/sched/version.h"
 #include "rules/sched/host.h"

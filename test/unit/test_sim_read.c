@@ -6,7 +6,7 @@
 
 #include <limits.h>
 #include <math.h>
-#include "client/sim/path.h"
+#include "client/sim/server.h"
 #include "client/sim/read.h"
 #include "client/sim/report.h"
 #include "lib/fs.h"

@@ -7,7 +7,6 @@
 #include "model/rows.h"
 #include "proto/blob.h"
 #include "proto/template_check.h"
-#include "proto/wu_limits.h"
 #include "lib/banned.h"
 
 static struct arena a;

@@ -6,9 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 #include "lib/fs.h"
-#include "lib/near.h"
+#include "lib/text.h"
 #include "lib/proc.h"
-#include "lib/words.h"
 #include "model/identity.h"
 #include "tools/human.h"
 #include "tools/procfs.h"

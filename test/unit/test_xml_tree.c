@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts that are not well-formed, and the elements that are made of them. */
-#include "lib/xml_tree.h"
+#include "lib/xml.h"
 
 #include <string.h>
 #include "test/unit/unit.h"

@@ -34,7 +34,7 @@ static const struct opt backup_options[] = {
 	{ 0 },
 };
 
-struct target { /* where the archive goes */
+struct backup_target { /* where the archive goes */
 	const char *path;
 	const char *name, *part; /* in dir */
 	int dir, fd;             /* dir: AT_FDCWD, or an open directory of root */
@@ -46,12 +46,14 @@ struct target { /* where the archive goes */
  * elsewhere the project's account does, once this process has become it.
  */
 static enum err
-target_dir(struct cmd_ctx *x, const char *path, struct target *t)
+target_dir(struct cmd_ctx *x, const char *path, struct backup_target *t)
 {
 	const char *slash = strrchr(path, '/');
 	bool of_root;
 
-	*t = (struct target){ .path = path, .name = path, .dir = AT_FDCWD, .fd = -1 };
+	*t = (struct backup_target){
+		.path = path, .name = path, .dir = AT_FDCWD, .fd = -1
+	};
 	/* A word such as "list" was meant for a verb: the archive has all keys. */
 	if (strcmp(path, "-") != 0 && strpbrk(path, "./") == NULL)
 		return ctx_usage(x,
@@ -74,7 +76,7 @@ target_dir(struct cmd_ctx *x, const char *path, struct target *t)
 }
 
 static enum err
-target_open(struct cmd_ctx *x, struct target *t)
+target_open(struct cmd_ctx *x, struct backup_target *t)
 {
 	struct stat st;
 
@@ -99,7 +101,7 @@ target_open(struct cmd_ctx *x, struct target *t)
 }
 
 static enum err
-target_finish(struct cmd_ctx *x, const struct target *t)
+target_finish(struct cmd_ctx *x, const struct backup_target *t)
 {
 	if (t->dir == AT_FDCWD) {
 		TRY(fs_rename_new(t->part, t->path, x->f));
@@ -114,7 +116,7 @@ target_finish(struct cmd_ctx *x, const struct target *t)
 
 /* Gives a complete archive its name, or removes what failed. */
 static enum err
-target_close(struct cmd_ctx *x, struct target *t, enum err e)
+target_close(struct cmd_ctx *x, struct backup_target *t, enum err e)
 {
 	if (t->is_stdout || t->fd < 0)
 		return e;
@@ -204,7 +206,7 @@ put_all(struct backup_out *b, const struct backup_opts *o, struct fail *f)
 
 struct backing_up {
 	const struct backup_opts *o;
-	struct target *t;
+	struct backup_target *t;
 };
 
 /* Writes the archive to the target, which is opened here unless root has opened it. */
@@ -212,7 +214,7 @@ static enum err
 backup_work(struct cmd_ctx *x, void *arg)
 {
 	const struct backing_up *w = arg;
-	struct target *t = w->t;
+	struct backup_target *t = w->t;
 	struct backup_out b = { 0 };
 	int lock = -1;
 	bool opens = t->fd < 0;
@@ -263,7 +265,7 @@ note_backup(struct cmd_ctx *x, void *begun)
 static enum err
 backup_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
-	struct target t;
+	struct backup_target t;
 	struct backing_up w = { opts, &t };
 	int64_t begun = clock_now();
 	enum err e;

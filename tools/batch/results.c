@@ -17,7 +17,7 @@
 #include "lib/text.h"
 #include "model/decision.h"
 #include "proto/blob.h"
-#include "proto/new_work.h"
+#include "proto/template.h"
 #include "tools/batch/batch.h"
 #include "tools/catalog.h"
 #include "tools/confirm.h"

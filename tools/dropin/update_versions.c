@@ -10,7 +10,7 @@
 #include "lib/buf.h"
 #include "lib/fs.h"
 #include "lib/text.h"
-#include "lib/xml_tree.h"
+#include "lib/xml.h"
 #include "tools/catalog.h"
 #include "tools/dropin/dropin.h"
 #include "tools/plan_class.h"

@@ -2,7 +2,6 @@
 /* The command line of a tool, taken apart by its options, and the command of ours that
  * it becomes. */
 #include <string.h>
-#include "lib/near.h"
 #include "lib/text.h"
 #include "tools/dropin/dropin.h"
 #include "lib/banned.h"

@@ -9,7 +9,7 @@
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/text.h"
-#include "lib/xml_tree.h"
+#include "lib/xml.h"
 #include "tools/catalog.h"
 #include "tools/dropin/dropin.h"
 #include "lib/banned.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "db/status.h"
+#include "db/project.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "tools/destroy_here.h"

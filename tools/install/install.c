@@ -5,9 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/cert.h"
-#include "lib/clock.h"
 #include "lib/crypt.h"
+#include "lib/clock.h"
 #include "lib/fs.h"
 #include "tools/install/rights.h"
 #include "lib/banned.h"

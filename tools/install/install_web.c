@@ -13,7 +13,6 @@
 #include "lib/fs.h"
 #include "lib/proc.h"
 #include "lib/text.h"
-#include "lib/words.h"
 #include "tools/install/install.h"
 #include "tools/program.h"
 #include "tools/systemctl.h"

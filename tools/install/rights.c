@@ -14,7 +14,6 @@
 #include <unistd.h>
 #include "lib/fs.h"
 #include "lib/text.h"
-#include "lib/words.h"
 #include "lib/privilege.h"
 #include "tools/install/install.h"
 #include "tools/program.h"

@@ -8,7 +8,7 @@
 #include "db/stmts.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
-#include "lib/order.h"
+#include "lib/names.h"
 #include "lib/text.h"
 #include "tools/jobs/jobs.h"
 #include "tools/progress.h"

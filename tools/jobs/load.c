@@ -10,7 +10,7 @@
 #include <string.h>
 #include "db/job_batch.h"
 #include "lib/clock.h"
-#include "lib/order.h"
+#include "lib/names.h"
 #include "model/rows.h"
 #include "tools/catalog.h"
 #include "tools/input_count.h"

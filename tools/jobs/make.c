@@ -6,7 +6,7 @@
 #include "lib/clock.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
-#include "lib/words.h"
+#include "lib/text.h"
 #include "lib/xml.h"
 #include "model/rows.h"
 #include "proto/template.h"

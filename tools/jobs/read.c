@@ -8,9 +8,8 @@
 #include <unistd.h>
 #include "lib/buf.h"
 #include "lib/fs.h"
-#include "lib/near.h"
-#include "lib/proc.h"
 #include "lib/text.h"
+#include "lib/proc.h"
 #include "model/fleet.h"
 #include "tools/jobs/jobs.h"
 #include "lib/banned.h"
