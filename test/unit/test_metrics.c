@@ -7,6 +7,7 @@
 
 #include <limits.h>
 #include <string.h>
+#include <unistd.h>
 #include "lib/counters.h"
 #include "lib/fs.h"
 #include "lib/text.h"
@@ -83,6 +84,9 @@ START_TEST(metrics_late)
 	struct conf_daemon d = { .cmd = mill, .name = mill };
 	struct conf cf = { .project_dir = unit_dir(dir),
 		.run_dir = dir,
+		.log_dir = dir,
+		.upload_dir = dir,
+		.download_dir = dir,
 		.daemons = &d,
 		.ndaemons = daemons[_i].in_conf ? 1 : 0 };
 	struct trouble note = { mill, NOW - DAEMON_LATE_S, text }, *late;
@@ -113,7 +117,10 @@ START_TEST(metrics_late)
 		ck_assert_int_eq(late[0].at, NOW - daemons[_i].since_pass);
 	}
 	counters_close(&c);
+	if (fd >= 0)
+		close(fd);
 	ck_assert_int_eq(fs_rmtree(dir, &f), OK);
+	arena_free(&a);
 }
 END_TEST
 
