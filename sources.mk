@@ -240,6 +240,7 @@ rules_sources = \
 	rules/sched/prefs.c \
 	rules/sched/prefs.h \
 	rules/sched/report.c \
+	rules/sched/search.c \
 	rules/sched/supply.c \
 	rules/sched/supply.h \
 	rules/sched/supply_ask.c \

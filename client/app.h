@@ -20,7 +20,7 @@ enum app_ask { /* what is still to be said to a program */
 	ASK_MESSAGE = 4 /* a message of its project is in its slot */
 };
 
-/* --- app_init.c --- */
+/* --- app_channel.c: app init --- */
 /* Writes init_data.xml into the task's slot; only this account can read it, because it
  * has the account key. */
 enum err app_init_data(struct client *, struct cproject *, struct ctask *);

@@ -142,7 +142,7 @@ enum err project_detach(struct client *, struct cproject *);
 /* Detaches from what is attached twice and has no task left. Moves projects. */
 void project_merge_twins(struct client *);
 
-/* --- same_project.c --- */
+/* --- attach.c: same project --- */
 /* Are these attachments to one project, as far as is known? */
 bool same_project(struct client *, const struct cproject *, const struct cproject *);
 /* E_CONFIG: the URL is that of an attachment, perhaps written in another way. */
@@ -154,7 +154,7 @@ void same_project_said(struct client *, struct cproject *, const char *said);
 /* Is this the second attachment to a project, with no task left? */
 bool same_project_leaves(struct client *, struct cproject *);
 
-/* --- save.c --- */
+/* --- state.c: save --- */
 /* Saves the state if it changed.  Returns false while saving fails; then the client
  * must not use the network, or a host that is killed would forget what the project
  * knows. */
@@ -214,7 +214,7 @@ double preferences_ncpus(const struct client *);
 /* The preferences in effect: command line, then the account's, then defaults. */
 struct cw_prefs preferences_now(const struct client *);
 
-/* --- hours.c --- */
+/* --- availability.c: hours --- */
 /* Is the hour of the day, 0 to 24, among those? */
 bool hours_allow(const struct hours *, double hour);
 /* Is the present time?  The hours of a day of the week replace those of every day. */
@@ -261,7 +261,7 @@ void view_load_projects(struct client *, struct view *);
 /* Stores in the state what the rules changed. */
 void view_store(struct client *, const struct client_world *);
 
-/* --- resource.c --- */
+/* --- usage.c: resource --- */
 /* Returns the resource that a version uses; -1 if the host does not have it. */
 int32_t version_resource(const struct client *, const struct rp_app_version *);
 
@@ -289,7 +289,7 @@ struct request *rpc_request(
 enum err rpc_scheduler(
     struct client *, const struct view *, const struct contact *, struct answer *);
 
-/* --- take_project.c --- */
+/* --- take_reply.c: take project --- */
 /* Takes over the project's identity, key and preferences from a reply. */
 void take_project(struct client *, struct cproject *, const struct reply *);
 
@@ -349,7 +349,7 @@ int32_t signature_error(
 enum err app_file_open(struct client *, const struct cproject *, struct cfile *f,
     const char *path, int *fd);
 
-/* --- estimates.c: what the host learned about its projects' estimates --- */
+/* --- task_facts.c: estimates: what the host learned about its projects' estimates --- */
 /* Estimated run time of the whole task, uncorrected. */
 double task_static_s(
     const struct client *, const struct cproject *, const struct ctask *);

@@ -46,7 +46,7 @@ const struct row_index *live_index(
 const struct row_column *live_column(
     const struct live *, const char *table, const char *name);
 
-/* --- adopt_columns.c --- */
+/* --- adopt.c: adopt columns --- */
 /*
  * Can the live column hold what is written to the wanted one?  Narrow: the right kind
  * of type, but too small.  BOINC's 64 KB for documents fit; its 32 bits for ids and

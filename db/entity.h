@@ -44,7 +44,7 @@ enum err user_set_passwd_hash(struct db *, const struct user *was, const char *s
 enum err team_name(struct db *, struct arena *, int64_t id, char **name,
     struct fail *); /* "" = no team */
 
-/* --- account.c: what web RPCs need from accounts and teams (protocol.md 7) --- */
+/* --- user.c: account: what web RPCs need from accounts and teams (protocol.md 7) --- */
 enum err account_by_id(
     struct db *, struct arena *, int64_t id, struct user_info **, struct fail *);
 enum err account_by_key(
@@ -72,7 +72,7 @@ enum err teams_by_ids(struct db *, struct arena *, const int64_t *ids, size_t n,
 enum err teams_by_name(struct db *, struct arena *, const char *start, struct team **,
     size_t *n, struct fail *);
 
-/* --- password_token.c: digest is 64 hex digits; the token itself is not stored --- */
+/* --- user.c: password token: digest is 64 hex digits; the token itself is not stored --- */
 /* Also removes the account's expired tokens. */
 enum err password_token_insert(struct db *, int64_t userid, const char *digest,
     int64_t now, int64_t expire_time, struct fail *);

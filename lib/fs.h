@@ -101,7 +101,7 @@ bool fs_changed(const char *path, struct fs_seen *);
 enum err fs_list(struct arena *, const char *dir, size_t max, char ***names, size_t *n,
     struct fail *);
 
-/* --- fs_walk.c: root's way to a directory that it was named --- */
+/* --- fs_tree.c: fs walk: root's way to a directory that it was named --- */
 /*
  * Opens a directory; every one on the way is opened by its name in the one above, and
  * root follows a link only if nobody else can have put it there (else E_DENIED). Unless

@@ -39,7 +39,7 @@ enum err app_templates_install(struct cmd_ctx *, const char *app,
 /* The path of a template; kind is "in" or "out". */
 char *app_template_path(struct cmd_ctx *, const char *app, const char *kind);
 
-/* --- app_remove.c --- */
+/* --- catalog.c: app remove --- */
 char *app_added_text(struct arena *, const struct app_added *);
 /* Reads that text; of one that is no such JSON, or "", nothing is known. */
 struct app_added app_added_of(struct arena *, const char *text);

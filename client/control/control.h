@@ -48,7 +48,7 @@ json_t *show_host(struct client *, const char *what);
 const char *task_word(
     const struct client *, const struct cproject *, const struct ctask *);
 
-/* --- local.c: requests on the socket of the directory --- */
+/* --- operate.c: local: requests on the socket of the directory --- */
 /* Answers a request line with JSON; false: it changes the host, and may_change is not
  * set. */
 bool local_answer(
@@ -63,7 +63,7 @@ bool command_given(int argc, char **argv);
  * status. */
 int command_main(int argc, char **argv);
 
-/* --- print.c --- */
+/* --- show.c: print --- */
 /* Prints the answer to a command, as JSON or for people; returns the exit status. */
 int print_answer(const char *word, bool json, const json_t *);
 

@@ -23,7 +23,7 @@ struct sim_bound {
 };
 void sim_bound(const struct sim_scenario *, double days, uint64_t seed, struct arena *,
     struct sim_bound *);
-/* --- bound_memory.c --- */
+/* --- bound.c: bound memory --- */
 /* Sets how many CPUs memory leaves for each project; INFINITY: it is no limit.  First
  * all CPUs are kept busy as far as possible, then shares count.  jobs[]: for each app
  * of all projects, whether its jobs are of use. */

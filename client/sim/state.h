@@ -73,7 +73,7 @@ struct sim {
 	uint64_t njobs;
 };
 
-/* --- task.c --- */
+/* --- host.c: task --- */
 void sim_tell(struct sim *, enum sim_kind, const struct server *,
     const struct sim_job *, double x, int64_t n, const char *text);
 void sim_start_task(struct sim *, uint32_t task, bool edf);

@@ -139,7 +139,7 @@ void enforce(const struct client_world *, const struct policy *, struct arena *,
  * records the time of the choice and which running tasks are in danger. */
 void enforce_done(struct client_world *, const struct rr_sim *);
 
-/* --- packing.c --- */
+/* --- choose.c: packing --- */
 /* CPU tasks that could run, those with the least memory per CPU first. */
 struct packing;
 /* Returns NULL if memory is no limit: whatever runs, everything fits. */
@@ -207,7 +207,7 @@ void contact_task_failed(
  * turn.  Its project, rsc, use and run_since count. */
 void contact_task_done(struct client_world *, const struct cw_task *);
 
-/* --- estimate.c --- */
+/* --- world.c: estimate --- */
 struct run_facts {
 	double static_s;           /* fpops_est / flops, without correction */
 	double elapsed_s;          /* run time so far */
@@ -250,7 +250,7 @@ void estimate_gaps(struct cw_gaps *, double dt, bool connected);
  * is taken to be at least the mean. */
 double estimate_gap_buffer_s(const struct cw_gaps *);
 
-/* --- backoff.c --- */
+/* --- fetch.c: backoff --- */
 struct backoff {
 	double min_s, max_s;
 };
@@ -363,7 +363,7 @@ choose_whole(double part)
 double *choose_reserved(const struct client_world *, struct arena *,
     const struct rr_sim *, const double *over);
 
-/* --- entitle.c --- */
+/* --- choose.c: entitle --- */
 /*
  * Sets acct.entitled of each project, its entitlement to the host's FLOPS: in
  * proportion to shares as far as the project can use them (acct.usable_mask has one bit

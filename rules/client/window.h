@@ -32,7 +32,7 @@ window_can_use(const struct client_world *w, const struct cw_project *p, size_t 
 	                           s->backoff_s <= 0;
 }
 
-/* --- window_plan.c --- */
+/* --- window.c: window plan --- */
 /* May the project be asked for the resource now?  Not while it backs off, unless what
  * made it refuse tasks is done. */
 bool window_may_ask(const struct client_world *, const struct policy *,
@@ -61,7 +61,7 @@ struct queues window_queues(const struct client_world *, struct arena *);
 struct plan window_plan(const struct client_world *, const struct policy *,
     struct arena *, const struct rr_sim *, size_t rsc, const struct queues *);
 
-/* --- window_fetch.c --- */
+/* --- window.c: window fetch --- */
 /* See struct policy. */
 void window_fetch(const struct client_world *, const struct policy *, struct arena *,
     const struct rr_sim *, struct work_ask *, double *recheck_at);

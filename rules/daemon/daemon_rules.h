@@ -209,7 +209,7 @@ int64_t drain_period_s(const struct drain *, int64_t now);
  * -1 = never, because nothing was sent, or no host can get some of it. */
 int64_t drain_s(const struct drain *, int64_t now);
 
-/* --- suspect.c --- */
+/* --- judge.c: suspect --- */
 /*
  * Does the host stand out? It does if at least half of ten or more results failed, or
  * were not confirmed, and its share is four times that of all other hosts together.
@@ -230,7 +230,7 @@ struct blame_facts {
  * of others succeeded. */
 enum blame failure_blame(const struct blame_facts *);
 
-/* --- retire.c --- */
+/* --- files.c: retire --- */
 /* Between the last look that finds a set unneeded and its removal; meanwhile it is
  * drained, so that what was being made becomes visible. */
 enum { RETIRE_SETTLE_S = 600 };

@@ -89,7 +89,7 @@ void decision_message(struct ctx *, bool notice, struct say *);
 void decision_say(
     struct ctx *, bool notice, const char *before, const char *name, const char *after);
 
-/* --- candidate.c --- */
+/* --- fit.c: candidate --- */
 /*
  * Sends the job if every rule allows it. file: its file set; NULL for a plain job, or a
  * set that is not in the snapshot. Returns the reason not to, WHY_NONE if the job is
@@ -173,7 +173,7 @@ enum reason fit_host(struct ctx *, const struct job *, const struct pick *,
 /* report_grace_period plus grace_period_hours, in s. */
 int64_t fit_grace_s(const struct conf *);
 
-/* --- baseline_cost.c --- */
+/* --- decide.c: baseline cost --- */
 /*
  * Sets d->baseline from the drawn jobs; runs before anything is sent, and affects
  * nothing else.
@@ -222,14 +222,14 @@ enum reason limits_gate(struct ctx *);
 /* --- report.c --- */
 void report_all(struct ctx *);
 
-/* --- lost.c --- */
+/* --- delete.c: lost --- */
 /* Names of the jobs that the request lists or reports. */
 void lost_resend(struct ctx *);
 /* The job's file set in the snapshot; NULL if it has none there. */
 const struct snap_file *lost_file(const struct ctx *, const struct job *);
 void lost_abort(struct ctx *);
 
-/* --- owner.c --- */
+/* --- fit.c: owner --- */
 /*
  * Does a task of another host row of the account belong to this host from now on, if
  * its client has it? owner_seen: last request of that row's client, s UTC; 0 = the row
@@ -242,7 +242,7 @@ bool owner_is_us(const struct ctx *, int64_t owner, int64_t owner_seen);
  */
 void owner_moves(struct ctx *);
 
-/* --- nci.c --- */
+/* --- limits.c: nci --- */
 /* Is it a job of an app that uses almost no CPU? */
 bool nci_job(const struct ctx *, const struct job *);
 /* Does the host, or this reply, have a job of the app? */
@@ -286,7 +286,7 @@ enum app_choice prefs_app(const struct ctx *, const struct app *);
 /* Value of <mod_time> in a preferences text, 0 if absent. */
 double prefs_mod_time(const char *text);
 
-/* --- messages.c --- */
+/* --- events.c: messages --- */
 /* Finds the decisive reason and reports it with its numbers (scheduling.md 2.15). */
 void messages_why(struct ctx *);
 

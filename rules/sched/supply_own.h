@@ -170,13 +170,13 @@ struct supply {
 	bool targeted_asked;
 };
 
-/* --- supply_stages.c --- */
+/* --- supply.c: supply stages --- */
 /* Sets up the stage's reader for the next round; false if there is no further round. */
 #define STAGE(name, passes, reader, why) bool supply_begin_##name(struct supply *);
 #include "model/supply_stages.def"
 #undef STAGE
 
-/* --- supply_enough.c --- */
+/* --- supply_ask.c: supply enough --- */
 /* True if the request wants work for this resource and some app can supply it. */
 bool supply_asks(const struct supply *, size_t resource);
 /* True if the candidates suffice to fill the reply for this resource, even if most

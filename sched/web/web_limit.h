@@ -68,7 +68,7 @@ void rpc_create_account(struct web_rpc *);
 void rpc_lookup_account(struct web_rpc *);
 void rpc_login_token(struct web_rpc *);
 
-/* --- web_manager.c: account managers, statistics sites --- */
+/* --- web_limit.c: web manager: account managers, statistics sites --- */
 void rpc_manager_get_info(struct web_rpc *);
 void rpc_manager_set_info(struct web_rpc *);
 void rpc_manager_set_host(struct web_rpc *);
@@ -77,7 +77,7 @@ void rpc_team_lookup(struct web_rpc *);
 /* Finds the account for the page show_user.php; E_NOTFOUND if there is none. */
 enum err web_public_account(struct web_rpc *, struct user_info **, struct fail *);
 
-/* --- web_notices.c --- */
+/* --- web_page.c: web notices --- */
 void rpc_notices(struct web_rpc *);
 void rpc_notify_rss(struct web_rpc *);
 

@@ -54,7 +54,7 @@ const struct dropin_tool *dropin_named(const char *program);
 int dropin_main(struct cmd_ctx *, char **argv,
     int (*locus)(struct cmd_ctx *, int argc, char **argv));
 
-/* --- words.c --- */
+/* --- text.c: words --- */
 const struct dropin_option *dropin_options(size_t *n);
 /*
  * Takes words apart by the tool's options; words ends with NULL. Pure. E_BADREQ: an
