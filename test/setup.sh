@@ -8,14 +8,22 @@ die() { # STATUS TEXT
 	exit "$1"
 }
 
-# Servers and projects that root starts run as other accounts, which must be able to read the tree and run its programs.
-# Root's home is closed to them, as is a tree that was cloned with a narrow umask: then a copy does the work.
+# Servers and projects that root starts run as other accounts.  Is this true of files for them?  Where root can become no
+# other account, there is none that could be kept out.
+others_may() { # ARGUMENT-OF-test...
+	local as=(setpriv --reuid=nobody --regid=nogroup --clear-groups --)
+	[[ $(id -u) == 0 ]] && "${as[@]}" true 2>/dev/null || return 0
+	"${as[@]}" test "$@"
+}
+
+# Root's home is closed to other accounts, as is a tree that was cloned with a narrow umask: a copy does the work then.
 go_where_others_may() { # ARGUMENT...
-	local there mark
-	[[ $(id -u) == 0 ]] || return 0
-	! setpriv --reuid=nobody --regid=nogroup --clear-groups -- test -x "$source" -a -r "$source/$me" || return 0
-	there=/usr/local/src/locus-$(sha256sum <<<"$source" | cut -c 1-8) mark=.copy-of-a-closed-tree
-	[[ ! -e $there || -e $there/$mark ]] || die 1 "$there is in the way: it is no copy that this program has made"
+	local there mark=.copy-of-a-closed-tree
+	! others_may -x "$source" -a -r "$source/$me" || return 0
+	[[ ! -e $source/$mark ]] || die 1 "other accounts may not enter $source, either"
+	there=/usr/local/src/locus-$(sha256sum <<<"$source" | cut -c 1-8)
+	[[ ! -e $there && ! -L $there || ! -L $there && -O $there && -e $there/$mark ]] ||
+		die 1 "$there is in the way: it is no copy that this program has made"
 	say "other accounts may not enter $source, so all goes on in a copy, $there, which may be removed afterwards"
 	(
 		set -e
