@@ -335,11 +335,9 @@ metric_show_service(const struct conf *cf, const char *service)
 static void
 put_services(struct metric_set *s, const struct conf *cf)
 {
-	struct trouble *standbys, *paused;
-	size_t nstandbys, npaused;
+	struct trouble *paused;
+	size_t npaused;
 
-	standby_list(s->a, cf, &standbys, &nstandbys);
-	metric_put_one(s, METRIC_STANDBYS, (double)nstandbys, "");
 	paused_list(s->a, cf, &paused, &npaused);
 	for (size_t i = 0; i < npaused; i++)
 		metric_put_one(s, METRIC_PAUSED, 1, paused[i].daemon);
@@ -408,16 +406,13 @@ is_noted(const struct trouble *v, size_t n, const char *daemon)
 /* Whose last pass it is: of a daemon that config.xml still has, and that is not on
  * standby; NULL = of none. */
 static const char *
-daemon_of_pass(struct arena *a, const struct conf *cf, const char *series)
+daemon_of_pass(struct arena *a, const struct conf *cf, const struct trouble *standbys,
+    size_t nstandbys, const char *series)
 {
-	struct trouble *standbys;
-	size_t n;
-
-	standby_list(a, cf, &standbys, &n);
 	for (size_t i = 0; i < cf->ndaemons; i++) {
 		const char *name = cf->daemons[i].name;
 
-		if (!cf->daemons[i].disabled && !is_noted(standbys, n, name) &&
+		if (!cf->daemons[i].disabled && !is_noted(standbys, nstandbys, name) &&
 		    strcmp(series, metric_series(a, METRIC_DAEMON_PASS, &name)) == 0)
 			return name;
 	}
@@ -429,20 +424,22 @@ late_list(struct arena *a, const struct conf *cf, int64_t now, struct trouble **
     size_t *n)
 {
 	struct metric_set counted = { .a = a };
-	struct trouble *said, *paused, *v;
-	size_t nsaid, npaused;
+	struct trouble *said, *paused, *standbys, *v;
+	size_t nsaid, npaused, nstandbys;
 
 	metric_put_counters(
 	    &counted, arena_printf(a, "%s/" COUNTERS_FILE, cf->run_dir));
 	trouble_list(a, cf, &said, &nsaid);
 	paused_list(a, cf, &paused, &npaused);
+	standby_list(a, cf, &standbys, &nstandbys);
 	*n = 0;
 	*out = v = NEWN(a, struct trouble, counted.n + 1);
 	for (size_t i = 0; i < counted.n; i++) {
 		int64_t at = (int64_t)counted.v[i].value;
 		const char *name = counted.v[i].metric == METRIC_DAEMON_PASS &&
 		                           now - at > DAEMON_LATE_S ?
-		                       daemon_of_pass(a, cf, counted.v[i].series) :
+		                       daemon_of_pass(a, cf, standbys, nstandbys,
+					   counted.v[i].series) :
 		                       NULL;
 
 		if (name != NULL && !is_noted(said, nsaid, name) &&
@@ -460,14 +457,19 @@ metric_put_machine(
 	struct metric_set counted = { .a = s->a };
 	const char *build[] = { version,
 		arena_printf(s->a, "%lld", (long long)schema) };
+	struct trouble *standbys;
+	size_t nstandbys;
 
+	standby_list(s->a, cf, &standbys, &nstandbys);
 	metric_put_counters(
 	    &counted, arena_printf(s->a, "%s/" COUNTERS_FILE, cf->run_dir));
 	for (size_t i = 0; i < counted.n; i++)
 		if (counted.v[i].metric != METRIC_DAEMON_PASS ||
-		    daemon_of_pass(s->a, cf, counted.v[i].series) != NULL)
+		    daemon_of_pass(
+			s->a, cf, standbys, nstandbys, counted.v[i].series) != NULL)
 			metric_put_series(s, counted.v[i].metric, counted.v[i].series,
 			    counted.v[i].value);
+	metric_put_one(s, METRIC_STANDBYS, (double)nstandbys, "");
 	put_services(s, cf);
 	put_tasks(s, cf);
 	put_disks(s, cf);
