@@ -58,7 +58,7 @@ put_off(struct client *c, struct cfile *f)
 	if (proc_stopping) /* this client interrupted the transfer itself */
 		return;
 	f->failures++;
-	/* Times of files are whole seconds, and a pause of none would be no pause. */
+	/* The time is in whole seconds: rounded down, a short pause would be none. */
 	f->try_after = c->now + (int64_t)ceil(backoff_s(c->options.backoff.max_s > 0 ?
 							    &c->options.backoff :
 							    &backoff_transfer,

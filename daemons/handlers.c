@@ -84,23 +84,6 @@ flush_says(struct handler *h)
 	h->says.n = 0;
 }
 
-static void
-keep_words(struct handler *h, const char *p, size_t n)
-{
-	size_t most = sizeof(h->words) - 1, drop;
-
-	if (n > most) {
-		p += n - most;
-		n = most;
-	}
-	drop = h->nwords + n > most ? h->nwords + n - most : 0;
-	memmove(h->words, h->words + drop, h->nwords - drop);
-	h->nwords -= drop;
-	memcpy(h->words + h->nwords, p, n);
-	h->nwords += n;
-	h->words[h->nwords] = '\0';
-}
-
 /* Logs whole lines; an end without a newline stays for later. */
 static void
 say_lines(struct handler *h, const char *p, size_t n)
@@ -133,7 +116,7 @@ handler_says(struct handler *h, const char *text)
 static void
 take_says(struct handler *h, const char *p, size_t n)
 {
-	keep_words(h, p, n);
+	text_keep_end(h->words, sizeof(h->words), &h->nwords, p, n);
 	say_lines(h, p, n);
 }
 

@@ -287,20 +287,10 @@ output_keep_stdout(struct child_output *o, const char *p, size_t n)
 static void
 output_keep_stderr(struct child_output *o, const char *p, size_t n)
 {
-	size_t most = PROC_LAST_WORDS - 1, drop;
 	ssize_t passed = o->hush ? 0 : write(STDERR_FILENO, p, n);
 
 	(void)passed; /* standard error may be closed; keep the bytes all the same */
-	if (n > most) {
-		p += n - most;
-		n = most;
-	}
-	drop = o->nwords + n > most ? o->nwords + n - most : 0;
-	memmove(o->last_words, o->last_words + drop, o->nwords - drop);
-	o->nwords -= drop;
-	memcpy(o->last_words + o->nwords, p, n);
-	o->nwords += n;
-	o->last_words[o->nwords] = '\0';
+	text_keep_end(o->last_words, PROC_LAST_WORDS, &o->nwords, p, n);
 }
 
 /* Reads what is available; closes *fd at the end of file. */

@@ -317,6 +317,23 @@ parse_integer(const char *s, int base, int64_t lo, int64_t hi, int64_t *out)
 	return true;
 }
 
+void
+text_keep_end(char *end, size_t size, size_t *used, const char *p, size_t n)
+{
+	size_t most = size - 1, drop;
+
+	if (n > most) {
+		p += n - most;
+		n = most;
+	}
+	drop = *used + n > most ? *used + n - most : 0;
+	memmove(end, end + drop, *used - drop);
+	*used -= drop;
+	memcpy(end + *used, p, n);
+	*used += n;
+	end[*used] = '\0';
+}
+
 bool
 text_i64(const char *s, int64_t lo, int64_t hi, int64_t *out)
 {

@@ -70,6 +70,11 @@ void text_make_printable(char *s);
  * byte that is no part of a character of UTF-8 is taken for Latin-1.
  */
 char *text_fit(struct arena *, const char *s, size_t n, size_t most);
+/*
+ * Appends n bytes to the string of *used bytes in end, whose size is in bytes too, and
+ * drops as many from its beginning as it must.
+ */
+void text_keep_end(char *end, size_t size, size_t *used, const char *p, size_t n);
 
 /*
  * Reads all of s as a base 10 integer in lo..hi; white space may precede it, but not

@@ -758,6 +758,24 @@ static const struct {
 	{ "abc", false, 0 },
 };
 
+START_TEST(text_keeps_the_end)
+{
+	static const struct {
+		const char *more, *end;
+	} steps[] = { { "", "" }, { "abc", "abc" }, { "de", "abcde" }, { "f", "bcdef" },
+		{ "", "bcdef" }, { "0123456789", "56789" }, { "xyzzy", "xyzzy" } };
+	char end[6] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < N(steps); i++) {
+		text_keep_end(
+		    end, sizeof(end), &used, steps[i].more, strlen(steps[i].more));
+		ck_assert_str_eq(end, steps[i].end);
+		ck_assert_uint_eq(used, strlen(end));
+	}
+}
+END_TEST
+
 START_TEST(text_is_trimmed_at_both_ends)
 {
 	char s[] = " \t\r\n a b \v\f\n", blank[] = " \n ", none[] = "";
@@ -829,6 +847,7 @@ UNIT_MAIN("lib", {
 	ADD_LOOP(journal_takes_fields, N(journal_cases));
 	ADD(log_counts_what_it_cannot_write);
 	ADD_LOOP(text_integers, N(integers));
+	ADD(text_keeps_the_end);
 	ADD(text_is_trimmed_at_both_ends);
 	ADD(words_of_a_shell);
 	ADD(what_is_below_a_directory);
