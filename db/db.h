@@ -75,6 +75,8 @@ enum db_use {
  * schema has another version; f names the command to run.
  */
 enum err db_open(const struct conf *, enum db_use, struct db **, struct fail *);
+/* The check of the schema version alone, for a connection of DB_ANY_SCHEMA. */
+enum err db_schema_fits(struct db *, struct fail *);
 void db_close(struct db *); /* NULL is allowed */
 /* Is the server that conf names on this machine, reached by its socket? */
 bool db_is_local(const struct conf *);

@@ -126,8 +126,8 @@ conn_schema_version(struct db *db, int64_t *version, struct fail *f)
 	return e;
 }
 
-static enum err
-version_check(struct db *db, struct fail *f)
+enum err
+db_schema_fits(struct db *db, struct fail *f)
 {
 	int64_t version;
 
@@ -289,7 +289,7 @@ conn_open(struct db *db, struct fail *f)
 	db->bulk_known = false;
 	enum err e = session_set(db, f);
 	if (e == OK && db->use != DB_ANY_SCHEMA)
-		e = version_check(db, f);
+		e = db_schema_fits(db, f);
 	if (e != OK)
 		conn_drop(db);
 	return e == E_RETRY ? (f->code = E_DB) : e;

@@ -345,7 +345,9 @@ schema_check(struct db *db, struct arena *a, struct schema_remark **out, size_t 
 	if (version != SCHEMA_VERSION)
 		add_remark(&r, true,
 		    arena_printf(a,
-			"version %lld; this Locus needs %d; run: locus schema upgrade",
+			version > SCHEMA_VERSION ?
+			    "version %lld; this Locus knows %d; install the newer Locus" :
+			    "version %lld; this Locus needs %d; run: locus schema upgrade",
 			(long long)version, SCHEMA_VERSION));
 	for (size_t i = 0; i < ngaps; i++)
 		add_remark(&r, true,

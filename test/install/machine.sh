@@ -20,7 +20,7 @@ mounted=()
 # Packages of a machine beside a minimal Debian: what locus-server depends on and recommends, so that it can be
 # installed without a network, and what the steps use.
 machine_packages_of_base='systemd systemd-sysv dbus libpam-systemd passwd apache2 mariadb-server boinc-client curl procps
-	iproute2 logrotate openssl ca-certificates zstd mandoc python3-minimal openssh-server rsync haproxy sudo'
+	iproute2 logrotate openssl ca-certificates zstd mandoc python3-minimal openssh-server rsync haproxy sudo faketime'
 
 in_root() { # DIR COMMAND...
 	local root=$1 rc

@@ -147,11 +147,8 @@ fill_database(struct install *in)
 	if (version == 0) {
 		TRY(mark_database(in));
 		TRY(schema_create(x->db, x->f));
-	} else if (version != SCHEMA_VERSION) {
-		return FAIL(x->f, E_CONFIG,
-		    "the database has schema %d; run: locus -p %s schema upgrade",
-		    (int)version, in->p.name);
 	}
+	TRY(db_schema_fits(x->db, x->f));
 	return create_platforms(x, x->f);
 }
 
