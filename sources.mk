@@ -427,38 +427,24 @@ daemons_sources = \
 	daemons/work.h
 
 tools_sources = \
-	tools/answers.c \
 	tools/answers.def \
-	tools/answers.h \
 	tools/app.c \
-	tools/app_list.c \
 	tools/app_parts.h \
 	tools/app_program.c \
 	tools/app_remove.c \
-	tools/app_set.c \
-	tools/app_template.c \
 	tools/archive_find.c \
 	tools/backup/backup.c \
 	tools/backup/backup.h \
 	tools/backup/dump.c \
 	tools/backup/extract.c \
-	tools/backup/files.c \
-	tools/backup/files.h \
 	tools/backup/list.c \
 	tools/backup/list.h \
 	tools/backup/put.c \
 	tools/backup/restore.c \
 	tools/backup/restore.h \
-	tools/backup/restore_here.c \
-	tools/backup/restore_into.c \
-	tools/backup/take.c \
 	tools/ban.c \
+	tools/batch.c \
 	tools/batch/batch.h \
-	tools/batch/cancel.c \
-	tools/batch/list.c \
-	tools/batch/results.c \
-	tools/batch/show.c \
-	tools/batch/view.c \
 	tools/catalog.c \
 	tools/catalog.h \
 	tools/census.c \
@@ -467,34 +453,21 @@ tools_sources = \
 	tools/chart.h \
 	tools/cmd.h \
 	tools/cmds.def \
-	tools/color.c \
-	tools/color.h \
-	tools/command_find.c \
 	tools/commands.c \
-	tools/complete_names.c \
-	tools/complete_names.h \
 	tools/completion.c \
+	tools/completion.h \
 	tools/conf_edit.c \
 	tools/conf_edit.h \
 	tools/conf_text.c \
 	tools/conf_text.h \
 	tools/config.c \
-	tools/config_check.c \
-	tools/config_diff.c \
 	tools/config_files.c \
-	tools/config_get.c \
-	tools/config_judge.c \
-	tools/config_key.c \
-	tools/config_key.h \
 	tools/config_set.c \
-	tools/confirm.c \
-	tools/confirm.h \
 	tools/context.c \
 	tools/create.c \
 	tools/create.h \
 	tools/create_conf.c \
 	tools/create_db.c \
-	tools/create_files.c \
 	tools/create_web.c \
 	tools/db_server.c \
 	tools/db_server.h \
@@ -509,117 +482,72 @@ tools_sources = \
 	tools/doctor/finding.c \
 	tools/doctor/keys.c \
 	tools/doctor/machine.c \
-	tools/doctor/mail.c \
-	tools/doctor/public.c \
 	tools/doctor/services.c \
-	tools/doctor/transfer.c \
 	tools/doctor/web.c \
-	tools/doctor/work.c \
-	tools/drain.c \
 	tools/dropin/create_work.c \
 	tools/dropin/dropin.c \
 	tools/dropin/dropin.def \
 	tools/dropin/dropin.h \
-	tools/dropin/links.c \
-	tools/dropin/links.h \
 	tools/dropin/small.c \
-	tools/dropin/stage_file.c \
-	tools/dropin/start_stop.c \
-	tools/dropin/update_versions.c \
-	tools/dropin/words.c \
+	tools/dropin/small.h \
 	tools/dropin/xadd.c \
 	tools/exit_status.def \
 	tools/explain.c \
-	tools/explain_app.c \
-	tools/explain_job.c \
 	tools/failures.c \
 	tools/failures.h \
-	tools/fault_list.c \
-	tools/fault_list.h \
+	tools/file.c \
 	tools/file_add.c \
-	tools/file_hold.c \
-	tools/file_list.c \
 	tools/file_remove.c \
-	tools/file_set.c \
-	tools/file_show.c \
-	tools/file_stage.c \
 	tools/file_view.h \
-	tools/files/digests.c \
 	tools/files/files.h \
-	tools/files/gzipped.c \
-	tools/files/paths.c \
 	tools/foreign.c \
 	tools/foreign.h \
 	tools/forget.c \
 	tools/fsck.c \
 	tools/fsck.h \
 	tools/fsck_checks.def \
-	tools/fsck_classes.c \
 	tools/fsck_files.c \
-	tools/fsck_inputs.c \
-	tools/fsck_report.c \
 	tools/fsck_rows.c \
-	tools/fsck_strangers.c \
-	tools/fsck_tree.c \
-	tools/fsck_triggers.c \
-	tools/group.c \
-	tools/group.h \
+	tools/fsck_rows.h \
 	tools/help.c \
-	tools/host_list.c \
-	tools/host_log.c \
-	tools/host_message.c \
-	tools/host_show.c \
+	tools/help.h \
+	tools/host.c \
 	tools/http_ask.c \
 	tools/http_ask.h \
 	tools/human.c \
 	tools/human.h \
-	tools/input_count.c \
-	tools/input_count.h \
 	tools/install/destroy.c \
 	tools/install/install.c \
 	tools/install/install.h \
-	tools/install/install_account.c \
 	tools/install/install_database.c \
 	tools/install/install_dirs.c \
 	tools/install/install_system.c \
 	tools/install/install_web.c \
-	tools/install/install_work.c \
 	tools/install/rights.c \
 	tools/install/rights.def \
 	tools/install/rights.h \
 	tools/install/steps.def \
-	tools/jobs/batches.c \
 	tools/jobs/inputs.c \
 	tools/jobs/jobs.def \
 	tools/jobs/jobs.h \
 	tools/jobs/load.c \
-	tools/jobs/make.c \
 	tools/jobs/read.c \
+	tools/key.c \
 	tools/key.h \
-	tools/key_make.c \
 	tools/key_rotate.c \
 	tools/key_sheet.c \
 	tools/key_sheet.def \
 	tools/key_sheet.h \
-	tools/key_show.c \
-	tools/key_sign.c \
-	tools/key_upload.c \
-	tools/ledger_view.c \
-	tools/ledger_view.h \
 	tools/limit_raise.c \
 	tools/limit_raise.h \
 	tools/limits_view.c \
 	tools/limits_view.h \
 	tools/log.c \
-	tools/log_rotation.c \
-	tools/log_rotation.h \
+	tools/log.h \
 	tools/log_tail.c \
 	tools/log_tail.h \
 	tools/manual.c \
-	tools/metrics.c \
 	tools/node.c \
-	tools/pager.c \
-	tools/pager.h \
 	tools/plan_class.c \
 	tools/plan_class.h \
 	tools/platform.c \
@@ -627,48 +555,27 @@ tools_sources = \
 	tools/plot.c \
 	tools/print/print.c \
 	tools/print/print.h \
-	tools/private_dirs.c \
-	tools/private_dirs.h \
 	tools/probe.c \
 	tools/probe.h \
 	tools/procfs.c \
 	tools/procfs.h \
 	tools/program.c \
 	tools/program.h \
-	tools/program_kind.c \
-	tools/program_kind.h \
-	tools/progress.c \
-	tools/progress.h \
-	tools/purge.c \
-	tools/record_host.c \
 	tools/relocate.c \
 	tools/relocate.h \
 	tools/replay.c \
 	tools/replay.h \
-	tools/reply_diff.c \
-	tools/run_logged.c \
-	tools/run_logged.h \
-	tools/run_service.c \
 	tools/run_task.c \
+	tools/run_task.h \
 	tools/running.c \
 	tools/running.h \
 	tools/said.def \
-	tools/same_work.c \
 	tools/same_work.def \
-	tools/same_work.h \
-	tools/schema.c \
-	tools/schema_upgrade.c \
-	tools/screen.c \
-	tools/screen.h \
 	tools/service.c \
 	tools/service.h \
 	tools/service_order.c \
 	tools/service_pick.c \
 	tools/service_pick.h \
-	tools/set_report.c \
-	tools/set_report.h \
-	tools/short_dir.c \
-	tools/sign.c \
 	tools/site_files.c \
 	tools/site_files.h \
 	tools/start.c \
@@ -679,26 +586,21 @@ tools_sources = \
 	tools/stuck.c \
 	tools/stuck.h \
 	tools/supervisor/sup.h \
-	tools/supervisor/sup_adopt.c \
-	tools/supervisor/sup_orders.c \
-	tools/supervisor/sup_sockets.c \
 	tools/supervisor/sup_step.c \
 	tools/supervisor/sup_tasks.c \
 	tools/supervisor/supervise.c \
 	tools/supervisor/supervise.h \
 	tools/systemctl.c \
 	tools/systemctl.h \
-	tools/tallies.c \
-	tools/tallies.h \
 	tools/target.h \
-	tools/team_list.c \
+	tools/team.c \
 	tools/template.c \
 	tools/template.h \
-	tools/template_new.c \
+	tools/terminal.c \
+	tools/terminal.h \
 	tools/text_only.c \
 	tools/text_only.def \
 	tools/top.c \
-	tools/trace_print.c \
 	tools/traces.c \
 	tools/traces.h \
 	tools/trigger.c \
@@ -708,39 +610,30 @@ tools_sources = \
 	tools/units.c \
 	tools/units.h \
 	tools/units_mark.h \
-	tools/units_text.c \
 	tools/upgrade.c \
 	tools/upload_expire.c \
+	tools/upload_expire.h \
 	tools/upstream.c \
 	tools/upstream.def \
 	tools/upstream.h \
-	tools/user_add.c \
-	tools/user_list.c \
-	tools/user_merge.c \
-	tools/user_password.c \
-	tools/user_password.h \
-	tools/user_set.c \
+	tools/user.c \
+	tools/user.h \
 	tools/version.c \
 	tools/version.h \
-	tools/version_deprecate.c \
-	tools/version_text.c \
-	tools/version_text.h \
 	tools/web_fit.c \
 	tools/web_fit.h \
 	tools/web_trouble.c \
 	tools/web_trouble.h \
 	tools/work_add.c \
-	tools/work_assign.c \
-	tools/work_cancel.c \
-	tools/work_cancel.h \
 	tools/work_list.c \
+	tools/work_list.h \
 	tools/work_pick.c \
 	tools/work_pick.h \
 	tools/work_retry.c \
+	tools/work_retry.h \
 	tools/work_set.c \
-	tools/work_show.c \
-	tools/work_words.c \
-	tools/work_words.h
+	tools/work_set.h \
+	tools/work_show.c
 
 client_sources = \
 	client/allowed.c \

@@ -1,20 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* locus app add: the row, its templates and the daemons that it needs. */
+#include <float.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include "db/catalog.h"
+#include "db/stmts.h"
 #include "lib/buf.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
+#include "lib/text.h"
+#include "proto/blob.h"
 #include "proto/template.h"
-#include "db/catalog.h"
 #include "tools/app_parts.h"
 #include "tools/catalog.h"
-#include "tools/program.h"
 #include "tools/conf_edit.h"
-#include "tools/confirm.h"
-#include "tools/same_work.h"
+#include "tools/terminal.h"
+#include "tools/print/print.h"
+#include "tools/program.h"
+#include "tools/work_retry.h"
+#include "tools/census.h"
 #include "tools/unit_run.h"
+#include "tools/work_pick.h"
 #include "lib/banned.h"
 
 enum { NAME_MOST = 60 };
@@ -27,39 +36,39 @@ struct app_opts {
 	struct conf_list daemons;
 };
 
-#define FIELD(name) offsetof(struct app_opts, name)
+#define ADD_FIELD(name) offsetof(struct app_opts, name)
 static const struct opt app_options[] = {
-	{ "name", OPT_TEXT, FIELD(people), "TEXT",
+	{ "name", OPT_TEXT, ADD_FIELD(people), "TEXT",
 	    "Name shown to users; default NAME." },
-	{ "program", OPT_TEXT, FIELD(program), "FILE",
+	{ "program", OPT_TEXT, ADD_FIELD(program), "FILE",
 	    "Makes FILE version 1.00. Without templates, the app gets a pair for any program that reads a file \"in\" and writes a file \"out\"." },
-	{ "wrap", OPT_FLAG, FIELD(wrap), NULL,
+	{ "wrap", OPT_FLAG, ADD_FIELD(wrap), NULL,
 	    "The program knows nothing of BOINC: each task runs it through a wrapper, which tells the client that it has finished." },
-	{ "platform", OPT_TEXT, FIELD(platform), "NAME",
+	{ "platform", OPT_TEXT, ADD_FIELD(platform), "NAME",
 	    "Platform of that program; default: this machine's." },
-	{ "locality", OPT_TEXT, FIELD(locality), "file|none",
+	{ "locality", OPT_TEXT, ADD_FIELD(locality), "file|none",
 	    "file: jobs use large files that stay on hosts (the default); none: jobs go to any host." },
-	{ "no-locality", OPT_FLAG, FIELD(no_locality), NULL,
+	{ "no-locality", OPT_FLAG, ADD_FIELD(no_locality), NULL,
 	    "The same as --locality none." },
-	{ "quorum", OPT_NUMBER, FIELD(quorum), "N",
+	{ "quorum", OPT_NUMBER, ADD_FIELD(quorum), "N",
 	    "Sets min_quorum and target_nresults in the app's input template: so many results are made, and must agree." },
-	{ "input-template", OPT_TEXT, FIELD(in), "FILE",
+	{ "input-template", OPT_TEXT, ADD_FIELD(in), "FILE",
 	    "Copies FILE to templates/NAME_in.xml, after a check." },
-	{ "output-template", OPT_TEXT, FIELD(out), "FILE",
+	{ "output-template", OPT_TEXT, ADD_FIELD(out), "FILE",
 	    "Copies FILE to templates/NAME_out.xml, after a check." },
-	{ "generator", OPT_MAYBE, FIELD(generator), "ARGS",
+	{ "generator", OPT_MAYBE, ADD_FIELD(generator), "ARGS",
 	    "Adds work_generator to the daemons, with these additional arguments, such as \"--ranges 1000\"." },
-	{ "validator", OPT_MAYBE, FIELD(validator), "ARGS",
+	{ "validator", OPT_MAYBE, ADD_FIELD(validator), "ARGS",
 	    "Adds validator to the daemons, with these additional arguments." },
-	{ "assimilator", OPT_MAYBE, FIELD(assimilator), "ARGS",
+	{ "assimilator", OPT_MAYBE, ADD_FIELD(assimilator), "ARGS",
 	    "Adds assimilator to the daemons, with these additional arguments." },
-	{ "daemon", OPT_TEXTS, FIELD(daemons), "CMD",
+	{ "daemon", OPT_TEXTS, ADD_FIELD(daemons), "CMD",
 	    "Adds this command to the daemons; may be repeated." },
-	{ "min-version", OPT_NUMBER, FIELD(min_version), "N",
+	{ "min-version", OPT_NUMBER, ADD_FIELD(min_version), "N",
 	    "Minimum version of the app; older ones are not used." },
-	{ "weight", OPT_NUMBER, FIELD(weight), "N",
+	{ "weight", OPT_NUMBER, ADD_FIELD(weight), "N",
 	    "Weight among the project's apps; default 1." },
-	{ "adaptive", OPT_NUMBER, FIELD(adaptive), "N",
+	{ "adaptive", OPT_NUMBER, ADD_FIELD(adaptive), "N",
 	    "Adaptive replication: a workunit starts with one result, whatever its template says, and is raised to N results and a quorum of N if its host is not trusted; see scheduler(8)." },
 	DRY_RUN_OPTION(struct app_opts),
 	{ 0 },
@@ -352,3 +361,540 @@ const struct cmd cmd_app_add = { .name = "app add",
 	.opts_size = sizeof(struct app_opts),
 	.as_root = true,
 	.run = app_add_run };
+
+/* locus app list, app show, app version list, show and set. */
+
+static const struct print_column app_columns[] = {
+	{ "id", "ID", PRINT_NUMBER, NULL },
+	{ "name", "NAME", PRINT_TEXT, NULL },
+	{ "title", "TITLE", PRINT_TEXT, "as users see it" },
+	{ "versions", "VERSIONS", PRINT_NUMBER, "that are not deprecated" },
+	{ "weight", "WEIGHT", PRINT_REAL, NULL },
+	{ "locality", "LOCALITY", PRINT_FLAG,
+	    "its jobs use large files that stay on hosts" },
+	{ "adaptive", "ADAPTIVE", PRINT_NUMBER,
+	    "results with adaptive replication; 0: none" },
+	{ "beta", "BETA", PRINT_FLAG, NULL },
+	{ "deprecated", "DEPRECATED", PRINT_FLAG, "its jobs are not sent" },
+	{ "drained", "DRAINED", PRINT_TIME,
+	    "since when an admin drains it; null: it is not" },
+	{ "min_version", NULL, PRINT_NUMBER, NULL },
+	{ "homogeneous_redundancy", NULL, PRINT_NUMBER, NULL },
+	{ "homogeneous_app_version", NULL, PRINT_FLAG, NULL },
+	{ "non_cpu_intensive", NULL, PRINT_FLAG, NULL },
+	{ "created", "CREATED", PRINT_TIME, NULL },
+	{ 0 },
+};
+
+static void
+app_put(struct print *l, const struct app *app, int64_t versions)
+{
+	print_cells(l, app->id, app->name, app->user_friendly_name, versions,
+	    app->weight, app->locality_scheduling != 0, app->target_nresults,
+	    app->beta != 0, app->deprecated != 0, app->drain_time, app->min_version,
+	    app->homogeneous_redundancy, app->homogeneous_app_version != 0,
+	    app->non_cpu_intensive != 0, app->create_time);
+}
+
+static enum err
+versions_of(struct cmd_ctx *x, int64_t appid, struct row_version_line **v, size_t *n)
+{
+	*v = NULL;
+	return db_query(x->db, x->a, x->f, v, n, VERSIONS_LISTED, .appid = appid);
+}
+
+static int64_t
+versions_in_use(const struct row_version_line *v, size_t n, int64_t appid)
+{
+	int64_t used = 0;
+
+	for (size_t i = 0; i < n; i++)
+		used += v[i].appid == appid && !v[i].deprecated;
+	return used;
+}
+
+static enum err
+app_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
+{
+	struct row_version_line *versions;
+	struct catalog *c;
+	struct print *l;
+	size_t n;
+
+	(void)opts, (void)args, (void)nargs;
+	TRY(ctx_db_report(x));
+	TRY(tools_catalog(x, &c));
+	TRY(versions_of(x, 0, &versions, &n));
+	l = print_list(x, app_columns);
+	for (size_t i = 0; i < c->napps; i++)
+		app_put(l, &c->apps[i], versions_in_use(versions, n, c->apps[i].id));
+	print_end(l);
+	return c->napps > 0 ?
+	           OK :
+	           ctx_not_found(x, "there is no app; locus app add creates one");
+}
+
+const struct cmd cmd_app_list = { .name = "app list",
+	.args = "",
+	.purpose = "list applications",
+	.about =
+	    "Lists the applications, how many versions of each are in use, and its settings.",
+	.columns = app_columns,
+	.run = app_list_run };
+
+/* --- app show --- */
+
+static const struct print_column app_show_columns[] = {
+	{ "id", "id", PRINT_NUMBER, NULL },
+	{ "name", "name", PRINT_TEXT, NULL },
+	{ "title", "title", PRINT_TEXT, "as users see it" },
+	{ "versions", "versions in use", PRINT_NUMBER, NULL },
+	{ "weight", "weight", PRINT_REAL, NULL },
+	{ "locality", "locality", PRINT_FLAG, NULL },
+	{ "adaptive", "adaptive replication", PRINT_NUMBER, "0: none" },
+	{ "beta", "beta", PRINT_FLAG, NULL },
+	{ "deprecated", "deprecated", PRINT_FLAG, NULL },
+	{ "drained", "drained", PRINT_TIME, "since when; null: it is not drained" },
+	{ "min_version", "minimum version", PRINT_NUMBER, NULL },
+	{ "homogeneous_redundancy", "homogeneous redundancy", PRINT_NUMBER, NULL },
+	{ "homogeneous_app_version", "homogeneous app version", PRINT_FLAG, NULL },
+	{ "non_cpu_intensive", "uses almost no CPU", PRINT_FLAG, NULL },
+	{ "created", "created", PRINT_TIME, NULL },
+	{ "workunits", "workunits", PRINT_NUMBER, NULL },
+	{ "waiting", "  waiting", PRINT_NUMBER, "as in work list" },
+	{ "unsent", "  unsent", PRINT_NUMBER, NULL },
+	{ "in_progress", "  in progress", PRINT_NUMBER, NULL },
+	{ "to_validate", "  to validate", PRINT_NUMBER, NULL },
+	{ "valid", "  valid", PRINT_NUMBER, "not assimilated yet" },
+	{ "assimilated", "  assimilated", PRINT_NUMBER, NULL },
+	{ "failed", "  failed", PRINT_NUMBER, NULL },
+	{ "cancelled", "  cancelled", PRINT_NUMBER, NULL },
+	{ 0 },
+};
+
+static enum err
+count_states(struct cmd_ctx *x, int64_t appid, int64_t *counts)
+{
+	struct tally_states *v;
+	size_t n;
+
+	TRY(tally_states_read(x, TALLY_OF_APP, appid, &v, &n));
+	for (int i = 0; n > 0 && i < PICK_STATES; i++)
+		counts[i] = v[0].n[i];
+	return OK;
+}
+
+static enum err
+app_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
+{
+	int64_t counts[PICK_STATES] = { 0 }, total = 0;
+	struct row_version_line *versions;
+	const struct app *app;
+	struct catalog *c;
+	struct print *l;
+	size_t n;
+
+	(void)opts, (void)nargs;
+	TRY(ctx_db_report(x));
+	TRY(tools_catalog(x, &c));
+	TRY(tools_app(x, c, args[0], &app));
+	TRY(versions_of(x, app->id, &versions, &n));
+	TRY(count_states(x, app->id, counts));
+	l = print_record_begin(x, app_show_columns);
+	app_put(l, app, versions_in_use(versions, n, app->id));
+	for (int i = 0; i < PICK_STATES; i++)
+		total += counts[i];
+	print_cells(l, total);
+	for (int i = 0; i < PICK_STATES; i++)
+		print_cells(l, counts[i]);
+	print_end(l);
+	return OK;
+}
+
+const struct cmd cmd_app_show = { .name = "app show",
+	.args = "NAME",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "show an application: settings and workunits",
+	.about =
+	    "Shows an application's settings and how many of its workunits are in each state.\n"
+	    "locus app version list lists its versions, locus explain app its failures.",
+	.columns = app_show_columns,
+	.run = app_show_run };
+
+/* --- versions --- */
+
+static const struct print_column version_columns[] = {
+	{ "id", "ID", PRINT_NUMBER, NULL },
+	{ "app", "APP", PRINT_TEXT, NULL },
+	{ "version", "VERSION", PRINT_TEXT, NULL },
+	{ "platform", "PLATFORM", PRINT_TEXT, NULL },
+	{ "plan_class", "PLAN CLASS", PRINT_TEXT, NULL },
+	{ "files", "FILES", PRINT_NUMBER, NULL },
+	{ "size", "SIZE", PRINT_BYTES, "of its files" },
+	{ "judged", "JUDGED", PRINT_REAL, "results from which its speed was learned" },
+	{ "beta", "BETA", PRINT_FLAG, NULL },
+	{ "deprecated", "DEPRECATED", PRINT_FLAG, "not sent any more" },
+	{ "min_client", NULL, PRINT_NUMBER, "such as 72005 for 7.20.5; 0: any" },
+	{ "max_client", NULL, PRINT_NUMBER, "0: any" },
+	{ "created", "CREATED", PRINT_TIME, NULL },
+	{ 0 },
+};
+static const struct print_column version_show_columns[] = {
+	{ "id", "id", PRINT_NUMBER, NULL },
+	{ "app", "app", PRINT_TEXT, NULL },
+	{ "version", "version", PRINT_TEXT, NULL },
+	{ "platform", "platform", PRINT_TEXT, NULL },
+	{ "plan_class", "plan class", PRINT_TEXT, NULL },
+	{ "files", "files", PRINT_NUMBER, NULL },
+	{ "size", "size", PRINT_BYTES, "of its files" },
+	{ "judged", "results judged", PRINT_REAL, "from which its speed was learned" },
+	{ "beta", "beta", PRINT_FLAG, NULL },
+	{ "deprecated", "deprecated", PRINT_FLAG, NULL },
+	{ "min_client", "minimum client", PRINT_NUMBER,
+	    "such as 72005 for 7.20.5; 0: any" },
+	{ "max_client", "maximum client", PRINT_NUMBER, "0: any" },
+	{ "created", "created", PRINT_TIME, NULL },
+	{ "file_names", "file names", PRINT_TEXT, NULL },
+	{ 0 },
+};
+
+static void
+version_put(struct cmd_ctx *x, struct print *l, const struct catalog *c,
+    const struct row_version_line *v, char **names)
+{
+	const struct app *app = catalog_app(c, v->appid);
+	struct blob_file *files;
+	struct fail f = { 0 };
+	double bytes = 0;
+	size_t n = 0;
+
+	if (blob_files(x->a, v->xml_doc, &files, &n, &f) != OK)
+		n = 0;
+	*names = arena_strdup(x->a, "");
+	for (size_t i = 0; i < n; i++) {
+		bytes += files[i].nbytes;
+		*names = arena_printf(
+		    x->a, "%s%s%s", *names, i == 0 ? "" : " ", files[i].name);
+	}
+	print_cells(l, v->id, app == NULL ? "" : app->name,
+	    arena_printf(x->a, "%d.%02d", v->number / 100, v->number % 100),
+	    v->platform, v->plan_class, (int64_t)n, bytes, v->judged, v->beta != 0,
+	    v->deprecated != 0, v->min_core, v->max_core, v->create_time);
+}
+
+static enum err
+version_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
+{
+	struct row_version_line *v;
+	const struct app *app = NULL;
+	struct catalog *c;
+	struct print *l;
+	char *names;
+	size_t n;
+
+	(void)opts;
+	TRY(ctx_db_report(x));
+	TRY(tools_catalog(x, &c));
+	if (nargs > 0)
+		TRY(tools_app(x, c, args[0], &app));
+	TRY(versions_of(x, app == NULL ? 0 : app->id, &v, &n));
+	l = print_list(x, version_columns);
+	for (size_t i = 0; i < n; i++)
+		version_put(x, l, c, &v[i], &names);
+	print_end(l);
+	return n > 0 ? OK :
+	               ctx_not_found(x,
+			   "there is no app version; locus app version add adds one");
+}
+
+const struct cmd cmd_version_list = { .name = "app version list",
+	.alias = "version list",
+	.args = "[APP]",
+	.max_args = 1,
+	.purpose = "list the versions of an application",
+	.about =
+	    "Lists the versions of an app, or of all apps, the newest of each first, with those\n"
+	    "that are deprecated.",
+	.columns = version_columns,
+	.run = version_list_run };
+
+static enum err
+find_version(
+    struct cmd_ctx *x, const char *arg, struct catalog **c, struct row_version_line **v)
+{
+	struct row_version_line *all;
+	int64_t id;
+	size_t n;
+
+	if (!text_i64(arg, 1, INT64_MAX, &id))
+		return ctx_usage(x,
+		    "\"%.40s\" is not the id of an app version; locus app version list shows them",
+		    arg);
+	TRY(tools_catalog(x, c));
+	TRY(versions_of(x, 0, &all, &n));
+	for (size_t i = 0; i < n; i++)
+		if (all[i].id == id) {
+			*v = &all[i];
+			return OK;
+		}
+	return ctx_not_found(x,
+	    "there is no app version with the id %" PRId64
+	    "; locus app version list shows them",
+	    id);
+}
+
+static enum err
+version_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	struct row_version_line *v;
+	struct catalog *c;
+	struct print *l;
+	char *names;
+
+	(void)opts, (void)n;
+	TRY(ctx_db_report(x));
+	TRY(find_version(x, args[0], &c, &v));
+	l = print_record_begin(x, version_show_columns);
+	version_put(x, l, c, v, &names);
+	print_cells(l, names);
+	print_end(l);
+	return OK;
+}
+
+const struct cmd cmd_version_show = { .name = "app version show",
+	.alias = "version show",
+	.args = "ID",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "show a version of an application",
+	.about =
+	    "Shows a version, given by its id in locus app version list, and the names of its files.",
+	.columns = version_show_columns,
+	.run = version_show_run };
+
+struct version_set_opts { /* NULL = unchanged */
+	const char *beta, *min_client, *max_client;
+	bool dry_run;
+};
+#define OFF(member) offsetof(struct version_set_opts, member)
+
+static const struct opt version_set_options[] = {
+	{ "beta", OPT_TEXT, OFF(beta), "0|1",
+	    "1: only for accounts that volunteered to test apps." },
+	{ "min-client", OPT_TEXT, OFF(min_client), "N",
+	    "Oldest client that may get it, such as 72005 for 7.20.5; 0: any." },
+	{ "max-client", OPT_TEXT, OFF(max_client), "N", "Newest such client; 0: any." },
+	DRY_RUN_OPTION(struct version_set_opts),
+	{ 0 },
+};
+
+static enum err
+limit_parse(
+    struct cmd_ctx *x, const char *name, const char *value, int64_t most, int32_t *to)
+{
+	int64_t v;
+
+	if (value == NULL)
+		return OK;
+	if (!text_i64(value, 0, most, &v))
+		return ctx_usage(x,
+		    "--%s %.40s: it must be a whole number from 0 to %" PRId64, name,
+		    value, most);
+	*to = (int32_t)v;
+	return OK;
+}
+
+static enum err
+version_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct version_set_opts *o = opts;
+	struct row_version_line *v, was;
+	struct set_report r = set_report_new(x);
+	struct catalog *c;
+
+	(void)n;
+	if (o->beta == NULL && o->min_client == NULL && o->max_client == NULL)
+		return ctx_usage(x, "nothing to change: give at least one option");
+	TRY(ctx_db(x));
+	TRY(find_version(x, args[0], &c, &v));
+	was = *v;
+	TRY(limit_parse(x, "beta", o->beta, 1, &v->beta));
+	TRY(limit_parse(x, "min-client", o->min_client, 9999999, &v->min_core));
+	TRY(limit_parse(x, "max-client", o->max_client, 9999999, &v->max_core));
+	if (v->max_core > 0 && v->max_core < v->min_core)
+		return ctx_usage(x,
+		    "--max-client %d is below --min-client %d: no client could get it",
+		    v->max_core, v->min_core);
+	if (!o->dry_run)
+		TRY(db_exec(x->db, x->f, NULL, VERSION_SET, .beta = v->beta,
+		    .min_core = v->min_core, .max_core = v->max_core, .id = v->id));
+	set_report_number(&r, "beta", was.beta, v->beta);
+	set_report_number(&r, "min-client", was.min_core, v->min_core);
+	set_report_number(&r, "max-client", was.max_core, v->max_core);
+	set_report_print(
+	    &r, o->dry_run, arena_printf(x->a, "app version %" PRId64, v->id));
+	return o->dry_run ? OK : ctx_reread(x);
+}
+
+const struct cmd cmd_version_set = { .name = "app version set",
+	.alias = "version set",
+	.args = "ID",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "change a version of an application",
+	.about =
+	    "Changes which clients and accounts get a version; its files and number never change.\n"
+	    "locus app version deprecate withdraws it.",
+	.opts = version_set_options,
+	.opts_size = sizeof(struct version_set_opts),
+	.columns = set_columns,
+	.run = version_set_run };
+
+/* locus app set: changes the settings of an application. */
+
+struct set_opts { /* NULL = unchanged */
+	const char *people, *min_version, *weight, *adaptive, *locality, *deprecated;
+	const char *beta, *no_cpu, *hr, *hav, *exact;
+	bool dry_run;
+};
+
+#define SET_FIELD(name) offsetof(struct set_opts, name)
+static const struct opt set_options[] = {
+	{ "name", OPT_TEXT, SET_FIELD(people), "TEXT", "Name shown to users." },
+	{ "deprecated", OPT_TEXT, SET_FIELD(deprecated), "0|1",
+	    "1: its jobs are no longer sent." },
+	{ "weight", OPT_TEXT, SET_FIELD(weight), "N",
+	    "Weight among the project's apps; -1: only for hosts that have earned credit." },
+	{ "min-version", OPT_TEXT, SET_FIELD(min_version), "N",
+	    "Minimum version of the app; older ones are not used; 0: no minimum." },
+	{ "adaptive", OPT_TEXT, SET_FIELD(adaptive), "N",
+	    "Adaptive replication with this number of results, see scheduler(8); 0: none." },
+	{ "locality", OPT_TEXT, SET_FIELD(locality), "0|1",
+	    "1: jobs use large files that stay on hosts." },
+	{ "beta", OPT_TEXT, SET_FIELD(beta), "0|1",
+	    "1: only for accounts that volunteered to test apps." },
+	{ "non-cpu-intensive", OPT_TEXT, SET_FIELD(no_cpu), "0|1",
+	    "1: it uses almost no CPU; every host gets one job at a time." },
+	{ "homogeneous-redundancy", OPT_TEXT, SET_FIELD(hr), "0|1|2",
+	    "All results of a workunit go to hosts of the same class: 1 fine-grained, 2 coarse-grained." },
+	{ "homogeneous-app-version", OPT_TEXT, SET_FIELD(hav), "0|1",
+	    "1: all results of a workunit use the same version of the app." },
+	{ "fraction-done-exact", OPT_TEXT, SET_FIELD(exact), "0|1",
+	    "1: its programs report their exact progress." },
+	DRY_RUN_OPTION(struct set_opts),
+	{ 0 },
+};
+
+#define COLUMN(name) offsetof(struct app, name)
+static const struct {
+	size_t option, column;
+	const char *name;
+	int64_t lo, hi;
+} numbers[] = {
+	{ SET_FIELD(deprecated), COLUMN(deprecated), "deprecated", 0, 1 },
+	{ SET_FIELD(min_version), COLUMN(min_version), "min-version", 0, 1000000 },
+	{ SET_FIELD(adaptive), COLUMN(target_nresults), "adaptive", 0, 1000 },
+	{ SET_FIELD(locality), COLUMN(locality_scheduling), "locality", 0, 1 },
+	{ SET_FIELD(beta), COLUMN(beta), "beta", 0, 1 },
+	{ SET_FIELD(no_cpu), COLUMN(non_cpu_intensive), "non-cpu-intensive", 0, 1 },
+	{ SET_FIELD(hr), COLUMN(homogeneous_redundancy), "homogeneous-redundancy", 0,
+	    2 },
+	{ SET_FIELD(hav), COLUMN(homogeneous_app_version), "homogeneous-app-version", 0,
+	    1 },
+	{ SET_FIELD(exact), COLUMN(fraction_done_exact), "fraction-done-exact", 0, 1 },
+};
+
+static enum err
+app_set_numbers(struct cmd_ctx *x, const struct set_opts *o, struct app *app)
+{
+	for (size_t i = 0; i < N(numbers); i++) {
+		const char *value;
+		int32_t *column = (int32_t *)(void *)((char *)app + numbers[i].column);
+		int64_t v;
+
+		memcpy(&value, (const char *)o + numbers[i].option, sizeof(value));
+		if (value == NULL)
+			continue;
+		if (!text_i64(value, numbers[i].lo, numbers[i].hi, &v))
+			return ctx_usage(x,
+			    "--%s must be a whole number from %lld to %lld",
+			    numbers[i].name, (long long)numbers[i].lo,
+			    (long long)numbers[i].hi);
+		*column = (int32_t)v;
+	}
+	if (app->target_nresults == 1)
+		return ctx_usage(x, "--adaptive must be 0 or at least 2");
+	return OK;
+}
+
+static enum err
+app_set_weight(struct cmd_ctx *x, const char *value, struct app *app)
+{
+	double v;
+
+	if (value == NULL)
+		return OK;
+	if (!text_f64(value, &v) || v > 1e6 || (v < 0 && v != -1))
+		return ctx_usage(
+		    x, "--weight must be a number from 0 to 1000000, or -1");
+	app->weight = v;
+	return OK;
+}
+
+static void
+app_set_report(
+    struct cmd_ctx *x, const struct app *was, const struct app *now, bool dry)
+{
+	struct set_report r = set_report_new(x);
+
+	set_report_text(&r, "name", was->user_friendly_name, now->user_friendly_name);
+	set_report_real(&r, "weight", was->weight, now->weight);
+	for (size_t i = 0; i < N(numbers); i++) {
+		int32_t before, after;
+
+		memcpy(&before, (const char *)was + numbers[i].column, sizeof(before));
+		memcpy(&after, (const char *)now + numbers[i].column, sizeof(after));
+		set_report_number(&r, numbers[i].name, before, after);
+	}
+	set_report_print(&r, dry, arena_printf(x->a, "app %s", now->name));
+}
+
+static enum err
+app_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	static const struct set_opts nothing, only_dry = { .dry_run = true };
+	const struct set_opts *o = opts;
+	struct catalog *c;
+	const struct app *was;
+	struct app app;
+
+	(void)n;
+	if (memcmp(o, &nothing, sizeof(nothing)) == 0 ||
+	    memcmp(o, &only_dry, sizeof(only_dry)) == 0)
+		return ctx_usage(x, "nothing to change: give at least one option");
+	TRY(tools_catalog(x, &c));
+	TRY(tools_app(x, c, args[0], &was));
+	app = *was;
+	if (o->people != NULL)
+		app.user_friendly_name = arena_strdup(x->a, o->people);
+	TRY(app_set_numbers(x, o, &app));
+	TRY(app_set_weight(x, o->weight, &app));
+	if (!o->dry_run)
+		TRY(app_update(x->db, &app, x->f));
+	app_set_report(x, was, &app, o->dry_run);
+	return o->dry_run ? OK : ctx_reread(x);
+}
+
+const struct cmd cmd_app_set = { .name = "app set",
+	.args = "NAME",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "change an application",
+	.about =
+	    "Changes what the options name and leaves the rest; the schedulers pick it up within\n"
+	    "seconds. Existing workunits keep their number of results and their quorum.",
+	.opts = set_options,
+	.opts_size = sizeof(struct set_opts),
+	.columns = set_columns,
+	.run = app_set_run };

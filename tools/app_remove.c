@@ -15,12 +15,11 @@
 #include "proto/blob.h"
 #include "tools/app_parts.h"
 #include "tools/catalog.h"
-#include "tools/confirm.h"
+#include "tools/terminal.h"
 #include "tools/dir_cure.h"
 #include "tools/print/print.h"
-#include "tools/progress.h"
 #include "tools/unit_run.h"
-#include "tools/version_text.h"
+#include "tools/version.h"
 #include "lib/banned.h"
 
 struct remove_opts {

@@ -10,7 +10,7 @@
 #include "db/stmts.h"
 #include "model/rows.h"
 #include "tools/catalog.h"
-#include "tools/confirm.h"
+#include "tools/terminal.h"
 #include "tools/human.h"
 #include "lib/banned.h"
 

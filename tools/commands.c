@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 #include "lib/text.h"
-#include "tools/answers.h"
+#include "tools/help.h"
 #include "lib/banned.h"
 
 #define SECTION(title)

@@ -9,7 +9,7 @@
 #include "proto/template_check.h"
 #include "proto/plan_class.h"
 #include "proto/project_text.h"
-#include "tools/config_key.h"
+#include "tools/conf_edit.h"
 #include "lib/banned.h"
 
 struct file_check {

@@ -24,7 +24,7 @@
 #include "proto/plan_class.h"
 #include "tools/destroy_here.h"
 #include "tools/install/install.h"
-#include "tools/log_rotation.h"
+#include "tools/log.h"
 #include "lib/privilege.h"
 #include "tools/program.h"
 #include "tools/supervisor/supervise.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "lib/fs.h"
 #include "lib/text.h"
-#include "tools/log_rotation.h"
+#include "tools/log.h"
 #include "tools/program.h"
 #include "tools/service.h"
 #include "tools/web_fit.h"

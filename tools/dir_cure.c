@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/dir_cure.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -8,10 +9,212 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 #include "lib/fs.h"
+#include "lib/log.h"
 #include "lib/text.h"
-#include "tools/private_dirs.h"
+#include "model/owner.h"
+#include "tools/destroy_here.h"
+#include "tools/service.h"
+#include "tools/supervisor/supervise.h"
 #include "lib/banned.h"
+
+enum { OTHERS = S_IRWXO, OTHERS_READ = S_IROTH | S_IWOTH };
+
+unsigned
+private_run_mode(const struct conf *cf)
+{
+	return web_peer_of(cf).n == 0 ? 0750 : 0711;
+}
+
+static void
+note_loose(
+    struct loose_path *v, size_t *n, const char *path, mode_t type, mode_t forbidden)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0 || (st.st_mode & S_IFMT) != type ||
+	    (st.st_mode & forbidden) == 0)
+		return;
+	v[(*n)++] = (struct loose_path){ path, st.st_mode & 07777,
+		st.st_mode & forbidden };
+}
+
+/* A socket that could not be given to the web server's group is open to all, and the
+ * service looks at who connects. */
+static void
+note_loose_socket(struct loose_path *v, size_t *n, const char *path, gid_t group)
+{
+	struct stat st;
+
+	if (group == (gid_t)WEB_GROUP_NONE)
+		note_loose(v, n, path, S_IFSOCK, S_IRWXG | S_IRWXO);
+	else if (lstat(path, &st) == 0 && st.st_gid == group)
+		note_loose(v, n, path, S_IFSOCK, S_IRWXO);
+}
+
+enum { CLOSED = 8 };
+
+static void
+closed_dirs(struct arena *a, const struct conf *cf, const char *v[CLOSED])
+{
+	const char *const all[CLOSED] = { cf->log_dir, cf->upload_dir,
+		arena_printf(a, "%s/decisions", cf->run_dir),
+		arena_printf(a, "%s/recording", cf->run_dir),
+		project_path(a, cf, "recordings"), project_path(a, cf, "results"),
+		project_path(a, cf, "archives"), project_path(a, cf, "tmp") };
+
+	memcpy(v, all, sizeof(all));
+}
+
+/* Is the directory one of those that are closed to other accounts? */
+static bool
+private_is_closed(struct arena *a, const struct conf *cf, const char *dir)
+{
+	const char *closed[CLOSED];
+	bool is = strcmp(dir, cf->run_dir) == 0 && private_run_mode(cf) == 0750;
+
+	closed_dirs(a, cf, closed);
+	for (size_t i = 0; i < N(closed); i++)
+		is = is || strcmp(dir, closed[i]) == 0;
+	return is;
+}
+
+size_t
+private_loose(struct arena *a, const struct conf *cf, struct loose_path *v)
+{
+	static const char *const sockets[] = { "scheduler", "web", "upload" };
+	const char *closed[CLOSED];
+	const gid_t group = web_peer_of(cf).group;
+	size_t n = 0;
+
+	closed_dirs(a, cf, closed);
+	note_loose(v, &n, cf->run_dir, S_IFDIR,
+	    group == (gid_t)WEB_GROUP_NONE ? OTHERS : OTHERS_READ);
+	for (size_t i = 0; i < N(closed); i++)
+		note_loose(v, &n, closed[i], S_IFDIR, OTHERS);
+	for (size_t i = 0; i < N(sockets); i++)
+		note_loose_socket(v, &n, service_socket(a, cf, sockets[i]), group);
+	return n;
+}
+
+void
+private_close(struct arena *a, const struct conf *cf)
+{
+	struct loose_path v[PRIVATE_MOST];
+	size_t n = private_loose(a, cf, v);
+	struct stat st;
+
+	if (!fs_exists(project_path(a, cf, CREATED_FILE)))
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (chmod(v[i].path, v[i].mode & ~v[i].excess) == 0)
+			log_info("%s had mode %04o; it is closed to other accounts now",
+			    v[i].path, (unsigned)v[i].mode);
+	if (web_peer_of(cf).n > 0 && stat(cf->run_dir, &st) == 0 &&
+	    (st.st_mode & S_IXOTH) == 0)
+		(void)chmod(cf->run_dir, (st.st_mode & 07777) | S_IXOTH);
+}
+
+/*
+ * The short directory for sockets. Its name was chosen at random when the project was
+ * created, or given by the admin with db_socket. In the latter case it may contain
+ * other files: only files with the names of our sockets and pid files are ever removed,
+ * and the directory itself only if we created it and it is empty.
+ */
+
+enum { SOCKETS_MOST = 10000 };
+
+/* Returns the short directory; NULL if the database's socket is in the run directory.
+ */
+static char *
+short_dir(struct arena *a, const struct conf *cf)
+{
+	char *dir = database_socket_dir(a, cf);
+
+	return strcmp(dir, cf->run_dir) == 0 ? NULL : dir;
+}
+
+enum err
+short_dir_make(struct arena *a, const struct conf *cf, struct fail *f)
+{
+	const char *dir = short_dir(a, cf);
+	struct stat st;
+
+	if (dir == NULL)
+		return OK;
+	if (mkdir(dir, private_run_mode(cf)) == 0)
+		return fs_mark_own(dir, f);
+	if (errno != EEXIST)
+		return FAIL_ERRNO(f, "making %s for sockets", dir);
+	/* Other accounts may write to /tmp too: accept only a directory of our own. */
+	if (lstat(dir, &st) < 0)
+		return FAIL_ERRNO(f, "looking at %s", dir);
+	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid())
+		return FAIL(f, E_CONFIG,
+		    "%s exists and belongs to somebody else; remove it, or give the project another <db_socket> of at most 107 bytes",
+		    dir);
+	return OK;
+}
+
+/* Removes the file only if its type and owner are those of a file that we would have
+ * put there. */
+static void
+remove_named(struct arena *a, const char *dir, const char *name, mode_t type)
+{
+	const char *path = arena_printf(a, "%s/%s", dir, name);
+	struct stat st;
+
+	if (lstat(path, &st) == 0 && (st.st_mode & S_IFMT) == type &&
+	    st.st_uid == geteuid())
+		unlink(path);
+}
+
+static void
+remove_sockets(struct arena *a, const char *dir)
+{
+	struct fail f = { 0 };
+	char **names;
+	size_t n;
+
+	if (fs_list(a, dir, SOCKETS_MOST, &names, &n, &f) != OK)
+		return;
+	for (size_t i = 0; i < n; i++)
+		remove_named(a, dir, names[i], S_IFSOCK);
+	rmdir(dir);
+}
+
+void
+short_dir_remove(struct arena *a, const struct conf *cf)
+{
+	static const struct {
+		const char *name;
+		mode_t type;
+	} ours[] = { { "scheduler.sock", S_IFSOCK }, { "web.sock", S_IFSOCK },
+		{ "upload.sock", S_IFSOCK }, { "apache.pid", S_IFREG },
+		{ "fcgid_shm", S_IFREG } };
+	const char *dir = short_dir(a, cf), *database;
+	struct fail f = { 0 };
+	char **names;
+	size_t n = 0;
+
+	if (dir == NULL)
+		return;
+	database = cf->db_socket + strlen(dir) + 1;
+	remove_named(a, dir, database, S_IFSOCK);
+	remove_named(a, dir, arena_printf(a, "%s.lock", database), S_IFREG);
+	for (size_t i = 0; i < N(ours); i++)
+		remove_named(a, dir, ours[i].name, ours[i].type);
+	remove_sockets(a, arena_printf(a, "%s/fcgid", dir));
+	if (!fs_is_own(dir) || fs_list(a, dir, 2, &names, &n, &f) != OK)
+		return;
+	if (n > 1) {
+		log_warn("%s is kept, as it contains other files", dir);
+	} else {
+		fs_unmark_own(dir, &f);
+		rmdir(dir);
+	}
+}
 
 /* What fills a file system may be outside of the directory that lacks room. */
 static char *

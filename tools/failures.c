@@ -12,8 +12,8 @@
 #include "tools/catalog.h"
 #include "tools/dir_cure.h"
 #include "tools/limit_raise.h"
-#include "tools/version_text.h"
-#include "tools/work_words.h"
+#include "tools/version.h"
+#include "tools/work_list.h"
 #include "lib/banned.h"
 
 enum { PAGE = 200, SUCCESSES_LOOKED = 20000 };

@@ -7,26 +7,322 @@
  * by the next one, because what is there already is left as it is.
  */
 #include <limits.h>
+#include <pthread.h>
 #include <regex.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include "lib/clock.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
+#include "lib/gzip.h"
 #include "lib/names.h"
 #include "lib/text.h"
+#include "model/conf.h"
 #include "proto/blob.h"
 #include "tools/catalog.h"
-#include "tools/confirm.h"
+#include "tools/terminal.h"
 #include "tools/files/files.h"
 #include "tools/human.h"
+#include "tools/jobs/jobs.h"
 #include "tools/print/print.h"
-#include "tools/progress.h"
 #include "lib/banned.h"
+
+enum { NAMES_MOST = 10000000 };
+
+static bool
+left_out(const char *name)
+{
+	return name[0] == '.' || text_ends_with(name, ".md5");
+}
+
+static enum err
+list_dir(struct cmd_ctx *x, const char *dir, bool recursive, struct file_paths *out,
+    struct file_paths *dirs)
+{
+	char **names;
+	size_t n;
+
+	TRY(fs_list(x->a, dir, NAMES_MOST, &names, &n, x->f));
+	for (size_t i = 0; i < n; i++) {
+		const char *path = arena_printf(x->a, "%s/%s", dir, names[i]);
+		struct stat st;
+
+		if (left_out(names[i]) || lstat(path, &st) < 0)
+			continue;
+		if (S_ISREG(st.st_mode))
+			PUSH(x->a, out->v, out->n, out->cap) = path;
+		else if (S_ISDIR(st.st_mode) && recursive)
+			PUSH(x->a, dirs->v, dirs->n, dirs->cap) = path;
+	}
+	return OK;
+}
+
+enum err
+file_paths_add(
+    struct cmd_ctx *x, const char *path, bool recursive, struct file_paths *out)
+{
+	struct file_paths level = { 0 }, next;
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return FAIL_ERRNO(x->f, "looking at %s", path);
+	if (S_ISREG(st.st_mode)) {
+		PUSH(x->a, out->v, out->n, out->cap) = path;
+		return OK;
+	}
+	if (!S_ISDIR(st.st_mode))
+		return FAIL(x->f, E_BADREQ, "%s is not a file", path);
+	PUSH(x->a, level.v, level.n, level.cap) = path;
+	for (; level.n > 0; level = next) { /* links are not followed, so it ends */
+		next = (struct file_paths){ 0 };
+		for (size_t i = 0; i < level.n; i++)
+			TRY(list_dir(x, level.v[i], recursive, out, &next));
+	}
+	return OK;
+}
+
+enum err
+file_gzip(struct cmd_ctx *x, const char *path)
+{
+	const char *copy = arena_printf(x->a, "%s.gz", path);
+
+	if (fs_exists(arena_printf(x->a, "%s.md5", copy)))
+		return FAIL(x->f, E_BADREQ,
+		    "%s is a staged file of its own, so no compressed copy can have this name; give one of the two another name",
+		    copy);
+	if (gzipped_bytes(path) > 0)
+		return OK;
+	if (fs_exists(copy)) /* that of an older file */
+		TRY(fs_unlink(copy, x->f));
+	return gzip_file(path, copy, 0644, x->f);
+}
+
+enum { THREADS_MOST = 8, LOOK_MS = 50 };
+
+struct digest_pool {
+	struct file_digest *v;
+	size_t n;
+	atomic_size_t next; /* the first that nobody has taken */
+	atomic_int_least64_t bytes;
+	atomic_int running; /* threads */
+	atomic_bool stop;   /* one has failed */
+	pthread_mutex_t lock;
+	struct fail fail; /* the first failure; under the lock */
+};
+
+static void *
+take_digests(void *arg)
+{
+	struct digest_pool *p = arg;
+	struct fail f = { 0 };
+	size_t i;
+
+	while (!atomic_load(&p->stop) && (i = atomic_fetch_add(&p->next, 1)) < p->n) {
+		struct file_digest *d = &p->v[i];
+
+		if (md5_file_counted(d->path, d->md5, &d->nbytes, &p->bytes, &f) == OK)
+			continue;
+		pthread_mutex_lock(&p->lock);
+		if (p->fail.code == OK)
+			p->fail = f;
+		pthread_mutex_unlock(&p->lock);
+		atomic_store(&p->stop, true);
+	}
+	atomic_fetch_sub(&p->running, 1);
+	return NULL;
+}
+
+static size_t
+threads_wanted(size_t n)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t most = cpus < 1 ? 1 : cpus > THREADS_MOST ? THREADS_MOST : (size_t)cpus;
+
+	return n < most ? n : most;
+}
+
+enum err
+file_digests(struct cmd_ctx *x, struct file_digest *v, size_t n)
+{
+	static const struct timespec look = { .tv_nsec = LOOK_MS * 1000000L };
+	struct digest_pool p = { .v = v, .n = n, .lock = PTHREAD_MUTEX_INITIALIZER };
+	size_t wanted = threads_wanted(n), made = 0;
+	pthread_t threads[THREADS_MOST] = { 0 };
+	struct progress bar;
+	int64_t total = 0;
+
+	for (size_t i = 0; i < n; i++)
+		total += v[i].size;
+	bar = progress_begin_bytes("taking digests", total);
+	atomic_store(&p.running, (int)wanted);
+	for (; made < wanted; made++)
+		if (pthread_create(&threads[made], NULL, take_digests, &p) != 0)
+			break;
+	atomic_fetch_sub(&p.running, (int)(wanted - made));
+	if (made == 0 && n > 0) { /* no threads here: by itself */
+		atomic_store(&p.running, 1);
+		take_digests(&p);
+	}
+	while (atomic_load(&p.running) > 0) {
+		progress_set(&bar, atomic_load(&p.bytes));
+		nanosleep(&look, NULL);
+	}
+	for (size_t i = 0; i < made; i++)
+		pthread_join(threads[i], NULL);
+	progress_end(&bar);
+	if (p.fail.code != OK)
+		return FAIL(x->f, p.fail.code, "%s", p.fail.detail);
+	return OK;
+}
+
+/*
+ * locus file stage: copies files to where clients download them, without registering
+ * them; locus file path: where a file of that name is.
+ */
+
+struct stage_opts {
+	bool gzip, dry_run;
+};
+
+static const struct opt stage_options[] = {
+	{ "gzip", OPT_FLAG, offsetof(struct stage_opts, gzip), NULL,
+	    "Makes a compressed copy beside each file; hosts fetch it if the input template has <gzip/>." },
+	DRY_RUN_OPTION(struct stage_opts),
+	{ 0 },
+};
+
+static const struct print_column stage_columns[] = {
+	{ "name", "NAME", PRINT_TEXT, NULL },
+	{ "url", "URL", PRINT_TEXT, NULL },
+	{ "md5", "MD5", PRINT_TEXT, NULL },
+	{ "bytes", "SIZE", PRINT_BYTES, NULL },
+	{ "path", NULL, PRINT_TEXT, "its place in the download directory" },
+	{ "known", NULL, PRINT_FLAG, "it was there already" },
+	{ "gzipped_bytes", NULL, PRINT_BYTES, "of its compressed copy; 0 = none" },
+	{ 0 },
+};
+
+/* What the tools of BOINC projects expect beside a staged file (protocol.md 5.4). */
+static enum err
+note_digest(struct cmd_ctx *x, const struct job_input *in)
+{
+	const char *text = arena_printf(
+	    x->a, "%s %lld\n", in->file.md5, (long long)in->file.nbytes);
+
+	return fs_write(
+	    arena_printf(x->a, "%s.md5", in->to), text, strlen(text), 0644, x->f);
+}
+
+static enum err
+file_stage_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct stage_opts *o = opts;
+	struct job_inputs in = { .x = x };
+	struct print *l;
+	size_t place;
+	bool *known;
+
+	TRY(ctx_conf(x));
+	for (size_t i = 0; i < n; i++)
+		TRY(job_input_find(&in, args[i], &place));
+	known = NEWN(x->a, bool, in.ninputs + 1);
+	for (size_t i = 0; i < in.ninputs; i++)
+		known[i] = in.inputs[i].there;
+	if (!o->dry_run)
+		TRY(job_inputs_copy(&in));
+	l = print_list(x, stage_columns);
+	for (size_t i = 0; i < in.ninputs; i++) {
+		const struct job_input *input = &in.inputs[i];
+
+		if (!o->dry_run)
+			TRY(note_digest(x, input));
+		if (!o->dry_run && o->gzip)
+			TRY(file_gzip(x, input->to));
+		print_cells(l, input->file.name, input->file.url, input->file.md5,
+		    input->file.nbytes, input->to, known[i], gzipped_bytes(input->to));
+	}
+	print_end(l);
+	return OK;
+}
+
+const struct cmd cmd_file_stage = { .name = "file stage",
+	.args = "PATH ...",
+	.min_args = 1,
+	.max_args = -1,
+	.purpose = "copy files to the download directory",
+	.about =
+	    "Copies ordinary input files to where clients download them, without making large\n"
+	    "files of them, and prints their URLs and digests. \"work add --input\" does the same\n"
+	    "for the files of one job. A file that is there with the same content is left as it\n"
+	    "is; one with another content is refused, as hosts may hold it.",
+	.opts = stage_options,
+	.opts_size = sizeof(struct stage_opts),
+	.columns = stage_columns,
+	.run = file_stage_run };
+
+/* --- path --- */
+
+struct path_opts {
+	bool upload;
+};
+
+static const struct opt path_options[] = {
+	{ "upload", OPT_FLAG, offsetof(struct path_opts, upload), NULL,
+	    "In the upload directory instead, for the name of an output file." },
+	{ 0 },
+};
+
+static const struct print_column path_columns[] = {
+	{ "path", "path", PRINT_TEXT, NULL },
+	{ "url", "URL", PRINT_TEXT, "null for an output file" },
+	{ "there", "is there", PRINT_FLAG, NULL },
+	{ "bytes", "size", PRINT_BYTES, NULL },
+	{ 0 },
+};
+
+static enum err
+file_path_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct path_opts *o = opts;
+	const char *path;
+	int64_t size;
+
+	(void)n;
+	if (args[0][0] == '\0' || strchr(args[0], '/') != NULL)
+		return ctx_usage(
+		    x, "the name of a file is needed, not a path: %s", args[0]);
+	TRY(ctx_conf(x));
+	path = o->upload ? upload_path(x->a, x->cf, args[0]) :
+	                   download_path(x->a, x->cf, args[0]);
+	size = fs_size(path);
+	print_record(x, path_columns, path,
+	    o->upload ? NULL : download_url(x->a, x->cf, args[0]), size >= 0,
+	    print_unless(size < 0, size));
+	if (size < 0)
+		x->status = EXIT_NOTHING;
+	return OK;
+}
+
+const struct cmd cmd_file_path = { .name = "file path",
+	.args = "NAME",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "show where a file is in the download directory",
+	.about =
+	    "Files are spread over subdirectories by a digest of their names. Prints where a file\n"
+	    "of this name is or would be, and the URL that clients use.\n"
+	    "\n"
+	    "Exit status 3: there is no such file.",
+	.opts = path_options,
+	.opts_size = sizeof(struct path_opts),
+	.columns = path_columns,
+	.run = file_path_run };
 
 enum { RANGES_MOST = 100000000, SET_MOST = 64 };
 

@@ -4,7 +4,7 @@
 #define TOOLS_FILE_VIEW_H
 
 #include "model/decision.h"
-#include "tools/ledger_view.h"
+#include "tools/limits_view.h"
 
 struct file_view {
 	struct row_file_info info;

@@ -7,7 +7,7 @@
 #include "lib/fs.h"
 #include "lib/proc.h"
 #include "lib/text.h"
-#include "tools/dropin/links.h"
+#include "tools/dropin/small.h"
 #include "tools/program.h"
 #include "tools/upstream.h"
 #include "lib/banned.h"

@@ -9,9 +9,8 @@
 #include "lib/clock.h"
 #include "lib/text.h"
 #include "tools/catalog.h"
-#include "tools/confirm.h"
+#include "tools/terminal.h"
 #include "tools/print/print.h"
-#include "tools/progress.h"
 #include "lib/banned.h"
 
 struct forget_opts {

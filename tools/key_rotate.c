@@ -19,7 +19,7 @@
 #include "lib/text.h"
 #include "proto/blob.h"
 #include "tools/catalog.h"
-#include "tools/confirm.h"
+#include "tools/terminal.h"
 #include "tools/dir_cure.h"
 #include "tools/key.h"
 #include "tools/key_sheet.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* locus log: the lines of all of the project's logs, merged by time. */
+#include "tools/log.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,14 +9,59 @@
 #include "db/entity.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
+#include "lib/gzip.h"
 #include "lib/log_reader.h"
 #include "lib/text.h"
-#include "lib/gzip.h"
 #include "tools/catalog.h"
-#include "tools/color.h"
 #include "tools/human.h"
 #include "tools/print/print.h"
+#include "tools/service.h"
 #include "lib/banned.h"
+
+/* Only Apache has to be told; it finishes the requests that it has. */
+static const char *
+tell_apache(struct arena *a, const struct conf *cf)
+{
+	const char *pid;
+
+	if (!cf->private_servers)
+		return "";
+	pid = arena_printf(a, "%s/apache.pid", socket_dir(a, cf));
+	return arena_printf(a,
+	    "\tsharedscripts\n"
+	    "\tpostrotate\n"
+	    "\t\ttest ! -s %s || kill -USR1 $(cat %s) || :\n"
+	    "\tendscript\n",
+	    pid, pid);
+}
+
+/*
+ * The services notice that a log file has another name and open a new one, so they are
+ * not told of a rotation. They may write a few lines to the old file until then, hence
+ * delaycompress.
+ */
+char *
+log_rotation_text(
+    struct arena *a, const struct conf *cf, const char *name, const char *account)
+{
+	return arena_printf(a,
+	    "# Written by locus create %s; see %s.\n"
+	    "%s/*.log {\n"
+	    "%s"
+	    "\tweekly\n"
+	    "\tmaxsize 100M\n"
+	    "\trotate 8\n"
+	    "\tmissingok\n"
+	    "\tnotifempty\n"
+	    "\tcompress\n"
+	    "\tdelaycompress\n"
+	    "\tnocreate\n"
+	    "%s"
+	    "}\n",
+	    name, account == NULL ? "locus(7)" : "locus-install(7)", cf->log_dir,
+	    account == NULL ? "" : arena_printf(a, "\tsu %s adm\n", account),
+	    tell_apache(a, cf));
+}
 
 enum {
 	FILES_MOST = 10000,

@@ -16,7 +16,7 @@
 #include "lib/text.h"
 #include "lib/proc.h"
 #include "lib/terminal.h"
-#include "tools/color.h"
+#include "tools/print/print.h"
 #include "tools/dropin/dropin.h"
 #include "lib/banned.h"
 

@@ -13,7 +13,7 @@
 #include "rules/sched/version.h"
 #include "rules/sched/plan_class.h"
 #include "tools/catalog.h"
-#include "tools/fault_list.h"
+#include "tools/fsck_rows.h"
 #include "tools/human.h"
 #include "tools/print/print.h"
 #include "lib/banned.h"

@@ -2,7 +2,7 @@
 /* locus platform add and list. */
 #include <string.h>
 #include "tools/catalog.h"
-#include "tools/confirm.h"
+#include "tools/terminal.h"
 #include "tools/print/print.h"
 #include "lib/banned.h"
 

@@ -10,7 +10,7 @@
 #include "tools/cmd.h"
 #include "tools/human.h"
 #include "tools/print/print.h"
-#include "tools/progress.h"
+#include "tools/terminal.h"
 #include "lib/banned.h"
 
 enum {

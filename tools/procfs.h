@@ -27,12 +27,37 @@ size_t procfs_all(struct arena *, struct procfs **);
 /* CPU time of a process in clock ticks and its memory in bytes; false: no such process.
  */
 bool procfs_usage(pid_t, uint64_t *ticks, int64_t *bytes);
-/* True if the process started with this "NAME=value" in its environment; false if this
- * account may not read it. */
-bool procfs_has_env(pid_t, const char *assignment);
 /* True if the process was started with these words, which end with NULL. */
 bool procfs_has_command(pid_t, char *const *argv);
 /* Returns the value of a variable in that environment; NULL if it is not set. */
 char *procfs_getenv(struct arena *, pid_t, const char *name);
+
+/*
+ * All processes of one service: its process group, and the processes that it started in
+ * other groups, which carry its mark in their environment. All of them stay in the
+ * session of the supervisor that started them.
+ */
+
+/* The marks: "LOCUS_SUPERVISED=project directory", "LOCUS_SERVICE=name". */
+#define MARK_PROJECT "LOCUS_SUPERVISED"
+#define MARK_SERVICE "LOCUS_SERVICE"
+
+struct group {
+	const char *dir;  /* project directory */
+	const char *name; /* name of the service */
+	pid_t pgrp, session;
+};
+
+/* Finds the pids of its living processes, without zombies; returns their number. */
+size_t group_members(struct arena *, const struct group *, pid_t **);
+/* Sends a signal to each process; returns their number. */
+size_t group_signal(struct arena *, const struct group *, int sig);
+/*
+ * Finds all processes that carry the project's mark, except this one and its ancestors.
+ */
+size_t group_marked(struct arena *, const char *dir, pid_t **);
+/* Sends TERM, and KILL after a second, until no marked process is left or 5 s have
+ * passed; returns the largest number of them seen. */
+size_t group_sweep(struct arena *, const char *dir);
 
 #endif

@@ -12,6 +12,15 @@
 #include "lib/err.h"
 #include "model/conf.h"
 
+/* What kind of program a file is, by its first bytes. */
+
+/*
+ * Returns why hosts of the platform could not start the file as a program: one for
+ * another processor or system, a text without "#!", or a first line with the line end
+ * of Windows. NULL if they can, or if it cannot be told.
+ */
+char *program_misfit(struct arena *, const char *path, const char *platform);
+
 /*
  * Finds one of our programs, or one of the project if cf is given; returns its absolute
  * path, or NULL. A plain name means ours if we have it, whatever the project's bin

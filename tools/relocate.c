@@ -22,7 +22,7 @@
 #include "tools/conf_edit.h"
 #include "tools/create.h"
 #include "tools/dir_cure.h"
-#include "tools/log_rotation.h"
+#include "tools/log.h"
 #include "tools/service.h"
 #include "tools/state.h"
 #include "tools/supervisor/supervise.h"

@@ -28,9 +28,4 @@ enum err replay_run(struct cmd_ctx *, struct replay *);
  * 2026-11-20T23:40:57Z; NULL is now. E_BADREQ. */
 enum err replay_time(struct cmd_ctx *, const char *, int64_t *);
 
-/* Describes the differences of the second reply from the first, one per line; returns
- * the number of lines. */
-size_t reply_differences(
-    struct arena *, const struct reply *, const struct reply *, struct buf *);
-
 #endif

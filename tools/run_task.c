@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* locus run-task: runs a task of config.xml once, never twice at the same time. */
+#include "tools/run_task.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -7,14 +9,67 @@
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/log.h"
+#include "lib/log_pipe.h"
+#include "lib/notify.h"
 #include "lib/proc.h"
-#include "tools/cmd.h"
 #include "model/trouble.h"
-#include "tools/private_dirs.h"
+#include "tools/cmd.h"
+#include "tools/dir_cure.h"
 #include "tools/program.h"
+#include "tools/service.h"
+#include "tools/unit_run.h"
 #include "tools/units.h"
 #include "tools/upstream.h"
 #include "lib/banned.h"
+
+/*
+ * locus run-logged: becomes a program whose output goes to a log that may be rotated.
+ * The supervisor runs the database server, Apache and the project's own daemons and
+ * tasks through it. It reads no configuration: services restart while config.xml is
+ * broken.
+ */
+
+char **
+run_logged_command(
+    struct arena *a, const char *self, const char *log, char *const *argv)
+{
+	size_t n = 0, k = 0;
+	char **line;
+
+	while (argv[n] != NULL)
+		n++;
+	line = NEWN(a, char *, n + 5);
+	line[k++] = arena_strdup(a, self);
+	line[k++] = arena_strdup(a, "run-logged");
+	line[k++] = arena_strdup(a, "--");
+	line[k++] = arena_strdup(a, log);
+	for (size_t i = 0; i < n; i++)
+		line[k++] = argv[i];
+	return line;
+}
+
+static enum err
+run_logged_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	(void)opts, (void)n; /* args ends with NULL, as argv does */
+	TRY(owner_enter_place(x->a, args[0], false, &x->owner, x->f));
+	TRY(log_pipe_start(args[0], x->f));
+	execvp(args[1], args + 1);
+	return FAIL_ERRNO(x->f, "running %s", args[1]);
+}
+
+const struct cmd cmd_run_logged = { .name = "run-logged",
+	.args = "FILE PROGRAM [ARG ...]",
+	.min_args = 2,
+	.max_args = -1,
+	.purpose = "become a program whose output goes to a log",
+	.about =
+	    "Runs the program in its own place. What it and its children write to standard output\n"
+	    "and standard error is appended to FILE by a process that opens FILE again when it was\n"
+	    "rotated, and ends with the last of them. The supervisor starts all programs but those\n"
+	    "of Locus in this way. Where another account rules FILE's directory, root becomes that\n"
+	    "account first. If the program has options, two dashes go before FILE.",
+	.run = run_logged_run };
 
 enum { WAIT_MS = 50, EXIT_BUSY = 75, EXIT_NO_PROGRAM = 127 };
 
@@ -175,3 +230,120 @@ const struct cmd cmd_run_task = { .name = "run-task",
 	    "In an installed project, timers of systemd run the tasks, in a project with private\n"
 	    "servers its supervisor.",
 	.run = run_task_run };
+
+/*
+ * locus run-service: becomes a service of an installed project. So the units need not
+ * be written anew for every change of config.xml, and systemd and the supervisor run
+ * the same command lines.
+ */
+
+static enum err
+find_service(struct cmd_ctx *x, const char *instance, const struct service **found)
+{
+	struct service *s;
+	size_t n;
+
+	TRY(services_of(x->a, x->cf, &s, &n, x->f));
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(units_instance(x->a, s[i].name), instance) == 0 ||
+		    strcmp(s[i].name, instance) == 0) {
+			*found = &s[i];
+			return s[i].argv != NULL ?
+			           OK :
+			           FAIL(x->f, E_CONFIG, "%s: %s", s[i].name, s[i].why);
+		}
+	return FAIL(x->f, E_CONFIG,
+	    "%s has no service %s; locus start removes its unit", x->cf->path,
+	    instance);
+}
+
+struct run_service_opts {
+	bool ended;
+};
+
+static const struct opt run_service_options[] = {
+	{ "ended", OPT_FLAG, offsetof(struct run_service_opts, ended), NULL,
+	    "Notes how the service has ended, for locus status, instead of running it." },
+	{ 0 },
+};
+
+static const char *
+variable(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value == NULL ? "" : value;
+}
+
+/* systemd forgets the last failure when it starts the service again. */
+static enum err
+note_end(struct cmd_ctx *x, const char *instance)
+{
+	const char *result = variable("SERVICE_RESULT");
+	bool exited = strcmp(variable("EXIT_CODE"), "exited") == 0;
+	char *text = arena_printf(x->a, "%s %s%s%s%s",
+	    exited ? "exit" : "killed by signal", variable("EXIT_STATUS"),
+	    exited ? "" : " (", exited ? "" : result, exited ? "" : ")");
+
+	if (result[0] == '\0' || strcmp(result, "success") == 0)
+		return OK;
+	log_warn("%s has ended: %s", instance, text);
+	return fs_write(
+	    unit_run_end_path(x->a, x->cf, instance), text, strlen(text), 0644, x->f);
+}
+
+static enum err
+note_command(struct cmd_ctx *x, const struct service *s, char *const *argv)
+{
+	const char *text = unit_run_command_text(x->a, argv);
+
+	return fs_write(
+	    unit_run_command_path(x->a, x->cf, units_instance(x->a, s->name)), text,
+	    strlen(text), 0644, x->f);
+}
+
+static enum err
+run_service_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct run_service_opts *o = opts;
+	const struct service *s = NULL;
+	char **argv;
+
+	(void)n;
+	TRY(ctx_conf(x));
+	if (!conf_is_installed(x->cf))
+		return FAIL(x->f, E_CONFIG,
+		    "the services of %s are run by its own supervisor; run: %s",
+		    x->cf->project_dir, locus_command(x->a, x->cf, "start"));
+	if (o->ended)
+		return note_end(x, args[0]);
+	TRY(find_service(x, args[0], &s));
+	if (s->socket_name != NULL && !notify_take_socket())
+		return FAIL(x->f, E_SYS,
+		    "%s serves a socket that systemd passes to it; run: systemctl start %s",
+		    s->name, units_service(x->a, x->cf, s->name));
+	argv = service_command(x->a, s);
+	if (!s->ours) {
+		TRY(note_command(x, s, argv));
+		TRY(log_pipe_start(s->log, x->f));
+	}
+	if (setenv("LOCUS_PROJECT", conf_dir(x->a, x->cf), 1) < 0 ||
+	    chdir(x->cf->project_dir) < 0)
+		return FAIL_ERRNO(x->f, "entering %s", x->cf->project_dir);
+	execv(argv[0], argv);
+	return FAIL_ERRNO(x->f, "running %s", argv[0]);
+}
+
+const struct cmd cmd_run_service = { .name = "run-service",
+	.args = "INSTANCE",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "become a service of an installed project (for systemd)",
+	.about =
+	    "Replaces itself by the program of one service, as config.xml has it: scheduler, web,\n"
+	    "file_upload_handler or the name of a daemon. The units of systemd call it; INSTANCE is\n"
+	    "what follows the @ in the unit's name. A listening socket that systemd passes becomes\n"
+	    "the program's standard input.",
+	.opts = run_service_options,
+	.opts_size = sizeof(struct run_service_opts),
+	.run = run_service_run };

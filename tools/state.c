@@ -10,7 +10,6 @@
 #include "lib/text.h"
 #include "model/identity.h"
 #include "tools/dir_cure.h"
-#include "tools/private_dirs.h"
 #include "tools/procfs.h"
 #include "tools/units.h"
 #include "lib/banned.h"

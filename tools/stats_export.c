@@ -15,9 +15,8 @@
 #include "lib/gzip.h"
 #include "proto/doc_put.h"
 #include "tools/catalog.h"
-#include "tools/confirm.h"
+#include "tools/terminal.h"
 #include "tools/print/print.h"
-#include "tools/progress.h"
 #include "lib/banned.h"
 
 static const char *const declaration =

@@ -10,7 +10,7 @@
 #include "tools/print/print.h"
 #include "tools/procfs.h"
 #include "tools/running.h"
-#include "tools/screen.h"
+#include "tools/terminal.h"
 #include "lib/banned.h"
 
 enum { EVERY_S = 2, SAMPLE_MS = 500, PROCS_MOST = 256 };

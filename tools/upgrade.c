@@ -8,13 +8,142 @@
 #include <unistd.h>
 #include "db/schema.h"
 #include "lib/fs.h"
-#include "tools/create.h"
-#include "tools/install/install.h"
 #include "lib/privilege.h"
+#include "tools/cmd.h"
+#include "tools/create.h"
+#include "tools/fsck_rows.h"
+#include "tools/install/install.h"
+#include "tools/print/print.h"
 #include "tools/site_files.h"
 #include "tools/state.h"
 #include "tools/supervisor/supervise.h"
 #include "lib/banned.h"
+
+/* locus schema status. */
+
+static const struct print_column schema_columns[] = {
+	{ "database", "database", PRINT_TEXT, NULL },
+	{ "schema", "schema", PRINT_NUMBER, "0: none of Locus" },
+	{ "known", "known", PRINT_NUMBER, "the schema of this program" },
+	{ 0 },
+};
+
+static enum err
+schema_status_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	int64_t version = 0;
+	enum err e = ctx_db_any_schema(x);
+
+	(void)opts, (void)args, (void)n;
+	if (e == OK)
+		e = schema_version(x->db, &version, x->f);
+	if (e != OK)
+		return e;
+	if (version != SCHEMA_VERSION)
+		x->status = err_exit(E_CONFIG);
+	if (x->format != FORMAT_TABLE)
+		print_record(
+		    x, schema_columns, x->cf->db_name, version, SCHEMA_VERSION);
+	else if (version == 0)
+		printf("database %s has no schema of Locus; this program knows %d\n",
+		    x->cf->db_name, (int)SCHEMA_VERSION);
+	else
+		printf("database %s has schema %lld; this program knows %d\n",
+		    x->cf->db_name, (long long)version, (int)SCHEMA_VERSION);
+	if (version != SCHEMA_VERSION)
+		printf("%s\n", version > SCHEMA_VERSION ?
+				   "It is newer: install the newer Locus." :
+				   "Run: locus schema upgrade (with --dry-run first)");
+	return OK;
+}
+
+const struct cmd cmd_schema_status = { .name = "schema status",
+	.args = "",
+	.purpose = "show the version of the database's schema",
+	.about =
+	    "Shows the version of the schema in the database and that of this program. Exits with\n"
+	    "78 if they differ.",
+	.columns = schema_columns,
+	.run = schema_status_run };
+
+/* locus schema check and upgrade. */
+
+static enum err
+schema_check_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	struct schema_remark *r;
+	const char *place;
+	struct fault_list out;
+	size_t nr;
+
+	(void)opts, (void)args, (void)n;
+	TRY(ctx_db_any_schema(x));
+	TRY(schema_check(x->db, x->a, &r, &nr, x->f));
+	place = x->format == FORMAT_TABLE ? "" : x->cf->db_name;
+	out = fault_list_begin(x);
+	for (size_t i = 0; i < nr; i++)
+		fault_put(&out, place, 0, r[i].error ? FAULT_ERROR : FAULT_NOTE, "%s",
+		    r[i].text);
+	TRY(fault_list_end(&out, "the schema"));
+	if (x->format == FORMAT_TABLE)
+		printf("database %s: the schema is good\n", x->cf->db_name);
+	return OK;
+}
+
+const struct cmd cmd_schema_check = { .name = "schema check",
+	.args = "",
+	.purpose = "compare the database with the schema",
+	.about =
+	    "Reports what the programs could not work with, each with the command that corrects\n"
+	    "it: missing or different tables, columns, defaults and indexes, and additions by an\n"
+	    "administrator that refuse rows which Locus inserts, such as a column without a\n"
+	    "default. Also reports indexes that cost more than they gain.",
+	.columns = fault_columns,
+	.run = schema_check_run };
+
+struct schema_upgrade_opts {
+	bool dry_run;
+};
+
+static const struct opt schema_upgrade_options[] = {
+	{ "dry-run", OPT_FLAG, offsetof(struct schema_upgrade_opts, dry_run), NULL,
+	    "Only shows what would be done." },
+	{ 0 },
+};
+
+static void
+print_schema_step(const char *text)
+{
+	printf("%s\n", text);
+}
+
+static enum err
+schema_upgrade_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct schema_upgrade_opts *o = opts;
+	enum err e = ctx_db_any_schema(x);
+
+	(void)args, (void)n;
+	if (e == OK)
+		e = schema_upgrade(x->db, x->a, o->dry_run, print_schema_step, x->f);
+	if (e == OK && !o->dry_run)
+		printf(
+		    "database %s has schema %d\n", x->cf->db_name, (int)SCHEMA_VERSION);
+	return e;
+}
+
+const struct cmd cmd_schema_upgrade = { .name = "schema upgrade",
+	.args = "",
+	.purpose = "bring the database to this program's schema",
+	.about =
+	    "Upgrades an older schema, or adopts the database of a BOINC project by adding what\n"
+	    "is missing and by renaming indexes to the names that statements use. Each step may\n"
+	    "be repeated: after a failure run the command again. Stop the project's daemons\n"
+	    "first.",
+	.as_root = true,
+	.opts = schema_upgrade_options,
+	.opts_size = sizeof(struct schema_upgrade_opts),
+	.run = schema_upgrade_run };
 
 struct upgrade_opts {
 	bool dry_run, no_hint;

@@ -3,7 +3,7 @@
 #ifndef TOOLS_WEB_FIT_H
 #define TOOLS_WEB_FIT_H
 
-#include "tools/fault_list.h"
+#include "tools/fsck_rows.h"
 
 /* Returns the name below project_dir of the file that the web server of this machine
  * reads for a project that is not installed. */

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 #include "tools/catalog.h"
-#include "tools/confirm.h"
+#include "tools/terminal.h"
 #include "tools/jobs/jobs.h"
 #include "tools/print/print.h"
 #include "tools/stuck.h"

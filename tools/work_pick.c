@@ -43,7 +43,7 @@ work_pick_glob(const char *glob, const char *name)
 	return *glob == '\0';
 }
 
-char *
+static char *
 work_pick_prefix(struct arena *a, const char *glob)
 {
 	return arena_memdup(a, glob, strcspn(glob, "*?"));

@@ -73,7 +73,6 @@ enum {
 /* Does the name match a pattern in which * stands for any characters and ? for one? */
 bool work_pick_glob(const char *glob, const char *name);
 /* The text before the first * or ?. */
-char *work_pick_prefix(struct arena *, const char *glob);
 enum work_pick_state work_pick_state(
     const struct row_wu_glance *, const struct row_wu_tally *);
 const char *work_pick_state_name(enum work_pick_state);

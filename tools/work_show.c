@@ -15,7 +15,7 @@
 #include "tools/human.h"
 #include "tools/print/print.h"
 #include "tools/work_pick.h"
-#include "tools/work_words.h"
+#include "tools/work_list.h"
 #include "lib/banned.h"
 
 enum { STDERR_LINES = 20 };

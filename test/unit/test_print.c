@@ -9,11 +9,9 @@
 #include <unistd.h>
 #include "lib/fs.h"
 #include "tools/cmd.h"
-#include "tools/color.h"
-#include "tools/confirm.h"
-#include "tools/human.h"
 #include "tools/print/print.h"
-#include "tools/progress.h"
+#include "tools/terminal.h"
+#include "tools/human.h"
 #include "lib/banned.h"
 
 static const struct print_column columns[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which files hosts of a platform can start. */
-#include "tools/program_kind.h"
+#include "tools/program.h"
 
 #include <string.h>
 #include "lib/fs.h"

@@ -4,7 +4,7 @@
 
 #include "lib/arena.h"
 #include "lib/proc.h"
-#include "tools/same_work.h"
+#include "tools/work_retry.h"
 #include "lib/banned.h"
 
 static struct arena a;

@@ -13,9 +13,9 @@
 #include "tools/procfs.h"
 #include "tools/state.h"
 #include "tools/upstream.h"
-#include "tools/version_text.h"
+#include "tools/version.h"
 #include "tools/work_pick.h"
-#include "tools/work_words.h"
+#include "tools/work_list.h"
 #include "lib/banned.h"
 
 #define STAT(...)

@@ -2,9 +2,12 @@
 /* locus backup: one archive of a running project. */
 #include "tools/backup/backup.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,13 +15,431 @@
 #include "db/project.h"
 #include "db/schema.h"
 #include "db/stmts.h"
+#include "lib/buf.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/log.h"
 #include "lib/proc.h"
 #include "model/identity.h"
-#include "tools/backup/files.h"
+#include "tools/backup/list.h"
+#include "tools/service.h"
 #include "lib/banned.h"
+
+/* The files of a backup: the project's directory, and the directories beside it. */
+
+enum { DEPTH_MOST = 100, SKIPS_MOST = 16 };
+
+struct walk {
+	struct backup_out *b;
+	char path[PATH_MAX];    /* of the file at hand */
+	size_t top;             /* length of the directory's path in it */
+	const char *prefix;     /* name of the directory in the archive */
+	char *skip[SKIPS_MOST]; /* paths that are left out */
+	size_t nskip;
+};
+
+static bool
+is_skipped(const struct walk *w, const char *name)
+{
+	if (strncmp(name, ".tmp-", strlen(".tmp-")) == 0 || strcmp(name, FS_MARK) == 0)
+		return true;
+	for (size_t i = 0; i < w->nskip; i++)
+		if (strcmp(w->skip[i], w->path) == 0)
+			return true;
+	return false;
+}
+
+static enum err
+put_at(struct walk *w, struct fail *f)
+{
+	char name[PATH_MAX + 16];
+
+	snprintf(name, sizeof(name), "%s%s", w->prefix, w->path + w->top);
+	return backup_put_path(w->b, name, w->path, f);
+}
+
+/* Puts what is in the directory w->path. A directory that vanishes is none. */
+static enum err
+files_walk_dir(struct walk *w, int depth, struct fail *f)
+{
+	size_t n = strlen(w->path);
+	DIR *d = opendir(w->path);
+	struct dirent *t;
+	enum err e = OK;
+
+	if (d == NULL && errno == ENOENT)
+		return OK;
+	if (d == NULL)
+		return FAIL_ERRNO(f, "reading the directory %s", w->path);
+	while (e == OK && (errno = 0, t = readdir(d)) != NULL) {
+		size_t m = strlen(t->d_name);
+
+		if (strcmp(t->d_name, ".") == 0 || strcmp(t->d_name, "..") == 0)
+			continue;
+		if (n + m + 2 > sizeof(w->path) || depth == DEPTH_MOST) {
+			e = FAIL(f, E_SYS, "%.200s: the path is too long", w->path);
+			break;
+		}
+		w->path[n] = '/';
+		memcpy(w->path + n + 1, t->d_name, m + 1);
+		if (!is_skipped(w, t->d_name)) {
+			e = put_at(w, f);
+			if (e == OK && t->d_type == DT_DIR)
+				e = files_walk_dir(w, depth + 1, f);
+		}
+		w->path[n] = '\0';
+	}
+	if (e == OK && errno != 0)
+		e = FAIL_ERRNO(f, "reading the directory %s", w->path);
+	closedir(d);
+	return e;
+}
+
+/* Begins at dir, without links in its path, so that skipped paths are recognised. */
+static enum err
+files_walk_begin(struct walk *w, struct backup_out *b, const char *prefix,
+    const char *dir, struct fail *f)
+{
+	*w = (struct walk){ .b = b, .prefix = prefix };
+	if (realpath(dir, w->path) == NULL)
+		return errno == ENOENT ? E_NOTFOUND :
+		                         FAIL_ERRNO(f, "looking at %s", dir);
+	w->top = strlen(w->path);
+	return OK;
+}
+
+static void
+skip(struct walk *w, const char *path)
+{
+	char real[PATH_MAX];
+
+	if (realpath(path, real) != NULL)
+		w->skip[w->nskip++] = arena_strdup(w->b->x->a, real);
+}
+
+static enum err
+put_tree(struct walk *w, struct fail *f)
+{
+	TRY(put_at(w, f));
+	return files_walk_dir(w, 0, f);
+}
+
+enum err
+files_put_config(struct backup_out *b, struct fail *f)
+{
+	static const char *const names[] = FILES_CONFIG;
+	const char *path = b->x->cf->path;
+	int n = (int)(strrchr(path, '/') - path);
+
+	for (size_t i = 0; i < N(names); i++)
+		TRY(backup_put_path(b,
+		    arena_printf(b->x->a, BACKUP_CONFIG "%s", names[i]),
+		    arena_printf(b->x->a, "%.*s/%s", n, path, names[i]), f));
+	return OK;
+}
+
+enum err
+files_put_dir(struct backup_out *b, const char *prefix, const char *dir, struct fail *f)
+{
+	struct walk w;
+	enum err e = files_walk_begin(&w, b, prefix, dir, f);
+
+	return e == E_NOTFOUND ? OK : e == OK ? put_tree(&w, f) : e;
+}
+
+enum err
+files_put_triggers(struct backup_out *b, struct fail *f)
+{
+	return files_put_dir(b, "project/" FILES_TRIGGERS,
+	    project_path(b->x->a, b->x->cf, FILES_TRIGGERS), f);
+}
+
+enum err
+files_put_project(struct backup_out *b, struct fail *f)
+{
+	static const char *const names[] = FILES_CONFIG, *const made[] = FILES_MADE;
+	const struct conf *cf = b->x->cf;
+	const char *const dirs[] = { cf->key_dir, cf->download_dir, cf->upload_dir,
+		cf->log_dir, cf->run_dir, database_socket_dir(b->x->a, cf),
+		cf->debug_req_reply_dir };
+	int n = (int)(strrchr(cf->path, '/') - cf->path);
+	struct walk w;
+
+	TRY(files_walk_begin(&w, b, "project", cf->project_dir, f));
+	for (size_t i = 0; i < N(dirs); i++)
+		if (dirs[i][0] != '\0')
+			skip(&w, dirs[i]);
+	for (size_t i = 0; i < N(made); i++)
+		skip(&w, project_path(b->x->a, cf, made[i]));
+	for (size_t i = 0; i < N(names); i++)
+		skip(&w, arena_printf(b->x->a, "%.*s/%s", n, cf->path, names[i]));
+	return put_tree(&w, f);
+}
+
+/*
+ * Reads a backup. For each entry the line is written that its list must have; when the
+ * list arrives it must be equal, but for files that it calls torn.
+ */
+
+enum { HEAD_MOST = 1 << 20, LIST_MOST = 64 << 20, CHUNK_BYTES = 256 << 10 };
+
+const char *
+backup_text(const json_t *root, const char *key)
+{
+	const char *s = json_string_value(json_object_get(root, key));
+
+	return s == NULL ? "" : s;
+}
+
+void
+backup_in_free(struct backup_in *b)
+{
+	tar_close(b->tar);
+	b->tar = NULL;
+	json_decref(b->head);
+	json_decref(b->end);
+	arena_free(&b->list_arena);
+}
+
+enum err
+backup_read(struct backup_in *b, void *p, size_t max, size_t *n)
+{
+	TRY(tar_read(b->tar, p, max, n, b->f));
+	sha256_add(b->entry, p, *n);
+	b->left -= (int64_t)*n;
+	if (*n == 0 && b->left != 0)
+		return FAIL(
+		    b->f, E_BADREQ, "%.200s in the archive is cut short", b->now.name);
+	return OK;
+}
+
+enum err
+backup_read_all(struct backup_in *b, struct arena *a, size_t max, char **p, size_t *n)
+{
+	if (b->now.size < 0 || (size_t)b->now.size > max)
+		return FAIL(
+		    b->f, E_BADREQ, "%.200s in the archive is too large", b->now.name);
+	*p = arena_alloc(a, (size_t)b->now.size + 1);
+	*n = 0;
+	for (;;) {
+		size_t got;
+
+		TRY(backup_read(b, *p + *n, (size_t)b->now.size - *n, &got));
+		*n += got;
+		if (got == 0 || *n == (size_t)b->now.size)
+			return OK;
+	}
+}
+
+/* Reads what the caller has left of the current entry. */
+static enum err
+skip_rest(struct backup_in *b)
+{
+	char chunk[CHUNK_BYTES];
+	size_t n = 0;
+
+	if (b->now.name == NULL || b->now.kind != TAR_FILE)
+		return OK;
+	do
+		TRY(backup_read(b, chunk, sizeof(chunk), &n));
+	while (n > 0);
+	return OK;
+}
+
+/* Keeps the name at the end of a line (list_add()). */
+static void
+keep_torn(struct backup_in *b, const char *line, size_t n)
+{
+	const char *end = line + n - 1, *p = line;
+	struct buf name = buf_new(b->a);
+
+	for (int blanks = 0; p < end && blanks < 4; p++)
+		blanks += *p == ' ';
+	for (; p < end; p++) {
+		char hex[3] = { 0 };
+
+		if (*p != '%' || end - p < 3) {
+			buf_put(&name, p, 1);
+			continue;
+		}
+		memcpy(hex, p + 1, 2);
+		hex[0] = (char)strtol(hex, NULL, 16);
+		buf_put(&name, hex, 1);
+		p += 2;
+	}
+	PUSH(b->a, b->torn, b->ntorn, b->torn_cap) = name.p;
+}
+
+/* Lines are equal, or differ only in that theirs says "torn". */
+static bool
+same_line(struct backup_in *b, const char *ours, const char *theirs, size_t n)
+{
+	if (memcmp(ours, theirs, n) == 0)
+		return true;
+	if (ours[0] != 'f' || theirs[0] != 't' ||
+	    memcmp(ours + 1, theirs + 1, n - 1) != 0)
+		return false;
+	keep_torn(b, theirs, n);
+	return true;
+}
+
+static enum err
+compare_lists(struct backup_in *b, const char *list, size_t n)
+{
+	const char *ours = b->list.p, *theirs = list;
+
+	while (*ours != '\0') {
+		size_t m = strcspn(ours, "\n") + 1;
+
+		if ((size_t)(theirs - list) + m > n || !same_line(b, ours, theirs, m))
+			return FAIL(b->f, E_BADREQ,
+			    "the archive is damaged: its list of digests does not have the line \"%.*s\"",
+			    (int)(m < 200 ? m - 1 : 200), ours);
+		ours += m;
+		theirs += m;
+	}
+	if ((size_t)(theirs - list) != n)
+		return FAIL(b->f, E_BADREQ,
+		    "the archive is damaged: it lacks an entry that its list of digests has: %.200s",
+		    theirs);
+	return OK;
+}
+
+static enum err
+take_list(struct backup_in *b)
+{
+	struct arena a = { 0 };
+	char *list;
+	size_t n;
+	enum err e = backup_read_all(b, &a, LIST_MOST, &list, &n);
+	char unused[SHA256_HEX];
+
+	sha256_end(b->entry, unused);
+	if (e == OK)
+		e = compare_lists(b, list, n);
+	if (e == OK)
+		sha256_add(b->lists, list, n);
+	arena_free(&a);
+	arena_reset(&b->list_arena);
+	b->list = buf_new(&b->list_arena);
+	return e;
+}
+
+static enum err
+take_json(struct backup_in *b, json_t **root)
+{
+	struct arena a = { 0 };
+	char *text, unused[SHA256_HEX];
+	size_t n;
+	enum err e = backup_read_all(b, &a, HEAD_MOST, &text, &n);
+
+	sha256_end(b->entry, unused);
+	if (e == OK) {
+		*root = json_loadb(text, n, 0, NULL);
+		if (*root == NULL)
+			e = FAIL(b->f, E_BADREQ, "%s in the archive is malformed",
+			    b->now.name);
+	}
+	arena_free(&a);
+	return e;
+}
+
+static int64_t
+number_of(const json_t *root, const char *key)
+{
+	return json_integer_value(json_object_get(root, key));
+}
+
+/* Compares the archive with what its end says of it. */
+static enum err
+take_end(struct backup_in *b)
+{
+	char digest[SHA256_HEX];
+	struct tar_entry none;
+
+	TRY(take_json(b, &b->end));
+	sha256_end(b->lists, digest);
+	if (b->list.n > 0 || number_of(b->end, "entries") != b->entries ||
+	    number_of(b->end, "bytes") != b->bytes ||
+	    strcmp(backup_text(b->end, "sha256_of_lists"), digest) != 0)
+		return FAIL(b->f, E_BADREQ,
+		    "the archive is damaged: it has %lld entries with %lld bytes, but its end says %lld with %lld",
+		    (long long)b->entries, (long long)b->bytes,
+		    (long long)number_of(b->end, "entries"),
+		    (long long)number_of(b->end, "bytes"));
+	TRY(tar_next(b->tar, &none, b->f));
+	return FAIL(b->f, E_BADREQ, "the archive goes on after its end");
+}
+
+/* Goes to the next entry of the archive. */
+static enum err
+step(struct backup_in *b)
+{
+	enum err e;
+
+	b->now.name = NULL;
+	e = tar_next(b->tar, &b->now, b->f);
+	if (e == E_NOTFOUND)
+		return FAIL(b->f, E_BADREQ,
+		    "the archive is a partial one: it has no %s; the backup was interrupted, or the copy is not complete",
+		    BACKUP_END);
+	b->left = b->now.size;
+	return e;
+}
+
+enum err
+backup_next(struct backup_in *b)
+{
+	bool listed = strcmp(b->now.name, BACKUP_HEAD) != 0;
+
+	TRY(skip_rest(b));
+	if (listed) {
+		if (b->now.kind == TAR_LINK)
+			sha256_add(b->entry, b->now.target, strlen(b->now.target));
+		b->entries++;
+		b->bytes += b->now.kind == TAR_FILE ? b->now.size : 0;
+		list_add(&b->list, &b->now, false, b->entry);
+	}
+	for (;;) {
+		TRY(step(b));
+		if (strcmp(b->now.name, BACKUP_END) == 0)
+			return take_end(b);
+		if (strncmp(b->now.name, LIST_PREFIX, strlen(LIST_PREFIX)) != 0)
+			return OK;
+		TRY(take_list(b));
+	}
+}
+
+enum err
+backup_in_begin(struct arena *a, int fd, struct backup_in *b, struct fail *f)
+{
+	enum err e;
+
+	*b = (struct backup_in){ .a = a, .f = f };
+	b->list = buf_new(&b->list_arena);
+	b->entry = sha256_new(a);
+	b->lists = sha256_new(a);
+	e = tar_open(fd, &b->tar, f);
+	if (e == OK)
+		e = tar_next(b->tar, &b->now, f);
+	if (e == E_BADREQ)
+		return FAIL(f, E_BADREQ,
+		    "this is not a backup, or its beginning is lost: %.250s",
+		    f->detail);
+	if (e == E_NOTFOUND || (e == OK && strcmp(b->now.name, BACKUP_HEAD) != 0))
+		return FAIL(f, E_BADREQ,
+		    "this is not a backup made by locus: it does not begin with %s",
+		    BACKUP_HEAD);
+	if (e != OK)
+		return e;
+	b->left = b->now.size;
+	TRY(take_json(b, &b->head));
+	if (number_of(b->head, "format") != BACKUP_FORMAT)
+		return FAIL(f, E_BADREQ,
+		    "the backup has format %lld, this program knows %d; use a newer Locus",
+		    (long long)number_of(b->head, "format"), (int)BACKUP_FORMAT);
+	return OK;
+}
 
 enum { HOLD_MOST_MS = 300000 };
 

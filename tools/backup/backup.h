@@ -27,7 +27,9 @@
 #include "lib/crypt.h"
 #include "lib/proc.h"
 #include "lib/tar.h"
+#include "model/identity.h"
 #include "tools/cmd.h"
+#include "tools/site_files.h"
 
 #define BACKUP_HEAD     "locus-backup.json"
 #define BACKUP_END      "end.json"
@@ -124,5 +126,30 @@ enum err dump_load_begin(
 enum err dump_load(struct dump_load *, const char *p, size_t n, struct fail *);
 /* Waits until everything is stored; failed: ends the program at once. */
 enum err dump_load_end(struct dump_load *, bool failed, struct fail *);
+
+/* Which files a backup has, and where they are in the archive. */
+
+/* Beside config.xml. */
+#define FILES_CONFIG                                                                   \
+	{                                                                              \
+		"config.xml", IDENTITY_FILE, SITE_FILES_RECORD                         \
+	}
+#define FILES_TRIGGERS "locality_scheduling"
+/* In project_dir, and made anew: the private server's data and temporary files; or put
+ * by files_put_triggers(). */
+#define FILES_MADE                                                                     \
+	{                                                                              \
+		"mysql", "tmp", "reread_db", "stop_daemons", FILES_TRIGGERS            \
+	}
+
+/* Puts config.xml and the identity beside it. */
+enum err files_put_config(struct backup_out *, struct fail *);
+/* Puts a directory and all in it under the name prefix; an absent one is OK. */
+enum err files_put_dir(
+    struct backup_out *, const char *prefix, const char *dir, struct fail *);
+/* Puts the directories of triggers. */
+enum err files_put_triggers(struct backup_out *, struct fail *);
+/* Puts the project's directory without what the archive has elsewhere. */
+enum err files_put_project(struct backup_out *, struct fail *);
 
 #endif

@@ -48,8 +48,6 @@ enum err restore_extract_end(struct restore *);
 enum err restore_here_prepare(struct restore *);
 /* Ends the database server and settles what the new project is. */
 enum err restore_here_end(struct restore *);
-/* Ends the server and removes everything that was made. */
-void restore_here_undo(struct restore *);
 
 /* --- restore_into.c: into an installed project --- */
 struct into;
@@ -64,7 +62,5 @@ enum err restore_into_end(struct restore *);
  */
 enum err restore_into_load(struct restore *);
 enum err restore_into_loaded(struct restore *);
-/* Undoes the steps. */
-void restore_into_undo(struct restore *);
 
 #endif

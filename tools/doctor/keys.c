@@ -11,7 +11,7 @@
 #include "tools/dir_cure.h"
 #include "tools/doctor.h"
 #include "tools/key.h"
-#include "tools/version_text.h"
+#include "tools/version.h"
 #include "lib/banned.h"
 
 static char *

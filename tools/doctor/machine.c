@@ -26,7 +26,6 @@
 #include "tools/http_ask.h"
 #include "tools/human.h"
 #include "lib/privilege.h"
-#include "tools/private_dirs.h"
 #include "tools/service.h"
 #include "lib/banned.h"
 

@@ -9,7 +9,7 @@
 #include "lib/text.h"
 #include "model/trouble.h"
 #include "rules/sched/limits.h"
-#include "tools/config_key.h"
+#include "tools/conf_edit.h"
 #include "tools/create.h"
 #include "tools/dir_cure.h"
 #include "tools/doctor.h"
@@ -20,7 +20,7 @@
 #include "tools/procfs.h"
 #include "tools/program.h"
 #include "tools/running.h"
-#include "tools/same_work.h"
+#include "tools/work_retry.h"
 #include "tools/web_trouble.h"
 #include "lib/banned.h"
 

@@ -11,7 +11,7 @@
 #include "model/identity.h"
 #include "proto/plan_class.h"
 #include "tools/conf_edit.h"
-#include "tools/dropin/links.h"
+#include "tools/dropin/small.h"
 #include "tools/install/install.h"
 #include "tools/install/rights.h"
 #include "lib/banned.h"

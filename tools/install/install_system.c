@@ -7,7 +7,7 @@
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "tools/install/install.h"
-#include "tools/log_rotation.h"
+#include "tools/log.h"
 #include "tools/procfs.h"
 #include "tools/systemctl.h"
 #include "tools/units.h"

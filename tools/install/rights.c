@@ -48,7 +48,8 @@ rights_of(struct arena *a, const struct installation *p, size_t *n)
 	return all;
 }
 
-const char *
+/* Names of a right's owner and group on this machine: "root", "locus-stars", ... */
+static const char *
 right_holder_name(const struct installation *p, enum right_holder h)
 {
 	switch (h) {

@@ -21,8 +21,6 @@ struct right {
 
 /* Lists the rows of rights.def for a project. */
 struct right *rights_of(struct arena *, const struct installation *, size_t *n);
-/* Names of a right's owner and group on this machine: "root", "locus-stars", ... */
-const char *right_holder_name(const struct installation *, enum right_holder);
 /* Is it below the directory that the project's account can write? */
 bool right_is_inner(const struct installation *, const struct right *);
 /* Returns what is wrong with the file or directory; NULL if it is as it should be. */

@@ -11,7 +11,7 @@
 #include "lib/names.h"
 #include "lib/text.h"
 #include "tools/jobs/jobs.h"
-#include "tools/progress.h"
+#include "tools/terminal.h"
 #include "lib/banned.h"
 
 /*

@@ -18,7 +18,18 @@
 #include <stdint.h>
 #include "lib/arena.h"
 #include "tools/cmd.h"
-#include "tools/color.h"
+
+/* Colour on terminals: --color, NO_COLOR and TERM decide. */
+
+enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+enum color { COLOR_NONE, COLOR_GOOD, COLOR_WARN, COLOR_BAD, COLOR_BOLD };
+
+/* Sets what --color says. The default is COLOR_AUTO: colour if standard output is a
+ * terminal, NO_COLOR is unset or empty, and TERM is not "dumb". */
+void color_choose(enum color_when);
+bool color_used(void);
+/* Returns the text in that colour, or as it is if no colour is used. */
+const char *color_text(struct arena *, enum color, const char *);
 
 enum print_type {
 	PRINT_NONE = 1, /* no value: empty, in json null */
