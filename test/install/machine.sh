@@ -226,6 +226,9 @@ machine_end() {
 	else
 		rm -rf --one-file-system "$machine"
 	fi
+	# What follows, of another suite maybe, begins with the one machine that has no network.
+	machine_use machine
+	machine_address=''
 }
 
 machines_clean() {
