@@ -358,8 +358,8 @@ sched_sources = \
 	sched/serve/arrivals.h \
 	sched/serve/fcgi.c \
 	sched/serve/fcgi.h \
-	sched/serve/presence.c \
-	sched/serve/presence.h \
+	sched/serve/heartbeat.c \
+	sched/serve/heartbeat.h \
 	sched/serve/request_identity.c \
 	sched/serve/request_identity.h \
 	sched/serve/serve.c \
@@ -410,6 +410,8 @@ daemons_sources = \
 	daemons/options.h \
 	daemons/outputs.c \
 	daemons/outputs.h \
+	daemons/queue.c \
+	daemons/queue.h \
 	daemons/recount.c \
 	daemons/recount.h \
 	daemons/retire.c \
@@ -418,8 +420,6 @@ daemons_sources = \
 	daemons/script.h \
 	daemons/set_states.c \
 	daemons/set_states.h \
-	daemons/stage.c \
-	daemons/stage.h \
 	daemons/verdict.c \
 	daemons/verdict.h \
 	daemons/verdicts.def \

@@ -10,7 +10,7 @@
 #include "daemons/handler.h"
 #include "daemons/loop.h"
 #include "daemons/outputs.h"
-#include "daemons/stage.h"
+#include "daemons/queue.h"
 #include "daemons/verdict.h"
 #include "db/entity.h"
 #include "db/wu_updates.h"
@@ -34,7 +34,7 @@ struct assimilator {
 	struct handler_options handler;
 	char **argv;
 	size_t argc;
-	struct stage stage;
+	struct daemon_queue queue;
 	char *dir; /* where copies go, absolute */
 };
 
@@ -83,7 +83,7 @@ assimilator_start(struct daemon_ctx *x)
 {
 	struct assimilator *o = x->own;
 
-	stage_start(x, &o->stage, "assimilator", ASIDE_ASSIMILATOR);
+	queue_start(x, &o->queue, "assimilator", ASIDE_ASSIMILATOR);
 	o->dir = project_path(x->life, x->conf, o->copy_to);
 	TRY(daemon_handlers(x, &o->handler, "assimilator", o->app_name));
 	if (o->command == NULL && o->handler.command == NULL) {
@@ -186,7 +186,7 @@ assimilator_run_command(struct daemon_ctx *x, const struct finished *w, bool *la
 struct chunk {
 	struct finished *v;
 	size_t n;
-	struct stage_failure *bad;
+	struct queue_failure *bad;
 	size_t nbad;
 };
 
@@ -241,10 +241,10 @@ static enum err
 assimilator_failed(
     struct daemon_ctx *x, struct chunk *k, const struct finished *w, enum err e)
 {
-	struct stage_failure bad = { .wu = w->wu, .left = true };
+	struct queue_failure bad = { .wu = w->wu, .left = true };
 	bool blamed;
 
-	TRY(stage_blame(x, &bad, e, &blamed));
+	TRY(queue_blame(x, &bad, e, &blamed));
 	if (blamed)
 		k->bad[k->nbad++] = bad;
 	return OK;
@@ -258,7 +258,7 @@ assimilator_waits(
 	log_warn("[WU#%lld] %s: %s; asked again later", (long long)w->wu->id,
 	    w->wu->name, why);
 	daemon_trouble(x, "%s: %s", w->wu->name, why);
-	k->bad[k->nbad++] = (struct stage_failure){
+	k->bad[k->nbad++] = (struct queue_failure){
 		.wu = w->wu, .why = why, .left = true
 	};
 }
@@ -301,9 +301,9 @@ hand_over_each(struct daemon_ctx *x, struct chunk *k)
 /* The end of one workunit's offer that was not taken. */
 static void
 offer_declined(struct daemon_ctx *x, struct chunk *k, const struct finished *w,
-    const struct handing *h)
+    const struct assimilate_ask *h)
 {
-	const struct stage_failure bad = {
+	const struct queue_failure bad = {
 		.wu = w->wu, .why = h->why, .detail = h->detail, .left = true
 	};
 
@@ -311,7 +311,7 @@ offer_declined(struct daemon_ctx *x, struct chunk *k, const struct finished *w,
 		assimilator_waits(x, k, w, h->why);
 	if (h->end != ASK_FAILED)
 		return;
-	stage_accuse(x, &bad, E_SYS);
+	queue_accuse(x, &bad, E_SYS);
 	k->bad[k->nbad++] = bad;
 }
 
@@ -322,16 +322,16 @@ offer_declined(struct daemon_ctx *x, struct chunk *k, const struct finished *w,
 static enum err
 hand_over_all(struct daemon_ctx *x, struct chunk *k, const char **broken)
 {
-	struct handing *h = NEWN(&x->a, struct handing, k->n + 1);
+	struct assimilate_ask *h = NEWN(&x->a, struct assimilate_ask, k->n + 1);
 	bool *taken = NEWN(&x->a, bool, k->n + 1);
 	enum err e;
 
 	for (size_t i = 0; i < k->n; i++)
-		h[i] = (struct handing){ .wu = k->v[i].wu,
+		h[i] = (struct assimilate_ask){ .wu = k->v[i].wu,
 			.out = k->v[i].out,
 			.n = k->v[i].n,
 			.error_mask = k->v[i].error_mask };
-	e = handings_offer(x, h, k->n);
+	e = handler_offer_all(x, h, k->n);
 	if (e == E_SYS)
 		*broken = arena_strdup(&x->a, x->fail.detail);
 	else if (e != OK)
@@ -351,13 +351,13 @@ mark_done(struct daemon_ctx *x, struct chunk *k, size_t *done)
 {
 	struct assimilator *o = x->own;
 	int64_t *ids = NEWN(&x->a, int64_t, k->n + 1);
-	const struct stage_outcomes outcomes = { k->bad, k->nbad, ids, k->n };
+	const struct queue_outcomes outcomes = { k->bad, k->nbad, ids, k->n };
 	enum err e;
 
 	for (size_t i = 0; i < k->n; i++)
 		ids[i] = k->v[i].wu->id;
-	e = stage_store(
-	    x, &o->stage, k->n + k->nbad > 0 ? tx_mark_done : NULL, k, &outcomes);
+	e = queue_store(
+	    x, &o->queue, k->n + k->nbad > 0 ? tx_mark_done : NULL, k, &outcomes);
 	if (e == OK && k->n > 0)
 		daemon_ring(x, DOORBELL_TRANSITIONER);
 	for (size_t i = 0; i < k->n && e == OK; i++) {
@@ -379,7 +379,7 @@ assimilate_some(struct daemon_ctx *x, struct workunit *wu, size_t n,
     const char **broken, size_t *done)
 {
 	struct chunk k = { NEWN(&x->a, struct finished, n + 1), 0,
-		NEWN(&x->a, struct stage_failure, n + 1), 0 };
+		NEWN(&x->a, struct queue_failure, n + 1), 0 };
 	struct outputs out[DB_LIST_MAX];
 	int64_t ids[DB_LIST_MAX];
 	enum err e;
@@ -409,14 +409,14 @@ assimilator_step(struct daemon_ctx *x, size_t *done)
 	const char *broken = NULL;
 	struct workunit *wu;
 
-	TRY(daemon_app_id(x, o->app_name, &o->stage.id.appid));
-	TRY(stage_queue(x, &o->stage, BATCH, &wu, &n));
+	TRY(daemon_app_id(x, o->app_name, &o->queue.id.appid));
+	TRY(queue_due(x, &o->queue, BATCH, &wu, &n));
 	for (size_t i = 0; i < n && broken == NULL && !daemon_stopping(x) &&
-			   stage_may_go_on(x, &o->stage);
+			   queue_may_go_on(x, &o->queue);
 	     i += most)
 		TRY(assimilate_some(
 		    x, wu + i, n - i < most ? n - i : most, &broken, done));
-	return stage_step_ends(x, &o->stage, broken);
+	return queue_step_ends(x, &o->queue, broken);
 }
 
 int

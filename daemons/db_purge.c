@@ -7,7 +7,7 @@
  */
 #include <string.h>
 #include "daemons/loop.h"
-#include "daemons/stage.h"
+#include "daemons/queue.h"
 #include "db/entity.h"
 #include "db/file.h"
 #include "db/wu_updates.h"
@@ -33,7 +33,7 @@ struct db_purge {
 	char *archive;
 	bool no_archive;
 	char *dir;
-	struct stage stage;
+	struct daemon_queue queue;
 	struct row_pair at;  /* the next slice starts behind this workunit */
 	int64_t pack_at;     /* when files of past days are compressed next */
 	int64_t messages_at; /* when messages of tasks are looked through next */
@@ -54,7 +54,7 @@ purge_start(struct daemon_ctx *x)
 {
 	struct db_purge *o = x->own;
 
-	stage_start(x, &o->stage, "db_purge", ASIDE_NOTED);
+	queue_start(x, &o->queue, "db_purge", ASIDE_NOTED);
 	o->dir = project_path(x->life, x->conf, o->archive);
 	return o->no_archive ? OK : fs_mkdirs(o->dir, 0750, &x->fail);
 }
@@ -259,7 +259,7 @@ age_messages_out(struct daemon_ctx *x)
 static enum err
 purge_step(struct daemon_ctx *x, size_t *done)
 {
-	static const struct stage_calls calls = { CHUNK, purge_some, purge_one, false };
+	static const struct queue_calls calls = { CHUNK, purge_some, purge_one, false };
 	struct db_purge *o = x->own;
 	struct workunit *wu;
 	size_t n;
@@ -273,8 +273,8 @@ purge_step(struct daemon_ctx *x, size_t *done)
 	     *done == 0 && !last && !daemon_stopping(x) && (x->one_pass || i < SLICES);
 	     i++) {
 		TRY(find_due(x, &wu, &n, &last));
-		TRY(stage_drop_aside(x, &o->stage, wu, &n));
-		TRY(stage_chunks(x, &o->stage, &calls, wu, n, done));
+		TRY(queue_drop_aside(x, &o->queue, wu, &n));
+		TRY(queue_chunks(x, &o->queue, &calls, wu, n, done));
 	}
 	return OK;
 }

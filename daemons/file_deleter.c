@@ -14,7 +14,7 @@
 #include "daemons/recount.h"
 #include "daemons/outputs.h"
 #include "daemons/retire.h"
-#include "daemons/stage.h"
+#include "daemons/queue.h"
 #include "db/entity.h"
 #include "db/file.h"
 #include "db/wu_updates.h"
@@ -27,7 +27,7 @@
 enum { BATCH = 4 * DB_LIST_MAX, RETRY_ERRORS_S = 3600 };
 
 struct file_deleter {
-	struct stage stage; /* for the reasons */
+	struct daemon_queue queue; /* for the reasons */
 	bool input_only, output_only, dont_retry_errors;
 	int64_t retry_errors_at;
 	int64_t wus_after, results_after; /* of those tried again, until all were */
@@ -51,7 +51,7 @@ deleter_start(struct daemon_ctx *x)
 {
 	struct file_deleter *o = x->own;
 
-	stage_start(x, &o->stage, "file_deleter", ASIDE_NOTED);
+	queue_start(x, &o->queue, "file_deleter", ASIDE_NOTED);
 	o->retry_errors_at = x->now;
 	return OK;
 }
@@ -202,7 +202,7 @@ delete_outputs(struct daemon_ctx *x, const struct outputs *out)
 
 /* The outcomes for workunits; the reasons of failures are for locus work show. */
 struct outcomes {
-	struct stage_failure *bad;
+	struct queue_failure *bad;
 	int64_t *good;
 	size_t nbad, ngood;
 };
@@ -220,7 +220,7 @@ static enum err
 delete_inputs_of(struct daemon_ctx *x, const struct workunit *wu, const char *xml,
     struct chunk *k, struct outcomes *out)
 {
-	struct stage_failure bad = { .wu = wu, .next_time = x->now + RETRY_ERRORS_S };
+	struct queue_failure bad = { .wu = wu, .next_time = x->now + RETRY_ERRORS_S };
 	struct deleted_item item = { .id = wu->id };
 	bool gone = true, blamed = false;
 	enum err e;
@@ -234,7 +234,7 @@ delete_inputs_of(struct daemon_ctx *x, const struct workunit *wu, const char *xm
 	if (e == OK && !wu->inputs_counted)
 		e = delete_uncounted(x, &item.inputs, &gone);
 	if (e != OK) {
-		TRY(stage_blame(x, &bad, e, &blamed));
+		TRY(queue_blame(x, &bad, e, &blamed));
 		if (!blamed)
 			return OK;
 	}
@@ -254,7 +254,7 @@ delete_some_inputs(struct daemon_ctx *x, int32_t state, const struct workunit *w
 {
 	struct file_deleter *o = x->own;
 	struct chunk k = { true, state, NEWN(&x->a, struct deleted_item, n), 0 };
-	struct outcomes out = { .bad = NEWN(&x->a, struct stage_failure, n),
+	struct outcomes out = { .bad = NEWN(&x->a, struct queue_failure, n),
 		.good = NEWN(&x->a, int64_t, n) };
 	int64_t ids[DB_LIST_MAX];
 	const char *docs[DB_LIST_MAX];
@@ -266,8 +266,8 @@ delete_some_inputs(struct daemon_ctx *x, int32_t state, const struct workunit *w
 		if (docs[i] != NULL)
 			TRY(delete_inputs_of(x, &wu[i], docs[i], &k, &out));
 	TRY(deleter_save(x, &k, done));
-	return stage_tried(x, &o->stage,
-	    &(const struct stage_outcomes){ out.bad, out.nbad, out.good, out.ngood });
+	return queue_tried(x, &o->queue,
+	    &(const struct queue_outcomes){ out.bad, out.nbad, out.good, out.ngood });
 }
 
 static enum err

@@ -22,7 +22,7 @@ canonical_json(const struct workunit *wu, const struct result *r, size_t n)
 }
 
 enum err
-handings_offer(struct daemon_ctx *x, struct handing *h, size_t n)
+handler_offer_all(struct daemon_ctx *x, struct assimilate_ask *h, size_t n)
 {
 	struct ask *asks = NEWN(&x->a, struct ask, n + 1);
 	int64_t *ids = NEWN(&x->a, int64_t, n + 1);
@@ -76,7 +76,7 @@ static const struct {
 };
 
 static size_t
-hearing_shown(const struct hearing *h)
+judging_shown(const struct judging *h)
 {
 	size_t n = 0;
 
@@ -86,7 +86,7 @@ hearing_shown(const struct hearing *h)
 }
 
 static json_t *
-hearing_request(struct arena *a, const struct hearing *h, const char *xml_doc)
+judging_request(struct arena *a, const struct judging *h, const char *xml_doc)
 {
 	json_t *request = handler_request("validate"), *results = json_array();
 
@@ -100,7 +100,7 @@ hearing_request(struct arena *a, const struct hearing *h, const char *xml_doc)
 }
 
 static void
-hearing_fails(struct hearing *h, const char *why, const char *detail)
+judging_fails(struct judging *h, const char *why, const char *detail)
 {
 	h->why = why;
 	h->detail = detail;
@@ -112,7 +112,7 @@ hearing_fails(struct hearing *h, const char *why, const char *detail)
 /* Opinions from one reply, not believed before all are read. */
 struct opinions {
 	struct arena *a;
-	const struct hearing *h;
+	const struct judging *h;
 	enum match *match;
 	bool *said;
 	size_t n;
@@ -150,7 +150,7 @@ opinion_take(struct opinions *o, json_t *said, json_t *reply)
 {
 	int64_t id = json_integer_value(json_object_get(said, "id"));
 	json_t *group = json_object_get(said, "group");
-	const struct hearing *h = o->h;
+	const struct judging *h = o->h;
 	size_t i = 0, words = json_is_integer(group);
 
 	while (i < h->n && (h->results[i].id != id || h->init[i] != MATCH_SAME))
@@ -179,7 +179,7 @@ opinion_take(struct opinions *o, json_t *said, json_t *reply)
 }
 
 static void
-hearing_read(struct arena *a, struct hearing *h, const char *name, json_t *reply)
+judging_read(struct arena *a, struct judging *h, const char *name, json_t *reply)
 {
 	struct opinions o = { .a = a,
 		.h = h,
@@ -190,10 +190,10 @@ hearing_read(struct arena *a, struct hearing *h, const char *name, json_t *reply
 
 	for (size_t i = 0; good && i < json_array_size(results); i++)
 		good = opinion_take(&o, json_array_get(results, i), reply);
-	if (good && o.n < hearing_shown(h))
+	if (good && o.n < judging_shown(h))
 		good = opinion_wrong(&o, "leaves out results of workunit", h->wu->id);
 	if (!good) {
-		hearing_fails(h, arena_printf(a, "%s: %s", name, o.why), NULL);
+		judging_fails(h, arena_printf(a, "%s: %s", name, o.why), NULL);
 		return;
 	}
 	for (size_t i = 0; i < h->n; i++)
@@ -203,26 +203,26 @@ hearing_read(struct arena *a, struct hearing *h, const char *name, json_t *reply
 }
 
 static void
-hearing_end(struct daemon_ctx *x, struct hearing *h, const struct ask *k)
+judging_end(struct daemon_ctx *x, struct judging *h, const struct ask *k)
 {
 	switch (k->end) {
 	case ASK_UNTRIED:
 		h->untried = true;
 		return;
 	case ASK_DONE:
-		hearing_read(&x->a, h, handlers_name(x->handlers), k->reply);
+		judging_read(&x->a, h, handlers_name(x->handlers), k->reply);
 		return;
 	case ASK_LATER:
 	case ASK_FAILED:
-		hearing_fails(h, k->why, k->detail);
+		judging_fails(h, k->why, k->detail);
 		return;
 	}
 }
 
 enum err
-hearings_hold(struct daemon_ctx *x, struct hearing *const *all, size_t nall)
+handler_judge_all(struct daemon_ctx *x, struct judging *const *all, size_t nall)
 {
-	struct hearing **h = NEWN(&x->a, struct hearing *, nall + 1);
+	struct judging **h = NEWN(&x->a, struct judging *, nall + 1);
 	struct ask *asks = NEWN(&x->a, struct ask, nall + 1);
 	int64_t *ids = NEWN(&x->a, int64_t, nall + 1);
 	const char **docs = NEWN(&x->a, const char *, nall + 1);
@@ -230,7 +230,7 @@ hearings_hold(struct daemon_ctx *x, struct hearing *const *all, size_t nall)
 	enum err e = OK;
 
 	for (size_t i = 0; i < nall; i++) {
-		if (hearing_shown(all[i]) == 0)
+		if (judging_shown(all[i]) == 0)
 			continue;
 		ids[n] = all[i]->wu->id;
 		h[n++] = all[i];
@@ -243,11 +243,11 @@ hearings_hold(struct daemon_ctx *x, struct hearing *const *all, size_t nall)
 	for (size_t i = 0; i < n; i++) {
 		for (size_t k = 0; k < h[i]->n; k++)
 			h[i]->credit[k] = -1;
-		asks[i].request = hearing_request(&x->a, h[i], docs[i]);
+		asks[i].request = judging_request(&x->a, h[i], docs[i]);
 	}
 	e = handlers_ask(x->handlers, &x->a, asks, n, &x->fail);
 	for (size_t i = 0; i < n; i++)
-		hearing_end(x, h[i], &asks[i]);
+		judging_end(x, h[i], &asks[i]);
 	return e;
 }
 

@@ -9,7 +9,7 @@
 #include "daemons/work.h"
 #include "rules/daemon/daemon_rules.h"
 
-struct handing {
+struct assimilate_ask {
 	const struct workunit *wu;
 	const struct output *out; /* canonical outputs that exist */
 	size_t n;
@@ -22,12 +22,12 @@ struct handing {
  * Offers at most DB_LIST_MAX workunits.  E_SYS: the handler does not work; ends that
  * are not ASK_UNTRIED are good all the same.
  */
-enum err handings_offer(struct daemon_ctx *, struct handing *, size_t n);
+enum err handler_offer_all(struct daemon_ctx *, struct assimilate_ask *, size_t n);
 
 /* Asks a validator's handler which results of a workunit agree. */
 
 /* A workunit whose results are to be judged. */
-struct hearing {
+struct judging {
 	const struct workunit *wu;
 	const struct result *results; /* those that count */
 	const struct outputs *out;    /* of results[i] */
@@ -46,10 +46,10 @@ struct hearing {
 };
 
 /*
- * Asks about n hearings and fills them in.  E_SYS: the handler does not work; hearings
+ * Asks about n judgings and fills them in.  E_SYS: the handler does not work; judgings
  * that are not untried are good all the same.
  */
-enum err hearings_hold(struct daemon_ctx *, struct hearing *const *, size_t n);
+enum err handler_judge_all(struct daemon_ctx *, struct judging *const *, size_t n);
 
 /* Asks a generator's handler which workunits to make of files. */
 

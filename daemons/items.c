@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How daemons process items: transactions with retries, and failures of one item that
- * do not stop the others (of workunits: stage.c).
+ * do not stop the others (of workunits: queue.c).
  */
 #include "daemons/items.h"
 

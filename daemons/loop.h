@@ -36,7 +36,7 @@ struct daemon_ctx {
 	bool dry_run, one_pass;
 	struct lease_keeper *keeper;  /* NULL: this run needs no lease */
 	struct item_backoff *backoff; /* failed items; NULL = the daemon keeps none */
-	bool aside;                   /* workunits are put aside (stage.h) */
+	bool aside;                   /* workunits are put aside (queue.h) */
 	struct handlers *handlers;    /* NULL = no handler */
 	const char *trouble;          /* set by daemon_trouble() in this step */
 	struct doorbells doorbells;   /* of this machine */

@@ -10,7 +10,7 @@
 #include "daemons/ledger_writer.h"
 #include "daemons/loop.h"
 #include "daemons/recount.h"
-#include "daemons/stage.h"
+#include "daemons/queue.h"
 #include "daemons/work.h"
 #include "db/work_tally.h"
 #include "db/wu_updates.h"
@@ -23,7 +23,7 @@ enum { BATCH = 4 * DB_LIST_MAX };
 
 struct transitioner {
 	struct work_maker *work;
-	struct stage stage;
+	struct daemon_queue queue;
 	struct ledger_writer ledger;
 	struct averages averages;
 	struct recount recount;
@@ -34,7 +34,7 @@ transitioner_start(struct daemon_ctx *x)
 {
 	struct transitioner *o = x->own;
 
-	stage_start(x, &o->stage, "transitioner", ASIDE_TRANSITIONER);
+	queue_start(x, &o->queue, "transitioner", ASIDE_TRANSITIONER);
 	return work_open(x->life, x->conf, &o->work, &x->fail);
 }
 
@@ -309,7 +309,7 @@ static enum err
 transitioner_step(struct daemon_ctx *x, size_t *done)
 {
 	struct transitioner *o = x->own;
-	static const struct stage_calls calls = { DB_LIST_MAX, transition_some,
+	static const struct queue_calls calls = { DB_LIST_MAX, transition_some,
 		transition_one, false };
 	struct id_share part = { x->mod_n, x->mod_i };
 	struct workunit *wu;
@@ -319,7 +319,7 @@ transitioner_step(struct daemon_ctx *x, size_t *done)
 	    x->db, &x->a, part, x->now, BATCH, &wu, &n, &x->fail);
 
 	if (e == OK)
-		e = stage_chunks(x, &o->stage, &calls, wu, n, done);
+		e = queue_chunks(x, &o->queue, &calls, wu, n, done);
 	if (e == OK)
 		e = ledger_writer_step(x, &o->ledger, &full);
 	if (e == OK)

@@ -12,7 +12,7 @@
 #include "daemons/loop.h"
 #include "daemons/outputs.h"
 #include "daemons/script.h"
-#include "daemons/stage.h"
+#include "daemons/queue.h"
 #include "daemons/verdict.h"
 #include "db/entity.h"
 #include "db/wu_updates.h"
@@ -43,7 +43,7 @@ struct validator {
 	    *broken; /* why the handler did not work in this step; NULL = it did */
 	char **argv; /* the command's words */
 	size_t argc;
-	struct stage stage;
+	struct daemon_queue queue;
 	const char *why; /* why the last judgement of this step failed */
 };
 
@@ -74,7 +74,7 @@ struct trial {
 	enum match *init;
 	double *stated;  /* credit that the validator states for results[i], or < 0 */
 	const char *why; /* why something cannot be judged now; NULL = everything can */
-	struct hearing said; /* by the handler, if there is one */
+	struct judging said; /* by the handler, if there is one */
 	struct validate_change change;
 	double granted; /* credit of each valid result */
 };
@@ -110,7 +110,7 @@ validator_start(struct daemon_ctx *x)
 {
 	struct validator *o = x->own;
 
-	stage_start(x, &o->stage, "validator", ASIDE_VALIDATOR);
+	queue_start(x, &o->queue, "validator", ASIDE_VALIDATOR);
 	credit_start(&o->credit);
 	TRY(daemon_handlers(x, &o->handler, "validator", o->app_name));
 	TRY(script_start(x, o->init_script, &o->init));
@@ -387,12 +387,12 @@ static enum err
 ask_handler(struct daemon_ctx *x, struct session *s)
 {
 	struct validator *o = x->own;
-	struct hearing **h = NEWN(&x->a, struct hearing *, s->n + 1);
+	struct judging **h = NEWN(&x->a, struct judging *, s->n + 1);
 	enum err e;
 
 	for (size_t i = 0; i < s->n; i++) {
 		struct trial *t = &s->t[i];
-		t->said = (struct hearing){ .wu = t->wu,
+		t->said = (struct judging){ .wu = t->wu,
 			.results = t->results,
 			.out = t->out,
 			.n = t->n,
@@ -401,7 +401,7 @@ ask_handler(struct daemon_ctx *x, struct session *s)
 			.credit = t->stated };
 		h[i] = &t->said;
 	}
-	e = hearings_hold(x, h, s->n);
+	e = handler_judge_all(x, h, s->n);
 	if (e == E_SYS)
 		o->broken = arena_strdup(&x->a, x->fail.detail);
 	if (e != OK && e != E_SYS)
@@ -681,7 +681,7 @@ static enum err
 store_trials(struct daemon_ctx *x, struct session *s)
 {
 	struct validator *o = x->own;
-	struct stage_failure *bad = NEWN(&x->a, struct stage_failure, s->n + 1);
+	struct queue_failure *bad = NEWN(&x->a, struct queue_failure, s->n + 1);
 	int64_t *good = NEWN(&x->a, int64_t, s->n + 1);
 	size_t ngood = 0, nbad = 0;
 
@@ -691,14 +691,14 @@ store_trials(struct daemon_ctx *x, struct session *s)
 		if (!t->change.retry_later)
 			good[ngood++] = t->wu->id;
 		else
-			bad[nbad++] = (struct stage_failure){ .wu = t->wu,
+			bad[nbad++] = (struct queue_failure){ .wu = t->wu,
 				.why = why_later(t),
 				.detail = t->said.detail,
 				.next_time = t->change.retry_at,
 				.left = true };
 	}
-	TRY(stage_store(x, &o->stage, s->n > 0 ? tx_save_verdicts : NULL, s,
-	    &(const struct stage_outcomes){ bad, nbad, good, ngood }));
+	TRY(queue_store(x, &o->queue, s->n > 0 ? tx_save_verdicts : NULL, s,
+	    &(const struct queue_outcomes){ bad, nbad, good, ngood }));
 	for (size_t i = 0; i < s->n; i++)
 		log_trial(&s->t[i]);
 	return OK;
@@ -745,16 +745,16 @@ validator_step(struct daemon_ctx *x, size_t *done)
 	 * A command may take long, and the rows of other workunits could change
 	 * meanwhile.
 	 */
-	const struct stage_calls calls = { runs_programs(o) ? 1 : CHUNK, judge_some,
+	const struct queue_calls calls = { runs_programs(o) ? 1 : CHUNK, judge_some,
 		judge_one, true };
 	struct workunit *wu;
 	size_t n;
 
 	o->broken = NULL;
-	TRY(daemon_app_id(x, o->app_name, &o->stage.id.appid));
-	TRY(stage_queue(x, &o->stage, BATCH, &wu, &n));
-	TRY(stage_chunks(x, &o->stage, &calls, wu, n, done));
-	return stage_step_ends(x, &o->stage, o->broken);
+	TRY(daemon_app_id(x, o->app_name, &o->queue.id.appid));
+	TRY(queue_due(x, &o->queue, BATCH, &wu, &n));
+	TRY(queue_chunks(x, &o->queue, &calls, wu, n, done));
+	return queue_step_ends(x, &o->queue, o->broken);
 }
 
 int

@@ -571,7 +571,7 @@ serve_orders(struct daemon_ctx *x, struct order *r, size_t n, size_t *done)
 
 /* Serves triggers through the handler, many at once. */
 static enum err
-serve_together(struct daemon_ctx *x, char *const *names, size_t n, size_t *done)
+serve_named(struct daemon_ctx *x, char *const *names, size_t n, size_t *done)
 {
 	struct order *r = NEWN(&x->a, struct order, ASK_MOST);
 	size_t k = 0;
@@ -682,7 +682,7 @@ generator_step(struct daemon_ctx *x, size_t *done)
 		e = trigger_list(
 		    &x->triggers, &x->a, TRIGGER_NEED_WORK, &names, &n, &x->fail);
 	if (e == OK && x->handlers != NULL)
-		e = serve_together(x, names, n, done);
+		e = serve_named(x, names, n, done);
 	for (size_t i = 0; x->handlers == NULL && i < n && *done < STEP_MOST &&
 			   e == OK && !daemon_stopping(x);
 	     i++)

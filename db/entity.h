@@ -15,7 +15,7 @@ struct id_share { /* an instance's share of the ids: id % n = i; n = 1 = all ids
 };
 
 struct db_batch;
-struct request_ahead; /* ahead.h */
+struct request_prefetch; /* ahead.h */
 
 /* --- user.c --- */
 enum err user_by_id(
@@ -44,7 +44,8 @@ enum err user_set_passwd_hash(struct db *, const struct user *was, const char *s
 enum err team_name(struct db *, struct arena *, int64_t id, char **name,
     struct fail *); /* "" = no team */
 
-/* --- user.c: account: what web RPCs need from accounts and teams (protocol.md 7) --- */
+/* --- user.c: account: what web RPCs need from accounts and teams (protocol.md 7) ---
+ */
 enum err account_by_id(
     struct db *, struct arena *, int64_t id, struct user_info **, struct fail *);
 enum err account_by_key(
@@ -72,7 +73,8 @@ enum err teams_by_ids(struct db *, struct arena *, const int64_t *ids, size_t n,
 enum err teams_by_name(struct db *, struct arena *, const char *start, struct team **,
     size_t *n, struct fail *);
 
-/* --- user.c: password token: digest is 64 hex digits; the token itself is not stored --- */
+/* --- user.c: password token: digest is 64 hex digits; the token itself is not stored
+ * --- */
 /* Also removes the account's expired tokens. */
 enum err password_token_insert(struct db *, int64_t userid, const char *digest,
     int64_t now, int64_t expire_time, struct fail *);
@@ -376,7 +378,7 @@ enum err results_detach(struct db *, struct arena *, int64_t hostid, int64_t now
  * all) come with their blobs.  Here and below, NULL for what was read ahead: nothing.
  */
 enum err snapshot_reported(struct db *, struct arena *, const struct request *,
-    const struct request_ahead *, struct snapshot *, struct fail *);
+    const struct request_prefetch *, struct snapshot *, struct fail *);
 /* What became of the tasks that the client lists, and which of the account's hosts has
  * them.  After snapshot_reported, whose rows it uses. */
 enum err snapshot_others(struct db *, struct arena *, const struct request *,
@@ -388,7 +390,7 @@ enum err snapshot_others(struct db *, struct arena *, const struct request *,
  * there are more, search.left is set.
  */
 enum err snapshot_files(struct db *, struct arena *, const struct conf *,
-    const struct request *, const struct request_ahead *, int64_t now,
+    const struct request *, const struct request_prefetch *, int64_t now,
     struct snapshot *, struct fail *);
 /* Blobs and all columns of jobs by result id, in any order. */
 enum err jobs_by_ids(struct db *, struct arena *, const int64_t *ids, size_t n,

@@ -628,7 +628,7 @@ read_held(struct db *db, struct arena *a, const struct names *held, struct snaps
 
 enum err
 snapshot_files(struct db *db, struct arena *a, const struct conf *cf,
-    const struct request *rq, const struct request_ahead *ahead, int64_t now,
+    const struct request *rq, const struct request_prefetch *prefetched, int64_t now,
     struct snapshot *s, struct fail *f)
 {
 	const struct names *held = request_held(a, rq);
@@ -636,9 +636,9 @@ snapshot_files(struct db *db, struct arena *a, const struct conf *cf,
 	int64_t *ids;
 	size_t n, there = 0;
 
-	if (ahead != NULL && ahead->files_read) {
+	if (prefetched != NULL && prefetched->files_read) {
 		links.read = true;
-		links.rows = (struct set_rows){ ahead->files, ahead->nfiles };
+		links.rows = (struct set_rows){ prefetched->files, prefetched->nfiles };
 	}
 	TRY(read_held(db, a, held, s, &links, f));
 	sets_of_held(a, &links, &ids, &n);

@@ -13,23 +13,23 @@
 
 enum { FILES_EACH = 64 }; /* a request that names more files reads them by itself */
 
-struct ahead {
+struct prefetch {
 	struct db *db;
 	struct arena *a;
-	struct request_ahead *v;
+	struct request_prefetch *v;
 	size_t n;
 	int64_t ids[DB_LIST_MAX]; /* of hosts */
 	size_t nids;
 };
 
 bool
-ahead_is_of(const struct request_ahead *r, int64_t hostid)
+prefetch_is_of(const struct request_prefetch *r, int64_t hostid)
 {
 	return r != NULL && r->host != NULL && r->host->host.id == hostid;
 }
 
 static enum err
-ahead_hosts(struct ahead *g, struct fail *f)
+prefetch_hosts(struct prefetch *g, struct fail *f)
 {
 	struct row_host_account *rows = NULL;
 	size_t n;
@@ -47,7 +47,7 @@ ahead_hosts(struct ahead *g, struct fail *f)
 }
 
 static int
-ahead_job_order(const void *pa, const void *pb)
+prefetch_job_order(const void *pa, const void *pb)
 {
 	const struct job *a = pa, *b = pb;
 
@@ -55,7 +55,7 @@ ahead_job_order(const void *pa, const void *pb)
 }
 
 static enum err
-ahead_jobs(struct ahead *g, struct fail *f)
+prefetch_jobs(struct prefetch *g, struct fail *f)
 {
 	struct row_keyed_job *rows = NULL;
 	size_t n;
@@ -63,7 +63,7 @@ ahead_jobs(struct ahead *g, struct fail *f)
 	TRY(db_query(g->db, g->a, f, &rows, &n, JOBS_ON_HOSTS,
 	    .hostids = db_ids(g->ids, g->nids)));
 	for (size_t i = 0; i < g->n; i++) {
-		struct request_ahead *r = &g->v[i];
+		struct request_prefetch *r = &g->v[i];
 		size_t cap = 0;
 
 		if (r->host == NULL)
@@ -75,7 +75,7 @@ ahead_jobs(struct ahead *g, struct fail *f)
 				PUSH(g->a, r->jobs, r->njobs, cap) = row->job;
 		}
 		if (r->njobs > 0)
-			qsort(r->jobs, r->njobs, sizeof(*r->jobs), ahead_job_order);
+			qsort(r->jobs, r->njobs, sizeof(*r->jobs), prefetch_job_order);
 		r->host->glance.there = true;
 		r->host->glance.has_jobs = r->njobs > 0;
 		r->jobs_read = true;
@@ -85,7 +85,7 @@ ahead_jobs(struct ahead *g, struct fail *f)
 
 /* Do versions matter to any of them?  Not without jobs. */
 static bool
-wants_versions(const struct ahead *g)
+wants_versions(const struct prefetch *g)
 {
 	bool any = false;
 
@@ -95,7 +95,7 @@ wants_versions(const struct ahead *g)
 }
 
 static enum err
-ahead_versions(struct ahead *g, struct fail *f)
+prefetch_versions(struct prefetch *g, struct fail *f)
 {
 	struct host_app_version *rows = NULL;
 	size_t n;
@@ -105,7 +105,7 @@ ahead_versions(struct ahead *g, struct fail *f)
 	TRY(db_query(g->db, g->a, f, &rows, &n, HOSTS_APP_VERSIONS,
 	    .host_ids = db_ids(g->ids, g->nids)));
 	for (size_t i = 0; i < g->n; i++) {
-		struct request_ahead *r = &g->v[i];
+		struct request_prefetch *r = &g->v[i];
 		size_t cap = 0;
 
 		for (size_t k = 0; k < n; k++) {
@@ -121,11 +121,11 @@ ahead_versions(struct ahead *g, struct fail *f)
 
 /* The files of each request, from the rows of all. */
 static void
-share_files(struct ahead *g, const struct names **held, const struct row_set_file *rows,
-    size_t n)
+share_files(struct prefetch *g, const struct names **held,
+    const struct row_set_file *rows, size_t n)
 {
 	for (size_t i = 0; i < g->n; i++) {
-		struct request_ahead *r = &g->v[i];
+		struct request_prefetch *r = &g->v[i];
 		size_t cap = 0;
 
 		r->files_read = held[i]->n <= FILES_EACH;
@@ -136,7 +136,7 @@ share_files(struct ahead *g, const struct names **held, const struct row_set_fil
 }
 
 static enum err
-ahead_files(struct ahead *g, struct fail *f)
+prefetch_files(struct prefetch *g, struct fail *f)
 {
 	const struct names **held = NEWN(g->a, const struct names *, g->n);
 	const char **names = NEWN(g->a, const char *, DB_LIST_LONG);
@@ -161,20 +161,20 @@ ahead_files(struct ahead *g, struct fail *f)
 }
 
 enum err
-ahead_read(
-    struct db *db, struct arena *a, struct request_ahead *v, size_t n, struct fail *f)
+prefetch_read(struct db *db, struct arena *a, struct request_prefetch *v, size_t n,
+    struct fail *f)
 {
-	struct ahead g = { .db = db, .a = a, .v = v, .n = n };
+	struct prefetch g = { .db = db, .a = a, .v = v, .n = n };
 
 	for (size_t i = 0; i < n; i++)
 		if (v[i].rq->hostid != 0)
 			g.ids[g.nids++] = v[i].rq->hostid;
 	if (g.nids == 0)
 		return OK;
-	TRY(ahead_hosts(&g, f));
-	TRY(ahead_jobs(&g, f));
-	TRY(ahead_versions(&g, f));
-	return ahead_files(&g, f);
+	TRY(prefetch_hosts(&g, f));
+	TRY(prefetch_jobs(&g, f));
+	TRY(prefetch_versions(&g, f));
+	return prefetch_files(&g, f);
 }
 
 static int
@@ -354,15 +354,15 @@ read_lost_blobs(struct db *db, struct arena *a, const struct request *rq,
 
 /* Reads the host's jobs in progress, and those of the host row that it replaces. */
 static enum err
-jobs_in_progress(struct db *db, struct arena *a, const struct request_ahead *ahead,
-    struct snapshot *s, struct fail *f)
+jobs_in_progress(struct db *db, struct arena *a,
+    const struct request_prefetch *prefetched, struct snapshot *s, struct fail *f)
 {
 	struct job *rows = NULL, *old = NULL;
 	enum err e = OK;
 
-	if (ahead_is_of(ahead, s->host.id) && ahead->jobs_read) {
-		rows = ahead->jobs;
-		s->nin_progress = ahead->njobs;
+	if (prefetch_is_of(prefetched, s->host.id) && prefetched->jobs_read) {
+		rows = prefetched->jobs;
+		s->nin_progress = prefetched->njobs;
 	} else if (s->host.id != 0 && (!s->glance.there || s->glance.has_jobs))
 		e = db_query(db, a, f, &rows, &s->nin_progress, JOBS_ON_HOST,
 		    .hostid = s->host.id);
@@ -383,11 +383,11 @@ jobs_in_progress(struct db *db, struct arena *a, const struct request_ahead *ahe
 
 enum err
 snapshot_reported(struct db *db, struct arena *a, const struct request *rq,
-    const struct request_ahead *ahead, struct snapshot *s, struct fail *f)
+    const struct request_prefetch *prefetched, struct snapshot *s, struct fail *f)
 {
 	size_t nmissing = 0, *missing = NEWN(a, size_t, rq->nreports + 1);
 
-	TRY(jobs_in_progress(db, a, ahead, s, f));
+	TRY(jobs_in_progress(db, a, prefetched, s, f));
 	s->reports = NEWN(a, struct snap_report, rq->nreports + 1);
 	const struct job **by_name = in_progress_by_name(a, s);
 	for (size_t i = 0; i < rq->nreports; i++) {

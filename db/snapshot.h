@@ -7,7 +7,7 @@
 #include "db/entity.h"
 #include "model/decision.h"
 
-struct request_ahead {                 /* of one request */
+struct request_prefetch {              /* of one request */
 	const struct request *rq;      /* set by the caller */
 	struct row_host_account *host; /* NULL: none, or not read */
 	bool jobs_read, versions_read, files_read;
@@ -25,10 +25,10 @@ struct request_ahead {                 /* of one request */
  * Reads for at most DB_LIST_MAX requests; requests without a host id are skipped.  On
  * failure, what was read so far can be used.
  */
-enum err ahead_read(
-    struct db *, struct arena *, struct request_ahead *, size_t n, struct fail *);
+enum err prefetch_read(
+    struct db *, struct arena *, struct request_prefetch *, size_t n, struct fail *);
 
 /* Is this request's part about this host?  NULL is about none. */
-bool ahead_is_of(const struct request_ahead *, int64_t hostid);
+bool prefetch_is_of(const struct request_prefetch *, int64_t hostid);
 
 #endif

@@ -238,7 +238,7 @@ supply_run(struct supply_source *x, const struct supply_query *q,
 }
 
 enum err
-supply_run_together(struct db *db, struct arena *a, const struct supply_query *const *q,
+supply_run_cohort(struct db *db, struct arena *a, const struct supply_query *const *q,
     size_t n, struct supply_rows *rows, struct fail *f)
 {
 	struct row_head *heads = NEWN(a, struct row_head, n);

@@ -267,7 +267,7 @@ aside_move(struct db *db, struct arena *a, enum aside_how how, const struct wu_a
 }
 
 enum err
-workunits_put_aside(struct db *db, struct arena *a, const struct wu_stage *s,
+workunits_put_aside(struct db *db, struct arena *a, const struct wu_queue_id *s,
     enum aside_how how, const struct wu_aside *v, size_t n, int64_t now, struct fail *f)
 {
 	struct db_batch *notes = db_batch(a, SQL_WU_TROUBLE_NOTE);
@@ -291,8 +291,8 @@ wu_troubles_clear(struct db *db, const int64_t *workunitids, size_t n,
 }
 
 enum err
-wu_trouble_any(
-    struct db *db, struct arena *a, const struct wu_stage *s, bool *any, struct fail *f)
+wu_trouble_any(struct db *db, struct arena *a, const struct wu_queue_id *s, bool *any,
+    struct fail *f)
 {
 	struct row_number *rows = NULL;
 	size_t n = 0;
@@ -331,8 +331,8 @@ wu_troubles_of_stage(struct db *db, struct arena *a, const int64_t *ids, size_t 
 }
 
 enum err
-wu_troubles_due(struct db *db, struct arena *a, const struct wu_stage *s, int64_t now,
-    size_t max, int64_t **ids, size_t *n, struct fail *f)
+wu_troubles_due(struct db *db, struct arena *a, const struct wu_queue_id *s,
+    int64_t now, size_t max, int64_t **ids, size_t *n, struct fail *f)
 {
 	struct row_number *rows = NULL;
 
@@ -344,7 +344,7 @@ wu_troubles_due(struct db *db, struct arena *a, const struct wu_stage *s, int64_
 }
 
 enum err
-wu_troubles_since(struct db *db, struct arena *a, const struct wu_stage *s,
+wu_troubles_since(struct db *db, struct arena *a, const struct wu_queue_id *s,
     int64_t since, size_t max, int64_t **ids, size_t *n, struct fail *f)
 {
 	struct row_number *rows = NULL;
@@ -399,7 +399,7 @@ enum err
 workunits_sampled(struct db *db, struct arena *a, const struct wu_sample *q,
     struct workunit **wus, size_t *n, struct fail *f)
 {
-	const struct wu_stage *s = q->stage;
+	const struct wu_queue_id *s = q->stage;
 	enum stmt_id id = q->queue == QUEUE_TO_VALIDATE ?
 	                      SQL_WUS_TO_VALIDATE_FROM :
 	                      SQL_LIKE(WUS_TO_ASSIMILATE_FROM, WUS_TO_VALIDATE_FROM);

@@ -7,7 +7,7 @@
 #include "model/rows.h"
 
 /* A daemon's part of the work. */
-struct wu_stage {
+struct wu_queue_id {
 	const char *name; /* of the daemon's kind */
 	int64_t appid;    /* 0 = it handles all apps */
 	struct id_share part;
@@ -32,7 +32,7 @@ struct wu_aside {
  * Puts n workunits aside, in the caller's transaction, and counts one more failed try
  * of each.  A workunit that is no longer as it was read keeps its place.
  */
-enum err workunits_put_aside(struct db *, struct arena *, const struct wu_stage *,
+enum err workunits_put_aside(struct db *, struct arena *, const struct wu_queue_id *,
     enum aside_how, const struct wu_aside *, size_t n, int64_t now, struct fail *);
 /* Forgets the troubles of at most DB_LIST_MAX workunits that this stage has handled;
  * *cleared: of how many there was one. */
@@ -40,7 +40,7 @@ enum err wu_troubles_clear(struct db *, const int64_t *workunitids, size_t n,
     const char *stage, int64_t *cleared, struct fail *);
 /* Does any workunit have a trouble of this stage? */
 enum err wu_trouble_any(
-    struct db *, struct arena *, const struct wu_stage *, bool *any, struct fail *);
+    struct db *, struct arena *, const struct wu_queue_id *, bool *any, struct fail *);
 /* Lists a workunit's troubles, by stage. */
 enum err wu_troubles(struct db *, struct arena *, int64_t workunitid,
     struct row_wu_trouble **, size_t *n, struct fail *);
@@ -49,13 +49,13 @@ enum err wu_troubles_of_stage(struct db *, struct arena *, const int64_t *workun
     size_t n, const char *stage, struct row_wu_trouble **, size_t *nrows,
     struct fail *);
 /* Lists at most max ids whose time has come, the longest due first. */
-enum err wu_troubles_due(struct db *, struct arena *, const struct wu_stage *,
+enum err wu_troubles_due(struct db *, struct arena *, const struct wu_queue_id *,
     int64_t now, size_t max, int64_t **ids, size_t *n, struct fail *);
 /*
  * Lists at most max ids that were put aside at `since` or later, and whose time is
  * still later.
  */
-enum err wu_troubles_since(struct db *, struct arena *, const struct wu_stage *,
+enum err wu_troubles_since(struct db *, struct arena *, const struct wu_queue_id *,
     int64_t since, size_t max, int64_t **ids, size_t *n, struct fail *);
 /* Sets until when at most DB_LIST_MAX workunits are put aside. */
 enum err wu_troubles_set_next(struct db *, const int64_t *ids, size_t n,
@@ -82,7 +82,7 @@ enum wu_queue { QUEUE_TO_VALIDATE, QUEUE_TO_ASSIMILATE };
  */
 struct wu_sample {
 	enum wu_queue queue;
-	const struct wu_stage *stage;
+	const struct wu_queue_id *stage;
 	int64_t from;
 	bool tried;
 	size_t max;

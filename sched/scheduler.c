@@ -28,7 +28,7 @@
 #include "model/metrics.h"
 #include "sched/project.h"
 #include "sched/rpc/rpc.h"
-#include "sched/serve/presence.h"
+#include "sched/serve/heartbeat.h"
 #include "sched/serve/serve.h"
 #include "sched/serve/suspects.h"
 #include "lib/banned.h"
@@ -61,7 +61,7 @@ struct scheduler {            /* lives as long as the process */
 	struct in_flight in_flight;
 	size_t cohort_size;    /* scheduler_cohort_size when the process began */
 	_Atomic int64_t waits; /* requests that wait for work */
-	struct presence presence;
+	struct heartbeat heartbeat;
 	struct arena a;
 };
 
@@ -165,9 +165,9 @@ make_ready(struct project *p, const struct cohort_base *g, struct rpc *x)
 static bool
 is_drained(struct scheduler *s, struct project *p, struct rpc *x)
 {
-	presence_keep(&s->presence, p->conf, p->db);
-	x->drained = !x->probe && s->presence.project_drained;
-	if (x->probe || !s->presence.drained)
+	heartbeat_keep(&s->heartbeat, p->conf, p->db);
+	x->drained = !x->probe && s->heartbeat.project_drained;
+	if (x->probe || !s->heartbeat.drained)
 		return false;
 	turn_away(p, x, REFUSE_DRAINED, "", 0);
 	return true;
@@ -337,7 +337,7 @@ scheduler_answer(void *worker, struct arena *a, struct serve_job *const *jobs, s
 			g.at[g.n] = k;
 			g.run[g.n++] = &g.v[k];
 		}
-	rpc_run_together(g.run, g.n, served_over, &g);
+	rpc_run_cohort(g.run, g.n, served_over, &g);
 }
 
 /* Looks whether parked requests go on. */
@@ -713,7 +713,7 @@ size_of_service(const struct options *o, const struct conf *cf)
 		.workers = o->serve.workers > 0 ? o->serve.workers :
 		                                  cf->scheduler_workers,
 		.active = cf->scheduler_cohorts,
-		.together = (size_t)cf->scheduler_cohort_size,
+		.cohort = (size_t)cf->scheduler_cohort_size,
 		.connections = o->serve.connections > 0 ? o->serve.connections :
 		                                          cf->max_connections,
 		.queued = cf->max_queued_requests,
@@ -741,7 +741,7 @@ serve_socket_of(struct project *front, const struct options *o)
 		.host_key = scheduler_host_key,
 		.is_apart = scheduler_is_apart,
 		.answer_apart = scheduler_answer_apart,
-		.together = { scheduler_answer, scheduler_look, scheduler_left,
+		.cohort = { scheduler_answer, scheduler_look, scheduler_left,
 		    RPC_LOOK_MS },
 	};
 	struct serve_size size;

@@ -94,7 +94,7 @@ aside_pause_s(int64_t tries)
 }
 
 enum pause_turn
-pause_turn(const struct stage_pause *p, int64_t now, size_t *most)
+pause_turn(const struct queue_pause *p, int64_t now, size_t *most)
 {
 	*most = p->paused ? PAUSE_PROBE : PAUSE_SAMPLE;
 	if (p->paused)
@@ -104,23 +104,23 @@ pause_turn(const struct stage_pause *p, int64_t now, size_t *most)
 
 /* After a success the workunits that failed are to blame, not the stage. */
 static enum pause_news
-pause_over(struct stage_pause *p)
+pause_over(struct queue_pause *p)
 {
 	bool was = p->paused;
 
-	*p = (struct stage_pause){ .since = was ? p->since : 0 };
+	*p = (struct queue_pause){ .since = was ? p->since : 0 };
 	return was ? PAUSE_ENDS : PAUSE_NO_NEWS;
 }
 
 static void
-next_probe(struct stage_pause *p, int64_t now)
+next_probe(struct queue_pause *p, int64_t now)
 {
 	p->probes++;
 	p->probe_at = now + pause_doubled_s(PAUSE_FIRST_S, p->probes, PAUSE_MOST_S);
 }
 
 enum pause_news
-pause_tried(struct stage_pause *p, enum pause_turn turn, int64_t now, size_t good,
+pause_tried(struct queue_pause *p, enum pause_turn turn, int64_t now, size_t good,
     size_t bad, size_t bad_again)
 {
 	if (good > 0)

@@ -26,7 +26,7 @@ enum {
 };
 
 /* What a stage knows about its failures; all zero = nothing has failed. */
-struct stage_pause {
+struct queue_pause {
 	int64_t streak; /* workunits that failed since the last success */
 	int64_t since;  /* when the first of them failed, s UTC */
 	bool paused;
@@ -40,7 +40,7 @@ enum pause_turn {
 	TURN_WAIT,   /* it waits for the time of its next probe */
 };
 /* What the next step of a stage may do; *most: workunits of a sample. */
-enum pause_turn pause_turn(const struct stage_pause *, int64_t now, size_t *most);
+enum pause_turn pause_turn(const struct queue_pause *, int64_t now, size_t *most);
 
 enum pause_news { PAUSE_NO_NEWS, PAUSE_BEGINS, PAUSE_ENDS };
 /*
@@ -49,7 +49,7 @@ enum pause_news { PAUSE_NO_NEWS, PAUSE_BEGINS, PAUSE_ENDS };
  * PAUSE_STREAK new ones failed in a row, and a sample did, too: bad workunits often lie
  * together. Old failures say nothing new, except that a probe has failed.
  */
-enum pause_news pause_tried(struct stage_pause *, enum pause_turn, int64_t now,
+enum pause_news pause_tried(struct queue_pause *, enum pause_turn, int64_t now,
     size_t good, size_t bad, size_t bad_again);
 
 enum {

@@ -237,8 +237,8 @@ host_of_request(struct rpc *x, struct row_host_account **found, bool *forwarded)
 	for (int hops = 0; hops < FORWARDS_MAX; hops++) {
 		enum err e = OK;
 
-		if (ahead_is_of(x->ahead, id))
-			at = x->ahead->host;
+		if (prefetch_is_of(x->prefetched, id))
+			at = x->prefetched->host;
 		else
 			e = host_and_account(x->db, x->a, id, tasks, &at, &x->fail);
 		if (e == E_NOTFOUND)

@@ -83,7 +83,7 @@ retry_without_lost(struct rpc *x, const struct commit *w)
 	    (w->nsends_lost == d->nsends && x->rounds < RPC_ROUNDS)) {
 		commit_roll_back(x);
 		x->rounds++;
-		x->ahead = NULL;
+		x->prefetched = NULL;
 		return true;
 	}
 	drop_lost_sends(d, w);
@@ -137,16 +137,16 @@ raise_files_no_work(struct rpc *x)
  * must not be outdated on this cluster node either (architecture.md 3.2).
  */
 static enum err
-commit_begin(struct rpc *x, bool together)
+commit_begin(struct rpc *x, bool batched)
 {
 	bool current = false;
 
 	for (size_t i = 0; i < x->req->nreports; i++)
 		current |= x->dec->reports[i].ack &&
 		           x->dec->reports[i].action != REPORT_STORE;
-	return current  ? db_begin_current(x->db, &x->fail) :
-	       together ? db_begin_tx_batch(x->db, &x->fail) :
-	                  db_begin(x->db, &x->fail);
+	return current ? db_begin_current(x->db, &x->fail) :
+	       batched ? db_begin_tx_batch(x->db, &x->fail) :
+	                 db_begin(x->db, &x->fail);
 }
 
 /*
@@ -177,14 +177,14 @@ store_baseline_cost(struct rpc *x)
 }
 
 /*
- * Runs the transaction. together: in one message, which works if all rows are as they
+ * Runs the transaction. batched: in one message, which works if all rows are as they
  * were read; otherwise db_tx_batch_refused() is true.  Lost jobs are sorted out
  * statement by statement.
  */
 static enum err
-commit_transaction(struct rpc *x, struct commit *w, bool together, enum rpc_step *next)
+commit_transaction(struct rpc *x, struct commit *w, bool batched, enum rpc_step *next)
 {
-	enum err e = x->tx == TX_OPEN ? OK : commit_begin(x, together);
+	enum err e = x->tx == TX_OPEN ? OK : commit_begin(x, batched);
 
 	if (e == OK)
 		e = commit_write_all(x, w);
@@ -651,7 +651,7 @@ one_of_each_host(struct cohort *c)
 }
 
 void
-rpc_commit_together(struct rpc *const *v, size_t n)
+rpc_commit_cohort(struct rpc *const *v, size_t n)
 {
 	struct cohort c = { .a = v[0]->a, .db = v[0]->db };
 	uint64_t before = db_statements(c.db), each;

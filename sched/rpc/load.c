@@ -32,9 +32,9 @@ load_versions(struct rpc *x, struct snapshot *s)
 	enum err e = OK;
 
 	x->havs_read = true;
-	if (ahead_is_of(x->ahead, s->host.id) && x->ahead->versions_read) {
-		s->havs = x->ahead->versions;
-		s->nhavs = x->ahead->nversions;
+	if (prefetch_is_of(x->prefetched, s->host.id) && x->prefetched->versions_read) {
+		s->havs = x->prefetched->versions;
+		s->nhavs = x->prefetched->nversions;
 	} else if (!s->host_new)
 		e = host_app_versions(
 		    x->db, x->a, s->host.id, &s->havs, &s->nhavs, &x->fail);
@@ -360,7 +360,7 @@ rpc_load(struct rpc *x, enum rpc_step *next)
 	s->wait_possible = x->conf->locality_scheduling_wait_period > 0 &&
 	                   x->wait == WAIT_NOT_YET;
 	TRY(load_user(x, s));
-	TRY(snapshot_reported(x->db, x->a, x->req, x->ahead, s, &x->fail));
+	TRY(snapshot_reported(x->db, x->a, x->req, x->prefetched, s, &x->fail));
 	if (x->host_wait_s == 0) /* else it gets no row, and no results move to it */
 		TRY(snapshot_others(x->db, x->a, x->req, s, &x->fail));
 	if (x->detach) /* the commit ends these jobs: none is resent */
@@ -369,7 +369,7 @@ rpc_load(struct rpc *x, enum rpc_step *next)
 	TRY(load_logs(x, s));
 	recording_begin(x);
 	TRY(snapshot_files(
-	    x->db, x->a, x->conf, x->req, x->ahead, x->now, s, &x->fail));
+	    x->db, x->a, x->conf, x->req, x->prefetched, x->now, s, &x->fail));
 	begin_supply(x);
 	*next = RPC_more;
 	return OK;
@@ -428,7 +428,8 @@ static enum err
 run_query(struct rpc *x, struct supply_source *from, const struct supply_query *q,
     struct supply_rows *rows)
 {
-	struct supply_rows *shared = x->ahead != NULL ? x->ahead->lasts : NULL;
+	struct supply_rows *shared = x->prefetched != NULL ? x->prefetched->lasts :
+	                                                     NULL;
 
 	if (q->kind != SUPPLY_LASTS || shared == NULL)
 		return run_behind_others(x, from, q, rows);

@@ -64,7 +64,7 @@ rpc_run_steps(struct rpc *x, unsigned stops)
 		assert(e != OK || (steps[x->step].successors & 1U << next) != 0);
 		if (e != OK) { /* what was read may be outdated */
 			rpc_roll_back(x);
-			x->ahead = NULL;
+			x->prefetched = NULL;
 		}
 		if (e == E_RETRY)
 			e = rpc_retry(x, &jitter);
@@ -199,20 +199,20 @@ enum {
 
 /* Reads what the requests will need first; a failure shows when each reads alone. */
 static void
-read_ahead(struct rpc *const *v, size_t n)
+prefetch(struct rpc *const *v, size_t n)
 {
 	struct arena *a = v[0]->a;
-	struct request_ahead *ahead = NEWN(a, struct request_ahead, n);
+	struct request_prefetch *prefetched = NEWN(a, struct request_prefetch, n);
 	uint64_t before = db_statements(v[0]->db);
 	struct supply_rows *lasts = NEW(a, struct supply_rows);
 	struct fail f = { 0 };
 
 	for (size_t i = 0; i < n; i++) {
-		ahead[i].rq = v[i]->req;
-		ahead[i].lasts = lasts;
-		v[i]->ahead = &ahead[i];
+		prefetched[i].rq = v[i]->req;
+		prefetched[i].lasts = lasts;
+		v[i]->prefetched = &prefetched[i];
 	}
-	if (ahead_read(v[0]->db, a, ahead, n, &f) != OK)
+	if (prefetch_read(v[0]->db, a, prefetched, n, &f) != OK)
 		log_fail("reading ahead", &f);
 	for (size_t i = 0; i < n; i++)
 		v[i]->statements += (db_statements(v[0]->db) - before + n - 1) / n;
@@ -220,7 +220,7 @@ read_ahead(struct rpc *const *v, size_t n)
 
 /* Parses the requests and reads ahead for those that will read. */
 static void
-parse_and_read_ahead(struct rpc *const *v, size_t n)
+parse_and_prefetch(struct rpc *const *v, size_t n)
 {
 	struct rpc **some = NEWN(v[0]->a, struct rpc *, n);
 	size_t nsome = 0;
@@ -229,7 +229,7 @@ parse_and_read_ahead(struct rpc *const *v, size_t n)
 		if (!rpc_run_until(v[i], 1U << RPC_authenticate) && !v[i]->dry)
 			some[nsome++] = v[i];
 	if (nsome > 1)
-		read_ahead(some, nsome);
+		prefetch(some, nsome);
 }
 
 /*
@@ -238,7 +238,7 @@ parse_and_read_ahead(struct rpc *const *v, size_t n)
  * two ask.
  */
 static bool
-read_jobs_together(struct rpc *const *v, size_t n)
+read_jobs_cohort(struct rpc *const *v, size_t n)
 {
 	struct arena *a = v[0]->a;
 	struct supply_query *asked = NEWN(a, struct supply_query, n);
@@ -255,7 +255,7 @@ read_jobs_together(struct rpc *const *v, size_t n)
 			of[k++] = v[i];
 		}
 	before = db_statements(v[0]->db);
-	if (k < 2 || supply_run_together(v[0]->db, a, q, k, rows, &f) != OK)
+	if (k < 2 || supply_run_cohort(v[0]->db, a, q, k, rows, &f) != OK)
 		return false; /* each asks by itself */
 	for (size_t i = 0; i < k; i++)
 		of[i]->statements += (db_statements(v[0]->db) - before + k - 1) / k;
@@ -266,13 +266,13 @@ read_jobs_together(struct rpc *const *v, size_t n)
 
 /* Runs all steps that several requests share, up to their decisions. */
 static void
-read_together(struct rpc *const *v, size_t n)
+read_cohort(struct rpc *const *v, size_t n)
 {
-	parse_and_read_ahead(v, n);
+	parse_and_prefetch(v, n);
 	for (size_t i = 0; i < n; i++)
 		if (!v[i]->ended)
 			rpc_run_until(v[i], TO_MORE | TO_LOOK | TO_COMMIT);
-	while (read_jobs_together(v, n))
+	while (read_jobs_cohort(v, n))
 		;
 }
 
@@ -292,7 +292,7 @@ decide_one(struct rpc *x, bool several)
 }
 
 void
-rpc_run_together(
+rpc_run_cohort(
     struct rpc *const *v, size_t n, void (*over)(void *ctx, size_t i), void *ctx)
 {
 	struct rpc **ready;
@@ -303,7 +303,7 @@ rpc_run_together(
 	ready = NEWN(v[0]->a, struct rpc *, n);
 	at = NEWN(v[0]->a, size_t, n);
 	if (n > 1)
-		read_together(v, n);
+		read_cohort(v, n);
 	for (size_t i = 0; i < n; i++) {
 		if (!decide_one(v[i], n > 1)) {
 			over(ctx, i);
@@ -313,7 +313,7 @@ rpc_run_together(
 		ready[nready++] = v[i];
 	}
 	if (nready > 1)
-		rpc_commit_together(ready, nready);
+		rpc_commit_cohort(ready, nready);
 	for (size_t i = 0; i < nready; i++) {
 		rpc_run_until(ready[i], TO_LOOK);
 		over(ctx, at[i]);

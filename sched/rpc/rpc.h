@@ -105,7 +105,7 @@ struct rpc {
 	struct host *host;         /* as stored; NULL = a new host */
 	struct snap_glance glance; /* at host, for the first load */
 	/* read together with other requests, for the first load; NULL: nothing was */
-	struct request_ahead *ahead;
+	struct request_prefetch *prefetched;
 	bool weak_auth, host_id_changed, detach, twin;
 	int64_t predecessor; /* as in the snapshot */
 	bool clone;          /* of another host: its cross-project id tells nothing */
@@ -273,7 +273,7 @@ bool rpc_only_host(const struct rpc *);
  * step. Calls over(ctx, i) for each as soon as it is over or, at step look, is to be
  * parked.
  */
-void rpc_run_together(
+void rpc_run_cohort(
     struct rpc *const *, size_t n, void (*over)(void *ctx, size_t i), void *ctx);
 
 /*
@@ -281,6 +281,6 @@ void rpc_run_together(
  * render afterwards.  The others must commit alone: their rows are not as they were
  * read, or they change more than one transaction for several can check.
  */
-void rpc_commit_together(struct rpc *const *, size_t n);
+void rpc_commit_cohort(struct rpc *const *, size_t n);
 
 #endif

@@ -60,7 +60,7 @@ void serve_park(struct serve_job *, void *parked);
 void *serve_parked(const struct serve_job *);
 
 /* How a program answers several requests together; all members NULL or 0 = singly. */
-struct serve_together {
+struct serve_cohort {
 	/*
 	 * Answers or parks each of the jobs.  The arena is the worker's and is reset
 	 * afterwards.
@@ -113,7 +113,7 @@ struct serve_program {
 	/* Answers such a request, now complete, in its connection's thread. */
 	enum serve_apart (*answer_apart)(void *ctx, const struct fcgi_request *,
 	    struct fcgi_reply *, enum serve_refusal *why);
-	struct serve_together together; /* instead of answer */
+	struct serve_cohort cohort; /* instead of answer */
 };
 
 struct serve_size {
@@ -124,7 +124,7 @@ struct serve_size {
 	 * answered together.
 	 */
 	int64_t active;
-	size_t together; /* jobs that are answered together at most */
+	size_t cohort; /* jobs that are answered together at most */
 	/* Of all requests together, beyond the first 64 KB of each. */
 	size_t buffer_bytes;
 };

@@ -2,7 +2,7 @@
 /*
  * Connections wait for workers, and workers answer what admission.h lets them.
  *
- * A worker takes what is queued, up to size.together jobs, but leaves a share to other
+ * A worker takes what is queued, up to size.cohort jobs, but leaves a share to other
  * idle workers.  At most size.active workers take jobs at once; one that has been busy
  * for STALLED_MS no longer counts, so a slow request or a lock in the database holds up
  * only its own companions.
@@ -52,7 +52,7 @@ serve_park(struct serve_job *j, void *parked)
 	j->parked = parked;
 	if (admission_park(&s->admission, &j->ticket)) {
 		if (s->parked.n == 0)
-			s->look_at_ms = clock_mono_ms() + s->program->together.look_ms;
+			s->look_at_ms = clock_mono_ms() + s->program->cohort.look_ms;
 		parked_put(s, j);
 	} else { /* the host has come again */
 		admission_leave(&s->admission, &j->ticket, false, clock_mono_ms());
@@ -102,19 +102,19 @@ look_after_parked(struct worker *w)
 		jobs[i++] = j;
 	}
 	pthread_mutex_unlock(&s->lock);
-	s->program->together.look(w->own, &w->a, jobs, n, go_on);
+	s->program->cohort.look(w->own, &w->a, jobs, n, go_on);
 	pthread_mutex_lock(&s->lock);
 	for (i = 0; i < n; i++)
 		looked_after(s, jobs[i], go_on[i]);
 	s->looking = false;
-	s->look_at_ms = clock_mono_ms() + s->program->together.look_ms;
+	s->look_at_ms = clock_mono_ms() + s->program->cohort.look_ms;
 	arena_reset(&w->a);
 }
 
 enum {
 	STALLED_MS = 50,
-	TOGETHER_MOST = 64,
-	TOGETHER_BYTES = 512 << 10, /* of requests that are answered together */
+	COHORT_MOST = 64,
+	COHORT_BYTES = 512 << 10, /* of requests that are answered together */
 };
 
 /* --- waking workers; under the server's lock --- */
@@ -142,7 +142,7 @@ may_take(const struct server *s, int64_t now_ms)
 
 	if (s->admission.queued == 0 || (busy > 0 && busy >= s->size.active))
 		return false;
-	return busy == 0 || s->admission.queued >= (int64_t)s->size.together / 2;
+	return busy == 0 || s->admission.queued >= (int64_t)s->size.cohort / 2;
 }
 
 static void
@@ -230,7 +230,7 @@ queue_and_wait(struct conn *c, struct serve_job *j)
 	parked_remove(s, j);
 	pthread_mutex_unlock(&s->lock);
 	if (!j->done && j->parked != NULL)
-		s->program->together.left(j->parked);
+		s->program->cohort.left(j->parked);
 	return j->done;
 }
 
@@ -282,7 +282,7 @@ serve_reply(struct serve_job *j, const struct fcgi_reply *made)
 static bool
 is_alone(const struct serve_job *j)
 {
-	return j->head || j->rq->body_n > TOGETHER_BYTES / 2;
+	return j->head || j->rq->body_n > COHORT_BYTES / 2;
 }
 
 /* Returns how many jobs a worker takes; other workers that may take some get a share.
@@ -297,9 +297,9 @@ share_of_queue(const struct server *s, int64_t now_ms)
 		others = s->idle_workers;
 	share = others > 0 ? 1 + (size_t)others : 1;
 	share = ((size_t)s->admission.queued + share - 1) / share;
-	if (share > s->size.together)
-		share = s->size.together;
-	return share < TOGETHER_MOST ? share : TOGETHER_MOST;
+	if (share > s->size.cohort)
+		share = s->size.cohort;
+	return share < COHORT_MOST ? share : COHORT_MOST;
 }
 
 /* Takes jobs to answer together; 0 if those queued follow others of their hosts. */
@@ -312,7 +312,7 @@ take_jobs(struct server *s, struct serve_job **jobs, int64_t now_ms)
 		struct serve_job *j = job_of(admission_first(&s->admission));
 
 		if (j == NULL || (n > 0 && (is_alone(j) || is_alone(jobs[0]) ||
-					       bytes + j->rq->body_n > TOGETHER_BYTES)))
+					       bytes + j->rq->body_n > COHORT_BYTES)))
 			break;
 		admission_next(&s->admission, now_ms);
 		bytes += j->rq->body_n;
@@ -345,10 +345,10 @@ answer_taken(struct worker *w, struct serve_job **jobs, size_t n)
 {
 	const struct serve_program *p = w->server->program;
 
-	if (p->together.answer == NULL || jobs[0]->head)
+	if (p->cohort.answer == NULL || jobs[0]->head)
 		answer_alone(w, jobs[0]);
 	else
-		p->together.answer(w->own, &w->a, jobs, n);
+		p->cohort.answer(w->own, &w->a, jobs, n);
 	arena_reset(&w->a);
 }
 
@@ -357,7 +357,7 @@ static bool
 work_once(struct worker *w)
 {
 	struct server *s = w->server;
-	struct serve_job *jobs[TOGETHER_MOST];
+	struct serve_job *jobs[COHORT_MOST];
 	int64_t now_ms = clock_mono_ms();
 	size_t n;
 

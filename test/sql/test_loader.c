@@ -396,7 +396,7 @@ insert_host(int64_t userid)
 }
 
 /* What is read for several requests is what each of them would have read. */
-START_TEST(rows_read_ahead_are_those_read_alone)
+START_TEST(prefetched_rows_are_those_read_alone)
 {
 	char *text = arena_strdup(&a, "ahead");
 	struct user user = { .email_addr = text,
@@ -410,33 +410,33 @@ START_TEST(rows_read_ahead_are_those_read_alone)
 	ck_ok(user_insert(db, &user, &f));
 	struct request rqs[] = { { .hostid = insert_host(user.id) },
 		{ .hostid = insert_host(0) }, { .hostid = 1 << 30 }, { .hostid = 0 } };
-	struct request_ahead ahead[N(rqs)] = { 0 };
+	struct request_prefetch prefetched[N(rqs)] = { 0 };
 
 	for (size_t i = 0; i < N(rqs); i++)
-		ahead[i].rq = &rqs[i];
+		prefetched[i].rq = &rqs[i];
 	ck_ok(claim(id + 1, rqs[0].hostid, 305, 0));
 	ck_ok(claim(id, rqs[0].hostid, 306, 0));
 	ck_ok(claim(id + 2, rqs[1].hostid, 305, 0));
-	ck_ok(ahead_read(db, &a, ahead, N(rqs), &f));
+	ck_ok(prefetch_read(db, &a, prefetched, N(rqs), &f));
 	for (size_t i = 0; i < 2; i++) {
 		struct row_host_account *alone;
 		struct snapshot s = { .host = { .id = rqs[i].hostid } };
 
-		ck_assert(ahead_is_of(&ahead[i], rqs[i].hostid));
-		ck_assert(!ahead_is_of(&ahead[i], rqs[1 - i].hostid));
+		ck_assert(prefetch_is_of(&prefetched[i], rqs[i].hostid));
+		ck_assert(!prefetch_is_of(&prefetched[i], rqs[1 - i].hostid));
 		ck_ok(host_and_account(db, &a, rqs[i].hostid, false, &alone, &f));
-		ck_assert_int_eq(ahead[i].host->user.id, alone->user.id);
-		ck_assert_str_eq(ahead[i].host->glance.files, alone->glance.files);
+		ck_assert_int_eq(prefetched[i].host->user.id, alone->user.id);
+		ck_assert_str_eq(prefetched[i].host->glance.files, alone->glance.files);
 		ck_assert_int_eq(
-		    ahead[i].host->glance.has_jobs, alone->glance.has_jobs);
+		    prefetched[i].host->glance.has_jobs, alone->glance.has_jobs);
 		ck_ok(snapshot_reported(db, &a, &rqs[i], NULL, &s, &f));
-		ck_assert_uint_eq(ahead[i].njobs, s.nin_progress);
+		ck_assert_uint_eq(prefetched[i].njobs, s.nin_progress);
 		for (size_t k = 0; k < s.nin_progress; k++)
-			ck_assert_int_eq(ahead[i].jobs[k].id, s.in_progress[k].id);
+			ck_assert_int_eq(prefetched[i].jobs[k].id, s.in_progress[k].id);
 	}
-	ck_assert_uint_eq(ahead[0].njobs, 2);
+	ck_assert_uint_eq(prefetched[0].njobs, 2);
 	sql_by_hand("UPDATE result SET ready = NULL WHERE ready = 908");
-	ck_assert(ahead[2].host == NULL && ahead[3].host == NULL);
+	ck_assert(prefetched[2].host == NULL && prefetched[3].host == NULL);
 }
 END_TEST
 
@@ -474,7 +474,7 @@ START_TEST(first_candidates_of_several_requests)
 	ck_ok(claim(id, 602, 313, 0));
 	for (size_t i = 0; i < N(q); i++)
 		each[i] = &q[i];
-	ck_ok(supply_run_together(db, &a, each, N(q), rows, &f));
+	ck_ok(supply_run_cohort(db, &a, each, N(q), rows, &f));
 	for (size_t i = 0; i < N(q); i++)
 		ck_assert_uint_eq(rows[i].n, want_n[i]);
 	for (size_t i = 0; i < N(want_first); i++)
@@ -495,6 +495,6 @@ UNIT_MAIN("loader", {
 	ADD(locked_jobs_are_passed_over);
 	ADD(plain_jobs_come_from_shards);
 	ADD(reports_and_lost_results);
-	ADD(rows_read_ahead_are_those_read_alone);
+	ADD(prefetched_rows_are_those_read_alone);
 	ADD(first_candidates_of_several_requests);
 })

@@ -62,7 +62,7 @@ END_TEST
 
 START_TEST(pauses_of_a_stage)
 {
-	struct stage_pause p = { 0 };
+	struct queue_pause p = { 0 };
 	const char *name = "";
 
 	for (size_t i = 0; i < N(steps); i++) {
@@ -71,7 +71,7 @@ START_TEST(pauses_of_a_stage)
 		size_t most;
 
 		if (strcmp(s->name, name) != 0)
-			p = (struct stage_pause){ 0 };
+			p = (struct queue_pause){ 0 };
 		name = s->name;
 		turn = pause_turn(&p, s->at, &most);
 		ck_assert_msg(turn == s->turn && most == s->most,
@@ -86,7 +86,7 @@ END_TEST
 /* What failed since the pause's first failure is tried again when it ends. */
 START_TEST(since_the_first_failure)
 {
-	struct stage_pause p = { 0 };
+	struct queue_pause p = { 0 };
 
 	pause_tried(&p, TURN_ALL, 10, 0, 8, 0);
 	pause_tried(&p, TURN_ALL, 20, 0, 8, 0);

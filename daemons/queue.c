@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a daemon does with workunits that it cannot handle; rules/daemon/transition.c
  * says when. */
-#include "daemons/stage.h"
+#include "daemons/queue.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,24 +17,26 @@ enum {
 };
 
 static bool
-has_queue(const struct stage *s)
+has_queue(const struct daemon_queue *s)
 {
 	return s->how == ASIDE_VALIDATOR || s->how == ASIDE_ASSIMILATOR;
 }
 
 void
-stage_start(struct daemon_ctx *x, struct stage *s, const char *name, enum aside_how how)
+queue_start(
+    struct daemon_ctx *x, struct daemon_queue *s, const char *name, enum aside_how how)
 {
 	struct trouble *notes = NULL;
 	size_t n = 0;
 
-	*s = (struct stage){ .id = { name, 0, { x->mod_n, x->mod_i } }, .how = how };
+	*s = (struct daemon_queue){ .id = { name, 0, { x->mod_n, x->mod_i } },
+		.how = how };
 	s->troubled = true; /* an earlier process may have left some */
 	paused_list(&x->a, x->conf, &notes, &n);
 	for (size_t i = 0; has_queue(s) && i < n; i++)
 		if (strcmp(notes[i].daemon, x->name) == 0) {
 			s->shown = true;
-			s->pause = (struct stage_pause){ .paused = true,
+			s->pause = (struct queue_pause){ .paused = true,
 				.since = notes[i].at };
 		}
 }
@@ -42,7 +44,8 @@ stage_start(struct daemon_ctx *x, struct stage *s, const char *name, enum aside_
 /* --- the note that locus status, metrics and doctor show --- */
 
 static void
-show_pause(struct daemon_ctx *x, struct stage *s, int64_t since, const char *text)
+show_pause(
+    struct daemon_ctx *x, struct daemon_queue *s, int64_t since, const char *text)
 {
 	struct trouble t = { arena_strdup(&x->a, x->name), since,
 		arena_strdup(&x->a, text) };
@@ -54,7 +57,7 @@ show_pause(struct daemon_ctx *x, struct stage *s, int64_t since, const char *tex
 }
 
 static void
-hide_pause(struct daemon_ctx *x, struct stage *s)
+hide_pause(struct daemon_ctx *x, struct daemon_queue *s)
 {
 	struct fail f = { 0 };
 
@@ -66,7 +69,7 @@ hide_pause(struct daemon_ctx *x, struct stage *s)
 /* --- back into the queue --- */
 
 struct waking {
-	struct stage *s;
+	struct daemon_queue *s;
 	const int64_t *ids;
 	size_t n;
 	int64_t next_time;
@@ -85,9 +88,9 @@ tx_wake(struct daemon_ctx *x, void *arg)
 	    x->db, w->ids, w->n, w->s->id.name, w->next_time, &x->fail);
 }
 
-/* What failed while the stage paused is not to blame, and is tried at once. */
+/* What failed while the daemon paused is not to blame, and is tried at once. */
 static enum err
-wake_all(struct daemon_ctx *x, struct stage *s)
+wake_all(struct daemon_ctx *x, struct daemon_queue *s)
 {
 	struct waking w = { .s = s };
 	int64_t *ids = NULL;
@@ -104,7 +107,7 @@ wake_all(struct daemon_ctx *x, struct stage *s)
 
 /* The assimilator puts those back whose time has come, all of a second once. */
 static enum err
-wake_due(struct daemon_ctx *x, struct stage *s)
+wake_due(struct daemon_ctx *x, struct daemon_queue *s)
 {
 	struct waking w = { .s = s, .next_time = x->now + ASIDE_MOST_S };
 	int64_t *ids = NULL;
@@ -131,15 +134,15 @@ wu_order(const void *a, const void *b)
 }
 
 static enum wu_queue
-stage_wu_queue(const struct stage *s)
+queue_due_wus(const struct daemon_queue *s)
 {
 	return s->how == ASIDE_VALIDATOR ? QUEUE_TO_VALIDATE : QUEUE_TO_ASSIMILATE;
 }
 
 /* The two ends of the queue; *first 0 = it is empty. */
 static enum err
-queue_ends(struct daemon_ctx *x, const struct stage *s, enum wu_queue q, int64_t *first,
-    int64_t *last)
+queue_ends(struct daemon_ctx *x, const struct daemon_queue *s, enum wu_queue q,
+    int64_t *first, int64_t *last)
 {
 	struct workunit *wu = NULL;
 	size_t n = 0;
@@ -155,14 +158,14 @@ queue_ends(struct daemon_ctx *x, const struct stage *s, enum wu_queue q, int64_t
 
 /*
  * Adds workunits from PLACES of the queue to *v, sorted by id, each once.  Bad
- * workunits often lie together, so only a sample tells them from a bad stage; each
+ * workunits often lie together, so only a sample tells them from a bad daemon; each
  * place is in a part of the queue of its own, which no bad luck leaves out.
  */
 static enum err
-queue_sample(struct daemon_ctx *x, const struct stage *s, bool tried, size_t most,
-    struct workunit **v, size_t *n)
+queue_sample(struct daemon_ctx *x, const struct daemon_queue *s, bool tried,
+    size_t most, struct workunit **v, size_t *n)
 {
-	enum wu_queue q = stage_wu_queue(s);
+	enum wu_queue q = queue_due_wus(s);
 	int64_t first, last = 0;
 	size_t cap = 0, each = most / PLACES > 0 ? most / PLACES : 1, kept = 0;
 
@@ -190,14 +193,14 @@ queue_sample(struct daemon_ctx *x, const struct stage *s, bool tried, size_t mos
 }
 
 /*
- * Those that the stage has not tried yet.  Bad ones may lie before them, so what is
+ * Those that the daemon has not tried yet.  Bad ones may lie before them, so what is
  * known to be behind is passed over, for a second.
  */
 static enum err
-queue_untried(
-    struct daemon_ctx *x, struct stage *s, size_t max, struct workunit **wu, size_t *n)
+queue_untried(struct daemon_ctx *x, struct daemon_queue *s, size_t max,
+    struct workunit **wu, size_t *n)
 {
-	struct wu_sample from = { stage_wu_queue(s), &s->id, s->from, false, max };
+	struct wu_sample from = { queue_due_wus(s), &s->id, s->from, false, max };
 
 	if (s->from_at != x->now)
 		from.from = 0;
@@ -213,7 +216,7 @@ queue_untried(
 
 /* Does an earlier process's trouble go on?  Asked before the first step. */
 static enum err
-troubles_at_start(struct daemon_ctx *x, struct stage *s)
+troubles_at_start(struct daemon_ctx *x, struct daemon_queue *s)
 {
 	if (s->asked_at != 0)
 		return OK;
@@ -226,10 +229,10 @@ troubles_at_start(struct daemon_ctx *x, struct stage *s)
  * failed may cost any time.
  */
 static enum err
-queue_all(
-    struct daemon_ctx *x, struct stage *s, size_t max, struct workunit **wu, size_t *n)
+queue_all(struct daemon_ctx *x, struct daemon_queue *s, size_t max,
+    struct workunit **wu, size_t *n)
 {
-	struct wu_sample all = { stage_wu_queue(s), &s->id, 0, true, s->retry.most };
+	struct wu_sample all = { queue_due_wus(s), &s->id, 0, true, s->retry.most };
 	int64_t now_ms = clock_mono_ms();
 	struct workunit *v = NULL;
 	size_t nv = 0;
@@ -251,9 +254,9 @@ queue_all(
 	return OK;
 }
 
-/* What the stage tries now: its queue, or most workunits of a sample. */
+/* What the daemon tries now: its queue, or most workunits of a sample. */
 static enum err
-queue_now(struct daemon_ctx *x, struct stage *s, size_t max, size_t most,
+queue_now(struct daemon_ctx *x, struct daemon_queue *s, size_t max, size_t most,
     struct workunit **wu, size_t *n)
 {
 	if (s->turn == TURN_ALL)
@@ -264,10 +267,10 @@ queue_now(struct daemon_ctx *x, struct stage *s, size_t max, size_t most,
 
 /* Reads which of the workunits have failed before, unless none has. */
 static enum err
-read_troubles(struct daemon_ctx *x, const struct stage *s, const int64_t *ids, size_t n,
-    struct stage_troubles *t)
+read_troubles(struct daemon_ctx *x, const struct daemon_queue *s, const int64_t *ids,
+    size_t n, struct queue_troubles *t)
 {
-	*t = (struct stage_troubles){ 0 };
+	*t = (struct queue_troubles){ 0 };
 	if (!s->troubled || n == 0)
 		return OK;
 	return wu_troubles_of_stage(
@@ -286,14 +289,14 @@ ids_of(struct arena *a, const struct workunit *wu, size_t n)
 }
 
 enum err
-stage_queue(
-    struct daemon_ctx *x, struct stage *s, size_t max, struct workunit **wu, size_t *n)
+queue_due(struct daemon_ctx *x, struct daemon_queue *s, size_t max,
+    struct workunit **wu, size_t *n)
 {
 	size_t most;
 
 	*wu = NULL;
 	*n = 0;
-	s->before = (struct stage_troubles){ 0 };
+	s->before = (struct queue_troubles){ 0 };
 	if (s->retry_ms > 0)
 		retry_took(&s->retry, clock_mono_ms() - s->retry_ms, clock_mono_ms());
 	s->retry_ms = 0;
@@ -309,7 +312,7 @@ stage_queue(
 }
 
 bool
-stage_may_go_on(const struct daemon_ctx *x, const struct stage *s)
+queue_may_go_on(const struct daemon_ctx *x, const struct daemon_queue *s)
 {
 	size_t most;
 
@@ -322,11 +325,11 @@ stage_may_go_on(const struct daemon_ctx *x, const struct stage *s)
 /* --- what became of it --- */
 
 struct storing {
-	const struct stage *s;
+	const struct daemon_queue *s;
 	enum err (*unit)(struct daemon_ctx *, void *); /* NULL = none */
 	void *arg;
-	const struct stage_outcomes *o;
-	struct stage_troubles before;
+	const struct queue_outcomes *o;
+	struct queue_troubles before;
 	struct wu_aside *aside;
 	size_t again;    /* of those put aside, how many had failed before */
 	int64_t *mended; /* ids of those handled that had failed before */
@@ -335,7 +338,7 @@ struct storing {
 };
 
 static int64_t
-tries_before(const struct stage_troubles *t, int64_t id)
+tries_before(const struct queue_troubles *t, int64_t id)
 {
 	for (size_t i = 0; i < t->n; i++)
 		if (t->v[i].workunitid == id)
@@ -346,7 +349,7 @@ tries_before(const struct stage_troubles *t, int64_t id)
 static void
 set_mended(struct daemon_ctx *x, struct storing *t)
 {
-	const struct stage_outcomes *o = t->o;
+	const struct queue_outcomes *o = t->o;
 
 	t->mended = NEWN(&x->a, int64_t, o->ngood + 1);
 	for (size_t i = 0; i < o->ngood; i++)
@@ -374,7 +377,7 @@ static enum err
 tx_store(struct daemon_ctx *x, void *arg)
 {
 	struct storing *t = arg;
-	const struct stage_outcomes *o = t->o;
+	const struct queue_outcomes *o = t->o;
 
 	t->cleared = 0;
 	if (t->unit != NULL)
@@ -389,11 +392,11 @@ tx_store(struct daemon_ctx *x, void *arg)
 static void
 set_aside(struct daemon_ctx *x, struct storing *t)
 {
-	const struct stage_outcomes *o = t->o;
+	const struct queue_outcomes *o = t->o;
 
 	t->aside = NEWN(&x->a, struct wu_aside, o->nbad + 1);
 	for (size_t i = 0; i < o->nbad; i++) {
-		const struct stage_failure *v = &o->bad[i];
+		const struct queue_failure *v = &o->bad[i];
 		int64_t tries = tries_before(&t->before, v->wu->id);
 
 		t->again += tries > 0;
@@ -411,7 +414,7 @@ set_aside(struct daemon_ctx *x, struct storing *t)
 static enum err
 troubles_before(struct daemon_ctx *x, struct storing *t)
 {
-	const struct stage_outcomes *o = t->o;
+	const struct queue_outcomes *o = t->o;
 	int64_t *ids = NEWN(&x->a, int64_t, o->nbad + o->ngood + 1);
 	size_t n = 0;
 
@@ -426,7 +429,8 @@ troubles_before(struct daemon_ctx *x, struct storing *t)
 }
 
 static enum err
-take_news(struct daemon_ctx *x, struct stage *s, enum pause_news news, const char *why)
+take_news(
+    struct daemon_ctx *x, struct daemon_queue *s, enum pause_news news, const char *why)
 {
 	if (news == PAUSE_BEGINS) {
 		const char *text = arena_printf(&x->a,
@@ -445,7 +449,7 @@ take_news(struct daemon_ctx *x, struct stage *s, enum pause_news news, const cha
 
 /* Is any still in trouble?  Other instances clear some: asked once in a step. */
 static enum err
-troubles_left(struct daemon_ctx *x, struct stage *s, int64_t cleared)
+troubles_left(struct daemon_ctx *x, struct daemon_queue *s, int64_t cleared)
 {
 	if (!s->troubled || (cleared == 0 && s->asked_at == x->now))
 		return OK;
@@ -454,9 +458,9 @@ troubles_left(struct daemon_ctx *x, struct stage *s, int64_t cleared)
 }
 
 enum err
-stage_store(struct daemon_ctx *x, struct stage *s,
+queue_store(struct daemon_ctx *x, struct daemon_queue *s,
     enum err (*unit)(struct daemon_ctx *, void *), void *arg,
-    const struct stage_outcomes *o)
+    const struct queue_outcomes *o)
 {
 	struct storing t = { .s = s, .unit = unit, .arg = arg, .o = o };
 	enum pause_news news;
@@ -481,13 +485,14 @@ stage_store(struct daemon_ctx *x, struct stage *s,
 }
 
 enum err
-stage_tried(struct daemon_ctx *x, struct stage *s, const struct stage_outcomes *o)
+queue_tried(
+    struct daemon_ctx *x, struct daemon_queue *s, const struct queue_outcomes *o)
 {
-	return stage_store(x, s, NULL, NULL, o);
+	return queue_store(x, s, NULL, NULL, o);
 }
 
 void
-stage_accuse(struct daemon_ctx *x, const struct stage_failure *v, enum err e)
+queue_accuse(struct daemon_ctx *x, const struct queue_failure *v, enum err e)
 {
 	const struct workunit *wu = v->wu;
 
@@ -497,7 +502,7 @@ stage_accuse(struct daemon_ctx *x, const struct stage_failure *v, enum err e)
 }
 
 enum err
-stage_blame(struct daemon_ctx *x, struct stage_failure *v, enum err e, bool *blamed)
+queue_blame(struct daemon_ctx *x, struct queue_failure *v, enum err e, bool *blamed)
 {
 	const struct workunit *wu = v->wu;
 	struct fail f = { 0 };
@@ -512,14 +517,15 @@ stage_blame(struct daemon_ctx *x, struct stage_failure *v, enum err e, bool *bla
 		return OK;
 	}
 	*blamed = true;
-	stage_accuse(x, v, e);
+	queue_accuse(x, v, e);
 	return OK;
 }
 
 enum err
-stage_drop_aside(struct daemon_ctx *x, struct stage *s, struct workunit *wu, size_t *n)
+queue_drop_aside(
+    struct daemon_ctx *x, struct daemon_queue *s, struct workunit *wu, size_t *n)
 {
-	struct stage_troubles t;
+	struct queue_troubles t;
 	size_t kept = 0;
 
 	TRY(read_troubles(x, s, ids_of(&x->a, wu, *n), *n, &t));
@@ -536,7 +542,7 @@ stage_drop_aside(struct daemon_ctx *x, struct stage *s, struct workunit *wu, siz
 }
 
 enum err
-stage_step_ends(struct daemon_ctx *x, struct stage *s, const char *broken)
+queue_step_ends(struct daemon_ctx *x, struct daemon_queue *s, const char *broken)
 {
 	if (broken != NULL) {
 		if (!s->shown)
@@ -552,24 +558,24 @@ stage_step_ends(struct daemon_ctx *x, struct stage *s, const char *broken)
 
 /* Handles the workunits of a chunk one by one. */
 static enum err
-stage_each(struct daemon_ctx *x, struct stage *s, const struct stage_calls *c,
+queue_each(struct daemon_ctx *x, struct daemon_queue *s, const struct queue_calls *c,
     struct workunit *const *wu, size_t n, size_t *done)
 {
 	enum err e = OK;
 
 	for (size_t i = 0; i < n && e == OK && !daemon_stopping(x); i++) {
-		struct stage_failure bad = { .wu = wu[i] };
+		struct queue_failure bad = { .wu = wu[i] };
 		bool blamed = false, good;
-		if (!stage_may_go_on(x, s))
+		if (!queue_may_go_on(x, s))
 			break;
 		e = c->each(x, wu[i]);
 		good = e == OK;
 		if (!good)
-			e = stage_blame(x, &bad, e, &blamed);
+			e = queue_blame(x, &bad, e, &blamed);
 		*done += good || blamed;
 		if (e == OK && (blamed || (good && !c->tells)))
-			e = stage_tried(x, s,
-			    &(const struct stage_outcomes){
+			e = queue_tried(x, s,
+			    &(const struct queue_outcomes){
 				&bad, blamed, &wu[i]->id, good });
 	}
 	return e;
@@ -583,34 +589,34 @@ by_workunit_id(const void *a, const void *b)
 	return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
 }
 
-/* Tells the stage that a chunk was handled. */
+/* Tells the queue that a chunk was handled. */
 static enum err
 chunk_handled(
-    struct daemon_ctx *x, struct stage *s, struct workunit *const *wu, size_t n)
+    struct daemon_ctx *x, struct daemon_queue *s, struct workunit *const *wu, size_t n)
 {
 	int64_t *ids = NEWN(&x->a, int64_t, n + 1);
 
 	for (size_t i = 0; i < n; i++)
 		ids[i] = wu[i]->id;
-	return stage_tried(x, s, &(const struct stage_outcomes){ NULL, 0, ids, n });
+	return queue_tried(x, s, &(const struct queue_outcomes){ NULL, 0, ids, n });
 }
 
 enum err
-stage_chunks(struct daemon_ctx *x, struct stage *s, const struct stage_calls *c,
+queue_chunks(struct daemon_ctx *x, struct daemon_queue *s, const struct queue_calls *c,
     struct workunit *wu, size_t n, size_t *done)
 {
 	struct workunit **chunk = NEWN(&x->a, struct workunit *, c->most);
 	enum err e = OK;
 
 	for (size_t from = 0, end;
-	     from < n && e == OK && !daemon_stopping(x) && stage_may_go_on(x, s);
+	     from < n && e == OK && !daemon_stopping(x) && queue_may_go_on(x, s);
 	     from = end) {
 		size_t nchunk = 0;
 		for (end = from; end < n && nchunk < c->most; end++)
 			chunk[nchunk++] = &wu[end];
 		qsort(chunk, nchunk, sizeof(*chunk), by_workunit_id);
 		if (c->some(x, chunk, nchunk) != OK) {
-			e = stage_each(x, s, c, chunk, nchunk, done);
+			e = queue_each(x, s, c, chunk, nchunk, done);
 			continue;
 		}
 		*done += nchunk;

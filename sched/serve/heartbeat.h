@@ -4,14 +4,14 @@
  * has drained its node or the project (locus drain).  All workers of a process share
  * one.
  */
-#ifndef SCHED_SERVE_PRESENCE_H
-#define SCHED_SERVE_PRESENCE_H
+#ifndef SCHED_SERVE_HEARTBEAT_H
+#define SCHED_SERVE_HEARTBEAT_H
 
 #include <stdatomic.h>
 #include "db/db.h"
 #include "model/conf.h"
 
-struct presence {
+struct heartbeat {
 	_Atomic int64_t next_ms; /* when to note it again, monotonic */
 	atomic_bool drained, noted;
 	/* has an admin drained the whole project (db/project.h)?  known: it was read */
@@ -23,6 +23,6 @@ struct presence {
  * drained.  What fails is tried again 5 s later; the state of draining is harmless when
  * stale, but a process that has just started waits until it is known.
  */
-void presence_keep(struct presence *, const struct conf *, struct db *);
+void heartbeat_keep(struct heartbeat *, const struct conf *, struct db *);
 
 #endif

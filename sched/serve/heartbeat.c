@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sched/serve/presence.h"
+#include "sched/serve/heartbeat.h"
 
 #include "db/project.h"
 #include "db/node.h"
@@ -7,10 +7,10 @@
 #include "lib/log.h"
 #include "lib/banned.h"
 
-enum { PRESENCE_MS = 5000 };
+enum { HEARTBEAT_MS = 5000 };
 
 static enum err
-look_for_drain(struct presence *p, struct db *db, struct fail *f)
+look_for_drain(struct heartbeat *p, struct db *db, struct fail *f)
 {
 	int64_t since;
 
@@ -24,8 +24,8 @@ look_for_drain(struct presence *p, struct db *db, struct fail *f)
 }
 
 static enum err
-presence_note(struct presence *p, struct arena *a, const struct conf *cf, struct db *db,
-    struct fail *f)
+heartbeat_note(struct heartbeat *p, struct arena *a, const struct conf *cf,
+    struct db *db, struct fail *f)
 {
 	struct node here;
 	bool drained;
@@ -48,25 +48,25 @@ presence_note(struct presence *p, struct arena *a, const struct conf *cf, struct
 
 /* Takes its turn, if it is time for one. */
 static bool
-presence_is_due(struct presence *p)
+heartbeat_is_due(struct heartbeat *p)
 {
 	int64_t now_ms = clock_mono_ms(), due_ms = p->next_ms;
 
 	if (!p->known)
 		return true;
 	return now_ms >= due_ms && atomic_compare_exchange_strong(
-				       &p->next_ms, &due_ms, now_ms + PRESENCE_MS);
+				       &p->next_ms, &due_ms, now_ms + HEARTBEAT_MS);
 }
 
 void
-presence_keep(struct presence *p, const struct conf *cf, struct db *db)
+heartbeat_keep(struct heartbeat *p, const struct conf *cf, struct db *db)
 {
 	struct arena a = { 0 };
 	struct fail f = { 0 };
 
-	if (!presence_is_due(p))
+	if (!heartbeat_is_due(p))
 		return;
-	if (look_for_drain(p, db, &f) != OK || presence_note(p, &a, cf, db, &f) != OK)
+	if (look_for_drain(p, db, &f) != OK || heartbeat_note(p, &a, cf, db, &f) != OK)
 		log_debug("cannot note that the scheduler runs: %s", f.detail);
 	arena_free(&a);
 }
