@@ -124,7 +124,7 @@ conf_print_man(void)
 {
 	printf(
 	    ".\\\" SPDX-License-Identifier: Apache-2.0\n"
-	    ".\\\" Made from model/conf.def by \"locus config man\".\n"
+	    ".\\\" Made from model/conf.def by \"make config-doc\".\n"
 	    ".Dd November 21, 2026\n.Dt CONFIG.XML 5\n.Os\n"
 	    ".Sh NAME\n.Nm config.xml\n.Nd configuration of a Locus project\n"
 	    ".Sh DESCRIPTION\n"
@@ -160,7 +160,7 @@ conf_print_sample(void)
 	printf(
 	    "<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
 	    "<!-- Every option that has an effect, with its default.  Made from\n"
-	    "     model/conf.def by \"locus config sample\"; see config.xml(5). -->\n"
+	    "     model/conf.def by \"make config-doc\"; see config.xml(5). -->\n"
 	    "<boinc>\n<config>\n");
 	for (size_t i = 0; i < conf_nopts; i++) {
 		const struct conf_opt *o = &conf_opts[i];
@@ -270,7 +270,7 @@ man_description(void)
 	    "in addition to its platform, and what their jobs use there.\n"
 	    "A version gets its class when it is added:\n"
 	    ".Pp\n"
-	    ".Dl $ locus app version add app 1.00 x86_64-pc-linux-gnu:mt program\n"
+	    ".Dl $ locus version add app 1.00 x86_64-pc-linux-gnu:mt program\n"
 	    ".Pp\n"
 	    "A version without a class uses one CPU.\n"
 	    "The only classes are those of this file, which is in the project directory;\n"
@@ -281,7 +281,7 @@ man_description(void)
 	    ".Ql cuda\nneeds, and one of\n.Ql opencl_ati_101\nwhat\n.Ql opencl_ati\nneeds.\n"
 	    "Schedulers read it again when it changes.\n"
 	    "A version whose class is not defined is sent to nobody:\n"
-	    ".Ql locus app version add\n"
+	    ".Ql locus version add\n"
 	    "refuses it, and\n"
 	    ".Ql locus fsck\n"
 	    "reports it.\n");

@@ -77,7 +77,7 @@ man_template_examples(void)
 	    "BOINC's API creates the file.\n"
 	    "For any other program, a wrapper is the main program of the version, and runs the\n"
 	    "program, its second file, with the command line of the workunit:\n"
-	    ".Ql locus app add\nand\n.Ql locus app version add\n"
+	    ".Ql locus app add\nand\n.Ql locus version add\n"
 	    "put it around the program if they have the option wrap.\n"
 	    "Give\n.Ic copy_file\n"
 	    "for all inputs and outputs, so that the program finds plain files under the\n"

@@ -362,7 +362,7 @@ const struct cmd cmd_app_add = { .name = "app add",
 	.as_root = true,
 	.run = app_add_run };
 
-/* locus app list, app show, app version list, show and set. */
+/* locus app list, app show, version list, show and set. */
 
 static const struct print_column app_columns[] = {
 	{ "id", "ID", PRINT_NUMBER, NULL },
@@ -518,7 +518,7 @@ const struct cmd cmd_app_show = { .name = "app show",
 	.purpose = "show an application: settings and workunits",
 	.about =
 	    "Shows an application's settings and how many of its workunits are in each state.\n"
-	    "locus app version list lists its versions, locus explain app its failures.",
+	    "locus version list lists its versions, locus explain app its failures.",
 	.columns = app_show_columns,
 	.run = app_show_run };
 
@@ -604,12 +604,11 @@ version_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 		version_put(x, l, c, &v[i], &names);
 	print_end(l);
 	return n > 0 ? OK :
-	               ctx_not_found(x,
-			   "there is no app version; locus app version add adds one");
+	               ctx_not_found(
+			   x, "there is no app version; locus version add adds one");
 }
 
-const struct cmd cmd_version_list = { .name = "app version list",
-	.alias = "version list",
+const struct cmd cmd_version_list = { .name = "version list",
 	.args = "[APP]",
 	.max_args = 1,
 	.purpose = "list the versions of an application",
@@ -629,7 +628,7 @@ find_version(
 
 	if (!text_i64(arg, 1, INT64_MAX, &id))
 		return ctx_usage(x,
-		    "\"%.40s\" is not the id of an app version; locus app version list shows them",
+		    "\"%.40s\" is not the id of an app version; locus version list shows them",
 		    arg);
 	TRY(tools_catalog(x, c));
 	TRY(versions_of(x, 0, &all, &n));
@@ -640,7 +639,7 @@ find_version(
 		}
 	return ctx_not_found(x,
 	    "there is no app version with the id %" PRId64
-	    "; locus app version list shows them",
+	    "; locus version list shows them",
 	    id);
 }
 
@@ -662,14 +661,13 @@ version_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	return OK;
 }
 
-const struct cmd cmd_version_show = { .name = "app version show",
-	.alias = "version show",
+const struct cmd cmd_version_show = { .name = "version show",
 	.args = "ID",
 	.min_args = 1,
 	.max_args = 1,
 	.purpose = "show a version of an application",
 	.about =
-	    "Shows a version, given by its id in locus app version list, and the names of its files.",
+	    "Shows a version, given by its id in locus version list, and the names of its files.",
 	.columns = version_show_columns,
 	.run = version_show_run };
 
@@ -737,15 +735,14 @@ version_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	return o->dry_run ? OK : ctx_reread(x);
 }
 
-const struct cmd cmd_version_set = { .name = "app version set",
-	.alias = "version set",
+const struct cmd cmd_version_set = { .name = "version set",
 	.args = "ID",
 	.min_args = 1,
 	.max_args = 1,
 	.purpose = "change a version of an application",
 	.about =
 	    "Changes which clients and accounts get a version; its files and number never change.\n"
-	    "locus app version deprecate withdraws it.",
+	    "locus version deprecate withdraws it.",
 	.opts = version_set_options,
 	.opts_size = sizeof(struct version_set_opts),
 	.columns = set_columns,

@@ -284,7 +284,7 @@ refuse_needed_app(struct removal *r)
 	if (n.unfinished > 0)
 		return FAIL(x->f, E_BADREQ,
 		    "%s is needed: %" PRId64
-		    " workunits are not assimilated yet; locus drain app %s lets them end, locus work cancel --app %s ends them",
+		    " workunits are not assimilated yet; locus app drain %s lets them end, locus work cancel --app %s ends them",
 		    name, n.unfinished, name, name);
 	if (n.workunits > 0)
 		return FAIL(x->f, E_BADREQ,
@@ -307,7 +307,7 @@ refuse_needed_app(struct removal *r)
 			return FAIL(x->f, E_BADREQ,
 			    "%s is needed: hosts have its version %s, which is not deprecated; run: %s %s %s",
 			    name, version_num_text(x->a, v->version_num),
-			    locus_command(x->a, x->cf, "app version withdraw"), name,
+			    locus_command(x->a, x->cf, "version withdraw"), name,
 			    version_num_text(x->a, v->version_num));
 	}
 	return OK;

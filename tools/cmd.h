@@ -42,8 +42,7 @@ struct cmd_ctx;
 struct db;
 struct print_column;
 struct cmd {
-	const char *name;  /* "app add" */
-	const char *alias; /* another, shorter name; NULL = none */
+	const char *name; /* "app add" */
 	const char
 	    *args; /* arguments after the options, as in a synopsis; "" for none */
 	int min_args, max_args; /* max -1 = any number */
@@ -175,7 +174,7 @@ const char *text_only_reason(const struct cmd *);
 
 /* --- command_find.c --- */
 /*
- * Returns the command whose name or alias the words begin with, the longest if several
+ * Returns the command whose name the words begin with, the longest if several
  * do, and in *used the number of words of that name; NULL and 0 if there is none.
  */
 const struct cmd *command_find(

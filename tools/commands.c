@@ -12,7 +12,8 @@
 
 #define SECTION(title)
 #define EXAMPLE(line, says)
-#define CMD(name) extern const struct cmd cmd_##name;
+#define CMD(name)      extern const struct cmd cmd_##name;
+#define PLUMBING(name) CMD(name)
 #include "tools/cmds.def"
 #undef CMD
 
@@ -22,6 +23,7 @@ static const struct cmd *const cmds[] = {
 #undef CMD
 	NULL
 };
+#undef PLUMBING
 #undef SECTION
 #undef EXAMPLE
 
@@ -29,7 +31,9 @@ static const struct manual_row manual[] = {
 #define SECTION(title)      { .section = title },
 #define EXAMPLE(line, said) { .example = line, .says = said },
 #define CMD(name)           { .cmd = &cmd_##name },
+#define PLUMBING(name)
 #include "tools/cmds.def"
+#undef PLUMBING
 #undef CMD
 #undef EXAMPLE
 #undef SECTION
@@ -82,11 +86,21 @@ static const struct {
 #undef SAID
 };
 
+/* A word that admins use for one of ours is no slip of the pen. */
+static bool
+is_admins_word(const char *word)
+{
+	for (size_t i = 0; i < N(said); i++)
+		if (strcasecmp(said[i].theirs, word) == 0)
+			return true;
+	return false;
+}
+
 static int
 word_fit(const struct cmd *c, const char *word)
 {
-	return word_is_in(c->name, word) || word_is_in(c->alias, word) ? FITS_NAME :
-	       word_is_in(c->purpose, word)                            ? FITS_PURPOSE :
+	return word_is_in(c->name, word)    ? FITS_NAME :
+	       word_is_in(c->purpose, word) ? FITS_PURPOSE :
 	       word_is_in(c->about, word) || word_is_in(c->details, word) ? FITS_ABOUT :
 	                                                                    0;
 }
@@ -168,7 +182,7 @@ is_slip(struct arena *a, const char *name, char **words, int n)
 {
 	int i = 0;
 
-	for (; name != NULL && *name != '\0'; i++) {
+	for (; *name != '\0'; i++) {
 		size_t len = strcspn(name, " ");
 		char *word = arena_memdup(a, name, len);
 
@@ -184,8 +198,7 @@ static int
 command_of_slip(struct arena *a, char **words, int n, const struct cmd **found)
 {
 	for (size_t i = 0; cmds[i] != NULL; i++)
-		if (is_slip(a, cmds[i]->name, words, n) ||
-		    is_slip(a, cmds[i]->alias, words, n)) {
+		if (is_slip(a, cmds[i]->name, words, n)) {
 			*found = cmds[i];
 			return 1;
 		}
@@ -203,7 +216,8 @@ commands_unknown(struct cmd_ctx *x, char **words, int n)
 		return EXIT_USAGE;
 	if (n == 2 && list_verbs(arena_printf(x->a, "%s %s", words[0], words[1])))
 		return EXIT_USAGE;
-	nfound = command_of_slip(x->a, words, n, found);
+	if (!is_admins_word(words[0]))
+		nfound = command_of_slip(x->a, words, n, found);
 	/* The last words may be arguments. */
 	for (; nfound == 0 && typed > 0; typed--)
 		nfound = commands_that_fit(words, typed, found, &fits);
@@ -320,9 +334,8 @@ is_or_has_noun(const struct cmd *c, const char *name)
 {
 	size_t len = strlen(name);
 
-	return (strncmp(c->name, name, len) == 0 &&
-		   (c->name[len] == '\0' || c->name[len] == ' ')) ||
-	       (c->alias != NULL && strcmp(c->alias, name) == 0);
+	return strncmp(c->name, name, len) == 0 &&
+	       (c->name[len] == '\0' || c->name[len] == ' ');
 }
 
 /*

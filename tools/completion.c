@@ -242,26 +242,16 @@ same_first_word(const char *a, const char *b)
 	return n == strcspn(b, " ") && strncmp(a, b, n) == 0;
 }
 
-/* What follows the words in the names of the commands: by turns a name and an alias. */
-static const char *
-continuation(struct cmd_ctx *x, size_t i, char **words, size_t n)
-{
-	const struct cmd *c = x->commands[i / 2];
-	const char *name = i % 2 == 0 ? c->name : c->alias;
-
-	return name == NULL ? NULL : next_word(name, words, n);
-}
-
 /* Offers the next word of each command that begins with the words; each word once. */
 static void
 offer_words(struct cmd_ctx *x, char **words, size_t n, const char *begun)
 {
-	for (size_t i = 0; x->commands[i / 2] != NULL; i++) {
-		const char *at = continuation(x, i, words, n), *before;
+	for (size_t i = 0; x->commands[i] != NULL; i++) {
+		const char *at = next_word(x->commands[i]->name, words, n), *before;
 		bool offered = at == NULL;
 
 		for (size_t k = 0; k < i && !offered; k++) {
-			before = continuation(x, k, words, n);
+			before = next_word(x->commands[k]->name, words, n);
 			offered = before != NULL && same_first_word(at, before);
 		}
 		if (!offered)

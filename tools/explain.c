@@ -96,7 +96,7 @@ explain_app_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		print_line(l, NULL,
 		    "%s is drained for %s: its tasks are reported and not sent; %s %s ends this",
 		    app->name, human_span(x->a, clock_now() - app->drain_time),
-		    locus_command(x->a, x->cf, "resume app"), app->name);
+		    locus_command(x->a, x->cf, "app resume"), app->name);
 	print_line(l, NULL, "%s: %" PRId64 " tasks failed in the last %s%s", app->name,
 	    f.total, human_span(x->a, span),
 	    f.looked < f.total ?

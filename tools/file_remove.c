@@ -112,7 +112,6 @@ const struct cmd cmd_file_pause = { .name = "file pause",
 	.opts_size = sizeof(struct hold_opts),
 	.run = file_pause_run };
 const struct cmd cmd_file_resume = { .name = "file resume",
-	.alias = "resume file",
 	.args = "NAME ...",
 	.min_args = 1,
 	.max_args = -1,
@@ -121,8 +120,7 @@ const struct cmd cmd_file_resume = { .name = "file resume",
 	.opts = resume_options,
 	.opts_size = sizeof(struct hold_opts),
 	.run = file_resume_run };
-const struct cmd cmd_file_drain = { .name = "drain file",
-	.alias = "file drain",
+const struct cmd cmd_file_drain = { .name = "file drain",
 	.args = "NAME ...",
 	.min_args = 1,
 	.max_args = -1,
@@ -342,7 +340,7 @@ const struct cmd cmd_file_remove = { .name = "file remove",
 	    "Removes the file from the download directory and from the tables, unless work needs\n"
 	    "it: results that are not sent or in progress, or workunits that are not assimilated.\n"
 	    "Hosts that hold it keep it until they need the room. With --drain a file that work or\n"
-	    "hosts have is drained first (see drain file): no work of it is made any more, its work\n"
+	    "hosts have is drained first (see file drain): no work of it is made any more, its work\n"
 	    "ends, and hosts are told to delete it.",
 	.details =
 	    "The daemon file_deleter then removes it, ten minutes after the command at the\n"

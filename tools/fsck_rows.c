@@ -202,7 +202,7 @@ fsck_version_found(
 		.name = arena_printf(a, "%s %s %s", app, number, platform),
 		.more = v->plan_class,
 		.cure = arena_printf(a,
-		    "locus app version deprecate %s %s %s  # or add the class to plan_class_spec.xml",
+		    "locus version deprecate %s %s %s  # or add the class to plan_class_spec.xml",
 		    app, number,
 		    text_shell_word(
 			a, arena_printf(a, "%s:%s", platform, v->plan_class))) });

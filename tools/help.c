@@ -103,7 +103,7 @@ words_match(const char *name, char **words, int n)
 {
 	int i = 0;
 
-	while (name != NULL && *name != '\0') {
+	while (*name != '\0') {
 		size_t len = strcspn(name, " ");
 
 		if (i == n || strlen(words[i]) != len ||
@@ -122,12 +122,10 @@ command_find(const struct cmd *const *all, char **words, int n, int *used)
 
 	*used = 0;
 	for (size_t i = 0; all[i] != NULL; i++) {
-		int by_name = words_match(all[i]->name, words, n);
-		int by_alias = words_match(all[i]->alias, words, n);
-		int most = by_name > by_alias ? by_name : by_alias;
+		int matching = words_match(all[i]->name, words, n);
 
-		if (most > *used) {
-			*used = most;
+		if (matching > *used) {
+			*used = matching;
 			found = all[i];
 		}
 	}
@@ -190,8 +188,6 @@ help_command(const struct cmd *c)
 	    c->args, c->about);
 	if (c->details != NULL)
 		printf("\n%s\n", c->details);
-	if (c->alias != NULL)
-		printf("\nAlso: locus %s\n", c->alias);
 	print_options(c);
 	if (c->columns != NULL)
 		printf(

@@ -348,7 +348,7 @@ const struct cmd cmd_sign = { .name = "sign",
 	.max_args = -1,
 	.purpose = "sign files of an app version",
 	.about =
-	    "Writes FILE.sig beside each file, or prints the signatures; locus app version add\n"
+	    "Writes FILE.sig beside each file, or prints the signatures; locus version add\n"
 	    "accepts such a file. Needs no project: the private key may stay on a machine without a\n"
 	    "network.",
 	.opts = sign_options,

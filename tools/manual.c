@@ -159,8 +159,6 @@ man_command(const struct page *page)
 		printf(".Ar \"%s\"\n", c->args);
 	printf(".Xc\n");
 	man_text(c->about);
-	if (c->alias != NULL)
-		printf("Also called\n.Ic %s .\n", c->alias);
 	man_options(page);
 }
 

@@ -19,7 +19,7 @@
 #include "tools/state.h"
 #include "lib/banned.h"
 
-/* locus drain project and app, resume project and app: what gives no work out. */
+/* locus drain and app, resume and app: what gives no work out. */
 
 struct drain_opts {
 	bool dry_run;
@@ -63,7 +63,7 @@ print_change(struct cmd_ctx *x, const struct drain_change *c)
 		    c->dry ? "" : " again within some seconds");
 	else
 		ctx_progress(x, c->dry ? "would" : "drained",
-		    "%sthe project gives out no work; hosts have %lld tasks to report; locus resume project ends this",
+		    "%sthe project gives out no work; hosts have %lld tasks to report; locus resume ends this",
 		    c->dry ? "drain: " : "", (long long)c->in_progress);
 }
 
@@ -106,19 +106,19 @@ resume_project_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	return change_drain(x, false, ((const struct drain_opts *)opts)->dry_run);
 }
 
-const struct cmd cmd_drain_project = { .name = "drain project",
+const struct cmd cmd_drain = { .name = "drain",
 	.args = "",
 	.purpose = "let hosts report, and give no work out",
 	.about =
 	    "From the next requests on, within some seconds on all machines, hosts report what they\n"
 	    "have finished and get no tasks; a message says so, and a delay lets them come back\n"
 	    "after an hour. Uploads, downloads, web pages and daemons go on. The project stays\n"
-	    "drained, also after a restart, until locus resume project; locus status shows it.",
+	    "drained, also after a restart, until locus resume; locus status shows it.",
 	.opts = drain_options,
 	.opts_size = sizeof(struct drain_opts),
 	.columns = drain_columns,
 	.run = drain_project_run };
-const struct cmd cmd_resume_project = { .name = "resume project",
+const struct cmd cmd_resume = { .name = "resume",
 	.args = "",
 	.purpose = "end the drain of the project",
 	.about =
@@ -186,7 +186,6 @@ app_resume_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 }
 
 const struct cmd cmd_app_drain = { .name = "app drain",
-	.alias = "drain app",
 	.args = "NAME",
 	.min_args = 1,
 	.max_args = 1,
@@ -196,13 +195,12 @@ const struct cmd cmd_app_drain = { .name = "app drain",
 	    "app; hosts finish and report those that they have, and get again what they have lost.\n"
 	    "No work is made on demand for its files, hosts keep them, and other apps go on. Hosts\n"
 	    "that get nothing therefore see a message; app list, status, explain app and explain\n"
-	    "job show it. The app stays drained until locus resume app.",
+	    "job show it. The app stays drained until locus app resume.",
 	.opts = drain_options,
 	.opts_size = sizeof(struct drain_opts),
 	.columns = app_drain_columns,
 	.run = app_drain_run };
 const struct cmd cmd_app_resume = { .name = "app resume",
-	.alias = "resume app",
 	.args = "NAME",
 	.min_args = 1,
 	.max_args = 1,
@@ -545,8 +543,7 @@ const struct cmd cmd_node_list = { .name = "node list",
 	    "instance on another machine holds. A scheduler notes itself when it gets a request.",
 	.tree = true,
 	.run = node_list_run };
-const struct cmd cmd_node_drain = { .name = "drain node",
-	.alias = "node drain",
+const struct cmd cmd_node_drain = { .name = "node drain",
 	.args = "NAME",
 	.min_args = 1,
 	.max_args = 1,
@@ -560,8 +557,7 @@ const struct cmd cmd_node_drain = { .name = "drain node",
 	.opts_size = sizeof(struct node_opts),
 	.tree = true,
 	.run = node_drain_run };
-const struct cmd cmd_node_resume = { .name = "resume node",
-	.alias = "node resume",
+const struct cmd cmd_node_resume = { .name = "node resume",
 	.args = "NAME",
 	.min_args = 1,
 	.max_args = 1,

@@ -422,7 +422,7 @@ show_drained(struct cmd_ctx *x, struct print *p, int64_t since, const struct cat
 		print_alert(p, COLOR_WARN, "drained",
 		    "for %s: hosts report and get no work; %s ends this",
 		    human_span(x->a, now - since),
-		    locus_command(x->a, x->cf, "resume project"));
+		    locus_command(x->a, x->cf, "resume"));
 	print_open(p, "drained_apps", PRINT_ARRAY);
 	for (size_t i = 0; i < c->napps; i++) {
 		const struct app *app = &c->apps[i];
@@ -434,7 +434,7 @@ show_drained(struct cmd_ctx *x, struct print *p, int64_t since, const struct cat
 		print_alert(p, COLOR_WARN, "drained",
 		    "app %s for %s: its tasks are reported and not sent; %s %s ends this",
 		    app->name, human_span(x->a, now - app->drain_time),
-		    locus_command(x->a, x->cf, "resume app"), app->name);
+		    locus_command(x->a, x->cf, "app resume"), app->name);
 	}
 	print_close(p);
 }

@@ -17,10 +17,15 @@ enum { HOST_NAME_LEN = 100 };
 
 struct trigger_opts {
 	const char *as;
+	bool done, back;
 };
 static const struct opt claim_options[] = {
 	{ "as", OPT_TEXT, offsetof(struct trigger_opts, as), "NAME",
 	    "Owner of the claim; default HOST/locus, where HOST is the name of this machine." },
+	{ "done", OPT_FLAG, offsetof(struct trigger_opts, done), NULL,
+	    "The work has been made: removes the claim. A claim of another owner stays." },
+	{ "back", OPT_FLAG, offsetof(struct trigger_opts, back), NULL,
+	    "Turns the claim back into a trigger: the work could not be made, or a dead generator left the claim behind. Exit status 3: there is no such claim." },
 	{ 0 },
 };
 
@@ -131,47 +136,40 @@ clear_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	return change_triggers(x, args, n, trigger_clear);
 }
 
-/* --- claim, done, back --- */
+/* --- claim --- */
+
+/* Ends the claim of a file, or with neither option makes it. */
+static enum err
+claim_one(struct cmd_ctx *x, const struct triggers *t, const struct trigger_opts *o,
+    const char *name)
+{
+	enum err e;
+
+	if (o->done)
+		return trigger_claim_done(t, name, x->f);
+	e = o->back ? trigger_claim_back(t, name, x->f) : trigger_claim(t, name, x->f);
+	if (e != E_NOTFOUND)
+		return e;
+	return o->back ?
+	           ctx_not_found(x, "there is no claim of %s by %s", name, t->owner) :
+	           ctx_not_found(
+		       x, "need_work of %s is not raised, or is claimed already", name);
+}
 
 static enum err
 claim_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
-	struct triggers t;
-	enum err e = open_triggers(x, opts, &t);
-
-	(void)n;
-	if (e == OK)
-		e = trigger_claim(&t, args[0], x->f);
-	return e != E_NOTFOUND ?
-	           e :
-	           ctx_not_found(x,
-		       "need_work of %s is not raised, or is claimed already", args[0]);
-}
-
-static enum err
-done_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
-{
+	const struct trigger_opts *o = opts;
 	struct triggers t;
 
-	TRY(open_triggers(x, opts, &t));
+	if (o->done && o->back)
+		return ctx_usage(x, "--done and --back exclude each other");
+	if (n > 1 && !o->done && !o->back)
+		return ctx_usage(x, "one file is claimed at a time");
+	TRY(open_triggers(x, o, &t));
 	for (size_t i = 0; i < n; i++)
-		TRY(trigger_claim_done(&t, args[i], x->f));
+		TRY(claim_one(x, &t, o, args[i]));
 	return OK;
-}
-
-static enum err
-back_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
-{
-	struct triggers t;
-	enum err e = open_triggers(x, opts, &t);
-
-	for (size_t i = 0; i < n && e == OK; i++) {
-		e = trigger_claim_back(&t, args[i], x->f);
-		if (e == E_NOTFOUND)
-			return ctx_not_found(
-			    x, "there is no claim of %s by %s", args[i], t.owner);
-	}
-	return e;
 }
 
 const struct cmd cmd_trigger_list = { .name = "trigger list",
@@ -204,35 +202,16 @@ const struct cmd cmd_trigger_clear = { .name = "trigger clear",
 	    "triggers clears need_work after it has made the work.",
 	.run = clear_run };
 const struct cmd cmd_trigger_claim = { .name = "trigger claim",
-	.args = "FILE",
+	.args = "FILE ...",
 	.min_args = 1,
-	.max_args = 1,
+	.max_args = -1,
 	.purpose = "claim a need_work trigger, to make its work",
 	.about =
 	    "Only one claimant succeeds; for all others, and if the trigger is not raised, the exit\n"
-	    "status is 3. Make the work, then run trigger done.",
-	.details = "A trigger raised meanwhile stays for later.",
+	    "status is 3. Make the work, then end the claim with --done.",
+	.details =
+	    "A trigger raised meanwhile stays for later. One file is claimed at a time;\n"
+	    "--done and --back take several.",
 	.opts = claim_options,
 	.opts_size = sizeof(struct trigger_opts),
-	.tree = true,
 	.run = claim_run };
-const struct cmd cmd_trigger_done = { .name = "trigger done",
-	.args = "FILE ...",
-	.min_args = 1,
-	.max_args = -1,
-	.purpose = "end a claim whose work has been made",
-	.about = "Removes the claim. A claim of another owner stays.",
-	.opts = claim_options,
-	.opts_size = sizeof(struct trigger_opts),
-	.run = done_run };
-const struct cmd cmd_trigger_back = { .name = "trigger back",
-	.args = "FILE ...",
-	.min_args = 1,
-	.max_args = -1,
-	.purpose = "turn a claim back into a trigger",
-	.about =
-	    "For work that could not be made, and for claims that a dead generator left behind.\n"
-	    "Exit status 3: there is no such claim.",
-	.opts = claim_options,
-	.opts_size = sizeof(struct trigger_opts),
-	.run = back_run };

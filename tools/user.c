@@ -235,7 +235,7 @@ const struct cmd cmd_user_show = { .name = "user show",
 	.columns = user_show_columns,
 	.run = user_show_run };
 
-/* locus user create: creates an account, as a client's create_account would. */
+/* locus user add: creates an account, as a client's create_account would. */
 
 enum { KEY_DIGITS = 32 };
 
@@ -318,8 +318,7 @@ user_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	return OK;
 }
 
-const struct cmd cmd_user_add = { .name = "user create",
-	.alias = "user add",
+const struct cmd cmd_user_add = { .name = "user add",
 	.args = "EMAIL",
 	.min_args = 1,
 	.max_args = 1,

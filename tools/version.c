@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * locus app version add: copies the program files to the download directory under names
+ * locus version add: copies the program files to the download directory under names
  * whose content never changes, then adds their signatures and the row. Files come
  * first: a row whose files are missing would make every host fail.
  */
@@ -464,8 +464,7 @@ version_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	return ctx_reread(x);
 }
 
-const struct cmd cmd_version_add = { .name = "app version add",
-	.alias = "version add",
+const struct cmd cmd_version_add = { .name = "version add",
 	.args = "APP VERSION PLATFORM[:CLASS] FILE ...",
 	.min_args = 4,
 	.max_args = -1,
@@ -478,7 +477,7 @@ const struct cmd cmd_version_add = { .name = "app version add",
 	.opts_size = sizeof(struct version_opts),
 	.run = version_add_run };
 
-/* locus app version deprecate, undeprecate: which builds of an app are sent. */
+/* locus version deprecate, undeprecate: which builds of an app are sent. */
 
 struct deprecate_opts {
 	bool dry_run;
@@ -649,8 +648,7 @@ version_undeprecate_run(struct cmd_ctx *x, const void *opts, char **args, size_t
 	return deprecate_versions(x, opts, args, n, false);
 }
 
-const struct cmd cmd_version_deprecate = { .name = "app version deprecate",
-	.alias = "version deprecate",
+const struct cmd cmd_version_deprecate = { .name = "version deprecate",
 	.args = "APP VERSION [PLATFORM[:CLASS]]",
 	.min_args = 2,
 	.max_args = 3,
@@ -666,25 +664,23 @@ const struct cmd cmd_version_deprecate = { .name = "app version deprecate",
 	.opts_size = sizeof(struct deprecate_opts),
 	.columns = deprecate_columns,
 	.run = version_deprecate_run };
-const struct cmd cmd_version_undeprecate = { .name = "app version undeprecate",
-	.alias = "version undeprecate",
+const struct cmd cmd_version_undeprecate = { .name = "version undeprecate",
 	.args = "APP VERSION [PLATFORM[:CLASS]]",
 	.min_args = 2,
 	.max_args = 3,
 	.purpose = "send a withdrawn build again",
-	.about = "Takes back locus app version deprecate.",
+	.about = "Takes back locus version deprecate.",
 	.opts = deprecate_options,
 	.opts_size = sizeof(struct deprecate_opts),
 	.columns = deprecate_columns,
 	.run = version_undeprecate_run };
-const struct cmd cmd_version_withdraw = { .name = "app version withdraw",
-	.alias = "version withdraw",
+const struct cmd cmd_version_withdraw = { .name = "version withdraw",
 	.args = "APP VERSION [PLATFORM[:CLASS]]",
 	.min_args = 2,
 	.max_args = 3,
 	.purpose = "withdraw a build of an app",
 	.about =
-	    "The same as locus app version deprecate, under the name that many look for.",
+	    "The same as locus version deprecate, under the name that many look for.",
 	.opts = deprecate_options,
 	.opts_size = sizeof(struct deprecate_opts),
 	.columns = deprecate_columns,

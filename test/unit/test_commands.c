@@ -90,8 +90,10 @@ static const char *const guesses[][2] = {
 	    "\"file delete\"; did you mean \"locus file remove\"?" },
 	{ "result", "\n  work show " },
 	{ "result show 7", "did you mean \"locus work show\"?" },
-	{ "app version withdraw sort", "did you mean \"locus app version withdraw\"?" },
-	{ "account new me@example.org", "did you mean \"locus user create\"?" },
+	{ "app version withdraw sort", "\n  version withdraw " },
+	{ "app version list", "\n  version list " },
+	{ "node pause n1", "did you mean \"locus node drain\"?" },
+	{ "account new me@example.org", "did you mean \"locus user add\"?" },
 	{ "user remove 7", "did you mean \"locus user delete\"?" },
 	{ "computer ban 7", "did you mean \"locus host ban\"?" },
 	{ "job retry 7", "did you mean \"locus work retry\"?" },
@@ -99,7 +101,7 @@ static const char *const guesses[][2] = {
 	{ "stutas", "did you mean \"locus status\"?" },
 	{ "destory stars", "did you mean \"locus destroy\"?" },
 	{ "workunit delete 7", "this has to do with it:\n  purge " },
-	{ "version", "this has to do with it:\n  app version list " },
+	{ "version", "\"version\" needs a verb:\n  version list " },
 	{ "xyzzy", "\"locus help\" lists them" },
 };
 

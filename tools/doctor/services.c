@@ -290,7 +290,7 @@ doctor_drained(struct doctor *d)
 	if (project_drained_since(d->x->db, &since, d->f) != OK)
 		doctor_db_fault(d, d->f);
 	else if (since != 0)
-		doctor_warn(d, doctor_locus(d, "resume project"),
+		doctor_warn(d, doctor_locus(d, "resume"),
 		    "the project was drained %s ago: hosts get no work",
 		    human_span(d->a, clock_now() - since));
 	else
