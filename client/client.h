@@ -349,7 +349,7 @@ int32_t signature_error(
 enum err app_file_open(struct client *, const struct cproject *, struct cfile *f,
     const char *path, int *fd);
 
-/* --- task_facts.c: estimates: what the host learned about its projects' estimates --- */
+/* --- task_facts.c: what the host learned about its projects' estimates --- */
 /* Estimated run time of the whole task, uncorrected. */
 double task_static_s(
     const struct client *, const struct cproject *, const struct ctask *);

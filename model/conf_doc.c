@@ -157,11 +157,10 @@ conf_print_man(void)
 void
 conf_print_sample(void)
 {
-	printf(
-	    "<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
-	    "<!-- Every option that has an effect, with its default.  Made from\n"
-	    "     model/conf.def by \"make config-doc\"; see config.xml(5). -->\n"
-	    "<boinc>\n<config>\n");
+	printf("<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
+	       "<!-- Every option that has an effect, with its default.  Made from\n"
+	       "     model/conf.def by \"make config-doc\"; see config.xml(5). -->\n"
+	       "<boinc>\n<config>\n");
 	for (size_t i = 0; i < conf_nopts; i++) {
 		const struct conf_opt *o = &conf_opts[i];
 

@@ -284,8 +284,8 @@ known_cure(struct cmd_ctx *x, const struct failure_kind *k, enum exit_cure cure)
 	case CURE_SHOW:
 		return arena_printf(a, "%swork show %s", locus, k->example);
 	case CURE_BUILD:
-		return arena_printf(a, "%sapp version add %s %s PLATFORM FILE && %s",
-		    locus, app, next_version(x, k->appid), retry);
+		return arena_printf(a, "%sversion add %s %s PLATFORM FILE && %s", locus,
+		    app, next_version(x, k->appid), retry);
 	case CURE_TEMPLATE:
 		return arena_printf(a, "%s && %s",
 		    owner_command(a, &x->owner,
@@ -333,7 +333,7 @@ failure_cure(struct cmd_ctx *x, const struct failure_kind *k)
 		    locus, k->host, locus, k->host);
 	if (k->blame == BLAME_VERSION)
 		return arena_printf(x->a,
-		    "%sapp version withdraw %s %s  # only this version fails so, and others succeed",
+		    "%sversion withdraw %s %s  # only this version fails so, and others succeed",
 		    locus, k->app, version);
 	known = known_cure(x, k, exit_cure(telling_status(k), &note));
 	if (known == NULL)

@@ -152,8 +152,8 @@ fail_version(struct doctor *d, const struct app_version *v, const char *file)
 
 	doctor_fail(d,
 	    doctor_locus(d,
-		arena_printf(d->a, "version withdraw %s %s",
-		    app == NULL ? "APP" : app, version_num_text(d->a, v->version_num))),
+		arena_printf(d->a, "version withdraw %s %s", app == NULL ? "APP" : app,
+		    version_num_text(d->a, v->version_num))),
 	    "code_sign_public does not verify the signature of %s, which clients refuse: sign it again and add it as another version",
 	    file);
 }
