@@ -209,7 +209,7 @@ spawn_program(struct client *c, const struct cproject *p, struct ctask *t,
     const char *dir, char **argv)
 {
 	const struct rp_file_ref *ref = main_program(task_version(p, t));
-	pid_t pid;
+	struct proc_child child;
 	int fd;
 	enum err e;
 
@@ -220,12 +220,16 @@ spawn_program(struct client *c, const struct cproject *p, struct ctask *t,
 	if (fchmod(fd, 0755) != 0)
 		e = FAIL_ERRNO(&c->fail, "making %s executable", argv[0]);
 	if (e == OK)
-		e = proc_spawn_file(fd, (const char *const *)argv, dir,
-		    arena_printf(&c->scratch, "%s/stderr.txt", dir), &pid, &c->fail);
+		e = proc_start(
+		    &(const struct proc_run){ .argv = (const char *const *)argv,
+			.program = fd,
+			.dir = dir,
+			PROC_LOG(arena_printf(&c->scratch, "%s/stderr.txt", dir)) },
+		    &child, &c->fail);
 	close(fd);
 	if (e != OK)
 		return e;
-	t->pid = pid;
+	t->pid = child.pid;
 	be_nice(c, p, t);
 	return OK;
 }

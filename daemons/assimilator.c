@@ -161,24 +161,20 @@ assimilator_run_command(struct daemon_ctx *x, const struct finished *w, bool *la
 	struct proc_run run = { .argv = argv,
 		.dir = x->conf->project_dir,
 		.env = env,
-		.timeout_s = COMMAND_S };
-	char words[PROC_LAST_WORDS];
+		.err = { PROC_TEE } };
+	struct proc_told told;
 	size_t n = 0;
-	int status;
-	enum err e;
 
-	run.last_words = words;
 	for (size_t i = 0; i < o->argc; i++)
 		argv[n++] = o->argv[i];
 	argv[n++] = w->wu->name;
 	for (size_t i = 0; i < w->n; i++)
 		argv[n++] = w->out[i].path;
-	if ((e = proc_run(&x->a, &run, &status, NULL, NULL, &x->fail)) != OK)
-		return e;
-	*later = status == COMMAND_LATER;
-	if (status != 0)
+	TRY(proc_collect(&x->a, &run, COMMAND_S, 0, &told, &x->fail));
+	*later = told.status == COMMAND_LATER;
+	if (told.status != 0)
 		return FAIL(&x->fail, E_SYS, "%s %s", argv[0],
-		    command_end(&x->a, status, words));
+		    command_end(&x->a, told.status, told.words));
 	return OK;
 }
 

@@ -134,7 +134,7 @@ static void
 handler_end(struct handler *h, int grace_ms)
 {
 	say_left_out(h);
-	proc_dialog_close(&h->p, grace_ms);
+	proc_end(&h->p, grace_ms);
 	h->greeted = h->gone = h->mute = false;
 	h->send = NULL;
 	h->nsend = h->taken = h->in.n = h->says.n = 0;
@@ -180,7 +180,12 @@ handler_start(struct handler *h)
 	h->nwords = 0;
 	h->words[0] = '\0';
 	h->window = HANDLER_IN_FLIGHT;
-	if (proc_dialog_open(h->terms->argv, h->terms->dir, &h->p, &f) != OK) {
+	if (proc_start(&(const struct proc_run){ .argv = h->terms->argv,
+			   .dir = h->terms->dir,
+			   .in = { PROC_PIPE },
+			   .out = { PROC_PIPE },
+			   .err = { PROC_PIPE } },
+		&h->p, &f) != OK) {
 		handler_fail(h, "cannot be started: %s", f.detail);
 		return;
 	}
@@ -322,7 +327,7 @@ handler_look(struct handler *h, bool owes)
 	if (h->gone)
 		handler_fail(h, "%s%s", command_end(&a, h->status, h->words),
 		    owes ? "" : ", with nothing to do");
-	else if (proc_dialog_ended(&h->p, &h->status))
+	else if (proc_ended(&h->p, &h->status))
 		h->gone = true; /* what it wrote before is read first */
 	else if (h->mute && clock_mono_ms() >= h->heard_ms + MUTE_MS)
 		handler_fail(h, "has closed its standard output");

@@ -42,7 +42,7 @@ struct handler_terms {
 struct handler {
 	const struct handler_terms *terms;
 	int number; /* from 1 */
-	struct proc_dialog p;
+	struct proc_child p;
 	struct arena a;  /* of this process's buffers */
 	struct buf in;   /* what it wrote */
 	size_t taken;    /* bytes of it that handler_line() has returned */

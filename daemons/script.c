@@ -88,9 +88,8 @@ script_judges(struct daemon_ctx *x, const struct script *s, struct script_side o
 {
 	struct words w = { .a = &x->a };
 	struct fail f = { 0 };
-	char last[PROC_LAST_WORDS], *out;
+	struct proc_told told;
 	enum match m;
-	int status;
 
 	words_add(&w, s->argv[0]);
 	for (size_t i = 1; i < s->argc; i++)
@@ -103,14 +102,13 @@ script_judges(struct daemon_ctx *x, const struct script *s, struct script_side o
 	words_add(&w, NULL);
 	struct proc_run run = { .argv = w.v,
 		.dir = x->conf->project_dir,
-		.out_max = SCRIPT_OUT_MOST,
-		.last_words = last,
-		.timeout_s = SCRIPT_S };
-	if (proc_run(&x->a, &run, &status, &out, NULL, &f) != OK) {
+		.out = { PROC_PIPE },
+		.err = { PROC_TEE } };
+	if (proc_collect(&x->a, &run, SCRIPT_S, SCRIPT_OUT_MOST, &told, &f) != OK) {
 		*why = arena_strdup(&x->a, f.detail);
 		return MATCH_LATER;
 	}
-	m = script_verdict(&x->a, status, last, why);
+	m = script_verdict(&x->a, told.status, told.words, why);
 	if (m == MATCH_LATER)
 		*why = arena_printf(&x->a, "%s %s", s->argv[0], *why);
 	return m;

@@ -133,11 +133,10 @@ compare_by_command(struct daemon_ctx *x, char *path1, char *path2)
 {
 	struct validator *o = x->own;
 	struct fail f = { 0 };
-	char **argv = NEWN(&x->a, char *, o->argc + 3), *out;
-	char words[PROC_LAST_WORDS];
+	char **argv = NEWN(&x->a, char *, o->argc + 3);
+	struct proc_told told;
 	const char *why;
 	enum match m;
-	int status;
 
 	for (size_t i = 0; i < o->argc; i++)
 		argv[i] = o->argv[i];
@@ -145,13 +144,12 @@ compare_by_command(struct daemon_ctx *x, char *path1, char *path2)
 	argv[o->argc + 1] = path2;
 	struct proc_run run = { .argv = (const char *const *)argv,
 		.dir = x->conf->project_dir,
-		.out_max = OUT_MOST,
-		.last_words = words,
-		.timeout_s = COMMAND_S };
-	if (proc_run(&x->a, &run, &status, &out, NULL, &f) != OK)
+		.out = { PROC_PIPE },
+		.err = { PROC_TEE } };
+	if (proc_collect(&x->a, &run, COMMAND_S, OUT_MOST, &told, &f) != OK)
 		return judge_not_now(x, f.detail);
-	m = verdict_of(&x->a, status, out, words, &why);
-	o->stated = credit_stated(out);
+	m = verdict_of(&x->a, told.status, told.out, told.words, &why);
+	o->stated = credit_stated(told.out);
 	return m == MATCH_LATER ?
 	           judge_not_now(x, arena_printf(&x->a, "%s %s", argv[0], why)) :
 	           m;

@@ -11,8 +11,8 @@
 #include "rules/daemon/daemon_rules.h"
 
 /*
- * Takes status and out from proc_run(), and words, the end of standard error.  Returns
- * MATCH_LATER for everything that is not clearly an answer; then *why says what
+ * Takes status and out from proc_collect(), and words, the end of standard error.
+ * Returns MATCH_LATER for everything that is not clearly an answer; then *why says what
  * happened.
  */
 enum match verdict_of(

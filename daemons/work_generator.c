@@ -279,32 +279,27 @@ ask_command(struct order *r)
 		{ "{n}", arena_printf(&x->a, "%lld", (long long)o->batch) },
 	};
 	const char **argv;
-	char *out, said[PROC_LAST_WORDS];
-	struct proc_run run = { .dir = x->conf->project_dir,
-		.out_max = COMMAND_OUT_MAX,
-		.last_words = said,
-		.timeout_s = COMMAND_S };
-	size_t n_out;
-	int status;
-	enum err e;
+	struct proc_run run = {
+		.dir = x->conf->project_dir, .out = { PROC_PIPE }, .err = { PROC_TEE }
+	};
+	struct proc_told told;
 
 	while (r->argv[argc] != NULL)
 		argc++;
 	run.argv = argv = NEWN(&x->a, const char *, argc + 1);
 	for (size_t i = 0; i < argc; i++)
 		argv[i] = words_fill(&x->a, r->argv[i], words, N(words));
-	if ((e = proc_run(&x->a, &run, &status, &out, &n_out, &x->fail)) != OK)
-		return e;
-	if (status != 0)
+	TRY(proc_collect(&x->a, &run, COMMAND_S, COMMAND_OUT_MAX, &told, &x->fail));
+	if (told.status != 0)
 		return FAIL(&x->fail, E_SYS, "%s %s", argv[0],
-		    command_end(&x->a, status, said));
-	if (n_out >=
+		    command_end(&x->a, told.status, told.words));
+	if (told.out_n >=
 	    COMMAND_OUT_MAX) /* the end is lost, maybe in the middle of a line */
 		return FAIL(&x->fail, E_BADREQ,
 		    "%s wrote more than %d bytes: nothing made", argv[0],
 		    (int)COMMAND_OUT_MAX);
 	return plan_parse(
-	    &x->a, out, &r->planned, &r->nplanned, &r->exhausted, &x->fail);
+	    &x->a, told.out, &r->planned, &r->nplanned, &r->exhausted, &x->fail);
 }
 
 static enum err

@@ -38,7 +38,7 @@
 #define atoll(s)     BANNED(atoll)
 #define atof(s)      BANNED(atof)
 
-/* instead: proc_run() */
+/* instead: proc_collect() */
 #undef system
 #undef popen
 #define system(c)   BANNED(system)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starts children with posix_spawn: no shell, default signals, no descriptors but 0 to
- * 2 (and 3, if the program is given as an open file), and a process group of their own,
- * so that one kill reaches everything they start. Standard input comes from a memory
- * file, which can neither block nor raise SIGPIPE.
+ * Starts programs with posix_spawn: no shell, default signals, no descriptors but 0 to
+ * 2 (and 3, if they are given a file), and a process group of their own, so that one
+ * kill reaches everything they start. A text comes from a memory file, which can
+ * neither block nor raise SIGPIPE.
  */
 #include "lib/proc.h"
 
@@ -128,86 +128,11 @@ proc_reexec(char *const *argv)
 	stops_mask(SIG_UNBLOCK);
 }
 
-/*
- * Where descriptors 0, 1 and 2 of a child lead; -1 = /dev/null (0, 1) or inherited (2).
- */
-struct stdio {
-	int in, out, err;
-	const char *log; /* replaces out; also receives descriptor 2 */
-	int program;     /* > 0: the program as an open file, becomes descriptor 3 */
-	int given;       /* > 0: a file for the program, becomes descriptor 3 */
-};
-enum { EXTRA_FD = 3 };
+/* --- start --- */
+
+enum { IN, OUT, ERR, EXTRA };
+static const int defaults[] = { SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGXFSZ, SIGCHLD };
 static const char program_path[] = "/proc/self/fd/3";
-
-static void
-stdio_wire(posix_spawn_file_actions_t *fa, const struct stdio *io, const char *dir)
-{
-	int extra = io->program > 0 ? io->program : io->given;
-
-	if (io->in >= 0)
-		posix_spawn_file_actions_adddup2(fa, io->in, 0);
-	else
-		posix_spawn_file_actions_addopen(fa, 0, "/dev/null", O_RDONLY, 0);
-	if (io->log != NULL) {
-		posix_spawn_file_actions_addopen(
-		    fa, 1, io->log, O_WRONLY | O_CREAT | O_APPEND, 0640);
-		posix_spawn_file_actions_adddup2(fa, 1, 2);
-	} else if (io->out >= 0) {
-		posix_spawn_file_actions_adddup2(fa, io->out, 1);
-	} else {
-		posix_spawn_file_actions_addopen(fa, 1, "/dev/null", O_WRONLY, 0);
-	}
-	if (io->log == NULL && io->err >= 0)
-		posix_spawn_file_actions_adddup2(fa, io->err, 2);
-	if (dir != NULL)
-		posix_spawn_file_actions_addchdir_np(fa, dir);
-	if (extra > 0)
-		posix_spawn_file_actions_adddup2(fa, extra, EXTRA_FD);
-#ifdef HAVE_POSIX_SPAWN_FILE_ACTIONS_ADDCLOSEFROM_NP
-	posix_spawn_file_actions_addclosefrom_np(
-	    fa, extra > 0 ? EXTRA_FD + 1 : EXTRA_FD);
-#endif
-}
-
-static enum err
-child_start(const char *const *argv, const char *const *env, const char *dir,
-    const struct stdio *io, pid_t *pid, struct fail *f)
-{
-	static const int defaults[] = { SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGXFSZ,
-		SIGCHLD };
-	posix_spawn_file_actions_t fa;
-	posix_spawnattr_t at;
-	sigset_t set;
-
-	assert(argv[0] != NULL);
-	posix_spawn_file_actions_init(&fa);
-	stdio_wire(&fa, io, dir);
-	posix_spawnattr_init(&at);
-	posix_spawnattr_setflags(&at,
-	    POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-	sigemptyset(&set);
-	posix_spawnattr_setsigmask(&at, &set);
-	for (size_t i = 0; i < N(defaults); i++)
-		sigaddset(&set, defaults[i]);
-	posix_spawnattr_setsigdefault(&at, &set);
-
-	/*
-	 * posix_spawn() takes char *const * for historical reasons; it changes nothing.
-	 */
-	union {
-		const char *const *in;
-		char *const *out;
-	} args = { argv }, vars = { env };
-	errno = spawn_with_core_limit(pid, io->program > 0 ? program_path : argv[0],
-	    &fa, &at, args.out, env == NULL ? environ : vars.out);
-	posix_spawnattr_destroy(&at);
-	posix_spawn_file_actions_destroy(&fa);
-	if (errno != 0)
-		return FAIL_ERRNO(
-		    f, "starting %s in %s", argv[0], dir == NULL ? "." : dir);
-	return OK;
-}
 
 static bool
 env_same_name(const char *x, const char *y)
@@ -237,35 +162,6 @@ env_merge(struct arena *a, const char *const *more)
 	return env;
 }
 
-static enum err
-memory_file(const char *p, size_t n, int *fd, struct fail *f)
-{
-	*fd = memfd_create("stdin", MFD_CLOEXEC);
-	if (*fd < 0)
-		return FAIL_ERRNO(f, "making the standard input of a child");
-	while (n > 0) {
-		ssize_t put = write(*fd, p, n);
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0)
-			return FAIL_ERRNO(f, "writing the standard input of a child");
-		p += put;
-		n -= (size_t)put;
-	}
-	lseek(*fd, 0, SEEK_SET);
-	return OK;
-}
-
-/* Output of a child: the pipe ends that are read here, -1 = closed or not wanted. */
-struct child_output {
-	int out, err;
-	struct buf text;
-	size_t max;
-	char *last_words;
-	size_t nwords;
-	bool hush;
-};
-
 static void
 close_fd(int *fd)
 {
@@ -273,6 +169,206 @@ close_fd(int *fd)
 		close(*fd);
 	*fd = -1;
 }
+
+static enum err
+memory_file(const char *p, size_t n, int *fd, struct fail *f)
+{
+	*fd = memfd_create("child", MFD_CLOEXEC);
+	if (*fd < 0 || fchmod(*fd, 0600) < 0)
+		return FAIL_ERRNO(f, "making a file for a child");
+	while (n > 0) {
+		ssize_t put = write(*fd, p, n);
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return FAIL_ERRNO(f, "writing a file for a child");
+		p += put;
+		n -= (size_t)put;
+	}
+	lseek(*fd, 0, SEEK_SET);
+	return OK;
+}
+
+/*
+ * Makes what leads to descriptor `as` of the child: *theirs, closed after the start,
+ * and *ours.
+ */
+static enum err
+io_make(const struct proc_io *io, int as, int *ours, int *theirs, struct fail *f)
+{
+	int fd[2];
+
+	if (io->how == PROC_MEMORY && as == IN)
+		return memory_file(io->text, io->n, theirs, f);
+	if (io->how == PROC_MEMORY) {
+		TRY(memory_file(NULL, 0, ours, f));
+		*theirs = fcntl(*ours, F_DUPFD_CLOEXEC, 0);
+		return OK;
+	}
+	if (io->how < PROC_PIPE)
+		return OK;
+	if (pipe2(fd, O_CLOEXEC) < 0)
+		return FAIL_ERRNO(f, "making a pipe for a child");
+	*ours = fd[as == IN];
+	*theirs = fd[as != IN];
+	if (io->how != PROC_STREAM)
+		fcntl(*ours, F_SETFL, O_NONBLOCK);
+	return OK;
+}
+
+static void
+io_wire(posix_spawn_file_actions_t *fa, const struct proc_io *io, int as, int theirs)
+{
+	if (io->how == PROC_FILE)
+		posix_spawn_file_actions_addopen(
+		    fa, as, io->text, O_WRONLY | O_CREAT | O_APPEND, 0640);
+	else if (io->how == PROC_NULL)
+		posix_spawn_file_actions_addopen(
+		    fa, as, "/dev/null", as == IN ? O_RDONLY : O_WRONLY, 0);
+	else if (io->how != PROC_OURS)
+		posix_spawn_file_actions_adddup2(
+		    fa, io->how == PROC_FD ? io->fd : theirs, as);
+}
+
+/* theirs: what becomes each descriptor of the child, -1 = nothing. */
+static enum err
+child_start(
+    const struct proc_run *r, const int *theirs, struct proc_child *c, struct fail *f)
+{
+	int extra = r->program > 0 ? r->program : theirs[EXTRA];
+	struct arena a = { 0 };
+	/* posix_spawn() takes char *const * for historical reasons. */
+	union {
+		const char *const *in;
+		char *const *out;
+	} args = { r->argv }, vars = { r->env };
+	posix_spawn_file_actions_t fa;
+	posix_spawnattr_t at;
+	sigset_t set;
+
+	assert(r->argv[0] != NULL);
+	posix_spawn_file_actions_init(&fa);
+	io_wire(&fa, &r->in, IN, theirs[IN]);
+	io_wire(&fa, &r->out, OUT, theirs[OUT]);
+	io_wire(&fa, &r->err, ERR, theirs[ERR]);
+	if (r->dir != NULL)
+		posix_spawn_file_actions_addchdir_np(&fa, r->dir);
+	if (extra > 0)
+		posix_spawn_file_actions_adddup2(&fa, extra, EXTRA);
+#ifdef HAVE_POSIX_SPAWN_FILE_ACTIONS_ADDCLOSEFROM_NP
+	posix_spawn_file_actions_addclosefrom_np(&fa, extra > 0 ? EXTRA + 1 : EXTRA);
+#endif
+	posix_spawnattr_init(&at);
+	posix_spawnattr_setflags(&at,
+	    POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+	sigemptyset(&set);
+	posix_spawnattr_setsigmask(&at, &set);
+	for (size_t i = 0; i < N(defaults); i++)
+		sigaddset(&set, defaults[i]);
+	posix_spawnattr_setsigdefault(&at, &set);
+	if (r->env != NULL)
+		vars.in = env_merge(&a, r->env);
+	errno = spawn_with_core_limit(&c->pid,
+	    r->program > 0 ? program_path : r->argv[0], &fa, &at, args.out,
+	    r->env == NULL ? environ : vars.out);
+	posix_spawnattr_destroy(&at);
+	posix_spawn_file_actions_destroy(&fa);
+	arena_free(&a);
+	if (errno != 0)
+		return FAIL_ERRNO(
+		    f, "starting %s in %s", r->argv[0], r->dir == NULL ? "." : r->dir);
+	return OK;
+}
+
+static void
+close_ours(struct proc_child *c)
+{
+	close_fd(&c->in);
+	close_fd(&c->out);
+	close_fd(&c->err);
+}
+
+enum err
+proc_start(const struct proc_run *r, struct proc_child *c, struct fail *f)
+{
+	int theirs[] = { -1, -1, -1, -1 };
+	enum err e;
+
+	*c = (struct proc_child){ 0, -1, -1, -1 };
+	e = io_make(&r->in, IN, &c->in, &theirs[IN], f);
+	if (e == OK)
+		e = io_make(&r->out, OUT, &c->out, &theirs[OUT], f);
+	if (e == OK)
+		e = io_make(&r->err, ERR, &c->err, &theirs[ERR], f);
+	if (e == OK && r->given != NULL)
+		e = memory_file(r->given, strlen(r->given), &theirs[EXTRA], f);
+	if (e == OK)
+		e = child_start(r, theirs, c, f);
+	for (size_t i = 0; i < N(theirs); i++)
+		close_fd(&theirs[i]);
+	if (e != OK) {
+		close_ours(c);
+		c->pid = 0;
+	}
+	return e;
+}
+
+/* --- end --- */
+
+/* Returns false if the child runs, which only happens with WNOHANG. */
+static bool
+child_wait(pid_t pid, int how, int *status)
+{
+	int st;
+	pid_t gone;
+
+	while ((gone = waitpid(pid, &st, how)) < 0 && errno == EINTR)
+		;
+	if (gone != 0)
+		*status = gone < 0      ? -1 :
+		          WIFEXITED(st) ? WEXITSTATUS(st) :
+		                          128 + WTERMSIG(st);
+	return gone != 0;
+}
+
+bool
+proc_ended(struct proc_child *c, int *status)
+{
+	if (c->pid <= 0 || !child_wait(c->pid, WNOHANG, status))
+		return false;
+	c->pid = 0;
+	return true;
+}
+
+int
+proc_end(struct proc_child *c, int grace_ms)
+{
+	int64_t end = clock_mono_ms() + grace_ms;
+	int status = 0;
+
+	close_ours(c);
+	while (c->pid > 0 && grace_ms >= 0 && !proc_ended(c, &status)) {
+		if (clock_mono_ms() >= end) {
+			kill(-c->pid, SIGKILL);
+			break;
+		}
+		clock_nap_ms(1);
+	}
+	if (c->pid > 0)
+		child_wait(c->pid, 0, &status);
+	c->pid = 0;
+	return status;
+}
+
+/* --- to its end --- */
+
+struct child_output {
+	struct proc_child c;
+	struct buf text;
+	size_t max, nwords;
+	bool tee;
+	struct proc_told *told;
+};
 
 static void
 output_keep_stdout(struct child_output *o, const char *p, size_t n)
@@ -283,14 +379,13 @@ output_keep_stdout(struct child_output *o, const char *p, size_t n)
 		buf_put(&o->text, p, n < room ? n : room);
 }
 
-/* Passes the bytes on unless hushed, and keeps the last of them. */
 static void
 output_keep_stderr(struct child_output *o, const char *p, size_t n)
 {
-	ssize_t passed = o->hush ? 0 : write(STDERR_FILENO, p, n);
+	ssize_t passed = o->tee ? write(STDERR_FILENO, p, n) : 0;
 
 	(void)passed; /* standard error may be closed; keep the bytes all the same */
-	text_keep_end(o->last_words, PROC_LAST_WORDS, &o->nwords, p, n);
+	text_keep_end(o->told->words, PROC_LAST_WORDS, &o->nwords, p, n);
 }
 
 /* Reads what is available; closes *fd at the end of file. */
@@ -304,7 +399,7 @@ output_read(struct child_output *o, int *fd)
 		return;
 	if (n <= 0)
 		close_fd(fd);
-	else if (fd == &o->out)
+	else if (fd == &o->c.out)
 		output_keep_stdout(o, chunk, (size_t)n);
 	else
 		output_keep_stderr(o, chunk, (size_t)n);
@@ -314,10 +409,10 @@ output_read(struct child_output *o, int *fd)
 static bool
 output_poll(struct child_output *o, int ms)
 {
-	struct pollfd p[] = { { .fd = o->out, .events = POLLIN },
-		{ .fd = o->err, .events = POLLIN } };
+	struct pollfd p[] = { { .fd = o->c.out, .events = POLLIN },
+		{ .fd = o->c.err, .events = POLLIN } };
 
-	if (o->out < 0 && o->err < 0) {
+	if (o->c.out < 0 && o->c.err < 0) {
 		if (ms > 0)
 			clock_nap_ms(ms);
 		return false;
@@ -325,108 +420,76 @@ output_poll(struct child_output *o, int ms)
 	if (poll(p, N(p), ms) <= 0)
 		return false;
 	if (p[0].revents != 0)
-		output_read(o, &o->out);
+		output_read(o, &o->c.out);
 	if (p[1].revents != 0)
-		output_read(o, &o->err);
+		output_read(o, &o->c.err);
 	return true;
 }
 
-static int
-child_exit_status(int st)
+enum err
+proc_collect(struct arena *a, const struct proc_run *r, int timeout_s, size_t out_max,
+    struct proc_told *told, struct fail *f)
 {
-	return WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st);
-}
+	struct child_output o = { .text = buf_new(a),
+		.max = out_max,
+		.tee = r->err.how == PROC_TEE,
+		.told = told };
+	int64_t end = clock_mono_ms() + (int64_t)timeout_s * 1000;
+	int tick = 1;
 
-/*
- * Collects output until the child itself has ended. What it left running in the
- * background may keep the pipes open and is not waited for.
- */
-static enum err
-child_wait(const struct proc_run *r, pid_t pid, struct child_output *o, int *status,
-    struct fail *f)
-{
-	int64_t end = clock_mono_ms() + (int64_t)r->timeout_s * 1000;
-	int st, tick = 1;
-	pid_t gone;
-
-	while ((gone = waitpid(pid, &st, WNOHANG)) == 0) {
-		if (r->timeout_s > 0 && clock_mono_ms() >= end) {
-			kill(-pid, SIGKILL);
-			while (waitpid(pid, &st, 0) < 0 && errno == EINTR)
-				;
+	told->words[0] = '\0';
+	TRY(proc_start(r, &o.c, f));
+	while (!proc_ended(&o.c, &told->status)) {
+		if (timeout_s > 0 && clock_mono_ms() >= end) {
+			proc_end(&o.c, 0);
 			return FAIL(f, E_SYS, "%s: timed out after %d s and was killed",
-			    r->argv[0], r->timeout_s);
+			    r->argv[0], timeout_s);
 		}
 		/* A caller that waits for a child does not hang. */
 		notify_alive();
-		output_poll(o, tick);
+		output_poll(&o, tick);
 		tick = tick < TICK_MAX_MS ? tick * 2 : TICK_MAX_MS;
 	}
-	if (gone < 0)
-		return FAIL_ERRNO(f, "waiting for %s", r->argv[0]);
-	*status = child_exit_status(st);
-	/* Background processes may go on writing. */
+	/* Background processes may keep the pipes open, and go on writing. */
 	for (end = clock_mono_ms() + AFTERWARDS_MS;
-	     clock_mono_ms() < end && output_poll(o, 0);)
+	     clock_mono_ms() < end && output_poll(&o, 0);)
 		;
-	return OK;
-}
-
-/* Makes a pipe from the child, if wanted; *ours does not block. */
-static enum err
-pipe_from_child(bool wanted, int *ours, int *theirs, struct fail *f)
-{
-	int fd[2];
-
-	*ours = *theirs = -1;
-	if (!wanted)
-		return OK;
-	if (pipe2(fd, O_CLOEXEC) < 0)
-		return FAIL_ERRNO(f, "making a pipe for a child");
-	*ours = fd[0];
-	*theirs = fd[1];
-	fcntl(fd[0], F_SETFL, O_NONBLOCK);
+	close_ours(&o.c);
+	told->out = o.text.p;
+	told->out_n = o.text.n;
+	if (told->status < 0)
+		return FAIL(f, E_SYS, "waiting for %s: it is no child", r->argv[0]);
 	return OK;
 }
 
 enum err
-proc_run(struct arena *a, const struct proc_run *r, int *status, char **out,
-    size_t *out_n, struct fail *f)
+proc_call(int (*work)(void *), void *arg, int out, int *status, struct fail *f)
 {
-	const char *const *env = r->env == NULL ? NULL : env_merge(a, r->env);
-	struct stdio io = { .in = -1, .out = -1, .err = -1 };
-	struct child_output o = { .out = -1,
-		.err = -1,
-		.text = buf_new(a),
-		.max = r->out_max,
-		.last_words = r->last_words,
-		.hush = r->hush };
-	enum err e = OK;
+	struct sigaction stop = { .sa_handler = on_stop }, before[N(stops)];
 	pid_t pid;
 
-	if (o.last_words != NULL)
-		o.last_words[0] = '\0';
-	if (r->in != NULL)
-		e = memory_file(r->in, r->in_n, &io.in, f);
-	if (e == OK)
-		e = pipe_from_child(out != NULL, &o.out, &io.out, f);
-	if (e == OK)
-		e = pipe_from_child(r->last_words != NULL, &o.err, &io.err, f);
-	if (e == OK)
-		e = child_start(r->argv, env, r->dir, &io, &pid, f);
-	close_fd(&io.in);
-	close_fd(&io.out);
-	close_fd(&io.err);
-	if (e == OK)
-		e = child_wait(r, pid, &o, status, f);
-	close_fd(&o.out);
-	close_fd(&o.err);
-	if (e == OK && out != NULL)
-		*out = o.text.p;
-	if (e == OK && out_n != NULL)
-		*out_n = o.text.n;
-	return e;
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		if (out >= 0)
+			dup2(out, STDOUT_FILENO);
+		*status = work(arg);
+		fflush(stdout);
+		_exit(*status);
+	}
+	*status = -1;
+	for (size_t i = 0; i < N(stops); i++)
+		sigaction(stops[i], &stop, &before[i]);
+	if (pid > 0)
+		child_wait(pid, 0, status);
+	for (size_t i = 0; i < N(stops); i++)
+		sigaction(stops[i], &before[i], NULL);
+	if (*status < 0)
+		return FAIL_ERRNO(f, "running a child process");
+	return OK;
 }
+
+/* --- words --- */
 
 /* Takes one word at *s; NULL if a quote is not closed. */
 static char *
@@ -474,195 +537,6 @@ proc_split(struct arena *a, const char *cmd, char ***argv, struct fail *f)
 	PUSH(a, v, n, cap) = NULL;
 	*argv = v;
 	return OK;
-}
-
-enum err
-proc_spawn_on(int in, const char *const *argv, const char *dir, const char *log,
-    pid_t *pid, struct fail *f)
-{
-	struct stdio io = { .in = in, .out = STDOUT_FILENO, .err = -1, .log = log };
-
-	return child_start(argv, NULL, dir, &io, pid, f);
-}
-
-enum err
-proc_spawn(const char *const *argv, const char *dir, const char *log, pid_t *pid,
-    struct fail *f)
-{
-	return proc_spawn_on(-1, argv, dir, log, pid, f);
-}
-
-enum err
-proc_spawn_file(int program, const char *const *argv, const char *dir, const char *log,
-    pid_t *pid, struct fail *f)
-{
-	struct stdio io = {
-		.in = -1, .out = STDOUT_FILENO, .log = log, .program = program
-	};
-
-	return child_start(argv, NULL, dir, &io, pid, f);
-}
-
-/* --- streams --- */
-
-/* Makes a file of the text that only this account may read. */
-static enum err
-given_file(const char *text, int *fd, struct fail *f)
-{
-	TRY(memory_file(text, strlen(text), fd, f));
-	if (fchmod(*fd, 0600) < 0)
-		return FAIL_ERRNO(f, "protecting the options of a child");
-	return OK;
-}
-
-enum err
-proc_stream_open(const char *const *argv, bool feed, const char *given_text,
-    struct proc_stream *s, struct fail *f)
-{
-	struct stdio io = { .in = -1, .out = -1, .err = -1 };
-	int fd[2], given = -1;
-	enum err e = given_file(given_text, &given, f);
-
-	*s = (struct proc_stream){ .fd = -1, .words = -1 };
-	if (e == OK && pipe2(fd, O_CLOEXEC) < 0)
-		e = FAIL_ERRNO(f, "making a pipe for a child");
-	if (e != OK) {
-		close_fd(&given);
-		return e;
-	}
-	s->words = memfd_create("stderr", MFD_CLOEXEC);
-	s->fd = feed ? fd[1] : fd[0];
-	*(feed ? &io.in : &io.out) = feed ? fd[0] : fd[1];
-	io.err = s->words;
-	io.given = given;
-	e = child_start(argv, NULL, NULL, &io, &s->pid, f);
-	close(feed ? fd[0] : fd[1]);
-	close_fd(&given);
-	if (e != OK) {
-		close_fd(&s->fd);
-		close_fd(&s->words);
-	}
-	return e;
-}
-
-/* Returns the end of what the child wrote to the memory file, on one line. */
-static void
-stream_words(int fd, char *words, size_t max)
-{
-	off_t end = lseek(fd, 0, SEEK_END);
-	off_t from = end > (off_t)max - 1 ? end - (off_t)max + 1 : 0;
-	ssize_t n = pread(fd, words, max - 1, from);
-
-	words[n < 0 ? 0 : n] = '\0';
-	while (n > 0 && text_white(words[n - 1]))
-		words[--n] = '\0';
-	for (char *p = words; *p != '\0'; p++)
-		if (*p == '\n')
-			*p = ' ';
-}
-
-enum err
-proc_stream_close(struct proc_stream *s, const char *name, bool kill_it, struct fail *f)
-{
-	char words[FAIL_BYTES];
-	int st = 0;
-	pid_t gone;
-
-	if (s->pid <= 0)
-		return OK;
-	close_fd(&s->fd);
-	if (kill_it)
-		kill(-s->pid, SIGKILL);
-	while ((gone = waitpid(s->pid, &st, 0)) < 0 && errno == EINTR)
-		;
-	s->pid = 0;
-	stream_words(s->words, words, sizeof(words));
-	close_fd(&s->words);
-	if (kill_it)
-		return OK;
-	if (gone < 0)
-		return FAIL_ERRNO(f, "waiting for %s", name);
-	if (child_exit_status(st) != 0)
-		return FAIL(f, E_SYS, "%s ended with status %d: %.250s", name,
-		    child_exit_status(st), words);
-	return OK;
-}
-
-/* --- dialogs --- */
-
-/* As pipe_from_child(), in the other direction. */
-static enum err
-pipe_to_child(int *ours, int *theirs, struct fail *f)
-{
-	int fd[2];
-
-	*ours = *theirs = -1;
-	if (pipe2(fd, O_CLOEXEC) < 0)
-		return FAIL_ERRNO(f, "making a pipe for a child");
-	*theirs = fd[0];
-	*ours = fd[1];
-	fcntl(fd[1], F_SETFL, O_NONBLOCK);
-	return OK;
-}
-
-enum err
-proc_dialog_open(
-    const char *const *argv, const char *dir, struct proc_dialog *d, struct fail *f)
-{
-	struct stdio io = { .in = -1, .out = -1, .err = -1 };
-	enum err e;
-
-	*d = (struct proc_dialog){ .in = -1, .out = -1, .err = -1 };
-	e = pipe_to_child(&d->in, &io.in, f);
-	if (e == OK)
-		e = pipe_from_child(true, &d->out, &io.out, f);
-	if (e == OK)
-		e = pipe_from_child(true, &d->err, &io.err, f);
-	if (e == OK)
-		e = child_start(argv, NULL, dir, &io, &d->pid, f);
-	close_fd(&io.in);
-	close_fd(&io.out);
-	close_fd(&io.err);
-	if (e == OK)
-		return OK;
-	close_fd(&d->in);
-	close_fd(&d->out);
-	close_fd(&d->err);
-	d->pid = 0;
-	return e;
-}
-
-bool
-proc_dialog_ended(struct proc_dialog *d, int *status)
-{
-	int st;
-
-	if (d->pid <= 0 || waitpid(d->pid, &st, WNOHANG) != d->pid)
-		return false;
-	d->pid = 0;
-	*status = child_exit_status(st);
-	return true;
-}
-
-void
-proc_dialog_close(struct proc_dialog *d, int grace_ms)
-{
-	int64_t end = clock_mono_ms() + grace_ms;
-	int status;
-
-	close_fd(&d->in);
-	close_fd(&d->out);
-	close_fd(&d->err);
-	while (d->pid > 0 && !proc_dialog_ended(d, &status)) {
-		if (clock_mono_ms() >= end) {
-			kill(-d->pid, SIGKILL);
-			while (waitpid(d->pid, &status, 0) < 0 && errno == EINTR)
-				;
-			d->pid = 0;
-			return;
-		}
-		clock_nap_ms(1);
-	}
 }
 
 void

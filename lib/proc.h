@@ -11,91 +11,86 @@
 
 enum { PROC_LAST_WORDS = 2048 };
 
+enum proc_how {
+	PROC_NULL,   /* /dev/null */
+	PROC_OURS,   /* the same as ours */
+	PROC_FD,     /* a descriptor; for err, 1 is where the program's output goes */
+	PROC_FILE,   /* appended to the file at text */
+	PROC_MEMORY, /* in: reads text, n bytes; out, err: a file in memory, no limit */
+	PROC_PIPE,   /* our end does not block */
+	PROC_STREAM, /* our end blocks */
+	PROC_TEE     /* a pipe; proc_collect() passes on to ours what it reads */
+};
+struct proc_io {
+	enum proc_how how;
+	int fd;
+	const char *text;
+	size_t n;
+};
+/* Output and errors go to a log. */
+#define PROC_LOG(path) .out = { PROC_FILE, .text = (path) }, .err = { PROC_FD, .fd = 1 }
+
 struct proc_run {
 	const char *const *argv; /* argv[0] is looked up in PATH; no shell */
 	const char *dir;         /* working directory, NULL = ours */
 	const char *const *env;  /* "K=V" added to ours, NULL-terminated */
-	const char *in;          /* standard input text, NULL = /dev/null */
-	size_t in_n;
-	size_t out_max; /* keep at most this many bytes of its output */
-	/* [PROC_LAST_WORDS]: receives the end of its standard error; may be NULL */
-	char *last_words;
-	bool hush;     /* with last_words: nothing goes to our standard error */
-	int timeout_s; /* 0 = no limit; after it the process group is killed */
+	/*
+	 * > 0: the program as an open file, whatever its name leads to by now; argv[0]
+	 * is its name in messages. It is descriptor 3 of the child, where the
+	 * interpreter of a script reads it.
+	 */
+	int program;
+	/* Text of a file that it can open as /dev/fd/3 and only this account can read.
+	 */
+	const char *given;
+	struct proc_io in, out, err;
+};
+struct proc_child {
+	pid_t pid;        /* 0 = does not run */
+	int in, out, err; /* our ends of its pipes, its files in memory; -1 = none */
 };
 /*
- * Runs a program to its end, in a process group of its own. *status is its exit status,
- * or 128 + signal; *out (may be NULL) its standard output. Its standard error goes to
- * ours, through this process if last_words is set. Processes that it left in the
- * background are not waited for. E_SYS if it cannot be started or timed out.
+ * Starts a program in a process group of its own, with default signals. Who feeds it
+ * ignores SIGPIPE. After a failure nothing runs and nothing is open.
  */
-enum err proc_run(struct arena *, const struct proc_run *, int *status, char **out,
-    size_t *out_n, struct fail *);
+enum err proc_start(const struct proc_run *, struct proc_child *, struct fail *);
+/*
+ * Has it ended? Then *status is its exit status, or 128 + signal (-1: it is no child of
+ * ours), and its pid 0.
+ */
+bool proc_ended(struct proc_child *, int *status);
+/*
+ * Closes the pipes, which tells it to end, waits for at most grace_ms (-1: as long as
+ * it takes), then kills its group. Returns its status, as above; 0 if it did not run.
+ */
+int proc_end(struct proc_child *, int grace_ms);
+
+struct proc_told {
+	int status; /* its exit status, or 128 + signal */
+	char *out;  /* what it wrote to PROC_PIPE, then '\0' */
+	size_t out_n;
+	char words[PROC_LAST_WORDS]; /* the end of its standard error */
+};
+/*
+ * Runs it to its end; at most out_max bytes of its output are kept. After timeout_s (0
+ * = no limit) its group is killed. Processes that it left in the background are not
+ * waited for. E_SYS if it cannot be started or timed out.
+ */
+enum err proc_collect(struct arena *, const struct proc_run *, int timeout_s,
+    size_t out_max, struct proc_told *, struct fail *);
+
+/*
+ * Runs a function in a child process, whose standard output is out (-1: ours).
+ * *status: what it returned, 0 to 255, or 128 + signal. The child gets the terminal's
+ * signals, too, and decides; until then they only set proc_stopping here.
+ */
+enum err proc_call(int (*work)(void *), void *arg, int out, int *status, struct fail *);
 
 /*
  * Splits a command line at blanks; '...' and "..." group. No expansion, no shell. The
  * result is NULL-terminated. E_BADREQ if cmd is empty or a quote is open.
  */
 enum err proc_split(struct arena *, const char *cmd, char ***argv, struct fail *);
-
-/*
- * Starts a child in a process group of its own with stdout and stderr appended to log
- * (NULL = ours) and an empty standard input. The caller waits for it.
- */
-enum err proc_spawn(
-    const char *const *argv, const char *dir, const char *log, pid_t *, struct fail *);
-/* The same with descriptor in as its standard input; -1: an empty one. */
-enum err proc_spawn_on(int in, const char *const *argv, const char *dir,
-    const char *log, pid_t *, struct fail *);
-
-/*
- * The same for a program given as an open file, whatever its name leads to by now;
- * argv[0] is its name in messages. The file is descriptor 3 of the child, where the
- * interpreter of a script reads it.
- */
-enum err proc_spawn_file(int program, const char *const *argv, const char *dir,
-    const char *log, pid_t *, struct fail *);
-
-/* A program whose output is read, or whose input is written, while it runs. */
-struct proc_stream {
-	pid_t pid;
-	int fd;    /* our end of the pipe; blocks */
-	int words; /* its standard error, as a memory file */
-};
-/*
- * Starts it. feed: fd leads to its standard input, and its output goes to /dev/null;
- * else fd is its output. given_text becomes a file that it can open as /dev/fd/3,
- * readable by this account only: options with a password. SIGPIPE must be ignored to
- * feed a program.
- */
-enum err proc_stream_open(const char *const *argv, bool feed, const char *given_text,
-    struct proc_stream *, struct fail *);
-/*
- * Closes the pipe and waits for the program's end. Unless its exit status is 0, E_SYS
- * with the last words of its standard error. kill: ends it at once, if it still runs;
- * then OK.
- */
-enum err proc_stream_close(
-    struct proc_stream *, const char *name, bool kill, struct fail *);
-
-/* A program that is asked and answers while it runs. */
-struct proc_dialog {
-	pid_t pid;        /* 0 = does not run */
-	int in, out, err; /* our ends of its pipes; none blocks; -1 = closed */
-};
-/*
- * Starts it in dir (NULL = ours), in a process group of its own. SIGPIPE must be
- * ignored.
- */
-enum err proc_dialog_open(
-    const char *const *argv, const char *dir, struct proc_dialog *, struct fail *);
-/* Has it ended? Then *status is its exit status, or 128 + signal. */
-bool proc_dialog_ended(struct proc_dialog *, int *status);
-/*
- * Closes the pipes, which tells it to end, waits for at most grace_ms, and then kills
- * its group. Does nothing if it does not run.
- */
-void proc_dialog_close(struct proc_dialog *, int grace_ms);
 
 /*
  * After proc_signals(), SIGTERM, SIGINT and SIGHUP store their number in proc_stopping

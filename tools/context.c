@@ -2,13 +2,11 @@
 /* The context of a command: project, configuration, database and messages. */
 #include "tools/cmd.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "db/db.h"
 #include "db/project.h"
@@ -48,71 +46,53 @@ ctx_as_root(struct cmd_ctx *x, enum err (*work)(struct cmd_ctx *, void *), void 
 	return back.code;
 }
 
-/* What a child process reports. */
-struct told {
+struct forked { /* memory shared with a child process */
+	struct cmd_ctx *x;
+	enum err (*work)(struct cmd_ctx *, void *);
+	void *arg;
 	struct fail f;
 	int status;
 };
 
 static int
-fork_run(struct cmd_ctx *x, struct told *told,
-    enum err (*work)(struct cmd_ctx *, void *), void *arg)
+fork_run(void *arg)
 {
+	struct forked *k = arg;
 	enum err e;
 
-	x->db = NULL; /* the parent's connection */
-	x->f = &told->f;
-	e = work(x, arg);
-	ctx_close(x);
-	told->status = x->status;
-	fflush(stdout);
+	k->x->db = NULL; /* the parent's connection */
+	k->x->f = &k->f;
+	e = k->work(k->x, k->arg);
+	ctx_close(k->x);
+	k->status = k->x->status;
 	return (int)e;
-}
-
-/* The child gets the terminal's signals, too, and decides. */
-static enum err
-fork_wait(struct cmd_ctx *x, pid_t pid, const struct told *told)
-{
-	int st = 0;
-	pid_t got;
-
-	do
-		got = waitpid(pid, &st, 0);
-	while (got < 0 && errno == EINTR);
-	if (got < 0)
-		return FAIL_ERRNO(x->f, "waiting for a child process");
-	if (!WIFEXITED(st))
-		return FAIL(x->f, E_SYS,
-		    "the process that worked as the project's account was ended by signal %d",
-		    WTERMSIG(st));
-	x->status = told->status;
-	if (WEXITSTATUS(st) != 0)
-		*x->f = told->f;
-	return (enum err)WEXITSTATUS(st);
 }
 
 enum err
 ctx_fork(struct cmd_ctx *x, enum err (*work)(struct cmd_ctx *, void *), void *arg)
 {
-	struct told *told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE,
+	struct forked *k = mmap(NULL, sizeof(*k), PROT_READ | PROT_WRITE,
 	    /* cppcheck-suppress invalidFunctionArg ; -1 goes with MAP_ANONYMOUS */
 	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	enum err e;
-	pid_t pid;
+	int st;
 
-	if (told == MAP_FAILED)
+	if (k == MAP_FAILED)
 		return FAIL_ERRNO(x->f, "sharing memory with a child process");
-	fflush(stdout);
-	pid = fork();
-	if (pid == 0)
-		_exit(fork_run(x, told, work, arg));
-	if (pid < 0) {
-		e = FAIL_ERRNO(x->f, "starting a child process");
-	} else {
-		proc_signals();
-		e = fork_wait(x, pid, told);
+	*k = (struct forked){ .x = x, .work = work, .arg = arg };
+	e = proc_call(fork_run, k, -1, &st, x->f);
+	proc_signals();
+	if (e == OK && st > 128)
+		e = FAIL(x->f, E_SYS,
+		    "the process that worked as the project's account was ended by signal %d",
+		    st - 128);
+	else if (e == OK) {
+		x->status = k->status;
+		e = (enum err)st;
+		if (e != OK)
+			*x->f = k->f;
 	}
-	munmap(told, sizeof(*told));
+	munmap(k, sizeof(*k));
 	return e;
 }
 

@@ -39,15 +39,15 @@ private_db_start(struct cmd_ctx *x, pid_t *pid, struct fail *f)
 	int64_t end = clock_mono_ms() + READY_MS;
 	struct service s;
 	enum err e = service_database(x->a, x->cf, &s, f);
-	union { /* adds const; proc_spawn() changes nothing */
-		char **in;
-		const char *const *out;
-	} argv;
+	struct proc_child c;
 
 	if (e != OK)
 		return e;
-	argv.in = s.argv;
-	e = proc_spawn(argv.out, x->cf->project_dir, s.log, pid, f);
+	e = proc_start(&(const struct proc_run){ .argv = (const char *const *)s.argv,
+			   .dir = x->cf->project_dir,
+			   PROC_LOG(s.log) },
+	    &c, f);
+	*pid = c.pid;
 	while (e == OK && !service_ready(&s)) {
 		if (waitpid(*pid, NULL, WNOHANG) == *pid) {
 			*pid = 0;

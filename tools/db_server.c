@@ -5,12 +5,10 @@
  */
 #include "tools/db_server.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include "db/schema.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
@@ -86,13 +84,13 @@ run_installer(struct arena *a, const struct conf *cf, const struct db_server *s,
     const char *const *argv, struct fail *f)
 {
 	const char *log = arena_printf(a, "%s/%s.log", cf->log_dir, s->name);
-	pid_t pid;
-	int st;
+	struct proc_told told;
 
-	TRY(proc_spawn(argv, cf->project_dir, log, &pid, f));
-	while (waitpid(pid, &st, 0) < 0 && errno == EINTR)
-		;
-	if (!WIFEXITED(st) || WEXITSTATUS(st) != 0)
+	TRY(proc_collect(a,
+	    &(const struct proc_run){
+		.argv = argv, .dir = cf->project_dir, PROC_LOG(log) },
+	    0, 0, &told, f));
+	if (told.status != 0)
 		return FAIL(
 		    f, E_SYS, "%s failed: %.300s", argv[0], log_find_error(a, log));
 	return OK;

@@ -221,8 +221,8 @@ run_scheduler(
 {
 	enum { WORDS = 24 };
 	const char *argv[WORDS] = { program, "-1", "-n", "-r", path };
+	struct proc_told told;
 	size_t n = 5;
-	int status;
 
 	if (r->config != NULL) {
 		argv[n++] = "-c";
@@ -239,15 +239,17 @@ run_scheduler(
 		argv[n++] = arena_printf(x->a, "-H%" PRId64, r->host);
 		argv[n++] = arena_printf(x->a, "-j%" PRId64, r->job);
 	}
-	TRY(proc_run(x->a,
+	TRY(proc_collect(x->a,
 	    &(struct proc_run){ .argv = argv,
-		.in = r->request,
-		.in_n = r->request_n,
-		.out_max = REPLY_MOST,
-		.timeout_s = RUN_S },
-	    &status, &r->reply, &r->reply_n, x->f));
-	if (status != 0)
-		return FAIL(x->f, E_SYS, "%s ended with exit code %d", program, status);
+		.in = { PROC_MEMORY, .text = r->request, .n = r->request_n },
+		.out = { PROC_PIPE },
+		.err = { PROC_OURS } },
+	    RUN_S, REPLY_MOST, &told, x->f));
+	if (told.status != 0)
+		return FAIL(
+		    x->f, E_SYS, "%s ended with exit code %d", program, told.status);
+	r->reply = told.out;
+	r->reply_n = told.out_n;
 	return replay_read_trace(x, r, path);
 }
 

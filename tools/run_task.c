@@ -2,9 +2,9 @@
 /* locus run-task: runs a task of config.xml once, never twice at the same time. */
 #include "tools/run_task.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "lib/clock.h"
 #include "lib/fs.h"
@@ -88,20 +88,6 @@ conf_task_named(struct cmd_ctx *x, const char *name, const struct conf_task **fo
 	return ctx_not_found(x, "%s has no task %s", x->cf->path, name);
 }
 
-/* Passes a stop signal on to the task; proc_spawn() gave it a group of its own. */
-static int
-wait_for_task(pid_t pid)
-{
-	int st;
-
-	while (waitpid(pid, &st, WNOHANG) == 0) {
-		if (proc_stopping)
-			kill(-pid, SIGTERM);
-		clock_nap_ms(WAIT_MS);
-	}
-	return WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st);
-}
-
 /* Splits the command; of BOINC's programs, ours run in their place. */
 static enum err
 task_command(struct cmd_ctx *x, const struct conf_task *t, char ***argv)
@@ -170,20 +156,24 @@ task_execute(struct cmd_ctx *x, const struct conf_task *t)
 	const char *log = t->output[0] == '/' ?
 	                      t->output :
 	                      arena_printf(x->a, "%s/%s", x->cf->log_dir, t->output);
-	union { /* adds const; proc_spawn() changes nothing */
-		char **in;
-		const char *const *out;
-	} argv;
 	struct task_note note;
-	pid_t pid;
+	struct proc_child c;
+	char **argv;
 
-	if (task_command(x, t, &argv.in) != OK)
+	if (task_command(x, t, &argv) != OK)
 		return note_no_start(x, t);
 	setenv("LOCUS_PROJECT", conf_dir(x->a, x->cf), 1);
 	proc_signals();
 	TRY(note_task_start(x, t, &note));
-	TRY(proc_spawn(argv.out, x->cf->project_dir, log, &pid, x->f));
-	x->status = wait_for_task(pid);
+	TRY(proc_start(&(const struct proc_run){ .argv = (const char *const *)argv,
+			   .dir = x->cf->project_dir,
+			   PROC_LOG(log) },
+	    &c, x->f));
+	while (!proc_ended(&c, &x->status)) {
+		if (proc_stopping) /* the task has a group of its own */
+			kill(-c.pid, SIGTERM);
+		clock_nap_ms(WAIT_MS);
+	}
 	if (proc_stopping)
 		return OK; /* no failure of the task */
 	note.exit = x->status;

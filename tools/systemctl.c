@@ -24,19 +24,17 @@ systemctl_exec(struct arena *a, const char *const *argv, char **out, struct fail
 	struct proc_run r = { .argv = argv,
 		.env = (const char *const[]){ "SYSTEMD_COLORS=0",
 		    "SYSTEMD_PAGER=", "LC_ALL=C", "TZ=UTC", NULL },
-		.out_max = OUT_MAX,
-		.timeout_s = LIMIT_S };
-	char words[PROC_LAST_WORDS] = "", *text = NULL;
-	int status;
+		.out = { PROC_PIPE },
+		.err = { PROC_TEE } };
+	struct proc_told told;
 
-	r.last_words = words;
-	TRY(proc_run(a, &r, &status, &text, NULL, f));
+	TRY(proc_collect(a, &r, LIMIT_S, OUT_MAX, &told, f));
 	if (out != NULL)
-		*out = text;
-	if (status == 0)
+		*out = told.out;
+	if (told.status == 0)
 		return OK;
 	return FAIL(f, E_SYS, "systemctl %s ended with status %d: %.300s", argv[1],
-	    status, text_trim(words));
+	    told.status, text_trim(told.words));
 }
 
 enum err

@@ -431,7 +431,7 @@ enum {
 	KEPT_BYTES = 256 << 20,
 	CRASHES_SURE =
 	    3,       /* of the process and, by SIGKILL, of two processes of its own */
-	KILLED = 128 /* proc_run(): plus the signal */
+	KILLED = 128 /* proc_collect(): plus the signal */
 };
 
 static const char reply_end[] = "</scheduler_reply>\n";
@@ -550,32 +550,30 @@ run_apart(const struct trial *t, const struct fcgi_request *rq, struct fcgi_repl
 		NULL };
 	const struct proc_run run = { .argv = argv,
 		.env = env,
-		.in = rq->body,
-		.in_n = rq->body_n,
-		.out_max = REPLY_MAX,
-		.timeout_s = LIMIT_S + t->wait_s };
+		.in = { PROC_MEMORY, .text = rq->body, .n = rq->body_n },
+		.out = { PROC_PIPE },
+		.err = { PROC_OURS } };
 	struct fail f = { 0 };
-	char *out;
-	size_t n;
-	int status;
+	struct proc_told told;
 
-	if (proc_run(rq->a, &run, &status, &out, &n, &f) != OK) {
+	if (proc_collect(rq->a, &run, LIMIT_S + t->wait_s, REPLY_MAX, &told, &f) !=
+	    OK) {
 		log_fail("a request that may have crashed the scheduler", &f);
 		return UNKNOWN;
 	}
-	*sig = status - KILLED;
-	if (status > KILLED && !stopped_by(*sig))
+	*sig = told.status - KILLED;
+	if (told.status > KILLED && !stopped_by(*sig))
 		return CRASHED;
-	if (status != 0 || !reply_is_whole(out, n)) {
+	if (told.status != 0 || !reply_is_whole(told.out, told.out_n)) {
 		log_warn(
 		    "a request that may have crashed the scheduler: its process ended with status %d",
-		    status);
+		    told.status);
 		return UNKNOWN;
 	}
 	/* A project that is down answers in plain text (protocol.md 2.10). */
-	rp->type = strstr(out, "<project_is_down/>") != NULL ? "text/plain" :
-	                                                       "text/xml";
-	buf_put(&rp->body, out, n);
+	rp->type = strstr(told.out, "<project_is_down/>") != NULL ? "text/plain" :
+	                                                            "text/xml";
+	buf_put(&rp->body, told.out, told.out_n);
 	return SERVED;
 }
 

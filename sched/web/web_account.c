@@ -96,23 +96,19 @@ static enum err
 mail_send(struct mail_run *r, const struct mail *m, struct fail *f)
 {
 	struct buf b = buf_new(&r->a);
-	char words[PROC_LAST_WORDS] = "", **argv;
-	int status = 0;
+	struct proc_told told;
+	char **argv;
 
 	TRY(mail_render(&b, m, f));
 	TRY(proc_split(&r->a, r->p.conf->mail_command, &argv, f));
-	TRY(proc_run(&r->a,
+	TRY(proc_collect(&r->a,
 	    &(const struct proc_run){ .argv = (const char *const *)argv,
-		.in = b.p,
-		.in_n = b.n,
-		.out_max = OUTPUT_MAX,
-		.last_words = words,
-		.hush = true,
-		.timeout_s = SEND_S },
-	    &status, NULL, NULL, f));
-	if (status != 0)
-		return FAIL(
-		    f, E_SYS, "%s: exit status %d: %.200s", argv[0], status, words);
+		.in = { PROC_MEMORY, .text = b.p, .n = b.n },
+		.err = { PROC_PIPE } },
+	    SEND_S, 0, &told, f));
+	if (told.status != 0)
+		return FAIL(f, E_SYS, "%s: exit status %d: %.200s", argv[0],
+		    told.status, told.words);
 	return OK;
 }
 

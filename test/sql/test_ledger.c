@@ -35,13 +35,14 @@ ledger_by_hand(const char *sql, const char *options)
 	const char *const argv[] = { "sh", "-c",
 		"mariadb --no-defaults -u root -N -S $DB_SOCKET -D ledger $1 -e \"$0\"",
 		sql, options, NULL };
-	struct proc_run run = { .argv = argv, .out_max = 1000, .timeout_s = 300 };
-	char *out;
-	int status;
+	const struct proc_run run = {
+		.argv = argv, .out = { PROC_PIPE }, .err = { PROC_OURS }
+	};
+	struct proc_told told;
 
-	ck_ok(proc_run(&a, &run, &status, &out, NULL, &f));
-	ck_assert_int_eq(status, 0);
-	return out;
+	ck_ok(proc_collect(&a, &run, 300, 1000, &told, &f));
+	ck_assert_int_eq(told.status, 0);
+	return told.out;
 }
 
 /* Sums up the results of these sets; the ledger must agree. */

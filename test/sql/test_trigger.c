@@ -37,11 +37,13 @@ trigger_by_hand(const char *sql, const char *options)
 		    "%s",
 		    options),
 		sql, NULL };
-	struct proc_run run = { .argv = argv, .out_max = 1000, .timeout_s = 300 };
-	int status;
+	const struct proc_run run = {
+		.argv = argv, .out = { PROC_PIPE }, .err = { PROC_OURS }
+	};
+	struct proc_told told;
 
-	ck_ok(proc_run(&a, &run, &status, NULL, NULL, &f));
-	ck_assert_int_eq(status, 0);
+	ck_ok(proc_collect(&a, &run, 300, 1000, &told, &f));
+	ck_assert_int_eq(told.status, 0);
 }
 
 static void

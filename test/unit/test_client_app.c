@@ -342,10 +342,11 @@ static void
 ended_at_once(struct client *c, struct ctask *t)
 {
 	static const char *const argv[] = { "true", NULL };
-	pid_t pid;
+	const struct proc_run run = { .argv = argv, .dir = slot_dir(c, t) };
+	struct proc_child child;
 
-	ck_assert_int_eq(proc_spawn(argv, slot_dir(c, t), NULL, &pid, &c->fail), OK);
-	t->pid = pid;
+	ck_assert_int_eq(proc_start(&run, &child, &c->fail), OK);
+	t->pid = child.pid;
 	while (t->pid != 0) {
 		task_poll(c, c->state->projects, t);
 		usleep(1000);

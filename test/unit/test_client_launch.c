@@ -3,7 +3,6 @@
 #include "test/unit/client_host.h"
 
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include "lib/clock.h"
 #include "lib/crypt.h"
 #include "lib/log.h"
@@ -561,9 +560,10 @@ START_TEST(the_open_file_runs)
 	const char *out = arena_printf(&c->process, "%s/out", c->dir);
 	const char *const argv[] = { path, "good", NULL };
 	const char text[] = "#!/bin/sh\necho $1\n", evil[] = "#!/bin/sh\necho evil\n";
+	struct proc_run run = { .argv = argv, .dir = "/", PROC_LOG(out) };
+	struct proc_told told;
 	char *said;
-	pid_t pid;
-	int fd, st;
+	int fd;
 
 	if (_i == 0)
 		ck_assert_int_eq(
@@ -572,9 +572,9 @@ START_TEST(the_open_file_runs)
 		ck_assert_int_eq(fs_copy("/bin/echo", path, 0755, &c->fail), OK);
 	ck_assert_int_eq(fs_open_file(path, &fd, &c->fail), OK);
 	ck_assert_int_eq(fs_write(path, evil, strlen(evil), 0755, &c->fail), OK);
-	ck_assert_int_eq(proc_spawn_file(fd, argv, "/", out, &pid, &c->fail), OK);
-	ck_assert_int_eq(waitpid(pid, &st, 0), pid);
-	ck_assert_int_eq(st, 0);
+	run.program = fd;
+	ck_assert_int_eq(proc_collect(&c->scratch, &run, 0, 0, &told, &c->fail), OK);
+	ck_assert_int_eq(told.status, 0);
 	ck_assert_int_eq(fs_read(&c->scratch, out, 100, &said, NULL, &c->fail), OK);
 	ck_assert_str_eq(said, "good\n");
 	close(fd);

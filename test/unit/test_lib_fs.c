@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unit tests of files and child processes. */
+/* Unit tests of files. */
 #include "test/unit/unit.h"
 
 #include <errno.h>
@@ -13,7 +13,6 @@
 #include <unistd.h>
 #include "lib/clock.h"
 #include "lib/fs.h"
-#include "lib/proc.h"
 #include "lib/rate.h"
 #include "lib/banned.h"
 
@@ -361,193 +360,6 @@ START_TEST(fs_lock_keeps_others_out)
 }
 END_TEST
 
-/* --- processes --- */
-
-#define SH(script) ((const char *const[]){ "sh", "-c", script, NULL })
-
-static const struct {
-	const char *script, *in;
-	size_t out_max;
-	int status;
-	const char *out;
-} runs[] = {
-	{ "echo hello", NULL, 100, 0, "hello\n" },
-	{ "cat", "through", 100, 0, "through" },
-	{ "cat", NULL, 100, 0, "" },
-	{ "true", "nobody reads this", 100, 0, "" },
-	{ "exit 3", NULL, 100, 3, "" },
-	{ "kill -9 $$", NULL, 100, 137, "" },
-	{ "echo 0123456789", NULL, 4, 0, "0123" },
-	{ "sleep 300 & echo left", NULL, 100, 0, "left\n" },
-	{ "echo $LOCUS_X $HOME", NULL, 100, 0, "added /nowhere\n" },
-	{ "pwd", NULL, 100, 0, "/\n" },
-	{ "exec >&-; sleep 0.2; exit 5", NULL, 100, 5, "" },
-};
-
-START_TEST(proc_runs)
-{
-	const char *env[] = { "LOCUS_X=added", "HOME=/nowhere", NULL };
-	struct proc_run r = {
-		.argv = SH(runs[_i].script),
-		.dir = "/",
-		.env = env,
-		.in = runs[_i].in,
-		.in_n = runs[_i].in == NULL ? 0 : strlen(runs[_i].in),
-		.out_max = runs[_i].out_max,
-		.timeout_s = 60,
-	};
-	int status = -1;
-	char *out;
-	size_t n;
-
-	ck_assert_int_eq(proc_run(&a, &r, &status, &out, &n, &f), OK);
-	ck_assert_int_eq(status, runs[_i].status);
-	ck_assert_str_eq(out, runs[_i].out);
-	ck_assert_uint_eq(n, strlen(runs[_i].out));
-	status = -1;
-	ck_assert_int_eq(proc_run(&a, &r, &status, NULL, NULL, &f), OK);
-	ck_assert_int_eq(status, runs[_i].status);
-}
-END_TEST
-
-START_TEST(proc_moves_much)
-{
-	static char in[3000000];
-	struct proc_run r = {
-		.argv = SH("cat"), .in = in, .in_n = sizeof(in), .out_max = 1 << 22
-	};
-	int status;
-	char *out;
-	size_t n;
-
-	for (size_t i = 0; i < sizeof(in); i++)
-		in[i] = (char)(i * 31);
-	ck_assert_int_eq(proc_run(&a, &r, &status, &out, &n, &f), OK);
-	ck_assert_uint_eq(n, sizeof(in));
-	ck_assert_int_eq(memcmp(in, out, n), 0);
-	r.out_max = 1000;
-	ck_assert_int_eq(proc_run(&a, &r, &status, &out, &n, &f), OK);
-	ck_assert_uint_eq(n, 1000);
-	ck_assert_int_eq(status, 0);
-}
-END_TEST
-
-START_TEST(proc_timeout_kills_the_group)
-{
-	char *pidfile = fs_path("pid"), *text;
-	const char *script =
-	    "sleep 300 & echo $! > \"$0.new\"; mv \"$0.new\" \"$0\"; wait";
-	const char *argv[] = { "sh", "-c", script, pidfile, NULL };
-	struct proc_run r = { .argv = argv };
-	int status, i;
-
-	/* The script may not have started after a second on a slow machine. */
-	for (r.timeout_s = 1; r.timeout_s < 100 && !fs_exists(pidfile);
-	     r.timeout_s *= 2) {
-		int64_t start = clock_mono_ms();
-		char *said = arena_printf(&a, "timed out after %d s", (int)r.timeout_s);
-
-		ck_assert_int_eq(proc_run(&a, &r, &status, NULL, NULL, &f), E_SYS);
-		ck_assert_ptr_nonnull(strstr(f.detail, said));
-		ck_assert_int_ge(clock_mono_ms() - start, r.timeout_s * 1000);
-	}
-	ck_assert_int_eq(fs_read(&a, pidfile, 100, &text, NULL, &f), OK);
-	/* The grandchild is gone too, or will be as soon as init has reaped it. */
-	for (i = 0; i < 6000; i++) {
-		char *stat,
-		    *path = arena_printf(&a, "/proc/%ld/stat", strtol(text, NULL, 10));
-		if (fs_read(&a, path, 10000, &stat, NULL, &f) != OK ||
-		    strstr(stat, ") Z"))
-			break;
-		clock_nap_ms(10);
-	}
-	ck_assert_int_lt(i, 6000);
-}
-END_TEST
-
-START_TEST(proc_says_what_cannot_start)
-{
-	struct proc_run r = { .argv = (const char *const[]){
-				  "no-such-program", NULL } };
-	char *out;
-	int status;
-
-	if (getenv("UNIT_VALGRIND") != NULL)
-		return; /* posix_spawn() cannot tell there that exec failed */
-	ck_assert_int_eq(proc_run(&a, &r, &status, &out, NULL, &f), E_SYS);
-	ck_assert_ptr_nonnull(strstr(f.detail, "no-such-program"));
-	r = (struct proc_run){ .argv = SH("true"), .dir = fs_path("none") };
-	ck_assert_int_eq(proc_run(&a, &r, &status, &out, NULL, &f), E_SYS);
-}
-END_TEST
-
-START_TEST(proc_spawns_into_a_log)
-{
-	char *log = fs_path("log"), *text;
-	pid_t pid;
-	int st;
-
-	ck_assert_int_eq(fs_write(log, "before\n", 7, 0644, &f), OK);
-	ck_assert_int_eq(
-	    proc_spawn(SH("pwd; echo err >&2; exit 4"), "/", log, &pid, &f), OK);
-	ck_assert_int_eq(waitpid(pid, &st, 0), pid);
-	ck_assert_int_eq(WEXITSTATUS(st), 4);
-	ck_assert_int_eq(fs_read(&a, log, 1000, &text, NULL, &f), OK);
-	ck_assert_str_eq(text, "before\n/\nerr\n");
-	ck_assert_int_eq(proc_spawn(SH("sleep 300"), NULL, NULL, &pid, &f), OK);
-	ck_assert_int_eq(getpgid(pid), pid);
-	kill(-pid, SIGTERM);
-	ck_assert_int_eq(waitpid(pid, &st, 0), pid);
-	ck_assert_int_eq(WTERMSIG(st), SIGTERM);
-}
-END_TEST
-
-START_TEST(proc_children_have_default_signals)
-{
-	pid_t pid;
-	int st;
-
-	proc_signals();
-	ck_assert_int_eq(proc_stopping, 0);
-	raise(SIGPIPE);
-	ck_assert_int_eq(
-	    proc_spawn(SH("kill -HUP $$; exit 9"), NULL, NULL, &pid, &f), OK);
-	ck_assert_int_eq(waitpid(pid, &st, 0), pid);
-	ck_assert(WIFSIGNALED(st) && WTERMSIG(st) == SIGHUP);
-	raise(SIGTERM);
-	ck_assert_int_eq(proc_stopping, SIGTERM);
-}
-END_TEST
-
-static const struct {
-	const char *cmd;
-	size_t n; /* 0 = refused */
-	const char *argv[4];
-} splits[] = {
-	{ "one", 1, { "one" } },
-	{ "  a  b\tc\n", 3, { "a", "b", "c" } },
-	{ "a 'b c' \"d 'e\"", 3, { "a", "b c", "d 'e" } },
-	{ "a'b'c\"d\"", 1, { "abcd" } },
-	{ "x '' y", 3, { "x", "", "y" } },
-	{ "a $HOME `b` \\n", 4, { "a", "$HOME", "`b`", "\\n" } },
-	{ "a 'b", 0, { 0 } },
-	{ "a \"", 0, { 0 } },
-	{ "", 0, { 0 } },
-	{ " \n ", 0, { 0 } },
-};
-
-START_TEST(proc_splits)
-{
-	char **argv = NULL;
-	enum err e = proc_split(&a, splits[_i].cmd, &argv, &f);
-
-	ck_assert_int_eq(e, splits[_i].n == 0 ? E_BADREQ : OK);
-	for (size_t i = 0; i < splits[_i].n; i++)
-		ck_assert_str_eq(argv[i], splits[_i].argv[i]);
-	ck_assert(splits[_i].n == 0 || argv[splits[_i].n] == NULL);
-}
-END_TEST
-
 /* --- rate limits --- */
 
 /* Takes a token for who at each second in at; returns "..x", x for a refused one. */
@@ -678,11 +490,4 @@ UNIT_MAIN("lib_fs", {
 	ADD(rate_gives_back);
 	ADD(rate_looks);
 	ADD(rate_file_is_bounded);
-	ADD_LOOP(proc_runs, N(runs));
-	ADD(proc_moves_much);
-	ADD(proc_timeout_kills_the_group);
-	ADD(proc_says_what_cannot_start);
-	ADD(proc_spawns_into_a_log);
-	ADD(proc_children_have_default_signals);
-	ADD_LOOP(proc_splits, N(splits));
 })

@@ -118,7 +118,7 @@ json_t *dump_counts(const struct dump_count *);
 enum err dump_put(struct backup_out *, struct dump_count *, struct fail *);
 
 struct dump_load { /* feeds a dump to the database's client program */
-	struct proc_stream to;
+	struct proc_child to;
 	const char *tool;
 };
 enum err dump_load_begin(

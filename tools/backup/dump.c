@@ -18,9 +18,9 @@
 #include "tools/program.h"
 #include "lib/banned.h"
 
-enum { PIECE_BYTES = 4 << 20, TAIL_BYTES = 200, ARGS_MOST = 32 };
+enum { PIECE_BYTES = 4 << 20, TAIL_BYTES = 200, TOOL_WORDS = 251, ARGS_MOST = 32 };
 
-#define GIVEN "--defaults-file=/dev/fd/3" /* proc_stream_open() */
+#define GIVEN "--defaults-file=/dev/fd/3" /* struct proc_run */
 
 static const char *const dump_tools[] = { "mariadb-dump", "mysqldump", NULL };
 static const char *const load_tools[] = { "mariadb", "mysql", NULL };
@@ -196,6 +196,34 @@ dump_counts(const struct dump_count *c)
 	return all;
 }
 
+/* --- the tools --- */
+
+/* Waits for its end, if it runs; kill_it: ends it at once, which is no failure. */
+static enum err
+tool_end(struct proc_child *c, const char *name, bool kill_it, struct fail *f)
+{
+	char words[TOOL_WORDS] = "";
+	int said = c->err, status;
+	off_t end;
+
+	if (c->pid <= 0)
+		return OK;
+	c->err = -1;
+	status = proc_end(c, kill_it ? 0 : -1);
+	end = lseek(said, 0, SEEK_END);
+	if (pread(said, words, sizeof(words) - 1,
+		end < TOOL_WORDS ? 0 : end - TOOL_WORDS + 1) < 0)
+		words[0] = '\0';
+	close(said);
+	for (char *p = words; *p != '\0'; p++)
+		if (*p == '\n')
+			*p = ' ';
+	if (kill_it || status == 0)
+		return OK;
+	return FAIL(
+	    f, E_SYS, "%s ended with status %d: %s", name, status, text_trim(words));
+}
+
 /* --- the dump --- */
 
 static size_t
@@ -232,7 +260,7 @@ dump_command(struct arena *a, const struct conf *cf, const char *tool)
 }
 
 struct dump { /* on its way into the archive */
-	struct proc_stream from;
+	struct proc_child from;
 	char *piece;
 	size_t n; /* bytes in it */
 	int64_t npieces;
@@ -246,7 +274,7 @@ fill_piece(struct dump *d, struct fail *f)
 {
 	d->n = 0;
 	while (d->n < PIECE_BYTES && !d->ended) {
-		ssize_t n = read(d->from.fd, d->piece + d->n, PIECE_BYTES - d->n);
+		ssize_t n = read(d->from.out, d->piece + d->n, PIECE_BYTES - d->n);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -298,10 +326,14 @@ dump_put(struct backup_out *b, struct dump_count *c, struct fail *f)
 
 	TRY(find_tool(a, dump_tools, &tool, f));
 	d.piece = arena_alloc(a, PIECE_BYTES);
-	TRY(proc_stream_open(dump_command(a, b->x->cf, tool), false,
-	    dump_client_options(a, b->x->cf), &d.from, f));
+	TRY(proc_start(
+	    &(const struct proc_run){ .argv = dump_command(a, b->x->cf, tool),
+		.given = dump_client_options(a, b->x->cf),
+		.out = { PROC_STREAM },
+		.err = { PROC_MEMORY } },
+	    &d.from, f));
 	e = put_pieces(b, &d, c, f);
-	e2 = proc_stream_close(&d.from, text_base_name(tool), e != OK, &f2);
+	e2 = tool_end(&d.from, text_base_name(tool), e != OK, &f2);
 	if (e == OK && e2 != OK)
 		return FAIL(f, E_DB, "the database was not dumped: %s", f2.detail);
 	if (e == OK && strstr(d.tail, "-- Dump completed") == NULL)
@@ -329,14 +361,18 @@ dump_load_begin(
 	argv[n++] = "--max-allowed-packet=1G";
 	argv[n] = cf->db_name;
 	l->tool = text_base_name(tool);
-	return proc_stream_open(argv, true, dump_client_options(a, cf), &l->to, f);
+	return proc_start(&(const struct proc_run){ .argv = argv,
+			      .given = dump_client_options(a, cf),
+			      .in = { PROC_STREAM },
+			      .err = { PROC_MEMORY } },
+	    &l->to, f);
 }
 
 enum err
 dump_load(struct dump_load *l, const char *p, size_t n, struct fail *f)
 {
 	while (n > 0) {
-		ssize_t put = write(l->to.fd, p, n);
+		ssize_t put = write(l->to.in, p, n);
 
 		if (put < 0 && errno == EINTR)
 			continue;
@@ -355,7 +391,7 @@ dump_load_end(struct dump_load *l, bool failed, struct fail *f)
 {
 	struct fail f2 = { 0 };
 
-	if (proc_stream_close(&l->to, l->tool, failed, &f2) != OK)
+	if (tool_end(&l->to, l->tool, failed, &f2) != OK)
 		return FAIL(f, E_DB, "the dump was not loaded: %s", f2.detail);
 	return OK;
 }

@@ -5,12 +5,12 @@
 #include <grp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/timex.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "db/stmts.h"
 #include "db/trigger_rows.h"
@@ -217,42 +217,44 @@ try_as_web_server(struct doctor *d)
 		must_connect(d, sockets[i]);
 }
 
-static int
-run_as_web_server(struct doctor *d, const struct account *acc, char *out, size_t max)
-{
-	int fds[2], st = 0;
-	size_t n = 0;
-	ssize_t got;
-	pid_t pid;
+struct web_try {
+	struct doctor *d;
+	struct account acc;
+};
 
-	fflush(stdout);
-	if (pipe(fds) < 0 || (pid = fork()) < 0)
-		return -1;
-	if (pid == 0) {
-		dup2(fds[1], STDOUT_FILENO);
-		close(fds[0]);
-		if (privilege_become(acc, d->f) != OK)
-			_exit(1);
-		try_as_web_server(d);
-		fflush(stdout);
-		_exit(0);
-	}
-	close(fds[1]);
-	while (n + 1 < max && (got = read(fds[0], out + n, max - 1 - n)) > 0)
-		n += (size_t)got;
-	out[n] = '\0';
-	close(fds[0]);
-	return waitpid(pid, &st, 0) == pid && st == 0 ? 0 : -1;
+static int
+become_web_server(void *arg)
+{
+	struct web_try *t = arg;
+
+	if (privilege_become(&t->acc, t->d->f) != OK)
+		return 1;
+	try_as_web_server(t->d);
+	return 0;
+}
+
+/* Takes what it prints. */
+static bool
+run_as_web_server(struct web_try *t, char *out, size_t max)
+{
+	int fd = memfd_create("doctor", MFD_CLOEXEC), status = 1;
+	bool ran = fd >= 0 &&
+	           proc_call(become_web_server, t, fd, &status, t->d->f) == OK;
+	ssize_t n = pread(fd, out, max - 1, 0);
+
+	out[n < 0 ? 0 : n] = '\0';
+	close(fd);
+	return ran && status == 0;
 }
 
 void
 doctor_web_account(struct doctor *d)
 {
 	char out[OUTPUT_MAX];
-	struct account acc;
+	struct web_try t = { .d = d };
 
-	if (account_find(d->a, NULL, &acc, d->f) != OK ||
-	    run_as_web_server(d, &acc, out, sizeof(out)) != 0) {
+	if (account_find(d->a, NULL, &t.acc, d->f) != OK ||
+	    !run_as_web_server(&t, out, sizeof(out))) {
 		doctor_fail(
 		    d, "", "cannot try as the web server's account: %s", d->f->detail);
 		return;
@@ -272,11 +274,11 @@ doctor_web_account(struct doctor *d)
 			return;
 		}
 		(line[0] == 'F' ? doctor_fail : doctor_warn)(
-		    d, bar + 1, "account %s%s", acc.name, line + 1);
+		    d, bar + 1, "account %s%s", t.acc.name, line + 1);
 	}
 	if (!doctor_has_complained(d))
 		doctor_ok(
-		    d, "account %s reaches the sockets and downloads only", acc.name);
+		    d, "account %s reaches the sockets and downloads only", t.acc.name);
 }
 
 /* --- disks --- */

@@ -324,10 +324,9 @@ doctor_failing_hosts(struct doctor *d)
 static int
 doctor_tool(struct doctor *d, const char *const *argv, char **out)
 {
-	char words[PROC_LAST_WORDS];
 	const char *path = program_system(d->a, (const char *const[]){ argv[0], NULL });
 	const char **full = NEWN(d->a, const char *, 16);
-	int status = -1;
+	struct proc_told told;
 
 	*out = arena_strdup(d->a, "");
 	if (path == NULL)
@@ -335,18 +334,15 @@ doctor_tool(struct doctor *d, const char *const *argv, char **out)
 	full[0] = path;
 	for (size_t i = 1; i < 15 && argv[i] != NULL; i++)
 		full[i] = argv[i];
-	if (proc_run(d->a,
-		&(const struct proc_run){ .argv = full,
-		    .out_max = OUT_MAX,
-		    .last_words = words,
-		    .hush = true,
-		    .timeout_s = RUN_S },
-		&status, out, NULL, d->f) != OK)
+	if (proc_collect(d->a,
+		&(const struct proc_run){
+		    .argv = full, .out = { PROC_PIPE }, .err = { PROC_PIPE } },
+		RUN_S, OUT_MAX, &told, d->f) != OK)
 		return -1;
-	if (status != 0 && (*out)[0] == '\0')
-		*out = arena_strdup(d->a, words);
-	*out = text_trim(*out);
-	return status;
+	if (told.status != 0 && told.out[0] == '\0')
+		told.out = arena_strdup(d->a, told.words);
+	*out = text_trim(told.out);
+	return told.status;
 }
 
 static bool

@@ -360,14 +360,10 @@ install_output(
     struct install *in, const char *const *argv, const char *package, char **out)
 {
 	struct arena *a = in->x->a;
-	char words[PROC_LAST_WORDS] = "";
-	struct proc_run run = { .last_words = words,
-		.hush = true,
-		.timeout_s = PROGRAM_TIMEOUT_S,
-		.out_max = FILE_MOST };
+	struct proc_run run = { .out = { PROC_PIPE }, .err = { PROC_PIPE } };
+	struct proc_told told;
 	const char **all;
 	size_t n = 0;
-	int status;
 
 	privilege_guard_path(); /* these programs run others */
 	while (argv[n] != NULL)
@@ -379,14 +375,15 @@ install_output(
 		    "%s is not installed (Debian: apt-get install %s)", argv[0],
 		    package);
 	run.argv = all;
-	TRY(proc_run(a, &run, &status, out, NULL, in->x->f));
-	if (status == 0)
+	TRY(proc_collect(a, &run, PROGRAM_TIMEOUT_S, FILE_MOST, &told, in->x->f));
+	*out = told.out;
+	if (told.status == 0)
 		return OK;
-	join_lines(words);
-	n = strlen(words);
+	join_lines(told.words);
+	n = strlen(told.words);
 	return FAIL(in->x->f, E_SYS, "%s %s failed (%d): %s", argv[0],
-	    argv[1] == NULL ? "" : argv[1], status,
-	    words + (n > SAID_MOST ? n - SAID_MOST : 0));
+	    argv[1] == NULL ? "" : argv[1], told.status,
+	    told.words + (n > SAID_MOST ? n - SAID_MOST : 0));
 }
 
 enum err

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "lib/fs.h"
+#include "lib/proc.h"
 #include "lib/text.h"
 #include "lib/privilege.h"
 #include "tools/install/install.h"
@@ -310,21 +310,31 @@ check_roots(struct rights_look *k)
 		check_of_root(k, program_data(a, data[i]));
 }
 
-/* In a child process as the web server's account: can it read the file? */
+struct rights_read { /* a file, for proc_call() */
+	const struct account *as;
+	const char *path;
+};
+
+static int
+can_read(void *arg)
+{
+	const struct rights_read *r = arg;
+	struct fail f;
+
+	return privilege_become(r->as, &f) != OK ||
+	       faccessat(AT_FDCWD, r->path, R_OK, AT_EACCESS) == 0;
+}
+
+/* Unless it can be tried, it passes for readable. */
 static bool
 can_read_as(const struct account *acc, const char *path)
 {
 	struct fail f;
-	pid_t pid = fork();
-	int st = 0;
+	int status;
 
-	if (pid == 0) {
-		if (privilege_become(acc, &f) != OK)
-			_exit(2);
-		_exit(faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0 ? 1 : 0);
-	}
-	return pid < 0 || waitpid(pid, &st, 0) != pid || !WIFEXITED(st) ||
-	       WEXITSTATUS(st) != 0;
+	return proc_call(can_read, &(struct rights_read){ acc, path }, -1, &status,
+		   &f) != OK ||
+	       status != 0;
 }
 
 /* What keeps the web server's account from what it can read: by its mode, or because

@@ -214,19 +214,19 @@ start_proc(struct sup *x, struct proc *p, int64_t now_ms)
 {
 	struct fail f = { 0 };
 	struct procfs st;
-	union { /* adds const; proc_spawn_on() changes nothing */
-		char **in;
-		const char *const *out;
-	} argv = { command_logged(x, &p->s) };
-	int in = -1;
+	struct proc_run run = { .argv = (const char *const *)command_logged(x, &p->s),
+		.dir = x->cf->project_dir,
+		PROC_LOG(p->s.log) };
+	struct proc_child c;
 
 	setenv(MARK_SERVICE, p->s.name, 1);
 	if (p->s.pid_file != NULL)
 		fs_unlink(p->s.pid_file, NULL);
 	p->born_ms = now_ms;
-	if ((p->s.listen != NULL && sup_listen(x, p->s.listen, &in, &f) != OK) ||
-	    proc_spawn_on(in, argv.out, x->cf->project_dir, p->s.log, &p->pid, &f) !=
-		OK) {
+	if (p->s.listen != NULL)
+		run.in.how = PROC_FD;
+	if ((p->s.listen != NULL && sup_listen(x, p->s.listen, &run.in.fd, &f) != OK) ||
+	    proc_start(&run, &c, &f) != OK) {
 		p->pid = 0;
 		log_fail(p->s.name, &f);
 		snprintf(p->note, sizeof(p->note), "%.90s", f.detail);
@@ -236,6 +236,7 @@ start_proc(struct sup *x, struct proc *p, int64_t now_ms)
 		x->changed = true;
 		return;
 	}
+	p->pid = c.pid;
 	p->child = true;
 	p->session = x->self.session;
 	p->start = procfs_read(p->pid, &st) ? st.start : 0;
