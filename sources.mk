@@ -9,6 +9,8 @@ lib_sources = \
 	lib/bells.h \
 	lib/buf.c \
 	lib/buf.h \
+	lib/chart.c \
+	lib/chart.h \
 	lib/clamp.h \
 	lib/clock.c \
 	lib/clock.h \
@@ -26,6 +28,8 @@ lib_sources = \
 	lib/hash.h \
 	lib/http.c \
 	lib/http.h \
+	lib/human.c \
+	lib/human.h \
 	lib/journal.c \
 	lib/journal.h \
 	lib/json_text.c \
@@ -449,8 +453,6 @@ tools_sources = \
 	tools/catalog.h \
 	tools/census.c \
 	tools/census.h \
-	tools/chart.c \
-	tools/chart.h \
 	tools/cmd.h \
 	tools/cmds.def \
 	tools/commands.c \
@@ -514,8 +516,6 @@ tools_sources = \
 	tools/host.c \
 	tools/http_ask.c \
 	tools/http_ask.h \
-	tools/human.c \
-	tools/human.h \
 	tools/install/destroy.c \
 	tools/install/install.c \
 	tools/install/install.h \

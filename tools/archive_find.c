@@ -10,7 +10,7 @@
 #include "proto/archive.h"
 #include "tools/catalog.h"
 #include "tools/cmd.h"
-#include "tools/human.h"
+#include "lib/human.h"
 #include "tools/upload_expire.h"
 #include "tools/print/print.h"
 #include "tools/terminal.h"

@@ -11,7 +11,7 @@
 #include "model/rows.h"
 #include "tools/catalog.h"
 #include "tools/terminal.h"
-#include "tools/human.h"
+#include "lib/human.h"
 #include "lib/banned.h"
 
 struct ban_opts {

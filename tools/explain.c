@@ -16,7 +16,7 @@
 #include "tools/cmd.h"
 #include "tools/dir_cure.h"
 #include "tools/failures.h"
-#include "tools/human.h"
+#include "lib/human.h"
 #include "tools/print/print.h"
 #include "tools/replay.h"
 #include "tools/stuck.h"

@@ -19,7 +19,7 @@
 #include "tools/census.h"
 #include "tools/terminal.h"
 #include "tools/file_view.h"
-#include "tools/human.h"
+#include "lib/human.h"
 #include "tools/print/print.h"
 #include "tools/stuck.h"
 #include "tools/work_pick.h"

@@ -28,7 +28,7 @@
 #include "tools/catalog.h"
 #include "tools/terminal.h"
 #include "tools/files/files.h"
-#include "tools/human.h"
+#include "lib/human.h"
 #include "tools/jobs/jobs.h"
 #include "tools/print/print.h"
 #include "lib/banned.h"

@@ -14,7 +14,7 @@
 #include "tools/catalog.h"
 #include "tools/dir_cure.h"
 #include "tools/fsck.h"
-#include "tools/human.h"
+#include "lib/human.h"
 #include "tools/terminal.h"
 #include "lib/banned.h"
 

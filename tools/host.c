@@ -15,7 +15,7 @@
 #include "tools/catalog.h"
 #include "tools/cmd.h"
 #include "tools/terminal.h"
-#include "tools/human.h"
+#include "lib/human.h"
 #include "tools/limits_view.h"
 #include "tools/print/print.h"
 #include "lib/banned.h"

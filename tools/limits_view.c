@@ -13,7 +13,7 @@
 #include "proto/template.h"
 #include "rules/sched/limits.h"
 #include "tools/catalog.h"
-#include "tools/human.h"
+#include "lib/human.h"
 #include "tools/version.h"
 #include "lib/banned.h"
 

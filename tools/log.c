@@ -13,7 +13,7 @@
 #include "lib/log_reader.h"
 #include "lib/text.h"
 #include "tools/catalog.h"
-#include "tools/human.h"
+#include "lib/human.h"
 #include "tools/print/print.h"
 #include "tools/service.h"
 #include "lib/banned.h"

@@ -13,7 +13,7 @@
 #include "tools/cmd.h"
 #include "tools/terminal.h"
 #include "tools/dir_cure.h"
-#include "tools/human.h"
+#include "lib/human.h"
 #include "tools/install/install.h"
 #include "tools/print/print.h"
 #include "tools/state.h"

@@ -14,7 +14,7 @@
 #include "rules/sched/plan_class.h"
 #include "tools/catalog.h"
 #include "tools/fsck_rows.h"
-#include "tools/human.h"
+#include "lib/human.h"
 #include "tools/print/print.h"
 #include "lib/banned.h"
 

@@ -6,9 +6,9 @@
 #include "db/project.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
-#include "tools/chart.h"
+#include "lib/chart.h"
 #include "tools/cmd.h"
-#include "tools/human.h"
+#include "lib/human.h"
 #include "tools/print/print.h"
 #include "tools/terminal.h"
 #include "lib/banned.h"
@@ -21,7 +21,8 @@ enum {
 	DAYS_DEFAULT = 30,
 	BINS = 224, /* of turnaround: 8 for each power of two of a second */
 	BINS_OF_TWO = 8,
-	NBUF = 200
+	NBUF = 200,
+	SERIES = 3
 };
 
 struct plot_opts {
@@ -47,6 +48,9 @@ static const struct print_column plot_columns[] = {
 struct plot {
 	struct cmd_ctx *x;
 	struct chart chart;
+	struct chart_panel panel;
+	const char *names[SERIES];
+	double *values[SERIES];
 	char note[NBUF];
 };
 
@@ -59,10 +63,11 @@ plot_frame(struct plot *p, int64_t from, int64_t to, size_t columns, double empt
 	c->from = from;
 	c->to = to;
 	c->ncolumns = columns;
-	for (size_t s = 0; s < c->nseries; s++) {
-		c->values[s] = NEWN(p->x->a, double, columns);
+	p->panel.nseries = c->nnames;
+	for (size_t s = 0; s < c->nnames; s++) {
+		p->values[s] = NEWN(p->x->a, double, columns);
 		for (size_t i = 0; i < columns; i++)
-			c->values[s][i] = empty;
+			p->values[s][i] = empty;
 	}
 }
 
@@ -95,15 +100,14 @@ plot_locality(struct plot *p, int64_t since)
 	size_t n;
 
 	p->chart.title = "Jobs sent on files that the host held";
-	p->chart.unit = CHART_PERCENT;
-	p->chart.names[p->chart.nseries++] = "hit rate of the day";
+	p->panel.unit = CHART_PERCENT;
+	p->names[p->chart.nnames++] = "hit rate of the day";
 	TRY(plot_days(p, since, &days, &n));
 	for (size_t i = 0; i < n; i++) {
 		size_t at = (size_t)(days[i].day - p->chart.from / DAY_S);
 
 		if (days[i].jobs > 0 && at < p->chart.ncolumns)
-			p->chart.values[0][at] = (double)days[i].hits /
-			                         (double)days[i].jobs;
+			p->values[0][at] = (double)days[i].hits / (double)days[i].jobs;
 		jobs += (double)days[i].jobs;
 		hits += (double)days[i].hits;
 	}
@@ -121,18 +125,18 @@ plot_bytes(struct plot *p, int64_t since)
 	size_t n;
 
 	p->chart.title = "Bytes of large files";
-	p->chart.unit = CHART_BYTES;
-	p->chart.form = CHART_BARS;
-	p->chart.names[p->chart.nseries++] = "saved, as the host held the file";
-	p->chart.names[p->chart.nseries++] = "sent";
+	p->panel.unit = CHART_BYTES;
+	p->panel.form = CHART_BARS;
+	p->names[p->chart.nnames++] = "saved, as the host held the file";
+	p->names[p->chart.nnames++] = "sent";
 	TRY(plot_days(p, since, &days, &n));
 	for (size_t i = 0; i < n; i++) {
 		size_t at = (size_t)(days[i].day - p->chart.from / DAY_S);
 
 		if (at >= p->chart.ncolumns)
 			continue;
-		p->chart.values[0][at] = (double)days[i].bytes_saved;
-		p->chart.values[1][at] = (double)days[i].bytes_needed;
+		p->values[0][at] = (double)days[i].bytes_saved;
+		p->values[1][at] = (double)days[i].bytes_needed;
 		saved += (double)days[i].bytes_saved;
 		sent += (double)days[i].bytes_needed;
 	}
@@ -185,28 +189,26 @@ column_of(const struct chart *c, int64_t t)
 }
 
 static void
-change_from(const struct chart *c, size_t series, int64_t t, double by)
+change_from(struct plot *p, size_t series, int64_t t, double by)
 {
-	size_t at = column_of(c, t);
+	size_t at = column_of(&p->chart, t);
 
-	if (at < c->ncolumns)
-		c->values[series][at] += by;
+	if (at < p->chart.ncolumns)
+		p->values[series][at] += by;
 }
 
 static void
 take_work(struct plot *p, void *arg, const struct row_result_times *r)
 {
-	const struct chart *c = &p->chart;
-
 	(void)arg;
-	change_from(c, 1, r->create_time, 1);
+	change_from(p, 1, r->create_time, 1);
 	if (r->sent_time > 0) {
-		change_from(c, 1, r->sent_time, -1);
-		change_from(c, 0, r->sent_time, 1);
+		change_from(p, 1, r->sent_time, -1);
+		change_from(p, 0, r->sent_time, 1);
 		if (r->end_time > 0)
-			change_from(c, 0, r->end_time, -1);
+			change_from(p, 0, r->end_time, -1);
 	} else if (r->end_time > 0) {
-		change_from(c, 1, r->end_time, -1);
+		change_from(p, 1, r->end_time, -1);
 	}
 }
 
@@ -217,9 +219,9 @@ plot_work_left(struct plot *p, int64_t since)
 	struct chart *c = &p->chart;
 
 	c->title = "Work left";
-	c->form = CHART_AREAS;
-	c->names[c->nseries++] = "in progress on hosts";
-	c->names[c->nseries++] = "unsent";
+	p->panel.form = CHART_AREAS;
+	p->names[c->nnames++] = "in progress on hosts";
+	p->names[c->nnames++] = "unsent";
 	TRY(results_first_time(p->x->db, &first, p->x->f));
 	if (first > 0 && first > since)
 		since = first < now - COLUMNS * COLUMN_S ? first :
@@ -228,12 +230,12 @@ plot_work_left(struct plot *p, int64_t since)
 	if (first == 0)
 		return OK;
 	TRY(plot_walk(p, take_work, NULL));
-	for (size_t s = 0; s < c->nseries; s++)
+	for (size_t s = 0; s < c->nnames; s++)
 		for (size_t i = 1; i < c->ncolumns; i++)
-			c->values[s][i] += c->values[s][i - 1];
+			p->values[s][i] += p->values[s][i - 1];
 	snprintf(p->note, sizeof(p->note),
 	    "now %.0f results unsent and %.0f in progress; results that were purged are left out",
-	    c->values[1][c->ncolumns - 1], c->values[0][c->ncolumns - 1]);
+	    p->values[1][c->ncolumns - 1], p->values[0][c->ncolumns - 1]);
 	return OK;
 }
 
@@ -286,25 +288,25 @@ percentile(const int32_t *bins, double part)
 static enum err
 plot_turnaround(struct plot *p, int64_t since)
 {
-	static const double parts[CHART_SERIES] = { 0.1, 0.5, 0.9 };
+	static const double parts[SERIES] = { 0.1, 0.5, 0.9 };
 	struct turnarounds t = { .first_day = since / DAY_S, .first_used = -1 };
 	struct chart *c = &p->chart;
 
 	t.ndays = clock_now() / DAY_S + 1 - t.first_day;
 	t.bins = arena_alloc(p->x->a, (size_t)t.ndays * sizeof(*t.bins));
 	c->title = "Turnaround of successful results, from sending to report";
-	c->unit = CHART_SPAN;
-	c->form = CHART_BAND;
-	c->names[c->nseries++] = "10 % within";
-	c->names[c->nseries++] = "half within";
-	c->names[c->nseries++] = "90 % within";
+	p->panel.unit = CHART_SPAN;
+	p->panel.form = CHART_BAND;
+	p->names[c->nnames++] = "10 % within";
+	p->names[c->nnames++] = "half within";
+	p->names[c->nnames++] = "90 % within";
 	TRY(plot_walk(p, take_turnaround, &t));
 	if (t.first_used < 0)
 		t.first_used = t.ndays - 1;
 	plot_frame_days(p, t.first_day + t.first_used, t.first_day + t.ndays - 1, NAN);
-	for (size_t s = 0; s < c->nseries; s++)
+	for (size_t s = 0; s < c->nnames; s++)
 		for (size_t i = 0; i < c->ncolumns; i++)
-			c->values[s][i] = percentile(
+			p->values[s][i] = percentile(
 			    t.bins[(size_t)t.first_used + i], parts[s]);
 	snprintf(p->note, sizeof(p->note),
 	    "%lld results, by the day of their report; those that were purged are left out",
@@ -321,33 +323,36 @@ static const struct {
 	{ "bytes-saved", plot_bytes }, { "turnaround", plot_turnaround } };
 
 static bool
-has_figures(const struct chart *c)
+has_figures(const struct plot *p)
 {
+	const struct chart *c = &p->chart;
+
 	for (size_t i = 0; i < c->ncolumns; i++)
-		for (size_t s = 0; s < c->nseries; s++)
-			if (!isnan(c->values[s][i]) && c->values[s][i] != 0)
+		for (size_t s = 0; s < c->nnames; s++)
+			if (!isnan(p->values[s][i]) && p->values[s][i] != 0)
 				return true;
 	return false;
 }
 
 /* A project in which nothing has happened has no figures. */
 static void
-print_values(struct cmd_ctx *x, const struct chart *c)
+print_values(const struct plot *p)
 {
-	struct print *l = print_list(x, plot_columns);
-	bool any = has_figures(c);
+	const struct chart *c = &p->chart;
+	struct print *l = print_list(p->x, plot_columns);
+	bool any = has_figures(p);
 
 	for (size_t i = 0; any && i < c->ncolumns; i++)
-		for (size_t s = 0; s < c->nseries; s++) {
+		for (size_t s = 0; s < c->nnames; s++) {
 			const double after = (double)(c->to - c->from) * (double)i /
 			                     (double)c->ncolumns;
 
-			if (!isnan(c->values[s][i]))
-				print_cells(l, c->from + (int64_t)after, c->names[s],
-				    c->values[s][i]);
+			if (!isnan(p->values[s][i]))
+				print_cells(l, c->from + (int64_t)after, p->names[s],
+				    p->values[s][i]);
 		}
 	if (print_end(l) == 0)
-		x->status = EXIT_NOTHING;
+		p->x->status = EXIT_NOTHING;
 }
 
 static enum err
@@ -382,11 +387,14 @@ plot_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	if (span > (int64_t)DAYS_MOST * DAY_S)
 		return ctx_usage(x, "--since %s: at most %dd", o->since, DAYS_MOST);
 	TRY(ctx_db_report(x));
-	p.chart.note = p.note;
+	p.panel = (struct chart_panel){ .height = CHART_HEIGHT, .values = p.values };
+	p.chart = (struct chart){
+		.note = p.note, .names = p.names, .panels = &p.panel, .npanels = 1
+	};
 	TRY(plots[k].fill(&p, clock_now() - span));
 	if (o->out != NULL)
 		return plot_write(&p, o->out);
-	print_values(x, &p.chart);
+	print_values(&p);
 	return OK;
 }
 

@@ -23,7 +23,7 @@
 #include "tools/dir_cure.h"
 #include "tools/failures.h"
 #include "tools/file_view.h"
-#include "tools/human.h"
+#include "lib/human.h"
 #include "tools/probe.h"
 #include "tools/running.h"
 #include "tools/terminal.h"

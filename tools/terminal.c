@@ -16,7 +16,7 @@
 #include "lib/clock.h"
 #include "lib/terminal.h"
 #include "lib/text.h"
-#include "tools/human.h"
+#include "lib/human.h"
 #include "lib/banned.h"
 
 enum { TABLE_ROWS = 100 };

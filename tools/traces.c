@@ -12,7 +12,7 @@
 #include "model/decision.h"
 #include "proto/trace.h"
 #include "rules/sched/limits.h"
-#include "tools/human.h"
+#include "lib/human.h"
 #include "tools/print/print.h"
 #include "lib/banned.h"
 

@@ -6,7 +6,7 @@
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/text.h"
-#include "tools/human.h"
+#include "lib/human.h"
 #include "tools/procfs.h"
 #include "tools/systemctl.h"
 #include "tools/units.h"

@@ -20,7 +20,7 @@
 #include "proto/upload_name.h"
 #include "tools/cmd.h"
 #include "tools/fsck.h"
-#include "tools/human.h"
+#include "lib/human.h"
 #include "tools/print/print.h"
 #include "tools/terminal.h"
 #include "lib/banned.h"

@@ -16,7 +16,7 @@
 #include "proto/web.h"
 #include "tools/catalog.h"
 #include "tools/terminal.h"
-#include "tools/human.h"
+#include "lib/human.h"
 #include "tools/limits_view.h"
 #include "tools/print/print.h"
 #include "lib/banned.h"

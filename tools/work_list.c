@@ -14,7 +14,7 @@
 #include "lib/text.h"
 #include "model/rows.h"
 #include "tools/catalog.h"
-#include "tools/human.h"
+#include "lib/human.h"
 #include "tools/limit_raise.h"
 #include "tools/print/print.h"
 #include "tools/terminal.h"

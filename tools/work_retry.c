@@ -18,7 +18,7 @@
 #include "rules/daemon/daemon_rules.h"
 #include "tools/catalog.h"
 #include "tools/terminal.h"
-#include "tools/human.h"
+#include "lib/human.h"
 #include "tools/upload_expire.h"
 #include "tools/limit_raise.h"
 #include "tools/print/print.h"

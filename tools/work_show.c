@@ -12,7 +12,7 @@
 #include "proto/blob.h"
 #include "proto/stderr_text.h"
 #include "tools/catalog.h"
-#include "tools/human.h"
+#include "lib/human.h"
 #include "tools/print/print.h"
 #include "tools/work_pick.h"
 #include "tools/work_list.h"

@@ -14,10 +14,10 @@
 #include "lib/arena.h"
 #include "lib/buf.h"
 #include "lib/fs.h"
-#include "tools/chart.h"
+#include "lib/chart.h"
 #include "lib/banned.h"
 
-enum { DAYS = 1000, DAY_S = 86400, SOAK_NAME = 100 };
+enum { DAYS = 1000, DAY_S = 86400, SOAK_NAME = 100, SERIES = 3 };
 
 static bool
 name_matches(const char *pattern, const char *name)
@@ -30,7 +30,7 @@ name_matches(const char *pattern, const char *name)
 }
 
 static int
-read_samples(struct chart *c)
+read_samples(const char *const *names, size_t n, double *const *values)
 {
 	char name[SOAK_NAME];
 	double value;
@@ -40,16 +40,16 @@ read_samples(struct chart *c)
 		if (day < 0 || day >= DAYS)
 			continue;
 		last = day > last ? day : last;
-		for (size_t i = 0; i < c->nseries; i++)
-			if (name_matches(c->names[i], name)) {
-				double *v = &c->values[i][day];
+		for (size_t i = 0; i < n; i++)
+			if (name_matches(names[i], name)) {
+				double *v = &values[i][day];
 				*v = (isnan(*v) ? 0 : *v) + value;
 			}
 	}
-	for (size_t i = 0; i < c->nseries; i++)
+	for (size_t i = 0; i < n; i++)
 		for (int d = 1; d <= last; d++)
-			if (isnan(c->values[i][d]))
-				c->values[i][d] = c->values[i][d - 1];
+			if (isnan(values[i][d]))
+				values[i][d] = values[i][d - 1];
 	return last;
 }
 
@@ -59,25 +59,31 @@ main(int argc, char **argv)
 	struct arena a = { 0 };
 	struct buf svg = buf_new(&a);
 	struct fail f = { 0 };
+	const char *names[SERIES];
+	double *values[SERIES];
+	struct chart_panel p = { .height = CHART_HEIGHT, .values = values };
 	struct chart c = { .note = "by day of the simulated year",
-		.form = CHART_LINES };
+		.names = names,
+		.panels = &p,
+		.npanels = 1 };
 
-	if (argc < 5 || argc > 4 + CHART_SERIES) {
+	if (argc < 5 || argc > 4 + SERIES) {
 		fprintf(stderr,
 		    "usage: soak_chart OUT.svg count|bytes TITLE NAME... <SAMPLES\n");
 		return 2;
 	}
-	c.unit = strcmp(argv[2], "bytes") == 0 ? CHART_BYTES : CHART_COUNT;
+	p.unit = strcmp(argv[2], "bytes") == 0 ? CHART_BYTES : CHART_COUNT;
 	c.title = argv[3];
 	for (int i = 4; i < argc; i++) {
 		double *v = NEWN(&a, double, DAYS);
 
 		for (int d = 0; d < DAYS; d++)
 			v[d] = NAN;
-		c.names[c.nseries] = argv[i];
-		c.values[c.nseries++] = v;
+		names[c.nnames] = argv[i];
+		values[c.nnames++] = v;
 	}
-	c.ncolumns = (size_t)read_samples(&c) + 1;
+	p.nseries = c.nnames;
+	c.ncolumns = (size_t)read_samples(names, c.nnames, values) + 1;
 	c.to = (int64_t)c.ncolumns * DAY_S;
 	chart_svg(&svg, &c);
 	if (fs_write(argv[1], svg.p, svg.n, 0644, &f) != OK) {

@@ -11,7 +11,7 @@
 #include "tools/cmd.h"
 #include "tools/print/print.h"
 #include "tools/terminal.h"
-#include "tools/human.h"
+#include "lib/human.h"
 #include "lib/banned.h"
 
 static const struct print_column columns[] = {

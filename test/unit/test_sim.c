@@ -6,7 +6,7 @@
 #include "test/unit/unit.h"
 
 #include <math.h>
-#include "client/sim/sim.h"
+#include "client/sim/report.h"
 #include "lib/buf.h"
 #include "lib/banned.h"
 
@@ -327,7 +327,73 @@ npolicies(void)
 	return n;
 }
 
+/* --- the picture --- */
+
+static const struct sim_event picture_events[] = {
+	{ .t = 0, .kind = SIM_JOB, .project = 0, .job = 1 },
+	{ .t = 0, .kind = SIM_START, .project = 0, .job = 1 },
+	{ .t = 0, .kind = SIM_START, .project = 1, .job = 2 },
+	{ .t = 21600, .kind = SIM_END, .project = 0, .job = 1, .n = 1 },
+	{ .t = 43200, .kind = SIM_HOST, .project = -1, .n = 0 },
+	{ .t = 64800, .kind = SIM_HOST, .project = -1, .n = 1 },
+};
+
+static const struct {
+	const char *part;
+	size_t times;
+} picture_parts[] = {
+	{ ">CPU 1<", 1 },
+	{ ">CPU 2<", 1 },
+	{ ">CPU 3<", 0 },
+	{ ">one<", 1 },
+	{ ">t&lt;o<", 1 },
+	{ "<rect class=\"f0\"", 1 + 1 }, /* a name, and its six hours on an instance */
+	{ "<rect class=\"f1\"", 1 + 2 }, /* the host was off in between */
+	{ "<path class=\"f0\"", 1 },
+	{ "<path class=\"f1\"", 1 },
+	{ "<path class=\"line l0\"", 1 },
+	{ "<path class=\"line l1\"", 1 },
+	{ "work queued", 1 },
+	{ "what each project is owed", 1 },
+	{ "nan", 0 },
+	{ "inf", 0 },
+	{ ">day 0.4<", 1 },
+	{ ">day 1<", 1 },
+};
+
+START_TEST(picture_shows_who_had_what)
+{
+	struct sim_app app = { .run_s = 21600, .ncpus = 1, .use = 1 };
+	struct sim_project projects[] = { { .name = "one", .share = 1, .apps = &app },
+		{ .name = "t<o", .share = 3, .apps = &app } };
+	const struct sim_scenario s = {
+		.rsc = { { .name = "CPU", .ninst = 2, .flops = 1 } },
+		.nrsc = 1,
+		.projects = projects,
+		.nprojects = 2
+	};
+	struct arena a = { 0 };
+	struct buf b = buf_new(&a);
+	struct sim_plot *p = sim_plot_new(&a, &s, "a run", 1);
+
+	for (size_t i = 0; i < N(picture_events); i++)
+		sim_plot_event(p, &picture_events[i]);
+	sim_plot_draw(p, &b);
+	for (size_t i = 0; i < N(picture_parts); i++) {
+		size_t n = 0;
+
+		for (const char *at = b.p; (at = strstr(at, picture_parts[i].part));
+		     at++)
+			n++;
+		ck_assert_msg(n == picture_parts[i].times, "%s: %zu times",
+		    picture_parts[i].part, n);
+	}
+	arena_free(&a);
+}
+END_TEST
+
 UNIT_MAIN("sim", {
+	ADD(picture_shows_who_had_what);
 	ADD_LOOP(t17_same_history, npolicies());
 	ADD_LOOP(t17_names_do_not_matter, npolicies());
 	ADD_LOOP(sums_add_up, npolicies());

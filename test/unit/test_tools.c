@@ -9,7 +9,7 @@
 #include "lib/text.h"
 #include "lib/proc.h"
 #include "model/identity.h"
-#include "tools/human.h"
+#include "lib/human.h"
 #include "tools/procfs.h"
 #include "tools/state.h"
 #include "tools/upstream.h"

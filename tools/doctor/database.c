@@ -9,7 +9,7 @@
 #include "lib/clock.h"
 #include "lib/text.h"
 #include "tools/doctor.h"
-#include "tools/human.h"
+#include "lib/human.h"
 #include "tools/stuck.h"
 #include "lib/banned.h"
 

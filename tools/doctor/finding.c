@@ -9,7 +9,7 @@
 #include "tools/db_server.h"
 #include "tools/dir_cure.h"
 #include "tools/doctor.h"
-#include "tools/human.h"
+#include "lib/human.h"
 #include "tools/web_trouble.h"
 #include "lib/banned.h"
 

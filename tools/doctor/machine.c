@@ -24,7 +24,7 @@
 #include "tools/dir_cure.h"
 #include "tools/doctor.h"
 #include "tools/http_ask.h"
-#include "tools/human.h"
+#include "lib/human.h"
 #include "lib/privilege.h"
 #include "tools/service.h"
 #include "lib/banned.h"

@@ -14,7 +14,7 @@
 #include "tools/dir_cure.h"
 #include "tools/doctor.h"
 #include "tools/foreign.h"
-#include "tools/human.h"
+#include "lib/human.h"
 #include "tools/install/rights.h"
 #include "lib/privilege.h"
 #include "tools/procfs.h"

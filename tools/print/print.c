@@ -13,7 +13,7 @@
 #include "lib/json_text.h"
 #include "lib/text.h"
 #include "tools/cmd.h"
-#include "tools/human.h"
+#include "lib/human.h"
 #include "lib/banned.h"
 
 static enum color_when chosen;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/human.h"
+#include "lib/human.h"
 
 #include <string.h>
 #include "lib/text.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sizes, durations and names as people read them. */
-#ifndef TOOLS_HUMAN_H
-#define TOOLS_HUMAN_H
+#ifndef LIB_HUMAN_H
+#define LIB_HUMAN_H
 
 #include <stdbool.h>
 #include <stdint.h>
