@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "lib/banned.h"
 
@@ -102,13 +104,27 @@ leave_terminal(void)
 	close(fd);
 }
 
+/* A change of ids empties the other sets; this one may come from a container. */
+static int
+drop_inheritable(void)
+{
+	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+
+	if (syscall(SYS_capget, &head, sets) < 0)
+		return -1;
+	for (size_t i = 0; i < N(sets); i++)
+		sets[i].inheritable = 0;
+	return (int)syscall(SYS_capset, &head, sets);
+}
+
 /* The saved ids decide whether there is a way back. */
 static enum err
 take_ids(const struct account *acc, uid_t saved_uid, gid_t saved_gid, struct fail *f)
 {
 	assert(privilege_is_root());
 	leave_terminal();
-	if (initgroups(acc->name, acc->gid) < 0 ||
+	if (drop_inheritable() < 0 || initgroups(acc->name, acc->gid) < 0 ||
 	    setresgid(acc->gid, acc->gid, saved_gid) < 0 ||
 	    setresuid(acc->uid, acc->uid, saved_uid) < 0)
 		return FAIL_ERRNO(f, "becoming the account %s", acc->name);
