@@ -4,6 +4,8 @@
 lib_sources = \
 	lib/arena.c \
 	lib/arena.h \
+	lib/args.c \
+	lib/args.h \
 	lib/banned.h \
 	lib/bells.c \
 	lib/bells.h \
@@ -20,6 +22,8 @@ lib_sources = \
 	lib/crypt.h \
 	lib/err.c \
 	lib/err.h \
+	lib/field.c \
+	lib/field.h \
 	lib/fs.c \
 	lib/fs.h \
 	lib/fs_tree.c \
@@ -394,6 +398,7 @@ daemons_sources = \
 	daemons/averages.c \
 	daemons/averages.h \
 	daemons/common_options.def \
+	daemons/credit_options.def \
 	daemons/generator_options.def \
 	daemons/grants.c \
 	daemons/grants.h \
@@ -803,6 +808,7 @@ test_sources = \
 
 unit_tests = \
 	test/unit/test_admission \
+	test/unit/test_args \
 	test/unit/test_backup \
 	test/unit/test_blob \
 	test/unit/test_chart \

@@ -38,18 +38,16 @@ struct assimilator {
 	char *dir; /* where copies go, absolute */
 };
 
-#define AT(field) offsetof(struct assimilator, field)
-static const struct daemon_option options[] = {
-	{ "app", 0, OPTION_TEXT, AT(app_name), "NAME", NULL, 0, 0,
-	    "assimilate workunits of this app", true },
-	{ "copy_to", 0, OPTION_TEXT, AT(copy_to), "DIR", "results", 0, 0,
-	    "copy canonical outputs to DIR/WUNAME, below the project", false },
-	{ "command", 0, OPTION_TEXT, AT(command), "CMD", NULL, 0, 0,
-	    "run CMD WUNAME FILE... instead of copying", false },
-#define OPTION(name, letter, type, field, arg, def, min, max, required, help)          \
-	{ name, letter, OPTION_##type, AT(field), arg, def, min, max, help, required },
+#define OF(member) FIELD_OF(struct assimilator, member)
+static const struct field options[] = {
+	{ "app", OF(app_name), "NAME", "assimilate workunits of this app",
+	    .required = true },
+	{ "copy_to", OF(copy_to), "DIR",
+	    "copy canonical outputs to DIR/WUNAME, below the project",
+	    .def = "results" },
+	{ "command", OF(command), "CMD", "run CMD WUNAME FILE... instead of copying" },
 #include "daemons/handler_options.def"
-#undef OPTION
+	{ 0 },
 };
 
 static enum err
@@ -426,7 +424,6 @@ main(int argc, char **argv)
 		.bell = DOORBELL_ASSIMILATOR,
 		.own_size = sizeof(struct assimilator),
 		.options = options,
-		.noptions = N(options),
 		.check = assimilator_check,
 		.start = assimilator_start,
 		.step = assimilator_step,

@@ -39,14 +39,15 @@ struct db_purge {
 	int64_t messages_at; /* when messages of tasks are looked through next */
 };
 
-#define AT(field) offsetof(struct db_purge, field)
-static const struct daemon_option options[] = {
-	{ "min_age_days", 0, OPTION_REAL, AT(min_age_days), "X", "7", 0, 36500,
-	    "purge only workunits unchanged for X days", false },
-	{ "archive", 0, OPTION_TEXT, AT(archive), "DIR", ARCHIVE_DIR, 0, 0,
-	    "first write them to DIR/purged-DATE.xml, below the project", false },
-	{ "no_archive", 0, OPTION_FLAG, AT(no_archive), NULL, NULL, 0, 0,
-	    "delete without archiving", false },
+#define OF(member) FIELD_OF(struct db_purge, member)
+static const struct field options[] = {
+	{ "min_age_days", OF(min_age_days), "X",
+	    "purge only workunits unchanged for X days", .max = 36500, .def = "7" },
+	{ "archive", OF(archive), "DIR",
+	    "first write them to DIR/purged-DATE.xml, below the project",
+	    .def = ARCHIVE_DIR },
+	{ "no_archive", OF(no_archive), NULL, "delete without archiving" },
+	{ 0 },
 };
 
 static enum err
@@ -290,7 +291,6 @@ main(int argc, char **argv)
 		.can_dry_run = true,
 		.own_size = sizeof(struct db_purge),
 		.options = options,
-		.noptions = N(options),
 		.start = purge_start,
 		.step = purge_step,
 	};

@@ -36,14 +36,13 @@ struct file_deleter {
 	struct count_inputs count;
 };
 
-#define AT(field) offsetof(struct file_deleter, field)
-static const struct daemon_option options[] = {
-	{ "input_files_only", 0, OPTION_FLAG, AT(input_only), NULL, NULL, 0, 0,
-	    "leave output files alone", false },
-	{ "output_files_only", 0, OPTION_FLAG, AT(output_only), NULL, NULL, 0, 0,
-	    "leave input files alone", false },
-	{ "dont_retry_errors", 0, OPTION_FLAG, AT(dont_retry_errors), NULL, NULL, 0, 0,
-	    "do not retry failed deletions every hour", false },
+#define OF(member) FIELD_OF(struct file_deleter, member)
+static const struct field options[] = {
+	{ "input_files_only", OF(input_only), NULL, "leave output files alone" },
+	{ "output_files_only", OF(output_only), NULL, "leave input files alone" },
+	{ "dont_retry_errors", OF(dont_retry_errors), NULL,
+	    "do not retry failed deletions every hour" },
+	{ 0 },
 };
 
 static enum err
@@ -470,7 +469,6 @@ main(int argc, char **argv)
 		.can_dry_run = true,
 		.own_size = sizeof(struct file_deleter),
 		.options = options,
-		.noptions = N(options),
 		.start = deleter_start,
 		.step = deleter_step,
 	};

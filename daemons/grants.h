@@ -20,32 +20,6 @@ struct credit_options {
 };
 
 /* Rows of a daemon's table of options; at: offset of the struct in its own options. */
-#define CREDIT_OPTIONS(at)                                                                              \
-	{ "credit", 0, OPTION_TEXT, (at) + offsetof(struct credit_options, method),                     \
-		"METHOD", NULL, 0, 0,                                                                   \
-		"how much a valid result earns: estimate (default), elapsed, fixed or app",             \
-		false },                                                                                \
-	    { "max_granted_credit", 0, OPTION_REAL,                                                     \
-		    (at) + offsetof(struct credit_options, policy.most), "N", NULL, 0,                  \
-		    1e15, "grant a result no more than N; 0 = no limit", false },                       \
-	    { "no_credit", 0, OPTION_FLAG,                                                              \
-		    (at) + offsetof(struct credit_options, none), NULL, NULL, 0, 0,                     \
-		    "grant no credit", false },                                                         \
-	    { "credited_job", 0, OPTION_FLAG,                                                           \
-		    (at) + offsetof(struct credit_options, jobs), NULL, NULL, 0, 0,                     \
-		    "note in the table credited_job which accounts earned credit with which workunits", \
-		    false },                                                                            \
-	    { "credit_from_wu", 0, OPTION_FLAG,                                                         \
-		    (at) + offsetof(struct credit_options, from_wu), NULL, NULL, 0, 0,                  \
-		    "BOINC's name for --credit fixed", false },                                         \
-	{                                                                                               \
-		"credit_from_runtime", 0, OPTION_REAL,                                                  \
-		    (at) + offsetof(struct credit_options, from_runtime), "S", NULL,                    \
-		    0, 1e9,                                                                             \
-		    "BOINC's name for --credit elapsed; counts at most S seconds of a result",          \
-		    false                                                                               \
-	}
-
 /* E_CONFIG: an unknown method, or two of them. */
 enum err credit_check(const struct credit_options *, struct fail *);
 void credit_start(struct credit_options *); /* after credit_check() */

@@ -741,24 +741,15 @@ daemon_main(const struct daemon *d, int argc, char **argv)
 	static const enum log_level levels[] = { LOG_ERR, LOG_WARN, LOG_INFO,
 		LOG_DEBUG };
 	struct instance r = { .daemon = d, .argv = argv, .lock_fd = -1 };
-	struct fail f = { 0 };
 	int status;
 
 	r.x.own = arena_alloc(&r.life, d->own_size);
-	switch (options_read(&r.life, d, &r.opt, r.x.own, argc, argv, &f)) {
-	case OPTIONS_RUN:
-		break;
-	case OPTIONS_SHOWN:
-		arena_free(&r.life);
-		return 0;
-	case OPTIONS_WRONG:
-		fprintf(stderr, "%s: %s\nTry %s --help.\n", d->name, f.detail, d->name);
-		arena_free(&r.life);
-		return 2;
+	status = options_read(&r.life, d, &r.opt, r.x.own, argc, argv);
+	if (status < 0) {
+		log_open(r.opt.name, r.opt.log, levels[r.opt.debug]);
+		status = run_daemon(&r);
+		log_end();
 	}
-	log_open(r.opt.name, r.opt.log, levels[r.opt.debug]);
-	status = run_daemon(&r);
-	log_end();
 	arena_free(&r.life);
 	return status;
 }

@@ -17,6 +17,7 @@
 #include "db/trigger_rows.h"
 #include "lib/arena.h"
 #include "lib/err.h"
+#include "lib/field.h"
 #include "lib/rng.h"
 #include "model/conf.h"
 #include "model/path.h"
@@ -44,25 +45,6 @@ struct daemon_ctx {
 	struct fail fail;
 };
 
-enum daemon_type {
-	OPTION_FLAG, /* bool */
-	OPTION_INT,  /* int64_t */
-	OPTION_REAL, /* double */
-	OPTION_TEXT, /* char *           */
-	OPTION_PAIR, /* int64_t[2]: two arguments, 0 <= second < first */
-};
-struct daemon_option {
-	const char *name; /* written --name or -name, with - or _ between words */
-	char letter;      /* also written -x; 0 = none */
-	enum daemon_type type;
-	size_t off;      /* offset of the field in own */
-	const char *arg; /* name of the value in --help; NULL for a flag */
-	const char *def; /* default, in the same syntax; NULL = zero */
-	double min, max; /* bounds of a number */
-	const char *help;
-	bool required;
-};
-
 struct daemon {
 	const char *name, *purpose;
 	/*
@@ -77,8 +59,7 @@ struct daemon {
 	 */
 	bool claims_items;
 	size_t own_size;
-	const struct daemon_option *options;
-	size_t noptions;
+	const struct field *options; /* of own; NULL = none */
 	/* Any of these may be NULL. check: are the options consistent? */
 	enum err (*check)(const void *own, struct fail *);
 	/* Called once, before the first step; retried after a failure. */

@@ -14,21 +14,15 @@ struct daemon_common {
 	int64_t debug;
 	int64_t mod[2];
 	double sleep_s;
-	bool one_pass, dry_run, no_lease, help, version;
+	bool one_pass, dry_run, no_lease;
 	char *work; /* name of the share of the work, whatever the instance is called */
 };
 
-enum options_what {
-	OPTIONS_RUN,
-	OPTIONS_SHOWN, /* help or version, on stdout */
-	OPTIONS_WRONG
-};
-
 /*
- * Fills common and own, defaults first.  OPTIONS_WRONG: f names the option and says
- * what it takes.
+ * Fills common and own, defaults first. Returns -1 to go on; otherwise the exit status,
+ * after printing what was asked for, or which option is wrong and what it takes.
  */
-enum options_what options_read(struct arena *, const struct daemon *,
-    struct daemon_common *, void *own, int argc, char **argv, struct fail *);
+int options_read(struct arena *, const struct daemon *, struct daemon_common *,
+    void *own, int argc, char **argv);
 
 #endif

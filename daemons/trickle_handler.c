@@ -37,16 +37,15 @@ struct trickles {
 	struct item_backoff *backoff;
 };
 
-#define AT(field) offsetof(struct trickles, field)
-static const struct daemon_option options[] = {
-	{ "variety", 0, OPTION_TEXT, AT(variety), "NAME", NULL, 0, 0,
-	    "only messages of this variety; default: all", false },
-	{ "keep_days", 0, OPTION_INT, AT(keep_days), "N", "30", 1, 36500,
-	    "remove messages that nobody has taken for N days", false },
-#define OPTION(name, letter, type, field, arg, def, min, max, required, help)          \
-	{ name, letter, OPTION_##type, AT(field), arg, def, min, max, help, required },
+#define OF(member) FIELD_OF(struct trickles, member)
+static const struct field options[] = {
+	{ "variety", OF(variety), "NAME",
+	    "only messages of this variety; default: all" },
+	{ "keep_days", OF(keep_days), "N",
+	    "remove messages that nobody has taken for N days", .min = 1, .max = 36500,
+	    .def = "30" },
 #include "daemons/handler_options.def"
-#undef OPTION
+	{ 0 },
 };
 
 /* One message being handed over. */
@@ -292,7 +291,6 @@ main(int argc, char **argv)
 		.bell = DOORBELL_TRICKLE_HANDLER,
 		.own_size = sizeof(struct trickles),
 		.options = options,
-		.noptions = N(options),
 		.start = trickles_start,
 		.step = trickles_step,
 	};

@@ -47,21 +47,19 @@ struct validator {
 	const char *why; /* why the last judgement of this step failed */
 };
 
-#define AT(field) offsetof(struct validator, field)
-static const struct daemon_option options[] = {
-	{ "app", 0, OPTION_TEXT, AT(app_name), "NAME", NULL, 0, 0,
-	    "validate workunits of this app", true },
-	{ "command", 0, OPTION_TEXT, AT(command), "CMD", NULL, 0, 0,
-	    "compare with CMD FILE1 FILE2 instead of byte by byte", false },
-	{ "init_script", 0, OPTION_TEXT, AT(init_script), "CMD", NULL, 0, 0,
-	    "check each result with CMD, as BOINC's script_validator does", false },
-	{ "compare_script", 0, OPTION_TEXT, AT(compare_script), "CMD", NULL, 0, 0,
-	    "compare two results with CMD, as BOINC's script_validator does", false },
-	CREDIT_OPTIONS(AT(credit)),
-#define OPTION(name, letter, type, field, arg, def, min, max, required, help)          \
-	{ name, letter, OPTION_##type, AT(field), arg, def, min, max, help, required },
+#define OF(member) FIELD_OF(struct validator, member)
+static const struct field options[] = {
+	{ "app", OF(app_name), "NAME", "validate workunits of this app",
+	    .required = true },
+	{ "command", OF(command), "CMD",
+	    "compare with CMD FILE1 FILE2 instead of byte by byte" },
+	{ "init_script", OF(init_script), "CMD",
+	    "check each result with CMD, as BOINC's script_validator does" },
+	{ "compare_script", OF(compare_script), "CMD",
+	    "compare two results with CMD, as BOINC's script_validator does" },
+#include "daemons/credit_options.def"
 #include "daemons/handler_options.def"
-#undef OPTION
+	{ 0 },
 };
 
 /* One workunit being validated. */
@@ -767,7 +765,6 @@ main(int argc, char **argv)
 		.can_dry_run = true,
 		.own_size = sizeof(struct validator),
 		.options = options,
-		.noptions = N(options),
 		.check = validator_check,
 		.start = validator_start,
 		.step = validator_step,

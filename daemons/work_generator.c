@@ -55,13 +55,11 @@ struct work_generator {
 	struct item_backoff *backoff; /* failed file sets */
 };
 
-#define AT(field) offsetof(struct work_generator, field)
-static const struct daemon_option options[] = {
-#define OPTION(name, letter, type, field, arg, def, min, max, required, help)          \
-	{ name, letter, OPTION_##type, AT(field), arg, def, min, max, help, required },
+#define OF(member) FIELD_OF(struct work_generator, member)
+static const struct field options[] = {
 #include "daemons/generator_options.def"
 #include "daemons/handler_options.def"
-#undef OPTION
+	{ 0 },
 };
 
 /* One trigger being served. */
@@ -708,7 +706,6 @@ main(int argc, char **argv)
 		    true, /* a claim of a trigger is the lease of its file */
 		.own_size = sizeof(struct work_generator),
 		.options = options,
-		.noptions = N(options),
 		.check = generator_check,
 		.start = generator_start,
 		.end = generator_end,

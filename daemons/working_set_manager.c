@@ -38,12 +38,10 @@ struct working_set_manager {
 	struct fs_seen seen[TRIGGER__MAX];
 };
 
-#define AT(field) offsetof(struct working_set_manager, field)
-static const struct daemon_option options[] = {
-#define OPTION(name, letter, type, field, arg, def, min, max, required, help)          \
-	{ name, letter, OPTION_##type, AT(field), arg, def, min, max, help, required },
+#define OF(member) FIELD_OF(struct working_set_manager, member)
+static const struct field options[] = {
 #include "daemons/handler_options.def"
-#undef OPTION
+	{ 0 },
 };
 
 struct dir_names { /* the names in one trigger directory, sorted */
@@ -384,7 +382,6 @@ main(int argc, char **argv)
 		    "Keeps locality_scheduling/file_working_set filled for hosts without a file.",
 		.idle_ms = 1000,
 		.options = options,
-		.noptions = N(options),
 		.own_size = sizeof(struct working_set_manager),
 		.start = manager_start,
 		.step = manager_step,

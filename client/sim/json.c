@@ -45,7 +45,7 @@ struct reader {
 static enum err read_app(struct reader *, const char *at, json_t *, struct sim_app *);
 
 static const struct json_field *
-field_find(enum object object, const char *name)
+json_field_find(enum object object, const char *name)
 {
 	for (size_t i = 0; i < N(fields); i++)
 		if (fields[i].object == object && strcmp(fields[i].name, name) == 0)
@@ -172,7 +172,7 @@ read_object(struct reader *r, const char *at, enum object object, json_t *o, voi
 		    at, object_words[object]);
 	json_object_foreach(o, name, v)
 	{
-		const struct json_field *f = field_find(object, name);
+		const struct json_field *f = json_field_find(object, name);
 		enum err e = f == NULL ? unknown_field(r, at, object, name) :
 		                         read_value(r, at, f, v, row);
 

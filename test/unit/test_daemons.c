@@ -108,15 +108,13 @@ struct own {
 	bool flag;
 };
 
-static const struct daemon_option options[] = {
-	{ "text", 0, OPTION_TEXT, offsetof(struct own, text), "T", NULL, 0, 0, "a text",
-	    true },
-	{ "app", 0, OPTION_TEXT, offsetof(struct own, app), "A", NULL, 0, 0, "an app",
-	    false },
-	{ "number", 0, OPTION_INT, offsetof(struct own, number), "N", "3", 1, 9,
-	    "a number", false },
-	{ "a_flag", 0, OPTION_FLAG, offsetof(struct own, flag), NULL, NULL, 0, 0,
-	    "a flag", false },
+#define OF(member) FIELD_OF(struct own, member)
+static const struct field options[] = {
+	{ "text", OF(text), "T", "a text", .required = true },
+	{ "app", OF(app), "A", "an app" },
+	{ "number", OF(number), "N", "a number", .min = 1, .max = 9, .def = "3" },
+	{ "a_flag", OF(flag), NULL, "a flag" },
+	{ 0 },
 };
 
 static enum err
@@ -129,7 +127,7 @@ not_bad(const void *own, struct fail *f)
 
 static const struct {
 	const char *argv[8];
-	enum options_what what;
+	int status;
 	const char *text;
 	int64_t number, n, i;
 	const char *name;
@@ -145,24 +143,20 @@ START_TEST(options_by_table)
 		.purpose = "p",
 		.can_dry_run = true,
 		.options = options,
-		.noptions = N(options),
 		.check = not_bad };
 	struct arena a = { 0 };
-	struct fail f = { 0 };
 	struct daemon_common c = { 0 };
 	struct own own = { 0 };
 	char *argv[10] = { arena_strdup(&a, "d") };
 	int argc = 1;
-	enum options_what what;
+	int status;
 
 	for (; option_cases[_i].argv[argc - 1] != NULL; argc++)
 		argv[argc] = arena_strdup(&a, option_cases[_i].argv[argc - 1]);
-	what = options_read(&a, &d, &c, &own, argc, argv, &f);
-	ck_assert_msg(what == option_cases[_i].what, "%s %s: %s", argv[1],
-	    argc > 2 ? argv[2] : "", f.detail);
-	if (what == OPTIONS_WRONG) {
-		ck_assert_msg(f.detail[0] != '\0', "%s: no reason is given", argv[1]);
-	} else {
+	status = options_read(&a, &d, &c, &own, argc, argv);
+	ck_assert_msg(status == option_cases[_i].status, "%s %s: %d", argv[1],
+	    argc > 2 ? argv[2] : "", status);
+	if (status < 0) {
 		ck_assert_str_eq(own.text, option_cases[_i].text);
 		ck_assert_int_eq(own.number, option_cases[_i].number);
 		ck_assert_int_eq(c.mod[0], option_cases[_i].n);
@@ -177,11 +171,10 @@ START_TEST(options_without_dry_run)
 {
 	static const struct daemon d = { .name = "d", .purpose = "p" };
 	struct arena a = { 0 };
-	struct fail f = { 0 };
 	struct daemon_common c = { 0 };
-	char *argv[] = { arena_strdup(&a, "d"), arena_strdup(&a, "--dry_run") };
+	char *argv[] = { arena_strdup(&a, "d"), arena_strdup(&a, "--dry_run"), NULL };
 
-	ck_assert_int_eq(options_read(&a, &d, &c, NULL, 2, argv, &f), OPTIONS_WRONG);
+	ck_assert_int_eq(options_read(&a, &d, &c, NULL, 2, argv), 2);
 	arena_free(&a);
 }
 END_TEST

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/field.h"
+
+#include <string.h>
+#include "lib/text.h"
+#include "lib/banned.h"
+
+static bool
+field_is_real(const struct field *o)
+{
+	return o->type == FIELD_F64 || o->type == FIELD_F64_GIVEN;
+}
+
+static const char *
+range_of(struct arena *a, const struct field *o, const char *text)
+{
+	const char *what = !field_is_real(o) ?
+	                       "a whole number" :
+	                   strchr(text, ',') != NULL ?
+	                       "a number with a decimal point, not a comma," :
+	                       "a number";
+
+	if (o->takes != NULL)
+		return o->takes;
+	if (o->above)
+		return arena_printf(a,
+		    o->max == 0 ? "%s above %.15g" : "%s above %.15g, at most %.15g",
+		    what, o->min, o->max);
+	return o->max == 0 ?
+	           arena_printf(a, "%s that is %.15g or more", what, o->min) :
+	           arena_printf(a, "%s from %.15g to %.15g", what, o->min, o->max);
+}
+
+/* Reads 1e6 as a whole number, too. */
+static bool
+whole_number(const char *text, int64_t *v)
+{
+	const double most = 1LL << 53;
+	double real;
+
+	if (text_i64(text, INT64_MIN, INT64_MAX, v))
+		return true;
+	if (!text_f64(text, &real) || !(real >= -most && real <= most))
+		return false;
+	*v = (int64_t)real;
+	return (double)*v == real;
+}
+
+static const char *
+field_set_pair(struct arena *a, const struct field *o, int64_t *to, const char *text)
+{
+	char *n = arena_strdup(a, text), *i = strchr(n, ' ');
+	int64_t v[2] = { 0 };
+
+	if (i != NULL)
+		*i++ = '\0';
+	if (!whole_number(n, &v[0]) || (i != NULL && !whole_number(i, &v[1])) ||
+	    v[0] < 1 || (double)v[0] > o->max || v[1] < 0 || v[1] >= v[0])
+		return arena_printf(
+		    a, "n i with 1 <= n <= %.15g and 0 <= i < n", o->max);
+	memcpy(to, v, sizeof(v));
+	return NULL;
+}
+
+static const char *
+field_set_number(struct arena *a, const struct field *o, void *to, const char *text)
+{
+	bool real = field_is_real(o), good;
+	int64_t whole = 0;
+	double v = 0;
+
+	good = real ? text_f64(text, &v) : whole_number(text, &whole);
+	if (!real)
+		v = (double)whole;
+	if (!good || (o->above ? v <= o->min : v < o->min) ||
+	    (o->max != 0 && v > o->max))
+		return range_of(a, o, text);
+	if (o->type == FIELD_I64_GIVEN || o->type == FIELD_F64_GIVEN)
+		to = *(void **)to = NEW(a, int64_t);
+	if (real)
+		*(double *)to = v;
+	else
+		*(int64_t *)to = whole;
+	return NULL;
+}
+
+const char *
+field_set(struct arena *a, const struct field *o, void *row, char *text)
+{
+	void *to = (char *)row + o->off;
+	struct text_list *list = to;
+	size_t cap;
+
+	if (o->take != NULL)
+		return o->take(row, text);
+	switch (o->type) {
+	case FIELD_FLAG:
+		*(bool *)to = true;
+		return NULL;
+	case FIELD_TEXT:
+		*(char **)to = text;
+		return NULL;
+	case FIELD_LIST:
+		cap = list->n;
+		PUSH(a, list->v, list->n, cap) = text;
+		return NULL;
+	case FIELD_PAIR:
+		return field_set_pair(a, o, to, text);
+	default:
+		return field_set_number(a, o, to, text);
+	}
+}
+
+void
+field_defaults(struct arena *a, const struct field *table, void *row)
+{
+	for (; table->name != NULL; table++)
+		if (table->def != NULL)
+			field_set(a, table, row, arena_strdup(a, table->def));
+}
+
+static bool
+field_named(const char *a, const char *b, bool loose)
+{
+	for (; *a != '\0' && *b != '\0'; a++, b++)
+		if (*a != *b && !(loose && strchr("-_", *a) && strchr("-_", *b)))
+			return false;
+	return *a == *b;
+}
+
+const struct field *
+field_find(const struct field *table, const char *name, bool loose, const char **near)
+{
+	size_t least = (size_t)-1;
+
+	*near = NULL;
+	for (; table->name != NULL; table++) {
+		bool same = field_named(name, table->name, loose);
+
+		if (same || near_offer(name, table->name, &least))
+			*near = table->name;
+		if (same)
+			return table;
+	}
+	return NULL;
+}

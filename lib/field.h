@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One member of a struct by its name: how a text becomes its value. A table of fields
+ * ends with name NULL. How strict a value is taken is up to the reader of the table.
+ */
+#ifndef LIB_FIELD_H
+#define LIB_FIELD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "lib/arena.h"
+
+enum field_type {
+	FIELD_FLAG,      /* bool */
+	FIELD_I64,       /* int64_t */
+	FIELD_F64,       /* double */
+	FIELD_I64_GIVEN, /* const int64_t *, NULL if it is not set */
+	FIELD_F64_GIVEN, /* const double *, the same */
+	FIELD_TEXT,      /* char *, not copied */
+	FIELD_LIST,      /* struct text_list: may be set several times */
+	FIELD_PAIR,      /* int64_t[2]: n and i, 0 <= i < n */
+};
+
+struct text_list { /* in the order in which they came */
+	char **v;
+	size_t n;
+};
+
+/* The member of struct T that a row of a table is about. */
+#define FIELD_OF(T, member)                                                            \
+	.type = _Generic(((T *)0)->member,                                             \
+	    bool: FIELD_FLAG, int64_t: FIELD_I64, double: FIELD_F64,                   \
+	    const int64_t *: FIELD_I64_GIVEN, const double *: FIELD_F64_GIVEN,         \
+	    char *: FIELD_TEXT, const char *: FIELD_TEXT,                              \
+	    struct text_list: FIELD_LIST, int64_t *: FIELD_PAIR),                      \
+	.off = offsetof(T, member)
+
+struct field {
+	const char *name;
+	enum field_type type;
+	size_t off;
+	const char *value; /* what its value is called, "DIR"; NULL for a flag */
+	const char *help;
+	double min, max;   /* of a number; max 0: none */
+	bool above;        /* min itself is too small */
+	bool required;     /* a text */
+	bool maybe;        /* a text, "" if it is named without a value */
+	char letter;       /* 0 = none */
+	const char *takes; /* what a value must be, in words; NULL = by its range */
+	const char *def;   /* default, in the same syntax; NULL = zero */
+	/* Sets what one member cannot hold; returns as field_set(). */
+	const char *(*take)(void *row, char *text);
+};
+
+/*
+ * Sets the member of row. Returns NULL, or what it takes, such as "a whole number from
+ * 1 to 9", if text is something else.
+ */
+const char *field_set(struct arena *, const struct field *, void *row, char *text);
+void field_defaults(struct arena *, const struct field *table, void *row);
+/*
+ * Returns the field of this name, in which "-" and "_" are one if loose; else NULL. In
+ * *near its name, or a similar one, or NULL.
+ */
+const struct field *field_find(
+    const struct field *table, const char *name, bool loose, const char **near);
+
+#endif
