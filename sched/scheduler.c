@@ -5,7 +5,6 @@
  * request.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 #include "config.h"
 #include "db/project.h"
+#include "lib/args.h"
 #include "lib/clock.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
@@ -39,7 +39,6 @@ enum {
 };
 
 struct options {
-	const char *project;
 	struct serve_options serve;
 	bool once;
 	int64_t now;   /* 0 = ask the clock */
@@ -586,56 +585,41 @@ replay_offline(const struct options *o)
 	return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-static const char usage_text[] =
-    "usage: scheduler [--socket PATH] [--workers N] [--connections N] [--buffer BYTES]\n"
-    "                 [--project DIR]\n"
-    "       scheduler -1 [-t NOW] [-s SEED] [--project DIR] < request.xml\n"
-    "\n"
-    "      --socket PATH    unix socket to listen on (run_dir/scheduler.sock), unless\n"
-    "                       descriptor 0 is a listening socket\n"
-    "      --workers N      threads that answer requests (scheduler_workers)\n"
-    "      --connections N  connections open at once (max_connections)\n"
-    "      --buffer BYTES   memory for their requests (request_buffer_bytes)\n"
-    "  -1, --once           serve one request from standard input, log to standard error\n"
-    "  -t, --time NOW       pretend that it is NOW (seconds since 1970, UTC)\n"
-    "  -s, --seed SEED      seed the random draws (the log shows it as rpc=)\n"
-    "  -n, --dry-run        with -1: write nothing, wait for nothing\n"
-    "  -H, --host ID        with -n: act for this host, whatever key the request has\n"
-    "  -j, --job ID         with -n: this result is the only candidate\n"
-    "  -c, --config FILE    with -n: use FILE instead of config.xml\n"
-    "  -o, --offline FILE   with -n: a recorded request, without project and database\n"
-    "  -r, --trace FILE     with -n: write what was decided and why to FILE\n"
-    "  -p, --project DIR\n"
-    "  -h, --help\n"
-    "  -V, --version\n";
-
-static const struct option longopts[] = {
-	SERVE_LONGOPTS,
-	{ "once", no_argument, NULL, '1' },
-	{ "time", required_argument, NULL, 't' },
-	{ "seed", required_argument, NULL, 's' },
-	{ "dry-run", no_argument, NULL, 'n' },
-	{ "host", required_argument, NULL, 'H' },
-	{ "job", required_argument, NULL, 'j' },
-	{ "config", required_argument, NULL, 'c' },
-	{ "trace", required_argument, NULL, 'r' },
-	{ "offline", required_argument, NULL, 'o' },
-	{ "project", required_argument, NULL, 'p' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
-	{ NULL, 0, NULL, 0 },
-};
-
-/* Parses a seed in base 10, or as 0x81f3aa02. */
-static bool
-parse_seed(const char *text, uint64_t *seed)
+/* A seed in base 10, or as 0x81f3aa02. */
+static const char *
+take_seed(void *row, char *text)
 {
+	struct options *o = row;
 	char *end;
 
 	errno = 0;
-	*seed = strtoull(text, &end, 0);
-	return errno == 0 && text_alnum(*text) && *end == '\0';
+	o->seed = strtoull(text, &end, 0);
+	return errno == 0 && text_alnum(*text) && *end == '\0' ? NULL :
+	                                                         "a whole number";
 }
+
+#define OF(member) FIELD_OF(struct options, member)
+static const struct field scheduler_options[] = {
+	{ "once", OF(once), .letter = '1',
+	    .help = "serve one request from standard input, log to standard error" },
+	{ "time", OF(now), "NOW", .letter = 't',
+	    .help = "pretend that it is NOW (seconds since 1970, UTC)" },
+	{ "seed", .value = "SEED", .letter = 's', .take = take_seed,
+	    .help = "seed the random draws (the log shows it as rpc=)" },
+	{ "dry-run", OF(dry), .letter = 'n',
+	    .help = "with -1: write nothing, wait for nothing" },
+	{ "host", OF(host), "ID", .letter = 'H',
+	    .help = "with -n: act for this host, whatever key the request has" },
+	{ "job", OF(job), "ID", .letter = 'j',
+	    .help = "with -n: this result is the only candidate" },
+	{ "config", OF(config), "FILE", .letter = 'c',
+	    .help = "with -n: use FILE instead of config.xml" },
+	{ "offline", OF(offline), "FILE", .letter = 'o',
+	    .help = "with -n: a recorded request, without project and database" },
+	{ "trace", OF(trace), "FILE", .letter = 'r',
+	    .help = "with -n: write what was decided and why to FILE" },
+	{ 0 },
+};
 
 /* Only one request at a time is decided without effects, or from other sources. */
 static bool
@@ -651,58 +635,29 @@ options_agree(const struct options *o)
 static int
 scheduler_parse_options(int argc, char **argv, struct options *o)
 {
-	bool good = true;
-	int c;
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	struct args g = { .a = &a,
+		.program = "scheduler",
+		.own = scheduler_options,
+		.own_row = o,
+		.common = serve_fields,
+		.common_row = &o->serve,
+		.usage =
+		    "usage: scheduler [options]\n"
+		    "       scheduler -1 [-t NOW] [-s SEED] [--project DIR] < request.xml\n\n",
+		.version = "scheduler (" PACKAGE_NAME ") " PACKAGE_VERSION };
+	enum args_end end = args_read(&g, argc, argv, &f);
+	int rc;
 
-	while ((c = getopt_long(argc, argv, "1t:s:nH:j:c:r:o:p:hV", longopts, NULL)) !=
-	       -1) {
-		switch (c) {
-		case '1':
-			o->once = true;
-			break;
-		case 't':
-			good &= text_i64(optarg, 0, INT64_MAX, &o->now);
-			break;
-		case 's':
-			good &= parse_seed(optarg, &o->seed);
-			break;
-		case 'p':
-			o->project = optarg;
-			break;
-		case 'n':
-			o->dry = true;
-			break;
-		case 'H':
-			good &= text_i64(optarg, 0, INT64_MAX, &o->host);
-			break;
-		case 'j':
-			good &= text_i64(optarg, 0, INT64_MAX, &o->job);
-			break;
-		case 'c':
-			o->config = optarg;
-			break;
-		case 'o':
-			o->offline = optarg;
-			break;
-		case 'r':
-			o->trace = optarg;
-			break;
-		case 'h':
-			fputs(usage_text, stdout);
-			return 0;
-		case 'V':
-			printf("scheduler (%s) %s\n", PACKAGE_NAME, PACKAGE_VERSION);
-			return 0;
-		default:
-			good &= serve_option(c, optarg, &o->serve);
-			break;
-		}
+	if (end == ARGS_RUN && !options_agree(o)) {
+		FAIL(&f, E_BADREQ,
+		    "--dry-run needs --once, and its options need --dry-run");
+		end = ARGS_WRONG;
 	}
-	if (!good || optind < argc || !options_agree(o)) {
-		fputs(usage_text, stderr);
-		return 2;
-	}
-	return -1;
+	rc = args_answer(&g, end, &f);
+	arena_free(&a);
+	return rc;
 }
 
 /* The options of the command line come before those of config.xml. */
@@ -789,7 +744,7 @@ main(int argc, char **argv)
 	log_open("scheduler", NULL, LOG_INFO);
 	if (o.offline != NULL)
 		return replay_offline(&o);
-	if (project_find(&p, "scheduler", o.project, !o.once, &f) != OK) {
+	if (project_find(&p, "scheduler", o.serve.project, !o.once, &f) != OK) {
 		fprintf(stderr, "scheduler: %s\n", f.detail);
 		return err_exit(f.code);
 	}

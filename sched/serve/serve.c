@@ -389,20 +389,21 @@ serve_socket(const char *path, const struct web_peer *peer, int *fd, struct fail
 	return sock_listen(path, peer->group, fd, f);
 }
 
-bool
-serve_option(int c, const char *value, struct serve_options *o)
-{
-	switch (c) {
-	case SERVE_SOCKET:
-		o->socket = value;
-		return true;
-	case SERVE_WORKERS:
-		return text_i64(value, 1, 4096, &o->workers);
-	case SERVE_CONNECTIONS:
-		return text_i64(value, 1, 65536, &o->connections);
-	case SERVE_BUFFER:
-		return text_i64(value, 1, INT64_MAX, &o->buffer_bytes);
-	default:
-		return false;
-	}
-}
+#define OF(member) FIELD_OF(struct serve_options, member)
+const struct field serve_fields[] = {
+	{ "socket", OF(socket), "PATH",
+	    .help =
+		"unix socket to listen on (in run_dir), unless descriptor 0 is a listening socket" },
+	{ "workers", OF(workers), "N",
+	    .help = "threads that answer requests (scheduler_workers, web_workers)",
+	    .min = 1, .max = 4096 },
+	{ "connections", OF(connections), "N",
+	    .help = "connections open at once (max_connections)", .min = 1,
+	    .max = 65536 },
+	{ "buffer", OF(buffer_bytes), "BYTES",
+	    .help = "memory for their requests (request_buffer_bytes)", .min = 1 },
+	{ "project", OF(project), "DIR", .letter = 'p',
+	    .help =
+		"project directory; default: LOCUS_PROJECT, or the nearest parent directory with a config.xml" },
+	{ 0 },
+};

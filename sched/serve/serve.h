@@ -22,6 +22,7 @@
 #define SCHED_SERVE_SERVE_H
 
 #include "lib/err.h"
+#include "lib/field.h"
 #include "model/owner.h"
 #include "sched/serve/fcgi.h"
 
@@ -144,20 +145,11 @@ enum err serve_run(const struct serve_program *, const struct serve_size *,
 enum err serve_socket(
     const char *path, const struct web_peer *, int *fd, struct fail *);
 
-/* Command line options that such programs share. */
+/* Command line options that such programs share; the fields fill the struct. */
 struct serve_options {
-	const char *socket;                         /* NULL = the default in run_dir */
+	const char *project, *socket;               /* NULL = the default */
 	int64_t workers, connections, buffer_bytes; /* 0 = as configured */
 };
-enum { SERVE_SOCKET = 256, SERVE_WORKERS, SERVE_CONNECTIONS, SERVE_BUFFER };
-#define SERVE_LONGOPTS                                                                 \
-	{ "socket", required_argument, NULL, SERVE_SOCKET },                           \
-	    { "workers", required_argument, NULL, SERVE_WORKERS },                     \
-	    { "connections", required_argument, NULL, SERVE_CONNECTIONS },             \
-	{                                                                              \
-		"buffer", required_argument, NULL, SERVE_BUFFER                        \
-	}
-/* Stores option c; returns false if it is none of the above or its value is wrong. */
-bool serve_option(int c, const char *value, struct serve_options *);
+extern const struct field serve_fields[];
 
 #endif

@@ -20,6 +20,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include <fcgiapp.h>
+#include "config.h"
+#include "lib/args.h"
 #include "lib/clock.h"
 #include "lib/counters.h"
 #include "lib/crypt.h"
@@ -587,6 +589,18 @@ thread_main(void *arg)
 	return NULL;
 }
 
+struct upload_options {
+	const char *project, *socket, *log; /* NULL = not given */
+};
+#define OF(member) FIELD_OF(struct upload_options, member)
+static const struct field upload_options[] = {
+	{ "socket", OF(socket), "PATH", .letter = 's',
+	    .help = "unix socket to listen on (run_dir/upload.sock)" },
+	{ "log", OF(log), "PATH", .letter = 'l', .help = "log file (standard error)" },
+	{ "project", OF(project), "DIR", .letter = 'p', .help = "project directory" },
+	{ 0 },
+};
+
 static enum err
 handler_set_up(
     struct handler *h, struct arena *a, struct upload_options *o, struct fail *f)
@@ -674,9 +688,15 @@ main(int argc, char **argv)
 	struct upload_options o = { 0 };
 	struct arena a = { 0 };
 	struct fail f = { 0 };
+	struct args g = { .a = &a,
+		.program = "file_upload_handler",
+		.own = upload_options,
+		.own_row = &o,
+		.usage = "usage: file_upload_handler [options]\n\n",
+		.version = "file_upload_handler (" PACKAGE_NAME ") " PACKAGE_VERSION };
 	sigset_t stops;
 	enum err e;
-	int rc = upload_options(argc, argv, &o);
+	int rc = args_answer(&g, args_read(&g, argc, argv, &f), &f);
 
 	if (rc >= 0)
 		return rc;

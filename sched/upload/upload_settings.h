@@ -14,18 +14,6 @@
 #include "lib/log.h"
 #include "model/conf.h"
 
-/* The command line of file_upload_handler. */
-
-struct upload_options {
-	const char *project, *socket, *log; /* NULL = not given */
-};
-
-/*
- * Parses the command line.  Returns -1 to go on; otherwise the exit status, after
- * writing what there is to say.
- */
-int upload_options(int argc, char **argv, struct upload_options *);
-
 enum { UPLOAD_OLD_KEYS = 10 }; /* keys/old_upload_public_0 to _9 */
 struct key;
 struct upload_settings {

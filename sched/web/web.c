@@ -3,12 +3,12 @@
  * The web program: master page, web RPCs, status page.  Serves FastCGI on a socket
  * (serve.h) and finds pages by the last part of REQUEST_URI.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "config.h"
 #include "db/project.h"
+#include "lib/args.h"
 #include "lib/clock.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
@@ -591,65 +591,9 @@ web_worker_end(void *worker)
 	project_close(&w->p);
 }
 
-static const char usage_text[] =
-    "usage: web [--socket PATH] [--workers N] [--connections N] [--buffer BYTES]\n"
-    "                 [--project DIR]\n"
-    "\n"
-    "      --socket PATH    unix socket to listen on (run_dir/web.sock), unless\n"
-    "                       descriptor 0 is a listening socket\n"
-    "      --workers N      requests answered at once (web_workers)\n"
-    "      --connections N  connections open at once (max_connections)\n"
-    "      --buffer BYTES   memory for their requests (request_buffer_bytes)\n"
-    "  -p, --project DIR\n"
-    "  -h, --help\n"
-    "  -V, --version\n";
-
-static const struct option longopts[] = {
-	SERVE_LONGOPTS,
-	{ "project", required_argument, NULL, 'p' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
-	{ NULL, 0, NULL, 0 },
-};
-
-struct options {
-	const char *project;
-	struct serve_options serve;
-};
-
-/* Returns -1 to go on, otherwise the exit status. */
-static int
-web_parse_options(int argc, char **argv, struct options *o)
-{
-	bool good = true;
-	int c;
-
-	while ((c = getopt_long(argc, argv, "p:hV", longopts, NULL)) != -1) {
-		switch (c) {
-		case 'p':
-			o->project = optarg;
-			break;
-		case 'h':
-			fputs(usage_text, stdout);
-			return 0;
-		case 'V':
-			printf("web (%s) %s\n", PACKAGE_NAME, PACKAGE_VERSION);
-			return 0;
-		default:
-			good &= serve_option(c, optarg, &o->serve);
-			break;
-		}
-	}
-	if (!good || optind < argc) {
-		fputs(usage_text, stderr);
-		return 2;
-	}
-	return -1;
-}
-
 /* Serves FastCGI until the process is asked to stop. */
 static enum err
-web_serve(struct web_server *s, const struct options *o, struct fail *f)
+web_serve(struct web_server *s, const struct serve_options *o, struct fail *f)
 {
 	const struct conf *cf = s->front.conf;
 	const struct serve_program program = { .name = "web",
@@ -661,12 +605,12 @@ web_serve(struct web_server *s, const struct options *o, struct fail *f)
 		.answer = web_answer,
 		.worker_end = web_worker_end };
 	struct serve_size size = {
-		.workers = o->serve.workers > 0 ? o->serve.workers : cf->web_workers,
-		.connections = o->serve.connections > 0 ? o->serve.connections :
-		                                          cf->max_connections,
+		.workers = o->workers > 0 ? o->workers : cf->web_workers,
+		.connections = o->connections > 0 ? o->connections :
+		                                    cf->max_connections,
 		.queued = cf->max_queued_requests,
-		.buffer_bytes = (size_t)(o->serve.buffer_bytes > 0 ?
-					     o->serve.buffer_bytes :
+		.buffer_bytes = (size_t)(o->buffer_bytes > 0 ?
+					     o->buffer_bytes :
 					     cf->request_buffer_bytes),
 	};
 	enum err e;
@@ -676,8 +620,8 @@ web_serve(struct web_server *s, const struct options *o, struct fail *f)
 	web_figures_begin(&s->figures, s->front.dir);
 	web_mailer_begin(&s->mailer, s->front.dir);
 	metric_show_service(cf, "web");
-	e = serve_socket(o->serve.socket != NULL ?
-			     o->serve.socket :
+	e = serve_socket(o->socket != NULL ?
+			     o->socket :
 			     arena_printf(&s->a, "%s/web.sock", cf->run_dir),
 	    &program.peer, &fd, f);
 	if (e == OK)
@@ -691,9 +635,15 @@ int
 main(int argc, char **argv)
 {
 	struct web_server s = { 0 };
-	struct options o = { 0 };
+	struct serve_options o = { 0 };
 	struct fail f = { 0 };
-	int rc = web_parse_options(argc, argv, &o);
+	struct args g = { .a = &s.a,
+		.program = "web",
+		.common = serve_fields,
+		.common_row = &o,
+		.usage = "usage: web [options]\n\n",
+		.version = "web (" PACKAGE_NAME ") " PACKAGE_VERSION };
+	int rc = args_answer(&g, args_read(&g, argc, argv, &f), &f);
 	enum err e;
 
 	if (rc >= 0)
