@@ -37,15 +37,15 @@ struct client_options {
 	struct backoff backoff;
 	const struct policy *policy;
 	double ram_part; /* fraction of the memory that tasks may use */
-	int32_t nice;    /* of the tasks' processes; see nice(2) */
+	int64_t nice;    /* of the tasks' processes; see nice(2) */
 	/* Given as options, which override the account's preferences. */
 	bool own_buffer, own_ram, own_ncpus;
 	/* Preempted tasks quit instead of staying in memory. */
 	bool quit_when_stopped;
 	const char *proxy, *no_proxy; /* NULL: as the environment says */
 	bool quiet;                   /* nothing on the terminal */
-	int32_t gui_port;   /* TCP port of GUI RPC; 0: any free one; < 0: none */
-	int32_t max_errors; /* exit after this many failed tasks; 0 = never */
+	int64_t gui_port;   /* TCP port of GUI RPC; 0: any free one; < 0: none */
+	int64_t max_errors; /* exit after this many failed tasks; 0 = never */
 	char *platform;
 };
 

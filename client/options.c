@@ -1,109 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command line of a real host. */
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "client/client.h"
 #include "config.h"
+#include "lib/args.h"
+#include "lib/text.h"
 #include "proto/coproc.h"
 #include "lib/banned.h"
 
-enum { EXIT_USAGE = 2, COPROC_NAME_MAX = 63, NICE_MOST = 19 };
-static const double COPROC_FLOPS = 1e11, SHARE_MOST = 1e12, RAM_PART = 0.9;
+enum { COPROC_NAME_MAX = 63, NICE_MOST = 19 };
+static const double COPROC_FLOPS = 1e11, RAM_PART = 0.9;
 
-static void
-client_usage(FILE *out)
-{
-	fprintf(out,
-	    "usage: locus-client --dir DIR [--url URL --key KEY [--share N]]... [--ncpus N]\n"
-	    "           [--coproc TYPE:COUNT[:FLOPS]]... [--backoff MIN:MAX] [--buffer MIN:EXTRA]\n"
-	    "           [--ram PART] [--nice N] [--quit-preempted] [--max-errors N]\n"
-	    "           [--platform NAME]\n"
-	    "           [--policy NAME] [--gui-port PORT] [--proxy URL]\n"
-	    "           [--no-proxy HOSTS] [-q]\n"
-	    "       locus-client --dir DIR --detach URL\n"
-	    "       locus-client COMMAND [ARGUMENT...] [--dir DIR] [-o json]\n"
-	    "       locus-client sim --help     simulated hosts\n"
-	    "Runs the host in DIR, attached to each project at URL with the account key KEY,\n"
-	    "until it receives SIGTERM.  URL and KEY of a project are needed only the first\n"
-	    "time.  COMMAND: status, tasks, projects, suspend and others, which\n"
-	    "\"locus-client status --help\" explains; they act on the host that runs in DIR.\n");
-}
-
-/* Parses "2:30" into two non-negative numbers of seconds. */
-static bool
-parse_two_numbers(const char *text, double *a, double *b)
-{
-	char *end;
-
-	*a = strtod(text, &end);
-	if (end == text || *end != ':')
-		return false;
-	text = end + 1;
-	*b = strtod(text, &end);
-	return end != text && *end == '\0' && isfinite(*a) && isfinite(*b) && *a >= 0 &&
-	       *b >= 0;
-}
-
-static bool
-parse_bounded_number(const char *text, double least, double most, double *x)
-{
-	char *end;
-
-	*x = strtod(text, &end);
-	return end != text && *end == '\0' && *x >= least && *x <= most;
-}
-
-/* Parses "NVIDIA:2" or "NVIDIA:2:1e13". */
-static bool
-parse_coproc(struct client *c, const char *arg)
-{
-	struct coproc *k = &c->options.coproc[c->options.ncoprocs];
-	char *name = arena_strdup(&c->process, arg), *count, *flops;
-
-	count = strchr(name, ':');
-	if (count == NULL || count == name || count - name > COPROC_NAME_MAX ||
-	    c->options.ncoprocs == N(c->options.coproc))
-		return false;
-	*count++ = '\0';
-	flops = strchr(count, ':');
-	k->flops = COPROC_FLOPS;
-	if (flops != NULL) {
-		*flops++ = '\0';
-		if (!parse_bounded_number(flops, 1, 1e30, &k->flops))
-			return false;
-	}
-	if (!parse_bounded_number(count, 1, COPROC_COUNT_MAX, &k->count) ||
-	    k->count != floor(k->count) || strpbrk(name, " <>&") != NULL)
-		return false;
-	k->name = arena_strdup(&c->process, coproc_type(name));
-	if (strcmp(k->name, resource_names[RESOURCE_CPU]) == 0)
-		return false;
-	for (size_t i = 0; i < c->options.ncoprocs; i++)
-		if (strcmp(c->options.coproc[i].name, k->name) == 0)
-			return false;
-	c->options.ncoprocs++;
-	return true;
-}
-
-/* Returns the project that an option refers to: the current one, or a new one if it has
- * that option already. */
+/* The project that an option of one refers to: the last one, or a new one if that has
+ * the option already. */
 static struct attach *
 attach_for(struct client *c, bool (*has)(const struct attach *))
 {
-	struct attach *all = c->options.attach;
+	size_t n = c->options.nattach, cap = n;
 
-	if (c->options.nattach > 0 && !has(&all[c->options.nattach - 1]))
-		return &all[c->options.nattach - 1];
-	all = NEWN(&c->process, struct attach, c->options.nattach + 1);
-	if (c->options.nattach > 0)
-		memcpy(all, c->options.attach, c->options.nattach * sizeof(*all));
-	all[c->options.nattach] = (struct attach){ .share = -1 };
-	c->options.attach = all;
-	return &all[c->options.nattach++];
+	if (n > 0 && !has(&c->options.attach[n - 1]))
+		return &c->options.attach[n - 1];
+	PUSH(&c->process, c->options.attach, c->options.nattach,
+	    cap) = (struct attach){ .share = -1 };
+	return &c->options.attach[n];
 }
 
 static bool
@@ -124,160 +46,194 @@ has_share(const struct attach *a)
 	return a->share >= 0;
 }
 
-/* Is this HOST:PORT, or a URL of a kind of proxy?  "" means none. */
-static bool
-proxy_valid(const char *text)
+static const char *
+take_project_url(void *c, char *text)
 {
-	static const char *const kinds[] = { "http://", "https://", "socks4://",
-		"socks4a://", "socks5://", "socks5h://" };
+	attach_for(c, has_url)->url = text;
+	return NULL;
+}
 
-	for (size_t i = 0; i < N(kinds); i++)
-		if (strncmp(text, kinds[i], strlen(kinds[i])) == 0)
-			return text[strlen(kinds[i])] != '\0';
-	return strstr(text, "://") == NULL && strpbrk(text, " \t\n") == NULL;
+static const char *
+take_account_key(void *c, char *text)
+{
+	attach_for(c, has_key)->key = text;
+	return NULL;
 }
 
 static bool
-parse_whole_number(const char *text, double least, double most, int32_t *n)
+number_within(const char *text, double least, double most, double *x)
 {
-	double x;
+	return text_f64(text, x) && *x >= least && *x <= most;
+}
 
-	if (!parse_bounded_number(text, least, most, &x))
+static const char *
+take_share(void *c, char *text)
+{
+	return number_within(text, 0, 1e12, &attach_for(c, has_share)->share) ?
+	           NULL :
+	           "a number from 0 to 1e+12";
+}
+
+/* Parses "2:30" into two non-negative numbers of seconds. */
+static const char *
+take_two_numbers(char *text, double *a, double *b)
+{
+	char *second = strchr(text, ':');
+
+	if (second != NULL)
+		*second++ = '\0';
+	if (second != NULL && number_within(text, 0, INFINITY, a) &&
+	    number_within(second, 0, INFINITY, b))
+		return NULL;
+	if (second != NULL)
+		second[-1] = ':';
+	return "two numbers of seconds, such as 60:3600";
+}
+
+static const char *
+take_backoff(void *row, char *text)
+{
+	struct backoff *b = &((struct client *)row)->options.backoff;
+
+	return take_two_numbers(text, &b->min_s, &b->max_s);
+}
+
+static const char *
+take_buffer(void *row, char *text)
+{
+	struct client_options *o = &((struct client *)row)->options;
+
+	o->own_buffer = true;
+	return take_two_numbers(text, &o->min_buffer_s, &o->extra_buffer_s);
+}
+
+/* "NVIDIA:2" or "NVIDIA:2:1e13". */
+static bool
+parse_coproc(struct client *c, const char *arg)
+{
+	struct coproc *k = &c->options.coproc[c->options.ncoprocs];
+	char *rest = arena_strdup(&c->process, arg), *name = strsep(&rest, ":"),
+	     *count = strsep(&rest, ":");
+
+	if (count == NULL || *name == '\0' || strlen(name) > COPROC_NAME_MAX ||
+	    strpbrk(name, " <>&") != NULL ||
+	    c->options.ncoprocs == N(c->options.coproc))
 		return false;
-	*n = (int32_t)x;
+	k->flops = COPROC_FLOPS;
+	if ((rest != NULL && !number_within(rest, 1, 1e30, &k->flops)) ||
+	    !number_within(count, 1, COPROC_COUNT_MAX, &k->count) ||
+	    k->count != floor(k->count))
+		return false;
+	k->name = arena_strdup(&c->process, coproc_type(name));
+	if (strcmp(k->name, resource_names[RESOURCE_CPU]) == 0)
+		return false;
+	for (size_t i = 0; i < c->options.ncoprocs; i++)
+		if (strcmp(c->options.coproc[i].name, k->name) == 0)
+			return false;
+	c->options.ncoprocs++;
 	return true;
 }
 
-/* What the host shows, and how it goes to its projects. */
-static bool
-take_outside_option(struct client *c, int opt, const char *arg)
+static const char *
+take_coproc(void *c, char *text)
 {
-	switch (opt) {
-	case 'x':
-		c->options.proxy = arg;
-		return proxy_valid(arg);
-	case 'X':
-		c->options.no_proxy = arg;
-		return true;
-	case 'g':
-		return parse_whole_number(arg, 0, 65535, &c->options.gui_port);
-	case 'q':
-		c->options.quiet = true;
-		return true;
-	default:
-		return false;
-	}
+	return parse_coproc(c, text) ? NULL : "TYPE:COUNT[:FLOPS], each type once";
 }
 
-static bool
-take_client_option(struct client *c, int opt, const char *arg)
+static const char *
+take_policy(void *row, char *name)
 {
-	switch (opt) {
-	case 'u':
-		attach_for(c, has_url)->url = arg;
-		return true;
-	case 'k':
-		attach_for(c, has_key)->key = arg;
-		return true;
-	case 's':
-		return parse_bounded_number(
-		    arg, 0, SHARE_MOST, &attach_for(c, has_share)->share);
-	case 'D':
-		c->options.detach = arg;
-		return true;
-	case 'd':
-		c->options.dir = arg;
-		return true;
-	case 'p':
-		c->options.platform = arena_strdup(&c->process, arg);
-		return true;
-	case 'n':
-		c->options.own_ncpus = true;
-		return parse_bounded_number(arg, 0.01, 4096, &c->options.ncpus);
-	case 'c':
-		return parse_coproc(c, arg);
-	case 'b':
-		return parse_two_numbers(
-		    arg, &c->options.backoff.min_s, &c->options.backoff.max_s);
-	case 'P':
-		c->options.policy = policy_find(arg);
-		return c->options.policy != NULL;
-	case 'f':
-		c->options.own_buffer = true;
-		return parse_two_numbers(
-		    arg, &c->options.min_buffer_s, &c->options.extra_buffer_s);
-	case 'r':
-		c->options.own_ram = true;
-		return parse_bounded_number(arg, 0.01, 1, &c->options.ram_part);
-	case 'K':
-		c->options.quit_when_stopped = true;
-		return true;
-	case 'N':
-		return parse_whole_number(arg, 0, NICE_MOST, &c->options.nice);
-	case 'e':
-		return parse_whole_number(arg, 0, 4096, &c->options.max_errors);
-	default:
-		return take_outside_option(c, opt, arg);
-	}
+	struct client_options *o = &((struct client *)row)->options;
+
+	o->policy = policy_find(name);
+	return o->policy != NULL ? NULL : "the name of a policy";
 }
 
-static void
-set_option_defaults(struct client *c)
+/* HOST:PORT, or a URL of a kind of proxy; "" means none. */
+static const char *
+take_proxy(void *row, char *text)
 {
-	c->options = (struct client_options){ .ncpus = (double)sysconf(
-						  _SC_NPROCESSORS_ONLN),
-		.min_buffer_s = 8640,
-		.extra_buffer_s = 43200,
-		.policy = policies[0],
-		.ram_part = RAM_PART,
-		.nice = NICE_MOST,
-		.gui_port = -1,
-		.platform = arena_strdup(&c->process, "x86_64-pc-linux-gnu") };
+	static const char *const kinds[] = { "http://", "https://", "socks4://",
+		"socks4a://", "socks5://", "socks5h://" };
+	bool valid = strstr(text, "://") == NULL && strpbrk(text, " \t\n") == NULL;
+
+	((struct client *)row)->options.proxy = text;
+	for (size_t i = 0; i < N(kinds) && !valid; i++)
+		valid = strncmp(text, kinds[i], strlen(kinds[i])) == 0 &&
+		        text[strlen(kinds[i])] != '\0';
+	return valid ? NULL : "HOST:PORT, or the URL of a proxy";
 }
+
+#define OF(member) FIELD_OF(struct client, options.member)
+static const struct field client_fields[] = {
+	{ "dir", OF(dir), "DIR", "directory of the host", .required = true },
+	{ "url", .value = "URL", "a project to attach to; may be repeated",
+	    .take = take_project_url },
+	{ "key", .value = "KEY", "the account key for it", .take = take_account_key },
+	{ "share", .value = "N", "its resource share", .take = take_share },
+	{ "detach", OF(detach), "URL", "detach from this project and exit" },
+	{ "ncpus", OF(ncpus), "N", "number of CPUs to use; default: all", .min = 0.01,
+	    .max = 4096 },
+	{ "coproc", .value = "TYPE:COUNT[:FLOPS]", "coprocessors of a type",
+	    .take = take_coproc },
+	{ "backoff", .value = "MIN:MAX", "bounds of back-offs, in seconds",
+	    .take = take_backoff },
+	{ "buffer", .value = "MIN:EXTRA", "seconds of work to hold",
+	    .take = take_buffer },
+	{ "ram", OF(ram_part), "PART", "fraction of the memory that tasks may use",
+	    .min = 0.01, .max = 1 },
+	{ "nice", OF(nice), "N", "how far tasks give way to other programs",
+	    .max = NICE_MOST, .def = "19" },
+	{ "quit-preempted", OF(quit_when_stopped), NULL,
+	    "preempted tasks exit, and resume from checkpoints" },
+	{ "max-errors", OF(max_errors), "N", "exit after N failed tasks", .max = 4096 },
+	{ "platform", OF(platform), "NAME", "platform to request programs for",
+	    .def = "x86_64-pc-linux-gnu" },
+	{ "policy", .value = "NAME",
+	    "how the host decides, see locus-client-policies(7)", .take = take_policy },
+	{ "gui-port", OF(gui_port), "PORT", "also serve BOINC's tools on this port",
+	    .max = 65535 },
+	{ "proxy", .value = "URL", "proxy of all contacts and transfers",
+	    .take = take_proxy },
+	{ "no-proxy", OF(no_proxy), "HOSTS", "hosts that are contacted directly" },
+	{ "quiet", OF(quiet), .letter = 'q',
+	    .help = "write nothing on standard output" },
+	{ 0 },
+};
 
 int
 client_options(struct client *c, int argc, char **argv)
 {
-	static const struct option longs[] = { { "url", 1, NULL, 'u' },
-		{ "key", 1, NULL, 'k' }, { "share", 1, NULL, 's' },
-		{ "detach", 1, NULL, 'D' }, { "dir", 1, NULL, 'd' },
-		{ "ncpus", 1, NULL, 'n' }, { "coproc", 1, NULL, 'c' },
-		{ "backoff", 1, NULL, 'b' }, { "buffer", 1, NULL, 'f' },
-		{ "ram", 1, NULL, 'r' }, { "quit-preempted", 0, NULL, 'K' },
-		{ "nice", 1, NULL, 'N' }, { "max-errors", 1, NULL, 'e' },
-		{ "platform", 1, NULL, 'p' }, { "policy", 1, NULL, 'P' },
-		{ "gui-port", 1, NULL, 'g' }, { "proxy", 1, NULL, 'x' },
-		{ "no-proxy", 1, NULL, 'X' }, { "quiet", 0, NULL, 'q' },
-		{ "help", 0, NULL, 'h' }, { "version", 0, NULL, 'V' },
-		{ NULL, 0, NULL, 0 } };
-	int opt, at = 0;
+	struct client_options *o = &c->options;
+	struct args g = { .a = &c->process,
+		.program = "locus-client",
+		.own = client_fields,
+		.own_row = c,
+		.usage =
+		    "usage: locus-client --dir DIR [--url URL --key KEY [--share N]]... [options]\n"
+		    "       locus-client --dir DIR --detach URL\n"
+		    "       locus-client COMMAND [ARGUMENT...] [--dir DIR] [-o json]\n"
+		    "       locus-client sim --help     simulated hosts\n"
+		    "Runs the host in DIR, attached to each project at URL with the account key KEY,\n"
+		    "until it receives SIGTERM.  URL and KEY of a project are needed only the first\n"
+		    "time.  COMMAND: status, tasks, projects, suspend and others, which\n"
+		    "\"locus-client status --help\" explains; they act on the host that runs in DIR.\n",
+		.version = "locus-client " PACKAGE_VERSION };
+	enum args_end end;
 
-	set_option_defaults(c);
-	while ((opt = getopt_long(argc, argv, "hq", longs, &at)) != -1) {
-		if (opt == 'h') {
-			client_usage(stdout);
-			return 0;
-		}
-		if (opt == 'V') {
-			printf("locus-client %s\n", PACKAGE_VERSION);
-			return 0;
-		}
-		if (!take_client_option(c, opt, optarg)) {
-			if (opt != '?')
-				fprintf(stderr,
-				    "locus-client: --%s: \"%s\" is not a valid value%s\n",
-				    longs[at].name, optarg,
-				    strchr(optarg, ',') == NULL ?
-					"" :
-					": write decimals with a point, not a comma");
-			client_usage(stderr);
-			return EXIT_USAGE;
-		}
+	*o = (struct client_options){
+		.min_buffer_s = 8640, .extra_buffer_s = 43200, .policy = policies[0]
+	};
+	end = args_read(&g, argc, argv, &c->fail);
+	o->own_ncpus = o->ncpus > 0;
+	if (!o->own_ncpus)
+		o->ncpus = (double)sysconf(_SC_NPROCESSORS_ONLN);
+	o->own_ram = o->ram_part > 0;
+	if (!o->own_ram)
+		o->ram_part = RAM_PART;
+	if (end == ARGS_RUN && o->detach != NULL && o->nattach > 0) {
+		FAIL(&c->fail, E_BADREQ, "--detach goes without --url and --key");
+		end = ARGS_WRONG;
 	}
-	if (c->options.dir == NULL || optind != argc ||
-	    (c->options.detach != NULL && c->options.nattach > 0)) {
-		client_usage(stderr);
-		return EXIT_USAGE;
-	}
-	return -1;
+	return args_answer(&g, end, &c->fail);
 }

@@ -194,8 +194,10 @@ be_nice(const struct client *c, const struct cproject *p, const struct ctask *t)
 {
 	bool brief = version_resource(c, task_version(p, t)) != CW_CPU ||
 	             task_app(p, t)->non_cpu_intensive;
-	int nice = brief && c->options.nice > BRIEF_NICE ? BRIEF_NICE : c->options.nice;
+	int nice = (int)c->options.nice;
 
+	if (brief && nice > BRIEF_NICE)
+		nice = BRIEF_NICE;
 	if (nice <= getpriority(PRIO_PROCESS, 0))
 		return; /* as nice as this process, which its children take over */
 	if (setpriority(PRIO_PGRP, (id_t)t->pid, nice) != 0 && errno != ESRCH)

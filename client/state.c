@@ -27,7 +27,7 @@ field_at(const void *row, size_t off)
 }
 
 static size_t
-field_count(const void *row, const struct field *f)
+field_count(const void *row, const struct state_field *f)
 {
 	return *(const size_t *)field_at(row, f->n_off);
 }
@@ -81,7 +81,7 @@ text_from_json(struct arena *a, const json_t *v)
 }
 
 static json_t *
-save_strings(struct arena *a, const struct field *f, const void *row)
+save_strings(struct arena *a, const struct state_field *f, const void *row)
 {
 	json_t *list = json_array();
 	char *const *v = *(char *const *const *)field_at(row, f->off);
@@ -92,7 +92,7 @@ save_strings(struct arena *a, const struct field *f, const void *row)
 }
 
 static json_t *
-save_rows(struct arena *a, const struct field *f, const void *row)
+save_rows(struct arena *a, const struct state_field *f, const void *row)
 {
 	json_t *list = json_array();
 	const char *rows = *(const char *const *)field_at(row, f->off);
@@ -103,7 +103,7 @@ save_rows(struct arena *a, const struct field *f, const void *row)
 }
 
 static json_t *
-save_value(struct arena *a, const struct field *f, const void *row)
+save_value(struct arena *a, const struct state_field *f, const void *row)
 {
 	const void *p = field_at(row, f->off);
 	const char *s;
@@ -132,7 +132,7 @@ save_value(struct arena *a, const struct field *f, const void *row)
 
 /* A field at its default need not be saved; most fields of most rows are. */
 static bool
-is_default(const struct field *f, const void *row)
+is_default(const struct state_field *f, const void *row)
 {
 	const void *p = field_at(row, f->off);
 	const char *s;
@@ -158,7 +158,7 @@ is_default(const struct field *f, const void *row)
 }
 
 json_t *
-fields_save(struct arena *a, const struct field *f, const void *row)
+fields_save(struct arena *a, const struct state_field *f, const void *row)
 {
 	json_t *o = json_object();
 
@@ -172,7 +172,8 @@ fields_save(struct arena *a, const struct field *f, const void *row)
 }
 
 static void
-load_strings(struct arena *a, const struct field *f, const json_t *list, void *row)
+load_strings(
+    struct arena *a, const struct state_field *f, const json_t *list, void *row)
 {
 	size_t n = json_array_size(list);
 	char **v = NEWN(a, char *, n + 1);
@@ -184,7 +185,7 @@ load_strings(struct arena *a, const struct field *f, const json_t *list, void *r
 }
 
 static void
-load_rows(struct arena *a, const struct field *f, const json_t *list, void *row)
+load_rows(struct arena *a, const struct state_field *f, const json_t *list, void *row)
 {
 	size_t n = json_array_size(list);
 	char *rows = arena_alloc(a, mul_or_die(f->size, n + 1));
@@ -197,7 +198,7 @@ load_rows(struct arena *a, const struct field *f, const json_t *list, void *row)
 
 /* Complexity: one line per type. */
 static void
-load_value(struct arena *a, const struct field *f, const json_t *v, void *row)
+load_value(struct arena *a, const struct state_field *f, const json_t *v, void *row)
 {
 	void *p = (char *)row + f->off;
 
@@ -220,7 +221,7 @@ load_value(struct arena *a, const struct field *f, const json_t *v, void *row)
 }
 
 void
-fields_load(struct arena *a, const struct field *f, const json_t *o, void *row)
+fields_load(struct arena *a, const struct state_field *f, const json_t *o, void *row)
 {
 	for (; f->name != NULL; f++) {
 		const json_t *v = json_object_get(o, f->name);
@@ -235,7 +236,7 @@ fields_load(struct arena *a, const struct field *f, const json_t *o, void *row)
 /* --- a copy equal to saving and loading --- */
 
 static void
-copy_strings(struct arena *a, const struct field *f, const void *from, void *to)
+copy_strings(struct arena *a, const struct state_field *f, const void *from, void *to)
 {
 	char *const *v = *(char *const *const *)field_at(from, f->off);
 	size_t n = field_count(from, f);
@@ -248,7 +249,7 @@ copy_strings(struct arena *a, const struct field *f, const void *from, void *to)
 }
 
 static void
-copy_rows(struct arena *a, const struct field *f, const void *from, void *to)
+copy_rows(struct arena *a, const struct state_field *f, const void *from, void *to)
 {
 	const char *rows = *(const char *const *)field_at(from, f->off);
 	size_t n = field_count(from, f);
@@ -261,7 +262,7 @@ copy_rows(struct arena *a, const struct field *f, const void *from, void *to)
 }
 
 static void
-copy_value(struct arena *a, const struct field *f, const void *from, void *to)
+copy_value(struct arena *a, const struct state_field *f, const void *from, void *to)
 {
 	const void *p = field_at(from, f->off);
 	void *q = (char *)to + f->off;
@@ -295,7 +296,7 @@ copy_value(struct arena *a, const struct field *f, const void *from, void *to)
 }
 
 void
-fields_copy(struct arena *a, const struct field *f, const void *from, void *to)
+fields_copy(struct arena *a, const struct state_field *f, const void *from, void *to)
 {
 	for (; f->name != NULL; f++)
 		copy_value(a, f, from, to);

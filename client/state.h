@@ -21,26 +21,27 @@
 /* Rows <-> JSON by tables of (name, type, offset); the client keeps its state this
  * way. */
 
-enum field_type { F_STR, F_I32, F_I64, F_F64, F_BOOL, F_STRINGS, F_ROWS, F_ROW };
+enum state_type { F_STR, F_I32, F_I64, F_F64, F_BOOL, F_STRINGS, F_ROWS, F_ROW };
 
-struct field {
+struct state_field {
 	const char *name; /* NULL ends a table */
-	enum field_type type;
+	enum state_type type;
 	size_t off;   /* of the value, of a list's pointer, or of an embedded row */
 	size_t n_off; /* F_STRINGS, F_ROWS: offset of the size_t count */
 	size_t size;  /* F_ROWS: size of one row */
-	const struct field *row;
+	const struct state_field *row;
 };
 
 /* Returns a new object with all fields that differ from their defaults.  Strings may
  * hold any bytes.  The arena is scratch space. */
-json_t *fields_save(struct arena *, const struct field *, const void *row);
+json_t *fields_save(struct arena *, const struct state_field *, const void *row);
 /* Loads a row.  Members that are absent or of the wrong type leave a field as it was,
  * except that strings become "", never NULL.  All text is copied into the arena. */
-void fields_load(struct arena *, const struct field *, const json_t *, void *row);
+void fields_load(struct arena *, const struct state_field *, const json_t *, void *row);
 /* Copies a row exactly as fields_save() and fields_load() would; *to must be all
  * zero. */
-void fields_copy(struct arena *, const struct field *, const void *from, void *to);
+void fields_copy(
+    struct arena *, const struct state_field *, const void *from, void *to);
 
 enum file_status { FS_ABSENT = 0, FS_PRESENT = 1, FS_FAILED = -1 };
 struct cfile {

@@ -3,12 +3,12 @@
 #include "client/control/control.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "lib/args.h"
 #include "lib/json_text.h"
 #include "lib/text.h"
 #include "lib/banned.h"
@@ -36,10 +36,11 @@ static const struct {
 struct command {
 	struct arena a;
 	struct fail fail;
-	const char *word, *dir, *url, *share;
+	const char *word, *dir, *url;
+	const double *share;
 	bool json;
-	char *args[WORDS_MOST];
-	int nargs;
+	char **args;
+	size_t nargs;
 };
 
 /* --- the command line --- */
@@ -96,58 +97,50 @@ unknown_command(const char *word)
 
 /* Returns -1 to go on, otherwise the exit status. */
 static int
-take_words(struct command *k, int argc, char **argv, int first)
+take_words(struct command *k, char **words, size_t n)
 {
-	if (first >= argc)
+	if (n == 0)
 		return command_usage(stderr, NULL);
-	k->word = argv[first];
+	k->word = words[0];
 	if (!is_command(k->word))
 		return unknown_command(k->word);
-	for (int i = first + 1; i < argc; i++) {
-		if (k->nargs == WORDS_MOST)
-			return command_usage(stderr, k->word);
-		k->args[k->nargs++] = argv[i];
-	}
-	return -1;
+	k->args = words + 1;
+	k->nargs = n - 1;
+	return k->nargs > WORDS_MOST ? command_usage(stderr, k->word) : -1;
 }
+
+static const char *
+take_form(void *row, char *form)
+{
+	struct command *k = row;
+
+	k->json = strcmp(form, "json") == 0;
+	return k->json || strcmp(form, "text") == 0 ? NULL : "text or json";
+}
+
+#define OF(member) FIELD_OF(struct command, member)
+static const struct field command_fields[] = {
+	{ "dir", OF(dir), "DIR", .def = "." },
+	{ "output", .value = "text|json", .letter = 'o', .take = take_form },
+	{ "url", OF(url), "URL" },
+	{ "share", OF(share), "N" },
+	{ 0 },
+};
 
 static int
 take_options(struct command *k, int argc, char **argv)
 {
-	static const struct option longs[] = { { "dir", 1, NULL, 'd' },
-		{ "output", 1, NULL, 'o' }, { "url", 1, NULL, 'u' },
-		{ "share", 1, NULL, 's' }, { "help", 0, NULL, 'h' },
-		{ NULL, 0, NULL, 0 } };
-	bool help = false;
-	int opt;
+	struct args g = { .a = &k->a,
+		.program = "locus-client",
+		.own = command_fields,
+		.own_row = k,
+		.max = -1 };
+	enum args_end end = args_read(&g, argc, argv, &k->fail);
 
-	k->dir = ".";
-	while ((opt = getopt_long(argc, argv, "o:h", longs, NULL)) != -1) {
-		switch (opt) {
-		case 'd':
-			k->dir = optarg;
-			break;
-		case 'u':
-			k->url = optarg;
-			break;
-		case 's':
-			k->share = optarg;
-			break;
-		case 'o':
-			k->json = strcmp(optarg, "json") == 0;
-			if (!k->json && strcmp(optarg, "text") != 0)
-				return command_usage(stderr, NULL);
-			break;
-		case 'h':
-			help = true;
-			break;
-		default:
-			return command_usage(stderr, NULL);
-		}
-	}
-	if (help)
+	if (end == ARGS_HELP)
 		return command_usage(stdout, NULL);
-	return take_words(k, argc, argv, optind);
+	return end == ARGS_RUN ? take_words(k, g.rest, g.nrest) :
+	                         args_answer(&g, end, &k->fail);
 }
 
 /* --- the request --- */
@@ -176,9 +169,8 @@ make_request(struct command *k, json_t *o)
 {
 	const char *url = k->url, *other = NULL;
 	bool attach = strcmp(k->word, "attach") == 0;
-	double share;
 
-	for (int i = 0; i < k->nargs; i++) {
+	for (size_t i = 0; i < k->nargs; i++) {
 		bool is_url = attach ? i == 0 : strstr(k->args[i], "://") != NULL;
 
 		if ((is_url ? url : other) != NULL)
@@ -188,14 +180,11 @@ make_request(struct command *k, json_t *o)
 	}
 	if (attach && other != NULL && strcmp(other, "-") == 0)
 		TRY(read_account_key(k, &other));
-	if (k->share != NULL && (!text_f64(k->share, &share) || share < 0))
-		return FAIL(
-		    &k->fail, E_BADREQ, "--share: \"%s\" is not a number", k->share);
 	put_word(o, "command", k->word);
 	put_word(o, "url", url);
 	put_word(o, attach ? "key" : "task", other);
 	if (k->share != NULL)
-		json_object_set_new(o, "share", json_real(share));
+		json_object_set_new(o, "share", json_real(*k->share));
 	return OK;
 }
 

@@ -97,7 +97,8 @@ open_gui_port(struct client *c, struct control *k)
 	if (c->options.gui_port < 0)
 		return;
 	if (gui_password(c, &c->gui_password) == OK &&
-	    sock_listen_loopback(c->options.gui_port, &fd, &port, &c->fail) == OK) {
+	    sock_listen_loopback((int)c->options.gui_port, &fd, &port, &c->fail) ==
+		OK) {
 		add_listener(k, fd, &gui_remote);
 		log_info(
 		    "GUI RPC on port %d of 127.0.0.1, password in %s/" GUI_PASSWORD,

@@ -3,17 +3,17 @@
 #include "client/sim/report.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <string.h>
 #include <jansson.h>
+#include "lib/args.h"
 #include "lib/fs.h"
 #include "lib/text.h"
 #include "lib/banned.h"
 
-enum { EXIT_USAGE = 2, RUNS_MOST = 1000, POLICIES_MOST = 32, FILES_MOST = 1000 };
+enum { RUNS_MOST = 1000, POLICIES_MOST = 32, FILES_MOST = 1000 };
 
-struct args {
+struct sim_args {
 	struct arena *a;
 	const struct policy *policies[POLICIES_MOST];
 	size_t npolicies;
@@ -59,7 +59,7 @@ on_event(void *arg, const struct sim_event *e)
 }
 
 static enum err
-open_log(const struct args *g, struct listener *l, struct fail *f)
+open_log(const struct sim_args *g, struct listener *l, struct fail *f)
 {
 	if (g->log == NULL)
 		return OK;
@@ -68,7 +68,7 @@ open_log(const struct args *g, struct listener *l, struct fail *f)
 }
 
 static enum err
-close_outputs(const struct args *g, struct listener *l, struct fail *f)
+close_outputs(const struct sim_args *g, struct listener *l, struct fail *f)
 {
 	struct buf b = buf_new(g->a);
 	bool bad = false;
@@ -84,7 +84,7 @@ close_outputs(const struct args *g, struct listener *l, struct fail *f)
 }
 
 static enum err
-run_seed(const struct args *g, struct outcome *o, uint64_t seed,
+run_seed(const struct sim_args *g, struct outcome *o, uint64_t seed,
     struct sim_figures *figures, struct fail *f)
 {
 	struct arena scratch = { 0 }, line = { 0 };
@@ -124,7 +124,7 @@ run_seed(const struct args *g, struct outcome *o, uint64_t seed,
 
 /* The mean of the runs' best possible results. */
 static void
-mean_bound(const struct args *g, struct outcome *o)
+mean_bound(const struct sim_args *g, struct outcome *o)
 {
 	double n = (double)g->runs;
 
@@ -142,7 +142,7 @@ mean_bound(const struct args *g, struct outcome *o)
 }
 
 static enum err
-run_seeds(const struct args *g, struct outcome *o, struct fail *f)
+run_seeds(const struct sim_args *g, struct outcome *o, struct fail *f)
 {
 	struct sim_figures *runs = NEWN(g->a, struct sim_figures, (size_t)g->runs);
 
@@ -162,7 +162,7 @@ run_seeds(const struct args *g, struct outcome *o, struct fail *f)
 /* --- output --- */
 
 static json_t *
-json_project(const struct args *g, const struct outcome *o, size_t i)
+json_project(const struct sim_args *g, const struct outcome *o, size_t i)
 {
 	const struct sim_project_sums *p = &o->projects[i];
 	double runs = (double)g->runs;
@@ -175,7 +175,7 @@ json_project(const struct args *g, const struct outcome *o, size_t i)
 }
 
 static json_t *
-json_outcome(const struct args *g, const struct outcome *o)
+json_outcome(const struct sim_args *g, const struct outcome *o)
 {
 	json_t *j = json_pack("{s:s, s:s, s:f, s:I, s:I}", "scenario", o->name,
 	    "policy", o->policy->name, "days", g->days, "seed", (json_int_t)g->seed,
@@ -214,7 +214,7 @@ table_figures(const struct outcome *o)
 }
 
 static void
-table_one(const struct args *g, const struct outcome *o)
+table_one(const struct sim_args *g, const struct outcome *o)
 {
 	double runs = (double)g->runs;
 
@@ -275,7 +275,7 @@ scenario_name(struct arena *a, const char *path)
 }
 
 static enum err
-run_single(const struct args *g, struct fail *f)
+run_single(const struct sim_args *g, struct fail *f)
 {
 	struct sim_scenario s;
 	struct outcome o = { .name = scenario_name(g->a, g->file),
@@ -292,7 +292,7 @@ run_single(const struct args *g, struct fail *f)
 }
 
 static enum err
-compare_one(const struct args *g, const char *path, json_t *list, struct fail *f)
+compare_one(const struct sim_args *g, const char *path, json_t *list, struct fail *f)
 {
 	struct sim_scenario s;
 	enum err e = sim_read(g->a, path, &s, f);
@@ -325,7 +325,7 @@ is_scenario(const char *name)
 /* Reports an unusable scenario at once and runs the others; the error at the end counts
  * the unusable ones. */
 static enum err
-compare_all(const struct args *g, struct fail *f)
+compare_all(const struct sim_args *g, struct fail *f)
 {
 	json_t *list = json_array();
 	char **names;
@@ -360,65 +360,8 @@ compare_all(const struct args *g, struct fail *f)
 
 /* --- the command line --- */
 
-static int
-sim_usage(FILE *to)
-{
-	fputs(
-	    "usage: locus-client sim [options] FILE\n"
-	    "       locus-client sim [options] --compare all|NAME,... --scenarios DIR\n"
-	    "  --policy NAME      the host's policy; default: the first of\n",
-	    to);
-	for (size_t i = 0; policies[i] != NULL; i++)
-		fprintf(to, "                       %-12s %s\n", policies[i]->name,
-		    policies[i]->about);
-	fputs("                     or a variant:\n", to);
-	for (size_t i = 0; policy_variants[i] != NULL; i++)
-		fprintf(to, "                       %s\n", policy_variants[i]->name);
-	fputs(
-	    "  --days N           simulated days; default: 100\n"
-	    "  --seed N           seed of all random numbers; default: 1\n"
-	    "  --runs N           mean of N runs, with the seeds from --seed on\n"
-	    "  --poll S           apply the rules every S seconds, not exactly when one asks\n"
-	    "  -o table|json      output for people or for programs\n"
-	    "  --log FILE         write every event of the run, one per line\n"
-	    "  --plot OUT.svg     draw the run\n"
-	    "  --compare LIST     run several policies on all scenarios of a directory\n"
-	    "  --scenarios DIR    the directory, with NAME.json or NAME.txt files\n",
-	    to);
-	return to == stdout ? 0 : EXIT_USAGE;
-}
-
-static int
-sim_refuse(const char *what)
-{
-	fprintf(stderr, "locus-client sim: %s; see --help\n", what);
-	return EXIT_USAGE;
-}
-
-/* Describes an option's values. */
-static const char *
-option_value_hint(int opt)
-{
-	switch (opt) {
-	case 'p':
-		return "--policy takes the name of one policy, once";
-	case 'c':
-		return "--compare takes \"all\", or policy names separated by commas";
-	case 'd':
-		return "--days takes a number above 0, at most 100000";
-	case 's':
-		return "--seed takes a non-negative whole number";
-	case 'r':
-		return "--runs takes a whole number from 1 to 1000";
-	case 'P':
-		return "--poll takes seconds, from 0 to 86400";
-	default:
-		return "-o takes \"table\" or \"json\"";
-	}
-}
-
 static bool
-add_policy(struct args *g, const char *name)
+add_policy(struct sim_args *g, const char *name)
 {
 	const struct policy *p = policy_find(name);
 
@@ -428,98 +371,125 @@ add_policy(struct args *g, const char *name)
 	return true;
 }
 
-static bool
-add_policies(struct args *g, const char *list)
+static const char *
+take_sim_policy(void *row, char *name)
 {
-	char *names = arena_strdup(g->a, list), *rest = names, *name;
+	struct sim_args *g = row;
 
+	return g->npolicies == 0 && add_policy(g, name) ?
+	           NULL :
+	           "the name of one policy, once";
+}
+
+static const char *
+take_compare(void *row, char *list)
+{
+	struct sim_args *g = row;
+	char *rest = arena_strdup(g->a, list), *name;
+
+	g->compare = true;
 	g->npolicies = 0;
 	if (strcmp(list, "all") == 0) {
 		for (size_t i = 0; policies[i] != NULL; i++)
 			add_policy(g, policies[i]->name);
-		return true;
+		return NULL;
 	}
 	while ((name = strsep(&rest, ",")) != NULL)
 		if (!add_policy(g, name))
-			return false;
-	return true;
+			return "\"all\", or policy names separated by commas";
+	return NULL;
 }
 
-static bool
-take_sim_option(struct args *g, int opt, const char *v)
+static const char *
+take_sim_form(void *row, char *form)
 {
-	switch (opt) {
-	case 'p':
-		return g->npolicies == 0 && add_policy(g, v);
-	case 'c':
-		g->compare = true;
-		return add_policies(g, v);
-	case 'd':
-		return text_f64(v, &g->days) && g->days > 0 && g->days <= 100000;
-	case 's':
-		return text_i64(v, 0, INT64_MAX - RUNS_MOST, &g->seed);
-	case 'r':
-		return text_i64(v, 1, RUNS_MOST, &g->runs);
-	case 'P':
-		return text_f64(v, &g->poll_s) && g->poll_s >= 0 && g->poll_s <= 86400;
-	case 'o':
-		g->json = strcmp(v, "json") == 0;
-		return g->json || strcmp(v, "table") == 0;
-	case 'l':
-		g->log = v;
-		return true;
-	case 'g':
-		g->plot = v;
-		return true;
-	case 'S':
-		g->dir = v;
-		return true;
-	default:
-		return false;
-	}
+	struct sim_args *g = row;
+
+	g->json = strcmp(form, "json") == 0;
+	return g->json || strcmp(form, "table") == 0 ? NULL : "\"table\" or \"json\"";
+}
+
+#define OF(member) FIELD_OF(struct sim_args, member)
+static const struct field sim_fields[] = {
+	{ "policy", .value = "NAME", "the host's policy", .take = take_sim_policy },
+	{ "days", OF(days), "N", "simulated days", .above = true, .max = 100000,
+	    .def = "100" },
+	{ "seed", OF(seed), "N", "seed of all random numbers", .max = 9e18,
+	    .takes = "a non-negative whole number", .def = "1" },
+	{ "runs", OF(runs), "N", "mean of N runs, with the seeds from --seed on",
+	    .min = 1, .max = RUNS_MOST, .def = "1" },
+	{ "poll", OF(poll_s), "S",
+	    "apply the rules every S seconds, not exactly when one asks", .max = 86400,
+	    .takes = "seconds, from 0 to 86400" },
+	{ "output", .value = "table|json", "output for people or for programs",
+	    .letter = 'o', .take = take_sim_form },
+	{ "log", OF(log), "FILE", "write every event of the run, one per line" },
+	{ "plot", OF(plot), "OUT.svg", "draw the run" },
+	{ "compare", .value = "LIST",
+	    "run several policies on all scenarios of a directory",
+	    .take = take_compare },
+	{ "scenarios", OF(dir), "DIR",
+	    "the directory, with NAME.json or NAME.txt files" },
+	{ 0 },
+};
+
+static const char *
+sim_usage(struct arena *a)
+{
+	struct buf b = buf_new(a);
+
+	buf_printf(&b,
+	    "usage: locus-client sim [options] FILE\n"
+	    "       locus-client sim [options] --compare all|NAME,... --scenarios DIR\n"
+	    "Policies, the first of which is the default, and variants:\n");
+	for (size_t i = 0; policies[i] != NULL; i++)
+		buf_printf(&b, "                       %-12s %s\n", policies[i]->name,
+		    policies[i]->about);
+	for (size_t i = 0; policy_variants[i] != NULL; i++)
+		buf_printf(&b, "                       %s\n", policy_variants[i]->name);
+	buf_printf(&b, "Options:\n");
+	return b.p;
+}
+
+static enum err
+check_together(const struct sim_args *g, size_t nwords, struct fail *f)
+{
+	if (g->compare != (g->dir != NULL))
+		return FAIL(f, E_BADREQ, "--compare and --scenarios go together");
+	if (nwords != (g->compare ? 0 : 1))
+		return FAIL(f, E_BADREQ, "%s",
+		    g->compare ? "--compare takes no file" : "give one file");
+	if ((g->log != NULL || g->plot != NULL) && (g->compare || g->runs > 1))
+		return FAIL(f, E_BADREQ, "--log and --plot need a single run");
+	return OK;
 }
 
 /* Returns -1 to go on, otherwise the exit code. */
 static int
-parse_sim_options(struct args *g, int argc, char **argv)
+parse_sim_options(struct sim_args *g, int argc, char **argv)
 {
-	static const struct option longs[] = { { "policy", 1, NULL, 'p' },
-		{ "compare", 1, NULL, 'c' }, { "scenarios", 1, NULL, 'S' },
-		{ "days", 1, NULL, 'd' }, { "seed", 1, NULL, 's' },
-		{ "runs", 1, NULL, 'r' }, { "poll", 1, NULL, 'P' },
-		{ "log", 1, NULL, 'l' }, { "plot", 1, NULL, 'g' },
-		{ "help", 0, NULL, 'h' }, { NULL, 0, NULL, 0 } };
-	static char program[] = "locus-client sim"; /* for getopt's messages */
-	int opt;
+	struct fail f = { 0 };
+	struct args line = { .a = g->a,
+		.program = "locus-client sim",
+		.own = sim_fields,
+		.own_row = g,
+		.max = -1,
+		.usage = sim_usage(g->a) };
+	enum args_end end = args_read(&line, argc, argv, &f);
 
-	argv[0] = program;
-	while ((opt = getopt_long(argc, argv, "ho:", longs, NULL)) != -1) {
-		if (opt == 'h')
-			return sim_usage(stdout);
-		if (opt == '?')
-			return EXIT_USAGE;
-		if (!take_sim_option(g, opt, optarg))
-			return sim_refuse(arena_printf(
-			    g->a, "%s, not \"%.60s\"", option_value_hint(opt), optarg));
-	}
+	if (end == ARGS_RUN && check_together(g, line.nrest, &f) != OK)
+		end = ARGS_WRONG;
 	if (g->npolicies == 0)
 		g->policies[g->npolicies++] = policies[0];
-	if (g->compare != (g->dir != NULL))
-		return sim_refuse("--compare and --scenarios go together");
-	if (optind + (g->compare ? 0 : 1) != argc)
-		return sim_refuse(
-		    g->compare ? "--compare takes no file" : "give one file");
-	if ((g->log != NULL || g->plot != NULL) && (g->compare || g->runs > 1))
-		return sim_refuse("--log and --plot need a single run");
-	g->file = g->compare ? NULL : argv[optind];
-	return -1;
+	g->file = g->compare || end != ARGS_RUN ? NULL : line.rest[0];
+	return args_answer(&line, end, &f);
 }
 
 int
 sim_main(int argc, char **argv)
 {
 	struct arena a = { 0 };
-	struct args g = { .a = &a, .days = 100, .seed = 1, .runs = 1 };
+	struct sim_args g = { .a = &a };
 	struct fail f = { 0 };
 	enum err e = OK;
 	int code = parse_sim_options(&g, argc, argv);
