@@ -74,7 +74,7 @@ reading_begin(struct reading *r)
 
 /* getopt_long() only says that the option is unknown; this also names a similar one. */
 static enum err
-unknown_arg(struct reading *r, const char *typed)
+unknown_option(struct reading *r, const char *typed)
 {
 	char *word = arena_strdup(r->g->a, typed + strspn(typed, "-"));
 	const char *near;
@@ -98,7 +98,7 @@ two_dashes(struct reading *r, char **word)
 		return OK;
 	o = field_find(r->fields, *word + ((*word)[1] == '-' ? 2 : 1), true, &near);
 	if (o == NULL)
-		return unknown_arg(r, *word);
+		return unknown_option(r, *word);
 	*word = arena_printf(r->g->a, "--%s", o->name);
 	return OK;
 }
@@ -113,7 +113,7 @@ wrong_option(struct reading *r, int c, char **argv)
 	if (optopt >= FIRST)
 		return FAIL(r->f, E_BADREQ, "--%s takes no value",
 		    r->fields[optopt - FIRST].name);
-	return unknown_arg(
+	return unknown_option(
 	    r, optopt == 0 ? word : arena_printf(r->g->a, "-%c", optopt));
 }
 

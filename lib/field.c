@@ -22,6 +22,8 @@ range_of(struct arena *a, const struct field *o, const char *text)
 
 	if (o->takes != NULL)
 		return o->takes;
+	if (!field_is_real(o) && o->min == 0 && o->max == 1)
+		return "0 or 1";
 	if (o->above)
 		return arena_printf(a,
 		    o->max == 0 ? "%s above %.15g" : "%s above %.15g, at most %.15g",

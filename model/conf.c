@@ -388,7 +388,7 @@ word_check(struct arena *a, const char *name, const char *v)
 }
 
 static void
-conf_list_add(struct arena *a, struct conf_list *l, const char *v)
+conf_list_add(struct arena *a, struct text_list *l, const char *v)
 {
 	if ((l->n & (l->n - 1)) == 0) { /* the array is full at 0, 1, 2, 4, ... */
 		char **more = NEWN(a, char *, 2 * l->n + 1);
@@ -917,7 +917,7 @@ const char *
 conf_value(struct arena *a, const struct conf *cf, const struct conf_opt *o)
 {
 	const void *field = (const char *)cf + o->off;
-	const struct conf_list *list = field;
+	const struct text_list *list = field;
 	const struct conf_patterns *patterns = field;
 	char *text = arena_strdup(a, "");
 

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include "lib/arena.h"
 #include "lib/err.h"
+#include "lib/field.h"
 #include "lib/pattern.h"
 
 /*
@@ -47,10 +48,6 @@ char *installation_find(struct arena *, const char *name);
  */
 enum err installation_list(struct arena *, char ***names, size_t *n, struct fail *);
 
-struct conf_list { /* repeated elements, in order */
-	char **v;
-	size_t n;
-};
 struct conf_patterns { /* the same, as regular expressions */
 	const struct pattern **v;
 	size_t n;
@@ -78,7 +75,7 @@ typedef bool conf_BOOL;
 typedef int64_t conf_INT;
 typedef double conf_DOUBLE;
 typedef char *conf_STRING; /* never NULL */
-typedef struct conf_list conf_LIST;
+typedef struct text_list conf_LIST;
 typedef struct conf_patterns conf_PATTERNS;
 typedef char *conf_IGNORED; /* known by name, no effect here */
 

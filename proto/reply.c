@@ -352,7 +352,7 @@ remove_line(char *text, const char *only)
 static void
 mirrors_load(struct out *o)
 {
-	const struct conf_list *l = &o->in->conf->download_mirror;
+	const struct text_list *l = &o->in->conf->download_mirror;
 	const struct request *q = o->in->req;
 
 	if (l->n == 0)
@@ -515,7 +515,7 @@ reply_put_blob(struct out *o, const char *tag, const struct blob *x, const char 
 static bool
 is_sporadic(const struct out *o, const struct app *app)
 {
-	const struct conf_list *names = &o->in->conf->sporadic_app;
+	const struct text_list *names = &o->in->conf->sporadic_app;
 
 	if (o->client_version > 0 && o->client_version < SPORADIC_VERSION)
 		return false;
@@ -818,7 +818,7 @@ static void
 reply_put_project(struct out *o)
 {
 	const struct snapshot *s = o->in->snap;
-	const struct conf_list *urls = &o->in->conf->trickle_up_url;
+	const struct text_list *urls = &o->in->conf->trickle_up_url;
 	struct text_fill fill = { .conf = o->in->conf,
 		.user = &s->user,
 		.hostid = o->in->hostid,

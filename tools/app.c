@@ -33,43 +33,46 @@ struct app_opts {
 	const char *locality, *program, *platform;
 	bool no_locality, wrap, dry_run;
 	int64_t min_version, weight, adaptive, quorum;
-	struct conf_list daemons;
+	struct text_list daemons;
 };
 
-#define ADD_FIELD(name) offsetof(struct app_opts, name)
-static const struct opt app_options[] = {
-	{ "name", OPT_TEXT, ADD_FIELD(people), "TEXT",
-	    "Name shown to users; default NAME." },
-	{ "program", OPT_TEXT, ADD_FIELD(program), "FILE",
+#define ADD_FIELD(name) FIELD_OF(struct app_opts, name)
+static const struct field app_options[] = {
+	{ "name", ADD_FIELD(people), "TEXT", "Name shown to users; default NAME." },
+	{ "program", ADD_FIELD(program), "FILE",
 	    "Makes FILE version 1.00. Without templates, the app gets a pair for any program that reads a file \"in\" and writes a file \"out\"." },
-	{ "wrap", OPT_FLAG, ADD_FIELD(wrap), NULL,
+	{ "wrap", ADD_FIELD(wrap), NULL,
 	    "The program knows nothing of BOINC: each task runs it through a wrapper, which tells the client that it has finished." },
-	{ "platform", OPT_TEXT, ADD_FIELD(platform), "NAME",
+	{ "platform", ADD_FIELD(platform), "NAME",
 	    "Platform of that program; default: this machine's." },
-	{ "locality", OPT_TEXT, ADD_FIELD(locality), "file|none",
+	{ "locality", ADD_FIELD(locality), "file|none",
 	    "file: jobs use large files that stay on hosts (the default); none: jobs go to any host." },
-	{ "no-locality", OPT_FLAG, ADD_FIELD(no_locality), NULL,
-	    "The same as --locality none." },
-	{ "quorum", OPT_NUMBER, ADD_FIELD(quorum), "N",
-	    "Sets min_quorum and target_nresults in the app's input template: so many results are made, and must agree." },
-	{ "input-template", OPT_TEXT, ADD_FIELD(in), "FILE",
+	{ "no-locality", ADD_FIELD(no_locality), NULL, "The same as --locality none." },
+	{ "quorum", ADD_FIELD(quorum), "N",
+	    "Sets min_quorum and target_nresults in the app's input template: so many results are made, and must agree.",
+	    .max = 1000 },
+	{ "input-template", ADD_FIELD(in), "FILE",
 	    "Copies FILE to templates/NAME_in.xml, after a check." },
-	{ "output-template", OPT_TEXT, ADD_FIELD(out), "FILE",
+	{ "output-template", ADD_FIELD(out), "FILE",
 	    "Copies FILE to templates/NAME_out.xml, after a check." },
-	{ "generator", OPT_MAYBE, ADD_FIELD(generator), "ARGS",
-	    "Adds work_generator to the daemons, with these additional arguments, such as \"--ranges 1000\"." },
-	{ "validator", OPT_MAYBE, ADD_FIELD(validator), "ARGS",
-	    "Adds validator to the daemons, with these additional arguments." },
-	{ "assimilator", OPT_MAYBE, ADD_FIELD(assimilator), "ARGS",
-	    "Adds assimilator to the daemons, with these additional arguments." },
-	{ "daemon", OPT_TEXTS, ADD_FIELD(daemons), "CMD",
+	{ "generator", ADD_FIELD(generator), "ARGS",
+	    "Adds work_generator to the daemons, with these additional arguments, such as \"--ranges 1000\".",
+	    .maybe = true },
+	{ "validator", ADD_FIELD(validator), "ARGS",
+	    "Adds validator to the daemons, with these additional arguments.",
+	    .maybe = true },
+	{ "assimilator", ADD_FIELD(assimilator), "ARGS",
+	    "Adds assimilator to the daemons, with these additional arguments.",
+	    .maybe = true },
+	{ "daemon", ADD_FIELD(daemons), "CMD",
 	    "Adds this command to the daemons; may be repeated." },
-	{ "min-version", OPT_NUMBER, ADD_FIELD(min_version), "N",
-	    "Minimum version of the app; older ones are not used." },
-	{ "weight", OPT_NUMBER, ADD_FIELD(weight), "N",
-	    "Weight among the project's apps; default 1." },
-	{ "adaptive", OPT_NUMBER, ADD_FIELD(adaptive), "N",
-	    "Adaptive replication: a workunit starts with one result, whatever its template says, and is raised to N results and a quorum of N if its host is not trusted; see scheduler(8)." },
+	{ "min-version", ADD_FIELD(min_version), "N",
+	    "Minimum version of the app; older ones are not used.", .max = 1000000 },
+	{ "weight", ADD_FIELD(weight), "N", "Weight among the project's apps; default 1.",
+	    .max = 1000000 },
+	{ "adaptive", ADD_FIELD(adaptive), "N",
+	    "Adaptive replication: a workunit starts with one result, whatever its template says, and is raised to N results and a quorum of N if its host is not trusted; see scheduler(8).",
+	    .max = 1000 },
 	DRY_RUN_OPTION(struct app_opts),
 	{ 0 },
 };
@@ -235,9 +238,6 @@ app_add_check_options(struct cmd_ctx *x, const struct app_opts *o)
 		return ctx_usage(
 		    x, "--locality file and --no-locality are mutually exclusive");
 	TRY(check_program_options(x, o));
-	if (o->min_version > 1000000 || o->weight > 1000000 || o->adaptive > 1000 ||
-	    o->quorum > 1000)
-		return ctx_usage(x, "a number is too large");
 	if (o->adaptive == 1)
 		return ctx_usage(x, "--adaptive must be at least 2");
 	return OK;
@@ -672,36 +672,22 @@ const struct cmd cmd_version_show = { .name = "version show",
 	.run = version_show_run };
 
 struct version_set_opts { /* NULL = unchanged */
-	const char *beta, *min_client, *max_client;
+	const int64_t *beta, *min_client, *max_client;
 	bool dry_run;
 };
-#define OFF(member) offsetof(struct version_set_opts, member)
+#define OFF(member) FIELD_OF(struct version_set_opts, member)
 
-static const struct opt version_set_options[] = {
-	{ "beta", OPT_TEXT, OFF(beta), "0|1",
-	    "1: only for accounts that volunteered to test apps." },
-	{ "min-client", OPT_TEXT, OFF(min_client), "N",
-	    "Oldest client that may get it, such as 72005 for 7.20.5; 0: any." },
-	{ "max-client", OPT_TEXT, OFF(max_client), "N", "Newest such client; 0: any." },
+static const struct field version_set_options[] = {
+	{ "beta", OFF(beta), "0|1",
+	    "1: only for accounts that volunteered to test apps.", .max = 1 },
+	{ "min-client", OFF(min_client), "N",
+	    "Oldest client that may get it, such as 72005 for 7.20.5; 0: any.",
+	    .max = 9999999 },
+	{ "max-client", OFF(max_client), "N", "Newest such client; 0: any.",
+	    .max = 9999999 },
 	DRY_RUN_OPTION(struct version_set_opts),
 	{ 0 },
 };
-
-static enum err
-limit_parse(
-    struct cmd_ctx *x, const char *name, const char *value, int64_t most, int32_t *to)
-{
-	int64_t v;
-
-	if (value == NULL)
-		return OK;
-	if (!text_i64(value, 0, most, &v))
-		return ctx_usage(x,
-		    "--%s %.40s: it must be a whole number from 0 to %" PRId64, name,
-		    value, most);
-	*to = (int32_t)v;
-	return OK;
-}
 
 static enum err
 version_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
@@ -717,9 +703,9 @@ version_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	TRY(ctx_db(x));
 	TRY(find_version(x, args[0], &c, &v));
 	was = *v;
-	TRY(limit_parse(x, "beta", o->beta, 1, &v->beta));
-	TRY(limit_parse(x, "min-client", o->min_client, 9999999, &v->min_core));
-	TRY(limit_parse(x, "max-client", o->max_client, 9999999, &v->max_core));
+	set_given(o->beta, &v->beta);
+	set_given(o->min_client, &v->min_core);
+	set_given(o->max_client, &v->max_core);
 	if (v->max_core > 0 && v->max_core < v->min_core)
 		return ctx_usage(x,
 		    "--max-client %d is below --min-client %d: no client could get it",
@@ -751,74 +737,70 @@ const struct cmd cmd_version_set = { .name = "version set",
 /* locus app set: changes the settings of an application. */
 
 struct set_opts { /* NULL = unchanged */
-	const char *people, *min_version, *weight, *adaptive, *locality, *deprecated;
-	const char *beta, *no_cpu, *hr, *hav, *exact;
+	const char *people, *weight;
+	const int64_t *min_version, *adaptive, *locality, *deprecated;
+	const int64_t *beta, *no_cpu, *hr, *hav, *exact;
 	bool dry_run;
 };
 
-#define SET_FIELD(name) offsetof(struct set_opts, name)
-static const struct opt set_options[] = {
-	{ "name", OPT_TEXT, SET_FIELD(people), "TEXT", "Name shown to users." },
-	{ "deprecated", OPT_TEXT, SET_FIELD(deprecated), "0|1",
-	    "1: its jobs are no longer sent." },
-	{ "weight", OPT_TEXT, SET_FIELD(weight), "N",
+#define SET_FIELD(name) FIELD_OF(struct set_opts, name)
+static const struct field set_options[] = {
+	{ "name", SET_FIELD(people), "TEXT", "Name shown to users." },
+	{ "deprecated", SET_FIELD(deprecated), "0|1", "1: its jobs are no longer sent.",
+	    .max = 1 },
+	{ "weight", SET_FIELD(weight), "N",
 	    "Weight among the project's apps; -1: only for hosts that have earned credit." },
-	{ "min-version", OPT_TEXT, SET_FIELD(min_version), "N",
-	    "Minimum version of the app; older ones are not used; 0: no minimum." },
-	{ "adaptive", OPT_TEXT, SET_FIELD(adaptive), "N",
-	    "Adaptive replication with this number of results, see scheduler(8); 0: none." },
-	{ "locality", OPT_TEXT, SET_FIELD(locality), "0|1",
-	    "1: jobs use large files that stay on hosts." },
-	{ "beta", OPT_TEXT, SET_FIELD(beta), "0|1",
-	    "1: only for accounts that volunteered to test apps." },
-	{ "non-cpu-intensive", OPT_TEXT, SET_FIELD(no_cpu), "0|1",
-	    "1: it uses almost no CPU; every host gets one job at a time." },
-	{ "homogeneous-redundancy", OPT_TEXT, SET_FIELD(hr), "0|1|2",
-	    "All results of a workunit go to hosts of the same class: 1 fine-grained, 2 coarse-grained." },
-	{ "homogeneous-app-version", OPT_TEXT, SET_FIELD(hav), "0|1",
-	    "1: all results of a workunit use the same version of the app." },
-	{ "fraction-done-exact", OPT_TEXT, SET_FIELD(exact), "0|1",
-	    "1: its programs report their exact progress." },
+	{ "min-version", SET_FIELD(min_version), "N",
+	    "Minimum version of the app; older ones are not used; 0: no minimum.",
+	    .max = 1000000 },
+	{ "adaptive", SET_FIELD(adaptive), "N",
+	    "Adaptive replication with this number of results, see scheduler(8); 0: none.",
+	    .max = 1000 },
+	{ "locality", SET_FIELD(locality), "0|1",
+	    "1: jobs use large files that stay on hosts.", .max = 1 },
+	{ "beta", SET_FIELD(beta), "0|1",
+	    "1: only for accounts that volunteered to test apps.", .max = 1 },
+	{ "non-cpu-intensive", SET_FIELD(no_cpu), "0|1",
+	    "1: it uses almost no CPU; every host gets one job at a time.", .max = 1 },
+	{ "homogeneous-redundancy", SET_FIELD(hr), "0|1|2",
+	    "All results of a workunit go to hosts of the same class: 1 fine-grained, 2 coarse-grained.",
+	    .max = 2 },
+	{ "homogeneous-app-version", SET_FIELD(hav), "0|1",
+	    "1: all results of a workunit use the same version of the app.", .max = 1 },
+	{ "fraction-done-exact", SET_FIELD(exact), "0|1",
+	    "1: its programs report their exact progress.", .max = 1 },
 	DRY_RUN_OPTION(struct set_opts),
 	{ 0 },
 };
 
-#define COLUMN(name) offsetof(struct app, name)
 static const struct {
 	size_t option, column;
 	const char *name;
-	int64_t lo, hi;
 } numbers[] = {
-	{ SET_FIELD(deprecated), COLUMN(deprecated), "deprecated", 0, 1 },
-	{ SET_FIELD(min_version), COLUMN(min_version), "min-version", 0, 1000000 },
-	{ SET_FIELD(adaptive), COLUMN(target_nresults), "adaptive", 0, 1000 },
-	{ SET_FIELD(locality), COLUMN(locality_scheduling), "locality", 0, 1 },
-	{ SET_FIELD(beta), COLUMN(beta), "beta", 0, 1 },
-	{ SET_FIELD(no_cpu), COLUMN(non_cpu_intensive), "non-cpu-intensive", 0, 1 },
-	{ SET_FIELD(hr), COLUMN(homogeneous_redundancy), "homogeneous-redundancy", 0,
-	    2 },
-	{ SET_FIELD(hav), COLUMN(homogeneous_app_version), "homogeneous-app-version", 0,
-	    1 },
-	{ SET_FIELD(exact), COLUMN(fraction_done_exact), "fraction-done-exact", 0, 1 },
+#define NUMBER(option, column, name)                                                   \
+	{                                                                              \
+		offsetof(struct set_opts, option), offsetof(struct app, column), name  \
+	}
+	NUMBER(deprecated, deprecated, "deprecated"),
+	NUMBER(min_version, min_version, "min-version"),
+	NUMBER(adaptive, target_nresults, "adaptive"),
+	NUMBER(locality, locality_scheduling, "locality"),
+	NUMBER(beta, beta, "beta"),
+	NUMBER(no_cpu, non_cpu_intensive, "non-cpu-intensive"),
+	NUMBER(hr, homogeneous_redundancy, "homogeneous-redundancy"),
+	NUMBER(hav, homogeneous_app_version, "homogeneous-app-version"),
+	NUMBER(exact, fraction_done_exact, "fraction-done-exact"),
 };
 
 static enum err
 app_set_numbers(struct cmd_ctx *x, const struct set_opts *o, struct app *app)
 {
 	for (size_t i = 0; i < N(numbers); i++) {
-		const char *value;
+		const int64_t *value;
 		int32_t *column = (int32_t *)(void *)((char *)app + numbers[i].column);
-		int64_t v;
 
 		memcpy(&value, (const char *)o + numbers[i].option, sizeof(value));
-		if (value == NULL)
-			continue;
-		if (!text_i64(value, numbers[i].lo, numbers[i].hi, &v))
-			return ctx_usage(x,
-			    "--%s must be a whole number from %lld to %lld",
-			    numbers[i].name, (long long)numbers[i].lo,
-			    (long long)numbers[i].hi);
-		*column = (int32_t)v;
+		set_given(value, column);
 	}
 	if (app->target_nresults == 1)
 		return ctx_usage(x, "--adaptive must be 0 or at least 2");

@@ -26,7 +26,7 @@ struct remove_opts {
 	bool dry_run, yes;
 };
 
-static const struct opt remove_options[] = {
+static const struct field remove_options[] = {
 	DRY_RUN_OPTION(struct remove_opts),
 	YES_OPTION(struct remove_opts),
 	{ 0 },

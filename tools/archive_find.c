@@ -22,8 +22,8 @@ struct archive_opts {
 	const char *archive;
 };
 
-static const struct opt archive_options[] = {
-	{ "archive", OPT_TEXT, offsetof(struct archive_opts, archive), "DIR",
+static const struct field archive_options[] = {
+	{ "archive", FIELD_OF(struct archive_opts, archive), "DIR",
 	    "The directory of the archive, as in locus purge." },
 	{ 0 },
 };
@@ -170,15 +170,14 @@ struct purge_opts {
 	bool no_archive, dry_run, yes;
 };
 
-#define PURGE_OPT(field) offsetof(struct purge_opts, field)
-static const struct opt purge_options[] = {
-	{ "older-than", OPT_TEXT, PURGE_OPT(older_than), "SPAN",
+#define PURGE_OPT(field) FIELD_OF(struct purge_opts, field)
+static const struct field purge_options[] = {
+	{ "older-than", PURGE_OPT(older_than), "SPAN",
 	    "Only workunits that have not changed for this time, such as 30d. Required." },
-	{ "app", OPT_TEXT, PURGE_OPT(app), "NAME", "Only workunits of this app." },
-	{ "archive", OPT_TEXT, PURGE_OPT(archive), "DIR",
+	{ "app", PURGE_OPT(app), "NAME", "Only workunits of this app." },
+	{ "archive", PURGE_OPT(archive), "DIR",
 	    "Writes the archive to this directory, below the project unless it begins with a slash; archives by default." },
-	{ "no-archive", OPT_FLAG, PURGE_OPT(no_archive), NULL,
-	    "Removes without archiving." },
+	{ "no-archive", PURGE_OPT(no_archive), NULL, "Removes without archiving." },
 	DRY_RUN_OPTION(struct purge_opts),
 	YES_OPTION(struct purge_opts),
 	{ 0 },

@@ -19,15 +19,15 @@ struct ban_opts {
 	bool dry_run;
 };
 
-#define FIELD(name) offsetof(struct ban_opts, name)
-static const struct opt ban_options[] = {
-	{ "for", OPT_TEXT, FIELD(span), "TIME",
+#define FIELD(name) FIELD_OF(struct ban_opts, name)
+static const struct field ban_options[] = {
+	{ "for", FIELD(span), "TIME",
 	    "Ends the ban after this time, such as 7d or 12h; default: never." },
-	{ "reason", OPT_TEXT, FIELD(reason), "TEXT", "A note for the admins." },
+	{ "reason", FIELD(reason), "TEXT", "A note for the admins." },
 	DRY_RUN_OPTION(struct ban_opts),
 	{ 0 },
 };
-static const struct opt unban_options[] = {
+static const struct field unban_options[] = {
 	DRY_RUN_OPTION(struct ban_opts),
 	{ 0 },
 };

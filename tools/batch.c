@@ -217,12 +217,11 @@ struct batch_list_opts {
 	bool open;
 };
 
-#define FIELD(name) offsetof(struct batch_list_opts, name)
-static const struct opt batch_list_options[] = {
-	{ "app", OPT_TEXT, FIELD(app), "APP", "Only batches of this app." },
-	{ "open", OPT_FLAG, FIELD(open), NULL, "Only those that have open jobs." },
-	{ "limit", OPT_NUMBER, FIELD(limit), "N",
-	    "Shows at most the N newest; default 100." },
+#define FIELD(name) FIELD_OF(struct batch_list_opts, name)
+static const struct field batch_list_options[] = {
+	{ "app", FIELD(app), "APP", "Only batches of this app." },
+	{ "open", FIELD(open), NULL, "Only those that have open jobs." },
+	{ "limit", FIELD(limit), "N", "Shows at most the N newest; default 100." },
 	{ 0 },
 };
 
@@ -424,8 +423,8 @@ struct batch_wait_opts {
 	const char *timeout;
 };
 
-static const struct opt batch_wait_options[] = {
-	{ "timeout", OPT_TEXT, offsetof(struct batch_wait_opts, timeout), "SECONDS",
+static const struct field batch_wait_options[] = {
+	{ "timeout", FIELD_OF(struct batch_wait_opts, timeout), "SECONDS",
 	    "Waits no longer than this; without it, as long as it takes." },
 	{ 0 },
 };
@@ -533,7 +532,7 @@ struct batch_cancel_opts {
 	bool dry_run, yes;
 };
 
-static const struct opt batch_cancel_options[] = {
+static const struct field batch_cancel_options[] = {
 	DRY_RUN_OPTION(struct batch_cancel_opts),
 	YES_OPTION(struct batch_cancel_opts),
 	{ 0 },
@@ -629,7 +628,7 @@ struct batch_results_opts {
 	bool dry_run;
 };
 
-static const struct opt batch_results_options[] = {
+static const struct field batch_results_options[] = {
 	DRY_RUN_OPTION(struct batch_results_opts),
 	{ 0 },
 };

@@ -144,6 +144,13 @@ const struct print_column set_columns[] = {
 	{ 0 },
 };
 
+void
+set_given(const int64_t *given, int32_t *column)
+{
+	if (given != NULL)
+		*column = (int32_t)*given;
+}
+
 struct set_report
 set_report_new(struct cmd_ctx *x)
 {

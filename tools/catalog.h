@@ -47,6 +47,9 @@ struct set_report {
 };
 extern const struct print_column set_columns[];
 
+/* Sets a column to what an option gives, if it is given. */
+void set_given(const int64_t *given, int32_t *column);
+
 struct set_report set_report_new(struct cmd_ctx *);
 /* Notes a setting; one that stays the same is left out. NULL counts as "". */
 void set_report_text(

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include "lib/arena.h"
 #include "lib/err.h"
+#include "lib/field.h"
 #include "model/conf.h"
 #include "model/path.h"
 #include "model/owner.h"
@@ -22,22 +23,6 @@ enum { EXIT_DECLINED = 1, EXIT_USAGE = 2, EXIT_NOTHING = 3, EXIT_UNSURE = 4 };
 /* What -o asks for. */
 enum format { FORMAT_TABLE, FORMAT_TSV, FORMAT_JSON };
 
-enum opt_type {
-	OPT_FLAG,
-	OPT_TEXT,   /* const char *               */
-	OPT_MAYBE,  /* const char *, "" if given without a value: --name[=VALUE] */
-	OPT_NUMBER, /* int64_t, 0 or more */
-	OPT_TEXTS   /* struct conf_list, repeated */
-};
-
-struct opt {              /* a table of options ends with name NULL */
-	const char *name; /* without the dashes */
-	enum opt_type type;
-	size_t off;      /* offset in the command's struct of options */
-	const char *arg; /* placeholder of its value in the help; NULL for a flag */
-	const char *help;
-};
-
 struct cmd_ctx;
 struct db;
 struct print_column;
@@ -45,15 +30,12 @@ struct cmd {
 	const char *name; /* "app add" */
 	const char
 	    *args; /* arguments after the options, as in a synopsis; "" for none */
-	int min_args, max_args; /* max -1 = any number */
-	const char *purpose;    /* one line */
-	const char *about;      /* description for --help and locus(1) */
-	const char *details;    /* more of it, for --help alone; NULL = none */
-	const struct opt *opts; /* NULL = none */
+	int min_args, max_args;   /* max -1 = any number */
+	const char *purpose;      /* one line */
+	const char *about;        /* description for --help and locus(1) */
+	const char *details;      /* more of it, for --help alone; NULL = none */
+	const struct field *opts; /* NULL = none */
 	size_t opts_size;
-	/* Short forms: each letter, none of chopV, stands for the first option that
-	 * begins with it; NULL = none. */
-	const char *letters;
 	/*
 	 * What it lists, with -o tsv and -o json as well; NULL = no listing.  A command
 	 * without columns and tree is in text_only.def.
@@ -152,8 +134,6 @@ enum err ctx_not_found(struct cmd_ctx *, const char *fmt, ...)
 void help_command(const struct cmd *);
 /* Prints the columns of -o tsv, which are the keys of -o json. */
 void help_columns(const struct cmd *);
-/* The short form of an option; 0 = it has none. */
-char option_letter(const struct cmd *, const struct opt *);
 
 /* --- manual.c --- */
 /*

@@ -319,12 +319,12 @@ struct help_opts {
 	bool man, all, columns;
 };
 
-static const struct opt help_options[] = {
-	{ "man", OPT_FLAG, offsetof(struct help_opts, man), NULL,
+static const struct field help_options[] = {
+	{ "man", FIELD_OF(struct help_opts, man), NULL,
 	    "Prints the manual page locus(1)." },
-	{ "all", OPT_FLAG, offsetof(struct help_opts, all), NULL,
+	{ "all", FIELD_OF(struct help_opts, all), NULL,
 	    "Lists every command with its purpose." },
-	{ "columns", OPT_FLAG, offsetof(struct help_opts, columns), NULL,
+	{ "columns", FIELD_OF(struct help_opts, columns), NULL,
 	    "Of a command, or of all of a noun: the columns of -o tsv and keys of -o json." },
 	{ 0 },
 };

@@ -200,10 +200,10 @@ takes_value(const struct cmd *c, const char *option)
 	if (strcmp(option, "-p") == 0 || strcmp(option, "--project") == 0 ||
 	    values_of(option) != NULL)
 		return true;
-	for (const struct opt *o = c == NULL ? NULL : c->opts;
+	for (const struct field *o = c == NULL ? NULL : c->opts;
 	     o != NULL && o->name != NULL; o++)
 		if (strncmp(option, "--", 2) == 0 && strcmp(option + 2, o->name) == 0)
-			return o->type != OPT_FLAG && o->type != OPT_MAYBE;
+			return o->value != NULL && !o->maybe;
 	return false;
 }
 
@@ -212,7 +212,7 @@ offer_options(struct arena *a, const struct cmd *c, const char *begun)
 {
 	for (size_t i = 0; i < N(common); i++)
 		offer(common[i], strlen(common[i]), begun);
-	for (const struct opt *o = c == NULL ? NULL : c->opts;
+	for (const struct field *o = c == NULL ? NULL : c->opts;
 	     o != NULL && o->name != NULL; o++) {
 		char *option = arena_printf(a, "--%s", o->name);
 

@@ -362,8 +362,8 @@ struct diff_opts {
 	bool secrets;
 };
 
-static const struct opt diff_options[] = {
-	{ "secrets", OPT_FLAG, offsetof(struct diff_opts, secrets), NULL,
+static const struct field diff_options[] = {
+	{ "secrets", FIELD_OF(struct diff_opts, secrets), NULL,
 	    "Prints passwords and other secrets, too." },
 	{ 0 },
 };
@@ -553,11 +553,11 @@ struct get_opts {
 
 #define SECRETS_OPTION(T)                                                              \
 	{                                                                              \
-		"secrets", OPT_FLAG, offsetof(T, secrets), NULL,                       \
+		"secrets", FIELD_OF(T, secrets), NULL,                                 \
 		    "Prints passwords and other secrets, too."                         \
 	}
 
-static const struct opt get_options[] = {
+static const struct field get_options[] = {
 	SECRETS_OPTION(struct get_opts),
 	{ 0 },
 };
@@ -594,7 +594,7 @@ static void
 put_values(
     struct cmd_ctx *x, struct print *l, const struct config_key *k, size_t number)
 {
-	const struct conf_list *list;
+	const struct text_list *list;
 	const struct conf_patterns *patterns;
 	const void *field;
 	bool set;
@@ -762,14 +762,15 @@ struct show_opts {
 	bool all, changed, defaults, secrets;
 };
 
-#define FIELD(name) offsetof(struct show_opts, name)
-static const struct opt show_options[] = {
-	{ "non-default", OPT_FLAG, FIELD(changed), NULL,
-	    "Only options that differ from their defaults; this is the default." },
-	{ "defaults", OPT_FLAG, FIELD(defaults), NULL,
-	    "The defaults of all options that have an effect. Needs no project." },
-	{ "all", OPT_FLAG, FIELD(all), NULL,
-	    "Also show options that have their default." },
+#define FIELD(name) FIELD_OF(struct show_opts, name)
+static const struct field show_options[] = {
+	{ "non-default", FIELD(changed), NULL,
+	    "Only options that differ from their defaults; this is the default.",
+	    .letter = 'n' },
+	{ "defaults", FIELD(defaults), NULL,
+	    "The defaults of all options that have an effect. Needs no project.",
+	    .letter = 'd' },
+	{ "all", FIELD(all), NULL, "Also show options that have their default." },
 	SECRETS_OPTION(struct show_opts),
 	{ 0 },
 };
@@ -844,7 +845,6 @@ const struct cmd cmd_config_show = { .name = "config show",
 	.about =
 	    "Shows the options that differ from their defaults, or the value of one option.\n"
 	    "Secrets are not shown.",
-	.letters = "nd",
 	.opts = show_options,
 	.opts_size = sizeof(struct show_opts),
 	.columns = show_columns,

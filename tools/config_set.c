@@ -29,17 +29,17 @@ struct set_opts {
 	const char *value_file;
 };
 
-#define FIELD(name) offsetof(struct set_opts, name)
-static const struct opt set_options[] = {
-	{ "add", OPT_FLAG, FIELD(add), NULL,
+#define FIELD(name) FIELD_OF(struct set_opts, name)
+static const struct field set_options[] = {
+	{ "add", FIELD(add), NULL,
 	    "For an option that may be repeated: keeps the values that it has." },
-	{ "value-file", OPT_TEXT, FIELD(value_file), "FILE",
+	{ "value-file", FIELD(value_file), "FILE",
 	    "Reads the value from the first line of a file; - means standard input. Passwords and other secrets are taken in this way only." },
 	DRY_RUN_OPTION(struct set_opts),
 	{ 0 },
 };
 
-static const struct opt unset_options[] = {
+static const struct field unset_options[] = {
 	DRY_RUN_OPTION(struct set_opts),
 	{ 0 },
 };

@@ -13,7 +13,7 @@ struct create_opts {
 	const char *certificate, *certificate_key, *code_sign_public;
 	int64_t port, db_port;
 	bool code_sign_here, dry_run, start;
-	struct conf_list set;
+	struct text_list set;
 };
 
 struct create { /* the project being created */

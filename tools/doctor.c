@@ -18,10 +18,10 @@ struct doctor_opts {
 	const char *ca_file;
 };
 
-static const struct opt doctor_options[] = {
-	{ "public", OPT_FLAG, offsetof(struct doctor_opts, public), NULL,
+static const struct field doctor_options[] = {
+	{ "public", FIELD_OF(struct doctor_opts, public), NULL,
 	    "Also looks at the project as volunteers see it: name, address, redirections." },
-	{ "ca-file", OPT_TEXT, offsetof(struct doctor_opts, ca_file), "FILE",
+	{ "ca-file", FIELD_OF(struct doctor_opts, ca_file), "FILE",
 	    "Trusts the certificates in FILE (PEM) instead of the system's." },
 	{ 0 },
 };

@@ -30,8 +30,8 @@ enum { DAY_S = 86400, LOOK_MOST = 100000 };
 struct explain_app_opts {
 	const char *since;
 };
-static const struct opt explain_app_options[] = {
-	{ "since", OPT_TEXT, offsetof(struct explain_app_opts, since), "TIME",
+static const struct field explain_app_options[] = {
+	{ "since", FIELD_OF(struct explain_app_opts, since), "TIME",
 	    "Failures of this last time: 1h, 2d, 1w; default: 1d." },
 	{ 0 },
 };
@@ -304,7 +304,8 @@ request_build(
 }
 
 struct job_opts {
-	const char *host, *request, *at;
+	int64_t host;
+	const char *request, *at;
 };
 
 static enum err
@@ -509,12 +510,13 @@ is_unsent(const struct job_view *v)
 	return false;
 }
 
-static const struct opt job_options[] = {
-	{ "host", OPT_TEXT, offsetof(struct job_opts, host), "ID",
-	    "Shows whether this host would get the job now, with idle CPUs, and if not, why." },
-	{ "request", OPT_TEXT, offsetof(struct job_opts, request), "REQUEST.xml",
+static const struct field job_options[] = {
+	{ "host", FIELD_OF(struct job_opts, host), "ID",
+	    "Shows whether this host would get the job now, with idle CPUs, and if not, why.",
+	    .min = 1 },
+	{ "request", FIELD_OF(struct job_opts, request), "REQUEST.xml",
 	    "With --host: uses this request of the host, which also describes its coprocessors, preferences and programs." },
-	{ "at", OPT_TEXT, offsetof(struct job_opts, at), "TIME",
+	{ "at", FIELD_OF(struct job_opts, at), "TIME",
 	    "With --host: decides as of this time: seconds since 1970, or 2026-11-20T23:40:57Z; default: now." },
 	{ 0 },
 };
@@ -524,23 +526,20 @@ explain_job_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct job_opts *o = opts;
 	struct job_view v = { 0 };
-	int64_t hostid = 0;
 
 	(void)n;
-	if (o->host != NULL && !text_i64(o->host, 1, INT64_MAX, &hostid))
-		return ctx_usage(x, "\"%.60s\" is not the id of a host", o->host);
-	if ((o->request != NULL || o->at != NULL) && o->host == NULL)
+	if ((o->request != NULL || o->at != NULL) && o->host == 0)
 		return ctx_usage(x, "--request and --at need --host");
 	TRY(ctx_db_report(x));
 	TRY(job_find(x, args[0], &v));
 	TRY(traces_of_job(x, v.result_id, &v.seen, &v.nseen));
 	if (is_unsent(&v) && v.wu->delay_bound > 0)
 		TRY(stuck_reasons(x, v.wu, &v.unsendable, &v.nunsendable));
-	if (hostid != 0 && !is_unsent(&v))
+	if (o->host != 0 && !is_unsent(&v))
 		return ctx_not_found(
 		    x, "%s is not unsent, so no host would get it now", args[0]);
-	if (hostid != 0)
-		TRY(decide_for_host(x, hostid, o, &v));
+	if (o->host != 0)
+		TRY(decide_for_host(x, o->host, o, &v));
 	show_job(x, &v);
 	return OK;
 }
@@ -569,10 +568,10 @@ struct explain_opts {
 	bool list;
 };
 
-static const struct opt explain_options[] = {
-	{ "at", OPT_TEXT, offsetof(struct explain_opts, at), "RPC",
+static const struct field explain_options[] = {
+	{ "at", FIELD_OF(struct explain_opts, at), "RPC",
 	    "Explains this request instead of the last one: the eight digits that the log shows as rpc=, or the request's number." },
-	{ "list", OPT_FLAG, offsetof(struct explain_opts, list), NULL,
+	{ "list", FIELD_OF(struct explain_opts, list), NULL,
 	    "Lists all requests on record, one per line." },
 	{ 0 },
 };

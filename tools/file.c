@@ -57,20 +57,20 @@ file_view_held_back(const struct file_view *v)
 
 struct file_list_opts {
 	const char *app, *name, *sort;
-	struct conf_list states;
+	struct text_list states;
 	int64_t limit;
 };
-#define OFF(member) offsetof(struct file_list_opts, member)
+#define OFF(member) FIELD_OF(struct file_list_opts, member)
 
-static const struct opt file_list_options[] = {
-	{ "state", OPT_TEXTS, OFF(states), "STATE",
+static const struct field file_list_options[] = {
+	{ "state", OFF(states), "STATE",
 	    "Only those in this state; paused and draining choose those held back. May be repeated." },
-	{ "app", OPT_TEXT, OFF(app), "APP", "Only those of this app." },
-	{ "name", OPT_TEXT, OFF(name), "PATTERN",
+	{ "app", OFF(app), "APP", "Only those of this app." },
+	{ "name", OFF(name), "PATTERN",
 	    "Only names that match, where * and ? stand for other characters." },
-	{ "sort", OPT_TEXT, OFF(sort), "name|size|unsent|hosts",
+	{ "sort", OFF(sort), "name|size|unsent|hosts",
 	    "In this order; all but names begin with the largest. Default: name." },
-	{ "limit", OPT_NUMBER, OFF(limit), "NUMBER",
+	{ "limit", OFF(limit), "NUMBER",
 	    "At most so many; default: 100 in a table, otherwise all." },
 	{ 0 },
 };
@@ -666,20 +666,22 @@ const struct cmd cmd_file_show = { .name = "file show",
 /* locus file set: where the jobs of a large file come from. */
 
 struct file_set_opts { /* NULL = unchanged */
-	const char *generator, *low_water;
+	const char *generator;
+	const int64_t *low_water;
 	bool dry_run;
 };
 
-static const struct opt file_set_options[] = {
-	{ "generator", OPT_TEXT, offsetof(struct file_set_opts, generator), "CMD",
+static const struct field file_set_options[] = {
+	{ "generator", FIELD_OF(struct file_set_opts, generator), "CMD",
 	    "A command of the project that says which jobs to make; '' leaves it to the generator of the app." },
-	{ "low-water", OPT_TEXT, offsetof(struct file_set_opts, low_water), "N",
-	    "More jobs are made when fewer than N are unsent; 0: when a host asks for one." },
+	{ "low-water", FIELD_OF(struct file_set_opts, low_water), "N",
+	    "More jobs are made when fewer than N are unsent; 0: when a host asks for one.",
+	    .max = 100000 },
 	DRY_RUN_OPTION(struct file_set_opts),
 	{ 0 },
 };
 
-enum { GENERATOR_MOST = 1000, LOW_WATER_MOST = 100000 };
+enum { GENERATOR_MOST = 1000 };
 
 static enum err
 check_own_generator(struct cmd_ctx *x, const char *command)
@@ -705,10 +707,8 @@ change_source(
 		TRY(check_own_generator(x, o->generator));
 		s->generator = arena_strdup(x->a, o->generator);
 	}
-	if (o->low_water != NULL &&
-	    !text_i64(o->low_water, 0, LOW_WATER_MOST, &s->low_water))
-		return ctx_usage(x, "--low-water must be a whole number from 0 to %d",
-		    (int)LOW_WATER_MOST);
+	if (o->low_water != NULL)
+		s->low_water = *o->low_water;
 	return OK;
 }
 

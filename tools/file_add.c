@@ -190,8 +190,8 @@ struct stage_opts {
 	bool gzip, dry_run;
 };
 
-static const struct opt stage_options[] = {
-	{ "gzip", OPT_FLAG, offsetof(struct stage_opts, gzip), NULL,
+static const struct field stage_options[] = {
+	{ "gzip", FIELD_OF(struct stage_opts, gzip), NULL,
 	    "Makes a compressed copy beside each file; hosts fetch it if the input template has <gzip/>." },
 	DRY_RUN_OPTION(struct stage_opts),
 	{ 0 },
@@ -272,8 +272,8 @@ struct path_opts {
 	bool upload;
 };
 
-static const struct opt path_options[] = {
-	{ "upload", OPT_FLAG, offsetof(struct path_opts, upload), NULL,
+static const struct field path_options[] = {
+	{ "upload", FIELD_OF(struct path_opts, upload), NULL,
 	    "In the upload directory instead, for the name of an output file." },
 	{ 0 },
 };
@@ -332,24 +332,24 @@ struct file_opts {
 	bool recursive, move, gzip, sticky, dry_run;
 };
 
-#define FIELD(name) offsetof(struct file_opts, name)
-static const struct opt file_options[] = {
-	{ "app", OPT_TEXT, FIELD(app), "APP",
-	    "The app whose jobs use the files; required." },
-	{ "set", OPT_TEXT, FIELD(set), "NAME",
+#define FIELD(name) FIELD_OF(struct file_opts, name)
+static const struct field file_options[] = {
+	{ "app", FIELD(app), "APP", "The app whose jobs use the files; required." },
+	{ "set", FIELD(set), "NAME",
 	    "Makes one set of the files: each workunit of the set needs all of them." },
-	{ "set-pattern", OPT_TEXT, FIELD(set_pattern), "REGEX",
+	{ "set-pattern", FIELD(set_pattern), "REGEX",
 	    "Makes sets of the files whose names have the same text in the first (...) of the expression; that text names the set." },
-	{ "recursive", OPT_FLAG, FIELD(recursive), NULL,
+	{ "recursive", FIELD(recursive), NULL,
 	    "Adds the files of directories below the named ones, too." },
-	{ "move", OPT_FLAG, FIELD(move), NULL,
+	{ "move", FIELD(move), NULL,
 	    "Removes each file from its place once it is added; on one file system, without copying it." },
-	{ "gzip", OPT_FLAG, FIELD(gzip), NULL,
+	{ "gzip", FIELD(gzip), NULL,
 	    "Makes a compressed copy beside each file; hosts fetch it if the input template has <gzip/>." },
-	{ "sticky", OPT_FLAG, FIELD(sticky), NULL,
+	{ "sticky", FIELD(sticky), NULL,
 	    "Hosts keep the files: what all files of this command are; locus file stage is for others." },
-	{ "ranges", OPT_NUMBER, FIELD(ranges), "K",
-	    "The built-in generator makes K workunits for each file, or for the set." },
+	{ "ranges", FIELD(ranges), "K",
+	    "The built-in generator makes K workunits for each file, or for the set.",
+	    .max = RANGES_MOST },
 	DRY_RUN_OPTION(struct file_opts),
 	{ 0 },
 };
@@ -746,8 +746,6 @@ check_file_app(struct cmd_ctx *x, const struct file_opts *o, const struct app **
 	if (o->app == NULL)
 		return ctx_usage(
 		    x, "--app APP is required: the app whose jobs use the files");
-	if (o->ranges > RANGES_MOST)
-		return ctx_usage(x, "--ranges: at most %d", RANGES_MOST);
 	TRY(tools_catalog(x, &c));
 	TRY(tools_app(x, c, o->app, app));
 	if ((*app)->locality_scheduling == 0)

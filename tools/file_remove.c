@@ -22,13 +22,13 @@ struct hold_opts {
 	bool dry_run;
 };
 
-static const struct opt hold_options[] = {
-	{ "reason", OPT_TEXT, offsetof(struct hold_opts, reason), "TEXT",
+static const struct field hold_options[] = {
+	{ "reason", FIELD_OF(struct hold_opts, reason), "TEXT",
 	    "Why, for the other admins." },
 	DRY_RUN_OPTION(struct hold_opts),
 	{ 0 },
 };
-static const struct opt resume_options[] = {
+static const struct field resume_options[] = {
 	DRY_RUN_OPTION(struct hold_opts),
 	{ 0 },
 };
@@ -139,8 +139,8 @@ struct remove_opts {
 	bool drain, dry_run, yes;
 };
 
-static const struct opt remove_options[] = {
-	{ "drain", OPT_FLAG, offsetof(struct remove_opts, drain), NULL,
+static const struct field remove_options[] = {
+	{ "drain", FIELD_OF(struct remove_opts, drain), NULL,
 	    "A file that work or hosts still have is drained, and removed when its work has ended." },
 	DRY_RUN_OPTION(struct remove_opts),
 	YES_OPTION(struct remove_opts),

@@ -17,11 +17,11 @@ struct forget_opts {
 	bool dry_run, yes;
 };
 
-static const struct opt dry_options[] = {
+static const struct field dry_options[] = {
 	DRY_RUN_OPTION(struct forget_opts),
 	{ 0 },
 };
-static const struct opt forget_options[] = {
+static const struct field forget_options[] = {
 	DRY_RUN_OPTION(struct forget_opts),
 	YES_OPTION(struct forget_opts),
 	{ 0 },

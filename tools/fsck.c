@@ -17,12 +17,12 @@ struct fsck_opts {
 	bool repair, repair_credit, deep;
 };
 
-static const struct opt fsck_options[] = {
-	{ "repair", OPT_FLAG, offsetof(struct fsck_opts, repair), NULL,
+static const struct field fsck_options[] = {
+	{ "repair", FIELD_OF(struct fsck_opts, repair), NULL,
 	    "Also makes the safe repairs: removes rows and triggers of things that do not exist, turns stale claims back into triggers, restores columns that are copies of others, makes daemons look at what they have missed, and puts rows in impossible states into the one that loses nothing." },
-	{ "repair-credit", OPT_FLAG, offsetof(struct fsck_opts, repair_credit), NULL,
+	{ "repair-credit", FIELD_OF(struct fsck_opts, repair_credit), NULL,
 	    "Also raises totals of credit to the sums that they lack; lowers none." },
-	{ "deep", OPT_FLAG, offsetof(struct fsck_opts, deep), NULL,
+	{ "deep", FIELD_OF(struct fsck_opts, deep), NULL,
 	    "Also reads every file that clients download and checks its MD5." },
 	{ 0 },
 };

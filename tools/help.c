@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include "lib/args.h"
 #include "tools/cmd.h"
 #include "tools/print/print.h"
 #include "lib/banned.h"
@@ -149,37 +150,6 @@ help_columns(const struct cmd *c)
 		    l->help == NULL ? "" : l->help);
 }
 
-char
-option_letter(const struct cmd *c, const struct opt *o)
-{
-	const struct opt *first = c->opts;
-
-	if (c->letters == NULL || strchr(c->letters, o->name[0]) == NULL)
-		return 0;
-	while (first->name[0] != o->name[0])
-		first++;
-	return first == o ? o->name[0] : 0;
-}
-
-static void
-print_options(const struct cmd *c)
-{
-	if (c->opts == NULL)
-		return;
-	printf("\nOptions:\n");
-	for (const struct opt *o = c->opts; o->name != NULL; o++) {
-		char letter = option_letter(c, o);
-		int n = letter == 0 ? printf("  ") : printf("  -%c, ", letter);
-
-		n += o->type == OPT_MAYBE ?
-		         printf("--%s[=%s]", o->name, o->arg) :
-		         printf("--%s%s%s", o->name, o->arg == NULL ? "" : " ",
-			     o->arg == NULL ? "" : o->arg);
-
-		printf("%*s%s\n", n < 26 ? 26 - n : 1, "", o->help);
-	}
-}
-
 void
 help_command(const struct cmd *c)
 {
@@ -188,7 +158,10 @@ help_command(const struct cmd *c)
 	    c->args, c->about);
 	if (c->details != NULL)
 		printf("\n%s\n", c->details);
-	print_options(c);
+	if (c->opts != NULL) {
+		printf("\nOptions:\n");
+		args_help(c->opts, 26);
+	}
 	if (c->columns != NULL)
 		printf(
 		    "\nColumns of -o tsv, keys of -o json: locus help %s --columns\n",

@@ -291,19 +291,19 @@ struct host_list_opts {
 	bool banned;
 	int64_t limit;
 };
-#define OFF(member) offsetof(struct host_list_opts, member)
+#define OFF(member) FIELD_OF(struct host_list_opts, member)
 
-static const struct opt host_list_options[] = {
-	{ "user", OPT_TEXT, OFF(user), "EMAIL|ID", "Only hosts of this account." },
-	{ "name", OPT_TEXT, OFF(name), "PATTERN",
+static const struct field host_list_options[] = {
+	{ "user", OFF(user), "EMAIL|ID", "Only hosts of this account." },
+	{ "name", OFF(name), "PATTERN",
 	    "Only names that match, where * and ? stand for other characters." },
-	{ "active", OPT_TEXT, OFF(active), "TIME",
+	{ "active", OFF(active), "TIME",
 	    "Only hosts that made a request in this last time: 1h, 2d, 1w." },
-	{ "banned", OPT_FLAG, OFF(banned), NULL,
+	{ "banned", OFF(banned), NULL,
 	    "Only hosts that are banned, or whose account is." },
-	{ "sort", OPT_TEXT, OFF(sort), "errors|invalid|inconclusive",
+	{ "sort", OFF(sort), "errors|invalid|inconclusive",
 	    "Only hosts with results of this kind, those with most of them first." },
-	{ "limit", OPT_NUMBER, OFF(limit), "NUMBER",
+	{ "limit", OFF(limit), "NUMBER",
 	    "At most so many; default: 100 in a table, otherwise all." },
 	{ 0 },
 };
@@ -512,9 +512,8 @@ struct host_set_opts {
 	const char *venue;
 	bool dry_run;
 };
-static const struct opt host_set_options[] = {
-	{ "venue", OPT_TEXT, offsetof(struct host_set_opts, venue),
-	    "home|work|school|none",
+static const struct field host_set_options[] = {
+	{ "venue", FIELD_OF(struct host_set_opts, venue), "home|work|school|none",
 	    "The block of its account's preferences that applies." },
 	DRY_RUN_OPTION(struct host_set_opts),
 	{ 0 },
@@ -572,8 +571,8 @@ struct log_opts {
 	bool jobs;
 };
 
-static const struct opt log_options[] = {
-	{ "jobs", OPT_FLAG, offsetof(struct log_opts, jobs), NULL,
+static const struct field log_options[] = {
+	{ "jobs", FIELD_OF(struct log_opts, jobs), NULL,
 	    "Prints the log of finished tasks instead." },
 	{ 0 },
 };
@@ -700,8 +699,8 @@ struct record_opts {
 	const char *span;
 };
 
-static const struct opt record_options[] = {
-	{ "for", OPT_TEXT, offsetof(struct record_opts, span), "TIME",
+static const struct field record_options[] = {
+	{ "for", FIELD_OF(struct record_opts, span), "TIME",
 	    "Duration: 30m, 1h, 2d, or a number of seconds; default: one hour." },
 	{ 0 },
 };

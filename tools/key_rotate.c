@@ -29,21 +29,20 @@ enum { UNDER_WAY_S = 2 };
 
 struct rotate_opts {
 	const char *key, *new, *answer;
-	struct conf_list old;
+	struct text_list old;
 	bool request, dry_run;
 };
 
-static const struct opt rotate_options[] = {
-	{ "request", OPT_FLAG, offsetof(struct rotate_opts, request), NULL,
+static const struct field rotate_options[] = {
+	{ "request", FIELD_OF(struct rotate_opts, request), NULL,
 	    "Changes nothing; prints what locus key sign must sign on the machine that has the private keys." },
-	{ "answer", OPT_TEXT, offsetof(struct rotate_opts, answer), "FILE",
+	{ "answer", FIELD_OF(struct rotate_opts, answer), "FILE",
 	    "What locus key sign has written there: no private key comes to this machine." },
-	{ "old", OPT_TEXTS, offsetof(struct rotate_opts, old), "KEY",
+	{ "old", FIELD_OF(struct rotate_opts, old), "KEY",
 	    "The current private code signing key, if it is not keys/code_sign_private, and earlier ones, each with an --old of its own; they are not copied to the project." },
-	{ "new", OPT_TEXT, offsetof(struct rotate_opts, new), "KEY",
+	{ "new", FIELD_OF(struct rotate_opts, new), "KEY",
 	    "A new private code signing key made by locus key make, with its public key beside it; it is not copied to the project. By default a pair is made." },
-	{ "key", OPT_TEXT, offsetof(struct rotate_opts, key), "KEY",
-	    "Another name of --old." },
+	{ "key", FIELD_OF(struct rotate_opts, key), "KEY", "Another name of --old." },
 	DRY_RUN_OPTION(struct rotate_opts),
 	{ 0 },
 };

@@ -293,10 +293,10 @@ struct sign_opts {
 	bool print;
 };
 
-static const struct opt sign_options[] = {
-	{ "key", OPT_TEXT, offsetof(struct sign_opts, key), "KEY",
+static const struct field sign_options[] = {
+	{ "key", FIELD_OF(struct sign_opts, key), "KEY",
 	    "The private key, such as a project's keys/code_sign_private." },
-	{ "print", OPT_FLAG, offsetof(struct sign_opts, print), NULL,
+	{ "print", FIELD_OF(struct sign_opts, print), NULL,
 	    "Prints the signatures instead of writing files." },
 	{ 0 },
 };
@@ -361,18 +361,18 @@ const struct cmd cmd_sign = { .name = "sign",
 enum { FILES_MOST = 1000000 };
 
 struct key_sign_opts {
-	struct conf_list old;
+	struct text_list old;
 	const char *new, *lost, *programs;
 };
 
-static const struct opt key_sign_options[] = {
-	{ "old", OPT_TEXTS, offsetof(struct key_sign_opts, old), "KEY",
+static const struct field key_sign_options[] = {
+	{ "old", FIELD_OF(struct key_sign_opts, old), "KEY",
 	    "A private key of the project that clients may have: the present one and, each with an --old of its own, earlier ones." },
-	{ "new", OPT_TEXT, offsetof(struct key_sign_opts, new), "KEY",
+	{ "new", FIELD_OF(struct key_sign_opts, new), "KEY",
 	    "The new private key, made by locus key make, with its public key beside it." },
-	{ "programs", OPT_TEXT, offsetof(struct key_sign_opts, programs), "DIR",
+	{ "programs", FIELD_OF(struct key_sign_opts, programs), "DIR",
 	    "Signs only programs that are files of DIR, your own copies: for when somebody else may have signed with the present key." },
-	{ "lost", OPT_TEXT, offsetof(struct key_sign_opts, lost), "PUBLIC-KEY",
+	{ "lost", FIELD_OF(struct key_sign_opts, lost), "PUBLIC-KEY",
 	    "The present public key, if its private key is lost: all clients that have it must attach again." },
 	{ 0 },
 };

@@ -49,7 +49,7 @@ raised_value(const struct workunit *wu, enum raised i)
 
 enum err
 limit_raise_read(
-    struct cmd_ctx *x, const struct conf_list *words, struct limit_raise *r)
+    struct cmd_ctx *x, const struct text_list *words, struct limit_raise *r)
 {
 	*r = (struct limit_raise){ .any = words->n > 0 };
 	for (size_t k = 0; k < words->n; k++) {

@@ -29,7 +29,7 @@ const char *raised_name(enum raised);
 double raised_value(const struct workunit *, enum raised);
 /* Reads words such as "rsc_disk_bound=2e9"; a usage error if one is wrong. */
 enum err limit_raise_read(
-    struct cmd_ctx *, const struct conf_list *words, struct limit_raise *);
+    struct cmd_ctx *, const struct text_list *words, struct limit_raise *);
 /* Does the workunit have a lower limit, and can it still make progress? */
 bool limit_raise_lacks(const struct limit_raise *, const struct workunit *);
 /* Saves it in these workunits, in the caller's transaction. */

@@ -77,21 +77,23 @@ struct log_opts {
 	int64_t host, lines;
 	const char *job, *file, *since, *level;
 };
-#define OFF(member) offsetof(struct log_opts, member)
+#define OFF(member) FIELD_OF(struct log_opts, member)
 
-static const struct opt log_options[] = {
-	{ "follow", OPT_FLAG, OFF(follow), NULL,
-	    "Goes on with new lines as they are written, also through rotation, until ^C." },
-	{ "host", OPT_NUMBER, OFF(host), "ID", "Only lines about this host." },
-	{ "job", OPT_TEXT, OFF(job), "NAME|ID",
+static const struct field log_options[] = {
+	{ "follow", OFF(follow), NULL,
+	    "Goes on with new lines as they are written, also through rotation, until ^C.",
+	    .letter = 'f' },
+	{ "host", OFF(host), "ID", "Only lines about this host." },
+	{ "job", OFF(job), "NAME|ID",
 	    "Only lines about this workunit and its results, or this result." },
-	{ "file", OPT_TEXT, OFF(file), "NAME", "Only lines that name this file." },
-	{ "since", OPT_TEXT, OFF(since), "TIME",
+	{ "file", OFF(file), "NAME", "Only lines that name this file." },
+	{ "since", OFF(since), "TIME",
 	    "Lines of this last time: 90s, 30m, 1h, 2d; default: the last 100 of one day." },
-	{ "level", OPT_TEXT, OFF(level), "LEVEL",
+	{ "level", OFF(level), "LEVEL",
 	    "Only lines of this level or worse: error, warning, info, debug." },
-	{ "lines", OPT_NUMBER, OFF(lines), "NUMBER",
-	    "Only the last lines, so many; default with --since: all." },
+	{ "lines", OFF(lines), "NUMBER",
+	    "Only the last lines, so many; default with --since: all.",
+	    .max = 1000000 },
 	{ 0 },
 };
 
@@ -479,10 +481,6 @@ log_settings(struct log_view *v, const struct log_opts *o)
 	v->ring_max = (size_t)(o->lines > 0     ? o->lines :
 			       o->since == NULL ? LINES_SHOWN :
 						  0);
-	if (v->ring_max > 1000000)
-		return ctx_usage(x,
-		    "--lines %" PRId64 ": at most 1000000; without it, all are shown",
-		    o->lines);
 	if (v->ring_max > 0)
 		v->ring = NEWN(x->a, struct kept, v->ring_max);
 	v->file = o->file == NULL ? NULL : arena_strdup(x->a, o->file);
@@ -542,6 +540,5 @@ const struct cmd cmd_log = { .name = "log",
 	    "is an object on a line of its own.",
 	.opts = log_options,
 	.opts_size = sizeof(struct log_opts),
-	.letters = "f",
 	.columns = log_columns,
 	.run = log_run };

@@ -6,157 +6,81 @@
 #include "tools/cmd.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "config.h"
 #include "db/schema.h"
+#include "lib/args.h"
 #include "lib/log.h"
-#include "lib/text.h"
 #include "lib/proc.h"
 #include "lib/terminal.h"
 #include "tools/print/print.h"
 #include "tools/dropin/dropin.h"
 #include "lib/banned.h"
 
-/* Return values of getopt_long(); a command's own options follow from VAL_FIRST on. */
-enum {
-	VAL_HELP = 'h',
-	VAL_PROJECT = 'p',
-	VAL_OUTPUT = 'o',
-	VAL_VERSION = 'V',
-	VAL_COLOR = 'c',
-	VAL_FIRST = 256
-};
-
-static enum err
-store_number(struct cmd_ctx *x, const struct opt *o, int64_t *field, const char *value)
-{
-	char *end;
-	long long number = strtoll(value, &end, 10);
-
-	if (end == value || *end != '\0' || number < 0)
-		return ctx_usage(x, "--%s: \"%s\" is not a number that is 0 or more",
-		    o->name, value);
-	*field = number;
-	return OK;
-}
-
-static enum err
-store_option(struct cmd_ctx *x, const struct opt *o, void *opts, char *value)
-{
-	void *field = (char *)opts + o->off;
-	struct conf_list *list = field;
-	char **grown;
-
-	switch (o->type) {
-	case OPT_FLAG:
-		*(bool *)field = true;
-		return OK;
-	case OPT_MAYBE:
-		*(const char **)field = value == NULL ? "" : value;
-		return OK;
-	case OPT_TEXT:
-		*(const char **)field = value;
-		return OK;
-	case OPT_NUMBER:
-		return store_number(x, o, field, value);
-	case OPT_TEXTS:
-		grown = NEWN(x->a, char *, list->n + 1);
-		if (list->n > 0)
-			memcpy(grown, list->v, list->n * sizeof(*grown));
-		grown[list->n] = value;
-		*list = (struct conf_list){ grown, list->n + 1 };
-		return OK;
-	}
-	return OK;
-}
-
-/* getopt_long() only reports that the option is unknown; this also suggests the nearest
- * name. */
-static enum err
-unknown_option(struct cmd_ctx *x, const struct option *longs, const char *typed)
-{
-	const char *best = NULL;
-	char *word = arena_strdup(x->a, typed + strspn(typed, "-"));
-	size_t least = (size_t)-1;
-
-	word[strcspn(word, "=")] = '\0';
-	for (; longs->name != NULL; longs++)
-		if (near_offer(word, longs->name, &least))
-			best = longs->name;
-	if (best != NULL)
-		return ctx_usage(
-		    x, "unknown option %s, did you mean --%s?", typed, best);
-	return ctx_usage(x, "unknown option %s", typed);
-}
-
-static struct option *
-long_options(struct cmd_ctx *x, const struct opt *opts)
-{
-	static const struct option common[] = {
-		{ "project", required_argument, NULL, VAL_PROJECT },
-		{ "output", required_argument, NULL, VAL_OUTPUT },
-		{ "color", required_argument, NULL, VAL_COLOR },
-		{ "help", no_argument, NULL, VAL_HELP },
-		{ "version", no_argument, NULL, VAL_VERSION },
-		{ 0 },
-	};
-	struct option *longs;
-	size_t n = 0;
-
-	while (opts != NULL && opts[n].name != NULL)
-		n++;
-	longs = NEWN(x->a, struct option, n + N(common));
-	for (size_t i = 0; i < n; i++)
-		longs[i] = (struct option){ opts[i].name,
-			opts[i].type == OPT_FLAG  ? no_argument :
-			opts[i].type == OPT_MAYBE ? optional_argument :
-						    required_argument,
-			NULL, VAL_FIRST + (int)i };
-	memcpy(longs + n, common, sizeof(common));
-	return longs;
-}
-
-struct command_line { /* options of the command line */
-	bool help, version;
-	bool *given; /* by option of the command */
+struct line { /* a command line; opts: what the command's options fill, NULL = no
+	         command yet */
+	struct cmd_ctx *x;
 	void *opts;
 };
 
 static const char *const formats
     [] = { [FORMAT_TABLE] = "table", [FORMAT_TSV] = "tsv", [FORMAT_JSON] = "json" };
 
+static const char *
+choose_project(void *row, char *value)
+{
+	((struct line *)row)->x->project = value;
+	return NULL;
+}
+
 /*
  * -o FILE is --out FILE for a command that has it, if the value is a file rather than a
  * form of output.
  */
-static const struct opt *
-out_option(const struct cmd *c, const char *value)
+static const char *
+choose_output(void *row, char *value)
 {
-	if (c == NULL || c->opts == NULL || strpbrk(value, "./") == NULL)
-		return NULL;
-	for (const struct opt *o = c->opts; o->name != NULL; o++)
+	struct line *l = row;
+	const struct field *o = l->opts == NULL ? NULL : l->x->cmd->opts;
+	size_t f = 0;
+
+	for (; strpbrk(value, "./") != NULL && o != NULL && o->name != NULL; o++)
 		if (strcmp(o->name, "out") == 0)
-			return o;
+			return field_set(l->x->a, o, l->opts, value);
+	while (f < N(formats) && strcmp(value, formats[f]) != 0)
+		f++;
+	if (f == N(formats) && strcmp(value, "text") != 0)
+		return "table, tsv or json";
+	l->x->format = f == N(formats) ? FORMAT_TABLE : (enum format)f;
 	return NULL;
 }
 
-static enum err
-choose_format(struct cmd_ctx *x, const char *name)
+static const char *
+choose_color(void *row, char *when)
 {
-	enum format f = FORMAT_TABLE;
+	static const struct {
+		const char *name;
+		enum color_when when;
+	} all[] = { { "auto", COLOR_AUTO }, { "always", COLOR_ALWAYS },
+		{ "never", COLOR_NEVER } };
 
-	while (f < N(formats) && strcmp(name, formats[f]) != 0)
-		f++;
-	if (f == N(formats) && strcmp(name, "text") == 0)
-		f = FORMAT_TABLE;
-	if (f == N(formats))
-		return ctx_usage(x, "-o %s: it must be table, tsv or json", name);
-	x->format = f;
-	return OK;
+	(void)row;
+	for (size_t i = 0; i < N(all); i++)
+		if (strcmp(all[i].name, when) == 0) {
+			color_choose(all[i].when);
+			return NULL;
+		}
+	return "auto, always or never";
 }
+
+static const struct field common[] = {
+	{ "project", FIELD_TEXT, 0, "DIR", .letter = 'p', .take = choose_project },
+	{ "output", FIELD_TEXT, 0, "FORM", .letter = 'o', .take = choose_output },
+	{ "color", FIELD_TEXT, 0, "WHEN", .take = choose_color },
+	{ 0 },
+};
 
 /* Refuses a form of output that the command does not have. */
 static enum err
@@ -170,126 +94,36 @@ check_format(struct cmd_ctx *x)
 	    x, "-o %s: this command prints text only: %s", formats[x->format], why);
 }
 
-static enum err
-choose_color(struct cmd_ctx *x, const char *when)
-{
-	if (strcmp(when, "auto") == 0)
-		color_choose(COLOR_AUTO);
-	else if (strcmp(when, "always") == 0)
-		color_choose(COLOR_ALWAYS);
-	else if (strcmp(when, "never") == 0)
-		color_choose(COLOR_NEVER);
-	else
-		return ctx_usage(
-		    x, "--color %s: it must be auto, always or never", when);
-	return OK;
-}
-
-/* Of two values one would be lost without a word. */
-static enum err
-take_once(struct cmd_ctx *x, struct command_line *l, const struct opt *o)
-{
-	bool *given = &l->given[o - x->cmd->opts];
-
-	if (*given && (o->type == OPT_TEXT || o->type == OPT_NUMBER))
-		return ctx_usage(x, "--%s is given twice: it has one value", o->name);
-	*given = true;
-	return store_option(x, o, l->opts, optarg);
-}
-
-static enum err
-apply_option(struct cmd_ctx *x, struct command_line *l, int c)
-{
-	const struct opt *out;
-
-	for (const struct opt *o = x->cmd == NULL ? NULL : x->cmd->opts;
-	     o != NULL && o->name != NULL; o++)
-		if (c == VAL_FIRST + (o - x->cmd->opts) ||
-		    (c < VAL_FIRST && c == option_letter(x->cmd, o)))
-			return take_once(x, l, o);
-	switch (c) {
-	case VAL_PROJECT:
-		x->project = optarg;
-		return OK;
-	case VAL_HELP:
-		l->help = true;
-		return OK;
-	case VAL_VERSION:
-		l->version = true;
-		return OK;
-	case VAL_COLOR:
-		return choose_color(x, optarg);
-	default: /* VAL_OUTPUT */
-		out = out_option(x->cmd, optarg);
-		if (out != NULL)
-			return store_option(x, out, l->opts, optarg);
-		return choose_format(x, optarg);
-	}
-}
-
-static size_t
-option_count(const struct cmd *c)
-{
-	size_t n = 0;
-
-	while (c->opts != NULL && c->opts[n].name != NULL)
-		n++;
-	return n;
-}
-
-static enum err
-parse_command_line(struct cmd_ctx *x, struct command_line *l, int argc, char **argv)
-{
-	struct option *longs = long_options(x, x->cmd == NULL ? NULL : x->cmd->opts);
-	/* "+" stops at the first word: until the command is known, its options must
-	 * stay in place. */
-	char *shorts = arena_strdup(x->a, x->cmd == NULL ? "+:hp:o:V" : ":hp:o:V");
-	enum err e = OK;
-	int c;
-
-	for (const struct opt *o = x->cmd == NULL ? NULL : x->cmd->opts;
-	     o != NULL && o->name != NULL; o++)
-		if (option_letter(x->cmd, o) != 0)
-			shorts = arena_printf(x->a, "%s%c%s", shorts, o->name[0],
-			    o->type == OPT_FLAG ? "" : ":");
-	opterr = 0;
-	optind = 0;
-	while (e == OK && (c = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
-		if (c == ':')
-			e = ctx_usage(x, "option %s needs a value", argv[optind - 1]);
-		else if (c == '?')
-			e = unknown_option(x, longs, argv[optind - 1]);
-		else
-			e = apply_option(x, l, c);
-	}
-	return e;
-}
-
-static enum err
-command_run(struct cmd_ctx *x, int argc, char **argv)
+/* Reads the options and, of a command, the words. */
+static enum args_end
+locus_line(struct cmd_ctx *x, struct args *g, void *opts, int argc, char **argv)
 {
 	const struct cmd *c = x->cmd;
-	struct command_line l = { .opts = arena_alloc(x->a, c->opts_size + 1),
-		.given = NEWN(x->a, bool, option_count(c) + 1) };
-	enum err e = parse_command_line(x, &l, argc, argv);
-	int n = argc - optind;
+	struct line l = { x, opts };
+	enum args_end end;
 
-	if (e != OK)
-		return e;
-	if (l.help) {
-		help_command(c);
-		return OK;
+	*g = (struct args){ .a = x->a,
+		.program = "locus",
+		.common = common,
+		.common_row = &l,
+		.max = -1,
+		.stops = c == NULL, /* the options of the command are not known yet */
+		.once = true,
+		.must = true,
+		.version = arena_printf(x->a, "locus %s, schema %d", PACKAGE_VERSION,
+		    (int)SCHEMA_VERSION) };
+	if (c != NULL) {
+		g->program = arena_printf(x->a, "locus %s", c->name);
+		g->own = c->opts;
+		g->own_row = opts;
+		g->words = c->args;
+		g->min = c->min_args;
+		g->max = c->max_args;
 	}
-	if (n < c->min_args)
-		return ctx_usage(
-		    x, "an argument is missing: locus %s %s", c->name, c->args);
-	if (c->max_args >= 0 && n > c->max_args)
-		return ctx_usage(x, "unexpected argument \"%s\": locus %s %s",
-		    argv[optind + c->max_args], c->name, c->args);
-	TRY(check_format(x));
-	e = c->run(x, l.opts, argv + optind, (size_t)n);
-	ctx_close(x);
-	return e;
+	end = args_read(g, argc, argv, x->f);
+	if (end == ARGS_WRONG)
+		x->status = EXIT_USAGE;
+	return end;
 }
 
 static int
@@ -311,30 +145,46 @@ report_error(const struct cmd_ctx *x, enum err e)
 	return x->status != 0 ? x->status : err_exit(e);
 }
 
+static enum err
+command_run(struct cmd_ctx *x, const struct args *g, const void *opts)
+{
+	enum err e = check_format(x);
+
+	if (e != OK)
+		return e;
+	e = x->cmd->run(x, opts, g->rest, g->nrest);
+	ctx_close(x);
+	return e;
+}
+
 static int
 locus(struct cmd_ctx *x, int argc, char **argv)
 {
-	struct command_line l = { 0 };
-	enum err e = parse_command_line(x, &l, argc, argv);
-	int used, first = optind;
+	struct args g;
+	enum args_end end = locus_line(x, &g, NULL, argc, argv);
+	void *opts = NULL;
+	int used = 0;
 
-	if (e != OK)
-		return report_error(x, e);
-	if (l.version) {
-		printf("locus %s, schema %d\n", PACKAGE_VERSION, (int)SCHEMA_VERSION);
-		return EXIT_SUCCESS;
+	if (end == ARGS_RUN && g.nrest > 0) {
+		x->cmd = command_find(x->commands, g.rest, (int)g.nrest, &used);
+		if (x->cmd == NULL)
+			return commands_unknown(x, g.rest, (int)g.nrest);
+		opts = arena_alloc(x->a, x->cmd->opts_size + 1);
+		/* The command's last word takes the place of a program's name. */
+		end = locus_line(
+		    x, &g, opts, (int)g.nrest - used + 1, g.rest + used - 1);
 	}
-	if (first == argc || l.help) {
+	if (end == ARGS_WRONG)
+		return report_error(x, x->f->code);
+	if (end == ARGS_VERSION)
+		printf("%s\n", g.version);
+	else if (x->cmd == NULL)
 		commands_overview();
-		return l.help ? EXIT_SUCCESS : EXIT_USAGE;
-	}
-	x->cmd = command_find(x->commands, argv + first, argc - first, &used);
-	if (x->cmd == NULL)
-		return commands_unknown(x, argv + first, argc - first);
-	/* getopt_long() expects a program name first; the command's last word takes its
-	 * place. */
-	first += used - 1;
-	return report_error(x, command_run(x, argc - first, argv + first));
+	else if (end == ARGS_HELP)
+		help_command(x->cmd);
+	else
+		return report_error(x, command_run(x, &g, opts));
+	return end == ARGS_RUN ? EXIT_USAGE : EXIT_SUCCESS;
 }
 
 int

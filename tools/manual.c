@@ -53,7 +53,7 @@ man_text(const char *s)
 
 /* What many commands have; the page explains them once. */
 static bool
-is_common(const struct opt *o)
+is_common(const struct field *o)
 {
 	return strcmp(o->name, "yes") == 0 || strcmp(o->name, "dry-run") == 0;
 }
@@ -62,7 +62,7 @@ is_common(const struct opt *o)
 static bool
 has_own_options(const struct cmd *c)
 {
-	for (const struct opt *o = c->opts; o != NULL && o->name != NULL; o++)
+	for (const struct field *o = c->opts; o != NULL && o->name != NULL; o++)
 		if (!is_common(o))
 			return true;
 	return false;
@@ -73,25 +73,25 @@ struct page {
 };
 
 static void
-man_option_name(const struct cmd *c, const struct opt *o)
+man_option_name(const struct field *o)
 {
-	if (option_letter(c, o) != 0)
-		printf("Fl %c , Fl Fl %s", o->name[0], o->name);
+	if (o->letter != 0)
+		printf("Fl %c , Fl Fl %s", o->letter, o->name);
 	else
 		printf("Fl Fl %s", o->name);
-	if (o->type == OPT_MAYBE)
-		printf(" Ns Op = Ns Ar %s", o->arg);
-	else if (o->arg != NULL)
-		printf(" Ar %s", o->arg);
+	if (o->maybe)
+		printf(" Ns Op = Ns Ar %s", o->value);
+	else if (o->value != NULL)
+		printf(" Ar %s", o->value);
 }
 
 /* Returns the first command of the page, before this row, that has an option of the
  * same name and help; NULL if none has. */
 static const struct cmd *
-explained_by(const struct page *page, const struct opt *o)
+explained_by(const struct page *page, const struct field *o)
 {
 	for (const struct manual_row *r = page->first; r < page->at; r++)
-		for (const struct opt *p = r->cmd == NULL ? NULL : r->cmd->opts;
+		for (const struct field *p = r->cmd == NULL ? NULL : r->cmd->opts;
 		     p != NULL && p->name != NULL; p++)
 			if (strcmp(p->name, o->name) == 0 &&
 			    strcmp(p->help, o->help) == 0)
@@ -105,7 +105,7 @@ man_options_again(const struct page *page)
 {
 	const struct cmd *as = NULL, *next;
 
-	for (const struct opt *o = page->at->cmd->opts; o->name != NULL; o++) {
+	for (const struct field *o = page->at->cmd->opts; o->name != NULL; o++) {
 		next = is_common(o) ? NULL : explained_by(page, o);
 		if (next == NULL)
 			continue;
@@ -113,7 +113,7 @@ man_options_again(const struct page *page)
 			printf("as in\n.Ic %s ;\n", as->name);
 		as = next;
 		printf(".");
-		man_option_name(page->at->cmd, o);
+		man_option_name(o);
 		printf(" ,\n");
 	}
 	if (as != NULL)
@@ -129,12 +129,12 @@ man_options(const struct page *page)
 	if (!has_own_options(c))
 		return;
 	man_options_again(page);
-	for (const struct opt *o = c->opts; o->name != NULL; o++) {
+	for (const struct field *o = c->opts; o->name != NULL; o++) {
 		if (is_common(o) || explained_by(page, o) != NULL)
 			continue;
 		printf("%s.It ", any ? "" : ".Bl -hang -width 2n -compact\n");
 		any = true;
-		man_option_name(c, o);
+		man_option_name(o);
 		printf("\n");
 		man_text(o->help);
 	}
@@ -150,7 +150,7 @@ man_command(const struct page *page)
 	printf(".It Xo\n.Ic %s\n", c->name);
 	if (c->columns != NULL || c->tree)
 		printf(".Op Fl o\n");
-	for (const struct opt *o = c->opts; o != NULL && o->name != NULL; o++)
+	for (const struct field *o = c->opts; o != NULL && o->name != NULL; o++)
 		if (is_common(o))
 			printf(".Op Fl Fl %s\n", o->name);
 	if (has_own_options(c))

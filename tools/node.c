@@ -25,7 +25,7 @@ struct drain_opts {
 	bool dry_run;
 };
 
-static const struct opt drain_options[] = {
+static const struct field drain_options[] = {
 	DRY_RUN_OPTION(struct drain_opts),
 	{ 0 },
 };
@@ -521,15 +521,15 @@ node_join_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	return write_join(x, &now, &noted, o->as);
 }
 
-#define NODE_OPT(field) offsetof(struct node_opts, field)
-static const struct opt node_options[] = {
-	{ "dry-run", OPT_FLAG, NODE_OPT(dry_run), NULL, "change nothing" },
+#define NODE_OPT(field) FIELD_OF(struct node_opts, field)
+static const struct field node_options[] = {
+	{ "dry-run", NODE_OPT(dry_run), NULL, "change nothing" },
 	{ 0 },
 };
-static const struct opt join_options[] = {
-	{ "as", OPT_TEXT, NODE_OPT(as), "NAME",
+static const struct field join_options[] = {
+	{ "as", NODE_OPT(as), "NAME",
 	    "name of this machine in the project; default: its host name" },
-	{ "dry-run", OPT_FLAG, NODE_OPT(dry_run), NULL, "change nothing" },
+	{ "dry-run", NODE_OPT(dry_run), NULL, "change nothing" },
 	{ 0 },
 };
 

@@ -112,12 +112,12 @@ struct test_opts {
 	const char *spec, *class;
 };
 
-#define FIELD(name) offsetof(struct test_opts, name)
-static const struct opt test_options[] = {
-	{ "host", OPT_NUMBER, FIELD(host), "ID",
+#define FIELD(name) FIELD_OF(struct test_opts, name)
+static const struct field test_options[] = {
+	{ "host", FIELD(host), "ID",
 	    "Uses the account, preferences and venue of this host; default: none." },
-	{ "class", OPT_TEXT, FIELD(class), "NAME", "Tests only this class." },
-	{ "spec", OPT_TEXT, FIELD(spec), "FILE",
+	{ "class", FIELD(class), "NAME", "Tests only this class." },
+	{ "spec", FIELD(spec), "FILE",
 	    "Uses FILE instead of the project's plan_class_spec.xml." },
 	{ 0 },
 };

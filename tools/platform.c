@@ -12,8 +12,8 @@ struct platform_opts {
 	bool dry_run;
 };
 
-static const struct opt platform_options[] = {
-	{ "dry-run", OPT_FLAG, offsetof(struct platform_opts, dry_run), NULL,
+static const struct field platform_options[] = {
+	{ "dry-run", FIELD_OF(struct platform_opts, dry_run), NULL,
 	    "Changes nothing; prints what would be done." },
 	{ 0 },
 };

@@ -29,10 +29,10 @@ struct plot_opts {
 	const char *since, *out;
 };
 
-static const struct opt plot_options[] = {
-	{ "since", OPT_TEXT, offsetof(struct plot_opts, since), "SPAN",
+static const struct field plot_options[] = {
+	{ "since", FIELD_OF(struct plot_opts, since), "SPAN",
 	    "How far back, such as 7d; by default 30d. Begins with the first figure if there is none so old." },
-	{ "out", OPT_TEXT, offsetof(struct plot_opts, out), "FILE.svg",
+	{ "out", FIELD_OF(struct plot_opts, out), "FILE.svg",
 	    "Writes the picture to this file; also -o FILE.svg. By default the figures are printed." },
 	{ 0 },
 };

@@ -37,25 +37,25 @@ struct relocate_opts {
 	int64_t port, db_port;
 };
 
-#define FIELD(name) offsetof(struct relocate_opts, name)
-static const struct opt relocate_options[] = {
-	{ "moved", OPT_FLAG, FIELD(moved), NULL,
+#define FIELD(name) FIELD_OF(struct relocate_opts, name)
+static const struct field relocate_options[] = {
+	{ "moved", FIELD(moved), NULL,
 	    "This is the same project; its former location no longer exists." },
-	{ "copy", OPT_FLAG, FIELD(copy), NULL,
-	    "This is a copy; makes it a project of its own." },
-	{ "port", OPT_NUMBER, FIELD(port), "PORT",
-	    "For a copy with private servers: the port of its Apache; default: a free one." },
-	{ "url", OPT_TEXT, FIELD(url), "URL",
+	{ "copy", FIELD(copy), NULL, "This is a copy; makes it a project of its own." },
+	{ "port", FIELD(port), "PORT",
+	    "For a copy with private servers: the port of its Apache; default: a free one.",
+	    .max = 65535 },
+	{ "url", FIELD(url), "URL",
 	    "The new master URL, which ends in the same name." },
-	{ "db-name", OPT_TEXT, FIELD(db_name), "NAME",
+	{ "db-name", FIELD(db_name), "NAME",
 	    "For a copy on a shared server: its database, loaded with a dump of the original's." },
-	{ "db-user", OPT_TEXT, FIELD(db_user), "ACCOUNT", "Account of that database." },
-	{ "password-file", OPT_TEXT, FIELD(password_file), "FILE",
+	{ "db-user", FIELD(db_user), "ACCOUNT", "Account of that database." },
+	{ "password-file", FIELD(password_file), "FILE",
 	    "File with the account's password." },
-	{ "db-host", OPT_TEXT, FIELD(db_host), "HOST", "Host of the database server." },
-	{ "db-port", OPT_NUMBER, FIELD(db_port), "PORT",
-	    "TCP port of the database server." },
-	{ "db-socket", OPT_TEXT, FIELD(db_socket), "PATH",
+	{ "db-host", FIELD(db_host), "HOST", "Host of the database server." },
+	{ "db-port", FIELD(db_port), "PORT", "TCP port of the database server.",
+	    .max = 65535 },
+	{ "db-socket", FIELD(db_socket), "PATH",
 	    "Unix socket of the database server." },
 	{ 0 },
 };

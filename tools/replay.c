@@ -274,27 +274,28 @@ replay_run(struct cmd_ctx *x, struct replay *r)
 }
 
 struct replay_opts {
-	const char *host, *at, *config, *diff;
+	int64_t host;
+	const char *at, *config, *diff;
 	int64_t seed;
 	bool reply, same, trace;
 };
 
-static const struct opt replay_options[] = {
-	{ "host", OPT_TEXT, offsetof(struct replay_opts, host), "ID",
-	    "Decides for this host, whatever id and key the request has." },
-	{ "at", OPT_TEXT, offsetof(struct replay_opts, at), "TIME",
+static const struct field replay_options[] = {
+	{ "host", FIELD_OF(struct replay_opts, host), "ID",
+	    "Decides for this host, whatever id and key the request has.", .min = 1 },
+	{ "at", FIELD_OF(struct replay_opts, at), "TIME",
 	    "Decides as of this time: seconds since 1970, or 2026-11-20T23:40:57Z; default: now." },
-	{ "config", OPT_TEXT, offsetof(struct replay_opts, config), "FILE",
+	{ "config", FIELD_OF(struct replay_opts, config), "FILE",
 	    "Uses this file instead of config.xml." },
-	{ "seed", OPT_NUMBER, offsetof(struct replay_opts, seed), "N",
+	{ "seed", FIELD_OF(struct replay_opts, seed), "N",
 	    "Random seed, as shown by explain; default: 1." },
-	{ "diff", OPT_TEXT, offsetof(struct replay_opts, diff), "REPLY.xml",
+	{ "diff", FIELD_OF(struct replay_opts, diff), "REPLY.xml",
 	    "Describes the differences from this reply; the exit status is 1 if there are any." },
-	{ "reply", OPT_FLAG, offsetof(struct replay_opts, reply), NULL,
+	{ "reply", FIELD_OF(struct replay_opts, reply), NULL,
 	    "Prints the reply itself." },
-	{ "trace", OPT_FLAG, offsetof(struct replay_opts, trace), NULL,
+	{ "trace", FIELD_OF(struct replay_opts, trace), NULL,
 	    "Explains the decision before --diff, --reply or --same, too." },
-	{ "same", OPT_FLAG, offsetof(struct replay_opts, same), NULL,
+	{ "same", FIELD_OF(struct replay_opts, same), NULL,
 	    "For a recording: like --diff with the recorded reply." },
 	{ 0 },
 };
@@ -419,7 +420,7 @@ read_input(struct cmd_ctx *x, struct replay *r, char *path, struct trace **recor
 static enum err
 replay_check_options(struct cmd_ctx *x, const struct replay_opts *o, bool recorded)
 {
-	if (recorded && (o->host != NULL || o->at != NULL || o->seed != 0))
+	if (recorded && (o->host != 0 || o->at != NULL || o->seed != 0))
 		return ctx_usage(x, "a recording has its own host, time and seed");
 	if (!recorded && o->same)
 		return ctx_usage(x, "--same is only for recordings");
@@ -430,13 +431,13 @@ static enum err
 replay_cmd(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 {
 	const struct replay_opts *o = opts;
-	struct replay r = { .config = o->config, .seed = o->seed == 0 ? 1 : o->seed };
+	struct replay r = {
+		.config = o->config, .host = o->host, .seed = o->seed == 0 ? 1 : o->seed
+	};
 	struct trace *recording = NULL;
 	struct host *host;
 
 	(void)nargs;
-	if (o->host != NULL && !text_i64(o->host, 1, INT64_MAX, &r.host))
-		return ctx_usage(x, "\"%.60s\" is not the id of a host", o->host);
 	TRY(replay_time(x, o->at, &r.at));
 	TRY(read_input(x, &r, args[0], &recording));
 	TRY(replay_check_options(x, o, recording != NULL));

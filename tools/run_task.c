@@ -251,8 +251,8 @@ struct run_service_opts {
 	bool ended;
 };
 
-static const struct opt run_service_options[] = {
-	{ "ended", OPT_FLAG, offsetof(struct run_service_opts, ended), NULL,
+static const struct field run_service_options[] = {
+	{ "ended", FIELD_OF(struct run_service_opts, ended), NULL,
 	    "Notes how the service has ended, for locus status, instead of running it." },
 	{ 0 },
 };

@@ -38,16 +38,16 @@ struct start_opts {
 	int64_t wait;
 };
 
-static const struct opt start_options[] = {
-	{ "wait", OPT_NUMBER, offsetof(struct start_opts, wait), "SECONDS",
+static const struct field start_options[] = {
+	{ "wait", FIELD_OF(struct start_opts, wait), "SECONDS",
 	    "Maximum time to wait until the project answers, or the service runs; default 60." },
-	{ "foreground", OPT_FLAG, offsetof(struct start_opts, foreground), NULL,
+	{ "foreground", FIELD_OF(struct start_opts, foreground), NULL,
 	    "Runs the supervisor in this process, for init systems; logs to standard error." },
 	{ 0 },
 };
 
-static const struct opt stop_options[] = {
-	{ "wait", OPT_NUMBER, offsetof(struct start_opts, wait), "SECONDS",
+static const struct field stop_options[] = {
+	{ "wait", FIELD_OF(struct start_opts, wait), "SECONDS",
 	    "Maximum time to wait until it is down; default 150, for a single service 60." },
 	{ 0 },
 };

@@ -36,7 +36,7 @@ struct stats_opts {
 	bool dry_run;
 };
 
-static const struct opt stats_options[] = {
+static const struct field stats_options[] = {
 	DRY_RUN_OPTION(struct stats_opts),
 	{ 0 },
 };

@@ -596,9 +596,10 @@ show_project_status(struct cmd_ctx *x, const struct project_status *r)
 struct status_opts {
 	const char *watch;
 };
-static const struct opt status_options[] = {
-	{ "watch", OPT_MAYBE, offsetof(struct status_opts, watch), "SECONDS",
-	    "Repeats every 5 seconds, or so many, with rates and trends since it began, until ^C." },
+static const struct field status_options[] = {
+	{ "watch", FIELD_OF(struct status_opts, watch), "SECONDS",
+	    "Repeats every 5 seconds, or so many, with rates and trends since it began, until ^C.",
+	    .maybe = true },
 	{ 0 },
 };
 

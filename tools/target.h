@@ -14,16 +14,15 @@ struct target_opts {
 /* Lines of a command's table of options; struct_type must have a member struct
  * target_opts target. */
 #define TARGET_OPTIONS(struct_type)                                                    \
-	{ "host", OPT_NUMBER, offsetof(struct_type, target.host), "ID",                \
-		"Only for this host." },                                               \
-	    { "user", OPT_TEXT, offsetof(struct_type, target.user), "EMAIL|ID",        \
+	{ "host", FIELD_OF(struct_type, target.host), "ID", "Only for this host." },   \
+	    { "user", FIELD_OF(struct_type, target.user), "EMAIL|ID",                  \
 		    "Only for hosts of this account." },                               \
-	    { "team", OPT_NUMBER, offsetof(struct_type, target.team), "ID",            \
+	    { "team", FIELD_OF(struct_type, target.team), "ID",                        \
 		    "Only for hosts of this team." },                                  \
-	    { "all", OPT_FLAG, offsetof(struct_type, target.all), NULL,                \
+	    { "all", FIELD_OF(struct_type, target.all), NULL,                          \
 		    "For any host, before other work." },                              \
 	{                                                                              \
-		"every", OPT_FLAG, offsetof(struct_type, target.every), NULL,          \
+		"every", FIELD_OF(struct_type, target.every), NULL,                    \
 		    "Each of those hosts gets one result, which is not validated."     \
 	}
 

@@ -13,10 +13,10 @@ struct team_list_opts {
 	const char *name;
 	int64_t limit;
 };
-static const struct opt team_list_options[] = {
-	{ "name", OPT_TEXT, offsetof(struct team_list_opts, name), "PATTERN",
+static const struct field team_list_options[] = {
+	{ "name", FIELD_OF(struct team_list_opts, name), "PATTERN",
 	    "Only names that match, where * and ? stand for other characters." },
-	{ "limit", OPT_NUMBER, offsetof(struct team_list_opts, limit), "NUMBER",
+	{ "limit", FIELD_OF(struct team_list_opts, limit), "NUMBER",
 	    "At most so many; default: 100 in a table, otherwise all." },
 	{ 0 },
 };
@@ -137,19 +137,19 @@ const struct cmd cmd_team_show = { .name = "team show",
 /* --- set --- */
 
 struct team_set_opts { /* NULL = unchanged */
-	const char *name, *url, *country, *description, *joinable, *founder;
+	const char *name, *url, *country, *description, *founder;
+	const int64_t *joinable;
 	bool dry_run;
 };
-#define OFF(member) offsetof(struct team_set_opts, member)
+#define OFF(member) FIELD_OF(struct team_set_opts, member)
 
-static const struct opt team_set_options[] = {
-	{ "name", OPT_TEXT, OFF(name), "TEXT", "Its name, which no other team has." },
-	{ "url", OPT_TEXT, OFF(url), "URL", "Its site." },
-	{ "country", OPT_TEXT, OFF(country), "TEXT", "Its country." },
-	{ "description", OPT_TEXT, OFF(description), "TEXT",
-	    "What it says about itself." },
-	{ "joinable", OPT_TEXT, OFF(joinable), "0|1", "1: anybody may join." },
-	{ "founder", OPT_TEXT, OFF(founder), "EMAIL|ID", "The account that leads it." },
+static const struct field team_set_options[] = {
+	{ "name", OFF(name), "TEXT", "Its name, which no other team has." },
+	{ "url", OFF(url), "URL", "Its site." },
+	{ "country", OFF(country), "TEXT", "Its country." },
+	{ "description", OFF(description), "TEXT", "What it says about itself." },
+	{ "joinable", OFF(joinable), "0|1", "1: anybody may join.", .max = 1 },
+	{ "founder", OFF(founder), "EMAIL|ID", "The account that leads it." },
 	DRY_RUN_OPTION(struct team_set_opts),
 	{ 0 },
 };
@@ -165,15 +165,11 @@ team_set_values(
     struct cmd_ctx *x, const struct team_set_opts *o, struct row_team_line *t)
 {
 	struct user *founder;
-	int64_t other = 0, flag;
+	int64_t other = 0;
 
 	if (o->name != NULL && o->name[0] == '\0')
 		return ctx_usage(x, "--name: a team needs a name");
-	if (o->joinable != NULL) {
-		if (!text_i64(o->joinable, 0, 1, &flag))
-			return ctx_usage(x, "--joinable must be 0 or 1");
-		t->joinable = (int32_t)flag;
-	}
+	set_given(o->joinable, &t->joinable);
 	if (o->founder != NULL) {
 		TRY(tools_user(x, o->founder, &founder));
 		t->userid = founder->id;

@@ -140,10 +140,10 @@ struct check_opts {
 	bool large, ranges;
 };
 
-static const struct opt check_options[] = {
-	{ "large", OPT_FLAG, offsetof(struct check_opts, large), NULL,
+static const struct field check_options[] = {
+	{ "large", FIELD_OF(struct check_opts, large), NULL,
 	    "For jobs with a large file, which is the first input file." },
-	{ "ranges", OPT_FLAG, offsetof(struct check_opts, ranges), NULL,
+	{ "ranges", FIELD_OF(struct check_opts, ranges), NULL,
 	    "For the built-in generator, which divides a range by the command line; implies --large." },
 	{ 0 },
 };
@@ -340,37 +340,37 @@ enum { ANSWER_MOST = 1000, HOUR = 3600, DAY = 86400, NAME_LONGEST = 254 };
 
 struct new_opts {
 	const char *dir, *arguments, *wrap, *memory, *disk, *output_size, *hours, *days;
-	struct conf_list inputs, outputs;
+	struct text_list inputs, outputs;
 	int64_t quorum;
 	bool large, no_ask, dry_run;
 };
 
-#define FIELD(name) offsetof(struct new_opts, name)
-static const struct opt new_options[] = {
-	{ "dir", OPT_TEXT, FIELD(dir), "DIR",
-	    "Where to write; default: the current directory." },
-	{ "input", OPT_TEXTS, FIELD(inputs), "NAME",
+#define FIELD(name) FIELD_OF(struct new_opts, name)
+static const struct field new_options[] = {
+	{ "dir", FIELD(dir), "DIR", "Where to write; default: the current directory." },
+	{ "input", FIELD(inputs), "NAME",
 	    "Name under which the program opens an input file; may be repeated. Default: in; - for none." },
-	{ "output", OPT_TEXTS, FIELD(outputs), "NAME",
+	{ "output", FIELD(outputs), "NAME",
 	    "Name under which it writes an output file; may be repeated. Default: out." },
-	{ "arguments", OPT_TEXT, FIELD(arguments), "TEXT",
+	{ "arguments", FIELD(arguments), "TEXT",
 	    "Its command line; %FROM%, %TO%, %PART% and %FILE% are replaced, see work_generator(8)." },
-	{ "large", OPT_FLAG, FIELD(large), NULL,
+	{ "large", FIELD(large), NULL,
 	    "The first input is a large file, which stays on the hosts for further jobs." },
-	{ "wrap", OPT_TEXT, FIELD(wrap), "PROGRAM",
+	{ "wrap", FIELD(wrap), "PROGRAM",
 	    "The program, which does not use BOINC's API: what comes next then says app add --wrap." },
-	{ "hours", OPT_TEXT, FIELD(hours), "H",
+	{ "hours", FIELD(hours), "H",
 	    "Usual runtime on one processor, in hours; default 1. May have a fraction." },
-	{ "days", OPT_TEXT, FIELD(days), "D", "Days until the deadline; default 7." },
-	{ "memory", OPT_TEXT, FIELD(memory), "SIZE",
+	{ "days", FIELD(days), "D", "Days until the deadline; default 7." },
+	{ "memory", FIELD(memory), "SIZE",
 	    "Memory that it needs, in bytes or as in 500M and 2G; default 500M." },
-	{ "disk", OPT_TEXT, FIELD(disk), "SIZE",
+	{ "disk", FIELD(disk), "SIZE",
 	    "Disk space for inputs, outputs and temporary files; default 1G." },
-	{ "output-size", OPT_TEXT, FIELD(output_size), "SIZE",
+	{ "output-size", FIELD(output_size), "SIZE",
 	    "The largest size of an output; larger ones fail the task. Default 100M." },
-	{ "quorum", OPT_NUMBER, FIELD(quorum), "N",
-	    "Number of results that must agree; default 2. 1: results are not compared." },
-	{ "no-ask", OPT_FLAG, FIELD(no_ask), NULL, "Does not ask on a terminal." },
+	{ "quorum", FIELD(quorum), "N",
+	    "Number of results that must agree; default 2. 1: results are not compared.",
+	    .max = 100 },
+	{ "no-ask", FIELD(no_ask), NULL, "Does not ask on a terminal." },
 	DRY_RUN_OPTION(struct new_opts),
 	{ 0 },
 };
@@ -408,7 +408,7 @@ ask_text(struct draft *d, const char *question, const char *otherwise, const cha
 
 static void
 ask_names(
-    struct draft *d, const char *question, const char *otherwise, struct conf_list *to)
+    struct draft *d, const char *question, const char *otherwise, struct text_list *to)
 {
 	const char *answer = NULL;
 	char *save = NULL, **v;
@@ -504,7 +504,7 @@ read_time(
 }
 
 static enum err
-check_open_names(struct draft *d, const struct conf_list *l)
+check_open_names(struct draft *d, const struct text_list *l)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		const char *v = l->v[i];
@@ -543,15 +543,13 @@ read_answers(struct draft *d)
 	double hours, days;
 
 	if (d->o.inputs.n == 0)
-		d->o.inputs = (struct conf_list){ in, 1 };
+		d->o.inputs = (struct text_list){ in, 1 };
 	else if (d->o.inputs.n == 1 && strcmp(d->o.inputs.v[0], "-") == 0)
-		d->o.inputs = (struct conf_list){ NULL, 0 };
+		d->o.inputs = (struct text_list){ NULL, 0 };
 	if (d->o.outputs.n == 0)
-		d->o.outputs = (struct conf_list){ out, 1 };
+		d->o.outputs = (struct text_list){ out, 1 };
 	if (d->o.quorum == 0)
 		d->o.quorum = 2;
-	if (d->o.quorum > 100)
-		return ctx_usage(d->x, "--quorum must be at most 100");
 	if (d->o.large && d->o.inputs.n == 0)
 		return ctx_usage(d->x, "--large: there is no input file");
 	TRY(check_app(d));
@@ -617,7 +615,7 @@ static char *
 draft_output(struct draft *d)
 {
 	struct buf b = buf_new(d->x->a);
-	const struct conf_list *l = &d->o.outputs;
+	const struct text_list *l = &d->o.outputs;
 
 	buf_printf(&b,
 	    "<!-- What a result of %s uploads; see locus-template(5). -->\n<output_template>\n",

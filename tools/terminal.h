@@ -38,12 +38,12 @@ enum err pager_end(struct pager *, enum err, const char *what);
  * yes. */
 #define DRY_RUN_OPTION(T)                                                              \
 	{                                                                              \
-		"dry-run", OPT_FLAG, offsetof(T, dry_run), NULL,                       \
+		"dry-run", FIELD_OF(T, dry_run), NULL,                                 \
 		    "Changes nothing; prints what would be done."                      \
 	}
 #define YES_OPTION(T)                                                                  \
 	{                                                                              \
-		"yes", OPT_FLAG, offsetof(T, yes), NULL,                               \
+		"yes", FIELD_OF(T, yes), NULL,                                         \
 		    "Does not ask. Required if there is no terminal to ask on."        \
 	}
 

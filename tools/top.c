@@ -18,8 +18,8 @@ enum { EVERY_S = 2, SAMPLE_MS = 500, PROCS_MOST = 256 };
 struct top_opts {
 	bool once;
 };
-static const struct opt top_options[] = {
-	{ "once", OPT_FLAG, offsetof(struct top_opts, once), NULL,
+static const struct field top_options[] = {
+	{ "once", FIELD_OF(struct top_opts, once), NULL,
 	    "Prints one list and ends, as it does if the output is no terminal." },
 	{ 0 },
 };

@@ -19,12 +19,12 @@ struct trigger_opts {
 	const char *as;
 	bool done, back;
 };
-static const struct opt claim_options[] = {
-	{ "as", OPT_TEXT, offsetof(struct trigger_opts, as), "NAME",
+static const struct field claim_options[] = {
+	{ "as", FIELD_OF(struct trigger_opts, as), "NAME",
 	    "Owner of the claim; default HOST/locus, where HOST is the name of this machine." },
-	{ "done", OPT_FLAG, offsetof(struct trigger_opts, done), NULL,
+	{ "done", FIELD_OF(struct trigger_opts, done), NULL,
 	    "The work has been made: removes the claim. A claim of another owner stays." },
-	{ "back", OPT_FLAG, offsetof(struct trigger_opts, back), NULL,
+	{ "back", FIELD_OF(struct trigger_opts, back), NULL,
 	    "Turns the claim back into a trigger: the work could not be made, or a dead generator left the claim behind. Exit status 3: there is no such claim." },
 	{ 0 },
 };

@@ -105,8 +105,8 @@ struct schema_upgrade_opts {
 	bool dry_run;
 };
 
-static const struct opt schema_upgrade_options[] = {
-	{ "dry-run", OPT_FLAG, offsetof(struct schema_upgrade_opts, dry_run), NULL,
+static const struct field schema_upgrade_options[] = {
+	{ "dry-run", FIELD_OF(struct schema_upgrade_opts, dry_run), NULL,
 	    "Only shows what would be done." },
 	{ 0 },
 };
@@ -149,10 +149,10 @@ struct upgrade_opts {
 	bool dry_run, no_hint;
 };
 
-static const struct opt upgrade_options[] = {
-	{ "dry-run", OPT_FLAG, offsetof(struct upgrade_opts, dry_run), NULL,
+static const struct field upgrade_options[] = {
+	{ "dry-run", FIELD_OF(struct upgrade_opts, dry_run), NULL,
 	    "Only shows what would be done." },
-	{ "no-hint", OPT_FLAG, offsetof(struct upgrade_opts, no_hint), NULL,
+	{ "no-hint", FIELD_OF(struct upgrade_opts, no_hint), NULL,
 	    "Does not say what comes next: for scripts that do it." },
 	{ 0 },
 };

@@ -32,8 +32,8 @@ struct expire_opts {
 	bool dry_run;
 };
 
-static const struct opt expire_options[] = {
-	{ "older-than", OPT_TEXT, offsetof(struct expire_opts, older_than), "SPAN",
+static const struct field expire_options[] = {
+	{ "older-than", FIELD_OF(struct expire_opts, older_than), "SPAN",
 	    "Only files that nothing was written to for this time; 30d by default, at least 1d." },
 	DRY_RUN_OPTION(struct expire_opts),
 	{ 0 },

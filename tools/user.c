@@ -28,17 +28,16 @@ struct user_list_opts {
 	bool banned;
 	int64_t limit;
 };
-#define LIST_FIELD(member) offsetof(struct user_list_opts, member)
+#define LIST_FIELD(member) FIELD_OF(struct user_list_opts, member)
 
-static const struct opt user_list_options[] = {
-	{ "name", OPT_TEXT, LIST_FIELD(name), "PATTERN",
+static const struct field user_list_options[] = {
+	{ "name", LIST_FIELD(name), "PATTERN",
 	    "Only names or addresses that match, where * and ? stand for other characters." },
-	{ "team", OPT_TEXT, LIST_FIELD(team), "NAME|ID", "Only members of this team." },
-	{ "newer", OPT_TEXT, LIST_FIELD(newer), "TIME",
+	{ "team", LIST_FIELD(team), "NAME|ID", "Only members of this team." },
+	{ "newer", LIST_FIELD(newer), "TIME",
 	    "Only accounts created in this last time: 1h, 2d, 1w." },
-	{ "banned", OPT_FLAG, LIST_FIELD(banned), NULL,
-	    "Only accounts that are banned." },
-	{ "limit", OPT_NUMBER, LIST_FIELD(limit), "NUMBER",
+	{ "banned", LIST_FIELD(banned), NULL, "Only accounts that are banned." },
+	{ "limit", LIST_FIELD(limit), "NUMBER",
 	    "At most so many; default: 100 in a table, otherwise all." },
 	{ 0 },
 };
@@ -243,11 +242,11 @@ struct user_opts {
 	const char *name, *password_file;
 };
 
-#define ADD_FIELD(name) offsetof(struct user_opts, name)
-static const struct opt user_options[] = {
-	{ "name", OPT_TEXT, ADD_FIELD(name), "NAME",
+#define ADD_FIELD(name) FIELD_OF(struct user_opts, name)
+static const struct field user_options[] = {
+	{ "name", ADD_FIELD(name), "NAME",
 	    "Public name; default: the part of EMAIL before the @." },
-	{ "password-file", OPT_TEXT, ADD_FIELD(password_file), "FILE",
+	{ "password-file", ADD_FIELD(password_file), "FILE",
 	    "File with a password; without it the account can only be used by its key." },
 	{ 0 },
 };
@@ -333,28 +332,26 @@ const struct cmd cmd_user_add = { .name = "user add",
 
 struct user_set_opts { /* NULL = unchanged */
 	const char *email, *name, *country, *postal_code, *url, *team, *venue;
-	const char *validated, *show_hosts, *send_email;
+	const int64_t *validated, *show_hosts, *send_email;
 	bool dry_run;
 };
-#define SET_FIELD(member) offsetof(struct user_set_opts, member)
+#define SET_FIELD(member) FIELD_OF(struct user_set_opts, member)
 
-static const struct opt user_set_options[] = {
-	{ "email", OPT_TEXT, SET_FIELD(email), "ADDRESS",
+static const struct field user_set_options[] = {
+	{ "email", SET_FIELD(email), "ADDRESS",
 	    "Its address, which no other account has. Its password becomes void, as it is stored together with the address; keys stay." },
-	{ "name", OPT_TEXT, SET_FIELD(name), "TEXT", "Public name." },
-	{ "country", OPT_TEXT, SET_FIELD(country), "TEXT",
-	    "Country, as in statistics." },
-	{ "postal-code", OPT_TEXT, SET_FIELD(postal_code), "TEXT", "Postal code." },
-	{ "url", OPT_TEXT, SET_FIELD(url), "URL", "Its site." },
-	{ "team", OPT_TEXT, SET_FIELD(team), "NAME|ID|none",
-	    "The team of which it is a member." },
-	{ "venue", OPT_TEXT, SET_FIELD(venue), "home|work|school|none",
+	{ "name", SET_FIELD(name), "TEXT", "Public name." },
+	{ "country", SET_FIELD(country), "TEXT", "Country, as in statistics." },
+	{ "postal-code", SET_FIELD(postal_code), "TEXT", "Postal code." },
+	{ "url", SET_FIELD(url), "URL", "Its site." },
+	{ "team", SET_FIELD(team), "NAME|ID|none", "The team of which it is a member." },
+	{ "venue", SET_FIELD(venue), "home|work|school|none",
 	    "The block of preferences for its new hosts." },
-	{ "validated", OPT_TEXT, SET_FIELD(validated), "0|1",
-	    "1: its address was confirmed." },
-	{ "show-hosts", OPT_TEXT, SET_FIELD(show_hosts), "0|1",
-	    "1: statistics sites may name its hosts." },
-	{ "send-email", OPT_TEXT, SET_FIELD(send_email), "0|1", "1: it accepts mail." },
+	{ "validated", SET_FIELD(validated), "0|1", "1: its address was confirmed.",
+	    .max = 1 },
+	{ "show-hosts", SET_FIELD(show_hosts), "0|1",
+	    "1: statistics sites may name its hosts.", .max = 1 },
+	{ "send-email", SET_FIELD(send_email), "0|1", "1: it accepts mail.", .max = 1 },
 	DRY_RUN_OPTION(struct user_set_opts),
 	{ 0 },
 };
@@ -364,19 +361,6 @@ struct setting {
 	struct row_user_settings was, now;
 	const char *team_was, *team_now; /* names, for the report */
 };
-
-static enum err
-setting_flag(struct cmd_ctx *x, const char *name, const char *value, int32_t *to)
-{
-	int64_t v;
-
-	if (value == NULL)
-		return OK;
-	if (!text_i64(value, 0, 1, &v))
-		return ctx_usage(x, "--%s %.40s: it must be 0 or 1", name, value);
-	*to = (int32_t)v;
-	return OK;
-}
 
 static void
 setting_text(struct cmd_ctx *x, const char *value, char **to)
@@ -442,9 +426,9 @@ user_settings_read(struct setting *s, const struct user_set_opts *o)
 
 	TRY(setting_names(x, o, &s->now));
 	TRY(setting_venue(x, o->venue, &s->now.venue));
-	TRY(setting_flag(x, "validated", o->validated, &s->now.validated));
-	TRY(setting_flag(x, "show-hosts", o->show_hosts, &s->now.show_hosts));
-	TRY(setting_flag(x, "send-email", o->send_email, &s->now.send_email));
+	set_given(o->validated, &s->now.validated);
+	set_given(o->show_hosts, &s->now.show_hosts);
+	set_given(o->send_email, &s->now.send_email);
 	if (o->team != NULL && strcmp(o->team, "none") == 0)
 		s->now.teamid = 0;
 	else if (o->team != NULL)
@@ -578,8 +562,8 @@ struct password_opts {
 	bool dry_run;
 };
 
-static const struct opt password_options[] = {
-	{ "password-file", OPT_TEXT, offsetof(struct password_opts, file), "FILE",
+static const struct field password_options[] = {
+	{ "password-file", FIELD_OF(struct password_opts, file), "FILE",
 	    "File with the new password; without it one is made and printed." },
 	DRY_RUN_OPTION(struct password_opts),
 	{ 0 },
@@ -694,7 +678,7 @@ struct merge_opts {
 	bool dry_run, yes;
 };
 
-static const struct opt merge_options[] = {
+static const struct field merge_options[] = {
 	DRY_RUN_OPTION(struct merge_opts),
 	YES_OPTION(struct merge_opts),
 	{ 0 },

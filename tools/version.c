@@ -112,22 +112,21 @@ struct version_opts {
 	bool any_class, force, dry_run, wrap;
 };
 
-#define FIELD(name) offsetof(struct version_opts, name)
-static const struct opt version_options[] = {
-	{ "main", OPT_TEXT, FIELD(main), "FILE",
-	    "The main program; default: the first file." },
-	{ "wrap", OPT_FLAG, FIELD(wrap), NULL,
+#define FIELD(name) FIELD_OF(struct version_opts, name)
+static const struct field version_options[] = {
+	{ "main", FIELD(main), "FILE", "The main program; default: the first file." },
+	{ "wrap", FIELD(wrap), NULL,
 	    "The only FILE is a program that knows nothing of BOINC: each task runs it through a wrapper, as with app add --wrap." },
-	{ "sign-with", OPT_TEXT, FIELD(key), "KEY",
+	{ "sign-with", FIELD(key), "KEY",
 	    "Private key to sign files that have no FILE.sig; default: keys/code_sign_private of the project." },
-	{ "sig", OPT_TEXT, FIELD(signatures), "DIR",
+	{ "sig", FIELD(signatures), "DIR",
 	    "Directory with the FILE.sig of each file, made on the machine that has the key; default: beside the file." },
-	{ "any-class", OPT_FLAG, FIELD(any_class), NULL,
+	{ "any-class", FIELD(any_class), NULL,
 	    "Accepts a plan class that is not (yet) in plan_class_spec.xml." },
-	{ "force", OPT_FLAG, FIELD(force), NULL,
+	{ "force", FIELD(force), NULL,
 	    "Accepts a version number that is probably a slip." },
 	DRY_RUN_OPTION(struct version_opts),
-	{ "api-version", OPT_TEXT, FIELD(api_version), "V",
+	{ "api-version", FIELD(api_version), "V",
 	    "Version of the BOINC API in the program, if it uses the API." },
 	{ 0 },
 };
@@ -483,7 +482,7 @@ struct deprecate_opts {
 	bool dry_run;
 };
 
-static const struct opt deprecate_options[] = {
+static const struct field deprecate_options[] = {
 	DRY_RUN_OPTION(struct deprecate_opts),
 	{ 0 },
 };

@@ -15,36 +15,37 @@ struct work_opts {
 	const char *jobs, *batch, *template, *in, *out;
 	const char *file, *name, *arguments, *from, *to;
 	int64_t priority;
-	struct conf_list input;
+	struct text_list input;
 	struct target_opts target;
 	bool dry_run;
 };
 
-#define FIELD(name) offsetof(struct work_opts, name)
-static const struct opt work_options[] = {
-	{ "jobs", OPT_TEXT, FIELD(jobs), "FILE|-",
+#define FIELD(name) FIELD_OF(struct work_opts, name)
+static const struct field work_options[] = {
+	{ "jobs", FIELD(jobs), "FILE|-",
 	    "Adds the jobs of this file, one per line; - is standard input." },
-	{ "batch", OPT_TEXT, FIELD(batch), "NAME",
+	{ "batch", FIELD(batch), "NAME",
 	    "Puts the jobs into this batch, which is made if there is none." },
-	{ "file", OPT_TEXT, FIELD(file), "FILE",
+	{ "file", FIELD(file), "FILE",
 	    "The large file or set of files, as named by \"locus file add\"." },
-	{ "input", OPT_TEXTS, FIELD(input), "PATH",
+	{ "input", FIELD(input), "PATH",
 	    "An ordinary input file, which is copied; may be repeated." },
-	{ "name", OPT_TEXT, FIELD(name), "NAME",
+	{ "name", FIELD(name), "NAME",
 	    "Name of the workunit; without a \"__\" it is appended to FILE__." },
-	{ "arguments", OPT_TEXT, FIELD(arguments), "TEXT",
+	{ "arguments", FIELD(arguments), "TEXT",
 	    "Replaces the template's command line." },
-	{ "from", OPT_TEXT, FIELD(from), "A", "Replaces %FROM% in the template." },
-	{ "to", OPT_TEXT, FIELD(to), "B",
+	{ "from", FIELD(from), "A", "Replaces %FROM% in the template." },
+	{ "to", FIELD(to), "B",
 	    "Replaces %TO% in the template; the workunit is named FILE__A_B." },
-	{ "template", OPT_TEXT, FIELD(template), "NAME",
+	{ "template", FIELD(template), "NAME",
 	    "The templates NAME_in.xml and NAME_out.xml in templates/; default: the app's name." },
-	{ "input-template", OPT_TEXT, FIELD(in), "NAME",
+	{ "input-template", FIELD(in), "NAME",
 	    "Template in templates/; default APP_in.xml." },
-	{ "output-template", OPT_TEXT, FIELD(out), "NAME",
+	{ "output-template", FIELD(out), "NAME",
 	    "Template in templates/; default APP_out.xml." },
-	{ "priority", OPT_NUMBER, FIELD(priority), "N",
-	    "Among jobs without a large file, higher priorities are sent first; default 0." },
+	{ "priority", FIELD(priority), "N",
+	    "Among jobs without a large file, higher priorities are sent first; default 0.",
+	    .max = 1000000 },
 	TARGET_OPTIONS(struct work_opts),
 	DRY_RUN_OPTION(struct work_opts),
 	{ 0 },
@@ -172,8 +173,6 @@ work_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		return ctx_usage(x, "--from and --to must be given together");
 	if (o->template != NULL && (o->in != NULL || o->out != NULL))
 		return ctx_usage(x, "--template names both templates");
-	if (o->priority > 1000000)
-		return ctx_usage(x, "--priority must be at most 1000000");
 	TRY(ctx_db(x));
 	TRY(tools_catalog(x, &c));
 	TRY(tools_app(x, c, args[0], &app));

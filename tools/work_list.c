@@ -224,34 +224,32 @@ verdict_words(struct arena *a, const struct workunit *wu, const struct result *r
 enum { TABLE_ROWS = 100, SETS_PAGE = 10000, COUNTS_MANY = 20000 };
 
 struct work_list_opts {
-	struct conf_list states;
+	struct text_list states;
 	const char *app, *file, *batch, *name, *older, *newer, *reason, *exit, *by;
 	int64_t host, limit;
 };
-#define OFF(member) offsetof(struct work_list_opts, member)
+#define OFF(member) FIELD_OF(struct work_list_opts, member)
 
-static const struct opt work_list_options[] = {
-	{ "state", OPT_TEXTS, OFF(states), "STATE",
+static const struct field work_list_options[] = {
+	{ "state", OFF(states), "STATE",
 	    "Only workunits in this state; may be repeated. open: any of the first four; valid: assimilated ones too." },
-	{ "app", OPT_TEXT, OFF(app), "APP", "Only workunits of this app." },
-	{ "file", OPT_TEXT, OFF(file), "NAME",
-	    "Only those of this large file or set of files." },
-	{ "batch", OPT_TEXT, OFF(batch), "N|NAME",
+	{ "app", OFF(app), "APP", "Only workunits of this app." },
+	{ "file", OFF(file), "NAME", "Only those of this large file or set of files." },
+	{ "batch", OFF(batch), "N|NAME",
 	    "Only those of this batch; 0: those without one." },
-	{ "host", OPT_NUMBER, OFF(host), "ID",
-	    "Only those of which this host got a result." },
-	{ "name", OPT_TEXT, OFF(name), "PATTERN",
+	{ "host", OFF(host), "ID", "Only those of which this host got a result." },
+	{ "name", OFF(name), "PATTERN",
 	    "Only names that match, where * and ? stand for other characters." },
-	{ "older", OPT_TEXT, OFF(older), "TIME",
+	{ "older", OFF(older), "TIME",
 	    "Only those made longer ago than this: 90s, 30m, 1h, 2d, 1w." },
-	{ "newer", OPT_TEXT, OFF(newer), "TIME", "Only those made since then." },
-	{ "reason", OPT_TEXT, OFF(reason), "REASON",
+	{ "newer", OFF(newer), "TIME", "Only those made since then." },
+	{ "reason", OFF(reason), "REASON",
 	    "Only those that failed for this reason, such as too_many_errors." },
-	{ "exit-status", OPT_TEXT, OFF(exit), "NUMBER",
+	{ "exit-status", OFF(exit), "NUMBER",
 	    "Only those with a result that failed with this exit status." },
-	{ "by", OPT_TEXT, OFF(by), "app|batch|file|state",
+	{ "by", OFF(by), "app|batch|file|state",
 	    "Counts them instead, a line for each app, batch, file or state." },
-	{ "limit", OPT_NUMBER, OFF(limit), "NUMBER",
+	{ "limit", OFF(limit), "NUMBER",
 	    "At most so many; default: 100 in a table, otherwise all." },
 	{ 0 },
 };

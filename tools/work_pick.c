@@ -178,7 +178,7 @@ work_pick_may_be(const struct work_pick_filter *q, const struct row_wu_glance *w
 
 static enum err
 pick_read_ids(
-    struct cmd_ctx *x, const struct conf_list *ids, struct work_pick_filter *q)
+    struct cmd_ctx *x, const struct text_list *ids, struct work_pick_filter *q)
 {
 	q->ids = NEWN(x->a, struct id_range, ids->n + 1);
 	for (size_t i = 0; i < ids->n; i++)

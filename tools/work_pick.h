@@ -13,23 +13,22 @@
 
 struct work_pick_opts {
 	const char *name, *file, *batch, *app, *state;
-	struct conf_list ids;
+	struct text_list ids;
 };
 /* Lines of a command's table of options; T has a member struct work_pick_opts pick. */
 #define WORK_PICK_OPTIONS(T)                                                           \
-	{ "name", OPT_TEXT, offsetof(T, pick.name), "GLOB",                            \
+	{ "name", FIELD_OF(T, pick.name), "GLOB",                                      \
 		"Workunits of this name; * and ? stand for any characters." },         \
-	    { "id", OPT_TEXTS, offsetof(T, pick.ids), "N|A-B",                         \
+	    { "id", FIELD_OF(T, pick.ids), "N|A-B",                                    \
 		    "Workunits with this id, or with ids in this range; may be "       \
 		    "repeated." },                                                     \
-	    { "file", OPT_TEXT, offsetof(T, pick.file), "FILE",                        \
+	    { "file", FIELD_OF(T, pick.file), "FILE",                                  \
 		    "Workunits of this large file or set of files." },                 \
-	    { "batch", OPT_TEXT, offsetof(T, pick.batch), "N|NAME",                    \
+	    { "batch", FIELD_OF(T, pick.batch), "N|NAME",                              \
 		    "Workunits of this batch." },                                      \
-	    { "app", OPT_TEXT, offsetof(T, pick.app), "APP",                           \
-		    "Workunits of this app." },                                        \
+	    { "app", FIELD_OF(T, pick.app), "APP", "Workunits of this app." },         \
 	{                                                                              \
-		"state", OPT_TEXT, offsetof(T, pick.state), "STATE",                   \
+		"state", FIELD_OF(T, pick.state), "STATE",                             \
 		    "Workunits in this state: open, waiting, unsent, in_progress, "    \
 		    "to_validate, valid (assimilated ones too), assimilated, failed, " \
 		    "cancelled."                                                       \

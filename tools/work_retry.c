@@ -265,25 +265,28 @@ enum { TRIES_DEFAULT = 4, TRIES_MOST = 1000, NAMED_MOST = 5 };
 
 struct retry_opts {
 	struct work_pick_opts pick;
-	const char *tries, *host, *version, *since;
-	struct conf_list raise;
+	const int64_t *tries, *host;
+	const char *version, *since;
+	struct text_list raise;
 	bool daemons, dry_run;
 };
 
-#define FIELD(name) offsetof(struct retry_opts, name)
-static const struct opt retry_options[] = {
+#define FIELD(name) FIELD_OF(struct retry_opts, name)
+static const struct field retry_options[] = {
 	WORK_PICK_OPTIONS(struct retry_opts),
-	{ "tries", OPT_TEXT, FIELD(tries), "N",
-	    "Results that a failed workunit may have in addition; default 4." },
-	{ "host", OPT_TEXT, FIELD(host), "ID",
-	    "Instead of failed workunits: makes invalid what this host returned, and has it computed anew." },
-	{ "version", OPT_TEXT, FIELD(version), "VERSION",
+	{ "tries", FIELD(tries), "N",
+	    "Results that a failed workunit may have in addition; default 4.", .min = 1,
+	    .max = TRIES_MOST },
+	{ "host", FIELD(host), "ID",
+	    "Instead of failed workunits: makes invalid what this host returned, and has it computed anew.",
+	    .min = 1 },
+	{ "version", FIELD(version), "VERSION",
 	    "With --app alone: makes invalid what hosts computed with this version, such as 1.02, and has it computed anew." },
-	{ "since", OPT_TEXT, FIELD(since), "TIME",
+	{ "since", FIELD(since), "TIME",
 	    "With --host or --version: only what was returned in this last time, such as 2d or 1w; default: all." },
-	{ "raise", OPT_TEXTS, FIELD(raise), "LIMIT=N",
+	{ "raise", FIELD(raise), "LIMIT=N",
 	    "Raises a limit, such as rsc_disk_bound=2e9." },
-	{ "daemons", OPT_FLAG, FIELD(daemons), NULL,
+	{ "daemons", FIELD(daemons), NULL,
 	    "Only makes daemons try again; failed workunits stay failed." },
 	DRY_RUN_OPTION(struct retry_opts),
 	{ 0 },
@@ -730,9 +733,7 @@ read_distrust(struct cmd_ctx *x, const struct retry_opts *o, struct retry_how *h
 		           OK :
 		           ctx_usage(x,
 			       "--since TIME belongs to --host ID and --version VERSION");
-	if (o->host != NULL && !text_i64(o->host, 1, INT64_MAX, &how->host))
-		return ctx_usage(
-		    x, "--host %.40s: it is not the id of a host", o->host);
+	how->host = o->host == NULL ? 0 : *o->host;
 	TRY(check_alone(x, o));
 	if (o->since != NULL && (!human_span_parse(o->since, &span) || span == 0))
 		return ctx_usage(
@@ -794,17 +795,12 @@ work_retry_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	const struct retry_opts *o = opts;
 	struct retry_order order = { o,
 		{ .now = clock_now(),
-		    .tries = TRIES_DEFAULT,
+		    .tries = o->tries == NULL ? TRIES_DEFAULT : (int32_t)*o->tries,
 		    .daemons_only = o->daemons },
 		{ .any = false } };
 	struct retry_counts c = { 0 };
-	int64_t tries = TRIES_DEFAULT;
 
 	(void)args, (void)n;
-	if (o->tries != NULL && !text_i64(o->tries, 1, TRIES_MOST, &tries))
-		return ctx_usage(
-		    x, "--tries must be a whole number from 1 to %d", (int)TRIES_MOST);
-	order.how.tries = (int32_t)tries;
 	TRY(limit_raise_read(x, &o->raise, &order.raise));
 	TRY(read_distrust(x, o, &order.how));
 	/* First: what the transitioner makes for the workunits has the new limits. */

@@ -21,26 +21,29 @@
 
 struct work_set_opts { /* NULL = unchanged */
 	struct work_pick_opts pick;
-	const char *memory, *disk, *bandwidth, *flops, *quorum;
+	const double *memory, *disk, *bandwidth, *flops;
+	const int64_t *quorum;
 	bool any_version, any_class, dry_run;
 };
 
-#define FIELD(name) offsetof(struct work_set_opts, name)
-static const struct opt work_set_options[] = {
+#define FIELD(name) FIELD_OF(struct work_set_opts, name)
+static const struct field work_set_options[] = {
 	WORK_PICK_OPTIONS(struct work_set_opts),
-	{ "max-memory", OPT_TEXT, FIELD(memory), "BYTES",
-	    "Lowers rsc_memory_bound to this." },
-	{ "max-disk", OPT_TEXT, FIELD(disk), "BYTES",
-	    "Lowers rsc_disk_bound to this." },
-	{ "max-bandwidth", OPT_TEXT, FIELD(bandwidth), "BYTES",
-	    "Lowers rsc_bandwidth_bound to so many bytes a second." },
-	{ "min-flops", OPT_TEXT, FIELD(flops), "N",
-	    "Raises delay_bound until a host of so many FLOP a second can meet the deadline." },
-	{ "max-quorum", OPT_TEXT, FIELD(quorum), "N",
-	    "Lowers min_quorum and target_nresults to this; 1: results are not compared." },
-	{ "any-version", OPT_FLAG, FIELD(any_version), NULL,
+	{ "max-memory", FIELD(memory), "BYTES", "Lowers rsc_memory_bound to this.",
+	    .above = true },
+	{ "max-disk", FIELD(disk), "BYTES", "Lowers rsc_disk_bound to this.",
+	    .above = true },
+	{ "max-bandwidth", FIELD(bandwidth), "BYTES",
+	    "Lowers rsc_bandwidth_bound to so many bytes a second.", .above = true },
+	{ "min-flops", FIELD(flops), "N",
+	    "Raises delay_bound until a host of so many FLOP a second can meet the deadline.",
+	    .above = true },
+	{ "max-quorum", FIELD(quorum), "N",
+	    "Lowers min_quorum and target_nresults to this; 1: results are not compared.",
+	    .min = 1, .max = INT32_MAX },
+	{ "any-version", FIELD(any_version), NULL,
 	    "Any version of the app may compute them, unless a host has begun with one of homogeneous-app-version." },
-	{ "any-class", OPT_FLAG, FIELD(any_class), NULL,
+	{ "any-class", FIELD(any_class), NULL,
 	    "Hosts of any class may compute them, unless one has begun." },
 	DRY_RUN_OPTION(struct work_set_opts),
 	{ 0 },
@@ -119,49 +122,31 @@ work_set_all(
 	return e;
 }
 
-/* Reads a limit above 0; *to stays if the option was not given. */
-static enum err
-work_set_limit(struct cmd_ctx *x, const char *option, const char *value, double *to)
+static double
+limit_or_none(const double *given)
 {
-	double v;
-
-	if (value == NULL)
-		return OK;
-	if (!text_f64(value, &v) || v <= 0)
-		return ctx_usage(
-		    x, "--%s %.40s: must be a number above 0", option, value);
-	*to = v;
-	return OK;
+	return given == NULL ? NO_LIMIT : *given;
 }
 
 static enum err
 work_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct work_set_opts *o = opts;
-	struct setting k = { .limits = { .memory = NO_LIMIT,
-				 .disk = NO_LIMIT,
-				 .bandwidth = NO_LIMIT,
-				 .flops = NO_LIMIT,
-				 .quorum = INT32_MAX,
+	struct setting k = { .limits = { .memory = limit_or_none(o->memory),
+				 .disk = limit_or_none(o->disk),
+				 .bandwidth = limit_or_none(o->bandwidth),
+				 .flops = limit_or_none(o->flops),
+				 .quorum = o->quorum == NULL ? INT32_MAX :
+		                                               (int32_t)*o->quorum,
 				 .any_version = o->any_version,
 				 .any_class = o->any_class,
 				 .now = clock_now() } };
-	int64_t sum[2] = { 0 }, quorum;
+	int64_t sum[2] = { 0 };
 
 	(void)args, (void)n;
 	if (o->memory == NULL && o->disk == NULL && o->bandwidth == NULL &&
 	    o->flops == NULL && o->quorum == NULL && !o->any_version && !o->any_class)
 		return ctx_usage(x, "nothing to change: name at least one limit");
-	TRY(work_set_limit(x, "max-memory", o->memory, &k.limits.memory));
-	TRY(work_set_limit(x, "max-disk", o->disk, &k.limits.disk));
-	TRY(work_set_limit(x, "max-bandwidth", o->bandwidth, &k.limits.bandwidth));
-	TRY(work_set_limit(x, "min-flops", o->flops, &k.limits.flops));
-	if (o->quorum != NULL) {
-		if (!text_i64(o->quorum, 1, INT32_MAX, &quorum))
-			return ctx_usage(
-			    x, "--max-quorum %.40s: must be 1 or more", o->quorum);
-		k.limits.quorum = (int32_t)quorum;
-	}
 	TRY(work_set_all(x, o, &k, sum));
 	if (sum[0] == 0)
 		return ctx_not_found(
@@ -192,9 +177,9 @@ struct cancel_opts {
 	bool dry_run, yes;
 };
 
-static const struct opt cancel_options[] = {
+static const struct field cancel_options[] = {
 	WORK_PICK_OPTIONS(struct cancel_opts),
-	{ "version", OPT_TEXT, offsetof(struct cancel_opts, version), "VERSION",
+	{ "version", FIELD_OF(struct cancel_opts, version), "VERSION",
 	    "With --app alone: ends only the tasks that hosts do with this version, such as 1.02; their workunits stay open and get others in their place." },
 	DRY_RUN_OPTION(struct cancel_opts),
 	YES_OPTION(struct cancel_opts),
@@ -451,9 +436,9 @@ struct assign_opts {
 	bool none;
 };
 
-static const struct opt assign_options[] = {
+static const struct field assign_options[] = {
 	TARGET_OPTIONS(struct assign_opts),
-	{ "none", OPT_FLAG, offsetof(struct assign_opts, none), NULL,
+	{ "none", FIELD_OF(struct assign_opts, none), NULL,
 	    "Removes all assignments." },
 	{ 0 },
 };

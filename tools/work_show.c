@@ -23,8 +23,8 @@ enum { STDERR_LINES = 20 };
 struct work_show_opts {
 	bool full;
 };
-static const struct opt work_show_options[] = {
-	{ "full", OPT_FLAG, offsetof(struct work_show_opts, full), NULL,
+static const struct field work_show_options[] = {
+	{ "full", FIELD_OF(struct work_show_opts, full), NULL,
 	    "Prints standard error whole, not only its last 20 lines." },
 	{ 0 },
 };

@@ -103,7 +103,7 @@ client_is_empty(const struct request *rq)
 static bool
 search_is_off(const struct rpc *x)
 {
-	const struct conf_list *off = &x->conf->dont_search_host_for_user;
+	const struct text_list *off = &x->conf->dont_search_host_for_user;
 
 	for (size_t i = 0; i < off->n; i++)
 		if (strtoll(off->v[i], NULL, 10) == x->user->id)

@@ -670,7 +670,7 @@ answer_existing(struct web_rpc *x, const struct user *u, const char *hash)
 static bool
 invited(const struct web_rpc *x)
 {
-	const struct conf_list *codes = &x->conf->invite_code;
+	const struct text_list *codes = &x->conf->invite_code;
 	const char *said = web_text(x, "invite_code");
 	bool found = codes->n == 0;
 

@@ -10,7 +10,7 @@
 
 struct own {
 	bool flag;
-	int64_t number, pair[2];
+	int64_t number, pair[2], bit, words;
 	double real, part;
 	const char *text, *maybe, *must;
 	const int64_t *given;
@@ -35,6 +35,8 @@ static const struct field own_fields[] = {
 	{ "a_flag", OWN(flag), NULL, "a flag", .letter = 'f' },
 	{ "number", OWN(number), "N", "a number", .min = 1, .max = 9, .def = "3" },
 	{ "real", OWN(real), "X", "a real number", .above = true, .max = 1e5 },
+	{ "bit", OWN(bit), "0|1", "a bit", .max = 1 },
+	{ "words", OWN(words), "N", "in words", .max = 2, .takes = "a few" },
 	{ "part", OWN(part), "X", "a part", .max = 1 },
 	{ "pair", OWN(pair), "n i", "a share", .max = 1e6, .def = "1" },
 	{ "text", OWN(text), "TEXT", "a text", .letter = 't' },
@@ -136,6 +138,8 @@ static const struct {
 	    "--real takes a number above 0, at most 100000, not \"nan\"" },
 	{ STOPS, "--real 1,5",
 	    "--real takes a number with a decimal point, not a comma, above 0, at most 100000, not \"1,5\"" },
+	{ STOPS, "--bit 2", "--bit takes 0 or 1, not \"2\"" },
+	{ STOPS, "--words 3", "--words takes a few, not \"3\"" },
 	{ STOPS, "--part -0.1", "--part takes a number from 0 to 1, not \"-0.1\"" },
 	{ STOPS, "--given -1",
 	    "--given takes a whole number that is 0 or more, not \"-1\"" },

@@ -447,10 +447,10 @@ struct backup_opts {
 	bool no_files, no_keys;
 };
 
-static const struct opt backup_options[] = {
-	{ "no-files", OPT_FLAG, offsetof(struct backup_opts, no_files), NULL,
+static const struct field backup_options[] = {
+	{ "no-files", FIELD_OF(struct backup_opts, no_files), NULL,
 	    "Leaves out the files of the download and upload directories." },
-	{ "no-keys", OPT_FLAG, offsetof(struct backup_opts, no_keys), NULL,
+	{ "no-keys", FIELD_OF(struct backup_opts, no_keys), NULL,
 	    "Leaves out the keys." },
 	{ 0 },
 };

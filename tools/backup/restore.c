@@ -463,19 +463,20 @@ restore_into_undo(struct restore *r)
 
 enum { CONFIG_MOST = 4 << 20, CHUNK_BYTES = 256 << 10 };
 
-#define FIELD(name) offsetof(struct restore_opts, name)
-static const struct opt restore_options[] = {
-	{ "verify", OPT_FLAG, FIELD(verify), NULL,
+#define FIELD(name) FIELD_OF(struct restore_opts, name)
+static const struct field restore_options[] = {
+	{ "verify", FIELD(verify), NULL,
 	    "Only reads everything and compares digests, tables and numbers of rows." },
-	{ "into", OPT_TEXT, FIELD(into), "NAME",
+	{ "into", FIELD(into), "NAME",
 	    "Restores it as the installed project NAME, with this machine's servers; for root." },
-	{ "here", OPT_TEXT, FIELD(here), "DIR",
+	{ "here", FIELD(here), "DIR",
 	    "Restores a project with private servers into DIR." },
-	{ "url", OPT_TEXT, FIELD(url), "URL",
+	{ "url", FIELD(url), "URL",
 	    "Makes it a project of its own beside the original, with this master URL." },
-	{ "port", OPT_NUMBER, FIELD(port), "PORT",
-	    "With --here and --url: the port of its Apache; default: a free one." },
-	{ "user", OPT_TEXT, FIELD(user), "ACCOUNT",
+	{ "port", FIELD(port), "PORT",
+	    "With --here and --url: the port of its Apache; default: a free one.",
+	    .max = 65535 },
+	{ "user", FIELD(user), "ACCOUNT",
 	    "With --here, when run by root: the account that will own the project; default www-data." },
 	{ 0 },
 };

@@ -11,10 +11,10 @@
 #include "tools/install/install.h"
 #include "lib/banned.h"
 
-static const struct opt destroy_options[] = {
-	{ "yes-delete-everything", OPT_TEXT, offsetof(struct destroy_opts, yes), "NAME",
+static const struct field destroy_options[] = {
+	{ "yes-delete-everything", FIELD_OF(struct destroy_opts, yes), "NAME",
 	    "The name again: the data, the keys and the database are gone for good." },
-	{ "dry-run", OPT_FLAG, offsetof(struct destroy_opts, dry_run), NULL,
+	{ "dry-run", FIELD_OF(struct destroy_opts, dry_run), NULL,
 	    "Only shows what would be removed." },
 	{ 0 },
 };

@@ -50,7 +50,7 @@ set_consists_of(
 
 /* Finds the set that consists of exactly the named files. */
 static enum err
-set_of_files(struct job_inputs *in, const struct conf_list *files, struct fileset **set)
+set_of_files(struct job_inputs *in, const struct text_list *files, struct fileset **set)
 {
 	struct cmd_ctx *x = in->x;
 	char **names = arena_memdup(x->a, files->v, files->n * sizeof(*names));

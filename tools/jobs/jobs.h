@@ -15,7 +15,7 @@
 #include "tools/target.h"
 
 typedef const char *job_TEXT; /* NULL = not given */
-typedef struct conf_list job_LIST;
+typedef struct text_list job_LIST;
 typedef int64_t job_WHOLE; /* -1 = not given */
 typedef double job_REAL;   /* -1 = not given */
 typedef bool job_FLAG;

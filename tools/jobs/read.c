@@ -227,7 +227,7 @@ take_field(struct arena *a, const struct job_field *c, const char *text, void *m
 {
 	char **words;
 	struct fail f = { 0 };
-	struct conf_list *list = member;
+	struct text_list *list = member;
 	double v;
 
 	switch (c->type) {
@@ -331,7 +331,7 @@ take_array(struct job_file *jf, struct arena *a, int at, const json_t *value,
     struct job_row *row)
 {
 	const struct job_field *c = &job_fields[at];
-	struct conf_list *list = (void *)((char *)row + c->off);
+	struct text_list *list = (void *)((char *)row + c->off);
 
 	list->n = json_array_size(value);
 	list->v = NEWN(a, char *, list->n + 1);
