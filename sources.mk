@@ -453,7 +453,6 @@ tools_sources = \
 	tools/backup/restore.h \
 	tools/ban.c \
 	tools/batch.c \
-	tools/batch/batch.h \
 	tools/catalog.c \
 	tools/catalog.h \
 	tools/census.c \
@@ -504,9 +503,9 @@ tools_sources = \
 	tools/failures.h \
 	tools/file.c \
 	tools/file_add.c \
+	tools/file_add.h \
 	tools/file_remove.c \
 	tools/file_view.h \
-	tools/files/files.h \
 	tools/foreign.c \
 	tools/foreign.h \
 	tools/forget.c \

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "lib/banned.h"
 
-enum { FIRST = 256, HELP_COLUMN = 31, EXIT_USAGE = 2 };
+enum { FIRST = 256, HELP_COLUMN = 31 };
 
 struct reading {
 	struct args *g;

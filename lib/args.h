@@ -19,8 +19,7 @@ struct args {
 	bool stops; /* at the first word: what follows is not of this table */
 	bool once;  /* a value that is given twice is refused */
 	bool must;  /* says "it must be", not "takes" */
-	/* Names are whole, have one dash or two, with - or _ between words, and no =.
-	 */
+	/* As BOINC's daemons take them: one dash or two, - or _ between words, no =. */
 	bool one_dash;
 	const char *usage;   /* the head of --help */
 	const char *version; /* NULL: there is no --version */
@@ -28,6 +27,7 @@ struct args {
 	size_t nrest;
 };
 
+enum { EXIT_USAGE = 2 }; /* what was typed cannot be meant */
 enum args_end { ARGS_RUN, ARGS_HELP, ARGS_VERSION, ARGS_WRONG };
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts over the workunits of a batch: those that the transitioner keeps, or, with the
- * results of open workunits, counted now.
+ * locus batch: batches as an admin sees them. The counts over their workunits are those
+ * that the transitioner keeps or, with the results of open workunits, are made now.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "db/db.h"
 #include "db/job_batch.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
@@ -19,7 +20,7 @@
 #include "model/rows.h"
 #include "proto/blob.h"
 #include "proto/template.h"
-#include "tools/batch/batch.h"
+#include "tools/cmd.h"
 #include "tools/catalog.h"
 #include "tools/terminal.h"
 #include "tools/print/print.h"
@@ -29,7 +30,29 @@
 
 enum { SLICE = 20000, SAMPLE = 20000, HOUR_S = 3600, DAY_S = 86400 };
 
-const char *
+enum batch_state {
+	BATCH_IS_EMPTY,
+	BATCH_IS_STAGED, /* its jobs are being added, or that was interrupted */
+	BATCH_IS_RUNNING,
+	BATCH_IS_COMPLETE,
+	BATCH_IS_CANCELLED,
+	BATCH_IS_RETIRED
+};
+
+struct batch_view {
+	struct row_job_batch row;
+	struct row_batch_tally tally; /* of its workunits in the database */
+	struct row_batch_open open;   /* results of open workunits, if counted */
+	enum batch_state state;
+	/* Jobs: of all that were ever added; open: sent or to be sent; purged: over,
+	 * and no longer in the database. */
+	int64_t jobs, open_jobs, purged;
+	double fraction_done;
+	double per_hour; /* jobs that became done in the last hour, or day */
+	int64_t eta_s;   /* -1 = not known */
+};
+
+static const char *
 batch_state_name(enum batch_state state)
 {
 	static const char *const names[] = { [BATCH_IS_EMPTY] = "empty",
@@ -42,7 +65,9 @@ batch_state_name(enum batch_state state)
 	return names[state];
 }
 
-enum err
+/* Finds a batch by its name or id; E_NOTFOUND has its message set. Needs a connection.
+ */
+static enum err
 batch_find(struct cmd_ctx *x, const char *arg, struct row_job_batch **row)
 {
 	size_t n = 1;
@@ -106,7 +131,9 @@ count_slices(struct cmd_ctx *x, struct batch_view *v)
 	return e;
 }
 
-void
+/* For lists: adds up the n rows of one batch; then the rest of a view that has its row
+ * and tally. */
+static void
 batch_tally(const struct row_work_tally *t, size_t n, struct row_batch_tally *sum)
 {
 	*sum = (struct row_batch_tally){ 0 };
@@ -174,7 +201,7 @@ read_tally(struct cmd_ctx *x, struct batch_view *v)
 	return OK;
 }
 
-enum err
+static enum err
 batch_view_of(struct cmd_ctx *x, struct batch_view *v)
 {
 	const struct row_job_batch *row = &v->row;
@@ -198,7 +225,12 @@ batch_view_of(struct cmd_ctx *x, struct batch_view *v)
 	return v->open_jobs > 0 && t->done > 0 ? measure_pace(x, v) : OK;
 }
 
-enum err
+/*
+ * Takes the counts of its workunits from work_tally, and estimates when it will be
+ * complete from the rate of the last hour. results: counts the workunits now, in
+ * bounded steps with a bar, and also the results of open ones.
+ */
+static enum err
 batch_count(struct cmd_ctx *x, const struct row_job_batch *row, bool results,
     struct batch_view *v)
 {

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "lib/args.h"
 #include "lib/arena.h"
 #include "lib/err.h"
 #include "lib/field.h"
@@ -18,7 +19,7 @@
 #include "model/owner.h"
 
 /* Exit codes in addition to those of err_exit(); locus(1) lists them. */
-enum { EXIT_DECLINED = 1, EXIT_USAGE = 2, EXIT_NOTHING = 3, EXIT_UNSURE = 4 };
+enum { EXIT_DECLINED = 1, EXIT_NOTHING = 3, EXIT_UNSURE = 4 };
 
 /* What -o asks for. */
 enum format { FORMAT_TABLE, FORMAT_TSV, FORMAT_JSON };
@@ -135,6 +136,13 @@ void help_command(const struct cmd *);
 /* Prints the columns of -o tsv, which are the keys of -o json. */
 void help_columns(const struct cmd *);
 
+/*
+ * Returns the command whose name the words begin with, the longest if several
+ * do, and in *used the number of words of that name; NULL and 0 if there is none.
+ */
+const struct cmd *command_find(
+    const struct cmd *const *all, char **words, int n, int *used);
+
 /* --- manual.c --- */
 /*
  * A row of the manual page, one of its three kinds: a section, whose examples and then
@@ -152,19 +160,16 @@ void help_man(const struct manual_row *);
 /* Returns why the command has no -o tsv and -o json; NULL = it has them. */
 const char *text_only_reason(const struct cmd *);
 
-/* --- command_find.c --- */
-/*
- * Returns the command whose name the words begin with, the longest if several
- * do, and in *used the number of words of that name; NULL and 0 if there is none.
- */
-const struct cmd *command_find(
-    const struct cmd *const *all, char **words, int n, int *used);
-
 /* --- commands.c --- */
 /* Reports an unknown command and suggests the nearest name. Returns the exit code. */
 int commands_unknown(struct cmd_ctx *, char **words, int n);
 void commands_overview(void);
-/* Returns all commands in the order of the help, which ends with NULL. */
+/* Returns all commands that people type, in the order of the help; ends with NULL. */
 const struct cmd *const *commands_all(void);
+/*
+ * Returns the command that the words begin with, plumbing too, and in *used the number
+ * of words of its name; NULL if there is none.
+ */
+const struct cmd *command_typed(char **words, int n, int *used);
 
 #endif

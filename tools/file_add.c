@@ -27,7 +27,7 @@
 #include "proto/blob.h"
 #include "tools/catalog.h"
 #include "tools/terminal.h"
-#include "tools/files/files.h"
+#include "tools/file_add.h"
 #include "lib/human.h"
 #include "tools/jobs/jobs.h"
 #include "tools/print/print.h"

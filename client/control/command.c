@@ -14,7 +14,6 @@
 #include "lib/banned.h"
 
 enum {
-	EXIT_USAGE = 2,
 	EXIT_NO_CLIENT = 69,
 	WORDS_MOST = 2,
 	KEY_MOST = 1024,

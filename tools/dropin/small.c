@@ -18,7 +18,7 @@
 #include "proto/blob.h"
 #include "tools/catalog.h"
 #include "tools/dropin/dropin.h"
-#include "tools/files/files.h"
+#include "tools/file_add.h"
 #include "tools/program.h"
 #include "tools/terminal.h"
 #include "tools/state.h"

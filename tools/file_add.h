@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Many files at once: finding them below directories, and taking their digests. */
-#ifndef TOOLS_FILES_FILES_H
-#define TOOLS_FILES_FILES_H
+#ifndef TOOLS_FILE_ADD_H
+#define TOOLS_FILE_ADD_H
 
 #include "lib/crypt.h"
 #include "tools/cmd.h"
