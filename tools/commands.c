@@ -16,14 +16,25 @@
 #define PLUMBING(name) CMD(name)
 #include "tools/cmds.def"
 #undef CMD
+#undef PLUMBING
 
 static const struct cmd *const cmds[] = {
 #define CMD(name) &cmd_##name,
+#define PLUMBING(name)
 #include "tools/cmds.def"
 #undef CMD
+#undef PLUMBING
 	NULL
 };
+
+static const struct cmd *const plumbing[] = {
+#define CMD(name)
+#define PLUMBING(name) &cmd_##name,
+#include "tools/cmds.def"
+#undef CMD
 #undef PLUMBING
+	NULL
+};
 #undef SECTION
 #undef EXAMPLE
 
@@ -44,6 +55,38 @@ const struct cmd *const *
 commands_all(void)
 {
 	return cmds;
+}
+
+/* The command whose words were typed verb first, "drain node"; else NULL. */
+static const struct cmd *
+command_turned(char **words, int n)
+{
+	char *turned[] = { n < 2 ? NULL : words[1], words[0] };
+	const struct cmd *c;
+	int used = 0;
+
+	if (n < 2)
+		return NULL;
+	c = command_find(cmds, turned, 2, &used);
+	return used == 2 ? c : NULL;
+}
+
+const struct cmd *
+command_typed(char **words, int n, int *used)
+{
+	int inner;
+	const struct cmd *c = command_find(cmds, words, n, used);
+	const struct cmd *p = command_find(plumbing, words, n, &inner);
+
+	if (inner > *used) {
+		*used = inner;
+		return p;
+	}
+	/* "drain" takes no words: "drain node" means a node, not the project. */
+	return c != NULL && *used == 1 && c->max_args == 0 &&
+	               command_turned(words, n) != NULL ?
+	           NULL :
+	           c;
 }
 
 static bool
@@ -216,7 +259,10 @@ commands_unknown(struct cmd_ctx *x, char **words, int n)
 		return EXIT_USAGE;
 	if (n == 2 && list_verbs(arena_printf(x->a, "%s %s", words[0], words[1])))
 		return EXIT_USAGE;
-	if (!is_admins_word(words[0]))
+	found[0] = command_turned(words, n);
+	if (found[0] != NULL)
+		nfound = 1;
+	else if (!is_admins_word(words[0]))
 		nfound = command_of_slip(x->a, words, n, found);
 	/* The last words may be arguments. */
 	for (; nfound == 0 && typed > 0; typed--)

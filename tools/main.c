@@ -166,7 +166,7 @@ locus(struct cmd_ctx *x, int argc, char **argv)
 	int used = 0;
 
 	if (end == ARGS_RUN && g.nrest > 0) {
-		x->cmd = command_find(x->commands, g.rest, (int)g.nrest, &used);
+		x->cmd = command_typed(g.rest, (int)g.nrest, &used);
 		if (x->cmd == NULL)
 			return commands_unknown(x, g.rest, (int)g.nrest);
 		opts = arena_alloc(x->a, x->cmd->opts_size + 1);

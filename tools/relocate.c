@@ -531,6 +531,8 @@ check_database(struct relocation *r, const struct conf_change *set, size_t n)
 		return FAIL(x->f, E_CONFIG,
 		    version == 0 ?
 			"database %s has no tables of Locus: first load a dump of the original's database into it" :
+		    version > SCHEMA_VERSION ?
+			"database %s has the schema of a newer Locus; install the newer Locus" :
 			"database %s has another schema than this Locus: upgrade the original's database and load a dump of it",
 		    id.database);
 	return OK;
