@@ -64,7 +64,7 @@ static const char *const taken_texts[] = {
 static void
 man_type(const struct conf_opt *o)
 {
-	if (o->type == CONF_IGNORED || conf_is_repeated(o))
+	if (conf_is_repeated(o))
 		return;
 	printf("Type: %s", type_names[o->type]);
 	if (o->type == CONF_INT || o->type == CONF_DOUBLE)
@@ -87,6 +87,28 @@ man_option(const struct conf_opt *o)
 		printf("No effect here%s.\n", o->effect + strlen("none"));
 	man_type(o);
 	fputs(taken_texts[o->taken], stdout);
+}
+
+/* One entry for each reason, with the names that lie together in the table. */
+static void
+man_ignored(void)
+{
+	const char *why = "";
+
+	printf(".Ss Options without effect\n"
+	       "These options of BOINC's server are known and left alone:\n"
+	       ".Bl -tag -width Ds\n");
+	for (size_t i = 0; i < conf_nopts; i++) {
+		const struct conf_opt *o = &conf_opts[i];
+
+		if (o->type != CONF_IGNORED)
+			continue;
+		if (strcmp(o->effect, why) != 0)
+			printf(".It %s\n", o->effect + strlen("none: "));
+		why = o->effect;
+		printf(".Ic %s\n", o->name);
+	}
+	printf(".El\n");
 }
 
 static void
@@ -150,8 +172,11 @@ conf_print_man(void)
 	man_changes();
 	printf(".Ss Options\n.Bl -tag -width Ds\n");
 	for (size_t i = 0; i < conf_nopts; i++)
-		man_option(&conf_opts[i]);
-	printf(".El\n.Sh SEE ALSO\n.Xr locus 1 ,\n.Xr plan_class_spec.xml 5\n");
+		if (conf_opts[i].type != CONF_IGNORED)
+			man_option(&conf_opts[i]);
+	printf(".El\n");
+	man_ignored();
+	printf(".Sh SEE ALSO\n.Xr locus 1 ,\n.Xr plan_class_spec.xml 5\n");
 }
 
 void
