@@ -70,15 +70,6 @@ app_host_info(struct client *c, struct buf *b)
 	buf_puts(b, "</coprocs>\n</host_info>\n");
 }
 
-static void
-put_credit(struct buf *b, const struct cproject *p)
-{
-	buf_tag_fixed(b, "user_total_credit", p->account.user_total_credit);
-	buf_tag_fixed(b, "user_expavg_credit", p->account.user_expavg_credit);
-	buf_tag_fixed(b, "host_total_credit", p->account.host_total_credit);
-	buf_tag_fixed(b, "host_expavg_credit", p->account.host_expavg_credit);
-}
-
 static double
 share_fraction(const struct client *c, const struct cproject *p)
 {
@@ -115,13 +106,6 @@ put_resources(
 	buf_tag_fixed(b, "rsc_disk_bound",
 	    wu->rsc_disk_bound > 0 ? wu->rsc_disk_bound : DISK_BOUND);
 	buf_tag_fixed(b, "computation_deadline", t->r.report_deadline);
-}
-
-/* The settings of a proxy are the client's own affair. */
-static void
-put_proxy(struct buf *b)
-{
-	buf_puts(b, "<proxy_info>\n</proxy_info>\n");
 }
 
 static void
@@ -166,14 +150,18 @@ app_init_data(struct client *c, struct cproject *p, struct ctask *t)
 	buf_tag_fixed(&b, "starting_elapsed_time", t->ran_s);
 	buf_tag_i64(&b, "using_sandbox", 0);
 	buf_tag_i64(&b, "vm_extensions_disabled", 0);
-	put_credit(&b, p);
+	buf_tag_fixed(&b, "user_total_credit", p->account.user_total_credit);
+	buf_tag_fixed(&b, "user_expavg_credit", p->account.user_expavg_credit);
+	buf_tag_fixed(&b, "host_total_credit", p->account.host_total_credit);
+	buf_tag_fixed(&b, "host_expavg_credit", p->account.host_expavg_credit);
 	put_resources(c, &b, p, t);
 	buf_tag_i64(&b, "vbox_window", 0);
 	buf_tag_i64(&b, "no_priority_change", 0);
 	buf_tag_i64(&b, "process_priority", -1);
 	buf_tag_i64(&b, "process_priority_special", -1);
 	app_host_info(c, &b);
-	put_proxy(&b);
+	/* The settings of a proxy are the client's own affair. */
+	buf_puts(&b, "<proxy_info>\n</proxy_info>\n");
 	preferences_put(c, &b);
 	for (size_t i = 0; i < v->nrefs; i++)
 		put_init_text(&b, "app_file", v->refs[i].file_name);
@@ -332,18 +320,6 @@ take_status(struct client *c, struct ctask *t, const char *text)
 	c->accounts_changed = true;
 }
 
-static void
-channel_hear(struct client *c, struct cproject *p, struct ctask *t, int fd)
-{
-	char text[CHANNEL_BYTES];
-
-	if (channel_get(fd, STATUS, text))
-		take_status(c, t, text);
-	if (channel_get(fd, MESSAGE_UP, text) &&
-	    strstr(text, "<have_new_trickle_up/>") != NULL)
-		trickle_collect(c, p, t);
-}
-
 /* --- what is said to it --- */
 
 static void
@@ -365,10 +341,15 @@ void
 app_talk(struct client *c, struct cproject *p, struct ctask *t)
 {
 	int fd = open_channels(c, t);
+	char text[CHANNEL_BYTES];
 
 	if (fd < 0)
 		return;
-	channel_hear(c, p, t, fd);
+	if (channel_get(fd, STATUS, text))
+		take_status(c, t, text);
+	if (channel_get(fd, MESSAGE_UP, text) &&
+	    strstr(text, "<have_new_trickle_up/>") != NULL)
+		trickle_collect(c, p, t);
 	channel_say(t, fd);
 	close(fd);
 }

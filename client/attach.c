@@ -113,23 +113,18 @@ same_project_said(struct client *c, struct cproject *p, const char *said)
 		p->said_url = arena_strdup(&c->keep, said);
 }
 
-/* Has p nothing left to compute, or to tell its project? */
-static bool
-has_nothing_left(const struct cproject *p)
-{
-	for (size_t i = 0; i < p->ntasks; i++)
-		if (!p->tasks[i].acked)
-			return false;
-	return p->ntrickles == 0;
-}
-
 bool
 same_project_leaves(struct client *c, struct cproject *p)
 {
 	if (!is_set(p->same_as))
 		return false;
-	if (state_project(c->state, p->same_as) != NULL)
-		return has_nothing_left(p);
+	if (state_project(c->state, p->same_as) != NULL) {
+		/* Has p nothing left to compute, or to tell its project? */
+		for (size_t i = 0; i < p->ntasks; i++)
+			if (!p->tasks[i].acked)
+				return false;
+		return p->ntrickles == 0;
+	}
 	p->same_as = NULL; /* the other one was detached */
 	c->changed = true;
 	return false;
@@ -142,32 +137,6 @@ attach_url(struct client *c, const char *given, const char **url)
 	return *url != NULL ? OK :
 	                      FAIL(&c->fail, E_CONFIG,
 				  "\"%s\" is not an http or https URL", given);
-}
-
-static void
-new_state(struct client *c)
-{
-	c->state = NEW(&c->keep, struct state);
-	c->state->host_cpid = arena_alloc(&c->keep, MD5_HEX);
-	random_hex(c->state->host_cpid, 32);
-	c->changed = true;
-}
-
-/* Two different URLs may map to the same directory name. */
-static enum err
-check_directory(struct client *c, const char *url)
-{
-	const char *dir = url_to_dir(&c->scratch, url);
-
-	for (size_t i = 0; i < c->state->nprojects; i++) {
-		const char *other = c->state->projects[i].master_url;
-
-		if (strcmp(dir, url_to_dir(&c->scratch, other)) == 0)
-			return FAIL(&c->fail, E_CONFIG,
-			    "the files of %s and of %s would share a directory; use another --dir",
-			    url, other);
-	}
-	return OK;
 }
 
 /* Finds or adds the project that an option refers to; without a URL, the only one. */
@@ -191,21 +160,22 @@ project_for(struct client *c, const struct attach *at, struct cproject **p)
 		return FAIL(&c->fail, E_CONFIG,
 		    "%s is not attached to %s yet: give a --key for it", c->dir, url);
 	TRY(same_project_check(c, url));
-	TRY(check_directory(c, url));
+	/* Two different URLs may map to the same directory name. */
+	const char *dir = url_to_dir(&c->scratch, url);
+
+	for (size_t i = 0; i < c->state->nprojects; i++) {
+		const char *other = c->state->projects[i].master_url;
+
+		if (strcmp(dir, url_to_dir(&c->scratch, other)) == 0)
+			return FAIL(&c->fail, E_CONFIG,
+			    "the files of %s and of %s would share a directory; use another --dir",
+			    url, other);
+	}
+
 	*p = state_add(&c->keep, c->state, url);
 	(*p)->attached_at = (double)c->now;
 	c->changed = true;
 	return OK;
-}
-
-/* A "projects" directory that another client made is neither tidied up nor removed. */
-static enum err
-make_project_dir(struct client *c, const struct cproject *p)
-{
-	const char *projects = arena_printf(&c->scratch, "%s/projects", c->dir);
-
-	TRY(fs_exists(projects) ? OK : fs_make_own(projects, 0755, &c->fail));
-	return fs_mkdirs(transfer_project_dir(c, p), 0755, &c->fail);
 }
 
 enum err
@@ -223,7 +193,12 @@ project_attach(struct client *c, const struct attach *at)
 		p->share = at->share;
 		p->own_share = c->changed = true;
 	}
-	return make_project_dir(c, p);
+	/* A "projects" directory that another client made is neither tidied up nor
+	 * removed. */
+	const char *projects = arena_printf(&c->scratch, "%s/projects", c->dir);
+
+	TRY(fs_exists(projects) ? OK : fs_make_own(projects, 0755, &c->fail));
+	return fs_mkdirs(transfer_project_dir(c, p), 0755, &c->fail);
 }
 
 /* Settings of BOINC's client that a user may have put here. */
@@ -245,8 +220,12 @@ client_attach(struct client *c)
 
 	if (e != OK && e != E_NOTFOUND)
 		return e;
-	if (e == E_NOTFOUND)
-		new_state(c);
+	if (e == E_NOTFOUND) {
+		c->state = NEW(&c->keep, struct state);
+		c->state->host_cpid = arena_alloc(&c->keep, MD5_HEX);
+		random_hex(c->state->host_cpid, 32);
+		c->changed = true;
+	}
 	preferences_read(c);
 	/* A host that left its last project waits for the command "attach". */
 	if (e == E_NOTFOUND &&

@@ -13,18 +13,6 @@ enum { DOWNLOAD_FAILED = -186, EXIT_NO_COPROC = 201 };
 
 /* --- tasks --- */
 
-/*
- * The task is too late to be of use, and no work on it would be lost (client.md 4.8). A
- * deadline that had passed when the task came is doubted: this computer's clock is
- * ahead, or the project's is behind, and by the project's clock there is time.
- */
-static bool
-too_late_to_start(const struct client *c, const struct ctask *t)
-{
-	return t->started_at == 0 && t->r.report_deadline > (double)t->received_at &&
-	       (double)c->now > t->r.report_deadline;
-}
-
 /* Ends a task at once that can never run here, or need not run any more.  task_fail()
  * makes its project back off, task_abort() does not. */
 static void
@@ -37,7 +25,14 @@ end_hopeless(struct client *c, struct cproject *p, struct ctask *t)
 		task_abort(c, p, t, EXIT_NO_COPROC, "Missing coprocessor");
 		return;
 	}
-	if (too_late_to_start(c, t)) {
+	/*
+	 * The task is too late to be of use, and no work on it would be lost
+	 * (client.md 4.8). A deadline that had passed when the task came is doubted:
+	 * this computer's clock is ahead, or the project's is behind, and by the
+	 * project's clock there is time.
+	 */
+	if (t->started_at == 0 && t->r.report_deadline > (double)t->received_at &&
+	    (double)c->now > t->r.report_deadline) {
 		task_abort(c, p, t, EXIT_UNSTARTED_LATE, "Not started by deadline");
 		return;
 	}

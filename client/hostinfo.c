@@ -52,9 +52,24 @@ hostinfo_ram_bytes(void)
 	return sysinfo(&si) == 0 ? (double)si.totalram * si.mem_unit : 0;
 }
 
-static void
-describe_memory_and_disk(struct client *c, const struct cproject *p, struct rq_host *h)
+void
+hostinfo_fill(struct client *c, const struct cproject *p, struct request *rq)
 {
+	struct cw_fractions f = availability_now(c);
+	struct rq_host *h = &rq->host;
+	time_t t = (time_t)c->now;
+	struct tm tm;
+	static struct utsname un;
+	char name[256];
+
+	h->present = true;
+	h->host_cpid = c->state->host_cpid;
+	h->timezone = localtime_r(&t, &tm) == NULL ? 0 : (int32_t)tm.tm_gmtoff;
+	h->on_frac = f.on;
+	h->active_frac = f.active;
+	h->gpu_active_frac = f.gpu_active;
+	h->connected_frac = -1;
+	describe_processor(c, h);
 	struct disk d = disk_now(c);
 	struct sysinfo si;
 
@@ -66,14 +81,6 @@ describe_memory_and_disk(struct client *c, const struct cproject *p, struct rq_h
 		h->m_nbytes = (double)si.totalram * si.mem_unit;
 		h->m_swap = (double)si.totalswap * si.mem_unit;
 	}
-}
-
-static void
-describe_system(struct client *c, struct rq_host *h)
-{
-	static struct utsname un;
-	char name[256];
-
 	if (gethostname(name, sizeof(name)) != 0)
 		name[0] = '\0';
 	name[sizeof(name) - 1] = '\0';
@@ -84,26 +91,6 @@ describe_system(struct client *c, struct rq_host *h)
 	h->os_version = arena_strdup(&c->scratch, un.release);
 	h->product_name = arena_strdup(&c->scratch, "");
 	h->virtualbox_version = arena_strdup(&c->scratch, "");
-}
-
-void
-hostinfo_fill(struct client *c, const struct cproject *p, struct request *rq)
-{
-	struct cw_fractions f = availability_now(c);
-	struct rq_host *h = &rq->host;
-	time_t t = (time_t)c->now;
-	struct tm tm;
-
-	h->present = true;
-	h->host_cpid = c->state->host_cpid;
-	h->timezone = localtime_r(&t, &tm) == NULL ? 0 : (int32_t)tm.tm_gmtoff;
-	h->on_frac = f.on;
-	h->active_frac = f.active;
-	h->gpu_active_frac = f.gpu_active;
-	h->connected_frac = -1;
-	describe_processor(c, h);
-	describe_memory_and_disk(c, p, h);
-	describe_system(c, h);
 }
 
 /* A figure outside of these bounds is a fault of the measurement, not a computer. */

@@ -87,16 +87,6 @@ net_interrupted(const struct net *net)
 	return net->interrupted || proc_stopping;
 }
 
-static void
-add_exchange(struct net *net)
-{
-	curl_off_t up = 0, down = 0;
-
-	curl_easy_getinfo(net->curl, CURLINFO_SIZE_UPLOAD_T, &up);
-	curl_easy_getinfo(net->curl, CURLINFO_SIZE_DOWNLOAD_T, &down);
-	net->bytes += (double)up + (double)down;
-}
-
 double
 net_bytes(const struct net *net)
 {
@@ -164,6 +154,7 @@ run_exchange(struct net *net, bool resumable)
 	CURLcode r = CURLE_ABORTED_BY_CALLBACK;
 	CURLMsg *m;
 	int running = 1, left;
+	curl_off_t up = 0, down = 0;
 
 	net->interrupted = false;
 	if (curl_multi_add_handle(net->multi, net->curl) != CURLM_OK)
@@ -176,7 +167,9 @@ run_exchange(struct net *net, bool resumable)
 	m = curl_multi_info_read(net->multi, &left);
 	if (m != NULL && m->msg == CURLMSG_DONE)
 		r = m->data.result;
-	add_exchange(net);
+	curl_easy_getinfo(net->curl, CURLINFO_SIZE_UPLOAD_T, &up);
+	curl_easy_getinfo(net->curl, CURLINFO_SIZE_DOWNLOAD_T, &down);
+	net->bytes += (double)up + (double)down;
 	curl_multi_remove_handle(net->multi, net->curl);
 	return r;
 }

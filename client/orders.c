@@ -27,10 +27,17 @@ has_order(const struct client *c, const char *word, const char *name)
 	return false;
 }
 
-/* A line that was absent in the previous round is a new order, carried out once. */
-static void
-take_updates(struct client *c)
+void
+orders_read(struct client *c)
 {
+	struct fail f;
+	size_t n;
+
+	if (fs_read(&c->scratch, arena_printf(&c->scratch, "%s/orders", c->dir),
+		ORDERS_MAX, &c->orders, &n, &f) != OK)
+		c->orders = arena_strdup(&c->scratch, "");
+	/* A line that was absent in the previous round is a new order, carried out
+	 * once. */
 	for (size_t i = 0; i < c->state->nprojects; i++) {
 		struct cproject *p = &c->state->projects[i];
 		bool wanted = orders_name(c, "update", p->master_url);
@@ -41,18 +48,6 @@ take_updates(struct client *c)
 		p->rpc.user_request |= wanted;
 		c->changed = true;
 	}
-}
-
-void
-orders_read(struct client *c)
-{
-	struct fail f;
-	size_t n;
-
-	if (fs_read(&c->scratch, arena_printf(&c->scratch, "%s/orders", c->dir),
-		ORDERS_MAX, &c->orders, &n, &f) != OK)
-		c->orders = arena_strdup(&c->scratch, "");
-	take_updates(c);
 }
 
 bool

@@ -116,31 +116,6 @@ read_override(struct client *c)
 	return e == OK ? text : NULL;
 }
 
-/* A reply usually repeats what is known; programs hear only of changes. */
-static void
-note_change(struct client *c)
-{
-	struct buf b = buf_new(&c->scratch);
-	char md5[MD5_HEX];
-
-	preferences_put(c, &b);
-	md5_hex(b.p, b.n, md5);
-	c->prefs_changes += strcmp(md5, c->prefs_md5) != 0;
-	memcpy(c->prefs_md5, md5, sizeof(md5));
-}
-
-/* Each file answers for its own numbers. */
-static void
-complain_of_each(struct client *c, const char *account, const char *mine)
-{
-	if (account != NULL)
-		preferences_complain("the account's preferences",
-		    parse_preferences(c, account, NULL).bad);
-	if (mine != NULL)
-		preferences_complain(
-		    preferences_override_path(c), parse_preferences(c, mine, NULL).bad);
-}
-
 /* c->prefs has what was given, c->host_prefs what applies. */
 void
 preferences_read(struct client *c)
@@ -160,11 +135,24 @@ preferences_read(struct client *c)
 	    mine == NULL ? "" : mine);
 	c->prefs = parse_preferences(c, ours, NULL);
 	c->prefs.mod_time = mod_time;
-	complain_of_each(c, account, mine);
+	/* Each file answers for its own numbers. */
+	if (account != NULL)
+		preferences_complain("the account's preferences",
+		    parse_preferences(c, account, NULL).bad);
+	if (mine != NULL)
+		preferences_complain(
+		    preferences_override_path(c), parse_preferences(c, mine, NULL).bad);
 	c->prefs.bad = NULL; /* its text ends with the round */
 	c->host_prefs = parse_host_prefs(c, ours);
 	c->host_prefs.overridden = mine != NULL;
-	note_change(c);
+	/* A reply usually repeats what is known; programs hear only of changes. */
+	struct buf b = buf_new(&c->scratch);
+	char md5[MD5_HEX];
+
+	preferences_put(c, &b);
+	md5_hex(b.p, b.n, md5);
+	c->prefs_changes += strcmp(md5, c->prefs_md5) != 0;
+	memcpy(c->prefs_md5, md5, sizeof(md5));
 }
 
 void

@@ -33,19 +33,6 @@ knows_scheduler(const struct cproject *p, const char *scheduler)
 	return false;
 }
 
-static void
-store_schedulers(struct client *c, struct cproject *p, char **urls, size_t n)
-{
-	char **kept = NEWN(&c->keep, char *, n + 1);
-
-	for (size_t i = 0; i < n; i++)
-		kept[i] = arena_strdup(&c->keep, urls[i]);
-	p->schedulers = kept;
-	p->nschedulers = n;
-	p->rpc.url = (int32_t)rng_below(&c->rng, n);
-	c->changed = true;
-}
-
 enum err
 rpc_fetch_master(struct client *c, struct cproject *p, int32_t *nurls, int32_t *nnew)
 {
@@ -69,7 +56,14 @@ rpc_fetch_master(struct client *c, struct cproject *p, int32_t *nurls, int32_t *
 	for (size_t i = 0; i < n; i++)
 		*nnew += !knows_scheduler(p, urls[i]);
 	*nurls = (int32_t)n;
-	store_schedulers(c, p, urls, n);
+	char **kept = NEWN(&c->keep, char *, n + 1);
+
+	for (size_t i = 0; i < n; i++)
+		kept[i] = arena_strdup(&c->keep, urls[i]);
+	p->schedulers = kept;
+	p->nschedulers = n;
+	p->rpc.url = (int32_t)rng_below(&c->rng, n);
+	c->changed = true;
 	same_project_schedulers(c, p);
 	return OK;
 }
@@ -365,20 +359,6 @@ exchange_with_scheduler(
 	return reply_parse(&c->scratch, in.text, in.n, rp, &c->fail);
 }
 
-static void
-log_asking(struct client *c, const char *url, const struct view *v,
-    const struct contact *contact, const struct request *rq)
-{
-	struct buf b = buf_new(&c->scratch);
-
-	for (size_t r = 1; r < v->world.nrsc; r++)
-		buf_printf(
-		    &b, ", %.0f s of %s", contact->ask.secs[r], v->world.rsc[r].name);
-	log_info("asking %s: %s; %zu reports, %.0f s wanted%s", url,
-	    contact_words(contact->why), rq->nreports, contact->ask.secs[CW_CPU],
-	    b.n == 0 ? "" : b.p);
-}
-
 /* A lower count than that of another attachment to the project would look like a copied
  * client's. */
 static struct cproject *
@@ -413,7 +393,16 @@ rpc_scheduler(struct client *c, const struct view *v, const struct contact *cont
 	for (size_t i = 0; i < p->nschedulers && e != OK && !proc_stopping; i++) {
 		size_t k = (first + i) % p->nschedulers;
 
-		log_asking(c, p->schedulers[k], v, contact, rq);
+		const char *url = p->schedulers[k];
+
+		struct buf b = buf_new(&c->scratch);
+
+		for (size_t r = 1; r < v->world.nrsc; r++)
+			buf_printf(&b, ", %.0f s of %s", contact->ask.secs[r],
+			    v->world.rsc[r].name);
+		log_info("asking %s: %s; %zu reports, %.0f s wanted%s", url,
+		    contact_words(contact->why), rq->nreports,
+		    contact->ask.secs[CW_CPU], b.n == 0 ? "" : b.p);
 		e = exchange_with_scheduler(c, p->schedulers[k], &out, &answer->rp);
 		if (e == OK)
 			p->rpc.url = (int32_t)k;

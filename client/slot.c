@@ -87,16 +87,6 @@ place_app_file(struct client *c, const struct cproject *p, const char *dir,
 	return e;
 }
 
-static enum err
-place_version(struct client *c, const struct cproject *p,
-    const struct rp_app_version *v, const char *dir)
-{
-	for (size_t i = 0; i < v->nrefs; i++)
-		if (&v->refs[i] != main_program(v))
-			TRY(place_app_file(c, p, dir, &v->refs[i]));
-	return OK;
-}
-
 /* Returns the path for a task's file; E_BADREQ if it would replace a file that was
  * signed. */
 static enum err
@@ -168,25 +158,6 @@ slot_is_taken(const struct state *st, int32_t slot)
 	return false;
 }
 
-static int32_t
-free_slot(const struct state *st)
-{
-	int32_t slot = 0;
-
-	while (slot_is_taken(st, slot))
-		slot++;
-	return slot;
-}
-
-/* Tells the program of a coprocessor task which device to use, as stock clients do. */
-static const char *
-device_argument(struct client *c, const struct rp_app_version *v, const struct ctask *t)
-{
-	return version_resource(c, v) > CW_CPU && t->device >= 0 ?
-	           arena_printf(&c->scratch, " --device %d", t->device) :
-	           "";
-}
-
 /* The machine's other programs come first.  A program that feeds a coprocessor, or one
  * that is not CPU-intensive, takes little of a CPU, and must not wait long for it. */
 static void
@@ -246,11 +217,18 @@ launch_program(struct client *c, struct cproject *p, struct ctask *t, const char
 	if (main_program(v) == NULL)
 		return FAIL(&c->fail, E_BADREQ, "version %d of %s has no main program",
 		    v->version_num, v->app_name);
+	/* Tells the program of a coprocessor task which device to use, as stock clients
+	 * do. */
 	TRY(proc_split(&c->scratch,
 	    arena_printf(&c->scratch, "program %s %s%s", wu->command_line, v->cmdline,
-		device_argument(c, v, t)),
+		version_resource(c, v) > CW_CPU && t->device >= 0 ?
+		    arena_printf(&c->scratch, " --device %d", t->device) :
+		    ""),
 	    &argv, &c->fail));
-	TRY(place_version(c, p, v, dir));
+	for (size_t i = 0; i < v->nrefs; i++)
+		if (&v->refs[i] != main_program(v))
+			TRY(place_app_file(c, p, dir, &v->refs[i]));
+
 	TRY(app_channels(c, t));
 	TRY(app_init_data(c, p, t));
 	return spawn_program(c, p, t, dir, argv);
@@ -288,8 +266,14 @@ slot_launch(struct client *c, struct cproject *p, struct ctask *t)
 	bool filled = t->slot >= 0 && fs_exists(init_data_path(c, t));
 	const char *dir;
 
-	if (t->slot < 0)
-		t->slot = free_slot(c->state);
+	if (t->slot < 0) {
+		/* The lowest slot that no task has. */
+		int32_t slot = 0;
+
+		while (slot_is_taken(c->state, slot))
+			slot++;
+		t->slot = slot;
+	}
 	if (!filled || t->checkpointed_at == 0) {
 		t->checkpointed_at = 0;
 		t->ran_s = t->saved_s = t->fraction_done = t->fraction_ran_s =

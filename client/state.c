@@ -261,45 +261,42 @@ copy_rows(struct arena *a, const struct state_field *f, const void *from, void *
 	*(size_t *)((char *)to + f->n_off) = n;
 }
 
-static void
-copy_value(struct arena *a, const struct state_field *f, const void *from, void *to)
-{
-	const void *p = field_at(from, f->off);
-	void *q = (char *)to + f->off;
-
-	switch (f->type) {
-	case F_STR:
-		*(char **)q = arena_strdup(a, *(const char *const *)p);
-		break;
-	case F_I32:
-		*(int32_t *)q = *(const int32_t *)p;
-		break;
-	case F_I64:
-		*(int64_t *)q = *(const int64_t *)p;
-		break;
-	case F_F64: /* JSON has no other numbers */
-		*(double *)q = isfinite(*(const double *)p) ? *(const double *)p : 0;
-		break;
-	case F_BOOL:
-		*(bool *)q = *(const bool *)p;
-		break;
-	case F_STRINGS:
-		copy_strings(a, f, from, to);
-		break;
-	case F_ROWS:
-		copy_rows(a, f, from, to);
-		break;
-	case F_ROW:
-		fields_copy(a, f->row, p, q);
-		break;
-	}
-}
-
 void
 fields_copy(struct arena *a, const struct state_field *f, const void *from, void *to)
 {
-	for (; f->name != NULL; f++)
-		copy_value(a, f, from, to);
+	for (; f->name != NULL; f++) {
+		const void *p = field_at(from, f->off);
+		void *q = (char *)to + f->off;
+
+		switch (f->type) {
+		case F_STR:
+			*(char **)q = arena_strdup(a, *(const char *const *)p);
+			break;
+		case F_I32:
+			*(int32_t *)q = *(const int32_t *)p;
+			break;
+		case F_I64:
+			*(int64_t *)q = *(const int64_t *)p;
+			break;
+		case F_F64: /* JSON has no other numbers */
+			*(double *)q = isfinite(*(const double *)p) ?
+			                   *(const double *)p :
+			                   0;
+			break;
+		case F_BOOL:
+			*(bool *)q = *(const bool *)p;
+			break;
+		case F_STRINGS:
+			copy_strings(a, f, from, to);
+			break;
+		case F_ROWS:
+			copy_rows(a, f, from, to);
+			break;
+		case F_ROW:
+			fields_copy(a, f->row, p, q);
+			break;
+		}
+	}
 }
 
 enum { STATE_MAX = 256 << 20 };
@@ -340,12 +337,6 @@ state_project(const struct state *st, const char *master_url)
 	return NULL;
 }
 
-static struct cproject
-fresh_project(void)
-{
-	return (struct cproject){ .share = SHARE, .dcf = 1 };
-}
-
 static int
 by_url(const void *a, const void *b)
 {
@@ -361,7 +352,7 @@ state_add(struct arena *a, struct state *st, const char *master_url)
 
 	if (st->nprojects > 0)
 		memcpy(all, st->projects, st->nprojects * sizeof(*all));
-	all[st->nprojects] = fresh_project();
+	all[st->nprojects] = (struct cproject){ .share = SHARE, .dcf = 1 };
 	all[st->nprojects].master_url = arena_strdup(a, master_url);
 	st->projects = all;
 	st->nprojects++;
@@ -634,18 +625,6 @@ state_clock(struct state *st, int64_t now)
 
 enum { SAVE_RETRY_MS = 10000, ACCOUNTS_S = 60 };
 
-static void
-unlink_dropped(struct client *c, const struct dropped *dropped, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		const struct cproject *p = state_project(
-		    c->state, dropped[i].master_url);
-
-		if (p != NULL)
-			transfer_remove(c, p, dropped[i].name);
-	}
-}
-
 /* Changed accounts alone, which change whenever a task runs, are saved only once a
  * minute. */
 bool
@@ -670,6 +649,12 @@ client_save(struct client *c)
 	}
 	c->changed = c->accounts_changed = false;
 	c->saved_at = c->now;
-	unlink_dropped(c, dropped, n);
+	for (size_t i = 0; i < n; i++) {
+		const struct cproject *p = state_project(
+		    c->state, dropped[i].master_url);
+
+		if (p != NULL)
+			transfer_remove(c, p, dropped[i].name);
+	}
 	return true;
 }

@@ -260,10 +260,19 @@ app_needed(const struct cproject *p, const struct rp_app *app)
 		(n) = left;                                                            \
 	} while (0)
 
-/* Marks the rows that tasks which are not acked refer to. */
-static void
-mark_rows(const struct cproject *p, bool *tasks, bool *workunits, bool *versions)
+void
+state_drop_rows(struct cproject *p, struct arena *a)
 {
+	bool *tasks = NEWN(a, bool, p->ntasks + 1);
+	bool *workunits = NEWN(a, bool, p->nworkunits + 1);
+	bool *versions = NEWN(a, bool, p->nversions + 1);
+	bool *apps = NEWN(a, bool, p->napps + 1);
+
+	p->tasks = COPY(a, p->tasks, p->ntasks);
+	p->workunits = COPY(a, p->workunits, p->nworkunits);
+	p->versions = COPY(a, p->versions, p->nversions);
+	p->apps = COPY(a, p->apps, p->napps);
+	/* Marks the rows that tasks which are not acked refer to. */
 	for (size_t i = 0; i < p->ntasks; i++) {
 		const struct ctask *t = &p->tasks[i];
 		const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
@@ -277,21 +286,6 @@ mark_rows(const struct cproject *p, bool *tasks, bool *workunits, bool *versions
 		if (v != NULL)
 			versions[v - p->versions] = true;
 	}
-}
-
-void
-state_drop_rows(struct cproject *p, struct arena *a)
-{
-	bool *tasks = NEWN(a, bool, p->ntasks + 1);
-	bool *workunits = NEWN(a, bool, p->nworkunits + 1);
-	bool *versions = NEWN(a, bool, p->nversions + 1);
-	bool *apps = NEWN(a, bool, p->napps + 1);
-
-	p->tasks = COPY(a, p->tasks, p->ntasks);
-	p->workunits = COPY(a, p->workunits, p->nworkunits);
-	p->versions = COPY(a, p->versions, p->nversions);
-	p->apps = COPY(a, p->apps, p->napps);
-	mark_rows(p, tasks, workunits, versions);
 	for (size_t i = 0; i < p->nversions; i++)
 		versions[i] |= is_newest(p, &p->versions[i]);
 	KEEP_MARKED(p->tasks, p->ntasks, tasks);

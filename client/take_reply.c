@@ -99,36 +99,6 @@ take_account(struct client *c, struct cproject *p, const struct rp_account *in)
 		a->teamid = in->teamid;
 }
 
-static void
-take_identity(struct client *c, struct cproject *p, const struct reply *rp)
-{
-	if (rp->hostid > 0) {
-		p->hostid = rp->hostid;
-		p->rpc_seqno = 0;
-	}
-	if (rp->userid > 0)
-		p->userid = rp->userid;
-	if (rp->project_name != NULL)
-		p->project_name = arena_strdup(&c->keep, rp->project_name);
-	account_text(c, &p->venue, rp->host_venue);
-	account_text(c, &p->preferences, rp->project_preferences);
-	take_account(c, p, &rp->account);
-	take_code_sign_key(c, p, rp);
-}
-
-/* Notes the resources for which the account wants no work from the project. */
-static void
-take_refused(struct client *c, struct cproject *p, const struct project_prefs *prefs)
-{
-	for (size_t r = 0; r <= c->options.ncoprocs; r++) {
-		const char *name = r == 0 ? resource_names[RESOURCE_CPU] :
-		                            c->options.coproc[r - 1].name;
-
-		state_standing(&c->keep, p, name)->refused = prefs_refuse_resource(
-		    prefs, name);
-	}
-}
-
 /* Takes over the account's preferences for this project at the host's venue; the user's
  * own share overrides theirs. */
 static void
@@ -145,7 +115,14 @@ take_prefs(struct client *c, struct cproject *p, const struct reply *rp)
 		rp->project_preferences),
 	    rp->host_venue);
 	preferences_complain("the account's project preferences", prefs.bad);
-	take_refused(c, p, &prefs);
+	/* Notes the resources for which the account wants no work from the project. */
+	for (size_t r = 0; r <= c->options.ncoprocs; r++) {
+		const char *name = r == 0 ? resource_names[RESOURCE_CPU] :
+		                            c->options.coproc[r - 1].name;
+
+		state_standing(&c->keep, p, name)->refused = prefs_refuse_resource(
+		    &prefs, name);
+	}
 	if (p->own_share)
 		return;
 	text = prefs.text == NULL ?
@@ -161,21 +138,26 @@ take_prefs(struct client *c, struct cproject *p, const struct reply *rp)
 		    text, (double)SHARE_MOST, p->share);
 }
 
-static void
-take_kind(struct client *c, struct cproject *p, const struct reply *rp)
-{
-	p->no_dcf = rp->dont_use_dcf;
-	p->nci = rp->non_cpu_intensive;
-	c->state->full_workload |= rp->send_full_workload;
-}
-
 void
 take_project(struct client *c, struct cproject *p, const struct reply *rp)
 {
-	take_identity(c, p, rp);
+	if (rp->hostid > 0) {
+		p->hostid = rp->hostid;
+		p->rpc_seqno = 0;
+	}
+	if (rp->userid > 0)
+		p->userid = rp->userid;
+	if (rp->project_name != NULL)
+		p->project_name = arena_strdup(&c->keep, rp->project_name);
+	account_text(c, &p->venue, rp->host_venue);
+	account_text(c, &p->preferences, rp->project_preferences);
+	take_account(c, p, &rp->account);
+	take_code_sign_key(c, p, rp);
 	take_prefs(c, p, rp);
 	preferences_take(c, p, rp);
-	take_kind(c, p, rp);
+	p->no_dcf = rp->dont_use_dcf;
+	p->nci = rp->non_cpu_intensive;
+	c->state->full_workload |= rp->send_full_workload;
 }
 
 /* Leaves room in a file name for the mark of a partial download. */
@@ -619,19 +601,18 @@ expire_files(struct client *c)
 	}
 }
 
-static void
-tell_user(const struct reply *rp)
+void
+take_reply(struct client *c, struct cproject *p, const struct answer *answer,
+    struct reply_facts *f)
 {
+	const struct reply *rp = answer->rp;
+	size_t files_before = p->nfiles, acked, before = p->ntasks;
+
+	*f = (struct reply_facts){ 0 };
 	for (size_t i = 0; i < rp->nmessages; i++)
 		log_info("project says: %s", rp->messages[i].text);
 	if (rp->no_work_deadlines)
 		log_info("no work was sent because of deadlines");
-}
-
-static void
-read_delays_and_flags(
-    const struct client *c, const struct reply *rp, struct reply_facts *f)
-{
 	f->request_delay_s = fmin(fmax(rp->request_delay, 0), DELAY_MOST_S);
 	f->next_rpc_delay_s = fmin(fmax(rp->next_rpc_delay, 0), DELAY_MOST_S);
 	f->latency_limited = rp->no_work_deadlines;
@@ -644,18 +625,6 @@ read_delays_and_flags(
 			f->no_apps[k + 1] |= strcmp(type, c->options.coproc[k].name) ==
 			                     0;
 	}
-}
-
-void
-take_reply(struct client *c, struct cproject *p, const struct answer *answer,
-    struct reply_facts *f)
-{
-	const struct reply *rp = answer->rp;
-	size_t files_before = p->nfiles, acked, before = p->ntasks;
-
-	*f = (struct reply_facts){ 0 };
-	tell_user(rp);
-	read_delays_and_flags(c, rp, f);
 	if (rp->project_is_down)
 		return;
 	take_project(c, p, rp);

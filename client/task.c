@@ -63,14 +63,6 @@ task_start(struct client *c, struct cproject *p, struct ctask *t)
 	event_log(c, "started result=%s", t->r.name);
 }
 
-/* Ends an episode of running, for whatever reason. */
-static void
-episode_ends(struct client *c, struct ctask *t)
-{
-	t->ran_s = task_ran_s(c, t);
-	t->run_since = c->now;
-}
-
 void
 task_pause(struct client *c, struct ctask *t)
 {
@@ -79,7 +71,9 @@ task_pause(struct client *c, struct ctask *t)
 	/* A program that is to read the message must not rest. */
 	if (kill(-(pid_t)t->pid, t->api ? SIGCONT : SIGSTOP) != 0)
 		return;
-	episode_ends(c, t);
+	/* Ends an episode of running, for whatever reason. */
+	t->ran_s = task_ran_s(c, t);
+	t->run_since = c->now;
 	t->paused = true;
 	t->ask |= ASK_RUN_OR_PAUSE;
 	t->asked_at = c->now;

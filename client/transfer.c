@@ -509,23 +509,6 @@ remove_unknown(struct client *c, const struct cproject *p)
 			remove_file(c, transfer_file_path(c, p, names[i]));
 }
 
-/* Removes state files that were not written completely.  In a directory made by
- * somebody else, other temporary files are theirs. */
-static void
-remove_halves(struct client *c)
-{
-	const char *prefix = fs_is_own(c->dir) ? ".tmp-" : ".tmp-client_state.json-";
-	char **names;
-	size_t n;
-
-	if (fs_list(&c->scratch, c->dir, FILES_MOST, &names, &n, &c->fail) != OK)
-		n = 0;
-	for (size_t i = 0; i < n; i++)
-		if (strncmp(names[i], prefix, strlen(prefix)) == 0)
-			remove_file(
-			    c, arena_printf(&c->scratch, "%s/%s", c->dir, names[i]));
-}
-
 static void
 recheck_files(struct client *c, struct cproject *p)
 {
@@ -551,5 +534,16 @@ transfer_clean_up(struct client *c)
 		recheck_files(c, &c->state->projects[i]);
 		remove_unknown(c, &c->state->projects[i]);
 	}
-	remove_halves(c);
+	/* Removes state files that were not written completely.  In a directory made by
+	 * somebody else, other temporary files are theirs. */
+	const char *prefix = fs_is_own(c->dir) ? ".tmp-" : ".tmp-client_state.json-";
+	char **names;
+	size_t n;
+
+	if (fs_list(&c->scratch, c->dir, FILES_MOST, &names, &n, &c->fail) != OK)
+		n = 0;
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(names[i], prefix, strlen(prefix)) == 0)
+			remove_file(
+			    c, arena_printf(&c->scratch, "%s/%s", c->dir, names[i]));
 }

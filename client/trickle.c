@@ -30,14 +30,6 @@ trickle_dir(struct client *c, const struct cproject *p)
 	    url_to_dir(&c->scratch, p->master_url));
 }
 
-static enum err
-make_dir(struct client *c, const struct cproject *p)
-{
-	TRY(fs_make_own(
-	    arena_printf(&c->scratch, "%s/trickles", c->dir), 0755, &c->fail));
-	return fs_mkdirs(trickle_dir(c, p), 0700, &c->fail);
-}
-
 /* Lists the messages that wait, in order. */
 static size_t
 list_waiting(struct client *c, const struct cproject *p, char ***names)
@@ -65,7 +57,9 @@ store_message(
 	buf_puts(&b, "      ");
 	buf_tag(&b, "result_name", t->r.name);
 	buf_printf(&b, "      <time>%lld</time>\n%s", (long long)c->now, text);
-	TRY(make_dir(c, p));
+	TRY(fs_make_own(
+	    arena_printf(&c->scratch, "%s/trickles", c->dir), 0755, &c->fail));
+	TRY(fs_mkdirs(trickle_dir(c, p), 0700, &c->fail));
 	return fs_write(
 	    arena_printf(&c->scratch, "%s/%012lld", trickle_dir(c, p), number), b.p,
 	    b.n, 0600, &c->fail);

@@ -126,20 +126,6 @@ sort_by_arrival(struct client *c, struct view *v)
 
 /* --- projects --- */
 
-static void
-count_reports(const struct cproject *p, struct cw_rpc *rpc)
-{
-	rpc->nready = 0;
-	rpc->report_now = false;
-	for (size_t i = 0; i < p->ntasks; i++) {
-		const struct ctask *t = &p->tasks[i];
-
-		if (t->ready && !t->acked && !transfer_uploads_pending(p, t))
-			contact_ready(rpc, (double)t->ready_at, t->r.report_deadline,
-			    t->r.report_immediately);
-	}
-}
-
 static struct cw_rpc
 project_rpc(
     const struct client *c, const struct cproject *p, const struct traffic *traffic)
@@ -151,7 +137,15 @@ project_rpc(
 	rpc.nurls = (int32_t)p->nschedulers;
 	rpc.uploading = traffic->nfresh > 0;
 	rpc.nuploads = traffic->nuploads;
-	count_reports(p, &rpc);
+	rpc.nready = 0;
+	rpc.report_now = false;
+	for (size_t i = 0; i < p->ntasks; i++) {
+		const struct ctask *t = &p->tasks[i];
+
+		if (t->ready && !t->acked && !transfer_uploads_pending(p, t))
+			contact_ready(&rpc, (double)t->ready_at, t->r.report_deadline,
+			    t->r.report_immediately);
+	}
 	/* Messages go as soon as no back-off forbids it. */
 	if (p->ntrickles > 0)
 		rpc.next_rpc_time = fmin(
@@ -241,33 +235,6 @@ view_store(struct client *c, const struct client_world *w)
 /* --- all --- */
 
 static void
-set_resources(const struct client *c, struct client_world *w)
-{
-	struct cw_fractions f = availability_now(c);
-
-	w->rsc[CW_CPU] = (struct cw_resource){ "CPU", preferences_ncpus(c),
-		fmax(c->state->p_fpops, 1), fmax(f.on * f.active, AVAIL_LEAST) };
-	w->nrsc = 1;
-	for (size_t i = 0; i < c->options.ncoprocs; i++)
-		w->rsc[w->nrsc++] = (struct cw_resource){ c->options.coproc[i].name,
-			c->options.coproc[i].count, c->options.coproc[i].flops,
-			fmax(f.on * f.gpu_active, AVAIL_LEAST) };
-}
-
-static void
-account_usage(struct client *c, struct client_world *w)
-{
-	double dt = w->now - w->accounted_at;
-
-	if (dt > 0 && dt <= GAP_S)
-		cw_accrue(w, dt);
-	c->options.policy->account(w, c->options.policy);
-	for (size_t i = 0; i < w->ntasks; i++)
-		c->accounts_changed |= w->tasks[i].running;
-	view_store(c, w);
-}
-
-static void
 load_projects(struct client *c, struct view *v,
     struct cw_project (*project)(
 	struct client *, struct cproject *, const struct client_world *))
@@ -282,7 +249,15 @@ load_projects(struct client *c, struct view *v,
 				.asked_at = c->state->asked_at,
 				.scheduled_at = c->state->scheduled_at,
 				.in_session = c->state->in_session } };
-	set_resources(c, w);
+	struct cw_fractions f = availability_now(c);
+
+	w->rsc[CW_CPU] = (struct cw_resource){ "CPU", preferences_ncpus(c),
+		fmax(c->state->p_fpops, 1), fmax(f.on * f.active, AVAIL_LEAST) };
+	w->nrsc = 1;
+	for (size_t i = 0; i < c->options.ncoprocs; i++)
+		w->rsc[w->nrsc++] = (struct cw_resource){ c->options.coproc[i].name,
+			c->options.coproc[i].count, c->options.coproc[i].flops,
+			fmax(f.on * f.gpu_active, AVAIL_LEAST) };
 	w->nprojects = c->state->nprojects;
 	w->projects = NEWN(&c->scratch, struct cw_project, w->nprojects + 1);
 	for (size_t i = 0; i < w->nprojects; i++)
@@ -303,6 +278,13 @@ view_load(struct client *c, struct view *v)
 	load_projects(c, v, view_project);
 	view_tasks(c, v);
 	sort_by_arrival(c, v);
-	account_usage(c, w);
+	double dt = w->now - w->accounted_at;
+
+	if (dt > 0 && dt <= GAP_S)
+		cw_accrue(w, dt);
+	c->options.policy->account(w, c->options.policy);
+	for (size_t i = 0; i < w->ntasks; i++)
+		c->accounts_changed |= w->tasks[i].running;
+	view_store(c, w);
 	rr_simulate(w, &c->scratch, &v->rr);
 }

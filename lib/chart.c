@@ -73,18 +73,6 @@ round_step(double least)
 	return 10 * power;
 }
 
-static double
-span_step(double least)
-{
-	static const double steps[] = { 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900,
-		1800, 3600, 7200, 10800, 21600, 43200, 86400 };
-
-	for (size_t i = 0; i < N(steps); i++)
-		if (steps[i] >= least * 0.999)
-			return steps[i];
-	return 86400 * round_step(least / 86400);
-}
-
 double
 chart_step(enum chart_unit unit, double top, int most)
 {
@@ -92,8 +80,16 @@ chart_step(enum chart_unit unit, double top, int most)
 
 	if (unit == CHART_PERCENT)
 		return 0.25;
-	if (unit == CHART_SPAN)
-		return span_step(least);
+	if (unit == CHART_SPAN) {
+		/* Steps of whole minutes, hours and days. */
+		static const double steps[] = { 1, 2, 5, 10, 15, 30, 60, 120, 300, 600,
+			900, 1800, 3600, 7200, 10800, 21600, 43200, 86400 };
+
+		for (size_t i = 0; i < N(steps); i++)
+			if (steps[i] >= least * 0.999)
+				return steps[i];
+		return 86400 * round_step(least / 86400);
+	}
 	return unit == CHART_COUNT ? fmax(1, round_step(least)) : round_step(least);
 }
 
@@ -185,22 +181,6 @@ mark_text(struct arena *a, enum chart_unit unit, double value)
 		break;
 	}
 	return arena_printf(a, "%.0f", value);
-}
-
-static void
-put_y_axis(const struct canvas *v)
-{
-	double step = chart_step(v->p->unit, v->high - v->low, MARKS_Y);
-
-	for (double i = ceil(v->low / step); i * step <= v->high * 1.0001; i++) {
-		double value = i * step, y = chart_y(v, value);
-
-		buf_printf(v->b,
-		    "<line class=\"%s\" x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\"/>\n",
-		    value == 0 ? "axis" : "grid", LEFT, y, WIDTH - RIGHT, y);
-		chart_text(v->b, " class=\"mark\" text-anchor=\"end\"", LEFT - 10,
-		    y + 4, mark_text(v->b->a, v->p->unit, value));
-	}
 }
 
 /* by_day: each column is a day, which has one mark at most. */
@@ -395,8 +375,21 @@ put_panel(const struct canvas *v)
 
 	if (v->p->title != NULL)
 		chart_text(v->b, "", LEFT, v->y - 8, v->p->title);
-	if (v->p->form != CHART_ROWS)
-		put_y_axis(v);
+	if (v->p->form != CHART_ROWS) {
+		/* The marks of the y axis, with a line across for each. */
+		double step = chart_step(v->p->unit, v->high - v->low, MARKS_Y);
+
+		for (double i = ceil(v->low / step); i * step <= v->high * 1.0001;
+		     i++) {
+			double value = i * step, y = chart_y(v, value);
+
+			buf_printf(v->b,
+			    "<line class=\"%s\" x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\"/>\n",
+			    value == 0 ? "axis" : "grid", LEFT, y, WIDTH - RIGHT, y);
+			chart_text(v->b, " class=\"mark\" text-anchor=\"end\"",
+			    LEFT - 10, y + 4, mark_text(v->b->a, v->p->unit, value));
+		}
+	}
 	if (v->p->form == CHART_BAND && v->p->nseries > 1)
 		put_band(v);
 	for (size_t s = 0; s < v->p->nseries; s++)

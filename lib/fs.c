@@ -61,11 +61,18 @@ fd_write_all(int fd, const char *p, size_t n)
 	return true;
 }
 
-/* Reads to the end of fd; the size from stat() is only a first guess. */
-static enum err
-fd_read_whole(struct arena *a, int fd, const char *path, size_t guess, size_t max,
-    char **p, size_t *n, struct fail *f)
+enum err
+fs_read_fd(struct arena *a, int fd, const char *path, size_t max, char **p, size_t *n,
+    struct fail *f)
 {
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return FAIL_ERRNO(f, "looking at %s", path);
+	if (st.st_size > 0 && (size_t)st.st_size > max)
+		return FAIL(f, E_BADREQ, "%s: larger than %zu bytes", path, max);
+	/* Reads to the end of fd; the size from stat() is only a first guess. */
+	size_t guess = (size_t)st.st_size;
 	size_t cap = guess + 2, got = 0;
 	char *text = arena_alloc(a, cap);
 	ssize_t more;
@@ -85,19 +92,6 @@ fd_read_whole(struct arena *a, int fd, const char *path, size_t guess, size_t ma
 	if (n != NULL)
 		*n = got;
 	return OK;
-}
-
-enum err
-fs_read_fd(struct arena *a, int fd, const char *path, size_t max, char **p, size_t *n,
-    struct fail *f)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return FAIL_ERRNO(f, "looking at %s", path);
-	if (st.st_size > 0 && (size_t)st.st_size > max)
-		return FAIL(f, E_BADREQ, "%s: larger than %zu bytes", path, max);
-	return fd_read_whole(a, fd, path, (size_t)st.st_size, max, p, n, f);
 }
 
 enum err

@@ -137,13 +137,21 @@ gzip_failed(struct gzip *g, struct fail *f)
 	    why == NULL ? "unknown error" : why);
 }
 
-/* The "archive" is a single stream without a name. */
-static enum err
-gzip_begin(struct gzip *g, struct fail *f)
+enum err
+gzip_create(const char *path, struct gzip **out, struct fail *f)
 {
+	struct gzip *g = calloc(1, sizeof(*g));
 	struct archive_entry *e;
 	int rc;
 
+	assert(g != NULL);
+	*out = g;
+	g->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (g->fd < 0 || fchmod(g->fd, 0644) < 0)
+		return FAIL_ERRNO(f, "creating %s", path);
+	g->to = archive_write_new();
+	assert(g->to != NULL);
+	/* The "archive" is a single stream without a name. */
 	if (archive_write_add_filter_gzip(g->to) < ARCHIVE_WARN ||
 	    archive_write_set_format_raw(g->to) != ARCHIVE_OK ||
 	    archive_write_set_bytes_in_last_block(g->to, 1) != ARCHIVE_OK ||
@@ -154,21 +162,6 @@ gzip_begin(struct gzip *g, struct fail *f)
 	rc = archive_write_header(g->to, e);
 	archive_entry_free(e);
 	return rc >= ARCHIVE_WARN ? OK : gzip_failed(g, f);
-}
-
-enum err
-gzip_create(const char *path, struct gzip **out, struct fail *f)
-{
-	struct gzip *g = calloc(1, sizeof(*g));
-
-	assert(g != NULL);
-	*out = g;
-	g->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
-	if (g->fd < 0 || fchmod(g->fd, 0644) < 0)
-		return FAIL_ERRNO(f, "creating %s", path);
-	g->to = archive_write_new();
-	assert(g->to != NULL);
-	return gzip_begin(g, f);
 }
 
 enum err

@@ -14,22 +14,6 @@ static const struct {
 } tokens[JOURNAL_TOKENS] = { { "HOST#", "LOCUS_HOST" }, { "RESULT#", "LOCUS_RESULT" },
 	{ "WU#", "LOCUS_WORKUNIT" }, { "rpc=", "LOCUS_RPC" } };
 
-/* Takes one word inside brackets, such as "HOST#7". */
-static void
-take_token(struct journal_fields *f, const char *word, size_t n)
-{
-	for (size_t i = 0; i < JOURNAL_TOKENS; i++) {
-		size_t m = strlen(tokens[i].token);
-
-		if (n <= m || strncmp(word, tokens[i].token, m) != 0 ||
-		    strspn(word + m, "0123456789abcdef") < n - m ||
-		    f->n == JOURNAL_TOKENS)
-			continue;
-		snprintf(f->v[f->n++], JOURNAL_FIELD_MAX, "%s=%.*s", tokens[i].field,
-		    (int)(n - m), word + m);
-	}
-}
-
 /* Takes the words of "[...]" at p; returns what follows the brackets. */
 static const char *
 take_group(struct journal_fields *f, const char *p)
@@ -39,7 +23,17 @@ take_group(struct journal_fields *f, const char *p)
 	for (p++; p < end; p += p < end) {
 		size_t n = strcspn(p, " ]");
 
-		take_token(f, p, n);
+		/* Takes one word inside brackets, such as "HOST#7". */
+		for (size_t i = 0; i < JOURNAL_TOKENS; i++) {
+			size_t m = strlen(tokens[i].token);
+
+			if (n <= m || strncmp(p, tokens[i].token, m) != 0 ||
+			    strspn(p + m, "0123456789abcdef") < n - m ||
+			    f->n == JOURNAL_TOKENS)
+				continue;
+			snprintf(f->v[f->n++], JOURNAL_FIELD_MAX, "%s=%.*s",
+			    tokens[i].field, (int)(n - m), p + m);
+		}
 		p += n;
 	}
 	return *end == ']' ? end + 1 : end;

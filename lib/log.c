@@ -208,20 +208,6 @@ log_write_lost(int64_t now)
 }
 
 /*
- * A failing log must not stop the program: count the line, and show it on standard
- * error if that is not the log itself.
- */
-static void
-log_write_line(int64_t now, const char *line, size_t n)
-{
-	if (log_write_lost(now) && log_write(line, n))
-		return;
-	lg.lost++;
-	if (lg.fd != STDERR_FILENO)
-		(void)!write(STDERR_FILENO, line, n);
-}
-
-/*
  * Adds the message to the journal if standard error leads there: all messages if there
  * is no other log, otherwise warnings and errors. Returns true if it needs no line.
  */
@@ -261,7 +247,15 @@ log_put(
 	if (log_to_journal(level, line + head, n - (size_t)head))
 		return;
 	line[n++] = '\n';
-	log_write_line(now, line, n);
+	/*
+	 * A failing log must not stop the program: count the line, and show it on
+	 * standard error if that is not the log itself.
+	 */
+	if (log_write_lost(now) && log_write(line, n))
+		return;
+	lg.lost++;
+	if (lg.fd != STDERR_FILENO)
+		(void)!write(STDERR_FILENO, line, n);
 }
 
 /* Writes how many lines of each kind were only counted in the minute that is over; all:

@@ -192,26 +192,6 @@ time_behind(struct log_reader *r, off_t at)
 	return 0;
 }
 
-/* Bisection: everything before low is older than since. */
-static void
-seek_time(struct log_reader *r, int64_t since)
-{
-	struct stat st;
-	off_t low = 0, high = fstat(r->fd, &st) == 0 ? st.st_size : 0;
-
-	while (since > 0 && high - low > BUFFER / 4) {
-		off_t middle = low + (high - low) / 2;
-		int64_t t = time_behind(r, middle);
-
-		if (t > 0 && t < since)
-			low = middle;
-		else
-			high = middle;
-	}
-	seek_line(r, low);
-	r->last = 0;
-}
-
 struct log_reader *
 log_reader_open(struct arena *a, const char *path, int64_t since)
 {
@@ -227,7 +207,22 @@ log_reader_open(struct arena *a, const char *path, int64_t since)
 		r->packed = unpack_begin(fd);
 		r->replaced = true; /* no more will come */
 	} else {
-		seek_time(r, since);
+		struct stat st;
+
+		/* Bisection: everything before low is older than since. */
+		off_t low = 0, high = fstat(r->fd, &st) == 0 ? st.st_size : 0;
+
+		while (since > 0 && high - low > BUFFER / 4) {
+			off_t middle = low + (high - low) / 2;
+			int64_t t = time_behind(r, middle);
+
+			if (t > 0 && t < since)
+				low = middle;
+			else
+				high = middle;
+		}
+		seek_line(r, low);
+		r->last = 0;
 	}
 	return r;
 }

@@ -42,21 +42,6 @@ names_slot(const struct names *s, const char *name)
 	return &s->slot[i];
 }
 
-static void
-names_grow(struct arena *a, struct names *s)
-{
-	struct names old = *s;
-
-	s->cap = old.cap == 0 ? FIRST_NAMES : 2 * old.cap;
-	s->nslots = 2 * s->cap;
-	s->v = NEWN(a, const char *, s->cap);
-	s->value = NEWN(a, size_t, s->cap);
-	s->slot = NEWN(a, uint32_t, s->nslots);
-	s->n = 0;
-	for (size_t i = 0; i < old.n; i++)
-		names_put(a, s, old.v[i], old.value[i]);
-}
-
 bool
 names_put(struct arena *a, struct names *s, const char *name, size_t value)
 {
@@ -64,8 +49,18 @@ names_put(struct arena *a, struct names *s, const char *name, size_t value)
 
 	if (name == NULL)
 		return false;
-	if (s->n == s->cap)
-		names_grow(a, s);
+	if (s->n == s->cap) {
+		struct names old = *s;
+
+		s->cap = old.cap == 0 ? FIRST_NAMES : 2 * old.cap;
+		s->nslots = 2 * s->cap;
+		s->v = NEWN(a, const char *, s->cap);
+		s->value = NEWN(a, size_t, s->cap);
+		s->slot = NEWN(a, uint32_t, s->nslots);
+		s->n = 0;
+		for (size_t i = 0; i < old.n; i++)
+			names_put(a, s, old.v[i], old.value[i]);
+	}
 	slot = names_slot(s, name);
 	if (*slot != 0)
 		return false;

@@ -313,19 +313,6 @@ parse_escape(struct compiler *c, bool *anchor)
 
 static bool parse_alternatives(struct compiler *);
 
-static bool
-parse_group(struct compiler *c)
-{
-	c->open++;
-	if (!parse_alternatives(c))
-		return false;
-	if (*c->s != ')')
-		return pattern_refuse(c, "a ( has no )");
-	c->s++;
-	c->open--;
-	return true;
-}
-
 /* Parses what a repetition operator applies to. */
 static bool
 parse_atom(struct compiler *c, bool *anchor)
@@ -346,7 +333,14 @@ parse_atom(struct compiler *c, bool *anchor)
 	case '[':
 		return parse_list(c);
 	case '(':
-		return parse_group(c);
+		c->open++;
+		if (!parse_alternatives(c))
+			return false;
+		if (*c->s != ')')
+			return pattern_refuse(c, "a ( has no )");
+		c->s++;
+		c->open--;
+		return true;
 	case '\\':
 		return parse_escape(c, anchor);
 	case '*':

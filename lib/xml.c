@@ -375,39 +375,6 @@ put_utf8(struct buf *b, const char *p, size_t n)
 	}
 }
 
-static enum err
-reader_parse(struct xml_reader *r, const char *text, size_t n, struct fail *f)
-{
-	/* No XML_PARSE_NOERROR: since libxml2 2.13 it silences on_error, too. */
-	const int options = XML_PARSE_NONET | XML_PARSE_NOWARNING |
-	                    XML_PARSE_IGNORE_ENC;
-
-	if (n > INT_MAX)
-		return FAIL(f, E_BADREQ, "XML of %zu bytes is too long", n);
-	r->text = buf_new(r->a);
-	r->parser = xmlNewParserCtxt();
-	assert(r->parser != NULL);
-	xmlDictSetLimit(r->parser->dict, NAMES_MAX_BYTES);
-	*r->parser->sax = (xmlSAXHandler){
-		.initialized = XML_SAX2_MAGIC,
-		.startElementNs = on_start,
-		.endElementNs = on_end,
-		.characters = on_text,
-		.ignorableWhitespace = on_text,
-		.cdataBlock = on_text,
-		.internalSubset = on_doctype,
-		.serror = on_error,
-	};
-	r->parser->userData = r;
-	xmlCtxtReadMemory(r->parser, text, (int)n, NULL, "UTF-8", options);
-	if (!r->parser->wellFormed && r->refusal[0] == '\0')
-		reader_refuse(r, "not well-formed");
-	xmlFreeParserCtxt(r->parser);
-	if (r->refusal[0] == '\0')
-		return OK;
-	return FAIL(f, E_BADREQ, "line %d: %s", r->line, r->refusal);
-}
-
 enum err
 xml_parse(struct arena *a, const char *text, size_t n, const char *root,
     const struct xml_elem *table, void *row, void *ctx, struct fail *f)
@@ -421,7 +388,34 @@ xml_parse(struct arena *a, const char *text, size_t n, const char *root,
 		text = b.p;
 		n = b.n;
 	}
-	return reader_parse(&r, text, n, f);
+	/* No XML_PARSE_NOERROR: since libxml2 2.13 it silences on_error, too. */
+	const int options = XML_PARSE_NONET | XML_PARSE_NOWARNING |
+	                    XML_PARSE_IGNORE_ENC;
+
+	if (n > INT_MAX)
+		return FAIL(f, E_BADREQ, "XML of %zu bytes is too long", n);
+	r.text = buf_new(r.a);
+	r.parser = xmlNewParserCtxt();
+	assert(r.parser != NULL);
+	xmlDictSetLimit(r.parser->dict, NAMES_MAX_BYTES);
+	*r.parser->sax = (xmlSAXHandler){
+		.initialized = XML_SAX2_MAGIC,
+		.startElementNs = on_start,
+		.endElementNs = on_end,
+		.characters = on_text,
+		.ignorableWhitespace = on_text,
+		.cdataBlock = on_text,
+		.internalSubset = on_doctype,
+		.serror = on_error,
+	};
+	r.parser->userData = &r;
+	xmlCtxtReadMemory(r.parser, text, (int)n, NULL, "UTF-8", options);
+	if (!r.parser->wellFormed && r.refusal[0] == '\0')
+		reader_refuse(&r, "not well-formed");
+	xmlFreeParserCtxt(r.parser);
+	if (r.refusal[0] == '\0')
+		return OK;
+	return FAIL(f, E_BADREQ, "line %d: %s", r.line, r.refusal);
 }
 
 char *

@@ -617,26 +617,6 @@ default_name(struct arena *a, const char *cmd, char *const *taken, size_t n)
 	                   arena_printf(a, "%s-%zu", base, same);
 }
 
-static char *
-default_daemon_name(struct conf_reader *p, const char *cmd)
-{
-	char **taken = NEWN(p->a, char *, p->cf->ndaemons + 1);
-
-	for (size_t i = 0; i < p->cf->ndaemons; i++)
-		taken[i] = p->cf->daemons[i].name;
-	return default_name(p->a, cmd, taken, p->cf->ndaemons);
-}
-
-static char *
-default_task_name(struct conf_reader *p, const char *cmd)
-{
-	char **taken = NEWN(p->a, char *, p->cf->ntasks + 1);
-
-	for (size_t i = 0; i < p->cf->ntasks; i++)
-		taken[i] = p->cf->tasks[i].name;
-	return default_name(p->a, cmd, taken, p->cf->ntasks);
-}
-
 static void
 read_daemon(struct conf_reader *p, struct xml_node *n)
 {
@@ -649,8 +629,13 @@ read_daemon(struct conf_reader *p, struct xml_node *n)
 		conf_fatal(p, n->line, arena_strdup(p->a, "<daemon> has no <cmd>"));
 		return;
 	}
-	if (d.name == NULL)
-		d.name = default_daemon_name(p, d.cmd);
+	if (d.name == NULL) {
+		char **taken = NEWN(p->a, char *, p->cf->ndaemons + 1);
+
+		for (size_t i = 0; i < p->cf->ndaemons; i++)
+			taken[i] = p->cf->daemons[i].name;
+		d.name = default_name(p->a, d.cmd, taken, p->cf->ndaemons);
+	}
 	for (size_t i = 0; i < p->cf->ndaemons; i++)
 		if (strcmp(p->cf->daemons[i].name, d.name) == 0) {
 			conf_fatal(p, n->line,
@@ -705,8 +690,13 @@ read_task(struct conf_reader *p, struct xml_node *n)
 		return;
 	}
 	t.name = child_text(p->a, n, "name", NULL);
-	if (t.name == NULL)
-		t.name = default_task_name(p, t.cmd);
+	if (t.name == NULL) {
+		char **taken = NEWN(p->a, char *, p->cf->ntasks + 1);
+
+		for (size_t i = 0; i < p->cf->ntasks; i++)
+			taken[i] = p->cf->tasks[i].name;
+		t.name = default_name(p->a, t.cmd, taken, p->cf->ntasks);
+	}
 	for (size_t i = 0; i < p->cf->ntasks; i++)
 		if (strcmp(p->cf->tasks[i].name, t.name) == 0) {
 			conf_fatal(p, n->line,

@@ -277,17 +277,6 @@ metric_put_counters(struct metric_set *s, const char *path)
 
 /* --- text --- */
 
-static void
-put_value(struct buf *b, double v)
-{
-	if (isinf(v))
-		buf_puts(b, v > 0 ? " +Inf\n" : " -Inf\n");
-	else if (isnan(v))
-		buf_puts(b, " NaN\n");
-	else
-		buf_printf(b, " %.15g\n", v);
-}
-
 void
 metric_render(struct buf *b, const struct metric_set *s)
 {
@@ -305,7 +294,13 @@ metric_render(struct buf *b, const struct metric_set *s)
 				    types[metrics[m].type]);
 			first = false;
 			buf_puts(b, s->v[i].series);
-			put_value(b, s->v[i].value);
+			double v = s->v[i].value;
+			if (isinf(v))
+				buf_puts(b, v > 0 ? " +Inf\n" : " -Inf\n");
+			else if (isnan(v))
+				buf_puts(b, " NaN\n");
+			else
+				buf_printf(b, " %.15g\n", v);
 		}
 	}
 }
@@ -351,21 +346,6 @@ put_services(struct metric_set *s, const struct conf *cf)
 			    fs_locked_shared(arena_printf(
 				s->a, "%s/%s.lock", cf->run_dir, cf->daemons[i].name)),
 			    cf->daemons[i].name);
-}
-
-static void
-put_tasks(struct metric_set *s, const struct conf *cf)
-{
-	for (size_t i = 0; i < cf->ntasks; i++) {
-		const char *name = cf->tasks[i].name;
-		struct task_note note;
-
-		if (cf->tasks[i].disabled || !task_note_read(s->a, cf, name, &note))
-			continue;
-		metric_put_one(s, METRIC_TASK_START, (double)note.start, name);
-		if (note.end > 0)
-			metric_put_one(s, METRIC_TASK_EXIT, (double)note.exit, name);
-	}
 }
 
 static void
@@ -471,7 +451,16 @@ metric_put_machine(
 			    counted.v[i].value);
 	metric_put_one(s, METRIC_STANDBYS, (double)nstandbys, "");
 	put_services(s, cf);
-	put_tasks(s, cf);
+	for (size_t i = 0; i < cf->ntasks; i++) {
+		const char *name = cf->tasks[i].name;
+		struct task_note note;
+
+		if (cf->tasks[i].disabled || !task_note_read(s->a, cf, name, &note))
+			continue;
+		metric_put_one(s, METRIC_TASK_START, (double)note.start, name);
+		if (note.end > 0)
+			metric_put_one(s, METRIC_TASK_EXIT, (double)note.exit, name);
+	}
 	put_disks(s, cf);
 	metric_put(s, METRIC_BUILD_INFO, 1, build);
 }

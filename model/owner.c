@@ -171,13 +171,14 @@ check_reach(struct arena *a, const struct owner *w, const char *dir, struct fail
 	    move_cure(a, dir, name), name);
 }
 
-/*
- * Cures name the project's directories, and root puts them into a shell: none may be
- * more than a path.
- */
+/* An account may not name another one. */
 static enum err
-check_plain(const struct conf *cf, struct fail *f)
+check_own(const struct conf *cf, const struct owner *w, struct fail *f)
 {
+	/*
+	 * Cures name the project's directories, and root puts them into a shell: none
+	 * may be more than a path.
+	 */
 	const char *const paths[] = { cf->path, cf->project_dir, cf->key_dir,
 		cf->download_dir, cf->upload_dir, cf->log_dir, cf->run_dir,
 		cf->debug_req_reply_dir, cf->db_socket };
@@ -187,14 +188,7 @@ check_plain(const struct conf *cf, struct fail *f)
 			return FAIL(f, E_DENIED,
 			    "\"%s\" in %s has blanks or characters of the shell: root would put this path into commands; rename the directory",
 			    paths[i], cf->path);
-	return OK;
-}
 
-/* An account may not name another one. */
-static enum err
-check_own(const struct conf *cf, const struct owner *w, struct fail *f)
-{
-	TRY(check_plain(cf, f));
 	if (conf_is_installed(cf))
 		return FAIL(f, E_DENIED,
 		    "%s says <service_manager>systemd</service_manager>, but the account %s could change it: only a file and a directory of root may say so",
@@ -204,15 +198,6 @@ check_own(const struct conf *cf, const struct owner *w, struct fail *f)
 		    "%s names the account %s as run_user, but belongs to %s; only root may choose: give file and directory to root (chown root), or remove run_user",
 		    cf->path, cf->run_user, w->as.name);
 	return OK;
-}
-
-/* Somebody but root can put something there.  The mode of a link means nothing, and
- * that of a socket says who may connect to the service. */
-static bool
-others_rule(const struct stat *st)
-{
-	return st->st_uid != 0 ||
-	       (!S_ISLNK(st->st_mode) && !S_ISSOCK(st->st_mode) && others_change(st));
 }
 
 /* Finds the first name below dir that somebody but root rules; *left = names to look
@@ -241,7 +226,10 @@ find_of_others(
 				continue;
 			return FAIL_ERRNO(f, "looking at %s", path);
 		}
-		if (others_rule(&st))
+		/* Somebody but root can put something there.  The mode of a link means
+		 * nothing, and that of a socket says who may connect to the service. */
+		if (st.st_uid != 0 || (!S_ISLNK(st.st_mode) && !S_ISSOCK(st.st_mode) &&
+					  others_change(&st)))
 			*found = path;
 		else if (S_ISDIR(st.st_mode))
 			e = find_of_others(a, path, left, found, f);
@@ -306,39 +294,33 @@ read_opened(struct arena *a, struct opened *o, struct conf **cf, struct fail *f)
 	return conf_parse(a, o->path, text, n, cf, NULL, NULL, f);
 }
 
-/* In a directory of root the owner of config.xml decides. */
-static enum err
-enter_of_root(struct arena *a, struct opened *o, bool suspend, struct owner *w,
-    struct conf **cf, struct fail *f)
-{
-	if (others_change(&o->dir_is))
-		return FAIL(f, E_DENIED,
-		    "others than root can write to %s: root trusts no config.xml in it; give the directory to the project's account (chown), or run: chmod go-w %s",
-		    o->dir, o->dir);
-	TRY(open_config(o, f));
-	w->of_root = o->is.st_uid == 0;
-	if (!w->of_root) {
-		TRY(become_uid(a, o->is.st_uid, w, f));
-		TRY(read_opened(a, o, cf, f));
-		TRY(check_own(*cf, w, f));
-		return check_reach(a, w, (*cf)->project_dir, f);
-	}
-	if (others_change(&o->is))
-		return FAIL(f, E_DENIED,
-		    "others than root can write to %s; run: chmod go-w %s", o->path,
-		    o->path);
-	TRY(read_opened(a, o, cf, f));
-	return owner_take(a, *cf, suspend, w, f);
-}
-
 static enum err
 enter_opened(struct arena *a, struct opened *o, bool suspend, struct owner *w,
     struct conf **cf, struct fail *f)
 {
 	if (fstat(o->dir_fd, &o->dir_is) < 0)
 		return FAIL_ERRNO(f, "looking at %s", o->dir);
-	if (o->dir_is.st_uid == 0)
-		return enter_of_root(a, o, suspend, w, cf, f);
+	if (o->dir_is.st_uid == 0) {
+		/* In a directory of root the owner of config.xml decides. */
+		if (others_change(&o->dir_is))
+			return FAIL(f, E_DENIED,
+			    "others than root can write to %s: root trusts no config.xml in it; give the directory to the project's account (chown), or run: chmod go-w %s",
+			    o->dir, o->dir);
+		TRY(open_config(o, f));
+		w->of_root = o->is.st_uid == 0;
+		if (!w->of_root) {
+			TRY(become_uid(a, o->is.st_uid, w, f));
+			TRY(read_opened(a, o, cf, f));
+			TRY(check_own(*cf, w, f));
+			return check_reach(a, w, (*cf)->project_dir, f);
+		}
+		if (others_change(&o->is))
+			return FAIL(f, E_DENIED,
+			    "others than root can write to %s; run: chmod go-w %s",
+			    o->path, o->path);
+		TRY(read_opened(a, o, cf, f));
+		return owner_take(a, *cf, suspend, w, f);
+	}
 	TRY(become_uid(a, o->dir_is.st_uid, w, f));
 	TRY(check_reach(a, w, o->dir, f));
 	TRY(conf_load(a, o->path, cf, NULL, NULL, f));

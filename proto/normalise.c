@@ -204,17 +204,6 @@ put_open_tag(struct scan *s, const struct tag *t)
 	buf_puts(b, t->empty ? "/>" : ">");
 }
 
-static void
-put_close_tag(struct scan *s, const struct open *o)
-{
-	char tag[NAME_MAX_BYTES + 4];
-
-	memcpy(tag, "</", 2);
-	memcpy(tag + 2, o->name, o->n);
-	tag[2 + o->n] = '>';
-	buf_put(&s->out->text, tag, o->n + 3);
-}
-
 /* Writes the byte at p as text: it is not markup. */
 static void
 scan_stray(struct scan *s)
@@ -229,13 +218,17 @@ static void
 scan_pop(struct scan *s, bool whole, const char *behind)
 {
 	struct open *o = scan_top(s);
+	char tag[NAME_MAX_BYTES + 4];
 
 	if (o->span > 0 && whole) {
 		struct raw *r = &s->out->raws[o->span - 1];
 		r->n = (size_t)(behind - r->p);
 		buf_printf(&s->out->text, "<raw>%zu</raw>", o->span);
 	}
-	put_close_tag(s, o);
+	memcpy(tag, "</", 2);
+	memcpy(tag + 2, o->name, o->n);
+	tag[2 + o->n] = '>';
+	buf_put(&s->out->text, tag, o->n + 3);
 	s->depth--;
 }
 

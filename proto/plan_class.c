@@ -192,15 +192,6 @@ is_repeatable(const struct pc_element *el)
 	return el->type == PC_WORDS || el->type == PC_VERSIONS;
 }
 
-static void
-set_defaults(struct arena *a, struct plan_class *pc)
-{
-	for (size_t i = 0; i < pc_nelements; i++)
-		if (!is_repeatable(&pc_elements[i]) && pc_elements[i].type != PC_REGEX)
-			set_value(a, &pc_elements[i], pc_elements[i].def,
-			    (char *)pc + pc_elements[i].off);
-}
-
 /* --- one class --- */
 
 static const struct pc_element *
@@ -351,29 +342,26 @@ compare_limits(struct class_reader *r, const struct xml_node *n)
 	}
 }
 
-/* Returns the last such child, which is the one that counts. */
-static const struct xml_node *
-child_named(const struct xml_node *n, const char *name)
-{
-	const struct xml_node *found = NULL;
-
-	for (const struct xml_node *c = n->child; c != NULL; c = c->next)
-		if (strcmp(c->name, name) == 0 && !c->unclosed)
-			found = c;
-	return found;
-}
-
 static void
 read_class(struct class_reader *r, const struct xml_node *n)
 {
-	const struct xml_node *name = child_named(n, "name");
+	const struct xml_node *found = NULL;
+
+	/* Returns the last such child, which is the one that counts. */
+	for (const struct xml_node *c = n->child; c != NULL; c = c->next)
+		if (strcmp(c->name, "name") == 0 && !c->unclosed)
+			found = c;
+	const struct xml_node *name = found;
 	const char *fault;
 	struct plan_class *pc = NEW(r->a, struct plan_class);
 
 	r->now = pc;
 	r->out = false;
 	memset(r->seen, 0, pc_nelements * sizeof(*r->seen));
-	set_defaults(r->a, pc);
+	for (size_t i = 0; i < pc_nelements; i++)
+		if (!is_repeatable(&pc_elements[i]) && pc_elements[i].type != PC_REGEX)
+			set_value(r->a, &pc_elements[i], pc_elements[i].def,
+			    (char *)pc + pc_elements[i].off);
 	if (name != NULL && strlen(name->text) <= 63)
 		pc->name = name->text; /* for remarks on elements before the name */
 	fault = class_name_fault(r, pc->name);

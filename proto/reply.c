@@ -525,22 +525,6 @@ is_sporadic(const struct out *o, const struct app *app)
 	return false;
 }
 
-static void
-reply_put_app(struct out *o, const struct app *app)
-{
-	buf_puts(o->b, "<app>\n    ");
-	buf_tag(o->b, "name", app->name);
-	buf_puts(o->b, "    ");
-	reply_tag(o->b, "user_friendly_name", app->user_friendly_name, NAME_MAX_SENT);
-	buf_puts(o->b, "    ");
-	buf_tag_i64(o->b, "non_cpu_intensive", app->non_cpu_intensive != 0);
-	buf_puts(o->b, "    ");
-	buf_tag_i64(o->b, "fraction_done_exact", app->fraction_done_exact != 0);
-	if (is_sporadic(o, app))
-		buf_puts(o->b, "    <sporadic>1</sporadic>\n");
-	buf_puts(o->b, "</app>\n");
-}
-
 static const char *
 version_platform_name(const struct out *o, const struct app_version *v)
 {
@@ -725,8 +709,23 @@ reply_put_work(struct out *o)
 	struct names workunits = { 0 };
 
 	for (size_t i = 0; i < d->nsends; i++)
-		if (!app_already_sent(d, i))
-			reply_put_app(o, d->sends[i].app);
+		if (!app_already_sent(d, i)) {
+			const struct app *app = d->sends[i].app;
+			buf_puts(o->b, "<app>\n    ");
+			buf_tag(o->b, "name", app->name);
+			buf_puts(o->b, "    ");
+			reply_tag(o->b, "user_friendly_name", app->user_friendly_name,
+			    NAME_MAX_SENT);
+			buf_puts(o->b, "    ");
+			buf_tag_i64(
+			    o->b, "non_cpu_intensive", app->non_cpu_intensive != 0);
+			buf_puts(o->b, "    ");
+			buf_tag_i64(
+			    o->b, "fraction_done_exact", app->fraction_done_exact != 0);
+			if (is_sporadic(o, app))
+				buf_puts(o->b, "    <sporadic>1</sporadic>\n");
+			buf_puts(o->b, "</app>\n");
+		}
 	for (size_t i = 0; i < d->nsends; i++)
 		if (d->sends[i].version != NULL && !version_already_sent(d, i))
 			reply_put_version(o, &d->sends[i]);

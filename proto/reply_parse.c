@@ -215,17 +215,6 @@ reply_results(struct reply_reader *x, struct in_reply *in)
 	}
 }
 
-static void
-reply_apps(struct in_reply *in)
-{
-	in->r.apps = in->apps.rows;
-	in->r.napps = in->apps.n;
-	for (size_t i = 0; i < in->apps.n; i++) {
-		text_default(&in->r.apps[i].name);
-		text_default(&in->r.apps[i].user_friendly_name);
-	}
-}
-
 /* --- raw regions --- */
 
 static struct rp_message
@@ -287,7 +276,12 @@ reply_parse(
 	    xml_parse(a, x.nm.text.p, x.nm.text.n, root, reply_table, all, NULL, f) !=
 		OK)
 		return f->code;
-	reply_apps(all);
+	all->r.apps = all->apps.rows;
+	all->r.napps = all->apps.n;
+	for (size_t i = 0; i < all->apps.n; i++) {
+		text_default(&all->r.apps[i].name);
+		text_default(&all->r.apps[i].user_friendly_name);
+	}
 	reply_files(&x, all);
 	reply_versions(&x, all);
 	reply_workunits(&x, all);

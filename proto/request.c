@@ -476,26 +476,6 @@ request_raw_region(
 /* --- the whole --- */
 
 static void
-request_defaults(struct request *q)
-{
-	q->resource_share_fraction = q->rrs_fraction = q->prrs_fraction = 1;
-	q->duration_correction_factor = 1;
-	q->allow_multiple_clients = q->sandbox = -1;
-	q->host.p_ncpus = 1;
-}
-
-/* A list that was cut ends with a whole feature: half of one may be the name of
- * another. */
-static void
-cut_features(char *list)
-{
-	char *blank = strrchr(list, ' ');
-
-	if (strlen(list) >= FEATURES_BYTES && blank != NULL)
-		*blank = '\0';
-}
-
-static void
 request_strings(struct request *q)
 {
 	char **s[] = { &q->authenticator, &q->platform_name,
@@ -508,7 +488,12 @@ request_strings(struct request *q)
 
 	for (size_t i = 0; i < N(s); i++)
 		text_default(s[i]);
-	cut_features(q->host.p_features);
+	/* A list that was cut ends with a whole feature: half of one may be the name of
+	 * another. */
+	char *blank = strrchr(q->host.p_features, ' ');
+
+	if (strlen(q->host.p_features) >= FEATURES_BYTES && blank != NULL)
+		*blank = '\0';
 }
 
 static void
@@ -538,7 +523,11 @@ request_parse(
 	size_t cap = 0;
 
 	*out = NULL;
-	request_defaults(q);
+	/* What a request says by leaving it out. */
+	q->resource_share_fraction = q->rrs_fraction = q->prrs_fraction = 1;
+	q->duration_correction_factor = 1;
+	q->allow_multiple_clients = q->sandbox = -1;
+	q->host.p_ncpus = 1;
 	if (normalise(a, in, n, root, raw_rules, &nm, f) != OK ||
 	    xml_parse(a, nm.text.p, nm.text.n, root, request_table, x, NULL, f) != OK)
 		return f->code;

@@ -419,18 +419,12 @@ lint_unknown(struct linter *l, const struct xml_span *e, enum tmpl_place at)
 			place_names[at]));
 }
 
-static bool
-is_of_other_template(const struct linter *l, const char *name)
-{
-	return strcmp(name, l->output ? "input_template" : "output_template") == 0 ||
-	       strcmp(name, l->output ? "workunit" : "result") == 0;
-}
-
 /* An element that does not belong to the top. */
 static void
 lint_misplaced(struct linter *l, const struct xml_span *e, const char *body)
 {
-	if (is_of_other_template(l, e->name))
+	if (strcmp(e->name, l->output ? "input_template" : "output_template") == 0 ||
+	    strcmp(e->name, l->output ? "workunit" : "result") == 0)
 		lint_say(l, e->line, true,
 		    arena_printf(l->a,
 			"<%s> is of an %s template; the input template is given first, then the output template",
@@ -691,22 +685,6 @@ lint_element(struct linter *l, size_t i)
 
 /* --- the whole --- */
 
-static void
-lint_counts(struct linter *l)
-{
-	const char *body = l->output ? "result" : "workunit";
-
-	if (l->nbodies != 1)
-		lint_say(l, l->nbodies == 0 ? 1 : l->body_line, true,
-		    arena_printf(
-			l->a, "%zu <%s> elements instead of one", l->nbodies, body));
-	else if (l->nrefs != l->nfiles)
-		lint_say(l, l->body_line, true,
-		    arena_printf(l->a,
-			"%zu <file_ref> for %zu <file_info>: each file needs one%s",
-			l->nrefs, l->nfiles, l->output ? "" : ", in the same order"));
-}
-
 /* Walks all elements; false if the tags do not match. */
 static bool
 lint_all(struct linter *l)
@@ -723,7 +701,17 @@ lint_all(struct linter *l)
 	l->holds = NEWN(l->a, enum tmpl_place, l->n + 1);
 	for (size_t i = 0; i < l->n; i++)
 		lint_element(l, i);
-	lint_counts(l);
+	const char *body = l->output ? "result" : "workunit";
+
+	if (l->nbodies != 1)
+		lint_say(l, l->nbodies == 0 ? 1 : l->body_line, true,
+		    arena_printf(
+			l->a, "%zu <%s> elements instead of one", l->nbodies, body));
+	else if (l->nrefs != l->nfiles)
+		lint_say(l, l->body_line, true,
+		    arena_printf(l->a,
+			"%zu <file_ref> for %zu <file_info>: each file needs one%s",
+			l->nrefs, l->nfiles, l->output ? "" : ", in the same order"));
 	return true;
 }
 

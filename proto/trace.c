@@ -396,17 +396,6 @@ make_counts(struct maker *m, const struct decision *dec)
 	m->t->ncounts = n;
 }
 
-static void
-make_left(struct maker *m, const struct decision *dec)
-{
-	size_t n = ROOM(m, left, left, dec->nskips, LEFT_MOST);
-
-	for (size_t i = 0; i < n; i++)
-		m->t->left[i] = (struct trace_left){ dec->skips[i].job->id,
-			col_text(dec->skips[i].job->name),
-			col_reason(dec->skips[i].why) };
-}
-
 /* --- the reply --- */
 
 static void
@@ -475,7 +464,12 @@ make_reasons(struct maker *m, const struct decision *dec)
 	d->drawn_bytes = dec->baseline.mean_bytes;
 	make_files(m, dec);
 	make_counts(m, dec);
-	make_left(m, dec);
+	size_t n = ROOM(m, left, left, dec->nskips, LEFT_MOST);
+
+	for (size_t i = 0; i < n; i++)
+		m->t->left[i] = (struct trace_left){ dec->skips[i].job->id,
+			col_text(dec->skips[i].job->name),
+			col_reason(dec->skips[i].why) };
 	make_sent(m, dec);
 	make_deletes_and_messages(m, dec);
 }

@@ -152,23 +152,6 @@ config_put_platforms(struct buf *b, const struct catalog *c)
 	buf_puts(b, "    </platforms>\n");
 }
 
-/* Writes who may create an account, and what that requires. */
-static void
-config_put_creation(struct buf *b, const struct conf *cf)
-{
-	bool invited = cf->invite_code.n > 0;
-
-	/* Clients that do not know invitation codes send their user to the web site. */
-	if (cf->disable_account_creation || invited)
-		buf_puts(b, "    <account_creation_disabled/>\n");
-	if (cf->disable_account_creation || cf->disable_account_creation_rpc)
-		buf_puts(b, "    <client_account_creation_disabled/>\n");
-	if (invited)
-		buf_puts(b, "    <invite_code_required/>\n");
-	buf_printf(b, "    <min_passwd_length>%lld</min_passwd_length>\n",
-	    (long long)cf->min_passwd_length);
-}
-
 void
 web_project_config(struct buf *b, const struct web_project *p)
 {
@@ -190,7 +173,18 @@ web_project_config(struct buf *b, const struct web_project *p)
 	    "    <web_stopped>%d</web_stopped>\n"
 	    "    <sched_stopped>%d</sched_stopped>\n",
 	    p->web_stopped, p->sched_stopped);
-	config_put_creation(b, cf);
+	/* Writes who may create an account, and what that requires. */
+	bool invited = cf->invite_code.n > 0;
+
+	/* Clients that do not know invitation codes send their user to the web site. */
+	if (cf->disable_account_creation || invited)
+		buf_puts(b, "    <account_creation_disabled/>\n");
+	if (cf->disable_account_creation || cf->disable_account_creation_rpc)
+		buf_puts(b, "    <client_account_creation_disabled/>\n");
+	if (invited)
+		buf_puts(b, "    <invite_code_required/>\n");
+	buf_printf(b, "    <min_passwd_length>%lld</min_passwd_length>\n",
+	    (long long)cf->min_passwd_length);
 	if (cf->min_core_client_version > 0)
 		buf_printf(b, "    <min_client_version>%lld</min_client_version>\n",
 		    (long long)cf->min_core_client_version);

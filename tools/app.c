@@ -188,34 +188,6 @@ check_generator(struct cmd_ctx *x, const struct app_opts *o, const char *app)
 	return OK;
 }
 
-/* Refuses a daemon that could not be started. */
-static enum err
-check_daemon_programs(struct cmd_ctx *x, const struct app_opts *o)
-{
-	for (size_t i = 0; i < o->daemons.n; i++) {
-		char **argv;
-		enum err e = proc_split(x->a, o->daemons.v[i], &argv, x->f);
-
-		if (e != OK)
-			return e;
-		if (program_find(x->a, x->cf, argv[0]) == NULL)
-			return FAIL(x->f, E_BADREQ,
-			    "--daemon %s: there is no program %s in the project's bin, among the installed ones or on PATH, so nothing was created; put it there first and make it executable",
-			    o->daemons.v[i], argv[0]);
-	}
-	return OK;
-}
-
-/* Results of the same host or account do not confirm each other. */
-static void
-confirmation_hint(const struct cmd_ctx *x, const struct app_opts *o)
-{
-	if ((o->adaptive > 0 || o->quorum > 1) && !x->cf->one_result_per_user_per_wu &&
-	    !x->cf->one_result_per_host_per_wu)
-		fprintf(stderr,
-		    "locus: one host may get all results of a workunit: right while all computers are yours; for volunteers, locus config set one_result_per_user_per_wu 1\n");
-}
-
 static enum err
 check_program_options(struct cmd_ctx *x, const struct app_opts *o)
 {
@@ -283,7 +255,19 @@ app_add_check(struct cmd_ctx *x, const struct app_opts *o, const char *app,
 	if (catalog_app_named(c, app) != NULL)
 		return FAIL(x->f, E_RACE, "there is an app %s already", app);
 	TRY(check_generator(x, o, app));
-	TRY(check_daemon_programs(x, o));
+	/* Refuses a daemon that could not be started. */
+	for (size_t i = 0; i < o->daemons.n; i++) {
+		char **argv;
+		enum err e = proc_split(x->a, o->daemons.v[i], &argv, x->f);
+
+		if (e != OK)
+			return e;
+		if (program_find(x->a, x->cf, argv[0]) == NULL)
+			return FAIL(x->f, E_BADREQ,
+			    "--daemon %s: there is no program %s in the project's bin, among the installed ones or on PATH, so nothing was created; put it there first and make it executable",
+			    o->daemons.v[i], argv[0]);
+	}
+
 	plan_daemons(x, o, app, added);
 	TRY(conf_check_new_daemons(x, added->daemons, added->n));
 	TRY(same_work_refuse(x->a, x->cf, added->daemons, added->n, x->f));
@@ -308,17 +292,6 @@ app_add_rows(struct cmd_ctx *x, const struct app_opts *o, struct app *app,
 	return ctx_reread(x);
 }
 
-static void
-app_add_announce(struct cmd_ctx *x, const struct app_opts *o, const struct app *app,
-    const struct app_program *p)
-{
-	ctx_progress(x, "would", "create app %s (%s locality)", app->name,
-	    app->locality_scheduling ? "with" : "without");
-	if (o->program != NULL)
-		ctx_progress(x, "would", "create version 1.00 of %s for %s", app->name,
-		    p->platform);
-}
-
 static enum err
 app_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
@@ -339,11 +312,19 @@ app_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	(void)n;
 	TRY(app_add_check(x, o, app.name, &p, &added));
 	TRY(app_add_templates(x, o, app.name, &added));
-	if (o->dry_run)
-		app_add_announce(x, o, &app, &p);
-	else
+	if (o->dry_run) {
+		ctx_progress(x, "would", "create app %s (%s locality)", app.name,
+		    app.locality_scheduling ? "with" : "without");
+		if (o->program != NULL)
+			ctx_progress(x, "would", "create version 1.00 of %s for %s",
+			    app.name, p.platform);
+	} else
 		TRY(app_add_rows(x, o, &app, &p, &added));
-	confirmation_hint(x, o);
+	/* Results of the same host or account do not confirm each other. */
+	if ((o->adaptive > 0 || o->quorum > 1) && !x->cf->one_result_per_user_per_wu &&
+	    !x->cf->one_result_per_host_per_wu)
+		fprintf(stderr,
+		    "locus: one host may get all results of a workunit: right while all computers are yours; for volunteers, locus config set one_result_per_user_per_wu 1\n");
 	return add_daemons(x, &added, o->dry_run);
 }
 
@@ -821,24 +802,6 @@ app_set_weight(struct cmd_ctx *x, const char *value, struct app *app)
 	return OK;
 }
 
-static void
-app_set_report(
-    struct cmd_ctx *x, const struct app *was, const struct app *now, bool dry)
-{
-	struct set_report r = set_report_new(x);
-
-	set_report_text(&r, "name", was->user_friendly_name, now->user_friendly_name);
-	set_report_real(&r, "weight", was->weight, now->weight);
-	for (size_t i = 0; i < N(numbers); i++) {
-		int32_t before, after;
-
-		memcpy(&before, (const char *)was + numbers[i].column, sizeof(before));
-		memcpy(&after, (const char *)now + numbers[i].column, sizeof(after));
-		set_report_number(&r, numbers[i].name, before, after);
-	}
-	set_report_print(&r, dry, arena_printf(x->a, "app %s", now->name));
-}
-
 static enum err
 app_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
@@ -861,7 +824,18 @@ app_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	TRY(app_set_weight(x, o->weight, &app));
 	if (!o->dry_run)
 		TRY(app_update(x->db, &app, x->f));
-	app_set_report(x, was, &app, o->dry_run);
+	struct set_report r = set_report_new(x);
+
+	set_report_text(&r, "name", was->user_friendly_name, app.user_friendly_name);
+	set_report_real(&r, "weight", was->weight, app.weight);
+	for (size_t i = 0; i < N(numbers); i++) {
+		int32_t before, after;
+
+		memcpy(&before, (const char *)was + numbers[i].column, sizeof(before));
+		memcpy(&after, (const char *)(&app) + numbers[i].column, sizeof(after));
+		set_report_number(&r, numbers[i].name, before, after);
+	}
+	set_report_print(&r, o->dry_run, arena_printf(x->a, "app %s", app.name));
 	return o->dry_run ? OK : ctx_reread(x);
 }
 

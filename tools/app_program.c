@@ -10,20 +10,6 @@
 #include "tools/version.h"
 #include "lib/banned.h"
 
-/* Is there a way to sign it? */
-static enum err
-can_be_signed(struct cmd_ctx *x, const struct app_program *p)
-{
-	const char *key = arena_printf(x->a, "%s/code_sign_private", x->cf->key_dir);
-
-	if (fs_exists(key) ||
-	    (!p->wrap && fs_exists(arena_printf(x->a, "%s.sig", p->file))))
-		return OK;
-	return FAIL(x->f, E_CONFIG,
-	    "the code signing key is not on this machine: sign the program where it is (locus sign --key KEY %s), bring %s.sig here, and give it without --wrap",
-	    p->file, p->file);
-}
-
 enum err
 app_program_check(struct cmd_ctx *x, const char *app, const struct app_program *p)
 {
@@ -53,17 +39,15 @@ app_program_check(struct cmd_ctx *x, const char *app, const struct app_program *
 			.class = "",
 			.text = "1.00" },
 		    p->file));
-	return can_be_signed(x, p);
-}
+	/* Is there a way to sign it? */
+	const char *key = arena_printf(x->a, "%s/code_sign_private", x->cf->key_dir);
 
-static enum err
-name_program(struct cmd_ctx *x, const struct app_program *p, struct version *v)
-{
-	char **path = NEWN(x->a, char *, 1);
-
-	path[0] = arena_strdup(x->a, p->file);
-	return p->wrap ? version_name_wrapped(x, v, p->file) :
-	                 version_name_files(x, v, path, 1, NULL);
+	if (fs_exists(key) ||
+	    (!p->wrap && fs_exists(arena_printf(x->a, "%s.sig", p->file))))
+		return OK;
+	return FAIL(x->f, E_CONFIG,
+	    "the code signing key is not on this machine: sign the program where it is (locus sign --key KEY %s), bring %s.sig here, and give it without --wrap",
+	    p->file, p->file);
 }
 
 enum err
@@ -75,7 +59,11 @@ app_program_add(struct cmd_ctx *x, const char *app, const struct app_program *p)
 	TRY(tools_catalog(x, &c));
 	TRY(tools_app(x, c, app, &v.app));
 	TRY(tools_platform(x, c, p->platform, &v.platform));
-	TRY(name_program(x, p, &v));
+	char **path = NEWN(x->a, char *, 1);
+
+	path[0] = arena_strdup(x->a, p->file);
+	TRY(p->wrap ? version_name_wrapped(x, &v, p->file) :
+		      version_name_files(x, &v, path, 1, NULL));
 	TRY(version_keys_load(x, &v, NULL));
 	TRY(version_sign(x, &v));
 	TRY(version_insert(x, &v, NULL));

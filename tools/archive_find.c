@@ -277,17 +277,6 @@ purge_remove(struct purging *p, struct arena *a, struct workunit *const *wus, si
 	return OK;
 }
 
-static size_t
-only_of_app(struct workunit **wus, struct workunit *v, size_t n, int64_t appid)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < n; i++)
-		if (appid == 0 || v[i].appid == appid)
-			wus[kept++] = &v[i];
-	return kept;
-}
-
 /* Calls each() for all workunits that are due. */
 static enum err
 purge_walk(struct purging *p, purge_each each, const char *what, int64_t total)
@@ -303,8 +292,14 @@ purge_walk(struct purging *p, purge_each each, const char *what, int64_t total)
 
 		e = purge_find(p->x->db, &a, &r, &found, &n, p->x->f);
 		wus = NEWN(&a, struct workunit *, n + 1);
-		if (e == OK)
-			n = only_of_app(wus, found, n, p->appid);
+		if (e == OK) {
+			size_t kept = 0;
+
+			for (size_t i = 0; i < n; i++)
+				if (p->appid == 0 || found[i].appid == p->appid)
+					wus[kept++] = &found[i];
+			n = kept;
+		}
 		for (size_t i = 0; i < n && e == OK; i += DB_LIST_MAX)
 			e = each(
 			    p, &a, wus + i, n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX);

@@ -88,18 +88,6 @@ batch_find(struct cmd_ctx *x, const char *arg, struct row_job_batch **row)
 	return e;
 }
 
-static void
-add_tally(struct row_batch_tally *to, const struct row_batch_tally *t)
-{
-	to->n += t->n;
-	to->last = t->last;
-	to->staged += t->staged;
-	to->done += t->done;
-	to->failed += t->failed;
-	to->cancelled += t->cancelled;
-	to->assimilated += t->assimilated;
-}
-
 static enum err
 count_slices(struct cmd_ctx *x, struct batch_view *v)
 {
@@ -119,8 +107,15 @@ count_slices(struct cmd_ctx *x, struct batch_view *v)
 			    x->db, &a, v->row.id, after, SLICE, &open, x->f);
 		if (e != OK)
 			break;
-		if (t.n > 0)
-			add_tally(&v->tally, &t);
+		if (t.n > 0) {
+			v->tally.n += t.n;
+			v->tally.last = t.last;
+			v->tally.staged += t.staged;
+			v->tally.done += t.done;
+			v->tally.failed += t.failed;
+			v->tally.cancelled += t.cancelled;
+			v->tally.assimilated += t.assimilated;
+		}
 		v->open.unsent += open.unsent;
 		v->open.in_progress += open.in_progress;
 		v->open.over += open.over;
@@ -461,14 +456,6 @@ static const struct field batch_wait_options[] = {
 	{ 0 },
 };
 
-static void
-nap_ms(int64_t ms)
-{
-	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
-
-	nanosleep(&t, NULL);
-}
-
 /* Is nothing of the batch to be expected any more? */
 static bool
 batch_over(const struct batch_view *v)
@@ -507,7 +494,11 @@ wait_for_batch(struct cmd_ctx *x, const char *arg, int64_t end_ms, struct batch_
 		pause = pause < PAUSE_MIN_MS ? PAUSE_MIN_MS :
 		        pause > PAUSE_MAX_MS ? PAUSE_MAX_MS :
 		                               pause;
-		nap_ms(pause < end_ms - now ? pause : end_ms - now);
+		int64_t ms = pause < end_ms - now ? pause : end_ms - now;
+		struct timespec t = { .tv_sec = ms / 1000,
+			.tv_nsec = ms % 1000 * 1000000 };
+
+		nanosleep(&t, NULL);
 	}
 	progress_end(&p);
 	return e;

@@ -242,21 +242,6 @@ tally_states_read(struct cmd_ctx *x, enum tally_kind kind, int64_t id,
 
 /* locus metrics: what /NAME_ops/metrics shows, measured now. */
 
-static void
-show_metrics(struct cmd_ctx *x, const struct metric_set *s)
-{
-	struct print *p = print_tree(x, PRINT_OBJECT);
-
-	for (size_t i = 0; i < s->n; i++) {
-		double v = s->v[i].value;
-		bool whole = v == (double)(int64_t)v;
-
-		print_put(p, s->v[i].series,
-		    whole ? print_of_number((int64_t)v) : print_of_real(v));
-	}
-	print_end(p);
-}
-
 /* Figures that cannot be counted are missing; locus_database_up is 0 if no database
  * answers. */
 static void
@@ -291,7 +276,16 @@ metrics_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	metric_put_machine(&s, x->cf, PACKAGE_VERSION, SCHEMA_VERSION);
 	put_figures(x, &s);
 	if (x->format != FORMAT_TABLE) {
-		show_metrics(x, &s);
+		struct print *p = print_tree(x, PRINT_OBJECT);
+
+		for (size_t i = 0; i < s.n; i++) {
+			double v = s.v[i].value;
+			bool whole = v == (double)(int64_t)v;
+
+			print_put(p, s.v[i].series,
+			    whole ? print_of_number((int64_t)v) : print_of_real(v));
+		}
+		print_end(p);
 		return OK;
 	}
 	buf_puts(&b, "");

@@ -348,19 +348,6 @@ commands_overview(void)
 	    "\nA project is found by -p DIR, $LOCUS_PROJECT, or from the current directory\nupward. \"locus help --all\" says what each command does, \"locus help app\"\nexplains those of app; locus(7) is a tour.\n");
 }
 
-static void
-print_commands(void)
-{
-	for (size_t i = 0; i + 1 < N(manual); i++) {
-		const struct manual_row *r = &manual[i];
-
-		if (r->section != NULL)
-			printf("%s%s:\n", i == 0 ? "" : "\n", r->section);
-		if (r->cmd != NULL)
-			printf("  %-24s %s\n", r->cmd->name, r->cmd->purpose);
-	}
-}
-
 struct help_opts {
 	bool man, all, columns;
 };
@@ -433,9 +420,16 @@ help_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		return ctx_usage(x, "--columns needs a command or a noun");
 	if (o->man)
 		help_man(manual);
-	else if (o->all)
-		print_commands();
-	else if (n == 0)
+	else if (o->all) {
+		for (size_t i = 0; i + 1 < N(manual); i++) {
+			const struct manual_row *r = &manual[i];
+
+			if (r->section != NULL)
+				printf("%s%s:\n", i == 0 ? "" : "\n", r->section);
+			if (r->cmd != NULL)
+				printf("  %-24s %s\n", r->cmd->name, r->cmd->purpose);
+		}
+	} else if (n == 0)
 		commands_overview();
 	else
 		return explain(x, o->columns, args, (int)n);

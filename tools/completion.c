@@ -123,22 +123,17 @@ complete_noun_of_option(const char *option)
 	return kind < N(kinds) ? kinds[kind].noun : NULL;
 }
 
-static void
-offer_config(const char *begun)
-{
-	for (size_t i = 0; i < conf_nopts; i++)
-		if (strncmp(conf_opts[i].name, begun, strlen(begun)) == 0)
-			puts(conf_opts[i].name);
-}
-
 enum err
 complete_names(struct cmd_ctx *x, const char *noun, const char *begun)
 {
 	size_t kind = kind_of(noun, strlen(noun)), n;
 	struct row_text *names = NULL;
 
-	if (strcmp(noun, "option") == 0)
-		offer_config(begun);
+	if (strcmp(noun, "option") == 0) {
+		for (size_t i = 0; i < conf_nopts; i++)
+			if (strncmp(conf_opts[i].name, begun, strlen(begun)) == 0)
+				puts(conf_opts[i].name);
+	}
 	/* A pattern of the shell is not what a name begins with. */
 	if (kind == N(kinds) || strpbrk(begun, "*?") != NULL)
 		return OK;

@@ -56,18 +56,6 @@ conf_edit_end(struct cmd_ctx *x, struct conf_edit *d, bool write)
 	return e;
 }
 
-static void
-put_daemons(struct buf *b, const struct new_daemon *p, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		buf_puts(b, "\t\t<daemon>\n\t\t\t<name>");
-		buf_xml_plain(b, p[i].name);
-		buf_puts(b, "</name>\n\t\t\t<cmd>");
-		buf_xml_plain(b, p[i].cmd);
-		buf_puts(b, "</cmd>\n\t\t</daemon>\n");
-	}
-}
-
 static const struct conf_daemon *
 daemon_named(const struct conf *cf, const char *name)
 {
@@ -84,7 +72,13 @@ append_daemons(
 	struct buf b = buf_new(x->a);
 	struct conf *cf;
 
-	put_daemons(&b, p, n);
+	for (size_t i = 0; i < n; i++) {
+		buf_puts(&b, "\t\t<daemon>\n\t\t\t<name>");
+		buf_xml_plain(&b, p[i].name);
+		buf_puts(&b, "</name>\n\t\t\t<cmd>");
+		buf_xml_plain(&b, p[i].cmd);
+		buf_puts(&b, "</cmd>\n\t\t</daemon>\n");
+	}
 	TRY(conf_text_append(x->a, d->text, "daemons", b.p, &d->text, x->f));
 	TRY(conf_parse(x->a, d->path, d->text, strlen(d->text), &cf, NULL, NULL, x->f));
 	for (size_t i = 0; i < n; i++)
@@ -181,14 +175,19 @@ conf_remove_daemons(
 
 /* --- options --- */
 
-/* Does the parsed text have these values, and only these, for the option? */
-static enum err
-verify_option(struct cmd_ctx *x, const struct conf_edit *d, const char *name,
+enum err
+conf_edit_set(struct cmd_ctx *x, struct conf_edit *d, const char *name,
     const char *const *values, size_t n)
 {
+	enum err e = conf_text_set(x->a, d->text, name, values, n, &d->text, x->f);
 	struct conf_text_value *now;
 	size_t count, i = 0;
 
+	if (e == E_BADREQ)
+		return FAIL(x->f, E_CONFIG, "%s, %.300s", d->path,
+		    arena_strdup(x->a, x->f->detail));
+	TRY(e);
+	/* Does the parsed text have these values, and only these, for the option? */
 	TRY(conf_text_values(x->a, d->text, name, &now, &count, x->f));
 	while (i < n && i < count && strcmp(now[i].text, values[i]) == 0)
 		i++;
@@ -197,19 +196,6 @@ verify_option(struct cmd_ctx *x, const struct conf_edit *d, const char *name,
 	return FAIL(x->f, E_CONFIG,
 	    "<%s> of %s cannot hold \"%.60s\" as it is (blanks at its ends, bytes that are not UTF-8?); edit the file by hand",
 	    name, d->path, i < n ? values[i] : "");
-}
-
-enum err
-conf_edit_set(struct cmd_ctx *x, struct conf_edit *d, const char *name,
-    const char *const *values, size_t n)
-{
-	enum err e = conf_text_set(x->a, d->text, name, values, n, &d->text, x->f);
-
-	if (e == E_BADREQ)
-		return FAIL(x->f, E_CONFIG, "%s, %.300s", d->path,
-		    arena_strdup(x->a, x->f->detail));
-	TRY(e);
-	return verify_option(x, d, name, values, n);
 }
 
 static enum err

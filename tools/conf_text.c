@@ -247,21 +247,6 @@ span_is_option(const struct doc *d, size_t i, const char *name)
 	       strcmp(e->name, name) == 0;
 }
 
-static void
-append_options(struct doc *d, const char *name, const char *const *values, size_t n)
-{
-	size_t section = last_section(d, "config");
-	const char *indent = section == XML_SPAN_NONE ?
-	                         arena_printf(d->a, "%s\t", child_indent(d, 0)) :
-	                         child_indent(d, section);
-	struct buf b = buf_new(d->a);
-
-	for (size_t i = 0; i < n; i++)
-		buf_printf(
-		    &b, "%s%s%s", indent, element_line(d, name, values[i]), d->eol);
-	append_lines(d, "config", b.p);
-}
-
 enum err
 conf_text_set(struct arena *a, const char *text, const char *name,
     const char *const *values, size_t n, char **out, struct fail *f)
@@ -287,8 +272,19 @@ conf_text_set(struct arena *a, const char *text, const char *name,
 	}
 	if (have < n && last != NULL)
 		insert_behind(&d, last, more + have, n - have);
-	else if (have < n)
-		append_options(&d, name, values, n);
+	else if (have < n) {
+		size_t section = last_section(&d, "config");
+		const char *indent = section == XML_SPAN_NONE ?
+		                         arena_printf(
+					     d.a, "%s\t", child_indent(&d, 0)) :
+		                         child_indent(&d, section);
+		struct buf b = buf_new(d.a);
+
+		for (size_t i = 0; i < n; i++)
+			buf_printf(&b, "%s%s%s", indent,
+			    element_line(&d, name, values[i]), d.eol);
+		append_lines(&d, "config", b.p);
+	}
 	*out = doc_apply(&d);
 	return OK;
 }

@@ -231,21 +231,12 @@ check_upstream(struct cmd_ctx *x, const struct conf *cf, struct config_faults *a
 		fault_add(x, all, false, cf->path, lines[i]);
 }
 
-static void
-check_same_work(struct cmd_ctx *x, const struct conf *cf, struct config_faults *all)
-{
-	char **lines;
-	size_t n;
-
-	same_work_says(x->a, cf, &lines, &n);
-	for (size_t i = 0; i < n; i++)
-		fault_add(x, all, false, cf->path, lines[i]);
-}
-
 void
 config_faults_find(struct cmd_ctx *x, const struct conf *cf,
     const struct conf_remark *r, size_t nremarks, struct config_faults *all)
 {
+	char **lines;
+	size_t n;
 	*all = (struct config_faults){ 0 };
 	for (size_t i = 0; i < nremarks; i++) {
 		fault_add(x, all, r[i].error, cf->path, r[i].text);
@@ -253,7 +244,9 @@ config_faults_find(struct cmd_ctx *x, const struct conf *cf,
 	}
 	check_upstream(x, cf, all);
 	check_programs(x, cf, all);
-	check_same_work(x, cf, all);
+	same_work_says(x->a, cf, &lines, &n);
+	for (size_t i = 0; i < n; i++)
+		fault_add(x, all, false, cf->path, lines[i]);
 	config_files_check(x, cf, all);
 }
 

@@ -340,24 +340,19 @@ check_change(struct change *c)
 	return c->old == NULL ? OK : config_judge(x, c->d.path, c->old, c->new);
 }
 
-/* Until now root may only have read; a file that could not be used names no account. */
 static enum err
-become_new_owner(struct change *c)
+change_text(struct change *c)
 {
+	TRY(c->key.sub != NULL ? edit_item(c) : edit_option(c));
+	TRY(check_change(c));
+	/* Until now root may only have read; a file that could not be used names no
+	 * account. */
 	struct cmd_ctx *x = c->x;
 
 	if (c->old != NULL)
 		return OK;
 	x->cf = c->new;
 	return owner_take(x->a, c->new, true, &x->owner, x->f);
-}
-
-static enum err
-change_text(struct change *c)
-{
-	TRY(c->key.sub != NULL ? edit_item(c) : edit_option(c));
-	TRY(check_change(c));
-	return become_new_owner(c);
 }
 
 /* --- the report --- */

@@ -226,19 +226,14 @@ ctx_ring(struct cmd_ctx *x, enum doorbell bell)
 	doorbells_close(&d);
 }
 
-/* What a command has committed may be work for any of the daemons. */
-static void
-ring_all(struct cmd_ctx *x)
-{
-	for (enum doorbell b = DOORBELL_NONE + 1; b < DOORBELLS; b++)
-		ctx_ring(x, b);
-}
-
 void
 ctx_close(struct cmd_ctx *x)
 {
-	if (x->db != NULL && db_committed(x->db))
-		ring_all(x);
+	if (x->db != NULL && db_committed(x->db)) {
+		/* What a command has committed may be work for any of the daemons. */
+		for (enum doorbell b = DOORBELL_NONE + 1; b < DOORBELLS; b++)
+			ctx_ring(x, b);
+	}
 	if (x->db != NULL)
 		db_close(x->db);
 	x->db = NULL;

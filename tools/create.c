@@ -321,43 +321,8 @@ static const struct made {
 	{ "tmp", 0700, ALWAYS }, { "locality_scheduling", 0755, ALWAYS },
 	{ "mysql", 0700, IF_PRIVATE } };
 
-static enum err
-create_tree(struct cmd_ctx *x, const struct create *c)
-{
-	for (size_t i = 0; i < N(made_dirs); i++)
-		if (made_dirs[i].when != (c->private ? IF_SHARED : IF_PRIVATE))
-			TRY(fs_make_own(project_path(x->a, x->cf, made_dirs[i].name),
-			    made_dirs[i].mode, x->f));
-	TRY(trigger_dirs_make(x->cf, x->f));
-	ctx_progress(x, "created", "directories in %s", x->cf->project_dir);
-	return OK;
-}
-
 static const char *const made_files[] = { "config.xml", IDENTITY_FILE, PLAN_CLASS_FILE,
 	SITE_FILES_RECORD, LOG_ROTATION_FILE };
-
-/* Notes what locus destroy may remove. */
-static enum err
-record_tree(struct cmd_ctx *x, const struct create *c)
-{
-	struct buf b = buf_new(x->a);
-
-	for (size_t i = 0; i < N(made_dirs); i++)
-		if (made_dirs[i].when != (c->private ? IF_SHARED : IF_PRIVATE))
-			buf_printf(&b, "%s/\n", made_dirs[i].name);
-	for (size_t i = 0; i < N(made_files); i++)
-		buf_printf(&b, "%s\n", made_files[i]);
-	return fs_write(project_path(x->a, x->cf, CREATED_FILE), b.p, b.n, 0644, x->f);
-}
-
-/* Removes the marks: from now on the directories are the admin's. */
-static enum err
-unmark_tree(struct cmd_ctx *x)
-{
-	for (size_t i = 0; i < N(made_dirs); i++)
-		TRY(fs_unmark_own(project_path(x->a, x->cf, made_dirs[i].name), x->f));
-	return OK;
-}
 
 static enum err
 create_keys(struct cmd_ctx *x)
@@ -409,7 +374,13 @@ create_all(struct cmd_ctx *x, struct create *c)
 		c->db_user = acc.name;
 	}
 	TRY(create_config_xml(x, c, x->f));
-	TRY(create_tree(x, c));
+	for (size_t i = 0; i < N(made_dirs); i++)
+		if (made_dirs[i].when != (c->private ? IF_SHARED : IF_PRIVATE))
+			TRY(fs_make_own(project_path(x->a, x->cf, made_dirs[i].name),
+			    made_dirs[i].mode, x->f));
+	TRY(trigger_dirs_make(x->cf, x->f));
+	ctx_progress(x, "created", "directories in %s", x->cf->project_dir);
+
 	TRY(create_keys(x));
 	TRY(create_plan_classes(x));
 	TRY(create_links(x));
@@ -417,43 +388,19 @@ create_all(struct cmd_ctx *x, struct create *c)
 	TRY(make_database(x, c));
 	TRY(identity_now(x->a, x->cf, &id, x->f));
 	TRY(identity_write(x->a, &id, x->f));
-	TRY(record_tree(x, c));
-	return unmark_tree(x);
-}
+	/* Notes what locus destroy may remove. */
+	struct buf b = buf_new(x->a);
 
-/*
- * Removes only what it made, by name, as somebody may have put other files into the
- * directory meanwhile. Those files stay, and so does a directory that existed before.
- */
-static void
-create_undo(struct cmd_ctx *x, const struct create *c)
-{
-	struct fail f = { 0 };
-
-	for (size_t i = 0; i < N(made_dirs); i++) {
-		const char *dir = arena_printf(
-		    x->a, "%s/%s", c->dir, made_dirs[i].name);
-
-		if (fs_is_own(dir) && fs_rmtree(dir, &f) != OK)
-			fprintf(stderr, "locus create: %s\n", f.detail);
-	}
+	for (size_t i = 0; i < N(made_dirs); i++)
+		if (made_dirs[i].when != (c->private ? IF_SHARED : IF_PRIVATE))
+			buf_printf(&b, "%s/\n", made_dirs[i].name);
 	for (size_t i = 0; i < N(made_files); i++)
-		fs_unlink(arena_printf(x->a, "%s/%s", c->dir, made_files[i]), &f);
-	fs_unlink(arena_printf(x->a, "%s/%s", c->dir, CREATED_FILE), &f);
-}
-
-/* Goes on as locus start of the new project. */
-static enum err
-start_created(struct cmd_ctx *x, const char *dir)
-{
-	char word[] = "start", *words[] = { word, NULL };
-	int used;
-
-	ctx_close(x);
-	x->cmd = command_find(x->commands, words, 1, &used);
-	x->project = dir;
-	x->cf = NULL;
-	return x->cmd->run(x, arena_alloc(x->a, x->cmd->opts_size + 1), words + 1, 0);
+		buf_printf(&b, "%s\n", made_files[i]);
+	TRY(fs_write(project_path(x->a, x->cf, CREATED_FILE), b.p, b.n, 0644, x->f));
+	/* Removes the marks: from now on the directories are the admin's. */
+	for (size_t i = 0; i < N(made_dirs); i++)
+		TRY(fs_unmark_own(project_path(x->a, x->cf, made_dirs[i].name), x->f));
+	return OK;
 }
 
 static enum err
@@ -466,11 +413,38 @@ create_in_dir(struct cmd_ctx *x, void *arg)
 	TRY(create_home(x, c->o->user, &c->dir, &c->owner));
 	e = create_all(x, c);
 	if (e != OK) {
-		create_undo(x, c);
+		struct fail f = { 0 };
+
+		/*
+		 * Removes only what it made, by name, as somebody may have put other
+		 * files into the directory meanwhile. Those files stay, and so does a
+		 * directory that existed before.
+		 */
+		for (size_t i = 0; i < N(made_dirs); i++) {
+			const char *dir = arena_printf(
+			    x->a, "%s/%s", c->dir, made_dirs[i].name);
+
+			if (fs_is_own(dir) && fs_rmtree(dir, &f) != OK)
+				fprintf(stderr, "locus create: %s\n", f.detail);
+		}
+		for (size_t i = 0; i < N(made_files); i++)
+			fs_unlink(
+			    arena_printf(x->a, "%s/%s", c->dir, made_files[i]), &f);
+		fs_unlink(arena_printf(x->a, "%s/%s", c->dir, CREATED_FILE), &f);
 		return e;
 	}
-	if (c->o->start)
-		return start_created(x, c->dir);
+	if (c->o->start) {
+		/* Goes on as locus start of the new project. */
+		char word[] = "start", *words[] = { word, NULL };
+		int used;
+
+		ctx_close(x);
+		x->cmd = command_find(x->commands, words, 1, &used);
+		x->project = c->dir;
+		x->cf = NULL;
+		return x->cmd->run(
+		    x, arena_alloc(x->a, x->cmd->opts_size + 1), words + 1, 0);
+	}
 	printf("\nMaster URL: %s\nNext:       cd %s && locus start\n",
 	    x->cf->master_url, c->o->here);
 	return OK;

@@ -40,19 +40,6 @@ note_loose(
 		st.st_mode & forbidden };
 }
 
-/* A socket that could not be given to the web server's group is open to all, and the
- * service looks at who connects. */
-static void
-note_loose_socket(struct loose_path *v, size_t *n, const char *path, gid_t group)
-{
-	struct stat st;
-
-	if (group == (gid_t)WEB_GROUP_NONE)
-		note_loose(v, n, path, S_IFSOCK, S_IRWXG | S_IRWXO);
-	else if (lstat(path, &st) == 0 && st.st_gid == group)
-		note_loose(v, n, path, S_IFSOCK, S_IRWXO);
-}
-
 enum { CLOSED = 8 };
 
 static void
@@ -93,8 +80,17 @@ private_loose(struct arena *a, const struct conf *cf, struct loose_path *v)
 	    group == (gid_t)WEB_GROUP_NONE ? OTHERS : OTHERS_READ);
 	for (size_t i = 0; i < N(closed); i++)
 		note_loose(v, &n, closed[i], S_IFDIR, OTHERS);
-	for (size_t i = 0; i < N(sockets); i++)
-		note_loose_socket(v, &n, service_socket(a, cf, sockets[i]), group);
+	for (size_t i = 0; i < N(sockets); i++) {
+		/* A socket that could not be given to the web server's group is open to
+		 * all, and the service looks at who connects. */
+		struct stat st;
+		const char *path = service_socket(a, cf, sockets[i]);
+
+		if (group == (gid_t)WEB_GROUP_NONE)
+			note_loose(v, &n, path, S_IFSOCK, S_IRWXG | S_IRWXO);
+		else if (lstat(path, &st) == 0 && st.st_gid == group)
+			note_loose(v, &n, path, S_IFSOCK, S_IRWXO);
+	}
 	return n;
 }
 

@@ -247,23 +247,6 @@ request_host(const struct host *h)
 		.d_boinc_used_project = h->d_boinc_used_project };
 }
 
-/* Lists the large files on the host: its jobs need not bring them, and deleting files
- * makes room. */
-static enum err
-request_files(struct cmd_ctx *x, int64_t hostid, struct request *q)
-{
-	struct row_holder *rows = NULL;
-	size_t n;
-
-	TRY(db_query(x->db, x->a, x->f, &rows, &n, FILES_ON_HOST, .hostid = hostid));
-	q->files = NEWN(x->a, struct rq_file, n + 1);
-	for (size_t i = 0; i < n; i++)
-		q->files[q->nfiles++] = (struct rq_file){ .name = rows[i].name,
-			.md5_cksum = arena_strdup(x->a, ""),
-			.status = 1 };
-	return OK;
-}
-
 /*
  * Builds the request that the host would send if its CPUs were idle for a day. The rows
  * do not hold everything that a client reports, so a real request (--request) is more
@@ -285,6 +268,8 @@ request_build(
 		.duration_correction_factor = 1,
 		.client_cap_plan_class = true };
 	struct host *h;
+	struct row_holder *rows = NULL;
+	size_t n;
 
 	TRY(tools_host(x, hostid, &h));
 	q.hostid = hostid;
@@ -298,7 +283,15 @@ request_build(
 	q.cross_project_id = q.global_prefs_source_email_hash = none;
 	q.client_brand = none;
 	q.host = request_host(h);
-	TRY(request_files(x, hostid, &q));
+	/* Lists the large files on the host: its jobs need not bring them, and deleting
+	 * files makes room. */
+	TRY(db_query(x->db, x->a, x->f, &rows, &n, FILES_ON_HOST, .hostid = hostid));
+	q.files = NEWN(x->a, struct rq_file, n + 1);
+	for (size_t i = 0; i < n; i++)
+		q.files[q.nfiles++] = (struct rq_file){ .name = rows[i].name,
+			.md5_cksum = arena_strdup(x->a, ""),
+			.status = 1 };
+
 	request_render(b, &q);
 	return OK;
 }

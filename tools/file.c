@@ -568,15 +568,6 @@ show_holders(struct cmd_ctx *x, struct print *p, const struct file_detail *s)
 }
 
 static void
-show_tally(struct print *p, const struct row_tally *t)
-{
-	print_line(p, "results",
-	    "%lld unsent, %lld in progress, %lld done (%lld valid), %lld failed",
-	    (long long)t->unsent, (long long)t->in_progress, (long long)t->success,
-	    (long long)t->valid, (long long)t->failed);
-}
-
-static void
 show_triggers_of(struct cmd_ctx *x, struct print *p, const struct file_detail *s)
 {
 	const char *raised = "";
@@ -618,7 +609,10 @@ show_file(struct cmd_ctx *x, const struct file_detail *s)
 		print_line(
 		    p, "work made", "%d of %d workunits", f->gen_next, f->gen_parts);
 	work_counts_show(p, &s->wus);
-	show_tally(p, t);
+	print_line(p, "results",
+	    "%lld unsent, %lld in progress, %lld done (%lld valid), %lld failed",
+	    (long long)t->unsent, (long long)t->in_progress, (long long)t->success,
+	    (long long)t->valid, (long long)t->failed);
 	saved_show(x, p, &v->sent);
 	drain_put(p, "work_left", &s->left, clock_now());
 	print_line(p, "work", "%s", drain_text(x->a, &s->left, clock_now()));
@@ -700,19 +694,6 @@ check_own_generator(struct cmd_ctx *x, const char *command)
 }
 
 static enum err
-change_source(
-    struct cmd_ctx *x, const struct file_set_opts *o, struct row_fileset_source *s)
-{
-	if (o->generator != NULL) {
-		TRY(check_own_generator(x, o->generator));
-		s->generator = arena_strdup(x->a, o->generator);
-	}
-	if (o->low_water != NULL)
-		s->low_water = *o->low_water;
-	return OK;
-}
-
-static enum err
 set_one(struct cmd_ctx *x, const struct file_set_opts *o, const struct fileset *s)
 {
 	struct set_report r = set_report_new(x);
@@ -720,7 +701,13 @@ set_one(struct cmd_ctx *x, const struct file_set_opts *o, const struct fileset *
 
 	TRY(fileset_source(x->db, x->a, s->id, &was, x->f));
 	now = was;
-	TRY(change_source(x, o, &now));
+	if (o->generator != NULL) {
+		TRY(check_own_generator(x, o->generator));
+		now.generator = arena_strdup(x->a, o->generator);
+	}
+	if (o->low_water != NULL)
+		now.low_water = *o->low_water;
+
 	if (!o->dry_run)
 		TRY(fileset_source_set(x->db, &now, x->f));
 	set_report_text(&r, "generator", was.generator, now.generator);

@@ -198,23 +198,6 @@ leave_in_tx(struct cmd_ctx *x, void *arg)
 	return fileset_leave(x->db, x->a, l, x->f);
 }
 
-/* Finished workunits that are not purged yet no longer name the set. */
-static enum err
-workunits_leave(struct cmd_ctx *x, const struct fileset *s)
-{
-	struct progress bar = progress_begin("releasing workunits", 0);
-	struct fileset_leaving l = { .fileset_id = s->id };
-	int64_t done = 0;
-	enum err e;
-
-	do {
-		e = tools_transaction(x, leave_in_tx, &l);
-		progress_set(&bar, done += l.left);
-	} while (e == OK && l.left > 0);
-	progress_end(&bar);
-	return e;
-}
-
 struct removing {
 	const struct fileset *set;
 	const struct row_member *gone;
@@ -284,7 +267,18 @@ remove_one(struct cmd_ctx *x, const struct fileset *s)
 	TRY(use_of(x, s, &u));
 	if (fileset_is_needed(&u.work))
 		return refuse_needed(x, s, &u.work);
-	TRY(workunits_leave(x, s));
+	/* Finished workunits that are not purged yet no longer name the set. */
+	struct progress bar = progress_begin("releasing workunits", 0);
+	struct fileset_leaving l = { .fileset_id = s->id };
+	int64_t done = 0;
+	enum err e;
+
+	do {
+		e = tools_transaction(x, leave_in_tx, &l);
+		progress_set(&bar, done += l.left);
+	} while (e == OK && l.left > 0);
+	progress_end(&bar);
+	TRY(e);
 	return remove_set(x, s);
 }
 

@@ -169,23 +169,6 @@ user_forget_in_tx(struct cmd_ctx *x, void *arg)
 }
 
 static enum err
-hosts_forget(struct cmd_ctx *x, const int64_t *ids, size_t n)
-{
-	struct progress bar = progress_begin("deleting hosts", (int64_t)n);
-	struct host *h;
-	enum err e = OK;
-
-	for (size_t i = 0; i < n && e == OK; i++) {
-		e = tools_host(x, ids[i], &h);
-		if (e == OK)
-			e = tools_transaction(x, host_forget_in_tx, h);
-		progress_set(&bar, (int64_t)i + 1);
-	}
-	progress_end(&bar);
-	return e;
-}
-
-static enum err
 results_forget(struct cmd_ctx *x, int64_t userid, struct user_results *at)
 {
 	struct progress bar = progress_begin("clearing results", 0);
@@ -220,7 +203,18 @@ user_delete_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		TRY(confirm(x, o->yes,
 		    "delete account %" PRId64 " %s with its %zu hosts for ever", u->id,
 		    u->email_addr, nhosts));
-		TRY(hosts_forget(x, hosts, nhosts));
+		struct progress bar = progress_begin("deleting hosts", (int64_t)nhosts);
+		struct host *h;
+		enum err e = OK;
+
+		for (size_t i = 0; i < nhosts && e == OK; i++) {
+			e = tools_host(x, hosts[i], &h);
+			if (e == OK)
+				e = tools_transaction(x, host_forget_in_tx, h);
+			progress_set(&bar, (int64_t)i + 1);
+		}
+		progress_end(&bar);
+		TRY(e);
 		TRY(results_forget(x, u->id, &at));
 		TRY(tools_transaction(x, user_forget_in_tx, u));
 	}

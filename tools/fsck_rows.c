@@ -170,25 +170,6 @@ fsck_end(struct fsck *k)
  * Versions with an unusable plan class are never sent, and nothing else reports that.
  */
 
-/* Reports unusable classes; a file that is not XML is one finding. */
-static void
-spec_findings(struct fsck *k, const char *path, struct plan_classes **all)
-{
-	struct pc_remark *r;
-	struct fail f = { 0 };
-	size_t n;
-	enum err e = plan_classes_load(&k->round, path, all, &r, &n, &f);
-
-	if (e != OK)
-		fsck_found(k, FSCK_SPEC_CLASS, "of any name", f.detail, false);
-	for (size_t i = 0; i < n; i++)
-		if (r[i].lost)
-			fsck_found(k, FSCK_SPEC_CLASS, r[i].class,
-			    arena_printf(
-				&k->round, "line %d: %s", r[i].line, r[i].text),
-			    false);
-}
-
 static void
 fsck_version_found(
     struct fsck *k, const struct app_version *v, const char *app, const char *platform)
@@ -214,10 +195,23 @@ fsck_classes(struct fsck *k)
 	const char *path = project_path(k->x->a, k->x->cf, PLAN_CLASS_FILE);
 	struct plan_classes *all;
 	struct catalog *c;
+	struct pc_remark *r;
+	struct fail f = { 0 };
+	size_t n;
 
 	TRY(tools_catalog(k->x, &c));
 	arena_reset(&k->round);
-	spec_findings(k, path, &all);
+	/* Reports unusable classes; a file that is not XML is one finding. */
+	enum err e = plan_classes_load(&k->round, path, &all, &r, &n, &f);
+
+	if (e != OK)
+		fsck_found(k, FSCK_SPEC_CLASS, "of any name", f.detail, false);
+	for (size_t i = 0; i < n; i++)
+		if (r[i].lost)
+			fsck_found(k, FSCK_SPEC_CLASS, r[i].class,
+			    arena_printf(
+				&k->round, "line %d: %s", r[i].line, r[i].text),
+			    false);
 	for (size_t i = 0; i < c->nversions; i++) {
 		const struct app_version *v = &c->versions[i];
 		const struct app *app = catalog_app(c, v->appid);

@@ -53,20 +53,6 @@ certificate_end(CURL *c)
 }
 
 static void
-http_take_answer(struct arena *a, CURL *c, struct http_answer *w)
-{
-	const char *text = NULL;
-
-	curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &w->status);
-	curl_easy_getinfo(c, CURLINFO_REDIRECT_URL, &text);
-	w->redirect = text == NULL ? NULL : arena_strdup(a, text);
-	text = NULL;
-	curl_easy_getinfo(c, CURLINFO_PRIMARY_IP, &text);
-	w->address = arena_strdup(a, text);
-	w->cert_end = certificate_end(c);
-}
-
-static void
 ask_set_options(CURL *c, const struct http_ask *q, struct http_answer *w)
 {
 	curl_easy_setopt(c, CURLOPT_URL, q->url);
@@ -95,6 +81,7 @@ http_ask(struct arena *a, const struct http_ask *q, struct http_answer *w)
 {
 	CURL *c = curl_easy_init();
 	CURLcode rc;
+	const char *text = NULL;
 
 	*w = (struct http_answer){ .body = buf_new(a), .date = -1, .cert_end = -1 };
 	buf_puts(&w->body, "");
@@ -104,7 +91,13 @@ http_ask(struct arena *a, const struct http_ask *q, struct http_answer *w)
 	}
 	ask_set_options(c, q, w);
 	rc = curl_easy_perform(c);
-	http_take_answer(a, c, w);
+	curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &w->status);
+	curl_easy_getinfo(c, CURLINFO_REDIRECT_URL, &text);
+	w->redirect = text == NULL ? NULL : arena_strdup(a, text);
+	text = NULL;
+	curl_easy_getinfo(c, CURLINFO_PRIMARY_IP, &text);
+	w->address = arena_strdup(a, text);
+	w->cert_end = certificate_end(c);
 	if (rc != CURLE_OK) {
 		w->why = arena_strdup(a, curl_easy_strerror(rc));
 		w->bad_chain = rc == CURLE_PEER_FAILED_VERIFICATION;

@@ -141,13 +141,17 @@ verify_new_key(struct arena *a, const struct key_sheet *s, size_t i, struct fail
 	    f, E_CONFIG, "key %zu of the project has not signed the new key", i);
 }
 
-static enum err
-verify_renewed(const struct key_sheet *s, struct fail *f)
+enum err
+key_sheet_check(struct arena *a, const struct key_sheet *s, struct fail *f)
 {
 	char was[MD5_HEX];
 	struct key *old, *new;
 	enum err e = OK;
-
+	if (s->new_key == NULL)
+		return FAIL(f, E_CONFIG,
+		    "this is a request without an answer: locus key sign makes one");
+	for (size_t i = 0; i < s->keys.n; i++)
+		TRY(verify_new_key(a, s, i, f));
 	TRY(key_parse_public(key_sheet_present(s)->key, &old, f));
 	TRY(key_parse_public(s->new_key, &new, f));
 	for (size_t i = 0; i < s->programs.n && e == OK; i++) {
@@ -164,17 +168,6 @@ verify_renewed(const struct key_sheet *s, struct fail *f)
 	key_free(old);
 	key_free(new);
 	return e;
-}
-
-enum err
-key_sheet_check(struct arena *a, const struct key_sheet *s, struct fail *f)
-{
-	if (s->new_key == NULL)
-		return FAIL(f, E_CONFIG,
-		    "this is a request without an answer: locus key sign makes one");
-	for (size_t i = 0; i < s->keys.n; i++)
-		TRY(verify_new_key(a, s, i, f));
-	return verify_renewed(s, f);
 }
 
 /* --- signing --- */
@@ -401,21 +394,6 @@ allow_only(struct cmd_ctx *x, struct sheet_signers *s, const char *dir)
 	return OK;
 }
 
-static enum err
-read_signers(struct cmd_ctx *x, const struct key_sign_opts *o, struct sheet_signers *s)
-{
-	char *present;
-
-	for (size_t i = 0; i < o->old.n; i++)
-		TRY(key_signers_add(x, s, o->old.v[i]));
-	TRY(key_signers_new(x, s, o->new));
-	if (o->lost != NULL) {
-		TRY(fs_read(x->a, o->lost, KEY_FILE_MAX, &present, NULL, x->f));
-		s->present = present;
-	}
-	return o->programs == NULL ? OK : allow_only(x, s, o->programs);
-}
-
 static void
 say_signed(struct cmd_ctx *x, const struct key_sheet *s)
 {
@@ -436,18 +414,6 @@ say_signed(struct cmd_ctx *x, const struct key_sheet *s)
 			    i, i == s->keys.n - 1 ? ", the present one" : "");
 }
 
-/* Root reads the keys itself, but where another account rules it is that account. */
-static enum err
-read_request(
-    struct cmd_ctx *x, const char *path, struct sheet_signers *by, struct key_sheet *s)
-{
-	TRY(owner_enter_place(x->a, path, true, &x->owner, x->f));
-	TRY(key_sheet_read(x->a, path, s, x->f));
-	TRY(key_sheet_sign(x->a, s, by, path, x->f));
-	TRY(key_sheet_check(x->a, s, x->f));
-	return owner_root(&x->owner, x->f);
-}
-
 static enum err
 key_sign_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
@@ -455,6 +421,7 @@ key_sign_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	struct sheet_signers by = { 0 };
 	struct key_sheet sheet;
 	char *text;
+	char *present;
 
 	(void)n;
 	if (o->new == NULL)
@@ -463,8 +430,22 @@ key_sign_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	if (o->old.n == 0 && o->lost == NULL)
 		return ctx_usage(x,
 		    "--old KEY is required: the present private key (or, if it is lost, --lost and the public one)");
-	TRY(read_signers(x, o, &by));
-	TRY(read_request(x, args[0], &by, &sheet));
+	for (size_t i = 0; i < o->old.n; i++)
+		TRY(key_signers_add(x, &by, o->old.v[i]));
+	TRY(key_signers_new(x, &by, o->new));
+	if (o->lost != NULL) {
+		TRY(fs_read(x->a, o->lost, KEY_FILE_MAX, &present, NULL, x->f));
+		by.present = present;
+	}
+	TRY(o->programs == NULL ? OK : allow_only(x, &by, o->programs));
+	/* Root reads the keys itself, but where another account rules it is that
+	 * account. */
+	const char *path = args[0];
+	TRY(owner_enter_place(x->a, path, true, &x->owner, x->f));
+	TRY(key_sheet_read(x->a, path, &sheet, x->f));
+	TRY(key_sheet_sign(x->a, &sheet, &by, path, x->f));
+	TRY(key_sheet_check(x->a, &sheet, x->f));
+	TRY(owner_root(&x->owner, x->f));
 	text = key_sheet_text(x->a, &sheet);
 	TRY(owner_enter_place(x->a, args[1], false, &x->owner, x->f));
 	TRY(fs_write(args[1], text, strlen(text), 0644, x->f));

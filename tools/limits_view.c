@@ -17,12 +17,6 @@
 #include "tools/version.h"
 #include "lib/banned.h"
 
-static bool
-about_account(enum web_limit limit)
-{
-	return limit == WEB_LIMIT_GUESSES || limit == WEB_LIMIT_MAILS;
-}
-
 struct limit_view
 limit_of_web(struct cmd_ctx *x, enum web_limit limit, const char *who, const char *name)
 {
@@ -35,7 +29,7 @@ limit_of_web(struct cmd_ctx *x, enum web_limit limit, const char *who, const cha
 
 	if (v.most == 0)
 		return v;
-	if (about_account(limit))
+	if (limit == WEB_LIMIT_GUESSES || limit == WEB_LIMIT_MAILS)
 		for (char *p = key; *p != '\0'; p++)
 			*p = (char)tolower((unsigned char)*p);
 	else

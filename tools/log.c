@@ -323,16 +323,6 @@ open_logs(struct log_view *v, bool first)
 }
 
 static enum err
-open_logs_first(struct log_view *v)
-{
-	TRY(open_logs(v, true));
-	/* Of lines of the same second, those of the older file come first. */
-	if (v->n > 1)
-		qsort(v->v, v->n, sizeof(*v->v), by_mtime);
-	return OK;
-}
-
-static enum err
 no_such_log(struct log_view *v)
 {
 	struct cmd_ctx *x = v->x;
@@ -400,16 +390,6 @@ show_or_keep(struct log_view *v, const char *source, const struct log_entry *e)
 	k.line[n] = '\0';
 	k.message = k.line + (skip < n ? skip : n);
 	*slot = k;
-}
-
-static void
-print_ring(struct log_view *v)
-{
-	size_t first = v->ring_n > v->ring_max ? v->ring_n - v->ring_max : 0;
-
-	for (size_t i = first; v->ring != NULL && i < v->ring_n; i++)
-		print_entry(v, &v->ring[i % v->ring_max]);
-	v->ring = NULL;
 }
 
 /* --- merging --- */
@@ -507,12 +487,20 @@ log_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		term(&v, arena_printf(x->a, "host=%" PRId64, o->host));
 		term(&v, arena_printf(x->a, "hostid=%" PRId64, o->host));
 	}
-	TRY(open_logs_first(&v));
+	TRY(open_logs(&v, true));
+	/* Of lines of the same second, those of the older file come first. */
+	if (v.n > 1)
+		qsort(v.v, v.n, sizeof(*v.v), by_mtime);
+
 	if (v.n == 0)
 		return no_such_log(&v);
 	v.list = print_stream(x, log_columns);
 	merge(&v);
-	print_ring(&v);
+	size_t first = v.ring_n > v.ring_max ? v.ring_n - v.ring_max : 0;
+
+	for (size_t i = first; v.ring != NULL && i < v.ring_n; i++)
+		print_entry(&v, &v.ring[i % v.ring_max]);
+	v.ring = NULL;
 	fflush(stdout);
 	tell_damage(&v);
 	if (o->follow)

@@ -162,26 +162,23 @@ man_command(const struct page *page)
 	man_options(page);
 }
 
-/* A line of an example, in which mdoc must not see a request or an escape. */
-static void
-man_example(const struct manual_row *r)
-{
-	enum { COMMENT = 44 };
-	int n = printf("$ ") + (int)strlen(r->example);
-
-	man_word(r->example, strlen(r->example), false);
-	if (r->says[0] != '\0')
-		printf("%*s# %s", n < COMMENT ? COMMENT - n : 2, "", r->says);
-	printf("\n");
-}
-
 /* The examples of a section, then its commands; leaves the page at the next one. */
 static void
 manual_section(struct page *page)
 {
 	printf(".Ss %s\n.Bd -literal -offset 2n\n", page->at->section);
-	for (page->at++; page->at->example != NULL; page->at++)
-		man_example(page->at);
+	for (page->at++; page->at->example != NULL; page->at++) {
+		/* A line of an example, in which mdoc must not see a request or an
+		 * escape. */
+		enum { COMMENT = 44 };
+		int n = printf("$ ") + (int)strlen(page->at->example);
+
+		man_word(page->at->example, strlen(page->at->example), false);
+		if (page->at->says[0] != '\0')
+			printf("%*s# %s", n < COMMENT ? COMMENT - n : 2, "",
+			    page->at->says);
+		printf("\n");
+	}
 	printf(".Ed\n.Bl -tag -width 2n -compact\n");
 	for (; page->at->cmd != NULL; page->at++)
 		man_command(page);

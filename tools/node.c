@@ -45,12 +45,6 @@ struct drain_change {
 	bool dry;
 };
 
-static enum err
-tasks_in_progress(struct cmd_ctx *x, int64_t *n)
-{
-	return db_number(x->db, x->f, n, RESULTS_IN_PROGRESS);
-}
-
 static void
 print_change(struct cmd_ctx *x, const struct drain_change *c)
 {
@@ -75,7 +69,7 @@ change_drain(struct cmd_ctx *x, bool drain, bool dry)
 
 	TRY(ctx_db(x));
 	TRY(project_drained_since(x->db, &before, x->f));
-	TRY(tasks_in_progress(x, &c.in_progress));
+	TRY(db_number(x->db, x->f, &c.in_progress, RESULTS_IN_PROGRESS));
 	c.since = !drain ? 0 : before != 0 ? before : clock_now();
 	c.change = c.since == before ? "none" : drain ? "drained" : "resumed";
 	if (!dry && c.since != before)
@@ -236,13 +230,6 @@ node_state_name(const struct row_node *n)
 	return n->idle_s < 0 || n->idle_s > GONE_S ? "gone" : "active";
 }
 
-/* Returns the state of a service: "gone" if it was killed with its machine. */
-static const char *
-node_service_state(const struct row_node_service *s)
-{
-	return s->idle_s > GONE_S ? "gone" : s->state;
-}
-
 static bool
 holds_lease(const struct row_lease *l, const struct row_node_service *s)
 {
@@ -272,7 +259,10 @@ show_node_services(
 	print_open(p, "services", PRINT_ARRAY);
 	for (size_t i = 0; i < r->nservices; i++) {
 		const struct row_node_service *s = &r->services[i];
-		const char *state = node_service_state(s), *lease = lease_of(r, s);
+		/* Returns the state of a service: "gone" if it was killed with its
+		 * machine. */
+		const char *state = s->idle_s > GONE_S ? "gone" : s->state,
+			   *lease = lease_of(r, s);
 
 		if (strcmp(s->node, node) != 0)
 			continue;
@@ -436,17 +426,6 @@ check_same_database(struct cmd_ctx *x, const struct identity *noted)
 }
 
 static enum err
-check_same_url(
-    struct cmd_ctx *x, const struct identity *noted, const struct identity *now)
-{
-	if (strcmp(noted->master_url, now->master_url) == 0)
-		return OK;
-	return FAIL(x->f, E_CONFIG,
-	    "%s has the URL %.100s, but the project has %.100s; machines of one project have the same URL; see locus relocate",
-	    x->cf->path, now->master_url, noted->master_url);
-}
-
-static enum err
 write_identity(struct cmd_ctx *x, void *now)
 {
 	return identity_write(x->a, now, x->f);
@@ -499,7 +478,12 @@ node_join_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		return FAIL(x->f, E_CONFIG,
 		    "the project is running here; first run: %s",
 		    locus_command(x->a, x->cf, "stop"));
-	TRY(check_same_url(x, &noted, &now));
+	if (strcmp(noted.master_url, now.master_url) != 0) {
+
+		TRY(FAIL(x->f, E_CONFIG,
+		    "%s has the URL %.100s, but the project has %.100s; machines of one project have the same URL; see locus relocate",
+		    x->cf->path, now.master_url, noted.master_url));
+	}
 	TRY(ctx_db(x));
 	TRY(check_same_database(x, &noted));
 	if (conf_is_installed(x->cf)) {

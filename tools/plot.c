@@ -356,17 +356,6 @@ print_values(const struct plot *p)
 }
 
 static enum err
-plot_write(struct plot *p, const char *path)
-{
-	struct buf b = buf_new(p->x->a);
-
-	chart_svg(&b, &p->chart);
-	TRY(fs_write(path, b.p, b.n, 0644, p->x->f));
-	ctx_progress(p->x, "plotted", "%s: %s", path, p->note);
-	return OK;
-}
-
-static enum err
 plot_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct plot_opts *o = opts;
@@ -392,8 +381,14 @@ plot_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		.note = p.note, .names = p.names, .panels = &p.panel, .npanels = 1
 	};
 	TRY(plots[k].fill(&p, clock_now() - span));
-	if (o->out != NULL)
-		return plot_write(&p, o->out);
+	if (o->out != NULL) {
+		struct buf b = buf_new(p.x->a);
+
+		chart_svg(&b, &p.chart);
+		TRY(fs_write(o->out, b.p, b.n, 0644, p.x->f));
+		ctx_progress(p.x, "plotted", "%s: %s", o->out, p.note);
+		return OK;
+	}
 	print_values(&p);
 	return OK;
 }

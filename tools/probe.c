@@ -298,17 +298,6 @@ cannot_serve(struct asking *q, const struct answer *w, const char *url)
 	return probe_failed(q, false, why, database_answer_cure(q));
 }
 
-/*
- * Is it the page that a web server has for a scheduler that it does not reach?  The
- * scheduler's own reply, which has the same words, names the project.
- */
-static bool
-is_busy_page(const struct asking *q)
-{
-	return strstr(q->reply.body.p, "The scheduler is busy") != NULL &&
-	       strstr(q->reply.body.p, "<project_name>") == NULL;
-}
-
 /* The scheduler listens, and the web server's file leads to it. */
 static bool
 probe_not_reached(struct asking *q, const char *url)
@@ -334,7 +323,12 @@ judge_other_answer(struct asking *q, const char *url)
 	if (!sock_answers(service_socket(q->a, q->cf, "scheduler")) ||
 	    web_conf_trouble(q->x, q->a, "scheduler", &t))
 		return probe_failed_at(q, "scheduler", url);
-	if (is_busy_page(q))
+	/*
+	 * Is it the page that a web server has for a scheduler that it does not reach?
+	 * The scheduler's own reply, which has the same words, names the project.
+	 */
+	if (strstr(q->reply.body.p, "The scheduler is busy") != NULL &&
+	    strstr(q->reply.body.p, "<project_name>") == NULL)
 		return probe_not_reached(q, url);
 	return probe_failed(q, false,
 	    arena_printf(

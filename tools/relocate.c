@@ -152,10 +152,11 @@ replace_sockets(struct relocation *r)
 }
 
 static enum err
-edit_files(struct relocation *r)
+edit_paths(struct relocation *r)
 {
 	static const char *const files[] = { WEB_PRIVATE_CONF, WEB_APACHE_SITE,
 		WEB_NGINX_SITE, LOG_ROTATION_FILE };
+	TRY(create_path_check(r->now.dir, r->x->f));
 	struct cmd_ctx *x = r->x;
 
 	for (size_t i = 0; i < N(files); i++) {
@@ -171,13 +172,6 @@ edit_files(struct relocation *r)
 			    i == 1 ? "Apache" : "nginx, if it serves the project");
 	}
 	return OK;
-}
-
-static enum err
-edit_paths(struct relocation *r)
-{
-	TRY(create_path_check(r->now.dir, r->x->f));
-	return edit_files(r);
 }
 
 struct conf_edits {
@@ -584,19 +578,6 @@ read_standing(struct relocation *r)
 	return OK;
 }
 
-/* It may be for root's eyes only: it is read before the project is entered. */
-static enum err
-read_password(struct relocation *r)
-{
-	const char *path = r->o->password_file;
-
-	if (path == NULL)
-		return OK;
-	TRY(fs_read(r->x->a, path, SECRET_MOST, &r->secret, NULL, r->x->f));
-	r->secret[strcspn(r->secret, "\r\n")] = '\0';
-	return OK;
-}
-
 static enum err
 relocate_options_fit(struct cmd_ctx *x, const struct relocate_opts *o)
 {
@@ -614,7 +595,13 @@ relocate_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	struct relocation r = { .x = x, .o = opts };
 
 	(void)args, (void)n;
-	TRY(read_password(&r));
+	/* It may be for root's eyes only: it is read before the project is entered. */
+	const char *path = r.o->password_file;
+
+	if (path != NULL) {
+		TRY(fs_read(r.x->a, path, SECRET_MOST, &r.secret, NULL, r.x->f));
+		r.secret[strcspn(r.secret, "\r\n")] = '\0';
+	}
 	TRY(ctx_conf(x));
 	TRY(relocate_options_fit(x, r.o));
 	TRY(read_standing(&r));

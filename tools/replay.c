@@ -320,22 +320,6 @@ replay_time(struct cmd_ctx *x, const char *s, int64_t *at)
 	return OK;
 }
 
-/* text: a line for each difference. */
-static void
-show_differences(struct cmd_ctx *x, char *text, size_t n)
-{
-	struct print *p = print_tree(x, PRINT_ARRAY);
-	char *rest = n == 0 ? NULL : text, *line;
-
-	if (n == 0)
-		print_line(p, NULL, "no difference");
-	while ((line = strsep(&rest, "\n")) != NULL && rest != NULL) {
-		print_put(p, NULL, line);
-		print_line(p, NULL, "%s", line);
-	}
-	print_end(p);
-}
-
 static enum err
 compare_replies(struct cmd_ctx *x, const struct replay *r, char *text, size_t text_n)
 {
@@ -351,7 +335,17 @@ compare_replies(struct cmd_ctx *x, const struct replay *r, char *text, size_t te
 		    "the bytes differ, but the meaning of what is compared does not\n");
 		n = 1;
 	}
-	show_differences(x, b.p, n);
+	/* text: a line for each difference. */
+	struct print *p = print_tree(x, PRINT_ARRAY);
+	char *rest = n == 0 ? NULL : b.p, *line;
+
+	if (n == 0)
+		print_line(p, NULL, "no difference");
+	while ((line = strsep(&rest, "\n")) != NULL && rest != NULL) {
+		print_put(p, NULL, line);
+		print_line(p, NULL, "%s", line);
+	}
+	print_end(p);
 	x->status = n == 0 ? 0 : DIFFERENT;
 	return OK;
 }

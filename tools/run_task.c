@@ -283,16 +283,6 @@ note_end(struct cmd_ctx *x, const char *instance)
 }
 
 static enum err
-note_command(struct cmd_ctx *x, const struct service *s, char *const *argv)
-{
-	const char *text = unit_run_command_text(x->a, argv);
-
-	return fs_write(
-	    unit_run_command_path(x->a, x->cf, units_instance(x->a, s->name)), text,
-	    strlen(text), 0644, x->f);
-}
-
-static enum err
 run_service_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct run_service_opts *o = opts;
@@ -314,7 +304,11 @@ run_service_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		    s->name, units_service(x->a, x->cf, s->name));
 	argv = service_command(x->a, s);
 	if (!s->ours) {
-		TRY(note_command(x, s, argv));
+		const char *text = unit_run_command_text(x->a, argv);
+
+		TRY(fs_write(
+		    unit_run_command_path(x->a, x->cf, units_instance(x->a, s->name)),
+		    text, strlen(text), 0644, x->f));
 		TRY(log_pipe_start(s->log, x->f));
 	}
 	if (setenv("LOCUS_PROJECT", conf_dir(x->a, x->cf), 1) < 0 ||

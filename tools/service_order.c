@@ -50,13 +50,6 @@ is_old_failure(const struct ordered *o, const struct state_proc *p)
 	       clock_mono_ms() < o->ordered_ms + HEARD_MS;
 }
 
-/* A service that is merely down may be about to start: the order is not heard yet. */
-static bool
-has_gone_down(const struct state_proc *p)
-{
-	return p->pid == 0 && (p->state == PROC_STOPPED || p->state == PROC_FAILED);
-}
-
 /* Does its new process run, and does it stay? */
 static bool
 has_come_up(struct ordered *o, const struct state_proc *p)
@@ -94,7 +87,11 @@ service_look(struct cmd_ctx *x, const struct state *s, struct ordered *o,
 	const struct state_proc *p = proc_named(s, o->name);
 	bool hopeless = proc_is_hopeless(p, &o->first) && !is_old_failure(o, p);
 
-	if (what == ORDER_STOP ? has_gone_down(p) : has_come_up(o, p)) {
+	/* A service that is merely down may be about to start: the order is not heard
+	 * yet. */
+	if (what == ORDER_STOP ?
+		(p->pid == 0 && (p->state == PROC_STOPPED || p->state == PROC_FAILED)) :
+		has_come_up(o, p)) {
 		if (what == ORDER_STOP)
 			ctx_progress(x, "stopped", "%s", o->name);
 		else

@@ -218,16 +218,6 @@ site_file_put(struct cmd_ctx *x, const struct site_file *s, struct fail *f)
 	return e == OK ? step_write(x, s, step, f) : e;
 }
 
-static void
-step_say(struct cmd_ctx *x, const struct site_file *s, enum site_step step)
-{
-	if (step == SITE_REPLACE)
-		ctx_progress(x, "would", "write %s", s->path);
-	else if (step == SITE_OFFER)
-		ctx_progress(x, "would", "keep %s, and write %s", s->path,
-		    offer_path(x->a, s->path));
-}
-
 /* The record comes last: an interrupted step is done again, with the same outcome. */
 static enum err
 file_upgrade(struct cmd_ctx *x, const struct site_file *s, bool dry_run, struct fail *f)
@@ -242,7 +232,11 @@ file_upgrade(struct cmd_ctx *x, const struct site_file *s, bool dry_run, struct 
 	if (e != OK)
 		return e == E_NOTFOUND ? OK : e;
 	if (dry_run) {
-		step_say(x, s, step);
+		if (step == SITE_REPLACE)
+			ctx_progress(x, "would", "write %s", s->path);
+		else if (step == SITE_OFFER)
+			ctx_progress(x, "would", "keep %s, and write %s", s->path,
+			    offer_path(x->a, s->path));
 		return OK;
 	}
 	TRY(step_write(x, s, step, f));

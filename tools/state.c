@@ -122,15 +122,6 @@ pid_era(struct arena *a, const struct conf *cf)
 	    (unsigned long long)st.st_ino);
 }
 
-/* Pids of another era may be other processes by now. */
-static void
-forget_pids(struct state *s)
-{
-	s->supervisor = 0;
-	for (size_t i = 0; i < s->n; i++)
-		s->procs[i].pid = s->procs[i].session = 0;
-}
-
 /* --- orders for single services --- */
 
 static const char held_suffix[] = ".stopped", restart_suffix[] = ".restart";
@@ -238,18 +229,6 @@ options_json(const struct state *s)
 	return o;
 }
 
-static void
-options_from(struct arena *a, json_t *j, struct state *s)
-{
-	s->options = NEWN(a, struct state_option, json_object_size(j) + 1);
-	for (void *it = json_object_iter(j); it != NULL;
-	     it = json_object_iter_next(j, it))
-		s->options[s->noptions++] = (struct state_option){
-			arena_strdup(a, json_object_iter_key(it)),
-			arena_strdup(a, json_string_value(json_object_iter_value(it)))
-		};
-}
-
 enum err
 state_write(
     struct arena *a, const struct conf *cf, const struct state *s, struct fail *f)
@@ -313,10 +292,21 @@ state_read(struct arena *a, const struct conf *cf, struct state *s, struct fail 
 	s->procs = NEWN(a, struct state_proc, json_array_size(list) + 1);
 	for (; s->n < json_array_size(list); s->n++)
 		s->procs[s->n] = proc_from(a, json_array_get(list, s->n));
-	options_from(a, json_object_get(root, "options"), s);
+	json_t *j = json_object_get(root, "options");
+	s->options = NEWN(a, struct state_option, json_object_size(j) + 1);
+	for (void *it = json_object_iter(j); it != NULL;
+	     it = json_object_iter_next(j, it))
+		s->options[s->noptions++] = (struct state_option){
+			arena_strdup(a, json_object_iter_key(it)),
+			arena_strdup(a, json_string_value(json_object_iter_value(it)))
+		};
 	of = json_string_value(json_object_get(root, "era"));
-	if (of == NULL || strcmp(of, pid_era(a, cf)) != 0)
-		forget_pids(s);
+	if (of == NULL || strcmp(of, pid_era(a, cf)) != 0) {
+		/* Pids of another era may be other processes by now. */
+		s->supervisor = 0;
+		for (size_t i = 0; i < s->n; i++)
+			s->procs[i].pid = s->procs[i].session = 0;
+	}
 	json_decref(root);
 	return OK;
 }

@@ -226,18 +226,6 @@ publish(struct exporting *k)
 	return fs_sync_dir(k->dir, k->x->f);
 }
 
-/* After a failure: removes what was begun, by name. */
-static void
-discard(struct exporting *k)
-{
-	struct fail off = { 0 };
-
-	for (size_t t = 0; t < STATS__MAX; t++)
-		(void)fs_unlink(temporary(k, files[t].name), &off);
-	(void)fs_unlink(temporary(k, "link"), &off);
-	(void)fs_unlink(temporary(k, "tables"), &off);
-}
-
 /* --- the command --- */
 
 static enum err
@@ -266,8 +254,15 @@ export_all(struct exporting *k)
 	arena_free(&k->round);
 	if (e == OK && !k->dry_run)
 		e = publish(k);
-	if (e != OK && !k->dry_run)
-		discard(k);
+	if (e != OK && !k->dry_run) {
+		/* After a failure: removes what was begun, by name. */
+		struct fail off = { 0 };
+
+		for (size_t t = 0; t < STATS__MAX; t++)
+			(void)fs_unlink(temporary(k, files[t].name), &off);
+		(void)fs_unlink(temporary(k, "link"), &off);
+		(void)fs_unlink(temporary(k, "tables"), &off);
+	}
 	return e;
 }
 

@@ -309,21 +309,6 @@ daemons_stopped(struct cmd_ctx *x)
 }
 
 static void
-show_restart(struct cmd_ctx *x, struct print *p, const struct project_status *r)
-{
-	const char **names, *text;
-	size_t n;
-
-	text = running_waits(x, &r->s, &names, &n);
-	print_open(p, "restart_for", PRINT_ARRAY);
-	for (size_t i = 0; i < n; i++)
-		print_put(p, NULL, names[i]);
-	print_close(p);
-	if (text != NULL)
-		print_line(p, "restart", "%s", text);
-}
-
-static void
 show_faults(struct cmd_ctx *x, struct print *p, const struct config_faults *f)
 {
 	print_open(p, "faults", PRINT_ARRAY);
@@ -377,6 +362,8 @@ show_running(struct cmd_ctx *x, struct print *p, const struct project_status *r)
 {
 	const char *go_on = daemons_stopped(x), *state = running_name(r->running);
 	const struct probe *probe = &r->probe;
+	const char **names, *text;
+	size_t n;
 
 	print_put(p, "name", x->cf->long_name, "url", x->cf->master_url, "project_dir",
 	    x->cf->project_dir, "state", state, "running",
@@ -399,7 +386,13 @@ show_running(struct cmd_ctx *x, struct print *p, const struct project_status *r)
 		print_alert(p, COLOR_BAD, "stopped",
 		    "no daemon works while the file stop_daemons exists; %s ends this",
 		    go_on);
-	show_restart(x, p, r);
+	text = running_waits(x, &r->s, &names, &n);
+	print_open(p, "restart_for", PRINT_ARRAY);
+	for (size_t i = 0; i < n; i++)
+		print_put(p, NULL, names[i]);
+	print_close(p);
+	if (text != NULL)
+		print_line(p, "restart", "%s", text);
 	show_faults(x, p, &r->faults);
 	show_troubles(x, p, "standbys", r->standbys, r->nstandbys);
 	show_troubles(x, p, "paused", r->paused, r->npaused);
@@ -529,22 +522,6 @@ find_aside(struct cmd_ctx *x, struct project_status *r)
 }
 
 static void
-show_triggers(struct cmd_ctx *x, struct print *p, const struct census *c)
-{
-	print_put(p, "working_set", c->working_set);
-	print_object(p, "triggers", "need_work", c->need_work, "claims", c->claims,
-	    "no_work_available", c->no_work_available, "files_no_work",
-	    c->files_no_work);
-	print_line(p, "triggers",
-	    "%lld need_work, %lld claims, %lld no_work_available, %lld files_no_work",
-	    (long long)c->need_work, (long long)c->claims,
-	    (long long)c->no_work_available, (long long)c->files_no_work);
-	print_line(p, "set", "%lld files in the working set%s%s",
-	    (long long)c->working_set, c->set.files > 0 ? ": " : "",
-	    c->set.files > 0 ? drain_text(x->a, &c->set, clock_now()) : "");
-}
-
-static void
 show_counted(struct cmd_ctx *x, struct print *p, const struct project_status *r)
 {
 	const struct census *c = &r->c;
@@ -588,8 +565,19 @@ show_project_status(struct cmd_ctx *x, const struct project_status *r)
 	if (r->probe.why != NULL)
 		print_put(p, "why_not",
 		    arena_printf(x->a, "%s; %s", r->probe.why, r->probe.mend));
-	if (r->triggers)
-		show_triggers(x, p, &r->c);
+	if (r->triggers) {
+		print_put(p, "working_set", r->c.working_set);
+		print_object(p, "triggers", "need_work", r->c.need_work, "claims",
+		    r->c.claims, "no_work_available", r->c.no_work_available,
+		    "files_no_work", r->c.files_no_work);
+		print_line(p, "triggers",
+		    "%lld need_work, %lld claims, %lld no_work_available, %lld files_no_work",
+		    (long long)r->c.need_work, (long long)r->c.claims,
+		    (long long)r->c.no_work_available, (long long)r->c.files_no_work);
+		print_line(p, "set", "%lld files in the working set%s%s",
+		    (long long)r->c.working_set, r->c.set.files > 0 ? ": " : "",
+		    r->c.set.files > 0 ? drain_text(x->a, &r->c.set, clock_now()) : "");
+	}
 	print_end(p);
 }
 

@@ -186,22 +186,6 @@ team_set_values(
 	return OK;
 }
 
-static void
-team_set_report(struct cmd_ctx *x, const struct row_team_line *was,
-    const struct row_team_line *now, bool dry)
-{
-	struct set_report r = set_report_new(x);
-
-	set_report_text(&r, "name", was->name, now->name);
-	set_report_text(&r, "url", was->url, now->url);
-	set_report_text(&r, "country", was->country, now->country);
-	set_report_text(&r, "description", was->description, now->description);
-	set_report_number(&r, "joinable", was->joinable, now->joinable);
-	set_report_number(&r, "founder", was->userid, now->userid);
-	set_report_print(
-	    &r, dry, arena_printf(x->a, "team %" PRId64 " (%s)", now->id, now->name));
-}
-
 static enum err
 team_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
@@ -220,7 +204,16 @@ team_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		TRY(db_exec(x->db, x->f, NULL, TEAM_SET, .name = t->name, .url = t->url,
 		    .country = t->country, .description = t->description,
 		    .joinable = t->joinable, .userid = t->userid, .id = t->id));
-	team_set_report(x, &was, t, o->dry_run);
+	struct set_report r = set_report_new(x);
+
+	set_report_text(&r, "name", was.name, t->name);
+	set_report_text(&r, "url", was.url, t->url);
+	set_report_text(&r, "country", was.country, t->country);
+	set_report_text(&r, "description", was.description, t->description);
+	set_report_number(&r, "joinable", was.joinable, t->joinable);
+	set_report_number(&r, "founder", was.userid, t->userid);
+	set_report_print(&r, o->dry_run,
+	    arena_printf(x->a, "team %" PRId64 " (%s)", t->id, t->name));
 	return OK;
 }
 

@@ -129,16 +129,6 @@ screen_begin(void)
 	return s;
 }
 
-static void
-screen_end(const struct screen *s)
-{
-	if (s->terminal != NULL) {
-		fputs("\033[?25h\033[?1049l", s->terminal);
-		fclose(s->terminal);
-	}
-	close(s->signals);
-}
-
 /* Length of what fits into the columns; escape sequences and the later bytes of a
  * character take no column. */
 static size_t
@@ -234,7 +224,11 @@ screen_repeat(struct cmd_ctx *x, int64_t every_s,
 		    poll(&wait, 1, (int)(pause < 86400000 ? pause : 86400000)) != 0)
 			break;
 	}
-	screen_end(&s);
+	if (s.terminal != NULL) {
+		fputs("\033[?25h\033[?1049l", s.terminal);
+		fclose(s.terminal);
+	}
+	close(s.signals);
 	x->status = 0;
 	return e;
 }
@@ -298,25 +292,12 @@ line(struct arena *a, const struct progress *p, int64_t done, double seconds)
 	    left_s >= 0 ? ", left " : "", left_s >= 0 ? human_span(a, left_s) : "");
 }
 
-/* Replaces the line on the terminal; it is cut so that it never wraps. */
-static void
-show(struct progress *p, const char *text)
-{
-	struct winsize size = { 0 };
-	int columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ?
-	                  size.ws_col - 1 :
-	                  COLUMNS - 1;
-
-	fprintf(stderr, "\r%.*s\033[K", columns, text);
-	fflush(stderr);
-	p->width = columns;
-}
-
 void
 progress_set(struct progress *p, int64_t done)
 {
 	int64_t now = clock_mono_ms();
 	struct arena a = { 0 };
+	struct winsize size = { 0 };
 
 	if (p->first < 0)
 		p->first = done;
@@ -324,7 +305,15 @@ progress_set(struct progress *p, int64_t done)
 	    now - p->shown_ms < EVERY_MS)
 		return;
 	p->shown_ms = now;
-	show(p, line(&a, p, done, (double)(now - p->begin_ms) / 1000));
+	/* Replaces the line on the terminal; it is cut so that it never wraps. */
+	const char *text = line(&a, p, done, (double)(now - p->begin_ms) / 1000);
+	int columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ?
+	                  size.ws_col - 1 :
+	                  COLUMNS - 1;
+
+	fprintf(stderr, "\r%.*s\033[K", columns, text);
+	fflush(stderr);
+	p->width = columns;
 	arena_free(&a);
 }
 

@@ -56,18 +56,6 @@ open_triggers(struct cmd_ctx *x, const struct trigger_opts *o, struct triggers *
 	return OK;
 }
 
-static enum err
-check_fileset(struct cmd_ctx *x, const char *name)
-{
-	struct fileset *fs;
-	enum err e = fileset_by_name(x->db, x->a, name, &fs, x->f);
-
-	return e != E_NOTFOUND ?
-	           e :
-	           ctx_not_found(
-		       x, "there is no file %s; locus file list lists them", name);
-}
-
 /* --- list --- */
 
 static enum err
@@ -113,8 +101,16 @@ change_triggers(struct cmd_ctx *x, char **args, size_t n,
 
 	TRY(open_triggers(x, NULL, &t));
 	TRY(kind_named(x, args[0], &kind));
-	for (size_t i = 1; i < n; i++)
-		TRY(check_fileset(x, args[i]));
+	for (size_t i = 1; i < n; i++) {
+		struct fileset *fs;
+		const char *name = args[i];
+		enum err e = fileset_by_name(x->db, x->a, name, &fs, x->f);
+
+		TRY(e != E_NOTFOUND ?
+			e :
+			ctx_not_found(x,
+			    "there is no file %s; locus file list lists them", name));
+	}
 	for (size_t i = 1; i < n; i++)
 		TRY(one(&t, kind, args[i], x->f));
 	return OK;

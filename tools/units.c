@@ -173,20 +173,6 @@ enabling_link(struct arena *a, const char *name)
 	    installation_of(a, name).unit);
 }
 
-/* Does what systemctl enable does, also where there is no systemctl. */
-static enum err
-enable_target(struct arena *a, const char *name, struct fail *f)
-{
-	const char *link = enabling_link(a, name);
-	const char *to = arena_printf(
-	    a, UNITS_DIR "/%s.target", installation_of(a, name).unit);
-
-	TRY(fs_mkdirs(UNITS_DIR "/multi-user.target.wants", 0755, f));
-	if (symlink(to, link) < 0 && errno != EEXIST)
-		return FAIL_ERRNO(f, "enabling %s", to);
-	return OK;
-}
-
 static bool
 is_wanted(const struct unit_names *u, const char *unit)
 {
@@ -269,8 +255,16 @@ units_sync(
 		    "this Locus was built without libsystemd, so systemd cannot run its services: install libsystemd-dev and build it again");
 	TRY(units_texts(a, cf, program_self(a), &files, &n, f));
 	TRY(units_write(a, UNITS_DIR, name, files, n, c, f));
-	if (c->first)
-		TRY(enable_target(a, name, f));
+	if (c->first) {
+		/* Does what systemctl enable does, also where there is no systemctl. */
+		const char *link = enabling_link(a, name);
+		const char *to = arena_printf(
+		    a, UNITS_DIR "/%s.target", installation_of(a, name).unit);
+
+		TRY(fs_mkdirs(UNITS_DIR "/multi-user.target.wants", 0755, f));
+		if (symlink(to, link) < 0 && errno != EEXIST)
+			return FAIL_ERRNO(f, "enabling %s", to);
+	}
 	if (!systemctl_usable())
 		return OK;
 	if (c->written + c->removed > 0)
@@ -533,19 +527,6 @@ put_names(struct buf *b, const char *key, char *const *names, size_t n)
 		buf_printf(b, "%s=%s\n", key, names[i]);
 }
 
-static void
-make_target(struct making *m, const struct unit_names *u)
-{
-	struct buf b = begin_file(m);
-
-	put_unit(m, &b, "");
-	put_names(&b, "Wants", u->sockets, u->nsockets);
-	put_names(&b, "Wants", u->services, u->nservices);
-	put_names(&b, "Wants", u->timers, u->ntimers);
-	buf_puts(&b, "\n[Install]\nWantedBy=multi-user.target\n");
-	end_file(m, u->target, &b);
-}
-
 /* A directory that the services write to, unless one of the others contains it. */
 static void
 put_writable(struct making *m, struct buf *b, const char *dir)
@@ -665,15 +646,6 @@ make_tasks(struct making *m)
 	end_file(m, arena_printf(m->a, "%s-task@.service", m->in.unit), &b);
 }
 
-/* Times of day that are period_s apart. */
-static void
-put_times_of_day(struct buf *b, int64_t period_s)
-{
-	for (int64_t s = 0; s < DAY; s += period_s)
-		buf_printf(b, "OnCalendar=*-*-* %02lld:%02lld:00\n",
-		    (long long)(s / HOUR), (long long)(s % HOUR / MINUTE));
-}
-
 /*
  * By the calendar instead of the time since the last run, so that a run that was missed
  * is made up for (Persistent).
@@ -688,9 +660,12 @@ put_calendar(struct buf *b, int64_t period_s)
 	else if (period_s < HOUR)
 		buf_printf(b, "OnCalendar=*-*-* *:00/%lld:00\n",
 		    (long long)(period_s / MINUTE));
-	else if (period_s < DAY)
-		put_times_of_day(b, period_s);
-	else if (days == 1)
+	else if (period_s < DAY) {
+		/* Times of day that are period_s apart. */
+		for (int64_t s = 0; s < DAY; s += period_s)
+			buf_printf(b, "OnCalendar=*-*-* %02lld:%02lld:00\n",
+			    (long long)(s / HOUR), (long long)(s % HOUR / MINUTE));
+	} else if (days == 1)
 		buf_puts(b, "OnCalendar=*-*-* 00:00:00\n");
 	else if (days == 7)
 		buf_puts(b, "OnCalendar=Mon *-*-* 00:00:00\n");
@@ -732,7 +707,14 @@ units_texts(struct arena *a, const struct conf *cf, const char *program,
 
 	TRY(services_of(a, cf, &s, &ns, f));
 	TRY(units_names(a, cf, &names, f));
-	make_target(&m, &names);
+	struct buf b = begin_file(&m);
+
+	put_unit(&m, &b, "");
+	put_names(&b, "Wants", names.sockets, names.nsockets);
+	put_names(&b, "Wants", names.services, names.nservices);
+	put_names(&b, "Wants", names.timers, names.ntimers);
+	buf_puts(&b, "\n[Install]\nWantedBy=multi-user.target\n");
+	end_file(&m, names.target, &b);
 	make_services(&m);
 	for (size_t i = 0; i < ns; i++) {
 		make_drop_in(&m, &s[i]);

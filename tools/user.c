@@ -438,24 +438,6 @@ user_settings_read(struct setting *s, const struct user_set_opts *o)
 	return team_text(x, s->now.teamid, &s->team_now);
 }
 
-/* The counts of both teams, and when it left the one and joined the other. */
-static enum err
-change_team(struct cmd_ctx *x, int64_t userid, int64_t was, int64_t now)
-{
-	if (was == now)
-		return OK;
-	if (was != 0) {
-		TRY(db_exec(x->db, x->f, NULL, FORGET_MEMBER, .teamid = was));
-		TRY(db_exec(x->db, x->f, NULL, TEAM_DELTA_LEFT, .userid = userid,
-		    .teamid = was, .now = clock_now()));
-	}
-	if (now == 0)
-		return OK;
-	TRY(db_exec(x->db, x->f, NULL, TEAM_MEMBER, .teamid = now));
-	return db_exec(x->db, x->f, NULL, TEAM_DELTA_INSERT, .userid = userid,
-	    .teamid = now, .now = clock_now());
-}
-
 static enum err
 settings_write_in_tx(struct cmd_ctx *x, void *arg)
 {
@@ -472,7 +454,19 @@ settings_write_in_tx(struct cmd_ctx *x, void *arg)
 	if (matched == 0)
 		return FAIL(x->f, E_RACE,
 		    "account %" PRId64 " has changed meanwhile; try again", n->id);
-	return change_team(x, n->id, s->was.teamid, n->teamid);
+	/* The counts of both teams, and when it left the one and joined the other. */
+	if (s->was.teamid == n->teamid)
+		return OK;
+	if (s->was.teamid != 0) {
+		TRY(db_exec(x->db, x->f, NULL, FORGET_MEMBER, .teamid = s->was.teamid));
+		TRY(db_exec(x->db, x->f, NULL, TEAM_DELTA_LEFT, .userid = n->id,
+		    .teamid = s->was.teamid, .now = clock_now()));
+	}
+	if (n->teamid == 0)
+		return OK;
+	TRY(db_exec(x->db, x->f, NULL, TEAM_MEMBER, .teamid = n->teamid));
+	return db_exec(x->db, x->f, NULL, TEAM_DELTA_INSERT, .userid = n->id,
+	    .teamid = n->teamid, .now = clock_now());
 }
 
 static enum err

@@ -224,40 +224,6 @@ version_name_wrapped(struct cmd_ctx *x, struct version *v, const char *program)
 	return version_check_program(x, v->platform, program);
 }
 
-static const char *
-signature_path(struct arena *a, const struct version *v, const char *path)
-{
-	return v->signatures == NULL ?
-	           arena_printf(a, "%s.sig", path) :
-	           arena_printf(a, "%s/%s.sig", v->signatures, text_base_name(path));
-}
-
-/* Reads FILE.sig, or signs the file if there is none; the signature must match the
- * public key. */
-static enum err
-file_signature(struct cmd_ctx *x, const struct version *v, const char *path,
-    const char *md5, char **sig)
-{
-	const char *ready = signature_path(x->a, v, path);
-	enum err e;
-
-	if (fs_exists(ready))
-		e = fs_read(x->a, ready, SIGNATURE_MAX, sig, NULL, x->f);
-	else if (v->private == NULL)
-		return FAIL(x->f, E_CONFIG,
-		    "there is neither %s nor a private key; give --sign-with KEY, or on the machine that has the key, run: locus sign --key KEY %s",
-		    ready, path);
-	else
-		e = sign_md5(x->a, v->private, md5, sig, x->f);
-	if (e != OK)
-		return e;
-	if (verify_md5(v->public, md5, *sig, x->f) != OK)
-		return FAIL(x->f, E_BADREQ,
-		    "the signature of %s does not match the project's keys/code_sign_public: clients would refuse the file",
-		    path);
-	return OK;
-}
-
 /* Refuses a name that exists with different content. */
 static enum err
 check_name_taken(struct cmd_ctx *x, const char *to, const char *md5)
@@ -283,7 +249,30 @@ version_sign(struct cmd_ctx *x, struct version *v)
 		char md5[MD5_HEX], *sig;
 
 		TRY(md5_file(v->from[i], md5, &file->nbytes, x->f));
-		TRY(file_signature(x, v, v->from[i], md5, &sig));
+		/* Reads FILE.sig, or signs the file if there is none; the signature
+		 * must match the public key. */
+		const char *path = v->from[i];
+		const char *ready = v->signatures == NULL ?
+		                        arena_printf(x->a, "%s.sig", path) :
+		                        arena_printf(x->a, "%s/%s.sig", v->signatures,
+					    text_base_name(path));
+		enum err e;
+
+		if (fs_exists(ready))
+			e = fs_read(x->a, ready, SIGNATURE_MAX, &sig, NULL, x->f);
+		else if (v->private == NULL)
+			return FAIL(x->f, E_CONFIG,
+			    "there is neither %s nor a private key; give --sign-with KEY, or on the machine that has the key, run: locus sign --key KEY %s",
+			    ready, path);
+		else
+			e = sign_md5(x->a, v->private, md5, &sig, x->f);
+		if (e != OK)
+			return e;
+		if (verify_md5(v->public, md5, sig, x->f) != OK)
+			return FAIL(x->f, E_BADREQ,
+			    "the signature of %s does not match the project's keys/code_sign_public: clients would refuse the file",
+			    path);
+
 		TRY(check_name_taken(x,
 		    arena_printf(x->a, "%s/%s", x->cf->download_dir, file->name), md5));
 		file->signature = sig;
@@ -354,16 +343,6 @@ check_version_taken(struct cmd_ctx *x, const struct version *v)
 	return OK;
 }
 
-/* Adds elements at the end of <app_version>. */
-static char *
-with_more(struct cmd_ctx *x, const char *xml_doc, const char *more)
-{
-	static const char end[] = "</app_version>\n";
-
-	return arena_printf(x->a, "%.*s%s%s",
-	    (int)(strlen(xml_doc) - (sizeof(end) - 1)), xml_doc, more, end);
-}
-
 enum err
 version_insert(struct cmd_ctx *x, const struct version *v, const char *api_version)
 {
@@ -376,8 +355,14 @@ version_insert(struct cmd_ctx *x, const struct version *v, const char *api_versi
 	enum err e = blob_app_version(x->a, v->app->name, v->num, api_version, v->files,
 	    v->n, &row.xml_doc, x->f);
 
-	if (e == OK && v->more != NULL)
-		row.xml_doc = with_more(x, row.xml_doc, v->more);
+	if (e == OK && v->more != NULL) {
+		/* Adds elements at the end of <app_version>. */
+		static const char end[] = "</app_version>\n";
+
+		row.xml_doc = arena_printf(x->a, "%.*s%s%s",
+		    (int)(strlen(row.xml_doc) - (sizeof(end) - 1)), row.xml_doc,
+		    v->more, end);
+	}
 	if (e == OK)
 		e = copy_files(x, v);
 	if (e == OK)

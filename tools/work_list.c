@@ -643,42 +643,6 @@ print_sum(struct print *l, const char *key, const struct work_sum *s)
 		print_cells(l, s->n[i]);
 }
 
-static void
-print_states(struct cmd_ctx *x, const struct work_sums *s)
-{
-	struct print *l = print_list(x, state_columns);
-
-	for (int i = 0; s->n > 0 && i < PICK_STATES; i++)
-		print_cells(
-		    l, work_pick_state_name((enum work_pick_state)i), s->v[0].n[i]);
-	print_end(l);
-}
-
-static enum err
-print_counts(struct work_view *v, enum by by, const struct work_sums *s)
-{
-	static const char *const keys[] = {
-		[BY_APP] = "app", [BY_BATCH] = "batch", [BY_FILE] = "file"
-	};
-	static const char *const heads[] = {
-		[BY_APP] = "APP", [BY_BATCH] = "BATCH", [BY_FILE] = "FILE"
-	};
-	struct print_column columns[N(counts_columns)];
-	struct key_names k = { 0 };
-	struct print *l;
-
-	if (by == BY_FILE)
-		TRY(read_set_names(v->x, &k.sets, &k.nsets));
-	memcpy(columns, counts_columns, sizeof(columns));
-	columns[0].key = keys[by];
-	columns[0].head = heads[by];
-	l = print_list(v->x, columns);
-	for (size_t i = 0; i < s->n && (int64_t)i < v->limit; i++)
-		print_sum(l, key_name(v, &k, by, s->v[i].key), &s->v[i]);
-	print_end(l);
-	return OK;
-}
-
 static enum err
 find_by(struct cmd_ctx *x, const char *text, enum by *by)
 {
@@ -703,10 +667,34 @@ find_by(struct cmd_ctx *x, const char *text, enum by *by)
 static enum err
 print_by(struct work_view *v, enum by by, const struct work_sums *s)
 {
-	if (by == BY_STATE)
-		print_states(v->x, s);
-	else
-		TRY(print_counts(v, by, s));
+	if (by == BY_STATE) {
+		struct print *l = print_list(v->x, state_columns);
+
+		for (int i = 0; s->n > 0 && i < PICK_STATES; i++)
+			print_cells(l, work_pick_state_name((enum work_pick_state)i),
+			    s->v[0].n[i]);
+		print_end(l);
+	} else {
+		static const char *const keys[] = {
+			[BY_APP] = "app", [BY_BATCH] = "batch", [BY_FILE] = "file"
+		};
+		static const char *const heads[] = {
+			[BY_APP] = "APP", [BY_BATCH] = "BATCH", [BY_FILE] = "FILE"
+		};
+		struct print_column columns[N(counts_columns)];
+		struct key_names k = { 0 };
+		struct print *l;
+
+		if (by == BY_FILE)
+			TRY(read_set_names(v->x, &k.sets, &k.nsets));
+		memcpy(columns, counts_columns, sizeof(columns));
+		columns[0].key = keys[by];
+		columns[0].head = heads[by];
+		l = print_list(v->x, columns);
+		for (size_t i = 0; i < s->n && (int64_t)i < v->limit; i++)
+			print_sum(l, key_name(v, &k, by, s->v[i].key), &s->v[i]);
+		print_end(l);
+	}
 	return s->n > 0 ? OK : ctx_not_found(v->x, "no workunit matches");
 }
 

@@ -43,12 +43,6 @@ work_pick_glob(const char *glob, const char *name)
 	return *glob == '\0';
 }
 
-static char *
-work_pick_prefix(struct arena *a, const char *glob)
-{
-	return arena_memdup(a, glob, strcspn(glob, "*?"));
-}
-
 enum work_pick_state
 work_pick_state(const struct row_wu_glance *wu, const struct row_wu_tally *t)
 {
@@ -249,7 +243,7 @@ walk_of(struct arena *a, const struct work_pick_filter *q)
 
 	w.open_only = (q->states & ~(unsigned)PICK_OPEN) == 0;
 	if (q->glob != NULL)
-		w.prefix = work_pick_prefix(a, q->glob);
+		w.prefix = arena_memdup(a, q->glob, strcspn(q->glob, "*?"));
 	if (q->nids > 0)
 		w.from = q->ids[0].from, w.to = q->ids[0].to;
 	else if (q->glob != NULL && strcmp(w.prefix, q->glob) == 0)
@@ -308,15 +302,6 @@ next_range(struct work_pick *p)
 	return true;
 }
 
-/* Both are ordered by id. */
-static struct row_wu_tally
-tally_of(const struct row_wu_tally *t, size_t n, size_t *at, int64_t id)
-{
-	while (*at < n && t[*at].id < id)
-		(*at)++;
-	return *at < n && t[*at].id == id ? t[*at] : (struct row_wu_tally){ .id = id };
-}
-
 static enum err
 picked_of(struct cmd_ctx *x, struct arena *a, const struct work_pick *p,
     const struct row_wu_glance *wu, size_t n, struct work_picked **v, size_t *nv)
@@ -340,20 +325,17 @@ picked_of(struct cmd_ctx *x, struct arena *a, const struct work_pick *p,
 	for (size_t i = 0; i < kept; i++) {
 		struct work_picked w = (*v)[i];
 
-		w.results = tally_of(tally, ntally, &at, w.wu.id);
+		/* Both are ordered by id. */
+		while (at < ntally && tally[at].id < w.wu.id)
+			(at)++;
+		w.results = at < ntally && tally[at].id == w.wu.id ?
+		                tally[at] :
+		                (struct row_wu_tally){ .id = w.wu.id };
 		w.state = work_pick_state(&w.wu, &w.results);
 		if ((q->states & 1u << w.state) != 0)
 			(*v)[(*nv)++] = w;
 	}
 	return OK;
-}
-
-/* A name outlives the step that found it. */
-static void
-keep_place(struct cmd_ctx *x, struct work_pick *p)
-{
-	if (p->walk.at_name != NULL)
-		p->walk.at_name = arena_strdup(x->a, p->walk.at_name);
 }
 
 enum err
@@ -366,7 +348,9 @@ work_pick_step(struct cmd_ctx *x, struct arena *a, struct work_pick *p,
 
 	*n = 0;
 	TRY(wu_walk_step(x->db, a, &p->walk, &ids, &nids, x->f));
-	keep_place(x, p);
+	/* A name outlives the step that found it. */
+	if (p->walk.at_name != NULL)
+		p->walk.at_name = arena_strdup(x->a, p->walk.at_name);
 	p->seen += (int64_t)nids;
 	*more = !p->walk.ended || next_range(p);
 	if (nids == 0)

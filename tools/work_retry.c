@@ -539,19 +539,6 @@ retry_in_tx(struct cmd_ctx *x, void *arg)
 	return e == E_RACE ? E_RETRY : e;
 }
 
-static void
-retry_add(struct retry_counts *c, const struct retrying *k)
-{
-	c->reopened += k->did.reopened;
-	c->again += k->did.again;
-	c->nothing += k->did.nothing;
-	c->inputs_gone += k->did.inputs_gone;
-	c->invalidated += k->did.invalidated;
-	c->raised += k->did.raised;
-	if (k->missing != NULL && c->inputs_gone <= NAMED_MOST)
-		fprintf(stderr, "locus: %s\n", k->missing);
-}
-
 static int
 picked_order(const void *a, const void *b)
 {
@@ -580,18 +567,16 @@ retry_some(struct cmd_ctx *x, struct arena *a, const struct retry_order *order,
 			.n = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX };
 
 		TRY(tools_transaction(x, retry_in_tx, &k));
-		retry_add(c, &k);
+		c->reopened += k.did.reopened;
+		c->again += k.did.again;
+		c->nothing += k.did.nothing;
+		c->inputs_gone += k.did.inputs_gone;
+		c->invalidated += k.did.invalidated;
+		c->raised += k.did.raised;
+		if (k.missing != NULL && c->inputs_gone <= NAMED_MOST)
+			fprintf(stderr, "locus: %s\n", k.missing);
 	}
 	return OK;
-}
-
-/* Cancelled workunits only if they are named as such: nobody wants a batch back that he
- * cancelled because an app had other workunits to retry. */
-static unsigned
-retry_states(const struct work_pick_opts *o)
-{
-	return o->state != NULL ? (unsigned)PICK_ALL_STATES :
-	                          (unsigned)PICK_ALL_STATES & ~(1u << PICK_CANCELLED);
 }
 
 static enum err
@@ -602,7 +587,12 @@ retry_all(struct cmd_ctx *x, const struct retry_order *order, struct retry_count
 	struct arena a = { 0 };
 	struct work_pick p;
 	bool more = true;
-	enum err e = work_pick_begin(x, pick, retry_states(pick), &p);
+	/* Cancelled workunits only if they are named as such: nobody wants a batch back
+	 * that he cancelled because an app had other workunits to retry. */
+	enum err e = work_pick_begin(x, pick,
+	    pick->state != NULL ? (unsigned)PICK_ALL_STATES :
+				  (unsigned)PICK_ALL_STATES & ~(1u << PICK_CANCELLED),
+	    &p);
 
 	while (e == OK && more) {
 		struct work_picked *v = NULL;

@@ -78,22 +78,6 @@ command_usage(FILE *out, const char *word)
 	return out == stdout ? 0 : EXIT_USAGE;
 }
 
-static int
-unknown_command(const char *word)
-{
-	const char *nearest = NULL;
-	size_t least = (size_t)-1;
-
-	for (size_t i = 0; i < N(commands); i++)
-		if (near_offer(word, commands[i].word, &least))
-			nearest = commands[i].word;
-	fprintf(stderr, "locus-client: unknown command \"%s\"", word);
-	if (nearest != NULL)
-		fprintf(stderr, "; did you mean \"%s\"?", nearest);
-	fprintf(stderr, "\n");
-	return command_usage(stderr, NULL);
-}
-
 /* Returns -1 to go on, otherwise the exit status. */
 static int
 take_words(struct command *k, char **words, size_t n)
@@ -101,8 +85,19 @@ take_words(struct command *k, char **words, size_t n)
 	if (n == 0)
 		return command_usage(stderr, NULL);
 	k->word = words[0];
-	if (!is_command(k->word))
-		return unknown_command(k->word);
+	if (!is_command(k->word)) {
+		const char *nearest = NULL;
+		size_t least = (size_t)-1;
+
+		for (size_t i = 0; i < N(commands); i++)
+			if (near_offer(k->word, commands[i].word, &least))
+				nearest = commands[i].word;
+		fprintf(stderr, "locus-client: unknown command \"%s\"", k->word);
+		if (nearest != NULL)
+			fprintf(stderr, "; did you mean \"%s\"?", nearest);
+		fprintf(stderr, "\n");
+		return command_usage(stderr, NULL);
+	}
 	k->args = words + 1;
 	k->nargs = n - 1;
 	return k->nargs > WORDS_MOST ? command_usage(stderr, k->word) : -1;

@@ -194,13 +194,6 @@ gui_password(struct client *c, char **password)
 
 /* --- authorization --- */
 
-static void
-offer_nonce(struct dialog *d, struct buf *out)
-{
-	random_hex(d->nonce, MD5_HEX - 1);
-	buf_tag(out, "nonce", d->nonce);
-}
-
 /* A nonce serves for one try. */
 static void
 check_hash(const struct gui_call *g, struct dialog *d)
@@ -222,16 +215,6 @@ check_hash(const struct gui_call *g, struct dialog *d)
 	if (!d->authorized)
 		log_warn("GUI RPC: a wrong password was given");
 	buf_puts(g->out, d->authorized ? "<authorized/>\n" : "<unauthorized/>\n");
-}
-
-static void
-exchange_versions(struct buf *out)
-{
-	buf_puts(out, "<server_version>\n");
-	buf_tag_i64(out, "major", CLIENT_MAJOR);
-	buf_tag_i64(out, "minor", CLIENT_MINOR);
-	buf_tag_i64(out, "release", 0);
-	buf_puts(out, "</server_version>\n");
 }
 
 /* --- the table --- */
@@ -324,13 +307,18 @@ static bool
 answer_call(
     const struct gui_call *g, struct dialog *d, const char *name, bool may_change)
 {
-	if (strcmp(name, "auth1") == 0)
-		offer_nonce(d, g->out);
-	else if (strcmp(name, "auth2") == 0)
+	if (strcmp(name, "auth1") == 0) {
+		random_hex(d->nonce, MD5_HEX - 1);
+		buf_tag(g->out, "nonce", d->nonce);
+	} else if (strcmp(name, "auth2") == 0)
 		check_hash(g, d);
-	else if (strcmp(name, "exchange_versions") == 0)
-		exchange_versions(g->out);
-	else if (!d->authorized)
+	else if (strcmp(name, "exchange_versions") == 0) {
+		buf_puts(g->out, "<server_version>\n");
+		buf_tag_i64(g->out, "major", CLIENT_MAJOR);
+		buf_tag_i64(g->out, "minor", CLIENT_MINOR);
+		buf_tag_i64(g->out, "release", 0);
+		buf_puts(g->out, "</server_version>\n");
+	} else if (!d->authorized)
 		buf_puts(g->out, "<unauthorized/>\n");
 	else {
 		for (size_t i = 0; i < N(calls); i++)

@@ -207,25 +207,20 @@ is_suspended(const struct client *c, const struct cproject *p, const struct ctas
 	       orders_name(c, "suspend", p->master_url);
 }
 
-/* What a finished task waits for. */
-static const char *
-ended_word(const struct cproject *p, const struct ctask *t)
-{
-	if (transfer_uploads_pending(p, t))
-		return "uploading";
-	if (t->state == CLIENT_UPLOADED)
-		return "finished";
-	return t->state == CLIENT_ABORTED ? "aborted" : "failed";
-}
-
 const char *
 task_word(const struct client *c, const struct cproject *p, const struct ctask *t)
 {
 	const char *name;
 	int32_t error;
 
-	if (t->ready)
-		return ended_word(p, t);
+	if (t->ready) {
+		/* What a finished task waits for. */
+		if (transfer_uploads_pending(p, t))
+			return "uploading";
+		if (t->state == CLIENT_UPLOADED)
+			return "finished";
+		return t->state == CLIENT_ABORTED ? "aborted" : "failed";
+	}
 	if (t->pid != 0 && !t->paused)
 		return "running";
 	if (is_suspended(c, p, t))

@@ -272,35 +272,6 @@ find_path(struct flow_net *n)
 	return n->nsinks;
 }
 
-/* Sends as much as fits along the path that ends at sink s. */
-static void
-push_along_path(struct flow_net *n, size_t s)
-{
-	double most = n->room[s] - n->taken[s];
-	size_t at = s, p;
-
-	for (;;) {
-		p = n->sink_from[at];
-		most = fmin(
-		    most, n->limit[p * n->nsinks + at] - n->flow[p * n->nsinks + at]);
-		if (n->project_from[p] == SIZE_MAX)
-			break;
-		at = n->project_from[p];
-		most = fmin(most, n->flow[p * n->nsinks + at]);
-	}
-	most = fmin(most, n->give[p] - n->passed[p]);
-	n->passed[p] += most;
-	n->taken[s] += most;
-	for (at = s;;) {
-		p = n->sink_from[at];
-		n->flow[p * n->nsinks + at] += most;
-		if (n->project_from[p] == SIZE_MAX)
-			break;
-		at = n->project_from[p];
-		n->flow[p * n->nsinks + at] -= most;
-	}
-}
-
 /* Computes the greatest flow for give[]; afterwards *_seen mark the source's side of a
  * minimum cut. */
 static void
@@ -309,8 +280,32 @@ max_flow(struct flow_net *n)
 	memset(n->passed, 0, n->nprojects * sizeof(*n->passed));
 	memset(n->taken, 0, n->nsinks * sizeof(*n->taken));
 	memset(n->flow, 0, n->nprojects * n->nsinks * sizeof(*n->flow));
-	for (size_t s; (s = find_path(n)) < n->nsinks;)
-		push_along_path(n, s);
+	for (size_t s; (s = find_path(n)) < n->nsinks;) {
+		/* Sends as much as fits along the path that ends at sink s. */
+		double most = n->room[s] - n->taken[s];
+		size_t at = s, p;
+
+		for (;;) {
+			p = n->sink_from[at];
+			most = fmin(most,
+			    n->limit[p * n->nsinks + at] - n->flow[p * n->nsinks + at]);
+			if (n->project_from[p] == SIZE_MAX)
+				break;
+			at = n->project_from[p];
+			most = fmin(most, n->flow[p * n->nsinks + at]);
+		}
+		most = fmin(most, n->give[p] - n->passed[p]);
+		n->passed[p] += most;
+		n->taken[s] += most;
+		for (at = s;;) {
+			p = n->sink_from[at];
+			n->flow[p * n->nsinks + at] += most;
+			if (n->project_from[p] == SIZE_MAX)
+				break;
+			at = n->project_from[p];
+			n->flow[p * n->nsinks + at] -= most;
+		}
+	}
 }
 
 /* Capacity for what leaves the projects behind the cut. */

@@ -199,19 +199,13 @@ sim_abort_late(struct sim *s)
 /* --- on and off --- */
 
 static double
-exponential(struct rng *r, double mean)
-{
-	return -mean * log(1 - rng_unit(r));
-}
-
-static double
 next_length(const struct onoff *o, struct rng *rng)
 {
 	double f = o->params->fraction, on = o->params->mean_on_s;
 
 	if (f >= 1)
 		return INFINITY;
-	return exponential(rng, o->on ? on : on * (1 - f) / f);
+	return -(o->on ? on : on * (1 - f) / f) * log(1 - rng_unit(rng));
 }
 
 void

@@ -5,18 +5,13 @@
 #include <inttypes.h>
 #include "lib/banned.h"
 
-static const char *
-project_word(const struct sim_scenario *s, const struct sim_event *e)
-{
-	return e->project < 0 ? "-" : s->projects[e->project].name;
-}
-
 void
 sim_log_line(const struct sim_scenario *s, const struct sim_event *e, struct buf *b)
 {
 	const char *text = e->text == NULL ? "" : e->text;
 
-	buf_printf(b, "%.3f %s ", e->t, project_word(s, e));
+	buf_printf(
+	    b, "%.3f %s ", e->t, e->project < 0 ? "-" : s->projects[e->project].name);
 	switch (e->kind) {
 	case SIM_CONTACT:
 		buf_printf(b, "contact %s", text);

@@ -122,25 +122,6 @@ run_seed(const struct sim_args *g, struct outcome *o, uint64_t seed,
 	return e;
 }
 
-/* The mean of the runs' best possible results. */
-static void
-mean_bound(const struct sim_args *g, struct outcome *o)
-{
-	double n = (double)g->runs;
-
-	o->best = (struct sim_bound){ .share = NEWN(
-					  g->a, double, o->scenario->nprojects) };
-	for (int64_t i = 0; i < g->runs; i++) {
-		struct sim_bound b;
-
-		sim_bound(o->scenario, g->days, (uint64_t)(g->seed + i), g->a, &b);
-		o->best.idle += b.idle / n;
-		o->best.share_violation += b.share_violation / n;
-		for (size_t p = 0; p < o->scenario->nprojects; p++)
-			o->best.share[p] += b.share[p] / n;
-	}
-}
-
 static enum err
 run_seeds(const struct sim_args *g, struct outcome *o, struct fail *f)
 {
@@ -155,7 +136,20 @@ run_seeds(const struct sim_args *g, struct outcome *o, struct fail *f)
 	}
 	sim_figures_mean(
 	    runs, (size_t)g->runs, o->scenario->nprojects, g->a, &o->figures);
-	mean_bound(g, o);
+	/* The mean of the runs' best possible results. */
+	double n = (double)g->runs;
+
+	o->best = (struct sim_bound){ .share = NEWN(
+					  g->a, double, o->scenario->nprojects) };
+	for (int64_t i = 0; i < g->runs; i++) {
+		struct sim_bound b;
+
+		sim_bound(o->scenario, g->days, (uint64_t)(g->seed + i), g->a, &b);
+		o->best.idle += b.idle / n;
+		o->best.share_violation += b.share_violation / n;
+		for (size_t p = 0; p < o->scenario->nprojects; p++)
+			o->best.share[p] += b.share[p] / n;
+	}
 	return OK;
 }
 
@@ -206,14 +200,6 @@ json_print(json_t *j)
 }
 
 static void
-table_figures(const struct outcome *o)
-{
-	for (const struct sim_figure *k = sim_figure_table; k->name != NULL; k++)
-		printf(k->whole ? "%-27s %12.0f\n" : "%-27s %12.4f\n", k->name,
-		    sim_figure_value(&o->figures, k));
-}
-
-static void
 table_one(const struct sim_args *g, const struct outcome *o)
 {
 	double runs = (double)g->runs;
@@ -221,7 +207,9 @@ table_one(const struct sim_args *g, const struct outcome *o)
 	printf("%s: policy %s, %g days, seed %" PRId64, o->name, o->policy->name,
 	    g->days, g->seed);
 	printf(g->runs > 1 ? ", mean of %" PRId64 " runs\n\n" : "\n\n", g->runs);
-	table_figures(o);
+	for (const struct sim_figure *k = sim_figure_table; k->name != NULL; k++)
+		printf(k->whole ? "%-27s %12.0f\n" : "%-27s %12.4f\n", k->name,
+		    sim_figure_value(&o->figures, k));
 	printf("%-27s %12.4f\n%-27s %12.4f\n", "best possible idle", o->best.idle,
 	    "best possible violation", o->best.share_violation);
 	printf("\n%-20s %8s %8s %8s %10s %10s %10s\n", "project", "share", "used",
@@ -234,14 +222,6 @@ table_one(const struct sim_args *g, const struct outcome *o)
 		    o->figures.share[i], o->best.share[i], (double)p->fetched / runs,
 		    (double)p->met / runs, (double)p->missed / runs);
 	}
-}
-
-static void
-table_head(void)
-{
-	printf("%-24s %-14s %7s %7s %9s %10s %8s %8s %8s %8s %7s\n", "scenario",
-	    "policy", "idle", "wasted", "violation", "attainable", "monotony",
-	    "rpcs/job", "met", "missed", "ms/day");
 }
 
 static void
@@ -337,8 +317,12 @@ compare_all(const struct sim_args *g, struct fail *f)
 
 		if (!is_scenario(names[i]))
 			continue;
-		if (found++ == 0 && !g->json)
-			table_head();
+		if (found++ == 0 && !g->json) {
+			printf("%-24s %-14s %7s %7s %9s %10s %8s %8s %8s %8s %7s\n",
+			    "scenario", "policy", "idle", "wasted", "violation",
+			    "attainable", "monotony", "rpcs/job", "met", "missed",
+			    "ms/day");
+		}
 		path = arena_printf(g->a, "%s/%s", g->dir, names[i]);
 		if (compare_one(g, path, list, f) == OK)
 			continue;

@@ -43,12 +43,20 @@ check_times(const char *path, const struct sim_project *p, struct fail *f)
 	return OK;
 }
 
-/* Checks what no single field shows. */
-static enum err
-check_scenario(const char *path, const struct sim_scenario *s, struct fail *f)
+enum err
+sim_read(struct arena *a, const char *path, struct sim_scenario *s, struct fail *f)
 {
+	char *bytes;
+	size_t n, at = 0;
 	double shares = 0;
 
+	TRY(fs_read(a, path, SIM_FILE_MOST, &bytes, &n, f));
+	sim_defaults(s);
+	while (text_white(bytes[at]))
+		at++;
+	TRY(bytes[at] == '{' ? sim_json(a, path, bytes, n, s, f) :
+			       sim_notation(a, path, bytes, n, s, f));
+	/* Checks what no single field shows. */
 	for (size_t i = 0; i < s->nprojects; i++) {
 		const struct sim_project *p = &s->projects[i];
 		enum err e = check_times(path, p, f);
@@ -67,19 +75,4 @@ check_scenario(const char *path, const struct sim_scenario *s, struct fail *f)
 		}
 	}
 	return shares > 0 ? OK : FAIL(f, E_BADREQ, "%s: no project has a share", path);
-}
-
-enum err
-sim_read(struct arena *a, const char *path, struct sim_scenario *s, struct fail *f)
-{
-	char *bytes;
-	size_t n, at = 0;
-
-	TRY(fs_read(a, path, SIM_FILE_MOST, &bytes, &n, f));
-	sim_defaults(s);
-	while (text_white(bytes[at]))
-		at++;
-	TRY(bytes[at] == '{' ? sim_json(a, path, bytes, n, s, f) :
-			       sim_notation(a, path, bytes, n, s, f));
-	return check_scenario(path, s, f);
 }

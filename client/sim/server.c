@@ -40,23 +40,6 @@ by_time(const void *x, const void *y)
 }
 
 static void
-add_scripted_times(const struct sim_scenario *s, struct times *t)
-{
-	for (size_t i = 0; i < s->nprojects; i++) {
-		const struct sim_project *p = &s->projects[i];
-
-		note_time(t, p->attach_s);
-		note_time(t, p->detach_s);
-		note_time(t, p->down_from_s);
-		note_time(t, p->down_until_s);
-		for (size_t k = 0; k < p->napps; k++) {
-			note_time(t, p->apps[k].from_s);
-			note_time(t, p->apps[k].until_s);
-		}
-	}
-}
-
-static void
 switch_host(struct sim *s, double t)
 {
 	onoff_at(&s->on, t, &s->rng);
@@ -105,7 +88,18 @@ find_times(struct sim s, struct arena *a, struct sim_path *path)
 			onoff_at(&v.up, at, &v.up_rng);
 		}
 	}
-	add_scripted_times(s.scenario, &t);
+	for (size_t i = 0; i < s.scenario->nprojects; i++) {
+		const struct sim_project *p = &s.scenario->projects[i];
+
+		note_time(&t, p->attach_s);
+		note_time(&t, p->detach_s);
+		note_time(&t, p->down_from_s);
+		note_time(&t, p->down_until_s);
+		for (size_t k = 0; k < p->napps; k++) {
+			note_time(&t, p->apps[k].from_s);
+			note_time(&t, p->apps[k].until_s);
+		}
+	}
 	if (t.n > 0)
 		qsort(t.at, t.n, sizeof(*t.at), by_time);
 	path->at = NEWN(a, double, t.n + 2);
@@ -242,24 +236,18 @@ count_bytes(struct server *v, const struct sim_app *app)
 }
 
 static void
-grow_tasks(struct sim *s)
-{
-	size_t cap = s->tasks_cap;
-
-	s->world.tasks = arena_grow(
-	    s->keep, s->world.tasks, s->world.ntasks, &cap, sizeof(*s->world.tasks));
-	s->jobs = arena_grow(
-	    s->keep, s->jobs, s->world.ntasks, &s->tasks_cap, sizeof(*s->jobs));
-}
-
-static void
 send_job(struct sim *s, struct server *v, const struct sim_app *app)
 {
 	const struct client_world *w = &s->world;
 	double size = app->run_s;
 	size_t i = w->ntasks;
 
-	grow_tasks(s);
+	size_t cap = s->tasks_cap;
+
+	s->world.tasks = arena_grow(
+	    s->keep, s->world.tasks, s->world.ntasks, &cap, sizeof(*s->world.tasks));
+	s->jobs = arena_grow(
+	    s->keep, s->jobs, s->world.ntasks, &s->tasks_cap, sizeof(*s->jobs));
 	if (app->sd > 0)
 		size *= fmax(SIZE_LEAST, 1 + app->sd * rng_gauss(&v->job_rng));
 	s->jobs[i] = (struct sim_job){ .id = ++s->njobs,
@@ -360,11 +348,16 @@ load_list_tasks(struct sim *s, struct load *l)
 	}
 }
 
-/* Without pauses, tasks in any order are all done after work / instances + the longest
- * task.  Only if that is too late are they laid out one by one. */
 static bool
-in_time(struct sim *s, struct load *l, const struct sim_app *app, double length)
+would_send(struct sim *s, const struct server *v, struct load *l,
+    const struct sim_app *app, double length)
 {
+	if (v->project->no_deadline_check)
+		return true;
+	if (v->project->delay_check)
+		return l->delay_s + length <= app->deadline_s;
+	/* Without pauses, tasks in any order are all done after work / instances + the
+	 * longest task.  Only if that is too late are they laid out one by one. */
 	double by = sim_to_be_done_by(s, s->world.now + app->deadline_s);
 	double all = (l->work_s + length * app->use) / s->world.rsc[l->rsc].ninst +
 	             cw_max(l->longest_s, length);
@@ -375,17 +368,6 @@ in_time(struct sim *s, struct load *l, const struct sim_app *app, double length)
 	if (!l->listed)
 		load_list_tasks(s, l);
 	return edf_accepts(&l->edf, (struct edf_task){ (int64_t)by, length, app->use });
-}
-
-static bool
-would_send(struct sim *s, const struct server *v, struct load *l,
-    const struct sim_app *app, double length)
-{
-	if (v->project->no_deadline_check)
-		return true;
-	if (v->project->delay_check)
-		return l->delay_s + length <= app->deadline_s;
-	return in_time(s, l, app, length);
 }
 
 static void

@@ -121,22 +121,6 @@ stop_all(struct sim *s, bool keep)
 }
 
 static void
-switch_power(struct sim *s)
-{
-	bool was = computing(s);
-
-	if (onoff_at(&s->on, s->world.now, &s->rng)) {
-		sim_tell(s, SIM_HOST, NULL, NULL, 0, s->on.on, NULL);
-		if (!s->on.on)
-			stop_all(s, false);
-	}
-	onoff_at(&s->active, s->world.now, &s->rng);
-	onoff_at(&s->connected, s->world.now, &s->rng);
-	if (was && !computing(s))
-		stop_all(s, s->world.prefs.leave_in_memory);
-}
-
-static void
 end_tasks(struct sim *s)
 {
 	uint32_t gone = 0;
@@ -295,7 +279,17 @@ run_until_end(struct sim *s)
 		if (t >= s->end_s)
 			break;
 		advance_clock(s, t);
-		switch_power(s);
+		bool was = computing(s);
+
+		if (onoff_at(&s->on, s->world.now, &s->rng)) {
+			sim_tell(s, SIM_HOST, NULL, NULL, 0, s->on.on, NULL);
+			if (!s->on.on)
+				stop_all(s, false);
+		}
+		onoff_at(&s->active, s->world.now, &s->rng);
+		onoff_at(&s->connected, s->world.now, &s->rng);
+		if (was && !computing(s))
+			stop_all(s, s->world.prefs.leave_in_memory);
 		end_tasks(s);
 		if (s->attach_at <= s->world.now)
 			sim_attach(s);
@@ -306,23 +300,6 @@ run_until_end(struct sim *s)
 		arena_reset(&s->round);
 	}
 	advance_clock(s, s->end_s);
-}
-
-static void
-sum_up(struct sim *s)
-{
-	for (size_t i = 0; i < s->nservers; i++) {
-		const struct server *v = &s->servers[i];
-
-		s->sums->used_flops += v->sums->used_flops;
-		if (v->world < 0)
-			continue;
-		v->sums->attached_s += s->end_s - v->project->attach_s;
-		if (v->nrunning == 0)
-			v->sums->gap2_s3 += pow(s->end_s - v->quiet_since, 3) / 3;
-	}
-	s->sums->days = s->end_s / 86400;
-	s->sums->available_flops = s->end_s * cw_total_flops(&s->world);
 }
 
 /* --- start --- */
@@ -361,7 +338,18 @@ sim_run(const struct sim_scenario *sc, const struct sim_options *opt, struct are
 	*sums = (struct sim_sums){ .seed = opt->seed };
 	sim_set_up(&s);
 	run_until_end(&s);
-	sum_up(&s);
+	for (size_t i = 0; i < s.nservers; i++) {
+		const struct server *v = &s.servers[i];
+
+		s.sums->used_flops += v->sums->used_flops;
+		if (v->world < 0)
+			continue;
+		v->sums->attached_s += s.end_s - v->project->attach_s;
+		if (v->nrunning == 0)
+			v->sums->gap2_s3 += pow(s.end_s - v->quiet_since, 3) / 3;
+	}
+	s.sums->days = s.end_s / 86400;
+	s.sums->available_flops = s.end_s * cw_total_flops(&s.world);
 	arena_free(&s.round);
 	arena_free(&s.outlook_arena);
 	sums->cpu_ms = clock_cpu_ms() - began;

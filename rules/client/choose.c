@@ -265,15 +265,6 @@ struct choice {
 	uint32_t nrunning; /* running CPU tasks that are not listed yet */
 };
 
-static int
-queue_class_of(const struct cw_task *t)
-{
-	return t->running   ? RUNNING :
-	       t->in_memory ? IN_MEMORY :
-	       t->started   ? STARTED :
-	                      FRESH;
-}
-
 static bool
 may_choose(const struct client_world *w, const struct cw_task *t, int32_t rsc)
 {
@@ -326,8 +317,11 @@ fill_queues(struct choice *c)
 			any_nci = true;
 			continue;
 		}
-		head =
-		    &queues_of(c, (size_t)t->project, t->rsc)->head[queue_class_of(t)];
+		head = &queues_of(c, (size_t)t->project, t->rsc)
+		            ->head[(t->running   ? RUNNING :
+				    t->in_memory ? IN_MEMORY :
+				    t->started   ? STARTED :
+						   FRESH)];
 		c->next[i] = *head;
 		*head = (uint32_t)i + 1;
 		c->nrunning += t->running && t->rsc == CW_CPU;
@@ -487,14 +481,6 @@ turn_of(const struct choice *c, uint32_t project, int32_t rsc)
 		c->params->prio[project] };
 }
 
-static void
-line_up(struct choice *c, int32_t rsc)
-{
-	c->nturns = c->world->nprojects;
-	for (uint32_t p = 0; p < c->nturns; p++)
-		c->turns[p] = turn_of(c, p, rsc);
-}
-
 /* Returns the index of the turn that comes first; if several do, of the first. */
 static size_t
 first_turn(const struct choice *c)
@@ -511,13 +497,6 @@ first_turn(const struct choice *c)
 		}
 	}
 	return first;
-}
-
-static void
-strike_turn(struct choice *c, size_t i)
-{
-	c->nturns--;
-	memmove(&c->turns[i], &c->turns[i + 1], (c->nturns - i) * sizeof(*c->turns));
 }
 
 /* Tasks listed after enough others to fill the CPUs: they wait. */
@@ -568,13 +547,17 @@ take_by_priority(struct choice *c, int32_t rsc, double used)
 {
 	struct surplus surplus = { CW_NONE, false };
 
-	line_up(c, rsc);
+	c->nturns = c->world->nprojects;
+	for (uint32_t p = 0; p < c->nturns; p++)
+		c->turns[p] = turn_of(c, p, rsc);
 	while (used < 2 * c->world->rsc[rsc].ninst && c->nturns > 0) {
 		size_t turn = first_turn(c);
 		uint32_t project = c->turns[turn].project, i;
 
 		if (!pop_candidate(c, project, rsc, &i)) {
-			strike_turn(c, turn);
+			c->nturns--;
+			memmove(&c->turns[turn], &c->turns[turn + 1],
+			    (c->nturns - turn) * sizeof(*c->turns));
 			continue;
 		}
 		choose_task(c, i, in_hurry(c, &c->turns[turn]));

@@ -292,15 +292,6 @@ rsc_backoff(const struct client_world *w, const struct policy *policy,
 	s->backoff_until = w->now + cw_min(most, s->backoff_s * (0.5 + rng_unit(rng)));
 }
 
-/* A host whose back-offs are bounded must not wait longer than the least of them.  The
- * first contact asks for one task only, so the next may follow at once. */
-static double
-spacing_s(const struct client_world *w)
-{
-	return w->prefs.backoff_most_s > 0 ? cw_min(SPACING_S, w->prefs.backoff_min_s) :
-	                                     SPACING_S;
-}
-
 static double
 queue_s(const struct client_world *w)
 {
@@ -336,7 +327,15 @@ store_delays(const struct client_world *w, struct cw_rpc *rpc, const struct cont
 {
 	rpc->min_rpc_time = f->request_delay_s > 0 ? w->now + f->request_delay_s : 0;
 	rpc->next_rpc_time = f->next_rpc_delay_s > 0 ? w->now + f->next_rpc_delay_s : 0;
-	rpc->spaced_until = rpc->never_contacted ? 0 : w->now + spacing_s(w);
+	/* A host whose back-offs are bounded must not wait longer than the least of
+	 * them.  The first contact asks for one task only, so the next may follow at
+	 * once. */
+	rpc->spaced_until = rpc->never_contacted ?
+	                        0 :
+	                        w->now +
+	                            (w->prefs.backoff_most_s > 0 ?
+					    cw_min(SPACING_S, w->prefs.backoff_min_s) :
+					    SPACING_S);
 	store_refusal(w, rpc, c, f);
 }
 
@@ -370,17 +369,6 @@ resource_backoffs(struct client_world *w, const struct policy *policy,
 	}
 }
 
-static void
-note_work_rpc(
-    struct client_world *w, const struct policy *policy, const struct contact *c)
-{
-	if (c->why != CONTACT_WORK)
-		return;
-	w->asked_at = w->now;
-	if (policy->sessions)
-		w->in_session = w->projects[c->project].rpc.in_session = true;
-}
-
 void
 contact_replied(struct client_world *w, const struct policy *policy,
     const struct contact *c, const struct reply_facts *f, struct rng *rng)
@@ -402,7 +390,11 @@ contact_replied(struct client_world *w, const struct policy *policy,
 	resource_backoffs(w, policy, c, f, rng);
 	if (brought_nothing(w, policy, c, f))
 		back_off(w, policy, p, ++p->rpc.nrpc_failures, rng);
-	note_work_rpc(w, policy, c);
+	if (c->why == CONTACT_WORK) {
+		w->asked_at = w->now;
+		if (policy->sessions)
+			w->in_session = w->projects[c->project].rpc.in_session = true;
+	}
 	policy->account(w, policy); /* counts the new tasks; may end the session */
 }
 
@@ -464,15 +456,6 @@ contact_master(struct client_world *w, const struct policy *policy, size_t proje
 	}
 }
 
-/* A turn begins with the first task that started after the last one. */
-static void
-note_turn(const struct client_world *w, struct cw_turn *turn, const struct cw_task *t)
-{
-	if (t->run_since >= turn->ends)
-		turn->ends = t->run_since + w->prefs.period_s;
-	turn->ended += t->use;
-}
-
 void
 contact_task_done(struct client_world *w, const struct cw_task *t)
 {
@@ -480,8 +463,12 @@ contact_task_done(struct client_world *w, const struct cw_task *t)
 
 	p->rsc[t->rsc].backoff_s = p->rsc[t->rsc].backoff_until = 0;
 	p->rpc.ntask_failures = 0;
-	if (t->rsc == CW_CPU)
-		note_turn(w, &p->acct.turn, t);
+	if (t->rsc == CW_CPU) {
+		/* A turn begins with the first task that started after the last one. */
+		if (t->run_since >= p->acct.turn.ends)
+			p->acct.turn.ends = t->run_since + w->prefs.period_s;
+		p->acct.turn.ended += t->use;
+	}
 }
 
 void

@@ -282,14 +282,6 @@ calm_s(const struct client_world *w)
 	return all_busy(w, low_water_s(w, 0), 0) ? 0 : -1;
 }
 
-/* The bounds do not suffice, and probably will not the next times. */
-static void
-doubt_outlook(struct rr_outlook *l, const struct rr_outlook *before)
-{
-	l->nvain = before->nvain < VAIN_MOST ? before->nvain + 1 : VAIN_MOST;
-	l->nskip = (1U << l->nvain) - 1;
-}
-
 /* Returns true if the bounds suffice; sets *simulated if rr is a simulation already. */
 static bool
 find_outlook(
@@ -339,5 +331,7 @@ rr_predict(const struct client_world *w, struct arena *a, struct rr_sim *rr)
 		return;
 	if (!simulated)
 		rr_simulate(w, a, rr);
-	doubt_outlook(&rr->outlook, &before);
+	/* The bounds do not suffice, and probably will not the next times. */
+	rr->outlook.nvain = before.nvain < VAIN_MOST ? before.nvain + 1 : VAIN_MOST;
+	rr->outlook.nskip = (1U << rr->outlook.nvain) - 1;
 }

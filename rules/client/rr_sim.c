@@ -407,20 +407,6 @@ fits_memory(const struct rr_run *s, const struct cw_task *t)
 	return limit <= 0 || used <= 0 || used + t->rss_bytes <= limit;
 }
 
-/* Tasks passed over are tried again before the others. */
-static void
-requeue_big(struct rr_run *s, struct task_group *g)
-{
-	if (g->nbig == 0)
-		return;
-	s->next[g->big.last] = g->front.first;
-	if (g->front.first < 0)
-		g->front.last = g->big.last;
-	g->front.first = g->big.first;
-	g->big.first = CW_NONE;
-	g->nbig = 0;
-}
-
 /* Takes the next task that the group may run; tasks of a full app are set aside to wait
  * for it, and smaller tasks may pass those that do not fit into memory. */
 static int32_t
@@ -466,7 +452,15 @@ refill(struct rr_run *s, size_t project, size_t rsc)
 	struct flow *f = flow_of(s, project, rsc);
 	double v = flow_vtime(f, stream);
 
-	requeue_big(s, g);
+	/* Tasks passed over are tried again before the others. */
+	if (g->nbig != 0) {
+		s->next[g->big.last] = g->front.first;
+		if (g->front.first < 0)
+			g->front.last = g->big.last;
+		g->front.first = g->big.first;
+		g->big.first = CW_NONE;
+		g->nbig = 0;
+	}
 	while (g->use < s->world->rsc[rsc].ninst - 1e-9 &&
 	       !project_full(s, (int32_t)project)) {
 		int32_t i = pop_startable(s, g);

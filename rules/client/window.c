@@ -138,21 +138,6 @@ account(struct client_world *w, const struct policy *policy)
 
 /* --- what runs --- */
 
-/* A project whose tasks end before its time slice does goes on with others until then:
- * projects take turns, not tasks, however short these are.  So results come together,
- * too, and are reported together. */
-static void
-reserve_turns(const struct client_world *w, double *reserved)
-{
-	for (size_t i = 0; i < w->nprojects; i++) {
-		const struct cw_turn *turn = &w->projects[i].acct.turn;
-		double *cpus = &reserved[i * w->nrsc + CW_CPU];
-
-		if (w->now < turn->ends && w->now <= turn->had_at + TAKES_S)
-			*cpus = cw_max(*cpus, turn->had);
-	}
-}
-
 static void
 order(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, struct run_list *list)
@@ -171,7 +156,16 @@ order(const struct client_world *w, const struct policy *policy, struct arena *a
 		over[i] = -p->acct.owed / (slice * w->rsc[CW_CPU].flops);
 	}
 	reserved = choose_reserved(w, a, rr, over);
-	reserve_turns(w, reserved);
+	/* A project whose tasks end before its time slice does goes on with others
+	 * until then: projects take turns, not tasks, however short these are.  So
+	 * results come together, too, and are reported together. */
+	for (size_t i = 0; i < w->nprojects; i++) {
+		const struct cw_turn *turn = &w->projects[i].acct.turn;
+		double *cpus = &reserved[i * w->nrsc + CW_CPU];
+
+		if (w->now < turn->ends && w->now <= turn->had_at + TAKES_S)
+			*cpus = cw_max(*cpus, turn->had);
+	}
 	choose_by_priority(w, a, rr,
 	    &(struct choice_params){ .prio = prio,
 		.bump = bump,
@@ -572,22 +566,6 @@ share_lack(const struct client_world *w, size_t rsc, struct plan *p, double lack
 			p->want[i] += lacks * w->projects[i].share / shares;
 }
 
-/* What close deadlines and projects that do not answer leave of the low-water mark goes
- * to the others: a host that reaches no project for hours would have nothing else to
- * run.  So does what is left of it because there are fewer tasks than instances. */
-static void
-keep_low_water(const struct client_world *w, size_t rsc, struct plan *p)
-{
-	double lacks = w->prefs.min_s * p->ninst, few = 0;
-
-	for (size_t i = 0; i < w->nprojects; i++) {
-		lacks -= p->answers[i] ? cw_max(p->want[i], p->have[i]) : p->have[i];
-		few += p->have[i] - p->soon[i];
-	}
-	share_lack(w, rsc, p, lacks, false);
-	share_lack(w, rsc, p, few + cw_min(0, lacks), true);
-}
-
 /* A project that has no task and is owed work gets its part although others have more
  * than theirs, as far as there is room beside the waiting tasks: a running task may be
  * so long that it fills the buffer for weeks.  So does one whose tasks will not occupy
@@ -649,24 +627,6 @@ find_small(const struct client_world *w, const struct plan *p, size_t *small)
 	return least > 0 && most * p->ninst > w->prefs.ram_bytes;
 }
 
-/* Great tasks beside which small ones can still use the other CPUs: no more will run
- * at a time, so no more than these can do are asked for. */
-static void
-limit_great_tasks(const struct client_world *w, struct plan *p, size_t small)
-{
-	double least = w->projects[small].acct.rss_bytes, horizon = fetch_buffer_s(w);
-	double left = w->prefs.ram_bytes - p->ninst * least;
-
-	for (size_t i = 0; i < w->nprojects; i++) {
-		double more = w->projects[i].acct.rss_bytes - least;
-
-		if (more > 0)
-			p->want[i] = cw_min(
-			    p->want[i], cw_max(p->have[i],
-					    horizon * cw_max(0, floor(left / more))));
-	}
-}
-
 /* Where memory keeps a project from using all CPUs, the one with the smallest tasks
  * gets enough of them for every CPU when half of these are gone: beside too few, the
  * great ones of others would leave CPUs idle, and so would wait.  A backup project is
@@ -679,21 +639,22 @@ keep_small_tasks(const struct client_world *w, size_t rsc, struct plan *p)
 
 	if (rsc != CW_CPU || w->prefs.ram_bytes <= 0 || !find_small(w, p, &small))
 		return;
-	limit_great_tasks(w, p, small);
+	/* Great tasks beside which small ones can still use the other CPUs: no more
+	 * will run at a time, so no more than these can do are asked for. */
+	double least = w->projects[small].acct.rss_bytes, horizon = fetch_buffer_s(w);
+	double left = w->prefs.ram_bytes - p->ninst * least;
+
+	for (size_t i = 0; i < w->nprojects; i++) {
+		double more = w->projects[i].acct.rss_bytes - least;
+
+		if (more > 0)
+			p->want[i] = cw_min(
+			    p->want[i], cw_max(p->have[i],
+					    horizon * cw_max(0, floor(left / more))));
+	}
 	if (p->in[small] && p->soon[small] < all / 2)
 		p->want[small] = cw_max(
 		    p->want[small], p->have[small] + all - p->soon[small]);
-}
-
-/* A project whose back-off is over has a part, too, to find out whether it has such
- * tasks now. */
-static bool
-takes_part(const struct client_world *w, const struct policy *policy,
-    const struct rr_sim *rr, size_t project, size_t rsc)
-{
-	return w->projects[project].share > 0 &&
-	       (window_can_use(w, &w->projects[project], rsc) ||
-		   window_may_ask(w, policy, rr, project, rsc));
 }
 
 struct plan
@@ -714,7 +675,11 @@ window_plan(const struct client_world *w, const struct policy *policy, struct ar
 	for (size_t i = 0; i < w->nprojects; i++) {
 		const struct cw_project *c = &w->projects[i];
 
-		p.in[i] = p.rising[i] = takes_part(w, policy, rr, i, rsc);
+		/* A project whose back-off is over has a part, too, to find out whether
+		 * it has such tasks now. */
+		p.in[i] = p.rising[i] = w->projects[i].share > 0 &&
+		                        (window_can_use(w, &w->projects[i], rsc) ||
+					    window_may_ask(w, policy, rr, i, rsc));
 		p.shares += p.in[i] ? c->share : 0;
 		p.want[i] = p.have[i];
 		p.owed[i] = owed_s(w, c, rsc);
@@ -724,7 +689,18 @@ window_plan(const struct client_world *w, const struct policy *policy, struct ar
 	pass_on(w, &p);
 	let_in_taskless(w, rsc, &p);
 	cap_at_deadlines(w, rsc, &p);
-	keep_low_water(w, rsc, &p);
+	/* What close deadlines and projects that do not answer leave of the low-water
+	 * mark goes to the others: a host that reaches no project for hours would have
+	 * nothing else to run.  So does what is left of it because there are fewer
+	 * tasks than instances. */
+	double lacks = w->prefs.min_s * p.ninst, few = 0;
+
+	for (size_t i = 0; i < w->nprojects; i++) {
+		lacks -= p.answers[i] ? cw_max(p.want[i], p.have[i]) : p.have[i];
+		few += p.have[i] - p.soon[i];
+	}
+	share_lack(w, rsc, &p, lacks, false);
+	share_lack(w, rsc, &p, few + cw_min(0, lacks), true);
 	keep_small_tasks(w, rsc, &p);
 	return p;
 }

@@ -113,20 +113,6 @@ compare_rank(const void *a, const void *b)
 	return (x->i > y->i) - (x->i < y->i);
 }
 
-/*
- * Sorts the plain jobs by priority (scheduling.md 2.13), otherwise keeping their order.
- */
-static const struct rank *
-plain_by_priority(const struct ctx *c)
-{
-	struct rank *v = NEWN(c->a, struct rank, c->snap->nplain + 1);
-
-	for (size_t i = 0; i < c->snap->nplain; i++)
-		v[i] = (struct rank){ c->snap->plain[i].priority, i };
-	qsort(v, c->snap->nplain, sizeof(*v), compare_rank);
-	return v;
-}
-
 /* Tries the plain jobs of the apps that the account selected, or of the others. */
 static void
 serve_plain_apps(struct ctx *c, const struct rank *order, bool others)
@@ -143,45 +129,20 @@ serve_plain_apps(struct ctx *c, const struct rank *order, bool others)
 static void
 serve_plain(struct ctx *c)
 {
-	const struct rank *order = plain_by_priority(c);
+	/*
+	 * Sorts the plain jobs by priority (scheduling.md 2.13), otherwise keeping
+	 * their order.
+	 */
+	struct rank *v = NEWN(c->a, struct rank, c->snap->nplain + 1);
+
+	for (size_t i = 0; i < c->snap->nplain; i++)
+		v[i] = (struct rank){ c->snap->plain[i].priority, i };
+	qsort(v, c->snap->nplain, sizeof(*v), compare_rank);
+	const struct rank *order = v;
 
 	serve_plain_apps(c, order, false);
 	if (c->snap->project_prefs.allow_non_preferred_apps)
 		serve_plain_apps(c, order, true);
-}
-
-static void
-serve_targeted(struct ctx *c)
-{
-	for (size_t i = 0; i < c->snap->ntargeted && limits_more(c) == WHY_NONE; i++) {
-		const struct job *j = &c->snap->targeted[i];
-
-		candidate_try(c, SEND_TARGETED, j, lost_file(c, j));
-	}
-}
-
-/* Sends one job of each app that uses almost no CPU, if the host has none of it. */
-static void
-serve_nci(struct ctx *c)
-{
-	for (size_t i = 0; i < c->snap->nnci; i++) {
-		const struct job *j = &c->snap->nci[i];
-
-		if (!nci_taken(c, j->appid))
-			candidate_try(c, SEND_PLAIN, j, NULL);
-	}
-}
-
-/*
- * In a project with both kinds of jobs, a random draw may put plain ones first
- * (locality.md 3).
- */
-static bool
-plain_goes_first(struct ctx *c)
-{
-	double fraction = c->conf->locality_scheduler_fraction;
-
-	return fraction > 0 && c->snap->nplain > 0 && rng_unit(c->rng) >= fraction;
 }
 
 static void
@@ -190,34 +151,24 @@ serve_all(struct ctx *c)
 	bool plain_first;
 
 	lost_resend(c);
-	serve_targeted(c);
-	plain_first = plain_goes_first(c);
+	for (size_t i = 0; i < c->snap->ntargeted && limits_more(c) == WHY_NONE; i++) {
+		const struct job *j = &c->snap->targeted[i];
+
+		candidate_try(c, SEND_TARGETED, j, lost_file(c, j));
+	}
+	/*
+	 * In a project with both kinds of jobs, a random draw may put plain ones first
+	 * (locality.md 3).
+	 */
+	double fraction = c->conf->locality_scheduler_fraction;
+
+	plain_first = fraction > 0 && c->snap->nplain > 0 &&
+	              rng_unit(c->rng) >= fraction;
 	if (plain_first)
 		serve_plain(c);
 	locality_serve(c);
 	if (!plain_first && c->d->nwant == 0)
 		serve_plain(c);
-}
-
-/*
- * Determines which resources some app can use: requests for the others are no reason to
- * continue (scheduling.md 2.3). If no app can use any, candidates provide the reason.
- */
-static void
-apps_begin(struct ctx *c)
-{
-	bool any = false;
-
-	c->serving = serving_of(c->a, c->req, c->snap->cat);
-	c->locality = catalog_locality(c->snap->cat, c->conf);
-	c->d->apps_refused = c->app_refused = NEWN(c->a, bool, c->snap->cat->napps + 1);
-	c->has_apps = NEWN(c->a, bool, c->work.n);
-	for (size_t r = 0; r < c->work.n; r++) {
-		c->has_apps[r] = serving_any(&c->serving, r);
-		any = any || c->has_apps[r];
-	}
-	for (size_t r = 0; r < c->work.n && !any; r++)
-		c->has_apps[r] = true;
 }
 
 /*
@@ -240,8 +191,37 @@ keep_only_question(struct ctx *c)
 }
 
 static void
-files_begin(struct ctx *c)
+decide_begin(struct ctx *c, const int64_t *lost, size_t nlost)
 {
+	const struct request *rq = c->req;
+	bool any = false;
+
+	c->d = NEW(c->a, struct decision);
+	c->m = machine_of(c->conf, rq, c->snap);
+	c->work = work_req_new(c->a, rq);
+	/*
+	 * Determines which resources some app can use: requests for the others are no
+	 * reason to continue (scheduling.md 2.3). If no app can use any, candidates
+	 * provide the reason.
+	 */
+	c->serving = serving_of(c->a, c->req, c->snap->cat);
+	c->locality = catalog_locality(c->snap->cat, c->conf);
+	c->d->apps_refused = c->app_refused = NEWN(c->a, bool, c->snap->cat->napps + 1);
+	c->has_apps = NEWN(c->a, bool, c->work.n);
+	for (size_t r = 0; r < c->work.n; r++) {
+		c->has_apps[r] = serving_any(&c->serving, r);
+		any = any || c->has_apps[r];
+	}
+	for (size_t r = 0; r < c->work.n && !any; r++)
+		c->has_apps[r] = true;
+	c->disk = c->m.disk;
+	workload_begin(c);
+	c->most_sends = limits_per_rpc(c->conf, rq, &c->m);
+	c->lost = ids_unique(c->a, lost, nlost);
+	c->user_wus = ids_unique(c->a, c->snap->user_wus, c->snap->nuser_wus);
+	limits_count_in_progress(c);
+	c->held = request_held(c->a, rq);
+	c->listed = request_accounted(c->a, rq);
 	const struct snapshot *s = c->snap;
 
 	c->larges = larges_of(c->a, s);
@@ -251,26 +231,6 @@ files_begin(struct ctx *c)
 			.state = fileset_state(c->conf, &s->files[i]),
 			.why = WHY_NOT_WANTED };
 	}
-}
-
-static void
-decide_begin(struct ctx *c, const int64_t *lost, size_t nlost)
-{
-	const struct request *rq = c->req;
-
-	c->d = NEW(c->a, struct decision);
-	c->m = machine_of(c->conf, rq, c->snap);
-	c->work = work_req_new(c->a, rq);
-	apps_begin(c);
-	c->disk = c->m.disk;
-	workload_begin(c);
-	c->most_sends = limits_per_rpc(c->conf, rq, &c->m);
-	c->lost = ids_unique(c->a, lost, nlost);
-	c->user_wus = ids_unique(c->a, c->snap->user_wus, c->snap->nuser_wus);
-	limits_count_in_progress(c);
-	c->held = request_held(c->a, rq);
-	c->listed = request_accounted(c->a, rq);
-	files_begin(c);
 	delete_begin(c);
 }
 
@@ -329,8 +289,16 @@ decide(struct arena *a, const struct conf *cf, const struct request *rq,
 	gate = limits_gate(&c);
 	c.d->work_wanted = gate == WHY_NONE && work_req_needed(&c.work);
 	c.d->why = gate;
-	if (gate == WHY_NONE && !snap->account_full)
-		serve_nci(&c);
+	if (gate == WHY_NONE && !snap->account_full) {
+		/* Sends one job of each app that uses almost no CPU, if the host has
+		 * none of it. */
+		for (size_t i = 0; i < c.snap->nnci; i++) {
+			const struct job *j = &c.snap->nci[i];
+
+			if (!nci_taken(&c, j->appid))
+				candidate_try(&c, SEND_PLAIN, j, NULL);
+		}
+	}
 	if (c.d->work_wanted) {
 		baseline_cost_measure(&c);
 		serve_all(&c);

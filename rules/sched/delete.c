@@ -111,18 +111,6 @@ abort_kind(const struct ctx *c, const struct snap_other *o)
 	return ABORT_NOT;
 }
 
-static void
-say_copied_host(struct ctx *c, int64_t original)
-{
-	struct say s = say_new(c->a);
-
-	if (original == 0)
-		return;
-	say_int(&s, original);
-	decision_say(c, false, "Aborted tasks are in progress on computer ", s.p,
-	    ", of which this one is a copy");
-}
-
 void
 lost_abort(struct ctx *c)
 {
@@ -150,7 +138,13 @@ lost_abort(struct ctx *c)
 			break;
 		}
 	}
-	say_copied_host(c, original);
+	struct say s = say_new(c->a);
+
+	if (original == 0)
+		return;
+	say_int(&s, original);
+	decision_say(c, false, "Aborted tasks are in progress on computer ", s.p,
+	    ", of which this one is a copy");
 }
 
 enum { SPACE_DELAY_S = 14400 };
@@ -201,27 +195,6 @@ delete_mark_busy(struct ctx *c)
 			delete_mark_set_busy(c, c->snap->others[i].fileset_id);
 }
 
-/*
- * A workunit of the set may still produce results, for which some host would have to
- * fetch the file again.
- */
-static bool
-set_spares(const struct ctx *c, const struct dec_file *df, const struct large *l)
-{
-	return c->conf->locality_keep_last_holder && !l->elsewhere &&
-	       df->state == FILE_EXHAUSTED && df->file->has_open_wu;
-}
-
-/*
- * Jobs that need the file may be on their way; or, while draining, no new holders will
- * come, so the present ones compute what is generated again.
- */
-static bool
-set_awaits_results(const struct snap_file *f)
-{
-	return f->no_work_is_news || f->draining;
-}
-
 static void
 delete_mark_set(struct ctx *c, const struct dec_file *df)
 {
@@ -233,9 +206,19 @@ delete_mark_set(struct ctx *c, const struct dec_file *df)
 
 		l->known++;
 		l->paused |= df->file->paused;
+		/*
+		 * Jobs that need the file may be on their way; or, while draining, no
+		 * new holders will come, so the present ones compute what is generated
+		 * again.
+		 */
 		l->awaits |= df->state == FILE_EXHAUSTED &&
-		             set_awaits_results(df->file);
-		l->spared |= set_spares(c, df, l);
+		             (df->file->no_work_is_news || df->file->draining);
+		/*
+		 * A workunit of the set may still produce results, for which some host
+		 * would have to fetch the file again.
+		 */
+		l->spared |= (c->conf->locality_keep_last_holder && !l->elsewhere &&
+			      df->state == FILE_EXHAUSTED && df->file->has_open_wu);
 		if (df->state < l->state)
 			l->state = df->state;
 	}
@@ -306,20 +289,6 @@ future_jobs(const struct ctx *c, const struct snap_file *f)
 	return n;
 }
 
-static void
-count_future(struct ctx *c)
-{
-	for (size_t i = 0; i < c->snap->nfiles; i++) {
-		const struct snap_file *f = &c->snap->files[i];
-		size_t jobs = future_jobs(c, f), n;
-		const struct large_use *u = larges_of_set(
-		    &c->larges, f->fileset_id, &n);
-
-		for (size_t k = 0; k < n; k++)
-			u[k].large->future += jobs;
-	}
-}
-
 /*
  * Is a the better one to delete: not in use (which frees space at once), then of the
  * least future value, then larger, then of the smaller id?
@@ -341,7 +310,15 @@ order_for_space(struct ctx *c)
 {
 	const struct large *least = NULL;
 
-	count_future(c);
+	for (size_t i = 0; i < c->snap->nfiles; i++) {
+		const struct snap_file *f = &c->snap->files[i];
+		size_t jobs = future_jobs(c, f), n;
+		const struct large_use *u = larges_of_set(
+		    &c->larges, f->fileset_id, &n);
+
+		for (size_t k = 0; k < n; k++)
+			u[k].large->future += jobs;
+	}
 	for (size_t i = 0; i < c->larges.n; i++) {
 		const struct large *l = &c->larges.v[i];
 

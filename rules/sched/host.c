@@ -66,17 +66,6 @@ host_succeeds(const struct host *h, const struct request *rq)
 }
 
 static void
-host_set_texts(struct host *h, const struct rq_host *r)
-{
-	h->domain_name = r->domain_name;
-	h->p_vendor = r->p_vendor;
-	h->p_model = r->p_model;
-	h->os_name = r->os_name;
-	h->os_version = r->os_version;
-	h->product_name = r->product_name;
-}
-
-static void
 host_set_numbers(struct host *h, const struct rq_host *r)
 {
 	h->timezone = r->timezone;
@@ -98,24 +87,6 @@ host_set_numbers(struct host *h, const struct rq_host *r)
 	h->d_boinc_max = r->d_project_share;
 	h->n_bwup = r->n_bwup;
 	h->n_bwdown = r->n_bwdown;
-}
-
-static void
-host_set_coprocs(struct host *h, const struct request *rq)
-{
-	h->p_ngpus = 0;
-	h->p_gpu_fpops = 0;
-	for (size_t i = 1; i < rq->nresources; i++) {
-		h->p_ngpus += (int32_t)rq->resources[i].count;
-		h->p_gpu_fpops += rq->resources[i].count * rq->resources[i].peak_flops;
-	}
-}
-
-static void
-host_count_ip(struct host *h, char *ip)
-{
-	h->nsame_ip_addr = texts_differ(h->last_ip_addr, ip) ? 0 : h->nsame_ip_addr + 1;
-	h->last_ip_addr = ip;
 }
 
 int64_t
@@ -140,12 +111,25 @@ host_update(struct arena *a, struct host *h, const struct request *rq, int64_t n
 	h->rpc_seqno = h->id != 0 && h->id == rq->hostid ? rq->rpc_seqno : 0;
 	if (!r->present)
 		return;
-	host_set_texts(h, r);
+	h->domain_name = r->domain_name;
+	h->p_vendor = r->p_vendor;
+	h->p_model = r->p_model;
+	h->os_name = r->os_name;
+	h->os_version = r->os_version;
+	h->product_name = r->product_name;
 	host_set_numbers(h, r);
-	host_set_coprocs(h, rq);
+	h->p_ngpus = 0;
+	h->p_gpu_fpops = 0;
+	for (size_t i = 1; i < rq->nresources; i++) {
+		h->p_ngpus += (int32_t)rq->resources[i].count;
+		h->p_gpu_fpops += rq->resources[i].count * rq->resources[i].peak_flops;
+	}
 	h->misc = host_misc(a, rq);
 	h->duration_correction_factor = rq->duration_correction_factor;
-	host_count_ip(h, r->ip_addr);
+	h->nsame_ip_addr = texts_differ(h->last_ip_addr, r->ip_addr) ?
+	                       0 :
+	                       h->nsame_ip_addr + 1;
+	h->last_ip_addr = r->ip_addr;
 	if (peer_addr != NULL)
 		h->external_ip_addr = (char *)(uintptr_t)peer_addr;
 }
@@ -323,18 +307,6 @@ misc_put_driver(struct say *s, const struct rq_resource *r)
 }
 
 static void
-misc_put_opencl(struct say *s, const char *version)
-{
-	struct say text = say_new(s->a);
-	double number = plan_opencl_number(version);
-
-	if (isnan(number))
-		return;
-	say_fixed(&text, number, 0);
-	misc_put_text(s, false, "opencl_version", text.p);
-}
-
-static void
 misc_put_gpu(struct say *s, const struct rq_resource *r)
 {
 	static const char *const words[RESOURCE_KINDS] = { "cpu", "nvidia", "amd",
@@ -356,21 +328,14 @@ misc_put_gpu(struct say *s, const struct rq_resource *r)
 		say_fixed(s, r->total_ram / MIB, 0);
 	}
 	misc_put_driver(s, r);
-	misc_put_opencl(s, r->opencl_version);
-	say_str(s, "}");
-}
-
-static void
-misc_put_client_version(struct say *s, const struct request *rq)
-{
 	struct say text = say_new(s->a);
+	double number = plan_opencl_number(r->opencl_version);
 
-	say_int(&text, rq->core_client_major_version);
-	say_str(&text, ".");
-	say_int(&text, rq->core_client_minor_version);
-	say_str(&text, ".");
-	say_int(&text, rq->core_client_release);
-	misc_put_text(s, true, "client_version", text.p);
+	if (!isnan(number)) {
+		say_fixed(&text, number, 0);
+		misc_put_text(s, false, "opencl_version", text.p);
+	}
+	say_str(s, "}");
 }
 
 /* On Windows hosts: the first usable distribution that has Docker. */
@@ -408,19 +373,6 @@ misc_put_docker(struct say *s, const struct request *rq)
 }
 
 static void
-misc_put_vbox(struct say *s, const struct request *rq)
-{
-	if (rq->host.virtualbox_version[0] == '\0')
-		return;
-	misc_put_key(s, false, "vbox");
-	say_str(s, "{");
-	misc_put_text(s, true, "version", rq->host.virtualbox_version);
-	misc_put_bool(s, false, "hw_accel", plan_can_accel(rq));
-	misc_put_bool(s, false, "hw_accel_enabled", !rq->host.p_vm_extensions_disabled);
-	say_str(s, "}");
-}
-
-static void
 misc_put_config(struct say *s, const struct request *rq)
 {
 	if (!rq->dont_use_docker && !rq->dont_use_wsl)
@@ -438,7 +390,14 @@ host_misc(struct arena *a, const struct request *rq)
 	struct say s = say_new(a);
 
 	say_str(&s, "{");
-	misc_put_client_version(&s, rq);
+	struct say text = say_new(s.a);
+
+	say_int(&text, rq->core_client_major_version);
+	say_str(&text, ".");
+	say_int(&text, rq->core_client_minor_version);
+	say_str(&text, ".");
+	say_int(&text, rq->core_client_release);
+	misc_put_text(&s, true, "client_version", text.p);
 	if (rq->nresources > 1) {
 		misc_put_key(&s, false, "gpus");
 		for (size_t i = 1; i < rq->nresources; i++) {
@@ -448,7 +407,15 @@ host_misc(struct arena *a, const struct request *rq)
 		say_str(&s, "]");
 	}
 	misc_put_docker(&s, rq);
-	misc_put_vbox(&s, rq);
+	if (rq->host.virtualbox_version[0] != '\0') {
+		misc_put_key(&s, false, "vbox");
+		say_str(&s, "{");
+		misc_put_text(&s, true, "version", rq->host.virtualbox_version);
+		misc_put_bool(&s, false, "hw_accel", plan_can_accel(rq));
+		misc_put_bool(
+		    &s, false, "hw_accel_enabled", !rq->host.p_vm_extensions_disabled);
+		say_str(&s, "}");
+	}
 	misc_put_config(&s, rq);
 	say_str(&s, "}");
 	return s.p;

@@ -325,16 +325,6 @@ rows_by_name(const struct ctx *c)
 	return v;
 }
 
-static const struct job *
-row_named(const struct ctx *c, const struct job *const *v, char *name)
-{
-	const struct job wanted = { .name = name }, *key = &wanted;
-	const struct job *const *found = bsearch(
-	    &key, v, c->snap->nin_progress, sizeof(*v), compare_job_names);
-
-	return found == NULL ? NULL : *found;
-}
-
 /*
  * The client's own list counts, as it does upstream: jobs that never reached the client
  * do not keep new ones away. For a client without a list, the database counts.
@@ -357,7 +347,11 @@ limits_count_in_progress(struct ctx *c)
 	}
 	for (size_t i = 0; i < rq->nother_results; i++) {
 		const struct rq_other *o = &rq->other_results[i];
-		const struct job *row = row_named(c, rows, o->name);
+		const struct job wanted = { .name = o->name }, *key = &wanted;
+		const struct job *const *found = bsearch(&key, rows,
+		    c->snap->nin_progress, sizeof(*rows), compare_job_names);
+
+		const struct job *row = found == NULL ? NULL : *found;
 
 		if (row == NULL || !nci_job(c, row))
 			limits_count(

@@ -398,16 +398,6 @@ say_others(struct ctx *c)
 	}
 }
 
-/* Puts the decisive reason before all other messages. */
-static void
-move_last_message_first(struct decision *d)
-{
-	struct dec_message last = d->messages[d->nmessages - 1];
-
-	memmove(&d->messages[1], &d->messages[0], (d->nmessages - 1) * sizeof(last));
-	d->messages[0] = last;
-}
-
 static bool
 app_in_jobs(const struct job *v, size_t n, int64_t appid)
 {
@@ -480,7 +470,11 @@ messages_why(struct ctx *c)
 	say_str(&s, reason_text(d->why));
 	say_numbers(c, &s, d->why);
 	decision_message(c, answer->notice || is_hopeless(c, d->why), &s);
-	move_last_message_first(d);
+	/* Puts the decisive reason before all other messages. */
+	struct dec_message last = d->messages[d->nmessages - 1];
+
+	memmove(&d->messages[1], &d->messages[0], (d->nmessages - 1) * sizeof(last));
+	d->messages[0] = last;
 	if (d->why != WHY_CLIENT_TOO_OLD || !version_any_for_client(c))
 		decision_delay(c, answer->delay_s);
 	if (d->why == WHY_WAITING && c->snap->waited &&

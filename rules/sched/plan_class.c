@@ -384,15 +384,6 @@ plan_has_vm_accel(const struct plan_question *q)
 
 /* --- the device --- */
 
-/* The device that the class uses, or the processor if it needs none; NULL: absent. */
-static const struct rq_resource *
-plan_device(const struct plan_class *pc, const struct request *rq)
-{
-	size_t r = plan_class_resource(pc, rq);
-
-	return r == SIZE_MAX ? NULL : &rq->resources[r];
-}
-
 double
 plan_has_cuda(const struct plan_question *q)
 {
@@ -789,7 +780,11 @@ plan_class_use(struct arena *a, const struct plan_class *pc,
 		return WHY_NONE;
 	if (!h->req->client_cap_plan_class)
 		return WHY_CLIENT_TOO_OLD;
-	q.dev = plan_device(pc, h->req);
+	/* The device that the class uses, or the processor if it needs none; NULL:
+	 * absent. */
+	size_t r = plan_class_resource(pc, h->req);
+
+	q.dev = r == SIZE_MAX ? NULL : &h->req->resources[r];
 	q.ngpus = devices_used(&q);
 	for (size_t i = 0; i < N(checks); i++)
 		if (!check_passes(&checks[i], &q))

@@ -371,22 +371,6 @@ take_end(struct backup_in *b)
 	return FAIL(b->f, E_BADREQ, "the archive goes on after its end");
 }
 
-/* Goes to the next entry of the archive. */
-static enum err
-step(struct backup_in *b)
-{
-	enum err e;
-
-	b->now.name = NULL;
-	e = tar_next(b->tar, &b->now, b->f);
-	if (e == E_NOTFOUND)
-		return FAIL(b->f, E_BADREQ,
-		    "the archive is a partial one: it has no %s; the backup was interrupted, or the copy is not complete",
-		    BACKUP_END);
-	b->left = b->now.size;
-	return e;
-}
-
 enum err
 backup_next(struct backup_in *b)
 {
@@ -401,7 +385,17 @@ backup_next(struct backup_in *b)
 		list_add(&b->list, &b->now, false, b->entry);
 	}
 	for (;;) {
-		TRY(step(b));
+		enum err e;
+
+		/* Goes to the next entry of the archive. */
+		b->now.name = NULL;
+		e = tar_next(b->tar, &b->now, b->f);
+		if (e == E_NOTFOUND)
+			return FAIL(b->f, E_BADREQ,
+			    "the archive is a partial one: it has no %s; the backup was interrupted, or the copy is not complete",
+			    BACKUP_END);
+		b->left = b->now.size;
+		TRY(e);
 		if (strcmp(b->now.name, BACKUP_END) == 0)
 			return take_end(b);
 		if (strncmp(b->now.name, LIST_PREFIX, strlen(LIST_PREFIX)) != 0)

@@ -268,46 +268,39 @@ struct dump { /* on its way into the archive */
 	bool ended;
 };
 
-/* Fills the piece from the pipe. */
-static enum err
-fill_piece(struct dump *d, struct fail *f)
-{
-	d->n = 0;
-	while (d->n < PIECE_BYTES && !d->ended) {
-		ssize_t n = read(d->from.out, d->piece + d->n, PIECE_BYTES - d->n);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return FAIL_ERRNO(f, "reading the dump of the database");
-		d->ended = n == 0;
-		d->n += (size_t)n;
-	}
-	return OK;
-}
-
-static void
-keep_tail(struct dump *d)
-{
-	size_t have = strlen(d->tail), n = d->n < TAIL_BYTES ? d->n : TAIL_BYTES;
-	size_t keep = have + n > TAIL_BYTES ? TAIL_BYTES - n : have;
-
-	memmove(d->tail, d->tail + have - keep, keep);
-	memcpy(d->tail + keep, d->piece + d->n - n, n);
-	d->tail[keep + n] = '\0';
-}
-
 static enum err
 put_pieces(struct backup_out *b, struct dump *d, struct dump_count *c, struct fail *f)
 {
 	char name[48];
 
 	while (!d->ended) {
-		TRY(fill_piece(d, f));
+		/* Fills the piece from the pipe. */
+		d->n = 0;
+		while (d->n < PIECE_BYTES && !d->ended) {
+			ssize_t n = read(
+			    d->from.out, d->piece + d->n, PIECE_BYTES - d->n);
+
+			if (n < 0 && errno == EINTR)
+				continue;
+			if (n < 0)
+				return FAIL_ERRNO(
+				    f, "reading the dump of the database");
+			d->ended = n == 0;
+			d->n += (size_t)n;
+		}
+
 		if (d->n == 0)
 			break;
 		dump_count(c, d->piece, d->n);
-		keep_tail(d);
+		/* The dump ends with a line that says so: the last bytes are kept for
+		 * it. */
+		size_t have = strlen(d->tail),
+		       n = d->n < TAIL_BYTES ? d->n : TAIL_BYTES;
+		size_t keep = have + n > TAIL_BYTES ? TAIL_BYTES - n : have;
+
+		memmove(d->tail, d->tail + have - keep, keep);
+		memcpy(d->tail + keep, d->piece + d->n - n, n);
+		d->tail[keep + n] = '\0';
 		snprintf(name, sizeof(name), BACKUP_DATABASE "%08lld.sql",
 		    (long long)++d->npieces);
 		TRY(backup_put_bytes(b, name, d->piece, d->n, NULL, f));

@@ -90,24 +90,6 @@ write_config(struct restore *r)
 	return OK;
 }
 
-/* Directories that no backup has, and those that must be there before files are. */
-static enum err
-make_dirs(struct restore *r)
-{
-	const struct conf *cf = r->x->cf;
-	const struct {
-		const char *path;
-		unsigned mode;
-	} dirs[] = { { cf->log_dir, 0750 }, { cf->run_dir, private_run_mode(cf) },
-		{ cf->key_dir, 0750 }, { cf->upload_dir, 0750 },
-		{ cf->download_dir, 0755 }, { project_path(r->x->a, cf, "tmp"), 0700 },
-		{ project_path(r->x->a, cf, "mysql"), 0700 } };
-
-	for (size_t i = 0; i < N(dirs); i++)
-		TRY(fs_mkdirs(dirs[i].path, dirs[i].mode, r->x->f));
-	return OK;
-}
-
 /* The socket's place in config.xml may be the original's, which may be running. */
 static enum err
 here_make_database(struct restore *r)
@@ -135,7 +117,20 @@ restore_here_prepare(struct restore *r)
 	TRY(create_home(x, r->o->user, &r->dir, &r->owner));
 	TRY(fs_mark_own(r->dir, x->f));
 	TRY(write_config(r));
-	TRY(make_dirs(r));
+	/* Directories that no backup has, and those that must be there before files
+	 * are. */
+	const struct conf *cf = r->x->cf;
+	const struct {
+		const char *path;
+		unsigned mode;
+	} dirs[] = { { cf->log_dir, 0750 }, { cf->run_dir, private_run_mode(cf) },
+		{ cf->key_dir, 0750 }, { cf->upload_dir, 0750 },
+		{ cf->download_dir, 0755 }, { project_path(r->x->a, cf, "tmp"), 0700 },
+		{ project_path(r->x->a, cf, "mysql"), 0700 } };
+
+	for (size_t i = 0; i < N(dirs); i++)
+		TRY(fs_mkdirs(dirs[i].path, dirs[i].mode, r->x->f));
+
 	return here_make_database(r);
 }
 
@@ -151,18 +146,6 @@ end_server(struct restore *r, struct fail *f)
 	r->server = 0;
 	short_dir_remove(r->x->a, r->x->cf);
 	return e;
-}
-
-/* Ends the server and removes everything that was made. */
-static void
-restore_here_undo(struct restore *r)
-{
-	struct fail f = { 0 };
-
-	dump_load_end(&r->load, true, &f);
-	end_server(r, &f);
-	if (r->dir != NULL && fs_is_own(r->dir) && fs_rmtree(r->dir, &f) != OK)
-		fprintf(stderr, "locus restore: %s\n", f.detail);
 }
 
 enum err
@@ -357,8 +340,12 @@ restore_into_loaded(struct restore *r)
 /* --- the files, as the project's account --- */
 
 static enum err
-set_rights(struct into *t)
+into_write_files(struct install *in)
 {
+	struct into *t = (struct into *)in;
+	struct restore *r = t->r;
+
+	TRY(restore_read_files(r));
 	struct cmd_ctx *x = t->in.x;
 	const char *data = t->in.p.data_dir;
 	size_t n;
@@ -368,16 +355,6 @@ set_rights(struct into *t)
 		if (strncmp(v[i].path, data, strlen(data)) == 0 && fs_exists(v[i].path))
 			TRY(right_set(x->a, &t->in.p, &v[i], x->f));
 	return OK;
-}
-
-static enum err
-into_write_files(struct install *in)
-{
-	struct into *t = (struct into *)in;
-	struct restore *r = t->r;
-
-	TRY(restore_read_files(r));
-	return set_rights(t);
 }
 
 /* --- the end --- */
@@ -483,34 +460,6 @@ static const struct field restore_options[] = {
 
 /* --- the database's part of an archive --- */
 
-static enum err
-feed_database(struct restore *r)
-{
-	char chunk[CHUNK_BYTES];
-	size_t n;
-
-	for (;;) {
-		TRY(backup_read(&r->in, chunk, sizeof(chunk), &n));
-		if (n == 0)
-			return OK;
-		dump_count(&r->rows, chunk, n);
-		if (r->loading)
-			TRY(dump_load(&r->load, chunk, n, r->x->f));
-	}
-}
-
-static enum err
-load_some(struct restore *r)
-{
-	if (!r->loading && !r->o->verify) {
-		TRY(r->into != NULL ?
-			restore_into_load(r) :
-			dump_load_begin(r->x->a, r->x->cf, &r->load, r->x->f));
-		r->loading = true;
-	}
-	return feed_database(r);
-}
-
 static void
 say_restored_schema(const char *text)
 {
@@ -554,26 +503,6 @@ finish_database(struct restore *r)
 	return OK;
 }
 
-/* Compares the tables in the dump with those counted at the time of the backup, and
- * with the schema. */
-static enum err
-check_dump_rows(struct restore *r)
-{
-	const json_t *want = json_object_get(r->in.end, "rows");
-	json_t *got = dump_counts(&r->rows);
-	bool same = json_equal(want, got);
-	bool has_schema = json_object_get(got, "locus_schema") != NULL;
-
-	json_decref(got);
-	if (!has_schema)
-		return FAIL(r->x->f, E_BADREQ, "the archive has no database of Locus");
-	if (!same)
-		return FAIL(r->x->f, E_BADREQ,
-		    "the archive is damaged: its dump has other tables or rows than its %s says",
-		    BACKUP_END);
-	return OK;
-}
-
 /* --- entries --- */
 
 static bool
@@ -599,25 +528,19 @@ take_config(struct restore *r)
 	return OK;
 }
 
-/* A newer release knows columns that this one would leave as they are. */
 static enum err
-check_schema(struct restore *r)
+prepare(struct restore *r)
 {
+	if (r->prepared)
+		return OK;
+	/* A newer release knows columns that this one would leave as they are. */
 	int64_t version = json_integer_value(json_object_get(r->in.head, "schema"));
 
 	if (!r->o->verify && version > SCHEMA_VERSION + SCHEMA_AHEAD_MOST)
 		return FAIL(r->x->f, E_CONFIG,
 		    "the backup has schema %lld, this program knows %d; use the Locus that made it, or a newer one",
 		    (long long)version, (int)SCHEMA_VERSION);
-	return OK;
-}
 
-static enum err
-prepare(struct restore *r)
-{
-	if (r->prepared)
-		return OK;
-	TRY(check_schema(r));
 	if (r->config == NULL)
 		return FAIL(r->x->f, E_BADREQ, "the archive has no config.xml");
 	r->prepared = true;
@@ -632,8 +555,24 @@ take_entry(struct restore *r)
 	if (entry_begins(r->in.now.name, BACKUP_CONFIG))
 		return take_config(r);
 	TRY(prepare(r));
-	if (entry_begins(r->in.now.name, BACKUP_DATABASE))
-		return load_some(r);
+	if (entry_begins(r->in.now.name, BACKUP_DATABASE)) {
+		char chunk[CHUNK_BYTES];
+		size_t n;
+		if (!r->loading && !r->o->verify) {
+			TRY(r->into != NULL ?
+				restore_into_load(r) :
+				dump_load_begin(r->x->a, r->x->cf, &r->load, r->x->f));
+			r->loading = true;
+		}
+		for (;;) {
+			TRY(backup_read(&r->in, chunk, sizeof(chunk), &n));
+			if (n == 0)
+				return OK;
+			dump_count(&r->rows, chunk, n);
+			if (r->loading)
+				TRY(dump_load(&r->load, chunk, n, r->x->f));
+		}
+	}
 	TRY(finish_database(r));
 	return r->o->here != NULL ? restore_extract(r) : OK;
 }
@@ -647,7 +586,21 @@ take_entries(struct restore *r)
 		TRY(take_entry(r));
 	if (e != E_NOTFOUND)
 		return e;
-	TRY(check_dump_rows(r));
+	/* Compares the tables in the dump with those counted at the time of the backup,
+	 * and with the schema. */
+	const json_t *want = json_object_get(r->in.end, "rows");
+	json_t *got = dump_counts(&r->rows);
+	bool same = json_equal(want, got);
+	bool has_schema = json_object_get(got, "locus_schema") != NULL;
+
+	json_decref(got);
+	if (!has_schema)
+		return FAIL(r->x->f, E_BADREQ, "the archive has no database of Locus");
+	if (!same)
+		return FAIL(r->x->f, E_BADREQ,
+		    "the archive is damaged: its dump has other tables or rows than its %s says",
+		    BACKUP_END);
+
 	if (r->o->verify)
 		return OK;
 	TRY(finish_database(r));
@@ -655,38 +608,6 @@ take_entries(struct restore *r)
 }
 
 /* --- the command --- */
-
-static void
-describe(struct restore *r)
-{
-	const json_t *head = r->in.head;
-
-	printf("backup    of %s, made %s by Locus %s, schema %lld, %s\n",
-	    backup_text(head, "master_url"), backup_text(head, "time_utc"),
-	    backup_text(head, "locus"),
-	    (long long)json_integer_value(json_object_get(head, "schema")),
-	    backup_text(head, "database"));
-}
-
-static enum err
-report_verified(struct restore *r)
-{
-	struct cmd_ctx *x = r->x;
-	struct print *p;
-	int64_t rows = 0;
-
-	for (size_t i = 0; i < r->rows.n; i++)
-		rows += r->rows.tables[i].rows;
-	p = print_tree(x, PRINT_OBJECT);
-	print_json(p, "head", r->in.head);
-	print_json(p, "end", r->in.end);
-	print_line(p, NULL,
-	    "verified  %lld entries, %lld bytes, %zu tables with %lld rows; torn files: %zu",
-	    (long long)r->in.entries, (long long)r->in.bytes, r->rows.n,
-	    (long long)rows, r->in.ntorn);
-	print_end(p);
-	return OK;
-}
 
 static enum err
 check_options(struct cmd_ctx *x, const struct restore_opts *o)
@@ -704,18 +625,24 @@ check_options(struct cmd_ctx *x, const struct restore_opts *o)
 static enum err
 restore_end(struct restore *r)
 {
-	if (r->o->verify)
-		return report_verified(r);
-	return r->o->into != NULL ? restore_into_end(r) : restore_here_end(r);
-}
+	if (r->o->verify) {
+		struct cmd_ctx *x = r->x;
+		struct print *p;
+		int64_t rows = 0;
 
-static void
-restore_undo(struct restore *r)
-{
-	if (r->o->into != NULL)
-		restore_into_undo(r);
-	else if (r->o->here != NULL)
-		restore_here_undo(r);
+		for (size_t i = 0; i < r->rows.n; i++)
+			rows += r->rows.tables[i].rows;
+		p = print_tree(x, PRINT_OBJECT);
+		print_json(p, "head", r->in.head);
+		print_json(p, "end", r->in.end);
+		print_line(p, NULL,
+		    "verified  %lld entries, %lld bytes, %zu tables with %lld rows; torn files: %zu",
+		    (long long)r->in.entries, (long long)r->in.bytes, r->rows.n,
+		    (long long)rows, r->in.ntorn);
+		print_end(p);
+		return OK;
+	}
+	return r->o->into != NULL ? restore_into_end(r) : restore_here_end(r);
 }
 
 static enum err
@@ -724,14 +651,35 @@ restore_from(struct restore *r)
 	enum err e = backup_in_begin(r->x->a, r->fd, &r->in, r->x->f);
 
 	if (e == OK) {
-		if (r->x->format == FORMAT_TABLE)
-			describe(r);
+		if (r->x->format == FORMAT_TABLE) {
+			const json_t *head = r->in.head;
+
+			printf(
+			    "backup    of %s, made %s by Locus %s, schema %lld, %s\n",
+			    backup_text(head, "master_url"),
+			    backup_text(head, "time_utc"), backup_text(head, "locus"),
+			    (long long)json_integer_value(
+				json_object_get(head, "schema")),
+			    backup_text(head, "database"));
+		}
 		e = take_entries(r);
 	}
 	if (e == OK)
 		e = restore_end(r);
-	if (e != OK)
-		restore_undo(r);
+	if (e != OK) {
+		if (r->o->into != NULL)
+			restore_into_undo(r);
+		else if (r->o->here != NULL) {
+			/* Ends the server and removes everything that was made. */
+			struct fail f = { 0 };
+
+			dump_load_end(&r->load, true, &f);
+			end_server(r, &f);
+			if (r->dir != NULL && fs_is_own(r->dir) &&
+			    fs_rmtree(r->dir, &f) != OK)
+				fprintf(stderr, "locus restore: %s\n", f.detail);
+		}
+	}
 	backup_in_free(&r->in);
 	return e;
 }

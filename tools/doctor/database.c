@@ -291,15 +291,6 @@ doctor_db_log(struct doctor *d)
 		doctor_ok(d, "%s is %s", name, human_bytes(d->a, (double)has));
 }
 
-/* A connection for each worker and daemon, and for commands and backups. */
-static int64_t
-connections_needed(const struct conf *cf)
-{
-	return cf->scheduler_processes * cf->scheduler_workers +
-	       cf->web_processes * cf->web_workers + (int64_t)cf->ndaemons +
-	       CONNECTIONS_SPARE;
-}
-
 /* Connections of all clients, this one too; 0 if the server does not say. */
 static int64_t
 threads_connected(struct doctor *d)
@@ -319,7 +310,11 @@ void
 doctor_db_connections(struct doctor *d)
 {
 	static const char name[] = "max_connections";
-	int64_t has = variable_number(d, name), want = connections_needed(d->cf);
+	/* A connection for each worker and daemon, and for commands and backups. */
+	int64_t has = variable_number(d, name),
+		want = d->cf->scheduler_processes * d->cf->scheduler_workers +
+	               d->cf->web_processes * d->cf->web_workers +
+	               (int64_t)d->cf->ndaemons + CONNECTIONS_SPARE;
 	int64_t used = threads_connected(d);
 
 	if (has < want)

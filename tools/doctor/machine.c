@@ -175,48 +175,6 @@ must_not_write(struct doctor *d, const char *dir)
 	printf("F can write to %s|%s\n", dir, mode_cure(d->a, d->x, "o-w", dir));
 }
 
-static void
-must_connect(struct doctor *d, const char *name)
-{
-	const char *path = service_socket(d->a, d->cf, name);
-	struct sockaddr_un un = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	snprintf(un.sun_path, sizeof(un.sun_path), "%s", path);
-	if (fd < 0 || connect(fd, (struct sockaddr *)&un, sizeof(un)) < 0) {
-		const char *why = arena_strdup(d->a, strerror(errno));
-
-		printf("%c cannot connect to %s: %s|%s\n", d->serving ? 'F' : 'W', path,
-		    why, doctor_locus(d, "restart"));
-	}
-	if (fd >= 0)
-		close(fd);
-}
-
-/* Runs in a child that is the web server's account, without capabilities. */
-static void
-try_as_web_server(struct doctor *d)
-{
-	static const char *const sockets[] = { "scheduler", "web", "upload" };
-	const char *v[DIRS_MAX];
-	size_t n = writable_dirs(d, v);
-
-	must_not_read(d, d->cf->path);
-	must_not_read(d, arena_printf(d->a, "%s/upload_private", d->cf->key_dir));
-	must_not_read(d, arena_printf(d->a, "%s/code_sign_private", d->cf->key_dir));
-	for (size_t i = 0; i < n; i++)
-		must_not_write(d, v[i]);
-	must_not_write(d, d->cf->key_dir);
-	if (faccessat(AT_FDCWD, d->cf->download_dir, R_OK | X_OK, AT_EACCESS) < 0) {
-		const char *why = arena_strdup(d->a, strerror(errno));
-
-		printf("F cannot read %s: %s|%s\n", d->cf->download_dir, why,
-		    mode_cure(d->a, d->x, "o+rx", d->cf->download_dir));
-	}
-	for (size_t i = 0; i < N(sockets); i++)
-		must_connect(d, sockets[i]);
-}
-
 struct web_try {
 	struct doctor *d;
 	struct account acc;
@@ -226,10 +184,45 @@ static int
 become_web_server(void *arg)
 {
 	struct web_try *t = arg;
+	static const char *const sockets[] = { "scheduler", "web", "upload" };
+	const char *v[DIRS_MAX];
 
 	if (privilege_become(&t->acc, t->d->f) != OK)
 		return 1;
-	try_as_web_server(t->d);
+	/* Runs in a child that is the web server's account, without capabilities. */
+	size_t n = writable_dirs(t->d, v);
+
+	must_not_read(t->d, t->d->cf->path);
+	must_not_read(
+	    t->d, arena_printf(t->d->a, "%s/upload_private", t->d->cf->key_dir));
+	must_not_read(
+	    t->d, arena_printf(t->d->a, "%s/code_sign_private", t->d->cf->key_dir));
+	for (size_t i = 0; i < n; i++)
+		must_not_write(t->d, v[i]);
+	must_not_write(t->d, t->d->cf->key_dir);
+	if (faccessat(AT_FDCWD, t->d->cf->download_dir, R_OK | X_OK, AT_EACCESS) < 0) {
+		const char *why = arena_strdup(t->d->a, strerror(errno));
+
+		printf("F cannot read %s: %s|%s\n", t->d->cf->download_dir, why,
+		    mode_cure(t->d->a, t->d->x, "o+rx", t->d->cf->download_dir));
+	}
+	for (size_t i = 0; i < N(sockets); i++) {
+		const char *name = sockets[i];
+		const char *path = service_socket(t->d->a, t->d->cf, name);
+		struct sockaddr_un un = { .sun_family = AF_UNIX };
+		int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+		snprintf(un.sun_path, sizeof(un.sun_path), "%s", path);
+		if (fd < 0 || connect(fd, (struct sockaddr *)&un, sizeof(un)) < 0) {
+			const char *why = arena_strdup(t->d->a, strerror(errno));
+
+			printf("%c cannot connect to %s: %s|%s\n",
+			    t->d->serving ? 'F' : 'W', path, why,
+			    doctor_locus(t->d, "restart"));
+		}
+		if (fd >= 0)
+			close(fd);
+	}
 	return 0;
 }
 

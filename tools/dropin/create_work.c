@@ -294,33 +294,6 @@ job_name(struct making *m, const struct app *app, const struct fileset *set)
 }
 
 static enum err
-fill_job(struct making *m, const struct app *app, struct new_job *j)
-{
-	struct cmd_ctx *x = m->d->x;
-	const struct dropin_words *w = m->line.n > 0 ? &m->line : &m->d->line;
-	struct input_file *inputs;
-	struct fileset *set;
-	size_t nlarge;
-
-	TRY(job_template(m, "wu_template", "in", app->name, &m->in));
-	TRY(job_template(m, "result_template", "out", app->name, &m->out));
-	TRY(job_numbers(m, &j->wu));
-	TRY(job_fileset(m, app, job_option(m, "wu_name"), w->words, w->n, &set));
-	j->wu.name = job_name(m, app, set);
-	TRY(wu_name_check(&m->a, j->wu.name, set == NULL ? NULL : set->name, x->f));
-	TRY(job_inputs(m, w->words, w->n, set != NULL, &inputs, &nlarge));
-	j->wu.appid = app->id;
-	j->wu.fileset_id = set == NULL ? 0 : set->id;
-	j->wu.result_template_file = arena_strdup(&m->a, m->out.path);
-	if (blob_workunit(&m->a, m->in.text, inputs, w->n,
-		job_option(m, "command_line"), &j->wu, &j->xml_doc, x->f) != OK ||
-	    blob_large_files(&m->a, j->xml_doc, nlarge, x->f) != OK)
-		return FAIL(x->f, E_BADREQ, "%s: %.300s", m->in.path, x->f->detail);
-	TRY(blob_adaptive(app, &j->wu, x->f));
-	return job_target(m, &j->target);
-}
-
-static enum err
 add_job(struct making *m)
 {
 	const char *name = job_option(m, "appname");
@@ -330,7 +303,28 @@ add_job(struct making *m)
 	if (name == NULL)
 		return ctx_usage(m->d->x, "--appname NAME is required");
 	TRY(tools_app(m->d->x, m->c, name, &app));
-	TRY(fill_job(m, app, &j));
+	struct cmd_ctx *x = m->d->x;
+	const struct dropin_words *w = m->line.n > 0 ? &m->line : &m->d->line;
+	struct input_file *inputs;
+	struct fileset *set;
+	size_t nlarge;
+
+	TRY(job_template(m, "wu_template", "in", app->name, &m->in));
+	TRY(job_template(m, "result_template", "out", app->name, &m->out));
+	TRY(job_numbers(m, &j.wu));
+	TRY(job_fileset(m, app, job_option(m, "wu_name"), w->words, w->n, &set));
+	j.wu.name = job_name(m, app, set);
+	TRY(wu_name_check(&m->a, j.wu.name, set == NULL ? NULL : set->name, x->f));
+	TRY(job_inputs(m, w->words, w->n, set != NULL, &inputs, &nlarge));
+	j.wu.appid = app->id;
+	j.wu.fileset_id = set == NULL ? 0 : set->id;
+	j.wu.result_template_file = arena_strdup(&m->a, m->out.path);
+	if (blob_workunit(&m->a, m->in.text, inputs, w->n,
+		job_option(m, "command_line"), &j.wu, &j.xml_doc, x->f) != OK ||
+	    blob_large_files(&m->a, j.xml_doc, nlarge, x->f) != OK)
+		return FAIL(x->f, E_BADREQ, "%s: %.300s", m->in.path, x->f->detail);
+	TRY(blob_adaptive(app, &j.wu, x->f));
+	TRY(job_target(m, &j.target));
 	PUSH(&m->a, m->jobs, m->n, m->cap) = j;
 	return OK;
 }

@@ -64,18 +64,6 @@ wants_help(char **argv)
 	return false;
 }
 
-static void
-say_void(const struct dropin *d)
-{
-	for (size_t i = 0; i < d->line.ngiven; i++) {
-		const struct dropin_option *o = d->line.given[i].option;
-
-		if (o->how == VOID)
-			fprintf(stderr, "%s: --%s has no effect: %s\n", d->tool->name,
-			    o->name, o->text);
-	}
-}
-
 /* --- running --- */
 
 /*
@@ -98,15 +86,6 @@ project_of(struct arena *a, const char *program)
 	return text_begins(dir, dir + strlen(dir), "/var/lib/locus/") ?
 	           arena_strdup(a, text_base_name(dir)) :
 	           NULL;
-}
-
-static int
-report(const struct dropin *d, enum err e)
-{
-	if (e == OK)
-		return d->x->status;
-	fprintf(stderr, "%s: %s\n", d->tool->name, d->x->f->detail);
-	return d->x->status != 0 ? d->x->status : err_exit(e);
 }
 
 int
@@ -135,7 +114,13 @@ dropin_main(struct cmd_ctx *x, char **argv,
 	if (d.tool->run != dropin_db_purge)
 		e = dropin_parse(x->a, d.tool, argv + 1, &d.line, x->f);
 	if (e == OK) {
-		say_void(&d);
+		for (size_t i = 0; i < d.line.ngiven; i++) {
+			const struct dropin_option *o = d.line.given[i].option;
+
+			if (o->how == VOID)
+				fprintf(stderr, "%s: --%s has no effect: %s\n",
+				    d.tool->name, o->name, o->text);
+		}
 		e = d.tool->run(&d);
 	} else {
 		fprintf(stderr, "%s: %s\nTry \"%s --help\".\n", d.tool->name,
@@ -143,5 +128,8 @@ dropin_main(struct cmd_ctx *x, char **argv,
 		return EXIT_FAILURE;
 	}
 	ctx_close(x);
-	return report(&d, e);
+	if (e == OK)
+		return d.x->status;
+	fprintf(stderr, "%s: %s\n", d.tool->name, d.x->f->detail);
+	return d.x->status != 0 ? d.x->status : err_exit(e);
 }

@@ -453,24 +453,18 @@ verb_of(const struct dropin *d)
 }
 
 static enum err
-silence_output(struct fail *f)
-{
-	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-
-	if (null < 0 || dup2(null, STDOUT_FILENO) < 0)
-		return FAIL_ERRNO(f, "opening /dev/null");
-	close(null);
-	return OK;
-}
-
-static enum err
 run_verb(struct dropin *d)
 {
 	const char *words[] = { verb_of(d), NULL };
 
 	if (dropin_value(&d->line, "quiet") != NULL ||
-	    dropin_value(&d->line, "q") != NULL)
-		TRY(silence_output(d->x->f));
+	    dropin_value(&d->line, "q") != NULL) {
+		int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+		if (null < 0 || dup2(null, STDOUT_FILENO) < 0)
+			return FAIL_ERRNO(d->x->f, "opening /dev/null");
+		close(null);
+	}
 	return strcmp(words[0], "cron") == 0 ? start_by_cron(d) :
 	                                       dropin_locus(d, words);
 }
@@ -516,16 +510,6 @@ is_same_file(const char *a, const char *b)
 	       x.st_ino == y.st_ino;
 }
 
-/* What create_work needs of the file is kept beside it, as BOINC does. */
-static enum err
-note_md5(struct cmd_ctx *x, const char *to, const char *md5, int64_t nbytes)
-{
-	const char *text = arena_printf(x->a, "%s %lld\n", md5, (long long)nbytes);
-
-	return fs_write(
-	    arena_printf(x->a, "%s.md5", to), text, strlen(text), 0644, x->f);
-}
-
 /* Puts the file there if it is not; E_BADREQ if other contents have the name. */
 static enum err
 stage_contents(struct cmd_ctx *x, const char *from, const char *to, const char *md5)
@@ -559,7 +543,10 @@ stage_one(struct staging *s, const char *from)
 	TRY(file_name_check(name, x->f));
 	TRY(md5_file(from, md5, &nbytes, x->f));
 	TRY(stage_contents(x, from, to, md5));
-	TRY(note_md5(x, to, md5, nbytes));
+	/* What create_work needs of the file is kept beside it, as BOINC does. */
+	const char *text = arena_printf(x->a, "%s %lld\n", md5, (long long)nbytes);
+
+	TRY(fs_write(arena_printf(x->a, "%s.md5", to), text, strlen(text), 0644, x->f));
 	if (s->gzip)
 		TRY(file_gzip(x, to));
 	if (s->move && !same && unlink(from) < 0)

@@ -129,28 +129,6 @@ version_field(struct looking *k, const struct xml_node *n, struct version *v,
 	return OK;
 }
 
-static enum err
-take_xml(
-    struct looking *k, const char *text, size_t n, struct version *v, const char **api)
-{
-	struct buf more = buf_new(k->x->a);
-	struct xml_node *root;
-
-	TRY(xml_tree(k->x->a, arena_printf(k->x->a, "%s/version.xml", k->dir), text, n,
-	    &root, k->x->f));
-	for (const struct xml_node *c = root->child; c != NULL; c = c->next) {
-		if (strcmp(c->name, "file") != 0) {
-			TRY(version_field(k, c, v, &more, api));
-		} else {
-			if (v->n == ENTRIES_MOST)
-				return fail_xml(k, c, "there are too many files");
-			TRY(take_file(k, c, v));
-		}
-	}
-	v->more = more.n == 0 ? NULL : more.p;
-	return OK;
-}
-
 /* Without version.xml, a single file is the main program. */
 static enum err
 take_single(struct looking *k, char **names, size_t n, struct version *v)
@@ -189,7 +167,22 @@ files_of_version(struct looking *k, struct version *v, const char **api)
 	if (!fs_exists(path))
 		return take_single(k, names, n, v);
 	TRY(fs_read(k->x->a, path, VERSION_XML_MOST, &text, &len, k->x->f));
-	return take_xml(k, text, len, v, api);
+	struct buf more = buf_new(k->x->a);
+	struct xml_node *root;
+
+	TRY(xml_tree(k->x->a, arena_printf(k->x->a, "%s/version.xml", k->dir), text,
+	    len, &root, k->x->f));
+	for (const struct xml_node *c = root->child; c != NULL; c = c->next) {
+		if (strcmp(c->name, "file") != 0) {
+			TRY(version_field(k, c, v, &more, api));
+		} else {
+			if (v->n == ENTRIES_MOST)
+				return fail_xml(k, c, "there are too many files");
+			TRY(take_file(k, c, v));
+		}
+	}
+	v->more = more.n == 0 ? NULL : more.p;
+	return OK;
 }
 
 /* --- one version --- */

@@ -90,16 +90,6 @@ destroy_steps(struct install *in)
 	return OK;
 }
 
-static void
-destroy_plan(struct install *in)
-{
-	size_t n;
-	const struct install_step *s = install_steps(&n);
-
-	while (n-- > 0)
-		ctx_progress(in->x, "would undo", "%s: %s", s[n].name, s[n].text(in));
-}
-
 static enum err
 destroy_installed(struct cmd_ctx *x, const struct destroy_opts *o, char **args)
 {
@@ -127,7 +117,13 @@ destroy_installed(struct cmd_ctx *x, const struct destroy_opts *o, char **args)
 	if (in.had_config)
 		printf("%s\n", destroy_jobs(&in));
 	if (o->dry_run) {
-		destroy_plan(&in);
+		size_t n;
+
+		const struct install_step *s = install_steps(&n);
+
+		while (n-- > 0)
+			ctx_progress(
+			    in.x, "would undo", "%s: %s", s[n].name, s[n].text(&in));
 		return OK;
 	}
 	if (o->yes == NULL || strcmp(o->yes, args[0]) != 0)

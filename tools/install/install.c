@@ -55,16 +55,6 @@ install_url(struct install *in, const char *url)
 }
 
 static enum err
-check_account_length(struct install *in)
-{
-	if (strlen(in->p.account) <= ACCOUNT_NAME_MAX)
-		return OK;
-	return ctx_usage(in->x,
-	    "the name \"%s\" is too long for an installed project: its account %s may have %d characters",
-	    in->p.name, in->p.account, ACCOUNT_NAME_MAX);
-}
-
-static enum err
 check_certificate(struct install *in)
 {
 	const struct create_opts *o = in->c->o;
@@ -136,7 +126,12 @@ install_read(struct install *in)
 	c->dir = in->p.config_dir;
 	c->db_name = o->db_name != NULL ? o->db_name : in->p.database;
 	c->db_user = o->db_user != NULL ? o->db_user : in->p.account;
-	TRY(check_account_length(in));
+	if (strlen(in->p.account) > ACCOUNT_NAME_MAX) {
+
+		TRY(ctx_usage(in->x,
+		    "the name \"%s\" is too long for an installed project: its account %s may have %d characters",
+		    in->p.name, in->p.account, ACCOUNT_NAME_MAX));
+	}
 	TRY(install_url(in, arena_printf(x->a, "%s/%s/", c->base_url, c->name)));
 	TRY(check_certificate(in));
 	if (o->code_sign_public != NULL)
@@ -173,15 +168,6 @@ tell_wrong(void *arg, const char *path, const char *wrong, const char *cure)
 		install_to_do(arg, "%s %s: %s", path, wrong, cure);
 }
 
-/* Whatever made it so, files that others may touch are not left unsaid. */
-static enum err
-check_rights(struct install *in)
-{
-	const struct rights_listener l = { tell_wrong, in };
-
-	return in->c->o->dry_run ? OK : rights_check(in->x->a, in->x->cf, &l, in->x->f);
-}
-
 enum err
 install_run(struct cmd_ctx *x, struct create *c)
 {
@@ -200,8 +186,14 @@ install_run(struct cmd_ctx *x, struct create *c)
 			    "%s; correct it and run the command again", steps[i].name);
 	}
 	ctx_close(x);
-	if (e == OK)
-		e = check_rights(&in);
+	if (e == OK) {
+		/* Whatever made it so, files that others may touch are not left unsaid.
+		 */
+		const struct rights_listener l = { tell_wrong, &in };
+
+		e = in.c->o->dry_run ? OK :
+		                       rights_check(in.x->a, in.x->cf, &l, in.x->f);
+	}
 	if (e != OK)
 		return e;
 	if (in.to_do != NULL)

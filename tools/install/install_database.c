@@ -212,38 +212,33 @@ fill_database(struct install *in)
 	return create_platforms(x, x->f);
 }
 
-/* Creates the database unless it is there; the mark comes first, so that a run that is
- * killed in between can be repeated. */
-static enum err
-create_own(struct install *in)
-{
-	struct grant g = grant_of(in);
-	bool there = false;
-	struct db *db;
-	enum err e;
-
-	TRY(open_server(in, &db));
-	e = grant_database_there(db, &g, &there, in->x->f);
-	if (e == OK && there && !database_is_ours(in))
-		e = FAIL(in->x->f, E_CONFIG,
-		    "the database %s exists, and locus create did not make it; rename it, or choose another name for the project",
-		    g.database);
-	if (e == OK && !there)
-		e = mark_database(in);
-	if (e == OK)
-		e = grant_database(db, &g, in->x->f);
-	db_close(db);
-	return e;
-}
-
 enum err
 install_database_make(struct install *in)
 {
 	struct cmd_ctx *x = in->x;
 	bool local = db_is_local(x->cf);
 
-	if (local)
-		TRY(create_own(in));
+	if (local) {
+		/* Creates the database unless it is there; the mark comes first, so
+		 * that a run that is killed in between can be repeated. */
+		struct grant g = grant_of(in);
+		bool there = false;
+		struct db *db;
+		enum err e;
+
+		TRY(open_server(in, &db));
+		e = grant_database_there(db, &g, &there, in->x->f);
+		if (e == OK && there && !database_is_ours(in))
+			e = FAIL(in->x->f, E_CONFIG,
+			    "the database %s exists, and locus create did not make it; rename it, or choose another name for the project",
+			    g.database);
+		if (e == OK && !there)
+			e = mark_database(in);
+		if (e == OK)
+			e = grant_database(db, &g, in->x->f);
+		db_close(db);
+		TRY(e);
+	}
 	TRY(db_open(ctx_db_root(x), DB_ANY_SCHEMA, &x->db, x->f));
 	TRY(fill_database(in));
 	ctx_close(x);

@@ -226,18 +226,6 @@ enable_module(struct install *in, const char *module, char **list)
 	return OK;
 }
 
-/* Writes locus.conf before modules are enabled, too: its list survives a failure. */
-static enum err
-write_locus_conf(struct install *in, const char *enabled)
-{
-	char *text;
-
-	if (!is_our_conf(in))
-		return OK;
-	TRY(locus_conf_text(in, enabled, &text));
-	return fs_write(LOCUS_CONF, text, strlen(text), 0644, in->x->f);
-}
-
 enum err
 install_modules_make(struct install *in)
 {
@@ -246,8 +234,15 @@ install_modules_make(struct install *in)
 	size_t all = N(modules) + (has_tls(in) ? 1 : 0);
 
 	for (size_t i = 0; i < all; i++) {
+		char *text;
 		TRY(enable_module(in, i < N(modules) ? modules[i] : "ssl", &enabled));
-		TRY(write_locus_conf(in, enabled));
+		/* Writes locus.conf before modules are enabled, too: its list survives
+		 * a failure. */
+		if (is_our_conf(in)) {
+			TRY(locus_conf_text(in, enabled, &text));
+
+			TRY(fs_write(LOCUS_CONF, text, strlen(text), 0644, in->x->f));
+		}
 	}
 	in->restart_web = true;
 	return install_program(in, argv, "apache2");
@@ -384,12 +379,6 @@ site_text(struct install *in, char **text)
 	return OK;
 }
 
-static enum err
-rules_text(struct install *in, char **text)
-{
-	return create_web_text(in->x, in->c, "apache-site.conf.in", text, in->x->f);
-}
-
 char *
 install_site_text(struct install *in)
 {
@@ -444,7 +433,7 @@ site_files_of(struct install *in, struct site_file files[2])
 	char *site, *rules;
 
 	TRY(site_text(in, &site));
-	TRY(rules_text(in, &rules));
+	TRY(create_web_text(in->x, in->c, "apache-site.conf.in", &rules, in->x->f));
 	files[0] = (struct site_file){ install_rules_path(in->x->a, &in->p, in->host),
 		rules, strlen(rules), 0644, false };
 	files[1] = (struct site_file){ install_site_path(in->x->a, &in->p), site,
@@ -559,10 +548,22 @@ install_site_make(struct install *in)
 	return e;
 }
 
-/* Removes the logs of the site, also those that were rotated. */
-static enum err
-remove_site_logs(struct install *in)
+enum err
+install_site_undo(struct install *in)
 {
+	bool was_on = fs_exists(site_on_path(in));
+
+	if (!fs_exists(APACHE_DIR))
+		return OK;
+	TRY(disable_site(in));
+	TRY(site_file_remove(in->x, install_site_path(in->x->a, &in->p), in->x->f));
+	/* Other virtual hosts include the rules, too: of this name, and an admin's. */
+	if (in->had_config)
+		TRY(fs_unlink(
+		    install_rules_path(in->x->a, &in->p, in->host), in->x->f));
+	if (was_on)
+		TRY(reload_apache(in));
+	/* Removes the logs of the site, also those that were rotated. */
 	const char *begin = arena_printf(in->x->a, "%s_", in->p.unit);
 	char **names;
 	size_t n;
@@ -582,22 +583,4 @@ remove_site_logs(struct install *in)
 			    in->x->f));
 	}
 	return OK;
-}
-
-enum err
-install_site_undo(struct install *in)
-{
-	bool was_on = fs_exists(site_on_path(in));
-
-	if (!fs_exists(APACHE_DIR))
-		return OK;
-	TRY(disable_site(in));
-	TRY(site_file_remove(in->x, install_site_path(in->x->a, &in->p), in->x->f));
-	/* Other virtual hosts include the rules, too: of this name, and an admin's. */
-	if (in->had_config)
-		TRY(fs_unlink(
-		    install_rules_path(in->x->a, &in->p, in->host), in->x->f));
-	if (was_on)
-		TRY(reload_apache(in));
-	return remove_site_logs(in);
 }

@@ -229,17 +229,6 @@ right_cure(struct rights_look *k, const struct right *r)
 	    r->path, r->mode, r->path);
 }
 
-static void
-rights_rows(struct rights_look *k)
-{
-	size_t n;
-	const struct right *r = rights_of(k->a, &k->p, &n);
-
-	for (size_t i = 0; i < n; i++)
-		rights_tell(k, r[i].path, right_wrong(k->a, &k->p, &r[i]),
-		    right_cure(k, &r[i]));
-}
-
 /* Says who but root may change the file or directory itself; NULL if nobody. */
 static char *
 others_write(struct arena *a, const char *path)
@@ -415,36 +404,35 @@ check_log_lines(struct rights_look *k, const char *path, char *text)
 		renewed ? "cp" : "mv", path, path, k->p.name, k->cf->master_url));
 }
 
-static enum err
-check_logs(struct rights_look *k)
-{
-	const char *const files[] = {
-		arena_printf(k->a, "/etc/apache2/sites-available/%s.conf", k->p.unit),
-		"/etc/apache2/conf-available/locus.conf"
-	};
-
-	for (size_t i = 0; i < N(files); i++) {
-		char *text;
-		enum err e = fs_read(k->a, files[i], SITE_MOST, &text, NULL, k->f);
-
-		if (e == OK)
-			check_log_lines(k, files[i], text);
-		else if (e != E_NOTFOUND)
-			return e;
-	}
-	return OK;
-}
-
 enum err
 rights_check(struct arena *a, const struct conf *cf, const struct rights_listener *l,
     struct fail *f)
 {
 	struct rights_look k = { a, cf, conf_installation(a, cf), l, f };
+	size_t n;
 
 	if (!privilege_is_root())
 		return FAIL(f, E_DENIED, "only root can see who may touch what");
-	rights_rows(&k);
+	const struct right *r = rights_of(k.a, &k.p, &n);
+
+	for (size_t i = 0; i < n; i++)
+		rights_tell(&k, r[i].path, right_wrong(k.a, &k.p, &r[i]),
+		    right_cure(&k, &r[i]));
 	check_roots(&k);
 	TRY(check_web_server(&k));
-	return check_logs(&k);
+	const char *const files[] = {
+		arena_printf(k.a, "/etc/apache2/sites-available/%s.conf", k.p.unit),
+		"/etc/apache2/conf-available/locus.conf"
+	};
+
+	for (size_t i = 0; i < N(files); i++) {
+		char *text;
+		enum err e = fs_read(k.a, files[i], SITE_MOST, &text, NULL, k.f);
+
+		if (e == OK)
+			check_log_lines(&k, files[i], text);
+		else if (e != E_NOTFOUND)
+			return e;
+	}
+	return OK;
 }

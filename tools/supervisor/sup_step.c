@@ -379,15 +379,6 @@ step_proc(struct sup *x, struct proc *p, int64_t now_ms)
 	}
 }
 
-/* Detects a crash of a service that was being stopped; as nobody acts on its exit
- * status, it would pass for a clean exit. */
-static bool
-crashed(const struct proc *p, int st)
-{
-	return WIFSIGNALED(st) && WTERMSIG(st) != SIGTERM && WTERMSIG(st) != SIGKILL &&
-	       WTERMSIG(st) != p->s.stop_signal;
-}
-
 static void
 reap_children(struct sup *x, int64_t now_ms)
 {
@@ -406,7 +397,12 @@ reap_children(struct sup *x, int64_t now_ms)
 			snprintf(p->note, sizeof(p->note), "%s %d",
 			    WIFEXITED(st) ? "exit" : "killed by signal",
 			    WIFEXITED(st) ? WEXITSTATUS(st) : WTERMSIG(st));
-			if (p->state == PROC_ENDING && crashed(p, st))
+			/* Detects a crash of a service that was being stopped; as
+			 * nobody acts on its exit status, it would pass for a clean
+			 * exit. */
+			if (p->state == PROC_ENDING && WIFSIGNALED(st) &&
+			    WTERMSIG(st) != SIGTERM && WTERMSIG(st) != SIGKILL &&
+			    WTERMSIG(st) != p->s.stop_signal)
 				log_warn("%s crashed as it was stopped: %s", p->s.name,
 				    p->note);
 			sup_died(x, p, now_ms);

@@ -80,27 +80,6 @@ database_runs(const struct sup *x)
 	return true;
 }
 
-static void
-start_task(struct sup *x, struct sup_task *t, int64_t now)
-{
-	const char *const argv[] = { program_self(&x->round), "-p", x->cf->project_dir,
-		"run-task", t->name, NULL };
-	const struct proc_run run = { .argv = argv,
-		.dir = x->cf->project_dir,
-		PROC_LOG(arena_printf(&x->round, "%s/tasks.log", x->cf->log_dir)) };
-	struct proc_child c;
-	struct fail f = { 0 };
-
-	t->due = now + t->period_s;
-	/* Else it would pass for a process of the service that was started last. */
-	setenv(MARK_SERVICE, arena_printf(&x->round, "task %s", t->name), 1);
-	if (proc_start(&run, &c, &f) != OK)
-		log_fail(t->name, &f);
-	else
-		log_info("task %s starts, pid %d", t->name, (int)c.pid);
-	t->pid = c.pid;
-}
-
 void
 sup_tick_tasks(struct sup *x)
 {
@@ -109,8 +88,27 @@ sup_tick_tasks(struct sup *x)
 	for (size_t i = 0; i < x->ntasks; i++) {
 		struct sup_task *t = &x->tasks[i];
 
-		if (t->wanted && t->pid == 0 && now >= t->due && database_runs(x))
-			start_task(x, t, now);
+		if (t->wanted && t->pid == 0 && now >= t->due && database_runs(x)) {
+			const char *const argv[] = { program_self(&x->round), "-p",
+				x->cf->project_dir, "run-task", t->name, NULL };
+			const struct proc_run run = { .argv = argv,
+				.dir = x->cf->project_dir,
+				PROC_LOG(arena_printf(
+				    &x->round, "%s/tasks.log", x->cf->log_dir)) };
+			struct proc_child c;
+			struct fail f = { 0 };
+
+			t->due = now + t->period_s;
+			/* Else it would pass for a process of the service that was
+			 * started last. */
+			setenv(MARK_SERVICE,
+			    arena_printf(&x->round, "task %s", t->name), 1);
+			if (proc_start(&run, &c, &f) != OK)
+				log_fail(t->name, &f);
+			else
+				log_info("task %s starts, pid %d", t->name, (int)c.pid);
+			t->pid = c.pid;
+		}
 	}
 }
 

@@ -201,23 +201,6 @@ say_upstream(struct sup *x, const struct conf *cf)
 		log_once(x, lines, n);
 }
 
-/* Restores the options that wait for a restart to their values at start. */
-static void
-keep_waiting(struct conf *cf, const struct conf *started)
-{
-	static const size_t sizes[] = { [CONF_BOOL] = sizeof(conf_BOOL),
-		[CONF_INT] = sizeof(conf_INT),
-		[CONF_STRING] = sizeof(conf_STRING) };
-
-	for (size_t i = 0; i < conf_nopts; i++) {
-		const struct conf_opt *o = &conf_opts[i];
-
-		if (conf_needs_restart(started, o))
-			memcpy((char *)cf + o->off, (const char *)started + o->off,
-			    sizes[o->type]);
-	}
-}
-
 /* Returns the names of the changed options of that kind; NULL if there are none. */
 static const char *
 changed_options(struct sup *x, const struct conf *now, enum conf_taken kind)
@@ -237,22 +220,6 @@ changed_options(struct sup *x, const struct conf *now, enum conf_taken kind)
 			          arena_printf(&x->round, "%s, %s", all, o->name);
 	}
 	return all;
-}
-
-static void
-say_changed(struct sup *x, const struct conf *now)
-{
-	const char *at_once = changed_options(x, now, CONF_AT_ONCE),
-		   *replace = changed_options(x, now, CONF_REPLACE),
-		   *restart = changed_options(x, now, CONF_RESTART);
-
-	if (at_once != NULL)
-		log_info("config.xml: in force at once: %s", at_once);
-	if (replace != NULL)
-		log_info("config.xml: processes are replaced for %s", replace);
-	if (restart != NULL)
-		log_warn(
-		    "config.xml: in force only after \"locus restart\": %s", restart);
 }
 
 /* Lets locus status report why config.xml is not in force; NULL = it is in force. */
@@ -289,10 +256,20 @@ static enum err
 read_again(struct sup *x, struct reading *r, struct fail *f)
 {
 	struct conf *cf;
+	static const size_t sizes[] = { [CONF_BOOL] = sizeof(conf_BOOL),
+		[CONF_INT] = sizeof(conf_INT),
+		[CONF_STRING] = sizeof(conf_STRING) };
 
 	TRY(conf_load(x->a, x->cf->path, &r->as_written, NULL, NULL, f));
 	cf = arena_memdup(x->a, r->as_written, sizeof(*cf));
-	keep_waiting(cf, x->cf);
+	/* Restores the options that wait for a restart to their values at start. */
+	for (size_t i = 0; i < conf_nopts; i++) {
+		const struct conf_opt *o = &conf_opts[i];
+
+		if (conf_needs_restart(x->cf, o))
+			memcpy((char *)cf + o->off, (const char *)x->cf + o->off,
+			    sizes[o->type]);
+	}
 	TRY(services_of(x->a, cf, &r->services, &r->n, f));
 	/* Services may write there before the supervisor does. */
 	TRY(fs_mkdirs(r->as_written->run_dir, private_run_mode(r->as_written), f));
@@ -325,7 +302,18 @@ sup_reload(struct sup *x)
 	other = strcmp(r.as_written->hash, x->last->hash) != 0;
 	if (other) { /* its contents changed, not only its time */
 		log_info("config.xml has changed; there are %zu services", r.n);
-		say_changed(x, r.as_written);
+		const char *at_once = changed_options(x, r.as_written, CONF_AT_ONCE),
+			   *replace = changed_options(x, r.as_written, CONF_REPLACE),
+			   *restart = changed_options(x, r.as_written, CONF_RESTART);
+
+		if (at_once != NULL)
+			log_info("config.xml: in force at once: %s", at_once);
+		if (replace != NULL)
+			log_info("config.xml: processes are replaced for %s", replace);
+		if (restart != NULL)
+			log_warn(
+			    "config.xml: in force only after \"locus restart\": %s",
+			    restart);
 		log_set_level(supervisor_log_level(r.as_written));
 	}
 	x->last = r.as_written;
@@ -344,10 +332,16 @@ any_left(const struct sup *x, enum service_kind kind)
 	return false;
 }
 
-/* Tasks are ended before the services that they may use. */
+/*
+ * Stops the services, the web server first and the database last; each kind is gone
+ * before the next one is stopped.  A machine that shuts down may end them all at once:
+ * those that are gone before their turn are not started again.
+ */
 static void
-end_all_tasks(struct sup *x)
+end_all(struct sup *x)
 {
+	x->ending = true;
+	/* Tasks are ended before the services that they may use. */
 	int64_t end_ms = clock_mono_ms() + TASKS_MS;
 	bool any = sup_end_tasks(x, SIGTERM);
 
@@ -358,18 +352,6 @@ end_all_tasks(struct sup *x)
 	}
 	if (any) /* what they have left is swept at the end */
 		sup_end_tasks(x, SIGKILL);
-}
-
-/*
- * Stops the services, the web server first and the database last; each kind is gone
- * before the next one is stopped.  A machine that shuts down may end them all at once:
- * those that are gone before their turn are not started again.
- */
-static void
-end_all(struct sup *x)
-{
-	x->ending = true;
-	end_all_tasks(x);
 	for (int kind = SERVICE_WEB; kind >= (int)SERVICE_DATABASE; kind--) {
 		for (size_t i = 0; i < x->n; i++) {
 			struct proc *p = &x->procs[i];
