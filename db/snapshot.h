@@ -17,8 +17,6 @@ struct request_prefetch {              /* of one request */
 	size_t nversions;
 	struct row_set_file *files; /* that the host holds, with their sets */
 	size_t nfiles;
-	/* the answer to the query LASTS, shared by all; pairs NULL: not asked yet */
-	struct supply_rows *lasts;
 };
 
 /*

@@ -238,7 +238,7 @@ supply_run(struct supply_source *x, const struct supply_query *q,
 }
 
 enum err
-supply_run_cohort(struct db *db, struct arena *a, const struct supply_query *const *q,
+supply_run_cohort(struct db *db, struct arena *a, const struct supply_query *q,
     size_t n, struct supply_rows *rows, struct fail *f)
 {
 	struct row_head *heads = NEWN(a, struct row_head, n);
@@ -248,13 +248,13 @@ supply_run_cohort(struct db *db, struct arena *a, const struct supply_query *con
 	for (size_t i = 0; i < n; i++) {
 		rows[i] = (struct supply_rows){ 0 };
 		heads[i] = (struct row_head){ .request = (int64_t)i,
-			.once = q[i]->once,
-			.ready = q[i]->ready,
-			.fileset_id = q[i]->ready,
-			.userid = q[i]->userid,
-			.after = q[i]->after,
-			.skip = q[i]->nth,
-			.max = (int64_t)q[i]->most };
+			.once = q[i].once,
+			.ready = q[i].ready,
+			.fileset_id = q[i].ready,
+			.userid = q[i].userid,
+			.after = q[i].after,
+			.skip = q[i].nth,
+			.max = (int64_t)q[i].most };
 	}
 	TRY(db_query(
 	    db, a, f, &all, &nall, JOBS_AFTER_LASTS, .heads = db_heads(heads, n)));

@@ -193,7 +193,8 @@ run_request(struct project *p, struct rpc *x)
 	if (project_drained_since(p->db, &since, &f) != OK)
 		log_fail("served as if the project were not drained", &f);
 	x->drained = since != 0;
-	rpc_run(x);
+	rpc_begin(x);
+	rpc_run(&x, 1, NULL, NULL);
 	if (!x->dry)
 		record_outcome(p, x);
 }
@@ -243,8 +244,8 @@ struct served { /* requests that a worker answers together */
 	struct cohort_base base;
 	struct serve_job *const *jobs;
 	struct rpc *v;
-	struct rpc **run; /* those that run, and their indexes in v */
-	size_t *at, n;
+	struct rpc **run; /* those that run */
+	size_t n;
 };
 
 /* Returns where it is noted that the process works on request k. */
@@ -269,11 +270,10 @@ served_reply(struct served *g, size_t k)
 
 /* Called for each request that is over or parked. */
 static void
-served_over(void *ctx, size_t i)
+served_over(void *ctx, struct rpc *x)
 {
 	struct served *g = ctx;
-	size_t k = g->at[i];
-	struct rpc *x = &g->v[k];
+	size_t k = (size_t)(x - g->v);
 	struct project *p = &g->w->project;
 
 	if (x->step == RPC_look) {
@@ -326,17 +326,14 @@ scheduler_answer(void *worker, struct arena *a, struct serve_job *const *jobs, s
 	struct served g = { .w = w,
 		.jobs = jobs,
 		.v = NEWN(a, struct rpc, n),
-		.run = NEWN(a, struct rpc *, n),
-		.at = NEWN(a, size_t, n) };
+		.run = NEWN(a, struct rpc *, n) };
 
 	scheduler_configure(&w->project);
 	g.base = cohort_base(&w->project, clock_now());
 	for (size_t k = 0; k < n; k++)
-		if (served_begin(&g, a, k)) {
-			g.at[g.n] = k;
+		if (served_begin(&g, a, k))
 			g.run[g.n++] = &g.v[k];
-		}
-	rpc_run_cohort(g.run, g.n, served_over, &g);
+	rpc_run(g.run, g.n, served_over, &g);
 }
 
 /* Looks whether parked requests go on. */

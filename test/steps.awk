@@ -2,7 +2,7 @@
 # sched/rpc/steps.def, doc/architecture.md -> that page, with the diagram of the steps as the table gives it:
 # what stands between the lines "<!-- steps -->" and "<!-- end of steps -->".
 
-# STEP(name, resume, successors, "what it does")
+# STEP(name, takes, resume, successors, "what it does")
 FNR == NR && /^STEP\(/ {
 	line = $0
 	sub(/^STEP\(/, "", line)
@@ -13,8 +13,9 @@ FNR == NR && /^STEP\(/ {
 	split(line, word, /, */)
 	n++
 	name[n] = word[1]
-	resume[n] = word[2]
-	to = word[3]
+	takes[n] = word[2]
+	resume[n] = word[3]
+	to = word[4]
 	gsub(/TO\(/, "", to)
 	gsub(/\) */, " │ ", to)
 	sub(/ │ *,? *$/, "", to)
@@ -29,9 +30,9 @@ FNR == NR { next }
 	print "```"
 	for (i = 1; i <= n; i++)
 		printf " %-" wide "s ──▶ %s\n", name[i], next_of[i]
-	print "```\n\n| Step | What it does | After E_RETRY |\n|---|---|---|"
+	print "```\n\n| Step | Takes | What it does | After E_RETRY |\n|---|---|---|---|"
 	for (i = 1; i <= n; i++)
-		printf "| %s | %s | %s |\n", name[i], does[i], resume[i]
+		printf "| %s | %s | %s | %s |\n", name[i], takes[i], does[i], resume[i]
 	skip = 1
 }
 /^<!-- end of steps -->$/ { skip = 0 }

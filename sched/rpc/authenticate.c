@@ -11,6 +11,7 @@
 #include "db/snapshot.h"
 #include "db/user.h"
 #include "lib/crypt.h"
+#include "lib/log.h"
 #include "rules/sched/host.h"
 #include "proto/web_docs.h"
 #include "lib/banned.h"
@@ -330,8 +331,7 @@ authenticate(struct rpc *x)
 	enum host_verdict verdict;
 	bool forwarded = false, ours;
 
-	if (x->db == NULL)
-		return FAIL(&x->fail, E_DB, "there is no database connection");
+	x->next = x->head ? RPC_served : RPC_load;
 	forget_identity(x);
 	if (x->probe)
 		return OK;
@@ -370,10 +370,26 @@ authenticate(struct rpc *x)
 	return search_host(x, false);
 }
 
-enum err
-rpc_authenticate(struct rpc *x, enum rpc_step *next)
+/* Reads what the requests will need first; a failure shows when each reads alone. */
+static void
+prefetch(struct cohort *c)
 {
-	TRY(authenticate(x));
-	*next = RPC_load;
+	struct request_prefetch *prefetched = NEWN(c->a, struct request_prefetch, c->n);
+	struct fail f = { 0 };
+
+	for (size_t i = 0; i < c->n; i++) {
+		prefetched[i].rq = c->v[i]->req;
+		c->v[i]->prefetched = &prefetched[i];
+	}
+	if (prefetch_read(c->db, c->a, prefetched, c->n, &f) != OK)
+		log_fail("reading ahead", &f);
+}
+
+enum err
+rpc_authenticate(struct cohort *c)
+{
+	if (c->n > 1)
+		prefetch(c);
+	cohort_each(c, authenticate);
 	return OK;
 }

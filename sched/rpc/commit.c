@@ -182,20 +182,20 @@ store_baseline_cost(struct rpc *x)
  * statement by statement.
  */
 static enum err
-commit_transaction(struct rpc *x, struct commit *w, bool batched, enum rpc_step *next)
+commit_transaction(struct rpc *x, struct commit *w, bool batched)
 {
 	enum err e = x->tx == TX_OPEN ? OK : commit_begin(x, batched);
 
 	if (e == OK)
 		e = commit_write_all(x, w);
 	if (e == OK && w->nsends_lost > 0 && retry_without_lost(x, w)) {
-		*next = RPC_load;
+		x->next = RPC_load;
 		return OK;
 	}
 	if (e == OK)
 		e = commit_finish(x, w);
 	if (e == OK)
-		*next = RPC_render;
+		x->next = RPC_render;
 	else
 		commit_roll_back(x);
 	return e;
@@ -244,7 +244,7 @@ commit_done(struct rpc *x)
 }
 
 enum err
-rpc_commit(struct rpc *x, enum rpc_step *next)
+rpc_commit(struct rpc *x)
 {
 	struct commit w = { 0 };
 	enum err e;
@@ -252,7 +252,7 @@ rpc_commit(struct rpc *x, enum rpc_step *next)
 	recording_rows(x);
 	if (x->dry) {
 		x->trickles_stored = takes_trickles(x);
-		*next = RPC_render;
+		x->next = RPC_render;
 		return OK;
 	}
 	if (rpc_sends_given_up(x))
@@ -262,17 +262,17 @@ rpc_commit(struct rpc *x, enum rpc_step *next)
 		e = rpc_write_host(x, w.token);
 		if (e == OK) {
 			raise_files_no_work(x);
-			*next = RPC_render;
+			x->next = RPC_render;
 		}
 		return e;
 	}
 	e = commit_transaction(
-	    x, &w, !x->snap->host_new && !x->snap->detach_in_progress, next);
+	    x, &w, !x->snap->host_new && !x->snap->detach_in_progress);
 	if (e != OK && db_tx_batch_refused(x->db))
-		e = commit_transaction(x, &w, false, next);
+		e = commit_transaction(x, &w, false);
 	if (e == E_RETRY && x->snap->host_new && x->host != NULL)
-		*next = RPC_authenticate; /* rpc_still_no_host() has found its row */
-	if (e == OK && *next == RPC_render)
+		x->next = RPC_authenticate; /* rpc_still_no_host() has found its row */
+	if (e == OK && x->next == RPC_render)
 		commit_done(x);
 	return e;
 }
@@ -285,7 +285,7 @@ rpc_commit(struct rpc *x, enum rpc_step *next)
  * and read back; a request whose rows are not as they were read leaves and commits
  * alone, which decides again where necessary.  The rest is written with one batch per
  * statement, whose counts do not matter any more.  If anything fails, nothing was
- * written, and each half tries again; a single request commits alone.
+ * written, and the runner tries again with each half.
  *
  * Only requests join that report, claim and update rows.  Whatever must read again, or
  * wait for a row of its own, commits alone: new and detached hosts, moved and expired
@@ -303,12 +303,12 @@ struct member { /* a request in the transaction */
 	bool left;
 };
 
-struct cohort {
-	struct arena *a; /* of the first request */
+struct joint {
+	struct arena *a;
 	struct db *db;
 	struct member *v; /* by host id */
 	size_t n;
-	struct fail fail;
+	struct fail *fail;
 };
 
 /* --- who joins --- */
@@ -370,7 +370,7 @@ hold_order(const void *pa, const void *pb)
 }
 
 static struct hold *
-collect_holds(struct cohort *c, size_t *n)
+collect_holds(struct joint *c, size_t *n)
 {
 	struct hold *v;
 	size_t all = 0;
@@ -405,7 +405,7 @@ as_expected(const struct hold *h, const struct row_held_result *r)
 
 /* Locks the results; requests that expect something else of them leave. */
 static enum err
-check_results(struct cohort *c)
+check_results(struct joint *c)
 {
 	size_t n, nrows, at = 0;
 	struct hold *v = collect_holds(c, &n);
@@ -414,7 +414,7 @@ check_results(struct cohort *c)
 
 	for (size_t i = 0; i < n; i++)
 		ids[i] = v[i].id;
-	TRY(results_hold(c->db, c->a, ids, n, &rows, &nrows, &c->fail));
+	TRY(results_hold(c->db, c->a, ids, n, &rows, &nrows, c->fail));
 	for (size_t i = 0; i < n; i++) {
 		while (at < nrows && rows[at].id < v[i].id)
 			at++;
@@ -445,7 +445,7 @@ version_as_read(const struct hav_table *t, const struct host_app_version *was)
 
 /* The same for the statistics of versions. */
 static enum err
-check_versions(struct cohort *c)
+check_versions(struct joint *c)
 {
 	int64_t *hosts = NEWN(c->a, int64_t, c->n + 1);
 	struct hav_table t = { 0 };
@@ -456,7 +456,7 @@ check_versions(struct cohort *c)
 			hosts[n++] = c->v[i].x->snap->host.id;
 	if (n == 0)
 		return OK;
-	TRY(havs_lock(c->db, c->a, hosts, n, &t, &c->fail));
+	TRY(havs_lock(c->db, c->a, hosts, n, &t, c->fail));
 	for (size_t i = 0; i < c->n; i++)
 		for (size_t k = 0; k < c->v[i].nversions; k++)
 			if (!version_as_read(&t, c->v[i].versions[k].was))
@@ -478,7 +478,7 @@ touch_order(const void *pa, const void *pb)
 
 /* Touches the workunits of all; touching one for a request that leaves does no harm. */
 static enum err
-write_touches(struct cohort *c)
+write_touches(struct joint *c)
 {
 	struct row_pair *pairs;
 	struct touch *v;
@@ -496,11 +496,11 @@ write_touches(struct cohort *c)
 	for (size_t i = 0; i < n; i++)
 		if (kept == 0 || pairs[kept - 1].a != v[i].workunitid)
 			pairs[kept++] = (struct row_pair){ v[i].workunitid, v[i].at };
-	return workunits_touch_each(c->db, pairs, kept, &c->fail);
+	return workunits_touch_each(c->db, pairs, kept, c->fail);
 }
 
 static enum err
-write_reports_and_claims(struct cohort *c)
+write_reports_and_claims(struct joint *c)
 {
 	struct db_batch *reports = db_batch(c->a, SQL_RESULT_REPORT),
 			*claims = db_batch(c->a, SQL_RESULT_CLAIM);
@@ -528,12 +528,12 @@ write_reports_and_claims(struct cohort *c)
 			    x->snap->host.id, x->user, x->now);
 		}
 	}
-	TRY(db_batch_locked(c->db, reports, &c->fail));
-	return db_batch_locked(c->db, claims, &c->fail);
+	TRY(db_batch_locked(c->db, reports, c->fail));
+	return db_batch_locked(c->db, claims, c->fail);
 }
 
 static enum err
-write_versions_and_hosts(struct cohort *c)
+write_versions_and_hosts(struct joint *c)
 {
 	struct db_batch *versions = db_batch(c->a, SQL_HOST_APP_VERSION_MOVE),
 			*hosts = db_batch(c->a, SQL_HOST_SAVE_RPC);
@@ -549,18 +549,18 @@ write_versions_and_hosts(struct cohort *c)
 			    .was = m->versions[k].was);
 		host_save_rpc_put(hosts, commit_host(m->x), m->w.token);
 	}
-	TRY(db_batch_locked(c->db, versions, &c->fail));
-	return db_batch_locked(c->db, hosts, &c->fail);
+	TRY(db_batch_locked(c->db, versions, c->fail));
+	return db_batch_locked(c->db, hosts, c->fail);
 }
 
 static enum err
-write_others(struct cohort *c)
+write_others(struct joint *c)
 {
 	for (size_t i = 0; i < c->n; i++) {
 		enum err e = c->v[i].left ? OK : commit_host_others(c->v[i].x);
 
 		if (e != OK) {
-			c->fail = c->v[i].x->fail;
+			*c->fail = c->v[i].x->fail;
 			return e;
 		}
 	}
@@ -572,7 +572,7 @@ write_others(struct cohort *c)
  * tokens then; another request may have overwritten one since.
  */
 static bool
-was_committed(struct cohort *c)
+was_committed(struct joint *c)
 {
 	struct fail f = { 0 };
 
@@ -590,48 +590,19 @@ was_committed(struct cohort *c)
 }
 
 static enum err
-write_cohort(struct cohort *c)
+write_joint(struct joint *c)
 {
 	enum err e;
 
-	TRY(db_begin(c->db, &c->fail));
+	TRY(db_begin(c->db, c->fail));
 	TRY(write_touches(c));
 	TRY(check_results(c));
 	TRY(check_versions(c));
 	TRY(write_reports_and_claims(c));
 	TRY(write_versions_and_hosts(c));
 	TRY(write_others(c));
-	e = db_commit(c->db, &c->fail);
+	e = db_commit(c->db, c->fail);
 	return e == E_RETRY && was_committed(c) ? OK : e;
-}
-
-/* --- the transaction --- */
-
-static void
-commit_members(struct cohort *c)
-{
-	struct cohort half = *c;
-
-	if (c->n < 2)
-		return;
-	if (write_cohort(c) == OK) {
-		for (size_t i = 0; i < c->n; i++) {
-			if (c->v[i].left)
-				continue;
-			commit_done(c->v[i].x);
-			c->v[i].x->step = RPC_render;
-		}
-		return;
-	}
-	db_rollback(c->db);
-	log_warn("%zu requests are committed in halves: %s", c->n, c->fail.detail);
-	for (size_t i = 0; i < c->n; i++)
-		c->v[i].left = false;
-	half.n = c->n / 2;
-	commit_members(&half);
-	half.v += half.n;
-	half.n = c->n - half.n;
-	commit_members(&half);
 }
 
 /*
@@ -639,7 +610,7 @@ commit_members(struct cohort *c)
  * change with the first.
  */
 static void
-one_of_each_host(struct cohort *c)
+one_of_each_host(struct joint *c)
 {
 	size_t kept = 0;
 
@@ -650,26 +621,39 @@ one_of_each_host(struct cohort *c)
 	c->n = kept;
 }
 
-void
-rpc_commit_cohort(struct rpc *const *v, size_t n)
+enum err
+rpc_join(struct cohort *c)
 {
-	struct cohort c = { .a = v[0]->a, .db = v[0]->db };
-	uint64_t before = db_statements(c.db), each;
+	struct joint g = { .a = c->a, .db = c->db, .fail = &c->fail };
+	enum err e;
 
-	c.v = NEWN(c.a, struct member, n);
-	for (size_t i = 0; i < n; i++) {
-		struct member *m = &c.v[c.n];
+	for (size_t i = 0; i < c->n; i++)
+		c->v[i]->next = RPC_commit;
+	if (c->n < 2)
+		return OK;
+	g.v = NEWN(c->a, struct member, c->n);
+	for (size_t i = 0; i < c->n; i++) {
+		struct member *m = &g.v[g.n];
 
-		*m = (struct member){ .x = v[i] };
-		commit_collect_rows(v[i], &m->w);
-		m->versions = commit_versions(v[i], m->w.send_lost, &m->nversions);
-		c.n += joins(m);
+		*m = (struct member){ .x = c->v[i] };
+		commit_collect_rows(m->x, &m->w);
+		m->versions = commit_versions(m->x, m->w.send_lost, &m->nversions);
+		g.n += joins(m);
 	}
-	one_of_each_host(&c);
-	for (size_t i = 0; i < c.n; i++)
-		recording_rows(c.v[i].x);
-	commit_members(&c);
-	each = c.n == 0 ? 0 : (db_statements(c.db) - before + c.n - 1) / c.n;
-	for (size_t i = 0; i < c.n; i++)
-		c.v[i].x->statements += each;
+	one_of_each_host(&g);
+	if (g.n < 2)
+		return OK;
+	for (size_t i = 0; i < g.n; i++)
+		recording_rows(g.v[i].x);
+	e = write_joint(&g);
+	if (e != OK) {
+		db_rollback(c->db);
+		return e;
+	}
+	for (size_t i = 0; i < g.n; i++)
+		if (!g.v[i].left) {
+			commit_done(g.v[i].x);
+			g.v[i].x->next = RPC_render;
+		}
+	return OK;
 }

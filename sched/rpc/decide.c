@@ -61,9 +61,9 @@ chosen_alone(struct rpc *x)
 }
 
 enum err
-rpc_decide(struct rpc *x, enum rpc_step *next)
+rpc_decide(struct rpc *x)
 {
-	*next = RPC_commit;
+	x->next = RPC_join;
 	if (x->refused != REFUSE_NOTHING) {
 		decide_refused(x);
 		return OK;
@@ -74,9 +74,9 @@ rpc_decide(struct rpc *x, enum rpc_step *next)
 	if (x->dec->more || x->dec->more_nci) {
 		if (x->supply != NULL) /* a replay has only the recorded rows */
 			supply_more(x->supply, x->dec);
-		*next = RPC_more;
+		x->next = RPC_more;
 	} else if (x->dec->nwant > 0 && x->snap->wait_possible) {
-		*next = x->tx == TX_OPEN ? RPC_unlock : RPC_wait;
+		x->next = x->tx == TX_OPEN ? RPC_unlock : RPC_wait;
 	} else {
 		rpc_complete_decision(x, 0);
 	}
@@ -84,9 +84,9 @@ rpc_decide(struct rpc *x, enum rpc_step *next)
 }
 
 enum err
-rpc_render(struct rpc *x, enum rpc_step *next)
+rpc_render(struct rpc *x)
 {
-	*next = RPC_served;
+	x->next = RPC_served;
 	x->reply = (struct reply_in){ .conf = x->conf,
 		.req = x->req,
 		.snap = x->snap,

@@ -109,14 +109,14 @@ lock_report_workunits(struct rpc *x)
  * request that holds what this one needs.
  */
 enum err
-rpc_lock(struct rpc *x, enum rpc_step *next)
+rpc_lock(struct rpc *x)
 {
 	TRY(db_begin_current(x->db, &x->fail));
 	x->tx = TX_OPEN;
 	if (x->snap->host_new)
 		TRY(user_lock(x->db, x->user->id, &x->fail));
 	TRY(lock_report_workunits(x));
-	*next = RPC_more;
+	x->next = RPC_more;
 	return OK;
 }
 
@@ -129,10 +129,10 @@ rpc_roll_back(struct rpc *x)
 }
 
 enum err
-rpc_unlock(struct rpc *x, enum rpc_step *next)
+rpc_unlock(struct rpc *x)
 {
 	rpc_roll_back(x);
-	*next = supply_pending(x->supply) ? RPC_more : RPC_wait;
+	x->next = supply_pending(x->supply) ? RPC_more : RPC_wait;
 	return OK;
 }
 
@@ -340,7 +340,7 @@ refuse_work(struct rpc *x)
 }
 
 enum err
-rpc_load(struct rpc *x, enum rpc_step *next)
+rpc_load(struct rpc *x)
 {
 	struct snapshot *s = NEW(x->a, struct snapshot);
 
@@ -371,23 +371,17 @@ rpc_load(struct rpc *x, enum rpc_step *next)
 	TRY(snapshot_files(
 	    x->db, x->a, x->conf, x->req, x->prefetched, x->now, s, &x->fail));
 	begin_supply(x);
-	*next = RPC_more;
+	x->next = RPC_more;
 	return OK;
 }
 
 /* Reads the candidates with the queries that supply asks for. */
 
-/* True if a transaction must be opened or rolled back before the query; *next is
- * then the step that does it. */
+/* Must a transaction be opened or rolled back before the query? */
 static bool
-needs_step(const struct rpc *x, const struct supply_query *q, enum rpc_step *next)
+needs_step(const struct rpc *x, const struct supply_query *q)
 {
-	bool open = x->tx == TX_OPEN;
-
-	if (open == q->lock || (open && !q->unlock))
-		return false;
-	*next = open ? RPC_unlock : RPC_lock;
-	return true;
+	return (x->tx == TX_OPEN) != q->lock && (q->lock || q->unlock);
 }
 
 /* Fails if the job that is asked about did not become a candidate. */
@@ -405,128 +399,141 @@ check_only_job(struct rpc *x)
 }
 
 /*
- * Runs a query for the next jobs of a file set behind those that other requests of the
- * process have chosen; if there are none, the query itself, whose answer is a fact.
+ * Runs the request's next query and lets supply take its rows.  One for the next jobs
+ * of a file set runs behind those that other requests of the process have chosen; if
+ * there are none, the query itself, whose answer is a fact.
  */
 static enum err
-run_behind_others(struct rpc *x, struct supply_source *from,
-    const struct supply_query *q, struct supply_rows *rows)
+run_next_query(struct rpc *x)
 {
+	struct supply_source from = { x->db, x->a, x->conf, x->req, x->snap };
+	const struct supply_query *q = supply_next(x->supply, x->tx == TX_OPEN);
 	struct supply_query behind = *q;
-	bool next_jobs = q->kind == SUPPLY_AFTER_LAST || q->kind == SUPPLY_AFTER;
+	struct supply_rows rows = { 0 };
 
-	if (x->in_flight != NULL && next_jobs && !q->lock)
+	if (x->in_flight != NULL && !q->lock &&
+	    (q->kind == SUPPLY_AFTER_LAST || q->kind == SUPPLY_AFTER))
 		behind.after = in_flight_last(x->in_flight, &x->chosen, q->ready);
-	if (behind.after <= q->after)
-		return supply_run(from, q, rows, &x->fail);
-	TRY(supply_run(from, &behind, rows, &x->fail));
-	return rows->n > 0 ? OK : supply_run(from, q, rows, &x->fail);
-}
-
-/* Runs a query, unless its answer is the same for all of a cohort and known. */
-static enum err
-run_query(struct rpc *x, struct supply_source *from, const struct supply_query *q,
-    struct supply_rows *rows)
-{
-	struct supply_rows *shared = x->prefetched != NULL ? x->prefetched->lasts :
-	                                                     NULL;
-
-	if (q->kind != SUPPLY_LASTS || shared == NULL)
-		return run_behind_others(x, from, q, rows);
-	if (shared->pairs == NULL)
-		TRY(supply_run(from, q, shared, &x->fail));
-	*rows = *shared;
-	return OK;
-}
-
-/* Runs a query of the request's own and lets supply take its rows. */
-static enum err
-run_and_take(struct rpc *x, const struct supply_query *q)
-{
-	struct supply_source source = { x->db, x->a, x->conf, x->req, x->snap };
-	struct supply_rows rows;
-
-	TRY(run_query(x, &source, q, &rows));
+	if (behind.after > q->after)
+		TRY(supply_run(&from, &behind, &rows, &x->fail));
+	if (q->kind == SUPPLY_LASTS && x->lasts->pairs != NULL)
+		rows = *x->lasts;
+	else if (rows.n == 0)
+		TRY(supply_run(&from, q, &rows, &x->fail));
+	if (q->kind == SUPPLY_LASTS)
+		*x->lasts = rows;
 	supply_take(x->supply, &rows);
 	return OK;
 }
 
-/* Runs a query between those that several requests ask together.  A failure shows when
- * the query is run again. */
-static bool
-run_between(struct rpc *x, const struct supply_query *q)
-{
-	uint64_t before = db_statements(x->db);
-	bool ok = run_and_take(x, q) == OK;
-
-	if (!ok)
-		x->fail = (struct fail){ 0 };
-	x->statements += db_statements(x->db) - before;
-	return ok;
-}
-
-/* Runs the request's queries up to the first one that several requests can ask
- * together; NULL if there is none. */
-static const struct supply_query *
-next_shared_query(struct rpc *x)
+/* Runs the request's queries up to one that several requests can ask together. */
+static enum err
+run_own_queries(struct rpc *x)
 {
 	const struct supply_query *q;
 
-	if (x->tx != TX_NONE)
-		return NULL;
-	while ((q = supply_next(x->supply, false)) != NULL && !q->lock && !q->unlock) {
-		if (q->kind == SUPPLY_AFTER_LAST)
-			return q;
-		if (!run_between(x, q))
-			return NULL;
-	}
-	return NULL;
+	while ((q = supply_next(x->supply, x->tx == TX_OPEN)) != NULL &&
+	       q->kind != SUPPLY_AFTER_LAST && !needs_step(x, q))
+		TRY(run_next_query(x));
+	return OK;
 }
 
-bool
-rpc_next_jobs(struct rpc *x, struct supply_query *asked)
+/*
+ * The query of a request that asks for the next jobs of a file set, which most do
+ * first: behind the jobs that other requests have chosen, and nth of those that they
+ * will choose.
+ */
+static struct supply_query
+query_behind_others(struct rpc *x, const struct supply_query *q)
 {
-	const struct supply_query *q = next_shared_query(x);
+	struct supply_query behind = *q;
 	int64_t last;
 
-	if (q == NULL)
-		return false;
-	*asked = *q;
 	if (x->in_flight == NULL)
-		return true;
+		return behind;
 	last = in_flight_last(x->in_flight, &x->chosen, q->ready);
-	asked->after = last > q->after ? last : q->after;
-	asked->nth = in_flight_expect(x->in_flight, &x->chosen, q->ready,
+	behind.after = last > q->after ? last : q->after;
+	behind.nth = in_flight_expect(x->in_flight, &x->chosen, q->ready,
 	    (int64_t)(q->most + CANDIDATES_PER_JOB - 1) / CANDIDATES_PER_JOB);
-	return true;
+	return behind;
 }
 
-void
-rpc_take_jobs(
-    struct rpc *x, const struct supply_query *asked, const struct supply_rows *rows)
+/* Runs the queries of several requests together; who gets nothing because it is left to
+ * others is added to those that ask alone. */
+static enum err
+run_together(struct cohort *c, struct cohort *alone)
 {
-	const struct supply_query *q = supply_next(x->supply, false);
+	struct supply_query *q = NEWN(c->a, struct supply_query, c->n);
+	struct supply_rows *rows = NEWN(c->a, struct supply_rows, c->n);
 
-	if (rows->n > 0 || (asked->after == q->after && asked->nth == q->nth))
-		supply_take(x->supply, rows);
-	else /* only jobs left to others may remain: ask without skipping them */
-		run_between(x, q);
-}
+	for (size_t i = 0; i < c->n; i++)
+		q[i] = query_behind_others(
+		    c->v[i], supply_next(c->v[i]->supply, false));
+	TRY(supply_run_cohort(c->db, c->a, q, c->n, rows, &c->fail));
+	for (size_t i = 0; i < c->n; i++) {
+		const struct supply_query *own = supply_next(c->v[i]->supply, false);
 
-enum err
-rpc_more(struct rpc *x, enum rpc_step *next)
-{
-	const struct supply_query *q;
-
-	while ((q = supply_next(x->supply, x->tx == TX_OPEN)) != NULL) {
-		if (needs_step(x, q, next))
-			return OK;
-		TRY(run_and_take(x, q));
+		if (rows[i].n > 0 || (q[i].after == own->after && q[i].nth == own->nth))
+			supply_take(c->v[i]->supply, &rows[i]);
+		else
+			alone->v[alone->n++] = c->v[i];
 	}
+	return OK;
+}
+
+/* Runs the next query of all requests that can run one now; *n is their number. */
+static enum err
+run_next_jobs(struct cohort *c, size_t *n)
+{
+	struct cohort asking = *c, alone = *c;
+
+	asking.n = alone.n = 0;
+	asking.v = NEWN(c->a, struct rpc *, c->n);
+	alone.v = NEWN(c->a, struct rpc *, c->n);
+	for (size_t i = 0; i < c->n && asking.n < DB_HEADS_MAX; i++) {
+		struct rpc *x = c->v[i];
+		const struct supply_query *q = x->end != OK ? NULL :
+		                                              supply_next(x->supply,
+								  x->tx == TX_OPEN);
+
+		if (q != NULL && !needs_step(x, q))
+			asking.v[asking.n++] = x;
+	}
+	*n = asking.n;
+	if (asking.n > 1)
+		TRY(run_together(&asking, &alone));
+	cohort_each(asking.n > 1 ? &alone : &asking, run_next_query);
+	return OK;
+}
+
+/* Goes on to the step that the next query needs; else reads what a decision needs
+ * beside the candidates. */
+static enum err
+leave_more(struct rpc *x)
+{
+	if (supply_next(x->supply, x->tx == TX_OPEN) != NULL) {
+		x->next = x->tx == TX_OPEN ? RPC_unlock : RPC_lock;
+		return OK;
+	}
+	x->next = RPC_decide;
 	TRY(check_only_job(x));
 	if (x->refused == REFUSE_NOTHING)
 		TRY(rpc_need_hosts(x, x->snap));
-	TRY(rpc_need_versions(x, x->snap));
-	*next = RPC_decide;
+	return rpc_need_versions(x, x->snap);
+}
+
+enum err
+rpc_more(struct cohort *c)
+{
+	struct supply_rows *lasts = NEW(c->a, struct supply_rows);
+	size_t n;
+
+	for (size_t i = 0; i < c->n; i++)
+		c->v[i]->lasts = lasts; /* the same for all */
+	do {
+		cohort_each(c, run_own_queries);
+		TRY(run_next_jobs(c, &n));
+	} while (n > 0);
+	cohort_each(c, leave_more);
 	return OK;
 }

@@ -14,66 +14,19 @@
 #include "proto/request.h"
 #include "lib/banned.h"
 
-static const struct {
+static const struct step {
 	const char *name;
-	enum err (*run)(struct rpc *, enum rpc_step *next);
 	enum rpc_step resume;
 	unsigned successors; /* one bit per step */
+	enum err (*each)(struct rpc *), (*one)(struct rpc *), (*all)(struct cohort *);
 } steps[] = {
 #define TO(step) | 1U << RPC_##step
-#define STEP(name, resume, successors, what)                                           \
-	{ #name, rpc_##name, RPC_##resume, 0 successors },
+#define STEP(name, takes, resume, successors, what)                                    \
+	{ #name, RPC_##resume, 0 successors, .takes = rpc_##name },
 #include "sched/rpc/steps.def"
 #undef STEP
 #undef TO
 };
-
-enum err
-rpc_parse(struct rpc *x, enum rpc_step *next)
-{
-	TRY(request_parse(x->a, x->in, x->in_n, &x->req, &x->fail));
-	*next = RPC_authenticate;
-	return OK;
-}
-
-/* After E_RETRY: naps and reconnects if needed; gives up after RPC_RETRIES. */
-static enum err
-rpc_retry(struct rpc *x, struct rng *jitter)
-{
-	if (x->retries++ == RPC_RETRIES)
-		return E_RETRY;
-	log_warn("retrying step %s (%d of %d): %s: %s", steps[x->step].name, x->retries,
-	    RPC_RETRIES, x->fail.where == NULL ? "?" : x->fail.where, x->fail.detail);
-	db_retry_nap(jitter, x->retries);
-	return db_ready(x->db, &x->fail);
-}
-
-/*
- * Runs the steps up to one of `stops`.  What was read before a failure may be outdated,
- * so the table says where to resume.
- */
-static enum err
-rpc_run_steps(struct rpc *x, unsigned stops)
-{
-	struct rng jitter = rng_seed(x->seed ^ 3);
-
-	while (x->step != RPC_served && (stops & 1U << x->step) == 0) {
-		enum rpc_step next = steps[x->step].resume;
-		enum err e = steps[x->step].run(x, &next);
-
-		assert(e != OK || (steps[x->step].successors & 1U << next) != 0);
-		if (e != OK) { /* what was read may be outdated */
-			rpc_roll_back(x);
-			x->prefetched = NULL;
-		}
-		if (e == E_RETRY)
-			e = rpc_retry(x, &jitter);
-		if (e != OK)
-			return e;
-		x->step = next;
-	}
-	return OK;
-}
 
 static void
 rpc_refuse(struct rpc *x, enum err e)
@@ -121,26 +74,13 @@ parse_head(struct rpc *x)
 	return request_parse(x->a, b.p, b.n, &x->req, &x->fail);
 }
 
-bool
-rpc_head_passes(struct rpc *x)
+enum err
+rpc_parse(struct rpc *x)
 {
-	uint64_t before = db_statements(x->db);
-	enum rpc_step next;
-	enum err e;
-
-	rpc_begin(x);
-	log_prefix("[rpc=%08llx]", (unsigned long long)x->seed & 0xffffffff);
-	e = parse_head(x);
-	x->step = RPC_authenticate;
-	if (e == OK)
-		e = rpc_authenticate(x, &next);
-	if (e == E_NOTFOUND) {
-		x->statements = db_statements(x->db) - before;
-		rpc_refuse(x, e);
-		rpc_log(x);
-	}
-	log_prefix("%s", "");
-	return e != E_NOTFOUND;
+	x->next = RPC_authenticate;
+	if (x->head)
+		return parse_head(x);
+	return request_parse(x->a, x->in, x->in_n, &x->req, &x->fail);
 }
 
 void
@@ -161,161 +101,160 @@ rpc_resume(struct rpc *x, const struct rpc_wait *w)
 	x->waited_ms = w->waited_ms;
 }
 
-static bool
-rpc_run_until(struct rpc *x, unsigned stops)
+bool
+rpc_head_passes(struct rpc *x)
 {
-	uint64_t before = x->db == NULL ? 0 : db_statements(x->db);
-	enum err e;
-
-	log_prefix("[rpc=%08llx]", (unsigned long long)x->seed & 0xffffffff);
-	e = rpc_run_steps(x, stops);
-	x->statements += (x->db == NULL ? 0 : db_statements(x->db)) - before;
-	if (x->in_flight != NULL && (e != OK || x->step != RPC_commit))
-		in_flight_drop(x->in_flight, &x->chosen);
-	if (e == OK && x->step != RPC_served) {
-		log_prefix("%s", "");
-		return false;
-	}
-	if (e != OK)
-		rpc_refuse(x, e);
-	x->ended = true;
-	rpc_log(x);
-	log_prefix("%s", "");
-	return true;
-}
-
-void
-rpc_run(struct rpc *x)
-{
+	x->head = true;
 	rpc_begin(x);
-	rpc_run_until(x, 0);
+	rpc_run(&x, 1, NULL, NULL);
+	return x->refused == REFUSE_NOTHING;
 }
 
-enum {
-	TO_MORE = 1U << RPC_more,
-	TO_LOOK = 1U << RPC_look,
-	TO_COMMIT = 1U << RPC_commit
-};
-
-/* Reads what the requests will need first; a failure shows when each reads alone. */
-static void
-prefetch(struct rpc *const *v, size_t n)
+/* After E_RETRY: naps and reconnects if needed; gives up after RPC_RETRIES. */
+static enum err
+rpc_retry(struct rpc *x)
 {
-	struct arena *a = v[0]->a;
-	struct request_prefetch *prefetched = NEWN(a, struct request_prefetch, n);
-	uint64_t before = db_statements(v[0]->db);
-	struct supply_rows *lasts = NEW(a, struct supply_rows);
-	struct fail f = { 0 };
+	struct rng jitter = rng_seed(x->seed ^ 3 ^ (uint64_t)x->retries << 8);
+
+	if (x->retries++ == RPC_RETRIES)
+		return E_RETRY;
+	log_warn("retrying step %s (%d of %d): %s: %s", steps[x->step].name, x->retries,
+	    RPC_RETRIES, x->fail.where == NULL ? "?" : x->fail.where, x->fail.detail);
+	db_retry_nap(&jitter, x->retries);
+	return db_ready(x->db, &x->fail);
+}
+
+/*
+ * After a step: what comes next.  What was read before a failure may be outdated, so
+ * the table says where to resume.
+ */
+static void
+settle(struct rpc *x)
+{
+	enum err e = x->end;
+	bool passes; /* a head whose request may still be served */
+
+	assert(e != OK || (steps[x->step].successors & 1U << x->next) != 0);
+	rpc_log_prefix(x);
+	if (e != OK) {
+		rpc_roll_back(x);
+		x->prefetched = NULL;
+	}
+	if (e == E_RETRY)
+		e = rpc_retry(x);
+	passes = x->head && e != E_NOTFOUND;
+	if (e == OK)
+		x->step = x->next;
+	else if (!passes)
+		rpc_refuse(x, e);
+	x->ended = e != OK || x->step == RPC_served;
+	if (x->in_flight != NULL && (x->ended || x->step == RPC_look))
+		in_flight_drop(x->in_flight, &x->chosen);
+	if (x->ended && !passes)
+		rpc_log(x);
+	log_prefix("%s", "");
+}
+
+static uint64_t
+own_statements(const struct cohort *c)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < c->n; i++)
+		n += c->v[i]->statements;
+	return n;
+}
+
+/* Runs the step at which the requests are. */
+static void
+run_step(struct cohort *c)
+{
+	const struct step *s = &steps[c->v[0]->step];
+	uint64_t before = db_statements(c->db) - own_statements(c), shared;
+	struct cohort half = *c;
+	enum err e = OK;
+
+	for (size_t i = 0; i < c->n; i++) {
+		c->v[i]->next = s->resume;
+		c->v[i]->end = OK;
+	}
+	if (s->all != NULL)
+		e = s->all(c);
+	else
+		cohort_each(c, s->each != NULL ? s->each : s->one);
+	shared = db_statements(c->db) - own_statements(c) - before;
+	for (size_t i = 0; i < c->n; i++)
+		c->v[i]->statements += (shared + c->n - 1) / c->n;
+	if (e != OK && c->n > 1) {
+		log_warn("step %s of %zu requests is run in halves: %s: %s", s->name,
+		    c->n, c->fail.where == NULL ? "?" : c->fail.where, c->fail.detail);
+		half.n = c->n / 2;
+		run_step(&half);
+		half.v += half.n;
+		half.n = c->n - half.n;
+		run_step(&half);
+		return;
+	}
+	if (e != OK) {
+		c->v[0]->end = e;
+		c->v[0]->fail = c->fail;
+	}
+	for (size_t i = 0; i < c->n; i++)
+		settle(c->v[i]);
+}
+
+/*
+ * Finds the requests that run next: one that holds locks, which no other may prolong;
+ * else those at a step that each takes by itself, so that none waits for the others'
+ * statements; else those at the earliest step, to which the others cannot add any more.
+ */
+static void
+next_cohort(struct rpc *const *v, size_t n, struct cohort *c)
+{
+	const struct rpc *first = NULL;
+	int least = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		prefetched[i].rq = v[i]->req;
-		prefetched[i].lasts = lasts;
-		v[i]->prefetched = &prefetched[i];
-	}
-	if (prefetch_read(v[0]->db, a, prefetched, n, &f) != OK)
-		log_fail("reading ahead", &f);
-	for (size_t i = 0; i < n; i++)
-		v[i]->statements += (db_statements(v[0]->db) - before + n - 1) / n;
-}
+		int rank = v[i]->tx == TX_OPEN            ? -1 :
+		           steps[v[i]->step].each != NULL ? 0 :
+		                                            1 + (int)v[i]->step;
 
-/* Parses the requests and reads ahead for those that will read. */
-static void
-parse_and_prefetch(struct rpc *const *v, size_t n)
-{
-	struct rpc **some = NEWN(v[0]->a, struct rpc *, n);
-	size_t nsome = 0;
-
-	for (size_t i = 0; i < n; i++)
-		if (!rpc_run_until(v[i], 1U << RPC_authenticate) && !v[i]->dry)
-			some[nsome++] = v[i];
-	if (nsome > 1)
-		prefetch(some, nsome);
-}
-
-/*
- * Reads the next jobs of a file set for all requests whose supply asks for some, which
- * most do first; the other queries each runs by itself.  Returns false if fewer than
- * two ask.
- */
-static bool
-read_jobs_cohort(struct rpc *const *v, size_t n)
-{
-	struct arena *a = v[0]->a;
-	struct supply_query *asked = NEWN(a, struct supply_query, n);
-	const struct supply_query **q = NEWN(a, const struct supply_query *, n);
-	struct supply_rows *rows = NEWN(a, struct supply_rows, n);
-	struct rpc **of = NEWN(a, struct rpc *, n);
-	uint64_t before;
-	struct fail f = { 0 };
-	size_t k = 0;
-
-	for (size_t i = 0; i < n && k < DB_HEADS_MAX; i++)
-		if (v[i]->step == RPC_more && rpc_next_jobs(v[i], &asked[k])) {
-			q[k] = &asked[k];
-			of[k++] = v[i];
+		if (first == NULL || rank < least) {
+			first = v[i];
+			least = rank;
 		}
-	before = db_statements(v[0]->db);
-	if (k < 2 || supply_run_cohort(v[0]->db, a, q, k, rows, &f) != OK)
-		return false; /* each asks by itself */
-	for (size_t i = 0; i < k; i++)
-		of[i]->statements += (db_statements(v[0]->db) - before + k - 1) / k;
-	for (size_t i = 0; i < k; i++)
-		rpc_take_jobs(of[i], &asked[i], &rows[i]);
-	return true;
-}
-
-/* Runs all steps that several requests share, up to their decisions. */
-static void
-read_cohort(struct rpc *const *v, size_t n)
-{
-	parse_and_prefetch(v, n);
+	}
+	c->n = 0;
 	for (size_t i = 0; i < n; i++)
-		if (!v[i]->ended)
-			rpc_run_until(v[i], TO_MORE | TO_LOOK | TO_COMMIT);
-	while (read_jobs_cohort(v, n))
-		;
-}
-
-/*
- * Lets one of several requests decide.  Returns true if it can commit with others;
- * locks that it has taken must not wait for them.
- */
-static bool
-decide_one(struct rpc *x, bool several)
-{
-	if (x->ended || rpc_run_until(x, TO_LOOK | TO_COMMIT) || x->step == RPC_look)
-		return false;
-	if (several && x->tx == TX_NONE)
-		return true;
-	rpc_run_until(x, TO_LOOK);
-	return false;
+		if (v[i] == first || (v[i]->step == first->step && least >= 0 &&
+					 steps[first->step].one == NULL))
+			c->v[c->n++] = v[i];
 }
 
 void
-rpc_run_cohort(
-    struct rpc *const *v, size_t n, void (*over)(void *ctx, size_t i), void *ctx)
+rpc_run(
+    struct rpc *const *v, size_t n, void (*over)(void *ctx, struct rpc *), void *ctx)
 {
-	struct rpc **ready;
-	size_t *at, nready = 0;
+	struct rpc **left;
+	struct cohort c;
 
 	if (n == 0)
 		return;
-	ready = NEWN(v[0]->a, struct rpc *, n);
-	at = NEWN(v[0]->a, size_t, n);
-	if (n > 1)
-		read_cohort(v, n);
-	for (size_t i = 0; i < n; i++) {
-		if (!decide_one(v[i], n > 1)) {
-			over(ctx, i);
-			continue;
-		}
-		at[nready] = i;
-		ready[nready++] = v[i];
-	}
-	if (nready > 1)
-		rpc_commit_cohort(ready, nready);
-	for (size_t i = 0; i < nready; i++) {
-		rpc_run_until(ready[i], TO_LOOK);
-		over(ctx, at[i]);
+	left = arena_memdup(v[0]->a, v, n * sizeof(struct rpc *));
+	c = (struct cohort){
+		.v = NEWN(v[0]->a, struct rpc *, n), .db = v[0]->db, .a = v[0]->a
+	};
+	while (n > 0) {
+		size_t kept = 0;
+
+		next_cohort(left, n, &c);
+		run_step(&c);
+		for (size_t i = 0; i < n; i++)
+			if (!left[i]->ended &&
+			    (over == NULL || left[i]->step != RPC_look))
+				left[kept++] = left[i];
+			else if (over != NULL)
+				over(ctx, left[i]);
+		n = kept;
 	}
 }

@@ -34,7 +34,7 @@ enum {
 };
 
 enum rpc_step {
-#define STEP(name, resume, successors, what) RPC_##name,
+#define STEP(name, takes, resume, successors, what) RPC_##name,
 #include "sched/rpc/steps.def"
 #undef STEP
 	RPC_served /* the end */
@@ -91,6 +91,7 @@ struct rpc {
 	const char *peer;            /* address of the client, "" = unknown */
 	const char *in;              /* request body */
 	size_t in_n;
+	bool head;        /* in is only its first part: see rpc_head_passes */
 	int64_t now;      /* s UTC, read once */
 	uint64_t seed;    /* for every random draw of this RPC; logged */
 	bool probe;       /* with dry: for a new host without an account (probe.h) */
@@ -106,6 +107,7 @@ struct rpc {
 	struct snap_glance glance; /* at host, for the first load */
 	/* read together with other requests, for the first load; NULL: nothing was */
 	struct request_prefetch *prefetched;
+	struct supply_rows *lasts; /* what LASTS answered in this step; see rpc_more */
 	bool weak_auth, host_id_changed, detach, twin;
 	int64_t predecessor; /* as in the snapshot */
 	bool clone;          /* of another host: its cross-project id tells nothing */
@@ -123,9 +125,11 @@ struct rpc {
 	struct reply_in reply;
 	bool trickles_stored;
 
-	/* where it is, and what it went through */
+	/* where it is, and what it went through; step and ended: by the runner */
 	enum rpc_step step;
 	bool ended;          /* out is the reply */
+	enum rpc_step next;  /* set by the step, to one of its successors */
+	enum err end;        /* of the step */
 	int retries, rounds; /* rounds: that lost jobs */
 	int64_t *lost;       /* result ids that others took */
 	size_t nlost, lost_cap;
@@ -150,15 +154,7 @@ struct rpc {
 	struct buf out; /* the reply */
 };
 
-/*
- * Serves one RPC: runs the steps and, whatever fails, leaves a valid scheduler_reply in
- * out and logs one line.  The caller sets the fields of the first group; the rest must
- * be zero.
- */
-void rpc_run(struct rpc *);
-/*
- * The same in parts: rpc_begin() once, then rpc_run_until() until it returns true: out
- * is the reply.  It returns false when the next step is one of `stops` (1 << RPC_NAME).
+/* Begins an RPC.  The caller sets the fields of the first group; the rest must be zero.
  */
 void rpc_begin(struct rpc *);
 /*
@@ -166,6 +162,14 @@ void rpc_begin(struct rpc *);
  * rpc_begin().
  */
 void rpc_resume(struct rpc *, const struct rpc_wait *w);
+/*
+ * Serves RPCs that have begun and share a connection and an arena: runs the steps and,
+ * whatever fails, leaves a valid scheduler_reply in out and logs one line for each.
+ * Calls over(ctx, x) for each as soon as it is over, or at step look and to be parked;
+ * over NULL: requests wait in here.
+ */
+void rpc_run(
+    struct rpc *const *, size_t n, void (*over)(void *ctx, struct rpc *), void *ctx);
 /*
  * Looks once whether the waits are over, and sets `ended` where they are.  One query
  * serves them all.  Of those that want the same file set, the first few in v go on
@@ -181,36 +185,38 @@ void waits_end_late(struct rpc_wait *const *v, size_t n);
 
 /*
  * Authenticates by the first part of a request, in `in`; otherwise set up as for
- * rpc_run().  Of repeated elements the first counts.  Returns false if no account has
+ * rpc_begin().  Of repeated elements the first counts.  Returns false if no account has
  * the key; out is then the reply that the whole request would get.
  */
 bool rpc_head_passes(struct rpc *);
 
+struct cohort { /* requests that are at the same step */
+	struct rpc **v;
+	size_t n;
+	struct db *db;
+	struct arena *a;
+	struct fail fail; /* of what was to be done for all */
+};
+/* Runs part of a step for each request for which nothing of it has failed. */
+void cohort_each(struct cohort *, enum err (*part)(struct rpc *));
+
 /*
- * The steps.  OK: *next is set, to one of the step's successors.  E_RETRY: the RPC
- * resumes where the table says, unless *next was set.  Anything else ends the RPC, and
- * fail says why.
+ * The steps.  OK: x->next is set, to one of the step's successors.  E_RETRY: the RPC
+ * resumes where the table says, unless x->next was set.  Anything else ends the RPC,
+ * and fail says why.  A step that takes a cohort returns OK if x->end says so of each;
+ * after an error of what it did for all, it runs again for each half.
  *
  * wait raises need_work for the decision's wanted file sets.  look waits until a result
  * of one of them can be sent, none will ever come (no_work_available), the budget of
  * the request (locality_scheduling_wait_period, s) is used up, or the process is told
  * to stop; a service parks the request instead.
  */
-#define STEP(name, resume, successors, what)                                           \
-	enum err rpc_##name(struct rpc *, enum rpc_step *next);
+#define STEP_each                                   struct rpc *
+#define STEP_one                                    struct rpc *
+#define STEP_all                                    struct cohort *
+#define STEP(name, takes, resume, successors, what) enum err rpc_##name(STEP_##takes);
 #include "sched/rpc/steps.def"
 #undef STEP
-
-/*
- * At step more: runs the request's queries up to one for jobs of a file set.  Returns
- * false if there is none; *asked is that query, behind the jobs that other requests
- * have chosen, and nth of those that they will choose.
- */
-bool rpc_next_jobs(struct rpc *, struct supply_query *asked);
-/* Takes the rows that *asked gave; if there are none behind the jobs of others, those
- * of the request's own query. */
-void rpc_take_jobs(
-    struct rpc *, const struct supply_query *asked, const struct supply_rows *);
 
 /* Adds a message for the client beside the decision's (notice: shown to the user). */
 void rpc_note(struct rpc *, bool notice, const char *text);
@@ -247,6 +253,8 @@ enum err rpc_need_hosts(struct rpc *, struct snapshot *);
 
 /* Derives the preferences from the texts of the account and the client. */
 void rpc_prefs(struct rpc *, struct snapshot *);
+/* Marks the lines of the log that follow as those of this RPC. */
+void rpc_log_prefix(const struct rpc *);
 /* The line of the log about a finished RPC. */
 void rpc_log(const struct rpc *);
 /* Is report i of a result that was sent to a host of another account? */
@@ -262,25 +270,5 @@ enum err rpc_write_new_host(struct rpc *, int64_t token);
 enum err rpc_write_host(struct rpc *, int64_t token);
 /* Would rpc_write_host() write only the host's row? */
 bool rpc_only_host(const struct rpc *);
-
-/*
- * Runs several RPCs over one connection: each decides by itself, then one transaction
- * writes the decisions of all that only report, claim and update (architecture.md 3.2).
- */
-
-/*
- * Runs RPCs that have begun (rpc_begin) and share a connection; they may be at any
- * step. Calls over(ctx, i) for each as soon as it is over or, at step look, is to be
- * parked.
- */
-void rpc_run_cohort(
-    struct rpc *const *, size_t n, void (*over)(void *ctx, size_t i), void *ctx);
-
-/*
- * Commits RPCs at step commit in one transaction; those that it has written are at
- * render afterwards.  The others must commit alone: their rows are not as they were
- * read, or they change more than one transaction for several can check.
- */
-void rpc_commit_cohort(struct rpc *const *, size_t n);
 
 #endif

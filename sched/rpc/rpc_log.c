@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes the log line of an RPC: who asked for what, what was sent, and why not more.
+ * Writes the log line of an RPC: who asked for what, what was sent, and why not more;
+ * and runs parts of steps so that lines and statements count as those of a request.
  */
 #include "sched/rpc/rpc_log.h"
 
@@ -373,6 +374,28 @@ log_put_request(struct buf *b, const struct rpc *x)
 	log_put_number(b, " files=", (int64_t)rq->nfiles);
 	if (rq->repairs > 0)
 		buf_printf(b, " repaired=%u", rq->repairs);
+}
+
+void
+rpc_log_prefix(const struct rpc *x)
+{
+	log_prefix("[rpc=%08llx]", (unsigned long long)x->seed & 0xffffffff);
+}
+
+void
+cohort_each(struct cohort *c, enum err (*part)(struct rpc *))
+{
+	for (size_t i = 0; i < c->n; i++) {
+		struct rpc *x = c->v[i];
+		uint64_t before = db_statements(c->db);
+
+		if (x->end != OK)
+			continue;
+		rpc_log_prefix(x);
+		x->end = part(x);
+		x->statements += db_statements(c->db) - before;
+	}
+	log_prefix("%s", "");
 }
 
 void

@@ -161,7 +161,7 @@ remember(struct rpc *x, struct rpc_wait *w)
 }
 
 enum err
-rpc_wait(struct rpc *x, enum rpc_step *next)
+rpc_wait(struct rpc *x)
 {
 	struct rpc_wait *w = x->waiting;
 	struct raising r = { 0 };
@@ -171,7 +171,7 @@ rpc_wait(struct rpc *x, enum rpc_step *next)
 	/* Nothing will come: nothing is raised, or nobody answers. */
 	if (x->dry || (r.wanted > 0 && r.answered == 0)) {
 		x->wait = WAIT_IN_VAIN;
-		*next = RPC_load;
+		x->next = RPC_load;
 		return OK;
 	}
 	if (w == NULL) {
@@ -181,11 +181,11 @@ rpc_wait(struct rpc *x, enum rpc_step *next)
 	if (r.wanted == 0 || !take_waiting_place(x, w)) {
 		x->wait = WAIT_NO_PLACE;
 		x->snap->wait_possible = false;
-		*next = RPC_decide;
+		x->next = RPC_decide;
 		return OK;
 	}
 	remember(x, w);
-	*next = RPC_look;
+	x->next = RPC_look;
 	return OK;
 }
 
@@ -361,7 +361,7 @@ waits_look(struct db *db, const struct conf *cf, struct rpc_wait *const *v, size
 }
 
 enum err
-rpc_look(struct rpc *x, enum rpc_step *next)
+rpc_look(struct rpc *x)
 {
 	struct rpc_wait *w = x->waiting;
 
@@ -372,6 +372,6 @@ rpc_look(struct rpc *x, enum rpc_step *next)
 	x->wait = w->ended;
 	x->waited_ms = w->waited_ms;
 	db_request(x->db);
-	*next = RPC_parse;
+	x->next = RPC_parse;
 	return OK;
 }

@@ -153,17 +153,19 @@ rpc_replay(struct rpc *x, const char *path, const char *config, struct fail *f)
 	set_catalog(x, t);
 	set_rpc(x, t);
 	x->out = buf_new(x->a);
-	while (e == OK && x->step != RPC_commit) {
-		e = rpc_decide(x, &x->step);
+	while (e == OK && x->next != RPC_join) {
+		e = rpc_decide(x);
 		/* Another configuration may ask for rows that were not recorded:
 		 * continue without them. */
-		if (x->step == RPC_more)
+		if (x->next == RPC_more)
 			x->snap->search.left = x->snap->search.held_left =
 			    x->snap->nci_search.left = false;
-		x->snap->waited |= x->step == RPC_wait;
+		x->snap->waited |= x->next == RPC_wait;
 	}
 	if (e != OK)
 		return e;
 	apply_commit(x, t);
-	return rpc_render(x, &x->step);
+	e = rpc_render(x);
+	x->step = x->next;
+	return e;
 }

@@ -467,14 +467,11 @@ START_TEST(first_candidates_of_several_requests)
 	};
 	const size_t want_n[] = { 3, 3, 2, 0, 0 };
 	const int64_t want_first[] = { id + 2, id + 2, id + 7 };
-	const struct supply_query *each[N(q)];
 	struct supply_rows rows[N(q)];
 
 	ck_ok(claim(id + 1, 601, 311, 0)); /* the last one of account 311 */
 	ck_ok(claim(id, 602, 313, 0));
-	for (size_t i = 0; i < N(q); i++)
-		each[i] = &q[i];
-	ck_ok(supply_run_cohort(db, &a, each, N(q), rows, &f));
+	ck_ok(supply_run_cohort(db, &a, q, N(q), rows, &f));
 	for (size_t i = 0; i < N(q); i++)
 		ck_assert_uint_eq(rows[i].n, want_n[i]);
 	for (size_t i = 0; i < N(want_first); i++)

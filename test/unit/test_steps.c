@@ -11,8 +11,8 @@ struct step {
 };
 
 static const struct step steps[] = {
-#define TO(step)                             | 1U << RPC_##step
-#define STEP(name, resume, successors, what) { RPC_##resume, 0 successors },
+#define TO(step)                                    | 1U << RPC_##step
+#define STEP(name, takes, resume, successors, what) { RPC_##resume, 0 successors },
 #include "sched/rpc/steps.def"
 #undef STEP
 #undef TO
