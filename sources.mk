@@ -315,7 +315,6 @@ db_sources = \
 	db/snap_held.c \
 	db/snap_held.h \
 	db/snapshot.c \
-	db/snapshot.h \
 	db/stmt.c \
 	db/stmts.def \
 	db/stmts.h \

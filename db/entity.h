@@ -15,7 +15,6 @@ struct id_share { /* an instance's share of the ids: id % n = i; n = 1 = all ids
 };
 
 struct db_batch;
-struct request_prefetch; /* ahead.h */
 
 /* --- user.c --- */
 enum err user_by_id(
@@ -100,9 +99,13 @@ struct row_keyed_job {
 	int64_t key; /* the host that has it, or the request that may get it */
 	struct job job;
 };
-/* has_jobs: jobs are known to be on the host, so none are looked for. */
-enum err host_and_account(struct db *, struct arena *, int64_t hostid, bool has_jobs,
-    struct row_host_account **, struct fail *);
+/*
+ * Reads the existing ones of at most DB_LIST_MAX hosts, in no order.  Whether the host
+ * has jobs is only looked up for a single one; has_jobs: not even then, because it is
+ * known that there are some.
+ */
+enum err hosts_and_accounts(struct db *, struct arena *, const int64_t *ids, size_t n,
+    bool has_jobs, struct row_host_account **, size_t *nrows, struct fail *);
 enum err host_by_cpid(struct db *, struct arena *, int64_t userid,
     const char *hashed_cpid, struct host **, struct fail *); /* newest */
 enum err host_similar(struct db *, struct arena *, const struct host *like,
@@ -125,8 +128,9 @@ void host_save_rpc_put(struct db_batch *, const struct host *, int64_t rpc_token
 enum err host_save_rpc(
     struct db *, const struct host *, int64_t rpc_token, struct fail *);
 enum err host_token(struct db *, int64_t id, int64_t *rpc_token, struct fail *);
-enum err host_app_versions(struct db *, struct arena *, int64_t hostid,
-    struct host_app_version **, size_t *n, struct fail *);
+/* Those of 1 to DB_LIST_MAX hosts, in no order. */
+enum err host_app_versions(struct db *, struct arena *, const int64_t *hostids,
+    size_t n, struct host_app_version **, size_t *nhavs, struct fail *);
 /* E_RACE: the row exists already. */
 enum err host_app_version_insert(
     struct db *, const struct host_app_version *, struct fail *);
@@ -373,16 +377,28 @@ enum err results_detach(struct db *, struct arena *, int64_t hostid, int64_t now
 
 /* --- snapshot.c, snap_held.c: the head of the snapshot, the same for scheduler, replay
  * and explain.  Candidates are read by db/supply_rows.h.  Reads only. --- */
-/* In-progress jobs of snapshot.host and of its predecessor, and the row of every
- * reported name.  Jobs that the client neither reports nor lists (lost, if it lists at
- * all) come with their blobs.  Here and below, NULL for what was read ahead: nothing.
- */
+/* In-progress jobs of each snapshot's host, by id, and behind them those of its
+ * predecessor. */
+enum err snapshots_in_progress(
+    struct db *, struct arena *, struct snapshot *const *, size_t n, struct fail *);
+/* The row of every reported name.  Jobs in progress that the client neither reports nor
+ * lists (lost, if it lists at all) get their blobs. */
 enum err snapshot_reported(struct db *, struct arena *, const struct request *,
-    const struct request_prefetch *, struct snapshot *, struct fail *);
+    struct snapshot *, struct fail *);
 /* What became of the tasks that the client lists, and which of the account's hosts has
  * them.  After snapshot_reported, whose rows it uses. */
 enum err snapshot_others(struct db *, struct arena *, const struct request *,
     struct snapshot *, struct fail *);
+struct held_sets {                /* for one request */
+	const struct names *held; /* set by the caller: what request_held() says */
+	bool whole;               /* all sets of these files were read */
+	struct row_set_file *v;   /* a file appears once for each of its sets */
+	size_t n, cap;
+};
+/* Reads the file sets of the files that each request holds; together for those that
+ * hold few. */
+enum err held_sets_read(
+    struct db *, struct arena *, struct held_sets *, size_t n, struct fail *);
 /*
  * File sets of the registered files that the request lists as present, with their
  * files: held = the host has all of them; names that are not registered are ignored.
@@ -390,8 +406,7 @@ enum err snapshot_others(struct db *, struct arena *, const struct request *,
  * there are more, search.left is set.
  */
 enum err snapshot_files(struct db *, struct arena *, const struct conf *,
-    const struct request *, const struct request_prefetch *, int64_t now,
-    struct snapshot *, struct fail *);
+    const struct held_sets *, int64_t now, struct snapshot *, struct fail *);
 /* Blobs and all columns of jobs by result id, in any order. */
 enum err jobs_by_ids(struct db *, struct arena *, const int64_t *ids, size_t n,
     struct job **, size_t *njobs, struct fail *);

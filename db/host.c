@@ -48,15 +48,21 @@ host_by_id(
 }
 
 enum err
-host_and_account(struct db *db, struct arena *a, int64_t hostid, bool has_jobs,
-    struct row_host_account **both, struct fail *f)
+hosts_and_accounts(struct db *db, struct arena *a, const int64_t *ids, size_t n,
+    bool has_jobs, struct row_host_account **rows, size_t *nrows, struct fail *f)
 {
-	struct row_host_account *row = NULL;
+	struct row_host_account *v = NULL;
 
-	TRY(db_row(
-	    db, a, f, &row, HOST_AND_ACCOUNT, .has_jobs = has_jobs, .id = hostid));
-	*both = row;
-	(*both)->glance.there = true;
+	*nrows = 0;
+	if (n == 1)
+		TRY(db_query(db, a, f, &v, nrows, HOST_AND_ACCOUNT,
+		    .has_jobs = has_jobs, .id = ids[0]));
+	else if (n > 1)
+		TRY(db_query(
+		    db, a, f, &v, nrows, HOSTS_AND_ACCOUNTS, .ids = db_ids(ids, n)));
+	for (size_t i = 0; i < *nrows; i++)
+		v[i].glance.there = true;
+	*rows = v;
 	return OK;
 }
 
@@ -139,10 +145,11 @@ hosts_active(struct db *db, int64_t since, int64_t *n, struct fail *f)
 }
 
 enum err
-host_app_versions(struct db *db, struct arena *a, int64_t hostid,
-    struct host_app_version **havs, size_t *n, struct fail *f)
+host_app_versions(struct db *db, struct arena *a, const int64_t *hostids, size_t n,
+    struct host_app_version **havs, size_t *nhavs, struct fail *f)
 {
-	return db_query(db, a, f, havs, n, HOST_APP_VERSIONS, .host_id = hostid);
+	return db_query(
+	    db, a, f, havs, nhavs, HOST_APP_VERSIONS, .host_ids = db_ids(hostids, n));
 }
 
 enum err

@@ -8,7 +8,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "db/snapshot.h"
 #include "db/stmts.h"
 #include "db/trigger_rows.h"
 #include "lib/names.h"
@@ -266,7 +265,8 @@ enum {
 	OF_EACH = 4,      /* sets to read per file, if there are many files */
 	OF_ONE = 16,      /* newest sets to read of one file, if it has more */
 	ALONE_MOST = 256, /* files to look up one by one */
-	AT_ONCE = 4096, /* pairs of a held file and a set to read with one statement */
+	AT_ONCE = 4096,  /* pairs of a held file and a set to read with one statement */
+	FILES_EACH = 64, /* more files of a request are not read with those of others */
 	HOLDERS_MOST = 16, /* holders of a file to look at */
 };
 
@@ -292,7 +292,6 @@ struct links {
 	size_t n, cap;
 	bool *cut; /* by file: not all of its sets were read */
 	size_t alone;
-	bool read;            /* rows are those of all held files already */
 	struct set_rows rows; /* of sets all of whose files are held */
 };
 
@@ -525,8 +524,8 @@ file_id_order(const void *pa, const void *pb)
 /* Takes the held files, and the links to their sets, from rows in which a file
  * appears once per set. */
 static void
-collect_held_files(struct arena *a, const struct names *held, struct set_rows *rows,
-    struct snapshot *s, struct links *l)
+collect_held_files(
+    struct arena *a, struct set_rows *rows, struct snapshot *s, struct links *l)
 {
 	s->held_files = NEWN(a, struct file, rows->n + 1);
 	if (rows->n > 0)
@@ -534,8 +533,6 @@ collect_held_files(struct arena *a, const struct names *held, struct set_rows *r
 	for (size_t i = 0; i < rows->n; i++) {
 		const struct row_set_file *r = &rows->v[i];
 
-		if (!names_has(held, r->file_name))
-			continue;
 		if (i == 0 || r->file_id != rows->v[i - 1].file_id) {
 			s->held_files[s->nheld_files++] = (struct file){
 				.id = r->file_id,
@@ -550,35 +547,87 @@ collect_held_files(struct arena *a, const struct names *held, struct set_rows *r
 	}
 }
 
-/* Reads all that matters about the held files with one statement per DB_LIST_LONG
- * names. Sets *whole to false if the files are in too many sets for this. */
+/*
+ * Reads all that matters about the files of one statement's list, which these requests
+ * hold; a collation may match other spellings, too.
+ */
 static enum err
-read_files_with_sets(struct db *db, struct arena *a, const struct names *held,
-    struct snapshot *s, struct links *l, bool *whole, struct fail *f)
+read_files_with_sets(struct db *db, struct arena *a, const char *const *names,
+    size_t nnames, struct held_sets *const *of, size_t n, struct fail *f)
 {
-	struct set_rows rows = l->rows;
-	enum err e = OK;
+	size_t most = held_sets_limit(nnames), got;
+	struct row_set_file *rows = NULL;
 
-	*whole = true;
-	for (size_t i = 0; e == OK && *whole && !l->read && i < held->n;
-	     i += DB_LIST_LONG) {
-		size_t part = held->n - i < DB_LIST_LONG ? held->n - i : DB_LIST_LONG,
-		       got;
-		struct row_set_file *v = NULL;
+	TRY(db_query(db, a, f, &rows, &got, FILES_WITH_SETS,
+	    .names = db_names(names, nnames), .max = most + 1));
+	for (size_t i = 0; i < n; i++) {
+		struct held_sets *h = of[i];
 
-		e = db_query(db, a, f, &v, &got, FILES_WITH_SETS,
-		    .names = db_names(held->v + i, part),
-		    .max = held_sets_limit(part) + 1);
-		*whole = e == OK && got <= held_sets_limit(part) &&
-		         rows.n + got <= AT_ONCE;
-		if (*whole)
-			set_rows_append(a, &rows, v, got);
+		h->whole = h->whole && got <= most && h->n + got <= AT_ONCE;
+		for (size_t k = 0; h->whole && k < got; k++)
+			if (names_has(h->held, rows[k].file_name))
+				PUSH(a, h->v, h->n, h->cap) = rows[k];
 	}
-	if (e == OK && *whole) {
-		collect_held_files(a, held, &rows, s, l);
-		l->rows = rows;
+	return OK;
+}
+
+static enum err
+read_held_alone(struct db *db, struct arena *a, struct held_sets *h, struct fail *f)
+{
+	h->whole = true;
+	for (size_t i = 0; h->whole && i < h->held->n; i += DB_LIST_LONG) {
+		size_t left = h->held->n - i;
+
+		TRY(read_files_with_sets(db, a, h->held->v + i,
+		    left < DB_LIST_LONG ? left : DB_LIST_LONG, &h, 1, f));
 	}
-	return e;
+	return OK;
+}
+
+/* Reads for several requests whose names fit into one list; each by itself if their
+ * files are in too many sets. */
+static enum err
+read_held_together(struct db *db, struct arena *a, struct held_sets *const *v, size_t n,
+    struct fail *f)
+{
+	const char *names[DB_LIST_LONG];
+	size_t nnames = 0;
+	bool whole = n > 1;
+
+	for (size_t i = 0; i < n && whole; i++) {
+		v[i]->whole = true;
+		for (size_t k = 0; k < v[i]->held->n; k++)
+			names[nnames++] = v[i]->held->v[k];
+	}
+	if (whole && nnames > 0) {
+		TRY(read_files_with_sets(db, a, names, nnames, v, n, f));
+		whole = v[0]->whole;
+	}
+	for (size_t i = 0; i < n && !whole; i++)
+		TRY(read_held_alone(db, a, v[i], f));
+	return OK;
+}
+
+enum err
+held_sets_read(
+    struct db *db, struct arena *a, struct held_sets *v, size_t n, struct fail *f)
+{
+	struct held_sets **few = NEWN(a, struct held_sets *, n);
+	size_t nfew = 0, names = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].held->n > FILES_EACH) {
+			TRY(read_held_alone(db, a, &v[i], f));
+			continue;
+		}
+		if (names + v[i].held->n > DB_LIST_LONG) {
+			TRY(read_held_together(db, a, few, nfew, f));
+			nfew = names = 0;
+		}
+		few[nfew++] = &v[i];
+		names += v[i].held->n;
+	}
+	return read_held_together(db, a, few, nfew, f);
 }
 
 /* Reads sets again whose other files the host lacks. */
@@ -611,36 +660,22 @@ reread_incomplete_sets(struct db *db, struct arena *a, const int64_t *ids, size_
 	return OK;
 }
 
-static enum err
-read_held(struct db *db, struct arena *a, const struct names *held, struct snapshot *s,
-    struct links *l, struct fail *f)
-{
-	bool whole;
-	enum err e = read_files_with_sets(db, a, held, s, l, &whole, f);
-
-	if (e != OK)
-		return e;
-	if (!whole)
-		e = files_of_host(db, a, held, s, f);
-	l->cut = NEWN(a, bool, s->nheld_files + 1);
-	return e == OK && !whole ? links_of_all(db, a, s, l, f) : e;
-}
-
 enum err
 snapshot_files(struct db *db, struct arena *a, const struct conf *cf,
-    const struct request *rq, const struct request_prefetch *prefetched, int64_t now,
-    struct snapshot *s, struct fail *f)
+    const struct held_sets *h, int64_t now, struct snapshot *s, struct fail *f)
 {
-	const struct names *held = request_held(a, rq);
 	struct links links = { 0 };
 	int64_t *ids;
 	size_t n, there = 0;
 
-	if (prefetched != NULL && prefetched->files_read) {
-		links.read = true;
-		links.rows = (struct set_rows){ prefetched->files, prefetched->nfiles };
-	}
-	TRY(read_held(db, a, held, s, &links, f));
+	if (h->whole) {
+		links.rows = (struct set_rows){ h->v, h->n };
+		collect_held_files(a, &links.rows, s, &links);
+	} else
+		TRY(files_of_host(db, a, h->held, s, f));
+	links.cut = NEWN(a, bool, s->nheld_files + 1);
+	if (!h->whole)
+		TRY(links_of_all(db, a, s, &links, f));
 	sets_of_held(a, &links, &ids, &n);
 	TRY(reread_incomplete_sets(db, a, ids, n, &links, f));
 	for (size_t i = 0; i < n; i++)
@@ -649,7 +684,7 @@ snapshot_files(struct db *db, struct arena *a, const struct conf *cf,
 	if (there > 0)
 		TRY(snap_sets_add(db, a,
 		    &(struct sets_to_add){ .conf = cf,
-			.held = held,
+			.held = h->held,
 			.rows = &links.rows,
 			.ids = ids,
 			.n = there,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the snapshot's results: those in progress on the host and those that it
  * reports (performance.md 1 (R2, R3)). */
-#include "db/snapshot.h"
+#include "db/entity.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,172 +10,6 @@
 #include "lib/names.h"
 #include "model/rows.h"
 #include "lib/banned.h"
-
-enum { FILES_EACH = 64 }; /* a request that names more files reads them by itself */
-
-struct prefetch {
-	struct db *db;
-	struct arena *a;
-	struct request_prefetch *v;
-	size_t n;
-	int64_t ids[DB_LIST_MAX]; /* of hosts */
-	size_t nids;
-};
-
-bool
-prefetch_is_of(const struct request_prefetch *r, int64_t hostid)
-{
-	return r != NULL && r->host != NULL && r->host->host.id == hostid;
-}
-
-static enum err
-prefetch_hosts(struct prefetch *g, struct fail *f)
-{
-	struct row_host_account *rows = NULL;
-	size_t n;
-
-	TRY(db_query(g->db, g->a, f, &rows, &n, HOSTS_AND_ACCOUNTS,
-	    .ids = db_ids(g->ids, g->nids)));
-	for (size_t i = 0; i < g->n; i++)
-		for (size_t k = 0; k < n; k++) {
-			struct row_host_account *row = &rows[k];
-
-			if (g->v[i].rq->hostid == row->host.id)
-				g->v[i].host = row;
-		}
-	return OK;
-}
-
-static int
-prefetch_job_order(const void *pa, const void *pb)
-{
-	const struct job *a = pa, *b = pb;
-
-	return (a->id > b->id) - (a->id < b->id);
-}
-
-static enum err
-prefetch_jobs(struct prefetch *g, struct fail *f)
-{
-	struct row_keyed_job *rows = NULL;
-	size_t n;
-
-	TRY(db_query(g->db, g->a, f, &rows, &n, JOBS_ON_HOSTS,
-	    .hostids = db_ids(g->ids, g->nids)));
-	for (size_t i = 0; i < g->n; i++) {
-		struct request_prefetch *r = &g->v[i];
-		size_t cap = 0;
-
-		if (r->host == NULL)
-			continue;
-		for (size_t k = 0; k < n; k++) {
-			const struct row_keyed_job *row = &rows[k];
-
-			if (row->key == r->rq->hostid)
-				PUSH(g->a, r->jobs, r->njobs, cap) = row->job;
-		}
-		if (r->njobs > 0)
-			qsort(r->jobs, r->njobs, sizeof(*r->jobs), prefetch_job_order);
-		r->host->glance.there = true;
-		r->host->glance.has_jobs = r->njobs > 0;
-		r->jobs_read = true;
-	}
-	return OK;
-}
-
-/* Do versions matter to any of them?  Not without jobs. */
-static bool
-wants_versions(const struct prefetch *g)
-{
-	bool any = false;
-
-	for (size_t i = 0; i < g->n && !any; i++)
-		any = g->v[i].njobs + g->v[i].rq->nreports > 0;
-	return any;
-}
-
-static enum err
-prefetch_versions(struct prefetch *g, struct fail *f)
-{
-	struct host_app_version *rows = NULL;
-	size_t n;
-
-	if (!wants_versions(g))
-		return OK;
-	TRY(db_query(g->db, g->a, f, &rows, &n, HOSTS_APP_VERSIONS,
-	    .host_ids = db_ids(g->ids, g->nids)));
-	for (size_t i = 0; i < g->n; i++) {
-		struct request_prefetch *r = &g->v[i];
-		size_t cap = 0;
-
-		for (size_t k = 0; k < n; k++) {
-			const struct host_app_version *row = &rows[k];
-
-			if (row->host_id == r->rq->hostid)
-				PUSH(g->a, r->versions, r->nversions, cap) = *row;
-		}
-		r->versions_read = r->host != NULL;
-	}
-	return OK;
-}
-
-/* The files of each request, from the rows of all. */
-static void
-share_files(struct prefetch *g, const struct names **held,
-    const struct row_set_file *rows, size_t n)
-{
-	for (size_t i = 0; i < g->n; i++) {
-		struct request_prefetch *r = &g->v[i];
-		size_t cap = 0;
-
-		r->files_read = held[i]->n <= FILES_EACH;
-		for (size_t k = 0; r->files_read && k < n; k++)
-			if (names_has(held[i], rows[k].file_name))
-				PUSH(g->a, r->files, r->nfiles, cap) = rows[k];
-	}
-}
-
-static enum err
-prefetch_files(struct prefetch *g, struct fail *f)
-{
-	const struct names **held = NEWN(g->a, const struct names *, g->n);
-	const char **names = NEWN(g->a, const char *, DB_LIST_LONG);
-	struct row_set_file *rows = NULL;
-	size_t n = 0, nrows = 0;
-
-	for (size_t i = 0; i < g->n; i++) {
-		held[i] = request_held(g->a, g->v[i].rq);
-		if (held[i]->n > FILES_EACH)
-			continue;
-		if (n + held[i]->n > DB_LIST_LONG)
-			return OK;
-		for (size_t k = 0; k < held[i]->n; k++)
-			names[n++] = held[i]->v[k];
-	}
-	if (n > 0)
-		TRY(db_query(g->db, g->a, f, &rows, &nrows, FILES_WITH_SETS,
-		    .names = db_names(names, n), .max = held_sets_limit(n) + 1));
-	if (nrows <= held_sets_limit(n))
-		share_files(g, held, rows, nrows);
-	return OK;
-}
-
-enum err
-prefetch_read(struct db *db, struct arena *a, struct request_prefetch *v, size_t n,
-    struct fail *f)
-{
-	struct prefetch g = { .db = db, .a = a, .v = v, .n = n };
-
-	for (size_t i = 0; i < n; i++)
-		if (v[i].rq->hostid != 0)
-			g.ids[g.nids++] = v[i].rq->hostid;
-	if (g.nids == 0)
-		return OK;
-	TRY(prefetch_hosts(&g, f));
-	TRY(prefetch_jobs(&g, f));
-	TRY(prefetch_versions(&g, f));
-	return prefetch_files(&g, f);
-}
 
 static int
 job_name_order(const void *a, const void *b)
@@ -352,42 +186,80 @@ read_lost_blobs(struct db *db, struct arena *a, const struct request *rq,
 	return e;
 }
 
-/* Reads the host's jobs in progress, and those of the host row that it replaces. */
-static enum err
-jobs_in_progress(struct db *db, struct arena *a,
-    const struct request_prefetch *prefetched, struct snapshot *s, struct fail *f)
+static int
+job_order(const void *pa, const void *pb)
 {
-	struct job *rows = NULL, *old = NULL;
-	enum err e = OK;
+	const struct job *a = pa, *b = pb;
 
-	if (prefetch_is_of(prefetched, s->host.id) && prefetched->jobs_read) {
-		rows = prefetched->jobs;
-		s->nin_progress = prefetched->njobs;
-	} else if (s->host.id != 0 && (!s->glance.there || s->glance.has_jobs))
-		e = db_query(db, a, f, &rows, &s->nin_progress, JOBS_ON_HOST,
-		    .hostid = s->host.id);
-	if (e == OK && s->predecessor != 0)
-		e = db_query(db, a, f, &old, &s->ninherited, JOBS_ON_HOST,
-		    .hostid = s->predecessor);
-	s->in_progress = rows;
-	if (e != OK || s->ninherited == 0)
-		return e;
-	s->in_progress = NEWN(a, struct job, s->nin_progress + s->ninherited);
-	if (s->nin_progress > 0)
-		memcpy(s->in_progress, rows, s->nin_progress * sizeof(*s->in_progress));
-	memcpy(s->in_progress + s->nin_progress, old,
-	    s->ninherited * sizeof(*s->in_progress));
-	s->nin_progress += s->ninherited;
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+struct jobs_on { /* a host; id 0: none */
+	int64_t hostid;
+	struct job *v;
+	size_t n, cap;
+};
+
+/* Reads the jobs in progress on several hosts, by id. */
+static enum err
+jobs_on_hosts(
+    struct db *db, struct arena *a, struct jobs_on *v, size_t n, struct fail *f)
+{
+	int64_t ids[DB_LIST_MAX];
+
+	for (size_t i = 0, from = 0; i < n; from = i) {
+		struct row_keyed_job *rows = NULL;
+		size_t nids = 0, nrows = 0;
+
+		for (; i < n && nids < DB_LIST_MAX; i++)
+			if (v[i].hostid != 0)
+				ids[nids++] = v[i].hostid;
+		if (nids > 0)
+			TRY(db_query(db, a, f, &rows, &nrows, JOBS_ON_HOSTS,
+			    .hostids = db_ids(ids, nids)));
+		for (; from < i; from++) {
+			struct jobs_on *to = &v[from];
+
+			for (size_t k = 0; k < nrows; k++)
+				if (rows[k].key == to->hostid)
+					PUSH(a, to->v, to->n, to->cap) = rows[k].job;
+			if (to->n > 0)
+				qsort(to->v, to->n, sizeof(*to->v), job_order);
+		}
+	}
+	return OK;
+}
+
+enum err
+snapshots_in_progress(
+    struct db *db, struct arena *a, struct snapshot *const *v, size_t n, struct fail *f)
+{
+	struct jobs_on *on = NEWN(a, struct jobs_on, 2 * n + 1);
+
+	for (size_t i = 0; i < n; i++) {
+		if (!v[i]->glance.there || v[i]->glance.has_jobs)
+			on[2 * i].hostid = v[i]->host.id;
+		on[2 * i + 1].hostid = v[i]->predecessor;
+	}
+	TRY(jobs_on_hosts(db, a, on, 2 * n, f));
+	for (size_t i = 0; i < n; i++) {
+		struct jobs_on *own = &on[2 * i], *old = own + 1;
+
+		for (size_t k = 0; k < old->n; k++)
+			PUSH(a, own->v, own->n, own->cap) = old->v[k];
+		v[i]->in_progress = own->v;
+		v[i]->nin_progress = own->n;
+		v[i]->ninherited = old->n;
+	}
 	return OK;
 }
 
 enum err
 snapshot_reported(struct db *db, struct arena *a, const struct request *rq,
-    const struct request_prefetch *prefetched, struct snapshot *s, struct fail *f)
+    struct snapshot *s, struct fail *f)
 {
 	size_t nmissing = 0, *missing = NEWN(a, size_t, rq->nreports + 1);
 
-	TRY(jobs_in_progress(db, a, prefetched, s, f));
 	s->reports = NEWN(a, struct snap_report, rq->nreports + 1);
 	const struct job **by_name = in_progress_by_name(a, s);
 	for (size_t i = 0; i < rq->nreports; i++) {

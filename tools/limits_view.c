@@ -87,7 +87,7 @@ limits_of_versions(
 	*out = NULL;
 	*n = 0;
 	TRY(tools_catalog(x, &cat));
-	TRY(host_app_versions(x->db, x->a, h->id, &havs, &nhavs, x->f));
+	TRY(host_app_versions(x->db, x->a, &h->id, 1, &havs, &nhavs, x->f));
 	*out = NEWN(x->a, struct limit_view, nhavs + 1);
 	for (size_t i = 0; i < nhavs; i++) {
 		struct host_app_version *hav = &havs[i];

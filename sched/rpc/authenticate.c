@@ -8,10 +8,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "db/snapshot.h"
+#include "db/entity.h"
 #include "db/user.h"
 #include "lib/crypt.h"
-#include "lib/log.h"
 #include "rules/sched/host.h"
 #include "proto/web_docs.h"
 #include "lib/banned.h"
@@ -229,28 +228,18 @@ rpc_count_new_hosts(struct rpc *x)
 static enum err
 host_of_request(struct rpc *x, struct row_host_account **found, bool *forwarded)
 {
-	struct row_host_account *at = NULL;
-
-	int64_t id = x->req->hostid;
-	bool tasks = x->req->nreports + x->req->nother_results > 0;
+	struct row_host_account *at = x->asking;
+	size_t n = at != NULL;
 
 	*forwarded = false;
-	for (int hops = 0; hops < FORWARDS_MAX; hops++) {
-		enum err e = OK;
-
-		if (prefetch_is_of(x->prefetched, id))
-			at = x->prefetched->host;
-		else
-			e = host_and_account(x->db, x->a, id, tasks, &at, &x->fail);
-		if (e == E_NOTFOUND)
-			break;
-		if (e == OK && at->host.userid != 0)
-			*found = at;
-		if (e != OK || *found != NULL)
-			return e;
-		id = at->host.rpc_seqno;
+	for (int hops = 1; n > 0 && at->host.userid == 0 && hops < FORWARDS_MAX;
+	     hops++) {
+		TRY(hosts_and_accounts(x->db, x->a, &at->host.rpc_seqno, 1,
+		    x->req->nreports + x->req->nother_results > 0, &at, &n, &x->fail));
 		*forwarded = true;
 	}
+	if (n > 0 && at->host.userid != 0)
+		*found = at;
 	return OK;
 }
 
@@ -300,6 +289,7 @@ static void
 forget_identity(struct rpc *x)
 {
 	x->user = x->probe ? nobody(x->a) : NULL;
+	x->asking = NULL;
 	x->host = NULL;
 	x->host_id_changed = x->detach = x->twin = false;
 	x->predecessor = 0;
@@ -332,11 +322,8 @@ authenticate(struct rpc *x)
 	bool forwarded = false, ours;
 
 	x->next = x->head ? RPC_served : RPC_load;
-	forget_identity(x);
 	if (x->probe)
 		return OK;
-	if (x->as_host != 0)
-		x->req->hostid = x->as_host;
 	if (x->req->hostid != 0)
 		TRY(host_of_request(x, &found, &forwarded));
 	if (found == NULL && x->req->hostid != 0)
@@ -370,26 +357,30 @@ authenticate(struct rpc *x)
 	return search_host(x, false);
 }
 
-/* Reads what the requests will need first; a failure shows when each reads alone. */
-static void
-prefetch(struct cohort *c)
-{
-	struct request_prefetch *prefetched = NEWN(c->a, struct request_prefetch, c->n);
-	struct fail f = { 0 };
-
-	for (size_t i = 0; i < c->n; i++) {
-		prefetched[i].rq = c->v[i]->req;
-		c->v[i]->prefetched = &prefetched[i];
-	}
-	if (prefetch_read(c->db, c->a, prefetched, c->n, &f) != OK)
-		log_fail("reading ahead", &f);
-}
-
 enum err
 rpc_authenticate(struct cohort *c)
 {
-	if (c->n > 1)
-		prefetch(c);
+	int64_t *ids = NEWN(c->a, int64_t, c->n);
+	struct row_host_account *rows;
+	bool tasks = false;
+	size_t n = 0, nrows;
+
+	for (size_t i = 0; i < c->n; i++) {
+		struct rpc *x = c->v[i];
+
+		forget_identity(x);
+		if (x->as_host != 0)
+			x->req->hostid = x->as_host;
+		if (x->req->hostid == 0 || x->probe)
+			continue;
+		ids[n++] = x->req->hostid;
+		tasks = x->req->nreports + x->req->nother_results > 0;
+	}
+	TRY(hosts_and_accounts(c->db, c->a, ids, n, tasks, &rows, &nrows, &c->fail));
+	for (size_t i = 0; i < c->n; i++)
+		for (size_t k = 0; k < nrows; k++)
+			if (c->v[i]->req->hostid == rows[k].host.id)
+				c->v[i]->asking = &rows[k];
 	cohort_each(c, authenticate);
 	return OK;
 }

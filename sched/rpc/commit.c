@@ -83,7 +83,6 @@ retry_without_lost(struct rpc *x, const struct commit *w)
 	    (w->nsends_lost == d->nsends && x->rounds < RPC_ROUNDS)) {
 		commit_roll_back(x);
 		x->rounds++;
-		x->prefetched = NULL;
 		return true;
 	}
 	drop_lost_sends(d, w);

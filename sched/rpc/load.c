@@ -6,7 +6,6 @@
  */
 #include <stdlib.h>
 #include "db/entity.h"
-#include "db/snapshot.h"
 #include "db/supply_rows.h"
 #include "lib/crypt.h"
 #include "lib/names.h"
@@ -18,68 +17,6 @@
 #include "sched/rpc/rpc.h"
 #include "sched/trace/recording.h"
 #include "lib/banned.h"
-
-/* Reads facts only if they can matter to a job: the statistics of versions on this
- * host, and the number of the account's hosts with work. */
-
-/*
- * Loads the statistics of versions.  The day's counts restart at the host's own
- * midnight.
- */
-static enum err
-load_versions(struct rpc *x, struct snapshot *s)
-{
-	enum err e = OK;
-
-	x->havs_read = true;
-	if (prefetch_is_of(x->prefetched, s->host.id) && x->prefetched->versions_read) {
-		s->havs = x->prefetched->versions;
-		s->nhavs = x->prefetched->nversions;
-	} else if (!s->host_new)
-		e = host_app_versions(
-		    x->db, x->a, s->host.id, &s->havs, &s->nhavs, &x->fail);
-	x->stored_havs = s->havs;
-	if (e != OK || !quota_new_day(s->host.id, s->last_rpc_time, x->now))
-		return e;
-	s->havs = arena_memdup(x->a, s->havs, s->nhavs * sizeof(*s->havs));
-	for (size_t i = 0; i < s->nhavs; i++)
-		s->havs[i].n_jobs_today = 0;
-	return OK;
-}
-
-/* Reads the statistics of versions only if there are jobs: most requests to a
- * project without work have, send and report none. */
-enum err
-rpc_need_versions(struct rpc *x, struct snapshot *s)
-{
-	size_t jobs = s->nin_progress + x->req->nreports + s->nnci + s->ndrawn;
-
-	if (x->havs_read || (jobs == 0 && !snapshot_any_candidate(s) &&
-				!quota_new_day(s->host.id, s->last_rpc_time, x->now)))
-		return OK;
-	return load_versions(x, s);
-}
-
-/*
- * Reads whether the account already has the allowed number of hosts with work. A
- * request that finds nothing to send needs no further query; one that may wait for work
- * does not take a place to wait in vain.
- */
-enum err
-rpc_need_hosts(struct rpc *x, struct snapshot *s)
-{
-	int64_t most = x->conf->max_hosts_with_work_per_account, id = 0;
-	bool could = snapshot_any_candidate(s) || s->nnci > 0 ||
-	             (s->wait_possible && s->nfiles > 0);
-	enum err e;
-
-	if (most == 0 || x->hosts_read || s->nin_progress > 0 || !could)
-		return OK;
-	x->hosts_read = true;
-	e = host_with_work(x->db, x->user->id, s->host.id, most, &id, &x->fail);
-	s->account_full = id != 0;
-	return e;
-}
 
 /*
  * The transaction in which contended candidates are locked as they are read
@@ -339,11 +276,12 @@ refuse_work(struct rpc *x)
 		x->refused = REFUSE_NEW_HOSTS;
 }
 
-enum err
-rpc_load(struct rpc *x)
+static enum err
+load_requester(struct rpc *x)
 {
 	struct snapshot *s = NEW(x->a, struct snapshot);
 
+	x->next = RPC_more;
 	x->snap = s;
 	x->havs_read = x->hosts_read = false;
 	x->stored_havs = NULL;
@@ -359,8 +297,15 @@ rpc_load(struct rpc *x)
 	s->waited = s->wait_brought || x->wait == WAIT_IN_VAIN;
 	s->wait_possible = x->conf->locality_scheduling_wait_period > 0 &&
 	                   x->wait == WAIT_NOT_YET;
-	TRY(load_user(x, s));
-	TRY(snapshot_reported(x->db, x->a, x->req, x->prefetched, s, &x->fail));
+	return load_user(x, s);
+}
+
+static enum err
+load_reports(struct rpc *x)
+{
+	struct snapshot *s = x->snap;
+
+	TRY(snapshot_reported(x->db, x->a, x->req, s, &x->fail));
 	if (x->host_wait_s == 0) /* else it gets no row, and no results move to it */
 		TRY(snapshot_others(x->db, x->a, x->req, s, &x->fail));
 	if (x->detach) /* the commit ends these jobs: none is resent */
@@ -368,10 +313,33 @@ rpc_load(struct rpc *x)
 	TRY(load_down(x, s));
 	TRY(load_logs(x, s));
 	recording_begin(x);
-	TRY(snapshot_files(
-	    x->db, x->a, x->conf, x->req, x->prefetched, x->now, s, &x->fail));
+	return OK;
+}
+
+static enum err
+load_files(struct rpc *x)
+{
+	TRY(snapshot_files(x->db, x->a, x->conf, x->held, x->now, x->snap, &x->fail));
 	begin_supply(x);
-	x->next = RPC_more;
+	return OK;
+}
+
+enum err
+rpc_load(struct cohort *c)
+{
+	struct snapshot **snaps = NEWN(c->a, struct snapshot *, c->n);
+	struct held_sets *held = NEWN(c->a, struct held_sets, c->n);
+
+	cohort_each(c, load_requester);
+	for (size_t i = 0; i < c->n; i++) {
+		snaps[i] = c->v[i]->snap;
+		held[i].held = request_held(c->a, c->v[i]->req);
+		c->v[i]->held = &held[i];
+	}
+	TRY(snapshots_in_progress(c->db, c->a, snaps, c->n, &c->fail));
+	cohort_each(c, load_reports);
+	TRY(held_sets_read(c->db, c->a, held, c->n, &c->fail));
+	cohort_each(c, load_files);
 	return OK;
 }
 
@@ -506,6 +474,27 @@ run_next_jobs(struct cohort *c, size_t *n)
 	return OK;
 }
 
+/*
+ * Reads whether the account already has the allowed number of hosts with work. A
+ * request that finds nothing to send needs no further query; one that may wait for work
+ * does not take a place to wait in vain.
+ */
+static enum err
+load_account_full(struct rpc *x)
+{
+	struct snapshot *s = x->snap;
+	int64_t most = x->conf->max_hosts_with_work_per_account, id = 0;
+	bool could = snapshot_any_candidate(s) || s->nnci > 0 ||
+	             (s->wait_possible && s->nfiles > 0);
+
+	if (most == 0 || x->hosts_read || s->nin_progress > 0 || !could)
+		return OK;
+	x->hosts_read = true;
+	TRY(host_with_work(x->db, x->user->id, s->host.id, most, &id, &x->fail));
+	s->account_full = id != 0;
+	return OK;
+}
+
 /* Goes on to the step that the next query needs; else reads what a decision needs
  * beside the candidates. */
 static enum err
@@ -517,9 +506,57 @@ leave_more(struct rpc *x)
 	}
 	x->next = RPC_decide;
 	TRY(check_only_job(x));
-	if (x->refused == REFUSE_NOTHING)
-		TRY(rpc_need_hosts(x, x->snap));
-	return rpc_need_versions(x, x->snap);
+	return x->refused == REFUSE_NOTHING ? load_account_full(x) : OK;
+}
+
+/*
+ * Do the statistics of versions matter?  Only if there are jobs: most requests to a
+ * project without work have, send and report none.
+ */
+static bool
+needs_versions(const struct rpc *x)
+{
+	const struct snapshot *s = x->snap;
+	size_t jobs = s->nin_progress + x->req->nreports + s->nnci + s->ndrawn;
+
+	return x->end == OK && x->next == RPC_decide && !x->havs_read &&
+	       (jobs > 0 || snapshot_any_candidate(s) ||
+		   quota_new_day(s->host.id, s->last_rpc_time, x->now));
+}
+
+/* Loads the statistics of versions.  The day's counts restart at the host's own
+ * midnight. */
+static enum err
+load_versions(struct cohort *c)
+{
+	int64_t *ids = NEWN(c->a, int64_t, c->n);
+	struct host_app_version *rows = NULL;
+	size_t n = 0, nrows = 0;
+
+	for (size_t i = 0; i < c->n; i++)
+		if (needs_versions(c->v[i]) && !c->v[i]->snap->host_new)
+			ids[n++] = c->v[i]->snap->host.id;
+	if (n > 0)
+		TRY(host_app_versions(c->db, c->a, ids, n, &rows, &nrows, &c->fail));
+	for (size_t i = 0; i < c->n; i++) {
+		struct rpc *x = c->v[i];
+		struct snapshot *s = x->snap;
+		size_t cap = 0;
+
+		if (!needs_versions(x))
+			continue;
+		x->havs_read = true;
+		for (size_t k = 0; k < nrows; k++)
+			if (rows[k].host_id == s->host.id)
+				PUSH(c->a, s->havs, s->nhavs, cap) = rows[k];
+		x->stored_havs = s->havs;
+		if (!quota_new_day(s->host.id, s->last_rpc_time, x->now))
+			continue;
+		s->havs = arena_memdup(x->a, s->havs, s->nhavs * sizeof(*s->havs));
+		for (size_t k = 0; k < s->nhavs; k++)
+			s->havs[k].n_jobs_today = 0;
+	}
+	return OK;
 }
 
 enum err
@@ -535,5 +572,5 @@ rpc_more(struct cohort *c)
 		TRY(run_next_jobs(c, &n));
 	} while (n > 0);
 	cohort_each(c, leave_more);
-	return OK;
+	return load_versions(c);
 }

@@ -6,8 +6,6 @@
 #include "sched/rpc/rpc.h"
 
 #include <assert.h>
-#include "db/snapshot.h"
-#include "db/supply_rows.h"
 #include "lib/clock.h"
 #include "lib/log.h"
 #include "lib/xml.h"
@@ -136,10 +134,8 @@ settle(struct rpc *x)
 
 	assert(e != OK || (steps[x->step].successors & 1U << x->next) != 0);
 	rpc_log_prefix(x);
-	if (e != OK) {
+	if (e != OK)
 		rpc_roll_back(x);
-		x->prefetched = NULL;
-	}
 	if (e == E_RETRY)
 		e = rpc_retry(x);
 	passes = x->head && e != E_NOTFOUND;

@@ -105,9 +105,10 @@ struct rpc {
 	struct user *user;         /* the account */
 	struct host *host;         /* as stored; NULL = a new host */
 	struct snap_glance glance; /* at host, for the first load */
-	/* read together with other requests, for the first load; NULL: nothing was */
-	struct request_prefetch *prefetched;
-	struct supply_rows *lasts; /* what LASTS answered in this step; see rpc_more */
+	/* what the step reads for all that are at it; NULL: there is no such host */
+	struct row_host_account *asking;
+	const struct held_sets *held;
+	struct supply_rows *lasts; /* pairs NULL: not asked yet */
 	bool weak_auth, host_id_changed, detach, twin;
 	int64_t predecessor; /* as in the snapshot */
 	bool clone;          /* of another host: its cross-project id tells nothing */
@@ -163,10 +164,10 @@ void rpc_begin(struct rpc *);
  */
 void rpc_resume(struct rpc *, const struct rpc_wait *w);
 /*
- * Serves RPCs that have begun and share a connection and an arena: runs the steps and,
- * whatever fails, leaves a valid scheduler_reply in out and logs one line for each.
- * Calls over(ctx, x) for each as soon as it is over, or at step look and to be parked;
- * over NULL: requests wait in here.
+ * Serves at most DB_LIST_MAX RPCs that have begun and share a connection and an arena:
+ * runs the steps and, whatever fails, leaves a valid scheduler_reply in out and logs
+ * one line for each.  Calls over(ctx, x) for each as soon as it is over, or at step
+ * look and to be parked; over NULL: requests wait in here.
  */
 void rpc_run(
     struct rpc *const *, size_t n, void (*over)(void *ctx, struct rpc *), void *ctx);
@@ -245,11 +246,6 @@ enum err rpc_count_new_hosts(struct rpc *);
 
 /* Rolls the transaction of the step lock back, if it is open; nothing was written. */
 void rpc_roll_back(struct rpc *);
-
-/* What is known of versions here, if there is any job that it matters for. */
-enum err rpc_need_versions(struct rpc *, struct snapshot *);
-/* Sets account_full, where the host has no job and could get one. */
-enum err rpc_need_hosts(struct rpc *, struct snapshot *);
 
 /* Derives the preferences from the texts of the account and the client. */
 void rpc_prefs(struct rpc *, struct snapshot *);

@@ -280,14 +280,14 @@ START_TEST(an_rpc_keeps_what_validation_learned)
 	becomes.n_jobs_today = 2;
 	becomes.consecutive_valid = 0;
 	ck_assert_int_eq(host_app_version_move(db, &seen, &becomes, &f), E_RACE);
-	ck_ok(host_app_versions(db, &a, 77, &got, &n, &f));
+	ck_ok(host_app_versions(db, &a, &of->v.host_id, 1, &got, &n, &f));
 	ck_assert_uint_eq(n, 1);
 	ck_assert_int_eq(got->n_jobs_today, 0);
 	ck_assert_int_eq(got->consecutive_valid, 5);
 	ck_assert_double_eq(got->et_n, 1);
 	ck_assert_double_eq_tol(got->et_avg, 5e-10, 1e-20);
 	ck_ok(host_app_version_move(db, &of->v, &becomes, &f));
-	ck_ok(host_app_versions(db, &a, 77, &got, &n, &f));
+	ck_ok(host_app_versions(db, &a, &of->v.host_id, 1, &got, &n, &f));
 	ck_assert_int_eq(got->max_jobs_per_day, 8);
 	ck_assert_int_eq(got->n_jobs_today, 2);
 	ck_assert_int_eq(got->consecutive_valid, 0);
@@ -300,7 +300,7 @@ START_TEST(an_rpc_keeps_what_validation_learned)
 	of->judged = true;
 	havs_judged(b, &t);
 	ck_ok(wu_updates_save(db, b, &f));
-	ck_ok(host_app_versions(db, &a, 78, &got, &n, &f));
+	ck_ok(host_app_versions(db, &a, &r.hostid, 1, &got, &n, &f));
 	ck_assert_uint_eq(n, 1);
 }
 END_TEST
@@ -441,33 +441,35 @@ START_TEST(a_host_comes_with_its_account)
 		make_input_file("glance 2") };
 	struct row_host_account *both;
 	struct workunit wu;
+	size_t n;
 
 	ck_ok(user_insert(db, &user, &f));
 	host.userid = user.id;
 	ck_ok(host_insert(db, &host, &f));
-	ck_ok(host_and_account(db, &a, host.id, false, &both, &f));
+	ck_ok(hosts_and_accounts(db, &a, &host.id, 1, false, &both, &n, &f));
 	ck_assert_int_eq(both->host.id, host.id);
 	ck_assert_str_eq(both->host.domain_name, "glance");
 	ck_assert_int_eq(both->user.id, user.id);
 	ck_assert_str_eq(both->user.authenticator, "glance");
 	ck_assert(both->glance.there && !both->glance.has_jobs);
-	ck_ok(host_and_account(db, &a, host.id, true, &both, &f));
+	ck_ok(hosts_and_accounts(db, &a, &host.id, 1, true, &both, &n, &f));
 	ck_assert(both->glance.has_jobs); /* from the client's request */
 	ck_assert_str_eq(both->glance.team_name, "");
 	ck_assert_str_eq(both->glance.files, "");
 	ck_ok(host_files_save(db, &a, host.id, files, N(files), 1, &f));
 	ck_ok(claim(
 	    make_unsent_results("glance", 1, 950, 1, 1, &wu), host.id, user.id, 0));
-	ck_ok(host_and_account(db, &a, host.id, false, &both, &f));
+	ck_ok(hosts_and_accounts(db, &a, &host.id, 1, false, &both, &n, &f));
 	ck_assert_str_eq(both->glance.files,
 	    arena_printf(&a, "%lld,%lld", (long long)files[0], (long long)files[1]));
 	ck_assert(both->glance.has_jobs);
 	host.userid = 0; /* merged into another host */
 	ck_ok(host_insert(db, &host, &f));
-	ck_ok(host_and_account(db, &a, host.id, false, &both, &f));
+	ck_ok(hosts_and_accounts(db, &a, &host.id, 1, false, &both, &n, &f));
 	ck_assert_int_eq(both->user.id, 0);
-	ck_assert_int_eq(
-	    host_and_account(db, &a, 1 << 30, false, &both, &f), E_NOTFOUND);
+	host.id = 1 << 30;
+	ck_ok(hosts_and_accounts(db, &a, &host.id, 1, false, &both, &n, &f));
+	ck_assert_uint_eq(n, 0);
 }
 END_TEST
 

@@ -4,9 +4,10 @@
  */
 #include "test/sql/world.h"
 
-#include "db/snapshot.h"
+#include "db/entity.h"
 #include "db/stmts.h"
 #include "db/supply_rows.h"
+#include "lib/names.h"
 #include "model/rows.h"
 #include "test/sql/candidates.h"
 #include "trigger/store.h"
@@ -360,12 +361,13 @@ START_TEST(reports_and_lost_results)
 		.has_other_results = true,
 		.other_results = others,
 		.nother_results = N(others) };
-	struct snapshot s = { .host = { .id = 601 }, .user = { .id = 305 } };
+	struct snapshot s = { .host = { .id = 601 }, .user = { .id = 305 } }, *one = &s;
 
 	for (int i = 0; i < 3; i++)
 		ck_ok(claim(id + i, 601, 305, 0));
 	ck_ok(claim(id + 4, 602, 305, 0));
-	ck_ok(snapshot_reported(db, &a, &rq, NULL, &s, &f));
+	ck_ok(snapshots_in_progress(db, &a, &one, 1, &f));
+	ck_ok(snapshot_reported(db, &a, &rq, &s, &f));
 	ck_assert_uint_eq(s.nin_progress, 3);
 	ck_assert(s.reports[0].found && !s.reports[1].found && s.reports[2].found);
 	ck_assert_int_eq(s.reports[0].result.server_state, RESULT_IN_PROGRESS);
@@ -395,8 +397,17 @@ insert_host(int64_t userid)
 	return host.id;
 }
 
+static void
+same_jobs(const struct snapshot *all, const struct snapshot *alone)
+{
+	ck_assert_uint_eq(all->nin_progress, alone->nin_progress);
+	ck_assert_uint_eq(all->ninherited, alone->ninherited);
+	for (size_t i = 0; i < alone->nin_progress; i++)
+		ck_assert_int_eq(all->in_progress[i].id, alone->in_progress[i].id);
+}
+
 /* What is read for several requests is what each of them would have read. */
-START_TEST(prefetched_rows_are_those_read_alone)
+START_TEST(hosts_are_read_together_as_alone)
 {
 	char *text = arena_strdup(&a, "ahead");
 	struct user user = { .email_addr = text,
@@ -404,39 +415,91 @@ START_TEST(prefetched_rows_are_those_read_alone)
 		.authenticator = text,
 		.global_prefs = text,
 		.project_prefs = text };
+	struct row_host_account *all, *alone;
 	struct workunit wu;
 	int64_t id = make_unsent_results("ahead", 1, 908, 4, 1, &wu);
+	size_t n, nalone;
 
 	ck_ok(user_insert(db, &user, &f));
-	struct request rqs[] = { { .hostid = insert_host(user.id) },
-		{ .hostid = insert_host(0) }, { .hostid = 1 << 30 }, { .hostid = 0 } };
-	struct request_prefetch prefetched[N(rqs)] = { 0 };
+	int64_t ids[] = { insert_host(user.id), 1 << 30, insert_host(0) };
+	struct snapshot s[] = { { .host = { .id = ids[0] } }, { .host_new = true },
+		{ .host = { .id = ids[2] }, .predecessor = ids[0] } };
+	struct snapshot *v[] = { &s[0], &s[1], &s[2] };
 
-	for (size_t i = 0; i < N(rqs); i++)
-		prefetched[i].rq = &rqs[i];
-	ck_ok(claim(id + 1, rqs[0].hostid, 305, 0));
-	ck_ok(claim(id, rqs[0].hostid, 306, 0));
-	ck_ok(claim(id + 2, rqs[1].hostid, 305, 0));
-	ck_ok(prefetch_read(db, &a, prefetched, N(rqs), &f));
-	for (size_t i = 0; i < 2; i++) {
-		struct row_host_account *alone;
-		struct snapshot s = { .host = { .id = rqs[i].hostid } };
-
-		ck_assert(prefetch_is_of(&prefetched[i], rqs[i].hostid));
-		ck_assert(!prefetch_is_of(&prefetched[i], rqs[1 - i].hostid));
-		ck_ok(host_and_account(db, &a, rqs[i].hostid, false, &alone, &f));
-		ck_assert_int_eq(prefetched[i].host->user.id, alone->user.id);
-		ck_assert_str_eq(prefetched[i].host->glance.files, alone->glance.files);
-		ck_assert_int_eq(
-		    prefetched[i].host->glance.has_jobs, alone->glance.has_jobs);
-		ck_ok(snapshot_reported(db, &a, &rqs[i], NULL, &s, &f));
-		ck_assert_uint_eq(prefetched[i].njobs, s.nin_progress);
-		for (size_t k = 0; k < s.nin_progress; k++)
-			ck_assert_int_eq(prefetched[i].jobs[k].id, s.in_progress[k].id);
+	ck_ok(claim(id + 1, ids[0], 305, 0));
+	ck_ok(claim(id, ids[0], 306, 0));
+	ck_ok(claim(id + 2, ids[2], 305, 0));
+	ck_ok(hosts_and_accounts(db, &a, ids, N(ids), false, &all, &n, &f));
+	ck_assert_uint_eq(n, 2);
+	for (size_t i = 0; i < n; i++) {
+		ck_ok(hosts_and_accounts(
+		    db, &a, &all[i].host.id, 1, false, &alone, &nalone, &f));
+		ck_assert_uint_eq(nalone, 1);
+		ck_assert_int_eq(all[i].user.id, alone->user.id);
+		ck_assert_str_eq(all[i].glance.files, alone->glance.files);
+		ck_assert(all[i].glance.there && all[i].glance.has_jobs);
 	}
-	ck_assert_uint_eq(prefetched[0].njobs, 2);
+	ck_ok(snapshots_in_progress(db, &a, v, N(v), &f));
+	for (size_t i = 0; i < N(v); i++) {
+		struct snapshot one = { .host = s[i].host,
+			.predecessor = s[i].predecessor },
+				*of = &one;
+
+		ck_ok(snapshots_in_progress(db, &a, &of, 1, &f));
+		same_jobs(&s[i], &one);
+	}
+	ck_assert_uint_eq(s[0].nin_progress, 2);
+	ck_assert_int_eq(s[0].in_progress[0].id, id);
+	ck_assert_uint_eq(s[1].nin_progress, 0);
+	ck_assert_uint_eq(s[2].nin_progress, 3); /* its own one first */
+	ck_assert_uint_eq(s[2].ninherited, 2);
+	ck_assert_int_eq(s[2].in_progress[0].id, id + 2);
 	sql_by_hand("UPDATE result SET ready = NULL WHERE ready = 908");
-	ck_assert(prefetched[2].host == NULL && prefetched[3].host == NULL);
+}
+END_TEST
+
+/* A request's files, `n` of which are registered. */
+static struct held_sets
+held_of(const char *word, int n, int others)
+{
+	struct rq_file *files = NEWN(&a, struct rq_file, (size_t)(n + others));
+	struct request rq = { .files = files, .nfiles = (size_t)(n + others) };
+
+	for (int i = 0; i < n + others; i++) {
+		files[i] = (struct rq_file){
+			.name = arena_printf(&a, "%s_%03d", word, i), .status = 1
+		};
+		if (i < n)
+			make_fileset(files[i].name, 1);
+	}
+	return (struct held_sets){ .held = request_held(&a, &rq) };
+}
+
+/* Requests with few files share statements, also when their names fill several; one
+ * with many files has its own, and one without files needs none. */
+START_TEST(held_sets_are_read_together_as_alone)
+{
+	struct held_sets v[12];
+	uint64_t before;
+
+	for (size_t i = 0; i < N(v); i++)
+		v[i] = held_of(arena_printf(&a, "held_%zu", i), 3, 57);
+	v[1] = held_of("held_many", 5, 100);
+	v[2] = held_of("held_none", 0, 0);
+	v[3] = v[0]; /* two hosts with the same files */
+	before = db_statements(db);
+	ck_ok(held_sets_read(db, &a, v, N(v), &f));
+	ck_assert_uint_eq(db_statements(db) - before, 3);
+	for (size_t i = 0; i < N(v); i++) {
+		struct held_sets one = { .held = v[i].held };
+
+		ck_ok(held_sets_read(db, &a, &one, 1, &f));
+		ck_assert(v[i].whole && one.whole);
+		ck_assert_uint_eq(v[i].n, one.n);
+		ck_assert_uint_eq(v[i].n, i == 1 ? 5 : i == 2 ? 0 : 3);
+		for (size_t k = 0; k < one.n; k++)
+			ck_assert(names_has(v[i].held, v[i].v[k].file_name));
+	}
 }
 END_TEST
 
@@ -492,6 +555,7 @@ UNIT_MAIN("loader", {
 	ADD(locked_jobs_are_passed_over);
 	ADD(plain_jobs_come_from_shards);
 	ADD(reports_and_lost_results);
-	ADD(prefetched_rows_are_those_read_alone);
+	ADD(hosts_are_read_together_as_alone);
+	ADD(held_sets_are_read_together_as_alone);
 	ADD(first_candidates_of_several_requests);
 })

@@ -50,7 +50,10 @@ locality_held(const char *const *names, size_t n)
 	for (size_t i = 0; i < n; i++)
 		files[i] = (struct rq_file){ .name = arena_strdup(&a, names[i]),
 			.status = 1 };
-	ck_ok(snapshot_files(db, &a, &cf, &rq, NULL, 2000, &s, &f));
+	struct held_sets held = { .held = request_held(&a, &rq) };
+
+	ck_ok(held_sets_read(db, &a, &held, 1, &f));
+	ck_ok(snapshot_files(db, &a, &cf, &held, 2000, &s, &f));
 	return s;
 }
 

@@ -99,8 +99,11 @@ member_in(int64_t set, int64_t file)
 static void
 sets_load(void)
 {
+	struct held_sets sets = { .held = request_held(&a, &req) };
+
 	snap = (struct snapshot){ .host = snap.host, .user = { .id = 7000 } };
-	ck_ok(snapshot_files(db, &a, &cf, &req, NULL, NOW, &snap, &f));
+	ck_ok(held_sets_read(db, &a, &sets, 1, &f));
+	ck_ok(snapshot_files(db, &a, &cf, &sets, NOW, &snap, &f));
 }
 
 static void
@@ -272,6 +275,27 @@ START_TEST(a_file_in_many_sets)
 }
 END_TEST
 
+/* A host whose file is in too many sets leaves the rows of the others whole. */
+START_TEST(hosts_with_one_file_in_many_sets)
+{
+	int64_t hub = make_set_file("hub", 1), leaf = make_set_file("leaf", 1);
+	struct rq_file hubs = { .name = set_name_of("hub"), .status = 1 },
+		       leaves = { .name = set_name_of("leaf"), .status = 1 };
+	struct request rq[] = { { .files = &hubs, .nfiles = 1 },
+		{ .files = &leaves, .nfiles = 1 } };
+	struct held_sets v[] = { { .held = request_held(&a, &rq[0]) },
+		{ .held = request_held(&a, &rq[1]) } };
+
+	for (int i = 0; i < 257; i++)
+		make_set(&hub, 1);
+	make_set(&leaf, 1);
+	ck_ok(held_sets_read(db, &a, v, N(v), &f));
+	ck_assert(!v[0].whole);
+	ck_assert(v[1].whole);
+	ck_assert_uint_eq(v[1].n, 1);
+}
+END_TEST
+
 /*
  * With more than 256 sets, those of which the host holds less are left out, and
  * has_others marks their members.
@@ -384,6 +408,7 @@ UNIT_MAIN("db_sets", {
 	ADD(facts_of_sets);
 	ADD(news_of_no_work);
 	ADD_LOOP(a_file_in_many_sets, N(shares));
+	ADD(hosts_with_one_file_in_many_sets);
 	ADD(a_host_with_many_files);
 	ADD_LOOP(other_holders, N(holders));
 	ADD(bytes_are_corrected);
