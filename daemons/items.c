@@ -87,28 +87,21 @@ item_backoff_must_wait(const struct item_backoff *t, int64_t key, int64_t now)
 	return item_backoff_has(t, i, key) && now < t->item[i].next_at;
 }
 
-enum { UNIT_TRIES = 8 };
-
 enum err
 daemon_transaction(
     struct daemon_ctx *x, enum err (*unit)(struct daemon_ctx *, void *), void *arg)
 {
-	for (int attempt = 0;; attempt++) {
-		enum err e = db_begin(x->db, &x->fail);
+	int attempt = 0;
+	enum err e;
+
+	do {
+		e = db_begin(x->db, &x->fail);
 		if (e == OK && x->keeper != NULL && !x->dry_run)
 			e = keeper_guard(x->keeper, x->db, &x->fail);
 		if (e == OK)
 			e = unit(x, arg);
-		if (e == OK)
-			e = db_commit(x->db, &x->fail);
-		if (e == OK)
-			return OK;
-		db_rollback(x->db);
-		if (e != E_RETRY || attempt + 1 >= UNIT_TRIES)
-			return e;
-		log_debug("retrying the transaction: %s", x->fail.detail);
-		db_retry_nap(&x->rng, attempt);
-	}
+	} while (db_again(x->db, &attempt, &e, &x->fail));
+	return e;
 }
 
 enum err

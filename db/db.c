@@ -5,9 +5,10 @@
 #include <assert.h>
 #include <unistd.h>
 #include "lib/clock.h"
+#include "lib/log.h"
 #include "lib/banned.h"
 
-enum { NAP_MAX_MS = 500, AWAKE_MS = 1000, SINGLE_TRIES = 8, DEADLOCK = 1213 };
+enum { NAP_MAX_MS = 500, AWAKE_MS = 1000, DEADLOCK = 1213 };
 
 enum err
 db_open(const struct conf *cf, enum db_use use, struct db **out, struct fail *f)
@@ -19,6 +20,9 @@ db_open(const struct conf *cf, enum db_use use, struct db **out, struct fail *f)
 	db->a = a;
 	db->cf = cf;
 	db->use = use;
+	/* Two that collided must not collide again. */
+	db->jitter = rng_seed(
+	    (uint64_t)clock_mono_ms() ^ (uint64_t)getpid() << 32 ^ (uintptr_t)db);
 	db_request(db);
 	e = conn_need(db, f);
 	if (e != OK) {
@@ -76,8 +80,7 @@ db_run_once(struct db *db, struct arena *a, struct fail *f, void **rows, size_t 
 
 /*
  * A single statement that lost against another transaction has changed nothing and is
- * run again.  The pauses differ between processes, so that two that collided do not
- * collide again.
+ * run again.
  */
 enum err
 db_run(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
@@ -89,9 +92,8 @@ db_run(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
 	enum err e = db_run_once(db, a, f, rows, n, affected, id, args);
 
 	for (int i = 1;
-	     e == E_RETRY && db->code == DEADLOCK && !db->in_tx && i < SINGLE_TRIES;
-	     i++) {
-		clock_nap_ms((1 << i) + (int)(getpid() % 8));
+	     e == E_RETRY && db->code == DEADLOCK && !db->in_tx && i < DB_TRIES; i++) {
+		db_retry_nap(db, i);
 		e = db_run_once(db, a, f, rows, n, affected, id, args);
 	}
 	return e;
@@ -250,13 +252,28 @@ db_rollback(struct db *db)
 }
 
 void
-db_retry_nap(struct rng *rng, int attempt)
+db_retry_nap(struct db *db, int attempt)
 {
 	int most = attempt >= 8 ? NAP_MAX_MS : 2 << attempt;
 
 	if (most > NAP_MAX_MS)
 		most = NAP_MAX_MS;
-	clock_nap_ms(most / 2 + (int)rng_below(rng, (uint64_t)most / 2 + 1));
+	clock_nap_ms(most / 2 + (int)rng_below(&db->jitter, (uint64_t)most / 2 + 1));
+}
+
+bool
+db_again(struct db *db, int *attempt, enum err *e, struct fail *f)
+{
+	if (*e == OK && db->in_tx)
+		*e = db_commit(db, f);
+	if (*e == OK)
+		return false;
+	db_rollback(db);
+	if (*e != E_RETRY || ++*attempt >= DB_TRIES)
+		return false;
+	log_debug("trying again: %s", f->detail);
+	db_retry_nap(db, *attempt);
+	return true;
 }
 
 uint64_t

@@ -4,7 +4,7 @@
  * rows are returned in an arena.
  *
  * Retry rule: E_RETRY (deadlock, lock timeout, lost connection, wsrep not ready) means
- * roll back and start the unit of work again; db_retry_nap() waits with jitter.
+ * roll back and start the unit of work again: db_again().
  * Affected rows are matched rows, not changed rows (CLIENT_FOUND_ROWS).
  *
  * Bytes: the connection speaks utf8mb4.  Text from clients has no declared encoding
@@ -20,7 +20,6 @@
 #include <stdint.h>
 #include "lib/arena.h"
 #include "lib/err.h"
-#include "lib/rng.h"
 #include "model/conf.h"
 #include "model/rows.h"
 
@@ -137,8 +136,14 @@ bool db_in_cluster(const struct db *);
 /* Converts rows of one number each to an array in the arena. */
 int64_t *row_numbers(struct arena *, const void *rows, size_t n);
 void db_rollback(struct db *); /* always safe to call */
+enum { DB_TRIES = 8 };
 void db_retry_nap(
-    struct rng *, int attempt); /* 2, 4, 8 ... ms with jitter, at most 500 */
+    struct db *, int attempt); /* 2, 4, 8 ... ms with jitter, at most 500 */
+/*
+ * Ends an attempt at a unit of work, with e: commits if it is in a transaction, or
+ * rolls back. After E_RETRY it naps and returns true, DB_TRIES - 1 times: begin again.
+ */
+bool db_again(struct db *, int *attempt, enum err *e, struct fail *);
 
 /*
  * Moves the errors since the last call to v, as pairs of the server's error number and

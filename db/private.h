@@ -8,6 +8,7 @@
 
 #include <mysql.h>
 #include "db/inspect.h"
+#include "lib/rng.h"
 #include "trigger/cache.h"
 
 /* my_bool in MariaDB Connector/C, bool in MySQL's library. */
@@ -64,6 +65,7 @@ struct db {
 	struct params *params[SQL__MAX]; /* NULL = not needed yet */
 	enum db_use use;
 	bool in_tx, uncertain, committed;
+	struct rng jitter; /* of naps */
 	bool mariadb;
 	bool cluster;    /* the server is a node of a Galera cluster */
 	bool bulk;       /* the server takes bulks, and its counts are right */

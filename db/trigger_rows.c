@@ -15,8 +15,6 @@
 #include "trigger/store.h"
 #include "lib/banned.h"
 
-enum { TRIES = 8 };
-
 static const struct {
 	enum stmt_id raise, clear, list, since;
 } stmts[TRIGGER__MAX] = {
@@ -131,15 +129,11 @@ static enum err
 rows_change(const struct triggers *t, enum trigger_op op, enum trigger of,
     const char *name, struct fail *f)
 {
-	struct rng rng = rng_seed((uint64_t)clock_mono_ms() ^ (uint64_t)getpid());
-	enum err e = OK;
+	enum err e;
 
-	for (int i = 0; i < TRIES; i++) {
-		e = rows_change_once(t, op, of, name, f);
-		if (e != E_RETRY)
-			break;
-		db_retry_nap(&rng, i);
-	}
+	for (int i = 1;
+	     (e = rows_change_once(t, op, of, name, f)) == E_RETRY && i < DB_TRIES; i++)
+		db_retry_nap(t->db, i);
 	return e;
 }
 

@@ -7,11 +7,8 @@
 #include <string.h>
 #include "db/stmts.h"
 #include "lib/crypt.h"
-#include "lib/rng.h"
 #include "lib/text.h"
 #include "lib/banned.h"
-
-enum { TRIES = 8 };
 
 enum err
 tools_catalog(struct cmd_ctx *x, struct catalog **c)
@@ -73,30 +70,22 @@ static enum err
 transact(
     struct cmd_ctx *x, enum err (*work)(struct cmd_ctx *, void *), void *arg, bool dry)
 {
-	uint64_t seed;
-	struct rng r;
-	enum err e = E_RETRY;
+	int attempt = 0;
+	enum err e;
 
-	random_bytes(&seed, sizeof(seed));
-	r = rng_seed(seed);
-	for (int i = 0; i < TRIES && e == E_RETRY; i++) {
-		if (i > 0)
-			db_retry_nap(&r, i);
+	do {
 		e = db_ready(x->db, x->f);
 		if (e == OK)
 			e = db_begin(x->db, x->f);
 		if (e == OK)
 			e = work(x, arg);
-		if (e == OK && !dry)
-			e = db_commit(x->db, x->f);
-		if (e == OK && !dry)
-			return OK;
-		db_rollback(x->db);
-		if (e == E_RETRY && db_commit_uncertain(x->db))
-			return FAIL(x->f, E_RETRY,
-			    "the connection to the database was lost during the commit: check whether the change was made, then try again");
-	}
-	return e;
+		if (e == OK && dry)
+			db_rollback(x->db);
+	} while (db_again(x->db, &attempt, &e, x->f) && !db_commit_uncertain(x->db));
+	return e == E_RETRY && db_commit_uncertain(x->db) ?
+	           FAIL(x->f, E_RETRY,
+		       "the connection to the database was lost during the commit: check whether the change was made, then try again") :
+	           e;
 }
 
 enum err

@@ -112,13 +112,11 @@ rpc_head_passes(struct rpc *x)
 static enum err
 rpc_retry(struct rpc *x)
 {
-	struct rng jitter = rng_seed(x->seed ^ 3 ^ (uint64_t)x->retries << 8);
-
 	if (x->retries++ == RPC_RETRIES)
 		return E_RETRY;
 	log_warn("retrying step %s (%d of %d): %s: %s", steps[x->step].name, x->retries,
 	    RPC_RETRIES, x->fail.where == NULL ? "?" : x->fail.where, x->fail.detail);
-	db_retry_nap(&jitter, x->retries);
+	db_retry_nap(x->db, x->retries);
 	return db_ready(x->db, &x->fail);
 }
 

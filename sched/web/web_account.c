@@ -493,7 +493,6 @@ passwd_page_set(struct web_rpc *x, bool posted, struct web_mailer *mailer)
 
 enum {
 	HASH_LEN = 32,
-	ATTEMPTS = 3,
 	TOKEN_S = 24 * 3600,
 	MOVED_S = 7 * 24 * 3600, /* how long an abandoned address stays its owner's */
 };
@@ -749,16 +748,15 @@ insert_account(struct web_rpc *x, struct user *u, const char *hash, struct fail 
 {
 	const char *source = consents(x) ? as_utf8(x->a, web_text(x, "source")) : NULL;
 	enum err e = make_secrets(x, u, hash, f);
+	int attempt = 0;
 
 	if (e == OK)
 		e = find_team(x, u, f);
 	if (e != OK)
 		return e;
-	for (int i = 0; i < ATTEMPTS; i++) {
+	do
 		e = account_insert(x->db, u, source, f);
-		if (e != E_RETRY || db_ready(x->db, f) != OK)
-			break;
-	}
+	while (db_again(x->db, &attempt, &e, f) && db_ready(x->db, f) == OK);
 	return e;
 }
 

@@ -215,6 +215,47 @@ START_TEST(a_lock_that_is_held_is_retried)
 }
 END_TEST
 
+START_TEST(work_begins_again_until_it_is_done)
+{
+	struct workunit wu;
+	int64_t id = make_unsent_results("again", 1, 909, 1, 1, &wu);
+	int attempt = 0, begun = 0;
+	struct result *r;
+	enum err e;
+
+	do { /* its connection is lost twice */
+		ck_ok(db_begin(db, &f));
+		if (begun++ < 2)
+			kill_connections();
+		e = claim(id, 11, 1, 0);
+	} while (db_again(db, &attempt, &e, &f));
+	ck_ok(e);
+	ck_assert_int_eq(begun, 3);
+	ck_ok(db_begin(db, &f)); /* so the other transaction has ended */
+	db_rollback(db);
+	ck_ok(result_by_id(db, &a, id, &r, &f));
+	ck_assert_int_eq(r->hostid, 11);
+
+	attempt = begun = 0;
+	do { /* never */
+		ck_ok(db_begin(db, &f));
+		begun++;
+		e = E_RETRY;
+	} while (db_again(db, &attempt, &e, &f));
+	ck_err(e, E_RETRY);
+	ck_assert_int_eq(begun, DB_TRIES);
+
+	attempt = 0;
+	ck_ok(db_begin(db, &f));
+	e = claim(id, 12, 2, 0); /* lost: not tried again */
+	ck_assert(!db_again(db, &attempt, &e, &f));
+	ck_err(e, E_RACE);
+	e = OK; /* without a transaction */
+	ck_assert(!db_again(db, &attempt, &e, &f));
+	ck_ok(e);
+}
+END_TEST
+
 START_TEST(who_cannot_connect_is_told_why)
 {
 	struct conf bad = cf;
@@ -542,6 +583,7 @@ UNIT_MAIN("db", {
 	ADD(a_killed_connection_is_retried);
 	ADD(an_uncertain_commit_is_settled_by_the_token);
 	ADD(a_lock_that_is_held_is_retried);
+	ADD(work_begins_again_until_it_is_done);
 	ADD(who_cannot_connect_is_told_why);
 	ADD(no_byte_fails_an_rpc);
 	ADD(an_rpc_keeps_what_validation_learned);
