@@ -114,6 +114,12 @@ conn_error_of(unsigned code)
 	return failure_of(code).err;
 }
 
+bool
+conn_uncertain(const struct db *db)
+{
+	return failure_of(db->code).uncertain;
+}
+
 /* Drops the prepared programs, which belong to the connection. */
 static void
 tx_batch_drop(struct db *db)
@@ -184,7 +190,6 @@ conn_fail(struct db *db, MYSQL_STMT *st, const char *what, struct fail *f)
 		f->kind = log_kind(what, what) + code;
 	db->code = code;
 	count_error(db, code);
-	db->uncertain = x.uncertain;
 	if (x.lost)
 		conn_drop(db);
 	return e;

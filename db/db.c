@@ -206,8 +206,12 @@ db_commit(struct db *db, struct fail *f)
 	if (e != OK)
 		return e;
 	db->committed = true;
-	if (db->tx_batch.on)
-		return tx_batch_run(db, f);
+	db->code = 0;
+	if (db->tx_batch.on) {
+		e = tx_batch_run(db, f);
+		db->uncertain = conn_uncertain(db);
+		return e;
+	}
 	db->count++;
 	const bool bad = mysql_commit(db->my) != 0;
 
@@ -215,6 +219,7 @@ db_commit(struct db *db, struct fail *f)
 	if (!bad)
 		return OK;
 	e = conn_fail(db, NULL, "COMMIT", f);
+	db->uncertain = conn_uncertain(db);
 	/*
 	 * Otherwise, if the transaction is still open, the next BEGIN would commit it.
 	 */

@@ -137,6 +137,8 @@ enum err conn_text(struct db *, const char *sql, const char *what, struct fail *
 
 /* Returns the meaning of an error number of the server or the client library. */
 enum err conn_error_of(unsigned code);
+/* May what failed last have been committed, if it was a COMMIT? */
+bool conn_uncertain(const struct db *);
 
 /* --- open.c --- */
 /* Connects if needed; E_RETRY if the connection was lost inside a transaction. */

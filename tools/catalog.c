@@ -81,11 +81,12 @@ transact(
 			e = work(x, arg);
 		if (e == OK && dry)
 			db_rollback(x->db);
-	} while (db_again(x->db, &attempt, &e, x->f) && !db_commit_uncertain(x->db));
-	return e == E_RETRY && db_commit_uncertain(x->db) ?
-	           FAIL(x->f, E_RETRY,
-		       "the connection to the database was lost during the commit: check whether the change was made, then try again") :
-	           e;
+		else if (e == OK && (e = db_commit(x->db, x->f)) == E_RETRY &&
+		         db_commit_uncertain(x->db))
+			return FAIL(x->f, E_RETRY,
+			    "the connection to the database was lost during the commit: check whether the change was made, then try again");
+	} while (db_again(x->db, &attempt, &e, x->f));
+	return e;
 }
 
 enum err

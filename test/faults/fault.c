@@ -133,9 +133,12 @@ note(enum kind k, long n, const char *what)
 	char line[200];
 	int len = snprintf(line, sizeof(line), "%s %ld %s\n", kinds[k], n, what);
 
+	if (len >= (int)sizeof(line)) { /* a long statement */
+		len = (int)sizeof(line) - 1;
+		line[len - 1] = '\n';
+	}
 	if (log_fd >= 0)
-		syscall(SYS_write, log_fd, line,
-		    len < (int)sizeof(line) ? (size_t)len : sizeof(line) - 1);
+		syscall(SYS_write, log_fd, line, (size_t)len);
 }
 
 static void

@@ -228,6 +228,7 @@ START_TEST(work_begins_again_until_it_is_done)
 		if (begun++ < 2)
 			kill_connections();
 		e = claim(id, 11, 1, 0);
+		ck_assert(!db_commit_uncertain(db)); /* no COMMIT was tried */
 	} while (db_again(db, &attempt, &e, &f));
 	ck_ok(e);
 	ck_assert_int_eq(begun, 3);
