@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "daemons/verdict.h"
 #include "lib/buf.h"
+#include "lib/clamp.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/json_text.h"
@@ -144,7 +145,6 @@ handler_end(struct handler *h, int grace_ms)
 static void
 handler_fail(struct handler *h, const char *fmt, ...)
 {
-	int64_t pause = PAUSE_FIRST_MS;
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -152,12 +152,11 @@ handler_fail(struct handler *h, const char *fmt, ...)
 	va_end(ap);
 	flush_says(h);
 	handler_end(h, 0);
-	for (int i = 0; i < h->failures && pause < PAUSE_MOST_MS; i++)
-		pause *= 2;
 	h->failures++;
 	h->failed = true;
 	h->silent = false;
-	h->start_ms = clock_mono_ms() + (pause < PAUSE_MOST_MS ? pause : PAUSE_MOST_MS);
+	h->start_ms = clock_mono_ms() +
+	              pause_doubled(PAUSE_FIRST_MS, h->failures, PAUSE_MOST_MS);
 	log_warn("[handler %s#%d] %s; the next one starts in %lld ms", h->terms->name,
 	    h->number, h->why, (long long)(h->start_ms - clock_mono_ms()));
 }

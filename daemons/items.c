@@ -9,9 +9,9 @@
 #include "daemons/lease_keeper.h"
 #include "daemons/loop.h"
 #include "db/entity.h"
+#include "lib/clamp.h"
 #include "lib/log.h"
 #include "lib/proc.h"
-#include "rules/daemon/transition.h"
 #include "lib/banned.h"
 
 /* A sorted table of failed items and their pauses. */
@@ -58,7 +58,7 @@ item_backoff_failed(struct item_backoff *t, int64_t key, int64_t now)
 	struct try_item *it = item_backoff_get(t, key);
 
 	it->n++;
-	it->next_at = now + pause_doubled_s(t->first_s, it->n, t->most_s);
+	it->next_at = now + pause_doubled(t->first_s, it->n, t->most_s);
 	return it->n;
 }
 

@@ -17,6 +17,7 @@
 #include "daemons/lease_keeper.h"
 #include "daemons/options.h"
 #include "db/entity.h"
+#include "lib/clamp.h"
 #include "lib/clock.h"
 #include "lib/counters.h"
 #include "lib/crypt.h"
@@ -176,14 +177,6 @@ loop_nap(const struct daemon_ctx *x, int64_t ms)
 		clock_nap_ms(left < SLICE_MS ? (int)left : SLICE_MS);
 }
 
-static int64_t
-next_backoff(int64_t ms)
-{
-	if (ms == 0)
-		return BACKOFF_FIRST_MS;
-	return ms * 2 < BACKOFF_MOST_MS ? ms * 2 : BACKOFF_MOST_MS;
-}
-
 /*
  * A lasting failure is logged once and then every ten minutes: without a database or
  * with a full disk a different item fails each time.
@@ -203,6 +196,12 @@ log_trouble(struct instance *r, const char *what)
 	log_fail(what, f);
 	r->said = *f;
 	r->said_ms = now;
+}
+
+static void
+nap_after_failure(const struct instance *r)
+{
+	loop_nap(&r->x, pause_doubled(BACKOFF_FIRST_MS, r->failures, BACKOFF_MOST_MS));
 }
 
 static void
@@ -348,15 +347,14 @@ open_db(struct instance *r)
 	struct daemon_ctx *x = &r->x;
 	enum err e;
 
-	for (int64_t ms = 0;;) {
+	for (;;) {
 		e = db_open(x->conf, DB_DAEMON, &x->db, &x->fail);
 		if (e == OK || e == E_CONFIG || x->one_pass || loop_ending(x))
 			return e;
 		log_trouble(r, "opening the database");
 		/* It does what it can, and systemd need not wait. */
 		notify_ready();
-		ms = next_backoff(ms);
-		loop_nap(x, ms);
+		nap_after_failure(r);
 		reload_if_changed(r);
 	}
 }
@@ -367,15 +365,14 @@ loop_start(struct instance *r)
 	struct daemon_ctx *x = &r->x;
 	enum err e;
 
-	for (int64_t ms = 0;;) {
+	for (;;) {
 		x->now = clock_now();
 		e = r->daemon->start == NULL ? OK : r->daemon->start(x);
 		arena_reset(&x->a);
 		if (e == OK || e == E_CONFIG || x->one_pass || loop_ending(x))
 			return e;
 		log_trouble(r, "starting");
-		ms = next_backoff(ms);
-		loop_nap(x, ms);
+		nap_after_failure(r);
 		reload_if_changed(r);
 	}
 }
@@ -566,7 +563,6 @@ static enum err
 run_loop(struct instance *r)
 {
 	struct daemon_ctx *x = &r->x;
-	int64_t backoff_ms = 0;
 	size_t done;
 	bool may;
 
@@ -585,11 +581,9 @@ run_loop(struct instance *r)
 			return e;
 		if (e != OK) {
 			log_trouble(r, "step");
-			backoff_ms = next_backoff(backoff_ms);
-			loop_nap(x, backoff_ms);
+			nap_after_failure(r);
 			continue;
 		}
-		backoff_ms = 0;
 		trouble_over(r);
 		if (done > 0)
 			notify_status("handled %zu items in the last pass", done);

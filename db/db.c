@@ -4,11 +4,12 @@
 
 #include <assert.h>
 #include <unistd.h>
+#include "lib/clamp.h"
 #include "lib/clock.h"
 #include "lib/log.h"
 #include "lib/banned.h"
 
-enum { NAP_MAX_MS = 500, AWAKE_MS = 1000, DEADLOCK = 1213 };
+enum { NAP_FIRST_MS = 2, NAP_MAX_MS = 500, AWAKE_MS = 1000, DEADLOCK = 1213 };
 
 enum err
 db_open(const struct conf *cf, enum db_use use, struct db **out, struct fail *f)
@@ -259,11 +260,9 @@ db_rollback(struct db *db)
 void
 db_retry_nap(struct db *db, int attempt)
 {
-	int most = attempt >= 8 ? NAP_MAX_MS : 2 << attempt;
+	const int64_t half = pause_doubled(NAP_FIRST_MS, attempt + 1, NAP_MAX_MS) / 2;
 
-	if (most > NAP_MAX_MS)
-		most = NAP_MAX_MS;
-	clock_nap_ms(most / 2 + (int)rng_below(&db->jitter, (uint64_t)most / 2 + 1));
+	clock_nap_ms((int)(half + (int64_t)rng_below(&db->jitter, (uint64_t)half + 1)));
 }
 
 bool

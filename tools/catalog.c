@@ -82,7 +82,7 @@ transact(
 		if (e == OK && dry)
 			db_rollback(x->db);
 		else if (e == OK && (e = db_commit(x->db, x->f)) == E_RETRY &&
-		         db_commit_uncertain(x->db))
+			 db_commit_uncertain(x->db))
 			return FAIL(x->f, E_RETRY,
 			    "the connection to the database was lost during the commit: check whether the change was made, then try again");
 	} while (db_again(x->db, &attempt, &e, x->f));

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "lib/clamp.h"
 #include "model/rows.h"
 #include "model/tally.h"
 #include "rules/daemon/daemon_rules.h"
@@ -78,19 +79,9 @@ tally_code(struct workunit *wu)
 /* Pauses of single workunits, and of a whole stage (scheduling.md 4.9). */
 
 int64_t
-pause_doubled_s(int64_t first, int64_t n, int64_t most)
-{
-	int64_t pause = first;
-
-	for (int64_t i = 1; i < n && pause < most; i++)
-		pause *= 2;
-	return pause < most ? pause : most;
-}
-
-int64_t
 aside_pause_s(int64_t tries)
 {
-	return pause_doubled_s(ASIDE_FIRST_S, tries, ASIDE_MOST_S);
+	return pause_doubled(ASIDE_FIRST_S, tries, ASIDE_MOST_S);
 }
 
 enum pause_turn
@@ -116,7 +107,7 @@ static void
 next_probe(struct queue_pause *p, int64_t now)
 {
 	p->probes++;
-	p->probe_at = now + pause_doubled_s(PAUSE_FIRST_S, p->probes, PAUSE_MOST_S);
+	p->probe_at = now + pause_doubled(PAUSE_FIRST_S, p->probes, PAUSE_MOST_S);
 }
 
 enum pause_news

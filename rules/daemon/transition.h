@@ -8,10 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The pause after the n-th failure in a row: first, doubled n - 1 times, at most most.
- */
-int64_t pause_doubled_s(int64_t first, int64_t n, int64_t most);
-
 enum { ASIDE_FIRST_S = 60, ASIDE_MOST_S = 3600 };
 
 /* For how long a workunit is put aside after its tries-th failure (>= 1), in s. */

@@ -24,8 +24,7 @@ struct proc { /* a service and its process */
 	uint64_t start;
 	int64_t since;                     /* UTC seconds */
 	int64_t born_ms, next_ms, kill_ms; /* monotonic */
-	int64_t delay_ms;
-	int restarts, exit;
+	int restarts, failures, exit;      /* failures: in a row */
 	char note[96];
 };
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include "lib/buf.h"
+#include "lib/clamp.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/log.h"
@@ -31,7 +32,7 @@ adopt(struct sup *x, struct proc *p, const struct procfs *st)
 	p->start = st->start;
 	p->session = st->session;
 	p->born_ms = clock_mono_ms();
-	p->delay_ms = 0;
+	p->failures = 0;
 	sup_set_state(x, p, PROC_STARTING);
 	log_info("%s runs already, pid %d", p->s.name, (int)p->pid);
 }
@@ -209,6 +210,16 @@ command_logged(struct sup *x, const struct service *s)
 			     &x->round, program_self(&x->round), s->log, s->argv);
 }
 
+/* It could not be started, or has died. */
+static void
+proc_failed(struct proc *p, int64_t now_ms)
+{
+	if (now_ms - p->born_ms >= SETTLED_MS)
+		p->failures = 0;
+	p->next_ms = now_ms +
+	             pause_doubled(DELAY_FIRST_MS, ++p->failures, DELAY_MOST_MS);
+}
+
 static void
 start_proc(struct sup *x, struct proc *p, int64_t now_ms)
 {
@@ -230,9 +241,7 @@ start_proc(struct sup *x, struct proc *p, int64_t now_ms)
 		p->pid = 0;
 		log_fail(p->s.name, &f);
 		snprintf(p->note, sizeof(p->note), "%.90s", f.detail);
-		p->delay_ms = p->delay_ms * 2 < DELAY_MOST_MS ? p->delay_ms * 2 :
-		                                                DELAY_MOST_MS;
-		p->next_ms = now_ms + p->delay_ms;
+		proc_failed(p, now_ms);
 		x->changed = true;
 		return;
 	}
@@ -258,11 +267,7 @@ sup_died(struct sup *x, struct proc *p, int64_t now_ms)
 		return;
 	}
 	log_warn("%s is gone: %s", p->s.name, p->note);
-	p->delay_ms = now_ms - p->born_ms >= SETTLED_MS ? DELAY_FIRST_MS :
-	              p->delay_ms == 0                  ? DELAY_FIRST_MS :
-	              p->delay_ms * 2 < DELAY_MOST_MS   ? p->delay_ms * 2 :
-	                                                  DELAY_MOST_MS;
-	p->next_ms = now_ms + p->delay_ms;
+	proc_failed(p, now_ms);
 	p->kill_ms = now_ms + TERM_MS;
 	p->restarts++;
 	sup_set_state(x, p, PROC_ENDING);

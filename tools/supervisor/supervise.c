@@ -45,7 +45,7 @@ socket_is_served(const struct sup *x, const char *path)
 static void
 try_now(struct sup *x, struct proc *p, int64_t now_ms)
 {
-	p->delay_ms = 0;
+	p->failures = 0;
 	p->next_ms = now_ms;
 	p->restarts = 0;
 	p->note[0] = '\0';
