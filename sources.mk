@@ -401,8 +401,6 @@ daemons_sources = \
 	daemons/generator_options.def \
 	daemons/grants.c \
 	daemons/grants.h \
-	daemons/handler.c \
-	daemons/handler.h \
 	daemons/handler_options.def \
 	daemons/handlers.c \
 	daemons/handlers.h \

@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "daemons/handler.h"
+#include "daemons/handlers.h"
 #include "daemons/loop.h"
 #include "daemons/outputs.h"
 #include "daemons/queue.h"
@@ -65,7 +65,8 @@ struct finished { /* a workunit and those of its canonical outputs that exist */
 	struct workunit *wu;
 	struct output *out;
 	size_t n;
-	int32_t error_mask; /* 0 = the workunit has a canonical result */
+	int32_t error_mask;             /* 0 = the workunit has a canonical result */
+	const struct result *canonical; /* for a handler; NULL = none */
 };
 
 static int32_t
@@ -83,7 +84,7 @@ assimilator_start(struct daemon_ctx *x)
 
 	queue_start(x, &o->queue, "assimilator", ASIDE_ASSIMILATOR);
 	o->dir = project_path(x->life, x->conf, o->copy_to);
-	TRY(daemon_handlers(x, &o->handler, "assimilator", o->app_name));
+	TRY(handlers_open(x, &o->handler, "assimilator", o->app_name, daemon_stopping));
 	if (o->command == NULL && o->handler.command == NULL) {
 		enum err e = fs_mkdirs(o->dir, 0750, &x->fail);
 		if (e != OK)
@@ -295,45 +296,72 @@ hand_over_each(struct daemon_ctx *x, struct chunk *k)
 /* The end of one workunit's offer that was not taken. */
 static void
 offer_declined(struct daemon_ctx *x, struct chunk *k, const struct finished *w,
-    const struct assimilate_ask *h)
+    const struct question *q)
 {
 	const struct queue_failure bad = {
-		.wu = w->wu, .why = h->why, .detail = h->detail, .left = true
+		.wu = w->wu, .why = q->why, .detail = q->detail, .left = true
 	};
 
-	if (h->end == ASK_LATER)
-		assimilator_waits(x, k, w, h->why);
-	if (h->end != ASK_FAILED)
+	if (q->end == ASK_LATER)
+		assimilator_waits(x, k, w, q->why);
+	if (q->end != ASK_FAILED)
 		return;
 	queue_accuse(x, &bad, E_SYS);
 	k->bad[k->nbad++] = bad;
 }
 
+/* Finds the canonical results, of which the handler is told. */
+static enum err
+load_canonical(struct daemon_ctx *x, struct chunk *k)
+{
+	int64_t *ids = NEWN(&x->a, int64_t, k->n + 1);
+	struct result *r = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < k->n; i++)
+		ids[i] = k->v[i].wu->id;
+	TRY(results_of_workunits(x->db, &x->a, ids, k->n, &r, &n, &x->fail));
+	for (size_t i = 0; i < k->n; i++)
+		for (size_t m = 0; m < n; m++)
+			if (r[m].id == k->v[i].wu->canonical_resultid)
+				k->v[i].canonical = &r[m];
+	return OK;
+}
+
+static enum err
+assimilate_ask(struct daemon_ctx *x, void *item, const char *doc, json_t *request)
+{
+	const struct finished *w = item;
+
+	json_object_set_new(request, "workunit", handler_workunit(&x->a, w->wu, doc));
+	json_object_set_new(request, "error_mask", json_integer(w->error_mask));
+	json_object_set_new(request, "canonical",
+	    w->canonical == NULL ? json_null() : handler_result(w->canonical, NULL));
+	json_object_set_new(request, "outputs", handler_outputs(w->out, w->n));
+	return OK;
+}
+
 /*
- * Offers the chunk to the handler; what is left in it was taken.  E_SYS with *broken:
- * the handler does not work, and the chunk is good all the same.
+ * Offers the chunk to the handler; what is left in it was taken.  *broken: why the
+ * handler does not work; the chunk is good all the same.
  */
 static enum err
 hand_over_all(struct daemon_ctx *x, struct chunk *k, const char **broken)
 {
-	struct assimilate_ask *h = NEWN(&x->a, struct assimilate_ask, k->n + 1);
+	static const struct verb assimilate = { "assimilate", assimilate_ask, NULL };
+	struct question *q = NEWN(&x->a, struct question, k->n + 1);
 	bool *taken = NEWN(&x->a, bool, k->n + 1);
-	enum err e;
 
+	if (k->n == 0)
+		return OK;
 	for (size_t i = 0; i < k->n; i++)
-		h[i] = (struct assimilate_ask){ .wu = k->v[i].wu,
-			.out = k->v[i].out,
-			.n = k->v[i].n,
-			.error_mask = k->v[i].error_mask };
-	e = handler_offer_all(x, h, k->n);
-	if (e == E_SYS)
-		*broken = arena_strdup(&x->a, x->fail.detail);
-	else if (e != OK)
-		return e;
+		q[i] = (struct question){ .item = &k->v[i], .wu = k->v[i].wu };
+	TRY(load_canonical(x, k));
+	TRY(handlers_ask(x, &assimilate, q, k->n, broken));
 	for (size_t i = 0; i < k->n; i++) {
-		taken[i] = h[i].end == ASK_DONE;
+		taken[i] = q[i].end == ASK_DONE;
 		if (!taken[i])
-			offer_declined(x, k, &k->v[i], &h[i]);
+			offer_declined(x, k, &k->v[i], &q[i]);
 	}
 	chunk_keep(k, taken);
 	return OK;

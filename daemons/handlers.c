@@ -12,22 +12,69 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "daemons/loop.h"
 #include "daemons/verdict.h"
+#include "db/entity.h"
 #include "lib/buf.h"
 #include "lib/clamp.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/json_text.h"
 #include "lib/log.h"
+#include "lib/proc.h"
 #include "lib/text.h"
 #include "lib/xml.h"
 #include "proto/blob.h"
 #include "lib/banned.h"
 
 /*
- * A handler is a stranger's program: nothing that it writes, or does not write, may
- * block or harm the daemon.
+ * One process of a project's handler, which speaks JSON lines: started with a growing
+ * pause after failures, greeted, written to and read without ever blocking.  Whatever
+ * it does, this process only learns that it failed, and why.
  */
+
+enum {
+	HANDLER_LINE_MOST = 1 << 20, /* bytes of a line that it writes */
+	HANDLER_WORDS = 4096,        /* bytes of its standard error that are kept */
+	HANDLER_IN_FLIGHT = 64,      /* requests that it has not answered */
+	HANDLER_PROTOCOL = 1,
+};
+
+/* What all processes of a handler share. */
+struct handler_terms {
+	const char *const *argv;
+	const char *name;   /* in the log, and in reasons */
+	const char *dir;    /* working directory */
+	const char *hello;  /* the first line that it gets, with its end */
+	int64_t silence_ms; /* a process that owes an answer may be silent so long */
+};
+
+struct handler {
+	const struct handler_terms *terms;
+	int number; /* from 1 */
+	struct proc_child p;
+	struct arena a;  /* of this process's buffers */
+	struct buf in;   /* what it wrote */
+	size_t taken;    /* bytes of it that handler_line() has returned */
+	struct buf says; /* a line of its standard error that has no end yet */
+	char words[HANDLER_WORDS]; /* the end of its standard error */
+	size_t nwords;
+	size_t said, unsaid; /* lines logged and left out in this period */
+	int64_t said_since;
+	bool greeted;     /* it has answered the hello */
+	bool gone;        /* it has ended; what it wrote is not all taken yet */
+	int status;       /* of its end */
+	bool mute;        /* it has closed its standard output */
+	const char *send; /* what is left of the line that is being written to it */
+	size_t nsend;
+	size_t window;    /* requests that it takes at once */
+	int64_t heard_ms; /* when it last wrote a line, or got something to do */
+	int64_t start_ms; /* it is not started before */
+	int failures;     /* in a row, since it last answered */
+	bool failed;      /* it has just failed: why */
+	bool silent;      /* by silence */
+	char why[FAIL_BYTES];
+};
 
 enum {
 	CHUNK = 64 << 10,
@@ -168,6 +215,30 @@ handler_works(struct handler *h)
 	h->failures = 0;
 }
 
+/* Gives it a line that stays until it is written, and is never given twice. */
+static void
+handler_give(struct handler *h, const char *line, size_t n)
+{
+	h->send = line;
+	h->nsend = n;
+}
+
+/* Writes what it takes now. */
+static void
+handler_write(struct handler *h)
+{
+	while (h->nsend > 0 && h->p.in >= 0) {
+		ssize_t put = write(h->p.in, h->send, h->nsend);
+		if (put < 0 && errno == EINTR)
+			continue;
+		/* If it has closed its input, its end will be noticed. */
+		if (put <= 0)
+			return;
+		h->send += put;
+		h->nsend -= (size_t)put;
+	}
+}
+
 static void
 handler_start(struct handler *h)
 {
@@ -214,28 +285,6 @@ static bool
 handler_idle(const struct handler *h)
 {
 	return handler_runs(h) && h->nsend == 0 && !h->gone;
-}
-
-void
-handler_give(struct handler *h, const char *line, size_t n)
-{
-	h->send = line;
-	h->nsend = n;
-}
-
-void
-handler_write(struct handler *h)
-{
-	while (h->nsend > 0 && h->p.in >= 0) {
-		ssize_t put = write(h->p.in, h->send, h->nsend);
-		if (put < 0 && errno == EINTR)
-			continue;
-		/* If it has closed its input, its end will be noticed. */
-		if (put <= 0)
-			return;
-		h->send += put;
-		h->nsend -= (size_t)put;
-	}
 }
 
 static void
@@ -347,11 +396,24 @@ enum {
 };
 
 struct handlers {
-	struct handler_spec spec;
 	struct handler_terms terms;
+	bool (*stopping)(const struct daemon_ctx *);
 	struct handler *v;
 	size_t n;
 	int64_t next_id;
+};
+
+/* A question on its way. */
+struct ask {
+	json_t *request; /* an object; released when its line is written */
+	enum ask_end end;
+	json_t *reply; /* of ASK_DONE; lives as long as the arena */
+	char *why, *detail;
+	int64_t id;
+	char *line;
+	size_t nline;
+	int by;      /* number of the process that has it; 0 = none */
+	int crashes; /* processes that failed while they had it */
 };
 
 /* What is being asked. */
@@ -394,44 +456,48 @@ put_json(struct buf *b, json_t *value)
 }
 
 static char *
-hello_line(struct arena *a, const struct handler_spec *s)
+hello_line(struct arena *a, const char *kind, const char *app, const char *dir)
 {
 	struct buf b = buf_new(a);
 	json_t *hello = json_object();
 
 	json_object_set_new(hello, "type", json_string("hello"));
 	json_object_set_new(hello, "protocol", json_integer(HANDLER_PROTOCOL));
-	json_object_set_new(hello, "kind", json_text(s->kind));
-	json_object_set_new(hello, "app", json_text(s->app));
-	json_object_set_new(hello, "project_dir", json_text(s->dir));
+	json_object_set_new(hello, "kind", json_text(kind));
+	json_object_set_new(hello, "app", json_text(app));
+	json_object_set_new(hello, "project_dir", json_text(dir));
 	json_object_set_new(hello, "in_flight", json_integer(HANDLER_IN_FLIGHT));
 	put_json(&b, hello);
 	return b.p;
 }
 
 enum err
-handlers_open(struct arena *life, const struct handler_spec *spec,
-    struct handlers **out, struct fail *f)
+handlers_open(struct daemon_ctx *x, const struct handler_options *o, const char *kind,
+    const char *app, bool (*stopping)(const struct daemon_ctx *))
 {
-	struct handlers *h = NEW(life, struct handlers);
+	struct handlers *h;
+	const char *dir = x->conf->project_dir;
 	char **argv;
 
-	if (proc_split(life, spec->command, &argv, f) != OK)
-		return FAIL(f, E_CONFIG, "--handler \"%s\" cannot be split into words",
-		    spec->command);
-	h->spec = *spec;
+	if (o->command == NULL || x->handlers != NULL)
+		return OK;
+	if (proc_split(x->life, o->command, &argv, &x->fail) != OK)
+		return FAIL(&x->fail, E_CONFIG,
+		    "--handler \"%s\" cannot be split into words", o->command);
+	h = NEW(x->life, struct handlers);
+	h->stopping = stopping;
 	h->terms = (struct handler_terms){ .argv = (const char *const *)argv,
 		.name = name_of_command(argv),
-		.dir = spec->dir,
-		.hello = hello_line(life, spec),
-		.silence_ms = spec->silence_s * 1000 };
-	h->n = spec->number < 1           ? 1 :
-	       spec->number > NUMBER_MOST ? NUMBER_MOST :
-	                                    (size_t)spec->number;
-	h->v = NEWN(life, struct handler, h->n);
+		.dir = dir,
+		.hello = hello_line(x->life, kind, app, dir),
+		.silence_ms = o->silence_s * 1000 };
+	h->n = o->number < 1           ? 1 :
+	       o->number > NUMBER_MOST ? NUMBER_MOST :
+	                                 (size_t)o->number;
+	h->v = NEWN(x->life, struct handler, h->n);
 	for (size_t i = 0; i < h->n; i++)
 		handler_init(&h->v[i], &h->terms, (int)i + 1);
-	*out = h;
+	x->handlers = h;
 	return OK;
 }
 
@@ -726,11 +792,12 @@ write_requests(struct asking *q)
 	}
 }
 
-enum err
-handlers_ask(
-    struct handlers *h, struct arena *a, struct ask *asks, size_t n, struct fail *f)
+/* Asks until all have ended; E_SYS: the handler does not work. */
+static enum err
+ask_until_ended(struct daemon_ctx *x, struct ask *asks, size_t n)
 {
-	struct asking q = { h, a, asks, n, n, 0 };
+	struct handlers *h = x->handlers;
+	struct asking q = { h, &x->a, asks, n, n, 0 };
 
 	write_requests(&q);
 	for (size_t i = 0; i < h->n; i++) {
@@ -741,11 +808,11 @@ handlers_ask(
 		hear(&q, &h->v[i]);
 		hear(&q, &h->v[i]);
 	}
-	while (q.open > 0 && !h->spec.stopping(h->spec.stopping_arg)) {
+	while (q.open > 0 && !h->stopping(x)) {
 		for (size_t i = 0; i < h->n; i++)
 			turn(&q, &h->v[i]);
 		if (q.open > 0 && hopeless(h))
-			return gave_up(h, f);
+			return gave_up(h, &x->fail);
 		if (q.open > 0)
 			wait_for_any(h);
 	}
@@ -754,57 +821,147 @@ handlers_ask(
 	return OK;
 }
 
+/* Makes the requests; after an error there are none. */
+static enum err
+ask_requests(struct daemon_ctx *x, const struct verb *v, const struct question *q,
+    struct ask *asks, size_t n)
+{
+	const char **docs = NEWN(&x->a, const char *, n + 1);
+	int64_t *ids = NEWN(&x->a, int64_t, n + 1);
+	enum err e = OK;
+
+	for (size_t i = 0; i < n && q[i].wu != NULL; i++)
+		ids[i] = q[i].wu->id;
+	for (size_t i = 0; i < n && q[i].wu != NULL; i += DB_LIST_MAX)
+		TRY(workunits_xml_docs(x->db, &x->a, ids + i,
+		    n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, docs + i, &x->fail));
+	for (size_t i = 0; i < n && e == OK; i++) {
+		asks[i].request = json_pack("{s:s}", "type", v->type);
+		e = v->ask(x, q[i].item, docs[i], asks[i].request);
+	}
+	for (size_t i = 0; i < n && e != OK; i++)
+		json_decref(asks[i].request);
+	return e;
+}
+
+enum err
+handlers_ask(struct daemon_ctx *x, const struct verb *v, struct question *q, size_t n,
+    const char **broken)
+{
+	struct ask *asks = NEWN(&x->a, struct ask, n + 1);
+
+	*broken = NULL;
+	TRY(ask_requests(x, v, q, asks, n));
+	if (ask_until_ended(x, asks, n) != OK)
+		*broken = arena_strdup(&x->a, x->fail.detail);
+	for (size_t i = 0; i < n; i++) {
+		const char *wrong = NULL;
+
+		q[i].end = asks[i].end;
+		q[i].why = asks[i].why;
+		q[i].detail = asks[i].detail;
+		if (q[i].end == ASK_DONE && v->take != NULL)
+			wrong = v->take(x, q[i].item, asks[i].reply);
+		if (wrong == NULL)
+			continue;
+		q[i].end = ASK_FAILED;
+		q[i].why = arena_printf(
+		    &x->a, "%s: %s", handlers_name(x->handlers), wrong);
+	}
+	return OK;
+}
+
 /* Members are named as columns are; times are seconds since 1970. */
 
-json_t *
-handler_request(const char *type)
+void
+handler_columns(json_t *object, const struct col *c, size_t n, const void *row)
 {
-	json_t *request = json_object();
+	for (size_t i = 0; i < n; i++) {
+		const void *p = (const char *)row + c[i].off;
+		const char *s;
+		json_t *v = NULL;
 
-	json_object_set_new(request, "type", json_string(type));
-	return request;
+		switch (c[i].type) {
+		case COL_i32:
+			v = json_integer(*(const int32_t *)p);
+			break;
+		case COL_i64:
+			v = json_integer(*(const int64_t *)p);
+			break;
+		case COL_f64:
+			v = json_real(*(const double *)p);
+			break;
+		case COL_str:
+			s = *(const char *const *)p;
+			v = json_lines(s == NULL ? "" : s);
+			break;
+		case COL_bool:
+			v = json_boolean(*(const bool *)p);
+			break;
+		}
+		json_object_set_new(object, c[i].name, v);
+	}
 }
 
-static void
-put_text(json_t *object, const char *name, const char *value)
-{
-	json_object_set_new(object, name, json_lines(value == NULL ? "" : value));
-}
+#define WU(member) HANDLER_COL(struct workunit, member)
+static const struct col workunit_names[] = {
+	{ "id", WU(id) },
+	{ "name", WU(name) },
+};
+static const struct col workunit_columns[] = {
+	{ "batch", WU(batch) },
+	{ "create_time", WU(create_time) },
+	{ "min_quorum", WU(min_quorum) },
+	{ "error_mask", WU(error_mask) },
+	{ "canonical_resultid", WU(canonical_resultid) },
+	{ "rsc_fpops_est", WU(rsc_fpops_est) },
+	{ "rsc_fpops_bound", WU(rsc_fpops_bound) },
+	{ "rsc_memory_bound", WU(rsc_memory_bound) },
+	{ "rsc_disk_bound", WU(rsc_disk_bound) },
+	{ "delay_bound", WU(delay_bound) },
+};
+#undef WU
 
-static void
-put_int(json_t *object, const char *name, int64_t value)
-{
-	json_object_set_new(object, name, json_integer(value));
-}
+#define R(member) HANDLER_COL(struct result, member)
+static const struct col result_columns[] = {
+	{ "id", R(id) },
+	{ "name", R(name) },
+	{ "host", R(hostid) },
+	{ "user", R(userid) },
+	{ "app_version", R(app_version_id) },
+	{ "app_version_num", R(app_version_num) },
+	{ "sent_time", R(sent_time) },
+	{ "received_time", R(received_time) },
+	{ "cpu_time", R(cpu_time) },
+	{ "elapsed_time", R(elapsed_time) },
+	{ "flops_estimate", R(flops_estimate) },
+	{ "exit_status", R(exit_status) },
+};
+#undef R
 
-static void
-put_real(json_t *object, const char *name, double value)
-{
-	json_object_set_new(object, name, json_real(value));
-}
+#define OUT(member) HANDLER_COL(struct output, member)
+static const struct col output_columns[] = {
+	{ "name", OUT(name) },
+	{ "open_name", OUT(open_name) },
+	{ "path", OUT(path) },
+	{ "md5", OUT(md5) },
+	{ "nbytes", OUT(nbytes) },
+	{ "optional", OUT(optional) },
+};
+#undef OUT
 
 json_t *
 handler_workunit(struct arena *a, const struct workunit *wu, const char *xml_doc)
 {
+	const char *line = NULL, *file = wu_name_file(a, wu->name);
 	json_t *o = json_object();
-	char *file = wu_name_file(a, wu->name), *line = NULL;
 
 	if (xml_doc != NULL)
 		line = xml_between(a, xml_doc, "command_line");
-	put_int(o, "id", wu->id);
-	put_text(o, "name", wu->name);
-	put_text(o, "command_line", line);
-	put_text(o, "file", file);
-	put_int(o, "batch", wu->batch);
-	put_int(o, "create_time", wu->create_time);
-	put_int(o, "min_quorum", wu->min_quorum);
-	put_int(o, "error_mask", wu->error_mask);
-	put_int(o, "canonical_resultid", wu->canonical_resultid);
-	put_real(o, "rsc_fpops_est", wu->rsc_fpops_est);
-	put_real(o, "rsc_fpops_bound", wu->rsc_fpops_bound);
-	put_real(o, "rsc_memory_bound", wu->rsc_memory_bound);
-	put_real(o, "rsc_disk_bound", wu->rsc_disk_bound);
-	put_int(o, "delay_bound", wu->delay_bound);
+	handler_columns(o, workunit_names, N(workunit_names), wu);
+	json_object_set_new(o, "command_line", json_lines(line == NULL ? "" : line));
+	json_object_set_new(o, "file", json_lines(file == NULL ? "" : file));
+	handler_columns(o, workunit_columns, N(workunit_columns), wu);
 	return o;
 }
 
@@ -814,15 +971,11 @@ handler_outputs(const struct output *v, size_t n)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < n; i++) {
+		bool absent = v[i].optional && !fs_exists(v[i].path);
 		json_t *o = json_object();
-		put_text(o, "name", v[i].name);
-		put_text(o, "open_name", v[i].open_name);
-		put_text(o, "path", v[i].path);
-		put_text(o, "md5", v[i].md5);
-		put_real(o, "nbytes", v[i].nbytes);
-		json_object_set_new(o, "optional", json_boolean(v[i].optional));
-		json_object_set_new(
-		    o, "absent", json_boolean(v[i].optional && !fs_exists(v[i].path)));
+
+		handler_columns(o, output_columns, N(output_columns), &v[i]);
+		json_object_set_new(o, "absent", json_boolean(absent));
 		json_object_set_new(o, "no_validate", json_boolean(v[i].no_validate));
 		json_array_append_new(list, o);
 	}
@@ -834,18 +987,7 @@ handler_result(const struct result *r, const struct outputs *out)
 {
 	json_t *o = json_object();
 
-	put_int(o, "id", r->id);
-	put_text(o, "name", r->name);
-	put_int(o, "host", r->hostid);
-	put_int(o, "user", r->userid);
-	put_int(o, "app_version", r->app_version_id);
-	put_int(o, "app_version_num", r->app_version_num);
-	put_int(o, "sent_time", r->sent_time);
-	put_int(o, "received_time", r->received_time);
-	put_real(o, "cpu_time", r->cpu_time);
-	put_real(o, "elapsed_time", r->elapsed_time);
-	put_real(o, "flops_estimate", r->flops_estimate);
-	put_int(o, "exit_status", r->exit_status);
+	handler_columns(o, result_columns, N(result_columns), r);
 	if (out != NULL)
 		json_object_set_new(o, "outputs", handler_outputs(out->v, out->n));
 	return o;

@@ -174,27 +174,3 @@ daemon_split_command(struct daemon_ctx *x, const char *cmd, char ***argv, size_t
 		++*argc;
 	return *argc > 0 ? OK : FAIL(&x->fail, E_CONFIG, "--command is empty");
 }
-
-static bool
-stopping_now(const void *x)
-{
-	return daemon_stopping(x);
-}
-
-enum err
-daemon_handlers(struct daemon_ctx *x, const struct handler_options *o, const char *kind,
-    const char *app)
-{
-	const struct handler_spec spec = { .command = o->command,
-		.kind = kind,
-		.app = app,
-		.dir = x->conf->project_dir,
-		.number = o->number,
-		.silence_s = o->silence_s,
-		.stopping = stopping_now,
-		.stopping_arg = x };
-
-	if (o->command == NULL || x->handlers != NULL)
-		return OK;
-	return handlers_open(x->life, &spec, &x->handlers, &x->fail);
-}

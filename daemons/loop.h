@@ -131,13 +131,4 @@ enum err daemon_app_id(struct daemon_ctx *, const char *name, int64_t *id);
 enum err daemon_split_command(
     struct daemon_ctx *, const char *cmd, char ***argv, size_t *argc);
 
-/* The options of daemons that can run a handler (handler_options.def). */
-struct handler_options {
-	char *command; /* NULL = no handler */
-	int64_t number, silence_s;
-};
-/* Makes x->handlers if there is a command.  E_CONFIG: it cannot be split into words. */
-enum err daemon_handlers(struct daemon_ctx *, const struct handler_options *,
-    const char *kind, const char *app);
-
 #endif

@@ -66,22 +66,30 @@ trickles_start(struct daemon_ctx *x)
 	struct trickles *o = x->own;
 
 	o->backoff = daemon_backoff(x, PAUSE_FIRST_S, PAUSE_MOST_S);
-	return daemon_handlers(x, &o->handler, "trickle_handler", "");
+	return handlers_open(x, &o->handler, "trickle_handler", "", daemon_stopping);
 }
 
-static json_t *
-trickle_request(const struct handed *h)
-{
-	json_t *request = handler_request("trickle"), *m = json_object();
+#define COLUMN(member) HANDLER_COL(struct row_trickle, member)
+static const struct col message_columns[] = {
+	{ "id", COLUMN(id) },
+	{ "time", COLUMN(create_time) },
+	{ "host", COLUMN(hostid) },
+	{ "variety", COLUMN(variety) },
+};
+#undef COLUMN
 
-	json_object_set_new(m, "id", json_integer(h->row->id));
-	json_object_set_new(m, "time", json_integer(h->row->create_time));
-	json_object_set_new(m, "host", json_integer(h->row->hostid));
-	json_object_set_new(m, "variety", json_lines(h->row->variety));
+static enum err
+message_ask(struct daemon_ctx *x, void *item, const char *doc, json_t *request)
+{
+	const struct handed *h = item;
+	json_t *m = json_object();
+
+	(void)x, (void)doc;
+	handler_columns(m, message_columns, N(message_columns), h->row);
 	json_object_set_new(m, "result", json_lines(h->result));
 	json_object_set_new(m, "xml", json_lines(h->row->xml));
 	json_object_set_new(request, "message", m);
-	return request;
+	return OK;
 }
 
 /* Can clients take the answer (protocol.md 2.8)? */
@@ -101,6 +109,16 @@ down_wrong(const struct handed *h)
 		p += len + (p[len] == '\n');
 	}
 	return NULL;
+}
+
+static const char *
+message_take(struct daemon_ctx *x, void *item, json_t *reply)
+{
+	struct handed *h = item;
+
+	(void)x;
+	h->down = json_string_value(json_object_get(reply, "down"));
+	return h->down == NULL ? NULL : down_wrong(h);
 }
 
 static enum err
@@ -142,30 +160,22 @@ remove_messages(struct daemon_ctx *x, struct removal *r, size_t *done)
 	return e;
 }
 
-/* Takes the handler's word on one message; *taken: it can be removed. */
+/* What becomes of a message that the handler has not taken. */
 static enum err
-message_answered(
-    struct daemon_ctx *x, struct handed *h, const struct ask *k, bool *taken)
+message_stays(struct daemon_ctx *x, const struct handed *h, const struct question *q)
 {
 	const struct trickles *o = x->own;
 	const char *label = arena_printf(&x->a, "[MESSAGE#%lld] of host %lld",
 	    (long long)h->row->id, (long long)h->row->hostid);
-	const char *why = k->why;
 
-	*taken = k->end == ASK_DONE;
-	if (k->end == ASK_DONE) {
-		h->down = json_string_value(json_object_get(k->reply, "down"));
-		why = h->down == NULL ? NULL : down_wrong(h);
-		*taken = why == NULL;
+	if (q->end == ASK_FAILED)
+		return daemon_item_ended(x, o->backoff, h->row->id, label,
+		    FAIL(&x->fail, E_SYS, "%s", q->why));
+	if (q->end == ASK_LATER) {
+		log_warn("%s: %s; asked again later", label, q->why);
+		daemon_trouble(x, "%s: %s", label, q->why);
+		item_backoff_wait(o->backoff, h->row->id, x->now);
 	}
-	if (*taken || k->end == ASK_UNTRIED)
-		return OK;
-	if (k->end != ASK_LATER)
-		return daemon_item_ended(
-		    x, o->backoff, h->row->id, label, FAIL(&x->fail, E_SYS, "%s", why));
-	log_warn("%s: %s; asked again later", label, why);
-	daemon_trouble(x, "%s: %s", label, why);
-	item_backoff_wait(o->backoff, h->row->id, x->now);
 	return OK;
 }
 
@@ -173,32 +183,24 @@ message_answered(
 static enum err
 hand_messages(struct daemon_ctx *x, struct removal *r, size_t *done)
 {
-	struct ask asks[PAGE];
-	const char *broken = NULL;
+	static const struct verb trickle = { "trickle", message_ask, message_take };
+	struct question *q = NEWN(&x->a, struct question, r->n + 1);
+	const char *broken;
 	size_t n = 0;
-	enum err e;
 
-	memset(asks, 0, sizeof(asks));
 	for (size_t i = 0; i < r->n; i++)
-		asks[i].request = trickle_request(&r->v[i]);
-	e = handlers_ask(x->handlers, &x->a, asks, r->n, &x->fail);
-	if (e == E_SYS)
-		broken = arena_strdup(&x->a, x->fail.detail);
-	else if (e != OK)
-		return e;
-	e = OK;
-	for (size_t i = 0; i < r->n && e == OK; i++) {
-		bool taken;
-		e = message_answered(x, &r->v[i], &asks[i], &taken);
-		if (taken)
+		q[i].item = &r->v[i];
+	TRY(handlers_ask(x, &trickle, q, r->n, &broken));
+	for (size_t i = 0; i < r->n; i++)
+		if (q[i].end == ASK_DONE)
 			r->v[n++] = r->v[i];
-	}
+		else
+			TRY(message_stays(x, &r->v[i], &q[i]));
 	r->n = n;
-	if (e == OK)
-		e = remove_messages(x, r, done);
-	if (n > 0 && e == OK)
+	TRY(remove_messages(x, r, done));
+	if (n > 0)
 		log_info("%zu messages handled", n);
-	return e == OK && broken != NULL ? FAIL(&x->fail, E_SYS, "%s", broken) : e;
+	return broken != NULL ? FAIL(&x->fail, E_SYS, "%s", broken) : OK;
 }
 
 /* Removes messages that are too old. */

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include "daemons/grants.h"
-#include "daemons/handler.h"
+#include "daemons/handlers.h"
 #include "daemons/loop.h"
 #include "daemons/outputs.h"
 #include "daemons/script.h"
@@ -72,7 +72,9 @@ struct trial {
 	enum match *init;
 	double *stated;  /* credit that the validator states for results[i], or < 0 */
 	const char *why; /* why something cannot be judged now; NULL = everything can */
-	struct judging said; /* by the handler, if there is one */
+	const char *detail; /* of why; NULL = nothing */
+	int64_t *group;     /* by a handler: results of the same group agree */
+	bool untried;       /* the handler was not asked: no verdict, no delay */
 	struct validate_change change;
 	double granted; /* credit of each valid result */
 };
@@ -110,7 +112,7 @@ validator_start(struct daemon_ctx *x)
 
 	queue_start(x, &o->queue, "validator", ASIDE_VALIDATOR);
 	credit_start(&o->credit);
-	TRY(daemon_handlers(x, &o->handler, "validator", o->app_name));
+	TRY(handlers_open(x, &o->handler, "validator", o->app_name, daemon_stopping));
 	TRY(script_start(x, o->init_script, &o->init));
 	TRY(script_start(x, o->compare_script, &o->compare));
 	return daemon_split_command(x, o->command, &o->argv, &o->argc);
@@ -282,8 +284,7 @@ compare_results(void *ctx, size_t i, size_t j)
 	const struct validator *o = t->x->own;
 
 	if (t->x->handlers != NULL)
-		return t->said.group[i] == t->said.group[j] ? MATCH_SAME :
-		                                              MATCH_DIFFERENT;
+		return t->group[i] == t->group[j] ? MATCH_SAME : MATCH_DIFFERENT;
 	if (o->init.argc > 0 || o->compare.argc > 0)
 		return compare_by_script(t, i, j);
 	if (t->out[i].n != t->out[j].n)
@@ -363,6 +364,144 @@ validator_load(struct daemon_ctx *x, struct session *s)
 	return e;
 }
 
+/*
+ * The handler only says which results agree and which are bad; what follows from it is
+ * decided by validate(), as ever.  A reply that does not judge each result that was
+ * shown, once, judges none.
+ */
+
+static const double CREDIT_MOST = 1e12;
+
+/* What a reply may say about a result instead of its group. */
+static const struct {
+	const char *name;
+	enum match match;
+} instead[] = {
+	{ "bad", MATCH_BAD },
+	{ "hopeless", MATCH_HOPELESS },
+	{ "later", MATCH_LATER },
+};
+
+static size_t
+trial_shown(const struct trial *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n; i++)
+		n += t->init[i] == MATCH_SAME;
+	return n;
+}
+
+static enum err
+validate_ask(struct daemon_ctx *x, void *item, const char *doc, json_t *request)
+{
+	const struct trial *t = item;
+	json_t *results = json_array();
+
+	json_object_set_new(request, "workunit", handler_workunit(&x->a, t->wu, doc));
+	for (size_t i = 0; i < t->n; i++)
+		if (t->init[i] == MATCH_SAME)
+			json_array_append_new(
+			    results, handler_result(&t->results[i], &t->out[i]));
+	json_object_set_new(request, "results", results);
+	return OK;
+}
+
+/* Opinions from one reply, not believed before all are read. */
+struct opinions {
+	struct arena *a;
+	struct trial *t;
+	enum match *match;
+	bool *said;
+	size_t n;
+	const char *why; /* why the reply cannot be used, or why one result waits */
+};
+
+static bool
+opinion_wrong(struct opinions *o, const char *why, int64_t id)
+{
+	o->why = arena_printf(o->a, "its reply %s %lld", why, (long long)id);
+	return false;
+}
+
+/* Credit: of the result, else of the workunit, else none. */
+static bool
+opinion_credit(struct opinions *o, size_t i, json_t *said, json_t *reply)
+{
+	json_t *c = json_object_get(said, "credit");
+	double v;
+
+	if (c == NULL)
+		c = json_object_get(reply, "credit");
+	if (c == NULL || json_is_null(c))
+		return true;
+	v = json_number_value(c);
+	if (!json_is_number(c) || !isfinite(v) || v < 0 || v > CREDIT_MOST)
+		return opinion_wrong(
+		    o, "has no credit from 0 to 1e12 for result", o->t->results[i].id);
+	o->t->stated[i] = v;
+	return true;
+}
+
+static bool
+opinion_take(struct opinions *o, json_t *said, json_t *reply)
+{
+	int64_t id = json_integer_value(json_object_get(said, "id"));
+	json_t *group = json_object_get(said, "group");
+	struct trial *t = o->t;
+	size_t i = 0, words = json_is_integer(group);
+
+	while (i < t->n && (t->results[i].id != id || t->init[i] != MATCH_SAME))
+		i++;
+	if (i == t->n || o->said[i])
+		return opinion_wrong(o, "judges, not once, result", id);
+	o->said[i] = true;
+	o->n++;
+	t->group[i] = json_integer_value(group);
+	for (size_t k = 0; k < N(instead); k++) {
+		const char *why = json_string_value(
+		    json_object_get(said, instead[k].name));
+		if (why == NULL)
+			continue;
+		words++;
+		o->match[i] = instead[k].match;
+		log_info("[RESULT#%lld] %s %s: %s", (long long)id, t->results[i].name,
+		    instead[k].name, why);
+		if (instead[k].match == MATCH_LATER)
+			o->why = arena_strdup(o->a, why);
+	}
+	if (words != 1)
+		return opinion_wrong(o,
+		    "must have one of group, bad, hopeless and later for result", id);
+	return opinion_credit(o, i, said, reply);
+}
+
+static const char *
+validate_take(struct daemon_ctx *x, void *item, json_t *reply)
+{
+	struct trial *t = item;
+	struct opinions o = { .a = &x->a,
+		.t = t,
+		.match = NEWN(&x->a, enum match, t->n + 1),
+		.said = NEWN(&x->a, bool, t->n + 1) };
+	json_t *results = json_object_get(reply, "results");
+	bool good = true;
+
+	for (size_t i = 0; good && i < json_array_size(results); i++)
+		good = opinion_take(&o, json_array_get(results, i), reply);
+	if (good && o.n < trial_shown(t))
+		good = opinion_wrong(&o, "leaves out results of workunit", t->wu->id);
+	if (!good)
+		return o.why;
+	for (size_t i = 0; i < t->n; i++)
+		if (o.said[i])
+			t->init[i] = o.match[i];
+	if (o.why != NULL)
+		t->why = arena_printf(
+		    &x->a, "%s: %s", handlers_name(x->handlers), o.why);
+	return NULL;
+}
+
 /* Takes out the trials that the handler was not asked about. */
 static void
 drop_untried(struct session *s)
@@ -370,9 +509,20 @@ drop_untried(struct session *s)
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n; i++)
-		if (!s->t[i].said.untried)
+		if (!s->t[i].untried)
 			s->t[n++] = s->t[i];
 	s->n = n;
+}
+
+/* Nothing of what the handler was shown can be judged now. */
+static void
+handler_failed(struct trial *t, const struct question *q)
+{
+	t->why = q->why;
+	t->detail = q->detail;
+	for (size_t i = 0; i < t->n; i++)
+		if (t->init[i] == MATCH_SAME)
+			t->init[i] = MATCH_LATER;
 }
 
 /*
@@ -382,29 +532,26 @@ drop_untried(struct session *s)
 static enum err
 ask_handler(struct daemon_ctx *x, struct session *s)
 {
+	static const struct verb verb = { "validate", validate_ask, validate_take };
 	struct validator *o = x->own;
-	struct judging **h = NEWN(&x->a, struct judging *, s->n + 1);
-	enum err e;
+	struct question *q = NEWN(&x->a, struct question, s->n + 1);
+	size_t n = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
 		struct trial *t = &s->t[i];
-		t->said = (struct judging){ .wu = t->wu,
-			.results = t->results,
-			.out = t->out,
-			.n = t->n,
-			.init = t->init,
-			.group = NEWN(&x->a, int64_t, t->n + 1),
-			.credit = t->stated };
-		h[i] = &t->said;
+
+		t->group = NEWN(&x->a, int64_t, t->n + 1);
+		if (trial_shown(t) > 0)
+			q[n++] = (struct question){ .item = t, .wu = t->wu };
 	}
-	e = handler_judge_all(x, h, s->n);
-	if (e == E_SYS)
-		o->broken = arena_strdup(&x->a, x->fail.detail);
-	if (e != OK && e != E_SYS)
-		return e;
-	for (size_t i = 0; i < s->n; i++)
-		if (s->t[i].said.why != NULL)
-			s->t[i].why = s->t[i].said.why;
+	TRY(handlers_ask(x, &verb, q, n, &o->broken));
+	for (size_t i = 0; i < n; i++) {
+		struct trial *t = q[i].item;
+
+		t->untried = q[i].end == ASK_UNTRIED;
+		if (q[i].end == ASK_LATER || q[i].end == ASK_FAILED)
+			handler_failed(t, &q[i]);
+	}
 	drop_untried(s);
 	return OK;
 }
@@ -689,7 +836,7 @@ store_trials(struct daemon_ctx *x, struct session *s)
 		else
 			bad[nbad++] = (struct queue_failure){ .wu = t->wu,
 				.why = why_later(t),
-				.detail = t->said.detail,
+				.detail = t->detail,
 				.next_time = t->change.retry_at,
 				.left = true };
 	}

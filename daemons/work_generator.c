@@ -9,12 +9,13 @@
 #include <string.h>
 #include "daemons/loop.h"
 #include "daemons/work.h"
-#include "daemons/handler.h"
+#include "daemons/handlers.h"
 #include "daemons/verdict.h"
 #include "db/entity.h"
 #include "db/host.h"
 #include "db/wu_updates.h"
 #include "db/trigger_rows.h"
+#include "lib/json_text.h"
 #include "lib/log.h"
 #include "lib/proc.h"
 #include "lib/text.h"
@@ -36,7 +37,8 @@ enum {
 	ASK_AGAIN_S = 3600,
 	CHUNK = 256,      /* workunits per transaction */
 	STEP_MOST = 2048, /* workunits per step, roughly; bounds its memory */
-	ASK_MOST = 32     /* files that a handler is asked about at once */
+	ASK_MOST = 32,    /* files that a handler is asked about at once */
+	PLAN_MOST = 10000 /* workunits of a plan */
 };
 static_assert(
     2 * COMMAND_S <= CLAIM_STALE_S, "a claim whose command runs is not stale");
@@ -99,7 +101,7 @@ generator_start(struct daemon_ctx *x)
 	enum err e;
 
 	o->backoff = daemon_backoff(x, PAUSE_FIRST_S, PAUSE_MOST_S);
-	TRY(daemon_handlers(x, &o->handler, "generator", o->app_name));
+	TRY(handlers_open(x, &o->handler, "generator", o->app_name, daemon_stopping));
 	o->input_template = tmpl_path(x->life, o->input_template);
 	o->output_template = tmpl_path(x->life, o->output_template);
 	if ((e = daemon_split_command(x, o->command, &o->argv, &o->argc)) != OK ||
@@ -504,57 +506,108 @@ serve_trigger(struct daemon_ctx *x, const char *name, size_t *done)
 	return e;
 }
 
-/* Ends a claimed order with what the handler has said about it. */
+/* Ends a claimed order with what the handler has said about it; q NULL: it was not
+ * asked.
+ */
 static enum err
-serve_planned(struct order *r, const struct planning *p)
+serve_planned(struct order *r, const struct question *q)
 {
 	struct daemon_ctx *x = r->x;
 	struct work_generator *o = x->own;
 	const char *name = r->fs->name;
 	enum err e = OK, put;
 
-	if (p->fs == NULL || p->end == ASK_DONE) {
-		r->planned = p->v;
-		r->nplanned = p->n;
-		r->exhausted = p->exhausted;
+	if (q == NULL || q->end == ASK_DONE)
 		return serve_claimed(r);
-	}
-	if (p->end == ASK_FAILED)
+	if (q->end == ASK_FAILED)
 		e = daemon_item_ended(x, o->backoff, r->fs->id,
 		    arena_printf(&x->a, "[FILE %s]", name),
-		    FAIL(&x->fail, E_SYS, "%s", p->why));
-	if (p->end == ASK_LATER) {
-		log_warn("[FILE %s] %s; asked again later", name, p->why);
-		daemon_trouble(x, "no work for file %s: %s", name, p->why);
+		    FAIL(&x->fail, E_SYS, "%s", q->why));
+	if (q->end == ASK_LATER) {
+		log_warn("[FILE %s] %s; asked again later", name, q->why);
+		daemon_trouble(x, "no work for file %s: %s", name, q->why);
 		item_backoff_wait(o->backoff, r->fs->id, x->now);
 	}
 	put = claim_put_back(x, &x->triggers, name);
 	return e != OK ? e : put;
 }
 
+static enum err
+generate_ask(struct daemon_ctx *x, void *item, const char *doc, json_t *request)
+{
+	const struct work_generator *o = x->own;
+	const struct order *r = item;
+	json_t *files;
+	struct row_member *members;
+	size_t n;
+
+	(void)doc;
+	TRY(fileset_files(x->db, &x->a, r->fs->id, &members, &n, &x->fail));
+	files = json_array();
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(files, json_text(members[i].name));
+	json_object_set_new(request, "file", json_text(r->fs->name));
+	json_object_set_new(request, "files", files);
+	json_object_set_new(request, "made", json_integer(r->fs->gen_next));
+	json_object_set_new(request, "wanted", json_integer(o->batch));
+	return OK;
+}
+
+/* A plan with one workunit that cannot be made is not used at all. */
+static const char *
+generate_take(struct daemon_ctx *x, void *item, json_t *reply)
+{
+	json_t *list = json_object_get(reply, "workunits");
+	struct order *r = item;
+	struct fail f = { 0 };
+
+	r->nplanned = json_array_size(list);
+	r->exhausted = json_is_true(json_object_get(reply, "exhausted"));
+	if (!json_is_array(list))
+		return "its reply has no list of workunits";
+	if (r->nplanned > PLAN_MOST)
+		return arena_printf(
+		    &x->a, "more than %d workunits at once", (int)PLAN_MOST);
+	if (r->nplanned == 0 && !r->exhausted)
+		return "its reply has no workunits and does not say exhausted";
+	r->planned = NEWN(&x->a, struct planned, r->nplanned + 1);
+	for (size_t i = 0; i < r->nplanned; i++) {
+		json_t *w = json_array_get(list, i);
+		const char *suffix = json_string_value(json_object_get(w, "suffix")),
+			   *line = json_string_value(
+			       json_object_get(w, "command_line"));
+
+		if (suffix == NULL)
+			return "a workunit has no suffix";
+		r->planned[i].suffix = arena_strdup(&x->a, suffix);
+		r->planned[i].arguments = arena_strdup(&x->a, line);
+		if (planned_check(&r->planned[i], &f) != OK)
+			return arena_strdup(&x->a, f.detail);
+	}
+	return NULL;
+}
+
 /* Asks the handler about claimed orders together, and serves each. */
 static enum err
 serve_orders(struct daemon_ctx *x, struct order *r, size_t n, size_t *done)
 {
-	const struct work_generator *o = x->own;
-	struct planning *p = NEWN(&x->a, struct planning, n + 1);
-	const char *broken = NULL;
+	static const struct verb generate = { "generate", generate_ask, generate_take };
+	struct question *q = NEWN(&x->a, struct question, n + 1), **of;
+	const char *broken;
 	struct fail wrong = { 0 };
-	enum err e, first = OK;
+	size_t m = 0;
+	enum err e, first;
 
+	of = NEWN(&x->a, struct question *, n + 1); /* NULL = not asked */
+	for (size_t i = 0; i < n; i++)
+		if (r[i].fs->paused == 0 && r[i].own[0] == '\0' &&
+		    fileset_name_check(r[i].fs->name, &wrong) == OK) {
+			of[i] = &q[m];
+			q[m++].item = &r[i];
+		}
+	first = handlers_ask(x, &generate, q, m, &broken);
 	for (size_t i = 0; i < n; i++) {
-		bool ask = r[i].fs->paused == 0 && r[i].own[0] == '\0' &&
-		           fileset_name_check(r[i].fs->name, &wrong) == OK;
-		p[i] = (struct planning){ .fs = ask ? r[i].fs : NULL,
-			.wanted = o->batch };
-	}
-	e = plannings_ask(x, p, n);
-	if (e == E_SYS)
-		broken = arena_strdup(&x->a, x->fail.detail);
-	else
-		first = e;
-	for (size_t i = 0; i < n; i++) {
-		e = serve_planned(&r[i], &p[i]);
+		e = serve_planned(&r[i], of[i]);
 		first = first == OK ? e : first;
 		*done += r[i].made;
 	}

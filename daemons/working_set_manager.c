@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "daemons/handler.h"
+#include "daemons/handlers.h"
 #include "daemons/lease_keeper.h"
 #include "daemons/loop.h"
 #include "daemons/set_states.h"
@@ -199,6 +199,91 @@ holders_wanted(struct pass *p, const struct app *app,
 	return e == E_NOTFOUND ? OK : e;
 }
 
+/* The project's own choice of files (locus-handlers(7), choose). */
+struct choice {
+	const char *app;
+	struct ws_file *f; /* that may be in its set */
+	size_t n;
+	int64_t hosts;
+	size_t wanted;
+};
+
+static enum err
+choose_ask(struct daemon_ctx *x, void *item, const char *doc, json_t *request)
+{
+	const struct choice *c = item;
+	json_t *list = json_array();
+
+	(void)doc;
+	for (size_t i = 0; i < c->n; i++) {
+		const struct ws_file *f = &c->f[i];
+
+		if (ws_may_be_in(f, x->now, x->conf->locality_scheduling_wait_period))
+			json_array_append_new(
+			    list, json_pack("{s:s, s:i, s:b, s:b}", "name", f->name,
+				      "holders", (int)f->holders, "in_set", f->in_set,
+				      "has_unsent", f->has_unsent));
+	}
+	json_object_set_new(request, "app", json_string(c->app));
+	json_object_set_new(request, "hosts", json_integer(c->hosts));
+	json_object_set_new(request, "wanted", json_integer((json_int_t)c->wanted));
+	json_object_set_new(request, "files", list);
+	return OK;
+}
+
+/*
+ * Sets the places of files.  A name that is not known is passed over: the file may have
+ * been removed meanwhile.
+ */
+static const char *
+choose_take(struct daemon_ctx *x, void *item, json_t *reply)
+{
+	const json_t *list = json_object_get(reply, "files"), *name;
+	struct choice *c = item;
+	struct names known = { 0 };
+	size_t i, at;
+
+	if (!json_is_array(list))
+		return "the reply has no list of files";
+	for (i = 0; i < c->n; i++)
+		names_put(&x->a, &known, c->f[i].name, i);
+	json_array_foreach(list, i, name)
+	{
+		if (!json_is_string(name))
+			return "a name in the list of files is no text";
+		if (names_find(&known, json_string_value(name), &at) &&
+		    c->f[at].place == 0)
+			c->f[at].place = i + 1;
+	}
+	return NULL;
+}
+
+/*
+ * Asks the handler which files come first.  One that fails or cannot say now leaves the
+ * choice to the rule, and a trouble; E_RETRY: the daemon is to stop.
+ */
+static enum err
+ask_chooser(struct daemon_ctx *x, struct choice *c)
+{
+	static const struct verb choose = { "choose", choose_ask, choose_take };
+	struct question q = { .item = c };
+	const char *why;
+
+	TRY(handlers_ask(x, &choose, &q, 1, &why));
+	if (why == NULL && q.end == ASK_UNTRIED)
+		return FAIL(&x->fail, E_RETRY, "asked to stop");
+	if (why == NULL && q.end == ASK_DONE)
+		return OK;
+	if (why == NULL)
+		why = q.why;
+	for (size_t i = 0; i < c->n; i++)
+		c->f[i].place = 0;
+	log_warn("app %s: the file chooser %s: %s; files are chosen without it", c->app,
+	    handlers_name(x->handlers), why);
+	daemon_trouble(x, "app %s: the file chooser: %s", c->app, why);
+	return OK;
+}
+
 /* Decides for one app, whose file sets are fs[0..n). */
 static enum err
 manage_app(struct pass *p, const struct app *app,
@@ -214,8 +299,8 @@ manage_app(struct pass *p, const struct app *app,
 	for (size_t i = 0; i < n; i++)
 		files[i] = ws_file_seen(p, fs[i]);
 	if (x->handlers != NULL)
-		TRY(file_chooser_ask(
-		    x, app->name, files, n, o->hosts, ws_size(o->hosts, wanted)));
+		TRY(ask_chooser(x, &(struct choice){ app->name, files, n, o->hosts,
+					ws_size(o->hosts, wanted) }));
 	c = working_set(&x->a, files, n, o->hosts, wanted, x->now,
 	    x->conf->locality_scheduling_wait_period);
 	if (c.running_dry && x->now - o->warned_at >= WARN_EVERY_S) {
@@ -353,7 +438,7 @@ manager_start(struct daemon_ctx *x)
 {
 	struct working_set_manager *o = x->own;
 
-	TRY(daemon_handlers(x, &o->handler, "file_chooser", ""));
+	TRY(handlers_open(x, &o->handler, "file_chooser", "", daemon_stopping));
 	return trigger_dirs_make(x->conf, &x->fail);
 }
 
