@@ -127,6 +127,7 @@ model_sources = \
 	model/states.def \
 	model/supply_queries.def \
 	model/supply_stages.def \
+	model/tally.def \
 	model/tally.h \
 	model/team.def \
 	model/trouble.c \

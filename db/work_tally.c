@@ -28,17 +28,14 @@ static void
 put_row(struct tally_moves *m, enum tally_kind kind, int64_t id,
     const struct workunit *wu, int64_t by)
 {
-	PUSH(m->a, m->v, m->n, m->cap) = (struct row_work_tally){ .kind = kind,
-		.id = id,
-		.code = wu->tally,
-		.wus = by,
-		.inactive = by * wu->tally_inactive,
-		.live = by * wu->tally_live,
-		.ended = by * wu->tally_ended,
-		.never_sent = by * wu->tally_never_sent,
-		.success = by * wu->tally_success,
-		.valid = by * wu->tally_valid,
-		.failed = by * wu->tally_failed };
+	struct row_work_tally *t = &PUSH(m->a, m->v, m->n, m->cap);
+
+	*t = (struct row_work_tally){
+		.kind = kind, .id = id, .code = wu->tally, .wus = by
+	};
+#define COUNT(name, when, sql) t->name = by * wu->tally_##name;
+	TALLY_COUNTS(COUNT)
+#undef COUNT
 }
 
 /* Adds a workunit to its app, batch and file set, or with by = -1 removes it. */
@@ -57,11 +54,9 @@ put_workunit(struct tally_moves *m, const struct workunit *wu, int64_t by)
 static bool
 same_counts(const struct workunit *x, const struct workunit *y)
 {
-	return x->tally == y->tally && x->tally_inactive == y->tally_inactive &&
-	       x->tally_live == y->tally_live && x->tally_ended == y->tally_ended &&
-	       x->tally_never_sent == y->tally_never_sent &&
-	       x->tally_success == y->tally_success &&
-	       x->tally_valid == y->tally_valid && x->tally_failed == y->tally_failed;
+#define AND_SAME(name, when, sql) &&x->tally_##name == y->tally_##name
+	return x->tally == y->tally TALLY_COUNTS(AND_SAME);
+#undef AND_SAME
 }
 
 void
@@ -88,29 +83,12 @@ row_order(const void *a, const void *b)
 }
 
 static void
-row_add(struct row_work_tally *to, const struct row_work_tally *r)
+row_add(struct row_work_tally *to, const struct row_work_tally *r, int64_t by)
 {
-	to->wus += r->wus;
-	to->inactive += r->inactive;
-	to->live += r->live;
-	to->ended += r->ended;
-	to->never_sent += r->never_sent;
-	to->success += r->success;
-	to->valid += r->valid;
-	to->failed += r->failed;
-}
-
-static void
-row_subtract(struct row_work_tally *from, const struct row_work_tally *r)
-{
-	from->wus -= r->wus;
-	from->inactive -= r->inactive;
-	from->live -= r->live;
-	from->ended -= r->ended;
-	from->never_sent -= r->never_sent;
-	from->success -= r->success;
-	from->valid -= r->valid;
-	from->failed -= r->failed;
+	to->wus += by * r->wus;
+#define COUNT(name, when, sql) to->name += by * r->name;
+	TALLY_COUNTS(COUNT)
+#undef COUNT
 }
 
 /* Sorts rows and adds up those of the same key; returns how many are left. */
@@ -123,7 +101,7 @@ merge_rows(struct row_work_tally *v, size_t n)
 		qsort(v, n, sizeof(*v), row_order);
 	for (size_t i = 0; i < n; i++)
 		if (kept > 0 && row_order(&v[kept - 1], &v[i]) == 0)
-			row_add(&v[kept - 1], &v[i]);
+			row_add(&v[kept - 1], &v[i], 1);
 		else
 			v[kept++] = v[i];
 	return kept;
@@ -154,23 +132,13 @@ correct(struct tally_moves *m, enum tally_kind kind, int64_t id,
 	int64_t of = kind == TALLY_OF_APP   ? d->appid :
 	             kind == TALLY_OF_BATCH ? d->batch :
 	                                      d->fileset_id;
-	struct workunit was = { .tally = d->tally,
-		.tally_inactive = d->tally_inactive,
-		.tally_live = d->tally_live,
-		.tally_ended = d->tally_ended,
-		.tally_never_sent = d->tally_never_sent,
-		.tally_success = d->tally_success,
-		.tally_valid = d->tally_valid,
-		.tally_failed = d->tally_failed };
-	struct workunit is = { .tally = d->code,
-		.tally_inactive = d->inactive,
-		.tally_live = d->live,
-		.tally_ended = d->ended,
-		.tally_never_sent = d->never_sent,
-		.tally_success = d->success,
-		.tally_valid = d->valid,
-		.tally_failed = d->failed };
+	struct workunit was = { .tally = d->tally }, is = { .tally = d->code };
 
+#define COUNT(name, when, sql)                                                         \
+	was.tally_##name = d->tally_##name;                                            \
+	is.tally_##name = d->name;
+	TALLY_COUNTS(COUNT)
+#undef COUNT
 	if (id != 0 && of != id)
 		return;
 	if (was.tally != 0)
@@ -212,7 +180,7 @@ put_rest(struct db *db, struct tally_moves *m, enum tally_kind kind,
 	for (size_t i = 0; i < n; i++) {
 		struct row_work_tally less = { .kind = kind, .code = rows[i].code };
 
-		row_subtract(&less, &rows[i]);
+		row_add(&less, &rows[i], -1);
 		PUSH(m->a, m->v, m->n, m->cap) = less;
 	}
 	return OK;
@@ -298,7 +266,7 @@ work_counts_read(
 	TRY(db_number(db, f, &at_hosts, RESULTS_IN_PROGRESS));
 	for (size_t i = 0; i < c->apps.n; i++) {
 		count_workunits(c, &c->apps.v[i]);
-		row_add(&sum, &c->apps.v[i]);
+		row_add(&sum, &c->apps.v[i], 1);
 	}
 	/* Some may have been sent since the first statement. */
 	r->in_progress = at_hosts < sum.live ? at_hosts : sum.live;

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "model/ready.def"
+#include "model/tally.def"
 
 /* Enumerations that the wire and the database share, from states.def. */
 

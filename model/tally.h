@@ -7,17 +7,14 @@
 #ifndef MODEL_TALLY_H
 #define MODEL_TALLY_H
 
+#include "model/tally.def"
+
 enum tally_bit {
 	TALLY_COUNTED = 1,
-	TALLY_CANONICAL = 2,       /* it has a canonical result */
-	TALLY_TO_VALIDATE = 4,     /* need_validate */
-	TALLY_ASSIMILATED = 8,     /* assimilate_state DONE */
-	TALLY_ERROR = 16,          /* error_mask is not 0, */
-	TALLY_CANCELLED = 32,      /* and has the bit of cancelled work */
-	TALLY_LACKING = 64,        /* it may lack results that nobody will make */
-	TALLY_LIVE = 128,          /* a result is unsent or in progress */
-	TALLY_TO_ASSIMILATE = 256, /* assimilate_state READY */
-	TALLY_STAGED = 512         /* waits for the rest of its batch; never stored */
+#define BIT(name, bit, when, sql) TALLY_##name = (bit),
+	TALLY_BITS(BIT, )
+#undef BIT
+	    TALLY_STAGED = 512 /* waits for the rest of its batch; never stored */
 };
 
 /* work_tally.kind: what work_tally.id is the id of. */

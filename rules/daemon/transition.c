@@ -17,25 +17,17 @@ void
 tally_clear(struct workunit *wu)
 {
 	wu->tally = 0;
-	wu->tally_inactive = wu->tally_live = wu->tally_ended = 0;
-	wu->tally_never_sent = wu->tally_success = wu->tally_valid = 0;
-	wu->tally_failed = 0;
+#define COUNT(name, when, sql) wu->tally_##name = 0;
+	TALLY_COUNTS(COUNT)
+#undef COUNT
 }
 
 void
 tally_result(struct workunit *wu, const struct result *r)
 {
-	wu->tally_inactive += r->server_state == RESULT_INACTIVE;
-	wu->tally_live += r->server_state == RESULT_UNSENT ||
-	                  r->server_state == RESULT_IN_PROGRESS;
-	wu->tally_ended += r->server_state == RESULT_OVER;
-	wu->tally_never_sent += r->outcome == OUTCOME_COULDNT_SEND ||
-	                        r->outcome == OUTCOME_DIDNT_NEED;
-	wu->tally_success += r->outcome == OUTCOME_SUCCESS;
-	wu->tally_valid += r->validate_state == VALIDATE_VALID;
-	wu->tally_failed += r->outcome != OUTCOME_INIT &&
-	                    r->outcome != OUTCOME_SUCCESS &&
-	                    r->outcome != OUTCOME_DIDNT_NEED;
+#define COUNT(name, when, sql) wu->tally_##name += (when);
+	TALLY_COUNTS(COUNT)
+#undef COUNT
 }
 
 /* It may wait for results that the transitioner will not make by itself. */
@@ -57,23 +49,10 @@ lacks_results(const struct workunit *wu)
 void
 tally_code(struct workunit *wu)
 {
-	const struct {
-		bool set;
-		enum tally_bit bit;
-	} bits[] = {
-		{ wu->canonical_resultid > 0, TALLY_CANONICAL },
-		{ wu->need_validate != 0, TALLY_TO_VALIDATE },
-		{ wu->assimilate_state == ASSIMILATE_DONE, TALLY_ASSIMILATED },
-		{ wu->assimilate_state == ASSIMILATE_READY, TALLY_TO_ASSIMILATE },
-		{ wu->error_mask != 0, TALLY_ERROR },
-		{ (wu->error_mask & WU_ERROR_CANCELLED) != 0, TALLY_CANCELLED },
-		{ lacks_results(wu), TALLY_LACKING },
-		{ wu->tally_live > 0, TALLY_LIVE },
-	};
-
 	wu->tally = TALLY_COUNTED;
-	for (size_t i = 0; i < N(bits); i++)
-		wu->tally |= bits[i].set ? (int32_t)bits[i].bit : 0;
+#define BIT(name, bit, when, sql) wu->tally |= (when) ? TALLY_##name : 0;
+	TALLY_BITS(BIT, )
+#undef BIT
 }
 
 /* Pauses of single workunits, and of a whole stage (scheduling.md 4.9). */

@@ -12,7 +12,7 @@ static const struct {
 	struct workunit wu;
 	struct result results[3];
 	size_t n;
-	int32_t code, live, ended, never_sent, success, valid, failed;
+	int32_t code, inactive, live, ended, never_sent, success, valid, failed;
 } cases[] = {
 	{ .name = "new", .wu = { .target_nresults = 1 }, .code = TALLY_COUNTED },
 	{ .name = "unsent and in progress",
@@ -22,6 +22,12 @@ static const struct {
 	    .n = 2,
 	    .code = TALLY_COUNTED | TALLY_LIVE,
 	    .live = 2 },
+	{ .name = "inactive",
+	    .wu = { .target_nresults = 1 },
+	    .results = { { .server_state = RESULT_INACTIVE } },
+	    .n = 1,
+	    .code = TALLY_COUNTED,
+	    .inactive = 1 },
 	{ .name = "to validate, one late",
 	    .wu = { .target_nresults = 2, .need_validate = 1 },
 	    .results = { { .server_state = RESULT_OVER, .outcome = OUTCOME_SUCCESS },
@@ -76,6 +82,7 @@ START_TEST(counted)
 	tally_code(&wu);
 	ck_assert_msg(wu.tally == cases[_i].code, "%s: code %d, not %d", cases[_i].name,
 	    wu.tally, cases[_i].code);
+	ck_assert_int_eq(wu.tally_inactive, cases[_i].inactive);
 	ck_assert_int_eq(wu.tally_live, cases[_i].live);
 	ck_assert_int_eq(wu.tally_ended, cases[_i].ended);
 	ck_assert_int_eq(wu.tally_never_sent, cases[_i].never_sent);
