@@ -395,8 +395,6 @@ sched_sources = \
 	sched/web/web_page.h
 
 daemons_sources = \
-	daemons/averages.c \
-	daemons/averages.h \
 	daemons/common_options.def \
 	daemons/credit_options.def \
 	daemons/generator_options.def \
@@ -409,24 +407,14 @@ daemons_sources = \
 	daemons/items.h \
 	daemons/lease_keeper.c \
 	daemons/lease_keeper.h \
-	daemons/ledger_writer.c \
-	daemons/ledger_writer.h \
 	daemons/loop.c \
 	daemons/loop.h \
-	daemons/options.c \
-	daemons/options.h \
 	daemons/outputs.c \
 	daemons/outputs.h \
 	daemons/queue.c \
 	daemons/queue.h \
-	daemons/recount.c \
-	daemons/recount.h \
-	daemons/retire.c \
-	daemons/retire.h \
 	daemons/script.c \
 	daemons/script.h \
-	daemons/set_states.c \
-	daemons/set_states.h \
 	daemons/verdict.c \
 	daemons/verdict.h \
 	daemons/verdicts.def \

@@ -4,14 +4,17 @@
  * about each, and saves all changes in one transaction.  Each write is conditional on
  * the transition_seq that was read; if any row has changed, the whole transaction
  * starts again from fresh rows.
+ *
+ * As the daemon that every project runs, it also keeps the ledger of large files
+ * (db/ledger.h), lets averages decay, and compares counts after an upgrade.
  */
 #include <stdlib.h>
-#include "daemons/averages.h"
-#include "daemons/ledger_writer.h"
 #include "daemons/loop.h"
-#include "daemons/recount.h"
 #include "daemons/queue.h"
 #include "daemons/work.h"
+#include "db/id_walk.h"
+#include "db/ledger.h"
+#include "db/user.h"
 #include "db/work_tally.h"
 #include "db/wu_updates.h"
 #include "lib/log.h"
@@ -19,7 +22,36 @@
 #include "rules/daemon/daemon_rules.h"
 #include "lib/banned.h"
 
-enum { BATCH = 4 * DB_LIST_MAX };
+enum {
+	BATCH = 4 * DB_LIST_MAX,
+	DECAY_BATCHES = 8, /* of averages, per step */
+	DECAY_EVERY_S = 3600,
+	JOBS_MOST = 16 * DB_LIST_MAX, /* jobs that the ledger takes in a step */
+	OLD_MOST = 256,               /* rows of old days that it sums up in one */
+	CLOSE_EVERY_S = 600,
+	SLICE_ROWS = 10000,
+	RECOUNT_SLICE = 5000,
+	DAY_S = 86400
+};
+
+struct ledger_writer {
+	int64_t closed_at; /* when old days were last summed up; 0 = not yet */
+	struct ledger_round {
+		int64_t from;     /* the ids up to this one have been seen */
+		int64_t begin_at; /* s UTC: when the next round begins */
+	} rounds[2];              /* by enum ledger_ended */
+};
+
+struct averages {
+	int64_t begun_at; /* when the last pass over all rows began; 0 = none has */
+	int32_t table; /* of the pass: enum averages_of; after the last, it is over */
+	int64_t after; /* the pass has come to this id */
+};
+
+struct recount {
+	bool over;    /* it was not wanted, or all ids have been seen */
+	int64_t from; /* the ids up to this one have been seen */
+};
 
 struct transitioner {
 	struct work_maker *work;
@@ -305,6 +337,245 @@ transition_one(struct daemon_ctx *x, struct workunit *wu)
 	return transition_some(x, &wu, 1);
 }
 
+/*
+ * The ledger of large files.  Each transaction adds some jobs, or sums up one old row,
+ * and marks them as done.  A kill between any two statements leaves either both changes
+ * or neither.
+ */
+
+struct slice {
+	const int64_t *ids;
+	size_t n;
+};
+
+static enum err
+tx_ledger_fold(struct daemon_ctx *x, void *arg)
+{
+	const struct slice *s = arg;
+
+	return ledger_fold(x->db, s->ids, s->n, &x->fail);
+}
+
+static enum err
+tx_ledger_close(struct daemon_ctx *x, void *arg)
+{
+	return ledger_close(x->db, arg, &x->fail);
+}
+
+/*
+ * Contention, or a COMMIT whose answer was lost: the next pass finds what is still due.
+ */
+static enum err
+left_for_next(enum err e)
+{
+	return e == E_RACE || e == E_RETRY ? OK : e;
+}
+
+/*
+ * Sums up rows of old days. *full: the pass has reached its bound, so the next one
+ * follows at once.
+ */
+static enum err
+close_old(struct daemon_ctx *x, struct ledger_writer *b, bool *full)
+{
+	int64_t before = x->now / DAY_S - x->conf->ledger_days;
+	struct row_ledger *old;
+	size_t n = 0;
+	enum err e = ledger_old(x->db, &x->a, before, OLD_MOST, &old, &n, &x->fail);
+
+	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i++)
+		e = left_for_next(daemon_transaction(x, tx_ledger_close, &old[i]));
+	if (e == OK && n > 0)
+		log_info("[LEDGER] summed up %zu rows of old days", n);
+	if (e == OK && n == OLD_MOST)
+		*full = true;
+	else
+		b->closed_at = x->now;
+	return e;
+}
+
+static enum err
+tx_ledger_end(struct daemon_ctx *x, void *arg)
+{
+	return ledger_end(x->db, arg, &x->fail);
+}
+
+/* Removes what is left of those that are gone, of the next slice of ids.  The last
+ * slice has no end: those with the highest ids may be gone. */
+static enum err
+end_slice(struct daemon_ctx *x, struct ledger_writer *b, enum ledger_ended what)
+{
+	struct ledger_round *r = &b->rounds[what];
+	struct row_ledger *ended;
+	int64_t to;
+	size_t n;
+
+	if (x->now < r->begin_at)
+		return OK;
+	TRY(ledger_ended_to(x->db, what, r->from, SLICE_ROWS, &to, &x->fail));
+	TRY(ledger_ended(x->db, &x->a, what, r->from, to, &ended, &n, &x->fail));
+	for (size_t i = 0; i < n && !daemon_stopping(x); i++)
+		TRY(left_for_next(daemon_transaction(x, tx_ledger_end, &ended[i])));
+	if (n > 0)
+		log_info("[LEDGER] removed the sums of %zu %s that are gone", n,
+		    what == LEDGER_SETS ? "files" : "hosts");
+	r->from = to < LEDGER_ENDED_SET - 1 ? to : 0;
+	if (r->from == 0)
+		r->begin_at = x->now + DAY_S;
+	return OK;
+}
+
+/*
+ * Adds the jobs sent since the last pass (a bounded number), and every ten minutes sums
+ * up days older than ledger_days (a bounded number of rows). *full: more work is due at
+ * once.  Once a day it removes the sums of file sets and hosts that are gone, a slice
+ * of ids in each pass.
+ */
+static enum err
+ledger_writer_step(struct daemon_ctx *x, struct ledger_writer *b, bool *full)
+{
+	int64_t *ids;
+	size_t n;
+	enum err e = ledger_due(x->db, &x->a, (struct id_share){ x->mod_n, x->mod_i },
+	    JOBS_MOST, &ids, &n, &x->fail);
+
+	*full = e == OK && n == JOBS_MOST && !x->dry_run;
+	if (e != OK || x->dry_run)
+		return e;
+	for (size_t i = 0; i < n && e == OK && !daemon_stopping(x); i += DB_LIST_MAX) {
+		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX;
+		struct slice s = { ids + i, part };
+
+		e = left_for_next(daemon_transaction(x, tx_ledger_fold, &s));
+	}
+	if (e != OK || x->mod_i != 0)
+		return e;
+	TRY(end_slice(x, b, LEDGER_SETS));
+	TRY(end_slice(x, b, LEDGER_HOSTS));
+	return x->now - b->closed_at < CLOSE_EVERY_S ? OK : close_old(x, b, full);
+}
+
+/*
+ * Recent average credit decays where nothing is granted (scheduling.md 4.7).  The decay
+ * is computed from the time that a row itself names, so a pass may be killed anywhere,
+ * repeated, or missed for days.  Each batch is a transaction of its own.
+ */
+
+struct decay {
+	enum averages_of of;
+	const int64_t *ids;
+	size_t n;
+};
+
+static enum err
+tx_decay(struct daemon_ctx *x, void *arg)
+{
+	const struct decay *d = arg;
+
+	return averages_decay(x->db, d->of, d->ids, d->n, x->now, &x->fail);
+}
+
+/* *n: rows that were due; below AVERAGES_BATCH, the table has no more. */
+static enum err
+decay_batch(struct daemon_ctx *x, struct averages *p, size_t *n)
+{
+	struct decay d = { .of = (enum averages_of)p->table };
+	int64_t *ids;
+	enum err e;
+
+	TRY(averages_due(
+	    x->db, &x->a, d.of, p->after, x->now - DAY_S, &ids, n, &x->fail));
+	if (*n == 0)
+		return OK;
+	d.ids = ids;
+	d.n = *n;
+	e = daemon_transaction(x, tx_decay, &d);
+	/* Contention: the next pass finds them. */
+	if (e != OK && e != E_RACE && e != E_RETRY)
+		return e;
+	p->after = ids[*n - 1];
+	log_debug(
+	    "[CREDIT] updated %zu averages up to id %lld", *n, (long long)p->after);
+	return OK;
+}
+
+/*
+ * Continues the pass over hosts, accounts and teams, some batches at a time; a new one
+ * begins every hour.  Only averages that are older than a day are updated. *full: more
+ * is due at once.
+ */
+static enum err
+averages_step(struct daemon_ctx *x, struct averages *p, bool *full)
+{
+	if (x->mod_i != 0 || x->dry_run)
+		return OK;
+	if (p->begun_at == 0 ||
+	    (p->table == AVERAGES__MAX &&
+		(x->now < p->begun_at || x->now - p->begun_at >= DECAY_EVERY_S)))
+		*p = (struct averages){ .begun_at = x->now };
+	for (int i = 0; i < DECAY_BATCHES && p->table < AVERAGES__MAX; i++) {
+		size_t n = 0;
+
+		if (daemon_stopping(x))
+			return OK;
+		TRY(decay_batch(x, p, &n));
+		if (n < AVERAGES_BATCH) {
+			p->table++;
+			p->after = 0;
+		}
+	}
+	*full = *full || p->table < AVERAGES__MAX;
+	return OK;
+}
+
+/*
+ * After an upgrade the counts of workunits are compared with the workunits: until the
+ * daemon was restarted, programs of the earlier release may have moved some without
+ * counting them.  A pass that is killed begins again: the order to make it is taken
+ * back at its end.
+ */
+
+struct recount_slice {
+	int64_t from, to;
+};
+
+static enum err
+tx_recount(struct daemon_ctx *x, void *arg)
+{
+	const struct recount_slice *s = arg;
+
+	return work_recount(x->db, s->from, s->to, x->now, &x->fail);
+}
+
+/* Goes on by a slice of ids.  *full: there are more. */
+static enum err
+recount_step(struct daemon_ctx *x, struct recount *c, bool *full)
+{
+	struct recount_slice s = { c->from, 0 };
+	bool wanted = true;
+	enum err e;
+
+	if (c->over || x->mod_i != 0 || x->dry_run)
+		return OK;
+	if (c->from == 0)
+		TRY(work_recount_wanted(x->db, &wanted, &x->fail));
+	c->over = !wanted;
+	if (c->over)
+		return OK;
+	TRY(ids_ahead(x->db, IDS_WORKUNITS, s.from, RECOUNT_SLICE, &s.to, &x->fail));
+	e = daemon_transaction(x, tx_recount, &s);
+	if (e != OK) /* contention: the next step tries this slice again */
+		return e == E_RACE || e == E_RETRY ? OK : e;
+	c->from = s.to;
+	*full = true;
+	if (c->from < IDS_END)
+		return OK;
+	TRY(work_recount_want(x->db, false, &x->fail));
+	c->over = true;
+	log_info("compared the counts of all workunits");
+	return OK;
+}
+
 static enum err
 transitioner_step(struct daemon_ctx *x, size_t *done)
 {
@@ -315,19 +586,14 @@ transitioner_step(struct daemon_ctx *x, size_t *done)
 	struct workunit *wu;
 	size_t n;
 	bool full = false;
-	enum err e = workunits_due(
-	    x->db, &x->a, part, x->now, BATCH, &wu, &n, &x->fail);
 
-	if (e == OK)
-		e = queue_chunks(x, &o->queue, &calls, wu, n, done);
-	if (e == OK)
-		e = ledger_writer_step(x, &o->ledger, &full);
-	if (e == OK)
-		e = averages_step(x, &o->averages, &full);
-	if (e == OK)
-		e = recount_step(x, &o->recount, &full);
+	TRY(workunits_due(x->db, &x->a, part, x->now, BATCH, &wu, &n, &x->fail));
+	TRY(queue_chunks(x, &o->queue, &calls, wu, n, done));
+	TRY(ledger_writer_step(x, &o->ledger, &full));
+	TRY(averages_step(x, &o->averages, &full));
+	TRY(recount_step(x, &o->recount, &full));
 	*done += full;
-	return e;
+	return OK;
 }
 
 static void

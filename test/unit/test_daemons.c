@@ -2,7 +2,7 @@
 /* The parts of the daemons that need no database, by tables of cases. */
 #include "test/unit/unit.h"
 
-#include "daemons/options.h"
+#include "daemons/loop.h"
 #include "daemons/outputs.h"
 #include "daemons/work.h"
 #include "daemons/items.h"
