@@ -85,11 +85,8 @@ assimilator_start(struct daemon_ctx *x)
 	queue_start(x, &o->queue, "assimilator", ASIDE_ASSIMILATOR);
 	o->dir = project_path(x->life, x->conf, o->copy_to);
 	TRY(handlers_open(x, &o->handler, "assimilator", o->app_name, daemon_stopping));
-	if (o->command == NULL && o->handler.command == NULL) {
-		enum err e = fs_mkdirs(o->dir, 0750, &x->fail);
-		if (e != OK)
-			return e;
-	}
+	if (o->command == NULL && o->handler.command == NULL)
+		TRY(fs_mkdirs(o->dir, 0750, &x->fail));
 	return daemon_split_command(x, o->command, &o->argv, &o->argc);
 }
 
@@ -97,25 +94,21 @@ static enum err
 load_outputs(
     struct daemon_ctx *x, struct workunit *wu, struct outputs *out, struct finished *w)
 {
-	size_t n = 0;
-	enum err e = OK;
-
 	*w = (struct finished){ .wu = wu, .error_mask = error_mask_of(wu) };
 	if (wu->canonical_resultid == 0)
 		return OK;
 	if (out->e != OK)
 		return FAIL(&x->fail, out->e, "%s", out->why);
 	w->out = out->v;
-	for (size_t i = 0; i < out->n && e == OK; i++) {
+	for (size_t i = 0; i < out->n; i++) {
 		if (fs_exists(w->out[i].path))
-			w->out[n++] = w->out[i];
+			w->out[w->n++] = w->out[i];
 		else if (!w->out[i].optional)
-			e = FAIL(&x->fail, E_NOTFOUND,
+			return FAIL(&x->fail, E_NOTFOUND,
 			    "canonical output %s is not in the upload directory",
 			    w->out[i].name);
 	}
-	w->n = n;
-	return e;
+	return OK;
 }
 
 static enum err
@@ -380,16 +373,18 @@ mark_done(struct daemon_ctx *x, struct chunk *k, size_t *done)
 		ids[i] = k->v[i].wu->id;
 	e = queue_store(
 	    x, &o->queue, k->n + k->nbad > 0 ? tx_mark_done : NULL, k, &outcomes);
-	if (e == OK && k->n > 0)
+	if (e == E_RETRY)
+		return OK; /* the next pass finds them again */
+	TRY(e);
+	if (k->n > 0)
 		daemon_ring(x, DOORBELL_TRANSITIONER);
-	for (size_t i = 0; i < k->n && e == OK; i++) {
+	for (size_t i = 0; i < k->n; i++) {
 		const struct finished *w = &k->v[i];
-		++*done;
 		log_info("[WU#%lld] %s assimilated files=%zu error_mask=%d",
 		    (long long)w->wu->id, w->wu->name, w->n, w->error_mask);
 	}
-	*done += e == OK ? k->nbad : 0; /* they have left the queue, too */
-	return e == E_RETRY ? OK : e;   /* the next pass finds them again */
+	*done += k->n + k->nbad; /* all have left the queue */
+	return OK;
 }
 
 /*
@@ -404,22 +399,23 @@ assimilate_some(struct daemon_ctx *x, struct workunit *wu, size_t n,
 		NEWN(&x->a, struct queue_failure, n + 1), 0 };
 	struct outputs out[DB_LIST_MAX];
 	int64_t ids[DB_LIST_MAX];
-	enum err e;
 
 	for (size_t i = 0; i < n; i++)
 		ids[i] = wu[i].canonical_resultid;
-	e = outputs_of(x->db, &x->a, x->conf, ids, n, out, &x->fail);
-	for (size_t i = 0; i < n && e == OK; i++) {
-		e = load_outputs(x, &wu[i], &out[i], &k.v[k.n]);
+	TRY(outputs_of(x->db, &x->a, x->conf, ids, n, out, &x->fail));
+	for (size_t i = 0; i < n; i++) {
+		enum err e = load_outputs(x, &wu[i], &out[i], &k.v[k.n]);
+
 		if (e != OK)
-			e = assimilator_failed(x, &k, &k.v[k.n], e);
+			TRY(assimilator_failed(x, &k, &k.v[k.n], e));
 		else
 			k.n++;
 	}
-	if (e == OK)
-		e = x->handlers != NULL ? hand_over_all(x, &k, broken) :
-		                          hand_over_each(x, &k);
-	return e == OK ? mark_done(x, &k, done) : e;
+	if (x->handlers != NULL)
+		TRY(hand_over_all(x, &k, broken));
+	else
+		TRY(hand_over_each(x, &k));
+	return mark_done(x, &k, done);
 }
 
 static enum err

@@ -161,13 +161,6 @@ handler_says(struct handler *h, const char *text)
 	flush_says(h);
 }
 
-static void
-take_says(struct handler *h, const char *p, size_t n)
-{
-	text_keep_end(h->words, sizeof(h->words), &h->nwords, p, n);
-	say_lines(h, p, n);
-}
-
 /* --- start and end --- */
 
 /* Is the process there, with its pipes? */
@@ -314,10 +307,12 @@ read_some(struct handler *h, int *fd)
 		end_of_output(h, fd);
 		return false;
 	}
-	if (fd == &h->p.err)
-		take_says(h, chunk, (size_t)n);
-	else
+	if (fd == &h->p.out) {
 		buf_put(&h->in, chunk, (size_t)n);
+		return true;
+	}
+	text_keep_end(h->words, sizeof(h->words), &h->nwords, chunk, (size_t)n);
+	say_lines(h, chunk, (size_t)n);
 	return true;
 }
 
@@ -744,17 +739,6 @@ hear(struct asking *q, struct handler *p)
 		took_down(q, p);
 }
 
-/* One turn of one process. */
-static void
-turn(struct asking *q, struct handler *p)
-{
-	if (handler_ready(p))
-		give(q, p);
-	else
-		handler_write(p);
-	hear(q, p);
-}
-
 /* Has every process failed again and again? */
 static bool
 hopeless(const struct handlers *h)
@@ -809,8 +793,13 @@ ask_until_ended(struct daemon_ctx *x, struct ask *asks, size_t n)
 		hear(&q, &h->v[i]);
 	}
 	while (q.open > 0 && !h->stopping(x)) {
-		for (size_t i = 0; i < h->n; i++)
-			turn(&q, &h->v[i]);
+		for (size_t i = 0; i < h->n; i++) {
+			if (handler_ready(&h->v[i]))
+				give(&q, &h->v[i]);
+			else
+				handler_write(&h->v[i]);
+			hear(&q, &h->v[i]);
+		}
 		if (q.open > 0 && hopeless(h))
 			return gave_up(h, &x->fail);
 		if (q.open > 0)

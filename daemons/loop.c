@@ -205,18 +205,10 @@ take_lock(struct instance *r, struct fail *f)
 	const struct conf *conf = r->x.conf;
 	const char *dir = project_path(&r->life, conf, conf->run_dir);
 	const char *lock = arena_printf(&r->life, "%s/%s.lock", dir, r->opt.name);
-	enum err e = fs_mkdirs(dir, 0755, f);
 
 	r->pid_path = arena_printf(&r->life, "%s/%s.pid", dir, r->opt.name);
-	return e != OK ? e : fs_lock(lock, &r->lock_fd, f);
-}
-
-static enum err
-write_pid(struct instance *r, struct fail *f)
-{
-	const char *text = arena_printf(&r->life, "%ld\n", (long)getpid());
-
-	return fs_write(r->pid_path, text, strlen(text), 0644, f);
+	TRY(fs_mkdirs(dir, 0755, f));
+	return fs_lock(lock, &r->lock_fd, f);
 }
 
 /* Is the process to end? */
@@ -626,13 +618,6 @@ before_step(struct instance *r, bool *may)
 	return OK;
 }
 
-/* Was the step cut off, because another instance has the lease by now? */
-static bool
-lease_ended(const struct instance *r)
-{
-	return r->x.keeper != NULL && !keeper_may_work(r->x.keeper);
-}
-
 static enum err
 run_loop(struct instance *r)
 {
@@ -649,8 +634,8 @@ run_loop(struct instance *r)
 		r->rings = listen_to_bell(r); /* before it looks for work */
 		e = one_step(r, &done);
 		r->rung = r->rung && done == 0;
-		if (e != OK && lease_ended(r))
-			continue;
+		if (e != OK && x->keeper != NULL && !keeper_may_work(x->keeper))
+			continue; /* cut off: another instance has the lease by now */
 		if (e != OK && x->one_pass)
 			return e;
 		if (e != OK) {
@@ -730,6 +715,7 @@ static enum err
 loop_set_up(struct instance *r, struct fail *f)
 {
 	struct daemon_ctx *x = &r->x;
+	const char *pid;
 	uint64_t seed;
 	enum err e;
 
@@ -746,12 +732,12 @@ loop_set_up(struct instance *r, struct fail *f)
 	x->mod_i = r->opt.mod[1];
 	r->restarted = getenv(restarted_mark) != NULL;
 	unsetenv(restarted_mark); /* not for the programs that it starts */
-	if ((e = await_conf(r, f)) != OK || (e = take_lock(r, f)) != OK)
-		return e;
+	TRY(await_conf(r, f));
+	TRY(take_lock(r, f));
 	log_debug(
 	    "seed=%llu project=%s", (unsigned long long)seed, x->conf->project_dir);
-	if ((e = write_pid(r, f)) != OK)
-		return e;
+	pid = arena_printf(&r->life, "%ld\n", (long)getpid());
+	TRY(fs_write(r->pid_path, pid, strlen(pid), 0644, f));
 	if (notify_wanted() && !x->one_pass)
 		wait_while_stopped(x);
 	e = open_db(r);

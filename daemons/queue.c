@@ -214,16 +214,6 @@ queue_untried(struct daemon_ctx *x, struct daemon_queue *s, size_t max,
 	return OK;
 }
 
-/* Does an earlier process's trouble go on?  Asked before the first step. */
-static enum err
-troubles_at_start(struct daemon_ctx *x, struct daemon_queue *s)
-{
-	if (s->asked_at != 0)
-		return OK;
-	s->asked_at = x->now;
-	return wu_trouble_any(x->db, &x->a, &s->id, &s->troubled, &x->fail);
-}
-
 /*
  * The queue: those that have not failed yet, and from time to time all, for what has
  * failed may cost any time.
@@ -303,7 +293,10 @@ queue_due(struct daemon_ctx *x, struct daemon_queue *s, size_t max,
 	s->turn = pause_turn(&s->pause, x->now, &most);
 	if (s->turn == TURN_WAIT)
 		return OK;
-	TRY(troubles_at_start(x, s));
+	if (s->asked_at == 0) { /* does an earlier process's trouble go on? */
+		s->asked_at = x->now;
+		TRY(wu_trouble_any(x->db, &x->a, &s->id, &s->troubled, &x->fail));
+	}
 	TRY(wake_due(x, s));
 	TRY(queue_now(x, s, max, most, wu, n));
 	if (s->turn == TURN_ALL && s->retry_ms == 0)
@@ -589,39 +582,29 @@ by_workunit_id(const void *a, const void *b)
 	return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
 }
 
-/* Tells the queue that a chunk was handled. */
-static enum err
-chunk_handled(
-    struct daemon_ctx *x, struct daemon_queue *s, struct workunit *const *wu, size_t n)
-{
-	int64_t *ids = NEWN(&x->a, int64_t, n + 1);
-
-	for (size_t i = 0; i < n; i++)
-		ids[i] = wu[i]->id;
-	return queue_tried(x, s, &(const struct queue_outcomes){ NULL, 0, ids, n });
-}
-
 enum err
 queue_chunks(struct daemon_ctx *x, struct daemon_queue *s, const struct queue_calls *c,
     struct workunit *wu, size_t n, size_t *done)
 {
 	struct workunit **chunk = NEWN(&x->a, struct workunit *, c->most);
-	enum err e = OK;
+	int64_t *ids = NEWN(&x->a, int64_t, c->most);
 
 	for (size_t from = 0, end;
-	     from < n && e == OK && !daemon_stopping(x) && queue_may_go_on(x, s);
-	     from = end) {
+	     from < n && !daemon_stopping(x) && queue_may_go_on(x, s); from = end) {
 		size_t nchunk = 0;
 		for (end = from; end < n && nchunk < c->most; end++)
 			chunk[nchunk++] = &wu[end];
 		qsort(chunk, nchunk, sizeof(*chunk), by_workunit_id);
 		if (c->some(x, chunk, nchunk) != OK) {
-			e = queue_each(x, s, c, chunk, nchunk, done);
+			TRY(queue_each(x, s, c, chunk, nchunk, done));
 			continue;
 		}
 		*done += nchunk;
+		for (size_t i = 0; i < nchunk; i++)
+			ids[i] = chunk[i]->id;
 		if (!c->tells)
-			e = chunk_handled(x, s, chunk, nchunk);
+			TRY(queue_tried(x, s,
+			    &(const struct queue_outcomes){ NULL, 0, ids, nchunk }));
 	}
-	return e;
+	return OK;
 }

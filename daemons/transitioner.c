@@ -110,13 +110,6 @@ transitioned_result(const struct result *r, const struct result_change *c)
 	return to;
 }
 
-static bool
-result_changes(const struct result_change *c)
-{
-	return c->time_out || c->too_late || c->didnt_need || c->no_check ||
-	       c->delete_files;
-}
-
 static void
 log_change(const struct workunit *wu, const struct wu_change *c)
 {
@@ -184,10 +177,14 @@ move_results(struct daemon_ctx *x, struct wu_updates *b, const struct chunk *k)
 
 	for (size_t i = 0; i < k->ndue; i++) {
 		const struct due *d = &k->due[i];
-		for (size_t j = 0; j < d->c.nresults; j++)
-			if (result_changes(&d->c.results[j]))
+		for (size_t j = 0; j < d->c.nresults; j++) {
+			const struct result_change *c = &d->c.results[j];
+
+			if (c->time_out || c->too_late || c->didnt_need ||
+			    c->no_check || c->delete_files)
 				PUSH(&x->a, v, n, cap) = (struct moved){ &d->results[j],
-					&d->c.results[j], d->wu->delay_bound };
+					c, d->wu->delay_bound };
+		}
 	}
 	if (n == 0)
 		return;
@@ -240,21 +237,18 @@ save_transitions(struct daemon_ctx *x, struct chunk *k)
 {
 	struct wu_updates *b = wu_updates_new(&x->a);
 	struct tally_moves *moves = tally_moves_new(&x->a);
-	enum err e = OK;
 
-	for (size_t i = 0; i < k->ndue && e == OK; i++) {
+	for (size_t i = 0; i < k->ndue; i++) {
 		struct due *d = &k->due[i];
 		d->to = transitioned_workunit(d->wu, &d->c, x->now);
 		tally_due(d);
 		tally_moved(moves, d->wu, &d->to);
 		workunit_transitioned(b, d->wu, &d->to, x->now);
-		e = make_results(x, b, d);
+		TRY(make_results(x, b, d));
 	}
 	move_results(x, b, k);
-	if (e == OK)
-		e = wu_updates_save(x->db, b, &x->fail);
-	return e != OK ? e :
-	                 tally_moves_save(x->db, moves, (int64_t)x->mod_i, &x->fail);
+	TRY(wu_updates_save(x->db, b, &x->fail));
+	return tally_moves_save(x->db, moves, (int64_t)x->mod_i, &x->fail);
 }
 
 /* Reads inside the transaction, so that a retry decides on fresh rows. */
@@ -265,13 +259,11 @@ tx_transition(struct daemon_ctx *x, void *arg)
 	struct workunit *wu;
 	struct result *r;
 	size_t n, nr, from = 0;
-	enum err e = workunits_lock(x->db, &x->a, k->ids, k->n, &wu, &n, &x->fail);
+	enum err e;
 
 	k->ndue = 0;
-	if (e == OK)
-		e = results_of_workunits(x->db, &x->a, k->ids, k->n, &r, &nr, &x->fail);
-	if (e != OK)
-		return e;
+	TRY(workunits_lock(x->db, &x->a, k->ids, k->n, &wu, &n, &x->fail));
+	TRY(results_of_workunits(x->db, &x->a, k->ids, k->n, &r, &nr, &x->fail));
 	k->due = NEWN(&x->a, struct due, n + 1);
 	for (size_t i = 0; i < n; i++) {
 		size_t end;
@@ -381,17 +373,18 @@ close_old(struct daemon_ctx *x, struct ledger_writer *b, bool *full)
 	int64_t before = x->now / DAY_S - x->conf->ledger_days;
 	struct row_ledger *old;
 	size_t n = 0;
-	enum err e = ledger_old(x->db, &x->a, before, OLD_MOST, &old, &n, &x->fail);
 
-	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i++)
-		e = left_for_next(daemon_transaction(x, tx_ledger_close, &old[i]));
-	if (e == OK && n > 0)
+	b->closed_at = x->now; /* after an error it waits, too */
+	TRY(ledger_old(x->db, &x->a, before, OLD_MOST, &old, &n, &x->fail));
+	for (size_t i = 0; i < n && !daemon_stopping(x); i++)
+		TRY(left_for_next(daemon_transaction(x, tx_ledger_close, &old[i])));
+	if (n > 0)
 		log_info("[LEDGER] summed up %zu rows of old days", n);
-	if (e == OK && n == OLD_MOST)
+	if (n == OLD_MOST) {
 		*full = true;
-	else
-		b->closed_at = x->now;
-	return e;
+		b->closed_at = 0;
+	}
+	return OK;
 }
 
 static enum err
@@ -436,20 +429,20 @@ ledger_writer_step(struct daemon_ctx *x, struct ledger_writer *b, bool *full)
 {
 	int64_t *ids;
 	size_t n;
-	enum err e = ledger_due(x->db, &x->a, (struct id_share){ x->mod_n, x->mod_i },
-	    JOBS_MOST, &ids, &n, &x->fail);
 
-	*full = e == OK && n == JOBS_MOST && !x->dry_run;
-	if (e != OK || x->dry_run)
-		return e;
-	for (size_t i = 0; i < n && e == OK && !daemon_stopping(x); i += DB_LIST_MAX) {
+	TRY(ledger_due(x->db, &x->a, (struct id_share){ x->mod_n, x->mod_i }, JOBS_MOST,
+	    &ids, &n, &x->fail));
+	*full = n == JOBS_MOST && !x->dry_run;
+	if (x->dry_run)
+		return OK;
+	for (size_t i = 0; i < n && !daemon_stopping(x); i += DB_LIST_MAX) {
 		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX;
 		struct slice s = { ids + i, part };
 
-		e = left_for_next(daemon_transaction(x, tx_ledger_fold, &s));
+		TRY(left_for_next(daemon_transaction(x, tx_ledger_fold, &s)));
 	}
-	if (e != OK || x->mod_i != 0)
-		return e;
+	if (x->mod_i != 0)
+		return OK;
 	TRY(end_slice(x, b, LEDGER_SETS));
 	TRY(end_slice(x, b, LEDGER_HOSTS));
 	return x->now - b->closed_at < CLOSE_EVERY_S ? OK : close_old(x, b, full);

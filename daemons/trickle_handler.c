@@ -152,12 +152,13 @@ static enum err
 remove_messages(struct daemon_ctx *x, struct removal *r, size_t *done)
 {
 	const struct trickles *o = x->own;
-	enum err e = r->n == 0 ? OK : daemon_transaction(x, tx_remove, r);
 
-	for (size_t i = 0; i < r->n && e == OK; i++)
+	if (r->n > 0)
+		TRY(daemon_transaction(x, tx_remove, r));
+	for (size_t i = 0; i < r->n; i++)
 		item_backoff_forget(o->backoff, r->v[i].row->id);
-	*done += e == OK ? r->n : 0;
-	return e;
+	*done += r->n;
+	return OK;
 }
 
 /* What becomes of a message that the handler has not taken. */
@@ -203,17 +204,6 @@ hand_messages(struct daemon_ctx *x, struct removal *r, size_t *done)
 	return broken != NULL ? FAIL(&x->fail, E_SYS, "%s", broken) : OK;
 }
 
-/* Removes messages that are too old. */
-static enum err
-age_out(struct daemon_ctx *x, struct removal *r, size_t *done)
-{
-	struct trickles *o = x->own;
-
-	TRY(remove_messages(x, r, done));
-	o->aged += (int64_t)r->n;
-	return OK;
-}
-
 /* Sorts a page: what is ours and too old, and what the handler is asked about. */
 static void
 sort_page(struct daemon_ctx *x, const struct row_trickle *rows, size_t n,
@@ -248,7 +238,8 @@ one_page(struct daemon_ctx *x, bool *last, size_t *done)
 
 	TRY(trickles_new(x->db, &x->a, o->after, PAGE, &rows, &n, &x->fail));
 	sort_page(x, rows, n, &old, &due);
-	TRY(age_out(x, &old, done));
+	TRY(remove_messages(x, &old, done));
+	o->aged += (int64_t)old.n;
 	if (due.n > 0)
 		TRY(hand_messages(x, &due, done));
 	*last = n < PAGE;

@@ -84,14 +84,6 @@ struct session {
 	size_t n;
 };
 
-/* Does a program of the project judge each result by itself? */
-static bool
-runs_programs(const struct validator *o)
-{
-	return o->command != NULL || o->init_script != NULL ||
-	       o->compare_script != NULL;
-}
-
 static enum err
 validator_check(const void *own, struct fail *f)
 {
@@ -191,14 +183,6 @@ judge_by_script(struct daemon_ctx *x, const struct script *s, struct script_side
 	return m == MATCH_DIFFERENT && two.r == NULL ? MATCH_BAD : m;
 }
 
-/* Adds what the command stated for a file to the credit stated for its result. */
-static void
-add_stated(const struct validator *o, double *stated)
-{
-	if (o->stated >= 0)
-		*stated = (*stated > 0 ? *stated : 0) + o->stated;
-}
-
 /* Judges the files of one result on their own. */
 static enum match
 judge_result(struct trial *t, size_t i)
@@ -216,25 +200,14 @@ judge_result(struct trial *t, size_t i)
 		enum match m = judge_file(x, &t->results[i], &t->out[i].v[k]);
 		if (m != MATCH_SAME)
 			return m;
-		add_stated(o, &t->stated[i]);
+		if (o->stated >= 0) /* by the command, for this file */
+			t->stated[i] = fmax(t->stated[i], 0) + o->stated;
 	}
 	if (o->init.argc == 0)
 		return MATCH_SAME;
 	return judge_by_script(x, &o->init,
 	    (struct script_side){ &t->results[i], &t->out[i] },
 	    (struct script_side){ NULL, NULL });
-}
-
-/* As judge_result(); records why it cannot be judged now. */
-static enum match
-judge_noted(struct trial *t, size_t i)
-{
-	const struct validator *o = t->x->own;
-	enum match m = judge_result(t, i);
-
-	if (m == MATCH_LATER)
-		t->why = o->why;
-	return m;
 }
 
 static enum match
@@ -338,30 +311,38 @@ load_results(
 static enum err
 validator_load(struct daemon_ctx *x, struct session *s)
 {
-	struct result *r = NULL;
-	size_t n = 0;
-	enum err e = load_results(x, s, &r, &n);
-	struct outputs *out = NEWN(&x->a, struct outputs, n + 1);
-	enum match *init = NEWN(&x->a, enum match, n + 1);
-	int64_t *ids = NEWN(&x->a, int64_t, n + 1);
-	double *stated = NEWN(&x->a, double, n + 1);
+	const struct validator *o = x->own;
+	struct outputs *out;
+	struct result *r;
+	enum match *init;
+	double *stated;
+	int64_t *ids;
+	size_t n;
 
+	TRY(load_results(x, s, &r, &n));
+	out = NEWN(&x->a, struct outputs, n + 1);
+	init = NEWN(&x->a, enum match, n + 1);
+	ids = NEWN(&x->a, int64_t, n + 1);
+	stated = NEWN(&x->a, double, n + 1);
 	for (size_t i = 0; i < n; i++) {
 		ids[i] = r[i].id;
 		stated[i] = -1;
 	}
-	for (size_t i = 0; i < n && e == OK; i += DB_LIST_MAX)
-		e = outputs_of(x->db, &x->a, x->conf, ids + i,
-		    n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, out + i, &x->fail);
-	for (size_t i = 0; i < s->n && e == OK; i++) {
+	for (size_t i = 0; i < n; i += DB_LIST_MAX)
+		TRY(outputs_of(x->db, &x->a, x->conf, ids + i,
+		    n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, out + i, &x->fail));
+	for (size_t i = 0; i < s->n; i++) {
 		struct trial *t = &s->t[i];
 		t->out = out + (t->results - r);
 		t->init = init + (t->results - r);
 		t->stated = stated + (t->results - r);
-		for (size_t k = 0; k < t->n; k++)
-			t->init[k] = judge_noted(t, k);
+		for (size_t k = 0; k < t->n; k++) {
+			t->init[k] = judge_result(t, k);
+			if (t->init[k] == MATCH_LATER)
+				t->why = o->why;
+		}
 	}
-	return e;
+	return OK;
 }
 
 /*
@@ -853,21 +834,18 @@ judge_some(struct daemon_ctx *x, struct workunit *const *wu, size_t n)
 {
 	const struct validator *o = x->own;
 	struct session s = { NEWN(&x->a, struct trial, n), n };
-	enum err e;
 
 	if (o->broken != NULL)
 		return OK; /* the step will end with an error */
 	for (size_t i = 0; i < n; i++)
 		s.t[i] = (struct trial){ .x = x, .wu = wu[i] };
-	if ((e = validator_load(x, &s)) != OK)
-		return e;
-	if (x->handlers != NULL && (e = ask_handler(x, &s)) != OK)
-		return e;
+	TRY(validator_load(x, &s));
+	if (x->handlers != NULL)
+		TRY(ask_handler(x, &s));
 	for (size_t i = 0; i < s.n; i++)
 		judge_trial(&s.t[i]);
 	if (s.n > 0)
-		e = decide_credits(x, &s);
-	TRY(e);
+		TRY(decide_credits(x, &s));
 	TRY(store_trials(x, &s));
 	daemon_ring(x, DOORBELL_TRANSITIONER);
 	daemon_ring(x, DOORBELL_ASSIMILATOR);
@@ -885,11 +863,13 @@ validator_step(struct daemon_ctx *x, size_t *done)
 {
 	struct validator *o = x->own;
 	/*
-	 * A command may take long, and the rows of other workunits could change
-	 * meanwhile.
+	 * A program that is run for each result may take long, and the rows of other
+	 * workunits could change meanwhile.
 	 */
-	const struct queue_calls calls = { runs_programs(o) ? 1 : CHUNK, judge_some,
-		judge_one, true };
+	bool runs = o->command != NULL || o->init_script != NULL ||
+	            o->compare_script != NULL;
+	const struct queue_calls calls = { runs ? 1 : CHUNK, judge_some, judge_one,
+		true };
 	struct workunit *wu;
 	size_t n;
 

@@ -188,17 +188,13 @@ work_template(struct work_maker *w, const char *path, const char **text, struct 
 {
 	struct template *t = template_named(w, path);
 	char full[4400];
-	enum err e = tmpl_path_check(path, f);
 
-	if (e != OK)
-		return e;
+	TRY(tmpl_path_check(path, f));
 	snprintf(full, sizeof(full), "%s/%s", w->conf->project_dir, path);
 	if (fs_changed(full, &t->seen) || t->text == NULL) {
 		arena_reset(&t->a);
 		t->text = NULL;
-		e = fs_read(&t->a, full, TMPL_BYTES_MAX, &t->text, NULL, f);
-		if (e != OK)
-			return e;
+		TRY(fs_read(&t->a, full, TMPL_BYTES_MAX, &t->text, NULL, f));
 	}
 	*text = t->text;
 	return OK;
@@ -212,10 +208,8 @@ result_create(struct work_maker *w, struct arena *a, const struct workunit *wu,
 	uint32_t random;
 	const char *tmpl;
 	char *xml;
-	enum err e = work_template(w, wu->result_template_file, &tmpl, f);
 
-	if (e != OK)
-		return e;
+	TRY(work_template(w, wu->result_template_file, &tmpl, f));
 	random_bytes(&random, sizeof(random));
 	random &= 0x7fffffff; /* in an adopted database the column is a signed int */
 	*new = (struct new_result){
@@ -225,24 +219,22 @@ result_create(struct work_maker *w, struct arena *a, const struct workunit *wu,
 		.wu = wu,
 		.random = random,
 	};
-	e = blob_result(
-	    a, tmpl, new->r.name, random, w->conf->upload_url, w->upload_key, &xml, f);
+	TRY(blob_result(
+	    a, tmpl, new->r.name, random, w->conf->upload_url, w->upload_key, &xml, f));
 	new->xml_doc_in = xml;
-	return e;
+	return OK;
 }
 
 enum err
 work_prepare(
     struct arena *a, struct workunit *wu, const char *file, int64_t now, struct fail *f)
 {
-	enum err e = wu_name_check(a, wu->name, file, f);
-
-	if (e == OK)
-		e = tmpl_path_check(wu->result_template_file, f);
+	TRY(wu_name_check(a, wu->name, file, f));
+	TRY(tmpl_path_check(wu->result_template_file, f));
 	assert(wu->appid != 0);
 	wu->create_time = now;
 	wu->transition_time = now; /* the transitioner sets the next time */
-	return e;
+	return OK;
 }
 
 static int
@@ -264,20 +256,19 @@ find_known(struct db *db, struct arena *a, struct new_work *v, size_t n, struct 
 	struct new_work **sorted = NEWN(a, struct new_work *, n + 1);
 	char **names = NEWN(a, char *, n + 1);
 	int64_t *ids = NEWN(a, int64_t, n + 1);
-	enum err e;
 
 	for (size_t i = 0; i < n; i++) {
 		names[i] = v[i].wu.name;
 		sorted[i] = &v[i];
 	}
-	e = workunit_ids(db, a, names, n, ids, f);
-	for (size_t i = 0; i < n && e == OK; i++)
+	TRY(workunit_ids(db, a, names, n, ids, f));
+	for (size_t i = 0; i < n; i++)
 		v[i].known = ids[i] != 0;
 	qsort(sorted, n, sizeof(*sorted), work_by_name);
 	for (size_t i = 1; i < n; i++)
 		if (strcmp(sorted[i - 1]->wu.name, sorted[i]->wu.name) == 0)
 			sorted[i]->known = true;
-	return e;
+	return OK;
 }
 
 enum err
@@ -289,28 +280,28 @@ work_create(struct work_maker *w, struct db *db, struct arena *a, struct new_wor
 	struct new_result *results = NULL;
 	struct own_inputs own = { 0 };
 	size_t nnew = 0, nresults = 0, cap = 0;
-	enum err e = n == 0 ? OK : find_known(db, a, v, n, f);
+	enum err e;
 
-	for (size_t i = 0; i < n && e == OK; i++) {
+	if (n > 0)
+		TRY(find_known(db, a, v, n, f));
+	for (size_t i = 0; i < n; i++) {
 		struct workunit *wu = &v[i].wu;
 		if (v[i].known)
 			continue;
 		docs[nnew] = v[i].xml_doc;
 		wus[nnew++] = wu;
 		wu->inputs_counted = 1;
-		e = blob_own_inputs(a, v[i].xml_doc, &own, f);
-		for (int32_t k = 0; k < wu->target_nresults && e == OK; k++)
-			e = result_create(w, a, wu, k, wu->priority, now,
-			    &PUSH(a, results, nresults, cap), f);
+		TRY(blob_own_inputs(a, v[i].xml_doc, &own, f));
+		for (int32_t k = 0; k < wu->target_nresults; k++)
+			TRY(result_create(w, a, wu, k, wu->priority, now,
+			    &PUSH(a, results, nresults, cap), f));
 	}
-	if (e == OK)
-		e = workunits_insert(db, a, wus, docs, nnew, f);
+	e = workunits_insert(db, a, wus, docs, nnew, f);
 	if (e == E_RACE)
 		return E_RETRY; /* another process has just made one of them */
-	if (e == OK)
-		e = inputs_use(db, a, own.names, own.n, f);
-	if (e == OK)
-		e = results_insert(db, a, results, nresults, f);
+	TRY(e);
+	TRY(inputs_use(db, a, own.names, own.n, f));
+	e = results_insert(db, a, results, nresults, f);
 	if (e == E_RACE) /* a result's name is taken, as the workunits are new */
 		e = FAIL(f, E_BADREQ, "a result exists without its workunit: %s",
 		    arena_strdup(a, f->detail));

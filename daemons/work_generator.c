@@ -130,7 +130,6 @@ chunk_add_workunit(struct order *r, const char *suffix, const char *arguments,
 	                      NULL :
 	                      words_fill(&x->a, arguments, words, nwords);
 	char *xml;
-	enum err e;
 
 	assert(r->nchunk < CHUNK);
 	*w = (struct new_work){
@@ -138,17 +137,14 @@ chunk_add_workunit(struct order *r, const char *suffix, const char *arguments,
 	};
 	w->wu.name = arena_printf(&x->a, "%s__%s", r->fs->name, suffix);
 	w->wu.result_template_file = o->output_template;
-	e = blob_workunit(&x->a, words_fill(&x->a, r->tmpl, words, nwords), r->files,
-	    r->nfiles, cmd, &w->wu, &xml, &x->fail);
-	if (e == OK)
-		e = blob_large_files(&x->a, xml, r->nfiles, &x->fail);
-	if (e == OK)
-		e = blob_adaptive(r->app, &w->wu, &x->fail);
-	if (e == OK)
-		e = work_prepare(&x->a, &w->wu, r->fs->name, x->now, &x->fail);
+	TRY(blob_workunit(&x->a, words_fill(&x->a, r->tmpl, words, nwords), r->files,
+	    r->nfiles, cmd, &w->wu, &xml, &x->fail));
+	TRY(blob_large_files(&x->a, xml, r->nfiles, &x->fail));
+	TRY(blob_adaptive(r->app, &w->wu, &x->fail));
+	TRY(work_prepare(&x->a, &w->wu, r->fs->name, x->now, &x->fail));
 	w->xml_doc = xml;
-	r->nchunk += e == OK;
-	return e;
+	r->nchunk++;
+	return OK;
 }
 
 static enum err
@@ -235,14 +231,11 @@ order_make_all(struct order *r)
 	struct daemon_ctx *x = r->x;
 	const struct work_generator *o = x->own;
 	bool planned = r->argv != NULL || o->ranges == 0;
-	enum err e = OK;
 
 	r->chunk = NEWN(&x->a, struct new_work, CHUNK);
 	r->left = planned ? r->nplanned : (size_t)o->batch;
 	do {
-		e = daemon_transaction(x, planned ? tx_planned : tx_ranges, r);
-		if (e != OK)
-			return e;
+		TRY(daemon_transaction(x, planned ? tx_planned : tx_ranges, r));
 		for (size_t i = 0; i < r->nchunk; i++)
 			r->chunk[i].known ? r->had++ : r->made++;
 		r->left -= r->nchunk;
@@ -308,18 +301,13 @@ order_load_files(struct order *r)
 	struct daemon_ctx *x = r->x;
 	struct row_member *members;
 	struct file *file;
-	enum err e = fileset_files(
-	    x->db, &x->a, r->fs->id, &members, &r->nfiles, &x->fail);
 
-	if (e != OK)
-		return e;
+	TRY(fileset_files(x->db, &x->a, r->fs->id, &members, &r->nfiles, &x->fail));
 	if (r->nfiles == 0)
 		return FAIL(&x->fail, E_BADREQ, "the file set has no files");
 	r->files = NEWN(&x->a, struct input_file, r->nfiles);
 	for (size_t i = 0; i < r->nfiles; i++) {
-		e = file_by_name(x->db, &x->a, members[i].name, &file, &x->fail);
-		if (e != OK)
-			return e;
+		TRY(file_by_name(x->db, &x->a, members[i].name, &file, &x->fail));
 		r->files[i] = (struct input_file){
 			.name = file->name,
 			.url = download_url(&x->a, x->conf, file->name),
@@ -481,8 +469,7 @@ claim_trigger(struct daemon_ctx *x, const char *name, struct order *r, bool *min
 		log_warn("need_work/%s names no file of this project: removed", name);
 		return trigger_clear(&x->triggers, TRIGGER_NEED_WORK, name, &x->fail);
 	}
-	if (e != OK)
-		return e;
+	TRY(e);
 	if (r->fs->appid != o->appid ||
 	    item_backoff_must_wait(o->backoff, r->fs->id, x->now))
 		return OK; /* another app's, or its pause is not over */
@@ -713,26 +700,31 @@ raise_low(struct daemon_ctx *x)
 }
 
 static enum err
-generator_step(struct daemon_ctx *x, size_t *done)
+generator_pass(struct daemon_ctx *x, size_t *done)
 {
 	struct work_generator *o = x->own;
 	char **names = NULL;
 	size_t n = 0;
-	enum err e = daemon_app_id(x, o->app_name, &o->appid);
 
-	if (e == OK && (!o->taken_back || x->now >= o->look_at))
-		e = take_back_stale_claims(x);
-	if (e == OK && x->now >= o->low_at)
-		e = raise_low(x);
-	if (e == OK)
-		e = trigger_list(
-		    &x->triggers, &x->a, TRIGGER_NEED_WORK, &names, &n, &x->fail);
-	if (e == OK && x->handlers != NULL)
-		e = serve_named(x, names, n, done);
-	for (size_t i = 0; x->handlers == NULL && i < n && *done < STEP_MOST &&
-			   e == OK && !daemon_stopping(x);
-	     i++)
-		e = serve_trigger(x, names[i], done);
+	TRY(daemon_app_id(x, o->app_name, &o->appid));
+	if (!o->taken_back || x->now >= o->look_at)
+		TRY(take_back_stale_claims(x));
+	if (x->now >= o->low_at)
+		TRY(raise_low(x));
+	TRY(trigger_list(&x->triggers, &x->a, TRIGGER_NEED_WORK, &names, &n, &x->fail));
+	if (x->handlers != NULL)
+		return serve_named(x, names, n, done);
+	for (size_t i = 0; i < n && *done < STEP_MOST && !daemon_stopping(x); i++)
+		TRY(serve_trigger(x, names[i], done));
+	return OK;
+}
+
+static enum err
+generator_step(struct daemon_ctx *x, size_t *done)
+{
+	struct work_generator *o = x->own;
+	enum err e = generator_pass(x, done);
+
 	if (e != OK)
 		o->look_at = 0; /* a claim may have been left behind */
 	return e;

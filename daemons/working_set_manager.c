@@ -165,10 +165,8 @@ set_states_read_next(
 	if (whole || !s->all)
 		s->at = 0;
 	do
-		e = set_states_read_part(x, s, s->at, changed, &last);
-	while (e == OK && (whole || !s->all) && !last);
-	if (e != OK)
-		return e;
+		TRY(set_states_read_part(x, s, s->at, changed, &last));
+	while ((whole || !s->all) && !last);
 	s->all = true;
 	if (last)
 		return OK;
@@ -294,18 +292,18 @@ manager_apply(struct pass *p, const struct ws_change *c)
 		{ c->clear_no_work, c->nclear, TRIGGER_FILES_NO_WORK, false, "heard" },
 		{ c->add, c->nadd, TRIGGER_WORKING_SET, true, "added" },
 	};
-	enum err e = OK;
 
 	for (size_t m = 0; m < N(moves); m++) {
-		for (size_t i = 0; i < moves[m].n && e == OK; i++) {
+		for (size_t i = 0; i < moves[m].n; i++) {
 			const char *name = moves[m].names[i];
-			e = manager_move_trigger(x, moves[m].dir, moves[m].raise, name);
-			if (e == OK)
-				log_info("[FILE %s] %s", name, moves[m].what);
-			p->changes += e == OK;
+
+			TRY(manager_move_trigger(
+			    x, moves[m].dir, moves[m].raise, name));
+			log_info("[FILE %s] %s", name, moves[m].what);
+			p->changes++;
 		}
 	}
-	return e;
+	return OK;
 }
 
 /* Warns how much work of the app's files is left and how long it will last. */
@@ -552,15 +550,13 @@ manager_look(struct pass *p, bool *changed)
 	struct daemon_ctx *x = p->x;
 	struct working_set_manager *o = x->own;
 	struct dir_names *empty = &p->dir[TRIGGER_FILES_NO_WORK];
-	enum err e = set_states_read_next(x, &o->sets, x->one_pass, changed);
 
-	if (e == OK)
-		e = count_hosts(x, changed);
-	if (e == OK)
-		e = trigger_list(&x->triggers, &x->a, TRIGGER_FILES_NO_WORK, &empty->v,
-		    &empty->n, &x->fail);
-	if (e == OK && empty->n > 0)
-		e = set_states_read_named(x, &o->sets, empty->v, empty->n, changed);
+	TRY(set_states_read_next(x, &o->sets, x->one_pass, changed));
+	TRY(count_hosts(x, changed));
+	TRY(trigger_list(&x->triggers, &x->a, TRIGGER_FILES_NO_WORK, &empty->v,
+	    &empty->n, &x->fail));
+	if (empty->n > 0)
+		TRY(set_states_read_named(x, &o->sets, empty->v, empty->n, changed));
 	*changed |= empty->n > 0 || o->sets.n <= SETS_PER_LOOK ||
 	            x->now >= o->decided_at + DECIDE_EVERY_S;
 	*changed |= trigger_changed(
@@ -569,7 +565,7 @@ manager_look(struct pass *p, bool *changed)
 	    &o->seen[TRIGGER_NO_WORK_AVAILABLE]);
 	p->fs = o->sets.v;
 	p->nfs = o->sets.n;
-	return e;
+	return OK;
 }
 
 static enum err
@@ -581,28 +577,28 @@ manager_decide(struct pass *p)
 	struct working_set_manager *o = x->own;
 	const struct row_fileset_state **fs = NEWN(
 	    &x->a, const struct row_fileset_state *, p->nfs + 1);
-	enum err e = OK;
 
 	o->decided_at = x->now;
-	for (size_t i = 0; i < N(dirs) && e == OK; i++)
-		e = trigger_list(&x->triggers, &x->a, dirs[i], &p->dir[dirs[i]].v,
-		    &p->dir[dirs[i]].n, &x->fail);
-	if (e == OK)
-		e = drop_strangers(p);
+	for (size_t i = 0; i < N(dirs); i++)
+		TRY(trigger_list(&x->triggers, &x->a, dirs[i], &p->dir[dirs[i]].v,
+		    &p->dir[dirs[i]].n, &x->fail));
+	TRY(drop_strangers(p));
 	for (size_t i = 0; i < p->nfs; i++)
 		fs[i] = &p->fs[i];
 	qsort(fs, p->nfs, sizeof(*fs), set_by_app);
-	for (size_t i = 0, end; i < p->nfs && e == OK; i = end) {
+	for (size_t i = 0, end; i < p->nfs; i = end) {
 		struct app *app;
+		enum err e;
+
 		for (end = i; end < p->nfs && fs[end]->appid == fs[i]->appid; end++)
 			;
 		e = app_by_id(x->db, &x->a, fs[i]->appid, &app, &x->fail);
-		if (e == OK)
-			e = manage_app(p, app, fs + i, end - i);
-		else if (e == E_NOTFOUND) /* the app was removed meanwhile */
-			e = OK;
+		if (e == E_NOTFOUND)
+			continue; /* the app was removed meanwhile */
+		TRY(e);
+		TRY(manage_app(p, app, fs + i, end - i));
 	}
-	return e;
+	return OK;
 }
 
 static enum err
