@@ -428,6 +428,9 @@ supervise(struct arena *a, const struct conf *cf, struct fail *f)
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	setenv(MARK_PROJECT, cf->project_dir, 1);
 	setenv("LOCUS_PROJECT", conf_dir(a, cf), 1);
+	/* What watches the supervisor, as a unit or a container may, does not watch its
+	 * services. */
+	unsetenv("NOTIFY_SOCKET");
 	TRY(open_sup(&x, a, cf, &lock, f));
 	TRY(check_own_programs(&x, f));
 	TRY(short_dir_make(a, cf, f));
