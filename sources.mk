@@ -182,7 +182,6 @@ proto_sources = \
 	proto/template.h \
 	proto/template_check.c \
 	proto/template_check.h \
-	proto/template_doc.c \
 	proto/trace.c \
 	proto/trace.def \
 	proto/trace.h \

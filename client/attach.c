@@ -43,7 +43,8 @@ same_project(struct client *c, const struct cproject *p, const struct cproject *
 	       (is_set(q->same_as) && url_same(a, q->same_as, p->master_url));
 }
 
-enum err
+/* E_CONFIG: the URL is that of an attachment, perhaps written in another way. */
+static enum err
 same_project_check(struct client *c, const char *url)
 {
 	for (size_t i = 0; i < c->state->nprojects; i++) {
@@ -113,7 +114,8 @@ same_project_said(struct client *c, struct cproject *p, const char *said)
 		p->said_url = arena_strdup(&c->keep, said);
 }
 
-bool
+/* Is this the second attachment to a project, with no task left? */
+static bool
 same_project_leaves(struct client *c, struct cproject *p)
 {
 	if (!is_set(p->same_as))

@@ -145,14 +145,10 @@ void project_merge_twins(struct client *);
 /* --- attach.c: same project --- */
 /* Are these attachments to one project, as far as is known? */
 bool same_project(struct client *, const struct cproject *, const struct cproject *);
-/* E_CONFIG: the URL is that of an attachment, perhaps written in another way. */
-enum err same_project_check(struct client *, const char *url);
 /* A new attachment has read its master page: is its scheduler that of another one? */
 void same_project_schedulers(struct client *, struct cproject *);
 /* A reply has named the project's URL (NULL: it has not). */
 void same_project_said(struct client *, struct cproject *, const char *said);
-/* Is this the second attachment to a project, with no task left? */
-bool same_project_leaves(struct client *, struct cproject *);
 
 /* --- state.c: save --- */
 /* Saves the state if it changed.  Returns false while saving fails; then the client
@@ -290,8 +286,6 @@ enum err rpc_scheduler(
     struct client *, const struct view *, const struct contact *, struct answer *);
 
 /* --- take_reply.c: take project --- */
-/* Takes over the project's identity, key and preferences from a reply. */
-void take_project(struct client *, struct cproject *, const struct reply *);
 
 /* --- take_reply.c --- */
 /* Takes a whole reply over into the state; what it replaces goes when the state is
@@ -350,12 +344,6 @@ enum err app_file_open(struct client *, const struct cproject *, struct cfile *f
     const char *path, int *fd);
 
 /* --- task_facts.c: what the host learned about its projects' estimates --- */
-/* Estimated run time of the whole task, uncorrected. */
-double task_static_s(
-    const struct client *, const struct cproject *, const struct ctask *);
-/* Returns true over estimated run time for the task's version, 1 where the project asks
- * for a duration correction factor instead. */
-double estimates_factor(const struct cproject *, const struct ctask *);
 /* Returns the same as the mean of the project's versions for a resource. */
 double estimates_correction(struct client *, const struct cproject *, int32_t rsc);
 /* Learns from a task that succeeded. */

@@ -91,6 +91,9 @@ save_strings(struct arena *a, const struct state_field *f, const void *row)
 	return list;
 }
 
+static json_t *fields_save(
+    struct arena *a, const struct state_field *f, const void *row);
+
 static json_t *
 save_rows(struct arena *a, const struct state_field *f, const void *row)
 {
@@ -157,7 +160,9 @@ is_default(const struct state_field *f, const void *row)
 	return false;
 }
 
-json_t *
+/* Returns a new object with all fields that differ from their defaults.  Strings may
+ * hold any bytes.  The arena is scratch space. */
+static json_t *
 fields_save(struct arena *a, const struct state_field *f, const void *row)
 {
 	json_t *o = json_object();
@@ -183,6 +188,9 @@ load_strings(
 	*(char ***)((char *)row + f->off) = v;
 	*(size_t *)((char *)row + f->n_off) = n;
 }
+
+static void fields_load(
+    struct arena *a, const struct state_field *f, const json_t *o, void *row);
 
 static void
 load_rows(struct arena *a, const struct state_field *f, const json_t *list, void *row)
@@ -220,7 +228,9 @@ load_value(struct arena *a, const struct state_field *f, const json_t *v, void *
 		fields_load(a, f->row, v, p);
 }
 
-void
+/* Loads a row.  Members that are absent or of the wrong type leave a field as it was,
+ * except that strings become "", never NULL.  All text is copied into the arena. */
+static void
 fields_load(struct arena *a, const struct state_field *f, const json_t *o, void *row)
 {
 	for (; f->name != NULL; f++) {
@@ -248,6 +258,9 @@ copy_strings(struct arena *a, const struct state_field *f, const void *from, voi
 	*(size_t *)((char *)to + f->n_off) = n;
 }
 
+static void fields_copy(
+    struct arena *a, const struct state_field *f, const void *from, void *to);
+
 static void
 copy_rows(struct arena *a, const struct state_field *f, const void *from, void *to)
 {
@@ -261,7 +274,9 @@ copy_rows(struct arena *a, const struct state_field *f, const void *from, void *
 	*(size_t *)((char *)to + f->n_off) = n;
 }
 
-void
+/* Copies a row exactly as fields_save() and fields_load() would; *to must be all
+ * zero. */
+static void
 fields_copy(struct arena *a, const struct state_field *f, const void *from, void *to)
 {
 	for (; f->name != NULL; f++) {

@@ -32,17 +32,6 @@ struct state_field {
 	const struct state_field *row;
 };
 
-/* Returns a new object with all fields that differ from their defaults.  Strings may
- * hold any bytes.  The arena is scratch space. */
-json_t *fields_save(struct arena *, const struct state_field *, const void *row);
-/* Loads a row.  Members that are absent or of the wrong type leave a field as it was,
- * except that strings become "", never NULL.  All text is copied into the arena. */
-void fields_load(struct arena *, const struct state_field *, const json_t *, void *row);
-/* Copies a row exactly as fields_save() and fields_load() would; *to must be all
- * zero. */
-void fields_copy(
-    struct arena *, const struct state_field *, const void *from, void *to);
-
 enum file_status { FS_ABSENT = 0, FS_PRESENT = 1, FS_FAILED = -1 };
 struct cfile {
 	struct rp_file info;

@@ -138,7 +138,8 @@ take_prefs(struct client *c, struct cproject *p, const struct reply *rp)
 		    text, (double)SHARE_MOST, p->share);
 }
 
-void
+/* Takes over the project's identity, key and preferences from a reply. */
+static void
 take_project(struct client *c, struct cproject *p, const struct reply *rp)
 {
 	if (rp->hostid > 0) {

@@ -49,6 +49,11 @@ task_ran_s(const struct client *c, const struct ctask *t)
 	       (t->pid != 0 && !t->paused ? (double)(c->now - t->run_since) : 0);
 }
 
+static double task_static_s(
+    const struct client *c, const struct cproject *p, const struct ctask *t);
+
+static double estimates_factor(const struct cproject *p, const struct ctask *t);
+
 double
 task_remaining_s(
     const struct client *c, const struct cproject *p, const struct ctask *t)
@@ -115,7 +120,8 @@ add_estimate(struct arena *a, struct cproject *p, const struct rp_app_version *v
 	return &all[p->nestimates++];
 }
 
-double
+/* Estimated run time of the whole task, uncorrected. */
+static double
 task_static_s(const struct client *c, const struct cproject *p, const struct ctask *t)
 {
 	const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
@@ -126,7 +132,9 @@ task_static_s(const struct client *c, const struct cproject *p, const struct cta
 	return ops / fmax(flops, 1);
 }
 
-double
+/* Returns true over estimated run time for the task's version, 1 where the project asks
+ * for a duration correction factor instead. */
+static double
 estimates_factor(const struct cproject *p, const struct ctask *t)
 {
 	const struct cestimate *e = find_estimate(p, task_version(p, t));

@@ -407,9 +407,6 @@ enum err held_sets_read(
  */
 enum err snapshot_files(struct db *, struct arena *, const struct conf *,
     const struct held_sets *, int64_t now, struct snapshot *, struct fail *);
-/* Blobs and all columns of jobs by result id, in any order. */
-enum err jobs_by_ids(struct db *, struct arena *, const int64_t *ids, size_t n,
-    struct job **, size_t *njobs, struct fail *);
 /* The newest unsent result of each of these filesets; 0 = none.  The waiters' look. */
 enum err filesets_newest(struct db *, struct arena *, const int64_t *ids, size_t n,
     int64_t *newest, struct fail *);

@@ -74,7 +74,8 @@ set_rows_append(
 	to->n += n;
 }
 
-enum err
+/* Appends the rows of the sets with these ids; absent sets have none. */
+static enum err
 snap_sets_read(struct db *db, struct arena *a, const int64_t *ids, size_t n,
     struct set_rows *to, struct fail *f)
 {
@@ -187,7 +188,8 @@ add_members_of_set(const struct names *held, const struct set_rows *rows,
 	}
 }
 
-enum err
+/* Appends the sets and their files to the snapshot. */
+static enum err
 snap_sets_add(struct db *db, struct arena *a, const struct sets_to_add *what,
     struct snapshot *s, struct fail *f)
 {
@@ -277,7 +279,8 @@ enum {
  */
 enum { NEWS_S = 60, DAY_S = 86400 };
 
-size_t
+/* The most rows of FILES_WITH_SETS that are read for this number of files. */
+static size_t
 held_sets_limit(size_t nfiles)
 {
 	return OF_EACH * nfiles > OF_SOME ? OF_EACH * nfiles : OF_SOME;

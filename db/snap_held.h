@@ -10,17 +10,12 @@
 #include "db/entity.h"
 #include "model/decision.h"
 
-/* The most rows of FILES_WITH_SETS that are read for this number of files. */
-size_t held_sets_limit(size_t nfiles);
-
 struct set_rows { /* file sets with their files, in any order */
 	struct row_set_file *v;
 	size_t n;
 };
 
 /* Appends the rows of the sets with these ids; absent sets have none. */
-enum err snap_sets_read(struct db *, struct arena *, const int64_t *ids, size_t n,
-    struct set_rows *, struct fail *);
 struct sets_to_add {
 	const struct conf *conf;
 	const struct names *held;
@@ -29,9 +24,6 @@ struct sets_to_add {
 	size_t n;
 	enum set_origin origin;
 };
-/* Appends the sets and their files to the snapshot. */
-enum err snap_sets_add(struct db *, struct arena *, const struct sets_to_add *,
-    struct snapshot *, struct fail *);
 /* Run supply's queries SETS and MEMBERS; ids that no longer exist are skipped. */
 enum err snap_sets_query(struct db *, struct arena *, const struct conf *,
     const struct request *, const struct supply_query *, struct snapshot *,

@@ -139,7 +139,8 @@ read_owners_seen(
 	return OK;
 }
 
-enum err
+/* Blobs and all columns of jobs by result id, in any order. */
+static enum err
 jobs_by_ids(struct db *db, struct arena *a, const int64_t *ids, size_t n,
     struct job **jobs, size_t *njobs, struct fail *f)
 {

@@ -98,18 +98,6 @@ cert_times(const X509 *x, struct cert *c)
 }
 
 enum err
-cert_read(const char *certificate, struct cert *c, struct fail *f)
-{
-	X509 *x = read_certificate(certificate, f);
-
-	if (x == NULL)
-		return E_CONFIG;
-	cert_times(x, c);
-	X509_free(x);
-	return OK;
-}
-
-enum err
 cert_pair_read(const char *certificate, const char *key, struct cert *c, struct fail *f)
 {
 	X509 *x = read_certificate(certificate, f);

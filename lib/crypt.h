@@ -25,8 +25,6 @@ struct cert {
  */
 enum err cert_pair_read(
     const char *certificate, const char *key, struct cert *, struct fail *);
-/* Reads the first certificate of a file alone. E_CONFIG. */
-enum err cert_read(const char *certificate, struct cert *, struct fail *);
 
 enum {
 	MD5_HEX = 33,           /* with the NUL */

@@ -55,6 +55,9 @@ host_name(struct arena *a)
 	return arena_strdup(a, name[0] == '\0' ? "localhost" : name);
 }
 
+static enum err identity_read(
+    struct arena *a, const char *dir, struct identity *id, struct fail *f);
+
 enum err
 node_here(struct arena *a, const struct conf *cf, struct node *n, struct fail *f)
 {
@@ -170,7 +173,8 @@ identity_path(struct arena *a, const char *dir)
 	return arena_printf(a, "%s/" IDENTITY_FILE, dir);
 }
 
-enum err
+/* E_NOTFOUND if nothing is recorded; E_CONFIG if the file is malformed. */
+static enum err
 identity_read(struct arena *a, const char *dir, struct identity *id, struct fail *f)
 {
 	const char *path = identity_path(a, dir);

@@ -73,9 +73,6 @@ enum standing identity_judge(const struct identity *noted, const struct identity
 /* Returns what would be recorded now; its id is NULL. */
 enum err identity_now(
     struct arena *, const struct conf *, struct identity *, struct fail *);
-/* E_NOTFOUND if nothing is recorded; E_CONFIG if the file is malformed. */
-enum err identity_read(
-    struct arena *, const char *dir, struct identity *, struct fail *);
 /* Writes the identity; draws an id if it is NULL. */
 enum err identity_write(struct arena *, struct identity *, struct fail *);
 /*

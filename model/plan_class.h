@@ -87,8 +87,6 @@ struct pc_element {
 extern const struct pc_element pc_elements[];
 extern const size_t pc_nelements;
 
-void plan_class_print_man(void); /* prints plan_class_spec.xml(5), mdoc, to stdout */
-
 struct class_use {        /* what one job of a class uses on a given host */
 	const char *type; /* resource, as from plan_class_type() */
 	double avg_ncpus;

@@ -46,15 +46,6 @@ task_note_write(struct arena *a, const struct conf *cf, const char *task,
 	return fs_write(task_note_path(a, cf, task), text, strlen(text), 0644, f);
 }
 
-enum err
-task_note_remove(
-    struct arena *a, const struct conf *cf, const char *task, struct fail *f)
-{
-	enum err e = fs_unlink(task_note_path(a, cf, task), f);
-
-	return e == E_NOTFOUND ? OK : e;
-}
-
 int64_t
 task_next_start(const struct conf_task *task, const struct task_note *t, int64_t now)
 {

@@ -28,10 +28,6 @@ bool task_note_read(
     struct arena *, const struct conf *, const char *task, struct task_note *);
 enum err task_note_write(struct arena *, const struct conf *, const char *task,
     const struct task_note *, struct fail *);
-/* Removes the note of a task that is no longer configured; no error if there is none.
- */
-enum err task_note_remove(
-    struct arena *, const struct conf *, const char *task, struct fail *);
 /*
  * When a task is to be started: a period after its last start, so a run that was missed
  * while the project was stopped is made up for once; at once if it has never run, or if

@@ -111,6 +111,8 @@ without_translation_marks(struct arena *a, const char *s)
 	return b.p;
 }
 
+static void reply_head(struct buf *b, const struct reply_head *h);
+
 /* Joins all messages, for clients that show only the first one. */
 static void
 head_put_joined(struct buf *b, const struct reply_head *h)
@@ -180,7 +182,8 @@ head_put_flags(struct buf *b, const struct reply_head *h)
 		buf_puts(b, "<verify_files_on_app_start/>\n");
 }
 
-void
+/* Writes everything from <scheduler_reply> to the end of the header. */
+static void
 reply_head(struct buf *b, const struct reply_head *h)
 {
 	const struct conf *cf = h->conf;

@@ -80,7 +80,5 @@ struct reply_head {
 	bool project_is_down;
 	bool no_work_deadlines; /* set only if the client understands it */
 };
-/* Writes everything from <scheduler_reply> to the end of the header. */
-void reply_head(struct buf *, const struct reply_head *);
 
 #endif

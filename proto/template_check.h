@@ -116,6 +116,5 @@ extern const struct tmpl_rule tmpl_rules[];
 extern const size_t tmpl_nrules;
 
 /* --- template_doc.c --- */
-void tmpl_print_man(void); /* prints locus-template(5), mdoc, to stdout */
 
 #endif

@@ -3,10 +3,10 @@
  * Prints the documents that are made from tables: "man" config.xml(5), "sample"
  * config.xml.sample, "classes" plan_class_spec.xml(5), "templates" locus-template(5).
  */
+#include "test/conf_doc.h"
+
 #include <string.h>
 #include "model/conf.h"
-#include "model/plan_class.h"
-#include "proto/template_check.h"
 #include "lib/banned.h"
 
 int

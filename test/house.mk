@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The house: what holds the tree in order (layers, sizes, names, what must not be there, manual
 # pages), and the files in the tree that are made from tables.
-house_checks = test/check-layers test/check-circles test/check-size test/check-names test/check-scenarios test/check-banned \
+house_checks = test/check-layers test/check-circles test/check-size test/check-names test/check-calls test/check-scenarios test/check-banned \
 	test/check-sources test/check-docs test/check-options test/check-requirements test/check-help \
 	test/check-daemon-options test/check-targets test/check-rights test/check-units test/check-packaging test/check-sim test/house-test test/stmts-test test/samples-test
 dist_check_SCRIPTS += $(house_checks)
@@ -20,7 +20,7 @@ sources:
 
 # What the table of options gives.
 check_PROGRAMS += test/conf_doc
-test_conf_doc_SOURCES = test/conf_doc.c
+test_conf_doc_SOURCES = test/conf_doc.c test/conf_doc.h test/plan_class_doc.c test/template_doc.c
 # The units of a project, for check-units.
 check_PROGRAMS += test/unit_files
 test_unit_files_SOURCES = test/unit_files.c

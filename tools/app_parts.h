@@ -41,8 +41,6 @@ char *app_template_path(struct cmd_ctx *, const char *app, const char *kind);
 
 /* --- catalog.c: app remove --- */
 char *app_added_text(struct arena *, const struct app_added *);
-/* Reads that text; of one that is no such JSON, or "", nothing is known. */
-struct app_added app_added_of(struct arena *, const char *text);
 
 /* --- app_program.c --- */
 /* A usage error or E_CONFIG if the program could not become a version: before anything

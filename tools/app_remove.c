@@ -63,7 +63,8 @@ app_added_text(struct arena *a, const struct app_added *added)
 	return text;
 }
 
-struct app_added
+/* Reads that text; of one that is no such JSON, or "", nothing is known. */
+static struct app_added
 app_added_of(struct arena *a, const char *text)
 {
 	json_t *root = json_loads(text, 0, NULL), *daemons, *one;

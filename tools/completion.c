@@ -123,7 +123,11 @@ complete_noun_of_option(const char *option)
 	return kind < N(kinds) ? kinds[kind].noun : NULL;
 }
 
-enum err
+/*
+ * Prints the names that begin like this, a line for each, at most 200.  Connects to the
+ * project's database if the names are there.
+ */
+static enum err
 complete_names(struct cmd_ctx *x, const char *noun, const char *begun)
 {
 	size_t kind = kind_of(noun, strlen(noun)), n;

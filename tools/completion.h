@@ -9,10 +9,4 @@
 
 #include "tools/cmd.h"
 
-/*
- * Prints the names that begin like this, a line for each, at most 200.  Connects to the
- * project's database if the names are there.
- */
-enum err complete_names(struct cmd_ctx *, const char *noun, const char *begun);
-
 #endif

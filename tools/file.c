@@ -28,7 +28,9 @@
 
 enum { TABLE_ROWS = 100 };
 
-struct file_view
+/* Builds the view of one row and the counts of its results; no_work: no more work can
+ * be made (no_work_available). */
+static struct file_view
 file_view_of(struct cmd_ctx *x, const struct row_file_info *info,
     const struct row_tally *tally, bool no_work)
 {
@@ -44,7 +46,8 @@ file_view_of(struct cmd_ctx *x, const struct row_file_info *info,
 	return v;
 }
 
-const char *
+/* "paused", "draining", "" */
+static const char *
 file_view_held_back(const struct file_view *v)
 {
 	static const char *const names[] = {

@@ -63,7 +63,12 @@ list_dir(struct cmd_ctx *x, const char *dir, bool recursive, struct file_paths *
 	return OK;
 }
 
-enum err
+/*
+ * Adds a path, or the regular files in a directory, with recursive also those below it;
+ * names that begin with a dot, ".md5" companions and links in directories are left out.
+ * E_BADREQ: the path is neither a file nor a directory.
+ */
+static enum err
 file_paths_add(
     struct cmd_ctx *x, const char *path, bool recursive, struct file_paths *out)
 {
@@ -147,7 +152,8 @@ threads_wanted(size_t n)
 	return n < most ? n : most;
 }
 
-enum err
+/* Takes the digests of all, in a few threads, with a bar. */
+static enum err
 file_digests(struct cmd_ctx *x, struct file_digest *v, size_t n)
 {
 	static const struct timespec look = { .tv_nsec = LOOK_MS * 1000000L };

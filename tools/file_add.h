@@ -10,13 +10,6 @@ struct file_paths {
 	const char **v;
 	size_t n, cap;
 };
-/*
- * Adds a path, or the regular files in a directory, with recursive also those below it;
- * names that begin with a dot, ".md5" companions and links in directories are left out.
- * E_BADREQ: the path is neither a file nor a directory.
- */
-enum err file_paths_add(
-    struct cmd_ctx *, const char *path, bool recursive, struct file_paths *);
 
 struct file_digest {
 	const char *path;
@@ -24,8 +17,6 @@ struct file_digest {
 	char md5[MD5_HEX];
 	int64_t nbytes;
 };
-/* Takes the digests of all, in a few threads, with a bar. */
-enum err file_digests(struct cmd_ctx *, struct file_digest *, size_t n);
 
 /*
  * Makes the compressed copy PATH.gz of a staged file, unless it is there and current.

@@ -13,11 +13,4 @@ struct file_view {
 	enum file_state state;
 };
 
-/* Builds the view of one row and the counts of its results; no_work: no more work can
- * be made (no_work_available). */
-struct file_view file_view_of(struct cmd_ctx *, const struct row_file_info *,
-    const struct row_tally *, bool no_work);
-const char *file_view_held_back(
-    const struct file_view *); /* "paused", "draining", "" */
-
 #endif

@@ -70,7 +70,6 @@ enum err fsck_files(struct fsck *); /* rows of large files, and the files on dis
 /* Compares the file at path with its name, nbytes (0 = unknown) and, with --deep,
  * md5_cksum (may be NULL). */
 struct blob_file;
-enum err fsck_download(struct fsck *, const char *path, const struct blob_file *);
 enum err fsck_uploads(
     struct fsck *); /* uploaded files, and the results that they belong to */
 /* --- fsck_strangers.c: unknown files in the download directory --- */

@@ -30,7 +30,7 @@ download_differs(struct fsck *k, enum fsck_code code, const char *name,
 		   .code = code, .name = name, .more = how, .path = path });
 }
 
-enum err
+static enum err
 fsck_download(struct fsck *k, const char *path, const struct blob_file *file)
 {
 	struct arena *a = &k->round;

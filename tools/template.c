@@ -115,7 +115,11 @@ judge_template(struct cmd_ctx *x, const char *file, const struct tmpl_faults *al
 	    first->line, first->text);
 }
 
-enum err
+/*
+ * Check the text of a template; file is its name for messages. Print all faults but the
+ * first error on stderr; E_BADREQ with that one's line and element.
+ */
+static enum err
 template_check_in(
     struct cmd_ctx *x, const char *file, const char *text, enum template_large large)
 {

@@ -16,8 +16,6 @@ enum template_large { LARGE_NONE, LARGE_PERHAPS, LARGE_FIRST, LARGE_RANGES };
  * Check the text of a template; file is its name for messages. Print all faults but the
  * first error on stderr; E_BADREQ with that one's line and element.
  */
-enum err template_check_in(
-    struct cmd_ctx *, const char *file, const char *text, enum template_large);
 enum err template_check_out(struct cmd_ctx *, const char *file, const char *text);
 
 #endif

@@ -266,6 +266,12 @@ is_taken(struct cmd_ctx *x, const struct user *u)
 	                 FAIL(x->f, E_RACE, "account %s exists already", u->email_addr);
 }
 
+static enum err user_password_take(
+    struct cmd_ctx *x, const char *password, const char *email, char **hash);
+
+static enum err user_password_read(
+    struct cmd_ctx *x, const char *file, char **password);
+
 static const struct print_column user_add_columns[] = {
 	{ "id", "id", PRINT_NUMBER, NULL },
 	{ "email", "address", PRINT_TEXT, NULL },
@@ -564,7 +570,11 @@ static const struct field password_options[] = {
 	{ 0 },
 };
 
-enum err
+/*
+ * Returns what is stored of a password for this address: clients send the MD5 of both,
+ * and a hash of that is stored (protocol.md 7.4).
+ */
+static enum err
 user_password_hash(
     struct cmd_ctx *x, const char *password, const char *email, char **hash)
 {
@@ -574,7 +584,11 @@ user_password_hash(
 	return password_hash(x->a, wire, hash, x->f);
 }
 
-enum err
+/*
+ * Returns the first line of a file, NULL without one.  Called before the project is
+ * entered: the file may be for root's eyes only, or a pipe of root's shell.
+ */
+static enum err
 user_password_read(struct cmd_ctx *x, const char *file, char **password)
 {
 	*password = NULL;
@@ -585,7 +599,8 @@ user_password_read(struct cmd_ctx *x, const char *file, char **password)
 	return OK;
 }
 
-enum err
+/* user_password_hash() of a password from a file. E_BADREQ: it is too short. */
+static enum err
 user_password_take(
     struct cmd_ctx *x, const char *password, const char *email, char **hash)
 {

@@ -302,34 +302,6 @@ cancel_print(struct cmd_ctx *x, const struct work_cancel_counts *c)
 	    c->cancelled);
 }
 
-enum err
-work_cancel_ask(
-    struct cmd_ctx *x, const struct work_pick_opts *o, bool dry_run, bool yes)
-{
-	struct work_cancel_counts c = { 0 }, did = { 0 };
-	int64_t open;
-
-	TRY(cancel_count(x, o, &c));
-	open = c.matched - c.over;
-	if (c.matched == 0)
-		return ctx_not_found(
-		    x, "no workunit matches: %s", work_pick_text(x->a, o));
-	if (dry_run || open == 0) {
-		cancel_print(x, &c);
-		return OK;
-	}
-	TRY(confirm(x, yes,
-	    "cancel %" PRId64 " workunit%s (%.150s), with %" PRId64
-	    " results not sent yet and %" PRId64 " in progress",
-	    open, open == 1 ? "" : "s", work_pick_text(x->a, o), c.unsent,
-	    c.in_progress));
-	TRY(work_cancel(x, o, open, &did));
-	did.matched = c.matched;
-	did.over = c.over;
-	cancel_print(x, &did);
-	return OK;
-}
-
 /* --- the tasks of a version --- */
 
 struct ending {
@@ -404,11 +376,35 @@ static enum err
 work_cancel_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct cancel_opts *o = opts;
+	struct work_cancel_counts c = { 0 }, did = { 0 };
+	int64_t open;
 
 	(void)args, (void)n;
 	if (o->version != NULL)
 		return cancel_version(x, o);
-	return work_cancel_ask(x, &o->pick, o->dry_run, o->yes);
+	/*
+	 * Counts what matches, asks, cancels it and prints the counts; a command that
+	 * calls it has the columns of work cancel. EXIT_NOTHING: nothing matches.
+	 */
+	TRY(cancel_count(x, &o->pick, &c));
+	open = c.matched - c.over;
+	if (c.matched == 0)
+		return ctx_not_found(
+		    x, "no workunit matches: %s", work_pick_text(x->a, &o->pick));
+	if (o->dry_run || open == 0) {
+		cancel_print(x, &c);
+		return OK;
+	}
+	TRY(confirm(x, o->yes,
+	    "cancel %" PRId64 " workunit%s (%.150s), with %" PRId64
+	    " results not sent yet and %" PRId64 " in progress",
+	    open, open == 1 ? "" : "s", work_pick_text(x->a, &o->pick), c.unsent,
+	    c.in_progress));
+	TRY(work_cancel(x, &o->pick, open, &did));
+	did.matched = c.matched;
+	did.over = c.over;
+	cancel_print(x, &did);
+	return OK;
 }
 
 const struct cmd cmd_work_cancel = { .name = "work cancel",

@@ -12,12 +12,6 @@ struct work_cancel_counts {
 	int64_t cancelled;           /* workunits */
 };
 /*
- * Counts what matches, asks, cancels it and prints the counts; a command that calls it
- * has the columns of work cancel. EXIT_NOTHING: nothing matches.
- */
-enum err work_cancel_ask(
-    struct cmd_ctx *, const struct work_pick_opts *, bool dry_run, bool yes);
-/*
  * Cancels all open workunits that match, in transactions of a few, and counts what was
  * done, all but matched and over. expected: their number, for the bar; 0 = not known.
  */

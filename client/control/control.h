@@ -28,25 +28,16 @@ struct order { /* texts may be NULL */
 	const char *url, *task, *key;
 	double share; /* < 0: not given */
 };
-/* OP_NONE: there is no operation of that name. */
-enum operation operation_find(const char *word);
 /* Carries the order out.  It changes rows of the state: not while a transfer runs.
  * *done is what was done, in words, in the scratch arena.  E_NOTFOUND, E_BADREQ,
  * E_CONFIG: the order cannot be carried out, and nothing has changed. */
 enum err operate(struct client *, const struct order *, const char **done);
 /* Finds a project by its URL, in any spelling; without one, the only project. */
 enum err order_project(struct client *, const char *url, struct cproject **);
-/* Finds a task by its name; url (may be NULL) says whose, if several projects have one
- * of that name. */
-enum err order_task(struct client *, const char *url, const char *name,
-    struct cproject **, struct ctask **);
 
 /* --- show.c: the host as JSON --- */
 /* Returns NULL if nothing of that name can be shown: "status", "tasks", "projects". */
 json_t *show_host(struct client *, const char *what);
-/* What a task is doing, in a word. */
-const char *task_word(
-    const struct client *, const struct cproject *, const struct ctask *);
 
 /* --- operate.c: local: requests on the socket of the directory --- */
 /* Answers a request line with JSON; false: it changes the host, and may_change is not

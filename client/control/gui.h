@@ -52,8 +52,5 @@ char *gui_argument(const struct gui_call *, const char *name);
 #undef ACCEPT
 #undef DO
 #undef ORDER
-/* Appends what a task is, and a project. */
-void gui_put_task(struct client *, struct buf *, struct cproject *, struct ctask *);
-void gui_put_project(struct client *, struct buf *, struct cproject *);
 
 #endif

@@ -91,7 +91,8 @@ put_if(struct buf *b, const char *tag, bool yes)
 		buf_printf(b, "    <%s/>\n", tag);
 }
 
-void
+/* Appends what a task is, and a project. */
+static void
 gui_put_task(struct client *c, struct buf *b, struct cproject *p, struct ctask *t)
 {
 	buf_puts(b, "<result>\n");
@@ -192,6 +193,8 @@ gui_results(const struct gui_call *g)
 		    active != NULL && strcmp(active, "1") == 0);
 	buf_puts(g->out, "</results>\n");
 }
+
+static void gui_put_project(struct client *c, struct buf *b, struct cproject *p);
 
 void
 gui_simple(const struct gui_call *g)
@@ -314,7 +317,7 @@ put_project_account(struct buf *b, const struct cproject *p)
 	buf_tag_fixed(b, "host_create_time", a->host_create_time);
 }
 
-void
+static void
 gui_put_project(struct client *c, struct buf *b, struct cproject *p)
 {
 	buf_puts(b, "<project>\n");

@@ -69,6 +69,8 @@ carry_out(struct client *c, enum operation op, const json_t *o, struct buf *out)
 	send_json(out, answer);
 }
 
+static enum operation operation_find(const char *word);
+
 /* Returns false if the request must wait. */
 static bool
 answer_object(struct client *c, const json_t *o, bool may_change, struct buf *out)
@@ -134,7 +136,9 @@ order_project(struct client *c, const char *url, struct cproject **p)
 				"this host is not attached to %s", canonical);
 }
 
-enum err
+/* Finds a task by its name; url (may be NULL) says whose, if several projects have one
+ * of that name. */
+static enum err
 order_task(struct client *c, const char *url, const char *name, struct cproject **p,
     struct ctask **t)
 {
@@ -311,7 +315,8 @@ static const struct {
 #undef OPERATION
 };
 
-enum operation
+/* OP_NONE: there is no operation of that name. */
+static enum operation
 operation_find(const char *word)
 {
 	for (size_t i = 0; i < N(operations); i++)

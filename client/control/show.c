@@ -207,7 +207,8 @@ is_suspended(const struct client *c, const struct cproject *p, const struct ctas
 	       orders_name(c, "suspend", p->master_url);
 }
 
-const char *
+/* What a task is doing, in a word. */
+static const char *
 task_word(const struct client *c, const struct cproject *p, const struct ctask *t)
 {
 	const char *name;

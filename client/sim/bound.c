@@ -176,7 +176,10 @@ memory_is_short(const struct memory *m)
 	return need > m->ram && most * m->cpus > m->ram;
 }
 
-void
+/* Sets how many CPUs memory leaves for each project; INFINITY: it is no limit.  First
+ * all CPUs are kept busy as far as possible, then shares count.  jobs[]: for each app
+ * of all projects, whether its jobs are of use. */
+static void
 sim_memory_cpus(
     const struct sim_scenario *s, const bool *jobs, struct arena *a, double *cpus)
 {

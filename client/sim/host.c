@@ -99,7 +99,7 @@ sim_stop_task(struct sim *s, uint32_t i, bool keep)
 	sim_tell(s, SIM_PREEMPT, sim_server_of(s, i), j, lost, 0, NULL);
 }
 
-void
+static void
 sim_drop_task(struct sim *s, uint32_t i)
 {
 	size_t after = --s->world.ntasks - i;
@@ -126,7 +126,8 @@ hand_in(struct sim *s, uint32_t i)
 	sim_drop_task(s, i);
 }
 
-void
+/* Tells the rules what was learned about a project's estimates. */
+static void
 sim_correct(struct sim *s, const struct server *v)
 {
 	const struct correction **of = NEWN(
@@ -208,7 +209,7 @@ next_length(const struct onoff *o, struct rng *rng)
 	return -(o->on ? on : on * (1 - f) / f) * log(1 - rng_unit(rng));
 }
 
-void
+static void
 onoff_start(struct onoff *o, const struct sim_onoff *params, struct rng *rng)
 {
 	o->params = params;

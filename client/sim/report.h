@@ -24,11 +24,6 @@ struct sim_bound {
 void sim_bound(const struct sim_scenario *, double days, uint64_t seed, struct arena *,
     struct sim_bound *);
 /* --- bound.c: bound memory --- */
-/* Sets how many CPUs memory leaves for each project; INFINITY: it is no limit.  First
- * all CPUs are kept busy as far as possible, then shares count.  jobs[]: for each app
- * of all projects, whether its jobs are of use. */
-void sim_memory_cpus(
-    const struct sim_scenario *, const bool *jobs, struct arena *, double *cpus);
 
 /* Appends one line of the event log, without a line feed; equal events give equal
  * bytes. */

@@ -81,11 +81,8 @@ void sim_start_task(struct sim *, uint32_t task, bool edf);
  * this would lose, in s. */
 void sim_stop_task(struct sim *, uint32_t task, bool keep);
 double sim_loss_s(const struct sim *, uint32_t task, bool keep);
-void sim_drop_task(struct sim *, uint32_t task);
 /* Ends a task that has computed everything; it waits to be reported. */
 void sim_end_task(struct sim *, uint32_t task);
-/* Tells the rules what was learned about a project's estimates. */
-void sim_correct(struct sim *, const struct server *);
 /* Aborts tasks that were not started by their deadlines. */
 void sim_abort_late(struct sim *);
 /* Returns the server of a task's project. */
@@ -96,7 +93,6 @@ struct server *sim_server_of(struct sim *, uint32_t task);
 void sim_set_up(struct sim *);
 /* Attaches and detaches the projects that are due; sets attach_at to the next time. */
 void sim_attach(struct sim *);
-void onoff_start(struct onoff *, const struct sim_onoff *, struct rng *);
 /* Moves to time t; returns true if the state changed. */
 bool onoff_at(struct onoff *, double t, struct rng *);
 

@@ -175,6 +175,12 @@ order(const struct client_world *w, const struct policy *policy, struct arena *a
 	    list);
 }
 
+static void window_fetch(const struct client_world *w, const struct policy *policy,
+    struct arena *a, const struct rr_sim *rr, struct work_ask *ask, double *recheck_at);
+
+static void window_piggyback(const struct client_world *w, const struct policy *policy,
+    struct arena *a, const struct rr_sim *rr, size_t project, struct work_ask *ask);
+
 const struct policy policy_window = {
 	.name = "window",
 	.about =
@@ -251,6 +257,9 @@ waits_for_memory(const struct client_world *w, const struct rr_sim *rr, size_t r
 			return true;
 	return false;
 }
+
+static bool window_may_ask(const struct client_world *w, const struct policy *policy,
+    const struct rr_sim *rr, size_t project, size_t rsc);
 
 /* For an idle instance, whatever the balances: a project that lacks instances of its
  * share comes first, then the one that is owed most.  While tasks of others wait for
@@ -335,7 +344,13 @@ wait_for_balance(
 			*recheck_at = then;
 }
 
-void
+static struct plan window_plan(const struct client_world *w,
+    const struct policy *policy, struct arena *a, const struct rr_sim *rr, size_t rsc,
+    const struct queues *q);
+
+static struct queues window_queues(const struct client_world *w, struct arena *a);
+
+static void
 window_fetch(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, struct work_ask *ask, double *recheck_at)
 {
@@ -367,7 +382,7 @@ window_fetch(const struct client_world *w, const struct policy *policy, struct a
 			break;
 }
 
-void
+static void
 window_piggyback(const struct client_world *w, const struct policy *policy,
     struct arena *a, const struct rr_sim *rr, size_t project, struct work_ask *ask)
 {
@@ -402,14 +417,16 @@ refusal_is_over(const struct client_world *w, const struct rr_sim *rr, size_t pr
 	return queue < rpc->refused_queue_s / 2;
 }
 
-bool
+/* May the project be asked for the resource now?  Not while it backs off, unless what
+ * made it refuse tasks is done. */
+static bool
 window_may_ask(const struct client_world *w, const struct policy *policy,
     const struct rr_sim *rr, size_t project, size_t rsc)
 {
 	return fetch_able(w, policy, rr, project, rsc, refusal_is_over(w, rr, project));
 }
 
-struct queues
+static struct queues
 window_queues(const struct client_world *w, struct arena *a)
 {
 	size_t n = w->nprojects * w->nrsc;
@@ -657,7 +674,8 @@ keep_small_tasks(const struct client_world *w, size_t rsc, struct plan *p)
 		    p->want[small], p->have[small] + all - p->soon[small]);
 }
 
-struct plan
+/* How the buffer of a resource should be divided among the projects. */
+static struct plan
 window_plan(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, size_t rsc, const struct queues *q)
 {

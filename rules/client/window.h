@@ -33,10 +33,6 @@ window_can_use(const struct client_world *w, const struct cw_project *p, size_t 
 }
 
 /* --- window.c: window plan --- */
-/* May the project be asked for the resource now?  Not while it backs off, unless what
- * made it refuse tasks is done. */
-bool window_may_ask(const struct client_world *, const struct policy *,
-    const struct rr_sim *, size_t project, size_t rsc);
 
 struct plan { /* for one resource, per project */
 	double *want;
@@ -56,16 +52,6 @@ struct queues {
 	double cpus;  /* that coprocessor tasks take now */
 };
 
-struct queues window_queues(const struct client_world *, struct arena *);
-/* How the buffer of a resource should be divided among the projects. */
-struct plan window_plan(const struct client_world *, const struct policy *,
-    struct arena *, const struct rr_sim *, size_t rsc, const struct queues *);
-
 /* --- window.c: window fetch --- */
-/* See struct policy. */
-void window_fetch(const struct client_world *, const struct policy *, struct arena *,
-    const struct rr_sim *, struct work_ask *, double *recheck_at);
-void window_piggyback(const struct client_world *, const struct policy *,
-    struct arena *, const struct rr_sim *, size_t project, struct work_ask *);
 
 #endif

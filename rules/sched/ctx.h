@@ -163,22 +163,11 @@ struct fitting {
  * 2.6).
  */
 enum reason fit_workunit(const struct ctx *, const struct job *, bool resend);
-/* Is the job only for certain hosts, targeted or broadcast? */
-bool fit_aimed(const struct job *);
-/* The host's class for the app; 0 = unknown, -1 = the app does not use classes. */
-int32_t fit_hr_class(const struct ctx *, const struct app *);
 /* Checks memory, disk, bandwidth and deadline, in this order (scheduling.md 2.6). */
 enum reason fit_host(struct ctx *, const struct job *, const struct pick *,
     const struct snap_file *, bool resend, struct fitting *);
-/* report_grace_period plus grace_period_hours, in s. */
-int64_t fit_grace_s(const struct conf *);
 
 /* --- decide.c: baseline cost --- */
-/*
- * Sets d->baseline from the drawn jobs; runs before anything is sent, and affects
- * nothing else.
- */
-void baseline_cost_measure(const struct ctx *);
 
 /* --- workload.c --- */
 void workload_begin(struct ctx *);

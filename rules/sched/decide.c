@@ -68,7 +68,11 @@ drawn_job_fits(struct ctx *c, const struct job *j)
 	return fit;
 }
 
-void
+/*
+ * Sets d->baseline from the drawn jobs; runs before anything is sent, and affects
+ * nothing else.
+ */
+static void
 baseline_cost_measure(const struct ctx *real)
 {
 	struct snapshot snap = *real->snap;

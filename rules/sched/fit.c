@@ -78,7 +78,8 @@ owner_moves(struct ctx *c)
 	}
 }
 
-int64_t
+/* report_grace_period plus grace_period_hours, in s. */
+static int64_t
 fit_grace_s(const struct conf *cf)
 {
 	return cf->report_grace_period + (int64_t)(cf->grace_period_hours * 3600);
@@ -93,7 +94,8 @@ in_this_reply(const struct ctx *c, int64_t workunitid)
 	return false;
 }
 
-bool
+/* Is the job only for certain hosts, targeted or broadcast? */
+static bool
 fit_aimed(const struct job *j)
 {
 	return (j->transitioner_flags & (WU_TARGETED | WU_BROADCAST)) != 0;
@@ -114,7 +116,8 @@ fit_once(const struct ctx *c, const struct job *j)
 	return user ? WHY_USER_ONCE : WHY_HOST_ONCE;
 }
 
-int32_t
+/* The host's class for the app; 0 = unknown, -1 = the app does not use classes. */
+static int32_t
 fit_hr_class(const struct ctx *c, const struct app *app)
 {
 	const struct rq_host *r = &c->req->host;

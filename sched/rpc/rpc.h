@@ -253,8 +253,6 @@ void rpc_prefs(struct rpc *, struct snapshot *);
 void rpc_log_prefix(const struct rpc *);
 /* The line of the log about a finished RPC. */
 void rpc_log(const struct rpc *);
-/* Is report i of a result that was sent to a host of another account? */
-bool report_is_foreign(const struct decision *, size_t i);
 
 /* A part of the commit: writes the quotas of versions; send_lost: one per send. */
 enum err rpc_write_versions(struct rpc *, const bool *send_lost);

@@ -120,6 +120,8 @@ add_sends(struct counting *k)
 	return e == OK ? add_metric(k, METRIC_INPUT_SAVED, "", saved) : e;
 }
 
+static bool report_is_foreign(const struct decision *d, size_t i);
+
 /* Number of reports of results that went to another account's host. */
 static uint64_t
 foreign_reports(const struct decision *d, size_t n)
@@ -323,7 +325,8 @@ log_put_word(struct buf *b, const char *text)
 		buf_put(b, (unsigned char)*text > ' ' ? text : "_", 1);
 }
 
-bool
+/* Is report i of a result that was sent to a host of another account? */
+static bool
 report_is_foreign(const struct decision *d, size_t i)
 {
 	return d->reports[i].note != NULL &&

@@ -92,10 +92,6 @@ void *worker_main(void *arg);
  * Returns ms until it should be called again; -1 = after the next connection.
  */
 int wake_workers(struct server *);
-/* Is it time to look after parked jobs?  All of these under the server's lock. */
-bool parked_due(const struct server *, int64_t now_ms);
-void look_after_parked(struct worker *); /* releases the lock meanwhile */
-void parked_remove(struct server *, const struct serve_job *); /* if it is parked */
 /*
  * Queues a connection's job and waits until it is done.  Returns false if it is not
  * admitted, a later request of the host replaces it, or no worker takes it in time.

@@ -28,7 +28,8 @@ parked_put(struct server *s, struct serve_job *j)
 	s->parked.n++;
 }
 
-void
+/* Called under the server's lock, as the next two are. */
+static void
 parked_remove(struct server *s, const struct serve_job *j)
 {
 	struct parked_jobs *all = &s->parked;
@@ -67,7 +68,8 @@ serve_parked(const struct serve_job *j)
 	return j->parked;
 }
 
-bool
+/* Is it time to look after parked jobs? */
+static bool
 parked_due(const struct server *s, int64_t now_ms)
 {
 	return s->parked.n > 0 && !s->looking &&
@@ -88,7 +90,8 @@ looked_after(struct server *s, struct serve_job *j, bool go_on)
 	}
 }
 
-void
+/* Releases the lock meanwhile. */
+static void
 look_after_parked(struct worker *w)
 {
 	struct server *s = w->server;

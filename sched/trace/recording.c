@@ -114,6 +114,8 @@ dump_request_reply(struct dump_dir *d, const struct rpc *x)
 	d->failed = e != OK;
 }
 
+static enum err recording_end(struct rpc *x, struct fail *f);
+
 static void
 dump_recording(struct dump_dir *d, struct rpc *x)
 {
@@ -232,7 +234,8 @@ record_file(const struct rpc *x, struct trace *t, const char *name, struct fail 
 	return OK;
 }
 
-enum err
+/* Called for a served RPC: completes x->recording with its texts and lost claims. */
+static enum err
 recording_end(struct rpc *x, struct fail *f)
 {
 	enum { TEXTS = 5 + PROJECT_TEXTS };

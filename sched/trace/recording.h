@@ -47,8 +47,6 @@ void recording_begin(struct rpc *);
 /* Called before the commit, which changes rows: begins x->recording with the rows
  * that the decision used. */
 void recording_rows(struct rpc *);
-/* Called for a served RPC: completes x->recording with its texts and lost claims. */
-enum err recording_end(struct rpc *, struct fail *);
 
 /*
  * Keeps the traces of the latest decisions for locus explain in

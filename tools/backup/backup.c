@@ -124,21 +124,8 @@ put_tree(struct walk *w, struct fail *f)
 	return files_walk_dir(w, 0, f);
 }
 
-enum err
-files_put_config(struct backup_out *b, struct fail *f)
-{
-	static const char *const names[] = FILES_CONFIG;
-	const char *path = b->x->cf->path;
-	int n = (int)(strrchr(path, '/') - path);
-
-	for (size_t i = 0; i < N(names); i++)
-		TRY(backup_put_path(b,
-		    arena_printf(b->x->a, BACKUP_CONFIG "%s", names[i]),
-		    arena_printf(b->x->a, "%.*s/%s", n, path, names[i]), f));
-	return OK;
-}
-
-enum err
+/* Puts a directory and all in it under the name prefix; an absent one is OK. */
+static enum err
 files_put_dir(struct backup_out *b, const char *prefix, const char *dir, struct fail *f)
 {
 	struct walk w;
@@ -147,14 +134,8 @@ files_put_dir(struct backup_out *b, const char *prefix, const char *dir, struct 
 	return e == E_NOTFOUND ? OK : e == OK ? put_tree(&w, f) : e;
 }
 
-enum err
-files_put_triggers(struct backup_out *b, struct fail *f)
-{
-	return files_put_dir(b, "project/" FILES_TRIGGERS,
-	    project_path(b->x->a, b->x->cf, FILES_TRIGGERS), f);
-}
-
-enum err
+/* Puts the project's directory without what the archive has elsewhere. */
+static enum err
 files_put_project(struct backup_out *b, struct fail *f)
 {
 	static const char *const names[] = FILES_CONFIG, *const made[] = FILES_MADE;
@@ -601,12 +582,23 @@ put_all(struct backup_out *b, const struct backup_opts *o, struct fail *f)
 	const struct conf *cf = b->x->cf;
 	struct dump_count rows = { .a = b->x->a };
 	json_t *end;
+	static const char *const names[] = FILES_CONFIG;
 
 	TRY(put_backup_head(b, o, f));
-	TRY(files_put_config(b, f));
+	/* Puts config.xml and the identity beside it. */
+	const char *path = b->x->cf->path;
+	int n = (int)(strrchr(path, '/') - path);
+
+	for (size_t i = 0; i < N(names); i++)
+		TRY(backup_put_path(b,
+		    arena_printf(b->x->a, BACKUP_CONFIG "%s", names[i]),
+		    arena_printf(b->x->a, "%.*s/%s", n, path, names[i]), f));
+
 	if (!o->no_keys)
 		TRY(files_put_dir(b, "keys", cf->key_dir, f));
-	TRY(files_put_triggers(b, f));
+	/* Puts the directories of triggers. */
+	TRY(files_put_dir(b, "project/" FILES_TRIGGERS,
+	    project_path(b->x->a, b->x->cf, FILES_TRIGGERS), f));
 	TRY(dump_put(b, &rows, f));
 	TRY(files_put_project(b, f));
 	if (!o->no_files) {

@@ -142,14 +142,4 @@ enum err dump_load_end(struct dump_load *, bool failed, struct fail *);
 		"mysql", "tmp", "reread_db", "stop_daemons", FILES_TRIGGERS            \
 	}
 
-/* Puts config.xml and the identity beside it. */
-enum err files_put_config(struct backup_out *, struct fail *);
-/* Puts a directory and all in it under the name prefix; an absent one is OK. */
-enum err files_put_dir(
-    struct backup_out *, const char *prefix, const char *dir, struct fail *);
-/* Puts the directories of triggers. */
-enum err files_put_triggers(struct backup_out *, struct fail *);
-/* Puts the project's directory without what the archive has elsewhere. */
-enum err files_put_project(struct backup_out *, struct fail *);
-
 #endif

@@ -107,7 +107,8 @@ here_make_database(struct restore *r)
 	return private_db_empty(x, x->f);
 }
 
-enum err
+/* Makes the directory, config.xml and an empty database; r->x->cf is the new one. */
+static enum err
 restore_here_prepare(struct restore *r)
 {
 	struct cmd_ctx *x = r->x;
@@ -148,7 +149,8 @@ end_server(struct restore *r, struct fail *f)
 	return e;
 }
 
-enum err
+/* Ends the database server and settles what the new project is. */
+static enum err
 restore_here_end(struct restore *r)
 {
 	struct cmd_ctx *x = r->x;
@@ -286,7 +288,8 @@ into_begin(struct into *t)
 	    &t->in, arena_printf(x->a, "%s/%s/", t->c.base_url, t->c.name));
 }
 
-enum err
+/* Makes account, directories, config.xml and the database. */
+static enum err
 restore_into_prepare(struct restore *r)
 {
 	static const char *const first[] = { "account", "directories", "configuration",
@@ -312,7 +315,12 @@ restore_into_prepare(struct restore *r)
 
 /* --- the dump, as the project's account --- */
 
-enum err
+/*
+ * Begins the load of the dump. Its statements, and the commands that the
+ * client finds among them, are the archive's: the client runs as the project's account,
+ * which may change this database alone.
+ */
+static enum err
 restore_into_load(struct restore *r)
 {
 	struct install *in = &r->into->in;
@@ -329,12 +337,6 @@ restore_into_load(struct restore *r)
 		return e;
 	*x->f = back;
 	return back.code;
-}
-
-enum err
-restore_into_loaded(struct restore *r)
-{
-	return install_on_server(&r->into->in, grant_filled);
 }
 
 /* --- the files, as the project's account --- */
@@ -389,7 +391,8 @@ settle_identity(struct into *t)
 	    text, strlen(text), 0644, x->f);
 }
 
-enum err
+/* Writes the files, and runs the other steps of locus create. */
+static enum err
 restore_into_end(struct restore *r)
 {
 	static const char *const rest[] = { "files", "keys", "tmpfiles", "log rotation",
@@ -494,7 +497,7 @@ finish_database(struct restore *r)
 	r->loading = false;
 	TRY(dump_load_end(&r->load, false, x->f));
 	if (r->into != NULL)
-		TRY(restore_into_loaded(r));
+		TRY(install_on_server(&r->into->in, grant_filled));
 	TRY(db_open(r->db != NULL ? r->db : x->cf, DB_ANY_SCHEMA, &x->db, x->f));
 	TRY(adapt_schema(r));
 	TRY(schema_create_views(x->db, x->f));

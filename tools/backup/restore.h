@@ -44,23 +44,8 @@ enum err restore_read_files(struct restore *);
 enum err restore_extract_end(struct restore *);
 
 /* --- restore_here.c: into a directory with servers of its own --- */
-/* Makes the directory, config.xml and an empty database; r->x->cf is the new one. */
-enum err restore_here_prepare(struct restore *);
-/* Ends the database server and settles what the new project is. */
-enum err restore_here_end(struct restore *);
 
 /* --- restore_into.c: into an installed project --- */
 struct into;
-/* Makes account, directories, config.xml and the database. */
-enum err restore_into_prepare(struct restore *);
-/* Writes the files, and runs the other steps of locus create. */
-enum err restore_into_end(struct restore *);
-/*
- * Begins and ends the load of the dump. Its statements, and the commands that the
- * client finds among them, are the archive's: the client runs as the project's account,
- * which may change this database alone.
- */
-enum err restore_into_load(struct restore *);
-enum err restore_into_loaded(struct restore *);
 
 #endif

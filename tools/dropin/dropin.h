@@ -65,9 +65,6 @@ enum err dropin_parse(struct arena *, const struct dropin_tool *, char **words,
     struct dropin_words *, struct fail *);
 /* Returns the value that was given last, "" for a flag; NULL if there is none. */
 const char *dropin_value(const struct dropin_words *, const char *name);
-/* Runs a command of ours on the tool's project; words ends with NULL. Sets the exit
- * code; main() has printed an error. */
-enum err dropin_locus(struct dropin *, const char *const *words);
 
 /* --- the tools --- */
 enum err dropin_start(struct dropin *);

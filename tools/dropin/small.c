@@ -167,7 +167,9 @@ dropin_value(const struct dropin_words *w, const char *name)
 	return NULL;
 }
 
-enum err
+/* Runs a command of ours on the tool's project; words ends with NULL. Sets the exit
+ * code; main() has printed an error. */
+static enum err
 dropin_locus(struct dropin *d, const char *const *words)
 {
 	struct arena *a = d->x->a;
@@ -278,18 +280,6 @@ dropin_links_hold(struct arena *a, const char *bin)
 			return false;
 	}
 	return true;
-}
-
-enum err
-dropin_links_remove(struct arena *a, const char *bin, struct fail *f)
-{
-	for (size_t i = 0; i < N(link_names); i++) {
-		const char *path = arena_printf(a, "%s/%s", bin, link_names[i]);
-
-		if (dropin_is_link(a, path))
-			TRY(fs_unlink(path, f));
-	}
-	return OK;
 }
 
 /* Needs no project: the key may be on a machine without one. */

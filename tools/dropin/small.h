@@ -16,8 +16,6 @@ enum err dropin_links_make(
     struct arena *, const char *bin, size_t *n, char **kept, struct fail *);
 /* Are all names taken, by links to this locus or by other files? */
 bool dropin_links_hold(struct arena *, const char *bin);
-/* Removes the links to a locus, by name, and nothing else. */
-enum err dropin_links_remove(struct arena *, const char *bin, struct fail *);
 /* Is it a link to a program named locus? */
 bool dropin_is_link(struct arena *, const char *path);
 

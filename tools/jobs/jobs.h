@@ -76,16 +76,6 @@ struct job_batches { /* the batches of the jobs being added */
 	} * v;
 	size_t n, cap;
 };
-/*
- * Finds the batch of a job, and its place in the list. E_BADREQ: it belongs to another
- * app, was cancelled or retired, or there are several of that name.
- */
-enum err job_batch_find(struct job_batches *, const char *name, size_t *place);
-/* Locks all batches of the list, by id. E_RACE: one was cancelled meanwhile. */
-enum err job_batches_hold(struct job_batches *);
-/* Adds the counts `added` to the rows, sets these to 0, and ends BATCH_INIT if started.
- */
-enum err job_batches_save(struct job_batches *, bool started);
 
 /* --- inputs.c --- */
 
@@ -140,10 +130,6 @@ struct job_made {
 /* Reads and checks the templates; in, out: names in templates/, NULL = the app's. */
 enum err job_maker_init(struct cmd_ctx *, const struct app *, const char *in,
     const char *out, struct job_maker *);
-/* Makes the workunit of a job in the arena. E_BADREQ or E_NOTFOUND: the job is wrong.
- */
-enum err job_make(
-    struct job_maker *, struct arena *, const struct job_row *, struct job_made *);
 
 /* --- load.c --- */
 

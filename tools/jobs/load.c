@@ -48,7 +48,11 @@ check_batch(const struct job_batches *b, const struct row_job_batch *row, size_t
 	return OK;
 }
 
-enum err
+/*
+ * Finds the batch of a job, and its place in the list. E_BADREQ: it belongs to another
+ * app, was cancelled or retired, or there are several of that name.
+ */
+static enum err
 job_batch_find(struct job_batches *b, const char *name, size_t *place)
 {
 	struct cmd_ctx *x = b->x;
@@ -104,7 +108,8 @@ batches_by_id(const struct job_batches *b)
 	return v;
 }
 
-enum err
+/* Locks all batches of the list, by id. E_RACE: one was cancelled meanwhile. */
+static enum err
 job_batches_hold(struct job_batches *b)
 {
 	const struct batch_of *v = b->n > 1 ? batches_by_id(b) : b->v;
@@ -124,7 +129,9 @@ job_batches_hold(struct job_batches *b)
 	return OK;
 }
 
-enum err
+/* Adds the counts `added` to the rows, sets these to 0, and ends BATCH_INIT if started.
+ */
+static enum err
 job_batches_save(struct job_batches *b, bool started)
 {
 	struct cmd_ctx *x = b->x;
@@ -336,7 +343,9 @@ find_target(struct job_maker *m, struct arena *a, const struct job_row *row,
 	return OK;
 }
 
-enum err
+/* Makes the workunit of a job in the arena. E_BADREQ or E_NOTFOUND: the job is wrong.
+ */
+static enum err
 job_make(struct job_maker *m, struct arena *a, const struct job_row *row,
     struct job_made *made)
 {

@@ -72,17 +72,8 @@ void sup_tick(struct sup *);
 /* Stops a running service: sends its own signal first, and KILL to its group when its
  * time is over. */
 void sup_end(struct sup *, struct proc *, int64_t now_ms);
-/* Handles the end of the process itself; the processes that it left are ended before it
- * may start again. */
-void sup_died(struct sup *, struct proc *, int64_t now_ms);
 
 /* --- sup_orders.c --- */
-/*
- * Follows locus stop, start and restart of single services: stops those that are held,
- * closes a socket whose services are all held, so that the web server answers for them,
- * and ends processes that are to be replaced.
- */
-void sup_take_orders(struct sup *);
 
 /* --- sup_tasks.c --- */
 /* Sets the tasks that are wanted, and when each is due. */

@@ -37,6 +37,8 @@ adopt(struct sup *x, struct proc *p, const struct procfs *st)
 	log_info("%s runs already, pid %d", p->s.name, (int)p->pid);
 }
 
+static void sup_died(struct sup *x, struct proc *p, int64_t now_ms);
+
 static void
 adopt_known(struct sup *x, const struct state_proc *sp)
 {
@@ -255,7 +257,9 @@ start_proc(struct sup *x, struct proc *p, int64_t now_ms)
 	log_info("%s starts, pid %d", p->s.name, (int)p->pid);
 }
 
-void
+/* Handles the end of the process itself; the processes that it left are ended before it
+ * may start again. */
+static void
 sup_died(struct sup *x, struct proc *p, int64_t now_ms)
 {
 	struct group g = proc_group(x, p);

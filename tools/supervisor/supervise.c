@@ -73,7 +73,12 @@ take_hold(struct sup *x, struct proc *p, int64_t now_ms)
 		try_now(x, p, now_ms);
 }
 
-void
+/*
+ * Follows locus stop, start and restart of single services: stops those that are held,
+ * closes a socket whose services are all held, so that the web server answers for them,
+ * and ends processes that are to be replaced.
+ */
+static void
 sup_take_orders(struct sup *x)
 {
 	int64_t now_ms = clock_mono_ms();

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints locus-template(5) from the table of elements. */
+#include "test/conf_doc.h"
+
 #include <stdio.h>
 #include <string.h>
 #include "model/conf_doc.h"
