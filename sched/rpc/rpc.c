@@ -132,8 +132,12 @@ settle(struct rpc *x)
 
 	assert(e != OK || (steps[x->step].successors & 1U << x->next) != 0);
 	rpc_log_prefix(x);
-	if (e != OK)
+	if (e != OK) {
 		rpc_roll_back(x);
+		/* Only the commit says itself where it resumes. */
+		if (steps[x->step].one == NULL)
+			x->next = steps[x->step].resume;
+	}
 	if (e == E_RETRY)
 		e = rpc_retry(x);
 	passes = x->head && e != E_NOTFOUND;

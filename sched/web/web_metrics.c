@@ -41,9 +41,12 @@ wait_for_change(struct web_figures *w, int64_t ms)
 
 /* --- the thread --- */
 
-/* Counts once, into the arena that is not in use. */
+/*
+ * Counts once, into the arena that is not in use. The connection is the project's,
+ * which is closed when the configuration that it was opened with is read anew.
+ */
 static void
-figures_count(struct web_figures *w, struct project *p, struct db **db)
+figures_count(struct web_figures *w, struct project *p)
 {
 	struct arena *a = &w->arenas[!w->now_in];
 	struct metric_set next = { .a = a };
@@ -54,13 +57,13 @@ figures_count(struct web_figures *w, struct project *p, struct db **db)
 
 	arena_reset(a);
 	e = project_read_config(p, &f);
-	if (e == OK && *db == NULL)
-		e = db_open(p->conf, DB_WORK, db, &f);
+	if (e == OK && p->db == NULL)
+		e = db_open(p->conf, DB_WORK, &p->db, &f);
 	if (e == OK)
-		e = db_ready(*db, &f);
+		e = db_ready(p->db, &f);
 	if (e == OK)
 		e = gauges_put(&next,
-		    &(const struct gauge_source){ .db = *db,
+		    &(const struct gauge_source){ .db = p->db,
 			.conf = p->conf,
 			.now = now,
 			.file_state = fileset_state,
@@ -68,7 +71,7 @@ figures_count(struct web_figures *w, struct project *p, struct db **db)
 		    &f);
 	if (e != OK)
 		log_fail("counting for metrics", &f);
-	up = gauges_database_up(*db, e);
+	up = gauges_database_up(p->db, e);
 	pthread_mutex_lock(&w->lock);
 	w->up = up;
 	w->tried = true;
@@ -87,7 +90,6 @@ figures_main(void *arg)
 	struct web_figures *w = arg;
 	struct project p = { 0 };
 	struct fail f = { 0 };
-	struct db *db = NULL;
 	bool go_on = true;
 
 	if (project_find(&p, "web", w->dir, true, &f) != OK)
@@ -95,7 +97,7 @@ figures_main(void *arg)
 	while (go_on) {
 		int64_t began = clock_mono_ms(), took;
 
-		figures_count(w, &p, &db);
+		figures_count(w, &p);
 		took = clock_mono_ms() - began;
 		pthread_mutex_lock(&w->lock);
 		if (!w->stopping)
@@ -107,7 +109,6 @@ figures_main(void *arg)
 			w->running = false;
 		pthread_mutex_unlock(&w->lock);
 	}
-	db_close(db);
 	project_close(&p);
 	return NULL;
 }
