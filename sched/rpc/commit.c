@@ -24,7 +24,6 @@
 static enum err
 commit_write_all(struct rpc *x, struct commit *w)
 {
-
 	TRY(rpc_write_new_host(x, w->token));
 	if (x->host_wait_s > 0)
 		return commit_write_rows(
@@ -270,7 +269,8 @@ rpc_commit(struct rpc *x)
 	if (e != OK && db_tx_batch_refused(x->db))
 		e = commit_transaction(x, &w, false);
 	if (e == E_RETRY && x->snap->host_new && x->host != NULL)
-		x->next = RPC_authenticate; /* rpc_still_no_host() has found its row */
+		x->resume =
+		    RPC_authenticate; /* rpc_still_no_host() has found its row */
 	if (e == OK && x->next == RPC_render)
 		commit_done(x);
 	return e;

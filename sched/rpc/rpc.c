@@ -128,21 +128,18 @@ static void
 settle(struct rpc *x)
 {
 	enum err e = x->end;
+	enum rpc_step to = e == OK ? x->next : x->resume;
 	bool passes; /* a head whose request may still be served */
 
 	assert(e != OK || (steps[x->step].successors & 1U << x->next) != 0);
 	rpc_log_prefix(x);
-	if (e != OK) {
+	if (e != OK)
 		rpc_roll_back(x);
-		/* Only the commit says itself where it resumes. */
-		if (steps[x->step].one == NULL)
-			x->next = steps[x->step].resume;
-	}
 	if (e == E_RETRY)
 		e = rpc_retry(x);
 	passes = x->head && e != E_NOTFOUND;
 	if (e == OK)
-		x->step = x->next;
+		x->step = to;
 	else if (!passes)
 		rpc_refuse(x, e);
 	x->ended = e != OK || x->step == RPC_served;
@@ -173,7 +170,8 @@ run_step(struct cohort *c)
 	enum err e = OK;
 
 	for (size_t i = 0; i < c->n; i++) {
-		c->v[i]->next = s->resume;
+		c->v[i]->next = c->v[i]->step; /* no step's successor is itself */
+		c->v[i]->resume = s->resume;
 		c->v[i]->end = OK;
 	}
 	if (s->all != NULL)

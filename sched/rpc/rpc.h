@@ -128,8 +128,10 @@ struct rpc {
 
 	/* where it is, and what it went through; step and ended: by the runner */
 	enum rpc_step step;
-	bool ended;          /* out is the reply */
-	enum rpc_step next;  /* set by the step, to one of its successors */
+	bool ended;         /* out is the reply */
+	enum rpc_step next; /* set by the step, to one of its successors */
+	/* after E_RETRY: as the table says, unless the step sets another */
+	enum rpc_step resume;
 	enum err end;        /* of the step */
 	int retries, rounds; /* rounds: that lost jobs */
 	int64_t *lost;       /* result ids that others took */
@@ -203,9 +205,9 @@ void cohort_each(struct cohort *, enum err (*part)(struct rpc *));
 
 /*
  * The steps.  OK: x->next is set, to one of the step's successors.  E_RETRY: the RPC
- * resumes where the table says, unless x->next was set.  Anything else ends the RPC,
- * and fail says why.  A step that takes a cohort returns OK if x->end says so of each;
- * after an error of what it did for all, it runs again for each half.
+ * goes on at x->resume.  Anything else ends the RPC, and fail says why.  A step that
+ * takes a cohort returns OK if x->end says so of each; after an error of what it did
+ * for all, it runs again for each half.
  *
  * wait raises need_work for the decision's wanted file sets.  look waits until a result
  * of one of them can be sent, none will ever come (no_work_available), the budget of
