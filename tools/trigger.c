@@ -103,13 +103,12 @@ change_triggers(struct cmd_ctx *x, char **args, size_t n,
 	TRY(kind_named(x, args[0], &kind));
 	for (size_t i = 1; i < n; i++) {
 		struct fileset *fs;
-		const char *name = args[i];
-		enum err e = fileset_by_name(x->db, x->a, name, &fs, x->f);
+		enum err e = fileset_by_name(x->db, x->a, args[i], &fs, x->f);
 
-		TRY(e != E_NOTFOUND ?
-			e :
-			ctx_not_found(x,
-			    "there is no file %s; locus file list lists them", name));
+		if (e == E_NOTFOUND)
+			return ctx_not_found(x,
+			    "there is no file %s; locus file list lists them", args[i]);
+		TRY(e);
 	}
 	for (size_t i = 1; i < n; i++)
 		TRY(one(&t, kind, args[i], x->f));
