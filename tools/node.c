@@ -478,12 +478,10 @@ node_join_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		return FAIL(x->f, E_CONFIG,
 		    "the project is running here; first run: %s",
 		    locus_command(x->a, x->cf, "stop"));
-	if (strcmp(noted.master_url, now.master_url) != 0) {
-
-		TRY(FAIL(x->f, E_CONFIG,
+	if (strcmp(noted.master_url, now.master_url) != 0)
+		return FAIL(x->f, E_CONFIG,
 		    "%s has the URL %.100s, but the project has %.100s; machines of one project have the same URL; see locus relocate",
-		    x->cf->path, now.master_url, noted.master_url));
-	}
+		    x->cf->path, now.master_url, noted.master_url);
 	TRY(ctx_db(x));
 	TRY(check_same_database(x, &noted));
 	if (conf_is_installed(x->cf)) {

@@ -126,12 +126,10 @@ install_read(struct install *in)
 	c->dir = in->p.config_dir;
 	c->db_name = o->db_name != NULL ? o->db_name : in->p.database;
 	c->db_user = o->db_user != NULL ? o->db_user : in->p.account;
-	if (strlen(in->p.account) > ACCOUNT_NAME_MAX) {
-
-		TRY(ctx_usage(in->x,
+	if (strlen(in->p.account) > ACCOUNT_NAME_MAX)
+		return ctx_usage(in->x,
 		    "the name \"%s\" is too long for an installed project: its account %s may have %d characters",
-		    in->p.name, in->p.account, ACCOUNT_NAME_MAX));
-	}
+		    in->p.name, in->p.account, ACCOUNT_NAME_MAX);
 	TRY(install_url(in, arena_printf(x->a, "%s/%s/", c->base_url, c->name)));
 	TRY(check_certificate(in));
 	if (o->code_sign_public != NULL)
