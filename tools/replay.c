@@ -335,7 +335,7 @@ compare_replies(struct cmd_ctx *x, const struct replay *r, char *text, size_t te
 		    "the bytes differ, but the meaning of what is compared does not\n");
 		n = 1;
 	}
-	/* text: a line for each difference. */
+	/* A line for each difference. */
 	struct print *p = print_tree(x, PRINT_ARRAY);
 	char *rest = n == 0 ? NULL : b.p, *line;
 

@@ -327,7 +327,7 @@ picked_of(struct cmd_ctx *x, struct arena *a, const struct work_pick *p,
 
 		/* Both are ordered by id. */
 		while (at < ntally && tally[at].id < w.wu.id)
-			(at)++;
+			at++;
 		w.results = at < ntally && tally[at].id == w.wu.id ?
 		                tally[at] :
 		                (struct row_wu_tally){ .id = w.wu.id };
