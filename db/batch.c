@@ -186,7 +186,7 @@ db_batch_locked(struct db *db, const struct db_batch *b, struct fail *f)
 		return OK;
 	TRY(conn_need(db, f));
 #ifdef MARIADB_PACKAGE_VERSION
-	if (b->n > 1 && db->mariadb && !db->cluster)
+	if (b->n > 1 && db->mariadb && !db->cluster && !db->tx_batch.on)
 		return all_at_once(db, b, &unused, f);
 #endif
 	return row_by_row(db, b, &unused, f);

@@ -172,6 +172,12 @@ db_begin_tx_batch(struct db *db, struct fail *f)
 	return OK;
 }
 
+bool
+db_in_tx_batch(const struct db *db)
+{
+	return db->tx_batch.on;
+}
+
 enum err
 db_begin_current(struct db *db, struct fail *f)
 {

@@ -122,6 +122,8 @@ enum err db_begin_snapshot(struct db *, struct fail *);
  * MariaDB, and on cluster nodes, this is db_begin().
  */
 enum err db_begin_tx_batch(struct db *, struct fail *);
+/* Are changes held back? */
+bool db_in_tx_batch(const struct db *);
 bool db_tx_batch_refused(const struct db *);
 /*
  * E_RETRY with db_commit_uncertain() true: the transaction may or may not have been

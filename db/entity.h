@@ -123,23 +123,12 @@ enum err host_made(struct db *, int64_t userid, int64_t after, int64_t n,
 enum err host_with_work(
     struct db *, int64_t userid, int64_t except, int64_t n, int64_t *id, struct fail *);
 enum err host_insert(struct db *, struct host *, struct fail *); /* fills id */
-/* As host_save_rpc(), as a row of a batch (HOST_SAVE_RPC). */
+/* Adds to a batch of HOST_SAVE_RPC: what an RPC changes of the host's row. */
 void host_save_rpc_put(struct db_batch *, const struct host *, int64_t rpc_token);
-enum err host_save_rpc(
-    struct db *, const struct host *, int64_t rpc_token, struct fail *);
 enum err host_token(struct db *, int64_t id, int64_t *rpc_token, struct fail *);
 /* Those of 1 to DB_LIST_MAX hosts, in no order. */
 enum err host_app_versions(struct db *, struct arena *, const int64_t *hostids,
     size_t n, struct host_app_version **, size_t *nhavs, struct fail *);
-/* E_RACE: the row exists already. */
-enum err host_app_version_insert(
-    struct db *, const struct host_app_version *, struct fail *);
-/*
- * Writes what an RPC changes: the daily quota, the day's count, consecutive_valid.
- * E_RACE: one of them has changed, and nothing was written.
- */
-enum err host_app_version_move(struct db *, const struct host_app_version *was,
-    const struct host_app_version *becomes, struct fail *);
 /* Counts the hosts that made a request since then (whole days). */
 enum err hosts_active(struct db *, int64_t since, int64_t *n, struct fail *);
 /*
@@ -333,39 +322,21 @@ enum err results_files(struct db *, struct arena *, const int64_t *ids, size_t n
 enum err results_docs(struct db *, struct arena *, const int64_t *ids, size_t n,
     struct row_docs **, size_t *ndocs, struct fail *);
 /*
- * Claims a job (performance.md 1 (W3)): expects UNSENT.  E_RACE: lost, or the once rule
- * forbids it.
- */
-enum err result_claim(struct db *, const struct dec_send *, int64_t hostid,
-    int64_t userid, int64_t now, int64_t stored_deadline, struct fail *);
-/* Sends a job again: expects IN_PROGRESS on this host. */
-enum err result_resend(struct db *, const struct dec_send *, int64_t hostid,
-    int64_t now, int64_t stored_deadline, struct fail *);
-/* Stores a report (W2): expects the state in dec; E_RACE if it has changed. */
-enum err result_report(struct db *, const struct dec_report *, const struct rq_report *,
-    int64_t hostid, const struct user *, int64_t now, struct fail *);
-/*
- * Both as rows of a batch (RESULT_CLAIM, RESULT_REPORT), which expects nothing: the
- * caller has locked and checked the results.
+ * Adds to a batch of RESULT_CLAIM: claims a job (performance.md 1 (W3)), which must be
+ * UNSENT.  Run by db_batch_all(): E_RACE if it is lost, or the once rule forbids it.
  */
 void result_claim_put(struct db_batch *, const struct dec_send *, int64_t hostid,
     int64_t userid, int64_t now, int64_t stored_deadline);
+/* Adds to a batch of RESULT_REPORT: stores a report (W2); expects the state in dec. */
 void result_report_put(struct db_batch *, const struct dec_report *,
     const struct rq_report *, int64_t hostid, const struct user *, int64_t now);
 /*
- * Locks results, ids ascending, and reads what claims and reports expect of them; by
- * id.  Missing ones are left out.
+ * Locks results and reads what a commit expects of them; by id.  pairs: ids ascending
+ * (a), each with the key of the once rule that it is to get, 0 = none (b).  Missing
+ * results are left out.
  */
-enum err results_hold(struct db *, struct arena *, const int64_t *ids, size_t n,
-    struct row_held_result **, size_t *nheld, struct fail *);
-enum err result_expire(
-    struct db *, int64_t id, int64_t hostid, int64_t deadline, struct fail *);
-/*
- * Sets the bytes of a job that this transaction has claimed, once it is known which
- * other jobs bring its large files.
- */
-enum err result_set_bytes(struct db *, int64_t id, int64_t hostid, int64_t needed,
-    int64_t saved, struct fail *);
+enum err results_hold(struct db *, struct arena *, const struct row_pair *pairs,
+    size_t n, struct row_held_result **, size_t *nheld, struct fail *);
 /*
  * Moves a result in progress from host `from` to hostid.  E_RACE: it is not in progress
  * there.

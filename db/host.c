@@ -118,13 +118,6 @@ host_insert(struct db *db, struct host *host, struct fail *f)
 	return OK;
 }
 
-enum err
-host_save_rpc(struct db *db, const struct host *h, int64_t rpc_token, struct fail *f)
-{
-	return db_exec(db, f, NULL, HOST_SAVE_RPC, .h = h,
-	    .rpc_day = h->rpc_time / DAY_S, .rpc_token = rpc_token);
-}
-
 void
 host_save_rpc_put(struct db_batch *b, const struct host *h, int64_t rpc_token)
 {
@@ -150,27 +143,6 @@ host_app_versions(struct db *db, struct arena *a, const int64_t *hostids, size_t
 {
 	return db_query(
 	    db, a, f, havs, nhavs, HOST_APP_VERSIONS, .host_ids = db_ids(hostids, n));
-}
-
-enum err
-host_app_version_insert(
-    struct db *db, const struct host_app_version *hav, struct fail *f)
-{
-	return db_exec(db, f, NULL, HOST_APP_VERSION_INSERT, .hav = hav);
-}
-
-enum err
-host_app_version_move(struct db *db, const struct host_app_version *was,
-    const struct host_app_version *becomes, struct fail *f)
-{
-	int64_t affected = 0;
-
-	TRY(db_exec(
-	    db, f, &affected, HOST_APP_VERSION_MOVE, .becomes = becomes, .was = was));
-	if (affected == 0)
-		return FAIL(f, E_RACE, "version %lld of host %lld changed",
-		    (long long)was->app_version_id, (long long)was->host_id);
-	return OK;
 }
 
 static enum err

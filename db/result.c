@@ -130,125 +130,50 @@ results_files(struct db *db, struct arena *a, const int64_t *ids, size_t n,
 	return db_query(db, a, f, docs, ndocs, RESULTS_FILES, .ids = db_ids(ids, n));
 }
 
-/* E_RACE if the conditional update matched nothing. */
-static enum err
-matched(enum err e, int64_t affected, const char *what, int64_t id, struct fail *f)
-{
-	if (e == OK && affected == 0)
-		return FAIL(f, E_RACE, "result %lld: %s", (long long)id, what);
-	return e;
-}
-
-static args_RESULT_CLAIM
-claim_args(const struct dec_send *s, int64_t hostid, int64_t userid, int64_t now,
-    int64_t stored_deadline)
-{
-	return (args_RESULT_CLAIM){ .hostid = hostid,
-		.userid = userid,
-		.now = now,
-		.report_deadline = stored_deadline,
-		.app_version_id = s->app_version_id,
-		.flops_estimate = s->peak_flops,
-		.once = s->once,
-		.bytes_needed = s->bytes_needed,
-		.bytes_saved = s->bytes_saved,
-		.id = s->job->id };
-}
-
-enum err
-result_claim(struct db *db, const struct dec_send *s, int64_t hostid, int64_t userid,
-    int64_t now, int64_t stored_deadline, struct fail *f)
-{
-	args_RESULT_CLAIM args = claim_args(s, hostid, userid, now, stored_deadline);
-	int64_t affected = 0;
-	enum err e = db_run(
-	    db, NULL, f, NULL, NULL, &affected, SQL_RESULT_CLAIM, &args);
-
-	return matched(e, affected, "no longer unsent", s->job->id, f);
-}
-
 void
 result_claim_put(struct db_batch *b, const struct dec_send *s, int64_t hostid,
     int64_t userid, int64_t now, int64_t stored_deadline)
 {
-	args_RESULT_CLAIM args = claim_args(s, hostid, userid, now, stored_deadline);
-
-	db_batch_put(b, SQL_RESULT_CLAIM, &args);
-}
-
-enum err
-result_resend(struct db *db, const struct dec_send *s, int64_t hostid, int64_t now,
-    int64_t stored_deadline, struct fail *f)
-{
-	int64_t affected = 0;
-	enum err e = db_exec(db, f, &affected, RESULT_RESEND, .now = now,
+	db_batch_add(b, RESULT_CLAIM, .hostid = hostid, .userid = userid, .now = now,
 	    .report_deadline = stored_deadline, .app_version_id = s->app_version_id,
-	    .flops_estimate = s->peak_flops, .id = s->job->id, .hostid = hostid);
-
-	return matched(
-	    e, affected, "no longer in progress on this host", s->job->id, f);
-}
-
-static args_RESULT_REPORT
-report_args(const struct dec_report *d, const struct rq_report *r, int64_t hostid,
-    const struct user *u, int64_t now)
-{
-	return (args_RESULT_REPORT){ .hostid = hostid,
-		.userid = u->id,
-		.teamid = u->teamid,
-		.received_time = now,
-		.client_state = r->state,
-		.cpu_time = d->cpu_time,
-		.elapsed_time = d->elapsed_time,
-		.exit_status = d->exit_status,
-		.app_version_num = r->app_version_num,
-		.peak_working_set_size = r->peak_working_set_size,
-		.peak_swap_size = r->peak_swap_size,
-		.peak_disk_usage = r->peak_disk_usage,
-		.outcome = d->outcome,
-		.validate_state = d->validate_state,
-		.stderr_out = r->stderr_out,
-		.xml_doc_out = r->xml_doc_out,
-		.id = d->result_id,
-		.expect_state = d->expect_state,
-		.expect_outcome = d->expect_outcome };
-}
-
-enum err
-result_report(struct db *db, const struct dec_report *d, const struct rq_report *r,
-    int64_t hostid, const struct user *u, int64_t now, struct fail *f)
-{
-	args_RESULT_REPORT args = report_args(d, r, hostid, u, now);
-	int64_t affected = 0;
-	enum err e = db_run(
-	    db, NULL, f, NULL, NULL, &affected, SQL_RESULT_REPORT, &args);
-
-	return matched(e, affected, "changed since it was read", d->result_id, f);
+	    .flops_estimate = s->peak_flops, .once = s->once,
+	    .bytes_needed = s->bytes_needed, .bytes_saved = s->bytes_saved,
+	    .id = s->job->id);
 }
 
 void
 result_report_put(struct db_batch *b, const struct dec_report *d,
     const struct rq_report *r, int64_t hostid, const struct user *u, int64_t now)
 {
-	args_RESULT_REPORT args = report_args(d, r, hostid, u, now);
-
-	db_batch_put(b, SQL_RESULT_REPORT, &args);
+	db_batch_add(b, RESULT_REPORT, .hostid = hostid, .userid = u->id,
+	    .teamid = u->teamid, .received_time = now, .client_state = r->state,
+	    .cpu_time = d->cpu_time, .elapsed_time = d->elapsed_time,
+	    .exit_status = d->exit_status, .app_version_num = r->app_version_num,
+	    .peak_working_set_size = r->peak_working_set_size,
+	    .peak_swap_size = r->peak_swap_size, .peak_disk_usage = r->peak_disk_usage,
+	    .outcome = d->outcome, .validate_state = d->validate_state,
+	    .stderr_out = r->stderr_out, .xml_doc_out = r->xml_doc_out,
+	    .id = d->result_id, .expect_state = d->expect_state,
+	    .expect_outcome = d->expect_outcome);
 }
 
 enum err
-results_hold(struct db *db, struct arena *a, const int64_t *ids, size_t n,
+results_hold(struct db *db, struct arena *a, const struct row_pair *pairs, size_t n,
     struct row_held_result **held, size_t *nheld, struct fail *f)
 {
+	int64_t ids[DB_LIST_MAX];
 	size_t cap = 0;
 
 	*held = NULL;
 	*nheld = 0;
-	for (size_t i = 0; i < n; i += DB_LIST_LONG) {
-		size_t part = n - i < DB_LIST_LONG ? n - i : DB_LIST_LONG, got;
+	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
+		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
 		struct row_held_result *rows = NULL;
 
-		TRY(db_query(
-		    db, a, f, &rows, &got, RESULTS_HOLD, .ids = db_ids(ids + i, part)));
+		for (size_t k = 0; k < part; k++)
+			ids[k] = pairs[i + k].a;
+		TRY(db_query(db, a, f, &rows, &got, RESULTS_HOLD,
+		    .onces = db_pairs(pairs + i, part), .ids = db_ids(ids, part)));
 		for (size_t k = 0; k < got; k++)
 			PUSH(a, *held, *nheld, cap) = rows[k];
 	}
@@ -269,29 +194,11 @@ result_to_host(struct db *db, int64_t id, int64_t from, int64_t hostid, struct f
 	if (e == E_RACE)
 		e = db_exec(db, f, &affected, RESULT_TO_HOST, .once_was = -from,
 		    .once = 0, .hostid = hostid, .id = id, .from = from);
-	return matched(e, affected, "no longer in progress on that host", id, f);
-}
-
-enum err
-result_expire(
-    struct db *db, int64_t id, int64_t hostid, int64_t deadline, struct fail *f)
-{
-	int64_t affected = 0;
-	enum err e = db_exec(db, f, &affected, RESULT_EXPIRE,
-	    .report_deadline = deadline, .id = id, .hostid = hostid);
-
-	return matched(e, affected, "no longer in progress on this host", id, f);
-}
-
-enum err
-result_set_bytes(struct db *db, int64_t id, int64_t hostid, int64_t needed,
-    int64_t saved, struct fail *f)
-{
-	int64_t affected = 0;
-	enum err e = db_exec(db, f, &affected, RESULT_SET_BYTES, .bytes_needed = needed,
-	    .bytes_saved = saved, .id = id, .hostid = hostid);
-
-	return matched(e, affected, "no longer in progress on this host", id, f);
+	if (e == OK && affected == 0)
+		return FAIL(f, E_RACE,
+		    "result %lld: no longer in progress on host %lld", (long long)id,
+		    (long long)from);
+	return e;
 }
 
 enum err

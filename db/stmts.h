@@ -259,7 +259,8 @@ enum err db_batch_run(
     struct db *, const struct db_batch *, int64_t *affected, struct fail *);
 /*
  * As db_batch_run() for rows that this transaction has locked and found as expected: no
- * count is needed, so it is one message also where the project has triggers.
+ * count is needed, so it is one message also where the project has triggers.  In a
+ * transaction of one message, where nothing can be found, each row must match.
  */
 enum err db_batch_locked(struct db *, const struct db_batch *, struct fail *);
 /*

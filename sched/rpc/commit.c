@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a decision in one transaction, taking locks in the order that all programs
- * use: workunits by id, results by id, host_app_version, host (architecture.md 3.2).
- * Every change of a result names the state it expects; jobs taken by others meanwhile
- * are left out, decided again, or rolled back.
+ * Writes the decisions of one or several requests in one transaction, taking locks in
+ * the order that all programs use: workunits, results, host_app_version, hosts, each by
+ * id (architecture.md 3.2).
+ *
+ * What the decisions rest on is locked and read back.  Of several requests, one whose
+ * rows are not as they were read leaves and commits alone; a lone one sorts out what it
+ * lost and goes on with the rest, or decides again.  Then each kind of change is one
+ * batch, whose counts do not matter any more.
+ *
+ * A lone request first tries one message without reading anything back, which the
+ * database undoes if a row is not as it was read.
  */
 #include "sched/rpc/commit.h"
 
@@ -13,102 +20,393 @@
 #include "db/ledger.h"
 #include "db/stmts.h"
 #include "db/trigger_rows.h"
-#include "db/wu_updates.h"
 #include "lib/log.h"
 #include "model/rows.h"
 #include "rules/sched/decide.h"
-#include "sched/rpc/rpc.h"
+#include "rules/sched/large.h"
 #include "sched/trace/recording.h"
 #include "lib/banned.h"
 
+/* --- what the decisions rest on --- */
+
+struct hold { /* a result that a request writes */
+	int64_t id, once;
+	struct member *m;
+	const struct op *op;
+	int64_t moved_from; /* the host from which this request moves it; 0 = not */
+};
+
+static int
+hold_order(const void *pa, const void *pb)
+{
+	const struct hold *a = pa, *b = pb;
+
+	if (a->id != b->id)
+		return a->id < b->id ? -1 : 1;
+	return (a->op > b->op) - (a->op < b->op);
+}
+
+static struct hold *
+collect_holds(struct commit *c, size_t *n)
+{
+	struct hold *v;
+	size_t all = 0;
+
+	for (size_t i = 0; i < c->n; i++)
+		all += c->v[i].nops;
+	v = NEWN(c->a, struct hold, all + 1);
+	*n = 0;
+	for (size_t i = 0; i < c->n; i++) {
+		struct member *m = &c->v[i];
+		const struct decision *d = m->x->dec;
+		int64_t moved = 0, from = 0;
+
+		for (size_t k = 0; k < m->nops; k++) {
+			const struct op *o = &m->ops[k];
+
+			if (o->kind == OP_MOVE) {
+				moved = o->result_id;
+				from = d->moves[o->i].from;
+			}
+			if (o->result_id != 0 &&
+			    (o->kind != OP_SEND || !m->send_lost[o->i]))
+				v[(*n)++] = (struct hold){ o->result_id,
+					o->kind == OP_SEND ? d->sends[o->i].once : 0, m,
+					o, o->result_id == moved ? from : 0 };
+		}
+	}
+	qsort(v, *n, sizeof(*v), hold_order);
+	return v;
+}
+
+/* Is the result as the change expects it? */
+static bool
+as_expected(const struct hold *h, const struct row_held_result *r)
+{
+	const struct rpc *x = h->m->x;
+	const struct snap_report *seen;
+	const struct dec_report *d;
+
+	if (r == NULL)
+		return h->op->kind == OP_EXPIRE;
+	switch (h->op->kind) {
+	case OP_SEND:
+		return r->server_state == RESULT_UNSENT && !r->once_taken;
+	case OP_MOVE:
+	case OP_RESEND:
+		return r->server_state == RESULT_IN_PROGRESS &&
+		       r->hostid ==
+		           (h->moved_from != 0 ? h->moved_from : x->snap->host.id);
+	case OP_REPORT:
+		d = &x->dec->reports[h->op->i];
+		return r->server_state == d->expect_state &&
+		       r->outcome == d->expect_outcome &&
+		       (r->received_time == 0 || r->outcome == OUTCOME_CLIENT_DETACHED);
+	case OP_ACK:
+		seen = &x->snap->reports[h->op->i];
+		return r->server_state == seen->result.server_state &&
+		       r->outcome == seen->result.outcome &&
+		       r->received_time == seen->result.received_time &&
+		       (r->hostid == seen->result.hostid ||
+			   r->hostid == x->snap->host.id);
+	case OP_EXPIRE: /* of a result that is over it changes nothing */
+	case OP__MAX:
+		break;
+	}
+	return true;
+}
+
+/* What follows if a result is not as expected. */
 static enum err
-commit_write_all(struct rpc *x, struct commit *w)
+not_as_expected(struct commit *c, const struct hold *h)
 {
-	TRY(rpc_write_new_host(x, w->token));
-	if (x->host_wait_s > 0)
-		return commit_write_rows(
-		    x, w); /* its reports are stored for the hosts of its tasks */
-	if (x->snap->detach_in_progress)
-		TRY(results_detach(x->db, x->a, x->snap->host.id, x->now, &x->fail));
-	TRY(commit_write_rows(x, w));
-	TRY(rpc_write_versions(x, w->send_lost));
-	return rpc_write_host(x, w->token);
-}
-
-/* Rolls back: nothing was written, so a new host has no id. */
-static void
-commit_roll_back(struct rpc *x)
-{
-	db_rollback(x->db);
-	x->tx = TX_NONE;
-	if (x->snap->host_new)
-		x->snap->host.id = 0;
-}
-
-static void
-drop_lost_sends(struct decision *d, const struct commit *w)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < d->nsends; i++)
-		if (!w->send_lost[i])
-			d->sends[kept++] = d->sends[i];
-	d->nsends = kept;
+	if (c->n > 1)
+		h->m->left = true;
+	else if (h->op->kind == OP_SEND || h->op->kind == OP_RESEND)
+		commit_lose(h->m, h->op->i);
+	else
+		return FAIL(c->fail, E_RETRY, "result %lld changed during the decision",
+		    (long long)h->id);
+	return OK;
 }
 
 /*
- * Handles jobs that others took.  The jobs that were won are committed; if none was
- * won, or a lost job had bound its workunit, everything is rolled back and decided
- * again without the lost jobs, in the last round without any new work.  If all jobs
- * were lost, the rows read were outdated, so they are read again.  Returns true if the
- * transaction was rolled back and the RPC goes on with load.
+ * The name of a report that is acked without being stored must still be unknown, so
+ * that no report is discarded because of an outdated row (architecture.md 3.2).
+ */
+static enum err
+hold_unknown(struct member *m)
+{
+	struct rpc *x = m->x;
+
+	for (size_t k = 0; k < m->nops && m->ops[k].result_id == 0; k++) {
+		const char *name = x->req->reports[m->ops[k].i].name;
+		struct result *r;
+		enum err e = result_by_name(x->db, x->a, name, &r, &x->fail);
+
+		/* The collation may equate different spellings of a name; we do not. */
+		if (e == OK && strcmp(r->name, name) == 0)
+			return FAIL(&x->fail, E_RETRY, "result %s appeared", name);
+		if (e != OK && e != E_NOTFOUND)
+			return e;
+	}
+	return OK;
+}
+
+/* Locks the results, and sorts out what expects something else of them. */
+static enum err
+hold_results(struct commit *c)
+{
+	size_t n, nrows, at = 0;
+	struct hold *v = collect_holds(c, &n);
+	struct row_pair *pairs = NEWN(c->a, struct row_pair, n + 1);
+	struct row_held_result *rows;
+
+	for (size_t i = 0; i < n; i++)
+		pairs[i] = (struct row_pair){ v[i].id, v[i].once };
+	TRY(results_hold(c->db, c->a, pairs, n, &rows, &nrows, c->fail));
+	for (size_t i = 0; i < n; i++) {
+		bool theirs = i > 0 && v[i - 1].id == v[i].id && v[i - 1].m != v[i].m;
+
+		while (at < nrows && rows[at].id < v[i].id)
+			at++;
+		/* Two requests change the same result: the second sees it changed. */
+		if (theirs ||
+		    !as_expected(
+			&v[i], at < nrows && rows[at].id == v[i].id ? &rows[at] : NULL))
+			TRY(not_as_expected(c, &v[i]));
+	}
+	return c->n == 1 ? hold_unknown(&c->v[0]) : OK;
+}
+
+static bool
+version_as_read(const struct hav_table *t, const struct version_change *v)
+{
+	const struct host_app_version *was = v->was;
+
+	for (size_t i = 0; i < t->n; i++) {
+		const struct host_app_version *now = &t->v[i].v;
+
+		if (now->host_id == v->becomes.host_id &&
+		    now->app_version_id == v->becomes.app_version_id)
+			return was != NULL &&
+			       now->max_jobs_per_day == was->max_jobs_per_day &&
+			       now->n_jobs_today == was->n_jobs_today &&
+			       now->consecutive_valid == was->consecutive_valid;
+	}
+	return was == NULL;
+}
+
+/*
+ * The same for the statistics of versions: if the validator or another RPC has changed
+ * them, the RPC decides again instead of overwriting them.
+ */
+static enum err
+hold_versions(struct commit *c)
+{
+	int64_t *hosts = NEWN(c->a, int64_t, c->n + 1);
+	struct hav_table t = { 0 };
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n; i++)
+		if (c->v[i].nversions > 0 && !c->v[i].left)
+			hosts[n++] = c->v[i].x->snap->host.id;
+	if (n == 0)
+		return OK;
+	TRY(havs_lock(c->db, c->a, hosts, n, &t, c->fail));
+	for (size_t i = 0; i < c->n; i++) {
+		struct member *m = &c->v[i];
+
+		for (size_t k = 0; k < m->nversions && !m->left; k++)
+			m->left = !version_as_read(&t, &m->versions[k]);
+		if (m->left && c->n == 1)
+			return FAIL(c->fail, E_RETRY,
+			    "the statistics of versions on host %lld changed during the decision",
+			    (long long)m->x->snap->host.id);
+	}
+	return OK;
+}
+
+/*
+ * A request that has bound or replicated a workunit and leaves would have done so for
+ * nothing.
+ */
+static enum err
+nothing_bound_by_leavers(const struct commit *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		for (size_t k = 0; c->v[i].left && k < c->v[i].x->dec->nsends; k++)
+			if (commit_binds(&c->v[i].x->dec->sends[k]))
+				return FAIL(c->fail, E_RETRY,
+				    "host %lld has bound a workunit but lost a job",
+				    (long long)c->v[i].x->snap->host.id);
+	return OK;
+}
+
+/* --- a lone request that lost jobs --- */
+
+/*
+ * The jobs that were won are committed; if none was won, or a lost job had bound its
+ * workunit, everything is rolled back and decided again without the lost jobs, in the
+ * last round without any new work.  If all jobs were lost, the rows read were outdated,
+ * so they are read again.  Is the RPC to decide again?
  */
 static bool
-retry_without_lost(struct rpc *x, const struct commit *w)
+decides_again(struct member *m)
 {
+	struct rpc *x = m->x;
 	struct decision *d = x->dec;
+	bool for_nothing = false;
 
 	for (size_t i = 0; i < d->nsends; i++) {
 		const struct job *j = d->sends[i].job;
 
-		if (!w->send_lost[i])
+		if (!m->send_lost[i])
 			continue;
 		PUSH(x->a, x->lost, x->nlost, x->lost_cap) = j->id;
 		if (x->contention != NULL)
 			contention_lost(x->contention,
 			    j->fileset_id > 0 ? j->fileset_id : -j->appid, x->now);
+		for_nothing |= commit_binds(&d->sends[i]);
 	}
-	if (w->bound_for_nothing ||
-	    (w->nsends_lost == d->nsends && x->rounds < RPC_ROUNDS)) {
-		commit_roll_back(x);
+	if (for_nothing || (m->nsends_lost == d->nsends && x->rounds < RPC_ROUNDS)) {
 		x->rounds++;
 		return true;
 	}
-	drop_lost_sends(d, w);
 	return false;
 }
 
 /*
- * Commits.  An uncertain COMMIT succeeded if and only if the host row carries the token
- * written with it.
+ * A lost job may have been the one that brings a large file, so the next job that needs
+ * the file is charged.
+ */
+static void
+charge_again(struct member *m)
+{
+	struct rpc *x = m->x;
+	struct larges larges = larges_of(x->a, x->snap);
+
+	larges_charge(&larges, x->dec->sends, x->dec->nsends, m->send_lost);
+}
+
+static void
+drop_lost_sends(struct member *m)
+{
+	struct decision *d = m->x->dec;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < d->nsends; i++)
+		if (!m->send_lost[i])
+			d->sends[kept++] = d->sends[i];
+	d->nsends = kept;
+}
+
+/* --- the transaction --- */
+
+/*
+ * Begins the transaction.  A client forgets a report once it is acked.  So if a report
+ * is acked without being stored, the rows behind that decision are read again, and they
+ * must not be outdated on this cluster node either (architecture.md 3.2).
  */
 static enum err
-commit_finish(struct rpc *x, const struct commit *w)
+commit_begin(struct commit *c)
 {
-	enum err e = db_commit(x->db, &x->fail);
-	struct fail f = { 0 };
-	int64_t token = 0;
+	bool current = false;
 
-	if (e != E_RETRY || !db_commit_uncertain(x->db))
-		return e;
-	if (db_ready(x->db, &f) != OK) {
-		x->fail = f;
-		return E_DB;
-	}
-	if (host_token(x->db, x->snap->host.id, &token, &f) == OK && token == w->token)
+	if (c->v[0].x->tx == TX_OPEN) { /* a lone one, with candidates locked */
+		c->unseen = false;
 		return OK;
+	}
+	for (size_t i = 0; i < c->n; i++)
+		for (size_t k = 0; k < c->v[i].nops; k++)
+			current |= c->v[i].ops[k].kind == OP_ACK;
+	c->unseen = c->unseen && !current;
+	if (!c->unseen)
+		return current ? db_begin_current(c->db, c->fail) :
+		                 db_begin(c->db, c->fail);
+	TRY(db_begin_tx_batch(c->db, c->fail));
+	c->unseen = db_in_tx_batch(c->db);
+	return OK;
+}
+
+/*
+ * Commits.  An uncertain COMMIT succeeded if a host's row carries the token written
+ * with it; of several hosts another request may have overwritten one since.
+ */
+static enum err
+commit_finish(struct commit *c)
+{
+	enum err e = db_commit(c->db, c->fail);
+
+	if (e != E_RETRY || !db_commit_uncertain(c->db))
+		return e;
+	if (db_ready(c->db, c->fail) != OK)
+		return E_DB;
+	for (size_t i = 0; i < c->n; i++) {
+		struct fail f = { 0 };
+		int64_t token = 0;
+
+		if (!c->v[i].left &&
+		    host_token(c->db, c->v[i].x->snap->host.id, &token, &f) == OK &&
+		    token == c->v[i].token)
+			return OK;
+	}
 	return e;
 }
+
+/* As commit_run(), without rolling back after an error; sets *again likewise. */
+static enum err
+commit_transaction(struct commit *c, bool *again)
+{
+	struct member *lone = c->n == 1 ? &c->v[0] : NULL;
+
+	TRY(commit_begin(c));
+	if (lone != NULL)
+		TRY(commit_write_new(lone));
+	for (size_t i = 0; i < c->n; i++)
+		commit_once(&c->v[i]);
+	TRY(commit_write_workunits(c));
+	if (!c->unseen)
+		TRY(hold_results(c));
+	if (lone != NULL && lone->nsends_lost > 0) {
+		*again = decides_again(lone);
+		if (*again)
+			return OK;
+		charge_again(lone);
+	}
+	for (size_t i = 0; i < c->n; i++)
+		commit_versions(&c->v[i]);
+	if (!c->unseen)
+		TRY(hold_versions(c));
+	TRY(nothing_bound_by_leavers(c));
+	TRY(commit_write_results(c));
+	TRY(commit_write_versions(c));
+	TRY(commit_write_hosts(c));
+	return commit_finish(c);
+}
+
+/*
+ * Runs the transaction.  *again: nothing was written, because a lone request has lost
+ * jobs and decides again.
+ */
+static enum err
+commit_run(struct commit *c, bool *again)
+{
+	enum err e = commit_transaction(c, again);
+
+	if (e == OK && !*again)
+		return OK;
+	db_rollback(c->db);
+	for (size_t i = 0; i < c->n; i++) {
+		c->v[i].x->tx = TX_NONE;
+		if (c->v[i].x->snap->host_new)
+			c->v[i].x->snap->host.id = 0;
+	}
+	/* A row was inserted by somebody else: what was read is outdated. */
+	return e == E_RACE ? E_RETRY : e;
+}
+
+/* --- afterwards --- */
 
 /*
  * Raises files_no_work, a hint to the working set manager: a failure is only logged,
@@ -129,37 +427,6 @@ raise_files_no_work(struct rpc *x)
 	}
 }
 
-/*
- * Begins the transaction.  A client forgets a report once it is acked.  So if a report
- * is acked without being stored, the rows behind that decision are read again, and they
- * must not be outdated on this cluster node either (architecture.md 3.2).
- */
-static enum err
-commit_begin(struct rpc *x, bool batched)
-{
-	bool current = false;
-
-	for (size_t i = 0; i < x->req->nreports; i++)
-		current |= x->dec->reports[i].ack &&
-		           x->dec->reports[i].action != REPORT_STORE;
-	return current ? db_begin_current(x->db, &x->fail) :
-	       batched ? db_begin_tx_batch(x->db, &x->fail) :
-	                 db_begin(x->db, &x->fail);
-}
-
-/*
- * Does the request change only the host's row, as most requests without work do?  Then
- * one statement is its own transaction.  The reply promises nothing, so nothing is lost
- * with it.
- */
-static bool
-changes_nothing_else(const struct rpc *x, const struct commit *w)
-{
-	return w->nops == 0 && w->ntouches == 0 && x->tx == TX_NONE &&
-	       !x->snap->host_new && !x->snap->detach_in_progress &&
-	       x->snap->havs == x->stored_havs && rpc_only_host(x);
-}
-
 /* Stores a sample for statistics; losing one does no harm. */
 static void
 store_baseline_cost(struct rpc *x)
@@ -172,31 +439,6 @@ store_baseline_cost(struct rpc *x)
 	    baseline_cost_add(x->db, x->snap->host.id % BASELINE_SHARDS, jobs, needed,
 		jobs * w->mean_bytes, &f) != OK)
 		log_fail("without_locality", &f);
-}
-
-/*
- * Runs the transaction. batched: in one message, which works if all rows are as they
- * were read; otherwise db_tx_batch_refused() is true.  Lost jobs are sorted out
- * statement by statement.
- */
-static enum err
-commit_transaction(struct rpc *x, struct commit *w, bool batched)
-{
-	enum err e = x->tx == TX_OPEN ? OK : commit_begin(x, batched);
-
-	if (e == OK)
-		e = commit_write_all(x, w);
-	if (e == OK && w->nsends_lost > 0 && retry_without_lost(x, w)) {
-		x->next = RPC_load;
-		return OK;
-	}
-	if (e == OK)
-		e = commit_finish(x, w);
-	if (e == OK)
-		x->next = RPC_render;
-	else
-		commit_roll_back(x);
-	return e;
 }
 
 /*
@@ -241,105 +483,80 @@ commit_done(struct rpc *x)
 	store_baseline_cost(x);
 }
 
+/*
+ * Does the request change only the host's row, as most requests without work do?  Then
+ * one statement is its own transaction.  The reply promises nothing, so nothing is lost
+ * with it.
+ */
+static bool
+changes_nothing_else(const struct commit *c)
+{
+	const struct rpc *x = c->v[0].x;
+
+	return c->v[0].nops == 0 && c->ntouches == 0 && x->tx == TX_NONE &&
+	       !x->snap->host_new && !x->snap->detach_in_progress &&
+	       x->snap->havs == x->stored_havs && commit_only_host(x);
+}
+
 enum err
 rpc_commit(struct rpc *x)
 {
-	struct commit w = { 0 };
+	struct member m = { .x = x };
+	struct commit c = { .a = x->a, .db = x->db, .fail = &x->fail, .v = &m, .n = 1 };
+	bool again = false;
 	enum err e;
 
 	recording_rows(x);
+	x->next = RPC_render;
 	if (x->dry) {
 		x->trickles_stored = takes_trickles(x);
-		x->next = RPC_render;
 		return OK;
 	}
 	if (rpc_sends_given_up(x))
 		x->dec->nsends = 0;
-	commit_collect_rows(x, &w);
-	if (changes_nothing_else(x, &w)) {
-		e = rpc_write_host(x, w.token);
-		if (e == OK) {
-			raise_files_no_work(x);
-			x->next = RPC_render;
-		}
-		return e;
+	commit_collect(&m);
+	commit_touches(&c);
+	if (changes_nothing_else(&c)) {
+		TRY(commit_write_hosts(&c));
+		raise_files_no_work(x);
+		return OK;
 	}
-	e = commit_transaction(
-	    x, &w, !x->snap->host_new && !x->snap->detach_in_progress);
-	if (e != OK && db_tx_batch_refused(x->db))
-		e = commit_transaction(x, &w, false);
+	c.unseen = !x->snap->host_new && !x->snap->detach_in_progress;
+	e = commit_run(&c, &again);
+	if (e != OK && db_tx_batch_refused(x->db)) {
+		c.unseen = false;
+		e = commit_run(&c, &again);
+	}
+	if (again)
+		x->next = RPC_load;
+	else if (e == OK) {
+		drop_lost_sends(&m);
+		commit_done(x);
+	}
 	if (e == E_RETRY && x->snap->host_new && x->host != NULL)
 		x->resume =
 		    RPC_authenticate; /* rpc_still_no_host() has found its row */
-	if (e == OK && x->next == RPC_render)
-		commit_done(x);
 	return e;
 }
 
-/*
- * Writes the decisions of several requests in one transaction.
- *
- * The order of locks is that of every commit: workunits, results, host_app_version,
- * hosts, each by id.  The results, and the versions' statistics that change, are locked
- * and read back; a request whose rows are not as they were read leaves and commits
- * alone, which decides again where necessary.  The rest is written with one batch per
- * statement, whose counts do not matter any more.  If anything fails, nothing was
- * written, and the runner tries again with each half.
- *
- * Only requests join that report, claim and update rows.  Whatever must read again, or
- * wait for a row of its own, commits alone: new and detached hosts, moved and expired
- * results, resent jobs, workunits bound to a class or version, reports acked without
- * being stored.
- */
+/* --- several requests --- */
 
 enum { OPS_MOST = 64 }; /* results of a request that joins */
 
-struct member { /* a request in the transaction */
-	struct rpc *x;
-	struct commit w;
-	struct version_change *versions;
-	size_t nversions;
-	bool left;
-};
-
-struct joint {
-	struct arena *a;
-	struct db *db;
-	struct member *v; /* by host id */
-	size_t n;
-	struct fail *fail;
-};
-
-/* --- who joins --- */
-
-static bool
-op_joins(const struct rpc *x, const struct op *o)
-{
-	if (o->kind == OP_REPORT)
-		return x->dec->reports[o->i].action == REPORT_STORE;
-	return o->kind == OP_SEND && !x->dec->sends[o->i].expect_in_progress;
-}
-
-static bool
-touch_joins(const struct touch *t)
-{
-	return t->hr_class == 0 && t->version_id == 0 && t->raise_to == 0;
-}
-
+/*
+ * What must read again, or wait for a row of its own, commits alone: new and detached
+ * hosts, moved results, reports acked without being stored.
+ */
 static bool
 joins(const struct member *m)
 {
 	const struct rpc *x = m->x;
 	bool yes = x->tx == TX_NONE && !x->dry && !x->snap->host_new &&
 	           x->host_wait_s == 0 && !x->snap->detach_in_progress &&
-	           !rpc_sends_given_up(x) && m->w.nops <= OPS_MOST;
+	           !rpc_sends_given_up(x) && m->nops <= OPS_MOST;
 
-	for (size_t i = 0; yes && i < m->w.nops; i++)
-		yes = op_joins(x, &m->w.ops[i]);
-	for (size_t i = 0; yes && i < m->w.ntouches; i++)
-		yes = touch_joins(&m->w.touches[i]);
-	for (size_t i = 0; yes && i < m->nversions; i++)
-		yes = m->versions[i].was != NULL;
+	for (size_t i = 0; yes && i < m->nops; i++)
+		yes = m->ops[i].kind != OP_MOVE && m->ops[i].kind != OP_ACK;
 	return yes;
 }
 
@@ -352,264 +569,12 @@ host_order(const void *pa, const void *pb)
 	return (a > b) - (a < b);
 }
 
-/* --- facts that the decisions rest on --- */
-
-struct hold { /* a result that a request writes */
-	int64_t id;
-	struct member *m;
-	const struct op *op;
-};
-
-static int
-hold_order(const void *pa, const void *pb)
-{
-	const struct hold *a = pa, *b = pb;
-
-	return (a->id > b->id) - (a->id < b->id);
-}
-
-static struct hold *
-collect_holds(struct joint *c, size_t *n)
-{
-	struct hold *v;
-	size_t all = 0;
-
-	for (size_t i = 0; i < c->n; i++)
-		all += c->v[i].w.nops;
-	v = NEWN(c->a, struct hold, all + 1);
-	*n = 0;
-	for (size_t i = 0; i < c->n; i++)
-		for (size_t k = 0; k < c->v[i].w.nops; k++)
-			if (!commit_is_repeat(&c->v[i].w, k))
-				v[(*n)++] = (struct hold){ c->v[i].w.ops[k].result_id,
-					&c->v[i], &c->v[i].w.ops[k] };
-	qsort(v, *n, sizeof(*v), hold_order);
-	return v;
-}
-
-/* Is the result as the report or claim expects it? */
-static bool
-as_expected(const struct hold *h, const struct row_held_result *r)
-{
-	const struct dec_report *d;
-
-	if (r == NULL)
-		return false;
-	if (h->op->kind == OP_SEND)
-		return r->server_state == RESULT_UNSENT;
-	d = &h->m->x->dec->reports[h->op->i];
-	return r->server_state == d->expect_state && r->outcome == d->expect_outcome &&
-	       (r->received_time == 0 || r->outcome == OUTCOME_CLIENT_DETACHED);
-}
-
-/* Locks the results; requests that expect something else of them leave. */
-static enum err
-check_results(struct joint *c)
-{
-	size_t n, nrows, at = 0;
-	struct hold *v = collect_holds(c, &n);
-	int64_t *ids = NEWN(c->a, int64_t, n + 1);
-	struct row_held_result *rows;
-
-	for (size_t i = 0; i < n; i++)
-		ids[i] = v[i].id;
-	TRY(results_hold(c->db, c->a, ids, n, &rows, &nrows, c->fail));
-	for (size_t i = 0; i < n; i++) {
-		while (at < nrows && rows[at].id < v[i].id)
-			at++;
-		if (!as_expected(
-			&v[i], at < nrows && rows[at].id == v[i].id ? &rows[at] : NULL))
-			v[i].m->left = true;
-		/* Two requests change the same result: the second sees it changed. */
-		if (i > 0 && v[i - 1].id == v[i].id)
-			v[i].m->left = true;
-	}
-	return OK;
-}
-
-static bool
-version_as_read(const struct hav_table *t, const struct host_app_version *was)
-{
-	for (size_t i = 0; i < t->n; i++) {
-		const struct host_app_version *now = &t->v[i].v;
-
-		if (now->host_id == was->host_id &&
-		    now->app_version_id == was->app_version_id)
-			return now->max_jobs_per_day == was->max_jobs_per_day &&
-			       now->n_jobs_today == was->n_jobs_today &&
-			       now->consecutive_valid == was->consecutive_valid;
-	}
-	return false;
-}
-
-/* The same for the statistics of versions. */
-static enum err
-check_versions(struct joint *c)
-{
-	int64_t *hosts = NEWN(c->a, int64_t, c->n + 1);
-	struct hav_table t = { 0 };
-	size_t n = 0;
-
-	for (size_t i = 0; i < c->n; i++)
-		if (c->v[i].nversions > 0 && !c->v[i].left)
-			hosts[n++] = c->v[i].x->snap->host.id;
-	if (n == 0)
-		return OK;
-	TRY(havs_lock(c->db, c->a, hosts, n, &t, c->fail));
-	for (size_t i = 0; i < c->n; i++)
-		for (size_t k = 0; k < c->v[i].nversions; k++)
-			if (!version_as_read(&t, c->v[i].versions[k].was))
-				c->v[i].left = true;
-	return OK;
-}
-
-/* --- writing --- */
-
-static int
-touch_order(const void *pa, const void *pb)
-{
-	const struct touch *a = pa, *b = pb;
-
-	if (a->workunitid != b->workunitid)
-		return a->workunitid < b->workunitid ? -1 : 1;
-	return (a->at > b->at) - (a->at < b->at); /* the earliest time counts */
-}
-
-/* Touches the workunits of all; touching one for a request that leaves does no harm. */
-static enum err
-write_touches(struct joint *c)
-{
-	struct row_pair *pairs;
-	struct touch *v;
-	size_t n = 0, kept = 0;
-
-	for (size_t i = 0; i < c->n; i++)
-		n += c->v[i].w.ntouches;
-	v = NEWN(c->a, struct touch, n + 1);
-	pairs = NEWN(c->a, struct row_pair, n + 1);
-	n = 0;
-	for (size_t i = 0; i < c->n; i++)
-		for (size_t k = 0; k < c->v[i].w.ntouches; k++)
-			v[n++] = c->v[i].w.touches[k];
-	qsort(v, n, sizeof(*v), touch_order);
-	for (size_t i = 0; i < n; i++)
-		if (kept == 0 || pairs[kept - 1].a != v[i].workunitid)
-			pairs[kept++] = (struct row_pair){ v[i].workunitid, v[i].at };
-	return workunits_touch_each(c->db, pairs, kept, c->fail);
-}
-
-static enum err
-write_reports_and_claims(struct joint *c)
-{
-	struct db_batch *reports = db_batch(c->a, SQL_RESULT_REPORT),
-			*claims = db_batch(c->a, SQL_RESULT_CLAIM);
-
-	for (size_t i = 0; i < c->n; i++) {
-		const struct member *m = &c->v[i];
-		const struct rpc *x = m->x;
-
-		for (size_t k = 0; !m->left && k < m->w.nops; k++) {
-			const struct op *o = &m->w.ops[k];
-			struct rq_report r;
-
-			if (commit_is_repeat(&m->w, k))
-				continue;
-			if (o->kind == OP_SEND) {
-				const struct dec_send *s = &x->dec->sends[o->i];
-
-				result_claim_put(claims, s, x->snap->host.id,
-				    x->user->id, x->now,
-				    commit_stored_deadline(x->conf, s->deadline));
-				continue;
-			}
-			r = commit_report(x, o->i);
-			result_report_put(reports, &x->dec->reports[o->i], &r,
-			    x->snap->host.id, x->user, x->now);
-		}
-	}
-	TRY(db_batch_locked(c->db, reports, c->fail));
-	return db_batch_locked(c->db, claims, c->fail);
-}
-
-static enum err
-write_versions_and_hosts(struct joint *c)
-{
-	struct db_batch *versions = db_batch(c->a, SQL_HOST_APP_VERSION_MOVE),
-			*hosts = db_batch(c->a, SQL_HOST_SAVE_RPC);
-
-	for (size_t i = 0; i < c->n; i++) {
-		const struct member *m = &c->v[i];
-
-		if (m->left)
-			continue;
-		for (size_t k = 0; k < m->nversions; k++)
-			db_batch_add(versions, HOST_APP_VERSION_MOVE,
-			    .becomes = &m->versions[k].becomes,
-			    .was = m->versions[k].was);
-		host_save_rpc_put(hosts, commit_host(m->x), m->w.token);
-	}
-	TRY(db_batch_locked(c->db, versions, c->fail));
-	return db_batch_locked(c->db, hosts, c->fail);
-}
-
-static enum err
-write_others(struct joint *c)
-{
-	for (size_t i = 0; i < c->n; i++) {
-		enum err e = c->v[i].left ? OK : commit_host_others(c->v[i].x);
-
-		if (e != OK) {
-			*c->fail = c->v[i].x->fail;
-			return e;
-		}
-	}
-	return OK;
-}
-
-/*
- * Was the transaction committed although the COMMIT failed?  The hosts carry their
- * tokens then; another request may have overwritten one since.
- */
-static bool
-was_committed(struct joint *c)
-{
-	struct fail f = { 0 };
-
-	if (!db_commit_uncertain(c->db) || db_ready(c->db, &f) != OK)
-		return false;
-	for (size_t i = 0; i < c->n; i++) {
-		int64_t token = 0;
-
-		if (!c->v[i].left &&
-		    host_token(c->db, c->v[i].x->snap->host.id, &token, &f) == OK &&
-		    token == c->v[i].w.token)
-			return true;
-	}
-	return false;
-}
-
-static enum err
-write_joint(struct joint *c)
-{
-	enum err e;
-
-	TRY(db_begin(c->db, c->fail));
-	TRY(write_touches(c));
-	TRY(check_results(c));
-	TRY(check_versions(c));
-	TRY(write_reports_and_claims(c));
-	TRY(write_versions_and_hosts(c));
-	TRY(write_others(c));
-	e = db_commit(c->db, c->fail);
-	return e == E_RETRY && was_committed(c) ? OK : e;
-}
-
 /*
  * Keeps the first request of each host.  A second one commits alone, because its facts
  * change with the first.
  */
 static void
-one_of_each_host(struct joint *c)
+one_of_each_host(struct commit *c)
 {
 	size_t kept = 0;
 
@@ -620,11 +585,56 @@ one_of_each_host(struct joint *c)
 	c->n = kept;
 }
 
+/* Do the two jobs, of two requests, exclude each other? */
+static bool
+sends_clash(const struct dec_send *a, const struct dec_send *b)
+{
+	if (a->job->workunitid != b->job->workunitid)
+		return false;
+	return (a->once != 0 && a->once == b->once) ||
+	       (a->bind_hr_class != 0 && b->bind_hr_class != 0 &&
+		   a->bind_hr_class != b->bind_hr_class) ||
+	       (a->bind_version_id != 0 && b->bind_version_id != 0 &&
+		   a->bind_version_id != b->bind_version_id);
+}
+
+static bool
+members_clash(const struct member *a, const struct member *b)
+{
+	const struct decision *d = a->x->dec, *e = b->x->dec;
+
+	for (size_t i = 0; i < d->nsends; i++)
+		for (size_t k = 0; k < e->nsends; k++)
+			if (sends_clash(&d->sends[i], &e->sends[k]))
+				return true;
+	return false;
+}
+
+/*
+ * Keeps the requests whose jobs the once rule, classes of hosts and versions allow
+ * beside those of the requests before.  The others commit alone and find the jobs lost.
+ */
+static void
+without_clashes(struct commit *c)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		bool clash = false;
+
+		for (size_t k = 0; k < kept && !clash; k++)
+			clash = members_clash(&c->v[k], &c->v[i]);
+		if (!clash)
+			c->v[kept++] = c->v[i];
+	}
+	c->n = kept;
+}
+
 enum err
 rpc_join(struct cohort *c)
 {
-	struct joint g = { .a = c->a, .db = c->db, .fail = &c->fail };
-	enum err e;
+	struct commit g = { .a = c->a, .db = c->db, .fail = &c->fail };
+	bool again = false;
 
 	for (size_t i = 0; i < c->n; i++)
 		c->v[i]->next = RPC_commit;
@@ -632,23 +642,18 @@ rpc_join(struct cohort *c)
 		return OK;
 	g.v = NEWN(c->a, struct member, c->n);
 	for (size_t i = 0; i < c->n; i++) {
-		struct member *m = &g.v[g.n];
-
-		*m = (struct member){ .x = c->v[i] };
-		commit_collect_rows(m->x, &m->w);
-		m->versions = commit_versions(m->x, m->w.send_lost, &m->nversions);
-		g.n += joins(m);
+		g.v[g.n] = (struct member){ .x = c->v[i] };
+		commit_collect(&g.v[g.n]);
+		g.n += joins(&g.v[g.n]);
 	}
 	one_of_each_host(&g);
+	without_clashes(&g);
 	if (g.n < 2)
 		return OK;
 	for (size_t i = 0; i < g.n; i++)
 		recording_rows(g.v[i].x);
-	e = write_joint(&g);
-	if (e != OK) {
-		db_rollback(c->db);
-		return e;
-	}
+	commit_touches(&g);
+	TRY(commit_run(&g, &again));
 	for (size_t i = 0; i < g.n; i++)
 		if (!g.v[i].left) {
 			commit_done(g.v[i].x);

@@ -1,27 +1,394 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Writes the workunits and results of the commit.  Each claim and each report is a
- * statement of its own, because only the statement's count tells whether the row was as
- * it was read (db/batch.c says why batches tell less).
- */
+/* Makes the rows of the commit. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include "db/entity.h"
+#include "db/stmts.h"
 #include "lib/clock.h"
 #include "lib/crypt.h"
 #include "lib/names.h"
 #include "model/catalog.h"
 #include "model/rows.h"
-#include "rules/sched/large.h"
 #include "rules/sched/limits.h"
 #include "sched/rpc/commit.h"
 #include "lib/banned.h"
 
+enum {
+	TOUCH_MAX = 64, /* the longest list of a statement */
+	/* results after which a batch is sent, and the time limit starts anew */
+	PART_OPS = 64,
+	PART_BYTES = 512 * 1024, /* far below any server's max_allowed_packet */
+};
+
+/* Returns the deadline in the database, later than that of the client. */
+static int64_t
+stored_deadline(const struct conf *cf, int64_t deadline)
+{
+	return deadline + cf->report_grace_period +
+	       (int64_t)(cf->grace_period_hours * 3600);
+}
+
+/* --- what a request writes --- */
+
+static int
+op_order(const void *pa, const void *pb)
+{
+	const struct op *a = pa, *b = pb;
+
+	if (a->result_id != b->result_id)
+		return a->result_id < b->result_id ? -1 : 1;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	return a->i < b->i ? -1 : a->i > b->i;
+}
+
+/* Does it repeat the report or move before it?  Only the first counts. */
+static bool
+repeats(const struct op *before, const struct op *o)
+{
+	return o->result_id != 0 && before->result_id == o->result_id &&
+	       (o->kind == OP_REPORT || o->kind == OP_ACK ?
+		       before->kind == OP_REPORT || before->kind == OP_ACK :
+		       o->kind == OP_MOVE);
+}
+
+void
+commit_collect(struct member *m)
+{
+	const struct rpc *x = m->x;
+	const struct decision *d = x->dec;
+	size_t n = 0, kept = 0;
+	struct op *o = NEWN(
+	    x->a, struct op, x->req->nreports + d->nsends + d->nexpire + d->nmoves + 1);
+
+	random_bytes(&m->token, sizeof(m->token));
+	m->token &= INT64_MAX;
+	m->send_lost = NEWN(x->a, bool, d->nsends + 1);
+	for (size_t i = 0; i < x->req->nreports; i++) {
+		const struct snap_report *r = &x->snap->reports[i];
+		bool store = d->reports[i].action == REPORT_STORE;
+
+		if (d->reports[i].ack)
+			o[n++] = (struct op){ r->found ? r->result.id : 0,
+				store ? OP_REPORT : OP_ACK, i };
+	}
+	for (size_t i = 0; i < d->nsends; i++)
+		o[n++] = (struct op){ d->sends[i].job->id,
+			d->sends[i].expect_in_progress ? OP_RESEND : OP_SEND, i };
+	for (size_t i = 0; i < d->nexpire; i++)
+		o[n++] = (struct op){ d->expire[i]->id, OP_EXPIRE, i };
+	for (size_t i = 0; i < d->nmoves; i++)
+		o[n++] = (struct op){ d->moves[i].result_id, OP_MOVE, i };
+	qsort(o, n, sizeof(*o), op_order);
+	for (size_t i = 0; i < n; i++)
+		if (kept == 0 || !repeats(&o[kept - 1], &o[i]))
+			o[kept++] = o[i];
+	m->ops = o;
+	m->nops = kept;
+}
+
+void
+commit_lose(struct member *m, size_t i)
+{
+	assert(!m->send_lost[i]);
+	m->send_lost[i] = true;
+	m->nsends_lost++;
+}
+
+bool
+commit_binds(const struct dec_send *s)
+{
+	return s->raise_to != 0 || (s->bind_hr_class != 0 && s->job->hr_class == 0) ||
+	       (s->bind_version_id != 0 && s->job->app_version_id == 0);
+}
+
+void
+commit_once(struct member *m)
+{
+	const struct rpc *x = m->x;
+
+	for (size_t i = 0; x->snap->host_new && i < x->dec->nsends; i++) {
+		struct dec_send *s = &x->dec->sends[i];
+		bool aimed = (s->job->transitioner_flags &
+				 (WU_TARGETED | WU_BROADCAST)) != 0;
+
+		if (s->once == 0 && (aimed || x->conf->one_result_per_host_per_wu))
+			s->once = -x->snap->host.id;
+	}
+}
+
+/* --- workunits --- */
+
+static int
+touch_order(const void *pa, const void *pb)
+{
+	const struct touch *a = pa, *b = pb;
+
+	if (a->workunitid != b->workunitid)
+		return a->workunitid < b->workunitid ? -1 : 1;
+	return a->at < b->at ? -1 : a->at > b->at;
+}
+
 /*
- * Writes the statistics of app versions on this host; an RPC changes only quotas and
- * counts.
+ * Adds the workunits of a request: at once for reports and expired results, and at the
+ * deadline for sent jobs.  If more results must be made, because the workunit is a
+ * broadcast or is replicated now, at once too.
  */
+static size_t
+touches_add(const struct rpc *x, struct touch *t)
+{
+	const struct decision *d = x->dec;
+	size_t n = 0;
+
+	for (size_t i = 0; i < x->req->nreports; i++)
+		if (d->reports[i].action == REPORT_STORE)
+			t[n++] = (struct touch){ .workunitid = d->reports[i].workunitid,
+				.at = x->now };
+	for (size_t i = 0; i < d->nexpire; i++)
+		t[n++] = (struct touch){ .workunitid = d->expire[i]->workunitid,
+			.at = x->now };
+	for (size_t i = 0; i < d->nsends; i++) {
+		const struct dec_send *s = &d->sends[i];
+		bool next = (s->job->transitioner_flags & WU_BROADCAST) != 0 ||
+		            s->raise_to != 0;
+
+		t[n++] = (struct touch){ s->job->workunitid,
+			next ? x->now : stored_deadline(x->conf, s->deadline),
+			s->bind_hr_class, s->bind_version_id, s->raise_to };
+	}
+	return n;
+}
+
+void
+commit_touches(struct commit *c)
+{
+	struct touch *t;
+	size_t n = 0, kept = 0;
+
+	for (size_t i = 0; i < c->n; i++)
+		n += c->v[i].x->req->nreports + c->v[i].x->dec->nsends +
+		     c->v[i].x->dec->nexpire;
+	t = NEWN(c->a, struct touch, n + 1);
+	n = 0;
+	for (size_t i = 0; i < c->n; i++)
+		n += touches_add(c->v[i].x, t + n);
+	qsort(t, n, sizeof(*t), touch_order);
+	for (size_t i = 0; i < n; i++) {
+		if (kept == 0 || t[kept - 1].workunitid != t[i].workunitid) {
+			t[kept++] = t[i]; /* the earliest time of each workunit */
+			continue;
+		}
+		/* All jobs of a workunit in one commit bind it alike. */
+		if (t[i].hr_class != 0)
+			t[kept - 1].hr_class = t[i].hr_class;
+		if (t[i].version_id != 0)
+			t[kept - 1].version_id = t[i].version_id;
+		if (t[i].raise_to != 0)
+			t[kept - 1].raise_to = t[i].raise_to;
+	}
+	c->touches = t;
+	c->ntouches = kept;
+}
+
+static bool
+touch_binds(const struct touch *t)
+{
+	return t->hr_class != 0 || t->version_id != 0;
+}
+
+/*
+ * Binds a workunit.  If another request has bound it differently, the jobs are lost,
+ * but the workunit is touched all the same because a report may need it.
+ */
+static enum err
+bind_workunit(struct commit *c, struct touch *t)
+{
+	enum err e = workunit_bind(
+	    c->db, t->workunitid, t->hr_class, t->version_id, t->at, c->fail);
+	const struct decision *d = c->v[0].x->dec;
+
+	if (e != E_RACE || c->n > 1)
+		return e == E_RACE ? E_RETRY : e;
+	for (size_t i = 0; i < d->nsends; i++)
+		if (d->sends[i].job->workunitid == t->workunitid &&
+		    !d->sends[i].expect_in_progress)
+			commit_lose(&c->v[0], i);
+	t->raise_to = 0;
+	return workunits_touch(c->db, &t->workunitid, 1, t->at, c->fail);
+}
+
+/* Raises target_nresults; adjacent workunits with the same number share a statement. */
+static enum err
+raise_workunits(struct commit *c)
+{
+	int64_t ids[TOUCH_MAX];
+
+	for (size_t i = 0; i < c->ntouches;) {
+		int32_t to = c->touches[i].raise_to;
+		size_t n = 0;
+
+		while (i < c->ntouches && n < TOUCH_MAX && c->touches[i].raise_to == to)
+			ids[n++] = c->touches[i++].workunitid;
+		if (to != 0)
+			TRY(workunits_raise(c->db, ids, n, to, c->fail));
+	}
+	return OK;
+}
+
+enum err
+commit_write_workunits(struct commit *c)
+{
+	struct row_pair each[TOUCH_MAX];
+	int64_t ids[TOUCH_MAX];
+
+	for (size_t i = 0; i < c->ntouches;) {
+		int64_t at = c->touches[i].at;
+		bool same = true;
+		size_t n = 0;
+
+		if (touch_binds(&c->touches[i])) {
+			TRY(bind_workunit(c, &c->touches[i++]));
+			continue;
+		}
+		for (; i < c->ntouches && n < TOUCH_MAX && !touch_binds(&c->touches[i]);
+		     i++) {
+			same = same && c->touches[i].at == at;
+			ids[n] = c->touches[i].workunitid;
+			each[n++] = (struct row_pair){ c->touches[i].workunitid,
+				c->touches[i].at };
+		}
+		TRY(same ? workunits_touch(c->db, ids, n, at, c->fail) :
+			   workunits_touch_each(c->db, each, n, c->fail));
+	}
+	return raise_workunits(c);
+}
+
+/* --- results --- */
+
+struct parts {                        /* what is written together */
+	struct db_batch *of[OP__MAX]; /* not of moves and acks */
+	size_t n, bytes;
+};
+
+static enum err
+parts_run(struct commit *c, struct parts *p)
+{
+	for (int k = 0; k < OP__MAX; k++)
+		if (p->of[k] != NULL) {
+			TRY(db_batch_locked(c->db, p->of[k], c->fail));
+			p->of[k]->n = 0;
+		}
+	/*
+	 * Thousands of reports may take long, otherwise they would never be stored; but
+	 * if the transaction had to start again, others kept it waiting, and the limit
+	 * stays.
+	 */
+	if (p->n >= PART_OPS && c->n == 1 && c->v[0].x->retries == 0)
+		db_request(c->db);
+	p->n = p->bytes = 0;
+	return OK;
+}
+
+static void
+report_put(struct member *m, size_t i, struct parts *p)
+{
+	const struct rpc *x = m->x;
+	const struct dec_report *d = &x->dec->reports[i];
+	struct rq_report r = x->req->reports[i];
+	/* A host without a row reports for the host that got the task. */
+	int64_t hostid = x->host_wait_s > 0 ? x->snap->reports[i].result.hostid :
+	                                      x->snap->host.id;
+
+	if (x->conf->dont_store_success_stderr && d->outcome == OUTCOME_SUCCESS)
+		r.stderr_out = NULL;
+	p->bytes += r.stderr_out == NULL ? 0 : strlen(r.stderr_out);
+	p->bytes += r.xml_doc_out == NULL ? 0 : strlen(r.xml_doc_out);
+	result_report_put(p->of[OP_REPORT], d, &r, hostid, x->user, x->now);
+}
+
+static void
+send_put(struct member *m, const struct op *o, struct parts *p)
+{
+	const struct rpc *x = m->x;
+	const struct dec_send *s = &x->dec->sends[o->i];
+	int64_t deadline = stored_deadline(x->conf, s->deadline);
+
+	if (m->send_lost[o->i])
+		return;
+	if (o->kind == OP_SEND)
+		result_claim_put(
+		    p->of[OP_SEND], s, x->snap->host.id, x->user->id, x->now, deadline);
+	else
+		db_batch_add(p->of[OP_RESEND], RESULT_RESEND, .now = x->now,
+		    .report_deadline = deadline, .app_version_id = s->app_version_id,
+		    .flops_estimate = s->peak_flops, .id = s->job->id,
+		    .hostid = x->snap->host.id);
+}
+
+/*
+ * Moves a task to this host.  If it is elsewhere by now, whether to abort it is decided
+ * again.
+ */
+static enum err
+write_move(struct rpc *x, size_t i)
+{
+	const struct dec_move *m = &x->dec->moves[i];
+	enum err e = result_to_host(
+	    x->db, m->result_id, m->from, x->snap->host.id, &x->fail);
+
+	return e == E_RACE ? E_RETRY : e;
+}
+
+static enum err
+op_put(struct member *m, const struct op *o, struct parts *p)
+{
+	struct rpc *x = m->x;
+
+	switch (o->kind) {
+	case OP_MOVE:
+		return write_move(x, o->i);
+	case OP_REPORT:
+		report_put(m, o->i, p);
+		break;
+	case OP_SEND:
+	case OP_RESEND:
+		send_put(m, o, p);
+		break;
+	case OP_EXPIRE:
+		db_batch_add(p->of[OP_EXPIRE], RESULT_EXPIRE,
+		    .report_deadline = x->now - 1, .id = o->result_id,
+		    .hostid = x->snap->host.id);
+		break;
+	case OP_ACK:
+	case OP__MAX:
+		break;
+	}
+	return OK;
+}
+
+enum err
+commit_write_results(struct commit *c)
+{
+	struct parts p = {
+		.of = { [OP_REPORT] = db_batch(c->a, SQL_RESULT_REPORT),
+		    [OP_SEND] = db_batch(c->a, SQL_RESULT_CLAIM),
+		    [OP_RESEND] = db_batch(c->a, SQL_RESULT_RESEND),
+		    [OP_EXPIRE] = db_batch(c->a, SQL_RESULT_EXPIRE) },
+	};
+
+	for (size_t i = 0; i < c->n; i++)
+		for (size_t k = 0; !c->v[i].left && k < c->v[i].nops; k++) {
+			TRY(op_put(&c->v[i], &c->v[i].ops[k], &p));
+			/* What locks rows as it goes takes them by id. */
+			if (++p.n >= PART_OPS || p.bytes >= PART_BYTES || c->unseen)
+				TRY(parts_run(c, &p));
+		}
+	return parts_run(c, &p);
+}
+
+/* --- statistics of app versions on this host, of which an RPC changes only quotas and
+ * counts --- */
 
 static bool
 version_differs(const struct host_app_version *a, const struct host_app_version *b)
@@ -77,19 +444,18 @@ count_report(struct rpc *x, const struct dec_report *d, const struct snap_report
 		hav->consecutive_valid = 0;
 }
 
-/*
- * Returns the rows that change, each with the row as it was read; `was` is NULL for a
- * new one.  Without a quota only errors change anything.
- */
-struct version_change *
-commit_versions(struct rpc *x, const bool *send_lost, size_t *n)
+/* Without a quota only errors change anything. */
+void
+commit_versions(struct member *m)
 {
+	struct rpc *x = m->x;
 	struct snapshot *s = x->snap;
 	struct host_app_version *old = s->havs;
 	size_t nold = s->nhavs, cap = nold;
-	struct version_change *v;
 
-	*n = 0;
+	m->nversions = 0;
+	if (m->left || x->host_wait_s > 0)
+		return;
 	s->havs = arena_memdup(x->a, old, nold * sizeof(*old));
 	for (size_t i = 0; i < x->req->nreports; i++)
 		count_report(x, &x->dec->reports[i], &s->reports[i]);
@@ -98,73 +464,67 @@ commit_versions(struct rpc *x, const bool *send_lost, size_t *n)
 		struct host_app_version *hav = version_of_send(
 		    x, &x->dec->sends[i], &cap);
 
-		if (hav != NULL && !send_lost[i])
+		if (hav != NULL && !m->send_lost[i])
 			hav->n_jobs_today++;
 	}
-	v = NEWN(x->a, struct version_change, s->nhavs + 1);
+	m->versions = NEWN(x->a, struct version_change, s->nhavs + 1);
 	for (size_t i = 0; i < s->nhavs; i++) {
 		const struct host_app_version *was = i < nold ? &x->stored_havs[i] :
 		                                                NULL;
 
 		if (was == NULL || version_differs(was, &s->havs[i]))
-			v[(*n)++] = (struct version_change){ was, s->havs[i] };
+			m->versions[m->nversions++] = (struct version_change){ was,
+				s->havs[i] };
 	}
 	/* The counts belong to the snapshot: after a rollback they are read again. */
 	s->havs = old;
 	s->nhavs = nold;
-	return v;
-}
-
-/*
- * Writes one row.  If the validator or another RPC has changed it meanwhile, the RPC
- * decides again instead of overwriting it.
- */
-static enum err
-write_version(struct rpc *x, const struct version_change *c)
-{
-	enum err e = c->was == NULL ?
-	                 host_app_version_insert(x->db, &c->becomes, &x->fail) :
-	                 host_app_version_move(x->db, c->was, &c->becomes, &x->fail);
-
-	return e == E_RACE ?
-	           FAIL(&x->fail, E_RETRY,
-		       "the statistics of version %lld on this host changed during the decision",
-		       (long long)c->becomes.app_version_id) :
-	           e;
 }
 
 enum err
-rpc_write_versions(struct rpc *x, const bool *send_lost)
+commit_write_versions(struct commit *c)
 {
-	size_t n;
-	const struct version_change *v = commit_versions(x, send_lost, &n);
+	struct db_batch *moved = db_batch(c->a, SQL_HOST_APP_VERSION_MOVE),
+			*new = db_batch(c->a, SQL_HOST_APP_VERSION_INSERT);
 
-	for (size_t i = 0; i < n; i++)
-		TRY(write_version(x, &v[i]));
-	return OK;
+	for (size_t i = 0; i < c->n; i++)
+		for (size_t k = 0; !c->v[i].left && k < c->v[i].nversions; k++) {
+			const struct version_change *v = &c->v[i].versions[k];
+
+			if (v->was == NULL)
+				db_batch_add(
+				    new, HOST_APP_VERSION_INSERT, .hav = &v->becomes);
+			else
+				db_batch_add(moved, HOST_APP_VERSION_MOVE,
+				    .becomes = &v->becomes, .was = v->was);
+		}
+	TRY(db_batch_locked(c->db, moved, c->fail));
+	return db_batch_locked(c->db, new, c->fail);
 }
 
-/* The last part of the commit: the host, its files, messages and account. */
+/* --- hosts, and what depends on them --- */
 
 enum err
-rpc_write_new_host(struct rpc *x, int64_t token)
+commit_write_new(struct member *m)
 {
+	struct rpc *x = m->x;
 	struct snapshot *s = x->snap;
 
-	if (!s->host_new)
-		return OK;
-	enum err e = rpc_still_no_host(x);
-	if (e != OK || x->host_wait_s > 0)
-		return e;
-	e = rpc_count_new_hosts(x);
-	if (e == OK && x->host_wait_s > 0)
-		e = FAIL(&x->fail, E_RETRY,
-		    "account %lld has just got its last new host",
-		    (long long)x->user->id);
-	if (e != OK)
-		return e;
-	s->host.rpc_token = token; /* the token also resolves an uncertain COMMIT */
-	return host_insert(x->db, &s->host, &x->fail);
+	if (s->host_new) {
+		TRY(rpc_still_no_host(x));
+		if (x->host_wait_s > 0)
+			return OK;
+		TRY(rpc_count_new_hosts(x));
+		if (x->host_wait_s > 0)
+			return FAIL(&x->fail, E_RETRY,
+			    "account %lld has just got its last new host",
+			    (long long)x->user->id);
+		s->host.rpc_token = m->token;
+		TRY(host_insert(x->db, &s->host, &x->fail));
+	}
+	return s->detach_in_progress && x->host_wait_s == 0 ?
+	           results_detach(x->db, x->a, s->host.id, x->now, &x->fail) :
+	           OK;
 }
 
 static enum err
@@ -331,7 +691,7 @@ write_files(struct rpc *x)
 }
 
 bool
-rpc_only_host(const struct rpc *x)
+commit_only_host(const struct rpc *x)
 {
 	const struct request *rq = x->req;
 	bool files = rq->host.present && !(files_are_known(x) && x->dec->ndeletes == 0);
@@ -340,20 +700,8 @@ rpc_only_host(const struct rpc *x)
 	       x->dec->ndown == 0 && rq->time_stats_log == NULL && rq->job_log == NULL;
 }
 
-const struct host *
-commit_host(struct rpc *x)
-{
-	struct host *h = &x->snap->host;
-
-	h->search_ready = x->dec->cursor.ready;
-	h->search_id = x->dec->cursor.id;
-	h->nci_ready = x->dec->nci_cursor.ready;
-	h->nci_id = x->dec->nci_cursor.id;
-	return h;
-}
-
-enum err
-commit_host_others(struct rpc *x)
+static enum err
+write_others(struct rpc *x)
 {
 	TRY(write_files(x));
 	TRY(write_trickles(x));
@@ -363,411 +711,31 @@ commit_host_others(struct rpc *x)
 }
 
 enum err
-rpc_write_host(struct rpc *x, int64_t token)
+commit_write_hosts(struct commit *c)
 {
-	TRY(host_save_rpc(x->db, commit_host(x), token, &x->fail));
-	return commit_host_others(x);
-}
+	struct db_batch *hosts = db_batch(c->a, SQL_HOST_SAVE_RPC);
 
-enum {
-	TOUCH_MAX = 64,    /* the longest list of a statement */
-	PROGRESS_OPS = 64, /* results after which the time limit starts anew */
-};
+	for (size_t i = 0; i < c->n; i++) {
+		const struct rpc *x = c->v[i].x;
+		struct host *h = &x->snap->host;
 
-int64_t
-commit_stored_deadline(const struct conf *cf, int64_t deadline)
-{
-	return deadline + cf->report_grace_period +
-	       (int64_t)(cf->grace_period_hours * 3600);
-}
-
-/* --- workunits --- */
-
-static int
-touch_cmp(const void *pa, const void *pb)
-{
-	const struct touch *a = pa, *b = pb;
-
-	if (a->workunitid != b->workunitid)
-		return a->workunitid < b->workunitid ? -1 : 1;
-	return a->at < b->at ? -1 : a->at > b->at;
-}
-
-/*
- * Collects the workunits to touch: at once for reports and expired results, and at the
- * deadline for sent jobs.  If more results must be made, because the workunit is a
- * broadcast or is replicated now, at once too.
- */
-static void
-collect_touches(struct rpc *x, struct commit *w)
-{
-	const struct decision *d = x->dec;
-	size_t n = 0, kept = 0;
-	struct touch *t = NEWN(
-	    x->a, struct touch, x->req->nreports + d->nsends + d->nexpire + 1);
-
-	for (size_t i = 0; i < x->req->nreports; i++)
-		if (d->reports[i].action == REPORT_STORE)
-			t[n++] = (struct touch){ .workunitid = d->reports[i].workunitid,
-				.at = x->now };
-	for (size_t i = 0; i < d->nexpire; i++)
-		t[n++] = (struct touch){ .workunitid = d->expire[i]->workunitid,
-			.at = x->now };
-	for (size_t i = 0; i < d->nsends; i++) {
-		const struct dec_send *s = &d->sends[i];
-		bool next = (s->job->transitioner_flags & WU_BROADCAST) != 0 ||
-		            s->raise_to != 0;
-
-		t[n++] = (struct touch){ s->job->workunitid,
-			next ? x->now : commit_stored_deadline(x->conf, s->deadline),
-			s->bind_hr_class, s->bind_version_id, s->raise_to };
-	}
-	qsort(t, n, sizeof(*t), touch_cmp);
-	for (size_t i = 0; i < n; i++) {
-		if (kept == 0 || t[kept - 1].workunitid != t[i].workunitid) {
-			t[kept++] = t[i]; /* the earliest time of each workunit */
+		if (c->v[i].left || x->host_wait_s > 0)
 			continue;
-		}
-		/* All jobs of a workunit in one reply bind it alike. */
-		if (t[i].hr_class != 0)
-			t[kept - 1].hr_class = t[i].hr_class;
-		if (t[i].version_id != 0)
-			t[kept - 1].version_id = t[i].version_id;
-		if (t[i].raise_to != 0)
-			t[kept - 1].raise_to = t[i].raise_to;
+		h->search_ready = x->dec->cursor.ready;
+		h->search_id = x->dec->cursor.id;
+		h->nci_ready = x->dec->nci_cursor.ready;
+		h->nci_id = x->dec->nci_cursor.id;
+		host_save_rpc_put(hosts, h, c->v[i].token);
 	}
-	w->touches = t;
-	w->ntouches = kept;
-}
+	TRY(db_batch_locked(c->db, hosts, c->fail));
+	for (size_t i = 0; i < c->n; i++) {
+		struct rpc *x = c->v[i].x;
+		enum err e = c->v[i].left || x->host_wait_s > 0 ? OK : write_others(x);
 
-static bool
-touch_binds(const struct touch *t)
-{
-	return t->hr_class != 0 || t->version_id != 0;
-}
-
-/*
- * Marks job i as lost to another host.  A job is lost at most once: through its
- * workunit, and then it is not claimed, or through its claim.
- */
-static void
-lose_send(struct commit *w, size_t i)
-{
-	assert(!w->send_lost[i]);
-	w->send_lost[i] = true;
-	w->nsends_lost++;
-}
-
-/*
- * Binds a workunit.  If another request has bound it differently, the jobs are lost,
- * but the workunit is touched all the same because a report may need it.
- */
-static enum err
-bind_workunit(struct rpc *x, struct commit *w, struct touch *t)
-{
-	const struct decision *d = x->dec;
-	enum err e = workunit_bind(
-	    x->db, t->workunitid, t->hr_class, t->version_id, t->at, &x->fail);
-
-	if (e != E_RACE)
-		return e;
-	for (size_t i = 0; i < d->nsends; i++)
-		if (d->sends[i].job->workunitid == t->workunitid &&
-		    !d->sends[i].expect_in_progress)
-			lose_send(w, i);
-	t->raise_to = 0;
-	return workunits_touch(x->db, &t->workunitid, 1, t->at, &x->fail);
-}
-
-/* Raises target_nresults; adjacent workunits with the same number share a statement. */
-static enum err
-raise_workunits(struct rpc *x, struct commit *w)
-{
-	int64_t ids[TOUCH_MAX];
-
-	for (size_t i = 0; i < w->ntouches;) {
-		int32_t to = w->touches[i].raise_to;
-		size_t n = 0;
-
-		while (i < w->ntouches && n < TOUCH_MAX && w->touches[i].raise_to == to)
-			ids[n++] = w->touches[i++].workunitid;
-		if (to != 0)
-			TRY(workunits_raise(x->db, ids, n, to, &x->fail));
+		if (e != OK && c->fail != &x->fail)
+			*c->fail = x->fail;
+		if (e != OK)
+			return e;
 	}
 	return OK;
-}
-
-/* Touches workunits in ascending order of ids; adjacent ones share a statement. */
-static enum err
-write_workunits(struct rpc *x, struct commit *w)
-{
-	struct row_pair each[TOUCH_MAX];
-	int64_t ids[TOUCH_MAX];
-	enum err e = OK;
-
-	for (size_t i = 0; i < w->ntouches && e == OK;) {
-		int64_t at = w->touches[i].at;
-		bool same = true;
-		size_t n = 0;
-
-		if (touch_binds(&w->touches[i])) {
-			e = bind_workunit(x, w, &w->touches[i++]);
-			continue;
-		}
-		for (; i < w->ntouches && n < TOUCH_MAX && !touch_binds(&w->touches[i]);
-		     i++) {
-			same = same && w->touches[i].at == at;
-			ids[n] = w->touches[i].workunitid;
-			each[n++] = (struct row_pair){ w->touches[i].workunitid,
-				w->touches[i].at };
-		}
-		e = same ? workunits_touch(x->db, ids, n, at, &x->fail) :
-		           workunits_touch_each(x->db, each, n, &x->fail);
-	}
-	return e == OK ? raise_workunits(x, w) : e;
-}
-
-/* --- results --- */
-
-static int
-op_cmp(const void *pa, const void *pb)
-{
-	const struct op *a = pa, *b = pb;
-
-	if (a->result_id != b->result_id)
-		return a->result_id < b->result_id ? -1 : 1;
-	if ((a->kind == OP_MOVE) !=
-	    (b->kind == OP_MOVE)) /* moves come first, then what depends on them */
-		return a->kind == OP_MOVE ? -1 : 1;
-	return a->i < b->i ? -1 : a->i > b->i;
-}
-
-static void
-collect_ops(struct rpc *x, struct commit *w)
-{
-	const struct decision *d = x->dec;
-	size_t n = 0;
-	struct op *o = NEWN(
-	    x->a, struct op, x->req->nreports + d->nsends + d->nexpire + d->nmoves + 1);
-
-	for (size_t i = 0; i < x->req->nreports; i++) {
-		const struct snap_report *r = &x->snap->reports[i];
-
-		if (d->reports[i].ack)
-			o[n++] = (struct op){ r->found ? r->result.id : 0, OP_REPORT,
-				i };
-	}
-	for (size_t i = 0; i < d->nsends; i++)
-		o[n++] = (struct op){ d->sends[i].job->id, OP_SEND, i };
-	for (size_t i = 0; i < d->nexpire; i++)
-		o[n++] = (struct op){ d->expire[i]->id, OP_EXPIRE, i };
-	for (size_t i = 0; i < d->nmoves; i++)
-		o[n++] = (struct op){ d->moves[i].result_id, OP_MOVE, i };
-	qsort(o, n, sizeof(*o), op_cmp);
-	w->ops = o;
-	w->nops = n;
-	w->send_lost = NEWN(x->a, bool, d->nsends + 1);
-}
-
-/*
- * Reads a report's result again if it is acked without being stored, so that no report
- * is discarded because of an outdated row (architecture.md 3.2).  If the row differs
- * from what the decision saw, the RPC decides again.
- */
-static enum err
-confirm_ack(struct rpc *x, size_t i)
-{
-	const struct snap_report *seen = &x->snap->reports[i];
-	const char *name = x->req->reports[i].name;
-	struct result *r;
-	enum err e = result_by_name(x->db, x->a, name, &r, &x->fail);
-
-	/* The collation may equate different spellings of a name; we do not. */
-	if (e == E_NOTFOUND || (e == OK && strcmp(r->name, name) != 0))
-		return seen->found ?
-		           FAIL(&x->fail, E_RETRY, "result %s vanished", name) :
-		           OK;
-	if (e != OK)
-		return e;
-	if (seen->found && r->server_state == seen->result.server_state &&
-	    r->outcome == seen->result.outcome &&
-	    r->received_time == seen->result.received_time &&
-	    (r->hostid == seen->result.hostid || r->hostid == x->snap->host.id))
-		return OK;
-	return FAIL(&x->fail, E_RETRY, "result %s changed during the decision", name);
-}
-
-struct rq_report
-commit_report(const struct rpc *x, size_t i)
-{
-	struct rq_report r = x->req->reports[i];
-
-	if (x->conf->dont_store_success_stderr &&
-	    x->dec->reports[i].outcome == OUTCOME_SUCCESS)
-		r.stderr_out = NULL;
-	return r;
-}
-
-static enum err
-write_report(struct rpc *x, size_t i)
-{
-	const struct dec_report *d = &x->dec->reports[i];
-	struct rq_report r = commit_report(x, i);
-	/* A host without a row reports for the host that got the task. */
-	int64_t hostid = x->host_wait_s > 0 ? x->snap->reports[i].result.hostid :
-	                                      x->snap->host.id;
-	enum err e;
-
-	if (d->action != REPORT_STORE)
-		return confirm_ack(x, i);
-	e = result_report(x->db, d, &r, hostid, x->user, x->now, &x->fail);
-	if (e == E_RACE)
-		return FAIL(&x->fail, E_RETRY, "result %s changed during the decision",
-		    x->req->reports[i].name);
-	return e;
-}
-
-/* Completes the once rule by host with the id that a new host has only now. */
-static void
-complete_once_rule(const struct rpc *x, struct dec_send *s)
-{
-	bool aimed = (s->job->transitioner_flags & (WU_TARGETED | WU_BROADCAST)) != 0;
-
-	if (s->once == 0 && x->snap->host_new &&
-	    (aimed || x->conf->one_result_per_host_per_wu))
-		s->once = -x->snap->host.id;
-}
-
-/* Does sending this job bind a workunit that was free before, or replicate it? */
-static bool
-send_binds_workunit(const struct dec_send *s)
-{
-	return s->raise_to != 0 || (s->bind_hr_class != 0 && s->job->hr_class == 0) ||
-	       (s->bind_version_id != 0 && s->job->app_version_id == 0);
-}
-
-static enum err
-write_send(struct rpc *x, struct commit *w, size_t i)
-{
-	struct dec_send *s = &x->dec->sends[i];
-	int64_t deadline = commit_stored_deadline(x->conf, s->deadline);
-	enum err e;
-
-	if (w->send_lost[i])
-		return OK;
-	complete_once_rule(x, s);
-	e = s->expect_in_progress ?
-	        result_resend(x->db, s, x->snap->host.id, x->now, deadline, &x->fail) :
-	        result_claim(x->db, s, x->snap->host.id, x->user->id, x->now, deadline,
-		    &x->fail);
-	if (e != E_RACE)
-		return e;
-	lose_send(w, i);
-	w->bound_for_nothing |= send_binds_workunit(s);
-	return OK;
-}
-
-/*
- * Moves a task to this host.  If it is elsewhere by now, whether to abort it is decided
- * again.
- */
-static enum err
-write_move(struct rpc *x, size_t i)
-{
-	const struct dec_move *m = &x->dec->moves[i];
-	enum err e = result_to_host(
-	    x->db, m->result_id, m->from, x->snap->host.id, &x->fail);
-
-	if (e == E_RACE)
-		return FAIL(&x->fail, E_RETRY, "result %lld left host %lld meanwhile",
-		    (long long)m->result_id, (long long)m->from);
-	return e;
-}
-
-bool
-commit_is_repeat(const struct commit *w, size_t i)
-{
-	return i > 0 && w->ops[i].kind <= OP_REPORT &&
-	       w->ops[i - 1].kind == w->ops[i].kind && w->ops[i].result_id != 0 &&
-	       w->ops[i - 1].result_id == w->ops[i].result_id;
-}
-
-static enum err
-write_op(struct rpc *x, struct commit *w, const struct op *o)
-{
-	enum err e;
-
-	switch (o->kind) {
-	case OP_MOVE:
-		return write_move(x, o->i);
-	case OP_REPORT:
-		return write_report(x, o->i);
-	case OP_SEND:
-		return write_send(x, w, o->i);
-	case OP_EXPIRE:
-		break;
-	}
-	e = result_expire(x->db, o->result_id, x->snap->host.id, x->now - 1, &x->fail);
-	return e == E_RACE ? OK : e; /* the result is over already */
-}
-
-static enum err
-write_results(struct rpc *x, struct commit *w)
-{
-	for (size_t i = 0; i < w->nops; i++) {
-		/*
-		 * Thousands of reports may take long, otherwise they would never be
-		 * stored; but if the transaction had to start again, others kept it
-		 * waiting, and the limit stays.
-		 */
-		if (i % PROGRESS_OPS == PROGRESS_OPS - 1 && x->retries == 0)
-			db_request(x->db);
-		if (!commit_is_repeat(w, i))
-			TRY(write_op(x, w, &w->ops[i]));
-	}
-	return OK;
-}
-
-/*
- * Recomputes which job is charged for each large file: a lost job may have been the one
- * that brings it, so the next job that needs the file is charged.  If that one is
- * already written because its id is smaller, its row is corrected.
- */
-static enum err
-charge_again(struct rpc *x, const struct commit *w)
-{
-	struct decision *d = x->dec;
-	struct larges larges = larges_of(x->a, x->snap);
-	int64_t *was = NEWN(x->a, int64_t, d->nsends + 1);
-
-	if (w->nsends_lost == 0 || w->nsends_lost == d->nsends)
-		return OK;
-	for (size_t i = 0; i < d->nsends; i++)
-		was[i] = d->sends[i].bytes_needed;
-	larges_charge(&larges, d->sends, d->nsends, w->send_lost);
-	for (size_t i = 0; i < d->nsends; i++) {
-		const struct dec_send *s = &d->sends[i];
-
-		if (s->bytes_needed != was[i] && !s->expect_in_progress)
-			TRY(result_set_bytes(x->db, s->job->id, x->snap->host.id,
-			    s->bytes_needed, s->bytes_saved, &x->fail));
-	}
-	return OK;
-}
-
-void
-commit_collect_rows(struct rpc *x, struct commit *w)
-{
-	random_bytes(&w->token, sizeof(w->token));
-	w->token &= INT64_MAX;
-	collect_touches(x, w);
-	collect_ops(x, w);
-}
-
-enum err
-commit_write_rows(struct rpc *x, struct commit *w)
-{
-	TRY(write_workunits(x, w));
-	TRY(write_results(x, w));
-	return charge_again(x, w);
 }

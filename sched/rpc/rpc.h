@@ -256,15 +256,4 @@ void rpc_log_prefix(const struct rpc *);
 /* The line of the log about a finished RPC. */
 void rpc_log(const struct rpc *);
 
-/* A part of the commit: writes the quotas of versions; send_lost: one per send. */
-enum err rpc_write_versions(struct rpc *, const bool *send_lost);
-/*
- * More parts of the commit: a new host first gets its id; everything else about the
- * host is written last. token resolves an uncertain COMMIT.
- */
-enum err rpc_write_new_host(struct rpc *, int64_t token);
-enum err rpc_write_host(struct rpc *, int64_t token);
-/* Would rpc_write_host() write only the host's row? */
-bool rpc_only_host(const struct rpc *);
-
 #endif

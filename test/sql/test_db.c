@@ -60,7 +60,10 @@ report_result(int64_t id, int64_t hostid, int32_t state, int32_t outcome)
 
 	struct user user = { .id = 1 };
 
-	return result_report(db, &d, &r, hostid, &user, 1500, &f);
+	struct db_batch *b = db_batch(&a, SQL_RESULT_REPORT);
+
+	result_report_put(b, &d, &r, hostid, &user, 1500);
+	return db_batch_all(db, b, &f);
 }
 
 START_TEST(a_report_expects_what_was_read)
@@ -182,14 +185,14 @@ START_TEST(an_uncertain_commit_is_settled_by_the_token)
 
 	ck_ok(host_insert(db, &host, &f));
 	ck_ok(db_begin(db, &f));
-	ck_ok(host_save_rpc(db, &host, 4711, &f));
+	ck_ok(save_host(&host, 4711));
 	kill_connections();
 	ck_err(db_commit(db, &f), E_RETRY);
 	ck_assert(db_commit_uncertain(db));
 	ck_ok(host_token(db, host.id, &token, &f));
 	ck_assert_int_eq(token, 0); /* so the transaction was not committed */
 	ck_ok(db_begin(db, &f));
-	ck_ok(host_save_rpc(db, &host, 4712, &f));
+	ck_ok(save_host(&host, 4712));
 	ck_ok(db_commit(db, &f));
 	ck_assert(!db_commit_uncertain(db));
 	ck_ok(host_token(db, host.id, &token, &f));
@@ -283,12 +286,21 @@ START_TEST(no_byte_fails_an_rpc)
 	host.domain_name = host.os_name = host.misc = host.p_vendor = every;
 	host.host_cpid = arena_strdup(&a, "every byte");
 	ck_ok(host_insert(db, &host, &f));
-	ck_ok(host_save_rpc(db, &host, 1, &f));
+	ck_ok(save_host(&host, 1));
 	ck_ok(host_by_cpid(db, &a, 2, "every byte", &read, &f));
 	ck_assert_int_eq(read->id, host.id);
 	ck_assert_uint_eq(strlen(read->domain_name), DB_VARCHAR_MAX);
 }
 END_TEST
+
+static enum err
+version_move(const struct host_app_version *was, const struct host_app_version *becomes)
+{
+	struct db_batch *b = db_batch(&a, SQL_HOST_APP_VERSION_MOVE);
+
+	db_batch_add(b, HOST_APP_VERSION_MOVE, .becomes = becomes, .was = was);
+	return db_batch_all(db, b, &f);
+}
 
 START_TEST(an_rpc_keeps_what_validation_learned)
 {
@@ -304,8 +316,9 @@ START_TEST(an_rpc_keeps_what_validation_learned)
 	struct hav_entry *of;
 	size_t n;
 
-	ck_ok(host_app_version_insert(db, &seen, &f));
-	ck_assert_int_eq(host_app_version_insert(db, &seen, &f), E_RACE);
+	ck_ok(db_exec(db, &f, NULL, HOST_APP_VERSION_INSERT, .hav = &seen));
+	ck_assert_int_eq(
+	    db_exec(db, &f, NULL, HOST_APP_VERSION_INSERT, .hav = &seen), E_RACE);
 	ck_ok(havs_lock(db, &a, hosts, N(hosts), &t, &f));
 	ck_assert_uint_eq(t.n, 1);
 	of = hav_of(&t, &r, 10);
@@ -321,14 +334,14 @@ START_TEST(an_rpc_keeps_what_validation_learned)
 	becomes = seen;
 	becomes.n_jobs_today = 2;
 	becomes.consecutive_valid = 0;
-	ck_assert_int_eq(host_app_version_move(db, &seen, &becomes, &f), E_RACE);
+	ck_err(version_move(&seen, &becomes), E_RACE);
 	ck_ok(host_app_versions(db, &a, &of->v.host_id, 1, &got, &n, &f));
 	ck_assert_uint_eq(n, 1);
 	ck_assert_int_eq(got->n_jobs_today, 0);
 	ck_assert_int_eq(got->consecutive_valid, 5);
 	ck_assert_double_eq(got->et_n, 1);
 	ck_assert_double_eq_tol(got->et_avg, 5e-10, 1e-20);
-	ck_ok(host_app_version_move(db, &of->v, &becomes, &f));
+	ck_ok(version_move(&of->v, &becomes));
 	ck_ok(host_app_versions(db, &a, &of->v.host_id, 1, &got, &n, &f));
 	ck_assert_int_eq(got->max_jobs_per_day, 8);
 	ck_assert_int_eq(got->n_jobs_today, 2);

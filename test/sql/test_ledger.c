@@ -10,6 +10,7 @@
 #include "db/ledger.h"
 #include "db/wu_updates.h"
 #include "db/schema.h"
+#include "db/stmts.h"
 #include "lib/proc.h"
 #include "model/rows.h"
 #include "test/unit/unit.h"
@@ -87,9 +88,12 @@ ledger_fill(void)
 		ck_ok(workunit_insert(db, &wu, "<workunit/>", &f));
 		ck_ok(result_insert(db, &wu, &r, "<result/>", 1, &f));
 		job.id = r.id;
-		if (i % 7 != 0)
-			ck_ok(result_claim(db, &s, 1 + i % HOSTS, 1,
-			    (DAY + i / 4 % 2) * INT64_C(86400) + i, 1 << 30, &f));
+		if (i % 7 == 0)
+			continue;
+		struct db_batch *b = db_batch(&a, SQL_RESULT_CLAIM);
+		result_claim_put(b, &s, 1 + i % HOSTS, 1,
+		    (DAY + i / 4 % 2) * INT64_C(86400) + i, 1 << 30);
+		ck_ok(db_batch_all(db, b, &f));
 	}
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "db/entity.h"
 #include "model/rows.h"
+#include "db/stmts.h"
 #include "test/sql/candidates.h"
 #include "lib/banned.h"
 
@@ -176,13 +177,22 @@ START_TEST(a_cursor_that_is_no_longer_held)
 }
 END_TEST
 
+static enum err
+claim_for(const struct dec_send *s, int64_t hostid, int64_t userid)
+{
+	struct db_batch *b = db_batch(&a, SQL_RESULT_CLAIM);
+
+	result_claim_put(b, s, hostid, userid, 1000, 2000);
+	return db_batch_all(db, b, &f);
+}
+
 /* The once rule is checked for the new candidates, too; a paused set is skipped. */
 START_TEST(once_rule_and_pause)
 {
 	struct job job = { .id = file.jobs[0].id + 100 };
 	struct dec_send d = { .job = &job, .once = USER };
 
-	ck_assert_int_eq(result_claim(db, &d, 11, USER, 1000, 2000, &f), OK);
+	ck_assert_int_eq(claim_for(&d, 11, USER), OK);
 	slice_of(false, false, USER);
 	ck_assert_uint_eq(snap.nuser_wus, 0); /* no longer unsent */
 	file.paused = true;
@@ -212,7 +222,7 @@ START_TEST(sets_that_nobody_holds)
 	struct dec_send d = { .job = &file.jobs[3], .once = USER };
 	int slices = 0;
 
-	ck_assert_int_eq(result_claim(db, &d, 11, USER, 1000, 2000, &f), OK);
+	ck_assert_int_eq(claim_for(&d, 11, USER), OK);
 	last = file.jobs[3].id;
 	cf.locality_search_files = 8;
 	fresh.search.left = true;
@@ -250,7 +260,7 @@ START_TEST(what_the_account_got_is_known_with_all_jobs)
 	int64_t last = file.jobs[3].id;
 	struct dec_send d = { .job = &file.jobs[3], .once = USER };
 
-	ck_assert_int_eq(result_claim(db, &d, 11, USER, 1000, 2000, &f), OK);
+	ck_assert_int_eq(claim_for(&d, 11, USER), OK);
 	file = (struct snap_file){
 		.fileset_id = file.fileset_id, .held = true, .has_unsent = true
 	};

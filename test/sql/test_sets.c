@@ -376,31 +376,6 @@ START_TEST(other_holders)
 }
 END_TEST
 
-/* Only for a job that this host has claimed. */
-START_TEST(bytes_are_corrected)
-{
-	int64_t file = make_set_file("bytes", 1), set = make_set(&file, 1);
-	struct job job = { 0 };
-	struct dec_send s = { .job = &job, .bytes_needed = 0, .bytes_saved = 9 };
-	struct result *r;
-	char *name;
-
-	make_work(set, true);
-	set_holds("bytes");
-	sets_load();
-	ck_ok(read_jobs(db, &a, &cf, 0, 1, NOW, &snap, &f));
-	job = set_in(set)->jobs[0];
-	name = job.name;
-	ck_assert_int_eq(result_set_bytes(db, job.id, 11, 4, 5, &f), E_RACE);
-	ck_ok(result_claim(db, &s, 11, 1, NOW, NOW + DAY, &f));
-	ck_assert_int_eq(result_set_bytes(db, job.id, 12, 4, 5, &f), E_RACE);
-	ck_ok(result_set_bytes(db, job.id, 11, 4, 5, &f));
-	ck_ok(result_by_name(db, &a, name, &r, &f));
-	ck_assert_int_eq(r->bytes_needed, 4);
-	ck_assert_int_eq(r->bytes_saved, 5);
-}
-END_TEST
-
 UNIT_MAIN("db_sets", {
 	tcase_add_checked_fixture(tc, setup, teardown);
 	ADD(the_loader_takes_held_files);
@@ -411,5 +386,4 @@ UNIT_MAIN("db_sets", {
 	ADD(hosts_with_one_file_in_many_sets);
 	ADD(a_host_with_many_files);
 	ADD_LOOP(other_holders, N(holders));
-	ADD(bytes_are_corrected);
 })

@@ -122,7 +122,7 @@ START_TEST(what_cannot_wait_is_refused)
 	db_rollback(db);
 	ck_ok(workunit_by_id(db, &a, wu.id, &read, &f));
 	ck_ok(db_begin_tx_batch(db, &f));
-	ck_refused(host_app_version_insert(db, &hav, &f));
+	ck_refused(db_exec(db, &f, NULL, HOST_APP_VERSION_INSERT, .hav = &hav));
 	db_rollback(db);
 	ck_ok(db_begin_tx_batch(db, &f));
 	for (int64_t i = 0; i < 16; i++)
@@ -254,7 +254,7 @@ START_TEST(a_lost_connection_is_uncertain)
 	ck_ok(host_insert(db, &host, &f));
 	for (int64_t i = 1; i <= 3; i++) {
 		ck_ok(db_begin_tx_batch(db, &f));
-		ck_ok(host_save_rpc(db, &host, 4710 + i, &f));
+		ck_ok(save_host(&host, 4710 + i));
 		if (i == 3)
 			kill_connections();
 		ck_err(db_commit(db, &f), i == 1 ? E_RETRY : i == 2 ? OK : E_RETRY);
@@ -263,7 +263,7 @@ START_TEST(a_lost_connection_is_uncertain)
 	ck_ok(host_token(db, host.id, &token, &f));
 	ck_assert_int_eq(token, 4712);
 	ck_ok(db_begin_tx_batch(db, &f)); /* a new connection knows no transactions */
-	ck_ok(host_save_rpc(db, &host, 4714, &f));
+	ck_ok(save_host(&host, 4714));
 	ck_refused(db_commit(db, &f));
 }
 END_TEST

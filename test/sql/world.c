@@ -76,12 +76,30 @@ make_fileset(const char *name, double size)
 }
 
 enum err
+claim_send(const struct dec_send *s, int64_t hostid, int64_t userid)
+{
+	struct db_batch *b = db_batch(&a, SQL_RESULT_CLAIM);
+
+	result_claim_put(b, s, hostid, userid, 1000, 2000);
+	return db_batch_all(db, b, &f);
+}
+
+enum err
+save_host(const struct host *host, int64_t rpc_token)
+{
+	struct db_batch *b = db_batch(&a, SQL_HOST_SAVE_RPC);
+
+	host_save_rpc_put(b, host, rpc_token);
+	return db_batch_locked(db, b, &f);
+}
+
+enum err
 claim(int64_t id, int64_t hostid, int64_t userid, int64_t once)
 {
 	struct job job = { .id = id };
 	struct dec_send s = { .job = &job, .once = once };
 
-	return result_claim(db, &s, hostid, userid, 1000, 2000, &f);
+	return claim_send(&s, hostid, userid);
 }
 
 void

@@ -9,6 +9,7 @@
 #include "test/unit/unit.h"
 
 #include "db/entity.h"
+#include "db/stmts.h"
 #include "db/wu_updates.h"
 #include "db/trigger_rows.h"
 
@@ -29,6 +30,8 @@ int64_t make_unsent_results(const char *name, int64_t appid, int64_t fileset_id,
 /* Makes a file set of one file for app 1, both with this name; returns its id. */
 int64_t make_fileset(const char *name, double size);
 int64_t make_fileset_of(const char *name, double size, int64_t appid);
+enum err claim_send(const struct dec_send *, int64_t hostid, int64_t userid);
+enum err save_host(const struct host *, int64_t rpc_token);
 enum err claim(int64_t result_id, int64_t hostid, int64_t userid, int64_t once);
 /* Kills all connections to the database, as an operator would. */
 void kill_connections(void);
