@@ -371,7 +371,6 @@ sched_sources = \
 	sched/serve/request_identity.h \
 	sched/serve/serve.c \
 	sched/serve/serve.h \
-	sched/serve/serve_conn.c \
 	sched/serve/serve_threads.h \
 	sched/serve/serve_work.c \
 	sched/serve/suspects.c \

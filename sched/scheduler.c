@@ -407,13 +407,12 @@ scheduler_is_apart(void *ctx, const struct fcgi_request *rq)
 	return trial_is_due(&s->trial, rq);
 }
 
-static enum serve_apart
-scheduler_answer_apart(void *ctx, const struct fcgi_request *rq, struct fcgi_reply *rp,
-    enum serve_refusal *why)
+static enum serve_end
+scheduler_answer_apart(void *ctx, const struct fcgi_request *rq, struct fcgi_reply *rp)
 {
 	struct scheduler *s = ctx;
 
-	return trial_serve(&s->trial, rq, rp, why);
+	return trial_serve(&s->trial, rq, rp);
 }
 
 /*
@@ -421,8 +420,7 @@ scheduler_answer_apart(void *ctx, const struct fcgi_request *rq, struct fcgi_rep
  * they read neither message nor delay.  Other methods are not used by clients.
  */
 static void
-scheduler_refuse(
-    void *ctx, enum serve_refusal why, double delay_s, struct fcgi_reply *rp)
+scheduler_refuse(void *ctx, enum serve_end why, double delay_s, struct fcgi_reply *rp)
 {
 	static const struct {
 		enum situation s;
@@ -657,24 +655,6 @@ scheduler_parse_options(int argc, char **argv, struct options *o)
 	return rc;
 }
 
-/* The options of the command line come before those of config.xml. */
-static struct serve_size
-size_of_service(const struct options *o, const struct conf *cf)
-{
-	return (struct serve_size){
-		.workers = o->serve.workers > 0 ? o->serve.workers :
-		                                  cf->scheduler_workers,
-		.active = cf->scheduler_cohorts,
-		.cohort = (size_t)cf->scheduler_cohort_size,
-		.connections = o->serve.connections > 0 ? o->serve.connections :
-		                                          cf->max_connections,
-		.queued = cf->max_queued_requests,
-		.buffer_bytes = (size_t)(o->serve.buffer_bytes > 0 ?
-					     o->serve.buffer_bytes :
-					     cf->request_buffer_bytes),
-	};
-}
-
 /* Serves FastCGI until the process is asked to stop. */
 static int
 serve_socket_of(struct project *front, const struct options *o)
@@ -698,7 +678,6 @@ serve_socket_of(struct project *front, const struct options *o)
 	};
 	struct serve_size size;
 	enum err e;
-	int fd;
 
 	decision_log_begin(&s.decision_log);
 	in_flight_begin(&s.in_flight);
@@ -706,19 +685,18 @@ serve_socket_of(struct project *front, const struct options *o)
 		log_fail("configuration", &f);
 	cf = s.front.conf;
 	program.peer = web_peer_of(cf);
+	program.socket = o->serve.socket != NULL ?
+	                     o->serve.socket :
+	                     arena_printf(&s.a, "%s/scheduler.sock", cf->run_dir);
 	s.cohort_size = (size_t)cf->scheduler_cohort_size;
-	size = size_of_service(o, cf);
+	size = serve_size_of(&o->serve, cf, cf->scheduler_workers);
+	size.active = cf->scheduler_cohorts;
+	size.cohort = s.cohort_size;
 	s.workers = NEWN(&s.a, struct worker_state, (size_t)size.workers);
 	metric_show_service(cf, "scheduler");
-	e = serve_socket(o->serve.socket != NULL ?
-			     o->serve.socket :
-			     arena_printf(&s.a, "%s/scheduler.sock", cf->run_dir),
-	    &program.peer, &fd, &f);
-	if (e == OK) {
-		trial_begin(&s.trial, &s.a, cf, s.front.dir);
-		e = serve_run(&program, &size, fd, &f);
-		trial_end(&s.trial);
-	}
+	trial_begin(&s.trial, &s.a, cf, s.front.dir);
+	e = serve_run(&program, &size, &f);
+	trial_end(&s.trial);
 	if (e != OK)
 		log_fail("scheduler", &f);
 	project_close(&s.front);

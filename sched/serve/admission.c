@@ -219,16 +219,6 @@ admission_next(struct admission *a, int64_t now_ms)
 	return t;
 }
 
-/* The request that follows t no longer has to. */
-static void
-let_follow(struct admission *a, const struct ticket *t)
-{
-	struct ticket *later = host_ticket(a, t->host, false);
-
-	if (later != NULL)
-		later->follows = false;
-}
-
 bool
 admission_park(struct admission *a, struct ticket *t)
 {
@@ -250,6 +240,8 @@ admission_resume(struct admission *a, struct ticket *t)
 void
 admission_leave(struct admission *a, struct ticket *t, bool answered, int64_t now_ms)
 {
+	struct ticket *later; /* it follows t */
+
 	if (t->state == TICKET_OUT)
 		return;
 	measure(a, now_ms);
@@ -257,7 +249,8 @@ admission_leave(struct admission *a, struct ticket *t, bool answered, int64_t no
 	if (t->state == TICKET_QUEUED)
 		queue_remove(a, t);
 	host_forget(a, t);
-	if (t->state == TICKET_SERVED)
-		let_follow(a, t);
+	later = t->state == TICKET_SERVED ? host_ticket(a, t->host, false) : NULL;
+	if (later != NULL)
+		later->follows = false;
 	t->state = TICKET_OUT;
 }

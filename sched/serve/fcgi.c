@@ -72,6 +72,7 @@ fcgi_begin(
 	}
 	uri = param(f, "REQUEST_URI");
 	*rq = (struct fcgi_request){
+		.f = f,
 		.a = a,
 		.method = param(f, "REQUEST_METHOD"),
 		.uri = arena_memdup(a, uri, strcspn(uri, "?")),
@@ -86,25 +87,31 @@ fcgi_begin(
 	return true;
 }
 
-/* Tells whether the stream ended where the body does. */
-static enum fcgi_body
-body_end(FCGX_Request *f, const struct fcgi_request *rq)
+size_t
+fcgi_body(struct fcgi_request *rq, char *to, size_t n)
 {
-	if (FCGX_GetError(f->in) != 0 ||
-	    (rq->length >= 0 && rq->body_n < (size_t)rq->length))
-		return FCGI_CUT_OFF;
-	return FCGI_WHOLE;
+	int got = FCGX_GetStr(to, (int)(n < INT_MAX ? n : INT_MAX), rq->f->in);
+
+	if (got <= 0)
+		return 0;
+	rq->body_n += (size_t)got;
+	return (size_t)got;
 }
 
-enum fcgi_body
-fcgi_read(FCGX_Request *f, struct arena *a, size_t max,
-    bool (*room)(void *ctx, size_t from, size_t to), void *ctx, struct fcgi_request *rq)
+bool
+fcgi_cut_off(const struct fcgi_request *rq)
+{
+	return FCGX_GetError(rq->f->in) != 0 ||
+	       (rq->length >= 0 && rq->body_n < (size_t)rq->length);
+}
+
+enum fcgi_got
+fcgi_read(struct fcgi_request *rq, size_t max, bool (*room)(void *ctx, size_t bytes),
+    void *ctx)
 {
 	size_t cap = rq->body_n, next;
 
 	while (rq->body_n < max) {
-		int got;
-
 		if (rq->body_n == cap) {
 			char *larger;
 
@@ -113,27 +120,25 @@ fcgi_read(FCGX_Request *f, struct arena *a, size_t max,
 			if (cap == 0 && rq->length >= 0)
 				next = (size_t)rq->length + 1;
 			next = next < max ? next : max;
-			if (!room(ctx, cap, next))
+			if (!room(ctx, next))
 				return FCGI_NO_ROOM;
-			larger = arena_alloc(a, next + 1);
+			larger = arena_alloc(rq->a, next + 1);
 			memcpy(larger, rq->body, rq->body_n);
 			rq->body = larger;
 			cap = next;
 		}
-		next = cap - rq->body_n;
-		got = FCGX_GetStr(rq->body + rq->body_n,
-		    (int)(next < INT_MAX ? next : INT_MAX), f->in);
-		if (got > 0)
-			rq->body_n += (size_t)got;
+		fcgi_body(rq, rq->body + rq->body_n, cap - rq->body_n);
 		if (rq->body_n < cap)
-			return body_end(f, rq);
+			return fcgi_cut_off(rq) ? FCGI_CUT_OFF : FCGI_WHOLE;
 	}
 	return FCGI_MORE;
 }
 
 void
-fcgi_end(FCGX_Request *f, const struct fcgi_reply *rp, bool whole)
+fcgi_end(const struct fcgi_request *rq, const struct fcgi_reply *rp, bool whole)
 {
+	FCGX_Request *f = rq->f;
+
 	if (rp->status != NULL)
 		FCGX_FPrintF(f->out, "Status: %s\r\n", rp->status);
 	/*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One FastCGI request through libfcgi's reentrant calls: its head, its body in an
- * arena, and one reply from a buffer. sched/serve/serve.h runs the threads that serve
- * them.
+ * One FastCGI request through libfcgi's reentrant calls: its head, its body in an arena
+ * or in pieces, and one reply from a buffer. sched/serve/serve.h runs the threads that
+ * serve them.
  */
 #ifndef SCHED_SERVE_FCGI_H
 #define SCHED_SERVE_FCGI_H
@@ -14,6 +14,7 @@
 #include "lib/buf.h"
 
 struct fcgi_request {
+	FCGX_Request *f;    /* brings the body */
 	struct arena *a;    /* of the thread that answers the request */
 	const char *method; /* "GET", "POST", ... */
 	const char *uri;    /* REQUEST_URI without the query; never PATH_INFO */
@@ -21,8 +22,8 @@ struct fcgi_request {
 	const char *peer;   /* address of the client; "" = unknown */
 	const char *auth;   /* header Authorization; "" = none */
 	int64_t length;     /* Content-Length; -1 = not given, as with chunked bodies */
-	char *body;         /* NUL-terminated */
-	size_t body_n;
+	char *body;         /* NUL-terminated; "" before fcgi_read() */
+	size_t body_n;      /* bytes of the body that have been read */
 };
 
 struct fcgi_reply {
@@ -41,24 +42,35 @@ bool fcgi_begin(
     FCGX_Request *f, int fd, struct arena *, int64_t proxies, struct fcgi_request *);
 
 /*
- * Continues to read the body until body_n is max or the body ends.  Before taking more
- * memory it calls room() with the current and the new number of bytes; reading stops if
- * room() returns false.
+ * Reads up to n bytes of the body, fewer only at its end; 0 = it has ended.  For a
+ * program that takes the body in pieces (struct serve_program, stream).
  */
-enum fcgi_body {
+size_t fcgi_body(struct fcgi_request *, char *to, size_t n);
+/*
+ * Did the body, which has ended, end before its Content-Length, or did the web server
+ * give up?
+ */
+bool fcgi_cut_off(const struct fcgi_request *);
+
+/*
+ * Continues to read the body until body_n is max or the body ends.  Before taking more
+ * memory it calls room() with the new number of bytes; reading stops if room() returns
+ * false.
+ */
+enum fcgi_got {
 	FCGI_MORE,    /* max bytes have been read; more may follow */
 	FCGI_WHOLE,   /* the whole body has been read */
-	FCGI_CUT_OFF, /* shorter than its length, or the web server gave up */
+	FCGI_CUT_OFF, /* fcgi_cut_off() */
 	FCGI_NO_ROOM  /* room() refused */
 };
-enum fcgi_body fcgi_read(FCGX_Request *f, struct arena *, size_t max,
-    bool (*room)(void *ctx, size_t from, size_t to), void *ctx, struct fcgi_request *);
+enum fcgi_got fcgi_read(struct fcgi_request *, size_t max,
+    bool (*room)(void *ctx, size_t bytes), void *ctx);
 
 /*
  * Sends the reply and closes the connection. whole: all of the request was read;
  * otherwise the rest is discarded until the web server has seen the reply.
  */
-void fcgi_end(FCGX_Request *f, const struct fcgi_reply *, bool whole);
+void fcgi_end(const struct fcgi_request *, const struct fcgi_reply *, bool whole);
 
 /*
  * Returns the address of the client: remote or, behind proxies, the X-Forwarded-For

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A process that serves FastCGI requests: connection threads read and write, workers
- * answer.
+ * answer, or the connection threads do (struct serve_program, stream).
  *
  * The main thread accepts connections on a socket that it may share with other
  * processes and hands each to a thread with a small stack, which reads the request,
@@ -15,18 +15,23 @@
  * the request then occupies only its connection thread.  One worker at a time looks
  * after all parked requests.
  *
- * On SIGTERM, complete requests are answered, incomplete ones are turned away, and
- * connections still queued in the socket are accepted; then the process ends.
+ * On SIGTERM, complete requests are answered, incomplete ones are turned away, but for
+ * those that a program reads itself, and connections still queued in the socket are
+ * accepted; then the process ends.
  */
 #ifndef SCHED_SERVE_SERVE_H
 #define SCHED_SERVE_SERVE_H
 
 #include "lib/err.h"
 #include "lib/field.h"
+#include "model/conf.h"
 #include "model/owner.h"
 #include "sched/serve/fcgi.h"
 
-enum serve_refusal {     /* requests that no worker sees */
+enum serve_end {       /* how a request ended */
+	SERVE_NOT_YET, /* a worker may answer it */
+	SERVE_REPLIED, /* the reply is complete */
+	/* refused: */
 	SERVE_BUSY,      /* not admitted, no memory, or the process is ending */
 	SERVE_METHOD,    /* the method is not GET, HEAD or POST */
 	SERVE_TOO_LARGE, /* the body exceeds terms.body_max */
@@ -37,13 +42,8 @@ enum serve_refusal {     /* requests that no worker sees */
 struct serve_terms { /* settings that may change between requests */
 	size_t body_max;
 	int64_t proxies; /* how many entries of X-Forwarded-For our own proxies write */
-	double delay_min_s; /* of busy replies */
-};
-
-enum serve_apart {     /* how a request was answered apart from the workers */
-	APART_REPLIED, /* the reply is complete */
-	APART_REFUSED, /* *why is the reason */
-	APART_NOT      /* a worker may answer it after all */
+	double delay_min_s;  /* of busy replies */
+	int64_t connections; /* at most, at once; 0 = as before */
 };
 
 struct serve_job; /* a complete request and the place of its reply */
@@ -83,12 +83,19 @@ struct serve_cohort {
 struct serve_program {
 	const char *name;
 	void *ctx;
+	const char *socket;   /* path, unless descriptor 0 is a listening socket */
 	struct web_peer peer; /* whose requests are believed */
 	/* These two are called by one thread at a time. */
 	struct serve_terms (*terms)(void *ctx);
 	/* delay_s: SERVE_BUSY only; until the client is to come back. */
-	void (*refuse)(
-	    void *ctx, enum serve_refusal, double delay_s, struct fcgi_reply *);
+	void (*refuse)(void *ctx, enum serve_end, double delay_s, struct fcgi_reply *);
+	/*
+	 * Answers requests in their connections' threads, several at once, and reads
+	 * each body to its end with fcgi_body(); it may arrive as slowly as the web
+	 * server lets it.  Of the following a program has this member or the others,
+	 * and with it no workers; SERVE_METHOD is then all that is refused.
+	 */
+	void (*stream)(void *ctx, struct fcgi_request *, struct fcgi_reply *);
 	/* Creates worker number i, in the worker's own thread. */
 	void *(*worker)(void *ctx, int64_t i);
 	/* Answers one request; NULL if the program answers several together. */
@@ -111,14 +118,16 @@ struct serve_program {
 	 * at once.
 	 */
 	bool (*is_apart)(void *ctx, const struct fcgi_request *);
-	/* Answers such a request, now complete, in its connection's thread. */
-	enum serve_apart (*answer_apart)(void *ctx, const struct fcgi_request *,
-	    struct fcgi_reply *, enum serve_refusal *why);
+	/* Answers or refuses such a request, now complete, in its connection's thread.
+	 */
+	enum serve_end (*answer_apart)(
+	    void *ctx, const struct fcgi_request *, struct fcgi_reply *);
 	struct serve_cohort cohort; /* instead of answer */
 };
 
 struct serve_size {
 	int64_t workers, connections, queued; /* at most, at once */
+	int64_t fds; /* that a connection may need besides its own */
 	/*
 	 * Workers that take jobs at once; the others only replace workers that have
 	 * been busy for long.  0 = all.  The fewer there are, the more jobs are
@@ -131,19 +140,13 @@ struct serve_size {
 };
 
 /*
- * Serves on a listening socket until a signal stops the process.  E_SYS: no thread or
- * descriptor is available.
+ * Serves on the program's socket until a signal stops the process.  A socket that it
+ * made is for the web server's account and this one, and its path goes first at the
+ * end.  E_RETRY: another process serves there already.  E_SYS: no thread or descriptor
+ * is available.
  */
-enum err serve_run(const struct serve_program *, const struct serve_size *,
-    int listening, struct fail *);
-
-/*
- * Finds the socket to serve on: descriptor 0 if it is a listening socket, otherwise a
- * new one at path, for the web server's account and this one.  E_RETRY: another process
- * already serves at path.
- */
-enum err serve_socket(
-    const char *path, const struct web_peer *, int *fd, struct fail *);
+enum err serve_run(
+    const struct serve_program *, const struct serve_size *, struct fail *);
 
 /* Command line options that such programs share; the fields fill the struct. */
 struct serve_options {
@@ -151,5 +154,8 @@ struct serve_options {
 	int64_t workers, connections, buffer_bytes; /* 0 = as configured */
 };
 extern const struct field serve_fields[];
+/* What they say, or else config.xml; workers: of config.xml. */
+struct serve_size serve_size_of(
+    const struct serve_options *, const struct conf *, int64_t workers);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the threads of sched/serve/serve.h share: the main thread (serve.c), connection
- * threads (serve_conn.c) and workers (serve_work.c).
+ * What the threads of sched/serve/serve.h share: the main thread and the connections'
+ * (serve.c), and the workers (serve_work.c).
  */
 #ifndef SCHED_SERVE_SERVE_THREADS_H
 #define SCHED_SERVE_SERVE_THREADS_H
@@ -11,8 +11,6 @@
 #include "sched/serve/admission.h"
 #include "sched/serve/arrivals.h"
 #include "sched/serve/serve.h"
-
-enum { HEAD_BYTES = 64 << 10 }; /* of each request, not charged to the buffer */
 
 struct server;
 
@@ -31,17 +29,6 @@ struct serve_job {
 	pthread_cond_t *wake;
 };
 
-struct conn { /* a connection thread; on its stack */
-	struct server *server;
-	struct conn *next_idle, *next;
-	pthread_cond_t wake;
-	FCGX_Request fcgi;
-	struct arena a;
-	int fd;       /* the connection; -1 = idle */
-	bool reading; /* its request is incomplete */
-	size_t held;  /* this thread's part of server.held */
-};
-
 struct worker {
 	struct server *server;
 	int64_t number;
@@ -54,14 +41,20 @@ struct worker {
 	int64_t busy_ms;     /* the same, or when it began to look after parked jobs */
 };
 
+struct conn;
 struct server {
 	const struct serve_program *program;
 	struct serve_size size;
-	struct arrivals arrivals; /* the main thread's */
+	/* the main thread's */
+	struct arena *a;
+	struct arrivals arrivals;
+	struct conn *all; /* the connection threads */
+	int64_t threads;  /* of them */
 	int signals,
 	    freed; /* freed: an eventfd that tells the main thread of an idle thread */
 	pthread_mutex_t terms_lock;
-	pthread_mutex_t lock; /* protects what follows */
+	int64_t connections_told; /* by the program's terms */
+	pthread_mutex_t lock;     /* protects what follows */
 	pthread_condattr_t monotonic;
 	struct admission admission;
 	struct parked_jobs {
@@ -72,18 +65,16 @@ struct server {
 	int64_t idle_workers;
 	int64_t look_at_ms; /* next look at the parked jobs, monotonic clock */
 	bool looking;       /* a worker does */
-	struct conn *idle, *all;
-	int64_t threads, busy;
-	int64_t workers_up; /* that have begun */
-	int64_t done_ms;    /* when a worker last ended what it did, monotonic clock */
+	struct conn *idle;
+	int64_t connections; /* at most, at once */
+	int64_t busy;        /* connections now; more than `connections` if that fell */
+	int64_t workers_up;  /* that have begun */
+	int64_t done_ms;     /* when a worker last ended what it did, monotonic clock */
 	int64_t answered, told_ms; /* connections; when the status said so */
 	size_t held;
 	bool starved; /* the main thread waits for `freed` */
 	bool stopping, ended;
 };
-
-/* The main function of a connection thread; arg is the server. */
-void *conn_main(void *arg);
 
 /* The main function of a worker thread; arg is its struct worker. */
 void *worker_main(void *arg);
@@ -93,9 +84,9 @@ void *worker_main(void *arg);
  */
 int wake_workers(struct server *);
 /*
- * Queues a connection's job and waits until it is done.  Returns false if it is not
- * admitted, a later request of the host replaces it, or no worker takes it in time.
+ * Queues a job and waits until it is done.  Returns false if it is not admitted, a
+ * later request of the host replaces it, or no worker takes it in time.
  */
-bool queue_and_wait(struct conn *, struct serve_job *);
+bool queue_and_wait(struct serve_job *);
 
 #endif

@@ -19,16 +19,7 @@
  * worker looks after all of them.
  */
 
-static void
-parked_put(struct server *s, struct serve_job *j)
-{
-	j->next_parked = NULL;
-	*s->parked.last = j;
-	s->parked.last = &j->next_parked;
-	s->parked.n++;
-}
-
-/* Called under the server's lock, as the next two are. */
+/* Called under the server's lock. */
 static void
 parked_remove(struct server *s, const struct serve_job *j)
 {
@@ -54,7 +45,10 @@ serve_park(struct serve_job *j, void *parked)
 	if (admission_park(&s->admission, &j->ticket)) {
 		if (s->parked.n == 0)
 			s->look_at_ms = clock_mono_ms() + s->program->cohort.look_ms;
-		parked_put(s, j);
+		j->next_parked = NULL;
+		*s->parked.last = j;
+		s->parked.last = &j->next_parked;
+		s->parked.n++;
 	} else { /* the host has come again */
 		admission_leave(&s->admission, &j->ticket, false, clock_mono_ms());
 		pthread_cond_signal(j->wake);
@@ -76,21 +70,10 @@ parked_due(const struct server *s, int64_t now_ms)
 	       (now_ms >= s->look_at_ms || proc_stopping);
 }
 
-/* Queues a job again if it goes on; a replaced one may leave now. */
-static void
-looked_after(struct server *s, struct serve_job *j, bool go_on)
-{
-	j->looked_at = false;
-	if (j->ticket.state == TICKET_OUT) {
-		parked_remove(s, j);
-		pthread_cond_signal(j->wake);
-	} else if (go_on) {
-		parked_remove(s, j);
-		admission_resume(&s->admission, &j->ticket);
-	}
-}
-
-/* Releases the lock meanwhile. */
+/*
+ * Lets the program look, and queues those jobs again that go on; a replaced one may
+ * leave now.  Releases the lock meanwhile.
+ */
 static void
 look_after_parked(struct worker *w)
 {
@@ -107,8 +90,18 @@ look_after_parked(struct worker *w)
 	pthread_mutex_unlock(&s->lock);
 	s->program->cohort.look(w->own, &w->a, jobs, n, go_on);
 	pthread_mutex_lock(&s->lock);
-	for (i = 0; i < n; i++)
-		looked_after(s, jobs[i], go_on[i]);
+	for (i = 0; i < n; i++) {
+		struct serve_job *j = jobs[i];
+
+		j->looked_at = false;
+		if (j->ticket.state == TICKET_OUT) {
+			parked_remove(s, j);
+			pthread_cond_signal(j->wake);
+		} else if (go_on[i]) {
+			parked_remove(s, j);
+			admission_resume(&s->admission, &j->ticket);
+		}
+	}
 	s->looking = false;
 	s->look_at_ms = clock_mono_ms() + s->program->cohort.look_ms;
 	arena_reset(&w->a);
@@ -202,34 +195,34 @@ job_of(struct ticket *t)
  * gives up after a time.
  */
 static void
-job_wait(struct conn *c, struct serve_job *j, const struct timespec *until)
+job_wait(struct serve_job *j, const struct timespec *until)
 {
-	struct server *s = c->server;
+	struct server *s = j->server;
 
 	if (j->ticket.state != TICKET_QUEUED || j->ticket.resumed)
-		pthread_cond_wait(&c->wake, &s->lock);
-	else if (pthread_cond_timedwait(&c->wake, &s->lock, until) != 0 &&
+		pthread_cond_wait(j->wake, &s->lock);
+	else if (pthread_cond_timedwait(j->wake, &s->lock, until) != 0 &&
 		 j->ticket.state == TICKET_QUEUED)
 		admission_leave(&s->admission, &j->ticket, false, clock_mono_ms());
 }
 
 bool
-queue_and_wait(struct conn *c, struct serve_job *j)
+queue_and_wait(struct serve_job *j)
 {
-	struct server *s = c->server;
+	struct server *s = j->server;
 	int64_t now_ms = clock_mono_ms(), until_ms = now_ms + ADMISSION_WAIT_S * 1000;
 	struct timespec until = { until_ms / 1000, until_ms % 1000 * 1000000 };
 	struct ticket *replaced;
 
-	j->server = s;
-	j->wake = &c->wake;
+	if (s->program->host_key != NULL)
+		j->ticket.host = s->program->host_key(j->rq);
 	pthread_mutex_lock(&s->lock);
 	if (admission_enter(&s->admission, &j->ticket, now_ms, &replaced))
 		wake_worker(s);
 	if (replaced != NULL)
 		pthread_cond_signal(job_of(replaced)->wake);
 	while (j->ticket.state != TICKET_OUT || j->looked_at)
-		job_wait(c, j, &until);
+		job_wait(j, &until);
 	parked_remove(s, j);
 	pthread_mutex_unlock(&s->lock);
 	if (!j->done && j->parked != NULL)
@@ -241,22 +234,6 @@ const struct fcgi_request *
 serve_request(const struct serve_job *j)
 {
 	return j->rq;
-}
-
-/* Copies the reply into the memory of its connection. */
-static void
-copy_reply(struct fcgi_reply *to, const struct fcgi_reply *made)
-{
-	struct arena *a = to->body.a;
-
-	*to = (struct fcgi_reply){
-		.status = made->status == NULL ? NULL : arena_strdup(a, made->status),
-		.type = arena_strdup(a, made->type),
-		.headers = made->headers == NULL ? NULL :
-		                                   arena_strdup(a, made->headers),
-		.body = buf_sized(a, made->body.n),
-	};
-	buf_put(&to->body, made->body.p, made->body.n);
 }
 
 static void
@@ -274,7 +251,16 @@ job_over(struct serve_job *j)
 void
 serve_reply(struct serve_job *j, const struct fcgi_reply *made)
 {
-	copy_reply(j->rp, made);
+	struct arena *a = j->rp->body.a; /* of the connection */
+
+	*j->rp = (struct fcgi_reply){
+		.status = made->status == NULL ? NULL : arena_strdup(a, made->status),
+		.type = arena_strdup(a, made->type),
+		.headers = made->headers == NULL ? NULL :
+		                                   arena_strdup(a, made->headers),
+		.body = buf_sized(a, made->body.n),
+	};
+	buf_put(&j->rp->body, made->body.p, made->body.n);
 	j->replied = true;
 	job_over(j);
 }
@@ -343,23 +329,12 @@ answer_alone(struct worker *w, struct serve_job *j)
 		job_over(j);
 }
 
-static void
-answer_taken(struct worker *w, struct serve_job **jobs, size_t n)
-{
-	const struct serve_program *p = w->server->program;
-
-	if (p->cohort.answer == NULL || jobs[0]->head)
-		answer_alone(w, jobs[0]);
-	else
-		p->cohort.answer(w->own, &w->a, jobs, n);
-	arena_reset(&w->a);
-}
-
 /* Answers some jobs; returns false if there is none for this worker. */
 static bool
 work_once(struct worker *w)
 {
 	struct server *s = w->server;
+	const struct serve_cohort *cohort = &s->program->cohort;
 	struct serve_job *jobs[COHORT_MOST];
 	int64_t now_ms = clock_mono_ms();
 	size_t n;
@@ -377,7 +352,11 @@ work_once(struct worker *w)
 	w->since_ms = w->busy_ms = now_ms;
 	wake_worker(s);
 	pthread_mutex_unlock(&s->lock);
-	answer_taken(w, jobs, n);
+	if (cohort->answer == NULL || jobs[0]->head)
+		answer_alone(w, jobs[0]);
+	else
+		cohort->answer(w->own, &w->a, jobs, n);
+	arena_reset(&w->a);
 	pthread_mutex_lock(&s->lock);
 	w->since_ms = w->busy_ms = 0;
 	s->done_ms = clock_mono_ms();

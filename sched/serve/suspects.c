@@ -18,6 +18,7 @@
 #include "lib/fs.h"
 #include "lib/log.h"
 #include "lib/proc.h"
+#include "lib/text.h"
 #include "lib/xml.h"
 #include "model/trouble.h"
 #include "sched/serve/request_identity.h"
@@ -525,20 +526,6 @@ own_program(struct arena *a)
 
 enum outcome { SERVED, CRASHED, UNKNOWN };
 
-static bool
-stopped_by(int sig)
-{
-	return sig == SIGTERM || sig == SIGINT || sig == SIGHUP;
-}
-
-static bool
-reply_is_whole(const char *out, size_t n)
-{
-	size_t end = strlen(reply_end);
-
-	return n >= end && memcmp(out + n - end, reply_end, end) == 0;
-}
-
 /* Runs the process; *sig is what killed it. */
 static enum outcome
 run_apart(const struct trial *t, const struct fcgi_request *rq, struct fcgi_reply *rp,
@@ -562,9 +549,9 @@ run_apart(const struct trial *t, const struct fcgi_request *rq, struct fcgi_repl
 		return UNKNOWN;
 	}
 	*sig = told.status - KILLED;
-	if (told.status > KILLED && !stopped_by(*sig))
+	if (told.status > KILLED && *sig != SIGTERM && *sig != SIGINT && *sig != SIGHUP)
 		return CRASHED;
-	if (told.status != 0 || !reply_is_whole(told.out, told.out_n)) {
+	if (told.status != 0 || !text_ends_with(told.out, reply_end)) {
 		log_warn(
 		    "a request that may have crashed the scheduler: its process ended with status %d",
 		    told.status);
@@ -641,46 +628,41 @@ convict(struct trial *t, const struct fcgi_request *rq, uint64_t identity,
 }
 
 /* Serves a suspect's request; a place is taken. */
-static enum serve_apart
-try_request(struct trial *t, const struct fcgi_request *rq, struct fcgi_reply *rp,
-    enum serve_refusal *why)
+static enum serve_end
+try_request(struct trial *t, const struct fcgi_request *rq, struct fcgi_reply *rp)
 {
 	uint64_t identity = request_identity(rq->body, rq->body_n);
 	char digest[MD5_HEX];
 	int sig = 0;
 
 	if (!trial_is_due(t, rq))
-		return APART_NOT;
+		return SERVE_NOT_YET;
 	request_digest(rq->a, rq->body, rq->body_n, digest);
-	*why = SERVE_CRASHES;
 	if (suspects_guilty(&t->suspects, identity, digest, clock_now()))
-		return APART_REFUSED;
+		return SERVE_CRASHES;
 	switch (run_apart(t, rq, rp, &sig)) {
 	case SERVED:
 		suspects_clear(&t->suspects, identity, digest);
-		return APART_REPLIED;
+		return SERVE_REPLIED;
 	case CRASHED:
 		if (!crash_is_sure(t, identity, sig))
 			break;
 		convict(t, rq, identity, digest, sig);
-		return APART_REFUSED;
+		return SERVE_CRASHES;
 	case UNKNOWN:
 		break;
 	}
-	*why = SERVE_BUSY;
-	return APART_REFUSED;
+	return SERVE_BUSY;
 }
 
-enum serve_apart
-trial_serve(struct trial *t, const struct fcgi_request *rq, struct fcgi_reply *rp,
-    enum serve_refusal *why)
+enum serve_end
+trial_serve(struct trial *t, const struct fcgi_request *rq, struct fcgi_reply *rp)
 {
-	enum serve_apart how;
+	enum serve_end how;
 
-	*why = SERVE_BUSY;
 	if (!take_place(t))
-		return APART_REFUSED;
-	how = try_request(t, rq, rp, why);
+		return SERVE_BUSY;
+	how = try_request(t, rq, rp);
 	atomic_fetch_sub(&t->running, 1);
 	return how;
 }

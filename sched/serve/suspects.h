@@ -115,13 +115,13 @@ void trial_end(struct trial *);
 /* Must this request, or its first part, not reach a worker? */
 bool trial_is_due(const struct trial *, const struct fcgi_request *);
 /*
- * Serves such a request, now complete.  APART_REFUSED: *why is SERVE_CRASHES if the
- * request is guilty, or SERVE_BUSY if this is not known yet (the process was stopped,
- * timed out or could not start, or too many run).  APART_NOT: the suspicion was cleared
- * while the request waited.
+ * Serves such a request, now complete.  SERVE_CRASHES: the request is guilty;
+ * SERVE_BUSY: this is not known yet (the process was stopped, timed out or could not
+ * start, or too many run); SERVE_NOT_YET: the suspicion was cleared while the request
+ * waited.
  */
-enum serve_apart trial_serve(struct trial *, const struct fcgi_request *,
-    struct fcgi_reply *, enum serve_refusal *why);
+enum serve_end trial_serve(
+    struct trial *, const struct fcgi_request *, struct fcgi_reply *);
 /* Lets locus status say that a request is refused. */
 void trial_report(const struct trial *, struct arena *, const struct conf *);
 

@@ -530,7 +530,7 @@ web_answer(void *worker, const struct fcgi_request *rq, struct fcgi_reply *rp)
 }
 
 static void
-web_refuse(void *ctx, enum serve_refusal why, double delay_s, struct fcgi_reply *rp)
+web_refuse(void *ctx, enum serve_end why, double delay_s, struct fcgi_reply *rp)
 {
 	static const struct {
 		const char *status, *headers, *title, *text;
@@ -598,34 +598,23 @@ web_serve(struct web_server *s, const struct serve_options *o, struct fail *f)
 	const struct conf *cf = s->front.conf;
 	const struct serve_program program = { .name = "web",
 		.ctx = s,
+		.socket = o->socket != NULL ?
+		              o->socket :
+		              arena_printf(&s->a, "%s/web.sock", cf->run_dir),
 		.peer = web_peer_of(cf),
 		.terms = web_terms,
 		.refuse = web_refuse,
 		.worker = web_worker_begin,
 		.answer = web_answer,
 		.worker_end = web_worker_end };
-	struct serve_size size = {
-		.workers = o->workers > 0 ? o->workers : cf->web_workers,
-		.connections = o->connections > 0 ? o->connections :
-		                                    cf->max_connections,
-		.queued = cf->max_queued_requests,
-		.buffer_bytes = (size_t)(o->buffer_bytes > 0 ?
-					     o->buffer_bytes :
-					     cf->request_buffer_bytes),
-	};
+	const struct serve_size size = serve_size_of(o, cf, cf->web_workers);
 	enum err e;
-	int fd;
 
 	s->workers = NEWN(&s->a, struct web, (size_t)size.workers);
 	web_figures_begin(&s->figures, s->front.dir);
 	web_mailer_begin(&s->mailer, s->front.dir);
 	metric_show_service(cf, "web");
-	e = serve_socket(o->socket != NULL ?
-			     o->socket :
-			     arena_printf(&s->a, "%s/web.sock", cf->run_dir),
-	    &program.peer, &fd, f);
-	if (e == OK)
-		e = serve_run(&program, &size, fd, f);
+	e = serve_run(&program, &size, f);
 	web_figures_end(&s->figures);
 	web_mailer_end(&s->mailer);
 	return e;
