@@ -29,40 +29,42 @@ read_old_keys(struct upload_settings *s, const struct conf *cf)
 	}
 }
 
+static enum err
+settings_fill(struct upload_source *src, struct upload_settings *s)
+{
+	struct conf *cf = NULL;
+	enum err e = conf_load(&s->a, src->path, &cf, NULL, NULL, &s->fail);
+
+	s->conf = cf;
+	src->key_path[0] = '\0';
+	if (e != OK)
+		return e;
+	TRY(store_modes_check(cf, &s->fail));
+	if (cf->ignore_upload_certificates)
+		return OK;
+	snprintf(src->key_path, sizeof(src->key_path), "%s/upload_public", cf->key_dir);
+	/* Noted before reading, so that a change during the reading counts as a change.
+	 */
+	fs_changed(src->key_path, &src->key_seen);
+	e = key_read_public(src->key_path, &s->key, &s->fail);
+	if (e != OK)
+		return FAIL(&s->fail, e,
+		    "%s: not a usable key; run: locus key rotate upload",
+		    src->key_path);
+	read_old_keys(s, cf);
+	return OK;
+}
+
 static struct upload_settings *
 settings_read(struct upload_source *src)
 {
 	struct arena a = { 0 };
 	struct upload_settings *s = NEW(&a, struct upload_settings);
-	struct conf *cf = NULL;
-	enum err e = conf_load(&a, src->path, &cf, NULL, NULL, &s->fail);
 
-	if (e == OK)
-		e = store_modes_check(cf, &s->fail);
-	src->key_path[0] = '\0';
-	if (e == OK && !cf->ignore_upload_certificates) {
-		snprintf(src->key_path, sizeof(src->key_path), "%s/upload_public",
-		    cf->key_dir);
-		/*
-		 * Noted before reading, so that a change during the reading counts as a
-		 * change.
-		 */
-		fs_changed(src->key_path, &src->key_seen);
-		e = key_read_public(src->key_path, &s->key, &s->fail);
-		if (e != OK)
-			FAIL(&s->fail, e,
-			    "%s: not a usable key; run: locus key rotate upload",
-			    src->key_path);
-		s->a = a;
-		if (e == OK)
-			read_old_keys(s, cf);
-		a = s->a;
-	}
-	if (e == OK)
-		s->fail.code = OK;
-	s->conf = cf;
-	s->users = 1; /* held by the source */
 	s->a = a;
+	s->users = 1; /* held by the source */
+	if (settings_fill(src, s) == OK)
+		s->fail.code = OK;
 	return s;
 }
 

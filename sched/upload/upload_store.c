@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "lib/crypt.h"
 #include "lib/fs.h"
+#include "lib/text.h"
 #include "lib/banned.h"
 
 /*
@@ -22,14 +23,6 @@
  */
 enum { ALL_HERE = S_ISVTX, NAME_MAX_BYTES = 255, MODE_DEFAULT = 0664 };
 static const char part_suffix[] = ".part";
-
-static bool
-name_ends_with(const char *s, const char *end)
-{
-	size_t n = strlen(s), m = strlen(end);
-
-	return n >= m && strcmp(s + n - m, end) == 0;
-}
 
 enum err
 store_name_check(const char *name, struct fail *f)
@@ -44,7 +37,7 @@ store_name_check(const char *name, struct fail *f)
 			    "file name has a slash or a control character");
 	if (name[0] == '.' || strstr(name, "..") != NULL)
 		return FAIL(f, E_BADREQ, "file name starts with a dot or has \"..\"");
-	if (name_ends_with(name, part_suffix))
+	if (text_ends_with(name, part_suffix))
 		return FAIL(f, E_BADREQ, "file name ends with %s", part_suffix);
 	return OK;
 }
@@ -207,36 +200,59 @@ continue_part(const struct upload *u, struct store_file *s, struct fail *f)
 	return OK;
 }
 
-/*
- * Compares the complete file that exists with the client's.  Only one process at a time
- * reads it.
- */
+/* Makes the MD5 of the complete file.  Only one process at a time reads it. */
+static enum err
+whole_md5(const struct store_file *s, char md5[MD5_HEX], struct fail *f)
+{
+	int fd;
+	enum err e = fs_open_file(s->path, &fd, f);
+
+	if (e == E_SYS || e == E_DENIED)
+		return e;
+	if (e != OK)
+		return FAIL(f, E_RACE, "the file is being deleted");
+	e = flock(fd, LOCK_EX | LOCK_NB) < 0 ?
+	        FAIL(f, E_RACE, "the file is locked by another upload of it") :
+	        md5_fd(fd, s->path, md5, NULL, f);
+	close(fd);
+	return e;
+}
+
+/* Compares the complete file that exists with the client's. */
 static enum err
 compare_whole(
     const struct upload *u, struct store_file *s, int64_t size, struct fail *f)
 {
 	char md5[MD5_HEX] = "";
-	int fd;
-	enum err e = OK;
 
-	if (size == u->nbytes && has_md5(u)) {
-		e = fs_open_file(s->path, &fd, f);
-		if (e != OK)
-			return e == E_SYS || e == E_DENIED ?
-			           e :
-			           FAIL(f, E_RACE, "the file is being deleted");
-		e = flock(fd, LOCK_EX | LOCK_NB) < 0 ?
-		        FAIL(f, E_RACE, "the file is locked by another upload of it") :
-		        md5_fd(fd, s->path, md5, NULL, f);
-		close(fd);
-	}
-	if (e != OK)
-		return e;
+	if (size == u->nbytes && has_md5(u))
+		TRY(whole_md5(s, md5, f));
 	if (size != u->nbytes || (has_md5(u) && strcasecmp(md5, u->md5_cksum) != 0))
 		return FAIL(f, E_BADREQ,
 		    "another file of this name exists already, with %lld bytes",
 		    (long long)size);
 	s->whole = true;
+	return OK;
+}
+
+/* Opens the part to write to it, unless the file is complete by now. */
+static enum err
+open_to_write(struct arena *a, const struct conf *cf, const struct upload *u,
+    struct store_file *s, struct fail *f)
+{
+	struct stat st;
+	bool good;
+
+	TRY(make_directory(a, cf, s->path, f));
+	TRY(open_part(cf, s, f));
+	if (is_file(s->path, &st)) { /* before we had the lock */
+		unlink(s->part);
+		store_close(s);
+		return compare_whole(u, s, st.st_size, f);
+	}
+	TRY(continue_part(u, s, f));
+	if (!mode_of(cf->fuh_set_completed_permission, &s->mode, &good))
+		s->mode &= 0666;
 	return OK;
 }
 
@@ -246,26 +262,13 @@ store_open(struct arena *a, const struct conf *cf, const struct upload *u,
 {
 	struct stat st;
 	enum err e;
-	bool good;
 
 	*s = (struct store_file){ .fd = -1, .at = u->offset, .nbytes = u->nbytes };
 	s->path = upload_path(a, cf, u->name);
 	s->part = store_part_path(a, s->path);
 	if (is_file(s->path, &st))
 		return compare_whole(u, s, st.st_size, f);
-	e = make_directory(a, cf, s->path, f);
-	if (e == OK)
-		e = open_part(cf, s, f);
-	if (e == OK && is_file(s->path,
-			   &st)) { /* another upload finished before we had the lock */
-		unlink(s->part);
-		store_close(s);
-		return compare_whole(u, s, st.st_size, f);
-	}
-	if (e == OK)
-		e = continue_part(u, s, f);
-	if (e == OK && !mode_of(cf->fuh_set_completed_permission, &s->mode, &good))
-		s->mode &= 0666;
+	e = open_to_write(a, cf, u, s, f);
 	if (e != OK)
 		store_close(s);
 	return e;

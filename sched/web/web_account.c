@@ -414,25 +414,34 @@ password_complaint(struct web_rpc *x, const char *passwd)
 	return NULL;
 }
 
-/* Clients send the MD5 of password and address in lower case (protocol.md 7.4). */
+/*
+ * Stores a password, once for the token; *email is the account's address.  Clients send
+ * the MD5 of password and address in lower case (protocol.md 7.4).
+ */
+static enum err
+replace_password(struct web_rpc *x, const char *digest, int64_t userid,
+    const char *passwd, char **email, struct fail *f)
+{
+	char wire[MD5_HEX], *hash;
+	struct user *u;
+
+	TRY(user_by_id(x->db, x->a, userid, &u, f));
+	*email = arena_strdup(x->a, u->email_addr);
+	for (char *p = *email; *p != '\0'; p++)
+		*p = (char)tolower((unsigned char)*p);
+	md5_text(arena_printf(x->a, "%s%s", passwd, *email), wire);
+	TRY(password_hash(x->a, wire, &hash, f));
+	return password_token_use(x->db, digest, userid, hash, f);
+}
+
 static enum err
 set_password(struct web_rpc *x, const char *digest, int64_t userid, const char *passwd,
     struct web_mailer *mailer)
 {
 	struct fail f = { 0 };
-	char wire[MD5_HEX], *email = NULL, *hash = NULL;
-	struct user *u;
-	enum err e = user_by_id(x->db, x->a, userid, &u, &f);
+	char *email;
+	enum err e = replace_password(x, digest, userid, passwd, &email, &f);
 
-	if (e == OK) {
-		email = arena_strdup(x->a, u->email_addr);
-		for (char *p = email; *p != '\0'; p++)
-			*p = (char)tolower((unsigned char)*p);
-		md5_text(arena_printf(x->a, "%s%s", passwd, email), wire);
-		e = password_hash(x->a, wire, &hash, &f);
-	}
-	if (e == OK)
-		e = password_token_use(x->db, digest, userid, hash, &f);
 	if (e == OK) {
 		log_info("account [USER#%lld] has a new password, by mail",
 		    (long long)userid);

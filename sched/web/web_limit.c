@@ -265,27 +265,36 @@ account_is_deleted(const struct user_info *u)
 }
 
 /*
+ * Finds the account of a key, or of an old one.  The index ignores trailing blanks of a
+ * key, so the key is compared again.
+ */
+static enum err
+account_of_key(struct web_rpc *x, const char *key, struct user_info **u, struct fail *f)
+{
+	int64_t id;
+	enum err e;
+
+	if (key[0] == '\0')
+		return E_NOTFOUND;
+	e = account_by_key(x->db, x->a, key, u, f);
+	if (e == OK && secret_equal((*u)->authenticator, key) &&
+	    !account_is_deleted(*u))
+		return OK;
+	if (e != OK && e != E_NOTFOUND)
+		return e;
+	TRY(user_of_old_key(x->db, key, &id, f));
+	return account_by_id(x->db, x->a, id, u, f);
+}
+
+/*
  * Finds the account whose key is in the parameter; otherwise writes an error document.
- * The index ignores trailing blanks of a key, so the key is compared again.
  */
 static bool
 authenticated(struct web_rpc *x, const char *parameter, struct user_info **u)
 {
-	const char *key = web_text(x, parameter);
 	struct fail f = { 0 };
-	enum err e = E_NOTFOUND;
-	int64_t id;
+	enum err e = account_of_key(x, web_text(x, parameter), u, &f);
 
-	if (key[0] != '\0')
-		e = account_by_key(x->db, x->a, key, u, &f);
-	if (e == OK &&
-	    (!secret_equal((*u)->authenticator, key) || account_is_deleted(*u)))
-		e = E_NOTFOUND;
-	if (e == E_NOTFOUND && key[0] != '\0') {
-		e = user_of_old_key(x->db, key, &id, &f);
-		if (e == OK)
-			e = account_by_id(x->db, x->a, id, u, &f);
-	}
 	if (e == E_NOTFOUND && limit_wrong_key(x))
 		web_error(x->b, WEB_NOT_FOUND, NULL);
 	else if (e != OK && e != E_NOTFOUND)

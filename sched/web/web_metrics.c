@@ -41,6 +41,22 @@ wait_for_change(struct web_figures *w, int64_t ms)
 
 /* --- the thread --- */
 
+static enum err
+figures_read(struct project *p, struct metric_set *to, int64_t now, struct fail *f)
+{
+	TRY(project_read_config(p, f));
+	if (p->db == NULL)
+		TRY(db_open(p->conf, DB_WORK, &p->db, f));
+	TRY(db_ready(p->db, f));
+	return gauges_put(to,
+	    &(const struct gauge_source){ .db = p->db,
+		.conf = p->conf,
+		.now = now,
+		.file_state = fileset_state,
+		.suspicion = host_suspicion },
+	    f);
+}
+
 /*
  * Counts once, into the arena that is not in use. The connection is the project's,
  * which is closed when the configuration that it was opened with is read anew.
@@ -56,19 +72,7 @@ figures_count(struct web_figures *w, struct project *p)
 	bool up;
 
 	arena_reset(a);
-	e = project_read_config(p, &f);
-	if (e == OK && p->db == NULL)
-		e = db_open(p->conf, DB_WORK, &p->db, &f);
-	if (e == OK)
-		e = db_ready(p->db, &f);
-	if (e == OK)
-		e = gauges_put(&next,
-		    &(const struct gauge_source){ .db = p->db,
-			.conf = p->conf,
-			.now = now,
-			.file_state = fileset_state,
-			.suspicion = host_suspicion },
-		    &f);
+	e = figures_read(p, &next, now, &f);
 	if (e != OK)
 		log_fail("counting for metrics", &f);
 	up = gauges_database_up(p->db, e);
