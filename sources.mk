@@ -63,6 +63,8 @@ lib_sources = \
 	lib/ring.h \
 	lib/rng.c \
 	lib/rng.h \
+	lib/shared.c \
+	lib/shared.h \
 	lib/sock.c \
 	lib/sock.h \
 	lib/tar.c \
@@ -828,6 +830,7 @@ unit_tests = \
 	test/unit/test_lib_fs \
 	test/unit/test_lib_http \
 	test/unit/test_lib_proc \
+	test/unit/test_lib_shared \
 	test/unit/test_lib_tree \
 	test/unit/test_lib_xml \
 	test/unit/test_log_reader \

@@ -457,13 +457,13 @@ note_pass(struct instance *r)
 	if (x->now == r->counted_at)
 		return;
 	r->counted_at = x->now;
-	if (r->counters.map == NULL &&
+	if (r->counters.file.map == NULL &&
 	    counters_open(&r->counters,
 		arena_printf(&x->a, "%s/" COUNTERS_FILE, x->conf->run_dir), &f) != OK)
 		return;
 	if (counters_set(&r->counters, metric_series(&x->a, METRIC_DAEMON_PASS, &name),
 		(uint64_t)x->now, &f) == E_NOTFOUND)
-		counters_close(&r->counters); /* an admin removed it */
+		shared_close(&r->counters.file); /* an admin removed it */
 }
 
 static enum err

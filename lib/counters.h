@@ -13,26 +13,21 @@
 #include <stdint.h>
 #include "lib/arena.h"
 #include "lib/err.h"
+#include "lib/shared.h"
 
 enum { COUNTERS_PLACES = 512, COUNTERS_NAME = 88 }; /* bytes, with the NUL */
 enum { COUNTERS_HINTS = 1024 };                     /* a power of two */
 
-struct counters_file;
-struct counters { /* zero: not open */
-	int fd;
-	struct counters_file *map;
+struct counters { /* zero: not open; shared_close() of file closes them */
+	struct shared file;
 	uint16_t hint[COUNTERS_HINTS]; /* by hash of a name: its place + 1, or 0 */
 };
 
-/*
- * Creates the file if it is absent, with all its space reserved on disk; a file of any
- * other form is initialised anew.
- */
+/* Errors as of shared_open(). */
 enum err counters_open(struct counters *, const char *path, struct fail *);
-void counters_close(struct counters *);
 /*
- * E_BADREQ: the name is too long, or the file is full. E_NOTFOUND: the file was removed
- * or truncated meanwhile; close it and open it again.
+ * E_BADREQ: the name is too long, or the file is full. E_NOTFOUND: shared_gone(); close
+ * the file and open it again.
  */
 enum err counters_add(struct counters *, const char *name, uint64_t by, struct fail *);
 /* The same for a value that does not only grow, such as a time. */

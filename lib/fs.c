@@ -282,7 +282,8 @@ fd_append(int fd, const char *path, const void *p, size_t n, struct fail *f)
 enum err
 fs_append(const char *path, const void *p, size_t n, unsigned mode, struct fail *f)
 {
-	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, mode);
+	int fd = open(path,
+	    O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, mode);
 	enum err e;
 
 	if (fd < 0)
@@ -419,6 +420,19 @@ fs_open_file(const char *path, int *fd, struct fail *f)
 	close(*fd);
 	*fd = -1;
 	return FAIL(f, E_BADREQ, "%s is not a file", path);
+}
+
+enum err
+fs_read_regular(
+    struct arena *a, const char *path, size_t max, char **p, size_t *n, struct fail *f)
+{
+	enum err e;
+	int fd;
+
+	TRY(fs_open_file(path, &fd, f));
+	e = fs_read_fd(a, fd, path, max, p, n, f);
+	close(fd);
+	return e;
 }
 
 enum err
@@ -626,7 +640,7 @@ fs_close_to_others(int fd)
 		(void)fchmod(fd, st.st_mode & 07770); /* the lock holds all the same */
 }
 
-enum lock_kind { LOCK_FILE = O_RDWR | O_CREAT, LOCK_CONTENT = O_RDONLY };
+enum lock_kind { LOCK_FILE = O_RDWR | O_CREAT | O_NOFOLLOW, LOCK_CONTENT = O_RDONLY };
 
 /*
  * Opens and locks path without retrying; how is LOCK_EX or LOCK_SH. -1 with errno

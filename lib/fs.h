@@ -18,6 +18,9 @@ enum err fs_read(
 /* The same from an open file, whose path is for messages. */
 enum err fs_read_fd(struct arena *, int fd, const char *path, size_t max, char **p,
     size_t *n, struct fail *);
+/* The same from a regular file, opened as by fs_open_file(). */
+enum err fs_read_regular(
+    struct arena *, const char *path, size_t max, char **p, size_t *n, struct fail *);
 /*
  * Writes a file atomically, through a file ".tmp-NAME-..." in the same directory, fsync
  * and rename: the name holds the old content or the new, never half. mode is set
@@ -33,6 +36,7 @@ enum err fs_replace(const char *path, const void *, size_t n, struct fail *);
 /*
  * Appends to a file (created with mode; umask applies) and flushes it, excluding other
  * callers meanwhile. All or nothing: what a full disk cut short is truncated away.
+ * Follows no link.
  */
 enum err fs_append(
     const char *path, const void *, size_t n, unsigned mode, struct fail *);
@@ -145,14 +149,14 @@ enum err fs_rmtree(const char *path, struct fail *);
 /*
  * Takes an exclusive lock on path (created if absent) without blocking. The lock lasts
  * until *fd is closed or the process ends. E_RACE if another process holds it. Only
- * owner and group may open the file: whoever may read it may lock it.
+ * owner and group may open the file: whoever may read it may lock it. Follows no link.
  */
 enum err fs_lock(const char *path, int *fd, struct fail *);
 /* The same, but waits up to wait_ms for the process that holds it. */
 enum err fs_lock_wait(const char *path, int64_t wait_ms, int *fd, struct fail *f);
 /*
- * The same for a file that holds something, whose mode stays, and that is replaced
- * under the lock: whoever waited locks the new one.
+ * The same for a file that holds something, whose mode stays, that may be a link, and
+ * that is replaced under the lock: whoever waited locks the new one.
  */
 enum err fs_lock_content(const char *path, int64_t wait_ms, int *fd, struct fail *f);
 /* Takes all rights to a file of this account from accounts beside owner and group. */

@@ -6,14 +6,13 @@
  */
 #include "lib/rate.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 #include "lib/crypt.h"
+#include "lib/fs.h"
+#include "lib/shared.h"
 
 enum {
 	SETS = 1024,
@@ -28,25 +27,16 @@ struct slot {
 	double at;
 };
 
+static const struct shared_form form = { .magic = "",
+	.bytes = (size_t)SETS * SET_SLOTS * sizeof(struct slot),
+	.mode = 0660,
+	.alone = true,
+	.wait_ms = SHARED_WAIT_MS };
+
 struct rate_set {
 	struct slot set[SET_SLOTS];
 	off_t off;
 };
-
-static enum err
-rate_lock(const char *path, int *fd, struct fail *f)
-{
-	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0660);
-	if (*fd < 0)
-		return FAIL_ERRNO(f, "opening %s", path);
-	while (flock(*fd, LOCK_EX) != 0) {
-		if (errno == EINTR)
-			continue;
-		close(*fd);
-		return FAIL_ERRNO(f, "locking %s", path);
-	}
-	return OK;
-}
 
 /* The slot's level as of now. */
 static double
@@ -132,13 +122,13 @@ static enum err
 rate_change(const char *path, const struct rate *r, const char *who, double now,
     double by, double *over, struct fail *f)
 {
-	int fd;
-	enum err e = rate_lock(path, &fd, f);
+	struct shared file;
+	enum err e = shared_open(&file, path, &form, f);
 
-	if (e != OK)
-		return e;
-	e = slot_change(fd, path, r, who, now, by, over, f);
-	close(fd);
+	if (e != OK) /* E_RACE would be an event too many */
+		return e == E_RACE ? FAIL(f, E_SYS, "%s: %s", path, f->detail) : e;
+	e = slot_change(file.fd, path, r, who, now, by, over, f);
+	shared_close(&file);
 	return e;
 }
 
@@ -160,12 +150,12 @@ rate_look(const char *path, const struct rate *r, const char *who, double now,
 	struct rate_set p = { 0 };
 	char key[MD5_HEX];
 	double over;
-	enum err e;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int fd;
+	enum err e = fs_open_file(path, &fd, f);
 
 	*level = *wait_s = 0;
-	if (fd < 0)
-		return errno == ENOENT ? OK : FAIL_ERRNO(f, "opening %s", path);
+	if (e != OK)
+		return e == E_NOTFOUND ? OK : e;
 	md5_text(who, key);
 	e = set_read(fd, path, key, &p, f);
 	close(fd);

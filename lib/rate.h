@@ -17,8 +17,8 @@ struct rate {
 /*
  * Counts one event of who (any text; only its hash is kept) at now, in s. The file is
  * created if absent. E_RACE: the event exceeds the limit and was not counted; *wait_s
- * is the time until the next one is allowed. E_SYS: the file cannot be used; nothing
- * was counted.
+ * is the time until the next one is allowed. Any other error: the file cannot be used;
+ * nothing was counted.
  */
 enum err rate_take(const char *path, const struct rate *, const char *who, double now,
     double *wait_s, struct fail *);

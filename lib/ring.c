@@ -2,8 +2,6 @@
 /* A writer owns its file (by a lock that the kernel releases); readers need no lock. */
 #include "lib/ring.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -64,10 +62,8 @@ ring_find_end(struct ring *r, const char *file)
 	size_t at = HEAD;
 	struct frame f;
 
-	r->at = HEAD;
-	r->number = 1;
-	while (at < r->bytes) {
-		if (frame_at(file, r->bytes, r->key, at, &f) == NULL) {
+	while (at < r->file.bytes) {
+		if (frame_at(file, r->file.bytes, r->key, at, &f) == NULL) {
 			at += ALIGN;
 			continue;
 		}
@@ -79,117 +75,58 @@ ring_find_end(struct ring *r, const char *file)
 	}
 }
 
-/* Makes an empty ring of this size, its space reserved on disk. */
-static enum err
-ring_format(struct ring *r, struct fail *f)
-{
-	int rc;
-
-	if (ftruncate(r->fd, 0) < 0)
-		return FAIL_ERRNO(f, "emptying a ring");
-	rc = posix_fallocate(r->fd, 0, (off_t)r->bytes);
-	if (rc == 0)
-		return OK;
-	if (ftruncate(r->fd, 0) < 0) /* give back what was reserved */
-		return FAIL_ERRNO(f, "emptying a ring");
-	errno = rc;
-	return FAIL_ERRNO(f, "reserving %zu bytes for a ring", r->bytes);
-}
-
-/* Writes a new head into a file that has none of ours. */
-static enum err
-ring_begin(struct ring *r, struct fail *f)
-{
-	struct head h = { .bytes = r->bytes };
-
-	memcpy(h.magic, file_magic, sizeof(h.magic));
-	random_bytes(&h.key, sizeof(h.key));
-	r->key = h.key;
-	r->at = HEAD;
-	r->number = 1;
-	if (ring_format(r, f) != OK)
-		return f->code;
-	if (pwrite(r->fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h))
-		return FAIL_ERRNO(f, "writing the head of a ring");
-	return OK;
-}
-
 /*
- * Maps the file only while looking for its end; otherwise each process would hold all
- * of it in memory.
+ * Goes on with the records of the file, or gives a new file its key.  The file is
+ * mapped only while looking for its end.
  */
 static enum err
 ring_resume(struct ring *r, struct fail *f)
 {
-	char *file = mmap(NULL, r->bytes, PROT_READ, MAP_SHARED, r->fd, 0);
 	struct head h;
-	bool ours;
 
-	if (file == MAP_FAILED)
-		return FAIL_ERRNO(f, "mapping a ring");
-	memcpy(&h, file, sizeof(h));
-	ours = memcmp(h.magic, file_magic, sizeof(h.magic)) == 0 && h.bytes == r->bytes;
-	r->key = h.key;
-	if (ours)
-		ring_find_end(r, file);
-	munmap(file, r->bytes);
-	return ours ? OK : ring_begin(r, f);
-}
-
-static enum err
-ring_open_locked(struct ring *r, struct fail *f)
-{
-	struct stat st;
-	enum err e = OK;
-
-	if (fstat(r->fd, &st) < 0)
-		e = FAIL_ERRNO(f, "looking at a ring");
-	else if ((size_t)st.st_size != r->bytes)
-		e = ring_begin(r, f);
-	else
-		e = ring_resume(r, f);
-	if (e != OK)
-		close(r->fd);
-	return e;
+	memcpy(&h, r->file.map, sizeof(h));
+	r->at = HEAD;
+	r->number = 1;
+	if (h.bytes == r->file.bytes) {
+		r->key = h.key;
+		ring_find_end(r, r->file.map);
+	}
+	munmap(r->file.map, r->file.bytes);
+	r->file.map = NULL;
+	if (h.bytes == r->file.bytes)
+		return OK;
+	h.bytes = r->file.bytes;
+	random_bytes(&r->key, sizeof(r->key));
+	h.key = r->key;
+	if (pwrite(r->file.fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h))
+		return FAIL_ERRNO(f, "writing the head of a ring");
+	return OK;
 }
 
 enum err
 ring_open(struct ring *r, const char *dir, int64_t most, size_t bytes, struct fail *f)
 {
+	const struct shared_form form = { .magic = file_magic,
+		.bytes = bytes / ALIGN * ALIGN,
+		.mode = 0660,
+		.alone = true };
 	struct arena a = { 0 };
-	enum err e = fs_mkdirs(dir, 0750, f);
-	int64_t i;
+	enum err e = E_RACE;
 
-	*r = (struct ring){ .bytes = bytes / ALIGN * ALIGN };
-	if (e == OK)
-		(void)chmod(dir, 0750); /* earlier releases left it open */
-	for (i = 0; i < most && e == OK; i++) {
-		char *path = arena_printf(&a, "%s/ring-%lld", dir, (long long)i);
-
-		e = fs_lock(path, &r->fd, f);
-		if (e == OK) {
-			e = ring_open_locked(r, f);
-			break;
-		}
-		if (e == E_RACE && i + 1 < most)
-			e = OK;
-	}
-	r->open = e == OK && i < most;
-	if (e == OK && !r->open)
-		e = FAIL(f, E_RACE, "all rings are in use");
-	arena_free(&a);
-	if (e != OK)
-		*r = (struct ring){ 0 };
-	return e;
-}
-
-void
-ring_close(struct ring *r)
-{
-	if (!r->open)
-		return;
-	close(r->fd);
 	*r = (struct ring){ 0 };
+	TRY(fs_mkdirs(dir, 0750, f));
+	(void)chmod(dir, 0750); /* earlier releases left it open */
+	for (int64_t i = 0; i < most && e == E_RACE; i++)
+		e = shared_open(&r->file,
+		    arena_printf(&a, "%s/ring-%lld", dir, (long long)i), &form, f);
+	arena_free(&a);
+	if (e == E_RACE)
+		return FAIL(f, E_RACE, "all rings are in use");
+	if (e == OK)
+		e = ring_resume(r, f);
+	if (e != OK)
+		shared_close(&r->file);
+	return e;
 }
 
 enum err
@@ -198,18 +135,18 @@ ring_put(struct ring *r, const void *p, size_t n, struct fail *f)
 	struct frame fr = { .magic = frame_magic, .number = r->number };
 	const struct iovec parts[] = { { &fr, sizeof(fr) },
 		{ (void *)(uintptr_t)p, n } };
-	struct stat st;
 
-	if (n > r->bytes / SHARE)
+	if (n > r->file.bytes / SHARE)
 		return FAIL(f, E_BADREQ, "a record of %zu bytes is too large", n);
 	/* Otherwise records would go to a file that nobody reads. */
-	if (fstat(r->fd, &st) < 0 || st.st_nlink == 0 || (size_t)st.st_size < r->bytes)
+	if (shared_gone(&r->file))
 		return FAIL(f, E_NOTFOUND, "the ring was removed or truncated");
-	if (r->bytes - r->at < frame_size(n))
+	if (r->file.bytes - r->at < frame_size(n))
 		r->at = HEAD;
 	fr.bytes = (uint32_t)n;
 	fr.sum = frame_checksum(r->key, &fr, p);
-	if (pwritev(r->fd, parts, N(parts), (off_t)r->at) != (ssize_t)(sizeof(fr) + n))
+	if (pwritev(r->file.fd, parts, N(parts), (off_t)r->at) !=
+	    (ssize_t)(sizeof(fr) + n))
 		return FAIL_ERRNO(f, "writing into a ring");
 	r->at += frame_size(n);
 	r->number++;
@@ -226,7 +163,7 @@ ring_read(const char *path,
 	struct frame fr;
 	char *file;
 	size_t n, at = HEAD;
-	enum err e = fs_read(&a, path, READ_MOST, &file, &n, f);
+	enum err e = fs_read_regular(&a, path, READ_MOST, &file, &n, f);
 
 	if (e == OK && n >= sizeof(h))
 		memcpy(&h, file, sizeof(h));

@@ -12,33 +12,29 @@
 #ifndef LIB_RING_H
 #define LIB_RING_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include "lib/arena.h"
 #include "lib/err.h"
+#include "lib/shared.h"
 
-struct ring { /* zero: not open */
-	int fd;
-	bool open;
-	size_t bytes;         /* size of the file */
+struct ring {                 /* zero: not open; shared_close() of file closes it */
+	struct shared file;   /* not mapped: each process would hold all of it */
 	size_t at;            /* offset of the next frame */
 	uint64_t key, number; /* of the file; number of the next frame */
 };
 
 /*
  * Takes the first of the files dir/ring-0 ... dir/ring-(most - 1) that no living
- * process holds, and creates or resizes it to this many bytes if necessary; its records
- * survive unless the size changes. Creates the directory if absent. E_RACE: all files
- * are taken. E_DISK_FULL: there is no space; the whole file is reserved here, so that
- * later writes need none.
+ * process holds, and makes it if it has not this many bytes; else its records survive.
+ * Creates the directory if absent. E_RACE: all files are taken. Other errors as of
+ * shared_open().
  */
 enum err ring_open(
     struct ring *, const char *dir, int64_t most, size_t bytes, struct fail *);
-void ring_close(struct ring *);
 
 /*
- * E_BADREQ: the record is larger than a quarter of the file. E_NOTFOUND: the file was
- * removed or truncated meanwhile; close the ring and open it again.
+ * E_BADREQ: the record is larger than a quarter of the file. E_NOTFOUND:
+ * shared_gone(); close the ring and open it again.
  */
 enum err ring_put(struct ring *, const void *, size_t n, struct fail *);
 

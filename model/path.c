@@ -94,8 +94,8 @@ upload_path(struct arena *a, const struct conf *cf, const char *name)
 static enum err
 try_ring(struct doorbells *d, const struct conf *cf, enum doorbell bell, struct fail *f)
 {
-	if (bells_gone(&d->bells)) {
-		bells_close(&d->bells);
+	if (shared_gone(&d->bells)) {
+		shared_close(&d->bells);
 		TRY(bells_open(&d->bells, cf->run_dir, false, f));
 	}
 	return bells_ring(&d->bells, bell, f);
@@ -119,14 +119,14 @@ doorbell_ring(struct doorbells *d, const struct conf *cf, enum doorbell bell)
 enum err
 doorbells_listen(struct doorbells *d, const struct conf *cf, struct fail *f)
 {
-	if (!bells_gone(&d->bells))
+	if (!shared_gone(&d->bells))
 		return OK;
-	bells_close(&d->bells);
+	shared_close(&d->bells);
 	return bells_open(&d->bells, cf->run_dir, true, f);
 }
 
 void
 doorbells_close(struct doorbells *d)
 {
-	bells_close(&d->bells);
+	shared_close(&d->bells);
 }

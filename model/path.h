@@ -21,7 +21,7 @@ enum doorbell {
 };
 
 struct doorbells { /* of one process or thread; all 0 initially */
-	struct bells bells;
+	struct shared bells;
 	bool failed; /* logged */
 };
 

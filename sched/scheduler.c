@@ -53,7 +53,7 @@ struct scheduler {            /* lives as long as the process */
 	struct worker_state {
 		struct scheduler *scheduler;
 		struct project project;
-		uint64_t *places; /* suspects.h: one for each job of a cohort */
+		size_t place; /* suspects.h: the first; one for each job of a cohort */
 	} * workers;
 	struct decision_log decision_log;
 	struct trial trial; /* of requests that may crash the process */
@@ -248,13 +248,6 @@ struct served { /* requests that a worker answers together */
 	size_t n;
 };
 
-/* Returns where it is noted that the process works on request k. */
-static uint64_t *
-served_place(const struct served *g, size_t k)
-{
-	return g->w->places == NULL ? NULL : g->w->places + k;
-}
-
 static void
 served_reply(struct served *g, size_t k)
 {
@@ -263,7 +256,7 @@ served_reply(struct served *g, size_t k)
 
 	if (!x->probe)
 		rpc_dump_write(&g->w->project.rpc_dump, x);
-	suspects_leave(served_place(g, k));
+	suspects_leave(&g->w->scheduler->trial.suspects, g->w->place + k);
 	put_reply(x, &rp);
 	serve_reply(g->jobs[k], &rp);
 }
@@ -277,7 +270,7 @@ served_over(void *ctx, struct rpc *x)
 	struct project *p = &g->w->project;
 
 	if (x->step == RPC_look) {
-		suspects_leave(served_place(g, k));
+		suspects_leave(&g->w->scheduler->trial.suspects, g->w->place + k);
 		serve_park(g->jobs[k], x->waiting);
 		return;
 	}
@@ -303,7 +296,8 @@ served_begin(struct served *g, struct arena *a, size_t k)
 	x->in_flight = &g->w->scheduler->in_flight;
 	x->dry = x->probe = p->usable && probe_asked(a, p->conf, x->in, x->in_n);
 	if (!x->probe) /* a process of its own would not recognise a probe */
-		suspects_enter(served_place(g, k), x->in, x->in_n);
+		suspects_enter(
+		    &g->w->scheduler->trial.suspects, g->w->place + k, x->in, x->in_n);
 	if (!make_ready(p, &g->base, x) || is_drained(g->w->scheduler, p, x)) {
 		served_reply(g, k);
 		return false;
@@ -389,9 +383,9 @@ scheduler_head(void *worker, const struct fcgi_request *rq, struct fcgi_reply *r
 	bool refused;
 
 	scheduler_configure(p);
-	suspects_enter(w->places, x.in, x.in_n);
+	suspects_enter(&w->scheduler->trial.suspects, w->place, x.in, x.in_n);
 	refused = head_is_refused(p, &x);
-	suspects_leave(w->places);
+	suspects_leave(&w->scheduler->trial.suspects, w->place);
 	if (!refused)
 		return false;
 	rpc_dump_write(&p->rpc_dump, &x);
@@ -474,7 +468,7 @@ scheduler_worker_begin(void *ctx, int64_t i)
 	if (i == 0 && notify_wanted() && project_connect(p, clock_now(), &f) != OK)
 		log_fail("requests get no work yet", &f);
 	p->decision_log = &s->decision_log;
-	w->places = suspects_places(&s->trial.suspects, i, s->cohort_size);
+	w->place = (size_t)i * s->cohort_size;
 	w->scheduler = s;
 	return w;
 }

@@ -200,7 +200,7 @@ count_rpc(struct counts *c, const struct rpc *x, struct fail *f)
 static enum err
 counters_ready(struct counts *c, const struct rpc *x, struct fail *f)
 {
-	if (c->counters.map != NULL)
+	if (c->counters.file.map != NULL)
 		return OK;
 	return counters_open(
 	    &c->counters, arena_printf(x->a, "%s/" COUNTERS_FILE, x->conf->run_dir), f);
@@ -217,7 +217,7 @@ counts_keep(struct counts *c, const struct rpc *x)
 	e = counters_ready(c, x, &f);
 	if (e == OK)
 		e = count_rpc(c, x, &f);
-	if (e == E_NOTFOUND && c->counters.map != NULL) { /* an admin removed it */
+	if (e == E_NOTFOUND && c->counters.file.map != NULL) { /* an admin removed it */
 		counts_close(c);
 		e = counters_ready(c, x, &f);
 		if (e == OK)
@@ -237,7 +237,7 @@ counts_keep(struct counts *c, const struct rpc *x)
 void
 counts_close(struct counts *c)
 {
-	counters_close(&c->counters);
+	shared_close(&c->counters.file);
 }
 
 enum { NAMES_MAX = 1500 }; /* bytes of job names per line */

@@ -6,12 +6,9 @@
  */
 #include "sched/serve/suspects.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "lib/clock.h"
@@ -25,11 +22,9 @@
 #include "lib/banned.h"
 
 enum {
-	PROCESSES = 128,        /* twice the most that scheduler_processes allows */
-	PLACES_EACH = 512,      /* a page */
-	LOCK_TABLE = PROCESSES, /* byte of the file that stands for the table */
-	LOCK_MS = 2000,         /* longest wait for the table's lock */
-	OPEN_TRIES = 5
+	PROCESSES = 128,       /* twice the most that scheduler_processes allows */
+	PLACES_EACH = 512,     /* a page */
+	LOCK_TABLE = PROCESSES /* byte of the file that stands for the table */
 };
 
 struct suspect {
@@ -47,57 +42,10 @@ struct suspects_file {
 	uint64_t places[PROCESSES][PLACES_EACH];
 	struct suspect table[SUSPECTS_MOST];
 };
-static const char file_magic[] = "LOCSUS1\n";
-
-/* --- locks --- */
-
-/* Locks a byte for this opening of the file; false: another one has it (or errno). */
-static bool
-suspects_lock_byte(int fd, int type, off_t at)
-{
-	struct flock l = {
-		.l_type = (short)type, .l_whence = SEEK_SET, .l_start = at, .l_len = 1
-	};
-
-	return fcntl(fd, F_OFD_SETLK, &l) == 0;
-}
-
-static enum err
-lock_file_table(int fd, struct fail *f)
-{
-	int64_t end = clock_mono_ms() + LOCK_MS;
-
-	while (!suspects_lock_byte(fd, F_WRLCK, LOCK_TABLE)) {
-		if (errno != EAGAIN && errno != EACCES && errno != EINTR)
-			return FAIL_ERRNO(f, "locking the list of suspects");
-		if (clock_mono_ms() >= end)
-			return FAIL(f, E_RACE, "the list of suspects is locked");
-		clock_nap_ms(5);
-	}
-	return OK;
-}
-
-static bool
-lock_table(struct suspects *s)
-{
-	struct fail f = { 0 };
-
-	if (s->map == NULL)
-		return false;
-	pthread_mutex_lock(&s->lock);
-	if (lock_file_table(s->fd, &f) == OK)
-		return true;
-	pthread_mutex_unlock(&s->lock);
-	log_fail("suspects", &f);
-	return false;
-}
-
-static void
-unlock_table(struct suspects *s)
-{
-	suspects_lock_byte(s->fd, F_UNLCK, LOCK_TABLE);
-	pthread_mutex_unlock(&s->lock);
-}
+static const struct shared_form form = { .magic = "LOCSUS1\n",
+	.bytes = sizeof(struct suspects_file),
+	.mode = 0600,
+	.wait_ms = SHARED_WAIT_MS };
 
 /* --- the table, under its lock --- */
 
@@ -160,95 +108,32 @@ verdict_holds(const struct suspects *s, const struct suspect *t, int64_t now)
 
 /* --- opening --- */
 
-/* Makes an empty file, its space reserved on disk. */
-static enum err
-format_suspects(int fd, struct fail *f)
-{
-	int rc = posix_fallocate(fd, 0, sizeof(struct suspects_file));
-
-	if (rc != 0) {
-		errno = rc;
-		return FAIL_ERRNO(f, "reserving room for the list of suspects");
-	}
-	if (pwrite(fd, file_magic, strlen(file_magic), 0) !=
-	    (ssize_t)strlen(file_magic))
-		return FAIL_ERRNO(f, "writing the list of suspects");
-	return OK;
-}
-
-static bool
-form_is_valid(int fd, const struct stat *st)
-{
-	char magic[sizeof(((struct suspects_file *)NULL)->magic)];
-
-	return st->st_size == (off_t)sizeof(struct suspects_file) &&
-	       pread(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
-	       memcmp(magic, file_magic, sizeof(magic)) == 0;
-}
-
-/*
- * Makes the file valid, the table's lock held.  A file of another form is left to the
- * processes that map it, and removed: E_RETRY.
- */
-static enum err
-make_valid(int fd, const char *path, struct fail *f)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return FAIL_ERRNO(f, "looking at %s", path);
-	if (st.st_nlink == 0)
-		return E_RETRY;
-	if (st.st_size == 0)
-		return format_suspects(fd, f);
-	if (form_is_valid(fd, &st))
-		return OK;
-	TRY(fs_unlink(path, f));
-	return E_RETRY;
-}
-
-/* Opens a valid file and takes the table's lock. */
-static enum err
-open_locked(const char *path, int *fd, struct fail *f)
-{
-	enum err e = E_RETRY;
-
-	for (int i = 0; i < OPEN_TRIES && e == E_RETRY; i++) {
-		*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-		if (*fd < 0)
-			return FAIL_ERRNO(f, "opening %s", path);
-		e = lock_file_table(*fd, f);
-		if (e == OK)
-			e = make_valid(*fd, path, f);
-		if (e != OK)
-			close(*fd);
-	}
-	return e == E_RETRY ? FAIL(f, E_SYS, "%s is replaced all the time", path) : e;
-}
-
 /* Makes suspects of what dead processes worked on; takes the first free part. */
 static size_t
 take_over_places(struct suspects *s, int64_t now)
 {
+	struct suspects_file *p = s->file.map;
+	uint64_t *ours = NULL;
 	size_t found = 0;
 
 	for (size_t i = 0; i < PROCESSES; i++) {
-		uint64_t *places = s->map->places[i];
+		uint64_t *places = p->places[i];
 
-		if (!suspects_lock_byte(s->fd, F_WRLCK, (off_t)i))
+		if (shared_lock(&s->file, (off_t)i, 0, NULL) != OK)
 			continue; /* of a living process */
 		for (size_t k = 0; k < PLACES_EACH; k++) {
 			if (places[k] == 0)
 				continue;
-			add_suspect(s->map, places[k], now);
+			add_suspect(p, places[k], now);
 			places[k] = 0;
 			found++;
 		}
-		if (s->places == NULL)
-			s->places = places;
+		if (ours == NULL)
+			ours = places;
 		else
-			suspects_lock_byte(s->fd, F_UNLCK, (off_t)i);
+			shared_unlock(&s->file, (off_t)i);
 	}
+	__atomic_store_n(&s->places, ours, __ATOMIC_RELEASE);
 	return found;
 }
 
@@ -269,62 +154,89 @@ enum err
 suspects_open(
     struct suspects *s, const char *path, int64_t now, size_t *found, struct fail *f)
 {
-	void *map;
-	int fd;
+	enum err e;
 
-	*s = (struct suspects){ .fd = -1 };
+	*s = (struct suspects){ .path = path, .program = this_program() };
 	*found = 0;
-	TRY(open_locked(path, &fd, f));
-	map = mmap(NULL, sizeof(struct suspects_file), PROT_READ | PROT_WRITE,
-	    MAP_SHARED, fd, 0);
-	if (map == MAP_FAILED) {
-		enum err e = FAIL_ERRNO(f, "mapping %s", path);
-
-		close(fd);
+	TRY(shared_open(&s->file, path, &form, f));
+	e = shared_lock(&s->file, LOCK_TABLE, SHARED_WAIT_MS, f);
+	if (e != OK) {
+		shared_close(&s->file);
 		return e;
 	}
-	*s = (struct suspects){ .fd = fd, .map = map, .program = this_program() };
 	pthread_mutex_init(&s->lock, NULL);
 	*found = take_over_places(s, now);
-	suspects_lock_byte(fd, F_UNLCK, LOCK_TABLE);
+	shared_unlock(&s->file, LOCK_TABLE);
 	return OK;
 }
 
 void
 suspects_close(struct suspects *s)
 {
-	if (s->map == NULL)
+	if (s->file.bytes == 0)
 		return;
-	if (s->places != NULL)
+	if (s->places != NULL && !shared_gone(&s->file))
 		memset(s->places, 0, PLACES_EACH * sizeof(*s->places));
-	munmap(s->map, sizeof(*s->map));
-	close(s->fd);
+	shared_close(&s->file);
 	pthread_mutex_destroy(&s->lock);
-	*s = (struct suspects){ .fd = -1 };
+	*s = (struct suspects){ 0 };
+}
+
+/* Locks the table; makes a new file if there is none. */
+static bool
+lock_table(struct suspects *s)
+{
+	struct fail f = { 0 };
+	enum err e = OK;
+
+	if (s->file.bytes == 0)
+		return false;
+	pthread_mutex_lock(&s->lock);
+	if (shared_gone(&s->file)) {
+		__atomic_store_n(&s->places, NULL, __ATOMIC_RELEASE);
+		e = shared_reopen(&s->file, s->path, &form, &f);
+	}
+	if (e == OK)
+		e = shared_lock(&s->file, LOCK_TABLE, SHARED_WAIT_MS, &f);
+	if (e == OK && s->places == NULL)
+		take_over_places(s, clock_now());
+	if (e == OK)
+		return true;
+	pthread_mutex_unlock(&s->lock);
+	log_fail("suspects", &f);
+	return false;
+}
+
+static void
+unlock_table(struct suspects *s)
+{
+	shared_unlock(&s->file, LOCK_TABLE);
+	pthread_mutex_unlock(&s->lock);
 }
 
 /* --- what workers work on --- */
 
-uint64_t *
-suspects_places(const struct suspects *s, int64_t worker, size_t n)
+static void
+suspects_note(struct suspects *s, size_t place, uint64_t identity)
 {
-	if (s->places == NULL || ((size_t)worker + 1) * n > PLACES_EACH)
-		return NULL;
-	return s->places + (size_t)worker * n;
+	uint64_t *places = __atomic_load_n(&s->places, __ATOMIC_ACQUIRE);
+
+	if (places != NULL && place < PLACES_EACH && !shared_gone(&s->file))
+		__atomic_store_n(&places[place], identity, __ATOMIC_RELEASE);
 }
 
 void
-suspects_enter(uint64_t *place, const char *body, size_t n)
+suspects_enter(struct suspects *s, size_t place, const char *body, size_t n)
 {
-	if (place != NULL)
-		__atomic_store_n(place, request_identity(body, n), __ATOMIC_RELEASE);
+	if (shared_gone(&s->file) && lock_table(s))
+		unlock_table(s);
+	suspects_note(s, place, request_identity(body, n));
 }
 
 void
-suspects_leave(uint64_t *place)
+suspects_leave(struct suspects *s, size_t place)
 {
-	if (place != NULL)
-		__atomic_store_n(place, 0, __ATOMIC_RELEASE);
+	suspects_note(s, place, 0);
 }
 
 /* --- verdicts --- */
@@ -332,13 +244,14 @@ suspects_leave(uint64_t *place)
 bool
 suspects_has(const struct suspects *s, const char *body, size_t n)
 {
+	const struct suspects_file *p = s->file.map;
 	uint64_t identity;
 
-	if (s->map == NULL || __atomic_load_n(&s->map->used, __ATOMIC_RELAXED) == 0)
+	if (shared_gone(&s->file) || __atomic_load_n(&p->used, __ATOMIC_RELAXED) == 0)
 		return false;
 	identity = request_identity(body, n);
 	for (size_t i = 0; i < SUSPECTS_MOST; i++)
-		if (__atomic_load_n(&s->map->table[i].identity, __ATOMIC_ACQUIRE) ==
+		if (__atomic_load_n(&p->table[i].identity, __ATOMIC_ACQUIRE) ==
 		    identity)
 			return true;
 	return false;
@@ -353,7 +266,7 @@ suspects_guilty(
 
 	if (!lock_table(s))
 		return false;
-	t = find_suspect(s->map, identity);
+	t = find_suspect(s->file.map, identity);
 	guilty = t != NULL && verdict_holds(s, t, now) &&
 	         strcmp(t->digest, digest) == 0;
 	unlock_table(s);
@@ -368,10 +281,10 @@ suspects_accuse(struct suspects *s, uint64_t identity, int64_t now)
 
 	if (!lock_table(s))
 		return 0;
-	t = find_suspect(s->map, identity);
+	t = find_suspect(s->file.map, identity);
 	if (t != NULL)
 		t->crashes++;
-	crashes = add_suspect(s->map, identity, now)->crashes;
+	crashes = add_suspect(s->file.map, identity, now)->crashes;
 	unlock_table(s);
 	return crashes;
 }
@@ -384,7 +297,7 @@ suspects_convict(
 
 	if (!lock_table(s))
 		return;
-	t = add_suspect(s->map, identity, now);
+	t = add_suspect(s->file.map, identity, now);
 	t->program = s->program;
 	memcpy(t->digest, digest, MD5_HEX);
 	unlock_table(s);
@@ -397,21 +310,22 @@ suspects_clear(struct suspects *s, uint64_t identity, const char digest[MD5_HEX]
 
 	if (!lock_table(s))
 		return;
-	t = find_suspect(s->map, identity);
+	t = find_suspect(s->file.map, identity);
 	if (t != NULL && (t->digest[0] == '\0' || strcmp(t->digest, digest) == 0))
-		remove_suspect(s->map, t);
+		remove_suspect(s->file.map, t);
 	unlock_table(s);
 }
 
 bool
 suspects_any_guilty(struct suspects *s, int64_t now)
 {
+	const struct suspects_file *p = s->file.map;
 	bool any = false;
 
 	if (!lock_table(s))
 		return false;
 	for (size_t i = 0; i < SUSPECTS_MOST && !any; i++)
-		any = verdict_holds(s, &s->map->table[i], now);
+		any = verdict_holds(s, &p->table[i], now);
 	unlock_table(s);
 	return any;
 }

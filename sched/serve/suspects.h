@@ -21,6 +21,7 @@
 #include <stdint.h>
 #include "lib/crypt.h"
 #include "lib/err.h"
+#include "lib/shared.h"
 #include "model/conf.h"
 #include "sched/serve/serve.h"
 
@@ -29,10 +30,9 @@ enum {
 	SUSPECTS_GUILTY_S = 3 * 86400
 };
 
-struct suspects_file;
 struct suspects { /* of one process; all 0 = not open, and then nothing is suspected */
-	int fd;
-	struct suspects_file *map;
+	struct shared file;
+	const char *path;
 	uint64_t *places; /* this process's part; NULL = none was free */
 	uint64_t program; /* identifies this version of the program */
 	pthread_mutex_t
@@ -40,9 +40,12 @@ struct suspects { /* of one process; all 0 = not open, and then nothing is suspe
 };
 
 /*
- * Opens the file, or creates it if it is absent or of another form, and takes a part of
- * it.  *found is the number of requests that dead processes were working on.  now in s
- * UTC.  On failure everything else still works and nothing is suspected.
+ * Opens the file and takes a part of it.  *found is the number of requests that dead
+ * processes were working on.  now in s UTC; path must outlast the suspects.  On failure
+ * everything else still works and nothing is suspected.
+ *
+ * A file that is removed or truncated later takes its suspects with it.  A new one is
+ * made when the next request is entered, and threads go on at their places.
  */
 enum err suspects_open(
     struct suspects *, const char *path, int64_t now, size_t *found, struct fail *);
@@ -50,16 +53,11 @@ enum err suspects_open(
 void suspects_close(struct suspects *);
 
 /*
- * Returns the first of the places for what a worker works on, n for each worker
- * (numbered from 0); NULL if there are not enough.
+ * Notes that a worker begins or ends to work on a request, at a place that no other
+ * worker uses, numbered from 0; nowhere if the number is too large.
  */
-uint64_t *suspects_places(const struct suspects *, int64_t worker, size_t n);
-/*
- * Notes that a worker begins or ends to work on a request, at one of its places (NULL:
- * nowhere).  Costs no lock and no system call.
- */
-void suspects_enter(uint64_t *place, const char *body, size_t n);
-void suspects_leave(uint64_t *place);
+void suspects_enter(struct suspects *, size_t place, const char *body, size_t n);
+void suspects_leave(struct suspects *, size_t place);
 
 /* Is this request's identity suspect, or that of a guilty request? */
 bool suspects_has(const struct suspects *, const char *body, size_t n);

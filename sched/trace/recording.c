@@ -295,7 +295,7 @@ pause_after_failure(struct decision_log *g, const struct rpc *x, const struct fa
 		log_fail("this decision is not recorded", f);
 	g->failed = true;
 	g->retry_at = x->now + RETRY_S;
-	ring_close(&g->ring);
+	shared_close(&g->ring.file);
 }
 
 static bool
@@ -305,10 +305,10 @@ ring_ready(struct decision_log *g, const struct rpc *x)
 	const char *dir = arena_printf(x->a, "%s/decisions", cf->run_dir);
 	struct fail f = { 0 };
 
-	if (g->ring.open && g->size == cf->decision_ring_bytes &&
+	if (g->ring.file.bytes != 0 && g->size == cf->decision_ring_bytes &&
 	    g->count == cf->decision_rings && strcmp(g->dir, dir) == 0)
 		return true;
-	ring_close(&g->ring);
+	shared_close(&g->ring.file);
 	if (x->now < g->retry_at && x->now >= g->retry_at - RETRY_S)
 		return false;
 	g->size = cf->decision_ring_bytes;
@@ -330,7 +330,7 @@ put_frame(struct decision_log *g, const struct rpc *x, const struct buf *b)
 		return;
 	e = ring_put(&g->ring, b->p, b->n, &f);
 	if (e == E_NOTFOUND) { /* an admin removed the file: create a new one */
-		ring_close(&g->ring);
+		shared_close(&g->ring.file);
 		if (!ring_ready(g, x))
 			return;
 		e = ring_put(&g->ring, b->p, b->n, &f);
@@ -364,6 +364,6 @@ decision_log_write(struct decision_log *g, const struct rpc *x)
 void
 decision_log_close(struct decision_log *g)
 {
-	ring_close(&g->ring);
+	shared_close(&g->ring.file);
 	pthread_mutex_destroy(&g->lock);
 }

@@ -281,7 +281,7 @@ counters_of_upload(struct counters *c, const struct session *s)
 	struct arena *a = s->rq->a;
 	struct fail f = { 0 };
 
-	if (c->map == NULL)
+	if (c->file.map == NULL)
 		TRY(counters_open(c,
 		    arena_printf(a, "%s/" COUNTERS_FILE, s->settings->conf->run_dir),
 		    &f));
@@ -306,7 +306,7 @@ session_note(struct handler *h, const struct session *s)
 	if (s->settings->conf != NULL) {
 		pthread_mutex_lock(&h->source.lock);
 		if (counters_of_upload(&h->counters, s) == E_NOTFOUND)
-			counters_close(&h->counters); /* an admin removed the file */
+			shared_close(&h->counters.file); /* an admin removed the file */
 		pthread_mutex_unlock(&h->source.lock);
 	}
 	log_line(s->status == DONE ? LOG_INFO : LOG_WARN,
@@ -422,7 +422,7 @@ upload_serve(struct arena *a, const struct upload_options *o, struct fail *f)
 	                     arena_printf(a, "%s/upload.sock", cf->run_dir);
 	size.connections = cf->upload_threads;
 	TRY(serve_run(&program, &size, f));
-	counters_close(&h.counters);
+	shared_close(&h.counters.file);
 	upload_settings_end(&h.source);
 	return OK;
 }

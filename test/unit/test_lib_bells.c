@@ -13,20 +13,20 @@
 static struct arena a;
 static struct fail f;
 static char dir[PATH_MAX];
-static struct bells here, there;
+static struct shared here, there;
 
 static void
 setup(void)
 {
 	unit_dir(dir);
-	here = there = (struct bells){ 0 };
+	here = there = (struct shared){ 0 };
 }
 
 static void
 teardown(void)
 {
-	bells_close(&here);
-	bells_close(&there);
+	shared_close(&here);
+	shared_close(&there);
 	ck_assert_int_eq(fs_rmtree(dir, &f), OK);
 	arena_free(&a);
 }
@@ -63,7 +63,7 @@ START_TEST(a_ring_is_counted_and_ends_a_wait)
 	pid = fork();
 	ck_assert_int_ge(pid, 0);
 	if (pid == 0) {
-		struct bells b;
+		struct shared b;
 		bool ok = bells_open(&b, dir, false, &f) == OK;
 
 		clock_nap_ms(100);
@@ -85,7 +85,7 @@ START_TEST(counters_survive_their_processes)
 {
 	ck_assert_int_eq(bells_open(&here, dir, true, &f), OK);
 	ck_assert_int_eq(bells_ring(&here, 1, &f), OK);
-	bells_close(&here);
+	shared_close(&here);
 	ck_assert_int_eq(bells_open(&here, dir, true, &f), OK);
 	ck_assert_uint_eq(bells_count(&here, 1), 1);
 	ck_assert_int_eq(bells_ring(&here, BELLS_MOST, &f), E_BADREQ);
@@ -98,17 +98,17 @@ START_TEST(a_file_that_is_gone_harms_nobody)
 {
 	ck_assert_int_eq(bells_open(&here, dir, true, &f), OK);
 	ck_assert_int_eq(truncate(bells_file_path(), 0), 0);
-	ck_assert(bells_gone(&here));
+	ck_assert(shared_gone(&here));
 	ck_assert_int_eq(bells_ring(&here, 1, &f), E_NOTFOUND);
 	ck_assert_uint_eq(bells_count(&here, 1), 0);
 	ck_assert(!bells_wait(&here, 1, 0, 1));
 	/* Whoever only rings does not repair it. */
 	ck_assert_int_eq(bells_open(&there, dir, false, &f), E_NOTFOUND);
-	bells_close(&here);
+	shared_close(&here);
 	ck_assert_int_eq(bells_open(&here, dir, true, &f), OK);
 	ck_assert_int_eq(bells_ring(&here, 1, &f), OK);
 	ck_assert_int_eq(unlink(bells_file_path()), 0);
-	ck_assert(bells_gone(&here));
+	ck_assert(shared_gone(&here));
 	ck_assert_int_eq(bells_ring(&here, 1, &f), E_NOTFOUND);
 }
 END_TEST
@@ -118,7 +118,7 @@ START_TEST(files_that_others_may_write_are_refused)
 	char *other = arena_printf(&a, "%s/other", dir);
 
 	ck_assert_int_eq(bells_open(&here, dir, true, &f), OK);
-	bells_close(&here);
+	shared_close(&here);
 	ck_assert_int_eq(chmod(bells_file_path(), 0620), 0);
 	ck_assert_int_eq(bells_open(&here, dir, true, &f), E_DENIED);
 	ck_assert_int_eq(chmod(bells_file_path(), 0600), 0);

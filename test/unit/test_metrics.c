@@ -116,7 +116,7 @@ START_TEST(metrics_late)
 		ck_assert_str_eq(late[0].daemon, "mill");
 		ck_assert_int_eq(late[0].at, NOW - daemons[_i].since_pass);
 	}
-	counters_close(&c);
+	shared_close(&c.file);
 	if (fd >= 0)
 		close(fd);
 	ck_assert_int_eq(fs_rmtree(dir, &f), OK);

@@ -154,8 +154,7 @@ process(bool killed, const char *const *bodies, size_t n)
 	if (pid == 0) {
 		open_suspects(&s);
 		for (size_t i = 0; i < n; i++)
-			suspects_enter(suspects_places(&s, (int64_t)i, 8) + i % 8,
-			    bodies[i], strlen(bodies[i]));
+			suspects_enter(&s, 8 * i + i % 8, bodies[i], strlen(bodies[i]));
 		if (killed)
 			raise(SIGKILL);
 		suspects_close(&s);
@@ -188,17 +187,15 @@ END_TEST
 START_TEST(finished_requests_are_not_suspect)
 {
 	struct suspects s;
-	uint64_t *place;
 
 	process(false, (const char *const[]){ first }, 1);
 	ck_assert_uint_eq(open_suspects(&s), 0);
-	place = suspects_places(&s, 3, 8);
-	suspects_enter(place, first, strlen(first));
-	suspects_leave(place);
-	suspects_enter(NULL, second, strlen(second));
-	suspects_leave(NULL);
+	suspects_enter(&s, 24, first, strlen(first));
+	suspects_leave(&s, 24);
+	suspects_enter(&s, SIZE_MAX, second, strlen(second));
+	suspects_leave(&s, SIZE_MAX);
 	/* Dies without suspects_close(): its lock and memory go, its places stay. */
-	close(s.fd);
+	close(s.file.fd);
 	ck_assert_uint_eq(open_suspects(&s), 0);
 	ck_assert(!has(&s, first));
 	suspects_close(&s);
@@ -210,7 +207,7 @@ START_TEST(work_of_living_processes_is_not_suspect)
 	struct suspects s, other;
 
 	open_suspects(&s);
-	suspects_enter(suspects_places(&s, 0, 8), first, strlen(first));
+	suspects_enter(&s, 0, first, strlen(first));
 	ck_assert_uint_eq(open_suspects(&other), 0);
 	ck_assert(!has(&other, first));
 	suspects_close(&other);
@@ -307,15 +304,16 @@ START_TEST(places_are_bounded)
 	struct suspects s, none = { 0 };
 
 	open_suspects(&s);
-	ck_assert_ptr_eq(suspects_places(&s, 2, 8), s.places + 16);
-	ck_assert_ptr_nonnull(suspects_places(&s, 63, 8));
-	ck_assert_ptr_null(suspects_places(&s, 64, 8));
-	ck_assert_ptr_null(suspects_places(&none, 0, 8));
+	suspects_enter(&s, 511, first, strlen(first));
+	ck_assert_uint_ne(s.places[511], 0);
+	suspects_enter(&s, 512, first, strlen(first));
+	ck_assert_uint_eq(s.places[512], 0);
+	suspects_enter(&none, 0, first, strlen(first));
 	suspects_close(&s);
 }
 END_TEST
 
-/* A file of another form is replaced; who maps the old one keeps it. */
+/* A file of another form is replaced, and processes go on with the new one. */
 START_TEST(other_files_are_replaced)
 {
 	struct suspects s, old;
@@ -326,7 +324,10 @@ START_TEST(other_files_are_replaced)
 	suspects_convict(&old, id_of(first), digest_1, NOW);
 	ck_assert_int_eq(fs_write(path, "?", 1, 0600, &f), OK);
 	ck_assert_uint_eq(open_suspects(&s), 0);
-	ck_assert(!has(&s, first) && has(&old, first));
+	ck_assert(!has(&s, first) && !has(&old, first));
+	suspects_convict(&old, id_of(first), digest_1, NOW);
+	ck_assert(has(&s, first) && has(&old, first));
+	suspects_clear(&s, id_of(first), digest_1);
 	suspects_close(&s);
 	suspects_close(&old);
 	open_suspects(&s);
@@ -337,6 +338,33 @@ START_TEST(other_files_are_replaced)
 	ck_assert_int_ne(suspects_open(&s, path, NOW, &found, &f), OK);
 	ck_assert(!has(&s, first));
 	suspects_convict(&s, id_of(first), digest_1, NOW);
+	suspects_close(&s);
+}
+END_TEST
+
+/* What a process works on after the file was harmed is noted in the new one. */
+START_TEST(a_new_file_serves_as_well)
+{
+	struct suspects s, dead;
+	int status;
+	pid_t pid;
+
+	open_suspects(&s);
+	pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0) {
+		open_suspects(&dead);
+		suspects_enter(&dead, 0, second, strlen(second));
+		ck_assert_int_eq(truncate(path, 5000), 0);
+		suspects_leave(&dead, 0);
+		suspects_enter(&dead, 1, first, strlen(first));
+		raise(SIGKILL);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(WTERMSIG(status), SIGKILL);
+	ck_assert(!has(&s, first)); /* gone, and no request has been entered */
+	suspects_enter(&s, 0, third, strlen(third));
+	ck_assert(has(&s, first) && !has(&s, second) && !has(&s, third));
 	suspects_close(&s);
 }
 END_TEST
@@ -354,5 +382,6 @@ UNIT_MAIN("suspects", {
 	ADD(verdicts_outlast_the_process);
 	ADD(the_oldest_gives_way);
 	ADD(places_are_bounded);
+	ADD(a_new_file_serves_as_well);
 	ADD(other_files_are_replaced);
 })

@@ -111,7 +111,7 @@ START_TEST(ring_keeps_the_newest)
 	ck_assert_uint_gt(s.n, 30);
 	ck_assert_uint_ge(s.first, 1000 - BYTES / 24);
 	ck_assert_int_eq(fs_size(trace_path(&a, "ring-0")), BYTES);
-	ring_close(&r);
+	shared_close(&r.file);
 	done(&a);
 }
 END_TEST
@@ -130,7 +130,7 @@ START_TEST(ring_goes_on)
 	ck_assert_int_eq(fs_size(trace_path(&a, "ring-1")), BYTES);
 	put_trace_file(&other, "of another");
 	ck_assert_int_eq(ring_open(&(struct ring){ 0 }, dir, 2, BYTES, &f), E_RACE);
-	ring_close(&r);
+	shared_close(&r.file);
 	r = trace_opened(2, BYTES); /* the slot that was released */
 	put_trace_file(&r, "two");
 	s = read_ring(&a, "ring-0");
@@ -138,11 +138,11 @@ START_TEST(ring_goes_on)
 	ck_assert_str_eq(s.newest, "two");
 	ck_assert_uint_eq(s.last, 2);
 	ck_assert_uint_eq(read_ring(&a, "ring-1").n, 1);
-	ring_close(&r);
+	shared_close(&r.file);
 	r = trace_opened(2, 2 * BYTES); /* another size: the ring starts again empty */
 	ck_assert_uint_eq(read_ring(&a, "ring-0").n, 0);
-	ring_close(&r);
-	ring_close(&other);
+	shared_close(&r.file);
+	shared_close(&other.file);
 	done(&a);
 }
 END_TEST
@@ -153,9 +153,9 @@ flip(const struct ring *r, size_t i)
 {
 	char c;
 
-	ck_assert_int_eq(pread(r->fd, &c, 1, (off_t)i), 1);
+	ck_assert_int_eq(pread(r->file.fd, &c, 1, (off_t)i), 1);
 	c ^= 0x41;
-	ck_assert_int_eq(pwrite(r->fd, &c, 1, (off_t)i), 1);
+	ck_assert_int_eq(pwrite(r->file.fd, &c, 1, (off_t)i), 1);
 }
 
 /*
@@ -182,10 +182,10 @@ START_TEST(ring_torn)
 	}
 	ck_assert_uint_eq(read_ring(&a, "ring-0").n, 3);
 	flip(&r, 0);
-	ring_close(&r);
+	shared_close(&r.file);
 	r = trace_opened(1, 1024); /* an invalid header: the ring starts again empty */
 	ck_assert_uint_eq(read_ring(&a, "ring-0").n, 0);
-	ring_close(&r);
+	shared_close(&r.file);
 	done(&a);
 }
 END_TEST
@@ -205,13 +205,13 @@ START_TEST(ring_forged)
 	elsewhere = trace_opened(2, 1024);
 	put_trace_file(&elsewhere, "forged");
 	ck_assert_int_eq(
-	    pread(elsewhere.fd, frame, sizeof(frame), 64), (ssize_t)sizeof(frame));
+	    pread(elsewhere.file.fd, frame, sizeof(frame), 64), (ssize_t)sizeof(frame));
 	r = trace_opened(2, 1024);
 	ck_assert_int_eq(ring_put(&r, frame, sizeof(frame), &f), OK);
-	ck_assert_int_eq(pwrite(r.fd, zeros, sizeof(zeros), 64), sizeof(zeros));
+	ck_assert_int_eq(pwrite(r.file.fd, zeros, sizeof(zeros), 64), sizeof(zeros));
 	ck_assert_uint_eq(read_ring(&a, "ring-1").n, 0);
-	ring_close(&elsewhere);
-	ring_close(&r);
+	shared_close(&elsewhere.file);
+	shared_close(&r.file);
 	done(&a);
 }
 END_TEST
@@ -228,18 +228,18 @@ START_TEST(ring_in_trouble)
 	ck_assert_int_eq(ring_put(&r, large, BYTES / 4 + 1, &f), E_BADREQ);
 	ck_assert_int_eq(truncate(trace_path(&a, "ring-0"), 100), 0);
 	ck_assert_int_eq(ring_put(&r, "x", 1, &f), E_NOTFOUND);
-	ring_close(&r);
+	shared_close(&r.file);
 	r = trace_opened(1, BYTES);
 	put_trace_file(&r, "x");
 	ck_assert_int_eq(unlink(trace_path(&a, "ring-0")), 0);
 	ck_assert_int_eq(ring_put(&r, "x", 1, &f), E_NOTFOUND);
-	ring_close(&r);
+	shared_close(&r.file);
 	ck_assert_int_eq(fs_write(trace_path(&a, "file"), "x", 1, 0600, &f), OK);
 	ck_assert_int_ne(ring_open(&r, trace_path(&a, "file"), 1, BYTES, &f), OK);
 	ck_assert_int_eq(
 	    ring_read(trace_path(&a, "file"), see, &(struct seen){ 0 }, &f), E_BADREQ);
 	ck_assert_int_ne(ring_open(&r, dir, 1, (size_t)1 << 62, &f), OK);
-	ring_close(&r); /* closing must work all the same */
+	shared_close(&r.file); /* closing must work all the same */
 	done(&a);
 }
 END_TEST
@@ -567,7 +567,7 @@ START_TEST(decisions_of_another_version)
 	    ring_open(&r, trace_path(&a, "decisions"), 1, (size_t)16 * BYTES, &f), OK);
 	put_trace_file(&r, old);
 	put_trace_file(&r, now);
-	ring_close(&r);
+	shared_close(&r.file);
 	ck_assert_ptr_nonnull(freopen(trace_path(&a, "stderr"), "w", stderr));
 	ck_assert_int_eq(traces_of_host(&x, 7, &v, &n), OK);
 	fflush(stderr);
@@ -623,13 +623,13 @@ START_TEST(counters_are_shared)
 	ck_assert_int_eq(counters_add(&y, "one", 2, &f), OK);
 	ck_assert_int_eq(counters_add(&x, "on", 7, &f), OK);
 	ck_assert_str_eq(counters_text(&a, path), "one=3 two=5 on=7 ");
-	counters_close(&x);
-	counters_close(&y);
-	counters_close(&y);
+	shared_close(&x.file);
+	shared_close(&y.file);
+	shared_close(&y.file);
 	ck_assert_int_eq(counters_open(&x, path, &f), OK);
 	ck_assert_int_eq(counters_add(&x, "two", 1, &f), OK);
 	ck_assert_str_eq(counters_text(&a, path), "one=3 two=6 on=7 ");
-	counters_close(&x);
+	shared_close(&x.file);
 	done(&a);
 }
 END_TEST
@@ -659,10 +659,10 @@ START_TEST(counters_in_trouble)
 	ck_assert_int_eq(counters_add(&x, "n1", 1, &f), E_NOTFOUND);
 	ck_assert_int_eq(unlink(path), 0);
 	ck_assert_int_eq(counters_add(&x, "n1", 1, &f), E_NOTFOUND);
-	counters_close(&x);
+	shared_close(&x.file);
 	ck_assert_int_eq(counters_open(&x, path, &f), OK);
 	ck_assert_str_eq(counters_text(&a, path), "");
-	counters_close(&x);
+	shared_close(&x.file);
 	done(&a);
 }
 END_TEST
