@@ -15,7 +15,7 @@ static char *
 task_note_path(struct arena *a, const struct conf *cf, const char *task)
 {
 	return arena_printf(
-	    a, "%s/task-%s.last", project_path(a, cf, cf->run_dir), task);
+	    a, "%s/task-%s.last", project_path(a, cf, cf->log_dir), task);
 }
 
 bool
