@@ -48,13 +48,19 @@ bind_and_name(
     int fd, const struct sockaddr_un *sa, const char *path, gid_t group, struct fail *f)
 {
 	mode_t mode = 0600;
+	struct stat st;
 
 	if (fs_unlink(sa->sun_path, f) != OK)
 		return f->code;
 	if (bind(fd, (const struct sockaddr *)sa, sizeof(*sa)) < 0)
 		return FAIL_ERRNO(f, "listening on %s", path);
+	/* The directory may have given it to the group already, which this account need
+	 * not be allowed. */
 	if (group != (gid_t)-1)
-		mode = chown(sa->sun_path, (uid_t)-1, group) == 0 ? 0660 : 0666;
+		mode = (stat(sa->sun_path, &st) == 0 && st.st_gid == group) ||
+		               chown(sa->sun_path, (uid_t)-1, group) == 0 ?
+		           0660 :
+		           0666;
 	if (chmod(sa->sun_path, mode) < 0 || listen(fd, QUEUE) < 0)
 		return FAIL_ERRNO(f, "listening on %s", path);
 	if (rename(sa->sun_path, path) < 0)
