@@ -576,12 +576,11 @@ tools_sources = \
 	tools/stuck.c \
 	tools/stuck.h \
 	tools/supervisor/sup.h \
+	tools/supervisor/sup_hear.c \
 	tools/supervisor/sup_step.c \
 	tools/supervisor/sup_tasks.c \
 	tools/supervisor/supervise.c \
 	tools/supervisor/supervise.h \
-	tools/systemctl.c \
-	tools/systemctl.h \
 	tools/target.h \
 	tools/team.c \
 	tools/template.c \
@@ -594,12 +593,8 @@ tools_sources = \
 	tools/traces.c \
 	tools/traces.h \
 	tools/trigger.c \
-	tools/unit_run.c \
-	tools/unit_run.h \
-	tools/unit_run_start.c \
-	tools/units.c \
-	tools/units.h \
-	tools/units_mark.h \
+	tools/unit.c \
+	tools/unit.h \
 	tools/upgrade.c \
 	tools/upload_expire.c \
 	tools/upload_expire.h \

@@ -174,7 +174,7 @@ read_conf(struct instance *r, struct fail *f)
 /*
  * Reads config.xml.  A restart for one change may meet the next change, and that one
  * may be invalid.  The daemon then waits for a valid file: ending with E_CONFIG is
- * final for systemd and for our supervisor.
+ * final for the supervisor.
  */
 static enum err
 await_conf(struct instance *r, struct fail *f)
@@ -418,7 +418,7 @@ open_db(struct instance *r)
 		if (e == OK || e == E_CONFIG || x->one_pass || loop_ending(x))
 			return e;
 		log_trouble(r, "opening the database");
-		/* It does what it can, and systemd need not wait. */
+		/* It does what it can, and the supervisor need not wait. */
 		notify_ready();
 		nap_after_failure(r);
 		reload_if_changed(r);
@@ -696,8 +696,8 @@ open_lease(struct instance *r)
 }
 
 /*
- * Waits while the file stop_daemons exists.  systemd would start the daemon again and
- * again, until it gives it up.
+ * Waits while the file stop_daemons exists, without the lock, as a daemon that does not
+ * work.  The supervisor would start the daemon again and again.
  */
 static void
 wait_while_stopped(const struct daemon_ctx *x)
@@ -733,13 +733,13 @@ loop_set_up(struct instance *r, struct fail *f)
 	r->restarted = getenv(restarted_mark) != NULL;
 	unsetenv(restarted_mark); /* not for the programs that it starts */
 	TRY(await_conf(r, f));
+	if (notify_wanted() && !x->one_pass)
+		wait_while_stopped(x);
 	TRY(take_lock(r, f));
 	log_debug(
 	    "seed=%llu project=%s", (unsigned long long)seed, x->conf->project_dir);
 	pid = arena_printf(&r->life, "%ld\n", (long)getpid());
 	TRY(fs_write(r->pid_path, pid, strlen(pid), 0644, f));
-	if (notify_wanted() && !x->one_pass)
-		wait_while_stopped(x);
 	e = open_db(r);
 	find_triggers(r);
 	if (e == OK)

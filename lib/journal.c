@@ -62,7 +62,7 @@ journal_fields_of(const char *message)
 #define SD_JOURNAL_SUPPRESS_LOCATION
 #include <systemd/sd-journal.h>
 
-enum { MESSAGE_MAX = 4200, WORD_MAX = 128 };
+enum { MESSAGE_MAX = 4200, WORD_MAX = 128, INFO = 6 /* syslog(3) */ };
 
 bool
 journal_is_stderr(void)
@@ -81,18 +81,36 @@ journal_is_stderr(void)
 	return st.st_dev == dev && st.st_ino == inode;
 }
 
+int
+journal_stream(const char *identifier)
+{
+	int fd = sd_journal_stream_fd(identifier, INFO, 0);
+	char text[WORD_MAX];
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -1;
+	snprintf(text, sizeof(text), "%llu:%llu", (unsigned long long)st.st_dev,
+	    (unsigned long long)st.st_ino);
+	setenv("JOURNAL_STREAM", text, 1);
+	return fd;
+}
+
 void
 journal_send(int priority, const char *program, const char *message)
 {
 	struct journal_fields f = journal_fields_of(message);
-	char text[MESSAGE_MAX], words[3][WORD_MAX];
-	struct iovec v[4 + JOURNAL_TOKENS];
+	const char *service = getenv("LOCUS_SERVICE");
+	char text[MESSAGE_MAX], words[4][WORD_MAX];
+	struct iovec v[1 + N(words) + JOURNAL_TOKENS];
 	size_t n = 0;
 
 	snprintf(text, sizeof(text), "MESSAGE=%s", message);
 	snprintf(words[0], WORD_MAX, "PRIORITY=%d", priority);
 	snprintf(words[1], WORD_MAX, "LOCUS_PROGRAM=%s", program);
 	snprintf(words[2], WORD_MAX, "SYSLOG_IDENTIFIER=%s", program);
+	snprintf(words[3], WORD_MAX, "LOCUS_SERVICE=%s",
+	    service == NULL ? program : service);
 	v[n++] = (struct iovec){ text, strlen(text) };
 	for (size_t i = 0; i < N(words); i++)
 		v[n++] = (struct iovec){ words[i], strlen(words[i]) };
@@ -107,6 +125,13 @@ bool
 journal_is_stderr(void)
 {
 	return false;
+}
+
+int
+journal_stream(const char *identifier)
+{
+	(void)identifier;
+	return -1;
 }
 
 void

@@ -9,6 +9,12 @@
 /* True if standard error is the journal; false without libsystemd. */
 bool journal_is_stderr(void);
 /*
+ * Opens a stream of a program's output to the journal, in which its lines have that
+ * identifier, and lets programs that this process starts next take it for the journal;
+ * -1 if that fails.
+ */
+int journal_stream(const char *identifier);
+/*
  * Adds an entry. priority as in syslog(3); message is a line of the log without time,
  * program and level, from which the fields are taken. A failure is ignored, as there is
  * no other place to say so.

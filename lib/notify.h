@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a service tells systemd, which runs it with Type=notify (sd_notify(3)), and the
- * sockets that systemd passes to it. Without systemd, or without libsystemd, all of it
+ * What a process tells whoever runs it, as sd_notify(3) describes: a service tells the
+ * supervisor, and the supervisor tells systemd. If nobody asks to be told, all of it
  * does nothing.
  */
 #ifndef LIB_NOTIFY_H
 #define LIB_NOTIFY_H
 
 #include <stdbool.h>
-#include <stdint.h>
+#include <stddef.h>
 
-/* True if this Locus was built with libsystemd, so that systemd can run its services.
- */
-bool notify_built(void);
-/* True if a service manager wants to be told; false with our own supervisor. */
+/* True if somebody wants to be told: a supervisor, systemd or a container's manager. */
 bool notify_wanted(void);
+/*
+ * Keeps it to this process: programs that it starts from now on do not hear who asked,
+ * and whoever runs them may ask for something else.
+ */
+void notify_own(void);
 /* The program serves, or its first pass has begun. Also ends notify_reloading(). */
 void notify_ready(void);
 /* The program rereads its configuration and calls notify_ready() afterwards. */
@@ -28,17 +30,27 @@ void notify_stopping(void);
  */
 void notify_status(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /*
- * Tells the watchdog that the calling loop goes on; without it for WatchdogSec, systemd
- * kills the process and starts another. Cheap enough to be called in every round.
+ * Tells the watchdog that the calling loop goes on; without it for a minute, the
+ * process is killed and another one started. Cheap enough to be called in every round.
  */
 void notify_alive(void);
 /* How often notify_alive() must be called at least, in ms; -1 = no watchdog looks. */
 int notify_alive_ms(void);
 
 /*
- * Moves the one socket that systemd passed (sd_listen_fds(3)) to standard input, where
- * our services look for it. False if there is none, or more than one.
+ * Lets the service manager hold a descriptor for the next process of its unit, and give
+ * up those of that name. A name has no colon.
  */
-bool notify_take_socket(void);
+void notify_keep(const char *name, int fd);
+void notify_drop(const char *name);
+
+enum { KEPT_NAME_MAX = 64, KEPT_MOST = 64 };
+struct kept {
+	char name[KEPT_NAME_MAX];
+	int fd; /* close-on-exec */
+};
+/* Takes the descriptors that were held for this process, at most KEPT_MOST; returns
+ * their number. Only once. */
+size_t notify_kept(struct kept *);
 
 #endif

@@ -19,8 +19,8 @@
 
 /*
  * Where an installed project lives: in the directories of the Filesystem Hierarchy
- * Standard, with an account of its own, run by systemd. A project made with --here has
- * one directory instead, and our supervisor.
+ * Standard, with an account of its own, started by systemd. A project made with --here
+ * has one directory instead.
  */
 
 #define INSTALLED_CONFIG_ROOT                                                          \
@@ -125,7 +125,8 @@ enum err conf_find_project(
 /* The directory of config.xml, by which programs find the project (-p, LOCUS_PROJECT).
  */
 char *conf_dir(struct arena *, const struct conf *);
-/* True if systemd runs the services of the project, as locus create installed it. */
+/* True if systemd starts the supervisor of the project, as locus create installed it.
+ */
 bool conf_is_installed(const struct conf *);
 /* Returns the installation of an installed project, by the directory of its config.xml.
  */

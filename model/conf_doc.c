@@ -163,10 +163,8 @@ conf_print_man(void)
 	    ".Ss Tasks\nEach\n.Ic task\nhas a\n.Ic cmd\nand a\n.Ic period\n"
 	    "such as 5 min, 2 h, 1 d or 1 w, and may have a unique\n.Ic name ,\n"
 	    "an\n.Ic output\nfile below the log directory and the flag\n.Ic disabled .\n"
-	    "In a project that\n.Ql locus create\ninstalled, a timer of systemd runs\n"
-	    ".Ql locus run-task\nfor each, at times of the clock that are a period apart:\n"
-	    "with 5 min at minute 0, 5, 10 and so on, with 1 d at midnight.\nIf the period\n"
-	    "does not divide the hour, day or month, the last interval of it is shorter.\n"
+	    "The supervisor runs\n.Ql locus run-task\nfor each, a period after it was\n"
+	    "started last.\n"
 	    "A run that was missed while the machine was off is made up for once.\n");
 	man_changes();
 	printf(".Ss Options\n.Bl -tag -width Ds\n");

@@ -464,7 +464,7 @@ scheduler_worker_begin(void *ctx, int64_t i)
 	if (project_find(p, "scheduler", s->front.dir, true, &f) != OK ||
 	    project_configure(p, &f) != OK)
 		log_fail("configuration", &f);
-	/* systemd shall hear that the project serves only when it does. */
+	/* The supervisor shall hear that the project serves only when it does. */
 	if (i == 0 && notify_wanted() && project_connect(p, clock_now(), &f) != OK)
 		log_fail("requests get no work yet", &f);
 	p->decision_log = &s->decision_log;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the unit files of a project: unit_files CONFIG.XML DIR PROGRAM.  The project's
- * name is that of the directory of config.xml. */
+/* Prints the unit of a project: unit_files CONFIG.XML PROGRAM.  The project's name is
+ * that of the directory of config.xml. */
 #include <stdio.h>
-#include "tools/units.h"
+#include "tools/unit.h"
 #include "lib/banned.h"
 
 int
@@ -10,21 +10,15 @@ main(int argc, char **argv)
 {
 	struct arena a = { 0 };
 	struct fail f = { 0 };
-	struct units_change c;
-	struct unit_file *files;
 	struct conf *cf;
-	size_t n;
 	enum err e;
 
-	if (argc != 4)
+	if (argc != 3)
 		return 2;
 	e = conf_load(&a, argv[1], &cf, NULL, NULL, &f);
 	if (e == OK)
-		e = units_texts(&a, cf, argv[3], &files, &n, &f);
-	if (e == OK)
-		e = units_write(
-		    &a, argv[2], conf_installation(&a, cf).name, files, n, &c, &f);
-	if (e != OK)
+		fputs(unit_text(&a, cf, argv[2]), stdout);
+	else
 		fprintf(stderr, "unit_files: %s\n", f.detail);
 	arena_free(&a);
 	return e == OK ? 0 : 1;

@@ -22,7 +22,6 @@
 #include "tools/program.h"
 #include "tools/work_retry.h"
 #include "tools/census.h"
-#include "tools/unit_run.h"
 #include "tools/work_pick.h"
 #include "lib/banned.h"
 
@@ -137,16 +136,12 @@ plan_daemons(struct cmd_ctx *x, const struct app_opts *o, const char *app,
 static enum err
 add_daemons(struct cmd_ctx *x, const struct app_added *added, bool dry)
 {
-	const char **names = NEWN(x->a, const char *, added->n + 1);
-
 	if (!dry)
 		TRY(conf_add_daemons(x, added->daemons, added->n));
-	for (size_t i = 0; i < added->n; i++) {
-		names[i] = added->daemons[i].name;
+	for (size_t i = 0; i < added->n; i++)
 		ctx_progress(x, dry ? "would" : "added", "%sdaemon %s",
-		    dry ? "add " : "", names[i]);
-	}
-	return dry ? OK : unit_run_follow(x, names, added->n);
+		    dry ? "add " : "", added->daemons[i].name);
+	return OK;
 }
 
 /* Does the generator fill ranges into the template's command line? */

@@ -18,7 +18,6 @@
 #include "tools/terminal.h"
 #include "tools/dir_cure.h"
 #include "tools/print/print.h"
-#include "tools/unit_run.h"
 #include "tools/version.h"
 #include "lib/banned.h"
 
@@ -354,7 +353,6 @@ remove_all(struct removal *r)
 	TRY(app_update(x->db, &off, x->f));
 	TRY(ctx_reread(x));
 	TRY(conf_remove_daemons(x, r->added.daemons, r->added.n, true, gone));
-	TRY(unit_run_follow(x, NULL, 0));
 	for (size_t i = 0; i < r->n; i++)
 		if (r->items[i].why == NULL && r->items[i].path != NULL)
 			TRY(fs_unlink(r->items[i].path, x->f));

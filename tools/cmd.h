@@ -46,7 +46,7 @@ struct cmd {
 	bool
 	    anywhere; /* also allowed in a copy of another project (model/identity.h) */
 	bool as_root; /* root's command may become root again in an installed project,
-	                 whose units, site and config.xml are root's */
+	                 whose unit, site and config.xml are root's */
 	bool makes_account; /* the project's account may be missing when it begins */
 	/* main() prints the error that this returns. Set x->status if another exit code
 	 * fits better. */

@@ -406,21 +406,17 @@ overruled(const struct conf *cf, const struct conf_opt *o)
 const char *
 config_when(const struct conf *cf, const struct config_key *k)
 {
-	bool installed = cf != NULL && conf_is_installed(cf);
 	const char *other = cf == NULL || k->opt == NULL ? NULL : overruled(cf, k->opt);
 
 	if (other != NULL)
 		return other;
 	if (k->opt == NULL)
-		return k->sub->effect[0] != '\0' ? "never" :
-		       installed                 ? "after locus start, as root" :
-		                                   "at once";
+		return k->sub->effect[0] != '\0' ? "never" : "at once";
 	switch (k->opt->taken) {
 	case CONF_AT_ONCE:
 		return "at once";
 	case CONF_REPLACE:
-		return installed ? "after locus start, as root" :
-		                   "at once: processes are replaced";
+		return "at once: processes are replaced";
 	case CONF_PRIVATE:
 		return cf != NULL && !cf->private_servers ? "at once" :
 		                                            "after locus restart";

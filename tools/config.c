@@ -50,7 +50,7 @@ judge_identity(const struct judged *j)
 	    identity_check(x->a, j->new, &f) == OK)
 		return OK;
 	x->cf = j->old;
-	if (!running_any(x)) {
+	if (!state_supervised(x->a, x->cf)) {
 		fprintf(stderr, "locus: %.400s\n", f.detail);
 		return OK;
 	}

@@ -424,7 +424,7 @@ report_change(struct change *c, bool changed)
 	bool running;
 
 	x->cf = c->new;
-	running = running_any(x);
+	running = state_supervised(x->a, x->cf);
 	if (x->format == FORMAT_TABLE) {
 		print_setting(c, changed, running);
 		return;

@@ -483,7 +483,7 @@ const struct cmd cmd_create = { .name = "create",
 	    "With --url, root installs a project into this machine: an account of its own,\n"
 	    "directories below /etc/locus, /var/lib/locus, /var/log/locus and /run/locus, a\n"
 	    "database of the machine's MariaDB or MySQL, a site of its Apache, log rotation and\n"
-	    "systemd units; locus-install(7) has it all. Each step is printed and may be repeated:\n"
+	    "systemd unit; locus-install(7) has it all. Each step is printed and may be repeated:\n"
 	    "after a failure, run the command again. Run again for a project that is there, it\n"
 	    "restores what is missing.\n"
 	    "\n"

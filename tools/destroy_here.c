@@ -118,7 +118,7 @@ stop_services(struct cmd_ctx *x)
 	enum err e;
 	int used;
 
-	if (!running_any(x))
+	if (!state_supervised(x->a, x->cf))
 		return OK;
 	ctx_close(x);
 	x->cmd = command_find(x->commands, words, 1, &used);

@@ -92,7 +92,7 @@ fsck_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	(void)args, (void)n;
 	if (e != OK)
 		return e;
-	k.running = running_any(x);
+	k.running = state_supervised(x->a, x->cf);
 	k.print = print_tree(x, PRINT_OBJECT);
 	print_put(k.print, "clean", NULL, "checks", (int)FSCK__MAX, "errors", NULL,
 	    "warnings", NULL, "repaired", NULL);

@@ -556,7 +556,7 @@ const struct cmd cmd_node_join = { .name = "node join",
 	    "For a machine that got config.xml and identity.xml of a running project: says that it\n"
 	    "is another machine of the same project and not a copy that acts in its name. Machines\n"
 	    "with the same host name need --as. For an installed project, root's command also makes\n"
-	    "the account, directories, units and Apache site of this machine, as locus create does;\n"
+	    "the account, directories, unit and Apache site of this machine, as locus create does;\n"
 	    "locus-cluster(7) has the whole way.",
 	.details =
 	    "The URL must be the same and the database that of the project, by whatever address or\n"

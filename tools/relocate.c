@@ -556,7 +556,7 @@ relocate_copied(struct relocation *r)
 	TRY(edit_conf(r, set, n));
 	TRY(edit_paths(r));
 	/* The processes noted when the directory was copied belong to the original. */
-	TRY(fs_unlink(arena_printf(x->a, "%s/state.json", x->cf->run_dir), x->f));
+	state_forget(x->a, x->cf);
 	TRY(readdress(r));
 	TRY(note_place(r));
 	ctx_progress(x, "made", "a project of its own at %s, with the same keys",

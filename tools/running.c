@@ -9,7 +9,7 @@
 #include "tools/dir_cure.h"
 #include "tools/procfs.h"
 #include "tools/service.h"
-#include "tools/unit_run.h"
+#include "tools/unit.h"
 #include "lib/banned.h"
 
 enum { PID_FILE_MAX = 64 };
@@ -83,9 +83,8 @@ state_without_process(enum proc_state noted, bool supervised)
 	return noted == PROC_STOPPED ? PROC_STOPPED : PROC_STARTING;
 }
 
-/* Checks the state file against /proc. */
-static enum err
-supervisor_read(struct cmd_ctx *x, struct state *s, enum running *r)
+enum err
+running_read(struct cmd_ctx *x, struct state *s, enum running *r)
 {
 	bool supervised = state_supervised(x->a, x->cf);
 	size_t up = 0, alive = 0;
@@ -120,13 +119,6 @@ supervisor_read(struct cmd_ctx *x, struct state *s, enum running *r)
 }
 
 enum err
-running_read(struct cmd_ctx *x, struct state *s, enum running *r)
-{
-	return conf_is_installed(x->cf) ? unit_run_read(x, s, r) :
-	                                  supervisor_read(x, s, r);
-}
-
-enum err
 running_fail_held(struct cmd_ctx *x, const struct state *s)
 {
 	const char *all = NULL, *start = NULL;
@@ -134,8 +126,7 @@ running_fail_held(struct cmd_ctx *x, const struct state *s)
 	for (size_t i = 0; i < s->n; i++) {
 		const char *name = s->procs[i].name;
 
-		/* The line of a socket has a blank. */
-		if (s->procs[i].state != PROC_STOPPED || strchr(name, ' ') != NULL)
+		if (s->procs[i].state != PROC_STOPPED)
 			continue;
 		all = all == NULL ? name : arena_printf(x->a, "%s, %s", all, name);
 		start = arena_printf(x->a, "%s%s%s %s", start == NULL ? "" : start,
@@ -148,24 +139,17 @@ running_fail_held(struct cmd_ctx *x, const struct state *s)
 	    all, start);
 }
 
-bool
-running_any(struct cmd_ctx *x)
-{
-	struct state s;
-	enum running r;
-
-	if (!conf_is_installed(x->cf))
-		return state_supervised(x->a, x->cf);
-	return running_read(x, &s, &r) != OK || r != RUNNING_NONE;
-}
-
 const char *
 running_waits(struct cmd_ctx *x, const struct state *s, const char ***names, size_t *n)
 {
-	if (conf_is_installed(x->cf))
-		return unit_run_waits(x, s, names, n);
 	*names = state_restart_options(x->a, x->cf, s, n);
-	return state_restart_text(x->a, x->cf, s);
+	if (*n > 0 || !conf_is_installed(x->cf) || !unit_differs(x->a, x->cf, UNIT_DIR))
+		return state_restart_text(x->a, x->cf, s);
+	*names = NEWN(x->a, const char *, 1);
+	(*names)[(*n)++] = "the unit of systemd";
+	return arena_printf(x->a,
+	    "config.xml or Locus has changed, and the unit of systemd is as before; as root, run: %s",
+	    locus_command(x->a, x->cf, "restart"));
 }
 
 const char *

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds out which services of a project run: by the supervisor's state file and /proc,
- * or by systemd.
+ * Finds out which services of a project run, by the supervisor's state file and /proc.
  */
 #ifndef TOOLS_RUNNING_H
 #define TOOLS_RUNNING_H
@@ -17,11 +16,10 @@ enum running {
 };
 
 /*
- * Contacts no server but systemd, whose project has further lines for sockets, tasks
- * and this machine's web and database server. A project of one directory on servers of
- * this machine has one for the web server. *s lists every service, in the order of
- * starting, with its present life: a service that outlived its supervisor is running, a
- * service of a stopped project is down.
+ * Contacts no server. *s lists every service, in the order of starting, with its
+ * present life: a service that outlived its supervisor is running, a service of a
+ * stopped project is down. A project on servers of this machine has a line for the web
+ * server.
  */
 enum err running_read(struct cmd_ctx *, struct state *s, enum running *);
 /* E_SYS if services were stopped by their names; the message names them. */
@@ -33,11 +31,10 @@ struct web_server {
 };
 /* The web server of this machine, by the pid files of Debian's packages. */
 struct web_server running_web_server(struct arena *);
-bool running_any(struct cmd_ctx *); /* does any service of the project run? */
 /*
  * Explains what of a running project's configuration is not in force yet, and the
- * command that makes it so; NULL if all is. *names lists the options or, under systemd,
- * the services concerned.
+ * command that makes it so; NULL if all is. *names lists the options concerned, or the
+ * unit of systemd.
  */
 const char *running_waits(
     struct cmd_ctx *, const struct state *, const char ***names, size_t *n);

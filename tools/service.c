@@ -44,14 +44,14 @@ database_socket_dir(struct arena *a, const struct conf *cf)
 /*
  * The web server's configuration names these sockets and is written only once, so
  * db_socket, which an admin may change, does not move them. Those of an installed
- * project systemd makes as root and gives away by name, so they stay where the account
- * cannot replace what root has made.
+ * project are in a directory that gives them to the web server's group, which the
+ * account itself may not do.
  */
 char *
 socket_dir(struct arena *a, const struct conf *cf)
 {
 	if (conf_is_installed(cf))
-		return conf_installation(a, cf).run_dir;
+		return arena_printf(a, "%s/sockets", conf_installation(a, cf).run_dir);
 	return strlen(cf->run_dir) <= RUN_DIR_MOST ? cf->run_dir :
 	                                             database_socket_dir(a, cf);
 }
@@ -118,30 +118,9 @@ service_web(struct arena *a, const struct conf *cf, struct service *s, struct fa
 	return OK;
 }
 
-static void
-service_upload(struct arena *a, const struct conf *cf, struct service *s)
-{
-	char *program = program_find(a, NULL, "file_upload_handler");
-	char *argv[] = { program, arena_strdup(a, "--socket"),
-		service_socket(a, cf, "upload"), NULL };
-
-	*s = (struct service){ .name = arena_strdup(a, "file_upload_handler"),
-		.kind = SERVICE_FCGI,
-		.argv = program == NULL ? NULL : arena_memdup(a, argv, sizeof(argv)),
-		.why = arena_strdup(a, "its program is not installed"),
-		.log = log_path(a, cf, "file_upload_handler.log"),
-		.ready = READY_SOCKET,
-		.socket = service_socket(a, cf, "upload"),
-		.socket_name = arena_strdup(a, "upload"),
-		.ours = true,
-		.takes_log = true,
-		.stop_signal = SIGTERM,
-		.grace_s = DAEMON_GRACE_S };
-}
-
 struct fcgi_service { /* a program with several processes on one socket */
-	char program[16];
-	int64_t processes, workers;
+	const char *program, *socket;
+	int64_t processes, workers; /* workers 0: it takes none of these options */
 };
 
 /* Process number i of the program, counted from 0. */
@@ -150,7 +129,8 @@ service_fcgi(struct arena *a, const struct conf *cf, const struct fcgi_service *
     int64_t i, struct service *s)
 {
 	char *program = program_find(a, NULL, of->program);
-	char *argv[] = { program, arena_strdup(a, "--workers"),
+	char *argv[] = { program,
+		of->workers == 0 ? NULL : arena_strdup(a, "--workers"),
 		arena_printf(a, "%lld", (long long)of->workers),
 		arena_strdup(a, "--connections"),
 		arena_printf(a, "%lld", (long long)cf->max_connections),
@@ -165,10 +145,11 @@ service_fcgi(struct arena *a, const struct conf *cf, const struct fcgi_service *
 		.argv = program == NULL ? NULL : arena_memdup(a, argv, sizeof(argv)),
 		.why = arena_strdup(a, "its program is not installed"),
 		.log = arena_printf(a, "%s/%s.log", cf->log_dir, of->program),
-		.ready = READY_ALIVE,
-		.socket_name = arena_strdup(a, of->program),
+		.ready = READY_TOLD,
+		.socket_name = arena_strdup(a, of->socket),
 		.ours = true,
-		.listen = service_socket(a, cf, of->program),
+		.takes_log = of->workers == 0,
+		.listen = service_socket(a, cf, of->socket),
 		.stop_signal = SIGTERM,
 		.grace_s = DAEMON_GRACE_S,
 	};
@@ -178,8 +159,10 @@ static size_t
 services_fcgi(struct arena *a, const struct conf *cf, struct service *s)
 {
 	const struct fcgi_service all[] = {
-		{ "scheduler", cf->scheduler_processes, cf->scheduler_workers },
-		{ "web", cf->web_processes, cf->web_workers },
+		{ "file_upload_handler", "upload", 1, 0 },
+		{ "scheduler", "scheduler", cf->scheduler_processes,
+		    cf->scheduler_workers },
+		{ "web", "web", cf->web_processes, cf->web_workers },
 	};
 	size_t k = 0;
 
@@ -229,7 +212,7 @@ service_daemon(struct arena *a, const struct conf *cf, const struct conf_daemon 
 		.log = log_path(a, cf, d->output),
 		.ours = is_ours(a, program),
 		.takes_log = is_ours(a, program),
-		.ready = READY_ALIVE,
+		.ready = is_ours(a, program) ? READY_TOLD : READY_ALIVE,
 		.stop_signal = SIGTERM,
 		.grace_s = DAEMON_GRACE_S };
 	argv[0] = program;
@@ -278,7 +261,6 @@ services_of(struct arena *a, const struct conf *cf, struct service **list, size_
 		if (e == OK)
 			e = service_web(a, cf, &s[k++], f);
 	}
-	service_upload(a, cf, &s[k++]);
 	k += services_fcgi(a, cf, s + k);
 	for (size_t i = 0; i < cf->ndaemons && e == OK; i++)
 		if (!cf->daemons[i].disabled) {
@@ -312,14 +294,14 @@ connects(const struct sockaddr *sa, socklen_t len, bool greets)
 }
 
 static bool
-socket_accepts(const char *path, bool greets)
+socket_greets(const char *path)
 {
 	struct sockaddr_un un = { .sun_family = AF_UNIX };
 
 	if (strlen(path) >= sizeof(un.sun_path))
 		return false;
 	memcpy(un.sun_path, path, strlen(path) + 1);
-	return connects((const struct sockaddr *)&un, sizeof(un), greets);
+	return connects((const struct sockaddr *)&un, sizeof(un), true);
 }
 
 static bool
@@ -336,12 +318,12 @@ bool
 service_ready(const struct service *s)
 {
 	switch (s->ready) {
-	case READY_SOCKET:
-		return socket_accepts(s->socket, false);
 	case READY_GREETS:
-		return socket_accepts(s->socket, true);
+		return socket_greets(s->socket);
 	case READY_PORT:
 		return port_accepts(s->port);
+	case READY_TOLD:
+		return false;
 	case READY_ALIVE:
 		break;
 	}

@@ -11,7 +11,7 @@
 
 enum ready {          /* how to tell that a service is ready */
 	READY_ALIVE,  /* its process runs */
-	READY_SOCKET, /* its unix socket accepts connections */
+	READY_TOLD,   /* it says so, and goes on to say that it works (lib/notify.h) */
 	READY_GREETS, /* its unix socket accepts and the server sends the first byte */
 	READY_PORT    /* its loopback port accepts connections */
 };
@@ -31,7 +31,7 @@ struct service {
 	char *socket;
 	char *socket_name; /* "scheduler", "web" or "upload": the socket that it serves;
 	                      NULL = none */
-	bool ours;         /* a program of Locus, which talks to systemd */
+	bool ours;         /* a program of Locus */
 	bool takes_log;    /* has the option --log */
 	char *listen; /* socket that the supervisor holds and passes on as descriptor 0;
 	                 NULL = none */

@@ -7,12 +7,10 @@
 #include "tools/log_tail.h"
 #include "tools/running.h"
 #include "tools/service_pick.h"
-#include "tools/unit_run.h"
 #include "lib/banned.h"
 
 enum {
 	TICK_MS = 100,
-	LOOK_MS = 300,    /* asking systemd starts a process */
 	SETTLED_MS = 1000 /* a daemon with a wrong option ends before that */
 };
 
@@ -124,7 +122,7 @@ wait_for_order(struct cmd_ctx *x, struct ordered *v, size_t n, enum service_orde
 			return OK;
 		if (clock_mono_ms() >= end)
 			break;
-		clock_nap_ms(conf_is_installed(x->cf) ? LOOK_MS : TICK_MS);
+		clock_nap_ms(TICK_MS);
 	}
 	for (size_t i = 0; i < n; i++)
 		if (!v[i].done && what != ORDER_STOP)
@@ -146,9 +144,11 @@ order_supervisor(struct cmd_ctx *x, const struct picked *p, const struct state *
 	for (size_t i = 0; i < p->n; i++) {
 		const char *name = p->v[i]->name;
 		bool runs = proc_named(s, name)->state == PROC_RUNNING;
+		bool held = state_is_held(x->a, x->cf, name);
 
 		TRY(state_hold(x->a, x->cf, name, what == ORDER_STOP, x->f));
-		if (what == ORDER_RESTART || (what == ORDER_START && !runs))
+		/* One that was held starts as it is none any more. */
+		if (!held && (what == ORDER_RESTART || (what == ORDER_START && !runs)))
 			TRY(state_order_restart(x->a, x->cf, name, x->f));
 	}
 	return OK;
@@ -178,15 +178,12 @@ enum err
 service_order(
     struct cmd_ctx *x, const char *name, enum service_order what, int64_t wait_s)
 {
-	bool installed = conf_is_installed(x->cf);
 	struct picked p;
 	struct ordered *v;
 	struct state s;
 	enum running r;
 
 	TRY(service_pick(x, name, &p));
-	if (installed)
-		TRY(unit_run_check(x));
 	TRY(running_read(x, &s, &r));
 	if (r == RUNNING_NONE) {
 		if (what != ORDER_STOP)
@@ -197,7 +194,6 @@ service_order(
 		return OK;
 	}
 	v = ordered_list(x->a, &p, &s, what);
-	TRY(installed ? unit_run_order(x, &p, what) :
-			order_supervisor(x, &p, &s, what));
+	TRY(order_supervisor(x, &p, &s, what));
 	return wait_for_order(x, v, p.n, what, wait_s);
 }

@@ -21,18 +21,10 @@ struct picked
 services_named(struct arena *a, const struct service *all, size_t n, const char *name)
 {
 	struct picked p = { .v = NEWN(a, const struct service *, n + 1) };
-	size_t served = 0;
 
 	for (size_t i = 0; i < n; i++)
 		if (service_is_named(&all[i], name))
 			p.v[p.n++] = &all[i];
-	if (p.n == 0 || p.v[0]->socket_name == NULL)
-		return p;
-	for (size_t i = 0; i < n; i++)
-		served += all[i].socket_name != NULL &&
-		          strcmp(all[i].socket_name, p.v[0]->socket_name) == 0;
-	if (served == p.n)
-		p.socket = p.v[0]->socket_name;
 	return p;
 }
 

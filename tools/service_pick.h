@@ -9,8 +9,6 @@
 struct picked {
 	const struct service **v;
 	size_t n;
-	const char *socket; /* its name, if all services on it are among them; else
-	                       NULL */
 };
 
 /*
@@ -24,8 +22,8 @@ enum err service_pick(struct cmd_ctx *, const char *name, struct picked *);
 
 enum service_order { ORDER_START, ORDER_STOP, ORDER_RESTART };
 /*
- * Starts, stops or replaces the services of that name, with the project's supervisor or
- * by systemd, and waits at most wait_s for it; all others stay as they are. What was
+ * Lets the project's supervisor start, stop or replace the services of that name, and
+ * waits at most wait_s for it; all others stay as they are. What was
  * stopped so stays stopped until it is started by its name, or the project is stopped.
  * E_NOTFOUND: there is no such service, or the project does not run.
  */

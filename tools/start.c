@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "lib/clock.h"
 #include "lib/fs.h"
+#include "lib/journal.h"
 #include "lib/log.h"
 #include "tools/doctor.h"
 #include "tools/procfs.h"
@@ -22,7 +23,7 @@
 #include "tools/service_pick.h"
 #include "tools/state.h"
 #include "tools/supervisor/supervise.h"
-#include "tools/unit_run.h"
+#include "tools/unit.h"
 #include "lib/banned.h"
 
 enum {
@@ -42,7 +43,7 @@ static const struct field start_options[] = {
 	{ "wait", FIELD_OF(struct start_opts, wait), "SECONDS",
 	    "Maximum time to wait until the project answers, or the service runs; default 60." },
 	{ "foreground", FIELD_OF(struct start_opts, foreground), NULL,
-	    "Runs the supervisor in this process, for init systems; logs to standard error." },
+	    "Runs the supervisor in this process, for init systems; logs to standard error, and under systemd as all services do." },
 	{ 0 },
 };
 
@@ -66,6 +67,12 @@ run_supervisor(struct cmd_ctx *x, const char *log)
 	return e;
 }
 
+static char *
+supervisor_log(struct cmd_ctx *x)
+{
+	return arena_printf(x->a, "%s/supervisor.log", x->cf->log_dir);
+}
+
 /* Runs the supervisor in the child, in a session of its own without the terminal.
  * Returns only to end the process. */
 static enum err
@@ -77,8 +84,7 @@ run_detached(struct cmd_ctx *x)
 	if (null >= 0)
 		for (int fd = 0; fd <= 2; fd++)
 			dup2(null, fd);
-	return run_supervisor(
-	    x, arena_printf(x->a, "%s/supervisor.log", x->cf->log_dir));
+	return run_supervisor(x, supervisor_log(x));
 }
 
 /* --- waiting until it is up --- */
@@ -207,6 +213,7 @@ wait_until_up(struct cmd_ctx *x, pid_t child, int64_t wait_s)
 		}
 		arena_reset(&round);
 		if (state_read(&round, x->cf, &s, NULL) == OK && supervisor_lives(&s) &&
+		    strcmp(s.config, x->cf->hash) == 0 &&
 		    report_progress(x, &s, &w, &bad) == 0) {
 			if (bad > 0)
 				return fail_not_running(x, &s);
@@ -262,28 +269,91 @@ order_run(struct cmd_ctx *x, const struct start_opts *o, const char *name,
 	return service_order(x, name, what, start_wait_s(o));
 }
 
+/* --- the unit of systemd --- */
+
+static enum err
+unit_may(struct cmd_ctx *x)
+{
+	const char *name = conf_installation(x->a, x->cf).name;
+
+	if (!systemd_runs())
+		return FAIL(x->f, E_SYS,
+		    "systemd, which runs %s, does not run here; in a container, run: runuser -u %s -- locus -p %s start --foreground",
+		    x->cf->project_dir, conf_installation(x->a, x->cf).account, name);
+	if (!ctx_may_be_root(x))
+		return FAIL(x->f, E_DENIED,
+		    "systemd obeys root only: sudo locus -p %s %s", name, x->cmd->name);
+	return OK;
+}
+
+/* Gives the verb to systemd, as root, with the unit that config.xml needs. */
+static enum err
+unit_order(struct cmd_ctx *x, void *verb)
+{
+	const struct installation in = conf_installation(x->a, x->cf);
+
+	if (strcmp(verb, "stop") != 0)
+		TRY(unit_sync(x->a, x->cf, x->f));
+	return systemctl(x->a, verb, unit_name(x->a, &in), x->f);
+}
+
+static enum err
+unit_start(struct cmd_ctx *x, char *verb, int64_t wait_s)
+{
+	enum err e;
+
+	TRY(unit_may(x));
+	ctx_progress(x, "project", "%s in %s", x->cf->long_name, x->cf->project_dir);
+	TRY(ctx_as_root(x, unit_order, verb));
+	TRY(ctx_become_owner(x));
+	report_restart(x);
+	e = wait_until_up(x, 0, wait_s);
+	return e == E_RETRY ? fail_supervisor(x) : e;
+}
+
+static enum err
+unit_stop(struct cmd_ctx *x, bool *was_running)
+{
+	static char stop[] = "stop";
+	struct state s = { 0 };
+
+	TRY(unit_may(x));
+	*was_running = state_supervised(x->a, x->cf);
+	if (*was_running)
+		state_read(x->a, x->cf, &s, NULL);
+	TRY(ctx_as_root(x, unit_order, stop));
+	if (*was_running)
+		ctx_progress(x, "stopped", "%zu services and the supervisor", s.n);
+	return OK;
+}
+
+/* --- start --- */
+
 static enum err
 start_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
+	static char start[] = "start";
 	const struct start_opts *o = opts;
 	enum err e = ctx_conf(x);
+	bool installed;
 
 	if (n > 0)
 		return order_run(x, o, args[0], ORDER_START);
 	if (e != OK)
 		return e;
-	if (conf_is_installed(x->cf))
-		return unit_run_start(x, start_wait_s(o), false);
+	installed = conf_is_installed(x->cf);
+	if (installed && !o->foreground)
+		return unit_start(x, start, start_wait_s(o));
+	TRY(ctx_become_owner(x));
 	if (privilege_is_root())
 		return FAIL(x->f, E_CONFIG,
 		    "%s belongs to root, and nothing of a project runs as root: give it to an account (chown -R www-data %s)",
 		    x->cf->project_dir, x->cf->project_dir);
 	ctx_progress(x, "project", "%s in %s", x->cf->long_name, x->cf->project_dir);
-	e = relocate_settle(x);
-	if (e == OK)
-		e = state_mean_to_run(x->a, x->cf, true, x->f);
-	if (e != OK)
-		return e;
+	/* The place of an installed project is noted by root. */
+	if (!installed)
+		TRY(relocate_settle(x));
+	TRY(state_mean_to_run(x->a, x->cf, true, x->f));
 	do {
 		pid_t pid = 0;
 
@@ -291,7 +361,9 @@ start_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 			ctx_progress(x, "found", "a running supervisor");
 			report_restart(x);
 		} else if (o->foreground) {
-			return run_supervisor(x, NULL);
+			return run_supervisor(x, installed && journal_is_stderr() ?
+						     supervisor_log(x) :
+						     NULL);
 		} else {
 			pid = fork();
 			if (pid < 0)
@@ -356,8 +428,9 @@ stop_project(struct cmd_ctx *x, const struct start_opts *o, bool *was_running)
 
 	TRY(ctx_conf(x));
 	ctx_progress(x, "stopping", "%s in %s", x->cf->long_name, x->cf->project_dir);
-	if (conf_is_installed(x->cf))
-		return unit_run_stop(x, was_running);
+	if (conf_is_installed(x->cf) && systemd_runs())
+		return unit_stop(x, was_running);
+	TRY(ctx_become_owner(x));
 	*was_running = true;
 	TRY(state_mean_to_run(x->a, x->cf, false, x->f));
 	if (state_supervised(x->a, x->cf))
@@ -389,6 +462,7 @@ stop_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 static enum err
 restart_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
+	static char restart[] = "restart";
 	const struct start_opts *o = opts;
 	bool was_running;
 
@@ -396,7 +470,7 @@ restart_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		return order_run(x, o, args[0], ORDER_RESTART);
 	TRY(ctx_conf(x));
 	if (conf_is_installed(x->cf))
-		return unit_run_start(x, start_wait_s(o), true);
+		return unit_start(x, restart, start_wait_s(o));
 	TRY(stop_project(x, o, &was_running));
 	return start_run(x, opts, args, n);
 }
@@ -418,9 +492,9 @@ const struct cmd cmd_start = { .name = "start",
 	.details =
 	    "The supervisor picks up changes of config.xml; those that wait for a restart are\n"
 	    "reported here, by locus status and in the supervisor's log, see config.xml(5). In a\n"
-	    "project that locus create installed, only root may start it: writes the units of\n"
-	    "systemd anew if config.xml needs other ones, starts them, replaces the services whose\n"
-	    "options have changed, and waits in the same way.",
+	    "project that locus create installed, only root may start it: writes the unit of\n"
+	    "systemd anew if config.xml needs another one, lets systemd start it, and waits in the\n"
+	    "same way. A single service its account starts as well.",
 	.opts = start_options,
 	.opts_size = sizeof(struct start_opts),
 	.as_root = true,
@@ -434,7 +508,7 @@ const struct cmd cmd_stop = { .name = "stop",
 	    "Stops the web server, the upload handler, the daemons and the database, in this order;\n"
 	    "each may finish what it is doing within a limited time. Also works if the supervisor\n"
 	    "is dead. Leaves no process behind. In an installed project, systemd stops the\n"
-	    "services; this machine's web and database server stay. With the name of a service it\n"
+	    "supervisor; this machine's web and database server stay. With the name of a service it\n"
 	    "stops that one and touches no other.",
 	.details =
 	    "It stays stopped, whatever the supervisor or systemd do, until locus start SERVICE,\n"

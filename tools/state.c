@@ -11,7 +11,6 @@
 #include "model/identity.h"
 #include "tools/dir_cure.h"
 #include "tools/procfs.h"
-#include "tools/units.h"
 #include "lib/banned.h"
 
 enum { STATE_MAX = 1 << 20, ERA_MAX = 200, ORDERS_MAX = 100000 };
@@ -68,16 +67,17 @@ state_is_meant_to_run(struct arena *a, const struct conf *cf)
 }
 
 /*
- * Returns the run_dir of the living supervisor: config.xml may name another run_dir
- * since it was started. A copy of the project has the original's note, so the note is
- * trusted only in the project itself.
+ * config.xml may name another run_dir since the supervisor was started. A copy of the
+ * project has the original's note, so the note is trusted only in the project itself.
  */
-static const char *
-supervisor_run_dir(struct arena *a, const struct conf *cf)
+const char *
+state_dir(struct arena *a, const struct conf *cf)
 {
 	struct identity noted, now;
 	enum standing s;
 
+	if (conf_is_installed(cf))
+		return conf_installation(a, cf).run_dir;
 	if (identity_look(a, cf, &noted, &now, &s, NULL) == OK && s == STANDING_SAME &&
 	    noted.run_dir[0] != '\0' && strcmp(noted.run_dir, cf->run_dir) != 0 &&
 	    fs_locked(arena_printf(a, "%s/%s", noted.run_dir, lock_name)))
@@ -88,13 +88,13 @@ supervisor_run_dir(struct arena *a, const struct conf *cf)
 static char *
 state_path(struct arena *a, const struct conf *cf)
 {
-	return arena_printf(a, "%s/state.json", supervisor_run_dir(a, cf));
+	return arena_printf(a, "%s/state.json", state_dir(a, cf));
 }
 
 char *
 state_lock_path(struct arena *a, const struct conf *cf)
 {
-	return arena_printf(a, "%s/%s", supervisor_run_dir(a, cf), lock_name);
+	return arena_printf(a, "%s/%s", state_dir(a, cf), lock_name);
 }
 
 bool
@@ -106,7 +106,8 @@ state_supervised(struct arena *a, const struct conf *cf)
 /*
  * Identifies the period in which a pid means the same process: the boot, in a container
  * its first process, and this directory, as pids in a copied directory are the
- * original's.
+ * original's. That of an installed project is made anew at each boot, which its
+ * services cannot see (ProtectProc).
  */
 static char *
 pid_era(struct arena *a, const struct conf *cf)
@@ -115,9 +116,11 @@ pid_era(struct arena *a, const struct conf *cf)
 	struct stat st = { 0 };
 	char *boot = arena_strdup(a, "");
 
-	fs_read(a, "/proc/sys/kernel/random/boot_id", 100, &boot, NULL, NULL);
-	procfs_read(1, &first);
-	stat(supervisor_run_dir(a, cf), &st);
+	if (!conf_is_installed(cf)) {
+		fs_read(a, "/proc/sys/kernel/random/boot_id", 100, &boot, NULL, NULL);
+		procfs_read(1, &first);
+	}
+	stat(state_dir(a, cf), &st);
 	return arena_printf(a, "%.36s/%llu/%llu", boot, (unsigned long long)first.start,
 	    (unsigned long long)st.st_ino);
 }
@@ -126,21 +129,11 @@ pid_era(struct arena *a, const struct conf *cf)
 
 static const char held_suffix[] = ".stopped", restart_suffix[] = ".restart";
 
-/* Notes for systemd are root's, so they are beside the project's run directory. */
-static char *
-order_prefix(struct arena *a, const struct conf *cf)
-{
-	return conf_is_installed(cf) ?
-	           arena_printf(a, "%s@", conf_installation(a, cf).run_dir) :
-	           arena_printf(a, "%s/", supervisor_run_dir(a, cf));
-}
-
 static char *
 order_path(
     struct arena *a, const struct conf *cf, const char *service, const char *suffix)
 {
-	return arena_printf(
-	    a, "%s%s%s", order_prefix(a, cf), units_instance(a, service), suffix);
+	return arena_printf(a, "%s/%s%s", state_dir(a, cf), service, suffix);
 }
 
 enum err
@@ -159,11 +152,8 @@ state_is_held(struct arena *a, const struct conf *cf, const char *service)
 	const char *path = order_path(a, cf, service, held_suffix);
 	char *era;
 
-	if (!fs_exists(path))
-		return false;
-	return conf_is_installed(cf) ||
-	       (fs_read(a, path, ERA_MAX, &era, NULL, NULL) == OK &&
-		   strcmp(era, pid_era(a, cf)) == 0);
+	return fs_read(a, path, ERA_MAX, &era, NULL, NULL) == OK &&
+	       strcmp(era, pid_era(a, cf)) == 0;
 }
 
 char *
@@ -175,21 +165,16 @@ state_held_note(struct arena *a, const char *service)
 enum err
 state_release_all(struct arena *a, const struct conf *cf, struct fail *f)
 {
-	const char *prefix = order_prefix(a, cf);
-	size_t dir = (size_t)(strrchr(prefix, '/') - prefix);
-	const char *begin = prefix + dir + 1;
+	const char *dir = state_dir(a, cf);
 	char **names;
 	size_t n;
-	enum err e = fs_list(
-	    a, arena_memdup(a, prefix, dir), ORDERS_MAX, &names, &n, f);
+	enum err e = fs_list(a, dir, ORDERS_MAX, &names, &n, f);
 
 	if (e == E_NOTFOUND)
 		return OK;
 	for (size_t i = 0; i < n && e == OK; i++)
-		if (strncmp(names[i], begin, strlen(begin)) == 0 &&
-		    text_ends_with(names[i], held_suffix))
-			e = fs_unlink(
-			    arena_printf(a, "%.*s/%s", (int)dir, prefix, names[i]), f);
+		if (text_ends_with(names[i], held_suffix))
+			e = fs_unlink(arena_printf(a, "%s/%s", dir, names[i]), f);
 	return e;
 }
 
@@ -240,15 +225,21 @@ state_write(
 
 	for (size_t i = 0; i < s->n; i++)
 		json_array_append_new(list, proc_json(&s->procs[i]));
-	root = json_pack("{s:s, s:{s:I, s:I}, s:o, s:o}", "era", pid_era(a, cf),
+	root = json_pack("{s:s, s:{s:I, s:I}, s:s, s:o, s:o}", "era", pid_era(a, cf),
 	    "supervisor", "pid", (json_int_t)s->supervisor, "start",
-	    (json_int_t)s->supervisor_start, "options", options_json(s), "processes",
-	    list);
+	    (json_int_t)s->supervisor_start, "config", s->config, "options",
+	    options_json(s), "processes", list);
 	n = json_dumpb(root, NULL, 0, flags);
 	text = arena_alloc(a, n + 1);
 	json_dumpb(root, text, n, flags);
 	json_decref(root);
 	return fs_write(state_path(a, cf), text, n, 0644, f);
+}
+
+void
+state_forget(struct arena *a, const struct conf *cf)
+{
+	fs_unlink(state_path(a, cf), NULL);
 }
 
 static struct state_proc
@@ -288,6 +279,7 @@ state_read(struct arena *a, const struct conf *cf, struct state *s, struct fail 
 	s->supervisor = (pid_t)json_integer_value(json_object_get(sup, "pid"));
 	s->supervisor_start = (uint64_t)json_integer_value(
 	    json_object_get(sup, "start"));
+	s->config = arena_strdup(a, json_string_value(json_object_get(root, "config")));
 	list = json_object_get(root, "processes");
 	s->procs = NEWN(a, struct state_proc, json_array_size(list) + 1);
 	for (; s->n < json_array_size(list); s->n++)

@@ -33,8 +33,8 @@ struct state_proc {
 	int64_t since;  /* seconds UTC */
 	int restarts;
 	bool of_machine; /* a server of this machine; note is its unit */
-	char
-	    *note; /* "exit 1", "killed by signal 9", or why it cannot run; may be "" */
+	char *note; /* "exit 1", "killed by signal 9", why it cannot run, or what it
+	               says about itself; may be "" */
 };
 
 /*
@@ -51,6 +51,7 @@ struct state_option {
 struct state {
 	pid_t supervisor;
 	uint64_t supervisor_start;
+	const char *config; /* hash of the config.xml that it follows; "" = unknown */
 	struct state_proc *procs;
 	size_t n;
 	struct state_option
@@ -59,9 +60,11 @@ struct state {
 };
 
 /*
- * All of these functions use run_dir, or the run_dir of a living supervisor that was
- * started with another one.
+ * All of these functions use the directory of state_dir(): run_dir, or the run_dir of a
+ * living supervisor that was started with another one; in an installed project always
+ * the same one below /run.
  */
+const char *state_dir(struct arena *, const struct conf *);
 enum err state_write(
     struct arena *, const struct conf *, const struct state *, struct fail *);
 /*
@@ -70,6 +73,7 @@ enum err state_write(
  * as 0.
  */
 enum err state_read(struct arena *, const struct conf *, struct state *, struct fail *);
+void state_forget(struct arena *, const struct conf *);
 char *state_lock_path(struct arena *, const struct conf *);
 /* True if a supervisor of this project is running. */
 bool state_supervised(struct arena *, const struct conf *);
@@ -83,8 +87,8 @@ bool state_is_meant_to_run(struct arena *, const struct conf *);
 
 /*
  * Notes that somebody stopped the service by its name, so that nothing but locus start
- * starts it again: not the supervisor, and not systemd, whose units look for the note.
- * It counts until it is removed, the project is stopped, or the machine restarts.
+ * starts it again. It counts until it is removed, the project is stopped, or the
+ * machine restarts.
  */
 enum err state_hold(
     struct arena *, const struct conf *, const char *service, bool hold, struct fail *);

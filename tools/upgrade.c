@@ -281,7 +281,7 @@ const struct cmd cmd_upgrade = { .name = "upgrade",
 	.about =
 	    "Upgrades the schema of the database, and the files that were written from templates:\n"
 	    "the web server's configuration, the home page and its style, and in an installed\n"
-	    "project units, tmpfiles and log rotation. A file that was edited is kept, and the new\n"
+	    "project unit, tmpfiles and log rotation. A file that was edited is kept, and the new\n"
 	    "text is written beside it as FILE.new (below /etc: FILE.dpkg-dist). The project may\n"
 	    "run meanwhile; restart it afterwards. locus-backup(7) tells how to go back.",
 	.details =

@@ -100,7 +100,7 @@ cluster_both_work() {
 }
 cluster_fails_over() {
 	machine_use web1
-	machine_run systemctl kill --kill-who=main -s KILL locus-stars@transitioner.service && machine_run locus -p stars stop &&
+	machine_run sh -c 'kill -KILL "$(cat /run/locus/stars/transitioner.pid)"' && machine_run locus -p stars stop &&
 		cluster_within 120 web2 "$leases" && machine_use web1 && machine_run locus -p stars start
 }
 

@@ -91,11 +91,17 @@ sql() { # SQL
 done_jobs() {
 	sql 'SELECT COUNT(*) FROM workunit WHERE canonical_resultid > 0 AND assimilate_state = 2'
 }
-# Every service that is loaded runs, the daemons among them.
+# The unit is active, and every service runs, the daemons among them.
 services_run() {
 	local states
-	states=$(systemctl list-units --all --no-legend --plain 'locus-stars@*.service' | awk '{ print $3 }')
-	[[ $(wc -l <<<"$states") -ge 3 ]] && ! grep -qv '^active$' <<<"$states" && systemctl -q is-active locus-stars.target
+	states=$(locus -p stars -o json status | awk '$1 == "\"services\":" { on = 1 } on && $1 == "\"state\":" { print $2 } on && $1 ~ /^]/ { exit }')
+	[[ $(wc -l <<<"$states") -ge 3 ]] && ! grep -qv '^"running",$' <<<"$states" && systemctl -q is-active locus-stars
+}
+# A process of the project's supervisor.
+pid_of() { # SERVICE
+	locus -p stars -o json status | awk -v of="\"$1\"," '
+	$1 == "\"name\":" { name = $2 }
+	name == of && $1 == "\"pid\":" { gsub(/,/, "", $2); print $2; exit }'
 }
 answers() { # the master page, as a client reads it
 	curl -sS --max-time 20 "$url" | grep -q '<scheduler>https://stars.example.org/stars_cgi/cgi</scheduler>'

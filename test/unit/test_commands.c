@@ -58,8 +58,8 @@ END_TEST
 
 START_TEST(plumbing_is_in_no_list)
 {
-	static const char *const plumbing[] = { "run-logged", "run-service",
-		"config sample", "config man" };
+	static const char *const plumbing[] = { "run-logged", "config sample",
+		"config man" };
 
 	for (size_t i = 0; i < N(plumbing); i++) {
 		ck_assert_msg(command_is_there(plumbing[i]), "%s", plumbing[i]);

@@ -418,13 +418,14 @@ START_TEST(pids_of_another_era)
 	char dir[PATH_MAX], service[] = "one", *text, *era, *path;
 	struct conf *cf;
 	struct state_proc p = { service, PROC_RUNNING, 77, 66, 55, 44, 0, false, NULL };
-	struct state s = { 66, 11, &p, 1, NULL, 0 }, back;
+	struct state s = { 66, 11, "5f", &p, 1, NULL, 0 }, back;
 
 	unit_dir(dir);
 	cf = config_with(&a, dir, "<run_dir>.</run_dir>");
 	ck_assert_int_eq(state_write(&a, cf, &s, &f), OK);
 	ck_assert_int_eq(state_read(&a, cf, &back, &f), OK);
 	ck_assert_int_eq(back.supervisor, 66);
+	ck_assert_str_eq(back.config, "5f");
 	ck_assert_int_eq(back.procs[0].pid, 77);
 	path = arena_printf(&a, "%s/state.json", dir);
 	ck_assert_int_eq(fs_read(&a, path, 10000, &text, NULL, &f), OK);
@@ -448,7 +449,7 @@ START_TEST(options_that_wait)
 	struct arena a = { 0 };
 	struct fail f = { 0 };
 	struct state_option has[] = { { "run_user", "one" }, { "private_port", "8" } };
-	struct state s = { 66, 11, NULL, 0, has, N(has) }, back;
+	struct state s = { 66, 11, "5f", NULL, 0, has, N(has) }, back;
 	struct identity id;
 	struct conf *cf;
 	char dir[PATH_MAX];

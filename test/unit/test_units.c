@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The units of an installed project, and what systemctl says about them. */
+/* The unit of an installed project, and what its programs tell whoever runs them. */
 #include "test/unit/unit.h"
 
-#include "tools/systemctl.h"
-#include "tools/units.h"
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "lib/notify.h"
+#include "tools/service.h"
+#include "tools/state.h"
+#include "tools/unit.h"
 #include "lib/banned.h"
 
 #define CONFIG(options, more)                                                                \
@@ -24,26 +30,6 @@ units_conf(struct arena *a, const char *text)
 	return cf;
 }
 
-static struct unit_file *
-units_of(struct arena *a, const struct conf *cf, size_t *n)
-{
-	struct fail f = { 0 };
-	struct unit_file *files;
-
-	ck_assert_int_eq(units_texts(a, cf, "/usr/bin/locus", &files, n, &f), OK);
-	return files;
-}
-
-/* Returns the text of a file; NULL if it is not among them. */
-static const char *
-unit_text(const struct unit_file *files, size_t n, const char *name)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(files[i].name, name) == 0)
-			return files[i].text;
-	return NULL;
-}
-
 static void
 has_line(const char *text, const char *line)
 {
@@ -56,89 +42,34 @@ has_line(const char *text, const char *line)
 	ck_abort_msg("no line %s in:\n%s", line, text);
 }
 
-START_TEST(instances)
-{
-	static const struct {
-		const char *name, *instance;
-	} cases[] = { { "scheduler-2", "scheduler-2" }, { "a b", "a\\x20b" },
-		{ ".x", "\\x2ex" }, { "v@2/x", "v\\x402\\x2fx" },
-		{ "\xc3\xa4", "\\xc3\\xa4" } };
-	struct arena a = { 0 };
-
-	for (size_t i = 0; i < N(cases); i++)
-		ck_assert_str_eq(units_instance(&a, cases[i].name), cases[i].instance);
-	arena_free(&a);
-}
-END_TEST
-
-START_TEST(one_target_has_all)
-{
-	struct arena a = { 0 };
-	struct conf *cf = units_conf(&a,
-	    CONFIG("<scheduler_processes>2</scheduler_processes>",
-		"<daemons><daemon><cmd>transitioner</cmd></daemon>"
-		"<daemon><cmd>off</cmd><disabled>1</disabled></daemon></daemons>"
-		"<tasks><task><cmd>report -x</cmd><period>5 min</period></task></tasks>"));
-	static const char *const wanted[] = { "Wants=locus-stars@scheduler.socket",
-		"Wants=locus-stars@web.socket", "Wants=locus-stars@upload.socket",
-		"Wants=locus-stars@scheduler.service",
-		"Wants=locus-stars@scheduler-2.service",
-		"Wants=locus-stars@file_upload_handler.service",
-		"Wants=locus-stars@transitioner.service",
-		"Wants=locus-stars-task-report.timer" };
-	size_t n;
-	struct unit_file *files = units_of(&a, cf, &n);
-	const char *target = unit_text(files, n, "locus-stars.target");
-
-	for (size_t i = 0; i < N(wanted); i++)
-		has_line(target, wanted[i]);
-	ck_assert_ptr_null(strstr(target, "off"));
-	for (size_t i = 0; i < n; i++)
-		if (strchr(files[i].name, '/') == NULL && files[i].text != target)
-			has_line(files[i].text, "PartOf=locus-stars.target");
-	arena_free(&a);
-}
-END_TEST
-
-/* What each kind of service must have; the hardening is judged by check-units. */
-START_TEST(services_and_sockets)
+/* The hardening is judged by check-units. */
+START_TEST(one_unit)
 {
 	struct arena a = { 0 };
 	struct conf *cf = units_conf(
-	    &a, CONFIG("<upload_dir>/srv/a b/50%</upload_dir>"
-		       "<scheduler_processes>2</scheduler_processes>",
-		    "<daemons><daemon><cmd>bin/theirs</cmd></daemon></daemons>"));
-	size_t n;
-	struct unit_file *files = units_of(&a, cf, &n);
-	const char *service = unit_text(files, n, "locus-stars@.service");
-	const char *upload = unit_text(files, n, "locus-stars@upload.socket");
-	const char *second = unit_text(
-	    files, n, "locus-stars@scheduler-2.service.d/10-locus.conf");
-	const char *theirs = unit_text(
-	    files, n, "locus-stars@theirs.service.d/10-locus.conf");
+	    &a, CONFIG("<upload_dir>/srv/a b/50%</upload_dir>", ""));
+	const char *text = unit_text(&a, cf, "/usr/bin/locus");
 
-	has_line(service, "ExecStart=/usr/bin/locus -p stars run-service %i");
-	has_line(service, "User=locus-stars");
-	has_line(service, "Type=notify");
-	has_line(service, "WatchdogSec=60");
-	has_line(service, "RestartPreventExitStatus=2 77 78");
-	has_line(service, "ReadWritePaths=-/var/lib/locus/stars");
-	has_line(service, "ReadWritePaths=-\"/srv/a b/50%%\"");
-	has_line(upload, "ListenStream=/run/locus/stars/upload.sock");
-	has_line(upload, "SocketMode=0660");
-	has_line(upload, "Service=locus-stars@file_upload_handler.service");
-	has_line(second, "Sockets=locus-stars@scheduler.socket");
-	has_line(second, "StartLimitIntervalSec=0");
-	has_line(theirs, "Type=exec");
-	has_line(theirs, "WatchdogSec=0");
-	ck_assert_ptr_null(unit_text(files, n, "locus-stars@scheduler-2.socket"));
+	has_line(text, "ExecStart=/usr/bin/locus -p stars start --foreground");
+	has_line(text, "User=locus-stars");
+	has_line(text, "Type=notify");
+	has_line(text, "WatchdogSec=60");
+	has_line(text, "KillMode=mixed");
+	has_line(text, "OOMPolicy=continue");
+	has_line(text, "FileDescriptorStoreMax=16");
+	has_line(text, "RestartPreventExitStatus=2 77 78");
+	has_line(text, "ReadWritePaths=-/var/lib/locus/stars");
+	has_line(text, "ReadWritePaths=-/run/locus/stars");
+	has_line(text, "ReadWritePaths=-\"/srv/a b/50%%\"");
+	has_line(text, "WantedBy=multi-user.target");
+	ck_assert_ptr_null(strstr(text, "/var/lib/locus/stars/download"));
 	arena_free(&a);
 }
 END_TEST
 
-/* systemd gives a socket away by its name: the directory is one where only root renames
- * what root has made, wherever run_dir is. */
-START_TEST(sockets_elsewhere)
+/* The sockets and the supervisor's notes are in a directory of root, which is made anew
+ * at each boot, wherever run_dir is. */
+START_TEST(run_dir_elsewhere)
 {
 	struct arena a = { 0 };
 	struct conf *cf = units_conf(&a,
@@ -146,137 +77,133 @@ START_TEST(sockets_elsewhere)
 	    "<project_dir>/var/lib/locus/stars</project_dir>"
 	    "<log_dir>/var/log/locus/stars</log_dir><run_dir>/var/lib/locus/stars/run</run_dir>"
 	    "</config></boinc>");
-	size_t n;
-	struct unit_file *files = units_of(&a, cf, &n);
 
-	has_line(unit_text(files, n, "locus-stars@upload.socket"),
-	    "ListenStream=/run/locus/stars/upload.sock");
-	has_line(unit_text(files, n, "locus-stars@scheduler.socket"),
-	    "ListenStream=/run/locus/stars/scheduler.sock");
+	ck_assert_str_eq(
+	    service_socket(&a, cf, "upload"), "/run/locus/stars/sockets/upload.sock");
+	ck_assert_str_eq(state_dir(&a, cf), "/run/locus/stars");
+	has_line(
+	    unit_text(&a, cf, "/usr/bin/locus"), "ReadWritePaths=-/run/locus/stars");
 	arena_free(&a);
 }
 END_TEST
 
-static const struct {
-	const char *period, *line;
-} periods[] = { { "30 s", "OnCalendar=*-*-* *:*:00/30" },
-	{ "5", "OnCalendar=*-*-* *:00/5:00" }, { "1 h", "OnCalendar=*-*-* 23:00:00" },
-	{ "90 min", "OnCalendar=*-*-* 22:30:00" },
-	{ "1 d", "OnCalendar=*-*-* 00:00:00" },
-	{ "1 w", "OnCalendar=Mon *-*-* 00:00:00" },
-	{ "10 d", "OnCalendar=*-*-01/10 00:00:00" },
-	{ "31 d", "OnCalendar=*-*-01 00:00:00" },
-	{ "90 d", "OnCalendar=*-01/3-01 00:00:00" } };
-
-START_TEST(timers)
-{
-	struct arena a = { 0 };
-	const char *text = arena_printf(&a,
-	    CONFIG("", "<tasks><task><cmd>x</cmd><period>%s</period></task></tasks>"),
-	    periods[_i].period);
-	size_t n;
-	struct unit_file *files = units_of(&a, units_conf(&a, text), &n);
-	const char *timer = unit_text(files, n, "locus-stars-task-x.timer");
-
-	has_line(timer, periods[_i].line);
-	has_line(timer, "Persistent=yes");
-	has_line(timer, "Unit=locus-stars-task@x.service");
-	arena_free(&a);
-}
-END_TEST
-
-static size_t
-write_to(struct arena *a, const char *dir, const char *config, size_t *removed)
-{
-	struct fail f = { 0 };
-	struct units_change c;
-	size_t n;
-	struct unit_file *files = units_of(a, units_conf(a, config), &n);
-
-	ck_assert_int_eq(units_write(a, dir, "stars", files, n, &c, &f), OK);
-	*removed = c.removed;
-	return c.written;
-}
-
-/* Writing again changes nothing; what is not wanted any more goes, but neither the
- * admin's files nor those of another project. */
+/* Writing again changes nothing; a unit of the admin stays. */
 START_TEST(written_once)
 {
-	static const char two[] = CONFIG("",
-	    "<daemons><daemon><cmd>bin/one</cmd></daemon>"
-	    "<daemon><cmd>bin/two</cmd></daemon></daemons>");
-	static const char one[] = CONFIG(
-	    "", "<daemons><daemon><cmd>bin/one</cmd></daemon></daemons>");
+	static const char one[] = CONFIG("", ""),
+			  two[] = CONFIG("<upload_dir>/srv/up</upload_dir>", "");
 	char buf[PATH_MAX], *dir = unit_dir(buf);
 	struct arena a = { 0 };
 	struct fail f = { 0 };
-	const char *gone = arena_printf(
-	    &a, "%s/locus-stars@two.service.d/10-locus.conf", dir);
-	const char *admin = arena_printf(
-	    &a, "%s/locus-stars@one.service.d/override.conf", dir);
-	const char *other = arena_printf(&a, "%s/locus-stars_b.target", dir);
-	const char *socket = arena_printf(&a, "%s/locus-stars@web.socket", dir);
-	struct units_change c;
-	size_t removed;
+	struct conf *cf = units_conf(&a, one), *other = units_conf(&a, two);
+	const struct installation in = conf_installation(&a, cf);
+	const char *path = arena_printf(&a, "%s/locus-stars.service", dir);
+	bool first;
 
-	ck_assert_uint_gt(write_to(&a, dir, two, &removed), 0);
-	ck_assert(units_differ(&a, units_conf(&a, two), "/nonexistent"));
-	ck_assert_int_eq(fs_touch(admin, &f), OK);
-	ck_assert_int_eq(fs_write(other, "# Made by locus\n", 16, 0644, &f), OK);
-	ck_assert_uint_eq(write_to(&a, dir, two, &removed), 0);
-	ck_assert_uint_eq(removed, 0);
-	ck_assert(fs_exists(gone));
-	ck_assert_uint_eq(write_to(&a, dir, one, &removed), 1); /* the target */
-	ck_assert_uint_eq(removed, 1);
-	ck_assert(!fs_exists(gone) && fs_exists(admin));
-	ck_assert_int_eq(fs_write(socket, "[Socket]\n", 9, 0644, &f), OK);
-	ck_assert_uint_eq(write_to(&a, dir, one, &removed), 0);
-	ck_assert_int_eq(units_write(&a, dir, "stars", NULL, 0, &c, &f), OK);
-	ck_assert(
-	    !c.first && fs_exists(admin) && fs_exists(other) && fs_exists(socket));
-	ck_assert(!fs_exists(arena_printf(&a, "%s/locus-stars.target", dir)));
+	ck_assert(unit_differs(&a, cf, dir));
+	ck_assert_int_eq(unit_write(&a, cf, dir, &first, &f), OK);
+	ck_assert(first && !unit_differs(&a, cf, dir));
+	ck_assert_int_eq(unit_write(&a, cf, dir, &first, &f), OK);
+	ck_assert(!first && unit_differs(&a, other, dir));
+	ck_assert_int_eq(unit_write(&a, other, dir, &first, &f), OK);
+	ck_assert(unit_differs(&a, cf, dir) && !unit_differs(&a, other, dir));
+	ck_assert_int_eq(unit_unlink(&a, &in, dir, &f), OK);
+	ck_assert(!fs_exists(path));
+	ck_assert_int_eq(unit_unlink(&a, &in, dir, &f), OK);
+	ck_assert_int_eq(fs_write(path, "[Unit]\n", 7, 0644, &f), OK);
+	ck_assert(!unit_differs(&a, cf, dir));
+	ck_assert_int_eq(unit_write(&a, cf, dir, &first, &f), OK);
+	ck_assert_int_eq(unit_unlink(&a, &in, dir, &f), OK);
+	ck_assert_int_eq(fs_size(path), 7);
 	ck_assert_int_eq(fs_rmtree(dir, &f), OK);
 	arena_free(&a);
 }
 END_TEST
 
-static const char shown[] =
-    "Id=locus-stars@scheduler.service\nLoadState=loaded\nActiveState=active\n"
-    "SubState=running\nResult=success\nStatusText=answered 3 = three\nMainPID=812\n"
-    "NRestarts=2\nExecMainStatus=0\nExecMainCode=0\n"
-    "StateChangeTimestamp=@1763883000\n\n"
-    "Id=locus-stars@validator.service\nLoadState=loaded\nActiveState=failed\n"
-    "SubState=failed\nResult=watchdog\nStatusText=\nMainPID=0\nNRestarts=0\n"
-    "ExecMainStatus=6\nExecMainCode=2\nStateChangeTimestamp=\n\n"
-    "Id=locus-stars-task-x.timer\nLoadState=not-found\nActiveState=inactive\n"
-    "NextElapseUSecRealtime=Sun 2025-11-23 12:13:20 UTC\n";
-
-START_TEST(states_of_units)
+static size_t
+heard(int fd, char *text, size_t room)
 {
-	struct arena a = { 0 };
-	struct unit_state *u;
+	ssize_t n = recv(fd, text, room - 1, MSG_DONTWAIT);
 
-	ck_assert_uint_eq(unit_states_parse(&a, shown, &u), 3);
-	ck_assert_str_eq(u[0].id, "locus-stars@scheduler.service");
-	ck_assert(u[0].loaded && u[0].pid == 812 && u[0].restarts == 2);
-	ck_assert_str_eq(u[0].status, "answered 3 = three");
-	ck_assert_int_eq(u[0].since, 1763883000);
-	ck_assert_str_eq(unit_state_end(&a, &u[0]), "");
-	ck_assert_str_eq(u[1].active, "failed");
-	ck_assert_str_eq(unit_state_end(&a, &u[1]), "killed by signal 6 (watchdog)");
-	ck_assert(!u[2].loaded && u[2].next == 1763900000 && u[2].since == 0);
-	ck_assert_str_eq(u[2].status, "");
-	ck_assert_uint_eq(unit_states_parse(&a, "", &u), 0);
-	arena_free(&a);
+	text[n < 0 ? 0 : n] = '\0';
+	return strlen(text);
+}
+
+/* What a service says to whoever has started it, and to nobody else. */
+START_TEST(said)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	char buf[PATH_MAX], *dir = unit_dir(buf), text[300];
+	struct fail f = { 0 };
+	int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+
+	snprintf(sa.sun_path, sizeof(sa.sun_path), "%s/s", dir);
+	ck_assert_int_eq(bind(fd, (const struct sockaddr *)&sa, sizeof(sa)), 0);
+	unsetenv("NOTIFY_SOCKET");
+	notify_ready();
+	ck_assert(!notify_wanted() && heard(fd, text, sizeof(text)) == 0);
+	setenv("NOTIFY_SOCKET", sa.sun_path, 1);
+	setenv("WATCHDOG_USEC", "60000000", 1);
+	ck_assert(notify_wanted());
+	notify_ready();
+	ck_assert_uint_gt(heard(fd, text, sizeof(text)), 0);
+	ck_assert_str_eq(text, "READY=1");
+	notify_status("%d jobs\nREADY=1", 3);
+	notify_status("%d jobs", 3);
+	heard(fd, text, sizeof(text));
+	ck_assert_str_eq(text, "STATUS=3 jobs");
+	ck_assert_uint_eq(heard(fd, text, sizeof(text)), 0);
+	ck_assert_int_eq(notify_alive_ms(), 15001);
+	notify_alive();
+	notify_alive();
+	heard(fd, text, sizeof(text));
+	ck_assert_str_eq(text, "WATCHDOG=1");
+	ck_assert_uint_eq(heard(fd, text, sizeof(text)), 0);
+	/* A supervisor has another one for its services. */
+	notify_own();
+	ck_assert_ptr_null(getenv("NOTIFY_SOCKET"));
+	setenv("NOTIFY_SOCKET", "/nonexistent", 1);
+	notify_drop("web.sock");
+	heard(fd, text, sizeof(text));
+	ck_assert_str_eq(text, "FDSTOREREMOVE=1\nFDNAME=web.sock");
+	/* One that does not read holds nobody up. */
+	for (int i = 0; i < 1000; i++)
+		notify_stopping();
+	close(fd);
+	ck_assert_int_eq(fs_rmtree(dir, &f), OK);
+}
+END_TEST
+
+/* Names and descriptors from 3 on, only for the process that they are meant for. */
+START_TEST(kept)
+{
+	struct kept v[KEPT_MOST];
+	char pid[20];
+
+	setenv("LISTEN_PID", "1", 1);
+	setenv("LISTEN_FDS", "1", 1);
+	setenv("LISTEN_FDNAMES", "web.sock", 1);
+	ck_assert_uint_eq(notify_kept(v), 0);
+	ck_assert_ptr_null(getenv("LISTEN_FDS"));
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	ck_assert_int_eq(dup2(0, 3), 3);
+	ck_assert_int_eq(dup2(0, 4), 4);
+	setenv("LISTEN_PID", pid, 1);
+	setenv("LISTEN_FDS", "2", 1);
+	setenv("LISTEN_FDNAMES", "web.sock:upload.sock", 1);
+	ck_assert_uint_eq(notify_kept(v), 2);
+	ck_assert_str_eq(v[0].name, "web.sock");
+	ck_assert_str_eq(v[1].name, "upload.sock");
+	ck_assert(v[0].fd == 3 && v[1].fd == 4);
+	ck_assert_int_eq(fcntl(4, F_GETFD), FD_CLOEXEC);
+	ck_assert_uint_eq(notify_kept(v), 0);
 }
 END_TEST
 
 UNIT_MAIN("units", {
-	ADD(instances);
-	ADD(one_target_has_all);
-	ADD(services_and_sockets);
-	ADD(sockets_elsewhere);
-	ADD_LOOP(timers, N(periods));
+	ADD(one_unit);
+	ADD(run_dir_elsewhere);
 	ADD(written_once);
-	ADD(states_of_units);
+	ADD(said);
+	ADD(kept);
 })

@@ -396,7 +396,7 @@ static enum err
 restore_into_end(struct restore *r)
 {
 	static const char *const rest[] = { "files", "keys", "tmpfiles", "log rotation",
-		"units", "Apache modules", "Apache site", NULL };
+		"unit", "Apache modules", "Apache site", NULL };
 	struct into *t = r->into;
 	struct cmd_ctx *x = r->x;
 	struct fail why = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks of locus doctor: configuration, services, units, web server, logs. */
+/* Checks of locus doctor: configuration, services, unit, web server, logs. */
 #include <string.h>
 #include <sys/stat.h>
 #include "db/project.h"
@@ -20,6 +20,7 @@
 #include "tools/procfs.h"
 #include "tools/program.h"
 #include "tools/running.h"
+#include "tools/unit.h"
 #include "tools/work_retry.h"
 #include "tools/web_trouble.h"
 #include "lib/banned.h"
@@ -118,20 +119,9 @@ own_apache_trouble(struct doctor *d, const struct state_proc *p, struct web_trou
 	       web_conf_trouble(d->x, d->a, NULL, t);
 }
 
-/* A line of locus status that is no service of the project has a blank in its name, or
- * names a server of the machine. */
 static const char *
 service_cure(struct doctor *d, const struct state_proc *p)
 {
-	static const char socket[] = "socket ";
-	const char *name = p->name;
-
-	if (p->of_machine)
-		return arena_printf(d->a, "systemctl start %s", p->note);
-	if (strncmp(name, socket, strlen(socket)) == 0)
-		name += strlen(socket);
-	if (strchr(name, ' ') != NULL) /* the timer of a task */
-		return doctor_locus(d, "start");
 	if (p->state == PROC_FAILED &&
 	    strncmp(p->note, no_program, strlen(no_program)) == 0)
 		return arena_printf(d->a,
@@ -144,23 +134,15 @@ service_cure(struct doctor *d, const struct state_proc *p)
 		    (long long)d->cf->private_port);
 	return doctor_locus(
 	    d, arena_printf(d->a, "%s %s",
-		   p->state == PROC_STOPPED ? "start" : "restart", name));
-}
-
-/* Without an installation, the web server has a check of its own: it may be any. */
-static bool
-is_elsewhere(const struct doctor *d, const struct state_proc *p)
-{
-	return p->of_machine && !conf_is_installed(d->cf);
+		   p->state == PROC_STOPPED ? "start" : "restart", p->name));
 }
 
 /* One that was just added, or restarted, takes a moment. */
 static bool
-is_starting(const struct doctor *d, const struct state *s)
+is_starting(const struct state *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (s->procs[i].state == PROC_STARTING &&
-		    !is_elsewhere(d, &s->procs[i]))
+		if (s->procs[i].state == PROC_STARTING)
 			return true;
 	return false;
 }
@@ -173,7 +155,7 @@ services_settled(struct doctor *d, struct state *s, enum running *r)
 
 	for (;;) {
 		TRY(running_read(d->x, s, r));
-		if (!is_starting(d, s) || clock_mono_ms() >= until)
+		if (!is_starting(s) || clock_mono_ms() >= until)
 			return OK;
 		clock_nap_ms(100);
 	}
@@ -196,7 +178,7 @@ report_service(struct doctor *d, const struct state_proc *p)
 		more = "another program has its port";
 	}
 	for (size_t i = 0; i < N(serving); i++)
-		if (p->of_machine || strcmp(p->name, serving[i]) == 0)
+		if (strcmp(p->name, serving[i]) == 0)
 			doctor_is_cause(d);
 	doctor_fail(d, cure, "%s is %s%s%s%s%s", p->name, proc_state_name(p->state),
 	    p->note[0] == '\0' ? "" : ": ", p->note, more[0] == '\0' ? "" : "; ", more);
@@ -215,18 +197,16 @@ doctor_services(struct doctor *d)
 		return;
 	}
 	if (services_settled(d, &s, &r) != OK) {
-		bool bad = d->x->f->code == E_CONFIG;
-
-		doctor_fail(d, bad ? check : "systemctl start dbus.socket", "%s",
-		    d->x->f->detail);
+		doctor_fail(d, check, "%s", d->x->f->detail);
 		return;
 	}
 	if (r == RUNNING_NONE) {
 		doctor_fail(d, doctor_locus(d, "start"), "the project is stopped");
 		return;
 	}
+	/* The web server, which may be any, has a check of its own. */
 	for (size_t i = 0; i < s.n; i++)
-		if (s.procs[i].state != PROC_RUNNING && !is_elsewhere(d, &s.procs[i]))
+		if (s.procs[i].state != PROC_RUNNING && !s.procs[i].of_machine)
 			report_service(d, &s.procs[i]);
 	if (r == RUNNING_PART && !doctor_has_complained(d))
 		doctor_fail(
@@ -345,45 +325,28 @@ doctor_tool(struct doctor *d, const char *const *argv, char **out)
 	return told.status;
 }
 
-static bool
-systemd_runs(void)
-{
-	return fs_exists("/run/systemd/system");
-}
-
 void
 doctor_units(struct doctor *d)
 {
-	const char *unit = conf_installation(d->a, d->cf).unit;
-	const char *target = arena_printf(d->a, "%s.target", unit);
-	const char *ours = arena_printf(d->a, "%s*", unit);
+	const struct installation in = conf_installation(d->a, d->cf);
+	const char *unit = unit_name(d->a, &in);
 	char *out;
 
 	if (!systemd_runs()) {
 		doctor_skip(d, "systemd does not run on this machine");
 		return;
 	}
-	if (doctor_tool(d, (const char *[]){ "systemctl", "is-enabled", target, NULL },
+	if (doctor_tool(d, (const char *[]){ "systemctl", "is-enabled", unit, NULL },
 		&out) != 0)
-		doctor_fail(d, arena_printf(d->a, "systemctl enable %s", target),
-		    "%s is %s: the project does not start when the machine does",
-		    target, out[0] == '\0' ? "not enabled" : out);
-	if (doctor_tool(d, (const char *[]){ "systemctl", "is-active", target, NULL },
-		&out) != 0)
-		doctor_fail(d, arena_printf(d->a, "systemctl start %s", target),
-		    "%s is %s", target, out);
-	if (doctor_tool(d,
-		(const char *[]){ "systemctl", "list-units", "--failed", "--plain",
-		    "--no-legend", ours, NULL },
-		&out) == 0 &&
-	    out[0] != '\0')
-		doctor_fail(d,
-		    arena_printf(d->a,
-			"systemctl reset-failed '%s' && systemctl restart %s", ours,
-			target),
-		    "failed: %.200s", out);
+		doctor_fail(d, arena_printf(d->a, "systemctl enable %s", unit),
+		    "%s is %s: the project does not start when the machine does", unit,
+		    out[0] == '\0' ? "not enabled" : out);
+	if (doctor_tool(
+		d, (const char *[]){ "systemctl", "is-active", unit, NULL }, &out) != 0)
+		doctor_fail(d, arena_printf(d->a, "systemctl start %s", unit),
+		    "%s is %s", unit, out);
 	if (!doctor_has_complained(d))
-		doctor_ok(d, "%s is enabled and active", target);
+		doctor_ok(d, "%s is enabled and active", unit);
 }
 
 /* --- the machine's web server --- */
@@ -399,10 +362,13 @@ doctor_web_server(struct doctor *d)
 	struct web_server w = running_web_server(d->a);
 	bool apache = w.pid != 0 && strcmp(w.name, "apache2") == 0;
 
-	if (w.pid == 0) {
+	if (w.pid == 0 && unit[0] != '\0') {
+		doctor_is_cause(d);
+		doctor_fail(d, "systemctl start apache2",
+		    "neither Debian's apache2 nor nginx runs on this machine");
+	} else if (w.pid == 0) {
 		doctor_warn(d, "systemctl start apache2",
 		    "neither Debian's apache2 nor nginx runs on this machine");
-		return;
 	}
 	if (apache && unit[0] != '\0' && !fs_exists(enabled)) {
 		doctor_is_cause(d);

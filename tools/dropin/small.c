@@ -409,7 +409,7 @@ dropin_db_purge(struct dropin *d)
 
 /*
  * A crontab calls this every few minutes. What was stopped stays stopped, and systemd
- * restarts the services of an installed project by itself.
+ * restarts the supervisor of an installed project by itself.
  */
 static enum err
 start_by_cron(struct dropin *d)

@@ -213,7 +213,7 @@ const struct cmd cmd_destroy = { .name = "destroy",
 	.purpose = "remove a project with all its data",
 	.about =
 	    "Undoes what locus create NAME --url has done: stops the services and removes site,\n"
-	    "units, database, data, keys, logs, configuration and account, in this order, so that a\n"
+	    "unit, database, data, keys, logs, configuration and account, in this order, so that a\n"
 	    "run that failed can be repeated. Says how many jobs hosts work on; their results are\n"
 	    "lost.\n"
 	    "\n"

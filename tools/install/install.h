@@ -28,7 +28,6 @@ struct install { /* a project that is being installed or removed */
 	bool had_config;    /* config.xml was there when the command began */
 	char *key;          /* text of --code-sign-public; NULL = not given */
 	bool restart_web; /* Apache has new modules or limits: a reload is too little */
-	bool new_units;   /* some of them do not run yet */
 	char *to_do;      /* what is left to the admin, a line each */
 };
 
@@ -48,11 +47,12 @@ const struct install_step *install_steps(size_t *n);
 
 /* Runs create without --here. */
 enum err install_run(struct cmd_ctx *, struct create *);
-/* Brings the files and units of an installed project to this release; only for root. */
+/* Brings the files and the unit of an installed project to this release; only for root.
+ */
 enum err install_upgrade(struct cmd_ctx *, bool dry_run);
 /*
  * Prepares a further machine of the project, to which /etc/locus/NAME was copied: its
- * account, directories, units and site; only for root.
+ * account, directories, unit and site; only for root.
  */
 enum err install_join(struct cmd_ctx *, bool dry_run);
 /* Remembers a line for the end: what the admin has to do. */

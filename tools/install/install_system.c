@@ -7,10 +7,10 @@
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "tools/install/install.h"
+#include "tools/install/rights.h"
 #include "tools/log.h"
 #include "tools/procfs.h"
-#include "tools/systemctl.h"
-#include "tools/units.h"
+#include "tools/unit.h"
 #include "lib/banned.h"
 
 enum { END_MS = 20000, TICK_MS = 50, STATUS_MOST = 64 << 10 };
@@ -50,8 +50,10 @@ tmpfiles_config(struct install *in)
 	return arena_printf(in->x->a,
 	    "# Written by locus create %s; see locus-install(7).\n"
 	    "d /run/locus 0755 root root -\n"
-	    "d %s 1771 root %s -\n",
-	    in->p.name, in->p.run_dir, in->p.account);
+	    "d %s 1771 root %s -\n"
+	    "d %s/sockets 2750 %s %s -\n",
+	    in->p.name, in->p.run_dir, in->p.account, in->p.run_dir, in->p.account,
+	    right_web_group(&in->p));
 }
 
 char *
@@ -122,84 +124,64 @@ install_logrotate_undo(struct install *in)
 	return site_file_remove(in->x, logrotate_path(in), in->x->f);
 }
 
-/* --- units --- */
+/* --- the unit --- */
 
 char *
-install_units_text(struct install *in)
+install_unit_text(struct install *in)
 {
-	return arena_printf(in->x->a, "%s.target and its services", in->p.unit);
+	return unit_name(in->x->a, &in->p);
 }
 
 enum err
-install_units_holds(struct install *in, bool *yes)
+install_unit_holds(struct install *in, bool *yes)
 {
-	*yes = !units_differ(in->x->a, in->x->cf, UNITS_DIR);
+	*yes = !unit_differs(in->x->a, in->x->cf, UNIT_DIR);
 	return OK;
 }
 
 enum err
-install_units_make(struct install *in)
+install_unit_make(struct install *in)
 {
-	struct units_change change;
-
-	TRY(units_sync(in->x->a, in->x->cf, &change, in->x->f));
-	in->new_units = true;
-	return OK;
+	return unit_sync(in->x->a, in->x->cf, in->x->f);
 }
 
 enum err
-install_units_undo(struct install *in)
+install_unit_undo(struct install *in)
 {
-	const char *forget[] = { "systemctl", "reset-failed",
-		arena_printf(in->x->a, "%s*", in->p.unit), NULL };
-	struct fail saved = *in->x->f;
-
-	TRY(units_remove(in->x->a, in->p.name, in->x->f));
-	/* systemd would go on to list services that have failed. */
-	if (systemctl_usable() && install_program(in, forget, "systemd") != OK)
-		*in->x->f = saved;
-	return OK;
+	return unit_remove(in->x->a, &in->p, in->x->f);
 }
 
 /* --- start --- */
 
-static char *
-target_name(struct install *in)
-{
-	return arena_printf(in->x->a, "%s.target", in->p.unit);
-}
-
 char *
 install_start_text(struct install *in)
 {
-	return systemctl_usable() ?
-	           arena_printf(in->x->a, "systemctl start %s", target_name(in)) :
+	return systemd_runs() ?
+	           arena_printf(
+		       in->x->a, "systemctl start %s", unit_name(in->x->a, &in->p)) :
 	           arena_printf(in->x->a, "left to the boot, as systemd does not run");
 }
 
 enum err
 install_start_holds(struct install *in, bool *yes)
 {
-	const char *argv[] = { "systemctl", "is-active", "--quiet", target_name(in),
-		NULL };
-	struct fail saved = *in->x->f;
+	struct fail no = { 0 };
 
-	*yes = !in->new_units && systemctl_usable() &&
-	       install_program(in, argv, "systemd") == OK;
-	*in->x->f = saved;
+	*yes = systemd_runs() &&
+	       systemctl(in->x->a, "is-active", unit_name(in->x->a, &in->p), &no) == OK;
 	return OK;
 }
 
 enum err
 install_start_make(struct install *in)
 {
-	const char *argv[] = { "systemctl", "start", target_name(in), NULL };
+	const char *unit = unit_name(in->x->a, &in->p);
 
-	if (systemctl_usable())
-		return install_program(in, argv, "systemd");
+	if (systemd_runs())
+		return systemctl(in->x->a, "start", unit, in->x->f);
 	install_to_do(in,
 	    "systemd does not run here: the project starts with the next boot, or by \"systemctl start %s\"",
-	    target_name(in));
+	    unit);
 	return OK;
 }
 
@@ -248,31 +230,13 @@ end_processes(struct install *in)
 	return OK;
 }
 
-/* Stops the project's units: whatever is killed before would only be started again. */
-static enum err
-stop_units(struct install *in)
-{
-	const char *names = arena_printf(in->x->a, "%s@*", in->p.unit);
-	const char *tasks = arena_printf(in->x->a, "%s-task-*", in->p.unit);
-	const char *stop[] = { "systemctl", "stop", target_name(in), names, tasks,
-		NULL };
-	const char *show[] = { "systemctl", "cat", target_name(in), NULL };
-	struct fail saved = *in->x->f;
-
-	if (!systemctl_usable())
-		return OK;
-	if (install_program(in, show, "systemd") == OK)
-		return install_program(in, stop, "systemd");
-	*in->x->f = saved; /* there is no target: nothing runs */
-	return OK;
-}
-
+/* Whatever is killed before the unit is stopped would only be started again. */
 enum err
 install_start_undo(struct install *in)
 {
 	bool there;
 
-	TRY(stop_units(in));
+	TRY(unit_end(in->x->a, &in->p, in->x->f));
 	TRY(install_account_holds(in, &there));
 	return there ? install_as_account(in, end_processes) : OK;
 }

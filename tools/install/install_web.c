@@ -15,7 +15,7 @@
 #include "lib/text.h"
 #include "tools/install/install.h"
 #include "tools/program.h"
-#include "tools/systemctl.h"
+#include "tools/unit.h"
 #include "lib/banned.h"
 
 #define APACHE_DIR     "/etc/apache2"
@@ -75,7 +75,7 @@ reload_apache(struct install *in)
 		NULL };
 	const char *graceful[] = { "apache2ctl", "graceful", NULL };
 
-	if (systemctl_usable()) {
+	if (systemd_runs()) {
 		TRY(install_program(in, unit, "systemd"));
 		return install_program(in, active, "systemd");
 	}

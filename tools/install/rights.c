@@ -65,6 +65,22 @@ right_holder_name(const struct installation *p, enum right_holder h)
 	return "root";
 }
 
+const char *
+right_web_group(const struct installation *p)
+{
+	const struct passwd *pw = getpwnam(p->web);
+	const struct group *g = pw == NULL ? NULL : getgrgid(pw->pw_gid);
+
+	return g == NULL ? p->web : g->gr_name;
+}
+
+/* The web server's account may have another group than one of its own name. */
+static const char *
+right_group_name(const struct installation *p, enum right_holder h)
+{
+	return h == RIGHT_WEB ? right_web_group(p) : right_holder_name(p, h);
+}
+
 bool
 right_is_inner(const struct installation *p, const struct right *r)
 {
@@ -106,7 +122,7 @@ right_wrong(struct arena *a, const struct installation *p, const struct right *r
 {
 	static const char *const kinds[] = { "directory", "file", "socket" };
 	const char *owner = right_holder_name(p, r->owner);
-	const char *group = right_holder_name(p, r->group);
+	const char *group = right_group_name(p, r->group);
 	uid_t uid;
 	gid_t gid;
 	struct stat st;
@@ -135,7 +151,7 @@ right_set(struct arena *a, const struct installation *p, const struct right *r,
     struct fail *f)
 {
 	const char *owner = right_holder_name(p, r->owner);
-	const char *group = right_holder_name(p, r->group);
+	const char *group = right_group_name(p, r->group);
 	enum err e = OK;
 	uid_t uid;
 	gid_t gid;
@@ -193,7 +209,7 @@ static char *
 inner_cure(struct rights_look *k, const struct right *r)
 {
 	const char *owner = right_holder_name(&k->p, r->owner);
-	const char *group = right_holder_name(&k->p, r->group);
+	const char *group = right_group_name(&k->p, r->group);
 	const char *give = "";
 	struct stat st;
 
@@ -217,15 +233,15 @@ right_cure(struct rights_look *k, const struct right *r)
 	struct stat st;
 
 	if (r->kind == RIGHT_SOCKET)
-		return arena_printf(
-		    k->a, "systemctl restart 'locus-%s@*.socket'", k->p.name);
+		return arena_printf(k->a, "locus -p %s stop && locus -p %s start",
+		    k->p.name, k->p.name);
 	if (right_is_inner(&k->p, r))
 		return inner_cure(k, r);
 	if (lstat(r->path, &st) < 0)
 		return arena_printf(
 		    k->a, "locus create %s --url %s", k->p.name, k->cf->master_url);
 	return arena_printf(k->a, "chown -h %s:%s %s; chmod %04o %s",
-	    right_holder_name(&k->p, r->owner), right_holder_name(&k->p, r->group),
+	    right_holder_name(&k->p, r->owner), right_group_name(&k->p, r->group),
 	    r->path, r->mode, r->path);
 }
 
@@ -285,8 +301,7 @@ check_roots(struct rights_look *k)
 		arena_printf(a, "/etc/apache2/conf-available/locus.conf"),
 		arena_printf(a, "/etc/logrotate.d/%s", k->p.unit),
 		arena_printf(a, "/etc/tmpfiles.d/%s.conf", k->p.unit),
-		arena_printf(a, "/etc/systemd/system/%s.target", k->p.unit),
-		arena_printf(a, "/etc/systemd/system/%s@.service", k->p.unit),
+		arena_printf(a, "/etc/systemd/system/%s.service", k->p.unit),
 		k->cf->certificate_file[0] == '\0' ? NULL : k->cf->certificate_file,
 		k->cf->certificate_key_file[0] == '\0' ? NULL :
 							 k->cf->certificate_key_file };

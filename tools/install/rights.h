@@ -21,6 +21,9 @@ struct right {
 
 /* Lists the rows of rights.def for a project. */
 struct right *rights_of(struct arena *, const struct installation *, size_t *n);
+/* Returns the group of the web server's account. Valid until the next call of
+ * getgrgid(3). */
+const char *right_web_group(const struct installation *);
 /* Is it below the directory that the project's account can write? */
 bool right_is_inner(const struct installation *, const struct right *);
 /* Returns what is wrong with the file or directory; NULL if it is as it should be. */

@@ -5,13 +5,14 @@
  */
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 #include "lib/buf.h"
 #include "lib/clamp.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
+#include "lib/journal.h"
 #include "lib/log.h"
 #include "lib/proc.h"
 #include "tools/procfs.h"
@@ -31,8 +32,9 @@ adopt(struct sup *x, struct proc *p, const struct procfs *st)
 	p->pid = st->pid;
 	p->start = st->start;
 	p->session = st->session;
-	p->born_ms = clock_mono_ms();
+	p->born_ms = p->alive_ms = clock_mono_ms();
 	p->failures = 0;
+	p->told = true; /* to the supervisor that started it */
 	sup_set_state(x, p, PROC_STARTING);
 	log_info("%s runs already, pid %d", p->s.name, (int)p->pid);
 }
@@ -148,7 +150,9 @@ enum {
 	DELAY_FIRST_MS = 200, /* backoff: doubles from here ... */
 	DELAY_MOST_MS = 30000,
 	SETTLED_MS = 10000, /* ... and is reset after a service has run this long */
-	TERM_MS = 1000 /* time for the remaining processes of a dead service to end */
+	TERM_MS = 1000, /* time for the remaining processes of a dead service to end */
+	ABORT_MS = 10000, /* time for one that hangs to leave a core */
+	SAID_MS = 5000    /* what services say is written this often at most */
 };
 
 struct proc *
@@ -178,15 +182,17 @@ static void
 sup_save(struct sup *x)
 {
 	struct state_proc *list = NEWN(&x->round, struct state_proc, x->n + 1);
-	struct state s = { x->self.pid, x->self.start, list, x->n,
+	struct state s = { x->self.pid, x->self.start, x->last->hash, list, x->n,
 		NEWN(&x->round, struct state_option, conf_nopts), 0 };
 	struct fail f = { 0 };
 
 	for (size_t i = 0; i < x->n; i++) {
 		struct proc *p = &x->procs[i];
+		bool says = p->state == PROC_RUNNING && p->restarts == 0;
 
 		list[i] = (struct state_proc){ p->s.name, p->state, p->pid, p->session,
-			p->start, p->since, p->restarts, false, p->note };
+			p->start, p->since, p->restarts, false,
+			says ? p->said : p->note };
 	}
 	for (size_t i = 0; i < conf_nopts; i++)
 		if (conf_needs_restart(x->cf, &conf_opts[i]))
@@ -199,6 +205,8 @@ sup_save(struct sup *x)
 	if (x->changed && !x->unsaved)
 		log_fail("state", &f);
 	x->unsaved = x->changed;
+	x->heard = false;
+	x->saved_ms = clock_mono_ms();
 }
 
 /* --- one service, one step --- */
@@ -222,24 +230,50 @@ proc_failed(struct proc *p, int64_t now_ms)
 	             pause_doubled(DELAY_FIRST_MS, ++p->failures, DELAY_MOST_MS);
 }
 
+/*
+ * Under systemd our programs write their logs to files, and what is left for standard
+ * error to the journal, each under its own name. Returns that stream, or -1.
+ */
+static int
+to_journal(struct sup *x, const struct proc *p, struct proc_run *run)
+{
+	int fd = -1;
+
+	if (x->journal && p->s.ours)
+		fd = journal_stream(arena_printf(&x->round, "%s@%s",
+		    conf_installation(&x->round, x->cf).unit, p->s.name));
+	if (fd >= 0)
+		run->out = run->err = (struct proc_io){ PROC_FD, .fd = fd };
+	return fd;
+}
+
 static void
 start_proc(struct sup *x, struct proc *p, int64_t now_ms)
 {
 	struct fail f = { 0 };
 	struct procfs st;
+	const char *const env[] = {
+		arena_printf(&x->round, MARK_SERVICE "=%s", p->s.name), NULL
+	};
 	struct proc_run run = { .argv = (const char *const *)command_logged(x, &p->s),
 		.dir = x->cf->project_dir,
+		.env = env,
 		PROC_LOG(p->s.log) };
-	struct proc_child c;
+	struct proc_child c = { 0 };
+	int journal = to_journal(x, p, &run);
 
-	setenv(MARK_SERVICE, p->s.name, 1);
 	if (p->s.pid_file != NULL)
 		fs_unlink(p->s.pid_file, NULL);
-	p->born_ms = now_ms;
+	p->born_ms = p->alive_ms = now_ms;
+	p->told = false;
+	p->said[0] = '\0';
 	if (p->s.listen != NULL)
 		run.in.how = PROC_FD;
-	if ((p->s.listen != NULL && sup_listen(x, p->s.listen, &run.in.fd, &f) != OK) ||
-	    proc_start(&run, &c, &f) != OK) {
+	if (p->s.listen == NULL || sup_listen(x, p->s.listen, &run.in.fd, &f) == OK)
+		proc_start(&run, &c, &f);
+	if (journal >= 0)
+		close(journal);
+	if (c.pid == 0) {
 		p->pid = 0;
 		log_fail(p->s.name, &f);
 		snprintf(p->note, sizeof(p->note), "%.90s", f.detail);
@@ -264,12 +298,13 @@ sup_died(struct sup *x, struct proc *p, int64_t now_ms)
 {
 	struct group g = proc_group(x, p);
 
-	if (p->state == PROC_ENDING) {
+	if (p->state == PROC_ENDING && !p->hung) {
 		if (p->kill_ms > now_ms + TERM_MS)
 			p->kill_ms = now_ms + TERM_MS;
 		group_signal(&x->round, &g, SIGTERM);
 		return;
 	}
+	p->hung = false;
 	log_warn("%s is gone: %s", p->s.name, p->note);
 	proc_failed(p, now_ms);
 	p->kill_ms = now_ms + TERM_MS;
@@ -291,6 +326,18 @@ sup_end(struct sup *x, struct proc *p, int64_t now_ms)
 		kill(p->pid, p->s.stop_signal);
 	else
 		group_signal(&x->round, &g, SIGTERM);
+}
+
+/* Kills a service that hangs; it then counts as one that has died. */
+static void
+end_hung(struct sup *x, struct proc *p, int64_t now_ms, int for_s)
+{
+	log_warn("%s has not said for %d s that it %s: it is killed", p->s.name, for_s,
+	    p->state == PROC_STARTING ? "is ready" : "goes on");
+	p->hung = true;
+	p->kill_ms = now_ms + ABORT_MS;
+	sup_set_state(x, p, PROC_ENDING);
+	kill(p->pid, SIGABRT);
 }
 
 /*
@@ -346,6 +393,25 @@ may_start(const struct sup *x, const struct proc *p)
 }
 
 static void
+step_living(struct sup *x, struct proc *p, int64_t now_ms)
+{
+	int for_s;
+
+	if (!procfs_alive(p->pid, p->start)) {
+		if (p->child)
+			return; /* it is reaped first, for its exit code */
+		snprintf(p->note, sizeof(p->note), "gone");
+		sup_died(x, p, now_ms);
+	} else if (sup_hangs(p, now_ms, &for_s)) {
+		end_hung(x, p, now_ms, for_s);
+	} else if (p->state == PROC_STARTING && (p->told || service_ready(&p->s))) {
+		sup_set_state(x, p, PROC_RUNNING);
+		log_info("%s is ready after %lld ms", p->s.name,
+		    (long long)(now_ms - p->born_ms));
+	}
+}
+
+static void
 step_proc(struct sup *x, struct proc *p, int64_t now_ms)
 {
 	switch (p->state) {
@@ -364,16 +430,7 @@ step_proc(struct sup *x, struct proc *p, int64_t now_ms)
 		return;
 	case PROC_STARTING:
 	case PROC_RUNNING:
-		if (!procfs_alive(p->pid, p->start)) {
-			if (!p->child) {
-				snprintf(p->note, sizeof(p->note), "gone");
-				sup_died(x, p, now_ms);
-			} /* a child is reaped first, for its exit code */
-		} else if (p->state == PROC_STARTING && service_ready(&p->s)) {
-			sup_set_state(x, p, PROC_RUNNING);
-			log_info("%s is ready after %lld ms", p->s.name,
-			    (long long)(now_ms - p->born_ms));
-		}
+		step_living(x, p, now_ms);
 		return;
 	case PROC_ENDING:
 		step_ending(x, p, now_ms);
@@ -403,13 +460,14 @@ reap_children(struct sup *x, int64_t now_ms)
 				continue;
 			p->child = false;
 			p->exit = WIFEXITED(st) ? WEXITSTATUS(st) : 0;
-			snprintf(p->note, sizeof(p->note), "%s %d",
+			snprintf(p->note, sizeof(p->note), "%s %d%s",
 			    WIFEXITED(st) ? "exit" : "killed by signal",
-			    WIFEXITED(st) ? WEXITSTATUS(st) : WTERMSIG(st));
+			    WIFEXITED(st) ? WEXITSTATUS(st) : WTERMSIG(st),
+			    p->hung ? " (watchdog)" : "");
 			/* Detects a crash of a service that was being stopped; as
 			 * nobody acts on its exit status, it would pass for a clean
 			 * exit. */
-			if (p->state == PROC_ENDING && WIFSIGNALED(st) &&
+			if (p->state == PROC_ENDING && !p->hung && WIFSIGNALED(st) &&
 			    WTERMSIG(st) != SIGTERM && WTERMSIG(st) != SIGKILL &&
 			    WTERMSIG(st) != p->s.stop_signal)
 				log_warn("%s crashed as it was stopped: %s", p->s.name,
@@ -424,11 +482,13 @@ sup_tick(struct sup *x)
 {
 	int64_t now_ms = clock_mono_ms();
 
+	sup_hear(x);
 	reap_children(x, now_ms);
 	for (size_t i = 0; i < x->n; i++)
 		step_proc(x, &x->procs[i], now_ms);
 	sup_tick_tasks(x);
-	if (x->changed)
+	if (x->changed || (x->heard && now_ms >= x->saved_ms + SAID_MS))
 		sup_save(x);
+	sup_tell(x);
 	arena_reset(&x->round);
 }

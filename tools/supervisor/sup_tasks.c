@@ -5,14 +5,15 @@
  * it before its time.
  */
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/log.h"
+#include "lib/notify.h"
 #include "lib/proc.h"
 #include "lib/sock.h"
+#include "lib/text.h"
 #include "model/owner.h"
 #include "model/trouble.h"
 #include "tools/procfs.h"
@@ -80,6 +81,27 @@ database_runs(const struct sup *x)
 	return true;
 }
 
+static void
+sup_start_task(struct sup *x, struct sup_task *t)
+{
+	const char *const argv[] = { program_self(&x->round), "-p",
+		conf_dir(&x->round, x->cf), "run-task", t->name, NULL };
+	const char *mark = arena_printf(&x->round, MARK_SERVICE "=task %s", t->name);
+	const char *const env[] = { mark, NULL };
+	const struct proc_run run = { .argv = argv,
+		.dir = x->cf->project_dir,
+		.env = env,
+		PROC_LOG(arena_printf(&x->round, "%s/tasks.log", x->cf->log_dir)) };
+	struct proc_child c;
+	struct fail f = { 0 };
+
+	if (proc_start(&run, &c, &f) != OK)
+		log_fail(t->name, &f);
+	else
+		log_info("task %s starts, pid %d", t->name, (int)c.pid);
+	t->pid = c.pid;
+}
+
 void
 sup_tick_tasks(struct sup *x)
 {
@@ -89,25 +111,8 @@ sup_tick_tasks(struct sup *x)
 		struct sup_task *t = &x->tasks[i];
 
 		if (t->wanted && t->pid == 0 && now >= t->due && database_runs(x)) {
-			const char *const argv[] = { program_self(&x->round), "-p",
-				x->cf->project_dir, "run-task", t->name, NULL };
-			const struct proc_run run = { .argv = argv,
-				.dir = x->cf->project_dir,
-				PROC_LOG(arena_printf(
-				    &x->round, "%s/tasks.log", x->cf->log_dir)) };
-			struct proc_child c;
-			struct fail f = { 0 };
-
 			t->due = now + t->period_s;
-			/* Else it would pass for a process of the service that was
-			 * started last. */
-			setenv(MARK_SERVICE,
-			    arena_printf(&x->round, "task %s", t->name), 1);
-			if (proc_start(&run, &c, &f) != OK)
-				log_fail(t->name, &f);
-			else
-				log_info("task %s starts, pid %d", t->name, (int)c.pid);
-			t->pid = c.pid;
+			sup_start_task(x, t);
 		}
 	}
 }
@@ -141,6 +146,34 @@ sup_end_tasks(struct sup *x, int sig)
  * process is replaced, instead of being refused.
  */
 
+/* Does systemd hold them, too, for the next supervisor of its unit? */
+static bool
+sockets_are_kept(const struct sup *x)
+{
+	return conf_is_installed(x->cf) && notify_wanted();
+}
+
+void
+sup_take_kept(struct sup *x)
+{
+	struct kept v[KEPT_MOST];
+	size_t n = notify_kept(v);
+
+	for (size_t i = 0; i < n; i++) {
+		char *path = arena_printf(
+		    x->a, "%s/%s", socket_dir(x->a, x->cf), v[i].name);
+
+		/* Somebody may have removed the name. */
+		if (fs_exists(path) && sock_listens(v[i].fd)) {
+			PUSH(x->a, x->sockets, x->nsockets,
+			    x->sockets_cap) = (struct listening){ path, v[i].fd };
+			continue;
+		}
+		close(v[i].fd);
+		notify_drop(v[i].name);
+	}
+}
+
 void
 sup_unlisten(struct sup *x, const char *path)
 {
@@ -149,6 +182,8 @@ sup_unlisten(struct sup *x, const char *path)
 			continue;
 		fs_unlink(path, NULL);
 		close(x->sockets[i].fd);
+		if (sockets_are_kept(x))
+			notify_drop(text_base_name(path));
 		x->sockets[i] = x->sockets[--x->nsockets];
 		return;
 	}
@@ -165,6 +200,8 @@ sup_listen(struct sup *x, const char *path, int *fd, struct fail *f)
 			return OK;
 		}
 	TRY(sock_listen(path, web_peer_of(x->cf).group, fd, f));
+	if (sockets_are_kept(x))
+		notify_keep(text_base_name(path), *fd);
 	PUSH(x->a, x->sockets, x->nsockets,
 	    x->sockets_cap) = (struct listening){ arena_strdup(x->a, path), *fd };
 	return OK;
@@ -173,11 +210,15 @@ sup_listen(struct sup *x, const char *path, int *fd, struct fail *f)
 void
 sup_unlisten_all(struct sup *x)
 {
-	for (size_t i = 0; i < x->n; i++) /* those of a killed supervisor too */
+	const bool kept = sockets_are_kept(x);
+
+	/* Those of a killed supervisor too. */
+	for (size_t i = 0; i < x->n && !kept; i++)
 		if (x->procs[i].s.listen != NULL)
 			fs_unlink(x->procs[i].s.listen, NULL);
 	for (size_t i = 0; i < x->nsockets; i++) {
-		fs_unlink(x->sockets[i].path, NULL);
+		if (!kept)
+			fs_unlink(x->sockets[i].path, NULL);
 		close(x->sockets[i].fd);
 	}
 	x->nsockets = 0;

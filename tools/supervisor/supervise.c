@@ -12,7 +12,9 @@
 #include <unistd.h>
 #include "lib/clock.h"
 #include "lib/fs.h"
+#include "lib/journal.h"
 #include "lib/log.h"
+#include "lib/notify.h"
 #include "lib/privilege.h"
 #include "lib/proc.h"
 #include "model/owner.h"
@@ -83,7 +85,7 @@ sup_take_orders(struct sup *x)
 {
 	int64_t now_ms = clock_mono_ms();
 
-	if (!fs_changed(x->cf->run_dir, &x->orders_seen))
+	if (!fs_changed(state_dir(&x->round, x->cf), &x->orders_seen))
 		return;
 	for (size_t i = 0; i < x->n; i++)
 		take_hold(x, &x->procs[i], now_ms);
@@ -352,7 +354,7 @@ end_all(struct sup *x)
 
 	while (any && clock_mono_ms() < end_ms) {
 		sup_tick(x);
-		clock_nap_ms(TICK_MS / 5);
+		sup_nap(x, TICK_MS / 5);
 		any = sup_end_tasks(x, 0);
 	}
 	if (any) /* what they have left is swept at the end */
@@ -367,7 +369,7 @@ end_all(struct sup *x)
 		}
 		while (any_left(x, (enum service_kind)kind)) {
 			sup_tick(x);
-			clock_nap_ms(TICK_MS / 5);
+			sup_nap(x, TICK_MS / 5);
 		}
 	}
 	sup_unlisten_all(x);
@@ -391,7 +393,11 @@ open_sup(
 	struct service *s;
 	size_t n;
 
-	*x = (struct sup){ .a = a, .cf = cf, .last = cf };
+	*x = (struct sup){ .a = a,
+		.cf = cf,
+		.last = cf,
+		.hear_fd = -1,
+		.journal = conf_is_installed(cf) && journal_is_stderr() };
 	if (e == OK)
 		e = fs_mkdirs(cf->log_dir, 0750, f);
 	if (e == OK)
@@ -433,28 +439,34 @@ supervise(struct arena *a, const struct conf *cf, struct fail *f)
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	setenv(MARK_PROJECT, cf->project_dir, 1);
 	setenv("LOCUS_PROJECT", conf_dir(a, cf), 1);
+	unsetenv(MARK_SERVICE); /* of a task that has started the project */
 	/* What watches the supervisor, as a unit or a container may, does not watch its
-	 * services. */
-	unsetenv("NOTIFY_SOCKET");
+	 * services: they are watched here. */
+	notify_own();
 	TRY(open_sup(&x, a, cf, &lock, f));
 	TRY(check_own_programs(&x, f));
 	TRY(short_dir_make(a, cf, f));
+	TRY(sup_hear_open(&x, f));
+	sup_take_kept(&x);
 	sup_take_orders(&x);
 	TRY(sup_listen_all(&x, f));
 	log_info("supervisor of %s with %zu services", cf->project_dir, x.n);
 	private_close(a, cf);
 	say_upstream(&x, cf);
 	sup_set_tasks(&x, cf);
+	notify_ready();
 	while (!proc_stopping) {
 		sup_take_orders(&x);
 		sup_tick(&x);
 		sup_reload(&x);
 		forget_ended(&x);
-		clock_nap_ms(TICK_MS);
+		sup_nap(&x, TICK_MS);
 	}
 	log_info("stopping, by signal %d", proc_stopping);
+	notify_stopping();
 	end_all(&x);
-	fs_unlink(arena_printf(a, "%s/state.json", cf->run_dir), NULL);
+	sup_hear_close(&x);
+	state_forget(a, cf);
 	report_conf_trouble(&x, NULL);
 	short_dir_remove(a, cf);
 	log_end();
@@ -478,7 +490,7 @@ supervise_end_orphans(struct arena *a, const struct conf *cf, size_t *n, struct 
 		x.procs[i].wanted = false;
 	}
 	end_all(&x);
-	fs_unlink(arena_printf(a, "%s/state.json", cf->run_dir), NULL);
+	state_forget(a, cf);
 	short_dir_remove(a, cf);
 	close(lock);
 	return OK;
