@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <pwd.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -39,15 +38,6 @@ web_peer_of(const struct conf *cf)
 		for (size_t i = 0; i < N(usual); i++)
 			peer_add(&p, usual[i]);
 	return p;
-}
-
-const char *
-web_peer_group(const struct conf *cf)
-{
-	const struct web_peer p = web_peer_of(cf);
-	const struct group *g = p.n == 0 ? NULL : getgrgid(p.group);
-
-	return g == NULL ? NULL : g->gr_name;
 }
 
 bool

@@ -32,12 +32,6 @@ struct web_peer {
  */
 struct web_peer web_peer_of(const struct conf *);
 
-/*
- * The group of the web server's account, as the unit files name it; NULL if there is
- * none. Valid until the next call of getgrgid(3).
- */
-const char *web_peer_group(const struct conf *);
-
 /* May the process at the other end of a connection name addresses? */
 bool web_peer_allows(const struct web_peer *, int fd, uid_t *uid);
 

@@ -123,23 +123,6 @@ environment(struct arena *a, pid_t pid, size_t *n)
 	return *n == 0 ? "" : text;
 }
 
-bool
-procfs_has_command(pid_t pid, char *const *argv)
-{
-	struct arena a = { 0 };
-	size_t n = 0;
-	char *text;
-	bool same = fs_read(&a, arena_printf(&a, "/proc/%d/cmdline", (int)pid),
-			ENVIRON_MAX, &text, &n, NULL) == OK;
-	const char *p = same ? text : "", *end = p + n;
-
-	for (; same && p < end && *argv != NULL; p += strlen(p) + 1, argv++)
-		same = strcmp(p, *argv) == 0;
-	same = same && p >= end && *argv == NULL;
-	arena_free(&a);
-	return same;
-}
-
 char *
 procfs_getenv(struct arena *a, pid_t pid, const char *name)
 {

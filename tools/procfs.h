@@ -27,8 +27,6 @@ size_t procfs_all(struct arena *, struct procfs **);
 /* CPU time of a process in clock ticks and its memory in bytes; false: no such process.
  */
 bool procfs_usage(pid_t, uint64_t *ticks, int64_t *bytes);
-/* True if the process was started with these words, which end with NULL. */
-bool procfs_has_command(pid_t, char *const *argv);
 /* Returns the value of a variable in that environment; NULL if it is not set. */
 char *procfs_getenv(struct arena *, pid_t, const char *name);
 

@@ -17,7 +17,11 @@ service_is_named(const struct service *s, const char *name)
 		   strcmp(s->socket_name, name) == 0);
 }
 
-struct picked
+/*
+ * Picks the services of that name: one service, or for a program with several processes
+ * on one socket all of them.
+ */
+static struct picked
 services_named(struct arena *a, const struct service *all, size_t n, const char *name)
 {
 	struct picked p = { .v = NEWN(a, const struct service *, n + 1) };

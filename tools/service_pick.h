@@ -12,12 +12,9 @@ struct picked {
 };
 
 /*
- * Picks the services of that name: one service, or for a program with several processes
- * on one socket all of them. n is 0 if there is none. Pure.
+ * Picks the project's services of that name: one service, or for a program with several
+ * processes on one socket all of them. E_NOTFOUND suggests the nearest name.
  */
-struct picked services_named(
-    struct arena *, const struct service *all, size_t n, const char *name);
-/* The same for the project of the command. E_NOTFOUND suggests the nearest name. */
 enum err service_pick(struct cmd_ctx *, const char *name, struct picked *);
 
 enum service_order { ORDER_START, ORDER_STOP, ORDER_RESTART };
