@@ -73,18 +73,19 @@ take_along(int stream, int to)
 /*
  * Opens the file that path names now; if that fails, logging stays with the old file.
  */
-static void
+static bool
 log_reopen(void)
 {
 	int fd = open(lg.path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
 
 	if (fd < 0)
-		return;
+		return false;
 	take_along(STDOUT_FILENO, fd);
 	take_along(STDERR_FILENO, fd);
 	if (lg.fd != STDERR_FILENO)
 		close(lg.fd);
 	lg.fd = fd;
+	return true;
 }
 
 void
@@ -93,17 +94,18 @@ log_open(const char *program, const char *path, enum log_level most)
 	bool failed;
 
 	pthread_mutex_lock(&lock);
-	if (lg.fd != STDERR_FILENO)
-		close(lg.fd);
-	lg.fd = STDERR_FILENO;
 	lg.most = most;
 	lg.looked_s = 0;
 	lg.journal = journal_is_stderr();
 	snprintf(lg.program, sizeof(lg.program), "%s", program);
 	snprintf(lg.path, sizeof(lg.path), "%s", path == NULL ? "" : path);
-	if (lg.path[0] != '\0')
-		log_reopen();
-	failed = lg.path[0] != '\0' && lg.fd == STDERR_FILENO;
+	/* Streams that lead to the old file are still taken along. */
+	failed = lg.path[0] != '\0' && !log_reopen();
+	if (failed || lg.path[0] == '\0') {
+		if (lg.fd != STDERR_FILENO)
+			close(lg.fd);
+		lg.fd = STDERR_FILENO;
+	}
 	pthread_mutex_unlock(&lock);
 	if (failed)
 		log_warn("cannot open log %s: logging to standard error", path);
@@ -138,7 +140,7 @@ follow_rotation(int64_t now)
 		return;
 	lg.looked_s = now;
 	if (!fs_is_file(lg.path, lg.fd))
-		log_reopen();
+		(void)log_reopen();
 }
 
 /* Appends text to a line, what must not be shown as \xNN, until the line is full. */

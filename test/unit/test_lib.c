@@ -706,6 +706,34 @@ START_TEST(log_follows_rotation)
 }
 END_TEST
 
+/*
+ * A service reads its configuration again and opens its log just when the log has been
+ * rotated: what children write follows.
+ */
+START_TEST(streams_follow_a_log_that_is_opened_again)
+{
+	char dir[PATH_MAX];
+	struct arena a = { 0 };
+	char *path = arena_printf(&a, "%s/log", unit_dir(dir));
+	int fd, out = dup(STDOUT_FILENO);
+	bool follows;
+
+	log_open("d", path, LOG_INFO);
+	fd = open(path, O_WRONLY | O_APPEND);
+	ck_assert_int_eq(dup2(fd, STDOUT_FILENO), STDOUT_FILENO);
+	ck_assert_int_eq(fs_rename(path, arena_printf(&a, "%s.1", path), NULL), OK);
+	log_open("d", path, LOG_INFO);
+	follows = fs_is_file(path, STDOUT_FILENO);
+	dup2(out, STDOUT_FILENO);
+	close(out);
+	close(fd);
+	log_open("d", NULL, LOG_ERR);
+	ck_assert(follows);
+	fs_rmtree(dir, NULL);
+	arena_free(&a);
+}
+END_TEST
+
 /* --- text --- */
 
 static const struct {
@@ -841,6 +869,7 @@ UNIT_MAIN("lib", {
 	ADD(rng_shuffles);
 	ADD(log_lines_are_single_and_cannot_be_forged);
 	ADD(log_follows_rotation);
+	ADD(streams_follow_a_log_that_is_opened_again);
 	ADD(log_counts_repetitions);
 	ADD(log_kinds_are_those_of_formats);
 	ADD(log_writes_ten_of_a_kind);
