@@ -235,6 +235,8 @@ rules_sources = \
 	rules/sched/delete.c \
 	rules/sched/fit.c \
 	rules/sched/fit.h \
+	rules/sched/held.c \
+	rules/sched/held.h \
 	rules/sched/host.c \
 	rules/sched/host.h \
 	rules/sched/hr.def \
@@ -292,6 +294,8 @@ db_sources = \
 	db/gauges.h \
 	db/grant.c \
 	db/grant.h \
+	db/held.c \
+	db/held.h \
 	db/host.c \
 	db/host.h \
 	db/id_walk.c \
@@ -300,6 +304,8 @@ db_sources = \
 	db/inspect.h \
 	db/job_batch.c \
 	db/job_batch.h \
+	db/known_sets.c \
+	db/known_sets.h \
 	db/ledger.c \
 	db/ledger.h \
 	db/node.c \
@@ -857,6 +863,7 @@ unit_tests = \
 	test/unit/test_rules_credit \
 	test/unit/test_rules_daemon \
 	test/unit/test_rules_edf \
+	test/unit/test_rules_held \
 	test/unit/test_rules_host \
 	test/unit/test_rules_identity \
 	test/unit/test_rules_limits \

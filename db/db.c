@@ -42,6 +42,7 @@ db_close(struct db *db)
 	conn_drop(db);
 	arena_free(&db->scratch);
 	trigger_cache_free(&db->trigger_cache);
+	known_sets_free(&db->known_sets);
 	struct arena a = db->a; /* holds db itself */
 	arena_free(&a);
 }

@@ -137,18 +137,6 @@ enum err hosts_active(struct db *, int64_t since, int64_t *n, struct fail *);
  */
 enum err host_files_save(struct db *, struct arena *, int64_t hostid,
     const int64_t *file_ids, size_t n, int64_t now, struct fail *);
-struct held_change {
-	int64_t hostid;
-	int64_t *old; /* file ids of its rows; sorted by the call */
-	size_t nold;
-	const int64_t *held; /* file ids that it lists */
-	size_t nheld;
-	int64_t now;
-};
-/* As host_files_save(), with the rows of a moment ago: if another request changed them
- * since, the host's next request corrects them. */
-enum err host_files_change(
-    struct db *, struct arena *, const struct held_change *, struct fail *);
 
 /*
  * Logs that clients send about themselves (protocol.md 1.1): the last of each kind is
@@ -360,22 +348,12 @@ enum err snapshot_reported(struct db *, struct arena *, const struct request *,
  * them.  After snapshot_reported, whose rows it uses. */
 enum err snapshot_others(struct db *, struct arena *, const struct request *,
     struct snapshot *, struct fail *);
-struct held_sets {                /* for one request */
-	const struct names *held; /* set by the caller: what request_held() says */
-	bool whole;               /* all sets of these files were read */
-	struct row_set_file *v;   /* a file appears once for each of its sets */
-	size_t n, cap;
-};
-/* Reads the file sets of the files that each request holds; together for those that
- * hold few. */
-enum err held_sets_read(
-    struct db *, struct arena *, struct held_sets *, size_t n, struct fail *);
 /*
- * File sets of the registered files that the request lists as present, with their
- * files: held = the host has all of them; names that are not registered are ignored.
- * Unordered, no jobs yet.  At most 256 sets, first those of which most is held; if
- * there are more, search.left is set.
+ * Adds the file sets that were chosen of those that the host holds, with their files:
+ * held = the host has all of them.  Unordered, no jobs yet.  If some that may have work
+ * were left out for their number, search.left is set.
  */
+struct held_sets;
 enum err snapshot_files(struct db *, struct arena *, const struct conf *,
     const struct held_sets *, int64_t now, struct snapshot *, struct fail *);
 /* The newest unsent result of each of these filesets; 0 = none.  The waiters' look. */

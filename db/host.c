@@ -171,41 +171,25 @@ files_add(struct db *db, int64_t hostid, const int64_t *ids, size_t n, int64_t n
 }
 
 enum err
-host_files_change(
-    struct db *db, struct arena *a, const struct held_change *c, struct fail *f)
+host_files_save(struct db *db, struct arena *a, int64_t hostid, const int64_t *file_ids,
+    size_t n, int64_t now, struct fail *f)
 {
-	struct ids old = ids_unique(a, c->old, c->nold),
-		   held = ids_unique(a, c->held, c->nheld);
-	int64_t *gone = NEWN(a, int64_t, old.n + 1),
-		*fresh = NEWN(a, int64_t, held.n + 1);
-	size_t ngone = 0, nfresh = 0;
+	struct row_number *rows = NULL;
+	struct ids old, held = ids_unique(a, file_ids, n);
+	size_t nold, ngone = 0, nfresh = 0;
+	int64_t *gone, *fresh = NEWN(a, int64_t, held.n + 1);
 
+	TRY(db_query(db, a, f, &rows, &nold, HOST_FILES, .hostid = hostid));
+	old = ids_unique(a, row_numbers(a, rows, nold), nold);
+	gone = NEWN(a, int64_t, old.n + 1);
 	for (size_t i = 0; i < old.n; i++)
 		if (!ids_has(&held, old.v[i]))
 			gone[ngone++] = old.v[i];
 	for (size_t i = 0; i < held.n; i++)
 		if (!ids_has(&old, held.v[i]))
 			fresh[nfresh++] = held.v[i];
-	TRY(files_add(db, c->hostid, fresh, nfresh, c->now, f));
-	return files_remove(db, c->hostid, gone, ngone, f);
-}
-
-enum err
-host_files_save(struct db *db, struct arena *a, int64_t hostid, const int64_t *file_ids,
-    size_t n, int64_t now, struct fail *f)
-{
-	struct row_number *rows = NULL;
-	size_t nold;
-
-	TRY(db_query(db, a, f, &rows, &nold, HOST_FILES, .hostid = hostid));
-	return host_files_change(db, a,
-	    &(struct held_change){ .hostid = hostid,
-		.old = row_numbers(a, rows, nold),
-		.nold = nold,
-		.held = file_ids,
-		.nheld = n,
-		.now = now },
-	    f);
+	TRY(files_add(db, hostid, fresh, nfresh, now, f));
+	return files_remove(db, hostid, gone, ngone, f);
 }
 
 /* --- logs --- */

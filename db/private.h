@@ -9,6 +9,7 @@
 #include <mysql.h>
 #include "db/inspect.h"
 #include "lib/rng.h"
+#include "db/known_sets.h"
 #include "trigger/cache.h"
 
 /* my_bool in MariaDB Connector/C, bool in MySQL's library. */
@@ -78,6 +79,7 @@ struct db {
 	uint64_t count;
 	struct tx_batch tx_batch;
 	struct trigger_cache trigger_cache;
+	struct known_sets known_sets;
 	int64_t began_ms; /* of the call that waits for the server, monotonic clock */
 	int64_t waits_most_ms; /* limit of waited_ms; 0 = none */
 	int64_t waited_ms; /* by the calls of this request, beyond what each may take */

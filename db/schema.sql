@@ -200,6 +200,7 @@ CREATE TABLE IF NOT EXISTS host (
 	p_gpu_fpops DOUBLE NOT NULL DEFAULT 0,
 	misc TEXT NOT NULL DEFAULT (''),
 	rpc_token BIGINT NOT NULL DEFAULT 0, -- ours: written with a commit, resolves an uncertain one
+	files_digest BIGINT NOT NULL DEFAULT 0, -- ours: sum of hashes of the ids of its host_file rows
 	search_ready BIGINT NOT NULL DEFAULT 0, -- ours: cursor of the search for jobs, in result.q
 	search_id BIGINT NOT NULL DEFAULT 0, -- ours: the cursor's other half
 	nci_ready BIGINT NOT NULL DEFAULT 0, -- ours: the same cursor for apps that use almost no CPU

@@ -8,14 +8,9 @@
 #define DB_SNAP_HELD_H
 
 #include "db/entity.h"
+#include "db/held.h"
 #include "model/decision.h"
 
-struct set_rows { /* file sets with their files, in any order */
-	struct row_set_file *v;
-	size_t n;
-};
-
-/* Appends the rows of the sets with these ids; absent sets have none. */
 struct sets_to_add {
 	const struct conf *conf;
 	const struct names *held;

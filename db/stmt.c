@@ -38,7 +38,6 @@ static const struct col host_account_cols[] = {
 	}
 	GLANCE(has_jobs, i32),
 	GLANCE(has_aimed, i32),
-	GLANCE(files, str),
 	GLANCE(team_name, str),
 #undef GLANCE
 };

@@ -89,6 +89,28 @@ struct snap_search {
 	size_t rows;
 };
 
+/* What is known of a file set of which the host holds files, before its row is read. */
+enum held_is {
+	HELD_UNKNOWN,
+	HELD_READY,  /* it has unsent results */
+	HELD_DRAINS, /* it has none, but may get some */
+	HELD_CLOSED, /* nothing for this host: an admin paused or drains it */
+};
+struct held_set {
+	int64_t id;
+	const char *name; /* "" = unknown */
+	size_t held,
+	    files; /* of its files, the host holds so many; files 0 = unknown */
+	enum held_is is;
+};
+struct held_choice {
+	int64_t *now;
+	size_t n; /* file sets to read at once */
+	int64_t *later;
+	size_t nlater; /* further sets with work, to read if those do not suffice */
+	bool cut; /* there are too many sets: some that may have work are in neither */
+};
+
 struct snap_member { /* a file of a set */
 	int64_t fileset_id, file_id;
 	char *name;
@@ -182,7 +204,6 @@ struct snap_glance {
 	bool there;       /* the facts were read, and just now */
 	int32_t has_jobs; /* a result is in progress on the host, or the host says so */
 	int32_t has_aimed; /* a workunit exists that is only for certain hosts */
-	char *files;       /* ids of the host's host_file rows, separated by commas */
 	char *team_name;
 	bool has_last;        /* the next two members were read */
 	int64_t last_ready;   /* largest result.ready; READY_SENT: nothing is unsent */
@@ -508,6 +529,7 @@ struct decision {
 	size_t ndeletes;
 	struct dec_message *messages;
 	size_t nmessages;
+	bool lacks_room;        /* nothing is sent, for lack of disk space */
 	struct dec_file *files; /* snapshot.nfiles of them */
 	/* file sets to raise need_work for and wait for; then decide again */
 	int64_t *want;

@@ -42,35 +42,20 @@ prefs_app_choice(
 
 enum { FILE_ABSENT = 0, FILE_PRESENT = 1 };
 
-/* Of two entries of one name, that of the file that is present comes first. */
-static int
-held_order(const void *pa, const void *pb)
-{
-	const struct rq_file *a = *(const struct rq_file *const *)pa,
-			     *b = *(const struct rq_file *const *)pb;
-	int order = strcmp(a->name, b->name);
-
-	return order != 0 ? order :
-	                    (b->status == FILE_PRESENT) - (a->status == FILE_PRESENT);
-}
-
+/* Of two entries of one name, that of the file that is present counts. */
 const struct names *
 request_held(struct arena *a, const struct request *rq)
 {
-	const struct rq_file **v;
 	struct names *held;
-	size_t n = 0;
 
 	if (rq->held != NULL)
 		return rq->held;
 	held = NEW(a, struct names);
-	v = NEWN(a, const struct rq_file *, rq->nfiles + 1);
-	for (size_t i = 0; i < rq->nfiles; i++)
-		if (rq->files[i].status >= FILE_ABSENT && rq->files[i].name != NULL)
-			v[n++] = &rq->files[i];
-	qsort(v, n, sizeof(*v), held_order);
-	for (size_t i = 0; i < n; i++)
-		names_put(a, held, v[i]->name, v[i]->status == FILE_PRESENT);
+	for (int present = 1; present >= 0; present--)
+		for (size_t i = 0; i < rq->nfiles; i++)
+			if (rq->files[i].status >= FILE_ABSENT &&
+			    (rq->files[i].status == FILE_PRESENT) == (present == 1))
+				names_put(a, held, rq->files[i].name, (size_t)present);
 	return held;
 }
 

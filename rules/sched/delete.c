@@ -342,6 +342,8 @@ delete_orders(struct ctx *c)
 		if (c->larges.v[i].goes)
 			delete_order(c, &c->larges.v[i], false);
 	if (d->work_wanted && d->nsends == 0 && d->ndeletes == 0 &&
-	    d->counts[WHY_DISK] > 0)
+	    d->counts[WHY_DISK] > 0) {
+		c->d->lacks_room = true;
 		order_for_space(c);
+	}
 }

@@ -48,8 +48,8 @@ supply_new(struct arena *a, const struct supply_in *in)
 	p->wants = !in->gets_no_job && decide_wants_work(in->conf, in->req);
 	p->once = supply_once_key(in->conf, s);
 	p->passes = first_passes(p);
-	if (!catalog_locality(s->cat, in->conf))
-		s->nfiles = s->nmembers = 0; /* no job is preferred for its files */
+	if (!catalog_locality(s->cat, in->conf)) /* no job is preferred for its files */
+		s->nfiles = s->nmembers = p->in.nheld = 0;
 	locality_order(a, in->conf, &rng, s->files, s->nfiles);
 	if (p->wants)
 		p->goal = (struct supply_goal){ .apps = serving_of(a, in->req, s->cat),
@@ -231,9 +231,12 @@ supply_begin_held(struct supply *p)
 {
 	if (p->round > 0)
 		return false;
-	p->rng = rng_seed(p->in.seed ^ 1);
+	if (p->more && p->held_read == p->in.nheld)
+		return false;
+	p->rng = rng_seed(p->in.seed ^ (p->more ? 4 : 1));
 	p->until_enough = true;
-	supply_files_begin(p, 0, p->goal.need);
+	supply_files_begin(p, p->more ? p->in.snap->nfiles : 0, p->goal.need);
+	p->files.held = true;
 	return true;
 }
 
@@ -519,7 +522,8 @@ supply_begin_nci_walk(struct supply *p)
 bool
 supply_begin_walk(struct supply *p)
 {
-	return walk_once(p, false);
+	/* the sets of held files come first, whose turn it is in the next pass */
+	return p->held_read == p->in.nheld && walk_once(p, false);
 }
 
 /* --- workunits of candidates --- */

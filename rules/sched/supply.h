@@ -38,6 +38,9 @@ struct supply_in { /* what the first queries depend on */
 	struct rng draw_rng;
 	int64_t only_job; /* the only candidate to consider; 0 = consider all */
 	const struct contention *contention; /* as of now; NULL if unknown */
+	/* sets of held files that have work and are not in the snapshot yet */
+	const int64_t *held;
+	size_t nheld;
 };
 
 /* Creates the supply of one RPC. Sorts the snapshot's file sets into the order in

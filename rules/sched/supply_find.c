@@ -292,6 +292,9 @@ supply_search_take(struct supply *p, const struct supply_rows *rows)
  * costs some statements. */
 enum { FILES_MOST = 256 };
 
+/* Sets of held files to read at once if the first ones do not suffice. */
+enum { HELD_PART = 8 };
+
 /* Rows of the first slice, small because most hosts want few jobs, and the growth
  * factor of the following slices. */
 enum { FIRST_SLICE = 8, SLICE_GROWS = 4 };
@@ -354,6 +357,28 @@ choose_set(struct supply *p)
 	return false;
 }
 
+/* True if further sets of held files are to be read. */
+static bool
+needs_held(struct supply *p)
+{
+	const struct supply_files *r = &p->files;
+	bool left = r->held && p->held_read < p->in.nheld;
+	bool enough = r->got >= r->most || (r->got > 0 && supply_enough(p));
+
+	p->in.snap->search.left |= left && enough;
+	return left && !enough;
+}
+
+static void
+ask_held(struct supply *p, struct supply_query *q)
+{
+	size_t left = p->in.nheld - p->held_read;
+
+	supply_ask_sets(q, p->in.held + p->held_read,
+	    left < HELD_PART ? left : HELD_PART, SET_HELD);
+	p->files.state = FILES_HELD;
+}
+
 static void
 ask_slice(struct supply *p, struct supply_query *q)
 {
@@ -372,8 +397,12 @@ supply_files_next(struct supply *p, struct supply_query *q)
 {
 	struct supply_files *r = &p->files;
 
-	if (r->state == FILES_CHOOSE && !choose_set(p))
-		return false;
+	if (r->state == FILES_CHOOSE && !choose_set(p)) {
+		if (!needs_held(p))
+			return false;
+		ask_held(p, q);
+		return true;
+	}
 	q->ready = q->subject = current_set(p)->fileset_id;
 	switch (r->state) {
 	case FILES_LAST:
@@ -506,6 +535,10 @@ supply_files_take(struct supply *p, const struct supply_rows *rows)
 	struct supply_files *r = &p->files;
 
 	switch (r->state) {
+	case FILES_HELD:
+		p->held_read += p->query.nids;
+		r->state = FILES_CHOOSE;
+		break;
 	case FILES_LAST:
 		take_last(p, rows);
 		r->state = r->skip > 0 ? FILES_SKIP : FILES_SLICE;

@@ -24,6 +24,7 @@ struct supply_files {
 	size_t most, got;
 	enum {
 		FILES_CHOOSE, /* choose the next set */
+		FILES_HELD,   /* read further sets of held files */
 		/* find the account's last job before reading the first slice */
 		FILES_LAST,
 		/* find the place behind the jobs to leave to other requests */
@@ -33,6 +34,7 @@ struct supply_files {
 		FILES_PASSED_OVER,  /* read jobs before the account's last one */
 		FILES_RELEASED      /* find which of these jobs may be offered again */
 	} state;
+	bool held; /* read them if those in the snapshot do not suffice */
 	bool lock, find_last, full;
 	int64_t skip, after;
 	size_t slice, asked, cap;
@@ -159,6 +161,7 @@ struct supply {
 	/* by catalogue index: apps that the decision refused */
 	const bool *app_refused;
 
+	size_t held_read; /* of in.held, so many are in the snapshot */
 	struct supply_files files;
 	struct supply_plain plain;
 	struct supply_search search;

@@ -7,6 +7,7 @@
 #include "db/stmts.h"
 #include "lib/clock.h"
 #include "lib/crypt.h"
+#include "lib/hash.h"
 #include "lib/names.h"
 #include "model/catalog.h"
 #include "model/rows.h"
@@ -621,83 +622,67 @@ is_to_go(const struct decision *d, int64_t file_id)
 	return any;
 }
 
-/* Returns the ids of the files that the host held according to its row. */
+/*
+ * Ids of the large files that the host has.  A file that it is just told to delete does
+ * not count, so that of two holders not both are told.
+ */
 static int64_t *
-known_files(const struct rpc *x, size_t *n)
+files_kept(const struct rpc *x, size_t *n)
 {
-	const char *at = x->snap->glance.files;
-	int64_t *ids = NEWN(x->a, int64_t, strlen(at) / 2 + 1); /* "1,2" */
-	char *end;
+	const struct snapshot *s = x->snap;
+	int64_t *ids = NEWN(x->a, int64_t, s->nheld_files + 1);
 
 	*n = 0;
-	for (int64_t id = strtoll(at, &end, 10); end != at;
-	     id = strtoll(at, &end, 10)) {
-		ids[(*n)++] = id;
-		at = *end == ',' ? end + 1 : end;
-	}
+	for (size_t i = 0; i < s->nheld_files; i++)
+		if (!is_to_go(x->dec, s->held_files[i].id))
+			ids[(*n)++] = s->held_files[i].id;
 	return ids;
+}
+
+/* Of the files that the host has, in whatever order. */
+static int64_t
+files_digest(const struct rpc *x)
+{
+	size_t n;
+	const int64_t *ids = files_kept(x, &n);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += hash_bytes(HASH_SEED, &ids[i], sizeof(ids[i]));
+	return (int64_t)sum;
 }
 
 /* Do the stored rows match the files that the host has now? */
 static bool
 files_are_known(const struct rpc *x)
 {
-	const struct snapshot *s = x->snap;
-	int64_t *ids = NEWN(x->a, int64_t, s->nheld_files + 1), *known;
-	struct ids held;
-	bool same;
-	size_t n;
-
-	if (!s->glance.there)
-		return false;
-	for (size_t i = 0; i < s->nheld_files; i++)
-		ids[i] = s->held_files[i].id;
-	held = ids_unique(x->a, ids, s->nheld_files);
-	known = known_files(x, &n);
-	same = n == s->nheld_files;
-	for (size_t i = 0; i < n && same; i++)
-		same = ids_has(&held, known[i]);
-	return same;
+	return !x->req->host.present ||
+	       files_digest(x) == (x->host == NULL ? 0 : x->host->files_digest);
 }
 
 /*
  * Stores which large files the host has; the working set aims at a number of holders
- * for each.  A file that the host is just told to delete does not count, so that of two
- * holders not both are told.
+ * for each.
  */
 static enum err
 write_files(struct rpc *x)
 {
-	const struct snapshot *s = x->snap;
-	int64_t *ids = NEWN(x->a, int64_t, s->nheld_files + 1);
-	struct held_change change = {
-		.hostid = s->host.id, .held = ids, .now = x->now
-	};
-	size_t n = 0;
+	size_t n;
+	const int64_t *ids = files_kept(x, &n);
 
-	if (!x->req->host.present)
+	if (files_are_known(x))
 		return OK;
-	if (files_are_known(x) && x->dec->ndeletes == 0)
-		return OK;
-	for (size_t i = 0; i < s->nheld_files; i++)
-		if (!is_to_go(x->dec, s->held_files[i].id))
-			ids[n++] = s->held_files[i].id;
-	if (!s->glance.there)
-		return host_files_save(
-		    x->db, x->a, s->host.id, ids, n, x->now, &x->fail);
-	change.old = known_files(x, &change.nold);
-	change.nheld = n;
-	return host_files_change(x->db, x->a, &change, &x->fail);
+	return host_files_save(x->db, x->a, x->snap->host.id, ids, n, x->now, &x->fail);
 }
 
 bool
 commit_only_host(const struct rpc *x)
 {
 	const struct request *rq = x->req;
-	bool files = rq->host.present && !(files_are_known(x) && x->dec->ndeletes == 0);
 
-	return !files && !new_prefs(x) && !new_cpid(x) && rq->ntrickles == 0 &&
-	       x->dec->ndown == 0 && rq->time_stats_log == NULL && rq->job_log == NULL;
+	return files_are_known(x) && !new_prefs(x) && !new_cpid(x) &&
+	       rq->ntrickles == 0 && x->dec->ndown == 0 && rq->time_stats_log == NULL &&
+	       rq->job_log == NULL;
 }
 
 static enum err
@@ -721,6 +706,8 @@ commit_write_hosts(struct commit *c)
 
 		if (c->v[i].left || x->host_wait_s > 0)
 			continue;
+		if (x->req->host.present)
+			h->files_digest = files_digest(x);
 		h->search_ready = x->dec->cursor.ready;
 		h->search_id = x->dec->cursor.id;
 		h->nci_ready = x->dec->nci_cursor.ready;

@@ -2,6 +2,7 @@
 /* The steps decide and render: ask the rule and do what it says. */
 #include "sched/rpc/rpc.h"
 
+#include "db/held.h"
 #include "rules/sched/decide.h"
 #include "lib/banned.h"
 
@@ -77,6 +78,10 @@ rpc_decide(struct rpc *x)
 		x->next = RPC_more;
 	} else if (x->dec->nwant > 0 && x->snap->wait_possible) {
 		x->next = x->tx == TX_OPEN ? RPC_unlock : RPC_wait;
+	} else if (x->dec->lacks_room && x->held != NULL && x->held->remembered &&
+		   x->tx == TX_NONE) {
+		x->held_afresh = true;
+		x->next = RPC_load;
 	} else {
 		rpc_complete_decision(x, 0);
 	}

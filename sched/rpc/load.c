@@ -6,12 +6,14 @@
  */
 #include <stdlib.h>
 #include "db/entity.h"
+#include "db/held.h"
 #include "db/supply_rows.h"
 #include "lib/crypt.h"
 #include "lib/names.h"
 #include "lib/text.h"
 #include "proto/prefs.h"
 #include "rules/sched/decide.h"
+#include "rules/sched/held.h"
 #include "rules/sched/host.h"
 #include "rules/sched/limits.h"
 #include "sched/rpc/rpc.h"
@@ -251,7 +253,9 @@ begin_supply(struct rpc *x)
 		.may_lock = !x->dry,
 		.in_cluster = db_in_cluster(x->db),
 		.only_job = x->only_job,
-		.contention = x->contention };
+		.contention = x->contention,
+		.held = x->held->choice.later,
+		.nheld = x->held->choice.nlater };
 
 	if (x->in_flight != NULL)
 		in_flight_reads(x->in_flight, &x->chosen);
@@ -316,10 +320,40 @@ load_reports(struct rpc *x)
 	return OK;
 }
 
+/*
+ * Reads the sets of the files that the hosts hold: finds which there are, chooses those
+ * that matter, and reads their rows.
+ */
+static enum err
+load_held(struct cohort *c, struct held_sets *held, struct set_rows *rows)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		struct rpc *x = c->v[i];
+
+		held[i].held = request_held(c->a, x->req);
+		held[i].afresh = x->held_afresh;
+		held[i].awaited = x->wait == WAIT_BROUGHT;
+		x->held = &held[i];
+	}
+	TRY(held_sets_read(c->db, c->a, held, c->n, rows, &c->fail));
+	for (size_t i = 0; i < c->n; i++) {
+		struct rng rng = rng_seed(c->v[i]->seed ^ 8);
+
+		held[i].choice = held_choose(
+		    c->a, c->v[i]->conf, &rng, held[i].sets, held[i].nsets);
+	}
+	return chosen_sets_read(c->db, c->a, held, c->n, rows, &c->fail);
+}
+
 static enum err
 load_files(struct rpc *x)
 {
-	TRY(snapshot_files(x->db, x->a, x->conf, x->held, x->now, x->snap, &x->fail));
+	struct snapshot *s = x->snap;
+
+	TRY(snapshot_files(x->db, x->a, x->conf, x->held, x->now, s, &x->fail));
+	for (size_t i = 0; i < s->nfiles; i++)
+		known_set_note(
+		    x->db, s->files[i].fileset_id, held_is_of(x->conf, &s->files[i]));
 	begin_supply(x);
 	return OK;
 }
@@ -331,14 +365,11 @@ rpc_load(struct cohort *c)
 	struct held_sets *held = NEWN(c->a, struct held_sets, c->n);
 
 	cohort_each(c, load_requester);
-	for (size_t i = 0; i < c->n; i++) {
+	for (size_t i = 0; i < c->n; i++)
 		snaps[i] = c->v[i]->snap;
-		held[i].held = request_held(c->a, c->v[i]->req);
-		c->v[i]->held = &held[i];
-	}
 	TRY(snapshots_in_progress(c->db, c->a, snaps, c->n, &c->fail));
 	cohort_each(c, load_reports);
-	TRY(held_sets_read(c->db, c->a, held, c->n, &c->fail));
+	TRY(load_held(c, held, NEW(c->a, struct set_rows)));
 	cohort_each(c, load_files);
 	return OK;
 }

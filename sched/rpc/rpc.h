@@ -107,7 +107,8 @@ struct rpc {
 	struct snap_glance glance; /* at host, for the first load */
 	/* what the step reads for all that are at it; NULL: there is no such host */
 	struct row_host_account *asking;
-	const struct held_sets *held;
+	struct held_sets *held;    /* the sets of the files that the host holds */
+	bool held_afresh;          /* they are read whatever is remembered */
 	struct supply_rows *lasts; /* pairs NULL: not asked yet */
 	bool weak_auth, host_id_changed, detach, twin;
 	int64_t predecessor; /* as in the snapshot */

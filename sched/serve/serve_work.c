@@ -110,7 +110,7 @@ look_after_parked(struct worker *w)
 enum {
 	STALLED_MS = 50,
 	COHORT_MOST = 64,
-	COHORT_BYTES = 512 << 10, /* of requests that are answered together */
+	COHORT_BYTES = 2 << 20, /* of requests that are answered together */
 };
 
 /* --- waking workers; under the server's lock --- */

@@ -358,7 +358,7 @@ main(int argc, char **argv)
 		good = good && option(&r, c, optarg);
 	if (!good || r.where == NULL || r.w.template.n == 0 || r.nlines < 1 ||
 	    r.w.habits.nhosts < r.nlines || r.nlines > CONNECTIONS_MOST ||
-	    r.w.habits.hold > HELD / 2) {
+	    r.w.habits.hold > HOLD_MOST) {
 		fprintf(stderr,
 		    "usage: load --url http://HOST:PORT/PATH --request FILE "
 		    "--hosts FIRST:NUMBER [OPTION...]\n");

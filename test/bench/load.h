@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include "lib/buf.h"
 
-enum { TASKS = 64, HELD = 16, TASK_NAME = 28, FILE_DIGITS = 6 };
+enum { TASKS = 64, HOLD_MOST = 5000, MORE_HELD = 12, TASK_NAME = 28, FILE_DIGITS = 6 };
 
 /* What each host does; see options[] in load.c. */
 struct habits {
@@ -28,8 +28,8 @@ struct host {
 	bool busy;
 	int ntasks, nheld;
 	char tasks[TASKS][TASK_NAME]; /* names of results, oldest first */
-	int held[HELD];               /* numbers of files */
-	int reported;                 /* tasks[0..reported) are in the open request */
+	int *held;         /* numbers of files; room for habits.hold + MORE_HELD */
+	int reported;      /* tasks[0..reported) are in the open request */
 	double not_before; /* when the server, which was busy, asked it to come back */
 };
 

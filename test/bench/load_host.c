@@ -275,7 +275,7 @@ host_take_job(struct world *w, struct host *h, const char *name)
 		there = there || h->held[i] == file;
 	w->tally.hits += there;
 	if (file != 0 && !there && !w->habits.forget) {
-		if (h->nheld == HELD)
+		if (h->nheld == w->habits.hold + MORE_HELD)
 			memmove(h->held, h->held + 1, --h->nheld * sizeof(*h->held));
 		h->held[h->nheld++] = file;
 	}
@@ -354,6 +354,7 @@ hosts_make(struct world *w)
 		int step = g->nfiles / (g->hold > 0 ? g->hold : 1);
 
 		h->id = g->first_host + i;
+		h->held = NEWN(&w->life, int, (size_t)(g->hold + MORE_HELD));
 		for (int k = 0; k < g->hold; k++)
 			h->held[h->nheld++] = g->first_file +
 			                      (i + k * step) % g->nfiles;

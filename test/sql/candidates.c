@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/sql/candidates.h"
 
+#include "db/entity.h"
+#include "rules/sched/held.h"
 #include "lib/banned.h"
 
 void
@@ -143,6 +145,21 @@ read_sets(struct db *db, struct arena *a, const struct conf *cf,
 
 	supply_ask_sets(&q, ids, n, SET_SEARCHED);
 	return supply_run(&source, &q, &rows, f);
+}
+
+enum err
+read_held(struct db *db, struct arena *a, const struct conf *cf,
+    const struct request *rq, int64_t now, struct held_sets *held, struct snapshot *s,
+    struct fail *f)
+{
+	struct set_rows *rows = NEW(a, struct set_rows);
+	struct rng rng = rng_seed(1);
+
+	held->held = request_held(a, rq);
+	TRY(held_sets_read(db, a, held, 1, rows, f));
+	held->choice = held_choose(a, cf, &rng, held->sets, held->nsets);
+	TRY(chosen_sets_read(db, a, held, 1, rows, f));
+	return snapshot_files(db, a, cf, held, now, s, f);
 }
 
 enum err

@@ -7,6 +7,7 @@
 #ifndef TEST_SQL_CANDIDATES_H
 #define TEST_SQL_CANDIDATES_H
 
+#include "db/held.h"
 #include "db/supply_rows.h"
 #include "rules/sched/supply_own.h"
 
@@ -23,6 +24,11 @@ enum err candidates_read(struct candidates *,
     bool (*next)(struct supply *, struct supply_query *),
     void (*take)(struct supply *, const struct supply_rows *));
 
+/* Reads the sets of the files that the request holds; now in s UTC.  *held gets what
+ * there is. */
+enum err read_held(struct db *, struct arena *, const struct conf *,
+    const struct request *, int64_t now, struct held_sets *held, struct snapshot *,
+    struct fail *);
 /* Reads at most 4 x need jobs of the files from index `from` on; now in s UTC. */
 enum err read_jobs(struct db *, struct arena *, const struct conf *, size_t from,
     size_t need, int64_t now, struct snapshot *, struct fail *);

@@ -492,8 +492,6 @@ START_TEST(a_host_comes_with_its_account)
 		.global_prefs = text,
 		.project_prefs = text };
 	struct host host = { .domain_name = arena_strdup(&a, "glance"), .misc = text };
-	const int64_t files[] = { make_input_file("glance 1"),
-		make_input_file("glance 2") };
 	struct row_host_account *both;
 	struct workunit wu;
 	size_t n;
@@ -510,13 +508,9 @@ START_TEST(a_host_comes_with_its_account)
 	ck_ok(hosts_and_accounts(db, &a, &host.id, 1, true, &both, &n, &f));
 	ck_assert(both->glance.has_jobs); /* from the client's request */
 	ck_assert_str_eq(both->glance.team_name, "");
-	ck_assert_str_eq(both->glance.files, "");
-	ck_ok(host_files_save(db, &a, host.id, files, N(files), 1, &f));
 	ck_ok(claim(
 	    make_unsent_results("glance", 1, 950, 1, 1, &wu), host.id, user.id, 0));
 	ck_ok(hosts_and_accounts(db, &a, &host.id, 1, false, &both, &n, &f));
-	ck_assert_str_eq(both->glance.files,
-	    arena_printf(&a, "%lld,%lld", (long long)files[0], (long long)files[1]));
 	ck_assert(both->glance.has_jobs);
 	host.userid = 0; /* merged into another host */
 	ck_ok(host_insert(db, &host, &f));

@@ -50,10 +50,9 @@ locality_held(const char *const *names, size_t n)
 	for (size_t i = 0; i < n; i++)
 		files[i] = (struct rq_file){ .name = arena_strdup(&a, names[i]),
 			.status = 1 };
-	struct held_sets held = { .held = request_held(&a, &rq) };
+	struct held_sets held = { 0 };
 
-	ck_ok(held_sets_read(db, &a, &held, 1, &f));
-	ck_ok(snapshot_files(db, &a, &cf, &held, 2000, &s, &f));
+	ck_ok(read_held(db, &a, &cf, &rq, 2000, &held, &s, &f));
 	return s;
 }
 

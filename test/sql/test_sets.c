@@ -99,11 +99,10 @@ member_in(int64_t set, int64_t file)
 static void
 sets_load(void)
 {
-	struct held_sets sets = { .held = request_held(&a, &req) };
+	struct held_sets sets = { 0 };
 
 	snap = (struct snapshot){ .host = snap.host, .user = { .id = 7000 } };
-	ck_ok(held_sets_read(db, &a, &sets, 1, &f));
-	ck_ok(snapshot_files(db, &a, &cf, &sets, NOW, &snap, &f));
+	ck_ok(read_held(db, &a, &cf, &req, NOW, &sets, &snap, &f));
 }
 
 static void
@@ -285,14 +284,15 @@ START_TEST(hosts_with_one_file_in_many_sets)
 		{ .files = &leaves, .nfiles = 1 } };
 	struct held_sets v[] = { { .held = request_held(&a, &rq[0]) },
 		{ .held = request_held(&a, &rq[1]) } };
+	struct set_rows rows = { 0 };
 
 	for (int i = 0; i < 257; i++)
 		make_set(&hub, 1);
 	make_set(&leaf, 1);
-	ck_ok(held_sets_read(db, &a, v, N(v), &f));
-	ck_assert(!v[0].whole);
-	ck_assert(v[1].whole);
-	ck_assert_uint_eq(v[1].n, 1);
+	ck_ok(held_sets_read(db, &a, v, N(v), &rows, &f));
+	ck_assert(v[0].sets_cut && v[0].others[0]);
+	ck_assert(!v[1].sets_cut && !v[1].others[0]);
+	ck_assert_uint_eq(v[1].nsets, 1);
 }
 END_TEST
 
