@@ -98,7 +98,7 @@ enum held_is {
 };
 struct held_set {
 	int64_t id;
-	const char *name; /* "" = unknown */
+	const char *name; /* "" = unknown; stays until the next such read */
 	size_t held,
 	    files; /* of its files, the host holds so many; files 0 = unknown */
 	enum held_is is;

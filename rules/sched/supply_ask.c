@@ -67,8 +67,8 @@ supply_ask_sets(
 /* When the candidates read so far are enough to fill the reply. */
 
 enum {
-	LOCKED_PER_JOB = 2, /* as CANDIDATES_PER_JOB, but fewer: locks keep jobs from
-	                       other requests */
+	ENOUGH_PER_JOB =
+	    2, /* candidates that the once rule may allow, per job wanted */
 	NEED_MOST = 256,
 };
 #define SLOW_FLOPS 1e9 /* assumed speed of a host without benchmarks */
@@ -101,28 +101,20 @@ supply_asks(const struct supply *p, size_t r)
 struct tally { /* candidates for one resource */
 	double have_s;
 	size_t n;
-	size_t per_job; /* candidates to read per job that will fit */
 };
 
-/* Few candidates are locked, so count only those that the once rule may allow. */
+/* Counts only those that the once rule may allow. */
 static bool
 may_fit(const struct supply *p, const struct job *jobs, size_t i)
 {
 	const struct job *j = &jobs[i];
 
-	if (!p->locked || p->once == 0)
+	if (p->once == 0)
 		return true;
 	for (size_t k = 0; k < i; k++)
 		if (jobs[k].workunitid == j->workunitid)
 			return false;
 	return j->taken <= 0;
-}
-
-static struct tally
-tally_new(const struct supply *p)
-{
-	return (
-	    struct tally){ .per_job = p->locked ? LOCKED_PER_JOB : CANDIDATES_PER_JOB };
 }
 
 static void
@@ -142,46 +134,71 @@ tally_add(
 	}
 }
 
-/* Decides only what is read; the decision chooses what is sent. */
-static bool
-is_enough(const struct tally *t, const struct supply_goal *g, size_t r)
+/*
+ * Number of candidates to read beyond these; 0 = they suffice to fill the reply for the
+ * resource, even if every other one does not fit. Decides only what is read; the
+ * decision chooses what is sent.
+ */
+static size_t
+missing(const struct tally *t, const struct supply_goal *g, size_t r)
 {
 	const struct work_left *left = &g->work.left[r];
 	double secs = g->work.new_style ? left->secs : g->work.old_secs;
+	double n = ENOUGH_PER_JOB * (1 + fmax(left->instances, 0)) - (double)t->n;
 
-	return t->n >= g->need ||
-	       (t->have_s >= (double)t->per_job * secs &&
-		   (double)t->n >= (double)t->per_job * (1 + fmax(left->instances, 0)));
+	if (t->n >= g->need)
+		return 0;
+	if (t->n > 0 && secs > 0) /* jobs without an estimate fill no second */
+		n = fmax(n, (ENOUGH_PER_JOB * secs / t->have_s - 1) * (double)t->n);
+	if (n >= (double)(g->need - t->n))
+		return g->need - t->n;
+	return (size_t)ceil(fmax(n, 0));
+}
+
+/* As missing(), for what was read of file sets. */
+static size_t
+missing_for(const struct supply *p, size_t r)
+{
+	const struct snapshot *s = p->in.snap;
+	struct tally t = { 0 };
+
+	for (size_t i = 0; i < s->nfiles; i++)
+		tally_add(&t, p, r, s->files[i].jobs, s->files[i].njobs);
+	return missing(&t, &p->goal, r);
 }
 
 bool
 supply_enough_for(const struct supply *p, size_t r)
 {
-	const struct snapshot *s = p->in.snap;
-	struct tally t = tally_new(p);
+	return missing_for(p, r) == 0;
+}
 
-	for (size_t i = 0; i < s->nfiles; i++)
-		tally_add(&t, p, r, s->files[i].jobs, s->files[i].njobs);
-	return is_enough(&t, &p->goal, r);
+size_t
+supply_missing(const struct supply *p)
+{
+	size_t most = 0;
+
+	for (size_t r = 0; r < p->goal.apps.nresources; r++) {
+		size_t n = supply_asks(p, r) ? missing_for(p, r) : 0;
+
+		most = n > most ? n : most;
+	}
+	return most;
 }
 
 bool
 supply_enough(const struct supply *p)
 {
-	bool all = true;
-
-	for (size_t r = 0; r < p->goal.apps.nresources && all; r++)
-		all = !supply_asks(p, r) || supply_enough_for(p, r);
-	return all;
+	return supply_missing(p) == 0;
 }
 
 bool
 supply_enough_plain(const struct supply *p)
 {
 	const struct snapshot *s = p->in.snap;
-	struct tally t = tally_new(p);
+	struct tally t = { 0 };
 	size_t from = p->plain.from;
 
 	tally_add(&t, p, p->plain.resource, s->plain + from, s->nplain - from);
-	return is_enough(&t, &p->goal, p->plain.resource);
+	return missing(&t, &p->goal, p->plain.resource) == 0;
 }

@@ -292,12 +292,11 @@ supply_search_take(struct supply *p, const struct supply_rows *rows)
  * costs some statements. */
 enum { FILES_MOST = 256 };
 
-/* Sets of held files to read at once if the first ones do not suffice. */
+/* Sets of held files to read if the first ones do not suffice; then twice as many, and
+ * so on. */
 enum { HELD_PART = 8 };
 
-/* Rows of the first slice, small because most hosts want few jobs, and the growth
- * factor of the following slices. */
-enum { FIRST_SLICE = 8, SLICE_GROWS = 4 };
+enum { SLICE_LEAST = 4 };
 
 void
 supply_files_begin(struct supply *p, size_t from, size_t most)
@@ -324,7 +323,6 @@ read_set(struct supply *p, bool lock)
 	r->lock = lock;
 	r->full = false;
 	r->skip = supply_skip(p, file->fileset_id);
-	r->slice = p->until_enough ? FIRST_SLICE : r->most;
 	r->find_last = !file->last_read && r->skip == 0;
 	r->after = file->last_id;
 	if (!file->last_read && r->skip > 0)
@@ -373,10 +371,25 @@ static void
 ask_held(struct supply *p, struct supply_query *q)
 {
 	size_t left = p->in.nheld - p->held_read;
+	size_t part = p->held_read > HELD_PART ? p->held_read : HELD_PART;
 
-	supply_ask_sets(q, p->in.held + p->held_read,
-	    left < HELD_PART ? left : HELD_PART, SET_HELD);
+	supply_ask_sets(
+	    q, p->in.held + p->held_read, left < part ? left : part, SET_HELD);
 	p->files.state = FILES_HELD;
+}
+
+/*
+ * Rows of the next slice: what is missing, twice if the once rule may exclude every
+ * other one, as the replicas of a workunit follow each other. At least as many as were
+ * read of the set, because none of these may have counted.
+ */
+static size_t
+slice_size(const struct supply *p)
+{
+	size_t read = current_set(p)->njobs, n = supply_missing(p);
+
+	n = (n > SLICE_LEAST ? n : SLICE_LEAST) * (p->once != 0 ? 2 : 1);
+	return n > read ? n : read;
 }
 
 static void
@@ -384,8 +397,9 @@ ask_slice(struct supply *p, struct supply_query *q)
 {
 	struct supply_files *r = &p->files;
 	size_t left = r->most - current_set(p)->njobs;
+	size_t slice = p->until_enough ? slice_size(p) : r->most;
 
-	r->asked = r->slice < left ? r->slice : left;
+	r->asked = slice < left ? slice : left;
 	q->kind = r->find_last ? SUPPLY_AFTER_LAST : SUPPLY_AFTER;
 	q->after = r->after;
 	q->most = r->asked;
@@ -486,7 +500,6 @@ take_slice(struct supply *p, const struct supply_rows *rows)
 	if (rows->n > 0)
 		r->after = file->jobs[file->njobs - 1].id;
 	r->find_last = false;
-	r->slice *= SLICE_GROWS;
 	if (r->full && file->njobs < r->most && !(p->until_enough && supply_enough(p)))
 		return;
 	file->has_unsent = file->njobs > 0;

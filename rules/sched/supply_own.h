@@ -37,7 +37,7 @@ struct supply_files {
 	bool held; /* read them if those in the snapshot do not suffice */
 	bool lock, find_last, full;
 	int64_t skip, after;
-	size_t slice, asked, cap;
+	size_t asked, cap;
 	size_t npassed; /* rows that FILES_PASSED_OVER read */
 };
 
@@ -187,6 +187,9 @@ bool supply_asks(const struct supply *, size_t resource);
 bool supply_enough_for(const struct supply *, size_t resource);
 /* as supply_enough_for(), for all resources */
 bool supply_enough(const struct supply *);
+/* Number of candidates to read until there are enough, for the resource that lacks
+ * most. */
+size_t supply_missing(const struct supply *);
 /* As supply_enough_for(), counting only the plain jobs read for the current
  * resource. */
 bool supply_enough_plain(const struct supply *);

@@ -266,6 +266,7 @@ run_case() {
 	reports) compare reports bench $((8 * slice + 1)) $((2 * slice)) --first 15 --want 0 ;;
 	plain) compare plain plain $(h 0) ;;
 	one) connections=1 drive one bench $one_hosts 80 --files $((base + 1)):$crowd_files --hold 4 ;;
+	idle2) compare idle2 bench $idle2_hosts $slice --files $((base + 1)):$crowd_files --hold 4 --instances 2 ;;
 	held*) drive "$1" bench ${held_hosts[${1#held}]} --files $((base + 1)):$crowd_files --hold "${1#held}" ;;
 	crowd64) crowd crowd64 64 $crowd64_hosts ;;
 	crowd256) crowd crowd256 256 $crowd256_hosts ;;

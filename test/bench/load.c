@@ -255,8 +255,9 @@ static const struct option options[] = {
 	{ "job-seconds", 1, NULL, 'j' },
 	{ "forget", 0, NULL, 'F' }, /* downloaded files are gone by the next request */
 	{ "want", 1, NULL, 'w' },   /* jobs asked for */
-	{ "first", 1, NULL, 'i' },  /* jobs asked for in the first request */
-	{ "report", 1, NULL, 'r' }, /* results reported at most */
+	{ "instances", 1, NULL, 'n' }, /* idle CPUs */
+	{ "first", 1, NULL, 'i' },     /* jobs asked for in the first request */
+	{ "report", 1, NULL, 'r' },    /* results reported at most */
 	{ "log", 1, NULL, 'l' },
 	{ "keep", 1, NULL, 'k' }, /* directory for pairs of request and reply */
 	{ "keep-alive", 0, NULL, 'a' },
@@ -322,6 +323,8 @@ option(struct run *r, int c, const char *arg)
 		return g->forget = true;
 	case 'w':
 		return number_option(arg, &g->want);
+	case 'n':
+		return number_option(arg, &g->instances);
 	case 'i':
 		return number_option(arg, &g->first_want);
 	case 'r':

@@ -19,6 +19,7 @@ struct habits {
 	int hold;               /* number of files held from the start */
 	bool forget;          /* files downloaded later are gone by the next request */
 	int want, first_want; /* jobs asked for; in the first request */
+	int instances;        /* idle CPUs, for which they are asked */
 	int report;           /* results reported in one request at most */
 	double file_bytes, job_s;
 };

@@ -164,7 +164,8 @@ put_mark(struct world *w, struct host *h, enum mark mark, int want, struct buf *
 		buf_printf(b, "    <cpu_req_secs>%f</cpu_req_secs>\n", want_s);
 		break;
 	case M_INSTANCES:
-		buf_puts(b, "    <cpu_req_instances>0.000000</cpu_req_instances>\n");
+		buf_printf(b, "    <cpu_req_instances>%d.000000</cpu_req_instances>\n",
+		    want > 0 ? w->habits.instances : 0);
 		break;
 	case M_CPID:
 		buf_printf(b, "    <host_cpid>%032lld</host_cpid>\n", id);

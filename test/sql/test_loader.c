@@ -201,7 +201,7 @@ START_TEST(jobs_come_in_slices)
 	};
 
 	in_slices(&s, 100, NULL, 0);
-	ck_assert_uint_eq(file.njobs, 8);
+	ck_assert_uint_eq(file.njobs, 4);
 	ck_assert_int_eq(file.jobs[0].id, id);
 	ck_assert(s.search.left);
 	s.search.left = false;
@@ -214,7 +214,7 @@ START_TEST(jobs_come_in_slices)
 	ck_assert_uint_eq(file.njobs, 20);
 	ck_assert(s.search.left);
 	in_slices(&s, 100, NULL, seed_that_skips(3));
-	ck_assert_uint_eq(file.njobs, 8);
+	ck_assert_uint_eq(file.njobs, 4);
 	ck_assert_int_eq(file.jobs[0].id, id + 3);
 	in_slices(&s, 100, NULL, seed_that_skips(61)); /* more than the file has */
 	ck_assert_int_eq(file.jobs[0].id, id);
@@ -254,7 +254,7 @@ START_TEST(locked_jobs_are_passed_over)
 	int64_t first = 0;
 	size_t n;
 
-	for (int i = 0; i < 12; i++) {
+	for (int i = 0; i < 8; i++) {
 		int64_t id = make_unsent_results(
 		    arena_printf(&a, "hot_%d", i), 1, 911, 1, 1, &wu);
 
@@ -263,26 +263,26 @@ START_TEST(locked_jobs_are_passed_over)
 	ck_ok(db_open(&cf, DB_WORK, &others, &f));
 	ck_ok(db_begin(others, &f));
 	ck_assert_int_eq(first_of_911(others, 306, &n), first);
-	ck_assert_uint_eq(n, 8);
+	ck_assert_uint_eq(n, 4);
 	ck_ok(db_begin(db, &f));
-	ck_assert_int_eq(first_of_911(db, 307, &n), first + 8);
+	ck_assert_int_eq(first_of_911(db, 307, &n), first + 4);
 	ck_assert_uint_eq(n, 4);
 	db_rollback(db);
 	ck_assert_int_eq(first_of_911(others, 306, &n),
 	    first); /* results locked by ourselves are not skipped */
 	ck_ok(workunits_hold(others, &a, &wu.id, 1, &f));
 	ck_ok(db_begin(db, &f));
-	ck_assert_int_eq(first_of_911(db, 307, &n), first + 8);
+	ck_assert_int_eq(first_of_911(db, 307, &n), first + 4);
 	ck_assert_uint_eq(n, 3); /* the workunit of the last result is locked */
 	db_rollback(db);
-	for (int i = 8; i < 11; i++)
+	for (int i = 4; i < 7; i++)
 		ck_ok(db_exec(
 		    others, &f, NULL, RESULT_SET_READY, .ready = 911, .id = first + i));
 	ck_ok(db_begin(db, &f));
 	ck_assert_int_eq(unlocked, 0);
 	ck_assert_int_eq(first_of_911(db, 307, &n), first);
 	ck_assert_int_eq(unlocked, 1);
-	ck_assert_uint_eq(n, 8);
+	ck_assert_uint_eq(n, 4);
 	db_rollback(db);
 	db_rollback(others);
 	db_close(others);
@@ -474,8 +474,7 @@ held_of(const char *word, int n, int others)
 	return (struct held_sets){ .held = request_held(&a, &rq) };
 }
 
-/* Requests with few files share statements, also when their names fill several; one
- * with many files has its own, and one without files needs none. */
+/* Requests share statements, which their names fill; one without files needs none. */
 START_TEST(held_sets_are_read_together_as_alone)
 {
 	struct held_sets v[12];
@@ -489,7 +488,7 @@ START_TEST(held_sets_are_read_together_as_alone)
 	v[3] = v[0]; /* two hosts with the same files */
 	before = db_statements(db);
 	ck_ok(held_sets_read(db, &a, v, N(v), &rows, &f));
-	ck_assert_uint_eq(db_statements(db) - before, 3);
+	ck_assert_uint_eq(db_statements(db) - before, 2);
 	for (size_t i = 0; i < N(v); i++) {
 		struct held_sets one = { .held = v[i].held, .afresh = true };
 

@@ -188,7 +188,7 @@ START_TEST(the_walk_goes_once_around)
 	    "rest NEXT_READY\n"
 	    "rest NEXT_READY\n"
 	    "rest SETS 0/2\n"
-	    "rest_jobs AFTER_LAST 2 8/8\n"
+	    "rest_jobs AFTER_LAST 2 4/4\n"
 	    "plain URGENT_FIRST -1 3/16\n"
 	    "plain BETWEEN -1 6/37\n"
 	    "walk AFTER 2 20/255\n"
@@ -204,6 +204,32 @@ START_TEST(the_walk_goes_once_around)
 	ck_assert_uint_eq(snapshot_file(&s->w->snap, 2)->njobs, 30);
 	ck_assert_uint_eq(snapshot_file(&s->w->snap, 3)->njobs, 9);
 	ck_assert_uint_eq(s->w->snap.nplain, 9);
+	world_free(s->w);
+}
+END_TEST
+
+/* Further sets of held files are read if the first ones do not suffice, before any new
+ * file; what stays unread is read when the decision asks for more. */
+START_TEST(further_sets_of_held_files)
+{
+	struct scene *s = scene_new(ON, 1, "", "A hu", "S1:1 S2:9 S3:9 S4:9");
+	int64_t held[20];
+
+	for (int i = 0; i < 20; i++)
+		held[i] = i + 2;
+	s->in.held = held;
+	s->in.nheld = 20;
+	scene_serve(s);
+	queries_are(s, "first",
+	    "held AFTER_LAST 1 1/4\n"
+	    "held SETS 0/8\n"
+	    "held AFTER_LAST 2 4/4\n");
+	ck_assert(s->w->snap.search.left && s->w->snap.search.held_left);
+	s->queries.n = 0;
+	scene_more(s);
+	ck_assert(strncmp(s->queries.p, "held SETS 0/8\nheld SETS 0/4\npicks NAMES\n",
+		      40) == 0);
+	ck_assert_uint_eq(snapshot_file(&s->w->snap, 4)->njobs, 9);
 	world_free(s->w);
 }
 END_TEST
@@ -237,6 +263,7 @@ END_TEST
 
 UNIT_MAIN("supply", {
 	ADD(the_walk_goes_once_around);
+	ADD(further_sets_of_held_files);
 	ADD(at_most_256_files_are_read);
 	ADD_LOOP(queries_of_a_request, N(cases));
 })
