@@ -16,7 +16,6 @@ enum {
 	FILES_KEPT = 16,     /* a file's sets change more rarely than a set's state */
 	NAMES_MOST = 200000, /* about 60 MB */
 	READY_SHARE = 200,   /* looking for sets with work takes 1/200 of the time */
-	READY_MOST_MS = 5000,
 };
 
 enum { KEY_BYTES = 17 };
@@ -150,8 +149,6 @@ known_ready(struct known_sets *k, const struct row_number *rows, size_t n,
 bool
 known_work_is_due(const struct known_sets *k, int64_t now_ms)
 {
-	int64_t every = (1 + k->ready_took_ms) * READY_SHARE;
-
 	return k->ready_ms == 0 ||
-	       now_ms - k->ready_ms >= (every < READY_MOST_MS ? every : READY_MOST_MS);
+	       now_ms - k->ready_ms >= (1 + k->ready_took_ms) * READY_SHARE;
 }
