@@ -431,15 +431,12 @@ tools_sources = \
 	tools/answers.def \
 	tools/app.c \
 	tools/app_parts.h \
-	tools/app_program.c \
 	tools/app_remove.c \
 	tools/archive_find.c \
 	tools/backup/backup.c \
 	tools/backup/backup.h \
 	tools/backup/dump.c \
 	tools/backup/extract.c \
-	tools/backup/list.c \
-	tools/backup/list.h \
 	tools/backup/put.c \
 	tools/backup/restore.c \
 	tools/backup/restore.h \
@@ -540,8 +537,6 @@ tools_sources = \
 	tools/limits_view.h \
 	tools/log.c \
 	tools/log.h \
-	tools/log_tail.c \
-	tools/log_tail.h \
 	tools/manual.c \
 	tools/node.c \
 	tools/plan_class.c \
@@ -570,8 +565,7 @@ tools_sources = \
 	tools/service.c \
 	tools/service.h \
 	tools/service_order.c \
-	tools/service_pick.c \
-	tools/service_pick.h \
+	tools/service_order.h \
 	tools/site_files.c \
 	tools/site_files.h \
 	tools/start.c \
@@ -593,7 +587,6 @@ tools_sources = \
 	tools/template.h \
 	tools/terminal.c \
 	tools/terminal.h \
-	tools/text_only.c \
 	tools/text_only.def \
 	tools/top.c \
 	tools/traces.c \

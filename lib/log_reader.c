@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 #include "lib/fs.h"
 #include "lib/gzip.h"
+#include "lib/terminal.h"
 #include "lib/banned.h"
 
 /* Longer lines are cut in pieces; no program of ours writes longer ones than 4096. */
@@ -301,4 +303,45 @@ log_reader_follow(struct log_reader *r)
 		r->replaced = true; /* its last lines are read before the new file */
 	else if (lseek(r->fd, 0, SEEK_CUR) > ours.st_size)
 		seek_line(r, 0); /* truncated */
+}
+
+/* --- only the end of a log, which may be large --- */
+
+enum { TAIL_BYTES = 1000, LOOK_BYTES = 16 << 10, LINE_BYTES = 250 };
+
+static char *
+read_end(struct arena *a, const char *path, size_t most)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char *text = arena_alloc(a, most + 1), *line;
+	ssize_t n;
+	bool cut;
+
+	if (fd < 0)
+		return text;
+	cut = lseek(fd, -(off_t)most, SEEK_END) > 0;
+	n = read(fd, text, most);
+	close(fd);
+	n = n > 0 ? n : 0;
+	text[terminal_clean(text, (size_t)n, NULL)] = '\0';
+	line = cut ? strchr(text, '\n') : NULL;
+	return line == NULL ? text : line + 1;
+}
+
+char *
+log_tail(struct arena *a, const char *path)
+{
+	return read_end(a, path, TAIL_BYTES);
+}
+
+char *
+log_find_error(struct arena *a, const char *path)
+{
+	char *text = read_end(a, path, LOOK_BYTES), *hit = strstr(text, "[ERROR]");
+	size_t n;
+
+	if (hit == NULL)
+		return log_tail(a, path);
+	n = strcspn(hit, "\n");
+	return arena_memdup(a, hit, n < LINE_BYTES ? n : LINE_BYTES);
 }

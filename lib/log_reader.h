@@ -48,4 +48,14 @@ const char *log_reader_damage(const struct log_reader *);
 /* At the end: opens the path again if it is another file by now, or was truncated. */
 void log_reader_follow(struct log_reader *);
 
+/* Finds out from its log why a program ended. */
+
+/*
+ * Returns the last bytes of a log, from the beginning of a line; "" if there is none.
+ */
+char *log_tail(struct arena *, const char *path);
+/* Returns the first line with "[ERROR]" near the log's end, at most 250 bytes; else its
+ * tail. */
+char *log_find_error(struct arena *, const char *path);
+
 #endif

@@ -198,6 +198,15 @@ text_below(const char *dir, const char *path)
 	           NULL;
 }
 
+bool
+text_among(const char *s, char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(list[i], s) == 0)
+			return true;
+	return false;
+}
+
 const char *
 text_base_name(const char *path)
 {

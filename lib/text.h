@@ -48,7 +48,9 @@ void text_default(char **s); /* sets *s to "" if it is NULL */
 /* Do the bytes from p to end begin with this text? */
 bool text_begins(const char *p, const char *end, const char *with);
 bool text_ends_with(const char *s, const char *end);
-const char *text_base_name(const char *path); /* what follows the last slash */
+bool text_among(
+    const char *s, char *const *list, size_t n); /* is it one of the list? */
+const char *text_base_name(const char *path);    /* what follows the last slash */
 /* Returns what follows the directory in path, "" or "/..."; NULL if path is elsewhere.
  */
 const char *text_below(const char *dir, const char *path);

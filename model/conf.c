@@ -283,6 +283,15 @@ conf_is_secret(const struct conf_opt *o)
 	return false;
 }
 
+bool
+conf_is_guard(const struct conf_opt *o)
+{
+	for (size_t i = 0; conf_guards[i] != NULL; i++)
+		if (strcmp(conf_guards[i], o->name) == 0)
+			return true;
+	return false;
+}
+
 void
 conf_mask_secrets(struct arena *a, char *config)
 {
@@ -424,9 +433,8 @@ list_item_check(struct arena *a, const struct conf_opt *o, const char *v)
 static bool
 is_strict(const struct conf_opt *o)
 {
-	for (size_t i = 0; conf_guards[i] != NULL; i++)
-		if (strcmp(conf_guards[i], o->name) == 0)
-			return true;
+	if (conf_is_guard(o))
+		return true;
 	if (o->type == CONF_BOOL)
 		return false;
 	return (o->type != CONF_INT && o->type != CONF_DOUBLE) ||

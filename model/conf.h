@@ -171,6 +171,7 @@ extern const struct conf_created conf_created[];
 extern const size_t conf_ncreated;
 bool conf_is_repeated(const struct conf_opt *); /* may its element occur many times? */
 bool conf_is_secret(const struct conf_opt *);
+bool conf_is_guard(const struct conf_opt *); /* does it restrict access? */
 /* Overwrites the values of secrets in the text of a config.xml with asterisks. */
 void conf_mask_secrets(struct arena *, char *text);
 bool conf_has_effect(const struct conf_opt *); /* false: it is only known by name */

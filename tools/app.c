@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "db/catalog.h"
 #include "db/stmts.h"
 #include "lib/buf.h"
@@ -20,6 +21,7 @@
 #include "tools/terminal.h"
 #include "tools/print/print.h"
 #include "tools/program.h"
+#include "tools/version.h"
 #include "tools/work_retry.h"
 #include "tools/census.h"
 #include "tools/work_pick.h"
@@ -234,6 +236,76 @@ app_add_templates(struct cmd_ctx *x, const struct app_opts *o, const char *app,
 		.dry_run = o->dry_run };
 
 	return app_templates_install(x, app, &t, added);
+}
+
+/* The first version of a new app: one program, for the platform of this machine unless
+ * another one is named. */
+struct app_program { /* what becomes version 1.00 */
+	const char *file, *platform;
+	bool wrap; /* run by locus-wrapper */
+};
+
+/* Refuses a program that could not become a version: before anything is created. */
+static enum err
+app_program_check(struct cmd_ctx *x, const char *app, const struct app_program *p)
+{
+	const struct platform *platform;
+	struct catalog *c;
+	struct stat st;
+
+	if (stat(p->file, &st) < 0)
+		return FAIL_ERRNO(x->f, "looking at %s", p->file);
+	if (!S_ISREG(st.st_mode))
+		return FAIL(
+		    x->f, E_BADREQ, "%s is not a program: it is no file", p->file);
+	if ((st.st_mode & 0111) == 0)
+		return FAIL(x->f, E_BADREQ,
+		    "%s is not a program: nobody may execute it; run: chmod +x %s",
+		    p->file, p->file);
+	TRY(tools_catalog(x, &c));
+	if (catalog_app_named(c, app) != NULL)
+		return FAIL(x->f, E_RACE, "there is an app %s already", app);
+	TRY(tools_platform(x, c, p->platform, &platform));
+	TRY(version_check_program(x, platform, p->file));
+	if (p->wrap)
+		TRY(version_name_wrapped(x,
+		    &(struct version){
+			.app = &(struct app){ .name = arena_strdup(x->a, app) },
+			.platform = platform,
+			.class = "",
+			.text = "1.00" },
+		    p->file));
+	/* Is there a way to sign it? */
+	const char *key = arena_printf(x->a, "%s/code_sign_private", x->cf->key_dir);
+
+	if (fs_exists(key) ||
+	    (!p->wrap && fs_exists(arena_printf(x->a, "%s.sig", p->file))))
+		return OK;
+	return FAIL(x->f, E_CONFIG,
+	    "the code signing key is not on this machine: sign the program where it is (locus sign --key KEY %s), bring %s.sig here, and give it without --wrap",
+	    p->file, p->file);
+}
+
+/* Makes the program version 1.00 of the app, which exists. */
+static enum err
+app_program_add(struct cmd_ctx *x, const char *app, const struct app_program *p)
+{
+	struct version v = { .class = "", .text = "1.00", .num = 100 };
+	struct catalog *c;
+
+	TRY(tools_catalog(x, &c));
+	TRY(tools_app(x, c, app, &v.app));
+	TRY(tools_platform(x, c, p->platform, &v.platform));
+	char **path = NEWN(x->a, char *, 1);
+
+	path[0] = arena_strdup(x->a, p->file);
+	TRY(p->wrap ? version_name_wrapped(x, &v, p->file) :
+		      version_name_files(x, &v, path, 1, NULL));
+	TRY(version_keys_load(x, &v, NULL));
+	TRY(version_sign(x, &v));
+	TRY(version_insert(x, &v, NULL));
+	ctx_progress(x, "created", "version %s of %s for %s", v.text, app, p->platform);
+	return OK;
 }
 
 /* Everything that can be refused is refused before the first thing is created. */

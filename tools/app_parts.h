@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts of locus app add: the templates of the app's jobs, and its first version. */
+/* Parts of locus app add: the templates of the app's jobs, and what it notes. */
 #ifndef TOOLS_APP_PARTS_H
 #define TOOLS_APP_PARTS_H
 
@@ -26,11 +26,6 @@ struct app_added {
 	size_t n;
 };
 
-struct app_program { /* what becomes version 1.00 */
-	const char *file, *platform;
-	bool wrap; /* run by locus-wrapper */
-};
-
 /* --- app_template.c --- */
 /* Copies the templates to templates/APP_in.xml and APP_out.xml, after a check.
  * E_BADREQ: a template with other contents is there. Notes those that it wrote. */
@@ -41,13 +36,5 @@ char *app_template_path(struct cmd_ctx *, const char *app, const char *kind);
 
 /* --- catalog.c: app remove --- */
 char *app_added_text(struct arena *, const struct app_added *);
-
-/* --- app_program.c --- */
-/* A usage error or E_CONFIG if the program could not become a version: before anything
- * is created. */
-enum err app_program_check(
-    struct cmd_ctx *, const char *app, const struct app_program *);
-/* Makes the program version 1.00 of the app, which exists. */
-enum err app_program_add(struct cmd_ctx *, const char *app, const struct app_program *);
 
 #endif

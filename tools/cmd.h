@@ -156,7 +156,7 @@ struct manual_row {
 /* Prints the manual page locus(1). */
 void help_man(const struct manual_row *);
 
-/* --- text_only.c --- */
+/* --- help.c --- */
 /* Returns why the command has no -o tsv and -o json; NULL = it has them. */
 const char *text_only_reason(const struct cmd *);
 

@@ -90,10 +90,8 @@ command_typed(char **words, int n, int *used)
 }
 
 static bool
-begins(const char *name, const char *noun)
+is_of_noun(const char *name, const char *noun, size_t len)
 {
-	size_t len = strlen(noun);
-
 	return strncmp(name, noun, len) == 0 && name[len] == ' ';
 }
 
@@ -106,7 +104,7 @@ list_verbs(const char *noun)
 	bool any = false;
 
 	for (size_t i = 0; cmds[i] != NULL; i++) {
-		if (!begins(cmds[i]->name, noun))
+		if (!is_of_noun(cmds[i]->name, noun, strlen(noun)))
 			continue;
 		if (!any)
 			fprintf(stderr, "locus: \"%s\" needs a verb:\n", noun);
@@ -290,12 +288,6 @@ static size_t
 noun_length(const char *name)
 {
 	return strcspn(name, " ");
-}
-
-static bool
-is_of_noun(const char *name, const char *noun, size_t len)
-{
-	return strncmp(name, noun, len) == 0 && name[len] == ' ';
 }
 
 /* Does an earlier command have the same first word? */

@@ -123,16 +123,6 @@ conf_add_daemons(struct cmd_ctx *x, const struct new_daemon *p, size_t n)
 	return conf_edit_end(x, &d, true);
 }
 
-/* Is it as conf_add_daemons() wrote it? */
-static bool
-is_unchanged(
-    struct arena *a, const struct conf_daemon *have, const struct new_daemon *p)
-{
-	return strcmp(have->name, p->name) == 0 && strcmp(have->cmd, p->cmd) == 0 &&
-	       !have->disabled &&
-	       strcmp(have->output, arena_printf(a, "%s.log", p->name)) == 0;
-}
-
 static enum err
 remove_daemon(
     struct cmd_ctx *x, struct conf_edit *d, const struct new_daemon *p, bool *gone)
@@ -142,7 +132,12 @@ remove_daemon(
 	TRY(conf_parse(x->a, d->path, d->text, strlen(d->text), &cf, NULL, NULL, x->f));
 	*gone = false;
 	for (size_t i = 0; i < cf->ndaemons && !*gone; i++) {
-		if (!is_unchanged(x->a, &cf->daemons[i], p))
+		const struct conf_daemon *have = &cf->daemons[i];
+
+		/* Only as conf_add_daemons() wrote it. */
+		if (strcmp(have->name, p->name) != 0 ||
+		    strcmp(have->cmd, p->cmd) != 0 || have->disabled ||
+		    strcmp(have->output, arena_printf(x->a, "%s.log", p->name)) != 0)
 			continue;
 		TRY(conf_text_remove_item(x->a, d->text, "daemon", i, &d->text, x->f));
 		*gone = true;
@@ -198,26 +193,19 @@ conf_edit_set(struct cmd_ctx *x, struct conf_edit *d, const char *name,
 	    name, d->path, i < n ? values[i] : "");
 }
 
-static enum err
-make_changes(
-    struct cmd_ctx *x, struct conf_edit *d, const struct conf_change *o, size_t n)
-{
-	struct conf *cf;
-
-	for (size_t i = 0; i < n; i++)
-		TRY(conf_edit_set(x, d, o[i].old, &o[i].new, 1));
-	return conf_parse(
-	    x->a, d->path, d->text, strlen(d->text), &cf, NULL, NULL, x->f);
-}
-
 enum err
 conf_set_options(struct cmd_ctx *x, const struct conf_change *o, size_t n)
 {
 	struct conf_edit d;
-	enum err e;
+	struct conf *cf;
+	enum err e = OK;
 
 	TRY(conf_edit_begin(x, x->cf->path, &d));
-	e = make_changes(x, &d, o, n);
+	for (size_t i = 0; i < n && e == OK; i++)
+		e = conf_edit_set(x, &d, o[i].old, &o[i].new, 1);
+	if (e == OK)
+		e = conf_parse(
+		    x->a, d.path, d.text, strlen(d.text), &cf, NULL, NULL, x->f);
 	if (e != OK) {
 		conf_edit_end(x, &d, false);
 		return e;
@@ -227,21 +215,17 @@ conf_set_options(struct cmd_ctx *x, const struct conf_change *o, size_t n)
 
 /* --- texts --- */
 
-/* True if no longer name continues at p. */
-static bool
-name_ends_at(const char *p)
-{
-	return !isalnum((unsigned char)*p) && strchr("_-.", *p) == NULL;
-}
-
 static const struct conf_change *
 change_at(const char *p, const struct conf_change *t, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		size_t len = strlen(t[i].old);
 
-		if (strncmp(p, t[i].old, len) == 0 &&
-		    (p[len] == '\0' || name_ends_at(p + len)))
+		if (strncmp(p, t[i].old, len) != 0)
+			continue;
+		/* Does the name end there, too? */
+		if (p[len] == '\0' ||
+		    (!isalnum((unsigned char)p[len]) && strchr("_-.", p[len]) == NULL))
 			return &t[i];
 	}
 	return NULL;

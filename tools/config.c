@@ -667,15 +667,6 @@ static const struct print_column explain_columns[] = {
 };
 
 static bool
-is_guard(const char *name)
-{
-	for (size_t i = 0; conf_guards[i] != NULL; i++)
-		if (strcmp(conf_guards[i], name) == 0)
-			return true;
-	return false;
-}
-
-static bool
 has_bounds(const struct conf_opt *o)
 {
 	return o->type != CONF_IGNORED && o->type != CONF_BOOL && o->max > 0;
@@ -691,7 +682,7 @@ show_explained(struct cmd_ctx *x, const struct config_key *k)
 	                        NULL :
 	                        conf_value(x->a, x->cf, o);
 	const char *when = config_when(x->cf, k);
-	bool works = conf_has_effect(o), guards = is_guard(o->name);
+	bool works = conf_has_effect(o), guards = conf_is_guard(o);
 
 	print_record(x, explain_columns, o->name, value, o->def, conf_type_text(o),
 	    print_unless(!has_bounds(o), o->min), print_unless(!has_bounds(o), o->max),

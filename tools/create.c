@@ -325,19 +325,6 @@ static const char *const made_files[] = { "config.xml", IDENTITY_FILE, PLAN_CLAS
 	SITE_FILES_RECORD, LOG_ROTATION_FILE };
 
 static enum err
-create_keys(struct cmd_ctx *x)
-{
-	/* code_sign signs versions only, so its private key may be moved off this
-	 * machine. */
-
-	TRY(create_key_pair(x, x->cf->key_dir, "code_sign", 0600, 0640));
-	TRY(create_key_pair(x, x->cf->key_dir, "upload", 0640, 0640));
-	ctx_progress(x, "created",
-	    "keys (move keys/code_sign_private to a safe place once your versions are signed)");
-	return OK;
-}
-
-static enum err
 make_database(struct cmd_ctx *x, struct create *c)
 {
 	pid_t pid = 0;
@@ -381,7 +368,12 @@ create_all(struct cmd_ctx *x, struct create *c)
 	TRY(trigger_dirs_make(x->cf, x->f));
 	ctx_progress(x, "created", "directories in %s", x->cf->project_dir);
 
-	TRY(create_keys(x));
+	/* code_sign signs versions only, so its private key may be moved off this
+	 * machine. */
+	TRY(create_key_pair(x, x->cf->key_dir, "code_sign", 0600, 0640));
+	TRY(create_key_pair(x, x->cf->key_dir, "upload", 0640, 0640));
+	ctx_progress(x, "created",
+	    "keys (move keys/code_sign_private to a safe place once your versions are signed)");
 	TRY(create_plan_classes(x));
 	TRY(create_links(x));
 	TRY(create_web(x, c, x->f));
@@ -450,15 +442,6 @@ create_in_dir(struct cmd_ctx *x, void *arg)
 	return OK;
 }
 
-/* Makes a project of one directory. */
-static enum err
-create_here(struct cmd_ctx *x, struct create *c)
-{
-	TRY(create_check_options(x, c));
-	ctx_progress(x, "project", "%s in %s", c->name, c->o->here);
-	return create_or_remove(x, c->o->here, create_in_dir, c);
-}
-
 static enum err
 create_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
@@ -471,7 +454,11 @@ create_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	TRY(check_mode(x, o));
 	if (o->password_file != NULL)
 		TRY(read_secret(x, o->password_file, &c.db_passwd));
-	return o->here == NULL ? install_run(x, &c) : create_here(x, &c);
+	if (o->here == NULL)
+		return install_run(x, &c);
+	TRY(create_check_options(x, &c));
+	ctx_progress(x, "project", "%s in %s", c.name, o->here);
+	return create_or_remove(x, o->here, create_in_dir, &c);
 }
 
 const struct cmd cmd_create = { .name = "create",

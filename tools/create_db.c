@@ -15,9 +15,9 @@
 #include "db/schema.h"
 #include "db/stmts.h"
 #include "lib/clock.h"
+#include "lib/log_reader.h"
 #include "lib/proc.h"
 #include "tools/db_server.h"
-#include "tools/log_tail.h"
 #include "lib/banned.h"
 
 enum { READY_MS = 60000, END_MS = 60000, TICK_MS = 20 };

@@ -11,8 +11,8 @@
 #include <string.h>
 #include "db/schema.h"
 #include "lib/fs.h"
+#include "lib/log_reader.h"
 #include "lib/proc.h"
-#include "tools/log_tail.h"
 #include "tools/program.h"
 #include "lib/banned.h"
 

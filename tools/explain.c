@@ -351,16 +351,6 @@ job_decisive_reason(const struct job_view *v)
 	                                v->decided->decision.why;
 }
 
-/* --- output --- */
-
-static const char *
-refusal_text(const char *code)
-{
-	enum reason why = reason_named(code);
-
-	return why == WHY__MAX ? "refused" : reason_text(why);
-}
-
 static char *
 wu_error_names(struct arena *a, int32_t mask)
 {
@@ -441,10 +431,13 @@ show_decisions(
 	print_close(p);
 }
 
+/* --- output --- */
+
 static void
 show_decided(struct print *p, const struct job_view *v)
 {
 	const char *why = job_decisive_reason(v);
+	enum reason code = reason_named(why);
 	long long hostid = v->decided->rpc.hostid;
 	bool gets = why[0] == '\0';
 
@@ -454,7 +447,7 @@ show_decided(struct print *p, const struct job_view *v)
 	else
 		print_line(p, NULL,
 		    "host %lld would not get it: %s  %s   <- this stops it", hostid,
-		    refusal_text(why), why);
+		    code == WHY__MAX ? "refused" : reason_text(code), why);
 }
 
 static void

@@ -35,12 +35,6 @@
 
 enum { NAMES_MOST = 10000000 };
 
-static bool
-left_out(const char *name)
-{
-	return name[0] == '.' || text_ends_with(name, ".md5");
-}
-
 static enum err
 list_dir(struct cmd_ctx *x, const char *dir, bool recursive, struct file_paths *out,
     struct file_paths *dirs)
@@ -53,7 +47,8 @@ list_dir(struct cmd_ctx *x, const char *dir, bool recursive, struct file_paths *
 		const char *path = arena_printf(x->a, "%s/%s", dir, names[i]);
 		struct stat st;
 
-		if (left_out(names[i]) || lstat(path, &st) < 0)
+		if (names[i][0] == '.' || text_ends_with(names[i], ".md5") ||
+		    lstat(path, &st) < 0)
 			continue;
 		if (S_ISREG(st.st_mode))
 			PUSH(x->a, out->v, out->n, out->cap) = path;
@@ -214,17 +209,6 @@ static const struct print_column stage_columns[] = {
 	{ 0 },
 };
 
-/* What the tools of BOINC projects expect beside a staged file (protocol.md 5.4). */
-static enum err
-note_digest(struct cmd_ctx *x, const struct job_input *in)
-{
-	const char *text = arena_printf(
-	    x->a, "%s %lld\n", in->file.md5, (long long)in->file.nbytes);
-
-	return fs_write(
-	    arena_printf(x->a, "%s.md5", in->to), text, strlen(text), 0644, x->f);
-}
-
 static enum err
 file_stage_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
@@ -246,8 +230,14 @@ file_stage_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	for (size_t i = 0; i < in.ninputs; i++) {
 		const struct job_input *input = &in.inputs[i];
 
+		/* What the tools of BOINC projects expect beside a staged file
+		 * (protocol.md 5.4). */
+		const char *digest = arena_printf(
+		    x->a, "%s %lld\n", input->file.md5, (long long)input->file.nbytes);
+
 		if (!o->dry_run)
-			TRY(note_digest(x, input));
+			TRY(fs_write(arena_printf(x->a, "%s.md5", input->to), digest,
+			    strlen(digest), 0644, x->f));
 		if (!o->dry_run && o->gzip)
 			TRY(file_gzip(x, input->to));
 		print_cells(l, input->file.name, input->file.url, input->file.md5,

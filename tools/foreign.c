@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Short, because upstream.c may not need the drop-ins: they need it. */
 #include "tools/foreign.h"
 
 #include <limits.h>
@@ -49,15 +50,6 @@ foreign_remark(struct arena *a, const struct conf *cf, char **argv)
 	    path, name, name);
 }
 
-static bool
-is_said(char **lines, size_t n, const char *line)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(lines[i], line) == 0)
-			return true;
-	return false;
-}
-
 enum err
 foreign_says(
     struct arena *a, const struct conf *cf, char ***lines, size_t *n, struct fail *f)
@@ -73,7 +65,7 @@ foreign_says(
 			continue;
 		TRY(proc_split(a, cf->daemons[i].cmd, &argv, f));
 		line = foreign_remark(a, cf, argv);
-		if (line != NULL && !is_said(*lines, *n, line))
+		if (line != NULL && !text_among(line, *lines, *n))
 			PUSH(a, *lines, *n, cap) = line;
 	}
 	return OK;

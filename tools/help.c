@@ -167,3 +167,20 @@ help_command(const struct cmd *c)
 		    "\nColumns of -o tsv, keys of -o json: locus help %s --columns\n",
 		    c->name);
 }
+
+static const struct {
+	const char *name, *reason;
+} text_only[] = {
+#define TEXT_ONLY(command, reason) { command, reason },
+#include "tools/text_only.def"
+#undef TEXT_ONLY
+};
+
+const char *
+text_only_reason(const struct cmd *c)
+{
+	for (size_t i = 0; i < N(text_only); i++)
+		if (strcmp(text_only[i].name, c->name) == 0)
+			return text_only[i].reason;
+	return NULL;
+}

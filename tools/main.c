@@ -82,18 +82,6 @@ static const struct field common[] = {
 	{ 0 },
 };
 
-/* Refuses a form of output that the command does not have. */
-static enum err
-check_format(struct cmd_ctx *x)
-{
-	const char *why = text_only_reason(x->cmd);
-
-	if (x->format == FORMAT_TABLE || why == NULL)
-		return OK;
-	return ctx_usage(
-	    x, "-o %s: this command prints text only: %s", formats[x->format], why);
-}
-
 /* Reads the options and, of a command, the words. */
 static enum args_end
 locus_line(struct cmd_ctx *x, struct args *g, void *opts, int argc, char **argv)
@@ -148,10 +136,12 @@ report_error(const struct cmd_ctx *x, enum err e)
 static enum err
 command_run(struct cmd_ctx *x, const struct args *g, const void *opts)
 {
-	enum err e = check_format(x);
+	const char *text_only = text_only_reason(x->cmd);
+	enum err e;
 
-	if (e != OK)
-		return e;
+	if (x->format != FORMAT_TABLE && text_only != NULL)
+		return ctx_usage(x, "-o %s: this command prints text only: %s",
+		    formats[x->format], text_only);
 	e = x->cmd->run(x, opts, g->rest, g->nrest);
 	ctx_close(x);
 	return e;

@@ -230,19 +230,16 @@ node_state_name(const struct row_node *n)
 	return n->idle_s < 0 || n->idle_s > GONE_S ? "gone" : "active";
 }
 
-static bool
-holds_lease(const struct row_lease *l, const struct row_node_service *s)
-{
-	return l->token != 0 && strcmp(l->node, s->node) == 0 &&
-	       strcmp(l->service, s->name) == 0;
-}
-
 static const char *
 lease_of(const struct node_rows *r, const struct row_node_service *s)
 {
-	for (size_t i = 0; i < r->nleases; i++)
-		if (holds_lease(&r->leases[i], s))
-			return r->leases[i].name;
+	for (size_t i = 0; i < r->nleases; i++) {
+		const struct row_lease *l = &r->leases[i];
+
+		if (l->token != 0 && strcmp(l->node, s->node) == 0 &&
+		    strcmp(l->service, s->name) == 0)
+			return l->name;
+	}
 	return "";
 }
 

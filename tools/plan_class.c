@@ -140,17 +140,6 @@ load_host(struct cmd_ctx *x, int64_t id, struct snapshot *s)
 	return OK;
 }
 
-static enum err
-load_request(struct cmd_ctx *x, const char *path, struct request **rq)
-{
-	char *text;
-	size_t n;
-
-	TRY(ctx_conf(x));
-	TRY(fs_read(x->a, path, (size_t)x->cf->max_request_bytes, &text, &n, x->f));
-	return request_parse(x->a, text, n, rq, x->f);
-}
-
 static void
 show_use(struct cmd_ctx *x, struct print *p, const char *class, enum reason why,
     const struct class_use *u)
@@ -211,15 +200,14 @@ plan_class_test_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	struct plan_class_host h;
 	struct machine m;
 	struct request *rq;
-	enum err e = load_request(x, args[0], &rq);
+	char *text;
 
-	(void)n;
-	if (e == OK)
-		e = spec_load(x, o->spec, &s);
-	if (e == OK && o->host != 0)
-		e = load_host(x, o->host, &snap);
-	if (e != OK)
-		return e;
+	TRY(ctx_conf(x));
+	TRY(fs_read(x->a, args[0], (size_t)x->cf->max_request_bytes, &text, &n, x->f));
+	TRY(request_parse(x->a, text, n, &rq, x->f));
+	TRY(spec_load(x, o->spec, &s));
+	if (o->host != 0)
+		TRY(load_host(x, o->host, &snap));
 	if (o->class != NULL && plan_class_named(s.all, o->class) == NULL)
 		return ctx_not_found(x,
 		    "%s has no usable class %s; see locus plan-class check", s.path,

@@ -178,22 +178,17 @@ plot_walk(struct plot *p, plot_take take, void *arg)
 	return e;
 }
 
-/* The column that a time is in; those before the chart are in the first. */
-static size_t
-column_of(const struct chart *c, int64_t t)
-{
-	if (t < c->from)
-		return 0;
-	return (size_t)((double)(t - c->from) / (double)(c->to - c->from) *
-			(double)c->ncolumns);
-}
-
 static void
 change_from(struct plot *p, size_t series, int64_t t, double by)
 {
-	size_t at = column_of(&p->chart, t);
+	const struct chart *c = &p->chart;
+	/* What came before the chart is in its first column. */
+	size_t at = t < c->from ?
+	                0 :
+	                (size_t)((double)(t - c->from) / (double)(c->to - c->from) *
+				 (double)c->ncolumns);
 
-	if (at < p->chart.ncolumns)
+	if (at < c->ncolumns)
 		p->values[series][at] += by;
 }
 
@@ -245,25 +240,19 @@ struct turnarounds {
 	int64_t first_used, n; /* first_used: an index; -1 = no result yet */
 };
 
-static size_t
-turnaround_bin(int64_t s)
-{
-	double bin = BINS_OF_TWO * log2(1 + (double)s);
-
-	return bin < BINS - 1 ? (size_t)bin : BINS - 1;
-}
-
 static void
 take_turnaround(struct plot *p, void *arg, const struct row_result_times *r)
 {
 	struct turnarounds *t = arg;
 	int64_t day = r->end_time / DAY_S - t->first_day;
+	double bin;
 
 	(void)p;
 	if (!r->success || r->sent_time == 0 || day < 0 || day >= t->ndays ||
 	    r->end_time < r->sent_time)
 		return;
-	t->bins[day][turnaround_bin(r->end_time - r->sent_time)]++;
+	bin = BINS_OF_TWO * log2(1 + (double)(r->end_time - r->sent_time));
+	t->bins[day][bin < BINS - 1 ? (size_t)bin : BINS - 1]++;
 	t->n++;
 	if (t->first_used < 0 || day < t->first_used)
 		t->first_used = day;

@@ -265,17 +265,6 @@ doubt_answer(const struct asking *q, struct answer *w)
 		w->file = NULL;
 }
 
-/* What helps if the scheduler has no database. */
-static char *
-database_answer_cure(const struct asking *q)
-{
-	if (q->cf->private_servers)
-		return arena_printf(q->a, "%s  # or see %s/mariadbd.log",
-		    locus_command(q->a, q->cf, "start"), q->cf->log_dir);
-	return arena_strdup(q->a,
-	    "start the database server, or correct the options db_... in config.xml");
-}
-
 /* The scheduler answers, but gives no work to anybody. */
 static bool
 cannot_serve(struct asking *q, const struct answer *w, const char *url)
@@ -295,7 +284,13 @@ cannot_serve(struct asking *q, const struct answer *w, const char *url)
 		return probe_failed_web(q, why,
 		    owner_command(
 			q->a, &q->x->owner, arena_printf(q->a, "rm %s", stop)));
-	return probe_failed(q, false, why, database_answer_cure(q));
+	/* The scheduler has no database. */
+	return probe_failed(q, false, why,
+	    q->cf->private_servers ?
+		arena_printf(q->a, "%s  # or see %s/mariadbd.log",
+		    locus_command(q->a, q->cf, "start"), q->cf->log_dir) :
+		arena_strdup(q->a,
+		    "start the database server, or correct the options db_... in config.xml"));
 }
 
 /* The scheduler listens, and the web server's file leads to it. */
@@ -414,15 +409,6 @@ ask_scheduler(struct asking *q)
 }
 
 static bool
-ask_page(struct asking *q)
-{
-	if (!probe_fetch(q, "web", q->cf->master_url, NULL))
-		return false;
-	return q->reply.status == 200 ? true :
-	                                probe_failed_at(q, "web", q->cf->master_url);
-}
-
-static bool
 ask_uploads(struct asking *q)
 {
 	const char *url = first_url(q->a, q->cf->upload_url);
@@ -452,8 +438,12 @@ probe_project(struct cmd_ctx *x, struct arena *a)
 {
 	struct asking q = { .x = x, .a = a, .cf = x->cf };
 
-	if (ask_scheduler(&q) &&
-	    ask_page(&q)) /* the scheduler gives the best diagnosis */
+	/* The scheduler gives the best diagnosis. */
+	if (!ask_scheduler(&q) || !probe_fetch(&q, "web", x->cf->master_url, NULL))
+		return q.p;
+	if (q.reply.status != 200)
+		probe_failed_at(&q, "web", x->cf->master_url);
+	else
 		ask_uploads(&q);
 	return q.p;
 }

@@ -244,16 +244,6 @@ program_self(struct arena *a)
 }
 
 static char *
-own_dir(struct arena *a)
-{
-	char *dir = program_self(a), *slash = strrchr(dir, '/');
-
-	if (slash != NULL)
-		*slash = '\0';
-	return dir;
-}
-
-static char *
 find_in_dir(struct arena *a, const char *dir, const char *name, int mode)
 {
 	char *path = arena_printf(a, "%s/%s", dir, name), real[PATH_MAX];
@@ -267,23 +257,16 @@ find_in_dir(struct arena *a, const char *dir, const char *name, int mode)
 static char *
 find_beside(struct arena *a, const char *const *places, const char *name, int mode)
 {
-	char *own = own_dir(a), *hit = NULL;
+	char *own = program_self(a), *slash = strrchr(own, '/'), *hit = NULL;
 
+	if (slash != NULL)
+		*slash = '\0';
 	for (; *places != NULL && hit == NULL; places++)
 		hit = find_in_dir(a,
 		    (*places)[0] == '/' ? *places :
 					  arena_printf(a, "%s/%s", own, *places),
 		    name, mode);
 	return hit;
-}
-
-/* The file name of the program that runs. */
-static const char *
-self_name(struct arena *a)
-{
-	const char *self = program_self(a), *slash = strrchr(self, '/');
-
-	return slash == NULL ? self : slash + 1;
 }
 
 /* A path from the project's directory, or a program in its bin/ whose name is not ours.
@@ -314,7 +297,8 @@ program_find(struct arena *a, const struct conf *cf, const char *name)
 	if (name[0] == '/')
 		return may(name, X_OK) ? arena_strdup(a, name) : NULL;
 	/* As a task: wherever it is installed, it is the one that runs. */
-	if (strcmp(name, "locus") == 0 && strcmp(self_name(a), name) == 0)
+	if (strcmp(name, "locus") == 0 &&
+	    strcmp(text_base_name(program_self(a)), name) == 0)
 		return program_self(a);
 	/* The plain name of one of our programs means ours, even if the project has a
 	 * file of that name. */

@@ -204,16 +204,6 @@ enum {
 	DIFFERENT = 1
 };
 
-static enum err
-replay_read_trace(struct cmd_ctx *x, struct replay *r, const char *path)
-{
-	char *text;
-	size_t n;
-
-	TRY(fs_read(x->a, path, TRACE_MOST, &text, &n, x->f));
-	return trace_read(x->a, text, n, &r->trace, x->f);
-}
-
 /* Runs the scheduler. Its log goes to standard error, which shows its errors. */
 static enum err
 run_scheduler(
@@ -223,6 +213,7 @@ run_scheduler(
 	const char *argv[WORDS] = { program, "-1", "-n", "-r", path };
 	struct proc_told told;
 	size_t n = 5;
+	char *trace;
 
 	if (r->config != NULL) {
 		argv[n++] = "-c";
@@ -250,7 +241,8 @@ run_scheduler(
 		    x->f, E_SYS, "%s ended with exit code %d", program, told.status);
 	r->reply = told.out;
 	r->reply_n = told.out_n;
-	return replay_read_trace(x, r, path);
+	TRY(fs_read(x->a, path, TRACE_MOST, &trace, &n, x->f));
+	return trace_read(x->a, trace, n, &r->trace, x->f);
 }
 
 enum err
@@ -410,17 +402,6 @@ read_input(struct cmd_ctx *x, struct replay *r, char *path, struct trace **recor
 	return trace_read(x->a, text, r->request_n, recording, x->f);
 }
 
-/* Checks that the options fit the kind of input. */
-static enum err
-replay_check_options(struct cmd_ctx *x, const struct replay_opts *o, bool recorded)
-{
-	if (recorded && (o->host != 0 || o->at != NULL || o->seed != 0))
-		return ctx_usage(x, "a recording has its own host, time and seed");
-	if (!recorded && o->same)
-		return ctx_usage(x, "--same is only for recordings");
-	return OK;
-}
-
 static enum err
 replay_cmd(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 {
@@ -434,7 +415,10 @@ replay_cmd(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 	(void)nargs;
 	TRY(replay_time(x, o->at, &r.at));
 	TRY(read_input(x, &r, args[0], &recording));
-	TRY(replay_check_options(x, o, recording != NULL));
+	if (recording != NULL && (o->host != 0 || o->at != NULL || o->seed != 0))
+		return ctx_usage(x, "a recording has its own host, time and seed");
+	if (recording == NULL && o->same)
+		return ctx_usage(x, "--same is only for recordings");
 	if (recording == NULL)
 		TRY(check_request(x, o, &r, args[0]));
 	if (r.host != 0) {

@@ -1,13 +1,89 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* locus start, stop and restart of single services. */
+#include "tools/service_order.h"
+
 #include <stdio.h>
 #include <string.h>
 #include "lib/clock.h"
+#include "lib/log_reader.h"
+#include "lib/text.h"
 #include "tools/dir_cure.h"
-#include "tools/log_tail.h"
 #include "tools/running.h"
-#include "tools/service_pick.h"
+#include "tools/service.h"
 #include "lib/banned.h"
+
+/* --- services by name --- */
+
+struct picked {
+	const struct service **v;
+	size_t n;
+};
+
+/* Servers of the machine, under the names that admins use. */
+static const char *const machine_servers[] = { "apache2", "nginx", "mariadb", "mysql" };
+
+static enum err
+fail_no_service(
+    struct cmd_ctx *x, const struct service *all, size_t n, const char *name)
+{
+	const char *near = NULL, *list = "";
+	size_t least = (size_t)-1;
+
+	for (size_t i = 0; i < n; i++) {
+		if (near_offer(name, all[i].name, &least))
+			near = all[i].name;
+		list = arena_printf(
+		    x->a, "%s%s%s", list, i == 0 ? "" : ", ", all[i].name);
+	}
+	if (near != NULL)
+		return ctx_not_found(x,
+		    "there is no service %.60s in %s; did you mean %s?", name,
+		    x->cf->path, near);
+	return ctx_not_found(x, "there is no service %.60s in %s, which has %.300s",
+	    name, x->cf->path, list);
+}
+
+/*
+ * Picks the project's services of that name: one service, or for a program with several
+ * processes on one socket all of them. E_NOTFOUND suggests the nearest name.
+ */
+static enum err
+service_pick(struct cmd_ctx *x, const char *name, struct picked *p)
+{
+	const struct conf *cf = x->cf;
+	struct service *all;
+	size_t n;
+
+	TRY(services_of(x->a, cf, &all, &n, x->f));
+	*p = (struct picked){ .v = NEWN(x->a, const struct service *, n + 1) };
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(all[i].name, name) == 0 ||
+		    (all[i].kind == SERVICE_FCGI && all[i].socket_name != NULL &&
+			strcmp(all[i].socket_name, name) == 0))
+			p->v[p->n++] = &all[i];
+	if (p->n > 0)
+		return OK;
+	for (size_t i = 0; i < cf->ndaemons; i++)
+		if (cf->daemons[i].disabled && strcmp(cf->daemons[i].name, name) == 0)
+			return ctx_not_found(x,
+			    "the daemon %.60s is disabled; run: %s daemon.%s.disabled 0",
+			    name, locus_command(x->a, cf, "config set"),
+			    cf->daemons[i].name);
+	for (size_t i = 0; i < cf->ntasks; i++)
+		if (strcmp(cf->tasks[i].name, name) == 0)
+			return ctx_not_found(x,
+			    "%.60s is a task, which runs at its times; to do so now, run: %s %s",
+			    name, locus_command(x->a, cf, "run-task"),
+			    cf->tasks[i].name);
+	for (size_t i = 0; i < N(machine_servers) && !cf->private_servers; i++)
+		if (strcmp(machine_servers[i], name) == 0)
+			return ctx_not_found(x,
+			    "%s serves the whole machine and not only this project; as root, run: systemctl %s %s",
+			    name, x->cmd->name, name);
+	return fail_no_service(x, all, n, name);
+}
+
+/* --- an order, and its end --- */
 
 enum {
 	TICK_MS = 100,
@@ -39,14 +115,6 @@ proc_named(const struct state *s, const char *name)
 /* --- waiting --- */
 
 enum { HEARD_MS = 5000 };
-
-/* Is the failure that of before the order? The supervisor hears it a moment later. */
-static bool
-is_old_failure(const struct ordered *o, const struct state_proc *p)
-{
-	return p->state == PROC_FAILED && p->since == o->gave_up &&
-	       clock_mono_ms() < o->ordered_ms + HEARD_MS;
-}
 
 /* Does its new process run, and does it stay? */
 static bool
@@ -83,7 +151,11 @@ service_look(struct cmd_ctx *x, const struct state *s, struct ordered *o,
     enum service_order what, size_t *open)
 {
 	const struct state_proc *p = proc_named(s, o->name);
-	bool hopeless = proc_is_hopeless(p, &o->first) && !is_old_failure(o, p);
+	/* A failure of before the order: the supervisor hears the order a moment later.
+	 */
+	bool old = p->state == PROC_FAILED && p->since == o->gave_up &&
+	           clock_mono_ms() < o->ordered_ms + HEARD_MS;
+	bool hopeless = proc_is_hopeless(p, &o->first) && !old;
 
 	/* A service that is merely down may be about to start: the order is not heard
 	 * yet. */

@@ -193,42 +193,31 @@ state_take_restart(struct arena *a, const struct conf *cf, const char *service)
 	return fs_exists(path) && fs_unlink(path, NULL) == OK;
 }
 
-static json_t *
-proc_json(const struct state_proc *p)
-{
-	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:i, s:s}", "name", p->name,
-	    "state", proc_state_name(p->state), "pid", (json_int_t)p->pid, "session",
-	    (json_int_t)p->session, "start", (json_int_t)p->start, "since",
-	    (json_int_t)p->since, "restarts", p->restarts, "note",
-	    p->note == NULL ? "" : p->note);
-}
-
-static json_t *
-options_json(const struct state *s)
-{
-	json_t *o = json_object();
-
-	for (size_t i = 0; i < s->noptions; i++)
-		json_object_set_new(
-		    o, s->options[i].name, json_string(s->options[i].value));
-	return o;
-}
-
 enum err
 state_write(
     struct arena *a, const struct conf *cf, const struct state *s, struct fail *f)
 {
-	json_t *list = json_array();
+	json_t *list = json_array(), *options = json_object(), *root;
 	size_t flags = JSON_INDENT(1), n;
-	json_t *root;
 	char *text;
 
-	for (size_t i = 0; i < s->n; i++)
-		json_array_append_new(list, proc_json(&s->procs[i]));
+	for (size_t i = 0; i < s->n; i++) {
+		const struct state_proc *p = &s->procs[i];
+
+		json_array_append_new(list,
+		    json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:i, s:s}", "name",
+			p->name, "state", proc_state_name(p->state), "pid",
+			(json_int_t)p->pid, "session", (json_int_t)p->session, "start",
+			(json_int_t)p->start, "since", (json_int_t)p->since, "restarts",
+			p->restarts, "note", p->note == NULL ? "" : p->note));
+	}
+	for (size_t i = 0; i < s->noptions; i++)
+		json_object_set_new(
+		    options, s->options[i].name, json_string(s->options[i].value));
 	root = json_pack("{s:s, s:{s:I, s:I}, s:s, s:o, s:o}", "era", pid_era(a, cf),
 	    "supervisor", "pid", (json_int_t)s->supervisor, "start",
-	    (json_int_t)s->supervisor_start, "config", s->config, "options",
-	    options_json(s), "processes", list);
+	    (json_int_t)s->supervisor_start, "config", s->config, "options", options,
+	    "processes", list);
 	n = json_dumpb(root, NULL, 0, flags);
 	text = arena_alloc(a, n + 1);
 	json_dumpb(root, text, n, flags);

@@ -205,13 +205,6 @@ show_stuck(struct cmd_ctx *x, struct print *p, const struct project_status *r)
 
 /* --- what fails --- */
 
-static enum err
-find_failures(struct cmd_ctx *x, struct project_status *r)
-{
-	TRY(tools_catalog(x, &r->cat));
-	return failures_read(x, 0, clock_now() - DAY_S, FAILURES_LOOKED, &r->failed);
-}
-
 static const char *
 failing_app(const struct project_status *r, const struct failure_kind *k)
 {
@@ -512,15 +505,6 @@ show_aside(struct cmd_ctx *x, struct print *p, const struct project_status *r)
 		    human_span(x->a, clock_now() - r->messages->b));
 }
 
-/* Reads what show_aside() shows. */
-static enum err
-find_aside(struct cmd_ctx *x, struct project_status *r)
-{
-	TRY(wu_troubles_reasons(
-	    x->db, x->a, ASIDE_LOOKED, ASIDE_SHOWN, &r->aside, &r->naside, x->f));
-	return db_row(x->db, x->a, x->f, &r->messages, STATUS_TRICKLES);
-}
-
 static void
 show_counted(struct cmd_ctx *x, struct print *p, const struct project_status *r)
 {
@@ -591,6 +575,20 @@ static const struct field status_options[] = {
 	{ 0 },
 };
 
+/* Reads what only the database knows. */
+static enum err
+status_read_rows(struct cmd_ctx *x, struct project_status *r)
+{
+	TRY(census_take(x, &r->c));
+	TRY(tools_catalog(x, &r->cat));
+	TRY(failures_read(x, 0, clock_now() - DAY_S, FAILURES_LOOKED, &r->failed));
+	TRY(find_suspects(x, r));
+	TRY(wu_troubles_reasons(
+	    x->db, x->a, ASIDE_LOOKED, ASIDE_SHOWN, &r->aside, &r->naside, x->f));
+	TRY(db_row(x->db, x->a, x->f, &r->messages, STATUS_TRICKLES));
+	return find_stuck(x, r);
+}
+
 /* An error of the connection to the database is part of the status. */
 static enum err
 status_take(struct cmd_ctx *x, struct project_status *r, enum err e)
@@ -605,17 +603,7 @@ status_take(struct cmd_ctx *x, struct project_status *r, enum err e)
 	r->triggers = !triggers_in_rows(x->cf);
 	if (r->triggers)
 		TRY(census_triggers(x, &r->c));
-	if (e == OK)
-		e = census_take(x, &r->c);
-	if (e == OK)
-		e = find_failures(x, r);
-	if (e == OK)
-		e = find_suspects(x, r);
-	if (e == OK)
-		e = find_aside(x, r);
-	if (e == OK)
-		e = find_stuck(x, r);
-	r->counted = e == OK;
+	r->counted = e == OK && status_read_rows(x, r) == OK;
 	if (r->counted && !r->triggers)
 		r->triggers = census_triggers(x, &r->c) == OK;
 	if (r->running != RUNNING_NONE)

@@ -126,17 +126,6 @@ stuck_ask(const struct stuck_search *k)
 		.since_day = k->fleet.since_day };
 }
 
-static void
-sum_add(struct stuck_search *k, struct unsendable_sum *s, const struct demand *d,
-    const struct lack *l)
-{
-	if (s->name == NULL || l->needs > s->lack.needs) {
-		s->lack = *l;
-		s->name = arena_strdup(k->x->a, d->name);
-	}
-	s->workunits += d->workunits;
-}
-
 /* Loads the kinds of hosts only once a workunit is bound to one. */
 static enum err
 check_demand(struct stuck_search *k, const struct demand *d)
@@ -150,9 +139,17 @@ check_demand(struct stuck_search *k, const struct demand *d)
 	if (d->hr_class != 0 && k->fleet.hosts > 0 && k->fleet.kinds == NULL)
 		TRY(fleet_load_kinds(x->db, x->a, x->cf, clock_now(), &k->fleet, x->f));
 	unsendable(x->cf, k->cat, &k->fleet, d, l);
-	for (int c = 0; c < UNSENDABLE__MAX; c++)
-		if (l[c].is)
-			sum_add(k, &k->sums[app - k->cat->apps][c], d, &l[c]);
+	for (int c = 0; c < UNSENDABLE__MAX; c++) {
+		struct unsendable_sum *s = &k->sums[app - k->cat->apps][c];
+
+		if (!l[c].is)
+			continue;
+		if (s->name == NULL || l[c].needs > s->lack.needs) {
+			s->lack = l[c];
+			s->name = arena_strdup(x->a, d->name);
+		}
+		s->workunits += d->workunits;
+	}
 	return OK;
 }
 

@@ -200,22 +200,13 @@ upgrade_schema_alone(struct upgrade *u)
 }
 
 static enum err
-upgrade_site(struct upgrade *u)
-{
-	struct cmd_ctx *x = u->x;
-	struct site_file *files;
-	size_t n;
-
-	TRY(create_site_files(x, &files, &n, x->f));
-	return site_files_upgrade(x, files, n, u->dry_run, x->f);
-}
-
-static enum err
 upgrade_steps(struct upgrade *u)
 {
 	struct cmd_ctx *x = u->x;
 	bool running = !conf_is_installed(x->cf) && state_supervised(x->a, x->cf),
 	     hint = !u->dry_run && !u->no_hint;
+	struct site_file *files;
+	size_t n;
 
 	if (conf_is_installed(x->cf)) {
 		TRY(upgrade_schema(u));
@@ -228,7 +219,8 @@ upgrade_steps(struct upgrade *u)
 	}
 	TRY(x->cf->private_servers && !running ? upgrade_schema_alone(u) :
 						 upgrade_schema(u));
-	TRY(upgrade_site(u));
+	TRY(create_site_files(x, &files, &n, x->f));
+	TRY(site_files_upgrade(x, files, n, u->dry_run, x->f));
 	if (!u->dry_run)
 		TRY(create_links(x));
 	if (hint)

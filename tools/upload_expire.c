@@ -71,16 +71,6 @@ expire_file(struct expiry *k, const char *path, const char *name, const char *wh
 	return OK;
 }
 
-/* Does the file lie where an upload of its name is stored? */
-static bool
-is_in_place(const struct expiry *k, struct arena *a, const char *path,
-    const struct upload_name *u)
-{
-	const char *place = upload_path(a, k->x->cf, u->file);
-
-	return strcmp(path, u->part ? arena_printf(a, "%s.part", place) : place) == 0;
-}
-
 /* A file that has vanished meanwhile is not there to be removed. */
 static enum err
 visit_upload(struct fsck *walk, void *arg, const char *path, const char *name)
@@ -95,7 +85,10 @@ visit_upload(struct fsck *walk, void *arg, const char *path, const char *name)
 	arena_reset(a);
 	if (mtime < 0 || mtime >= k->before)
 		return OK;
-	if (!upload_name_parse(a, name, &u) || !is_in_place(k, a, path, &u)) {
+	/* Only where an upload of its name is stored. */
+	if (!upload_name_parse(a, name, &u) ||
+	    strcmp(path, arena_printf(a, "%s%s", upload_path(a, k->x->cf, u.file),
+			     u.part ? ".part" : "")) != 0) {
 		k->others++;
 		return OK;
 	}

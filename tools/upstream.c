@@ -62,14 +62,6 @@ left_out_of(const char *ours, const char *word)
 	return NULL;
 }
 
-/* BOINC has a level 4 that logs everything; ours ends at 3. */
-static bool
-is_debug(const char *word)
-{
-	return strcmp(word, "-d") == 0 || same_option(word, "debug_level") ||
-	       same_option(word, "debug");
-}
-
 /* Does a command of locus do its work, not a daemon? */
 static bool
 is_locus_command(const struct program *p)
@@ -100,7 +92,11 @@ translate(struct arena *a, const struct program *p, char **argv, struct upstream
 			u->say = arena_printf(
 			    a, "%s; without %s: %s", u->say, argv[i], o->why);
 			i += o->nargs;
-		} else if (is_debug(argv[i]) && i + 1 < cap) {
+		} else if ((strcmp(argv[i], "-d") == 0 ||
+			       same_option(argv[i], "debug_level") ||
+			       same_option(argv[i], "debug")) &&
+			   i + 1 < cap) {
+			/* BOINC has a level 4 that logs everything; ours ends at 3. */
 			const char *level = argv[++i];
 
 			u->argv[n++] = arena_strdup(a, "-d");

@@ -191,20 +191,10 @@ version_name_files(
 
 static const char wrapper_name[] = "locus-wrapper";
 
-/* The wrapper runs the program by the name behind the point. */
-static char *
-wrapped_name(struct arena *a, const char *program)
-{
-	const char *base = text_base_name(program);
-
-	return strstr(base, "..") != NULL || strchr(base, '%') != NULL ?
-	           arena_strdup(a, "program") :
-	           arena_printf(a, "program.%s", base);
-}
-
 enum err
 version_name_wrapped(struct cmd_ctx *x, struct version *v, const char *program)
 {
+	const char *base = text_base_name(program);
 	char **paths = NEWN(x->a, char *, 2);
 
 	if (strcmp(v->platform->name, program_platform()) != 0)
@@ -217,7 +207,11 @@ version_name_wrapped(struct cmd_ctx *x, struct version *v, const char *program)
 		    x->f, E_CONFIG, "%s is not installed beside locus", wrapper_name);
 	paths[1] = arena_strdup(x->a, program);
 	TRY(version_name_files(x, v, paths, 2, NULL));
-	v->files[1].open_name = wrapped_name(x->a, program);
+	/* The wrapper runs the program by the name behind the point. */
+	v->files[1].open_name = strstr(base, "..") != NULL ||
+	                                strchr(base, '%') != NULL ?
+	                            arena_strdup(x->a, "program") :
+	                            arena_printf(x->a, "program.%s", base);
 	v->files[1].copy_file = true;
 	/* stock clients then speak to the wrapper through a mapped file */
 	v->more = "    <api_version>7.20.5</api_version>\n";
@@ -574,15 +568,6 @@ tell_of_tasks(struct cmd_ctx *x, const struct version_choice *q,
 	return OK;
 }
 
-static const char *
-platform_name(const struct catalog *c, int64_t id)
-{
-	for (size_t i = 0; i < c->nplatforms; i++)
-		if (c->platforms[i].id == id)
-			return c->platforms[i].name;
-	return "";
-}
-
 static enum err
 deprecate_versions(
     struct cmd_ctx *x, const struct deprecate_opts *o, char **args, size_t n, bool off)
@@ -605,12 +590,13 @@ deprecate_versions(
 			TRY(app_version_set_deprecated(x->db, v[i].id, off, x->f));
 	l = print_list(x, deprecate_columns);
 	for (size_t i = 0; i < nv; i++) {
+		const struct platform *p = catalog_platform(c, v[i].platformid);
+
 		if (!version_is_chosen(&q, &v[i]))
 			continue;
 		print_cells(l, v[i].id, q.app->name,
-		    version_num_text(x->a, v[i].version_num),
-		    platform_name(c, v[i].platformid), v[i].plan_class, off,
-		    (v[i].deprecated != 0) != off);
+		    version_num_text(x->a, v[i].version_num), p == NULL ? "" : p->name,
+		    v[i].plan_class, off, (v[i].deprecated != 0) != off);
 	}
 	print_end(l);
 	if (off)

@@ -114,18 +114,6 @@ single_option(const struct work_opts *o)
 }
 
 static enum err
-add_listed(struct cmd_ctx *x, const struct work_opts *o, struct job_maker *m,
-    struct job_file *file)
-{
-	struct job_counts n;
-	struct workunit wu = { 0 };
-
-	TRY(jobs_load(m, file, o->dry_run, &n, &wu));
-	report_added(x, o, NULL, &n);
-	return n.added == 0 ? OK : stuck_hint(x, &wu);
-}
-
-static enum err
 add_single(struct cmd_ctx *x, const struct work_opts *o, struct job_maker *m)
 {
 	struct job_counts n;
@@ -160,6 +148,8 @@ work_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct work_opts *o = opts;
 	const char *single = single_option(o);
+	struct job_counts counts;
+	struct workunit wu = { 0 };
 	struct job_file file;
 	struct job_maker m;
 	const struct app *app;
@@ -185,7 +175,9 @@ work_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	if (o->jobs == NULL)
 		return add_single(x, o, &m);
 	TRY(job_file_read(x, o->jobs, &file));
-	return add_listed(x, o, &m, &file);
+	TRY(jobs_load(&m, &file, o->dry_run, &counts, &wu));
+	report_added(x, o, NULL, &counts);
+	return counts.added == 0 ? OK : stuck_hint(x, &wu);
 }
 
 #define JOB(name, type, least, most, help) #name " (" help ")\n"

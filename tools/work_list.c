@@ -55,13 +55,6 @@ work_reason_named(const char *name)
 	return 0;
 }
 
-/* All names, for a message: "couldnt_send, cancelled, ...". */
-static const char *
-work_reason_names(struct arena *a)
-{
-	return work_reasons(a, -1);
-}
-
 /* --- exit statuses --- */
 
 static const struct exit_known {
@@ -317,7 +310,7 @@ choose_words(struct cmd_ctx *x, const struct work_list_opts *o, struct work_filt
 	w->to_validate = w->states == 1 << PICK_TO_VALIDATE;
 	if (o->reason != NULL && (w->mask = work_reason_named(o->reason)) == 0)
 		return ctx_usage(x, "--reason %.40s: it must be one of %s", o->reason,
-		    work_reason_names(x->a));
+		    work_reasons(x->a, -1));
 	w->has_exit = o->exit != NULL;
 	if (w->has_exit && !text_i64(o->exit, INT32_MIN, INT32_MAX, &w->exit_status))
 		return ctx_usage(x,
@@ -373,18 +366,6 @@ choose_rows(struct work_view *v, const struct work_list_opts *o)
 
 /* --- the list --- */
 
-static void
-list_row(struct print *l, const struct work_view *v, struct arena *a,
-    const struct row_work *w, const struct row_tally *t)
-{
-	const struct app *app = catalog_app(v->cat, w->appid);
-
-	print_cells(l, w->id, w->name, app == NULL ? "" : app->name, w->file, w->batch,
-	    work_pick_state_name((enum work_pick_state)w->state),
-	    work_reasons(a, w->mask), w->create_time, w->priority, t->unsent,
-	    t->in_progress, t->success, t->valid, t->failed);
-}
-
 static enum err
 list_piece(struct work_view *v, struct arena *a, struct print *l, int64_t *left)
 {
@@ -400,8 +381,16 @@ list_piece(struct work_view *v, struct arena *a, struct print *l, int64_t *left)
 	TRY(work_tallies(v->x->db, a, rows, n, &tallies, v->x->f));
 	if (n > 0)
 		progress_end(&v->bar);
-	for (size_t i = 0; i < n; i++)
-		list_row(l, v, a, &rows[i], &tallies[i]);
+	for (size_t i = 0; i < n; i++) {
+		const struct row_work *w = &rows[i];
+		const struct row_tally *t = &tallies[i];
+		const struct app *app = catalog_app(v->cat, w->appid);
+
+		print_cells(l, w->id, w->name, app == NULL ? "" : app->name, w->file,
+		    w->batch, work_pick_state_name((enum work_pick_state)w->state),
+		    work_reasons(a, w->mask), w->create_time, w->priority, t->unsent,
+		    t->in_progress, t->success, t->valid, t->failed);
+	}
 	*left -= (int64_t)n;
 	progress_set(&v->bar, work_looked(&v->c));
 	return OK;

@@ -6,7 +6,6 @@
 #include <unistd.h>
 #include "lib/tar.h"
 #include "tools/backup/backup.h"
-#include "tools/backup/list.h"
 #include "tools/site_files.h"
 #include "lib/banned.h"
 

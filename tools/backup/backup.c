@@ -21,7 +21,6 @@
 #include "lib/log.h"
 #include "lib/proc.h"
 #include "model/identity.h"
-#include "tools/backup/list.h"
 #include "tools/service.h"
 #include "lib/banned.h"
 

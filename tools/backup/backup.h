@@ -38,6 +38,16 @@
 enum { BACKUP_FORMAT = 1 };
 
 /* --- put.c: writes entries and their digests --- */
+
+#define LIST_PREFIX "digests/"
+/*
+ * Appends "KIND MODE SIZE SHA256 NAME\n": KIND is f (file), t (torn file), d or l
+ * (directory, link; the digest of a link is its target's). In NAME, control characters,
+ * blanks and "%" are written as %XX. Ends the digest of the entry's data. The writer
+ * and the reader make the same.
+ */
+void list_add(struct buf *, const struct tar_entry *, bool torn, struct sha256 *);
+
 struct backup_out {
 	struct cmd_ctx *x;
 	struct tar_writer *tar;

@@ -10,10 +10,29 @@
 #include "lib/buf.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
-#include "tools/backup/list.h"
 #include "lib/banned.h"
 
 enum { LIST_MOST = 256 << 10, CHUNK_BYTES = 256 << 10, JSON_FLAGS = JSON_INDENT(1) };
+
+void
+list_add(struct buf *list, const struct tar_entry *t, bool torn, struct sha256 *data)
+{
+	static const char kinds[] = {
+		[TAR_FILE] = 'f', [TAR_DIR] = 'd', [TAR_LINK] = 'l'
+	};
+	char digest[SHA256_HEX];
+
+	sha256_end(data, digest);
+	buf_printf(list, "%c %03o %lld %s ", torn ? 't' : kinds[t->kind],
+	    t->kind == TAR_LINK ? 0777 : t->mode,
+	    t->kind == TAR_FILE ? (long long)t->size : 0LL, digest);
+	for (const char *p = t->name; *p != '\0'; p++)
+		if ((unsigned char)*p <= ' ' || *p == '%' || *p == 127)
+			buf_printf(list, "%%%02X", (unsigned char)*p);
+		else
+			buf_put(list, p, 1);
+	buf_puts(list, "\n");
+}
 
 enum err
 backup_out_begin(struct cmd_ctx *x, int fd, struct backup_out *b, struct fail *f)

@@ -331,16 +331,6 @@ disk_bytes(const char *dir)
 	return statvfs(dir, &fs) < 0 ? 0 : (double)fs.f_blocks * (double)fs.f_frsize;
 }
 
-/* Only a limit that the disk can never keep is a wrong limit. */
-static char *
-uploads_cure(struct doctor *d, const char *dir, double free_b, double least)
-{
-	if (least < disk_bytes(dir))
-		return room_cure(d->a, dir);
-	return doctor_set_option(
-	    d, "upload_min_free_bytes", arena_printf(d->a, "%.0f", free_b / 2));
-}
-
 static void
 check_upload_disk(struct doctor *d)
 {
@@ -352,7 +342,12 @@ check_upload_disk(struct doctor *d)
 	if (free_b < 0) /* directories fails for it */
 		doctor_skip(d, "%s cannot be looked at", dir);
 	else if (free_b < least)
-		doctor_fail(d, uploads_cure(d, dir, free_b, least),
+		/* Only a limit that the disk can never keep is a wrong limit. */
+		doctor_fail(d,
+		    least < disk_bytes(dir) ?
+			room_cure(d->a, dir) :
+			doctor_set_option(d, "upload_min_free_bytes",
+			    arena_printf(d->a, "%.0f", free_b / 2)),
 		    "uploads are deferred: %s has %s free and upload_min_free_bytes is %s",
 		    dir, human_bytes(d->a, free_b), human_bytes(d->a, least));
 	else if (free_b < least + w.bytes)

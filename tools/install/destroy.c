@@ -40,15 +40,6 @@ destroy_read(struct install *in)
 	return install_url(in, x->cf->master_url);
 }
 
-/* Is there anything of a project of this name? */
-static enum err
-destroy_find(struct install *in, bool *any)
-{
-	*any = in->had_config || fs_exists(in->p.data_dir) ||
-	       fs_exists(in->p.config_dir);
-	return *any ? OK : install_account_holds(in, any);
-}
-
 /* Says how many jobs hosts work on; unknown if the database does not answer. */
 static char *
 destroy_jobs(struct install *in)
@@ -108,7 +99,10 @@ destroy_installed(struct cmd_ctx *x, const struct destroy_opts *o, char **args)
 	in.host = arena_strdup(x->a, "localhost");
 	in.config_path = arena_printf(x->a, "%s/config.xml", in.p.config_dir);
 	TRY(destroy_read(&in));
-	TRY(destroy_find(&in, &any));
+	/* Is there anything of a project of this name? */
+	any = in.had_config || fs_exists(in.p.data_dir) || fs_exists(in.p.config_dir);
+	if (!any)
+		TRY(install_account_holds(&in, &any));
 	if (!any)
 		return ctx_not_found(x, "there is no installed project %s", args[0]);
 	if (!privilege_is_root())

@@ -198,15 +198,6 @@ list_modules(struct install *in, char ***names, size_t *n)
 	return OK;
 }
 
-static bool
-has_name(char *const *names, size_t n, const char *name)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(names[i], name) == 0)
-			return true;
-	return false;
-}
-
 /* Enables a module with those that it needs; appends what is new to *list. */
 static enum err
 enable_module(struct install *in, const char *module, char **list)
@@ -221,7 +212,7 @@ enable_module(struct install *in, const char *module, char **list)
 	TRY(install_program(in, argv, "apache2"));
 	TRY(list_modules(in, &new, &nnew));
 	for (size_t i = 0; i < nnew; i++)
-		if (!has_name(old, nold, new[i]))
+		if (!text_among(new[i], old, nold))
 			*list = arena_printf(in->x->a, "%s %s", *list, new[i]);
 	return OK;
 }

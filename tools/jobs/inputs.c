@@ -221,17 +221,6 @@ struct copying {
 };
 
 static enum err
-copy_dir(struct cmd_ctx *x, struct copying *c, const char *to)
-{
-	char *dir = arena_strdup(x->a, to);
-
-	*strrchr(dir, '/') = '\0';
-	if (!names_put(x->a, &c->dirs, dir, 0))
-		return OK;
-	return fs_mkdirs(dir, 0755, x->f);
-}
-
-static enum err
 copied_rightly(struct cmd_ctx *x, struct job_input *in, bool ours)
 {
 	char md5[MD5_HEX];
@@ -257,8 +246,12 @@ copy_some(struct cmd_ctx *x, struct copying *c)
 	enum err e = OK;
 
 	for (size_t i = 0; i < c->n && e == OK; i++) {
+		char *dir = arena_strdup(x->a, c->v[i]->to);
+
 		pairs[i] = (struct fs_pair){ c->v[i]->path, c->v[i]->to, false };
-		e = copy_dir(x, c, c->v[i]->to);
+		*strrchr(dir, '/') = '\0';
+		if (names_put(x->a, &c->dirs, dir, 0))
+			e = fs_mkdirs(dir, 0755, x->f);
 	}
 	if (e == OK)
 		e = fs_copy_all(&round, pairs, c->n, 0644, x->f);

@@ -97,25 +97,18 @@ batch_order(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* A copy of the list, by id: the order of locks. */
-static struct batch_of *
-batches_by_id(const struct job_batches *b)
-{
-	struct batch_of *v = arena_memdup(b->x->a, b->v, mul_or_die(b->n, sizeof(*v)));
-
-	if (b->n > 1)
-		qsort(v, b->n, sizeof(*v), batch_order);
-	return v;
-}
-
 /* Locks all batches of the list, by id. E_RACE: one was cancelled meanwhile. */
 static enum err
 job_batches_hold(struct job_batches *b)
 {
-	const struct batch_of *v = b->n > 1 ? batches_by_id(b) : b->v;
 	struct cmd_ctx *x = b->x;
+	struct batch_of *v = b->v;
 	int64_t state;
 
+	if (b->n > 1) { /* by id: the order of locks */
+		v = arena_memdup(x->a, b->v, mul_or_die(b->n, sizeof(*v)));
+		qsort(v, b->n, sizeof(*v), batch_order);
+	}
 	for (size_t i = 0; i < b->n; i++) {
 		enum err e = job_batch_hold(x->db, v[i].id, &state, x->f);
 
@@ -475,13 +468,6 @@ load_problem(struct load *l, const struct job_row *row, const char *text)
 	l->x->f->code = OK;
 }
 
-/* Is the error one of the job itself, after which the next jobs can be checked? */
-static bool
-of_job(enum err e)
-{
-	return e == E_BADREQ || e == E_NOTFOUND;
-}
-
 /* A name that the file has twice is a mistake. */
 static void
 check_name(struct load *l, const struct job_made *made)
@@ -522,7 +508,8 @@ make_step(struct load *l, bool report, bool *more)
 		if (!good)
 			continue;
 		e = job_make(l->m, &l->round, row, &l->made[l->n]);
-		if (e != OK && !(report && of_job(e)))
+		/* After an error of the job itself the next jobs can be checked. */
+		if (e != OK && !(report && (e == E_BADREQ || e == E_NOTFOUND)))
 			return e;
 		if (e != OK)
 			load_problem(l, row, l->x->f->detail);

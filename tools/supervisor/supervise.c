@@ -17,6 +17,7 @@
 #include "lib/notify.h"
 #include "lib/privilege.h"
 #include "lib/proc.h"
+#include "lib/text.h"
 #include "model/owner.h"
 #include "model/trouble.h"
 #include "tools/foreign.h"
@@ -174,21 +175,12 @@ forget_ended(struct sup *x)
 	x->n = k;
 }
 
-static bool
-was_logged(const struct sup *x, const char *line)
-{
-	for (size_t i = 0; i < x->nlogged; i++)
-		if (strcmp(x->logged[i], line) == 0)
-			return true;
-	return false;
-}
-
 /* Logs each remark once, however often config.xml is read again. */
 static void
 log_once(struct sup *x, char **lines, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (was_logged(x, lines[i]))
+		if (text_among(lines[i], x->logged, x->nlogged))
 			continue;
 		log_warn("%s", lines[i]);
 		PUSH(x->a, x->logged, x->nlogged, x->logged_cap) = lines[i];
