@@ -90,13 +90,6 @@ read_key(const char *path, struct fail *f)
 	return k;
 }
 
-static void
-cert_times(const X509 *x, struct cert *c)
-{
-	*c = (struct cert){ asn1_seconds(X509_get0_notBefore(x)),
-		asn1_seconds(X509_get0_notAfter(x)) };
-}
-
 enum err
 cert_pair_read(const char *certificate, const char *key, struct cert *c, struct fail *f)
 {
@@ -108,7 +101,8 @@ cert_pair_read(const char *certificate, const char *key, struct cert *c, struct 
 		X509_free(x);
 		return E_CONFIG;
 	}
-	cert_times(x, c);
+	*c = (struct cert){ asn1_seconds(X509_get0_notBefore(x)),
+		asn1_seconds(X509_get0_notAfter(x)) };
 	if (X509_check_private_key(x, k) != 1)
 		e = FAIL(
 		    f, E_CONFIG, "%s is not the private key of %s", key, certificate);

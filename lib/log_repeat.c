@@ -6,18 +6,12 @@
 #include "lib/hash.h"
 #include "lib/banned.h"
 
-static bool
-is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /* Has the format letters besides those of its conversions? */
 static bool
 has_words(const char *format)
 {
 	for (const char *p = format; *p != '\0'; p++) {
-		if (is_letter(*p))
+		if ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z'))
 			return true;
 		if (*p != '%')
 			continue;
@@ -52,16 +46,6 @@ log_kind(const char *format, const char *text)
 	return hash_without_numbers(has_words(format) ? format : text);
 }
 
-/* Is r a better place for another kind than s? Nothing counted is lost with it, or it
- * is older. */
-static bool
-rather_lost(const struct log_repeat *r, const struct log_repeat *s)
-{
-	if ((r->held > 0) != (s->held > 0))
-		return r->held == 0;
-	return r->from_s < s->from_s;
-}
-
 /* Finds the kind, or the place for it. */
 static struct log_repeat *
 repeat_of(struct log_repeats *t, uint64_t kind)
@@ -69,10 +53,14 @@ repeat_of(struct log_repeats *t, uint64_t kind)
 	struct log_repeat *best = &t->v[0];
 
 	for (size_t i = 0; i < LOG_REPEAT_KINDS; i++) {
-		if (t->v[i].kind == kind)
-			return &t->v[i];
-		if (rather_lost(&t->v[i], best))
-			best = &t->v[i];
+		struct log_repeat *r = &t->v[i];
+
+		if (r->kind == kind)
+			return r;
+		/* A better place if nothing counted is lost with it, or it is older. */
+		if ((r->held == 0 && best->held > 0) ||
+		    ((r->held > 0) == (best->held > 0) && r->from_s < best->from_s))
+			best = r;
 	}
 	return best;
 }

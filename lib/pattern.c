@@ -453,23 +453,15 @@ parse_piece(struct compiler *c)
 	return true;
 }
 
-/* A ) that closes no group stands for itself. */
-static bool
-parse_branch(struct compiler *c)
-{
-	while (*c->s != '\0' && *c->s != '|' && (*c->s != ')' || c->open == 0))
-		if (!parse_piece(c))
-			return false;
-	return true;
-}
-
 static bool
 parse_alternatives(struct compiler *c)
 {
 	size_t at = c->n, n, jump;
 
-	if (!parse_branch(c))
-		return false;
+	/* A ) that closes no group stands for itself. */
+	while (*c->s != '\0' && *c->s != '|' && (*c->s != ')' || c->open == 0))
+		if (!parse_piece(c))
+			return false;
 	if (*c->s != '|')
 		return true;
 	c->s++;

@@ -370,24 +370,6 @@ struct child_output {
 	struct proc_told *told;
 };
 
-static void
-output_keep_stdout(struct child_output *o, const char *p, size_t n)
-{
-	size_t room = o->text.n < o->max ? o->max - o->text.n : 0;
-
-	if (room > 0)
-		buf_put(&o->text, p, n < room ? n : room);
-}
-
-static void
-output_keep_stderr(struct child_output *o, const char *p, size_t n)
-{
-	ssize_t passed = o->tee ? write(STDERR_FILENO, p, n) : 0;
-
-	(void)passed; /* standard error may be closed; keep the bytes all the same */
-	text_keep_end(o->told->words, PROC_LAST_WORDS, &o->nwords, p, n);
-}
-
 /* Reads what is available; closes *fd at the end of file. */
 static void
 output_read(struct child_output *o, int *fd)
@@ -397,12 +379,19 @@ output_read(struct child_output *o, int *fd)
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (n <= 0)
+	if (n <= 0) {
 		close_fd(fd);
-	else if (fd == &o->c.out)
-		output_keep_stdout(o, chunk, (size_t)n);
-	else
-		output_keep_stderr(o, chunk, (size_t)n);
+	} else if (fd == &o->c.out) {
+		size_t room = o->text.n < o->max ? o->max - o->text.n : 0;
+
+		buf_put(&o->text, chunk, (size_t)n < room ? (size_t)n : room);
+	} else {
+		ssize_t passed = o->tee ? write(STDERR_FILENO, chunk, (size_t)n) : 0;
+
+		(void)passed; /* it may be closed; keep the bytes all the same */
+		text_keep_end(
+		    o->told->words, PROC_LAST_WORDS, &o->nwords, chunk, (size_t)n);
+	}
 }
 
 /* Waits at most ms for output and reads it; false: there was none. */

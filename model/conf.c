@@ -38,23 +38,17 @@ installation_of(struct arena *a, const char *name)
 		.unit = arena_printf(a, "locus-%s", name) };
 }
 
-/* May the directory hold a config.xml that this account cannot see? */
-static bool
-is_hidden(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) < 0 && errno == EACCES;
-}
-
 char *
 installation_find(struct arena *a, const char *name)
 {
 	char *dir = arena_printf(a, INSTALLED_CONFIG_ROOT "/%s", name);
 	char *path = arena_printf(a, "%s/config.xml", dir);
+	/* May the directory hold a config.xml that this account cannot see? */
+	struct stat st;
+	bool hidden = lstat(path, &st) < 0 && errno == EACCES;
 
 	if (name[0] == '\0' || name[0] == '.' || strchr(name, '/') != NULL ||
-	    (!fs_exists(path) && !is_hidden(path)))
+	    (!fs_exists(path) && !hidden))
 		return NULL;
 	return dir;
 }

@@ -20,12 +20,6 @@
 
 enum { HOST_NAME_LEN = 256 };
 
-static bool
-is_node_char(char c)
-{
-	return isalnum((unsigned char)c) || strchr("._-", c) != NULL;
-}
-
 enum err
 node_name_check(const char *name, struct fail *f)
 {
@@ -33,7 +27,8 @@ node_name_check(const char *name, struct fail *f)
 	bool good = n > 0 && n < NODE_NAME_MAX && isalnum((unsigned char)name[0]);
 
 	for (size_t i = 0; i < n && good; i++)
-		good = is_node_char(name[i]);
+		good = isalnum((unsigned char)name[i]) ||
+		       strchr("._-", name[i]) != NULL;
 	return good ?
 	           OK :
 	           FAIL(f, E_BADREQ,

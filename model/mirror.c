@@ -84,25 +84,17 @@ zone_distance(const struct mirror *m, int64_t host_offset_s)
 	return d <= DAY_S / 2 ? d : DAY_S - d;
 }
 
-/* Finished as SplitMix64 does. */
-static uint64_t
-host_hash(const char *url, int64_t hostid)
-{
-	uint64_t h = hash_text(HASH_SEED ^ (uint64_t)hostid, url);
-
-	h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9u;
-	h = (h ^ (h >> 27)) * 0x94d049bb133111ebu;
-	return h ^ (h >> 31);
-}
-
 /* Weighted rendezvous hashing: the share of first places is the share of weight. */
 static double
 weighted_draw(const struct mirror *m, int64_t hostid)
 {
-	double u = ((double)(host_hash(m->url, hostid) >> 11) + 0.5) /
-	           9007199254740992.0;
+	uint64_t h = hash_text(HASH_SEED ^ (uint64_t)hostid, m->url);
 
-	return -log(u) / m->weight;
+	/* Finished as SplitMix64 does. */
+	h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9u;
+	h = (h ^ (h >> 27)) * 0x94d049bb133111ebu;
+	h ^= h >> 31;
+	return -log(((double)(h >> 11) + 0.5) / 9007199254740992.0) / m->weight;
 }
 
 static int

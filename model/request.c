@@ -3,16 +3,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "lib/text.h"
 #include "model/catalog.h"
 #include "lib/banned.h"
 
 bool
 prefs_refuse_resource(const struct project_prefs *p, const char *type)
 {
-	for (size_t i = 0; i < p->nno_rsc && type != NULL; i++)
-		if (strcmp(p->no_rsc[i], type) == 0)
-			return true;
-	return false;
+	return type != NULL && text_among(type, p->no_rsc, p->nno_rsc);
 }
 
 bool

@@ -766,15 +766,6 @@ reply_put_code_sign_key(struct out *o)
 		    "<code_sign_key_signature>\n%s\n</code_sign_key_signature>\n", sig);
 }
 
-static bool
-no_apps_use(const struct decision *d, const char *type)
-{
-	for (size_t i = 0; i < d->nno_rsc_apps; i++)
-		if (strcmp(d->no_rsc_apps[i], type) == 0)
-			return true;
-	return false;
-}
-
 static void
 reply_put_no_rsc_apps(struct out *o)
 {
@@ -794,7 +785,8 @@ reply_put_no_rsc_apps(struct out *o)
 	if (o->client_version > 0 && o->client_version < NO_RSC_APPS_VERSION)
 		for (size_t i = 0; i < N(old); i++)
 			buf_printf(o->b, "<%s>%d</%s>\n", old[i].flag,
-			    no_apps_use(d, old[i].type), old[i].flag);
+			    text_among(old[i].type, d->no_rsc_apps, d->nno_rsc_apps),
+			    old[i].flag);
 	for (size_t i = 0; i < d->nno_rsc_apps; i++)
 		reply_tag(o->b, "no_rsc_apps", d->no_rsc_apps[i], NAME_MAX_SENT);
 }

@@ -279,15 +279,6 @@ tasks_finish(struct arena *a, struct in_request *in)
 		q->has_other_results = false;
 }
 
-static bool
-platform_named(const struct request *q, const char *name)
-{
-	for (size_t i = 0; i < q->nplatforms; i++)
-		if (strcmp(q->platforms[i], name) == 0)
-			return true;
-	return false;
-}
-
 /* A platform listed twice would take other versions' places in every choice. */
 static void
 platforms_finish(struct arena *a, struct in_request *in)
@@ -300,7 +291,7 @@ platforms_finish(struct arena *a, struct in_request *in)
 	q->platforms[q->nplatforms++] = q->platform_name;
 	for (size_t i = 0; i < n; i++)
 		if (alt[i].name != NULL && alt[i].name[0] != '\0' &&
-		    !platform_named(q, alt[i].name))
+		    !text_among(alt[i].name, q->platforms, q->nplatforms))
 			q->platforms[q->nplatforms++] = alt[i].name;
 }
 

@@ -258,21 +258,16 @@ request_put_raw(struct buf *b, const char *tag, const char *text)
 }
 
 static void
-request_put_trickle(struct buf *b, const struct rq_trickle *t)
-{
-	buf_puts(b, "  <msg_from_host>\n");
-	elem_text_if_set(b, "", "variety", t->variety);
-	request_put_verbatim(b, t->xml);
-	buf_puts(b, "  </msg_from_host>\n");
-}
-
-static void
 request_put_lists(struct buf *b, const struct request *q)
 {
 	for (size_t i = 0; i < q->nreports; i++)
 		request_put_report(b, &q->reports[i]);
-	for (size_t i = 0; i < q->ntrickles; i++)
-		request_put_trickle(b, &q->trickles[i]);
+	for (size_t i = 0; i < q->ntrickles; i++) {
+		buf_puts(b, "  <msg_from_host>\n");
+		elem_text_if_set(b, "", "variety", q->trickles[i].variety);
+		request_put_verbatim(b, q->trickles[i].xml);
+		buf_puts(b, "  </msg_from_host>\n");
+	}
 	for (size_t i = 0; i < q->nfiles; i++)
 		request_put_file(b, &q->files[i]);
 	request_put_raw(b, "time_stats_log", q->time_stats_log);

@@ -233,14 +233,6 @@ option_value(char *const *argv, const char *name)
 	return found;
 }
 
-static bool
-is_program(const char *path, const char *name)
-{
-	const char *slash = strrchr(path, '/');
-
-	return strcmp(slash == NULL ? path : slash + 1, name) == 0;
-}
-
 const char *
 daemon_option(struct arena *a, const struct conf *cf, const char *program,
     const char *app, const char *option)
@@ -251,7 +243,7 @@ daemon_option(struct arena *a, const struct conf *cf, const char *program,
 		char **argv;
 
 		if (proc_split(a, cf->daemons[i].cmd, &argv, &f) != OK ||
-		    !is_program(argv[0], program))
+		    strcmp(text_base_name(argv[0]), program) != 0)
 			continue;
 		of = option_value(argv, "app");
 		value = option_value(argv, option);
@@ -259,15 +251,6 @@ daemon_option(struct arena *a, const struct conf *cf, const char *program,
 			return value;
 	}
 	return NULL;
-}
-
-static const char *
-input_template_path(struct arena *a, const struct conf *cf, const char *app)
-{
-	const char *path = daemon_option(
-	    a, cf, "work_generator", app, "input_template");
-
-	return tmpl_path(a, path != NULL ? path : arena_printf(a, "%s_in.xml", app));
 }
 
 /*
@@ -299,9 +282,11 @@ int32_t
 new_work_results(struct arena *a, const struct conf *cf, const char *app)
 {
 	struct fail f = { 0 };
-	const char *path = input_template_path(a, cf, app);
+	const char *path = daemon_option(
+	    a, cf, "work_generator", app, "input_template");
 	char *text;
 
+	path = tmpl_path(a, path != NULL ? path : arena_printf(a, "%s_in.xml", app));
 	if (tmpl_path_check(path, &f) != OK ||
 	    fs_read(a, project_path(a, cf, path), TMPL_BYTES_MAX, &text, NULL, &f) !=
 		OK)

@@ -354,15 +354,6 @@ static const struct field help_options[] = {
 	{ 0 },
 };
 
-static bool
-is_or_has_noun(const struct cmd *c, const char *name)
-{
-	size_t len = strlen(name);
-
-	return strncmp(c->name, name, len) == 0 &&
-	       (c->name[len] == '\0' || c->name[len] == ' ');
-}
-
 /*
  * Prints the help of every command of that name or noun, and the answers that a noun
  * has; else lists those that have to do with the words.
@@ -376,7 +367,8 @@ explain(struct cmd_ctx *x, bool columns, char **words, int n)
 	int shown = 0, nfound, nanswers, fits;
 
 	for (size_t i = 0; cmds[i] != NULL; i++) {
-		if (!is_or_has_noun(cmds[i], name))
+		if (strcmp(cmds[i]->name, name) != 0 &&
+		    !is_of_noun(cmds[i]->name, name, strlen(name)))
 			continue;
 		if (shown++ > 0)
 			printf("\n");

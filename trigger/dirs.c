@@ -16,22 +16,18 @@ enum { NAMES_MAX = 100000 };
 
 static const char claim_prefix[] = ".claim-";
 
-/* Programs written for BOINC before 2010 know two of them by other names. */
-static const char *
-dir_name(const struct conf *cf, enum trigger t)
-{
-	if (cf->locality_old_names && t == TRIGGER_WORKING_SET)
-		return "work_available";
-	if (cf->locality_old_names && t == TRIGGER_FILES_NO_WORK)
-		return "working_set_removal";
-	return trigger_name(t);
-}
-
 static char *
 dir_path(struct arena *a, const struct conf *cf, enum trigger t)
 {
+	const char *name = trigger_name(t);
+
+	/* Programs written for BOINC before 2010 know two of them by other names. */
+	if (cf->locality_old_names && t == TRIGGER_WORKING_SET)
+		name = "work_available";
+	else if (cf->locality_old_names && t == TRIGGER_FILES_NO_WORK)
+		name = "working_set_removal";
 	return arena_printf(
-	    a, "%s/%s", project_path(a, cf, "locality_scheduling"), dir_name(cf, t));
+	    a, "%s/%s", project_path(a, cf, "locality_scheduling"), name);
 }
 
 char *

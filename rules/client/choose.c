@@ -289,17 +289,6 @@ has_limits(const struct client_world *w)
 	return false;
 }
 
-/* Tasks that are not CPU-intensive are taken at once. */
-static void
-take_nci(struct choice *c)
-{
-	const struct client_world *w = c->world;
-
-	for (uint32_t i = 0; i < w->ntasks; i++)
-		if (cw_runnable(w, &w->tasks[i]) && cw_nci(w, &w->tasks[i]))
-			c->list->item[c->list->n++] = (struct run_item){ i, false };
-}
-
 /* From the last task to the first, as each goes to the head of its queue. */
 static void
 fill_queues(struct choice *c)
@@ -326,8 +315,10 @@ fill_queues(struct choice *c)
 		*head = (uint32_t)i + 1;
 		c->nrunning += t->running && t->rsc == CW_CPU;
 	}
-	if (any_nci)
-		take_nci(c);
+	/* Tasks that are not CPU-intensive are taken at once. */
+	for (uint32_t i = 0; any_nci && i < w->ntasks; i++)
+		if (cw_runnable(w, &w->tasks[i]) && cw_nci(w, &w->tasks[i]))
+			c->list->item[c->list->n++] = (struct run_item){ i, false };
 }
 
 /* Listing more tasks than may run at a time would only displace others. */
@@ -531,15 +522,6 @@ due_within_slice(const struct client_world *w, size_t project)
 	return bound > 0 && bound < w->prefs.period_s;
 }
 
-/* A task on its project's own instance that is due before a slice of others would end
- * does not wait for that. */
-static bool
-in_hurry(const struct choice *c, const struct turn *turn)
-{
-	return turn->own && c->params->hurry &&
-	       due_within_slice(c->world, turn->project);
-}
-
 /* Takes up to twice the instances, so that tasks which turn out not to fit have
  * substitutes. */
 static void
@@ -560,7 +542,11 @@ take_by_priority(struct choice *c, int32_t rsc, double used)
 			    (c->nturns - turn) * sizeof(*c->turns));
 			continue;
 		}
-		choose_task(c, i, in_hurry(c, &c->turns[turn]));
+		/* A task on its project's own instance that is due before a slice of
+		 * others would end does not wait for that. */
+		choose_task(c, i,
+		    c->turns[turn].own && c->params->hurry &&
+			due_within_slice(c->world, project));
 		if (list_suffices(c, &c->world->tasks[i], used, &surplus))
 			return;
 		used += c->world->tasks[i].use;

@@ -14,16 +14,6 @@ static const double SPACING_S = 60;
 
 enum { PATIENT_PART = 32, PATIENT_MOST_S = 7200 };
 
-/* How long results wait for others that can be reported along. */
-static double
-wait_for_others_s(const struct policy *policy, double left)
-{
-	double patient = cw_min(left / PATIENT_PART, PATIENT_MOST_S);
-
-	return policy->patient ? cw_max(policy->report_after_s, patient) :
-	                         policy->report_after_s;
-}
-
 /* If the whole delay bound is shorter than the margin before deadlines, results still
  * wait for a quarter of the time that is left; for half of it, which is often long
  * enough for the next request, if the policy is patient. */
@@ -33,6 +23,8 @@ report_due_at(const struct client_world *w, const struct policy *policy,
 {
 	double due, ready = p->rpc.first_ready_at;
 	double left = p->rpc.first_deadline - ready;
+	double patient = policy->patient ? cw_min(left / PATIENT_PART, PATIENT_MOST_S) :
+	                                   0;
 
 	if (p->rpc.nready == 0)
 		return INFINITY;
@@ -40,8 +32,9 @@ report_due_at(const struct client_world *w, const struct policy *policy,
 		return 0;
 	due = p->rpc.first_deadline - cw_max(policy->report_before_s, w->prefs.min_s);
 	due = cw_max(due, ready + left / (policy->patient ? 2 : 4));
+	/* Results wait for others that can be reported along. */
 	if (policy->report_after_s > 0)
-		due = cw_min(due, ready + wait_for_others_s(policy, left));
+		due = cw_min(due, ready + cw_max(policy->report_after_s, patient));
 	return due;
 }
 

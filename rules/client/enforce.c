@@ -39,18 +39,6 @@ slice_over(const struct client_world *w, const struct cw_task *t)
 	return t->checkpointed_at >= end;
 }
 
-/* A slice that has only just begun gives way, on a CPU, if the policy says so: the
- * instance may have been free only for as long as it took to fetch the tasks of the
- * project that has a right to it. */
-static bool
-in_slice(
-    const struct client_world *w, const struct policy *policy, const struct cw_task *t)
-{
-	return t->running && !slice_over(w, t) &&
-	       (t->rsc != CW_CPU || w->now > t->run_since + policy->slice_gives_way_s ||
-		   policy->slice_gives_way_s <= 0);
-}
-
 static enum urgency
 urgency_of(const struct client_world *w, const struct cw_task *t, bool edf, bool slice)
 {
@@ -68,9 +56,15 @@ rank_of(const struct client_world *w, const struct policy *policy,
     const struct run_item *it)
 {
 	const struct cw_task *t = &w->tasks[it->task];
+	/* A slice that has only just begun gives way, on a CPU, if the policy says so:
+	 * the instance may have been free only for as long as it took to fetch the
+	 * tasks of the project that has a right to it. */
+	bool in_slice = t->running && !slice_over(w, t) &&
+	                (t->rsc != CW_CPU ||
+			    w->now > t->run_since + policy->slice_gives_way_s ||
+			    policy->slice_gives_way_s <= 0);
 
-	return (
-	    struct rank){ it->task, urgency_of(w, t, it->edf, in_slice(w, policy, t)) };
+	return (struct rank){ it->task, urgency_of(w, t, it->edf, in_slice) };
 }
 
 /* --- room --- */
@@ -206,22 +200,17 @@ try_to_fit(struct room *m, struct rank r, int32_t *device)
 
 /* --- actions --- */
 
-/* A coprocessor task must release the memory of its device.  A task without a
- * checkpoint would lose all of its work. */
-static bool
-stays_in_memory(const struct client_world *w, const struct cw_task *t)
-{
-	if (t->rsc != CW_CPU)
-		return false;
-	return w->prefs.leave_in_memory || t->checkpointed_at <= 0 ||
-	       (w->prefs.ram_bytes > 0 && t->rss_bytes > w->prefs.ram_bytes);
-}
-
 static void
 add_stop(const struct client_world *w, uint32_t task, struct enforced *e)
 {
-	e->stop[e->nstop++] = (struct stop_item){ task,
-		stays_in_memory(w, &w->tasks[task]) };
+	const struct cw_task *t = &w->tasks[task];
+	/* A coprocessor task must release the memory of its device.  A task without a
+	 * checkpoint would lose all of its work. */
+	bool keep = t->rsc == CW_CPU &&
+	            (w->prefs.leave_in_memory || t->checkpointed_at <= 0 ||
+			(w->prefs.ram_bytes > 0 && t->rss_bytes > w->prefs.ram_bytes));
+
+	e->stop[e->nstop++] = (struct stop_item){ task, keep };
 }
 
 static void
@@ -236,22 +225,6 @@ struct waiting { /* projects with tasks that could run if there were room */
 	bool several;
 };
 
-static void
-add_waiting(const struct client_world *w, const struct cw_task *t, struct waiting *wait)
-{
-	if (!cw_runnable(w, t))
-		return;
-	if (wait->first < 0)
-		wait->first = t->project;
-	wait->several |= wait->first != t->project;
-}
-
-static bool
-others_wait(const struct waiting *wait, int32_t project)
-{
-	return wait->first >= 0 && (wait->several || wait->first != project);
-}
-
 /* Rechecks when the task's time slice ends, or its next one if it was continued; after
  * an expired slice, at its next checkpoint. */
 static void
@@ -259,8 +232,10 @@ plan_recheck(const struct client_world *w, const struct cw_task *t,
     const struct waiting *wait, struct enforced *e)
 {
 	double period = w->prefs.period_s, ran = t->running ? w->now - t->run_since : 0;
+	bool others_wait = wait->first >= 0 &&
+	                   (wait->several || wait->first != t->project);
 
-	if (!(period > 0) || !others_wait(wait, t->project))
+	if (!(period > 0) || !others_wait)
 		return;
 	if (ran >= period && !slice_over(w, t))
 		e->at_checkpoint = true;
@@ -423,9 +398,15 @@ plan_rechecks(const struct client_world *w, const struct rank *r, size_t n,
 {
 	struct waiting wait = { CW_NONE, false };
 
-	for (size_t i = 0; i < n; i++)
-		if (!run[i])
-			add_waiting(w, &w->tasks[r[i].task], &wait);
+	for (size_t i = 0; i < n; i++) {
+		const struct cw_task *t = &w->tasks[r[i].task];
+
+		if (run[i] || !cw_runnable(w, t))
+			continue;
+		if (wait.first < 0)
+			wait.first = t->project;
+		wait.several |= wait.first != t->project;
+	}
 	for (size_t i = 0; i < n; i++)
 		if (run[i] && r[i].urgency != NOT_INTENSIVE)
 			plan_recheck(w, &w->tasks[r[i].task], &wait, e);

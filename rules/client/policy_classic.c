@@ -134,9 +134,8 @@ static bool
 waits_in_vain(const struct client_world *w, const struct rr_sim *rr)
 {
 	for (size_t i = 0; i < w->nprojects; i++)
-		for (size_t r = 0; r < w->nrsc; r++)
-			if (fetch_held_back(w, rr, i, r))
-				return true;
+		if (is_full(w, rr, i))
+			return true;
 	return false;
 }
 

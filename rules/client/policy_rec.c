@@ -157,25 +157,21 @@ has_rivals(const struct fetch_state *t, size_t rsc)
 	return false;
 }
 
-/*
- * "ClientSched" asks "the fetchable project" without saying which that is.  "Client
- * scheduling policies" holds a project back that used too much while others can be
- * asked, so that close deadlines do not give it more than its share; this policy does
- * the same.  An idle instance has nothing to lose, however.
- */
-static bool
-held_back(const struct fetch_state *t, size_t project, size_t rsc)
-{
-	return t->policy->fair_fetch && t->over[project] &&
-	       t->rr->rsc[rsc].nidle <= 0 && has_close_deadlines(t, project, rsc) &&
-	       has_rivals(t, rsc);
-}
-
 static bool
 fetchable(const struct fetch_state *t, size_t project, size_t rsc, bool ignore_backoff)
 {
-	return fetch_able(t->world, t->policy, t->rr, project, rsc, ignore_backoff) &&
-	       !held_back(t, project, rsc);
+	if (!fetch_able(t->world, t->policy, t->rr, project, rsc, ignore_backoff))
+		return false;
+	/*
+	 * "ClientSched" asks "the fetchable project" without saying which that is.
+	 * "Client scheduling policies" holds a project back that used too much while
+	 * others can be asked, so that close deadlines do not give it more than its
+	 * share; this policy does the same.  An idle instance has nothing to lose,
+	 * however.
+	 */
+	return !(t->policy->fair_fetch && t->over[project] &&
+		 t->rr->rsc[rsc].nidle <= 0 && has_close_deadlines(t, project, rsc) &&
+		 has_rivals(t, rsc));
 }
 
 /* Seconds to ask for: the shortfall, or as much of it as can be done in time. */

@@ -383,14 +383,6 @@ active_pop(struct rr_run *s, struct task_group *g)
 /* --- which tasks may run --- */
 
 static bool
-project_full(const struct rr_run *s, int32_t project)
-{
-	int32_t most = s->world->projects[project].max_concurrent;
-
-	return most > 0 && s->nproject[project] >= most;
-}
-
-static bool
 app_full(const struct rr_run *s, int32_t app)
 {
 	return s->world->napps > 0 && s->world->apps[app].max_concurrent > 0 &&
@@ -451,6 +443,7 @@ refill(struct rr_run *s, size_t project, size_t rsc)
 	struct task_group *g = &s->groups[project * s->world->nrsc + rsc];
 	struct flow *f = flow_of(s, project, rsc);
 	double v = flow_vtime(f, stream);
+	int32_t most = s->world->projects[project].max_concurrent;
 
 	/* Tasks passed over are tried again before the others. */
 	if (g->nbig != 0) {
@@ -462,7 +455,7 @@ refill(struct rr_run *s, size_t project, size_t rsc)
 		g->nbig = 0;
 	}
 	while (g->use < s->world->rsc[rsc].ninst - 1e-9 &&
-	       !project_full(s, (int32_t)project)) {
+	       (most <= 0 || s->nproject[project] < most)) {
 		int32_t i = pop_startable(s, g);
 		const struct cw_task *t;
 

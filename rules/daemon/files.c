@@ -39,13 +39,6 @@ by_need(const void *x, const void *y)
 	return a->f->fileset_id < b->f->fileset_id ? -1 : 1;
 }
 
-/* Not DEAD: results of it may still be sent some day. */
-static bool
-is_live(const struct ws_file *f)
-{
-	return !f->paused && (f->has_unsent || f->has_open_wu || !f->no_work_available);
-}
-
 /* A file that was found empty comes back after a wait period, so that a slow generator
  * is asked again, but a dead one not endlessly. */
 bool
@@ -96,7 +89,9 @@ working_set(struct arena *a, const struct ws_file *f, size_t n, int64_t active_h
 	c.drop = NEWN(a, const char *, n + 1);
 	c.clear_no_work = NEWN(a, const char *, n + 1);
 	for (size_t i = 0; i < n; i++) {
-		live += is_live(&f[i]);
+		/* Not DEAD: results of it may still be sent some day. */
+		live += !f[i].paused && (f[i].has_unsent || f[i].has_open_wu ||
+					    !f[i].no_work_available);
 		if (ws_may_be_in(&f[i], now, wait_period_s))
 			cand[ncand++] = (struct candidate){ &f[i], f[i].holders >= m };
 	}

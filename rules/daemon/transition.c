@@ -72,16 +72,6 @@ pause_turn(const struct queue_pause *p, int64_t now, size_t *most)
 	return p->streak < PAUSE_STREAK ? TURN_ALL : TURN_SAMPLE;
 }
 
-/* After a success the workunits that failed are to blame, not the stage. */
-static enum pause_news
-pause_over(struct queue_pause *p)
-{
-	bool was = p->paused;
-
-	*p = (struct queue_pause){ .since = was ? p->since : 0 };
-	return was ? PAUSE_ENDS : PAUSE_NO_NEWS;
-}
-
 static void
 next_probe(struct queue_pause *p, int64_t now)
 {
@@ -93,9 +83,14 @@ enum pause_news
 pause_tried(struct queue_pause *p, enum pause_turn turn, int64_t now, size_t good,
     size_t bad, size_t bad_again)
 {
-	if (good > 0)
-		return pause_over(p);
-	if (p->paused) {
+	bool was = p->paused;
+
+	/* After a success the workunits that failed are to blame, not the stage. */
+	if (good > 0) {
+		*p = (struct queue_pause){ .since = was ? p->since : 0 };
+		return was ? PAUSE_ENDS : PAUSE_NO_NEWS;
+	}
+	if (was) {
 		if (bad + bad_again > 0)
 			next_probe(p, now);
 		return PAUSE_NO_NEWS;

@@ -40,28 +40,19 @@ baseline_cost_jobs(const struct decision *d, int64_t *bytes_needed)
 	return n;
 }
 
-static int64_t
-drawn_set_bytes(const struct snapshot *s, int64_t fileset_id)
-{
-	int64_t bytes = 0;
-
-	for (size_t i = 0; i < s->nmembers; i++)
-		if (s->members[i].fileset_id == fileset_id)
-			bytes += s->members[i].bytes;
-	return bytes;
-}
-
 static bool
 drawn_job_fits(struct ctx *c, const struct job *j)
 {
-	struct snap_file file = { .fileset_id = j->fileset_id,
-		.bytes = drawn_set_bytes(c->snap, j->fileset_id) };
+	struct snap_file file = { .fileset_id = j->fileset_id };
 	struct fitting f;
 	struct choice q;
 	bool fit = false;
 
 	if (fit_workunit(c, j, false) != WHY_NONE)
 		return false;
+	for (size_t i = 0; i < c->snap->nmembers; i++)
+		if (c->snap->members[i].fileset_id == j->fileset_id)
+			file.bytes += c->snap->members[i].bytes;
 	q = version_choose(c, j, false);
 	for (size_t i = 0; q.why == WHY_NONE && i < q.npicks && !fit; i++)
 		fit = fit_host(c, j, &q.picks[i], &file, false, &f) == WHY_NONE;

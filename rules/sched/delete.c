@@ -151,19 +151,6 @@ enum { SPACE_DELAY_S = 14400 };
 
 /* --- facts about each file --- */
 
-/*
- * Does the job still need its file, as far as the server knows? Jobs reported now are
- * over, and jobs that the host does not list are not there.
- */
-static bool
-job_on_host(const struct ctx *c, const struct names *listed,
-    const struct names *reported, const struct job *j)
-{
-	if (names_has(reported, j->name))
-		return false;
-	return !c->req->has_other_results || names_has(listed, j->name);
-}
-
 static void
 delete_mark_set_busy(struct ctx *c, int64_t fileset_id)
 {
@@ -187,7 +174,10 @@ delete_mark_busy(struct ctx *c)
 	for (size_t i = 0; i < c->snap->nin_progress; i++) {
 		const struct job *j = &c->snap->in_progress[i];
 
-		if (job_on_host(c, &listed, &reported, j))
+		/* Jobs reported now are over, and jobs that the host does not list are
+		 * not there. */
+		if (!names_has(&reported, j->name) &&
+		    (!rq->has_other_results || names_has(&listed, j->name)))
 			delete_mark_set_busy(c, j->fileset_id);
 	}
 	for (size_t i = 0; c->snap->others != NULL && i < rq->nother_results; i++)

@@ -78,13 +78,6 @@ owner_moves(struct ctx *c)
 	}
 }
 
-/* report_grace_period plus grace_period_hours, in s. */
-static int64_t
-fit_grace_s(const struct conf *cf)
-{
-	return cf->report_grace_period + (int64_t)(cf->grace_period_hours * 3600);
-}
-
 static bool
 in_this_reply(const struct ctx *c, int64_t workunitid)
 {
@@ -212,8 +205,10 @@ static enum reason
 fit_deadline(struct ctx *c, const struct job *j, const struct pick *p, double runtime_s,
     bool resend, int64_t *at)
 {
-	int64_t old = j->report_deadline - fit_grace_s(c->conf),
-		later = c->now + j->delay_bound;
+	const struct conf *cf = c->conf;
+	int64_t grace_s = cf->report_grace_period +
+	                  (int64_t)(cf->grace_period_hours * 3600);
+	int64_t old = j->report_deadline - grace_s, later = c->now + j->delay_bound;
 
 	*at = c->now + hurried_bound(c, j, runtime_s);
 	if (!resend && *at < later && workload_meets(c, p, runtime_s, *at))

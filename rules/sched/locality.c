@@ -102,18 +102,6 @@ reserved_for_waiters(
 	       c->now - j->create_time < FIRST_S;
 }
 
-/* The most frequent reason to refuse a file's candidates. */
-static enum reason
-most_frequent_reason(const size_t counts[WHY__MAX])
-{
-	enum reason most = WHY_NONE;
-
-	for (int r = 0; r < WHY__MAX; r++)
-		if (counts[r] > counts[most])
-			most = (enum reason)r;
-	return most;
-}
-
 /*
  * Would any other request of this account be refused, too?  A job that another request
  * takes is gone for all.
@@ -181,10 +169,11 @@ serve_file_jobs(struct ctx *c, struct dec_file *df, bool overdue)
 		counts[why]++;
 		c->no_app_version = !overdue && ends_locality_search(c, j, why);
 	}
-	if (df->sent > 0)
-		df->why = WHY_NONE;
-	else
-		df->why = most_frequent_reason(counts);
+	/* If none was sent: the most frequent reason to refuse the file's jobs. */
+	df->why = WHY_NONE;
+	for (int r = 0; r < WHY__MAX && df->sent == 0; r++)
+		if (counts[r] > counts[df->why])
+			df->why = (enum reason)r;
 }
 
 /*

@@ -658,21 +658,13 @@ check_passes(const struct check *c, const struct plan_question *q)
 
 /* --- what a job uses --- */
 
-/* CPUs that a job of the class can use. */
-static double
-wanted_threads(const struct plan_class *pc, int32_t ncpus)
-{
-	if (pc->max_threads > 0)
-		return fmin(ncpus, (double)pc->max_threads);
-	return fmax(1, floor(pc->avg_ncpus));
-}
-
 /* CPUs for which there is enough memory; 0: too little memory. */
 static double
 usable_threads(const struct plan_class *pc, const struct plan_class_host *h)
 {
-	double n = wanted_threads(pc, h->ncpus), most;
-	double each = pc->mem_usage_per_cpu_mb * MB;
+	double n = pc->max_threads > 0 ? fmin(h->ncpus, (double)pc->max_threads) :
+	                                 fmax(1, floor(pc->avg_ncpus));
+	double most, each = pc->mem_usage_per_cpu_mb * MB;
 
 	if (each <= 0)
 		return n;

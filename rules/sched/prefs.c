@@ -95,20 +95,6 @@ prefs_mod_time(const char *text)
 	return t > 0 ? t : 0;
 }
 
-/*
- * Are the client's preferences to be stored? Only from the account's own computers: a
- * client attached to several accounts may carry the preferences of another one, and a
- * weak key may not change the account.
- */
-static bool
-may_store_prefs(const struct ctx *c)
-{
-	const char *source = c->req->global_prefs_source_email_hash;
-
-	return c->req->global_prefs != NULL && !c->snap->weak_auth &&
-	       c->snap->email_hash != NULL && strcmp(source, c->snap->email_hash) == 0;
-}
-
 /* Limits a time to now: a wrong clock must not win for years. */
 static double
 not_in_future(const struct ctx *c, double mod_time)
@@ -128,8 +114,16 @@ prefs_exchange(struct ctx *c)
 	                    not_in_future(c, rq->global_prefs_mod_time);
 	double working = rq->has_working_prefs ? not_in_future(c, rq->prefs.mod_time) :
 	                                         0;
+	/*
+	 * Only from the account's own computers: a client attached to several accounts
+	 * may carry the preferences of another one, and a weak key may not change the
+	 * account.
+	 */
+	bool own = rq->global_prefs != NULL && !c->snap->weak_auth &&
+	           c->snap->email_hash != NULL &&
+	           strcmp(rq->global_prefs_source_email_hash, c->snap->email_hash) == 0;
 
-	c->d->store_global_prefs = may_store_prefs(c) && (!have || master > ours);
+	c->d->store_global_prefs = own && (!have || master > ours);
 	c->d->send_global_prefs = have && ours > master && ours > working;
 }
 

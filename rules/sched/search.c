@@ -7,21 +7,15 @@
 
 #include "lib/banned.h"
 
-/*
- * A satisfied resource is no reason to look for other apps; most requests end this way.
- */
-static bool
-is_satisfied(enum reason why)
-{
-	return why == WHY_RSC_NOT_WANTED || why == WHY_IN_PROGRESS_LIMIT;
-}
-
 void
 search_note(struct ctx *c, const struct job *j, enum reason why, bool of_job)
 {
 	const struct app *app = catalog_app(c->snap->cat, j->appid);
 
-	if (!of_job && !is_satisfied(why) && app != NULL)
+	/* A satisfied resource is no reason to look for other apps; most requests end
+	 * this way. */
+	if (!of_job && why != WHY_RSC_NOT_WANTED && why != WHY_IN_PROGRESS_LIMIT &&
+	    app != NULL)
 		c->app_refused[app - c->snap->cat->apps] = true;
 	if (nci_job(c, j))
 		c->nci_refused |= of_job && why != WHY_APP_ONCE;
@@ -72,16 +66,6 @@ others_may_fit(const struct ctx *c)
 	return c->job_refused || (app && !c->no_app_version && search_another_app(c));
 }
 
-/*
- * Before a wait, and when more jobs of held files are to come, only files that the host
- * has are of use: new files and plain jobs come afterwards.
- */
-static bool
-waits(const struct ctx *c)
-{
-	return c->d->nwant > 0 || c->could_not_wait || c->more_to_come;
-}
-
 static bool
 goes_on(struct ctx *c, const struct snap_search *s)
 {
@@ -107,10 +91,15 @@ void
 search_on(struct ctx *c)
 {
 	const struct snap_search *s = &c->snap->search, *nci = &c->snap->nci_search;
+	/*
+	 * Before a wait, and when more jobs of held files are to come, only files that
+	 * the host has are of use: new files and plain jobs come afterwards.
+	 */
+	bool waits = c->d->nwant > 0 || c->could_not_wait || c->more_to_come;
 
 	if (nci->left && nci_lacks(c))
 		c->d->more_nci = goes_on(c, nci);
-	if (c->d->work_wanted && (waits(c) ? s->held_left : s->left) &&
+	if (c->d->work_wanted && (waits ? s->held_left : s->left) &&
 	    others_may_fit(c) && limits_more(c) == WHY_NONE)
 		c->d->more = goes_on(c, s);
 }

@@ -312,19 +312,14 @@ version_statistics(const struct ctx *c, int64_t appid, int64_t app_version_id)
 	    resource_statistics_id(appid, app_version_id));
 }
 
-/* Number of processors that a version's daily quota covers. */
-static double
-quota_processors(const struct ctx *c, size_t r)
-{
-	double weight = c->conf->gpu_multiplier > 0 ? c->conf->gpu_multiplier : 1;
-
-	return r == 0 ? c->m.ncpus : c->req->resources[r].count * weight;
-}
-
 /* Daily quota left after the jobs that this reply already sends. */
 static int32_t
 quota_left(const struct ctx *c, const struct pick *p)
 {
+	double weight = c->conf->gpu_multiplier > 0 ? c->conf->gpu_multiplier : 1;
+	double processors = p->resource == 0 ?
+	                        c->m.ncpus :
+	                        c->req->resources[p->resource].count * weight;
 	int32_t sent = 0;
 
 	for (size_t i = 0; i < c->d->nsends; i++)
@@ -332,7 +327,7 @@ quota_left(const struct ctx *c, const struct pick *p)
 		        c->d->sends[i].app_version_id == p->app_version_id &&
 		        !c->d->sends[i].expect_in_progress;
 	return quota_room(c->conf, version_statistics(c, p->app->id, p->app_version_id),
-		   quota_processors(c, p->resource)) -
+		   processors) -
 	       sent;
 }
 
@@ -445,18 +440,6 @@ has_other(const struct ctx *c, const struct app_version *v, int32_t above)
 	return false;
 }
 
-/*
- * A version replaces those with lower numbers and the same app, platform and plan
- * class, for every client that it serves: a release takes effect when it is made,
- * whatever the statistics of its predecessor. Jobs bound to a version or a number still
- * get that one.
- */
-static bool
-is_superseded(const struct ctx *c, const struct app_version *v)
-{
-	return has_other(c, v, v->version_num);
-}
-
 /* May the job use this version, whatever the client? */
 static bool
 version_meant(const struct choice *q, const struct app_version *v)
@@ -483,7 +466,13 @@ version_usable(
 		return WHY_NO_APP_VERSION;
 	if (why != WHY_NONE)
 		return why;
-	if (!pinned && is_superseded(c, v))
+	/*
+	 * A version replaces those with lower numbers and the same app, platform and
+	 * plan class, for every client that it serves: a release takes effect when it
+	 * is made, whatever the statistics of its predecessor. Jobs bound to a version
+	 * or a number still get that one.
+	 */
+	if (!pinned && has_other(c, v, v->version_num))
 		return WHY_NO_APP_VERSION;
 	p->version = v;
 	p->client_version = -1;
@@ -628,19 +617,17 @@ same_question(const struct choice *a, const struct choice *b)
  * GPUs"). A refusal always holds: within one request nothing becomes wanted or allowed
  * again.
  */
-static bool
-choice_still_holds(const struct ctx *c, const struct choice *q)
-{
-	return q->why != WHY_NONE || pick_usable(c, q, &q->picks[0]) == WHY_NONE;
-}
-
 static const struct choice *
 choice_remembered(const struct ctx *c, const struct choice *q)
 {
-	for (size_t i = c->nchoices; i-- > 0;)
-		if (same_question(&c->choices[i], q) &&
-		    choice_still_holds(c, &c->choices[i]))
-			return &c->choices[i];
+	for (size_t i = c->nchoices; i-- > 0;) {
+		const struct choice *old = &c->choices[i];
+
+		if (same_question(old, q) &&
+		    (old->why != WHY_NONE ||
+			pick_usable(c, old, &old->picks[0]) == WHY_NONE))
+			return old;
+	}
 	return NULL;
 }
 

@@ -77,12 +77,6 @@ task_due(const struct ctx *c, int64_t deadline)
 	return deadline - (int64_t)fmin(buffer, left / 2);
 }
 
-static double
-availability_of(const struct ctx *c, size_t r)
-{
-	return r == 0 ? c->m.availability : c->m.coproc_availability;
-}
-
 static void
 workload_add_listed(struct ctx *c, const struct rq_in_progress *t)
 {
@@ -94,7 +88,9 @@ workload_add_listed(struct ctx *c, const struct rq_in_progress *t)
 	deadline = deadline > 0 ? fmin(deadline, TIME_MOST) : 0;
 	edf_add(&c->queues[r].edf,
 	    (struct edf_task){ task_due(c, (int64_t)deadline),
-		fmin(left, REMAINING_MOST) / availability_of(c, r), usage });
+		fmin(left, REMAINING_MOST) /
+		    (r == 0 ? c->m.availability : c->m.coproc_availability),
+		usage });
 }
 
 void
@@ -130,12 +126,6 @@ workload_add(struct ctx *c, size_t r, double runtime_s, double usage, int64_t de
 		    (struct edf_task){ task_due(c, deadline), runtime_s, usage });
 }
 
-static bool
-queue_is_idle(const struct queue *q)
-{
-	return q->simulated ? q->edf.n == 0 : q->delay_s <= 0;
-}
-
 bool
 workload_meets(struct ctx *c, const struct pick *p, double runtime_s, int64_t deadline)
 {
@@ -146,7 +136,8 @@ workload_meets(struct ctx *c, const struct pick *p, double runtime_s, int64_t de
 		return true;
 	if (hard && c->snap->host.total_credit <= 0)
 		return false;
-	if (c->conf->deadline_spares_idle && !hard && queue_is_idle(q))
+	if (c->conf->deadline_spares_idle && !hard &&
+	    (q->simulated ? q->edf.n == 0 : q->delay_s <= 0)) /* idle */
 		return true;
 	if (hard)
 		runtime_s *= HARD_APP_FACTOR;
@@ -286,13 +277,6 @@ edf_add(struct edf *e, struct edf_task t)
 	e->any_refused = false;
 }
 
-static bool
-edf_is_harder(const struct edf_task *t, const struct edf_task *than)
-{
-	return t->remaining >= than->remaining && t->usage >= than->usage &&
-	       t->deadline <= than->deadline;
-}
-
 /* Tasks before the new one are not affected by it.  When the others would end without
  * it matters only if one is late. */
 static bool
@@ -321,7 +305,9 @@ edf_fits(struct edf *e, const struct edf_task *x)
 bool
 edf_accepts(struct edf *e, struct edf_task t)
 {
-	if (e->any_refused && edf_is_harder(&t, &e->refused))
+	/* A task that is harder than one refused does not fit either. */
+	if (e->any_refused && t.remaining >= e->refused.remaining &&
+	    t.usage >= e->refused.usage && t.deadline <= e->refused.deadline)
 		return false;
 	if (edf_fits(e, &t))
 		return true;

@@ -84,14 +84,6 @@ device_is_new(struct devices *seen, const char *dir)
 	return true;
 }
 
-static bool
-is_read_only(const char *dir)
-{
-	struct statvfs fs;
-
-	return statvfs(dir, &fs) == 0 && (fs.f_flag & ST_RDONLY) != 0;
-}
-
 /* A full or read-only file system is reported once. A project that runs adopted
  * software may keep its config.xml elsewhere. */
 static void
@@ -100,13 +92,16 @@ try_directory(struct doctor *d, const char *dir, struct devices *seen)
 	const char *path = arena_printf(d->a, "%s/.doctor-%ld", dir, (long)getpid());
 	struct account own = { 0 };
 	struct fail ignored = { 0 };
+	struct statvfs fs;
+	bool read_only;
 	enum err e = fs_write(path, "x", 1, 0600, d->f);
 
 	if (e == OK)
 		e = fs_unlink(path, d->f);
 	if (e == OK)
 		return;
-	if ((e == E_DISK_FULL || is_read_only(dir)) && !device_is_new(seen, dir))
+	read_only = statvfs(dir, &fs) == 0 && (fs.f_flag & ST_RDONLY) != 0;
+	if ((e == E_DISK_FULL || read_only) && !device_is_new(seen, dir))
 		return;
 	doctor_is_cause(d);
 	if (account_by_uid(d->a, geteuid(), &own, &ignored) != OK)
