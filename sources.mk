@@ -189,8 +189,6 @@ proto_sources = \
 	proto/trace.h \
 	proto/upload.c \
 	proto/upload.h \
-	proto/upload_name.c \
-	proto/upload_name.h \
 	proto/web.c \
 	proto/web.h \
 	proto/web_docs.c \
@@ -279,7 +277,6 @@ trigger_sources = \
 db_sources = \
 	db/adopt.c \
 	db/adopt.h \
-	db/assignment.c \
 	db/batch.c \
 	db/bind.c \
 	db/catalog.c \
@@ -328,7 +325,6 @@ db_sources = \
 	db/stmts.h \
 	db/supply_rows.c \
 	db/supply_rows.h \
-	db/trickle.c \
 	db/trigger_rows.c \
 	db/trigger_rows.h \
 	db/tx_batch.c \
@@ -373,10 +369,6 @@ sched_sources = \
 	sched/serve/arrivals.h \
 	sched/serve/fcgi.c \
 	sched/serve/fcgi.h \
-	sched/serve/heartbeat.c \
-	sched/serve/heartbeat.h \
-	sched/serve/request_identity.c \
-	sched/serve/request_identity.h \
 	sched/serve/serve.c \
 	sched/serve/serve.h \
 	sched/serve/serve_threads.h \
@@ -623,15 +615,12 @@ client_sources = \
 	client/allowed.c \
 	client/app.h \
 	client/app_channel.c \
-	client/app_file.c \
 	client/attach.c \
-	client/availability.c \
 	client/client.h \
 	client/control/command.c \
 	client/control/control.h \
 	client/control/gui.c \
 	client/control/gui.h \
-	client/control/gui_argument.c \
 	client/control/gui_calls.def \
 	client/control/gui_show.c \
 	client/control/operate.c \
@@ -639,7 +628,6 @@ client_sources = \
 	client/control/server.c \
 	client/control/server.h \
 	client/control/show.c \
-	client/disk.c \
 	client/enact.c \
 	client/events.c \
 	client/events.h \
@@ -650,18 +638,15 @@ client_sources = \
 	client/net.c \
 	client/net.h \
 	client/options.c \
-	client/orders.c \
 	client/preferences.c \
 	client/preferences.def \
 	client/preferences.h \
 	client/rpc.c \
-	client/signature.c \
 	client/sim/bound.c \
 	client/sim/fields.def \
 	client/sim/figures.c \
 	client/sim/host.c \
 	client/sim/json.c \
-	client/sim/log.c \
 	client/sim/main.c \
 	client/sim/notation.c \
 	client/sim/plot.c \
@@ -675,8 +660,6 @@ client_sources = \
 	client/sim/sim.h \
 	client/sim/state.h \
 	client/slot.c \
-	client/slots.c \
-	client/standing.c \
 	client/state.c \
 	client/state.h \
 	client/state_fields.def \
@@ -684,10 +667,8 @@ client_sources = \
 	client/take_reply.c \
 	client/task.c \
 	client/task_facts.c \
-	client/throttle.c \
 	client/transfer.c \
 	client/trickle.c \
-	client/usage.c \
 	client/view.c
 
 samples_sources = \

@@ -59,7 +59,7 @@ void trickle_recount(struct client *, struct cproject *);
 /* The project is left. */
 void trickle_forget(struct client *, const struct cproject *);
 
-/* --- usage.c --- */
+/* --- machine.c --- */
 struct usage { /* of a program, with the children that it waited for */
 	double cpu_s, rss_bytes, vm_bytes;
 	double waited_s; /* of cpu_s: that of these children */
@@ -67,6 +67,5 @@ struct usage { /* of a program, with the children that it waited for */
 };
 /* All 0 if there is no such process. */
 struct usage usage_of(int64_t pid);
-struct usage usage_at(const char *proc, int64_t pid); /* proc: "/proc" */
 
 #endif

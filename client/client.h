@@ -185,7 +185,7 @@ void hostinfo_fill(struct client *, const struct cproject *, struct request *);
 void hostinfo_benchmark(struct client *);
 double hostinfo_ram_bytes(void); /* 0: unknown */
 
-/* --- orders.c: what the user orders --- */
+/* --- allowed.c: what the user orders --- */
 void orders_read(struct client *); /* call first in each round */
 /* Is there a line with just this word, or with the word and this name? */
 bool orders_all(const struct client *, const char *word);
@@ -210,14 +210,11 @@ double preferences_ncpus(const struct client *);
 /* The preferences in effect: command line, then the account's, then defaults. */
 struct cw_prefs preferences_now(const struct client *);
 
-/* --- availability.c: hours --- */
+/* --- allowed.c: hours --- */
 /* Is the hour of the day, 0 to 24, among those? */
 bool hours_allow(const struct hours *, double hour);
-/* Is the present time?  The hours of a day of the week replace those of every day. */
-bool hours_now(const struct client *, const struct hours *every_day,
-    const struct hours week[WEEK]);
 
-/* --- disk.c --- */
+/* --- allowed.c: disk --- */
 struct disk {
 	double total, free; /* bytes, of the volume of the host's directory */
 	double used;        /* by the projects' files */
@@ -228,14 +225,14 @@ double disk_used_bytes(const struct cproject *);
 double disk_limit_bytes(
     const struct host_prefs *, double total, double free, double used);
 
-/* --- throttle.c --- */
+/* --- allowed.c: processors --- */
 /* Do programs rest at this time, if they may use this percentage of it? */
 bool throttle_rests(double percent, int64_t ms);
 /* Stops or continues the running programs, as the preferences say; call it several
  * times a second.  Changes no row of the state. */
 void throttle_tasks(struct client *);
 
-/* --- availability.c --- */
+/* --- allowed.c: averages --- */
 void availability_measure(struct client *); /* updates the averages */
 struct cw_fractions availability_now(const struct client *);
 
@@ -248,20 +245,14 @@ struct view {
 /* Loads the host as of now, after adding what was used so far to the accounts, which
  * also go into the state. */
 void view_load(struct client *, struct view *);
-/* Sets what a task of the app version uses: ncpus, and use of its rsc, which is set. */
-void view_task_use(
-    const struct client *, const struct rp_app_version *, struct cw_task *);
-/* Loads only the projects' stored facts; its cost does not depend on the number of
- * tasks. */
-void view_load_projects(struct client *, struct view *);
 /* Stores in the state what the rules changed. */
 void view_store(struct client *, const struct client_world *);
 
-/* --- usage.c: resource --- */
+/* --- task_facts.c: resource --- */
 /* Returns the resource that a version uses; -1 if the host does not have it. */
 int32_t version_resource(const struct client *, const struct rp_app_version *);
 
-/* --- standing.c --- */
+/* --- view.c: standing --- */
 /* Updates the project's standing after a task that ended well, or failed. */
 void standing_task_ended(
     struct client *, struct cproject *, const struct ctask *, bool well);
@@ -330,18 +321,11 @@ void transfer_give_up(
 void transfer_again(
     struct client *, const struct cproject *, struct cfile *, const char *why);
 
-/* --- signature.c --- */
+/* --- transfer.c: signature --- */
 /* Checks the signature of a version's file with this MD5.  Returns 0 if the project
  * signed it, otherwise the BOINC error number; c->fail has the text. */
 int32_t signature_error(
     struct client *, const struct cproject *, const struct cfile *, const char *md5);
-
-/* --- app_file.c: which files may run --- */
-/* Opens the file at path, which is f, a file of a version, or a copy of it, and
- * verifies the open file.  E_RETRY: it is not what the project signed; f will be
- * fetched again, or has failed. */
-enum err app_file_open(struct client *, const struct cproject *, struct cfile *f,
-    const char *path, int *fd);
 
 /* --- task_facts.c: what the host learned about its projects' estimates --- */
 /* Returns the same as the mean of the project's versions for a resource. */
@@ -349,7 +333,7 @@ double estimates_correction(struct client *, const struct cproject *, int32_t rs
 /* Learns from a task that succeeded. */
 void estimates_learn(struct client *, struct cproject *, const struct ctask *);
 
-/* --- slots.c --- */
+/* --- task_facts.c: slots --- */
 /* Creates the directory of all slots.  E_DENIED if there is one that this client did
  * not make: tasks of another client may be in it. */
 enum err slots_make(struct client *);

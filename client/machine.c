@@ -5,8 +5,11 @@
  */
 #include "client/machine.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -170,6 +173,62 @@ worked_s(struct client *c)
 		sum += (double)strtoull(end, &end, 10) * work[i];
 	return sum / (double)sysconf(_SC_CLK_TCK);
 }
+
+/* --- what a running program uses, from /proc --- */
+
+enum { STAT_MAX = 4096 };
+
+static bool
+usage_read(const char *proc, int64_t pid, char text[STAT_MAX])
+{
+	char path[PATH_MAX];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%lld/stat", proc, (long long)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, text, STAT_MAX - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+/* The name of the program, in brackets, may contain anything. */
+static struct usage
+usage_at(const char *proc, int64_t pid)
+{
+	static const char fields[] =
+	    " %*c %*d %d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %ld %ld %*d %*d %*d %*d %*u %lu %ld";
+	struct usage u = { 0 };
+	unsigned long user, system, vm;
+	long waited_user, waited_system, rss;
+	double ticks = (double)sysconf(_SC_CLK_TCK);
+	char text[STAT_MAX], *rest;
+	int group;
+
+	if (pid <= 0 || !usage_read(proc, pid, text))
+		return u;
+	rest = strrchr(text, ')');
+	if (rest == NULL || sscanf(rest + 1, fields, &group, &user, &system,
+				&waited_user, &waited_system, &vm, &rss) != 7)
+		return u;
+	u.group = group;
+	u.waited_s = ((double)waited_user + (double)waited_system) / ticks;
+	u.cpu_s = ((double)user + (double)system) / ticks + u.waited_s;
+	u.vm_bytes = (double)vm;
+	u.rss_bytes = (double)rss * (double)sysconf(_SC_PAGESIZE);
+	return u;
+}
+
+struct usage
+usage_of(int64_t pid)
+{
+	return usage_at("/proc", pid);
+}
+
+/* --- what else goes on --- */
 
 static bool
 runs_group(const struct client *c, int64_t group)

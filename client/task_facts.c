@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is known about a task: whether its files are here, how long it ran, will run and
- * may run. */
+ * may run, what it uses and where its slot is. */
 #include <math.h>
 #include <string.h>
 #include "client/client.h"
+#include "lib/fs.h"
+#include "proto/coproc.h"
 #include "lib/banned.h"
 
 enum {
@@ -176,4 +178,30 @@ estimates_learn(struct client *c, struct cproject *p, const struct ctask *t)
 	estimate_learn(&e->learned, static_s, t->elapsed_s);
 	if (fabs(estimate_factor(&e->learned) / was - 1) > MOVED)
 		p->acct.longest_s = 0; /* as of the old factor */
+}
+
+int32_t
+version_resource(const struct client *c, const struct rp_app_version *v)
+{
+	const char *type = coproc_type(v->coproc_type);
+
+	if (type == NULL || type[0] == '\0')
+		return CW_CPU;
+	for (size_t i = 0; i < c->options.ncoprocs; i++)
+		if (strcmp(c->options.coproc[i].name, type) == 0)
+			return (int32_t)i + 1;
+	return -1;
+}
+
+char *
+slot_dir(struct client *c, const struct ctask *t)
+{
+	return arena_printf(&c->scratch, "%s/slots/%d", c->dir, t->slot);
+}
+
+enum err
+slots_make(struct client *c)
+{
+	return fs_make_own(
+	    arena_printf(&c->scratch, "%s/slots", c->dir), 0755, &c->fail);
 }

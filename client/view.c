@@ -12,7 +12,7 @@ static const double GAP_S = 600, AVAIL_LEAST = 0.01;
 
 /* A coprocessor task uses at least a hundredth of an instance, and no task more than
  * the host has. */
-void
+static void
 view_task_use(const struct client *c, const struct rp_app_version *v, struct cw_task *t)
 {
 	t->ncpus = fmin(fmax(v->avg_ncpus, 0.01), preferences_ncpus(c));
@@ -264,7 +264,9 @@ load_projects(struct client *c, struct view *v,
 		w->projects[i] = project(c, &c->state->projects[i], w);
 }
 
-void
+/* Loads only the projects' stored facts; its cost does not depend on the number of
+ * tasks. */
+static void
 view_load_projects(struct client *c, struct view *v)
 {
 	load_projects(c, v, view_project_stored);
@@ -287,4 +289,29 @@ view_load(struct client *c, struct view *v)
 		c->accounts_changed |= w->tasks[i].running;
 	view_store(c, w);
 	rr_simulate(w, &c->scratch, &v->rr);
+}
+
+/* --- a project's standing with its resources, updated when tasks end --- */
+
+/* Loads the projects only: the standing does not depend on tasks. */
+void
+standing_task_ended(
+    struct client *c, struct cproject *p, const struct ctask *t, bool well)
+{
+	const struct rp_app_version *version = task_version(p, t);
+	struct cw_task x = { .project = (int32_t)(p - c->state->projects),
+		.rsc = version_resource(c, version),
+		.run_since = (double)t->run_since };
+	struct view v;
+
+	view_load_projects(c, &v);
+	if (!well) {
+		contact_task_failed(
+		    &v.world, c->options.policy, (size_t)x.project, &c->rng);
+	} else if (x.rsc >= 0) {
+		view_task_use(c, version, &x);
+		contact_task_done(&v.world, &x);
+	}
+	view_store(c, &v.world);
+	c->changed = true;
 }

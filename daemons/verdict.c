@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Status and words must agree: a program that crashed judges nobody. */
+/*
+ * Status and words must agree: a program that crashed judges nobody. Short, because
+ * handlers, scripts and commands need it, and not each other.
+ */
 #include "daemons/verdict.h"
 
 #include <signal.h>

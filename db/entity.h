@@ -364,7 +364,7 @@ enum err filesets_newest(struct db *, struct arena *, const int64_t *ids, size_t
 enum err filesets_unmade(
     struct db *, const int64_t *ids, size_t n, bool *unmade, struct fail *);
 
-/* --- assignment.c --- */
+/* --- result.c: assignments --- */
 enum target { TARGET_ALL, TARGET_HOST, TARGET_USER, TARGET_TEAM }; /* protocol.md 4.7 */
 /*
  * Reserves the workunit's results, including those not sent yet, for one more target
@@ -379,7 +379,7 @@ enum err assignment_row_add(struct db *, int64_t workunitid, enum target,
 /* Makes the workunit available to everybody again. */
 enum err assignments_drop(
     struct db *, struct arena *, const struct workunit *, int64_t now, struct fail *);
-/* --- trickle.c --- */
+/* --- host.c: messages --- */
 enum err trickle_insert(
     struct db *, int64_t hostid, int64_t now, const struct rq_trickle *, struct fail *);
 /* Returns the oldest messages for a host that have not been delivered, at most max. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Short, because every walk of a table needs it, and it needs only its statements. */
 #include "db/id_walk.h"
 
 #include "db/stmts.h"

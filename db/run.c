@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs one statement on an open connection.  Statements are prepared when first needed,
- * once per size of their list, and again after a reconnect.
+ * Runs one statement on an open connection. Statements are prepared when first
+ * needed, once per size of their list, and again after a reconnect. Short, because
+ * open.c needs it, which db.c needs.
  */
 #include "db/private.h"
 

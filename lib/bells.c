@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Short, because a doorbell is a counter of lib/shared.c and a futex, and no more. */
 #include "lib/bells.h"
 
 #include <errno.h>

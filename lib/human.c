@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Short, because it is whole: a function for each unit that people read. */
 #include "lib/human.h"
 
 #include <string.h>

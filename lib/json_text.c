@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jansson refuses text that is not UTF-8, but names of files and hosts may contain any
- * bytes.
+ * jansson refuses text that is not UTF-8, but names of files and hosts may contain
+ * any bytes. Short, because it is all that jansson lacks here.
  */
 #include "lib/json_text.h"
 

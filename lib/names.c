@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Open addressing, at most half full. */
+/*
+ * Open addressing, at most half full. Short, because it is two whole containers, which
+ * rules use, too.
+ */
 #include "lib/names.h"
 
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* xoshiro256** by Blackman and Vigna; splitmix64 fills its state from the seed. */
+/*
+ * xoshiro256** by Blackman and Vigna; splitmix64 fills its state from the seed. Short,
+ * because nothing else is random.
+ */
 #include "lib/rng.h"
 
 #include <assert.h>

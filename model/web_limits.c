@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Short, because it is all that web and the tools share of the limits. */
 #include "model/web_limits.h"
 
 #include <arpa/inet.h>

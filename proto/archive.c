@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Renders rows as XML for the archive; pure text work. */
+/*
+ * Renders rows as XML for the archive; pure text work. Short, because no other text has
+ * this form.
+ */
 #include "proto/archive.h"
 
 #include <string.h>

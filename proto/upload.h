@@ -43,4 +43,15 @@ enum err upload_parse_reply(struct arena *, const char *in, size_t n, int *statu
 /* The text that a certificate signs: <name>N</name><max_nbytes>B</max_nbytes>. */
 char *upload_certificate_text(struct arena *, const char *name, double max_nbytes);
 
+/* Names of output files in the upload directory: RESULT_rRANDOM_INDEX. */
+
+struct upload_name {
+	char *file;   /* without the ending of an incomplete upload */
+	char *result; /* name of the result that it belongs to */
+	bool part;    /* incomplete */
+};
+
+/* Takes the name of a file of the upload directory apart; false if it is no output. */
+bool upload_name_parse(struct arena *, const char *name, struct upload_name *);
+
 #endif

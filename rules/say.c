@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Composes text for rules, without the C library's formatted output. */
+/*
+ * Composes text for rules, without the C library's formatted output. Short, because
+ * rules may not need more of the C library.
+ */
 #include "rules/say.h"
 
 #include <assert.h>

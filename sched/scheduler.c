@@ -6,11 +6,13 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "config.h"
+#include "db/node.h"
 #include "db/project.h"
 #include "lib/args.h"
 #include "lib/clock.h"
@@ -28,7 +30,6 @@
 #include "model/metrics.h"
 #include "sched/project.h"
 #include "sched/rpc/rpc.h"
-#include "sched/serve/heartbeat.h"
 #include "sched/serve/serve.h"
 #include "sched/serve/suspects.h"
 #include "lib/banned.h"
@@ -47,6 +48,87 @@ struct options {
 	int64_t host, job; /* dry only; 0 = the request's host; 0 = all jobs */
 	const char *config, *trace, *offline; /* dry only; files, NULL = none */
 };
+
+/*
+ * Notes in the database that a scheduler process serves, and learns whether an admin
+ * has drained its node or the project (locus drain).  All workers of a process share
+ * one.
+ */
+struct heartbeat {
+	_Atomic int64_t next_ms; /* when to note it again, monotonic */
+	atomic_bool drained, noted;
+	/* has an admin drained the whole project (db/project.h)?  known: it was read */
+	atomic_bool project_drained, known;
+};
+
+enum { HEARTBEAT_MS = 5000 };
+
+static enum err
+look_for_drain(struct heartbeat *p, struct db *db, struct fail *f)
+{
+	int64_t since;
+
+	TRY(project_drained_since(db, &since, f));
+	if ((since != 0) != p->project_drained)
+		log_info(since != 0 ? "the project is drained: no work is given out" :
+				      "the project gives out work again");
+	p->project_drained = since != 0;
+	p->known = true;
+	return OK;
+}
+
+static enum err
+heartbeat_note(struct heartbeat *p, struct arena *a, const struct conf *cf,
+    struct db *db, struct fail *f)
+{
+	struct node here;
+	bool drained;
+
+	TRY(node_here(a, cf, &here, f));
+	if (!p->noted)
+		TRY(node_register(db, &here, f));
+	TRY(node_is_drained(db, here.name, &drained, f));
+	if (drained != p->drained)
+		log_info(drained ?
+			     "node %s is drained: clients are asked to come back" :
+			     "node %s serves again",
+		    here.name);
+	p->drained = drained;
+	TRY(node_service_seen(
+	    db, here.name, "scheduler", drained ? "drained" : "works", !p->noted, f));
+	p->noted = true;
+	return OK;
+}
+
+/* Takes its turn, if it is time for one. */
+static bool
+heartbeat_is_due(struct heartbeat *p)
+{
+	int64_t now_ms = clock_mono_ms(), due_ms = p->next_ms;
+
+	if (!p->known)
+		return true;
+	return now_ms >= due_ms && atomic_compare_exchange_strong(
+				       &p->next_ms, &due_ms, now_ms + HEARTBEAT_MS);
+}
+
+/*
+ * At most every 5 s: notes the process, and reads whether the node or the project is
+ * drained.  What fails is tried again 5 s later; the state of draining is harmless when
+ * stale, but a process that has just started waits until it is known.
+ */
+static void
+heartbeat_keep(struct heartbeat *p, const struct conf *cf, struct db *db)
+{
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+
+	if (!heartbeat_is_due(p))
+		return;
+	if (look_for_drain(p, db, &f) != OK || heartbeat_note(p, &a, cf, db, &f) != OK)
+		log_debug("cannot note that the scheduler runs: %s", f.detail);
+	arena_free(&a);
+}
 
 struct scheduler {            /* lives as long as the process */
 	struct project front; /* of the connection threads; has no database */

@@ -13,7 +13,7 @@
 #include "lib/fs.h"
 #include "lib/names.h"
 #include "proto/blob.h"
-#include "proto/upload_name.h"
+#include "proto/upload.h"
 #include "tools/catalog.h"
 #include "tools/fsck.h"
 #include "tools/terminal.h"

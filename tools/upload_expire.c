@@ -17,7 +17,7 @@
 #include "lib/log.h"
 #include "model/rows.h"
 #include "proto/blob.h"
-#include "proto/upload_name.h"
+#include "proto/upload.h"
 #include "tools/cmd.h"
 #include "tools/fsck.h"
 #include "lib/human.h"

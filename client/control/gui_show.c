@@ -8,6 +8,8 @@
 #include "client/control/gui.h"
 #include "lib/fs.h"
 #include "lib/text.h"
+#include "lib/xml.h"
+#include "proto/normalise.h"
 #include "lib/banned.h"
 
 /* Tasks, and the rows that they refer to, for tools. */
@@ -585,4 +587,14 @@ gui_prefs_override(const struct gui_call *g)
 		buf_puts(g->out, text);
 	else
 		buf_puts(g->out, "<error>no prefs override file</error>\n");
+}
+
+char *
+gui_argument(const struct gui_call *g, const char *name)
+{
+	char *text = xml_between(&g->c->scratch, g->text, name);
+
+	return text == NULL ?
+	           NULL :
+	           text_trim(text_decode(&g->c->scratch, text, strlen(text)));
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads a scenario and checks its consistency. */
+/*
+ * Reads a scenario and checks its consistency. Short, because it stands before the two
+ * forms of a scenario, which may not need it.
+ */
 #include "client/sim/read.h"
 
 #include <string.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Defaults of a scenario, and rules for its names. */
+/*
+ * Defaults of a scenario, and rules for its names. Short, because both forms of a
+ * scenario begin with it.
+ */
 #include "client/sim/read.h"
 
 #include <math.h>

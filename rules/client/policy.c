@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of policies. */
+/*
+ * The table of policies. Short, because it needs all policies, and they may not need
+ * each other.
+ */
 #include "rules/client/policy.h"
 
 #include <string.h>

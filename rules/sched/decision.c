@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every rule adds to the decision: skipped candidates, a delay, messages. */
+/*
+ * What every rule adds to the decision: skipped candidates, a delay, messages. Short,
+ * because all other rules need it, and it needs none of them.
+ */
 #include "rules/sched/ctx.h"
 
 #include "rules/say.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Short, because it reads a request that is not parsed yet. */
 #include "sched/rpc/host_key.h"
 
 #include <string.h>

@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "sched/serve/request_identity.h"
 #include "sched/serve/suspects.h"
 #include "lib/banned.h"
 

@@ -6,8 +6,8 @@
 #include <unistd.h>
 #include "lib/crypt.h"
 #include "lib/fs.h"
+#include "proto/upload.h"
 #include "sched/upload/upload_settings.h"
-#include "proto/upload_name.h"
 #include "sched/upload/upload_store.h"
 #include "lib/banned.h"
 
