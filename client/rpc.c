@@ -10,6 +10,7 @@
 #include "lib/clock.h"
 #include "lib/log.h"
 #include "lib/proc.h"
+#include "lib/text.h"
 #include "model/catalog.h"
 #include "proto/reply.h"
 #include "proto/request.h"
@@ -23,15 +24,6 @@ enum {
 	SCHEDULER_S = 330,    /* longer than any wait period */
 	UPLOAD_REFUSED = -240 /* what stock clients report for it */
 };
-
-static bool
-knows_scheduler(const struct cproject *p, const char *scheduler)
-{
-	for (size_t i = 0; i < p->nschedulers; i++)
-		if (strcmp(p->schedulers[i], scheduler) == 0)
-			return true;
-	return false;
-}
 
 enum err
 rpc_fetch_master(struct client *c, struct cproject *p, int32_t *nurls, int32_t *nnew)
@@ -54,7 +46,7 @@ rpc_fetch_master(struct client *c, struct cproject *p, int32_t *nurls, int32_t *
 		return FAIL(&c->fail, E_BADREQ, "%s: no scheduler URL in the page",
 		    p->master_url);
 	for (size_t i = 0; i < n; i++)
-		*nnew += !knows_scheduler(p, urls[i]);
+		*nnew += !text_among(urls[i], p->schedulers, p->nschedulers);
 	*nurls = (int32_t)n;
 	char **kept = NEWN(&c->keep, char *, n + 1);
 

@@ -449,12 +449,6 @@ check_numbers(struct cproject *p)
 }
 
 static bool
-are_gaps(const struct cw_gaps *g)
-{
-	return g->mean_s >= 0 && g->square_s2 >= 0 && g->open_s >= 0 && g->ngaps >= 0;
-}
-
-static bool
 is_part(double x)
 {
 	return x > 0 && x <= 1;
@@ -493,7 +487,8 @@ check_state(struct arena *a, struct state *st, const char *path, struct fail *f)
 	if (!is_part(st->fractions.on) || !is_part(st->fractions.active) ||
 	    !is_part(st->fractions.gpu_active))
 		st->fractions_at = 0;
-	if (!are_gaps(&st->gaps))
+	if (!(st->gaps.mean_s >= 0 && st->gaps.square_s2 >= 0 && st->gaps.open_s >= 0 &&
+		st->gaps.ngaps >= 0))
 		st->gaps = (struct cw_gaps){ 0 };
 	for (size_t i = 0; i < st->nprojects; i++)
 		TRY(check_project_rows(a, &st->projects[i], path, f));

@@ -132,15 +132,6 @@ task_app(const struct cproject *p, const struct ctask *t)
 }
 
 static bool
-refers_to(const struct rp_file_ref *refs, size_t n, const char *name)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(refs[i].file_name, name) == 0)
-			return true;
-	return false;
-}
-
-static bool
 all_known(const struct cproject *p, const struct rp_file_ref *refs, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -153,8 +144,9 @@ bool
 state_is_app_file(const struct cproject *p, const char *name)
 {
 	for (size_t i = 0; i < p->nversions; i++)
-		if (refers_to(p->versions[i].refs, p->versions[i].nrefs, name))
-			return true;
+		for (size_t k = 0; k < p->versions[i].nrefs; k++)
+			if (strcmp(p->versions[i].refs[k].file_name, name) == 0)
+				return true;
 	return false;
 }
 

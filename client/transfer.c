@@ -250,19 +250,6 @@ download_begins(struct client *c, const struct cproject *p, struct cfile *f,
 	return false;
 }
 
-/* The server refused, and will do so again. */
-static void
-download_refused(struct client *c, const struct cproject *p, struct cfile *f,
-    const char *path, int64_t had, long status)
-{
-	const char *why = arena_printf(&c->scratch, "HTTP status %ld", status);
-
-	if (status == HTTP_NO_SUCH_RANGE && had > 0)
-		remove_file(c, path); /* it is not the beginning of the file */
-	else
-		next_url(c, p, f, ERR_HTTP_PERMANENT, why);
-}
-
 static void
 download_file(struct client *c, const struct cproject *p, struct cfile *f)
 {
@@ -287,7 +274,12 @@ download_file(struct client *c, const struct cproject *p, struct cfile *f)
 	} else if (e == OK && status >= 200 && status <= 299) {
 		download_complete(c, p, f, path, had > 0);
 	} else if (e == OK && status < 500) {
-		download_refused(c, p, f, path, had, status);
+		/* The server refused, and will do so again. */
+		if (status == HTTP_NO_SUCH_RANGE && had > 0)
+			remove_file(c, path); /* it is not the beginning of the file */
+		else
+			next_url(c, p, f, ERR_HTTP_PERMANENT,
+			    arena_printf(&c->scratch, "HTTP status %ld", status));
 	} else if (fs_size(path) <= had || clock_mono_ms() < part_end) {
 		next_url(c, p, f, 0,
 		    e != OK ? c->fail.detail :

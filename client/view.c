@@ -264,14 +264,6 @@ load_projects(struct client *c, struct view *v,
 		w->projects[i] = project(c, &c->state->projects[i], w);
 }
 
-/* Loads only the projects' stored facts; its cost does not depend on the number of
- * tasks. */
-static void
-view_load_projects(struct client *c, struct view *v)
-{
-	load_projects(c, v, view_project_stored);
-}
-
 void
 view_load(struct client *c, struct view *v)
 {
@@ -304,7 +296,8 @@ standing_task_ended(
 		.run_since = (double)t->run_since };
 	struct view v;
 
-	view_load_projects(c, &v);
+	/* The projects' stored facts only, whatever the number of tasks. */
+	load_projects(c, &v, view_project_stored);
 	if (!well) {
 		contact_task_failed(
 		    &v.world, c->options.policy, (size_t)x.project, &c->rng);

@@ -213,18 +213,6 @@ send_some(const struct listener *l, struct connection *x)
 	return !x->dialog.close;
 }
 
-/* Is a whole request here?  Then *n is its length without the end byte. */
-static bool
-request_complete(const struct listener *l, const struct connection *x, size_t *n)
-{
-	const char *end = x->in.n == 0 ? NULL :
-	                                 memchr(x->in.p, l->protocol->end, x->in.n);
-
-	if (end != NULL)
-		*n = (size_t)(end - x->in.p);
-	return end != NULL;
-}
-
 /* Returns false if the connection is at its end: the peer closed it, or sent too
  * much. */
 static bool
@@ -251,11 +239,14 @@ answer_waiting(
     struct client *c, struct listener *l, struct connection *x, bool may_change)
 {
 	struct arena round;
+	const char *end = x->in.n == 0 ? NULL :
+	                                 memchr(x->in.p, l->protocol->end, x->in.n);
 	size_t n;
 	char *text;
 
-	if (x->out.n > 0 || !request_complete(l, x, &n))
+	if (x->out.n > 0 || end == NULL)
 		return;
+	n = (size_t)(end - x->in.p);
 	text = arena_memdup(&x->a, x->in.p, n);
 	/* During a long exchange the round's scratch arena only grows. */
 	round = c->scratch;

@@ -386,16 +386,6 @@ struct spans {
 	bool *jobs; /* per app of all projects: its jobs can run and be in time */
 };
 
-static size_t
-count_apps(const struct sim_scenario *s)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->nprojects; i++)
-		n += s->projects[i].napps;
-	return n;
-}
-
 /* The server finds that a job would be late even on an idle host (see server.c). */
 static bool
 never_sent(const struct sim_scenario *s, const struct sim_project *p,
@@ -436,9 +426,12 @@ static size_t
 sort_spans(const struct sim_scenario *s, const struct sim_path *path, struct arena *a,
     struct spans *spans)
 {
-	size_t n = 0, napps = count_apps(s);
-	bool *jobs = NEWN(a, bool, napps + 1);
+	size_t n = 0, napps = 0;
+	bool *jobs;
 
+	for (size_t i = 0; i < s->nprojects; i++)
+		napps += s->projects[i].napps;
+	jobs = NEWN(a, bool, napps + 1);
 	for (size_t i = 0; i < path->n; i++) {
 		size_t k = 0;
 
@@ -512,16 +505,6 @@ usable_by(const struct sim_scenario *s, const struct sim_project *p, size_t rsc,
 	}
 	u.flops = fmin(u.flops, s->rsc[rsc].ninst * s->rsc[rsc].flops);
 	return u;
-}
-
-static double
-host_flops(const struct sim_scenario *s)
-{
-	double sum = 0;
-
-	for (size_t r = 0; r < s->nrsc; r++)
-		sum += s->rsc[r].ninst * s->rsc[r].flops;
-	return sum;
 }
 
 struct bound { /* the network of a scenario, and from what it is made */
@@ -640,8 +623,10 @@ sim_bound(const struct sim_scenario *s, double days, uint64_t seed, struct arena
 {
 	struct bound b = { .scenario = s };
 	struct sim_path path;
-	double shares = 0, used = 0, whole = 0;
+	double shares = 0, used = 0, whole = 0, flops = 0;
 
+	for (size_t r = 0; r < s->nrsc; r++)
+		flops += s->rsc[r].ninst * s->rsc[r].flops;
 	sim_path(s, days, seed, a, &path);
 	build_net(&b, &path, a);
 	*best = (struct sim_bound){ .share = NEWN(a, double, s->nprojects) };
@@ -654,7 +639,7 @@ sim_bound(const struct sim_scenario *s, double days, uint64_t seed, struct arena
 	for (size_t p = 0; p < s->nprojects; p++)
 		used += b.net.give[p];
 	for (size_t i = 0; i < b.nspans; i++)
-		whole += host_flops(s) * b.spans[i].s;
+		whole += flops * b.spans[i].s;
 	best->idle = whole > 0 ? fmax(0, 1 - used / whole) : 0;
 	for (size_t p = 0; p < s->nprojects; p++) {
 		best->share[p] = used > 0 ? b.net.give[p] / used : 0;

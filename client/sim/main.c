@@ -59,15 +59,6 @@ on_event(void *arg, const struct sim_event *e)
 }
 
 static enum err
-open_log(const struct sim_args *g, struct listener *l, struct fail *f)
-{
-	if (g->log == NULL)
-		return OK;
-	l->log = fopen(g->log, "we");
-	return l->log == NULL ? FAIL_ERRNO(f, "%s", g->log) : OK;
-}
-
-static enum err
 close_outputs(const struct sim_args *g, struct listener *l, struct fail *f)
 {
 	struct buf b = buf_new(g->a);
@@ -93,8 +84,10 @@ run_seed(const struct sim_args *g, struct outcome *o, uint64_t seed,
 		.policy = o->policy, .days = g->days, .seed = seed, .poll_s = g->poll_s
 	};
 	struct sim_sums sums;
-	enum err e = open_log(g, &l, f);
+	enum err e = OK;
 
+	if (g->log != NULL && (l.log = fopen(g->log, "we")) == NULL)
+		e = FAIL_ERRNO(f, "%s", g->log);
 	if (g->plot != NULL)
 		l.plot = sim_plot_new(g->a, o->scenario,
 		    arena_printf(g->a, "%s: policy %s, %g days, seed %" PRIu64, o->name,

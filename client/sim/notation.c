@@ -70,12 +70,9 @@ static const struct statement {
 	{ "EST", ABOUT_EST, 1e-3, 1e3 },
 };
 
-#define WRONG(s, ...) scan_fail((s), arena_printf((s)->a, __VA_ARGS__))
-static enum err
-scan_fail(struct scan *s, const char *what)
-{
-	return FAIL(s->f, E_BADREQ, "%s:%d: %s", s->file, s->line, what);
-}
+#define WRONG(s, ...)                                                                  \
+	FAIL((s)->f, E_BADREQ, "%s:%d: %s", (s)->file, (s)->line,                      \
+	    arena_printf((s)->a, __VA_ARGS__))
 
 static void
 skip_blanks(struct scan *s)

@@ -110,16 +110,6 @@ find_times(struct sim s, struct arena *a, struct sim_path *path)
 	path->n = n;
 }
 
-static bool
-reachable(const struct sim *s, struct server *v, double t)
-{
-	const struct sim_project *p = v->project;
-
-	onoff_at(&v->up, t, &v->up_rng);
-	return s->on.on && s->connected.on && v->up.on && t >= p->attach_s &&
-	       t < p->detach_s && !(t >= p->down_from_s && t < p->down_until_s);
-}
-
 /* For each project: the lengths of the spans' gaps without contact; 0 while there is
  * contact, INFINITY before the first one. */
 static void
@@ -141,6 +131,14 @@ measure_gaps(struct sim_path *path, size_t nprojects)
 	}
 }
 
+static bool
+is_up(struct server *v, double t)
+{
+	onoff_at(&v->up, t, &v->up_rng);
+	return v->up.on &&
+	       !(t >= v->project->down_from_s && t < v->project->down_until_s);
+}
+
 void
 sim_path(const struct sim_scenario *sc, double days, uint64_t seed, struct arena *a,
     struct sim_path *path)
@@ -158,9 +156,17 @@ sim_path(const struct sim_scenario *sc, double days, uint64_t seed, struct arena
 		while (next_switch(&s) <= t)
 			switch_host(&s, next_switch(&s));
 		path->computing[i] = s.on.on && s.active.on;
-		for (size_t k = 0; k < s.nservers; k++)
-			path->gap_s[i * sc->nprojects + (size_t)s.servers[k].scenario] =
-			    reachable(&s, &s.servers[k], t) ? 0 : 1;
+		for (size_t k = 0; k < s.nservers; k++) {
+			struct server *v = &s.servers[k];
+			bool up = is_up(v, t);
+
+			path->gap_s[i * sc->nprojects + (size_t)v->scenario] =
+			    up && s.on.on && s.connected.on &&
+				    t >= v->project->attach_s &&
+				    t < v->project->detach_s ?
+				0 :
+				1;
+		}
 	}
 	measure_gaps(path, sc->nprojects);
 }
@@ -439,14 +445,6 @@ tell_contact(struct sim *s, const struct server *v, const struct contact *c)
 	sim_tell(s, SIM_CONTACT, v, NULL, 0, 0, text);
 }
 
-static bool
-is_up(struct sim *s, struct server *v)
-{
-	onoff_at(&v->up, s->world.now, &v->up_rng);
-	return v->up.on && !(s->world.now >= v->project->down_from_s &&
-			       s->world.now < v->project->down_until_s);
-}
-
 bool
 sim_contact(struct sim *s, const struct contact *c)
 {
@@ -459,7 +457,7 @@ sim_contact(struct sim *s, const struct contact *c)
 		s->sums->contacts++;
 	}
 	tell_contact(s, v, c);
-	if (!is_up(s, v)) {
+	if (!is_up(v, s->world.now)) {
 		sim_tell(s, SIM_FAILED, v, NULL, 0, 0, NULL);
 		if (c->why == CONTACT_MASTER)
 			contact_master(&s->world, s->options->policy, project, 0, 0,

@@ -222,17 +222,6 @@ find_contact(struct sim *s, const struct rr_sim *rr, struct contact *c)
 		contact_next(&s->world, s->options->policy, &s->round, rr, c);
 }
 
-/* If nothing is due until later than the outlook is good for, simulates after all. */
-static void
-sim_next_contact(struct sim *s, struct rr_sim *rr, struct contact *c)
-{
-	find_contact(s, rr, c);
-	if (c->why != CONTACT_NONE || outlook_suffices(s, rr, c))
-		return;
-	rr_simulate(&s->world, &s->round, rr);
-	find_contact(s, rr, c);
-}
-
 /* Makes contacts until there is nothing left to do.  Whatever the policy wants, the
  * host asks each project at most twice at one moment. */
 static void
@@ -255,7 +244,13 @@ apply_rules(struct sim *s)
 			if (computing(s))
 				choose_tasks(s, &rr);
 		}
-		sim_next_contact(s, &rr, &c);
+		find_contact(s, &rr, &c);
+		/* If nothing is due until later than the outlook is good for, simulates
+		 * after all. */
+		if (c.why == CONTACT_NONE && !outlook_suffices(s, &rr, &c)) {
+			rr_simulate(&s->world, &s->round, &rr);
+			find_contact(s, &rr, &c);
+		}
 		if (!s->connected.on || c.why == CONTACT_NONE)
 			break;
 		fresh = sim_contact(s, &c);
