@@ -162,27 +162,22 @@ column_definition(struct arena *a, const struct want *w, const struct row_column
 	    (int)strcspn(type, " "), type, c->charset, c->collation, rest);
 }
 
-/*
- * MariaDB's JSON is a longtext with a check that it is a document; these are its marks.
- */
-static bool
-may_be_json(const struct row_column *c)
-{
-	return strcmp(c->type, "longtext") == 0 &&
-	       strcmp(c->collation, "utf8mb4_bin") == 0;
-}
-
 const char *
 column_default(struct arena *a, const struct row_column *c)
 {
 	const char *first = c->type + strlen("enum("), *end;
+	bool json;
 
 	if (strncmp(c->type, "enum(", strlen("enum(")) == 0 &&
 	    (end = strstr(first + 1, "'")) != NULL)
 		return arena_printf(a, "%.*s", (int)(end + 1 - first), first);
 	if (strncmp(c->type, "set(", 4) == 0)
 		return "''";
-	return column_type_of(may_be_json(c) ? "json" : c->type).initial;
+	/* MariaDB's JSON is a longtext with a check that it is a document; these are
+	 * its marks. */
+	json = strcmp(c->type, "longtext") == 0 &&
+	       strcmp(c->collation, "utf8mb4_bin") == 0;
+	return column_type_of(json ? "json" : c->type).initial;
 }
 
 char *
@@ -426,15 +421,6 @@ live_alias(const struct want *all, size_t n, const struct want *w, const struct 
 	return NULL;
 }
 
-/* Is a default missing, or NULL where another one is needed? */
-static bool
-lacks_default(const struct want *w, const struct row_column *c)
-{
-	bool null = !c->has_default || strcmp(c->initial, "NULL") == 0;
-
-	return w->extra != NULL && null;
-}
-
 /*
  * The server refuses to change the type of a column that a foreign key binds to another
  * one.  Those of BOINC are ids of files and file sets, of which 32 bits are enough.
@@ -468,7 +454,8 @@ column_gap(struct arena *a, const struct want *w, const struct live *l, struct g
 		    a, "MODIFY COLUMN %s", column_definition(a, w, c));
 		return true;
 	}
-	if (!lacks_default(w, c))
+	/* Is a default missing, or NULL where another one is needed? */
+	if (w->extra == NULL || (c->has_default && strcmp(c->initial, "NULL") != 0))
 		return false;
 	g->what = arena_printf(a, "default of column %s", w->name);
 	g->clause = column_default_clause(a, c, w->extra);

@@ -47,12 +47,6 @@ text_valid(struct arena *a, const char *text, int text_bytes, size_t max, bool b
 }
 
 static void
-bind_null(MYSQL_BIND *b)
-{
-	b->buffer_type = MYSQL_TYPE_NULL;
-}
-
-static void
 bind_i64(MYSQL_BIND *b, const int64_t *v)
 {
 	b->buffer_type = MYSQL_TYPE_LONGLONG;
@@ -82,7 +76,7 @@ static void
 bind_text(struct db *db, MYSQL_BIND *b, enum arg_type type, const char *text)
 {
 	if (text == NULL) {
-		bind_null(b);
+		b->buffer_type = MYSQL_TYPE_NULL;
 		return;
 	}
 	if (type != ARG_BLOB)

@@ -120,16 +120,6 @@ conn_uncertain(const struct db *db)
 	return failure_of(db->code).uncertain;
 }
 
-/* Drops the prepared programs, which belong to the connection. */
-static void
-tx_batch_drop(struct db *db)
-{
-	for (size_t i = 0; i < PROGRAMS; i++)
-		if (db->tx_batch.known[i].st != NULL)
-			mysql_stmt_close(db->tx_batch.known[i].st);
-	db->tx_batch = (struct tx_batch){ .refused = db->tx_batch.refused };
-}
-
 void
 conn_drop(struct db *db)
 {
@@ -140,7 +130,10 @@ conn_drop(struct db *db)
 			db->stmts[i][k] = NULL;
 		}
 	}
-	tx_batch_drop(db);
+	for (size_t i = 0; i < PROGRAMS; i++)
+		if (db->tx_batch.known[i].st != NULL)
+			mysql_stmt_close(db->tx_batch.known[i].st);
+	db->tx_batch = (struct tx_batch){ .refused = db->tx_batch.refused };
 	if (db->my != NULL)
 		mysql_close(db->my);
 	db->my = NULL;

@@ -165,15 +165,6 @@ db_is_local(const struct conf *cf)
 	return is_local(cf->db_host) && !by_port(cf);
 }
 
-/* Uses the address: a machine need not be able to resolve its own name. */
-static const char *
-connect_host(const struct conf *cf)
-{
-	if (by_port(cf) && is_local(cf->db_host))
-		return "127.0.0.1";
-	return or_null(cf->db_host);
-}
-
 /* Describes the server's place in the words of config.xml. */
 static const char *
 server_name(struct arena *a, const struct conf *cf)
@@ -272,10 +263,13 @@ conn_open(struct db *db, struct fail *f)
 		mysql_close(my);
 		return f->code;
 	}
-	const bool there = mysql_real_connect(my, connect_host(cf),
-			       or_null(cf->db_user), or_null(cf->db_passwd),
-			       or_null(cf->db_name), (unsigned)cf->db_port,
-			       or_null(cf->db_socket), CLIENT_FOUND_ROWS) != NULL;
+	/* By the address: a machine need not be able to resolve its own name. */
+	const char *host = by_port(cf) && is_local(cf->db_host) ? "127.0.0.1" :
+	                                                          or_null(cf->db_host);
+	const bool there = mysql_real_connect(my, host, or_null(cf->db_user),
+			       or_null(cf->db_passwd), or_null(cf->db_name),
+			       (unsigned)cf->db_port, or_null(cf->db_socket),
+			       CLIENT_FOUND_ROWS) != NULL;
 
 	conn_answered(db);
 	if (!there) {

@@ -223,16 +223,6 @@ rows_fill(const struct upgrade *u, const char *what, enum id_table of,
 	return OK;
 }
 
-/* Inserts the rows with which schema.sql fills empty tables. */
-static enum err
-first_rows(const struct upgrade *u, struct fail *f)
-{
-	for (size_t i = 0; schema_sql[i] != NULL; i++)
-		if (strncmp(schema_sql[i], "INSERT ", strlen("INSERT ")) == 0)
-			TRY(conn_text(u->db, schema_sql[i], "schema.sql", f));
-	return OK;
-}
-
 /* Counts workunits that exist, and puts finished ones into the index of their times. */
 static enum err
 rows_count(const struct upgrade *u, struct fail *f)
@@ -310,8 +300,10 @@ schema_upgrade(
 	TRY(gaps_fill(&u, gaps, ngaps, f));
 	if (dry)
 		return OK;
-	if (version < SCHEMA_VERSION)
-		TRY(first_rows(&u, f));
+	/* The rows with which schema.sql fills empty tables. */
+	for (size_t i = 0; version < SCHEMA_VERSION && schema_sql[i] != NULL; i++)
+		if (strncmp(schema_sql[i], "INSERT ", strlen("INSERT ")) == 0)
+			TRY(conn_text(db, schema_sql[i], "schema.sql", f));
 	if (version == 0)
 		TRY(rows_adopt(&u, f));
 	if (version < SCHEMA_VERSION)

@@ -150,13 +150,6 @@ put_marks(struct buf *b, size_t n)
 }
 
 static void
-put_pairs(struct buf *b, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		buf_puts(b, i == 0 ? "WHEN ? THEN ?" : " WHEN ? THEN ?");
-}
-
-static void
 put_cols(struct buf *b, const struct row_shape *shape)
 {
 	for (size_t i = 0; i < shape->ncols && shape->cols[i].name != NULL; i++) {
@@ -223,7 +216,8 @@ put_param(struct buf *b, const struct stmt_param *p, size_t slot)
 {
 	assert(p->known);
 	if (p->arg->type == ARG_PAIRS)
-		put_pairs(b, list_size(slot));
+		for (size_t i = 0; i < list_size(slot); i++)
+			buf_puts(b, i == 0 ? "WHEN ? THEN ?" : " WHEN ? THEN ?");
 	else if (p->arg->type == ARG_HEADS)
 		put_marks(b, 1); /* in EACH[...] */
 	else if (p->arg->type == ARG_ROW && p->col == NULL)

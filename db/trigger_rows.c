@@ -84,17 +84,11 @@ rows_raise(const struct triggers *t, enum trigger of, const char *name, struct f
 	return e;
 }
 
-static const char *
-owner_of(const struct triggers *t)
-{
-	return t->owner != NULL ? t->owner : "";
-}
-
 static enum err
 rows_change_once(const struct triggers *t, enum trigger_op op, enum trigger of,
     const char *name, struct fail *f)
 {
-	const char *owner = owner_of(t);
+	const char *owner = t->owner != NULL ? t->owner : "";
 	int64_t affected = 0;
 	enum err e = need_db(t, f);
 
