@@ -78,16 +78,6 @@ use_defaults(struct project *p)
 	p->usable = false;
 }
 
-static void
-start_log(struct project *p)
-{
-	const char *path = arena_printf(
-	    &p->conf_arena, "%s/%s.log", p->conf->log_dir, p->program);
-	enum log_level most = (enum log_level)p->conf->sched_debug_level;
-
-	log_open(p->program, p->log_to_file ? path : NULL, most);
-}
-
 /* Releases what depends on the configuration. */
 static void
 disconnect(struct project *p)
@@ -145,19 +135,6 @@ load_classes(struct project *p)
 }
 
 /*
- * May the key differ now?  A missing key is retried each time, because a changed mode
- * does not count as a changed file.
- */
-static bool
-key_may_differ(struct project *p, const char *path)
-{
-	bool replaced = fs_changed(path, &p->keys_seen);
-
-	return replaced ||
-	       (p->keys.code_sign_public == NULL && access(path, R_OK) == 0);
-}
-
-/*
  * Reads the signing key again when its file was replaced; the old text stays as long as
  * the configuration.
  */
@@ -167,7 +144,10 @@ read_signing_key(struct project *p)
 	char path[4096 + sizeof("/code_sign_public")];
 
 	snprintf(path, sizeof(path), "%s/code_sign_public", p->conf->key_dir);
-	if (!key_may_differ(p, path))
+	/* A missing key is retried each time, because a changed mode does not count as
+	 * a changed file. */
+	if (!fs_changed(path, &p->keys_seen) &&
+	    (p->keys.code_sign_public != NULL || access(path, R_OK) != 0))
 		return;
 	p->keys = (struct reply_keys){
 		.code_sign_public = read_key_text(
@@ -260,7 +240,11 @@ project_read_config(struct project *p, struct fail *f)
 	p->conf = read;
 	p->usable = true;
 	p->keys_seen = (struct fs_seen){ 0 };
-	start_log(p);
+	log_open(p->program,
+	    p->log_to_file ?
+		arena_printf(&p->conf_arena, "%s/%s.log", read->log_dir, p->program) :
+		NULL,
+	    (enum log_level)read->sched_debug_level);
 	return OK;
 }
 

@@ -46,17 +46,6 @@ host_ticket(struct admission *a, uint64_t host, bool served)
 }
 
 static void
-host_remember(struct admission *a, struct ticket *t)
-{
-	struct ticket **bucket = bucket_of(a, t->host);
-
-	if (t->host == 0)
-		return;
-	t->chain = *bucket;
-	*bucket = t;
-}
-
-static void
 host_forget(struct admission *a, struct ticket *t)
 {
 	struct ticket **at = bucket_of(a, t->host);
@@ -188,7 +177,12 @@ admission_enter(
 	queue_insert(a, t, prev);
 	if (old != NULL)
 		admission_leave(a, old, false, now_ms);
-	host_remember(a, t);
+	if (t->host != 0) {
+		struct ticket **bucket = bucket_of(a, t->host);
+
+		t->chain = *bucket;
+		*bucket = t;
+	}
 	return true;
 }
 

@@ -142,16 +142,6 @@ look(struct arrivals *v, struct arrival *c, bool over)
 	close_silent(v, c);
 }
 
-static void
-close_late(struct arrivals *v)
-{
-	int64_t now_ms = clock_mono_ms();
-
-	while (
-	    v->silent.first != NULL && now_ms - v->silent.first->since_ms >= v->wait_ms)
-		look(v, v->silent.first, true);
-}
-
 /* --- accepting --- */
 
 static void
@@ -223,6 +213,7 @@ int
 arrivals_take(struct arrivals *v)
 {
 	struct epoll_event got[EVENTS];
+	int64_t now_ms;
 	int n = 0, fd;
 
 	if (v->ready.n == 0)
@@ -234,7 +225,10 @@ arrivals_take(struct arrivals *v)
 	for (int i = 0; i < n; i++)
 		if (got[i].data.ptr == NULL)
 			accept_some(v);
-	close_late(v);
+	now_ms = clock_mono_ms();
+	while (
+	    v->silent.first != NULL && now_ms - v->silent.first->since_ms >= v->wait_ms)
+		look(v, v->silent.first, true);
 	say_closed(v);
 	if (v->ready.n == 0)
 		return -1;

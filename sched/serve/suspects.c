@@ -170,14 +170,6 @@ add_suspect(struct suspects_file *p, uint64_t identity, int64_t now)
 	return t;
 }
 
-static void
-remove_suspect(struct suspects_file *p, struct suspect *t)
-{
-	__atomic_store_n(&t->identity, 0, __ATOMIC_RELEASE);
-	t->digest[0] = '\0';
-	__atomic_fetch_sub(&p->used, 1, __ATOMIC_RELAXED);
-}
-
 /* A verdict lapses when the program changes: the new version may have been mended. */
 static bool
 verdict_holds(const struct suspects *s, const struct suspect *t, int64_t now)
@@ -386,13 +378,18 @@ suspects_convict(
 void
 suspects_clear(struct suspects *s, uint64_t identity, const char digest[MD5_HEX])
 {
+	struct suspects_file *p;
 	struct suspect *t;
 
 	if (!lock_table(s))
 		return;
-	t = find_suspect(s->file.map, identity);
-	if (t != NULL && (t->digest[0] == '\0' || strcmp(t->digest, digest) == 0))
-		remove_suspect(s->file.map, t);
+	p = s->file.map;
+	t = find_suspect(p, identity);
+	if (t != NULL && (t->digest[0] == '\0' || strcmp(t->digest, digest) == 0)) {
+		__atomic_store_n(&t->identity, 0, __ATOMIC_RELEASE);
+		t->digest[0] = '\0';
+		__atomic_fetch_sub(&p->used, 1, __ATOMIC_RELAXED);
+	}
 	unlock_table(s);
 }
 

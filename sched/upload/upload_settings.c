@@ -82,25 +82,17 @@ settings_release(struct upload_settings *s)
 	arena_free(&a);
 }
 
-/* A changed mode does not count as a changed file. */
-static bool
-access_changed(struct upload_source *src)
-{
-	bool was = src->open;
-
-	src->open = access(src->path, R_OK) == 0 &&
-	            (src->key_path[0] == '\0' || access(src->key_path, R_OK) == 0);
-	return src->open != was;
-}
-
 static bool
 settings_changed(struct upload_source *src)
 {
-	bool conf = fs_changed(src->path, &src->conf_seen);
+	bool was = src->open, conf = fs_changed(src->path, &src->conf_seen);
 	bool key = src->key_path[0] != '\0' &&
 	           fs_changed(src->key_path, &src->key_seen);
 
-	return access_changed(src) || conf || key;
+	/* A changed mode does not count as a changed file. */
+	src->open = access(src->path, R_OK) == 0 &&
+	            (src->key_path[0] == '\0' || access(src->key_path, R_OK) == 0);
+	return src->open != was || conf || key;
 }
 
 enum err

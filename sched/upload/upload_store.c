@@ -124,16 +124,6 @@ store_is_full(const struct conf *cf)
 	return left >= 0 && left < cf->upload_min_free_bytes;
 }
 
-/* Does path still name the open, locked file?  Its upload may have just finished. */
-static bool
-part_is_named(int fd, const char *path)
-{
-	struct stat ours, named;
-
-	return fstat(fd, &ours) == 0 && stat(path, &named) == 0 &&
-	       ours.st_ino == named.st_ino && ours.st_dev == named.st_dev;
-}
-
 static enum err
 open_part(const struct conf *cf, struct store_file *s, struct fail *f)
 {
@@ -144,7 +134,8 @@ open_part(const struct conf *cf, struct store_file *s, struct fail *f)
 	    MODE_DEFAULT);
 	if (s->fd < 0)
 		return FAIL_ERRNO(f, "opening %s", s->part);
-	if (flock(s->fd, LOCK_EX | LOCK_NB) < 0 || !part_is_named(s->fd, s->part)) {
+	/* The upload that had the lock may have just finished, and taken the file. */
+	if (flock(s->fd, LOCK_EX | LOCK_NB) < 0 || !fs_is_file(s->part, s->fd)) {
 		store_close(s);
 		return FAIL(f, E_RACE, "the file is locked by another upload of it");
 	}

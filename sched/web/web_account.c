@@ -351,13 +351,6 @@ passwd_page_forgotten(struct web_rpc *x, bool posted, struct web_mailer *mailer)
 
 /* --- set_passwd.php --- */
 
-static bool
-is_token(const char *s)
-{
-	return strlen(s) == PASSWORD_TOKEN_HEX &&
-	       strspn(s, "0123456789abcdef") == PASSWORD_TOKEN_HEX;
-}
-
 static void
 put_password_form(struct web_rpc *x, const char *token, const char *complaint)
 {
@@ -392,7 +385,8 @@ token_account(
 	enum err e = E_NOTFOUND;
 
 	password_token_digest(token, digest);
-	if (is_token(token))
+	if (strlen(token) == PASSWORD_TOKEN_HEX &&
+	    strspn(token, "0123456789abcdef") == PASSWORD_TOKEN_HEX)
 		e = password_token_user(x->db, digest, x->now, userid, &f);
 	if (e != OK && e != E_NOTFOUND)
 		log_fail("token of a new password", &f);
@@ -544,16 +538,6 @@ as_utf8(struct arena *a, char *s)
 
 /* --- passwords --- */
 
-/* Also accepted instead of the password's hash: the MD5 of account key and address. */
-static bool
-is_key_hash(struct arena *a, const struct user *u, const char *hash)
-{
-	char md5[MD5_HEX];
-
-	md5_text(arena_printf(a, "%s%s", u->authenticator, u->email_addr), md5);
-	return secret_equal(md5, hash);
-}
-
 /* u NULL: there is no such account, and finding this out takes as long. */
 static bool
 password_fits(struct arena *a, const struct user *u, const char *hash)
@@ -561,8 +545,13 @@ password_fits(struct arena *a, const struct user *u, const char *hash)
 	static char none[] = "";
 	const struct user nobody = { .authenticator = none, .email_addr = none };
 	bool fits = password_check(hash, u == NULL ? "" : u->passwd_hash);
-	bool by_key = is_key_hash(a, u == NULL ? &nobody : u, hash);
+	const struct user *v = u == NULL ? &nobody : u;
+	char md5[MD5_HEX];
+	bool by_key;
 
+	/* Also accepted instead of the password's hash: the MD5 of key and address. */
+	md5_text(arena_printf(a, "%s%s", v->authenticator, v->email_addr), md5);
+	by_key = secret_equal(md5, hash);
 	return u != NULL && is_password_hash(hash) && (fits || by_key);
 }
 
