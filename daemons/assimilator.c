@@ -214,16 +214,6 @@ tx_mark_done(struct daemon_ctx *x, void *arg)
 	return wu_updates_save(x->db, b, &x->fail);
 }
 
-static enum err
-assimilator_hand_over(struct daemon_ctx *x, const struct finished *w, bool *later)
-{
-	const struct assimilator *o = x->own;
-
-	if (o->command != NULL)
-		return assimilator_run_command(x, w, later);
-	return w->error_mask != 0 ? append_error_line(x, w) : copy_outputs(x, w);
-}
-
 /* Adds a workunit to the failures of the chunk if it is to blame for the error e. */
 static enum err
 assimilator_failed(
@@ -267,12 +257,18 @@ chunk_keep(struct chunk *k, const bool *taken)
 static enum err
 hand_over_each(struct daemon_ctx *x, struct chunk *k)
 {
+	const struct assimilator *o = x->own;
 	bool *taken = NEWN(&x->a, bool, k->n + 1);
 	enum err e = OK;
 
 	for (size_t i = 0; i < k->n && e == OK && !daemon_stopping(x); i++) {
 		bool later = false;
-		e = assimilator_hand_over(x, &k->v[i], &later);
+		if (o->command != NULL)
+			e = assimilator_run_command(x, &k->v[i], &later);
+		else if (k->v[i].error_mask != 0)
+			e = append_error_line(x, &k->v[i]);
+		else
+			e = copy_outputs(x, &k->v[i]);
 		taken[i] = e == OK;
 		if (e != OK && later) {
 			assimilator_waits(

@@ -60,18 +60,6 @@ purge_start(struct daemon_ctx *x)
 	return o->no_archive ? OK : fs_mkdirs(o->dir, 0750, &x->fail);
 }
 
-/* Appends to the day's archive and waits until it is on disk. */
-static enum err
-append_archive(struct daemon_ctx *x, const struct purged *v, size_t n)
-{
-	const struct db_purge *o = x->own;
-	struct buf b = buf_new(&x->a);
-
-	for (size_t i = 0; i < n; i++)
-		archive_put(&b, &v[i]);
-	return fs_append(archive_path(&x->a, o->dir, x->now), b.p, b.n, 0640, &x->fail);
-}
-
 /* The workunits of one transaction, by id. */
 struct chunk {
 	struct workunit *const *wus;
@@ -108,11 +96,15 @@ purge_some(struct daemon_ctx *x, struct workunit *const *wu, size_t n)
 	const struct db_purge *o = x->own;
 	bool archive = !x->dry_run && !o->no_archive;
 	struct chunk k = { .wus = wu, .n = n };
+	struct buf b = buf_new(&x->a);
 	struct purged *v;
 
 	TRY(purge_load(x->db, &x->a, wu, n, archive, &v, &x->fail));
-	if (archive)
-		TRY(append_archive(x, v, n));
+	for (size_t i = 0; archive && i < n; i++)
+		archive_put(&b, &v[i]);
+	if (archive) /* waits until it is on disk */
+		TRY(fs_append(
+		    archive_path(&x->a, o->dir, x->now), b.p, b.n, 0640, &x->fail));
 	if (!x->dry_run)
 		TRY(daemon_transaction(x, tx_purge, &k));
 	for (size_t i = 0; i < n; i++)

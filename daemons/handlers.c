@@ -152,15 +152,6 @@ say_lines(struct handler *h, const char *p, size_t n)
 	}
 }
 
-/* Logs lines as those of its standard error. */
-static void
-handler_says(struct handler *h, const char *text)
-{
-	flush_says(h);
-	say_lines(h, text, strlen(text));
-	flush_says(h);
-}
-
 /* --- start and end --- */
 
 /* Is the process there, with its pipes? */
@@ -272,13 +263,6 @@ handler_ready(struct handler *h)
 }
 
 /* --- bytes --- */
-
-/* May a line be given to it now?  One is written at a time. */
-static bool
-handler_idle(const struct handler *h)
-{
-	return handler_runs(h) && h->nsend == 0 && !h->gone;
-}
 
 static void
 end_of_output(struct handler *h, int *fd)
@@ -422,18 +406,6 @@ struct asking {
 
 /* --- set up --- */
 
-/*
- * What people call it: of "python3 code/compare.py", the script; of "./compare -v", the
- * program.
- */
-static const char *
-name_of_command(char *const *argv)
-{
-	bool script = argv[1] != NULL && argv[1][0] != '-';
-
-	return text_base_name(argv[script ? 1 : 0]);
-}
-
 static int
 put_chars(const char *p, size_t n, void *b)
 {
@@ -473,16 +445,20 @@ handlers_open(struct daemon_ctx *x, const struct handler_options *o, const char 
 	struct handlers *h;
 	const char *dir = x->conf->project_dir;
 	char **argv;
+	bool script;
 
 	if (o->command == NULL || x->handlers != NULL)
 		return OK;
 	if (proc_split(x->life, o->command, &argv, &x->fail) != OK)
 		return FAIL(&x->fail, E_CONFIG,
 		    "--handler \"%s\" cannot be split into words", o->command);
+	/* What people call it: of "python3 code/compare.py", the script; of "./compare
+	 * -v", the program. */
+	script = argv[1] != NULL && argv[1][0] != '-';
 	h = NEW(x->life, struct handlers);
 	h->stopping = stopping;
 	h->terms = (struct handler_terms){ .argv = (const char *const *)argv,
-		.name = name_of_command(argv),
+		.name = text_base_name(argv[script ? 1 : 0]),
 		.dir = dir,
 		.hello = hello_line(x->life, kind, app, dir),
 		.silence_ms = o->silence_s * 1000 };
@@ -625,8 +601,12 @@ hear_reply(struct asking *q, struct handler *p, json_t *reply)
 	handler_works(p);
 	if ((k->why = member_text(q, reply, "error")) != NULL) {
 		k->why = arena_printf(q->a, "%s: %s", p->terms->name, k->why);
-		if ((k->detail = member_text(q, reply, "detail")) != NULL)
-			handler_says(p, k->detail);
+		if ((k->detail = member_text(q, reply, "detail")) != NULL) {
+			/* Logged as lines of its standard error are. */
+			flush_says(p);
+			say_lines(p, k->detail, strlen(k->detail));
+			flush_says(p);
+		}
 		ask_ended(q, k, ASK_FAILED);
 		return;
 	}
@@ -695,8 +675,9 @@ give(struct asking *q, struct handler *p)
 	struct ask *k;
 
 	handler_write(p);
-	while (has < p->window && handler_idle(p) && !has_suspect(q, p) &&
-	       (k = next_ask(q, has)) != NULL) {
+	/* One line is written at a time. */
+	while (has < p->window && handler_runs(p) && p->nsend == 0 && !p->gone &&
+	       !has_suspect(q, p) && (k = next_ask(q, has)) != NULL) {
 		k->by = p->number;
 		if (has++ == 0)
 			p->heard_ms = clock_mono_ms();
@@ -739,26 +720,6 @@ hear(struct asking *q, struct handler *p)
 		took_down(q, p);
 }
 
-/* Has every process failed again and again? */
-static bool
-hopeless(const struct handlers *h)
-{
-	for (size_t i = 0; i < h->n; i++)
-		if (h->v[i].failures < GIVE_UP)
-			return false;
-	return true;
-}
-
-static enum err
-gave_up(struct handlers *h, struct fail *f)
-{
-	for (size_t i = 0; i < h->n; i++)
-		handler_end(&h->v[i], 0);
-	return FAIL(f, E_SYS,
-	    "handler %s does not work: it %s; what it wrote to its standard error is in the log",
-	    h->terms.name, h->v[0].why);
-}
-
 static void
 write_requests(struct asking *q)
 {
@@ -774,6 +735,20 @@ write_requests(struct asking *q)
 		k->line = b.p;
 		k->nline = b.n;
 	}
+}
+
+/* Fails, and ends all processes, if every one has failed again and again. */
+static enum err
+give_up_in_time(struct handlers *h, struct fail *f)
+{
+	for (size_t i = 0; i < h->n; i++)
+		if (h->v[i].failures < GIVE_UP)
+			return OK;
+	for (size_t i = 0; i < h->n; i++)
+		handler_end(&h->v[i], 0);
+	return FAIL(f, E_SYS,
+	    "handler %s does not work: it %s; what it wrote to its standard error is in the log",
+	    h->terms.name, h->v[0].why);
 }
 
 /* Asks until all have ended; E_SYS: the handler does not work. */
@@ -800,10 +775,10 @@ ask_until_ended(struct daemon_ctx *x, struct ask *asks, size_t n)
 				handler_write(&h->v[i]);
 			hear(&q, &h->v[i]);
 		}
-		if (q.open > 0 && hopeless(h))
-			return gave_up(h, &x->fail);
-		if (q.open > 0)
-			wait_for_any(h);
+		if (q.open == 0)
+			return OK;
+		TRY(give_up_in_time(h, &x->fail));
+		wait_for_any(h);
 	}
 	if (q.open > 0)
 		handlers_close(h); /* late answers belong to nobody */

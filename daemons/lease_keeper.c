@@ -226,16 +226,6 @@ keeper_pause_ms(const struct lease_keeper *k, enum err e)
 	return third < LOOK_MOST_MS ? third : LOOK_MOST_MS;
 }
 
-static void
-keeper_nap(struct lease_keeper *k, int64_t ms)
-{
-	int64_t end = clock_mono_ms() + ms;
-
-	while (!k->stop && !k->wake && clock_mono_ms() < end)
-		clock_nap_ms(SLICE_MS);
-	k->wake = false;
-}
-
 static void *
 keeper_run(void *arg)
 {
@@ -243,8 +233,11 @@ keeper_run(void *arg)
 
 	for (enum err e = OK; !k->stop;) {
 		struct fail f = { 0 };
+		int64_t end_ms = clock_mono_ms() + keeper_pause_ms(k, e);
 
-		keeper_nap(k, keeper_pause_ms(k, e));
+		while (!k->stop && !k->wake && clock_mono_ms() < end_ms)
+			clock_nap_ms(SLICE_MS);
+		k->wake = false;
 		if (!k->stop)
 			e = keeper_turn(k, &f);
 	}

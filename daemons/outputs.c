@@ -16,15 +16,6 @@
 
 enum { CHUNK = 64 << 10 };
 
-static const struct blob_file *
-file_named(const struct blob_file *files, size_t n, const char *name)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(files[i].name, name) == 0)
-			return &files[i];
-	return NULL;
-}
-
 static enum err
 outputs_read(struct arena *a, const struct conf *conf, const struct row_docs *docs,
     struct outputs *o, struct fail *f)
@@ -39,7 +30,7 @@ outputs_read(struct arena *a, const struct conf *conf, const struct row_docs *do
 		ntold = 0;
 	o->v = NEWN(a, struct output, o->n + 1);
 	for (size_t i = 0; i < o->n; i++) {
-		const struct blob_file *t = file_named(told, ntold, made[i].name);
+		const struct blob_file *t = blob_file_named(told, ntold, made[i].name);
 		o->v[i] = (struct output){
 			.name = made[i].name,
 			.open_name = made[i].open_name,

@@ -339,17 +339,6 @@ tries_before(const struct queue_troubles *t, int64_t id)
 	return 0;
 }
 
-static void
-set_mended(struct daemon_ctx *x, struct storing *t)
-{
-	const struct queue_outcomes *o = t->o;
-
-	t->mended = NEWN(&x->a, int64_t, o->ngood + 1);
-	for (size_t i = 0; i < o->ngood; i++)
-		if (tries_before(&t->before, o->good[i]) > 0)
-			t->mended[t->nmended++] = o->good[i];
-}
-
 /* Forgets the troubles of those that were handled. */
 static enum err
 clear_mended(struct daemon_ctx *x, struct storing *t)
@@ -440,16 +429,6 @@ take_news(
 	return wake_all(x, s);
 }
 
-/* Is any still in trouble?  Other instances clear some: asked once in a step. */
-static enum err
-troubles_left(struct daemon_ctx *x, struct daemon_queue *s, int64_t cleared)
-{
-	if (!s->troubled || (cleared == 0 && s->asked_at == x->now))
-		return OK;
-	s->asked_at = x->now;
-	return wu_trouble_any(x->db, &x->a, &s->id, &s->troubled, &x->fail);
-}
-
 enum err
 queue_store(struct daemon_ctx *x, struct daemon_queue *s,
     enum err (*unit)(struct daemon_ctx *, void *), void *arg,
@@ -462,13 +441,19 @@ queue_store(struct daemon_ctx *x, struct daemon_queue *s,
 		return OK;
 	TRY(troubles_before(x, &t));
 	set_aside(x, &t);
-	set_mended(x, &t);
+	t.mended = NEWN(&x->a, int64_t, o->ngood + 1);
+	for (size_t i = 0; i < o->ngood; i++)
+		if (tries_before(&t.before, o->good[i]) > 0)
+			t.mended[t.nmended++] = o->good[i];
 	if (unit != NULL || o->nbad > 0 || t.nmended > 0)
 		TRY(daemon_transaction(x, tx_store, &t));
-	if (o->nbad > 0)
+	if (o->nbad > 0) {
 		s->troubled = true;
-	else
-		TRY(troubles_left(x, s, t.cleared));
+	} else if (s->troubled && (t.cleared > 0 || s->asked_at != x->now)) {
+		/* Other instances clear some: asked once in a step. */
+		s->asked_at = x->now;
+		TRY(wu_trouble_any(x->db, &x->a, &s->id, &s->troubled, &x->fail));
+	}
 	x->aside = s->troubled;
 	if (!has_queue(s))
 		return OK;

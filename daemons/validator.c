@@ -483,18 +483,6 @@ validate_take(struct daemon_ctx *x, void *item, json_t *reply)
 	return NULL;
 }
 
-/* Takes out the trials that the handler was not asked about. */
-static void
-drop_untried(struct session *s)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->n; i++)
-		if (!s->t[i].untried)
-			s->t[n++] = s->t[i];
-	s->n = n;
-}
-
 /* Nothing of what the handler was shown can be judged now. */
 static void
 handler_failed(struct trial *t, const struct question *q)
@@ -533,7 +521,12 @@ ask_handler(struct daemon_ctx *x, struct session *s)
 		if (q[i].end == ASK_LATER || q[i].end == ASK_FAILED)
 			handler_failed(t, &q[i]);
 	}
-	drop_untried(s);
+	/* Takes out the trials that the handler was not asked about. */
+	n = s->n;
+	s->n = 0;
+	for (size_t i = 0; i < n; i++)
+		if (!s->t[i].untried)
+			s->t[s->n++] = s->t[i];
 	return OK;
 }
 
@@ -758,18 +751,6 @@ why_later(const struct trial *t)
 	return t->why != NULL ? t->why : "its canonical output cannot be read";
 }
 
-/* Logs why a workunit waits, and shows it in locus status. */
-static void
-say_later(const struct trial *t)
-{
-	const char *why = why_later(t);
-
-	log_warn("[WU#%lld] %s: cannot be judged now: %s; next try in %lld s",
-	    (long long)t->wu->id, t->wu->name, why,
-	    (long long)(t->change.retry_at - t->x->now));
-	daemon_trouble(t->x, "%s cannot be judged: %s", t->wu->name, why);
-}
-
 static void
 log_trial(const struct trial *t)
 {
@@ -792,12 +773,18 @@ static void
 judge_trial(struct trial *t)
 {
 	struct daemon_ctx *x = t->x;
+	const char *why;
 
 	t->change = validate(
 	    &x->a, t->wu, t->results, t->n, t->init, compare_results, t);
 	t->change.retry_at = validate_again_at(t->results, t->n, x->now);
-	if (t->change.retry_later)
-		say_later(t);
+	if (!t->change.retry_later)
+		return;
+	why = why_later(t);
+	log_warn("[WU#%lld] %s: cannot be judged now: %s; next try in %lld s",
+	    (long long)t->wu->id, t->wu->name, why,
+	    (long long)(t->change.retry_at - x->now));
+	daemon_trouble(x, "%s cannot be judged: %s", t->wu->name, why);
 }
 
 /* Stores the verdicts; what cannot be judged yet is put aside. */

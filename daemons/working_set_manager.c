@@ -203,15 +203,6 @@ set_states_read_named(struct daemon_ctx *x, struct set_states *s, char *const *n
 	return OK;
 }
 
-/* Records that the manager itself has just dropped the set. */
-static void
-set_states_note_dropped(struct set_states *s, const char *name, int64_t now)
-{
-	for (size_t i = 0; i < s->n; i++)
-		if (s->v[i].name == name)
-			s->v[i].dropped_time = now;
-}
-
 /* --- what a pass decides --- */
 
 struct dir_names { /* the names in one trigger directory, sorted */
@@ -271,8 +262,9 @@ manager_move_trigger(
 		return trigger_raise(&x->triggers, dir, name, &x->fail);
 	if (dir == TRIGGER_WORKING_SET)
 		TRY(fileset_dropped(x->db, name, x->now, &x->fail));
-	if (dir == TRIGGER_WORKING_SET)
-		set_states_note_dropped(&o->sets, name, x->now);
+	for (size_t i = 0; dir == TRIGGER_WORKING_SET && i < o->sets.n; i++)
+		if (o->sets.v[i].name == name)
+			o->sets.v[i].dropped_time = x->now;
 	return trigger_clear(&x->triggers, dir, name, &x->fail);
 }
 

@@ -190,6 +190,15 @@ blob_files(struct arena *a, const char *xml_doc, struct blob_file **out, size_t 
 	return OK;
 }
 
+const struct blob_file *
+blob_file_named(const struct blob_file *v, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(v[i].name, name) == 0)
+			return &v[i];
+	return NULL;
+}
+
 bool
 blob_is_own_input(const struct blob_file *file)
 {

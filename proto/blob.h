@@ -86,6 +86,9 @@ struct blob_file {
 };
 enum err blob_files(
     struct arena *, const char *xml_doc, struct blob_file **, size_t *n, struct fail *);
+/* The file of that name among them; NULL if there is none. */
+const struct blob_file *blob_file_named(
+    const struct blob_file *, size_t n, const char *name);
 
 /*
  * The input files of a workunit that are neither sticky nor marked no_delete: those

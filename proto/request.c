@@ -148,20 +148,6 @@ first_of_name(struct arena *a, const struct in_report *in, size_t n)
 	return first;
 }
 
-/*
- * Windows clients print NTSTATUS codes with or without a sign: both have the same 32
- * bits.
- */
-static int32_t
-report_exit_status(const char *text)
-{
-	int64_t v;
-
-	if (text == NULL || !text_wire_i64(text, INT32_MIN, UINT32_MAX, &v))
-		return EXIT_UNKNOWN;
-	return (int32_t)(uint32_t)v;
-}
-
 static void
 file_finish(struct in_file *in, struct rq_file *out)
 {
@@ -198,8 +184,15 @@ report_finish(struct arena *a, const struct normal *nm, struct in_report *in)
 {
 	struct rq_report *r = &in->r;
 	const struct raw *raw = raw_at(nm, in->stderr_raw);
+	int64_t status;
 
-	r->exit_status = report_exit_status(in->exit_status);
+	/* Windows clients print NTSTATUS codes with or without a sign: both have the
+	 * same 32 bits. */
+	r->exit_status = in->exit_status != NULL &&
+	                         text_wire_i64(
+				     in->exit_status, INT32_MIN, UINT32_MAX, &status) ?
+	                     (int32_t)(uint32_t)status :
+	                     EXIT_UNKNOWN;
 	r->stderr_out = raw == NULL ? NULL : raw_copy(a, raw, BLOB_MAX);
 	text_default(&r->stderr_out);
 	text_default(&r->plan_class);

@@ -9,18 +9,13 @@
 #include "lib/text.h"
 #include "lib/banned.h"
 
-static bool
-row_byte_is_plain(char c)
-{
-	return text_alnum(c) || (c != '\0' && strchr("_-+.,:/%@", c) != NULL);
-}
-
 void
 row_put_text(struct buf *b, const char *s)
 {
 	size_t plain = 0;
 
-	while (row_byte_is_plain(s[plain]))
+	while (text_alnum(s[plain]) ||
+	       (s[plain] != '\0' && strchr("_-+.,:/%@", s[plain]) != NULL))
 		plain++;
 	if (s[plain] == '\0') {
 		buf_put(b, s, plain);

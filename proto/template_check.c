@@ -196,12 +196,6 @@ enum {
 	BOUND_PER_EST = 24
 };
 
-static double
-greater(double a, double b)
-{
-	return a > b ? a : b;
-}
-
 static int32_t
 more_of(int32_t a, int32_t b)
 {
@@ -235,7 +229,9 @@ wu_limits_default(struct workunit *w, const bool named[WU_LIMITS])
 
 	default_f64(&w->rsc_fpops_est, named[WU_LIMIT_rsc_fpops_est], fpops_est);
 	default_f64(&w->rsc_fpops_bound, named[WU_LIMIT_rsc_fpops_bound],
-	    greater(fpops_bound, BOUND_PER_EST * w->rsc_fpops_est));
+	    BOUND_PER_EST * w->rsc_fpops_est < fpops_bound ?
+		fpops_bound :
+		BOUND_PER_EST * w->rsc_fpops_est);
 	default_f64(&w->rsc_memory_bound, named[WU_LIMIT_rsc_memory_bound], memory);
 	default_f64(&w->rsc_disk_bound, named[WU_LIMIT_rsc_disk_bound], disk);
 	if (!named[WU_LIMIT_delay_bound] && w->delay_bound == 0)

@@ -150,15 +150,6 @@ sent_version(const struct work_detail *d, const struct result *r)
 	           "";
 }
 
-static const struct blob_file *
-reported_file(const struct blob_file *v, size_t n, const char *name)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(v[i].name, name) == 0)
-			return &v[i];
-	return NULL;
-}
-
 /* Unreadable descriptions count as none. */
 static void
 find_outputs(struct work_detail *d, struct result_view *v, const struct row_docs *docs)
@@ -175,7 +166,7 @@ find_outputs(struct work_detail *d, struct result_view *v, const struct row_docs
 		ntold = 0;
 	v->files = NEWN(x->a, struct made_file, nmade + 1);
 	for (size_t i = 0; i < nmade; i++) {
-		const struct blob_file *t = reported_file(told, ntold, made[i].name);
+		const struct blob_file *t = blob_file_named(told, ntold, made[i].name);
 		struct made_file *o = &v->files[v->nfiles++];
 
 		*o = (struct made_file){ .name = made[i].name,
