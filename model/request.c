@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What requests and preferences say. Short, because the rest of them is plain data. */
 #include "model/request.h"
 
 #include <stdlib.h>
