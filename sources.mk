@@ -696,6 +696,7 @@ test_sources = \
 	test/sql/candidates.c \
 	test/sql/candidates.h \
 	test/sql/samples.def \
+	test/sql/verbs.def \
 	test/sql/world.c \
 	test/sql/world.h \
 	test/unit/admission_cases.def \
@@ -889,4 +890,5 @@ sql_tests = \
 	test/sql/test_more \
 	test/sql/test_sets \
 	test/sql/test_trigger \
-	test/sql/test_tx_batch
+	test/sql/test_tx_batch \
+	test/sql/test_verbs
