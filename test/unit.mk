@@ -53,8 +53,8 @@ cover:
 	  { tail -n 50 tests.log; exit 1; }
 	@cd cover && srcdir='$(abs_srcdir)' $(abs_srcdir)/test/cover $(FILE)
 
-# Do the tests notice a rule that is wrong by one token (test/mutate/README.md)?
-# make mutate N=how-many SEED=number JOBS=at-once FILES="rules/sched/fit.c rules/say.c" AGAIN=1
+# Do the tests notice code that is wrong by one token (test/mutate/README.md)?
+# make mutate N=how-many SEED=number JOBS=at-once FILES="rules/sched/fit.c rules/say.c tools" AGAIN=1
 EXTRA_DIST += test/mutate/README.md test/mutate/mutants.awk test/mutate/run test/mutate/survivors
 dist_check_SCRIPTS += test/mutate/selftest
 TESTS += test/mutate/selftest
@@ -64,5 +64,5 @@ JOBS = `nproc`
 FILES =
 AGAIN =
 .PHONY: mutate
-mutate: $(check_PROGRAMS)
+mutate: all $(check_PROGRAMS)
 	@CC='$(CC)' MAKE='$(MAKE)' AGAIN='$(AGAIN)' $(abs_srcdir)/test/mutate/run $(N) $(SEED) $(JOBS) $(FILES)
