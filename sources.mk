@@ -711,6 +711,7 @@ test_sources = \
 	test/unit/golden_world.c \
 	test/unit/golden_world.h \
 	test/unit/log_reader.def \
+	test/unit/normalise.def \
 	test/unit/pattern.def \
 	test/unit/plan_class_fit.def \
 	test/unit/plan_class_hosts.h \
@@ -814,6 +815,7 @@ unit_tests = \
 	test/unit/test_metrics \
 	test/unit/test_mirror \
 	test/unit/test_model \
+	test/unit/test_normalise \
 	test/unit/test_pattern \
 	test/unit/test_plan_class \
 	test/unit/test_policy \

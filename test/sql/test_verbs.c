@@ -65,7 +65,7 @@ verbs_setup(void)
 	parsed->db_host = parsed->db_passwd = cf.db_passwd;
 	parsed->project_dir = parsed->run_dir = cf.project_dir;
 	parsed->log_dir = parsed->upload_dir = parsed->download_dir = cf.project_dir;
-	parsed->locality_scheduling = true;
+	parsed->locality_scheduling = parsed->enable_assignment = true;
 	cf = *parsed;
 	mysql_init(&my);
 	ck_assert_ptr_nonnull(mysql_real_connect(

@@ -22,6 +22,7 @@ UPDATE host SET max_results_day = -1, ban_reason = 'overheats' WHERE id = 3;
 INSERT INTO host_app_version (host_id, app_version_id, max_jobs_per_day, n_jobs_today, consecutive_valid, pfc_n) VALUES (1, 1, 3, 2, 5, 7), (1, 4, 8, 1, 6, 7), (2, 2, 9, 4, 7, 7), (3, 1, 5, 5, 8, 7);
 INSERT INTO file (id, name, md5sum, size, create_time) VALUES (1, 'alpha.dat', 'c4ca4238a0b923820dcc509a6f75849b', 1000, 1), (2, 'beta.dat', 'c81e728d9d4c2f636f067f89cc14862c', 2000, 2), (3, 'gamma.dat', 'eccbc87e4b5ce2fe28308fd9f2a7baf3', 3000, 3), (4, 'alpha2.dat', 'a87ff679a2f3e71d9181a67b7542122c', 4000, 4);
 INSERT INTO fileset (id, name, appid, gen_parts, create_time) SELECT id, name, 1, 10, id FROM file;
+UPDATE fileset SET paused = 1, hold_reason = 'its tests' WHERE id = 4;
 INSERT INTO fileset_file (fileset_id, file_id) SELECT id, id FROM file;
 INSERT INTO host_file (hostid, file_id, since) VALUES (1, 1, 100), (1, 2, 200), (2, 1, 300), (3, 3, 400);
 INSERT INTO batch (id, name, app_id, user_id, state, njobs, create_time) VALUES (1, 'spring', 1, 1, 1, 3, 10), (2, 'summer', 2, 2, 1, 4, 20), (3, 'twin', 1, 1, 0, 0, 30), (4, 'twin', 1, 1, 0, 0, 40);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "lib/clock.h"
 #include "lib/fs.h"
+#include "lib/crypt.h"
 #include "lib/rate.h"
 #include "lib/banned.h"
 
@@ -455,6 +456,64 @@ START_TEST(rate_gives_back)
 }
 END_TEST
 
+/* What is left of two events, and how long until the next, as time goes on. */
+static const struct {
+	double now, burst, per_s, level, wait_s;
+} looks[] = {
+	{ 5000, 2, 0.01, 2, 100 }, { 5050, 2, 0.01, 1.5, 50 }, { 5100, 2, 0.01, 1, 0 },
+	{ 5150, 2, 0.01, 0.5, 0 }, { 5300, 2, 0.01, 0, 0 },
+	{ 5000, 1, 0.01, 1, 100 }, /* the limit was lowered */
+	{ 5000, 2, 0, 2, 0 },      /* nothing comes back */
+	{ 5000 - 3600, 2, 0.01, 2, 100 },
+	{ 5000 - 3601, 2, 0.01, 0, 0 }, /* a time that is not ours */
+};
+
+START_TEST(rate_leaks)
+{
+	const struct rate r = { .burst = 2, .per_s = 0.01 };
+	const struct rate now = { .burst = looks[_i].burst, .per_s = looks[_i].per_s };
+	const char *path = arena_printf(&a, "%s/leaks", dir);
+	double level, wait_s;
+
+	for (int i = 0; i < 2; i++)
+		ck_assert_int_eq(rate_take(path, &r, "a", 5000, &wait_s, &f), OK);
+	ck_assert_int_eq(
+	    rate_look(path, &now, "a", looks[_i].now, &level, &wait_s, &f), OK);
+	ck_assert_double_eq_tol(level, looks[_i].level, 1e-9);
+	ck_assert_double_eq_tol(wait_s, looks[_i].wait_s, 1e-6);
+	ck_assert_int_eq(unlink(path), 0);
+}
+END_TEST
+
+/* Of nine takers whose place in the file is the same, the one that took least is
+ * forgotten. */
+START_TEST(rate_forgets_the_least)
+{
+	const struct rate r = { .burst = 4, .per_s = 0.001 };
+	const char *path = arena_printf(&a, "%s/full", dir), *who[9];
+	char key[MD5_HEX], place[5] = "";
+	double level, wait_s;
+	size_t n = 0;
+
+	for (int i = 0; n < 9; i++) {
+		who[n] = arena_printf(&a, "taker %d", i);
+		md5_text(who[n], key);
+		memcpy(place, key, 4);
+		n += strtoul(place, NULL, 16) % 1024 == 77;
+	}
+	for (size_t i = 0; i < 8; i++)
+		for (int k = i == 5 ? 1 : 3; k > 0; k--)
+			ck_assert_int_eq(
+			    rate_take(path, &r, who[i], 100, &wait_s, &f), OK);
+	ck_assert_int_eq(rate_take(path, &r, who[8], 100, &wait_s, &f), OK);
+	for (size_t i = 0; i < 9; i++) {
+		ck_assert_int_eq(
+		    rate_look(path, &r, who[i], 100, &level, &wait_s, &f), OK);
+		ck_assert_double_eq_tol(level, i == 5 ? 0 : i == 8 ? 1 : 3, 1e-9);
+	}
+}
+END_TEST
+
 START_TEST(rate_looks)
 {
 	const struct rate r = { .burst = 2, .per_s = 0.01 };
@@ -517,5 +576,7 @@ UNIT_MAIN("lib_fs", {
 	ADD(rate_limits);
 	ADD(rate_gives_back);
 	ADD(rate_looks);
+	ADD_LOOP(rate_leaks, N(looks));
+	ADD(rate_forgets_the_least);
 	ADD(rate_file_is_bounded);
 })

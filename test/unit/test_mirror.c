@@ -24,6 +24,16 @@ static const struct {
 	{ "http://a.org/d 15", E_BADREQ, NULL, false, 0, 0 },
 	{ "http://a.org/d 1 0", E_BADREQ, NULL, false, 0, 0 },
 	{ "http://a.org/d 1 1 1", E_BADREQ, NULL, false, 0, 0 },
+	{ "http://a.org/d 14 1000", OK, "http://a.org/d", true, 14 * HOUR_S, 1000 },
+	{ "http://a.org/d -14 0.001", OK, "http://a.org/d", true, -14 * HOUR_S, 0.001 },
+	{ "http://a.org/d 0", OK, "http://a.org/d", true, 0, 1 },
+	{ "http://a.org/d 14.1", E_BADREQ, NULL, false, 0, 0 },
+	{ "http://a.org/d -14.1", E_BADREQ, NULL, false, 0, 0 },
+	{ "http://a.org/d 1 1000.1", E_BADREQ, NULL, false, 0, 0 },
+	{ "http://a.org/d 1 0.0009", E_BADREQ, NULL, false, 0, 0 },
+	{ "http://a.org/d 1 1x", E_BADREQ, NULL, false, 0, 0 },
+	{ "http:a", E_BADREQ, NULL, false, 0, 0 },
+	{ "https:/a", E_BADREQ, NULL, false, 0, 0 },
 };
 
 START_TEST(a_form)
@@ -58,11 +68,9 @@ static const struct {
 	double host_h;
 	const char *order;
 } orders[] = {
-	{ 1, "eunx" },
-	{ -5, "uenx" },
-	{ 13, "nuex" }, /* across the date line */
-	{ -11, "nuex" },
-	{ 5, "enux" },
+	{ 1, "eunx" }, { -5, "uenx" }, { 13, "nuex" }, /* across the date line */
+	{ -11, "nuex" }, { 5, "enux" }, { 0, "eunx" }, { 12, "nuex" },
+	{ -12, "nuex" }, /* the same time of day */
 };
 
 START_TEST(nearest_first)
@@ -98,8 +106,26 @@ START_TEST(weights_share_hosts)
 }
 END_TEST
 
+/* A host keeps its mirror through upgrades: it holds files from there. */
+START_TEST(a_host_keeps_its_mirror)
+{
+	char got[33] = "";
+
+	for (int host = 0; host < 32; host++) {
+		struct mirror v[] = { mirror_at("http://a.org", true, 1, 1),
+			mirror_at("http://b.org", true, 1, 1),
+			mirror_at("http://c.org", true, 1, 2) };
+
+		mirrors_sort(v, 3, 0, host);
+		got[host] = v[0].url[7];
+	}
+	ck_assert_str_eq(got, "ccccbacccbcacacacababcacbccacbbb");
+}
+END_TEST
+
 UNIT_MAIN("mirror", {
 	ADD_LOOP(a_form, N(forms));
 	ADD_LOOP(nearest_first, N(orders));
 	ADD(weights_share_hosts);
+	ADD(a_host_keeps_its_mirror);
 })
