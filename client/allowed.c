@@ -39,7 +39,7 @@ hours_allow(const struct hours *h, double hour)
 	return hour >= h->start || hour < h->end; /* over midnight */
 }
 
-/* Is the present time?  The hours of a day of the week replace those of every day. */
+/* Is the present time? The hours of a day of the week replace those of every day. */
 static bool
 hours_now(const struct client *c, const struct hours *every_day,
     const struct hours week[WEEK])
@@ -91,7 +91,7 @@ hindered(const struct client *c, const struct mode *m, const struct hours *every
 	return HINDER_NOTHING;
 }
 
-/* What else goes on in the machine.  if_active: tasks may run while it is in use. */
+/* What else goes on in the machine. if_active: tasks may run while it is in use. */
 static enum hindrance
 hindered_here(const struct client *c, bool if_active)
 {
@@ -139,7 +139,7 @@ look_at_disk(struct client *c)
 	c->disk_full = full;
 }
 
-/* Has the network carried all that it may?  A new period begins with the first look
+/* Has the network carried all that it may? A new period begins with the first look
  * after the last one. */
 static bool
 traffic_spent(struct client *c)
@@ -255,7 +255,7 @@ orders_name(const struct client *c, const char *word, const char *name)
 /* --- the times in which it was so ---
  *
  * Measures the fraction of time in which the host is on, and in which tasks may run
- * then (client.md 4.7); the rules plan with it, and requests report it.  Also measures
+ * then (client.md 4.7); the rules plan with it, and requests report it. Also measures
  * the times in which tasks may run but the network must not be used.
  */
 
@@ -269,7 +269,7 @@ availability_now(const struct client *c)
 }
 
 /* Time during which this process ran counts as on, even if an exchange took that long;
- * it is measured by a clock that stands still while the machine sleeps.  Short gaps
+ * it is measured by a clock that stands still while the machine sleeps. Short gaps
  * count as on, too. */
 void
 availability_measure(struct client *c)

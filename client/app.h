@@ -4,8 +4,8 @@
  * (init_data.xml), the file through which they and the client speak while they run
  * (boinc_mmap_file), and their messages to the project and back (trickles).
  *
- * The file consists of eight channels of 1,024 bytes each.  The first byte of a channel
- * is 1 while it holds a text, NUL-terminated, that its reader has not read yet.  The
+ * The file consists of eight channels of 1,024 bytes each. The first byte of a channel
+ * is 1 while it holds a text, NUL-terminated, that its reader has not read yet. The
  * program maps the file; the client reads and writes it, so that a program that
  * truncates or replaces its file harms nobody.
  */
@@ -32,7 +32,7 @@ void app_prefs_changed(struct client *);
 /* --- app_channel.c --- */
 /* Makes the empty file of channels in the task's slot. */
 enum err app_channels(struct client *, const struct ctask *);
-/* Tells the program that its client lives.  Changes no row of the state. */
+/* Tells the program that its client lives. Changes no row of the state. */
 void app_beat(struct client *, const struct ctask *);
 /* Tells all programs so, if a second has passed; for the time of long exchanges. */
 void app_beat_all(struct client *);

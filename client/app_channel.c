@@ -252,7 +252,7 @@ set_full(int fd, enum channel k, char full)
 	return pwrite(fd, &full, 1, channel_at(k)) == 1;
 }
 
-/* The byte that says so is written last.  False: the channel is full, and nothing was
+/* The byte that says so is written last. False: the channel is full, and nothing was
  * said; with replace, the new text takes the place of the old one. */
 static bool
 channel_put(int fd, enum channel k, const char *text, bool replace)

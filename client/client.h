@@ -129,7 +129,7 @@ int client_options(struct client *, int argc, char **argv);
 enum err client_attach(struct client *);
 /* Detaches from the project given as option and removes all that it has here. */
 enum err client_detach(struct client *);
-/* Sets *url to the canonical form of a URL, in the scratch arena.  E_CONFIG: it is
+/* Sets *url to the canonical form of a URL, in the scratch arena. E_CONFIG: it is
  * not one. */
 enum err attach_url(struct client *, const char *given, const char **url);
 /* Attaches, or changes key and share of a project. */
@@ -151,7 +151,7 @@ void same_project_schedulers(struct client *, struct cproject *);
 void same_project_said(struct client *, struct cproject *, const char *said);
 
 /* --- state.c: save --- */
-/* Saves the state if it changed.  Returns false while saving fails; then the client
+/* Saves the state if it changed. Returns false while saving fails; then the client
  * must not use the network, or a host that is killed would forget what the project
  * knows. */
 bool client_save(struct client *);
@@ -229,7 +229,7 @@ double disk_limit_bytes(
 /* Do programs rest at this time, if they may use this percentage of it? */
 bool throttle_rests(double percent, int64_t ms);
 /* Stops or continues the running programs, as the preferences say; call it several
- * times a second.  Changes no row of the state. */
+ * times a second. Changes no row of the state. */
 void throttle_tasks(struct client *);
 
 /* --- allowed.c: averages --- */
@@ -280,7 +280,7 @@ enum err rpc_scheduler(
 
 /* --- take_reply.c --- */
 /* Takes a whole reply over into the state; what it replaces goes when the state is
- * saved.  Returns the facts that the rules need. */
+ * saved. Returns the facts that the rules need. */
 void take_reply(
     struct client *, struct cproject *, const struct answer *, struct reply_facts *);
 /* Makes files non-sticky whose lifetime is over; they go when the state is saved. */
@@ -322,7 +322,7 @@ void transfer_again(
     struct client *, const struct cproject *, struct cfile *, const char *why);
 
 /* --- transfer.c: signature --- */
-/* Checks the signature of a version's file with this MD5.  Returns 0 if the project
+/* Checks the signature of a version's file with this MD5. Returns 0 if the project
  * signed it, otherwise the BOINC error number; c->fail has the text. */
 int32_t signature_error(
     struct client *, const struct cproject *, const struct cfile *, const char *md5);
@@ -334,14 +334,14 @@ double estimates_correction(struct client *, const struct cproject *, int32_t rs
 void estimates_learn(struct client *, struct cproject *, const struct ctask *);
 
 /* --- task_facts.c: slots --- */
-/* Creates the directory of all slots.  E_DENIED if there is one that this client did
+/* Creates the directory of all slots. E_DENIED if there is one that this client did
  * not make: tasks of another client may be in it. */
 enum err slots_make(struct client *);
 char *slot_dir(struct client *, const struct ctask *);
 
 /* --- slot.c --- */
-/* Starts the task's program in a slot with its files.  A slot in which it ran before is
- * kept whole, whether or not the client knows of a checkpoint there.  E_RETRY: a file
+/* Starts the task's program in a slot with its files. A slot in which it ran before is
+ * kept whole, whether or not the client knows of a checkpoint there. E_RETRY: a file
  * of its version is not what was signed. */
 enum err slot_launch(struct client *, struct cproject *, struct ctask *);
 /* Call it before anything leaves the slot: if the client is killed then, the task
@@ -350,10 +350,10 @@ enum err slot_spoil(struct client *, const struct ctask *);
 void slot_leave(struct client *, struct ctask *);
 /* Reads the program's fraction done and the time of its last checkpoint. */
 void slot_look(struct client *, struct ctask *);
-/* Did the program leave boinc_finish_called?  Then status is what its first line says,
+/* Did the program leave boinc_finish_called? Then status is what its first line says,
  * which is negative where a program reports an error of the API or of Windows. */
 bool slot_finished(struct client *, const struct ctask *, int32_t *status);
-/* Did the program leave boinc_temporary_exit?  Then it wants to be started again after
+/* Did the program leave boinc_temporary_exit? Then it wants to be started again after
  * *s seconds, and says why. */
 bool slot_wants_pause(struct client *, const struct ctask *, double *s, char **why);
 /* stderr_out for the report. */

@@ -13,7 +13,7 @@ enum { DOWNLOAD_FAILED = -186, EXIT_NO_COPROC = 201 };
 
 /* --- tasks --- */
 
-/* Ends a task at once that can never run here, or need not run any more.  task_fail()
+/* Ends a task at once that can never run here, or need not run any more. task_fail()
  * makes its project back off, task_abort() does not. */
 static void
 end_hopeless(struct client *c, struct cproject *p, struct ctask *t)

@@ -22,7 +22,7 @@
 
 /*
  * The first value is one that the compiler cannot know: a loop whose result it can work
- * out takes no time.  test/unit/test_client_benchmark.c builds this file with all
+ * out takes no time. test/unit/test_client_benchmark.c builds this file with all
  * optimisations.
  */
 
@@ -83,7 +83,7 @@ list_names(struct client *c, const char *dir, char ***names)
 
 /* --- power --- */
 
-/* Is this what a file of a power supply says?  No if there is no such file. */
+/* Is this what a file of a power supply says? No if there is no such file. */
 static bool
 supply_says(struct client *c, const char *supply, const char *file, const char *word)
 {
@@ -264,7 +264,7 @@ own_s(struct client *c)
 	return sum;
 }
 
-/* The percentage of all processors that other programs took since the last look.  What
+/* The percentage of all processors that other programs took since the last look. What
  * a task did that ended in between would count among these: the lesser of two looks
  * does.
  */

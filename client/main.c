@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * locus-client: one real host.  Each round applies the rules, does at most one transfer
+ * locus-client: one real host. Each round applies the rules, does at most one transfer
  * and one RPC, reaps and starts tasks, and saves the state if it changed.
  */
 #include <fcntl.h>

@@ -129,7 +129,7 @@ set_curl_options(struct net *net, const char *url)
 	curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, stop_early);
 }
 
-/* Waits until the exchange or a watched descriptor is ready.  Returns true if something
+/* Waits until the exchange or a watched descriptor is ready. Returns true if something
  * waits for the end of the exchange. */
 static bool
 wait_for_bytes(struct net *net)

@@ -15,7 +15,7 @@ struct net;
 struct net_watch {
 	/* Fills in at most most descriptors to poll for; returns how many. */
 	size_t (*fds)(void *ctx, struct pollfd *, size_t most);
-	/* Called several times a second.  True: something waits for the end of the
+	/* Called several times a second. True: something waits for the end of the
 	 * exchange, which is interrupted if it can be resumed later. */
 	bool (*look)(void *ctx);
 	void *ctx;
@@ -27,13 +27,13 @@ enum err net_open(const char *user_agent, struct net **, struct fail *);
 void net_close(struct net *);
 void net_set_watch(struct net *, const struct net_watch *);
 /* Uses a proxy, except for the hosts in a list with commas; NULL: as the environment
- * says (http_proxy, https_proxy, all_proxy, no_proxy).  The texts must stay. */
+ * says (http_proxy, https_proxy, all_proxy, no_proxy). The texts must stay. */
 void net_set_proxy(struct net *, const char *proxy, const char *except);
 /* Limits all later transfers of files, bytes/s; <= 0: no limit. */
 void net_set_speed(struct net *, double up, double down);
 /* Bytes that all exchanges sent and received so far, without headers. */
 double net_bytes(const struct net *);
-/* Was the last exchange interrupted by this process?  Then it is no failure. */
+/* Was the last exchange interrupted by this process? Then it is no failure. */
 bool net_interrupted(const struct net *);
 
 struct net_answer {
@@ -41,12 +41,12 @@ struct net_answer {
 	char *text;  /* n bytes and a NUL */
 	size_t n;
 };
-/* GET, or POST of post if it is not NULL, into memory, at most max bytes.  E_SYS: no
- * answer.  timeout_s bounds the whole exchange. */
+/* GET, or POST of post if it is not NULL, into memory, at most max bytes. E_SYS: no
+ * answer. timeout_s bounds the whole exchange. */
 enum err net_fetch(struct net *, struct arena *, const char *url,
     const struct buf *post, size_t max, int timeout_s, struct net_answer *,
     struct fail *);
-/* GET that resumes path at its present length (Range), up to max bytes in all.  *got
+/* GET that resumes path at its present length (Range), up to max bytes in all. *got
  * counts the bytes written now, also if the call fails or takes longer than NET_PART_S.
  * E_BADREQ: the server sends more than max. */
 enum err net_download(struct net *, const char *url, const char *path, int64_t max,

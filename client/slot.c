@@ -71,7 +71,7 @@ open_path(struct client *c, const char *dir, const struct rp_file_ref *ref, char
  * called it data at that time.
  */
 
-/* Is the open file what the project signed?  E_RETRY: it was changed after the
+/* Is the open file what the project signed? E_RETRY: it was changed after the
  * download, or never signed; the file is fetched again, or has failed. */
 static enum err
 check_app_file(struct client *c, const struct cproject *p, struct cfile *f, int fd,
@@ -100,7 +100,7 @@ check_app_file(struct client *c, const struct cproject *p, struct cfile *f, int 
 }
 
 /* Opens the file at path, which is f, a file of a version, or a copy of it, and
- * verifies the open file.  E_RETRY: it is not what the project signed; f will be
+ * verifies the open file. E_RETRY: it is not what the project signed; f will be
  * fetched again, or has failed. */
 static enum err
 app_file_open(struct client *c, const struct cproject *p, struct cfile *f,
@@ -171,7 +171,7 @@ place_input(struct client *c, const struct cproject *p, const struct rp_app_vers
 	                        write_link(c, p, path, ref);
 }
 
-/* Places a link to an output file.  With copy_file the program creates the file in the
+/* Places a link to an output file. With copy_file the program creates the file in the
  * slot; it is moved at the end. */
 static enum err
 place_output(struct client *c, const struct cproject *p, const struct rp_app_version *v,
@@ -214,7 +214,7 @@ slot_is_taken(const struct state *st, int32_t slot)
 	return false;
 }
 
-/* The machine's other programs come first.  A program that feeds a coprocessor, or one
+/* The machine's other programs come first. A program that feeds a coprocessor, or one
  * that is not CPU-intensive, takes little of a CPU, and must not wait long for it. */
 static void
 be_nice(const struct client *c, const struct cproject *p, const struct ctask *t)

@@ -15,7 +15,7 @@
 #include "lib/banned.h"
 
 /*
- * Rows <-> JSON by tables.  Projects send names as bytes of no declared encoding, but
+ * Rows <-> JSON by tables. Projects send names as bytes of no declared encoding, but
  * JSON is UTF-8: each byte becomes the character with its number, and is restored when
  * loaded.
  */
@@ -58,7 +58,7 @@ text_to_json(struct arena *a, const char *s)
 	return json_stringn_nocheck(text, k);
 }
 
-/* Converts UTF-8 back to bytes.  A character beyond a byte can only come from an
+/* Converts UTF-8 back to bytes. A character beyond a byte can only come from an
  * editor, and becomes "?". */
 static char *
 text_from_json(struct arena *a, const json_t *v)
@@ -160,8 +160,8 @@ is_default(const struct state_field *f, const void *row)
 	return false;
 }
 
-/* Returns a new object with all fields that differ from their defaults.  Strings may
- * hold any bytes.  The arena is scratch space. */
+/* Returns a new object with all fields that differ from their defaults. Strings may
+ * hold any bytes. The arena is scratch space. */
 static json_t *
 fields_save(struct arena *a, const struct state_field *f, const void *row)
 {
@@ -228,8 +228,8 @@ load_value(struct arena *a, const struct state_field *f, const json_t *v, void *
 		fields_load(a, f->row, v, p);
 }
 
-/* Loads a row.  Members that are absent or of the wrong type leave a field as it was,
- * except that strings become "", never NULL.  All text is copied into the arena. */
+/* Loads a row. Members that are absent or of the wrong type leave a field as it was,
+ * except that strings become "", never NULL. All text is copied into the arena. */
 static void
 fields_load(struct arena *a, const struct state_field *f, const json_t *o, void *row)
 {

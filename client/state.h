@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * All that a host knows, as rows per project, kept in client_state.json so that a
- * killed client continues where it was.  Saving the state drops files, workunits and
- * versions that nothing refers to any more.  Strings of rows that were loaded are never
+ * killed client continues where it was. Saving the state drops files, workunits and
+ * versions that nothing refers to any more. Strings of rows that were loaded are never
  * NULL; an optional string is "" or, before the first save, NULL.
  */
 #ifndef CLIENT_STATE_H
@@ -172,18 +172,18 @@ struct state {
 	size_t nprojects;
 };
 
-/* Loads a state.  E_NOTFOUND: there is none yet.  E_BADREQ: the file is not a state.
+/* Loads a state. E_NOTFOUND: there is none yet. E_BADREQ: the file is not a state.
  * Accepts a state from the time when a host had only one project, too. */
 enum err state_load(struct arena *, const char *path, struct state **, struct fail *);
 /* Writes what is still needed and copies it into a fresh arena, as a load would read
  * it: replaces *st, frees the old rows, and returns in *dropped (in the scratch arena)
- * the files that went with them.  On failure nothing changes. */
+ * the files that went with them. On failure nothing changes. */
 struct dropped {
 	const char *master_url, *name;
 };
 enum err state_save(struct arena *, const char *path, struct state **,
     struct arena *scratch, struct dropped **, size_t *ndropped, struct fail *);
-/* Takes note of the time.  If the clock was set back, moves all times of the state back
+/* Takes note of the time. If the clock was set back, moves all times of the state back
  * by as much, so that nothing waits for ever. */
 void state_clock(struct state *, int64_t now);
 
@@ -198,7 +198,7 @@ struct standing *state_standing(
 
 /* The following functions return NULL if there is no such row. */
 struct cfile *state_file(const struct cproject *, const char *name);
-/* Does the file belong to a version?  Then it must be signed (protocol.md 13.6.3). */
+/* Does the file belong to a version? Then it must be signed (protocol.md 13.6.3). */
 bool state_is_app_file(const struct cproject *, const char *name);
 /* Does the project want to know that the host has the file (client.md 6)? */
 bool file_listed(const struct cfile *);
@@ -220,10 +220,10 @@ const char *state_lacks(const struct cproject *, const struct rp_result *);
  * version. */
 bool *state_wanted(struct arena *, const struct cproject *);
 /* Adds new rows to the indexes by name; call it right after adding rows, so that
- * lookups stay fast.  The arena is the rows'. */
+ * lookups stay fast. The arena is the rows'. */
 void state_index(struct arena *, struct cproject *);
 /* state_drop_rows() leaves out rows that nothing refers to any more, state_drop_files()
- * files that nobody needs.  Both copy the rows; the old ones stay as they are. */
+ * files that nobody needs. Both copy the rows; the old ones stay as they are. */
 struct dropped;
 void state_drop_rows(struct cproject *, struct arena *);
 void state_drop_files(

@@ -224,7 +224,7 @@ usable_name(const char *name)
 }
 
 /* A known file takes over URLs, signatures and stickiness; its content must not change
- * under its name (protocol.md 13.6.3).  A file that failed is tried again. */
+ * under its name (protocol.md 13.6.3). A file that failed is tried again. */
 static void
 merge_file(struct client *c, struct cfile *f, const struct rp_file *in)
 {

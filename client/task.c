@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tasks: starts, stops and reaps the project's program, and takes its output
- * (protocol.md 13.6.4).  A program ends well if it exits with 0 and has left
- * boinc_finish_called.  If it exits with 0 without that file it is started again.
+ * (protocol.md 13.6.4). A program ends well if it exits with 0 and has left
+ * boinc_finish_called. If it exits with 0 without that file it is started again.
  */
 #include "client/app.h"
 #include "client/client.h"
@@ -220,7 +220,7 @@ task_drop(struct client *c, struct ctask *t)
 	slot_leave(c, t);
 }
 
-/* Takes an output file: its place, size and checksum.  Returns 0 or a BOINC error
+/* Takes an output file: its place, size and checksum. Returns 0 or a BOINC error
  * number; c->fail has the text. */
 static int32_t
 take_output(struct client *c, const struct cproject *p, const struct ctask *t,
@@ -398,7 +398,7 @@ task_mark(struct client *c)
 	setenv(MARK, c->dir, 1);
 }
 
-/* Did a client of this directory start the process?  A pid in the state may belong
+/* Did a client of this directory start the process? A pid in the state may belong
  * to another process by now, or may be missing; the mark in the environment is
  * reliable. */
 static bool

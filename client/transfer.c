@@ -105,7 +105,7 @@ transfer_again(
 	put_off(c, f);
 }
 
-/* A download failed: tries the next URL at once.  After the last one all are tried
+/* A download failed: tries the next URL at once. After the last one all are tried
  * again later, or never if error is not 0. */
 static void
 next_url(struct client *c, const struct cproject *p, struct cfile *f, int32_t error,
@@ -168,7 +168,7 @@ store_download(
 	c->changed = true;
 }
 
-/* All bytes are there.  If some came from an earlier attempt, those may be the bad
+/* All bytes are there. If some came from an earlier attempt, those may be the bad
  * ones, so a bad file is fetched once more from the start. */
 static void
 download_complete(struct client *c, const struct cproject *p, struct cfile *f,
@@ -190,7 +190,7 @@ download_complete(struct client *c, const struct cproject *p, struct cfile *f,
 		next_url(c, p, f, error, why);
 }
 
-/* Returns the path of the partial download.  A file that has its final name already is
+/* Returns the path of the partial download. A file that has its final name already is
  * moved back and verified again: a client that was killed did not record that it has
  * it. */
 static char *
@@ -206,7 +206,7 @@ partial_download(struct client *c, const struct cproject *p, const char *name)
 }
 
 /* Returns how many bytes the file may have: the declared size, otherwise what the disk
- * can spare.  E_DISK_FULL: there is not even room for that. */
+ * can spare. E_DISK_FULL: there is not even room for that. */
 static enum err
 room_for_file(struct client *c, const struct cfile *f, const char *path, int64_t *most)
 {
@@ -225,7 +225,7 @@ room_for_file(struct client *c, const struct cfile *f, const char *path, int64_t
 	return OK;
 }
 
-/* Is there something to fetch, and room for it?  Sets the URL to use and the number of
+/* Is there something to fetch, and room for it? Sets the URL to use and the number of
  * bytes that the file may have. */
 static bool
 download_begins(struct client *c, const struct cproject *p, struct cfile *f,
@@ -526,7 +526,7 @@ transfer_clean_up(struct client *c)
 		recheck_files(c, &c->state->projects[i]);
 		remove_unknown(c, &c->state->projects[i]);
 	}
-	/* Removes state files that were not written completely.  In a directory made by
+	/* Removes state files that were not written completely. In a directory made by
 	 * somebody else, other temporary files are theirs. */
 	const char *prefix = fs_is_own(c->dir) ? ".tmp-" : ".tmp-client_state.json-";
 	char **names;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages of running tasks to their project and back (protocol.md 1.10, 2.8).  Those
+ * Messages of running tasks to their project and back (protocol.md 1.10, 2.8). Those
  * that wait to be sent are files of DIR/trickles/PROJECT, numbered in order.
  */
 #include "client/app.h"

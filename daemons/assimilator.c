@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Hands finished workunits to the project: copies the canonical outputs into a
- * directory or passes them to a command.  The row is marked DONE only afterwards, so a
- * crash may hand a workunit over twice but never loses one.  A workunit that cannot be
+ * directory or passes them to a command. The row is marked DONE only afterwards, so a
+ * crash may hand a workunit over twice but never loses one. A workunit that cannot be
  * handed over is put aside while the others go on.
  */
 #include <stdlib.h>
@@ -125,7 +125,7 @@ copy_outputs(struct daemon_ctx *x, const struct finished *w)
 	return OK;
 }
 
-/* Appends a line to errors.tsv: time, name, error bits.  A crash may write it twice. */
+/* Appends a line to errors.tsv: time, name, error bits. A crash may write it twice. */
 static enum err
 append_error_line(struct daemon_ctx *x, const struct finished *w)
 {
@@ -331,7 +331,7 @@ assimilate_ask(struct daemon_ctx *x, void *item, const char *doc, json_t *reques
 }
 
 /*
- * Offers the chunk to the handler; what is left in it was taken.  *broken: why the
+ * Offers the chunk to the handler; what is left in it was taken. *broken: why the
  * handler does not work; the chunk is good all the same.
  */
 static enum err
@@ -384,7 +384,7 @@ mark_done(struct daemon_ctx *x, struct chunk *k, size_t *done)
 }
 
 /*
- * Hands over at most DB_LIST_MAX workunits (ascending ids), then marks them.  A handler
+ * Hands over at most DB_LIST_MAX workunits (ascending ids), then marks them. A handler
  * gets all of them at once. *broken: why it does not work.
  */
 static enum err

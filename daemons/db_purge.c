@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Removes finished workunits and their results from the database, a few per
- * transaction, so that an interrupted purge leaves only whole workunits.  Each is first
+ * transaction, so that an interrupted purge leaves only whole workunits. Each is first
  * written to an archive, one file per day; after a crash a workunit may appear in it
  * twice.
  */
@@ -221,7 +221,7 @@ remove_old_messages(struct daemon_ctx *x, int64_t *after, int64_t *gone, bool *l
 
 /*
  * The messages of tasks in a project that has nobody who takes them would stay for
- * ever.  Looks once an hour.
+ * ever. Looks once an hour.
  */
 static enum err
 age_messages_out(struct daemon_ctx *x)
@@ -246,7 +246,7 @@ age_messages_out(struct daemon_ctx *x)
 
 /*
  * Examines only workunits that are old enough; some of them may still have files to
- * delete.  A pass examines up to SLICES slices, and the next pass continues from there,
+ * delete. A pass examines up to SLICES slices, and the next pass continues from there,
  * at once if this one found something.
  */
 static enum err

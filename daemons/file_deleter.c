@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Removes files that are no longer needed: the small inputs of finished workunits and
- * the outputs of their results.  Files that hosts keep (sticky), files marked no_delete
- * and files in the file table are never touched, because other workunits use them.  An
+ * the outputs of their results. Files that hosts keep (sticky), files marked no_delete
+ * and files in the file table are never touched, because other workunits use them. An
  * input that is counted (db/file.h) goes when the last workunit has given it up.
  * Deleting a file that is already gone counts as success, so an interrupted pass can
- * simply be repeated.  Large files go when nothing can need them any more.
+ * simply be repeated. Large files go when nothing can need them any more.
  */
 #include "daemons/loop.h"
 
@@ -408,8 +408,8 @@ deleter_results(struct daemon_ctx *x, int32_t state, int64_t *after, size_t *don
 /*
  * After an upgrade the input files of workunits are counted (db/file.h): programs of
  * the earlier release have made some without counting them, and finished others without
- * taking them off.  Each transaction counts some workunits and notes so in their rows;
- * a pass that is killed begins again and finds only the others.  The order to make it
+ * taking them off. Each transaction counts some workunits and notes so in their rows;
+ * a pass that is killed begins again and finds only the others. The order to make it
  * is taken back at its end.
  */
 
@@ -470,7 +470,7 @@ count_slice(struct daemon_ctx *x, struct count_inputs *c)
 }
 
 /*
- * Goes on by a slice of ids, unless another instance does.  Until it is over, no input
+ * Goes on by a slice of ids, unless another instance does. Until it is over, no input
  * file may be deleted.
  */
 static enum err
@@ -515,7 +515,7 @@ deleter_pass(struct daemon_ctx *x, size_t *done)
 }
 
 /*
- * Goes once an hour through all that could not be deleted, a batch in each step.  Not
+ * Goes once an hour through all that could not be deleted, a batch in each step. Not
  * counted as done: a file that always fails must not prolong a single pass.
  */
 static enum err

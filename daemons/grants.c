@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Grants credit.  The rows of accounts and teams are shared by many results, so a
+ * Grants credit. The rows of accounts and teams are shared by many results, so a
  * transaction adds up what they earn and writes each of them once, as its last
  * statements: the locks are held for the time of a commit.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Distributes questions over the processes of a handler.  Each process has several in
- * flight, so that no time is lost between them.  When it fails, one of those is to
- * blame, but which?  The oldest becomes a suspect, and suspects are asked alone.
+ * Distributes questions over the processes of a handler. Each process has several in
+ * flight, so that no time is lost between them. When it fails, one of those is to
+ * blame, but which? The oldest becomes a suspect, and suspects are asked alone.
  */
 #include "daemons/handlers.h"
 
@@ -29,7 +29,7 @@
 
 /*
  * One process of a project's handler, which speaks JSON lines: started with a growing
- * pause after failures, greeted, written to and read without ever blocking.  Whatever
+ * pause after failures, greeted, written to and read without ever blocking. Whatever
  * it does, this process only learns that it failed, and why.
  */
 
@@ -251,7 +251,7 @@ handler_start(struct handler *h)
 }
 
 /*
- * Starts the process if it does not run and its pause is over.  Returns whether it runs
+ * Starts the process if it does not run and its pause is over. Returns whether it runs
  * and has been greeted.
  */
 static bool
@@ -316,7 +316,7 @@ handler_read(struct handler *h)
 }
 
 /*
- * Takes the next whole line that it wrote; NULL if there is none.  Valid until the next
+ * Takes the next whole line that it wrote; NULL if there is none. Valid until the next
  * handler_read().
  */
 static char *
@@ -527,9 +527,9 @@ member_text(struct asking *q, json_t *object, const char *name)
 }
 
 /*
- * The process has failed.  Whatever it was doing, the oldest of what it had is the
+ * The process has failed. Whatever it was doing, the oldest of what it had is the
  * suspect, as most handlers answer in order: it is asked again alone, unless it was
- * silence, which takes long enough.  The others are asked as if nothing had been.
+ * silence, which takes long enough. The others are asked as if nothing had been.
  */
 static void
 took_down(struct asking *q, struct handler *p)

@@ -24,8 +24,8 @@ struct handler_options {
 	int64_t number, silence_s;
 };
 /*
- * Makes x->handlers if there is a command; starts nothing yet.  kind: "validator" ...;
- * app: "" = no app; stopping: is it time to stop?  E_CONFIG: the command cannot be
+ * Makes x->handlers if there is a command; starts nothing yet. kind: "validator" ...;
+ * app: "" = no app; stopping: is it time to stop? E_CONFIG: the command cannot be
  * split into words.
  */
 enum err handlers_open(struct daemon_ctx *, const struct handler_options *,
@@ -48,7 +48,7 @@ struct verb {
 	    struct daemon_ctx *, void *item, const char *doc, json_t *request);
 	/*
 	 * Takes the reply, which lives as long as the step; returns what is wrong with
-	 * it, NULL = nothing.  Without this function any reply is good.
+	 * it, NULL = nothing. Without this function any reply is good.
 	 */
 	const char *(*take)(struct daemon_ctx *, void *item, json_t *reply);
 };
@@ -62,7 +62,7 @@ struct question {
 /*
  * Asks all, many at a time, and returns when each has ended, or the daemon is to stop.
  * Of several requests in flight when a process fails, the oldest is asked again alone
- * before it is blamed.  *broken: why the handler does not work at all, NULL = it does;
+ * before it is blamed. *broken: why the handler does not work at all, NULL = it does;
  * questions that have ended before are good all the same, the others are ASK_UNTRIED,
  * as all are after an error.
  */

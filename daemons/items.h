@@ -23,7 +23,7 @@ struct item_backoff {
 };
 
 /*
- * Records a failure of the item and returns how often it has failed.  The pause after
+ * Records a failure of the item and returns how often it has failed. The pause after
  * the n-th failure is first_s * 2^(n-1), at most most_s.
  */
 int32_t item_backoff_failed(struct item_backoff *, int64_t key, int64_t now);

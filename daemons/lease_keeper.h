@@ -2,9 +2,9 @@
 /*
  * Keeps the lease of a daemon's work (db/node.h), on a connection and a thread of its
  * own, so that a long step or command does not lose it; and notes in the database that
- * the daemon runs.  A daemon works only while keeper_may_work(): its lease was renewed
+ * the daemon runs. A daemon works only while keeper_may_work(): its lease was renewed
  * within the lease's term, by the monotonic clock of this machine, and no admin has
- * drained the node.  What it then writes is guarded by the lease's token.
+ * drained the node. What it then writes is guarded by the lease's token.
  */
 #ifndef DAEMONS_LEASE_KEEPER_H
 #define DAEMONS_LEASE_KEEPER_H
@@ -36,7 +36,7 @@ enum { KEEPER_TEXT_MOST = 300 };
 enum err keeper_open(struct arena *life, const struct keeper_terms *,
     struct lease_keeper **, struct fail *);
 /*
- * Takes or renews the lease once, in the caller's thread, before keeper_start().  An
+ * Takes or renews the lease once, in the caller's thread, before keeper_start(). An
  * error leaves the state as it was.
  */
 enum err keeper_turn(struct lease_keeper *, struct fail *);
@@ -51,14 +51,14 @@ enum err keeper_start(struct lease_keeper *, struct fail *);
 enum keeper_state keeper_state(struct lease_keeper *, char *text);
 bool keeper_may_work(struct lease_keeper *);
 /*
- * First statement of a transaction that writes: renews the lease in it.  E_RACE:
+ * First statement of a transaction that writes: renews the lease in it. E_RACE:
  * another instance has the lease, so the transaction must be rolled back.
  */
 enum err keeper_guard(struct lease_keeper *, struct db *, struct fail *);
 /* Gives the lease up, between two steps; a drained node calls it. */
 void keeper_release(struct lease_keeper *);
 /*
- * Ends the thread and closes the connection; release: gives the lease up, too.  NULL is
+ * Ends the thread and closes the connection; release: gives the lease up, too. NULL is
  * allowed.
  */
 void keeper_close(struct lease_keeper *, bool release);

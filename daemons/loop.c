@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The main loop of every daemon.  It survives the loss of its database: a failed step
- * is logged and retried with a growing backoff.  Sleeps are cut into slices, so that a
+ * The main loop of every daemon. It survives the loss of its database: a failed step
+ * is logged and retried with a growing backoff. Sleeps are cut into slices, so that a
  * signal or the file stop_daemons ends the process within a tenth of a second.
  */
 #include "daemons/loop.h"
@@ -52,7 +52,7 @@ static const struct field common[] = {
 
 /*
  * Without --name an instance is named after its work, such as validator-APP,
- * trickle_handler-VARIETY, or transitioner-1 for --mod 4 1.  So two instances that
+ * trickle_handler-VARIETY, or transitioner-1 for --mod 4 1. So two instances that
  * would do the same work exclude each other, and no others.
  */
 static char *
@@ -71,7 +71,7 @@ instance_name(
 	                        arena_printf(a, "%s-%lld", name, (long long)c->mod[1]);
 }
 
-/* Are the options consistent?  Names the instance and its share of the work. */
+/* Are the options consistent? Names the instance and its share of the work. */
 static enum err
 options_check(struct arena *a, const struct daemon *d, struct daemon_common *c,
     void *own, struct fail *f)
@@ -172,8 +172,8 @@ read_conf(struct instance *r, struct fail *f)
 }
 
 /*
- * Reads config.xml.  A restart for one change may meet the next change, and that one
- * may be invalid.  The daemon then waits for a valid file: ending with E_CONFIG is
+ * Reads config.xml. A restart for one change may meet the next change, and that one
+ * may be invalid. The daemon then waits for a valid file: ending with E_CONFIG is
  * final for the supervisor.
  */
 static enum err
@@ -293,7 +293,7 @@ daemon_trouble(struct daemon_ctx *x, const char *fmt, ...)
 
 /*
  * Tells locus status of this step's trouble, before the step's arena is reset: of one
- * in a second, unless the step failed as a whole.  If the file cannot be written, the
+ * in a second, unless the step failed as a whole. If the file cannot be written, the
  * log still has the trouble.
  */
 static void
@@ -347,7 +347,7 @@ conf_mended(struct instance *r)
 
 /*
  * Everything a daemon holds depends on its configuration: the connection, the upload
- * key, paths, whatever start() made.  So the process executes itself again, which is
+ * key, paths, whatever start() made. So the process executes itself again, which is
  * safe between two steps because a daemon may be killed at any moment.
  */
 static void
@@ -374,7 +374,7 @@ restart_with(struct instance *r, const char *why)
 
 /*
  * Restarts the daemon if config.xml or the upload key has changed; called between two
- * steps.  A single pass keeps the configuration it started with.
+ * steps. A single pass keeps the configuration it started with.
  */
 static void
 reload_if_changed(struct instance *r)
@@ -508,7 +508,7 @@ show_standby(struct instance *r, const char *text)
 }
 
 /*
- * May the next step begin?  A drained instance gives its lease up; a single pass ends
+ * May the next step begin? A drained instance gives its lease up; a single pass ends
  * when a living instance has the lease, see wait_for_lease().
  */
 static bool
@@ -582,7 +582,7 @@ listen_to_bell(struct instance *r)
 }
 
 /*
- * Waits for work, but not longer than the lease lasts.  A ring that brought nothing, as
+ * Waits for work, but not longer than the lease lasts. A ring that brought nothing, as
  * one for a validator of another app does, puts off the next by RING_GAP_MS.
  */
 static void
@@ -697,7 +697,7 @@ open_lease(struct instance *r)
 
 /*
  * Waits while the file stop_daemons exists, without the lock, as a daemon that does not
- * work.  The supervisor would start the daemon again and again.
+ * work. The supervisor would start the daemon again and again.
  */
 static void
 wait_while_stopped(const struct daemon_ctx *x)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What every daemon shares: options, configuration, log, lock, pid file, database,
- * signals, and the loop around step().  A daemon is a struct daemon and a main() that
- * passes it to daemon_main().  Exit codes: 0 asked to stop, 1 failed, 2 usage, 69 no
+ * signals, and the loop around step(). A daemon is a struct daemon and a main() that
+ * passes it to daemon_main(). Exit codes: 0 asked to stop, 1 failed, 2 usage, 69 no
  * database (single pass), 75 another instance runs, 77 a permission is missing, 78
  * configuration or schema.
  */
@@ -95,7 +95,7 @@ int daemon_main(const struct daemon *, int argc, char **argv);
 
 /*
  * Is it time to stop (a signal, the file stop_daemons in the project, or the lease has
- * ended)?  Asked between items, and before anything that cannot be undone.
+ * ended)? Asked between items, and before anything that cannot be undone.
  */
 bool daemon_stopping(const struct daemon_ctx *);
 
@@ -112,17 +112,17 @@ void daemon_ring(struct daemon_ctx *, enum doorbell);
  */
 /*
  * Runs unit(x, arg) in a transaction that the daemon's lease guards: E_RACE if another
- * instance has the lease by now.  On E_RETRY rolls back and runs it again, at most
- * 8 times; on any other error rolls back and returns it.  A unit that reads the rows it
+ * instance has the lease by now. On E_RETRY rolls back and runs it again, at most
+ * 8 times; on any other error rolls back and returns it. A unit that reads the rows it
  * decides on turns E_RACE into E_RETRY.
  */
 enum err daemon_transaction(
     struct daemon_ctx *, enum err (*unit)(struct daemon_ctx *, void *), void *arg);
 
 /*
- * Handles the outcome e of one item.  OK forgets its failures.  An error of the item
+ * Handles the outcome e of one item. OK forgets its failures. An error of the item
  * itself is logged with label, the item is put aside for a while, and the function
- * returns OK so that the others go on.  Only a lost database or a full disk is
+ * returns OK so that the others go on. Only a lost database or a full disk is
  * returned: the loop then waits, and the item counts no failure.
  */
 enum err daemon_item_ended(struct daemon_ctx *, struct item_backoff *, int64_t key,
@@ -130,7 +130,7 @@ enum err daemon_item_ended(struct daemon_ctx *, struct item_backoff *, int64_t k
 
 /*
  * Sets the trouble that locus status shows, until a later step does some work without
- * trouble and no failed item is left.  The last call of a step counts.
+ * trouble and no failed item is left. The last call of a step counts.
  */
 void daemon_trouble(struct daemon_ctx *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -140,7 +140,7 @@ struct item_backoff *daemon_backoff(
     struct daemon_ctx *, int64_t first_s, int64_t most_s);
 
 /*
- * Looks up the id of an app once and keeps it in *id (0 before).  E_NOTFOUND says how
+ * Looks up the id of an app once and keeps it in *id (0 before). E_NOTFOUND says how
  * to add the app.
  */
 enum err daemon_app_id(struct daemon_ctx *, const char *name, int64_t *id);

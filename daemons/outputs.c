@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Output files of results. xml_doc_in names them; xml_doc_out is what the host reported
- * about them.  A report counts only if the bytes on disk confirm it.
+ * about them. A report counts only if the bytes on disk confirm it.
  */
 #include "daemons/outputs.h"
 

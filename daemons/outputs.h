@@ -32,19 +32,19 @@ enum err outputs_of(struct db *, struct arena *, const struct conf *,
     const int64_t *resultids, size_t n, struct outputs *out, struct fail *);
 
 /*
- * Was the file uploaded?  E_SYS if this cannot be told now because the upload directory
+ * Was the file uploaded? E_SYS if this cannot be told now because the upload directory
  * is gone or the disk fails, which is no fault of the host.
  */
 enum err output_there(const struct output *, bool *there, struct fail *);
 
 enum outputs_state { OUTPUT_GOOD, OUTPUT_ABSENT /* optional, absent */, OUTPUT_BAD };
 /*
- * Does the file exist, can it be read, and is it as its host reported?  Returns OK and
+ * Does the file exist, can it be read, and is it as its host reported? Returns OK and
  * a state (OUTPUT_BAD: f says why), or E_SYS if this cannot be told now (the disk
  * fails).
  */
 enum err output_check(const struct output *, enum outputs_state *, struct fail *);
-/* Are two files identical byte for byte?  E_SYS if one cannot be read. */
+/* Are two files identical byte for byte? E_SYS if one cannot be read. */
 enum err output_same(const char *path1, const char *path2, bool *same, struct fail *);
 
 #endif

@@ -157,7 +157,7 @@ queue_ends(struct daemon_ctx *x, const struct daemon_queue *s, enum wu_queue q,
 }
 
 /*
- * Adds workunits from PLACES of the queue to *v, sorted by id, each once.  Bad
+ * Adds workunits from PLACES of the queue to *v, sorted by id, each once. Bad
  * workunits often lie together, so only a sample tells them from a bad daemon; each
  * place is in a part of the queue of its own, which no bad luck leaves out.
  */
@@ -193,7 +193,7 @@ queue_sample(struct daemon_ctx *x, const struct daemon_queue *s, bool tried,
 }
 
 /*
- * Those that the daemon has not tried yet.  Bad ones may lie before them, so what is
+ * Those that the daemon has not tried yet. Bad ones may lie before them, so what is
  * known to be behind is passed over, for a second.
  */
 static enum err

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A daemon's dealings with workunits that it cannot handle.  Each is put aside in the
+ * A daemon's dealings with workunits that it cannot handle. Each is put aside in the
  * database, with the reason, the number of tries and the time of the next one, and
- * leaves the daemon's queue, so that any number of them delays nobody.  When nothing at
+ * leaves the daemon's queue, so that any number of them delays nobody. When nothing at
  * all succeeds, the daemon pauses and tries a few from time to time
  * (scheduling.md 4.9).
  */
@@ -33,13 +33,13 @@ struct daemon_queue {
 	int64_t woken_at; /* s UTC: of the step in which none was left to put back */
 };
 
-/* name: of the daemon in the database.  Takes a pause over from an earlier process. */
+/* name: of the daemon in the database. Takes a pause over from an earlier process. */
 void queue_start(
     struct daemon_ctx *, struct daemon_queue *, const char *name, enum aside_how);
 
 /*
  * Lists what the daemon may work on in this step, at most max workunits: its queue, a
- * sample of it, or nothing while it pauses.  For validator and assimilator.
+ * sample of it, or nothing while it pauses. For validator and assimilator.
  */
 enum err queue_due(struct daemon_ctx *, struct daemon_queue *, size_t max,
     struct workunit **, size_t *n);
@@ -61,8 +61,8 @@ struct queue_outcomes { /* of a chunk */
 	size_t ngood;
 };
 /*
- * Puts the failures aside and forgets the troubles of those that were handled.  All
- * outcomes of a chunk are told at once, so that one success counts.  In a dry run does
+ * Puts the failures aside and forgets the troubles of those that were handled. All
+ * outcomes of a chunk are told at once, so that one success counts. In a dry run does
  * nothing.
  */
 enum err queue_tried(
@@ -75,8 +75,8 @@ enum err queue_store(struct daemon_ctx *, struct daemon_queue *,
     enum err (*unit)(struct daemon_ctx *, void *), void *arg,
     const struct queue_outcomes *);
 /*
- * Is the workunit to blame for the error e, which is in x->fail?  Then logs it, sets
- * v->why and *blamed, and the caller passes v to queue_tried().  What is not its fault
+ * Is the workunit to blame for the error e, which is in x->fail? Then logs it, sets
+ * v->why and *blamed, and the caller passes v to queue_tried(). What is not its fault
  * is returned (no database, a full disk), or left to the next step (lost races).
  */
 enum err queue_blame(
@@ -102,8 +102,8 @@ struct queue_calls {
 };
 /*
  * Calls some(x, chunk, m) for chunks of at most `most` workunits, ordered by id, until
- * it is time to stop.  If a chunk fails, one workunit may be to blame, so each(x, wu)
- * is called for every workunit of it, and those that fail are put aside.  *done counts
+ * it is time to stop. If a chunk fails, one workunit may be to blame, so each(x, wu)
+ * is called for every workunit of it, and those that fail are put aside. *done counts
  * both, as both have left the queue.
  */
 enum err queue_chunks(struct daemon_ctx *, struct daemon_queue *,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Moves workunits through their states: locks some that are due, asks transition()
- * about each, and saves all changes in one transaction.  Each write is conditional on
+ * about each, and saves all changes in one transaction. Each write is conditional on
  * the transition_seq that was read; if any row has changed, the whole transaction
  * starts again from fresh rows.
  *
@@ -330,8 +330,8 @@ transition_one(struct daemon_ctx *x, struct workunit *wu)
 }
 
 /*
- * The ledger of large files.  Each transaction adds some jobs, or sums up one old row,
- * and marks them as done.  A kill between any two statements leaves either both changes
+ * The ledger of large files. Each transaction adds some jobs, or sums up one old row,
+ * and marks them as done. A kill between any two statements leaves either both changes
  * or neither.
  */
 
@@ -393,7 +393,7 @@ tx_ledger_end(struct daemon_ctx *x, void *arg)
 	return ledger_end(x->db, arg, &x->fail);
 }
 
-/* Removes what is left of those that are gone, of the next slice of ids.  The last
+/* Removes what is left of those that are gone, of the next slice of ids. The last
  * slice has no end: those with the highest ids may be gone. */
 static enum err
 end_slice(struct daemon_ctx *x, struct ledger_writer *b, enum ledger_ended what)
@@ -421,7 +421,7 @@ end_slice(struct daemon_ctx *x, struct ledger_writer *b, enum ledger_ended what)
 /*
  * Adds the jobs sent since the last pass (a bounded number), and every ten minutes sums
  * up days older than ledger_days (a bounded number of rows). *full: more work is due at
- * once.  Once a day it removes the sums of file sets and hosts that are gone, a slice
+ * once. Once a day it removes the sums of file sets and hosts that are gone, a slice
  * of ids in each pass.
  */
 static enum err
@@ -449,9 +449,9 @@ ledger_writer_step(struct daemon_ctx *x, struct ledger_writer *b, bool *full)
 }
 
 /*
- * Recent average credit decays where nothing is granted (scheduling.md 4.7).  The decay
+ * Recent average credit decays where nothing is granted (scheduling.md 4.7). The decay
  * is computed from the time that a row itself names, so a pass may be killed anywhere,
- * repeated, or missed for days.  Each batch is a transaction of its own.
+ * repeated, or missed for days. Each batch is a transaction of its own.
  */
 
 struct decay {
@@ -494,7 +494,7 @@ decay_batch(struct daemon_ctx *x, struct averages *p, size_t *n)
 
 /*
  * Continues the pass over hosts, accounts and teams, some batches at a time; a new one
- * begins every hour.  Only averages that are older than a day are updated. *full: more
+ * begins every hour. Only averages that are older than a day are updated. *full: more
  * is due at once.
  */
 static enum err
@@ -524,7 +524,7 @@ averages_step(struct daemon_ctx *x, struct averages *p, bool *full)
 /*
  * After an upgrade the counts of workunits are compared with the workunits: until the
  * daemon was restarted, programs of the earlier release may have moved some without
- * counting them.  A pass that is killed begins again: the order to make it is taken
+ * counting them. A pass that is killed begins again: the order to make it is taken
  * back at its end.
  */
 
@@ -540,7 +540,7 @@ tx_recount(struct daemon_ctx *x, void *arg)
 	return work_recount(x->db, s->from, s->to, x->now, &x->fail);
 }
 
-/* Goes on by a slice of ids.  *full: there are more. */
+/* Goes on by a slice of ids. *full: there are more. */
 static enum err
 recount_step(struct daemon_ctx *x, struct recount *c, bool *full)
 {

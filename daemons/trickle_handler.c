@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hands the messages of running tasks (trickle-up) to the project and removes them.  A
+ * Hands the messages of running tasks (trickle-up) to the project and removes them. A
  * message is removed, and its answer queued, in one transaction after the handler has
- * taken it, so a crash may hand it over twice but never loses one.  What nobody takes
+ * taken it, so a crash may hand it over twice but never loses one. What nobody takes
  * is removed when it is old, and counted.
  */
 #include <string.h>

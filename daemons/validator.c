@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares the results of a workunit.  Files are judged first, with no transaction
+ * Compares the results of a workunit. Files are judged first, with no transaction
  * open; then the decision of validate() is saved, provided that the workunit and its
- * results are still as they were read.  Writes only columns that belong to the
+ * results are still as they were read. Writes only columns that belong to the
  * validator.
  */
 #include <math.h>
@@ -347,7 +347,7 @@ validator_load(struct daemon_ctx *x, struct session *s)
 
 /*
  * The handler only says which results agree and which are bad; what follows from it is
- * decided by validate(), as ever.  A reply that does not judge each result that was
+ * decided by validate(), as ever. A reply that does not judge each result that was
  * shown, once, judges none.
  */
 
@@ -495,7 +495,7 @@ handler_failed(struct trial *t, const struct question *q)
 }
 
 /*
- * Asks the handler about all trials.  If it does not work, the step ends with an error
+ * Asks the handler about all trials. If it does not work, the step ends with an error
  * once those that it has judged are stored.
  */
 static enum err
@@ -532,7 +532,7 @@ ask_handler(struct daemon_ctx *x, struct session *s)
 
 /*
  * Sets what each valid result is granted: what the quorum agrees on, later the same as
- * the quorum.  doc: of the workunit, NULL = it states nothing.
+ * the quorum. doc: of the workunit, NULL = it states nothing.
  */
 static void
 decide_credit(struct trial *t, const char *doc)

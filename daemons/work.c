@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes workunits and results.  Generator and transitioner make results with the same
+ * Makes workunits and results. Generator and transitioner make results with the same
  * function; the transitioner counts existing results before it makes more.
  */
 #include "daemons/work.h"

@@ -21,7 +21,7 @@ struct planned { /* one workunit, FILE__suffix, with its command line */
 };
 /*
  * Parses the output of a generator command: lines SUFFIX<TAB>ARGUMENTS, and a line
- * "exhausted" if no more can be made for the file.  E_BADREQ names the line: a suffix
+ * "exhausted" if no more can be made for the file. E_BADREQ names the line: a suffix
  * is 1 to 100 letters, digits, . _ + -; arguments may not contain control bytes or <.
  */
 enum err plan_parse(struct arena *, const char *text, struct planned **, size_t *n,
@@ -67,7 +67,7 @@ struct new_work {
 enum err work_prepare(
     struct arena *, struct workunit *, const char *file, int64_t now, struct fail *);
 /*
- * Stores prepared workunits, each with its first target_nresults results.  E_RETRY:
+ * Stores prepared workunits, each with its first target_nresults results. E_RETRY:
  * another process has just made one of them.
  */
 enum err work_create(struct work_maker *, struct db *, struct arena *,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Makes work on demand: claims a trigger need_work/F, commits workunits and their first
- * results, some hundreds per transaction, then removes the claim.  A process that dies
+ * results, some hundreds per transaction, then removes the claim. A process that dies
  * in between leaves either the claim, which the next start turns into a trigger again,
- * or nothing to do.  Workunit names are unique, so nothing is made twice.
+ * or nothing to do. Workunit names are unique, so nothing is made twice.
  */
 #include <assert.h>
 #include <string.h>
@@ -221,7 +221,7 @@ tx_planned(struct daemon_ctx *x, void *arg)
 }
 
 /*
- * Stores the order's work, one transaction per chunk.  After a kill in between the
+ * Stores the order's work, one transaction per chunk. After a kill in between the
  * claim becomes a trigger again: ranges continue from gen_next, and workunits of a
  * command's plan that exist already are left alone.
  */
@@ -353,7 +353,7 @@ warn_unsendable(struct order *r)
 }
 
 /*
- * Runs warn_unsendable() once an hour.  The work is made already, so an error here is
+ * Runs warn_unsendable() once an hour. The work is made already, so an error here is
  * no failure of it.
  */
 static void
@@ -626,9 +626,9 @@ serve_named(struct daemon_ctx *x, char *const *names, size_t n, size_t *done)
 }
 
 /*
- * Is nobody working on the claim any more?  Either its owner is this instance, which is
+ * Is nobody working on the claim any more? Either its owner is this instance, which is
  * serving no claim now but was restarted or lost the database while serving one, or it
- * is much older than any command may take.  Directories do not record an owner; there,
+ * is much older than any command may take. Directories do not record an owner; there,
  * every claim that exists when this instance starts is stale.
  */
 static bool

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Keeps file_working_set filled with N/M files per app, for N active hosts and M
- * holders wanted per file.  Removes files that the scheduler reported in files_no_work
- * and puts them back when results appear or may appear.  All state is in the triggers
+ * holders wanted per file. Removes files that the scheduler reported in files_no_work
+ * and puts them back when results appear or may appear. All state is in the triggers
  * and rows.
  */
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static const struct field options[] = {
 };
 
 /*
- * The states of file sets are kept in memory, as read from their rows.  Each read takes
+ * The states of file sets are kept in memory, as read from their rows. Each read takes
  * a bounded part of the table and replaces the part of the array that covers its range
  * of ids, so that a pass costs the same however many sets there are; consecutive reads
  * cover the whole table.
@@ -152,7 +152,7 @@ set_states_read_part(struct daemon_ctx *x, struct set_states *s, int64_t after,
 
 /*
  * Reads the next part of the table, and new sets. whole, or the first call: reads all
- * of it.  Sets *changed if any set differs from before.
+ * of it. Sets *changed if any set differs from before.
  */
 static enum err
 set_states_read_next(
@@ -245,7 +245,7 @@ ws_file_seen(struct pass *p, const struct row_fileset_state *fs)
 
 /*
  * The drop time is stored first: if a kill left it missing, an exhausted generator
- * would be asked again at once.  Triggers are not changed in transactions that the
+ * would be asked again at once. Triggers are not changed in transactions that the
  * lease guards, so it is checked here; a change that a pause of the process delays
  * beyond that is corrected by the next pass of the lease's holder, which computes the
  * whole set anew.
@@ -394,7 +394,7 @@ choose_ask(struct daemon_ctx *x, void *item, const char *doc, json_t *request)
 }
 
 /*
- * Sets the places of files.  A name that is not known is passed over: the file may have
+ * Sets the places of files. A name that is not known is passed over: the file may have
  * been removed meanwhile.
  */
 static const char *
@@ -421,7 +421,7 @@ choose_take(struct daemon_ctx *x, void *item, json_t *reply)
 }
 
 /*
- * Asks the handler which files come first.  One that fails or cannot say now leaves the
+ * Asks the handler which files come first. One that fails or cannot say now leaves the
  * choice to the rule, and a trouble; E_RETRY: the daemon is to stop.
  */
 static enum err
@@ -534,7 +534,7 @@ count_hosts(struct daemon_ctx *x, bool *changed)
 
 /*
  * Reads the state of the project and sets *changed if the decision may differ from the
- * last one.  Files reported in files_no_work are read at once.
+ * last one. Files reported in files_no_work are read at once.
  */
 static enum err
 manager_look(struct pass *p, bool *changed)

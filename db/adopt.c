@@ -29,7 +29,7 @@ enum { DOC_BYTES = 65535 };
 
 /*
  * size: bytes; 0 = the size is in brackets, in characters. initial: some value of the
- * type, for a column without a default.  MySQL accepts no literal default for a long
+ * type, for a column without a default. MySQL accepts no literal default for a long
  * type, and ALTER COLUMN not even one in brackets.
  */
 static const struct type {
@@ -102,8 +102,8 @@ holds_as_much(int64_t has, int64_t needs)
 }
 
 /*
- * Compares integer columns.  Ids and times have 64 bits: results of a project come to
- * more than two billion, and 32 bits of seconds end in 2038.  Neither is ever negative,
+ * Compares integer columns. Ids and times have 64 bits: results of a project come to
+ * more than two billion, and 32 bits of seconds end in 2038. Neither is ever negative,
  * so an unsigned column fits if it is as wide.
  */
 static enum column_fit
@@ -423,7 +423,7 @@ live_alias(const struct want *all, size_t n, const struct want *w, const struct 
 
 /*
  * The server refuses to change the type of a column that a foreign key binds to another
- * one.  Those of BOINC are ids of files and file sets, of which 32 bits are enough.
+ * one. Those of BOINC are ids of files and file sets, of which 32 bits are enough.
  */
 static bool
 column_bound(const struct live *l, const struct row_column *c)

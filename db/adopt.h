@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * schema.sql as data, and the gaps of a live database.  Filling a gap loses nothing: it
+ * schema.sql as data, and the gaps of a live database. Filling a gap loses nothing: it
  * adds a table, column, default or index, renames an index, or widens a column.
  */
 #ifndef DB_ADOPT_H
@@ -48,8 +48,8 @@ const struct row_column *live_column(
 
 /* --- adopt.c: adopt columns --- */
 /*
- * Can the live column hold what is written to the wanted one?  Narrow: the right kind
- * of type, but too small.  BOINC's 64 KB for documents fit; its 32 bits for ids and
+ * Can the live column hold what is written to the wanted one? Narrow: the right kind
+ * of type, but too small. BOINC's 64 KB for documents fit; its 32 bits for ids and
  * times are too few.
  */
 enum column_fit { COLUMN_FITS, COLUMN_NARROW, COLUMN_OTHER };
@@ -63,7 +63,7 @@ char *column_definition(struct arena *, const struct want *, const struct row_co
 const char *column_default(struct arena *, const struct row_column *);
 /*
  * Returns the clause of ALTER TABLE that gives one of our columns this default, as
- * written in schema.sql.  The type stays; a long text is defined again, because MySQL
+ * written in schema.sql. The type stays; a long text is defined again, because MySQL
  * refuses SET DEFAULT for it.
  */
 char *column_default_clause(

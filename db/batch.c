@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs one statement for many rows of arguments.  MariaDB takes them in one message
+ * Runs one statement for many rows of arguments. MariaDB takes them in one message
  * (bulk binding: an array per parameter); other servers get them row by row.
  */
 #include "db/private.h"
@@ -12,17 +12,17 @@
 /*
  * When to avoid bulks.
  *
- * A cluster node may end a transaction at any moment.  It has been measured that single
+ * A cluster node may end a transaction at any moment. It has been measured that single
  * statements report this (run.c), but not that bulks do, so a cluster gets the rows one
  * by one.
  *
  * MariaDB's count for a bulk is the sum over all rows, and (10.11.19) includes rows
  * that a project's own trigger writes with INSERT ... SELECT: a missing row and a row
- * from a trigger would cancel out.  So bulks are not used where there are triggers.
+ * from a trigger would cancel out. So bulks are not used where there are triggers.
  * These are looked up once per connection; a count that is too large reveals a trigger
  * created since, or one that an account without the TRIGGER privilege does not see.
  * What must never happen twice is not done in bulks unless its rows were locked and
- * checked before (db_batch_locked).  After a count that is too small, the next DOUBTFUL
+ * checked before (db_batch_locked). After a count that is too small, the next DOUBTFUL
  * batches run row by row, so that a retry learns which row failed.
  */
 enum { DOUBTFUL = 16 };
@@ -137,7 +137,7 @@ all_at_once(struct db *db, const struct db_batch *b, int64_t *affected, struct f
 
 #endif
 
-/* Does the next batch, of n rows, go in one message?  Called once per batch. */
+/* Does the next batch, of n rows, go in one message? Called once per batch. */
 static enum err
 at_once(struct db *db, size_t n, bool *yes, struct fail *f)
 {

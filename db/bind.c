@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Binds typed values to parameters, and fetches result rows into typed structs.  Text
+ * Binds typed values to parameters, and fetches result rows into typed structs. Text
  * is made valid here, at the last moment, so that no statement can fail because of an
  * invalid byte (db.h).
  */

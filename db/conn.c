@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The connection: classifies its failures by one table, and drops it when it is of no
- * more use.  A connection is never repaired in the middle of a transaction: the caller
+ * more use. A connection is never repaired in the middle of a transaction: the caller
  * has to start again.
  */
 #include "db/private.h"
@@ -95,7 +95,7 @@ failure_of(unsigned code)
 	return (struct failure){ code, E_DB, false, false };
 }
 
-/* Does the statement name what the tables lack?  Other errors of the configuration are
+/* Does the statement name what the tables lack? Other errors of the configuration are
  * about the account, with which nothing else succeeds either. */
 static bool
 is_of_schema(unsigned code)

@@ -7,7 +7,7 @@
  * roll back and start the unit of work again: db_again().
  * Affected rows are matched rows, not changed rows (CLIENT_FOUND_ROWS).
  *
- * Bytes: the connection speaks utf8mb4.  Text from clients has no declared encoding
+ * Bytes: the connection speaks utf8mb4. Text from clients has no declared encoding
  * (protocol.md 10), and a strict server rejects invalid text, so text arguments are
  * made valid when they are bound: a byte that is not UTF-8, or a character wider than
  * this database's text columns accept (an adopted one may be latin1), becomes "?".
@@ -49,7 +49,7 @@ struct db;
 /*
  * The purpose of a connection, which decides how long anything may wait: for a server
  * that does not answer or whose disk is full, or for rows or tables that someone has
- * locked.  The server's own limits are set to match (stmts.def, SESSION_WAIT).
+ * locked. The server's own limits are set to match (stmts.def, SESSION_WAIT).
  */
 enum db_use {
 	DB_WORK,   /* tools: an answer may take at most 60 s */
@@ -69,8 +69,8 @@ enum db_use {
 
 /*
  * Connects as conf says (db_host, db_port, db_user, db_passwd, db_name, db_ssl_..., or
- * db_socket); conf must outlive the connection.  Checks the schema version.  E_DB: the
- * server is not available.  E_CONFIG: it refuses the account or the database, or the
+ * db_socket); conf must outlive the connection. Checks the schema version. E_DB: the
+ * server is not available. E_CONFIG: it refuses the account or the database, or the
  * schema has another version; f names the command to run.
  */
 enum err db_open(const struct conf *, enum db_use, struct db **, struct fail *);
@@ -111,14 +111,14 @@ enum err db_begin_current(struct db *, struct fail *);
  */
 enum err db_begin_snapshot(struct db *, struct fail *);
 /*
- * As db_begin(), for a transaction that only makes changes.  They are held back until
- * db_commit() sends them in one message; texts must stay until then.  This is
- * optimistic: each statement whose count is requested reports 1 at once.  If one of
+ * As db_begin(), for a transaction that only makes changes. They are held back until
+ * db_commit() sends them in one message; texts must stay until then. This is
+ * optimistic: each statement whose count is requested reports 1 at once. If one of
  * them does not match exactly one row, nothing is changed, and db_commit() returns
- * E_RETRY with db_tx_batch_refused() true.  The same happens with anything that cannot
+ * E_RETRY with db_tx_batch_refused() true. The same happens with anything that cannot
  * be sent this way: reads, inserts of whole rows, more than 16 statements or 512 KB of
- * text, or a sequence new to this connection.  The caller then starts again with
- * db_begin(), where each statement runs when it is called.  On servers other than
+ * text, or a sequence new to this connection. The caller then starts again with
+ * db_begin(), where each statement runs when it is called. On servers other than
  * MariaDB, and on cluster nodes, this is db_begin().
  */
 enum err db_begin_tx_batch(struct db *, struct fail *);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Typed wrappers around the statements, one .c file per entity.  E_NOTFOUND: no such
+ * Typed wrappers around the statements, one .c file per entity. E_NOTFOUND: no such
  * row.
  */
 #ifndef DB_ENTITY_H
@@ -82,7 +82,7 @@ enum err password_token_user(
     struct db *, const char *digest, int64_t now, int64_t *userid, struct fail *);
 /*
  * Sets the account's password as an admin does (USER_RESET_PASSWD) and removes all its
- * tokens.  E_NOTFOUND: the token has been used meanwhile; nothing was changed.
+ * tokens. E_NOTFOUND: the token has been used meanwhile; nothing was changed.
  */
 enum err password_token_use(struct db *, const char *digest, int64_t userid,
     const char *passwd_hash, struct fail *);
@@ -100,7 +100,7 @@ struct row_keyed_job {
 	struct job job;
 };
 /*
- * Reads the existing ones of at most DB_LIST_MAX hosts, in no order.  Whether the host
+ * Reads the existing ones of at most DB_LIST_MAX hosts, in no order. Whether the host
  * has jobs is only looked up for a single one; has_jobs: not even then, because it is
  * known that there are some.
  */
@@ -261,7 +261,7 @@ enum err workunits_touch_each(
     struct db *, const struct row_pair *, size_t n, struct fail *);
 /*
  * Touches a workunit and binds it to a class of hosts, an app version, or both (0 =
- * not).  E_RACE: it is bound differently already, and nothing was changed.
+ * not). E_RACE: it is bound differently already, and nothing was changed.
  */
 enum err workunit_bind(struct db *, int64_t id, int32_t hr_class,
     int64_t app_version_id, int64_t at, struct fail *);
@@ -311,7 +311,7 @@ enum err results_docs(struct db *, struct arena *, const int64_t *ids, size_t n,
     struct row_docs **, size_t *ndocs, struct fail *);
 /*
  * Adds to a batch of RESULT_CLAIM: claims a job (performance.md 1 (W3)), which must be
- * UNSENT.  Run by db_batch_all(): E_RACE if it is lost, or the once rule forbids it.
+ * UNSENT. Run by db_batch_all(): E_RACE if it is lost, or the once rule forbids it.
  */
 void result_claim_put(struct db_batch *, const struct dec_send *, int64_t hostid,
     int64_t userid, int64_t now, int64_t stored_deadline);
@@ -319,14 +319,14 @@ void result_claim_put(struct db_batch *, const struct dec_send *, int64_t hostid
 void result_report_put(struct db_batch *, const struct dec_report *,
     const struct rq_report *, int64_t hostid, const struct user *, int64_t now);
 /*
- * Locks results and reads what a commit expects of them; by id.  pairs: ids ascending
- * (a), each with the key of the once rule that it is to get, 0 = none (b).  Missing
+ * Locks results and reads what a commit expects of them; by id. pairs: ids ascending
+ * (a), each with the key of the once rule that it is to get, 0 = none (b). Missing
  * results are left out.
  */
 enum err results_hold(struct db *, struct arena *, const struct row_pair *pairs,
     size_t n, struct row_held_result **, size_t *nheld, struct fail *);
 /*
- * Moves a result in progress from host `from` to hostid.  E_RACE: it is not in progress
+ * Moves a result in progress from host `from` to hostid. E_RACE: it is not in progress
  * there.
  */
 enum err result_to_host(
@@ -335,28 +335,28 @@ enum err results_detach(struct db *, struct arena *, int64_t hostid, int64_t now
     struct fail *); /* protocol.md 3.2; leaves received_time 0 */
 
 /* --- snapshot.c, snap_held.c: the head of the snapshot, the same for scheduler, replay
- * and explain.  Candidates are read by db/supply_rows.h.  Reads only. --- */
+ * and explain. Candidates are read by db/supply_rows.h. Reads only. --- */
 /* In-progress jobs of each snapshot's host, by id, and behind them those of its
  * predecessor. */
 enum err snapshots_in_progress(
     struct db *, struct arena *, struct snapshot *const *, size_t n, struct fail *);
-/* The row of every reported name.  Jobs in progress that the client neither reports nor
+/* The row of every reported name. Jobs in progress that the client neither reports nor
  * lists (lost, if it lists at all) get their blobs. */
 enum err snapshot_reported(struct db *, struct arena *, const struct request *,
     struct snapshot *, struct fail *);
 /* What became of the tasks that the client lists, and which of the account's hosts has
- * them.  After snapshot_reported, whose rows it uses. */
+ * them. After snapshot_reported, whose rows it uses. */
 enum err snapshot_others(struct db *, struct arena *, const struct request *,
     struct snapshot *, struct fail *);
 /*
  * Adds the file sets that were chosen of those that the host holds, with their files:
- * held = the host has all of them.  Unordered, no jobs yet.  If some that may have work
+ * held = the host has all of them. Unordered, no jobs yet. If some that may have work
  * were left out for their number, search.left is set.
  */
 struct held_sets;
 enum err snapshot_files(struct db *, struct arena *, const struct conf *,
     const struct held_sets *, int64_t now, struct snapshot *, struct fail *);
-/* The newest unsent result of each of these filesets; 0 = none.  The waiters' look. */
+/* The newest unsent result of each of these filesets; 0 = none. The waiters' look. */
 enum err filesets_newest(struct db *, struct arena *, const int64_t *ids, size_t n,
     int64_t *newest, struct fail *);
 /* Is the last workunit of one of these filesets without any result yet, so that the
@@ -368,7 +368,7 @@ enum err filesets_unmade(
 enum target { TARGET_ALL, TARGET_HOST, TARGET_USER, TARGET_TEAM }; /* protocol.md 4.7 */
 /*
  * Reserves the workunit's results, including those not sent yet, for one more target
- * (id 0 for TARGET_ALL); multi: every host of the target gets one.  In the caller's
+ * (id 0 for TARGET_ALL); multi: every host of the target gets one. In the caller's
  * transaction.
  */
 enum err assignment_add(struct db *, struct arena *, const struct workunit *,

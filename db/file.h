@@ -8,15 +8,15 @@
 
 /*
  * How many workunits still need an ordinary input file, which several of them may share
- * (table input_use).  Whoever makes workunits counts them, and says so in
+ * (table input_use). Whoever makes workunits counts them, and says so in
  * workunit.inputs_counted; file_deleter takes them off and removes a file that none
- * needs.  A workunit that is not counted was made by another program, or by a release
+ * needs. A workunit that is not counted was made by another program, or by a release
  * that did not count.
  */
 
 /*
  * Counts workunits that need these files, or takes them off, in the caller's
- * transaction: a name stands there once for each workunit.  Sorts the names: in one
+ * transaction: a name stands there once for each workunit. Sorts the names: in one
  * order no two programs wait for each other's rows in turn.
  */
 enum err inputs_use(struct db *, struct arena *, char **names, size_t n, struct fail *);
@@ -28,7 +28,7 @@ enum err inputs_counted(struct db *, struct arena *, char *const *names, size_t 
 
 /*
  * Programs of an earlier release make workunits without counting them, and finish some
- * without taking them off.  An upgrade says that this may have happened, and the first
+ * without taking them off. An upgrade says that this may have happened, and the first
  * file_deleter of this release sees to it.
  */
 enum err inputs_count_wanted(struct db *, bool *wanted, struct fail *);
@@ -38,7 +38,7 @@ enum err inputs_count_want(struct db *, bool wanted, struct fail *);
 enum err inputs_miscounted(struct db *, struct arena *, int64_t from, int64_t to,
     int64_t **ids, size_t *n, struct fail *);
 /* Notes in at most DB_LIST_MAX of them that this has been corrected, in the caller's
- * transaction.  E_RACE: one of them was right already. */
+ * transaction. E_RACE: one of them was right already. */
 enum err inputs_note_counted(struct db *, const int64_t *ids, size_t n, struct fail *);
 
 /* Workunits that are counted, and their documents; NULL = the workunit is gone. */

@@ -2,10 +2,10 @@
 /*
  * Which registered files a host holds, and in which sets they are.
  *
- * A host may name thousands of files, few of which matter to one request.  A connection
+ * A host may name thousands of files, few of which matter to one request. A connection
  * remembers which sets each name is in, and which sets have unsent results; the request
- * then reads the rows of the few sets that it needs (rules/sched/held.h).  What is
- * remembered only chooses what is read.  A file that could be deleted is read afresh,
+ * then reads the rows of the few sets that it needs (rules/sched/held.h). What is
+ * remembered only chooses what is read. A file that could be deleted is read afresh,
  * because a delete order rests on facts of this request.
  */
 #ifndef DB_HELD_H
@@ -59,7 +59,7 @@ enum err chosen_sets_read(struct db *, struct arena *, struct held_sets *, size_
  */
 void known_set_note(struct db *, int64_t fileset_id, enum held_is);
 
-/* Appends the rows of the sets with these ids; absent sets have none.  The rows are in
+/* Appends the rows of the sets with these ids; absent sets have none. The rows are in
  * no order until set_rows_sort(). */
 enum err set_rows_read(struct db *, struct arena *, const int64_t *ids, size_t n,
     struct set_rows *, struct fail *);

@@ -19,7 +19,7 @@ enum err host_ends_lately(struct db *, struct arena *, struct row_tally **rows,
 
 /*
  * Rows that show which work can never be done: workunits that lack results, the demands
- * of unsent work, and the active hosts.  For admins and daemons, not for RPCs.
+ * of unsent work, and the active hosts. For admins and daemons, not for RPCs.
  */
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Slices of a table's ids by the number of rows in them.  Daemons and commands that
+ * Slices of a table's ids by the number of rows in them. Daemons and commands that
  * look at a whole table go from slice to slice, so what they cost follows from the rows
  * that exist: ids of a project of years begin at thousands of millions, behind rows
  * that were purged long ago.
@@ -29,7 +29,7 @@ enum id_table {
 
 /*
  * Returns in *to the end of the slice (from, *to], which has the next `rows` rows of
- * the table.  IDS_END: it has fewer.  That slice is open, as rows are being added, and
+ * the table. IDS_END: it has fewer. That slice is open, as rows are being added, and
  * as what is left of removed rows may have higher ids.
  */
 enum err ids_ahead(

@@ -7,7 +7,7 @@
 enum {
 	/*
 	 * How long something is remembered grows with the number of names, so that
-	 * reading it again costs at most a hundred sets a second.  Of few names nothing
+	 * reading it again costs at most a hundred sets a second. Of few names nothing
 	 * is remembered, as reading them all costs little.
 	 */
 	NAMES_FEW = 64,

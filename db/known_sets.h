@@ -59,13 +59,13 @@ void known_link(struct known_sets *, struct known_file *, size_t set);
 enum held_is known_set_is(
     const struct known_sets *, const struct known_set *, int64_t now_ms);
 /*
- * Are the file's sets to be read?  They are if that was long ago, and if the host might
+ * Are the file's sets to be read? They are if that was long ago, and if the host might
  * be told to delete the file.
  */
 bool known_file_is_due(
     const struct known_sets *, const struct known_file *, int64_t now_ms);
 
-/* Is it time to look for sets with work?  And what was found, ascending. */
+/* Is it time to look for sets with work? And what was found, ascending. */
 bool known_work_is_due(const struct known_sets *, int64_t now_ms);
 void known_ready(struct known_sets *, const struct row_number *rows, size_t n,
     int64_t began_ms, int64_t took_ms);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The ledger of large files: jobs sent, hits (jobs whose host had all bytes), and bytes
- * needed and saved, per UTC day, file set and host.  The claim of a job stores its
+ * needed and saved, per UTC day, file set and host. The claim of a job stores its
  * bytes with the result and marks it (READY_SENT); the transitioner moves marked jobs
- * into the ledger.  The transaction that adds a job clears its mark, so each job counts
- * once, and a marked row is never purged.  The host and day counted are those that the
+ * into the ledger. The transaction that adds a job clears its mark, so each job counts
+ * once, and a marked row is never purged. The host and day counted are those that the
  * row has when the job is added, seconds later.
  */
 #ifndef DB_LEDGER_H

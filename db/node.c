@@ -37,7 +37,7 @@ watch_row(struct lease_watch *w, const struct row_lease *r)
 }
 
 /*
- * May the lease be taken?  An error here costs only a change of holder, as the token
+ * May the lease be taken? An error here costs only a change of holder, as the token
  * guards every write.
  */
 static bool

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The machines of a project, and what runs there.  Rows of node_service are for people
+ * The machines of a project, and what runs there. Rows of node_service are for people
  * and for draining: no decision about jobs rests on them.
  */
 #ifndef DB_NODE_H
@@ -11,7 +11,7 @@
 
 /*
  * Leases: which instance of a daemon does a share of the work, however many machines
- * run one (locus-cluster(7)).  A lease is a row that carries a random token.  Its
+ * run one (locus-cluster(7)). A lease is a row that carries a random token. Its
  * holder renews it; another instance takes it once it is free, has expired by the
  * database's clock, or was not renewed for its whole term by the other's own clock.
  * Each transaction of the holder starts with lease_renew(), so what a holder that was
@@ -38,14 +38,14 @@ struct lease_claim {
 	const char *name;
 	struct lease_holder me;
 	int64_t token, term_s;
-	/* Does a process of this service still run at this place?  NULL = not asked. */
+	/* Does a process of this service still run at this place? NULL = not asked. */
 	bool (*runs)(void *ctx, const char *service);
 	void *ctx;
 };
 /*
  * Takes the lease for c->me with c->token, a new one, if that is allowed; else only
- * updates *w.  The caller is the only process of its service at its place, so a lease
- * in its own name is left over.  *taken: is it ours now?
+ * updates *w. The caller is the only process of its service at its place, so a lease
+ * in its own name is left over. *taken: is it ours now?
  */
 enum err lease_take(struct db *, const struct lease_claim *, struct lease_watch *,
     bool *taken, struct fail *);
@@ -58,11 +58,11 @@ enum err leases_list(
     struct db *, struct arena *, struct row_lease **, size_t *n, struct fail *);
 
 /*
- * Finds the row of this node, or makes it.  E_CONFIG: another machine, or a directory
+ * Finds the row of this node, or makes it. E_CONFIG: another machine, or a directory
  * of another project, has registered the name, and was seen in the last minute.
  */
 enum err node_register(struct db *, const struct node *, struct fail *);
-/* *drained: has an admin drained this node?  false if the node has no row. */
+/* *drained: has an admin drained this node? false if the node has no row. */
 enum err node_is_drained(struct db *, const char *name, bool *drained, struct fail *);
 /* E_NOTFOUND: no such node. */
 enum err node_set_drained(struct db *, const char *name, bool drained, struct fail *);

@@ -150,7 +150,7 @@ is_local(const char *host)
 }
 
 /*
- * Connect by TCP?  For this machine the library uses the socket whatever the port is,
+ * Connect by TCP? For this machine the library uses the socket whatever the port is,
  * but a port without a socket means TCP.
  */
 static bool

@@ -17,7 +17,7 @@ typedef __typeof__(((MYSQL_BIND *)0)->is_null_value) sql_bool;
 
 /*
  * Where the value of a parameter is: in the arguments, or in the row that an argument
- * points to.  A whole row has a parameter for each column.
+ * points to. A whole row has a parameter for each column.
  */
 struct param {
 	enum arg_type type; /* type of the value; never ARG_ROW */
@@ -154,7 +154,7 @@ enum err tx_batch_keep(
     struct db *, int64_t *affected, enum stmt_id, const void *args, struct fail *);
 enum err tx_batch_refuse(struct db *, const char *why, struct fail *);
 /*
- * Runs and commits the changes held back.  E_RETRY as from db_commit(), or refused:
+ * Runs and commits the changes held back. E_RETRY as from db_commit(), or refused:
  * then nothing was changed.
  */
 enum err tx_batch_run(struct db *, struct fail *);

@@ -10,7 +10,7 @@
 /* *since: when an admin drained the project, so that it gives no work out, s UTC; 0 =
  * it is not drained. */
 enum err project_drained_since(struct db *, int64_t *since, struct fail *);
-/* since 0 ends the drain.  Schedulers of all machines follow within some seconds. */
+/* since 0 ends the drain. Schedulers of all machines follow within some seconds. */
 enum err project_set_drained(struct db *, int64_t since, struct fail *);
 
 /* *begun: when the newest complete backup was begun, s UTC; 0 = none was made. */
@@ -30,8 +30,8 @@ bool replica_named(const struct conf *);
 /*
  * Connects to the replica, read-only; use: DB_READ or DB_LOOK. *age_s: its data are at
  * most this old, but up to 10 s of it is the pause between two notes of the programs
- * that run.  E_NOTFOUND: none is named.  Other errors: it is not available or older
- * than replica_max_age; the caller goes to the primary.  The connection refers to a
+ * that run. E_NOTFOUND: none is named. Other errors: it is not available or older
+ * than replica_max_age; the caller goes to the primary. The connection refers to a
  * configuration in the arena.
  */
 enum err replica_open(struct arena *, const struct conf *, enum db_use, struct db **,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Results.  Every change names the state that it expects, and the number of matched
+ * Results. Every change names the state that it expects, and the number of matched
  * rows tells whether it held (performance.md 1 (W2 and W3)).
  */
 #include "db/entity.h"
@@ -228,9 +228,9 @@ results_detach(
 }
 
 /*
- * Workunits reserved for some hosts.  The transitioner makes their results like any
+ * Workunits reserved for some hosts. The transitioner makes their results like any
  * others, but the results have their own place in the index, where only their targets
- * look.  So a claim is the same conditional update as any other, and two schedulers can
+ * look. So a claim is the same conditional update as any other, and two schedulers can
  * never send one result twice.
  */
 

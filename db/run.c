@@ -11,10 +11,10 @@
 #include "lib/banned.h"
 
 /*
- * Another node's commit may end our transaction at any moment.  Every command reports
+ * Another node's commit may end our transaction at any moment. Every command reports
  * this except one: if it happens during a preparation, a cluster node (measured on
  * MariaDB 10.11.19) answers OK, and everything that follows would be committed
- * statement by statement.  So a preparation inside a transaction is followed by a check
+ * statement by statement. So a preparation inside a transaction is followed by a check
  * that the transaction still exists.
  */
 static enum err

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Creates and upgrades the schema, and adopts a BOINC database in place.  Each step of
+ * Creates and upgrades the schema, and adopts a BOINC database in place. Each step of
  * an upgrade first checks whether it is needed, so an interrupted upgrade can simply be
  * run again.
  */
@@ -112,7 +112,7 @@ struct upgrade {
 };
 
 /*
- * Runs one step of an upgrade.  An error names only the table: the whole statement
+ * Runs one step of an upgrade. An error names only the table: the whole statement
  * would leave no room for the reason.
  */
 static enum err

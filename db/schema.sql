@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The schema of a project: the tables and columns of a BOINC project's database (same names and meanings), with 64-bit
--- ids, every table InnoDB with a primary key, and a default for every number.  Additions of Locus are marked "ours".
+-- ids, every table InnoDB with a primary key, and a default for every number. Additions of Locus are marked "ours".
 --
--- Programs parse this layout (adopt.c): one column or index per line, and a line ending in ";" ends a statement.  A
+-- Programs parse this layout (adopt.c): one column or index per line, and a line ending in ";" ends a statement. A
 -- BOINC database is adopted by adding the columns that it lacks and the indexes marked "-- ours".
 --
 -- Text: names, keys and digests are compared byte by byte (utf8mb4_bin, the default of every table); e-mail addresses
--- and the names of people and teams are compared without regard to case.  Raw data from clients is stored in blobs.
+-- and the names of people and teams are compared without regard to case. Raw data from clients is stored in blobs.
 -- The table result has only the indexes that the statements need: each one costs every report and every send.
 
 CREATE TABLE IF NOT EXISTS locus_schema (
@@ -681,7 +681,7 @@ CREATE TABLE IF NOT EXISTS project_state (
 	PRIMARY KEY (id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
--- ours: why a daemon could not handle a workunit at its last tries; stage = the daemon.  Removed when it could, or with the workunit
+-- ours: why a daemon could not handle a workunit at its last tries; stage = the daemon. Removed when it could, or with the workunit
 CREATE TABLE IF NOT EXISTS workunit_trouble (
 	workunitid BIGINT NOT NULL DEFAULT 0,
 	stage VARCHAR(32) NOT NULL DEFAULT '',
@@ -698,8 +698,8 @@ CREATE TABLE IF NOT EXISTS workunit_trouble (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 -- ours: number of workunits and of their results, per app (kind 1), batch (2) and file set (3), and state: code is a sum of
--- bits (model/tally.h).  The transitioner moves a workunit from one row to another when it visits it, and notes in
--- workunit.tally what it has counted; part: who wrote the row, so that no two programs wait for each other's.  The
+-- bits (model/tally.h). The transitioner moves a workunit from one row to another when it visits it, and notes in
+-- workunit.tally what it has counted; part: who wrote the row, so that no two programs wait for each other's. The
 -- counts of a key are the sums over its parts.
 CREATE TABLE IF NOT EXISTS work_tally (
 	kind TINYINT NOT NULL DEFAULT 0,
@@ -717,7 +717,7 @@ CREATE TABLE IF NOT EXISTS work_tally (
 	PRIMARY KEY (kind, id, code, part)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
--- ours: which instance of a daemon does a share of the work; token 0 = none.  Times are those of the database's clock.
+-- ours: which instance of a daemon does a share of the work; token 0 = none. Times are those of the database's clock.
 CREATE TABLE IF NOT EXISTS daemon_lease (
 	name VARCHAR(190) NOT NULL DEFAULT '',
 	node VARCHAR(100) NOT NULL DEFAULT '',

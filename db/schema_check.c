@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks whether a database is as the programs need it.  Each remark says what is wrong
+ * Checks whether a database is as the programs need it. Each remark says what is wrong
  * and which command fixes it; what schema_upgrade() would add or widen comes from the
  * same list of gaps.
  */

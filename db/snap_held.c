@@ -125,7 +125,7 @@ app_drains(const struct catalog *cat, int64_t appid)
 }
 
 /*
- * Adds the files of one set to the snapshot.  Those that the host holds may be in other
+ * Adds the files of one set to the snapshot. Those that the host holds may be in other
  * sets, of which the caller knows.
  */
 static void

@@ -4,8 +4,8 @@
  * &host, HOST_BY_CPID, .userid = id, .host_cpid = cpid) with struct host *host.
  *
  * For each statement, stmts.def defines args_NAME, a struct of its arguments, and
- * answer_NAME, its result row.  An unknown argument, a wrong type, a missing or
- * repeated argument, and a row of another shape do not compile.  Lists are passed by
+ * answer_NAME, its result row. An unknown argument, a wrong type, a missing or
+ * repeated argument, and a row of another shape do not compile. Lists are passed by
  * db_ids(), db_names(), db_pairs() or db_heads().
  *
  * Files that include this header are rebuilt when a statement changes; other headers do
@@ -150,9 +150,9 @@ enum err db_run_number(
 
 /*
  * db_exec(struct db *, struct fail *, int64_t *affected, STMT, .name = value ...) runs
- * a statement without a result. affected: matched rows, may be NULL.  E_RACE: a unique
- * key is taken.  E_BADREQ: a value does not fit its column.  E_CONFIG: a table or
- * column is missing.  A deadlock outside a transaction is retried here a few times.
+ * a statement without a result. affected: matched rows, may be NULL. E_RACE: a unique
+ * key is taken. E_BADREQ: a value does not fit its column. E_CONFIG: a table or
+ * column is missing. A deadlock outside a transaction is retried here a few times.
  */
 #define db_exec(db, f, affected, stmt, ...)                                            \
 	db_exec_like(db, f, affected, SQL_##stmt, stmt, ##__VA_ARGS__)
@@ -234,7 +234,7 @@ enum err db_run_number(
 
 /*
  * Runs a statement for many rows of arguments (no lists). db_batch_add() copies the
- * arguments and the rows that they point to; texts must stay until the run.  With
+ * arguments and the rows that they point to; texts must stay until the run. With
  * MariaDB the run is one message; to be done completely or not at all, it must be
  * inside a transaction. *affected (may be NULL): the sum over all rows.
  */
@@ -259,7 +259,7 @@ enum err db_batch_run(
     struct db *, const struct db_batch *, int64_t *affected, struct fail *);
 /*
  * As db_batch_run() for rows that this transaction has locked and found as expected: no
- * count is needed, so it is one message also where the project has triggers.  In a
+ * count is needed, so it is one message also where the project has triggers. In a
  * transaction of one message, where nothing can be found, each row must match.
  */
 enum err db_batch_locked(struct db *, const struct db_batch *, struct fail *);

@@ -23,8 +23,8 @@ enum err supply_run(struct supply_source *, const struct supply_query *,
 
 /*
  * Runs the queries of several requests, each AFTER_LAST without a lock, as one
- * statement.  nth jobs are left out first, so that requests that read the same file set
- * get different ones; so an empty answer tells nothing.  At most DB_HEADS_MAX.
+ * statement. nth jobs are left out first, so that requests that read the same file set
+ * get different ones; so an empty answer tells nothing. At most DB_HEADS_MAX.
  */
 enum err supply_run_cohort(struct db *, struct arena *, const struct supply_query *,
     size_t n, struct supply_rows *, struct fail *);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Triggers as rows of sched_trigger, one row per file set, created with its first
- * trigger.  Every change is one statement that names the state it expects, so any
+ * trigger. Every change is one statement that names the state it expects, so any
  * number of processes on any number of machines may make it.
  */
 #include "db/trigger_rows.h"
@@ -64,7 +64,7 @@ rows_since(const struct triggers *t, struct arena *a, enum trigger of,
 
 /*
  * Most triggers are already raised, because every host without work raises the same
- * ones.  So this costs a read, not a write for which others must wait.
+ * ones. So this costs a read, not a write for which others must wait.
  */
 static enum err
 rows_raise(const struct triggers *t, enum trigger of, const char *name, struct fail *f)

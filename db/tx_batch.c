@@ -2,10 +2,10 @@
 /*
  * Sends a transaction that only makes changes in one message: MariaDB takes the
  * statements of stmts.def one after another as a single prepared statement (BEGIN NOT
- * ATOMIC ... END) with the arguments of all of them.  Each statement whose count was
+ * ATOMIC ... END) with the arguments of all of them. Each statement whose count was
  * requested must have matched one row, or nothing is committed.
  *
- * Such programs stay prepared with the connection.  One that is seen for the first time
+ * Such programs stay prepared with the connection. One that is seen for the first time
  * is refused, so that a transaction that hardly ever recurs costs no preparation.
  */
 #include "db/private.h"

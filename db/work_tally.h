@@ -4,7 +4,7 @@
  * state, and their results, so that nobody has to read all workunits to count them.
  *
  * Everything that changes the state of a workunit makes it due for the transitioner,
- * which counts it again in the transaction that handles it.  A purge counts it out.  So
+ * which counts it again in the transaction that handles it. A purge counts it out. So
  * the counts are exact for all workunits that are not due, and readers correct them by
  * the few that are.
  */
@@ -30,14 +30,14 @@ struct work_tallies {
 	bool behind; /* too many are due: some are counted as they were before */
 };
 /*
- * Reads the counts of one id, or of all ids of a kind (0), as of now.  Workunits of no
- * batch or no file set then have id 0.  Opens and ends a transaction of its own.
+ * Reads the counts of one id, or of all ids of a kind (0), as of now. Workunits of no
+ * batch or no file set then have id 0. Opens and ends a transaction of its own.
  */
 enum err work_tallies_read(struct db *, struct arena *, enum tally_kind, int64_t id,
     int64_t now, struct work_tallies *, struct fail *);
 
 /*
- * Programs of an earlier release move workunits without counting them.  An upgrade says
+ * Programs of an earlier release move workunits without counting them. An upgrade says
  * that this may have happened, and the first transitioner of this release sees to it.
  */
 enum err work_recount_wanted(struct db *, bool *wanted, struct fail *);
@@ -58,7 +58,7 @@ struct work_counts {
 	struct result_counts results;
 };
 /*
- * Counts the project's workunits and results.  Results in progress are counted by an
+ * Counts the project's workunits and results. Results in progress are counted by an
  * index of the hosts: there are as many as the hosts have.
  */
 enum err work_counts_read(

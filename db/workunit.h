@@ -30,7 +30,7 @@ struct wu_aside {
 };
 /*
  * Puts n workunits aside, in the caller's transaction, and counts one more failed try
- * of each.  A workunit that is no longer as it was read keeps its place.
+ * of each. A workunit that is no longer as it was read keeps its place.
  */
 enum err workunits_put_aside(struct db *, struct arena *, const struct wu_queue_id *,
     enum aside_how, const struct wu_aside *, size_t n, int64_t now, struct fail *);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the daemons write during a workunit's life.  Every write names what was read and
- * returns E_RACE if that has changed; a daemon changes only its own columns.  Lock
+ * What the daemons write during a workunit's life. Every write names what was read and
+ * returns E_RACE if that has changed; a daemon changes only its own columns. Lock
  * order of all programs: workunit by id, result by id, host_app_version, host, user,
  * team.
  */
@@ -15,7 +15,7 @@
 
 /*
  * Which finished workunits may leave the database, and what the archive keeps of them;
- * for db_purge and locus purge.  workunits_purge() (db/wu_updates.h) removes them.
+ * for db_purge and locus purge. workunits_purge() (db/wu_updates.h) removes them.
  */
 
 enum { PURGE_SLICE = 256 }; /* workunits examined at once */
@@ -36,7 +36,7 @@ enum err purge_find(struct db *, struct arena *, struct purge_range *,
     struct workunit **, size_t *n, struct fail *);
 /*
  * Loads the results of n workunits, ordered by id, at most DB_LIST_MAX; docs: with
- * their texts, for the archive.  Returns n items in the same order.
+ * their texts, for the archive. Returns n items in the same order.
  */
 enum err purge_load(struct db *, struct arena *, struct workunit *const *, size_t n,
     bool docs, struct purged **, struct fail *);
@@ -174,8 +174,8 @@ enum err results_to_delete_files(struct db *, struct arena *,
 /*
  * Collects the writes of a daemon for several workunits, to be made in its transaction.
  * wu_updates_save() runs them statement by statement in the order of locks and leaves
- * the batch empty.  Rows of one statement are written in the order in which they were
- * added, which should be by id.  E_RACE: a workunit or result is not as it was read;
+ * the batch empty. Rows of one statement are written in the order in which they were
+ * added, which should be by id. E_RACE: a workunit or result is not as it was read;
  * the transaction must not be committed.
  */
 enum wu_update {
@@ -214,7 +214,7 @@ void workunit_transitioned(struct wu_updates *, const struct workunit *was,
 /*
  * Adds the validator's update: canonical_resultid, canonical_credit, error_mask,
  * target_nresults, assimilate_state and transition_time; need_validate becomes 0 and
- * transition_seq grows.  The same condition applies.
+ * transition_seq grows. The same condition applies.
  */
 void workunit_validated(
     struct wu_updates *, const struct workunit *was, const struct workunit *becomes);
@@ -236,7 +236,7 @@ void result_files_deleted(
 /*
  * Adds an update of server_state, outcome, validate_state, file_delete_state,
  * claimed_credit and granted_credit of one result, made if the four states and the
- * deadline are still those of was.  Asserts that the moves are legal (states.def).
+ * deadline are still those of was. Asserts that the moves are legal (states.def).
  */
 void result_move(
     struct wu_updates *, const struct result *was, const struct result *becomes);
@@ -289,7 +289,7 @@ void job_credited(struct wu_updates *, int64_t userid, int64_t workunitid);
 
 /*
  * Deletes at most DB_LIST_MAX workunits, by id, with everything that belongs to them,
- * in the caller's transaction.  E_RACE: one of them is not as read.
+ * in the caller's transaction. E_RACE: one of them is not as read.
  */
 enum err workunits_purge(
     struct db *, struct arena *, struct workunit *const *, size_t n, struct fail *);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The protocol of handlers (locus-handlers(7)) for C: a loop around getline() and
- * jansson.  Only what locus_handler.h declares is visible.
+ * jansson. Only what locus_handler.h declares is visible.
  */
 #include "handler/locus_handler.h"
 

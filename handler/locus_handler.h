@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Handlers in C: see locus_handler(3).  Link with -llocus_handler.  Structures only
+ * Handlers in C: see locus_handler(3). Link with -llocus_handler. Structures only
  * grow at their ends, and only the library makes them, so programs built with an older
  * header keep working; `size` of struct locus_callbacks says which header a program
  * was built with.
@@ -60,12 +60,12 @@ struct locus_choice {
 	size_t nfiles;
 };
 
-/* The request that is being answered.  All pointers live until the callback returns. */
+/* The request that is being answered. All pointers live until the callback returns. */
 struct locus_request;
 
 /*
- * What a callback returns.  LOCUS_LATER: not now; LOCUS_FAILED: an error of this
- * handler.  Both ask for the item again later; locus_why() says why.
+ * What a callback returns. LOCUS_LATER: not now; LOCUS_FAILED: an error of this
+ * handler. Both ask for the item again later; locus_why() says why.
  */
 enum locus_answer { LOCUS_OK = 0, LOCUS_LATER = 1, LOCUS_FAILED = 2 };
 
@@ -110,8 +110,8 @@ struct locus_callbacks {
 };
 
 /*
- * Answers requests until standard input ends.  Returns an exit status: 0, or 1 after a
- * message on standard error.  What callbacks print on standard output goes to standard
+ * Answers requests until standard input ends. Returns an exit status: 0, or 1 after a
+ * message on standard error. What callbacks print on standard output goes to standard
  * error, which is in the daemon's log.
  */
 int locus_serve(const struct locus_callbacks *);

@@ -33,7 +33,7 @@ clock_map(const char *path)
 	return p;
 }
 
-/* Returns the test's clock, NULL = there is none.  Threads may map it twice. */
+/* Returns the test's clock, NULL = there is none. Threads may map it twice. */
 static const struct clock_file *
 clock_of_test(void)
 {

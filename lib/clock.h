@@ -4,8 +4,8 @@
  *
  * In a build for tests (configure --enable-devel) the environment variable
  * LOCUS_TEST_CLOCK may name a file, a struct clock_file, which moves the wall clock
- * ahead in steps; a program that cannot read the file ends with CLOCK_EXIT.  Other
- * builds do not know the variable.  Durations, leases and the database's own clock stay
+ * ahead in steps; a program that cannot read the file ends with CLOCK_EXIT. Other
+ * builds do not know the variable. Durations, leases and the database's own clock stay
  * real.
  */
 #ifndef LIB_CLOCK_H

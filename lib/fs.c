@@ -360,7 +360,7 @@ sync_all(const char *path, struct fail *f)
 	return e;
 }
 
-/* Copies all, and names them when their contents are on disk.  names: of temporary
+/* Copies all, and names them when their contents are on disk. names: of temporary
  * files that are left. */
 static enum err
 copy_and_name(struct arena *a, struct fs_pair *v, size_t n, unsigned mode, char **names,

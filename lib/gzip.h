@@ -27,14 +27,14 @@ FILE *unpack_fopen(const char *path);
 
 struct gzip;
 /*
- * Creates or empties the file, mode 0644 whatever the umask.  Release *g even on
+ * Creates or empties the file, mode 0644 whatever the umask. Release *g even on
  * failure.
  */
 enum err gzip_create(const char *path, struct gzip **g, struct fail *);
 enum err gzip_put(struct gzip *, const void *, size_t n, struct fail *);
 /* Writes the end, and waits until the disk has the file. */
 enum err gzip_end(struct gzip *, struct fail *);
-/* Releases it; without gzip_end() before, the file is a partial one.  NULL is allowed.
+/* Releases it; without gzip_end() before, the file is a partial one. NULL is allowed.
  */
 void gzip_free(struct gzip *);
 /*

@@ -277,8 +277,8 @@ log_put_repeats(int64_t now, bool all)
 	}
 }
 
-/* kind 0: that of the format, and only warnings and errors count as repetitions.  The
- * caller holds the lock.  Returns whether the line was written. */
+/* kind 0: that of the format, and only warnings and errors count as repetitions. The
+ * caller holds the lock. Returns whether the line was written. */
 __attribute__((format(printf, 3, 0))) static bool
 log_locked(enum log_level level, uint64_t kind, const char *fmt, va_list ap)
 {

@@ -35,7 +35,7 @@ void log_line(enum log_level, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /*
  * Logs a line that somebody else wrote, at level info; its repetitions are counted like
- * those of errors.  Returns whether it was written.
+ * those of errors. Returns whether it was written.
  */
 bool log_heard(const char *line, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -76,7 +76,7 @@ ring_find_end(struct ring *r, const char *file)
 }
 
 /*
- * Goes on with the records of the file, or gives a new file its key.  The file is
+ * Goes on with the records of the file, or gives a new file its key. The file is
  * mapped only while looking for its end.
  */
 static enum err

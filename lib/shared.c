@@ -103,7 +103,7 @@ shared_fill(int fd, const char *path, const struct shared_form *form, struct fai
 }
 
 /*
- * Sees to the form.  E_RETRY: the file was of another form, or another process found it
+ * Sees to the form. E_RETRY: the file was of another form, or another process found it
  * so, and it has been removed.
  */
 static enum err

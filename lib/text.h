@@ -59,10 +59,10 @@ const char *text_below(const char *dir, const char *path);
 size_t text_utf8(const char *);
 /*
  * Text of strangers must not steer a terminal, a log's reader or a page: may the
- * character at s, which is no NUL, be shown as it is?  Not a control character (C0,
+ * character at s, which is no NUL, be shown as it is? Not a control character (C0,
  * DEL, C1), one that breaks lines, changes the direction or has no width (U+061C,
  * U+200B to U+200F, U+2028 to U+202E, U+2060 to U+206F, U+FEFF), nor a byte that is no
- * UTF-8.  *n = its bytes, 1 to 4.
+ * UTF-8. *n = its bytes, 1 to 4.
  */
 bool text_shown(const char *s, size_t *n);
 /* Replaces each character that must not be shown by "?", in place. */

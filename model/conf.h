@@ -214,7 +214,7 @@ char *download_path(
     struct arena *, const struct conf *, const char *name); /* download_dir/8a/name */
 char *download_url(struct arena *, const struct conf *, const char *name);
 /* Returns the path of a download by its URL, which may be NULL; NULL if another server
- * has the file.  Http and https are one: a client that attached by http is led to
+ * has the file. Http and https are one: a client that attached by http is led to
  * https. */
 char *path_of_url(struct arena *, const struct conf *, const char *url);
 char *upload_path(struct arena *, const struct conf *, const char *name);

@@ -15,7 +15,7 @@
 #include "model/conf.h"
 
 /*
- * Which machine of a project this is.  Its name is the host name unless locus node join
+ * Which machine of a project this is. Its name is the host name unless locus node join
  * --as gave it another one, which identity.xml keeps.
  */
 

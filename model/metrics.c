@@ -186,7 +186,7 @@ take_of_histogram(
 	return false;
 }
 
-/* Does the name belong to the metric?  "locus_rpc_total" or "locus_rpc_total{...}" */
+/* Does the name belong to the metric? "locus_rpc_total" or "locus_rpc_total{...}" */
 static bool
 is_series_of(const char *name, enum metric m)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Download mirrors (config.xml, download_mirror): other places with the files of
- * download_url.  A reply names several URLs for each file, the nearest first; a client
+ * download_url. A reply names several URLs for each file, the nearest first; a client
  * goes on to the next one when a download fails.
  */
 #ifndef MODEL_MIRROR_H
@@ -20,11 +20,11 @@ struct mirror {
 	double weight;    /* its share among mirrors at the same distance, > 0 */
 };
 
-/* Reads "URL", "URL +1" or "URL +1 2.5": hours east of UTC, weight.  E_BADREQ. */
+/* Reads "URL", "URL +1" or "URL +1 2.5": hours east of UTC, weight. E_BADREQ. */
 enum err mirror_parse(struct arena *, const char *text, struct mirror *, struct fail *);
 /*
  * Sorts by the distance between the mirror's time zone and the host's (s east of UTC),
- * around the globe; a mirror without a time zone comes after all others.  At the same
+ * around the globe; a mirror without a time zone comes after all others. At the same
  * distance weights decide, always alike for one host, so that its web caches are of
  * use.
  */

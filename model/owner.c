@@ -216,7 +216,7 @@ find_of_others(
 				continue;
 			return FAIL_ERRNO(f, "looking at %s", path);
 		}
-		/* Somebody but root can put something there.  The mode of a link means
+		/* Somebody but root can put something there. The mode of a link means
 		 * nothing, and that of a socket says who may connect to the service. */
 		if (st.st_uid != 0 || (!S_ISLNK(st.st_mode) && !S_ISSOCK(st.st_mode) &&
 					  others_change(&st)))

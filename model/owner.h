@@ -72,7 +72,7 @@ enum err owner_take(
     struct arena *, const struct conf *, bool suspend, struct owner *, struct fail *);
 
 /*
- * May the project's config.xml change from was to now?  E_CONFIG if root would not
+ * May the project's config.xml change from was to now? E_CONFIG if root would not
  * enter the project any more, and if something changes that belongs to its
  * installation.
  */

@@ -26,8 +26,8 @@ struct doorbells { /* of one process or thread; all 0 initially */
 };
 
 /*
- * Rings a bell, after the commit of the work.  Opens the file at the first ring, and
- * again if it was replaced, but never makes it.  A failure is logged once and harms
+ * Rings a bell, after the commit of the work. Opens the file at the first ring, and
+ * again if it was replaced, but never makes it. A failure is logged once and harms
  * nobody: the daemon finds the work at its next look.
  */
 void doorbell_ring(struct doorbells *, const struct conf *, enum doorbell);

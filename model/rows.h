@@ -69,7 +69,7 @@ bool ban_holds(bool banned, int64_t until, int64_t now);
 /* fileset.paused, set by the admin. */
 enum { FILESET_OPEN, FILESET_PAUSED, FILESET_DRAINING };
 /*
- * transition_time of a workunit that needs no transition: later than any time.  BOINC's
+ * transition_time of a workunit that needs no transition: later than any time. BOINC's
  * 2147483647 is 19 January 2038; a workunit that still has it is visited once then.
  */
 #define TRANSITION_NEVER INT64_MAX

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How workunits are counted in the table work_tally: workunit.tally and work_tally.code
- * are sums of these bits.  Whether results that are not over are unsent or in progress
+ * are sums of these bits. Whether results that are not over are unsent or in progress
  * is not part of the code, as each send would change it.
  */
 #ifndef MODEL_TALLY_H

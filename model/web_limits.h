@@ -30,7 +30,7 @@ char *web_limit_key(struct arena *, enum web_limit, const char *who);
 char *web_limits_path(struct arena *, const struct conf *);
 /*
  * Returns the name of the group that shares a limit: an IPv4 address, or the 64-bit
- * network of an IPv6 address.  Everything that is not an address shares one group.
+ * network of an IPv6 address. Everything that is not an address shares one group.
  */
 char *address_group(struct arena *, const char *peer);
 

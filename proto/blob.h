@@ -92,7 +92,7 @@ const struct blob_file *blob_file_named(
 
 /*
  * The input files of a workunit that are neither sticky nor marked no_delete: those
- * that go when no workunit needs them.  blob_own_inputs() appends their names.
+ * that go when no workunit needs them. blob_own_inputs() appends their names.
  */
 bool blob_is_own_input(const struct blob_file *);
 struct own_inputs {

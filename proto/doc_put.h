@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Elements of documents for programs of others: pure ASCII, whatever bytes the database
- * has.  Each is a line with an indent; web_docs.c.
+ * has. Each is a line with an indent; web_docs.c.
  */
 #ifndef PROTO_DOC_PUT_H
 #define PROTO_DOC_PUT_H

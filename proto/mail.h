@@ -17,7 +17,7 @@ struct mail {
 };
 
 /*
- * Writes the whole message.  Whatever the texts contain, no header begins in them: an
+ * Writes the whole message. Whatever the texts contain, no header begins in them: an
  * address that is not one (account_bad_email()) is E_BADREQ, and other text is encoded
  * unless it is plain ASCII.
  */

@@ -5,7 +5,7 @@
  *     sent id=21 name=wu_ok_0 runtime_s=3600 plan_class="a b"
  *
  * A line consists of a kind and column=value pairs; columns that are 0 or "" are left
- * out.  A value is quoted if it has other than plain characters; \n, \", \\ and \xHH
+ * out. A value is quoted if it has other than plain characters; \n, \", \\ and \xHH
  * mean the same as in C.
  */
 #ifndef PROTO_ROW_TEXT_H

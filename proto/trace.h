@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A trace: what an RPC saw and decided, as text.  Recordings (locus replay), the
+ * A trace: what an RPC saw and decided, as text. Recordings (locus replay), the
  * decision log (locus explain) and golden files are traces with different sections.
  *
  *     locus trace 3
@@ -11,7 +11,7 @@
  *     end
  *
  * A line consists of a kind and column=value pairs (row_text.h); trace.def lists the
- * kinds.  Only the bytes of a text are not part of a line.
+ * kinds. Only the bytes of a text are not part of a line.
  */
 #ifndef PROTO_TRACE_H
 #define PROTO_TRACE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the FastCGI programs keep between requests.  Even without a usable
+ * What the FastCGI programs keep between requests. Even without a usable
  * configuration, requests are answered with default settings: the reply sends clients
  * away for a while.
  */
@@ -38,7 +38,7 @@ read_key_text(struct arena *a, const struct conf *cf, const char *name)
 
 /*
  * Finds the signature of today's key made with the old key that the client has
- * (protocol.md 5.6, key rotation).  The files are read for each such request; these are
+ * (protocol.md 5.6, key rotation). The files are read for each such request; these are
  * few, one per host and rotation.
  */
 static const char *
@@ -90,7 +90,7 @@ disconnect(struct project *p)
 }
 
 /*
- * Has a file in the project's directory changed since the last look?  A file that was
+ * Has a file in the project's directory changed since the last look? A file that was
  * absent can only appear if the directory changes, which is checked once per request,
  * so the many files that most projects lack need no check of their own.
  */
@@ -103,7 +103,7 @@ project_file_changed(const struct project *p, const char *path, struct fs_seen *
 }
 
 /*
- * Reads the plan classes.  Errors only go to the log: clients are served all the same.
+ * Reads the plan classes. Errors only go to the log: clients are served all the same.
  */
 static void
 load_classes(struct project *p)
@@ -181,7 +181,7 @@ load_other(struct project *p, const char *path, struct conf **read, struct fail 
 	return e;
 }
 
-/* Reads the job limits.  A file that cannot be used leaves the limits as they were. */
+/* Reads the job limits. A file that cannot be used leaves the limits as they were. */
 static void
 load_limits(struct project *p)
 {

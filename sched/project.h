@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a FastCGI program keeps between requests: configuration, database connection,
- * catalogue, keys.  Each is renewed when its source changes, so nothing needs a
+ * catalogue, keys. Each is renewed when its source changes, so nothing needs a
  * restart.
  */
 #ifndef SCHED_PROJECT_H
@@ -59,21 +59,21 @@ struct project {
 
 /*
  * Finds the project (dir may be NULL, see conf_find_project) and notes where to log:
- * log_dir/PROGRAM.log, or standard error if log_to_file is false.  E_CONFIG if there is
+ * log_dir/PROGRAM.log, or standard error if log_to_file is false. E_CONFIG if there is
  * no project.
  */
 enum err project_find(struct project *, const char *program, const char *dir,
     bool log_to_file, struct fail *);
 
 /*
- * Reads config.xml again if it has changed, and nothing else.  E_CONFIG: conf holds
+ * Reads config.xml again if it has changed, and nothing else. E_CONFIG: conf holds
  * defaults.
  */
 enum err project_read_config(struct project *, struct fail *);
 
 /*
  * Reads config.xml, the keys, plan_class_spec.xml and the job limits again if they have
- * changed.  E_CONFIG: conf holds defaults.  Without usable plan classes, versions that
+ * changed. E_CONFIG: conf holds defaults. Without usable plan classes, versions that
  * have one are not sent; this is logged when the file is read.
  */
 enum err project_configure(struct project *, struct fail *);
@@ -83,7 +83,7 @@ bool project_stopped(struct project *);
 
 /*
  * Connects or reconnects, and reloads the catalogue if reread_db was touched or the
- * catalogue is older than 60 s. now: seconds UTC.  E_DB, E_CONFIG: there is no usable
+ * catalogue is older than 60 s. now: seconds UTC. E_DB, E_CONFIG: there is no usable
  * database.
  */
 enum err project_connect(struct project *, int64_t now, struct fail *);

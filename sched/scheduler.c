@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The scheduler program: serves FastCGI on a socket (serve.h), or one request from
- * standard input (-1).  Each worker has a struct project; sched/rpc/rpc.h handles one
+ * standard input (-1). Each worker has a struct project; sched/rpc/rpc.h handles one
  * request.
  */
 #include <errno.h>
@@ -51,13 +51,13 @@ struct options {
 
 /*
  * Notes in the database that a scheduler process serves, and learns whether an admin
- * has drained its node or the project (locus drain).  All workers of a process share
+ * has drained its node or the project (locus drain). All workers of a process share
  * one.
  */
 struct heartbeat {
 	_Atomic int64_t next_ms; /* when to note it again, monotonic */
 	atomic_bool drained, noted;
-	/* has an admin drained the whole project (db/project.h)?  known: it was read */
+	/* has an admin drained the whole project (db/project.h)? known: it was read */
 	atomic_bool project_drained, known;
 };
 
@@ -114,7 +114,7 @@ heartbeat_is_due(struct heartbeat *p)
 
 /*
  * At most every 5 s: notes the process, and reads whether the node or the project is
- * drained.  What fails is tried again 5 s later; the state of draining is harmless when
+ * drained. What fails is tried again 5 s later; the state of draining is harmless when
  * stale, but a process that has just started waits until it is known.
  */
 static void
@@ -188,7 +188,7 @@ struct cohort_base {
 
 /*
  * Checks the preconditions of RPCs, cheapest first, and reads what they look at anew if
- * it is old or has changed.  Once for a cohort: what one request holds would
+ * it is old or has changed. Once for a cohort: what one request holds would
  * be freed if the next one read it anew.
  */
 static struct cohort_base
@@ -239,8 +239,8 @@ make_ready(struct project *p, const struct cohort_base *g, struct rpc *x)
 }
 
 /*
- * Has an admin drained this node?  Then x has its reply.  If the project is drained, x
- * is served without getting work.  A probe is served, since it asks whether this node
+ * Has an admin drained this node? Then x has its reply. If the project is drained, x
+ * is served without getting work. A probe is served, since it asks whether this node
  * could serve.
  */
 static bool
@@ -493,7 +493,7 @@ scheduler_answer_apart(void *ctx, const struct fcgi_request *rq, struct fcgi_rep
 
 /*
  * Whatever the reason, clients get a scheduler_reply, and with status 200: of any other
- * they read neither message nor delay.  Other methods are not used by clients.
+ * they read neither message nor delay. Other methods are not used by clients.
  */
 static void
 scheduler_refuse(void *ctx, enum serve_end why, double delay_s, struct fcgi_reply *rp)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Benchmarks (test/bench/README.md).  They measure an optimised build in fast/.  A tree that was
+# Benchmarks (test/bench/README.md). They measure an optimised build in fast/.  A tree that was
 # configured in place can have no other build, so they measure that one.
 EXTRA_DIST += test/bench/README.md test/bench/fill-files.sql test/bench/fill-million.sql test/bench/million test/bench/fill-hosts.sql \
 	test/bench/fill-plain.sql test/bench/backend test/bench/cases.sh test/bench/figures \
@@ -44,16 +44,16 @@ bench-sim:
 	@$(fast_begin) && \
 	$(MAKE) -s test/bench/rr_sim locus-client && srcdir='$(abs_srcdir)' $(abs_srcdir)/test/bench/run-sim $(DAYS)
 
-# How fast the daemons are; fails only if what they made is wrong.  BENCH_BACKEND='--units 1000 life' for less.
+# How fast the daemons are; fails only if what they made is wrong. BENCH_BACKEND='--units 1000 life' for less.
 bench-backend: all
 	source='$(abs_srcdir)' $(srcdir)/test/bench/backend $(BENCH_BACKEND)
 
-# How long a job takes from its report to its deleted files on an idle project.  BENCH_STAGES='--jobs 10' for less.
+# How long a job takes from its report to its deleted files on an idle project. BENCH_STAGES='--jobs 10' for less.
 bench-stages: all
 	source='$(abs_srcdir)' $(srcdir)/test/bench/stages $(BENCH_STAGES)
 
 # How much one hostile request at a time delays 16 hosts that ask all the time; fails if it is more than 100 ms for one in
-# a hundred.  For an idle machine.
+# a hundred. For an idle machine.
 bench-hostile: all
 	@ok=0; HOSTILE_MS=100 HOSTILE_SECONDS=10 $(MAKE) -s check-it SCENARIOS=28-hostile-requests || ok=1; \
 	grep -E '^(private memory|alone|[0-9].*): ' it/28-hostile-requests.log; exit $$ok

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Holds citations against what they cite.  The files of doc/ come first, then whatever else cites them.
+# Holds citations against what they cite. The files of doc/ come first, then whatever else cites them.
 #
 #   protocol.md 5.3                  the section with this number of doc/protocol.md
 #   protocol.md 5.3, 5.6 and 6       sections; a citation may go on in the next line

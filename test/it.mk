@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Scenarios: private servers, with the programs as they will be installed.  test/it/run-it finds them
+# Scenarios: private servers, with the programs as they will be installed. test/it/run-it finds them
 # by their names.
 EXTRA_DIST += demo test/it/lib test/it/scenarios test/it/check-mysql test/it/commands test/it/commands.table test/it/alerts.yml test/it/cures.table test/it/doctor_cures.table test/it/mysqld-of-root test/it/client-of-root test/it/run-it test/it/admin-day test/it/quick \
 	test/it/stock-complaints test/it/stock-errors test/it/day.table test/it/request.xml test/it/api_app.cc \
@@ -47,7 +47,7 @@ soak: all
 	LOCUS_SOAK=year $(MAKE) check-it SCENARIOS=50-soak || { cat it/50-soak.log; exit 1; }
 	@cat soak/table; ls soak/*.svg
 
-# Each call of some operations fails once (doc/faults.md).  FAULTS='upload scheduler/statement' for some of them.
+# Each call of some operations fails once (doc/faults.md). FAULTS='upload scheduler/statement' for some of them.
 .PHONY: faults
 faults: all
 	source='$(abs_srcdir)' build='$(abs_builddir)' FAULTS_STRIDE=$${FAULTS_STRIDE:-1} \
@@ -58,7 +58,7 @@ faults: all
 check-cluster:
 	$(MAKE) check-it SCENARIOS='cluster-schedulers cluster-random-kills'
 
-# A scheduler built with ThreadSanitizer, beside this build, under load.  LOCUS_LONG=60 for that many seconds.
+# A scheduler built with ThreadSanitizer, beside this build, under load. LOCUS_LONG=60 for that many seconds.
 .PHONY: check-tsan
 check-tsan: all
 	$(MKDIR_P) tsan && cd tsan && { test -f Makefile || \
@@ -72,7 +72,7 @@ check-mysql: all
 	$(MAKE) -s install
 	$(srcdir)/test/it/check-mysql $(abs_builddir) '$(MYSQL_ROOT)' $(SCENARIOS)
 
-# The Debian packages in machines of Debian 12 and 13 that systemd-nspawn boots; for root.  SUITES=trixie for one of them.
+# The Debian packages in machines of Debian 12 and 13 that systemd-nspawn boots; for root. SUITES=trixie for one of them.
 EXTRA_DIST += test/matrix test/install
 SUITES ?=
 .PHONY: check-install

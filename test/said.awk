@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Reads the names of locus(1)'s commands with their options ("app set|--weight --sort ..."), then sources; prints what a
-# literal of them tells somebody to type as "locus ..." and the command line does not know.  For check-help.  With hints=1
+# literal of them tells somebody to type as "locus ..." and the command line does not know. For check-help. With hints=1
 # it prints instead what messages say so, "hint:FILE COMMAND" each, but no cures behind "run: ", and no text that only
 # describes a command, an option or a column.
 BEGIN {

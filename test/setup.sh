@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The beginning of ./demo and ./check: missing packages, and a build.  The caller sets $source to the top of the tree
+# The beginning of ./demo and ./check: missing packages, and a build. The caller sets $source to the top of the tree
 # and $me to its own name.
 
 say() { printf '%s: %s\n' "$me" "$*"; }
@@ -8,7 +8,7 @@ die() { # STATUS TEXT
 	exit "$1"
 }
 
-# Servers and projects that root starts run as other accounts.  Is this true of files for them?  Where root can become no
+# Servers and projects that root starts run as other accounts. Is this true of files for them? Where root can become no
 # other account, there is none that could be kept out.
 others_may() { # ARGUMENT-OF-test...
 	local as=(setpriv --reuid=nobody --regid=nogroup --clear-groups --)
@@ -52,7 +52,7 @@ packages_missing() { # GROUP...
 	done <"$source/test/packages" | sort -u
 }
 
-# Locus starts servers of its own, so the services of the packages need not start.  Keeps a policy that exists.
+# Locus starts servers of its own, so the services of the packages need not start. Keeps a policy that exists.
 packages_install() { # PACKAGE...
 	local as_root='set -e
 		policy=/usr/sbin/policy-rc.d
@@ -103,7 +103,7 @@ build_watch() { # DIR
 	done
 }
 
-# Configures and builds in DIR, out of tree, and installs into DIR/inst.  Concurrent builds take turns.
+# Configures and builds in DIR, out of tree, and installs into DIR/inst. Concurrent builds take turns.
 build() { # DIR CONFIGURE-OPTION...
 	local dir=$1 watch=
 	shift

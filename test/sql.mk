@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Tests of db/ on a real server.  check_sql looks at each statement: it is prepared, the keys it uses,
+# Tests of db/ on a real server. check_sql looks at each statement: it is prepared, the keys it uses,
 # the rows it reads; test/sql/test_*.c are cases that need rows.
 noinst_PROGRAMS += test/sql/check_sql $(sql_tests)
 test_sql_check_sql_SOURCES = test/sql/check_sql.c

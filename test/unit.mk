@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Unit and golden tests.  Every test/unit/test_*.c is one, and the other files of test, test/unit and
-# test/sql are what tests share; test/check-sources finds both.  A test links with all libraries and
+# Unit and golden tests. Every test/unit/test_*.c is one, and the other files of test, test/unit and
+# test/sql are what tests share; test/check-sources finds both. A test links with all libraries and
 # takes of them what it calls.
 noinst_LIBRARIES += libtest.a
 libtest_a_SOURCES = $(test_sources) test/it/fake_http.c test/it/fake_http.h
@@ -40,7 +40,7 @@ check-valgrind:
 	  LOG_FLAGS='-q --leak-check=full --errors-for-leak-kinds=definite --error-exitcode=9'
 
 # Which part of the rules the tests reach: a build beside this one, the rules instrumented, runs
-# them.  make cover FILE=rules/sched/fit.c shows what is not reached.
+# them. make cover FILE=rules/sched/fit.c shows what is not reached.
 EXTRA_DIST += test/cover
 FILE =
 .PHONY: cover

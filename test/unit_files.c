@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints the unit of a project: unit_files CONFIG.XML PROGRAM.  The project's name is
+/* Prints the unit of a project: unit_files CONFIG.XML PROGRAM. The project's name is
  * that of the directory of config.xml. */
 #include <stdio.h>
 #include "tools/unit.h"

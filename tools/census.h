@@ -43,8 +43,8 @@ struct tally_states {
 	int64_t n[PICK_STATES];
 };
 /*
- * Counts the workunits of one id (0 = of each id of the kind), by id.  Which of them
- * are in progress is asked of the hosts, with a bar.  Needs a connection.
+ * Counts the workunits of one id (0 = of each id of the kind), by id. Which of them
+ * are in progress is asked of the hosts, with a bar. Needs a connection.
  */
 enum err tally_states_read(
     struct cmd_ctx *, enum tally_kind, int64_t id, struct tally_states **, size_t *n);

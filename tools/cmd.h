@@ -38,7 +38,7 @@ struct cmd {
 	const struct field *opts; /* NULL = none */
 	size_t opts_size;
 	/*
-	 * What it lists, with -o tsv and -o json as well; NULL = no listing.  A command
+	 * What it lists, with -o tsv and -o json as well; NULL = no listing. A command
 	 * without columns and tree is in text_only.def.
 	 */
 	const struct print_column *columns;
@@ -102,7 +102,7 @@ bool ctx_may_be_root(const struct cmd_ctx *); /* can it do what only root can? *
 enum err ctx_db(struct cmd_ctx *);            /* ctx_conf() and a connection */
 /*
  * The same for reports, read-only: to the replica if there is one that is available and
- * recent, else to the primary.  Sets x->age_s.
+ * recent, else to the primary. Sets x->age_s.
  */
 enum err ctx_db_report(struct cmd_ctx *);
 /* The same, but accepts any version of the schema: for the commands that inspect or
@@ -146,7 +146,7 @@ const struct cmd *command_find(
 /* --- manual.c --- */
 /*
  * A row of the manual page, one of its three kinds: a section, whose examples and then
- * commands follow; an example and what it shows, "" for nothing; a command.  The table
+ * commands follow; an example and what it shows, "" for nothing; a command. The table
  * begins with a section and ends with a row of none.
  */
 struct manual_row {

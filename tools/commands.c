@@ -168,7 +168,7 @@ command_fit(const struct cmd *c, char **words, int n)
 }
 
 /*
- * Finds the commands that fit the words best, in the order of the help.  Returns how
+ * Finds the commands that fit the words best, in the order of the help. Returns how
  * many, at most OFFERED_MOST, and in *best how well.
  */
 static int
@@ -216,7 +216,7 @@ list_found(FILE *out, const struct cmd *const *found, int n)
 
 /*
  * Is each word of the command's name what was typed, but for a slip: a letter, or two
- * in a long word?  A slip never leads from one noun to another one.
+ * in a long word? A slip never leads from one noun to another one.
  */
 static bool
 is_slip(struct arena *a, const char *name, char **words, int n)

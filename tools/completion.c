@@ -94,8 +94,8 @@ placeholder(struct arena *a, const char *synopsis, size_t n)
 }
 
 /*
- * What an argument names, as a key of complete_names(): "app", "file", "option".  n:
- * how many arguments come before it.  NULL: nothing that has names.
+ * What an argument names, as a key of complete_names(): "app", "file", "option". n:
+ * how many arguments come before it. NULL: nothing that has names.
  */
 static const char *
 complete_noun_of_arg(struct arena *a, const struct cmd *c, size_t n)
@@ -124,7 +124,7 @@ complete_noun_of_option(const char *option)
 }
 
 /*
- * Prints the names that begin like this, a line for each, at most 200.  Connects to the
+ * Prints the names that begin like this, a line for each, at most 200. Connects to the
  * project's database if the names are there.
  */
 static enum err

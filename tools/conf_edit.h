@@ -116,7 +116,7 @@ void config_faults_find(struct cmd_ctx *, const struct conf *,
     const struct conf_remark *, size_t nremarks, struct config_faults *);
 
 /* --- config_judge.c --- */
-/* May the config.xml at path change from old to new?  E_CONFIG if the project would not
+/* May the config.xml at path change from old to new? E_CONFIG if the project would not
  * survive it as it is; the message says what to do instead. */
 enum err config_judge(
     struct cmd_ctx *, const char *path, struct conf *old, const struct conf *new);

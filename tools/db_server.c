@@ -69,7 +69,7 @@ db_server_find(
 }
 
 /*
- * A request writes some 37 kB of redo.  When the log is nearly full, dirty pages must
+ * A request writes some 37 kB of redo. When the log is nearly full, dirty pages must
  * be written to make room: with 32 MB a request takes a fifth more of the server's CPU
  * (doc/performance.md).
  */

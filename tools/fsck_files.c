@@ -332,8 +332,8 @@ fsck_downloads(struct fsck *k)
 
 /*
  * Compares the counts of ordinary input files (db/file.h) with the workunits that
- * are counted, as of one moment: the project may be at work.  A repair adds the
- * difference, so what has happened meanwhile stays counted.  Then looks whether the
+ * are counted, as of one moment: the project may be at work. A repair adds the
+ * difference, so what has happened meanwhile stays counted. Then looks whether the
  * files are there, and those of the versions that are sent.
  */
 

@@ -295,7 +295,7 @@ repair_row(struct fsck *k, const struct row_check *c, const struct row_finding *
 	return e;
 }
 
-/* Is it only what a result in an impossible state has led to?  One cause, one cure. */
+/* Is it only what a result in an impossible state has led to? One cause, one cure. */
 static bool
 is_explained(struct fsck *k, enum fsck_code code, const struct row_finding *row)
 {

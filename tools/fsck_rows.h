@@ -20,7 +20,7 @@ struct fault_list fault_list_begin(struct cmd_ctx *);
 /* place: a file or a database, "" if people know; line 0 = none in particular. */
 void fault_put(struct fault_list *, const char *place, int line, enum fault_level,
     const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-/* Ends the list.  E_CONFIG if there was an error, with their number and where. */
+/* Ends the list. E_CONFIG if there was an error, with their number and where. */
 enum err fault_list_end(struct fault_list *, const char *where);
 
 #endif

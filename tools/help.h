@@ -12,7 +12,7 @@ bool word_is_in(const char *text, const char *word);
 /*
  * Prints the answers of answers.def that most of the words, and as many as possible,
  * have to do with: question, command, section of locus-admin(7), after the intro if
- * there is any.  Returns how many.
+ * there is any. Returns how many.
  */
 int answers_print(struct arena *, FILE *, const char *intro, char **words, int n);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* locus key show: which keys the project has.  No byte of a private key is shown. */
+/* locus key show: which keys the project has. No byte of a private key is shown. */
 #include "tools/key.h"
 
 #include <errno.h>
@@ -232,9 +232,9 @@ const struct cmd cmd_key_make = { .name = "key make",
 	.run = key_make_run };
 
 /*
- * locus key rotate upload.  Tasks that exist have certificates by the old key, and
+ * locus key rotate upload. Tasks that exist have certificates by the old key, and
  * hosts may upload their output for as long as a task may take; so its public part is
- * kept, and the upload handler accepts both.  The public keys are in place before the
+ * kept, and the upload handler accepts both. The public keys are in place before the
  * daemons sign with the new private one, and an interrupted rotation can simply be
  * repeated.
  */

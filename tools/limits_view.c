@@ -64,7 +64,7 @@ hav_name(struct arena *a, const struct catalog *cat, int64_t id)
 	return arena_printf(a, "version %" PRId64, id);
 }
 
-/* Can the host's processors be counted?  Those of GPUs are not stored as a number. */
+/* Can the host's processors be counted? Those of GPUs are not stored as a number. */
 static bool
 on_cpus(const struct catalog *cat, int64_t id)
 {

@@ -20,7 +20,7 @@ struct limit_view {
 };
 
 /*
- * Reads what this machine has counted; several web servers count separately.  who: an
+ * Reads what this machine has counted; several web servers count separately. who: an
  * address as the web server saw it, or an e-mail address in any case.
  */
 struct limit_view limit_of_web(

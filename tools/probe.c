@@ -198,7 +198,7 @@ other_machine_serves(struct asking *q)
 }
 
 /*
- * Did a scheduler on another machine of this project reply?  It does not know this
+ * Did a scheduler on another machine of this project reply? It does not know this
  * machine's secret, so its reply is that to a client with a wrong key.
  */
 static bool

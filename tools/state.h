@@ -38,8 +38,8 @@ struct state_proc {
 };
 
 /*
- * Has the service failed, or died several times since this was first asked?  Earlier
- * deaths do not count: it may have run for years between them.  *first: 0 at first; an
+ * Has the service failed, or died several times since this was first asked? Earlier
+ * deaths do not count: it may have run for years between them. *first: 0 at first; an
  * order for the service sets its restarts to 0.
  */
 bool proc_is_hopeless(const struct state_proc *, int *first);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * locus stats export: writes the files that statistics sites fetch from a project.  All
- * of them show one moment, the beginning of one transaction.  Rows are read in pages
+ * locus stats export: writes the files that statistics sites fetch from a project. All
+ * of them show one moment, the beginning of one transaction. Rows are read in pages
  * and written as they come; each file takes its name only when all of them are
  * complete.
  */

@@ -34,7 +34,7 @@ enum err stuck_quorum(struct cmd_ctx *, int32_t *quorum, int64_t *accounts);
 /* True if no host may get some of the work that waits. */
 enum err stuck_work(struct cmd_ctx *, bool *some);
 /* Returns why no host may get a workunit's jobs, sentences without "it"; *n = 0 if some
- * may.  Its delay_bound must be above 0. */
+ * may. Its delay_bound must be above 0. */
 enum err stuck_reasons(
     struct cmd_ctx *, const struct workunit *, const char ***, size_t *n);
 /* Explains on standard error why no host may get the work that was just made, if so;

@@ -7,7 +7,7 @@
 #include "tools/print/print.h"
 
 /*
- * The decisions about a host, oldest first; OK and n = 0 if there are none.  Warns if
+ * The decisions about a host, oldest first; OK and n = 0 if there are none. Warns if
  * there are more, written by another version of Locus.
  */
 enum err traces_of_host(struct cmd_ctx *, int64_t hostid, struct trace ***, size_t *n);

@@ -22,7 +22,7 @@ enum err inputs_count_there(
 /*
  * Takes off those of at most DB_LIST_MAX finished workunits that are still counted,
  * because another program has deleted their files; before they are deleted themselves,
- * in the same transaction.  E_RACE: one of them has changed.
+ * in the same transaction. E_RACE: one of them has changed.
  */
 enum err inputs_uncount(
     struct cmd_ctx *, struct arena *, struct workunit *const *, size_t n);

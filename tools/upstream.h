@@ -20,7 +20,7 @@ struct upstream {    /* translation of a daemon's command */
 	              written */
 };
 
-/* Pure.  argv ends with NULL. */
+/* Pure. argv ends with NULL. */
 struct upstream upstream_command(struct arena *, char **argv);
 /* Returns the remarks about all daemons and tasks of the project, each one once. */
 enum err upstream_says(

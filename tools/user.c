@@ -585,7 +585,7 @@ user_password_hash(
 }
 
 /*
- * Returns the first line of a file, NULL without one.  Called before the project is
+ * Returns the first line of a file, NULL without one. Called before the project is
  * entered: the file may be for root's eyes only, or a pipe of root's shell.
  */
 static enum err

@@ -29,7 +29,7 @@ struct trigger_cache { /* part of a struct db, which frees it; all 0 initially *
 void trigger_cache_free(struct trigger_cache *);
 
 /*
- * Finds which of these sets have no_work_available; there[n].  A trigger that was
+ * Finds which of these sets have no_work_available; there[n]. A trigger that was
  * absent is checked each time.
  */
 enum err no_work_there(const struct triggers *, struct arena *, const int64_t *ids,
@@ -46,7 +46,7 @@ void no_work_forget_gaps(struct trigger_cache *);
 
 /*
  * Returns the names of the working set, sorted bytewise; the caller may reorder the
- * list.  The names stay until the next call.
+ * list. The names stay until the next call.
  */
 enum err working_set_names(
     const struct triggers *, struct arena *, char ***names, size_t *n, struct fail *);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The directories of LocalityScheduling: a trigger is an empty file, its age is the
- * file's.  Every change is one system call (create, unlink, rename), so that any number
+ * file's. Every change is one system call (create, unlink, rename), so that any number
  * of processes may do it.
  */
 #include "trigger/store.h"

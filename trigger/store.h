@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The operations of a trigger store; trigger.h defines their meaning.  The names of
+ * The operations of a trigger store; trigger.h defines their meaning. The names of
  * changes have been checked, those of since() have not.
  */
 #ifndef TRIGGER_STORE_H

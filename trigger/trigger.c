@@ -154,7 +154,7 @@ trigger_changed(const struct triggers *t, enum trigger of, struct fs_seen *seen)
 
 /*
  * Names are kept only if they were read after their directory was checked and had not
- * changed within that second.  So a later change is certain to give the directory
+ * changed within that second. So a later change is certain to give the directory
  * another time.
  */
 
@@ -200,7 +200,7 @@ trigger_cache_free(struct trigger_cache *c)
 
 /*
  * A bit of there[] is set only if the file was seen after its directory was checked and
- * had not changed within that second.  So removing the file is certain to give the
+ * had not changed within that second. So removing the file is certain to give the
  * directory another time.
  */
 
@@ -226,7 +226,7 @@ no_work_refresh(const struct triggers *t, struct no_work_cache *m)
 }
 
 /*
- * Returns the first id in [from, to] that is not remembered; 0 = all are.  Skips eight
+ * Returns the first id in [from, to] that is not remembered; 0 = all are. Skips eight
  * at a time where it can.
  */
 static int64_t

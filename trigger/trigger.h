@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The triggers of LocalityScheduling (locality.md 1.1): need_work, no_work_available,
- * file_working_set, files_no_work.  The option locality_store says where they are
+ * file_working_set, files_no_work. The option locality_store says where they are
  * stored: in directories below PROJECT/locality_scheduling (dirs.c) or, for projects on
- * several machines, in rows of sched_trigger (db/trigger_rows.c).  Both stores have the
+ * several machines, in rows of sched_trigger (db/trigger_rows.c). Both stores have the
  * same operations (store.h); each is a single step that any number of processes may
  * make at once, and none may be called inside a transaction.
  *
  * A name is used only after its file was found in the file table; names with "/", a
- * leading "." or over 190 bytes are also refused here (E_BADREQ).  Rows stand for file
+ * leading "." or over 190 bytes are also refused here (E_BADREQ). Rows stand for file
  * sets: raising a trigger for another name is E_NOTFOUND there.
  */
 #ifndef TRIGGER_TRIGGER_H
@@ -42,7 +42,7 @@ struct triggers {
 };
 
 /*
- * A claim older than this is stale: its owner would have finished or given up.  The
+ * A claim older than this is stale: its owner would have finished or given up. The
  * generator and locus fsck --repair turn it into a trigger again.
  */
 enum { CLAIM_STALE_S = 600 };
@@ -84,7 +84,7 @@ enum err trigger_there(const struct triggers *, struct arena *, enum trigger,
 enum err trigger_list(const struct triggers *, struct arena *, enum trigger,
     char ***names, size_t *n, struct fail *);
 /*
- * May the names have changed since the last look?  Directories show it by their time,
+ * May the names have changed since the last look? Directories show it by their time,
  * so that they need not be read; rows do not show it, and the answer is no.
  */
 bool trigger_changed(const struct triggers *, enum trigger, struct fs_seen *);
@@ -98,13 +98,13 @@ bool trigger_in(char *const *names, size_t n, const char *name);
  */
 enum err trigger_claim(const struct triggers *, const char *name, struct fail *);
 /*
- * Ends a claim whose work is made.  A claim that is gone or has another owner is left
+ * Ends a claim whose work is made. A claim that is gone or has another owner is left
  * alone: OK.
  */
 enum err trigger_claim_done(const struct triggers *, const char *name, struct fail *);
 /*
- * Turns the claim back into a trigger, merged with one raised meanwhile.  Needs no disk
- * space.  E_NOTFOUND if there is no such claim.
+ * Turns the claim back into a trigger, merged with one raised meanwhile. Needs no disk
+ * space. E_NOTFOUND if there is no such claim.
  */
 enum err trigger_claim_back(const struct triggers *, const char *name, struct fail *);
 /* Lists all claims, sorted by name. */

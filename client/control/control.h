@@ -28,8 +28,8 @@ struct order { /* texts may be NULL */
 	const char *url, *task, *key;
 	double share; /* < 0: not given */
 };
-/* Carries the order out.  It changes rows of the state: not while a transfer runs.
- * *done is what was done, in words, in the scratch arena.  E_NOTFOUND, E_BADREQ,
+/* Carries the order out. It changes rows of the state: not while a transfer runs.
+ * *done is what was done, in words, in the scratch arena. E_NOTFOUND, E_BADREQ,
  * E_CONFIG: the order cannot be carried out, and nothing has changed. */
 enum err operate(struct client *, const struct order *, const char **done);
 /* Finds a project by its URL, in any spelling; without one, the only project. */

@@ -5,7 +5,7 @@
  *
  * A request is <boinc_gui_rpc_request>, one element that names the call, its arguments
  * as elements, the end tag and a byte 3; the answer is a <boinc_gui_rpc_reply> of the
- * same form.  A connection first proves that it knows the password in
+ * same form. A connection first proves that it knows the password in
  * gui_rpc_auth.cfg: <auth1/> gets a nonce, <auth2> sends the MD5 of nonce and password.
  */
 #ifndef CLIENT_CONTROL_GUI_H
@@ -24,7 +24,7 @@ enum {
 	GUI_END = 3
 };
 
-/* Reads the password, or makes one up and stores it.  E_CONFIG: the file is empty, or
+/* Reads the password, or makes one up and stores it. E_CONFIG: the file is empty, or
  * others can read it. */
 enum err gui_password(struct client *, char **password);
 /* See struct protocol. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Connections to a running host: never block it, and are bounded in number, size and
- * time.  Requests that only look are answered at once, even while a transfer runs;
+ * time. Requests that only look are answered at once, even while a transfer runs;
  * those that change the host wait for the end of the step.
  */
 #ifndef CLIENT_CONTROL_SERVER_H
@@ -26,7 +26,7 @@ struct protocol {
 	/* Closed so long after it was opened, while it is not authorized; 0: never. */
 	int stranger_s;
 	char end; /* the last byte of each request */
-	/* Answers a request, NUL-terminated without its end byte.  Returns false, and
+	/* Answers a request, NUL-terminated without its end byte. Returns false, and
 	 * has done nothing, if the request changes the host and may_change is not
 	 * set. */
 	bool (*answer)(struct client *, struct dialog *, char *text, size_t n,
@@ -42,7 +42,7 @@ size_t control_fds(struct client *, struct pollfd *);
 void control_look(struct client *);
 /* Does a request wait that changes the host? */
 bool control_waiting(const struct client *);
-/* Carries out the requests that wait.  Answers are sent once the state is saved. */
+/* Carries out the requests that wait. Answers are sent once the state is saved. */
 void control_serve(struct client *);
 /* Sleeps up to ms, but wakes for a request. */
 void control_nap(struct client *, int ms);

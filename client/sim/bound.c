@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fair division of a host among projects that cannot all use all of it.  Projects
- * are the sources of a flow; resources in spans of time are its sinks.  The greatest
+ * The fair division of a host among projects that cannot all use all of it. Projects
+ * are the sources of a flow; resources in spans of time are its sinks. The greatest
  * level at which every project gets level * share is found at the minimum cut: the
  * projects behind the cut are settled, and the others rise further.
  */
@@ -13,7 +13,7 @@
 #include "lib/banned.h"
 
 /*
- * What memory leaves of the CPUs for each project in the best possible division.  The
+ * What memory leaves of the CPUs for each project in the best possible division. The
  * first aim is to keep all CPUs busy, the second to divide them by share: the projects
  * rise together while the rest can still be filled, and those whose tasks need most
  * memory per CPU stop first.
@@ -176,8 +176,8 @@ memory_is_short(const struct memory *m)
 	return need > m->ram && most * m->cpus > m->ram;
 }
 
-/* Sets how many CPUs memory leaves for each project; INFINITY: it is no limit.  First
- * all CPUs are kept busy as far as possible, then shares count.  jobs[]: for each app
+/* Sets how many CPUs memory leaves for each project; INFINITY: it is no limit. First
+ * all CPUs are kept busy as far as possible, then shares count. jobs[]: for each app
  * of all projects, whether its jobs are of use. */
 static void
 sim_memory_cpus(
@@ -330,7 +330,7 @@ cut_room(const struct flow_net *n)
 }
 
 /* Raises all unsettled projects to the same level of share, as high as possible, and
- * settles those that cannot rise further.  Returns true while some are left. */
+ * settles those that cannot rise further. Returns true while some are left. */
 static bool
 raise_level(struct flow_net *n, const double *share, bool *settled)
 {
@@ -399,7 +399,7 @@ never_sent(const struct sim_scenario *s, const struct sim_project *p,
 }
 
 /* A job that runs at a time when its project cannot be reached came before this gap and
- * is reported after it.  If the gap is longer than the delay bound, it is late. */
+ * is reported after it. If the gap is longer than the delay bound, it is late. */
 static void
 find_jobs(
     const struct sim_scenario *s, const struct sim_path *path, size_t span, bool *jobs)
@@ -474,7 +474,7 @@ concurrent_jobs(const struct sim_project *p, const struct sim_app *app)
 struct use {
 	double flops;
 	/* CPUs that its coprocessor jobs use, and that other jobs then cannot have, per
-	 * FLOPS of the coprocessor.  A CPU may be overcommitted (enforce.c), so a job
+	 * FLOPS of the coprocessor. A CPU may be overcommitted (enforce.c), so a job
 	 * that takes a part of one keeps no CPU job from running. */
 	double cpus, displaced;
 };
@@ -517,7 +517,7 @@ struct bound { /* the network of a scenario, and from what it is made */
 };
 
 /* Coprocessor jobs use CPUs, too: these count as work of their projects, and are lost
- * to CPU jobs.  Both follow from the flow that was found before; at first there is
+ * to CPU jobs. Both follow from the flow that was found before; at first there is
  * none. */
 static void
 set_rooms(struct bound *b)

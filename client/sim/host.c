@@ -143,7 +143,7 @@ sim_correct(struct sim *s, const struct server *v)
 	}
 }
 
-/* Learns how long the app's jobs take.  The tasks at hand are estimated anew only if
+/* Learns how long the app's jobs take. The tasks at hand are estimated anew only if
  * the factor moved: thousands may wait. */
 static void
 learn_from(struct sim *s, struct server *v, const struct sim_job *j)

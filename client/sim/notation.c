@@ -4,7 +4,7 @@
  *
  *	P1(0.1, 1, .5)  P2(1, 24, .25; gpu, sd=.1)  NCPUS = 2  AVAIL(P1, .4, 5)
  *
- * Times are in hours.  White space is free; # starts a comment.
+ * Times are in hours. White space is free; # starts a comment.
  */
 #include "client/sim/read.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Draws a run as one SVG picture with three bands over the same days: which project had
- * each instance, how much work was queued, what each project was owed.  The
+ * each instance, how much work was queued, what each project was owed. The
  * size is bounded by the number of columns, however long the run. */
 #include "client/sim/report.h"
 

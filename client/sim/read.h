@@ -23,7 +23,7 @@ void sim_project_defaults(struct sim_project *);
 void sim_add_gpus(struct sim_scenario *, double n, double rel);
 
 /* Parses a scenario from n bytes followed by a NUL; file is its name in error texts.
- * E_BADREQ says where it is wrong.  sim_notation() reads P(C, D, R) and the rest of
+ * E_BADREQ says where it is wrong. sim_notation() reads P(C, D, R) and the rest of
  * client.md 7. */
 enum err sim_json(struct arena *, const char *file, const char *bytes, size_t n,
     struct sim_scenario *, struct fail *);

@@ -10,10 +10,10 @@
 /*
  * The best result that any policy could reach if work were a fluid: every project gets
  * as much of the host as its share allows and its jobs can use, and what it cannot use
- * goes to the others by their shares (weighted max-min fairness).  Among all divisions
- * that leave nothing idle this one also has the least share violation.  In the history
+ * goes to the others by their shares (weighted max-min fairness). Among all divisions
+ * that leave nothing idle this one also has the least share violation. In the history
  * of the run that the seed gives: a job cannot run in a gap between two contacts with
- * its project that is longer than its delay bound, or it will be late.  Whole jobs and
+ * its project that is longer than its delay bound, or it will be late. Whole jobs and
  * what a host cannot foresee make the result worse.
  */
 struct sim_bound {

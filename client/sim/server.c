@@ -363,7 +363,7 @@ would_send(struct sim *s, const struct server *v, struct load *l,
 	if (v->project->delay_check)
 		return l->delay_s + length <= app->deadline_s;
 	/* Without pauses, tasks in any order are all done after work / instances + the
-	 * longest task.  Only if that is too late are they laid out one by one. */
+	 * longest task. Only if that is too late are they laid out one by one. */
 	double by = sim_to_be_done_by(s, s->world.now + app->deadline_s);
 	double all = (l->work_s + length * app->use) / s->world.rsc[l->rsc].ninst +
 	             cw_max(l->longest_s, length);

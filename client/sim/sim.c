@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The simulated host moves from event to event on a virtual clock.  An event is the end
+ * The simulated host moves from event to event on a virtual clock. An event is the end
  * of a task, a checkpoint that a rule waits for, a change of power or network, the
  * attachment or detachment of a project, or the time at which a rule wants to look
  * again.
@@ -151,7 +151,7 @@ list_running(struct sim *s)
 
 /* --- the rules --- */
 
-/* Was the task chosen because of its deadline?  Only of interest to a listener. */
+/* Was the task chosen because of its deadline? Only of interest to a listener. */
 static bool
 is_urgent(const struct sim *s, const struct run_list *list, uint32_t task)
 {
@@ -222,7 +222,7 @@ find_contact(struct sim *s, const struct rr_sim *rr, struct contact *c)
 		contact_next(&s->world, s->options->policy, &s->round, rr, c);
 }
 
-/* Makes contacts until there is nothing left to do.  Whatever the policy wants, the
+/* Makes contacts until there is nothing left to do. Whatever the policy wants, the
  * host asks each project at most twice at one moment. */
 static void
 apply_rules(struct sim *s)

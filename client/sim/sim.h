@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A simulated host and its projects: a virtual clock that moves from event to event,
- * the rules of rules/client, and servers that answer as the scenario says.  The same
+ * the rules of rules/client, and servers that answer as the scenario says. The same
  * scenario, policy and seed give the same history, byte for byte, whatever the
- * projects' order and names.  Times are seconds since the start.
+ * projects' order and names. Times are seconds since the start.
  */
 #ifndef CLIENT_SIM_SIM_H
 #define CLIENT_SIM_SIM_H
@@ -52,7 +52,7 @@ struct sim_project {
 	double down_from_s, down_until_s; /* an outage; both 0 = none */
 	int32_t max_concurrent;
 	bool nci;
-	/* Does the server check whether a job would be late before sending it?  By
+	/* Does the server check whether a job would be late before sending it? By
 	 * default it uses the rule of Locus's scheduler, earliest deadline first over
 	 * the host's tasks. */
 	bool no_deadline_check; /* it does not check */
@@ -131,7 +131,7 @@ struct sim_sums {
 	struct sim_project_sums *projects;
 };
 
-/* Runs the scenario.  E_BADREQ: it cannot be simulated (an app for a resource that the
+/* Runs the scenario. E_BADREQ: it cannot be simulated (an app for a resource that the
  * host does not have, jobs that take no time). */
 enum err sim_run(const struct sim_scenario *, const struct sim_options *,
     struct arena *, struct sim_sums *, struct fail *);

@@ -77,7 +77,7 @@ struct sim {
 void sim_tell(struct sim *, enum sim_kind, const struct server *,
     const struct sim_job *, double x, int64_t n, const char *text);
 void sim_start_task(struct sim *, uint32_t task, bool edf);
-/* Stops a task, and suspends it in memory if keep.  sim_loss_s() is the run time that
+/* Stops a task, and suspends it in memory if keep. sim_loss_s() is the run time that
  * this would lose, in s. */
 void sim_stop_task(struct sim *, uint32_t task, bool keep);
 double sim_loss_s(const struct sim *, uint32_t task, bool keep);

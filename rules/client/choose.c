@@ -108,7 +108,7 @@ settle_limited(struct client_world *w, unsigned gone, double level)
 }
 
 /* The set of resources that gives least per share to the projects restricted to it
- * binds them: they get exactly that, and the others share the rest.  Four resources
+ * binds them: they get exactly that, and the others share the rest. Four resources
  * make 15 sets. */
 void
 entitle(struct client_world *w)
@@ -496,7 +496,7 @@ struct surplus {
 	bool several;    /* projects */
 };
 
-/* Notes a task listed when the tasks before it use so many instances.  Returns true if
+/* Notes a task listed when the tasks before it use so many instances. Returns true if
  * further tasks would make no difference: nothing keeps the listed ones from filling
  * the CPUs, all running ones are among them, and tasks of several projects wait. */
 static bool

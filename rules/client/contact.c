@@ -296,7 +296,7 @@ queue_s(const struct client_world *w)
 }
 
 /* A project that refused tasks because of deadlines keeps its claim until it can be
- * asked again: by then the host's back-offs are over.  If it refused some for idle
+ * asked again: by then the host's back-offs are over. If it refused some for idle
  * instances, its own deadlines are the reason, and others need not wait. */
 static void
 store_refusal(const struct client_world *w, struct cw_rpc *rpc, const struct contact *c,
@@ -321,7 +321,7 @@ store_delays(const struct client_world *w, struct cw_rpc *rpc, const struct cont
 	rpc->min_rpc_time = f->request_delay_s > 0 ? w->now + f->request_delay_s : 0;
 	rpc->next_rpc_time = f->next_rpc_delay_s > 0 ? w->now + f->next_rpc_delay_s : 0;
 	/* A host whose back-offs are bounded must not wait longer than the least of
-	 * them.  The first contact asks for one task only, so the next may follow at
+	 * them. The first contact asks for one task only, so the next may follow at
 	 * once. */
 	rpc->spaced_until = rpc->never_contacted ?
 	                        0 :

@@ -104,7 +104,7 @@ at_concurrency_limit(const struct room *m, const struct cw_task *t)
 
 /* Returns the first instance for a coprocessor task: its present one if possible; for a
  * fraction of an instance, one that is shared already, so that whole instances stay
- * free for tasks that need them.  -1 if the task does not fit. */
+ * free for tasks that need them. -1 if the task does not fit. */
 static int32_t
 find_device(const struct room *m, const struct cw_task *t)
 {
@@ -151,8 +151,8 @@ occupy_instances(struct room *m, const struct cw_task *t, int32_t device)
 		}
 }
 
-/* Takes what the task needs, if it fits.  Coprocessors are never overcommitted; their
- * tasks may overcommit the CPUs by one.  The CPUs are full only when nothing of them is
+/* Takes what the task needs, if it fits. Coprocessors are never overcommitted; their
+ * tasks may overcommit the CPUs by one. The CPUs are full only when nothing of them is
  * left, so the last task may overcommit them, too (client.md 4.4). */
 static bool
 try_to_place(struct room *m, const struct cw_task *t, int32_t *device)
@@ -181,7 +181,7 @@ try_to_place(struct room *m, const struct cw_task *t, int32_t *device)
 }
 
 /* Places a task unless it would take so much memory that CPUs stay idle which smaller
- * tasks could use.  A task that runs within its slice or is in danger comes first,
+ * tasks could use. A task that runs within its slice or is in danger comes first,
  * whatever its size. */
 static bool
 try_to_fit(struct room *m, struct rank r, int32_t *device)
@@ -204,7 +204,7 @@ static void
 add_stop(const struct client_world *w, uint32_t task, struct enforced *e)
 {
 	const struct cw_task *t = &w->tasks[task];
-	/* A coprocessor task must release the memory of its device.  A task without a
+	/* A coprocessor task must release the memory of its device. A task without a
 	 * checkpoint would lose all of its work. */
 	bool keep = t->rsc == CW_CPU &&
 	            (w->prefs.leave_in_memory || t->checkpointed_at <= 0 ||
@@ -244,7 +244,7 @@ plan_recheck(const struct client_world *w, const struct cw_task *t,
 }
 
 /* client.md 2.5: a task chosen for its deadline replaces the running task that loses
- * least.  All others wait until a running task that is not wanted checkpoints.  keep[]
+ * least. All others wait until a running task that is not wanted checkpoints. keep[]
  * marks the wanted tasks that fit. */
 static void
 preempt_for_deadlines(const struct client_world *w, const struct rank *r, size_t n,
@@ -368,7 +368,7 @@ has_free_instance(const struct room *m)
 }
 
 /* Starts tasks that the list left out, by arrival, where no listed task fits: a listed
- * task may need more instances, or more memory, than are left.  Returns the new number
+ * task may need more instances, or more memory, than are left. Returns the new number
  * of ranked tasks. */
 static size_t
 use_the_rest(const struct client_world *w, struct arena *a, struct rank *r, size_t n,

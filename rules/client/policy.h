@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The policies that a host may follow: what each remembers, which tasks it runs, which
- * project it asks for work and for how much.  After every event a shell does
+ * project it asks for work and for how much. After every event a shell does
  *
  *	cw_accrue(w, dt); w->now = now;
  *	policy->account(w);
@@ -12,7 +12,7 @@
  *	contact_next(w, policy, a, &rr, &c);        at most one RPC, as c says
  *
  * and does so again at the earlier of todo.recheck_at and c.recheck_at if nothing
- * happens before.  For a policy with needs_low_water, rr_predict() may take the place
+ * happens before. For a policy with needs_low_water, rr_predict() may take the place
  * of rr_simulate(); a shell that does so simulates after all before it stops a task
  *that loses work, and if the next look would be later than rr_outlook_holds() says.
  */
@@ -101,7 +101,7 @@ struct policy {
 	void (*order)(const struct client_world *, const struct policy *,
 	    struct arena *, const struct rr_sim *, struct run_list *);
 	/* Chooses a project to ask for work, and the amount; ask->project is -1 if none
-	 * is to be asked now.  Lowers *recheck_at if the mere passing of time would
+	 * is to be asked now. Lowers *recheck_at if the mere passing of time would
 	 * change the answer. */
 	void (*fetch)(const struct client_world *, const struct policy *,
 	    struct arena *, const struct rr_sim *, struct work_ask *ask,
@@ -145,7 +145,7 @@ struct packing;
 /* Returns NULL if memory is no limit: whatever runs, everything fits. */
 struct packing *packing_of(const struct client_world *, struct arena *);
 /* Would the task leave more CPUs idle, of cpus and with ram bytes left, than other
- * tasks would?  The first task to be placed may always do so; otherwise no task that
+ * tasks would? The first task to be placed may always do so; otherwise no task that
  * needs almost all memory would ever run. */
 bool packing_leaves_idle(
     const struct packing *, double ram, double cpus, uint32_t task);
@@ -184,8 +184,8 @@ struct reply_facts {
 	bool project_down;
 	bool in_vain; /* no host id, or none of the reports was acked: back off */
 };
-/* Bookkeeping after a reply: back-offs, failures, delays.  The shell has already
- * removed reported tasks from rpc.nready and added new tasks to the world.  Pass the
+/* Bookkeeping after a reply: back-offs, failures, delays. The shell has already
+ * removed reported tasks from rpc.nready and added new tasks to the world. Pass the
  * project's own rng. */
 void contact_replied(struct client_world *, const struct policy *,
     const struct contact *, const struct reply_facts *, struct rng *);
@@ -204,7 +204,7 @@ void contact_ready(struct cw_rpc *, double at, double deadline, bool report_now)
 void contact_task_failed(
     struct client_world *, const struct policy *, size_t project, struct rng *);
 /* A task finished: clears the back-offs (client.md 3), and its project may go on in its
- * turn.  Its project, rsc, use and run_since count. */
+ * turn. Its project, rsc, use and run_since count. */
 void contact_task_done(struct client_world *, const struct cw_task *);
 
 /* --- world.c: estimate --- */
@@ -239,14 +239,14 @@ estimate_trusted(double dcf)
 	return dcf >= 0.02 && dcf <= 80;
 }
 /* Updates the averages after off_s seconds off and on_s seconds on, during which tasks
- * could run if active.  Exponential averages with a time constant of 10 days; a gap of
+ * could run if active. Exponential averages with a time constant of 10 days; a gap of
  * more than 14 days is ignored (client.md 4.7). */
 void estimate_fractions(struct cw_fractions *, double off_s, double on_s, bool active);
 
 /* Takes note of dt seconds in which tasks could run, with or without a network. */
 void estimate_gaps(struct cw_gaps *, double dt, bool connected);
 /* Returns how much work a host should hold, in seconds, so that few gaps leave it idle:
- * their mean and 2.5 standard deviations, at most ten days.  Of two gaps, the deviation
+ * their mean and 2.5 standard deviations, at most ten days. Of two gaps, the deviation
  * is taken to be at least the mean. */
 double estimate_gap_buffer_s(const struct cw_gaps *);
 
@@ -266,15 +266,15 @@ double backoff_by_law_s(enum backoff_law, const struct backoff *, int n, struct 
 
 /* --- shared by policies: fetch.c --- */
 /*
- * May the project be asked for this resource now?  Back-offs count unless
- * ignore_backoff.  With miss_limit, not while more of its tasks than there are
+ * May the project be asked for this resource now? Back-offs count unless
+ * ignore_backoff. With miss_limit, not while more of its tasks than there are
  * instances would miss their deadlines, unless an instance is idle (as upstream in
  * 2007).
  */
 bool fetch_able(const struct client_world *, const struct policy *,
     const struct rr_sim *, size_t project, size_t rsc, bool ignore_backoff);
 /* The project has tasks that could run but do not, although an instance is idle: some
- * limit or the memory holds them back, and further tasks would only wait.  Those that
+ * limit or the memory holds them back, and further tasks would only wait. Those that
  * run would last for the low-water mark. */
 bool fetch_held_back(
     const struct client_world *, const struct rr_sim *, size_t project, size_t rsc);
@@ -294,7 +294,7 @@ fetch_share_of(
 {
 	return able[project] && sum > 0 ? w->projects[project].share / sum : 0;
 }
-/* Adds a request to ask.  A project without share, or whose estimates are not trusted,
+/* Adds a request to ask. A project without share, or whose estimates are not trusted,
  * is asked for the minimum. */
 void fetch_ask(const struct client_world *, const struct rr_sim *, size_t project,
     size_t rsc, double secs, double inst, struct work_ask *ask);
@@ -343,7 +343,7 @@ struct choice_params {
 /*
  * Builds the run list by priority, coprocessors first: tasks in danger (earliest
  * deadline first, as many per project as would miss), then by prio; within a project
- * started before unstarted, then by arrival (client.md 4.3).  Tasks that are not
+ * started before unstarted, then by arrival (client.md 4.3). Tasks that are not
  * CPU-intensive come before all others.
  */
 void choose_by_priority(const struct client_world *, struct arena *,
@@ -357,7 +357,7 @@ choose_whole(double part)
 	return n < 1 ? 0 : floor(n);
 }
 /* Returns choice_params.reserved: the whole instances in each project's share among the
- * projects that could run now.  over[] is how much each used too much, in time slices
+ * projects that could run now. over[] is how much each used too much, in time slices
  * of a CPU: from one on it gives up an instance, and another one for each slice of all.
  */
 double *choose_reserved(const struct client_world *, struct arena *,
@@ -367,9 +367,9 @@ double *choose_reserved(const struct client_world *, struct arena *,
 /*
  * Sets acct.entitled of each project, its entitlement to the host's FLOPS: in
  * proportion to shares as far as the project can use them (acct.usable_mask has one bit
- * per resource), the surplus going to the others.  The entitlements sum to 1, or to 0
- * if no project can use anything.  A project of CPU tasks that may run only some of
- * them at a time is entitled to no more than these use.  Weighted by shares, no
+ * per resource), the surplus going to the others. The entitlements sum to 1, or to 0
+ * if no project can use anything. A project of CPU tasks that may run only some of
+ * them at a time is entitled to no more than these use. Weighted by shares, no
  * division is more even.
  */
 void entitle(struct client_world *);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Policy classic ("RPC policy"; client.md 1.1): get-work sessions between a low- and a
- * high-water mark, projects in order of their resource debt.  The document does not say
+ * high-water mark, projects in order of their resource debt. The document does not say
  * what runs: tasks run in order of arrival, and none is preempted.
  */
 #include "rules/client/policies.h"
@@ -23,7 +23,7 @@ work_s(const struct client_world *w, size_t rsc)
 	return sum / w->rsc[rsc].ninst / w->rsc[rsc].avail;
 }
 
-/* share / exp_avg_cpu; a backup project comes last.  A project that had nothing comes
+/* share / exp_avg_cpu; a backup project comes last. A project that had nothing comes
  * before all others; among such projects the share decides. */
 static double
 resource_debt(const struct cw_project *p)

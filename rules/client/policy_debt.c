@@ -2,7 +2,7 @@
 /*
  * Policy debt1 ("Client scheduling policies"; client.md 2): a short-term debt per
  * project decides what runs, a long-term debt which project is asked for work; both
- * count CPU seconds.  The document does not know coprocessors: this policy asks for
+ * count CPU seconds. The document does not know coprocessors: this policy asks for
  * their shortfall, and runs their tasks by the same debts.
  */
 #include "rules/client/policies.h"
@@ -155,7 +155,7 @@ struct sizing {
 	double *size; /* per project */
 };
 
-/* Gives all projects that may be asked the same size; false if there are none.  With
+/* Gives all projects that may be asked the same size; false if there are none. With
  * deadline_cap, only below the low-water mark: otherwise a project that has the tasks
  * for its share would get one more each time. */
 static bool

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Policy debtR ("Work fetch and GPUs"; client.md 3): a long-term debt per resource, in
- * instance-seconds.  Their sum, weighted by the resources' speeds, decides which
+ * instance-seconds. Their sum, weighted by the resources' speeds, decides which
  * project is asked for work; it also decides what runs, because nothing else would let
  * a project with one resource catch up there.
  */
@@ -221,7 +221,7 @@ ask_in_step(const struct client_world *w, const struct policy *policy, struct ar
 }
 
 /* Tries the steps in turn, each for coprocessors before the CPU; the first step with a
- * project wins.  Ignores the back-offs of one project, only; -1 = of none. */
+ * project wins. Ignores the back-offs of one project, only; -1 = of none. */
 static void
 choose_by_steps(const struct client_world *w, const struct policy *policy,
     struct arena *a, const struct rr_sim *rr, int32_t only, struct work_ask *ask)

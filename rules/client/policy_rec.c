@@ -32,7 +32,7 @@ account(struct client_world *w, const struct policy *policy)
 }
 
 /* Computes the scheduling priority of each project in set, relative to the others in it
- * (client.md 4.1).  sp[] of the other projects is not to be read. */
+ * (client.md 4.1). sp[] of the other projects is not to be read. */
 static void
 rec_priorities(const struct client_world *w, const bool *set, double *sp)
 {
@@ -166,7 +166,7 @@ fetchable(const struct fetch_state *t, size_t project, size_t rsc, bool ignore_b
 	 * "ClientSched" asks "the fetchable project" without saying which that is.
 	 * "Client scheduling policies" holds a project back that used too much while
 	 * others can be asked, so that close deadlines do not give it more than its
-	 * share; this policy does the same.  An idle instance has nothing to lose,
+	 * share; this policy does the same. An idle instance has nothing to lose,
 	 * however.
 	 */
 	return !(t->policy->fair_fetch && t->over[project] &&
@@ -232,7 +232,7 @@ is_first(const struct fetch_state *t, size_t project, size_t rsc)
 
 /* A project whose deadlines rule out a full buffer is asked again when it has less than
  * half of what it may have, and used no more than its share: with a full buffer it
- * would still have tasks.  Waiting tasks stay within the buffer. */
+ * would still have tasks. Waiting tasks stay within the buffer. */
 static void
 fetch_close_deadlines(const struct fetch_state *t, struct arena *a, size_t rsc,
     struct work_ask *ask, double *at)
@@ -273,9 +273,9 @@ buffer_part(const struct fetch_state *t, struct arena *a, size_t project, size_t
 
 /*
  * According to "ClientSched" no project is asked while all instances have tasks for
- * longer than the buffer, be it for months.  In this case a project that has no task
+ * longer than the buffer, be it for months. In this case a project that has no task
  * and used less than its share is asked for its part of the buffer, as far as it can be
- * done in time.  Waiting tasks stay within the buffer.
+ * done in time. Waiting tasks stay within the buffer.
  */
 static void
 fetch_when_full(const struct fetch_state *t, struct arena *a, size_t rsc,

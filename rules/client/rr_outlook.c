@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What can be told of the round-robin simulation without running it.  A host that has
+ * What can be told of the round-robin simulation without running it. A host that has
  * plenty of work and distant deadlines is the usual case, and there bounds suffice:
  *
  *	- At any time a project gets at least its share of a resource, or all that it
- *	  can use: its pace.  When a task ends, no more of its project's work has been
+ *	  can use: its pace. When a task ends, no more of its project's work has been
  *	  done than what was ahead of it and what all instances do in its run time.
  *	- No task ends before its remaining run time has passed, and by time h all
  *	  instances have done no more work than h each.
  *
- * As time passes the bounds become no worse: what runs has less left to do.  Makes no
+ * As time passes the bounds become no worse: what runs has less left to do. Makes no
  * statement where limits or memory decide what runs.
  */
 #include "rules/client/rr_sim.h"
@@ -166,7 +166,7 @@ all_in_time(struct outlook *o, struct rr_outlook *l)
 }
 
 /*
- * By a simulation.  As long as all tasks for a resource use as much of it, and no
+ * By a simulation. As long as all tasks for a resource use as much of it, and no
  * coprocessor takes CPUs, each task ends the earlier the less there is to do: whenever
  * another task has less left, no project has more tasks to run, so none gets less, and
  * no task gets a smaller part of what its project gets.
@@ -209,10 +209,10 @@ struct load {        /* on one resource */
 };
 
 /*
- * Are all instances busy until h, from any time within the next wait seconds?  At the
+ * Are all instances busy until h, from any time within the next wait seconds? At the
  * first idle instance of a resource every unfinished task runs, and these take fewer
- * than all instances.  So the others must have ended; their work, and what of the
- * unfinished ones counts as work before h, is less than 2 h of all instances.  While
+ * than all instances. So the others must have ended; their work, and what of the
+ * unfinished ones counts as work before h, is less than 2 h of all instances. While
  * the time passes, the instances, overcommitted by a task and one more, do some of it.
  */
 static bool
@@ -269,7 +269,7 @@ rr_outlook_holds(const struct client_world *w, const struct rr_outlook *l, doubl
 }
 
 /* Returns for how long the instances are busy if nothing changes; -1 if they are not
- * now.  With limited memory the queues' lengths matter exactly. */
+ * now. With limited memory the queues' lengths matter exactly. */
 static double
 calm_s(const struct client_world *w)
 {

@@ -282,7 +282,7 @@ struct task_queue { /* waiting tasks by index, linked by next[] */
 	int32_t first, last;
 };
 struct task_group { /* tasks of one project for one resource */
-	/* front: tasks that a limit held back; they go first.  big: tasks passed over
+	/* front: tasks that a limit held back; they go first. big: tasks passed over
 	 * because they did not fit into memory, nbig of them */
 	struct task_queue front, wait, big;
 	uint32_t nbig;
@@ -490,7 +490,7 @@ set_share(struct flow *f, uint32_t i, double share)
 }
 
 /* Multiplies the shares of the projects whose tasks take more memory per CPU than there
- * is.  Returns the memory that is taken then. */
+ * is. Returns the memory that is taken then. */
 static double
 weigh_great(struct rr_run *s, struct flow *f, double times)
 {
@@ -508,7 +508,7 @@ weigh_great(struct rr_run *s, struct flow *f, double times)
 }
 
 /* Lets small tasks run in the place of great ones until a flow fits into memory, or
- * only small ones run.  Returns false if it does not fit. */
+ * only small ones run. Returns false if it does not fit. */
 static bool
 fit_by_shares(struct rr_run *s, struct flow *f, double most)
 {

@@ -2,9 +2,9 @@
 /*
  * The weighted round-robin simulation (client.md 2.2 in its exact, work-conserving
  * form): predicts what becomes of the queued tasks if each resource is shared at every
- * instant among the projects in proportion to their shares.  A project takes no more
+ * instant among the projects in proportion to their shares. A project takes no more
  * than its running tasks can use, and the surplus goes to the others; within a project
- * the running tasks advance evenly, and the others wait in order of arrival.  Tasks
+ * the running tasks advance evenly, and the others wait in order of arrival. Tasks
  * that do not fit into memory together run one after the other, and the CPUs that this
  * leaves unused count as idle; but with small_first small tasks of others use them.
  * Leaves out tasks that need more memory than there is.
@@ -20,8 +20,8 @@
 /*
  * Divides one resource among streams like water: capacity goes to the streams in
  * proportion to their shares, no stream gets more than it can use, and what it leaves
- * goes to the others.  A stream is either capped and advances at a known speed, or
- * takes share * level.  Uncapped streams therefore keep their order however the level
+ * goes to the others. A stream is either capped and advances at a known speed, or
+ * takes share * level. Uncapped streams therefore keep their order however the level
  * changes, and every change costs O(log n).
  */
 
@@ -110,7 +110,7 @@ struct rr_task {
 	double finish_s; /* from now; 0 for tasks outside the simulation */
 	bool miss;       /* not finished by its deadline less the cushion */
 };
-/* What is certain without a simulation.  Times are the shell's. */
+/* What is certain without a simulation. Times are the shell's. */
 struct rr_outlook {
 	bool valid; /* otherwise the simulation was run */
 	/* Attempts in vain in a row, and how often not to try again at all. */
@@ -127,16 +127,16 @@ struct rr_sim {
 	struct rr_project *projects; /* nprojects */
 	struct rr_task *tasks;       /* ntasks */
 	/* When to simulate again without an event, from now: a task that does not run
-	 * loses a second of slack each second.  Not before half of its cushion would be
-	 * gone.  INFINITY: never. */
+	 * loses a second of slack each second. Not before half of its cushion would be
+	 * gone. INFINITY: never. */
 	double recheck_s;
 	double
 	    spare_s; /* the least by which a task meets its deadline; INFINITY: none */
 	struct rr_outlook outlook; /* from rr_predict() */
 };
 
-/* Runs in O(n log n) for n tasks and projects.  The buffer is prefs.min_s +
- * prefs.extra_s of wall time; availability stretches the tasks.  Leaves out tasks that
+/* Runs in O(n log n) for n tasks and projects. The buffer is prefs.min_s +
+ * prefs.extra_s of wall time; availability stretches the tasks. Leaves out tasks that
  * are suspended or not CPU-intensive. */
 void rr_simulate(const struct client_world *, struct arena *, struct rr_sim *);
 
@@ -144,16 +144,16 @@ void rr_simulate(const struct client_world *, struct arena *, struct rr_sim *);
 /*
  * Fills in what the simulation would say, without one, if it is certain that no task
  * misses its deadline and that no instance becomes idle before the buffer is at its
- * low-water mark.  Then outlook is valid, and all members are as rr_simulate() sets
+ * low-water mark. Then outlook is valid, and all members are as rr_simulate() sets
  * them except finish_s, shortfall, spare_s (0), saturated_s and recheck_s (INFINITY:
- * later than matters, see rr_outlook_holds()).  Otherwise simulates.  Pass the last
- * prediction, or zeroes; its arrays may be gone.  O(n), or as rr_simulate().
+ * later than matters, see rr_outlook_holds()). Otherwise simulates. Pass the last
+ * prediction, or zeroes; its arrays may be gone. O(n), or as rr_simulate().
  */
 void rr_predict(const struct client_world *, struct arena *, struct rr_sim *);
 /* Is the prediction still what rr_predict() would say? */
 bool rr_outlook_lasts(const struct client_world *, const struct rr_outlook *);
 /* Is it certain that, by a simulation now, the buffer would not be at its low-water
- * mark within the next s seconds, and recheck_s would be no less?  O(n) at most. */
+ * mark within the next s seconds, and recheck_s would be no less? O(n) at most. */
 bool rr_outlook_holds(const struct client_world *, const struct rr_outlook *, double s);
 
 /* --- the terms of both --- */
@@ -166,7 +166,7 @@ rr_takes_part(const struct client_world *w, const struct cw_task *t)
 }
 
 /* A task should finish by its deadline less the cushion, but the cushion never exceeds
- * half of the task's time (the server's rule, rules/sched/workload.c).  In s. */
+ * half of the task's time (the server's rule, rules/sched/workload.c). In s. */
 static inline double
 rr_cushion_s(const struct client_world *w, const struct cw_task *t)
 {

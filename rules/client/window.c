@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Policy window, Locus's own: a project is owed its entitlement, which is its share of
- * the host as far as the project can use it (entitle.c), less what it used.  The
+ * the host as far as the project can use it (entitle.c), less what it used. The
  * balance is exact and does not decay; only what exceeds a year of the host is
  * forgotten.
  *
  *	- What a project cannot use is owed to nobody: a project that had nothing
  *	  because it had no application for a resource does not claim it later
- *	  ("Work fetch and GPUs", example 3).  One balance spans all resources, so
+ *	  ("Work fetch and GPUs", example 3). One balance spans all resources, so
  *	  that a project bound to one of them catches up there (example 1).
  *	- As nothing decays, a project that waited for a year gets a year
  *	  (example 2); a new project starts level with the one that is owed most, so
  *	  it shares at once.
  *	- What runs: the whole instances of a project's share are its own, so that a
  *	  project of short tasks keeps its CPU while others take turns on the rest in
- *	  whole time slices ("Client scheduling policies", scenario 1).  The rest goes
+ *	  whole time slices ("Client scheduling policies", scenario 1). The rest goes
  *	  to the project that is owed most, for a slice that its tasks share.
  *	- Work is asked by share: the buffer is divided so that using it up would
  *	  bring all balances to zero, and each project is asked for what its part
- *	  lacks.  So long tasks cannot take the instances of others (P1(1000, 2000,
+ *	  lacks. So long tasks cannot take the instances of others (P1(1000, 2000,
  *	  .5) P2(1, 10, .5)), a project that is often down is asked for more when it
  *	  is up, and one with close deadlines for no more than can be done in time.
  */
@@ -157,7 +157,7 @@ order(const struct client_world *w, const struct policy *policy, struct arena *a
 	}
 	reserved = choose_reserved(w, a, rr, over);
 	/* A project whose tasks end before its time slice does goes on with others
-	 * until then: projects take turns, not tasks, however short these are.  So
+	 * until then: projects take turns, not tasks, however short these are. So
 	 * results come together, too, and are reported together. */
 	for (size_t i = 0; i < w->nprojects; i++) {
 		const struct cw_turn *turn = &w->projects[i].acct.turn;
@@ -262,7 +262,7 @@ static bool window_may_ask(const struct client_world *w, const struct policy *po
     const struct rr_sim *rr, size_t project, size_t rsc);
 
 /* For an idle instance, whatever the balances: a project that lacks instances of its
- * share comes first, then the one that is owed most.  While tasks of others wait for
+ * share comes first, then the one that is owed most. While tasks of others wait for
  * memory, a project that used too much by a slice comes after the backup projects: more
  * of its small tasks would only keep those waiting. */
 static int32_t
@@ -417,7 +417,7 @@ refusal_is_over(const struct client_world *w, const struct rr_sim *rr, size_t pr
 	return queue < rpc->refused_queue_s / 2;
 }
 
-/* May the project be asked for the resource now?  Not while it backs off, unless what
+/* May the project be asked for the resource now? Not while it backs off, unless what
  * made it refuse tasks is done. */
 static bool
 window_may_ask(const struct client_world *w, const struct policy *policy,
@@ -450,7 +450,7 @@ window_queues(const struct client_world *w, struct arena *a)
 	return q;
 }
 
-/* What the project is owed of the resource, in instance-seconds of wall time.  Up to a
+/* What the project is owed of the resource, in instance-seconds of wall time. Up to a
  * time slice too much is no reason to ask for less: without tasks it would lose its
  * instances to slices of others, and then be late. */
 static double
@@ -463,7 +463,7 @@ owed_s(const struct client_world *w, const struct cw_project *p, size_t rsc)
 }
 
 /* want = max(have, share * level + owed), where the level makes the sum equal to the
- * buffer.  Projects that have more than the level gives are set aside until none is
+ * buffer. Projects that have more than the level gives are set aside until none is
  * left; the level sinks each time. */
 static void
 fill_to_level(const struct client_world *w, const struct plan *p)
@@ -528,7 +528,7 @@ can_repay(const struct client_world *w)
 
 /* Limits each project to what can be done before its deadlines: at the pace of its
  * share plus what it is owed, and at the pace that its part of the buffer stands for
- * or, if it is owed work that can be repaid, that of the whole host.  The host may
+ * or, if it is owed work that can be repaid, that of the whole host. The host may
  * pause for longer than on average, so only the time in which it computes counts. */
 static void
 cap_at_deadlines(const struct client_world *w, size_t rsc, struct plan *p)
@@ -585,7 +585,7 @@ share_lack(const struct client_world *w, size_t rsc, struct plan *p, double lack
 
 /* A project that has no task and is owed work gets its part although others have more
  * than theirs, as far as there is room beside the waiting tasks: a running task may be
- * so long that it fills the buffer for weeks.  So does one whose tasks will not occupy
+ * so long that it fills the buffer for weeks. So does one whose tasks will not occupy
  * the whole instances of its share: others would begin slices there, and its tasks,
  * having waited, would be urgent. */
 static void
@@ -623,7 +623,7 @@ spare_for(const struct cw_project *p, size_t rsc)
 }
 
 /* The project whose CPU tasks take least memory, of those that have tasks or can be
- * asked for some; none if memory is no limit.  A backup project counts. */
+ * asked for some; none if memory is no limit. A backup project counts. */
 static bool
 find_small(const struct client_world *w, const struct plan *p, size_t *small)
 {
@@ -646,7 +646,7 @@ find_small(const struct client_world *w, const struct plan *p, size_t *small)
 
 /* Where memory keeps a project from using all CPUs, the one with the smallest tasks
  * gets enough of them for every CPU when half of these are gone: beside too few, the
- * great ones of others would leave CPUs idle, and so would wait.  A backup project is
+ * great ones of others would leave CPUs idle, and so would wait. A backup project is
  * asked once they are idle. */
 static void
 keep_small_tasks(const struct client_world *w, size_t rsc, struct plan *p)
@@ -709,7 +709,7 @@ window_plan(const struct client_world *w, const struct policy *policy, struct ar
 	cap_at_deadlines(w, rsc, &p);
 	/* What close deadlines and projects that do not answer leave of the low-water
 	 * mark goes to the others: a host that reaches no project for hours would have
-	 * nothing else to run.  So does what is left of it because there are fewer
+	 * nothing else to run. So does what is left of it because there are fewer
 	 * tasks than instances. */
 	double lacks = w->prefs.min_s * p.ninst, few = 0;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A host as its rules see it: resources, projects, tasks, preferences and what each
- * policy remembers of the past.  A plain value: the shells (client/main.c and
+ * policy remembers of the past. A plain value: the shells (client/main.c and
  * client/sim/sim.c) fill it in; the rules read it and change only what they own (struct
- * cw_acct, struct cw_rpc).  Times are seconds on the shell's clock, durations are in
+ * cw_acct, struct cw_rpc). Times are seconds on the shell's clock, durations are in
  * seconds, amounts of work are in instance-seconds of a resource unless stated
- * otherwise.  Sources: doc/client.md, which names the documents.
+ * otherwise. Sources: doc/client.md, which names the documents.
  *
  * The order of the projects does not depend on how the user lists them (the shell sorts
  * them); it breaks the ties that a rule leaves.
@@ -163,8 +163,8 @@ struct cw_app {                          /* for the limit of running tasks */
 	int32_t project, max_concurrent; /* 0 = no limit */
 };
 
-/* A task that is not finished.  It uses at most one type of coprocessor ("Work fetch
- * and GPUs"): rsc is that type, and use its instances.  If rsc is CW_CPU, use equals
+/* A task that is not finished. It uses at most one type of coprocessor ("Work fetch
+ * and GPUs"): rsc is that type, and use its instances. If rsc is CW_CPU, use equals
  * ncpus. */
 struct cw_task {
 	uint32_t id; /* assigned by the shell; a greater id arrived later */
@@ -202,7 +202,7 @@ struct client_world {
 	/* Small tasks run in the place of great ones where memory is short; set by the
 	 * policy's account(). */
 	bool small_first;
-	/* Counted by cw_changed() and cw_grew().  0: the shell does not call these, and
+	/* Counted by cw_changed() and cw_grew(). 0: the shell does not call these, and
 	 * every look finds changes. */
 	uint64_t version, growth;
 	uint64_t tallied_version; /* as of the last cw_tally_tasks() */
@@ -230,7 +230,7 @@ cw_max(double a, double b)
  * the running tasks fall: cw_changed() when tasks are fewer; cw_grew() when there is a
  * new task, when more is left of one, or less by more than CW_REMAINING_FALLS times the
  * time that it ran, and when anything changes that decides which tasks take part in the
- * simulation, or their projects' shares.  Not when a task starts or stops.
+ * simulation, or their projects' shares. Not when a task starts or stops.
  */
 static inline void
 cw_changed(struct client_world *w)
@@ -252,7 +252,7 @@ cw_unchanged(const struct client_world *w, uint64_t since)
 
 /* --- world.c: the terms of client.md 0 --- */
 
-/* Can the task run now?  cw_nearly_runnable(): or as soon as its files have arrived? */
+/* Can the task run now? cw_nearly_runnable(): or as soon as its files have arrived? */
 static inline bool
 cw_runnable(const struct client_world *w, const struct cw_task *t)
 {
@@ -291,7 +291,7 @@ void cw_accrue(struct client_world *, double dt);
 double cw_total_flops(const struct client_world *);
 /* Derives facts about every project from its tasks: acct.runnable_mask, the resources
  * for which it has nearly runnable tasks; acct.gave; acct.delay_bound_s;
- * acct.longest_s; acct.rss_bytes.  Tasks of apps that are not CPU-intensive do not
+ * acct.longest_s; acct.rss_bytes. Tasks of apps that are not CPU-intensive do not
  * count. */
 void cw_tally_tasks(struct client_world *);
 

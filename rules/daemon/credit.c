@@ -92,7 +92,7 @@ credit_granted(
 
 /*
  * A grant enters the average at once and then fades like the rest, so that a host that
- * earns N a day has an average of N, however its grants are spread.  Averages add up:
+ * earns N a day has an average of N, however its grants are spread. Averages add up:
  * those of an account's hosts make the account's.
  */
 double

@@ -35,7 +35,7 @@ struct wu_change {
 	int64_t next_at;    /* transition_time, TRANSITION_NEVER = none */
 };
 /* Decides what should happen to a workunit now, in the steps of scheduling.md 4.3 (1 to
- * 11).  results: all results of the workunit, by increasing id. */
+ * 11). results: all results of the workunit, by increasing id. */
 struct wu_change transition(struct arena *, const struct conf *,
     const struct workunit *, const struct result *, size_t n, int64_t now);
 
@@ -125,8 +125,8 @@ struct validate_change {
 	int64_t retry_at; /* set by the caller from validate_again_at() */
 	bool transition_now;
 };
-/* Judges a workunit's successes.  results: its n results that are OVER/SUCCESS and not
- * INVALID, by id.  init[i] says whether result i can be judged; same(ctx, i, j)
+/* Judges a workunit's successes. results: its n results that are OVER/SUCCESS and not
+ * INVALID, by id. init[i] says whether result i can be judged; same(ctx, i, j)
  * compares two results and is called once per pair. */
 struct validate_change validate(struct arena *, const struct workunit *,
     const struct result *, size_t n, const enum match *init,
@@ -139,7 +139,7 @@ int64_t validate_again_at(const struct result *, size_t n, int64_t now);
 
 /* Adds a sample to a running mean: the plain mean of the first 20 samples; after that a
  * new sample has a weight of 1 % and counts for at most 10 times the mean
- * (scheduling.md 4.6).  Ignores samples that are not above 0. */
+ * (scheduling.md 4.6). Ignores samples that are not above 0. */
 void statistics_add(double *n, double *avg, double x);
 /*
  * Updates an app version's statistics on a host after a result became VALID or INVALID:
@@ -153,7 +153,7 @@ void statistics_judged(const struct conf *, struct host_app_version *,
 /* Peak FLOP that the result could have used per estimated FLOP; 0 = unknown. */
 double statistics_pfc(const struct result *, const struct workunit *);
 
-/* Part i of n of [0, total) for the built-in range generator: [from, to).  Sizes differ
+/* Part i of n of [0, total) for the built-in range generator: [from, to). Sizes differ
  * by at most 1. */
 void range_part(int64_t total, int32_t n, int32_t i, int64_t *from, int64_t *to);
 
@@ -177,7 +177,7 @@ struct ws_change {
 	size_t size;
 	bool running_dry;
 };
-/* May the file be in the set?  It must have work, or may get some on demand. */
+/* May the file be in the set? It must have work, or may get some on demand. */
 bool ws_may_be_in(const struct ws_file *, int64_t now, int64_t wait_period_s);
 /* How many files the set should have: max(1, ceil(active_hosts / holders_wanted)). */
 size_t ws_size(int64_t active_hosts, int64_t holders_wanted);
@@ -200,7 +200,7 @@ struct drain {
 	int64_t since; /* when the first of the files was created; 0 = no file */
 	bool stuck;    /* no host can get some of it */
 };
-/* Counts one file in.  A paused file has no work left; a draining one gets no more. */
+/* Counts one file in. A paused file has no work left; a draining one gets no more. */
 void drain_count(struct drain *, const struct drain_file *);
 /* Returns the period in which the jobs were sent, in seconds: yesterday and today so
  * far; shorter if the files are younger. */

@@ -17,7 +17,7 @@ struct candidate {
 };
 
 /* Those that the project's chooser has named, in its order; then files that need new
- * hosts most.  A file in the set stays there as long as possible. */
+ * hosts most. A file in the set stays there as long as possible. */
 static int
 by_need(const void *x, const void *y)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Can a workunit still collect the successes that its quorum needs (scheduling.md 4.3,
- * 4.4)?  The transitioner creates results up to target_nresults, within
+ * 4.4)? The transitioner creates results up to target_nresults, within
  * max_total_results, and none once there are that many; the validator acts on
- * min_quorum successes.  max_success_results ends a workunit without agreement and does
+ * min_quorum successes. max_success_results ends a workunit without agreement and does
  * not limit a quorum.
  */
 #include <math.h>
@@ -128,7 +128,7 @@ failure_blame(const struct blame_facts *f)
 }
 
 /*
- * Which results of a workunit agree (scheduling.md 4.4).  The caller compares two
+ * Which results of a workunit agree (scheduling.md 4.4). The caller compares two
  * results; this file draws the conclusions.
  */
 
@@ -205,7 +205,7 @@ take_out_bad(struct jury *j)
 	}
 }
 
-/* Judges every readable result against the canonical one.  A comparison that has to be
+/* Judges every readable result against the canonical one. A comparison that has to be
  * repeated must not trigger a transition now: the transitioner could only ask for the
  * same again. */
 static void
@@ -244,7 +244,7 @@ find_canonical(struct jury *j)
 	return j->n;
 }
 
-/* No agreement: more results are needed, unless there are too many already.  Nothing is
+/* No agreement: more results are needed, unless there are too many already. Nothing is
  * decided while a comparison has to be repeated; all results stay unjudged, because
  * unjudged results bring the workunit back. */
 static void

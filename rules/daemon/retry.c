@@ -38,7 +38,7 @@ larger(int32_t a, int64_t b)
 }
 
 /* Is it over without a canonical result that is valid, the majority of its quorum, or
- * an error?  Something else has changed it then. */
+ * an error? Something else has changed it then. */
 static bool
 rests_on_nothing(const struct workunit *wu, const struct result *r, size_t n)
 {

@@ -235,7 +235,7 @@ tally_results(struct pass *p)
 	}
 }
 
-/* Step 3.  A success is too late when nothing is left to compare it with. */
+/* Step 3. A success is too late when nothing is left to compare it with. */
 static void
 want_validation(struct pass *p)
 {
@@ -264,8 +264,8 @@ may_uncommit(const struct pass *p)
 	       (p->wu->hr_class != 0 || p->wu->app_version_id != 0);
 }
 
-/* Steps 5 and 6.  Only for a workunit without a canonical result: with one it cannot
- * fail any more.  Returns the number of results to create. */
+/* Steps 5 and 6. Only for a workunit without a canonical result: with one it cannot
+ * fail any more. Returns the number of results to create. */
 static int32_t
 check_limits(struct pass *p)
 {
@@ -333,7 +333,7 @@ name_suffix(const char *name)
 	return *end == '\0' && n < INT32_MAX ? n : -1;
 }
 
-/* Step 8.  Results created later may have a higher priority. */
+/* Step 8. Results created later may have a higher priority. */
 static void
 spawn_results(struct pass *p, int32_t wanted)
 {
@@ -354,7 +354,7 @@ spawn_results(struct pass *p, int32_t wanted)
 		c->priority += (int32_t)p->conf->reliable_priority_on_over_except_error;
 }
 
-/* May the files of this result go, once the workunit is assimilated?  Other results may
+/* May the files of this result go, once the workunit is assimilated? Other results may
  * still be compared with the canonical one, and a result that timed out may still be
  * uploaded: the files of both stay until all results are settled. */
 static bool
@@ -380,7 +380,7 @@ may_delete_files(const struct pass *p, size_t i, bool settled)
 	}
 }
 
-/* Step 10.  Returns when to look again, TRANSITION_NEVER if time alone changes
+/* Step 10. Returns when to look again, TRANSITION_NEVER if time alone changes
  * nothing. */
 static int64_t
 delete_files(struct pass *p)
@@ -401,7 +401,7 @@ delete_files(struct pass *p)
 	return t->late_deadline >= p->now ? t->late_deadline + 1 : TRANSITION_NEVER;
 }
 
-/* Step 11.  Never in the past: a result past its deadline is over by now. */
+/* Step 11. Never in the past: a result past its deadline is over by now. */
 static int64_t
 next_visit(const struct pass *p, int64_t deletion)
 {

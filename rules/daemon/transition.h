@@ -41,7 +41,7 @@ enum pause_turn pause_turn(const struct queue_pause *, int64_t now, size_t *most
 enum pause_news { PAUSE_NO_NEWS, PAUSE_BEGINS, PAUSE_ENDS };
 /*
  * Takes what a step, or a part of it, has tried: those that succeeded, those that
- * failed for the first time, and those that failed before.  A stage pauses when
+ * failed for the first time, and those that failed before. A stage pauses when
  * PAUSE_STREAK new ones failed in a row, and a sample did, too: bad workunits often lie
  * together. Old failures say nothing new, except that a probe has failed.
  */

@@ -14,8 +14,8 @@
 /*
  * Read at once: a few sets with work; what is unknown, because a file may have to be
  * deleted, those first of which most is held; if work is scarce, sets for which it may
- * be made; if there is nothing else, closed sets, so that the reply can say so.  At
- * most 256.  Sets with work are drawn (seeded), or taken in the order of their names
+ * be made; if there is nothing else, closed sets, so that the reply can say so. At
+ * most 256. Sets with work are drawn (seeded), or taken in the order of their names
  * with locality_scheduling_sorted_order; whole ones come first.
  */
 struct held_choice held_choose(struct arena *, const struct conf *, struct rng *,

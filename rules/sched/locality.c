@@ -103,7 +103,7 @@ reserved_for_waiters(
 }
 
 /*
- * Would any other request of this account be refused, too?  A job that another request
+ * Would any other request of this account be refused, too? A job that another request
  * takes is gone for all.
  */
 static bool

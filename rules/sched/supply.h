@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which candidates a request gets to see (scheduling.md 2.16).  From the request and
- * the rows read so far, supply names the next query or says that there are enough.  The
+ * Which candidates a request gets to see (scheduling.md 2.16). From the request and
+ * the rows read so far, supply names the next query or says that there are enough. The
  * caller runs each query and hands its rows over:
  *
  *	while ((q = supply_next(p, locked)) != NULL) {

@@ -277,7 +277,7 @@ edf_add(struct edf *e, struct edf_task t)
 	e->any_refused = false;
 }
 
-/* Tasks before the new one are not affected by it.  When the others would end without
+/* Tasks before the new one are not affected by it. When the others would end without
  * it matters only if one is late. */
 static bool
 edf_fits(struct edf *e, const struct edf_task *x)

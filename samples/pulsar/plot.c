@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The periodogram as SVG: one panel per file, all to the same scales, so that peaks can
- * be compared.  Colours follow the reader's light or dark setting.
+ * be compared. Colours follow the reader's light or dark setting.
  */
 #include <math.h>
 
@@ -98,7 +98,7 @@ put_axes(struct buf *b, const struct frame *fr, bool last)
 		    fr->x + PANEL_W / 2.0, base + 35);
 }
 
-/* One point per pixel: the best of its trials.  Shades the trials that were not
+/* One point per pixel: the best of its trials. Shades the trials that were not
  * searched. */
 static void
 put_line(struct buf *b, const struct frame *fr, const struct stretch *st)

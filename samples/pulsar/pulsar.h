@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the pulsar programs share: the data file, the trial frequencies, the limits of
- * an output file.  pulsar_search.c uses nothing else of Locus, so that you can copy it
+ * an output file. pulsar_search.c uses nothing else of Locus, so that you can copy it
  * as the start of an app of your own.
  */
 #ifndef SAMPLES_PULSAR_PULSAR_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /*
- * Head of a data file; `samples` float32 readings follow.  Everything is in the byte
+ * Head of a data file; `samples` float32 readings follow. Everything is in the byte
  * order of the machine that wrote the file; with the other order the magic does not
  * match.
  */

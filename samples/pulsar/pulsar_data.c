@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Makes the demo's data: files of Gaussian noise, one of which also holds a train of
- * pulses too weak to be seen.  The seed alone decides every byte.
+ * pulses too weak to be seen. The seed alone decides every byte.
  */
 #include <getopt.h>
 #include <math.h>
@@ -24,8 +24,8 @@ struct plan {
 };
 
 /*
- * The pulse train: one Gaussian bell per turn.  Its height is 60 / sqrt(samples) times
- * the noise's standard deviation.  For a million samples that is 0.06, far below the
+ * The pulse train: one Gaussian bell per turn. Its height is 60 / sqrt(samples) times
+ * the noise's standard deviation. For a million samples that is 0.06, far below the
  * noise, and still gives a signal-to-noise ratio of about 40 where noise alone
  * reaches 7.
  */

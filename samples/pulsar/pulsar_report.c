@@ -16,7 +16,7 @@
 
 enum { MAX_OUTPUTS = 100000, MAX_OUTPUT_BYTES = 1 << 16 };
 
-/* Reads every file of dir.  Names a file that is no output on stderr and skips it. */
+/* Reads every file of dir. Names a file that is no output on stderr and skips it. */
 static enum err
 sky_read(struct sky *s, struct arena *a, const char *dir, struct fail *f)
 {

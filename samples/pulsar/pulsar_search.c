@@ -3,11 +3,11 @@
  * The demo's app: looks for a periodic signal in a noisy time series.
  *
  * For each trial frequency it folds the series: it sums all readings of one phase of
- * the period.  Noise averages out, a signal of that period does not.  The power of the
+ * the period. Noise averages out, a signal of that period does not. The power of the
  * first harmonics of the folded profile is the detection statistic.
  *
  * It runs as an ordinary program in a BOINC slot directory, without the BOINC library:
- * it reads `in`, writes `out`, and creates `boinc_finish_called` last.  The validator
+ * it reads `in`, writes `out`, and creates `boinc_finish_called` last. The validator
  * compares the results of two hosts byte by byte, so the output must not depend on the
  * machine: no time, no threads, no locale, no function of libm but sqrt (the last bit
  * of others may differ), and no contraction into fused multiply-add.
@@ -48,7 +48,7 @@ complain(const char *what, const char *why)
 }
 
 /*
- * Puts the path of a file in the slot directory into path.  A slot holds either the
+ * Puts the path of a file in the slot directory into path. A slot holds either the
  * file itself or a line that points to it:
  * <soft_link>../../projects/X/FILE</soft_link>. Returns 0, or -1 after a message.
  */
@@ -76,7 +76,7 @@ resolve(const char *name, char *path, size_t size)
 	return 0;
 }
 
-/* Maps a data file privately, so that its series can be normalised in place.  Returns
+/* Maps a data file privately, so that its series can be normalised in place. Returns
  * 0, or -1 after a message. */
 static int
 series_open(const char *path, struct series *s)
@@ -144,8 +144,8 @@ circle(double c[PHASES], double s[PHASES])
 }
 
 /*
- * Sums the readings of each phase.  step is the turn per reading in units of 2^-64, so
- * the phase is exact.  Four quarters of the series run side by side: successive
+ * Sums the readings of each phase. step is the turn per reading in units of 2^-64, so
+ * the phase is exact. Four quarters of the series run side by side: successive
  * readings mostly go to the same sum, and each addition would wait for the one before.
  */
 static void
@@ -190,7 +190,7 @@ power(const double profile[PHASES], const double c[PHASES], const double s[PHASE
 	return sum;
 }
 
-/* Searches the job's trials and writes the output.  The best candidate comes first in
+/* Searches the job's trials and writes the output. The best candidate comes first in
  * it, so the bins are kept until the end. */
 static void
 search(const struct series *s, const struct job *job, FILE *out)

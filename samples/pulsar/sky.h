@@ -34,7 +34,7 @@ struct sky {
 };
 
 /*
- * Adds the output of one pulsar_search.  Returns E_BADREQ and leaves the sky unchanged
+ * Adds the output of one pulsar_search. Returns E_BADREQ and leaves the sky unchanged
  * if the text is no such output or contradicts itself.
  */
 enum err sky_add(struct sky *, const char *text, struct fail *);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds who is asking: the account by its strong or weak key, the host by id, by
- * cross-project id, or by likeness (protocol.md 3.1, 3.2).  Reads only; the commit
+ * cross-project id, or by likeness (protocol.md 3.1, 3.2). Reads only; the commit
  * writes a new host.
  */
 #include "sched/rpc/rpc.h"
@@ -17,8 +17,8 @@
 
 /*
  * A killed client's request may still be under way when its successor asks, and may be
- * served last.  Within this time it is not taken for a copied client: a host created
- * for it would hold jobs that nobody has.  A real copy asks again and is recognised
+ * served last. Within this time it is not taken for a copied client: a host created
+ * for it would hold jobs that nobody has. A real copy asks again and is recognised
  * then.
  */
 enum { OVERTAKEN_S = 30 };
@@ -35,7 +35,7 @@ weak_key_user(const char *key)
 	return end != key && *end == '_' && id > 0 ? id : 0;
 }
 
-/* Does the key belong to this account?  Sets weak_auth. */
+/* Does the key belong to this account? Sets weak_auth. */
 static bool
 key_fits(struct rpc *x, const struct user *u)
 {
@@ -51,7 +51,7 @@ key_fits(struct rpc *x, const struct user *u)
 }
 
 /*
- * Is the key that of an account which was merged into another one?  Clients go on to
+ * Is the key that of an account which was merged into another one? Clients go on to
  * use it, so it has all rights of the other one's own keys.
  */
 static enum err
@@ -89,8 +89,8 @@ user_by_key(struct rpc *x)
 }
 
 /*
- * Does the client say that it has no tasks of this project?  Then those of an older
- * installation are lost.  A client that reports something is not empty; whatever else
+ * Does the client say that it has no tasks of this project? Then those of an older
+ * installation are lost. A client that reports something is not empty; whatever else
  * it lost is sent again.
  */
 static bool
@@ -175,7 +175,7 @@ host_by_likeness(struct rpc *x, struct host **host)
 }
 
 /*
- * Finds the host of a client that names none, or that may not use the one it names.  A
+ * Finds the host of a client that names none, or that may not use the one it names. A
  * copied client has the cross-project id of its original, so for a clone only likeness
  * counts.
  */

@@ -4,9 +4,9 @@
  * the order that all programs use: workunits, results, host_app_version, hosts, each by
  * id (architecture.md 3.2).
  *
- * What the decisions rest on is locked and read back.  Of several requests, one whose
+ * What the decisions rest on is locked and read back. Of several requests, one whose
  * rows are not as they were read leaves and commits alone; a lone one sorts out what it
- * lost and goes on with the rest, or decides again.  Then each kind of change is one
+ * lost and goes on with the rest, or decides again. Then each kind of change is one
  * batch, whose counts do not matter any more.
  *
  * A lone request first tries one message without reading anything back, which the
@@ -248,8 +248,8 @@ nothing_bound_by_leavers(const struct commit *c)
 /*
  * The jobs that were won are committed; if none was won, or a lost job had bound its
  * workunit, everything is rolled back and decided again without the lost jobs, in the
- * last round without any new work.  If all jobs were lost, the rows read were outdated,
- * so they are read again.  Is the RPC to decide again?
+ * last round without any new work. If all jobs were lost, the rows read were outdated,
+ * so they are read again. Is the RPC to decide again?
  */
 static bool
 decides_again(struct member *m)
@@ -304,7 +304,7 @@ drop_lost_sends(struct member *m)
 /* --- the transaction --- */
 
 /*
- * Begins the transaction.  A client forgets a report once it is acked.  So if a report
+ * Begins the transaction. A client forgets a report once it is acked. So if a report
  * is acked without being stored, the rows behind that decision are read again, and they
  * must not be outdated on this cluster node either (architecture.md 3.2).
  */
@@ -330,7 +330,7 @@ commit_begin(struct commit *c)
 }
 
 /*
- * Commits.  An uncertain COMMIT succeeded if a host's row carries the token written
+ * Commits. An uncertain COMMIT succeeded if a host's row carries the token written
  * with it; of several hosts another request may have overwritten one since.
  */
 static enum err
@@ -386,7 +386,7 @@ commit_transaction(struct commit *c, bool *again)
 }
 
 /*
- * Runs the transaction.  *again: nothing was written, because a lone request has lost
+ * Runs the transaction. *again: nothing was written, because a lone request has lost
  * jobs and decides again.
  */
 static enum err
@@ -442,7 +442,7 @@ store_baseline_cost(struct rpc *x)
 }
 
 /*
- * Are the host's trickles stored?  A host without a row keeps its messages until it has
+ * Are the host's trickles stored? A host without a row keeps its messages until it has
  * one.
  */
 static bool
@@ -484,8 +484,8 @@ commit_done(struct rpc *x)
 }
 
 /*
- * Does the request change only the host's row, as most requests without work do?  Then
- * one statement is its own transaction.  The reply promises nothing, so nothing is lost
+ * Does the request change only the host's row, as most requests without work do? Then
+ * one statement is its own transaction. The reply promises nothing, so nothing is lost
  * with it.
  */
 static bool
@@ -570,7 +570,7 @@ host_order(const void *pa, const void *pb)
 }
 
 /*
- * Keeps the first request of each host.  A second one commits alone, because its facts
+ * Keeps the first request of each host. A second one commits alone, because its facts
  * change with the first.
  */
 static void
@@ -612,7 +612,7 @@ members_clash(const struct member *a, const struct member *b)
 
 /*
  * Keeps the requests whose jobs the once rule, classes of hosts and versions allow
- * beside those of the requests before.  The others commit alone and find the jobs lost.
+ * beside those of the requests before. The others commit alone and find the jobs lost.
  */
 static void
 without_clashes(struct commit *c)

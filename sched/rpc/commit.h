@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shared by the files commit*.c: what requests write in one transaction, of which each
- * is a member.  commit.c runs the transaction, commit_rows.c makes its rows.
+ * is a member. commit.c runs the transaction, commit_rows.c makes its rows.
  */
 #ifndef SCHED_RPC_COMMIT_H
 #define SCHED_RPC_COMMIT_H
@@ -9,7 +9,7 @@
 #include "db/wu_updates.h"
 #include "sched/rpc/rpc.h"
 
-/* A change of one result.  Of the same result, a move comes before what rests on it. */
+/* A change of one result. Of the same result, a move comes before what rests on it. */
 enum op_kind { OP_MOVE, OP_REPORT, OP_ACK, OP_SEND, OP_RESEND, OP_EXPIRE, OP__MAX };
 struct op {
 	int64_t result_id; /* 0 = the acknowledgement of an unknown name */
@@ -76,7 +76,7 @@ void commit_once(struct member *);
  */
 enum err commit_write_new(struct member *);
 /*
- * Workunits in ascending order of ids.  If another request has bound one differently,
+ * Workunits in ascending order of ids. If another request has bound one differently,
  * the jobs of a lone member are lost; otherwise E_RETRY.
  */
 enum err commit_write_workunits(struct commit *);

@@ -44,7 +44,7 @@ op_order(const void *pa, const void *pb)
 	return a->i < b->i ? -1 : a->i > b->i;
 }
 
-/* Does it repeat the report or move before it?  Only the first counts. */
+/* Does it repeat the report or move before it? Only the first counts. */
 static bool
 repeats(const struct op *before, const struct op *o)
 {
@@ -133,7 +133,7 @@ touch_order(const void *pa, const void *pb)
 
 /*
  * Adds the workunits of a request: at once for reports and expired results, and at the
- * deadline for sent jobs.  If more results must be made, because the workunit is a
+ * deadline for sent jobs. If more results must be made, because the workunit is a
  * broadcast or is replicated now, at once too.
  */
 static size_t
@@ -199,7 +199,7 @@ touch_binds(const struct touch *t)
 }
 
 /*
- * Binds a workunit.  If another request has bound it differently, the jobs are lost,
+ * Binds a workunit. If another request has bound it differently, the jobs are lost,
  * but the workunit is touched all the same because a report may need it.
  */
 static enum err
@@ -328,7 +328,7 @@ send_put(struct member *m, const struct op *o, struct parts *p)
 }
 
 /*
- * Moves a task to this host.  If it is elsewhere by now, whether to abort it is decided
+ * Moves a task to this host. If it is elsewhere by now, whether to abort it is decided
  * again.
  */
 static enum err
@@ -559,7 +559,7 @@ write_logs(struct rpc *x)
 }
 
 /*
- * Marks messages as delivered.  Each goes into one reply only; another RPC of the host
+ * Marks messages as delivered. Each goes into one reply only; another RPC of the host
  * may have delivered it.
  */
 static enum err
@@ -581,7 +581,7 @@ write_down(struct rpc *x)
 }
 
 /*
- * Does the request change the preferences?  A weak key may not change the account
+ * Does the request change the preferences? A weak key may not change the account
  * (protocol.md 3.1).
  */
 static bool
@@ -623,7 +623,7 @@ is_to_go(const struct decision *d, int64_t file_id)
 }
 
 /*
- * Ids of the large files that the host has.  A file that it is just told to delete does
+ * Ids of the large files that the host has. A file that it is just told to delete does
  * not count, so that of two holders not both are told.
  */
 static int64_t *

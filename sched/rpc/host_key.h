@@ -8,7 +8,7 @@
 
 /*
  * Returns a hash of the host's id and the authenticator, 0 if the first HOST_KEY_HEAD
- * bytes contain no host id.  Who does not know a host's authenticator cannot make its
+ * bytes contain no host id. Who does not know a host's authenticator cannot make its
  * key, so that no stranger's request passes for one of the host.
  */
 enum { HOST_KEY_HEAD = 4096 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The jobs that requests of this process have chosen.  No two requests of a process
+ * The jobs that requests of this process have chosen. No two requests of a process
  * choose the same job, so only other processes can win a job that a request has chosen.
  *
  * A request that is over has given its jobs up or sent them; either way they stay
@@ -42,7 +42,7 @@ void in_flight_close(struct in_flight *);
 void in_flight_reads(struct in_flight *, struct chosen_jobs *own);
 /*
  * Takes the jobs of a decision (not those sent again) unless another request has one of
- * them; returns false then, and nothing is taken.  The jobs that the request had chosen
+ * them; returns false then, and nothing is taken. The jobs that the request had chosen
  * before are given up first.
  */
 bool in_flight_choose(struct in_flight *, struct arena *, struct chosen_jobs *own,

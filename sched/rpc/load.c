@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loads the head of the snapshot on which the decision is based; the step more adds the
- * candidates.  Reads only.  Every load of an RPC draws from the same seed, so that a
+ * candidates. Reads only. Every load of an RPC draws from the same seed, so that a
  * reload after a wait tries the files in the same order.
  */
 #include <stdlib.h>
@@ -22,7 +22,7 @@
 
 /*
  * The transaction in which contended candidates are locked as they are read
- * (performance.md 2).  Nothing is written in it before the commit.
+ * (performance.md 2). Nothing is written in it before the commit.
  */
 
 /* Locks the workunits of the account's reported results. */
@@ -160,7 +160,7 @@ load_user(struct rpc *x, struct snapshot *s)
 }
 
 /*
- * Loads messages for tasks.  A copied trickle (no host_info) comes from a client that
+ * Loads messages for tasks. A copied trickle (no host_info) comes from a client that
  * does not have the tasks.
  */
 static enum err
@@ -219,7 +219,7 @@ drew_lately(const struct rpc *x)
 }
 
 /*
- * True if this request draws jobs for statistics.  Drawing doubles the cost of a
+ * True if this request draws jobs for statistics. Drawing doubles the cost of a
  * request, so a busy process draws only once in a while; a request that has drawn draws
  * again when it reloads.
  */
@@ -398,7 +398,7 @@ check_only_job(struct rpc *x)
 }
 
 /*
- * Runs the request's next query and lets supply take its rows.  One for the next jobs
+ * Runs the request's next query and lets supply take its rows. One for the next jobs
  * of a file set runs behind those that other requests of the process have chosen; if
  * there are none, the query itself, whose answer is a fact.
  */
@@ -541,7 +541,7 @@ leave_more(struct rpc *x)
 }
 
 /*
- * Do the statistics of versions matter?  Only if there are jobs: most requests to a
+ * Do the statistics of versions matter? Only if there are jobs: most requests to a
  * project without work have, send and report none.
  */
 static bool
@@ -555,7 +555,7 @@ needs_versions(const struct rpc *x)
 		   quota_new_day(s->host.id, s->last_rpc_time, x->now));
 }
 
-/* Loads the statistics of versions.  The day's counts restart at the host's own
+/* Loads the statistics of versions. The day's counts restart at the host's own
  * midnight. */
 static enum err
 load_versions(struct cohort *c)

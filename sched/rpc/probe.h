@@ -2,7 +2,7 @@
 /*
  * The request with which locus start and locus status check that the project serves.
  * It comes through the web server like any other and is decided like a new host's, from
- * the database, but nothing is stored or counted.  It is authenticated by a secret in
+ * the database, but nothing is stored or counted. It is authenticated by a secret in
  * run_dir that only the project's account may read.
  */
 #ifndef SCHED_RPC_PROBE_H

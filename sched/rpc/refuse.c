@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table of refusals and the two ways into it: an error of a step, and what
- * authentication found out about the host.  Texts that volunteers know from the stock
+ * authentication found out about the host. Texts that volunteers know from the stock
  * server have its wording.
  */
 #include "sched/rpc/refuse.h"

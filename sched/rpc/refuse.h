@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Refusals as a table (refuse.def) from a situation to message, level and delay.  The
+ * Refusals as a table (refuse.def) from a situation to message, level and delay. The
  * situation follows from an error or, after authentication, from who asks.
  */
 #ifndef SCHED_RPC_REFUSE_H
@@ -46,7 +46,7 @@ struct requester {
 	int64_t now;             /* s UTC; bans may end */
 };
 /*
- * May this authenticated host get work at all (scheduling.md 2.15)?  Returns
+ * May this authenticated host get work at all (scheduling.md 2.15)? Returns
  * REFUSE_NOTHING or why not; its reports and trickles are accepted in any case. cat
  * says which platforms the project knows.
  */
@@ -58,7 +58,7 @@ char *refuse_detail(
 
 /*
  * Makes hints that a host gets whether it gets work or not: its client will soon be too
- * old, part of its description is missing, or it sent too much.  Returns their number;
+ * old, part of its description is missing, or it sent too much. Returns their number;
  * texts are in the arena. now in s UTC.
  */
 enum { REFUSE_HINTS_MAX = 4 };

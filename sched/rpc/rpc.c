@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs one scheduler RPC, and contains its short steps.  Every way out of rpc_run()
+ * Runs one scheduler RPC, and contains its short steps. Every way out of rpc_run()
  * leaves a reply that clients accept: an error ends the steps and becomes a refusal.
  */
 #include "sched/rpc/rpc.h"
@@ -121,7 +121,7 @@ rpc_retry(struct rpc *x)
 }
 
 /*
- * After a step: what comes next.  What was read before a failure may be outdated, so
+ * After a step: what comes next. What was read before a failure may be outdated, so
  * the table says where to resume.
  */
 static void

@@ -158,7 +158,7 @@ struct rpc {
 	struct buf out; /* the reply */
 };
 
-/* Begins an RPC.  The caller sets the fields of the first group; the rest must be zero.
+/* Begins an RPC. The caller sets the fields of the first group; the rest must be zero.
  */
 void rpc_begin(struct rpc *);
 /*
@@ -169,15 +169,15 @@ void rpc_resume(struct rpc *, const struct rpc_wait *w);
 /*
  * Serves at most DB_LIST_MAX RPCs that have begun and share a connection and an arena:
  * runs the steps and, whatever fails, leaves a valid scheduler_reply in out and logs
- * one line for each.  Calls over(ctx, x) for each as soon as it is over, or at step
+ * one line for each. Calls over(ctx, x) for each as soon as it is over, or at step
  * look and to be parked; over NULL: requests wait in here.
  */
 void rpc_run(
     struct rpc *const *, size_t n, void (*over)(void *ctx, struct rpc *), void *ctx);
 /*
- * Looks once whether the waits are over, and sets `ended` where they are.  One query
- * serves them all.  Of those that want the same file set, the first few in v go on
- * first.  Failures of the database prolong the waits.
+ * Looks once whether the waits are over, and sets `ended` where they are. One query
+ * serves them all. Of those that want the same file set, the first few in v go on
+ * first. Failures of the database prolong the waits.
  */
 void waits_look(struct db *, const struct conf *, struct rpc_wait *const *v, size_t n);
 /* Wakes the daemons for which a committed RPC has made work. */
@@ -189,7 +189,7 @@ void waits_end_late(struct rpc_wait *const *v, size_t n);
 
 /*
  * Authenticates by the first part of a request, in `in`; otherwise set up as for
- * rpc_begin().  Of repeated elements the first counts.  Returns false if no account has
+ * rpc_begin(). Of repeated elements the first counts. Returns false if no account has
  * the key; out is then the reply that the whole request would get.
  */
 bool rpc_head_passes(struct rpc *);
@@ -205,12 +205,12 @@ struct cohort { /* requests that are at the same step */
 void cohort_each(struct cohort *, enum err (*part)(struct rpc *));
 
 /*
- * The steps.  OK: x->next is set, to one of the step's successors.  E_RETRY: the RPC
- * goes on at x->resume.  Anything else ends the RPC, and fail says why.  A step that
+ * The steps. OK: x->next is set, to one of the step's successors. E_RETRY: the RPC
+ * goes on at x->resume. Anything else ends the RPC, and fail says why. A step that
  * takes a cohort returns OK if x->end says so of each; after an error of what it did
  * for all, it runs again for each half.
  *
- * wait raises need_work for the decision's wanted file sets.  look waits until a result
+ * wait raises need_work for the decision's wanted file sets. look waits until a result
  * of one of them can be sent, none will ever come (no_work_available), the budget of
  * the request (locality_scheduling_wait_period, s) is used up, or the process is told
  * to stop; a service parks the request instead.
@@ -231,7 +231,7 @@ void rpc_note(struct rpc *, bool notice, const char *text);
  */
 void rpc_complete_decision(struct rpc *, double delay_s);
 
-/* Have all rounds lost their jobs?  Then the reply contains no new work. */
+/* Have all rounds lost their jobs? Then the reply contains no new work. */
 static inline bool
 rpc_sends_given_up(const struct rpc *x)
 {
@@ -240,8 +240,8 @@ rpc_sends_given_up(const struct rpc *x)
 
 /*
  * Called in the commit's transaction before a new host is inserted, so that two copies
- * of a client's first request make one row.  Locks the account, unless the host gets no
- * row.  E_RETRY with x->host set: the row exists by now.
+ * of a client's first request make one row. Locks the account, unless the host gets no
+ * row. E_RETRY with x->host set: the row exists by now.
  */
 enum err rpc_still_no_host(struct rpc *);
 /* Sets host_wait_s for a new host; exact under the account's lock. */

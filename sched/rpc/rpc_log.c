@@ -25,7 +25,7 @@ rpc_note(struct rpc *x, bool notice, const char *text)
 }
 
 /*
- * Does the reply carry the decision's number?  If work was wanted and none is sent, the
+ * Does the reply carry the decision's number? If work was wanted and none is sent, the
  * volunteer can ask the administrator why.
  */
 static bool

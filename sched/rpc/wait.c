@@ -2,7 +2,7 @@
 /*
  * Work on demand (locality.md 1.1 (L8)): raises need_work for the wanted files; then a
  * look every 100 ms finds out whether the generator has made a result, or has said for
- * all of them that it will not.  A waiting request occupies nothing but memory, which
+ * all of them that it will not. A waiting request occupies nothing but memory, which
  * locality_max_waiters bounds.
  */
 #include "sched/rpc/rpc.h"
@@ -40,7 +40,7 @@ wanted_file(const struct rpc *x, int64_t id)
 }
 
 /*
- * Counts the demand for file sets.  A failure does not affect this host; other files
+ * Counts the demand for file sets. A failure does not affect this host; other files
  * may then be chosen first.
  */
 static void
@@ -85,9 +85,9 @@ trigger_ages_wanted(struct rpc *x, const struct triggers *t, int64_t now)
 }
 
 /*
- * Raises the triggers.  If one cannot be raised because the disk is full, this host
- * loses its on-demand work but not its reply.  Work that others await is being made
- * already.  A trigger that has waited for a minute is unanswered: its generator is dead
+ * Raises the triggers. If one cannot be raised because the disk is full, this host
+ * loses its on-demand work but not its reply. Work that others await is being made
+ * already. A trigger that has waited for a minute is unanswered: its generator is dead
  * or busy, or there is none.
  */
 static struct raising
@@ -264,7 +264,7 @@ look_at_sets(struct db *db, const struct conf *cf, struct arena *a, struct wante
 }
 
 /*
- * Has the generator said "no more" for every set?  Not while the last workunit it made
+ * Has the generator said "no more" for every set? Not while the last workunit it made
  * waits for the transitioner.
  */
 static enum err

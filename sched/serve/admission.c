@@ -94,7 +94,7 @@ queue_remove(struct admission *a, struct ticket *t)
 /* --- the measured rate --- */
 
 /*
- * Ends the window if it is over.  A window in which workers had nothing to do only
+ * Ends the window if it is over. A window in which workers had nothing to do only
  * shows that the rate is no lower; it does not make a rate known.
  */
 static void

@@ -4,7 +4,7 @@
  * those that are turned away come back.
  *
  * The queue is first come, first served, and bounded by a number of requests and by
- * their expected wait at the measured rate.  A host has one place in it: a second
+ * their expected wait at the measured rate. A host has one place in it: a second
  * request means that the client has given up on the first one, so it replaces the first
  * if that still waits, and follows it if that is being served.
  *
@@ -70,7 +70,7 @@ void admission_begin(
     struct admission *, int64_t max_queued, uint64_t seed, int64_t now_ms);
 
 /*
- * Queues a request.  Returns false if it is to be turned away.  *replaced is the
+ * Queues a request. Returns false if it is to be turned away. *replaced is the
  * earlier request of the host that leaves for it and is to be turned away too, or NULL;
  * the later request takes its place in the queue.
  */
@@ -83,7 +83,7 @@ struct ticket *admission_first(const struct admission *);
 struct ticket *admission_next(struct admission *, int64_t now_ms);
 
 /*
- * Parks a request that is being served.  Returns false if a later request of its host
+ * Parks a request that is being served. Returns false if a later request of its host
  * is queued: the caller then turns the earlier one away.
  */
 bool admission_park(struct admission *, struct ticket *);
@@ -91,7 +91,7 @@ bool admission_park(struct admission *, struct ticket *);
 void admission_resume(struct admission *, struct ticket *);
 
 /*
- * A request leaves, whatever its state (TICKET_OUT: no effect).  answered: a worker
+ * A request leaves, whatever its state (TICKET_OUT: no effect). answered: a worker
  * made its reply.
  */
 void admission_leave(

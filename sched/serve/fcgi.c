@@ -12,7 +12,7 @@
 enum { FIRST = 16 << 10, ADDRESS_MAX = 45 };
 
 /*
- * Returns the entry that the outermost of our proxies appended.  Each proxy appends
+ * Returns the entry that the outermost of our proxies appended. Each proxy appends
  * one, so entries invented by a client come before those that count.
  */
 static const char *

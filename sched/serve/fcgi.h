@@ -35,14 +35,14 @@ struct fcgi_reply {
 
 /*
  * Takes over a connection from the web server and reads the request's head; the body
- * stays empty.  Strings belong to f or the arena.  Returns false if there is no
+ * stays empty. Strings belong to f or the arena. Returns false if there is no
  * request; the connection is then closed.
  */
 bool fcgi_begin(
     FCGX_Request *f, int fd, struct arena *, int64_t proxies, struct fcgi_request *);
 
 /*
- * Reads up to n bytes of the body, fewer only at its end; 0 = it has ended.  For a
+ * Reads up to n bytes of the body, fewer only at its end; 0 = it has ended. For a
  * program that takes the body in pieces (struct serve_program, stream).
  */
 size_t fcgi_body(struct fcgi_request *, char *to, size_t n);
@@ -53,7 +53,7 @@ size_t fcgi_body(struct fcgi_request *, char *to, size_t n);
 bool fcgi_cut_off(const struct fcgi_request *);
 
 /*
- * Continues to read the body until body_n is max or the body ends.  Before taking more
+ * Continues to read the body until body_n is max or the body ends. Before taking more
  * memory it calls room() with the new number of bytes; reading stops if room() returns
  * false.
  */
@@ -74,7 +74,7 @@ void fcgi_end(const struct fcgi_request *, const struct fcgi_reply *, bool whole
 
 /*
  * Returns the address of the client: remote or, behind proxies, the X-Forwarded-For
- * entry written by the outermost of them.  The result has only characters of addresses,
+ * entry written by the outermost of them. The result has only characters of addresses,
  * at most 45, without brackets and port.
  */
 const char *fcgi_peer(

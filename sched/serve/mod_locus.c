@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An Apache module that limits how many threads the connections of one address may hold
- * while they wait for bytes from their clients.  Only connections that wait at this
+ * while they wait for bytes from their clients. Only connections that wait at this
  * moment count, and beyond the limit bytes that have already arrived are still read.
  * So hundreds of hosts behind one address whose requests arrive in one piece are never
  * refused, and nobody is refused because the server itself is slow.
  *
  * Each Apache thread has a slot in shared memory that names the address it waits for;
- * counting means scanning all slots, a few thousand.  Slots left behind by a killed
+ * counting means scanning all slots, a few thousand. Slots left behind by a killed
  * child are recognised by its pid.
  *
- * LocusSlowPerAddress NUMBER: the limit; 0 = none.  LocusTrustedProxies NUMBER
+ * LocusSlowPerAddress NUMBER: the limit; 0 = none. LocusTrustedProxies NUMBER
  * [NETWORK...]: trusted_proxies and proxy_networks.
  *
  * The virtual host of a connection is known only after its header, so the lowest limit
@@ -309,7 +309,7 @@ locus_conf_of(const server_rec *s)
 }
 
 /*
- * Is the peer a proxy of any virtual host?  The connection's virtual host is not known
+ * Is the peer a proxy of any virtual host? The connection's virtual host is not known
  * yet.
  */
 static bool

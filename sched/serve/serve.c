@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The main thread accepts connections and shuts everything down; a connection thread
- * reads a request, waits for its answer, and writes the reply.  All threads share one
+ * reads a request, waits for its answer, and writes the reply. All threads share one
  * lock and hold it only briefly.
  */
 #include "sched/serve/serve_threads.h"
@@ -124,7 +124,7 @@ conn_refuse(struct server *s, enum serve_end why, const struct serve_terms *t,
 }
 
 /*
- * Claims memory for a larger buffer.  The arena keeps the smaller ones too, so each
+ * Claims memory for a larger buffer. The arena keeps the smaller ones too, so each
  * counts in full.
  */
 static bool
@@ -334,7 +334,7 @@ signals_open(void)
 }
 
 /*
- * May an idle thread take a connection?  If there is none, starts one if possible; the
+ * May an idle thread take a connection? If there is none, starts one if possible; the
  * event `freed` tells when it is idle.
  */
 static bool
@@ -391,8 +391,8 @@ serve_next(struct server *s)
 }
 
 /*
- * Do the workers hang?  All that they wait for has a limit of some seconds, so that a
- * worker which has been busy for HUNG_S will not answer any more.  That is fatal once
+ * Do the workers hang? All that they wait for has a limit of some seconds, so that a
+ * worker which has been busy for HUNG_S will not answer any more. That is fatal once
  * no other worker has answered anything for as long.
  */
 static bool
@@ -408,9 +408,9 @@ workers_hang(const struct server *s, int64_t now_ms)
 }
 
 /*
- * Tells the service manager that this process goes on.  It is the main thread that
- * does: it hangs with the others if one of them keeps the lock.  Logs nothing, because
- * it may be the log that hangs.  Where no worker answers, requests also hang if one of
+ * Tells the service manager that this process goes on. It is the main thread that
+ * does: it hangs with the others if one of them keeps the lock. Logs nothing, because
+ * it may be the log that hangs. Where no worker answers, requests also hang if one of
  * them keeps the program's settings.
  */
 static void

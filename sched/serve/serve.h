@@ -5,14 +5,14 @@
  *
  * The main thread accepts connections on a socket that it may share with other
  * processes and hands each to a thread with a small stack, which reads the request,
- * however slowly it arrives, and sends the reply.  A complete request is queued, first
+ * however slowly it arrives, and sends the reply. A complete request is queued, first
  * come first served, for one of a few workers, each with its own database connection.
- * So slow requests occupy neither a worker nor a database connection.  If the queue is
+ * So slow requests occupy neither a worker nor a database connection. If the queue is
  * full, the connection thread itself replies that the server is busy (admission.h).
  *
  * A program may answer several requests together: a worker then takes all that are
- * queued, up to a limit.  It may also park a request that has to wait for something:
- * the request then occupies only its connection thread.  One worker at a time looks
+ * queued, up to a limit. It may also park a request that has to wait for something:
+ * the request then occupies only its connection thread. One worker at a time looks
  * after all parked requests.
  *
  * On SIGTERM, complete requests are answered, incomplete ones are turned away, but for
@@ -63,14 +63,14 @@ void *serve_parked(const struct serve_job *);
 /* How a program answers several requests together; all members NULL or 0 = singly. */
 struct serve_cohort {
 	/*
-	 * Answers or parks each of the jobs.  The arena is the worker's and is reset
+	 * Answers or parks each of the jobs. The arena is the worker's and is reset
 	 * afterwards.
 	 */
 	void (*answer)(
 	    void *worker, struct arena *, struct serve_job *const *jobs, size_t n);
 	/*
-	 * Looks after all parked jobs, oldest first.  Sets go_on[i] for each that a
-	 * worker shall answer now, which then come before all queued ones.  Called at
+	 * Looks after all parked jobs, oldest first. Sets go_on[i] for each that a
+	 * worker shall answer now, which then come before all queued ones. Called at
 	 * most every look_ms.
 	 */
 	void (*look)(void *worker, struct arena *, struct serve_job *const *parked,
@@ -92,7 +92,7 @@ struct serve_program {
 	/*
 	 * Answers requests in their connections' threads, several at once, and reads
 	 * each body to its end with fcgi_body(); it may arrive as slowly as the web
-	 * server lets it.  Of the following a program has this member or the others,
+	 * server lets it. Of the following a program has this member or the others,
 	 * and with it no workers; SERVE_METHOD is then all that is refused.
 	 */
 	void (*stream)(void *ctx, struct fcgi_request *, struct fcgi_reply *);
@@ -101,20 +101,20 @@ struct serve_program {
 	/* Answers one request; NULL if the program answers several together. */
 	void (*answer)(void *worker, const struct fcgi_request *, struct fcgi_reply *);
 	/*
-	 * Sees the first 64 KB of a larger request.  Returns true if it is refused; the
-	 * reply is then complete and the rest is not read.  NULL: every request is read
+	 * Sees the first 64 KB of a larger request. Returns true if it is refused; the
+	 * reply is then complete and the rest is not read. NULL: every request is read
 	 * in full.
 	 */
 	bool (*head)(void *worker, const struct fcgi_request *, struct fcgi_reply *);
 	void (*worker_end)(void *worker);
 	/*
 	 * Returns the key by which requests of one host are recognised (admission.h), 0
-	 * if there is none.  NULL: no hosts are known.
+	 * if there is none. NULL: no hosts are known.
 	 */
 	uint64_t (*host_key)(const struct fcgi_request *);
 	/*
 	 * Must this request, of which at least the first 64 KB have been read, not
-	 * reach a worker?  NULL: no request is kept apart.  Called by several threads
+	 * reach a worker? NULL: no request is kept apart. Called by several threads
 	 * at once.
 	 */
 	bool (*is_apart)(void *ctx, const struct fcgi_request *);
@@ -130,7 +130,7 @@ struct serve_size {
 	int64_t fds; /* that a connection may need besides its own */
 	/*
 	 * Workers that take jobs at once; the others only replace workers that have
-	 * been busy for long.  0 = all.  The fewer there are, the more jobs are
+	 * been busy for long. 0 = all. The fewer there are, the more jobs are
 	 * answered together.
 	 */
 	int64_t active;
@@ -140,9 +140,9 @@ struct serve_size {
 };
 
 /*
- * Serves on the program's socket until a signal stops the process.  A socket that it
+ * Serves on the program's socket until a signal stops the process. A socket that it
  * made is for the web server's account and this one, and its path goes first at the
- * end.  E_RETRY: another process serves there already.  E_SYS: no thread or descriptor
+ * end. E_RETRY: another process serves there already. E_SYS: no thread or descriptor
  * is available.
  */
 enum err serve_run(

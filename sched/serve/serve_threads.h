@@ -84,7 +84,7 @@ void *worker_main(void *arg);
  */
 int wake_workers(struct server *);
 /*
- * Queues a job and waits until it is done.  Returns false if it is not admitted, a
+ * Queues a job and waits until it is done. Returns false if it is not admitted, a
  * later request of the host replaces it, or no worker takes it in time.
  */
 bool queue_and_wait(struct serve_job *);

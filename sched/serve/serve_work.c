@@ -3,7 +3,7 @@
  * Connections wait for workers, and workers answer what admission.h lets them.
  *
  * A worker takes what is queued, up to size.cohort jobs, but leaves a share to other
- * idle workers.  At most size.active workers take jobs at once; one that has been busy
+ * idle workers. At most size.active workers take jobs at once; one that has been busy
  * for STALLED_MS no longer counts, so a slow request or a lock in the database holds up
  * only its own companions.
  */
@@ -72,7 +72,7 @@ parked_due(const struct server *s, int64_t now_ms)
 
 /*
  * Lets the program look, and queues those jobs again that go on; a replaced one may
- * leave now.  Releases the lock meanwhile.
+ * leave now. Releases the lock meanwhile.
  */
 static void
 look_after_parked(struct worker *w)
@@ -128,7 +128,7 @@ workers_active(const struct server *s, int64_t now_ms)
 }
 
 /*
- * May one more worker take jobs?  While others are busy, only if there are enough for
+ * May one more worker take jobs? While others are busy, only if there are enough for
  * half a cohort: small cohorts are dear.
  */
 static bool
@@ -191,7 +191,7 @@ job_of(struct ticket *t)
 }
 
 /*
- * Waits for a change of the job's state.  Only a request that no worker has seen yet
+ * Waits for a change of the job's state. Only a request that no worker has seen yet
  * gives up after a time.
  */
 static void

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file: a head, the places of each process, a table of suspects.  Places and the
+ * The file: a head, the places of each process, a table of suspects. Places and the
  * identities of the table are read and written as single words without a lock;
  * everything else under the table's lock.
  */
@@ -41,7 +41,7 @@ is_of_number(const char *p, const char *from)
 	return (*p >= '0' && *p <= '9') || *p == '.' || *p == '+' || *p == '-';
 }
 
-/* Does the value of a tag that names the sender begin here?  Returns the tag's length.
+/* Does the value of a tag that names the sender begin here? Returns the tag's length.
  */
 static size_t
 sender_tag(const char *p, const char *end)
@@ -409,8 +409,8 @@ suspects_any_guilty(struct suspects *s, int64_t now)
 
 /*
  * A signal other than a request to stop is a crash: no one else works in that process,
- * so the crash is the request's.  Only SIGKILL comes from outside, usually because the
- * machine lacks memory, and another process may have used it up; so it takes two.  A
+ * so the crash is the request's. Only SIGKILL comes from outside, usually because the
+ * machine lacks memory, and another process may have used it up; so it takes two. A
  * process that takes too long proves nothing, since the database may be to blame.
  */
 

@@ -3,8 +3,8 @@
  * Requests that may have crashed a scheduler process: run_dir/suspects, a file that the
  * scheduler processes of a machine map into memory, and which outlives them.
  *
- * A process notes there which requests its workers are working on.  A process that
- * starts makes suspects of what dead processes have left there.  A request of a suspect
+ * A process notes there which requests its workers are working on. A process that
+ * starts makes suspects of what dead processes have left there. A request of a suspect
  * is tried in a process of its own (trial.h): if that process dies, too, the request
  * is guilty, and refused by its digest; if it is served, the suspicion is cleared.
  * So a request is refused only for a crash that cannot be anything else's.
@@ -40,11 +40,11 @@ struct suspects { /* of one process; all 0 = not open, and then nothing is suspe
 };
 
 /*
- * Opens the file and takes a part of it.  *found is the number of requests that dead
- * processes were working on.  now in s UTC; path must outlast the suspects.  On failure
+ * Opens the file and takes a part of it. *found is the number of requests that dead
+ * processes were working on. now in s UTC; path must outlast the suspects. On failure
  * everything else still works and nothing is suspected.
  *
- * A file that is removed or truncated later takes its suspects with it.  A new one is
+ * A file that is removed or truncated later takes its suspects with it. A new one is
  * made when the next request is entered, and threads go on at their places.
  */
 enum err suspects_open(
@@ -85,7 +85,7 @@ bool suspects_any_guilty(struct suspects *, int64_t now);
 
 /*
  * Serves a request that may have crashed the scheduler (suspects.h) in a process of its
- * own, "scheduler -1".  If that process is killed by a signal (by SIGKILL: twice), the
+ * own, "scheduler -1". If that process is killed by a signal (by SIGKILL: twice), the
  * request has crashed the scheduler again: it is refused from then on, its body is kept
  * in log_dir/crashing_requests/DIGEST.xml, the log tells the admin what to do, and
  * locus status shows that there is such a request.
@@ -102,8 +102,8 @@ struct trial { /* lives as long as the process */
 };
 
 /*
- * Begins to note what workers work on; logs what dead processes were working on.  The
- * arena and the directory's name must outlast the trial.  Failures are only logged:
+ * Begins to note what workers work on; logs what dead processes were working on. The
+ * arena and the directory's name must outlast the trial. Failures are only logged:
  * nothing is suspected then.
  */
 void trial_begin(
@@ -113,7 +113,7 @@ void trial_end(struct trial *);
 /* Must this request, or its first part, not reach a worker? */
 bool trial_is_due(const struct trial *, const struct fcgi_request *);
 /*
- * Serves such a request, now complete.  SERVE_CRASHES: the request is guilty;
+ * Serves such a request, now complete. SERVE_CRASHES: the request is guilty;
  * SERVE_BUSY: this is not known yet (the process was stopped, timed out or could not
  * start, or too many run); SERVE_NOT_YET: the suspicion was cleared while the request
  * waited.
@@ -126,7 +126,7 @@ void trial_report(const struct trial *, struct arena *, const struct conf *);
 /*
  * Recognises a request that a client sends again.
  *
- * The identity is cheap enough for every request: it says only which host asks.  A
+ * The identity is cheap enough for every request: it says only which host asks. A
  * client whose request got no reply often adds something to it before it tries again
  * (another finished task), so nothing that covers the whole body would find the retry.
  * The digest covers the whole body and is computed for suspects only.
@@ -134,13 +134,13 @@ void trial_report(const struct trial *, struct arena *, const struct conf *);
 
 /*
  * Returns host_key() or, for a body without a host id, the hash of its first 256 bytes,
- * numbers left out: the new hosts of an account may share it.  Never 0.
+ * numbers left out: the new hosts of an account may share it. Never 0.
  */
 uint64_t request_identity(const char *body, size_t n);
 /*
  * Returns the hex MD5 of the body with each number outside <authenticator> and <hostid>
  * replaced by '#': retries, which differ in their number, times and sizes, have the
- * same digest, and requests of two hosts have different ones.  The arena holds a copy
+ * same digest, and requests of two hosts have different ones. The arena holds a copy
  * of the body; takes about 5 ms per MB.
  */
 void request_digest(struct arena *, const char *body, size_t n, char digest[MD5_HEX]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Receives output files from clients (protocol.md 6), as FastCGI on its own unix socket
- * (serve.h).  The web server streams bodies, so each upload occupies a thread for as
+ * (serve.h). The web server streams bodies, so each upload occupies a thread for as
  * long as it takes; it needs no more memory than a piece of its body, and there is no
  * database.
  */
@@ -80,7 +80,7 @@ may_be_complete(const struct session *s)
 }
 
 /*
- * Reads the header and nothing more, as the rest may take long to arrive.  E_BADREQ:
+ * Reads the header and nothing more, as the rest may take long to arrive. E_BADREQ:
  * the header is bad; E_NOTFOUND: it is not a header; E_RETRY: the body ended inside it.
  */
 static enum err
@@ -125,7 +125,7 @@ certificate_is_valid(struct session *s)
 }
 
 /*
- * Checks whether the file may be uploaded at all (protocol.md 6.2).  Every error here
+ * Checks whether the file may be uploaded at all (protocol.md 6.2). Every error here
  * is permanent.
  */
 static enum err
@@ -250,8 +250,8 @@ session_decide(struct session *s)
 }
 
 /*
- * Makes the reply of a body that was cut off.  Even a permanent refusal becomes
- * transient, because the missing bytes might have made the request valid.  A file that
+ * Makes the reply of a body that was cut off. Even a permanent refusal becomes
+ * transient, because the missing bytes might have made the request valid. A file that
  * is complete nevertheless is stored.
  */
 static void

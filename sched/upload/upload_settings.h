@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Settings from config.xml and the upload key, read again when these change.  A running
+ * Settings from config.xml and the upload key, read again when these change. A running
  * upload keeps the settings it began with; the next one gets the new ones.
  */
 #ifndef SCHED_UPLOAD_UPLOAD_SETTINGS_H
@@ -35,11 +35,11 @@ struct upload_source { /* shared by all threads */
 	struct upload_settings *now;
 };
 
-/* Reads the settings for the first time.  E_CONFIG, E_DENIED: they cannot be used. */
+/* Reads the settings for the first time. E_CONFIG, E_DENIED: they cannot be used. */
 enum err upload_settings_start(
     struct upload_source *, const char *config_path, struct fail *);
 /*
- * Returns the current settings, to be given back later.  If they were just read again,
+ * Returns the current settings, to be given back later. If they were just read again,
  * *note is a line for the log, such as an error, and *level its level; otherwise *note
  * is "".
  */

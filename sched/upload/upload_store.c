@@ -16,7 +16,7 @@
 
 /*
  * A client that is told that all bytes are here considers its upload done (protocol.md
- * 6.1).  So this bit, which has no other meaning on a file, marks a part from before
+ * 6.1). So this bit, which has no other meaning on a file, marks a part from before
  * its last byte is written until the rename, and a marked part is reported as one byte
  * shorter: after a crash or an error in between, the client still has something to
  * send.
@@ -43,7 +43,7 @@ store_name_check(const char *name, struct fail *f)
 }
 
 /*
- * Returns the path of a file's part.  A name without room for the suffix is replaced by
+ * Returns the path of a file's part. A name without room for the suffix is replaced by
  * its MD5.
  */
 static char *
@@ -72,7 +72,7 @@ store_size(struct arena *a, const struct conf *cf, const char *name)
 	struct stat st;
 
 	/*
-	 * Only whole files have this name, checked by their MD5.  A client whose reply
+	 * Only whole files have this name, checked by their MD5. A client whose reply
 	 * was lost learns here that its upload is done (protocol.md 6.1).
 	 */
 	if (is_file(path, &st))
@@ -171,7 +171,7 @@ has_md5(const struct upload *u)
 }
 
 /*
- * Prepares the part for more bytes.  If no MD5 will follow, existing bytes of another
+ * Prepares the part for more bytes. If no MD5 will follow, existing bytes of another
  * attempt must not be mixed in, so they are cut off.
  */
 static enum err
@@ -191,7 +191,7 @@ continue_part(const struct upload *u, struct store_file *s, struct fail *f)
 	return OK;
 }
 
-/* Makes the MD5 of the complete file.  Only one process at a time reads it. */
+/* Makes the MD5 of the complete file. Only one process at a time reads it. */
 static enum err
 whole_md5(const struct store_file *s, char md5[MD5_HEX], struct fail *f)
 {
@@ -309,7 +309,7 @@ check_md5(struct store_file *s, const char *md5, struct fail *f)
 }
 
 /*
- * The client deletes its copy once the upload is done.  Data that could not be flushed
+ * The client deletes its copy once the upload is done. Data that could not be flushed
  * may be lost even if it still reads well, and a second fsync() would not report it, so
  * the upload starts again.
  */

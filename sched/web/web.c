@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The web program: master page, web RPCs, status page.  Serves FastCGI on a socket
+ * The web program: master page, web RPCs, status page. Serves FastCGI on a socket
  * (serve.h) and finds pages by the last part of REQUEST_URI.
  */
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attaching with e-mail address and password (protocol.md 7.2 to 7.4).  The password
+ * Attaching with e-mail address and password (protocol.md 7.2 to 7.4). The password
  * itself never gets here, only its MD5.
  */
 #include "sched/web/web_account.h"
@@ -211,7 +211,7 @@ web_mailer_begin(struct web_mailer *w, const char *dir)
 
 /*
  * Queues a mail to the account with this address, in lower case; without such an
- * account nothing will be sent.  false: the queue is full.
+ * account nothing will be sent. false: the queue is full.
  */
 static bool
 web_mailer_ask(struct web_mailer *w, enum mail_kind kind, const char *email)
@@ -409,7 +409,7 @@ password_complaint(struct web_rpc *x, const char *passwd)
 }
 
 /*
- * Stores a password, once for the token; *email is the account's address.  Clients send
+ * Stores a password, once for the token; *email is the account's address. Clients send
  * the MD5 of password and address in lower case (protocol.md 7.4).
  */
 static enum err
@@ -580,7 +580,7 @@ strengthen(struct db *db, struct arena *a, const struct user *u, const char *has
 }
 
 /*
- * Finds the account of an address.  E_NOTFOUND: there is none.  The column's collation
+ * Finds the account of an address. E_NOTFOUND: there is none. The column's collation
  * ignores accents and trailing blanks, but an address that merely resembles another is
  * treated as unknown: otherwise each variant would get its own number of attempts.
  */
@@ -721,7 +721,7 @@ make_secrets(struct web_rpc *x, struct user *u, const char *hash, struct fail *f
 }
 
 /*
- * Finds the team to join.  A team that cannot be joined is no reason to refuse the
+ * Finds the team to join. A team that cannot be joined is no reason to refuse the
  * account.
  */
 static enum err

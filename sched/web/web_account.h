@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attaching with e-mail address and password (protocol.md 7.2 to 7.4).  The password
+ * Attaching with e-mail address and password (protocol.md 7.2 to 7.4). The password
  * itself never gets here, only its MD5.
  */
 #ifndef SCHED_WEB_WEB_ACCOUNT_H
@@ -13,7 +13,7 @@
 #include "sched/web/web_limit.h"
 
 /*
- * Mail to owners of accounts, by mail_command.  A thread of its own finds the account
+ * Mail to owners of accounts, by mail_command. A thread of its own finds the account
  * and sends, so that neither the answer to a request nor the time it takes tells
  * whether an account exists.
  */
@@ -54,14 +54,14 @@ void web_mailer_end(struct web_mailer *);
 
 /*
  * get_passwd.php: asks for the address of the account, and when it is posted, for a
- * mail to it; without mail_command tells whom to write to.  Needs no database, and the
- * answer is the same whether the account exists or not.  Returns the HTTP status; NULL
+ * mail to it; without mail_command tells whom to write to. Needs no database, and the
+ * answer is the same whether the account exists or not. Returns the HTTP status; NULL
  * = 200 OK.
  */
 const char *passwd_page_forgotten(struct web_rpc *, bool posted, struct web_mailer *);
 /*
- * set_passwd.php: the page that the mail links to.  Sets the password when it is posted
- * with a token that is valid.  Returns the HTTP status.
+ * set_passwd.php: the page that the mail links to. Sets the password when it is posted
+ * with a token that is valid. Returns the HTTP status.
  */
 const char *passwd_page_set(struct web_rpc *, bool posted, struct web_mailer *);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Limits how often an address may do what only strangers do often: fail to
- * authenticate, create accounts, or ask for mail (model/web_limits.def).  The processes
- * of a machine share the counts in a file.  If the file cannot be used nobody is
+ * authenticate, create accounts, or ask for mail (model/web_limits.def). The processes
+ * of a machine share the counts in a file. If the file cannot be used nobody is
  * limited, because a full disk must not lock volunteers out.
  */
 #include "sched/web/web_limit.h"
@@ -122,7 +122,7 @@ limit_message(struct web_rpc *x, double wait_s)
 }
 
 /*
- * Clients have no error number for this.  The number for a project that is temporarily
+ * Clients have no error number for this. The number for a project that is temporarily
  * down makes them tell the volunteer to try again later.
  */
 static bool
@@ -152,7 +152,7 @@ is_first_try(struct web_rpc *x, const struct limit_who *w)
 /*
  * An address that has not failed about the account is not refused for what others have
  * tried about it, or those who share the address about other accounts: otherwise
- * strangers could keep an owner out.  What one address may try is limited in the end.
+ * strangers could keep an owner out. What one address may try is limited in the end.
  */
 static double
 limit_wait(struct web_rpc *x, const char *account)
@@ -265,7 +265,7 @@ account_is_deleted(const struct user_info *u)
 }
 
 /*
- * Finds the account of a key, or of an old one.  The index ignores trailing blanks of a
+ * Finds the account of a key, or of an old one. The index ignores trailing blanks of a
  * key, so the key is compared again.
  */
 static enum err

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Limits how often an address may do what only strangers do often: fail to
- * authenticate, create accounts, or ask for mail (model/web_limits.def).  The processes
- * of a machine share the counts in a file.  If the file cannot be used nobody is
+ * authenticate, create accounts, or ask for mail (model/web_limits.def). The processes
+ * of a machine share the counts in a file. If the file cannot be used nobody is
  * limited, because a full disk must not lock volunteers out.
  */
 #ifndef SCHED_WEB_WEB_LIMIT_H
@@ -40,22 +40,22 @@ void web_failed(struct web_rpc *, const struct fail *);
 /* --- web_limit.c --- */
 
 /*
- * May a password be tried now?  Counts one attempt against the limits; if a limit is
+ * May a password be tried now? Counts one attempt against the limits; if a limit is
  * reached, writes an error document and returns false. account: the e-mail address that
  * the attempt is about. limit_succeeded() takes it back, so that only failures count.
  */
 bool limit_try(struct web_rpc *, const char *account);
 void limit_succeeded(struct web_rpc *, const char *account);
 /*
- * A key or token was wrong.  Nobody can guess them, so a right one is always taken, and
+ * A key or token was wrong. Nobody can guess them, so a right one is always taken, and
  * wrong ones are only counted: returns false after an error document about too many.
  */
 bool limit_wrong_key(struct web_rpc *);
-/* May this address create one more account?  If not, writes an error document. */
+/* May this address create one more account? If not, writes an error document. */
 bool limit_new_account(struct web_rpc *);
 /*
  * The same for pages: limit_failed() counts as limit_wrong_key() does,
- * limit_mail_wait() counts a mail asked for about this address in lower case.  Returns
+ * limit_mail_wait() counts a mail asked for about this address in lower case. Returns
  * the seconds to wait; 0 = it is allowed.
  */
 double limit_failed(struct web_rpc *);

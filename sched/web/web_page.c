@@ -314,7 +314,7 @@ page_user(struct buf *b, const struct conf *cf, const struct user_info *u)
 
 /*
  * Notices that clients show to volunteers: the files of notices/ in the project's
- * directory, each with a title in its first line.  A notice's time is that of its file.
+ * directory, each with a title in its first line. A notice's time is that of its file.
  */
 
 enum {

@@ -13,7 +13,7 @@
 #include "model/rows.h"
 
 /*
- * Writes text escaped for HTML, as element text or attribute value.  All outside text
+ * Writes text escaped for HTML, as element text or attribute value. All outside text
  * goes through it.
  */
 void html_put(struct buf *, const char *text);
@@ -34,7 +34,7 @@ void page_end(struct buf *);
 
 /*
  * The home page, which is also the master page (protocol.md 7.5). template NULL: a
- * plain page.  Scheduler URLs are included in both forms, whatever the template says.
+ * plain page. Scheduler URLs are included in both forms, whatever the template says.
  */
 void page_home(struct buf *, const struct conf *, const char *template);
 

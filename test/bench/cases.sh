@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# The benchmark's cases.  Each has its own hosts, so that no case sees jobs that another case sent.
+# The benchmark's cases. Each has its own hosts, so that no case sees jobs that another case sent.
 
 # --- the reference: locality in the same minutes, because the speed of a machine may change
 
@@ -78,7 +78,7 @@ drive() { # CASE SERVER FIRST-HOST HOSTS OPTION...
 	sound "$name/before" "${db_of[$server]}" $((first + n)) $n other
 }
 
-# Phases that count as one.  "few" lasts until all jobs are sent, in several rounds.
+# Phases that count as one. "few" lasts until all jobs are sent, in several rounds.
 turns() { # CASE LOAD SERVER
 	local i times=1
 	[[ ${1%%/*} != few ]] || times=20

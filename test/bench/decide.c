@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Measures parsing, deciding and rendering without I/O; prints one line "bench:
- * case=NAME key=value ..." for each case.  Times are CPU time of this process, the
+ * case=NAME key=value ..." for each case. Times are CPU time of this process, the
  * median of several rounds of many runs each; arena is the memory that one run takes
  * from its arena.
  *

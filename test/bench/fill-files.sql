@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A project with locality: @FILES@ files of @PARTS@ workunits with two results each, which is all that the generator and
--- the transitioner can make of them.  Files up to @NEW@ have no sent result; files up to @HALF@ have half of their
--- workunits finished, files up to @OVER@ all; the remaining files have no sent result.  One additional last file has
+-- the transitioner can make of them. Files up to @NEW@ have no sent result; files up to @HALF@ have half of their
+-- workunits finished, files up to @OVER@ all; the remaining files have no sent result. One additional last file has
 -- @HOT@ workunits, for all hosts at once.
 -- Finished work was done by @DOERS@ hosts, the first of which is @DONE_BY@.
 INSERT INTO file (id, name, md5sum, size, create_time)

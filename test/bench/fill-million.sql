@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A project of @WUS@ workunits with two results each (test/bench/million): three apps, @FILES@ large files, @BATCHES@
--- batches, @HOSTS@ hosts of @USERS@ accounts.  A workunit's id decides its state: the oldest 60 % are done and their
+-- batches, @HOSTS@ hosts of @USERS@ accounts. A workunit's id decides its state: the oldest 60 % are done and their
 -- files deleted (20 % two months ago), 2 % are cancelled, 2 % failed, 0.5 % wait for the assimilator, 0.5 % for the
 -- validator, 10 % are in progress, and the rest is unsent.
 SET unique_checks = 0, foreign_key_checks = 0;

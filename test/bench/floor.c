@@ -8,7 +8,7 @@
  *
  * With --claims N each transaction does that for N hosts: one statement with a list
  * reads the hosts, one bulk message claims N results, another updates the N hosts.
- * Figures are per claim.  Each connection works on its own part of the results and of
+ * Figures are per claim. Each connection works on its own part of the results and of
  * the hosts.
  */
 #include <getopt.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Load generator: many hosts make requests as fast as they are answered, over a fixed
- * number of connections, in one process with plain sockets and poll().  Every host has
+ * number of connections, in one process with plain sockets and poll(). Every host has
  * its own address in 127/8 and opens a connection for each request, as a client does
  * that connects every few minutes; --keep-alive reuses a connection as long as the
  * server allows.
@@ -14,8 +14,8 @@
  *   all   every host makes one request, all at the same moment
  *   down  the same while no server runs, so that every request fails
  *
- * Each prints a line "measured" with the figures of this phase.  Anything else ends the
- * program with one line of figures.  A host that is told that the server is busy comes
+ * Each prints a line "measured" with the figures of this phase. Anything else ends the
+ * program with one line of figures. A host that is told that the server is busy comes
  * back after the delay it was given, not before.
  */
 #include <getopt.h>
@@ -98,7 +98,7 @@ warm_up(struct run *r)
 	return good;
 }
 
-/* Lets each idle connection begin a request.  Returns false if no host wants one. */
+/* Lets each idle connection begin a request. Returns false if no host wants one. */
 static bool
 lines_begin(struct run *r)
 {
@@ -132,7 +132,7 @@ measure_phase(struct run *r)
 	return good;
 }
 
-/* Every host makes one request.  With `down`, all are expected to fail. */
+/* Every host makes one request. With `down`, all are expected to fail. */
 static bool
 crowd_phase(struct run *r, bool down)
 {

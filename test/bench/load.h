@@ -129,7 +129,7 @@ void line_prepare(struct run *, struct line *, struct host *, int want);
 void line_open(struct run *, struct line *);
 void line_close(struct line *);
 /*
- * Waits a moment for events and serves them.  Returns false if there was none for too
+ * Waits a moment for events and serves them. Returns false if there was none for too
  * long.
  */
 bool lines_serve(struct run *);

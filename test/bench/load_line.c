@@ -37,7 +37,7 @@ line_listen(struct run *r, struct line *l, int how, uint32_t events)
 	return epoll_ctl(r->poll, how, l->fd, &ev) == 0;
 }
 
-/* Connects without waiting.  The first event reports a failure. */
+/* Connects without waiting. The first event reports a failure. */
 static bool
 line_connect(struct run *r, struct line *l)
 {
@@ -170,7 +170,7 @@ answer_size(const struct buf *in)
 	return (size_t)(end + 4 - in->p) + strtoul(length + 17, NULL, 10);
 }
 
-/* Applies the reply to the host.  Returns false if it is none. */
+/* Applies the reply to the host. Returns false if it is none. */
 static bool
 answer_take(struct run *r, struct line *l)
 {

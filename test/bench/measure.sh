@@ -37,7 +37,7 @@ snapshot() { # SERVER...
 		}'
 }
 
-# Adds the difference of two snapshots to the case's counters.  A snapshot counts itself as a question.
+# Adds the difference of two snapshots to the case's counters. A snapshot counts itself as a question.
 difference() { # CASE
 	awk 'FILENAME == ARGV[1] { before[$1] = $2; next } { print $1, $2 - before[$1] } END { print "Questions", -1 }' \
 		"$work/before" "$work/after" | tee "$work/difference" >>"$work/$1.counters"
@@ -97,7 +97,7 @@ load_end() { # LOAD: leaves its line in LOAD.load, the schedulers' log since its
 	tail -n "+$((${load_from[$1]} + 1))" "${load_log[$1]}" >"$work/$1.log"
 }
 
-# One phase of one load generator or of several at once.  Adds to the counters, samples and phases of the case; $answer is
+# One phase of one load generator or of several at once. Adds to the counters, samples and phases of the case; $answer is
 # the last load generator's.
 measure() { # CASE PHASE SERVERS LOAD...
 	local name=$1 what=$2 servers=$3 watch slow id

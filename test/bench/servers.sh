@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # The benchmark's servers: a private MariaDB whose filled data directory is kept, and for each project an Apache and a
-# scheduler.  "run" sources this file after test/it/lib.sh and its own options.
+# scheduler. "run" sources this file after test/it/lib.sh and its own options.
 
 # --- the databases, filled once for each scale
 
@@ -76,7 +76,7 @@ settle() { sql_in bench "SET GLOBAL innodb_max_purge_lag_wait = 0"; }
 
 declare -A dir_of port_of apache_of schedulers_of db_of
 
-# Starts a server.  One whose name is not that of its database shares the files and triggers of the one whose name is.
+# Starts a server. One whose name is not that of its database shares the files and triggers of the one whose name is.
 server() { # NAME DATABASE BUILD
 	local name=$1 db=$2 shared locality=1
 	[[ $db != plain ]] || locality=0

@@ -10,7 +10,7 @@
  *   FAULT_LOG=FILE     gets a line for each call: kind, number, function; and a line
  * with "injected" for the call that failed
  *
- * Calls inside the C library are not seen.  Only allocations of the program itself
+ * Calls inside the C library are not seen. Only allocations of the program itself
  * count, not those of libraries.
  */
 #include <dlfcn.h>

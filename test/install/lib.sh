@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# Library of the steps, inside the machine.  A step prints what it checks; the first failed check ends it, with a line
+# Library of the steps, inside the machine. A step prints what it checks; the first failed check ends it, with a line
 # that begins with FAIL.
 set -u
 export LC_ALL=C.UTF-8
@@ -184,7 +184,7 @@ shows() { # PATTERN CHECK: the cure is a look at what somebody must decide
 # --- traces
 
 # All that the machine has by name: files outside the places where any program leaves what it likes, accounts,
-# databases and their accounts, units, Apache's modules and sites.  What a2enmod and its like make for their own notes
+# databases and their accounts, units, Apache's modules and sites. What a2enmod and its like make for their own notes
 # (*_by_admin) stays; the notes in it count.
 listing() {
 	find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /run -o -path /tmp -o -path /var/tmp -o -path /root \

@@ -7,7 +7,7 @@
 #   $cache/build-SUITE   the same with what the build needs
 #   $cache/debs-SUITE    the packages, and what else the build left
 #   $cache/logs-SUITE    output of each step
-#   $cache/machine       the machine; removed at the end.  A cluster has two, web1 and web2, with a network of their own
+#   $cache/machine       the machine; removed at the end. A cluster has two, web1 and web2, with a network of their own
 
 machine=$cache/machine machine_pid='' machine_leader='' machine_logs=$cache
 # Those of other machines that run: names, and for each its process and systemd.

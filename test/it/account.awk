@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sums up what hosts did, from their own logs.  Input: lines "size FILE BYTES" of the large files, then the events of
+# Sums up what hosts did, from their own logs. Input: lines "size FILE BYTES" of the large files, then the events of
 # each host in order:
 #     HOST received RESULT | HOST downloaded FILE BYTES | HOST computed RESULT STATUS
 #     HOST acked RESULT    | HOST deleted FILE
-# Output: one line of figures.  Errors go to the file "wrong", a line each: a result that two hosts received, and a large
-# file that a host downloaded twice.  The part of a result's name before "__" is its large file.
+# Output: one line of figures. Errors go to the file "wrong", a line each: a result that two hosts received, and a large
+# file that a host downloaded twice. The part of a result's name before "__" is its large file.
 
 function file_of(result) {
 	sub(/__.*/, "", result)

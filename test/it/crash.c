@@ -2,9 +2,9 @@
 /*
  * Preloaded into a scheduler (LD_PRELOAD), this crashes it when it parses a document
  * that contains one of these words: CRASH-ABORT, CRASH-SEGV, CRASH-KILL; CRASH-ONCE
- * only if the file once exists, which it removes first.  CRASH-WAIT makes it create the
- * file waiting and wait, for up to a minute, until that is removed.  The files are in
- * the directory CRASH_DIR.  Other programs do not parse requests.
+ * only if the file once exists, which it removes first. CRASH-WAIT makes it create the
+ * file waiting and wait, for up to a minute, until that is removed. The files are in
+ * the directory CRASH_DIR. Other programs do not parse requests.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

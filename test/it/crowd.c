@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Many connections to one scheduler at once.  Each sends the request in a file: all at
+ * Many connections to one scheduler at once. Each sends the request in a file: all at
  * the same moment, again and again, or slowly.
  *
  *   crowd --url http://ADDRESS:PORT/PATH --request FILE --hosts N [--seconds S]

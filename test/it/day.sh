@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Plays a day of a project from a table; day.table says how it is read.  For the scenario 25-project-day, which sources
+# Plays a day of a project from a table; day.table says how it is read. For the scenario 25-project-day, which sources
 # it after lib.sh.
 #
 # The scheduler is the project's own, behind Apache, but as a program that serves one request, so that each request can
@@ -328,7 +328,7 @@ day_send() { # FILE
 
 # --- what came of it
 
-# The reply, into the array reply: its elements by name, sorted, messages into a file.  "sent" is GROUP:COUNT@VERSION[/CLASS].
+# The reply, into the array reply: its elements by name, sorted, messages into a file. "sent" is GROUP:COUNT@VERSION[/CLASS].
 read_reply() {
 	local tag text
 	reply=()
@@ -434,7 +434,7 @@ play_request() { # HOST WORDS...
 	remember
 }
 
-# Tasks that the host reports, by their groups: it has so many of each.  GROUP:COUNT, with ! for those that failed.
+# Tasks that the host reports, by their groups: it has so many of each. GROUP:COUNT, with ! for those that failed.
 choose_reports() {
 	local w group n bad t
 	said[$name.reports]=${said[$name.dropped]:-} # by order of the project
@@ -527,7 +527,7 @@ play_row() { # what was read last, with its lines
 	line=$here
 }
 
-# New hosts, which ask for nothing yet.  All others are new when they ask for the first time.
+# New hosts, which ask for nothing yet. All others are new when they ask for the first time.
 play_attach() { # HOST...
 	local name
 	for name in "$@"; do

@@ -17,13 +17,13 @@ struct http_in {
 	int64_t from;      /* start of the Range, -1 = none */
 };
 
-/* Listens on a free loopback port.  Returns the socket, or -1. */
+/* Listens on a free loopback port. Returns the socket, or -1. */
 int http_listen(int *port);
 /* Reads a request; only the first half of its body if half() returns true for the path.
  * Returns false if the client has gone. */
 bool http_read(struct arena *, int fd, struct http_in *,
     bool (*half)(void *ctx, const char *path), void *ctx);
-/* Sends a head for a body of n bytes, but only the first `sent` of them.  Returns the
+/* Sends a head for a body of n bytes, but only the first `sent` of them. Returns the
  * number of bytes that the socket took. */
 size_t http_answer(
     int fd, int status, int64_t from, const char *body, size_t n, size_t sent);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A project in one process that does everything wrong in turn and keeps books on what
- * one host does.  fake_project SEED prints its port; "GET /books" shows the books, in
+ * one host does. fake_project SEED prints its port; "GET /books" shows the books, in
  * which no line may begin with "WRONG".
  *
  * fake_project SEED NAME is calm: its jobs, whose names begin with NAME, are all good.
- * Its master page also names a scheduler that no longer exists.  After "GET /down" the
- * other scheduler is out of order until "GET /up".  With a third argument the file of
- * that name is its program.  It answers each first message of a task with one for it.
+ * Its master page also names a scheduler that no longer exists. After "GET /down" the
+ * other scheduler is out of order until "GET /up". With a third argument the file of
+ * that name is its program. It answers each first message of a task with one for it.
  */
 #include <assert.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The test library.  A scenario sources this file first; it includes lib/*.sh, one file per subject, each function
-# with its arguments behind its name.  A scenario gets a directory of its own ($work), test cases that are counted,
-# and an end (finish) at which nothing may be left over.  The runner gives it $source, $build and $seed in the
+# The test library. A scenario sources this file first; it includes lib/*.sh, one file per subject, each function
+# with its arguments behind its name. A scenario gets a directory of its own ($work), test cases that are counted,
+# and an end (finish) at which nothing may be left over. The runner gives it $source, $build and $seed in the
 # environment; by hand it runs in the build directory, after "make install" into inst/ there.
 
 set -u

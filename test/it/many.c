@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Many hosts at once that compute nothing.  Each is a loop of requests: it reports,
- * lists its jobs, holds large files and deletes them by order.  Half of the accounts
- * have a bad line: replies get lost, hosts hang up, requests arrive twice.  Every event
+ * Many hosts at once that compute nothing. Each is a loop of requests: it reports,
+ * lists its jobs, holds large files and deletes them by order. Half of the accounts
+ * have a bad line: replies get lost, hosts hang up, requests arrive twice. Every event
  * of a host goes to a log, which the scenario checks against the database.
  *
  *   many --url http://HOST:PORT/PATH... --keys FILE [--trace FILE] [--processes N]
  *        --seed N --logs DIR
  *
- * URLs may differ in the port only; each request goes to one of them at random.  Every
+ * URLs may differ in the port only; each request goes to one of them at random. Every
  * key has two hosts; each of N processes, by default 40, plays some hosts, never two of
- * one key, and makes one request at a time.  Once the
+ * one key, and makes one request at a time. Once the
  * file DIR/settle exists, lines are good, and a host ends when it has nothing left to
  * report and gets no more jobs.
  *
  * With a trace all lines are good, and hosts come and go: each line "HOST FROM ROUNDS"
- * is a visit, counted in rounds of one request of every host.  After the last visit the
+ * is a visit, counted in rounds of one request of every host. After the last visit the
  * hosts settle.
  *
  * A line of DIR/N.log is
@@ -177,7 +177,7 @@ compose_request(struct play *p, const struct sim *h, bool work)
 
 /* --- the line --- */
 
-/* Connects and sends.  Returns the socket, -1 if the project does not answer. */
+/* Connects and sends. Returns the socket, -1 if the project does not answer. */
 static int
 send_to(struct play *p, const char *text)
 {

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A small project for tests of the scheduler: one app, three large files, twelve workunits with two results each on the
--- first two of them; the third has none yet.  sched_project prints it with the version of the schema.
+-- first two of them; the third has none yet. sched_project prints it with the version of the schema.
 INSERT INTO user (id, create_time, email_addr, name, authenticator, passwd_hash, cross_project_id)
 VALUES (1, 1700000000, 'user@example.com', 'user', '4e6a693a6cc6322e6b1fccefd7dee8f3', 'd5dd0ffd15176f3dccf96e5c697fe3be', '929127fc8a3dbdd47561337fcf78fa96');
 INSERT INTO platform (id, create_time, name) VALUES (1, 1, 'x86_64-pc-linux-gnu'), (2, 1, 'anonymous');

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Are the figures of the soak flat?  Lines DAY NAME VALUE in; a table out: the mean of the first third and of the last
+# Are the figures of the soak flat? Lines DAY NAME VALUE in; a table out: the mean of the first third and of the last
 # third of the time after the first month, or after ten days for a name that begins later; their ratio, and whether a
-# name grows: by more than 30 % and more than its slack.  -v slack_bytes, slack_memory, slack_count: what nobody counts
+# name grows: by more than 30 % and more than its slack. -v slack_bytes, slack_memory, slack_count: what nobody counts
 # as growth.
 {
 	if (!($2 in from)) { from[$2] = $1 + 10 > 30 ? $1 + 10 : 30; names[++n] = $2 }

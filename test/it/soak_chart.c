@@ -4,7 +4,7 @@
  *
  * A line of the input is DAY NAME VALUE; at most three names are drawn, which may end
  * in
- * '*' for the sum of all names that begin so.  Days without a value have the one
+ * '*' for the sum of all names that begin so. Days without a value have the one
  * before.
  */
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Preloaded into a program of Locus (LD_PRELOAD), this stops it between two of its
- * steps: statements, COMMIT, ROLLBACK, and changes below locality_scheduling.  A test
+ * steps: statements, COMMIT, ROLLBACK, and changes below locality_scheduling. A test
  * can run a whole other program between any two steps, or kill the program there,
  * without the program's knowledge.
  *

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Transactions like those of the daemons, on two nodes of a Galera cluster at once, all
- * of which change the workunit THEIRS.  Compares the first node's answers to COMMIT
+ * of which change the workunit THEIRS. Compares the first node's answers to COMMIT
  * with the rows: a transaction that the other node aborted must have left nothing, and
- * none that was committed may be missing.  Each transaction has a new connection, as a
+ * none that was committed may be missing. Each transaction has a new connection, as a
  * daemon's first transactions prepare most of their statements.
  *
  *   two_nodes SOCKET OTHER_SOCKET DATABASE THEIRS FIRST LAST
  *
- * FIRST and LAST are ids of workunits that nobody else changes.  Afterwards both nodes
+ * FIRST and LAST are ids of workunits that nobody else changes. Afterwards both nodes
  * count demand for file set 1, with one statement per count.
  */
 #include <signal.h>
@@ -53,7 +53,7 @@ disturb(int64_t theirs)
 	}
 }
 
-/* One transaction.  The rows that it reads do not matter and may be missing. */
+/* One transaction. The rows that it reads do not matter and may be missing. */
 static enum err
 touch_all(
     struct db *db, const int64_t *theirs, const int64_t *first, const int64_t *last)
@@ -93,7 +93,7 @@ times_touched(int64_t id)
 	return row->transition_seq;
 }
 
-/* Counts demand.  Returns the number of failures, at most 100 to fit into an exit
+/* Counts demand. Returns the number of failures, at most 100 to fit into an exit
  * status. */
 static int
 node_count_demand(void)

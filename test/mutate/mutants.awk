@@ -4,9 +4,9 @@
 #     awk -v seed=S -f mutants.awk FILE...
 #     file  order  line  position  length  new text  change  function  text of the line
 #
-# separated by tabs.  The position counts bytes from 1.  The order, ten digits, is derived from the
+# separated by tabs. The position counts bytes from 1. The order, ten digits, is derived from the
 # seed and the text of the change, not from its position, so lines added elsewhere do not change a
-# sample.  Relies on the layout of clang-format: binary operators have a blank on both sides, and a
+# sample. Relies on the layout of clang-format: binary operators have a blank on both sides, and a
 # function's name and braces start in column 0.
 #
 # Not changed: comments, strings, preprocessor lines, assert(), sizes of arrays and allocations,
@@ -96,7 +96,7 @@ function tokens(s,    p, rest, kind) {
 	}
 }
 
-# Returns the far end of the left (d = -1) or right (d = 1) operand of T[i].  The operand includes
+# Returns the far end of the left (d = -1) or right (d = 1) operand of T[i]. The operand includes
 # weak operators that bind more tightly than T[i].
 function operand(i, d,    j, w) {
 	for (j = i + d; j > 0 && j <= n; j += d) {

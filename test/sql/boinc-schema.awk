@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Prints the SQL that makes a BOINC project's database, from the dictionary of a real one (boinc/: information_schema's
-# tables, columns and indexes).  awk -f boinc-schema.awk boinc/tables.tsv boinc/indexes.tsv boinc/columns.tsv
+# tables, columns and indexes). awk -f boinc-schema.awk boinc/tables.tsv boinc/indexes.tsv boinc/columns.tsv
 # The dictionary lacks the foreign keys of fileset_file, whose rows are deleted with their file or file set.
 BEGIN {
 	FS = "\t"

@@ -24,7 +24,7 @@ enum err candidates_read(struct candidates *,
     bool (*next)(struct supply *, struct supply_query *),
     void (*take)(struct supply *, const struct supply_rows *));
 
-/* Reads the sets of the files that the request holds; now in s UTC.  *held gets what
+/* Reads the sets of the files that the request holds; now in s UTC. *held gets what
  * there is. */
 enum err read_held(struct db *, struct arena *, const struct conf *,
     const struct request *, int64_t now, struct held_sets *held, struct snapshot *,

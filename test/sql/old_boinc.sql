@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A BOINC project's database of about 2013, for the test of adoption: 32-bit ids, latin1, few defaults, some tables without
--- a primary key, and without our columns.  It has a host, and workunits and results in every state.
+-- a primary key, and without our columns. It has a host, and workunits and results in every state.
 
 CREATE TABLE platform (
 	id INT NOT NULL AUTO_INCREMENT,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the commands of locus select, delete, ban, cancel, move and count: each row of
- * verbs.def runs one on the rows of verbs.sql.  VERBS_SHOW=1 in the environment prints
+ * verbs.def runs one on the rows of verbs.sql. VERBS_SHOW=1 in the environment prints
  * what all of them give, to compare with the table.
  */
 #include "test/sql/world.h"

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The world of one golden case: the section TRACE_SNAPSHOT of a trace (proto/trace.h),
- * abbreviated so that people can write it.  It is read from
+ * abbreviated so that people can write it. It is read from
  * test/golden/default.snapshot and then from test/golden/NAME.snapshot:
  *
  *     host id=1000 rpc_seqno=3
  *     in_progress id=21 name=wu_ok_0 workunitid=11
  *
  * A line "default KIND ..." sets the columns with which later rows of the kind start;
- * "default job" applies to all kinds of jobs.  A line "|text" belongs, including its
- * line end, to the last column or text named before.  "option name=value" is an element
- * of config.xml.  {column} in a text of a job or version stands for the row's own
- * column, {column%__} for the part of it before "__".  A line that begins with # is a
+ * "default job" applies to all kinds of jobs. A line "|text" belongs, including its
+ * line end, to the last column or text named before. "option name=value" is an element
+ * of config.xml. {column} in a text of a job or version stands for the row's own
+ * column, {column%__} for the part of it before "__". A line that begins with # is a
  * comment. Reports and other_results find the rows "result" by name; members of file
  * sets need no rows.
  */

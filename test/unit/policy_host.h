@@ -22,7 +22,7 @@ struct policy_host {
 	struct rr_sim rr;
 };
 
-/* share: of the first project, that of the others is 1; the speeds in flop/s.  There is
+/* share: of the first project, that of the others is 1; the speeds in flop/s. There is
  * no coprocessor until w.nrsc is 2, and no third project until w.nprojects is 3. */
 struct policy_host *policy_host(
     struct policy_host *, double share, double cpu_flops, double gpu_flops);

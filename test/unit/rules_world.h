@@ -30,14 +30,14 @@ struct plan_class world_class(struct world *, const char *name, const char *gpu_
 /* Returns an unsent job of one hour without a large file. */
 struct job world_job(int64_t id, int64_t workunitid);
 /*
- * Adds files from "NAME FLAGS [ID/WU ...]; ...".  Flags: h held, w working set,
+ * Adds files from "NAME FLAGS [ID/WU ...]; ...". Flags: h held, w working set,
  * s searched, u unsent results exist, n no_work_available, N no_work_available since a
  * moment ago, o an open workunit, a a workunit at some time, p paused, d draining,
  * t triggered 5 s ago and its jobs made 1 s ago, ! not looked at, e other hosts hold
  * its files, m its files are in more sets, O<H> its first job is H hours old and each
  * further job an hour younger, l<ID> the user's last id, r<ID> the id below which jobs
- * are released.  Each file has 1e9 bytes; the request lists the held files as well.
- * File set ids count from 1.  NAME is a file and the set of this file alone;
+ * are released. Each file has 1e9 bytes; the request lists the held files as well.
+ * File set ids count from 1. NAME is a file and the set of this file alone;
  * "NAME:+F-G" is a set of the files F and G, of which the host has F.
  */
 void world_files(struct world *, const char *spec);

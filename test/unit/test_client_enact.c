@@ -312,7 +312,7 @@ START_TEST(checkpoints)
 END_TEST
 
 /* A program may keep its work in files of its own; only what it said of the end of its
- * last run goes.  A slot that is gone is filled again. */
+ * last run goes. A slot that is gone is filled again. */
 START_TEST(slots_are_kept_whole)
 {
 	static const struct {

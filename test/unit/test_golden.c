@@ -4,8 +4,8 @@
  * that were not captured (test/golden/made): each request parsed and printed is
  * what its .parsed file says, and survives being written by our own client; in the
  * world of its .snapshot file it is decided and answered as .decision and .reply say,
- * its candidates read by the queries of .supply, without a database.  Each captured
- * reply is read whole.  With GOLDEN_REFRESH set the expected files are written anew:
+ * its candidates read by the queries of .supply, without a database. Each captured
+ * reply is read whole. With GOLDEN_REFRESH set the expected files are written anew:
  * read the difference before committing.
  */
 #include "lib/fs.h"

@@ -214,7 +214,7 @@ START_TEST(order_of_tasks)
 }
 END_TEST
 
-/* The second project is owed more.  The first has run two tasks, of which one has
+/* The second project is owed more. The first has run two tasks, of which one has
  * ended: times are in s before now; the turn before it ended at turn_end. */
 static const struct {
 	const char *what;
@@ -348,7 +348,7 @@ END_TEST
 
 /* A project with close deadlines gets what it can do in time: at the pace of its part
  * of the buffer, or of the host if it is owed work, and at that of its share plus what
- * it is owed.  What that leaves of the low-water mark goes to the others. */
+ * it is owed. What that leaves of the low-water mark goes to the others. */
 START_TEST(buffer_and_deadlines)
 {
 	struct policy_host h;
@@ -650,7 +650,7 @@ START_TEST(idle_for_want_of_memory)
 END_TEST
 
 /* A project with too few tasks that is owed none now will be owed some in time. */
-/* The second project refused tasks because of deadlines, and backs off.  Three times 50
+/* The second project refused tasks because of deadlines, and backs off. Three times 50
  * s of the first one's tasks are left. */
 static const struct {
 	const char *what;

@@ -2,7 +2,7 @@
 /*
  * Replays every file of test/golden/recordings, made by "locus record host", and
  * expects the recorded reply byte for byte: copying the file of an RPC that went wrong
- * makes a test of it.  With GOLDEN_REFRESH set the replies are written anew.
+ * makes a test of it. With GOLDEN_REFRESH set the replies are written anew.
  */
 #include "sched/trace/replay.h"
 

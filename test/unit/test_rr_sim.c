@@ -290,7 +290,7 @@ START_TEST(one_after_the_other)
 END_TEST
 
 /* Two tasks on the CPU wait for their apps, whose tasks the coprocessors run for 5 and
- * 6 s.  A great one, passed over for want of memory, comes before both: none is lost.
+ * 6 s. A great one, passed over for want of memory, comes before both: none is lost.
  */
 START_TEST(held_behind_a_great_one)
 {
@@ -412,7 +412,7 @@ slow_fill(struct slow *s)
 }
 
 /* Shares the capacity in rounds among the projects with a share, or without: a project
- * that is full leaves the rest to the others.  Returns what is left. */
+ * that is full leaves the rest to the others. Returns what is left. */
 static double
 slow_water(const struct slow *s, size_t r, double capacity, bool backup, double *get)
 {

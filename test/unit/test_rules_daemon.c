@@ -15,9 +15,9 @@ enum { NOW = 1000000000 };
 /* --- validate --- */
 
 /*
- * states: I init, C inconclusive, V valid, L too late.  outputs: equal letters agree,
+ * states: I init, C inconclusive, V valid, L too late. outputs: equal letters agree,
  * '!' cannot be judged, '#' cannot be judged and neither can its host's next outputs,
- * '?' cannot be judged now, '~' cannot be compared now.  Judgements: v valid, i
+ * '?' cannot be judged now, '~' cannot be compared now. Judgements: v valid, i
  * invalid, c inconclusive, e error, h hopeless, . unchanged.
  */
 static const struct validate_case {

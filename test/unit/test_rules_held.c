@@ -10,7 +10,7 @@ static struct arena a;
 
 /*
  * Sets "ID:IS HELD/FILES NAME", IS being u(nknown), r(eady), d(rains) or c(losed); N*
- * before it repeats it with ascending ids.  What is read now and later, as ids or as #
+ * before it repeats it with ascending ids. What is read now and later, as ids or as #
  * and their number; whether sets are left out.
  */
 static const struct held_case {

@@ -143,7 +143,7 @@ END_TEST
 
 /*
  * L6: seeded shuffle, or increasing name; sets held whole come first, then sets with
- * the fewest missing bytes.  Files are single letters; C is half as large as the
+ * the fewest missing bytes. Files are single letters; C is half as large as the
  * others. order: files between two bars come in any order, and every order occurs.
  */
 #define SORTED ON "<locality_scheduling_sorted_order/>"

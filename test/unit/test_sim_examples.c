@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The examples of the documents under the buffers that volunteers have: each policy
- * must give what sim_examples.def says, within its tolerance.  For a policy whose
+ * must give what sim_examples.def says, within its tolerance. For a policy whose
  * description leads elsewhere that value is what it gives, and locus-client-policies(7)
  * says why.
  */

@@ -71,7 +71,7 @@ static const struct peer {
 #undef PEER
 };
 
-/* Per job, at 10 or 100 days.  In the first days of s11_unavail upstream hardly ever
+/* Per job, at 10 or 100 days. In the first days of s11_unavail upstream hardly ever
  * tries the server that is down for more than half of the time. */
 static double
 most_contacts(const struct peer *p, int k)

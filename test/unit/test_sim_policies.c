@@ -575,7 +575,7 @@ END_TEST
 /* --- estimates --- */
 
 /* Ten times too low: what the first request brought in excess is late, but nothing
- * after ten days.  Five times too high: the buffer holds what it should. */
+ * after ten days. Five times too high: the buffer holds what it should. */
 START_TEST(estimates_are_learned)
 {
 	static const char *const low =
@@ -605,7 +605,7 @@ END_TEST
 
 /*
  * For all policies: tasks of half a minute that are due in a day, in three hours, in
- * ten minutes.  Results are collected, no project is asked twice within a minute, and
+ * ten minutes. Results are collected, no project is asked twice within a minute, and
  * no deadline is lost.
  */
 START_TEST(contacts_are_bundled)

@@ -132,7 +132,7 @@ destroy_installed(struct cmd_ctx *x, const struct destroy_opts *o, char **args)
 
 /*
  * Is it a project of a single directory that is meant: that of --project, one called
- * NAME here, or the one around the current directory?  Then x->cf is set.
+ * NAME here, or the one around the current directory? Then x->cf is set.
  */
 static enum err
 destroy_finds_here(struct cmd_ctx *x, const char *name, bool *here)

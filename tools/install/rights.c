@@ -342,7 +342,7 @@ can_read_as(const struct account *acc, const char *path)
 }
 
 /* What keeps the web server's account from what it can read: by its mode, or because
- * the account is in the group.  A running Apache stays in the group. */
+ * the account is in the group. A running Apache stays in the group. */
 static char *
 unread_cure(struct rights_look *k, const char *path, const struct account *web)
 {

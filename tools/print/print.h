@@ -5,9 +5,9 @@
  * seconds, RFC 3339).
  *
  * A list or a record is described by columns, from which help and manual page follow,
- * too.  All other output is a tree of members, with lines for people beside them; its
+ * too. All other output is a tree of members, with lines for people beside them; its
  * tsv has a line per value: the path, as in "sent.jobs" or "files.0.name", and the
- * value.  Members are ignored where people read, and lines where programs do.
+ * value. Members are ignored where people read, and lines where programs do.
  */
 #ifndef TOOLS_PRINT_PRINT_H
 #define TOOLS_PRINT_PRINT_H
@@ -134,7 +134,7 @@ void print_cells_of(struct print *, const struct print_value *);
 enum print_shape { PRINT_OBJECT, PRINT_ARRAY };
 struct print *print_tree(struct cmd_ctx *, enum print_shape);
 /*
- * Puts members: keys and values in turn; NULL for a key in an array.  One that is there
+ * Puts members: keys and values in turn; NULL for a key in an array. One that is there
  * gets the value and keeps its place.
  */
 #define print_put(p, ...) print_members(p, PRINT_ROW(__VA_ARGS__))

@@ -343,7 +343,7 @@ end_hung(struct sup *x, struct proc *p, int64_t now_ms, int for_s)
 /*
  * True for exit codes that a restart would only repeat; locus(1) lists them. Database
  * servers have other exit codes: MySQL exits with 2 when it crashes, for example on a
- * full disk.  A service that was started before config.xml changed may have given up
+ * full disk. A service that was started before config.xml changed may have given up
  * over its earlier contents.
  */
 static bool

@@ -333,7 +333,7 @@ any_left(const struct sup *x, enum service_kind kind)
 
 /*
  * Stops the services, the web server first and the database last; each kind is gone
- * before the next one is stopped.  A machine that shuts down may end them all at once:
+ * before the next one is stopped. A machine that shuts down may end them all at once:
  * those that are gone before their turn are not started again.
  */
 static void

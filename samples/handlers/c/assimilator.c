@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An assimilator that appends the first line of each output to a CSV file.  A workunit
- * that is handed over twice has two equal lines.  See locus_handler(3).
+ * An assimilator that appends the first line of each output to a CSV file. A workunit
+ * that is handed over twice has two equal lines. See locus_handler(3).
  */
 #include <locus_handler.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A file chooser that prefers files with a prefix, such as those of a sky region that
- * is to be finished first.  See locus_handler(3). */
+ * is to be finished first. See locus_handler(3). */
 #include <locus_handler.h>
 
 #include <stdio.h>

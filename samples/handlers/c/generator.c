@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A generator that cuts each file into ranges.  See locus_handler(3). */
+/* A generator that cuts each file into ranges. See locus_handler(3). */
 #include <locus_handler.h>
 
 #include <stdio.h>

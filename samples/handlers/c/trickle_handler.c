@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trickle handler that appends what tasks report to a table.  See locus_handler(3).
+/* A trickle handler that appends what tasks report to a table. See locus_handler(3).
  */
 #include <locus_handler.h>
 

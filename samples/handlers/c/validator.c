@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A validator that tolerates small differences: outputs agree if their numbers differ
- * by one part in a million at most.  See locus_handler(3).
+ * by one part in a million at most. See locus_handler(3).
  */
 #include <locus_handler.h>
 
@@ -34,7 +34,7 @@ numbers_add(struct numbers *x, double v)
 }
 
 /*
- * Appends the numbers of a file.  Returns 0, 1 if it is no valid output (*bad says
+ * Appends the numbers of a file. Returns 0, 1 if it is no valid output (*bad says
  * why), or -1 if it cannot be read now.
  */
 static int

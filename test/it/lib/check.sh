@@ -13,7 +13,7 @@ not_ok() { # WHAT: a test case that failed
 	echo "FAIL: $1"
 }
 
-# One test case: the command must succeed.  Its output is shown if it fails.
+# One test case: the command must succeed. Its output is shown if it fails.
 check() { # WHAT COMMAND...
 	local what=$1
 	shift

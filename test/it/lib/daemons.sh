@@ -49,7 +49,7 @@ script() { # NAME SHELL-TEXT: a program in the project's directory
 # --- projects
 
 # A fresh project of the app "app", four accounts and four hosts, in a database of its own; this is the directory from
-# then on.  With ADOPTED=1 the database was a BOINC project's before.
+# then on. With ADOPTED=1 the database was a BOINC project's before.
 case_project() {
 	db_name=t$((case_number += 1))
 	project=$work/$db_name

@@ -28,7 +28,7 @@ fsck_codes() { # [CODES]: in $said, one after another, a blank behind each
 		tr '\n' ' '
 }
 
-# What fsck finds, for the functions of cures.sh.  An admin who is asked says yes, and knows where his files are.
+# What fsck finds, for the functions of cures.sh. An admin who is asked says yes, and knows where his files are.
 fsck_with=() # options of each run
 fsck_report() {
 	(

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A private Galera cluster on loopback for tests: unix sockets for clients, TCP between the nodes only.
 #
-#   galera_ready              can this machine run one?  else prints what is missing
+#   galera_ready              can this machine run one? else prints what is missing
 #   galera_start DIR N        N nodes in DIR/n1 .. DIR/nN, sockets DIR/nK/mysql.sock, pids DIR/nK/pid
 #   galera_node DIR K         starts node K, also again; it joins the others and catches up
 #   galera_kill DIR K         kill -9

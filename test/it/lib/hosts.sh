@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The hosts of a project, locus-clients: one directory each in $hosts.  hostN belongs to the user hostN@example.org.
+# The hosts of a project, locus-clients: one directory each in $hosts. hostN belongs to the user hostN@example.org.
 # For the scenarios and for ./demo.
 
 host_key() { # NAME: makes its user; prints the account key
@@ -90,7 +90,7 @@ sizes() { # of the large files
 	find "$data" -type f -printf 'size %P %s\n'
 }
 
-# The figures of all hosts on one line.  What must never happen goes to the file.
+# The figures of all hosts on one line. What must never happen goes to the file.
 account() { # FILE
 	{ sizes; events; } | awk -v wrong="$1" -f "$here/account.awk"
 }

@@ -24,7 +24,7 @@ lock_release() {
 	wait $lock_holder
 }
 
-# Starts a transaction that keeps its changes locked until the scheduler waits for it, and then commits.  Wait for its
+# Starts a transaction that keeps its changes locked until the scheduler waits for it, and then commits. Wait for its
 # process, $other, after the request.
 meanwhile() { # SQL
 	rm -f "$work/other"

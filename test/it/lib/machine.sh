@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A machine of our own: this one's files below an overlay, with its own mounts, processes and network.  What is written
-# in it is in $machine/upper, so a test sees every file that a command leaves behind.  Only for root.
+# A machine of our own: this one's files below an overlay, with its own mounts, processes and network. What is written
+# in it is in $machine/upper, so a test sees every file that a command leaves behind. Only for root.
 
 machine='' machine_pid=''
 

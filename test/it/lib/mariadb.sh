@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: Apache-2.0
-# A private MariaDB server for tests: a unix socket only, everything in one directory.  POSIX shell, as test/sql/check-sql
+# A private MariaDB server for tests: a unix socket only, everything in one directory. POSIX shell, as test/sql/check-sql
 # sources it too.
 #
 #   mariadb_start DIR [SERVER-OPTION...]  starts a server on DIR/mysql.sock; makes DIR/data unless it exists; the pid is in
@@ -10,13 +10,13 @@
 #   mariadb_session DIR [DATABASE [OPTION...]]  the same, but runs each statement as it arrives; no tables seq_1_to_8
 #
 # LOCUS_TEST_MYSQLD in the environment is the path of MySQL's mysqld, which then takes the place of MariaDB;
-# test/it/mysqld-of-root makes one from a MySQL below another root directory.  Server options that it does not know are
-# ignored.  "make check-mysql MYSQL_ROOT=DIR" runs statements, demo and scenarios on it.
+# test/it/mysqld-of-root makes one from a MySQL below another root directory. Server options that it does not know are
+# ignored. "make check-mysql MYSQL_ROOT=DIR" runs statements, demo and scenarios on it.
 #
 # Temporary tables are in the directory too: a starting server removes those that it finds in its tmpdir, so servers
 # must not share /tmp.
 #
-# root has no password on that socket.  The server never runs as root: if we are root, it runs as the account mysql.  A
+# root has no password on that socket. The server never runs as root: if we are root, it runs as the account mysql. A
 # second start on the same DIR keeps the data.
 
 PATH=$PATH:/usr/sbin:/sbin

@@ -6,7 +6,7 @@ nginx_program() { # its path; fails if it is not installed
 }
 
 # Starts nginx on the loopback port $nginx_port as the account of the project, with this file in its server block: by
-# default the template, filled in for the services in DIR/run.  Its directory is $work/nginx; its pid is $nginx_pid.
+# default the template, filled in for the services in DIR/run. Its directory is $work/nginx; its pid is $nginx_pid.
 nginx_start() { # NAME [FILE]
 	local owner=
 	nginx_port=${nginx_port:-$(free_port)}

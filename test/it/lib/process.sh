@@ -15,7 +15,7 @@ start_time() { # PID: fails if there is none
 	[[ $1 != Z ]] && echo "${20}"
 }
 
-# Pids of the processes that carry TEXT in the environment they started with, except this one.  Whatever a project and
+# Pids of the processes that carry TEXT in the environment they started with, except this one. Whatever a project and
 # its hosts start carries it: the supervisor, Apache and this library see to that.
 marked() { # TEXT
 	local pid

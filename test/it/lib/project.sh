@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A whole project, made by "locus create", with its supervisor, database and web server.  For the scenarios and for
+# A whole project, made by "locus create", with its supervisor, database and web server. For the scenarios and for
 # ./demo, which sets $source (top of the tree), $build (a build directory whose inst/ has what it installs), $project
 # (the project's directory), $hosts (the directory of its hosts) and $data (of its large files).
 
@@ -12,8 +12,8 @@ here=$source/test/it
 # Trial frequencies of the whole search.
 trials=2000
 
-# Makes a project with locality scheduling.  Its hosts get through more jobs than those of volunteers, so the brake on
-# failing hosts is off (13-create-project tests it).  Its schedulers keep every request and reply in $keep_rpcs unless that is
+# Makes a project with locality scheduling. Its hosts get through more jobs than those of volunteers, so the brake on
+# failing hosts is off (13-create-project tests it). Its schedulers keep every request and reply in $keep_rpcs unless that is
 # empty.
 project_make() { # DIR OPTION...
 	local dir=$1 unlimited=--set=new_host_daily_quota=0
@@ -28,7 +28,7 @@ project_make() { # DIR OPTION...
 		${keep_rpcs:+--set debug_req_reply_max_bytes=2000000000} "$@"
 }
 
-# Adds the app of samples/pulsar, for workunits of SPAN trial frequencies each.  The built-in generator makes them
+# Adds the app of samples/pulsar, for workunits of SPAN trial frequencies each. The built-in generator makes them
 # unless OPTIONs say otherwise.
 project_app() { # SPAN [OPTION...]
 	local span=$1 templates=$build/templates.$$
@@ -149,7 +149,7 @@ no_trigger() {
 		locus -p "$project" trigger list need_work; locus -p "$project" trigger list claims)" ''
 }
 
-# What holds at the end of a scenario while the project still runs.  Hosts may ask for more all the time, and the
+# What holds at the end of a scenario while the project still runs. Hosts may ask for more all the time, and the
 # generator takes a moment to answer that there is no more.
 check_sound() {
 	check "fsck" locus -p "$project" fsck

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Scheduler requests made by hand, and what their replies say.  The reply is $work/o, what the scheduler logged $work/log.
+# Scheduler requests made by hand, and what their replies say. The reply is $work/o, what the scheduler logged $work/log.
 
 # --- requests
 
-# Prints a request like that of a 7.20.5 client.  KEY, NAME, CPID and PLATFORM in the environment change the account and
+# Prints a request like that of a 7.20.5 client. KEY, NAME, CPID and PLATFORM in the environment change the account and
 # the host.
 request() { # HOST SEQNO REPORTS OTHERS FILES [SECONDS]
 	cat <<XML

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A bare project: its directory and database without "locus create" and without a supervisor.  Scenarios call single
-# programs on it, or start Apache and the services one by one.  Apache's configuration is made from the template that
+# A bare project: its directory and database without "locus create" and without a supervisor. Scenarios call single
+# programs on it, or start Apache and the services one by one. Apache's configuration is made from the template that
 # "locus create" uses.
 #
 # Set before apache_start: $service_dir (the services' programs), $service_options, $apache_lines (a file of lines for the
@@ -50,7 +50,7 @@ trigger_dirs() {
 	mkdir -p "$project"/locality_scheduling/{need_work,no_work_available,file_working_set,files_no_work}
 }
 
-# A bare project with a key, and a database with the rows of sched-project.sql.  With ADOPTED=1 the database was a BOINC
+# A bare project with a key, and a database with the rows of sched-project.sql. With ADOPTED=1 the database was a BOINC
 # project's before.
 bare_project_with_db() { # CONFIG-LINES
 	database_start
@@ -89,7 +89,7 @@ public_key() {
 	KEY
 }
 
-# Starts Apache and the scheduler and web services.  Its pid is $apache_pid, its requests' way to run a program as its
+# Starts Apache and the scheduler and web services. Its pid is $apache_pid, its requests' way to run a program as its
 # account $run_as.
 apache_start() {
 	local mods=/usr/lib/apache2/modules apache

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Stock clients, driven by boinccmd: a data directory each in $hosts, beside those of locus-clients.  ./demo uses the
-# first part.  The second is for scenarios: a project of plain jobs whose app is a shell script, conditions in the
+# Stock clients, driven by boinccmd: a data directory each in $hosts, beside those of locus-clients. ./demo uses the
+# first part. The second is for scenarios: a project of plain jobs whose app is a shell script, conditions in the
 # clients' logs and in the database, and the verdict on the clients' logs.
 
 stock_ctl() { # NAME COMMAND...
@@ -10,7 +10,7 @@ stock_ctl() { # NAME COMMAND...
 		--passwd "$(cat gui_rpc_auth.cfg)" "$@" 2>&1)
 }
 
-# Starts a client that is attached to no project.  XML is more for the options of cc_config.xml.
+# Starts a client that is attached to no project. XML is more for the options of cc_config.xml.
 stock_start() { # NAME [XML]
 	local dir=$hosts/$1 i
 	mkdir -p "$dir" && free_port >"$dir/gui_port"
@@ -70,7 +70,7 @@ stock_project() { # [OPTION...]
 }
 
 # The app: waits until the file WAIT_FOR exists, computes for SECONDS, and writes BYTES that depend on its input, if it
-# has one.  While it waits it obeys the client's messages to programs with the BOINC API: a client that has to kill a
+# has one. While it waits it obeys the client's messages to programs with the BOINC API: a client that has to kill a
 # program complains.
 stock_program() { # FILE
 	cat >"$1" <<-'X' && chmod 755 "$1"

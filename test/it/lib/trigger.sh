@@ -54,7 +54,7 @@ triggers_clear() { # KIND...
 	done
 }
 
-# Leaves the claim of a generator that died.  A file tells neither owner nor age.
+# Leaves the claim of a generator that died. A file tells neither owner nor age.
 claim_left() { # FILE [OWNER [SECONDS]]
 	if [[ $store == dir ]]; then
 		touch "$project/locality_scheduling/need_work/.claim-$1"

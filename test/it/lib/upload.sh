@@ -61,7 +61,7 @@ stored_is() { # WHAT NAME FILE: a test case; what is stored is what was sent
 	check "$1" cmp "$3" "$(stored "$2")"
 }
 
-# Starts a bare project with Apache and the upload service.  $sample is a file of 70,000 bytes, $md5 its checksum.
+# Starts a bare project with Apache and the upload service. $sample is a file of 70,000 bytes, $md5 its checksum.
 upload_project() { # [CONFIG-LINES]
 	bare_project "<ignore_upload_certificates>1</ignore_upload_certificates><upload_min_free_bytes>1000</upload_min_free_bytes>${1:-}"
 	mkdir -p "$work/c"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Waiting.  Limits are long, so that no test fails for being slow.
+# Waiting. Limits are long, so that no test fails for being slow.
 
 within() { # SECONDS COMMAND...: true as soon as the command succeeds
 	local end=$((SECONDS + $1))
