@@ -35,6 +35,12 @@ references_end() {
 	done
 }
 
+# Each account gets two of the hosts; with --against each half of the hosts begins with an account's first host.
+share_accounts() { # FIRST-HOST HOSTS
+	sql_in bench "UPDATE host SET userid = id - (id - $1) % 2, host_cpid = MD5(CONCAT(LPAD(id, 32, '0'), 'user', id - (id - $1) % 2,
+		'@example.org')) WHERE id BETWEEN $1 AND $1 + $2 - 1"
+}
+
 # --- kinds of cases
 
 # The same as "drive", between two phases of the reference.
@@ -266,6 +272,10 @@ run_case() {
 	reports) compare reports bench $((8 * slice + 1)) $((2 * slice)) --first 15 --want 0 ;;
 	plain) compare plain plain $(h 0) ;;
 	one) connections=1 drive one bench $one_hosts 80 --files $((base + 1)):$crowd_files --hold 4 ;;
+	shared)
+		share_accounts $shared_hosts $slice
+		compare shared bench $shared_hosts $slice --files $((base + 1)):$crowd_files --hold 4 --per-account 2
+		;;
 	idle2) compare idle2 bench $idle2_hosts $slice --files $((base + 1)):$crowd_files --hold 4 --instances 2 ;;
 	held*) drive "$1" bench ${held_hosts[${1#held}]} --files $((base + 1)):$crowd_files --hold "${1#held}" ;;
 	crowd64) crowd crowd64 64 $crowd64_hosts ;;

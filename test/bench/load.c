@@ -248,9 +248,10 @@ static const struct option options[] = {
 	{ "connections", 1, NULL, 'c' },
 	{ "seconds", 1, NULL, 's' },
 	{ "until", 1, NULL, 'U' },
-	{ "hosts", 1, NULL, 'h' }, /* FIRST:NUMBER */
-	{ "files", 1, NULL, 'f' }, /* FIRST:NUMBER, to hold */
-	{ "hold", 1, NULL, 'o' },  /* files per host */
+	{ "hosts", 1, NULL, 'h' },       /* FIRST:NUMBER */
+	{ "per-account", 1, NULL, 'p' }, /* hosts of one account */
+	{ "files", 1, NULL, 'f' },       /* FIRST:NUMBER, to hold */
+	{ "hold", 1, NULL, 'o' },        /* files per host */
 	{ "file-bytes", 1, NULL, 'b' },
 	{ "job-seconds", 1, NULL, 'j' },
 	{ "forget", 0, NULL, 'F' }, /* downloaded files are gone by the next request */
@@ -311,6 +312,8 @@ option(struct run *r, int c, const char *arg)
 		return number_option(arg, &n) && (r->until = n) > 0;
 	case 'h':
 		return number_range(arg, &g->first_host, &g->nhosts);
+	case 'p':
+		return number_option(arg, &g->per_account) && g->per_account > 0;
 	case 'f':
 		return number_range(arg, &g->first_file, &g->nfiles);
 	case 'o':
@@ -352,6 +355,7 @@ main(int argc, char **argv)
 		    .report = 2,
 		    .job_s = 1000,
 		    .nfiles = 1,
+		    .per_account = 1,
 		    .file_bytes = 1e6 } };
 	bool good = true;
 	int c, code, nlines;

@@ -15,6 +15,7 @@ enum { TASKS = 64, HOLD_MOST = 5000, MORE_HELD = 12, TASK_NAME = 28, FILE_DIGITS
 /* What each host does; see options[] in load.c. */
 struct habits {
 	int first_host, nhosts;
+	int per_account; /* hosts of one account, whose number is that of the first */
 	int first_file, nfiles; /* files to hold are drawn from these */
 	int hold;               /* number of files held from the start */
 	bool forget;          /* files downloaded later are gone by the next request */

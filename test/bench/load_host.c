@@ -144,11 +144,12 @@ put_mark(struct world *w, struct host *h, enum mark mark, int want, struct buf *
 	 * request.
 	 */
 	double want_s = want > 0 ? (want - 0.5) * w->habits.job_s : 0;
-	long long id = h->id;
+	long long id = h->id, first = w->habits.first_host;
+	long long account = id - (id - first) % w->habits.per_account;
 
 	switch (mark) {
 	case M_KEY:
-		buf_printf(b, "    <authenticator>%032lld</authenticator>\n", id);
+		buf_printf(b, "    <authenticator>%032lld</authenticator>\n", account);
 		break;
 	case M_ID:
 		buf_printf(b, "    <hostid>%lld</hostid>\n", id);
