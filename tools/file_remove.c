@@ -44,12 +44,15 @@ enum { REASON_MOST = 200 };
 static enum err
 hold_one(struct cmd_ctx *x, const struct hold *h, const struct fileset *s)
 {
-	const char *reason = h->o->reason == NULL ? "" : h->o->reason;
+	bool before = s->paused == h->how;
+	const char *reason = h->o->reason;
 
+	if (reason == NULL)
+		reason = before ? s->hold_reason : "";
 	if (!h->o->dry_run)
 		TRY(fileset_set_paused(x->db, s->id, h->how, reason, x->f));
 	ctx_progress(x, h->o->dry_run ? h->would : h->said, "%s%s", s->name,
-	    s->paused == h->how ? " (as before)" : "");
+	    before ? " (as before)" : "");
 	return OK;
 }
 
