@@ -348,12 +348,12 @@ enum err snapshot_reported(struct db *, struct arena *, const struct request *,
  * them. After snapshot_reported, whose rows it uses. */
 enum err snapshot_others(struct db *, struct arena *, const struct request *,
     struct snapshot *, struct fail *);
+struct held_sets;
 /*
  * Adds the file sets that were chosen of those that the host holds, with their files:
  * held = the host has all of them. Unordered, no jobs yet. If some that may have work
  * were left out for their number, search.left is set.
  */
-struct held_sets;
 enum err snapshot_files(struct db *, struct arena *, const struct conf *,
     const struct held_sets *, int64_t now, struct snapshot *, struct fail *);
 /* The newest unsent result of each of these filesets; 0 = none. The waiters' look. */

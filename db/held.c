@@ -110,8 +110,9 @@ look_for_work(struct db *db, struct arena *a, struct fail *f)
 	for (size_t i = 0; i < n && k->ready_ms != 0; i++)
 		if (!ids_has(&before, rows[i].v))
 			fresh[nfresh++] = rows[i].v;
+	TRY(read_news(db, a, fresh, nfresh, f));
 	known_ready(k, rows, n, began, clock_mono_ms() - began);
-	return read_news(db, a, fresh, nfresh, f);
+	return OK;
 }
 
 /* --- reading the sets of files --- */
@@ -204,12 +205,18 @@ read_some_files(struct db *db, struct arena *a, const struct files_read *what,
 		file->id = 0;
 		file->nsets = 0;
 		file->cut = false;
+		file->read_ms = 0;
+	}
+	if (got > most)
+		TRY(read_files_alone(db, a, names, n, f));
+	else
+		take_file_rows(k, a, rows, got, what->rows);
+	for (size_t i = 0; i < n; i++) { /* not before all of it was read */
+		struct known_file *file = known_file_of(k, names[i]);
+
 		file->read_ms = what->now_ms;
 		file->round = what->round;
 	}
-	if (got > most)
-		return read_files_alone(db, a, names, n, f);
-	take_file_rows(k, a, rows, got, what->rows);
 	return OK;
 }
 
