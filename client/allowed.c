@@ -29,8 +29,7 @@ const int32_t hindrance_numbers[] = {
 
 /* --- hours of the day and of the week in which the user allows something --- */
 
-bool
-hours_allow(const struct hours *h, double hour)
+bool hours_allow(const struct hours *h, double hour)
 {
 	if (h->start == h->end)
 		return true;
@@ -40,8 +39,7 @@ hours_allow(const struct hours *h, double hour)
 }
 
 /* Is the present time? The hours of a day of the week replace those of every day. */
-static bool
-hours_now(const struct client *c, const struct hours *every_day,
+static bool hours_now(const struct client *c, const struct hours *every_day,
     const struct hours week[WEEK])
 {
 	time_t t = (time_t)c->now;
@@ -57,8 +55,7 @@ hours_now(const struct client *c, const struct hours *every_day,
 
 /* --- what the host may do --- */
 
-void
-mode_set(struct client *c, struct mode *m, enum mode_kind kind, double for_s)
+void mode_set(struct client *c, struct mode *m, enum mode_kind kind, double for_s)
 {
 	if (for_s > 0) {
 		m->brief = (int32_t)kind;
@@ -70,8 +67,7 @@ mode_set(struct client *c, struct mode *m, enum mode_kind kind, double for_s)
 	c->changed = true;
 }
 
-enum mode_kind
-mode_now(const struct client *c, const struct mode *m)
+enum mode_kind mode_now(const struct client *c, const struct mode *m)
 {
 	return (enum mode_kind)(
 	    m->brief_until > (double)c->now ? m->brief : m->lasting);
@@ -80,9 +76,8 @@ mode_now(const struct client *c, const struct mode *m)
 enum { DISK_EVERY_S = 10 };
 static const double DAY_S = 86400;
 
-static enum hindrance
-hindered(const struct client *c, const struct mode *m, const struct hours *every_day,
-    const struct hours week[WEEK])
+static enum hindrance hindered(const struct client *c, const struct mode *m,
+    const struct hours *every_day, const struct hours week[WEEK])
 {
 	if (orders_all(c, "suspend") || mode_now(c, m) == MODE_NEVER)
 		return HINDER_USER;
@@ -92,8 +87,7 @@ hindered(const struct client *c, const struct mode *m, const struct hours *every
 }
 
 /* What else goes on in the machine. if_active: tasks may run while it is in use. */
-static enum hindrance
-hindered_here(const struct client *c, bool if_active)
+static enum hindrance hindered_here(const struct client *c, bool if_active)
 {
 	const struct host_prefs *h = &c->host_prefs;
 
@@ -107,8 +101,8 @@ hindered_here(const struct client *c, bool if_active)
 }
 
 /* What the user sets to "always" depends neither on the hour nor on the machine. */
-static enum hindrance
-computing_hindered(const struct client *c, const struct mode *m, bool if_active)
+static enum hindrance computing_hindered(
+    const struct client *c, const struct mode *m, bool if_active)
 {
 	const struct host_prefs *h = &c->host_prefs;
 	struct hours run = { h->start_hour, h->end_hour, true };
@@ -119,8 +113,7 @@ computing_hindered(const struct client *c, const struct mode *m, bool if_active)
 	           by;
 }
 
-static void
-look_at_disk(struct client *c)
+static void look_at_disk(struct client *c)
 {
 	struct disk d;
 	bool full;
@@ -141,8 +134,7 @@ look_at_disk(struct client *c)
 
 /* Has the network carried all that it may? A new period begins with the first look
  * after the last one. */
-static bool
-traffic_spent(struct client *c)
+static bool traffic_spent(struct client *c)
 {
 	struct state *st = c->state;
 	const struct host_prefs *h = &c->host_prefs;
@@ -162,8 +154,7 @@ traffic_spent(struct client *c)
 	return st->traffic_bytes >= 1e6 * h->daily_xfer_limit_mb;
 }
 
-static enum hindrance
-network_hindered(struct client *c)
+static enum hindrance network_hindered(struct client *c)
 {
 	const struct host_prefs *h = &c->host_prefs;
 	const struct mode *m = &c->state->network_mode;
@@ -176,8 +167,7 @@ network_hindered(struct client *c)
 	           by;
 }
 
-void
-allowed_update(struct client *c)
+void allowed_update(struct client *c)
 {
 	const struct host_prefs *h = &c->host_prefs;
 
@@ -198,8 +188,7 @@ allowed_update(struct client *c)
 
 enum { ORDERS_MAX = 64 << 10 };
 
-static bool
-has_order(const struct client *c, const char *word, const char *name)
+static bool has_order(const struct client *c, const char *word, const char *name)
 {
 	size_t n = strlen(word), k = name == NULL ? 0 : strlen(name);
 
@@ -217,8 +206,7 @@ has_order(const struct client *c, const char *word, const char *name)
 	return false;
 }
 
-void
-orders_read(struct client *c)
+void orders_read(struct client *c)
 {
 	struct fail f;
 	size_t n;
@@ -240,14 +228,12 @@ orders_read(struct client *c)
 	}
 }
 
-bool
-orders_all(const struct client *c, const char *word)
+bool orders_all(const struct client *c, const char *word)
 {
 	return has_order(c, word, NULL);
 }
 
-bool
-orders_name(const struct client *c, const char *word, const char *name)
+bool orders_name(const struct client *c, const char *word, const char *name)
 {
 	return has_order(c, word, name);
 }
@@ -261,8 +247,7 @@ orders_name(const struct client *c, const char *word, const char *name)
 
 static const double EVERY_S = 10, GAP_S = 100;
 
-struct cw_fractions
-availability_now(const struct client *c)
+struct cw_fractions availability_now(const struct client *c)
 {
 	return c->state->fractions_at > 0 ? c->state->fractions :
 	                                    (struct cw_fractions){ 1, 1, 1 };
@@ -271,8 +256,7 @@ availability_now(const struct client *c)
 /* Time during which this process ran counts as on, even if an exchange took that long;
  * it is measured by a clock that stands still while the machine sleeps. Short gaps
  * count as on, too. */
-void
-availability_measure(struct client *c)
+void availability_measure(struct client *c)
 {
 	struct state *st = c->state;
 	double dt = (double)c->now - st->fractions_at, here = 0, off;
@@ -302,8 +286,7 @@ availability_measure(struct client *c)
 
 static const double GB = 1e9;
 
-double
-disk_used_bytes(const struct cproject *p)
+double disk_used_bytes(const struct cproject *p)
 {
 	double sum = 0;
 
@@ -314,8 +297,8 @@ disk_used_bytes(const struct cproject *p)
 	return sum;
 }
 
-double
-disk_limit_bytes(const struct host_prefs *h, double total, double free, double used)
+double disk_limit_bytes(
+    const struct host_prefs *h, double total, double free, double used)
 {
 	double most = free + used - fmax(h->disk_min_free_gb, 0) * GB;
 
@@ -326,8 +309,7 @@ disk_limit_bytes(const struct host_prefs *h, double total, double free, double u
 	return fmax(most, 0);
 }
 
-struct disk
-disk_now(const struct client *c)
+struct disk disk_now(const struct client *c)
 {
 	struct disk d = { 0 };
 	struct statvfs v;
@@ -349,15 +331,13 @@ disk_now(const struct client *c)
 
 enum { PERIOD_MS = 4000 };
 
-bool
-throttle_rests(double percent, int64_t ms)
+bool throttle_rests(double percent, int64_t ms)
 {
 	return percent > 0 && percent < 100 &&
 	       (double)(ms % PERIOD_MS) >= PERIOD_MS * percent / 100;
 }
 
-static void
-signal_running(struct client *c, int signal)
+static void signal_running(struct client *c, int signal)
 {
 	for (size_t i = 0; i < c->state->nprojects; i++) {
 		const struct cproject *p = &c->state->projects[i];
@@ -373,8 +353,7 @@ signal_running(struct client *c, int signal)
 	}
 }
 
-void
-throttle_tasks(struct client *c)
+void throttle_tasks(struct client *c)
 {
 	bool rests = throttle_rests(c->host_prefs.cpu_usage_limit, clock_mono_ms());
 

@@ -21,14 +21,12 @@
 static const double MEMORY_BOUND = 1e8, DISK_BOUND = 1e9;
 
 /* An unknown text is an empty one. */
-static void
-put_init_text(struct buf *b, const char *tag, const char *text)
+static void put_init_text(struct buf *b, const char *tag, const char *text)
 {
 	buf_tag(b, tag, text == NULL ? "" : text);
 }
 
-void
-app_host_info(struct client *c, struct buf *b)
+void app_host_info(struct client *c, struct buf *b)
 {
 	struct request rq = { 0 };
 	const struct rq_host *h = &rq.host;
@@ -70,8 +68,7 @@ app_host_info(struct client *c, struct buf *b)
 	buf_puts(b, "</coprocs>\n</host_info>\n");
 }
 
-static double
-share_fraction(const struct client *c, const struct cproject *p)
+static double share_fraction(const struct client *c, const struct cproject *p)
 {
 	double all = 0;
 
@@ -81,8 +78,7 @@ share_fraction(const struct client *c, const struct cproject *p)
 }
 
 /* What the task may use. */
-static void
-put_resources(
+static void put_resources(
     struct client *c, struct buf *b, const struct cproject *p, const struct ctask *t)
 {
 	const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
@@ -108,8 +104,7 @@ put_resources(
 	buf_tag_fixed(b, "computation_deadline", t->r.report_deadline);
 }
 
-static void
-put_identity(
+static void put_identity(
     struct client *c, struct buf *b, const struct cproject *p, const struct ctask *t)
 {
 	buf_tag_i64(b, "major_version", CLIENT_MAJOR);
@@ -134,8 +129,7 @@ put_identity(
 	put_init_text(b, "result_name", t->r.name);
 }
 
-enum err
-app_init_data(struct client *c, struct cproject *p, struct ctask *t)
+enum err app_init_data(struct client *c, struct cproject *p, struct ctask *t)
 {
 	const struct rp_app_version *v = task_version(p, t);
 	struct buf b = buf_new(&c->scratch);
@@ -170,8 +164,7 @@ app_init_data(struct client *c, struct cproject *p, struct ctask *t)
 	    b.p, b.n, 0600, &c->fail);
 }
 
-void
-app_prefs_changed(struct client *c)
+void app_prefs_changed(struct client *c)
 {
 	if (c->prefs_told == c->prefs_changes)
 		return;
@@ -207,8 +200,7 @@ enum channel { /* in the order of the file */
 };
 enum { CHANNEL_BYTES = 1024, BEAT_MS = 1000 };
 
-enum err
-app_channels(struct client *c, const struct ctask *t)
+enum err app_channels(struct client *c, const struct ctask *t)
 {
 	static const char empty[NCHANNELS * CHANNEL_BYTES];
 
@@ -217,8 +209,7 @@ app_channels(struct client *c, const struct ctask *t)
 }
 
 /* Returns -1 if there is no such file, or something else in its place. */
-static int
-open_channels(struct client *c, const struct ctask *t)
+static int open_channels(struct client *c, const struct ctask *t)
 {
 	const char *path = arena_printf(
 	    &c->scratch, "%s/" CHANNELS_FILE, slot_dir(c, t));
@@ -232,30 +223,26 @@ open_channels(struct client *c, const struct ctask *t)
 	return -1;
 }
 
-static off_t
-channel_at(enum channel k)
+static off_t channel_at(enum channel k)
 {
 	return (off_t)k * CHANNEL_BYTES;
 }
 
-static bool
-channel_full(int fd, enum channel k)
+static bool channel_full(int fd, enum channel k)
 {
 	char first = 0;
 
 	return pread(fd, &first, 1, channel_at(k)) == 1 && first != 0;
 }
 
-static bool
-set_full(int fd, enum channel k, char full)
+static bool set_full(int fd, enum channel k, char full)
 {
 	return pwrite(fd, &full, 1, channel_at(k)) == 1;
 }
 
 /* The byte that says so is written last. False: the channel is full, and nothing was
  * said; with replace, the new text takes the place of the old one. */
-static bool
-channel_put(int fd, enum channel k, const char *text, bool replace)
+static bool channel_put(int fd, enum channel k, const char *text, bool replace)
 {
 	size_t n = strlen(text) + 1;
 
@@ -267,8 +254,7 @@ channel_put(int fd, enum channel k, const char *text, bool replace)
 	       set_full(fd, k, 1);
 }
 
-static bool
-channel_get(int fd, enum channel k, char text[CHANNEL_BYTES])
+static bool channel_get(int fd, enum channel k, char text[CHANNEL_BYTES])
 {
 	ssize_t n = pread(fd, text, CHANNEL_BYTES, channel_at(k));
 
@@ -283,8 +269,7 @@ channel_get(int fd, enum channel k, char text[CHANNEL_BYTES])
 /* --- what a program says --- */
 
 /* Returns the number in an element; -1 if it is missing, no number or not finite. */
-static double
-said_number(const char *text, const char *tag)
+static double said_number(const char *text, const char *tag)
 {
 	const char *p = strstr(text, tag);
 	char *end;
@@ -297,8 +282,7 @@ said_number(const char *text, const char *tag)
 	return end != p && isfinite(x) ? x : -1;
 }
 
-static void
-take_status(struct client *c, struct ctask *t, const char *text)
+static void take_status(struct client *c, struct ctask *t, const char *text)
 {
 	double cpu = said_number(text, "<current_cpu_time>");
 	double saved = said_number(text, "<checkpoint_cpu_time>");
@@ -322,8 +306,7 @@ take_status(struct client *c, struct ctask *t, const char *text)
 
 /* --- what is said to it --- */
 
-static void
-channel_say(struct ctask *t, int fd)
+static void channel_say(struct ctask *t, int fd)
 {
 	if ((t->ask & ASK_RUN_OR_PAUSE) != 0 &&
 	    channel_put(
@@ -337,8 +320,7 @@ channel_say(struct ctask *t, int fd)
 		t->ask &= ~ASK_MESSAGE;
 }
 
-void
-app_talk(struct client *c, struct cproject *p, struct ctask *t)
+void app_talk(struct client *c, struct cproject *p, struct ctask *t)
 {
 	int fd = open_channels(c, t);
 	char text[CHANNEL_BYTES];
@@ -354,8 +336,7 @@ app_talk(struct client *c, struct cproject *p, struct ctask *t)
 	close(fd);
 }
 
-void
-app_say_end(struct client *c, const struct ctask *t, const char *text)
+void app_say_end(struct client *c, const struct ctask *t, const char *text)
 {
 	int fd = open_channels(c, t);
 
@@ -365,8 +346,7 @@ app_say_end(struct client *c, const struct ctask *t, const char *text)
 	close(fd);
 }
 
-bool
-app_is_deaf(struct client *c, const struct ctask *t, int64_t s)
+bool app_is_deaf(struct client *c, const struct ctask *t, int64_t s)
 {
 	int fd = c->now - t->asked_at > s ? open_channels(c, t) : -1;
 	bool full = fd >= 0 && channel_full(fd, CONTROL_REQUEST);
@@ -378,8 +358,7 @@ app_is_deaf(struct client *c, const struct ctask *t, int64_t s)
 
 /* --- heartbeats --- */
 
-void
-app_beat(struct client *c, const struct ctask *t)
+void app_beat(struct client *c, const struct ctask *t)
 {
 	struct usage u = usage_of(t->pid);
 	int fd = open_channels(c, t);
@@ -393,8 +372,7 @@ app_beat(struct client *c, const struct ctask *t)
 	close(fd);
 }
 
-void
-app_beat_all(struct client *c)
+void app_beat_all(struct client *c)
 {
 	int64_t ms = clock_mono_ms();
 

@@ -17,14 +17,13 @@
  * stays; the other takes no new tasks, and goes when it has none left.
  */
 
-static bool
-is_set(const char *s)
+static bool is_set(const char *s)
 {
 	return s != NULL && s[0] != '\0';
 }
 
-static bool
-share_scheduler(struct client *c, const struct cproject *p, const struct cproject *q)
+static bool share_scheduler(
+    struct client *c, const struct cproject *p, const struct cproject *q)
 {
 	for (size_t i = 0; i < p->nschedulers; i++)
 		for (size_t k = 0; k < q->nschedulers; k++)
@@ -33,8 +32,7 @@ share_scheduler(struct client *c, const struct cproject *p, const struct cprojec
 	return false;
 }
 
-bool
-same_project(struct client *c, const struct cproject *p, const struct cproject *q)
+bool same_project(struct client *c, const struct cproject *p, const struct cproject *q)
 {
 	struct arena *a = &c->scratch;
 
@@ -44,8 +42,7 @@ same_project(struct client *c, const struct cproject *p, const struct cproject *
 }
 
 /* E_CONFIG: the URL is that of an attachment, perhaps written in another way. */
-static enum err
-same_project_check(struct client *c, const char *url)
+static enum err same_project_check(struct client *c, const char *url)
 {
 	for (size_t i = 0; i < c->state->nprojects; i++) {
 		const struct cproject *q = &c->state->projects[i];
@@ -59,8 +56,7 @@ same_project_check(struct client *c, const char *url)
 	return OK;
 }
 
-static void
-leave_to(struct client *c, struct cproject *p, const struct cproject *q)
+static void leave_to(struct client *c, struct cproject *p, const struct cproject *q)
 {
 	if (is_set(p->same_as))
 		return;
@@ -71,8 +67,7 @@ leave_to(struct client *c, struct cproject *p, const struct cproject *q)
 	    p->master_url, q->master_url);
 }
 
-void
-same_project_schedulers(struct client *c, struct cproject *p)
+void same_project_schedulers(struct client *c, struct cproject *p)
 {
 	for (size_t i = 0; i < c->state->nprojects && p->hostid == 0; i++) {
 		const struct cproject *q = &c->state->projects[i];
@@ -83,8 +78,7 @@ same_project_schedulers(struct client *c, struct cproject *p)
 }
 
 /* The URL that the project gives itself is another one than p's. */
-static void
-said_other(struct client *c, struct cproject *p, const char *said)
+static void said_other(struct client *c, struct cproject *p, const char *said)
 {
 	for (size_t i = 0; i < c->state->nprojects; i++) {
 		struct cproject *q = &c->state->projects[i];
@@ -103,8 +97,7 @@ said_other(struct client *c, struct cproject *p, const char *said)
 		    p->master_url, said);
 }
 
-void
-same_project_said(struct client *c, struct cproject *p, const char *said)
+void same_project_said(struct client *c, struct cproject *p, const char *said)
 {
 	if (!is_set(said) || url_canonical(&c->scratch, said) == NULL)
 		return;
@@ -115,8 +108,7 @@ same_project_said(struct client *c, struct cproject *p, const char *said)
 }
 
 /* Is this the second attachment to a project, with no task left? */
-static bool
-same_project_leaves(struct client *c, struct cproject *p)
+static bool same_project_leaves(struct client *c, struct cproject *p)
 {
 	if (!is_set(p->same_as))
 		return false;
@@ -132,8 +124,7 @@ same_project_leaves(struct client *c, struct cproject *p)
 	return false;
 }
 
-enum err
-attach_url(struct client *c, const char *given, const char **url)
+enum err attach_url(struct client *c, const char *given, const char **url)
 {
 	*url = url_canonical(&c->scratch, given);
 	return *url != NULL ? OK :
@@ -142,8 +133,8 @@ attach_url(struct client *c, const char *given, const char **url)
 }
 
 /* Finds or adds the project that an option refers to; without a URL, the only one. */
-static enum err
-project_for(struct client *c, const struct attach *at, struct cproject **p)
+static enum err project_for(
+    struct client *c, const struct attach *at, struct cproject **p)
 {
 	const char *url = NULL;
 
@@ -180,8 +171,7 @@ project_for(struct client *c, const struct attach *at, struct cproject **p)
 	return OK;
 }
 
-enum err
-project_attach(struct client *c, const struct attach *at)
+enum err project_attach(struct client *c, const struct attach *at)
 {
 	struct cproject *p;
 
@@ -204,8 +194,7 @@ project_attach(struct client *c, const struct attach *at)
 }
 
 /* Settings of BOINC's client that a user may have put here. */
-static void
-say_unread(struct client *c, const char *dir, const char *name)
+static void say_unread(struct client *c, const char *dir, const char *name)
 {
 	const char *path = arena_printf(&c->scratch, "%s/%s", dir, name);
 
@@ -215,8 +204,7 @@ say_unread(struct client *c, const char *dir, const char *name)
 		    path);
 }
 
-enum err
-client_attach(struct client *c)
+enum err client_attach(struct client *c)
 {
 	enum err e = state_load(&c->keep, c->state_path, &c->state, &c->fail);
 
@@ -252,8 +240,7 @@ client_attach(struct client *c)
 	return e;
 }
 
-void
-project_reset(struct client *c, struct cproject *p)
+void project_reset(struct client *c, struct cproject *p)
 {
 	for (size_t i = 0; i < p->ntasks; i++)
 		task_drop(c, &p->tasks[i]);
@@ -267,8 +254,7 @@ project_reset(struct client *c, struct cproject *p)
 	event_log(c, "reset project=%s", p->master_url);
 }
 
-enum err
-project_detach(struct client *c, struct cproject *p)
+enum err project_detach(struct client *c, struct cproject *p)
 {
 	const char *url = arena_strdup(&c->scratch, p->master_url);
 	const char *dir = transfer_project_dir(c, p);
@@ -282,8 +268,7 @@ project_detach(struct client *c, struct cproject *p)
 	return fs_rmtree(dir, &c->fail);
 }
 
-void
-project_merge_twins(struct client *c)
+void project_merge_twins(struct client *c)
 {
 	for (size_t i = 0; i < c->state->nprojects;) {
 		struct cproject *p = &c->state->projects[i];
@@ -299,8 +284,7 @@ project_merge_twins(struct client *c)
 	}
 }
 
-enum err
-client_detach(struct client *c)
+enum err client_detach(struct client *c)
 {
 	const char *url;
 	struct cproject *p;

@@ -15,8 +15,7 @@ enum { DOWNLOAD_FAILED = -186, EXIT_NO_COPROC = 201 };
 
 /* Ends a task at once that can never run here, or need not run any more. task_fail()
  * makes its project back off, task_abort() does not. */
-static void
-end_hopeless(struct client *c, struct cproject *p, struct ctask *t)
+static void end_hopeless(struct client *c, struct cproject *p, struct ctask *t)
 {
 	const char *name = NULL;
 	int32_t error;
@@ -46,8 +45,7 @@ end_hopeless(struct client *c, struct cproject *p, struct ctask *t)
 		name, error));
 }
 
-static void
-fail_hopeless(struct client *c)
+static void fail_hopeless(struct client *c)
 {
 	for (size_t i = 0; i < c->state->nprojects; i++) {
 		struct cproject *p = &c->state->projects[i];
@@ -69,8 +67,7 @@ fail_hopeless(struct client *c)
 	}
 }
 
-void
-enact_tasks(struct client *c)
+void enact_tasks(struct client *c)
 {
 	const struct policy *policy = c->options.policy;
 	struct run_list list;
@@ -111,8 +108,7 @@ enact_tasks(struct client *c)
 
 /* --- contact --- */
 
-static void
-log_no_answer(struct client *c, size_t project, const char *why)
+static void log_no_answer(struct client *c, size_t project, const char *why)
 {
 	const struct cproject *p = &c->state->projects[project];
 
@@ -120,8 +116,7 @@ log_no_answer(struct client *c, size_t project, const char *why)
 	    p->rpc.min_rpc_time - (double)c->now);
 }
 
-static void
-fetch_master(struct client *c, size_t project)
+static void fetch_master(struct client *c, size_t project)
 {
 	int32_t nurls = 0, nnew = 0;
 	enum err e = rpc_fetch_master(c, &c->state->projects[project], &nurls, &nnew);
@@ -137,8 +132,7 @@ fetch_master(struct client *c, size_t project)
 		log_no_answer(c, project, c->fail.detail);
 }
 
-void
-enact_replied(
+void enact_replied(
     struct client *c, const struct contact *contact, const struct answer *answer)
 {
 	struct cproject *p = &c->state->projects[contact->project];
@@ -154,8 +148,7 @@ enact_replied(
 		log_no_answer(c, (size_t)contact->project, "the project is down");
 }
 
-bool
-enact_contact(struct client *c)
+bool enact_contact(struct client *c)
 {
 	struct contact contact;
 	struct answer answer;

@@ -13,8 +13,7 @@
 
 enum { EVENT_MAX = 2048 };
 
-void
-event_log(struct client *c, const char *fmt, ...)
+void event_log(struct client *c, const char *fmt, ...)
 {
 	char line[EVENT_MAX];
 	int n = snprintf(line, sizeof(line), "%lld ", (long long)c->now), m;
@@ -49,8 +48,7 @@ struct messages {
 };
 
 /* Control characters of a project's text must not reach a terminal. */
-static void
-message_set(struct message *m, const char *text)
+static void message_set(struct message *m, const char *text)
 {
 	size_t n = 0;
 
@@ -59,8 +57,7 @@ message_set(struct message *m, const char *text)
 	m->text[n] = '\0';
 }
 
-void
-messages_add(struct messages *all, enum message_kind kind, const char *text)
+void messages_add(struct messages *all, enum message_kind kind, const char *text)
 {
 	static const char *const words[] = { [MESSAGE_INFO] = "",
 		[MESSAGE_WARNING] = "warning: ",
@@ -78,8 +75,7 @@ messages_add(struct messages *all, enum message_kind kind, const char *text)
 	}
 }
 
-static void
-hear_log(void *ctx, enum log_level level, const char *text)
+static void hear_log(void *ctx, enum log_level level, const char *text)
 {
 	messages_add(ctx,
 	    level == LOG_ERR  ? MESSAGE_ERROR :
@@ -88,8 +84,7 @@ hear_log(void *ctx, enum log_level level, const char *text)
 	    text);
 }
 
-struct messages *
-messages_open(struct arena *a, bool terminal)
+struct messages *messages_open(struct arena *a, bool terminal)
 {
 	struct messages *all = NEW(a, struct messages);
 
@@ -98,14 +93,12 @@ messages_open(struct arena *a, bool terminal)
 	return all;
 }
 
-int64_t
-messages_last(const struct messages *all)
+int64_t messages_last(const struct messages *all)
 {
 	return all->last;
 }
 
-const struct message *
-messages_after(const struct messages *all, int64_t seqno)
+const struct message *messages_after(const struct messages *all, int64_t seqno)
 {
 	int64_t first = all->last > KEPT ? all->last - KEPT + 1 : 1;
 

@@ -16,8 +16,8 @@ enum { BENCHMARK_MS = 200, BENCHMARK_AGE_S = 30 * 86400, CPUINFO_MAX = 4 << 20 }
 
 /* Returns the value of the first "key : value" line in /proc/cpuinfo; def if there is
  * none. */
-static char *
-cpuinfo_value(struct arena *a, const char *text, const char *key, const char *def)
+static char *cpuinfo_value(
+    struct arena *a, const char *text, const char *key, const char *def)
 {
 	const char *p = strstr(text, key), *colon;
 
@@ -27,8 +27,7 @@ cpuinfo_value(struct arena *a, const char *text, const char *key, const char *de
 	return arena_memdup(a, colon, strcspn(colon, "\n"));
 }
 
-static void
-describe_processor(struct client *c, struct rq_host *h)
+static void describe_processor(struct client *c, struct rq_host *h)
 {
 	char *text;
 	struct fail f;
@@ -44,16 +43,14 @@ describe_processor(struct client *c, struct rq_host *h)
 	h->p_membw = 1e9;
 }
 
-double
-hostinfo_ram_bytes(void)
+double hostinfo_ram_bytes(void)
 {
 	struct sysinfo si;
 
 	return sysinfo(&si) == 0 ? (double)si.totalram * si.mem_unit : 0;
 }
 
-void
-hostinfo_fill(struct client *c, const struct cproject *p, struct request *rq)
+void hostinfo_fill(struct client *c, const struct cproject *p, struct request *rq)
 {
 	struct cw_fractions f = availability_now(c);
 	struct rq_host *h = &rq->host;
@@ -94,8 +91,7 @@ hostinfo_fill(struct client *c, const struct cproject *p, struct request *rq)
 }
 
 /* A figure outside of these bounds is a fault of the measurement, not a computer. */
-static double
-credible(const char *what, double ops, double usual)
+static double credible(const char *what, double ops, double usual)
 {
 	if (ops >= 1e6 && ops <= BENCHMARK_MOST)
 		return ops;
@@ -105,8 +101,7 @@ credible(const char *what, double ops, double usual)
 	return usual;
 }
 
-void
-hostinfo_benchmark(struct client *c)
+void hostinfo_benchmark(struct client *c)
 {
 	if (c->state->benchmarked_at > c->now - BENCHMARK_AGE_S)
 		return;

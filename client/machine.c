@@ -31,8 +31,7 @@ enum { TURNS = 100000, OPS = 2 };
 static volatile double any_real = 0.3;
 static volatile uint64_t any_number = 12345;
 
-double
-benchmark_flops(int ms)
+double benchmark_flops(int ms)
 {
 	int64_t begin = clock_mono_ms(), took;
 	double x = any_real, ops = 0;
@@ -47,8 +46,7 @@ benchmark_flops(int ms)
 	return ops * 1000 / (double)took;
 }
 
-double
-benchmark_iops(int ms)
+double benchmark_iops(int ms)
 {
 	int64_t begin = clock_mono_ms(), took;
 	uint64_t k = any_number;
@@ -72,8 +70,7 @@ enum {
 	STAT_MOST = 1 << 20
 };
 
-static size_t
-list_names(struct client *c, const char *dir, char ***names)
+static size_t list_names(struct client *c, const char *dir, char ***names)
 {
 	struct fail f;
 	size_t n;
@@ -84,8 +81,8 @@ list_names(struct client *c, const char *dir, char ***names)
 /* --- power --- */
 
 /* Is this what a file of a power supply says? No if there is no such file. */
-static bool
-supply_says(struct client *c, const char *supply, const char *file, const char *word)
+static bool supply_says(
+    struct client *c, const char *supply, const char *file, const char *word)
 {
 	const char *path = arena_printf(
 	    &c->scratch, "%s/sys/class/power_supply/%s/%s", c->root, supply, file);
@@ -98,8 +95,7 @@ supply_says(struct client *c, const char *supply, const char *file, const char *
 
 /* A battery of the machine gives power, rather than that of a mouse, and no adapter
  * does. */
-static bool
-on_batteries(struct client *c)
+static bool on_batteries(struct client *c)
 {
 	bool discharges = false;
 	char **supply;
@@ -120,8 +116,7 @@ on_batteries(struct client *c)
 /* --- its user --- */
 
 /* When somebody last typed at one of the terminals in a directory; 0: never. */
-static int64_t
-last_input(struct client *c, const char *dir, const char *prefix)
+static int64_t last_input(struct client *c, const char *dir, const char *prefix)
 {
 	int64_t last = 0;
 	char **name;
@@ -141,8 +136,7 @@ last_input(struct client *c, const char *dir, const char *prefix)
 	return last;
 }
 
-static bool
-in_use(struct client *c)
+static bool in_use(struct client *c)
 {
 	double idle_s = 60 * c->host_prefs.idle_time_to_run;
 	const char *dev = arena_printf(&c->scratch, "%s/dev", c->root);
@@ -155,8 +149,7 @@ in_use(struct client *c)
 /* --- other programs --- */
 
 /* Seconds that all processors worked, since the machine was started; < 0: unknown. */
-static double
-worked_s(struct client *c)
+static double worked_s(struct client *c)
 {
 	/* user, nice, system, idle, iowait, irq, softirq, steal */
 	static const bool work[] = { true, true, true, false, false, true, true, true };
@@ -178,8 +171,7 @@ worked_s(struct client *c)
 
 enum { STAT_MAX = 4096 };
 
-static bool
-usage_read(const char *proc, int64_t pid, char text[STAT_MAX])
+static bool usage_read(const char *proc, int64_t pid, char text[STAT_MAX])
 {
 	char path[PATH_MAX];
 	ssize_t n;
@@ -196,8 +188,7 @@ usage_read(const char *proc, int64_t pid, char text[STAT_MAX])
 }
 
 /* The name of the program, in brackets, may contain anything. */
-static struct usage
-usage_at(const char *proc, int64_t pid)
+static struct usage usage_at(const char *proc, int64_t pid)
 {
 	static const char fields[] =
 	    " %*c %*d %d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %ld %ld %*d %*d %*d %*d %*u %lu %ld";
@@ -222,16 +213,14 @@ usage_at(const char *proc, int64_t pid)
 	return u;
 }
 
-struct usage
-usage_of(int64_t pid)
+struct usage usage_of(int64_t pid)
 {
 	return usage_at("/proc", pid);
 }
 
 /* --- what else goes on --- */
 
-static bool
-runs_group(const struct client *c, int64_t group)
+static bool runs_group(const struct client *c, int64_t group)
 {
 	for (size_t i = 0; i < c->state->nprojects; i++)
 		for (size_t k = 0; k < c->state->projects[i].ntasks; k++)
@@ -241,8 +230,7 @@ runs_group(const struct client *c, int64_t group)
 }
 
 /* Seconds of the processors that the running tasks took, and the client itself. */
-static double
-own_s(struct client *c)
+static double own_s(struct client *c)
 {
 	const char *proc = arena_printf(&c->scratch, "%s/proc", c->root);
 	double sum = 0;
@@ -268,8 +256,7 @@ own_s(struct client *c)
  * a task did that ended in between would count among these: the lesser of two looks
  * does.
  */
-static void
-look_at_load(struct client *c)
+static void look_at_load(struct client *c)
 {
 	struct machine *m = &c->machine;
 	double dt = (double)(c->now - m->load_at), pct;
@@ -287,8 +274,7 @@ look_at_load(struct client *c)
 	m->load_at = c->now;
 }
 
-void
-machine_look(struct client *c)
+void machine_look(struct client *c)
 {
 	struct machine *m = &c->machine;
 	const struct host_prefs *h = &c->host_prefs;

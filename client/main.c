@@ -25,8 +25,7 @@ enum { ROUND_MS = 200, EXIT_ERRORS = 1 };
 
 /* --- rounds --- */
 
-static void
-poll_tasks(struct client *c)
+static void poll_tasks(struct client *c)
 {
 	for (size_t i = 0; i < c->state->nprojects; i++) {
 		struct cproject *p = &c->state->projects[i];
@@ -37,14 +36,12 @@ poll_tasks(struct client *c)
 	}
 }
 
-static bool
-connected(const struct client *c)
+static bool connected(const struct client *c)
 {
 	return c->hindered.network == HINDER_NOTHING;
 }
 
-static void
-run_rounds(struct client *c)
+static void run_rounds(struct client *c)
 {
 	while (!proc_stopping &&
 	       (c->options.max_errors == 0 || c->errors < c->options.max_errors)) {
@@ -82,8 +79,7 @@ run_rounds(struct client *c)
 
 /* --- start --- */
 
-static enum err
-set_up_client(struct client *c)
+static enum err set_up_client(struct client *c)
 {
 	static char real[4096];
 	bool fresh = !fs_exists(c->options.dir);
@@ -116,8 +112,7 @@ set_up_client(struct client *c)
 	return slots_make(c);
 }
 
-static int
-detach_and_save(struct client *c)
+static int detach_and_save(struct client *c)
 {
 	enum err e = client_detach(c);
 
@@ -129,14 +124,12 @@ detach_and_save(struct client *c)
 
 /* --- while an exchange runs --- */
 
-static size_t
-watched_fds(void *ctx, struct pollfd *fds, size_t most)
+static size_t watched_fds(void *ctx, struct pollfd *fds, size_t most)
 {
 	return most < CONTROL_FDS ? 0 : control_fds(ctx, fds);
 }
 
-static bool
-look_around(void *ctx)
+static bool look_around(void *ctx)
 {
 	control_look(ctx);
 	app_beat_all(ctx);
@@ -145,8 +138,7 @@ look_around(void *ctx)
 }
 
 /* Returns the exit status. */
-static int
-run_host(struct client *c, uint64_t seed)
+static int run_host(struct client *c, uint64_t seed)
 {
 	net_set_proxy(c->net, c->options.proxy, c->options.no_proxy);
 	net_set_watch(c->net, &(struct net_watch){ watched_fds, look_around, c });
@@ -167,8 +159,7 @@ run_host(struct client *c, uint64_t seed)
 	           0;
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	static struct client c;
 	uint64_t seed;

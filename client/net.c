@@ -37,8 +37,7 @@ struct net {
 	char why[CURL_ERROR_SIZE];
 };
 
-enum err
-net_open(const char *user_agent, struct net **net, struct fail *f)
+enum err net_open(const char *user_agent, struct net **net, struct fail *f)
 {
 	static struct net the_net; /* one connection cache per process */
 
@@ -52,8 +51,7 @@ net_open(const char *user_agent, struct net **net, struct fail *f)
 	return OK;
 }
 
-void
-net_close(struct net *net)
+void net_close(struct net *net)
 {
 	curl_multi_cleanup(net->multi);
 	curl_easy_cleanup(net->curl);
@@ -61,40 +59,34 @@ net_close(struct net *net)
 	curl_global_cleanup();
 }
 
-void
-net_set_watch(struct net *net, const struct net_watch *watch)
+void net_set_watch(struct net *net, const struct net_watch *watch)
 {
 	net->watch = *watch;
 }
 
-void
-net_set_proxy(struct net *net, const char *proxy, const char *except)
+void net_set_proxy(struct net *net, const char *proxy, const char *except)
 {
 	net->proxy = proxy;
 	net->no_proxy = except;
 }
 
-void
-net_set_speed(struct net *net, double up, double down)
+void net_set_speed(struct net *net, double up, double down)
 {
 	net->up = up > 0 && up < SPEED_MOST ? (curl_off_t)up : 0;
 	net->down = down > 0 && down < SPEED_MOST ? (curl_off_t)down : 0;
 }
 
-bool
-net_interrupted(const struct net *net)
+bool net_interrupted(const struct net *net)
 {
 	return net->interrupted || proc_stopping;
 }
 
-double
-net_bytes(const struct net *net)
+double net_bytes(const struct net *net)
 {
 	return net->bytes;
 }
 
-static int
-stop_early(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+static int stop_early(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
 	(void)ctx, (void)a, (void)b, (void)c, (void)d;
 	/* A stop interrupts the transfer, which is resumed later. */
@@ -103,8 +95,7 @@ stop_early(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 
 /* Sets the options of one exchange; the reset clears those of the previous one, but
  * keeps its connection. */
-static void
-set_curl_options(struct net *net, const char *url)
+static void set_curl_options(struct net *net, const char *url)
 {
 	CURL *c = net->curl;
 
@@ -131,8 +122,7 @@ set_curl_options(struct net *net, const char *url)
 
 /* Waits until the exchange or a watched descriptor is ready. Returns true if something
  * waits for the end of the exchange. */
-static bool
-wait_for_bytes(struct net *net)
+static bool wait_for_bytes(struct net *net)
 {
 	struct pollfd fds[WATCHED_MOST];
 	struct curl_waitfd extra[WATCHED_MOST];
@@ -148,8 +138,7 @@ wait_for_bytes(struct net *net)
 	return net->watch.look != NULL && net->watch.look(net->watch.ctx);
 }
 
-static CURLcode
-run_exchange(struct net *net, bool resumable)
+static CURLcode run_exchange(struct net *net, bool resumable)
 {
 	CURLcode r = CURLE_ABORTED_BY_CALLBACK;
 	CURLMsg *m;
@@ -174,8 +163,7 @@ run_exchange(struct net *net, bool resumable)
 	return r;
 }
 
-static enum err
-perform_transfer(
+static enum err perform_transfer(
     struct net *net, const char *url, bool resumable, long *status, struct fail *f)
 {
 	CURLcode r = run_exchange(net, resumable);
@@ -193,8 +181,7 @@ struct sink {
 	size_t max;
 };
 
-static size_t
-into_buf(char *p, size_t size, size_t n, void *ctx)
+static size_t into_buf(char *p, size_t size, size_t n, void *ctx)
 {
 	struct sink *s = ctx;
 
@@ -205,24 +192,23 @@ into_buf(char *p, size_t size, size_t n, void *ctx)
 	return n;
 }
 
-static void
-collect_into(struct net *net, struct arena *a, struct sink *s, size_t max)
+static void collect_into(struct net *net, struct arena *a, struct sink *s, size_t max)
 {
 	*s = (struct sink){ buf_new(a), max };
 	curl_easy_setopt(net->curl, CURLOPT_WRITEFUNCTION, into_buf);
 	curl_easy_setopt(net->curl, CURLOPT_WRITEDATA, s);
 }
 
-static void
-fill_answer(struct arena *a, const struct sink *s, struct net_answer *answer)
+static void fill_answer(
+    struct arena *a, const struct sink *s, struct net_answer *answer)
 {
 	answer->text = s->text.n > 0 ? s->text.p : arena_strdup(a, "");
 	answer->n = s->text.n;
 }
 
-enum err
-net_fetch(struct net *net, struct arena *a, const char *url, const struct buf *post,
-    size_t max, int timeout_s, struct net_answer *answer, struct fail *f)
+enum err net_fetch(struct net *net, struct arena *a, const char *url,
+    const struct buf *post, size_t max, int timeout_s, struct net_answer *answer,
+    struct fail *f)
 {
 	struct sink s;
 	enum err e;
@@ -250,8 +236,7 @@ struct file_sink {
 };
 
 /* The page of an error must not end up in the file. */
-static size_t
-into_file(char *p, size_t size, size_t n, void *ctx)
+static size_t into_file(char *p, size_t size, size_t n, void *ctx)
 {
 	struct file_sink *s = ctx;
 	long status = 0;
@@ -281,8 +266,7 @@ into_file(char *p, size_t size, size_t n, void *ctx)
 	return n;
 }
 
-enum err
-net_download(struct net *net, const char *url, const char *path, int64_t max,
+enum err net_download(struct net *net, const char *url, const char *path, int64_t max,
     long *status, int64_t *got, struct fail *f)
 {
 	int64_t have = fs_size(path);
@@ -325,8 +309,7 @@ struct source { /* header text, then the rest of a file */
 	int fd;
 };
 
-static size_t
-from_source(char *p, size_t size, size_t n, void *ctx)
+static size_t from_source(char *p, size_t size, size_t n, void *ctx)
 {
 	struct source *s = ctx;
 	ssize_t r;
@@ -346,9 +329,9 @@ from_source(char *p, size_t size, size_t n, void *ctx)
 	return r < 0 ? CURL_READFUNC_ABORT : (size_t)r;
 }
 
-enum err
-net_upload(struct net *net, struct arena *a, const char *url, const struct buf *header,
-    const char *path, int64_t offset, struct net_answer *answer, struct fail *f)
+enum err net_upload(struct net *net, struct arena *a, const char *url,
+    const struct buf *header, const char *path, int64_t offset,
+    struct net_answer *answer, struct fail *f)
 {
 	struct source src = { header->p, header->n, -1 };
 	struct sink s;

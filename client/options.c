@@ -16,8 +16,7 @@ static const double COPROC_FLOPS = 1e11, RAM_PART = 0.9;
 
 /* The project that an option of one refers to: the last one, or a new one if that has
  * the option already. */
-static struct attach *
-attach_for(struct client *c, bool (*has)(const struct attach *))
+static struct attach *attach_for(struct client *c, bool (*has)(const struct attach *))
 {
 	size_t n = c->options.nattach, cap = n;
 
@@ -28,46 +27,39 @@ attach_for(struct client *c, bool (*has)(const struct attach *))
 	return &c->options.attach[n];
 }
 
-static bool
-has_url(const struct attach *a)
+static bool has_url(const struct attach *a)
 {
 	return a->url != NULL;
 }
 
-static bool
-has_key(const struct attach *a)
+static bool has_key(const struct attach *a)
 {
 	return a->key != NULL;
 }
 
-static bool
-has_share(const struct attach *a)
+static bool has_share(const struct attach *a)
 {
 	return a->share >= 0;
 }
 
-static const char *
-take_project_url(void *c, char *text)
+static const char *take_project_url(void *c, char *text)
 {
 	attach_for(c, has_url)->url = text;
 	return NULL;
 }
 
-static const char *
-take_account_key(void *c, char *text)
+static const char *take_account_key(void *c, char *text)
 {
 	attach_for(c, has_key)->key = text;
 	return NULL;
 }
 
-static bool
-number_within(const char *text, double least, double most, double *x)
+static bool number_within(const char *text, double least, double most, double *x)
 {
 	return text_f64(text, x) && *x >= least && *x <= most;
 }
 
-static const char *
-take_share(void *c, char *text)
+static const char *take_share(void *c, char *text)
 {
 	return number_within(text, 0, 1e12, &attach_for(c, has_share)->share) ?
 	           NULL :
@@ -75,8 +67,7 @@ take_share(void *c, char *text)
 }
 
 /* Parses "2:30" into two non-negative numbers of seconds. */
-static const char *
-take_two_numbers(char *text, double *a, double *b)
+static const char *take_two_numbers(char *text, double *a, double *b)
 {
 	char *second = strchr(text, ':');
 
@@ -90,16 +81,14 @@ take_two_numbers(char *text, double *a, double *b)
 	return "two numbers of seconds, such as 60:3600";
 }
 
-static const char *
-take_backoff(void *row, char *text)
+static const char *take_backoff(void *row, char *text)
 {
 	struct backoff *b = &((struct client *)row)->options.backoff;
 
 	return take_two_numbers(text, &b->min_s, &b->max_s);
 }
 
-static const char *
-take_buffer(void *row, char *text)
+static const char *take_buffer(void *row, char *text)
 {
 	struct client_options *o = &((struct client *)row)->options;
 
@@ -108,8 +97,7 @@ take_buffer(void *row, char *text)
 }
 
 /* "NVIDIA:2" or "NVIDIA:2:1e13". */
-static bool
-parse_coproc(struct client *c, const char *arg)
+static bool parse_coproc(struct client *c, const char *arg)
 {
 	struct coproc *k = &c->options.coproc[c->options.ncoprocs];
 	char *rest = arena_strdup(&c->process, arg), *name = strsep(&rest, ":"),
@@ -134,14 +122,12 @@ parse_coproc(struct client *c, const char *arg)
 	return true;
 }
 
-static const char *
-take_coproc(void *c, char *text)
+static const char *take_coproc(void *c, char *text)
 {
 	return parse_coproc(c, text) ? NULL : "TYPE:COUNT[:FLOPS], each type once";
 }
 
-static const char *
-take_policy(void *row, char *name)
+static const char *take_policy(void *row, char *name)
 {
 	struct client_options *o = &((struct client *)row)->options;
 
@@ -150,8 +136,7 @@ take_policy(void *row, char *name)
 }
 
 /* HOST:PORT, or a URL of a kind of proxy; "" means none. */
-static const char *
-take_proxy(void *row, char *text)
+static const char *take_proxy(void *row, char *text)
 {
 	static const char *const kinds[] = { "http://", "https://", "socks4://",
 		"socks4a://", "socks5://", "socks5h://" };
@@ -201,8 +186,7 @@ static const struct field client_fields[] = {
 	{ 0 },
 };
 
-int
-client_options(struct client *c, int argc, char **argv)
+int client_options(struct client *c, int argc, char **argv)
 {
 	struct client_options *o = &c->options;
 	struct args g = { .a = &c->process,

@@ -33,8 +33,8 @@ static const struct xml_elem host_prefs_table[] = {
 };
 #undef T
 
-static struct rq_prefs
-parse_preferences(struct client *c, const char *inside, const char *venue)
+static struct rq_prefs parse_preferences(
+    struct client *c, const char *inside, const char *venue)
 {
 	return prefs_global(&c->scratch,
 	    arena_printf(
@@ -43,8 +43,7 @@ parse_preferences(struct client *c, const char *inside, const char *venue)
 }
 
 /* Takes one <day_prefs>, which has hours of one day of the week. */
-static void
-read_day(struct client *c, const char *text, struct host_prefs *h)
+static void read_day(struct client *c, const char *text, struct host_prefs *h)
 {
 	static const char *const names[] = { "day_of_week", "start_hour", "end_hour",
 		"net_start_hour", "net_end_hour" };
@@ -67,8 +66,7 @@ read_day(struct client *c, const char *text, struct host_prefs *h)
 }
 
 /* Parses what applies; a later value of a name replaces an earlier one. */
-static struct host_prefs
-parse_host_prefs(struct client *c, const char *inside)
+static struct host_prefs parse_host_prefs(struct client *c, const char *inside)
 {
 	static const char open[] = "<day_prefs>", close[] = "</day_prefs>";
 	struct host_prefs h = {
@@ -91,16 +89,14 @@ parse_host_prefs(struct client *c, const char *inside)
 	return h;
 }
 
-char *
-preferences_override_path(struct client *c)
+char *preferences_override_path(struct client *c)
 {
 	return arena_printf(&c->scratch, "%s/" OVERRIDE, c->dir);
 }
 
 /* Returns what the user says in the host's own file, without its root; NULL if there is
  * no such file. */
-static const char *
-read_override(struct client *c)
+static const char *read_override(struct client *c)
 {
 	char *text;
 	struct fail f;
@@ -117,8 +113,7 @@ read_override(struct client *c)
 }
 
 /* c->prefs has what was given, c->host_prefs what applies. */
-void
-preferences_read(struct client *c)
+void preferences_read(struct client *c)
 {
 	const struct state *st = c->state;
 	const char *mine = read_override(c), *account = "", *ours;
@@ -155,15 +150,13 @@ preferences_read(struct client *c)
 	memcpy(c->prefs_md5, md5, sizeof(md5));
 }
 
-void
-preferences_look(struct client *c)
+void preferences_look(struct client *c)
 {
 	if (fs_changed(preferences_override_path(c), &c->override_seen))
 		preferences_read(c);
 }
 
-void
-preferences_put(struct client *c, struct buf *b)
+void preferences_put(struct client *c, struct buf *b)
 {
 	const char *from = c->state->preferences_from;
 	struct host_prefs h = c->host_prefs;
@@ -191,8 +184,7 @@ preferences_put(struct client *c, struct buf *b)
 
 /* Do these preferences come from the same project as the current ones, or are they
  * newer? */
-static bool
-replaces(struct client *c, const struct cproject *p, const char *text)
+static bool replaces(struct client *c, const struct cproject *p, const char *text)
 {
 	const char *from = c->state->preferences_from;
 
@@ -201,8 +193,8 @@ replaces(struct client *c, const struct cproject *p, const char *text)
 	       parse_preferences(c, text, NULL).mod_time > c->prefs.mod_time;
 }
 
-void
-preferences_take(struct client *c, const struct cproject *p, const struct reply *rp)
+void preferences_take(
+    struct client *c, const struct cproject *p, const struct reply *rp)
 {
 	const char *text = rp->global_preferences;
 	struct state *st = c->state;
@@ -223,8 +215,7 @@ preferences_take(struct client *c, const struct cproject *p, const struct reply 
 	preferences_read(c);
 }
 
-void
-preferences_complain(const char *whose, const char *bad)
+void preferences_complain(const char *whose, const char *bad)
 {
 	if (bad != NULL)
 		log_warn(
@@ -232,14 +223,12 @@ preferences_complain(const char *whose, const char *bad)
 		    whose, bad);
 }
 
-static double
-limit_to_range(double x, double least, double most)
+static double limit_to_range(double x, double least, double most)
 {
 	return fmin(fmax(x, least), most);
 }
 
-double
-preferences_ram_part(const struct client *c, bool in_use)
+double preferences_ram_part(const struct client *c, bool in_use)
 {
 	double percent = in_use ? c->prefs.ram_max_used_busy_pct :
 	                          c->prefs.ram_max_used_idle_pct;
@@ -249,8 +238,7 @@ preferences_ram_part(const struct client *c, bool in_use)
 	           limit_to_range(percent, 1, 100) / 100;
 }
 
-double
-preferences_ncpus(const struct client *c)
+double preferences_ncpus(const struct client *c)
 {
 	double percent = c->host_prefs.max_ncpus_pct, ncpus = c->options.ncpus;
 
@@ -259,8 +247,7 @@ preferences_ncpus(const struct client *c)
 	return fmin(ncpus, fmax(1, floor(ncpus * percent / 100 + 1e-6)));
 }
 
-struct cw_prefs
-preferences_now(const struct client *c)
+struct cw_prefs preferences_now(const struct client *c)
 {
 	const struct rq_prefs *p = &c->prefs;
 	double minutes = p->cpu_scheduling_period_minutes;

@@ -25,8 +25,8 @@ enum {
 	UPLOAD_REFUSED = -240 /* what stock clients report for it */
 };
 
-enum err
-rpc_fetch_master(struct client *c, struct cproject *p, int32_t *nurls, int32_t *nnew)
+enum err rpc_fetch_master(
+    struct client *c, struct cproject *p, int32_t *nurls, int32_t *nnew)
 {
 	struct net_answer page;
 	char **urls;
@@ -61,8 +61,7 @@ rpc_fetch_master(struct client *c, struct cproject *p, int32_t *nurls, int32_t *
 }
 
 /* Lists an output file in a report as a stock client does (protocol.md 13.5.1). */
-static void
-report_file(struct buf *b, const struct cfile *f)
+static void report_file(struct buf *b, const struct cfile *f)
 {
 	buf_puts(b, "<file_info>\n    ");
 	buf_tag(b, "name", f->info.name);
@@ -79,8 +78,8 @@ report_file(struct buf *b, const struct cfile *f)
 }
 
 /* The text of a report, with the errors of its uploads as a stock client has them. */
-static char *
-report_text(struct client *c, const struct cproject *p, const struct ctask *t)
+static char *report_text(
+    struct client *c, const struct cproject *p, const struct ctask *t)
 {
 	char *text = arena_strdup(&c->scratch, t->message);
 
@@ -96,9 +95,8 @@ report_text(struct client *c, const struct cproject *p, const struct ctask *t)
 	return text;
 }
 
-static void
-report_task(struct client *c, const struct cproject *p, const struct ctask *t,
-    struct rq_report *r)
+static void report_task(struct client *c, const struct cproject *p,
+    const struct ctask *t, struct rq_report *r)
 {
 	const struct rp_app_version *v = task_version(p, t);
 	struct buf files = buf_new(&c->scratch);
@@ -125,8 +123,8 @@ report_task(struct client *c, const struct cproject *p, const struct ctask *t,
 }
 
 /* What another attachment to the project has is not lost. */
-static void
-list_tasks_of_twins(struct client *c, const struct cproject *p, struct request *rq)
+static void list_tasks_of_twins(
+    struct client *c, const struct cproject *p, struct request *rq)
 {
 	for (size_t k = 0; k < c->state->nprojects; k++) {
 		const struct cproject *q = &c->state->projects[k];
@@ -142,8 +140,8 @@ list_tasks_of_twins(struct client *c, const struct cproject *p, struct request *
 	}
 }
 
-static void
-list_tasks_in_request(struct client *c, const struct cproject *p, struct request *rq)
+static void list_tasks_in_request(
+    struct client *c, const struct cproject *p, struct request *rq)
 {
 	size_t ntasks = 0;
 
@@ -171,8 +169,8 @@ list_tasks_in_request(struct client *c, const struct cproject *p, struct request
 	list_tasks_of_twins(c, p, rq);
 }
 
-static void
-list_files_and_versions(struct client *c, const struct cproject *p, struct request *rq)
+static void list_files_and_versions(
+    struct client *c, const struct cproject *p, struct request *rq)
 {
 	rq->files = NEWN(&c->scratch, struct rq_file, p->nfiles + 1);
 	for (size_t i = 0; i < p->nfiles; i++) {
@@ -204,9 +202,8 @@ list_files_and_versions(struct client *c, const struct cproject *p, struct reque
 
 /* Lists the tasks of all projects if any project asks for that; it predicts from them
  * what will be in time. */
-static void
-list_in_progress(struct client *c, const struct client_world *w, struct ctask **task,
-    struct request *rq)
+static void list_in_progress(struct client *c, const struct client_world *w,
+    struct ctask **task, struct request *rq)
 {
 	if (!c->state->full_workload)
 		return;
@@ -230,8 +227,7 @@ list_in_progress(struct client *c, const struct client_world *w, struct ctask **
 	}
 }
 
-static void
-list_resources(struct client *c, const struct client_world *w,
+static void list_resources(struct client *c, const struct client_world *w,
     const struct work_ask *ask, struct request *rq)
 {
 	rq->resources = NEWN(&c->scratch, struct rq_resource, w->nrsc);
@@ -252,8 +248,7 @@ list_resources(struct client *c, const struct client_world *w,
 
 /* Sets the project's fraction of the shares: of all projects, of those with runnable
  * tasks, of those that are potentially runnable. */
-static void
-set_share_fractions(
+static void set_share_fractions(
     struct client *c, const struct client_world *w, size_t project, struct request *rq)
 {
 	const struct cw_project *p = &w->projects[project];
@@ -278,8 +273,7 @@ set_share_fractions(
 
 /* The field of old servers: the largest request of all types ("Work fetch and GPUs").
  * Stock clients copy that for the CPU (protocol.md 1.1). */
-static double
-work_req_seconds(const struct view *v, const struct work_ask *ask)
+static double work_req_seconds(const struct view *v, const struct work_ask *ask)
 {
 	double most = 0;
 
@@ -288,8 +282,8 @@ work_req_seconds(const struct view *v, const struct work_ask *ask)
 	return most;
 }
 
-struct request *
-rpc_request(struct client *c, const struct view *v, const struct contact *contact)
+struct request *rpc_request(
+    struct client *c, const struct view *v, const struct contact *contact)
 {
 	const struct cproject *p = &c->state->projects[contact->project];
 	const struct work_ask *ask = &contact->ask;
@@ -338,8 +332,7 @@ rpc_request(struct client *c, const struct view *v, const struct contact *contac
 	return rq;
 }
 
-static enum err
-exchange_with_scheduler(
+static enum err exchange_with_scheduler(
     struct client *c, const char *url, const struct buf *out, struct reply **rp)
 {
 	struct net_answer in;
@@ -353,8 +346,8 @@ exchange_with_scheduler(
 
 /* A lower count than that of another attachment to the project would look like a copied
  * client's. */
-static struct cproject *
-count_with_twins(struct client *c, const struct contact *contact)
+static struct cproject *count_with_twins(
+    struct client *c, const struct contact *contact)
 {
 	struct cproject *p = &c->state->projects[contact->project];
 
@@ -368,9 +361,8 @@ count_with_twins(struct client *c, const struct contact *contact)
 	return p;
 }
 
-enum err
-rpc_scheduler(struct client *c, const struct view *v, const struct contact *contact,
-    struct answer *answer)
+enum err rpc_scheduler(struct client *c, const struct view *v,
+    const struct contact *contact, struct answer *answer)
 {
 	struct cproject *p = count_with_twins(c, contact);
 	struct request *rq = rpc_request(c, v, contact);

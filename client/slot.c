@@ -25,14 +25,12 @@ enum { STDERR_MAX = 60 << 10, WORD_MAX = 4096, BRIEF_NICE = 10 };
 
 /* --- what is placed there --- */
 
-const char *
-slot_open_name(const struct rp_file_ref *ref)
+const char *slot_open_name(const struct rp_file_ref *ref)
 {
 	return ref->open_name[0] != '\0' ? ref->open_name : ref->file_name;
 }
 
-static const struct rp_file_ref *
-main_program(const struct rp_app_version *v)
+static const struct rp_file_ref *main_program(const struct rp_app_version *v)
 {
 	for (size_t i = 0; i < v->nrefs; i++)
 		if (v->refs[i].main_program)
@@ -41,8 +39,7 @@ main_program(const struct rp_app_version *v)
 }
 
 /* Writes a link file, which names the real one. */
-static enum err
-write_link(struct client *c, const struct cproject *p, const char *path,
+static enum err write_link(struct client *c, const struct cproject *p, const char *path,
     const struct rp_file_ref *ref)
 {
 	const char *text = arena_printf(&c->scratch,
@@ -52,8 +49,8 @@ write_link(struct client *c, const struct cproject *p, const char *path,
 	return fs_write(path, text, strlen(text), 0644, &c->fail);
 }
 
-static enum err
-open_path(struct client *c, const char *dir, const struct rp_file_ref *ref, char **path)
+static enum err open_path(
+    struct client *c, const char *dir, const struct rp_file_ref *ref, char **path)
 {
 	const char *name = slot_open_name(ref);
 
@@ -73,9 +70,8 @@ open_path(struct client *c, const char *dir, const struct rp_file_ref *ref, char
 
 /* Is the open file what the project signed? E_RETRY: it was changed after the
  * download, or never signed; the file is fetched again, or has failed. */
-static enum err
-check_app_file(struct client *c, const struct cproject *p, struct cfile *f, int fd,
-    const char *path)
+static enum err check_app_file(struct client *c, const struct cproject *p,
+    struct cfile *f, int fd, const char *path)
 {
 	char md5[MD5_HEX];
 	int32_t error;
@@ -102,9 +98,8 @@ check_app_file(struct client *c, const struct cproject *p, struct cfile *f, int 
 /* Opens the file at path, which is f, a file of a version, or a copy of it, and
  * verifies the open file. E_RETRY: it is not what the project signed; f will be
  * fetched again, or has failed. */
-static enum err
-app_file_open(struct client *c, const struct cproject *p, struct cfile *f,
-    const char *path, int *fd)
+static enum err app_file_open(struct client *c, const struct cproject *p,
+    struct cfile *f, const char *path, int *fd)
 {
 	enum err e = fs_open_file(path, fd, &c->fail);
 
@@ -121,9 +116,8 @@ app_file_open(struct client *c, const struct cproject *p, struct cfile *f,
 }
 
 /* Places a file of the version where its program will find it, verified. */
-static enum err
-place_app_file(struct client *c, const struct cproject *p, const char *dir,
-    const struct rp_file_ref *ref)
+static enum err place_app_file(struct client *c, const struct cproject *p,
+    const char *dir, const struct rp_file_ref *ref)
 {
 	struct cfile *f = state_file(p, ref->file_name);
 	const char *from = transfer_file_path(c, p, ref->file_name);
@@ -145,9 +139,8 @@ place_app_file(struct client *c, const struct cproject *p, const char *dir,
 
 /* Returns the path for a task's file; E_BADREQ if it would replace a file that was
  * signed. */
-static enum err
-task_path(struct client *c, const struct rp_app_version *v, const char *dir,
-    const struct rp_file_ref *ref, char **path)
+static enum err task_path(struct client *c, const struct rp_app_version *v,
+    const char *dir, const struct rp_file_ref *ref, char **path)
 {
 	for (size_t i = 0; i < v->nrefs; i++)
 		if (!v->refs[i].main_program &&
@@ -159,9 +152,8 @@ task_path(struct client *c, const struct rp_app_version *v, const char *dir,
 }
 
 /* Places an input file; never executable, whatever the project says. */
-static enum err
-place_input(struct client *c, const struct cproject *p, const struct rp_app_version *v,
-    const char *dir, const struct rp_file_ref *ref)
+static enum err place_input(struct client *c, const struct cproject *p,
+    const struct rp_app_version *v, const char *dir, const struct rp_file_ref *ref)
 {
 	char *path;
 
@@ -173,9 +165,8 @@ place_input(struct client *c, const struct cproject *p, const struct rp_app_vers
 
 /* Places a link to an output file. With copy_file the program creates the file in the
  * slot; it is moved at the end. */
-static enum err
-place_output(struct client *c, const struct cproject *p, const struct rp_app_version *v,
-    const char *dir, const struct rp_file_ref *ref)
+static enum err place_output(struct client *c, const struct cproject *p,
+    const struct rp_app_version *v, const char *dir, const struct rp_file_ref *ref)
 {
 	char *path;
 	enum err e = task_path(c, v, dir, ref, &path);
@@ -187,8 +178,7 @@ place_output(struct client *c, const struct cproject *p, const struct rp_app_ver
 	return e == OK && !ref->copy_file ? write_link(c, p, path, ref) : e;
 }
 
-static enum err
-fill_slot(
+static enum err fill_slot(
     struct client *c, const struct cproject *p, const struct ctask *t, const char *dir)
 {
 	const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
@@ -204,8 +194,7 @@ fill_slot(
 	return OK;
 }
 
-static bool
-slot_is_taken(const struct state *st, int32_t slot)
+static bool slot_is_taken(const struct state *st, int32_t slot)
 {
 	for (size_t i = 0; i < st->nprojects; i++)
 		for (size_t k = 0; k < st->projects[i].ntasks; k++)
@@ -216,8 +205,8 @@ slot_is_taken(const struct state *st, int32_t slot)
 
 /* The machine's other programs come first. A program that feeds a coprocessor, or one
  * that is not CPU-intensive, takes little of a CPU, and must not wait long for it. */
-static void
-be_nice(const struct client *c, const struct cproject *p, const struct ctask *t)
+static void be_nice(
+    const struct client *c, const struct cproject *p, const struct ctask *t)
 {
 	bool brief = version_resource(c, task_version(p, t)) != CW_CPU ||
 	             task_app(p, t)->non_cpu_intensive;
@@ -233,9 +222,8 @@ be_nice(const struct client *c, const struct cproject *p, const struct ctask *t)
 }
 
 /* Runs the very file that was verified; its name may lead to another file by then. */
-static enum err
-spawn_program(struct client *c, const struct cproject *p, struct ctask *t,
-    const char *dir, char **argv)
+static enum err spawn_program(struct client *c, const struct cproject *p,
+    struct ctask *t, const char *dir, char **argv)
 {
 	const struct rp_file_ref *ref = main_program(task_version(p, t));
 	struct proc_child child;
@@ -263,8 +251,8 @@ spawn_program(struct client *c, const struct cproject *p, struct ctask *t,
 	return OK;
 }
 
-static enum err
-launch_program(struct client *c, struct cproject *p, struct ctask *t, const char *dir)
+static enum err launch_program(
+    struct client *c, struct cproject *p, struct ctask *t, const char *dir)
 {
 	const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
 	const struct rp_app_version *v = task_version(p, t);
@@ -290,21 +278,18 @@ launch_program(struct client *c, struct cproject *p, struct ctask *t, const char
 	return spawn_program(c, p, t, dir, argv);
 }
 
-static const char *
-init_data_path(struct client *c, const struct ctask *t)
+static const char *init_data_path(struct client *c, const struct ctask *t)
 {
 	return arena_printf(&c->scratch, "%s/init_data.xml", slot_dir(c, t));
 }
 
-enum err
-slot_spoil(struct client *c, const struct ctask *t)
+enum err slot_spoil(struct client *c, const struct ctask *t)
 {
 	return fs_unlink(init_data_path(c, t), &c->fail);
 }
 
 /* Files by which a program speaks of the end of one run. */
-static enum err
-forget_last_run(struct client *c, const char *dir)
+static enum err forget_last_run(struct client *c, const char *dir)
 {
 	static const char *const names[] = { "boinc_finish_called",
 		"boinc_temporary_exit", "fraction_done" };
@@ -315,8 +300,7 @@ forget_last_run(struct client *c, const char *dir)
 	return OK;
 }
 
-enum err
-slot_launch(struct client *c, struct cproject *p, struct ctask *t)
+enum err slot_launch(struct client *c, struct cproject *p, struct ctask *t)
 {
 	/* It is written when the slot is complete; see slot_spoil(). */
 	bool filled = t->slot >= 0 && fs_exists(init_data_path(c, t));
@@ -343,8 +327,7 @@ slot_launch(struct client *c, struct cproject *p, struct ctask *t)
 	return launch_program(c, p, t, dir);
 }
 
-void
-slot_leave(struct client *c, struct ctask *t)
+void slot_leave(struct client *c, struct ctask *t)
 {
 	if (t->slot >= 0 &&
 	    (slot_spoil(c, t) != OK || fs_rmtree(slot_dir(c, t), &c->fail) != OK))
@@ -355,8 +338,7 @@ slot_leave(struct client *c, struct ctask *t)
 /* --- what is read there --- */
 
 /* Returns the number in the program's file of that name; -1 if there is none. */
-static double
-number_in(struct client *c, const struct ctask *t, const char *name)
+static double number_in(struct client *c, const struct ctask *t, const char *name)
 {
 	struct fail f;
 	char *text, *end;
@@ -370,8 +352,7 @@ number_in(struct client *c, const struct ctask *t, const char *name)
 	return end != text && isfinite(x) ? x : -1;
 }
 
-void
-slot_look(struct client *c, struct ctask *t)
+void slot_look(struct client *c, struct ctask *t)
 {
 	double done = number_in(c, t, "fraction_done");
 	int64_t saved = fs_mtime(
@@ -392,8 +373,7 @@ slot_look(struct client *c, struct ctask *t)
 	}
 }
 
-bool
-slot_finished(struct client *c, const struct ctask *t, int32_t *status)
+bool slot_finished(struct client *c, const struct ctask *t, int32_t *status)
 {
 	char *text;
 	struct fail f;
@@ -406,8 +386,7 @@ slot_finished(struct client *c, const struct ctask *t, int32_t *status)
 	return true;
 }
 
-bool
-slot_wants_pause(struct client *c, const struct ctask *t, double *s, char **why)
+bool slot_wants_pause(struct client *c, const struct ctask *t, double *s, char **why)
 {
 	char *text, *end;
 	struct fail f;
@@ -425,8 +404,7 @@ slot_wants_pause(struct client *c, const struct ctask *t, double *s, char **why)
 }
 
 /* Returns the end of a text file, at most max bytes; "" if there is none. */
-static char *
-read_tail(struct arena *a, const char *path, size_t max)
+static char *read_tail(struct arena *a, const char *path, size_t max)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char *text = arena_alloc(a, max + 1);
@@ -445,8 +423,7 @@ read_tail(struct arena *a, const char *path, size_t max)
 	return text;
 }
 
-char *
-slot_stderr(struct client *c, const struct ctask *t)
+char *slot_stderr(struct client *c, const struct ctask *t)
 {
 	char *text;
 

@@ -20,21 +20,18 @@
  * loaded.
  */
 
-static const void *
-field_at(const void *row, size_t off)
+static const void *field_at(const void *row, size_t off)
 {
 	return (const char *)row + off;
 }
 
-static size_t
-field_count(const void *row, const struct state_field *f)
+static size_t field_count(const void *row, const struct state_field *f)
 {
 	return *(const size_t *)field_at(row, f->n_off);
 }
 
 /* Converts bytes to UTF-8; most texts need no conversion. */
-static json_t *
-text_to_json(struct arena *a, const char *s)
+static json_t *text_to_json(struct arena *a, const char *s)
 {
 	size_t n = strlen(s), k = 0;
 	char *text;
@@ -60,8 +57,7 @@ text_to_json(struct arena *a, const char *s)
 
 /* Converts UTF-8 back to bytes. A character beyond a byte can only come from an
  * editor, and becomes "?". */
-static char *
-text_from_json(struct arena *a, const json_t *v)
+static char *text_from_json(struct arena *a, const json_t *v)
 {
 	char *s = arena_strdup(a, json_string_value(v)), *to = s;
 
@@ -80,8 +76,8 @@ text_from_json(struct arena *a, const json_t *v)
 	return s;
 }
 
-static json_t *
-save_strings(struct arena *a, const struct state_field *f, const void *row)
+static json_t *save_strings(
+    struct arena *a, const struct state_field *f, const void *row)
 {
 	json_t *list = json_array();
 	char *const *v = *(char *const *const *)field_at(row, f->off);
@@ -94,8 +90,7 @@ save_strings(struct arena *a, const struct state_field *f, const void *row)
 static json_t *fields_save(
     struct arena *a, const struct state_field *f, const void *row);
 
-static json_t *
-save_rows(struct arena *a, const struct state_field *f, const void *row)
+static json_t *save_rows(struct arena *a, const struct state_field *f, const void *row)
 {
 	json_t *list = json_array();
 	const char *rows = *(const char *const *)field_at(row, f->off);
@@ -105,8 +100,7 @@ save_rows(struct arena *a, const struct state_field *f, const void *row)
 	return list;
 }
 
-static json_t *
-save_value(struct arena *a, const struct state_field *f, const void *row)
+static json_t *save_value(struct arena *a, const struct state_field *f, const void *row)
 {
 	const void *p = field_at(row, f->off);
 	const char *s;
@@ -134,8 +128,7 @@ save_value(struct arena *a, const struct state_field *f, const void *row)
 }
 
 /* A field at its default need not be saved; most fields of most rows are. */
-static bool
-is_default(const struct state_field *f, const void *row)
+static bool is_default(const struct state_field *f, const void *row)
 {
 	const void *p = field_at(row, f->off);
 	const char *s;
@@ -162,8 +155,8 @@ is_default(const struct state_field *f, const void *row)
 
 /* Returns a new object with all fields that differ from their defaults. Strings may
  * hold any bytes. The arena is scratch space. */
-static json_t *
-fields_save(struct arena *a, const struct state_field *f, const void *row)
+static json_t *fields_save(
+    struct arena *a, const struct state_field *f, const void *row)
 {
 	json_t *o = json_object();
 
@@ -176,8 +169,7 @@ fields_save(struct arena *a, const struct state_field *f, const void *row)
 	return o;
 }
 
-static void
-load_strings(
+static void load_strings(
     struct arena *a, const struct state_field *f, const json_t *list, void *row)
 {
 	size_t n = json_array_size(list);
@@ -192,8 +184,8 @@ load_strings(
 static void fields_load(
     struct arena *a, const struct state_field *f, const json_t *o, void *row);
 
-static void
-load_rows(struct arena *a, const struct state_field *f, const json_t *list, void *row)
+static void load_rows(
+    struct arena *a, const struct state_field *f, const json_t *list, void *row)
 {
 	size_t n = json_array_size(list);
 	char *rows = arena_alloc(a, mul_or_die(f->size, n + 1));
@@ -205,8 +197,8 @@ load_rows(struct arena *a, const struct state_field *f, const json_t *list, void
 }
 
 /* Complexity: one line per type. */
-static void
-load_value(struct arena *a, const struct state_field *f, const json_t *v, void *row)
+static void load_value(
+    struct arena *a, const struct state_field *f, const json_t *v, void *row)
 {
 	void *p = (char *)row + f->off;
 
@@ -230,8 +222,8 @@ load_value(struct arena *a, const struct state_field *f, const json_t *v, void *
 
 /* Loads a row. Members that are absent or of the wrong type leave a field as it was,
  * except that strings become "", never NULL. All text is copied into the arena. */
-static void
-fields_load(struct arena *a, const struct state_field *f, const json_t *o, void *row)
+static void fields_load(
+    struct arena *a, const struct state_field *f, const json_t *o, void *row)
 {
 	for (; f->name != NULL; f++) {
 		const json_t *v = json_object_get(o, f->name);
@@ -245,8 +237,8 @@ fields_load(struct arena *a, const struct state_field *f, const json_t *o, void 
 
 /* --- a copy equal to saving and loading --- */
 
-static void
-copy_strings(struct arena *a, const struct state_field *f, const void *from, void *to)
+static void copy_strings(
+    struct arena *a, const struct state_field *f, const void *from, void *to)
 {
 	char *const *v = *(char *const *const *)field_at(from, f->off);
 	size_t n = field_count(from, f);
@@ -261,8 +253,8 @@ copy_strings(struct arena *a, const struct state_field *f, const void *from, voi
 static void fields_copy(
     struct arena *a, const struct state_field *f, const void *from, void *to);
 
-static void
-copy_rows(struct arena *a, const struct state_field *f, const void *from, void *to)
+static void copy_rows(
+    struct arena *a, const struct state_field *f, const void *from, void *to)
 {
 	const char *rows = *(const char *const *)field_at(from, f->off);
 	size_t n = field_count(from, f);
@@ -276,8 +268,8 @@ copy_rows(struct arena *a, const struct state_field *f, const void *from, void *
 
 /* Copies a row exactly as fields_save() and fields_load() would; *to must be all
  * zero. */
-static void
-fields_copy(struct arena *a, const struct state_field *f, const void *from, void *to)
+static void fields_copy(
+    struct arena *a, const struct state_field *f, const void *from, void *to)
 {
 	for (; f->name != NULL; f++) {
 		const void *p = field_at(from, f->off);
@@ -343,8 +335,7 @@ enum { STATE_MAX = 256 << 20 };
 
 static const double SHARE = 100; /* of a project that gives none */
 
-struct cproject *
-state_project(const struct state *st, const char *master_url)
+struct cproject *state_project(const struct state *st, const char *master_url)
 {
 	for (size_t i = 0; i < st->nprojects; i++)
 		if (strcmp(st->projects[i].master_url, master_url) == 0)
@@ -352,16 +343,14 @@ state_project(const struct state *st, const char *master_url)
 	return NULL;
 }
 
-static int
-by_url(const void *a, const void *b)
+static int by_url(const void *a, const void *b)
 {
 	const struct cproject *p = a, *q = b;
 
 	return strcmp(p->master_url, q->master_url);
 }
 
-struct cproject *
-state_add(struct arena *a, struct state *st, const char *master_url)
+struct cproject *state_add(struct arena *a, struct state *st, const char *master_url)
 {
 	struct cproject *all = NEWN(a, struct cproject, st->nprojects + 1);
 
@@ -375,8 +364,7 @@ state_add(struct arena *a, struct state *st, const char *master_url)
 	return state_project(st, master_url);
 }
 
-void
-state_remove(struct state *st, const char *master_url)
+void state_remove(struct state *st, const char *master_url)
 {
 	size_t n = 0;
 
@@ -386,8 +374,8 @@ state_remove(struct state *st, const char *master_url)
 	st->nprojects = n;
 }
 
-struct standing *
-state_standing(struct arena *a, struct cproject *p, const char *resource)
+struct standing *state_standing(
+    struct arena *a, struct cproject *p, const char *resource)
 {
 	struct standing *all;
 
@@ -405,8 +393,7 @@ state_standing(struct arena *a, struct cproject *p, const char *resource)
 /* --- what is dropped --- */
 
 /* *st is a copy already, but still refers to the original projects. */
-static void
-drop_unused(
+static void drop_unused(
     struct state *st, struct arena *a, struct dropped **dropped, size_t *ndropped)
 {
 	size_t nfiles = 0;
@@ -425,15 +412,13 @@ drop_unused(
 
 /* --- the file --- */
 
-static double
-in_range_or(double x, double least, double most, double otherwise)
+static double in_range_or(double x, double least, double most, double otherwise)
 {
 	return x >= least && x <= most ? x : otherwise;
 }
 
 /* Resets numbers that manual editing spoiled. */
-static void
-check_numbers(struct cproject *p)
+static void check_numbers(struct cproject *p)
 {
 	p->share = in_range_or(p->share, 0, 1e12, SHARE);
 	p->dcf = in_range_or(p->dcf, 0.01, 100, 1);
@@ -448,15 +433,13 @@ check_numbers(struct cproject *p)
 		p->rpc = (struct cw_rpc){ 0 };
 }
 
-static bool
-is_part(double x)
+static bool is_part(double x)
 {
 	return x > 0 && x <= 1;
 }
 
 /* A file of another kind, or one edited by hand, must not crash the client later. */
-static enum err
-check_project_rows(
+static enum err check_project_rows(
     struct arena *a, struct cproject *p, const char *path, struct fail *f)
 {
 	size_t n = 0;
@@ -478,8 +461,8 @@ check_project_rows(
 	return OK;
 }
 
-static enum err
-check_state(struct arena *a, struct state *st, const char *path, struct fail *f)
+static enum err check_state(
+    struct arena *a, struct state *st, const char *path, struct fail *f)
 {
 	if (st->host_cpid == NULL || st->host_cpid[0] == '\0')
 		return FAIL(f, E_BADREQ,
@@ -502,9 +485,8 @@ check_state(struct arena *a, struct state *st, const char *path, struct fail *f)
 	return OK;
 }
 
-static enum err
-state_from_text(struct arena *a, const char *path, const char *text, size_t n,
-    struct state **st, struct fail *f)
+static enum err state_from_text(struct arena *a, const char *path, const char *text,
+    size_t n, struct state **st, struct fail *f)
 {
 	json_error_t why;
 	json_t *o = json_loadb(text, n, 0, &why);
@@ -517,8 +499,8 @@ state_from_text(struct arena *a, const char *path, const char *text, size_t n,
 	return check_state(a, *st, path, f);
 }
 
-enum err
-state_load(struct arena *a, const char *path, struct state **st, struct fail *f)
+enum err state_load(
+    struct arena *a, const char *path, struct state **st, struct fail *f)
 {
 	struct arena file = { 0 };
 	char *text;
@@ -531,16 +513,14 @@ state_load(struct arena *a, const char *path, struct state **st, struct fail *f)
 	return e;
 }
 
-static int
-append_to_buf(const char *text, size_t n, void *out)
+static int append_to_buf(const char *text, size_t n, void *out)
 {
 	buf_put(out, text, n);
 	return 0;
 }
 
-enum err
-state_save(struct arena *a, const char *path, struct state **st, struct arena *scratch,
-    struct dropped **dropped, size_t *ndropped, struct fail *f)
+enum err state_save(struct arena *a, const char *path, struct state **st,
+    struct arena *scratch, struct dropped **dropped, size_t *ndropped, struct fail *f)
 {
 	struct buf text = buf_new(scratch);
 	struct arena fresh = { 0 };
@@ -572,22 +552,19 @@ state_save(struct arena *a, const char *path, struct state **st, struct arena *s
 
 /* --- the clock --- */
 
-static void
-shift_back_i64(int64_t *t, int64_t by)
+static void shift_back_i64(int64_t *t, int64_t by)
 {
 	if (*t > by)
 		*t -= by;
 }
 
-static void
-shift_back_f64(double *t, int64_t by)
+static void shift_back_f64(double *t, int64_t by)
 {
 	if (*t > (double)by)
 		*t -= (double)by;
 }
 
-static void
-shift_project_back(struct cproject *p, int64_t by)
+static void shift_project_back(struct cproject *p, int64_t by)
 {
 	double *times[] = { &p->attached_at, &p->rpc.min_rpc_time,
 		&p->rpc.next_rpc_time, &p->rpc.spaced_until,
@@ -613,8 +590,7 @@ shift_project_back(struct cproject *p, int64_t by)
 	}
 }
 
-void
-state_clock(struct state *st, int64_t now)
+void state_clock(struct state *st, int64_t now)
 {
 	int64_t by = st->clock - now;
 
@@ -637,8 +613,7 @@ enum { SAVE_RETRY_MS = 10000, ACCOUNTS_S = 60 };
 
 /* Changed accounts alone, which change whenever a task runs, are saved only once a
  * minute. */
-bool
-client_save(struct client *c)
+bool client_save(struct client *c)
 {
 	struct dropped *dropped;
 	size_t n;

@@ -9,8 +9,8 @@
 
 /* Sets *i to the row with the name, or to the first row that the index does not cover.
  * An index of rows that are gone covers nothing. */
-static bool
-find_indexed(const struct rows_index *ix, size_t nrows, const char *name, size_t *i)
+static bool find_indexed(
+    const struct rows_index *ix, size_t nrows, const char *name, size_t *i)
 {
 	*i = 0;
 	if (ix->n > nrows)
@@ -22,8 +22,7 @@ find_indexed(const struct rows_index *ix, size_t nrows, const char *name, size_t
 }
 
 /* Indexes the rows up to n; their names are strings at intervals of size bytes. */
-static void
-extend_index(
+static void extend_index(
     struct arena *a, struct rows_index *ix, const void *names, size_t size, size_t n)
 {
 	if (ix->n > n)
@@ -33,8 +32,7 @@ extend_index(
 		    *(const char *const *)((const char *)names + ix->n * size), ix->n);
 }
 
-void
-state_index(struct arena *a, struct cproject *p)
+void state_index(struct arena *a, struct cproject *p)
 {
 	if (p->nfiles > 0)
 		extend_index(a, &p->file_index, &p->files->info.name, sizeof(*p->files),
@@ -47,8 +45,7 @@ state_index(struct arena *a, struct cproject *p)
 		    a, &p->task_index, &p->tasks->r.name, sizeof(*p->tasks), p->ntasks);
 }
 
-struct cfile *
-state_file(const struct cproject *p, const char *name)
+struct cfile *state_file(const struct cproject *p, const char *name)
 {
 	size_t i;
 
@@ -61,8 +58,7 @@ state_file(const struct cproject *p, const char *name)
 	return NULL;
 }
 
-struct rp_app *
-state_app(const struct cproject *p, const char *name)
+struct rp_app *state_app(const struct cproject *p, const char *name)
 {
 	for (size_t i = 0; i < p->napps; i++)
 		if (strcmp(p->apps[i].name, name) == 0)
@@ -70,8 +66,7 @@ state_app(const struct cproject *p, const char *name)
 	return NULL;
 }
 
-struct rp_workunit *
-state_workunit(const struct cproject *p, const char *name)
+struct rp_workunit *state_workunit(const struct cproject *p, const char *name)
 {
 	size_t i;
 
@@ -84,8 +79,7 @@ state_workunit(const struct cproject *p, const char *name)
 	return NULL;
 }
 
-struct ctask *
-state_task(const struct cproject *p, const char *name)
+struct ctask *state_task(const struct cproject *p, const char *name)
 {
 	size_t i;
 
@@ -98,8 +92,8 @@ state_task(const struct cproject *p, const char *name)
 	return NULL;
 }
 
-struct rp_app_version *
-state_version(const struct cproject *p, const char *app_name, const struct rp_result *r)
+struct rp_app_version *state_version(
+    const struct cproject *p, const char *app_name, const struct rp_result *r)
 {
 	for (size_t i = 0; i < p->nversions; i++) {
 		struct rp_app_version *v = &p->versions[i];
@@ -113,16 +107,14 @@ state_version(const struct cproject *p, const char *app_name, const struct rp_re
 	return NULL;
 }
 
-struct rp_app_version *
-task_version(const struct cproject *p, const struct ctask *t)
+struct rp_app_version *task_version(const struct cproject *p, const struct ctask *t)
 {
 	const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
 
 	return wu == NULL ? NULL : state_version(p, wu->app_name, &t->r);
 }
 
-const struct rp_app *
-task_app(const struct cproject *p, const struct ctask *t)
+const struct rp_app *task_app(const struct cproject *p, const struct ctask *t)
 {
 	static const struct rp_app unknown = { 0 };
 	const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
@@ -131,8 +123,8 @@ task_app(const struct cproject *p, const struct ctask *t)
 	return app == NULL ? &unknown : app;
 }
 
-static bool
-all_known(const struct cproject *p, const struct rp_file_ref *refs, size_t n)
+static bool all_known(
+    const struct cproject *p, const struct rp_file_ref *refs, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (state_file(p, refs[i].file_name) == NULL)
@@ -140,8 +132,7 @@ all_known(const struct cproject *p, const struct rp_file_ref *refs, size_t n)
 	return true;
 }
 
-bool
-state_is_app_file(const struct cproject *p, const char *name)
+bool state_is_app_file(const struct cproject *p, const char *name)
 {
 	for (size_t i = 0; i < p->nversions; i++)
 		for (size_t k = 0; k < p->versions[i].nrefs; k++)
@@ -150,8 +141,7 @@ state_is_app_file(const struct cproject *p, const char *name)
 	return false;
 }
 
-const char *
-state_lacks(const struct cproject *p, const struct rp_result *r)
+const char *state_lacks(const struct cproject *p, const struct rp_result *r)
 {
 	const struct rp_workunit *wu = state_workunit(p, r->wu_name);
 	const struct rp_app_version *v;
@@ -170,8 +160,7 @@ state_lacks(const struct cproject *p, const struct rp_result *r)
 	return NULL;
 }
 
-static void
-mark_referenced_files(
+static void mark_referenced_files(
     const struct cproject *p, const struct rp_file_ref *refs, size_t n, bool *on)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -182,8 +171,7 @@ mark_referenced_files(
 	}
 }
 
-bool *
-state_wanted(struct arena *a, const struct cproject *p)
+bool *state_wanted(struct arena *a, const struct cproject *p)
 {
 	bool *wanted = NEWN(a, bool, p->nfiles + 1);
 
@@ -200,14 +188,12 @@ state_wanted(struct arena *a, const struct cproject *p)
 	return wanted;
 }
 
-bool
-file_listed(const struct cfile *f)
+bool file_listed(const struct cfile *f)
 {
 	return f->info.sticky || f->info.report_on_rpc;
 }
 
-bool
-file_expired(const struct cfile *f, int64_t now)
+bool file_expired(const struct cfile *f, int64_t now)
 {
 	return f->info.sticky && f->info.sticky_lifetime > 0 &&
 	       (double)now >= (double)f->told_at + f->info.sticky_lifetime;
@@ -217,8 +203,7 @@ file_expired(const struct cfile *f, int64_t now)
 
 /* The newest version of each kind stays, so that the next task need not download its
  * files. */
-static bool
-is_newest(const struct cproject *p, const struct rp_app_version *v)
+static bool is_newest(const struct cproject *p, const struct rp_app_version *v)
 {
 	for (size_t i = 0; i < p->nversions; i++) {
 		const struct rp_app_version *w = &p->versions[i];
@@ -232,8 +217,7 @@ is_newest(const struct cproject *p, const struct rp_app_version *v)
 	return true;
 }
 
-static bool
-app_needed(const struct cproject *p, const struct rp_app *app)
+static bool app_needed(const struct cproject *p, const struct rp_app *app)
 {
 	for (size_t i = 0; i < p->nversions; i++)
 		if (strcmp(p->versions[i].app_name, app->name) == 0)
@@ -252,8 +236,7 @@ app_needed(const struct cproject *p, const struct rp_app *app)
 		(n) = left;                                                            \
 	} while (0)
 
-void
-state_drop_rows(struct cproject *p, struct arena *a)
+void state_drop_rows(struct cproject *p, struct arena *a)
 {
 	bool *tasks = NEWN(a, bool, p->ntasks + 1);
 	bool *workunits = NEWN(a, bool, p->nworkunits + 1);
@@ -289,8 +272,7 @@ state_drop_rows(struct cproject *p, struct arena *a)
 	p->task_index = p->workunit_index = (struct rows_index){ 0 };
 }
 
-void
-state_drop_files(
+void state_drop_files(
     struct cproject *p, struct arena *a, struct dropped *dropped, size_t *ndropped)
 {
 	const char *url = arena_strdup(a, p->master_url);

@@ -22,8 +22,7 @@
 static const double SHARE_MOST = 1e12;
 
 /* Files signed while the old key was the project's keep that key. */
-static void
-change_key(struct client *c, struct cproject *p, const char *text)
+static void change_key(struct client *c, struct cproject *p, const char *text)
 {
 	for (size_t i = 0; i < p->nfiles; i++) {
 		struct cfile *f = &p->files[i];
@@ -38,8 +37,8 @@ change_key(struct client *c, struct cproject *p, const char *text)
 
 /* Trusts the first key; a later one must be signed by the present one (protocol.md
  * 5.6). */
-static void
-take_code_sign_key(struct client *c, struct cproject *p, const struct reply *rp)
+static void take_code_sign_key(
+    struct client *c, struct cproject *p, const struct reply *rp)
 {
 	const char *signature = rp->code_sign_key_signature;
 	struct key *ours;
@@ -65,22 +64,20 @@ take_code_sign_key(struct client *c, struct cproject *p, const struct reply *rp)
 		    "the project's new code signing key is not signed with the old key; keeping the old key");
 }
 
-static void
-account_text(struct client *c, char **into, const char *text)
+static void account_text(struct client *c, char **into, const char *text)
 {
 	if (text != NULL)
 		*into = arena_strdup(&c->keep, text);
 }
 
-static void
-account_number(double *into, double x)
+static void account_number(double *into, double x)
 {
 	if (x > 0)
 		*into = x;
 }
 
-static void
-take_account(struct client *c, struct cproject *p, const struct rp_account *in)
+static void take_account(
+    struct client *c, struct cproject *p, const struct rp_account *in)
 {
 	struct rp_account *a = &p->account;
 
@@ -101,8 +98,7 @@ take_account(struct client *c, struct cproject *p, const struct rp_account *in)
 
 /* Takes over the account's preferences for this project at the host's venue; the user's
  * own share overrides theirs. */
-static void
-take_prefs(struct client *c, struct cproject *p, const struct reply *rp)
+static void take_prefs(struct client *c, struct cproject *p, const struct reply *rp)
 {
 	struct project_prefs prefs;
 	char *text;
@@ -139,8 +135,7 @@ take_prefs(struct client *c, struct cproject *p, const struct reply *rp)
 }
 
 /* Takes over the project's identity, key and preferences from a reply. */
-static void
-take_project(struct client *c, struct cproject *p, const struct reply *rp)
+static void take_project(struct client *c, struct cproject *p, const struct reply *rp)
 {
 	if (rp->hostid > 0) {
 		p->hostid = rp->hostid;
@@ -167,15 +162,14 @@ static const int64_t DEADLINE_MOST = (int64_t)1 << 40;
 static const double DELAY_MOST_S = 30 * 86400;
 
 /* With no rows the pointers may be NULL, which memcpy() must not get. */
-static void
-rows_copy(void *to, const void *from, size_t bytes)
+static void rows_copy(void *to, const void *from, size_t bytes)
 {
 	if (bytes > 0)
 		memcpy(to, from, bytes);
 }
 
-static struct rp_file_ref *
-keep_refs(struct client *c, const struct rp_file_ref *refs, size_t n)
+static struct rp_file_ref *keep_refs(
+    struct client *c, const struct rp_file_ref *refs, size_t n)
 {
 	struct rp_file_ref *copy = NEWN(&c->keep, struct rp_file_ref, n + 1);
 
@@ -187,8 +181,7 @@ keep_refs(struct client *c, const struct rp_file_ref *refs, size_t n)
 	return copy;
 }
 
-static char **
-keep_strings(struct client *c, char **v, size_t n)
+static char **keep_strings(struct client *c, char **v, size_t n)
 {
 	char **copy = NEWN(&c->keep, char *, n + 1);
 
@@ -197,8 +190,7 @@ keep_strings(struct client *c, char **v, size_t n)
 	return copy;
 }
 
-static struct rp_file
-keep_info(struct client *c, const struct rp_file *f)
+static struct rp_file keep_info(struct client *c, const struct rp_file *f)
 {
 	struct rp_file k = *f;
 
@@ -211,8 +203,7 @@ keep_info(struct client *c, const struct rp_file *f)
 	return k;
 }
 
-static bool
-usable_name(const char *name)
+static bool usable_name(const char *name)
 {
 	if (name == NULL || name[0] == '\0' || strcmp(name, ".") == 0 ||
 	    strlen(name) > NAME_MAX_BYTES)
@@ -225,8 +216,7 @@ usable_name(const char *name)
 
 /* A known file takes over URLs, signatures and stickiness; its content must not change
  * under its name (protocol.md 13.6.3). A file that failed is tried again. */
-static void
-merge_file(struct client *c, struct cfile *f, const struct rp_file *in)
+static void merge_file(struct client *c, struct cfile *f, const struct rp_file *in)
 {
 	const struct rp_file old = f->info;
 
@@ -250,8 +240,7 @@ merge_file(struct client *c, struct cfile *f, const struct rp_file *in)
 	}
 }
 
-static void
-take_files(struct client *c, struct cproject *p, const struct reply *rp)
+static void take_files(struct client *c, struct cproject *p, const struct reply *rp)
 {
 	struct cfile *files = NEWN(&c->keep, struct cfile, p->nfiles + rp->nfiles + 1);
 
@@ -281,8 +270,7 @@ take_files(struct client *c, struct cproject *p, const struct reply *rp)
 }
 
 /* A reply's description of an app replaces the earlier one. */
-static void
-store_apps(struct client *c, struct cproject *p, const struct reply *rp)
+static void store_apps(struct client *c, struct cproject *p, const struct reply *rp)
 {
 	struct rp_app *all = NEWN(&c->keep, struct rp_app, p->napps + rp->napps + 1);
 
@@ -302,14 +290,12 @@ store_apps(struct client *c, struct cproject *p, const struct reply *rp)
 }
 
 /* A version for the processor that does not say how many it uses uses one. */
-static double
-version_ncpus(const struct rp_app_version *in)
+static double version_ncpus(const struct rp_app_version *in)
 {
 	return in->avg_ncpus <= 0 && in->coproc_type[0] == '\0' ? 1 : in->avg_ncpus;
 }
 
-static void
-take_versions(struct client *c, struct cproject *p, const struct reply *rp)
+static void take_versions(struct client *c, struct cproject *p, const struct reply *rp)
 {
 	struct rp_app_version *all = NEWN(
 	    &c->keep, struct rp_app_version, p->nversions + rp->napp_versions + 1);
@@ -351,8 +337,7 @@ take_versions(struct client *c, struct cproject *p, const struct reply *rp)
 	}
 }
 
-static void
-take_workunits(struct client *c, struct cproject *p, const struct reply *rp)
+static void take_workunits(struct client *c, struct cproject *p, const struct reply *rp)
 {
 	struct rp_workunit *all = NEWN(
 	    &c->keep, struct rp_workunit, p->nworkunits + rp->nworkunits + 1);
@@ -377,9 +362,8 @@ take_workunits(struct client *c, struct cproject *p, const struct reply *rp)
 
 /* Records each received task, with the bytes of its sticky input that were present or
  * on their way. */
-static void
-log_received(struct client *c, struct cproject *p, const struct rp_result *r,
-    const bool *known_before)
+static void log_received(struct client *c, struct cproject *p,
+    const struct rp_result *r, const bool *known_before)
 {
 	const struct rp_workunit *wu = state_workunit(p, r->wu_name);
 	const char *name = "";
@@ -398,8 +382,7 @@ log_received(struct client *c, struct cproject *p, const struct rp_result *r,
 	    r->name, r->wu_name, name, needed == 0, needed, saved);
 }
 
-static void
-mark_known(const struct cproject *p, const struct rp_result *r, bool *known)
+static void mark_known(const struct cproject *p, const struct rp_result *r, bool *known)
 {
 	const struct rp_workunit *wu = state_workunit(p, r->wu_name);
 
@@ -409,8 +392,7 @@ mark_known(const struct cproject *p, const struct rp_result *r, bool *known)
 
 /* A result without platform and number runs with the newest version for the primary
  * platform (protocol.md 13.6.3). */
-static void
-choose_version(struct client *c, struct cproject *p, struct rp_result *r)
+static void choose_version(struct client *c, struct cproject *p, struct rp_result *r)
 {
 	const struct rp_workunit *wu = state_workunit(p, r->wu_name);
 
@@ -428,8 +410,7 @@ choose_version(struct client *c, struct cproject *p, struct rp_result *r)
 	}
 }
 
-static void
-store_task(struct client *c, struct cproject *p, const struct rp_result *in)
+static void store_task(struct client *c, struct cproject *p, const struct rp_result *in)
 {
 	struct ctask *t = &p->tasks[p->ntasks++];
 
@@ -448,9 +429,8 @@ store_task(struct client *c, struct cproject *p, const struct rp_result *in)
 
 /* A task of an app that is not CPU-intensive keeps no processor busy: a project that
  * sends only such tasks had no work for the processor. */
-static void
-count_task(const struct client *c, const struct cproject *p, const struct ctask *t,
-    struct reply_facts *f)
+static void count_task(const struct client *c, const struct cproject *p,
+    const struct ctask *t, struct reply_facts *f)
 {
 	int32_t rsc = version_resource(c, task_version(p, t));
 
@@ -459,15 +439,13 @@ count_task(const struct client *c, const struct cproject *p, const struct ctask 
 }
 
 /* Rounds seconds or a time given by a project up, and limits them to 0 to most. */
-static int64_t
-seconds_up_to(double s, int64_t most)
+static int64_t seconds_up_to(double s, int64_t most)
 {
 	return s >= (double)most ? most : s > 0 ? (int64_t)ceil(s) : 0;
 }
 
 /* An output file must not be a file of an application, nor the reverse. */
-static bool
-mixes_app_and_output(const struct cproject *p, const struct rp_result *r)
+static bool mixes_app_and_output(const struct cproject *p, const struct rp_result *r)
 {
 	const struct rp_workunit *wu = state_workunit(p, r->wu_name);
 	const struct rp_app_version *v = state_version(p, wu->app_name, r);
@@ -481,8 +459,7 @@ mixes_app_and_output(const struct cproject *p, const struct rp_result *r)
 	return false;
 }
 
-static void
-take_results(struct client *c, struct cproject *p, const struct reply *rp,
+static void take_results(struct client *c, struct cproject *p, const struct reply *rp,
     size_t files_before, struct reply_facts *f)
 {
 	struct ctask *all = NEWN(&c->keep, struct ctask, p->ntasks + rp->nresults + 1);
@@ -525,16 +502,15 @@ take_results(struct client *c, struct cproject *p, const struct reply *rp,
 		    late);
 }
 
-static void
-abort_task(struct client *c, struct cproject *p, struct ctask *t, const char *why)
+static void abort_task(
+    struct client *c, struct cproject *p, struct ctask *t, const char *why)
 {
 	event_log(c, "aborted result=%s", t->r.name);
 	task_abort(c, p, t, EXIT_ABORTED_BY_PROJECT, why);
 }
 
 /* Returns how many of the reports were acked. */
-static size_t
-take_acks(struct client *c, struct cproject *p, const struct reply *rp)
+static size_t take_acks(struct client *c, struct cproject *p, const struct reply *rp)
 {
 	size_t acked = 0;
 
@@ -550,8 +526,7 @@ take_acks(struct client *c, struct cproject *p, const struct reply *rp)
 	return acked;
 }
 
-static void
-take_aborts(struct client *c, struct cproject *p, const struct reply *rp)
+static void take_aborts(struct client *c, struct cproject *p, const struct reply *rp)
 {
 	for (size_t i = 0; i < rp->naborts; i++) {
 		struct ctask *t = state_task(p, rp->aborts[i]);
@@ -569,8 +544,7 @@ take_aborts(struct client *c, struct cproject *p, const struct reply *rp)
 
 /* A delete order clears the flag; the file goes with the last task that needs it, when
  * the state is saved (protocol.md 8.4). */
-static void
-take_deletes(struct client *c, struct cproject *p, const struct reply *rp)
+static void take_deletes(struct client *c, struct cproject *p, const struct reply *rp)
 {
 	for (size_t i = 0; i < rp->ndelete_files; i++) {
 		struct cfile *f = state_file(p, rp->delete_files[i]);
@@ -583,8 +557,7 @@ take_deletes(struct client *c, struct cproject *p, const struct reply *rp)
 	}
 }
 
-void
-expire_files(struct client *c)
+void expire_files(struct client *c)
 {
 	for (size_t i = 0; i < c->state->nprojects; i++) {
 		struct cproject *p = &c->state->projects[i];
@@ -602,8 +575,7 @@ expire_files(struct client *c)
 	}
 }
 
-void
-take_reply(struct client *c, struct cproject *p, const struct answer *answer,
+void take_reply(struct client *c, struct cproject *p, const struct answer *answer,
     struct reply_facts *f)
 {
 	const struct reply *rp = answer->rp;

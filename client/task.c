@@ -41,8 +41,7 @@ enum {
 };
 static const double WAIT_MOST_S = 86400;
 
-void
-task_start(struct client *c, struct cproject *p, struct ctask *t)
+void task_start(struct client *c, struct cproject *p, struct ctask *t)
 {
 	enum err e = slot_launch(c, p, t);
 
@@ -63,8 +62,7 @@ task_start(struct client *c, struct cproject *p, struct ctask *t)
 	event_log(c, "started result=%s", t->r.name);
 }
 
-void
-task_pause(struct client *c, struct ctask *t)
+void task_pause(struct client *c, struct ctask *t)
 {
 	if (t->pid == 0 || t->paused)
 		return;
@@ -81,8 +79,7 @@ task_pause(struct client *c, struct ctask *t)
 	event_log(c, "paused result=%s", t->r.name);
 }
 
-void
-task_resume(struct client *c, struct ctask *t)
+void task_resume(struct client *c, struct ctask *t)
 {
 	if (t->pid == 0 || !t->paused || kill(-(pid_t)t->pid, SIGCONT) != 0)
 		return;
@@ -94,9 +91,8 @@ task_resume(struct client *c, struct ctask *t)
 	event_log(c, "resumed result=%s", t->r.name);
 }
 
-static void
-task_finish(struct client *c, struct cproject *p, struct ctask *t, int32_t state,
-    int32_t exit_status)
+static void task_finish(struct client *c, struct cproject *p, struct ctask *t,
+    int32_t state, int32_t exit_status)
 {
 	if (state != CLIENT_ABORTED)
 		standing_task_ended(c, p, t, state == CLIENT_UPLOADED);
@@ -112,8 +108,7 @@ task_finish(struct client *c, struct cproject *p, struct ctask *t, int32_t state
 	    exit_status);
 }
 
-void
-task_fail(struct client *c, struct cproject *p, struct ctask *t, int32_t state,
+void task_fail(struct client *c, struct cproject *p, struct ctask *t, int32_t state,
     int32_t exit_status, const char *why)
 {
 	char *text = t->slot >= 0 ? slot_stderr(c, t) : NULL;
@@ -127,8 +122,7 @@ task_fail(struct client *c, struct cproject *p, struct ctask *t, int32_t state,
 		c->errors++;
 }
 
-static void
-end_program(struct ctask *t)
+static void end_program(struct ctask *t)
 {
 	if (t->pid == 0)
 		return;
@@ -139,8 +133,7 @@ end_program(struct ctask *t)
 	t->paused = false;
 }
 
-static double
-cpu_seconds(const struct rusage *use)
+static double cpu_seconds(const struct rusage *use)
 {
 	return (double)use->ru_utime.tv_sec + (double)use->ru_utime.tv_usec / 1e6 +
 	       (double)use->ru_stime.tv_sec + (double)use->ru_stime.tv_usec / 1e6;
@@ -148,8 +141,7 @@ cpu_seconds(const struct rusage *use)
 
 /* The program is gone before the task is done: work since the last checkpoint is
  * lost. */
-static void
-back_to_checkpoint(struct client *c, struct ctask *t)
+static void back_to_checkpoint(struct client *c, struct ctask *t)
 {
 	t->pid = 0;
 	t->paused = false;
@@ -159,8 +151,7 @@ back_to_checkpoint(struct client *c, struct ctask *t)
 }
 
 /* Waits for a program that was asked to end, and kills it after the deadline. */
-static void
-wait_for_end(struct client *c, struct ctask *t, int64_t end)
+static void wait_for_end(struct client *c, struct ctask *t, int64_t end)
 {
 	pid_t gone;
 
@@ -173,8 +164,7 @@ wait_for_end(struct client *c, struct ctask *t, int64_t end)
 	back_to_checkpoint(c, t);
 }
 
-static void
-ask_to_end(struct client *c, const struct ctask *t, const char *how)
+static void ask_to_end(struct client *c, const struct ctask *t, const char *how)
 {
 	if (t->api)
 		app_say_end(c, t, how);
@@ -184,14 +174,12 @@ ask_to_end(struct client *c, const struct ctask *t, const char *how)
 }
 
 /* How long a program may take to end, in milliseconds. */
-static int64_t
-stop_ms(const struct ctask *t)
+static int64_t stop_ms(const struct ctask *t)
 {
 	return t->api ? LISTENER_STOP_MS : STOP_MS;
 }
 
-void
-task_quit(struct client *c, struct ctask *t)
+void task_quit(struct client *c, struct ctask *t)
 {
 	if (t->pid == 0)
 		return;
@@ -201,9 +189,8 @@ task_quit(struct client *c, struct ctask *t)
 	event_log(c, "quit result=%s", t->r.name);
 }
 
-void
-task_abort(struct client *c, struct cproject *p, struct ctask *t, int32_t exit_status,
-    const char *why)
+void task_abort(struct client *c, struct cproject *p, struct ctask *t,
+    int32_t exit_status, const char *why)
 {
 	if (t->pid != 0 && t->api) { /* it may have to end programs of its own */
 		ask_to_end(c, t, "<abort/>");
@@ -213,8 +200,7 @@ task_abort(struct client *c, struct cproject *p, struct ctask *t, int32_t exit_s
 	task_fail(c, p, t, CLIENT_ABORTED, exit_status, why);
 }
 
-void
-task_drop(struct client *c, struct ctask *t)
+void task_drop(struct client *c, struct ctask *t)
 {
 	end_program(t);
 	slot_leave(c, t);
@@ -222,9 +208,8 @@ task_drop(struct client *c, struct ctask *t)
 
 /* Takes an output file: its place, size and checksum. Returns 0 or a BOINC error
  * number; c->fail has the text. */
-static int32_t
-take_output(struct client *c, const struct cproject *p, const struct ctask *t,
-    const struct rp_file_ref *ref)
+static int32_t take_output(struct client *c, const struct cproject *p,
+    const struct ctask *t, const struct rp_file_ref *ref)
 {
 	struct cfile *f = state_file(p, ref->file_name);
 	const char *path = transfer_file_path(c, p, ref->file_name);
@@ -258,8 +243,7 @@ take_output(struct client *c, const struct cproject *p, const struct ctask *t,
 	return 0;
 }
 
-static void
-take_outputs(struct client *c, struct cproject *p, struct ctask *t)
+static void take_outputs(struct client *c, struct cproject *p, struct ctask *t)
 {
 	if (slot_spoil(c, t) != OK)
 		log_fail("slot", &c->fail);
@@ -281,8 +265,7 @@ take_outputs(struct client *c, struct cproject *p, struct ctask *t)
 
 /* The program ended before its task was done, and is to be started again: when it said
  * so, or else soon, longer after each time in a row. */
-static void
-program_returns(struct client *c, struct cproject *p, struct ctask *t)
+static void program_returns(struct client *c, struct cproject *p, struct ctask *t)
 {
 	char *why;
 	double s;
@@ -307,8 +290,7 @@ program_returns(struct client *c, struct cproject *p, struct ctask *t)
 	    "task %s postponed for %.0f s: %s", t->r.name, fmin(s, WAIT_MOST_S), why);
 }
 
-static void
-program_ended(struct client *c, struct cproject *p, struct ctask *t, int st)
+static void program_ended(struct client *c, struct cproject *p, struct ctask *t, int st)
 {
 	int32_t said = 0;
 	bool finished = slot_finished(c, t, &said);
@@ -329,8 +311,7 @@ program_ended(struct client *c, struct cproject *p, struct ctask *t, int st)
 		take_outputs(c, p, t);
 }
 
-void
-task_poll(struct client *c, struct cproject *p, struct ctask *t)
+void task_poll(struct client *c, struct cproject *p, struct ctask *t)
 {
 	struct rusage use;
 	int st;
@@ -362,8 +343,7 @@ task_poll(struct client *c, struct cproject *p, struct ctask *t)
 }
 
 /* Lists the tasks that have a program, running or stopped. */
-static struct ctask **
-list_programs(struct client *c, size_t *n)
+static struct ctask **list_programs(struct client *c, size_t *n)
 {
 	struct ctask **all = NULL;
 	size_t cap = 0;
@@ -377,8 +357,7 @@ list_programs(struct client *c, size_t *n)
 	return all;
 }
 
-void
-task_stop_all(struct client *c)
+void task_stop_all(struct client *c)
 {
 	size_t n;
 	struct ctask **all = list_programs(c, &n);
@@ -392,8 +371,7 @@ task_stop_all(struct client *c)
 
 /* --- programs left by a killed client --- */
 
-void
-task_mark(struct client *c)
+void task_mark(struct client *c)
 {
 	setenv(MARK, c->dir, 1);
 }
@@ -401,8 +379,7 @@ task_mark(struct client *c)
 /* Did a client of this directory start the process? A pid in the state may belong
  * to another process by now, or may be missing; the mark in the environment is
  * reliable. */
-static bool
-has_our_mark(struct client *c, const char *pid)
+static bool has_our_mark(struct client *c, const char *pid)
 {
 	const char *mark = arena_printf(&c->scratch, MARK "=%s", c->dir);
 	char *env;
@@ -420,8 +397,7 @@ has_our_mark(struct client *c, const char *pid)
 }
 
 /* Kills the processes with our mark; returns their number. */
-static size_t
-kill_ours(struct client *c)
+static size_t kill_ours(struct client *c)
 {
 	char **pids;
 	size_t n, ours = 0;
@@ -440,8 +416,7 @@ kill_ours(struct client *c)
 	return ours;
 }
 
-void
-task_clean_up(struct client *c)
+void task_clean_up(struct client *c)
 {
 	int64_t end = clock_mono_ms() + STOP_MS;
 	struct ctask **all;

@@ -17,8 +17,7 @@ enum {
 /* Bound of a task that states none (protocol.md 13.6.3). */
 static const double FPOPS_BOUND = 2.4192e15;
 
-bool
-task_files_ready(const struct cproject *p, const struct ctask *t, int32_t *error,
+bool task_files_ready(const struct cproject *p, const struct ctask *t, int32_t *error,
     const char **failed)
 {
 	const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
@@ -44,8 +43,7 @@ task_files_ready(const struct cproject *p, const struct ctask *t, int32_t *error
 	return ready;
 }
 
-double
-task_ran_s(const struct client *c, const struct ctask *t)
+double task_ran_s(const struct client *c, const struct ctask *t)
 {
 	return t->ran_s +
 	       (t->pid != 0 && !t->paused ? (double)(c->now - t->run_since) : 0);
@@ -56,8 +54,7 @@ static double task_static_s(
 
 static double estimates_factor(const struct cproject *p, const struct ctask *t);
 
-double
-task_remaining_s(
+double task_remaining_s(
     const struct client *c, const struct cproject *p, const struct ctask *t)
 {
 	struct run_facts f = { .static_s = task_static_s(c, p, t) *
@@ -71,8 +68,7 @@ task_remaining_s(
 	return fmax(estimate_remaining_s(&f, p->dcf), 1);
 }
 
-int64_t
-task_time_limit_s(
+int64_t task_time_limit_s(
     const struct client *c, const struct cproject *p, const struct ctask *t)
 {
 	const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
@@ -93,8 +89,8 @@ static const double MOVED = 0.05;
 /* Operations of a task that states none (protocol.md 13.6.3). */
 static const double FPOPS_EST = 6.048e14;
 
-static struct cestimate *
-find_estimate(const struct cproject *p, const struct rp_app_version *v)
+static struct cestimate *find_estimate(
+    const struct cproject *p, const struct rp_app_version *v)
 {
 	for (size_t i = 0; i < p->nestimates; i++) {
 		struct cestimate *e = &p->estimates[i];
@@ -107,8 +103,8 @@ find_estimate(const struct cproject *p, const struct rp_app_version *v)
 	return NULL;
 }
 
-static struct cestimate *
-add_estimate(struct arena *a, struct cproject *p, const struct rp_app_version *v)
+static struct cestimate *add_estimate(
+    struct arena *a, struct cproject *p, const struct rp_app_version *v)
 {
 	struct cestimate *all = NEWN(a, struct cestimate, p->nestimates + 1);
 
@@ -123,8 +119,8 @@ add_estimate(struct arena *a, struct cproject *p, const struct rp_app_version *v
 }
 
 /* Estimated run time of the whole task, uncorrected. */
-static double
-task_static_s(const struct client *c, const struct cproject *p, const struct ctask *t)
+static double task_static_s(
+    const struct client *c, const struct cproject *p, const struct ctask *t)
 {
 	const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
 	const struct rp_app_version *v = task_version(p, t);
@@ -136,16 +132,14 @@ task_static_s(const struct client *c, const struct cproject *p, const struct cta
 
 /* Returns true over estimated run time for the task's version, 1 where the project asks
  * for a duration correction factor instead. */
-static double
-estimates_factor(const struct cproject *p, const struct ctask *t)
+static double estimates_factor(const struct cproject *p, const struct ctask *t)
 {
 	const struct cestimate *e = find_estimate(p, task_version(p, t));
 
 	return !p->no_dcf || e == NULL ? 1 : estimate_factor(&e->learned);
 }
 
-double
-estimates_correction(struct client *c, const struct cproject *p, int32_t rsc)
+double estimates_correction(struct client *c, const struct cproject *p, int32_t rsc)
 {
 	const struct correction **of = NEWN(
 	    &c->scratch, const struct correction *, p->nversions + 1);
@@ -160,8 +154,7 @@ estimates_correction(struct client *c, const struct cproject *p, int32_t rsc)
 	return estimate_mean_factor(of, n);
 }
 
-void
-estimates_learn(struct client *c, struct cproject *p, const struct ctask *t)
+void estimates_learn(struct client *c, struct cproject *p, const struct ctask *t)
 {
 	const struct rp_app_version *v = task_version(p, t);
 	double static_s = task_static_s(c, p, t), was;
@@ -180,8 +173,7 @@ estimates_learn(struct client *c, struct cproject *p, const struct ctask *t)
 		p->acct.longest_s = 0; /* as of the old factor */
 }
 
-int32_t
-version_resource(const struct client *c, const struct rp_app_version *v)
+int32_t version_resource(const struct client *c, const struct rp_app_version *v)
 {
 	const char *type = coproc_type(v->coproc_type);
 
@@ -193,14 +185,12 @@ version_resource(const struct client *c, const struct rp_app_version *v)
 	return -1;
 }
 
-char *
-slot_dir(struct client *c, const struct ctask *t)
+char *slot_dir(struct client *c, const struct ctask *t)
 {
 	return arena_printf(&c->scratch, "%s/slots/%d", c->dir, t->slot);
 }
 
-enum err
-slots_make(struct client *c)
+enum err slots_make(struct client *c)
 {
 	return fs_make_own(
 	    arena_printf(&c->scratch, "%s/slots", c->dir), 0755, &c->fail);

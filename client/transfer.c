@@ -29,15 +29,13 @@ enum {
 	ERR_HTTP_PERMANENT = -224
 };
 
-char *
-transfer_project_dir(struct client *c, const struct cproject *p)
+char *transfer_project_dir(struct client *c, const struct cproject *p)
 {
 	return arena_printf(&c->scratch, "%s/projects/%s", c->dir,
 	    url_to_dir(&c->scratch, p->master_url));
 }
 
-char *
-transfer_file_path(struct client *c, const struct cproject *p, const char *name)
+char *transfer_file_path(struct client *c, const struct cproject *p, const char *name)
 {
 	return arena_printf(&c->scratch, "%s/%s", transfer_project_dir(c, p), name);
 }
@@ -45,15 +43,14 @@ transfer_file_path(struct client *c, const struct cproject *p, const char *name)
 /* A partial download has this mark before its name, which no project may use. */
 static const char part_mark = '%';
 
-static char *
-download_part_path(struct client *c, const struct cproject *p, const char *name)
+static char *download_part_path(
+    struct client *c, const struct cproject *p, const char *name)
 {
 	return arena_printf(
 	    &c->scratch, "%s/%c%s", transfer_project_dir(c, p), part_mark, name);
 }
 
-static void
-put_off(struct client *c, struct cfile *f)
+static void put_off(struct client *c, struct cfile *f)
 {
 	if (proc_stopping) /* this client interrupted the transfer itself */
 		return;
@@ -66,22 +63,19 @@ put_off(struct client *c, struct cfile *f)
 	c->changed = true;
 }
 
-static void
-remove_file(struct client *c, const char *path)
+static void remove_file(struct client *c, const char *path)
 {
 	if (fs_unlink(path, &c->fail) != OK)
 		log_fail("unlink", &c->fail);
 }
 
-void
-transfer_remove(struct client *c, const struct cproject *p, const char *name)
+void transfer_remove(struct client *c, const struct cproject *p, const char *name)
 {
 	remove_file(c, transfer_file_path(c, p, name));
 	remove_file(c, download_part_path(c, p, name));
 }
 
-void
-transfer_give_up(
+void transfer_give_up(
     struct client *c, const struct cproject *p, struct cfile *f, int32_t error)
 {
 	f->status = FS_FAILED;
@@ -90,8 +84,7 @@ transfer_give_up(
 	transfer_remove(c, p, f->info.name);
 }
 
-void
-transfer_again(
+void transfer_again(
     struct client *c, const struct cproject *p, struct cfile *f, const char *why)
 {
 	log_warn("file %s was changed: %s", f->info.name, why);
@@ -107,9 +100,8 @@ transfer_again(
 
 /* A download failed: tries the next URL at once. After the last one all are tried
  * again later, or never if error is not 0. */
-static void
-next_url(struct client *c, const struct cproject *p, struct cfile *f, int32_t error,
-    const char *why)
+static void next_url(struct client *c, const struct cproject *p, struct cfile *f,
+    int32_t error, const char *why)
 {
 	if (proc_stopping)
 		return;
@@ -125,9 +117,8 @@ next_url(struct client *c, const struct cproject *p, struct cfile *f, int32_t er
 }
 
 /* Returns the error number for a bad download, 0 if the file is good. */
-static int32_t
-check_download(struct client *c, const struct cproject *p, struct cfile *f,
-    const char *path, const char **why)
+static int32_t check_download(struct client *c, const struct cproject *p,
+    struct cfile *f, const char *path, const char **why)
 {
 	int32_t error = 0;
 	char md5[MD5_HEX];
@@ -154,8 +145,7 @@ check_download(struct client *c, const struct cproject *p, struct cfile *f,
 
 /* Only a complete, verified file ever gets its final name, because programs may open it
  * there. */
-static void
-store_download(
+static void store_download(
     struct client *c, const struct cproject *p, struct cfile *f, const char *part)
 {
 	if (fs_rename(part, transfer_file_path(c, p, f->info.name), &c->fail) != OK) {
@@ -170,9 +160,8 @@ store_download(
 
 /* All bytes are there. If some came from an earlier attempt, those may be the bad
  * ones, so a bad file is fetched once more from the start. */
-static void
-download_complete(struct client *c, const struct cproject *p, struct cfile *f,
-    const char *path, bool resumed)
+static void download_complete(struct client *c, const struct cproject *p,
+    struct cfile *f, const char *path, bool resumed)
 {
 	const char *why;
 	int32_t error = check_download(c, p, f, path, &why);
@@ -193,8 +182,8 @@ download_complete(struct client *c, const struct cproject *p, struct cfile *f,
 /* Returns the path of the partial download. A file that has its final name already is
  * moved back and verified again: a client that was killed did not record that it has
  * it. */
-static char *
-partial_download(struct client *c, const struct cproject *p, const char *name)
+static char *partial_download(
+    struct client *c, const struct cproject *p, const char *name)
 {
 	char *part = download_part_path(c, p, name),
 	     *whole = transfer_file_path(c, p, name);
@@ -207,8 +196,8 @@ partial_download(struct client *c, const struct cproject *p, const char *name)
 
 /* Returns how many bytes the file may have: the declared size, otherwise what the disk
  * can spare. E_DISK_FULL: there is not even room for that. */
-static enum err
-room_for_file(struct client *c, const struct cfile *f, const char *path, int64_t *most)
+static enum err room_for_file(
+    struct client *c, const struct cfile *f, const char *path, int64_t *most)
 {
 	int64_t had = fs_size(path), free = fs_free_bytes(c->dir);
 	bool told = f->info.nbytes > 0 && f->info.nbytes <= 0x1p62;
@@ -227,8 +216,7 @@ room_for_file(struct client *c, const struct cfile *f, const char *path, int64_t
 
 /* Is there something to fetch, and room for it? Sets the URL to use and the number of
  * bytes that the file may have. */
-static bool
-download_begins(struct client *c, const struct cproject *p, struct cfile *f,
+static bool download_begins(struct client *c, const struct cproject *p, struct cfile *f,
     const char *path, int64_t *most)
 {
 	if (f->info.nurls == 0) {
@@ -250,8 +238,7 @@ download_begins(struct client *c, const struct cproject *p, struct cfile *f,
 	return false;
 }
 
-static void
-download_file(struct client *c, const struct cproject *p, struct cfile *f)
+static void download_file(struct client *c, const struct cproject *p, struct cfile *f)
 {
 	const char *path = partial_download(c, p, f->info.name);
 	int64_t had = fs_size(path), got = 0;
@@ -290,8 +277,7 @@ download_file(struct client *c, const struct cproject *p, struct cfile *f)
 }
 
 /* Asks the server how many bytes it has; -1 if it does not say. */
-static int64_t
-uploaded_size(struct client *c, const char *url, const char *name)
+static int64_t uploaded_size(struct client *c, const char *url, const char *name)
 {
 	struct buf q = buf_new(&c->scratch);
 	struct net_answer answer;
@@ -311,8 +297,7 @@ uploaded_size(struct client *c, const char *url, const char *name)
 }
 
 /* The report of the task mentions the failure. */
-static void
-upload_failed(struct client *c, struct cfile *f, const char *why)
+static void upload_failed(struct client *c, struct cfile *f, const char *why)
 {
 	log_warn("gave up the upload of %s: %s", f->info.name, why);
 	f->upload_failed = true;
@@ -320,8 +305,8 @@ upload_failed(struct client *c, struct cfile *f, const char *why)
 	event_log(c, "upload_failed file=%s", f->info.name);
 }
 
-static void
-upload_answered(struct client *c, struct cfile *f, const char *out, size_t n)
+static void upload_answered(
+    struct client *c, struct cfile *f, const char *out, size_t n)
 {
 	char *message;
 	int64_t size;
@@ -343,8 +328,7 @@ upload_answered(struct client *c, struct cfile *f, const char *out, size_t n)
 	c->changed = true;
 }
 
-static void
-upload_file(struct client *c, const struct cproject *p, struct cfile *f)
+static void upload_file(struct client *c, const struct cproject *p, struct cfile *f)
 {
 	const char *url =
 	    f->info.upload_urls[(size_t)f->failures % f->info.nupload_urls];
@@ -392,21 +376,18 @@ upload_file(struct client *c, const struct cproject *p, struct cfile *f)
 	upload_answered(c, f, answer.text, answer.n);
 }
 
-bool
-transfer_uploads(const struct cfile *f)
+bool transfer_uploads(const struct cfile *f)
 {
 	return f->output && f->status == FS_PRESENT && !f->uploaded &&
 	       !f->upload_failed && f->info.nupload_urls > 0;
 }
 
-static bool
-download_due(const struct cfile *f, bool wanted)
+static bool download_due(const struct cfile *f, bool wanted)
 {
 	return wanted && !f->output && f->status == FS_ABSENT;
 }
 
-static bool
-move_one_file(struct client *c, struct cproject *p)
+static bool move_one_file(struct client *c, struct cproject *p)
 {
 	const bool *wanted = state_wanted(&c->scratch, p);
 
@@ -428,8 +409,7 @@ move_one_file(struct client *c, struct cproject *p)
 }
 
 /* Projects take turns, so that none waits for all files of another. */
-bool
-transfer_step(struct client *c)
+bool transfer_step(struct client *c)
 {
 	size_t n = c->state->nprojects;
 
@@ -444,8 +424,7 @@ transfer_step(struct client *c)
 	return false;
 }
 
-struct traffic
-transfer_traffic(struct client *c, const struct cproject *p)
+struct traffic transfer_traffic(struct client *c, const struct cproject *p)
 {
 	const bool *wanted = state_wanted(&c->scratch, p);
 	struct traffic t = { 0 };
@@ -462,8 +441,7 @@ transfer_traffic(struct client *c, const struct cproject *p)
 	return t;
 }
 
-bool
-transfer_uploads_pending(const struct cproject *p, const struct ctask *t)
+bool transfer_uploads_pending(const struct cproject *p, const struct ctask *t)
 {
 	for (size_t i = 0; i < t->r.nrefs; i++)
 		if (transfer_uploads(state_file(p, t->r.refs[i].file_name)))
@@ -473,8 +451,7 @@ transfer_uploads_pending(const struct cproject *p, const struct ctask *t)
 
 /* Files that the state does not know were left by a client that was killed before it
  * could save or finish. */
-static bool
-is_known_file(const struct cproject *p, const char *name)
+static bool is_known_file(const struct cproject *p, const char *name)
 {
 	const struct cfile *f;
 
@@ -484,8 +461,7 @@ is_known_file(const struct cproject *p, const char *name)
 	return f != NULL && f->status == FS_ABSENT;
 }
 
-static void
-remove_unknown(struct client *c, const struct cproject *p)
+static void remove_unknown(struct client *c, const struct cproject *p)
 {
 	char **names;
 	size_t n;
@@ -501,8 +477,7 @@ remove_unknown(struct client *c, const struct cproject *p)
 			remove_file(c, transfer_file_path(c, p, names[i]));
 }
 
-static void
-recheck_files(struct client *c, struct cproject *p)
+static void recheck_files(struct client *c, struct cproject *p)
 {
 	for (size_t i = 0; i < p->nfiles; i++) {
 		struct cfile *f = &p->files[i];
@@ -519,8 +494,7 @@ recheck_files(struct client *c, struct cproject *p)
 	}
 }
 
-void
-transfer_clean_up(struct client *c)
+void transfer_clean_up(struct client *c)
 {
 	for (size_t i = 0; i < c->state->nprojects; i++) {
 		recheck_files(c, &c->state->projects[i]);
@@ -544,14 +518,12 @@ transfer_clean_up(struct client *c)
 
 enum { ERR_SIGNATURE = -120, ERR_NO_SIGNATURE = -123 };
 
-static bool
-is_empty(const char *s)
+static bool is_empty(const char *s)
 {
 	return s == NULL || s[0] == '\0';
 }
 
-int32_t
-signature_error(
+int32_t signature_error(
     struct client *c, const struct cproject *p, const struct cfile *f, const char *md5)
 {
 	const char *text = is_empty(f->sign_key) ? p->code_sign_key : f->sign_key;

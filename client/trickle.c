@@ -23,16 +23,14 @@ enum {
 	SENT_MOST = 100      /* in one request */
 };
 
-static const char *
-trickle_dir(struct client *c, const struct cproject *p)
+static const char *trickle_dir(struct client *c, const struct cproject *p)
 {
 	return arena_printf(&c->scratch, "%s/trickles/%s", c->dir,
 	    url_to_dir(&c->scratch, p->master_url));
 }
 
 /* Lists the messages that wait, in order. */
-static size_t
-list_waiting(struct client *c, const struct cproject *p, char ***names)
+static size_t list_waiting(struct client *c, const struct cproject *p, char ***names)
 {
 	size_t n = 0;
 	struct fail f;
@@ -43,8 +41,7 @@ list_waiting(struct client *c, const struct cproject *p, char ***names)
 	return n;
 }
 
-static enum err
-store_message(
+static enum err store_message(
     struct client *c, struct cproject *p, const struct ctask *t, const char *text)
 {
 	struct buf b = buf_new(&c->scratch);
@@ -65,8 +62,7 @@ store_message(
 	    b.n, 0600, &c->fail);
 }
 
-void
-trickle_collect(struct client *c, struct cproject *p, const struct ctask *t)
+void trickle_collect(struct client *c, struct cproject *p, const struct ctask *t)
 {
 	const char *path = arena_printf(&c->scratch, "%s/" WRITTEN, slot_dir(c, t));
 	char *text;
@@ -84,8 +80,7 @@ trickle_collect(struct client *c, struct cproject *p, const struct ctask *t)
 	event_log(c, "said result=%s bytes=%zu", t->r.name, strlen(text));
 }
 
-void
-trickle_fill(struct client *c, const struct cproject *p, struct request *rq,
+void trickle_fill(struct client *c, const struct cproject *p, struct request *rq,
     char ***sent, size_t *nsent)
 {
 	char **names = NULL, *text;
@@ -108,8 +103,7 @@ trickle_fill(struct client *c, const struct cproject *p, struct request *rq,
 	}
 }
 
-void
-trickle_sent(struct client *c, struct cproject *p, char **sent, size_t nsent)
+void trickle_sent(struct client *c, struct cproject *p, char **sent, size_t nsent)
 {
 	char **names = NULL;
 
@@ -120,8 +114,7 @@ trickle_sent(struct client *c, struct cproject *p, char **sent, size_t nsent)
 }
 
 /* The lines of the element but those that only say whose message it is. */
-static const char *
-trickle_lines(struct client *c, const char *raw)
+static const char *trickle_lines(struct client *c, const char *raw)
 {
 	struct buf b = buf_new(&c->scratch);
 
@@ -138,8 +131,7 @@ trickle_lines(struct client *c, const char *raw)
 	return b.n == 0 ? "" : b.p;
 }
 
-static void
-take_one_down(struct client *c, struct cproject *p, const char *raw)
+static void take_one_down(struct client *c, struct cproject *p, const char *raw)
 {
 	char *name = xml_between(&c->scratch, raw, "result_name");
 	char *time = xml_between(&c->scratch, raw, "time");
@@ -168,15 +160,13 @@ take_one_down(struct client *c, struct cproject *p, const char *raw)
 	event_log(c, "told result=%s bytes=%zu", t->r.name, strlen(text));
 }
 
-void
-trickle_take_down(struct client *c, struct cproject *p, const struct reply *rp)
+void trickle_take_down(struct client *c, struct cproject *p, const struct reply *rp)
 {
 	for (size_t i = 0; i < rp->ntrickles_down; i++)
 		take_one_down(c, p, rp->trickles_down[i]);
 }
 
-void
-trickle_recount(struct client *c, struct cproject *p)
+void trickle_recount(struct client *c, struct cproject *p)
 {
 	char **names = NULL;
 
@@ -184,8 +174,7 @@ trickle_recount(struct client *c, struct cproject *p)
 	p->ntrickles = (int64_t)list_waiting(c, p, &names);
 }
 
-void
-trickle_forget(struct client *c, const struct cproject *p)
+void trickle_forget(struct client *c, const struct cproject *p)
 {
 	if (p->ntrickles > 0 && fs_rmtree(trickle_dir(c, p), &c->fail) != OK)
 		log_fail("messages of tasks", &c->fail);

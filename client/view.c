@@ -12,8 +12,8 @@ static const double GAP_S = 600, AVAIL_LEAST = 0.01;
 
 /* A coprocessor task uses at least a hundredth of an instance, and no task more than
  * the host has. */
-static void
-view_task_use(const struct client *c, const struct rp_app_version *v, struct cw_task *t)
+static void view_task_use(
+    const struct client *c, const struct rp_app_version *v, struct cw_task *t)
 {
 	t->ncpus = fmin(fmax(v->avg_ncpus, 0.01), preferences_ncpus(c));
 	t->use = t->ncpus;
@@ -23,8 +23,7 @@ view_task_use(const struct client *c, const struct rp_app_version *v, struct cw_
 }
 
 /* May the task not run, as its user wishes? */
-static bool
-hinders_task(
+static bool hinders_task(
     const struct client *c, const struct rp_app_version *v, const struct ctask *t)
 {
 	return t->suspended || orders_name(c, "suspend", t->r.name) ||
@@ -32,8 +31,8 @@ hinders_task(
 	           HINDER_NOTHING;
 }
 
-static struct cw_task
-view_task(struct client *c, const struct cproject *p, const struct ctask *t)
+static struct cw_task view_task(
+    struct client *c, const struct cproject *p, const struct ctask *t)
 {
 	const struct rp_app_version *v = task_version(p, t);
 	const char *name = NULL;
@@ -63,8 +62,7 @@ view_task(struct client *c, const struct cproject *p, const struct ctask *t)
 }
 
 /* Lists the tasks that are not finished and that this host can run. */
-static void
-view_tasks(struct client *c, struct view *v)
+static void view_tasks(struct client *c, struct view *v)
 {
 	size_t n = 0;
 
@@ -87,16 +85,14 @@ view_tasks(struct client *c, struct view *v)
 	}
 }
 
-static double
-arrival_time(const struct client_world *w, const uint32_t *at, size_t i)
+static double arrival_time(const struct client_world *w, const uint32_t *at, size_t i)
 {
 	return w->tasks[at[i]].received_at;
 }
 
 /* Merges the tasks of all projects in order of arrival; each project's are in that
  * order already. */
-static void
-sort_by_arrival(struct client *c, struct view *v)
+static void sort_by_arrival(struct client *c, struct view *v)
 {
 	struct client_world *w = &v->world;
 	struct cw_task *tasks = NEWN(&c->scratch, struct cw_task, w->ntasks + 1);
@@ -126,8 +122,7 @@ sort_by_arrival(struct client *c, struct view *v)
 
 /* --- projects --- */
 
-static struct cw_rpc
-project_rpc(
+static struct cw_rpc project_rpc(
     const struct client *c, const struct cproject *p, const struct traffic *traffic)
 {
 	struct cw_rpc rpc = p->rpc;
@@ -155,8 +150,8 @@ project_rpc(
 }
 
 /* The project's stored facts, without those that depend on its tasks and files. */
-static struct cw_project
-view_project_stored(struct client *c, struct cproject *p, const struct client_world *w)
+static struct cw_project view_project_stored(
+    struct client *c, struct cproject *p, const struct client_world *w)
 {
 	struct cw_project x = { .name = p->master_url,
 		.share = p->share,
@@ -182,8 +177,8 @@ view_project_stored(struct client *c, struct cproject *p, const struct client_wo
 	return x;
 }
 
-static struct cw_project
-view_project(struct client *c, struct cproject *p, const struct client_world *w)
+static struct cw_project view_project(
+    struct client *c, struct cproject *p, const struct client_world *w)
 {
 	struct traffic traffic = transfer_traffic(c, p);
 	struct cw_project x = view_project_stored(c, p, w);
@@ -205,8 +200,7 @@ view_project(struct client *c, struct cproject *p, const struct client_world *w)
 	return x;
 }
 
-void
-view_store(struct client *c, const struct client_world *w)
+void view_store(struct client *c, const struct client_world *w)
 {
 	c->state->accounted_at = w->accounted_at;
 	c->state->asked_at = w->asked_at;
@@ -234,8 +228,7 @@ view_store(struct client *c, const struct client_world *w)
 
 /* --- all --- */
 
-static void
-load_projects(struct client *c, struct view *v,
+static void load_projects(struct client *c, struct view *v,
     struct cw_project (*project)(
 	struct client *, struct cproject *, const struct client_world *))
 {
@@ -264,8 +257,7 @@ load_projects(struct client *c, struct view *v,
 		w->projects[i] = project(c, &c->state->projects[i], w);
 }
 
-void
-view_load(struct client *c, struct view *v)
+void view_load(struct client *c, struct view *v)
 {
 	struct client_world *w = &v->world;
 
@@ -286,8 +278,7 @@ view_load(struct client *c, struct view *v)
 /* --- a project's standing with its resources, updated when tasks end --- */
 
 /* Loads the projects only: the standing does not depend on tasks. */
-void
-standing_task_ended(
+void standing_task_ended(
     struct client *c, struct cproject *p, const struct ctask *t, bool well)
 {
 	const struct rp_app_version *version = task_version(p, t);

@@ -50,8 +50,7 @@ static const struct field options[] = {
 	{ 0 },
 };
 
-static enum err
-assimilator_check(const void *own, struct fail *f)
+static enum err assimilator_check(const void *own, struct fail *f)
 {
 	const struct assimilator *o = own;
 
@@ -69,16 +68,14 @@ struct finished { /* a workunit and those of its canonical outputs that exist */
 	const struct result *canonical; /* for a handler; NULL = none */
 };
 
-static int32_t
-error_mask_of(const struct workunit *wu)
+static int32_t error_mask_of(const struct workunit *wu)
 {
 	if (wu->canonical_resultid != 0)
 		return 0;
 	return wu->error_mask != 0 ? wu->error_mask : WU_ERROR_NO_CANONICAL;
 }
 
-static enum err
-assimilator_start(struct daemon_ctx *x)
+static enum err assimilator_start(struct daemon_ctx *x)
 {
 	struct assimilator *o = x->own;
 
@@ -90,8 +87,7 @@ assimilator_start(struct daemon_ctx *x)
 	return daemon_split_command(x, o->command, &o->argv, &o->argc);
 }
 
-static enum err
-load_outputs(
+static enum err load_outputs(
     struct daemon_ctx *x, struct workunit *wu, struct outputs *out, struct finished *w)
 {
 	*w = (struct finished){ .wu = wu, .error_mask = error_mask_of(wu) };
@@ -111,8 +107,7 @@ load_outputs(
 	return OK;
 }
 
-static enum err
-copy_outputs(struct daemon_ctx *x, const struct finished *w)
+static enum err copy_outputs(struct daemon_ctx *x, const struct finished *w)
 {
 	const struct assimilator *o = x->own;
 
@@ -126,8 +121,7 @@ copy_outputs(struct daemon_ctx *x, const struct finished *w)
 }
 
 /* Appends a line to errors.tsv: time, name, error bits. A crash may write it twice. */
-static enum err
-append_error_line(struct daemon_ctx *x, const struct finished *w)
+static enum err append_error_line(struct daemon_ctx *x, const struct finished *w)
 {
 	const struct assimilator *o = x->own;
 	const char *path = arena_printf(&x->a, "%s/errors.tsv", o->dir);
@@ -142,8 +136,8 @@ append_error_line(struct daemon_ctx *x, const struct finished *w)
  * Runs CMD WUNAME FILE...  For a failed workunit there are no files, and the error bits
  * are in the environment.
  */
-static enum err
-assimilator_run_command(struct daemon_ctx *x, const struct finished *w, bool *later)
+static enum err assimilator_run_command(
+    struct daemon_ctx *x, const struct finished *w, bool *later)
 {
 	const struct assimilator *o = x->own;
 	const char **argv = NEWN(&x->a, const char *, o->argc + w->n + 2);
@@ -185,8 +179,7 @@ struct outcome {
 	bool taken;
 };
 
-static int
-outcome_by_id(const void *a, const void *b)
+static int outcome_by_id(const void *a, const void *b)
 {
 	const struct outcome *x = a, *y = b;
 
@@ -194,8 +187,7 @@ outcome_by_id(const void *a, const void *b)
 }
 
 /* Takes all workunits of the chunk out of the queue, ordered by id. */
-static enum err
-tx_mark_done(struct daemon_ctx *x, void *arg)
+static enum err tx_mark_done(struct daemon_ctx *x, void *arg)
 {
 	const struct chunk *k = arg;
 	struct wu_updates *b = wu_updates_new(&x->a);
@@ -215,8 +207,7 @@ tx_mark_done(struct daemon_ctx *x, void *arg)
 }
 
 /* Adds a workunit to the failures of the chunk if it is to blame for the error e. */
-static enum err
-assimilator_failed(
+static enum err assimilator_failed(
     struct daemon_ctx *x, struct chunk *k, const struct finished *w, enum err e)
 {
 	struct queue_failure bad = { .wu = w->wu, .left = true };
@@ -229,8 +220,7 @@ assimilator_failed(
 }
 
 /* Adds a workunit to the failures of the chunk that is to be offered later. */
-static void
-assimilator_waits(
+static void assimilator_waits(
     struct daemon_ctx *x, struct chunk *k, const struct finished *w, const char *why)
 {
 	log_warn("[WU#%lld] %s: %s; asked again later", (long long)w->wu->id,
@@ -242,8 +232,7 @@ assimilator_waits(
 }
 
 /* Takes those out of the chunk that were not handed over. */
-static void
-chunk_keep(struct chunk *k, const bool *taken)
+static void chunk_keep(struct chunk *k, const bool *taken)
 {
 	size_t n = 0;
 
@@ -254,8 +243,7 @@ chunk_keep(struct chunk *k, const bool *taken)
 }
 
 /* Hands the chunk over one by one; what is left in it was taken. */
-static enum err
-hand_over_each(struct daemon_ctx *x, struct chunk *k)
+static enum err hand_over_each(struct daemon_ctx *x, struct chunk *k)
 {
 	const struct assimilator *o = x->own;
 	bool *taken = NEWN(&x->a, bool, k->n + 1);
@@ -283,9 +271,8 @@ hand_over_each(struct daemon_ctx *x, struct chunk *k)
 }
 
 /* The end of one workunit's offer that was not taken. */
-static void
-offer_declined(struct daemon_ctx *x, struct chunk *k, const struct finished *w,
-    const struct question *q)
+static void offer_declined(struct daemon_ctx *x, struct chunk *k,
+    const struct finished *w, const struct question *q)
 {
 	const struct queue_failure bad = {
 		.wu = w->wu, .why = q->why, .detail = q->detail, .left = true
@@ -300,8 +287,7 @@ offer_declined(struct daemon_ctx *x, struct chunk *k, const struct finished *w,
 }
 
 /* Finds the canonical results, of which the handler is told. */
-static enum err
-load_canonical(struct daemon_ctx *x, struct chunk *k)
+static enum err load_canonical(struct daemon_ctx *x, struct chunk *k)
 {
 	int64_t *ids = NEWN(&x->a, int64_t, k->n + 1);
 	struct result *r = NULL;
@@ -317,8 +303,8 @@ load_canonical(struct daemon_ctx *x, struct chunk *k)
 	return OK;
 }
 
-static enum err
-assimilate_ask(struct daemon_ctx *x, void *item, const char *doc, json_t *request)
+static enum err assimilate_ask(
+    struct daemon_ctx *x, void *item, const char *doc, json_t *request)
 {
 	const struct finished *w = item;
 
@@ -334,8 +320,8 @@ assimilate_ask(struct daemon_ctx *x, void *item, const char *doc, json_t *reques
  * Offers the chunk to the handler; what is left in it was taken. *broken: why the
  * handler does not work; the chunk is good all the same.
  */
-static enum err
-hand_over_all(struct daemon_ctx *x, struct chunk *k, const char **broken)
+static enum err hand_over_all(
+    struct daemon_ctx *x, struct chunk *k, const char **broken)
 {
 	static const struct verb assimilate = { "assimilate", assimilate_ask, NULL };
 	struct question *q = NEWN(&x->a, struct question, k->n + 1);
@@ -357,8 +343,7 @@ hand_over_all(struct daemon_ctx *x, struct chunk *k, const char **broken)
 }
 
 /* Marks in one transaction what was handed over, and puts the failures aside. */
-static enum err
-mark_done(struct daemon_ctx *x, struct chunk *k, size_t *done)
+static enum err mark_done(struct daemon_ctx *x, struct chunk *k, size_t *done)
 {
 	struct assimilator *o = x->own;
 	int64_t *ids = NEWN(&x->a, int64_t, k->n + 1);
@@ -387,8 +372,7 @@ mark_done(struct daemon_ctx *x, struct chunk *k, size_t *done)
  * Hands over at most DB_LIST_MAX workunits (ascending ids), then marks them. A handler
  * gets all of them at once. *broken: why it does not work.
  */
-static enum err
-assimilate_some(struct daemon_ctx *x, struct workunit *wu, size_t n,
+static enum err assimilate_some(struct daemon_ctx *x, struct workunit *wu, size_t n,
     const char **broken, size_t *done)
 {
 	struct chunk k = { NEWN(&x->a, struct finished, n + 1), 0,
@@ -414,8 +398,7 @@ assimilate_some(struct daemon_ctx *x, struct workunit *wu, size_t n,
 	return mark_done(x, &k, done);
 }
 
-static enum err
-assimilator_step(struct daemon_ctx *x, size_t *done)
+static enum err assimilator_step(struct daemon_ctx *x, size_t *done)
 {
 	struct assimilator *o = x->own;
 	/* The work of one command is recorded before the next command starts. */
@@ -433,8 +416,7 @@ assimilator_step(struct daemon_ctx *x, size_t *done)
 	return queue_step_ends(x, &o->queue, broken);
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	static const struct daemon assimilator = {
 		.name = "assimilator",

@@ -50,8 +50,7 @@ static const struct field options[] = {
 	{ 0 },
 };
 
-static enum err
-purge_start(struct daemon_ctx *x)
+static enum err purge_start(struct daemon_ctx *x)
 {
 	struct db_purge *o = x->own;
 
@@ -67,8 +66,8 @@ struct chunk {
 };
 
 /* Another program has deleted the files of some, and has not taken them off. */
-static enum err
-release_counted(struct daemon_ctx *x, struct workunit *const *wus, size_t n)
+static enum err release_counted(
+    struct daemon_ctx *x, struct workunit *const *wus, size_t n)
 {
 	struct own_inputs freed = { 0 };
 	struct counted_docs c;
@@ -80,8 +79,7 @@ release_counted(struct daemon_ctx *x, struct workunit *const *wus, size_t n)
 	return inputs_take_off(x->db, &x->a, &c, freed.names, freed.n, &x->fail);
 }
 
-static enum err
-tx_purge(struct daemon_ctx *x, void *arg)
+static enum err tx_purge(struct daemon_ctx *x, void *arg)
 {
 	const struct chunk *k = arg;
 
@@ -90,8 +88,7 @@ tx_purge(struct daemon_ctx *x, void *arg)
 }
 
 /* Archives and removes n workunits, ordered by id. */
-static enum err
-purge_some(struct daemon_ctx *x, struct workunit *const *wu, size_t n)
+static enum err purge_some(struct daemon_ctx *x, struct workunit *const *wu, size_t n)
 {
 	const struct db_purge *o = x->own;
 	bool archive = !x->dry_run && !o->no_archive;
@@ -114,8 +111,7 @@ purge_some(struct daemon_ctx *x, struct workunit *const *wu, size_t n)
 	return OK;
 }
 
-static enum err
-purge_one(struct daemon_ctx *x, struct workunit *wu)
+static enum err purge_one(struct daemon_ctx *x, struct workunit *wu)
 {
 	return purge_some(x, &wu, 1);
 }
@@ -124,8 +120,8 @@ purge_one(struct daemon_ctx *x, struct workunit *wu)
  * Finds the workunits of the next slice that are due; sets *last at the end of what is
  * old enough.
  */
-static enum err
-find_due(struct daemon_ctx *x, struct workunit **wus, size_t *n, bool *last)
+static enum err find_due(
+    struct daemon_ctx *x, struct workunit **wus, size_t *n, bool *last)
 {
 	struct db_purge *o = x->own;
 	struct purge_range r = { .share = { x->mod_n, x->mod_i },
@@ -142,8 +138,7 @@ find_due(struct daemon_ctx *x, struct workunit **wus, size_t *n, bool *last)
 
 /* Compresses a file of the archive. If that was interrupted before the original was
  * removed, both are kept: nobody knows whether something was appended meanwhile. */
-static enum err
-pack_archive(struct daemon_ctx *x, const char *path)
+static enum err pack_archive(struct daemon_ctx *x, const char *path)
 {
 	for (int i = 0; i < COPIES_MOST; i++) {
 		const char *to = archive_packed_path(&x->a, path, i);
@@ -161,8 +156,7 @@ pack_archive(struct daemon_ctx *x, const char *path)
 
 /* Compresses what was archived on past days; looks once an hour. Its trouble does not
  * stop the purge. */
-static void
-pack_archives(struct daemon_ctx *x)
+static void pack_archives(struct daemon_ctx *x)
 {
 	struct db_purge *o = x->own;
 	bool off = o->no_archive || x->dry_run || x->mod_i != 0;
@@ -186,8 +180,7 @@ pack_archives(struct daemon_ctx *x)
 }
 
 /* Is there a daemon that sees to the messages of running tasks? */
-static bool
-has_trickle_handler(const struct conf *cf)
+static bool has_trickle_handler(const struct conf *cf)
 {
 	static const char name[] = "trickle_handler";
 
@@ -200,8 +193,8 @@ has_trickle_handler(const struct conf *cf)
 }
 
 /* Removes old messages among the next ones after *after; *last: no others are old. */
-static enum err
-remove_old_messages(struct daemon_ctx *x, int64_t *after, int64_t *gone, bool *last)
+static enum err remove_old_messages(
+    struct daemon_ctx *x, int64_t *after, int64_t *gone, bool *last)
 {
 	int64_t ids[DB_LIST_MAX], before = x->now - MESSAGE_DAYS * (int64_t)DAY_S;
 	struct row_trickle *rows = NULL;
@@ -223,8 +216,7 @@ remove_old_messages(struct daemon_ctx *x, int64_t *after, int64_t *gone, bool *l
  * The messages of tasks in a project that has nobody who takes them would stay for
  * ever. Looks once an hour.
  */
-static enum err
-age_messages_out(struct daemon_ctx *x)
+static enum err age_messages_out(struct daemon_ctx *x)
 {
 	struct db_purge *o = x->own;
 	int64_t after = 0, gone = 0;
@@ -249,8 +241,7 @@ age_messages_out(struct daemon_ctx *x)
  * delete. A pass examines up to SLICES slices, and the next pass continues from there,
  * at once if this one found something.
  */
-static enum err
-purge_step(struct daemon_ctx *x, size_t *done)
+static enum err purge_step(struct daemon_ctx *x, size_t *done)
 {
 	static const struct queue_calls calls = { CHUNK, purge_some, purge_one, false };
 	struct db_purge *o = x->own;
@@ -272,8 +263,7 @@ purge_step(struct daemon_ctx *x, size_t *done)
 	return OK;
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	static const struct daemon db_purge = {
 		.name = "db_purge",

@@ -63,8 +63,7 @@ static const struct field options[] = {
 	{ 0 },
 };
 
-static enum err
-deleter_start(struct daemon_ctx *x)
+static enum err deleter_start(struct daemon_ctx *x)
 {
 	struct file_deleter *o = x->own;
 
@@ -74,8 +73,7 @@ deleter_start(struct daemon_ctx *x)
 }
 
 /* Removes path, and path with each suffix. */
-static bool
-remove_with_companions(
+static bool remove_with_companions(
     struct daemon_ctx *x, const char *path, const char *const *suffixes, size_t n)
 {
 	struct fail f = { 0 };
@@ -109,8 +107,7 @@ struct chunk {
 	size_t n;
 };
 
-static enum err
-tx_outputs_deleted(struct daemon_ctx *x, void *arg)
+static enum err tx_outputs_deleted(struct daemon_ctx *x, void *arg)
 {
 	const struct chunk *k = arg;
 	struct wu_updates *b = wu_updates_new(&x->a);
@@ -121,8 +118,7 @@ tx_outputs_deleted(struct daemon_ctx *x, void *arg)
 }
 
 /* Those that are still as they were read give their inputs up: each once. */
-static enum err
-tx_inputs_deleted(struct daemon_ctx *x, void *arg)
+static enum err tx_inputs_deleted(struct daemon_ctx *x, void *arg)
 {
 	const struct chunk *k = arg;
 	struct wu_updates *b = wu_updates_new(&x->a);
@@ -153,8 +149,7 @@ tx_inputs_deleted(struct daemon_ctx *x, void *arg)
 }
 
 /* Stores the new states of a chunk in one transaction. */
-static enum err
-deleter_save(struct daemon_ctx *x, struct chunk *k, size_t *done)
+static enum err deleter_save(struct daemon_ctx *x, struct chunk *k, size_t *done)
 {
 	enum err e = x->dry_run || k->n == 0 ?
 	                 OK :
@@ -165,8 +160,7 @@ deleter_save(struct daemon_ctx *x, struct chunk *k, size_t *done)
 	return e == E_RETRY ? OK : e; /* the next pass finds them again */
 }
 
-static void
-deleter_note(struct chunk *k, struct deleted_item item, bool gone)
+static void deleter_note(struct chunk *k, struct deleted_item item, bool gone)
 {
 	item.new_state = gone ? FILE_DELETE_DONE : FILE_DELETE_ERROR;
 	k->v[k->n++] = item;
@@ -174,8 +168,7 @@ deleter_note(struct chunk *k, struct deleted_item item, bool gone)
 
 static const char *const input_companions[] = { ".md5", ".gz" };
 
-static bool
-delete_input(struct daemon_ctx *x, const char *name)
+static bool delete_input(struct daemon_ctx *x, const char *name)
 {
 	return remove_with_companions(x, download_path(&x->a, x->conf, name),
 	    input_companions, N(input_companions));
@@ -185,8 +178,8 @@ delete_input(struct daemon_ctx *x, const char *name)
  * Deletes the inputs of a workunit that is not counted, except large files and those
  * that others are counted for; *gone says whether all are deleted.
  */
-static enum err
-delete_uncounted(struct daemon_ctx *x, const struct own_inputs *own, bool *gone)
+static enum err delete_uncounted(
+    struct daemon_ctx *x, const struct own_inputs *own, bool *gone)
 {
 	bool *counted = NEWN(&x->a, bool, own->n + 1);
 
@@ -205,8 +198,7 @@ delete_uncounted(struct daemon_ctx *x, const struct own_inputs *own, bool *gone)
 	return OK;
 }
 
-static bool
-delete_outputs(struct daemon_ctx *x, const struct outputs *out)
+static bool delete_outputs(struct daemon_ctx *x, const struct outputs *out)
 {
 	static const char *const companions[] = { ".part" };
 	bool gone = true;
@@ -225,17 +217,15 @@ struct outcomes {
 };
 
 /* Takes back what another program has marked: a row that is kept keeps its files. */
-static void
-deleter_keep(struct chunk *k, int64_t id, const char *name)
+static void deleter_keep(struct chunk *k, int64_t id, const char *name)
 {
 	log_info("%s: its name contains \"nodelete\": its files are kept", name);
 	k->v[k->n++] = (struct deleted_item){ .id = id, .new_state = FILE_DELETE_INIT };
 }
 
 /* Deletes the inputs of one workunit; what cannot be deleted is tried again hourly. */
-static enum err
-delete_inputs_of(struct daemon_ctx *x, const struct workunit *wu, const char *xml,
-    struct chunk *k, struct outcomes *out)
+static enum err delete_inputs_of(struct daemon_ctx *x, const struct workunit *wu,
+    const char *xml, struct chunk *k, struct outcomes *out)
 {
 	struct queue_failure bad = { .wu = wu, .next_time = x->now + RETRY_ERRORS_S };
 	struct deleted_item item = { .id = wu->id };
@@ -265,9 +255,8 @@ delete_inputs_of(struct daemon_ctx *x, const struct workunit *wu, const char *xm
 }
 
 /* Handles at most DB_LIST_MAX workunits. */
-static enum err
-delete_some_inputs(struct daemon_ctx *x, int32_t state, const struct workunit *wu,
-    size_t n, size_t *done)
+static enum err delete_some_inputs(struct daemon_ctx *x, int32_t state,
+    const struct workunit *wu, size_t n, size_t *done)
 {
 	struct file_deleter *o = x->own;
 	struct chunk k = { true, state, NEWN(&x->a, struct deleted_item, n), 0 };
@@ -287,8 +276,7 @@ delete_some_inputs(struct daemon_ctx *x, int32_t state, const struct workunit *w
 	    &(const struct queue_outcomes){ out.bad, out.nbad, out.good, out.ngood });
 }
 
-static enum err
-delete_some_outputs(
+static enum err delete_some_outputs(
     struct daemon_ctx *x, int32_t state, const struct result *r, size_t n, size_t *done)
 {
 	struct chunk k = { false, state, NEWN(&x->a, struct deleted_item, n), 0 };
@@ -320,8 +308,7 @@ struct unused_inputs {
 	size_t kept; /* those that cannot be deleted */
 };
 
-static bool
-is_large(const struct file *large, size_t n, const char *name)
+static bool is_large(const struct file *large, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(large[i].name, name) == 0)
@@ -331,8 +318,7 @@ is_large(const struct file *large, size_t n, const char *name)
 
 /* The rows are locked until the files are gone: a workunit that comes to need one is
  * counted after that, and whoever makes the workunit then looks for the file. */
-static enum err
-tx_inputs_unused(struct daemon_ctx *x, void *arg)
+static enum err tx_inputs_unused(struct daemon_ctx *x, void *arg)
 {
 	struct unused_inputs *u = arg;
 	struct file *large;
@@ -350,8 +336,7 @@ tx_inputs_unused(struct daemon_ctx *x, void *arg)
 }
 
 /* Those that cannot be deleted are read each time: they do not keep others back. */
-static enum err
-delete_unused_inputs(struct daemon_ctx *x, size_t *done)
+static enum err delete_unused_inputs(struct daemon_ctx *x, size_t *done)
 {
 	struct file_deleter *o = x->own;
 	size_t n, kept = 0, most = BATCH + o->inputs_kept;
@@ -375,8 +360,8 @@ delete_unused_inputs(struct daemon_ctx *x, size_t *done)
 }
 
 /* Handles those after the id *after, which becomes 0 when there are no more. */
-static enum err
-deleter_workunits(struct daemon_ctx *x, int32_t state, int64_t *after, size_t *done)
+static enum err deleter_workunits(
+    struct daemon_ctx *x, int32_t state, int64_t *after, size_t *done)
 {
 	struct workunit *wu;
 	size_t n;
@@ -390,8 +375,8 @@ deleter_workunits(struct daemon_ctx *x, int32_t state, int64_t *after, size_t *d
 	return OK;
 }
 
-static enum err
-deleter_results(struct daemon_ctx *x, int32_t state, int64_t *after, size_t *done)
+static enum err deleter_results(
+    struct daemon_ctx *x, int32_t state, int64_t *after, size_t *done)
 {
 	struct result *r;
 	size_t n;
@@ -420,8 +405,7 @@ struct miscounted {
 };
 
 /* A workunit whose document cannot be read names no inputs, and stays as it is. */
-static enum err
-tx_count_inputs(struct daemon_ctx *x, void *arg)
+static enum err tx_count_inputs(struct daemon_ctx *x, void *arg)
 {
 	struct miscounted *m = arg;
 	struct own_inputs used = { 0 }, freed = { 0 };
@@ -448,8 +432,7 @@ tx_count_inputs(struct daemon_ctx *x, void *arg)
 	return inputs_release(x->db, &x->a, freed.names, freed.n, &x->fail);
 }
 
-static enum err
-count_slice(struct daemon_ctx *x, struct count_inputs *c)
+static enum err count_slice(struct daemon_ctx *x, struct count_inputs *c)
 {
 	int64_t to, *ids;
 	size_t n;
@@ -473,8 +456,7 @@ count_slice(struct daemon_ctx *x, struct count_inputs *c)
  * Goes on by a slice of ids, unless another instance does. Until it is over, no input
  * file may be deleted.
  */
-static enum err
-count_inputs_step(struct daemon_ctx *x, struct count_inputs *c)
+static enum err count_inputs_step(struct daemon_ctx *x, struct count_inputs *c)
 {
 	bool wanted;
 	enum err e;
@@ -497,8 +479,7 @@ count_inputs_step(struct daemon_ctx *x, struct count_inputs *c)
 }
 
 /* What was due first, but could not be deleted, is no longer READY. */
-static enum err
-deleter_pass(struct daemon_ctx *x, size_t *done)
+static enum err deleter_pass(struct daemon_ctx *x, size_t *done)
 {
 	struct file_deleter *o = x->own;
 	int64_t wus = 0, results = 0;
@@ -518,8 +499,7 @@ deleter_pass(struct daemon_ctx *x, size_t *done)
  * Goes once an hour through all that could not be deleted, a batch in each step. Not
  * counted as done: a file that always fails must not prolong a single pass.
  */
-static enum err
-deleter_again(struct daemon_ctx *x)
+static enum err deleter_again(struct daemon_ctx *x)
 {
 	struct file_deleter *o = x->own;
 	bool due = x->now >= o->retry_errors_at;
@@ -556,8 +536,7 @@ struct gone { /* a set that is removed */
 };
 
 /* Workunits may have been made since the set was read; then nothing is removed. */
-static enum err
-tx_retire(struct daemon_ctx *x, void *arg)
+static enum err tx_retire(struct daemon_ctx *x, void *arg)
 {
 	struct gone *g = arg;
 	bool used;
@@ -572,8 +551,7 @@ tx_retire(struct daemon_ctx *x, void *arg)
 	return fileset_remove(x->db, &x->a, g->id, g->files, g->n, &x->fail);
 }
 
-static enum err
-unlink_files(struct daemon_ctx *x, const struct gone *g)
+static enum err unlink_files(struct daemon_ctx *x, const struct gone *g)
 {
 	static const char *const endings[] = { "", ".md5", ".gz" };
 
@@ -590,8 +568,8 @@ unlink_files(struct daemon_ctx *x, const struct gone *g)
 
 /* The rows go first: a file without rows is a stranger that fsck names, but a set whose
  * file is missing would send tasks that fail. */
-static enum err
-retire_remove(struct daemon_ctx *x, int64_t id, const char *name, const char *why)
+static enum err retire_remove(
+    struct daemon_ctx *x, int64_t id, const char *name, const char *why)
 {
 	struct gone g = { .id = id, .name = name };
 	struct row_member *m = NULL;
@@ -618,8 +596,7 @@ retire_remove(struct daemon_ctx *x, int64_t id, const char *name, const char *wh
 	return unlink_files(x, &g);
 }
 
-static enum err
-retire_needed(struct daemon_ctx *x, const struct row_retire *s)
+static enum err retire_needed(struct daemon_ctx *x, const struct row_retire *s)
 {
 	TRY(fileset_set_idle(x->db, s->id, 0, &x->fail));
 	if (strcmp(s->hold_reason, own_reason) != 0)
@@ -628,8 +605,8 @@ retire_needed(struct daemon_ctx *x, const struct row_retire *s)
 	return fileset_set_paused(x->db, s->id, FILESET_OPEN, "", &x->fail);
 }
 
-static enum err
-retire_step(struct daemon_ctx *x, const struct row_retire *s, enum retire_step step)
+static enum err retire_step(
+    struct daemon_ctx *x, const struct row_retire *s, enum retire_step step)
 {
 	if (x->dry_run) {
 		if (step == RETIRE_DRAIN || step == RETIRE_REMOVE)
@@ -653,8 +630,8 @@ retire_step(struct daemon_ctx *x, const struct row_retire *s, enum retire_step s
 	return OK;
 }
 
-static enum err
-retire_sets(struct daemon_ctx *x, const struct row_retire *rows, size_t n)
+static enum err retire_sets(
+    struct daemon_ctx *x, const struct row_retire *rows, size_t n)
 {
 	char **names = NEWN(&x->a, char *, n + 1);
 	bool *no_work = NEWN(&x->a, bool, n + 1);
@@ -681,15 +658,13 @@ retire_sets(struct daemon_ctx *x, const struct row_retire *rows, size_t n)
 
 /* --- sets whose removal an admin ordered --- */
 
-static enum err
-tx_leave(struct daemon_ctx *x, void *arg)
+static enum err tx_leave(struct daemon_ctx *x, void *arg)
 {
 	return fileset_leave(x->db, &x->a, arg, &x->fail);
 }
 
 /* Its finished workunits, which are not purged yet, no longer name the set. */
-static enum err
-release_workunits(struct daemon_ctx *x, int64_t id)
+static enum err release_workunits(struct daemon_ctx *x, int64_t id)
 {
 	struct fileset_leaving l = { .fileset_id = id };
 
@@ -699,8 +674,7 @@ release_workunits(struct daemon_ctx *x, int64_t id)
 	return OK;
 }
 
-static enum err
-remove_ordered(struct daemon_ctx *x, const struct row_named *s)
+static enum err remove_ordered(struct daemon_ctx *x, const struct row_named *s)
 {
 	struct fileset_use use;
 	enum err e;
@@ -719,8 +693,7 @@ remove_ordered(struct daemon_ctx *x, const struct row_named *s)
 	return retire_remove(x, s->id, s->name, "removed");
 }
 
-static enum err
-remove_all_ordered(struct daemon_ctx *x)
+static enum err remove_all_ordered(struct daemon_ctx *x)
 {
 	struct row_named *v;
 	size_t n;
@@ -733,8 +706,7 @@ remove_all_ordered(struct daemon_ctx *x)
 }
 
 /* Looks at the next sets, if a round is due; a round takes as many steps as needed. */
-static enum err
-retire_some(struct daemon_ctx *x, struct retiring *o)
+static enum err retire_some(struct daemon_ctx *x, struct retiring *o)
 {
 	struct row_retire *rows = NULL;
 	size_t n = 0;
@@ -756,8 +728,7 @@ retire_some(struct daemon_ctx *x, struct retiring *o)
 	return retire_sets(x, rows, n);
 }
 
-static enum err
-deleter_work(struct daemon_ctx *x, size_t *done)
+static enum err deleter_work(struct daemon_ctx *x, size_t *done)
 {
 	struct file_deleter *o = x->own;
 
@@ -770,8 +741,7 @@ deleter_work(struct daemon_ctx *x, size_t *done)
  * Deletes nothing while a backup runs: every file that the backup's snapshot of the
  * database names has to be there until it is copied.
  */
-static enum err
-deleter_step(struct daemon_ctx *x, size_t *done)
+static enum err deleter_step(struct daemon_ctx *x, size_t *done)
 {
 	int lock;
 	enum err e = fs_lock_shared(backup_lock_path(&x->a, x->conf), &lock, &x->fail);
@@ -787,8 +757,7 @@ deleter_step(struct daemon_ctx *x, size_t *done)
 	return e;
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	static const struct daemon file_deleter = {
 		.name = "file_deleter",

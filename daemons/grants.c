@@ -12,8 +12,7 @@
 #include "lib/xml.h"
 #include "lib/banned.h"
 
-enum err
-credit_check(const struct credit_options *o, struct fail *f)
+enum err credit_check(const struct credit_options *o, struct fail *f)
 {
 	enum credit_method m;
 
@@ -27,8 +26,7 @@ credit_check(const struct credit_options *o, struct fail *f)
 	return OK;
 }
 
-void
-credit_start(struct credit_options *o)
+void credit_start(struct credit_options *o)
 {
 	struct credit_policy *p = &o->policy;
 
@@ -41,16 +39,14 @@ credit_start(struct credit_options *o)
 }
 
 /* Returns a number >= 0, or -1. */
-static double
-credit_number(const char *text)
+static double credit_number(const char *text)
 {
 	double v;
 
 	return text_f64(text, &v) && v >= 0 ? v : -1;
 }
 
-double
-credit_stated(const char *out)
+double credit_stated(const char *out)
 {
 	static const char word[] = "credit ";
 	double stated = -1;
@@ -74,8 +70,7 @@ credit_stated(const char *out)
 	return stated;
 }
 
-double
-credit_of_workunit(struct arena *a, const struct workunit *wu, const char *doc)
+double credit_of_workunit(struct arena *a, const struct workunit *wu, const char *doc)
 {
 	const char *body, *text;
 
@@ -86,8 +81,7 @@ credit_of_workunit(struct arena *a, const struct workunit *wu, const char *doc)
 	return text != NULL ? credit_number(text) : -1;
 }
 
-void
-grants_add(struct grants *g, const struct result *r)
+void grants_add(struct grants *g, const struct result *r)
 {
 	if (r->granted_credit > 0)
 		PUSH(g->a, g->v, g->n, g->cap) = (struct grant){ r->hostid, r->userid,
@@ -117,8 +111,7 @@ static const struct earner {
 	{ offsetof(struct grant, teamid), grant_by_teamid, team_credit },
 };
 
-static int64_t
-earner_id(const struct earner *k, const struct grant *g)
+static int64_t earner_id(const struct earner *k, const struct grant *g)
 {
 	int64_t id;
 
@@ -127,8 +120,8 @@ earner_id(const struct earner *k, const struct grant *g)
 }
 
 /* Adds the updates of one kind of earner, ids ascending. */
-static void
-put_earner(const struct earner *k, struct grants *g, struct wu_updates *b, int64_t now)
+static void put_earner(
+    const struct earner *k, struct grants *g, struct wu_updates *b, int64_t now)
 {
 	qsort(g->v, g->n, sizeof(*g->v), k->order);
 	for (size_t i = 0, end; i < g->n; i = end) {
@@ -143,8 +136,7 @@ put_earner(const struct earner *k, struct grants *g, struct wu_updates *b, int64
 	}
 }
 
-void
-grants_put(
+void grants_put(
     struct grants *g, const struct credit_options *o, struct wu_updates *b, int64_t now)
 {
 	if (g->n == 0)

@@ -86,8 +86,8 @@ enum {
 	SAID_PERIOD_MS = 60000,
 };
 
-static void
-handler_init(struct handler *h, const struct handler_terms *terms, int number)
+static void handler_init(
+    struct handler *h, const struct handler_terms *terms, int number)
 {
 	*h = (struct handler){ .terms = terms,
 		.number = number,
@@ -99,8 +99,7 @@ handler_init(struct handler *h, const struct handler_terms *terms, int number)
 
 /* --- what it says on its standard error --- */
 
-static void
-say_left_out(struct handler *h)
+static void say_left_out(struct handler *h)
 {
 	if (h->unsaid > 0)
 		log_warn("[handler %s#%d] %zu more lines are left out", h->terms->name,
@@ -108,8 +107,7 @@ say_left_out(struct handler *h)
 	h->unsaid = 0;
 }
 
-static void
-say_line(struct handler *h, const char *line)
+static void say_line(struct handler *h, const char *line)
 {
 	int64_t now = clock_mono_ms();
 
@@ -124,8 +122,7 @@ say_line(struct handler *h, const char *line)
 		h->said++;
 }
 
-static void
-flush_says(struct handler *h)
+static void flush_says(struct handler *h)
 {
 	if (h->says.n > 0)
 		say_line(h, h->says.p);
@@ -133,8 +130,7 @@ flush_says(struct handler *h)
 }
 
 /* Logs whole lines; an end without a newline stays for later. */
-static void
-say_lines(struct handler *h, const char *p, size_t n)
+static void say_lines(struct handler *h, const char *p, size_t n)
 {
 	while (n > 0) {
 		const char *end = memchr(p, '\n', n);
@@ -155,15 +151,13 @@ say_lines(struct handler *h, const char *p, size_t n)
 /* --- start and end --- */
 
 /* Is the process there, with its pipes? */
-static bool
-handler_runs(const struct handler *h)
+static bool handler_runs(const struct handler *h)
 {
 	return h->p.out >= 0;
 }
 
 /* Tells it to end, and kills it unless it does. */
-static void
-handler_end(struct handler *h, int grace_ms)
+static void handler_end(struct handler *h, int grace_ms)
 {
 	say_left_out(h);
 	proc_end(&h->p, grace_ms);
@@ -173,8 +167,7 @@ handler_end(struct handler *h, int grace_ms)
 }
 
 /* Ends the process for a reason; the next one starts after a pause. */
-static void
-handler_fail(struct handler *h, const char *fmt, ...)
+static void handler_fail(struct handler *h, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -193,23 +186,20 @@ handler_fail(struct handler *h, const char *fmt, ...)
 }
 
 /* It has answered a request, so the next failure is the first one again. */
-static void
-handler_works(struct handler *h)
+static void handler_works(struct handler *h)
 {
 	h->failures = 0;
 }
 
 /* Gives it a line that stays until it is written, and is never given twice. */
-static void
-handler_give(struct handler *h, const char *line, size_t n)
+static void handler_give(struct handler *h, const char *line, size_t n)
 {
 	h->send = line;
 	h->nsend = n;
 }
 
 /* Writes what it takes now. */
-static void
-handler_write(struct handler *h)
+static void handler_write(struct handler *h)
 {
 	while (h->nsend > 0 && h->p.in >= 0) {
 		ssize_t put = write(h->p.in, h->send, h->nsend);
@@ -223,8 +213,7 @@ handler_write(struct handler *h)
 	}
 }
 
-static void
-handler_start(struct handler *h)
+static void handler_start(struct handler *h)
 {
 	struct fail f = { 0 };
 
@@ -254,8 +243,7 @@ handler_start(struct handler *h)
  * Starts the process if it does not run and its pause is over. Returns whether it runs
  * and has been greeted.
  */
-static bool
-handler_ready(struct handler *h)
+static bool handler_ready(struct handler *h)
 {
 	if (!handler_runs(h) && clock_mono_ms() >= h->start_ms)
 		handler_start(h);
@@ -264,8 +252,7 @@ handler_ready(struct handler *h)
 
 /* --- bytes --- */
 
-static void
-end_of_output(struct handler *h, int *fd)
+static void end_of_output(struct handler *h, int *fd)
 {
 	if (fd == &h->p.out)
 		h->mute = true;
@@ -276,8 +263,7 @@ end_of_output(struct handler *h, int *fd)
 }
 
 /* Reads one output; false: there is nothing now. */
-static bool
-read_some(struct handler *h, int *fd)
+static bool read_some(struct handler *h, int *fd)
 {
 	char chunk[CHUNK];
 	ssize_t n;
@@ -301,8 +287,7 @@ read_some(struct handler *h, int *fd)
 }
 
 /* Reads what it wrote, on both outputs. */
-static void
-handler_read(struct handler *h)
+static void handler_read(struct handler *h)
 {
 	h->in.n -= h->taken;
 	memmove(h->in.p, h->in.p + h->taken, h->in.n);
@@ -319,8 +304,7 @@ handler_read(struct handler *h)
  * Takes the next whole line that it wrote; NULL if there is none. Valid until the next
  * handler_read().
  */
-static char *
-handler_line(struct handler *h, size_t *n)
+static char *handler_line(struct handler *h, size_t *n)
 {
 	char *from = h->in.p + h->taken, *end;
 	size_t left = h->in.n - h->taken;
@@ -344,8 +328,7 @@ handler_line(struct handler *h, size_t *n)
  * Notices that it has ended, or is silent although it owes an answer; then it has
  * failed.
  */
-static void
-handler_look(struct handler *h, bool owes)
+static void handler_look(struct handler *h, bool owes)
 {
 	struct arena a = { 0 };
 
@@ -406,24 +389,22 @@ struct asking {
 
 /* --- set up --- */
 
-static int
-put_chars(const char *p, size_t n, void *b)
+static int put_chars(const char *p, size_t n, void *b)
 {
 	buf_put(b, p, n);
 	return 0;
 }
 
 /* Appends the value as a line, and releases it. */
-static void
-put_json(struct buf *b, json_t *value)
+static void put_json(struct buf *b, json_t *value)
 {
 	json_dump_callback(value, put_chars, b, JSON_COMPACT | JSON_REAL_PRECISION(17));
 	buf_puts(b, "\n");
 	json_decref(value);
 }
 
-static char *
-hello_line(struct arena *a, const char *kind, const char *app, const char *dir)
+static char *hello_line(
+    struct arena *a, const char *kind, const char *app, const char *dir)
 {
 	struct buf b = buf_new(a);
 	json_t *hello = json_object();
@@ -438,9 +419,8 @@ hello_line(struct arena *a, const char *kind, const char *app, const char *dir)
 	return b.p;
 }
 
-enum err
-handlers_open(struct daemon_ctx *x, const struct handler_options *o, const char *kind,
-    const char *app, bool (*stopping)(const struct daemon_ctx *))
+enum err handlers_open(struct daemon_ctx *x, const struct handler_options *o,
+    const char *kind, const char *app, bool (*stopping)(const struct daemon_ctx *))
 {
 	struct handlers *h;
 	const char *dir = x->conf->project_dir;
@@ -472,8 +452,7 @@ handlers_open(struct daemon_ctx *x, const struct handler_options *o, const char 
 	return OK;
 }
 
-void
-handlers_close(struct handlers *h)
+void handlers_close(struct handlers *h)
 {
 	int64_t end = clock_mono_ms() + END_MS;
 
@@ -485,16 +464,14 @@ handlers_close(struct handlers *h)
 	}
 }
 
-const char *
-handlers_name(const struct handlers *h)
+const char *handlers_name(const struct handlers *h)
 {
 	return h->terms.name;
 }
 
 /* --- the end of a question --- */
 
-static size_t
-in_flight(const struct asking *q, const struct handler *p)
+static size_t in_flight(const struct asking *q, const struct handler *p)
 {
 	size_t n = 0;
 
@@ -503,23 +480,20 @@ in_flight(const struct asking *q, const struct handler *p)
 	return n;
 }
 
-static void
-ask_ended(struct asking *q, struct ask *k, enum ask_end end)
+static void ask_ended(struct asking *q, struct ask *k, enum ask_end end)
 {
 	k->end = end;
 	k->by = 0;
 	q->open--;
 }
 
-static void
-decref_json(void *value)
+static void decref_json(void *value)
 {
 	json_decref(value);
 }
 
 /* The text of a member; NULL if it is none. */
-static char *
-member_text(struct asking *q, json_t *object, const char *name)
+static char *member_text(struct asking *q, json_t *object, const char *name)
 {
 	const char *s = json_string_value(json_object_get(object, name));
 
@@ -531,8 +505,7 @@ member_text(struct asking *q, json_t *object, const char *name)
  * suspect, as most handlers answer in order: it is asked again alone, unless it was
  * silence, which takes long enough. The others are asked as if nothing had been.
  */
-static void
-took_down(struct asking *q, struct handler *p)
+static void took_down(struct asking *q, struct handler *p)
 {
 	struct ask *suspect = NULL;
 
@@ -556,8 +529,7 @@ took_down(struct asking *q, struct handler *p)
 
 /* --- lines --- */
 
-static void
-hear_hello(struct handler *p, json_t *reply)
+static void hear_hello(struct handler *p, json_t *reply)
 {
 	json_t *protocol = json_object_get(reply, "protocol"),
 	       *window = json_object_get(reply, "in_flight");
@@ -578,8 +550,7 @@ hear_hello(struct handler *p, json_t *reply)
 		p->window = (size_t)json_integer_value(window);
 }
 
-static struct ask *
-ask_of(struct asking *q, const struct handler *p, json_t *reply)
+static struct ask *ask_of(struct asking *q, const struct handler *p, json_t *reply)
 {
 	json_t *id = json_object_get(reply, "id");
 
@@ -589,8 +560,7 @@ ask_of(struct asking *q, const struct handler *p, json_t *reply)
 	return NULL;
 }
 
-static void
-hear_reply(struct asking *q, struct handler *p, json_t *reply)
+static void hear_reply(struct asking *q, struct handler *p, json_t *reply)
 {
 	struct ask *k = ask_of(q, p, reply);
 
@@ -620,8 +590,7 @@ hear_reply(struct asking *q, struct handler *p, json_t *reply)
 	ask_ended(q, k, ASK_DONE);
 }
 
-static void
-hear_lines(struct asking *q, struct handler *p)
+static void hear_lines(struct asking *q, struct handler *p)
 {
 	size_t n;
 	char *line;
@@ -643,8 +612,7 @@ hear_lines(struct asking *q, struct handler *p)
 /* --- giving --- */
 
 /* The next question for a process that has this many; NULL if it gets none now. */
-static struct ask *
-next_ask(struct asking *q, size_t has)
+static struct ask *next_ask(struct asking *q, size_t has)
 {
 	while (
 	    q->fresh < q->n && (q->v[q->fresh].by != 0 || q->v[q->fresh].crashes > 0 ||
@@ -659,8 +627,7 @@ next_ask(struct asking *q, size_t has)
 }
 
 /* Has the process a suspect, beside which it gets nothing else? */
-static bool
-has_suspect(const struct asking *q, const struct handler *p)
+static bool has_suspect(const struct asking *q, const struct handler *p)
 {
 	for (size_t i = 0; i < q->n; i++)
 		if (q->v[i].by == p->number && q->v[i].crashes > 0)
@@ -668,8 +635,7 @@ has_suspect(const struct asking *q, const struct handler *p)
 	return false;
 }
 
-static void
-give(struct asking *q, struct handler *p)
+static void give(struct asking *q, struct handler *p)
 {
 	size_t has = in_flight(q, p);
 	struct ask *k;
@@ -688,8 +654,7 @@ give(struct asking *q, struct handler *p)
 
 /* --- the loop --- */
 
-static void
-wait_for_any(struct handlers *h)
+static void wait_for_any(struct handlers *h)
 {
 	struct pollfd fds[3 * NUMBER_MOST];
 	nfds_t n = 0;
@@ -709,8 +674,7 @@ wait_for_any(struct handlers *h)
 }
 
 /* Takes what a process wrote, and notices that it has failed. */
-static void
-hear(struct asking *q, struct handler *p)
+static void hear(struct asking *q, struct handler *p)
 {
 	handler_read(p);
 	hear_lines(q, p);
@@ -720,8 +684,7 @@ hear(struct asking *q, struct handler *p)
 		took_down(q, p);
 }
 
-static void
-write_requests(struct asking *q)
+static void write_requests(struct asking *q)
 {
 	for (size_t i = 0; i < q->n; i++) {
 		struct buf b = buf_new(q->a);
@@ -738,8 +701,7 @@ write_requests(struct asking *q)
 }
 
 /* Fails, and ends all processes, if every one has failed again and again. */
-static enum err
-give_up_in_time(struct handlers *h, struct fail *f)
+static enum err give_up_in_time(struct handlers *h, struct fail *f)
 {
 	for (size_t i = 0; i < h->n; i++)
 		if (h->v[i].failures < GIVE_UP)
@@ -752,8 +714,7 @@ give_up_in_time(struct handlers *h, struct fail *f)
 }
 
 /* Asks until all have ended; E_SYS: the handler does not work. */
-static enum err
-ask_until_ended(struct daemon_ctx *x, struct ask *asks, size_t n)
+static enum err ask_until_ended(struct daemon_ctx *x, struct ask *asks, size_t n)
 {
 	struct handlers *h = x->handlers;
 	struct asking q = { h, &x->a, asks, n, n, 0 };
@@ -786,9 +747,8 @@ ask_until_ended(struct daemon_ctx *x, struct ask *asks, size_t n)
 }
 
 /* Makes the requests; after an error there are none. */
-static enum err
-ask_requests(struct daemon_ctx *x, const struct verb *v, const struct question *q,
-    struct ask *asks, size_t n)
+static enum err ask_requests(struct daemon_ctx *x, const struct verb *v,
+    const struct question *q, struct ask *asks, size_t n)
 {
 	const char **docs = NEWN(&x->a, const char *, n + 1);
 	int64_t *ids = NEWN(&x->a, int64_t, n + 1);
@@ -808,9 +768,8 @@ ask_requests(struct daemon_ctx *x, const struct verb *v, const struct question *
 	return e;
 }
 
-enum err
-handlers_ask(struct daemon_ctx *x, const struct verb *v, struct question *q, size_t n,
-    const char **broken)
+enum err handlers_ask(struct daemon_ctx *x, const struct verb *v, struct question *q,
+    size_t n, const char **broken)
 {
 	struct ask *asks = NEWN(&x->a, struct ask, n + 1);
 
@@ -837,8 +796,7 @@ handlers_ask(struct daemon_ctx *x, const struct verb *v, struct question *q, siz
 
 /* Members are named as columns are; times are seconds since 1970. */
 
-void
-handler_columns(json_t *object, const struct col *c, size_t n, const void *row)
+void handler_columns(json_t *object, const struct col *c, size_t n, const void *row)
 {
 	for (size_t i = 0; i < n; i++) {
 		const void *p = (const char *)row + c[i].off;
@@ -914,8 +872,8 @@ static const struct col output_columns[] = {
 };
 #undef OUT
 
-json_t *
-handler_workunit(struct arena *a, const struct workunit *wu, const char *xml_doc)
+json_t *handler_workunit(
+    struct arena *a, const struct workunit *wu, const char *xml_doc)
 {
 	const char *line = NULL, *file = wu_name_file(a, wu->name);
 	json_t *o = json_object();
@@ -929,8 +887,7 @@ handler_workunit(struct arena *a, const struct workunit *wu, const char *xml_doc
 	return o;
 }
 
-json_t *
-handler_outputs(const struct output *v, size_t n)
+json_t *handler_outputs(const struct output *v, size_t n)
 {
 	json_t *list = json_array();
 
@@ -946,8 +903,7 @@ handler_outputs(const struct output *v, size_t n)
 	return list;
 }
 
-json_t *
-handler_result(const struct result *r, const struct outputs *out)
+json_t *handler_result(const struct result *r, const struct outputs *out)
 {
 	json_t *o = json_object();
 

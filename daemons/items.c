@@ -17,8 +17,7 @@
 /* A sorted table of failed items and their pauses. */
 
 /* Returns the index of the first item whose key is not below key. */
-static size_t
-item_backoff_place(const struct item_backoff *t, int64_t key)
+static size_t item_backoff_place(const struct item_backoff *t, int64_t key)
 {
 	size_t lo = 0, hi = t->used;
 
@@ -32,14 +31,12 @@ item_backoff_place(const struct item_backoff *t, int64_t key)
 	return lo;
 }
 
-static bool
-item_backoff_has(const struct item_backoff *t, size_t i, int64_t key)
+static bool item_backoff_has(const struct item_backoff *t, size_t i, int64_t key)
 {
 	return i < t->used && t->item[i].key == key;
 }
 
-static struct try_item *
-item_backoff_get(struct item_backoff *t, int64_t key)
+static struct try_item *item_backoff_get(struct item_backoff *t, int64_t key)
 {
 	size_t i = item_backoff_place(t, key), after;
 
@@ -52,8 +49,7 @@ item_backoff_get(struct item_backoff *t, int64_t key)
 	return &t->item[i];
 }
 
-int32_t
-item_backoff_failed(struct item_backoff *t, int64_t key, int64_t now)
+int32_t item_backoff_failed(struct item_backoff *t, int64_t key, int64_t now)
 {
 	struct try_item *it = item_backoff_get(t, key);
 
@@ -62,14 +58,12 @@ item_backoff_failed(struct item_backoff *t, int64_t key, int64_t now)
 	return it->n;
 }
 
-void
-item_backoff_wait(struct item_backoff *t, int64_t key, int64_t now)
+void item_backoff_wait(struct item_backoff *t, int64_t key, int64_t now)
 {
 	item_backoff_get(t, key)->next_at = now + t->first_s;
 }
 
-void
-item_backoff_forget(struct item_backoff *t, int64_t key)
+void item_backoff_forget(struct item_backoff *t, int64_t key)
 {
 	size_t i = item_backoff_place(t, key);
 
@@ -79,16 +73,14 @@ item_backoff_forget(struct item_backoff *t, int64_t key)
 	memmove(&t->item[i], &t->item[i + 1], (t->used - i) * sizeof(*t->item));
 }
 
-bool
-item_backoff_must_wait(const struct item_backoff *t, int64_t key, int64_t now)
+bool item_backoff_must_wait(const struct item_backoff *t, int64_t key, int64_t now)
 {
 	size_t i = item_backoff_place(t, key);
 
 	return item_backoff_has(t, i, key) && now < t->item[i].next_at;
 }
 
-enum err
-daemon_transaction(
+enum err daemon_transaction(
     struct daemon_ctx *x, enum err (*unit)(struct daemon_ctx *, void *), void *arg)
 {
 	int attempt = 0;
@@ -104,8 +96,7 @@ daemon_transaction(
 	return e;
 }
 
-enum err
-daemon_item_ended(struct daemon_ctx *x, struct item_backoff *t, int64_t key,
+enum err daemon_item_ended(struct daemon_ctx *x, struct item_backoff *t, int64_t key,
     const char *label, enum err e)
 {
 	struct fail f = { 0 };
@@ -129,8 +120,8 @@ daemon_item_ended(struct daemon_ctx *x, struct item_backoff *t, int64_t key,
 	return OK;
 }
 
-struct item_backoff *
-daemon_backoff(struct daemon_ctx *x, int64_t first_s, int64_t most_s)
+struct item_backoff *daemon_backoff(
+    struct daemon_ctx *x, int64_t first_s, int64_t most_s)
 {
 	struct item_backoff *t = NEW(x->life, struct item_backoff);
 
@@ -141,8 +132,7 @@ daemon_backoff(struct daemon_ctx *x, int64_t first_s, int64_t most_s)
 	return t;
 }
 
-enum err
-daemon_app_id(struct daemon_ctx *x, const char *name, int64_t *id)
+enum err daemon_app_id(struct daemon_ctx *x, const char *name, int64_t *id)
 {
 	struct catalog *cat;
 	const struct app *app;
@@ -158,8 +148,8 @@ daemon_app_id(struct daemon_ctx *x, const char *name, int64_t *id)
 	return OK;
 }
 
-enum err
-daemon_split_command(struct daemon_ctx *x, const char *cmd, char ***argv, size_t *argc)
+enum err daemon_split_command(
+    struct daemon_ctx *x, const char *cmd, char ***argv, size_t *argc)
 {
 	enum err e;
 

@@ -39,9 +39,8 @@ struct lease_keeper {
 	bool threaded;
 };
 
-enum err
-keeper_open(struct arena *life, const struct keeper_terms *t, struct lease_keeper **out,
-    struct fail *f)
+enum err keeper_open(struct arena *life, const struct keeper_terms *t,
+    struct lease_keeper **out, struct fail *f)
 {
 	struct lease_keeper *k = NEW(life, struct lease_keeper);
 
@@ -54,8 +53,7 @@ keeper_open(struct arena *life, const struct keeper_terms *t, struct lease_keepe
 }
 
 /* The lock of its name tells whether an instance of this machine still runs. */
-static bool
-service_runs_here(void *ctx, const char *service)
+static bool service_runs_here(void *ctx, const char *service)
 {
 	const struct lease_keeper *k = ctx;
 	char path[4400];
@@ -64,8 +62,7 @@ service_runs_here(void *ctx, const char *service)
 	return fs_locked(path);
 }
 
-static int64_t
-new_token(void)
+static int64_t new_token(void)
 {
 	int64_t token;
 
@@ -78,16 +75,14 @@ new_token(void)
  * The lease counts from before the statement was sent, so its end comes here before the
  * database's clock lets another instance take it.
  */
-static void
-keeper_held(struct lease_keeper *k, int64_t token, int64_t asked_ms)
+static void keeper_held(struct lease_keeper *k, int64_t token, int64_t asked_ms)
 {
 	k->until_ms = asked_ms + k->terms.conf->daemon_lease * MS;
 	k->token = token;
 	k->why[0] = '\0';
 }
 
-static enum err
-keeper_take(struct lease_keeper *k, struct fail *f)
+static enum err keeper_take(struct lease_keeper *k, struct fail *f)
 {
 	const struct lease_claim claim = { .name = k->terms.lease,
 		.me = { k->node.name, k->terms.service, k->node.place },
@@ -109,15 +104,13 @@ keeper_take(struct lease_keeper *k, struct fail *f)
 }
 
 /* Called by a guard, too, so without the lock. */
-static void
-keeper_lost(struct lease_keeper *k)
+static void keeper_lost(struct lease_keeper *k)
 {
 	k->token = 0;
 	k->until_ms = 0;
 }
 
-static enum err
-keeper_renew(struct lease_keeper *k, int64_t token, struct fail *f)
+static enum err keeper_renew(struct lease_keeper *k, int64_t token, struct fail *f)
 {
 	int64_t asked_ms = clock_mono_ms();
 	bool held;
@@ -135,8 +128,7 @@ keeper_renew(struct lease_keeper *k, int64_t token, struct fail *f)
 	return keeper_take(k, f); /* learns who has it */
 }
 
-static enum keeper_state
-keeper_now(struct lease_keeper *k)
+static enum keeper_state keeper_now(struct lease_keeper *k)
 {
 	if (k->drained && !k->terms.one_pass)
 		return KEEPER_DRAINED;
@@ -146,8 +138,7 @@ keeper_now(struct lease_keeper *k)
 	                                                        KEEPER_STANDBY;
 }
 
-static enum err
-keeper_note(struct lease_keeper *k, struct fail *f)
+static enum err keeper_note(struct lease_keeper *k, struct fail *f)
 {
 	static const char *const names[] = { "works", "standby", "drained" };
 	enum keeper_state s = keeper_now(k);
@@ -163,8 +154,7 @@ keeper_note(struct lease_keeper *k, struct fail *f)
 	return OK;
 }
 
-static enum err
-keeper_connect(struct lease_keeper *k, struct fail *f)
+static enum err keeper_connect(struct lease_keeper *k, struct fail *f)
 {
 	if (k->db == NULL)
 		return db_open(k->terms.conf, DB_REPLY, &k->db, f);
@@ -172,8 +162,7 @@ keeper_connect(struct lease_keeper *k, struct fail *f)
 	return db_ready(k->db, f);
 }
 
-static enum err
-keeper_act(struct lease_keeper *k, struct fail *f)
+static enum err keeper_act(struct lease_keeper *k, struct fail *f)
 {
 	int64_t token = k->token;
 	bool drained;
@@ -191,8 +180,7 @@ keeper_act(struct lease_keeper *k, struct fail *f)
 	return keeper_note(k, f);
 }
 
-enum err
-keeper_turn(struct lease_keeper *k, struct fail *f)
+enum err keeper_turn(struct lease_keeper *k, struct fail *f)
 {
 	enum err e;
 
@@ -205,8 +193,7 @@ keeper_turn(struct lease_keeper *k, struct fail *f)
 	return e;
 }
 
-bool
-keeper_holder_lives(struct lease_keeper *k)
+bool keeper_holder_lives(struct lease_keeper *k)
 {
 	return k->watch.alive;
 }
@@ -215,8 +202,7 @@ keeper_holder_lives(struct lease_keeper *k)
  * A third of the term, so that two renewals may fail before the lease ends; not longer
  * than draining may take.
  */
-static int64_t
-keeper_pause_ms(const struct lease_keeper *k, enum err e)
+static int64_t keeper_pause_ms(const struct lease_keeper *k, enum err e)
 {
 	int64_t third = k->terms.conf->daemon_lease * MS / 3;
 
@@ -226,8 +212,7 @@ keeper_pause_ms(const struct lease_keeper *k, enum err e)
 	return third < LOOK_MOST_MS ? third : LOOK_MOST_MS;
 }
 
-static void *
-keeper_run(void *arg)
+static void *keeper_run(void *arg)
 {
 	struct lease_keeper *k = arg;
 
@@ -244,8 +229,7 @@ keeper_run(void *arg)
 	return NULL;
 }
 
-enum err
-keeper_start(struct lease_keeper *k, struct fail *f)
+enum err keeper_start(struct lease_keeper *k, struct fail *f)
 {
 	sigset_t all, was;
 	int code;
@@ -259,8 +243,7 @@ keeper_start(struct lease_keeper *k, struct fail *f)
 	                   FAIL(f, E_SYS, "cannot start a thread: %s", strerror(code));
 }
 
-enum keeper_state
-keeper_state(struct lease_keeper *k, char *text)
+enum keeper_state keeper_state(struct lease_keeper *k, char *text)
 {
 	enum keeper_state s = keeper_now(k);
 
@@ -281,14 +264,12 @@ keeper_state(struct lease_keeper *k, char *text)
 	return s;
 }
 
-bool
-keeper_may_work(struct lease_keeper *k)
+bool keeper_may_work(struct lease_keeper *k)
 {
 	return keeper_now(k) == KEEPER_WORKS;
 }
 
-enum err
-keeper_guard(struct lease_keeper *k, struct db *db, struct fail *f)
+enum err keeper_guard(struct lease_keeper *k, struct db *db, struct fail *f)
 {
 	int64_t token = k->token;
 	bool held = false;
@@ -305,8 +286,7 @@ keeper_guard(struct lease_keeper *k, struct db *db, struct fail *f)
 	    k->terms.lease);
 }
 
-static void
-release_locked(struct lease_keeper *k)
+static void release_locked(struct lease_keeper *k)
 {
 	int64_t token = k->token;
 	struct fail f = { 0 };
@@ -317,8 +297,7 @@ release_locked(struct lease_keeper *k)
 	keeper_lost(k);
 }
 
-void
-keeper_release(struct lease_keeper *k)
+void keeper_release(struct lease_keeper *k)
 {
 	pthread_mutex_lock(&k->lock);
 	release_locked(k);
@@ -326,8 +305,7 @@ keeper_release(struct lease_keeper *k)
 	k->wake = true;
 }
 
-void
-keeper_close(struct lease_keeper *k, bool release)
+void keeper_close(struct lease_keeper *k, bool release)
 {
 	struct fail f = { 0 };
 

@@ -55,8 +55,7 @@ static const struct field common[] = {
  * trickle_handler-VARIETY, or transitioner-1 for --mod 4 1. So two instances that
  * would do the same work exclude each other, and no others.
  */
-static char *
-instance_name(
+static char *instance_name(
     struct arena *a, const struct daemon *d, const struct daemon_common *c, void *own)
 {
 	const char *app = NULL;
@@ -72,9 +71,8 @@ instance_name(
 }
 
 /* Are the options consistent? Names the instance and its share of the work. */
-static enum err
-options_check(struct arena *a, const struct daemon *d, struct daemon_common *c,
-    void *own, struct fail *f)
+static enum err options_check(struct arena *a, const struct daemon *d,
+    struct daemon_common *c, void *own, struct fail *f)
 {
 	if (d->check != NULL)
 		TRY(d->check(own, f));
@@ -92,8 +90,7 @@ options_check(struct arena *a, const struct daemon *d, struct daemon_common *c,
 	return OK;
 }
 
-int
-options_read(struct arena *a, const struct daemon *d, struct daemon_common *c,
+int options_read(struct arena *a, const struct daemon *d, struct daemon_common *c,
     void *own, int argc, char **argv)
 {
 	struct fail f = { 0 };
@@ -148,8 +145,7 @@ struct instance {
 /* Tells the process that restart_with() executes what it takes the place of. */
 static const char restarted_mark[] = "LOCUS_DAEMON_RESTARTED";
 
-static enum err
-read_conf(struct instance *r, struct fail *f)
+static enum err read_conf(struct instance *r, struct fail *f)
 {
 	char *dir;
 	struct conf *conf;
@@ -176,8 +172,7 @@ read_conf(struct instance *r, struct fail *f)
  * may be invalid. The daemon then waits for a valid file: ending with E_CONFIG is
  * final for the supervisor.
  */
-static enum err
-await_conf(struct instance *r, struct fail *f)
+static enum err await_conf(struct instance *r, struct fail *f)
 {
 	enum err e = read_conf(r, f);
 
@@ -199,8 +194,7 @@ await_conf(struct instance *r, struct fail *f)
  * The lock is held until the process ends, so whoever can take it knows that no
  * instance of this name runs.
  */
-static enum err
-take_lock(struct instance *r, struct fail *f)
+static enum err take_lock(struct instance *r, struct fail *f)
 {
 	const struct conf *conf = r->x.conf;
 	const char *dir = project_path(&r->life, conf, conf->run_dir);
@@ -212,8 +206,7 @@ take_lock(struct instance *r, struct fail *f)
 }
 
 /* Is the process to end? */
-static bool
-loop_ending(const struct daemon_ctx *x)
+static bool loop_ending(const struct daemon_ctx *x)
 {
 	char path[4200];
 
@@ -227,14 +220,12 @@ loop_ending(const struct daemon_ctx *x)
 	return fs_exists(path);
 }
 
-bool
-daemon_stopping(const struct daemon_ctx *x)
+bool daemon_stopping(const struct daemon_ctx *x)
 {
 	return loop_ending(x) || (x->keeper != NULL && !keeper_may_work(x->keeper));
 }
 
-static void
-loop_nap(const struct daemon_ctx *x, int64_t ms)
+static void loop_nap(const struct daemon_ctx *x, int64_t ms)
 {
 	int64_t end = clock_mono_ms() + ms;
 
@@ -247,8 +238,7 @@ loop_nap(const struct daemon_ctx *x, int64_t ms)
  * A lasting failure is logged once and then every ten minutes: without a database or
  * with a full disk a different item fails each time.
  */
-static void
-log_trouble(struct instance *r, const char *what)
+static void log_trouble(struct instance *r, const char *what)
 {
 	const struct fail *f = &r->x.fail;
 	int64_t now = clock_mono_ms();
@@ -264,14 +254,12 @@ log_trouble(struct instance *r, const char *what)
 	r->said_ms = now;
 }
 
-static void
-nap_after_failure(const struct instance *r)
+static void nap_after_failure(const struct instance *r)
 {
 	loop_nap(&r->x, pause_doubled(BACKOFF_FIRST_MS, r->failures, BACKOFF_MOST_MS));
 }
 
-static void
-trouble_over(struct instance *r)
+static void trouble_over(struct instance *r)
 {
 	if (r->failures > 1)
 		log_info("works again after %d failures", r->failures);
@@ -279,8 +267,7 @@ trouble_over(struct instance *r)
 	r->said.code = OK;
 }
 
-void
-daemon_trouble(struct daemon_ctx *x, const char *fmt, ...)
+void daemon_trouble(struct daemon_ctx *x, const char *fmt, ...)
 {
 	char text[TROUBLE_MOST];
 	va_list ap;
@@ -296,8 +283,7 @@ daemon_trouble(struct daemon_ctx *x, const char *fmt, ...)
  * in a second, unless the step failed as a whole. If the file cannot be written, the
  * log still has the trouble.
  */
-static void
-show_trouble(struct instance *r, bool step_failed, bool did)
+static void show_trouble(struct instance *r, bool step_failed, bool did)
 {
 	struct daemon_ctx *x = &r->x;
 	struct trouble t = { r->opt.name, x->now, arena_strdup(&x->a, r->shown) };
@@ -322,8 +308,7 @@ show_trouble(struct instance *r, bool step_failed, bool did)
 }
 
 /* Keeps the configuration in use; each fault of the new file is logged once. */
-static void
-keep_old_conf(struct instance *r, const struct fail *f)
+static void keep_old_conf(struct instance *r, const struct fail *f)
 {
 	if (strcmp(r->broken, f->detail) == 0)
 		return;
@@ -333,8 +318,7 @@ keep_old_conf(struct instance *r, const struct fail *f)
 	    r->broken);
 }
 
-static void
-conf_mended(struct instance *r)
+static void conf_mended(struct instance *r)
 {
 	struct fail f = { 0 };
 
@@ -350,8 +334,7 @@ conf_mended(struct instance *r)
  * key, paths, whatever start() made. So the process executes itself again, which is
  * safe between two steps because a daemon may be killed at any moment.
  */
-static void
-restart_with(struct instance *r, const char *why)
+static void restart_with(struct instance *r, const char *why)
 {
 	struct daemon_ctx *x = &r->x;
 
@@ -376,8 +359,7 @@ restart_with(struct instance *r, const char *why)
  * Restarts the daemon if config.xml or the upload key has changed; called between two
  * steps. A single pass keeps the configuration it started with.
  */
-static void
-reload_if_changed(struct instance *r)
+static void reload_if_changed(struct instance *r)
 {
 	struct daemon_ctx *x = &r->x;
 	bool key = fs_changed(r->key_path, &r->key_seen);
@@ -407,8 +389,7 @@ reload_if_changed(struct instance *r)
  * Waits for the database as long as it takes; gives up only if the schema version is
  * wrong or for a single pass.
  */
-static enum err
-open_db(struct instance *r)
+static enum err open_db(struct instance *r)
 {
 	struct daemon_ctx *x = &r->x;
 	enum err e;
@@ -425,8 +406,7 @@ open_db(struct instance *r)
 	}
 }
 
-static enum err
-loop_start(struct instance *r)
+static enum err loop_start(struct instance *r)
 {
 	struct daemon_ctx *x = &r->x;
 	enum err e;
@@ -447,8 +427,7 @@ loop_start(struct instance *r)
  * Notes the time of a pass without an error, at most once a second, for locus metrics.
  * A failure only makes the daemon look late.
  */
-static void
-note_pass(struct instance *r)
+static void note_pass(struct instance *r)
 {
 	struct daemon_ctx *x = &r->x;
 	const char *name = r->opt.name;
@@ -466,8 +445,7 @@ note_pass(struct instance *r)
 		shared_close(&r->counters.file); /* an admin removed it */
 }
 
-static enum err
-one_step(struct instance *r, size_t *done)
+static enum err one_step(struct instance *r, size_t *done)
 {
 	struct daemon_ctx *x = &r->x;
 	enum err e;
@@ -490,8 +468,7 @@ one_step(struct instance *r, size_t *done)
 }
 
 /* Shows in locus status, too, why this instance does not work. */
-static void
-show_standby(struct instance *r, const char *text)
+static void show_standby(struct instance *r, const char *text)
 {
 	struct trouble t = { r->opt.name, clock_now(), r->keeper_text };
 	struct fail f = { 0 };
@@ -511,8 +488,7 @@ show_standby(struct instance *r, const char *text)
  * May the next step begin? A drained instance gives its lease up; a single pass ends
  * when a living instance has the lease, see wait_for_lease().
  */
-static bool
-has_lease(struct instance *r)
+static bool has_lease(struct instance *r)
 {
 	struct daemon_ctx *x = &r->x;
 	char text[KEEPER_TEXT_MOST];
@@ -539,8 +515,7 @@ has_lease(struct instance *r)
  * A single pass waits until it has the lease, and gives up when it sees that another
  * instance renews it.
  */
-static enum err
-wait_for_lease(struct instance *r)
+static enum err wait_for_lease(struct instance *r)
 {
 	struct daemon_ctx *x = &r->x;
 	char text[KEEPER_TEXT_MOST];
@@ -557,16 +532,14 @@ wait_for_lease(struct instance *r)
 	}
 }
 
-void
-daemon_ring(struct daemon_ctx *x, enum doorbell bell)
+void daemon_ring(struct daemon_ctx *x, enum doorbell bell)
 {
 	if (!x->dry_run)
 		doorbell_ring(&x->doorbells, x->conf, bell);
 }
 
 /* Returns the rings so far; opens the doorbells if they are absent or were replaced. */
-static uint32_t
-listen_to_bell(struct instance *r)
+static uint32_t listen_to_bell(struct instance *r)
 {
 	struct daemon_ctx *x = &r->x;
 	struct fail f = { 0 };
@@ -585,8 +558,7 @@ listen_to_bell(struct instance *r)
  * Waits for work, but not longer than the lease lasts. A ring that brought nothing, as
  * one for a validator of another app does, puts off the next by RING_GAP_MS.
  */
-static void
-idle_nap(struct instance *r)
+static void idle_nap(struct instance *r)
 {
 	double ms = r->opt.sleep_s > 0 ? r->opt.sleep_s * 1000 : r->daemon->idle_ms;
 	int64_t end = clock_mono_ms() + (int64_t)ms;
@@ -603,8 +575,7 @@ idle_nap(struct instance *r)
 }
 
 /* Sees to the lease before a step; *may: the step may begin. */
-static enum err
-before_step(struct instance *r, bool *may)
+static enum err before_step(struct instance *r, bool *may)
 {
 	reload_if_changed(r);
 	*may = false;
@@ -618,8 +589,7 @@ before_step(struct instance *r, bool *may)
 	return OK;
 }
 
-static enum err
-run_loop(struct instance *r)
+static enum err run_loop(struct instance *r)
 {
 	struct daemon_ctx *x = &r->x;
 	size_t done;
@@ -660,8 +630,7 @@ run_loop(struct instance *r)
  * The lock makes the name of an instance unique on its machine, so claims that carry
  * this name are left over from an earlier process.
  */
-static void
-find_triggers(struct instance *r)
+static void find_triggers(struct instance *r)
 {
 	struct daemon_ctx *x = &r->x;
 	struct node here;
@@ -673,8 +642,7 @@ find_triggers(struct instance *r)
 	    x->conf, x->db, arena_printf(&r->life, "%s/%s", here.name, r->opt.name));
 }
 
-static enum err
-open_lease(struct instance *r)
+static enum err open_lease(struct instance *r)
 {
 	struct daemon_ctx *x = &r->x;
 	const struct keeper_terms t = { .conf = x->conf,
@@ -699,8 +667,7 @@ open_lease(struct instance *r)
  * Waits while the file stop_daemons exists, without the lock, as a daemon that does not
  * work. The supervisor would start the daemon again and again.
  */
-static void
-wait_while_stopped(const struct daemon_ctx *x)
+static void wait_while_stopped(const struct daemon_ctx *x)
 {
 	if (!daemon_stopping(x))
 		return;
@@ -711,8 +678,7 @@ wait_while_stopped(const struct daemon_ctx *x)
 }
 
 /* Does everything that precedes the first step. */
-static enum err
-loop_set_up(struct instance *r, struct fail *f)
+static enum err loop_set_up(struct instance *r, struct fail *f)
 {
 	struct daemon_ctx *x = &r->x;
 	const char *pid;
@@ -750,8 +716,7 @@ loop_set_up(struct instance *r, struct fail *f)
 	return e;
 }
 
-static int
-run_daemon(struct instance *r)
+static int run_daemon(struct instance *r)
 {
 	struct fail f = { 0 };
 	enum err e = loop_set_up(r, &f);
@@ -789,8 +754,7 @@ run_daemon(struct instance *r)
 	return status;
 }
 
-int
-daemon_main(const struct daemon *d, int argc, char **argv)
+int daemon_main(const struct daemon *d, int argc, char **argv)
 {
 	static const enum log_level levels[] = { LOG_ERR, LOG_WARN, LOG_INFO,
 		LOG_DEBUG };

@@ -16,9 +16,8 @@
 
 enum { CHUNK = 64 << 10 };
 
-static enum err
-outputs_read(struct arena *a, const struct conf *conf, const struct row_docs *docs,
-    struct outputs *o, struct fail *f)
+static enum err outputs_read(struct arena *a, const struct conf *conf,
+    const struct row_docs *docs, struct outputs *o, struct fail *f)
 {
 	struct blob_file *made, *told;
 	size_t ntold = 0;
@@ -45,8 +44,7 @@ outputs_read(struct arena *a, const struct conf *conf, const struct row_docs *do
 	return OK;
 }
 
-enum err
-outputs_of(struct db *db, struct arena *a, const struct conf *conf,
+enum err outputs_of(struct db *db, struct arena *a, const struct conf *conf,
     const int64_t *resultids, size_t n, struct outputs *out, struct fail *f)
 {
 	struct row_docs *docs;
@@ -67,8 +65,7 @@ outputs_of(struct db *db, struct arena *a, const struct conf *conf,
 	return e;
 }
 
-enum err
-output_there(const struct output *o, bool *there, struct fail *f)
+enum err output_there(const struct output *o, bool *there, struct fail *f)
 {
 	struct stat st;
 
@@ -78,8 +75,7 @@ output_there(const struct output *o, bool *there, struct fail *f)
 	return FAIL(f, E_SYS, "there is no upload directory %s", o->root);
 }
 
-enum err
-output_check(const struct output *o, enum outputs_state *state, struct fail *f)
+enum err output_check(const struct output *o, enum outputs_state *state, struct fail *f)
 {
 	char md5[MD5_HEX];
 	int64_t nbytes;
@@ -110,8 +106,7 @@ output_check(const struct output *o, enum outputs_state *state, struct fail *f)
 	return OK;
 }
 
-static bool
-same_bytes(FILE *x, FILE *y)
+static bool same_bytes(FILE *x, FILE *y)
 {
 	char bx[CHUNK], by[CHUNK];
 	size_t nx, ny;
@@ -125,8 +120,7 @@ same_bytes(FILE *x, FILE *y)
 	return true;
 }
 
-enum err
-output_same(const char *path1, const char *path2, bool *same, struct fail *f)
+enum err output_same(const char *path1, const char *path2, bool *same, struct fail *f)
 {
 	FILE *x = fopen(path1, "rbe"), *y;
 	enum err e = OK;

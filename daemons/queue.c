@@ -16,14 +16,12 @@ enum {
 	PLACES = 8               /* in the queue, from which a sample is taken */
 };
 
-static bool
-has_queue(const struct daemon_queue *s)
+static bool has_queue(const struct daemon_queue *s)
 {
 	return s->how == ASIDE_VALIDATOR || s->how == ASIDE_ASSIMILATOR;
 }
 
-void
-queue_start(
+void queue_start(
     struct daemon_ctx *x, struct daemon_queue *s, const char *name, enum aside_how how)
 {
 	struct trouble *notes = NULL;
@@ -43,8 +41,7 @@ queue_start(
 
 /* --- the note that locus status, metrics and doctor show --- */
 
-static void
-show_pause(
+static void show_pause(
     struct daemon_ctx *x, struct daemon_queue *s, int64_t since, const char *text)
 {
 	struct trouble t = { arena_strdup(&x->a, x->name), since,
@@ -56,8 +53,7 @@ show_pause(
 		log_fail("writing the pause that locus status shows", &f);
 }
 
-static void
-hide_pause(struct daemon_ctx *x, struct daemon_queue *s)
+static void hide_pause(struct daemon_ctx *x, struct daemon_queue *s)
 {
 	struct fail f = { 0 };
 
@@ -75,8 +71,7 @@ struct waking {
 	int64_t next_time;
 };
 
-static enum err
-tx_wake(struct daemon_ctx *x, void *arg)
+static enum err tx_wake(struct daemon_ctx *x, void *arg)
 {
 	const struct waking *w = arg;
 
@@ -89,8 +84,7 @@ tx_wake(struct daemon_ctx *x, void *arg)
 }
 
 /* What failed while the daemon paused is not to blame, and is tried at once. */
-static enum err
-wake_all(struct daemon_ctx *x, struct daemon_queue *s)
+static enum err wake_all(struct daemon_ctx *x, struct daemon_queue *s)
 {
 	struct waking w = { .s = s };
 	int64_t *ids = NULL;
@@ -106,8 +100,7 @@ wake_all(struct daemon_ctx *x, struct daemon_queue *s)
 }
 
 /* The assimilator puts those back whose time has come, all of a second once. */
-static enum err
-wake_due(struct daemon_ctx *x, struct daemon_queue *s)
+static enum err wake_due(struct daemon_ctx *x, struct daemon_queue *s)
 {
 	struct waking w = { .s = s, .next_time = x->now + ASIDE_MOST_S };
 	int64_t *ids = NULL;
@@ -125,24 +118,21 @@ wake_due(struct daemon_ctx *x, struct daemon_queue *s)
 
 /* --- what a step works on --- */
 
-static int
-wu_order(const void *a, const void *b)
+static int wu_order(const void *a, const void *b)
 {
 	const struct workunit *x = a, *y = b;
 
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-static enum wu_queue
-queue_due_wus(const struct daemon_queue *s)
+static enum wu_queue queue_due_wus(const struct daemon_queue *s)
 {
 	return s->how == ASIDE_VALIDATOR ? QUEUE_TO_VALIDATE : QUEUE_TO_ASSIMILATE;
 }
 
 /* The two ends of the queue; *first 0 = it is empty. */
-static enum err
-queue_ends(struct daemon_ctx *x, const struct daemon_queue *s, enum wu_queue q,
-    int64_t *first, int64_t *last)
+static enum err queue_ends(struct daemon_ctx *x, const struct daemon_queue *s,
+    enum wu_queue q, int64_t *first, int64_t *last)
 {
 	struct workunit *wu = NULL;
 	size_t n = 0;
@@ -161,9 +151,8 @@ queue_ends(struct daemon_ctx *x, const struct daemon_queue *s, enum wu_queue q,
  * workunits often lie together, so only a sample tells them from a bad daemon; each
  * place is in a part of the queue of its own, which no bad luck leaves out.
  */
-static enum err
-queue_sample(struct daemon_ctx *x, const struct daemon_queue *s, bool tried,
-    size_t most, struct workunit **v, size_t *n)
+static enum err queue_sample(struct daemon_ctx *x, const struct daemon_queue *s,
+    bool tried, size_t most, struct workunit **v, size_t *n)
 {
 	enum wu_queue q = queue_due_wus(s);
 	int64_t first, last = 0;
@@ -196,8 +185,7 @@ queue_sample(struct daemon_ctx *x, const struct daemon_queue *s, bool tried,
  * Those that the daemon has not tried yet. Bad ones may lie before them, so what is
  * known to be behind is passed over, for a second.
  */
-static enum err
-queue_untried(struct daemon_ctx *x, struct daemon_queue *s, size_t max,
+static enum err queue_untried(struct daemon_ctx *x, struct daemon_queue *s, size_t max,
     struct workunit **wu, size_t *n)
 {
 	struct wu_sample from = { queue_due_wus(s), &s->id, s->from, false, max };
@@ -218,8 +206,7 @@ queue_untried(struct daemon_ctx *x, struct daemon_queue *s, size_t max,
  * The queue: those that have not failed yet, and from time to time all, for what has
  * failed may cost any time.
  */
-static enum err
-queue_all(struct daemon_ctx *x, struct daemon_queue *s, size_t max,
+static enum err queue_all(struct daemon_ctx *x, struct daemon_queue *s, size_t max,
     struct workunit **wu, size_t *n)
 {
 	struct wu_sample all = { queue_due_wus(s), &s->id, 0, true, s->retry.most };
@@ -245,9 +232,8 @@ queue_all(struct daemon_ctx *x, struct daemon_queue *s, size_t max,
 }
 
 /* What the daemon tries now: its queue, or most workunits of a sample. */
-static enum err
-queue_now(struct daemon_ctx *x, struct daemon_queue *s, size_t max, size_t most,
-    struct workunit **wu, size_t *n)
+static enum err queue_now(struct daemon_ctx *x, struct daemon_queue *s, size_t max,
+    size_t most, struct workunit **wu, size_t *n)
 {
 	if (s->turn == TURN_ALL)
 		return queue_all(x, s, max, wu, n);
@@ -256,9 +242,8 @@ queue_now(struct daemon_ctx *x, struct daemon_queue *s, size_t max, size_t most,
 }
 
 /* Reads which of the workunits have failed before, unless none has. */
-static enum err
-read_troubles(struct daemon_ctx *x, const struct daemon_queue *s, const int64_t *ids,
-    size_t n, struct queue_troubles *t)
+static enum err read_troubles(struct daemon_ctx *x, const struct daemon_queue *s,
+    const int64_t *ids, size_t n, struct queue_troubles *t)
 {
 	*t = (struct queue_troubles){ 0 };
 	if (!s->troubled || n == 0)
@@ -268,8 +253,7 @@ read_troubles(struct daemon_ctx *x, const struct daemon_queue *s, const int64_t 
 }
 
 /* Ids of n workunits. */
-static int64_t *
-ids_of(struct arena *a, const struct workunit *wu, size_t n)
+static int64_t *ids_of(struct arena *a, const struct workunit *wu, size_t n)
 {
 	int64_t *ids = NEWN(a, int64_t, n + 1);
 
@@ -278,8 +262,7 @@ ids_of(struct arena *a, const struct workunit *wu, size_t n)
 	return ids;
 }
 
-enum err
-queue_due(struct daemon_ctx *x, struct daemon_queue *s, size_t max,
+enum err queue_due(struct daemon_ctx *x, struct daemon_queue *s, size_t max,
     struct workunit **wu, size_t *n)
 {
 	size_t most;
@@ -304,8 +287,7 @@ queue_due(struct daemon_ctx *x, struct daemon_queue *s, size_t max,
 	return read_troubles(x, s, ids_of(&x->a, *wu, *n), *n, &s->before);
 }
 
-bool
-queue_may_go_on(const struct daemon_ctx *x, const struct daemon_queue *s)
+bool queue_may_go_on(const struct daemon_ctx *x, const struct daemon_queue *s)
 {
 	size_t most;
 
@@ -330,8 +312,7 @@ struct storing {
 	int64_t cleared;
 };
 
-static int64_t
-tries_before(const struct queue_troubles *t, int64_t id)
+static int64_t tries_before(const struct queue_troubles *t, int64_t id)
 {
 	for (size_t i = 0; i < t->n; i++)
 		if (t->v[i].workunitid == id)
@@ -340,8 +321,7 @@ tries_before(const struct queue_troubles *t, int64_t id)
 }
 
 /* Forgets the troubles of those that were handled. */
-static enum err
-clear_mended(struct daemon_ctx *x, struct storing *t)
+static enum err clear_mended(struct daemon_ctx *x, struct storing *t)
 {
 	for (size_t i = 0; i < t->nmended; i += DB_LIST_MAX) {
 		size_t part = t->nmended - i < DB_LIST_MAX ? t->nmended - i :
@@ -355,8 +335,7 @@ clear_mended(struct daemon_ctx *x, struct storing *t)
 	return OK;
 }
 
-static enum err
-tx_store(struct daemon_ctx *x, void *arg)
+static enum err tx_store(struct daemon_ctx *x, void *arg)
 {
 	struct storing *t = arg;
 	const struct queue_outcomes *o = t->o;
@@ -371,8 +350,7 @@ tx_store(struct daemon_ctx *x, void *arg)
 }
 
 /* Sets what is stored of the failures. */
-static void
-set_aside(struct daemon_ctx *x, struct storing *t)
+static void set_aside(struct daemon_ctx *x, struct storing *t)
 {
 	const struct queue_outcomes *o = t->o;
 
@@ -393,8 +371,7 @@ set_aside(struct daemon_ctx *x, struct storing *t)
 }
 
 /* Stages with a queue have read this when they read the queue. */
-static enum err
-troubles_before(struct daemon_ctx *x, struct storing *t)
+static enum err troubles_before(struct daemon_ctx *x, struct storing *t)
 {
 	const struct queue_outcomes *o = t->o;
 	int64_t *ids = NEWN(&x->a, int64_t, o->nbad + o->ngood + 1);
@@ -410,8 +387,7 @@ troubles_before(struct daemon_ctx *x, struct storing *t)
 	return read_troubles(x, t->s, ids, n, &t->before);
 }
 
-static enum err
-take_news(
+static enum err take_news(
     struct daemon_ctx *x, struct daemon_queue *s, enum pause_news news, const char *why)
 {
 	if (news == PAUSE_BEGINS) {
@@ -429,8 +405,7 @@ take_news(
 	return wake_all(x, s);
 }
 
-enum err
-queue_store(struct daemon_ctx *x, struct daemon_queue *s,
+enum err queue_store(struct daemon_ctx *x, struct daemon_queue *s,
     enum err (*unit)(struct daemon_ctx *, void *), void *arg,
     const struct queue_outcomes *o)
 {
@@ -462,15 +437,13 @@ queue_store(struct daemon_ctx *x, struct daemon_queue *s,
 	return take_news(x, s, news, o->nbad > 0 ? o->bad[o->nbad - 1].why : "");
 }
 
-enum err
-queue_tried(
+enum err queue_tried(
     struct daemon_ctx *x, struct daemon_queue *s, const struct queue_outcomes *o)
 {
 	return queue_store(x, s, NULL, NULL, o);
 }
 
-void
-queue_accuse(struct daemon_ctx *x, const struct queue_failure *v, enum err e)
+void queue_accuse(struct daemon_ctx *x, const struct queue_failure *v, enum err e)
 {
 	const struct workunit *wu = v->wu;
 
@@ -479,8 +452,8 @@ queue_accuse(struct daemon_ctx *x, const struct queue_failure *v, enum err e)
 	daemon_trouble(x, "[WU#%lld] %s: %s", (long long)wu->id, wu->name, v->why);
 }
 
-enum err
-queue_blame(struct daemon_ctx *x, struct queue_failure *v, enum err e, bool *blamed)
+enum err queue_blame(
+    struct daemon_ctx *x, struct queue_failure *v, enum err e, bool *blamed)
 {
 	const struct workunit *wu = v->wu;
 	struct fail f = { 0 };
@@ -499,8 +472,7 @@ queue_blame(struct daemon_ctx *x, struct queue_failure *v, enum err e, bool *bla
 	return OK;
 }
 
-enum err
-queue_drop_aside(
+enum err queue_drop_aside(
     struct daemon_ctx *x, struct daemon_queue *s, struct workunit *wu, size_t *n)
 {
 	struct queue_troubles t;
@@ -519,8 +491,8 @@ queue_drop_aside(
 	return OK;
 }
 
-enum err
-queue_step_ends(struct daemon_ctx *x, struct daemon_queue *s, const char *broken)
+enum err queue_step_ends(
+    struct daemon_ctx *x, struct daemon_queue *s, const char *broken)
 {
 	if (broken != NULL) {
 		if (!s->shown)
@@ -535,9 +507,8 @@ queue_step_ends(struct daemon_ctx *x, struct daemon_queue *s, const char *broken
 /* --- batches --- */
 
 /* Handles the workunits of a chunk one by one. */
-static enum err
-queue_each(struct daemon_ctx *x, struct daemon_queue *s, const struct queue_calls *c,
-    struct workunit *const *wu, size_t n, size_t *done)
+static enum err queue_each(struct daemon_ctx *x, struct daemon_queue *s,
+    const struct queue_calls *c, struct workunit *const *wu, size_t n, size_t *done)
 {
 	enum err e = OK;
 
@@ -559,17 +530,15 @@ queue_each(struct daemon_ctx *x, struct daemon_queue *s, const struct queue_call
 	return e;
 }
 
-static int
-by_workunit_id(const void *a, const void *b)
+static int by_workunit_id(const void *a, const void *b)
 {
 	const struct workunit *const *x = a, *const *y = b;
 
 	return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
 }
 
-enum err
-queue_chunks(struct daemon_ctx *x, struct daemon_queue *s, const struct queue_calls *c,
-    struct workunit *wu, size_t n, size_t *done)
+enum err queue_chunks(struct daemon_ctx *x, struct daemon_queue *s,
+    const struct queue_calls *c, struct workunit *wu, size_t n, size_t *done)
 {
 	struct workunit **chunk = NEWN(&x->a, struct workunit *, c->most);
 	int64_t *ids = NEWN(&x->a, int64_t, c->most);

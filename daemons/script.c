@@ -14,8 +14,7 @@ enum {
 	    126 /* a shell's status for what it could not run; above it, signals */
 };
 
-enum err
-script_start(struct daemon_ctx *x, const char *command, struct script *s)
+enum err script_start(struct daemon_ctx *x, const char *command, struct script *s)
 {
 	const char *own;
 
@@ -35,15 +34,14 @@ struct words {
 	size_t n, cap;
 };
 
-static void
-words_add(struct words *w, const char *word)
+static void words_add(struct words *w, const char *word)
 {
 	PUSH(w->a, w->v, w->n, w->cap) = word;
 }
 
 /* Adds what one side has under a name; false if it has none of that name. */
-static bool
-words_of_side(struct words *w, const char *name, const struct script_side *s)
+static bool words_of_side(
+    struct words *w, const char *name, const struct script_side *s)
 {
 	if (strcmp(name, "files") == 0)
 		for (size_t i = 0; i < s->out->n; i++)
@@ -57,8 +55,7 @@ words_of_side(struct words *w, const char *name, const struct script_side *s)
 	return true;
 }
 
-static void
-words_of(struct words *w, const char *word, const struct script_side *one,
+static void words_of(struct words *w, const char *word, const struct script_side *one,
     const struct script_side *two)
 {
 	size_t n = strlen(word);
@@ -71,8 +68,8 @@ words_of(struct words *w, const char *word, const struct script_side *one,
 	words_add(w, word);
 }
 
-static enum match
-script_verdict(struct arena *a, int status, const char *words, const char **why)
+static enum match script_verdict(
+    struct arena *a, int status, const char *words, const char **why)
 {
 	if (status < 0 || status >= NOT_RUN ||
 	    strstr(words, "Traceback (most recent call last)") != NULL) {
@@ -82,9 +79,8 @@ script_verdict(struct arena *a, int status, const char *words, const char **why)
 	return status == 0 ? MATCH_SAME : MATCH_DIFFERENT;
 }
 
-enum match
-script_judges(struct daemon_ctx *x, const struct script *s, struct script_side one,
-    struct script_side two, const char **why)
+enum match script_judges(struct daemon_ctx *x, const struct script *s,
+    struct script_side one, struct script_side two, const char **why)
 {
 	struct words w = { .a = &x->a };
 	struct fail f = { 0 };

@@ -61,8 +61,7 @@ struct transitioner {
 	struct recount recount;
 };
 
-static enum err
-transitioner_start(struct daemon_ctx *x)
+static enum err transitioner_start(struct daemon_ctx *x)
 {
 	struct transitioner *o = x->own;
 
@@ -71,8 +70,8 @@ transitioner_start(struct daemon_ctx *x)
 }
 
 /* Returns the row after the change. */
-static struct workunit
-transitioned_workunit(const struct workunit *wu, const struct wu_change *c, int64_t now)
+static struct workunit transitioned_workunit(
+    const struct workunit *wu, const struct wu_change *c, int64_t now)
 {
 	struct workunit to = *wu;
 
@@ -92,8 +91,8 @@ transitioned_workunit(const struct workunit *wu, const struct wu_change *c, int6
 	return to;
 }
 
-static struct result
-transitioned_result(const struct result *r, const struct result_change *c)
+static struct result transitioned_result(
+    const struct result *r, const struct result_change *c)
 {
 	struct result to = *r;
 
@@ -110,8 +109,7 @@ transitioned_result(const struct result *r, const struct result_change *c)
 	return to;
 }
 
-static void
-log_change(const struct workunit *wu, const struct wu_change *c)
+static void log_change(const struct workunit *wu, const struct wu_change *c)
 {
 	int timed_out = 0, dropped = 0;
 
@@ -148,16 +146,14 @@ struct moved {
 	int64_t delay_bound;
 };
 
-static int
-moved_by_id(const void *a, const void *b)
+static int moved_by_id(const void *a, const void *b)
 {
 	const struct moved *x = a, *y = b;
 
 	return (x->r->id > y->r->id) - (x->r->id < y->r->id);
 }
 
-static int
-moved_by_version(const void *a, const void *b)
+static int moved_by_version(const void *a, const void *b)
 {
 	const struct moved *x = a, *y = b;
 
@@ -169,8 +165,8 @@ moved_by_version(const void *a, const void *b)
 }
 
 /* Collects the changed rows, each kind in the order of its locks. */
-static void
-move_results(struct daemon_ctx *x, struct wu_updates *b, const struct chunk *k)
+static void move_results(
+    struct daemon_ctx *x, struct wu_updates *b, const struct chunk *k)
 {
 	struct moved *v = NULL;
 	size_t n = 0, cap = 0;
@@ -200,8 +196,8 @@ move_results(struct daemon_ctx *x, struct wu_updates *b, const struct chunk *k)
 			    x->conf->daily_result_quota);
 }
 
-static enum err
-make_results(struct daemon_ctx *x, struct wu_updates *b, const struct due *d)
+static enum err make_results(
+    struct daemon_ctx *x, struct wu_updates *b, const struct due *d)
 {
 	const struct transitioner *o = x->own;
 	struct new_result r;
@@ -215,8 +211,7 @@ make_results(struct daemon_ctx *x, struct wu_updates *b, const struct due *d)
 }
 
 /* Counts the workunit as it will be. */
-static void
-tally_due(struct due *d)
+static void tally_due(struct due *d)
 {
 	struct result made = { .server_state = RESULT_UNSENT };
 
@@ -232,8 +227,7 @@ tally_due(struct due *d)
 	tally_code(&d->to);
 }
 
-static enum err
-save_transitions(struct daemon_ctx *x, struct chunk *k)
+static enum err save_transitions(struct daemon_ctx *x, struct chunk *k)
 {
 	struct wu_updates *b = wu_updates_new(&x->a);
 	struct tally_moves *moves = tally_moves_new(&x->a);
@@ -252,8 +246,7 @@ save_transitions(struct daemon_ctx *x, struct chunk *k)
 }
 
 /* Reads inside the transaction, so that a retry decides on fresh rows. */
-static enum err
-tx_transition(struct daemon_ctx *x, void *arg)
+static enum err tx_transition(struct daemon_ctx *x, void *arg)
 {
 	struct chunk *k = arg;
 	struct workunit *wu;
@@ -286,8 +279,7 @@ tx_transition(struct daemon_ctx *x, void *arg)
 }
 
 /* Wakes those who go on with what the transaction has moved. */
-static void
-ring_for(struct daemon_ctx *x, const struct chunk *k)
+static void ring_for(struct daemon_ctx *x, const struct chunk *k)
 {
 	bool validate = false, assimilate = false, delete_files = false;
 
@@ -308,8 +300,8 @@ ring_for(struct daemon_ctx *x, const struct chunk *k)
 		daemon_ring(x, DOORBELL_FILE_DELETER);
 }
 
-static enum err
-transition_some(struct daemon_ctx *x, struct workunit *const *wu, size_t n)
+static enum err transition_some(
+    struct daemon_ctx *x, struct workunit *const *wu, size_t n)
 {
 	int64_t *ids = NEWN(&x->a, int64_t, n);
 	struct chunk k = { .ids = ids, .n = n };
@@ -323,8 +315,7 @@ transition_some(struct daemon_ctx *x, struct workunit *const *wu, size_t n)
 	return OK;
 }
 
-static enum err
-transition_one(struct daemon_ctx *x, struct workunit *wu)
+static enum err transition_one(struct daemon_ctx *x, struct workunit *wu)
 {
 	return transition_some(x, &wu, 1);
 }
@@ -340,16 +331,14 @@ struct slice {
 	size_t n;
 };
 
-static enum err
-tx_ledger_fold(struct daemon_ctx *x, void *arg)
+static enum err tx_ledger_fold(struct daemon_ctx *x, void *arg)
 {
 	const struct slice *s = arg;
 
 	return ledger_fold(x->db, s->ids, s->n, &x->fail);
 }
 
-static enum err
-tx_ledger_close(struct daemon_ctx *x, void *arg)
+static enum err tx_ledger_close(struct daemon_ctx *x, void *arg)
 {
 	return ledger_close(x->db, arg, &x->fail);
 }
@@ -357,8 +346,7 @@ tx_ledger_close(struct daemon_ctx *x, void *arg)
 /*
  * Contention, or a COMMIT whose answer was lost: the next pass finds what is still due.
  */
-static enum err
-left_for_next(enum err e)
+static enum err left_for_next(enum err e)
 {
 	return e == E_RACE || e == E_RETRY ? OK : e;
 }
@@ -367,8 +355,7 @@ left_for_next(enum err e)
  * Sums up rows of old days. *full: the pass has reached its bound, so the next one
  * follows at once.
  */
-static enum err
-close_old(struct daemon_ctx *x, struct ledger_writer *b, bool *full)
+static enum err close_old(struct daemon_ctx *x, struct ledger_writer *b, bool *full)
 {
 	int64_t before = x->now / DAY_S - x->conf->ledger_days;
 	struct row_ledger *old;
@@ -387,16 +374,15 @@ close_old(struct daemon_ctx *x, struct ledger_writer *b, bool *full)
 	return OK;
 }
 
-static enum err
-tx_ledger_end(struct daemon_ctx *x, void *arg)
+static enum err tx_ledger_end(struct daemon_ctx *x, void *arg)
 {
 	return ledger_end(x->db, arg, &x->fail);
 }
 
 /* Removes what is left of those that are gone, of the next slice of ids. The last
  * slice has no end: those with the highest ids may be gone. */
-static enum err
-end_slice(struct daemon_ctx *x, struct ledger_writer *b, enum ledger_ended what)
+static enum err end_slice(
+    struct daemon_ctx *x, struct ledger_writer *b, enum ledger_ended what)
 {
 	struct ledger_round *r = &b->rounds[what];
 	struct row_ledger *ended;
@@ -424,8 +410,8 @@ end_slice(struct daemon_ctx *x, struct ledger_writer *b, enum ledger_ended what)
  * once. Once a day it removes the sums of file sets and hosts that are gone, a slice
  * of ids in each pass.
  */
-static enum err
-ledger_writer_step(struct daemon_ctx *x, struct ledger_writer *b, bool *full)
+static enum err ledger_writer_step(
+    struct daemon_ctx *x, struct ledger_writer *b, bool *full)
 {
 	int64_t *ids;
 	size_t n;
@@ -460,8 +446,7 @@ struct decay {
 	size_t n;
 };
 
-static enum err
-tx_decay(struct daemon_ctx *x, void *arg)
+static enum err tx_decay(struct daemon_ctx *x, void *arg)
 {
 	const struct decay *d = arg;
 
@@ -469,8 +454,7 @@ tx_decay(struct daemon_ctx *x, void *arg)
 }
 
 /* *n: rows that were due; below AVERAGES_BATCH, the table has no more. */
-static enum err
-decay_batch(struct daemon_ctx *x, struct averages *p, size_t *n)
+static enum err decay_batch(struct daemon_ctx *x, struct averages *p, size_t *n)
 {
 	struct decay d = { .of = (enum averages_of)p->table };
 	int64_t *ids;
@@ -497,8 +481,7 @@ decay_batch(struct daemon_ctx *x, struct averages *p, size_t *n)
  * begins every hour. Only averages that are older than a day are updated. *full: more
  * is due at once.
  */
-static enum err
-averages_step(struct daemon_ctx *x, struct averages *p, bool *full)
+static enum err averages_step(struct daemon_ctx *x, struct averages *p, bool *full)
 {
 	if (x->mod_i != 0 || x->dry_run)
 		return OK;
@@ -532,8 +515,7 @@ struct recount_slice {
 	int64_t from, to;
 };
 
-static enum err
-tx_recount(struct daemon_ctx *x, void *arg)
+static enum err tx_recount(struct daemon_ctx *x, void *arg)
 {
 	const struct recount_slice *s = arg;
 
@@ -541,8 +523,7 @@ tx_recount(struct daemon_ctx *x, void *arg)
 }
 
 /* Goes on by a slice of ids. *full: there are more. */
-static enum err
-recount_step(struct daemon_ctx *x, struct recount *c, bool *full)
+static enum err recount_step(struct daemon_ctx *x, struct recount *c, bool *full)
 {
 	struct recount_slice s = { c->from, 0 };
 	bool wanted = true;
@@ -569,8 +550,7 @@ recount_step(struct daemon_ctx *x, struct recount *c, bool *full)
 	return OK;
 }
 
-static enum err
-transitioner_step(struct daemon_ctx *x, size_t *done)
+static enum err transitioner_step(struct daemon_ctx *x, size_t *done)
 {
 	struct transitioner *o = x->own;
 	static const struct queue_calls calls = { DB_LIST_MAX, transition_some,
@@ -589,16 +569,14 @@ transitioner_step(struct daemon_ctx *x, size_t *done)
 	return OK;
 }
 
-static void
-transitioner_end(struct daemon_ctx *x)
+static void transitioner_end(struct daemon_ctx *x)
 {
 	const struct transitioner *o = x->own;
 
 	work_close(o->work);
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	static const struct daemon transitioner = {
 		.name = "transitioner",

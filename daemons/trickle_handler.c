@@ -60,8 +60,7 @@ struct removal {
 	size_t n;
 };
 
-static enum err
-trickles_start(struct daemon_ctx *x)
+static enum err trickles_start(struct daemon_ctx *x)
 {
 	struct trickles *o = x->own;
 
@@ -78,8 +77,8 @@ static const struct col message_columns[] = {
 };
 #undef COLUMN
 
-static enum err
-message_ask(struct daemon_ctx *x, void *item, const char *doc, json_t *request)
+static enum err message_ask(
+    struct daemon_ctx *x, void *item, const char *doc, json_t *request)
 {
 	const struct handed *h = item;
 	json_t *m = json_object();
@@ -93,8 +92,7 @@ message_ask(struct daemon_ctx *x, void *item, const char *doc, json_t *request)
 }
 
 /* Can clients take the answer (protocol.md 2.8)? */
-static const char *
-down_wrong(const struct handed *h)
+static const char *down_wrong(const struct handed *h)
 {
 	if (h->result[0] == '\0')
 		return "has an answer for a message that names no result";
@@ -111,8 +109,7 @@ down_wrong(const struct handed *h)
 	return NULL;
 }
 
-static const char *
-message_take(struct daemon_ctx *x, void *item, json_t *reply)
+static const char *message_take(struct daemon_ctx *x, void *item, json_t *reply)
 {
 	struct handed *h = item;
 
@@ -121,8 +118,7 @@ message_take(struct daemon_ctx *x, void *item, json_t *reply)
 	return h->down == NULL ? NULL : down_wrong(h);
 }
 
-static enum err
-queue_answer(struct daemon_ctx *x, const struct handed *h)
+static enum err queue_answer(struct daemon_ctx *x, const struct handed *h)
 {
 	size_t n = strlen(h->down);
 	const char *end = n > 0 && h->down[n - 1] != '\n' ? "\n" : "";
@@ -134,8 +130,7 @@ queue_answer(struct daemon_ctx *x, const struct handed *h)
 	    x->db, h->row->hostid, x->now, "trickle_down", xml, &x->fail);
 }
 
-static enum err
-tx_remove(struct daemon_ctx *x, void *arg)
+static enum err tx_remove(struct daemon_ctx *x, void *arg)
 {
 	const struct removal *r = arg;
 	int64_t ids[PAGE];
@@ -148,8 +143,7 @@ tx_remove(struct daemon_ctx *x, void *arg)
 	return trickles_delete(x->db, ids, r->n, &x->fail);
 }
 
-static enum err
-remove_messages(struct daemon_ctx *x, struct removal *r, size_t *done)
+static enum err remove_messages(struct daemon_ctx *x, struct removal *r, size_t *done)
 {
 	const struct trickles *o = x->own;
 
@@ -162,8 +156,8 @@ remove_messages(struct daemon_ctx *x, struct removal *r, size_t *done)
 }
 
 /* What becomes of a message that the handler has not taken. */
-static enum err
-message_stays(struct daemon_ctx *x, const struct handed *h, const struct question *q)
+static enum err message_stays(
+    struct daemon_ctx *x, const struct handed *h, const struct question *q)
 {
 	const struct trickles *o = x->own;
 	const char *label = arena_printf(&x->a, "[MESSAGE#%lld] of host %lld",
@@ -181,8 +175,7 @@ message_stays(struct daemon_ctx *x, const struct handed *h, const struct questio
 }
 
 /* Asks the handler about messages, and removes those that it takes. */
-static enum err
-hand_messages(struct daemon_ctx *x, struct removal *r, size_t *done)
+static enum err hand_messages(struct daemon_ctx *x, struct removal *r, size_t *done)
 {
 	static const struct verb trickle = { "trickle", message_ask, message_take };
 	struct question *q = NEWN(&x->a, struct question, r->n + 1);
@@ -205,8 +198,7 @@ hand_messages(struct daemon_ctx *x, struct removal *r, size_t *done)
 }
 
 /* Sorts a page: what is ours and too old, and what the handler is asked about. */
-static void
-sort_page(struct daemon_ctx *x, const struct row_trickle *rows, size_t n,
+static void sort_page(struct daemon_ctx *x, const struct row_trickle *rows, size_t n,
     struct removal *old, struct removal *due)
 {
 	const struct trickles *o = x->own;
@@ -227,8 +219,7 @@ sort_page(struct daemon_ctx *x, const struct row_trickle *rows, size_t n,
 }
 
 /* Handles the next page of messages; *last: there are no more. */
-static enum err
-one_page(struct daemon_ctx *x, bool *last, size_t *done)
+static enum err one_page(struct daemon_ctx *x, bool *last, size_t *done)
 {
 	struct trickles *o = x->own;
 	struct removal old = { NEWN(&x->a, struct handed, PAGE), 0 },
@@ -248,8 +239,7 @@ one_page(struct daemon_ctx *x, bool *last, size_t *done)
 	return OK;
 }
 
-static enum err
-trickles_step(struct daemon_ctx *x, size_t *done)
+static enum err trickles_step(struct daemon_ctx *x, size_t *done)
 {
 	struct trickles *o = x->own;
 	bool last = false;
@@ -273,8 +263,7 @@ trickles_step(struct daemon_ctx *x, size_t *done)
 	return e;
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	static const struct daemon trickle_handler = {
 		.name = "trickle_handler",

@@ -84,8 +84,7 @@ struct session {
 	size_t n;
 };
 
-static enum err
-validator_check(const void *own, struct fail *f)
+static enum err validator_check(const void *own, struct fail *f)
 {
 	const struct validator *o = own;
 
@@ -97,8 +96,7 @@ validator_check(const void *own, struct fail *f)
 	return credit_check(&o->credit, f);
 }
 
-static enum err
-validator_start(struct daemon_ctx *x)
+static enum err validator_start(struct daemon_ctx *x)
 {
 	struct validator *o = x->own;
 
@@ -110,8 +108,7 @@ validator_start(struct daemon_ctx *x)
 	return daemon_split_command(x, o->command, &o->argv, &o->argc);
 }
 
-static enum match
-judge_not_now(struct daemon_ctx *x, const char *why)
+static enum match judge_not_now(struct daemon_ctx *x, const char *why)
 {
 	struct validator *o = x->own;
 
@@ -120,8 +117,7 @@ judge_not_now(struct daemon_ctx *x, const char *why)
 }
 
 /* Runs CMD FILE1 FILE2; its possible answers are in verdicts.def. */
-static enum match
-compare_by_command(struct daemon_ctx *x, char *path1, char *path2)
+static enum match compare_by_command(struct daemon_ctx *x, char *path1, char *path2)
 {
 	struct validator *o = x->own;
 	struct fail f = { 0 };
@@ -147,8 +143,8 @@ compare_by_command(struct daemon_ctx *x, char *path1, char *path2)
 	           m;
 }
 
-static enum match
-judge_file(struct daemon_ctx *x, const struct result *r, const struct output *out)
+static enum match judge_file(
+    struct daemon_ctx *x, const struct result *r, const struct output *out)
 {
 	const struct validator *o = x->own;
 	struct fail f = { 0 };
@@ -171,9 +167,8 @@ judge_file(struct daemon_ctx *x, const struct result *r, const struct output *ou
 }
 
 /* A result that a script finds wrong on its own is bad. */
-static enum match
-judge_by_script(struct daemon_ctx *x, const struct script *s, struct script_side one,
-    struct script_side two)
+static enum match judge_by_script(struct daemon_ctx *x, const struct script *s,
+    struct script_side one, struct script_side two)
 {
 	const char *why;
 	enum match m = script_judges(x, s, one, two, &why);
@@ -184,8 +179,7 @@ judge_by_script(struct daemon_ctx *x, const struct script *s, struct script_side
 }
 
 /* Judges the files of one result on their own. */
-static enum match
-judge_result(struct trial *t, size_t i)
+static enum match judge_result(struct trial *t, size_t i)
 {
 	struct daemon_ctx *x = t->x;
 	struct validator *o = x->own;
@@ -210,8 +204,8 @@ judge_result(struct trial *t, size_t i)
 	    (struct script_side){ NULL, NULL });
 }
 
-static enum match
-compare_files(struct daemon_ctx *x, const struct output *p, const struct output *q)
+static enum match compare_files(
+    struct daemon_ctx *x, const struct output *p, const struct output *q)
 {
 	const struct validator *o = x->own;
 	struct fail f = { 0 };
@@ -235,8 +229,7 @@ compare_files(struct daemon_ctx *x, const struct output *p, const struct output 
 }
 
 /* Without a script to compare, results that are good agree. */
-static enum match
-compare_by_script(struct trial *t, size_t i, size_t j)
+static enum match compare_by_script(struct trial *t, size_t i, size_t j)
 {
 	const struct validator *o = t->x->own;
 	enum match m = MATCH_SAME;
@@ -250,8 +243,7 @@ compare_by_script(struct trial *t, size_t i, size_t j)
 	return m;
 }
 
-static enum match
-compare_results(void *ctx, size_t i, size_t j)
+static enum match compare_results(void *ctx, size_t i, size_t j)
 {
 	struct trial *t = ctx;
 	const struct validator *o = t->x->own;
@@ -272,8 +264,7 @@ compare_results(void *ctx, size_t i, size_t j)
 	return MATCH_SAME;
 }
 
-static bool
-result_counts(const struct result *r)
+static bool result_counts(const struct result *r)
 {
 	return r->server_state == RESULT_OVER && r->outcome == OUTCOME_SUCCESS &&
 	       r->validate_state != VALIDATE_INVALID;
@@ -283,8 +274,7 @@ result_counts(const struct result *r)
  * Reads the results that count, by workunit and id; each t->results points into the one
  * array.
  */
-static enum err
-load_results(
+static enum err load_results(
     struct daemon_ctx *x, struct session *s, struct result **counted, size_t *n)
 {
 	int64_t *ids = NEWN(&x->a, int64_t, s->n);
@@ -308,8 +298,7 @@ load_results(
 	return OK;
 }
 
-static enum err
-validator_load(struct daemon_ctx *x, struct session *s)
+static enum err validator_load(struct daemon_ctx *x, struct session *s)
 {
 	const struct validator *o = x->own;
 	struct outputs *out;
@@ -363,8 +352,7 @@ static const struct {
 	{ "later", MATCH_LATER },
 };
 
-static size_t
-trial_shown(const struct trial *t)
+static size_t trial_shown(const struct trial *t)
 {
 	size_t n = 0;
 
@@ -373,8 +361,8 @@ trial_shown(const struct trial *t)
 	return n;
 }
 
-static enum err
-validate_ask(struct daemon_ctx *x, void *item, const char *doc, json_t *request)
+static enum err validate_ask(
+    struct daemon_ctx *x, void *item, const char *doc, json_t *request)
 {
 	const struct trial *t = item;
 	json_t *results = json_array();
@@ -398,16 +386,14 @@ struct opinions {
 	const char *why; /* why the reply cannot be used, or why one result waits */
 };
 
-static bool
-opinion_wrong(struct opinions *o, const char *why, int64_t id)
+static bool opinion_wrong(struct opinions *o, const char *why, int64_t id)
 {
 	o->why = arena_printf(o->a, "its reply %s %lld", why, (long long)id);
 	return false;
 }
 
 /* Credit: of the result, else of the workunit, else none. */
-static bool
-opinion_credit(struct opinions *o, size_t i, json_t *said, json_t *reply)
+static bool opinion_credit(struct opinions *o, size_t i, json_t *said, json_t *reply)
 {
 	json_t *c = json_object_get(said, "credit");
 	double v;
@@ -424,8 +410,7 @@ opinion_credit(struct opinions *o, size_t i, json_t *said, json_t *reply)
 	return true;
 }
 
-static bool
-opinion_take(struct opinions *o, json_t *said, json_t *reply)
+static bool opinion_take(struct opinions *o, json_t *said, json_t *reply)
 {
 	int64_t id = json_integer_value(json_object_get(said, "id"));
 	json_t *group = json_object_get(said, "group");
@@ -457,8 +442,7 @@ opinion_take(struct opinions *o, json_t *said, json_t *reply)
 	return opinion_credit(o, i, said, reply);
 }
 
-static const char *
-validate_take(struct daemon_ctx *x, void *item, json_t *reply)
+static const char *validate_take(struct daemon_ctx *x, void *item, json_t *reply)
 {
 	struct trial *t = item;
 	struct opinions o = { .a = &x->a,
@@ -484,8 +468,7 @@ validate_take(struct daemon_ctx *x, void *item, json_t *reply)
 }
 
 /* Nothing of what the handler was shown can be judged now. */
-static void
-handler_failed(struct trial *t, const struct question *q)
+static void handler_failed(struct trial *t, const struct question *q)
 {
 	t->why = q->why;
 	t->detail = q->detail;
@@ -498,8 +481,7 @@ handler_failed(struct trial *t, const struct question *q)
  * Asks the handler about all trials. If it does not work, the step ends with an error
  * once those that it has judged are stored.
  */
-static enum err
-ask_handler(struct daemon_ctx *x, struct session *s)
+static enum err ask_handler(struct daemon_ctx *x, struct session *s)
 {
 	static const struct verb verb = { "validate", validate_ask, validate_take };
 	struct validator *o = x->own;
@@ -534,8 +516,7 @@ ask_handler(struct daemon_ctx *x, struct session *s)
  * Sets what each valid result is granted: what the quorum agrees on, later the same as
  * the quorum. doc: of the workunit, NULL = it states nothing.
  */
-static void
-decide_credit(struct trial *t, const char *doc)
+static void decide_credit(struct trial *t, const char *doc)
 {
 	const struct validator *o = t->x->own;
 	const struct credit_policy *p = &o->credit.policy;
@@ -555,8 +536,7 @@ decide_credit(struct trial *t, const char *doc)
 	                              credit_granted(p, t->wu, claims, n);
 }
 
-static enum err
-decide_credits(struct daemon_ctx *x, struct session *s)
+static enum err decide_credits(struct daemon_ctx *x, struct session *s)
 {
 	const struct validator *o = x->own;
 	int64_t *ids = NEWN(&x->a, int64_t, s->n);
@@ -573,8 +553,7 @@ decide_credits(struct daemon_ctx *x, struct session *s)
 	return OK;
 }
 
-static struct workunit
-validated_workunit(const struct trial *t)
+static struct workunit validated_workunit(const struct trial *t)
 {
 	const struct validate_change *c = &t->change;
 	struct workunit to = *t->wu;
@@ -596,8 +575,7 @@ validated_workunit(const struct trial *t)
 }
 
 /* Sets *to to the new row of result i; returns false if nothing changes in it. */
-static bool
-validated_result(const struct trial *t, size_t i, struct result *to)
+static bool validated_result(const struct trial *t, size_t i, struct result *to)
 {
 	const struct validator *o = t->x->own;
 	int32_t state = t->change.validate_state[i];
@@ -623,8 +601,7 @@ struct verdict {
 	struct result to;
 };
 
-static int
-verdict_by_id(const void *a, const void *b)
+static int verdict_by_id(const void *a, const void *b)
 {
 	const struct result *x = &((const struct verdict *)a)->to,
 			    *y = &((const struct verdict *)b)->to;
@@ -632,8 +609,7 @@ verdict_by_id(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-static int
-verdict_by_host(const void *a, const void *b)
+static int verdict_by_host(const void *a, const void *b)
 {
 	const struct result *x = &((const struct verdict *)a)->to,
 			    *y = &((const struct verdict *)b)->to;
@@ -643,8 +619,7 @@ verdict_by_host(const void *a, const void *b)
 	return verdict_by_id(a, b);
 }
 
-static bool
-teaches(const struct verdict *v)
+static bool teaches(const struct verdict *v)
 {
 	int32_t s = v->to.validate_state;
 
@@ -653,8 +628,7 @@ teaches(const struct verdict *v)
 }
 
 /* Updates the statistics of app versions on hosts; v is ordered by host. */
-static enum err
-learn_versions(
+static enum err learn_versions(
     struct daemon_ctx *x, struct wu_updates *b, const struct verdict *v, size_t n)
 {
 	int64_t *hosts = NEWN(&x->a, int64_t, n), quota = quota_first(x->conf);
@@ -683,8 +657,7 @@ learn_versions(
  * Updates the statistics of the version on all hosts, and those of the host, from a
  * valid result.
  */
-static void
-learn_from_valid(struct wu_updates *b, const struct verdict *v)
+static void learn_from_valid(struct wu_updates *b, const struct verdict *v)
 {
 	double pfc = statistics_pfc(&v->to, v->trial->wu);
 	double turnaround = (double)(v->to.received_time - v->to.sent_time);
@@ -699,8 +672,8 @@ learn_from_valid(struct wu_updates *b, const struct verdict *v)
  * Saves what hosts, users and teams earn or lose, in one order of locks: by host, then
  * by user, then by team.
  */
-static enum err
-save_effects(struct daemon_ctx *x, struct wu_updates *b, struct verdict *v, size_t n)
+static enum err save_effects(
+    struct daemon_ctx *x, struct wu_updates *b, struct verdict *v, size_t n)
 {
 	const struct validator *o = x->own;
 	struct grants g = { .a = &x->a };
@@ -718,8 +691,7 @@ save_effects(struct daemon_ctx *x, struct wu_updates *b, struct verdict *v, size
 	return e != OK ? e : wu_updates_save(x->db, b, &x->fail);
 }
 
-static enum err
-tx_save_verdicts(struct daemon_ctx *x, void *arg)
+static enum err tx_save_verdicts(struct daemon_ctx *x, void *arg)
 {
 	const struct session *s = arg;
 	struct wu_updates *b = wu_updates_new(&x->a);
@@ -745,14 +717,12 @@ tx_save_verdicts(struct daemon_ctx *x, void *arg)
 	return e != OK || n == 0 ? e : save_effects(x, b, v, n);
 }
 
-static const char *
-why_later(const struct trial *t)
+static const char *why_later(const struct trial *t)
 {
 	return t->why != NULL ? t->why : "its canonical output cannot be read";
 }
 
-static void
-log_trial(const struct trial *t)
+static void log_trial(const struct trial *t)
 {
 	size_t valid = 0, bad = 0;
 
@@ -769,8 +739,7 @@ log_trial(const struct trial *t)
 	    t->change.retry_later, valid > 0 ? t->granted : 0);
 }
 
-static void
-judge_trial(struct trial *t)
+static void judge_trial(struct trial *t)
 {
 	struct daemon_ctx *x = t->x;
 	const char *why;
@@ -788,8 +757,7 @@ judge_trial(struct trial *t)
 }
 
 /* Stores the verdicts; what cannot be judged yet is put aside. */
-static enum err
-store_trials(struct daemon_ctx *x, struct session *s)
+static enum err store_trials(struct daemon_ctx *x, struct session *s)
 {
 	struct validator *o = x->own;
 	struct queue_failure *bad = NEWN(&x->a, struct queue_failure, s->n + 1);
@@ -816,8 +784,7 @@ store_trials(struct daemon_ctx *x, struct session *s)
 }
 
 /* Validates n workunits, ordered by id. */
-static enum err
-judge_some(struct daemon_ctx *x, struct workunit *const *wu, size_t n)
+static enum err judge_some(struct daemon_ctx *x, struct workunit *const *wu, size_t n)
 {
 	const struct validator *o = x->own;
 	struct session s = { NEWN(&x->a, struct trial, n), n };
@@ -839,14 +806,12 @@ judge_some(struct daemon_ctx *x, struct workunit *const *wu, size_t n)
 	return OK;
 }
 
-static enum err
-judge_one(struct daemon_ctx *x, struct workunit *wu)
+static enum err judge_one(struct daemon_ctx *x, struct workunit *wu)
 {
 	return judge_some(x, &wu, 1);
 }
 
-static enum err
-validator_step(struct daemon_ctx *x, size_t *done)
+static enum err validator_step(struct daemon_ctx *x, size_t *done)
 {
 	struct validator *o = x->own;
 	/*
@@ -867,8 +832,7 @@ validator_step(struct daemon_ctx *x, size_t *done)
 	return queue_step_ends(x, &o->queue, o->broken);
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	static const struct daemon validator = {
 		.name = "validator",

@@ -25,8 +25,7 @@ static const struct {
  * Returns the last nonblank line of text, without surrounding white space; "" if there
  * is none.
  */
-static const char *
-last_line(struct arena *a, const char *text)
+static const char *last_line(struct arena *a, const char *text)
 {
 	size_t end = strlen(text), from;
 
@@ -39,8 +38,7 @@ last_line(struct arena *a, const char *text)
 	return arena_printf(a, "%.*s", (int)(end - from), text + from);
 }
 
-char *
-command_end(struct arena *a, int status, const char *words)
+char *command_end(struct arena *a, int status, const char *words)
 {
 	const char *line = last_line(a, words);
 	char *how = status > 128 && status < 128 + NSIG ?
@@ -52,8 +50,7 @@ command_end(struct arena *a, int status, const char *words)
 				     (int)WORDS_MOST, line);
 }
 
-enum match
-verdict_of(
+enum match verdict_of(
     struct arena *a, int status, const char *out, const char *words, const char **why)
 {
 	const char *said = last_line(a, out);

@@ -23,8 +23,7 @@
 
 enum { SUFFIX_MAX = 100, PLANNED_MAX = 10000 };
 
-static bool
-suffix_ok(const char *s)
+static bool suffix_ok(const char *s)
 {
 	size_t n = strlen(s);
 
@@ -34,8 +33,7 @@ suffix_ok(const char *s)
 	return n >= 1 && n <= SUFFIX_MAX;
 }
 
-static bool
-arguments_ok(const char *s)
+static bool arguments_ok(const char *s)
 {
 	for (; *s != '\0'; s++)
 		if (*s == '<' || (unsigned char)*s < ' ' || *s == 0x7f)
@@ -43,8 +41,7 @@ arguments_ok(const char *s)
 	return true;
 }
 
-enum err
-planned_check(const struct planned *p, struct fail *f)
+enum err planned_check(const struct planned *p, struct fail *f)
 {
 	if (!suffix_ok(p->suffix))
 		return FAIL(f, E_BADREQ,
@@ -56,8 +53,7 @@ planned_check(const struct planned *p, struct fail *f)
 	return OK;
 }
 
-static enum err
-parse_line(char *line, int number, struct planned *p, struct fail *f)
+static enum err parse_line(char *line, int number, struct planned *p, struct fail *f)
 {
 	char *tab = strchr(line, '\t');
 
@@ -75,8 +71,7 @@ parse_line(char *line, int number, struct planned *p, struct fail *f)
 	return OK;
 }
 
-enum err
-plan_parse(struct arena *a, const char *text, struct planned **out, size_t *n,
+enum err plan_parse(struct arena *a, const char *text, struct planned **out, size_t *n,
     bool *exhausted, struct fail *f)
 {
 	char *line = arena_strdup(a, text), *next;
@@ -124,8 +119,7 @@ struct work_maker {
 	size_t ntemplates, cap;
 };
 
-static enum err
-work_read_key(
+static enum err work_read_key(
     struct arena *life, const struct conf *conf, struct key **key, struct fail *f)
 {
 	const char *path = arena_printf(
@@ -139,8 +133,7 @@ work_read_key(
 	return e;
 }
 
-enum err
-work_open(struct arena *life, const struct conf *conf, struct work_maker **out,
+enum err work_open(struct arena *life, const struct conf *conf, struct work_maker **out,
     struct fail *f)
 {
 	struct key *key = NULL;
@@ -158,8 +151,7 @@ work_open(struct arena *life, const struct conf *conf, struct work_maker **out,
 	return OK;
 }
 
-void
-work_close(struct work_maker *w)
+void work_close(struct work_maker *w)
 {
 	if (w == NULL)
 		return;
@@ -169,8 +161,7 @@ work_close(struct work_maker *w)
 		key_free(w->upload_key);
 }
 
-static struct template *
-template_named(struct work_maker *w, const char *path)
+static struct template *template_named(struct work_maker *w, const char *path)
 {
 	struct template *t;
 
@@ -183,8 +174,8 @@ template_named(struct work_maker *w, const char *path)
 	return t;
 }
 
-enum err
-work_template(struct work_maker *w, const char *path, const char **text, struct fail *f)
+enum err work_template(
+    struct work_maker *w, const char *path, const char **text, struct fail *f)
 {
 	struct template *t = template_named(w, path);
 	char full[4400];
@@ -200,8 +191,7 @@ work_template(struct work_maker *w, const char *path, const char **text, struct 
 	return OK;
 }
 
-enum err
-result_create(struct work_maker *w, struct arena *a, const struct workunit *wu,
+enum err result_create(struct work_maker *w, struct arena *a, const struct workunit *wu,
     int32_t suffix, int32_t priority, int64_t now, struct new_result *new,
     struct fail *f)
 {
@@ -225,8 +215,7 @@ result_create(struct work_maker *w, struct arena *a, const struct workunit *wu,
 	return OK;
 }
 
-enum err
-work_prepare(
+enum err work_prepare(
     struct arena *a, struct workunit *wu, const char *file, int64_t now, struct fail *f)
 {
 	TRY(wu_name_check(a, wu->name, file, f));
@@ -237,8 +226,7 @@ work_prepare(
 	return OK;
 }
 
-static int
-work_by_name(const void *a, const void *b)
+static int work_by_name(const void *a, const void *b)
 {
 	const struct new_work *const *x = a, *const *y = b;
 	int c = strcmp((*x)->wu.name, (*y)->wu.name);
@@ -250,8 +238,8 @@ work_by_name(const void *a, const void *b)
  * Marks the workunits whose names exist already, in the database or earlier in the
  * array.
  */
-static enum err
-find_known(struct db *db, struct arena *a, struct new_work *v, size_t n, struct fail *f)
+static enum err find_known(
+    struct db *db, struct arena *a, struct new_work *v, size_t n, struct fail *f)
 {
 	struct new_work **sorted = NEWN(a, struct new_work *, n + 1);
 	char **names = NEWN(a, char *, n + 1);
@@ -271,9 +259,8 @@ find_known(struct db *db, struct arena *a, struct new_work *v, size_t n, struct 
 	return OK;
 }
 
-enum err
-work_create(struct work_maker *w, struct db *db, struct arena *a, struct new_work *v,
-    size_t n, int64_t now, struct fail *f)
+enum err work_create(struct work_maker *w, struct db *db, struct arena *a,
+    struct new_work *v, size_t n, int64_t now, struct fail *f)
 {
 	struct workunit **wus = NEWN(a, struct workunit *, n + 1);
 	const char **docs = NEWN(a, const char *, n + 1);

@@ -82,8 +82,7 @@ struct order {
 	size_t made, had;
 };
 
-static enum err
-generator_check(const void *own, struct fail *f)
+static enum err generator_check(const void *own, struct fail *f)
 {
 	const struct work_generator *o = own;
 
@@ -93,8 +92,7 @@ generator_check(const void *own, struct fail *f)
 	return OK;
 }
 
-static enum err
-generator_start(struct daemon_ctx *x)
+static enum err generator_start(struct daemon_ctx *x)
 {
 	struct work_generator *o = x->own;
 	const char *text;
@@ -119,9 +117,8 @@ generator_start(struct daemon_ctx *x)
 }
 
 /* Adds a workunit to the current chunk. */
-static enum err
-chunk_add_workunit(struct order *r, const char *suffix, const char *arguments,
-    const struct word *words, size_t nwords)
+static enum err chunk_add_workunit(struct order *r, const char *suffix,
+    const char *arguments, const struct word *words, size_t nwords)
 {
 	struct daemon_ctx *x = r->x;
 	const struct work_generator *o = x->own;
@@ -147,8 +144,7 @@ chunk_add_workunit(struct order *r, const char *suffix, const char *arguments,
 	return OK;
 }
 
-static enum err
-chunk_store(struct order *r)
+static enum err chunk_store(struct order *r)
 {
 	struct daemon_ctx *x = r->x;
 	const struct work_generator *o = x->own;
@@ -161,8 +157,7 @@ chunk_store(struct order *r)
  * The built-in generator: makes the next ranges from gen_next on, and advances gen_next
  * in the same transaction.
  */
-static enum err
-tx_ranges(struct daemon_ctx *x, void *arg)
+static enum err tx_ranges(struct daemon_ctx *x, void *arg)
 {
 	const struct work_generator *o = x->own;
 	struct order *r = arg;
@@ -196,8 +191,7 @@ tx_ranges(struct daemon_ctx *x, void *arg)
 	return e == E_RACE ? E_RETRY : e; /* another instance advanced gen_next */
 }
 
-static enum err
-tx_planned(struct daemon_ctx *x, void *arg)
+static enum err tx_planned(struct daemon_ctx *x, void *arg)
 {
 	struct order *r = arg;
 	size_t stored = r->nplanned - r->left;
@@ -225,8 +219,7 @@ tx_planned(struct daemon_ctx *x, void *arg)
  * claim becomes a trigger again: ranges continue from gen_next, and workunits of a
  * command's plan that exist already are left alone.
  */
-static enum err
-order_make_all(struct order *r)
+static enum err order_make_all(struct order *r)
 {
 	struct daemon_ctx *x = r->x;
 	const struct work_generator *o = x->own;
@@ -244,8 +237,7 @@ order_make_all(struct order *r)
 }
 
 /* The file set's own command comes before that of the daemon. */
-static enum err
-order_choose_command(struct order *r)
+static enum err order_choose_command(struct order *r)
 {
 	struct daemon_ctx *x = r->x;
 	const struct work_generator *o = x->own;
@@ -261,8 +253,7 @@ order_choose_command(struct order *r)
 }
 
 /* Asks the project's command what to make, with no transaction open. */
-static enum err
-ask_command(struct order *r)
+static enum err ask_command(struct order *r)
 {
 	struct daemon_ctx *x = r->x;
 	const struct work_generator *o = x->own;
@@ -295,8 +286,7 @@ ask_command(struct order *r)
 	    &x->a, told.out, &r->planned, &r->nplanned, &r->exhausted, &x->fail);
 }
 
-static enum err
-order_load_files(struct order *r)
+static enum err order_load_files(struct order *r)
 {
 	struct daemon_ctx *x = r->x;
 	struct row_member *members;
@@ -321,8 +311,7 @@ order_load_files(struct order *r)
 }
 
 /* Logs why no host can get the work just made. */
-static enum err
-warn_unsendable(struct order *r)
+static enum err warn_unsendable(struct order *r)
 {
 	struct daemon_ctx *x = r->x;
 	struct demand d = demand_of(&r->chunk[0].wu);
@@ -356,8 +345,7 @@ warn_unsendable(struct order *r)
  * Runs warn_unsendable() once an hour. The work is made already, so an error here is
  * no failure of it.
  */
-static void
-ask_who_gets_it(struct order *r)
+static void ask_who_gets_it(struct order *r)
 {
 	struct daemon_ctx *x = r->x;
 	struct work_generator *o = x->own;
@@ -375,8 +363,7 @@ ask_who_gets_it(struct order *r)
  * Makes the work of a claimed trigger and raises no_work_available if no more can be
  * made.
  */
-static enum err
-order_fill(struct order *r)
+static enum err order_fill(struct order *r)
 {
 	struct daemon_ctx *x = r->x;
 	const struct work_generator *o = x->own;
@@ -403,8 +390,8 @@ order_fill(struct order *r)
 	return OK;
 }
 
-static enum err
-claim_put_back(struct daemon_ctx *x, const struct triggers *of, const char *name)
+static enum err claim_put_back(
+    struct daemon_ctx *x, const struct triggers *of, const char *name)
 {
 	enum err e = trigger_claim_back(of, name, &x->fail);
 
@@ -418,8 +405,7 @@ claim_put_back(struct daemon_ctx *x, const struct triggers *of, const char *name
  * adopted project, or rows made by hand): raises no_work_available, so that nobody
  * waits for it.
  */
-static enum err
-serve_nothing(struct order *r)
+static enum err serve_nothing(struct order *r)
 {
 	struct daemon_ctx *x = r->x;
 	const char *name = r->fs->name;
@@ -431,8 +417,7 @@ serve_nothing(struct order *r)
 	return trigger_claim_done(&x->triggers, name, &x->fail);
 }
 
-static enum err
-serve_claimed(struct order *r)
+static enum err serve_claimed(struct order *r)
 {
 	struct daemon_ctx *x = r->x;
 	struct work_generator *o = x->own;
@@ -456,8 +441,8 @@ serve_claimed(struct order *r)
 }
 
 /* Claims a trigger that is this generator's; *mine: it has. */
-static enum err
-claim_trigger(struct daemon_ctx *x, const char *name, struct order *r, bool *mine)
+static enum err claim_trigger(
+    struct daemon_ctx *x, const char *name, struct order *r, bool *mine)
 {
 	struct work_generator *o = x->own;
 	struct row_fileset_source own;
@@ -480,8 +465,7 @@ claim_trigger(struct daemon_ctx *x, const char *name, struct order *r, bool *min
 	return e == E_NOTFOUND ? OK : e; /* another instance has claimed it */
 }
 
-static enum err
-serve_trigger(struct daemon_ctx *x, const char *name, size_t *done)
+static enum err serve_trigger(struct daemon_ctx *x, const char *name, size_t *done)
 {
 	struct order r = { .x = x };
 	bool mine;
@@ -496,8 +480,7 @@ serve_trigger(struct daemon_ctx *x, const char *name, size_t *done)
 /* Ends a claimed order with what the handler has said about it; q NULL: it was not
  * asked.
  */
-static enum err
-serve_planned(struct order *r, const struct question *q)
+static enum err serve_planned(struct order *r, const struct question *q)
 {
 	struct daemon_ctx *x = r->x;
 	struct work_generator *o = x->own;
@@ -519,8 +502,8 @@ serve_planned(struct order *r, const struct question *q)
 	return e != OK ? e : put;
 }
 
-static enum err
-generate_ask(struct daemon_ctx *x, void *item, const char *doc, json_t *request)
+static enum err generate_ask(
+    struct daemon_ctx *x, void *item, const char *doc, json_t *request)
 {
 	const struct work_generator *o = x->own;
 	const struct order *r = item;
@@ -541,8 +524,7 @@ generate_ask(struct daemon_ctx *x, void *item, const char *doc, json_t *request)
 }
 
 /* A plan with one workunit that cannot be made is not used at all. */
-static const char *
-generate_take(struct daemon_ctx *x, void *item, json_t *reply)
+static const char *generate_take(struct daemon_ctx *x, void *item, json_t *reply)
 {
 	json_t *list = json_object_get(reply, "workunits");
 	struct order *r = item;
@@ -575,8 +557,8 @@ generate_take(struct daemon_ctx *x, void *item, json_t *reply)
 }
 
 /* Asks the handler about claimed orders together, and serves each. */
-static enum err
-serve_orders(struct daemon_ctx *x, struct order *r, size_t n, size_t *done)
+static enum err serve_orders(
+    struct daemon_ctx *x, struct order *r, size_t n, size_t *done)
 {
 	static const struct verb generate = { "generate", generate_ask, generate_take };
 	struct question *q = NEWN(&x->a, struct question, n + 1), **of;
@@ -603,8 +585,8 @@ serve_orders(struct daemon_ctx *x, struct order *r, size_t n, size_t *done)
 }
 
 /* Serves triggers through the handler, many at once. */
-static enum err
-serve_named(struct daemon_ctx *x, char *const *names, size_t n, size_t *done)
+static enum err serve_named(
+    struct daemon_ctx *x, char *const *names, size_t n, size_t *done)
 {
 	struct order *r = NEWN(&x->a, struct order, ASK_MOST);
 	size_t k = 0;
@@ -631,8 +613,7 @@ serve_named(struct daemon_ctx *x, char *const *names, size_t n, size_t *done)
  * is much older than any command may take. Directories do not record an owner; there,
  * every claim that exists when this instance starts is stale.
  */
-static bool
-is_stale(const struct daemon_ctx *x, const struct claim *c)
+static bool is_stale(const struct daemon_ctx *x, const struct claim *c)
 {
 	const struct work_generator *o = x->own;
 
@@ -643,8 +624,7 @@ is_stale(const struct daemon_ctx *x, const struct claim *c)
 }
 
 /* Turns stale claims of this app's files into triggers again. */
-static enum err
-take_back_stale_claims(struct daemon_ctx *x)
+static enum err take_back_stale_claims(struct daemon_ctx *x)
 {
 	struct work_generator *o = x->own;
 	struct fileset *fs;
@@ -675,8 +655,7 @@ take_back_stale_claims(struct daemon_ctx *x)
  * Raises the triggers of file sets with fewer unsent jobs than the admin wants to wait,
  * unless no more can be made.
  */
-static enum err
-raise_low(struct daemon_ctx *x)
+static enum err raise_low(struct daemon_ctx *x)
 {
 	struct work_generator *o = x->own;
 	struct row_named *low;
@@ -699,8 +678,7 @@ raise_low(struct daemon_ctx *x)
 	return OK;
 }
 
-static enum err
-generator_pass(struct daemon_ctx *x, size_t *done)
+static enum err generator_pass(struct daemon_ctx *x, size_t *done)
 {
 	struct work_generator *o = x->own;
 	char **names = NULL;
@@ -719,8 +697,7 @@ generator_pass(struct daemon_ctx *x, size_t *done)
 	return OK;
 }
 
-static enum err
-generator_step(struct daemon_ctx *x, size_t *done)
+static enum err generator_step(struct daemon_ctx *x, size_t *done)
 {
 	struct work_generator *o = x->own;
 	enum err e = generator_pass(x, done);
@@ -730,16 +707,14 @@ generator_step(struct daemon_ctx *x, size_t *done)
 	return e;
 }
 
-static void
-generator_end(struct daemon_ctx *x)
+static void generator_end(struct daemon_ctx *x)
 {
 	const struct work_generator *o = x->own;
 
 	work_close(o->work);
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	static const struct daemon work_generator = {
 		.name = "work_generator",

@@ -59,8 +59,7 @@ static const struct field options[] = {
  */
 
 /* Returns the index of the first set with a larger id. */
-static size_t
-set_states_above(const struct set_states *s, int64_t id)
+static size_t set_states_above(const struct set_states *s, int64_t id)
 {
 	size_t lo = 0, hi = s->n;
 
@@ -74,8 +73,8 @@ set_states_above(const struct set_states *s, int64_t id)
 	return lo;
 }
 
-static bool
-set_state_same(const struct row_fileset_state *a, const struct row_fileset_state *b)
+static bool set_state_same(
+    const struct row_fileset_state *a, const struct row_fileset_state *b)
 {
 	return a->appid == b->appid && a->paused == b->paused &&
 	       a->has_unsent == b->has_unsent && a->has_open_wu == b->has_open_wu &&
@@ -84,8 +83,7 @@ set_state_same(const struct row_fileset_state *a, const struct row_fileset_state
 }
 
 /* The texts of *from live only until the step ends, so a new name is copied. */
-static bool
-set_state_update(struct arena *life, struct row_fileset_state *to,
+static bool set_state_update(struct arena *life, struct row_fileset_state *to,
     const struct row_fileset_state *from)
 {
 	bool known = to->id == from->id && to->name != NULL;
@@ -99,9 +97,8 @@ set_state_update(struct arena *life, struct row_fileset_state *to,
 }
 
 /* Replaces all sets with ids in (after, upto] by the n rows, ordered by id. */
-static bool
-set_states_replace(struct daemon_ctx *x, struct set_states *s, int64_t after,
-    int64_t upto, const struct row_fileset_state *rows, size_t n)
+static bool set_states_replace(struct daemon_ctx *x, struct set_states *s,
+    int64_t after, int64_t upto, const struct row_fileset_state *rows, size_t n)
 {
 	size_t from = set_states_above(s, after), to = set_states_above(s, upto),
 	       rest = s->n - to;
@@ -136,9 +133,8 @@ set_states_replace(struct daemon_ctx *x, struct set_states *s, int64_t after,
 }
 
 /* Reads the next part, after id `after`; sets *last at the end of the table. */
-static enum err
-set_states_read_part(struct daemon_ctx *x, struct set_states *s, int64_t after,
-    bool *changed, bool *last)
+static enum err set_states_read_part(struct daemon_ctx *x, struct set_states *s,
+    int64_t after, bool *changed, bool *last)
 {
 	struct row_fileset_state *rows;
 	size_t n;
@@ -154,8 +150,7 @@ set_states_read_part(struct daemon_ctx *x, struct set_states *s, int64_t after,
  * Reads the next part of the table, and new sets. whole, or the first call: reads all
  * of it. Sets *changed if any set differs from before.
  */
-static enum err
-set_states_read_next(
+static enum err set_states_read_next(
     struct daemon_ctx *x, struct set_states *s, bool whole, bool *changed)
 {
 	bool last = false;
@@ -178,9 +173,8 @@ set_states_read_next(
 }
 
 /* Reads the sets with these names (sorted) at once. */
-static enum err
-set_states_read_named(struct daemon_ctx *x, struct set_states *s, char *const *names,
-    size_t n, bool *changed)
+static enum err set_states_read_named(struct daemon_ctx *x, struct set_states *s,
+    char *const *names, size_t n, bool *changed)
 {
 	int64_t *ids = NEWN(&x->a, int64_t, n + 1);
 	size_t nids = 0;
@@ -219,14 +213,12 @@ struct pass {
 	size_t changes;
 };
 
-static bool
-name_listed(const struct dir_names *names, const char *name)
+static bool name_listed(const struct dir_names *names, const char *name)
 {
 	return trigger_in(names->v, names->n, name);
 }
 
-static struct ws_file
-ws_file_seen(struct pass *p, const struct row_fileset_state *fs)
+static struct ws_file ws_file_seen(struct pass *p, const struct row_fileset_state *fs)
 {
 	return (struct ws_file){
 		.fileset_id = fs->id,
@@ -250,8 +242,7 @@ ws_file_seen(struct pass *p, const struct row_fileset_state *fs)
  * beyond that is corrected by the next pass of the lease's holder, which computes the
  * whole set anew.
  */
-static enum err
-manager_move_trigger(
+static enum err manager_move_trigger(
     struct daemon_ctx *x, enum trigger dir, bool raise, const char *name)
 {
 	struct working_set_manager *o = x->own;
@@ -268,8 +259,7 @@ manager_move_trigger(
 	return trigger_clear(&x->triggers, dir, name, &x->fail);
 }
 
-static enum err
-manager_apply(struct pass *p, const struct ws_change *c)
+static enum err manager_apply(struct pass *p, const struct ws_change *c)
 {
 	struct daemon_ctx *x = p->x;
 	/* What may need disk space comes last. */
@@ -299,8 +289,7 @@ manager_apply(struct pass *p, const struct ws_change *c)
 }
 
 /* Warns how much work of the app's files is left and how long it will last. */
-static void
-warn_dry(struct pass *p, const struct app *app, size_t size)
+static void warn_dry(struct pass *p, const struct app *app, size_t size)
 {
 	struct daemon_ctx *x = p->x;
 	struct row_file_left *left;
@@ -339,8 +328,7 @@ warn_dry(struct pass *p, const struct app *app, size_t size)
  * Finds how many hosts should hold each file: as many as its workunits want results
  * (locality.md 1.1 (L11)), taken from the newest file that has workunits.
  */
-static enum err
-holders_wanted(struct pass *p, const struct app *app,
+static enum err holders_wanted(struct pass *p, const struct app *app,
     const struct row_fileset_state *const *fs, size_t n, int64_t *wanted)
 {
 	struct daemon_ctx *x = p->x;
@@ -370,8 +358,8 @@ struct choice {
 	size_t wanted;
 };
 
-static enum err
-choose_ask(struct daemon_ctx *x, void *item, const char *doc, json_t *request)
+static enum err choose_ask(
+    struct daemon_ctx *x, void *item, const char *doc, json_t *request)
 {
 	const struct choice *c = item;
 	json_t *list = json_array();
@@ -397,8 +385,7 @@ choose_ask(struct daemon_ctx *x, void *item, const char *doc, json_t *request)
  * Sets the places of files. A name that is not known is passed over: the file may have
  * been removed meanwhile.
  */
-static const char *
-choose_take(struct daemon_ctx *x, void *item, json_t *reply)
+static const char *choose_take(struct daemon_ctx *x, void *item, json_t *reply)
 {
 	const json_t *list = json_object_get(reply, "files"), *name;
 	struct choice *c = item;
@@ -424,8 +411,7 @@ choose_take(struct daemon_ctx *x, void *item, json_t *reply)
  * Asks the handler which files come first. One that fails or cannot say now leaves the
  * choice to the rule, and a trouble; E_RETRY: the daemon is to stop.
  */
-static enum err
-ask_chooser(struct daemon_ctx *x, struct choice *c)
+static enum err ask_chooser(struct daemon_ctx *x, struct choice *c)
 {
 	static const struct verb choose = { "choose", choose_ask, choose_take };
 	struct question q = { .item = c };
@@ -447,8 +433,7 @@ ask_chooser(struct daemon_ctx *x, struct choice *c)
 }
 
 /* Decides for one app, whose file sets are fs[0..n). */
-static enum err
-manage_app(struct pass *p, const struct app *app,
+static enum err manage_app(struct pass *p, const struct app *app,
     const struct row_fileset_state *const *fs, size_t n)
 {
 	struct daemon_ctx *x = p->x;
@@ -475,8 +460,7 @@ manage_app(struct pass *p, const struct app *app,
 /*
  * Removes names that are not file sets from the two directories that this daemon owns.
  */
-static enum err
-drop_strangers(struct pass *p)
+static enum err drop_strangers(struct pass *p)
 {
 	static const enum trigger dirs[] = { TRIGGER_WORKING_SET,
 		TRIGGER_FILES_NO_WORK };
@@ -506,8 +490,7 @@ drop_strangers(struct pass *p)
 	return e;
 }
 
-static int
-set_by_app(const void *a, const void *b)
+static int set_by_app(const void *a, const void *b)
 {
 	const struct row_fileset_state *const *x = a, *const *y = b;
 
@@ -516,8 +499,7 @@ set_by_app(const void *a, const void *b)
 	return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
 }
 
-static enum err
-count_hosts(struct daemon_ctx *x, bool *changed)
+static enum err count_hosts(struct daemon_ctx *x, bool *changed)
 {
 	struct working_set_manager *o = x->own;
 	int64_t since = x->now - x->conf->locality_active_host_days * DAY_S,
@@ -536,8 +518,7 @@ count_hosts(struct daemon_ctx *x, bool *changed)
  * Reads the state of the project and sets *changed if the decision may differ from the
  * last one. Files reported in files_no_work are read at once.
  */
-static enum err
-manager_look(struct pass *p, bool *changed)
+static enum err manager_look(struct pass *p, bool *changed)
 {
 	struct daemon_ctx *x = p->x;
 	struct working_set_manager *o = x->own;
@@ -560,8 +541,7 @@ manager_look(struct pass *p, bool *changed)
 	return OK;
 }
 
-static enum err
-manager_decide(struct pass *p)
+static enum err manager_decide(struct pass *p)
 {
 	static const enum trigger dirs[] = { TRIGGER_WORKING_SET,
 		TRIGGER_NO_WORK_AVAILABLE };
@@ -593,8 +573,7 @@ manager_decide(struct pass *p)
 	return OK;
 }
 
-static enum err
-manager_start(struct daemon_ctx *x)
+static enum err manager_start(struct daemon_ctx *x)
 {
 	struct working_set_manager *o = x->own;
 
@@ -602,8 +581,7 @@ manager_start(struct daemon_ctx *x)
 	return trigger_dirs_make(x->conf, &x->fail);
 }
 
-static enum err
-manager_step(struct daemon_ctx *x, size_t *done)
+static enum err manager_step(struct daemon_ctx *x, size_t *done)
 {
 	struct working_set_manager *o = x->own;
 	struct pass p = { .x = x };
@@ -618,8 +596,7 @@ manager_step(struct daemon_ctx *x, size_t *done)
 	return e;
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	static const struct daemon working_set_manager = {
 		.name = "working_set_manager",

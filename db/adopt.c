@@ -71,8 +71,7 @@ static const struct type {
  * Returns the table's entry for a type such as "varchar(254) ..." or "VARCHAR(254)
  * ...", with the size in brackets.
  */
-static struct type
-column_type_of(const char *text)
+static struct type column_type_of(const char *text)
 {
 	size_t n = strcspn(text, " (");
 
@@ -89,14 +88,12 @@ column_type_of(const char *text)
 }
 
 /* Returns the definition after the column's name. */
-static const char *
-type_text(const struct want *w)
+static const char *type_text(const struct want *w)
 {
 	return strchr(w->text, ' ') + 1;
 }
 
-static enum column_fit
-holds_as_much(int64_t has, int64_t needs)
+static enum column_fit holds_as_much(int64_t has, int64_t needs)
 {
 	return has >= needs ? COLUMN_FITS : COLUMN_NARROW;
 }
@@ -106,8 +103,7 @@ holds_as_much(int64_t has, int64_t needs)
  * more than two billion, and 32 bits of seconds end in 2038. Neither is ever negative,
  * so an unsigned column fits if it is as wide.
  */
-static enum column_fit
-integer_fit(
+static enum column_fit integer_fit(
     const struct want *w, int64_t wanted, const struct row_column *c, int64_t has)
 {
 	bool is_id = wanted == 8 && !w->ours;
@@ -118,8 +114,7 @@ integer_fit(
 	return holds_as_much(has, wanted);
 }
 
-enum column_fit
-column_fit(const struct want *w, const struct row_column *c)
+enum column_fit column_fit(const struct want *w, const struct row_column *c)
 {
 	struct type want = column_type_of(type_text(w)), has = column_type_of(c->type);
 	int64_t doc = want.size < DOC_BYTES ? want.size : DOC_BYTES;
@@ -146,8 +141,8 @@ column_fit(const struct want *w, const struct row_column *c)
 	return COLUMN_FITS;
 }
 
-char *
-column_definition(struct arena *a, const struct want *w, const struct row_column *c)
+char *column_definition(
+    struct arena *a, const struct want *w, const struct row_column *c)
 {
 	const char *type = type_text(w), *rest = type + strcspn(type, " ");
 	const char *collate = " COLLATE ";
@@ -162,8 +157,7 @@ column_definition(struct arena *a, const struct want *w, const struct row_column
 	    (int)strcspn(type, " "), type, c->charset, c->collation, rest);
 }
 
-const char *
-column_default(struct arena *a, const struct row_column *c)
+const char *column_default(struct arena *a, const struct row_column *c)
 {
 	const char *first = c->type + strlen("enum("), *end;
 	bool json;
@@ -180,8 +174,8 @@ column_default(struct arena *a, const struct row_column *c)
 	return column_type_of(json ? "json" : c->type).initial;
 }
 
-char *
-column_default_clause(struct arena *a, const struct row_column *c, const char *value)
+char *column_default_clause(
+    struct arena *a, const struct row_column *c, const char *value)
 {
 	const char *initial = column_type_of(c->type).initial, *charset = "";
 
@@ -197,15 +191,13 @@ column_default_clause(struct arena *a, const struct row_column *c, const char *v
 	    c->name, c->type, charset, c->nullable ? "NULL" : "NOT NULL", value);
 }
 
-static char *
-adopt_cut(struct arena *a, const char *from, const char *to)
+static char *adopt_cut(struct arena *a, const char *from, const char *to)
 {
 	return arena_memdup(a, from, (size_t)(to - from));
 }
 
 /* Returns the line without its trailing comma and comment. */
-static char *
-definition(struct arena *a, const char *line, const char *end)
+static char *definition(struct arena *a, const char *line, const char *end)
 {
 	for (const char *p = line; p + 4 < end; p++)
 		if (memcmp(p, " -- ", 4) == 0)
@@ -219,8 +211,7 @@ definition(struct arena *a, const char *line, const char *end)
  * Returns x of "DEFAULT x"; NULL if there is no default, or it is NULL or a
  * timestamp's.
  */
-static char *
-default_of(struct arena *a, const char *text)
+static char *default_of(struct arena *a, const char *text)
 {
 	const char *p = strstr(text, " DEFAULT ");
 
@@ -231,8 +222,7 @@ default_of(struct arena *a, const char *text)
 }
 
 /* Turns "(a, b)" into "a,b". */
-static char *
-index_columns(struct arena *a, const char *text)
+static char *index_columns(struct arena *a, const char *text)
 {
 	const char *open = strchr(text, '('), *close = strrchr(text, ')');
 	char *cols = adopt_cut(a, open + 1, close), *to = cols;
@@ -244,15 +234,13 @@ index_columns(struct arena *a, const char *text)
 	return cols;
 }
 
-static bool
-adopt_starts(const char *text, const char *with)
+static bool adopt_starts(const char *text, const char *with)
 {
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
 /* Is name in a comma-separated list? */
-static bool
-comma_list_has(const char *list, const char *name)
+static bool comma_list_has(const char *list, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -265,8 +253,7 @@ comma_list_has(const char *list, const char *name)
 }
 
 /* Does a statement force this index, or is one known to use it? */
-static bool
-statement_names(const char *index)
+static bool statement_names(const char *index)
 {
 	for (enum stmt_id id = 0; id < SQL__MAX; id++) {
 		const char *p = stmt_infos[id].sql;
@@ -284,8 +271,8 @@ statement_names(const char *index)
 }
 
 /* Parses a line into *w; returns false if it is neither a column nor an index. */
-static bool
-want_read_line(struct arena *a, const char *line, const char *end, struct want *w)
+static bool want_read_line(
+    struct arena *a, const char *line, const char *end, struct want *w)
 {
 	static const char *const keys[] = { "PRIMARY KEY ", "UNIQUE KEY ",
 		"FULLTEXT KEY ", "KEY " };
@@ -320,8 +307,7 @@ want_read_line(struct arena *a, const char *line, const char *end, struct want *
  * Returns the table's name, which precedes " (" at the end of the first line; NULL for
  * other statements.
  */
-static char *
-table_of(struct arena *a, const char *sql)
+static char *table_of(struct arena *a, const char *sql)
 {
 	const char *end = strchr(sql, '\n') - 2, *name = end;
 
@@ -332,8 +318,7 @@ table_of(struct arena *a, const char *sql)
 	return adopt_cut(a, name, end);
 }
 
-struct want *
-wants_read(struct arena *a, size_t *n)
+struct want *wants_read(struct arena *a, size_t *n)
 {
 	struct want *all = NULL;
 	size_t cap = 0;
@@ -358,8 +343,7 @@ wants_read(struct arena *a, size_t *n)
 	return all;
 }
 
-enum err
-live_read(struct db *db, struct arena *a, struct live *l, struct fail *f)
+enum err live_read(struct db *db, struct arena *a, struct live *l, struct fail *f)
 {
 	TRY(db_query(db, a, f, &l->tables, &l->ntables, SCHEMA_TABLES));
 	TRY(db_query(db, a, f, &l->columns, &l->ncolumns, SCHEMA_COLUMNS));
@@ -367,8 +351,7 @@ live_read(struct db *db, struct arena *a, struct live *l, struct fail *f)
 	return db_query(db, a, f, &l->bound, &l->nbound, SCHEMA_BOUND);
 }
 
-static bool
-live_table(const struct live *l, const char *name)
+static bool live_table(const struct live *l, const char *name)
 {
 	for (size_t i = 0; i < l->ntables; i++)
 		if (strcmp(l->tables[i].a, name) == 0)
@@ -376,8 +359,8 @@ live_table(const struct live *l, const char *name)
 	return false;
 }
 
-const struct row_column *
-live_column(const struct live *l, const char *table, const char *name)
+const struct row_column *live_column(
+    const struct live *l, const char *table, const char *name)
 {
 	for (size_t i = 0; i < l->ncolumns; i++)
 		if (strcmp(l->columns[i].table, table) == 0 &&
@@ -386,8 +369,8 @@ live_column(const struct live *l, const char *table, const char *name)
 	return NULL;
 }
 
-const struct row_index *
-live_index(const struct live *l, const char *table, const char *name)
+const struct row_index *live_index(
+    const struct live *l, const char *table, const char *name)
 {
 	for (size_t i = 0; i < l->nindexes; i++)
 		if (strcmp(l->indexes[i].table, table) == 0 &&
@@ -400,8 +383,8 @@ live_index(const struct live *l, const char *table, const char *name)
  * Finds the same index under another name, such as BOINC's, unless that name is wanted
  * for another index.
  */
-static const struct row_index *
-live_alias(const struct want *all, size_t n, const struct want *w, const struct live *l)
+static const struct row_index *live_alias(
+    const struct want *all, size_t n, const struct want *w, const struct live *l)
 {
 	for (size_t i = 0; i < l->nindexes; i++) {
 		const struct row_index *x = &l->indexes[i];
@@ -425,8 +408,7 @@ live_alias(const struct want *all, size_t n, const struct want *w, const struct 
  * The server refuses to change the type of a column that a foreign key binds to another
  * one. Those of BOINC are ids of files and file sets, of which 32 bits are enough.
  */
-static bool
-column_bound(const struct live *l, const struct row_column *c)
+static bool column_bound(const struct live *l, const struct row_column *c)
 {
 	for (size_t i = 0; i < l->nbound; i++)
 		if (strcmp(l->bound[i].a, c->table) == 0 &&
@@ -438,8 +420,8 @@ column_bound(const struct live *l, const struct row_column *c)
 /*
  * Our inserts name only the columns that they set, so every column needs its default.
  */
-static bool
-column_gap(struct arena *a, const struct want *w, const struct live *l, struct gap *g)
+static bool column_gap(
+    struct arena *a, const struct want *w, const struct live *l, struct gap *g)
 {
 	const struct row_column *c = live_column(l, w->table, w->name);
 
@@ -462,9 +444,8 @@ column_gap(struct arena *a, const struct want *w, const struct live *l, struct g
 	return true;
 }
 
-static bool
-index_gap(struct arena *a, const struct want *all, size_t n, const struct want *w,
-    const struct live *l, struct gap *g)
+static bool index_gap(struct arena *a, const struct want *all, size_t n,
+    const struct want *w, const struct live *l, struct gap *g)
 {
 	const struct row_index *alias;
 
@@ -483,9 +464,8 @@ index_gap(struct arena *a, const struct want *all, size_t n, const struct want *
 	return true;
 }
 
-static bool
-gap_of(struct arena *a, const struct want *all, size_t n, const struct want *w,
-    const struct live *l, struct gap *g)
+static bool gap_of(struct arena *a, const struct want *all, size_t n,
+    const struct want *w, const struct live *l, struct gap *g)
 {
 	bool there = live_table(l, w->table);
 
@@ -500,8 +480,7 @@ gap_of(struct arena *a, const struct want *all, size_t n, const struct want *w,
 	                                index_gap(a, all, n, w, l, g);
 }
 
-struct gap *
-gaps_find(struct arena *a, const struct want *wants, size_t nwants,
+struct gap *gaps_find(struct arena *a, const struct want *wants, size_t nwants,
     const struct live *l, size_t *n)
 {
 	struct gap *all = NULL;

@@ -27,8 +27,7 @@
  */
 enum { DOUBTFUL = 16 };
 
-struct db_batch *
-db_batch(struct arena *a, enum stmt_id id)
+struct db_batch *db_batch(struct arena *a, enum stmt_id id)
 {
 	struct db_batch *b = NEW(a, struct db_batch);
 
@@ -38,15 +37,14 @@ db_batch(struct arena *a, enum stmt_id id)
 	return b;
 }
 
-void
-db_batch_put(struct db_batch *b, enum stmt_id id, const void *args)
+void db_batch_put(struct db_batch *b, enum stmt_id id, const void *args)
 {
 	assert(id == b->id);
 	PUSH(b->a, b->rows, b->n, b->cap) = stmt_args_keep(b->a, id, args);
 }
 
-static enum err
-row_by_row(struct db *db, const struct db_batch *b, int64_t *affected, struct fail *f)
+static enum err row_by_row(
+    struct db *db, const struct db_batch *b, int64_t *affected, struct fail *f)
 {
 	enum err e = OK;
 
@@ -65,8 +63,7 @@ row_by_row(struct db *db, const struct db_batch *b, int64_t *affected, struct fa
  * Binds parameter p of all rows as one array; the rows are already bound as for single
  * statements.
  */
-static void
-bind_column(
+static void bind_column(
     struct arena *a, MYSQL_BIND *to, MYSQL_BIND *const *rows, size_t n, size_t p)
 {
 	char *null = NEWN(a, char, n);
@@ -100,8 +97,8 @@ bind_column(
 	                 (void *)wide;
 }
 
-static enum err
-all_at_once(struct db *db, const struct db_batch *b, int64_t *affected, struct fail *f)
+static enum err all_at_once(
+    struct db *db, const struct db_batch *b, int64_t *affected, struct fail *f)
 {
 	MYSQL_BIND **rows, *cols;
 	MYSQL_STMT *st;
@@ -138,8 +135,7 @@ all_at_once(struct db *db, const struct db_batch *b, int64_t *affected, struct f
 #endif
 
 /* Does the next batch, of n rows, go in one message? Called once per batch. */
-static enum err
-at_once(struct db *db, size_t n, bool *yes, struct fail *f)
+static enum err at_once(struct db *db, size_t n, bool *yes, struct fail *f)
 {
 	int64_t triggers;
 	enum err e = OK;
@@ -157,8 +153,8 @@ at_once(struct db *db, size_t n, bool *yes, struct fail *f)
 	return e;
 }
 
-enum err
-db_batch_run(struct db *db, const struct db_batch *b, int64_t *affected, struct fail *f)
+enum err db_batch_run(
+    struct db *db, const struct db_batch *b, int64_t *affected, struct fail *f)
 {
 	int64_t unused = 0;
 	bool bulk = false;
@@ -177,8 +173,7 @@ db_batch_run(struct db *db, const struct db_batch *b, int64_t *affected, struct 
 	return row_by_row(db, b, affected, f);
 }
 
-enum err
-db_batch_locked(struct db *db, const struct db_batch *b, struct fail *f)
+enum err db_batch_locked(struct db *db, const struct db_batch *b, struct fail *f)
 {
 	int64_t unused = 0;
 
@@ -192,8 +187,7 @@ db_batch_locked(struct db *db, const struct db_batch *b, struct fail *f)
 	return row_by_row(db, b, &unused, f);
 }
 
-enum err
-db_batch_all(struct db *db, const struct db_batch *b, struct fail *f)
+enum err db_batch_all(struct db *db, const struct db_batch *b, struct fail *f)
 {
 	int64_t affected = 0;
 	enum err e = db_batch_run(db, b, &affected, f);

@@ -14,8 +14,8 @@
 
 enum { SHORT_TEXT = 64, TEXT_MAX = 65535, MEDIUMTEXT_MAX = 16777215 };
 
-const char *
-text_valid(struct arena *a, const char *text, int text_bytes, size_t max, bool bytes)
+const char *text_valid(
+    struct arena *a, const char *text, int text_bytes, size_t max, bool bytes)
 {
 	size_t n = strlen(text), out = 0, used = 0;
 	char *to = NULL;
@@ -46,15 +46,13 @@ text_valid(struct arena *a, const char *text, int text_bytes, size_t max, bool b
 	return to != NULL ? to : text;
 }
 
-static void
-bind_i64(MYSQL_BIND *b, const int64_t *v)
+static void bind_i64(MYSQL_BIND *b, const int64_t *v)
 {
 	b->buffer_type = MYSQL_TYPE_LONGLONG;
 	b->buffer = (void *)(uintptr_t)v;
 }
 
-static void
-bind_f64(struct db *db, MYSQL_BIND *b, double v)
+static void bind_f64(struct db *db, MYSQL_BIND *b, double v)
 {
 	double *copy = NEW(&db->scratch, double);
 
@@ -64,16 +62,15 @@ bind_f64(struct db *db, MYSQL_BIND *b, double v)
 }
 
 /* Returns how many characters a VARCHAR holds, how many bytes another column. */
-static size_t
-text_max(enum arg_type type)
+static size_t text_max(enum arg_type type)
 {
 	return type == ARG_STR  ? DB_VARCHAR_MAX :
 	       type == ARG_TEXT ? TEXT_MAX :
 	                          MEDIUMTEXT_MAX;
 }
 
-static void
-bind_text(struct db *db, MYSQL_BIND *b, enum arg_type type, const char *text)
+static void bind_text(
+    struct db *db, MYSQL_BIND *b, enum arg_type type, const char *text)
 {
 	if (text == NULL) {
 		b->buffer_type = MYSQL_TYPE_NULL;
@@ -87,8 +84,7 @@ bind_text(struct db *db, MYSQL_BIND *b, enum arg_type type, const char *text)
 	b->buffer_length = strlen(text);
 }
 
-static size_t
-bind_ids(MYSQL_BIND *b, const struct db_ids *ids)
+static size_t bind_ids(MYSQL_BIND *b, const struct db_ids *ids)
 {
 	size_t size = list_size(list_slot(ids->n));
 
@@ -97,8 +93,7 @@ bind_ids(MYSQL_BIND *b, const struct db_ids *ids)
 	return size;
 }
 
-static size_t
-bind_names(struct db *db, MYSQL_BIND *b, const struct db_names *names)
+static size_t bind_names(struct db *db, MYSQL_BIND *b, const struct db_names *names)
 {
 	size_t size = list_size(list_slot(names->n));
 
@@ -108,8 +103,7 @@ bind_names(struct db *db, MYSQL_BIND *b, const struct db_names *names)
 	return size;
 }
 
-static size_t
-bind_pairs(MYSQL_BIND *b, const struct db_pairs *pairs)
+static size_t bind_pairs(MYSQL_BIND *b, const struct db_pairs *pairs)
 {
 	size_t size = list_size(list_slot(pairs->n));
 
@@ -123,8 +117,8 @@ bind_pairs(MYSQL_BIND *b, const struct db_pairs *pairs)
 }
 
 /* Binds one value or one list; returns the number of parameters. */
-static size_t
-bind_value(struct db *db, MYSQL_BIND *b, const struct param *p, const void *at)
+static size_t bind_value(
+    struct db *db, MYSQL_BIND *b, const struct param *p, const void *at)
 {
 	const char *text;
 
@@ -155,8 +149,7 @@ bind_value(struct db *db, MYSQL_BIND *b, const struct param *p, const void *at)
 }
 
 /* Returns the address of the parameter's value. */
-static const void *
-param_value_at(const struct param *p, const void *args)
+static const void *param_value_at(const struct param *p, const void *args)
 {
 	const char *at = (const char *)args + p->off, *row;
 
@@ -170,8 +163,8 @@ param_value_at(const struct param *p, const void *args)
  * Binds the parameters of EACH[...], head by head; all of the statement's are such. The
  * heads that fill up the list read nothing.
  */
-static MYSQL_BIND *
-bind_heads(struct db *db, MYSQL_BIND *b, const struct params *ps, const void *args)
+static MYSQL_BIND *bind_heads(
+    struct db *db, MYSQL_BIND *b, const struct params *ps, const void *args)
 {
 	const struct db_heads *heads = (const void *)((const char *)args +
 						      ps->list->off);
@@ -187,8 +180,7 @@ bind_heads(struct db *db, MYSQL_BIND *b, const struct params *ps, const void *ar
 	return b;
 }
 
-MYSQL_BIND *
-bind_args(struct db *db, enum stmt_id id, const void *args, size_t *n)
+MYSQL_BIND *bind_args(struct db *db, enum stmt_id id, const void *args, size_t *n)
 {
 	const struct params *ps = stmt_params(db, id);
 	size_t items = list_size(list_slot(stmt_list_len(db, id, args)));
@@ -214,8 +206,7 @@ struct landing {
 	char *row; /* numbers, at their offsets in the shape */
 };
 
-static struct landing
-landing_make(struct db *db, const struct row_shape *shape)
+static struct landing landing_make(struct db *db, const struct row_shape *shape)
 {
 	struct arena *a = &db->scratch;
 	struct landing l = { NEWN(a, MYSQL_BIND, shape->ncols),
@@ -245,8 +236,8 @@ landing_make(struct db *db, const struct row_shape *shape)
 /*
  * Returns a text column; text longer than its buffer is fetched a second time, in full.
  */
-static char *
-take_text(MYSQL_STMT *st, const struct landing *l, size_t i, struct arena *a)
+static char *take_text(
+    MYSQL_STMT *st, const struct landing *l, size_t i, struct arena *a)
 {
 	MYSQL_BIND b = { .buffer_type = MYSQL_TYPE_STRING };
 	unsigned long len = 0;
@@ -265,8 +256,7 @@ take_text(MYSQL_STMT *st, const struct landing *l, size_t i, struct arena *a)
 	return b.buffer;
 }
 
-static enum err
-fetch_row(struct db *db, MYSQL_STMT *st, const struct row_shape *shape,
+static enum err fetch_row(struct db *db, MYSQL_STMT *st, const struct row_shape *shape,
     const struct landing *l, struct arena *a, char *row, struct fail *f)
 {
 	memset(l->row, 0, shape->size);
@@ -285,8 +275,7 @@ fetch_row(struct db *db, MYSQL_STMT *st, const struct row_shape *shape,
 	return OK;
 }
 
-enum err
-fetch_rows(struct db *db, MYSQL_STMT *st, const struct row_shape *shape,
+enum err fetch_rows(struct db *db, MYSQL_STMT *st, const struct row_shape *shape,
     struct arena *a, void **rows, size_t *n, struct fail *f)
 {
 	struct landing l = landing_make(db, shape);

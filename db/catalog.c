@@ -9,8 +9,8 @@
 
 enum { BENCHMARKS_READ = 1000 };
 
-static enum err
-benchmarks_load(struct db *db, struct arena *a, struct catalog *c, struct fail *f)
+static enum err benchmarks_load(
+    struct db *db, struct arena *a, struct catalog *c, struct fail *f)
 {
 	double v[BENCHMARKS_READ];
 	struct row_speed *rows;
@@ -23,8 +23,8 @@ benchmarks_load(struct db *db, struct arena *a, struct catalog *c, struct fail *
 	return OK;
 }
 
-enum err
-catalog_load(struct db *db, struct arena *a, struct catalog **out, struct fail *f)
+enum err catalog_load(
+    struct db *db, struct arena *a, struct catalog **out, struct fail *f)
 {
 	struct catalog *c = NEW(a, struct catalog);
 	int64_t none = 0;
@@ -39,14 +39,13 @@ catalog_load(struct db *db, struct arena *a, struct catalog **out, struct fail *
 	return benchmarks_load(db, a, c, f);
 }
 
-enum err
-app_by_id(struct db *db, struct arena *a, int64_t id, struct app **app, struct fail *f)
+enum err app_by_id(
+    struct db *db, struct arena *a, int64_t id, struct app **app, struct fail *f)
 {
 	return db_row(db, a, f, app, APP_BY_ID, .id = id);
 }
 
-enum err
-app_insert(struct db *db, struct app *app, struct fail *f)
+enum err app_insert(struct db *db, struct app *app, struct fail *f)
 {
 	app->id = 0; /* assigned by the database, also on a retry */
 
@@ -55,14 +54,12 @@ app_insert(struct db *db, struct app *app, struct fail *f)
 	return OK;
 }
 
-enum err
-app_update(struct db *db, const struct app *app, struct fail *f)
+enum err app_update(struct db *db, const struct app *app, struct fail *f)
 {
 	return db_exec(db, f, NULL, APP_UPDATE, .app = app);
 }
 
-enum err
-app_version_insert(struct db *db, struct app_version *version, struct fail *f)
+enum err app_version_insert(struct db *db, struct app_version *version, struct fail *f)
 {
 	version->id = 0; /* assigned by the database, also on a retry */
 
@@ -71,8 +68,7 @@ app_version_insert(struct db *db, struct app_version *version, struct fail *f)
 	return OK;
 }
 
-enum err
-platform_insert(struct db *db, struct platform *platform, struct fail *f)
+enum err platform_insert(struct db *db, struct platform *platform, struct fail *f)
 {
 	platform->id = 0; /* assigned by the database, also on a retry */
 
@@ -81,29 +77,27 @@ platform_insert(struct db *db, struct platform *platform, struct fail *f)
 	return OK;
 }
 
-enum err
-platform_update(struct db *db, const struct platform *platform, struct fail *f)
+enum err platform_update(struct db *db, const struct platform *platform, struct fail *f)
 {
 	return db_exec(db, f, NULL, PLATFORM_UPDATE, .id = platform->id,
 	    .text = platform->user_friendly_name);
 }
 
-enum err
-app_versions_of(struct db *db, struct arena *a, int64_t appid, struct app_version **v,
-    size_t *n, struct fail *f)
+enum err app_versions_of(struct db *db, struct arena *a, int64_t appid,
+    struct app_version **v, size_t *n, struct fail *f)
 {
 	return db_query(db, a, f, v, n, APP_VERSIONS_OF, .appid = appid);
 }
 
-enum err
-app_version_set_deprecated(struct db *db, int64_t id, bool deprecated, struct fail *f)
+enum err app_version_set_deprecated(
+    struct db *db, int64_t id, bool deprecated, struct fail *f)
 {
 	return db_exec(db, f, NULL, APP_VERSION_SET_DEPRECATED,
 	    .deprecated = deprecated, .id = id);
 }
 
-enum err
-app_needs_read(struct db *db, int64_t appid, struct app_needs *n, struct fail *f)
+enum err app_needs_read(
+    struct db *db, int64_t appid, struct app_needs *n, struct fail *f)
 {
 	struct arena a = { 0 };
 	struct row_pair *wus;
@@ -116,8 +110,7 @@ app_needs_read(struct db *db, int64_t appid, struct app_needs *n, struct fail *f
 	return db_number(db, f, &n->filesets, APP_FILESETS, .appid = appid);
 }
 
-enum err
-app_version_used(
+enum err app_version_used(
     struct db *db, struct arena *a, int64_t version_id, bool *used, struct fail *f)
 {
 	struct row_number *rows = NULL;
@@ -129,8 +122,7 @@ app_version_used(
 	return OK;
 }
 
-enum err
-app_statistics_delete(struct db *db, struct arena *a, struct version_range *r,
+enum err app_statistics_delete(struct db *db, struct arena *a, struct version_range *r,
     int64_t *left, struct fail *f)
 {
 	struct row_number *rows = NULL;
@@ -146,8 +138,7 @@ app_statistics_delete(struct db *db, struct arena *a, struct version_range *r,
 	    .host_ids = db_ids(row_numbers(a, rows, n), n));
 }
 
-enum err
-app_delete(struct db *db, int64_t appid, struct fail *f)
+enum err app_delete(struct db *db, int64_t appid, struct fail *f)
 {
 	static const enum stmt_id rows[] = {
 		SQL_APP_FORGET_VERSIONS,
@@ -174,8 +165,7 @@ app_delete(struct db *db, int64_t appid, struct fail *f)
 	return OK;
 }
 
-enum err
-app_added_read(
+enum err app_added_read(
     struct db *db, struct arena *a, int64_t appid, char **text, struct fail *f)
 {
 	struct row_text *row;
@@ -185,8 +175,7 @@ app_added_read(
 	return OK;
 }
 
-enum err
-app_added_note(struct db *db, int64_t appid, const char *text, struct fail *f)
+enum err app_added_note(struct db *db, int64_t appid, const char *text, struct fail *f)
 {
 	return db_exec(db, f, NULL, APP_SET_ADDED, .added = text, .appid = appid);
 }

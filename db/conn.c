@@ -86,8 +86,7 @@ static const struct failure {
 	{ 4031, E_RETRY, true, true }, /* the server closed an idle connection */
 };
 
-static struct failure
-failure_of(unsigned code)
+static struct failure failure_of(unsigned code)
 {
 	for (size_t i = 0; i < N(failures); i++)
 		if (failures[i].code == code)
@@ -97,8 +96,7 @@ failure_of(unsigned code)
 
 /* Does the statement name what the tables lack? Other errors of the configuration are
  * about the account, with which nothing else succeeds either. */
-static bool
-is_of_schema(unsigned code)
+static bool is_of_schema(unsigned code)
 {
 	static const unsigned codes[] = { 1054, 1072, 1146, 1176 };
 
@@ -108,20 +106,17 @@ is_of_schema(unsigned code)
 	return false;
 }
 
-enum err
-conn_error_of(unsigned code)
+enum err conn_error_of(unsigned code)
 {
 	return failure_of(code).err;
 }
 
-bool
-conn_uncertain(const struct db *db)
+bool conn_uncertain(const struct db *db)
 {
 	return failure_of(db->code).uncertain;
 }
 
-void
-conn_drop(struct db *db)
+void conn_drop(struct db *db)
 {
 	for (size_t i = 0; i < SQL__MAX; i++) {
 		for (size_t k = 0; k < LIST_SIZES; k++) {
@@ -139,8 +134,7 @@ conn_drop(struct db *db)
 	db->my = NULL;
 }
 
-static void
-count_error(struct db *db, unsigned code)
+static void count_error(struct db *db, unsigned code)
 {
 	for (size_t i = 0; i < db->nerrors; i++)
 		if (db->errors[i].a == code) {
@@ -151,8 +145,7 @@ count_error(struct db *db, unsigned code)
 		db->errors[db->nerrors++] = (struct row_pair){ code, 1 };
 }
 
-size_t
-db_take_errors(struct db *db, struct row_pair v[DB_ERRORS_KEPT])
+size_t db_take_errors(struct db *db, struct row_pair v[DB_ERRORS_KEPT])
 {
 	size_t n = db->nerrors;
 
@@ -161,8 +154,7 @@ db_take_errors(struct db *db, struct row_pair v[DB_ERRORS_KEPT])
 	return n;
 }
 
-enum err
-conn_fail(struct db *db, MYSQL_STMT *st, const char *what, struct fail *f)
+enum err conn_fail(struct db *db, MYSQL_STMT *st, const char *what, struct fail *f)
 {
 	unsigned code = st != NULL ? mysql_stmt_errno(st) : mysql_errno(db->my);
 	const char *text = st != NULL ? mysql_stmt_error(st) : mysql_error(db->my);
@@ -194,8 +186,7 @@ conn_fail(struct db *db, MYSQL_STMT *st, const char *what, struct fail *f)
  */
 enum { EACH_MS = 250 };
 
-void
-conn_answered(struct db *db)
+void conn_answered(struct db *db)
 {
 	const int64_t took_ms = clock_mono_ms() - db->began_ms;
 
@@ -203,14 +194,12 @@ conn_answered(struct db *db)
 		db->waited_ms += took_ms - EACH_MS;
 }
 
-bool
-conn_late(const struct db *db)
+bool conn_late(const struct db *db)
 {
 	return db->waits_most_ms != 0 && db->waited_ms >= db->waits_most_ms;
 }
 
-enum err
-conn_in_time(struct db *db, const char *what, struct fail *f)
+enum err conn_in_time(struct db *db, const char *what, struct fail *f)
 {
 	db->began_ms = clock_mono_ms();
 	if (!conn_late(db))
@@ -220,8 +209,7 @@ conn_in_time(struct db *db, const char *what, struct fail *f)
 	    what);
 }
 
-enum err
-conn_text(struct db *db, const char *sql, const char *what, struct fail *f)
+enum err conn_text(struct db *db, const char *sql, const char *what, struct fail *f)
 {
 	TRY(conn_in_time(db, what, f));
 	db->count++;

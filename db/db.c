@@ -11,8 +11,8 @@
 
 enum { NAP_FIRST_MS = 2, NAP_MAX_MS = 500, AWAKE_MS = 1000, DEADLOCK = 1213 };
 
-enum err
-db_open(const struct conf *cf, enum db_use use, struct db **out, struct fail *f)
+enum err db_open(
+    const struct conf *cf, enum db_use use, struct db **out, struct fail *f)
 {
 	struct arena a = { 0 };
 	struct db *db = NEW(&a, struct db);
@@ -34,8 +34,7 @@ db_open(const struct conf *cf, enum db_use use, struct db **out, struct fail *f)
 	return OK;
 }
 
-void
-db_close(struct db *db)
+void db_close(struct db *db)
 {
 	if (db == NULL)
 		return;
@@ -47,8 +46,7 @@ db_close(struct db *db)
 	arena_free(&a);
 }
 
-enum err
-db_ready(struct db *db, struct fail *f)
+enum err db_ready(struct db *db, struct fail *f)
 {
 	db->began_ms = clock_mono_ms();
 	if (db->my != NULL && (conn_late(db) || mysql_ping(db->my) != 0)) {
@@ -62,8 +60,7 @@ db_ready(struct db *db, struct fail *f)
 	return e;
 }
 
-enum err
-db_awake(struct db *db, struct fail *f)
+enum err db_awake(struct db *db, struct fail *f)
 {
 	int64_t now_ms = clock_mono_ms();
 
@@ -72,9 +69,8 @@ db_awake(struct db *db, struct fail *f)
 	return OK;
 }
 
-static enum err
-db_run_once(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
-    int64_t *affected, enum stmt_id id, const void *args)
+static enum err db_run_once(struct db *db, struct arena *a, struct fail *f, void **rows,
+    size_t *n, int64_t *affected, enum stmt_id id, const void *args)
 {
 	TRY(conn_need(db, f));
 	return stmt_run(db, a, f, rows, n, affected, id, args);
@@ -84,8 +80,7 @@ db_run_once(struct db *db, struct arena *a, struct fail *f, void **rows, size_t 
  * A single statement that lost against another transaction has changed nothing and is
  * run again.
  */
-enum err
-db_run(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
+enum err db_run(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
     int64_t *affected, enum stmt_id id, const void *args)
 {
 	if (db->tx_batch.on)
@@ -101,9 +96,8 @@ db_run(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
 	return e;
 }
 
-enum err
-db_run_row(struct db *db, struct arena *a, struct fail *f, void **row, enum stmt_id id,
-    const void *args)
+enum err db_run_row(struct db *db, struct arena *a, struct fail *f, void **row,
+    enum stmt_id id, const void *args)
 {
 	size_t n;
 
@@ -113,8 +107,7 @@ db_run_row(struct db *db, struct arena *a, struct fail *f, void **row, enum stmt
 	return OK;
 }
 
-enum err
-db_run_number(
+enum err db_run_number(
     struct db *db, struct fail *f, int64_t *value, enum stmt_id id, const void *args)
 {
 	struct arena a = { 0 };
@@ -127,14 +120,12 @@ db_run_number(
 	return e;
 }
 
-int64_t
-db_insert_id(struct db *db)
+int64_t db_insert_id(struct db *db)
 {
 	return db->my == NULL ? 0 : (int64_t)mysql_insert_id(db->my);
 }
 
-enum err
-db_begin(struct db *db, struct fail *f)
+enum err db_begin(struct db *db, struct fail *f)
 {
 	assert(!db->in_tx);
 	db->tx_batch.refused = false;
@@ -145,8 +136,7 @@ db_begin(struct db *db, struct fail *f)
 	return e;
 }
 
-enum err
-db_begin_snapshot(struct db *db, struct fail *f)
+enum err db_begin_snapshot(struct db *db, struct fail *f)
 {
 	assert(!db->in_tx);
 	db->tx_batch.refused = false;
@@ -157,8 +147,7 @@ db_begin_snapshot(struct db *db, struct fail *f)
 	return OK;
 }
 
-enum err
-db_begin_tx_batch(struct db *db, struct fail *f)
+enum err db_begin_tx_batch(struct db *db, struct fail *f)
 {
 	struct tx_batch *t = &db->tx_batch;
 	enum err e = conn_need(db, f);
@@ -173,14 +162,12 @@ db_begin_tx_batch(struct db *db, struct fail *f)
 	return OK;
 }
 
-bool
-db_in_tx_batch(const struct db *db)
+bool db_in_tx_batch(const struct db *db)
 {
 	return db->tx_batch.on;
 }
 
-enum err
-db_begin_current(struct db *db, struct fail *f)
+enum err db_begin_current(struct db *db, struct fail *f)
 {
 	struct fail off = { 0 };
 	enum err e = conn_need(db, f);
@@ -199,8 +186,7 @@ db_begin_current(struct db *db, struct fail *f)
 	return e;
 }
 
-enum err
-db_commit(struct db *db, struct fail *f)
+enum err db_commit(struct db *db, struct fail *f)
 {
 	assert(db->in_tx);
 	enum err e = conn_need(db, f);
@@ -236,26 +222,22 @@ db_commit(struct db *db, struct fail *f)
 	return e;
 }
 
-bool
-db_committed(const struct db *db)
+bool db_committed(const struct db *db)
 {
 	return db->committed;
 }
 
-bool
-db_commit_uncertain(const struct db *db)
+bool db_commit_uncertain(const struct db *db)
 {
 	return db->uncertain;
 }
 
-bool
-db_in_cluster(const struct db *db)
+bool db_in_cluster(const struct db *db)
 {
 	return db->cluster;
 }
 
-void
-db_rollback(struct db *db)
+void db_rollback(struct db *db)
 {
 	bool was = db->in_tx && !db->tx_batch.on;
 
@@ -264,16 +246,14 @@ db_rollback(struct db *db)
 		conn_drop(db); /* the server rolls back when the connection is gone */
 }
 
-void
-db_retry_nap(struct db *db, int attempt)
+void db_retry_nap(struct db *db, int attempt)
 {
 	const int64_t half = pause_doubled(NAP_FIRST_MS, attempt + 1, NAP_MAX_MS) / 2;
 
 	clock_nap_ms((int)(half + (int64_t)rng_below(&db->jitter, (uint64_t)half + 1)));
 }
 
-bool
-db_again(struct db *db, int *attempt, enum err *e, struct fail *f)
+bool db_again(struct db *db, int *attempt, enum err *e, struct fail *f)
 {
 	if (*e == OK && db->in_tx)
 		*e = db_commit(db, f);
@@ -287,14 +267,12 @@ db_again(struct db *db, int *attempt, enum err *e, struct fail *f)
 	return true;
 }
 
-uint64_t
-db_statements(const struct db *db)
+uint64_t db_statements(const struct db *db)
 {
 	return db->count;
 }
 
-int64_t *
-row_numbers(struct arena *a, const void *rows, size_t n)
+int64_t *row_numbers(struct arena *a, const void *rows, size_t n)
 {
 	const struct row_number *row = rows;
 	int64_t *v = NEWN(a, int64_t, n + 1);

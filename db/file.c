@@ -13,8 +13,7 @@
 #include "lib/banned.h"
 
 /* How many of the sorted names are the same as the first one? */
-static size_t
-times_of(char *const *names, size_t n)
+static size_t times_of(char *const *names, size_t n)
 {
 	size_t same = 1;
 
@@ -23,8 +22,8 @@ times_of(char *const *names, size_t n)
 	return same;
 }
 
-enum err
-inputs_use(struct db *db, struct arena *a, char **names, size_t n, struct fail *f)
+enum err inputs_use(
+    struct db *db, struct arena *a, char **names, size_t n, struct fail *f)
 {
 	struct db_batch *b = db_batch(a, SQL_INPUT_USE);
 
@@ -37,8 +36,8 @@ inputs_use(struct db *db, struct arena *a, char **names, size_t n, struct fail *
 	return db_batch_run(db, b, NULL, f);
 }
 
-enum err
-inputs_release(struct db *db, struct arena *a, char **names, size_t n, struct fail *f)
+enum err inputs_release(
+    struct db *db, struct arena *a, char **names, size_t n, struct fail *f)
 {
 	struct db_batch *b = db_batch(a, SQL_INPUT_RELEASE);
 
@@ -51,9 +50,8 @@ inputs_release(struct db *db, struct arena *a, char **names, size_t n, struct fa
 	return db_batch_run(db, b, NULL, f);
 }
 
-static enum err
-some_counted(struct db *db, struct arena *a, char *const *names, size_t n,
-    bool *counted, struct fail *f)
+static enum err some_counted(struct db *db, struct arena *a, char *const *names,
+    size_t n, bool *counted, struct fail *f)
 {
 	struct row_text *rows = NULL;
 	size_t nrows = 0;
@@ -68,8 +66,7 @@ some_counted(struct db *db, struct arena *a, char *const *names, size_t n,
 	return OK;
 }
 
-enum err
-inputs_counted(struct db *db, struct arena *a, char *const *names, size_t n,
+enum err inputs_counted(struct db *db, struct arena *a, char *const *names, size_t n,
     bool *counted, struct fail *f)
 {
 	for (size_t i = 0; i < n; i += DB_LIST_MAX)
@@ -78,8 +75,7 @@ inputs_counted(struct db *db, struct arena *a, char *const *names, size_t n,
 	return OK;
 }
 
-static char **
-input_names(struct arena *a, const struct row_text *rows, size_t n)
+static char **input_names(struct arena *a, const struct row_text *rows, size_t n)
 {
 	char **names = NEWN(a, char *, n + 1);
 
@@ -88,9 +84,8 @@ input_names(struct arena *a, const struct row_text *rows, size_t n)
 	return names;
 }
 
-enum err
-inputs_unused(struct db *db, struct arena *a, size_t max, char ***names, size_t *n,
-    struct fail *f)
+enum err inputs_unused(struct db *db, struct arena *a, size_t max, char ***names,
+    size_t *n, struct fail *f)
 {
 	struct row_text *rows = NULL;
 
@@ -99,9 +94,8 @@ inputs_unused(struct db *db, struct arena *a, size_t max, char ***names, size_t 
 	return OK;
 }
 
-enum err
-inputs_unused_lock(struct db *db, struct arena *a, char *const *names, size_t n,
-    char ***unused, size_t *nunused, struct fail *f)
+enum err inputs_unused_lock(struct db *db, struct arena *a, char *const *names,
+    size_t n, char ***unused, size_t *nunused, struct fail *f)
 {
 	struct row_text *rows = NULL;
 
@@ -111,16 +105,14 @@ inputs_unused_lock(struct db *db, struct arena *a, char *const *names, size_t n,
 	return OK;
 }
 
-enum err
-inputs_forget(struct db *db, char *const *names, size_t n, struct fail *f)
+enum err inputs_forget(struct db *db, char *const *names, size_t n, struct fail *f)
 {
 	return n == 0 ?
 	           OK :
 	           db_exec(db, f, NULL, INPUTS_FORGET, .names = db_names(names, n));
 }
 
-enum err
-inputs_count_wanted(struct db *db, bool *wanted, struct fail *f)
+enum err inputs_count_wanted(struct db *db, bool *wanted, struct fail *f)
 {
 	int64_t n = 0;
 
@@ -129,14 +121,12 @@ inputs_count_wanted(struct db *db, bool *wanted, struct fail *f)
 	return OK;
 }
 
-enum err
-inputs_count_want(struct db *db, bool wanted, struct fail *f)
+enum err inputs_count_want(struct db *db, bool wanted, struct fail *f)
 {
 	return db_exec(db, f, NULL, PROJECT_SET_COUNT_INPUTS, .count_inputs = wanted);
 }
 
-enum err
-inputs_miscounted(struct db *db, struct arena *a, int64_t from, int64_t to,
+enum err inputs_miscounted(struct db *db, struct arena *a, int64_t from, int64_t to,
     int64_t **ids, size_t *n, struct fail *f)
 {
 	struct row_number *rows = NULL;
@@ -146,8 +136,8 @@ inputs_miscounted(struct db *db, struct arena *a, int64_t from, int64_t to,
 	return OK;
 }
 
-enum err
-inputs_note_counted(struct db *db, const int64_t *ids, size_t n, struct fail *f)
+enum err inputs_note_counted(
+    struct db *db, const int64_t *ids, size_t n, struct fail *f)
 {
 	int64_t changed = 0;
 
@@ -159,15 +149,14 @@ inputs_note_counted(struct db *db, const int64_t *ids, size_t n, struct fail *f)
 	           FAIL(f, E_RACE, "the inputs of a workunit are counted by now");
 }
 
-enum err
-input_correct(struct db *db, const char *name, int64_t difference, struct fail *f)
+enum err input_correct(
+    struct db *db, const char *name, int64_t difference, struct fail *f)
 {
 	return db_exec(db, f, NULL, INPUT_USE, .name = name, .n = difference);
 }
 
-enum err
-inputs_counted_docs(struct db *db, struct arena *a, struct workunit *const *wus,
-    size_t n, struct counted_docs *c, struct fail *f)
+enum err inputs_counted_docs(struct db *db, struct arena *a,
+    struct workunit *const *wus, size_t n, struct counted_docs *c, struct fail *f)
 {
 	c->n = 0;
 	for (size_t i = 0; i < n; i++)
@@ -176,8 +165,7 @@ inputs_counted_docs(struct db *db, struct arena *a, struct workunit *const *wus,
 	return c->n == 0 ? OK : workunits_xml_docs(db, a, c->ids, c->n, c->docs, f);
 }
 
-enum err
-inputs_take_off(struct db *db, struct arena *a, const struct counted_docs *c,
+enum err inputs_take_off(struct db *db, struct arena *a, const struct counted_docs *c,
     char **names, size_t n, struct fail *f)
 {
 	if (c->n == 0)
@@ -186,8 +174,7 @@ inputs_take_off(struct db *db, struct arena *a, const struct counted_docs *c,
 	return inputs_release(db, a, names, n, f);
 }
 
-static enum err
-row_name_check(const char *what, const char *name, struct fail *f)
+static enum err row_name_check(const char *what, const char *name, struct fail *f)
 {
 	if (name == NULL || name[0] == '\0' || strlen(name) > DB_NAME_MAX)
 		return FAIL(f, E_BADREQ, "%s name \"%.40s\" must have 1 to %d bytes",
@@ -195,8 +182,7 @@ row_name_check(const char *what, const char *name, struct fail *f)
 	return OK;
 }
 
-enum err
-file_insert(struct db *db, struct file *file, struct fail *f)
+enum err file_insert(struct db *db, struct file *file, struct fail *f)
 {
 	enum err e = row_name_check("file", file->name, f);
 
@@ -208,16 +194,14 @@ file_insert(struct db *db, struct file *file, struct fail *f)
 	return e;
 }
 
-enum err
-file_by_name(struct db *db, struct arena *a, const char *name, struct file **file,
-    struct fail *f)
+enum err file_by_name(struct db *db, struct arena *a, const char *name,
+    struct file **file, struct fail *f)
 {
 	return db_row(db, a, f, file, FILE_BY_NAME, .name = name);
 }
 
-enum err
-files_by_names(struct db *db, struct arena *a, const char *const *names, size_t n,
-    struct file **files, size_t *nfiles, struct fail *f)
+enum err files_by_names(struct db *db, struct arena *a, const char *const *names,
+    size_t n, struct file **files, size_t *nfiles, struct fail *f)
 {
 	size_t cap = 0, total = 0;
 	struct file *all = NULL;
@@ -237,9 +221,8 @@ files_by_names(struct db *db, struct arena *a, const char *const *names, size_t 
 	return OK;
 }
 
-enum err
-fileset_insert(struct db *db, struct fileset *set, const int64_t *file_ids, size_t n,
-    struct fail *f)
+enum err fileset_insert(struct db *db, struct fileset *set, const int64_t *file_ids,
+    size_t n, struct fail *f)
 {
 	enum err e = row_name_check("file set", set->name, f);
 
@@ -252,8 +235,7 @@ fileset_insert(struct db *db, struct fileset *set, const int64_t *file_ids, size
 	return fileset_fill(db, set->id, file_ids, n, f);
 }
 
-enum err
-fileset_fill(
+enum err fileset_fill(
     struct db *db, int64_t id, const int64_t *file_ids, size_t n, struct fail *f)
 {
 	for (size_t i = 0; i < n; i++)
@@ -262,31 +244,27 @@ fileset_fill(
 	return OK;
 }
 
-enum err
-fileset_by_name(struct db *db, struct arena *a, const char *name, struct fileset **set,
-    struct fail *f)
+enum err fileset_by_name(struct db *db, struct arena *a, const char *name,
+    struct fileset **set, struct fail *f)
 {
 	return db_row(db, a, f, set, FILESET_BY_NAME, .name = name);
 }
 
-enum err
-fileset_by_id(
+enum err fileset_by_id(
     struct db *db, struct arena *a, int64_t id, struct fileset **set, struct fail *f)
 {
 	return db_row(db, a, f, set, FILESET_BY_ID, .id = id);
 }
 
-static int
-member_order(const void *a, const void *b)
+static int member_order(const void *a, const void *b)
 {
 	const struct row_member *x = a, *y = b;
 
 	return strcmp(x->name, y->name);
 }
 
-enum err
-fileset_files(struct db *db, struct arena *a, int64_t id, struct row_member **files,
-    size_t *n, struct fail *f)
+enum err fileset_files(struct db *db, struct arena *a, int64_t id,
+    struct row_member **files, size_t *n, struct fail *f)
 {
 	struct row_member *rows = NULL;
 
@@ -298,8 +276,7 @@ fileset_files(struct db *db, struct arena *a, int64_t id, struct row_member **fi
 	return OK;
 }
 
-enum err
-fileset_set_next(
+enum err fileset_set_next(
     struct db *db, int64_t id, int32_t expect_next, int32_t next, struct fail *f)
 {
 	int64_t affected;
@@ -312,20 +289,17 @@ fileset_set_next(
 	return OK;
 }
 
-enum err
-fileset_target(struct db *db, int64_t id, int64_t *results, struct fail *f)
+enum err fileset_target(struct db *db, int64_t id, int64_t *results, struct fail *f)
 {
 	return db_number(db, f, results, FILESET_ANY_TARGET, .fileset_id = id);
 }
 
-enum err
-fileset_dropped(struct db *db, const char *name, int64_t now, struct fail *f)
+enum err fileset_dropped(struct db *db, const char *name, int64_t now, struct fail *f)
 {
 	return db_exec(db, f, NULL, FILESET_DROPPED, .now = now, .name = name);
 }
 
-static enum err
-set_hold(struct db *db, int64_t id, int32_t paused, const char *reason,
+static enum err set_hold(struct db *db, int64_t id, int32_t paused, const char *reason,
     int64_t remove_time, struct fail *f)
 {
 	int64_t affected;
@@ -337,21 +311,18 @@ set_hold(struct db *db, int64_t id, int32_t paused, const char *reason,
 	return OK;
 }
 
-enum err
-fileset_set_paused(
+enum err fileset_set_paused(
     struct db *db, int64_t id, int32_t paused, const char *reason, struct fail *f)
 {
 	return set_hold(db, id, paused, reason, 0, f);
 }
 
-enum err
-fileset_order_removal(struct db *db, int64_t id, int64_t now, struct fail *f)
+enum err fileset_order_removal(struct db *db, int64_t id, int64_t now, struct fail *f)
 {
 	return set_hold(db, id, FILESET_DRAINING, "to be removed", now, f);
 }
 
-enum err
-fileset_source(struct db *db, struct arena *a, int64_t id,
+enum err fileset_source(struct db *db, struct arena *a, int64_t id,
     struct row_fileset_source *source, struct fail *f)
 {
 	struct row_fileset_source *rows = NULL;
@@ -364,8 +335,7 @@ fileset_source(struct db *db, struct arena *a, int64_t id,
 	return OK;
 }
 
-enum err
-fileset_source_set(
+enum err fileset_source_set(
     struct db *db, const struct row_fileset_source *source, struct fail *f)
 {
 	return db_exec(db, f, NULL, FILESET_SOURCE_SET,
@@ -373,16 +343,14 @@ fileset_source_set(
 	    .low_water = source->low_water);
 }
 
-enum err
-filesets_low(struct db *db, struct arena *a, int64_t appid, struct row_named **rows,
-    size_t *n, struct fail *f)
+enum err filesets_low(struct db *db, struct arena *a, int64_t appid,
+    struct row_named **rows, size_t *n, struct fail *f)
 {
 	*rows = NULL;
 	return db_query(db, a, f, rows, n, FILESETS_LOW, .appid = appid);
 }
 
-enum err
-fileset_use(
+enum err fileset_use(
     struct db *db, struct arena *a, int64_t id, struct fileset_use *u, struct fail *f)
 {
 	struct row_tally *results;
@@ -396,23 +364,21 @@ fileset_use(
 	return OK;
 }
 
-bool
-fileset_is_needed(const struct fileset_use *u)
+bool fileset_is_needed(const struct fileset_use *u)
 {
 	return u->unsent > 0 || u->in_progress > 0 || u->unfinished > 0;
 }
 
-enum err
-filesets_leaving(struct db *db, struct arena *a, int64_t ordered_before, int64_t max,
-    struct row_named **rows, size_t *n, struct fail *f)
+enum err filesets_leaving(struct db *db, struct arena *a, int64_t ordered_before,
+    int64_t max, struct row_named **rows, size_t *n, struct fail *f)
 {
 	*rows = NULL;
 	return db_query(db, a, f, rows, n, FILESETS_LEAVING,
 	    .ordered_before = ordered_before, .max = max);
 }
 
-enum err
-fileset_leave(struct db *db, struct arena *a, struct fileset_leaving *l, struct fail *f)
+enum err fileset_leave(
+    struct db *db, struct arena *a, struct fileset_leaving *l, struct fail *f)
 {
 	struct row_number *rows = NULL;
 	struct workunit *wus;
@@ -438,8 +404,7 @@ fileset_leave(struct db *db, struct arena *a, struct fileset_leaving *l, struct 
 	return OK;
 }
 
-enum err
-file_is_shared(
+enum err file_is_shared(
     struct db *db, struct arena *a, int64_t file_id, bool *shared, struct fail *f)
 {
 	struct row_text *rows = NULL;
@@ -450,8 +415,7 @@ file_is_shared(
 	return OK;
 }
 
-enum err
-filesets_to_retire(struct db *db, struct arena *a, int64_t after, int64_t max,
+enum err filesets_to_retire(struct db *db, struct arena *a, int64_t after, int64_t max,
     struct row_retire **rows, size_t *n, struct fail *f)
 {
 	*rows = NULL;
@@ -459,14 +423,13 @@ filesets_to_retire(struct db *db, struct arena *a, int64_t after, int64_t max,
 	    db, a, f, rows, n, FILESETS_TO_RETIRE, .after = after, .max = max);
 }
 
-enum err
-fileset_set_idle(struct db *db, int64_t id, int64_t since, struct fail *f)
+enum err fileset_set_idle(struct db *db, int64_t id, int64_t since, struct fail *f)
 {
 	return db_exec(db, f, NULL, FILESET_SET_IDLE, .since = since, .id = id);
 }
 
-enum err
-fileset_is_used(struct db *db, struct arena *a, int64_t id, bool *used, struct fail *f)
+enum err fileset_is_used(
+    struct db *db, struct arena *a, int64_t id, bool *used, struct fail *f)
 {
 	int64_t most = 1;
 	struct row_number *rows = NULL;
@@ -477,9 +440,8 @@ fileset_is_used(struct db *db, struct arena *a, int64_t id, bool *used, struct f
 	return OK;
 }
 
-enum err
-file_tell_holders(struct db *db, struct arena *a, const struct row_member *file,
-    int64_t now, int64_t *told, struct fail *f)
+enum err file_tell_holders(struct db *db, struct arena *a,
+    const struct row_member *file, int64_t now, int64_t *told, struct fail *f)
 {
 	struct buf b = buf_new(a);
 	int64_t n = 0;
@@ -491,8 +453,7 @@ file_tell_holders(struct db *db, struct arena *a, const struct row_member *file,
 	return OK;
 }
 
-enum err
-fileset_remove(struct db *db, struct arena *a, int64_t id,
+enum err fileset_remove(struct db *db, struct arena *a, int64_t id,
     const struct row_member *files, size_t n, struct fail *f)
 {
 	int64_t kind = TALLY_OF_FILESET;

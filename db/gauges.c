@@ -30,8 +30,7 @@ struct gauging {
 /* --- jobs --- */
 
 /* Workunits of an app, by its states in work_tally. */
-static void
-put_app(struct gauging *g, const struct app *app)
+static void put_app(struct gauging *g, const struct app *app)
 {
 	int64_t open = 0, to_validate = 0, to_assimilate = 0, done = 0;
 
@@ -60,8 +59,7 @@ put_app(struct gauging *g, const struct app *app)
 		    (const char *[]){ app->name, states[k].state });
 }
 
-static enum err
-put_workunits(struct gauging *g)
+static enum err put_workunits(struct gauging *g)
 {
 	struct app *apps = NULL;
 
@@ -74,8 +72,7 @@ put_workunits(struct gauging *g)
 }
 
 /* What waits although daemons have seen it: workunits put aside, and messages. */
-static enum err
-put_waiting(struct gauging *g)
+static enum err put_waiting(struct gauging *g)
 {
 	struct row_named *rows = NULL;
 	struct row_pair *waiting;
@@ -89,8 +86,7 @@ put_waiting(struct gauging *g)
 	return OK;
 }
 
-static enum err
-put_results(struct gauging *g)
+static enum err put_results(struct gauging *g)
 {
 	const struct result_counts *r = &g->work.results;
 	const struct {
@@ -106,8 +102,7 @@ put_results(struct gauging *g)
 	return OK;
 }
 
-static enum err
-put_files(struct gauging *g)
+static enum err put_files(struct gauging *g)
 {
 	const struct triggers t = triggers_of(g->src->conf, g->src->db, NULL);
 	int64_t count[FILE_STATES_ALL] = { 0 };
@@ -137,8 +132,7 @@ put_files(struct gauging *g)
 	return OK;
 }
 
-static enum err
-put_hosts(struct gauging *g)
+static enum err put_hosts(struct gauging *g)
 {
 	int64_t all, active,
 	    since = g->src->now -
@@ -151,8 +145,7 @@ put_hosts(struct gauging *g)
 	return OK;
 }
 
-static enum err
-put_project(struct gauging *g)
+static enum err put_project(struct gauging *g)
 {
 	int64_t drained, backup;
 
@@ -163,8 +156,7 @@ put_project(struct gauging *g)
 	return OK;
 }
 
-static enum err
-put_suspects(struct gauging *g)
+static enum err put_suspects(struct gauging *g)
 {
 	struct row_tally *rows;
 	struct host_ends all;
@@ -190,16 +182,15 @@ struct queue {
 	int64_t n, age_s;
 };
 
-static void
-queue_add(struct queue *q, int64_t n, int64_t age_s)
+static void queue_add(struct queue *q, int64_t n, int64_t age_s)
 {
 	q->n += n;
 	q->age_s = age_s > q->age_s ? age_s : q->age_s;
 }
 
 /* Of all apps, or only of the one that the daemon was given. */
-static enum err
-queue_of_apps(struct gauging *g, enum stmt_id id, const char *app, struct queue *q)
+static enum err queue_of_apps(
+    struct gauging *g, enum stmt_id id, const char *app, struct queue *q)
 {
 	for (size_t i = 0; i < g->napps; i++) {
 		struct row_pair *row;
@@ -213,8 +204,7 @@ queue_of_apps(struct gauging *g, enum stmt_id id, const char *app, struct queue 
 	return OK;
 }
 
-static enum err
-queue_of_all(struct gauging *g, enum stmt_id id, struct queue *q)
+static enum err queue_of_all(struct gauging *g, enum stmt_id id, struct queue *q)
 {
 	struct row_pair *row;
 
@@ -225,8 +215,7 @@ queue_of_all(struct gauging *g, enum stmt_id id, struct queue *q)
 }
 
 /* The files for which requests wait that work is made. */
-static enum err
-queue_of_generator(struct gauging *g, struct queue *q)
+static enum err queue_of_generator(struct gauging *g, struct queue *q)
 {
 	const struct triggers t = triggers_of(g->src->conf, g->src->db, NULL);
 	int64_t *ages;
@@ -243,8 +232,7 @@ queue_of_generator(struct gauging *g, struct queue *q)
 }
 
 /* Returns the value of --app in a daemon's command; NULL if there is none. */
-static const char *
-app_of_command(struct arena *a, const char *cmd)
+static const char *app_of_command(struct arena *a, const char *cmd)
 {
 	const char *at = strstr(cmd, "-app");
 
@@ -255,8 +243,7 @@ app_of_command(struct arena *a, const char *cmd)
 }
 
 /* *has is false if the program has no queue that the database knows. */
-static enum err
-queue_of_daemon(
+static enum err queue_of_daemon(
     struct gauging *g, const struct conf_daemon *d, struct queue *q, bool *has)
 {
 	const char *program = text_base_name(
@@ -283,8 +270,7 @@ queue_of_daemon(
 	return OK;
 }
 
-static enum err
-put_queues(struct gauging *g)
+static enum err put_queues(struct gauging *g)
 {
 	const struct conf *cf = g->src->conf;
 
@@ -306,8 +292,7 @@ put_queues(struct gauging *g)
 
 /* --- the server --- */
 
-const char *
-status_value(const struct row_status *v, size_t n, const char *name)
+const char *status_value(const struct row_status *v, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(v[i].name, name) == 0)
@@ -315,8 +300,7 @@ status_value(const struct row_status *v, size_t n, const char *name)
 	return NULL;
 }
 
-static enum err
-put_server(struct gauging *g)
+static enum err put_server(struct gauging *g)
 {
 	struct row_status *v, *vars;
 	size_t n, nvars;
@@ -351,16 +335,15 @@ put_server(struct gauging *g)
 	return OK;
 }
 
-bool
-gauges_database_up(struct db *db, enum err counted)
+bool gauges_database_up(struct db *db, enum err counted)
 {
 	struct fail ignored = { 0 };
 
 	return counted == OK || (db != NULL && db_ready(db, &ignored) == OK);
 }
 
-enum err
-gauges_put(struct metric_set *s, const struct gauge_source *src, struct fail *f)
+enum err gauges_put(
+    struct metric_set *s, const struct gauge_source *src, struct fail *f)
 {
 	static enum err (*const parts[])(struct gauging *) = { put_workunits,
 		put_waiting, put_results, put_files, put_hosts, put_project,

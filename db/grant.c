@@ -11,8 +11,7 @@
 /*
  * In the database's name of GRANT, "_" stands for any character unless it is escaped.
  */
-static char *
-escape_name(struct arena *a, const char *name)
+static char *escape_name(struct arena *a, const char *name)
 {
 	struct buf b = buf_new(a);
 
@@ -24,8 +23,7 @@ escape_name(struct arena *a, const char *name)
 	return b.p;
 }
 
-static char *
-quote_name(struct arena *a, const char *name)
+static char *quote_name(struct arena *a, const char *name)
 {
 	struct buf b = buf_new(a);
 
@@ -39,8 +37,8 @@ quote_name(struct arena *a, const char *name)
 	return b.p;
 }
 
-static enum err
-grant_run(struct db *db, enum stmt_id id, const struct grant *g, struct fail *f)
+static enum err grant_run(
+    struct db *db, enum stmt_id id, const struct grant *g, struct fail *f)
 {
 	struct arena a = { 0 };
 	const struct word names[] = {
@@ -58,33 +56,28 @@ grant_run(struct db *db, enum stmt_id id, const struct grant *g, struct fail *f)
 	return e;
 }
 
-enum err
-grant_database(struct db *db, const struct grant *g, struct fail *f)
+enum err grant_database(struct db *db, const struct grant *g, struct fail *f)
 {
 	return grant_run(db, SQL_GRANT_DATABASE, g, f);
 }
 
-enum err
-grant_account(struct db *db, const struct grant *g, struct fail *f)
+enum err grant_account(struct db *db, const struct grant *g, struct fail *f)
 {
 	TRY(grant_run(db, SQL_GRANT_ACCOUNT, g, f));
 	return grant_run(db, SQL_GRANT_RIGHTS, g, f);
 }
 
-enum err
-grant_filling(struct db *db, const struct grant *g, struct fail *f)
+enum err grant_filling(struct db *db, const struct grant *g, struct fail *f)
 {
 	return grant_run(db, SQL_GRANT_FILLING, g, f);
 }
 
-enum err
-grant_filled(struct db *db, const struct grant *g, struct fail *f)
+enum err grant_filled(struct db *db, const struct grant *g, struct fail *f)
 {
 	return grant_run(db, SQL_GRANT_FILLED, g, f);
 }
 
-enum err
-grant_held(struct db *db, const struct grant *g, bool *yes, struct fail *f)
+enum err grant_held(struct db *db, const struct grant *g, bool *yes, struct fail *f)
 {
 	struct arena a = { 0 };
 	int64_t n = 0;
@@ -96,8 +89,8 @@ grant_held(struct db *db, const struct grant *g, bool *yes, struct fail *f)
 	return e;
 }
 
-enum err
-grant_database_there(struct db *db, const struct grant *g, bool *yes, struct fail *f)
+enum err grant_database_there(
+    struct db *db, const struct grant *g, bool *yes, struct fail *f)
 {
 	int64_t n = 0;
 	enum err e = db_number(
@@ -107,8 +100,7 @@ grant_database_there(struct db *db, const struct grant *g, bool *yes, struct fai
 	return e;
 }
 
-enum err
-grant_drop(struct db *db, const struct grant *g, struct fail *f)
+enum err grant_drop(struct db *db, const struct grant *g, struct fail *f)
 {
 	TRY(grant_run(db, SQL_GRANT_DROP_ACCOUNT, g, f));
 	return grant_run(db, SQL_GRANT_DROP_DATABASE, g, f);

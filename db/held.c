@@ -20,8 +20,7 @@ enum {
 
 /* --- rows of sets --- */
 
-static int
-set_file_order(const void *pa, const void *pb)
+static int set_file_order(const void *pa, const void *pb)
 {
 	const struct row_set_file *a = pa, *b = pb;
 
@@ -30,8 +29,7 @@ set_file_order(const void *pa, const void *pb)
 	return (a->file_id > b->file_id) - (a->file_id < b->file_id);
 }
 
-void
-set_rows_sort(struct set_rows *rows)
+void set_rows_sort(struct set_rows *rows)
 {
 	size_t n = 0;
 
@@ -43,8 +41,8 @@ set_rows_sort(struct set_rows *rows)
 	rows->n = n;
 }
 
-const struct row_set_file *
-set_rows_of(const struct set_rows *rows, int64_t fileset_id, size_t *n)
+const struct row_set_file *set_rows_of(
+    const struct set_rows *rows, int64_t fileset_id, size_t *n)
 {
 	size_t low = 0, high = rows->n;
 
@@ -61,8 +59,7 @@ set_rows_of(const struct set_rows *rows, int64_t fileset_id, size_t *n)
 	return *n == 0 ? NULL : &rows->v[low];
 }
 
-enum err
-set_rows_read(struct db *db, struct arena *a, const int64_t *ids, size_t n,
+enum err set_rows_read(struct db *db, struct arena *a, const int64_t *ids, size_t n,
     struct set_rows *to, struct fail *f)
 {
 	for (size_t i = 0; i < n; i += DB_LIST_LONG) {
@@ -80,8 +77,8 @@ set_rows_read(struct db *db, struct arena *a, const int64_t *ids, size_t n,
 /* --- sets with work --- */
 
 /* Adds sets that have got work to those of their files, as far as these are known. */
-static enum err
-read_news(struct db *db, struct arena *a, const int64_t *ids, size_t n, struct fail *f)
+static enum err read_news(
+    struct db *db, struct arena *a, const int64_t *ids, size_t n, struct fail *f)
 {
 	struct known_sets *k = &db->known_sets;
 	struct set_rows rows = { 0 };
@@ -96,8 +93,7 @@ read_news(struct db *db, struct arena *a, const int64_t *ids, size_t n, struct f
 	return OK;
 }
 
-static enum err
-look_for_work(struct db *db, struct arena *a, struct fail *f)
+static enum err look_for_work(struct db *db, struct arena *a, struct fail *f)
 {
 	struct known_sets *k = &db->known_sets;
 	struct ids before = { k->ready, k->nready };
@@ -126,8 +122,7 @@ struct files_read { /* names to read, and where their rows go */
 };
 
 /* Notes the newest sets of a file that is in many. */
-static enum err
-read_file_alone(
+static enum err read_file_alone(
     struct db *db, struct arena *a, const char *name, int64_t id, struct fail *f)
 {
 	struct known_sets *k = &db->known_sets;
@@ -149,8 +144,7 @@ read_file_alone(
  * Reads file by file, because there are too many sets for one statement: a file in
  * thousands of sets must not hide the sets of the others.
  */
-static enum err
-read_files_alone(
+static enum err read_files_alone(
     struct db *db, struct arena *a, const char *const *names, size_t n, struct fail *f)
 {
 	struct known_sets *k = &db->known_sets;
@@ -168,9 +162,8 @@ read_files_alone(
 	return OK;
 }
 
-static void
-take_file_rows(struct known_sets *k, struct arena *a, const struct row_set_file *rows,
-    size_t n, struct set_rows *to)
+static void take_file_rows(struct known_sets *k, struct arena *a,
+    const struct row_set_file *rows, size_t n, struct set_rows *to)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct row_set_file *r = &rows[i];
@@ -189,9 +182,8 @@ take_file_rows(struct known_sets *k, struct arena *a, const struct row_set_file 
 }
 
 /* Reads the sets of at most DB_LIST_LONG files. */
-static enum err
-read_some_files(struct db *db, struct arena *a, const struct files_read *what,
-    const char *const *names, size_t n, struct fail *f)
+static enum err read_some_files(struct db *db, struct arena *a,
+    const struct files_read *what, const char *const *names, size_t n, struct fail *f)
 {
 	struct known_sets *k = &db->known_sets;
 	size_t most = OF_EACH * n > OF_SOME ? OF_EACH * n : OF_SOME, got;
@@ -222,8 +214,7 @@ read_some_files(struct db *db, struct arena *a, const struct files_read *what,
 
 /* --- what a request holds --- */
 
-void
-known_set_note(struct db *db, int64_t fileset_id, enum held_is is)
+void known_set_note(struct db *db, int64_t fileset_id, enum held_is is)
 {
 	struct known_sets *k = &db->known_sets;
 	struct known_set *set = &k->set[known_set_of(k, fileset_id)];
@@ -232,9 +223,8 @@ known_set_note(struct db *db, int64_t fileset_id, enum held_is is)
 	set->noted_ms = clock_mono_ms();
 }
 
-static void
-hold_set(struct arena *a, struct known_sets *k, struct held_sets *h, size_t set,
-    int64_t now_ms, size_t *cap)
+static void hold_set(struct arena *a, struct known_sets *k, struct held_sets *h,
+    size_t set, int64_t now_ms, size_t *cap)
 {
 	struct known_set *known = &k->set[set];
 	const struct held_set one = { .id = known->id,
@@ -254,8 +244,8 @@ hold_set(struct arena *a, struct known_sets *k, struct held_sets *h, size_t set,
 
 /* A collation may match other spellings, too; what is known is known by the exact name.
  */
-static void
-held_sets_of(struct arena *a, struct known_sets *k, struct held_sets *h, int64_t now_ms)
+static void held_sets_of(
+    struct arena *a, struct known_sets *k, struct held_sets *h, int64_t now_ms)
 {
 	static char none[] = "";
 	size_t cap = 0;
@@ -284,9 +274,8 @@ held_sets_of(struct arena *a, struct known_sets *k, struct held_sets *h, int64_t
 }
 
 /* Collects the names whose sets are to be read for the request. */
-static void
-names_due(struct arena *a, const struct known_sets *k, const struct held_sets *h,
-    struct files_read *what)
+static void names_due(struct arena *a, const struct known_sets *k,
+    const struct held_sets *h, struct files_read *what)
 {
 	for (size_t i = 0; i < h->held->n; i++) {
 		size_t at;
@@ -299,8 +288,7 @@ names_due(struct arena *a, const struct known_sets *k, const struct held_sets *h
 	}
 }
 
-enum err
-held_sets_read(struct db *db, struct arena *a, struct held_sets *v, size_t n,
+enum err held_sets_read(struct db *db, struct arena *a, struct held_sets *v, size_t n,
     struct set_rows *rows, struct fail *f)
 {
 	struct known_sets *k = &db->known_sets;
@@ -332,8 +320,7 @@ held_sets_read(struct db *db, struct arena *a, struct held_sets *v, size_t n,
 }
 
 /* Rows that were read by the names of files lack those of the set's other files. */
-static bool
-set_is_whole(const struct set_rows *rows, int64_t id)
+static bool set_is_whole(const struct set_rows *rows, int64_t id)
 {
 	size_t n;
 	const struct row_set_file *r = set_rows_of(rows, id, &n);
@@ -341,8 +328,7 @@ set_is_whole(const struct set_rows *rows, int64_t id)
 	return r != NULL && (size_t)r->nfiles == n;
 }
 
-enum err
-chosen_sets_read(struct db *db, struct arena *a, struct held_sets *v, size_t n,
+enum err chosen_sets_read(struct db *db, struct arena *a, struct held_sets *v, size_t n,
     struct set_rows *rows, struct fail *f)
 {
 	struct ids unread = { 0 };

@@ -13,17 +13,15 @@
 
 enum { NEWEST = 20000 };
 
-struct host_ends
-host_ends_of(const struct row_tally *t)
+struct host_ends host_ends_of(const struct row_tally *t)
 {
 	return (struct host_ends){ .success = t->success,
 		.failed = t->failed,
 		.wrong = t->invalid + t->inconclusive };
 }
 
-enum err
-host_ends_lately(struct db *db, struct arena *a, struct row_tally **rows, size_t *n,
-    struct host_ends *all, struct fail *f)
+enum err host_ends_lately(struct db *db, struct arena *a, struct row_tally **rows,
+    size_t *n, struct host_ends *all, struct fail *f)
 {
 	*all = (struct host_ends){ 0 };
 	*rows = NULL;
@@ -41,16 +39,15 @@ host_ends_lately(struct db *db, struct arena *a, struct row_tally **rows, size_t
 
 enum { DAY_S = 86400 };
 
-enum err
-host_by_id(
+enum err host_by_id(
     struct db *db, struct arena *a, int64_t id, struct host **host, struct fail *f)
 {
 	return db_row(db, a, f, host, HOST_BY_ID, .id = id);
 }
 
-enum err
-hosts_and_accounts(struct db *db, struct arena *a, const int64_t *ids, size_t n,
-    bool has_jobs, struct row_host_account **rows, size_t *nrows, struct fail *f)
+enum err hosts_and_accounts(struct db *db, struct arena *a, const int64_t *ids,
+    size_t n, bool has_jobs, struct row_host_account **rows, size_t *nrows,
+    struct fail *f)
 {
 	struct row_host_account *v = NULL;
 
@@ -67,50 +64,44 @@ hosts_and_accounts(struct db *db, struct arena *a, const int64_t *ids, size_t n,
 	return OK;
 }
 
-enum err
-host_by_cpid(struct db *db, struct arena *a, int64_t userid, const char *hashed_cpid,
-    struct host **host, struct fail *f)
+enum err host_by_cpid(struct db *db, struct arena *a, int64_t userid,
+    const char *hashed_cpid, struct host **host, struct fail *f)
 {
 	return db_row(
 	    db, a, f, host, HOST_BY_CPID, .userid = userid, .host_cpid = hashed_cpid);
 }
 
-enum err
-host_similar(struct db *db, struct arena *a, const struct host *like,
+enum err host_similar(struct db *db, struct arena *a, const struct host *like,
     struct host **host, struct fail *f)
 {
 	return db_row(db, a, f, host, HOST_SIMILAR, .like = like);
 }
 
 /* Maps E_NOTFOUND to 0. (OFFSET n - 1 is the n-th row.) */
-static enum err
-nth_or_zero(enum err e, int64_t *value)
+static enum err nth_or_zero(enum err e, int64_t *value)
 {
 	if (e == E_NOTFOUND)
 		*value = 0;
 	return e == E_NOTFOUND ? OK : e;
 }
 
-enum err
-host_made(struct db *db, int64_t userid, int64_t after, int64_t n, int64_t *create_time,
-    struct fail *f)
+enum err host_made(struct db *db, int64_t userid, int64_t after, int64_t n,
+    int64_t *create_time, struct fail *f)
 {
 	return nth_or_zero(db_number(db, f, create_time, HOST_MADE, .userid = userid,
 			       .after = after, .offset = n - 1),
 	    create_time);
 }
 
-enum err
-host_with_work(struct db *db, int64_t userid, int64_t except, int64_t n, int64_t *id,
-    struct fail *f)
+enum err host_with_work(struct db *db, int64_t userid, int64_t except, int64_t n,
+    int64_t *id, struct fail *f)
 {
 	return nth_or_zero(db_number(db, f, id, HOST_WITH_WORK, .userid = userid,
 			       .except = except, .offset = n - 1),
 	    id);
 }
 
-enum err
-host_insert(struct db *db, struct host *host, struct fail *f)
+enum err host_insert(struct db *db, struct host *host, struct fail *f)
 {
 	host->id = 0; /* assigned by the database, also on a retry */
 
@@ -119,35 +110,30 @@ host_insert(struct db *db, struct host *host, struct fail *f)
 	return OK;
 }
 
-void
-host_save_rpc_put(struct db_batch *b, const struct host *h, int64_t rpc_token)
+void host_save_rpc_put(struct db_batch *b, const struct host *h, int64_t rpc_token)
 {
 	db_batch_add(b, HOST_SAVE_RPC, .h = h, .rpc_day = h->rpc_time / DAY_S,
 	    .rpc_token = rpc_token);
 }
 
-enum err
-host_token(struct db *db, int64_t id, int64_t *rpc_token, struct fail *f)
+enum err host_token(struct db *db, int64_t id, int64_t *rpc_token, struct fail *f)
 {
 	return db_number(db, f, rpc_token, HOST_TOKEN, .id = id);
 }
 
-enum err
-hosts_active(struct db *db, int64_t since, int64_t *n, struct fail *f)
+enum err hosts_active(struct db *db, int64_t since, int64_t *n, struct fail *f)
 {
 	return db_number(db, f, n, HOSTS_ACTIVE, .since_day = since / DAY_S);
 }
 
-enum err
-host_app_versions(struct db *db, struct arena *a, const int64_t *hostids, size_t n,
-    struct host_app_version **havs, size_t *nhavs, struct fail *f)
+enum err host_app_versions(struct db *db, struct arena *a, const int64_t *hostids,
+    size_t n, struct host_app_version **havs, size_t *nhavs, struct fail *f)
 {
 	return db_query(
 	    db, a, f, havs, nhavs, HOST_APP_VERSIONS, .host_ids = db_ids(hostids, n));
 }
 
-static enum err
-files_remove(
+static enum err files_remove(
     struct db *db, int64_t hostid, const int64_t *ids, size_t n, struct fail *f)
 {
 	for (size_t i = 0; i < n; i += DB_LIST_LONG) {
@@ -160,9 +146,8 @@ files_remove(
 	return OK;
 }
 
-static enum err
-files_add(struct db *db, int64_t hostid, const int64_t *ids, size_t n, int64_t now,
-    struct fail *f)
+static enum err files_add(struct db *db, int64_t hostid, const int64_t *ids, size_t n,
+    int64_t now, struct fail *f)
 {
 	for (size_t i = 0; i < n; i += DB_LIST_LONG)
 		TRY(db_exec(db, f, NULL, HOST_FILES_ADD, .hostid = hostid, .now = now,
@@ -171,9 +156,8 @@ files_add(struct db *db, int64_t hostid, const int64_t *ids, size_t n, int64_t n
 	return OK;
 }
 
-enum err
-host_files_save(struct db *db, struct arena *a, int64_t hostid, const int64_t *file_ids,
-    size_t n, int64_t now, struct fail *f)
+enum err host_files_save(struct db *db, struct arena *a, int64_t hostid,
+    const int64_t *file_ids, size_t n, int64_t now, struct fail *f)
 {
 	struct row_number *rows = NULL;
 	struct ids old, held = ids_unique(a, file_ids, n);
@@ -197,8 +181,7 @@ host_files_save(struct db *db, struct arena *a, int64_t hostid, const int64_t *f
 
 enum { LOG_MAX = 1000000 };
 
-enum err
-host_log_store(struct db *db, int64_t hostid, enum host_log kind, int64_t now,
+enum err host_log_store(struct db *db, int64_t hostid, enum host_log kind, int64_t now,
     const char *text, struct fail *f)
 {
 	size_t n = strlen(text);
@@ -213,9 +196,8 @@ host_log_store(struct db *db, int64_t hostid, enum host_log kind, int64_t now,
 	    .now = now, .log = from);
 }
 
-enum err
-host_logs_kept(struct db *db, struct arena *a, int64_t hostid, bool *time_stats,
-    bool *jobs, struct fail *f)
+enum err host_logs_kept(struct db *db, struct arena *a, int64_t hostid,
+    bool *time_stats, bool *jobs, struct fail *f)
 {
 	struct row_number *rows = NULL;
 	size_t n;
@@ -232,14 +214,12 @@ host_logs_kept(struct db *db, struct arena *a, int64_t hostid, bool *time_stats,
 
 /* The active hosts, what work demands of them, and workunits that may lack results. */
 
-static int64_t
-since_day(const struct conf *cf, int64_t now)
+static int64_t since_day(const struct conf *cf, int64_t now)
 {
 	return (now - cf->locality_active_host_days * DAY_S) / DAY_S;
 }
 
-enum err
-fleet_load(struct db *db, struct arena *a, const struct conf *cf, int64_t now,
+enum err fleet_load(struct db *db, struct arena *a, const struct conf *cf, int64_t now,
     struct fleet *f, struct fail *fail)
 {
 	struct row_fleet *r = NULL;
@@ -256,9 +236,8 @@ fleet_load(struct db *db, struct arena *a, const struct conf *cf, int64_t now,
 	return OK;
 }
 
-enum err
-fleet_load_kinds(struct db *db, struct arena *a, const struct conf *cf, int64_t now,
-    struct fleet *f, struct fail *fail)
+enum err fleet_load_kinds(struct db *db, struct arena *a, const struct conf *cf,
+    int64_t now, struct fleet *f, struct fail *fail)
 {
 	struct row_kind *kinds = NULL;
 
@@ -271,8 +250,8 @@ fleet_load_kinds(struct db *db, struct arena *a, const struct conf *cf, int64_t 
 	return OK;
 }
 
-static struct demand *
-demands_of(struct arena *a, const struct row_demand_of_work *rows, size_t n)
+static struct demand *demands_of(
+    struct arena *a, const struct row_demand_of_work *rows, size_t n)
 {
 	struct demand *d = NEWN(a, struct demand, n + 1);
 
@@ -292,8 +271,7 @@ demands_of(struct arena *a, const struct row_demand_of_work *rows, size_t n)
 	return d;
 }
 
-enum err
-demand_between(struct db *db, struct arena *a, const struct demand_ask *ask,
+enum err demand_between(struct db *db, struct arena *a, const struct demand_ask *ask,
     struct demand **d, size_t *n, struct fail *f)
 {
 	struct row_demand_of_work *rows = NULL;
@@ -304,8 +282,7 @@ demand_between(struct db *db, struct arena *a, const struct demand_ask *ask,
 	return OK;
 }
 
-enum err
-demand_queued(struct db *db, struct arena *a, const struct demand_ask *ask,
+enum err demand_queued(struct db *db, struct arena *a, const struct demand_ask *ask,
     struct demand **d, size_t *n, struct fail *f)
 {
 	int64_t plain = -(ask->appid * READY_SHARDS) - 1,
@@ -320,15 +297,13 @@ demand_queued(struct db *db, struct arena *a, const struct demand_ask *ask,
 	return OK;
 }
 
-enum err
-wus_short(struct db *db, struct arena *a, int64_t from, int64_t to,
+enum err wus_short(struct db *db, struct arena *a, int64_t from, int64_t to,
     struct row_wu_short **wus, size_t *n, struct fail *f)
 {
 	return db_query(db, a, f, wus, n, WUS_SHORT, .from = from, .to = to);
 }
 
-enum err
-wus_aimed_in_vain(struct db *db, struct arena *a, const struct conf *cf,
+enum err wus_aimed_in_vain(struct db *db, struct arena *a, const struct conf *cf,
     struct row_aimed **wus, size_t *n, struct fail *f)
 {
 	return db_query(db, a, f, wus, n, AIMED_IN_VAIN,
@@ -340,9 +315,8 @@ wus_aimed_in_vain(struct db *db, struct arena *a, const struct conf *cf,
 
 enum { BYTES_NOT_TEXT = 1366 }; /* ER_TRUNCATED_WRONG_VALUE_FOR_FIELD */
 
-enum err
-trickle_insert(struct db *db, int64_t hostid, int64_t now, const struct rq_trickle *t,
-    struct fail *f)
+enum err trickle_insert(struct db *db, int64_t hostid, int64_t now,
+    const struct rq_trickle *t, struct fail *f)
 {
 	enum err e = db_exec(db, f, NULL, TRICKLE_INSERT, .now = now, .hostid = hostid,
 	    .variety = t->variety, .xml = t->xml);
@@ -353,8 +327,7 @@ trickle_insert(struct db *db, int64_t hostid, int64_t now, const struct rq_trick
 	    .variety = t->variety, .xml = t->xml);
 }
 
-enum err
-messages_down(struct db *db, struct arena *a, int64_t hostid, size_t max,
+enum err messages_down(struct db *db, struct arena *a, int64_t hostid, size_t max,
     struct snap_message **out, size_t *n, struct fail *f)
 {
 	struct row_message *row;
@@ -368,8 +341,7 @@ messages_down(struct db *db, struct arena *a, int64_t hostid, size_t max,
 	return OK;
 }
 
-enum err
-message_handled(struct db *db, int64_t id, struct fail *f)
+enum err message_handled(struct db *db, int64_t id, struct fail *f)
 {
 	int64_t affected;
 	enum err e = db_exec(db, f, &affected, MESSAGE_HANDLED, .id = id);
@@ -379,23 +351,20 @@ message_handled(struct db *db, int64_t id, struct fail *f)
 	return FAIL(f, E_RACE, "message %lld was already delivered", (long long)id);
 }
 
-enum err
-message_insert(struct db *db, int64_t hostid, int64_t now, const char *variety,
+enum err message_insert(struct db *db, int64_t hostid, int64_t now, const char *variety,
     const char *xml, struct fail *f)
 {
 	return db_exec(db, f, NULL, MESSAGE_INSERT, .now = now, .hostid = hostid,
 	    .variety = variety, .xml = xml);
 }
 
-enum err
-trickles_new(struct db *db, struct arena *a, int64_t after, size_t max,
+enum err trickles_new(struct db *db, struct arena *a, int64_t after, size_t max,
     struct row_trickle **rows, size_t *n, struct fail *f)
 {
 	return db_query(db, a, f, rows, n, TRICKLES_NEW, .after = after, .max = max);
 }
 
-enum err
-trickles_delete(struct db *db, const int64_t *ids, size_t n, struct fail *f)
+enum err trickles_delete(struct db *db, const int64_t *ids, size_t n, struct fail *f)
 {
 	return db_exec(db, f, NULL, TRICKLES_DELETE, .ids = db_ids(ids, n));
 }

@@ -5,9 +5,8 @@
 #include "db/stmts.h"
 #include "lib/banned.h"
 
-enum err
-ids_ahead(struct db *db, enum id_table of, int64_t from, int64_t rows, int64_t *to,
-    struct fail *f)
+enum err ids_ahead(struct db *db, enum id_table of, int64_t from, int64_t rows,
+    int64_t *to, struct fail *f)
 {
 	static const enum stmt_id ahead[IDS__MAX] = {
 		[IDS_RESULTS] = SQL_LIKE(RESULTS_AHEAD, WUS_AHEAD),
@@ -25,8 +24,8 @@ ids_ahead(struct db *db, enum id_table of, int64_t from, int64_t rows, int64_t *
 	    db, f, to, ahead[of], WUS_AHEAD, .from = from, .skip = rows - 1);
 }
 
-enum err
-ids_behind(struct db *db, int64_t to, int64_t rows, int64_t *from, struct fail *f)
+enum err ids_behind(
+    struct db *db, int64_t to, int64_t rows, int64_t *from, struct fail *f)
 {
 	return db_number(db, f, from, WUS_BEHIND, .to = to, .skip = rows);
 }

@@ -8,8 +8,7 @@
 
 enum { EXPLAIN_COLS_MAX = 16 };
 
-enum err
-db_prepare(struct db *db, enum stmt_id id, size_t n, struct fail *f)
+enum err db_prepare(struct db *db, enum stmt_id id, size_t n, struct fail *f)
 {
 	MYSQL_STMT *st;
 	enum err e = conn_need(db, f);
@@ -21,8 +20,7 @@ db_prepare(struct db *db, enum stmt_id id, size_t n, struct fail *f)
 }
 
 /* Returns the position of a column; positions differ between servers, names do not. */
-static size_t
-column_named(MYSQL_STMT *st, const char *name)
+static size_t column_named(MYSQL_STMT *st, const char *name)
 {
 	MYSQL_RES *meta = mysql_stmt_result_metadata(st);
 	unsigned n = meta == NULL ? 0 : mysql_num_fields(meta);
@@ -36,9 +34,8 @@ column_named(MYSQL_STMT *st, const char *name)
 	return at;
 }
 
-static enum err
-explain_fetch(struct db *db, struct arena *a, MYSQL_STMT *st, struct plan_row **out,
-    size_t *n, struct fail *f)
+static enum err explain_fetch(struct db *db, struct arena *a, MYSQL_STMT *st,
+    struct plan_row **out, size_t *n, struct fail *f)
 {
 	struct col cols[EXPLAIN_COLS_MAX] = { 0 };
 	struct row_shape shape = { "plan", cols, mysql_stmt_field_count(st), 0 };
@@ -73,9 +70,8 @@ explain_fetch(struct db *db, struct arena *a, MYSQL_STMT *st, struct plan_row **
 	return OK;
 }
 
-enum err
-db_explain(struct db *db, struct arena *a, struct fail *f, struct plan_row **rows,
-    size_t *n, enum stmt_id id, const void *args)
+enum err db_explain(struct db *db, struct arena *a, struct fail *f,
+    struct plan_row **rows, size_t *n, enum stmt_id id, const void *args)
 {
 	size_t nparams;
 	enum err e = conn_need(db, f);
@@ -100,8 +96,7 @@ db_explain(struct db *db, struct arena *a, struct fail *f, struct plan_row **row
 	return e;
 }
 
-enum err
-db_rows_read(struct db *db, int64_t *sum, struct fail *f)
+enum err db_rows_read(struct db *db, int64_t *sum, struct fail *f)
 {
 	struct arena a = { 0 };
 	struct row_status *rows = NULL;

@@ -7,8 +7,7 @@
 
 enum { NAME_BYTES_MAX = 190 };
 
-enum err
-job_batch_by_name(struct db *db, struct arena *a, const char *name,
+enum err job_batch_by_name(struct db *db, struct arena *a, const char *name,
     struct row_job_batch **b, size_t *n, struct fail *f)
 {
 	struct row_job_batch *rows = NULL;
@@ -20,15 +19,13 @@ job_batch_by_name(struct db *db, struct arena *a, const char *name,
 	return OK;
 }
 
-enum err
-job_batch_by_id(struct db *db, struct arena *a, int64_t id, struct row_job_batch **b,
-    struct fail *f)
+enum err job_batch_by_id(struct db *db, struct arena *a, int64_t id,
+    struct row_job_batch **b, struct fail *f)
 {
 	return db_row(db, a, f, b, JOB_BATCH_BY_ID, .id = id);
 }
 
-enum err
-job_batches(struct db *db, struct arena *a, int64_t before, size_t max,
+enum err job_batches(struct db *db, struct arena *a, int64_t before, size_t max,
     struct row_job_batch **b, size_t *n, struct fail *f)
 {
 	int64_t most = (int64_t)max;
@@ -36,8 +33,7 @@ job_batches(struct db *db, struct arena *a, int64_t before, size_t max,
 	return db_query(db, a, f, b, n, JOB_BATCHES, .before = before, .max = most);
 }
 
-enum err
-job_batch_make(struct db *db, struct arena *a, const char *name, int64_t appid,
+enum err job_batch_make(struct db *db, struct arena *a, const char *name, int64_t appid,
     int64_t now, struct row_job_batch **b, struct fail *f)
 {
 	int64_t id;
@@ -55,20 +51,18 @@ job_batch_make(struct db *db, struct arena *a, const char *name, int64_t appid,
 	return db_exec(db, f, NULL, JOB_BATCH_DELETE, .id = id);
 }
 
-enum err
-job_batch_hold(struct db *db, int64_t id, int64_t *state, struct fail *f)
+enum err job_batch_hold(struct db *db, int64_t id, int64_t *state, struct fail *f)
 {
 	return db_number(db, f, state, JOB_BATCH_HOLD, .id = id);
 }
 
-enum err
-job_batch_grow(struct db *db, int64_t id, int64_t more, struct fail *f)
+enum err job_batch_grow(struct db *db, int64_t id, int64_t more, struct fail *f)
 {
 	return db_exec(db, f, NULL, JOB_BATCH_GROW, .more = more, .id = id);
 }
 
-enum err
-job_batch_move(struct db *db, int64_t id, int32_t was, int32_t state, struct fail *f)
+enum err job_batch_move(
+    struct db *db, int64_t id, int32_t was, int32_t state, struct fail *f)
 {
 	int64_t affected, to = state, from = was;
 
@@ -80,9 +74,8 @@ job_batch_move(struct db *db, int64_t id, int32_t was, int32_t state, struct fai
 	return OK;
 }
 
-enum err
-job_batch_tally(struct db *db, struct arena *a, int64_t id, int64_t after, size_t max,
-    struct row_batch_tally *tally, struct fail *f)
+enum err job_batch_tally(struct db *db, struct arena *a, int64_t id, int64_t after,
+    size_t max, struct row_batch_tally *tally, struct fail *f)
 {
 	struct row_batch_tally *row;
 	int64_t most = (int64_t)max;
@@ -93,9 +86,8 @@ job_batch_tally(struct db *db, struct arena *a, int64_t id, int64_t after, size_
 	return OK;
 }
 
-enum err
-job_batch_open(struct db *db, struct arena *a, int64_t id, int64_t after, size_t max,
-    struct row_batch_open *open, struct fail *f)
+enum err job_batch_open(struct db *db, struct arena *a, int64_t id, int64_t after,
+    size_t max, struct row_batch_open *open, struct fail *f)
 {
 	struct row_batch_open *row;
 	int64_t most = (int64_t)max;
@@ -106,9 +98,8 @@ job_batch_open(struct db *db, struct arena *a, int64_t id, int64_t after, size_t
 	return OK;
 }
 
-enum err
-job_batch_pace(struct db *db, struct arena *a, int64_t id, int64_t every, int64_t since,
-    struct row_pair *pace, struct fail *f)
+enum err job_batch_pace(struct db *db, struct arena *a, int64_t id, int64_t every,
+    int64_t since, struct row_pair *pace, struct fail *f)
 {
 	struct row_pair *row;
 
@@ -118,8 +109,7 @@ job_batch_pace(struct db *db, struct arena *a, int64_t id, int64_t every, int64_
 	return OK;
 }
 
-enum err
-job_batch_canonicals(struct db *db, struct arena *a, int64_t id, int64_t after,
+enum err job_batch_canonicals(struct db *db, struct arena *a, int64_t id, int64_t after,
     size_t max, struct row_canonical **rows, size_t *n, struct fail *f)
 {
 	int64_t most = (int64_t)max;
@@ -128,8 +118,7 @@ job_batch_canonicals(struct db *db, struct arena *a, int64_t id, int64_t after,
 	    .after = after, .max = most);
 }
 
-enum err
-workunits_release(struct db *db, const int64_t *ids, size_t n, int64_t now,
+enum err workunits_release(struct db *db, const int64_t *ids, size_t n, int64_t now,
     int64_t *released, struct fail *f)
 {
 	*released = 0;
@@ -138,9 +127,8 @@ workunits_release(struct db *db, const int64_t *ids, size_t n, int64_t now,
 	return db_exec(db, f, released, WUS_RELEASE, .now = now, .ids = db_ids(ids, n));
 }
 
-enum err
-workunits_by_names(struct db *db, struct arena *a, char *const *names, size_t n,
-    struct workunit **wus, size_t *nwus, struct fail *f)
+enum err workunits_by_names(struct db *db, struct arena *a, char *const *names,
+    size_t n, struct workunit **wus, size_t *nwus, struct fail *f)
 {
 	return db_query(db, a, f, wus, nwus, WUS_BY_NAMES, .names = db_names(names, n));
 }

@@ -21,8 +21,7 @@ enum {
 enum { KEY_BYTES = 17 };
 
 /* The key of the set in the table of names. */
-static void
-set_id_key(char key[KEY_BYTES], int64_t id)
+static void set_id_key(char key[KEY_BYTES], int64_t id)
 {
 	uint64_t rest = (uint64_t)id;
 
@@ -31,16 +30,14 @@ set_id_key(char key[KEY_BYTES], int64_t id)
 	key[KEY_BYTES - 1] = '\0';
 }
 
-void
-known_sets_free(struct known_sets *k)
+void known_sets_free(struct known_sets *k)
 {
 	arena_free(&k->a);
 	arena_free(&k->ready_a);
 	*k = (struct known_sets){ 0 };
 }
 
-int64_t
-known_keep_ms(const struct known_sets *k)
+int64_t known_keep_ms(const struct known_sets *k)
 {
 	int64_t ms = (int64_t)k->nfile * KEEP_MS_PER_NAME;
 
@@ -49,14 +46,12 @@ known_keep_ms(const struct known_sets *k)
 	return ms < KEEP_MOST_MS ? ms : KEEP_MOST_MS;
 }
 
-bool
-known_sets_full(const struct known_sets *k)
+bool known_sets_full(const struct known_sets *k)
 {
 	return k->nfile > NAMES_MOST || k->nset > NAMES_MOST;
 }
 
-size_t
-known_set_of(struct known_sets *k, int64_t id)
+size_t known_set_of(struct known_sets *k, int64_t id)
 {
 	char key[KEY_BYTES];
 	size_t at;
@@ -70,8 +65,7 @@ known_set_of(struct known_sets *k, int64_t id)
 	return k->nset - 1;
 }
 
-struct known_file *
-known_file_of(struct known_sets *k, const char *name)
+struct known_file *known_file_of(struct known_sets *k, const char *name)
 {
 	size_t at;
 
@@ -83,8 +77,7 @@ known_file_of(struct known_sets *k, const char *name)
 	return &k->file[at];
 }
 
-void
-known_link(struct known_sets *k, struct known_file *file, size_t set)
+void known_link(struct known_sets *k, struct known_file *file, size_t set)
 {
 	for (size_t i = 0; i < file->nsets; i++)
 		if (file->sets[i] == set)
@@ -92,8 +85,7 @@ known_link(struct known_sets *k, struct known_file *file, size_t set)
 	PUSH(&k->a, file->sets, file->nsets, file->cap) = set;
 }
 
-size_t
-known_set_of_row(struct known_sets *k, const struct row_set_file *r)
+size_t known_set_of_row(struct known_sets *k, const struct row_set_file *r)
 {
 	size_t at = known_set_of(k, r->fileset_id);
 	struct known_set *set = &k->set[at];
@@ -104,8 +96,8 @@ known_set_of_row(struct known_sets *k, const struct row_set_file *r)
 	return at;
 }
 
-enum held_is
-known_set_is(const struct known_sets *k, const struct known_set *set, int64_t now_ms)
+enum held_is known_set_is(
+    const struct known_sets *k, const struct known_set *set, int64_t now_ms)
 {
 	int64_t keep = known_keep_ms(k);
 	bool noted = set->noted != HELD_UNKNOWN && now_ms - set->noted_ms < keep;
@@ -115,8 +107,7 @@ known_set_is(const struct known_sets *k, const struct known_set *set, int64_t no
 	return noted ? set->noted : HELD_UNKNOWN;
 }
 
-bool
-known_file_is_due(
+bool known_file_is_due(
     const struct known_sets *k, const struct known_file *file, int64_t now_ms)
 {
 	bool due = true;
@@ -129,8 +120,7 @@ known_file_is_due(
 	return due && file->id != 0;
 }
 
-void
-known_ready(struct known_sets *k, const struct row_number *rows, size_t n,
+void known_ready(struct known_sets *k, const struct row_number *rows, size_t n,
     int64_t began_ms, int64_t took_ms)
 {
 	struct ids ready = { 0 };
@@ -146,8 +136,7 @@ known_ready(struct known_sets *k, const struct row_number *rows, size_t n,
 		k->set[i].ready = ids_has(&ready, k->set[i].id);
 }
 
-bool
-known_work_is_due(const struct known_sets *k, int64_t now_ms)
+bool known_work_is_due(const struct known_sets *k, int64_t now_ms)
 {
 	return k->ready_ms == 0 ||
 	       now_ms - k->ready_ms >= (1 + k->ready_took_ms) * READY_SHARE;

@@ -6,8 +6,7 @@
 #include "db/stmts.h"
 #include "lib/banned.h"
 
-enum err
-ledger_due(struct db *db, struct arena *a, struct id_share part, size_t max,
+enum err ledger_due(struct db *db, struct arena *a, struct id_share part, size_t max,
     int64_t **ids, size_t *n, struct fail *f)
 {
 	struct row_number *rows = NULL;
@@ -18,8 +17,7 @@ ledger_due(struct db *db, struct arena *a, struct id_share part, size_t max,
 	return OK;
 }
 
-enum err
-ledger_fold(struct db *db, const int64_t *ids, size_t n, struct fail *f)
+enum err ledger_fold(struct db *db, const int64_t *ids, size_t n, struct fail *f)
 {
 	int64_t taken = 0;
 
@@ -31,15 +29,14 @@ ledger_fold(struct db *db, const int64_t *ids, size_t n, struct fail *f)
 	return db_exec(db, f, NULL, LEDGER_FOLD, .ids = db_ids(ids, n));
 }
 
-enum err
-ledger_old(struct db *db, struct arena *a, int64_t day, size_t max,
+enum err ledger_old(struct db *db, struct arena *a, int64_t day, size_t max,
     struct row_ledger **old, size_t *n, struct fail *f)
 {
 	return db_query(db, a, f, old, n, LEDGER_OLD, .before = day, .max = max);
 }
 
-static enum err
-ledger_row_delete(struct db *db, const struct row_ledger *old, struct fail *f)
+static enum err ledger_row_delete(
+    struct db *db, const struct row_ledger *old, struct fail *f)
 {
 	int64_t affected = 0;
 
@@ -49,8 +46,7 @@ ledger_row_delete(struct db *db, const struct row_ledger *old, struct fail *f)
 				  (long long)old->day);
 }
 
-enum err
-ledger_close(struct db *db, const struct row_ledger *old, struct fail *f)
+enum err ledger_close(struct db *db, const struct row_ledger *old, struct fail *f)
 {
 	struct row_ledger of_file = *old, of_host = *old;
 
@@ -61,9 +57,8 @@ ledger_close(struct db *db, const struct row_ledger *old, struct fail *f)
 	return db_exec(db, f, NULL, LEDGER_ADD, .ledger = &of_host);
 }
 
-enum err
-ledger_ended(struct db *db, struct arena *a, enum ledger_ended what, int64_t from,
-    int64_t to, struct row_ledger **rows, size_t *n, struct fail *f)
+enum err ledger_ended(struct db *db, struct arena *a, enum ledger_ended what,
+    int64_t from, int64_t to, struct row_ledger **rows, size_t *n, struct fail *f)
 {
 	static const enum stmt_id of[] = {
 		[LEDGER_SETS] = SQL_LEDGER_OF_ENDED_SETS,
@@ -75,9 +70,8 @@ ledger_ended(struct db *db, struct arena *a, enum ledger_ended what, int64_t fro
 	    db, a, f, rows, n, of[what], LEDGER_OF_ENDED_SETS, .from = from, .to = to);
 }
 
-enum err
-ledger_ended_to(struct db *db, enum ledger_ended what, int64_t from, int64_t rows,
-    int64_t *to, struct fail *f)
+enum err ledger_ended_to(struct db *db, enum ledger_ended what, int64_t from,
+    int64_t rows, int64_t *to, struct fail *f)
 {
 	TRY(ids_ahead(
 	    db, what == LEDGER_SETS ? IDS_FILESETS : IDS_HOSTS, from, rows, to, f));
@@ -87,8 +81,7 @@ ledger_ended_to(struct db *db, enum ledger_ended what, int64_t from, int64_t row
 }
 
 /* The sums of all are those of the file sets: of a host nothing is left. */
-enum err
-ledger_end(struct db *db, const struct row_ledger *old, struct fail *f)
+enum err ledger_end(struct db *db, const struct row_ledger *old, struct fail *f)
 {
 	struct row_ledger sum = *old;
 
@@ -98,8 +91,7 @@ ledger_end(struct db *db, const struct row_ledger *old, struct fail *f)
 	                              db_exec(db, f, NULL, LEDGER_ADD, .ledger = &sum);
 }
 
-enum err
-ledger_of_all(
+enum err ledger_of_all(
     struct db *db, struct arena *a, int64_t day, struct row_ledger *sum, struct fail *f)
 {
 	struct row_ledger *row = NULL;
@@ -109,8 +101,7 @@ ledger_of_all(
 	return OK;
 }
 
-enum err
-ledger_of_file(struct db *db, struct arena *a, int64_t fileset_id,
+enum err ledger_of_file(struct db *db, struct arena *a, int64_t fileset_id,
     struct row_ledger *sum, struct fail *f)
 {
 	struct row_ledger *row = NULL;
@@ -120,9 +111,8 @@ ledger_of_file(struct db *db, struct arena *a, int64_t fileset_id,
 	return OK;
 }
 
-enum err
-ledger_of_host(struct db *db, struct arena *a, int64_t hostid, struct row_ledger *sum,
-    struct fail *f)
+enum err ledger_of_host(struct db *db, struct arena *a, int64_t hostid,
+    struct row_ledger *sum, struct fail *f)
 {
 	struct row_ledger *row = NULL;
 
@@ -131,30 +121,26 @@ ledger_of_host(struct db *db, struct arena *a, int64_t hostid, struct row_ledger
 	return OK;
 }
 
-enum err
-ledger_of_files(
+enum err ledger_of_files(
     struct db *db, struct arena *a, struct row_ledger **sums, size_t *n, struct fail *f)
 {
 	return db_query(db, a, f, sums, n, LEDGER_OF_FILES);
 }
 
-enum err
-files_left(struct db *db, struct arena *a, int64_t day, struct row_file_left **left,
-    size_t *n, struct fail *f)
+enum err files_left(struct db *db, struct arena *a, int64_t day,
+    struct row_file_left **left, size_t *n, struct fail *f)
 {
 	return db_query(db, a, f, left, n, FILES_LEFT, .since_day = day);
 }
 
-enum err
-baseline_cost_add(struct db *db, int64_t shard, int64_t jobs, int64_t bytes_needed,
-    int64_t bytes_without, struct fail *f)
+enum err baseline_cost_add(struct db *db, int64_t shard, int64_t jobs,
+    int64_t bytes_needed, int64_t bytes_without, struct fail *f)
 {
 	return db_exec(db, f, NULL, WITHOUT_ADD, .shard = shard, .jobs = jobs,
 	    .bytes_needed = bytes_needed, .bytes_without = bytes_without);
 }
 
-enum err
-baseline_cost_sum(
+enum err baseline_cost_sum(
     struct db *db, struct arena *a, struct row_without *sum, struct fail *f)
 {
 	struct row_without *row = NULL;

@@ -9,8 +9,7 @@
 
 enum { MS = 1000 };
 
-static void
-holder_text(char out[LEASE_HOLDER_MOST], const struct row_lease *r)
+static void holder_text(char out[LEASE_HOLDER_MOST], const struct row_lease *r)
 {
 	struct arena a = { 0 };
 	const char *text = arena_printf(&a, "%.90s on %.100s", r->service, r->node);
@@ -20,8 +19,7 @@ holder_text(char out[LEASE_HOLDER_MOST], const struct row_lease *r)
 }
 
 /* Notes the row as read; a change of token or seq shows that its holder lives. */
-static void
-watch_row(struct lease_watch *w, const struct row_lease *r)
+static void watch_row(struct lease_watch *w, const struct row_lease *r)
 {
 	int64_t now_ms = clock_mono_ms();
 
@@ -40,8 +38,7 @@ watch_row(struct lease_watch *w, const struct row_lease *r)
  * May the lease be taken? An error here costs only a change of holder, as the token
  * guards every write.
  */
-static bool
-lease_is_free(
+static bool lease_is_free(
     const struct lease_claim *c, const struct lease_watch *w, const struct row_lease *r)
 {
 	if (r->token == 0 || r->left_s <= 0)
@@ -55,9 +52,8 @@ lease_is_free(
 	return clock_mono_ms() - w->since_ms > r->term_s * MS;
 }
 
-static enum err
-lease_read(struct db *db, struct arena *a, const char *name, struct row_lease **r,
-    struct fail *f)
+static enum err lease_read(struct db *db, struct arena *a, const char *name,
+    struct row_lease **r, struct fail *f)
 {
 	enum err e = db_row(db, a, f, r, LEASE_BY_NAME, .name = name);
 
@@ -69,8 +65,7 @@ lease_read(struct db *db, struct arena *a, const char *name, struct row_lease **
 	return db_row(db, a, f, r, LEASE_BY_NAME, .name = name);
 }
 
-enum err
-lease_take(struct db *db, const struct lease_claim *c, struct lease_watch *w,
+enum err lease_take(struct db *db, const struct lease_claim *c, struct lease_watch *w,
     bool *taken, struct fail *f)
 {
 	struct arena a = { 0 };
@@ -95,8 +90,8 @@ lease_take(struct db *db, const struct lease_claim *c, struct lease_watch *w,
 	return e;
 }
 
-enum err
-lease_renew(struct db *db, const char *name, int64_t token, bool *held, struct fail *f)
+enum err lease_renew(
+    struct db *db, const char *name, int64_t token, bool *held, struct fail *f)
 {
 	int64_t matched = 0;
 	enum err e = db_exec(
@@ -106,14 +101,12 @@ lease_renew(struct db *db, const char *name, int64_t token, bool *held, struct f
 	return e;
 }
 
-enum err
-lease_release(struct db *db, const char *name, int64_t token, struct fail *f)
+enum err lease_release(struct db *db, const char *name, int64_t token, struct fail *f)
 {
 	return db_exec(db, f, NULL, LEASE_RELEASE, .name = name, .token = token);
 }
 
-enum err
-leases_list(
+enum err leases_list(
     struct db *db, struct arena *a, struct row_lease **rows, size_t *n, struct fail *f)
 {
 	return db_query(db, a, f, rows, n, LEASES);
@@ -121,8 +114,8 @@ leases_list(
 
 enum { SEEN_LATELY_S = 60 };
 
-static enum err
-check_same_project(const struct row_node *r, const struct node *n, struct fail *f)
+static enum err check_same_project(
+    const struct row_node *r, const struct node *n, struct fail *f)
 {
 	bool lately = r->idle_s >= 0 && r->idle_s < SEEN_LATELY_S;
 
@@ -133,8 +126,7 @@ check_same_project(const struct row_node *r, const struct node *n, struct fail *
 	    n->name);
 }
 
-enum err
-node_register(struct db *db, const struct node *n, struct fail *f)
+enum err node_register(struct db *db, const struct node *n, struct fail *f)
 {
 	struct arena a = { 0 };
 	struct row_node *r = NULL;
@@ -154,8 +146,7 @@ node_register(struct db *db, const struct node *n, struct fail *f)
 	return e;
 }
 
-enum err
-node_is_drained(struct db *db, const char *name, bool *drained, struct fail *f)
+enum err node_is_drained(struct db *db, const char *name, bool *drained, struct fail *f)
 {
 	struct arena a = { 0 };
 	struct row_node *r = NULL;
@@ -169,8 +160,7 @@ node_is_drained(struct db *db, const char *name, bool *drained, struct fail *f)
 	return e;
 }
 
-enum err
-node_set_drained(struct db *db, const char *name, bool drained, struct fail *f)
+enum err node_set_drained(struct db *db, const char *name, bool drained, struct fail *f)
 {
 	int64_t matched = 0;
 
@@ -181,8 +171,7 @@ node_set_drained(struct db *db, const char *name, bool drained, struct fail *f)
 	return OK;
 }
 
-enum err
-node_service_seen(struct db *db, const char *node, const char *service,
+enum err node_service_seen(struct db *db, const char *node, const char *service,
     const char *state, bool starts, struct fail *f)
 {
 	int64_t matched = 0;
@@ -197,28 +186,25 @@ node_service_seen(struct db *db, const char *node, const char *service,
 	return e == E_RACE ? OK : e;
 }
 
-enum err
-node_service_ended(struct db *db, const char *node, const char *service, struct fail *f)
+enum err node_service_ended(
+    struct db *db, const char *node, const char *service, struct fail *f)
 {
 	return db_exec(db, f, NULL, NODE_SERVICE_ENDED, .node = node, .name = service);
 }
 
-enum err
-nodes_list(
+enum err nodes_list(
     struct db *db, struct arena *a, struct row_node **rows, size_t *n, struct fail *f)
 {
 	return db_query(db, a, f, rows, n, NODES);
 }
 
-enum err
-node_services(struct db *db, struct arena *a, struct row_node_service **rows, size_t *n,
-    struct fail *f)
+enum err node_services(struct db *db, struct arena *a, struct row_node_service **rows,
+    size_t *n, struct fail *f)
 {
 	return db_query(db, a, f, rows, n, NODE_SERVICES);
 }
 
-enum err
-node_forget(struct db *db, const char *name, struct fail *f)
+enum err node_forget(struct db *db, const char *name, struct fail *f)
 {
 	int64_t matched = 0;
 

@@ -32,16 +32,15 @@ static const struct patience {
 	[DB_ANY_SCHEMA] = { 5, 0, 0, SQL_SESSION_WAIT_ADMIN },
 };
 
-void
-db_request(struct db *db)
+void db_request(struct db *db)
 {
 	db->waited_ms = 0;
 	db->waits_most_ms = patience[db->use].waits_ms;
 }
 
 /* Runs a statement without arguments that returns one number. */
-static enum err
-session_number(struct db *db, struct fail *f, int64_t *value, enum stmt_id id)
+static enum err session_number(
+    struct db *db, struct fail *f, int64_t *value, enum stmt_id id)
 {
 	struct arena a = { 0 };
 	void *row = NULL;
@@ -56,8 +55,7 @@ session_number(struct db *db, struct fail *f, int64_t *value, enum stmt_id id)
 	return e;
 }
 
-static const char *
-or_null(const char *s)
+static const char *or_null(const char *s)
 {
 	return s[0] != '\0' ? s : NULL;
 }
@@ -67,8 +65,7 @@ or_null(const char *s)
  * Prepares the statement that checks for an open transaction (run.c) now, because
  * inside a transaction it would be too late.
  */
-static enum err
-cluster_find(struct db *db, struct fail *f)
+static enum err cluster_find(struct db *db, struct fail *f)
 {
 	struct arena a = { 0 };
 	void *rows = NULL;
@@ -83,8 +80,7 @@ cluster_find(struct db *db, struct fail *f)
 	                     e;
 }
 
-static enum err
-session_set(struct db *db, struct fail *f)
+static enum err session_set(struct db *db, struct fail *f)
 {
 	const enum stmt_id set[] = { SQL_SESSION_MODE, SQL_SESSION_ISOLATION,
 		patience[db->use].wait };
@@ -114,8 +110,7 @@ session_set(struct db *db, struct fail *f)
 	return OK;
 }
 
-enum err
-conn_schema_version(struct db *db, int64_t *version, struct fail *f)
+enum err conn_schema_version(struct db *db, int64_t *version, struct fail *f)
 {
 	enum err e = session_number(db, f, version, SQL_SCHEMA_VERSION);
 
@@ -126,8 +121,7 @@ conn_schema_version(struct db *db, int64_t *version, struct fail *f)
 	return e;
 }
 
-enum err
-db_schema_fits(struct db *db, struct fail *f)
+enum err db_schema_fits(struct db *db, struct fail *f)
 {
 	int64_t version;
 
@@ -143,8 +137,7 @@ db_schema_fits(struct db *db, struct fail *f)
 	return OK;
 }
 
-static bool
-is_local(const char *host)
+static bool is_local(const char *host)
 {
 	return host[0] == '\0' || strcmp(host, "localhost") == 0;
 }
@@ -153,21 +146,18 @@ is_local(const char *host)
  * Connect by TCP? For this machine the library uses the socket whatever the port is,
  * but a port without a socket means TCP.
  */
-static bool
-by_port(const struct conf *cf)
+static bool by_port(const struct conf *cf)
 {
 	return cf->db_port != 0 && (cf->db_socket[0] == '\0' || !is_local(cf->db_host));
 }
 
-bool
-db_is_local(const struct conf *cf)
+bool db_is_local(const struct conf *cf)
 {
 	return is_local(cf->db_host) && !by_port(cf);
 }
 
 /* Describes the server's place in the words of config.xml. */
-static const char *
-server_name(struct arena *a, const struct conf *cf)
+static const char *server_name(struct arena *a, const struct conf *cf)
 {
 	const char *host = is_local(cf->db_host) ? "localhost" : cf->db_host;
 
@@ -176,14 +166,12 @@ server_name(struct arena *a, const struct conf *cf)
 	return is_local(cf->db_host) && cf->db_socket[0] != '\0' ? cf->db_socket : host;
 }
 
-static bool
-given(const char *s)
+static bool given(const char *s)
 {
 	return s != NULL && s[0] != '\0';
 }
 
-bool
-db_is_remote(const struct conf *cf)
+bool db_is_remote(const struct conf *cf)
 {
 	return !is_local(cf->db_host) && strncmp(cf->db_host, "127.", 4) != 0 &&
 	       strcmp(cf->db_host, "::1") != 0;
@@ -193,8 +181,7 @@ db_is_remote(const struct conf *cf)
  * Demands TLS and a valid certificate if db_ssl_ca is set, except on a unix socket.
  * E_CONFIG: the server is another machine, and nothing says whom to trust.
  */
-static enum err
-tls_demand(MYSQL *my, const struct conf *cf, struct fail *f)
+static enum err tls_demand(MYSQL *my, const struct conf *cf, struct fail *f)
 {
 	static const sql_bool yes = true;
 
@@ -223,8 +210,7 @@ tls_demand(MYSQL *my, const struct conf *cf, struct fail *f)
 	return OK;
 }
 
-static enum err
-connect_fail(struct db *db, MYSQL *my, struct fail *f)
+static enum err connect_fail(struct db *db, MYSQL *my, struct fail *f)
 {
 	struct arena a = { 0 };
 	enum err e = conn_error_of(mysql_errno(my));
@@ -237,8 +223,7 @@ connect_fail(struct db *db, MYSQL *my, struct fail *f)
 	return f->code;
 }
 
-static enum err
-conn_open(struct db *db, struct fail *f)
+static enum err conn_open(struct db *db, struct fail *f)
 {
 	static const unsigned tcp = MYSQL_PROTOCOL_TCP;
 	const struct conf *cf = db->cf;
@@ -289,8 +274,7 @@ conn_open(struct db *db, struct fail *f)
 	return e == E_RETRY ? (f->code = E_DB) : e;
 }
 
-enum err
-conn_need(struct db *db, struct fail *f)
+enum err conn_need(struct db *db, struct fail *f)
 {
 	if (db->my != NULL)
 		return OK;

@@ -8,51 +8,43 @@
 #include "db/work_tally.h"
 #include "lib/banned.h"
 
-enum err
-project_drained_since(struct db *db, int64_t *since, struct fail *f)
+enum err project_drained_since(struct db *db, int64_t *since, struct fail *f)
 {
 	return db_number(db, f, since, PROJECT_DRAINED);
 }
 
-enum err
-project_set_drained(struct db *db, int64_t since, struct fail *f)
+enum err project_set_drained(struct db *db, int64_t since, struct fail *f)
 {
 	return db_exec(db, f, NULL, PROJECT_SET_DRAINED, .drain_time = since);
 }
 
-enum err
-project_backed_up(struct db *db, int64_t *begun, struct fail *f)
+enum err project_backed_up(struct db *db, int64_t *begun, struct fail *f)
 {
 	return db_number(db, f, begun, PROJECT_BACKUP);
 }
 
-enum err
-project_set_backed_up(struct db *db, int64_t begun, struct fail *f)
+enum err project_set_backed_up(struct db *db, int64_t begun, struct fail *f)
 {
 	return db_exec(db, f, NULL, PROJECT_SET_BACKUP, .backup_time = begun);
 }
 
-enum err
-project_first_app(struct db *db, int64_t *since, struct fail *f)
+enum err project_first_app(struct db *db, int64_t *since, struct fail *f)
 {
 	return db_number(db, f, since, PROJECT_FIRST_APP);
 }
 
-bool
-replica_named(const struct conf *cf)
+bool replica_named(const struct conf *cf)
 {
 	return cf->replica_db_host[0] != '\0' || cf->replica_db_socket[0] != '\0';
 }
 
-static char *
-or_else(char *s, char *other)
+static char *or_else(char *s, char *other)
 {
 	return s[0] != '\0' ? s : other;
 }
 
 /* What is not named is as for the primary, except the place. */
-static struct conf *
-replica_conf(struct arena *a, const struct conf *cf)
+static struct conf *replica_conf(struct arena *a, const struct conf *cf)
 {
 	struct conf *r = NEW(a, struct conf);
 
@@ -66,9 +58,8 @@ replica_conf(struct arena *a, const struct conf *cf)
 	return r;
 }
 
-enum err
-replica_open(struct arena *a, const struct conf *cf, enum db_use use, struct db **db,
-    int64_t *age_s, struct fail *f)
+enum err replica_open(struct arena *a, const struct conf *cf, enum db_use use,
+    struct db **db, int64_t *age_s, struct fail *f)
 {
 	enum err e;
 
@@ -87,37 +78,32 @@ replica_open(struct arena *a, const struct conf *cf, enum db_use use, struct db 
 	return e;
 }
 
-enum err
-ledger_days(struct db *db, struct arena *a, int64_t since_day, struct row_ledger **days,
-    size_t *n, struct fail *f)
+enum err ledger_days(struct db *db, struct arena *a, int64_t since_day,
+    struct row_ledger **days, size_t *n, struct fail *f)
 {
 	return db_query(db, a, f, days, n, LEDGER_DAYS, .since_day = since_day);
 }
 
-enum err
-results_times(struct db *db, struct arena *a, int64_t after,
+enum err results_times(struct db *db, struct arena *a, int64_t after,
     struct row_result_times **rows, size_t *n, struct fail *f)
 {
 	return db_query(
 	    db, a, f, rows, n, RESULT_TIMES, .after = after, .max = RESULT_TIMES_MOST);
 }
 
-enum err
-results_last_id(struct db *db, int64_t *id, struct fail *f)
+enum err results_last_id(struct db *db, int64_t *id, struct fail *f)
 {
 	return db_number(db, f, id, RESULT_LAST_ID);
 }
 
-enum err
-results_first_time(struct db *db, int64_t *time, struct fail *f)
+enum err results_first_time(struct db *db, int64_t *time, struct fail *f)
 {
 	return db_number(db, f, time, RESULT_FIRST_TIME);
 }
 
 /* What is told to statistics sites. */
 
-enum err
-stats_consent(
+enum err stats_consent(
     struct db *db, struct arena *a, struct stats_consent *consent, struct fail *f)
 {
 	struct row_pair *row = NULL;
@@ -129,8 +115,7 @@ stats_consent(
 	return e == E_NOTFOUND ? OK : e;
 }
 
-enum err
-stats_totals(
+enum err stats_totals(
     struct db *db, struct arena *a, int64_t *earners, double *credit, struct fail *f)
 {
 	struct row_sum *sum = NULL;
@@ -141,8 +126,7 @@ stats_totals(
 	return OK;
 }
 
-enum err
-stats_page(struct db *db, struct arena *a, enum stats_table of,
+enum err stats_page(struct db *db, struct arena *a, enum stats_table of,
     const struct stats_consent *c, int64_t after, struct stats_page *p, struct fail *f)
 {
 	static const enum stmt_id ids[STATS__MAX] = { SQL_STATS_USERS, SQL_STATS_TEAMS,
@@ -184,8 +168,7 @@ stats_page(struct db *db, struct arena *a, enum stats_table of,
 
 enum { ACTIVE_S = 7 * 86400 };
 
-static enum err
-count_work(
+static enum err count_work(
     struct db *db, struct arena *a, int64_t now, struct status *s, struct fail *f)
 {
 	struct work_counts c;
@@ -200,8 +183,7 @@ count_work(
 	return OK;
 }
 
-enum err
-status_count(
+enum err status_count(
     struct db *db, struct arena *a, int64_t now, struct status *s, struct fail *f)
 {
 	const struct {

@@ -12,8 +12,7 @@
 #include "model/rows.h"
 #include "lib/banned.h"
 
-enum err
-results_insert(
+enum err results_insert(
     struct db *db, struct arena *a, struct new_result *v, size_t n, struct fail *f)
 {
 	struct db_batch *b = db_batch(a, SQL_RESULT_INSERT);
@@ -39,8 +38,7 @@ results_insert(
 	return db_batch_run(db, b, NULL, f);
 }
 
-enum err
-result_insert(struct db *db, const struct workunit *wu, struct result *r,
+enum err result_insert(struct db *db, const struct workunit *wu, struct result *r,
     const char *xml_doc_in, uint32_t random, struct fail *f)
 {
 	struct new_result new = { *r, wu, xml_doc_in, random };
@@ -54,8 +52,7 @@ result_insert(struct db *db, const struct workunit *wu, struct result *r,
 	return e;
 }
 
-static int
-by_workunit(const void *a, const void *b)
+static int by_workunit(const void *a, const void *b)
 {
 	const struct result *x = a, *y = b;
 
@@ -64,9 +61,9 @@ by_workunit(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-enum err
-results_of_workunits(struct db *db, struct arena *a, const int64_t *workunitids,
-    size_t n, struct result **results, size_t *nresults, struct fail *f)
+enum err results_of_workunits(struct db *db, struct arena *a,
+    const int64_t *workunitids, size_t n, struct result **results, size_t *nresults,
+    struct fail *f)
 {
 	struct result *rows = NULL;
 
@@ -78,29 +75,25 @@ results_of_workunits(struct db *db, struct arena *a, const int64_t *workunitids,
 	return OK;
 }
 
-enum err
-results_of_workunit(struct db *db, struct arena *a, int64_t workunitid,
+enum err results_of_workunit(struct db *db, struct arena *a, int64_t workunitid,
     struct result **results, size_t *n, struct fail *f)
 {
 	return db_query(db, a, f, results, n, RESULTS_OF_WU, .workunitid = workunitid);
 }
 
-enum err
-result_by_id(
+enum err result_by_id(
     struct db *db, struct arena *a, int64_t id, struct result **r, struct fail *f)
 {
 	return db_row(db, a, f, r, RESULT_BY_ID, .id = id);
 }
 
-enum err
-result_by_name(
+enum err result_by_name(
     struct db *db, struct arena *a, const char *name, struct result **r, struct fail *f)
 {
 	return db_row(db, a, f, r, RESULT_BY_NAME, .name = name);
 }
 
-enum err
-result_xml_docs(struct db *db, struct arena *a, int64_t id, char **xml_doc_in,
+enum err result_xml_docs(struct db *db, struct arena *a, int64_t id, char **xml_doc_in,
     char **xml_doc_out, char **stderr_out, struct fail *f)
 {
 	struct row_docs *row = NULL;
@@ -116,22 +109,19 @@ result_xml_docs(struct db *db, struct arena *a, int64_t id, char **xml_doc_in,
 	return OK;
 }
 
-enum err
-results_docs(struct db *db, struct arena *a, const int64_t *ids, size_t n,
+enum err results_docs(struct db *db, struct arena *a, const int64_t *ids, size_t n,
     struct row_docs **docs, size_t *ndocs, struct fail *f)
 {
 	return db_query(db, a, f, docs, ndocs, RESULTS_DOCS, .ids = db_ids(ids, n));
 }
 
-enum err
-results_files(struct db *db, struct arena *a, const int64_t *ids, size_t n,
+enum err results_files(struct db *db, struct arena *a, const int64_t *ids, size_t n,
     struct row_docs **docs, size_t *ndocs, struct fail *f)
 {
 	return db_query(db, a, f, docs, ndocs, RESULTS_FILES, .ids = db_ids(ids, n));
 }
 
-void
-result_claim_put(struct db_batch *b, const struct dec_send *s, int64_t hostid,
+void result_claim_put(struct db_batch *b, const struct dec_send *s, int64_t hostid,
     int64_t userid, int64_t now, int64_t stored_deadline)
 {
 	db_batch_add(b, RESULT_CLAIM, .hostid = hostid, .userid = userid, .now = now,
@@ -141,8 +131,7 @@ result_claim_put(struct db_batch *b, const struct dec_send *s, int64_t hostid,
 	    .id = s->job->id);
 }
 
-void
-result_report_put(struct db_batch *b, const struct dec_report *d,
+void result_report_put(struct db_batch *b, const struct dec_report *d,
     const struct rq_report *r, int64_t hostid, const struct user *u, int64_t now)
 {
 	db_batch_add(b, RESULT_REPORT, .hostid = hostid, .userid = u->id,
@@ -157,9 +146,8 @@ result_report_put(struct db_batch *b, const struct dec_report *d,
 	    .expect_outcome = d->expect_outcome);
 }
 
-enum err
-results_hold(struct db *db, struct arena *a, const struct row_pair *pairs, size_t n,
-    struct row_held_result **held, size_t *nheld, struct fail *f)
+enum err results_hold(struct db *db, struct arena *a, const struct row_pair *pairs,
+    size_t n, struct row_held_result **held, size_t *nheld, struct fail *f)
 {
 	int64_t ids[DB_LIST_MAX];
 	size_t cap = 0;
@@ -180,8 +168,8 @@ results_hold(struct db *db, struct arena *a, const struct row_pair *pairs, size_
 	return OK;
 }
 
-enum err
-result_to_host(struct db *db, int64_t id, int64_t from, int64_t hostid, struct fail *f)
+enum err result_to_host(
+    struct db *db, int64_t id, int64_t from, int64_t hostid, struct fail *f)
 {
 	int64_t affected = 0;
 	enum err e = db_exec(db, f, &affected, RESULT_TO_HOST, .once_was = -from,
@@ -201,8 +189,7 @@ result_to_host(struct db *db, int64_t id, int64_t from, int64_t hostid, struct f
 	return e;
 }
 
-enum err
-results_detach(
+enum err results_detach(
     struct db *db, struct arena *a, int64_t hostid, int64_t now, struct fail *f)
 {
 	struct row_pair *rows = NULL;
@@ -238,9 +225,8 @@ results_detach(
  * Sets the workunit's flags and moves its unsent results to the matching place in the
  * index.
  */
-static enum err
-assignment_set_flags(struct db *db, struct arena *a, struct workunit wu, int32_t flags,
-    int64_t now, struct fail *f)
+static enum err assignment_set_flags(struct db *db, struct arena *a, struct workunit wu,
+    int32_t flags, int64_t now, struct fail *f)
 {
 	struct result *r;
 	size_t n = 0;
@@ -257,8 +243,7 @@ assignment_set_flags(struct db *db, struct arena *a, struct workunit wu, int32_t
 	return e;
 }
 
-enum err
-assignment_add(struct db *db, struct arena *a, const struct workunit *wu,
+enum err assignment_add(struct db *db, struct arena *a, const struct workunit *wu,
     enum target target, int64_t target_id, bool multi, int64_t now, struct fail *f)
 {
 	TRY(assignment_set_flags(
@@ -266,8 +251,7 @@ assignment_add(struct db *db, struct arena *a, const struct workunit *wu,
 	return assignment_row_add(db, wu->id, target, target_id, multi, now, f);
 }
 
-enum err
-assignment_row_add(struct db *db, int64_t workunitid, enum target target,
+enum err assignment_row_add(struct db *db, int64_t workunitid, enum target target,
     int64_t target_id, bool multi, int64_t now, struct fail *f)
 {
 	return db_exec(db, f, NULL, ASSIGNMENT_INSERT, .now = now,
@@ -275,9 +259,8 @@ assignment_row_add(struct db *db, int64_t workunitid, enum target target,
 	    .workunitid = workunitid);
 }
 
-enum err
-assignments_drop(struct db *db, struct arena *a, const struct workunit *wu, int64_t now,
-    struct fail *f)
+enum err assignments_drop(struct db *db, struct arena *a, const struct workunit *wu,
+    int64_t now, struct fail *f)
 {
 	TRY(assignment_set_flags(db, a, *wu, 0, now, f));
 	return db_exec(

@@ -17,8 +17,7 @@
  * statement by statement. So a preparation inside a transaction is followed by a check
  * that the transaction still exists.
  */
-static enum err
-still_in_tx(struct db *db, struct fail *f)
+static enum err still_in_tx(struct db *db, struct fail *f)
 {
 	struct arena a = { 0 };
 	void *row = NULL;
@@ -34,8 +33,7 @@ still_in_tx(struct db *db, struct fail *f)
 	return e;
 }
 
-enum err
-stmt_prepare(
+enum err stmt_prepare(
     struct db *db, enum stmt_id id, size_t slot, MYSQL_STMT **out, struct fail *f)
 {
 	MYSQL_STMT **st = &db->stmts[id][slot];
@@ -67,9 +65,8 @@ stmt_prepare(
 	return OK;
 }
 
-enum err
-stmt_run(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
-    int64_t *affected, enum stmt_id id, const void *args)
+enum err stmt_run(struct db *db, struct arena *a, struct fail *f, void **rows,
+    size_t *n, int64_t *affected, enum stmt_id id, const void *args)
 {
 	const struct stmt_info *info = &stmt_infos[id];
 	MYSQL_STMT *st;

@@ -18,15 +18,13 @@
 
 enum { SLICE_ROWS = 1000 };
 
-static enum err
-version_write(struct db *db, struct fail *f)
+static enum err version_write(struct db *db, struct fail *f)
 {
 	return db_exec(db, f, NULL, SCHEMA_SET_VERSION, .version = SCHEMA_VERSION,
 	    .now = clock_now());
 }
 
-enum err
-schema_create(struct db *db, struct fail *f)
+enum err schema_create(struct db *db, struct fail *f)
 {
 	TRY(conn_need(db, f));
 	for (size_t i = 0; schema_sql[i] != NULL; i++)
@@ -36,8 +34,7 @@ schema_create(struct db *db, struct fail *f)
 
 static const char view_text[] = "CREATE OR REPLACE VIEW ";
 
-char **
-schema_views(struct arena *a)
+char **schema_views(struct arena *a)
 {
 	size_t n = 0, cap = 0, skip = strlen(view_text);
 	char **names = NULL;
@@ -53,8 +50,7 @@ schema_views(struct arena *a)
 	return names;
 }
 
-enum err
-schema_create_views(struct db *db, struct fail *f)
+enum err schema_create_views(struct db *db, struct fail *f)
 {
 	TRY(conn_need(db, f));
 	for (size_t i = 0; schema_sql[i] != NULL; i++)
@@ -64,8 +60,7 @@ schema_create_views(struct db *db, struct fail *f)
 }
 
 /* Appends a quoted name that SQL accepts in every mode. */
-static void
-put_quoted(struct buf *b, const char *name)
+static void put_quoted(struct buf *b, const char *name)
 {
 	buf_puts(b, "`");
 	for (; *name != '\0'; name++) {
@@ -76,8 +71,7 @@ put_quoted(struct buf *b, const char *name)
 	buf_puts(b, "`");
 }
 
-char *
-schema_mysql_accounts(struct arena *a, const char *os_user)
+char *schema_mysql_accounts(struct arena *a, const char *os_user)
 {
 	static const enum stmt_id ids[] = { SQL_MYSQL_PLUGIN, SQL_MYSQL_ROOT,
 		SQL_MYSQL_ACCOUNT, SQL_MYSQL_GRANT };
@@ -95,8 +89,7 @@ schema_mysql_accounts(struct arena *a, const char *os_user)
 	return b.p;
 }
 
-enum err
-schema_version(struct db *db, int64_t *version, struct fail *f)
+enum err schema_version(struct db *db, int64_t *version, struct fail *f)
 {
 	TRY(conn_need(db, f));
 	return conn_schema_version(db, version, f);
@@ -115,16 +108,14 @@ struct upgrade {
  * Runs one step of an upgrade. An error names only the table: the whole statement
  * would leave no room for the reason.
  */
-static enum err
-upgrade_step(const struct upgrade *u, const char *what, const char *table,
-    const char *sql, struct fail *f)
+static enum err upgrade_step(const struct upgrade *u, const char *what,
+    const char *table, const char *sql, struct fail *f)
 {
 	u->say(arena_printf(u->a, "%s%s", u->dry ? "would " : "", what));
 	return u->dry ? OK : conn_text(u->db, sql, table, f);
 }
 
-static char *
-alter_text(struct arena *a, const char *table, const char *clauses)
+static char *alter_text(struct arena *a, const char *table, const char *clauses)
 {
 	struct buf sql = buf_new(a);
 
@@ -143,8 +134,8 @@ alter_text(struct arena *a, const char *table, const char *clauses)
  * Fills all gaps of a table with one ALTER, which the server runs completely or not at
  * all.
  */
-static enum err
-table_alter(const struct upgrade *u, const struct gap *g, size_t n, struct fail *f)
+static enum err table_alter(
+    const struct upgrade *u, const struct gap *g, size_t n, struct fail *f)
 {
 	struct buf clauses = buf_new(u->a), what = buf_new(u->a);
 
@@ -157,8 +148,7 @@ table_alter(const struct upgrade *u, const struct gap *g, size_t n, struct fail 
 	    u, what.p, g->want->table, alter_text(u->a, g->want->table, clauses.p), f);
 }
 
-enum err
-schema_skip_ids(struct db *db, struct arena *a, struct fail *f)
+enum err schema_skip_ids(struct db *db, struct arena *a, struct fail *f)
 {
 	static const struct {
 		const char *table;
@@ -183,8 +173,8 @@ schema_skip_ids(struct db *db, struct arena *a, struct fail *f)
 	return OK;
 }
 
-static enum err
-gaps_fill(const struct upgrade *u, const struct gap *gaps, size_t n, struct fail *f)
+static enum err gaps_fill(
+    const struct upgrade *u, const struct gap *gaps, size_t n, struct fail *f)
 {
 	enum err e = OK;
 
@@ -206,8 +196,7 @@ gaps_fill(const struct upgrade *u, const struct gap *gaps, size_t n, struct fail
 }
 
 /* Updates the rows of a table slice by slice, each in its own transaction. */
-static enum err
-rows_fill(const struct upgrade *u, const char *what, enum id_table of,
+static enum err rows_fill(const struct upgrade *u, const char *what, enum id_table of,
     enum stmt_id slice, struct fail *f)
 {
 	int64_t done = 0, affected;
@@ -224,8 +213,7 @@ rows_fill(const struct upgrade *u, const char *what, enum id_table of,
 }
 
 /* Counts workunits that exist, and puts finished ones into the index of their times. */
-static enum err
-rows_count(const struct upgrade *u, struct fail *f)
+static enum err rows_count(const struct upgrade *u, struct fail *f)
 {
 	static const enum stmt_id kinds[] = { SQL_LIKE(
 						  ADOPT_APP_TALLIES, ADOPT_RESULTS),
@@ -246,8 +234,7 @@ rows_count(const struct upgrade *u, struct fail *f)
  * The marks of workunits that no time makes due were the last seconds of 32 bits: such
  * a workunit would be visited each second from then on.
  */
-static enum err
-times_widen(const struct upgrade *u, struct fail *f)
+static enum err times_widen(const struct upgrade *u, struct fail *f)
 {
 	int64_t n = SLICE_ROWS, done = 0;
 
@@ -264,8 +251,7 @@ times_widen(const struct upgrade *u, struct fail *f)
  * Fills our columns of a BOINC project's rows. Only once: afterwards result.ready NULL,
  * for instance, means that the ledger has the job.
  */
-static enum err
-rows_adopt(const struct upgrade *u, struct fail *f)
+static enum err rows_adopt(const struct upgrade *u, struct fail *f)
 {
 	TRY(rows_fill(u, "file sets of workunits that do not exist, cleared",
 	    IDS_WORKUNITS, SQL_LIKE(ADOPT_WUS, ADOPT_RESULTS), f));
@@ -279,8 +265,7 @@ rows_adopt(const struct upgrade *u, struct fail *f)
 	return rows_count(u, f);
 }
 
-enum err
-schema_upgrade(
+enum err schema_upgrade(
     struct db *db, struct arena *a, bool dry, void (*say)(const char *), struct fail *f)
 {
 	const struct upgrade u = { db, a, dry, say };

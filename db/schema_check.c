@@ -18,8 +18,7 @@ struct remarks {
 	size_t n, cap;
 };
 
-static void
-add_remark(struct remarks *r, bool error, char *text)
+static void add_remark(struct remarks *r, bool error, char *text)
 {
 	PUSH(r->a, r->v, r->n, r->cap) = (struct schema_remark){ error, text };
 }
@@ -43,8 +42,7 @@ static const struct {
 	{ "host", "total_credit", "every validation" },
 };
 
-static bool
-column_in(const char *list, const char *column)
+static bool column_in(const char *list, const char *column)
 {
 	size_t n = strlen(column);
 
@@ -56,8 +54,7 @@ column_in(const char *list, const char *column)
 	return false;
 }
 
-static bool
-index_wanted(const struct want *w, size_t n, const struct row_index *index)
+static bool index_wanted(const struct want *w, size_t n, const struct row_index *index)
 {
 	for (size_t i = 0; i < n; i++)
 		if (w[i].kind == WANT_INDEX && strcmp(w[i].table, index->table) == 0 &&
@@ -67,8 +64,7 @@ index_wanted(const struct want *w, size_t n, const struct row_index *index)
 }
 
 /* Foreign indexes stay, but the admin should know what they cost. */
-static void
-foreign_index(struct remarks *r, const struct row_index *index)
+static void foreign_index(struct remarks *r, const struct row_index *index)
 {
 	bool hot = false;
 
@@ -90,8 +86,7 @@ foreign_index(struct remarks *r, const struct row_index *index)
 			index->name, index->columns));
 }
 
-static void
-indexes_check(
+static void indexes_check(
     struct remarks *r, const struct want *w, size_t nwants, const struct live *l)
 {
 	for (size_t i = 0; i < nwants; i++) {
@@ -116,8 +111,8 @@ indexes_check(
 			foreign_index(r, &l->indexes[i]);
 }
 
-static void
-engines_check(struct remarks *r, const struct want *w, size_t n, const struct live *l)
+static void engines_check(
+    struct remarks *r, const struct want *w, size_t n, const struct live *l)
 {
 	for (size_t i = 0; i < n; i++) {
 		for (size_t k = 0; k < l->ntables; k++) {
@@ -135,8 +130,8 @@ engines_check(struct remarks *r, const struct want *w, size_t n, const struct li
 
 /* --- columns --- */
 
-static void
-column_check(struct remarks *r, const struct want *w, const struct row_column *c)
+static void column_check(
+    struct remarks *r, const struct want *w, const struct row_column *c)
 {
 	const char *fix = column_definition(r->a, w, c), *wrong = NULL;
 
@@ -162,8 +157,7 @@ column_check(struct remarks *r, const struct want *w, const struct row_column *c
 }
 
 /* Compares defaults: "'x'", "('x')", "x" and MySQL's "_utf8mb4\\'x\\'" are the same. */
-static bool
-same_default(const char *a, const char *b)
+static bool same_default(const char *a, const char *b)
 {
 	static const char marks[] = "'()\\";
 
@@ -180,8 +174,8 @@ same_default(const char *a, const char *b)
 	}
 }
 
-static void
-columns_check(struct remarks *r, const struct want *w, size_t n, const struct live *l)
+static void columns_check(
+    struct remarks *r, const struct want *w, size_t n, const struct live *l)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct row_column *c = w[i].kind == WANT_COLUMN ?
@@ -208,8 +202,7 @@ columns_check(struct remarks *r, const struct want *w, size_t n, const struct li
 static const char *const insert_into = "INSERT INTO ";
 
 /* Do our statements insert into the table? */
-static bool
-is_filled(const char *table)
+static bool is_filled(const char *table)
 {
 	size_t n = strlen(table), at = strlen(insert_into);
 
@@ -223,8 +216,7 @@ is_filled(const char *table)
 	return false;
 }
 
-static bool
-column_wanted(const struct want *w, size_t n, const struct row_column *c)
+static bool column_wanted(const struct want *w, size_t n, const struct row_column *c)
 {
 	for (size_t i = 0; i < n; i++)
 		if (w[i].kind == WANT_COLUMN && strcmp(w[i].table, c->table) == 0 &&
@@ -234,8 +226,7 @@ column_wanted(const struct want *w, size_t n, const struct row_column *c)
 }
 
 /* Our inserts leave foreign columns out, so these need a default. */
-static void
-foreign_column(struct remarks *r, const struct row_column *c)
+static void foreign_column(struct remarks *r, const struct row_column *c)
 {
 	const char *value = column_default(r->a, c);
 	char *fix;
@@ -255,8 +246,8 @@ foreign_column(struct remarks *r, const struct row_column *c)
 }
 
 /* Does every row that satisfies one of our unique indexes satisfy this one too? */
-static bool
-is_implied(struct arena *a, const struct want *w, size_t n, const struct row_index *x)
+static bool is_implied(
+    struct arena *a, const struct want *w, size_t n, const struct row_index *x)
 {
 	for (size_t i = 0; i < n; i++) {
 		bool all = w[i].kind == WANT_INDEX && w[i].is_unique &&
@@ -275,8 +266,7 @@ is_implied(struct arena *a, const struct want *w, size_t n, const struct row_ind
 }
 
 /* Account names are unique in a BOINC project; account creation expects this. */
-static void
-foreign_unique(
+static void foreign_unique(
     struct remarks *r, const struct want *w, size_t n, const struct row_index *x)
 {
 	bool known = strcmp(x->table, "user") == 0 && strcmp(x->columns, "name") == 0;
@@ -290,8 +280,8 @@ foreign_unique(
 		x->table, x->name, x->columns, x->table, x->name));
 }
 
-static void
-strangers_check(struct remarks *r, const struct want *w, size_t n, const struct live *l)
+static void strangers_check(
+    struct remarks *r, const struct want *w, size_t n, const struct live *l)
 {
 	for (size_t i = 0; i < l->ncolumns; i++)
 		if (!column_wanted(w, n, &l->columns[i]))
@@ -304,8 +294,7 @@ strangers_check(struct remarks *r, const struct want *w, size_t n, const struct 
  * Checks that all columns of rows that programs read in full exist; such a shape has
  * its table's name.
  */
-static void
-shapes_check(struct remarks *r, const struct live *l)
+static void shapes_check(struct remarks *r, const struct live *l)
 {
 	static const struct row_shape *const shapes[] = { &shape_host, &shape_user,
 		&shape_app, &shape_platform, &shape_app_version,
@@ -322,9 +311,8 @@ shapes_check(struct remarks *r, const struct live *l)
 					shapes[i]->name, shapes[i]->cols[k].name));
 }
 
-enum err
-schema_check(struct db *db, struct arena *a, struct schema_remark **out, size_t *n,
-    struct fail *f)
+enum err schema_check(struct db *db, struct arena *a, struct schema_remark **out,
+    size_t *n, struct fail *f)
 {
 	struct remarks r = { .a = a };
 	struct live live = { 0 };

@@ -19,16 +19,14 @@
  * file table go no further than here. */
 
 /* Adds the bytes of the file; the set is held only if all its files are. */
-static void
-member_add(struct snap_file *file, const struct snap_member *m)
+static void member_add(struct snap_file *file, const struct snap_member *m)
 {
 	file->bytes += m->bytes;
 	file->bytes_missing += m->held ? 0 : m->bytes;
 	file->held = file->held && m->held;
 }
 
-enum err
-snap_members_read(struct db *db, struct arena *a, const struct request *rq,
+enum err snap_members_read(struct db *db, struct arena *a, const struct request *rq,
     const int64_t *ids, size_t n, struct supply_rows *out, struct fail *f)
 {
 	const struct names *held = request_held(a, rq);
@@ -50,9 +48,8 @@ snap_members_read(struct db *db, struct arena *a, const struct request *rq,
 }
 
 /* Reads which of these sets the generator has given up. */
-static enum err
-read_given_up(struct db *db, struct arena *a, const struct sets_to_add *what,
-    bool **no_work, struct fail *f)
+static enum err read_given_up(struct db *db, struct arena *a,
+    const struct sets_to_add *what, bool **no_work, struct fail *f)
 {
 	const struct triggers t = triggers_of(what->conf, db, NULL);
 	char **names = NEWN(a, char *, what->n + 1);
@@ -64,8 +61,8 @@ read_given_up(struct db *db, struct arena *a, const struct sets_to_add *what,
 	return no_work_there(&t, a, what->ids, names, what->n, *no_work, f);
 }
 
-static struct snap_file
-snap_file_of_row(const struct row_set_file *r, enum set_origin origin)
+static struct snap_file snap_file_of_row(
+    const struct row_set_file *r, enum set_origin origin)
 {
 	return (struct snap_file){
 		.fileset_id = r->fileset_id,
@@ -82,8 +79,7 @@ snap_file_of_row(const struct row_set_file *r, enum set_origin origin)
 }
 
 /* Reads whether the sets without unsent results may get some. */
-static enum err
-read_open_workunits(
+static enum err read_open_workunits(
     struct db *db, struct arena *a, struct snap_file *files, size_t n, struct fail *f)
 {
 	int64_t ids[DB_LIST_LONG];
@@ -116,8 +112,7 @@ read_open_workunits(
 	return OK;
 }
 
-static bool
-app_drains(const struct catalog *cat, int64_t appid)
+static bool app_drains(const struct catalog *cat, int64_t appid)
 {
 	const struct app *app = cat == NULL ? NULL : catalog_app(cat, appid);
 
@@ -128,8 +123,7 @@ app_drains(const struct catalog *cat, int64_t appid)
  * Adds the files of one set to the snapshot. Those that the host holds may be in other
  * sets, of which the caller knows.
  */
-static void
-add_members_of_set(const struct names *held, const struct set_rows *rows,
+static void add_members_of_set(const struct names *held, const struct set_rows *rows,
     struct snap_file *file, struct snapshot *s)
 {
 	size_t n;
@@ -151,9 +145,8 @@ add_members_of_set(const struct names *held, const struct set_rows *rows,
 }
 
 /* Appends the sets and their files to the snapshot. */
-static enum err
-snap_sets_add(struct db *db, struct arena *a, const struct sets_to_add *what,
-    struct snapshot *s, struct fail *f)
+static enum err snap_sets_add(struct db *db, struct arena *a,
+    const struct sets_to_add *what, struct snapshot *s, struct fail *f)
 {
 	size_t n = what->n;
 	struct snap_file *files = NEWN(a, struct snap_file, s->nfiles + n + 1);
@@ -185,8 +178,7 @@ snap_sets_add(struct db *db, struct arena *a, const struct sets_to_add *what,
 
 /* Selects the sets that exist, and that are open if the query demands it, up to its
  * limit. */
-static size_t
-select_sets(const struct catalog *cat, const struct supply_query *q,
+static size_t select_sets(const struct catalog *cat, const struct supply_query *q,
     const struct set_rows *rows, int64_t *ids)
 {
 	size_t n = 0;
@@ -202,8 +194,7 @@ select_sets(const struct catalog *cat, const struct supply_query *q,
 	return n;
 }
 
-enum err
-snap_sets_query(struct db *db, struct arena *a, const struct conf *cf,
+enum err snap_sets_query(struct db *db, struct arena *a, const struct conf *cf,
     const struct request *rq, const struct supply_query *q, struct snapshot *s,
     struct fail *f)
 {
@@ -239,8 +230,7 @@ enum { NEWS_S = 60, DAY_S = 86400 };
  * Marks the files that also belong to sets outside the snapshot, or may; such files are
  * never deleted.
  */
-static void
-mark_other_sets(struct snapshot *s, const struct held_sets *h)
+static void mark_other_sets(struct snapshot *s, const struct held_sets *h)
 {
 	for (size_t i = 0; i < h->nlinks; i++)
 		if (snapshot_file(s, h->sets[h->links[i].set].id) == NULL)
@@ -252,9 +242,8 @@ mark_other_sets(struct snapshot *s, const struct held_sets *h)
 	s->search.left |= h->sets_cut || h->choice.cut;
 }
 
-static enum err
-read_no_work_ages(struct db *db, struct arena *a, const struct conf *cf, int64_t now,
-    struct snapshot *s, struct fail *f)
+static enum err read_no_work_ages(struct db *db, struct arena *a, const struct conf *cf,
+    int64_t now, struct snapshot *s, struct fail *f)
 {
 	const struct triggers t = triggers_of(cf, db, NULL);
 	struct snap_file **of = NEWN(a, struct snap_file *, s->nfiles + 1);
@@ -278,9 +267,9 @@ read_no_work_ages(struct db *db, struct arena *a, const struct conf *cf, int64_t
 }
 
 /* Notes whether one of the newest other holders of the file is active. */
-static enum err
-find_active_holder(struct db *db, struct arena *a, const struct conf *cf, int64_t now,
-    struct snapshot *s, struct snap_member *m, struct fail *f)
+static enum err find_active_holder(struct db *db, struct arena *a,
+    const struct conf *cf, int64_t now, struct snapshot *s, struct snap_member *m,
+    struct fail *f)
 {
 	int64_t ids[HOLDERS_MOST], id;
 	struct row_number *rows = NULL;
@@ -300,8 +289,7 @@ find_active_holder(struct db *db, struct arena *a, const struct conf *cf, int64_
 
 /* The first of the file's sets that has nothing unsent but may still get work; NULL
  * if there is none. */
-static struct snap_member *
-set_awaiting_work(struct snapshot *s, int64_t file_id)
+static struct snap_member *set_awaiting_work(struct snapshot *s, int64_t file_id)
 {
 	for (size_t i = 0; i < s->nmembers; i++) {
 		const struct snap_file *file;
@@ -317,9 +305,8 @@ set_awaiting_work(struct snapshot *s, int64_t file_id)
 
 /* Looks for other holders only of files that could be deleted although they may be
  * needed again; looks once per file, in however many sets it is. */
-static enum err
-find_active_holders(struct db *db, struct arena *a, const struct conf *cf, int64_t now,
-    struct snapshot *s, struct fail *f)
+static enum err find_active_holders(struct db *db, struct arena *a,
+    const struct conf *cf, int64_t now, struct snapshot *s, struct fail *f)
 {
 	for (size_t i = 0; i < s->nheld_files; i++) {
 		struct snap_member *m = set_awaiting_work(s, s->held_files[i].id);
@@ -330,8 +317,7 @@ find_active_holders(struct db *db, struct arena *a, const struct conf *cf, int64
 	return OK;
 }
 
-enum err
-snapshot_files(struct db *db, struct arena *a, const struct conf *cf,
+enum err snapshot_files(struct db *db, struct arena *a, const struct conf *cf,
     const struct held_sets *h, int64_t now, struct snapshot *s, struct fail *f)
 {
 	int64_t *ids = NEWN(a, int64_t, h->choice.n + 1);

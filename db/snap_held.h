@@ -27,8 +27,7 @@ enum err snap_members_read(struct db *, struct arena *, const struct request *,
     const int64_t *ids, size_t n, struct supply_rows *, struct fail *);
 
 /* Treats a number that does not exist as 0. */
-static inline enum err
-number_or_0(enum err e, int64_t *v)
+static inline enum err number_or_0(enum err e, int64_t *v)
 {
 	if (e == E_NOTFOUND)
 		*v = 0;

@@ -11,24 +11,21 @@
 #include "model/rows.h"
 #include "lib/banned.h"
 
-static int
-job_name_order(const void *a, const void *b)
+static int job_name_order(const void *a, const void *b)
 {
 	const struct job *const *x = a, *const *y = b;
 
 	return strcmp((*x)->name, (*y)->name);
 }
 
-static int
-result_name_order(const void *a, const void *b)
+static int result_name_order(const void *a, const void *b)
 {
 	const struct result *x = a, *y = b;
 
 	return strcmp(x->name, y->name);
 }
 
-static const struct job **
-in_progress_by_name(struct arena *a, const struct snapshot *s)
+static const struct job **in_progress_by_name(struct arena *a, const struct snapshot *s)
 {
 	const struct job **v = NEWN(a, const struct job *, s->nin_progress + 1);
 
@@ -39,8 +36,8 @@ in_progress_by_name(struct arena *a, const struct snapshot *s)
 }
 
 /* NULL if the host has no job of this name in progress. */
-static const struct job *
-job_named(const struct job **by_name, const struct snapshot *s, char *name)
+static const struct job *job_named(
+    const struct job **by_name, const struct snapshot *s, char *name)
 {
 	const struct job key = { .name = name }, *pkey = &key;
 	const struct job **hit = bsearch(
@@ -50,8 +47,7 @@ job_named(const struct job **by_name, const struct snapshot *s, char *name)
 }
 
 /* The result that the row of a job in progress on this host describes. */
-static struct result
-result_of_job(const struct job *j, const struct snapshot *s)
+static struct result result_of_job(const struct job *j, const struct snapshot *s)
 {
 	return (struct result){
 		.id = j->id,
@@ -71,9 +67,9 @@ result_of_job(const struct job *j, const struct snapshot *s)
 }
 
 /* Looks up by name the reported results that are not in progress on this host. */
-static enum err
-reports_by_name(struct db *db, struct arena *a, const struct request *rq,
-    const size_t *missing, size_t n, struct snapshot *s, struct fail *f)
+static enum err reports_by_name(struct db *db, struct arena *a,
+    const struct request *rq, const size_t *missing, size_t n, struct snapshot *s,
+    struct fail *f)
 {
 	for (size_t i = 0; i < n; i += DB_LIST_LONG) {
 		size_t part = n - i < DB_LIST_LONG ? n - i : DB_LIST_LONG, got;
@@ -107,8 +103,7 @@ reports_by_name(struct db *db, struct arena *a, const struct request *rq,
 
 /* Reads the time of the last request of each other host of the account whose results
  * are reported here. */
-static enum err
-read_owners_seen(
+static enum err read_owners_seen(
     struct db *db, struct arena *a, size_t nreports, struct snapshot *s, struct fail *f)
 {
 	int64_t *ids = NEWN(a, int64_t, nreports + 1);
@@ -140,9 +135,8 @@ read_owners_seen(
 }
 
 /* Blobs and all columns of jobs by result id, in any order. */
-static enum err
-jobs_by_ids(struct db *db, struct arena *a, const int64_t *ids, size_t n,
-    struct job **jobs, size_t *njobs, struct fail *f)
+static enum err jobs_by_ids(struct db *db, struct arena *a, const int64_t *ids,
+    size_t n, struct job **jobs, size_t *njobs, struct fail *f)
 {
 	struct job *all = NULL;
 	size_t total = 0, cap = 0;
@@ -162,9 +156,8 @@ jobs_by_ids(struct db *db, struct arena *a, const int64_t *ids, size_t n,
 	return OK;
 }
 
-static enum err
-read_lost_blobs(struct db *db, struct arena *a, const struct request *rq,
-    struct snapshot *s, struct fail *f)
+static enum err read_lost_blobs(struct db *db, struct arena *a,
+    const struct request *rq, struct snapshot *s, struct fail *f)
 {
 	size_t nlost = 0, njobs;
 	const struct names *accounted = request_accounted(a, rq);
@@ -187,8 +180,7 @@ read_lost_blobs(struct db *db, struct arena *a, const struct request *rq,
 	return e;
 }
 
-static int
-job_order(const void *pa, const void *pb)
+static int job_order(const void *pa, const void *pb)
 {
 	const struct job *a = pa, *b = pb;
 
@@ -202,8 +194,7 @@ struct jobs_on { /* a host; id 0: none */
 };
 
 /* Reads the jobs in progress on several hosts, by id. */
-static enum err
-jobs_on_hosts(
+static enum err jobs_on_hosts(
     struct db *db, struct arena *a, struct jobs_on *v, size_t n, struct fail *f)
 {
 	int64_t ids[DB_LIST_MAX];
@@ -231,8 +222,7 @@ jobs_on_hosts(
 	return OK;
 }
 
-enum err
-snapshots_in_progress(
+enum err snapshots_in_progress(
     struct db *db, struct arena *a, struct snapshot *const *v, size_t n, struct fail *f)
 {
 	struct jobs_on *on = NEWN(a, struct jobs_on, 2 * n + 1);
@@ -255,8 +245,7 @@ snapshots_in_progress(
 	return OK;
 }
 
-enum err
-snapshot_reported(struct db *db, struct arena *a, const struct request *rq,
+enum err snapshot_reported(struct db *db, struct arena *a, const struct request *rq,
     struct snapshot *s, struct fail *f)
 {
 	size_t nmissing = 0, *missing = NEWN(a, size_t, rq->nreports + 1);
@@ -282,8 +271,8 @@ snapshot_reported(struct db *db, struct arena *a, const struct request *rq,
 
 /* The row of this name whose task may still be with the host: in progress, timed out,
  * or given up because another client had begun anew in the host's name. */
-static struct snap_other
-find_other_row(const struct row_other *rows, size_t n, const char *name, int64_t hostid)
+static struct snap_other find_other_row(
+    const struct row_other *rows, size_t n, const char *name, int64_t hostid)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct row_other *r = &rows[i];
@@ -304,8 +293,7 @@ find_other_row(const struct row_other *rows, size_t n, const char *name, int64_t
 
 /* Most of these results are in progress, so their rows were read already; only the
  * rest is queried. */
-enum err
-snapshot_others(struct db *db, struct arena *a, const struct request *rq,
+enum err snapshot_others(struct db *db, struct arena *a, const struct request *rq,
     struct snapshot *s, struct fail *f)
 {
 	struct snap_other *others = NEWN(a, struct snap_other, rq->nother_results + 1);
@@ -344,8 +332,7 @@ snapshot_others(struct db *db, struct arena *a, const struct request *rq,
 	return OK;
 }
 
-enum err
-filesets_newest(struct db *db, struct arena *a, const int64_t *ids, size_t n,
+enum err filesets_newest(struct db *db, struct arena *a, const int64_t *ids, size_t n,
     int64_t *newest, struct fail *f)
 {
 	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
@@ -367,8 +354,7 @@ filesets_newest(struct db *db, struct arena *a, const int64_t *ids, size_t n,
 	return OK;
 }
 
-enum err
-filesets_unmade(
+enum err filesets_unmade(
     struct db *db, const int64_t *ids, size_t n, bool *unmade, struct fail *f)
 {
 	enum err e = OK;

@@ -74,8 +74,7 @@ const struct stmt_info stmt_infos[SQL__MAX] = {
 #include "db/stmts.def"
 };
 
-const struct stmt_arg *
-stmt_args(enum stmt_id id)
+const struct stmt_arg *stmt_args(enum stmt_id id)
 {
 	switch (id) {
 #define I64(name)        { #name, ARG_I64, offsetof(args_here, name), NULL },
@@ -108,16 +107,14 @@ stmt_args(enum stmt_id id)
 	return NULL;
 }
 
-size_t
-list_size(size_t slot)
+size_t list_size(size_t slot)
 {
 	static const size_t sizes[LIST_SIZES] = { 1, 4, 16, DB_LIST_MAX, DB_LIST_LONG };
 
 	return sizes[slot];
 }
 
-size_t
-list_max(enum arg_type type)
+size_t list_max(enum arg_type type)
 {
 	static const size_t most[] = {
 		[ARG_IDS] = DB_LIST_MAX,
@@ -131,8 +128,7 @@ list_max(enum arg_type type)
 	return type < N(most) ? most[type] : 0;
 }
 
-size_t
-list_slot(size_t n)
+size_t list_slot(size_t n)
 {
 	size_t slot = 0;
 
@@ -142,15 +138,13 @@ list_slot(size_t n)
 	return slot;
 }
 
-static void
-put_marks(struct buf *b, size_t n)
+static void put_marks(struct buf *b, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		buf_puts(b, i == 0 ? "?" : ", ?");
 }
 
-static void
-put_cols(struct buf *b, const struct row_shape *shape)
+static void put_cols(struct buf *b, const struct row_shape *shape)
 {
 	for (size_t i = 0; i < shape->ncols && shape->cols[i].name != NULL; i++) {
 		buf_puts(b, i == 0 ? "" : ", ");
@@ -158,8 +152,7 @@ put_cols(struct buf *b, const struct row_shape *shape)
 	}
 }
 
-bool
-eat_word(const char **p, const char *word)
+bool eat_word(const char **p, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -173,20 +166,17 @@ eat_word(const char **p, const char *word)
  * Returns the length of a parameter's name: lower case, unlike any SQL name that could
  * follow a colon.
  */
-static size_t
-name_len(const char *p)
+static size_t name_len(const char *p)
 {
 	return strspn(p, "abcdefghijklmnopqrstuvwxyz0123456789_");
 }
 
-static bool
-name_is(const char *name, const char *text, size_t n)
+static bool name_is(const char *name, const char *text, size_t n)
 {
 	return strncmp(name, text, n) == 0 && name[n] == '\0';
 }
 
-bool
-stmt_param_next(enum stmt_id id, const char **text, struct stmt_param *to)
+bool stmt_param_next(enum stmt_id id, const char **text, struct stmt_param *to)
 {
 	const char *name = *text + 1;
 	size_t n = **text == ':' ? name_len(name) : 0;
@@ -211,8 +201,7 @@ stmt_param_next(enum stmt_id id, const char **text, struct stmt_param *to)
 	return true;
 }
 
-static void
-put_param(struct buf *b, const struct stmt_param *p, size_t slot)
+static void put_param(struct buf *b, const struct stmt_param *p, size_t slot)
 {
 	assert(p->known);
 	if (p->arg->type == ARG_PAIRS)
@@ -227,8 +216,8 @@ put_param(struct buf *b, const struct stmt_param *p, size_t slot)
 }
 
 /* The columns are those of the result row, or of the row that is inserted. */
-static void
-put_sql(struct buf *b, enum stmt_id id, size_t slot, const char *p, const char *end)
+static void put_sql(
+    struct buf *b, enum stmt_id id, size_t slot, const char *p, const char *end)
 {
 	struct stmt_param param;
 
@@ -242,8 +231,7 @@ put_sql(struct buf *b, enum stmt_id id, size_t slot, const char *p, const char *
 	}
 }
 
-char *
-stmt_text(struct arena *a, enum stmt_id id, size_t slot)
+char *stmt_text(struct arena *a, enum stmt_id id, size_t slot)
 {
 	const char *sql = stmt_infos[id].sql, *end = sql + strlen(sql);
 	bool each = eat_word(&sql, "EACH[");
@@ -272,8 +260,7 @@ static const struct {
 	{ "misc", ARG_TEXT },
 };
 
-static enum arg_type
-col_arg(const struct col *c)
+static enum arg_type col_arg(const struct col *c)
 {
 	static const enum arg_type types[] = {
 		[COL_i32] = ARG_I32,
@@ -289,8 +276,7 @@ col_arg(const struct col *c)
 	return types[c->type];
 }
 
-static struct param
-row_param(const struct stmt_arg *arg, const struct col *c)
+static struct param row_param(const struct stmt_arg *arg, const struct col *c)
 {
 	return (struct param){ .type = col_arg(c),
 		.of_row = arg->type == ARG_ROW,
@@ -299,8 +285,7 @@ row_param(const struct stmt_arg *arg, const struct col *c)
 		.row_off = c->off };
 }
 
-const struct params *
-stmt_params(struct db *db, enum stmt_id id)
+const struct params *stmt_params(struct db *db, enum stmt_id id)
 {
 	struct params *ps = db->params[id];
 	struct stmt_param at;
@@ -341,8 +326,8 @@ stmt_params(struct db *db, enum stmt_id id)
 }
 
 /* Returns the number of items of a list; *v and *item_size describe them as bytes. */
-static size_t
-list_arg_items(enum arg_type type, const void *at, const void **v, size_t *item_size)
+static size_t list_arg_items(
+    enum arg_type type, const void *at, const void **v, size_t *item_size)
 {
 	const struct db_ids *ids = at;
 	const struct db_names *names = at;
@@ -373,8 +358,7 @@ list_arg_items(enum arg_type type, const void *at, const void **v, size_t *item_
 	}
 }
 
-size_t
-stmt_list_len(struct db *db, enum stmt_id id, const void *args)
+size_t stmt_list_len(struct db *db, enum stmt_id id, const void *args)
 {
 	const struct stmt_arg *list = stmt_params(db, id)->list;
 	const void *items;
@@ -387,8 +371,7 @@ stmt_list_len(struct db *db, enum stmt_id id, const void *args)
 	return n;
 }
 
-void *
-stmt_args_keep(struct arena *a, enum stmt_id id, const void *args)
+void *stmt_args_keep(struct arena *a, enum stmt_id id, const void *args)
 {
 	size_t size = stmt_infos[id].args_size;
 	char *kept = arena_alloc(a, size + 1);

@@ -69,8 +69,7 @@ RUN(BY_IDS)
 
 /* --- numbers --- */
 
-static enum err
-number_found(struct supply_rows *out, enum err e)
+static enum err number_found(struct supply_rows *out, enum err e)
 {
 	out->found = e == OK;
 	return e == E_NOTFOUND ? OK : e;
@@ -114,8 +113,7 @@ RUN(NOT_GIVEN_UP)
 
 /* --- pairs --- */
 
-static void
-copy_pairs(
+static void copy_pairs(
     struct arena *a, const struct row_pair *rows, size_t n, struct supply_rows *out)
 {
 	out->pairs = NEWN(a, struct supply_pair, n + 1);
@@ -227,8 +225,7 @@ static enum err (*const runs[])(struct supply_source *, const struct supply_quer
 #undef QUERY
 };
 
-enum err
-supply_run(struct supply_source *x, const struct supply_query *q,
+enum err supply_run(struct supply_source *x, const struct supply_query *q,
     struct supply_rows *rows, struct fail *f)
 {
 	static_assert((int)SUPPLY_LIST_MAX == (int)DB_LIST_MAX,
@@ -237,8 +234,7 @@ supply_run(struct supply_source *x, const struct supply_query *q,
 	return runs[q->kind](x, q, rows, f);
 }
 
-enum err
-supply_run_cohort(struct db *db, struct arena *a, const struct supply_query *q,
+enum err supply_run_cohort(struct db *db, struct arena *a, const struct supply_query *q,
     size_t n, struct supply_rows *rows, struct fail *f)
 {
 	struct row_head *heads = NEWN(a, struct row_head, n);

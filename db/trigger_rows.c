@@ -32,8 +32,7 @@ static const struct {
 #undef TRIGGER
 };
 
-static enum err
-need_db(const struct triggers *t, struct fail *f)
+static enum err need_db(const struct triggers *t, struct fail *f)
 {
 	return t->db != NULL ?
 	           OK :
@@ -41,8 +40,7 @@ need_db(const struct triggers *t, struct fail *f)
 		       f, E_DB, "triggers are in the database, which is not available");
 }
 
-static enum err
-rows_since(const struct triggers *t, struct arena *a, enum trigger of,
+static enum err rows_since(const struct triggers *t, struct arena *a, enum trigger of,
     char *const *names, size_t n, int64_t *since, struct fail *f)
 {
 	TRY(need_db(t, f));
@@ -66,8 +64,8 @@ rows_since(const struct triggers *t, struct arena *a, enum trigger of,
  * Most triggers are already raised, because every host without work raises the same
  * ones. So this costs a read, not a write for which others must wait.
  */
-static enum err
-rows_raise(const struct triggers *t, enum trigger of, const char *name, struct fail *f)
+static enum err rows_raise(
+    const struct triggers *t, enum trigger of, const char *name, struct fail *f)
 {
 	struct arena a = { 0 };
 	char *names[] = { arena_strdup(&a, name) };
@@ -84,9 +82,8 @@ rows_raise(const struct triggers *t, enum trigger of, const char *name, struct f
 	return e;
 }
 
-static enum err
-rows_change_once(const struct triggers *t, enum trigger_op op, enum trigger of,
-    const char *name, struct fail *f)
+static enum err rows_change_once(const struct triggers *t, enum trigger_op op,
+    enum trigger of, const char *name, struct fail *f)
 {
 	const char *owner = t->owner != NULL ? t->owner : "";
 	int64_t affected = 0;
@@ -119,9 +116,8 @@ rows_change_once(const struct triggers *t, enum trigger_op op, enum trigger of,
 }
 
 /* A trigger must not be lost with a connection, so a change is tried again. */
-static enum err
-rows_change(const struct triggers *t, enum trigger_op op, enum trigger of,
-    const char *name, struct fail *f)
+static enum err rows_change(const struct triggers *t, enum trigger_op op,
+    enum trigger of, const char *name, struct fail *f)
 {
 	enum err e;
 
@@ -131,9 +127,8 @@ rows_change(const struct triggers *t, enum trigger_op op, enum trigger of,
 	return e;
 }
 
-static enum err
-rows_list(const struct triggers *t, struct arena *a, enum trigger of, char ***names,
-    size_t *n, struct fail *f)
+static enum err rows_list(const struct triggers *t, struct arena *a, enum trigger of,
+    char ***names, size_t *n, struct fail *f)
 {
 	struct row_text *rows = NULL;
 
@@ -146,16 +141,14 @@ rows_list(const struct triggers *t, struct arena *a, enum trigger of, char ***na
 	return OK;
 }
 
-static int
-claim_order(const void *a, const void *b)
+static int claim_order(const void *a, const void *b)
 {
 	const struct claim *x = a, *y = b;
 
 	return strcmp(x->name, y->name);
 }
 
-static enum err
-rows_claims(const struct triggers *t, struct arena *a, int64_t now,
+static enum err rows_claims(const struct triggers *t, struct arena *a, int64_t now,
     struct claim **claims, size_t *n, struct fail *f)
 {
 	struct row_trigger *v = NULL;
@@ -174,8 +167,8 @@ rows_claims(const struct triggers *t, struct arena *a, int64_t now,
 }
 
 /* Rows do not tell. */
-static bool
-rows_changed(const struct triggers *t, enum trigger of, struct fs_seen *seen)
+static bool rows_changed(
+    const struct triggers *t, enum trigger of, struct fs_seen *seen)
 {
 	(void)t;
 	(void)of;
@@ -191,8 +184,7 @@ static const struct trigger_store trigger_store_rows = {
 	.changed = rows_changed,
 };
 
-struct triggers
-triggers_of(const struct conf *cf, struct db *db, const char *owner)
+struct triggers triggers_of(const struct conf *cf, struct db *db, const char *owner)
 {
 	return (struct triggers){
 		.store = triggers_in_rows(cf) ? &trigger_store_rows :

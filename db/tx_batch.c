@@ -29,8 +29,7 @@ enum { BYTES_MAX = 512 * 1024 };
  * Returns the key of a step: statement, size of its list, and whether its count is
  * requested.
  */
-static uint16_t
-step_key(enum stmt_id id, size_t slot, bool counted)
+static uint16_t step_key(enum stmt_id id, size_t slot, bool counted)
 {
 	static_assert(SQL__MAX < 1 << 12 && LIST_SIZES <= 8, "a key has 16 bits");
 	return (uint16_t)((unsigned)id << 4 | (unsigned)slot << 1 | counted);
@@ -39,21 +38,18 @@ step_key(enum stmt_id id, size_t slot, bool counted)
 /*
  * Returns E_RETRY, which every caller passes on; E_RACE would be taken for a lost race.
  */
-enum err
-tx_batch_refuse(struct db *db, const char *why, struct fail *f)
+enum err tx_batch_refuse(struct db *db, const char *why, struct fail *f)
 {
 	db->tx_batch.refused = true;
 	return FAIL(f, E_RETRY, "%s", why);
 }
 
-bool
-db_tx_batch_refused(const struct db *db)
+bool db_tx_batch_refused(const struct db *db)
 {
 	return db->tx_batch.refused;
 }
 
-enum err
-tx_batch_keep(
+enum err tx_batch_keep(
     struct db *db, int64_t *affected, enum stmt_id id, const void *args, struct fail *f)
 {
 	struct tx_batch *t = &db->tx_batch;
@@ -79,8 +75,7 @@ tx_batch_keep(
 }
 
 /* Finds a known program; returns NULL if it is new, and remembers it. */
-static struct program *
-tx_program_find(struct tx_batch *t)
+static struct program *tx_program_find(struct tx_batch *t)
 {
 	struct program *p = t->known;
 
@@ -95,8 +90,7 @@ tx_program_find(struct tx_batch *t)
 	return NULL;
 }
 
-static char *
-program_text(struct arena *a, const struct program *p)
+static char *program_text(struct arena *a, const struct program *p)
 {
 	struct buf b = buf_new(a);
 
@@ -111,8 +105,7 @@ program_text(struct arena *a, const struct program *p)
 	return b.p;
 }
 
-static enum err
-program_prepare(struct db *db, struct program *p, struct fail *f)
+static enum err program_prepare(struct db *db, struct program *p, struct fail *f)
 {
 	char *text = program_text(&db->scratch, p);
 	enum err late = conn_in_time(db, "tx_batch", f);
@@ -133,8 +126,7 @@ program_prepare(struct db *db, struct program *p, struct fail *f)
 	return OK;
 }
 
-static enum err
-program_run(struct db *db, const struct program *p, struct fail *f)
+static enum err program_run(struct db *db, const struct program *p, struct fail *f)
 {
 	const struct tx_batch *t = &db->tx_batch;
 	MYSQL_BIND *all;
@@ -164,8 +156,7 @@ program_run(struct db *db, const struct program *p, struct fail *f)
 	return OK;
 }
 
-enum err
-tx_batch_run(struct db *db, struct fail *f)
+enum err tx_batch_run(struct db *db, struct fail *f)
 {
 	struct program *p;
 

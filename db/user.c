@@ -13,9 +13,8 @@
 
 /* The decay of recent average credit in the rows of hosts, accounts and teams. */
 
-enum err
-averages_due(struct db *db, struct arena *a, enum averages_of of, int64_t after,
-    int64_t before, int64_t **ids, size_t *n, struct fail *f)
+enum err averages_due(struct db *db, struct arena *a, enum averages_of of,
+    int64_t after, int64_t before, int64_t **ids, size_t *n, struct fail *f)
 {
 	static const enum stmt_id due[AVERAGES__MAX] = {
 		[AVERAGES_HOST] = SQL_HOSTS_TO_DECAY,
@@ -30,9 +29,8 @@ averages_due(struct db *db, struct arena *a, enum averages_of of, int64_t after,
 	return OK;
 }
 
-enum err
-averages_decay(struct db *db, enum averages_of of, const int64_t *ids, size_t n,
-    int64_t now, struct fail *f)
+enum err averages_decay(struct db *db, enum averages_of of, const int64_t *ids,
+    size_t n, int64_t now, struct fail *f)
 {
 	static const enum stmt_id decay[AVERAGES__MAX] = {
 		[AVERAGES_HOST] = SQL_HOSTS_DECAY,
@@ -46,25 +44,22 @@ averages_decay(struct db *db, enum averages_of of, const int64_t *ids, size_t n,
 
 /* Tokens by which the owner of an address may set a new password, once. */
 
-enum err
-password_token_insert(struct db *db, int64_t userid, const char *digest, int64_t now,
-    int64_t expire_time, struct fail *f)
+enum err password_token_insert(struct db *db, int64_t userid, const char *digest,
+    int64_t now, int64_t expire_time, struct fail *f)
 {
 	TRY(db_exec(db, f, NULL, PASSWORD_TOKENS_EXPIRE, .userid = userid, .now = now));
 	return db_exec(db, f, NULL, PASSWORD_TOKEN_INSERT, .token = digest,
 	    .userid = userid, .now = now, .expire_time = expire_time);
 }
 
-enum err
-password_token_user(
+enum err password_token_user(
     struct db *db, const char *digest, int64_t now, int64_t *userid, struct fail *f)
 {
 	return db_number(
 	    db, f, userid, PASSWORD_TOKEN_USER, .token = digest, .now = now);
 }
 
-enum err
-password_token_use(struct db *db, const char *digest, int64_t userid,
+enum err password_token_use(struct db *db, const char *digest, int64_t userid,
     const char *passwd_hash, struct fail *f)
 {
 	int64_t deleted = 0;
@@ -87,30 +82,26 @@ password_token_use(struct db *db, const char *digest, int64_t userid,
 	return e;
 }
 
-enum err
-user_by_id(
+enum err user_by_id(
     struct db *db, struct arena *a, int64_t id, struct user **user, struct fail *f)
 {
 	return db_row(db, a, f, user, USER_BY_ID, .id = id);
 }
 
-enum err
-user_by_authenticator(struct db *db, struct arena *a, const char *authenticator,
-    struct user **user, struct fail *f)
+enum err user_by_authenticator(struct db *db, struct arena *a,
+    const char *authenticator, struct user **user, struct fail *f)
 {
 	return db_row(
 	    db, a, f, user, USER_BY_AUTHENTICATOR, .authenticator = authenticator);
 }
 
-enum err
-user_by_email(struct db *db, struct arena *a, const char *email, struct user **user,
-    struct fail *f)
+enum err user_by_email(struct db *db, struct arena *a, const char *email,
+    struct user **user, struct fail *f)
 {
 	return db_row(db, a, f, user, USER_BY_EMAIL, .email_addr = email);
 }
 
-enum err
-user_insert(struct db *db, struct user *user, struct fail *f)
+enum err user_insert(struct db *db, struct user *user, struct fail *f)
 {
 	user->id = 0; /* assigned by the database, also on a retry */
 
@@ -119,15 +110,14 @@ user_insert(struct db *db, struct user *user, struct fail *f)
 	return OK;
 }
 
-enum err
-user_set_prefs(struct db *db, int64_t id, const char *global_prefs, struct fail *f)
+enum err user_set_prefs(
+    struct db *db, int64_t id, const char *global_prefs, struct fail *f)
 {
 	return db_exec(
 	    db, f, NULL, USER_SET_PREFS, .global_prefs = global_prefs, .id = id);
 }
 
-enum err
-user_lock(struct db *db, int64_t id, struct fail *f)
+enum err user_lock(struct db *db, int64_t id, struct fail *f)
 {
 	int64_t affected;
 	enum err e = db_exec(db, f, &affected, USER_LOCK, .id = id);
@@ -135,14 +125,12 @@ user_lock(struct db *db, int64_t id, struct fail *f)
 	return e == OK && affected == 0 ? FAIL(f, E_NOTFOUND, "no such account") : e;
 }
 
-enum err
-user_set_cpid(struct db *db, int64_t id, const char *cpid, struct fail *f)
+enum err user_set_cpid(struct db *db, int64_t id, const char *cpid, struct fail *f)
 {
 	return db_exec(db, f, NULL, USER_SET_CPID, .cross_project_id = cpid, .id = id);
 }
 
-enum err
-user_set_passwd_hash(struct db *db, const struct user *was, const char *stored,
+enum err user_set_passwd_hash(struct db *db, const struct user *was, const char *stored,
     const struct user_keys *k, struct fail *f)
 {
 	return db_exec(db, f, NULL, USER_SET_PASSWD, .passwd_hash = stored,
@@ -150,8 +138,8 @@ user_set_passwd_hash(struct db *db, const struct user *was, const char *stored,
 	    .id = was->id, .was = was->passwd_hash);
 }
 
-enum err
-team_name(struct db *db, struct arena *a, int64_t id, char **name, struct fail *f)
+enum err team_name(
+    struct db *db, struct arena *a, int64_t id, char **name, struct fail *f)
 {
 	struct row_text *row = NULL;
 	enum err e = OK;
@@ -167,30 +155,28 @@ team_name(struct db *db, struct arena *a, int64_t id, char **name, struct fail *
 
 /* What web RPCs read and write about accounts, their hosts and teams. */
 
-enum err
-account_by_id(
+enum err account_by_id(
     struct db *db, struct arena *a, int64_t id, struct user_info **out, struct fail *f)
 {
 	return db_row(db, a, f, out, ACCOUNT_BY_ID, .id = id);
 }
 
-enum err
-account_by_key(struct db *db, struct arena *a, const char *key, struct user_info **out,
-    struct fail *f)
+enum err account_by_key(struct db *db, struct arena *a, const char *key,
+    struct user_info **out, struct fail *f)
 {
 	return db_row(db, a, f, out, ACCOUNT_BY_KEY, .authenticator = key);
 }
 
-enum err
-account_had_email(struct db *db, const char *email, int64_t since, struct fail *f)
+enum err account_had_email(
+    struct db *db, const char *email, int64_t since, struct fail *f)
 {
 	int64_t id;
 
 	return db_number(db, f, &id, ADDRESS_GIVEN_UP, .since = since, .email = email);
 }
 
-enum err
-account_insert(struct db *db, struct user *u, const char *source, struct fail *f)
+enum err account_insert(
+    struct db *db, struct user *u, const char *source, struct fail *f)
 {
 	enum err e = db_begin(db, f);
 
@@ -209,15 +195,13 @@ account_insert(struct db *db, struct user *u, const char *source, struct fail *f
 	return e;
 }
 
-enum err
-account_hosts(struct db *db, struct arena *a, int64_t userid, struct host **hosts,
-    size_t *n, struct fail *f)
+enum err account_hosts(struct db *db, struct arena *a, int64_t userid,
+    struct host **hosts, size_t *n, struct fail *f)
 {
 	return db_query(db, a, f, hosts, n, HOSTS_OF_ACCOUNT, .userid = userid);
 }
 
-enum err
-account_host_venue(
+enum err account_host_venue(
     struct db *db, int64_t userid, int64_t hostid, const char *venue, struct fail *f)
 {
 	int64_t matched;
@@ -230,22 +214,19 @@ account_host_venue(
 	return OK;
 }
 
-enum err
-team_to_join(struct db *db, const char *name, int64_t *id, struct fail *f)
+enum err team_to_join(struct db *db, const char *name, int64_t *id, struct fail *f)
 {
 	return db_number(db, f, id, TEAM_TO_JOIN, .name = name);
 }
 
-enum err
-teams_by_ids(struct db *db, struct arena *a, const int64_t *ids, size_t n,
+enum err teams_by_ids(struct db *db, struct arena *a, const int64_t *ids, size_t n,
     struct team **teams, size_t *nteams, struct fail *f)
 {
 	return db_query(db, a, f, teams, nteams, TEAMS_BY_IDS, .ids = db_ids(ids, n));
 }
 
-enum err
-teams_by_name(struct db *db, struct arena *a, const char *start, struct team **teams,
-    size_t *n, struct fail *f)
+enum err teams_by_name(struct db *db, struct arena *a, const char *start,
+    struct team **teams, size_t *n, struct fail *f)
 {
 	struct buf like = buf_new(a);
 	struct team *rows = NULL;
@@ -261,16 +242,14 @@ teams_by_name(struct db *db, struct arena *a, const char *start, struct team **t
 	return OK;
 }
 
-enum err
-host_reset(struct db *db, int64_t id, struct fail *f)
+enum err host_reset(struct db *db, int64_t id, struct fail *f)
 {
 	TRY(db_exec(db, f, NULL, HOST_RESET_QUOTAS, .id = id));
 	return db_exec_like(db, f, NULL, SQL_LIKE(HOST_RESET_COUNTS, HOST_RESET_QUOTAS),
 	    HOST_RESET_QUOTAS, .id = id);
 }
 
-static enum err
-host_rows_delete(struct db *db, int64_t id, struct fail *f)
+static enum err host_rows_delete(struct db *db, int64_t id, struct fail *f)
 {
 	static const enum stmt_id rows[] = {
 		SQL_LIKE(FORGET_HOST_VERSIONS, HOST_RESET_QUOTAS),
@@ -286,8 +265,7 @@ host_rows_delete(struct db *db, int64_t id, struct fail *f)
 }
 
 /* The number of rows that have changed must be one. */
-static enum err
-one_host(int64_t matched, int64_t id, struct fail *f)
+static enum err one_host(int64_t matched, int64_t id, struct fail *f)
 {
 	return matched == 1 ?
 	           OK :
@@ -295,8 +273,7 @@ one_host(int64_t matched, int64_t id, struct fail *f)
 		       (long long)id);
 }
 
-enum err
-host_merge(struct db *db, struct arena *a, const struct host *from,
+enum err host_merge(struct db *db, struct arena *a, const struct host *from,
     const struct host *into, struct fail *f)
 {
 	struct row_pair *jobs = NULL;
@@ -315,8 +292,7 @@ host_merge(struct db *db, struct arena *a, const struct host *from,
 	return one_host(matched, from->id, f);
 }
 
-enum err
-host_erase(
+enum err host_erase(
     struct db *db, struct arena *a, const struct host *h, int64_t now, struct fail *f)
 {
 	TRY(results_detach(db, a, h->id, now, f));
@@ -327,8 +303,7 @@ host_erase(
 	    HOST_RESET_QUOTAS, .id = h->id);
 }
 
-enum err
-user_erase(
+enum err user_erase(
     struct db *db, struct arena *a, const struct user *u, int64_t now, struct fail *f)
 {
 	static const enum stmt_id rows[] = {
@@ -355,9 +330,8 @@ user_erase(
 	    db, f, NULL, FORGET_USER_NOTED, .id = u->id, .cpid = cpid, .now = now);
 }
 
-enum err
-user_host_ids(struct db *db, struct arena *a, int64_t userid, int64_t **ids, size_t *n,
-    struct fail *f)
+enum err user_host_ids(struct db *db, struct arena *a, int64_t userid, int64_t **ids,
+    size_t *n, struct fail *f)
 {
 	struct row_number *rows = NULL;
 
@@ -366,8 +340,7 @@ user_host_ids(struct db *db, struct arena *a, int64_t userid, int64_t **ids, siz
 	return OK;
 }
 
-enum err
-host_results_move(struct db *db, struct arena *a, int64_t from, int64_t into,
+enum err host_results_move(struct db *db, struct arena *a, int64_t from, int64_t into,
     int64_t *moved, struct fail *f)
 {
 	struct row_number *rows = NULL;
@@ -382,8 +355,7 @@ host_results_move(struct db *db, struct arena *a, int64_t from, int64_t into,
 	    .ids = db_ids(row_numbers(a, rows, n), n));
 }
 
-enum err
-user_results_clear(struct db *db, struct arena *a, int64_t userid,
+enum err user_results_clear(struct db *db, struct arena *a, int64_t userid,
     struct user_results *at, struct fail *f)
 {
 	struct row_pair *rows = NULL;
@@ -406,15 +378,13 @@ user_results_clear(struct db *db, struct arena *a, int64_t userid,
 	return OK;
 }
 
-enum err
-user_merge_counts(struct db *db, struct arena *a, int64_t from,
+enum err user_merge_counts(struct db *db, struct arena *a, int64_t from,
     struct row_user_has **has, struct fail *f)
 {
 	return db_row(db, a, f, has, USER_HAS, .id = from);
 }
 
-enum err
-user_results_move(struct db *db, struct arena *a, int64_t from, int64_t into,
+enum err user_results_move(struct db *db, struct arena *a, int64_t from, int64_t into,
     int64_t *moved, struct fail *f)
 {
 	struct row_pair *rows = NULL;
@@ -446,9 +416,8 @@ user_results_move(struct db *db, struct arena *a, int64_t from, int64_t into,
 }
 
 /* The strong key, the weak one, and the one before the password was replaced. */
-static enum err
-keep_keys(struct db *db, struct arena *a, const struct user *from, int64_t into,
-    int64_t now, struct fail *f)
+static enum err keep_keys(struct db *db, struct arena *a, const struct user *from,
+    int64_t into, int64_t now, struct fail *f)
 {
 	char weak[MD5_HEX];
 	const char *keys[3] = { from->authenticator };
@@ -471,8 +440,7 @@ keep_keys(struct db *db, struct arena *a, const struct user *from, int64_t into,
 }
 
 /* The account's rows of other tables, and what names it. */
-static enum err
-rows_move(struct db *db, int64_t from, int64_t into, struct fail *f)
+static enum err rows_move(struct db *db, int64_t from, int64_t into, struct fail *f)
 {
 	static const enum stmt_id rows[] = {
 		SQL_HOSTS_TO_USER,
@@ -493,8 +461,7 @@ rows_move(struct db *db, int64_t from, int64_t into, struct fail *f)
 	    .userid = from);
 }
 
-enum err
-user_merge(struct db *db, struct arena *a, const struct user *from,
+enum err user_merge(struct db *db, struct arena *a, const struct user *from,
     const struct user *into, int64_t now, struct fail *f)
 {
 	static const enum stmt_id left[] = {
@@ -528,8 +495,7 @@ user_merge(struct db *db, struct arena *a, const struct user *from,
 	    db, f, NULL, FORGET_USER_NOTED, .id = from->id, .cpid = cpid, .now = now);
 }
 
-enum err
-user_of_old_key(struct db *db, const char *key, int64_t *id, struct fail *f)
+enum err user_of_old_key(struct db *db, const char *key, int64_t *id, struct fail *f)
 {
 	char digest[MD5_HEX];
 

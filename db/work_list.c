@@ -9,15 +9,13 @@
 
 enum { SLICE_FIRST = 500, SLICE_MOST = 10000 };
 
-struct work_filter
-work_filter_any(void)
+struct work_filter work_filter_any(void)
 {
 	return (
 	    struct work_filter){ .batch = -1, .fileset_id = -1, .made_to = INT64_MAX };
 }
 
-char *
-work_like(struct arena *a, const char *glob)
+char *work_like(struct arena *a, const char *glob)
 {
 	struct buf b = buf_new(a);
 
@@ -30,8 +28,7 @@ work_like(struct arena *a, const char *glob)
 }
 
 /* Reads the ids of the index that leaves the fewest; E_NOTFOUND if none fits. */
-static enum err
-find_ids(struct db *db, struct arena *a, const struct work_filter *w,
+static enum err find_ids(struct db *db, struct arena *a, const struct work_filter *w,
     struct row_number **rows, size_t *n, struct fail *f)
 {
 	if (w->batch > 0)
@@ -53,8 +50,7 @@ find_ids(struct db *db, struct arena *a, const struct work_filter *w,
 }
 
 /* Keeps the ids that are in both lists, which descend. */
-static void
-keep_common(struct work_cursor *c, const struct row_number *rows, size_t n)
+static void keep_common(struct work_cursor *c, const struct row_number *rows, size_t n)
 {
 	size_t kept = 0;
 
@@ -69,8 +65,7 @@ keep_common(struct work_cursor *c, const struct row_number *rows, size_t n)
 	c->nids = kept;
 }
 
-enum err
-work_begin(struct db *db, struct arena *a, const struct work_filter *w,
+enum err work_begin(struct db *db, struct arena *a, const struct work_filter *w,
     struct work_cursor *c, struct fail *f)
 {
 	struct row_number *rows = NULL, *of_host = NULL;
@@ -99,14 +94,12 @@ work_begin(struct db *db, struct arena *a, const struct work_filter *w,
 	return OK;
 }
 
-bool
-work_over(const struct work_cursor *c)
+bool work_over(const struct work_cursor *c)
 {
 	return c->ids != NULL ? c->at >= c->nids : c->next < c->first;
 }
 
-int64_t
-work_looked(const struct work_cursor *c)
+int64_t work_looked(const struct work_cursor *c)
 {
 	if (c->ids != NULL)
 		return (int64_t)c->at;
@@ -114,8 +107,7 @@ work_looked(const struct work_cursor *c)
 }
 
 /* The next ids of the list, or the next slice of the primary key: (*from, *to]. */
-static struct db_ids
-next_ids(struct work_cursor *c)
+static struct db_ids next_ids(struct work_cursor *c)
 {
 	size_t left = c->nids - c->at, n = left < DB_LIST_LONG ? left : DB_LIST_LONG;
 	struct db_ids ids = db_ids(c->ids + c->at, n);
@@ -124,8 +116,7 @@ next_ids(struct work_cursor *c)
 	return ids;
 }
 
-static enum err
-next_slice(
+static enum err next_slice(
     struct db *db, struct work_cursor *c, int64_t *from, int64_t *to, struct fail *f)
 {
 	*to = c->next;
@@ -144,9 +135,8 @@ next_slice(
 	.made_to = (w).made_to, .mask = (w).mask, .name = (w).name,                    \
 	.has_exit = (w).has_exit, .exit_status = (w).exit_status
 
-enum err
-work_next(struct db *db, struct arena *a, struct work_cursor *c, struct row_work **rows,
-    size_t *n, struct fail *f)
+enum err work_next(struct db *db, struct arena *a, struct work_cursor *c,
+    struct row_work **rows, size_t *n, struct fail *f)
 {
 	int64_t from, to;
 
@@ -159,8 +149,7 @@ work_next(struct db *db, struct arena *a, struct work_cursor *c, struct row_work
 	    db, a, f, rows, n, WORKS_BETWEEN, .from = from, .to = to, CHOSEN(c->w));
 }
 
-enum err
-work_next_counts(struct db *db, struct arena *a, struct work_cursor *c,
+enum err work_next_counts(struct db *db, struct arena *a, struct work_cursor *c,
     struct row_work_count **rows, size_t *n, struct fail *f)
 {
 	int64_t from, to;
@@ -174,9 +163,8 @@ work_next_counts(struct db *db, struct arena *a, struct work_cursor *c,
 	    CHOSEN(c->w));
 }
 
-enum err
-work_tallies(struct db *db, struct arena *a, const struct row_work *work, size_t n,
-    struct row_tally **out, struct fail *f)
+enum err work_tallies(struct db *db, struct arena *a, const struct row_work *work,
+    size_t n, struct row_tally **out, struct fail *f)
 {
 	struct row_tally *tally = NEWN(a, struct row_tally, n + 1);
 	int64_t *ids = NEWN(a, int64_t, n + 1);

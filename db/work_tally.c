@@ -15,8 +15,7 @@ struct tally_moves {
 	size_t n, cap;
 };
 
-struct tally_moves *
-tally_moves_new(struct arena *a)
+struct tally_moves *tally_moves_new(struct arena *a)
 {
 	struct tally_moves *m = NEW(a, struct tally_moves);
 
@@ -24,8 +23,7 @@ tally_moves_new(struct arena *a)
 	return m;
 }
 
-static void
-put_row(struct tally_moves *m, enum tally_kind kind, int64_t id,
+static void put_row(struct tally_moves *m, enum tally_kind kind, int64_t id,
     const struct workunit *wu, int64_t by)
 {
 	struct row_work_tally *t = &PUSH(m->a, m->v, m->n, m->cap);
@@ -39,8 +37,7 @@ put_row(struct tally_moves *m, enum tally_kind kind, int64_t id,
 }
 
 /* Adds a workunit to its app, batch and file set, or with by = -1 removes it. */
-static void
-put_workunit(struct tally_moves *m, const struct workunit *wu, int64_t by)
+static void put_workunit(struct tally_moves *m, const struct workunit *wu, int64_t by)
 {
 	if (wu->tally == 0)
 		return;
@@ -51,16 +48,14 @@ put_workunit(struct tally_moves *m, const struct workunit *wu, int64_t by)
 		put_row(m, TALLY_OF_FILESET, wu->fileset_id, wu, by);
 }
 
-static bool
-same_counts(const struct workunit *x, const struct workunit *y)
+static bool same_counts(const struct workunit *x, const struct workunit *y)
 {
 #define AND_SAME(name, when, sql) &&x->tally_##name == y->tally_##name
 	return x->tally == y->tally TALLY_COUNTS(AND_SAME);
 #undef AND_SAME
 }
 
-void
-tally_moved(
+void tally_moved(
     struct tally_moves *m, const struct workunit *was, const struct workunit *becomes)
 {
 	if (becomes != NULL && same_counts(was, becomes))
@@ -70,8 +65,7 @@ tally_moved(
 		put_workunit(m, becomes, 1);
 }
 
-static int
-row_order(const void *a, const void *b)
+static int row_order(const void *a, const void *b)
 {
 	const struct row_work_tally *x = a, *y = b;
 
@@ -82,8 +76,8 @@ row_order(const void *a, const void *b)
 	return (x->code > y->code) - (x->code < y->code);
 }
 
-static void
-row_add(struct row_work_tally *to, const struct row_work_tally *r, int64_t by)
+static void row_add(
+    struct row_work_tally *to, const struct row_work_tally *r, int64_t by)
 {
 	to->wus += by * r->wus;
 #define COUNT(name, when, sql) to->name += by * r->name;
@@ -92,8 +86,7 @@ row_add(struct row_work_tally *to, const struct row_work_tally *r, int64_t by)
 }
 
 /* Sorts rows and adds up those of the same key; returns how many are left. */
-static size_t
-merge_rows(struct row_work_tally *v, size_t n)
+static size_t merge_rows(struct row_work_tally *v, size_t n)
 {
 	size_t kept = 0;
 
@@ -107,8 +100,8 @@ merge_rows(struct row_work_tally *v, size_t n)
 	return kept;
 }
 
-enum err
-tally_moves_save(struct db *db, struct tally_moves *m, int64_t part, struct fail *f)
+enum err tally_moves_save(
+    struct db *db, struct tally_moves *m, int64_t part, struct fail *f)
 {
 	struct db_batch *b = db_batch(m->a, SQL_TALLY_ADD);
 
@@ -125,8 +118,7 @@ tally_moves_save(struct db *db, struct tally_moves *m, int64_t part, struct fail
 /* --- reading --- */
 
 /* A workunit that is due, as it is and as it was counted. */
-static void
-correct(struct tally_moves *m, enum tally_kind kind, int64_t id,
+static void correct(struct tally_moves *m, enum tally_kind kind, int64_t id,
     const struct row_tally_due *d)
 {
 	int64_t of = kind == TALLY_OF_APP   ? d->appid :
@@ -146,9 +138,8 @@ correct(struct tally_moves *m, enum tally_kind kind, int64_t id,
 	put_row(m, kind, of, &is, 1);
 }
 
-static enum err
-correct_due(struct db *db, struct tally_moves *m, enum tally_kind kind, int64_t id,
-    const int64_t *times, bool *behind, struct fail *f)
+static enum err correct_due(struct db *db, struct tally_moves *m, enum tally_kind kind,
+    int64_t id, const int64_t *times, bool *behind, struct fail *f)
 {
 	struct row_tally_due *due = NULL;
 	size_t n = 0;
@@ -163,8 +154,7 @@ correct_due(struct db *db, struct tally_moves *m, enum tally_kind kind, int64_t 
 
 /* What belongs to none, as id 0: what the apps have, less what the rows of a kind have.
  */
-static enum err
-put_rest(struct db *db, struct tally_moves *m, enum tally_kind kind,
+static enum err put_rest(struct db *db, struct tally_moves *m, enum tally_kind kind,
     const struct row_work_tally *rows, size_t n, struct fail *f)
 {
 	int64_t of_apps = TALLY_OF_APP;
@@ -186,9 +176,9 @@ put_rest(struct db *db, struct tally_moves *m, enum tally_kind kind,
 	return OK;
 }
 
-static enum err
-read_in_snapshot(struct db *db, struct tally_moves *m, enum tally_kind kind, int64_t id,
-    int64_t now, struct work_tallies *t, struct fail *f)
+static enum err read_in_snapshot(struct db *db, struct tally_moves *m,
+    enum tally_kind kind, int64_t id, int64_t now, struct work_tallies *t,
+    struct fail *f)
 {
 	const int64_t due[] = { INT64_MIN, now },
 		      staged[] = { TRANSITION_STAGED, TRANSITION_STAGED };
@@ -209,9 +199,8 @@ read_in_snapshot(struct db *db, struct tally_moves *m, enum tally_kind kind, int
 	return correct_due(db, m, kind, id, staged, &t->behind, f);
 }
 
-enum err
-work_tallies_read(struct db *db, struct arena *a, enum tally_kind kind, int64_t id,
-    int64_t now, struct work_tallies *t, struct fail *f)
+enum err work_tallies_read(struct db *db, struct arena *a, enum tally_kind kind,
+    int64_t id, int64_t now, struct work_tallies *t, struct fail *f)
 {
 	struct tally_moves *m = tally_moves_new(a);
 	size_t kept = 0;
@@ -234,8 +223,7 @@ work_tallies_read(struct db *db, struct arena *a, enum tally_kind kind, int64_t 
 
 /* --- the whole project --- */
 
-static void
-count_workunits(struct work_counts *c, const struct row_work_tally *t)
+static void count_workunits(struct work_counts *c, const struct row_work_tally *t)
 {
 	const int32_t code = t->code;
 
@@ -253,8 +241,7 @@ count_workunits(struct work_counts *c, const struct row_work_tally *t)
 	c->to_assimilate += (code & TALLY_TO_ASSIMILATE) != 0 ? t->wus : 0;
 }
 
-enum err
-work_counts_read(
+enum err work_counts_read(
     struct db *db, struct arena *a, int64_t now, struct work_counts *c, struct fail *f)
 {
 	struct result_counts *r = &c->results;
@@ -280,8 +267,7 @@ work_counts_read(
 	return OK;
 }
 
-enum err
-work_recount_wanted(struct db *db, bool *wanted, struct fail *f)
+enum err work_recount_wanted(struct db *db, bool *wanted, struct fail *f)
 {
 	int64_t n = 0;
 
@@ -290,14 +276,13 @@ work_recount_wanted(struct db *db, bool *wanted, struct fail *f)
 	return OK;
 }
 
-enum err
-work_recount_want(struct db *db, bool wanted, struct fail *f)
+enum err work_recount_want(struct db *db, bool wanted, struct fail *f)
 {
 	return db_exec(db, f, NULL, PROJECT_SET_RECOUNT, .recount = wanted);
 }
 
-enum err
-work_recount(struct db *db, int64_t from, int64_t to, int64_t at, struct fail *f)
+enum err work_recount(
+    struct db *db, int64_t from, int64_t to, int64_t at, struct fail *f)
 {
 	return db_exec(db, f, NULL, WUS_RECOUNT, .from = from, .to = to, .at = at);
 }

@@ -9,8 +9,7 @@
 #include "db/stmts.h"
 #include "lib/banned.h"
 
-static bool
-wu_name_fits(const char *name, struct fail *f)
+static bool wu_name_fits(const char *name, struct fail *f)
 {
 	if (name != NULL && name[0] != '\0' && strlen(name) <= DB_NAME_MAX)
 		return true;
@@ -19,8 +18,8 @@ wu_name_fits(const char *name, struct fail *f)
 	return false;
 }
 
-enum err
-workunit_insert(struct db *db, struct workunit *wu, const char *xml_doc, struct fail *f)
+enum err workunit_insert(
+    struct db *db, struct workunit *wu, const char *xml_doc, struct fail *f)
 {
 	if (!wu_name_fits(wu->name, f))
 		return f->code;
@@ -31,16 +30,14 @@ workunit_insert(struct db *db, struct workunit *wu, const char *xml_doc, struct 
 	return e;
 }
 
-static int
-wu_named_order(const void *a, const void *b)
+static int wu_named_order(const void *a, const void *b)
 {
 	return strcmp(
 	    ((const struct row_named *)a)->name, ((const struct row_named *)b)->name);
 }
 
-enum err
-workunit_ids(struct db *db, struct arena *a, char *const *names, size_t n, int64_t *ids,
-    struct fail *f)
+enum err workunit_ids(struct db *db, struct arena *a, char *const *names, size_t n,
+    int64_t *ids, struct fail *f)
 {
 	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
 		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
@@ -62,8 +59,7 @@ workunit_ids(struct db *db, struct arena *a, char *const *names, size_t n, int64
 	return OK;
 }
 
-enum err
-workunits_insert(struct db *db, struct arena *a, struct workunit *const *wus,
+enum err workunits_insert(struct db *db, struct arena *a, struct workunit *const *wus,
     const char *const *xml_docs, size_t n, struct fail *f)
 {
 	struct db_batch *b = db_batch(a, SQL_WU_INSERT);
@@ -88,29 +84,25 @@ workunits_insert(struct db *db, struct arena *a, struct workunit *const *wus,
 	return OK;
 }
 
-enum err
-workunits_lock(struct db *db, struct arena *a, const int64_t *ids, size_t n,
+enum err workunits_lock(struct db *db, struct arena *a, const int64_t *ids, size_t n,
     struct workunit **wus, size_t *nwus, struct fail *f)
 {
 	return db_query(db, a, f, wus, nwus, WUS_LOCK, .ids = db_ids(ids, n));
 }
 
-enum err
-workunit_by_id(
+enum err workunit_by_id(
     struct db *db, struct arena *a, int64_t id, struct workunit **wu, struct fail *f)
 {
 	return db_row(db, a, f, wu, WU_BY_ID, .id = id);
 }
 
-enum err
-workunit_by_name(struct db *db, struct arena *a, const char *name, struct workunit **wu,
-    struct fail *f)
+enum err workunit_by_name(struct db *db, struct arena *a, const char *name,
+    struct workunit **wu, struct fail *f)
 {
 	return db_row(db, a, f, wu, WU_BY_NAME, .name = name);
 }
 
-enum err
-workunit_xml_doc(
+enum err workunit_xml_doc(
     struct db *db, struct arena *a, int64_t id, char **xml_doc, struct fail *f)
 {
 	struct row_text *row = NULL;
@@ -120,9 +112,8 @@ workunit_xml_doc(
 	return OK;
 }
 
-enum err
-workunits_xml_docs(struct db *db, struct arena *a, const int64_t *ids, size_t n,
-    const char **docs, struct fail *f)
+enum err workunits_xml_docs(struct db *db, struct arena *a, const int64_t *ids,
+    size_t n, const char **docs, struct fail *f)
 {
 	struct row_message *rows = NULL;
 	size_t got = 0;
@@ -141,32 +132,28 @@ workunits_xml_docs(struct db *db, struct arena *a, const int64_t *ids, size_t n,
 	return e;
 }
 
-enum err
-workunits_due(struct db *db, struct arena *a, struct id_share part, int64_t now,
-    size_t max, struct workunit **wus, size_t *n, struct fail *f)
+enum err workunits_due(struct db *db, struct arena *a, struct id_share part,
+    int64_t now, size_t max, struct workunit **wus, size_t *n, struct fail *f)
 {
 	return db_query(db, a, f, wus, n, WUS_DUE, .now = now, .parts = part.n,
 	    .part = part.i, .max = max);
 }
 
-enum err
-workunits_to_validate(struct db *db, struct arena *a, struct id_share part,
+enum err workunits_to_validate(struct db *db, struct arena *a, struct id_share part,
     int64_t appid, size_t max, struct workunit **wus, size_t *n, struct fail *f)
 {
 	return db_query(db, a, f, wus, n, WUS_TO_VALIDATE, .appid = appid,
 	    .parts = part.n, .part = part.i, .max = max);
 }
 
-enum err
-workunits_to_assimilate(struct db *db, struct arena *a, struct id_share part,
+enum err workunits_to_assimilate(struct db *db, struct arena *a, struct id_share part,
     int64_t appid, size_t max, struct workunit **wus, size_t *n, struct fail *f)
 {
 	return db_query(db, a, f, wus, n, WUS_TO_ASSIMILATE, .appid = appid,
 	    .parts = part.n, .part = part.i, .max = max);
 }
 
-enum err
-workunits_hold(
+enum err workunits_hold(
     struct db *db, struct arena *a, const int64_t *ids, size_t n, struct fail *f)
 {
 	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
@@ -179,8 +166,8 @@ workunits_hold(
 	return OK;
 }
 
-enum err
-workunits_touch(struct db *db, const int64_t *ids, size_t n, int64_t at, struct fail *f)
+enum err workunits_touch(
+    struct db *db, const int64_t *ids, size_t n, int64_t at, struct fail *f)
 {
 	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
 		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX;
@@ -192,8 +179,7 @@ workunits_touch(struct db *db, const int64_t *ids, size_t n, int64_t at, struct 
 	return OK;
 }
 
-enum err
-workunits_touch_each(
+enum err workunits_touch_each(
     struct db *db, const struct row_pair *pairs, size_t n, struct fail *f)
 {
 	int64_t ids[DB_LIST_MAX];
@@ -212,8 +198,7 @@ workunits_touch_each(
 	return OK;
 }
 
-enum err
-workunits_raise(
+enum err workunits_raise(
     struct db *db, const int64_t *ids, size_t n, int32_t results, struct fail *f)
 {
 	int64_t to = results;
@@ -228,9 +213,8 @@ workunits_raise(
 	return OK;
 }
 
-enum err
-workunit_bind(struct db *db, int64_t id, int32_t hr_class, int64_t app_version_id,
-    int64_t at, struct fail *f)
+enum err workunit_bind(struct db *db, int64_t id, int32_t hr_class,
+    int64_t app_version_id, int64_t at, struct fail *f)
 {
 	int64_t affected = 0, class = hr_class, version = app_version_id;
 
@@ -244,9 +228,8 @@ workunit_bind(struct db *db, int64_t id, int32_t hr_class, int64_t app_version_i
 /* What kept a daemon from handling a workunit (table workunit_trouble). */
 
 /* Takes workunits out of the stage's queue. */
-static enum err
-aside_move(struct db *db, struct arena *a, enum aside_how how, const struct wu_aside *v,
-    size_t n, struct fail *f)
+static enum err aside_move(struct db *db, struct arena *a, enum aside_how how,
+    const struct wu_aside *v, size_t n, struct fail *f)
 {
 	bool validator = how == ASIDE_VALIDATOR;
 	struct db_batch *b = db_batch(
@@ -266,9 +249,9 @@ aside_move(struct db *db, struct arena *a, enum aside_how how, const struct wu_a
 	return db_batch_run(db, b, NULL, f);
 }
 
-enum err
-workunits_put_aside(struct db *db, struct arena *a, const struct wu_queue_id *s,
-    enum aside_how how, const struct wu_aside *v, size_t n, int64_t now, struct fail *f)
+enum err workunits_put_aside(struct db *db, struct arena *a,
+    const struct wu_queue_id *s, enum aside_how how, const struct wu_aside *v, size_t n,
+    int64_t now, struct fail *f)
 {
 	struct db_batch *notes = db_batch(a, SQL_WU_TROUBLE_NOTE);
 
@@ -282,17 +265,15 @@ workunits_put_aside(struct db *db, struct arena *a, const struct wu_queue_id *s,
 	return db_batch_run(db, notes, NULL, f);
 }
 
-enum err
-wu_troubles_clear(struct db *db, const int64_t *workunitids, size_t n,
+enum err wu_troubles_clear(struct db *db, const int64_t *workunitids, size_t n,
     const char *stage, int64_t *cleared, struct fail *f)
 {
 	return db_exec(db, f, cleared, WU_TROUBLES_CLEAR,
 	    .workunitids = db_ids(workunitids, n), .stage = stage);
 }
 
-enum err
-wu_trouble_any(struct db *db, struct arena *a, const struct wu_queue_id *s, bool *any,
-    struct fail *f)
+enum err wu_trouble_any(struct db *db, struct arena *a, const struct wu_queue_id *s,
+    bool *any, struct fail *f)
 {
 	struct row_number *rows = NULL;
 	size_t n = 0;
@@ -303,16 +284,15 @@ wu_trouble_any(struct db *db, struct arena *a, const struct wu_queue_id *s, bool
 	return e;
 }
 
-enum err
-wu_troubles(struct db *db, struct arena *a, int64_t workunitid,
+enum err wu_troubles(struct db *db, struct arena *a, int64_t workunitid,
     struct row_wu_trouble **rows, size_t *n, struct fail *f)
 {
 	return db_query(db, a, f, rows, n, WU_TROUBLES, .workunitid = workunitid);
 }
 
-enum err
-wu_troubles_of_stage(struct db *db, struct arena *a, const int64_t *ids, size_t n,
-    const char *stage, struct row_wu_trouble **rows, size_t *nrows, struct fail *f)
+enum err wu_troubles_of_stage(struct db *db, struct arena *a, const int64_t *ids,
+    size_t n, const char *stage, struct row_wu_trouble **rows, size_t *nrows,
+    struct fail *f)
 {
 	size_t cap = 0;
 
@@ -330,8 +310,7 @@ wu_troubles_of_stage(struct db *db, struct arena *a, const int64_t *ids, size_t 
 	return OK;
 }
 
-enum err
-wu_troubles_due(struct db *db, struct arena *a, const struct wu_queue_id *s,
+enum err wu_troubles_due(struct db *db, struct arena *a, const struct wu_queue_id *s,
     int64_t now, size_t max, int64_t **ids, size_t *n, struct fail *f)
 {
 	struct row_number *rows = NULL;
@@ -343,8 +322,7 @@ wu_troubles_due(struct db *db, struct arena *a, const struct wu_queue_id *s,
 	return OK;
 }
 
-enum err
-wu_troubles_since(struct db *db, struct arena *a, const struct wu_queue_id *s,
+enum err wu_troubles_since(struct db *db, struct arena *a, const struct wu_queue_id *s,
     int64_t since, size_t max, int64_t **ids, size_t *n, struct fail *f)
 {
 	struct row_number *rows = NULL;
@@ -356,16 +334,14 @@ wu_troubles_since(struct db *db, struct arena *a, const struct wu_queue_id *s,
 	return OK;
 }
 
-enum err
-wu_troubles_set_next(struct db *db, const int64_t *ids, size_t n, const char *stage,
-    int64_t next_time, struct fail *f)
+enum err wu_troubles_set_next(struct db *db, const int64_t *ids, size_t n,
+    const char *stage, int64_t next_time, struct fail *f)
 {
 	return db_exec(db, f, NULL, WU_TROUBLES_SET_NEXT, .next_time = next_time,
 	    .workunitids = db_ids(ids, n), .stage = stage);
 }
 
-enum err
-wu_troubled(struct db *db, struct arena *a, const int64_t *ids, size_t nids,
+enum err wu_troubled(struct db *db, struct arena *a, const int64_t *ids, size_t nids,
     int64_t **troubled, size_t *n, struct fail *f)
 {
 	struct row_number *rows = NULL;
@@ -376,27 +352,24 @@ wu_troubled(struct db *db, struct arena *a, const int64_t *ids, size_t nids,
 	return OK;
 }
 
-enum err
-wu_troubles_retry(struct db *db, const int64_t *ids, size_t n, struct fail *f)
+enum err wu_troubles_retry(struct db *db, const int64_t *ids, size_t n, struct fail *f)
 {
 	return db_exec(db, f, NULL, WU_TROUBLES_RETRY, .workunitids = db_ids(ids, n));
 }
 
-enum err
-workunits_assimilate_again(struct db *db, const int64_t *ids, size_t n, struct fail *f)
+enum err workunits_assimilate_again(
+    struct db *db, const int64_t *ids, size_t n, struct fail *f)
 {
 	return db_exec(db, f, NULL, WUS_ASSIMILATE_AGAIN, .ids = db_ids(ids, n));
 }
 
-enum err
-wu_troubles_reasons(struct db *db, struct arena *a, size_t looked, size_t max,
+enum err wu_troubles_reasons(struct db *db, struct arena *a, size_t looked, size_t max,
     struct row_aside **rows, size_t *n, struct fail *f)
 {
 	return db_query(db, a, f, rows, n, STATUS_ASIDE, .looked = looked, .max = max);
 }
 
-enum err
-workunits_sampled(struct db *db, struct arena *a, const struct wu_sample *q,
+enum err workunits_sampled(struct db *db, struct arena *a, const struct wu_sample *q,
     struct workunit **wus, size_t *n, struct fail *f)
 {
 	const struct wu_queue_id *s = q->stage;
@@ -409,9 +382,8 @@ workunits_sampled(struct db *db, struct arena *a, const struct wu_sample *q,
 	    .tried = q->tried, .max = q->max);
 }
 
-enum err
-workunits_queue_end(struct db *db, struct arena *a, enum wu_queue q, int64_t appid,
-    int64_t *id, struct fail *f)
+enum err workunits_queue_end(struct db *db, struct arena *a, enum wu_queue q,
+    int64_t appid, int64_t *id, struct fail *f)
 {
 	enum stmt_id last = q == QUEUE_TO_VALIDATE ?
 	                        SQL_LAST_TO_VALIDATE :

@@ -13,17 +13,15 @@
 #include "model/rows.h"
 #include "lib/banned.h"
 
-static int
-by_id(const void *a, const void *b)
+static int by_id(const void *a, const void *b)
 {
 	const struct workunit *x = a, *y = b;
 
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-enum err
-purge_find(struct db *db, struct arena *a, struct purge_range *r, struct workunit **wus,
-    size_t *n, struct fail *f)
+enum err purge_find(struct db *db, struct arena *a, struct purge_range *r,
+    struct workunit **wus, size_t *n, struct fail *f)
 {
 	int64_t *ids;
 	struct row_pair *done = NULL;
@@ -58,8 +56,7 @@ purge_find(struct db *db, struct arena *a, struct purge_range *r, struct workuni
 }
 
 /* Adds the texts of up to DB_LIST_MAX results, which may be in any order. */
-static enum err
-load_part(
+static enum err load_part(
     struct db *db, struct arena *a, struct purged_result *v, size_t n, struct fail *f)
 {
 	int64_t ids[DB_LIST_MAX];
@@ -79,9 +76,8 @@ load_part(
 	return OK;
 }
 
-static enum err
-purge_load_docs(struct db *db, struct arena *a, const int64_t *ids, struct purged *v,
-    size_t n, size_t nresults, struct fail *f)
+static enum err purge_load_docs(struct db *db, struct arena *a, const int64_t *ids,
+    struct purged *v, size_t n, size_t nresults, struct fail *f)
 {
 	const char *xml[DB_LIST_MAX];
 
@@ -94,9 +90,8 @@ purge_load_docs(struct db *db, struct arena *a, const int64_t *ids, struct purge
 	return OK;
 }
 
-enum err
-purge_load(struct db *db, struct arena *a, struct workunit *const *wus, size_t n,
-    bool docs, struct purged **out, struct fail *f)
+enum err purge_load(struct db *db, struct arena *a, struct workunit *const *wus,
+    size_t n, bool docs, struct purged **out, struct fail *f)
 {
 	struct purged *v = NEWN(a, struct purged, n + 1);
 	int64_t *ids = NEWN(a, int64_t, n + 1);
@@ -119,9 +114,8 @@ purge_load(struct db *db, struct arena *a, struct workunit *const *wus, size_t n
 	return docs && n > 0 ? purge_load_docs(db, a, ids, v, n, at, f) : OK;
 }
 
-static enum err
-step_by_name(struct db *db, struct arena *a, struct wu_walk *w, int64_t **ids,
-    size_t *n, struct fail *f)
+static enum err step_by_name(struct db *db, struct arena *a, struct wu_walk *w,
+    int64_t **ids, size_t *n, struct fail *f)
 {
 	size_t len = strlen(w->prefix);
 	struct row_named *rows;
@@ -144,8 +138,7 @@ step_by_name(struct db *db, struct arena *a, struct wu_walk *w, int64_t **ids,
 	return OK;
 }
 
-static enum err
-step_by_number(struct db *db, struct arena *a, struct wu_walk *w,
+static enum err step_by_number(struct db *db, struct arena *a, struct wu_walk *w,
     struct row_wu_place **rows, size_t *n, struct fail *f)
 {
 	int64_t max = WU_SELECT_STEP;
@@ -171,8 +164,8 @@ step_by_number(struct db *db, struct arena *a, struct wu_walk *w,
 	}
 }
 
-enum err
-wu_walk_failed(struct db *db, struct arena *a, struct wu_walk *w, struct fail *f)
+enum err wu_walk_failed(
+    struct db *db, struct arena *a, struct wu_walk *w, struct fail *f)
 {
 	struct row_number *rows;
 
@@ -181,8 +174,7 @@ wu_walk_failed(struct db *db, struct arena *a, struct wu_walk *w, struct fail *f
 	return OK;
 }
 
-static void
-step_of_failed(struct arena *a, struct wu_walk *w, int64_t **ids, size_t *n)
+static void step_of_failed(struct arena *a, struct wu_walk *w, int64_t **ids, size_t *n)
 {
 	size_t left = w->nfailed - w->behind;
 
@@ -193,8 +185,7 @@ step_of_failed(struct arena *a, struct wu_walk *w, int64_t **ids, size_t *n)
 	w->ended = w->behind == w->nfailed;
 }
 
-enum err
-wu_walk_step(struct db *db, struct arena *a, struct wu_walk *w, int64_t **ids,
+enum err wu_walk_step(struct db *db, struct arena *a, struct wu_walk *w, int64_t **ids,
     size_t *n, struct fail *f)
 {
 	struct row_wu_place *rows = NULL;
@@ -221,23 +212,20 @@ wu_walk_step(struct db *db, struct arena *a, struct wu_walk *w, int64_t **ids,
 	return OK;
 }
 
-enum err
-wu_glances(struct db *db, struct arena *a, const int64_t *ids, size_t n,
+enum err wu_glances(struct db *db, struct arena *a, const int64_t *ids, size_t n,
     struct row_wu_glance **rows, size_t *nrows, struct fail *f)
 {
 	return db_query(db, a, f, rows, nrows, WU_GLANCES, .ids = db_ids(ids, n));
 }
 
-enum err
-wu_tallies(struct db *db, struct arena *a, const int64_t *ids, size_t n,
+enum err wu_tallies(struct db *db, struct arena *a, const int64_t *ids, size_t n,
     struct row_wu_tally **rows, size_t *nrows, struct fail *f)
 {
 	return db_query(db, a, f, rows, nrows, WU_TALLIES, .ids = db_ids(ids, n));
 }
 
-enum err
-wu_batches_named(struct db *db, struct arena *a, const char *name, int64_t **ids,
-    size_t *n, struct fail *f)
+enum err wu_batches_named(struct db *db, struct arena *a, const char *name,
+    int64_t **ids, size_t *n, struct fail *f)
 {
 	struct row_number *rows;
 
@@ -247,9 +235,8 @@ wu_batches_named(struct db *db, struct arena *a, const char *name, int64_t **ids
 }
 
 /* Ends the unsent results of workunits that are locked; by id, as all programs do. */
-static enum err
-results_cancel(struct db *db, struct arena *a, const int64_t *wus, size_t n,
-    struct cancelled *c, struct fail *f)
+static enum err results_cancel(struct db *db, struct arena *a, const int64_t *wus,
+    size_t n, struct cancelled *c, struct fail *f)
 {
 	struct row_pair *rows;
 	size_t nrows = 0, unsent = 0;
@@ -276,8 +263,7 @@ results_cancel(struct db *db, struct arena *a, const int64_t *wus, size_t n,
 	return OK;
 }
 
-enum err
-workunits_cancel(struct db *db, struct arena *a, const int64_t *ids, size_t n,
+enum err workunits_cancel(struct db *db, struct arena *a, const int64_t *ids, size_t n,
     int64_t now, struct cancelled *c, struct fail *f)
 {
 	struct workunit *wus;
@@ -302,8 +288,7 @@ workunits_cancel(struct db *db, struct arena *a, const int64_t *ids, size_t n,
 	return results_cancel(db, a, sorted, nopen, c, f);
 }
 
-enum err
-workunits_limit(struct db *db, struct arena *a, const int64_t *ids, size_t n,
+enum err workunits_limit(struct db *db, struct arena *a, const int64_t *ids, size_t n,
     const struct work_limits *l, int64_t *changed, struct fail *f)
 {
 	int64_t *sorted = NEWN(a, int64_t, n + 1);
@@ -319,14 +304,13 @@ workunits_limit(struct db *db, struct arena *a, const int64_t *ids, size_t n,
 	    .ids = db_ids(sorted, n));
 }
 
-enum err
-workunits_try_again(struct db *db, const int64_t *ids, size_t n, struct fail *f)
+enum err workunits_try_again(
+    struct db *db, const int64_t *ids, size_t n, struct fail *f)
 {
 	return n == 0 ? OK : db_exec(db, f, NULL, WUS_TRY_AGAIN, .ids = db_ids(ids, n));
 }
 
-enum err
-workunit_reopen(
+enum err workunit_reopen(
     struct db *db, const struct workunit *becomes, int64_t now, struct fail *f)
 {
 	int64_t matched;
@@ -342,9 +326,8 @@ workunit_reopen(
 	                      FAIL(f, E_RACE, "workunit %s has changed", becomes->name);
 }
 
-enum err
-version_tasks(struct db *db, struct arena *a, int64_t appid, const int64_t *ids,
-    size_t nids, struct row_pair **tasks, size_t *n, struct fail *f)
+enum err version_tasks(struct db *db, struct arena *a, int64_t appid,
+    const int64_t *ids, size_t nids, struct row_pair **tasks, size_t *n, struct fail *f)
 {
 	*tasks = NULL;
 	*n = 0;
@@ -353,9 +336,8 @@ version_tasks(struct db *db, struct arena *a, int64_t appid, const int64_t *ids,
 			       .ids = db_ids(ids, nids));
 }
 
-enum err
-version_tasks_end(struct db *db, struct arena *a, const struct row_pair *t, size_t n,
-    int64_t now, int64_t *ended, struct fail *f)
+enum err version_tasks_end(struct db *db, struct arena *a, const struct row_pair *t,
+    size_t n, int64_t now, int64_t *ended, struct fail *f)
 {
 	int64_t *wus = NEWN(a, int64_t, n + 1), *results = NEWN(a, int64_t, n + 1);
 	struct workunit *locked;
@@ -377,34 +359,30 @@ version_tasks_end(struct db *db, struct arena *a, const struct row_pair *t, size
 	    db, f, NULL, WUS_MAKE_ROOM, .now = now, .ids = db_ids(wus, nwus));
 }
 
-enum err
-workunits_to_delete_files(struct db *db, struct arena *a, const struct delete_slice *d,
-    struct workunit **wus, size_t *n, struct fail *f)
+enum err workunits_to_delete_files(struct db *db, struct arena *a,
+    const struct delete_slice *d, struct workunit **wus, size_t *n, struct fail *f)
 {
 	return db_query(db, a, f, wus, n, WUS_TO_DELETE_FILES,
 	    .file_delete_state = d->state, .after = d->after, .parts = d->share.n,
 	    .part = d->share.i, .max = d->max);
 }
 
-enum err
-workunits_to_purge(struct db *db, struct arena *a, const int64_t *ids, size_t nids,
-    int64_t before, struct workunit **wus, size_t *n, struct fail *f)
+enum err workunits_to_purge(struct db *db, struct arena *a, const int64_t *ids,
+    size_t nids, int64_t before, struct workunit **wus, size_t *n, struct fail *f)
 {
 	return db_query(
 	    db, a, f, wus, n, WUS_TO_PURGE, .ids = db_ids(ids, nids), .before = before);
 }
 
-enum err
-results_to_delete_files(struct db *db, struct arena *a, const struct delete_slice *d,
-    struct result **results, size_t *n, struct fail *f)
+enum err results_to_delete_files(struct db *db, struct arena *a,
+    const struct delete_slice *d, struct result **results, size_t *n, struct fail *f)
 {
 	return db_query(db, a, f, results, n, RESULTS_TO_DELETE_FILES,
 	    .file_delete_state = d->state, .after = d->after, .parts = d->share.n,
 	    .part = d->share.i, .max = d->max);
 }
 
-struct wu_updates *
-wu_updates_new(struct arena *a)
+struct wu_updates *wu_updates_new(struct arena *a)
 {
 	static const enum stmt_id of[WU_UPDATE__MAX] = {
 		[WU_UPDATE_TRANSITIONED] = SQL_WU_TRANSITIONED,
@@ -430,8 +408,7 @@ wu_updates_new(struct arena *a)
 	return b;
 }
 
-enum err
-wu_updates_save(struct db *db, struct wu_updates *b, struct fail *f)
+enum err wu_updates_save(struct db *db, struct wu_updates *b, struct fail *f)
 {
 	enum err e = OK;
 
@@ -447,53 +424,47 @@ wu_updates_save(struct db *db, struct wu_updates *b, struct fail *f)
 	return e;
 }
 
-void
-workunit_transitioned(struct wu_updates *b, const struct workunit *was,
+void workunit_transitioned(struct wu_updates *b, const struct workunit *was,
     const struct workunit *becomes, int64_t now)
 {
 	db_batch_add(b->of[WU_UPDATE_TRANSITIONED], WU_TRANSITIONED, .becomes = becomes,
 	    .was = was, .now = now);
 }
 
-void
-workunit_validated(
+void workunit_validated(
     struct wu_updates *b, const struct workunit *was, const struct workunit *becomes)
 {
 	db_batch_add(
 	    b->of[WU_UPDATE_VALIDATED], WU_VALIDATED, .becomes = becomes, .was = was);
 }
 
-void
-result_made(struct wu_updates *b, const struct new_result *r)
+void result_made(struct wu_updates *b, const struct new_result *r)
 {
 	PUSH(b->a, b->made, b->nmade, b->cap) = *r;
 }
 
-void
-workunit_assimilated(
+void workunit_assimilated(
     struct wu_updates *b, int64_t id, int32_t state, int32_t error_bits, int64_t at)
 {
 	db_batch_add(b->of[WU_UPDATE_ASSIMILATED], WU_ASSIMILATED,
 	    .assimilate_state = state, .error_bits = error_bits, .at = at, .id = id);
 }
 
-void
-workunit_files_deleted(
+void workunit_files_deleted(
     struct wu_updates *b, int64_t id, int32_t was, int32_t becomes, int64_t now)
 {
 	db_batch_add(b->of[WU_UPDATE_INPUTS_DELETED], WU_FILES_DELETED,
 	    .becomes = becomes, .id = id, .was = was, .now = now);
 }
 
-void
-result_files_deleted(struct wu_updates *b, int64_t id, int32_t was, int32_t becomes)
+void result_files_deleted(
+    struct wu_updates *b, int64_t id, int32_t was, int32_t becomes)
 {
 	db_batch_add(b->of[WU_UPDATE_OUTPUTS_DELETED], RESULT_FILES_DELETED,
 	    .becomes = becomes, .id = id, .was = was);
 }
 
-void
-result_move(
+void result_move(
     struct wu_updates *b, const struct result *was, const struct result *becomes)
 {
 	assert(was->id == becomes->id);
@@ -507,14 +478,12 @@ result_move(
 	    b->of[WU_UPDATE_MOVED], RESULT_MOVE, .becomes = becomes, .was = was);
 }
 
-static int64_t
-hav_version(const struct result *r)
+static int64_t hav_version(const struct result *r)
 {
 	return resource_statistics_id(r->appid, r->app_version_id);
 }
 
-void
-hav_timed_out(
+void hav_timed_out(
     struct wu_updates *b, const struct result *r, double delay_bound_s, int64_t quota)
 {
 	db_batch_add(b->of[WU_UPDATE_TIMED_OUT], HAV_TIMED_OUT,
@@ -522,8 +491,7 @@ hav_timed_out(
 	    .app_version_id = hav_version(r));
 }
 
-static int
-hav_order(const void *a, const void *b)
+static int hav_order(const void *a, const void *b)
 {
 	const struct host_app_version *x = &((const struct hav_entry *)a)->v,
 				      *y = &((const struct hav_entry *)b)->v;
@@ -534,8 +502,7 @@ hav_order(const void *a, const void *b)
 	       (x->app_version_id < y->app_version_id);
 }
 
-enum err
-havs_lock(struct db *db, struct arena *a, const int64_t *hosts, size_t n,
+enum err havs_lock(struct db *db, struct arena *a, const int64_t *hosts, size_t n,
     struct hav_table *t, struct fail *f)
 {
 	enum err e = OK;
@@ -554,8 +521,7 @@ havs_lock(struct db *db, struct arena *a, const int64_t *hosts, size_t n,
 	return e;
 }
 
-struct hav_entry *
-hav_of(struct hav_table *t, const struct result *r, int64_t quota)
+struct hav_entry *hav_of(struct hav_table *t, const struct result *r, int64_t quota)
 {
 	struct hav_entry key = { { .host_id = r->hostid,
 				     .app_version_id = hav_version(r),
@@ -574,8 +540,7 @@ hav_of(struct hav_table *t, const struct result *r, int64_t quota)
 	return &t->v[t->n - 1];
 }
 
-void
-havs_judged(struct wu_updates *b, const struct hav_table *t)
+void havs_judged(struct wu_updates *b, const struct hav_table *t)
 {
 	for (size_t i = 0; i < t->n; i++)
 		if (t->v[i].judged)
@@ -583,52 +548,49 @@ havs_judged(struct wu_updates *b, const struct hav_table *t)
 			    b->of[WU_UPDATE_JUDGED], HAV_JUDGED, .hav = &t->v[i].v);
 }
 
-void
-version_learned(struct wu_updates *b, int64_t app_version_id, double pfc)
+void version_learned(struct wu_updates *b, int64_t app_version_id, double pfc)
 {
 	db_batch_add(b->of[WU_UPDATE_LEARNED], VERSION_LEARNED, .pfc = pfc,
 	    .id = app_version_id);
 }
 
-void
-host_turnaround(struct wu_updates *b, int64_t hostid, double s)
+void host_turnaround(struct wu_updates *b, int64_t hostid, double s)
 {
 	db_batch_add(b->of[WU_UPDATE_TURNAROUND], HOST_TURNAROUND, .turnaround_s = s,
 	    .id = hostid);
 }
 
-void
-host_credit(struct wu_updates *b, int64_t hostid, struct earned earned, int64_t now)
+void host_credit(
+    struct wu_updates *b, int64_t hostid, struct earned earned, int64_t now)
 {
 	db_batch_add(b->of[WU_UPDATE_HOST_CREDIT], HOST_CREDIT, .credit = earned.credit,
 	    .average = earned.average, .now = now, .id = hostid);
 }
 
-void
-user_credit(struct wu_updates *b, int64_t userid, struct earned earned, int64_t now)
+void user_credit(
+    struct wu_updates *b, int64_t userid, struct earned earned, int64_t now)
 {
 	db_batch_add(b->of[WU_UPDATE_USER_CREDIT], USER_CREDIT, .credit = earned.credit,
 	    .average = earned.average, .now = now, .id = userid);
 }
 
-void
-team_credit(struct wu_updates *b, int64_t teamid, struct earned earned, int64_t now)
+void team_credit(
+    struct wu_updates *b, int64_t teamid, struct earned earned, int64_t now)
 {
 	db_batch_add(b->of[WU_UPDATE_TEAM_CREDIT], TEAM_CREDIT, .credit = earned.credit,
 	    .average = earned.average, .now = now, .id = teamid);
 }
 
-void
-job_credited(struct wu_updates *b, int64_t userid, int64_t workunitid)
+void job_credited(struct wu_updates *b, int64_t userid, int64_t workunitid)
 {
 	db_batch_add(b->of[WU_UPDATE_CREDITED_JOB], JOB_CREDITED, .userid = userid,
 	    .workunitid = workunitid);
 }
 
 /* Locks the workunits; E_RACE unless all are as they were read. */
-static enum err
-lock_as_read(struct db *db, struct arena *a, struct workunit *const *wus,
-    const int64_t *ids, size_t n, struct tally_moves *gone, struct fail *f)
+static enum err lock_as_read(struct db *db, struct arena *a,
+    struct workunit *const *wus, const int64_t *ids, size_t n, struct tally_moves *gone,
+    struct fail *f)
 {
 	struct workunit *now;
 	size_t nnow;
@@ -642,9 +604,8 @@ lock_as_read(struct db *db, struct arena *a, struct workunit *const *wus,
 	return e != OK || same ? e : FAIL(f, E_RACE, "a workunit has changed");
 }
 
-enum err
-workunits_purge(struct db *db, struct arena *a, struct workunit *const *wus, size_t n,
-    struct fail *f)
+enum err workunits_purge(struct db *db, struct arena *a, struct workunit *const *wus,
+    size_t n, struct fail *f)
 {
 	int64_t *ids = NEWN(a, int64_t, n), gone = 0;
 	struct tally_moves *moves = tally_moves_new(a);
@@ -661,16 +622,14 @@ workunits_purge(struct db *db, struct arena *a, struct workunit *const *wus, siz
 	return tally_moves_save(db, moves, TALLY_PART_PURGE, f);
 }
 
-enum err
-fileset_states(struct db *db, struct arena *a, int64_t after, size_t max,
+enum err fileset_states(struct db *db, struct arena *a, int64_t after, size_t max,
     struct row_fileset_state **states, size_t *n, struct fail *f)
 {
 	return db_query(
 	    db, a, f, states, n, FILESET_STATES, .after = after, .max = max);
 }
 
-enum err
-fileset_states_of(struct db *db, struct arena *a, const int64_t *ids, size_t n,
+enum err fileset_states_of(struct db *db, struct arena *a, const int64_t *ids, size_t n,
     struct row_fileset_state **states, size_t *nstates, struct fail *f)
 {
 	return db_query(

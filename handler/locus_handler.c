@@ -28,8 +28,7 @@ struct locus_request {
 	struct piece *pieces;
 };
 
-static void *
-request_alloc(struct locus_request *q, size_t n, size_t size)
+static void *request_alloc(struct locus_request *q, size_t n, size_t size)
 {
 	struct piece *p = calloc(1, sizeof(*p) + n * size);
 
@@ -42,8 +41,7 @@ request_alloc(struct locus_request *q, size_t n, size_t size)
 	return p + 1;
 }
 
-static void
-request_free(struct locus_request *q)
+static void request_free(struct locus_request *q)
 {
 	while (q->pieces != NULL) {
 		struct piece *p = q->pieces;
@@ -55,34 +53,29 @@ request_free(struct locus_request *q)
 
 /* --- reading --- */
 
-static const char *
-text_of(json_t *o, const char *name)
+static const char *text_of(json_t *o, const char *name)
 {
 	const char *s = json_string_value(json_object_get(o, name));
 
 	return s == NULL ? "" : s;
 }
 
-static int64_t
-int_of(json_t *o, const char *name)
+static int64_t int_of(json_t *o, const char *name)
 {
 	return json_integer_value(json_object_get(o, name));
 }
 
-static double
-real_of(json_t *o, const char *name)
+static double real_of(json_t *o, const char *name)
 {
 	return json_number_value(json_object_get(o, name));
 }
 
-static int
-flag_of(json_t *o, const char *name)
+static int flag_of(json_t *o, const char *name)
 {
 	return json_is_true(json_object_get(o, name));
 }
 
-static struct locus_file *
-read_files(struct locus_request *q, json_t *list, size_t *n)
+static struct locus_file *read_files(struct locus_request *q, json_t *list, size_t *n)
 {
 	struct locus_file *v;
 
@@ -102,8 +95,8 @@ read_files(struct locus_request *q, json_t *list, size_t *n)
 	return v;
 }
 
-static struct locus_result
-read_result(struct locus_request *q, json_t *o, json_t *files)
+static struct locus_result read_result(
+    struct locus_request *q, json_t *o, json_t *files)
 {
 	struct locus_result r = { .id = int_of(o, "id"),
 		.host = int_of(o, "host"),
@@ -122,8 +115,7 @@ read_result(struct locus_request *q, json_t *o, json_t *files)
 	return r;
 }
 
-static struct locus_workunit
-read_workunit(json_t *o)
+static struct locus_workunit read_workunit(json_t *o)
 {
 	return (struct locus_workunit){ .id = int_of(o, "id"),
 		.batch = int_of(o, "batch"),
@@ -143,8 +135,7 @@ read_workunit(json_t *o)
 
 /* --- what callbacks say --- */
 
-void
-locus_why(struct locus_request *q, const char *fmt, ...)
+void locus_why(struct locus_request *q, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -154,15 +145,13 @@ locus_why(struct locus_request *q, const char *fmt, ...)
 }
 
 /* The reply's entry of a result; NULL if there is no such result. */
-static json_t *
-entry_of(struct locus_request *q, size_t i)
+static json_t *entry_of(struct locus_request *q, size_t i)
 {
 	return i < q->nresults ? json_array_get(q->list, i) : NULL;
 }
 
 /* Sets a text that may not be UTF-8. */
-static void
-set_text(json_t *o, const char *name, const char *s)
+static void set_text(json_t *o, const char *name, const char *s)
 {
 	json_t *text = json_string(s == NULL ? "" : s);
 
@@ -170,39 +159,33 @@ set_text(json_t *o, const char *name, const char *s)
 	    o, name, text == NULL ? json_string("(not valid UTF-8)") : text);
 }
 
-void
-locus_group(struct locus_request *q, size_t i, int64_t group)
+void locus_group(struct locus_request *q, size_t i, int64_t group)
 {
 	json_object_set_new(entry_of(q, i), "group", json_integer(group));
 }
 
-void
-locus_bad(struct locus_request *q, size_t i, const char *why)
+void locus_bad(struct locus_request *q, size_t i, const char *why)
 {
 	set_text(entry_of(q, i), "bad", why);
 }
 
-void
-locus_hopeless(struct locus_request *q, size_t i, const char *why)
+void locus_hopeless(struct locus_request *q, size_t i, const char *why)
 {
 	set_text(entry_of(q, i), "hopeless", why);
 }
 
-void
-locus_result_later(struct locus_request *q, size_t i, const char *why)
+void locus_result_later(struct locus_request *q, size_t i, const char *why)
 {
 	set_text(entry_of(q, i), "later", why);
 }
 
-void
-locus_credit(struct locus_request *q, size_t i, double credit)
+void locus_credit(struct locus_request *q, size_t i, double credit)
 {
 	if (credit >= 0)
 		json_object_set_new(entry_of(q, i), "credit", json_real(credit));
 }
 
-void
-locus_plan(struct locus_request *q, const char *suffix, const char *command_line)
+void locus_plan(struct locus_request *q, const char *suffix, const char *command_line)
 {
 	json_t *o = json_object();
 
@@ -212,20 +195,17 @@ locus_plan(struct locus_request *q, const char *suffix, const char *command_line
 	json_array_append_new(q->list, o);
 }
 
-void
-locus_exhausted(struct locus_request *q)
+void locus_exhausted(struct locus_request *q)
 {
 	json_object_set_new(q->reply, "exhausted", json_true());
 }
 
-void
-locus_down(struct locus_request *q, const char *lines)
+void locus_down(struct locus_request *q, const char *lines)
 {
 	set_text(q->reply, "down", lines);
 }
 
-void
-locus_choose(struct locus_request *q, const char *file)
+void locus_choose(struct locus_request *q, const char *file)
 {
 	json_t *name = json_string(file == NULL ? "" : file);
 
@@ -235,15 +215,14 @@ locus_choose(struct locus_request *q, const char *file)
 
 /* --- the requests --- */
 
-static enum locus_answer
-no_callback(struct locus_request *q, const char *type)
+static enum locus_answer no_callback(struct locus_request *q, const char *type)
 {
 	locus_why(q, "this handler has no function for %s", type);
 	return LOCUS_FAILED;
 }
 
-static enum locus_answer
-do_validate(const struct locus_callbacks *c, struct locus_request *q, json_t *r)
+static enum locus_answer do_validate(
+    const struct locus_callbacks *c, struct locus_request *q, json_t *r)
 {
 	struct locus_workunit wu = read_workunit(json_object_get(r, "workunit"));
 	json_t *list = json_object_get(r, "results");
@@ -263,8 +242,8 @@ do_validate(const struct locus_callbacks *c, struct locus_request *q, json_t *r)
 	return c->validate(c->ctx, q, &wu, v, q->nresults);
 }
 
-static enum locus_answer
-do_assimilate(const struct locus_callbacks *c, struct locus_request *q, json_t *r)
+static enum locus_answer do_assimilate(
+    const struct locus_callbacks *c, struct locus_request *q, json_t *r)
 {
 	struct locus_workunit wu = read_workunit(json_object_get(r, "workunit"));
 	json_t *o = json_object_get(r, "canonical");
@@ -279,8 +258,8 @@ do_assimilate(const struct locus_callbacks *c, struct locus_request *q, json_t *
 	return c->assimilate(c->ctx, q, &wu, &canonical);
 }
 
-static enum locus_answer
-do_generate(const struct locus_callbacks *c, struct locus_request *q, json_t *r)
+static enum locus_answer do_generate(
+    const struct locus_callbacks *c, struct locus_request *q, json_t *r)
 {
 	if (c->generate == NULL)
 		return no_callback(q, "generate");
@@ -289,8 +268,8 @@ do_generate(const struct locus_callbacks *c, struct locus_request *q, json_t *r)
 	    c->ctx, q, text_of(r, "file"), int_of(r, "made"), int_of(r, "wanted"));
 }
 
-static enum locus_answer
-do_trickle(const struct locus_callbacks *c, struct locus_request *q, json_t *r)
+static enum locus_answer do_trickle(
+    const struct locus_callbacks *c, struct locus_request *q, json_t *r)
 {
 	json_t *o = json_object_get(r, "message");
 	struct locus_message m = { .id = int_of(o, "id"),
@@ -304,8 +283,8 @@ do_trickle(const struct locus_callbacks *c, struct locus_request *q, json_t *r)
 	                            c->trickle(c->ctx, q, &m);
 }
 
-static enum locus_answer
-do_choose(const struct locus_callbacks *c, struct locus_request *q, json_t *r)
+static enum locus_answer do_choose(
+    const struct locus_callbacks *c, struct locus_request *q, json_t *r)
 {
 	json_t *list = json_object_get(r, "files");
 	struct locus_choice choice = { .app = text_of(r, "app"),
@@ -340,8 +319,8 @@ static const struct {
 	{ "choose", do_choose },
 };
 
-static enum locus_answer
-dispatch(const struct locus_callbacks *c, struct locus_request *q, json_t *r)
+static enum locus_answer dispatch(
+    const struct locus_callbacks *c, struct locus_request *q, json_t *r)
 {
 	const char *type = text_of(r, "type");
 
@@ -352,8 +331,7 @@ dispatch(const struct locus_callbacks *c, struct locus_request *q, json_t *r)
 }
 
 /* Writes a reply as one line; 0 if it could be written. */
-static int
-write_reply(FILE *out, json_t *reply)
+static int write_reply(FILE *out, json_t *reply)
 {
 	if (json_dumpf(reply, out, JSON_COMPACT | JSON_REAL_PRECISION(17)) != 0 ||
 	    fputc('\n', out) == EOF || fflush(out) != 0) {
@@ -363,8 +341,7 @@ write_reply(FILE *out, json_t *reply)
 	return 0;
 }
 
-static int
-serve_one(const struct locus_callbacks *c, FILE *out, json_t *r)
+static int serve_one(const struct locus_callbacks *c, FILE *out, json_t *r)
 {
 	struct locus_request q = { .reply = json_object(), .list = json_array() };
 	enum locus_answer answer = dispatch(c, &q, r);
@@ -382,8 +359,7 @@ serve_one(const struct locus_callbacks *c, FILE *out, json_t *r)
 	return status;
 }
 
-static int
-serve_hello(FILE *out, json_t *r)
+static int serve_hello(FILE *out, json_t *r)
 {
 	json_t *hello;
 	int status;
@@ -401,8 +377,8 @@ serve_hello(FILE *out, json_t *r)
 	return status;
 }
 
-static int
-serve_line(const struct locus_callbacks *c, FILE *out, const char *line, size_t n)
+static int serve_line(
+    const struct locus_callbacks *c, FILE *out, const char *line, size_t n)
 {
 	json_error_t error;
 	json_t *r = json_loadb(line, n, 0, &error);
@@ -419,8 +395,7 @@ serve_line(const struct locus_callbacks *c, FILE *out, const char *line, size_t 
 	return status;
 }
 
-int
-locus_serve(const struct locus_callbacks *given)
+int locus_serve(const struct locus_callbacks *given)
 {
 	struct locus_callbacks c = { 0 };
 	int fd = dup(STDOUT_FILENO), status = 0;

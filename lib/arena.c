@@ -45,8 +45,7 @@ struct arena_block {
 	alignas(max_align_t) char data[];
 };
 
-static struct arena_block *
-block_make(size_t size)
+static struct arena_block *block_make(size_t size)
 {
 	struct arena_block *b = malloc(sizeof(*b) + size);
 
@@ -59,16 +58,14 @@ block_make(size_t size)
 	return b;
 }
 
-static void
-block_free(struct arena_block *b)
+static void block_free(struct arena_block *b)
 {
 	UNPOISON(b->data, b->size);
 	free(b);
 }
 
 /* Finds or makes a block with n free bytes. */
-static struct arena_block *
-block_for(struct arena *a, size_t n)
+static struct arena_block *block_for(struct arena *a, size_t n)
 {
 	struct arena_block *b = a->head;
 	size_t size = BLOCK_MIN;
@@ -91,8 +88,7 @@ block_for(struct arena *a, size_t n)
 	return b;
 }
 
-void *
-arena_alloc(struct arena *a, size_t n)
+void *arena_alloc(struct arena *a, size_t n)
 {
 	size_t room;
 
@@ -110,8 +106,7 @@ arena_alloc(struct arena *a, size_t n)
 	return memset(p, 0, n);
 }
 
-void *
-arena_memdup(struct arena *a, const void *p, size_t n)
+void *arena_memdup(struct arena *a, const void *p, size_t n)
 {
 	char *copy = arena_alloc(a, n + 1);
 
@@ -120,14 +115,12 @@ arena_memdup(struct arena *a, const void *p, size_t n)
 	return copy;
 }
 
-char *
-arena_strdup(struct arena *a, const char *s)
+char *arena_strdup(struct arena *a, const char *s)
 {
 	return s == NULL ? arena_memdup(a, "", 0) : arena_memdup(a, s, strlen(s));
 }
 
-char *
-arena_printf(struct arena *a, const char *fmt, ...)
+char *arena_printf(struct arena *a, const char *fmt, ...)
 {
 	char line[256]; /* most texts fit: formatted once instead of measured first */
 	va_list ap;
@@ -153,8 +146,7 @@ struct arena_deferred {
 	void *what;
 };
 
-void
-arena_defer(struct arena *a, void (*done)(void *), void *what)
+void arena_defer(struct arena *a, void (*done)(void *), void *what)
 {
 	struct arena_deferred *d = NEW(a, struct arena_deferred);
 
@@ -162,16 +154,14 @@ arena_defer(struct arena *a, void (*done)(void *), void *what)
 	a->deferred = d;
 }
 
-static void
-run_deferred(struct arena *a)
+static void run_deferred(struct arena *a)
 {
 	for (struct arena_deferred *d = a->deferred; d != NULL; d = d->next)
 		d->done(d->what);
 	a->deferred = NULL;
 }
 
-void
-arena_reset(struct arena *a)
+void arena_reset(struct arena *a)
 {
 	struct arena_block *keep = NULL, *next;
 
@@ -194,8 +184,7 @@ arena_reset(struct arena *a)
 	*a = (struct arena){ .head = keep };
 }
 
-void
-arena_free(struct arena *a)
+void arena_free(struct arena *a)
 {
 	struct arena_block *next;
 
@@ -207,8 +196,7 @@ arena_free(struct arena *a)
 	*a = (struct arena){ 0 };
 }
 
-void *
-arena_grow(struct arena *a, void *p, size_t n, size_t *cap, size_t size)
+void *arena_grow(struct arena *a, void *p, size_t n, size_t *cap, size_t size)
 {
 	void *q;
 
@@ -219,8 +207,7 @@ arena_grow(struct arena *a, void *p, size_t n, size_t *cap, size_t size)
 	return n == 0 ? q : memcpy(q, p, n * size);
 }
 
-size_t
-mul_or_die(size_t x, size_t y)
+size_t mul_or_die(size_t x, size_t y)
 {
 	size_t product;
 	bool over = __builtin_mul_overflow(x, y, &product);

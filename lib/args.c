@@ -29,8 +29,7 @@ static const struct field shown[] = {
 };
 
 /* The last table has no --version if there is none. */
-static const struct field *
-args_table(const struct args *g, int i)
+static const struct field *args_table(const struct args *g, int i)
 {
 	static const struct field none[] = { { 0 } };
 	const struct field *last = g->version == NULL ? shown + 1 : shown;
@@ -39,8 +38,7 @@ args_table(const struct args *g, int i)
 	return t == NULL ? none : t;
 }
 
-static void
-reading_begin(struct reading *r)
+static void reading_begin(struct reading *r)
 {
 	struct args *g = r->g;
 	struct arena *a = g->a;
@@ -73,8 +71,7 @@ reading_begin(struct reading *r)
 }
 
 /* getopt_long() only says that the option is unknown; this also names a similar one. */
-static enum err
-unknown_option(struct reading *r, const char *typed)
+static enum err unknown_option(struct reading *r, const char *typed)
 {
 	char *word = arena_strdup(r->g->a, typed + strspn(typed, "-"));
 	const char *near;
@@ -87,8 +84,7 @@ unknown_option(struct reading *r, const char *typed)
 }
 
 /* Makes -one-pass --one_pass, as getopt_long() knows it. */
-static enum err
-two_dashes(struct reading *r, char **word)
+static enum err two_dashes(struct reading *r, char **word)
 {
 	const struct field *o;
 	const char *near;
@@ -103,8 +99,7 @@ two_dashes(struct reading *r, char **word)
 	return OK;
 }
 
-static enum err
-wrong_option(struct reading *r, int c, char **argv)
+static enum err wrong_option(struct reading *r, int c, char **argv)
 {
 	const char *word = argv[optind - 1];
 
@@ -118,8 +113,7 @@ wrong_option(struct reading *r, int c, char **argv)
 }
 
 /* The text of an option's value. */
-static char *
-value_of(struct reading *r, const struct field *o, char **argv)
+static char *value_of(struct reading *r, const struct field *o, char **argv)
 {
 	if (o->type == FIELD_PAIR)
 		return arena_printf(r->g->a, "%s %s", optarg,
@@ -128,8 +122,7 @@ value_of(struct reading *r, const struct field *o, char **argv)
 }
 
 /* Sets the option that getopt_long() has found. */
-static enum err
-set_option(struct reading *r, int c, char **argv)
+static enum err set_option(struct reading *r, int c, char **argv)
 {
 	struct arena *a = r->g->a;
 	size_t i = c < FIRST ? 0 : (size_t)(c - FIRST);
@@ -156,8 +149,7 @@ set_option(struct reading *r, int c, char **argv)
 		       r->f, E_BADREQ, "%s takes %s, not \"%.60s\"", name, takes, text);
 }
 
-static enum err
-read_options(struct reading *r, int argc, char **argv)
+static enum err read_options(struct reading *r, int argc, char **argv)
 {
 	enum err e = OK;
 	int c = 0;
@@ -176,8 +168,7 @@ read_options(struct reading *r, int argc, char **argv)
 	return e;
 }
 
-static enum err
-check_words(const struct reading *r)
+static enum err check_words(const struct reading *r)
 {
 	struct args *g = r->g;
 	const char *words = g->words == NULL ?
@@ -196,8 +187,7 @@ check_words(const struct reading *r)
 	return OK;
 }
 
-enum args_end
-args_read(struct args *g, int argc, char **argv, struct fail *f)
+enum args_end args_read(struct args *g, int argc, char **argv, struct fail *f)
 {
 	struct reading r = { .g = g, .f = f };
 
@@ -211,8 +201,7 @@ args_read(struct args *g, int argc, char **argv, struct fail *f)
 	return check_words(&r) == OK ? ARGS_RUN : ARGS_WRONG;
 }
 
-void
-args_help(const struct field *o, int column)
+void args_help(const struct field *o, int column)
 {
 	for (; o->name != NULL; o++) {
 		int n = o->letter == 0 ? printf("  ") : printf("  -%c, ", o->letter);
@@ -229,8 +218,7 @@ args_help(const struct field *o, int column)
 	}
 }
 
-int
-args_answer(const struct args *g, enum args_end end, const struct fail *f)
+int args_answer(const struct args *g, enum args_end end, const struct fail *f)
 {
 	switch (end) {
 	case ARGS_RUN:

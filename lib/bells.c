@@ -18,8 +18,7 @@ struct bells_file {
 	char rest[4096 - 16 - 4 * BELLS_MOST];
 };
 
-enum err
-bells_open(struct shared *b, const char *dir, bool create, struct fail *f)
+enum err bells_open(struct shared *b, const char *dir, bool create, struct fail *f)
 {
 	const struct shared_form form = { .magic = "LOCUSBELLS1\n",
 		.bytes = sizeof(struct bells_file),
@@ -33,16 +32,14 @@ bells_open(struct shared *b, const char *dir, bool create, struct fail *f)
 }
 
 /* Returns the bell's counter; NULL if the file is not open or gone. */
-static uint32_t *
-bell_counter(const struct shared *b, size_t bell)
+static uint32_t *bell_counter(const struct shared *b, size_t bell)
 {
 	struct bells_file *p = b->map;
 
 	return bell >= BELLS_MOST || shared_gone(b) ? NULL : &p->count[bell];
 }
 
-enum err
-bells_ring(struct shared *b, size_t bell, struct fail *f)
+enum err bells_ring(struct shared *b, size_t bell, struct fail *f)
 {
 	uint32_t *count = bell_counter(b, bell);
 
@@ -55,16 +52,14 @@ bells_ring(struct shared *b, size_t bell, struct fail *f)
 	return OK;
 }
 
-uint32_t
-bells_count(const struct shared *b, size_t bell)
+uint32_t bells_count(const struct shared *b, size_t bell)
 {
 	const uint32_t *count = bell_counter(b, bell);
 
 	return count == NULL ? 0 : __atomic_load_n(count, __ATOMIC_SEQ_CST);
 }
 
-bool
-bells_wait(const struct shared *b, size_t bell, uint32_t seen, int ms)
+bool bells_wait(const struct shared *b, size_t bell, uint32_t seen, int ms)
 {
 	const struct timespec t = { .tv_sec = ms / 1000,
 		.tv_nsec = ms % 1000 * 1000000L };

@@ -17,21 +17,18 @@ enum {
 };
 #define WHOLE_MOST 1e15 /* up to here "%f" of a whole number is exact */
 
-struct buf
-buf_new(struct arena *a)
+struct buf buf_new(struct arena *a)
 {
 	return buf_sized(a, FIRST - 1);
 }
 
-struct buf
-buf_sized(struct arena *a, size_t n)
+struct buf buf_sized(struct arena *a, size_t n)
 {
 	return (struct buf){ .a = a, .p = arena_alloc(a, n + 1), .cap = n + 1 };
 }
 
 /* Ensures room for n more bytes and the NUL. */
-static void
-buf_room(struct buf *b, size_t n)
+static void buf_room(struct buf *b, size_t n)
 {
 	size_t cap = b->cap;
 	char *p;
@@ -46,8 +43,7 @@ buf_room(struct buf *b, size_t n)
 	b->cap = cap;
 }
 
-void
-buf_put(struct buf *b, const void *p, size_t n)
+void buf_put(struct buf *b, const void *p, size_t n)
 {
 	buf_room(b, n);
 	if (n > 0)
@@ -56,14 +52,12 @@ buf_put(struct buf *b, const void *p, size_t n)
 	b->p[b->n] = '\0';
 }
 
-void
-buf_puts(struct buf *b, const char *s)
+void buf_puts(struct buf *b, const char *s)
 {
 	buf_put(b, s, strlen(s));
 }
 
-void
-buf_printf(struct buf *b, const char *fmt, ...)
+void buf_printf(struct buf *b, const char *fmt, ...)
 {
 	va_list ap;
 	int n;
@@ -82,8 +76,7 @@ buf_printf(struct buf *b, const char *fmt, ...)
 	b->n += (size_t)n;
 }
 
-void
-buf_i64(struct buf *b, int64_t v)
+void buf_i64(struct buf *b, int64_t v)
 {
 	uint64_t left = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
 	char text[20]; /* digits and sign of the longest number */
@@ -97,8 +90,7 @@ buf_i64(struct buf *b, int64_t v)
 	buf_put(b, text + i, sizeof(text) - i);
 }
 
-bool
-buf_whole(struct buf *b, double v)
+bool buf_whole(struct buf *b, double v)
 {
 	bool whole = v > -WHOLE_MOST && v < WHOLE_MOST && v == (double)(int64_t)v &&
 	             !(v == 0 && signbit(v));
@@ -108,8 +100,7 @@ buf_whole(struct buf *b, double v)
 	return whole;
 }
 
-void
-buf_fixed(struct buf *b, double v)
+void buf_fixed(struct buf *b, double v)
 {
 	/* printf() takes a thousand instructions for either case. */
 	if (buf_whole(b, v))
@@ -119,8 +110,7 @@ buf_fixed(struct buf *b, double v)
 }
 
 /* Returns the replacement of a byte: "" drops it, NULL keeps it as it is. */
-static const char *
-xml_escape_byte(unsigned char c, char tmp[8])
+static const char *xml_escape_byte(unsigned char c, char tmp[8])
 {
 	if (c == '<')
 		return "&lt;";
@@ -133,8 +123,7 @@ xml_escape_byte(unsigned char c, char tmp[8])
 	return c < 32 ? "" : NULL;
 }
 
-void
-buf_xml(struct buf *b, const char *s)
+void buf_xml(struct buf *b, const char *s)
 {
 	const char *plain = s, *as;
 	char tmp[8];
@@ -153,16 +142,15 @@ buf_xml(struct buf *b, const char *s)
 	buf_put(b, plain, (size_t)(s - plain));
 }
 
-static void
-buf_put_tag(struct buf *b, const char *before, const char *tag, const char *after)
+static void buf_put_tag(
+    struct buf *b, const char *before, const char *tag, const char *after)
 {
 	buf_puts(b, before);
 	buf_puts(b, tag);
 	buf_puts(b, after);
 }
 
-void
-buf_xml_plain(struct buf *b, const char *s)
+void buf_xml_plain(struct buf *b, const char *s)
 {
 	for (size_t n; *s != '\0'; s += n) {
 		n = strcspn(s, "<>&");
@@ -174,24 +162,21 @@ buf_xml_plain(struct buf *b, const char *s)
 	}
 }
 
-void
-buf_tag(struct buf *b, const char *tag, const char *text)
+void buf_tag(struct buf *b, const char *tag, const char *text)
 {
 	buf_put_tag(b, "<", tag, ">");
 	buf_xml(b, text);
 	buf_put_tag(b, "</", tag, ">\n");
 }
 
-void
-buf_tag_i64(struct buf *b, const char *tag, int64_t v)
+void buf_tag_i64(struct buf *b, const char *tag, int64_t v)
 {
 	buf_put_tag(b, "<", tag, ">");
 	buf_i64(b, v);
 	buf_put_tag(b, "</", tag, ">\n");
 }
 
-void
-buf_tag_fixed(struct buf *b, const char *tag, double v)
+void buf_tag_fixed(struct buf *b, const char *tag, double v)
 {
 	buf_put_tag(b, "<", tag, ">");
 	buf_fixed(b, v);

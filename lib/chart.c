@@ -46,8 +46,7 @@ static const char style[] =
     ".back { fill: #14181d; } .free { fill: #20272e; } .grid { stroke: #2a323b; }\n"
     "}\n";
 
-static const char *
-color(struct arena *a, size_t series)
+static const char *color(struct arena *a, size_t series)
 {
 	static const char *const first[] = { "#2f6fd0", "#e08a2c", "#2f9e61", "#cc79a7",
 		"#56b4e9", "#d55e00", "#f0e442", "#808080" };
@@ -61,8 +60,7 @@ color(struct arena *a, size_t series)
 
 /* --- scales --- */
 
-static double
-round_step(double least)
+static double round_step(double least)
 {
 	static const double steps[] = { 1, 2, 5, 10 };
 	double power = pow(10, floor(log10(least)));
@@ -73,8 +71,7 @@ round_step(double least)
 	return 10 * power;
 }
 
-double
-chart_step(enum chart_unit unit, double top, int most)
+double chart_step(enum chart_unit unit, double top, int most)
 {
 	double least = top / most;
 
@@ -94,8 +91,7 @@ chart_step(enum chart_unit unit, double top, int most)
 }
 
 /* The value of a series in a column, on top of those below it; 0 below the first. */
-static double
-upper(const struct chart_panel *p, size_t nseries, size_t column)
+static double upper(const struct chart_panel *p, size_t nseries, size_t column)
 {
 	double sum = 0;
 
@@ -106,8 +102,7 @@ upper(const struct chart_panel *p, size_t nseries, size_t column)
 }
 
 /* False if there is no value at all. */
-static bool
-find_range(struct canvas *v)
+static bool find_range(struct canvas *v)
 {
 	const struct chart_panel *p = v->p;
 	bool any = false;
@@ -131,37 +126,33 @@ find_range(struct canvas *v)
 	return any;
 }
 
-static double
-chart_x(const struct canvas *v, double column)
+static double chart_x(const struct canvas *v, double column)
 {
 	return LEFT + v->w * column / (double)v->c->ncolumns;
 }
 
 /* Values are drawn in the middle of their columns. */
-static double
-middle(const struct canvas *v, size_t column)
+static double middle(const struct canvas *v, size_t column)
 {
 	return chart_x(v, (double)column + 0.5);
 }
 
-static double
-chart_y(const struct canvas *v, double value)
+static double chart_y(const struct canvas *v, double value)
 {
 	return v->y + v->p->height * (v->high - value) / (v->high - v->low);
 }
 
 /* --- axes --- */
 
-static void
-chart_text(struct buf *b, const char *attributes, double x, double y, const char *text)
+static void chart_text(
+    struct buf *b, const char *attributes, double x, double y, const char *text)
 {
 	buf_printf(b, "<text%s x=\"%.0f\" y=\"%.1f\">", attributes, x, y);
 	buf_xml(b, text);
 	buf_puts(b, "</text>\n");
 }
 
-static char *
-mark_text(struct arena *a, enum chart_unit unit, double value)
+static char *mark_text(struct arena *a, enum chart_unit unit, double value)
 {
 	double size = fabs(value);
 
@@ -184,8 +175,7 @@ mark_text(struct arena *a, enum chart_unit unit, double value)
 }
 
 /* by_day: each column is a day, which has one mark at most. */
-static int64_t
-time_step(const struct chart *c, bool by_day)
+static int64_t time_step(const struct chart *c, bool by_day)
 {
 	static const int64_t steps[] = { 60, 300, 900, 1800, 3600, 7200, 10800, 21600,
 		43200, 86400, 2 * 86400, 7 * 86400, 14 * 86400, 28 * 86400, 91 * 86400,
@@ -202,8 +192,7 @@ time_step(const struct chart *c, bool by_day)
 }
 
 /* Below the panels, which end at bottom; several panels have lines in common. */
-static void
-put_x_axis(const struct canvas *v, double bottom)
+static void put_x_axis(const struct canvas *v, double bottom)
 {
 	const struct chart *c = v->c;
 	bool by_day = !c->days && c->to - c->from == (int64_t)c->ncolumns * 86400;
@@ -232,8 +221,7 @@ put_x_axis(const struct canvas *v, double bottom)
 }
 
 /* Returns where the panels begin. */
-static double
-put_legend(struct buf *b, const struct chart *c)
+static double put_legend(struct buf *b, const struct chart *c)
 {
 	int x = LEFT, y = TOP;
 
@@ -255,15 +243,14 @@ put_legend(struct buf *b, const struct chart *c)
 
 /* --- series --- */
 
-static void
-put_point(const struct canvas *v, const char *command, size_t column, double value)
+static void put_point(
+    const struct canvas *v, const char *command, size_t column, double value)
 {
 	buf_printf(v->b, "%s%.1f %.1f", command, middle(v, column), chart_y(v, value));
 }
 
 /* A value without neighbours is a dot, as a line of one point is invisible. */
-static void
-put_polyline(const struct canvas *v, size_t s)
+static void put_polyline(const struct canvas *v, size_t s)
 {
 	const double *values = v->p->values[s];
 	bool open = false;
@@ -283,8 +270,7 @@ put_polyline(const struct canvas *v, size_t s)
 			    s, middle(v, i), chart_y(v, values[i]));
 }
 
-static void
-put_band(const struct canvas *v)
+static void put_band(const struct canvas *v)
 {
 	const double *low = v->p->values[0], *high = v->p->values[v->p->nseries - 1];
 	size_t n = v->c->ncolumns;
@@ -307,8 +293,7 @@ put_band(const struct canvas *v)
 	}
 }
 
-static void
-put_area(const struct canvas *v, size_t s)
+static void put_area(const struct canvas *v, size_t s)
 {
 	size_t n = v->c->ncolumns;
 
@@ -320,8 +305,7 @@ put_area(const struct canvas *v, size_t s)
 	buf_puts(v->b, "Z\"/>\n");
 }
 
-static void
-put_bars(const struct canvas *v, size_t s)
+static void put_bars(const struct canvas *v, size_t s)
 {
 	double gap = fmin(6, v->w / (double)v->c->ncolumns * 0.2);
 
@@ -338,8 +322,7 @@ put_bars(const struct canvas *v, size_t s)
 }
 
 /* Neighbours of the same colour share a rectangle. */
-static void
-put_holders(const struct canvas *v, size_t s)
+static void put_holders(const struct canvas *v, size_t s)
 {
 	const double *who = v->p->values[s];
 	double y = v->y + CHART_ROW * (double)s;
@@ -362,8 +345,7 @@ put_holders(const struct canvas *v, size_t s)
 	}
 }
 
-static void
-put_panel(const struct canvas *v)
+static void put_panel(const struct canvas *v)
 {
 	static void (*const put[])(const struct canvas *, size_t) = {
 		[CHART_LINES] = put_polyline,
@@ -396,8 +378,7 @@ put_panel(const struct canvas *v)
 		put[v->p->form](v, s);
 }
 
-static void
-chart_head(struct buf *b, const struct chart *c, double height)
+static void chart_head(struct buf *b, const struct chart *c, double height)
 {
 	buf_printf(b,
 	    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %.0f\" width=\"%d\" height=\"%.0f\" role=\"img\">\n",
@@ -414,8 +395,7 @@ chart_head(struct buf *b, const struct chart *c, double height)
 	chart_text(b, " class=\"note\"", LEFT, 53, c->note);
 }
 
-void
-chart_svg(struct buf *b, const struct chart *c)
+void chart_svg(struct buf *b, const struct chart *c)
 {
 	struct buf body = buf_new(b->a), legend = buf_new(b->a);
 	struct canvas v = { .b = &body, .c = c, .w = WIDTH - LEFT - RIGHT };

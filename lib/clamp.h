@@ -6,16 +6,14 @@
 #include <stdint.h>
 
 /* NaN gives lo. */
-static inline double
-clamp(double v, double lo, double hi)
+static inline double clamp(double v, double lo, double hi)
 {
 	return v >= lo ? (v <= hi ? v : hi) : lo;
 }
 
 /* The pause after the n-th failure in a row (n >= 1): first, doubled n - 1 times, at
  * most most. */
-static inline int64_t
-pause_doubled(int64_t first, int64_t n, int64_t most)
+static inline int64_t pause_doubled(int64_t first, int64_t n, int64_t most)
 {
 	int64_t pause = first;
 

@@ -15,8 +15,7 @@
 
 #ifdef LOCUS_TEST_CLOCK
 /* A clock that cannot be used must not be mistaken for the real one. */
-static const struct clock_file *
-clock_map(const char *path)
+static const struct clock_file *clock_map(const char *path)
 {
 	const struct clock_file *p = MAP_FAILED;
 	struct stat st;
@@ -34,8 +33,7 @@ clock_map(const char *path)
 }
 
 /* Returns the test's clock, NULL = there is none. Threads may map it twice. */
-static const struct clock_file *
-clock_of_test(void)
+static const struct clock_file *clock_of_test(void)
 {
 	static const struct clock_file *_Atomic map;
 	static _Atomic int looked;
@@ -51,8 +49,7 @@ clock_of_test(void)
 }
 
 /* Returns how far the clock was ahead when the real one showed t; now = as it is. */
-static int64_t
-clock_ahead(int64_t t, int now)
+static int64_t clock_ahead(int64_t t, int now)
 {
 	const struct clock_file *p = clock_of_test();
 	uint64_t from = 0, to;
@@ -75,8 +72,7 @@ clock_ahead(int64_t t, int now)
 	return p->step[from].at <= t ? p->step[from].ahead : 0;
 }
 #else
-static int64_t
-clock_ahead(int64_t t, int now)
+static int64_t clock_ahead(int64_t t, int now)
 {
 	(void)t;
 	(void)now;
@@ -84,8 +80,7 @@ clock_ahead(int64_t t, int now)
 }
 #endif
 
-int64_t
-clock_now(void)
+int64_t clock_now(void)
 {
 	struct timespec t;
 
@@ -93,8 +88,7 @@ clock_now(void)
 	return t.tv_sec + clock_ahead(t.tv_sec, 1);
 }
 
-double
-clock_now_f(void)
+double clock_now_f(void)
 {
 	struct timespec t;
 
@@ -103,14 +97,12 @@ clock_now_f(void)
 	       (double)clock_ahead(t.tv_sec, 1);
 }
 
-int64_t
-clock_of_file(int64_t t)
+int64_t clock_of_file(int64_t t)
 {
 	return t + clock_ahead(t, 0);
 }
 
-int64_t
-clock_mono_ms(void)
+int64_t clock_mono_ms(void)
 {
 	struct timespec t;
 
@@ -118,8 +110,7 @@ clock_mono_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-double
-clock_cpu_us(void)
+double clock_cpu_us(void)
 {
 	struct timespec t;
 
@@ -127,8 +118,7 @@ clock_cpu_us(void)
 	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-void
-clock_nap_ms(int ms)
+void clock_nap_ms(int ms)
 {
 	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
 
@@ -136,8 +126,7 @@ clock_nap_ms(int ms)
 		nanosleep(&t, NULL);
 }
 
-const char *
-clock_text(int64_t t, char *buf)
+const char *clock_text(int64_t t, char *buf)
 {
 	time_t at = (time_t)t;
 	struct tm tm;
@@ -151,8 +140,7 @@ clock_text(int64_t t, char *buf)
 	return buf;
 }
 
-const char *
-clock_http(int64_t t, char *buf)
+const char *clock_http(int64_t t, char *buf)
 {
 	time_t at = (time_t)t;
 	struct tm tm;
@@ -166,8 +154,7 @@ clock_http(int64_t t, char *buf)
 	return buf;
 }
 
-double
-clock_cpu_ms(void)
+double clock_cpu_ms(void)
 {
 	struct timespec t;
 

@@ -18,8 +18,7 @@ struct counters_file {
 };
 static const char file_magic[] = "LOCCNT1\n";
 
-enum err
-counters_open(struct counters *c, const char *path, struct fail *f)
+enum err counters_open(struct counters *c, const char *path, struct fail *f)
 {
 	static const struct shared_form form = { .magic = file_magic,
 		.bytes = sizeof(struct counters_file),
@@ -38,8 +37,7 @@ counters_open(struct counters *c, const char *path, struct fail *f)
  * Index of the named counter, or of the first free entry; COUNTERS_PLACES if the name
  * is new and the file is full.
  */
-static size_t
-counters_find(const struct counters_file *p, const char *name)
+static size_t counters_find(const struct counters_file *p, const char *name)
 {
 	size_t i = 0;
 
@@ -50,8 +48,7 @@ counters_find(const struct counters_file *p, const char *name)
 }
 
 /* Rereads under the lock, because another process may have entered the same name. */
-static size_t
-counters_insert(struct counters *c, const char *name)
+static size_t counters_insert(struct counters *c, const char *name)
 {
 	struct counters_file *p = c->file.map;
 	size_t i, n = strlen(name);
@@ -69,8 +66,8 @@ counters_insert(struct counters *c, const char *name)
 }
 
 /* Finds or makes the counter; most names are where they were last time. */
-static enum err
-counters_place(struct counters *c, const char *name, uint64_t **value, struct fail *f)
+static enum err counters_place(
+    struct counters *c, const char *name, uint64_t **value, struct fail *f)
 {
 	struct counters_file *p = c->file.map;
 	size_t hint, i;
@@ -95,8 +92,7 @@ counters_place(struct counters *c, const char *name, uint64_t **value, struct fa
 	return OK;
 }
 
-enum err
-counters_add(struct counters *c, const char *name, uint64_t by, struct fail *f)
+enum err counters_add(struct counters *c, const char *name, uint64_t by, struct fail *f)
 {
 	uint64_t *value;
 
@@ -105,8 +101,8 @@ counters_add(struct counters *c, const char *name, uint64_t by, struct fail *f)
 	return OK;
 }
 
-enum err
-counters_set(struct counters *c, const char *name, uint64_t value, struct fail *f)
+enum err counters_set(
+    struct counters *c, const char *name, uint64_t value, struct fail *f)
 {
 	uint64_t *at;
 
@@ -115,8 +111,7 @@ counters_set(struct counters *c, const char *name, uint64_t value, struct fail *
 	return OK;
 }
 
-enum err
-counters_read(struct arena *a, const char *path,
+enum err counters_read(struct arena *a, const char *path,
     void (*each)(void *ctx, const char *name, uint64_t value), void *ctx,
     struct fail *f)
 {

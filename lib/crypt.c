@@ -31,16 +31,14 @@
 #include "lib/text.h"
 
 /* Seconds of a time of a certificate; 0 if it is malformed. */
-static int64_t
-asn1_seconds(const ASN1_TIME *t)
+static int64_t asn1_seconds(const ASN1_TIME *t)
 {
 	struct tm tm;
 
 	return ASN1_TIME_to_tm(t, &tm) == 1 ? (int64_t)timegm(&tm) : 0;
 }
 
-static FILE *
-open_pem(const char *path, struct fail *f)
+static FILE *open_pem(const char *path, struct fail *f)
 {
 	FILE *file = fopen(path, "re");
 
@@ -49,8 +47,7 @@ open_pem(const char *path, struct fail *f)
 	return file;
 }
 
-static X509 *
-read_certificate(const char *path, struct fail *f)
+static X509 *read_certificate(const char *path, struct fail *f)
 {
 	FILE *file = open_pem(path, f);
 	X509 *x = file == NULL ? NULL : PEM_read_X509(file, NULL, NULL, NULL);
@@ -65,15 +62,13 @@ read_certificate(const char *path, struct fail *f)
 }
 
 /* A key with a passphrase would stop an unattended web server. */
-static int
-no_passphrase(char *buf, int size, int writing, void *arg)
+static int no_passphrase(char *buf, int size, int writing, void *arg)
 {
 	(void)buf, (void)size, (void)writing, (void)arg;
 	return -1;
 }
 
-static EVP_PKEY *
-read_key(const char *path, struct fail *f)
+static EVP_PKEY *read_key(const char *path, struct fail *f)
 {
 	FILE *file = open_pem(path, f);
 	EVP_PKEY *k = file == NULL ?
@@ -90,8 +85,8 @@ read_key(const char *path, struct fail *f)
 	return k;
 }
 
-enum err
-cert_pair_read(const char *certificate, const char *key, struct cert *c, struct fail *f)
+enum err cert_pair_read(
+    const char *certificate, const char *key, struct cert *c, struct fail *f)
 {
 	X509 *x = read_certificate(certificate, f);
 	EVP_PKEY *k = x == NULL ? NULL : read_key(key, f);
@@ -147,8 +142,7 @@ enum { PUBLIC_NUMBERS = 2 };
 static const char digits[] = "0123456789abcdef";
 
 /* Records OpenSSL's last error and empties its error queue. */
-static enum err
-fail_ssl(struct fail *f, enum err code, const char *what)
+static enum err fail_ssl(struct fail *f, enum err code, const char *what)
 {
 	char text[160];
 
@@ -157,8 +151,7 @@ fail_ssl(struct fail *f, enum err code, const char *what)
 	return FAIL(f, code, "%s: %s", what, text);
 }
 
-static void
-to_hex(const unsigned char *p, size_t n, char *out)
+static void to_hex(const unsigned char *p, size_t n, char *out)
 {
 	for (size_t i = 0; i < n; i++) {
 		*out++ = digits[p[i] >> 4];
@@ -169,16 +162,14 @@ to_hex(const unsigned char *p, size_t n, char *out)
 
 static EVP_MD *md5_fetched;
 
-static void
-fetch_md5(void)
+static void fetch_md5(void)
 {
 	md5_fetched = EVP_MD_fetch(NULL, "MD5", NULL);
 	assert(md5_fetched != NULL);
 }
 
 /* Fetched once per process: a fetch takes longer than digesting a name. */
-static const EVP_MD *
-md5_algorithm(void)
+static const EVP_MD *md5_algorithm(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -192,14 +183,12 @@ struct sha256 {
 	EVP_MD_CTX *md;
 };
 
-static void
-sha256_free(void *what)
+static void sha256_free(void *what)
 {
 	EVP_MD_CTX_free(what);
 }
 
-static void
-sha256_begin(struct sha256 *d)
+static void sha256_begin(struct sha256 *d)
 {
 	int ok = EVP_DigestInit_ex(d->md, EVP_sha256(), NULL);
 
@@ -207,8 +196,7 @@ sha256_begin(struct sha256 *d)
 	(void)ok;
 }
 
-struct sha256 *
-sha256_new(struct arena *a)
+struct sha256 *sha256_new(struct arena *a)
 {
 	struct sha256 *d = NEW(a, struct sha256);
 
@@ -219,8 +207,7 @@ sha256_new(struct arena *a)
 	return d;
 }
 
-void
-sha256_add(struct sha256 *d, const void *p, size_t n)
+void sha256_add(struct sha256 *d, const void *p, size_t n)
 {
 	int ok = EVP_DigestUpdate(d->md, p, n);
 
@@ -228,8 +215,7 @@ sha256_add(struct sha256 *d, const void *p, size_t n)
 	(void)ok;
 }
 
-void
-sha256_end(struct sha256 *d, char out[SHA256_HEX])
+void sha256_end(struct sha256 *d, char out[SHA256_HEX])
 {
 	unsigned char md[EVP_MAX_MD_SIZE];
 	unsigned len;
@@ -243,8 +229,7 @@ sha256_end(struct sha256 *d, char out[SHA256_HEX])
 
 /* --- MD5 --- */
 
-void
-md5_hex(const void *p, size_t n, char out[MD5_HEX])
+void md5_hex(const void *p, size_t n, char out[MD5_HEX])
 {
 	unsigned char md[EVP_MAX_MD_SIZE];
 	unsigned len;
@@ -254,15 +239,13 @@ md5_hex(const void *p, size_t n, char out[MD5_HEX])
 	to_hex(md, 16, out);
 }
 
-void
-md5_text(const char *s, char out[MD5_HEX])
+void md5_text(const char *s, char out[MD5_HEX])
 {
 	md5_hex(s, strlen(s), out);
 }
 
 /* counter, which may be NULL, grows as bytes are read. */
-static enum err
-digest_fd(int fd, const char *path, EVP_MD_CTX *c, int64_t *nbytes,
+static enum err digest_fd(int fd, const char *path, EVP_MD_CTX *c, int64_t *nbytes,
     atomic_int_least64_t *counter, struct fail *f)
 {
 	unsigned char chunk[CHUNK];
@@ -284,9 +267,8 @@ digest_fd(int fd, const char *path, EVP_MD_CTX *c, int64_t *nbytes,
 	}
 }
 
-static enum err
-md5_fd_counted(int fd, const char *path, char out[MD5_HEX], int64_t *nbytes,
-    atomic_int_least64_t *counter, struct fail *f)
+static enum err md5_fd_counted(int fd, const char *path, char out[MD5_HEX],
+    int64_t *nbytes, atomic_int_least64_t *counter, struct fail *f)
 {
 	unsigned char md[EVP_MAX_MD_SIZE];
 	int64_t size;
@@ -306,14 +288,13 @@ md5_fd_counted(int fd, const char *path, char out[MD5_HEX], int64_t *nbytes,
 	return OK;
 }
 
-enum err
-md5_fd(int fd, const char *path, char out[MD5_HEX], int64_t *nbytes, struct fail *f)
+enum err md5_fd(
+    int fd, const char *path, char out[MD5_HEX], int64_t *nbytes, struct fail *f)
 {
 	return md5_fd_counted(fd, path, out, nbytes, NULL, f);
 }
 
-enum err
-md5_file_counted(const char *path, char out[MD5_HEX], int64_t *nbytes,
+enum err md5_file_counted(const char *path, char out[MD5_HEX], int64_t *nbytes,
     atomic_int_least64_t *counter, struct fail *f)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -328,8 +309,7 @@ md5_file_counted(const char *path, char out[MD5_HEX], int64_t *nbytes,
 	return e;
 }
 
-enum err
-md5_file(const char *path, char out[MD5_HEX], int64_t *nbytes, struct fail *f)
+enum err md5_file(const char *path, char out[MD5_HEX], int64_t *nbytes, struct fail *f)
 {
 	return md5_file_counted(path, out, nbytes, NULL, f);
 }
@@ -338,8 +318,7 @@ md5_file(const char *path, char out[MD5_HEX], int64_t *nbytes, struct fail *f)
  * Reads exactly n bytes as hex digits, with white space anywhere, up to a '.' or the
  * end.
  */
-static bool
-hex_read(const char *s, unsigned char *out, size_t n)
+static bool hex_read(const char *s, unsigned char *out, size_t n)
 {
 	size_t got = 0; /* digits so far */
 
@@ -356,8 +335,7 @@ hex_read(const char *s, unsigned char *out, size_t n)
 	return got == 2 * n;
 }
 
-static void
-hex_write(struct buf *b, const unsigned char *p, size_t n)
+static void hex_write(struct buf *b, const unsigned char *p, size_t n)
 {
 	char line[2 * LINE_BYTES + 1];
 
@@ -371,8 +349,7 @@ hex_write(struct buf *b, const unsigned char *p, size_t n)
 /*
  * Makes an OpenSSL key from the first n numbers, which lie one behind the other at p.
  */
-static EVP_PKEY *
-pkey_from(const unsigned char *p, size_t n)
+static EVP_PKEY *pkey_from(const unsigned char *p, size_t n)
 {
 	OSSL_PARAM_BLD *bld = OSSL_PARAM_BLD_new();
 	EVP_PKEY_CTX *c = EVP_PKEY_CTX_new_from_name(NULL, "RSA", NULL);
@@ -401,8 +378,8 @@ pkey_from(const unsigned char *p, size_t n)
 	return pkey;
 }
 
-static enum err
-key_parse(const char *text, bool private, struct key **key, struct fail *f)
+static enum err key_parse(
+    const char *text, bool private, struct key **key, struct fail *f)
 {
 	const char *kind = private ? "private" : "public";
 	unsigned char raw[PRIVATE_BYTES];
@@ -428,8 +405,7 @@ key_parse(const char *text, bool private, struct key **key, struct fail *f)
  * A damaged private key would make signatures that no client accepts, so sign and
  * verify once.
  */
-static enum err
-key_self_test(const struct key *k, struct fail *f)
+static enum err key_self_test(const struct key *k, struct fail *f)
 {
 	struct arena a = { 0 };
 	char md5[MD5_HEX], *sig;
@@ -443,8 +419,7 @@ key_self_test(const struct key *k, struct fail *f)
 	return e;
 }
 
-enum err
-key_parse_private(const char *text, struct key **key, struct fail *f)
+enum err key_parse_private(const char *text, struct key **key, struct fail *f)
 {
 	struct key *k;
 
@@ -457,14 +432,13 @@ key_parse_private(const char *text, struct key **key, struct fail *f)
 	return OK;
 }
 
-enum err
-key_parse_public(const char *text, struct key **key, struct fail *f)
+enum err key_parse_public(const char *text, struct key **key, struct fail *f)
 {
 	return key_parse(text, false, key, f);
 }
 
-static enum err
-key_read(const char *path, bool private, struct key **key, struct fail *f)
+static enum err key_read(
+    const char *path, bool private, struct key **key, struct fail *f)
 {
 	struct arena a = { 0 };
 	char *text;
@@ -480,20 +454,17 @@ key_read(const char *path, bool private, struct key **key, struct fail *f)
 	return OK;
 }
 
-enum err
-key_read_private(const char *path, struct key **key, struct fail *f)
+enum err key_read_private(const char *path, struct key **key, struct fail *f)
 {
 	return key_read(path, true, key, f);
 }
 
-enum err
-key_read_public(const char *path, struct key **key, struct fail *f)
+enum err key_read_public(const char *path, struct key **key, struct fail *f)
 {
 	return key_read(path, false, key, f);
 }
 
-void
-key_free(struct key *k)
+void key_free(struct key *k)
 {
 	if (k == NULL)
 		return;
@@ -501,8 +472,7 @@ key_free(struct key *k)
 	free(k);
 }
 
-static bool
-key_to_text(struct arena *a, const EVP_PKEY *pkey, size_t n, char **text)
+static bool key_to_text(struct arena *a, const EVP_PKEY *pkey, size_t n, char **text)
 {
 	unsigned char raw[PRIVATE_BYTES], *p = raw;
 	struct buf b = buf_new(a);
@@ -522,8 +492,8 @@ key_to_text(struct arena *a, const EVP_PKEY *pkey, size_t n, char **text)
 	return true;
 }
 
-enum err
-key_make(struct arena *a, char **private_text, char **public_text, struct fail *f)
+enum err key_make(
+    struct arena *a, char **private_text, char **public_text, struct fail *f)
 {
 	EVP_PKEY *pkey = EVP_RSA_gen(KEY_BITS);
 	bool ok = pkey != NULL && key_to_text(a, pkey, N(numbers), private_text) &&
@@ -533,15 +503,13 @@ key_make(struct arena *a, char **private_text, char **public_text, struct fail *
 	return ok ? OK : fail_ssl(f, E_SYS, "making a key pair");
 }
 
-static bool
-is_md5_hex(const char *s)
+static bool is_md5_hex(const char *s)
 {
 	return strlen(s) == MD5_TEXT && strspn(s, digits) == MD5_TEXT;
 }
 
-enum err
-sign_md5(struct arena *a, const struct key *k, const char md5[MD5_HEX], char **sig,
-    struct fail *f)
+enum err sign_md5(struct arena *a, const struct key *k, const char md5[MD5_HEX],
+    char **sig, struct fail *f)
 {
 	unsigned char raw[SIG_BYTES];
 	size_t n = sizeof(raw);
@@ -563,8 +531,7 @@ sign_md5(struct arena *a, const struct key *k, const char md5[MD5_HEX], char **s
 	return OK;
 }
 
-enum err
-sign_text(
+enum err sign_text(
     struct arena *a, const struct key *k, const char *text, char **sig, struct fail *f)
 {
 	char md5[MD5_HEX];
@@ -573,8 +540,8 @@ sign_text(
 	return sign_md5(a, k, md5, sig, f);
 }
 
-enum err
-signed_md5(const struct key *k, const char *sig, char md5[MD5_HEX], struct fail *f)
+enum err signed_md5(
+    const struct key *k, const char *sig, char md5[MD5_HEX], struct fail *f)
 {
 	unsigned char raw[SIG_BYTES], said[SIG_BYTES + 1];
 	size_t n = SIG_BYTES;
@@ -599,8 +566,7 @@ signed_md5(const struct key *k, const char *sig, char md5[MD5_HEX], struct fail 
 	return OK;
 }
 
-enum err
-verify_md5(
+enum err verify_md5(
     const struct key *k, const char md5[MD5_HEX], const char *sig, struct fail *f)
 {
 	char said[MD5_HEX];
@@ -611,8 +577,8 @@ verify_md5(
 	return OK;
 }
 
-enum err
-verify_text(const struct key *k, const char *text, const char *sig, struct fail *f)
+enum err verify_text(
+    const struct key *k, const char *text, const char *sig, struct fail *f)
 {
 	char md5[MD5_HEX];
 
@@ -620,8 +586,7 @@ verify_text(const struct key *k, const char *text, const char *sig, struct fail 
 	return verify_md5(k, md5, sig, f);
 }
 
-void
-random_bytes(void *p, size_t n)
+void random_bytes(void *p, size_t n)
 {
 	char *to = p;
 
@@ -643,8 +608,7 @@ random_bytes(void *p, size_t n)
 	}
 }
 
-void
-random_hex(char *out, size_t nhex)
+void random_hex(char *out, size_t nhex)
 {
 	unsigned char raw[32];
 
@@ -656,16 +620,15 @@ random_hex(char *out, size_t nhex)
 	out[nhex] = '\0';
 }
 
-bool
-secret_equal(const char *x, const char *y)
+bool secret_equal(const char *x, const char *y)
 {
 	size_t nx = strlen(x), ny = strlen(y);
 
 	return CRYPTO_memcmp(x, y, nx < ny ? nx : ny) == 0 && nx == ny;
 }
 
-enum err
-password_hash(struct arena *a, const char *wire_hash, char **stored, struct fail *f)
+enum err password_hash(
+    struct arena *a, const char *wire_hash, char **stored, struct fail *f)
 {
 	char salt[CRYPT_GENSALT_OUTPUT_SIZE], seed[16];
 	struct crypt_data data = { 0 };
@@ -691,8 +654,7 @@ password_hash(struct arena *a, const char *wire_hash, char **stored, struct fail
  */
 static const char dummy_bcrypt[] = "$2y$10$abcdefghijklmnopqrstuu";
 
-bool
-password_check(const char *wire_hash, const char *stored)
+bool password_check(const char *wire_hash, const char *stored)
 {
 	struct crypt_data data = { 0 };
 	const char *hash;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fills in struct fail; the name and exit status of each error. */
+/*
+ * Fills in struct fail; the name and exit status of each error. Short, because what is
+ * done about an error belongs to its caller.
+ */
 #include "lib/err.h"
 
 #include <assert.h>
@@ -26,9 +29,8 @@ static const struct {
 };
 
 /* Formats into a copy first: an argument may be the very detail that is replaced. */
-__attribute__((format(printf, 5, 0))) static enum err
-fail_record(struct fail *f, enum err code, const char *where, const char *more,
-    const char *fmt, va_list ap)
+__attribute__((format(printf, 5, 0))) static enum err fail_record(struct fail *f,
+    enum err code, const char *where, const char *more, const char *fmt, va_list ap)
 {
 	char text[FAIL_BYTES];
 	int n = vsnprintf(text, sizeof(text), fmt, ap);
@@ -46,8 +48,8 @@ fail_record(struct fail *f, enum err code, const char *where, const char *more,
 	return code;
 }
 
-enum err
-fail_set(struct fail *f, enum err code, const char *where, const char *fmt, ...)
+enum err fail_set(
+    struct fail *f, enum err code, const char *where, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -57,8 +59,7 @@ fail_set(struct fail *f, enum err code, const char *where, const char *fmt, ...)
 	return code;
 }
 
-static enum err
-err_of_errno(int number)
+static enum err err_of_errno(int number)
 {
 	switch (number) {
 	case ENOSPC:
@@ -72,8 +73,7 @@ err_of_errno(int number)
 	}
 }
 
-enum err
-fail_errno(struct fail *f, const char *where, const char *fmt, ...)
+enum err fail_errno(struct fail *f, const char *where, const char *fmt, ...)
 {
 	char text[128];
 	int number = errno;
@@ -89,15 +89,13 @@ fail_errno(struct fail *f, const char *where, const char *fmt, ...)
 	return code;
 }
 
-const char *
-err_name(enum err e)
+const char *err_name(enum err e)
 {
 	assert(e >= OK && e < E__MAX);
 	return errs[e].name;
 }
 
-int
-err_exit(enum err e)
+int err_exit(enum err e)
 {
 	assert(e >= OK && e < E__MAX);
 	return errs[e].exit;

@@ -5,14 +5,12 @@
 #include "lib/text.h"
 #include "lib/banned.h"
 
-static bool
-field_is_real(const struct field *o)
+static bool field_is_real(const struct field *o)
 {
 	return o->type == FIELD_F64 || o->type == FIELD_F64_GIVEN;
 }
 
-static const char *
-range_of(struct arena *a, const struct field *o, const char *text)
+static const char *range_of(struct arena *a, const struct field *o, const char *text)
 {
 	const char *what = !field_is_real(o) ?
 	                       "a whole number" :
@@ -34,8 +32,7 @@ range_of(struct arena *a, const struct field *o, const char *text)
 }
 
 /* Reads 1e6 as a whole number, too. */
-static bool
-whole_number(const char *text, int64_t *v)
+static bool whole_number(const char *text, int64_t *v)
 {
 	const double most = 1LL << 53;
 	double real;
@@ -48,8 +45,8 @@ whole_number(const char *text, int64_t *v)
 	return (double)*v == real;
 }
 
-static const char *
-field_set_pair(struct arena *a, const struct field *o, int64_t *to, const char *text)
+static const char *field_set_pair(
+    struct arena *a, const struct field *o, int64_t *to, const char *text)
 {
 	char *n = arena_strdup(a, text), *i = strchr(n, ' ');
 	int64_t v[2] = { 0 };
@@ -64,8 +61,8 @@ field_set_pair(struct arena *a, const struct field *o, int64_t *to, const char *
 	return NULL;
 }
 
-static const char *
-field_set_number(struct arena *a, const struct field *o, void *to, const char *text)
+static const char *field_set_number(
+    struct arena *a, const struct field *o, void *to, const char *text)
 {
 	bool real = field_is_real(o), good;
 	int64_t whole = 0;
@@ -86,8 +83,7 @@ field_set_number(struct arena *a, const struct field *o, void *to, const char *t
 	return NULL;
 }
 
-const char *
-field_set(struct arena *a, const struct field *o, void *row, char *text)
+const char *field_set(struct arena *a, const struct field *o, void *row, char *text)
 {
 	void *to = (char *)row + o->off;
 	struct text_list *list = to;
@@ -113,16 +109,14 @@ field_set(struct arena *a, const struct field *o, void *row, char *text)
 	}
 }
 
-void
-field_defaults(struct arena *a, const struct field *table, void *row)
+void field_defaults(struct arena *a, const struct field *table, void *row)
 {
 	for (; table->name != NULL; table++)
 		if (table->def != NULL)
 			field_set(a, table, row, arena_strdup(a, table->def));
 }
 
-static bool
-field_named(const char *a, const char *b, bool loose)
+static bool field_named(const char *a, const char *b, bool loose)
 {
 	for (; *a != '\0' && *b != '\0'; a++, b++)
 		if (*a != *b && !(loose && strchr("-_", *a) && strchr("-_", *b)))
@@ -130,8 +124,8 @@ field_named(const char *a, const char *b, bool loose)
 	return *a == *b;
 }
 
-const struct field *
-field_find(const struct field *table, const char *name, bool loose, const char **near)
+const struct field *field_find(
+    const struct field *table, const char *name, bool loose, const char **near)
 {
 	size_t least = (size_t)-1;
 

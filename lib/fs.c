@@ -27,16 +27,14 @@ enum {
 };
 
 /* E_NOTFOUND if errno says that the file does not exist, else as FAIL_ERRNO(). */
-static enum err
-fail_open(struct fail *f, const char *what, const char *path)
+static enum err fail_open(struct fail *f, const char *what, const char *path)
 {
 	if (errno == ENOENT || errno == ENOTDIR)
 		return FAIL(f, E_NOTFOUND, "%s %s: no such file", what, path);
 	return FAIL_ERRNO(f, "%s %s", what, path);
 }
 
-static ssize_t
-fd_read(int fd, void *p, size_t n)
+static ssize_t fd_read(int fd, void *p, size_t n)
 {
 	ssize_t got;
 
@@ -46,8 +44,7 @@ fd_read(int fd, void *p, size_t n)
 	return got;
 }
 
-static bool
-fd_write_all(int fd, const char *p, size_t n)
+static bool fd_write_all(int fd, const char *p, size_t n)
 {
 	while (n > 0) {
 		ssize_t put = write(fd, p, n);
@@ -61,9 +58,8 @@ fd_write_all(int fd, const char *p, size_t n)
 	return true;
 }
 
-enum err
-fs_read_fd(struct arena *a, int fd, const char *path, size_t max, char **p, size_t *n,
-    struct fail *f)
+enum err fs_read_fd(struct arena *a, int fd, const char *path, size_t max, char **p,
+    size_t *n, struct fail *f)
 {
 	struct stat st;
 
@@ -94,8 +90,7 @@ fs_read_fd(struct arena *a, int fd, const char *path, size_t max, char **p, size
 	return OK;
 }
 
-enum err
-fs_read(
+enum err fs_read(
     struct arena *a, const char *path, size_t max, char **p, size_t *n, struct fail *f)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -114,8 +109,7 @@ struct tmp {
 	int fd;
 };
 
-static enum err
-tmp_open(struct tmp *t, const char *path, struct fail *f)
+static enum err tmp_open(struct tmp *t, const char *path, struct fail *f)
 {
 	const char *slash = strrchr(path, '/'),
 		   *base = slash == NULL ? path : slash + 1;
@@ -132,8 +126,8 @@ tmp_open(struct tmp *t, const char *path, struct fail *f)
 	return OK;
 }
 
-static enum err
-tmp_drop(struct tmp *t, const char *what, const char *path, struct fail *f)
+static enum err tmp_drop(
+    struct tmp *t, const char *what, const char *path, struct fail *f)
 {
 	enum err e = FAIL_ERRNO(f, "%s %s", what, path);
 
@@ -143,8 +137,7 @@ tmp_drop(struct tmp *t, const char *what, const char *path, struct fail *f)
 	return e;
 }
 
-enum err
-fs_sync_dir(const char *path, struct fail *f)
+enum err fs_sync_dir(const char *path, struct fail *f)
 {
 	const char *slash = strrchr(path, '/');
 	char dir[PATH_MAX] = ".";
@@ -165,8 +158,8 @@ fs_sync_dir(const char *path, struct fail *f)
 }
 
 /* Closes a file whose content and mode need not be on disk yet. */
-static enum err
-tmp_close(struct tmp *t, const char *path, unsigned mode, struct fail *f)
+static enum err tmp_close(
+    struct tmp *t, const char *path, unsigned mode, struct fail *f)
 {
 	int closed;
 
@@ -177,8 +170,8 @@ tmp_close(struct tmp *t, const char *path, unsigned mode, struct fail *f)
 	return closed == 0 ? OK : tmp_drop(t, "closing", path, f);
 }
 
-static enum err
-tmp_flush(struct tmp *t, const char *path, unsigned mode, struct fail *f)
+static enum err tmp_flush(
+    struct tmp *t, const char *path, unsigned mode, struct fail *f)
 {
 	if (fchmod(t->fd, mode) < 0)
 		return tmp_drop(t, "setting the mode of", path, f);
@@ -187,8 +180,8 @@ tmp_flush(struct tmp *t, const char *path, unsigned mode, struct fail *f)
 	return tmp_close(t, path, mode, f);
 }
 
-static enum err
-tmp_commit(struct tmp *t, const char *path, unsigned mode, struct fail *f)
+static enum err tmp_commit(
+    struct tmp *t, const char *path, unsigned mode, struct fail *f)
 {
 	TRY(tmp_flush(t, path, mode, f));
 	if (rename(t->name, path) < 0)
@@ -200,8 +193,8 @@ tmp_commit(struct tmp *t, const char *path, unsigned mode, struct fail *f)
 	return OK;
 }
 
-enum err
-fs_write(const char *path, const void *p, size_t n, unsigned mode, struct fail *f)
+enum err fs_write(
+    const char *path, const void *p, size_t n, unsigned mode, struct fail *f)
 {
 	struct tmp t;
 
@@ -215,8 +208,7 @@ fs_write(const char *path, const void *p, size_t n, unsigned mode, struct fail *
  * Writes a file of another owner. It has no name while it is ours, so that no other
  * process of this account can open it.
  */
-static enum err
-replace_of_other(
+static enum err replace_of_other(
     const char *path, const void *p, size_t n, const struct stat *old, struct fail *f)
 {
 	char dir[PATH_MAX], fd_name[64];
@@ -248,8 +240,7 @@ replace_of_other(
 	return OK;
 }
 
-enum err
-fs_replace(const char *path, const void *p, size_t n, struct fail *f)
+enum err fs_replace(const char *path, const void *p, size_t n, struct fail *f)
 {
 	struct stat st;
 
@@ -260,8 +251,8 @@ fs_replace(const char *path, const void *p, size_t n, struct fail *f)
 	return replace_of_other(path, p, n, &st, f);
 }
 
-static enum err
-fd_append(int fd, const char *path, const void *p, size_t n, struct fail *f)
+static enum err fd_append(
+    int fd, const char *path, const void *p, size_t n, struct fail *f)
 {
 	struct stat st;
 	enum err e;
@@ -279,8 +270,8 @@ fd_append(int fd, const char *path, const void *p, size_t n, struct fail *f)
 	return e;
 }
 
-enum err
-fs_append(const char *path, const void *p, size_t n, unsigned mode, struct fail *f)
+enum err fs_append(
+    const char *path, const void *p, size_t n, unsigned mode, struct fail *f)
 {
 	int fd = open(path,
 	    O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, mode);
@@ -294,8 +285,8 @@ fs_append(const char *path, const void *p, size_t n, unsigned mode, struct fail 
 }
 
 /* Copies into a temporary file beside to. */
-static enum err
-fd_copy(int from, const char *from_path, const char *to, struct tmp *t, struct fail *f)
+static enum err fd_copy(
+    int from, const char *from_path, const char *to, struct tmp *t, struct fail *f)
 {
 	char chunk[CHUNK];
 	ssize_t n;
@@ -307,8 +298,8 @@ fd_copy(int from, const char *from_path, const char *to, struct tmp *t, struct f
 	return n == 0 ? OK : tmp_drop(t, "reading", from_path, f);
 }
 
-static enum err
-tmp_copy(const char *from, const char *to, struct tmp *t, struct fail *f)
+static enum err tmp_copy(
+    const char *from, const char *to, struct tmp *t, struct fail *f)
 {
 	int fd = open(from, O_RDONLY | O_CLOEXEC);
 	enum err e;
@@ -320,8 +311,7 @@ tmp_copy(const char *from, const char *to, struct tmp *t, struct fail *f)
 	return e;
 }
 
-enum err
-fs_copy(const char *from, const char *to, unsigned mode, struct fail *f)
+enum err fs_copy(const char *from, const char *to, unsigned mode, struct fail *f)
 {
 	struct tmp t;
 
@@ -329,8 +319,7 @@ fs_copy(const char *from, const char *to, unsigned mode, struct fail *f)
 	return tmp_commit(&t, to, mode, f);
 }
 
-enum err
-fs_copy_new(const char *from, const char *to, unsigned mode, struct fail *f)
+enum err fs_copy_new(const char *from, const char *to, unsigned mode, struct fail *f)
 {
 	struct tmp t;
 	enum err e;
@@ -346,8 +335,7 @@ fs_copy_new(const char *from, const char *to, unsigned mode, struct fail *f)
 }
 
 /* Flushes all that was written to the file system of a file. */
-static enum err
-sync_all(const char *path, struct fail *f)
+static enum err sync_all(const char *path, struct fail *f)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	enum err e = OK;
@@ -362,9 +350,8 @@ sync_all(const char *path, struct fail *f)
 
 /* Copies all, and names them when their contents are on disk. names: of temporary
  * files that are left. */
-static enum err
-copy_and_name(struct arena *a, struct fs_pair *v, size_t n, unsigned mode, char **names,
-    struct fail *f)
+static enum err copy_and_name(struct arena *a, struct fs_pair *v, size_t n,
+    unsigned mode, char **names, struct fail *f)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct tmp t;
@@ -386,8 +373,8 @@ copy_and_name(struct arena *a, struct fs_pair *v, size_t n, unsigned mode, char 
 	return sync_all(v[0].to, f);
 }
 
-enum err
-fs_copy_all(struct arena *a, struct fs_pair *v, size_t n, unsigned mode, struct fail *f)
+enum err fs_copy_all(
+    struct arena *a, struct fs_pair *v, size_t n, unsigned mode, struct fail *f)
 {
 	char **names = NEWN(a, char *, n + 1);
 	enum err e = OK;
@@ -405,8 +392,7 @@ fs_copy_all(struct arena *a, struct fs_pair *v, size_t n, unsigned mode, struct 
 	return e;
 }
 
-enum err
-fs_open_file(const char *path, int *fd, struct fail *f)
+enum err fs_open_file(const char *path, int *fd, struct fail *f)
 {
 	struct stat st;
 
@@ -422,8 +408,7 @@ fs_open_file(const char *path, int *fd, struct fail *f)
 	return FAIL(f, E_BADREQ, "%s is not a file", path);
 }
 
-enum err
-fs_read_regular(
+enum err fs_read_regular(
     struct arena *a, const char *path, size_t max, char **p, size_t *n, struct fail *f)
 {
 	enum err e;
@@ -435,8 +420,7 @@ fs_read_regular(
 	return e;
 }
 
-enum err
-fs_touch(const char *path, struct fail *f)
+enum err fs_touch(const char *path, struct fail *f)
 {
 	/* The web server and the daemons may be two users of one group. */
 	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0664);
@@ -447,16 +431,14 @@ fs_touch(const char *path, struct fail *f)
 	return OK;
 }
 
-enum err
-fs_unlink(const char *path, struct fail *f)
+enum err fs_unlink(const char *path, struct fail *f)
 {
 	if (unlink(path) < 0 && errno != ENOENT)
 		return FAIL_ERRNO(f, "removing %s", path);
 	return OK;
 }
 
-enum err
-fs_rename(const char *from, const char *to, struct fail *f)
+enum err fs_rename(const char *from, const char *to, struct fail *f)
 {
 	if (rename(from, to) == 0)
 		return OK;
@@ -465,8 +447,7 @@ fs_rename(const char *from, const char *to, struct fail *f)
 	return FAIL_ERRNO(f, "renaming %s to %s", from, to);
 }
 
-enum err
-fs_rename_new(const char *from, const char *to, struct fail *f)
+enum err fs_rename_new(const char *from, const char *to, struct fail *f)
 {
 	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
 		return OK;
@@ -481,8 +462,7 @@ fs_rename_new(const char *from, const char *to, struct fail *f)
 	return FAIL_ERRNO(f, "renaming %s to %s", from, to);
 }
 
-enum err
-fs_mkdirs(const char *path, unsigned mode, struct fail *f)
+enum err fs_mkdirs(const char *path, unsigned mode, struct fail *f)
 {
 	char part[PATH_MAX];
 	size_t n = strlen(path);
@@ -506,16 +486,14 @@ fs_mkdirs(const char *path, unsigned mode, struct fail *f)
 	return OK;
 }
 
-bool
-fs_exists(const char *path)
+bool fs_exists(const char *path)
 {
 	struct stat st;
 
 	return lstat(path, &st) == 0;
 }
 
-enum err
-fs_check_change(const char *path, struct fail *f)
+enum err fs_check_change(const char *path, struct fail *f)
 {
 	char dir[PATH_MAX];
 
@@ -534,8 +512,7 @@ fs_check_change(const char *path, struct fail *f)
 	return OK;
 }
 
-enum err
-fs_check_exists(const char *path, bool *there, struct fail *f)
+enum err fs_check_exists(const char *path, bool *there, struct fail *f)
 {
 	struct stat st;
 
@@ -545,8 +522,7 @@ fs_check_exists(const char *path, bool *there, struct fail *f)
 	return FAIL(f, E_SYS, "%s: %s", path, strerror(errno));
 }
 
-bool
-fs_is_file(const char *path, int fd)
+bool fs_is_file(const char *path, int fd)
 {
 	struct stat named, ours;
 
@@ -554,24 +530,21 @@ fs_is_file(const char *path, int fd)
 	       named.st_ino == ours.st_ino && named.st_dev == ours.st_dev;
 }
 
-int64_t
-fs_size(const char *path)
+int64_t fs_size(const char *path)
 {
 	struct stat st;
 
 	return stat(path, &st) == 0 ? (int64_t)st.st_size : -1;
 }
 
-int64_t
-fs_mtime(const char *path)
+int64_t fs_mtime(const char *path)
 {
 	struct stat st;
 
 	return stat(path, &st) == 0 ? clock_of_file(st.st_mtime) : -1;
 }
 
-bool
-fs_changed(const char *path, struct fs_seen *seen)
+bool fs_changed(const char *path, struct fs_seen *seen)
 {
 	struct stat st;
 	struct fs_seen was = *seen, now = { .looked = true };
@@ -592,16 +565,14 @@ fs_changed(const char *path, struct fs_seen *seen)
 	       was.size != now.size || was.inode != now.inode;
 }
 
-static int
-compare_names(const void *x, const void *y)
+static int compare_names(const void *x, const void *y)
 {
 	const char *const *a = x, *const *b = y;
 
 	return strcmp(*a, *b);
 }
 
-enum err
-fs_list(struct arena *a, const char *dir, size_t max, char ***names, size_t *n,
+enum err fs_list(struct arena *a, const char *dir, size_t max, char ***names, size_t *n,
     struct fail *f)
 {
 	DIR *d = opendir(dir);
@@ -630,8 +601,7 @@ fs_list(struct arena *a, const char *dir, size_t max, char ***names, size_t *n,
 	return OK;
 }
 
-void
-fs_close_to_others(int fd)
+void fs_close_to_others(int fd)
 {
 	struct stat st;
 
@@ -646,8 +616,7 @@ enum lock_kind { LOCK_FILE = O_RDWR | O_CREAT | O_NOFOLLOW, LOCK_CONTENT = O_RDO
  * Opens and locks path without retrying; how is LOCK_EX or LOCK_SH. -1 with errno
  * EWOULDBLOCK if another process holds the lock.
  */
-static int
-lock_try(const char *path, enum lock_kind kind, int how)
+static int lock_try(const char *path, enum lock_kind kind, int how)
 {
 	int fd = open(path, (int)kind | O_CLOEXEC, 0660), why;
 	struct stat named, ours;
@@ -669,8 +638,8 @@ lock_try(const char *path, enum lock_kind kind, int how)
 	return -1;
 }
 
-static enum err
-lock_take(const char *path, enum lock_kind kind, int how, int *fd, struct fail *f)
+static enum err lock_take(
+    const char *path, enum lock_kind kind, int how, int *fd, struct fail *f)
 {
 	/*
 	 * Retries, because fs_locked() of another process holds the lock for a moment.
@@ -687,14 +656,12 @@ lock_take(const char *path, enum lock_kind kind, int how, int *fd, struct fail *
 	return FAIL(f, E_RACE, "%s is locked by another process", path);
 }
 
-enum err
-fs_lock(const char *path, int *fd, struct fail *f)
+enum err fs_lock(const char *path, int *fd, struct fail *f)
 {
 	return lock_take(path, LOCK_FILE, LOCK_EX, fd, f);
 }
 
-static enum err
-lock_wait(
+static enum err lock_wait(
     const char *path, enum lock_kind kind, int64_t wait_ms, int *fd, struct fail *f)
 {
 	int64_t end = clock_mono_ms() + wait_ms;
@@ -706,26 +673,22 @@ lock_wait(
 	return e;
 }
 
-enum err
-fs_lock_wait(const char *path, int64_t wait_ms, int *fd, struct fail *f)
+enum err fs_lock_wait(const char *path, int64_t wait_ms, int *fd, struct fail *f)
 {
 	return lock_wait(path, LOCK_FILE, wait_ms, fd, f);
 }
 
-enum err
-fs_lock_content(const char *path, int64_t wait_ms, int *fd, struct fail *f)
+enum err fs_lock_content(const char *path, int64_t wait_ms, int *fd, struct fail *f)
 {
 	return lock_wait(path, LOCK_CONTENT, wait_ms, fd, f);
 }
 
-enum err
-fs_lock_shared(const char *path, int *fd, struct fail *f)
+enum err fs_lock_shared(const char *path, int *fd, struct fail *f)
 {
 	return lock_take(path, LOCK_FILE, LOCK_SH, fd, f);
 }
 
-bool
-fs_locked(const char *path)
+bool fs_locked(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	bool held;
@@ -737,8 +700,7 @@ fs_locked(const char *path)
 	return held;
 }
 
-bool
-fs_locked_shared(const char *path)
+bool fs_locked_shared(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	bool held;
@@ -750,8 +712,7 @@ fs_locked_shared(const char *path)
 	return held;
 }
 
-int64_t
-fs_free_bytes(const char *path)
+int64_t fs_free_bytes(const char *path)
 {
 	struct statvfs v;
 

@@ -34,8 +34,7 @@ struct way {
 };
 
 /* on_the_way: in a sticky directory nobody else replaces root's own. */
-static bool
-only_root_writes(const struct stat *st, bool on_the_way)
+static bool only_root_writes(const struct stat *st, bool on_the_way)
 {
 	return st->st_uid == 0 &&
 	       ((on_the_way && (st->st_mode & S_ISVTX) != 0) ||
@@ -43,15 +42,13 @@ only_root_writes(const struct stat *st, bool on_the_way)
 		       ((st->st_mode & S_IWGRP) == 0 || st->st_gid == 0)));
 }
 
-static void
-way_ruled_by(struct way *w, const struct stat *st)
+static void way_ruled_by(struct way *w, const struct stat *st)
 {
 	if (w->ruler == 0)
 		w->ruler = st->st_uid == 0 ? FS_RULED_BY_MANY : st->st_uid;
 }
 
-static enum err
-way_begin(struct way *w, const char *path, struct fail *f)
+static enum err way_begin(struct way *w, const char *path, struct fail *f)
 {
 	char here[PATH_MAX] = "";
 	int n;
@@ -67,24 +64,21 @@ way_begin(struct way *w, const char *path, struct fail *f)
 	return w->fd < 0 ? FAIL_ERRNO(f, "opening /") : OK;
 }
 
-static void
-way_end(struct way *w)
+static void way_end(struct way *w)
 {
 	if (w->fd >= 0)
 		close(w->fd);
 	w->fd = -1;
 }
 
-static void
-way_to(struct way *w, int fd)
+static void way_to(struct way *w, int fd)
 {
 	way_end(w);
 	w->fd = fd;
 }
 
 /* Puts the text of a link in front of what is left to go. */
-static enum err
-way_link(struct way *w, const char *name, struct fail *f)
+static enum err way_link(struct way *w, const char *name, struct fail *f)
 {
 	char text[PATH_MAX], rest[PATH_MAX];
 	ssize_t n = readlinkat(w->fd, name, text, sizeof(text) - 1);
@@ -102,8 +96,7 @@ way_link(struct way *w, const char *name, struct fail *f)
 }
 
 /* Takes the next name off what is left; "" = there is none. */
-static void
-way_name(struct way *w, char name[PATH_MAX])
+static void way_name(struct way *w, char name[PATH_MAX])
 {
 	size_t skip = strspn(w->rest, "/"), n = strcspn(w->rest + skip, "/");
 
@@ -114,8 +107,7 @@ way_name(struct way *w, char name[PATH_MAX])
 
 /* Looks at the directory reached and at what has this name in it; *mode = 0: nothing.
  */
-static enum err
-way_look(struct way *w, const char *name, mode_t *mode, struct fail *f)
+static enum err way_look(struct way *w, const char *name, mode_t *mode, struct fail *f)
 {
 	struct stat dir, st;
 
@@ -133,8 +125,7 @@ way_look(struct way *w, const char *name, mode_t *mode, struct fail *f)
 }
 
 /* Goes one name down; a link leads root on only if nobody but root can have put it. */
-static enum err
-way_step(struct way *w, const char *name, unsigned mode, struct fail *f)
+static enum err way_step(struct way *w, const char *name, unsigned mode, struct fail *f)
 {
 	mode_t is;
 	int next;
@@ -155,8 +146,8 @@ way_step(struct way *w, const char *name, unsigned mode, struct fail *f)
 	return OK;
 }
 
-enum err
-fs_open_dir(const char *path, unsigned mode, int *fd, bool *of_root, struct fail *f)
+enum err fs_open_dir(
+    const char *path, unsigned mode, int *fd, bool *of_root, struct fail *f)
 {
 	char name[PATH_MAX];
 	struct stat st = { 0 };
@@ -178,8 +169,7 @@ fs_open_dir(const char *path, unsigned mode, int *fd, bool *of_root, struct fail
 	return e;
 }
 
-enum err
-fs_ruler(const char *path, uid_t *uid, struct fail *f)
+enum err fs_ruler(const char *path, uid_t *uid, struct fail *f)
 {
 	char name[PATH_MAX];
 	struct way w;
@@ -198,8 +188,7 @@ fs_ruler(const char *path, uid_t *uid, struct fail *f)
 	return e;
 }
 
-enum err
-fs_remove_empty(const char *path, struct fail *f)
+enum err fs_remove_empty(const char *path, struct fail *f)
 {
 	char above[PATH_MAX], *slash;
 	enum err e = OK;
@@ -235,8 +224,7 @@ struct removal {
 };
 
 /* A link to a mark, or a mark that another account owns, does not count. */
-static bool
-has_mark(int dir)
+static bool has_mark(int dir)
 {
 	struct stat st;
 
@@ -245,8 +233,7 @@ has_mark(int dir)
 }
 
 /* Two bind mounts of one device differ in nothing but the mount's number. */
-static uint64_t
-mount_of(int fd)
+static uint64_t mount_of(int fd)
 {
 	struct statx st = { 0 };
 
@@ -257,22 +244,19 @@ mount_of(int fd)
 	           (uint64_t)st.stx_dev_major << 32 | st.stx_dev_minor;
 }
 
-static int
-open_dir(int at, const char *name)
+static int open_dir(int at, const char *name)
 {
 	return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-static enum err
-removal_failed(const struct removal *r, const char *name)
+static enum err removal_failed(const struct removal *r, const char *name)
 {
 	return FAIL_ERRNO(r->f, "removing %s, at %.200s", r->path, name);
 }
 
 static enum err empty_dir(struct removal *r, int fd, int depth);
 
-static enum err
-remove_dir(struct removal *r, int dir, const char *name, int depth)
+static enum err remove_dir(struct removal *r, int dir, const char *name, int depth)
 {
 	char moved[32];
 	int fd;
@@ -298,8 +282,7 @@ remove_dir(struct removal *r, int dir, const char *name, int depth)
 	return OK;
 }
 
-static enum err
-remove_at(struct removal *r, int dir, const char *name, int depth)
+static enum err remove_at(struct removal *r, int dir, const char *name, int depth)
 {
 	struct stat st;
 
@@ -320,8 +303,7 @@ remove_at(struct removal *r, int dir, const char *name, int depth)
 }
 
 /* Makes one pass; *n = entries found. The mark of the top directory is removed last. */
-static enum err
-empty_once(struct removal *r, DIR *d, int depth, size_t *n)
+static enum err empty_once(struct removal *r, DIR *d, int depth, size_t *n)
 {
 	struct dirent *de;
 	enum err e = OK;
@@ -341,8 +323,7 @@ empty_once(struct removal *r, DIR *d, int depth, size_t *n)
 }
 
 /* Closes fd. */
-static enum err
-empty_dir(struct removal *r, int fd, int depth)
+static enum err empty_dir(struct removal *r, int fd, int depth)
 {
 	DIR *d = fdopendir(fd);
 	enum err e = OK;
@@ -362,8 +343,7 @@ empty_dir(struct removal *r, int fd, int depth)
 }
 
 /* Removes name from the open directory dir if either of the two is marked. */
-static enum err
-remove_top(int dir, const char *name, const char *path, struct fail *f)
+static enum err remove_top(int dir, const char *name, const char *path, struct fail *f)
 {
 	struct removal r = { .top = open_dir(dir, name), .path = path, .f = f };
 	enum err e = OK;
@@ -391,8 +371,7 @@ remove_top(int dir, const char *name, const char *path, struct fail *f)
 	return e;
 }
 
-enum err
-fs_rmtree(const char *path, struct fail *f)
+enum err fs_rmtree(const char *path, struct fail *f)
 {
 	const char *slash = strrchr(path, '/');
 	char above[PATH_MAX];
@@ -411,8 +390,7 @@ fs_rmtree(const char *path, struct fail *f)
 	return e;
 }
 
-bool
-fs_is_own(const char *path)
+bool fs_is_own(const char *path)
 {
 	int fd = open_dir(AT_FDCWD, path);
 	bool yes = fd >= 0 && has_mark(fd);
@@ -422,8 +400,7 @@ fs_is_own(const char *path)
 	return yes;
 }
 
-enum err
-fs_mark_own(const char *path, struct fail *f)
+enum err fs_mark_own(const char *path, struct fail *f)
 {
 	char mark[PATH_MAX];
 
@@ -432,8 +409,7 @@ fs_mark_own(const char *path, struct fail *f)
 	return fs_write(mark, mark_text, strlen(mark_text), 0644, f);
 }
 
-enum err
-fs_make_own(const char *path, unsigned mode, struct fail *f)
+enum err fs_make_own(const char *path, unsigned mode, struct fail *f)
 {
 	enum err e;
 
@@ -451,8 +427,7 @@ fs_make_own(const char *path, unsigned mode, struct fail *f)
 	    FS_MARK);
 }
 
-enum err
-fs_unmark_own(const char *path, struct fail *f)
+enum err fs_unmark_own(const char *path, struct fail *f)
 {
 	char mark[PATH_MAX];
 

@@ -23,8 +23,7 @@ struct unpack {
 	int fd; /* of unpack_fopen(), to be closed; else -1 */
 };
 
-bool
-unpack_named(const char *path)
+bool unpack_named(const char *path)
 {
 	static const char *const endings[] = { ".gz", ".xz", ".bz2", ".zst" };
 
@@ -35,8 +34,7 @@ unpack_named(const char *path)
 }
 
 /* The "archive" is a single stream without a name. */
-struct unpack *
-unpack_begin(int fd)
+struct unpack *unpack_begin(int fd)
 {
 	struct unpack *u = calloc(1, sizeof(*u));
 	struct archive_entry *e;
@@ -54,8 +52,7 @@ unpack_begin(int fd)
 	return u;
 }
 
-ssize_t
-unpack_read(struct unpack *u, void *to, size_t room)
+ssize_t unpack_read(struct unpack *u, void *to, size_t room)
 {
 	ssize_t n = u->damage != NULL ? -1 : archive_read_data(u->from, to, room);
 
@@ -66,14 +63,12 @@ unpack_read(struct unpack *u, void *to, size_t room)
 	return n < 0 ? -1 : n;
 }
 
-const char *
-unpack_damage(const struct unpack *u)
+const char *unpack_damage(const struct unpack *u)
 {
 	return u->damage;
 }
 
-void
-unpack_end(struct unpack *u)
+void unpack_end(struct unpack *u)
 {
 	if (u == NULL)
 		return;
@@ -83,8 +78,7 @@ unpack_end(struct unpack *u)
 	free(u);
 }
 
-static ssize_t
-cookie_read(void *cookie, char *to, size_t room)
+static ssize_t cookie_read(void *cookie, char *to, size_t room)
 {
 	ssize_t n = unpack_read(cookie, to, room);
 
@@ -93,15 +87,13 @@ cookie_read(void *cookie, char *to, size_t room)
 	return n;
 }
 
-static int
-cookie_close(void *cookie)
+static int cookie_close(void *cookie)
 {
 	unpack_end(cookie);
 	return 0;
 }
 
-FILE *
-unpack_fopen(const char *path)
+FILE *unpack_fopen(const char *path)
 {
 	static const cookie_io_functions_t calls = { .read = cookie_read,
 		.close = cookie_close };
@@ -125,8 +117,7 @@ struct gzip {
 };
 
 /* libarchive's own error numbers are negative; errno's say why the disk refused. */
-static enum err
-gzip_failed(struct gzip *g, struct fail *f)
+static enum err gzip_failed(struct gzip *g, struct fail *f)
 {
 	const char *why = archive_error_string(g->to);
 
@@ -137,8 +128,7 @@ gzip_failed(struct gzip *g, struct fail *f)
 	    why == NULL ? "unknown error" : why);
 }
 
-enum err
-gzip_create(const char *path, struct gzip **out, struct fail *f)
+enum err gzip_create(const char *path, struct gzip **out, struct fail *f)
 {
 	struct gzip *g = calloc(1, sizeof(*g));
 	struct archive_entry *e;
@@ -164,24 +154,21 @@ gzip_create(const char *path, struct gzip **out, struct fail *f)
 	return rc >= ARCHIVE_WARN ? OK : gzip_failed(g, f);
 }
 
-enum err
-gzip_put(struct gzip *g, const void *p, size_t n, struct fail *f)
+enum err gzip_put(struct gzip *g, const void *p, size_t n, struct fail *f)
 {
 	la_ssize_t put = n == 0 ? 0 : archive_write_data(g->to, p, n);
 
 	return put >= 0 && (size_t)put == n ? OK : gzip_failed(g, f);
 }
 
-enum err
-gzip_end(struct gzip *g, struct fail *f)
+enum err gzip_end(struct gzip *g, struct fail *f)
 {
 	if (archive_write_close(g->to) != ARCHIVE_OK)
 		return gzip_failed(g, f);
 	return fsync(g->fd) == 0 ? OK : FAIL_ERRNO(f, "writing a compressed file");
 }
 
-void
-gzip_free(struct gzip *g)
+void gzip_free(struct gzip *g)
 {
 	if (g == NULL)
 		return;
@@ -193,8 +180,8 @@ gzip_free(struct gzip *g)
 }
 
 /* The mode is set before any data is there. */
-static enum err
-gzip_copy(struct gzip *g, int from, const char *path, unsigned mode, struct fail *f)
+static enum err gzip_copy(
+    struct gzip *g, int from, const char *path, unsigned mode, struct fail *f)
 {
 	char chunk[64 << 10];
 	struct stat st;
@@ -212,8 +199,7 @@ gzip_copy(struct gzip *g, int from, const char *path, unsigned mode, struct fail
 	return OK;
 }
 
-enum err
-gzip_file(const char *from, const char *to, unsigned mode, struct fail *f)
+enum err gzip_file(const char *from, const char *to, unsigned mode, struct fail *f)
 {
 	char part[PATH_MAX];
 	struct gzip *g;

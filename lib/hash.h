@@ -10,8 +10,7 @@
 #define HASH_SEED 0xcbf29ce484222325u
 
 /* hash: HASH_SEED, or the hash of what comes before. */
-static inline uint64_t
-hash_bytes(uint64_t hash, const void *bytes, size_t n)
+static inline uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
 {
 	const unsigned char *p = bytes;
 
@@ -20,8 +19,7 @@ hash_bytes(uint64_t hash, const void *bytes, size_t n)
 	return hash;
 }
 
-static inline uint64_t
-hash_text(uint64_t hash, const char *text)
+static inline uint64_t hash_text(uint64_t hash, const char *text)
 {
 	for (; *text != '\0'; text++)
 		hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;

@@ -7,8 +7,7 @@
 #include "lib/buf.h"
 #include "lib/text.h"
 
-static int
-hex_value(char c)
+static int hex_value(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -19,8 +18,7 @@ hex_value(char c)
 	return -1;
 }
 
-char *
-url_decode(struct arena *a, const char *s, size_t n)
+char *url_decode(struct arena *a, const char *s, size_t n)
 {
 	char *out = arena_alloc(a, n + 1), *p = out;
 
@@ -40,8 +38,7 @@ url_decode(struct arena *a, const char *s, size_t n)
 	return out;
 }
 
-char *
-url_encode(struct arena *a, const char *s)
+char *url_encode(struct arena *a, const char *s)
 {
 	struct buf b = buf_new(a);
 
@@ -53,8 +50,7 @@ url_encode(struct arena *a, const char *s)
 	return arena_strdup(a, b.p);
 }
 
-char *
-query_get(struct arena *a, const char *query, const char *name)
+char *query_get(struct arena *a, const char *query, const char *name)
 {
 	size_t name_n = strlen(name);
 
@@ -72,16 +68,14 @@ query_get(struct arena *a, const char *query, const char *name)
 }
 
 /* Bytes of "http://" or "https://" at the start of s, 0 if neither. */
-static size_t
-scheme_len(const char *s)
+static size_t scheme_len(const char *s)
 {
 	if (strncasecmp(s, "http://", 7) == 0)
 		return 7;
 	return strncasecmp(s, "https://", 8) == 0 ? 8 : 0;
 }
 
-char *
-url_canonical(struct arena *a, const char *url)
+char *url_canonical(struct arena *a, const char *url)
 {
 	struct buf b = buf_new(a);
 	size_t scheme, end;
@@ -113,8 +107,7 @@ url_canonical(struct arena *a, const char *url)
 }
 
 /* The canonical URL without its scheme and the scheme's own port; NULL: not one. */
-static char *
-url_place(struct arena *a, const char *url)
+static char *url_place(struct arena *a, const char *url)
 {
 	char *c = url_canonical(a, url);
 	const char *port, *host, *path;
@@ -132,16 +125,14 @@ url_place(struct arena *a, const char *url)
 	return arena_strdup(a, host);
 }
 
-bool
-url_same(struct arena *a, const char *u, const char *v)
+bool url_same(struct arena *a, const char *u, const char *v)
 {
 	const char *p = url_place(a, u), *q = url_place(a, v);
 
 	return p != NULL && q != NULL && strcasecmp(p, q) == 0;
 }
 
-char *
-url_to_dir(struct arena *a, const char *url)
+char *url_to_dir(struct arena *a, const char *url)
 {
 	const char *rest = strstr(url, "://");
 	char *out = arena_strdup(a, rest == NULL ? url : rest + 3), *p;

@@ -6,8 +6,7 @@
 #include "lib/text.h"
 #include "lib/banned.h"
 
-char *
-human_bytes(struct arena *a, double bytes)
+char *human_bytes(struct arena *a, double bytes)
 {
 	static const char *const units[] = { "B", "kB", "MB", "GB", "TB", "PB" };
 	size_t i = 0;
@@ -21,8 +20,7 @@ human_bytes(struct arena *a, double bytes)
 	return arena_printf(a, "%.1f %s", bytes, units[i]);
 }
 
-char *
-human_text(struct arena *a, const char *text)
+char *human_text(struct arena *a, const char *text)
 {
 	size_t len = strlen(text);
 	char *copy = arena_memdup(a, text, len - (len > 0 && text[len - 1] == '\n'));
@@ -34,8 +32,7 @@ human_text(struct arena *a, const char *text)
 	return copy;
 }
 
-char *
-human_span(struct arena *a, int64_t s)
+char *human_span(struct arena *a, int64_t s)
 {
 	long long t = s < 0 ? 0 : s;
 
@@ -48,8 +45,7 @@ human_span(struct arena *a, int64_t s)
 	return arena_printf(a, "%lldd%02lldh", t / 86400, t % 86400 / 3600);
 }
 
-char *
-human_ago(struct arena *a, int64_t time, int64_t now)
+char *human_ago(struct arena *a, int64_t time, int64_t now)
 {
 	if (time == 0)
 		return arena_strdup(a, "never");
@@ -57,8 +53,7 @@ human_ago(struct arena *a, int64_t time, int64_t now)
 	    human_span(a, time > now ? time - now : now - time));
 }
 
-bool
-human_span_parse(const char *text, int64_t *s)
+bool human_span_parse(const char *text, int64_t *s)
 {
 	static const struct {
 		char unit;

@@ -15,8 +15,7 @@ static const struct {
 	{ "WU#", "LOCUS_WORKUNIT" }, { "rpc=", "LOCUS_RPC" } };
 
 /* Takes the words of "[...]" at p; returns what follows the brackets. */
-static const char *
-take_group(struct journal_fields *f, const char *p)
+static const char *take_group(struct journal_fields *f, const char *p)
 {
 	const char *end = p + strcspn(p, "]");
 
@@ -39,8 +38,7 @@ take_group(struct journal_fields *f, const char *p)
 	return *end == ']' ? end + 1 : end;
 }
 
-struct journal_fields
-journal_fields_of(const char *message)
+struct journal_fields journal_fields_of(const char *message)
 {
 	struct journal_fields f = { .n = 0 };
 	const char *p = message;
@@ -64,8 +62,7 @@ journal_fields_of(const char *message)
 
 enum { MESSAGE_MAX = 4200, WORD_MAX = 128, INFO = 6 /* syslog(3) */ };
 
-bool
-journal_is_stderr(void)
+bool journal_is_stderr(void)
 {
 	const char *stream = getenv("JOURNAL_STREAM");
 	unsigned long long dev, inode;
@@ -81,8 +78,7 @@ journal_is_stderr(void)
 	return st.st_dev == dev && st.st_ino == inode;
 }
 
-int
-journal_stream(const char *identifier)
+int journal_stream(const char *identifier)
 {
 	int fd = sd_journal_stream_fd(identifier, INFO, 0);
 	char text[WORD_MAX];
@@ -96,8 +92,7 @@ journal_stream(const char *identifier)
 	return fd;
 }
 
-void
-journal_send(int priority, const char *program, const char *message)
+void journal_send(int priority, const char *program, const char *message)
 {
 	struct journal_fields f = journal_fields_of(message);
 	const char *service = getenv("LOCUS_SERVICE");
@@ -121,21 +116,18 @@ journal_send(int priority, const char *program, const char *message)
 
 #else
 
-bool
-journal_is_stderr(void)
+bool journal_is_stderr(void)
 {
 	return false;
 }
 
-int
-journal_stream(const char *identifier)
+int journal_stream(const char *identifier)
 {
 	(void)identifier;
 	return -1;
 }
 
-void
-journal_send(int priority, const char *program, const char *message)
+void journal_send(int priority, const char *program, const char *message)
 {
 	(void)priority, (void)program, (void)message;
 }

@@ -10,8 +10,7 @@
 #include "lib/banned.h"
 
 /* Makes a string of text that it may change. */
-static json_t *
-json_of(char *s)
+static json_t *json_of(char *s)
 {
 	json_t *text = json_string(s);
 
@@ -23,8 +22,7 @@ json_of(char *s)
 	return json_string(s);
 }
 
-json_t *
-json_text(const char *s)
+json_t *json_text(const char *s)
 {
 	struct arena a = { 0 };
 	char *copy = arena_strdup(&a, s);
@@ -36,8 +34,7 @@ json_text(const char *s)
 	return text;
 }
 
-json_t *
-json_lines(const char *s)
+json_t *json_lines(const char *s)
 {
 	struct arena a = { 0 };
 	json_t *text = json_of(arena_strdup(&a, s));

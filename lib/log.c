@@ -59,8 +59,7 @@ static const int priorities[] = {
 
 /* Makes a standard stream follow the log to its new file, if it led to the old one:
  * libraries and children write there. */
-static void
-take_along(int stream, int to)
+static void take_along(int stream, int to)
 {
 	struct stat its, ours;
 
@@ -73,8 +72,7 @@ take_along(int stream, int to)
 /*
  * Opens the file that path names now; if that fails, logging stays with the old file.
  */
-static bool
-log_reopen(void)
+static bool log_reopen(void)
 {
 	int fd = open(lg.path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
 
@@ -88,8 +86,7 @@ log_reopen(void)
 	return true;
 }
 
-void
-log_open(const char *program, const char *path, enum log_level most)
+void log_open(const char *program, const char *path, enum log_level most)
 {
 	bool failed;
 
@@ -111,16 +108,14 @@ log_open(const char *program, const char *path, enum log_level most)
 		log_warn("cannot open log %s: logging to standard error", path);
 }
 
-void
-log_set_level(enum log_level most)
+void log_set_level(enum log_level most)
 {
 	pthread_mutex_lock(&lock);
 	lg.most = most;
 	pthread_mutex_unlock(&lock);
 }
 
-void
-log_prefix(const char *fmt, ...)
+void log_prefix(const char *fmt, ...)
 {
 	va_list ap;
 
@@ -133,8 +128,7 @@ log_prefix(const char *fmt, ...)
  * Reopens the log if path is another file by now, or none; checks at most once a
  * second.
  */
-static void
-follow_rotation(int64_t now)
+static void follow_rotation(int64_t now)
 {
 	if (lg.path[0] == '\0' || now == lg.looked_s)
 		return;
@@ -144,8 +138,7 @@ follow_rotation(int64_t now)
 }
 
 /* Appends text to a line, what must not be shown as \xNN, until the line is full. */
-static size_t
-log_line_append(char *line, size_t n, size_t room, const char *text)
+static size_t log_line_append(char *line, size_t n, size_t room, const char *text)
 {
 	static const char hex[] = "0123456789abcdef";
 
@@ -171,8 +164,7 @@ log_line_append(char *line, size_t n, size_t room, const char *text)
 }
 
 /* Writes the whole line, or counts it as not written. */
-static bool
-log_write(const char *line, size_t n)
+static bool log_write(const char *line, size_t n)
 {
 	ssize_t done;
 
@@ -190,8 +182,7 @@ log_write(const char *line, size_t n)
  * Before the first line after a loss: reports how many were lost and why, and ends a
  * torn line.
  */
-static bool
-log_write_lost(int64_t now)
+static bool log_write_lost(int64_t now)
 {
 	char line[256], when[21], why[128];
 	int n;
@@ -213,8 +204,7 @@ log_write_lost(int64_t now)
  * Adds the message to the journal if standard error leads there: all messages if there
  * is no other log, otherwise warnings and errors. Returns true if it needs no line.
  */
-static bool
-log_to_journal(enum log_level level, const char *message, size_t n)
+static bool log_to_journal(enum log_level level, const char *message, size_t n)
 {
 	char text[LINE_MAX_BYTES];
 
@@ -227,8 +217,7 @@ log_to_journal(enum log_level level, const char *message, size_t n)
 }
 
 /* Writes one line; cut says that the text is not all of the message. */
-static void
-log_put(
+static void log_put(
     enum log_level level, int64_t now, const char *prefix, const char *text, bool cut)
 {
 	static const char ellipsis[] = " ...";
@@ -262,8 +251,7 @@ log_put(
 
 /* Writes how many lines of each kind were only counted in the minute that is over; all:
  * or is not over yet. */
-static void
-log_put_repeats(int64_t now, bool all)
+static void log_put_repeats(int64_t now, bool all)
 {
 	struct log_repeat due;
 	char text[LINE_MAX_BYTES];
@@ -279,8 +267,8 @@ log_put_repeats(int64_t now, bool all)
 
 /* kind 0: that of the format, and only warnings and errors count as repetitions. The
  * caller holds the lock. Returns whether the line was written. */
-__attribute__((format(printf, 3, 0))) static bool
-log_locked(enum log_level level, uint64_t kind, const char *fmt, va_list ap)
+__attribute__((format(printf, 3, 0))) static bool log_locked(
+    enum log_level level, uint64_t kind, const char *fmt, va_list ap)
 {
 	char text[LINE_MAX_BYTES];
 	bool counted = level <= LOG_WARN || kind != 0;
@@ -302,8 +290,7 @@ log_locked(enum log_level level, uint64_t kind, const char *fmt, va_list ap)
 	return true;
 }
 
-void
-log_listen(void (*hear)(void *ctx, enum log_level, const char *text), void *ctx)
+void log_listen(void (*hear)(void *ctx, enum log_level, const char *text), void *ctx)
 {
 	pthread_mutex_lock(&lock);
 	listener.hear = hear;
@@ -311,8 +298,8 @@ log_listen(void (*hear)(void *ctx, enum log_level, const char *text), void *ctx)
 	pthread_mutex_unlock(&lock);
 }
 
-__attribute__((format(printf, 3, 4))) static void
-log_of_kind(enum log_level level, uint64_t kind, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void log_of_kind(
+    enum log_level level, uint64_t kind, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -323,8 +310,7 @@ log_of_kind(enum log_level level, uint64_t kind, const char *fmt, ...)
 	va_end(ap);
 }
 
-void
-log_line(enum log_level level, const char *fmt, ...)
+void log_line(enum log_level level, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -335,8 +321,7 @@ log_line(enum log_level level, const char *fmt, ...)
 	va_end(ap);
 }
 
-bool
-log_heard(const char *line, const char *fmt, ...)
+bool log_heard(const char *line, const char *fmt, ...)
 {
 	va_list ap;
 	bool written;
@@ -349,8 +334,7 @@ log_heard(const char *line, const char *fmt, ...)
 	return written;
 }
 
-void
-log_fail(const char *what, const struct fail *f)
+void log_fail(const char *what, const struct fail *f)
 {
 	/* One thing that was tried may fail for several reasons, and one reason may
 	 * make several things fail. */
@@ -358,8 +342,7 @@ log_fail(const char *what, const struct fail *f)
 	    err_name(f->code), f->where == NULL ? "?" : f->where, f->detail);
 }
 
-void
-log_end(void)
+void log_end(void)
 {
 	pthread_mutex_lock(&lock);
 	log_put_repeats(clock_now(), true);

@@ -27,14 +27,12 @@ struct copier {
 	int why; /* errno of the first loss */
 };
 
-static int
-log_file_open(const char *path)
+static int log_file_open(const char *path)
 {
 	return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
 }
 
-static void
-copier_follow(struct copier *c)
+static void copier_follow(struct copier *c)
 {
 	int fd;
 
@@ -47,8 +45,7 @@ copier_follow(struct copier *c)
 	close(fd);
 }
 
-static bool
-copier_write(struct copier *c, const char *p, size_t n)
+static bool copier_write(struct copier *c, const char *p, size_t n)
 {
 	while (n > 0) {
 		ssize_t done = write(c->to, p, n);
@@ -67,8 +64,7 @@ copier_write(struct copier *c, const char *p, size_t n)
 }
 
 /* Says after a loss how much is missing, once the file takes lines again. */
-static void
-copier_tell_loss(struct copier *c)
+static void copier_tell_loss(struct copier *c)
 {
 	char line[256], when[21], why[128];
 	uint64_t lost = c->lost;
@@ -85,8 +81,7 @@ copier_tell_loss(struct copier *c)
 		c->lost = lost;
 }
 
-static void
-copier_run(struct copier *c)
+static void copier_run(struct copier *c)
 {
 	static char buf[COPIED_AT_ONCE];
 	ssize_t n;
@@ -105,8 +100,7 @@ copier_run(struct copier *c)
 }
 
 /* Nothing of the program's may stay open here, above all not the pipe's other end. */
-static void
-copier_main(struct copier *c)
+static void copier_main(struct copier *c)
 {
 	static const int ignored[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE,
 		SIGXFSZ };
@@ -124,8 +118,7 @@ copier_main(struct copier *c)
 
 /* Starts the copier as a grandchild, so that the program gets no child that it does not
  * know. */
-static enum err
-copier_start(struct copier *c, struct fail *f)
+static enum err copier_start(struct copier *c, struct fail *f)
 {
 	pid_t child = fork(), grandchild;
 	int st = 0;
@@ -145,8 +138,7 @@ copier_start(struct copier *c, struct fail *f)
 	return OK;
 }
 
-enum err
-log_pipe_start(const char *path, struct fail *f)
+enum err log_pipe_start(const char *path, struct fail *f)
 {
 	struct copier c = { .path = path, .to = log_file_open(path) };
 	int fd[2];

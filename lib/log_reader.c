@@ -41,14 +41,12 @@ static const char *const level_names[] = {
 	[LOG_DEBUG] = "debug",
 };
 
-const char *
-log_level_name(enum log_level level)
+const char *log_level_name(enum log_level level)
 {
 	return level_names[level];
 }
 
-bool
-log_level_named(const char *name, enum log_level *level)
+bool log_level_named(const char *name, enum log_level *level)
 {
 	for (int i = LOG_ERR; i <= LOG_DEBUG; i++)
 		if (strcmp(name, level_names[i]) == 0) {
@@ -60,8 +58,7 @@ log_level_named(const char *name, enum log_level *level)
 
 /* "scheduler[812] info text": takes program and level; false if it is not of this form.
  */
-static bool
-parse_ours(const char *p, struct log_entry *e)
+static bool parse_ours(const char *p, struct log_entry *e)
 {
 	size_t n = strcspn(p, " ["), word;
 	const char *level;
@@ -85,8 +82,7 @@ parse_ours(const char *p, struct log_entry *e)
 	return false;
 }
 
-static enum log_level
-guess_level(const char *line)
+static enum log_level guess_level(const char *line)
 {
 	static const char *const bad[] = { "[ERROR]", ":error]", "[error]", ":crit]",
 		":emerg]", ":alert]" };
@@ -99,8 +95,7 @@ guess_level(const char *line)
 	return LOG_INFO;
 }
 
-void
-log_entry_parse(const char *line, struct log_entry *e)
+void log_entry_parse(const char *line, struct log_entry *e)
 {
 	struct tm tm = { .tm_isdst = -1 };
 	const char *rest;
@@ -133,8 +128,7 @@ log_entry_parse(const char *line, struct log_entry *e)
 
 /* --- files --- */
 
-static ssize_t
-read_more(struct log_reader *r, char *to, size_t room)
+static ssize_t read_more(struct log_reader *r, char *to, size_t room)
 {
 	ssize_t n;
 
@@ -146,8 +140,7 @@ read_more(struct log_reader *r, char *to, size_t room)
 	return n;
 }
 
-static void
-fill(struct log_reader *r)
+static void fill(struct log_reader *r)
 {
 	ssize_t n;
 
@@ -164,8 +157,7 @@ fill(struct log_reader *r)
 }
 
 /* Goes to an offset, and from there to the beginning of the next line. */
-static void
-seek_line(struct log_reader *r, off_t at)
+static void seek_line(struct log_reader *r, off_t at)
 {
 	char *end;
 
@@ -179,8 +171,7 @@ seek_line(struct log_reader *r, off_t at)
 }
 
 /* The time of the first line behind an offset that has one; 0 if there is none near. */
-static int64_t
-time_behind(struct log_reader *r, off_t at)
+static int64_t time_behind(struct log_reader *r, off_t at)
 {
 	const struct log_entry *e;
 
@@ -194,8 +185,7 @@ time_behind(struct log_reader *r, off_t at)
 	return 0;
 }
 
-struct log_reader *
-log_reader_open(struct arena *a, const char *path, int64_t since)
+struct log_reader *log_reader_open(struct arena *a, const char *path, int64_t since)
 {
 	struct log_reader *r;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -229,8 +219,7 @@ log_reader_open(struct arena *a, const char *path, int64_t since)
 	return r;
 }
 
-void
-log_reader_close(struct log_reader *r)
+void log_reader_close(struct log_reader *r)
 {
 	if (r == NULL)
 		return;
@@ -238,14 +227,12 @@ log_reader_close(struct log_reader *r)
 	close(r->fd);
 }
 
-const char *
-log_reader_damage(const struct log_reader *r)
+const char *log_reader_damage(const struct log_reader *r)
 {
 	return r->packed == NULL ? NULL : unpack_damage(r->packed);
 }
 
-const struct log_entry *
-log_reader_next(struct log_reader *r)
+const struct log_entry *log_reader_next(struct log_reader *r)
 {
 	char *end = memchr(r->buf + r->from, '\n', r->to - r->from);
 
@@ -269,8 +256,7 @@ log_reader_next(struct log_reader *r)
 }
 
 /* Goes on with the new file of a path once the old one is at its end. */
-static void
-follow_replaced(struct log_reader *r, off_t size)
+static void follow_replaced(struct log_reader *r, off_t size)
 {
 	int fd;
 
@@ -290,8 +276,7 @@ follow_replaced(struct log_reader *r, off_t size)
 	r->looks = 0;
 }
 
-void
-log_reader_follow(struct log_reader *r)
+void log_reader_follow(struct log_reader *r)
 {
 	struct stat ours;
 
@@ -309,8 +294,7 @@ log_reader_follow(struct log_reader *r)
 
 enum { TAIL_BYTES = 1000, LOOK_BYTES = 16 << 10, LINE_BYTES = 250 };
 
-static char *
-read_end(struct arena *a, const char *path, size_t most)
+static char *read_end(struct arena *a, const char *path, size_t most)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char *text = arena_alloc(a, most + 1), *line;
@@ -328,14 +312,12 @@ read_end(struct arena *a, const char *path, size_t most)
 	return line == NULL ? text : line + 1;
 }
 
-char *
-log_tail(struct arena *a, const char *path)
+char *log_tail(struct arena *a, const char *path)
 {
 	return read_end(a, path, TAIL_BYTES);
 }
 
-char *
-log_find_error(struct arena *a, const char *path)
+char *log_find_error(struct arena *a, const char *path)
 {
 	char *text = read_end(a, path, LOOK_BYTES), *hit = strstr(text, "[ERROR]");
 	size_t n;

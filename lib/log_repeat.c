@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which messages differ only in their numbers. Short, because both log.c and err.c need
+ * it, and neither may need the other.
+ */
 #include "lib/log_repeat.h"
 
 #include <stdio.h>
@@ -7,8 +11,7 @@
 #include "lib/banned.h"
 
 /* Has the format letters besides those of its conversions? */
-static bool
-has_words(const char *format)
+static bool has_words(const char *format)
 {
 	for (const char *p = format; *p != '\0'; p++) {
 		if ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z'))
@@ -23,8 +26,7 @@ has_words(const char *format)
 }
 
 /* Each number counts as one "0". */
-static uint64_t
-hash_without_numbers(const char *text)
+static uint64_t hash_without_numbers(const char *text)
 {
 	uint64_t h = HASH_SEED;
 	bool digits = false;
@@ -40,15 +42,13 @@ hash_without_numbers(const char *text)
 	return h;
 }
 
-uint64_t
-log_kind(const char *format, const char *text)
+uint64_t log_kind(const char *format, const char *text)
 {
 	return hash_without_numbers(has_words(format) ? format : text);
 }
 
 /* Finds the kind, or the place for it. */
-static struct log_repeat *
-repeat_of(struct log_repeats *t, uint64_t kind)
+static struct log_repeat *repeat_of(struct log_repeats *t, uint64_t kind)
 {
 	struct log_repeat *best = &t->v[0];
 
@@ -65,8 +65,7 @@ repeat_of(struct log_repeats *t, uint64_t kind)
 	return best;
 }
 
-bool
-log_repeat_admit(
+bool log_repeat_admit(
     struct log_repeats *t, int level, uint64_t kind, const char *text, int64_t now)
 {
 	struct log_repeat *r;
@@ -86,8 +85,7 @@ log_repeat_admit(
 	return false;
 }
 
-bool
-log_repeat_due(struct log_repeats *t, int64_t now, struct log_repeat *due)
+bool log_repeat_due(struct log_repeats *t, int64_t now, struct log_repeat *due)
 {
 	for (size_t i = 0; i < LOG_REPEAT_KINDS; i++) {
 		struct log_repeat *r = &t->v[i];

@@ -10,8 +10,7 @@
 #include "lib/hash.h"
 #include "lib/banned.h"
 
-struct ids
-ids_unique(struct arena *a, const int64_t *v, size_t n)
+struct ids ids_unique(struct arena *a, const int64_t *v, size_t n)
 {
 	struct ids s = { NEWN(a, int64_t, n + 1), 0 };
 
@@ -25,8 +24,7 @@ ids_unique(struct arena *a, const int64_t *v, size_t n)
 	return s;
 }
 
-bool
-ids_has(const struct ids *s, int64_t id)
+bool ids_has(const struct ids *s, int64_t id)
 {
 	return s->n > 0 && bsearch(&id, s->v, s->n, sizeof(*s->v), id_order) != NULL;
 }
@@ -34,8 +32,7 @@ ids_has(const struct ids *s, int64_t id)
 enum { FIRST_NAMES = 16 };
 
 /* The slot that holds the name, or the one to put it in. */
-static uint32_t *
-names_slot(const struct names *s, const char *name)
+static uint32_t *names_slot(const struct names *s, const char *name)
 {
 	uint64_t h = hash_text(HASH_SEED, name);
 	size_t i = (size_t)(h ^ h >> 32) & (s->nslots - 1);
@@ -45,8 +42,7 @@ names_slot(const struct names *s, const char *name)
 	return &s->slot[i];
 }
 
-bool
-names_put(struct arena *a, struct names *s, const char *name, size_t value)
+bool names_put(struct arena *a, struct names *s, const char *name, size_t value)
 {
 	uint32_t *slot;
 
@@ -73,8 +69,7 @@ names_put(struct arena *a, struct names *s, const char *name, size_t value)
 	return true;
 }
 
-bool
-names_find(const struct names *s, const char *name, size_t *value)
+bool names_find(const struct names *s, const char *name, size_t *value)
 {
 	uint32_t at = s->n == 0 || name == NULL ? 0 : *names_slot(s, name);
 
@@ -83,8 +78,7 @@ names_find(const struct names *s, const char *name, size_t *value)
 	return at != 0;
 }
 
-bool
-names_has(const struct names *s, const char *name)
+bool names_has(const struct names *s, const char *name)
 {
 	return names_find(s, name, &(size_t){ 0 });
 }

@@ -14,8 +14,7 @@
 /* Comparison functions for qsort and bsearch, and sets of ids. */
 
 /* For int64_t elements. */
-static inline int
-id_order(const void *a, const void *b)
+static inline int id_order(const void *a, const void *b)
 {
 	const int64_t *x = a, *y = b;
 
@@ -23,16 +22,14 @@ id_order(const void *a, const void *b)
 }
 
 /* For const char * elements. */
-static inline int
-name_order(const void *a, const void *b)
+static inline int name_order(const void *a, const void *b)
 {
 	const char *const *x = a, *const *y = b;
 
 	return strcmp(*x, *y);
 }
 
-static inline void
-ids_sort(int64_t *ids, size_t n)
+static inline void ids_sort(int64_t *ids, size_t n)
 {
 	if (n > 0)
 		qsort(ids, n, sizeof(*ids), id_order);

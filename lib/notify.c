@@ -38,8 +38,7 @@ static struct {
 } told;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects told */
 
-static const char *
-manager(void)
+static const char *manager(void)
 {
 	const char *to = told.own ? told.to : getenv("NOTIFY_SOCKET");
 
@@ -49,8 +48,7 @@ manager(void)
 
 /* Sends words, with a descriptor unless it is -1. What the manager has no room for in
  * wait_ms is lost. */
-static void
-notify_send(const char *words, int fd, int wait_ms)
+static void notify_send(const char *words, int fd, int wait_ms)
 {
 	const struct timeval wait = { wait_ms / 1000, wait_ms % 1000 * 1000 };
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
@@ -88,15 +86,13 @@ notify_send(const char *words, int fd, int wait_ms)
 	close(s);
 }
 
-bool
-notify_wanted(void)
+bool notify_wanted(void)
 {
 	return manager() != NULL;
 }
 
 /* The caller holds the lock. */
-static int
-alive_every_ms(void)
+static int alive_every_ms(void)
 {
 	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
 	long long ms = usec == NULL ? 0 : strtoll(usec, NULL, 10) / 1000;
@@ -109,8 +105,7 @@ alive_every_ms(void)
 	return told.every_ms;
 }
 
-int
-notify_alive_ms(void)
+int notify_alive_ms(void)
 {
 	int ms;
 
@@ -120,8 +115,7 @@ notify_alive_ms(void)
 	return ms;
 }
 
-void
-notify_own(void)
+void notify_own(void)
 {
 	const char *to = manager();
 
@@ -133,14 +127,12 @@ notify_own(void)
 	unsetenv("WATCHDOG_PID");
 }
 
-void
-notify_ready(void)
+void notify_ready(void)
 {
 	notify_send("READY=1", -1, READY_WAIT_MS);
 }
 
-void
-notify_reloading(void)
+void notify_reloading(void)
 {
 	char text[STATUS_MOST];
 
@@ -149,14 +141,12 @@ notify_reloading(void)
 	notify_send(text, -1, SEND_WAIT_MS);
 }
 
-void
-notify_stopping(void)
+void notify_stopping(void)
 {
 	notify_send("STOPPING=1", -1, SEND_WAIT_MS);
 }
 
-void
-notify_status(const char *fmt, ...)
+void notify_status(const char *fmt, ...)
 {
 	char line[sizeof("STATUS=") + STATUS_MOST], text[STATUS_MOST];
 	int64_t now_ms = clock_mono_ms();
@@ -180,8 +170,7 @@ notify_status(const char *fmt, ...)
 		notify_send(line, -1, SEND_WAIT_MS);
 }
 
-void
-notify_alive(void)
+void notify_alive(void)
 {
 	int64_t now_ms = clock_mono_ms();
 	bool send;
@@ -197,8 +186,7 @@ notify_alive(void)
 
 /* --- descriptors that the manager holds --- */
 
-void
-notify_keep(const char *name, int fd)
+void notify_keep(const char *name, int fd)
 {
 	char text[KEPT_NAME_MAX + 64];
 
@@ -206,8 +194,7 @@ notify_keep(const char *name, int fd)
 	notify_send(text, fd, READY_WAIT_MS);
 }
 
-void
-notify_drop(const char *name)
+void notify_drop(const char *name)
 {
 	char text[KEPT_NAME_MAX + 64];
 
@@ -215,8 +202,7 @@ notify_drop(const char *name)
 	notify_send(text, -1, SEND_WAIT_MS);
 }
 
-size_t
-notify_kept(struct kept *v)
+size_t notify_kept(struct kept *v)
 {
 	const char *pid = getenv("LISTEN_PID"), *number = getenv("LISTEN_FDS");
 	const char *names = getenv("LISTEN_FDNAMES");

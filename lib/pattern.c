@@ -31,30 +31,26 @@ struct compiler {
 	const char *why;
 };
 
-static bool
-pattern_refuse(struct compiler *c, const char *why)
+static bool pattern_refuse(struct compiler *c, const char *why)
 {
 	if (c->why == NULL)
 		c->why = why;
 	return false;
 }
 
-static bool
-pattern_has_room(struct compiler *c, size_t n)
+static bool pattern_has_room(struct compiler *c, size_t n)
 {
 	return n <= STEPS_MOST - c->n ||
 	       pattern_refuse(c,
 		   "it repeats too much and takes more than 2000 steps: repeat less, or split it into several expressions");
 }
 
-static struct step
-step_make(enum op op, int arg, int x, int y)
+static struct step step_make(enum op op, int arg, int x, int y)
 {
 	return (struct step){ (uint8_t)op, (uint8_t)arg, (int16_t)x, (int16_t)y };
 }
 
-static bool
-emit(struct compiler *c, struct step st)
+static bool emit(struct compiler *c, struct step st)
 {
 	if (!pattern_has_room(c, 1))
 		return false;
@@ -63,8 +59,7 @@ emit(struct compiler *c, struct step st)
 }
 
 /* Inserts a step before those from `at` on, whose jumps stay among themselves. */
-static bool
-emit_before(struct compiler *c, size_t at, struct step st)
+static bool emit_before(struct compiler *c, size_t at, struct step st)
 {
 	if (!pattern_has_room(c, 1))
 		return false;
@@ -74,92 +69,76 @@ emit_before(struct compiler *c, size_t at, struct step st)
 	return true;
 }
 
-static void
-set_add(struct set *s, unsigned char b)
+static void set_add(struct set *s, unsigned char b)
 {
 	s->has[b / 32] |= (uint32_t)1 << (b % 32);
 }
 
 /* Inverts the set over all bytes but NUL. */
-static void
-set_invert(struct set *s)
+static void set_invert(struct set *s)
 {
 	for (size_t i = 0; i < N(s->has); i++)
 		s->has[i] = ~s->has[i];
 	s->has[0] &= ~(uint32_t)1;
 }
 
-static bool
-is_upper(unsigned b)
+static bool is_upper(unsigned b)
 {
 	return b >= 'A' && b <= 'Z';
 }
-static bool
-is_lower(unsigned b)
+static bool is_lower(unsigned b)
 {
 	return b >= 'a' && b <= 'z';
 }
-static bool
-is_alpha(unsigned b)
+static bool is_alpha(unsigned b)
 {
 	return is_upper(b) || is_lower(b);
 }
-static bool
-is_digit(unsigned b)
+static bool is_digit(unsigned b)
 {
 	return b >= '0' && b <= '9';
 }
-static bool
-is_xdigit(unsigned b)
+static bool is_xdigit(unsigned b)
 {
 	return is_digit(b) || (b >= 'a' && b <= 'f') || (b >= 'A' && b <= 'F');
 }
-static bool
-is_alnum(unsigned b)
+static bool is_alnum(unsigned b)
 {
 	return is_alpha(b) || is_digit(b);
 }
-static bool
-is_space(unsigned b)
+static bool is_space(unsigned b)
 {
 	return b == ' ' || (b >= '\t' && b <= '\r');
 }
-static bool
-is_blank(unsigned b)
+static bool is_blank(unsigned b)
 {
 	return b == ' ' || b == '\t';
 }
-static bool
-is_print(unsigned b)
+static bool is_print(unsigned b)
 {
 	return b >= ' ' && b <= '~';
 }
-static bool
-is_graph(unsigned b)
+static bool is_graph(unsigned b)
 {
 	return b > ' ' && b <= '~';
 }
-static bool
-is_punct(unsigned b)
+static bool is_punct(unsigned b)
 {
 	return is_graph(b) && !is_alnum(b);
 }
-static bool
-is_cntrl(unsigned b)
+static bool is_cntrl(unsigned b)
 {
 	return b < ' ' || b == 0x7f;
 }
 
-static void
-set_add_all(struct set *s, bool (*of)(unsigned))
+static void set_add_all(struct set *s, bool (*of)(unsigned))
 {
 	for (unsigned b = 1; b < 256; b++)
 		if (of(b))
 			set_add(s, (unsigned char)b);
 }
 
-static bool
-emit_set(struct compiler *c, const struct set *s)
+static bool emit_set(struct compiler *c, const struct set *s)
 {
 	assert(c->nsets < N(c->set));
 	c->set[c->nsets] = *s;
@@ -167,8 +146,7 @@ emit_set(struct compiler *c, const struct set *s)
 }
 
 /* Parses [:alpha:] and its like; c->s is behind the "[:". */
-static bool
-parse_class(struct compiler *c, struct set *s)
+static bool parse_class(struct compiler *c, struct set *s)
 {
 	static const struct {
 		const char *name;
@@ -198,8 +176,7 @@ parse_class(struct compiler *c, struct set *s)
 }
 
 /* Parses one byte of a list, possibly as [.x.] or [=x=]. */
-static bool
-parse_list_byte(struct compiler *c, unsigned char *b)
+static bool parse_list_byte(struct compiler *c, unsigned char *b)
 {
 	if (c->s[0] == '[' && (c->s[1] == '.' || c->s[1] == '=')) {
 		if (c->s[2] == '\0' || c->s[3] != c->s[1] || c->s[4] != ']')
@@ -216,8 +193,7 @@ parse_list_byte(struct compiler *c, unsigned char *b)
 }
 
 /* Parses a byte or a range of a list. */
-static bool
-parse_list_range(struct compiler *c, struct set *s)
+static bool parse_list_range(struct compiler *c, struct set *s)
 {
 	unsigned char from, to;
 
@@ -240,8 +216,7 @@ parse_list_range(struct compiler *c, struct set *s)
 }
 
 /* Parses a bracket expression; c->s is behind the "[". */
-static bool
-parse_list(struct compiler *c)
+static bool parse_list(struct compiler *c)
 {
 	struct set s = { 0 };
 	bool invert = *c->s == '^';
@@ -265,8 +240,7 @@ parse_list(struct compiler *c)
 	return emit_set(c, &s);
 }
 
-static bool
-emit_class(struct compiler *c, bool (*of)(unsigned), bool invert)
+static bool emit_class(struct compiler *c, bool (*of)(unsigned), bool invert)
 {
 	struct set s = { 0 };
 
@@ -276,8 +250,7 @@ emit_class(struct compiler *c, bool (*of)(unsigned), bool invert)
 	return emit_set(c, &s);
 }
 
-static bool
-emit_byte(struct compiler *c, char b)
+static bool emit_byte(struct compiler *c, char b)
 {
 	struct set s = { 0 };
 
@@ -286,8 +259,7 @@ emit_byte(struct compiler *c, char b)
 }
 
 /* Sets *anchor if nothing may repeat the result. */
-static bool
-parse_escape(struct compiler *c, bool *anchor)
+static bool parse_escape(struct compiler *c, bool *anchor)
 {
 	static const char anchors[] = "`'<>bB";
 	static const enum assertion as[] = { AT_START, AT_END, AT_WORD_START,
@@ -314,8 +286,7 @@ parse_escape(struct compiler *c, bool *anchor)
 static bool parse_alternatives(struct compiler *);
 
 /* Parses what a repetition operator applies to. */
-static bool
-parse_atom(struct compiler *c, bool *anchor)
+static bool parse_atom(struct compiler *c, bool *anchor)
 {
 	char b = *c->s++;
 
@@ -355,8 +326,7 @@ parse_atom(struct compiler *c, bool *anchor)
 }
 
 /* Parses {m}, {m,}, {,n} and {m,n}; c->s is behind the "{". *most = -1: unbounded. */
-static bool
-parse_bounds(struct compiler *c, int *least, int *most)
+static bool parse_bounds(struct compiler *c, int *least, int *most)
 {
 	int *to = least, digits = 0;
 
@@ -388,8 +358,7 @@ parse_bounds(struct compiler *c, int *least, int *most)
 }
 
 /* Appends a copy of the n steps at `from`. */
-static bool
-emit_copy(struct compiler *c, const struct step *from, int n)
+static bool emit_copy(struct compiler *c, const struct step *from, int n)
 {
 	if (!pattern_has_room(c, (size_t)n))
 		return false;
@@ -402,8 +371,7 @@ emit_copy(struct compiler *c, const struct step *from, int n)
  * Repeats the steps from `at` on, at least `least` times and at most `most` times; -1 =
  * unbounded.
  */
-static bool
-emit_repeat(struct compiler *c, size_t at, int least, int most)
+static bool emit_repeat(struct compiler *c, size_t at, int least, int most)
 {
 	const struct step *once = c->once;
 	int n = (int)(c->n - at);
@@ -429,8 +397,7 @@ emit_repeat(struct compiler *c, size_t at, int least, int most)
 	return true;
 }
 
-static bool
-parse_piece(struct compiler *c)
+static bool parse_piece(struct compiler *c)
 {
 	size_t at = c->n;
 	bool anchor;
@@ -453,8 +420,7 @@ parse_piece(struct compiler *c)
 	return true;
 }
 
-static bool
-parse_alternatives(struct compiler *c)
+static bool parse_alternatives(struct compiler *c)
 {
 	size_t at = c->n, n, jump;
 
@@ -476,8 +442,8 @@ parse_alternatives(struct compiler *c)
 	return true;
 }
 
-const struct pattern *
-pattern_compile(struct arena *a, const char *text, const char **why)
+const struct pattern *pattern_compile(
+    struct arena *a, const char *text, const char **why)
 {
 	struct pattern *p = NEW(a, struct pattern);
 	struct compiler c = { .s = text };
@@ -502,8 +468,7 @@ pattern_compile(struct arena *a, const char *text, const char **why)
 
 enum { SUBJECT_MOST = 4096 };
 
-const char *
-pattern_text(const struct pattern *p)
+const char *pattern_text(const struct pattern *p)
 {
 	return p->text;
 }
@@ -521,8 +486,7 @@ struct matcher {
 	uint32_t met[STEPS_MOST / 32 + 1];
 };
 
-static bool
-assertion_holds(const struct matcher *m, enum assertion as)
+static bool assertion_holds(const struct matcher *m, enum assertion as)
 {
 	bool before = m->i > 0 && is_word((unsigned char)m->s[m->i - 1]);
 	bool after = m->i < m->end && is_word((unsigned char)m->s[m->i]);
@@ -544,8 +508,7 @@ assertion_holds(const struct matcher *m, enum assertion as)
 	return false;
 }
 
-static void
-matcher_push(struct matcher *m, uint16_t *stack, size_t *n, size_t at)
+static void matcher_push(struct matcher *m, uint16_t *stack, size_t *n, size_t at)
 {
 	uint32_t bit = (uint32_t)1 << (at % 32);
 
@@ -559,8 +522,7 @@ matcher_push(struct matcher *m, uint16_t *stack, size_t *n, size_t at)
  * Adds step `at` and every step reachable from it without reading a byte; true if the
  * expression's end is among them.
  */
-static bool
-matcher_follow(struct matcher *m, struct next *next, size_t at)
+static bool matcher_follow(struct matcher *m, struct next *next, size_t at)
 {
 	uint16_t stack[STEPS_MOST];
 	size_t n = 0;
@@ -590,8 +552,7 @@ matcher_follow(struct matcher *m, struct next *next, size_t at)
 	return false;
 }
 
-static bool
-matcher_search(const struct pattern *p, const char *s)
+static bool matcher_search(const struct pattern *p, const char *s)
 {
 	struct matcher m = { .p = p, .s = s, .end = strnlen(s, SUBJECT_MOST) };
 	struct next sets[2], *now = &sets[0], *next = &sets[1], *swap;
@@ -615,8 +576,7 @@ matcher_search(const struct pattern *p, const char *s)
 	}
 }
 
-bool
-pattern_match(const struct pattern *p, const char *s)
+bool pattern_match(const struct pattern *p, const char *s)
 {
 	return matcher_search(p, s) != p->negated;
 }

@@ -30,14 +30,12 @@ struct pattern {
 	bool negated;
 };
 
-static inline bool
-set_has(const struct set *s, unsigned char b)
+static inline bool set_has(const struct set *s, unsigned char b)
 {
 	return (s->has[b / 32] >> (b % 32) & 1) != 0;
 }
 
-static inline bool
-is_word(unsigned b)
+static inline bool is_word(unsigned b)
 {
 	return text_alnum((char)b) || b == '_';
 }

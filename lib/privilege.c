@@ -17,14 +17,13 @@
 static const char roots_path[] =
     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-static void
-account_take(struct arena *a, const struct passwd *p, struct account *acc)
+static void account_take(struct arena *a, const struct passwd *p, struct account *acc)
 {
 	*acc = (struct account){ p->pw_uid, p->pw_gid, arena_strdup(a, p->pw_name) };
 }
 
-enum err
-account_find(struct arena *a, const char *name, struct account *acc, struct fail *f)
+enum err account_find(
+    struct arena *a, const char *name, struct account *acc, struct fail *f)
 {
 	static const char *const usual[] = { "www-data", "nobody" };
 	const struct passwd *p = NULL;
@@ -44,8 +43,7 @@ account_find(struct arena *a, const char *name, struct account *acc, struct fail
 	return OK;
 }
 
-enum err
-account_by_uid(struct arena *a, uid_t uid, struct account *acc, struct fail *f)
+enum err account_by_uid(struct arena *a, uid_t uid, struct account *acc, struct fail *f)
 {
 	const struct passwd *p = getpwuid(uid);
 
@@ -56,8 +54,7 @@ account_by_uid(struct arena *a, uid_t uid, struct account *acc, struct fail *f)
 	return OK;
 }
 
-bool
-privilege_is_root(void)
+bool privilege_is_root(void)
 {
 	return geteuid() == 0;
 }
@@ -66,15 +63,13 @@ privilege_is_root(void)
  * process is still it. */
 static const char *shell_path;
 
-static void
-take_path(const char *path)
+static void take_path(const char *path)
 {
 	if (shell_path != NULL)
 		setenv("PATH", path, 1);
 }
 
-void
-privilege_guard_path(void)
+void privilege_guard_path(void)
 {
 	const char *path = getenv("PATH");
 
@@ -90,8 +85,7 @@ privilege_guard_path(void)
  * leader of a session keeps the terminal, as giving it up would end the session; no
  * shell waits behind it.
  */
-static void
-leave_terminal(void)
+static void leave_terminal(void)
 {
 	int fd;
 
@@ -105,8 +99,7 @@ leave_terminal(void)
 }
 
 /* A change of ids empties the other sets; this one may come from a container. */
-static int
-drop_inheritable(void)
+static int drop_inheritable(void)
 {
 	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
 	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
@@ -119,8 +112,8 @@ drop_inheritable(void)
 }
 
 /* The saved ids decide whether there is a way back. */
-static enum err
-take_ids(const struct account *acc, uid_t saved_uid, gid_t saved_gid, struct fail *f)
+static enum err take_ids(
+    const struct account *acc, uid_t saved_uid, gid_t saved_gid, struct fail *f)
 {
 	assert(privilege_is_root());
 	leave_terminal();
@@ -132,20 +125,17 @@ take_ids(const struct account *acc, uid_t saved_uid, gid_t saved_gid, struct fai
 	return OK;
 }
 
-enum err
-privilege_become(const struct account *acc, struct fail *f)
+enum err privilege_become(const struct account *acc, struct fail *f)
 {
 	return take_ids(acc, acc->uid, acc->gid, f);
 }
 
-enum err
-privilege_suspend(const struct account *acc, struct fail *f)
+enum err privilege_suspend(const struct account *acc, struct fail *f)
 {
 	return take_ids(acc, 0, 0, f);
 }
 
-enum err
-privilege_resume(struct fail *f)
+enum err privilege_resume(struct fail *f)
 {
 	if (setresuid(0, 0, 0) < 0 || setresgid(0, 0, 0) < 0 ||
 	    initgroups("root", 0) < 0)
@@ -154,8 +144,7 @@ privilege_resume(struct fail *f)
 	return OK;
 }
 
-const char *
-privilege_closed(struct arena *a, const char *path)
+const char *privilege_closed(struct arena *a, const char *path)
 {
 	char *part = arena_strdup(a, path);
 

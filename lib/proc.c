@@ -41,8 +41,7 @@ atomic_int proc_stopping;
 static struct rlimit core_before; /* limit found by proc_no_core() */
 static bool core_off;
 
-void
-proc_no_core(void)
+void proc_no_core(void)
 {
 	struct rlimit none;
 
@@ -58,8 +57,7 @@ proc_no_core(void)
  * inherits the limit in force during the spawn; setting the limit afterwards would
  * override one that the child sets for itself.
  */
-static int
-spawn_with_core_limit(pid_t *pid, const char *path,
+static int spawn_with_core_limit(pid_t *pid, const char *path,
     const posix_spawn_file_actions_t *fa, const posix_spawnattr_t *at,
     char *const *argv, char *const *env)
 {
@@ -77,16 +75,14 @@ spawn_with_core_limit(pid_t *pid, const char *path,
 	return rc;
 }
 
-static void
-on_stop(int sig)
+static void on_stop(int sig)
 {
 	proc_stopping = sig;
 }
 
 static const int stops[] = { SIGTERM, SIGINT, SIGHUP };
 
-static void
-stops_mask(int how)
+static void stops_mask(int how)
 {
 	sigset_t set;
 
@@ -96,8 +92,7 @@ stops_mask(int how)
 	pthread_sigmask(how, &set, NULL);
 }
 
-void
-proc_signals(void)
+void proc_signals(void)
 {
 	struct sigaction stop = { .sa_handler = on_stop },
 			 ignore = { .sa_handler = SIG_IGN };
@@ -111,8 +106,7 @@ proc_signals(void)
 	stops_mask(SIG_UNBLOCK); /* delivers what proc_reexec() held back */
 }
 
-void
-proc_reexec(char *const *argv)
+void proc_reexec(char *const *argv)
 {
 	char path[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
@@ -134,8 +128,7 @@ enum { IN, OUT, ERR, EXTRA };
 static const int defaults[] = { SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGXFSZ, SIGCHLD };
 static const char program_path[] = "/proc/self/fd/3";
 
-static bool
-env_same_name(const char *x, const char *y)
+static bool env_same_name(const char *x, const char *y)
 {
 	size_t n = strcspn(x, "=");
 
@@ -143,8 +136,7 @@ env_same_name(const char *x, const char *y)
 }
 
 /* Our environment, with the variables of more added or replaced. */
-static const char *const *
-env_merge(struct arena *a, const char *const *more)
+static const char *const *env_merge(struct arena *a, const char *const *more)
 {
 	const char **env = NULL;
 	size_t n = 0, cap = 0;
@@ -162,16 +154,14 @@ env_merge(struct arena *a, const char *const *more)
 	return env;
 }
 
-static void
-close_fd(int *fd)
+static void close_fd(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
 	*fd = -1;
 }
 
-static enum err
-memory_file(const char *p, size_t n, int *fd, struct fail *f)
+static enum err memory_file(const char *p, size_t n, int *fd, struct fail *f)
 {
 	*fd = memfd_create("child", MFD_CLOEXEC);
 	if (*fd < 0 || fchmod(*fd, 0600) < 0)
@@ -193,8 +183,8 @@ memory_file(const char *p, size_t n, int *fd, struct fail *f)
  * Makes what leads to descriptor `as` of the child: *theirs, closed after the start,
  * and *ours.
  */
-static enum err
-io_make(const struct proc_io *io, int as, int *ours, int *theirs, struct fail *f)
+static enum err io_make(
+    const struct proc_io *io, int as, int *ours, int *theirs, struct fail *f)
 {
 	int fd[2];
 
@@ -216,8 +206,8 @@ io_make(const struct proc_io *io, int as, int *ours, int *theirs, struct fail *f
 	return OK;
 }
 
-static void
-io_wire(posix_spawn_file_actions_t *fa, const struct proc_io *io, int as, int theirs)
+static void io_wire(
+    posix_spawn_file_actions_t *fa, const struct proc_io *io, int as, int theirs)
 {
 	if (io->how == PROC_FILE)
 		posix_spawn_file_actions_addopen(
@@ -231,8 +221,7 @@ io_wire(posix_spawn_file_actions_t *fa, const struct proc_io *io, int as, int th
 }
 
 /* theirs: what becomes each descriptor of the child, -1 = nothing. */
-static enum err
-child_start(
+static enum err child_start(
     const struct proc_run *r, const int *theirs, struct proc_child *c, struct fail *f)
 {
 	int extra = r->program > 0 ? r->program : theirs[EXTRA];
@@ -280,16 +269,14 @@ child_start(
 	return OK;
 }
 
-static void
-close_ours(struct proc_child *c)
+static void close_ours(struct proc_child *c)
 {
 	close_fd(&c->in);
 	close_fd(&c->out);
 	close_fd(&c->err);
 }
 
-enum err
-proc_start(const struct proc_run *r, struct proc_child *c, struct fail *f)
+enum err proc_start(const struct proc_run *r, struct proc_child *c, struct fail *f)
 {
 	int theirs[] = { -1, -1, -1, -1 };
 	enum err e;
@@ -316,8 +303,7 @@ proc_start(const struct proc_run *r, struct proc_child *c, struct fail *f)
 /* --- end --- */
 
 /* Returns false if the child runs, which only happens with WNOHANG. */
-static bool
-child_wait(pid_t pid, int how, int *status)
+static bool child_wait(pid_t pid, int how, int *status)
 {
 	int st;
 	pid_t gone;
@@ -331,8 +317,7 @@ child_wait(pid_t pid, int how, int *status)
 	return gone != 0;
 }
 
-bool
-proc_ended(struct proc_child *c, int *status)
+bool proc_ended(struct proc_child *c, int *status)
 {
 	if (c->pid <= 0 || !child_wait(c->pid, WNOHANG, status))
 		return false;
@@ -340,8 +325,7 @@ proc_ended(struct proc_child *c, int *status)
 	return true;
 }
 
-int
-proc_end(struct proc_child *c, int grace_ms)
+int proc_end(struct proc_child *c, int grace_ms)
 {
 	int64_t end = clock_mono_ms() + grace_ms;
 	int status = 0;
@@ -371,8 +355,7 @@ struct child_output {
 };
 
 /* Reads what is available; closes *fd at the end of file. */
-static void
-output_read(struct child_output *o, int *fd)
+static void output_read(struct child_output *o, int *fd)
 {
 	char chunk[PIPE_BYTES];
 	ssize_t n = read(*fd, chunk, sizeof(chunk));
@@ -395,8 +378,7 @@ output_read(struct child_output *o, int *fd)
 }
 
 /* Waits at most ms for output and reads it; false: there was none. */
-static bool
-output_poll(struct child_output *o, int ms)
+static bool output_poll(struct child_output *o, int ms)
 {
 	struct pollfd p[] = { { .fd = o->c.out, .events = POLLIN },
 		{ .fd = o->c.err, .events = POLLIN } };
@@ -415,9 +397,8 @@ output_poll(struct child_output *o, int ms)
 	return true;
 }
 
-enum err
-proc_collect(struct arena *a, const struct proc_run *r, int timeout_s, size_t out_max,
-    struct proc_told *told, struct fail *f)
+enum err proc_collect(struct arena *a, const struct proc_run *r, int timeout_s,
+    size_t out_max, struct proc_told *told, struct fail *f)
 {
 	struct child_output o = { .text = buf_new(a),
 		.max = out_max,
@@ -451,8 +432,7 @@ proc_collect(struct arena *a, const struct proc_run *r, int timeout_s, size_t ou
 	return OK;
 }
 
-enum err
-proc_call(int (*work)(void *), void *arg, int out, int *status, struct fail *f)
+enum err proc_call(int (*work)(void *), void *arg, int out, int *status, struct fail *f)
 {
 	struct sigaction stop = { .sa_handler = on_stop }, before[N(stops)];
 	pid_t pid;
@@ -481,8 +461,7 @@ proc_call(int (*work)(void *), void *arg, int out, int *status, struct fail *f)
 /* --- words --- */
 
 /* Takes one word at *s; NULL if a quote is not closed. */
-static char *
-split_word(struct arena *a, const char **s)
+static char *split_word(struct arena *a, const char **s)
 {
 	struct buf w = buf_new(a);
 	const char *p = *s;
@@ -503,8 +482,7 @@ split_word(struct arena *a, const char **s)
 	return w.p;
 }
 
-enum err
-proc_split(struct arena *a, const char *cmd, char ***argv, struct fail *f)
+enum err proc_split(struct arena *a, const char *cmd, char ***argv, struct fail *f)
 {
 	size_t n = 0, cap = 0;
 	const char *p = cmd;
@@ -528,8 +506,7 @@ proc_split(struct arena *a, const char *cmd, char ***argv, struct fail *f)
 	return OK;
 }
 
-void
-proc_tune_malloc(void)
+void proc_tune_malloc(void)
 {
 #ifdef M_MMAP_THRESHOLD
 	/*

@@ -39,8 +39,7 @@ struct rate_set {
 };
 
 /* The slot's level as of now. */
-static double
-level_now(const struct slot *s, const struct rate *r, double now)
+static double level_now(const struct slot *s, const struct rate *r, double now)
 {
 	double age = now - s->at, level;
 
@@ -57,9 +56,8 @@ level_now(const struct slot *s, const struct rate *r, double now)
  * Returns the slot of the key, a free slot, or the slot with the lowest level; *level
  * is its level.
  */
-static struct slot *
-slot_find(struct rate_set *p, const char *key, const struct rate *r, double now,
-    double *level)
+static struct slot *slot_find(struct rate_set *p, const char *key, const struct rate *r,
+    double now, double *level)
 {
 	struct slot *least = &p->set[0];
 
@@ -80,8 +78,8 @@ slot_find(struct rate_set *p, const char *key, const struct rate *r, double now,
 }
 
 /* Reads the set of the key into p, without a lock: a set is written at once. */
-static enum err
-set_read(int fd, const char *path, const char *key, struct rate_set *p, struct fail *f)
+static enum err set_read(
+    int fd, const char *path, const char *key, struct rate_set *p, struct fail *f)
 {
 	char digits[5] = "";
 
@@ -96,9 +94,8 @@ set_read(int fd, const char *path, const char *key, struct rate_set *p, struct f
  * Adds by to the level. If that would exceed the burst, returns E_RACE and the excess
  * in *over. Parameters: who changes what in which file, and when.
  */
-static enum err
-slot_change(int fd, const char *path, const struct rate *r, const char *who, double now,
-    double by, double *over, struct fail *f)
+static enum err slot_change(int fd, const char *path, const struct rate *r,
+    const char *who, double now, double by, double *over, struct fail *f)
 {
 	char key[MD5_HEX];
 	struct rate_set p = { 0 };
@@ -118,9 +115,8 @@ slot_change(int fd, const char *path, const struct rate *r, const char *who, dou
 	return OK;
 }
 
-static enum err
-rate_change(const char *path, const struct rate *r, const char *who, double now,
-    double by, double *over, struct fail *f)
+static enum err rate_change(const char *path, const struct rate *r, const char *who,
+    double now, double by, double *over, struct fail *f)
 {
 	struct shared file;
 	enum err e = shared_open(&file, path, &form, f);
@@ -132,8 +128,7 @@ rate_change(const char *path, const struct rate *r, const char *who, double now,
 	return e;
 }
 
-enum err
-rate_take(const char *path, const struct rate *r, const char *who, double now,
+enum err rate_take(const char *path, const struct rate *r, const char *who, double now,
     double *wait_s, struct fail *f)
 {
 	double over = 0;
@@ -143,8 +138,7 @@ rate_take(const char *path, const struct rate *r, const char *who, double now,
 	return e;
 }
 
-enum err
-rate_look(const char *path, const struct rate *r, const char *who, double now,
+enum err rate_look(const char *path, const struct rate *r, const char *who, double now,
     double *level, double *wait_s, struct fail *f)
 {
 	struct rate_set p = { 0 };
@@ -168,8 +162,7 @@ rate_look(const char *path, const struct rate *r, const char *who, double now,
 	return OK;
 }
 
-enum err
-rate_give_back(
+enum err rate_give_back(
     const char *path, const struct rate *r, const char *who, double now, struct fail *f)
 {
 	double over;

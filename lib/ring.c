@@ -28,22 +28,20 @@ struct frame {
 };
 
 /* The file's key is part of it. */
-static uint64_t
-frame_checksum(uint64_t key, const struct frame *f, const char *p)
+static uint64_t frame_checksum(uint64_t key, const struct frame *f, const char *p)
 {
 	return hash_bytes(
 	    HASH_SEED ^ key ^ f->number ^ (uint64_t)f->bytes << 32, p, f->bytes);
 }
 
-static size_t
-frame_size(size_t n)
+static size_t frame_size(size_t n)
 {
 	return (sizeof(struct frame) + n + ALIGN - 1) / ALIGN * ALIGN;
 }
 
 /* Returns the complete record at this offset; NULL if there is none. */
-static const char *
-frame_at(const char *file, size_t bytes, uint64_t key, size_t at, struct frame *f)
+static const char *frame_at(
+    const char *file, size_t bytes, uint64_t key, size_t at, struct frame *f)
 {
 	if (bytes - at < sizeof(*f) ||
 	    memcmp(file + at, &frame_magic, sizeof(frame_magic)) != 0)
@@ -56,8 +54,7 @@ frame_at(const char *file, size_t bytes, uint64_t key, size_t at, struct frame *
 }
 
 /* Positions the ring behind its newest record. */
-static void
-ring_find_end(struct ring *r, const char *file)
+static void ring_find_end(struct ring *r, const char *file)
 {
 	size_t at = HEAD;
 	struct frame f;
@@ -79,8 +76,7 @@ ring_find_end(struct ring *r, const char *file)
  * Goes on with the records of the file, or gives a new file its key. The file is
  * mapped only while looking for its end.
  */
-static enum err
-ring_resume(struct ring *r, struct fail *f)
+static enum err ring_resume(struct ring *r, struct fail *f)
 {
 	struct head h;
 
@@ -103,8 +99,8 @@ ring_resume(struct ring *r, struct fail *f)
 	return OK;
 }
 
-enum err
-ring_open(struct ring *r, const char *dir, int64_t most, size_t bytes, struct fail *f)
+enum err ring_open(
+    struct ring *r, const char *dir, int64_t most, size_t bytes, struct fail *f)
 {
 	const struct shared_form form = { .magic = file_magic,
 		.bytes = bytes / ALIGN * ALIGN,
@@ -129,8 +125,7 @@ ring_open(struct ring *r, const char *dir, int64_t most, size_t bytes, struct fa
 	return e;
 }
 
-enum err
-ring_put(struct ring *r, const void *p, size_t n, struct fail *f)
+enum err ring_put(struct ring *r, const void *p, size_t n, struct fail *f)
 {
 	struct frame fr = { .magic = frame_magic, .number = r->number };
 	const struct iovec parts[] = { { &fr, sizeof(fr) },
@@ -153,8 +148,7 @@ ring_put(struct ring *r, const void *p, size_t n, struct fail *f)
 	return OK;
 }
 
-enum err
-ring_read(const char *path,
+enum err ring_read(const char *path,
     void (*each)(void *ctx, uint64_t number, const char *p, size_t n), void *ctx,
     struct fail *f)
 {

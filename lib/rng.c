@@ -9,14 +9,12 @@
 #include <math.h>
 #include <string.h>
 
-static uint64_t
-rotl(uint64_t x, int k)
+static uint64_t rotl(uint64_t x, int k)
 {
 	return (x << k) | (x >> (64 - k));
 }
 
-struct rng
-rng_seed(uint64_t seed)
+struct rng rng_seed(uint64_t seed)
 {
 	struct rng r;
 
@@ -29,8 +27,7 @@ rng_seed(uint64_t seed)
 	return r;
 }
 
-uint64_t
-rng_next(struct rng *r)
+uint64_t rng_next(struct rng *r)
 {
 	uint64_t *s = r->s;
 	uint64_t out = rotl(s[1] * 5, 7) * 9, t = s[1] << 17;
@@ -44,8 +41,7 @@ rng_next(struct rng *r)
 	return out;
 }
 
-uint64_t
-rng_below(struct rng *r, uint64_t n)
+uint64_t rng_below(struct rng *r, uint64_t n)
 {
 	uint64_t x, reject;
 
@@ -57,14 +53,12 @@ rng_below(struct rng *r, uint64_t n)
 	return x % n;
 }
 
-double
-rng_unit(struct rng *r)
+double rng_unit(struct rng *r)
 {
 	return (double)(rng_next(r) >> 11) * 0x1p-53;
 }
 
-double
-rng_gauss(struct rng *r)
+double rng_gauss(struct rng *r)
 {
 	const double two_pi = 6.283185307179586;
 	double u = 1 - rng_unit(r); /* (0, 1]: its logarithm is finite */
@@ -72,8 +66,7 @@ rng_gauss(struct rng *r)
 	return sqrt(-2 * log(u)) * cos(two_pi * rng_unit(r));
 }
 
-static void
-swap_bytes(char *a, char *b, size_t n)
+static void swap_bytes(char *a, char *b, size_t n)
 {
 	char tmp[64];
 
@@ -85,8 +78,7 @@ swap_bytes(char *a, char *b, size_t n)
 	}
 }
 
-void
-rng_shuffle(struct rng *r, void *base, size_t n, size_t size)
+void rng_shuffle(struct rng *r, void *base, size_t n, size_t size)
 {
 	char *p = base;
 

@@ -17,8 +17,7 @@
 enum { MAGIC_MOST = 16, OPEN_TRIES = 5, LOCK_LOOK_MS = 2 };
 static const off_t form_byte = (off_t)1 << 40; /* locked while the form is looked at */
 
-enum err
-shared_lock(struct shared *s, off_t byte, int wait_ms, struct fail *f)
+enum err shared_lock(struct shared *s, off_t byte, int wait_ms, struct fail *f)
 {
 	struct flock l = {
 		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1
@@ -35,8 +34,7 @@ shared_lock(struct shared *s, off_t byte, int wait_ms, struct fail *f)
 	return OK;
 }
 
-void
-shared_unlock(struct shared *s, off_t byte)
+void shared_unlock(struct shared *s, off_t byte)
 {
 	struct flock l = {
 		.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1
@@ -45,8 +43,7 @@ shared_unlock(struct shared *s, off_t byte)
 	(void)fcntl(s->fd, F_OFD_SETLK, &l);
 }
 
-bool
-shared_gone(const struct shared *s)
+bool shared_gone(const struct shared *s)
 {
 	struct stat st;
 
@@ -54,8 +51,7 @@ shared_gone(const struct shared *s)
 	       st.st_size != (off_t)s->bytes;
 }
 
-void
-shared_close(struct shared *s)
+void shared_close(struct shared *s)
 {
 	if (s->map != NULL)
 		munmap(s->map, s->bytes);
@@ -65,8 +61,7 @@ shared_close(struct shared *s)
 }
 
 /* Is the file one that no other account can have made or can change? */
-static enum err
-shared_check(int fd, const char *path, const struct shared_form *form,
+static enum err shared_check(int fd, const char *path, const struct shared_form *form,
     const struct stat *dir, struct fail *f)
 {
 	struct stat st;
@@ -85,8 +80,8 @@ shared_check(int fd, const char *path, const struct shared_form *form,
 }
 
 /* Makes an empty file one of the form; on failure it is empty again. */
-static enum err
-shared_fill(int fd, const char *path, const struct shared_form *form, struct fail *f)
+static enum err shared_fill(
+    int fd, const char *path, const struct shared_form *form, struct fail *f)
 {
 	ssize_t n = (ssize_t)strlen(form->magic);
 	enum err e;
@@ -106,8 +101,7 @@ shared_fill(int fd, const char *path, const struct shared_form *form, struct fai
  * Sees to the form. E_RETRY: the file was of another form, or another process found it
  * so, and it has been removed.
  */
-static enum err
-shared_make_valid(
+static enum err shared_make_valid(
     int fd, const char *path, const struct shared_form *form, bool make, struct fail *f)
 {
 	ssize_t n = (ssize_t)strlen(form->magic);
@@ -129,9 +123,8 @@ shared_make_valid(
 	return E_RETRY;
 }
 
-static enum err
-shared_begin(struct shared *s, const char *path, const struct shared_form *form,
-    const struct stat *dir, bool make, struct fail *f)
+static enum err shared_begin(struct shared *s, const char *path,
+    const struct shared_form *form, const struct stat *dir, bool make, struct fail *f)
 {
 	void *map;
 
@@ -149,9 +142,8 @@ shared_begin(struct shared *s, const char *path, const struct shared_form *form,
 	return OK;
 }
 
-static enum err
-shared_try(struct shared *s, const char *path, const struct shared_form *form,
-    const struct stat *dir, struct fail *f)
+static enum err shared_try(struct shared *s, const char *path,
+    const struct shared_form *form, const struct stat *dir, struct fail *f)
 {
 	bool make = !form->found_only && (dir->st_uid == geteuid() || dir->st_uid == 0);
 	enum err e;
@@ -172,8 +164,7 @@ shared_try(struct shared *s, const char *path, const struct shared_form *form,
 	return e;
 }
 
-enum err
-shared_open(
+enum err shared_open(
     struct shared *s, const char *path, const struct shared_form *form, struct fail *f)
 {
 	char at[PATH_MAX];
@@ -189,8 +180,7 @@ shared_open(
 	return e == E_RETRY ? FAIL(f, E_SYS, "%s is replaced all the time", path) : e;
 }
 
-enum err
-shared_reopen(
+enum err shared_reopen(
     struct shared *s, const char *path, const struct shared_form *form, struct fail *f)
 {
 	struct shared new;

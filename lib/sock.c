@@ -16,8 +16,7 @@ enum { QUEUE = 4096 }; /* Linux cuts it to net.core.somaxconn */
 
 static const char fresh_end[] = ".new";
 
-bool
-sock_answers(const char *path)
+bool sock_answers(const char *path)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	bool yes;
@@ -34,8 +33,7 @@ sock_answers(const char *path)
 	return yes;
 }
 
-bool
-sock_listens(int fd)
+bool sock_listens(int fd)
 {
 	int yes = 0;
 	socklen_t n = sizeof(yes);
@@ -43,8 +41,7 @@ sock_listens(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &yes, &n) == 0 && yes != 0;
 }
 
-static enum err
-bind_and_name(
+static enum err bind_and_name(
     int fd, const struct sockaddr_un *sa, const char *path, gid_t group, struct fail *f)
 {
 	mode_t mode = 0600;
@@ -68,8 +65,7 @@ bind_and_name(
 	return OK;
 }
 
-enum err
-sock_listen(const char *path, gid_t group, int *fd, struct fail *f)
+enum err sock_listen(const char *path, gid_t group, int *fd, struct fail *f)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	enum err e;
@@ -91,8 +87,7 @@ sock_listen(const char *path, gid_t group, int *fd, struct fail *f)
 	return e;
 }
 
-enum err
-sock_listen_loopback(int port, int *fd, int *got, struct fail *f)
+enum err sock_listen_loopback(int port, int *fd, int *got, struct fail *f)
 {
 	struct sockaddr_in sa = { .sin_family = AF_INET,
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),

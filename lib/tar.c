@@ -23,8 +23,7 @@ struct tar_reader {
 /* --- writing --- */
 
 /* libarchive's own error numbers are negative; errno's say why the disk refused. */
-static enum err
-tar_write_failed(struct archive *w, const char *what, struct fail *f)
+static enum err tar_write_failed(struct archive *w, const char *what, struct fail *f)
 {
 	const char *why = archive_error_string(w);
 
@@ -36,8 +35,7 @@ tar_write_failed(struct archive *w, const char *what, struct fail *f)
 }
 
 /* Writes a block of the archive, or the first part of it. */
-static la_ssize_t
-tar_put_block(struct archive *to, void *arg, const void *p, size_t n)
+static la_ssize_t tar_put_block(struct archive *to, void *arg, const void *p, size_t n)
 {
 	const struct tar_writer *w = arg;
 	ssize_t put;
@@ -50,8 +48,7 @@ tar_put_block(struct archive *to, void *arg, const void *p, size_t n)
 	return put;
 }
 
-enum err
-tar_create(int fd, struct tar_writer **out, struct fail *f)
+enum err tar_create(int fd, struct tar_writer **out, struct fail *f)
 {
 	struct tar_writer *w = calloc(1, sizeof(*w));
 
@@ -69,8 +66,7 @@ tar_create(int fd, struct tar_writer **out, struct fail *f)
 	return OK;
 }
 
-enum err
-tar_begin(struct tar_writer *w, const struct tar_entry *t, struct fail *f)
+enum err tar_begin(struct tar_writer *w, const struct tar_entry *t, struct fail *f)
 {
 	static const unsigned types[] = {
 		[TAR_FILE] = AE_IFREG, [TAR_DIR] = AE_IFDIR, [TAR_LINK] = AE_IFLNK
@@ -91,8 +87,7 @@ tar_begin(struct tar_writer *w, const struct tar_entry *t, struct fail *f)
 	return rc >= ARCHIVE_WARN ? OK : tar_write_failed(w->to, t->name, f);
 }
 
-enum err
-tar_write(struct tar_writer *w, const void *p, size_t n, struct fail *f)
+enum err tar_write(struct tar_writer *w, const void *p, size_t n, struct fail *f)
 {
 	la_ssize_t put = n == 0 ? 0 : archive_write_data(w->to, p, n);
 
@@ -101,16 +96,14 @@ tar_write(struct tar_writer *w, const void *p, size_t n, struct fail *f)
 	return OK;
 }
 
-enum err
-tar_end(struct tar_writer *w, struct fail *f)
+enum err tar_end(struct tar_writer *w, struct fail *f)
 {
 	return archive_write_close(w->to) == ARCHIVE_OK ?
 	           OK :
 	           tar_write_failed(w->to, "the end", f);
 }
 
-void
-tar_free(struct tar_writer *w)
+void tar_free(struct tar_writer *w)
 {
 	if (w == NULL)
 		return;
@@ -122,8 +115,7 @@ tar_free(struct tar_writer *w)
 
 /* --- reading --- */
 
-static enum err
-tar_read_failed(struct archive *r, struct fail *f)
+static enum err tar_read_failed(struct archive *r, struct fail *f)
 {
 	const char *why = archive_error_string(r);
 
@@ -131,8 +123,7 @@ tar_read_failed(struct archive *r, struct fail *f)
 	    why == NULL ? "unknown error" : why);
 }
 
-enum err
-tar_open(int fd, struct tar_reader **out, struct fail *f)
+enum err tar_open(int fd, struct tar_reader **out, struct fail *f)
 {
 	struct tar_reader *r = calloc(1, sizeof(*r));
 
@@ -148,8 +139,7 @@ tar_open(int fd, struct tar_reader **out, struct fail *f)
 }
 
 /* Keeps the entry's name without the slash that ends a directory's name. */
-static const char *
-tar_keep_name(struct tar_reader *r, const char *name)
+static const char *tar_keep_name(struct tar_reader *r, const char *name)
 {
 	size_t n = name == NULL ? 0 : strlen(name);
 
@@ -161,8 +151,7 @@ tar_keep_name(struct tar_reader *r, const char *name)
 	return r->name;
 }
 
-enum err
-tar_next(struct tar_reader *r, struct tar_entry *t, struct fail *f)
+enum err tar_next(struct tar_reader *r, struct tar_entry *t, struct fail *f)
 {
 	struct archive_entry *e;
 	int rc = archive_read_next_header(r->from, &e);
@@ -188,8 +177,7 @@ tar_next(struct tar_reader *r, struct tar_entry *t, struct fail *f)
 	return OK;
 }
 
-enum err
-tar_read(struct tar_reader *r, void *p, size_t max, size_t *n, struct fail *f)
+enum err tar_read(struct tar_reader *r, void *p, size_t max, size_t *n, struct fail *f)
 {
 	la_ssize_t got = archive_read_data(r->from, p, max);
 
@@ -199,8 +187,7 @@ tar_read(struct tar_reader *r, void *p, size_t max, size_t *n, struct fail *f)
 	return OK;
 }
 
-void
-tar_close(struct tar_reader *r)
+void tar_close(struct tar_reader *r)
 {
 	if (r == NULL)
 		return;

@@ -21,8 +21,7 @@ struct guarded {
 };
 
 /* Length of one of our colours at s; 0 = none; *open: it might become one. */
-static size_t
-colour_at(const char *s, size_t n, bool *open)
+static size_t colour_at(const char *s, size_t n, bool *open)
 {
 	static const char *const ours[] = { "\033[0m", "\033[1m", "\033[31m",
 		"\033[32m", "\033[33m" };
@@ -39,8 +38,7 @@ colour_at(const char *s, size_t n, bool *open)
 }
 
 /* Do n bytes begin a character that has more? */
-static bool
-is_begun(const char *s, size_t n)
+static bool is_begun(const char *s, size_t n)
 {
 	unsigned char first = (unsigned char)*s;
 	size_t all = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC2 ? 2 : 1;
@@ -55,8 +53,7 @@ is_begun(const char *s, size_t n)
  * Looks at what begins at s: *n becomes its length, 0 if its end is missing and may
  * follow. Returns whether it may be shown.
  */
-static bool
-passes(const char *s, size_t *n, bool more)
+static bool passes(const char *s, size_t *n, bool more)
 {
 	char one[TERMINAL_REST + 1] = "";
 	size_t have = *n;
@@ -70,8 +67,7 @@ passes(const char *s, size_t *n, bool more)
 	return *s == '\n' || *s == '\t' || (*s != '\0' && text_shown(one, n));
 }
 
-size_t
-terminal_clean(char *s, size_t n, size_t *rest)
+size_t terminal_clean(char *s, size_t n, size_t *rest)
 {
 	size_t to = 0, open = 0;
 
@@ -91,8 +87,7 @@ terminal_clean(char *s, size_t n, size_t *rest)
 	return to;
 }
 
-static bool
-terminal_write(int fd, const char *p, size_t n)
+static bool terminal_write(int fd, const char *p, size_t n)
 {
 	while (n > 0) {
 		ssize_t done = write(fd, p, n);
@@ -107,8 +102,7 @@ terminal_write(int fd, const char *p, size_t n)
 	return true;
 }
 
-static ssize_t
-guarded_write(void *cookie, const char *p, size_t n)
+static ssize_t guarded_write(void *cookie, const char *p, size_t n)
 {
 	struct guarded *g = cookie;
 	char piece[TERMINAL_REST + CHUNK];
@@ -128,8 +122,7 @@ guarded_write(void *cookie, const char *p, size_t n)
 	return (ssize_t)n;
 }
 
-static void
-guard(FILE **stream, struct guarded *g)
+static void guard(FILE **stream, struct guarded *g)
 {
 	static const cookie_io_functions_t io = { .write = guarded_write };
 	FILE *to;
@@ -144,8 +137,7 @@ guard(FILE **stream, struct guarded *g)
 	*stream = to;
 }
 
-void
-terminal_guard(void)
+void terminal_guard(void)
 {
 	static struct guarded out = { .fd = STDOUT_FILENO },
 			      err = { .fd = STDERR_FILENO };

@@ -13,8 +13,7 @@
 
 /* One pass over the text; the first word of the list that matches is taken. */
 
-static const struct word *
-word_at(const char *p, const struct word *words, size_t n)
+static const struct word *word_at(const char *p, const struct word *words, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (strncmp(p, words[i].word, strlen(words[i].word)) == 0)
@@ -22,8 +21,7 @@ word_at(const char *p, const struct word *words, size_t n)
 	return NULL;
 }
 
-char *
-words_fill(struct arena *a, const char *text, const struct word *words, size_t n)
+char *words_fill(struct arena *a, const char *text, const struct word *words, size_t n)
 {
 	struct buf b = buf_new(a);
 	char *firsts = arena_alloc(a, n + 1); /* first bytes of all words */
@@ -52,8 +50,7 @@ words_fill(struct arena *a, const char *text, const struct word *words, size_t n
 
 enum { MOST = 64 };
 
-size_t
-near_distance(const char *a, const char *b)
+size_t near_distance(const char *a, const char *b)
 {
 	size_t row[MOST + 1], la = strlen(a), lb = strlen(b);
 
@@ -79,8 +76,7 @@ near_distance(const char *a, const char *b)
 	return row[lb];
 }
 
-bool
-near_offer(const char *word, const char *candidate, size_t *least)
+bool near_offer(const char *word, const char *candidate, size_t *least)
 {
 	size_t d = near_distance(word, candidate);
 
@@ -90,21 +86,18 @@ near_offer(const char *word, const char *candidate, size_t *least)
 	return true;
 }
 
-bool
-text_white(char c)
+bool text_white(char c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-bool
-text_alnum(char c)
+bool text_alnum(char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
 	       (c >= 'a' && c <= 'z');
 }
 
-bool
-text_is_plain(const char *s)
+bool text_is_plain(const char *s)
 {
 	for (; *s != '\0'; s++)
 		if (!text_alnum(*s) && strchr("/._-+@%:,=", *s) == NULL &&
@@ -113,8 +106,7 @@ text_is_plain(const char *s)
 	return true;
 }
 
-char *
-text_shell_word(struct arena *a, const char *s)
+char *text_shell_word(struct arena *a, const char *s)
 {
 	struct buf b = buf_new(a);
 	bool shown = true;
@@ -136,8 +128,7 @@ text_shell_word(struct arena *a, const char *s)
 	return b.p;
 }
 
-bool
-text_same_words(const char *x, const char *y)
+bool text_same_words(const char *x, const char *y)
 {
 	for (;; x++, y++) {
 		while (text_white(*x))
@@ -151,8 +142,7 @@ text_same_words(const char *x, const char *y)
 	}
 }
 
-char *
-text_trim(char *s)
+char *text_trim(char *s)
 {
 	size_t n;
 
@@ -163,8 +153,7 @@ text_trim(char *s)
 	return s;
 }
 
-void
-text_default(char **s)
+void text_default(char **s)
 {
 	static char empty[1];
 
@@ -172,24 +161,21 @@ text_default(char **s)
 		*s = empty;
 }
 
-bool
-text_begins(const char *p, const char *end, const char *with)
+bool text_begins(const char *p, const char *end, const char *with)
 {
 	size_t n = strlen(with);
 
 	return (size_t)(end - p) >= n && memcmp(p, with, n) == 0;
 }
 
-bool
-text_ends_with(const char *s, const char *end)
+bool text_ends_with(const char *s, const char *end)
 {
 	size_t n = strlen(s), len = strlen(end);
 
 	return n >= len && memcmp(s + n - len, end, len) == 0;
 }
 
-const char *
-text_below(const char *dir, const char *path)
+const char *text_below(const char *dir, const char *path)
 {
 	size_t n = strlen(dir);
 
@@ -198,8 +184,7 @@ text_below(const char *dir, const char *path)
 	           NULL;
 }
 
-bool
-text_among(const char *s, char *const *list, size_t n)
+bool text_among(const char *s, char *const *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(list[i], s) == 0)
@@ -207,8 +192,7 @@ text_among(const char *s, char *const *list, size_t n)
 	return false;
 }
 
-const char *
-text_base_name(const char *path)
+const char *text_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -216,8 +200,7 @@ text_base_name(const char *path)
 }
 
 /* Bytes of the character that begins with this byte; 0 if none does. */
-static size_t
-utf8_length(unsigned char first)
+static size_t utf8_length(unsigned char first)
 {
 	return first < 0x80 ? 1 :
 	       first < 0xc2 ? 0 :
@@ -227,8 +210,7 @@ utf8_length(unsigned char first)
 	                      0;
 }
 
-size_t
-text_utf8(const char *s)
+size_t text_utf8(const char *s)
 {
 	const unsigned char *p = (const unsigned char *)s;
 	size_t n = utf8_length(p[0]);
@@ -243,8 +225,7 @@ text_utf8(const char *s)
 	return n;
 }
 
-bool
-text_shown(const char *s, size_t *n)
+bool text_shown(const char *s, size_t *n)
 {
 	static const struct {
 		uint32_t from, to;
@@ -272,8 +253,7 @@ text_shown(const char *s, size_t *n)
 	return len > 0;
 }
 
-void
-text_make_printable(char *s)
+void text_make_printable(char *s)
 {
 	char *to = s;
 
@@ -287,8 +267,7 @@ text_make_printable(char *s)
 	*to = '\0';
 }
 
-char *
-text_fit(struct arena *a, const char *s, size_t n, size_t most)
+char *text_fit(struct arena *a, const char *s, size_t n, size_t most)
 {
 	char *text = arena_memdup(a, s, n), *to = NEWN(a, char, 2 * n + 1);
 	size_t out = 0;
@@ -312,8 +291,7 @@ text_fit(struct arena *a, const char *s, size_t n, size_t most)
 	return to;
 }
 
-static bool
-parse_integer(const char *s, int base, int64_t lo, int64_t hi, int64_t *out)
+static bool parse_integer(const char *s, int base, int64_t lo, int64_t hi, int64_t *out)
 {
 	char *end;
 	long long v;
@@ -326,8 +304,7 @@ parse_integer(const char *s, int base, int64_t lo, int64_t hi, int64_t *out)
 	return true;
 }
 
-void
-text_keep_end(char *end, size_t size, size_t *used, const char *p, size_t n)
+void text_keep_end(char *end, size_t size, size_t *used, const char *p, size_t n)
 {
 	size_t most = size - 1, drop;
 
@@ -343,20 +320,17 @@ text_keep_end(char *end, size_t size, size_t *used, const char *p, size_t n)
 	end[*used] = '\0';
 }
 
-bool
-text_i64(const char *s, int64_t lo, int64_t hi, int64_t *out)
+bool text_i64(const char *s, int64_t lo, int64_t hi, int64_t *out)
 {
 	return parse_integer(s, 10, lo, hi, out);
 }
 
-bool
-text_wire_i64(const char *s, int64_t lo, int64_t hi, int64_t *out)
+bool text_wire_i64(const char *s, int64_t lo, int64_t hi, int64_t *out)
 {
 	return parse_integer(s, 0, lo, hi, out);
 }
 
-bool
-text_f64(const char *s, double *out)
+bool text_f64(const char *s, double *out)
 {
 	char *end;
 	double v = strtod(s, &end);

@@ -59,8 +59,7 @@ struct xml_reader {
 
 /* --- text -> value --- */
 
-static bool
-is_ascii(const char *p, size_t n)
+static bool is_ascii(const char *p, size_t n)
 {
 	size_t i = 0;
 
@@ -80,8 +79,7 @@ is_ascii(const char *p, size_t n)
  * Converts UTF-8 to one byte per character, in place; characters above U+00FF keep
  * their bytes.
  */
-static size_t
-utf8_to_bytes(char *p, size_t n)
+static size_t utf8_to_bytes(char *p, size_t n)
 {
 	size_t out = 0;
 
@@ -96,14 +94,12 @@ utf8_to_bytes(char *p, size_t n)
 	return out;
 }
 
-static bool
-in_range(const struct xml_elem *e, double x)
+static bool in_range(const struct xml_elem *e, double x)
 {
 	return (e->min == 0 && e->max == 0) || (x >= e->min && x <= e->max);
 }
 
-static void
-store_integer(const struct xml_elem *e, const char *s, char *field)
+static void store_integer(const struct xml_elem *e, const char *s, char *field)
 {
 	bool wide = e->type == XML_I64;
 	int64_t v;
@@ -118,8 +114,7 @@ store_integer(const struct xml_elem *e, const char *s, char *field)
 		*(int32_t *)(void *)field = (int32_t)v;
 }
 
-static void
-store_double(const struct xml_elem *e, const char *s, char *field)
+static void store_double(const struct xml_elem *e, const char *s, char *field)
 {
 	double v;
 
@@ -127,8 +122,7 @@ store_double(const struct xml_elem *e, const char *s, char *field)
 		*(double *)(void *)field = v;
 }
 
-static void
-store_bool(const char *s, char *field)
+static void store_bool(const char *s, char *field)
 {
 	int64_t v = 1; /* <x/> */
 
@@ -137,8 +131,7 @@ store_bool(const char *s, char *field)
 }
 
 /* Stores the text of a complete field. */
-static void
-field_store(struct xml_reader *r, const struct xml_elem *e, void *row)
+static void field_store(struct xml_reader *r, const struct xml_elem *e, void *row)
 {
 	char *s = r->text.p, *field = (char *)row + e->off;
 	size_t n = utf8_to_bytes(s, r->text.n);
@@ -174,8 +167,8 @@ field_store(struct xml_reader *r, const struct xml_elem *e, void *row)
 
 /* --- elements --- */
 
-__attribute__((format(printf, 2, 3))) static void
-reader_refuse(struct xml_reader *r, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void reader_refuse(
+    struct xml_reader *r, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -188,8 +181,7 @@ reader_refuse(struct xml_reader *r, const char *fmt, ...)
 	xmlStopParser(r->parser);
 }
 
-static const struct xml_elem *
-elem_find(const struct xml_elem *table, const char *name)
+static const struct xml_elem *elem_find(const struct xml_elem *table, const char *name)
 {
 	for (; table->name != NULL; table++)
 		if (table->name[0] == name[0] && strcmp(table->name, name) == 0)
@@ -197,17 +189,16 @@ elem_find(const struct xml_elem *table, const char *name)
 	return NULL;
 }
 
-static void
-level_push(struct xml_reader *r, const struct xml_elem *e, const struct xml_elem *table,
-    void *row)
+static void level_push(struct xml_reader *r, const struct xml_elem *e,
+    const struct xml_elem *table, void *row)
 {
 	assert(r->nopen < DEPTH_MAX);
 	r->open[r->nopen++] = (struct level){ .table = table, .self = e, .row = row };
 }
 
 /* Adds a row to a list; NULL if the list is full. */
-static void *
-list_row_new(struct xml_reader *r, const struct xml_elem *e, struct xml_list *l)
+static void *list_row_new(
+    struct xml_reader *r, const struct xml_elem *e, struct xml_list *l)
 {
 	if (e->max > 0 && (double)l->n >= e->max) {
 		l->cut = true;
@@ -217,8 +208,7 @@ list_row_new(struct xml_reader *r, const struct xml_elem *e, struct xml_list *l)
 	return (char *)l->rows + e->size * l->n++;
 }
 
-static void
-elem_enter(struct xml_reader *r, const struct xml_elem *e)
+static void elem_enter(struct xml_reader *r, const struct xml_elem *e)
 {
 	char *row = r->open[r->nopen - 1].row;
 
@@ -244,9 +234,9 @@ elem_enter(struct xml_reader *r, const struct xml_elem *e)
 }
 
 /* Parameters: as libxml2 calls it. */
-static void
-on_start(void *user, const xmlChar *local, const xmlChar *prefix, const xmlChar *uri,
-    int nns, const xmlChar **ns, int natts, int ndef, const xmlChar **atts)
+static void on_start(void *user, const xmlChar *local, const xmlChar *prefix,
+    const xmlChar *uri, int nns, const xmlChar **ns, int natts, int ndef,
+    const xmlChar **atts)
 {
 	struct xml_reader *r = user;
 	const char *name = (const char *)local;
@@ -285,8 +275,8 @@ on_start(void *user, const xmlChar *local, const xmlChar *prefix, const xmlChar 
 	r->skip = 1;
 }
 
-static void
-on_end(void *user, const xmlChar *local, const xmlChar *prefix, const xmlChar *uri)
+static void on_end(
+    void *user, const xmlChar *local, const xmlChar *prefix, const xmlChar *uri)
 {
 	struct xml_reader *r = user;
 	struct level *top;
@@ -311,8 +301,7 @@ on_end(void *user, const xmlChar *local, const xmlChar *prefix, const xmlChar *u
 		top->self->done(top->row, r->ctx);
 }
 
-static void
-on_text(void *user, const xmlChar *p, int n)
+static void on_text(void *user, const xmlChar *p, int n)
 {
 	struct xml_reader *r = user;
 
@@ -320,8 +309,8 @@ on_text(void *user, const xmlChar *p, int n)
 		buf_put(&r->text, p, (size_t)n);
 }
 
-static void
-on_doctype(void *user, const xmlChar *name, const xmlChar *id, const xmlChar *system_id)
+static void on_doctype(
+    void *user, const xmlChar *name, const xmlChar *id, const xmlChar *system_id)
 {
 	struct xml_reader *r = user;
 
@@ -337,8 +326,7 @@ on_doctype(void *user, const xmlChar *name, const xmlChar *id, const xmlChar *sy
 #endif
 
 /* Keeps the first fatal error; later ones are its consequences. */
-static void
-on_error(void *user, XML_ERROR *e)
+static void on_error(void *user, XML_ERROR *e)
 {
 	struct xml_reader *r = user;
 	const char *why = e->message;
@@ -358,8 +346,7 @@ on_error(void *user, XML_ERROR *e)
 
 /* --- documents --- */
 
-static void
-put_utf8(struct buf *b, const char *p, size_t n)
+static void put_utf8(struct buf *b, const char *p, size_t n)
 {
 	for (size_t i = 0, from = 0; i <= n; i++) {
 		unsigned char c = i < n ? (unsigned char)p[i] : 0;
@@ -375,8 +362,7 @@ put_utf8(struct buf *b, const char *p, size_t n)
 	}
 }
 
-enum err
-xml_parse(struct arena *a, const char *text, size_t n, const char *root,
+enum err xml_parse(struct arena *a, const char *text, size_t n, const char *root,
     const struct xml_elem *table, void *row, void *ctx, struct fail *f)
 {
 	struct xml_reader r = { .a = a, .ctx = ctx, .root = root };
@@ -418,8 +404,7 @@ xml_parse(struct arena *a, const char *text, size_t n, const char *root,
 	return FAIL(f, E_BADREQ, "line %d: %s", r.line, r.refusal);
 }
 
-char *
-xml_between(struct arena *a, const char *text, const char *tag)
+char *xml_between(struct arena *a, const char *text, const char *tag)
 {
 	const char *start = arena_printf(a, "<%s>", tag), *end;
 	const char *from = strstr(text, start), *to;
@@ -445,23 +430,20 @@ struct scan {
 	struct fail *f;
 };
 
-static int
-line_at(struct scan *s, const char *p)
+static int line_at(struct scan *s, const char *p)
 {
 	for (; s->counted < p; s->counted++)
 		s->line += *s->counted == '\n';
 	return s->line;
 }
 
-static enum err
-refuse_tag(struct scan *s, const char *at, const char *why)
+static enum err refuse_tag(struct scan *s, const char *at, const char *why)
 {
 	return FAIL(s->f, E_BADREQ, "line %d: %s", line_at(s, at), why);
 }
 
 /* Skips what is not a tag; false if p is at one. */
-static enum err
-skip_markup(struct scan *s, bool *skipped)
+static enum err skip_markup(struct scan *s, bool *skipped)
 {
 	static const struct {
 		const char *begin, *end;
@@ -487,8 +469,7 @@ skip_markup(struct scan *s, bool *skipped)
 	return OK;
 }
 
-static bool
-begins_tag(const struct scan *s)
+static bool begins_tag(const struct scan *s)
 {
 	const char *name = s->p + 1 + (s->p + 1 < s->end && s->p[1] == '/');
 
@@ -497,8 +478,7 @@ begins_tag(const struct scan *s)
 }
 
 /* Returns the ">" of the tag at p, which an attribute's value may contain, too. */
-static const char *
-tag_end(const struct scan *s)
+static const char *tag_end(const struct scan *s)
 {
 	char quote = '\0';
 
@@ -513,8 +493,7 @@ tag_end(const struct scan *s)
 	return NULL;
 }
 
-static enum err
-close_tag(struct scan *s, const char *gt)
+static enum err close_tag(struct scan *s, const char *gt)
 {
 	const char *name = s->p + 2;
 	struct xml_span *e;
@@ -534,8 +513,7 @@ close_tag(struct scan *s, const char *gt)
 	return OK;
 }
 
-static void
-open_tag(struct scan *s, const char *gt)
+static void open_tag(struct scan *s, const char *gt)
 {
 	const char *name = s->p + 1;
 	size_t n = 0, after = (size_t)(gt + 1 - s->text);
@@ -555,8 +533,7 @@ open_tag(struct scan *s, const char *gt)
 		s->open = s->n - 1;
 }
 
-enum err
-xml_spans(struct arena *a, const char *text, size_t n, struct xml_span **spans,
+enum err xml_spans(struct arena *a, const char *text, size_t n, struct xml_span **spans,
     size_t *count, struct fail *f)
 {
 	struct scan s = { .a = a,
@@ -611,8 +588,7 @@ struct complaint {
 };
 
 /* The first error is the cause; later ones are its consequences. */
-static void
-keep_first_error(void *ctx, XML_ERROR *x)
+static void keep_first_error(void *ctx, XML_ERROR *x)
 {
 	struct complaint *bad = ctx;
 
@@ -622,8 +598,7 @@ keep_first_error(void *ctx, XML_ERROR *x)
 	bad->text = arena_memdup(bad->a, x->message, strcspn(x->message, "\n"));
 }
 
-static char *
-node_own_text(struct arena *a, const xmlNode *n)
+static char *node_own_text(struct arena *a, const xmlNode *n)
 {
 	struct buf b = buf_new(a);
 
@@ -634,8 +609,7 @@ node_own_text(struct arena *a, const xmlNode *n)
 	return text_trim(b.n == 0 ? arena_strdup(a, "") : b.p);
 }
 
-static struct xml_node *
-tree_copy(struct arena *a, xmlNode *n)
+static struct xml_node *tree_copy(struct arena *a, xmlNode *n)
 {
 	struct xml_node *out = NEW(a, struct xml_node), **at = &out->child;
 
@@ -653,8 +627,7 @@ tree_copy(struct arena *a, xmlNode *n)
 }
 
 /* Does the text hold only UTF-8? */
-static bool
-is_utf8(const char *text, size_t n)
+static bool is_utf8(const char *text, size_t n)
 {
 	for (size_t i = 0, m; i < n; i += m) {
 		m = text_utf8(text + i);
@@ -664,9 +637,8 @@ is_utf8(const char *text, size_t n)
 	return true;
 }
 
-static enum err
-tree_parse(struct arena *a, const char *path, const char *text, size_t n,
-    const char *encoding, struct xml_node **root, struct fail *f)
+static enum err tree_parse(struct arena *a, const char *path, const char *text,
+    size_t n, const char *encoding, struct xml_node **root, struct fail *f)
 {
 	struct complaint bad = { a, 0, NULL };
 	enum err e = OK;
@@ -691,15 +663,13 @@ tree_parse(struct arena *a, const char *path, const char *text, size_t n,
 	return e;
 }
 
-enum err
-xml_tree(struct arena *a, const char *path, const char *text, size_t n,
+enum err xml_tree(struct arena *a, const char *path, const char *text, size_t n,
     struct xml_node **root, struct fail *f)
 {
 	return tree_parse(a, path, text, n, NULL, root, f);
 }
 
-enum err
-xml_tree_lenient(struct arena *a, const char *path, struct xml_source src,
+enum err xml_tree_lenient(struct arena *a, const char *path, struct xml_source src,
     struct xml_node **root, struct xml_mistakes *bad, struct fail *f)
 {
 	struct buf out = buf_new(a);

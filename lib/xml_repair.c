@@ -36,35 +36,30 @@ struct repair {
 	struct fail *f;
 };
 
-static void
-mistake(struct repair *r, char *text)
+static void mistake(struct repair *r, char *text)
 {
 	if (r->bad->n < MISTAKES_MOST)
 		PUSH(r->a, r->bad->v, r->bad->n,
 		    r->bad->cap) = (struct xml_mistake){ r->line, text };
 }
 
-static bool
-same_name(struct name x, struct name y)
+static bool same_name(struct name x, struct name y)
 {
 	return x.n == y.n && memcmp(x.p, y.p, x.n) == 0;
 }
 
-static bool
-name_char(char c)
+static bool name_char(char c)
 {
 	return text_alnum(c) || c == '_' || c == '-' || c == '.' || c == ':';
 }
 
-static bool
-name_begins(char c)
+static bool name_begins(char c)
 {
 	return (text_alnum(c) && !(c >= '0' && c <= '9')) || c == '_';
 }
 
 /* Reads the tag at p, which ends at the latest where the next one begins. */
-static bool
-tag_at(const struct repair *r, const char *p, struct tag *t)
+static bool tag_at(const struct repair *r, const char *p, struct tag *t)
 {
 	const char *q = p + 1;
 
@@ -89,8 +84,7 @@ tag_at(const struct repair *r, const char *p, struct tag *t)
 }
 
 /* Finds the next tag from p on; comments count as text. */
-static bool
-next_tag(const struct repair *r, const char *p, struct tag *t)
+static bool next_tag(const struct repair *r, const char *p, struct tag *t)
 {
 	for (; p < r->end; p++)
 		if (*p == '<' && tag_at(r, p, t))
@@ -99,8 +93,7 @@ next_tag(const struct repair *r, const char *p, struct tag *t)
 }
 
 /* Is the text blank but for comments? */
-static bool
-blank_until(const char *p, const char *end)
+static bool blank_until(const char *p, const char *end)
 {
 	for (; p < end; p++) {
 		if (text_begins(p, end, "<!--"))
@@ -113,8 +106,7 @@ blank_until(const char *p, const char *end)
 }
 
 /* Does the element that t begins end before the one that holds it? */
-static bool
-is_closed(const struct repair *r, const struct tag *t)
+static bool is_closed(const struct repair *r, const struct tag *t)
 {
 	struct tag u;
 
@@ -128,8 +120,7 @@ is_closed(const struct repair *r, const struct tag *t)
 	return false;
 }
 
-static bool
-is_container(const struct repair *r, struct name name)
+static bool is_container(const struct repair *r, struct name name)
 {
 	for (const char *const *c = r->containers; *c != NULL; c++)
 		if (same_name(name, (struct name){ *c, strlen(*c) }))
@@ -137,8 +128,7 @@ is_container(const struct repair *r, struct name name)
 	return false;
 }
 
-static void
-keep_lines(struct repair *r, const char *to)
+static void keep_lines(struct repair *r, const char *to)
 {
 	for (; r->p < to; r->p++)
 		if (*r->p == '\n') {
@@ -147,8 +137,8 @@ keep_lines(struct repair *r, const char *to)
 		}
 }
 
-static void
-put_tag(struct repair *r, struct name name, const char *before, const char *after)
+static void put_tag(
+    struct repair *r, struct name name, const char *before, const char *after)
 {
 	buf_puts(r->out, before);
 	buf_put(r->out, name.p, name.n);
@@ -156,8 +146,7 @@ put_tag(struct repair *r, struct name name, const char *before, const char *afte
 }
 
 /* Closes the innermost element; marks it if its end tag is missing. */
-static void
-close_top(struct repair *r, bool unclosed)
+static void close_top(struct repair *r, bool unclosed)
 {
 	static const char mark[] = " " XML_UNCLOSED "=\"1\"";
 
@@ -167,8 +156,7 @@ close_top(struct repair *r, bool unclosed)
 		memcpy(r->out->p + r->marks[r->depth], mark, sizeof(mark) - 1);
 }
 
-static void
-put_start(struct repair *r, struct name name)
+static void put_start(struct repair *r, struct name name)
 {
 	put_tag(r, name, "<", "");
 	r->marks[r->depth] = r->out->n;
@@ -179,8 +167,7 @@ put_start(struct repair *r, struct name name)
 }
 
 /* Is it one of the five entities, or a number? */
-static size_t
-entity_length(const struct repair *r, const char *p)
+static size_t entity_length(const struct repair *r, const char *p)
 {
 	static const char *const known[] = { "&amp;", "&lt;", "&gt;", "&quot;",
 		"&apos;" };
@@ -199,8 +186,7 @@ entity_length(const struct repair *r, const char *p)
 }
 
 /* Copies text up to the next tag, or up to to. */
-static void
-mend_text(struct repair *r, const char *to)
+static void mend_text(struct repair *r, const char *to)
 {
 	while (r->p < to) {
 		unsigned char c = (unsigned char)*r->p;
@@ -223,8 +209,7 @@ mend_text(struct repair *r, const char *to)
 	}
 }
 
-static const char *
-behind(const struct repair *r, const char *mark)
+static const char *behind(const struct repair *r, const char *mark)
 {
 	for (const char *p = r->p; p < r->end; p++)
 		if (text_begins(p, r->end, mark))
@@ -233,8 +218,7 @@ behind(const struct repair *r, const char *mark)
 }
 
 /* Comments, instructions and CDATA sections; false if p is at none. */
-static bool
-mend_special(struct repair *r)
+static bool mend_special(struct repair *r)
 {
 	const char *to;
 
@@ -260,8 +244,7 @@ mend_special(struct repair *r)
 	return true;
 }
 
-static void
-mend_end(struct repair *r, const struct tag *t)
+static void mend_end(struct repair *r, const struct tag *t)
 {
 	size_t i = r->depth;
 
@@ -279,8 +262,7 @@ mend_end(struct repair *r, const struct tag *t)
 }
 
 /* An element without an end tag: it has its text; a second <x> is its end. */
-static void
-mend_unclosed(struct repair *r, const struct tag *t)
+static void mend_unclosed(struct repair *r, const struct tag *t)
 {
 	struct tag next, then;
 	bool more = next_tag(r, t->end, &next);
@@ -295,8 +277,7 @@ mend_unclosed(struct repair *r, const struct tag *t)
 	close_top(r, true);
 }
 
-static void
-mend_start(struct repair *r, const struct tag *t)
+static void mend_start(struct repair *r, const struct tag *t)
 {
 	struct tag next = { 0 };
 	bool more = next_tag(r, t->end, &next), container = is_container(r, t->name);
@@ -321,8 +302,7 @@ mend_start(struct repair *r, const struct tag *t)
 	keep_lines(r, t->end);
 }
 
-static enum err
-mend_tag(struct repair *r)
+static enum err mend_tag(struct repair *r)
 {
 	struct tag t;
 
@@ -356,8 +336,7 @@ mend_tag(struct repair *r)
 	return OK;
 }
 
-enum err
-xml_repair(struct arena *a, const char *path, const char *text, size_t n,
+enum err xml_repair(struct arena *a, const char *path, const char *text, size_t n,
     const char *const *containers, struct buf *out, struct xml_mistakes *bad,
     struct fail *f)
 {

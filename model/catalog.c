@@ -11,16 +11,14 @@
 
 enum { BENCHMARKS_LEAST = 10 }; /* too few hosts for a percentile (scheduling.md 2.4) */
 
-static int
-compare_benchmarks(const void *pa, const void *pb)
+static int compare_benchmarks(const void *pa, const void *pb)
 {
 	double a = *(const double *)pa, b = *(const double *)pb;
 
 	return a < b ? -1 : a > b;
 }
 
-void
-catalog_benchmarks(struct catalog *c, double *v, size_t n)
+void catalog_benchmarks(struct catalog *c, double *v, size_t n)
 {
 	size_t kept = 0;
 
@@ -35,8 +33,7 @@ catalog_benchmarks(struct catalog *c, double *v, size_t n)
 	c->fpops_p95 = v[kept * 95 / 100];
 }
 
-bool
-catalog_locality(const struct catalog *cat, const struct conf *cf)
+bool catalog_locality(const struct catalog *cat, const struct conf *cf)
 {
 	bool on = cf->locality_scheduling;
 
@@ -45,8 +42,7 @@ catalog_locality(const struct catalog *cat, const struct conf *cf)
 	return on;
 }
 
-const struct app *
-catalog_app(const struct catalog *c, int64_t id)
+const struct app *catalog_app(const struct catalog *c, int64_t id)
 {
 	for (size_t i = 0; i < c->napps; i++)
 		if (c->apps[i].id == id)
@@ -54,14 +50,12 @@ catalog_app(const struct catalog *c, int64_t id)
 	return NULL;
 }
 
-bool
-app_is_held_back(const struct app *app)
+bool app_is_held_back(const struct app *app)
 {
 	return app->deprecated != 0 || app->drain_time != 0;
 }
 
-const struct app *
-catalog_app_named(const struct catalog *c, const char *name)
+const struct app *catalog_app_named(const struct catalog *c, const char *name)
 {
 	for (size_t i = 0; i < c->napps; i++)
 		if (strcmp(c->apps[i].name, name) == 0)
@@ -69,8 +63,7 @@ catalog_app_named(const struct catalog *c, const char *name)
 	return NULL;
 }
 
-const struct platform *
-catalog_platform(const struct catalog *c, int64_t id)
+const struct platform *catalog_platform(const struct catalog *c, int64_t id)
 {
 	for (size_t i = 0; i < c->nplatforms; i++)
 		if (c->platforms[i].id == id)
@@ -78,8 +71,7 @@ catalog_platform(const struct catalog *c, int64_t id)
 	return NULL;
 }
 
-const struct platform *
-catalog_platform_named(const struct catalog *c, const char *name)
+const struct platform *catalog_platform_named(const struct catalog *c, const char *name)
 {
 	for (size_t i = 0; i < c->nplatforms; i++)
 		if (strcmp(c->platforms[i].name, name) == 0)
@@ -95,20 +87,17 @@ static const struct {
 #undef SPEED
 };
 
-const char *
-speed_source_text(enum speed_source s)
+const char *speed_source_text(enum speed_source s)
 {
 	return sources[s].text;
 }
 
-const char *
-speed_source_code(enum speed_source s)
+const char *speed_source_code(enum speed_source s)
 {
 	return sources[s].code;
 }
 
-enum speed_source
-speed_source_named(const char *code)
+enum speed_source speed_source_named(const char *code)
 {
 	size_t i = 0;
 
@@ -127,8 +116,7 @@ const char *const resource_names[RESOURCE_KINDS] = {
 	[RESOURCE_APPLE] = "apple_gpu",
 };
 
-int64_t
-resource_own_program(const char *name)
+int64_t resource_own_program(const char *name)
 {
 	uint32_t hash = 2166136261u;
 
@@ -140,8 +128,7 @@ resource_own_program(const char *name)
 	return -OWN_GENERIC - (int64_t)(hash % OWN_GENERICS);
 }
 
-int64_t
-resource_statistics_id(int64_t appid, int64_t app_version_id)
+int64_t resource_statistics_id(int64_t appid, int64_t app_version_id)
 {
 	return app_version_id < 0 ? PER_APP * appid - app_version_id : app_version_id;
 }

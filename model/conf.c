@@ -24,8 +24,7 @@
 
 enum { PROJECTS_MAX = 10000 };
 
-struct installation
-installation_of(struct arena *a, const char *name)
+struct installation installation_of(struct arena *a, const char *name)
 {
 	return (struct installation){ .name = arena_strdup(a, name),
 		.account = arena_printf(a, "locus-%s", name),
@@ -38,8 +37,7 @@ installation_of(struct arena *a, const char *name)
 		.unit = arena_printf(a, "locus-%s", name) };
 }
 
-char *
-installation_find(struct arena *a, const char *name)
+char *installation_find(struct arena *a, const char *name)
 {
 	char *dir = arena_printf(a, INSTALLED_CONFIG_ROOT "/%s", name);
 	char *path = arena_printf(a, "%s/config.xml", dir);
@@ -53,8 +51,7 @@ installation_find(struct arena *a, const char *name)
 	return dir;
 }
 
-enum err
-installation_list(struct arena *a, char ***names, size_t *n, struct fail *f)
+enum err installation_list(struct arena *a, char ***names, size_t *n, struct fail *f)
 {
 	char **all;
 	size_t nall;
@@ -75,8 +72,7 @@ installation_list(struct arena *a, char ***names, size_t *n, struct fail *f)
 
 /* Where the project is that a program works for. */
 
-static enum err
-fail_denied(struct fail *f, const char *dir)
+static enum err fail_denied(struct fail *f, const char *dir)
 {
 	return FAIL(f, E_DENIED,
 	    "this account may not read %s/config.xml; run the program as the account that owns the project, or as root",
@@ -84,8 +80,7 @@ fail_denied(struct fail *f, const char *dir)
 }
 
 /* Tells a project that this account may not read from one that does not exist. */
-static enum err
-check_readable(struct arena *a, const char *dir, struct fail *f)
+static enum err check_readable(struct arena *a, const char *dir, struct fail *f)
 {
 	const char *path = arena_printf(a, "%s/config.xml", dir);
 
@@ -94,15 +89,13 @@ check_readable(struct arena *a, const char *dir, struct fail *f)
 	return OK;
 }
 
-static bool
-has_config(struct arena *a, const char *dir)
+static bool has_config(struct arena *a, const char *dir)
 {
 	return fs_exists(arena_printf(a, "%s/config.xml", dir));
 }
 
 /* Finds the installed project if this machine has exactly one. */
-static enum err
-find_installed(struct arena *a, char **dir, struct fail *f)
+static enum err find_installed(struct arena *a, char **dir, struct fail *f)
 {
 	const char *list = "";
 	char **names;
@@ -120,14 +113,12 @@ find_installed(struct arena *a, char **dir, struct fail *f)
 	    n == 0 ? "" : "; this machine has ", list);
 }
 
-bool
-conf_is_installed(const struct conf *cf)
+bool conf_is_installed(const struct conf *cf)
 {
 	return strcmp(cf->service_manager, "systemd") == 0;
 }
 
-char *
-conf_dir(struct arena *a, const struct conf *cf)
+char *conf_dir(struct arena *a, const struct conf *cf)
 {
 	const char *slash = strrchr(cf->path, '/');
 
@@ -135,8 +126,7 @@ conf_dir(struct arena *a, const struct conf *cf)
 	                       arena_memdup(a, cf->path, (size_t)(slash - cf->path));
 }
 
-struct installation
-conf_installation(struct arena *a, const struct conf *cf)
+struct installation conf_installation(struct arena *a, const struct conf *cf)
 {
 	const char *dir = conf_dir(a, cf);
 	const char *name = strrchr(dir, '/');
@@ -151,8 +141,7 @@ conf_installation(struct arena *a, const struct conf *cf)
  * Cuts dir down to the nearest directory with a config.xml; false if there is none.
  * Directories that this account may not enter are passed over.
  */
-static bool
-find_above(struct arena *a, char *dir)
+static bool find_above(struct arena *a, char *dir)
 {
 	while (!has_config(a, dir)) {
 		char *slash = strrchr(dir, '/');
@@ -164,8 +153,8 @@ find_above(struct arena *a, char *dir)
 	return true;
 }
 
-enum err
-conf_find_project(struct arena *a, const char *explicit_dir, char **dir, struct fail *f)
+enum err conf_find_project(
+    struct arena *a, const char *explicit_dir, char **dir, struct fail *f)
 {
 	const char *from = explicit_dir;
 	char at[PATH_MAX];
@@ -246,8 +235,7 @@ struct conf_reader { /* the file being read */
 	struct fail *f;
 };
 
-static void
-conf_remark_add(struct conf_reader *p, int line, bool error, char *text)
+static void conf_remark_add(struct conf_reader *p, int line, bool error, char *text)
 {
 	PUSH(p->a, p->remarks, p->nremarks, p->cap) = (struct conf_remark){
 		.line = line, .error = error, .text = text
@@ -255,21 +243,18 @@ conf_remark_add(struct conf_reader *p, int line, bool error, char *text)
 }
 
 /* The file cannot be used; reading goes on, so that all mistakes are said at once. */
-static void
-conf_fatal(struct conf_reader *p, int line, char *text)
+static void conf_fatal(struct conf_reader *p, int line, char *text)
 {
 	conf_remark_add(p, line, true, text);
 	p->remarks[p->nremarks - 1].fatal = true;
 }
 
-bool
-conf_is_repeated(const struct conf_opt *o)
+bool conf_is_repeated(const struct conf_opt *o)
 {
 	return o->type == CONF_LIST || o->type == CONF_PATTERNS;
 }
 
-bool
-conf_is_secret(const struct conf_opt *o)
+bool conf_is_secret(const struct conf_opt *o)
 {
 	for (size_t i = 0; conf_secrets[i] != NULL; i++)
 		if (strcmp(conf_secrets[i], o->name) == 0)
@@ -277,8 +262,7 @@ conf_is_secret(const struct conf_opt *o)
 	return false;
 }
 
-bool
-conf_is_guard(const struct conf_opt *o)
+bool conf_is_guard(const struct conf_opt *o)
 {
 	for (size_t i = 0; conf_guards[i] != NULL; i++)
 		if (strcmp(conf_guards[i], o->name) == 0)
@@ -286,8 +270,7 @@ conf_is_guard(const struct conf_opt *o)
 	return false;
 }
 
-void
-conf_mask_secrets(struct arena *a, char *config)
+void conf_mask_secrets(struct arena *a, char *config)
 {
 	for (size_t i = 0; conf_secrets[i] != NULL; i++) {
 		const char *open = arena_printf(a, "<%s>", conf_secrets[i]);
@@ -301,14 +284,13 @@ conf_mask_secrets(struct arena *a, char *config)
 	}
 }
 
-bool
-conf_has_effect(const struct conf_opt *o)
+bool conf_has_effect(const struct conf_opt *o)
 {
 	return strncmp(o->effect, "none", 4) != 0;
 }
 
-const struct conf_item *
-conf_item_find(const char *item, const char *name, const char **near)
+const struct conf_item *conf_item_find(
+    const char *item, const char *name, const char **near)
 {
 	const char *best = NULL;
 	size_t least = (size_t)-1;
@@ -328,8 +310,7 @@ conf_item_find(const char *item, const char *name, const char **near)
 	return NULL;
 }
 
-const struct conf_opt *
-conf_find(const char *name)
+const struct conf_opt *conf_find(const char *name)
 {
 	for (size_t i = 0; i < conf_nopts; i++)
 		if (strcmp(conf_opts[i].name, name) == 0)
@@ -337,8 +318,7 @@ conf_find(const char *name)
 	return NULL;
 }
 
-const struct conf_opt *
-conf_nearest(const char *name)
+const struct conf_opt *conf_nearest(const char *name)
 {
 	const struct conf_opt *best = NULL;
 	size_t least = (size_t)-1;
@@ -349,8 +329,8 @@ conf_nearest(const char *name)
 	return best;
 }
 
-static const char *
-conf_patterns_add(struct arena *a, struct conf_patterns *l, const char *text)
+static const char *conf_patterns_add(
+    struct arena *a, struct conf_patterns *l, const char *text)
 {
 	const char *why = NULL;
 	const struct pattern *p = pattern_compile(a, text, &why);
@@ -372,8 +352,7 @@ static const struct {
 	{ "service_manager", { "locus", "systemd", NULL } } };
 
 /* Returns what is wrong with a value that must be one of a few words, or NULL. */
-static const char *
-word_check(struct arena *a, const char *name, const char *v)
+static const char *word_check(struct arena *a, const char *name, const char *v)
 {
 	for (size_t i = 0; i < N(word_opts); i++) {
 		const char *all = NULL;
@@ -390,8 +369,7 @@ word_check(struct arena *a, const char *name, const char *v)
 	return NULL;
 }
 
-static void
-conf_list_add(struct arena *a, struct text_list *l, const char *v)
+static void conf_list_add(struct arena *a, struct text_list *l, const char *v)
 {
 	if ((l->n & (l->n - 1)) == 0) { /* the array is full at 0, 1, 2, 4, ... */
 		char **more = NEWN(a, char *, 2 * l->n + 1);
@@ -404,8 +382,8 @@ conf_list_add(struct arena *a, struct text_list *l, const char *v)
 }
 
 /* Returns what is wrong with an element of a list, or NULL. */
-static const char *
-list_item_check(struct arena *a, const struct conf_opt *o, const char *v)
+static const char *list_item_check(
+    struct arena *a, const struct conf_opt *o, const char *v)
 {
 	struct fail f = { 0 };
 	struct mirror m;
@@ -424,8 +402,7 @@ list_item_check(struct arena *a, const struct conf_opt *o, const char *v)
  * Is it an option for which no other value may stand in: a text, a port, or what
  * restricts access?
  */
-static bool
-is_strict(const struct conf_opt *o)
+static bool is_strict(const struct conf_opt *o)
 {
 	if (conf_is_guard(o))
 		return true;
@@ -435,8 +412,7 @@ is_strict(const struct conf_opt *o)
 	       strstr(o->name, "port") != NULL;
 }
 
-static const char *
-set_conf_number(
+static const char *set_conf_number(
     struct arena *a, struct conf *cf, const struct conf_opt *o, const char *v)
 {
 	void *field = (char *)cf + o->off;
@@ -463,8 +439,8 @@ set_conf_number(
 }
 
 /* Stores one value; returns what is wrong with it, or NULL. */
-static const char *
-conf_opt_set(struct arena *a, struct conf *cf, const struct conf_opt *o, const char *v)
+static const char *conf_opt_set(
+    struct arena *a, struct conf *cf, const struct conf_opt *o, const char *v)
 {
 	void *field = (char *)cf + o->off;
 
@@ -497,8 +473,7 @@ conf_opt_set(struct arena *a, struct conf *cf, const struct conf_opt *o, const c
 }
 
 /* A value that is invalid, or an element without its end tag. */
-static void
-option_is_wrong(struct conf_reader *p, const struct xml_node *n,
+static void option_is_wrong(struct conf_reader *p, const struct xml_node *n,
     const struct conf_opt *o, const char *wrong)
 {
 	struct arena *a = p->a;
@@ -523,8 +498,7 @@ option_is_wrong(struct conf_reader *p, const struct xml_node *n,
 	}
 }
 
-static void
-read_option(struct conf_reader *p, struct xml_node *n)
+static void read_option(struct conf_reader *p, struct xml_node *n)
 {
 	const char *name = n->name, *wrong = NULL;
 	const struct conf_opt *o = conf_find(name);
@@ -555,8 +529,8 @@ read_option(struct conf_reader *p, struct xml_node *n)
 }
 
 /* Returns the text of a child element; def if it is absent. */
-static char *
-child_text(struct arena *a, struct xml_node *parent, const char *name, const char *def)
+static char *child_text(
+    struct arena *a, struct xml_node *parent, const char *name, const char *def)
 {
 	for (struct xml_node *n = parent->child; n != NULL; n = n->next)
 		if (strcmp(n->name, name) == 0)
@@ -565,8 +539,7 @@ child_text(struct arena *a, struct xml_node *parent, const char *name, const cha
 }
 
 /* Remarks on elements of a daemon or task that are unknown or have no effect. */
-static void
-check_items(struct conf_reader *p, struct xml_node *item)
+static void check_items(struct conf_reader *p, struct xml_node *item)
 {
 	for (struct xml_node *n = item->child; n != NULL; n = n->next) {
 		const char *near;
@@ -589,8 +562,7 @@ check_items(struct conf_reader *p, struct xml_node *item)
 	}
 }
 
-static bool
-child_flag(struct arena *a, struct xml_node *parent, const char *name)
+static bool child_flag(struct arena *a, struct xml_node *parent, const char *name)
 {
 	char *v = child_text(a, parent, name, "0");
 
@@ -601,8 +573,8 @@ child_flag(struct arena *a, struct xml_node *parent, const char *name)
  * "bin/work_generator --app x" gives "work_generator", or "work_generator-2" if one of
  * the n names is that already.
  */
-static char *
-default_name(struct arena *a, const char *cmd, char *const *taken, size_t n)
+static char *default_name(
+    struct arena *a, const char *cmd, char *const *taken, size_t n)
 {
 	size_t len = strcspn(cmd, " \t"), same = 1;
 	char *word = arena_memdup(a, cmd, len), *slash = strrchr(word, '/');
@@ -619,8 +591,7 @@ default_name(struct arena *a, const char *cmd, char *const *taken, size_t n)
 	                   arena_printf(a, "%s-%zu", base, same);
 }
 
-static void
-read_daemon(struct conf_reader *p, struct xml_node *n)
+static void read_daemon(struct conf_reader *p, struct xml_node *n)
 {
 	struct conf_daemon d = { .cmd = child_text(p->a, n, "cmd", NULL),
 		.name = child_text(p->a, n, "name", NULL),
@@ -654,8 +625,7 @@ read_daemon(struct conf_reader *p, struct xml_node *n)
  * Seconds of "5 min" or "2 h"; a bare number counts as minutes (scheduling.md 5.4). -1
  * if the text is not a period.
  */
-static int64_t
-parse_period_s(const char *text)
+static int64_t parse_period_s(const char *text)
 {
 	static const struct {
 		const char *unit;
@@ -676,8 +646,7 @@ parse_period_s(const char *text)
 	return -1;
 }
 
-static void
-read_task(struct conf_reader *p, struct xml_node *n)
+static void read_task(struct conf_reader *p, struct xml_node *n)
 {
 	struct conf_task t = { .cmd = child_text(p->a, n, "cmd", NULL),
 		.output = child_text(p->a, n, "output", "tasks.log"),
@@ -710,8 +679,7 @@ read_task(struct conf_reader *p, struct xml_node *n)
 	PUSH(p->a, p->cf->tasks, p->cf->ntasks, p->tasks_cap) = t;
 }
 
-static void
-read_section(struct conf_reader *p, struct xml_node *section)
+static void read_section(struct conf_reader *p, struct xml_node *section)
 {
 	static const struct {
 		const char *section, *element;
@@ -744,8 +712,7 @@ read_section(struct conf_reader *p, struct xml_node *section)
 }
 
 /* Paths become lines of units, of Apache's configuration and of commands. */
-static enum err
-check_path_line(struct conf_reader *p, const char *path)
+static enum err check_path_line(struct conf_reader *p, const char *path)
 {
 	for (const char *c = path; *c != '\0'; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
@@ -756,8 +723,7 @@ check_path_line(struct conf_reader *p, const char *path)
 }
 
 /* Resolves relative directories against the directory of config.xml. */
-static enum err
-resolve_dirs(struct conf_reader *p)
+static enum err resolve_dirs(struct conf_reader *p)
 {
 	struct conf *cf = p->cf;
 	char **dirs[] = { &cf->key_dir, &cf->download_dir, &cf->upload_dir,
@@ -792,8 +758,7 @@ resolve_dirs(struct conf_reader *p)
  * Clients compare the URL with their own, which is canonical, and reset the project if
  * they differ (protocol.md 2.1).
  */
-static void
-resolve_url(struct conf_reader *p)
+static void resolve_url(struct conf_reader *p)
 {
 	struct conf *cf = p->cf;
 	char *url;
@@ -815,8 +780,7 @@ resolve_url(struct conf_reader *p)
 }
 
 /* The first fatal remark, and how many errors there are besides. */
-static enum err
-judge_remarks(struct conf_reader *p)
+static enum err judge_remarks(struct conf_reader *p)
 {
 	const struct conf_remark *first = NULL;
 	const char *at, *more = "";
@@ -837,8 +801,8 @@ judge_remarks(struct conf_reader *p)
 	return FAIL(p->f, E_CONFIG, "%s: %s%s", at, first->text, more);
 }
 
-static enum err
-read_document(struct conf_reader *p, struct xml_node *root, const char *cause)
+static enum err read_document(
+    struct conf_reader *p, struct xml_node *root, const char *cause)
 {
 	if (strcmp(root->name, "boinc") != 0 && cause != NULL)
 		return FAIL(p->f, E_CONFIG, "%s", cause);
@@ -854,8 +818,7 @@ read_document(struct conf_reader *p, struct xml_node *root, const char *cause)
 	return resolve_dirs(p);
 }
 
-enum err
-conf_parse(struct arena *a, const char *path, const char *text, size_t n,
+enum err conf_parse(struct arena *a, const char *path, const char *text, size_t n,
     struct conf **cf, struct conf_remark **remarks, size_t *nremarks, struct fail *f)
 {
 	static const char *const containers[] = { "boinc", "config", "daemons",
@@ -888,8 +851,7 @@ conf_parse(struct arena *a, const char *path, const char *text, size_t n,
 	return e;
 }
 
-enum err
-conf_load(struct arena *a, const char *path, struct conf **cf,
+enum err conf_load(struct arena *a, const char *path, struct conf **cf,
     struct conf_remark **remarks, size_t *nremarks, struct fail *f)
 {
 	char *text;
@@ -905,8 +867,7 @@ conf_load(struct arena *a, const char *path, struct conf **cf,
 	return conf_parse(a, path, text, n, cf, remarks, nremarks, f);
 }
 
-const char *
-conf_value(struct arena *a, const struct conf *cf, const struct conf_opt *o)
+const char *conf_value(struct arena *a, const struct conf *cf, const struct conf_opt *o)
 {
 	const void *field = (const char *)cf + o->off;
 	const struct text_list *list = field;
@@ -937,8 +898,7 @@ conf_value(struct arena *a, const struct conf *cf, const struct conf_opt *o)
 	return *(char *const *)field;
 }
 
-bool
-conf_needs_restart(const struct conf *cf, const struct conf_opt *o)
+bool conf_needs_restart(const struct conf *cf, const struct conf_opt *o)
 {
 	return o->taken == CONF_RESTART ||
 	       (o->taken == CONF_PRIVATE && cf->private_servers);

@@ -11,8 +11,7 @@
 
 enum { LINE = 78 };
 
-void
-doc_fill(const char *text, const char *indent, bool sentences)
+void doc_fill(const char *text, const char *indent, bool sentences)
 {
 	size_t column = 0;
 
@@ -45,8 +44,7 @@ static const char *const type_names[] = {
 	[CONF_IGNORED] = "anything",
 };
 
-const char *
-conf_type_text(const struct conf_opt *o)
+const char *conf_type_text(const struct conf_opt *o)
 {
 	return type_names[o->type];
 }
@@ -60,8 +58,7 @@ static const char *const taken_texts[] = {
 	[CONF_NEVER] = "",
 };
 
-static void
-man_type(const struct conf_opt *o)
+static void man_type(const struct conf_opt *o)
 {
 	if (conf_is_repeated(o))
 		return;
@@ -77,8 +74,7 @@ man_type(const struct conf_opt *o)
 	printf(".\n");
 }
 
-static void
-man_option(const struct conf_opt *o)
+static void man_option(const struct conf_opt *o)
 {
 	printf(".It Ic %s\n", o->name);
 	doc_fill(o->help, "", true);
@@ -89,8 +85,7 @@ man_option(const struct conf_opt *o)
 }
 
 /* One entry for each reason, with the names that lie together in the table. */
-static void
-man_ignored(void)
+static void man_ignored(void)
 {
 	const char *why = "";
 
@@ -110,8 +105,7 @@ man_ignored(void)
 	printf(".El\n");
 }
 
-static void
-man_changes(void)
+static void man_changes(void)
 {
 	printf(
 	    ".Ss Changes\n"
@@ -140,8 +134,7 @@ man_changes(void)
 		    conf_guards[i + 1] == NULL ? " .\n" : " ,");
 }
 
-void
-conf_print_man(void)
+void conf_print_man(void)
 {
 	printf(
 	    ".\\\" SPDX-License-Identifier: Apache-2.0\n"
@@ -176,8 +169,7 @@ conf_print_man(void)
 	printf(".Sh SEE ALSO\n.Xr locus 1 ,\n.Xr plan_class_spec.xml 5\n");
 }
 
-void
-conf_print_sample(void)
+void conf_print_sample(void)
 {
 	printf("<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
 	       "<!-- Every option that has an effect, with its default.  Made from\n"

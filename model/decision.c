@@ -14,22 +14,19 @@ static const struct {
 #undef REASON
 };
 
-const char *
-reason_code(enum reason r)
+const char *reason_code(enum reason r)
 {
 	assert(r < WHY__MAX);
 	return reasons[r].code;
 }
 
-const char *
-reason_text(enum reason r)
+const char *reason_text(enum reason r)
 {
 	assert(r < WHY__MAX);
 	return reasons[r].text;
 }
 
-enum reason
-reason_named(const char *code)
+enum reason reason_named(const char *code)
 {
 	int r = 0;
 
@@ -38,8 +35,7 @@ reason_named(const char *code)
 	return (enum reason)r;
 }
 
-struct snap_file *
-snapshot_file(const struct snapshot *s, int64_t fileset_id)
+struct snap_file *snapshot_file(const struct snapshot *s, int64_t fileset_id)
 {
 	for (size_t i = 0; i < s->nfiles; i++)
 		if (s->files[i].fileset_id == fileset_id)
@@ -47,8 +43,7 @@ snapshot_file(const struct snapshot *s, int64_t fileset_id)
 	return NULL;
 }
 
-bool
-snapshot_any_candidate(const struct snapshot *s)
+bool snapshot_any_candidate(const struct snapshot *s)
 {
 	size_t n = s->nplain + s->ntargeted;
 
@@ -69,20 +64,17 @@ static const struct {
 #undef STAGE
 };
 
-const char *
-supply_kind_name(enum supply_kind kind)
+const char *supply_kind_name(enum supply_kind kind)
 {
 	return kinds[kind].name;
 }
 
-const char *
-supply_stage_name(enum supply_stage stage)
+const char *supply_stage_name(enum supply_stage stage)
 {
 	return stages[stage].name;
 }
 
-const char *
-supply_kind_text(const char *code)
+const char *supply_kind_text(const char *code)
 {
 	for (size_t i = 0; i < SUPPLY__KINDS; i++)
 		if (strcmp(kinds[i].name, code) == 0)
@@ -90,8 +82,7 @@ supply_kind_text(const char *code)
 	return NULL;
 }
 
-const char *
-supply_stage_text(const char *code)
+const char *supply_stage_text(const char *code)
 {
 	for (size_t i = 0; i < STAGE__MAX; i++)
 		if (strcmp(stages[i].name, code) == 0)
@@ -99,8 +90,7 @@ supply_stage_text(const char *code)
 	return NULL;
 }
 
-const char *
-send_how_name(enum send_how how)
+const char *send_how_name(enum send_how how)
 {
 	static const char *const names[] = {
 		[SEND_LOST] = "lost",
@@ -115,8 +105,7 @@ send_how_name(enum send_how how)
 	return names[how];
 }
 
-const char *
-replication_name(enum replication r)
+const char *replication_name(enum replication r)
 {
 	static const char *const names[] = {
 		[REPLICATION_FIXED] = "",
@@ -128,8 +117,7 @@ replication_name(enum replication r)
 	return names[r];
 }
 
-const char *
-file_state_name(enum file_state state)
+const char *file_state_name(enum file_state state)
 {
 	static const char *const names[] = {
 		[FILE_ADVERTISED] = "ADVERTISED",

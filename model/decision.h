@@ -159,8 +159,7 @@ struct snap_file { /* a file set that may serve this request */
  * True if this host gets none of its jobs for now: a draining file is for its holders
  * only.
  */
-static inline bool
-snap_file_held_back(const struct snap_file *f)
+static inline bool snap_file_held_back(const struct snap_file *f)
 {
 	return f->paused || (f->draining && !f->held);
 }

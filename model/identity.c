@@ -20,8 +20,7 @@
 
 enum { HOST_NAME_LEN = 256 };
 
-enum err
-node_name_check(const char *name, struct fail *f)
+enum err node_name_check(const char *name, struct fail *f)
 {
 	size_t n = strlen(name);
 	bool good = n > 0 && n < NODE_NAME_MAX && isalnum((unsigned char)name[0]);
@@ -36,8 +35,7 @@ node_name_check(const char *name, struct fail *f)
 		       name);
 }
 
-static char *
-host_name(struct arena *a)
+static char *host_name(struct arena *a)
 {
 	char name[HOST_NAME_LEN];
 
@@ -53,8 +51,8 @@ host_name(struct arena *a)
 static enum err identity_read(
     struct arena *a, const char *dir, struct identity *id, struct fail *f);
 
-enum err
-node_here(struct arena *a, const struct conf *cf, struct node *n, struct fail *f)
+enum err node_here(
+    struct arena *a, const struct conf *cf, struct node *n, struct fail *f)
 {
 	struct identity now, noted;
 	char digest[MD5_HEX];
@@ -76,9 +74,8 @@ node_here(struct arena *a, const struct conf *cf, struct node *n, struct fail *f
 
 enum { FILE_MOST = 64 << 10, ID_DIGITS = 32 };
 
-static enum standing
-judge_place(const struct identity *noted, const struct identity *now,
-    const struct identity_there *there)
+static enum standing judge_place(const struct identity *noted,
+    const struct identity *now, const struct identity_there *there)
 {
 	bool same_inode = noted->inode == now->inode;
 
@@ -94,8 +91,7 @@ judge_place(const struct identity *noted, const struct identity *now,
 	return same_inode ? STANDING_MOVED : STANDING_UNSURE;
 }
 
-enum standing
-identity_judge(const struct identity *noted, const struct identity *now,
+enum standing identity_judge(const struct identity *noted, const struct identity *now,
     const struct identity_there *there)
 {
 	enum standing s = judge_place(noted, now, there);
@@ -107,8 +103,7 @@ identity_judge(const struct identity *noted, const struct identity *now,
 	return strcmp(noted->master_url, now->master_url) != 0 ? STANDING_URL : s;
 }
 
-static char *
-database_label(struct arena *a, const struct conf *cf)
+static char *database_label(struct arena *a, const struct conf *cf)
 {
 	if (cf->private_servers)
 		return arena_printf(a, "%s of its own", cf->db_name);
@@ -119,8 +114,7 @@ database_label(struct arena *a, const struct conf *cf)
 	    a, "%s on %s:%lld", cf->db_name, cf->db_host, (long long)cf->db_port);
 }
 
-static char *
-read_machine_id(struct arena *a)
+static char *read_machine_id(struct arena *a)
 {
 	char *text;
 
@@ -129,8 +123,7 @@ read_machine_id(struct arena *a)
 	return text_trim(text);
 }
 
-enum err
-identity_now(
+enum err identity_now(
     struct arena *a, const struct conf *cf, struct identity *id, struct fail *f)
 {
 	const char *slash = strrchr(cf->path, '/');
@@ -153,8 +146,8 @@ identity_now(
 	return OK;
 }
 
-static char *
-identity_child(struct arena *a, const struct xml_node *root, const char *name)
+static char *identity_child(
+    struct arena *a, const struct xml_node *root, const char *name)
 {
 	for (const struct xml_node *n = root->child; n != NULL; n = n->next)
 		if (strcmp(n->name, name) == 0)
@@ -162,15 +155,14 @@ identity_child(struct arena *a, const struct xml_node *root, const char *name)
 	return arena_strdup(a, "");
 }
 
-static char *
-identity_path(struct arena *a, const char *dir)
+static char *identity_path(struct arena *a, const char *dir)
 {
 	return arena_printf(a, "%s/" IDENTITY_FILE, dir);
 }
 
 /* E_NOTFOUND if nothing is recorded; E_CONFIG if the file is malformed. */
-static enum err
-identity_read(struct arena *a, const char *dir, struct identity *id, struct fail *f)
+static enum err identity_read(
+    struct arena *a, const char *dir, struct identity *id, struct fail *f)
 {
 	const char *path = identity_path(a, dir);
 	struct xml_node *root;
@@ -198,8 +190,7 @@ identity_read(struct arena *a, const char *dir, struct identity *id, struct fail
 	return OK;
 }
 
-enum err
-identity_write(struct arena *a, struct identity *id, struct fail *f)
+enum err identity_write(struct arena *a, struct identity *id, struct fail *f)
 {
 	struct buf b = buf_new(a);
 
@@ -226,8 +217,7 @@ identity_write(struct arena *a, struct identity *id, struct fail *f)
 	return fs_write(identity_path(a, id->dir), b.p, b.n, 0644, f);
 }
 
-static void
-identity_look_noted(struct arena *a, const struct identity *noted,
+static void identity_look_noted(struct arena *a, const struct identity *noted,
     const struct identity *now, struct identity_there *there)
 {
 	struct identity at;
@@ -243,8 +233,7 @@ identity_look_noted(struct arena *a, const struct identity *noted,
 		there->id = at.id;
 }
 
-enum err
-identity_look(struct arena *a, const struct conf *cf, struct identity *noted,
+enum err identity_look(struct arena *a, const struct conf *cf, struct identity *noted,
     struct identity *now, enum standing *s, struct fail *f)
 {
 	struct identity_there there;
@@ -264,8 +253,7 @@ identity_look(struct arena *a, const struct conf *cf, struct identity *noted,
 	return OK;
 }
 
-enum err
-identity_check(struct arena *a, const struct conf *cf, struct fail *f)
+enum err identity_check(struct arena *a, const struct conf *cf, struct fail *f)
 {
 	struct identity noted, now;
 	enum standing s;

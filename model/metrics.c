@@ -44,8 +44,7 @@ enum { VALUE_LEAST = 8 }; /* bytes that a label's value keeps when it is cut */
  * Appends a label's value as Prometheus wants it, at most n bytes of it, in whole
  * characters: it drops all of a scrape for one byte that is no UTF-8.
  */
-static void
-put_label_value(struct buf *b, const char *value, size_t n)
+static void put_label_value(struct buf *b, const char *value, size_t n)
 {
 	while (*value != '\0') {
 		size_t is = text_utf8(value), len = is == 0 ? 1 : is;
@@ -65,8 +64,8 @@ put_label_value(struct buf *b, const char *value, size_t n)
 	}
 }
 
-static char *
-series_cut(struct arena *a, enum metric m, const char *const *values, size_t most)
+static char *series_cut(
+    struct arena *a, enum metric m, const char *const *values, size_t most)
 {
 	struct buf b = buf_new(a);
 	const char *label = metrics[m].labels;
@@ -87,8 +86,7 @@ series_cut(struct arena *a, enum metric m, const char *const *values, size_t mos
 	return b.p;
 }
 
-char *
-metric_series(struct arena *a, enum metric m, const char *const *values)
+char *metric_series(struct arena *a, enum metric m, const char *const *values)
 {
 	char *s = NULL;
 
@@ -100,8 +98,7 @@ metric_series(struct arena *a, enum metric m, const char *const *values)
 	return s;
 }
 
-static char *
-bucket_series(struct arena *a, enum metric m, size_t i)
+static char *bucket_series(struct arena *a, enum metric m, size_t i)
 {
 	if (i == bounds[m].n)
 		return arena_printf(a, "%s_bucket{le=\"+Inf\"}", metrics[m].name);
@@ -109,8 +106,7 @@ bucket_series(struct arena *a, enum metric m, size_t i)
 	    a, "%s_bucket{le=\"%.15g\"}", metrics[m].name, bounds[m].v[i]);
 }
 
-char *
-metric_bucket_series(struct arena *a, enum metric m, double value)
+char *metric_bucket_series(struct arena *a, enum metric m, double value)
 {
 	size_t i = 0;
 
@@ -119,36 +115,31 @@ metric_bucket_series(struct arena *a, enum metric m, double value)
 	return bucket_series(a, m, i);
 }
 
-char *
-metric_sum_series(struct arena *a, enum metric m)
+char *metric_sum_series(struct arena *a, enum metric m)
 {
 	return arena_printf(a, "%s_sum", metrics[m].name);
 }
 
 /* --- sets --- */
 
-void
-metric_put_series(struct metric_set *s, enum metric m, char *series, double value)
+void metric_put_series(struct metric_set *s, enum metric m, char *series, double value)
 {
 	PUSH(s->a, s->v, s->n, s->cap) = (struct metric_sample){ m, series, value };
 }
 
-void
-metric_put(
+void metric_put(
     struct metric_set *s, enum metric m, double value, const char *const *label_values)
 {
 	metric_put_series(s, m, metric_series(s->a, m, label_values), value);
 }
 
-void
-metric_put_one(
+void metric_put_one(
     struct metric_set *s, enum metric m, double value, const char *label_value)
 {
 	metric_put(s, m, value, &label_value);
 }
 
-void
-metric_join(struct metric_set *s, const struct metric_set *more)
+void metric_join(struct metric_set *s, const struct metric_set *more)
 {
 	for (size_t i = 0; i < more->n; i++)
 		metric_put_series(
@@ -168,8 +159,7 @@ struct counters_reading {
 };
 
 /* Takes a counter of a histogram; false if it is none of this metric. */
-static bool
-take_of_histogram(
+static bool take_of_histogram(
     struct arena *a, struct counted *h, enum metric m, const char *name, uint64_t value)
 {
 	if (strcmp(name, metric_sum_series(a, m)) == 0) {
@@ -187,8 +177,7 @@ take_of_histogram(
 }
 
 /* Does the name belong to the metric? "locus_rpc_total" or "locus_rpc_total{...}" */
-static bool
-is_series_of(const char *name, enum metric m)
+static bool is_series_of(const char *name, enum metric m)
 {
 	size_t n = strlen(metrics[m].name);
 
@@ -201,8 +190,7 @@ is_series_of(const char *name, enum metric m)
 }
 
 /* Counters of older releases, which lack a label of today, are left out. */
-static bool
-has_all_labels(struct arena *a, const char *name, enum metric m)
+static bool has_all_labels(struct arena *a, const char *name, enum metric m)
 {
 	for (const char *label = metrics[m].labels; *label != '\0';) {
 		size_t n = strcspn(label, ",");
@@ -214,8 +202,7 @@ has_all_labels(struct arena *a, const char *name, enum metric m)
 	return true;
 }
 
-static void
-metric_take_counter(void *ctx, const char *name, uint64_t value)
+static void metric_take_counter(void *ctx, const char *name, uint64_t value)
 {
 	struct counters_reading *r = ctx;
 	struct arena *a = r->s->a;
@@ -234,8 +221,7 @@ metric_take_counter(void *ctx, const char *name, uint64_t value)
 	}
 }
 
-static void
-put_histogram(struct metric_set *s, enum metric m, const struct counted *h)
+static void put_histogram(struct metric_set *s, enum metric m, const struct counted *h)
 {
 	double total = 0;
 
@@ -251,8 +237,7 @@ put_histogram(struct metric_set *s, enum metric m, const struct counted *h)
  * Adds the counters of the file; histograms and totals without labels are there even if
  * the file is not.
  */
-static void
-metric_put_counters(struct metric_set *s, const char *path)
+static void metric_put_counters(struct metric_set *s, const char *path)
 {
 	struct counters_reading r = { .s = s };
 	struct fail absent = { 0 };
@@ -277,8 +262,7 @@ metric_put_counters(struct metric_set *s, const char *path)
 
 /* --- text --- */
 
-void
-metric_render(struct buf *b, const struct metric_set *s)
+void metric_render(struct buf *b, const struct metric_set *s)
 {
 	static const char *const types[] = { "counter", "gauge", "histogram" };
 
@@ -309,14 +293,12 @@ metric_render(struct buf *b, const struct metric_set *s)
 
 static const char *const sockets_services[] = { "scheduler", "web", "upload" };
 
-static char *
-life_path(struct arena *a, const struct conf *cf, const char *service)
+static char *life_path(struct arena *a, const struct conf *cf, const char *service)
 {
 	return arena_printf(a, "%s/%s.alive", cf->run_dir, service);
 }
 
-void
-metric_show_service(const struct conf *cf, const char *service)
+void metric_show_service(const struct conf *cf, const char *service)
 {
 	struct arena a = { 0 };
 	struct fail f = { 0 };
@@ -327,8 +309,7 @@ metric_show_service(const struct conf *cf, const char *service)
 }
 
 /* A daemon holds run_dir/NAME.lock as long as it lives. */
-static void
-put_services(struct metric_set *s, const struct conf *cf)
+static void put_services(struct metric_set *s, const struct conf *cf)
 {
 	struct trouble *paused;
 	size_t npaused;
@@ -348,8 +329,7 @@ put_services(struct metric_set *s, const struct conf *cf)
 			    cf->daemons[i].name);
 }
 
-static void
-put_disks(struct metric_set *s, const struct conf *cf)
+static void put_disks(struct metric_set *s, const struct conf *cf)
 {
 	const struct {
 		const char *name, *path;
@@ -374,8 +354,7 @@ put_disks(struct metric_set *s, const struct conf *cf)
 	}
 }
 
-static bool
-is_noted(const struct trouble *v, size_t n, const char *daemon)
+static bool is_noted(const struct trouble *v, size_t n, const char *daemon)
 {
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(v[i].daemon, daemon) == 0)
@@ -385,9 +364,8 @@ is_noted(const struct trouble *v, size_t n, const char *daemon)
 
 /* Whose last pass it is: of a daemon that config.xml still has, and that is not on
  * standby; NULL = of none. */
-static const char *
-daemon_of_pass(struct arena *a, const struct conf *cf, const struct trouble *standbys,
-    size_t nstandbys, const char *series)
+static const char *daemon_of_pass(struct arena *a, const struct conf *cf,
+    const struct trouble *standbys, size_t nstandbys, const char *series)
 {
 	for (size_t i = 0; i < cf->ndaemons; i++) {
 		const char *name = cf->daemons[i].name;
@@ -399,9 +377,8 @@ daemon_of_pass(struct arena *a, const struct conf *cf, const struct trouble *sta
 	return NULL;
 }
 
-void
-late_list(struct arena *a, const struct conf *cf, int64_t now, struct trouble **out,
-    size_t *n)
+void late_list(struct arena *a, const struct conf *cf, int64_t now,
+    struct trouble **out, size_t *n)
 {
 	struct metric_set counted = { .a = a };
 	struct trouble *said, *paused, *standbys, *v;
@@ -430,8 +407,7 @@ late_list(struct arena *a, const struct conf *cf, int64_t now, struct trouble **
 	}
 }
 
-void
-metric_put_machine(
+void metric_put_machine(
     struct metric_set *s, const struct conf *cf, const char *version, int64_t schema)
 {
 	struct metric_set counted = { .a = s->a };

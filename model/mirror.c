@@ -11,8 +11,8 @@
 enum { HOUR_S = 3600, DAY_S = 86400, ZONE_MOST_H = 14 };
 static const double weight_most = 1000;
 
-static enum err
-mirror_url(struct arena *a, const char *word, struct mirror *m, struct fail *f)
+static enum err mirror_url(
+    struct arena *a, const char *word, struct mirror *m, struct fail *f)
 {
 	size_t n = strlen(word);
 
@@ -27,9 +27,8 @@ mirror_url(struct arena *a, const char *word, struct mirror *m, struct fail *f)
 	return OK;
 }
 
-static enum err
-mirror_number(const char *word, double least, double most, double *value,
-    const char *what, struct fail *f)
+static enum err mirror_number(const char *word, double least, double most,
+    double *value, const char *what, struct fail *f)
 {
 	char *end;
 
@@ -40,8 +39,8 @@ mirror_number(const char *word, double least, double most, double *value,
 	    least, most, word);
 }
 
-enum err
-mirror_parse(struct arena *a, const char *text, struct mirror *m, struct fail *f)
+enum err mirror_parse(
+    struct arena *a, const char *text, struct mirror *m, struct fail *f)
 {
 	char *save = NULL, *copy = arena_strdup(a, text), *word;
 	double hours;
@@ -74,8 +73,7 @@ struct ranked {
 	double draw; /* less = earlier */
 };
 
-static int64_t
-zone_distance(const struct mirror *m, int64_t host_offset_s)
+static int64_t zone_distance(const struct mirror *m, int64_t host_offset_s)
 {
 	int64_t d = llabs(m->offset_s - host_offset_s) % DAY_S;
 
@@ -85,8 +83,7 @@ zone_distance(const struct mirror *m, int64_t host_offset_s)
 }
 
 /* Weighted rendezvous hashing: the share of first places is the share of weight. */
-static double
-weighted_draw(const struct mirror *m, int64_t hostid)
+static double weighted_draw(const struct mirror *m, int64_t hostid)
 {
 	uint64_t h = hash_text(HASH_SEED ^ (uint64_t)hostid, m->url);
 
@@ -97,8 +94,7 @@ weighted_draw(const struct mirror *m, int64_t hostid)
 	return -log(((double)(h >> 11) + 0.5) / 9007199254740992.0) / m->weight;
 }
 
-static int
-by_nearness(const void *a, const void *b)
+static int by_nearness(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
 
@@ -107,8 +103,7 @@ by_nearness(const void *a, const void *b)
 	return (x->draw > y->draw) - (x->draw < y->draw);
 }
 
-void
-mirrors_sort(struct mirror *v, size_t n, int64_t host_offset_s, int64_t hostid)
+void mirrors_sort(struct mirror *v, size_t n, int64_t host_offset_s, int64_t hostid)
 {
 	struct arena a = { 0 };
 	struct ranked *r = NEWN(&a, struct ranked, n + 1);

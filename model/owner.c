@@ -15,8 +15,7 @@
 static const char *const usual[WEB_PEERS_MOST] = { "www-data", "nginx", "apache",
 	"http" };
 
-static void
-peer_add(struct web_peer *p, const char *account)
+static void peer_add(struct web_peer *p, const char *account)
 {
 	const struct passwd *pw = getpwnam(account);
 
@@ -27,8 +26,7 @@ peer_add(struct web_peer *p, const char *account)
 	p->uids[p->n++] = pw->pw_uid;
 }
 
-struct web_peer
-web_peer_of(const struct conf *cf)
+struct web_peer web_peer_of(const struct conf *cf)
 {
 	struct web_peer p = { .group = (gid_t)WEB_GROUP_NONE };
 
@@ -40,8 +38,7 @@ web_peer_of(const struct conf *cf)
 	return p;
 }
 
-bool
-web_peer_allows(const struct web_peer *p, int fd, uid_t *uid)
+bool web_peer_allows(const struct web_peer *p, int fd, uid_t *uid)
 {
 	struct ucred peer;
 	socklen_t n = sizeof(peer);
@@ -66,15 +63,13 @@ struct opened {
 };
 
 /* May somebody other than root and its owner write to it? */
-static bool
-others_change(const struct stat *st)
+static bool others_change(const struct stat *st)
 {
 	return (st->st_mode & S_IWOTH) != 0 ||
 	       ((st->st_mode & S_IWGRP) != 0 && st->st_gid != 0);
 }
 
-static enum err
-open_config(struct opened *o, struct fail *f)
+static enum err open_config(struct opened *o, struct fail *f)
 {
 	o->fd = openat(
 	    o->dir_fd, "config.xml", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -91,15 +86,13 @@ open_config(struct opened *o, struct fail *f)
 	return OK;
 }
 
-static enum err
-become_uid(struct arena *a, uid_t uid, struct owner *w, struct fail *f)
+static enum err become_uid(struct arena *a, uid_t uid, struct owner *w, struct fail *f)
 {
 	TRY(account_by_uid(a, uid, &w->as, f));
 	return privilege_become(&w->as, f);
 }
 
-enum err
-owner_enter_place(
+enum err owner_enter_place(
     struct arena *a, const char *path, bool suspend, struct owner *w, struct fail *f)
 {
 	uid_t uid;
@@ -118,8 +111,7 @@ owner_enter_place(
 	return suspend ? privilege_suspend(&w->as, f) : privilege_become(&w->as, f);
 }
 
-char *
-owner_open_way(struct arena *a, const char *mode, const char *closed)
+char *owner_open_way(struct arena *a, const char *mode, const char *closed)
 {
 	struct account who;
 	struct fail ignored = { 0 };
@@ -138,8 +130,7 @@ owner_open_way(struct arena *a, const char *mode, const char *closed)
 
 /* Moves dir to /srv. The way there leads through what is closed, where this process
  * cannot look, so root looks that it got where it wanted to. */
-static char *
-move_cure(struct arena *a, const char *dir, const char *name)
+static char *move_cure(struct arena *a, const char *dir, const char *name)
 {
 	const char *above = arena_memdup(a, dir, (size_t)(name - dir));
 
@@ -147,8 +138,8 @@ move_cure(struct arena *a, const char *dir, const char *name)
 	    a, "(cd -P %s && [ \"$PWD\" = %s ] && mv .%s /srv)", above, above, name);
 }
 
-static enum err
-check_reach(struct arena *a, const struct owner *w, const char *dir, struct fail *f)
+static enum err check_reach(
+    struct arena *a, const struct owner *w, const char *dir, struct fail *f)
 {
 	const char *closed = privilege_closed(a, dir);
 	const char *name = strrchr(dir, '/');
@@ -162,8 +153,7 @@ check_reach(struct arena *a, const struct owner *w, const char *dir, struct fail
 }
 
 /* An account may not name another one. */
-static enum err
-check_own(const struct conf *cf, const struct owner *w, struct fail *f)
+static enum err check_own(const struct conf *cf, const struct owner *w, struct fail *f)
 {
 	/*
 	 * Cures name the project's directories, and root puts them into a shell: none
@@ -192,8 +182,7 @@ check_own(const struct conf *cf, const struct owner *w, struct fail *f)
 
 /* Finds the first name below dir that somebody but root rules; *left = names to look
  * at. */
-static enum err
-find_of_others(
+static enum err find_of_others(
     struct arena *a, const char *dir, size_t *left, char **found, struct fail *f)
 {
 	struct stat st;
@@ -230,8 +219,8 @@ find_of_others(
 }
 
 /* A project of root alone, which nobody else can have a hand in. */
-static enum err
-check_all_of_root(struct arena *a, const struct conf *cf, struct fail *f)
+static enum err check_all_of_root(
+    struct arena *a, const struct conf *cf, struct fail *f)
 {
 	const char *dir = cf->project_dir;
 	size_t left = NAMES_MOST;
@@ -245,17 +234,15 @@ check_all_of_root(struct arena *a, const struct conf *cf, struct fail *f)
 	    dir, found + strlen(dir) + 1, dir);
 }
 
-static enum err
-refuse_root(const struct conf *cf, struct fail *f)
+static enum err refuse_root(const struct conf *cf, struct fail *f)
 {
 	return FAIL(f, E_CONFIG,
 	    "%s names root as run_user, but nothing of a project runs as root",
 	    cf->path);
 }
 
-enum err
-owner_take(struct arena *a, const struct conf *cf, bool suspend, struct owner *w,
-    struct fail *f)
+enum err owner_take(struct arena *a, const struct conf *cf, bool suspend,
+    struct owner *w, struct fail *f)
 {
 	if (!w->of_root)
 		return OK;
@@ -274,8 +261,8 @@ owner_take(struct arena *a, const struct conf *cf, bool suspend, struct owner *w
 }
 
 /* Reads config.xml from the descriptor whose owner was looked at. */
-static enum err
-read_opened(struct arena *a, struct opened *o, struct conf **cf, struct fail *f)
+static enum err read_opened(
+    struct arena *a, struct opened *o, struct conf **cf, struct fail *f)
 {
 	char *text;
 	size_t n;
@@ -284,9 +271,8 @@ read_opened(struct arena *a, struct opened *o, struct conf **cf, struct fail *f)
 	return conf_parse(a, o->path, text, n, cf, NULL, NULL, f);
 }
 
-static enum err
-enter_opened(struct arena *a, struct opened *o, bool suspend, struct owner *w,
-    struct conf **cf, struct fail *f)
+static enum err enter_opened(struct arena *a, struct opened *o, bool suspend,
+    struct owner *w, struct conf **cf, struct fail *f)
 {
 	if (fstat(o->dir_fd, &o->dir_is) < 0)
 		return FAIL_ERRNO(f, "looking at %s", o->dir);
@@ -318,8 +304,8 @@ enter_opened(struct arena *a, struct opened *o, bool suspend, struct owner *w,
 }
 
 /* Who alone decides what config.xml says: its owner, if its directory is root's. */
-static enum err
-find_ruler(struct arena *a, const struct conf *cf, uid_t *uid, struct fail *f)
+static enum err find_ruler(
+    struct arena *a, const struct conf *cf, uid_t *uid, struct fail *f)
 {
 	const char *dir = arena_memdup(
 	    a, cf->path, strlen(cf->path) - strlen(text_base_name(cf->path)));
@@ -333,8 +319,8 @@ find_ruler(struct arena *a, const struct conf *cf, uid_t *uid, struct fail *f)
 	return OK;
 }
 
-static enum err
-check_named_account(struct arena *a, const struct conf *now, struct fail *f)
+static enum err check_named_account(
+    struct arena *a, const struct conf *now, struct fail *f)
 {
 	struct account as;
 
@@ -344,8 +330,7 @@ check_named_account(struct arena *a, const struct conf *now, struct fail *f)
 	return as.uid == 0 ? refuse_root(now, f) : OK;
 }
 
-enum err
-owner_keeps(
+enum err owner_keeps(
     struct arena *a, const struct conf *was, const struct conf *now, struct fail *f)
 {
 	struct owner w = { 0 };
@@ -373,8 +358,7 @@ owner_keeps(
  * The umask of a shell neither closes what the web server reads nor opens the rest; one
  * that lets the group write, and nobody else, is for accounts that share a project.
  */
-static mode_t
-own_umask(void)
+static mode_t own_umask(void)
 {
 	mode_t was = umask(022);
 
@@ -383,8 +367,7 @@ own_umask(void)
 	return was;
 }
 
-enum err
-owner_enter(struct arena *a, const char *dir, bool suspend, struct owner *w,
+enum err owner_enter(struct arena *a, const char *dir, bool suspend, struct owner *w,
     struct conf **cf, struct fail *f)
 {
 	struct opened o = { .dir = dir, .fd = -1 };
@@ -408,14 +391,12 @@ owner_enter(struct arena *a, const char *dir, bool suspend, struct owner *w,
 	return e;
 }
 
-enum err
-owner_root(const struct owner *w, struct fail *f)
+enum err owner_root(const struct owner *w, struct fail *f)
 {
 	return w->suspended ? privilege_resume(f) : OK;
 }
 
-enum err
-owner_account(const struct owner *w, struct fail *f)
+enum err owner_account(const struct owner *w, struct fail *f)
 {
 	return w->suspended ? privilege_suspend(&w->as, f) : OK;
 }

@@ -10,22 +10,19 @@
 #include "model/conf.h"
 #include "lib/banned.h"
 
-char *
-project_path(struct arena *a, const struct conf *cf, const char *relative)
+char *project_path(struct arena *a, const struct conf *cf, const char *relative)
 {
 	if (relative[0] == '/')
 		return arena_strdup(a, relative);
 	return arena_printf(a, "%s/%s", cf->project_dir, relative);
 }
 
-char *
-backup_lock_path(struct arena *a, const struct conf *cf)
+char *backup_lock_path(struct arena *a, const struct conf *cf)
 {
 	return arena_printf(a, "%s/backup.lock", cf->run_dir);
 }
 
-char *
-fanout_dir(struct arena *a, const char *name, int64_t fanout)
+char *fanout_dir(struct arena *a, const char *name, int64_t fanout)
 {
 	char md5[MD5_HEX], part[8];
 
@@ -40,8 +37,8 @@ fanout_dir(struct arena *a, const char *name, int64_t fanout)
 	    a, "%lx", (unsigned long)(strtoul(part, NULL, 16) % (unsigned long)fanout));
 }
 
-static char *
-fanout_path(struct arena *a, const struct conf *cf, const char *root, const char *name)
+static char *fanout_path(
+    struct arena *a, const struct conf *cf, const char *root, const char *name)
 {
 	const char *dir = fanout_dir(a, name, cf->uldl_dir_fanout);
 
@@ -49,20 +46,17 @@ fanout_path(struct arena *a, const struct conf *cf, const char *root, const char
 	                        arena_printf(a, "%s/%s/%s", root, dir, name);
 }
 
-char *
-download_path(struct arena *a, const struct conf *cf, const char *name)
+char *download_path(struct arena *a, const struct conf *cf, const char *name)
 {
 	return fanout_path(a, cf, cf->download_dir, name);
 }
 
-char *
-download_url(struct arena *a, const struct conf *cf, const char *name)
+char *download_url(struct arena *a, const struct conf *cf, const char *name)
 {
 	return fanout_path(a, cf, cf->download_url, name);
 }
 
-char *
-path_of_url(struct arena *a, const struct conf *cf, const char *url)
+char *path_of_url(struct arena *a, const struct conf *cf, const char *url)
 {
 	const char *ours = strstr(cf->download_url, "://"),
 		   *at = url == NULL ? NULL : strstr(url, "://");
@@ -74,8 +68,7 @@ path_of_url(struct arena *a, const struct conf *cf, const char *url)
 	return arena_printf(a, "%s%s", cf->download_dir, at + n);
 }
 
-int64_t
-gzipped_bytes(const char *path)
+int64_t gzipped_bytes(const char *path)
 {
 	struct arena a = { 0 };
 	const char *copy = arena_printf(&a, "%s.gz", path);
@@ -85,14 +78,13 @@ gzipped_bytes(const char *path)
 	return n < 0 ? 0 : n;
 }
 
-char *
-upload_path(struct arena *a, const struct conf *cf, const char *name)
+char *upload_path(struct arena *a, const struct conf *cf, const char *name)
 {
 	return fanout_path(a, cf, cf->upload_dir, name);
 }
 
-static enum err
-try_ring(struct doorbells *d, const struct conf *cf, enum doorbell bell, struct fail *f)
+static enum err try_ring(
+    struct doorbells *d, const struct conf *cf, enum doorbell bell, struct fail *f)
 {
 	if (shared_gone(&d->bells)) {
 		shared_close(&d->bells);
@@ -101,8 +93,7 @@ try_ring(struct doorbells *d, const struct conf *cf, enum doorbell bell, struct 
 	return bells_ring(&d->bells, bell, f);
 }
 
-void
-doorbell_ring(struct doorbells *d, const struct conf *cf, enum doorbell bell)
+void doorbell_ring(struct doorbells *d, const struct conf *cf, enum doorbell bell)
 {
 	struct fail f = { 0 };
 	enum err e;
@@ -116,8 +107,7 @@ doorbell_ring(struct doorbells *d, const struct conf *cf, enum doorbell bell)
 	d->failed = e != OK && e != E_NOTFOUND;
 }
 
-enum err
-doorbells_listen(struct doorbells *d, const struct conf *cf, struct fail *f)
+enum err doorbells_listen(struct doorbells *d, const struct conf *cf, struct fail *f)
 {
 	if (!shared_gone(&d->bells))
 		return OK;
@@ -125,8 +115,7 @@ doorbells_listen(struct doorbells *d, const struct conf *cf, struct fail *f)
 	return bells_open(&d->bells, cf->run_dir, true, f);
 }
 
-void
-doorbells_close(struct doorbells *d)
+void doorbells_close(struct doorbells *d)
 {
 	shared_close(&d->bells);
 }

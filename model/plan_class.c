@@ -18,8 +18,8 @@ const struct pc_element pc_elements[] = {
 };
 const size_t pc_nelements = N(pc_elements);
 
-static const struct plan_class *
-class_of_name(const struct plan_classes *all, const char *name)
+static const struct plan_class *class_of_name(
+    const struct plan_classes *all, const char *name)
 {
 	for (size_t i = 0; all != NULL && i < all->n; i++)
 		if (strcmp(all->classes[i].name, name) == 0)
@@ -49,8 +49,8 @@ static const struct {
 	{ "docker", "", "docker" },
 };
 
-const struct plan_class *
-plan_class_named(const struct plan_classes *all, const char *name)
+const struct plan_class *plan_class_named(
+    const struct plan_classes *all, const char *name)
 {
 	const struct plan_class *exact = class_of_name(all, name);
 
@@ -63,8 +63,7 @@ plan_class_named(const struct plan_classes *all, const char *name)
 	return NULL;
 }
 
-const char *
-plan_class_type(const struct plan_class *pc)
+const char *plan_class_type(const struct plan_class *pc)
 {
 	static const struct {
 		const char *written, *type;
@@ -90,8 +89,7 @@ plan_class_type(const struct plan_class *pc)
 	return pc->cuda ? "NVIDIA" : pc->cal ? "ATI" : "CPU";
 }
 
-size_t
-plan_class_resource(const struct plan_class *pc, const struct request *rq)
+size_t plan_class_resource(const struct plan_class *pc, const struct request *rq)
 {
 	const struct pattern *other = pc->gpu_type_regex;
 	const char *type = plan_class_type(pc);

@@ -8,22 +8,19 @@
 #include "model/catalog.h"
 #include "lib/banned.h"
 
-bool
-prefs_refuse_resource(const struct project_prefs *p, const char *type)
+bool prefs_refuse_resource(const struct project_prefs *p, const char *type)
 {
 	return type != NULL && text_among(type, p->no_rsc, p->nno_rsc);
 }
 
-bool
-prefs_refuse_device(const struct project_prefs *p, const struct rq_resource *r)
+bool prefs_refuse_device(const struct project_prefs *p, const struct rq_resource *r)
 {
 	return prefs_refuse_resource(p, r->type) || prefs_refuse_resource(p, r->kind) ||
 	       (p->no_gpus && r->have_opencl &&
 		   strcmp(r->type, resource_names[RESOURCE_CPU]) != 0);
 }
 
-enum app_choice
-prefs_app_choice(
+enum app_choice prefs_app_choice(
     const struct project_prefs *p, int64_t appid, bool beta, bool distinct_beta_apps)
 {
 	bool named = false;
@@ -42,8 +39,7 @@ prefs_app_choice(
 enum { FILE_ABSENT = 0, FILE_PRESENT = 1 };
 
 /* Of two entries of one name, that of the file that is present counts. */
-const struct names *
-request_held(struct arena *a, const struct request *rq)
+const struct names *request_held(struct arena *a, const struct request *rq)
 {
 	struct names *held;
 
@@ -58,8 +54,7 @@ request_held(struct arena *a, const struct request *rq)
 	return held;
 }
 
-const struct names *
-request_accounted(struct arena *a, const struct request *rq)
+const struct names *request_accounted(struct arena *a, const struct request *rq)
 {
 	struct names *names;
 
@@ -73,8 +68,7 @@ request_accounted(struct arena *a, const struct request *rq)
 	return names;
 }
 
-size_t
-request_resource(const struct request *rq, const char *type)
+size_t request_resource(const struct request *rq, const char *type)
 {
 	if (type == NULL || type[0] == '\0')
 		return 0;
@@ -84,8 +78,7 @@ request_resource(const struct request *rq, const char *type)
 	return SIZE_MAX;
 }
 
-bool
-request_is_anonymous(const struct request *rq)
+bool request_is_anonymous(const struct request *rq)
 {
 	return rq->nplatforms > 0 && strcmp(rq->platforms[0], "anonymous") == 0;
 }

@@ -22,8 +22,7 @@ static const struct {
 };
 #undef TO
 
-const char *
-state_name(enum state_kind kind, int value)
+const char *state_name(enum state_kind kind, int value)
 {
 	for (size_t i = 0; i < N(states); i++)
 		if (states[i].kind == kind && states[i].value == value)
@@ -31,8 +30,7 @@ state_name(enum state_kind kind, int value)
 	return "?";
 }
 
-bool
-state_may_become(enum state_kind kind, int from, int to)
+bool state_may_become(enum state_kind kind, int from, int to)
 {
 	if (from == to)
 		return true;
@@ -42,16 +40,14 @@ state_may_become(enum state_kind kind, int from, int to)
 	return false;
 }
 
-int64_t
-result_ready(const struct workunit *wu, int32_t priority)
+int64_t result_ready(const struct workunit *wu, int32_t priority)
 {
 #define MEANS(name, when, value, sql_when, sql_value) (when) ? (value):
 	return READY_MEANINGS(MEANS, , , ) 0;
 #undef MEANS
 }
 
-bool
-ban_holds(bool banned, int64_t until, int64_t now)
+bool ban_holds(bool banned, int64_t until, int64_t now)
 {
 	return banned && (until == 0 || now < until);
 }
@@ -141,8 +137,7 @@ SHAPE(fileset)
 SHAPE(user_info)
 SHAPE(team)
 
-bool
-row_is_kept(const char *name)
+bool row_is_kept(const char *name)
 {
 	return name != NULL && strstr(name, "nodelete") != NULL;
 }

@@ -11,15 +11,13 @@
 
 enum { NOTE_MOST = 200 };
 
-static char *
-task_note_path(struct arena *a, const struct conf *cf, const char *task)
+static char *task_note_path(struct arena *a, const struct conf *cf, const char *task)
 {
 	return arena_printf(
 	    a, "%s/task-%s.last", project_path(a, cf, cf->log_dir), task);
 }
 
-bool
-task_note_read(
+bool task_note_read(
     struct arena *a, const struct conf *cf, const char *task, struct task_note *t)
 {
 	int64_t *const fields[] = { &t->start, &t->end, &t->exit };
@@ -36,8 +34,7 @@ task_note_read(
 	return true;
 }
 
-enum err
-task_note_write(struct arena *a, const struct conf *cf, const char *task,
+enum err task_note_write(struct arena *a, const struct conf *cf, const char *task,
     const struct task_note *t, struct fail *f)
 {
 	char *text = arena_printf(a, "%lld %lld %lld\n", (long long)t->start,
@@ -46,8 +43,8 @@ task_note_write(struct arena *a, const struct conf *cf, const char *task,
 	return fs_write(task_note_path(a, cf, task), text, strlen(text), 0644, f);
 }
 
-int64_t
-task_next_start(const struct conf_task *task, const struct task_note *t, int64_t now)
+int64_t task_next_start(
+    const struct conf_task *task, const struct task_note *t, int64_t now)
 {
 	if (t->start == 0 || t->start > now)
 		return now;
@@ -58,17 +55,15 @@ static const char trouble_suffix[] = ".trouble", standby_suffix[] = ".standby",
 		  paused_suffix[] = ".paused";
 enum { FILES_MOST = 10000, TEXT_MOST = 4096 };
 
-static char *
-note_path(
+static char *note_path(
     struct arena *a, const struct conf *cf, const char *daemon, const char *suffix)
 {
 	return arena_printf(
 	    a, "%s/%s%s", project_path(a, cf, cf->run_dir), daemon, suffix);
 }
 
-static enum err
-note_write(struct arena *a, const struct conf *cf, const struct trouble *t,
-    const char *suffix, struct fail *f)
+static enum err note_write(struct arena *a, const struct conf *cf,
+    const struct trouble *t, const char *suffix, struct fail *f)
 {
 	char *line = arena_printf(a, "%lld %s\n", (long long)t->at, t->text);
 
@@ -79,8 +74,7 @@ note_write(struct arena *a, const struct conf *cf, const struct trouble *t,
 	    note_path(a, cf, t->daemon, suffix), line, strlen(line), 0644, f);
 }
 
-static enum err
-note_clear(struct arena *a, const struct conf *cf, const char *daemon,
+static enum err note_clear(struct arena *a, const struct conf *cf, const char *daemon,
     const char *suffix, struct fail *f)
 {
 	enum err e = fs_unlink(note_path(a, cf, daemon, suffix), f);
@@ -88,8 +82,7 @@ note_clear(struct arena *a, const struct conf *cf, const char *daemon,
 	return e == E_NOTFOUND ? OK : e;
 }
 
-static bool
-note_read(struct arena *a, const char *path, struct trouble *t)
+static bool note_read(struct arena *a, const char *path, struct trouble *t)
 {
 	struct fail f = { 0 };
 	char *line, *blank;
@@ -106,8 +99,7 @@ note_read(struct arena *a, const char *path, struct trouble *t)
  * A daemon or task that was removed from config.xml leaves its note behind; a daemon
  * that somebody started by hand holds its lock.
  */
-static bool
-note_is_current(struct arena *a, const struct conf *cf, const char *name)
+static bool note_is_current(struct arena *a, const struct conf *cf, const char *name)
 {
 	static const char *const services[] = { "supervisor", "scheduler", "web",
 		"file_upload_handler" };
@@ -125,8 +117,7 @@ note_is_current(struct arena *a, const struct conf *cf, const char *name)
 	return fs_locked(note_path(a, cf, name, ".lock"));
 }
 
-static void
-notes_list(struct arena *a, const struct conf *cf, const char *suffix,
+static void notes_list(struct arena *a, const struct conf *cf, const char *suffix,
     struct trouble **out, size_t *n)
 {
 	const char *dir = project_path(a, cf, cf->run_dir);
@@ -152,61 +143,56 @@ notes_list(struct arena *a, const struct conf *cf, const char *suffix,
 	}
 }
 
-enum err
-trouble_write(
+enum err trouble_write(
     struct arena *a, const struct conf *cf, const struct trouble *t, struct fail *f)
 {
 	return note_write(a, cf, t, trouble_suffix, f);
 }
 
-enum err
-trouble_clear(
+enum err trouble_clear(
     struct arena *a, const struct conf *cf, const char *daemon, struct fail *f)
 {
 	return note_clear(a, cf, daemon, trouble_suffix, f);
 }
 
-void
-trouble_list(struct arena *a, const struct conf *cf, struct trouble **out, size_t *n)
+void trouble_list(
+    struct arena *a, const struct conf *cf, struct trouble **out, size_t *n)
 {
 	notes_list(a, cf, trouble_suffix, out, n);
 }
 
-enum err
-standby_write(
+enum err standby_write(
     struct arena *a, const struct conf *cf, const struct trouble *t, struct fail *f)
 {
 	return note_write(a, cf, t, standby_suffix, f);
 }
 
-enum err
-standby_clear(
+enum err standby_clear(
     struct arena *a, const struct conf *cf, const char *daemon, struct fail *f)
 {
 	return note_clear(a, cf, daemon, standby_suffix, f);
 }
 
-void
-standby_list(struct arena *a, const struct conf *cf, struct trouble **out, size_t *n)
+void standby_list(
+    struct arena *a, const struct conf *cf, struct trouble **out, size_t *n)
 {
 	notes_list(a, cf, standby_suffix, out, n);
 }
 
-enum err
-paused_write(
+enum err paused_write(
     struct arena *a, const struct conf *cf, const struct trouble *t, struct fail *f)
 {
 	return note_write(a, cf, t, paused_suffix, f);
 }
 
-enum err
-paused_clear(struct arena *a, const struct conf *cf, const char *daemon, struct fail *f)
+enum err paused_clear(
+    struct arena *a, const struct conf *cf, const char *daemon, struct fail *f)
 {
 	return note_clear(a, cf, daemon, paused_suffix, f);
 }
 
-void
-paused_list(struct arena *a, const struct conf *cf, struct trouble **out, size_t *n)
+void paused_list(
+    struct arena *a, const struct conf *cf, struct trouble **out, size_t *n)
 {
 	notes_list(a, cf, paused_suffix, out, n);
 }

@@ -15,14 +15,12 @@ static const char *const limit_texts[WEB_LIMITS] = {
 #undef WEB_LIMIT
 };
 
-const char *
-web_limit_text(enum web_limit limit)
+const char *web_limit_text(enum web_limit limit)
 {
 	return limit_texts[limit];
 }
 
-int64_t
-web_limit_per_hour(const struct conf *cf, enum web_limit limit)
+int64_t web_limit_per_hour(const struct conf *cf, enum web_limit limit)
 {
 	const int64_t per_hour[WEB_LIMITS] = {
 		[WEB_LIMIT_FAILURES] = cf->web_failures_per_hour,
@@ -37,28 +35,24 @@ web_limit_per_hour(const struct conf *cf, enum web_limit limit)
 	return per_hour[limit];
 }
 
-struct rate
-web_limit_rate(const struct conf *cf, enum web_limit limit)
+struct rate web_limit_rate(const struct conf *cf, enum web_limit limit)
 {
 	double n = (double)web_limit_per_hour(cf, limit);
 
 	return (struct rate){ .burst = n, .per_s = n / HOUR_S };
 }
 
-char *
-web_limit_key(struct arena *a, enum web_limit limit, const char *who)
+char *web_limit_key(struct arena *a, enum web_limit limit, const char *who)
 {
 	return arena_printf(a, "%s %s", limit_texts[limit], who);
 }
 
-char *
-web_limits_path(struct arena *a, const struct conf *cf)
+char *web_limits_path(struct arena *a, const struct conf *cf)
 {
 	return arena_printf(a, "%s/web_limits", cf->run_dir);
 }
 
-char *
-address_group(struct arena *a, const char *peer)
+char *address_group(struct arena *a, const char *peer)
 {
 	static const unsigned char v4_in_v6[12] = { [10] = 0xff, [11] = 0xff };
 	char text[INET6_ADDRSTRLEN];

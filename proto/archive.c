@@ -12,8 +12,8 @@
 
 enum { ARCHIVE_SETTLED_S = 3600 };
 
-static void
-archive_put_row(struct buf *b, const struct row_shape *shape, const void *row)
+static void archive_put_row(
+    struct buf *b, const struct row_shape *shape, const void *row)
 {
 	for (size_t i = 0; i < shape->ncols; i++) {
 		const struct col *c = &shape->cols[i];
@@ -40,8 +40,7 @@ archive_put_row(struct buf *b, const struct row_shape *shape, const void *row)
 	}
 }
 
-static void
-archive_put_result(struct buf *b, const struct purged_result *r)
+static void archive_put_result(struct buf *b, const struct purged_result *r)
 {
 	if (r->xml_doc_in == NULL)
 		return; /* it is gone by now */
@@ -53,8 +52,7 @@ archive_put_result(struct buf *b, const struct purged_result *r)
 	buf_puts(b, "</result_archive>\n");
 }
 
-void
-archive_put(struct buf *b, const struct purged *p)
+void archive_put(struct buf *b, const struct purged *p)
 {
 	buf_puts(b, "<workunit_archive>\n");
 	archive_put_row(b, &shape_workunit, p->wu);
@@ -64,24 +62,21 @@ archive_put(struct buf *b, const struct purged *p)
 	buf_puts(b, "</workunit_archive>\n");
 }
 
-char *
-archive_path(struct arena *a, const char *dir, int64_t now)
+char *archive_path(struct arena *a, const char *dir, int64_t now)
 {
 	char when[21];
 
 	return arena_printf(a, "%s/purged-%.10s.xml", dir, clock_text(now, when));
 }
 
-bool
-archive_named(const char *name, bool *packed)
+bool archive_named(const char *name, bool *packed)
 {
 	*packed = text_ends_with(name, ".xml.gz");
 	return strncmp(name, "purged-", 7) == 0 &&
 	       (*packed || text_ends_with(name, ".xml"));
 }
 
-bool
-archive_is_over(const char *name, int64_t mtime, int64_t now)
+bool archive_is_over(const char *name, int64_t mtime, int64_t now)
 {
 	bool packed;
 	char when[21];
@@ -91,8 +86,7 @@ archive_is_over(const char *name, int64_t mtime, int64_t now)
 	       mtime <= now - ARCHIVE_SETTLED_S;
 }
 
-char *
-archive_packed_path(struct arena *a, const char *path, int i)
+char *archive_packed_path(struct arena *a, const char *path, int i)
 {
 	size_t stem = strlen(path) - strlen(".xml");
 

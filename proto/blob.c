@@ -25,8 +25,7 @@ enum {
 
 /* --- app versions --- */
 
-static void
-version_file_info(struct buf *b, const struct version_file *v)
+static void version_file_info(struct buf *b, const struct version_file *v)
 {
 	buf_puts(b, "<file_info>\n    ");
 	buf_tag(b, "name", v->name);
@@ -39,8 +38,7 @@ version_file_info(struct buf *b, const struct version_file *v)
 	    b, "    <nbytes>%lld</nbytes>\n</file_info>\n", (long long)v->nbytes);
 }
 
-static void
-version_file_ref(struct buf *b, const struct version_file *v)
+static void version_file_ref(struct buf *b, const struct version_file *v)
 {
 	buf_puts(b, "<file_ref>\n    ");
 	buf_tag(b, "file_name", v->name);
@@ -55,8 +53,7 @@ version_file_ref(struct buf *b, const struct version_file *v)
 	buf_puts(b, "</file_ref>\n");
 }
 
-enum err
-blob_app_version(struct arena *a, const char *app_name, int32_t version_num,
+enum err blob_app_version(struct arena *a, const char *app_name, int32_t version_num,
     const char *api_version, const struct version_file *v, size_t n, char **xml_doc,
     struct fail *f)
 {
@@ -94,9 +91,8 @@ blob_app_version(struct arena *a, const char *app_name, int32_t version_num,
 }
 
 /* Copies the file_info from p to end, with a new signature if it has one. */
-static enum err
-resign_file(struct buf *b, const char *p, const char *end, const struct blob_signer *s,
-    struct fail *f)
+static enum err resign_file(struct buf *b, const char *p, const char *end,
+    const struct blob_signer *s, struct fail *f)
 {
 	static const char open[] = "<file_signature>", close[] = "</file_signature>";
 	char *info = arena_memdup(b->a, p, (size_t)(end - p)), *sig = NULL;
@@ -122,8 +118,7 @@ resign_file(struct buf *b, const char *p, const char *end, const struct blob_sig
 	return OK;
 }
 
-enum err
-blob_resign(struct arena *a, const char *xml_doc, const struct blob_signer *s,
+enum err blob_resign(struct arena *a, const char *xml_doc, const struct blob_signer *s,
     char **out, struct fail *f)
 {
 	static const char open[] = "<file_info>", close[] = "</file_info>";
@@ -154,9 +149,8 @@ struct blob_rows {
 
 #include "proto/blob_files.def"
 
-enum err
-blob_files(struct arena *a, const char *xml_doc, struct blob_file **out, size_t *n,
-    struct fail *f)
+enum err blob_files(struct arena *a, const char *xml_doc, struct blob_file **out,
+    size_t *n, struct fail *f)
 {
 	static const struct raw_rule none[] = { { 0 } };
 	struct blob_rows rows = { 0 };
@@ -190,8 +184,8 @@ blob_files(struct arena *a, const char *xml_doc, struct blob_file **out, size_t 
 	return OK;
 }
 
-const struct blob_file *
-blob_file_named(const struct blob_file *v, size_t n, const char *name)
+const struct blob_file *blob_file_named(
+    const struct blob_file *v, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(v[i].name, name) == 0)
@@ -199,14 +193,12 @@ blob_file_named(const struct blob_file *v, size_t n, const char *name)
 	return NULL;
 }
 
-bool
-blob_is_own_input(const struct blob_file *file)
+bool blob_is_own_input(const struct blob_file *file)
 {
 	return !file->sticky && !file->no_delete;
 }
 
-enum err
-blob_own_inputs(
+enum err blob_own_inputs(
     struct arena *a, const char *xml_doc, struct own_inputs *own, struct fail *f)
 {
 	struct blob_file *files;
@@ -219,8 +211,8 @@ blob_own_inputs(
 	return OK;
 }
 
-enum err
-blob_large_files(struct arena *a, const char *xml_doc, size_t n, struct fail *f)
+enum err blob_large_files(
+    struct arena *a, const char *xml_doc, size_t n, struct fail *f)
 {
 	struct blob_file *files;
 	size_t nfiles;
@@ -236,8 +228,7 @@ blob_large_files(struct arena *a, const char *xml_doc, size_t n, struct fail *f)
 
 /* --- names --- */
 
-char *
-wu_name_file(struct arena *a, const char *wu_name)
+char *wu_name_file(struct arena *a, const char *wu_name)
 {
 	const char *end = strstr(wu_name, "__");
 
@@ -247,8 +238,7 @@ wu_name_file(struct arena *a, const char *wu_name)
 }
 
 /* May all bytes of s occur in the name of a workunit? */
-static bool
-wu_name_bytes_ok(const char *s)
+static bool wu_name_bytes_ok(const char *s)
 {
 	for (; *s != '\0'; s++)
 		if ((unsigned char)*s <= ' ' || (unsigned char)*s >= 0x7f ||
@@ -257,8 +247,8 @@ wu_name_bytes_ok(const char *s)
 	return true;
 }
 
-enum err
-wu_name_check(struct arena *a, const char *wu_name, const char *file, struct fail *f)
+enum err wu_name_check(
+    struct arena *a, const char *wu_name, const char *file, struct fail *f)
 {
 	const char *of = wu_name_file(a, wu_name);
 	size_t n = strlen(wu_name);
@@ -277,8 +267,7 @@ wu_name_check(struct arena *a, const char *wu_name, const char *file, struct fai
 	return OK;
 }
 
-enum err
-file_name_check(const char *name, struct fail *f)
+enum err file_name_check(const char *name, struct fail *f)
 {
 	static const struct {
 		const char *text, *why;
@@ -313,8 +302,7 @@ file_name_check(const char *name, struct fail *f)
 	return OK;
 }
 
-enum err
-fileset_name_check(const char *name, struct fail *f)
+enum err fileset_name_check(const char *name, struct fail *f)
 {
 	TRY(file_name_check(name, f));
 	if (!wu_name_bytes_ok(name))
@@ -351,8 +339,8 @@ struct input { /* an input template being converted */
 
 static const char *const input_what = "input template";
 
-static enum err
-refuse_input(struct input *in, const struct tmpl_elem *e, const char *why)
+static enum err refuse_input(
+    struct input *in, const struct tmpl_elem *e, const char *why)
 {
 	return FAIL(in->f, E_BADREQ, "%s, line %d: <%s>: %s", input_what, e->line,
 	    e->name, why);
@@ -364,8 +352,7 @@ struct remote { /* what the template itself says about a file */
 };
 
 /* Handles one child of a <file_info>. */
-static enum err
-input_file_child(struct input *in, const struct tmpl_elem *e,
+static enum err input_file_child(struct input *in, const struct tmpl_elem *e,
     const struct input_file *file, struct remote *r)
 {
 	if (tmpl_is(e, "number"))
@@ -393,8 +380,7 @@ input_file_child(struct input *in, const struct tmpl_elem *e,
 	return OK;
 }
 
-static void
-put_indented_tag(struct buf *b, const char *tag, const char *text)
+static void put_indented_tag(struct buf *b, const char *tag, const char *text)
 {
 	buf_puts(b, "    ");
 	buf_tag(b, tag, text);
@@ -402,8 +388,7 @@ put_indented_tag(struct buf *b, const char *tag, const char *text)
 
 /* Clients fetch a gzipped_url instead of the url; digest and size are those of the
  * file. */
-static enum err
-put_gzipped(struct input *in, const struct tmpl_elem *info,
+static enum err put_gzipped(struct input *in, const struct tmpl_elem *info,
     const struct input_file *file, const struct remote *r)
 {
 	const char *url = r->url != NULL ? r->url : file->url;
@@ -423,8 +408,7 @@ put_gzipped(struct input *in, const struct tmpl_elem *info,
 	return OK;
 }
 
-static enum err
-input_file_info(struct input *in, const struct tmpl_elem *info)
+static enum err input_file_info(struct input *in, const struct tmpl_elem *info)
 {
 	struct tmpl t = tmpl_inside(info, input_what);
 	const struct input_file *file = &in->files[in->ninfos];
@@ -467,8 +451,7 @@ static const struct col wu_params[] = {
 };
 
 /* Stores the number of e in its column; E_NOTFOUND if it is not a column. */
-static enum err
-input_param(struct input *in, const struct tmpl_elem *e)
+static enum err input_param(struct input *in, const struct tmpl_elem *e)
 {
 	const struct col *c = wu_params, *end = c + N(wu_params);
 	char *field;
@@ -493,8 +476,7 @@ input_param(struct input *in, const struct tmpl_elem *e)
 	return OK;
 }
 
-static void
-put_command_line(struct input *in, const struct tmpl_elem *e)
+static void put_command_line(struct input *in, const struct tmpl_elem *e)
 {
 	const char *p = e != NULL ? e->inner : NULL;
 	size_t n = e != NULL ? e->inner_n : 0;
@@ -513,8 +495,7 @@ put_command_line(struct input *in, const struct tmpl_elem *e)
 	buf_puts(&in->b, "\n</command_line>\n");
 }
 
-static enum err
-input_file_ref(struct input *in, const struct tmpl_elem *ref)
+static enum err input_file_ref(struct input *in, const struct tmpl_elem *ref)
 {
 	struct tmpl t = tmpl_inside(ref, input_what);
 	struct tmpl_elem e;
@@ -531,8 +512,7 @@ input_file_ref(struct input *in, const struct tmpl_elem *ref)
 	return err == E_NOTFOUND ? OK : err;
 }
 
-static enum err
-input_workunit(struct input *in, const struct tmpl_elem *wu)
+static enum err input_workunit(struct input *in, const struct tmpl_elem *wu)
 {
 	struct tmpl t = tmpl_inside(wu, input_what);
 	struct tmpl_elem e;
@@ -559,8 +539,7 @@ input_workunit(struct input *in, const struct tmpl_elem *wu)
 	return OK;
 }
 
-static enum err
-input_checks(struct input *in)
+static enum err input_checks(struct input *in)
 {
 	const char *texts[WU_FAULTS_MOST];
 
@@ -570,8 +549,7 @@ input_checks(struct input *in)
 	return FAIL(in->f, E_BADREQ, "%s: %s", input_what, texts[0]);
 }
 
-enum err
-blob_adaptive(const struct app *app, struct workunit *w, struct fail *f)
+enum err blob_adaptive(const struct app *app, struct workunit *w, struct fail *f)
 {
 	if (app->target_nresults <= 1)
 		return OK;
@@ -584,8 +562,8 @@ blob_adaptive(const struct app *app, struct workunit *w, struct fail *f)
 	return OK;
 }
 
-static enum err
-blob_size_check(size_t n, const char *what, const char *name, struct fail *f)
+static enum err blob_size_check(
+    size_t n, const char *what, const char *name, struct fail *f)
 {
 	if (n <= BLOB_MAX)
 		return OK;
@@ -593,10 +571,9 @@ blob_size_check(size_t n, const char *what, const char *name, struct fail *f)
 	    name == NULL ? "?" : name, n, BLOB_MAX);
 }
 
-enum err
-blob_workunit(struct arena *a, const char *tmpl, const struct input_file *files,
-    size_t nfiles, const char *command_line, struct workunit *wu, char **xml_doc,
-    struct fail *f)
+enum err blob_workunit(struct arena *a, const char *tmpl,
+    const struct input_file *files, size_t nfiles, const char *command_line,
+    struct workunit *wu, char **xml_doc, struct fail *f)
 {
 	struct input in = { .a = a,
 		.b = buf_new(a),
@@ -663,8 +640,7 @@ struct output {
  * If a comment begins at p, returns what follows it, and drops a line that has nothing
  * else: what is in a file_info goes to clients. Else, or if it has no end, returns p.
  */
-static const char *
-drop_comment(struct buf *b, const char *p)
+static const char *drop_comment(struct buf *b, const char *p)
 {
 	const char *end = strncmp(p, "<!--", 4) == 0 ? strstr(p, "-->") : NULL;
 	size_t indent = 0;
@@ -686,8 +662,7 @@ drop_comment(struct buf *b, const char *p)
 /*
  * Replaces <OUTFILE_n/> by base and n, and <UPLOAD_URL/> by the URL; drops comments.
  */
-static char *
-fill_output_template(
+static char *fill_output_template(
     struct arena *a, const char *tmpl, const char *base, const char *upload_url)
 {
 	static const char out[] = "<OUTFILE_", url[] = "<UPLOAD_URL/>";
@@ -724,16 +699,15 @@ fill_output_template(
 	return b.p;
 }
 
-static enum err
-refuse_output(struct output *o, const struct tmpl_elem *e, const char *why)
+static enum err refuse_output(
+    struct output *o, const struct tmpl_elem *e, const char *why)
 {
 	return FAIL(o->f, E_BADREQ, "%s, line %d: <%s>: %s", output_what, e->line,
 	    e->name, why);
 }
 
 /* Copies the content of e, on lines of its own. */
-static void
-put_inner_lines(struct buf *b, const struct tmpl_elem *e)
+static void put_inner_lines(struct buf *b, const struct tmpl_elem *e)
 {
 	const char *p = e->inner;
 	size_t n = e->inner_n;
@@ -746,8 +720,7 @@ put_inner_lines(struct buf *b, const struct tmpl_elem *e)
 	buf_puts(b, "\n");
 }
 
-static enum err
-output_sign(struct output *o, const char *name, double max_nbytes)
+static enum err output_sign(struct output *o, const char *name, double max_nbytes)
 {
 	char *sig;
 
@@ -760,8 +733,7 @@ output_sign(struct output *o, const char *name, double max_nbytes)
 	return OK;
 }
 
-static enum err
-output_file_info(struct output *o, const struct tmpl_elem *info)
+static enum err output_file_info(struct output *o, const struct tmpl_elem *info)
 {
 	struct tmpl t = tmpl_inside(info, output_what);
 	const char *name = "";
@@ -793,8 +765,7 @@ output_file_info(struct output *o, const struct tmpl_elem *info)
 	return OK;
 }
 
-static enum err
-output_file_ref(struct output *o, const struct tmpl_elem *ref)
+static enum err output_file_ref(struct output *o, const struct tmpl_elem *ref)
 {
 	struct tmpl t = tmpl_inside(ref, output_what);
 	const char *name = "", *open_name = "";
@@ -817,8 +788,7 @@ output_file_ref(struct output *o, const struct tmpl_elem *ref)
 	return refuse_output(o, ref, "its <file_name> matches no <file_info> above");
 }
 
-static enum err
-output_result(struct output *o, const struct tmpl_elem *result)
+static enum err output_result(struct output *o, const struct tmpl_elem *result)
 {
 	struct tmpl t = tmpl_inside(result, output_what);
 	struct tmpl_elem e;
@@ -835,10 +805,9 @@ output_result(struct output *o, const struct tmpl_elem *result)
 	return OK;
 }
 
-enum err
-blob_result(struct arena *a, const char *tmpl, const char *name, uint32_t random,
-    const char *upload_url, const struct key *upload_key, char **xml_doc_in,
-    struct fail *f)
+enum err blob_result(struct arena *a, const char *tmpl, const char *name,
+    uint32_t random, const char *upload_url, const struct key *upload_key,
+    char **xml_doc_in, struct fail *f)
 {
 	const char *base = arena_printf(a, "%s_r%u_", name, random & 0x7fffffffu);
 	struct output o = {
@@ -874,8 +843,7 @@ blob_result(struct arena *a, const char *tmpl, const char *name, uint32_t random
 	return OK;
 }
 
-enum err
-blob_check_output(struct arena *a, const char *tmpl, struct fail *f)
+enum err blob_check_output(struct arena *a, const char *tmpl, struct fail *f)
 {
 	char *unused;
 

@@ -13,8 +13,7 @@ enum { FIRST_DOUBLE = 103 }; /* NVIDIA: compute capability 1.3 */
 /*
  * Cores and FLOPs per clock of one multiprocessor, for compute capabilities up to cc.
  */
-static double
-nvidia_flops(const struct in_coproc *c)
+static double nvidia_flops(const struct in_coproc *c)
 {
 	static const struct {
 		int cc;
@@ -37,8 +36,7 @@ nvidia_flops(const struct in_coproc *c)
 	return c->clock_khz * 1000 * c->multiprocessors * table[i].per_clock;
 }
 
-static double
-computed_flops(const struct in_coproc *c)
+static double computed_flops(const struct in_coproc *c)
 {
 	switch (c->kind) {
 	case COPROC_NVIDIA:
@@ -58,8 +56,7 @@ computed_flops(const struct in_coproc *c)
  * Converts "1.4.1607" to 10000000 * a + 10000 * b + c, limited to the range of an
  * int32.
  */
-static int32_t
-cal_number(const char *s)
+static int32_t cal_number(const char *s)
 {
 	int a, b, c;
 
@@ -69,8 +66,7 @@ cal_number(const char *s)
 	return 10000000 * a + 10000 * b + c;
 }
 
-const char *
-coproc_type(const char *name)
+const char *coproc_type(const char *name)
 {
 	return name != NULL && strcmp(name, "CUDA") == 0 ?
 	           resource_names[RESOURCE_NVIDIA] :
@@ -78,8 +74,7 @@ coproc_type(const char *name)
 }
 
 /* Fills in memory and speed from whichever elements are present. */
-static void
-complete_size(struct in_coproc *c)
+static void complete_size(struct in_coproc *c)
 {
 	struct rq_resource *r = &c->r;
 
@@ -99,8 +94,7 @@ complete_size(struct in_coproc *c)
  * A coprocessor of another vendor says that it does OpenCL by the block alone; Apple's,
  * as clients 7.20 to 7.24 report it, is one of them (protocol.md 1.6).
  */
-static void
-complete_generic(struct arena *a, struct in_coproc *c)
+static void complete_generic(struct arena *a, struct in_coproc *c)
 {
 	struct rq_resource *r = &c->r;
 
@@ -110,8 +104,7 @@ complete_generic(struct arena *a, struct in_coproc *c)
 		r->kind = arena_strdup(a, resource_names[RESOURCE_APPLE]);
 }
 
-void
-coproc_complete(struct arena *a, struct in_coproc *c)
+void coproc_complete(struct arena *a, struct in_coproc *c)
 {
 	struct rq_resource *r = &c->r;
 

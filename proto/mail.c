@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Short, because a mail is a few headers and a text. */
 #include "proto/mail.h"
 
 #include <string.h>
@@ -10,8 +11,7 @@
 enum { WORD_BYTES = 60 }; /* an encoded word has at most 75, with its frame */
 
 /* Can the text stand in a header as it is, also as a quoted display name? */
-static bool
-header_plain(const char *s)
+static bool header_plain(const char *s)
 {
 	size_t n = 0;
 
@@ -22,8 +22,7 @@ header_plain(const char *s)
 }
 
 /* Appends one character in the Q encoding, n bytes of UTF-8. */
-static void
-header_put_q(struct buf *b, const char *s, size_t n)
+static void header_put_q(struct buf *b, const char *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		unsigned char c = (unsigned char)s[i];
@@ -38,8 +37,7 @@ header_put_q(struct buf *b, const char *s, size_t n)
 }
 
 /* Appends any text as encoded words, one a line; what is not UTF-8 becomes "?". */
-static void
-header_put_encoded(struct buf *b, const char *s)
+static void header_put_encoded(struct buf *b, const char *s)
 {
 	static const char begin[] = "=?UTF-8?Q?", end[] = "?=";
 	struct buf word = buf_new(b->a);
@@ -61,8 +59,7 @@ header_put_encoded(struct buf *b, const char *s)
 	buf_puts(b, end);
 }
 
-static void
-header_put_phrase(struct buf *b, const char *s, const char *quote)
+static void header_put_phrase(struct buf *b, const char *s, const char *quote)
 {
 	if (!header_plain(s)) {
 		header_put_encoded(b, s);
@@ -73,8 +70,7 @@ header_put_phrase(struct buf *b, const char *s, const char *quote)
 	buf_puts(b, quote);
 }
 
-enum err
-mail_render(struct buf *b, const struct mail *m, struct fail *f)
+enum err mail_render(struct buf *b, const struct mail *m, struct fail *f)
 {
 	char date[30];
 

@@ -81,22 +81,19 @@ static const unsigned char classes[256] = {
 	['{' ... 255] = PLAIN,
 };
 
-static bool
-byte_is(char c, int class)
+static bool byte_is(char c, int class)
 {
 	return (classes[(unsigned char)c] & class) != 0;
 }
 
 /* Compares a name of n > 0 bytes; nearly always the first byte decides. */
-static bool
-tag_name_is(const char *name, size_t n, const char *s)
+static bool tag_name_is(const char *name, size_t n, const char *s)
 {
 	return name[0] == s[0] && strlen(s) == n && memcmp(name, s, n) == 0;
 }
 
 /* Writes a byte as XML text; drops characters that XML does not allow. */
-static void
-put_escaped_byte(struct buf *b, unsigned char c)
+static void put_escaped_byte(struct buf *b, unsigned char c)
 {
 	if (c == '<')
 		buf_puts(b, "&lt;");
@@ -110,8 +107,7 @@ put_escaped_byte(struct buf *b, unsigned char c)
 		buf_put(b, &c, 1);
 }
 
-static void
-scan_put_text(struct scan *s, const char *p, size_t n, bool references)
+static void scan_put_text(struct scan *s, const char *p, size_t n, bool references)
 {
 	struct buf *b = &s->out->text;
 	const char *end = p + n, *from;
@@ -143,8 +139,7 @@ scan_put_text(struct scan *s, const char *p, size_t n, bool references)
 /* --- tags --- */
 
 /* Does q end a tag's name: is it white space, > or />? */
-static bool
-ends_name(const char *q, const char *end)
+static bool ends_name(const char *q, const char *end)
 {
 	return q < end && (byte_is(*q, BLANK) || *q == '>' ||
 			      (*q == '/' && q + 1 < end && q[1] == '>'));
@@ -154,8 +149,7 @@ ends_name(const char *q, const char *end)
  * Reads a tag at p (a <); false if it is not one. Complexity: a parser, which checks
  * each bound where it matters.
  */
-static bool
-scan_tag(const char *p, const char *end, struct tag *t)
+static bool scan_tag(const char *p, const char *end, struct tag *t)
 {
 	const char *q = p + 1, *most;
 
@@ -184,15 +178,13 @@ scan_tag(const char *p, const char *end, struct tag *t)
 	return true;
 }
 
-static struct open *
-scan_top(struct scan *s)
+static struct open *scan_top(struct scan *s)
 {
 	return s->depth == 0 ? NULL : &s->stack[s->depth - 1];
 }
 
 /* Writes the start tag without its attributes. */
-static void
-put_open_tag(struct scan *s, const struct tag *t)
+static void put_open_tag(struct scan *s, const struct tag *t)
 {
 	struct buf *b = &s->out->text;
 
@@ -205,8 +197,7 @@ put_open_tag(struct scan *s, const struct tag *t)
 }
 
 /* Writes the byte at p as text: it is not markup. */
-static void
-scan_stray(struct scan *s)
+static void scan_stray(struct scan *s)
 {
 	scan_put_text(s, s->p, 1, true);
 	s->p++;
@@ -214,8 +205,7 @@ scan_stray(struct scan *s)
 }
 
 /* Closes the innermost element; whole: its own end tag was found and ends at behind. */
-static void
-scan_pop(struct scan *s, bool whole, const char *behind)
+static void scan_pop(struct scan *s, bool whole, const char *behind)
 {
 	struct open *o = scan_top(s);
 	char tag[NAME_MAX_BYTES + 4];
@@ -232,8 +222,7 @@ scan_pop(struct scan *s, bool whole, const char *behind)
 	s->depth--;
 }
 
-static void
-scan_close_tag(struct scan *s, const struct tag *t)
+static void scan_close_tag(struct scan *s, const struct tag *t)
 {
 	size_t d = s->depth;
 
@@ -253,8 +242,7 @@ scan_close_tag(struct scan *s, const struct tag *t)
 
 /* --- raw regions --- */
 
-static const struct raw_rule *
-rule_for(const struct scan *s, const struct tag *t)
+static const struct raw_rule *rule_for(const struct scan *s, const struct tag *t)
 {
 	const struct open *o = &s->stack[s->depth - 1];
 
@@ -265,8 +253,8 @@ rule_for(const struct scan *s, const struct tag *t)
 	return NULL;
 }
 
-static struct raw *
-raw_new(struct scan *s, const struct raw_rule *rule, const struct tag *t)
+static struct raw *raw_new(
+    struct scan *s, const struct raw_rule *rule, const struct tag *t)
 {
 	struct raw r = { .rule = rule, .attr = t->attr, .attr_n = t->attr_n };
 
@@ -275,8 +263,7 @@ raw_new(struct scan *s, const struct raw_rule *rule, const struct tag *t)
 }
 
 /* Cuts out the region that t opens; false if it never ends. */
-static bool
-cut_raw(struct scan *s, const struct raw_rule *rule, const struct tag *t)
+static bool cut_raw(struct scan *s, const struct raw_rule *rule, const struct tag *t)
 {
 	char close[NAME_MAX_BYTES + 4] = "</";
 	bool *endless = &s->endless[rule - s->rules];
@@ -311,8 +298,7 @@ cut_raw(struct scan *s, const struct raw_rule *rule, const struct tag *t)
  * Does the end tag of this element stand at p (a <)? Most markup after text is an end
  * tag.
  */
-static bool
-ends_at(const struct scan *s, const char *p, const char *name, size_t n)
+static bool ends_at(const struct scan *s, const char *p, const char *name, size_t n)
 {
 	return (size_t)(s->end - p) >= n + 3 && p[1] == '/' &&
 	       memcmp(p + 2, name, n) == 0 && p[n + 2] == '>';
@@ -322,8 +308,7 @@ ends_at(const struct scan *s, const char *p, const char *name, size_t n)
  * Copies, in one piece, an element that contains only text without special characters,
  * as most do. Returns false if it is not such an element, or needs a closer look.
  */
-static bool
-scan_leaf(struct scan *s, const struct tag *t)
+static bool scan_leaf(struct scan *s, const struct tag *t)
 {
 	const char *p = t->next, *q = p;
 
@@ -339,8 +324,7 @@ scan_leaf(struct scan *s, const struct tag *t)
 	return true;
 }
 
-static void
-scan_open_tag(struct scan *s, const struct tag *t)
+static void scan_open_tag(struct scan *s, const struct tag *t)
 {
 	const struct raw_rule *rule = rule_for(s, t);
 
@@ -376,8 +360,7 @@ scan_open_tag(struct scan *s, const struct tag *t)
  * Skips a section from s->p to the first `to`, or copies its text if it is CDATA; false
  * if it never ends.
  */
-static bool
-scan_section(
+static bool scan_section(
     struct scan *s, const char *from, const char *to, bool *endless, bool cdata)
 {
 	const char *p = s->p + strlen(from), *q;
@@ -396,8 +379,7 @@ scan_section(
 }
 
 /* Returns the end of the current line, searching no further than the longest string. */
-static const char *
-scan_line_end(const struct scan *s)
+static const char *scan_line_end(const struct scan *s)
 {
 	size_t room = (size_t)(s->end - s->p);
 	const char *nl;
@@ -412,8 +394,7 @@ scan_line_end(const struct scan *s)
  * If the element has text and ends on this line, treats the rest of its content as
  * text.
  */
-static bool
-scan_rest_as_text(struct scan *s)
+static bool scan_rest_as_text(struct scan *s)
 {
 	char close[NAME_MAX_BYTES + 4];
 	struct open *o = scan_top(s);
@@ -444,8 +425,7 @@ scan_rest_as_text(struct scan *s)
  * Skips a comment or processing instruction, or copies a CDATA section; false if it is
  * neither.
  */
-static bool
-scan_special(struct scan *s)
+static bool scan_special(struct scan *s)
 {
 	return scan_section(s, "<!--", "-->", &s->no_comment_end, false) ||
 	       scan_section(s, "<![CDATA[", "]]>", &s->no_cdata_end, true) ||
@@ -453,8 +433,7 @@ scan_special(struct scan *s)
 }
 
 /* Handles markup; s->p is at a <. */
-static void
-scan_markup(struct scan *s)
+static void scan_markup(struct scan *s)
 {
 	char next = s->p + 1 < s->end ? s->p[1] : ' ';
 	struct tag t;
@@ -483,8 +462,7 @@ scan_markup(struct scan *s)
  * Copies text up to the next <. Leading white space is dropped: it indents elements, or
  * precedes a value, which is trimmed anyway.
  */
-static void
-scan_text(struct scan *s)
+static void scan_text(struct scan *s)
 {
 	const char *q = memchr(s->p, '<', (size_t)(s->end - s->p));
 	struct open *o = scan_top(s);
@@ -500,8 +478,7 @@ scan_text(struct scan *s)
 }
 
 /* Returns the first start tag of root; NULL if there is none. */
-static const char *
-find_root(const char *in, size_t n, const char *root, struct tag *t)
+static const char *find_root(const char *in, size_t n, const char *root, struct tag *t)
 {
 	const char *end = in + n;
 
@@ -512,8 +489,7 @@ find_root(const char *in, size_t n, const char *root, struct tag *t)
 	return NULL;
 }
 
-enum err
-normalise(struct arena *a, const char *in, size_t n, const char *root,
+enum err normalise(struct arena *a, const char *in, size_t n, const char *root,
     const struct raw_rule *rules, struct normal *out, struct fail *f)
 {
 	struct scan s = { .a = a, .end = in + n, .rules = rules, .out = out };
@@ -544,8 +520,7 @@ normalise(struct arena *a, const char *in, size_t n, const char *root,
 	return OK;
 }
 
-enum err
-normalise_fragment(struct arena *a, const char *in, size_t n, const char *root,
+enum err normalise_fragment(struct arena *a, const char *in, size_t n, const char *root,
     const struct raw_rule *rules, struct normal *out, struct fail *f)
 {
 	struct buf b = buf_new(a);

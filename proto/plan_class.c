@@ -36,8 +36,7 @@ struct class_reader { /* the file being read */
 
 enum loss { NOTHING, ELEMENT, CLASS };
 
-static void
-class_remark(
+static void class_remark(
     struct class_reader *r, const struct xml_node *at, enum loss loss, char *text)
 {
 	if (loss == CLASS)
@@ -54,8 +53,8 @@ class_remark(
 
 /* --- values: each function returns what is wrong, or NULL --- */
 
-static const char *
-set_number(struct arena *a, const struct pc_element *el, double x, void *field)
+static const char *set_number(
+    struct arena *a, const struct pc_element *el, double x, void *field)
 {
 	if (!(x >= el->least && x <= el->most))
 		return arena_printf(a, "it must be %g to %g", el->least, el->most);
@@ -72,8 +71,8 @@ set_number(struct arena *a, const struct pc_element *el, double x, void *field)
 /*
  * "7.0.12" gives 70012, "2.31" gives 23100; a number without a point is used as it is.
  */
-static const char *
-set_version(struct arena *a, const struct pc_element *el, const char *text, void *field)
+static const char *set_version(
+    struct arena *a, const struct pc_element *el, const char *text, void *field)
 {
 	static const double weight[] = { 10000, 100, 1 };
 	double sum = 0;
@@ -100,9 +99,8 @@ set_version(struct arena *a, const struct pc_element *el, const char *text, void
 	return "it must be a version such as 70012 or 7.0.12";
 }
 
-static const char *
-add_version(struct arena *a, const struct pc_element *el, const char *text,
-    struct pc_numbers *list)
+static const char *add_version(struct arena *a, const struct pc_element *el,
+    const char *text, struct pc_numbers *list)
 {
 	int64_t *grown;
 	const char *why;
@@ -118,8 +116,7 @@ add_version(struct arena *a, const struct pc_element *el, const char *text,
 	return why;
 }
 
-static const char *
-set_flag(const char *text, bool *field)
+static const char *set_flag(const char *text, bool *field)
 {
 	double x;
 
@@ -133,8 +130,7 @@ set_flag(const char *text, bool *field)
 	return NULL;
 }
 
-static const char *
-add_word(struct arena *a, const char *text, struct pc_words *w)
+static const char *add_word(struct arena *a, const char *text, struct pc_words *w)
 {
 	char **grown;
 
@@ -150,8 +146,8 @@ add_word(struct arena *a, const char *text, struct pc_words *w)
 	return NULL;
 }
 
-static const char *
-set_value(struct arena *a, const struct pc_element *el, const char *text, void *field)
+static const char *set_value(
+    struct arena *a, const struct pc_element *el, const char *text, void *field)
 {
 	const char *why = NULL;
 	double x;
@@ -186,16 +182,14 @@ set_value(struct arena *a, const struct pc_element *el, const char *text, void *
 	return set_number(a, el, x, field);
 }
 
-static bool
-is_repeatable(const struct pc_element *el)
+static bool is_repeatable(const struct pc_element *el)
 {
 	return el->type == PC_WORDS || el->type == PC_VERSIONS;
 }
 
 /* --- one class --- */
 
-static const struct pc_element *
-element_named(const char *name, const char **near)
+static const struct pc_element *element_named(const char *name, const char **near)
 {
 	size_t least = (size_t)-1;
 
@@ -209,8 +203,7 @@ element_named(const char *name, const char **near)
 	return NULL;
 }
 
-static void
-read_element(struct class_reader *r, const struct xml_node *n)
+static void read_element(struct class_reader *r, const struct xml_node *n)
 {
 	const char *near, *why;
 	enum loss loss;
@@ -246,8 +239,7 @@ read_element(struct class_reader *r, const struct xml_node *n)
 			loss == ELEMENT ? "; it is left out" : ""));
 }
 
-static const char *
-class_name_fault(const struct class_reader *r, const char *name)
+static const char *class_name_fault(const struct class_reader *r, const char *name)
 {
 	if (name[0] == '\0')
 		return "a <plan_class> needs a <name>";
@@ -261,8 +253,7 @@ class_name_fault(const struct class_reader *r, const char *name)
 }
 
 /* Clients infer what a class needs from its name (protocol.md 2.4). */
-static void
-compare_with_name(struct class_reader *r, const struct xml_node *n)
+static void compare_with_name(struct class_reader *r, const struct xml_node *n)
 {
 	const struct plan_class *pc = r->now;
 	const struct {
@@ -298,8 +289,7 @@ compare_with_name(struct class_reader *r, const struct xml_node *n)
 /*
  * Demands on a device are mistakes in a class that uses none: no processor meets them.
  */
-static void
-compare_with_type(struct class_reader *r, const struct xml_node *n)
+static void compare_with_type(struct class_reader *r, const struct xml_node *n)
 {
 	size_t from = offsetof(struct plan_class, ngpus),
 	       to = offsetof(struct plan_class, min_opencl_version);
@@ -317,8 +307,7 @@ compare_with_type(struct class_reader *r, const struct xml_node *n)
 }
 
 /* A minimum above its maximum fits no host. */
-static void
-compare_limits(struct class_reader *r, const struct xml_node *n)
+static void compare_limits(struct class_reader *r, const struct xml_node *n)
 {
 	for (size_t i = 0; i + 1 < pc_nelements; i++) {
 		const struct pc_element *lo = &pc_elements[i], *hi = lo + 1;
@@ -342,8 +331,7 @@ compare_limits(struct class_reader *r, const struct xml_node *n)
 	}
 }
 
-static void
-read_class(struct class_reader *r, const struct xml_node *n)
+static void read_class(struct class_reader *r, const struct xml_node *n)
 {
 	const struct xml_node *found = NULL;
 
@@ -383,8 +371,7 @@ read_class(struct class_reader *r, const struct xml_node *n)
 
 static const char *const containers[] = { "plan_classes", "plan_class", NULL };
 
-static void
-read_classes(struct class_reader *r, const struct xml_node *root)
+static void read_classes(struct class_reader *r, const struct xml_node *root)
 {
 	for (const struct xml_node *c = root->child; c != NULL; c = c->next) {
 		if (strcmp(c->name, "plan_class") != 0) {
@@ -403,9 +390,8 @@ read_classes(struct class_reader *r, const struct xml_node *root)
 	}
 }
 
-enum err
-plan_classes_parse(struct arena *a, const char *path, const char *text, size_t n,
-    struct plan_classes **out, struct pc_remark **remarks, size_t *nremarks,
+enum err plan_classes_parse(struct arena *a, const char *path, const char *text,
+    size_t n, struct plan_classes **out, struct pc_remark **remarks, size_t *nremarks,
     struct fail *f)
 {
 	struct class_reader r = { .a = a,
@@ -439,8 +425,7 @@ plan_classes_parse(struct arena *a, const char *path, const char *text, size_t n
 	return OK;
 }
 
-struct plan_classes *
-plan_classes_built_in(struct arena *a)
+struct plan_classes *plan_classes_built_in(struct arena *a)
 {
 	struct fail f = { 0 };
 	struct plan_classes *all;
@@ -454,8 +439,7 @@ plan_classes_built_in(struct arena *a)
 	return all;
 }
 
-enum err
-plan_classes_load(struct arena *a, const char *path, struct plan_classes **out,
+enum err plan_classes_load(struct arena *a, const char *path, struct plan_classes **out,
     struct pc_remark **remarks, size_t *nremarks, struct fail *f)
 {
 	char *text;

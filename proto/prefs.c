@@ -46,8 +46,7 @@ static const struct raw_rule rules[] = {
 };
 
 /* Is this region the block of that venue? */
-static bool
-is_venue_block(const struct raw *r, const char *venue)
+static bool is_venue_block(const struct raw *r, const char *venue)
 {
 	const char *end = r->attr + r->attr_n, *p;
 	size_t n = strlen(venue);
@@ -66,8 +65,7 @@ is_venue_block(const struct raw *r, const char *venue)
 	       p[n + 1] == *p;
 }
 
-static const struct raw *
-find_venue(const struct normal *nm, const char *venue)
+static const struct raw *find_venue(const struct normal *nm, const char *venue)
 {
 	if (venue == NULL || venue[0] == '\0')
 		return NULL;
@@ -77,8 +75,8 @@ find_venue(const struct normal *nm, const char *venue)
 	return NULL;
 }
 
-static bool
-prefs_normalise(struct arena *a, const char *text, size_t n, struct normal *nm)
+static bool prefs_normalise(
+    struct arena *a, const char *text, size_t n, struct normal *nm)
 {
 	struct fail f = { 0 };
 
@@ -87,8 +85,7 @@ prefs_normalise(struct arena *a, const char *text, size_t n, struct normal *nm)
 }
 
 /* Values read before an error count. */
-static void
-prefs_read(
+static void prefs_read(
     struct arena *a, const struct normal *nm, const struct xml_elem *table, void *row)
 {
 	struct fail f = { 0 };
@@ -96,8 +93,7 @@ prefs_read(
 	(void)xml_parse(a, nm->text.p, nm->text.n, root, table, row, NULL, &f);
 }
 
-static bool
-element_is_number(const struct xml_elem *e, const char *text)
+static bool element_is_number(const struct xml_elem *e, const char *text)
 {
 	int64_t whole;
 	double x;
@@ -110,8 +106,7 @@ element_is_number(const struct xml_elem *e, const char *text)
  * Resets numbers that are not numbers, such as those typed with a decimal comma, to
  * unset. Returns the first one for a message; NULL if there is none.
  */
-static const char *
-prefs_bad_number(
+static const char *prefs_bad_number(
     struct arena *a, const struct normal *nm, const struct xml_elem *table, void *row)
 {
 	const char *bad = NULL;
@@ -138,8 +133,7 @@ prefs_bad_number(
 /* --- project preferences --- */
 
 /* Returns the decoded text of item i of a list; NULL if there is none. */
-static char *
-prefs_item_text(
+static char *prefs_item_text(
     struct arena *a, const struct normal *nm, const struct xml_list *l, size_t i)
 {
 	const struct item *items = l->rows;
@@ -148,8 +142,8 @@ prefs_item_text(
 	return r == NULL ? NULL : raw_text(a, r);
 }
 
-static void
-prefs_take_apps(struct arena *a, const struct normal *nm, struct in_project *in)
+static void prefs_take_apps(
+    struct arena *a, const struct normal *nm, struct in_project *in)
 {
 	struct project_prefs *p = &in->p;
 
@@ -163,8 +157,8 @@ prefs_take_apps(struct arena *a, const struct normal *nm, struct in_project *in)
 }
 
 /* Merges the flags of old web pages and the named types into one list of names. */
-static void
-prefs_take_no_rsc(struct arena *a, const struct normal *nm, struct in_project *in)
+static void prefs_take_no_rsc(
+    struct arena *a, const struct normal *nm, struct in_project *in)
 {
 	const struct {
 		const char *type;
@@ -192,8 +186,7 @@ prefs_take_no_rsc(struct arena *a, const struct normal *nm, struct in_project *i
 	}
 }
 
-struct project_prefs
-prefs_project(struct arena *a, const char *text, const char *venue)
+struct project_prefs prefs_project(struct arena *a, const char *text, const char *venue)
 {
 	struct in_project in = { 0 };
 	struct normal nm, inside;
@@ -219,8 +212,8 @@ prefs_project(struct arena *a, const char *text, const char *venue)
 
 /* --- global preferences --- */
 
-struct rq_prefs
-prefs_global(struct arena *a, const char *text, const char *venue, int64_t now)
+struct rq_prefs prefs_global(
+    struct arena *a, const char *text, const char *venue, int64_t now)
 {
 	struct in_global in = { 0 };
 	struct rq_prefs p = { 0 };
@@ -247,8 +240,7 @@ prefs_global(struct arena *a, const char *text, const char *venue, int64_t now)
 	return p;
 }
 
-char *
-prefs_global_text(struct arena *a, const char *text, const char *venue)
+char *prefs_global_text(struct arena *a, const char *text, const char *venue)
 {
 	struct normal nm, inside;
 	const struct raw *block;

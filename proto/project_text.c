@@ -35,8 +35,7 @@ static const char *const fills[] = {
 #include "proto/project_text.def"
 };
 
-const char *
-project_text_file(enum project_text kind)
+const char *project_text_file(enum project_text kind)
 {
 	return files[kind];
 }
@@ -50,8 +49,7 @@ struct tag {
 };
 
 /* Reads the tag at p (a <); false if it is not an element without attributes. */
-static bool
-text_tag_read(const char *p, const char *end, struct tag *t)
+static bool text_tag_read(const char *p, const char *end, struct tag *t)
 {
 	size_t n = 0;
 
@@ -69,8 +67,7 @@ text_tag_read(const char *p, const char *end, struct tag *t)
 	return n > 0 && p < end && *p == '>';
 }
 
-static enum fill
-fill_named(const char *name)
+static enum fill fill_named(const char *name)
 {
 	enum fill i = 0;
 
@@ -90,8 +87,7 @@ struct text_scan {
 	struct fail *f;
 };
 
-static int
-text_line_number(const struct text_scan *s)
+static int text_line_number(const struct text_scan *s)
 {
 	int line = 1;
 
@@ -101,8 +97,7 @@ text_line_number(const struct text_scan *s)
 }
 
 /* May an element of that name occur here? Within a raw text any element may. */
-static bool
-element_allowed(const struct text_scan *s, const struct tag *t)
+static bool element_allowed(const struct text_scan *s, const struct tag *t)
 {
 	const char *parent = s->depth == 0 ? "" : s->stack[s->depth - 1];
 	bool fill = t->empty && fill_named(t->name) != FILLS && s->depth > 1;
@@ -120,8 +115,7 @@ element_allowed(const struct text_scan *s, const struct tag *t)
 	return fill || strcmp(t->name, "ifteam") == 0;
 }
 
-static enum err
-check_element(struct text_scan *s, const struct tag *t)
+static enum err check_element(struct text_scan *s, const struct tag *t)
 {
 	const char *top = s->depth == 0 ? "" : s->stack[s->depth - 1];
 
@@ -146,8 +140,7 @@ check_element(struct text_scan *s, const struct tag *t)
 }
 
 /* Skips a comment or declaration at s->p. */
-static bool
-skip_comment(struct text_scan *s)
+static bool skip_comment(struct text_scan *s)
 {
 	static const struct {
 		const char *from, *to;
@@ -169,8 +162,7 @@ skip_comment(struct text_scan *s)
 }
 
 /* Does a reference that clients decode begin here (protocol.md 0.3)? */
-static bool
-is_reference(const char *p, const char *end)
+static bool is_reference(const char *p, const char *end)
 {
 	static const char *const known[] = { "&lt;", "&gt;", "&amp;", "&quot;",
 		"&apos;" };
@@ -187,8 +179,7 @@ is_reference(const char *p, const char *end)
 	return q - p > 2 && q < end && *q == ';';
 }
 
-static enum err
-check_text(struct text_scan *s)
+static enum err check_text(struct text_scan *s)
 {
 	for (; s->p < s->end && *s->p != '<'; s->p++) {
 		unsigned char c = (unsigned char)*s->p;
@@ -210,9 +201,8 @@ check_text(struct text_scan *s)
 	return OK;
 }
 
-enum err
-project_text_check(struct arena *a, enum project_text kind, const char *in, size_t n,
-    char **out, struct fail *f)
+enum err project_text_check(struct arena *a, enum project_text kind, const char *in,
+    size_t n, char **out, struct fail *f)
 {
 	struct text_scan s = { .kind = kind,
 		.in = in,
@@ -248,14 +238,12 @@ project_text_check(struct arena *a, enum project_text kind, const char *in, size
 
 /* --- filling in --- */
 
-static char *
-user_weak_key(struct arena *a, const struct user *u)
+static char *user_weak_key(struct arena *a, const struct user *u)
 {
 	return account_weak_key(a, u->id, u->authenticator, u->passwd_hash);
 }
 
-static const char *
-fill_value(struct arena *a, enum fill i, const struct text_fill *x)
+static const char *fill_value(struct arena *a, enum fill i, const struct text_fill *x)
 {
 	const struct user *u = x->user;
 
@@ -286,8 +274,7 @@ fill_value(struct arena *a, enum fill i, const struct text_fill *x)
 	return "";
 }
 
-void
-project_text_fill(struct buf *b, const char *text, const struct text_fill *x)
+void project_text_fill(struct buf *b, const char *text, const struct text_fill *x)
 {
 	const char *end = text + strlen(text), *p = text, *q;
 	bool out = false; /* within a block for other accounts */

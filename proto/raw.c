@@ -6,8 +6,7 @@
 #include "proto/normalise.h"
 #include "lib/banned.h"
 
-size_t
-text_reference(const char *p, const char *end, unsigned char *byte)
+size_t text_reference(const char *p, const char *end, unsigned char *byte)
 {
 	static const struct {
 		const char *text;
@@ -43,14 +42,12 @@ text_reference(const char *p, const char *end, unsigned char *byte)
 	return i + 1;
 }
 
-const struct raw *
-raw_at(const struct normal *nm, int32_t i)
+const struct raw *raw_at(const struct normal *nm, int32_t i)
 {
 	return i < 1 || (size_t)i > nm->nraws ? NULL : &nm->raws[i - 1];
 }
 
-char *
-raw_copy(struct arena *a, const struct raw *r, size_t max)
+char *raw_copy(struct arena *a, const struct raw *r, size_t max)
 {
 	char *copy = arena_memdup(a, r->p, r->n < max ? r->n : max);
 
@@ -60,8 +57,7 @@ raw_copy(struct arena *a, const struct raw *r, size_t max)
 	return copy;
 }
 
-char *
-raw_trimmed(struct arena *a, const struct raw *r)
+char *raw_trimmed(struct arena *a, const struct raw *r)
 {
 	const char *p = r->p, *end = r->p + r->n;
 
@@ -72,14 +68,12 @@ raw_trimmed(struct arena *a, const struct raw *r)
 	return raw_copy(a, &(struct raw){ .p = p, .n = (size_t)(end - p) }, r->n);
 }
 
-char *
-raw_text(struct arena *a, const struct raw *r)
+char *raw_text(struct arena *a, const struct raw *r)
 {
 	return text_decode(a, r->p, r->n);
 }
 
-char *
-text_decode(struct arena *a, const char *p, size_t n)
+char *text_decode(struct arena *a, const char *p, size_t n)
 {
 	const char *end = p + n;
 	struct buf b = buf_new(a);

@@ -27,8 +27,7 @@ enum { ESCAPED_MAX = 6 }; /* bytes that one byte can become: &#255; */
  * otherwise leaves the bytes >= 128 as they are, which clients accept, too, and cuts
  * between two characters.
  */
-static void
-reply_text(struct buf *b, const char *text, size_t max)
+static void reply_text(struct buf *b, const char *text, size_t max)
 {
 	struct buf whole, one;
 	size_t n;
@@ -59,8 +58,7 @@ reply_text(struct buf *b, const char *text, size_t max)
 }
 
 /* Writes a line "<tag>text</tag>\n" of such text; NULL counts as "". */
-static void
-reply_tag(struct buf *b, const char *tag, const char *text, size_t max)
+static void reply_tag(struct buf *b, const char *tag, const char *text, size_t max)
 {
 	buf_puts(b, "<");
 	buf_puts(b, tag);
@@ -87,8 +85,7 @@ enum {
 
 /* --- messages --- */
 
-static void
-head_put_message(struct buf *b, const char *priority, const char *text)
+static void head_put_message(struct buf *b, const char *priority, const char *text)
 {
 	buf_printf(b, "<message priority=\"%s\">", priority);
 	reply_text(b, text, MESSAGE_MAX);
@@ -96,8 +93,7 @@ head_put_message(struct buf *b, const char *priority, const char *text)
 }
 
 /* Removes translation marks: _("text") becomes text. */
-static char *
-without_translation_marks(struct arena *a, const char *s)
+static char *without_translation_marks(struct arena *a, const char *s)
 {
 	struct buf b = buf_new(a);
 	const char *p, *end;
@@ -114,8 +110,7 @@ without_translation_marks(struct arena *a, const char *s)
 static void reply_head(struct buf *b, const struct reply_head *h);
 
 /* Joins all messages, for clients that show only the first one. */
-static void
-head_put_joined(struct buf *b, const struct reply_head *h)
+static void head_put_joined(struct buf *b, const struct reply_head *h)
 {
 	struct buf all = buf_new(b->a);
 	bool notice = false;
@@ -132,8 +127,7 @@ head_put_joined(struct buf *b, const struct reply_head *h)
 	head_put_message(b, notice ? "high" : "low", all.p);
 }
 
-static void
-head_put_messages(struct buf *b, const struct reply_head *h)
+static void head_put_messages(struct buf *b, const struct reply_head *h)
 {
 	int32_t v = h->client_version;
 
@@ -161,8 +155,7 @@ head_put_messages(struct buf *b, const struct reply_head *h)
  * Writes the flags that clients forget unless they are in every reply, refusals
  * included.
  */
-static void
-head_put_flags(struct buf *b, const struct reply_head *h)
+static void head_put_flags(struct buf *b, const struct reply_head *h)
 {
 	const struct conf *cf = h->conf;
 	int32_t v = h->client_version;
@@ -183,8 +176,7 @@ head_put_flags(struct buf *b, const struct reply_head *h)
 }
 
 /* Writes everything from <scheduler_reply> to the end of the header. */
-static void
-reply_head(struct buf *b, const struct reply_head *h)
+static void reply_head(struct buf *b, const struct reply_head *h)
 {
 	const struct conf *cf = h->conf;
 
@@ -211,8 +203,7 @@ reply_head(struct buf *b, const struct reply_head *h)
 }
 
 /* Parameters: the members of a reply that has little else. */
-void
-reply_render_refusal(struct buf *b, const struct conf *cf, int32_t client_version,
+void reply_render_refusal(struct buf *b, const struct conf *cf, int32_t client_version,
     const char *text, bool notice, double delay_s, bool project_is_down)
 {
 	struct dec_message m = { .notice = notice, .text = arena_strdup(b->a, text) };
@@ -243,8 +234,8 @@ struct out {
 	size_t nmirrors;
 };
 
-static void
-reply_put_words(struct buf *b, const char *first, const char *second, const char *third)
+static void reply_put_words(
+    struct buf *b, const char *first, const char *second, const char *third)
 {
 	buf_puts(b, first);
 	buf_puts(b, second);
@@ -253,8 +244,7 @@ reply_put_words(struct buf *b, const char *first, const char *second, const char
 
 /* --- account and host --- */
 
-static void
-reply_put_user(struct out *o)
+static void reply_put_user(struct out *o)
 {
 	const struct user *u = &o->in->snap->user;
 	char md5[MD5_HEX];
@@ -276,8 +266,7 @@ reply_put_user(struct out *o)
 }
 
 /* Writes stored preferences with their tags, if they are complete. */
-static void
-reply_put_prefs(struct out *o, const char *text, const char *tag)
+static void reply_put_prefs(struct out *o, const char *text, const char *tag)
 {
 	const char *open = arena_printf(o->b->a, "<%s>", tag);
 	const char *close = arena_printf(o->b->a, "</%s>", tag);
@@ -290,8 +279,7 @@ reply_put_prefs(struct out *o, const char *text, const char *tag)
 	buf_puts(o->b, "\n");
 }
 
-static void
-reply_put_host(struct out *o)
+static void reply_put_host(struct out *o)
 {
 	const struct snapshot *s = o->in->snap;
 	const struct host *h = &s->host;
@@ -309,16 +297,14 @@ reply_put_host(struct out *o)
 
 /* --- reports and aborts --- */
 
-static void
-reply_put_named(struct out *o, const char *element, const char *name)
+static void reply_put_named(struct out *o, const char *element, const char *name)
 {
 	reply_put_words(o->b, "<", element, ">\n    ");
 	reply_tag(o->b, "name", name, NAME_MAX_SENT);
 	reply_put_words(o->b, "</", element, ">\n");
 }
 
-static void
-reply_put_acks_and_aborts(struct out *o)
+static void reply_put_acks_and_aborts(struct out *o)
 {
 	const struct decision *d = o->in->dec;
 	const struct request *q = o->in->req;
@@ -336,8 +322,7 @@ reply_put_acks_and_aborts(struct out *o)
 /* --- stored blobs --- */
 
 /* Removes the line that contains only this text, if there is one. */
-static void
-remove_line(char *text, const char *only)
+static void remove_line(char *text, const char *only)
 {
 	char *at = strstr(text, only), *from = at, *to;
 
@@ -352,8 +337,7 @@ remove_line(char *text, const char *only)
 
 /* --- mirrors --- */
 
-static void
-mirrors_load(struct out *o)
+static void mirrors_load(struct out *o)
 {
 	const struct text_list *l = &o->in->conf->download_mirror;
 	const struct request *q = o->in->req;
@@ -377,8 +361,7 @@ struct download {
 };
 
 /* Finds the next one from p on; n is the length of the URL's beginning. */
-static bool
-download_find(
+static bool download_find(
     struct arena *a, const char *p, const char *prefix, size_t n, struct download *d)
 {
 	for (const char *at = p; (at = strstr(at, prefix)) != NULL; at++) {
@@ -404,8 +387,7 @@ download_find(
 }
 
 /* Writes one file's URLs: the mirrors, and download_url where it is listed, or last. */
-static void
-put_mirrored(struct out *o, const struct download *d, const char *own)
+static void put_mirrored(struct out *o, const struct download *d, const char *own)
 {
 	int64_t most = o->in->conf->max_download_urls_per_file;
 	size_t left = most == 0 ? o->nmirrors + 1 : (size_t)most;
@@ -424,8 +406,7 @@ put_mirrored(struct out *o, const struct download *d, const char *own)
 }
 
 /* Writes a file_info with the URLs of mirrors beside that of download_url. */
-static void
-reply_put_file_info(struct out *o, const char *info)
+static void reply_put_file_info(struct out *o, const char *info)
 {
 	const char *url = o->in->conf->download_url, *p = info;
 	size_t n = strlen(url);
@@ -448,8 +429,7 @@ reply_put_file_info(struct out *o, const char *info)
  * reply. Newer clients list every sticky file, and complain about the flag that asks
  * for it.
  */
-static void
-reply_put_file_infos(struct out *o, const char *p, const char *end)
+static void reply_put_file_infos(struct out *o, const char *p, const char *end)
 {
 	static const char open[] = "<file_info>", close[] = "</file_info>";
 	const char *from, *to;
@@ -477,8 +457,8 @@ struct blob { /* a stored text, split at its element */
 	const char *text, *open, *inside, *close, *rest, *end;
 };
 
-static bool
-blob_split(struct arena *a, const char *text, const char *tag, struct blob *x)
+static bool blob_split(
+    struct arena *a, const char *text, const char *tag, struct blob *x)
 {
 	const char *open = arena_printf(a, "<%s>", tag);
 	const char *close = arena_printf(a, "</%s>", tag);
@@ -498,9 +478,8 @@ blob_split(struct arena *a, const char *text, const char *tag, struct blob *x)
 }
 
 /* Writes the blob with head after its start tag's line and tail before its end tag. */
-static void
-reply_put_blob(struct out *o, const char *tag, const struct blob *x, const char *head,
-    const char *tail)
+static void reply_put_blob(struct out *o, const char *tag, const struct blob *x,
+    const char *head, const char *tail)
 {
 	reply_put_file_infos(o, x->text, x->open);
 	reply_put_words(o->b, "<", tag, ">\n");
@@ -515,8 +494,7 @@ reply_put_blob(struct out *o, const char *tag, const struct blob *x, const char 
 
 /* --- work --- */
 
-static bool
-is_sporadic(const struct out *o, const struct app *app)
+static bool is_sporadic(const struct out *o, const struct app *app)
 {
 	const struct text_list *names = &o->in->conf->sporadic_app;
 
@@ -528,16 +506,15 @@ is_sporadic(const struct out *o, const struct app *app)
 	return false;
 }
 
-static const char *
-version_platform_name(const struct out *o, const struct app_version *v)
+static const char *version_platform_name(
+    const struct out *o, const struct app_version *v)
 {
 	const struct platform *p = catalog_platform(o->in->snap->cat, v->platformid);
 
 	return p == NULL ? "" : p->name;
 }
 
-static void
-reply_put_coproc(struct out *o, struct buf *tail, const struct dec_send *s)
+static void reply_put_coproc(struct out *o, struct buf *tail, const struct dec_send *s)
 {
 	const struct request *q = o->in->req;
 	const char *type;
@@ -555,8 +532,7 @@ reply_put_coproc(struct out *o, struct buf *tail, const struct dec_send *s)
 		buf_printf(tail, "    <gpu_ram>%f</gpu_ram>\n", s->gpu_ram_bytes);
 }
 
-static void
-reply_put_version(struct out *o, const struct dec_send *s)
+static void reply_put_version(struct out *o, const struct dec_send *s)
 {
 	const struct app_version *v = s->version;
 	struct buf tail = buf_new(o->b->a);
@@ -591,8 +567,8 @@ reply_put_version(struct out *o, const struct dec_send *s)
  * Returns the client's own version that runs this job on the anonymous platform; NULL
  * if it is another job.
  */
-static const struct rq_app_version *
-clients_own_version(const struct out *o, const struct dec_send *s)
+static const struct rq_app_version *clients_own_version(
+    const struct out *o, const struct dec_send *s)
 {
 	const struct request *q = o->in->req;
 
@@ -603,8 +579,7 @@ clients_own_version(const struct out *o, const struct dec_send *s)
 }
 
 /* Writes the ids of the job's keywords, if the column holds nothing else. */
-static void
-reply_put_keywords(struct buf *head, const char *ids)
+static void reply_put_keywords(struct buf *head, const char *ids)
 {
 	if (ids == NULL || ids[strspn(ids, "0123456789 ")] != '\0' ||
 	    ids[strspn(ids, " ")] == '\0')
@@ -612,15 +587,14 @@ reply_put_keywords(struct buf *head, const char *ids)
 	buf_printf(head, "    <job_keyword_ids>%s</job_keyword_ids>\n", ids);
 }
 
-static void
-reply_put_bound(struct buf *head, const char *tag, double v)
+static void reply_put_bound(struct buf *head, const char *tag, double v)
 {
 	buf_puts(head, "    ");
 	buf_tag_fixed(head, tag, v);
 }
 
-static void
-reply_put_workunit(struct out *o, const struct dec_send *s, const struct blob *x)
+static void reply_put_workunit(
+    struct out *o, const struct dec_send *s, const struct blob *x)
 {
 	const struct rq_app_version *own = clients_own_version(o, s);
 	const struct job *j = s->job;
@@ -642,8 +616,8 @@ reply_put_workunit(struct out *o, const struct dec_send *s, const struct blob *x
 	reply_put_blob(o, "workunit", x, head.p, "");
 }
 
-static void
-reply_put_result(struct out *o, const struct dec_send *s, const struct blob *x)
+static void reply_put_result(
+    struct out *o, const struct dec_send *s, const struct blob *x)
 {
 	const struct rq_app_version *own = clients_own_version(o, s);
 	struct buf head = buf_new(o->b->a), tail = buf_new(o->b->a);
@@ -669,8 +643,7 @@ reply_put_result(struct out *o, const struct dec_send *s, const struct blob *x)
 }
 
 /* Does an earlier send share this app, or version? */
-static bool
-app_already_sent(const struct decision *d, size_t i)
+static bool app_already_sent(const struct decision *d, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
 		if (d->sends[k].app->id == d->sends[i].app->id)
@@ -678,8 +651,7 @@ app_already_sent(const struct decision *d, size_t i)
 	return false;
 }
 
-static bool
-version_already_sent(const struct decision *d, size_t i)
+static bool version_already_sent(const struct decision *d, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
 		if (d->sends[k].version != NULL &&
@@ -688,8 +660,8 @@ version_already_sent(const struct decision *d, size_t i)
 	return false;
 }
 
-static void
-reply_put_job(struct out *o, const struct dec_send *s, struct names *workunits)
+static void reply_put_job(
+    struct out *o, const struct dec_send *s, struct names *workunits)
 {
 	struct blob wu, result;
 
@@ -705,8 +677,7 @@ reply_put_job(struct out *o, const struct dec_send *s, struct names *workunits)
 	reply_put_result(o, s, &result);
 }
 
-static void
-reply_put_work(struct out *o)
+static void reply_put_work(struct out *o)
 {
 	const struct decision *d = o->in->dec;
 	struct names workunits = { 0 };
@@ -742,8 +713,7 @@ reply_put_work(struct out *o)
  * A client that has a key accepts another one only if it is signed with its own
  * (protocol.md 13.7), and complains if it gets its own key again.
  */
-static void
-reply_put_code_sign_key(struct out *o)
+static void reply_put_code_sign_key(struct out *o)
 {
 	const struct reply_keys *k = o->in->keys;
 	const char *held = o->in->req == NULL ? NULL : o->in->req->code_sign_key;
@@ -766,8 +736,7 @@ reply_put_code_sign_key(struct out *o)
 		    "<code_sign_key_signature>\n%s\n</code_sign_key_signature>\n", sig);
 }
 
-static void
-reply_put_no_rsc_apps(struct out *o)
+static void reply_put_no_rsc_apps(struct out *o)
 {
 	static const struct {
 		const char *type, *flag;
@@ -792,8 +761,7 @@ reply_put_no_rsc_apps(struct out *o)
 }
 
 /* Messages for tasks, and whatever else the project queued, as stored. */
-static void
-reply_put_trickles_down(struct out *o)
+static void reply_put_trickles_down(struct out *o)
 {
 	const struct decision *d = o->in->dec;
 
@@ -808,8 +776,7 @@ reply_put_trickles_down(struct out *o)
 }
 
 /* Writes what the project tells this account about itself. */
-static void
-reply_put_project(struct out *o)
+static void reply_put_project(struct out *o)
 {
 	const struct snapshot *s = o->in->snap;
 	const struct text_list *urls = &o->in->conf->trickle_up_url;
@@ -837,8 +804,7 @@ reply_put_project(struct out *o)
 		buf_puts(o->b, "</trickle_up_urls>\n");
 }
 
-static void
-reply_put_flags(struct out *o)
+static void reply_put_flags(struct out *o)
 {
 	const struct decision *d = o->in->dec;
 
@@ -856,8 +822,7 @@ reply_put_flags(struct out *o)
 		    d->send_job_log);
 }
 
-void
-reply_render(struct buf *b, const struct reply_in *in)
+void reply_render(struct buf *b, const struct reply_in *in)
 {
 	const struct decision *d = in->dec;
 	struct out o = { .b = b, .in = in };

@@ -69,8 +69,7 @@ struct reply_reader {
 
 /* --- rows --- */
 
-static char **
-reply_names(struct reply_reader *x, const struct xml_list *l, size_t *n)
+static char **reply_names(struct reply_reader *x, const struct xml_list *l, size_t *n)
 {
 	const struct in_name *rows = l->rows;
 	char **out = NEWN(x->a, char *, l->n);
@@ -82,8 +81,7 @@ reply_names(struct reply_reader *x, const struct xml_list *l, size_t *n)
 	return out;
 }
 
-static char **
-reply_items(struct reply_reader *x, const struct xml_list *l, size_t *n)
+static char **reply_items(struct reply_reader *x, const struct xml_list *l, size_t *n)
 {
 	const struct in_item *rows = l->rows;
 	char **out = NEWN(x->a, char *, l->n);
@@ -99,8 +97,7 @@ reply_items(struct reply_reader *x, const struct xml_list *l, size_t *n)
 }
 
 /* A url is for uploads if its text says so (protocol.md 5.2). */
-static void
-reply_file_urls(struct reply_reader *x, struct in_file *in)
+static void reply_file_urls(struct reply_reader *x, struct in_file *in)
 {
 	struct rp_file *r = &in->r;
 	size_t nurls, nuploads;
@@ -119,16 +116,14 @@ reply_file_urls(struct reply_reader *x, struct in_file *in)
 	}
 }
 
-static char *
-reply_signature(struct reply_reader *x, int32_t i)
+static char *reply_signature(struct reply_reader *x, int32_t i)
 {
 	const struct raw *raw = raw_at(&x->nm, i);
 
 	return raw == NULL ? NULL : arena_printf(x->a, "%s\n", raw_trimmed(x->a, raw));
 }
 
-static void
-reply_files(struct reply_reader *x, struct in_reply *in)
+static void reply_files(struct reply_reader *x, struct in_reply *in)
 {
 	struct in_file *rows = in->files.rows;
 	struct reply *r = &in->r;
@@ -144,8 +139,7 @@ reply_files(struct reply_reader *x, struct in_reply *in)
 	}
 }
 
-static struct rp_file_ref *
-reply_refs(const struct xml_list *l, size_t *n)
+static struct rp_file_ref *reply_refs(const struct xml_list *l, size_t *n)
 {
 	struct rp_file_ref *refs = l->rows;
 
@@ -157,8 +151,7 @@ reply_refs(const struct xml_list *l, size_t *n)
 	return refs;
 }
 
-static void
-reply_versions(struct reply_reader *x, struct in_reply *in)
+static void reply_versions(struct reply_reader *x, struct in_reply *in)
 {
 	struct in_version *rows = in->versions.rows;
 	struct reply *r = &in->r;
@@ -177,8 +170,7 @@ reply_versions(struct reply_reader *x, struct in_reply *in)
 	}
 }
 
-static void
-reply_workunits(struct reply_reader *x, struct in_reply *in)
+static void reply_workunits(struct reply_reader *x, struct in_reply *in)
 {
 	struct in_workunit *rows = in->workunits.rows;
 	struct reply *r = &in->r;
@@ -197,8 +189,7 @@ reply_workunits(struct reply_reader *x, struct in_reply *in)
 	}
 }
 
-static void
-reply_results(struct reply_reader *x, struct in_reply *in)
+static void reply_results(struct reply_reader *x, struct in_reply *in)
 {
 	struct in_result *rows = in->results.rows;
 	struct reply *r = &in->r;
@@ -217,8 +208,7 @@ reply_results(struct reply_reader *x, struct in_reply *in)
 
 /* --- raw regions --- */
 
-static struct rp_message
-reply_message(struct reply_reader *x, const struct raw *raw)
+static struct rp_message reply_message(struct reply_reader *x, const struct raw *raw)
 {
 	static const char attr[] = "priority=\"";
 	struct rp_message m = { .text = raw_text(x->a, raw) };
@@ -240,8 +230,7 @@ struct caps { /* rows for which there is room */
 	size_t messages, trickles_down;
 };
 
-static void
-reply_raw_region(
+static void reply_raw_region(
     struct reply_reader *x, struct reply *r, const struct raw *raw, struct caps *caps)
 {
 	const char *tag = raw->rule->tag;
@@ -262,8 +251,7 @@ reply_raw_region(
 		r->code_sign_key_signature = raw_trimmed(x->a, raw);
 }
 
-enum err
-reply_parse(
+enum err reply_parse(
     struct arena *a, const char *in, size_t n, struct reply **out, struct fail *f)
 {
 	struct in_reply *all = NEW(a, struct in_reply);

@@ -63,29 +63,25 @@ struct in_request {
 	    in_progress, distros, opencl_cpus;
 };
 
-static void
-set_kind_nvidia(void *row, void *ctx)
+static void set_kind_nvidia(void *row, void *ctx)
 {
 	(void)ctx;
 	((struct in_coproc *)row)->kind = COPROC_NVIDIA;
 }
 
-static void
-set_kind_amd(void *row, void *ctx)
+static void set_kind_amd(void *row, void *ctx)
 {
 	(void)ctx;
 	((struct in_coproc *)row)->kind = COPROC_AMD;
 }
 
-static void
-set_kind_intel(void *row, void *ctx)
+static void set_kind_intel(void *row, void *ctx)
 {
 	(void)ctx;
 	((struct in_coproc *)row)->kind = COPROC_INTEL;
 }
 
-static void
-set_kind_apple(void *row, void *ctx)
+static void set_kind_apple(void *row, void *ctx)
 {
 	(void)ctx;
 	((struct in_coproc *)row)->kind = COPROC_APPLE;
@@ -118,8 +114,7 @@ struct named { /* for finding duplicate names */
 	size_t i;
 };
 
-static int
-compare_named_reports(const void *x, const void *y)
+static int compare_named_reports(const void *x, const void *y)
 {
 	const struct named *a = x, *b = y;
 	int d = strcmp(a->name, b->name);
@@ -131,8 +126,7 @@ compare_named_reports(const void *x, const void *y)
  * Marks which of n reports are the first of their name; reports without a name are not
  * marked.
  */
-static bool *
-first_of_name(struct arena *a, const struct in_report *in, size_t n)
+static bool *first_of_name(struct arena *a, const struct in_report *in, size_t n)
 {
 	struct named *order = NEWN(a, struct named, n);
 	bool *first = NEWN(a, bool, n);
@@ -148,8 +142,7 @@ first_of_name(struct arena *a, const struct in_report *in, size_t n)
 	return first;
 }
 
-static void
-file_finish(struct in_file *in, struct rq_file *out)
+static void file_finish(struct in_file *in, struct rq_file *out)
 {
 	*out = in->r;
 	if (!in->has_status)
@@ -157,8 +150,7 @@ file_finish(struct in_file *in, struct rq_file *out)
 	text_default(&out->md5_cksum);
 }
 
-static void
-report_files(struct arena *a, const struct normal *nm, struct in_report *in)
+static void report_files(struct arena *a, const struct normal *nm, struct in_report *in)
 {
 	struct in_file *rows = in->files.rows;
 	struct rq_report *r = &in->r;
@@ -179,8 +171,8 @@ report_files(struct arena *a, const struct normal *nm, struct in_report *in)
 	r->xml_doc_out = doc.p;
 }
 
-static void
-report_finish(struct arena *a, const struct normal *nm, struct in_report *in)
+static void report_finish(
+    struct arena *a, const struct normal *nm, struct in_report *in)
 {
 	struct rq_report *r = &in->r;
 	const struct raw *raw = raw_at(nm, in->stderr_raw);
@@ -200,8 +192,8 @@ report_finish(struct arena *a, const struct normal *nm, struct in_report *in)
 	report_files(a, nm, in);
 }
 
-static void
-reports_finish(struct arena *a, const struct normal *nm, struct in_request *in)
+static void reports_finish(
+    struct arena *a, const struct normal *nm, struct in_request *in)
 {
 	struct in_report *rows = in->reports.rows;
 	bool *first = first_of_name(a, rows, in->reports.n);
@@ -218,8 +210,7 @@ reports_finish(struct arena *a, const struct normal *nm, struct in_request *in)
 
 /* --- other lists --- */
 
-static void
-files_finish(struct arena *a, struct in_request *in)
+static void files_finish(struct arena *a, struct in_request *in)
 {
 	struct in_file *rows = in->files.rows;
 	struct request *q = &in->r;
@@ -230,8 +221,7 @@ files_finish(struct arena *a, struct in_request *in)
 			file_finish(&rows[i], &q->files[q->nfiles++]);
 }
 
-static void
-versions_finish(struct arena *a, struct in_request *in)
+static void versions_finish(struct arena *a, struct in_request *in)
 {
 	struct rq_app_version *v = in->app_versions.rows;
 
@@ -248,8 +238,7 @@ versions_finish(struct arena *a, struct in_request *in)
 	}
 }
 
-static void
-tasks_finish(struct arena *a, struct in_request *in)
+static void tasks_finish(struct arena *a, struct in_request *in)
 {
 	struct in_other *o = in->others.rows;
 	struct rq_in_progress *p = in->in_progress.rows;
@@ -273,8 +262,7 @@ tasks_finish(struct arena *a, struct in_request *in)
 }
 
 /* A platform listed twice would take other versions' places in every choice. */
-static void
-platforms_finish(struct arena *a, struct in_request *in)
+static void platforms_finish(struct arena *a, struct in_request *in)
 {
 	struct in_name *alt = in->platforms.rows;
 	struct request *q = &in->r;
@@ -289,8 +277,7 @@ platforms_finish(struct arena *a, struct in_request *in)
 }
 
 /* Describes the processor as a device: OpenCL of the first platform that has it. */
-static void
-opencl_of_cpu(const struct in_request *in, struct rq_resource *cpu)
+static void opencl_of_cpu(const struct in_request *in, struct rq_resource *cpu)
 {
 	const struct in_coproc *c = in->opencl_cpus.rows;
 
@@ -304,8 +291,7 @@ opencl_of_cpu(const struct in_request *in, struct rq_resource *cpu)
 	}
 }
 
-static void
-distros_finish(struct in_request *in)
+static void distros_finish(struct in_request *in)
 {
 	struct rq_distro *d = in->distros.rows;
 
@@ -321,8 +307,7 @@ distros_finish(struct in_request *in)
 }
 
 /* Does the coprocessor exist, and is its type new in this request? */
-static bool
-is_new_coproc(const struct request *q, const struct rq_resource *r)
+static bool is_new_coproc(const struct request *q, const struct rq_resource *r)
 {
 	if (r->type[0] == '\0' || r->count < 1)
 		return false;
@@ -337,8 +322,7 @@ is_new_coproc(const struct request *q, const struct rq_resource *r)
  * and no name, too (protocol.md 13.12): that device does not exist, but its request
  * still counts as one made by resource.
  */
-static void
-resources_finish(struct arena *a, struct in_request *in)
+static void resources_finish(struct arena *a, struct in_request *in)
 {
 	struct in_coproc *rows = in->coprocs.rows;
 	struct request *q = &in->r;
@@ -376,8 +360,7 @@ resources_finish(struct arena *a, struct in_request *in)
 /* --- raw regions --- */
 
 /* Returns the message as whole lines, without the rest of the tags' own lines. */
-static char *
-trickle_text(struct arena *a, const struct raw *raw)
+static char *trickle_text(struct arena *a, const struct raw *raw)
 {
 	char *text = raw_copy(a, raw, TRICKLE_MAX);
 	size_t n = strlen(text), last = n;
@@ -393,8 +376,7 @@ trickle_text(struct arena *a, const struct raw *raw)
  * Returns the message without its <variety> line, which names its recipient
  * (protocol.md 1.10).
  */
-static struct rq_trickle
-trickle_parse(struct arena *a, const struct raw *raw)
+static struct rq_trickle trickle_parse(struct arena *a, const struct raw *raw)
 {
 	char *text = trickle_text(a, raw), *from = strstr(text, "<variety>");
 	char *to = from == NULL ? NULL : strstr(from, "</variety>");
@@ -415,8 +397,8 @@ trickle_parse(struct arena *a, const struct raw *raw)
 	return t;
 }
 
-static void
-request_global_prefs(struct arena *a, struct request *q, const struct raw *raw)
+static void request_global_prefs(
+    struct arena *a, struct request *q, const struct raw *raw)
 {
 	const char *text, *mod_time;
 
@@ -431,8 +413,7 @@ request_global_prefs(struct arena *a, struct request *q, const struct raw *raw)
 		    &q->global_prefs_mod_time);
 }
 
-static void
-request_raw_region(
+static void request_raw_region(
     struct arena *a, struct request *q, const struct raw *raw, size_t *cap)
 {
 	const char *tag = raw->rule->tag;
@@ -459,8 +440,7 @@ request_raw_region(
 
 /* --- the whole --- */
 
-static void
-request_strings(struct request *q)
+static void request_strings(struct request *q)
 {
 	char **s[] = { &q->authenticator, &q->platform_name,
 		&q->global_prefs_source_email_hash, &q->cross_project_id,
@@ -480,8 +460,7 @@ request_strings(struct request *q)
 		*blank = '\0';
 }
 
-static void
-request_numbers(struct request *q)
+static void request_numbers(struct request *q)
 {
 	q->work_req_seconds = clamp(q->work_req_seconds, 0, REQ_SECS_MAX);
 	q->cpu_req_secs = clamp(q->cpu_req_secs, 0, REQ_SECS_MAX);
@@ -497,8 +476,7 @@ request_numbers(struct request *q)
 	             100 * q->core_client_minor_version + q->core_client_release;
 }
 
-enum err
-request_parse(
+enum err request_parse(
     struct arena *a, const char *in, size_t n, struct request **out, struct fail *f)
 {
 	struct in_request *x = NEW(a, struct in_request);

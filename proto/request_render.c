@@ -10,53 +10,46 @@
 
 /* --- one element each; in is the indentation --- */
 
-static void
-elem_text(struct buf *b, const char *in, const char *tag, const char *s)
+static void elem_text(struct buf *b, const char *in, const char *tag, const char *s)
 {
 	buf_puts(b, in);
 	buf_tag(b, tag, s == NULL ? "" : s);
 }
 
-static void
-elem_text_if_set(struct buf *b, const char *in, const char *tag, const char *s)
+static void elem_text_if_set(
+    struct buf *b, const char *in, const char *tag, const char *s)
 {
 	if (s != NULL && s[0] != '\0')
 		elem_text(b, in, tag, s);
 }
 
-static void
-elem_i64(struct buf *b, const char *in, const char *tag, int64_t v)
+static void elem_i64(struct buf *b, const char *in, const char *tag, int64_t v)
 {
 	buf_printf(b, "%s<%s>%" PRId64 "</%s>\n", in, tag, v, tag);
 }
 
-static void
-elem_flag(struct buf *b, const char *in, const char *tag, bool v)
+static void elem_flag(struct buf *b, const char *in, const char *tag, bool v)
 {
 	elem_i64(b, in, tag, v);
 }
 
-static void
-elem_f64(struct buf *b, const char *in, const char *tag, double v)
+static void elem_f64(struct buf *b, const char *in, const char *tag, double v)
 {
 	buf_printf(b, "%s<%s>%f</%s>\n", in, tag, v, tag);
 }
 
-static void
-elem_f64_if_set(struct buf *b, const char *in, const char *tag, double v)
+static void elem_f64_if_set(struct buf *b, const char *in, const char *tag, double v)
 {
 	if (v != 0)
 		elem_f64(b, in, tag, v);
 }
 
-static void
-elem_date(struct buf *b, const char *in, const char *tag, double v)
+static void elem_date(struct buf *b, const char *in, const char *tag, double v)
 {
 	buf_printf(b, "%s<%s>%.0f</%s>\n", in, tag, v, tag);
 }
 
-static void
-elem_bytes_if_set(struct buf *b, const char *in, const char *tag, double v)
+static void elem_bytes_if_set(struct buf *b, const char *in, const char *tag, double v)
 {
 	if (v != 0)
 		elem_date(b, in, tag, v);
@@ -66,8 +59,7 @@ elem_bytes_if_set(struct buf *b, const char *in, const char *tag, double v)
 
 /* --- parts --- */
 
-static void
-request_put_head(struct buf *b, const struct request *q)
+static void request_put_head(struct buf *b, const struct request *q)
 {
 	const char *in = "    ";
 
@@ -84,8 +76,7 @@ request_put_head(struct buf *b, const struct request *q)
 		    b, "    <code_sign_key>\n%s\n</code_sign_key>\n", q->code_sign_key);
 }
 
-static void
-request_put_prefs(struct buf *b, const struct request *q)
+static void request_put_prefs(struct buf *b, const struct request *q)
 {
 	const char *in = "   ";
 
@@ -101,8 +92,7 @@ request_put_prefs(struct buf *b, const struct request *q)
 	elem_text(b, "", "cross_project_id", q->cross_project_id);
 }
 
-static void
-request_put_host(struct buf *b, const struct request *q)
+static void request_put_host(struct buf *b, const struct request *q)
 {
 	const char *in = "    ";
 
@@ -136,8 +126,7 @@ static const struct coproc_words {
 	{ "apple_gpu", "coproc_apple_gpu", "model" },
 };
 
-static void
-request_put_coproc(struct buf *b, const struct rq_resource *r)
+static void request_put_coproc(struct buf *b, const struct rq_resource *r)
 {
 	const struct coproc_words *w = NULL;
 	const char *element, *in = "   ";
@@ -163,8 +152,7 @@ request_put_coproc(struct buf *b, const struct rq_resource *r)
 }
 
 /* Writes XML verbatim, with a line end after it. */
-static void
-request_put_verbatim(struct buf *b, const char *s)
+static void request_put_verbatim(struct buf *b, const char *s)
 {
 	size_t n = s == NULL ? 0 : strlen(s);
 
@@ -173,8 +161,7 @@ request_put_verbatim(struct buf *b, const char *s)
 		buf_puts(b, "\n");
 }
 
-static void
-request_put_report(struct buf *b, const struct rq_report *r)
+static void request_put_report(struct buf *b, const struct rq_report *r)
 {
 	const char *in = "    ";
 
@@ -191,8 +178,7 @@ request_put_report(struct buf *b, const struct rq_report *r)
 	buf_puts(b, "</result>\n");
 }
 
-static void
-request_put_file(struct buf *b, const struct rq_file *f)
+static void request_put_file(struct buf *b, const struct rq_file *f)
 {
 	const char *in = "        ";
 
@@ -203,8 +189,7 @@ request_put_file(struct buf *b, const struct rq_file *f)
 	buf_puts(b, "    </file_info>\n");
 }
 
-static void
-request_put_app_version(struct buf *b, const struct rq_app_version *v)
+static void request_put_app_version(struct buf *b, const struct rq_app_version *v)
 {
 	const char *in = "    ";
 
@@ -221,8 +206,7 @@ request_put_app_version(struct buf *b, const struct rq_app_version *v)
 	buf_puts(b, "</app_version>\n");
 }
 
-static void
-request_put_other(struct buf *b, const struct rq_other *o)
+static void request_put_other(struct buf *b, const struct rq_other *o)
 {
 	const char *in = "        ";
 
@@ -234,8 +218,7 @@ request_put_other(struct buf *b, const struct rq_other *o)
 	buf_puts(b, "    </other_result>\n");
 }
 
-static void
-request_put_in_progress(struct buf *b, const struct rq_in_progress *p)
+static void request_put_in_progress(struct buf *b, const struct rq_in_progress *p)
 {
 	const char *in = "        ";
 
@@ -247,8 +230,7 @@ request_put_in_progress(struct buf *b, const struct rq_in_progress *p)
 }
 
 /* Writes a log or message between its tags, on lines of its own. */
-static void
-request_put_raw(struct buf *b, const char *tag, const char *text)
+static void request_put_raw(struct buf *b, const char *tag, const char *text)
 {
 	if (text == NULL)
 		return;
@@ -257,8 +239,7 @@ request_put_raw(struct buf *b, const char *tag, const char *text)
 	buf_printf(b, "</%s>\n", tag);
 }
 
-static void
-request_put_lists(struct buf *b, const struct request *q)
+static void request_put_lists(struct buf *b, const struct request *q)
 {
 	for (size_t i = 0; i < q->nreports; i++)
 		request_put_report(b, &q->reports[i]);
@@ -290,8 +271,7 @@ request_put_lists(struct buf *b, const struct request *q)
 	}
 }
 
-void
-request_render(struct buf *b, const struct request *q)
+void request_render(struct buf *b, const struct request *q)
 {
 	buf_puts(b, "<scheduler_request>\n");
 	request_put_head(b, q);

@@ -9,8 +9,7 @@
 #include "lib/text.h"
 #include "lib/banned.h"
 
-void
-row_put_text(struct buf *b, const char *s)
+void row_put_text(struct buf *b, const char *s)
 {
 	size_t plain = 0;
 
@@ -35,8 +34,7 @@ row_put_text(struct buf *b, const char *s)
 	buf_puts(b, "\"");
 }
 
-static void
-row_put_double(struct buf *b, double v)
+static void row_put_double(struct buf *b, double v)
 {
 	char text[32];
 
@@ -48,16 +46,14 @@ row_put_double(struct buf *b, double v)
 	buf_puts(b, text);
 }
 
-static void
-row_put_name(struct buf *b, const struct col *c)
+static void row_put_name(struct buf *b, const struct col *c)
 {
 	buf_puts(b, " ");
 	buf_puts(b, c->name);
 	buf_puts(b, "=");
 }
 
-static void
-row_put_column(struct buf *b, const struct col *c, const char *row)
+static void row_put_column(struct buf *b, const struct col *c, const char *row)
 {
 	const void *at = row + c->off;
 	int64_t whole = 0;
@@ -91,8 +87,8 @@ row_put_column(struct buf *b, const struct col *c, const char *row)
 	}
 }
 
-void
-row_put(struct buf *b, const char *kind, const struct row_shape *s, const void *row)
+void row_put(
+    struct buf *b, const char *kind, const struct row_shape *s, const void *row)
 {
 	buf_puts(b, kind);
 	for (size_t i = 0; i < s->ncols; i++)
@@ -100,8 +96,7 @@ row_put(struct buf *b, const char *kind, const struct row_shape *s, const void *
 	buf_puts(b, "\n");
 }
 
-char *
-row_word(char **p)
+char *row_word(char **p)
 {
 	char *word = *p += strspn(*p, " "), *end = word;
 	bool quoted = false;
@@ -119,8 +114,7 @@ row_word(char **p)
 	return word;
 }
 
-static int
-row_hex_digit(char c)
+static int row_hex_digit(char c)
 {
 	const char *digits = "0123456789abcdef", *p = strchr(digits, c);
 
@@ -128,8 +122,7 @@ row_hex_digit(char c)
 }
 
 /* Removes the quotes and escapes in place. */
-static char *
-row_unquote(char *s)
+static char *row_unquote(char *s)
 {
 	char *out = s, *in = s;
 
@@ -154,8 +147,7 @@ row_unquote(char *s)
 	return s;
 }
 
-char *
-row_value(char *word)
+char *row_value(char *word)
 {
 	char *value = strchr(word, '=');
 
@@ -165,8 +157,7 @@ row_value(char *word)
 	return *value == '"' ? row_unquote(value + 1) : value;
 }
 
-const struct col *
-row_column(const struct row_shape *s, const char *name)
+const struct col *row_column(const struct row_shape *s, const char *name)
 {
 	for (size_t i = 0; i < s->ncols; i++)
 		if (strcmp(s->cols[i].name, name) == 0)
@@ -175,8 +166,7 @@ row_column(const struct row_shape *s, const char *name)
 }
 
 /* Accepts whole numbers in the form 3.6e12, too. */
-static bool
-row_whole_number(const char *value, int64_t lo, int64_t hi, int64_t *out)
+static bool row_whole_number(const char *value, int64_t lo, int64_t hi, int64_t *out)
 {
 	double d;
 
@@ -188,8 +178,7 @@ row_whole_number(const char *value, int64_t lo, int64_t hi, int64_t *out)
 	return true;
 }
 
-enum err
-row_set(
+enum err row_set(
     const struct row_shape *s, void *row, const char *name, char *value, struct fail *f)
 {
 	const struct col *c = row_column(s, name);
@@ -223,8 +212,7 @@ row_set(
 	return OK;
 }
 
-void
-row_init(void *row, const struct row_shape *s)
+void row_init(void *row, const struct row_shape *s)
 {
 	static char none[] = "";
 

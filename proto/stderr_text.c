@@ -15,8 +15,7 @@ static const char cdata_begin[] = "<![CDATA[", cdata_end[] = "]]>";
 
 /* Cuts the element out of the text, and returns what it held; "" if it is not there. An
  * element without its end, as in a report that was cut, goes to the text's end. */
-static char *
-take(struct arena *a, char *text, const char *tag)
+static char *take(struct arena *a, char *text, const char *tag)
 {
 	char *open = arena_printf(a, "<%s>", tag),
 	     *close = arena_printf(a, "</%s>", tag);
@@ -38,8 +37,7 @@ take(struct arena *a, char *text, const char *tag)
 	return inner;
 }
 
-static void
-remove_text(char *text, const char *what)
+static void remove_text(char *text, const char *what)
 {
 	for (char *at; (at = strstr(text, what)) != NULL;)
 		memmove(at, at + strlen(what), strlen(at + strlen(what)) + 1);
@@ -52,8 +50,7 @@ static const struct entity {
 	{ "&apos;", '\'' }, { "&amp;", '&' } };
 
 /* In place; outside of CDATA, markup characters of the program's text are escaped. */
-static void
-unescape(char *text)
+static void unescape(char *text)
 {
 	char *to = text;
 
@@ -73,8 +70,7 @@ unescape(char *text)
 	*to = '\0';
 }
 
-struct stderr_text
-stderr_text_of(struct arena *a, const char *stderr_out)
+struct stderr_text stderr_text_of(struct arena *a, const char *stderr_out)
 {
 	char *all = arena_strdup(a, stderr_out);
 	bool raw = strstr(all, cdata_begin) != NULL;
@@ -96,8 +92,7 @@ stderr_text_of(struct arena *a, const char *stderr_out)
 }
 
 /* What follows a tag of the client's <file_xfer_error>; NULL = there is none. */
-static const char *
-transfer_part(const struct stderr_text *t, const char *tag)
+static const char *transfer_part(const struct stderr_text *t, const char *tag)
 {
 	static const char element[] = "<file_xfer_error>";
 	const char *from = strstr(t->message, element);
@@ -108,16 +103,14 @@ transfer_part(const struct stderr_text *t, const char *tag)
 	return from == NULL ? NULL : from + strlen(tag);
 }
 
-int64_t
-stderr_file_error(const struct stderr_text *t)
+int64_t stderr_file_error(const struct stderr_text *t)
 {
 	const char *code = transfer_part(t, "<error_code>");
 
 	return code == NULL ? 0 : strtoll(code, NULL, 10);
 }
 
-char *
-stderr_file_name(struct arena *a, const struct stderr_text *t)
+char *stderr_file_name(struct arena *a, const struct stderr_text *t)
 {
 	const char *at = transfer_part(t, "<file_name>");
 	const char *end = at == NULL ? NULL : strchr(at, '<');
@@ -131,8 +124,7 @@ stderr_file_name(struct arena *a, const struct stderr_text *t)
 
 /* --- signatures --- */
 
-static bool
-tells_failure(const char *line)
+static bool tells_failure(const char *line)
 {
 	static const char *const words[] = { "error", "fail", "abort", "exception",
 		"cannot", "can't", "assert", "unable", "denied", "invalid", "missing",
@@ -144,8 +136,7 @@ tells_failure(const char *line)
 	return false;
 }
 
-static char *
-telling_line(struct arena *a, const char *text)
+static char *telling_line(struct arena *a, const char *text)
 {
 	char *copy = arena_strdup(a, text), *save = NULL, *last = NULL, *best = NULL;
 
@@ -161,16 +152,14 @@ telling_line(struct arena *a, const char *text)
 	return best != NULL ? best : last;
 }
 
-static bool
-hex_digit(char c)
+static bool hex_digit(char c)
 {
 	return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'f');
 }
 
 /* Length of the number at s: digits, with what may stand between the digits of times
  * and fractions; or hexadecimal after 0x. */
-static size_t
-number_length(const char *s)
+static size_t number_length(const char *s)
 {
 	size_t n = 0;
 
@@ -188,8 +177,7 @@ number_length(const char *s)
 	return n;
 }
 
-char *
-stderr_signature(struct arena *a, const struct stderr_text *t)
+char *stderr_signature(struct arena *a, const struct stderr_text *t)
 {
 	const char *line = telling_line(a, t->text);
 	struct buf b = buf_new(a);

@@ -9,16 +9,14 @@
 #include "proto/normalise.h"
 #include "lib/banned.h"
 
-char *
-tmpl_path(struct arena *a, const char *given)
+char *tmpl_path(struct arena *a, const char *given)
 {
 	if (strchr(given, '/') != NULL)
 		return arena_strdup(a, given);
 	return arena_printf(a, "templates/%s", given);
 }
 
-enum err
-tmpl_path_check(const char *path, struct fail *f)
+enum err tmpl_path_check(const char *path, struct fail *f)
 {
 	if (path[0] == '\0' || path[0] == '/' || strstr(path, "..") != NULL ||
 	    strlen(path) > TMPL_PATH_MAX)
@@ -30,8 +28,7 @@ tmpl_path_check(const char *path, struct fail *f)
 
 enum { NAME_MAX_BYTES = 64 };
 
-static int
-count_lines(const char *p, const char *end)
+static int count_lines(const char *p, const char *end)
 {
 	int n = 0;
 
@@ -40,16 +37,14 @@ count_lines(const char *p, const char *end)
 	return n;
 }
 
-struct tmpl
-tmpl_text(const char *text, const char *what)
+struct tmpl tmpl_text(const char *text, const char *what)
 {
 	return (struct tmpl){
 		.p = text, .end = text + strlen(text), .line = 1, .what = what
 	};
 }
 
-struct tmpl
-tmpl_inside(const struct tmpl_elem *e, const char *what)
+struct tmpl tmpl_inside(const struct tmpl_elem *e, const char *what)
 {
 	return (struct tmpl){
 		.p = e->inner,
@@ -60,30 +55,26 @@ tmpl_inside(const struct tmpl_elem *e, const char *what)
 }
 
 /* Advances to q, counting lines. */
-static void
-tmpl_step(struct tmpl *t, const char *q)
+static void tmpl_step(struct tmpl *t, const char *q)
 {
 	t->line += count_lines(t->p, q);
 	t->p = q;
 }
 
-static bool
-tmpl_starts(const struct tmpl *t, const char *with)
+static bool tmpl_starts(const struct tmpl *t, const char *with)
 {
 	size_t n = strlen(with);
 
 	return (size_t)(t->end - t->p) >= n && memcmp(t->p, with, n) == 0;
 }
 
-static const char *
-tmpl_find(const char *p, const char *end, const char *s)
+static const char *tmpl_find(const char *p, const char *end, const char *s)
 {
 	return memmem(p, (size_t)(end - p), s, strlen(s));
 }
 
 /* Skips white space, comments and the declaration. */
-static enum err
-tmpl_skip(struct tmpl *t, struct fail *f)
+static enum err tmpl_skip(struct tmpl *t, struct fail *f)
 {
 	const char *q;
 	bool comment;
@@ -106,8 +97,8 @@ tmpl_skip(struct tmpl *t, struct fail *f)
  * Returns the end tag that closes name, counting nested elements of the same name.
  * Nothing is scanned twice: a template may consist of start tags.
  */
-static const char *
-tmpl_end_tag(struct arena *a, const char *p, const char *end, const char *name)
+static const char *tmpl_end_tag(
+    struct arena *a, const char *p, const char *end, const char *name)
 {
 	const char *open = arena_printf(a, "<%s>", name);
 	const char *close = arena_printf(a, "</%s>", name);
@@ -129,8 +120,7 @@ tmpl_end_tag(struct arena *a, const char *p, const char *end, const char *name)
 	return NULL;
 }
 
-enum err
-tmpl_next(struct arena *a, struct tmpl *t, struct tmpl_elem *e, struct fail *f)
+enum err tmpl_next(struct arena *a, struct tmpl *t, struct tmpl_elem *e, struct fail *f)
 {
 	const char *q, *gt;
 	size_t n;
@@ -169,8 +159,7 @@ tmpl_next(struct arena *a, struct tmpl *t, struct tmpl_elem *e, struct fail *f)
 	return OK;
 }
 
-enum err
-tmpl_enter(struct arena *a, struct tmpl *t, const char *root, struct fail *f)
+enum err tmpl_enter(struct arena *a, struct tmpl *t, const char *root, struct fail *f)
 {
 	struct tmpl look = *t;
 	struct tmpl_elem e;
@@ -183,20 +172,17 @@ tmpl_enter(struct arena *a, struct tmpl *t, const char *root, struct fail *f)
 	return r;
 }
 
-char *
-tmpl_value(struct arena *a, const struct tmpl_elem *e)
+char *tmpl_value(struct arena *a, const struct tmpl_elem *e)
 {
 	return text_decode(a, e->inner, e->inner_n);
 }
 
-bool
-tmpl_is(const struct tmpl_elem *e, const char *name)
+bool tmpl_is(const struct tmpl_elem *e, const char *name)
 {
 	return strcmp(e->name, name) == 0;
 }
 
-void
-tmpl_copy(struct buf *b, const struct tmpl_elem *e)
+void tmpl_copy(struct buf *b, const struct tmpl_elem *e)
 {
 	buf_puts(b, "    ");
 	buf_put(b, e->outer, e->outer_n);
@@ -204,8 +190,7 @@ tmpl_copy(struct buf *b, const struct tmpl_elem *e)
 }
 
 /* "--input-template" matches "input_template". */
-static bool
-is_option(const char *word, const char *name)
+static bool is_option(const char *word, const char *name)
 {
 	size_t n = strlen(name), dashes = strspn(word, "-");
 
@@ -222,8 +207,7 @@ is_option(const char *word, const char *name)
  * Returns the option's last value in a command line, as daemons take it; NULL if
  * absent.
  */
-static const char *
-option_value(char *const *argv, const char *name)
+static const char *option_value(char *const *argv, const char *name)
 {
 	const char *found = NULL;
 
@@ -233,8 +217,7 @@ option_value(char *const *argv, const char *name)
 	return found;
 }
 
-const char *
-daemon_option(struct arena *a, const struct conf *cf, const char *program,
+const char *daemon_option(struct arena *a, const struct conf *cf, const char *program,
     const char *app, const char *option)
 {
 	for (size_t i = 0; i < cf->ndaemons; i++) {
@@ -257,8 +240,7 @@ daemon_option(struct arena *a, const struct conf *cf, const char *program,
  * Returns the last <target_nresults> of the <workunit>, as the generator takes it; 0 =
  * none.
  */
-static int32_t
-target_nresults(struct arena *a, const char *text)
+static int32_t target_nresults(struct arena *a, const char *text)
 {
 	struct tmpl t = tmpl_text(text, "input template"), inner;
 	struct tmpl_elem e, field;
@@ -278,8 +260,7 @@ target_nresults(struct arena *a, const char *text)
 	return v >= 1 && v <= INT32_MAX ? (int32_t)v : 0;
 }
 
-int32_t
-new_work_results(struct arena *a, const struct conf *cf, const char *app)
+int32_t new_work_results(struct arena *a, const struct conf *cf, const char *app)
 {
 	struct fail f = { 0 };
 	const char *path = daemon_option(

@@ -27,30 +27,27 @@ struct limits_reader {
 	size_t cap, apps_cap;
 };
 
-static void
-limits_remark(struct limits_reader *r, int line, char *text)
+static void limits_remark(struct limits_reader *r, int line, char *text)
 {
 	PUSH(r->a, r->out->remarks, r->out->n,
 	    r->cap) = (struct conf_remark){ .line = line, .error = true, .text = text };
 }
 
-static void
-unknown_element(struct limits_reader *r, const struct xml_node *at, const char *in)
+static void unknown_element(
+    struct limits_reader *r, const struct xml_node *at, const char *in)
 {
 	limits_remark(r, at->line,
 	    arena_printf(r->a, "<%.40s> is not an element of <%s>: it is left out",
 		at->name, in));
 }
 
-static bool
-elem_is(const struct xml_node *n, const char *name)
+static bool elem_is(const struct xml_node *n, const char *name)
 {
 	return strcmp(n->name, name) == 0;
 }
 
-static void
-read_limit_number(struct limits_reader *r, const struct xml_node *n, const char *in,
-    struct job_limit *l)
+static void read_limit_number(struct limits_reader *r, const struct xml_node *n,
+    const char *in, struct job_limit *l)
 {
 	double jobs;
 
@@ -71,8 +68,8 @@ read_limit_number(struct limits_reader *r, const struct xml_node *n, const char 
 }
 
 /* Reads <jobs>N</jobs> and an optional <per_proc/>. */
-static void
-read_limit(struct limits_reader *r, const struct xml_node *n, struct job_limit *l)
+static void read_limit(
+    struct limits_reader *r, const struct xml_node *n, struct job_limit *l)
 {
 	bool said = false;
 
@@ -97,8 +94,8 @@ read_limit(struct limits_reader *r, const struct xml_node *n, struct job_limit *
 		l->per_proc = false;
 }
 
-static void
-read_limits(struct limits_reader *r, const struct xml_node *n, struct job_limits_of *o)
+static void read_limits(
+    struct limits_reader *r, const struct xml_node *n, struct job_limits_of *o)
 {
 	bool app = elem_is(n, "app");
 
@@ -120,8 +117,7 @@ read_limits(struct limits_reader *r, const struct xml_node *n, struct job_limits
 	}
 }
 
-static void
-read_block(struct limits_reader *r, const struct xml_node *block)
+static void read_block(struct limits_reader *r, const struct xml_node *block)
 {
 	struct job_limits *all = r->out->limits;
 
@@ -146,8 +142,7 @@ read_block(struct limits_reader *r, const struct xml_node *block)
 	}
 }
 
-enum err
-job_limits_parse(struct arena *a, const char *path, const char *text, size_t n,
+enum err job_limits_parse(struct arena *a, const char *path, const char *text, size_t n,
     struct limits_read *out, struct fail *f)
 {
 	static const char block[] = "max_jobs_in_progress";
@@ -173,8 +168,7 @@ job_limits_parse(struct arena *a, const char *path, const char *text, size_t n,
 	return OK;
 }
 
-enum err
-job_limits_load(
+enum err job_limits_load(
     struct arena *a, const char *path, struct limits_read *out, struct fail *f)
 {
 	char *text;
@@ -196,34 +190,29 @@ enum {
 	BOUND_PER_EST = 24
 };
 
-static int32_t
-more_of(int32_t a, int32_t b)
+static int32_t more_of(int32_t a, int32_t b)
 {
 	return a > b ? a : b;
 }
 
-static int32_t
-less_of(int32_t a, int32_t b)
+static int32_t less_of(int32_t a, int32_t b)
 {
 	return a < b ? a : b;
 }
 
-static void
-default_f64(double *v, bool named, double otherwise)
+static void default_f64(double *v, bool named, double otherwise)
 {
 	if (!named && *v == 0)
 		*v = otherwise;
 }
 
-static void
-default_i32(int32_t *v, bool named, int32_t otherwise)
+static void default_i32(int32_t *v, bool named, int32_t otherwise)
 {
 	if (!named && *v == 0)
 		*v = otherwise;
 }
 
-void
-wu_limits_default(struct workunit *w, const bool named[WU_LIMITS])
+void wu_limits_default(struct workunit *w, const bool named[WU_LIMITS])
 {
 	bool total = named[WU_LIMIT_max_total_results] || w->max_total_results != 0;
 
@@ -255,8 +244,7 @@ struct limit_faults {
 	size_t n;
 };
 
-static void
-check_positive(struct limit_faults *l, const struct workunit *w)
+static void check_positive(struct limit_faults *l, const struct workunit *w)
 {
 	const struct {
 		const char *name;
@@ -278,8 +266,7 @@ check_positive(struct limit_faults *l, const struct workunit *w)
 			    l->a, "<%s> must be above 0", nonzero[i].name);
 }
 
-size_t
-wu_limits_faults(
+size_t wu_limits_faults(
     struct arena *a, const struct workunit *w, const char *texts[WU_FAULTS_MOST])
 {
 	struct limit_faults l = { a, texts, 0 };
@@ -338,16 +325,14 @@ struct linter {
 	const char *command;
 };
 
-static void
-lint_say(struct linter *l, int line, bool error, char *text)
+static void lint_say(struct linter *l, int line, bool error, char *text)
 {
 	PUSH(l->a, l->faults->v, l->faults->n, l->faults->cap) = (struct tmpl_fault){
 		.line = line, .error = error, .text = text
 	};
 }
 
-static const struct tmpl_rule *
-rule_at(enum tmpl_place place, const char *name)
+static const struct tmpl_rule *rule_at(enum tmpl_place place, const char *name)
 {
 	for (size_t i = 0; i < tmpl_nrules; i++)
 		if (tmpl_rules[i].place == place &&
@@ -356,15 +341,13 @@ rule_at(enum tmpl_place place, const char *name)
 	return NULL;
 }
 
-static bool
-of_output(enum tmpl_place place)
+static bool of_output(enum tmpl_place place)
 {
 	return place == TMPL_OUT_FILE || place == TMPL_RESULT || place == TMPL_OUT_REF;
 }
 
 /* The place within this kind of template that knows the element. */
-static enum tmpl_place
-lint_place_of(const struct linter *l, const char *name)
+static enum tmpl_place lint_place_of(const struct linter *l, const char *name)
 {
 	for (size_t i = 0; i < tmpl_nrules; i++)
 		if (of_output(tmpl_rules[i].place) == l->output &&
@@ -373,8 +356,7 @@ lint_place_of(const struct linter *l, const char *name)
 	return TMPL_NOWHERE;
 }
 
-static const char *
-near_name(enum tmpl_place place, const char *name)
+static const char *near_name(enum tmpl_place place, const char *name)
 {
 	const char *best = NULL;
 	size_t least = (size_t)-1;
@@ -386,16 +368,14 @@ near_name(enum tmpl_place place, const char *name)
 	return best;
 }
 
-static char *
-lint_value(struct linter *l, const struct xml_span *e)
+static char *lint_value(struct linter *l, const struct xml_span *e)
 {
 	return text_decode(l->a, l->text + e->inner, e->inner_end - e->inner);
 }
 
 /* --- elements that do not belong there --- */
 
-static void
-lint_unknown(struct linter *l, const struct xml_span *e, enum tmpl_place at)
+static void lint_unknown(struct linter *l, const struct xml_span *e, enum tmpl_place at)
 {
 	const char *near = near_name(at, e->name);
 	enum tmpl_place other = lint_place_of(l, e->name);
@@ -416,8 +396,7 @@ lint_unknown(struct linter *l, const struct xml_span *e, enum tmpl_place at)
 }
 
 /* An element that does not belong to the top. */
-static void
-lint_misplaced(struct linter *l, const struct xml_span *e, const char *body)
+static void lint_misplaced(struct linter *l, const struct xml_span *e, const char *body)
 {
 	if (strcmp(e->name, l->output ? "input_template" : "output_template") == 0 ||
 	    strcmp(e->name, l->output ? "workunit" : "result") == 0)
@@ -434,8 +413,7 @@ lint_misplaced(struct linter *l, const struct xml_span *e, const char *body)
 			e->name, body));
 }
 
-static void
-lint_top(struct linter *l, size_t i)
+static void lint_top(struct linter *l, size_t i)
 {
 	struct xml_span *e = &l->spans[i];
 	const char *root = l->output ? "output_template" : "input_template";
@@ -461,8 +439,8 @@ lint_top(struct linter *l, size_t i)
 
 /* --- values --- */
 
-static void
-lint_number(struct linter *l, const struct xml_span *e, const struct tmpl_rule *r)
+static void lint_number(
+    struct linter *l, const struct xml_span *e, const struct tmpl_rule *r)
 {
 	const char *text = lint_value(l, e), *why = NULL;
 	double v = 0;
@@ -479,8 +457,8 @@ lint_number(struct linter *l, const struct xml_span *e, const struct tmpl_rule *
 			l->a, "<%s>: \"%.40s\" is not valid: %s", e->name, text, why));
 }
 
-static void
-lint_name(struct linter *l, const struct xml_span *e, const struct tmpl_rule *r)
+static void lint_name(
+    struct linter *l, const struct xml_span *e, const struct tmpl_rule *r)
 {
 	bool url = strcmp(r->name, "url") == 0 || strcmp(r->name, "upload_url") == 0;
 	const char *want = url ? "<UPLOAD_URL/>" :
@@ -498,8 +476,7 @@ lint_name(struct linter *l, const struct xml_span *e, const struct tmpl_rule *r)
 		      ": all results would share a file"));
 }
 
-static void
-lint_text(struct linter *l, const struct xml_span *e)
+static void lint_text(struct linter *l, const struct xml_span *e)
 {
 	const char *v = lint_value(l, e);
 
@@ -519,16 +496,14 @@ lint_text(struct linter *l, const struct xml_span *e)
 }
 
 /* <INFILE_0/> of old templates: the name of the first file that is given. */
-static bool
-is_infile(const struct linter *l, size_t i)
+static bool is_infile(const struct linter *l, size_t i)
 {
 	return !l->output && i + 1 < l->n && l->spans[i + 1].parent == i &&
 	       strncmp(l->spans[i + 1].name, "INFILE_", strlen("INFILE_")) == 0;
 }
 
 /* Files and references go by their order; a number that says otherwise is a mistake. */
-static void
-lint_place(struct linter *l, size_t i)
+static void lint_place(struct linter *l, size_t i)
 {
 	const struct xml_span *e = &l->spans[i];
 	bool ref = e->parent != XML_SPAN_NONE && l->holds[e->parent] == TMPL_IN_REF;
@@ -544,8 +519,7 @@ lint_place(struct linter *l, size_t i)
 			e->name, n, ref ? "reference" : "file", place));
 }
 
-static void
-lint_value_of(struct linter *l, size_t i, const struct tmpl_rule *r)
+static void lint_value_of(struct linter *l, size_t i, const struct tmpl_rule *r)
 {
 	const struct xml_span *e = &l->spans[i];
 	const char *v = lint_value(l, e);
@@ -596,8 +570,7 @@ lint_value_of(struct linter *l, size_t i, const struct tmpl_rule *r)
 
 /* --- what is required --- */
 
-static size_t
-count_children(const struct linter *l, size_t parent, const char *name)
+static size_t count_children(const struct linter *l, size_t parent, const char *name)
 {
 	size_t n = 0;
 
@@ -607,8 +580,7 @@ count_children(const struct linter *l, size_t parent, const char *name)
 	return n;
 }
 
-static void
-lint_required(struct linter *l, size_t i)
+static void lint_required(struct linter *l, size_t i)
 {
 	const struct xml_span *e = &l->spans[i];
 
@@ -625,8 +597,7 @@ lint_required(struct linter *l, size_t i)
 	}
 }
 
-static void
-lint_repeated(struct linter *l, size_t i)
+static void lint_repeated(struct linter *l, size_t i)
 {
 	const struct xml_span *e = &l->spans[i];
 
@@ -640,8 +611,7 @@ lint_repeated(struct linter *l, size_t i)
 		}
 }
 
-static bool
-has_attributes(const struct linter *l, const struct xml_span *e)
+static bool has_attributes(const struct linter *l, const struct xml_span *e)
 {
 	const char *p = l->text + e->at + 1 + strlen(e->name);
 
@@ -650,8 +620,7 @@ has_attributes(const struct linter *l, const struct xml_span *e)
 	return *p != '>' && *p != '/';
 }
 
-static void
-lint_element(struct linter *l, size_t i)
+static void lint_element(struct linter *l, size_t i)
 {
 	const struct xml_span *e = &l->spans[i];
 	enum tmpl_place at = e->parent == XML_SPAN_NONE ? TMPL_TOP :
@@ -682,8 +651,7 @@ lint_element(struct linter *l, size_t i)
 /* --- the whole --- */
 
 /* Walks all elements; false if the tags do not match. */
-static bool
-lint_all(struct linter *l)
+static bool lint_all(struct linter *l)
 {
 	struct fail f = { 0 };
 
@@ -711,8 +679,7 @@ lint_all(struct linter *l)
 	return true;
 }
 
-static void
-lint_read_limit(struct linter *l, const struct xml_span *e)
+static void lint_read_limit(struct linter *l, const struct xml_span *e)
 {
 	static const struct col cols[] = {
 #define WU(name, type) { #name, COL_##type, offsetof(struct workunit, name) },
@@ -741,8 +708,7 @@ lint_read_limit(struct linter *l, const struct xml_span *e)
 }
 
 /* The line of the first element that the text names as "<name>". */
-static int
-line_of_limit(const struct linter *l, const char *text)
+static int line_of_limit(const struct linter *l, const char *text)
 {
 	const char *name = strchr(text, '<') + 1;
 	size_t n = strcspn(name, ">");
@@ -756,8 +722,7 @@ line_of_limit(const struct linter *l, const char *text)
 	return l->body_line;
 }
 
-static void
-lint_limits(struct linter *l)
+static void lint_limits(struct linter *l)
 {
 	const char *texts[WU_FAULTS_MOST];
 	size_t n;
@@ -781,8 +746,7 @@ lint_limits(struct linter *l)
 
 static const char *const placeholders[] = { "%FROM%", "%TO%", "%PART%", "%FILE%" };
 
-static void
-lint_placeholder(struct linter *l, const char *word)
+static void lint_placeholder(struct linter *l, const char *word)
 {
 	const char *best = NULL;
 	size_t least = (size_t)-1;
@@ -800,8 +764,7 @@ lint_placeholder(struct linter *l, const char *word)
 			best));
 }
 
-static void
-lint_command(struct linter *l, struct tmpl_use use)
+static void lint_command(struct linter *l, struct tmpl_use use)
 {
 	const char *line = l->command == NULL ? "" : l->command;
 	bool from = strstr(line, "%FROM%") != NULL, to = strstr(line, "%TO%") != NULL;
@@ -826,8 +789,7 @@ lint_command(struct linter *l, struct tmpl_use use)
 }
 
 /* The first file of jobs with large files stays on the host (locality.md 1.1 (L3)). */
-static void
-lint_large(struct linter *l, struct tmpl_use use)
+static void lint_large(struct linter *l, struct tmpl_use use)
 {
 	size_t i = 0;
 
@@ -852,8 +814,7 @@ lint_large(struct linter *l, struct tmpl_use use)
 		    "its first <file_info> lacks <sticky/> or <report_on_rpc/>: it cannot be used for jobs with large files"));
 }
 
-static int
-by_line(const void *pa, const void *pb)
+static int by_line(const void *pa, const void *pb)
 {
 	const struct tmpl_fault *a = pa, *b = pb;
 
@@ -861,8 +822,7 @@ by_line(const void *pa, const void *pb)
 }
 
 /* By line; what is said more than once is said at its first line. */
-static void
-sort_faults(struct arena *a, struct tmpl_faults *all)
+static void sort_faults(struct arena *a, struct tmpl_faults *all)
 {
 	size_t n = 0;
 
@@ -887,8 +847,7 @@ sort_faults(struct arena *a, struct tmpl_faults *all)
 	all->n = n;
 }
 
-size_t
-tmpl_check_input(
+size_t tmpl_check_input(
     struct arena *a, const char *text, struct tmpl_use use, struct tmpl_faults *faults)
 {
 	struct linter l = { .a = a, .text = text, .faults = faults };
@@ -903,8 +862,7 @@ tmpl_check_input(
 	return l.nfiles;
 }
 
-void
-tmpl_check_output(struct arena *a, const char *text, struct tmpl_faults *faults)
+void tmpl_check_output(struct arena *a, const char *text, struct tmpl_faults *faults)
 {
 	struct linter l = { .a = a, .text = text, .faults = faults, .output = true };
 
@@ -913,8 +871,7 @@ tmpl_check_output(struct arena *a, const char *text, struct tmpl_faults *faults)
 		sort_faults(a, faults);
 }
 
-enum err
-tmpl_check_elements(
+enum err tmpl_check_elements(
     struct arena *a, const char *text, bool output, const char *what, struct fail *f)
 {
 	struct tmpl_faults faults = { 0 };

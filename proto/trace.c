@@ -42,22 +42,19 @@ const struct trace_kind trace_kinds[] = {
 enum { KINDS = N(trace_kinds) };
 const size_t ntrace_kinds = KINDS;
 
-static void **
-rows_of(const struct trace_kind *k, const void *parent)
+static void **rows_of(const struct trace_kind *k, const void *parent)
 {
 	return (void **)(uintptr_t)((const char *)parent + k->rows);
 }
 
-static size_t *
-count_of_rows(const struct trace_kind *k, const void *parent)
+static size_t *count_of_rows(const struct trace_kind *k, const void *parent)
 {
 	return (size_t *)(uintptr_t)((const char *)parent + k->n);
 }
 
 /* --- writing --- */
 
-static void
-put_kind(struct buf *b, const struct trace_kind *k, const void *parent)
+static void put_kind(struct buf *b, const struct trace_kind *k, const void *parent)
 {
 	const char *row = k->list ? *rows_of(k, parent) :
 	                            (const void *)rows_of(k, parent);
@@ -77,8 +74,7 @@ put_kind(struct buf *b, const struct trace_kind *k, const void *parent)
 	}
 }
 
-void
-trace_put(struct buf *b, const struct trace *t, unsigned sections)
+void trace_put(struct buf *b, const struct trace *t, unsigned sections)
 {
 	if (b->n == 0)
 		buf_printf(b, "%s%d\n", family, TRACE_VERSION);
@@ -87,8 +83,7 @@ trace_put(struct buf *b, const struct trace *t, unsigned sections)
 			put_kind(b, &trace_kinds[k], t);
 }
 
-void
-trace_end(struct buf *b)
+void trace_end(struct buf *b)
 {
 	buf_puts(b, end_line);
 }
@@ -105,8 +100,7 @@ struct reader {
 };
 
 /* Cuts off the next line; NULL if the text ends before the line does. */
-static char *
-next_line(struct reader *r)
+static char *next_line(struct reader *r)
 {
 	char *line = r->p, *eol = memchr(line, '\n', (size_t)(r->end - line));
 
@@ -118,8 +112,7 @@ next_line(struct reader *r)
 }
 
 /* Appends a row. */
-static void *
-add_row(struct reader *r, size_t k, void *parent)
+static void *add_row(struct reader *r, size_t k, void *parent)
 {
 	const struct trace_kind *kind = &trace_kinds[k];
 	void **rows = rows_of(kind, parent);
@@ -135,16 +128,14 @@ add_row(struct reader *r, size_t k, void *parent)
 }
 
 /* The last row of a list, to which children belong; NULL if the list is empty. */
-static void *
-last_row(struct reader *r, const struct trace_kind *k)
+static void *last_row(struct reader *r, const struct trace_kind *k)
 {
 	size_t n = *count_of_rows(k, r->t);
 
 	return n == 0 ? NULL : (char *)*rows_of(k, r->t) + k->shape->size * (n - 1);
 }
 
-static enum err
-read_payload(struct reader *r, struct trace_text *text)
+static enum err read_payload(struct reader *r, struct trace_text *text)
 {
 	size_t left = (size_t)(r->end - r->p);
 
@@ -157,8 +148,7 @@ read_payload(struct reader *r, struct trace_text *text)
 	return OK;
 }
 
-static enum err
-read_row(struct reader *r, size_t k, char *p)
+static enum err read_row(struct reader *r, size_t k, char *p)
 {
 	const struct trace_kind *kind = &trace_kinds[k];
 	void *parent = kind->child ? last_row(r, kind - 1) : r->t, *row;
@@ -177,8 +167,7 @@ read_row(struct reader *r, size_t k, char *p)
 	return kind->shape == &line_text ? read_payload(r, row) : OK;
 }
 
-static enum err
-read_line(struct reader *r, char *line)
+static enum err read_line(struct reader *r, char *line)
 {
 	const char *kind = row_word(&line);
 
@@ -189,8 +178,7 @@ read_line(struct reader *r, char *line)
 	    r->f, E_BADREQ, "a trace has no lines \"%.60s\"", kind == NULL ? "" : kind);
 }
 
-bool
-trace_is(const char *p, size_t n)
+bool trace_is(const char *p, size_t n)
 {
 	static const char *const begins[] = { family, "locus recording ",
 		"decision version=" };
@@ -202,8 +190,7 @@ trace_is(const char *p, size_t n)
 	return false;
 }
 
-static enum err
-read_version(struct reader *r)
+static enum err read_version(struct reader *r)
 {
 	char head[32];
 	size_t n = (size_t)(r->end - r->p);
@@ -218,8 +205,8 @@ read_version(struct reader *r)
 				"it is no trace of Locus");
 }
 
-enum err
-trace_read(struct arena *a, char *in, size_t n, struct trace **out, struct fail *f)
+enum err trace_read(
+    struct arena *a, char *in, size_t n, struct trace **out, struct fail *f)
 {
 	struct trace *t = *out = NEW(a, struct trace);
 	struct reader r = { .a = a, .t = t, .f = f, .p = in, .end = in + n };
@@ -238,8 +225,7 @@ trace_read(struct arena *a, char *in, size_t n, struct trace **out, struct fail 
 	return OK;
 }
 
-char *
-trace_text(const struct trace *t, const char *name, size_t *n)
+char *trace_text(const struct trace *t, const char *name, size_t *n)
 {
 	for (size_t i = 0; i < t->ntexts; i++)
 		if (strcmp(t->texts[i].name, name) == 0) {
@@ -279,22 +265,19 @@ struct maker {
 	    (m)->t->n##members)
 
 /* Drops const: the text is only read, although a column is not const. */
-static char *
-col_text(const char *s)
+static char *col_text(const char *s)
 {
 	return (char *)(uintptr_t)(s == NULL ? "" : s);
 }
 
-static char *
-col_reason(enum reason why)
+static char *col_reason(enum reason why)
 {
 	return col_text(reason_code(why));
 }
 
 /* --- the request --- */
 
-static void
-make_asked(struct maker *m, const struct request *rq)
+static void make_asked(struct maker *m, const struct request *rq)
 {
 	struct trace *t = m->t;
 	size_t n = ROOM(m, asked, asked, rq->nresources, ASKED_MOST);
@@ -321,8 +304,7 @@ make_asked(struct maker *m, const struct request *rq)
 	t->decision.reports = (int64_t)rq->nreports;
 }
 
-static void
-make_snapshot_facts(struct maker *m, const struct snapshot *s)
+static void make_snapshot_facts(struct maker *m, const struct snapshot *s)
 {
 	struct trace *t = m->t;
 
@@ -340,16 +322,14 @@ make_snapshot_facts(struct maker *m, const struct snapshot *s)
 
 /* --- candidates and file sets --- */
 
-static const char *
-found_by(const struct snap_file *f)
+static const char *found_by(const struct snap_file *f)
 {
 	if (!f->held && f->from_working_set)
 		return send_how_name(SEND_WORKING_SET);
 	return send_how_name(!f->held && f->searched ? SEND_SEARCHED : SEND_HELD);
 }
 
-static void
-make_files(struct maker *m, const struct decision *dec)
+static void make_files(struct maker *m, const struct decision *dec)
 {
 	size_t all = dec->files == NULL ? 0 : m->from->snap->nfiles;
 	size_t n = ROOM(m, file, files, all, FILES_MOST);
@@ -373,8 +353,7 @@ make_files(struct maker *m, const struct decision *dec)
 
 /* Splits the decision's counts, which add up jobs and file sets without a job to
  * try. */
-static void
-make_counts(struct maker *m, const struct decision *dec)
+static void make_counts(struct maker *m, const struct decision *dec)
 {
 	size_t nfiles = dec->files == NULL ? 0 : m->from->snap->nfiles, n = 0;
 	size_t files[WHY__MAX] = { 0 };
@@ -398,8 +377,7 @@ make_counts(struct maker *m, const struct decision *dec)
 
 /* --- the reply --- */
 
-static void
-make_sent(struct maker *m, const struct decision *dec)
+static void make_sent(struct maker *m, const struct decision *dec)
 {
 	size_t n = ROOM(m, sent, sent, dec->nsends, SENT_MOST);
 
@@ -429,8 +407,7 @@ make_sent(struct maker *m, const struct decision *dec)
 	}
 }
 
-static void
-make_deletes_and_messages(struct maker *m, const struct decision *dec)
+static void make_deletes_and_messages(struct maker *m, const struct decision *dec)
 {
 	size_t n = ROOM(m, delete, deletes, dec->ndeletes, DELETES_MOST);
 
@@ -446,8 +423,7 @@ make_deletes_and_messages(struct maker *m, const struct decision *dec)
 			col_text(dec->messages[i].text) };
 }
 
-static void
-make_reasons(struct maker *m, const struct decision *dec)
+static void make_reasons(struct maker *m, const struct decision *dec)
 {
 	struct trace_decision *d = &m->t->decision;
 
@@ -476,8 +452,7 @@ make_reasons(struct maker *m, const struct decision *dec)
 
 /* --- what the commit writes --- */
 
-static void
-make_claims(struct maker *m, const struct decision *dec)
+static void make_claims(struct maker *m, const struct decision *dec)
 {
 	size_t n = m->t->nclaims = dec->nsends;
 
@@ -499,8 +474,7 @@ make_claims(struct maker *m, const struct decision *dec)
 	}
 }
 
-static void
-add_effect(
+static void add_effect(
     struct maker *m, const char *what, const char *name, int64_t id, int64_t from)
 {
 	PUSH(m->a, m->t->effects, m->t->neffects,
@@ -508,8 +482,7 @@ add_effect(
 		from };
 }
 
-static void
-make_effects(struct maker *m, const struct decision *d)
+static void make_effects(struct maker *m, const struct decision *d)
 {
 	for (size_t i = 0; i < d->nmoves; i++)
 		add_effect(m, "move", "", d->moves[i].result_id, d->moves[i].from);
@@ -532,8 +505,8 @@ make_effects(struct maker *m, const struct decision *d)
 		add_effect(m, "store_global_prefs", "", 0, 0);
 }
 
-struct trace *
-trace_of(struct arena *a, const struct trace_from *from, unsigned sections)
+struct trace *trace_of(
+    struct arena *a, const struct trace_from *from, unsigned sections)
 {
 	struct trace *t = NEW(a, struct trace);
 	struct maker m = { a, from, t, !(sections & TRACE_COMMIT), 0 };

@@ -19,8 +19,7 @@ static const char data_tag[] = "<data>", upload_tag[] = "<file_upload>";
 /* --- server --- */
 
 /* Returns the beginning of the data, or NULL; the tag must end its line. */
-static const char *
-data_start(const char *in, size_t n)
+static const char *data_start(const char *in, size_t n)
 {
 	const char *p = memmem(in, n, data_tag, sizeof(data_tag) - 1), *end = in + n;
 
@@ -32,8 +31,7 @@ data_start(const char *in, size_t n)
 	return p < end && *p == '\n' ? p + 1 : NULL;
 }
 
-static bool
-is_header_text(const char *in, size_t n)
+static bool is_header_text(const char *in, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (((unsigned char)in[i] < ' ' && strchr("\t\r\n", in[i]) == NULL) ||
@@ -43,8 +41,7 @@ is_header_text(const char *in, size_t n)
 }
 
 /* Returns the decoded text of the first <tag> in the header; NULL if there is none. */
-static char *
-header_text(struct arena *a, const char *header, const char *tag)
+static char *header_text(struct arena *a, const char *header, const char *tag)
 {
 	char *s = xml_between(a, header, tag);
 
@@ -52,8 +49,8 @@ header_text(struct arena *a, const char *header, const char *tag)
 }
 
 /* Reads a whole number of bytes in 0 .. 2^53; false if it is absent or invalid. */
-static bool
-header_bytes(struct arena *a, const char *header, const char *tag, double *out)
+static bool header_bytes(
+    struct arena *a, const char *header, const char *tag, double *out)
 {
 	char *s = header_text(a, header, tag);
 
@@ -61,16 +58,15 @@ header_bytes(struct arena *a, const char *header, const char *tag, double *out)
 	       *out == floor(*out);
 }
 
-static int32_t
-header_int(struct arena *a, const char *header, const char *tag)
+static int32_t header_int(struct arena *a, const char *header, const char *tag)
 {
 	double v;
 
 	return header_bytes(a, header, tag, &v) && v < 10000 ? (int32_t)v : 0;
 }
 
-static enum err
-parse_upload_data(struct arena *a, const char *header, struct upload *u, struct fail *f)
+static enum err parse_upload_data(
+    struct arena *a, const char *header, struct upload *u, struct fail *f)
 {
 	double v;
 
@@ -91,8 +87,7 @@ parse_upload_data(struct arena *a, const char *header, struct upload *u, struct 
 	return OK;
 }
 
-enum err
-upload_parse(
+enum err upload_parse(
     struct arena *a, const char *in, size_t n, struct upload *u, struct fail *f)
 {
 	const char *data = data_start(
@@ -126,8 +121,7 @@ upload_parse(
 	    f, E_RETRY, "the upload's header is not complete after %zu bytes", n);
 }
 
-void
-upload_reply(struct buf *b, int status, const char *message, int64_t file_size)
+void upload_reply(struct buf *b, int status, const char *message, int64_t file_size)
 {
 	buf_printf(b, "<data_server_reply>\n    <status>%d</status>\n", status);
 	if (message != NULL) {
@@ -144,8 +138,7 @@ upload_reply(struct buf *b, int status, const char *message, int64_t file_size)
 
 /* --- client --- */
 
-static void
-render_client_version(struct buf *b, int32_t version)
+static void render_client_version(struct buf *b, int32_t version)
 {
 	buf_printf(b,
 	    "<data_server_request>\n"
@@ -155,8 +148,7 @@ render_client_version(struct buf *b, int32_t version)
 	    version / 10000, version / 100 % 100, version % 100);
 }
 
-void
-upload_render_query(struct buf *b, int32_t version, const char *name)
+void upload_render_query(struct buf *b, int32_t version, const char *name)
 {
 	render_client_version(b, version);
 	buf_puts(b, "    ");
@@ -164,8 +156,7 @@ upload_render_query(struct buf *b, int32_t version, const char *name)
 	buf_puts(b, "</data_server_request>\n");
 }
 
-void
-upload_render_header(struct buf *b, const struct upload *u)
+void upload_render_header(struct buf *b, const struct upload *u)
 {
 	render_client_version(b, u->version);
 	buf_puts(b, "<file_upload>\n<file_info>\n");
@@ -183,8 +174,7 @@ upload_render_header(struct buf *b, const struct upload *u)
 	buf_printf(b, "<offset>%lld</offset>\n<data>\n", (long long)u->offset);
 }
 
-enum err
-upload_parse_reply(struct arena *a, const char *in, size_t n, int *status,
+enum err upload_parse_reply(struct arena *a, const char *in, size_t n, int *status,
     int64_t *file_size, char **message, struct fail *f)
 {
 	char *text = raw_copy(a, &(struct raw){ .p = in, .n = n }, UPLOAD_HEADER_MAX);
@@ -203,8 +193,7 @@ upload_parse_reply(struct arena *a, const char *in, size_t n, int *status,
 	return OK;
 }
 
-char *
-upload_certificate_text(struct arena *a, const char *name, double max_nbytes)
+char *upload_certificate_text(struct arena *a, const char *name, double max_nbytes)
 {
 	return arena_printf(
 	    a, "<name>%s</name><max_nbytes>%.0f</max_nbytes>", name, max_nbytes);
@@ -215,8 +204,7 @@ upload_certificate_text(struct arena *a, const char *name, double max_nbytes)
 static const char part[] = ".part";
 
 /* "12_0" of "w_3_r12_0" */
-static bool
-is_random_and_index(const char *s)
+static bool is_random_and_index(const char *s)
 {
 	size_t random = strspn(s, "0123456789");
 	const char *index = s + random + 1;
@@ -225,8 +213,7 @@ is_random_and_index(const char *s)
 	       index[strspn(index, "0123456789")] == '\0';
 }
 
-bool
-upload_name_parse(struct arena *a, const char *name, struct upload_name *u)
+bool upload_name_parse(struct arena *a, const char *name, struct upload_name *u)
 {
 	char *cut = NULL;
 

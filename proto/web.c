@@ -14,8 +14,7 @@ enum { ACCOUNT_TEXT_MAX = 190 }; /* size of the columns */
  * May the character at s occur in a name? Neither characters that HTML, SQL or a log
  * might trip over, nor invisible ones that change how the text around them looks.
  */
-static bool
-name_char_allowed(const char *s)
+static bool name_char_allowed(const char *s)
 {
 	static const char *const hidden[][2] = {
 		{ "\xc2\x80", "\xc2\x9f" },         /* control characters */
@@ -36,8 +35,7 @@ name_char_allowed(const char *s)
 	return true;
 }
 
-const char *
-account_bad_name(const char *s)
+const char *account_bad_name(const char *s)
 {
 	size_t n = strlen(s);
 
@@ -55,8 +53,7 @@ account_bad_name(const char *s)
 	return NULL;
 }
 
-const char *
-account_bad_email(const char *s)
+const char *account_bad_email(const char *s)
 {
 	const char *at = strchr(s, '@'), *dot;
 
@@ -77,8 +74,7 @@ static const char declaration[] = "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"
 
 /* --- replies --- */
 
-void
-web_error(struct buf *b, enum web_error_num error_num, const char *error_msg)
+void web_error(struct buf *b, enum web_error_num error_num, const char *error_msg)
 {
 	static const struct {
 		int num;
@@ -98,8 +94,7 @@ web_error(struct buf *b, enum web_error_num error_num, const char *error_msg)
 	buf_puts(b, "</error>\n");
 }
 
-void
-web_account(struct buf *b, const char *authenticator)
+void web_account(struct buf *b, const char *authenticator)
 {
 	buf_printf(b, "%s<account_out>\n", declaration);
 	if (authenticator == NULL) {
@@ -112,8 +107,7 @@ web_account(struct buf *b, const char *authenticator)
 }
 
 /* Does an earlier version of the same platform have this plan class? */
-static bool
-plan_class_listed(const struct catalog *c, size_t i)
+static bool plan_class_listed(const struct catalog *c, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
 		if (!c->versions[k].deprecated &&
@@ -123,8 +117,8 @@ plan_class_listed(const struct catalog *c, size_t i)
 	return false;
 }
 
-static void
-config_put_platform(struct buf *b, const struct platform *p, const char *plan_class)
+static void config_put_platform(
+    struct buf *b, const struct platform *p, const char *plan_class)
 {
 	buf_puts(b, "        <platform>\n            ");
 	buf_tag(b, "platform_name", p->name);
@@ -138,8 +132,7 @@ config_put_platform(struct buf *b, const struct platform *p, const char *plan_cl
 }
 
 /* Writes the platforms that some version runs on, once for each plan class. */
-static void
-config_put_platforms(struct buf *b, const struct catalog *c)
+static void config_put_platforms(struct buf *b, const struct catalog *c)
 {
 	buf_puts(b, "    <platforms>\n");
 	for (size_t i = 0; i < c->nplatforms; i++)
@@ -152,8 +145,7 @@ config_put_platforms(struct buf *b, const struct catalog *c)
 	buf_puts(b, "    </platforms>\n");
 }
 
-void
-web_project_config(struct buf *b, const struct web_project *p)
+void web_project_config(struct buf *b, const struct web_project *p)
 {
 	const struct conf *cf = p->conf;
 
@@ -207,8 +199,7 @@ struct urls {
 
 enum { LINE_MAX_BYTES = 255, URL_MAX = 255, URLS_MAX = 64 };
 
-static void
-url_add(struct urls *u, const char *p, size_t n)
+static void url_add(struct urls *u, const char *p, size_t n)
 {
 	char *url = text_decode(u->a, p, n);
 
@@ -222,8 +213,7 @@ url_add(struct urls *u, const char *p, size_t n)
 }
 
 /* Finds <scheduler>URL</scheduler>, anywhere and any number of times in the line. */
-static void
-scheduler_tags(struct urls *u, const char *line)
+static void scheduler_tags(struct urls *u, const char *line)
 {
 	static const char open[] = "<scheduler>", close[] = "</scheduler>";
 	const char *from, *to;
@@ -241,8 +231,7 @@ scheduler_tags(struct urls *u, const char *line)
 /*
  * Finds the link element, at the start of the line or where a tag follows another one.
  */
-static void
-link_tags(struct urls *u, const char *line)
+static void link_tags(struct urls *u, const char *line)
 {
 	static const char open[] = "<link rel=\"boinc_scheduler\" href=\"";
 	const char *p = line, *to;
@@ -262,8 +251,8 @@ link_tags(struct urls *u, const char *line)
 	}
 }
 
-void
-master_parse(struct arena *a, const char *page, size_t n, char ***urls, size_t *nurls)
+void master_parse(
+    struct arena *a, const char *page, size_t n, char ***urls, size_t *nurls)
 {
 	struct urls u = { .a = a };
 	const char *end = page + n, *nl;

@@ -19,8 +19,7 @@ static const char declaration[] = "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"
 
 /* --- keys --- */
 
-static char *
-derived_key(struct arena *a, int64_t id, const char *secret)
+static char *derived_key(struct arena *a, int64_t id, const char *secret)
 {
 	char md5[MD5_HEX];
 
@@ -28,27 +27,23 @@ derived_key(struct arena *a, int64_t id, const char *secret)
 	return arena_printf(a, "%" PRId64 "_%s", id, md5);
 }
 
-char *
-account_weak_key(struct arena *a, int64_t id, const char *key, const char *passwd)
+char *account_weak_key(struct arena *a, int64_t id, const char *key, const char *passwd)
 {
 	return derived_key(a, id, arena_printf(a, "%s%s", key, passwd));
 }
 
-char *
-account_rss_key(struct arena *a, int64_t id, const char *key, const char *passwd)
+char *account_rss_key(struct arena *a, int64_t id, const char *key, const char *passwd)
 {
 	return derived_key(a, id, arena_printf(a, "%s%snotify_rss", key, passwd));
 }
 
 /* The part behind "<id>_". */
-static const char *
-key_digest(const char *key)
+static const char *key_digest(const char *key)
 {
 	return strchr(key, '_') + 1;
 }
 
-static bool
-key_matches(
+static bool key_matches(
     struct arena *a, const char *now, bool kept, const char *old, const char *said)
 {
 	const char *before = arena_printf(
@@ -58,8 +53,7 @@ key_matches(
 	return is_now || (is_old && kept && old[0] != '\0');
 }
 
-bool
-account_weak_key_is(struct arena *a, const struct user *u, const char *said)
+bool account_weak_key_is(struct arena *a, const struct user *u, const char *said)
 {
 	const char *now = account_weak_key(a, u->id, u->authenticator, u->passwd_hash);
 
@@ -67,8 +61,7 @@ account_weak_key_is(struct arena *a, const struct user *u, const char *said)
 	    u->old_weak_key, said);
 }
 
-bool
-account_rss_key_is(struct arena *a, const struct user_info *u, const char *said)
+bool account_rss_key_is(struct arena *a, const struct user_info *u, const char *said)
 {
 	const char *now = account_rss_key(a, u->id, u->authenticator, u->passwd_hash);
 	const char *weak = account_weak_key(a, u->id, u->authenticator, u->passwd_hash);
@@ -77,8 +70,8 @@ account_rss_key_is(struct arena *a, const struct user_info *u, const char *said)
 	    u->old_rss_key, said);
 }
 
-struct user_keys
-account_keys_kept(struct arena *a, const struct user *u, const char *stored)
+struct user_keys account_keys_kept(
+    struct arena *a, const struct user *u, const char *stored)
 {
 	const char *key = u->authenticator;
 
@@ -90,8 +83,7 @@ account_keys_kept(struct arena *a, const struct user *u, const char *stored)
 }
 
 /* The id shown to the world in place of the cross-project id. */
-static char *
-external_cpid(struct arena *a, const struct user_info *u)
+static char *external_cpid(struct arena *a, const struct user_info *u)
 {
 	char md5[MD5_HEX];
 
@@ -105,8 +97,7 @@ external_cpid(struct arena *a, const struct user_info *u)
  * Returns the code point of the character of n bytes at s; invalid UTF-8 counts as
  * Latin-1.
  */
-static unsigned
-code_point(const char *s, size_t n)
+static unsigned code_point(const char *s, size_t n)
 {
 	const unsigned char *p = (const unsigned char *)s;
 	unsigned c = n <= 1 ? p[0] : p[0] & (0xffU >> (n + 1));
@@ -117,8 +108,7 @@ code_point(const char *s, size_t n)
 }
 
 /* Writes text between tags; drops control characters, which XML does not allow. */
-static void
-doc_put_text(struct buf *b, const char *s)
+static void doc_put_text(struct buf *b, const char *s)
 {
 	while (*s != '\0') {
 		size_t n = text_utf8(s);
@@ -138,43 +128,37 @@ doc_put_text(struct buf *b, const char *s)
 	}
 }
 
-void
-doc_put_str(struct buf *b, const char *indent, const char *tag, const char *text)
+void doc_put_str(struct buf *b, const char *indent, const char *tag, const char *text)
 {
 	buf_printf(b, "%s<%s>", indent, tag);
 	doc_put_text(b, text);
 	buf_printf(b, "</%s>\n", tag);
 }
 
-void
-doc_put_int(struct buf *b, const char *indent, const char *tag, int64_t v)
+void doc_put_int(struct buf *b, const char *indent, const char *tag, int64_t v)
 {
 	buf_printf(b, "%s<%s>%" PRId64 "</%s>\n", indent, tag, v, tag);
 }
 
-void
-doc_put_f64(struct buf *b, const char *indent, const char *tag, double v)
+void doc_put_f64(struct buf *b, const char *indent, const char *tag, double v)
 {
 	buf_printf(b, "%s<%s>%f</%s>\n", indent, tag, v, tag);
 }
 
 /* Account managers decode the values of am_get_info. */
-static void
-doc_put_encoded(struct buf *b, const char *tag, const char *text)
+static void doc_put_encoded(struct buf *b, const char *tag, const char *text)
 {
 	buf_printf(b, "    <%s>%s</%s>\n", tag, url_encode(b->a, text), tag);
 }
 
 /* --- documents --- */
 
-void
-web_success(struct buf *b, const char *root)
+void web_success(struct buf *b, const char *root)
 {
 	buf_printf(b, "%s<%s>\n    <success/>\n</%s>\n", declaration, root, root);
 }
 
-void
-web_login_token(struct buf *b, const struct user_info *u, const char *team)
+void web_login_token(struct buf *b, const struct user_info *u, const char *team)
 {
 	buf_printf(b, "%s<login_token_reply>\n    ", declaration);
 	buf_tag(b, "authenticator", u->authenticator);
@@ -187,8 +171,7 @@ web_login_token(struct buf *b, const struct user_info *u, const char *team)
 	buf_puts(b, "</login_token_reply>\n");
 }
 
-void
-web_manager_info(struct buf *b, const struct user_info *u, bool founder)
+void web_manager_info(struct buf *b, const struct user_info *u, bool founder)
 {
 	static const char in[] = "    ";
 
@@ -215,8 +198,7 @@ web_manager_info(struct buf *b, const struct user_info *u, bool founder)
 	buf_puts(b, "</am_get_info_reply>\n");
 }
 
-static void
-doc_put_host(struct buf *b, const struct host *h)
+static void doc_put_host(struct buf *b, const struct host *h)
 {
 	static const char in[] = "        ";
 
@@ -242,8 +224,7 @@ doc_put_host(struct buf *b, const struct host *h)
 	buf_puts(b, "    </host>\n");
 }
 
-void
-web_user(struct buf *b, const struct user_info *u, bool own, const struct host *h,
+void web_user(struct buf *b, const struct user_info *u, bool own, const struct host *h,
     size_t nhosts)
 {
 	static const char in[] = "    ";
@@ -269,8 +250,7 @@ web_user(struct buf *b, const struct user_info *u, bool own, const struct host *
 	buf_puts(b, "</user>\n");
 }
 
-static void
-doc_put_team(struct buf *b, const char *in, const struct team *t)
+static void doc_put_team(struct buf *b, const char *in, const struct team *t)
 {
 	const char *more = arena_printf(b->a, "%s    ", in);
 
@@ -291,8 +271,7 @@ doc_put_team(struct buf *b, const char *in, const struct team *t)
 	buf_printf(b, "%s</team>\n", in);
 }
 
-void
-web_teams(struct buf *b, const struct team *t, size_t n, bool many)
+void web_teams(struct buf *b, const struct team *t, size_t n, bool many)
 {
 	buf_printf(b, "%s%s", declaration, many ? "<teams>\n" : "");
 	for (size_t i = 0; i < n; i++)
@@ -307,8 +286,7 @@ web_teams(struct buf *b, const struct team *t, size_t n, bool many)
  * Clients show descriptions as HTML. The text has no '>', so it cannot end the CDATA
  * section.
  */
-static void
-doc_put_description(struct buf *b, const char *text)
+static void doc_put_description(struct buf *b, const char *text)
 {
 	buf_puts(b, "    <description><![CDATA[");
 	for (; *text != '\0'; text++) {
@@ -323,8 +301,7 @@ doc_put_description(struct buf *b, const char *text)
 	buf_puts(b, "]]></description>\n");
 }
 
-void
-web_notices(struct buf *b, const char *project, const char *master_url,
+void web_notices(struct buf *b, const char *project, const char *master_url,
     const struct notice *v, size_t n)
 {
 	static const char in[] = "    ";

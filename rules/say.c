@@ -11,14 +11,12 @@
 #include <string.h>
 #include "lib/banned.h"
 
-struct say
-say_new(struct arena *a)
+struct say say_new(struct arena *a)
 {
 	return (struct say){ .a = a, .p = arena_strdup(a, ""), .n = 0, .cap = 1 };
 }
 
-static void
-say_put(struct say *s, const char *p, size_t n)
+static void say_put(struct say *s, const char *p, size_t n)
 {
 	if (s->n + n + 1 > s->cap) {
 		size_t cap = 2 * (s->n + n + 1);
@@ -33,16 +31,14 @@ say_put(struct say *s, const char *p, size_t n)
 	s->p[s->n] = '\0';
 }
 
-void
-say_str(struct say *s, const char *text)
+void say_str(struct say *s, const char *text)
 {
 	if (text != NULL)
 		say_put(s, text, strlen(text));
 }
 
 /* Appends the digits of u, at least min of them. */
-static void
-say_put_digits(struct say *s, uint64_t u, int min)
+static void say_put_digits(struct say *s, uint64_t u, int min)
 {
 	char d[20];
 	size_t i = sizeof(d);
@@ -55,16 +51,14 @@ say_put_digits(struct say *s, uint64_t u, int min)
 	say_put(s, d + i, sizeof(d) - i);
 }
 
-void
-say_int(struct say *s, int64_t x)
+void say_int(struct say *s, int64_t x)
 {
 	if (x < 0)
 		say_put(s, "-", 1);
 	say_put_digits(s, x < 0 ? -(uint64_t)x : (uint64_t)x, 1);
 }
 
-void
-say_fixed(struct say *s, double x, int decimals)
+void say_fixed(struct say *s, double x, int decimals)
 {
 	uint64_t unit = 1, u;
 	double most = 9e18, scaled;
@@ -83,8 +77,7 @@ say_fixed(struct say *s, double x, int decimals)
 	}
 }
 
-void
-say_size(struct say *s, double bytes)
+void say_size(struct say *s, double bytes)
 {
 	static const char *const units[] = { " bytes", " kB", " MB", " GB", " TB" };
 	size_t u = 0;

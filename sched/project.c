@@ -24,8 +24,7 @@
 enum { CATALOG_AGE_S = 60, OLD_KEYS_MAX = 100, CONFIG_MAX = 16 << 20 };
 
 /* Returns the trimmed text of a key file; NULL if it cannot be read. */
-static char *
-read_key_text(struct arena *a, const struct conf *cf, const char *name)
+static char *read_key_text(struct arena *a, const struct conf *cf, const char *name)
 {
 	char *path = arena_printf(a, "%s/%s", cf->key_dir, name);
 	struct fail f = { 0 };
@@ -41,8 +40,8 @@ read_key_text(struct arena *a, const struct conf *cf, const char *name)
  * (protocol.md 5.6, key rotation). The files are read for each such request; these are
  * few, one per host and rotation.
  */
-static const char *
-project_old_key_signature(void *ctx, const char *client_key, int32_t client_version)
+static const char *project_old_key_signature(
+    void *ctx, const char *client_key, int32_t client_version)
 {
 	struct project *p = ctx;
 	struct arena *a = &p->key_arena;
@@ -62,8 +61,7 @@ project_old_key_signature(void *ctx, const char *client_key, int32_t client_vers
 	return NULL;
 }
 
-static void
-use_defaults(struct project *p)
+static void use_defaults(struct project *p)
 {
 	static const char none[] = "<boinc><config></config></boinc>";
 	struct fail f = { 0 };
@@ -79,8 +77,7 @@ use_defaults(struct project *p)
 }
 
 /* Releases what depends on the configuration. */
-static void
-disconnect(struct project *p)
+static void disconnect(struct project *p)
 {
 	if (p->db != NULL)
 		db_close(p->db);
@@ -94,8 +91,8 @@ disconnect(struct project *p)
  * absent can only appear if the directory changes, which is checked once per request,
  * so the many files that most projects lack need no check of their own.
  */
-static bool
-project_file_changed(const struct project *p, const char *path, struct fs_seen *seen)
+static bool project_file_changed(
+    const struct project *p, const char *path, struct fs_seen *seen)
 {
 	if (p->dir_still && seen->looked && !seen->there && !seen->link)
 		return false;
@@ -105,8 +102,7 @@ project_file_changed(const struct project *p, const char *path, struct fs_seen *
 /*
  * Reads the plan classes. Errors only go to the log: clients are served all the same.
  */
-static void
-load_classes(struct project *p)
+static void load_classes(struct project *p)
 {
 	char path[4096 + sizeof("/" PLAN_CLASS_FILE)];
 	struct pc_remark *remarks;
@@ -138,8 +134,7 @@ load_classes(struct project *p)
  * Reads the signing key again when its file was replaced; the old text stays as long as
  * the configuration.
  */
-static void
-read_signing_key(struct project *p)
+static void read_signing_key(struct project *p)
 {
 	char path[4096 + sizeof("/code_sign_public")];
 
@@ -162,8 +157,8 @@ read_signing_key(struct project *p)
 /*
  * Reads another file instead of config.xml; its relative paths are still the project's.
  */
-static enum err
-load_other(struct project *p, const char *path, struct conf **read, struct fail *f)
+static enum err load_other(
+    struct project *p, const char *path, struct conf **read, struct fail *f)
 {
 	char *text;
 	size_t n;
@@ -182,8 +177,7 @@ load_other(struct project *p, const char *path, struct conf **read, struct fail 
 }
 
 /* Reads the job limits. A file that cannot be used leaves the limits as they were. */
-static void
-load_limits(struct project *p)
+static void load_limits(struct project *p)
 {
 	char path[4096 + sizeof("/" JOB_LIMITS_FILE)];
 	struct arena fresh = { 0 };
@@ -208,8 +202,7 @@ load_limits(struct project *p)
 	p->limits = l.limits;
 }
 
-enum err
-project_read_config(struct project *p, struct fail *f)
+enum err project_read_config(struct project *p, struct fail *f)
 {
 	char path[4096 + sizeof("/config.xml")];
 	struct conf *read;
@@ -248,8 +241,7 @@ project_read_config(struct project *p, struct fail *f)
 	return OK;
 }
 
-enum err
-project_configure(struct project *p, struct fail *f)
+enum err project_configure(struct project *p, struct fail *f)
 {
 	TRY(project_read_config(p, f));
 	/*
@@ -263,9 +255,8 @@ project_configure(struct project *p, struct fail *f)
 	return OK;
 }
 
-enum err
-project_find(struct project *p, const char *program, const char *dir, bool log_to_file,
-    struct fail *f)
+enum err project_find(struct project *p, const char *program, const char *dir,
+    bool log_to_file, struct fail *f)
 {
 	struct owner owner = { 0 };
 
@@ -276,8 +267,7 @@ project_find(struct project *p, const char *program, const char *dir, bool log_t
 	return OK;
 }
 
-bool
-project_stopped(struct project *p)
+bool project_stopped(struct project *p)
 {
 	char path[4096 + sizeof("/stop_sched")];
 
@@ -286,8 +276,7 @@ project_stopped(struct project *p)
 	return p->stop_seen.there || p->stop_seen.link;
 }
 
-static enum err
-load_catalog(struct project *p, int64_t now, struct fail *f)
+static enum err load_catalog(struct project *p, int64_t now, struct fail *f)
 {
 	char path[4096 + sizeof("/reread_db")];
 	struct arena fresh = { 0 };
@@ -311,8 +300,7 @@ load_catalog(struct project *p, int64_t now, struct fail *f)
 	return OK;
 }
 
-enum err
-project_connect(struct project *p, int64_t now, struct fail *f)
+enum err project_connect(struct project *p, int64_t now, struct fail *f)
 {
 	enum err e;
 
@@ -338,8 +326,8 @@ project_connect(struct project *p, int64_t now, struct fail *f)
 
 /* --- texts for replies --- */
 
-static void
-read_admin_text(struct admin_text *t, enum project_text kind, const char *path)
+static void read_admin_text(
+    struct admin_text *t, enum project_text kind, const char *path)
 {
 	struct fail f = { 0 };
 	char *in, *out;
@@ -359,8 +347,7 @@ read_admin_text(struct admin_text *t, enum project_text kind, const char *path)
 		log_warn("%s: %s: replies go without it", path, f.detail);
 }
 
-const char *const *
-project_texts(struct project *p)
+const char *const *project_texts(struct project *p)
 {
 	char path[4096 + 64];
 
@@ -376,8 +363,7 @@ project_texts(struct project *p)
 	return p->texts;
 }
 
-void
-project_close(struct project *p)
+void project_close(struct project *p)
 {
 	for (enum project_text i = 0; i < PROJECT_TEXTS; i++)
 		arena_free(&p->admin_texts[i].a);

@@ -63,8 +63,7 @@ struct heartbeat {
 
 enum { HEARTBEAT_MS = 5000 };
 
-static enum err
-look_for_drain(struct heartbeat *p, struct db *db, struct fail *f)
+static enum err look_for_drain(struct heartbeat *p, struct db *db, struct fail *f)
 {
 	int64_t since;
 
@@ -77,9 +76,8 @@ look_for_drain(struct heartbeat *p, struct db *db, struct fail *f)
 	return OK;
 }
 
-static enum err
-heartbeat_note(struct heartbeat *p, struct arena *a, const struct conf *cf,
-    struct db *db, struct fail *f)
+static enum err heartbeat_note(struct heartbeat *p, struct arena *a,
+    const struct conf *cf, struct db *db, struct fail *f)
 {
 	struct node here;
 	bool drained;
@@ -101,8 +99,7 @@ heartbeat_note(struct heartbeat *p, struct arena *a, const struct conf *cf,
 }
 
 /* Takes its turn, if it is time for one. */
-static bool
-heartbeat_is_due(struct heartbeat *p)
+static bool heartbeat_is_due(struct heartbeat *p)
 {
 	int64_t now_ms = clock_mono_ms(), due_ms = p->next_ms;
 
@@ -117,8 +114,7 @@ heartbeat_is_due(struct heartbeat *p)
  * drained. What fails is tried again 5 s later; the state of draining is harmless when
  * stale, but a process that has just started waits until it is known.
  */
-static void
-heartbeat_keep(struct heartbeat *p, const struct conf *cf, struct db *db)
+static void heartbeat_keep(struct heartbeat *p, const struct conf *cf, struct db *db)
 {
 	struct arena a = { 0 };
 	struct fail f = { 0 };
@@ -146,8 +142,7 @@ struct scheduler {            /* lives as long as the process */
 	struct arena a;
 };
 
-static struct serve_terms
-scheduler_terms(void *ctx)
+static struct serve_terms scheduler_terms(void *ctx)
 {
 	struct scheduler *s = ctx;
 	struct fail f = { 0 };
@@ -162,9 +157,8 @@ scheduler_terms(void *ctx)
 }
 
 /* Replies without running the RPC. delay_s 0: as usual. */
-static void
-turn_away(struct project *p, struct rpc *x, enum situation s, const char *detail,
-    double delay_s)
+static void turn_away(struct project *p, struct rpc *x, enum situation s,
+    const char *detail, double delay_s)
 {
 	x->out = buf_new(x->a);
 	x->refused = s;
@@ -191,8 +185,7 @@ struct cohort_base {
  * it is old or has changed. Once for a cohort: what one request holds would
  * be freed if the next one read it anew.
  */
-static struct cohort_base
-cohort_base(struct project *p, int64_t now)
+static struct cohort_base cohort_base(struct project *p, int64_t now)
 {
 	struct cohort_base g = { .e = OK };
 
@@ -208,8 +201,7 @@ cohort_base(struct project *p, int64_t now)
 }
 
 /* If the project cannot serve an RPC, makes the reply and returns false. */
-static bool
-make_ready(struct project *p, const struct cohort_base *g, struct rpc *x)
+static bool make_ready(struct project *p, const struct cohort_base *g, struct rpc *x)
 {
 	x->conf = p->conf;
 	if (!p->usable) {
@@ -243,8 +235,7 @@ make_ready(struct project *p, const struct cohort_base *g, struct rpc *x)
  * is served without getting work. A probe is served, since it asks whether this node
  * could serve.
  */
-static bool
-is_drained(struct scheduler *s, struct project *p, struct rpc *x)
+static bool is_drained(struct scheduler *s, struct project *p, struct rpc *x)
 {
 	heartbeat_keep(&s->heartbeat, p->conf, p->db);
 	x->drained = !x->probe && s->heartbeat.project_drained;
@@ -254,8 +245,7 @@ is_drained(struct scheduler *s, struct project *p, struct rpc *x)
 	return true;
 }
 
-static void
-record_outcome(struct project *p, const struct rpc *x)
+static void record_outcome(struct project *p, const struct rpc *x)
 {
 	rpc_ring(x);
 	decision_log_write(p->decision_log, x);
@@ -263,8 +253,7 @@ record_outcome(struct project *p, const struct rpc *x)
 }
 
 /* Turns one request into one reply. */
-static void
-run_request(struct project *p, struct rpc *x)
+static void run_request(struct project *p, struct rpc *x)
 {
 	const struct cohort_base g = cohort_base(p, x->now);
 	struct fail f = { 0 };
@@ -281,8 +270,7 @@ run_request(struct project *p, struct rpc *x)
 		record_outcome(p, x);
 }
 
-static uint64_t
-random_seed(void)
+static uint64_t random_seed(void)
 {
 	uint64_t seed;
 
@@ -294,15 +282,13 @@ random_seed(void)
  * A project that is down answers in plain text, as the stock server does (protocol.md
  * 2.10).
  */
-static void
-put_reply(const struct rpc *x, struct fcgi_reply *rp)
+static void put_reply(const struct rpc *x, struct fcgi_reply *rp)
 {
 	rp->type = refuse_is_down(x->refused) ? "text/plain" : "text/xml";
 	rp->body = x->out;
 }
 
-static struct rpc
-scheduler_rpc_of(struct arena *a, const struct fcgi_request *rq)
+static struct rpc scheduler_rpc_of(struct arena *a, const struct fcgi_request *rq)
 {
 	return (struct rpc){ .a = a,
 		.peer = rq->peer,
@@ -312,8 +298,7 @@ scheduler_rpc_of(struct arena *a, const struct fcgi_request *rq)
 		.seed = random_seed() };
 }
 
-static void
-scheduler_configure(struct project *p)
+static void scheduler_configure(struct project *p)
 {
 	p->trouble = (struct fail){ 0 };
 	project_configure(p, &p->trouble);
@@ -330,8 +315,7 @@ struct served { /* requests that a worker answers together */
 	size_t n;
 };
 
-static void
-served_reply(struct served *g, size_t k)
+static void served_reply(struct served *g, size_t k)
 {
 	struct rpc *x = &g->v[k];
 	struct fcgi_reply rp = { 0 };
@@ -344,8 +328,7 @@ served_reply(struct served *g, size_t k)
 }
 
 /* Called for each request that is over or parked. */
-static void
-served_over(void *ctx, struct rpc *x)
+static void served_over(void *ctx, struct rpc *x)
 {
 	struct served *g = ctx;
 	size_t k = (size_t)(x - g->v);
@@ -366,8 +349,7 @@ served_over(void *ctx, struct rpc *x)
 }
 
 /* Begins a request or goes on with one that has waited; false if it has its reply. */
-static bool
-served_begin(struct served *g, struct arena *a, size_t k)
+static bool served_begin(struct served *g, struct arena *a, size_t k)
 {
 	const struct fcgi_request *rq = serve_request(g->jobs[k]);
 	const struct rpc_wait *waited = serve_parked(g->jobs[k]);
@@ -395,8 +377,8 @@ served_begin(struct served *g, struct arena *a, size_t k)
 	return true;
 }
 
-static void
-scheduler_answer(void *worker, struct arena *a, struct serve_job *const *jobs, size_t n)
+static void scheduler_answer(
+    void *worker, struct arena *a, struct serve_job *const *jobs, size_t n)
 {
 	struct worker_state *w = worker;
 	struct served g = { .w = w,
@@ -413,9 +395,8 @@ scheduler_answer(void *worker, struct arena *a, struct serve_job *const *jobs, s
 }
 
 /* Looks whether parked requests go on. */
-static void
-scheduler_look(void *worker, struct arena *a, struct serve_job *const *parked, size_t n,
-    bool *go_on)
+static void scheduler_look(void *worker, struct arena *a,
+    struct serve_job *const *parked, size_t n, bool *go_on)
 {
 	struct worker_state *w = worker;
 	struct rpc_wait **v = NEWN(a, struct rpc_wait *, n);
@@ -433,14 +414,12 @@ scheduler_look(void *worker, struct arena *a, struct serve_job *const *parked, s
 }
 
 /* A waiting request is given up, because its host has come again. */
-static void
-scheduler_left(void *parked)
+static void scheduler_left(void *parked)
 {
 	wait_give_up(parked);
 }
 
-static bool
-head_is_refused(struct project *p, struct rpc *x)
+static bool head_is_refused(struct project *p, struct rpc *x)
 {
 	struct cohort_base g;
 
@@ -456,8 +435,8 @@ head_is_refused(struct project *p, struct rpc *x)
 }
 
 /* Refuses a large request whose key belongs to no account, before the rest is read. */
-static bool
-scheduler_head(void *worker, const struct fcgi_request *rq, struct fcgi_reply *rp)
+static bool scheduler_head(
+    void *worker, const struct fcgi_request *rq, struct fcgi_reply *rp)
 {
 	struct worker_state *w = worker;
 	struct project *p = &w->project;
@@ -475,16 +454,15 @@ scheduler_head(void *worker, const struct fcgi_request *rq, struct fcgi_reply *r
 	return true;
 }
 
-static bool
-scheduler_is_apart(void *ctx, const struct fcgi_request *rq)
+static bool scheduler_is_apart(void *ctx, const struct fcgi_request *rq)
 {
 	const struct scheduler *s = ctx;
 
 	return trial_is_due(&s->trial, rq);
 }
 
-static enum serve_end
-scheduler_answer_apart(void *ctx, const struct fcgi_request *rq, struct fcgi_reply *rp)
+static enum serve_end scheduler_answer_apart(
+    void *ctx, const struct fcgi_request *rq, struct fcgi_reply *rp)
 {
 	struct scheduler *s = ctx;
 
@@ -495,8 +473,8 @@ scheduler_answer_apart(void *ctx, const struct fcgi_request *rq, struct fcgi_rep
  * Whatever the reason, clients get a scheduler_reply, and with status 200: of any other
  * they read neither message nor delay. Other methods are not used by clients.
  */
-static void
-scheduler_refuse(void *ctx, enum serve_end why, double delay_s, struct fcgi_reply *rp)
+static void scheduler_refuse(
+    void *ctx, enum serve_end why, double delay_s, struct fcgi_reply *rp)
 {
 	static const struct {
 		enum situation s;
@@ -528,14 +506,12 @@ scheduler_refuse(void *ctx, enum serve_end why, double delay_s, struct fcgi_repl
 	put_reply(&x, rp);
 }
 
-static uint64_t
-scheduler_host_key(const struct fcgi_request *rq)
+static uint64_t scheduler_host_key(const struct fcgi_request *rq)
 {
 	return host_key(rq->body, rq->body_n);
 }
 
-static void *
-scheduler_worker_begin(void *ctx, int64_t i)
+static void *scheduler_worker_begin(void *ctx, int64_t i)
 {
 	struct scheduler *s = ctx;
 	struct worker_state *w = &s->workers[i];
@@ -555,15 +531,14 @@ scheduler_worker_begin(void *ctx, int64_t i)
 	return w;
 }
 
-static void
-scheduler_worker_end(void *worker)
+static void scheduler_worker_end(void *worker)
 {
 	project_close(&((struct worker_state *)worker)->project);
 }
 
 /* Reads standard input, at most max bytes; E_BADREQ if there are more. */
-static enum err
-read_stdin(struct arena *a, size_t max, char **p, size_t *n, struct fail *f)
+static enum err read_stdin(
+    struct arena *a, size_t max, char **p, size_t *n, struct fail *f)
 {
 	struct buf b = buf_new(a);
 	char chunk[8192];
@@ -582,8 +557,7 @@ read_stdin(struct arena *a, size_t max, char **p, size_t *n, struct fail *f)
 	return OK;
 }
 
-static enum err
-write_trace(const struct rpc *x, const char *path, struct fail *f)
+static enum err write_trace(const struct rpc *x, const char *path, struct fail *f)
 {
 	struct buf b = buf_new(x->a);
 
@@ -592,8 +566,7 @@ write_trace(const struct rpc *x, const char *path, struct fail *f)
 }
 
 /* Serves one request from standard input; writes the reply to standard output. */
-static int
-serve_once(struct project *p, const struct options *o)
+static int serve_once(struct project *p, const struct options *o)
 {
 	struct arena a = { 0 };
 	struct fail f = { 0 };
@@ -637,8 +610,7 @@ serve_once(struct project *p, const struct options *o)
 }
 
 /* Replays a recorded request (replay.h); writes the reply to standard output. */
-static int
-replay_offline(const struct options *o)
+static int replay_offline(const struct options *o)
 {
 	struct arena a = { 0 };
 	struct rpc x = { .a = &a, .peer = "" };
@@ -657,8 +629,7 @@ replay_offline(const struct options *o)
 }
 
 /* A seed in base 10, or as 0x81f3aa02. */
-static const char *
-take_seed(void *row, char *text)
+static const char *take_seed(void *row, char *text)
 {
 	struct options *o = row;
 	char *end;
@@ -693,8 +664,7 @@ static const struct field scheduler_options[] = {
 };
 
 /* Only one request at a time is decided without effects, or from other sources. */
-static bool
-options_agree(const struct options *o)
+static bool options_agree(const struct options *o)
 {
 	bool other = o->host != 0 || o->job != 0 || o->config != NULL ||
 	             o->trace != NULL || o->offline != NULL;
@@ -703,8 +673,7 @@ options_agree(const struct options *o)
 }
 
 /* Returns -1 to go on, otherwise the exit status. */
-static int
-scheduler_parse_options(int argc, char **argv, struct options *o)
+static int scheduler_parse_options(int argc, char **argv, struct options *o)
 {
 	struct arena a = { 0 };
 	struct fail f = { 0 };
@@ -732,8 +701,7 @@ scheduler_parse_options(int argc, char **argv, struct options *o)
 }
 
 /* Serves FastCGI until the process is asked to stop. */
-static int
-serve_socket_of(struct project *front, const struct options *o)
+static int serve_socket_of(struct project *front, const struct options *o)
 {
 	struct scheduler s = { .front = *front };
 	const struct conf *cf;
@@ -782,8 +750,7 @@ serve_socket_of(struct project *front, const struct options *o)
 	return e == OK ? EXIT_SUCCESS : err_exit(e);
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	struct options o = { 0 };
 	struct project p;

@@ -17,8 +17,7 @@ enum { /* what clients of a version take (protocol.md 2.1, 2.2) */
 
 /* --- scalars --- */
 
-static void
-messages(const struct check *c)
+static void messages(const struct check *c)
 {
 	size_t n = 0;
 
@@ -44,8 +43,7 @@ messages(const struct check *c)
 		violation(c->x, "%zu messages for version %d", n, (int)c->version);
 }
 
-static void
-check_header(const struct check *c)
+static void check_header(const struct check *c)
 {
 	const struct node *root = c->root;
 	const char *url = tree_text(root, "master_url");
@@ -69,8 +67,7 @@ check_header(const struct check *c)
 	messages(c);
 }
 
-static void
-code_sign_key(const struct check *c)
+static void code_sign_key(const struct check *c)
 {
 	const struct node *key = tree_child(c->root, "code_sign_key");
 	const char *held = c->q == NULL ? NULL : c->q->code_sign_key;
@@ -93,8 +90,7 @@ code_sign_key(const struct check *c)
 
 /* --- what the request says --- */
 
-static bool
-reported(const struct request *q, const char *name)
+static bool reported(const struct request *q, const char *name)
 {
 	for (size_t i = 0; i < q->nreports; i++)
 		if (strcmp(q->reports[i].name, name) == 0)
@@ -102,8 +98,7 @@ reported(const struct request *q, const char *name)
 	return false;
 }
 
-static bool
-reply_listed(const struct request *q, const char *name)
+static bool reply_listed(const struct request *q, const char *name)
 {
 	for (size_t i = 0; i < q->nother_results; i++)
 		if (strcmp(q->other_results[i].name, name) == 0)
@@ -115,8 +110,7 @@ reply_listed(const struct request *q, const char *name)
  * A request that cannot be read or has no known account gets a reason, and nothing that
  * presumes a host.
  */
-static void
-refusal(const struct check *c)
+static void refusal(const struct check *c)
 {
 	static const char *const names[] = { "hostid", "userid", "result_ack",
 		"message_ack", "app_version", "workunit", "result", "delete_file_info",
@@ -132,8 +126,7 @@ refusal(const struct check *c)
 }
 
 /* The account has made so many hosts that this one must come back later. */
-static bool
-no_row(const struct check *c)
+static bool no_row(const struct check *c)
 {
 	for (EACH(m, c->root, "message"))
 		if (strstr(m->text, "This account has too many new computers") != NULL)
@@ -144,8 +137,7 @@ no_row(const struct check *c)
 
 enum { SLICE = 2000 };
 
-static void
-acks(const struct check *c)
+static void acks(const struct check *c)
 {
 	const struct node *ack = tree_child(c->root, "message_ack");
 
@@ -167,8 +159,7 @@ acks(const struct check *c)
 		violation(c->x, "%zu messages are not acked", c->q->ntrickles);
 }
 
-static void
-aborts(const struct check *c, const char *element)
+static void aborts(const struct check *c, const char *element)
 {
 	for (EACH(n, c->root, element))
 		if (!reply_listed(c->q, tree_text(n, "name")))
@@ -177,8 +168,7 @@ aborts(const struct check *c, const char *element)
 }
 
 /* A client with a flag for each of its resources would never come back. */
-static void
-resources(const struct check *c)
+static void resources(const struct check *c)
 {
 	size_t n = 0, i;
 
@@ -195,8 +185,7 @@ resources(const struct check *c)
 		violation(c->x, "no_rsc_apps for all that the client has");
 }
 
-void
-check_reply(struct violations *x, const char *request, size_t nrequest,
+void check_reply(struct violations *x, const char *request, size_t nrequest,
     const char *reply, size_t nreply)
 {
 	struct check c = { .x = x, .root = tree_read(x, reply, nreply) };

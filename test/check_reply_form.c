@@ -25,8 +25,7 @@ static const struct elem {
 #undef ELEM
 };
 
-static const struct elem *
-elem(const char *parent, const char *name)
+static const struct elem *elem(const char *parent, const char *name)
 {
 	for (size_t i = 0; i < N(elems); i++)
 		if (strcmp(elems[i].parent, parent) == 0 &&
@@ -36,8 +35,8 @@ elem(const char *parent, const char *name)
 }
 
 /* Clients obey known names inside unknown elements. */
-static void
-known_inside(const struct check *c, const struct node *unknown, const struct node *n)
+static void known_inside(
+    const struct check *c, const struct node *unknown, const struct node *n)
 {
 	for (; n != NULL; n = n->next) {
 		if (elem(c->root->name, n->name) != NULL)
@@ -52,16 +51,14 @@ known_inside(const struct check *c, const struct node *unknown, const struct nod
 /* --- types --- */
 
 /* Base 0 is read: a leading 0 is octal. */
-static bool
-is_integer(const char *s)
+static bool is_integer(const char *s)
 {
 	s += *s == '-';
 	return s[0] != '\0' && s[strspn(s, "0123456789")] == '\0' &&
 	       (s[0] != '0' || s[1] == '\0');
 }
 
-static bool
-is_number(const char *s)
+static bool is_number(const char *s)
 {
 	char *end;
 	double v = strtod(s, &end);
@@ -69,14 +66,12 @@ is_number(const char *s)
 	return end != s && *end == '\0' && isfinite(v) && strpbrk(s, "xX") == NULL;
 }
 
-static bool
-is_hash(const char *s)
+static bool is_hash(const char *s)
 {
 	return strlen(s) == 32 && s[strspn(s, "0123456789abcdef")] == '\0';
 }
 
-static bool
-fits(const struct node *n, enum type type)
+static bool fits(const struct node *n, enum type type)
 {
 	bool inner = n->child != NULL;
 
@@ -102,8 +97,7 @@ fits(const struct node *n, enum type type)
 
 /* --- elements --- */
 
-static void
-one(const struct check *c, const struct node *n, const struct elem *e)
+static void one(const struct check *c, const struct node *n, const struct elem *e)
 {
 	const struct node *later = tree_next(n, n->name);
 
@@ -122,8 +116,7 @@ one(const struct check *c, const struct node *n, const struct elem *e)
 		    n->name, (int)c->version);
 }
 
-static void
-inside(const struct check *c, const struct node *parent)
+static void inside(const struct check *c, const struct node *parent)
 {
 	for (const struct node *n = parent->child; n != NULL; n = n->next) {
 		const struct elem *e = elem(parent->name, n->name);
@@ -141,8 +134,7 @@ inside(const struct check *c, const struct node *parent)
 }
 
 /* Read by lines of 255 bytes, the tags on lines of their own. */
-static void
-trickles_down(const struct check *c)
+static void trickles_down(const struct check *c)
 {
 	for (EACH(n, c->root, "trickle_down")) {
 		const char *p = n->raw, *end = p + n->raw_n;
@@ -169,8 +161,7 @@ trickles_down(const struct check *c)
 	}
 }
 
-static void
-feeds(const struct check *c)
+static void feeds(const struct check *c)
 {
 	const struct node *list = tree_child(c->root, "rss_feeds");
 
@@ -183,8 +174,7 @@ feeds(const struct check *c)
 			    c->x, "line %d: rss_feed without url or interval", n->line);
 }
 
-void
-check_form(const struct check *c)
+void check_form(const struct check *c)
 {
 	inside(c, c->root);
 	trickles_down(c);

@@ -16,8 +16,7 @@ enum { FILE_MAX = 256 << 20, NAMES_MAX = 1 << 20 };
 static const char reply_end[] = ".reply.xml", request_end[] = ".request.xml";
 
 /* Returns the exit code; request_path may be NULL. */
-static int
-check_pair(struct arena *a, const char *reply_path, const char *request_path)
+static int check_pair(struct arena *a, const char *reply_path, const char *request_path)
 {
 	struct violations x = { .a = a };
 	char *reply, *request = NULL;
@@ -36,8 +35,7 @@ check_pair(struct arena *a, const char *reply_path, const char *request_path)
 	return x.n > 0;
 }
 
-static int
-check_dir(const char *dir)
+static int check_dir(const char *dir)
 {
 	struct arena a = { 0 }, pair = { 0 };
 	struct fail f = { 0 };
@@ -70,8 +68,7 @@ check_dir(const char *dir)
 	return code > 1 ? 2 : code;
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	struct arena a = { 0 };
 	struct stat st;

@@ -9,8 +9,7 @@
 
 enum { CUDA_VERSION = 70000 }; /* below: NVIDIA is called CUDA */
 
-const struct node *
-check_named(
+const struct node *check_named(
     const struct check *c, const char *element, const char *key, const char *text)
 {
 	for (EACH(n, c->root, element))
@@ -19,8 +18,7 @@ check_named(
 	return NULL;
 }
 
-static bool
-known_app(const struct check *c, const char *name)
+static bool known_app(const struct check *c, const char *name)
 {
 	if (check_named(c, "app", "name", name) != NULL)
 		return true;
@@ -30,8 +28,7 @@ known_app(const struct check *c, const char *name)
 	return false;
 }
 
-static void
-once(const struct check *c, const char *element)
+static void once(const struct check *c, const char *element)
 {
 	for (EACH(n, c->root, element)) {
 		const char *name = tree_text(n, "name");
@@ -48,8 +45,7 @@ once(const struct check *c, const char *element)
 
 /* --- files --- */
 
-static bool
-good_file_name(const char *name)
+static bool good_file_name(const char *name)
 {
 	for (const char *p = name; *p != '\0'; p++)
 		if ((unsigned char)*p < ' ' || *p == 127)
@@ -58,8 +54,7 @@ good_file_name(const char *name)
 	       strchr(name, '%') == NULL;
 }
 
-static bool
-reply_file_held(const struct check *c, const char *name)
+static bool reply_file_held(const struct check *c, const char *name)
 {
 	for (size_t i = 0; c->q != NULL && i < c->q->nfiles; i++)
 		if (strcmp(c->q->files[i].name, name) == 0)
@@ -67,8 +62,7 @@ reply_file_held(const struct check *c, const char *name)
 	return c->q == NULL;
 }
 
-static void
-urls(const struct check *c, const struct node *file, const char *element)
+static void urls(const struct check *c, const struct node *file, const char *element)
 {
 	for (EACH(u, file, element))
 		if (strncmp(u->text, "http://", 7) != 0 &&
@@ -77,8 +71,7 @@ urls(const struct check *c, const struct node *file, const char *element)
 			    u->text);
 }
 
-static void
-files(const struct check *c)
+static void files(const struct check *c)
 {
 	for (EACH(n, c->root, "file_info")) {
 		const char *name = tree_text(n, "name");
@@ -101,8 +94,7 @@ files(const struct check *c)
 	}
 }
 
-static bool
-uploads(const struct node *file)
+static bool uploads(const struct node *file)
 {
 	if (tree_child(file, "upload_url") != NULL)
 		return true;
@@ -112,8 +104,7 @@ uploads(const struct node *file)
 	return false;
 }
 
-static bool
-downloads(const struct node *file)
+static bool downloads(const struct node *file)
 {
 	return tree_child(file, "url") != NULL ||
 	       tree_child(file, "download_url") != NULL ||
@@ -122,8 +113,7 @@ downloads(const struct node *file)
 
 enum use { USE_VERSION, USE_INPUT, USE_OUTPUT, USE_SHOWN };
 
-static void
-file_used(
+static void file_used(
     const struct check *c, const struct node *f, const struct node *ref, enum use use)
 {
 	const char *name = tree_text(f, "name");
@@ -142,8 +132,7 @@ file_used(
 		violation(c->x, "line %d: %s has no url", f->line, name);
 }
 
-static void
-refs(const struct check *c, const struct node *n, enum use use)
+static void refs(const struct check *c, const struct node *n, enum use use)
 {
 	size_t mains = 0;
 
@@ -171,8 +160,7 @@ refs(const struct check *c, const struct node *n, enum use use)
 
 /* --- versions --- */
 
-static bool
-platform_of_client(const struct check *c, const char *platform)
+static bool platform_of_client(const struct check *c, const char *platform)
 {
 	for (size_t i = 0; i < c->q->nplatforms; i++)
 		if (strcmp(c->q->platforms[i], platform) == 0)
@@ -180,15 +168,13 @@ platform_of_client(const struct check *c, const char *platform)
 	return false;
 }
 
-static bool
-anonymous(const struct check *c)
+static bool anonymous(const struct check *c)
 {
 	return c->q != NULL && strcmp(c->q->platform_name, "anonymous") == 0;
 }
 
 /* Unknown types make the client abort the task. */
-static void
-coproc(const struct check *c, const struct node *version)
+static void coproc(const struct check *c, const struct node *version)
 {
 	const struct node *n = tree_child(version, "coproc");
 	const char *type = n == NULL ? "" : tree_text(n, "type");
@@ -206,8 +192,7 @@ coproc(const struct check *c, const struct node *version)
 	violation(c->x, "line %d: coproc %s, the client has none", n->line, type);
 }
 
-static bool
-same_key(const struct node *a, const struct node *b)
+static bool same_key(const struct node *a, const struct node *b)
 {
 	static const char *const key[] = { "app_name", "platform", "version_num",
 		"plan_class" };
@@ -218,8 +203,7 @@ same_key(const struct node *a, const struct node *b)
 	return true;
 }
 
-static void
-version(const struct check *c, const struct node *n)
+static void version(const struct check *c, const struct node *n)
 {
 	const char *platform = tree_text(n, "platform");
 
@@ -252,8 +236,7 @@ version(const struct check *c, const struct node *n)
 
 /* --- work --- */
 
-static void
-workunit(const struct check *c, const struct node *n)
+static void workunit(const struct check *c, const struct node *n)
 {
 	static const char *const above_0[] = { "rsc_fpops_est", "rsc_fpops_bound",
 		"rsc_memory_bound", "rsc_disk_bound" };
@@ -269,8 +252,7 @@ workunit(const struct check *c, const struct node *n)
 }
 
 /* Tells whether the reply or the client has a version that can run the result. */
-static bool
-version_for(const struct check *c, const struct node *r, const char *app)
+static bool version_for(const struct check *c, const struct node *r, const char *app)
 {
 	const char *platform = tree_text(r, "platform");
 	const char *class = tree_text(r, "plan_class"),
@@ -296,8 +278,7 @@ version_for(const struct check *c, const struct node *r, const char *app)
 	return false;
 }
 
-static bool
-at_client(const struct check *c, const char *result)
+static bool at_client(const struct check *c, const char *result)
 {
 	for (size_t i = 0; c->q != NULL && i < c->q->nother_results; i++)
 		if (strcmp(c->q->other_results[i].name, result) == 0)
@@ -305,8 +286,7 @@ at_client(const struct check *c, const char *result)
 	return false;
 }
 
-static void
-result(const struct check *c, const struct node *n)
+static void result(const struct check *c, const struct node *n)
 {
 	const char *wu = tree_text(n, "wu_name");
 	const struct node *w = check_named(c, "workunit", "name", wu);
@@ -329,8 +309,7 @@ result(const struct check *c, const struct node *n)
 	refs(c, n, USE_OUTPUT);
 }
 
-void
-check_work(const struct check *c)
+void check_work(const struct check *c)
 {
 	const struct node *shown = tree_child(c->root, "project_files");
 

@@ -115,7 +115,7 @@ function defines(file, name,    line, yes)
 {
 	if (!((file, name) in defined)) {
 		while ((getline line < file) > 0)
-			if (index(line, name "(") == 1 || line ~ ("^#define " name "\\("))
+			if ((line ~ ("^([a-z].*[ *])?" name "\\(") && line !~ /;$/) || line ~ ("^#define " name "\\("))
 				yes = 1
 		close(file)
 		defined[file, name] = yes

@@ -9,8 +9,7 @@
 #include "model/conf.h"
 #include "lib/banned.h"
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "man") == 0)
 		conf_print_man();

@@ -8,14 +8,12 @@
 #include <string.h>
 #include "lib/banned.h"
 
-static void
-put_name(struct buf *b, const char *indent, const char *name)
+static void put_name(struct buf *b, const char *indent, const char *name)
 {
 	buf_printf(b, "%s%s: ", indent, name);
 }
 
-static void
-put_STR(struct buf *b, const char *indent, const char *name, const char *s)
+static void put_STR(struct buf *b, const char *indent, const char *name, const char *s)
 {
 	put_name(b, indent, name);
 	if (s == NULL) {
@@ -35,8 +33,7 @@ put_STR(struct buf *b, const char *indent, const char *name, const char *s)
 }
 
 /* Puts each line behind a bar, so that blanks at either end can be seen. */
-static void
-put_TEXT(struct buf *b, const char *indent, const char *name, const char *s)
+static void put_TEXT(struct buf *b, const char *indent, const char *name, const char *s)
 {
 	size_t n;
 
@@ -53,21 +50,18 @@ put_TEXT(struct buf *b, const char *indent, const char *name, const char *s)
 	}
 }
 
-static void
-put_I64(struct buf *b, const char *indent, const char *name, int64_t v)
+static void put_I64(struct buf *b, const char *indent, const char *name, int64_t v)
 {
 	put_name(b, indent, name);
 	buf_printf(b, "%" PRId64 "\n", v);
 }
 
-static void
-put_I32(struct buf *b, const char *indent, const char *name, int64_t v)
+static void put_I32(struct buf *b, const char *indent, const char *name, int64_t v)
 {
 	put_I64(b, indent, name, v);
 }
 
-static void
-put_F64(struct buf *b, const char *indent, const char *name, double v)
+static void put_F64(struct buf *b, const char *indent, const char *name, double v)
 {
 	char text[40];
 
@@ -79,8 +73,7 @@ put_F64(struct buf *b, const char *indent, const char *name, double v)
 	buf_printf(b, "%s\n", text);
 }
 
-static void
-put_BOOL(struct buf *b, const char *indent, const char *name, bool v)
+static void put_BOOL(struct buf *b, const char *indent, const char *name, bool v)
 {
 	put_name(b, indent, name);
 	buf_puts(b, v ? "true\n" : "false\n");
@@ -97,8 +90,7 @@ put_BOOL(struct buf *b, const char *indent, const char *name, bool v)
 #undef F
 #undef END_STRUCT
 
-static void
-item(struct buf *b, const char *indent, const char *list, size_t i)
+static void item(struct buf *b, const char *indent, const char *list, size_t i)
 {
 	buf_printf(b, "%s%s[%zu]\n", indent, list, i);
 }
@@ -109,8 +101,7 @@ item(struct buf *b, const char *indent, const char *list, size_t i)
 		dump_##type(b, "  ", &q->list[i]);                                     \
 	}
 
-void
-dump_request(struct buf *b, const struct request *q)
+void dump_request(struct buf *b, const struct request *q)
 {
 	dump_request_fields(b, "", q);
 	for (size_t i = 0; i < q->nplatforms; i++)

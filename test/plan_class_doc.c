@@ -20,8 +20,7 @@ static const char *const class_type_names[] = {
 	[PC_VERSIONS] = "version, repeated",
 };
 
-static void
-man_section(bool *open, const char *heading)
+static void man_section(bool *open, const char *heading)
 {
 	if (*open)
 		printf(".El\n");
@@ -29,9 +28,8 @@ man_section(bool *open, const char *heading)
 	*open = true;
 }
 
-static void
-man_element(const char *name, enum pc_type type, const char *def, double least,
-    double most, const char *help)
+static void man_element(const char *name, enum pc_type type, const char *def,
+    double least, double most, const char *help)
 {
 	bool number = type == PC_INT || type == PC_NUM;
 
@@ -47,8 +45,7 @@ man_element(const char *name, enum pc_type type, const char *def, double least,
 	printf(".\n");
 }
 
-static void
-man_examples(void)
+static void man_examples(void)
 {
 	printf(
 	    ".Sh EXAMPLES\n"
@@ -81,8 +78,7 @@ man_examples(void)
 	    ".Dl $ locus plan-class test request.xml\n");
 }
 
-static void
-man_description(void)
+static void man_description(void)
 {
 	printf(
 	    ".\\\" SPDX-License-Identifier: Apache-2.0\n"
@@ -112,8 +108,7 @@ man_description(void)
 	    "reports it.\n");
 }
 
-static void
-man_syntax(void)
+static void man_syntax(void)
 {
 	printf(
 	    ".Pp\n"
@@ -152,8 +147,7 @@ man_syntax(void)
 	    "All elements but\n.Ic name\nare optional.\n");
 }
 
-static void
-man_elements(void)
+static void man_elements(void)
 {
 	bool open = false;
 
@@ -166,8 +160,7 @@ man_elements(void)
 	printf(".El\n");
 }
 
-static void
-man_explanations(void)
+static void man_explanations(void)
 {
 	printf(
 	    ".Sh OPERATING SYSTEM VERSIONS\n"
@@ -195,8 +188,7 @@ man_explanations(void)
 	    "projected ones.\n");
 }
 
-void
-plan_class_print_man(void)
+void plan_class_print_man(void)
 {
 	man_description();
 	man_syntax();

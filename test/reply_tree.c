@@ -12,8 +12,7 @@
 
 enum { DEPTH_MAX = 12, TOKEN_MAX = 4095, VIOLATIONS_MAX = 200 };
 
-void
-violation(struct violations *x, const char *fmt, ...)
+void violation(struct violations *x, const char *fmt, ...)
 {
 	char line[400];
 	va_list ap;
@@ -39,8 +38,7 @@ struct scan {
 	int line;
 };
 
-static bool
-raw(const char *name)
+static bool raw(const char *name)
 {
 	for (size_t i = 0; i < N(raw_names); i++)
 		if (strcmp(name, raw_names[i]) == 0)
@@ -48,15 +46,13 @@ raw(const char *name)
 	return false;
 }
 
-static void
-reply_step(struct scan *s, const char *q)
+static void reply_step(struct scan *s, const char *q)
 {
 	for (; s->p < q; s->p++)
 		s->line += *s->p == '\n';
 }
 
-static char *
-trimmed(struct arena *a, const char *p, size_t n)
+static char *trimmed(struct arena *a, const char *p, size_t n)
 {
 	while (n > 0 && strchr(" \t\r\n", *p) != NULL)
 		p++, n--;
@@ -66,8 +62,7 @@ trimmed(struct arena *a, const char *p, size_t n)
 }
 
 /* Decodes text as clients do, in place. */
-static void
-decode(char *s)
+static void decode(char *s)
 {
 	static const struct {
 		const char *text;
@@ -93,8 +88,7 @@ decode(char *s)
 	*out = '\0';
 }
 
-static void
-set_text(struct scan *s, const char *p, size_t n)
+static void set_text(struct scan *s, const char *p, size_t n)
 {
 	struct node *top = s->depth > 0 ? s->stack[s->depth - 1] : NULL;
 	char *text = trimmed(s->x->a, p, n);
@@ -110,8 +104,7 @@ set_text(struct scan *s, const char *p, size_t n)
 	top->raw_n = n;
 }
 
-static struct node *
-push(struct scan *s, const char *p, size_t n)
+static struct node *push(struct scan *s, const char *p, size_t n)
 {
 	struct node *e = NEW(s->x->a, struct node), *top;
 	size_t name_n = strcspn(p, " \t\r\n/>");
@@ -139,8 +132,7 @@ push(struct scan *s, const char *p, size_t n)
 	return e;
 }
 
-static void
-check_attr(struct scan *s, const struct node *e)
+static void check_attr(struct scan *s, const struct node *e)
 {
 	if (e->attr[0] == '\0')
 		return;
@@ -153,8 +145,7 @@ check_attr(struct scan *s, const struct node *e)
 }
 
 /* Reads a raw element's text up to its end tag. */
-static bool
-read_raw(struct scan *s, struct node *e)
+static bool read_raw(struct scan *s, struct node *e)
 {
 	const char *close = arena_printf(s->x->a, "</%s>", e->name);
 	const char *q = memmem(s->p, (size_t)(s->end - s->p), close, strlen(close));
@@ -172,8 +163,7 @@ read_raw(struct scan *s, struct node *e)
 }
 
 /* Expects s->p at a "<"; returns false to end the reading. */
-static bool
-read_tag(struct scan *s)
+static bool read_tag(struct scan *s)
 {
 	const char *gt = memchr(s->p, '>', (size_t)(s->end - s->p)), *name = s->p + 1;
 	bool closing = name < s->end && *name == '/', empty;
@@ -213,8 +203,7 @@ read_tag(struct scan *s)
 	return true;
 }
 
-static void
-check_bytes(struct violations *x, const char *p, size_t n)
+static void check_bytes(struct violations *x, const char *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		unsigned char c = (unsigned char)p[i];
@@ -225,8 +214,7 @@ check_bytes(struct violations *x, const char *p, size_t n)
 	}
 }
 
-struct node *
-tree_read(struct violations *x, const char *p, size_t n)
+struct node *tree_read(struct violations *x, const char *p, size_t n)
 {
 	static const char open[] = "<scheduler_reply>";
 	struct scan s = { .x = x, .p = p, .end = p + n, .in = p, .line = 1 };
@@ -263,8 +251,7 @@ tree_read(struct violations *x, const char *p, size_t n)
 	return root;
 }
 
-const struct node *
-tree_child(const struct node *n, const char *name)
+const struct node *tree_child(const struct node *n, const char *name)
 {
 	const struct node *c = n->child;
 
@@ -273,8 +260,7 @@ tree_child(const struct node *n, const char *name)
 	return c;
 }
 
-const struct node *
-tree_next(const struct node *n, const char *name)
+const struct node *tree_next(const struct node *n, const char *name)
 {
 	n = n->next;
 	while (n != NULL && strcmp(n->name, name) != 0)
@@ -282,8 +268,7 @@ tree_next(const struct node *n, const char *name)
 	return n;
 }
 
-const char *
-tree_text(const struct node *n, const char *name)
+const char *tree_text(const struct node *n, const char *name)
 {
 	const struct node *c = tree_child(n, name), *later;
 

@@ -18,8 +18,7 @@ static const char *const type_texts[] = {
 	[TMPL_REFUSED] = "refused",
 };
 
-static void
-man_rule(const struct tmpl_rule *r)
+static void man_rule(const struct tmpl_rule *r)
 {
 	bool required = strcmp(r->def, "!") == 0;
 
@@ -33,8 +32,7 @@ man_rule(const struct tmpl_rule *r)
 		printf("Example:\n.Ql %s\n", r->example);
 }
 
-static void
-man_place(enum tmpl_place place, const char *heading, const char *intro)
+static void man_place(enum tmpl_place place, const char *heading, const char *intro)
 {
 	printf(".Ss %s\n%s.Bl -tag -width Ds\n", heading, intro);
 	for (size_t i = 0; i < tmpl_nrules; i++)
@@ -43,8 +41,7 @@ man_place(enum tmpl_place place, const char *heading, const char *intro)
 	printf(".El\n");
 }
 
-static void
-man_template_head(void)
+static void man_template_head(void)
 {
 	printf(
 	    ".\\\" SPDX-License-Identifier: Apache-2.0\n"
@@ -68,8 +65,7 @@ man_template_head(void)
 	    "Comments are skipped, and everything else is copied to the clients as it is.\n");
 }
 
-static void
-man_template_examples(void)
+static void man_template_examples(void)
 {
 	printf(
 	    ".Sh PROGRAMS THAT KNOW NOTHING OF BOINC\n"
@@ -119,8 +115,7 @@ man_template_examples(void)
 	    ".Sh SEE ALSO\n.Xr locus 1 ,\n.Xr config.xml 5 ,\n.Xr work_generator 8\n");
 }
 
-void
-tmpl_print_man(void)
+void tmpl_print_man(void)
 {
 	man_template_head();
 	printf(

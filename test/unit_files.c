@@ -5,8 +5,7 @@
 #include "tools/unit.h"
 #include "lib/banned.h"
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	struct arena a = { 0 };
 	struct fail f = { 0 };

@@ -78,8 +78,7 @@ static const struct field app_options[] = {
 	{ 0 },
 };
 
-enum err
-app_name_check(struct cmd_ctx *x, const char *name)
+enum err app_name_check(struct cmd_ctx *x, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -94,9 +93,8 @@ app_name_check(struct cmd_ctx *x, const char *name)
 	return OK;
 }
 
-static struct new_daemon
-daemon_of(struct cmd_ctx *x, const char *program, const char *app, const char *more,
-    const char *args)
+static struct new_daemon daemon_of(struct cmd_ctx *x, const char *program,
+    const char *app, const char *more, const char *args)
 {
 	const char *name = arena_printf(x->a, "%s-%s", program, app);
 
@@ -106,8 +104,7 @@ daemon_of(struct cmd_ctx *x, const char *program, const char *app, const char *m
 }
 
 /* The daemons that the options ask for. */
-static void
-plan_daemons(struct cmd_ctx *x, const struct app_opts *o, const char *app,
+static void plan_daemons(struct cmd_ctx *x, const struct app_opts *o, const char *app,
     struct app_added *added)
 {
 	const char *templates = arena_printf(
@@ -135,8 +132,7 @@ plan_daemons(struct cmd_ctx *x, const struct app_opts *o, const char *app,
 	added->n = n;
 }
 
-static enum err
-add_daemons(struct cmd_ctx *x, const struct app_added *added, bool dry)
+static enum err add_daemons(struct cmd_ctx *x, const struct app_added *added, bool dry)
 {
 	if (!dry)
 		TRY(conf_add_daemons(x, added->daemons, added->n));
@@ -147,16 +143,15 @@ add_daemons(struct cmd_ctx *x, const struct app_added *added, bool dry)
 }
 
 /* Does the generator fill ranges into the template's command line? */
-static bool
-needs_ranges(const struct app_opts *o)
+static bool needs_ranges(const struct app_opts *o)
 {
 	return o->generator != NULL && strstr(o->generator, "-ranges") != NULL &&
 	       strstr(o->generator, "-arguments") == NULL;
 }
 
 /* Reports what would make the generator exit at once. */
-static enum err
-check_generator(struct cmd_ctx *x, const struct app_opts *o, const char *app)
+static enum err check_generator(
+    struct cmd_ctx *x, const struct app_opts *o, const char *app)
 {
 	const char *const kinds[] = { o->in == NULL ? "in" : NULL,
 		o->out == NULL ? "out" : NULL };
@@ -185,8 +180,7 @@ check_generator(struct cmd_ctx *x, const struct app_opts *o, const char *app)
 	return OK;
 }
 
-static enum err
-check_program_options(struct cmd_ctx *x, const struct app_opts *o)
+static enum err check_program_options(struct cmd_ctx *x, const struct app_opts *o)
 {
 	if ((o->platform != NULL || o->wrap) && o->program == NULL)
 		return ctx_usage(x, "--platform and --wrap belong to --program FILE");
@@ -196,8 +190,7 @@ check_program_options(struct cmd_ctx *x, const struct app_opts *o)
 	return OK;
 }
 
-static enum err
-app_add_check_options(struct cmd_ctx *x, const struct app_opts *o)
+static enum err app_add_check_options(struct cmd_ctx *x, const struct app_opts *o)
 {
 	if (o->locality != NULL && strcmp(o->locality, "file") != 0 &&
 	    strcmp(o->locality, "none") != 0)
@@ -212,16 +205,14 @@ app_add_check_options(struct cmd_ctx *x, const struct app_opts *o)
 	return OK;
 }
 
-static bool
-has_locality(const struct app_opts *o)
+static bool has_locality(const struct app_opts *o)
 {
 	return !o->no_locality &&
 	       (o->locality == NULL || strcmp(o->locality, "none") != 0);
 }
 
-static enum err
-app_add_templates(struct cmd_ctx *x, const struct app_opts *o, const char *app,
-    struct app_added *added)
+static enum err app_add_templates(struct cmd_ctx *x, const struct app_opts *o,
+    const char *app, struct app_added *added)
 {
 	const struct app_templates t = { .in = o->in,
 		.out = o->out,
@@ -246,8 +237,8 @@ struct app_program { /* what becomes version 1.00 */
 };
 
 /* Refuses a program that could not become a version: before anything is created. */
-static enum err
-app_program_check(struct cmd_ctx *x, const char *app, const struct app_program *p)
+static enum err app_program_check(
+    struct cmd_ctx *x, const char *app, const struct app_program *p)
 {
 	const struct platform *platform;
 	struct catalog *c;
@@ -287,8 +278,8 @@ app_program_check(struct cmd_ctx *x, const char *app, const struct app_program *
 }
 
 /* Makes the program version 1.00 of the app, which exists. */
-static enum err
-app_program_add(struct cmd_ctx *x, const char *app, const struct app_program *p)
+static enum err app_program_add(
+    struct cmd_ctx *x, const char *app, const struct app_program *p)
 {
 	struct version v = { .class = "", .text = "1.00", .num = 100 };
 	struct catalog *c;
@@ -309,9 +300,8 @@ app_program_add(struct cmd_ctx *x, const char *app, const struct app_program *p)
 }
 
 /* Everything that can be refused is refused before the first thing is created. */
-static enum err
-app_add_check(struct cmd_ctx *x, const struct app_opts *o, const char *app,
-    const struct app_program *p, struct app_added *added)
+static enum err app_add_check(struct cmd_ctx *x, const struct app_opts *o,
+    const char *app, const struct app_program *p, struct app_added *added)
 {
 	struct catalog *c;
 
@@ -342,9 +332,8 @@ app_add_check(struct cmd_ctx *x, const struct app_opts *o, const char *app,
 }
 
 /* The row comes first, and with it what else is going to be written. */
-static enum err
-app_add_rows(struct cmd_ctx *x, const struct app_opts *o, struct app *app,
-    const struct app_program *p, const struct app_added *added)
+static enum err app_add_rows(struct cmd_ctx *x, const struct app_opts *o,
+    struct app *app, const struct app_program *p, const struct app_added *added)
 {
 	enum err e = app_insert(x->db, app, x->f);
 
@@ -359,8 +348,7 @@ app_add_rows(struct cmd_ctx *x, const struct app_opts *o, struct app *app,
 	return ctx_reread(x);
 }
 
-static enum err
-app_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err app_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct app_opts *o = opts;
 	struct app app = { .create_time = clock_now(),
@@ -434,8 +422,7 @@ static const struct print_column app_columns[] = {
 	{ 0 },
 };
 
-static void
-app_put(struct print *l, const struct app *app, int64_t versions)
+static void app_put(struct print *l, const struct app *app, int64_t versions)
 {
 	print_cells(l, app->id, app->name, app->user_friendly_name, versions,
 	    app->weight, app->locality_scheduling != 0, app->target_nresults,
@@ -444,15 +431,15 @@ app_put(struct print *l, const struct app *app, int64_t versions)
 	    app->non_cpu_intensive != 0, app->create_time);
 }
 
-static enum err
-versions_of(struct cmd_ctx *x, int64_t appid, struct row_version_line **v, size_t *n)
+static enum err versions_of(
+    struct cmd_ctx *x, int64_t appid, struct row_version_line **v, size_t *n)
 {
 	*v = NULL;
 	return db_query(x->db, x->a, x->f, v, n, VERSIONS_LISTED, .appid = appid);
 }
 
-static int64_t
-versions_in_use(const struct row_version_line *v, size_t n, int64_t appid)
+static int64_t versions_in_use(
+    const struct row_version_line *v, size_t n, int64_t appid)
 {
 	int64_t used = 0;
 
@@ -461,8 +448,8 @@ versions_in_use(const struct row_version_line *v, size_t n, int64_t appid)
 	return used;
 }
 
-static enum err
-app_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
+static enum err app_list_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 {
 	struct row_version_line *versions;
 	struct catalog *c;
@@ -520,8 +507,7 @@ static const struct print_column app_show_columns[] = {
 	{ 0 },
 };
 
-static enum err
-count_states(struct cmd_ctx *x, int64_t appid, int64_t *counts)
+static enum err count_states(struct cmd_ctx *x, int64_t appid, int64_t *counts)
 {
 	struct tally_states *v;
 	size_t n;
@@ -532,8 +518,8 @@ count_states(struct cmd_ctx *x, int64_t appid, int64_t *counts)
 	return OK;
 }
 
-static enum err
-app_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
+static enum err app_show_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 {
 	int64_t counts[PICK_STATES] = { 0 }, total = 0;
 	struct row_version_line *versions;
@@ -607,8 +593,7 @@ static const struct print_column version_show_columns[] = {
 	{ 0 },
 };
 
-static void
-version_put(struct cmd_ctx *x, struct print *l, const struct catalog *c,
+static void version_put(struct cmd_ctx *x, struct print *l, const struct catalog *c,
     const struct row_version_line *v, char **names)
 {
 	const struct app *app = catalog_app(c, v->appid);
@@ -631,8 +616,8 @@ version_put(struct cmd_ctx *x, struct print *l, const struct catalog *c,
 	    v->deprecated != 0, v->min_core, v->max_core, v->create_time);
 }
 
-static enum err
-version_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
+static enum err version_list_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 {
 	struct row_version_line *v;
 	const struct app *app = NULL;
@@ -666,8 +651,7 @@ const struct cmd cmd_version_list = { .name = "version list",
 	.columns = version_columns,
 	.run = version_list_run };
 
-static enum err
-find_version(
+static enum err find_version(
     struct cmd_ctx *x, const char *arg, struct catalog **c, struct row_version_line **v)
 {
 	struct row_version_line *all;
@@ -691,8 +675,8 @@ find_version(
 	    id);
 }
 
-static enum err
-version_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err version_show_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct row_version_line *v;
 	struct catalog *c;
@@ -737,8 +721,8 @@ static const struct field version_set_options[] = {
 	{ 0 },
 };
 
-static enum err
-version_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err version_set_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct version_set_opts *o = opts;
 	struct row_version_line *v, was;
@@ -840,8 +824,8 @@ static const struct {
 	NUMBER(exact, fraction_done_exact, "fraction-done-exact"),
 };
 
-static enum err
-app_set_numbers(struct cmd_ctx *x, const struct set_opts *o, struct app *app)
+static enum err app_set_numbers(
+    struct cmd_ctx *x, const struct set_opts *o, struct app *app)
 {
 	for (size_t i = 0; i < N(numbers); i++) {
 		const int64_t *value;
@@ -855,8 +839,7 @@ app_set_numbers(struct cmd_ctx *x, const struct set_opts *o, struct app *app)
 	return OK;
 }
 
-static enum err
-app_set_weight(struct cmd_ctx *x, const char *value, struct app *app)
+static enum err app_set_weight(struct cmd_ctx *x, const char *value, struct app *app)
 {
 	double v;
 
@@ -869,8 +852,7 @@ app_set_weight(struct cmd_ctx *x, const char *value, struct app *app)
 	return OK;
 }
 
-static enum err
-app_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err app_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	static const struct set_opts nothing, only_dry = { .dry_run = true };
 	const struct set_opts *o = opts;

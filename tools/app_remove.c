@@ -42,8 +42,7 @@ static const struct print_column remove_columns[] = {
 
 /* --- what app add noted --- */
 
-char *
-app_added_text(struct arena *a, const struct app_added *added)
+char *app_added_text(struct arena *a, const struct app_added *added)
 {
 	json_t *daemons = json_array(), *root;
 	size_t len;
@@ -63,8 +62,7 @@ app_added_text(struct arena *a, const struct app_added *added)
 }
 
 /* Reads that text; of one that is no such JSON, or "", nothing is known. */
-static struct app_added
-app_added_of(struct arena *a, const char *text)
+static struct app_added app_added_of(struct arena *a, const char *text)
 {
 	json_t *root = json_loads(text, 0, NULL), *daemons, *one;
 	struct app_added added = { 0 };
@@ -109,16 +107,14 @@ struct removal {
 	size_t n, cap;
 };
 
-static void
-plan(struct removal *r, const char *what, const char *name, const char *path,
-    const char *why)
+static void plan(struct removal *r, const char *what, const char *name,
+    const char *path, const char *why)
 {
 	PUSH(r->x->a, r->items, r->n, r->cap) = (struct item){ what, name, path, why };
 }
 
 /* Does the command have "--app NAME"? */
-static bool
-names_app(struct cmd_ctx *x, const char *cmd, const char *app)
+static bool names_app(struct cmd_ctx *x, const char *cmd, const char *app)
 {
 	struct fail f = { 0 };
 	char **argv;
@@ -137,8 +133,7 @@ names_app(struct cmd_ctx *x, const char *cmd, const char *app)
 	return false;
 }
 
-static enum err
-plan_daemons_away(struct removal *r)
+static enum err plan_daemons_away(struct removal *r)
 {
 	struct cmd_ctx *x = r->x;
 	bool *gone = NEWN(x->a, bool, r->added.n + 1);
@@ -163,8 +158,7 @@ plan_daemons_away(struct removal *r)
 	return OK;
 }
 
-static void
-plan_template_away(struct removal *r, const char *kind, const char *written)
+static void plan_template_away(struct removal *r, const char *kind, const char *written)
 {
 	struct cmd_ctx *x = r->x;
 	char *path = app_template_path(x, r->app->name, kind);
@@ -183,8 +177,7 @@ plan_template_away(struct removal *r, const char *kind, const char *written)
 		plan(r, "template", name, path, NULL);
 }
 
-static enum err
-others_read(struct removal *r, const struct catalog *c)
+static enum err others_read(struct removal *r, const struct catalog *c)
 {
 	struct cmd_ctx *x = r->x;
 
@@ -202,8 +195,7 @@ others_read(struct removal *r, const struct catalog *c)
 }
 
 /* *why: what else needs the file of that name; NULL = nothing. */
-static enum err
-file_needed(struct removal *r, const char *name, const char **why)
+static enum err file_needed(struct removal *r, const char *name, const char **why)
 {
 	struct cmd_ctx *x = r->x;
 	const char *element = arena_printf(x->a, "<name>%s</name>", name);
@@ -222,8 +214,7 @@ file_needed(struct removal *r, const char *name, const char **why)
 	return e == E_NOTFOUND ? OK : e;
 }
 
-static enum err
-plan_version_away(
+static enum err plan_version_away(
     struct removal *r, const struct catalog *c, const struct app_version *v)
 {
 	struct cmd_ctx *x = r->x;
@@ -250,8 +241,7 @@ plan_version_away(
 	return OK;
 }
 
-static enum err
-plan_all(struct removal *r, const struct catalog *c)
+static enum err plan_all(struct removal *r, const struct catalog *c)
 {
 	struct cmd_ctx *x = r->x;
 	char *dir = arena_printf(x->a, "apps/%s", r->app->name), *text;
@@ -272,8 +262,7 @@ plan_all(struct removal *r, const struct catalog *c)
 
 /* --- refusals --- */
 
-static enum err
-refuse_needed_app(struct removal *r)
+static enum err refuse_needed_app(struct removal *r)
 {
 	struct cmd_ctx *x = r->x;
 	const char *name = r->app->name;
@@ -315,8 +304,7 @@ refuse_needed_app(struct removal *r)
 
 /* --- the removal --- */
 
-static enum err
-statistics_away(struct cmd_ctx *x, int64_t from, int64_t to)
+static enum err statistics_away(struct cmd_ctx *x, int64_t from, int64_t to)
 {
 	struct progress bar = progress_begin("deleting hosts' statistics", 0);
 	struct version_range r = { .from = from, .to = to };
@@ -334,14 +322,12 @@ statistics_away(struct cmd_ctx *x, int64_t from, int64_t to)
 	return e;
 }
 
-static enum err
-app_delete_in_tx(struct cmd_ctx *x, void *arg)
+static enum err app_delete_in_tx(struct cmd_ctx *x, void *arg)
 {
 	return app_delete(x->db, *(const int64_t *)arg, x->f);
 }
 
-static enum err
-remove_all(struct removal *r)
+static enum err remove_all(struct removal *r)
 {
 	struct cmd_ctx *x = r->x;
 	bool *gone = NEWN(x->a, bool, r->added.n + 1);
@@ -365,8 +351,8 @@ remove_all(struct removal *r)
 	return ctx_reread(x);
 }
 
-static enum err
-app_remove_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err app_remove_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct remove_opts *o = opts;
 	struct removal r = { .x = x };

@@ -45,8 +45,7 @@ struct archive_search {
 };
 
 /* Reads line by line: an archive may be larger than the memory. */
-static enum err
-search_file(struct archive_search *s, const char *path)
+static enum err search_file(struct archive_search *s, const char *path)
 {
 	FILE *file = unpack_fopen(path);
 	struct arena a = { 0 };
@@ -86,22 +85,20 @@ search_file(struct archive_search *s, const char *path)
 	return OK;
 }
 
-static bool
-is_archive(const char *name)
+static bool is_archive(const char *name)
 {
 	bool packed;
 
 	return archive_named(name, &packed);
 }
 
-static int
-by_name(const void *a, const void *b)
+static int by_name(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static enum err
-archive_find_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err archive_find_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct archive_opts *o = opts;
 	struct archive_search s = { .x = x };
@@ -207,8 +204,8 @@ struct purging {
 typedef enum err (*purge_each)(
     struct purging *, struct arena *, struct workunit *const *, size_t n);
 
-static enum err
-purge_count(struct purging *p, struct arena *a, struct workunit *const *wus, size_t n)
+static enum err purge_count(
+    struct purging *p, struct arena *a, struct workunit *const *wus, size_t n)
 {
 	struct purged *v;
 
@@ -226,8 +223,7 @@ struct purge_chunk {
 	size_t n;
 };
 
-static enum err
-purge_unit(struct cmd_ctx *x, void *arg)
+static enum err purge_unit(struct cmd_ctx *x, void *arg)
 {
 	const struct purge_chunk *c = arg;
 
@@ -235,8 +231,8 @@ purge_unit(struct cmd_ctx *x, void *arg)
 	return workunits_purge(x->db, c->a, c->wus, c->n, x->f);
 }
 
-static enum err
-purge_chunk(struct purging *p, struct arena *a, struct workunit *const *wus, size_t n)
+static enum err purge_chunk(
+    struct purging *p, struct arena *a, struct workunit *const *wus, size_t n)
 {
 	struct purge_chunk c = { a, wus, n };
 	struct buf b = buf_new(a);
@@ -256,8 +252,8 @@ purge_chunk(struct purging *p, struct arena *a, struct workunit *const *wus, siz
 }
 
 /* One that has changed does not keep the others of its chunk. */
-static enum err
-purge_remove(struct purging *p, struct arena *a, struct workunit *const *wus, size_t n)
+static enum err purge_remove(
+    struct purging *p, struct arena *a, struct workunit *const *wus, size_t n)
 {
 	for (size_t i = 0; i < n; i += CHUNK) {
 		size_t m = n - i < CHUNK ? n - i : CHUNK;
@@ -278,8 +274,8 @@ purge_remove(struct purging *p, struct arena *a, struct workunit *const *wus, si
 }
 
 /* Calls each() for all workunits that are due. */
-static enum err
-purge_walk(struct purging *p, purge_each each, const char *what, int64_t total)
+static enum err purge_walk(
+    struct purging *p, purge_each each, const char *what, int64_t total)
 {
 	struct purge_range r = { .share = { 1, 0 }, .before = p->before };
 	struct arena a = { 0 };
@@ -310,8 +306,7 @@ purge_walk(struct purging *p, purge_each each, const char *what, int64_t total)
 	return e;
 }
 
-static void
-purge_print(const struct purging *p, bool dry)
+static void purge_print(const struct purging *p, bool dry)
 {
 	struct cmd_ctx *x = p->x;
 	char before[21];
@@ -332,8 +327,7 @@ purge_print(const struct purging *p, bool dry)
 	    p->before, p->file, dry);
 }
 
-static enum err
-purge_options_read(struct purging *p, const struct purge_opts *o)
+static enum err purge_options_read(struct purging *p, const struct purge_opts *o)
 {
 	struct cmd_ctx *x = p->x;
 	const char *dir = o->archive == NULL ? ARCHIVE_DIR : o->archive;
@@ -364,8 +358,7 @@ purge_options_read(struct purging *p, const struct purge_opts *o)
 	return OK;
 }
 
-static enum err
-purge_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err purge_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct purge_opts *o = opts;
 	struct purging p = { .x = x };

@@ -40,8 +40,7 @@ struct ban { /* what is done to each host or account */
 
 enum { REASON_MOST = 200 };
 
-static void
-ban_said(struct cmd_ctx *x, const struct ban *b, const char *who)
+static void ban_said(struct cmd_ctx *x, const struct ban *b, const char *who)
 {
 	char text[21];
 
@@ -53,8 +52,7 @@ ban_said(struct cmd_ctx *x, const struct ban *b, const char *who)
 	    b->until == 0 ? "" : clock_text(b->until, text));
 }
 
-static enum err
-host_set_banned(struct cmd_ctx *x, const char *arg, const struct ban *b)
+static enum err host_set_banned(struct cmd_ctx *x, const char *arg, const struct ban *b)
 {
 	struct host *h;
 	int64_t id;
@@ -70,8 +68,7 @@ host_set_banned(struct cmd_ctx *x, const char *arg, const struct ban *b)
 	return OK;
 }
 
-static enum err
-user_set_banned(struct cmd_ctx *x, const char *arg, const struct ban *b)
+static enum err user_set_banned(struct cmd_ctx *x, const char *arg, const struct ban *b)
 {
 	struct user *u;
 
@@ -85,8 +82,8 @@ user_set_banned(struct cmd_ctx *x, const char *arg, const struct ban *b)
 }
 
 /* Stops at the first argument that fails; those before it have taken effect. */
-static enum err
-ban_each(struct cmd_ctx *x, const struct ban_opts *o, bool on, char **args, size_t n,
+static enum err ban_each(struct cmd_ctx *x, const struct ban_opts *o, bool on,
+    char **args, size_t n,
     enum err (*set)(struct cmd_ctx *, const char *arg, const struct ban *))
 {
 	struct ban b = { .on = on, .dry_run = o->dry_run, .reason = "" };
@@ -108,26 +105,24 @@ ban_each(struct cmd_ctx *x, const struct ban_opts *o, bool on, char **args, size
 	return OK;
 }
 
-static enum err
-host_ban_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err host_ban_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	return ban_each(x, opts, true, args, n, host_set_banned);
 }
 
-static enum err
-host_unban_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err host_unban_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	return ban_each(x, opts, false, args, n, host_set_banned);
 }
 
-static enum err
-user_ban_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err user_ban_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	return ban_each(x, opts, true, args, n, user_set_banned);
 }
 
-static enum err
-user_unban_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err user_unban_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	return ban_each(x, opts, false, args, n, user_set_banned);
 }

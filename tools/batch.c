@@ -52,8 +52,7 @@ struct batch_view {
 	int64_t eta_s;   /* -1 = not known */
 };
 
-static const char *
-batch_state_name(enum batch_state state)
+static const char *batch_state_name(enum batch_state state)
 {
 	static const char *const names[] = { [BATCH_IS_EMPTY] = "empty",
 		[BATCH_IS_STAGED] = "staged",
@@ -67,8 +66,8 @@ batch_state_name(enum batch_state state)
 
 /* Finds a batch by its name or id; E_NOTFOUND has its message set. Needs a connection.
  */
-static enum err
-batch_find(struct cmd_ctx *x, const char *arg, struct row_job_batch **row)
+static enum err batch_find(
+    struct cmd_ctx *x, const char *arg, struct row_job_batch **row)
 {
 	size_t n = 1;
 	int64_t id;
@@ -88,8 +87,7 @@ batch_find(struct cmd_ctx *x, const char *arg, struct row_job_batch **row)
 	return e;
 }
 
-static enum err
-count_slices(struct cmd_ctx *x, struct batch_view *v)
+static enum err count_slices(struct cmd_ctx *x, struct batch_view *v)
 {
 	struct progress p = progress_begin("counting jobs", v->row.njobs);
 	struct row_batch_tally t = { .n = SLICE };
@@ -128,8 +126,8 @@ count_slices(struct cmd_ctx *x, struct batch_view *v)
 
 /* For lists: adds up the n rows of one batch; then the rest of a view that has its row
  * and tally. */
-static void
-batch_tally(const struct row_work_tally *t, size_t n, struct row_batch_tally *sum)
+static void batch_tally(
+    const struct row_work_tally *t, size_t n, struct row_batch_tally *sum)
 {
 	*sum = (struct row_batch_tally){ 0 };
 	for (size_t i = 0; i < n; i++) {
@@ -148,8 +146,7 @@ batch_tally(const struct row_work_tally *t, size_t n, struct row_batch_tally *su
 	}
 }
 
-static enum batch_state
-batch_state_of(const struct batch_view *v)
+static enum batch_state batch_state_of(const struct batch_view *v)
 {
 	if (v->row.state == BATCH_ABORTED)
 		return BATCH_IS_CANCELLED;
@@ -163,8 +160,7 @@ batch_state_of(const struct batch_view *v)
 }
 
 /* The rate of the last hour, else of the last day, by a sample of the workunits. */
-static enum err
-measure_pace(struct cmd_ctx *x, struct batch_view *v)
+static enum err measure_pace(struct cmd_ctx *x, struct batch_view *v)
 {
 	static const int64_t spans[] = { HOUR_S, DAY_S };
 	int64_t now = clock_now(), age = now - v->row.create_time;
@@ -184,8 +180,7 @@ measure_pace(struct cmd_ctx *x, struct batch_view *v)
 }
 
 /* Reads the batch's own counts. */
-static enum err
-read_tally(struct cmd_ctx *x, struct batch_view *v)
+static enum err read_tally(struct cmd_ctx *x, struct batch_view *v)
 {
 	struct work_tallies t;
 
@@ -196,8 +191,7 @@ read_tally(struct cmd_ctx *x, struct batch_view *v)
 	return OK;
 }
 
-static enum err
-batch_view_of(struct cmd_ctx *x, struct batch_view *v)
+static enum err batch_view_of(struct cmd_ctx *x, struct batch_view *v)
 {
 	const struct row_job_batch *row = &v->row;
 	const struct row_batch_tally *t = &v->tally;
@@ -225,9 +219,8 @@ batch_view_of(struct cmd_ctx *x, struct batch_view *v)
  * complete from the rate of the last hour. results: counts the workunits now, in
  * bounded steps with a bar, and also the results of open ones.
  */
-static enum err
-batch_count(struct cmd_ctx *x, const struct row_job_batch *row, bool results,
-    struct batch_view *v)
+static enum err batch_count(struct cmd_ctx *x, const struct row_job_batch *row,
+    bool results, struct batch_view *v)
 {
 	*v = (struct batch_view){ .row = *row };
 	TRY(results ? count_slices(x, v) : read_tally(x, v));
@@ -281,8 +274,8 @@ struct batch_listing {
 };
 
 /* Adds up the rows of one batch among those of all. */
-static void
-batch_tally_of(const struct batch_listing *b, int64_t id, struct row_batch_tally *sum)
+static void batch_tally_of(
+    const struct batch_listing *b, int64_t id, struct row_batch_tally *sum)
 {
 	size_t low = tally_first(&b->t, id), n = 0;
 
@@ -292,8 +285,8 @@ batch_tally_of(const struct batch_listing *b, int64_t id, struct row_batch_tally
 }
 
 /* Counts the batches of a page and prints those that are wanted. */
-static enum err
-list_page(struct batch_listing *b, const struct row_job_batch *rows, size_t n)
+static enum err list_page(
+    struct batch_listing *b, const struct row_job_batch *rows, size_t n)
 {
 	for (size_t i = 0; i < n && b->left > 0; i++) {
 		struct batch_view v = { .row = rows[i] };
@@ -317,8 +310,8 @@ list_page(struct batch_listing *b, const struct row_job_batch *rows, size_t n)
 	return OK;
 }
 
-static enum err
-batch_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
+static enum err batch_list_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 {
 	const struct batch_list_opts *o = opts;
 	struct batch_listing b = {
@@ -399,8 +392,8 @@ static const struct print_column batch_columns[] = {
 };
 
 /* Counts the batch and prints it. */
-static enum err
-show_batch(struct cmd_ctx *x, struct row_job_batch *row, struct batch_view *v)
+static enum err show_batch(
+    struct cmd_ctx *x, struct row_job_batch *row, struct batch_view *v)
 {
 	const struct app *app;
 	struct catalog *c;
@@ -421,8 +414,8 @@ show_batch(struct cmd_ctx *x, struct row_job_batch *row, struct batch_view *v)
 	return OK;
 }
 
-static enum err
-batch_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err batch_show_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct row_job_batch *row;
 	struct batch_view v;
@@ -457,16 +450,15 @@ static const struct field batch_wait_options[] = {
 };
 
 /* Is nothing of the batch to be expected any more? */
-static bool
-batch_over(const struct batch_view *v)
+static bool batch_over(const struct batch_view *v)
 {
 	return v->state != BATCH_IS_STAGED && v->state != BATCH_IS_EMPTY &&
 	       v->open_jobs == 0;
 }
 
 /* Counts again and again, until the batch is over or the time has passed. */
-static enum err
-wait_for_batch(struct cmd_ctx *x, const char *arg, int64_t end_ms, struct batch_view *v)
+static enum err wait_for_batch(
+    struct cmd_ctx *x, const char *arg, int64_t end_ms, struct batch_view *v)
 {
 	struct progress p = progress_begin("waiting for jobs", 0);
 	struct row_job_batch *row;
@@ -504,8 +496,8 @@ wait_for_batch(struct cmd_ctx *x, const char *arg, int64_t end_ms, struct batch_
 	return e;
 }
 
-static enum err
-batch_wait_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err batch_wait_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct batch_wait_opts *o = opts;
 	int64_t end_ms = INT64_MAX, seconds;
@@ -573,8 +565,7 @@ static const struct print_column batch_cancel_columns[] = {
 	{ 0 },
 };
 
-static enum err
-abort_in_tx(struct cmd_ctx *x, void *arg)
+static enum err abort_in_tx(struct cmd_ctx *x, void *arg)
 {
 	const struct row_job_batch *row = arg;
 	int64_t state;
@@ -585,16 +576,16 @@ abort_in_tx(struct cmd_ctx *x, void *arg)
 	return job_batch_move(x->db, row->id, (int32_t)state, BATCH_ABORTED, x->f);
 }
 
-static void
-print_cancelled(struct cmd_ctx *x, const struct batch_view *v, int64_t cancelled)
+static void print_cancelled(
+    struct cmd_ctx *x, const struct batch_view *v, int64_t cancelled)
 {
 	print_record(x, batch_cancel_columns, v->row.id, v->row.name, v->jobs,
 	    v->jobs - v->open_jobs - v->tally.staged, v->open.unsent,
 	    v->open.in_progress, cancelled);
 }
 
-static enum err
-batch_cancel_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err batch_cancel_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct batch_cancel_opts *o = opts;
 	struct work_cancel_counts did = { 0 };
@@ -679,8 +670,8 @@ struct collecting {
 };
 
 /* The project's copy of an output: in the upload directory, else the assimilator's. */
-static const char *
-find_output(struct collecting *c, const struct blob_file *file, const char *name)
+static const char *find_output(
+    struct collecting *c, const struct blob_file *file, const char *name)
 {
 	const char *path = upload_path(&c->step, c->x->cf, file->name);
 
@@ -692,8 +683,8 @@ find_output(struct collecting *c, const struct blob_file *file, const char *name
 	return fs_exists(path) ? path : NULL;
 }
 
-static enum err
-put_in_archive(struct collecting *c, int fd, const char *path, const char *name)
+static enum err put_in_archive(
+    struct collecting *c, int fd, const char *path, const char *name)
 {
 	struct fail *f = c->x->f;
 	struct tar_entry t = { .name = name, .kind = TAR_FILE, .mode = 0644 };
@@ -719,8 +710,7 @@ put_in_archive(struct collecting *c, int fd, const char *path, const char *name)
 	return OK;
 }
 
-static enum err
-collect_file(struct collecting *c, const char *path, const char *name)
+static enum err collect_file(struct collecting *c, const char *path, const char *name)
 {
 	struct fail *f = c->x->f;
 	int64_t size = fs_size(path);
@@ -750,8 +740,7 @@ collect_file(struct collecting *c, const char *path, const char *name)
 	return fs_copy(path, to, 0644, f);
 }
 
-static void
-output_missing(
+static void output_missing(
     struct collecting *c, const struct row_canonical *w, const struct blob_file *file)
 {
 	if (c->missing++ < MISSING_SHOWN)
@@ -763,8 +752,7 @@ output_missing(
 }
 
 /* An output is named by its workunit; if there are several, with their numbers. */
-static enum err
-collect_workunit(struct collecting *c, const struct row_canonical *w)
+static enum err collect_workunit(struct collecting *c, const struct row_canonical *w)
 {
 	struct blob_file *files;
 	size_t n;
@@ -787,8 +775,7 @@ collect_workunit(struct collecting *c, const struct row_canonical *w)
 	return OK;
 }
 
-static enum err
-collect_all(struct collecting *c, const struct batch_view *v)
+static enum err collect_all(struct collecting *c, const struct batch_view *v)
 {
 	struct progress p = progress_begin("collecting results", v->tally.done);
 	struct row_canonical *rows = NULL;
@@ -813,8 +800,8 @@ collect_all(struct collecting *c, const struct batch_view *v)
 }
 
 /* Writes the archive beside its place, and renames it when it is whole. */
-static enum err
-collect_archive(struct collecting *c, const struct batch_view *v, const char *path)
+static enum err collect_archive(
+    struct collecting *c, const struct batch_view *v, const char *path)
 {
 	const char *part = arena_printf(c->x->a, "%s.part", path);
 	struct fail *f = c->x->f;
@@ -845,8 +832,8 @@ collect_archive(struct collecting *c, const struct batch_view *v, const char *pa
 }
 
 /* Where the app's assimilator copies outputs to. */
-static enum err
-find_copies(struct cmd_ctx *x, const struct row_job_batch *row, const char **dir)
+static enum err find_copies(
+    struct cmd_ctx *x, const struct row_job_batch *row, const char **dir)
 {
 	const struct app *app;
 	const char *copy_to;
@@ -861,8 +848,8 @@ find_copies(struct cmd_ctx *x, const struct row_job_batch *row, const char **dir
 	return OK;
 }
 
-static enum err
-batch_results_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err batch_results_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct batch_results_opts *o = opts;
 	bool archive = text_ends_with(args[1], ".tar.zst");

@@ -10,15 +10,13 @@
 #include "lib/text.h"
 #include "lib/banned.h"
 
-enum err
-tools_catalog(struct cmd_ctx *x, struct catalog **c)
+enum err tools_catalog(struct cmd_ctx *x, struct catalog **c)
 {
 	TRY(ctx_db(x));
 	return catalog_load(x->db, x->a, c, x->f);
 }
 
-enum err
-tools_app(struct cmd_ctx *x, const struct catalog *c, const char *name,
+enum err tools_app(struct cmd_ctx *x, const struct catalog *c, const char *name,
     const struct app **app)
 {
 	size_t least = (size_t)-1;
@@ -36,8 +34,7 @@ tools_app(struct cmd_ctx *x, const struct catalog *c, const char *name,
 	return ctx_not_found(x, "there is no app %s; locus app add creates one", name);
 }
 
-enum err
-tools_platform(struct cmd_ctx *x, const struct catalog *c, const char *name,
+enum err tools_platform(struct cmd_ctx *x, const struct catalog *c, const char *name,
     const struct platform **platform)
 {
 	size_t least = (size_t)-1;
@@ -54,8 +51,7 @@ tools_platform(struct cmd_ctx *x, const struct catalog *c, const char *name,
 	    best == NULL ? "" : best);
 }
 
-enum err
-tools_user(struct cmd_ctx *x, const char *arg, struct user **u)
+enum err tools_user(struct cmd_ctx *x, const char *arg, struct user **u)
 {
 	int64_t id;
 	enum err e = text_i64(arg, 1, INT64_MAX, &id) ?
@@ -66,8 +62,7 @@ tools_user(struct cmd_ctx *x, const char *arg, struct user **u)
 	                         e;
 }
 
-static enum err
-transact(
+static enum err transact(
     struct cmd_ctx *x, enum err (*work)(struct cmd_ctx *, void *), void *arg, bool dry)
 {
 	int attempt = 0;
@@ -89,30 +84,26 @@ transact(
 	return e;
 }
 
-enum err
-tools_transaction(
+enum err tools_transaction(
     struct cmd_ctx *x, enum err (*work)(struct cmd_ctx *, void *), void *arg)
 {
 	return transact(x, work, arg, false);
 }
 
-enum err
-tools_transaction_dry(
+enum err tools_transaction_dry(
     struct cmd_ctx *x, enum err (*work)(struct cmd_ctx *, void *), void *arg)
 {
 	return transact(x, work, arg, true);
 }
 
-enum err
-tools_host(struct cmd_ctx *x, int64_t id, struct host **h)
+enum err tools_host(struct cmd_ctx *x, int64_t id, struct host **h)
 {
 	enum err e = host_by_id(x->db, x->a, id, h, x->f);
 
 	return e == E_NOTFOUND ? ctx_not_found(x, "there is no host %" PRId64, id) : e;
 }
 
-enum err
-tools_team(struct cmd_ctx *x, const char *arg, int64_t *id)
+enum err tools_team(struct cmd_ctx *x, const char *arg, int64_t *id)
 {
 	struct row_team_line *t = NULL;
 	enum err e = E_NOTFOUND;
@@ -134,21 +125,18 @@ const struct print_column set_columns[] = {
 	{ 0 },
 };
 
-void
-set_given(const int64_t *given, int32_t *column)
+void set_given(const int64_t *given, int32_t *column)
 {
 	if (given != NULL)
 		*column = (int32_t)*given;
 }
 
-struct set_report
-set_report_new(struct cmd_ctx *x)
+struct set_report set_report_new(struct cmd_ctx *x)
 {
 	return (struct set_report){ .x = x };
 }
 
-void
-set_report_text(
+void set_report_text(
     struct set_report *r, const char *setting, const char *was, const char *now)
 {
 	was = was == NULL ? "" : was;
@@ -158,22 +146,20 @@ set_report_text(
 			arena_strdup(r->x->a, was), arena_strdup(r->x->a, now) };
 }
 
-void
-set_report_number(struct set_report *r, const char *setting, int64_t was, int64_t now)
+void set_report_number(
+    struct set_report *r, const char *setting, int64_t was, int64_t now)
 {
 	set_report_text(r, setting, arena_printf(r->x->a, "%" PRId64, was),
 	    arena_printf(r->x->a, "%" PRId64, now));
 }
 
-void
-set_report_real(struct set_report *r, const char *setting, double was, double now)
+void set_report_real(struct set_report *r, const char *setting, double was, double now)
 {
 	set_report_text(r, setting, arena_printf(r->x->a, "%.10g", was),
 	    arena_printf(r->x->a, "%.10g", now));
 }
 
-void
-set_report_print(const struct set_report *r, bool dry, const char *what)
+void set_report_print(const struct set_report *r, bool dry, const char *what)
 {
 	struct print *l;
 

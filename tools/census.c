@@ -26,8 +26,7 @@
 
 enum { DAY_S = 86400 };
 
-enum err
-census_triggers(struct cmd_ctx *x, struct census *c)
+enum err census_triggers(struct cmd_ctx *x, struct census *c)
 {
 	const struct {
 		enum trigger dir;
@@ -53,8 +52,7 @@ census_triggers(struct cmd_ctx *x, struct census *c)
 	return e;
 }
 
-static void
-count_file(
+static void count_file(
     struct cmd_ctx *x, const struct row_file_left *l, bool no_work, struct census *c)
 {
 	const struct snap_file f = { .has_unsent = l->unsent > 0,
@@ -69,8 +67,7 @@ count_file(
 }
 
 /* Counts files by state, and adds up the work left of all, and of the working set's. */
-static enum err
-count_files(struct cmd_ctx *x, struct census *c)
+static enum err count_files(struct cmd_ctx *x, struct census *c)
 {
 	const struct triggers t = triggers_of(x->cf, x->db, NULL);
 	struct row_file_left *left;
@@ -92,8 +89,7 @@ count_files(struct cmd_ctx *x, struct census *c)
 	return OK;
 }
 
-enum err
-census_take(struct cmd_ctx *x, struct census *c)
+enum err census_take(struct cmd_ctx *x, struct census *c)
 {
 	int64_t since = clock_now() - x->cf->locality_active_host_days * DAY_S;
 	struct work_counts work;
@@ -117,8 +113,7 @@ census_take(struct cmd_ctx *x, struct census *c)
 
 enum { HOSTS_SLICE = 2000 };
 
-void
-tally_note(const struct cmd_ctx *x, bool behind)
+void tally_note(const struct cmd_ctx *x, bool behind)
 {
 	if (behind && x->format == FORMAT_TABLE)
 		fputs(
@@ -126,8 +121,7 @@ tally_note(const struct cmd_ctx *x, bool behind)
 		    stderr);
 }
 
-size_t
-tally_first(const struct work_tallies *t, int64_t id)
+size_t tally_first(const struct work_tallies *t, int64_t id)
 {
 	size_t low = 0, high = t->n;
 
@@ -143,8 +137,7 @@ tally_first(const struct work_tallies *t, int64_t id)
 }
 
 /* PICK_UNSENT stands for those in progress, too. */
-static enum work_pick_state
-state_of_code(int32_t code)
+static enum work_pick_state state_of_code(int32_t code)
 {
 	if ((code & TALLY_CANCELLED) != 0)
 		return PICK_CANCELLED;
@@ -159,8 +152,7 @@ state_of_code(int32_t code)
 	return (code & TALLY_LIVE) != 0 ? PICK_UNSENT : PICK_WAITING;
 }
 
-static int
-compare_id(const void *key, const void *item)
+static int compare_id(const void *key, const void *item)
 {
 	int64_t id = *(const int64_t *)key,
 		at = ((const struct tally_states *)item)->id;
@@ -168,8 +160,7 @@ compare_id(const void *key, const void *item)
 	return (id > at) - (id < at);
 }
 
-static int64_t
-tally_key(const struct row_work_count *r, enum tally_kind kind)
+static int64_t tally_key(const struct row_work_count *r, enum tally_kind kind)
 {
 	return kind == TALLY_OF_APP   ? r->appid :
 	       kind == TALLY_OF_BATCH ? r->batch :
@@ -177,8 +168,7 @@ tally_key(const struct row_work_count *r, enum tally_kind kind)
 }
 
 /* Moves n workunits from unsent to in progress; some may have been sent just now. */
-static void
-put_in_progress(
+static void put_in_progress(
     struct tally_states *v, size_t nv, const struct row_work_count *r, int64_t id)
 {
 	struct tally_states *s = nv == 0 ? NULL :
@@ -191,8 +181,8 @@ put_in_progress(
 	s->n[PICK_IN_PROGRESS] += n;
 }
 
-static enum err
-split_unsent(struct cmd_ctx *x, enum tally_kind kind, struct tally_states *v, size_t nv)
+static enum err split_unsent(
+    struct cmd_ctx *x, enum tally_kind kind, struct tally_states *v, size_t nv)
 {
 	struct arena page = { 0 };
 	struct progress bar = progress_begin("asking what hosts have", 0);
@@ -217,8 +207,7 @@ split_unsent(struct cmd_ctx *x, enum tally_kind kind, struct tally_states *v, si
 	return e;
 }
 
-enum err
-tally_states_read(struct cmd_ctx *x, enum tally_kind kind, int64_t id,
+enum err tally_states_read(struct cmd_ctx *x, enum tally_kind kind, int64_t id,
     struct tally_states **out, size_t *n)
 {
 	struct work_tallies t;
@@ -244,8 +233,7 @@ tally_states_read(struct cmd_ctx *x, enum tally_kind kind, int64_t id,
 
 /* Figures that cannot be counted are missing; locus_database_up is 0 if no database
  * answers. */
-static void
-put_figures(struct cmd_ctx *x, struct metric_set *s)
+static void put_figures(struct cmd_ctx *x, struct metric_set *s)
 {
 	struct metric_set counted = { .a = x->a };
 	enum err e = ctx_db(x);
@@ -265,8 +253,7 @@ put_figures(struct cmd_ctx *x, struct metric_set *s)
 	metric_join(s, &counted);
 }
 
-static enum err
-metrics_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err metrics_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct metric_set s = { .a = x->a };
 	struct buf b = buf_new(x->a);

@@ -51,15 +51,13 @@ static const struct manual_row manual[] = {
 	{ 0 }
 };
 
-const struct cmd *const *
-commands_all(void)
+const struct cmd *const *commands_all(void)
 {
 	return cmds;
 }
 
 /* The command whose words were typed verb first, "drain node"; else NULL. */
-static const struct cmd *
-command_turned(char **words, int n)
+static const struct cmd *command_turned(char **words, int n)
 {
 	char *turned[] = { n < 2 ? NULL : words[1], words[0] };
 	const struct cmd *c;
@@ -71,8 +69,7 @@ command_turned(char **words, int n)
 	return used == 2 ? c : NULL;
 }
 
-const struct cmd *
-command_typed(char **words, int n, int *used)
+const struct cmd *command_typed(char **words, int n, int *used)
 {
 	int inner;
 	const struct cmd *c = command_find(cmds, words, n, used);
@@ -89,8 +86,7 @@ command_typed(char **words, int n, int *used)
 	           c;
 }
 
-static bool
-is_of_noun(const char *name, const char *noun, size_t len)
+static bool is_of_noun(const char *name, const char *noun, size_t len)
 {
 	return strncmp(name, noun, len) == 0 && name[len] == ' ';
 }
@@ -98,8 +94,7 @@ is_of_noun(const char *name, const char *noun, size_t len)
 /*
  * Lists the commands of a noun that was typed without a verb; false if there are none.
  */
-static bool
-list_verbs(const char *noun)
+static bool list_verbs(const char *noun)
 {
 	bool any = false;
 
@@ -128,8 +123,7 @@ static const struct {
 };
 
 /* A word that admins use for one of ours is no slip of the pen. */
-static bool
-is_admins_word(const char *word)
+static bool is_admins_word(const char *word)
 {
 	for (size_t i = 0; i < N(said); i++)
 		if (strcasecmp(said[i].theirs, word) == 0)
@@ -137,8 +131,7 @@ is_admins_word(const char *word)
 	return false;
 }
 
-static int
-word_fit(const struct cmd *c, const char *word)
+static int word_fit(const struct cmd *c, const char *word)
 {
 	return word_is_in(c->name, word)    ? FITS_NAME :
 	       word_is_in(c->purpose, word) ? FITS_PURPOSE :
@@ -147,8 +140,7 @@ word_fit(const struct cmd *c, const char *word)
 }
 
 /* How well the command fits all words; 0 = one of them has nothing to do with it. */
-static int
-command_fit(const struct cmd *c, char **words, int n)
+static int command_fit(const struct cmd *c, char **words, int n)
 {
 	int worst = FITS_NAME;
 
@@ -171,8 +163,7 @@ command_fit(const struct cmd *c, char **words, int n)
  * Finds the commands that fit the words best, in the order of the help. Returns how
  * many, at most OFFERED_MOST, and in *best how well.
  */
-static int
-commands_that_fit(char **words, int n, const struct cmd **found, int *fits)
+static int commands_that_fit(char **words, int n, const struct cmd **found, int *fits)
 {
 	int best = 1, nfound = 0;
 
@@ -192,8 +183,7 @@ commands_that_fit(char **words, int n, const struct cmd **found, int *fits)
 
 /* Joins up to three words, as far as they are no arguments by their look; *n becomes
  * their number. */
-static char *
-as_typed(struct arena *a, char **words, int *n)
+static char *as_typed(struct arena *a, char **words, int *n)
 {
 	char *text = arena_strdup(a, words[0]);
 	int i = 1;
@@ -207,8 +197,7 @@ as_typed(struct arena *a, char **words, int *n)
 	return text;
 }
 
-static void
-list_found(FILE *out, const struct cmd *const *found, int n)
+static void list_found(FILE *out, const struct cmd *const *found, int n)
 {
 	for (int i = 0; i < n; i++)
 		fprintf(out, "  %-24s %s\n", found[i]->name, found[i]->purpose);
@@ -218,8 +207,7 @@ list_found(FILE *out, const struct cmd *const *found, int n)
  * Is each word of the command's name what was typed, but for a slip: a letter, or two
  * in a long word? A slip never leads from one noun to another one.
  */
-static bool
-is_slip(struct arena *a, const char *name, char **words, int n)
+static bool is_slip(struct arena *a, const char *name, char **words, int n)
 {
 	int i = 0;
 
@@ -235,8 +223,8 @@ is_slip(struct arena *a, const char *name, char **words, int n)
 }
 
 /* Finds the command that was mistyped; returns how many, 0 or 1. */
-static int
-command_of_slip(struct arena *a, char **words, int n, const struct cmd **found)
+static int command_of_slip(
+    struct arena *a, char **words, int n, const struct cmd **found)
 {
 	for (size_t i = 0; cmds[i] != NULL; i++)
 		if (is_slip(a, cmds[i]->name, words, n)) {
@@ -246,8 +234,7 @@ command_of_slip(struct arena *a, char **words, int n, const struct cmd **found)
 	return 0;
 }
 
-int
-commands_unknown(struct cmd_ctx *x, char **words, int n)
+int commands_unknown(struct cmd_ctx *x, char **words, int n)
 {
 	const struct cmd *found[OFFERED_MOST];
 	int typed = n, nfound = 0, fits = FITS_NAME;
@@ -284,15 +271,13 @@ commands_unknown(struct cmd_ctx *x, char **words, int n)
 
 enum { HELP_WIDTH = 79, HELP_NOUN = 13 };
 
-static size_t
-noun_length(const char *name)
+static size_t noun_length(const char *name)
 {
 	return strcspn(name, " ");
 }
 
 /* Does an earlier command have the same first word? */
-static bool
-noun_is_known(size_t i)
+static bool noun_is_known(size_t i)
 {
 	size_t len = noun_length(cmds[i]->name);
 
@@ -303,8 +288,7 @@ noun_is_known(size_t i)
 }
 
 /* A line with the verbs of a noun, and further ones if they are many. */
-static void
-print_noun(const char *noun, size_t len)
+static void print_noun(const char *noun, size_t len)
 {
 	int column = printf("  %-*.*s", HELP_NOUN, (int)len, noun);
 	bool first = true;
@@ -324,8 +308,7 @@ print_noun(const char *noun, size_t len)
 	printf("\n");
 }
 
-void
-commands_overview(void)
+void commands_overview(void)
 {
 	printf("usage: locus [-p DIR] COMMAND [OPTION ...] [WORD ...]\n\n");
 	for (size_t i = 0; cmds[i] != NULL; i++)
@@ -358,8 +341,7 @@ static const struct field help_options[] = {
  * Prints the help of every command of that name or noun, and the answers that a noun
  * has; else lists those that have to do with the words.
  */
-static enum err
-explain(struct cmd_ctx *x, bool columns, char **words, int n)
+static enum err explain(struct cmd_ctx *x, bool columns, char **words, int n)
 {
 	const struct cmd *found[OFFERED_MOST];
 	const int typed = n;
@@ -395,8 +377,7 @@ explain(struct cmd_ctx *x, bool columns, char **words, int n)
 	return OK;
 }
 
-static enum err
-help_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err help_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct help_opts *o = opts;
 

@@ -50,8 +50,7 @@ static const char *const placeholders[][2] = {
 };
 
 /* A kind that is named by a word of this length; N(kinds) if there is none. */
-static size_t
-kind_of(const char *word, size_t len)
+static size_t kind_of(const char *word, size_t len)
 {
 	size_t i = 0;
 
@@ -62,8 +61,7 @@ kind_of(const char *word, size_t len)
 }
 
 /* The thing that "file show NAME" names is a file; "app add NAME" names none yet. */
-static const char *
-noun_of_command(const char *name)
+static const char *noun_of_command(const char *name)
 {
 	const char *verb = strrchr(name, ' ');
 
@@ -80,8 +78,7 @@ noun_of_command(const char *name)
 }
 
 /* The placeholder of an argument: "APP" of "APP VERSION FILE ..."; the last repeats. */
-static const char *
-placeholder(struct arena *a, const char *synopsis, size_t n)
+static const char *placeholder(struct arena *a, const char *synopsis, size_t n)
 {
 	const char *word = synopsis;
 	size_t len = strcspn(word, " ");
@@ -97,8 +94,7 @@ placeholder(struct arena *a, const char *synopsis, size_t n)
  * What an argument names, as a key of complete_names(): "app", "file", "option". n:
  * how many arguments come before it. NULL: nothing that has names.
  */
-static const char *
-complete_noun_of_arg(struct arena *a, const struct cmd *c, size_t n)
+static const char *complete_noun_of_arg(struct arena *a, const struct cmd *c, size_t n)
 {
 	const char *is = placeholder(a, c->args, n);
 
@@ -115,8 +111,7 @@ complete_noun_of_arg(struct arena *a, const struct cmd *c, size_t n)
 }
 
 /* The same for the value of an option, without its dashes. */
-static const char *
-complete_noun_of_option(const char *option)
+static const char *complete_noun_of_option(const char *option)
 {
 	size_t kind = kind_of(option, strlen(option));
 
@@ -127,8 +122,7 @@ complete_noun_of_option(const char *option)
  * Prints the names that begin like this, a line for each, at most 200. Connects to the
  * project's database if the names are there.
  */
-static enum err
-complete_names(struct cmd_ctx *x, const char *noun, const char *begun)
+static enum err complete_names(struct cmd_ctx *x, const char *noun, const char *begun)
 {
 	size_t kind = kind_of(noun, strlen(noun)), n;
 	struct row_text *names = NULL;
@@ -173,16 +167,14 @@ static const char zsh_script[] =
 /* Options that every command has. */
 static const char *const common[] = { "--project", "--output", "--color", "--help" };
 
-static void
-offer(const char *candidate, size_t len, const char *begun)
+static void offer(const char *candidate, size_t len, const char *begun)
 {
 	if (strncmp(candidate, begun, strlen(begun)) == 0)
 		printf("%.*s\n", (int)len, candidate);
 }
 
 /* What -o and --color may be; NULL if the option is another one. */
-static const char *const *
-values_of(const char *option)
+static const char *const *values_of(const char *option)
 {
 	static const char *const output[] = { "table", "tsv", "json", NULL };
 	static const char *const color[] = { "auto", "always", "never", NULL };
@@ -193,8 +185,7 @@ values_of(const char *option)
 }
 
 /* Does the option take the word after it as its value? */
-static bool
-takes_value(const struct cmd *c, const char *option)
+static bool takes_value(const struct cmd *c, const char *option)
 {
 	if (strcmp(option, "-p") == 0 || strcmp(option, "--project") == 0 ||
 	    values_of(option) != NULL)
@@ -206,8 +197,7 @@ takes_value(const struct cmd *c, const char *option)
 	return false;
 }
 
-static void
-offer_options(struct arena *a, const struct cmd *c, const char *begun)
+static void offer_options(struct arena *a, const struct cmd *c, const char *begun)
 {
 	for (size_t i = 0; i < N(common); i++)
 		offer(common[i], strlen(common[i]), begun);
@@ -220,8 +210,7 @@ offer_options(struct arena *a, const struct cmd *c, const char *begun)
 }
 
 /* What follows the words in a name that begins with them; NULL if it does not. */
-static const char *
-next_word(const char *name, char **words, size_t n)
+static const char *next_word(const char *name, char **words, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		size_t len = strlen(words[i]);
@@ -233,8 +222,7 @@ next_word(const char *name, char **words, size_t n)
 	return name;
 }
 
-static bool
-same_first_word(const char *a, const char *b)
+static bool same_first_word(const char *a, const char *b)
 {
 	size_t n = strcspn(a, " ");
 
@@ -242,8 +230,7 @@ same_first_word(const char *a, const char *b)
 }
 
 /* Offers the next word of each command that begins with the words; each word once. */
-static void
-offer_words(struct cmd_ctx *x, char **words, size_t n, const char *begun)
+static void offer_words(struct cmd_ctx *x, char **words, size_t n, const char *begun)
 {
 	for (size_t i = 0; x->commands[i] != NULL; i++) {
 		const char *at = next_word(x->commands[i]->name, words, n), *before;
@@ -266,8 +253,7 @@ struct typed {        /* of the shell, up to the word that has only been begun *
 	size_t nargs;          /* words after those of the command's name */
 };
 
-static void
-typed_read(struct cmd_ctx *x, char **args, size_t n, struct typed *l)
+static void typed_read(struct cmd_ctx *x, char **args, size_t n, struct typed *l)
 {
 	int used = 0;
 
@@ -296,15 +282,13 @@ typed_read(struct cmd_ctx *x, char **args, size_t n, struct typed *l)
 
 /* Offers names of the project; where there are none, the shell offers those of files.
  */
-static enum err
-offer_names(struct cmd_ctx *x, const char *noun, const char *begun)
+static enum err offer_names(struct cmd_ctx *x, const char *noun, const char *begun)
 {
 	return noun == NULL ? OK : complete_names(x, noun, begun);
 }
 
 /* Offers what may follow the words, the last of which has only been begun. */
-static enum err
-offer_next(struct cmd_ctx *x, char **args, size_t n)
+static enum err offer_next(struct cmd_ctx *x, char **args, size_t n)
 {
 	struct typed l;
 
@@ -323,8 +307,8 @@ offer_next(struct cmd_ctx *x, char **args, size_t n)
 	return offer_names(x, complete_noun_of_arg(x->a, l.cmd, l.nargs), l.begun);
 }
 
-static enum err
-completion_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err completion_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	(void)opts;
 	if (strcmp(args[0], "next") == 0)

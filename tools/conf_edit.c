@@ -18,8 +18,7 @@ enum { CONF_MAX = 4 << 20, LOCK_WAIT_MS = 10000 };
  * The file itself is locked, though it is replaced: another account may open and lock
  * its directory, and would keep everybody from changing it.
  */
-enum err
-conf_edit_begin(struct cmd_ctx *x, const char *path, struct conf_edit *d)
+enum err conf_edit_begin(struct cmd_ctx *x, const char *path, struct conf_edit *d)
 {
 	enum err e;
 
@@ -37,16 +36,14 @@ conf_edit_begin(struct cmd_ctx *x, const char *path, struct conf_edit *d)
 	return OK;
 }
 
-static enum err
-edit_write(struct cmd_ctx *x, void *edit)
+static enum err edit_write(struct cmd_ctx *x, void *edit)
 {
 	const struct conf_edit *d = edit;
 
 	return fs_replace(d->path, d->text, strlen(d->text), x->f);
 }
 
-enum err
-conf_edit_end(struct cmd_ctx *x, struct conf_edit *d, bool write)
+enum err conf_edit_end(struct cmd_ctx *x, struct conf_edit *d, bool write)
 {
 	enum err e = OK;
 
@@ -56,8 +53,7 @@ conf_edit_end(struct cmd_ctx *x, struct conf_edit *d, bool write)
 	return e;
 }
 
-static const struct conf_daemon *
-daemon_named(const struct conf *cf, const char *name)
+static const struct conf_daemon *daemon_named(const struct conf *cf, const char *name)
 {
 	for (size_t i = 0; i < cf->ndaemons; i++)
 		if (strcmp(cf->daemons[i].name, name) == 0)
@@ -65,8 +61,7 @@ daemon_named(const struct conf *cf, const char *name)
 	return NULL;
 }
 
-static enum err
-append_daemons(
+static enum err append_daemons(
     struct cmd_ctx *x, struct conf_edit *d, const struct new_daemon *p, size_t n)
 {
 	struct buf b = buf_new(x->a);
@@ -89,8 +84,7 @@ append_daemons(
 	return OK;
 }
 
-enum err
-conf_check_new_daemons(struct cmd_ctx *x, const struct new_daemon *p, size_t n)
+enum err conf_check_new_daemons(struct cmd_ctx *x, const struct new_daemon *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (daemon_named(x->cf, p[i].name) != NULL)
@@ -105,8 +99,7 @@ conf_check_new_daemons(struct cmd_ctx *x, const struct new_daemon *p, size_t n)
 	return OK;
 }
 
-enum err
-conf_add_daemons(struct cmd_ctx *x, const struct new_daemon *p, size_t n)
+enum err conf_add_daemons(struct cmd_ctx *x, const struct new_daemon *p, size_t n)
 {
 	struct conf_edit d;
 	enum err e;
@@ -123,8 +116,7 @@ conf_add_daemons(struct cmd_ctx *x, const struct new_daemon *p, size_t n)
 	return conf_edit_end(x, &d, true);
 }
 
-static enum err
-remove_daemon(
+static enum err remove_daemon(
     struct cmd_ctx *x, struct conf_edit *d, const struct new_daemon *p, bool *gone)
 {
 	struct conf *cf;
@@ -145,8 +137,7 @@ remove_daemon(
 	return OK;
 }
 
-enum err
-conf_remove_daemons(
+enum err conf_remove_daemons(
     struct cmd_ctx *x, const struct new_daemon *p, size_t n, bool write, bool *gone)
 {
 	struct conf_edit d;
@@ -170,8 +161,7 @@ conf_remove_daemons(
 
 /* --- options --- */
 
-enum err
-conf_edit_set(struct cmd_ctx *x, struct conf_edit *d, const char *name,
+enum err conf_edit_set(struct cmd_ctx *x, struct conf_edit *d, const char *name,
     const char *const *values, size_t n)
 {
 	enum err e = conf_text_set(x->a, d->text, name, values, n, &d->text, x->f);
@@ -193,8 +183,7 @@ conf_edit_set(struct cmd_ctx *x, struct conf_edit *d, const char *name,
 	    name, d->path, i < n ? values[i] : "");
 }
 
-enum err
-conf_set_options(struct cmd_ctx *x, const struct conf_change *o, size_t n)
+enum err conf_set_options(struct cmd_ctx *x, const struct conf_change *o, size_t n)
 {
 	struct conf_edit d;
 	struct conf *cf;
@@ -215,8 +204,8 @@ conf_set_options(struct cmd_ctx *x, const struct conf_change *o, size_t n)
 
 /* --- texts --- */
 
-static const struct conf_change *
-change_at(const char *p, const struct conf_change *t, size_t n)
+static const struct conf_change *change_at(
+    const char *p, const struct conf_change *t, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		size_t len = strlen(t[i].old);
@@ -231,9 +220,8 @@ change_at(const char *p, const struct conf_change *t, size_t n)
 	return NULL;
 }
 
-enum err
-conf_replace_texts(struct arena *a, const char *path, const struct conf_change *t,
-    size_t n, bool *changed, struct fail *f)
+enum err conf_replace_texts(struct arena *a, const char *path,
+    const struct conf_change *t, size_t n, bool *changed, struct fail *f)
 {
 	struct buf b = buf_new(a);
 	char *text;
@@ -256,8 +244,7 @@ conf_replace_texts(struct arena *a, const char *path, const struct conf_change *
 }
 
 /* "daemon.NAME.cmd"; a name may have dots of its own. */
-static enum err
-read_item_key(
+static enum err read_item_key(
     struct cmd_ctx *x, const char *kind, const char *rest, struct config_key *k)
 {
 	const char *dot = strrchr(rest, '.'), *near;
@@ -275,8 +262,7 @@ read_item_key(
 	    near == NULL ? "" : "; did you mean ", near == NULL ? "" : near);
 }
 
-enum err
-config_key_read(struct cmd_ctx *x, const char *name, struct config_key *k)
+enum err config_key_read(struct cmd_ctx *x, const char *name, struct config_key *k)
 {
 	const struct conf_opt *near;
 
@@ -298,9 +284,8 @@ config_key_read(struct cmd_ctx *x, const char *name, struct config_key *k)
 	    near == NULL ? "" : near->name);
 }
 
-enum err
-config_key_item(struct cmd_ctx *x, const struct conf *cf, const struct config_key *k,
-    size_t *number)
+enum err config_key_item(struct cmd_ctx *x, const struct conf *cf,
+    const struct config_key *k, size_t *number)
 {
 	bool daemon = strcmp(k->sub->item, "daemon") == 0;
 	size_t n = daemon ? cf->ndaemons : cf->ntasks;
@@ -318,8 +303,7 @@ config_key_item(struct cmd_ctx *x, const struct conf *cf, const struct config_ke
 	    k->of, all == NULL ? "none" : all);
 }
 
-static const char *
-daemon_value(const struct conf_daemon *d, const char *element)
+static const char *daemon_value(const struct conf_daemon *d, const char *element)
 {
 	if (strcmp(element, "cmd") == 0)
 		return d->cmd;
@@ -330,8 +314,8 @@ daemon_value(const struct conf_daemon *d, const char *element)
 	return strcmp(element, "disabled") != 0 ? "" : d->disabled ? "1" : "0";
 }
 
-static const char *
-task_value(struct arena *a, const struct conf_task *t, const char *element)
+static const char *task_value(
+    struct arena *a, const struct conf_task *t, const char *element)
 {
 	if (strcmp(element, "cmd") == 0)
 		return t->cmd;
@@ -344,8 +328,7 @@ task_value(struct arena *a, const struct conf_task *t, const char *element)
 	return strcmp(element, "disabled") != 0 ? "" : t->disabled ? "1" : "0";
 }
 
-const char *
-config_key_value(
+const char *config_key_value(
     struct arena *a, const struct conf *cf, const struct config_key *k, size_t number)
 {
 	if (k->opt != NULL)
@@ -355,14 +338,12 @@ config_key_value(
 	return task_value(a, &cf->tasks[number], k->sub->name);
 }
 
-bool
-config_key_secret(const struct config_key *k)
+bool config_key_secret(const struct config_key *k)
 {
 	return k->opt != NULL && conf_is_secret(k->opt);
 }
 
-const char *
-config_readers(const struct config_key *k)
+const char *config_readers(const struct config_key *k)
 {
 	const char *effect = k->opt != NULL ? k->opt->effect : k->sub->effect;
 
@@ -372,8 +353,7 @@ config_readers(const struct config_key *k)
 }
 
 /* What else decides: an app's own property, or an option that includes this one. */
-static const char *
-overruled(const struct conf *cf, const struct conf_opt *o)
+static const char *overruled(const struct conf *cf, const struct conf_opt *o)
 {
 	if (strcmp(o->name, "locality_scheduling") == 0 && !cf->locality_scheduling)
 		return "at once, but not for apps with locality of their own: locus app set APP --locality 0 ends it for one";
@@ -387,8 +367,7 @@ overruled(const struct conf *cf, const struct conf_opt *o)
 	return NULL;
 }
 
-const char *
-config_when(const struct conf *cf, const struct config_key *k)
+const char *config_when(const struct conf *cf, const struct config_key *k)
 {
 	const char *other = cf == NULL || k->opt == NULL ? NULL : overruled(cf, k->opt);
 
@@ -412,8 +391,7 @@ config_when(const struct conf *cf, const struct config_key *k)
 	return "never";
 }
 
-enum err
-config_path(struct cmd_ctx *x, const char *given, char **path)
+enum err config_path(struct cmd_ctx *x, const char *given, char **path)
 {
 	char *dir;
 

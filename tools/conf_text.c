@@ -25,8 +25,8 @@ struct doc { /* the text that is being changed */
 	size_t nedits, cap;
 };
 
-static enum err
-doc_read(struct arena *a, const char *text, struct doc *d, struct fail *f)
+static enum err doc_read(
+    struct arena *a, const char *text, struct doc *d, struct fail *f)
 {
 	*d = (struct doc){ .a = a, .text = text, .n = strlen(text) };
 	d->eol = strstr(text, "\r\n") != NULL ? "\r\n" : "\n";
@@ -36,15 +36,13 @@ doc_read(struct arena *a, const char *text, struct doc *d, struct fail *f)
 	return OK;
 }
 
-static void
-doc_edit(struct doc *d, size_t at, size_t end, const char *text)
+static void doc_edit(struct doc *d, size_t at, size_t end, const char *text)
 {
 	assert(d->nedits == 0 || d->edits[d->nedits - 1].end <= at);
 	PUSH(d->a, d->edits, d->nedits, d->cap) = (struct edit){ at, end, text };
 }
 
-static char *
-doc_apply(const struct doc *d)
+static char *doc_apply(const struct doc *d)
 {
 	struct buf b = buf_new(d->a);
 	size_t at = 0;
@@ -60,15 +58,13 @@ doc_apply(const struct doc *d)
 
 /* --- places --- */
 
-static bool
-is_indent(char c)
+static bool is_indent(char c)
 {
 	return c == ' ' || c == '\t';
 }
 
 /* The blanks before p, back to the beginning of its line; NULL if there is more. */
-static char *
-indent_of(const struct doc *d, size_t p)
+static char *indent_of(const struct doc *d, size_t p)
 {
 	size_t at = p;
 
@@ -80,8 +76,7 @@ indent_of(const struct doc *d, size_t p)
 }
 
 /* The end of the line if only blanks and a comment follow p, else p. */
-static size_t
-rest_of_line(const struct doc *d, size_t p)
+static size_t rest_of_line(const struct doc *d, size_t p)
 {
 	const char *s = d->text + p, *end;
 
@@ -96,8 +91,7 @@ rest_of_line(const struct doc *d, size_t p)
 	return *s == '\n' || *s == '\r' || *s == '\0' ? (size_t)(s - d->text) : p;
 }
 
-static char *
-element_line(struct doc *d, const char *name, const char *value)
+static char *element_line(struct doc *d, const char *name, const char *value)
 {
 	struct buf b = buf_new(d->a);
 
@@ -109,8 +103,7 @@ element_line(struct doc *d, const char *name, const char *value)
 
 /* --- edits --- */
 
-static void
-remove_element(struct doc *d, const struct xml_span *e)
+static void remove_element(struct doc *d, const struct xml_span *e)
 {
 	char *indent = indent_of(d, e->at);
 	size_t end = e->end;
@@ -124,8 +117,7 @@ remove_element(struct doc *d, const struct xml_span *e)
 		doc_edit(d, e->at, e->end, "");
 }
 
-static char *
-span_value(struct doc *d, const struct xml_span *e)
+static char *span_value(struct doc *d, const struct xml_span *e)
 {
 	struct xml_node *node;
 	struct fail f = { 0 };
@@ -135,8 +127,7 @@ span_value(struct doc *d, const struct xml_span *e)
 	return node->text;
 }
 
-static void
-replace_value(struct doc *d, const struct xml_span *e, const char *value)
+static void replace_value(struct doc *d, const struct xml_span *e, const char *value)
 {
 	const char *now = span_value(d, e);
 	struct buf b = buf_new(d->a);
@@ -152,8 +143,7 @@ replace_value(struct doc *d, const struct xml_span *e, const char *value)
 }
 
 /* Inserts texts, each on a line of its own, behind an element. */
-static void
-insert_behind(
+static void insert_behind(
     struct doc *d, const struct xml_span *e, const char *const *texts, size_t n)
 {
 	const char *indent = indent_of(d, e->at);
@@ -170,8 +160,7 @@ insert_behind(
 
 /* The indentation of the last child that begins its line; else one step more than the
  * parent's. */
-static const char *
-child_indent(const struct doc *d, size_t parent)
+static const char *child_indent(const struct doc *d, size_t parent)
 {
 	const char *indent = NULL, *own = indent_of(d, d->spans[parent].at);
 
@@ -186,8 +175,7 @@ child_indent(const struct doc *d, size_t parent)
 }
 
 /* Inserts whole lines at the end of an element. */
-static void
-insert_lines(struct doc *d, size_t parent, const char *lines)
+static void insert_lines(struct doc *d, size_t parent, const char *lines)
 {
 	const struct xml_span *e = &d->spans[parent];
 	const char *own = indent_of(d, e->at), *indent;
@@ -208,8 +196,7 @@ insert_lines(struct doc *d, size_t parent, const char *lines)
 		    arena_printf(d->a, "%s%s%s", d->eol, lines, own));
 }
 
-static size_t
-last_section(const struct doc *d, const char *name)
+static size_t last_section(const struct doc *d, const char *name)
 {
 	size_t found = XML_SPAN_NONE;
 
@@ -220,8 +207,7 @@ last_section(const struct doc *d, const char *name)
 }
 
 /* Inserts whole lines at the end of the last section of that name. */
-static void
-append_lines(struct doc *d, const char *section, const char *lines)
+static void append_lines(struct doc *d, const char *section, const char *lines)
 {
 	size_t at = last_section(d, section);
 	const char *indent;
@@ -236,8 +222,7 @@ append_lines(struct doc *d, const char *section, const char *lines)
 		indent, section, d->eol));
 }
 
-static bool
-span_is_option(const struct doc *d, size_t i, const char *name)
+static bool span_is_option(const struct doc *d, size_t i, const char *name)
 {
 	const struct xml_span *e = &d->spans[i];
 
@@ -247,8 +232,7 @@ span_is_option(const struct doc *d, size_t i, const char *name)
 	       strcmp(e->name, name) == 0;
 }
 
-enum err
-conf_text_set(struct arena *a, const char *text, const char *name,
+enum err conf_text_set(struct arena *a, const char *text, const char *name,
     const char *const *values, size_t n, char **out, struct fail *f)
 {
 	const struct xml_span *last = NULL;
@@ -290,8 +274,7 @@ conf_text_set(struct arena *a, const char *text, const char *name,
 }
 
 /* Finds the number-th item of all sections; XML_SPAN_NONE if there is none. */
-static size_t
-find_item(const struct doc *d, const char *item, size_t number)
+static size_t find_item(const struct doc *d, const char *item, size_t number)
 {
 	for (size_t i = 1; i < d->nspans; i++) {
 		const struct xml_span *e = &d->spans[i];
@@ -306,9 +289,8 @@ find_item(const struct doc *d, const char *item, size_t number)
 	return XML_SPAN_NONE;
 }
 
-enum err
-conf_text_set_child(struct arena *a, const char *text, const struct conf_text_child *c,
-    char **out, struct fail *f)
+enum err conf_text_set_child(struct arena *a, const char *text,
+    const struct conf_text_child *c, char **out, struct fail *f)
 {
 	bool found = false;
 	struct doc d;
@@ -335,8 +317,7 @@ conf_text_set_child(struct arena *a, const char *text, const struct conf_text_ch
 	return OK;
 }
 
-enum err
-conf_text_remove_item(struct arena *a, const char *text, const char *item,
+enum err conf_text_remove_item(struct arena *a, const char *text, const char *item,
     size_t number, char **out, struct fail *f)
 {
 	struct doc d;
@@ -351,8 +332,7 @@ conf_text_remove_item(struct arena *a, const char *text, const char *item,
 	return OK;
 }
 
-enum err
-conf_text_append(struct arena *a, const char *text, const char *section,
+enum err conf_text_append(struct arena *a, const char *text, const char *section,
     const char *lines, char **out, struct fail *f)
 {
 	struct doc d;
@@ -363,8 +343,7 @@ conf_text_append(struct arena *a, const char *text, const char *section,
 	return OK;
 }
 
-enum err
-conf_text_values(struct arena *a, const char *text, const char *name,
+enum err conf_text_values(struct arena *a, const char *text, const char *name,
     struct conf_text_value **values, size_t *n, struct fail *f)
 {
 	struct doc d;

@@ -40,8 +40,7 @@ struct judged {
  * Would the project be another one, with another database or URL? While it runs, its
  * programs would refuse to go on; in a stopped one the admin says which case it is.
  */
-static enum err
-judge_identity(const struct judged *j)
+static enum err judge_identity(const struct judged *j)
 {
 	struct cmd_ctx *x = j->x;
 	struct fail f = { 0 };
@@ -60,8 +59,7 @@ judge_identity(const struct judged *j)
 }
 
 /* Would private servers answer at another port than that of the URL? */
-static enum err
-judge_port(const struct judged *j)
+static enum err judge_port(const struct judged *j)
 {
 	int64_t port = loopback_port(j->old->master_url);
 	struct arena *a = j->x->a;
@@ -82,8 +80,7 @@ judge_port(const struct judged *j)
 }
 
 /* Would root, or anybody, find no way into the project any more? */
-static enum err
-judge_owner(const struct judged *j)
+static enum err judge_owner(const struct judged *j)
 {
 	struct fail why = { 0 };
 
@@ -93,8 +90,7 @@ judge_owner(const struct judged *j)
 	    j->x->f, E_CONFIG, "%s was not changed: %.400s", j->path, why.detail);
 }
 
-static enum err
-has_files(struct arena *a, const char *dir, bool *yes, struct fail *f)
+static enum err has_files(struct arena *a, const char *dir, bool *yes, struct fail *f)
 {
 	char **names, **below;
 	size_t n = 0, nbelow;
@@ -117,8 +113,8 @@ has_files(struct arena *a, const char *dir, bool *yes, struct fail *f)
 }
 
 /* Would the project look for its files where they are not? */
-static enum err
-judge_dir(const struct judged *j, const char *name, const char *old, const char *new)
+static enum err judge_dir(
+    const struct judged *j, const char *name, const char *old, const char *new)
 {
 	struct cmd_ctx *x = j->x;
 	struct arena *a = x->a;
@@ -146,16 +142,14 @@ judge_dir(const struct judged *j, const char *name, const char *old, const char 
 	    locus_command(a, j->old, "start"));
 }
 
-static enum err
-judge_dirs(const struct judged *j)
+static enum err judge_dirs(const struct judged *j)
 {
 	TRY(judge_dir(j, "key_dir", j->old->key_dir, j->new->key_dir));
 	TRY(judge_dir(j, "download_dir", j->old->download_dir, j->new->download_dir));
 	return judge_dir(j, "upload_dir", j->old->upload_dir, j->new->upload_dir);
 }
 
-static enum err
-judge_fanout(const struct judged *j)
+static enum err judge_fanout(const struct judged *j)
 {
 	const char *const dirs[] = { j->old->download_dir, j->old->upload_dir };
 
@@ -172,8 +166,7 @@ judge_fanout(const struct judged *j)
 	return OK;
 }
 
-enum err
-config_judge(
+enum err config_judge(
     struct cmd_ctx *x, const char *path, struct conf *old, const struct conf *new)
 {
 	static enum err (*const judges[])(const struct judged *) = { judge_owner,
@@ -187,17 +180,16 @@ config_judge(
 
 /* locus config check, and what other commands ask of it. */
 
-static void
-fault_add(struct cmd_ctx *x, struct config_faults *all, bool error, const char *path,
-    const char *text)
+static void fault_add(struct cmd_ctx *x, struct config_faults *all, bool error,
+    const char *path, const char *text)
 {
 	PUSH(x->a, all->v, all->n, all->cap) = (struct config_fault){ 0, error, path,
 		text };
 }
 
 /* Reports daemons whose program cannot be found. */
-static void
-check_programs(struct cmd_ctx *x, const struct conf *cf, struct config_faults *all)
+static void check_programs(
+    struct cmd_ctx *x, const struct conf *cf, struct config_faults *all)
 {
 	struct fail f = { 0 };
 	struct service *s;
@@ -214,8 +206,8 @@ check_programs(struct cmd_ctx *x, const struct conf *cf, struct config_faults *a
 }
 
 /* Reports how daemons of a BOINC config.xml are run. */
-static void
-check_upstream(struct cmd_ctx *x, const struct conf *cf, struct config_faults *all)
+static void check_upstream(
+    struct cmd_ctx *x, const struct conf *cf, struct config_faults *all)
 {
 	struct fail f = { 0 };
 	char **lines;
@@ -231,8 +223,7 @@ check_upstream(struct cmd_ctx *x, const struct conf *cf, struct config_faults *a
 		fault_add(x, all, false, cf->path, lines[i]);
 }
 
-void
-config_faults_find(struct cmd_ctx *x, const struct conf *cf,
+void config_faults_find(struct cmd_ctx *x, const struct conf *cf,
     const struct conf_remark *r, size_t nremarks, struct config_faults *all)
 {
 	char **lines;
@@ -251,8 +242,8 @@ config_faults_find(struct cmd_ctx *x, const struct conf *cf,
 }
 
 /* Reports changes that wait for a restart of the running project. */
-static void
-warn_restart(struct cmd_ctx *x, const struct conf *cf, struct fault_list *out)
+static void warn_restart(
+    struct cmd_ctx *x, const struct conf *cf, struct fault_list *out)
 {
 	const char *text = NULL;
 	struct state s;
@@ -266,8 +257,7 @@ warn_restart(struct cmd_ctx *x, const struct conf *cf, struct fault_list *out)
 /*
  * Sends a request to a running project: a valid configuration may still lead nowhere.
  */
-static void
-check_serving(struct cmd_ctx *x, struct conf *cf, struct fault_list *out)
+static void check_serving(struct cmd_ctx *x, struct conf *cf, struct fault_list *out)
 {
 	struct conf *before = x->cf;
 	struct probe p;
@@ -283,8 +273,7 @@ check_serving(struct cmd_ctx *x, struct conf *cf, struct fault_list *out)
 }
 
 /* All that is wrong with a file that cannot be used. */
-static enum err
-report_remarks(
+static enum err report_remarks(
     struct cmd_ctx *x, const char *path, const struct conf_remark *r, size_t n)
 {
 	struct fault_list out = fault_list_begin(x);
@@ -296,8 +285,8 @@ report_remarks(
 	return fault_list_end(&out, path);
 }
 
-static enum err
-config_check_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err config_check_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct config_faults all;
 	struct fault_list out;
@@ -379,8 +368,8 @@ struct config_diff {
 	size_t n;
 };
 
-static void
-put_change(struct config_diff *d, const char *option, const char *from, const char *to)
+static void put_change(
+    struct config_diff *d, const char *option, const char *from, const char *to)
 {
 	if (from != NULL && to != NULL && strcmp(from, to) == 0)
 		return;
@@ -389,8 +378,8 @@ put_change(struct config_diff *d, const char *option, const char *from, const ch
 }
 
 /* Relative paths became absolute when the file was read; this undoes it. */
-static const char *
-relative_value(const struct conf *cf, const struct conf_opt *o, const char *v)
+static const char *relative_value(
+    const struct conf *cf, const struct conf_opt *o, const char *v)
 {
 	size_t n = cf == NULL ? 0 : strlen(cf->project_dir);
 
@@ -399,8 +388,7 @@ relative_value(const struct conf *cf, const struct conf_opt *o, const char *v)
 	return v[n] == '/' ? v + n + 1 : v[n] == '\0' ? "." : v;
 }
 
-static void
-diff_option(struct config_diff *d, const struct conf_opt *o)
+static void diff_option(struct config_diff *d, const struct conf_opt *o)
 {
 	const char *from = d->from == NULL ? o->def : conf_value(d->x->a, d->from, o);
 	const char *to = conf_value(d->x->a, d->to, o);
@@ -418,21 +406,18 @@ diff_option(struct config_diff *d, const struct conf_opt *o)
 	put_change(d, o->name, from, to);
 }
 
-static size_t
-item_count(const struct conf *cf, bool daemons)
+static size_t item_count(const struct conf *cf, bool daemons)
 {
 	return cf == NULL ? 0 : daemons ? cf->ndaemons : cf->ntasks;
 }
 
-static const char *
-item_name(const struct conf *cf, bool daemons, size_t i)
+static const char *item_name(const struct conf *cf, bool daemons, size_t i)
 {
 	return daemons ? cf->daemons[i].name : cf->tasks[i].name;
 }
 
 /* The elements of one daemon or task; from or to may lack it. */
-static void
-diff_item(struct config_diff *d, const char *kind, const char *name)
+static void diff_item(struct config_diff *d, const char *kind, const char *name)
 {
 	struct conf_item const *c;
 	bool daemons = strcmp(kind, "daemon") == 0;
@@ -457,8 +442,7 @@ diff_item(struct config_diff *d, const char *kind, const char *name)
 	}
 }
 
-static bool
-has_item(const struct conf *cf, bool daemons, const char *name)
+static bool has_item(const struct conf *cf, bool daemons, const char *name)
 {
 	for (size_t i = 0; i < item_count(cf, daemons); i++)
 		if (strcmp(item_name(cf, daemons, i), name) == 0)
@@ -466,8 +450,7 @@ has_item(const struct conf *cf, bool daemons, const char *name)
 	return false;
 }
 
-static void
-diff_items(struct config_diff *d, const char *kind)
+static void diff_items(struct config_diff *d, const char *kind)
 {
 	bool daemons = strcmp(kind, "daemon") == 0;
 
@@ -480,8 +463,7 @@ diff_items(struct config_diff *d, const char *kind)
 
 /* Loads what is compared: two files, the project and a file, or defaults and project.
  */
-static enum err
-load_sides(struct config_diff *d, char **args, size_t n)
+static enum err load_sides(struct config_diff *d, char **args, size_t n)
 {
 	struct cmd_ctx *x = d->x;
 	struct conf *one, *two;
@@ -502,8 +484,8 @@ load_sides(struct config_diff *d, char **args, size_t n)
 	return OK;
 }
 
-static enum err
-config_diff_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err config_diff_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct diff_opts *o = opts;
 	struct config_diff d = { .x = x, .secrets = o->secrets };
@@ -563,16 +545,14 @@ static const struct print_column get_columns[] = {
 	{ 0 },
 };
 
-static void
-show_value(struct print *l, const char *name, const char *value, bool set)
+static void show_value(struct print *l, const char *name, const char *value, bool set)
 {
 	print_cells(l, name, value, set);
 	print_line(l, NULL, "%s", value);
 }
 
 /* Is the option in the file, even with the value of its default? */
-static bool
-is_in_file(struct cmd_ctx *x, const char *name)
+static bool is_in_file(struct cmd_ctx *x, const char *name)
 {
 	struct conf_text_value *v;
 	struct fail f = { 0 };
@@ -583,8 +563,7 @@ is_in_file(struct cmd_ctx *x, const char *name)
 	       conf_text_values(x->a, text, name, &v, &n, &f) == OK && n > 0;
 }
 
-static void
-put_values(
+static void put_values(
     struct cmd_ctx *x, struct print *l, const struct config_key *k, size_t number)
 {
 	const struct text_list *list;
@@ -610,8 +589,8 @@ put_values(
 			show_value(l, k->name, pattern_text(patterns->v[i]), set);
 }
 
-static enum err
-config_get_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err config_get_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct get_opts *o = opts;
 	struct config_key k;
@@ -666,14 +645,12 @@ static const struct print_column explain_columns[] = {
 	{ 0 },
 };
 
-static bool
-has_bounds(const struct conf_opt *o)
+static bool has_bounds(const struct conf_opt *o)
 {
 	return o->type != CONF_IGNORED && o->type != CONF_BOOL && o->max > 0;
 }
 
-static void
-show_explained(struct cmd_ctx *x, const struct config_key *k)
+static void show_explained(struct cmd_ctx *x, const struct config_key *k)
 {
 	const struct conf_opt *o = k->opt;
 	const char *unit = o->type == CONF_INT || o->type == CONF_DOUBLE ? "" :
@@ -708,8 +685,8 @@ show_explained(struct cmd_ctx *x, const struct config_key *k)
 			"");
 }
 
-static enum err
-config_explain_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err config_explain_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct fail unused = { 0 }, *f = x->f;
 	struct config_key k;
@@ -768,16 +745,15 @@ static const struct print_column show_columns[] = {
 	{ 0 },
 };
 
-static bool
-is_shown(const struct show_opts *o, const struct conf_opt *c, const char *value)
+static bool is_shown(
+    const struct show_opts *o, const struct conf_opt *c, const char *value)
 {
 	if (o->defaults)
 		return conf_has_effect(c);
 	return o->all || strcmp(value, c->def) != 0;
 }
 
-static enum err
-show_lines(struct cmd_ctx *x, const struct show_opts *o)
+static enum err show_lines(struct cmd_ctx *x, const struct show_opts *o)
 {
 	struct print *l;
 
@@ -803,8 +779,8 @@ show_lines(struct cmd_ctx *x, const struct show_opts *o)
 	return OK;
 }
 
-static enum err
-config_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err config_show_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct show_opts *o = opts;
 	const struct get_opts get = { o->secrets };
@@ -835,8 +811,8 @@ const struct cmd cmd_config_show = { .name = "config show",
 	.anywhere = true,
 	.run = config_show_run };
 
-static enum err
-config_sample_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err config_sample_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	(void)x, (void)opts, (void)args, (void)n;
 	conf_print_sample();
@@ -850,8 +826,8 @@ const struct cmd cmd_config_sample = { .name = "config sample",
 	    "Prints a config.xml with every option at its default, and an explanation of each.",
 	.run = config_sample_run };
 
-static enum err
-config_man_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err config_man_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	(void)x, (void)opts, (void)args, (void)n;
 	conf_print_man();

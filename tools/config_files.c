@@ -18,16 +18,14 @@ struct file_check {
 	struct config_faults *all;
 };
 
-static void
-file_fault(struct file_check *c, int line, bool error, const char *text)
+static void file_fault(struct file_check *c, int line, bool error, const char *text)
 {
 	PUSH(c->x->a, c->all->v, c->all->n, c->all->cap) = (struct config_fault){ line,
 		error, c->path, text };
 }
 
 /* What keeps the whole file from being read: "PATH:3: why" or why. */
-static void
-file_unusable(struct file_check *c, const struct fail *f)
+static void file_unusable(struct file_check *c, const struct fail *f)
 {
 	size_t n = strlen(c->path);
 	const char *why = f->detail;
@@ -42,8 +40,7 @@ file_unusable(struct file_check *c, const struct fail *f)
 	file_fault(c, line, true, arena_strdup(c->x->a, why));
 }
 
-static void
-file_classes(struct file_check *c, int which)
+static void file_classes(struct file_check *c, int which)
 {
 	struct plan_classes *all;
 	struct fail f = { 0 };
@@ -61,8 +58,7 @@ file_classes(struct file_check *c, int which)
 			    r[i].out ? "; the class is left out" : ""));
 }
 
-static void
-file_limits(struct file_check *c, int which)
+static void file_limits(struct file_check *c, int which)
 {
 	struct limits_read l;
 	struct fail f = { 0 };
@@ -75,8 +71,7 @@ file_limits(struct file_check *c, int which)
 }
 
 /* A file that is copied into replies; a faulty one is left out of them. */
-static void
-file_text(struct file_check *c, int which)
+static void file_text(struct file_check *c, int which)
 {
 	struct fail f = { 0 };
 	char *in, *out;
@@ -90,8 +85,8 @@ file_text(struct file_check *c, int which)
 		file_fault(c, 0, true, arena_strdup(c->x->a, f.detail));
 }
 
-void
-config_files_check(struct cmd_ctx *x, const struct conf *cf, struct config_faults *all)
+void config_files_check(
+    struct cmd_ctx *x, const struct conf *cf, struct config_faults *all)
 {
 	const struct {
 		const char *name;
@@ -113,8 +108,7 @@ config_files_check(struct cmd_ctx *x, const struct conf *cf, struct config_fault
 	}
 }
 
-void
-config_errors_find(struct cmd_ctx *x, struct config_faults *all)
+void config_errors_find(struct cmd_ctx *x, struct config_faults *all)
 {
 	struct config_faults found = { 0 };
 	struct conf_remark *r = NULL;
@@ -134,8 +128,7 @@ config_errors_find(struct cmd_ctx *x, struct config_faults *all)
 			PUSH(x->a, all->v, all->n, all->cap) = found.v[i];
 }
 
-char *
-config_fault_text(struct arena *a, const struct config_fault *v)
+char *config_fault_text(struct arena *a, const struct config_fault *v)
 {
 	return v->line > 0 ? arena_printf(a, "%s:%d: %s", v->path, v->line, v->text) :
 	                     arena_printf(a, "%s: %s", v->path, v->text);

@@ -73,8 +73,7 @@ struct change {
 
 /* --- values --- */
 
-static const char *
-read_hidden_line(char *line, int most)
+static const char *read_hidden_line(char *line, int most)
 {
 	struct termios was, quiet;
 	bool terminal = tcgetattr(STDIN_FILENO, &was) == 0;
@@ -94,8 +93,7 @@ read_hidden_line(char *line, int most)
 	return got;
 }
 
-static enum err
-read_new_value(struct cmd_ctx *x, const char *path, char **value)
+static enum err read_new_value(struct cmd_ctx *x, const char *path, char **value)
 {
 	char line[VALUE_MOST];
 
@@ -109,8 +107,7 @@ read_new_value(struct cmd_ctx *x, const char *path, char **value)
 	return OK;
 }
 
-static enum err
-gather_values(struct change *c, char **args, size_t n)
+static enum err gather_values(struct change *c, char **args, size_t n)
 {
 	struct cmd_ctx *x = c->x;
 	const char *file = c->o->value_file;
@@ -150,8 +147,7 @@ gather_values(struct change *c, char **args, size_t n)
  * Loads the configuration as it is, and becomes the account that may change it. A file
  * that cannot be used is no obstacle: this is how it gets mended.
  */
-static enum err
-load_before(struct change *c, char **path)
+static enum err load_before(struct change *c, char **path)
 {
 	struct fail was = { 0 }, *f = c->x->f;
 	enum err e;
@@ -167,8 +163,7 @@ load_before(struct change *c, char **path)
 }
 
 /* root's directory of an installed project is for root only. */
-static enum err
-check_writable(struct cmd_ctx *x, const char *path)
+static enum err check_writable(struct cmd_ctx *x, const char *path)
 {
 	char *dir = arena_strdup(x->a, path), *slash = strrchr(dir, '/');
 
@@ -184,9 +179,8 @@ check_writable(struct cmd_ctx *x, const char *path)
 /* --- edits --- */
 
 /* For unset OPTION VALUE: the values that remain. E_NOTFOUND if one is not there. */
-static enum err
-remaining_values(struct change *c, const struct conf_text_value *now, size_t have,
-    const char ***left, size_t *n)
+static enum err remaining_values(struct change *c, const struct conf_text_value *now,
+    size_t have, const char ***left, size_t *n)
 {
 	*left = NEWN(c->x->a, const char *, have + 1);
 	*n = 0;
@@ -210,8 +204,7 @@ remaining_values(struct change *c, const struct conf_text_value *now, size_t hav
 	return OK;
 }
 
-static enum err
-edit_option(struct change *c)
+static enum err edit_option(struct change *c)
 {
 	const char *name = c->key.opt != NULL ? c->key.opt->name : c->unknown;
 	struct cmd_ctx *x = c->x;
@@ -238,8 +231,7 @@ edit_option(struct change *c)
 	return conf_edit_set(x, &c->d, name, values, n);
 }
 
-static enum err
-edit_item(struct change *c)
+static enum err edit_item(struct change *c)
 {
 	const struct config_key *k = &c->key;
 	struct conf_text_child child = { k->sub->item, c->number, k->sub->name,
@@ -268,8 +260,7 @@ edit_item(struct change *c)
 
 /* --- the check --- */
 
-static bool
-had_fault(const struct config_faults *before, const struct config_fault *v)
+static bool had_fault(const struct config_faults *before, const struct config_fault *v)
 {
 	for (size_t i = 0; i < before->n; i++)
 		if (strcmp(before->v[i].text, v->text) == 0)
@@ -278,8 +269,7 @@ had_fault(const struct config_faults *before, const struct config_fault *v)
 }
 
 /* Refuses errors that the file did not have; prints warnings that it did not have. */
-static enum err
-judge_faults(struct change *c, const struct config_faults *before,
+static enum err judge_faults(struct change *c, const struct config_faults *before,
     const struct config_faults *after)
 {
 	const struct config_fault *bad = NULL;
@@ -304,15 +294,13 @@ judge_faults(struct change *c, const struct config_faults *before,
 }
 
 /* Who sets a number is not given another one. */
-static void
-be_exact(struct conf_remark *r, size_t n)
+static void be_exact(struct conf_remark *r, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		r[i].error = r[i].error || r[i].clamped;
 }
 
-static enum err
-check_change(struct change *c)
+static enum err check_change(struct change *c)
 {
 	struct config_faults before = { 0 }, after;
 	struct cmd_ctx *x = c->x;
@@ -340,8 +328,7 @@ check_change(struct change *c)
 	return c->old == NULL ? OK : config_judge(x, c->d.path, c->old, c->new);
 }
 
-static enum err
-change_text(struct change *c)
+static enum err change_text(struct change *c)
 {
 	TRY(c->key.sub != NULL ? edit_item(c) : edit_option(c));
 	TRY(check_change(c));
@@ -357,8 +344,7 @@ change_text(struct change *c)
 
 /* --- the report --- */
 
-static const char *
-shown_value(struct change *c, const struct conf *cf)
+static const char *shown_value(struct change *c, const struct conf *cf)
 {
 	if (cf == NULL || c->key.opt == NULL)
 		return cf == NULL || c->key.sub == NULL ?
@@ -367,16 +353,14 @@ shown_value(struct change *c, const struct conf *cf)
 	return config_key_secret(&c->key) ? NULL : conf_value(c->x->a, cf, c->key.opt);
 }
 
-static const char *
-setting_verb(const struct change *c)
+static const char *setting_verb(const struct change *c)
 {
 	if (c->o->dry_run)
 		return c->unset ? "would unset" : "would set";
 	return c->unset ? "unset" : "set";
 }
 
-static void
-print_effect(struct change *c, bool running)
+static void print_effect(struct change *c, bool running)
 {
 	const char *when;
 
@@ -396,8 +380,7 @@ print_effect(struct change *c, bool running)
 		    config_readers(&c->key), when);
 }
 
-static void
-print_setting(struct change *c, bool changed, bool running)
+static void print_setting(struct change *c, bool changed, bool running)
 {
 	const char *before = shown_value(c, c->old), *after = shown_value(c, c->new);
 	const char *name = c->key.name;
@@ -417,8 +400,7 @@ print_setting(struct change *c, bool changed, bool running)
 	print_effect(c, running);
 }
 
-static void
-report_change(struct change *c, bool changed)
+static void report_change(struct change *c, bool changed)
 {
 	struct cmd_ctx *x = c->x;
 	bool running;
@@ -435,8 +417,7 @@ report_change(struct change *c, bool changed)
 	    c->unknown != NULL ? "never" : config_when(c->new, &c->key), running);
 }
 
-static enum err
-change_run(struct change *c, char **args, size_t n)
+static enum err change_run(struct change *c, char **args, size_t n)
 {
 	struct cmd_ctx *x = c->x;
 	char *path;
@@ -460,8 +441,8 @@ change_run(struct change *c, char **args, size_t n)
 	return OK;
 }
 
-static enum err
-config_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err config_set_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct change c = { .x = x, .o = opts };
 
@@ -487,8 +468,8 @@ const struct cmd cmd_config_set = { .name = "config set",
 	.as_root = true,
 	.run = config_set_run };
 
-static enum err
-config_unset_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err config_unset_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct change c = { .x = x, .o = opts, .unset = true };
 

@@ -20,8 +20,7 @@
 
 enum { ALONE_SILENT_MS = 1000, ALONE_WAIT_MS = 60000 };
 
-enum err
-ctx_become_owner(struct cmd_ctx *x)
+enum err ctx_become_owner(struct cmd_ctx *x)
 {
 	TRY(owner_root(&x->owner, x->f));
 	if (!x->owner.suspended)
@@ -30,8 +29,8 @@ ctx_become_owner(struct cmd_ctx *x)
 	return privilege_become(&x->owner.as, x->f);
 }
 
-enum err
-ctx_as_root(struct cmd_ctx *x, enum err (*work)(struct cmd_ctx *, void *), void *arg)
+enum err ctx_as_root(
+    struct cmd_ctx *x, enum err (*work)(struct cmd_ctx *, void *), void *arg)
 {
 	struct fail back = { 0 };
 	enum err e;
@@ -54,8 +53,7 @@ struct forked { /* memory shared with a child process */
 	int status;
 };
 
-static int
-fork_run(void *arg)
+static int fork_run(void *arg)
 {
 	struct forked *k = arg;
 	enum err e;
@@ -68,8 +66,8 @@ fork_run(void *arg)
 	return (int)e;
 }
 
-enum err
-ctx_fork(struct cmd_ctx *x, enum err (*work)(struct cmd_ctx *, void *), void *arg)
+enum err ctx_fork(
+    struct cmd_ctx *x, enum err (*work)(struct cmd_ctx *, void *), void *arg)
 {
 	struct forked *k = mmap(NULL, sizeof(*k), PROT_READ | PROT_WRITE,
 	    /* cppcheck-suppress invalidFunctionArg ; -1 goes with MAP_ANONYMOUS */
@@ -96,8 +94,7 @@ ctx_fork(struct cmd_ctx *x, enum err (*work)(struct cmd_ctx *, void *), void *ar
 	return e;
 }
 
-enum err
-ctx_alone(struct cmd_ctx *x)
+enum err ctx_alone(struct cmd_ctx *x)
 {
 	int held; /* until the process ends */
 	char *path;
@@ -118,14 +115,12 @@ ctx_alone(struct cmd_ctx *x)
 	return e;
 }
 
-bool
-ctx_may_be_root(const struct cmd_ctx *x)
+bool ctx_may_be_root(const struct cmd_ctx *x)
 {
 	return x->owner.suspended || privilege_is_root();
 }
 
-enum err
-ctx_conf(struct cmd_ctx *x)
+enum err ctx_conf(struct cmd_ctx *x)
 {
 	char *dir;
 	enum err e;
@@ -145,15 +140,13 @@ ctx_conf(struct cmd_ctx *x)
 	return e;
 }
 
-static enum err
-open_db_of_root(struct cmd_ctx *x, void *none)
+static enum err open_db_of_root(struct cmd_ctx *x, void *none)
 {
 	(void)none;
 	return db_open(ctx_db_root(x), DB_ANY_SCHEMA, &x->db, x->f);
 }
 
-static enum err
-ctx_open_db(struct cmd_ctx *x, enum db_use use)
+static enum err ctx_open_db(struct cmd_ctx *x, enum db_use use)
 {
 	TRY(ctx_conf(x));
 	if (x->db != NULL)
@@ -164,8 +157,7 @@ ctx_open_db(struct cmd_ctx *x, enum db_use use)
 	return db_open(x->cf, use, &x->db, x->f);
 }
 
-const struct conf *
-ctx_db_root(struct cmd_ctx *x)
+const struct conf *ctx_db_root(struct cmd_ctx *x)
 {
 	struct conf *root;
 
@@ -178,8 +170,7 @@ ctx_db_root(struct cmd_ctx *x)
 	return root;
 }
 
-static enum err
-ctx_db_for(struct cmd_ctx *x, enum db_use use)
+static enum err ctx_db_for(struct cmd_ctx *x, enum db_use use)
 {
 	enum err e = ctx_open_db(x, use);
 
@@ -189,14 +180,12 @@ ctx_db_for(struct cmd_ctx *x, enum db_use use)
 	return e;
 }
 
-enum err
-ctx_db(struct cmd_ctx *x)
+enum err ctx_db(struct cmd_ctx *x)
 {
 	return ctx_db_for(x, DB_WORK);
 }
 
-enum err
-ctx_db_report(struct cmd_ctx *x)
+enum err ctx_db_report(struct cmd_ctx *x)
 {
 	struct fail f = { 0 };
 
@@ -211,14 +200,12 @@ ctx_db_report(struct cmd_ctx *x)
 	return ctx_db(x);
 }
 
-enum err
-ctx_db_any_schema(struct cmd_ctx *x)
+enum err ctx_db_any_schema(struct cmd_ctx *x)
 {
 	return ctx_db_for(x, DB_ANY_SCHEMA);
 }
 
-void
-ctx_ring(struct cmd_ctx *x, enum doorbell bell)
+void ctx_ring(struct cmd_ctx *x, enum doorbell bell)
 {
 	struct doorbells d = { 0 };
 
@@ -226,8 +213,7 @@ ctx_ring(struct cmd_ctx *x, enum doorbell bell)
 	doorbells_close(&d);
 }
 
-void
-ctx_close(struct cmd_ctx *x)
+void ctx_close(struct cmd_ctx *x)
 {
 	if (x->db != NULL && db_committed(x->db)) {
 		/* What a command has committed may be work for any of the daemons. */
@@ -239,8 +225,7 @@ ctx_close(struct cmd_ctx *x)
 	x->db = NULL;
 }
 
-void
-ctx_progress(struct cmd_ctx *x, const char *verb, const char *fmt, ...)
+void ctx_progress(struct cmd_ctx *x, const char *verb, const char *fmt, ...)
 {
 	int64_t now = clock_mono_ms();
 	char text[400];
@@ -258,8 +243,7 @@ ctx_progress(struct cmd_ctx *x, const char *verb, const char *fmt, ...)
 	x->progress_ms = now;
 }
 
-enum err
-ctx_reread(struct cmd_ctx *x)
+enum err ctx_reread(struct cmd_ctx *x)
 {
 	const char *path = project_path(x->a, x->cf, "reread_db");
 
@@ -270,8 +254,8 @@ ctx_reread(struct cmd_ctx *x)
 	return OK;
 }
 
-__attribute__((format(printf, 3, 0))) static void
-ctx_fail(struct fail *f, enum err code, const char *fmt, va_list ap)
+__attribute__((format(printf, 3, 0))) static void ctx_fail(
+    struct fail *f, enum err code, const char *fmt, va_list ap)
 {
 	char text[sizeof(f->detail)];
 
@@ -279,8 +263,7 @@ ctx_fail(struct fail *f, enum err code, const char *fmt, va_list ap)
 	fail_set(f, code, "ctx", "%s", text);
 }
 
-enum err
-ctx_usage(struct cmd_ctx *x, const char *fmt, ...)
+enum err ctx_usage(struct cmd_ctx *x, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -291,8 +274,7 @@ ctx_usage(struct cmd_ctx *x, const char *fmt, ...)
 	return E_BADREQ;
 }
 
-enum err
-ctx_not_found(struct cmd_ctx *x, const char *fmt, ...)
+enum err ctx_not_found(struct cmd_ctx *x, const char *fmt, ...)
 {
 	va_list ap;
 

@@ -82,8 +82,7 @@ static const struct field create_options[] = {
 /* --- arguments --- */
 
 /* The name becomes part of URLs, file names and the database's name. */
-static enum err
-project_name_check(struct cmd_ctx *x, const char *name)
+static enum err project_name_check(struct cmd_ctx *x, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -95,8 +94,7 @@ project_name_check(struct cmd_ctx *x, const char *name)
 	return OK;
 }
 
-bool
-port_is_free(int port)
+bool port_is_free(int port)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET,
 		.sin_port = htons((uint16_t)port),
@@ -114,8 +112,7 @@ port_is_free(int port)
 
 /* Chooses a port below the kernel's ephemeral range, so that it stays free while the
  * project is down. */
-enum err
-create_port(struct cmd_ctx *x, int64_t asked, int *port)
+enum err create_port(struct cmd_ctx *x, int64_t asked, int *port)
 {
 	uint64_t seed;
 	struct rng r;
@@ -141,8 +138,7 @@ create_port(struct cmd_ctx *x, int64_t asked, int *port)
 	return FAIL(x->f, E_SYS, "no free loopback port after %d tries", PORT_TRIES);
 }
 
-static enum err
-read_secret(struct cmd_ctx *x, const char *path, const char **secret)
+static enum err read_secret(struct cmd_ctx *x, const char *path, const char **secret)
 {
 	char *text;
 
@@ -153,8 +149,7 @@ read_secret(struct cmd_ctx *x, const char *path, const char **secret)
 }
 
 /* With --here and without --db-name, the database server is private. */
-static enum err
-check_private(struct cmd_ctx *x, const struct create_opts *o)
+static enum err check_private(struct cmd_ctx *x, const struct create_opts *o)
 {
 	bool other = o->db_user != NULL || o->db_host != NULL || o->db_socket != NULL ||
 	             o->db_port != 0 || o->password_file != NULL;
@@ -169,8 +164,7 @@ check_private(struct cmd_ctx *x, const struct create_opts *o)
 }
 
 /* Options that only an installed project or only one with --here has. */
-static enum err
-check_mode(struct cmd_ctx *x, const struct create_opts *o)
+static enum err check_mode(struct cmd_ctx *x, const struct create_opts *o)
 {
 	bool installs = o->certificate != NULL || o->certificate_key != NULL ||
 	                o->code_sign_public != NULL || o->code_sign_here || o->dry_run;
@@ -186,8 +180,7 @@ check_mode(struct cmd_ctx *x, const struct create_opts *o)
 	return check_private(x, o);
 }
 
-static enum err
-create_check_options(struct cmd_ctx *x, struct create *c)
+static enum err create_check_options(struct cmd_ctx *x, struct create *c)
 {
 	const struct create_opts *o = c->o;
 
@@ -204,8 +197,7 @@ create_check_options(struct cmd_ctx *x, struct create *c)
 
 /* --- the directory --- */
 
-static enum err
-check_dir_empty(struct cmd_ctx *x, int fd, const char *dir)
+static enum err check_dir_empty(struct cmd_ctx *x, int fd, const char *dir)
 {
 	char **names;
 	size_t n;
@@ -220,8 +212,8 @@ check_dir_empty(struct cmd_ctx *x, int fd, const char *dir)
 }
 
 /* Is the account going to reach the directory, which will be its own? */
-static enum err
-check_home_reach(struct cmd_ctx *x, const char *account, const char *dir)
+static enum err check_home_reach(
+    struct cmd_ctx *x, const char *account, const char *dir)
 {
 	const char *name = strrchr(dir, '/');
 	const char *closed = privilege_closed(
@@ -236,8 +228,7 @@ check_home_reach(struct cmd_ctx *x, const char *account, const char *dir)
 
 /* If run by root, gives the directory to its future owner and continues as that
  * account, if that can reach it. */
-static enum err
-become_owner(
+static enum err become_owner(
     struct cmd_ctx *x, const char *user, int fd, const char *dir, const char **owner)
 {
 	struct account acc;
@@ -262,8 +253,7 @@ become_owner(
 	return privilege_become(&acc, x->f);
 }
 
-static enum err
-enter_home(
+static enum err enter_home(
     struct cmd_ctx *x, const char *user, int fd, const char **dir, const char **owner)
 {
 	char real[PATH_MAX];
@@ -277,8 +267,8 @@ enter_home(
 	return become_owner(x, user, fd, *dir, owner);
 }
 
-enum err
-create_home(struct cmd_ctx *x, const char *user, const char **dir, const char **owner)
+enum err create_home(
+    struct cmd_ctx *x, const char *user, const char **dir, const char **owner)
 {
 	enum err e;
 	int fd;
@@ -290,8 +280,7 @@ create_home(struct cmd_ctx *x, const char *user, const char **dir, const char **
 	return e;
 }
 
-enum err
-create_or_remove(struct cmd_ctx *x, const char *dir,
+enum err create_or_remove(struct cmd_ctx *x, const char *dir,
     enum err (*work)(struct cmd_ctx *, void *), void *arg)
 {
 	bool was_there = fs_exists(dir);
@@ -324,8 +313,7 @@ static const struct made {
 static const char *const made_files[] = { "config.xml", IDENTITY_FILE, PLAN_CLASS_FILE,
 	SITE_FILES_RECORD, LOG_ROTATION_FILE };
 
-static enum err
-make_database(struct cmd_ctx *x, struct create *c)
+static enum err make_database(struct cmd_ctx *x, struct create *c)
 {
 	pid_t pid = 0;
 	enum err e, e2;
@@ -350,8 +338,7 @@ make_database(struct cmd_ctx *x, struct create *c)
 	return e;
 }
 
-static enum err
-create_all(struct cmd_ctx *x, struct create *c)
+static enum err create_all(struct cmd_ctx *x, struct create *c)
 {
 	struct identity id;
 	struct account acc;
@@ -395,8 +382,7 @@ create_all(struct cmd_ctx *x, struct create *c)
 	return OK;
 }
 
-static enum err
-create_in_dir(struct cmd_ctx *x, void *arg)
+static enum err create_in_dir(struct cmd_ctx *x, void *arg)
 {
 	struct create *c = arg;
 	enum err e;
@@ -442,8 +428,7 @@ create_in_dir(struct cmd_ctx *x, void *arg)
 	return OK;
 }
 
-static enum err
-create_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err create_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct create_opts *o = opts;
 	struct create c = { .name = args[0], .o = o, .db_passwd = "" };

@@ -16,8 +16,7 @@
 
 /* Keys and sample files of a new project. */
 
-enum err
-create_key_pair(struct cmd_ctx *x, const char *dir, const char *kind,
+enum err create_key_pair(struct cmd_ctx *x, const char *dir, const char *kind,
     unsigned private_mode, unsigned public_mode)
 {
 	char *private, *public;
@@ -29,8 +28,7 @@ create_key_pair(struct cmd_ctx *x, const char *dir, const char *kind,
 	    strlen(public), public_mode, x->f);
 }
 
-enum err
-create_plan_classes(struct cmd_ctx *x)
+enum err create_plan_classes(struct cmd_ctx *x)
 {
 	const char *from = program_data(x->a, PLAN_CLASS_FILE);
 	const char *to = project_path(x->a, x->cf, PLAN_CLASS_FILE);
@@ -43,8 +41,7 @@ create_plan_classes(struct cmd_ctx *x)
 	return OK;
 }
 
-enum err
-create_links(struct cmd_ctx *x)
+enum err create_links(struct cmd_ctx *x)
 {
 	const char *bin = project_path(x->a, x->cf, "bin");
 	size_t n;
@@ -70,8 +67,8 @@ struct pair {
 	const char *name, *value;
 };
 
-enum err
-create_base_url(struct cmd_ctx *x, const char *given, const char *name, char **base)
+enum err create_base_url(
+    struct cmd_ctx *x, const char *given, const char *name, char **base)
 {
 	const char *end = arena_printf(x->a, "/%s/", name);
 	const char *url = url_canonical(x->a, given);
@@ -85,8 +82,7 @@ create_base_url(struct cmd_ctx *x, const char *given, const char *name, char **b
 	return OK;
 }
 
-char *
-create_db_socket(struct arena *a, const char *run_dir)
+char *create_db_socket(struct arena *a, const char *run_dir)
 {
 	char token[SHORT_DIR_DIGITS + 1];
 
@@ -96,24 +92,21 @@ create_db_socket(struct arena *a, const char *run_dir)
 	return arena_printf(a, SHORT_DIR "%s/mysql.sock", token);
 }
 
-static void
-put_option(struct buf *b, const char *name, const char *value)
+static void put_option(struct buf *b, const char *name, const char *value)
 {
 	buf_printf(b, "\t\t<%s>", name);
 	buf_xml_plain(b, value);
 	buf_printf(b, "</%s>\n", name);
 }
 
-static void
-put_conf_pairs(struct buf *b, const struct pair *p, size_t n)
+static void put_conf_pairs(struct buf *b, const struct pair *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (p[i].value != NULL && p[i].value[0] != '\0')
 			put_option(b, p[i].name, p[i].value);
 }
 
-static void
-put_urls(struct cmd_ctx *x, const struct create *c, struct buf *b)
+static void put_urls(struct cmd_ctx *x, const struct create *c, struct buf *b)
 {
 	const char *base = c->base_url, *name = c->name;
 	const struct pair places[] = {
@@ -135,8 +128,7 @@ put_urls(struct cmd_ctx *x, const struct create *c, struct buf *b)
 	put_conf_pairs(b, places, N(places));
 }
 
-static void
-put_database(struct cmd_ctx *x, const struct create *c, struct buf *b)
+static void put_database(struct cmd_ctx *x, const struct create *c, struct buf *b)
 {
 	const struct create_opts *o = c->o;
 	const struct pair private[] = {
@@ -167,8 +159,7 @@ put_database(struct cmd_ctx *x, const struct create *c, struct buf *b)
 }
 
 /* True if --set gives this option; its value in conf_created.def is then omitted. */
-static bool
-is_set_by_admin(const struct create *c, const char *name)
+static bool is_set_by_admin(const struct create *c, const char *name)
 {
 	for (size_t i = 0; i < c->o->set.n; i++) {
 		size_t n = strcspn(c->o->set.v[i], "=");
@@ -179,8 +170,7 @@ is_set_by_admin(const struct create *c, const char *name)
 	return false;
 }
 
-static enum err
-put_options(struct cmd_ctx *x, const struct create *c, struct buf *b)
+static enum err put_options(struct cmd_ctx *x, const struct create *c, struct buf *b)
 {
 	for (size_t i = 0; i < conf_ncreated; i++)
 		if (!is_set_by_admin(c, conf_created[i].name))
@@ -197,8 +187,7 @@ put_options(struct cmd_ctx *x, const struct create *c, struct buf *b)
 }
 
 /* Rejects unknown options and bad values: they can only come from --set. */
-static enum err
-check_config_xml(
+static enum err check_config_xml(
     struct cmd_ctx *x, const char *path, const struct buf *b, struct fail *f)
 {
 	struct conf_remark *r;
@@ -213,8 +202,7 @@ check_config_xml(
 	return OK;
 }
 
-enum err
-create_config_text(
+enum err create_config_text(
     struct cmd_ctx *x, const struct create *c, const char **text, struct fail *f)
 {
 	const char *path = arena_printf(x->a, "%s/config.xml", c->dir);
@@ -243,8 +231,7 @@ create_config_text(
 	return e;
 }
 
-enum err
-create_config_xml(struct cmd_ctx *x, const struct create *c, struct fail *f)
+enum err create_config_xml(struct cmd_ctx *x, const struct create *c, struct fail *f)
 {
 	const char *text;
 

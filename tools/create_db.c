@@ -22,8 +22,8 @@
 
 enum { READY_MS = 60000, END_MS = 60000, TICK_MS = 20 };
 
-enum err
-private_db_make(struct cmd_ctx *x, const char *os_user, pid_t *pid, struct fail *f)
+enum err private_db_make(
+    struct cmd_ctx *x, const char *os_user, pid_t *pid, struct fail *f)
 {
 	struct db_server server;
 
@@ -33,8 +33,7 @@ private_db_make(struct cmd_ctx *x, const char *os_user, pid_t *pid, struct fail 
 	return private_db_start(x, pid, f);
 }
 
-enum err
-private_db_start(struct cmd_ctx *x, pid_t *pid, struct fail *f)
+enum err private_db_start(struct cmd_ctx *x, pid_t *pid, struct fail *f)
 {
 	int64_t end = clock_mono_ms() + READY_MS;
 	struct service s;
@@ -62,8 +61,7 @@ private_db_start(struct cmd_ctx *x, pid_t *pid, struct fail *f)
 	return e;
 }
 
-enum err
-private_db_end(struct cmd_ctx *x, pid_t pid, struct fail *f)
+enum err private_db_end(struct cmd_ctx *x, pid_t pid, struct fail *f)
 {
 	int64_t end = clock_mono_ms() + END_MS;
 
@@ -84,8 +82,7 @@ private_db_end(struct cmd_ctx *x, pid_t pid, struct fail *f)
 
 /* A new private server has no database for the project yet; connects to its database
  * "mysql" to create it. */
-enum err
-private_db_empty(struct cmd_ctx *x, struct fail *f)
+enum err private_db_empty(struct cmd_ctx *x, struct fail *f)
 {
 	struct conf cf = *x->cf;
 	char server[] = "mysql";
@@ -101,8 +98,7 @@ private_db_empty(struct cmd_ctx *x, struct fail *f)
 	return e;
 }
 
-enum err
-create_platforms(struct cmd_ctx *x, struct fail *f)
+enum err create_platforms(struct cmd_ctx *x, struct fail *f)
 {
 	static const struct {
 		const char *name, *people;
@@ -134,8 +130,7 @@ create_platforms(struct cmd_ctx *x, struct fail *f)
 	return e;
 }
 
-enum err
-create_database(struct cmd_ctx *x, const struct create *c, struct fail *f)
+enum err create_database(struct cmd_ctx *x, const struct create *c, struct fail *f)
 {
 	enum err e = c->private ? private_db_empty(x, f) : OK;
 

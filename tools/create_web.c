@@ -15,8 +15,7 @@
 
 enum { TEMPLATE_MAX = 1 << 20 };
 
-static const char *
-modules_dir(void)
+static const char *modules_dir(void)
 {
 	static const char *const dirs[] = { "/usr/lib/apache2/modules",
 		"/usr/lib64/httpd/modules", "/usr/lib/httpd/modules",
@@ -28,8 +27,7 @@ modules_dir(void)
 	return NULL;
 }
 
-static char *
-dir_of(struct arena *a, const char *path)
+static char *dir_of(struct arena *a, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -38,8 +36,7 @@ dir_of(struct arena *a, const char *path)
 }
 
 /* Apache would misread a line whose path contains blanks or quotes. */
-enum err
-create_path_check(const char *path, struct fail *f)
+enum err create_path_check(const char *path, struct fail *f)
 {
 	for (const char *p = path; *p != '\0'; p++)
 		if (!isgraph((unsigned char)*p) || strchr("\"'\\<>%$#@|", *p) != NULL)
@@ -52,8 +49,7 @@ create_path_check(const char *path, struct fail *f)
 /* Replaces the directory of sockets, or else the project's, by a variable that a
  * private Apache gets at start, so that the file stays valid wherever the project or
  * db_socket is moved. */
-static char *
-relative(
+static char *relative(
     struct arena *a, const struct create *c, const struct conf *cf, const char *path)
 {
 	const char *rest;
@@ -68,8 +64,8 @@ relative(
 }
 
 /* Returns the reply in busy.asis, without its head, for a quoted string of nginx. */
-static enum err
-busy_reply(struct arena *a, const char *path, char **reply, struct fail *f)
+static enum err busy_reply(
+    struct arena *a, const char *path, char **reply, struct fail *f)
 {
 	const char *blank;
 	char *text;
@@ -84,8 +80,7 @@ busy_reply(struct arena *a, const char *path, char **reply, struct fail *f)
 	return OK;
 }
 
-enum err
-create_web_text(struct cmd_ctx *x, const struct create *c, const char *name,
+enum err create_web_text(struct cmd_ctx *x, const struct create *c, const char *name,
     char **filled, struct fail *f)
 {
 	const char *from = program_data(x->a, name), *modules = modules_dir();
@@ -133,9 +128,8 @@ create_web_text(struct cmd_ctx *x, const struct create *c, const char *name,
 	return OK;
 }
 
-static enum err
-write_conf(struct cmd_ctx *x, const struct create *c, const char *name, const char *to,
-    struct fail *f)
+static enum err write_conf(struct cmd_ctx *x, const struct create *c, const char *name,
+    const char *to, struct fail *f)
 {
 	char *text;
 
@@ -145,8 +139,7 @@ write_conf(struct cmd_ctx *x, const struct create *c, const char *name, const ch
 
 static const char *const pages[] = { "home.html", "style.css" };
 
-enum err
-create_pages(struct cmd_ctx *x, struct fail *f)
+enum err create_pages(struct cmd_ctx *x, struct fail *f)
 {
 	for (size_t i = 0; i < N(pages); i++) {
 		const char *from = program_data(x->a, pages[i]);
@@ -167,8 +160,7 @@ create_pages(struct cmd_ctx *x, struct fail *f)
 	return OK;
 }
 
-enum err
-create_web(struct cmd_ctx *x, struct create *c, struct fail *f)
+enum err create_web(struct cmd_ctx *x, struct create *c, struct fail *f)
 {
 	struct site_file *files;
 	size_t n;
@@ -196,8 +188,7 @@ create_web(struct cmd_ctx *x, struct create *c, struct fail *f)
 }
 
 /* Returns "stars" of "http://127.0.0.1:8123/stars/". */
-static char *
-short_name(struct arena *a, const char *url)
+static char *short_name(struct arena *a, const char *url)
 {
 	size_t n = strlen(url), from;
 
@@ -208,8 +199,7 @@ short_name(struct arena *a, const char *url)
 	return arena_memdup(a, url + from, n - from);
 }
 
-enum err
-create_site_files(
+enum err create_site_files(
     struct cmd_ctx *x, struct site_file **files, size_t *n, struct fail *f)
 {
 	static const struct {

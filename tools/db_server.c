@@ -23,15 +23,13 @@ static const char *const mysql_names[] = { "mysqld", NULL };
 static const char *const install_names[] = { "mariadb-install-db", "mysql_install_db",
 	NULL };
 
-static char *
-data_file(struct arena *a, const struct conf *cf, const char *name)
+static char *data_file(struct arena *a, const struct conf *cf, const char *name)
 {
 	return arena_printf(a, "%s/mysql/%s", cf->project_dir, name);
 }
 
 /* The program that the option names: a path, or a name to look up. */
-static char *
-program_asked(struct arena *a, const char *asked)
+static char *program_asked(struct arena *a, const char *asked)
 {
 	const char *const names[] = { asked, NULL };
 	char real[PATH_MAX];
@@ -41,8 +39,7 @@ program_asked(struct arena *a, const char *asked)
 	return realpath(asked, real) == NULL ? NULL : arena_strdup(a, real);
 }
 
-enum err
-db_server_find(
+enum err db_server_find(
     struct arena *a, const struct conf *cf, struct db_server *s, struct fail *f)
 {
 	bool made = fs_exists(data_file(a, cf, "ibdata1"));
@@ -79,9 +76,8 @@ db_server_find(
 /* --- the data directory --- */
 
 /* Runs a program to its end; its output goes to the server's log. */
-static enum err
-run_installer(struct arena *a, const struct conf *cf, const struct db_server *s,
-    const char *const *argv, struct fail *f)
+static enum err run_installer(struct arena *a, const struct conf *cf,
+    const struct db_server *s, const char *const *argv, struct fail *f)
 {
 	const char *log = arena_printf(a, "%s/%s.log", cf->log_dir, s->name);
 	struct proc_told told;
@@ -96,9 +92,8 @@ run_installer(struct arena *a, const struct conf *cf, const struct db_server *s,
 	return OK;
 }
 
-static enum err
-install_mariadb(struct arena *a, const struct conf *cf, const struct db_server *s,
-    const char *os_user, struct fail *f)
+static enum err install_mariadb(struct arena *a, const struct conf *cf,
+    const struct db_server *s, const char *os_user, struct fail *f)
 {
 	const char *argv[] = { program_system(a, install_names), "--no-defaults",
 		arena_printf(a, "--datadir=%s/mysql", cf->project_dir),
@@ -120,9 +115,8 @@ install_mariadb(struct arena *a, const struct conf *cf, const struct db_server *
 
 /* MySQL's root has no password at first; --init-file replaces the accounts before
  * anybody can connect. */
-static enum err
-install_mysql(struct arena *a, const struct conf *cf, const struct db_server *s,
-    const char *os_user, struct fail *f)
+static enum err install_mysql(struct arena *a, const struct conf *cf,
+    const struct db_server *s, const char *os_user, struct fail *f)
 {
 	const char *first = arena_printf(a, "%s/first.sql", cf->run_dir);
 	const char *argv[] = { s->program, "--no-defaults", "--initialize-insecure",
@@ -139,9 +133,8 @@ install_mysql(struct arena *a, const struct conf *cf, const struct db_server *s,
 	return e;
 }
 
-enum err
-db_server_install(struct arena *a, const struct conf *cf, const struct db_server *s,
-    const char *os_user, struct fail *f)
+enum err db_server_install(struct arena *a, const struct conf *cf,
+    const struct db_server *s, const char *os_user, struct fail *f)
 {
 	return s->mysql ? install_mysql(a, cf, s, os_user, f) :
 	                  install_mariadb(a, cf, s, os_user, f);
@@ -167,16 +160,15 @@ static const char *const mysql_options[] = { REDO_MYSQL,
 	/* Debian's default is a directory that only the account mysql may read. */
 	"--secure-file-priv=NULL", NULL };
 
-static size_t
-options_add(struct arena *a, char **argv, size_t n, const char *const *options)
+static size_t options_add(
+    struct arena *a, char **argv, size_t n, const char *const *options)
 {
 	for (; *options != NULL; options++)
 		argv[n++] = arena_strdup(a, *options);
 	return n;
 }
 
-enum err
-service_database(
+enum err service_database(
     struct arena *a, const struct conf *cf, struct service *s, struct fail *f)
 {
 	struct db_server server;

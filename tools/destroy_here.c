@@ -31,15 +31,13 @@ struct destroying {
 	size_t nstrangers, strangers_cap;
 };
 
-static bool
-is_dir_name(const char *name)
+static bool is_dir_name(const char *name)
 {
 	return name[0] != '\0' && name[strlen(name) - 1] == '/';
 }
 
 /* Without the slash of a directory. */
-static char *
-made_path(struct destroying *d, const char *name)
+static char *made_path(struct destroying *d, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -48,8 +46,7 @@ made_path(struct destroying *d, const char *name)
 }
 
 /* Is it what the name says: a file, or a directory that is no link? */
-static bool
-is_as_made(struct destroying *d, const char *name)
+static bool is_as_made(struct destroying *d, const char *name)
 {
 	struct stat st;
 
@@ -58,8 +55,7 @@ is_as_made(struct destroying *d, const char *name)
 	return is_dir_name(name) ? S_ISDIR(st.st_mode) : S_ISREG(st.st_mode);
 }
 
-static enum err
-created_read(struct destroying *d)
+static enum err created_read(struct destroying *d)
 {
 	struct cmd_ctx *x = d->x;
 	char *text, *save = NULL;
@@ -86,8 +82,7 @@ created_read(struct destroying *d)
 	return OK;
 }
 
-static enum err
-strangers_find(struct destroying *d)
+static enum err strangers_find(struct destroying *d)
 {
 	struct cmd_ctx *x = d->x;
 	char **names;
@@ -110,8 +105,7 @@ strangers_find(struct destroying *d)
 }
 
 /* Stops the services as locus stop does. */
-static enum err
-stop_services(struct cmd_ctx *x)
+static enum err stop_services(struct cmd_ctx *x)
 {
 	char word[] = "stop", *words[] = { word, NULL };
 	const struct cmd *was = x->cmd;
@@ -127,8 +121,7 @@ stop_services(struct cmd_ctx *x)
 	return e;
 }
 
-static enum err
-remove_made(struct destroying *d, const char *name)
+static enum err remove_made(struct destroying *d, const char *name)
 {
 	struct cmd_ctx *x = d->x;
 	const char *path = made_path(d, name);
@@ -141,8 +134,7 @@ remove_made(struct destroying *d, const char *name)
 	return fs_rmtree(path, x->f);
 }
 
-static void
-destroy_here_plan(struct destroying *d, bool dry)
+static void destroy_here_plan(struct destroying *d, bool dry)
 {
 	for (size_t i = 0; i < d->nmade; i++)
 		if (is_as_made(d, d->made[i]))
@@ -157,8 +149,7 @@ destroy_here_plan(struct destroying *d, bool dry)
 		    d->x->cf->db_name);
 }
 
-static enum err
-remove_directory(struct destroying *d)
+static enum err remove_directory(struct destroying *d)
 {
 	struct cmd_ctx *x = d->x;
 
@@ -181,8 +172,7 @@ remove_directory(struct destroying *d)
 }
 
 /* The name stands at the end of the master URL. */
-static bool
-is_called(const struct conf *cf, const char *name)
+static bool is_called(const struct conf *cf, const char *name)
 {
 	size_t n = strlen(cf->master_url), len = strlen(name);
 
@@ -191,8 +181,7 @@ is_called(const struct conf *cf, const char *name)
 	       strncmp(cf->master_url + n - 1 - len, name, len) == 0;
 }
 
-enum err
-destroy_here(struct cmd_ctx *x, const char *name, const struct destroy_opts *o)
+enum err destroy_here(struct cmd_ctx *x, const char *name, const struct destroy_opts *o)
 {
 	struct destroying d = { .x = x, .dir = x->cf->project_dir };
 

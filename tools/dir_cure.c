@@ -21,14 +21,12 @@
 
 enum { OTHERS = S_IRWXO, OTHERS_READ = S_IROTH | S_IWOTH };
 
-unsigned
-private_run_mode(const struct conf *cf)
+unsigned private_run_mode(const struct conf *cf)
 {
 	return web_peer_of(cf).n == 0 ? 0750 : 0711;
 }
 
-static void
-note_loose(
+static void note_loose(
     struct loose_path *v, size_t *n, const char *path, mode_t type, mode_t forbidden)
 {
 	struct stat st;
@@ -42,8 +40,7 @@ note_loose(
 
 enum { CLOSED = 8 };
 
-static void
-closed_dirs(struct arena *a, const struct conf *cf, const char *v[CLOSED])
+static void closed_dirs(struct arena *a, const struct conf *cf, const char *v[CLOSED])
 {
 	const char *const all[CLOSED] = { cf->log_dir, cf->upload_dir,
 		arena_printf(a, "%s/decisions", cf->run_dir),
@@ -55,8 +52,7 @@ closed_dirs(struct arena *a, const struct conf *cf, const char *v[CLOSED])
 }
 
 /* Is the directory one of those that are closed to other accounts? */
-static bool
-private_is_closed(struct arena *a, const struct conf *cf, const char *dir)
+static bool private_is_closed(struct arena *a, const struct conf *cf, const char *dir)
 {
 	const char *closed[CLOSED];
 	bool is = strcmp(dir, cf->run_dir) == 0 && private_run_mode(cf) == 0750;
@@ -67,8 +63,7 @@ private_is_closed(struct arena *a, const struct conf *cf, const char *dir)
 	return is;
 }
 
-size_t
-private_loose(struct arena *a, const struct conf *cf, struct loose_path *v)
+size_t private_loose(struct arena *a, const struct conf *cf, struct loose_path *v)
 {
 	static const char *const sockets[] = { "scheduler", "web", "upload" };
 	const char *closed[CLOSED];
@@ -94,8 +89,7 @@ private_loose(struct arena *a, const struct conf *cf, struct loose_path *v)
 	return n;
 }
 
-void
-private_close(struct arena *a, const struct conf *cf)
+void private_close(struct arena *a, const struct conf *cf)
 {
 	struct loose_path v[PRIVATE_MOST];
 	size_t n = private_loose(a, cf, v);
@@ -123,16 +117,14 @@ enum { SOCKETS_MOST = 10000 };
 
 /* Returns the short directory; NULL if the database's socket is in the run directory.
  */
-static char *
-short_dir(struct arena *a, const struct conf *cf)
+static char *short_dir(struct arena *a, const struct conf *cf)
 {
 	char *dir = database_socket_dir(a, cf);
 
 	return strcmp(dir, cf->run_dir) == 0 ? NULL : dir;
 }
 
-enum err
-short_dir_make(struct arena *a, const struct conf *cf, struct fail *f)
+enum err short_dir_make(struct arena *a, const struct conf *cf, struct fail *f)
 {
 	const char *dir = short_dir(a, cf);
 	struct stat st;
@@ -155,8 +147,8 @@ short_dir_make(struct arena *a, const struct conf *cf, struct fail *f)
 
 /* Removes the file only if its type and owner are those of a file that we would have
  * put there. */
-static void
-remove_named(struct arena *a, const char *dir, const char *name, mode_t type)
+static void remove_named(
+    struct arena *a, const char *dir, const char *name, mode_t type)
 {
 	const char *path = arena_printf(a, "%s/%s", dir, name);
 	struct stat st;
@@ -166,8 +158,7 @@ remove_named(struct arena *a, const char *dir, const char *name, mode_t type)
 		unlink(path);
 }
 
-static void
-remove_sockets(struct arena *a, const char *dir)
+static void remove_sockets(struct arena *a, const char *dir)
 {
 	struct fail f = { 0 };
 	char **names;
@@ -180,8 +171,7 @@ remove_sockets(struct arena *a, const char *dir)
 	rmdir(dir);
 }
 
-void
-short_dir_remove(struct arena *a, const struct conf *cf)
+void short_dir_remove(struct arena *a, const struct conf *cf)
 {
 	static const struct {
 		const char *name;
@@ -213,30 +203,26 @@ short_dir_remove(struct arena *a, const struct conf *cf)
 }
 
 /* What fills a file system may be outside of the directory that lacks room. */
-static char *
-file_system(struct arena *a, const char *dir)
+static char *file_system(struct arena *a, const char *dir)
 {
 	return arena_printf(a, "\"$(findmnt -no TARGET --target %s)\"", dir);
 }
 
-char *
-room_cure(struct arena *a, const char *dir)
+char *room_cure(struct arena *a, const char *dir)
 {
 	return arena_printf(a,
 	    "du -xam %s | sort -n | tail  # the largest: remove what nobody needs",
 	    file_system(a, dir));
 }
 
-char *
-inode_cure(struct arena *a, const char *dir)
+char *inode_cure(struct arena *a, const char *dir)
 {
 	return arena_printf(a,
 	    "find %s -xdev -printf '%%h\\n' | sort | uniq -c | sort -n | tail  # the fullest: remove what nobody needs",
 	    file_system(a, dir));
 }
 
-static char *
-full_cure(struct arena *a, const char *dir, const char *account)
+static char *full_cure(struct arena *a, const char *dir, const char *account)
 {
 	struct statvfs fs;
 
@@ -249,8 +235,7 @@ full_cure(struct arena *a, const char *dir, const char *account)
 	    file_system(a, dir), account);
 }
 
-char *
-locus_command(struct arena *a, const struct conf *cf, const char *words)
+char *locus_command(struct arena *a, const struct conf *cf, const char *words)
 {
 	const char *slash = strrchr(cf->path, '/');
 	const char *name = conf_is_installed(cf) ?
@@ -260,8 +245,7 @@ locus_command(struct arena *a, const struct conf *cf, const char *words)
 	return arena_printf(a, "locus -p %s %s", text_shell_word(a, name), words);
 }
 
-char *
-owner_command(struct arena *a, const struct owner *o, const char *command)
+char *owner_command(struct arena *a, const struct owner *o, const char *command)
 {
 	if (o->as.name == NULL)
 		return arena_strdup(a, command);
@@ -276,8 +260,8 @@ struct mender {
 	const char *as; /* what goes before a command that the account is to run */
 };
 
-static struct mender
-mender_of(struct arena *a, const struct cmd_ctx *x, const char *account)
+static struct mender mender_of(
+    struct arena *a, const struct cmd_ctx *x, const char *account)
 {
 	const struct passwd *own = getpwnam(account);
 	int64_t uid;
@@ -296,8 +280,7 @@ mender_of(struct arena *a, const struct cmd_ctx *x, const char *account)
  * Root gives a name in dir away: dir may be another one by then, if the account puts a
  * link into the way, so root goes there first and looks where it is.
  */
-static char *
-give_cure(const struct mender *m, const char *dir, const char *name)
+static char *give_cure(const struct mender *m, const char *dir, const char *name)
 {
 	char real[PATH_MAX];
 
@@ -307,16 +290,14 @@ give_cure(const struct mender *m, const char *dir, const char *name)
 	    real, real, m->account, name);
 }
 
-static bool
-is_of_account(const struct mender *m, const struct stat *st)
+static bool is_of_account(const struct mender *m, const struct stat *st)
 {
 	const struct passwd *own = getpwnam(m->account);
 
 	return own != NULL && st->st_uid == own->pw_uid;
 }
 
-char *
-file_cure(
+char *file_cure(
     struct arena *a, const struct cmd_ctx *x, const char *path, const char *account)
 {
 	struct mender m = mender_of(a, x, account);
@@ -332,8 +313,7 @@ file_cure(
 }
 
 /* Root may lead the shell to a name only where nobody else can exchange it. */
-static bool
-is_roots_way(const char *path)
+static bool is_roots_way(const char *path)
 {
 	struct fail ignored = { 0 };
 	uid_t uid;
@@ -341,8 +321,8 @@ is_roots_way(const char *path)
 	return fs_ruler(path, &uid, &ignored) == OK && uid == 0;
 }
 
-char *
-mode_cure(struct arena *a, const struct cmd_ctx *x, const char *mode, const char *path)
+char *mode_cure(
+    struct arena *a, const struct cmd_ctx *x, const char *mode, const char *path)
 {
 	const char *account = x->owner.as.name, *slash = strrchr(path, '/');
 	char *command = arena_printf(a, "chmod %s %s", mode, path);
@@ -363,8 +343,7 @@ mode_cure(struct arena *a, const struct cmd_ctx *x, const char *mode, const char
 
 /* Makes an absent directory as create makes it. In a place of root's alone only root
  * can do so. */
-static char *
-make_cure(const struct mender *m, const char *dir)
+static char *make_cure(const struct mender *m, const char *dir)
 {
 	const char *mode = private_is_closed(m->a, m->cf, dir) ? "750" : "755";
 
@@ -374,9 +353,8 @@ make_cure(const struct mender *m, const char *dir)
 	return arena_printf(m->a, "%smkdir -p -m %s %s", m->as, mode, dir);
 }
 
-char *
-dir_cure(struct arena *a, const struct cmd_ctx *x, const char *dir, const char *account,
-    enum err why)
+char *dir_cure(struct arena *a, const struct cmd_ctx *x, const char *dir,
+    const char *account, enum err why)
 {
 	struct mender m = mender_of(a, x, account);
 	struct statvfs fs;
@@ -397,8 +375,8 @@ dir_cure(struct arena *a, const struct cmd_ctx *x, const char *dir, const char *
 	    give_cure(&m, dir, "."), m.account, dir);
 }
 
-char *
-restore_cure(struct arena *a, const struct owner *o, const char *path, const char *mode)
+char *restore_cure(
+    struct arena *a, const struct owner *o, const char *path, const char *mode)
 {
 	const char *to = text_shell_word(a, path);
 	const char *from = text_shell_word(a, text_base_name(path));

@@ -42,8 +42,7 @@ static const char *const verdict_names[] = { "ok", "warn", "fail", "skipped" };
 /* --- making the checks --- */
 
 /* Returns why a check cannot be made now; NULL if it can. */
-static const char *
-reason_to_skip(const struct doctor *d, const struct doctor_row *r)
+static const char *reason_to_skip(const struct doctor *d, const struct doctor_row *r)
 {
 	if ((r->when & SERVING) && !d->serving)
 		return "the project is stopped";
@@ -55,8 +54,7 @@ reason_to_skip(const struct doctor *d, const struct doctor_row *r)
 }
 
 /* Does the check belong to this run at all? */
-static bool
-row_is_wanted(const struct doctor *d, const struct doctor_row *r)
+static bool row_is_wanted(const struct doctor *d, const struct doctor_row *r)
 {
 	if (d->brief && !(r->when & SHORT))
 		return false;
@@ -68,8 +66,7 @@ row_is_wanted(const struct doctor *d, const struct doctor_row *r)
 }
 
 /* What fails by a cause that has been found is not reported as a fault of its own. */
-static void
-skip_consequences(struct doctor *d, size_t from)
+static void skip_consequences(struct doctor *d, size_t from)
 {
 	for (size_t i = from; i < d->n; i++)
 		if (d->v[i].verdict == VERDICT_WARN ||
@@ -81,8 +78,7 @@ skip_consequences(struct doctor *d, size_t from)
 		}
 }
 
-static void
-make_check(struct doctor *d, int i)
+static void make_check(struct doctor *d, int i)
 {
 	const char *skip;
 	struct fail f = { 0 };
@@ -101,8 +97,7 @@ make_check(struct doctor *d, int i)
 	assert(d->n > before); /* each check has a result */
 }
 
-static void
-make_checks(struct doctor *d, bool as_root)
+static void make_checks(struct doctor *d, bool as_root)
 {
 	for (size_t i = 0; i < N(rows); i++)
 		if (row_is_wanted(d, &rows[i]) &&
@@ -110,8 +105,7 @@ make_checks(struct doctor *d, bool as_root)
 			make_check(d, (int)i);
 }
 
-static enum err
-checks_of_root(struct cmd_ctx *x, void *d)
+static enum err checks_of_root(struct cmd_ctx *x, void *d)
 {
 	(void)x;
 	make_checks(d, true);
@@ -119,8 +113,7 @@ checks_of_root(struct cmd_ctx *x, void *d)
 }
 
 /* Findings in the order of doctor.def; those of root's checks were made first. */
-static void
-sort_findings(struct doctor *d)
+static void sort_findings(struct doctor *d)
 {
 	struct doctor_finding *v = NEWN(d->a, struct doctor_finding, d->n + 1);
 	size_t n = 0;
@@ -133,8 +126,7 @@ sort_findings(struct doctor *d)
 }
 
 /* Makes all checks of this run; the context's own error stays as it is. */
-static enum err
-examine(struct doctor *d)
+static enum err examine(struct doctor *d)
 {
 	struct fail *kept = d->x->f;
 	struct fail own = { 0 };
@@ -160,8 +152,7 @@ examine(struct doctor *d)
 	return e;
 }
 
-static size_t
-findings_of(const struct doctor *d, enum verdict v)
+static size_t findings_of(const struct doctor *d, enum verdict v)
 {
 	size_t n = 0;
 
@@ -172,8 +163,7 @@ findings_of(const struct doctor *d, enum verdict v)
 
 /* --- reports --- */
 
-static void
-show_finding(struct print *p, const struct doctor_finding *w)
+static void show_finding(struct print *p, const struct doctor_finding *w)
 {
 	const struct doctor_row *r = &rows[w->check];
 
@@ -185,8 +175,7 @@ show_finding(struct print *p, const struct doctor_finding *w)
 		print_line(p, "", "mend: %s", w->cure);
 }
 
-static void
-show_findings(const struct doctor *d)
+static void show_findings(const struct doctor *d)
 {
 	size_t ok = findings_of(d, VERDICT_OK), warnings = findings_of(d, VERDICT_WARN),
 	       failures = findings_of(d, VERDICT_FAIL),
@@ -205,8 +194,7 @@ show_findings(const struct doctor *d)
 	print_end(p);
 }
 
-enum err
-doctor_short(struct cmd_ctx *x)
+enum err doctor_short(struct cmd_ctx *x)
 {
 	struct doctor d = {
 		.x = x, .a = x->a, .cf = x->cf, .brief = true, .cause = -1
@@ -229,8 +217,7 @@ doctor_short(struct cmd_ctx *x)
 	    failures);
 }
 
-static enum err
-doctor_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err doctor_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct doctor_opts *o = opts;
 	struct doctor d = { .x = x,

@@ -54,8 +54,8 @@ static const struct print_column failure_columns[] = {
 };
 
 /* For people a paragraph for each kind, as its words are longer than a column. */
-static void
-show_failure(struct cmd_ctx *x, struct print *l, const struct failure_kind *k)
+static void show_failure(
+    struct cmd_ctx *x, struct print *l, const struct failure_kind *k)
 {
 	const char *words = failure_words(x->a, k), *cure = failure_cure(x, k);
 	const char *version = k->version == 0 ?
@@ -73,8 +73,8 @@ show_failure(struct cmd_ctx *x, struct print *l, const struct failure_kind *k)
 	    locus_command(x->a, x->cf, "work show"), k->example, cure);
 }
 
-static enum err
-explain_app_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err explain_app_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct explain_app_opts *o = opts;
 	int64_t span = DAY_S;
@@ -143,8 +143,7 @@ struct job_view {
 
 /* --- lookups --- */
 
-static enum err
-job_find(struct cmd_ctx *x, const char *name, struct job_view *v)
+static enum err job_find(struct cmd_ctx *x, const char *name, struct job_view *v)
 {
 	struct result *r;
 	enum err e = result_by_name(x->db, x->a, name, &r, x->f);
@@ -170,8 +169,7 @@ job_find(struct cmd_ctx *x, const char *name, struct job_view *v)
 
 /* Returns whether the trace says that this result was sent. *why is how it was sent, or
  * the reason why it was left out; NULL if the trace does not mention it. */
-static bool
-record_mentions(const struct trace *r, int64_t id, const char **why)
+static bool record_mentions(const struct trace *r, int64_t id, const char **why)
 {
 	for (size_t i = 0; i < r->nsent; i++)
 		if (r->sent[i].id == id) {
@@ -189,8 +187,7 @@ record_mentions(const struct trace *r, int64_t id, const char **why)
 
 /* Why the result was sent alone or replicated; "" if it was not sent or there is
  * nothing to say. */
-static const char *
-replication_of(struct cmd_ctx *x, const struct trace *r, int64_t id)
+static const char *replication_of(struct cmd_ctx *x, const struct trace *r, int64_t id)
 {
 	for (size_t i = 0; i < r->nsent; i++)
 		if (r->sent[i].id == id)
@@ -200,8 +197,7 @@ replication_of(struct cmd_ctx *x, const struct trace *r, int64_t id)
 
 /* --- a decision for one host --- */
 
-static const char *
-guess_platform(const struct host *h)
+static const char *guess_platform(const struct host *h)
 {
 	if (strstr(h->os_name, "Windows") != NULL)
 		return "windows_x86_64";
@@ -210,8 +206,7 @@ guess_platform(const struct host *h)
 }
 
 /* The host's row as the client would report it. */
-static struct rq_host
-request_host(const struct host *h)
+static struct rq_host request_host(const struct host *h)
 {
 	static char none[] = "";
 
@@ -252,8 +247,7 @@ request_host(const struct host *h)
  * do not hold everything that a client reports, so a real request (--request) is more
  * exact.
  */
-static enum err
-request_build(
+static enum err request_build(
     struct cmd_ctx *x, int64_t hostid, const struct trace *last, struct buf *b)
 {
 	static char none[] = "";
@@ -301,8 +295,7 @@ struct job_opts {
 	const char *request, *at;
 };
 
-static enum err
-decide_for_host(
+static enum err decide_for_host(
     struct cmd_ctx *x, int64_t hostid, const struct job_opts *o, struct job_view *v)
 {
 	struct replay r = { .host = hostid, .seed = 1, .job = v->result_id };
@@ -336,8 +329,7 @@ decide_for_host(
 }
 
 /* Returns the code of the decisive reason against this job; "" if it would be sent. */
-static const char *
-job_decisive_reason(const struct job_view *v)
+static const char *job_decisive_reason(const struct job_view *v)
 {
 	const char *why;
 
@@ -351,8 +343,7 @@ job_decisive_reason(const struct job_view *v)
 	                                v->decided->decision.why;
 }
 
-static char *
-wu_error_names(struct arena *a, int32_t mask)
+static char *wu_error_names(struct arena *a, int32_t mask)
 {
 	static const char *const names[] = { "COULDNT_SEND", "TOO_MANY_ERRORS",
 		"TOO_MANY_SUCCESS", "TOO_MANY_TOTAL", "CANCELLED", "NO_CANONICAL" };
@@ -364,8 +355,7 @@ wu_error_names(struct arena *a, int32_t mask)
 	return b.n == 0 ? arena_strdup(a, "none") : b.p;
 }
 
-static const char *
-result_progress(struct arena *a, const struct result *r, int64_t now)
+static const char *result_progress(struct arena *a, const struct result *r, int64_t now)
 {
 	const char *host = "", *received = "";
 	char at[21];
@@ -386,8 +376,7 @@ result_progress(struct arena *a, const struct result *r, int64_t now)
 	    state_name(KIND_VALIDATE, r->validate_state), host, received);
 }
 
-static void
-show_results_of(
+static void show_results_of(
     struct cmd_ctx *x, struct print *p, const struct job_view *v, int64_t now)
 {
 	print_line(p, "results", "%zu", v->nresults);
@@ -407,8 +396,7 @@ show_results_of(
 	print_close(p);
 }
 
-static void
-show_decisions(
+static void show_decisions(
     struct cmd_ctx *x, struct print *p, const struct job_view *v, int64_t now)
 {
 	if (v->nseen > 0)
@@ -433,8 +421,7 @@ show_decisions(
 
 /* --- output --- */
 
-static void
-show_decided(struct print *p, const struct job_view *v)
+static void show_decided(struct print *p, const struct job_view *v)
 {
 	const char *why = job_decisive_reason(v);
 	enum reason code = reason_named(why);
@@ -450,8 +437,7 @@ show_decided(struct print *p, const struct job_view *v)
 		    code == WHY__MAX ? "refused" : reason_text(code), why);
 }
 
-static void
-show_job(struct cmd_ctx *x, const struct job_view *v)
+static void show_job(struct cmd_ctx *x, const struct job_view *v)
 {
 	struct print *p = print_tree(x, PRINT_OBJECT);
 	const struct workunit *w = v->wu;
@@ -487,8 +473,7 @@ show_job(struct cmd_ctx *x, const struct job_view *v)
 	print_end(p);
 }
 
-static bool
-is_unsent(const struct job_view *v)
+static bool is_unsent(const struct job_view *v)
 {
 	for (size_t i = 0; i < v->nresults; i++)
 		if (v->results[i].id == v->result_id)
@@ -507,8 +492,8 @@ static const struct field job_options[] = {
 	{ 0 },
 };
 
-static enum err
-explain_job_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err explain_job_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct job_opts *o = opts;
 	struct job_view v = { 0 };
@@ -562,15 +547,14 @@ static const struct field explain_options[] = {
 	{ 0 },
 };
 
-static bool
-is_rpc(const char *s)
+static bool is_rpc(const char *s)
 {
 	return strlen(s) == RPC_DIGITS && strspn(s, "0123456789abcdef") == RPC_DIGITS;
 }
 
 /* Returns the newest record that matches, or NULL. */
-static const struct trace *
-record_find(struct cmd_ctx *x, struct trace **v, size_t n, const char *at)
+static const struct trace *record_find(
+    struct cmd_ctx *x, struct trace **v, size_t n, const char *at)
 {
 	int64_t seqno;
 	bool number = at != NULL && text_i64(at, 0, INT64_MAX, &seqno);
@@ -584,8 +568,7 @@ record_find(struct cmd_ctx *x, struct trace **v, size_t n, const char *at)
 	return NULL;
 }
 
-static void
-show_records(struct cmd_ctx *x, struct trace **v, size_t n)
+static void show_records(struct cmd_ctx *x, struct trace **v, size_t n)
 {
 	struct print *p = print_tree(x, PRINT_ARRAY);
 	char at[21];
@@ -606,8 +589,8 @@ show_records(struct cmd_ctx *x, struct trace **v, size_t n)
 	print_end(p);
 }
 
-static enum err
-explain_host_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
+static enum err explain_host_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 {
 	const struct explain_opts *o = opts;
 	const struct trace *r;
@@ -636,8 +619,8 @@ explain_host_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 	return OK;
 }
 
-static enum err
-explain_decision_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
+static enum err explain_decision_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 {
 	struct trace **v;
 	size_t n;

@@ -24,8 +24,7 @@ struct failed { /* a result, in the order of groups */
 	char *signature, *name;
 };
 
-static int
-compare_groups(const struct failed *x, const struct failed *y)
+static int compare_groups(const struct failed *x, const struct failed *y)
 {
 	if (x->appid != y->appid)
 		return x->appid < y->appid ? -1 : 1;
@@ -39,8 +38,7 @@ compare_groups(const struct failed *x, const struct failed *y)
 }
 
 /* By group, then by host, so that the hosts of a group are counted in one pass. */
-static int
-compare_failed(const void *a, const void *b)
+static int compare_failed(const void *a, const void *b)
 {
 	const struct failed *x = a, *y = b;
 	int by_group = compare_groups(x, y);
@@ -50,8 +48,7 @@ compare_failed(const void *a, const void *b)
 	return (x->hostid > y->hostid) - (x->hostid < y->hostid);
 }
 
-static int
-compare_frequency(const void *a, const void *b)
+static int compare_frequency(const void *a, const void *b)
 {
 	const struct failure_kind *x = a, *y = b;
 
@@ -62,9 +59,8 @@ compare_frequency(const void *a, const void *b)
 
 /* Reads page by page: reports may be 64 KB each, of which only the signature is kept.
  */
-static enum err
-read_failed(struct cmd_ctx *x, int64_t appid, int64_t most, struct failures *f,
-    struct failed **out)
+static enum err read_failed(struct cmd_ctx *x, int64_t appid, int64_t most,
+    struct failures *f, struct failed **out)
 {
 	struct arena page = { 0 };
 	int64_t before = INT64_MAX, before_id = INT64_MAX;
@@ -99,8 +95,7 @@ read_failed(struct cmd_ctx *x, int64_t appid, int64_t most, struct failures *f,
 	return e;
 }
 
-static void
-add_to_kind(struct failure_kind *k, const struct failed *r, bool new_host)
+static void add_to_kind(struct failure_kind *k, const struct failed *r, bool new_host)
 {
 	k->n++;
 	k->hosts += new_host;
@@ -115,8 +110,7 @@ add_to_kind(struct failure_kind *k, const struct failed *r, bool new_host)
 }
 
 /* Compares each kind of failure with what succeeded lately elsewhere. */
-static enum err
-blame_kinds(struct cmd_ctx *x, struct failures *f)
+static enum err blame_kinds(struct cmd_ctx *x, struct failures *f)
 {
 	struct row_app_ends *v = NULL;
 	struct catalog *c;
@@ -147,8 +141,7 @@ blame_kinds(struct cmd_ctx *x, struct failures *f)
 	return OK;
 }
 
-enum err
-failures_read(
+enum err failures_read(
     struct cmd_ctx *x, int64_t appid, int64_t since, int64_t most, struct failures *f)
 {
 	struct failed *v;
@@ -180,8 +173,7 @@ failures_read(
 	return blame_kinds(x, f);
 }
 
-char *
-failure_words(struct arena *a, const struct failure_kind *k)
+char *failure_words(struct arena *a, const struct failure_kind *k)
 {
 	const struct result r = { .outcome = k->outcome,
 		.exit_status = k->exit_status };
@@ -197,8 +189,7 @@ failure_words(struct arena *a, const struct failure_kind *k)
 /* --- what to try --- */
 
 /* The greatest limit of a task's outputs. */
-static double
-output_limit(struct cmd_ctx *x, int64_t resultid)
+static double output_limit(struct cmd_ctx *x, int64_t resultid)
 {
 	char *in, *out, *err;
 	struct blob_file *files;
@@ -214,8 +205,8 @@ output_limit(struct cmd_ctx *x, int64_t resultid)
 }
 
 /* "N", or a number above the limit that the example had. */
-static const char *
-higher_limit(struct cmd_ctx *x, const struct failure_kind *k, enum raised i)
+static const char *higher_limit(
+    struct cmd_ctx *x, const struct failure_kind *k, enum raised i)
 {
 	struct workunit *wu;
 	struct result *r;
@@ -232,8 +223,8 @@ higher_limit(struct cmd_ctx *x, const struct failure_kind *k, enum raised i)
 }
 
 /* Puts back the file that the client of the example could not use. */
-static char *
-file_back_cure(struct cmd_ctx *x, const struct failure_kind *k, const char *retry)
+static char *file_back_cure(
+    struct cmd_ctx *x, const struct failure_kind *k, const char *retry)
 {
 	char *in, *out, *err;
 	const char *path, *name = "";
@@ -255,8 +246,7 @@ file_back_cure(struct cmd_ctx *x, const struct failure_kind *k, const char *retr
 }
 
 /* The number of the next version, such as 1.02. */
-static char *
-next_version(struct cmd_ctx *x, int64_t appid)
+static char *next_version(struct cmd_ctx *x, int64_t appid)
 {
 	struct app_version *v;
 	int32_t highest = 0;
@@ -271,8 +261,8 @@ next_version(struct cmd_ctx *x, int64_t appid)
 }
 
 /* The commands for an exit status that is known; NULL = there are none. */
-static char *
-known_cure(struct cmd_ctx *x, const struct failure_kind *k, enum exit_cure cure)
+static char *known_cure(
+    struct cmd_ctx *x, const struct failure_kind *k, enum exit_cure cure)
 {
 	struct arena *a = x->a;
 	const char *locus = locus_command(a, x->cf, ""), *app = k->app;
@@ -304,8 +294,7 @@ known_cure(struct cmd_ctx *x, const struct failure_kind *k, enum exit_cure cure)
 }
 
 /* The status that says most: a file's error says why its transfer failed. */
-static int64_t
-telling_status(const struct failure_kind *k)
+static int64_t telling_status(const struct failure_kind *k)
 {
 	enum { OK_STATUS = 0, DOWNLOAD_FAILED = -186, UPLOAD_FAILED = -187 };
 	bool of_file = k->exit_status == OK_STATUS ||
@@ -315,8 +304,7 @@ telling_status(const struct failure_kind *k)
 	return of_file && k->file_error != 0 ? k->file_error : k->exit_status;
 }
 
-char *
-failure_cure(struct cmd_ctx *x, const struct failure_kind *k)
+char *failure_cure(struct cmd_ctx *x, const struct failure_kind *k)
 {
 	const char *note, *locus = locus_command(x->a, x->cf, "");
 	const char *version = version_num_text(x->a, k->version);

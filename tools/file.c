@@ -30,9 +30,8 @@ enum { TABLE_ROWS = 100 };
 
 /* Builds the view of one row and the counts of its results; no_work: no more work can
  * be made (no_work_available). */
-static struct file_view
-file_view_of(struct cmd_ctx *x, const struct row_file_info *info,
-    const struct row_tally *tally, bool no_work)
+static struct file_view file_view_of(struct cmd_ctx *x,
+    const struct row_file_info *info, const struct row_tally *tally, bool no_work)
 {
 	const struct snap_file f = { .has_unsent = info->has_unsent != 0,
 		.has_open_wu = info->has_open_wu != 0,
@@ -47,8 +46,7 @@ file_view_of(struct cmd_ctx *x, const struct row_file_info *info,
 }
 
 /* "paused", "draining", "" */
-static const char *
-file_view_held_back(const struct file_view *v)
+static const char *file_view_held_back(const struct file_view *v)
 {
 	static const char *const names[] = {
 		[FILESET_PAUSED] = "paused", [FILESET_DRAINING] = "draining"
@@ -104,8 +102,7 @@ static const struct print_column file_list_columns[] = {
 	{ 0 },
 };
 
-static int
-pair_compare_id(const void *key, const void *item)
+static int pair_compare_id(const void *key, const void *item)
 {
 	int64_t id = *(const int64_t *)key, at = ((const struct row_pair *)item)->a;
 
@@ -113,8 +110,8 @@ pair_compare_id(const void *key, const void *item)
 }
 
 /* Copies the ledger's sums, sorted by id, to their files. */
-static void
-join_ledger(struct file_view *v, size_t n, const struct row_ledger *sums, size_t nsums)
+static void join_ledger(
+    struct file_view *v, size_t n, const struct row_ledger *sums, size_t nsums)
 {
 	for (size_t i = 0; i < n; i++)
 		for (size_t lo = 0, hi = nsums; lo < hi;) {
@@ -151,8 +148,8 @@ static const struct {
 	{ "dry", 1U << FILE_DRAINING | 1U << FILE_EXHAUSTED },
 	{ "done", 1U << FILE_DEAD } };
 
-static enum err
-choose_file_state(struct cmd_ctx *x, const char *name, struct file_choice *c)
+static enum err choose_file_state(
+    struct cmd_ctx *x, const char *name, struct file_choice *c)
 {
 	for (size_t i = 0; i < N(state_words); i++)
 		if (strcmp(name, state_words[i].word) == 0) {
@@ -178,8 +175,8 @@ choose_file_state(struct cmd_ctx *x, const char *name, struct file_choice *c)
 	return OK;
 }
 
-static enum err
-choose_files(struct cmd_ctx *x, const struct file_list_opts *o, struct file_choice *c)
+static enum err choose_files(
+    struct cmd_ctx *x, const struct file_list_opts *o, struct file_choice *c)
 {
 	static const char *const orders[] = { [BY_NAME] = "name",
 		[BY_SIZE] = "size",
@@ -202,8 +199,7 @@ choose_files(struct cmd_ctx *x, const struct file_list_opts *o, struct file_choi
 	return OK;
 }
 
-static bool
-file_chosen(const struct file_choice *c, const struct file_view *v)
+static bool file_chosen(const struct file_choice *c, const struct file_view *v)
 {
 	return (c->app == NULL || strcmp(c->app, v->info.app) == 0) &&
 	       (c->name == NULL || work_pick_glob(c->name, v->info.name)) &&
@@ -212,40 +208,36 @@ file_chosen(const struct file_choice *c, const struct file_view *v)
 }
 
 /* The larger first, then by name, which is the order that the rows have. */
-static int
-larger_first(double a, double b, const struct file_view *x, const struct file_view *y)
+static int larger_first(
+    double a, double b, const struct file_view *x, const struct file_view *y)
 {
 	if (a != b)
 		return a > b ? -1 : 1;
 	return strcmp(x->info.name, y->info.name);
 }
 
-static int
-compare_size(const void *a, const void *b)
+static int compare_size(const void *a, const void *b)
 {
 	const struct file_view *x = a, *y = b;
 
 	return larger_first(x->info.size, y->info.size, x, y);
 }
 
-static int
-compare_unsent(const void *a, const void *b)
+static int compare_unsent(const void *a, const void *b)
 {
 	const struct file_view *x = a, *y = b;
 
 	return larger_first((double)x->tally.unsent, (double)y->tally.unsent, x, y);
 }
 
-static int
-compare_hosts(const void *a, const void *b)
+static int compare_hosts(const void *a, const void *b)
 {
 	const struct file_view *x = a, *y = b;
 
 	return larger_first((double)x->info.holders, (double)y->info.holders, x, y);
 }
 
-static void
-sort_files(struct file_view *v, size_t n, enum file_sort by)
+static void sort_files(struct file_view *v, size_t n, enum file_sort by)
 {
 	static int (*const orders[])(const void *, const void *) = {
 		[BY_SIZE] = compare_size,
@@ -260,8 +252,7 @@ sort_files(struct file_view *v, size_t n, enum file_sort by)
 /* --- counting --- */
 
 /* Unsent results by the index of those only. */
-static enum err
-count_unsent(struct cmd_ctx *x, struct file_view *v, size_t n)
+static enum err count_unsent(struct cmd_ctx *x, struct file_view *v, size_t n)
 {
 	struct row_pair *counts = NULL;
 	size_t ncounts;
@@ -277,8 +268,7 @@ count_unsent(struct cmd_ctx *x, struct file_view *v, size_t n)
 }
 
 /* From the counts that are kept; what is not unsent of the others is in progress. */
-static enum err
-count_of_files(struct cmd_ctx *x, struct file_view *v, size_t n)
+static enum err count_of_files(struct cmd_ctx *x, struct file_view *v, size_t n)
 {
 	struct work_tallies t;
 
@@ -303,8 +293,7 @@ count_of_files(struct cmd_ctx *x, struct file_view *v, size_t n)
 }
 
 /* All file sets that match, in order; *n may be more than the limit. */
-static enum err
-read_files(
+static enum err read_files(
     struct cmd_ctx *x, const struct file_choice *c, struct file_view **out, size_t *n)
 {
 	const struct triggers t = triggers_of(x->cf, x->db, NULL);
@@ -330,8 +319,7 @@ read_files(
 	return OK;
 }
 
-static enum err
-app_must_exist(struct cmd_ctx *x, const char *name)
+static enum err app_must_exist(struct cmd_ctx *x, const char *name)
 {
 	const struct app *app;
 	struct catalog *c;
@@ -342,8 +330,8 @@ app_must_exist(struct cmd_ctx *x, const char *name)
 	return tools_app(x, c, name, &app);
 }
 
-static enum err
-file_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
+static enum err file_list_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 {
 	struct file_choice c;
 	struct row_ledger *sums;
@@ -421,8 +409,7 @@ struct file_detail {
 	bool trigger[TRIGGER__MAX];
 };
 
-static enum err
-detail_load_files(struct cmd_ctx *x, struct file_detail *s)
+static enum err detail_load_files(struct cmd_ctx *x, struct file_detail *s)
 {
 	struct row_member *members;
 	enum err e = fileset_files(
@@ -448,8 +435,7 @@ detail_load_files(struct cmd_ctx *x, struct file_detail *s)
 /*
  * Explains that no set has the name; a file of that name may be in sets of other names.
  */
-static enum err
-explain_missing_set(struct cmd_ctx *x, const char *name)
+static enum err explain_missing_set(struct cmd_ctx *x, const char *name)
 {
 	const char *names = "";
 	struct row_text *sets = NULL;
@@ -471,8 +457,7 @@ explain_missing_set(struct cmd_ctx *x, const char *name)
 	    n == 0 ? " none" : names);
 }
 
-static enum err
-detail_load_ledger(struct cmd_ctx *x, struct file_detail *s)
+static enum err detail_load_ledger(struct cmd_ctx *x, struct file_detail *s)
 {
 	struct row_file_left *left;
 	size_t n;
@@ -486,8 +471,7 @@ detail_load_ledger(struct cmd_ctx *x, struct file_detail *s)
 	return stuck_work(x, &s->left.stuck);
 }
 
-static enum err
-detail_load(struct cmd_ctx *x, const char *name, struct file_detail *s)
+static enum err detail_load(struct cmd_ctx *x, const char *name, struct file_detail *s)
 {
 	const struct triggers all = triggers_of(x->cf, x->db, NULL);
 	struct row_file_info *row = NULL;
@@ -521,8 +505,8 @@ detail_load(struct cmd_ctx *x, const char *name, struct file_detail *s)
 }
 
 /* Each file, with the names of all sets that contain it. */
-static void
-show_set_files(struct cmd_ctx *x, struct print *p, const struct file_detail *s)
+static void show_set_files(
+    struct cmd_ctx *x, struct print *p, const struct file_detail *s)
 {
 	print_open(p, "files", PRINT_ARRAY);
 	for (size_t i = 0; i < s->nfiles; i++) {
@@ -551,8 +535,8 @@ show_set_files(struct cmd_ctx *x, struct print *p, const struct file_detail *s)
 	print_close(p);
 }
 
-static void
-show_holders(struct cmd_ctx *x, struct print *p, const struct file_detail *s)
+static void show_holders(
+    struct cmd_ctx *x, struct print *p, const struct file_detail *s)
 {
 	char since[21];
 
@@ -570,8 +554,8 @@ show_holders(struct cmd_ctx *x, struct print *p, const struct file_detail *s)
 	print_close(p);
 }
 
-static void
-show_triggers_of(struct cmd_ctx *x, struct print *p, const struct file_detail *s)
+static void show_triggers_of(
+    struct cmd_ctx *x, struct print *p, const struct file_detail *s)
 {
 	const char *raised = "";
 
@@ -586,8 +570,7 @@ show_triggers_of(struct cmd_ctx *x, struct print *p, const struct file_detail *s
 	print_line(p, "triggers", "%s", raised[0] == '\0' ? "none" : raised);
 }
 
-static void
-show_file(struct cmd_ctx *x, const struct file_detail *s)
+static void show_file(struct cmd_ctx *x, const struct file_detail *s)
 {
 	const struct file_view *v = &s->v;
 	const struct row_file_info *f = &v->info;
@@ -633,8 +616,8 @@ show_file(struct cmd_ctx *x, const struct file_detail *s)
 	print_end(p);
 }
 
-static enum err
-file_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err file_show_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct file_detail s = { 0 };
 	enum err e = ctx_db(x);
@@ -680,8 +663,7 @@ static const struct field file_set_options[] = {
 
 enum { GENERATOR_MOST = 1000 };
 
-static enum err
-check_own_generator(struct cmd_ctx *x, const char *command)
+static enum err check_own_generator(struct cmd_ctx *x, const char *command)
 {
 	char **words;
 
@@ -696,8 +678,8 @@ check_own_generator(struct cmd_ctx *x, const char *command)
 	return OK;
 }
 
-static enum err
-set_one(struct cmd_ctx *x, const struct file_set_opts *o, const struct fileset *s)
+static enum err set_one(
+    struct cmd_ctx *x, const struct file_set_opts *o, const struct fileset *s)
 {
 	struct set_report r = set_report_new(x);
 	struct row_fileset_source was, now;
@@ -719,8 +701,7 @@ set_one(struct cmd_ctx *x, const struct file_set_opts *o, const struct fileset *
 	return OK;
 }
 
-static enum err
-file_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err file_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct file_set_opts *o = opts;
 	struct fileset *s;

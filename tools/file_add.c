@@ -35,9 +35,8 @@
 
 enum { NAMES_MOST = 10000000 };
 
-static enum err
-list_dir(struct cmd_ctx *x, const char *dir, bool recursive, struct file_paths *out,
-    struct file_paths *dirs)
+static enum err list_dir(struct cmd_ctx *x, const char *dir, bool recursive,
+    struct file_paths *out, struct file_paths *dirs)
 {
 	char **names;
 	size_t n;
@@ -63,8 +62,7 @@ list_dir(struct cmd_ctx *x, const char *dir, bool recursive, struct file_paths *
  * names that begin with a dot, ".md5" companions and links in directories are left out.
  * E_BADREQ: the path is neither a file nor a directory.
  */
-static enum err
-file_paths_add(
+static enum err file_paths_add(
     struct cmd_ctx *x, const char *path, bool recursive, struct file_paths *out)
 {
 	struct file_paths level = { 0 }, next;
@@ -87,8 +85,7 @@ file_paths_add(
 	return OK;
 }
 
-enum err
-file_gzip(struct cmd_ctx *x, const char *path)
+enum err file_gzip(struct cmd_ctx *x, const char *path)
 {
 	const char *copy = arena_printf(x->a, "%s.gz", path);
 
@@ -116,8 +113,7 @@ struct digest_pool {
 	struct fail fail; /* the first failure; under the lock */
 };
 
-static void *
-take_digests(void *arg)
+static void *take_digests(void *arg)
 {
 	struct digest_pool *p = arg;
 	struct fail f = { 0 };
@@ -138,8 +134,7 @@ take_digests(void *arg)
 	return NULL;
 }
 
-static size_t
-threads_wanted(size_t n)
+static size_t threads_wanted(size_t n)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	size_t most = cpus < 1 ? 1 : cpus > THREADS_MOST ? THREADS_MOST : (size_t)cpus;
@@ -148,8 +143,7 @@ threads_wanted(size_t n)
 }
 
 /* Takes the digests of all, in a few threads, with a bar. */
-static enum err
-file_digests(struct cmd_ctx *x, struct file_digest *v, size_t n)
+static enum err file_digests(struct cmd_ctx *x, struct file_digest *v, size_t n)
 {
 	static const struct timespec look = { .tv_nsec = LOOK_MS * 1000000L };
 	struct digest_pool p = { .v = v, .n = n, .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -209,8 +203,8 @@ static const struct print_column stage_columns[] = {
 	{ 0 },
 };
 
-static enum err
-file_stage_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err file_stage_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct stage_opts *o = opts;
 	struct job_inputs in = { .x = x };
@@ -282,8 +276,8 @@ static const struct print_column path_columns[] = {
 	{ 0 },
 };
 
-static enum err
-file_path_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err file_path_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct path_opts *o = opts;
 	const char *path;
@@ -401,16 +395,14 @@ say(struct cmd_ctx *x, const char *verb, const char *fmt, ...)
 }
 
 /* Do both lead to the same entry of a directory, not only to the same file? */
-static bool
-is_same_path(const char *a, const char *b)
+static bool is_same_path(const char *a, const char *b)
 {
 	char x[PATH_MAX], y[PATH_MAX];
 
 	return realpath(a, x) != NULL && realpath(b, y) != NULL && strcmp(x, y) == 0;
 }
 
-static enum err
-check_source(struct cmd_ctx *x, struct staged *s)
+static enum err check_source(struct cmd_ctx *x, struct staged *s)
 {
 	struct stat st, at;
 
@@ -428,8 +420,7 @@ check_source(struct cmd_ctx *x, struct staged *s)
 }
 
 /* Takes the digests of all files, and of those that are at their places already. */
-static enum err
-take_all_digests(struct cmd_ctx *x, struct staged *s, size_t n)
+static enum err take_all_digests(struct cmd_ctx *x, struct staged *s, size_t n)
 {
 	struct file_digest *d = NEWN(x->a, struct file_digest, 2 * n + 1);
 	size_t nd = 0, at = 0;
@@ -454,8 +445,7 @@ take_all_digests(struct cmd_ctx *x, struct staged *s, size_t n)
 }
 
 /* Checks the set of the file's own name: no other kind of set may have that name. */
-static enum err
-check_own_set(struct cmd_ctx *x, struct staged *s)
+static enum err check_own_set(struct cmd_ctx *x, struct staged *s)
 {
 	struct row_member *members;
 	struct fileset *set;
@@ -482,8 +472,7 @@ check_own_set(struct cmd_ctx *x, struct staged *s)
 
 /* Checks whether the name is taken, in the database or on disk; the same content is
  * fine. */
-static enum err
-check_file_taken(struct cmd_ctx *x, struct staged *s)
+static enum err check_file_taken(struct cmd_ctx *x, struct staged *s)
 {
 	struct file *row;
 	enum err e = file_by_name(x->db, x->a, s->name, &row, x->f);
@@ -509,8 +498,7 @@ check_file_taken(struct cmd_ctx *x, struct staged *s)
 
 /* Names are unique in a project, so the files of several directories may not share one.
  */
-static enum err
-check_names(struct cmd_ctx *x, const struct staged *s, size_t n)
+static enum err check_names(struct cmd_ctx *x, const struct staged *s, size_t n)
 {
 	struct names names = { 0 };
 	size_t at;
@@ -524,8 +512,8 @@ check_names(struct cmd_ctx *x, const struct staged *s, size_t n)
 	return OK;
 }
 
-static enum err
-check_files(struct cmd_ctx *x, const struct file_opts *o, struct staged *s, size_t n)
+static enum err check_files(
+    struct cmd_ctx *x, const struct file_opts *o, struct staged *s, size_t n)
 {
 	int64_t need = 0, room;
 
@@ -554,8 +542,7 @@ check_files(struct cmd_ctx *x, const struct file_opts *o, struct staged *s, size
  * Gives a file that is to be moved a second name, at its place, if it is ours and on
  * the same file system; the first name goes when the file is registered.
  */
-static bool
-link_file(const struct staged *s)
+static bool link_file(const struct staged *s)
 {
 	struct stat st;
 
@@ -566,8 +553,7 @@ link_file(const struct staged *s)
 
 /* Copies the file and writes NAME.md5 beside it, as the tools of BOINC projects expect
  * (protocol.md 5.4). */
-static enum err
-copy_file(struct cmd_ctx *x, const struct staged *s, bool move)
+static enum err copy_file(struct cmd_ctx *x, const struct staged *s, bool move)
 {
 	const char *text = arena_printf(
 	    x->a, "%s %lld\n", s->md5, (long long)s->nbytes);
@@ -597,8 +583,7 @@ copy_file(struct cmd_ctx *x, const struct staged *s, bool move)
 	return e;
 }
 
-static enum err
-insert_file(struct cmd_ctx *x, void *arg)
+static enum err insert_file(struct cmd_ctx *x, void *arg)
 {
 	struct staged *s = arg;
 	struct file file = { .name = arena_strdup(x->a, s->name),
@@ -619,8 +604,7 @@ insert_file(struct cmd_ctx *x, void *arg)
 	                       fileset_insert(x->db, &set, &s->id, 1, x->f);
 }
 
-static enum err
-add_large_file(struct cmd_ctx *x, struct staged *s, bool move)
+static enum err add_large_file(struct cmd_ctx *x, struct staged *s, bool move)
 {
 	const char *size = human_bytes(x->a, (double)s->nbytes);
 	enum err e = OK;
@@ -645,8 +629,7 @@ add_large_file(struct cmd_ctx *x, struct staged *s, bool move)
 
 /* --- a set of several --- */
 
-static bool
-has_file(const struct staged_set *t, const char *name)
+static bool has_file(const struct staged_set *t, const char *name)
 {
 	bool any = false;
 
@@ -657,8 +640,7 @@ has_file(const struct staged_set *t, const char *name)
 
 /* An existing set never changes, as its workunits need exactly these files: accepts
  * only the same files. */
-static enum err
-check_same(struct cmd_ctx *x, struct staged_set *t, int64_t appid)
+static enum err check_same(struct cmd_ctx *x, struct staged_set *t, int64_t appid)
 {
 	struct row_member *members;
 	size_t n;
@@ -680,8 +662,7 @@ check_same(struct cmd_ctx *x, struct staged_set *t, int64_t appid)
 	    t->name);
 }
 
-static enum err
-check_set(struct cmd_ctx *x, struct staged_set *t, int64_t appid)
+static enum err check_set(struct cmd_ctx *x, struct staged_set *t, int64_t appid)
 {
 	struct file *file;
 	enum err e = fileset_name_check(t->name, x->f);
@@ -699,8 +680,7 @@ check_set(struct cmd_ctx *x, struct staged_set *t, int64_t appid)
 	return e == E_NOTFOUND ? OK : e;
 }
 
-static enum err
-insert_set(struct cmd_ctx *x, void *arg)
+static enum err insert_set(struct cmd_ctx *x, void *arg)
 {
 	const struct staged_set *t = arg;
 	struct fileset set = { .name = arena_strdup(x->a, t->name),
@@ -715,8 +695,7 @@ insert_set(struct cmd_ctx *x, void *arg)
 	                  fileset_insert(x->db, &set, ids, t->n, x->f);
 }
 
-static enum err
-add_set(struct cmd_ctx *x, struct staged_set *t)
+static enum err add_set(struct cmd_ctx *x, struct staged_set *t)
 {
 	enum err e;
 
@@ -734,8 +713,8 @@ add_set(struct cmd_ctx *x, struct staged_set *t)
 	return e;
 }
 
-static enum err
-check_file_app(struct cmd_ctx *x, const struct file_opts *o, const struct app **app)
+static enum err check_file_app(
+    struct cmd_ctx *x, const struct file_opts *o, const struct app **app)
 {
 	struct catalog *c;
 
@@ -751,8 +730,7 @@ check_file_app(struct cmd_ctx *x, const struct file_opts *o, const struct app **
 	return OK;
 }
 
-static void
-report_dry_run(
+static void report_dry_run(
     struct cmd_ctx *x, const struct staged *s, size_t n, const struct staged_set *t)
 {
 	for (size_t i = 0; i < n; i++)
@@ -772,8 +750,7 @@ report_dry_run(
 /* --- which files, and which sets --- */
 
 /* The text that the first group of the expression matches in the name; NULL = none. */
-static char *
-set_of_name(struct arena *a, const regex_t *re, const char *name)
+static char *set_of_name(struct arena *a, const regex_t *re, const char *name)
 {
 	regmatch_t m[2];
 
@@ -783,8 +760,8 @@ set_of_name(struct arena *a, const regex_t *re, const char *name)
 	return arena_memdup(a, name + m[1].rm_so, (size_t)(m[1].rm_eo - m[1].rm_so));
 }
 
-static enum err
-name_sets(struct cmd_ctx *x, const char *pattern, struct staged *s, size_t n)
+static enum err name_sets(
+    struct cmd_ctx *x, const char *pattern, struct staged *s, size_t n)
 {
 	char why[200];
 	enum err e = OK;
@@ -811,8 +788,7 @@ name_sets(struct cmd_ctx *x, const char *pattern, struct staged *s, size_t n)
 	return e;
 }
 
-static int
-staged_order(const void *a, const void *b)
+static int staged_order(const void *a, const void *b)
 {
 	const struct staged *p = a, *q = b;
 	int by_set = p->set == NULL || q->set == NULL ? 0 : strcmp(p->set, q->set);
@@ -821,8 +797,8 @@ staged_order(const void *a, const void *b)
 }
 
 /* Returns the sets of the files, which are sorted by set; ends with name NULL. */
-static enum err
-gather_sets(struct cmd_ctx *x, struct staged *s, size_t n, struct staged_set **sets)
+static enum err gather_sets(
+    struct cmd_ctx *x, struct staged *s, size_t n, struct staged_set **sets)
 {
 	struct staged_set *t = NEWN(x->a, struct staged_set, n + 1);
 	size_t nt = 0;
@@ -840,9 +816,8 @@ gather_sets(struct cmd_ctx *x, struct staged *s, size_t n, struct staged_set **s
 }
 
 /* Lists the files that the arguments name, with their sets. */
-static enum err
-gather_staged(struct cmd_ctx *x, const struct file_opts *o, char **args, size_t nargs,
-    struct staged **out, size_t *n)
+static enum err gather_staged(struct cmd_ctx *x, const struct file_opts *o, char **args,
+    size_t nargs, struct staged **out, size_t *n)
 {
 	struct file_paths paths = { 0 };
 	struct staged *s;
@@ -871,8 +846,8 @@ struct file_counts {
 	int64_t files, bytes, added, known, sets, gzipped;
 };
 
-static enum err
-add_gzipped(struct cmd_ctx *x, const struct staged *s, struct file_counts *c)
+static enum err add_gzipped(
+    struct cmd_ctx *x, const struct staged *s, struct file_counts *c)
 {
 	bool known = gzipped_bytes(s->to) > 0;
 	int64_t n;
@@ -886,9 +861,8 @@ add_gzipped(struct cmd_ctx *x, const struct staged *s, struct file_counts *c)
 	return OK;
 }
 
-static enum err
-add_staged(struct cmd_ctx *x, const struct file_opts *o, struct staged *s, size_t n,
-    struct file_counts *c)
+static enum err add_staged(struct cmd_ctx *x, const struct file_opts *o,
+    struct staged *s, size_t n, struct file_counts *c)
 {
 	struct progress bar = progress_begin_bytes("adding files", c->bytes);
 	int64_t done = 0;
@@ -914,16 +888,15 @@ add_staged(struct cmd_ctx *x, const struct file_opts *o, struct staged *s, size_
 	return e;
 }
 
-static void
-print_file_counts(struct cmd_ctx *x, const struct file_counts *c, bool dry)
+static void print_file_counts(struct cmd_ctx *x, const struct file_counts *c, bool dry)
 {
 	if (x->format != FORMAT_TABLE)
 		print_record(x, file_add_columns, c->files, c->bytes, c->added,
 		    c->known, c->sets, dry, c->gzipped);
 }
 
-static enum err
-file_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
+static enum err file_add_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 {
 	const struct file_opts *o = opts;
 	struct file_counts c = { 0 };

@@ -41,8 +41,8 @@ struct hold { /* what is done to each file */
 
 enum { REASON_MOST = 200 };
 
-static enum err
-hold_one(struct cmd_ctx *x, const struct hold *h, const struct fileset *s)
+static enum err hold_one(
+    struct cmd_ctx *x, const struct hold *h, const struct fileset *s)
 {
 	bool before = s->paused == h->how;
 	const char *reason = h->o->reason;
@@ -57,8 +57,8 @@ hold_one(struct cmd_ctx *x, const struct hold *h, const struct fileset *s)
 }
 
 /* Looks every name up before the first row changes. */
-static enum err
-hold_files(struct cmd_ctx *x, char **names, size_t n, const struct hold *h)
+static enum err hold_files(
+    struct cmd_ctx *x, char **names, size_t n, const struct hold *h)
 {
 	struct fileset **sets = NEWN(x->a, struct fileset *, n + 1);
 
@@ -79,24 +79,24 @@ hold_files(struct cmd_ctx *x, char **names, size_t n, const struct hold *h)
 	return OK;
 }
 
-static enum err
-file_pause_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err file_pause_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct hold h = { opts, FILESET_PAUSED, "paused", "would pause" };
 
 	return hold_files(x, args, n, &h);
 }
 
-static enum err
-file_resume_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err file_resume_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct hold h = { opts, FILESET_OPEN, "resumed", "would resume" };
 
 	return hold_files(x, args, n, &h);
 }
 
-static enum err
-file_drain_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err file_drain_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct hold h = { opts, FILESET_DRAINING, "draining", "would drain" };
 
@@ -166,8 +166,7 @@ struct use { /* who still has the file */
 	int64_t holders;
 };
 
-static enum err
-use_of(struct cmd_ctx *x, const struct fileset *s, struct use *u)
+static enum err use_of(struct cmd_ctx *x, const struct fileset *s, struct use *u)
 {
 	struct row_file_info *info;
 
@@ -177,14 +176,13 @@ use_of(struct cmd_ctx *x, const struct fileset *s, struct use *u)
 	return OK;
 }
 
-static bool
-has_users(const struct use *u)
+static bool has_users(const struct use *u)
 {
 	return fileset_is_needed(&u->work) || u->holders > 0;
 }
 
-static enum err
-refuse_needed(struct cmd_ctx *x, const struct fileset *s, const struct fileset_use *u)
+static enum err refuse_needed(
+    struct cmd_ctx *x, const struct fileset *s, const struct fileset_use *u)
 {
 	return FAIL(x->f, E_BADREQ,
 	    "%.100s is needed: %" PRId64 " results not sent, %" PRId64
@@ -193,8 +191,7 @@ refuse_needed(struct cmd_ctx *x, const struct fileset *s, const struct fileset_u
 	    s->name, u->unsent, u->in_progress, u->unfinished, s->name);
 }
 
-static enum err
-leave_in_tx(struct cmd_ctx *x, void *arg)
+static enum err leave_in_tx(struct cmd_ctx *x, void *arg)
 {
 	struct fileset_leaving *l = arg;
 
@@ -207,8 +204,7 @@ struct removing {
 	size_t ngone;
 };
 
-static enum err
-rows_in_tx(struct cmd_ctx *x, void *arg)
+static enum err rows_in_tx(struct cmd_ctx *x, void *arg)
 {
 	const struct removing *r = arg;
 
@@ -217,8 +213,7 @@ rows_in_tx(struct cmd_ctx *x, void *arg)
 
 /* Removes the files of the set that are in no other one. */
 /* May the files that only this set has be removed? */
-static enum err
-check_removal(struct cmd_ctx *x, const struct fileset *s)
+static enum err check_removal(struct cmd_ctx *x, const struct fileset *s)
 {
 	struct row_member *m = NULL;
 	size_t n = 0;
@@ -235,8 +230,7 @@ check_removal(struct cmd_ctx *x, const struct fileset *s)
 	return OK;
 }
 
-static enum err
-remove_set(struct cmd_ctx *x, const struct fileset *s)
+static enum err remove_set(struct cmd_ctx *x, const struct fileset *s)
 {
 	static const char *const endings[] = { "", ".md5", ".gz" };
 	struct row_member *m = NULL, *gone;
@@ -260,8 +254,7 @@ remove_set(struct cmd_ctx *x, const struct fileset *s)
 	return tools_transaction(x, rows_in_tx, &r);
 }
 
-static enum err
-remove_one(struct cmd_ctx *x, const struct fileset *s)
+static enum err remove_one(struct cmd_ctx *x, const struct fileset *s)
 {
 	struct use u;
 
@@ -285,8 +278,8 @@ remove_one(struct cmd_ctx *x, const struct fileset *s)
 	return remove_set(x, s);
 }
 
-static enum err
-file_remove_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err file_remove_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct remove_opts *o = opts;
 	struct fileset **sets = NEWN(x->a, struct fileset *, n + 1);

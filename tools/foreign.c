@@ -14,8 +14,7 @@
 #include "lib/banned.h"
 
 /* Is it, by whatever links, a program of Locus? */
-static bool
-is_locus(struct arena *a, const char *path, const char *name)
+static bool is_locus(struct arena *a, const char *path, const char *name)
 {
 	const char *own = program_find(a, NULL, name);
 	char real[PATH_MAX];
@@ -27,8 +26,7 @@ is_locus(struct arena *a, const char *path, const char *name)
 
 /* Returns what there is to say about the program that the command may be taken for;
  * NULL if there is none in bin. */
-static char *
-foreign_remark(struct arena *a, const struct conf *cf, char **argv)
+static char *foreign_remark(struct arena *a, const struct conf *cf, char **argv)
 {
 	const char *name = text_base_name(argv[0]);
 	const char *path = arena_printf(a, "%s/%s", project_path(a, cf, "bin"), name);
@@ -50,8 +48,7 @@ foreign_remark(struct arena *a, const struct conf *cf, char **argv)
 	    path, name, name);
 }
 
-enum err
-foreign_says(
+enum err foreign_says(
     struct arena *a, const struct conf *cf, char ***lines, size_t *n, struct fail *f)
 {
 	size_t cap = 0;

@@ -27,8 +27,7 @@ static const struct field forget_options[] = {
 	{ 0 },
 };
 
-static enum err
-host_argument(struct cmd_ctx *x, const char *arg, struct host **h)
+static enum err host_argument(struct cmd_ctx *x, const char *arg, struct host **h)
 {
 	int64_t id;
 
@@ -37,14 +36,13 @@ host_argument(struct cmd_ctx *x, const char *arg, struct host **h)
 	return tools_host(x, id, h);
 }
 
-static enum err
-host_reset_in_tx(struct cmd_ctx *x, void *arg)
+static enum err host_reset_in_tx(struct cmd_ctx *x, void *arg)
 {
 	return host_reset(x->db, *(const int64_t *)arg, x->f);
 }
 
-static enum err
-host_reset_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err host_reset_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct forget_opts *o = opts;
 	struct host *h;
@@ -64,8 +62,7 @@ struct merging {
 	const struct host *from, *into;
 };
 
-static enum err
-host_merge_in_tx(struct cmd_ctx *x, void *arg)
+static enum err host_merge_in_tx(struct cmd_ctx *x, void *arg)
 {
 	const struct merging *m = arg;
 
@@ -73,8 +70,7 @@ host_merge_in_tx(struct cmd_ctx *x, void *arg)
 }
 
 /* After the host itself: what is finished follows in small steps. */
-static enum err
-results_follow(struct cmd_ctx *x, const struct merging *m)
+static enum err results_follow(struct cmd_ctx *x, const struct merging *m)
 {
 	struct progress bar = progress_begin("moving results", 0);
 	struct arena a = { 0 };
@@ -92,8 +88,8 @@ results_follow(struct cmd_ctx *x, const struct merging *m)
 	return e;
 }
 
-static enum err
-host_merge_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err host_merge_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct forget_opts *o = opts;
 	struct host *from, *into;
@@ -129,14 +125,13 @@ host_merge_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	return OK;
 }
 
-static enum err
-host_forget_in_tx(struct cmd_ctx *x, void *arg)
+static enum err host_forget_in_tx(struct cmd_ctx *x, void *arg)
 {
 	return host_erase(x->db, x->a, arg, clock_now(), x->f);
 }
 
-static enum err
-host_delete_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err host_delete_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct forget_opts *o = opts;
 	struct host *h;
@@ -162,14 +157,13 @@ static const struct print_column delete_columns[] = {
 	{ 0 },
 };
 
-static enum err
-user_forget_in_tx(struct cmd_ctx *x, void *arg)
+static enum err user_forget_in_tx(struct cmd_ctx *x, void *arg)
 {
 	return user_erase(x->db, x->a, arg, clock_now(), x->f);
 }
 
-static enum err
-results_forget(struct cmd_ctx *x, int64_t userid, struct user_results *at)
+static enum err results_forget(
+    struct cmd_ctx *x, int64_t userid, struct user_results *at)
 {
 	struct progress bar = progress_begin("clearing results", 0);
 	struct arena a = { 0 };
@@ -186,8 +180,8 @@ results_forget(struct cmd_ctx *x, int64_t userid, struct user_results *at)
 }
 
 /* The account goes last, so that an interrupted run can be repeated by its name. */
-static enum err
-user_delete_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err user_delete_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct forget_opts *o = opts;
 	struct user_results at = { 0 };

@@ -28,8 +28,7 @@ static const struct field fsck_options[] = {
 };
 
 /* Sends a request along the path that a host's request takes. */
-static enum err
-fsck_serving(struct fsck *k)
+static enum err fsck_serving(struct fsck *k)
 {
 	struct probe p;
 
@@ -50,8 +49,7 @@ struct stuck_repair {
 	enum err e;
 };
 
-static void
-fsck_stuck_found(void *arg, const struct fsck_finding *f)
+static void fsck_stuck_found(void *arg, const struct fsck_finding *f)
 {
 	struct stuck_repair *r = arg;
 	struct fsck_finding found = *f;
@@ -64,8 +62,7 @@ fsck_stuck_found(void *arg, const struct fsck_finding *f)
 	fsck_report_finding(r->k, &found);
 }
 
-static enum err
-fsck_stuck(struct fsck *k)
+static enum err fsck_stuck(struct fsck *k)
 {
 	struct stuck_repair r = { .k = k };
 	enum err e = stuck_find(k->x, STUCK_ALL, true,
@@ -74,8 +71,7 @@ fsck_stuck(struct fsck *k)
 	return e == OK ? r.e : e;
 }
 
-static enum err
-fsck_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err fsck_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	static enum err (*const parts[])(struct fsck *) = { fsck_serving, fsck_rows,
 		fsck_inputs, fsck_stuck, fsck_classes, fsck_files, fsck_downloads,

@@ -21,8 +21,7 @@
 
 enum { FILES_AT_ONCE = 1000, DAY_S = 86400 };
 
-static void
-download_differs(struct fsck *k, enum fsck_code code, const char *name,
+static void download_differs(struct fsck *k, enum fsck_code code, const char *name,
     const char *path, const char *how)
 {
 	fsck_report_finding(
@@ -30,8 +29,8 @@ download_differs(struct fsck *k, enum fsck_code code, const char *name,
 		   .code = code, .name = name, .more = how, .path = path });
 }
 
-static enum err
-fsck_download(struct fsck *k, const char *path, const struct blob_file *file)
+static enum err fsck_download(
+    struct fsck *k, const char *path, const struct blob_file *file)
 {
 	struct arena *a = &k->round;
 	int64_t size = fs_size(path);
@@ -57,8 +56,7 @@ fsck_download(struct fsck *k, const char *path, const struct blob_file *file)
 	return OK;
 }
 
-static enum err
-check_large_file(struct fsck *k, const struct file *file)
+static enum err check_large_file(struct fsck *k, const struct file *file)
 {
 	struct fail f = { 0 };
 
@@ -69,8 +67,7 @@ check_large_file(struct fsck *k, const struct file *file)
 		.name = file->name, .md5_cksum = file->md5sum, .nbytes = file->size });
 }
 
-enum err
-fsck_files(struct fsck *k)
+enum err fsck_files(struct fsck *k)
 {
 	int64_t last = 0;
 	size_t n = 1;
@@ -94,8 +91,8 @@ fsck_files(struct fsck *k)
  * Looks the result up by key. A file that has vanished meanwhile is not a finding:
  * results are purged after their files.
  */
-static enum err
-check_upload(struct fsck *k, void *arg, const char *path, const char *name)
+static enum err check_upload(
+    struct fsck *k, void *arg, const char *path, const char *name)
 {
 	struct arena *a = &k->round;
 	struct upload_name u;
@@ -119,8 +116,7 @@ check_upload(struct fsck *k, void *arg, const char *path, const char *name)
 	return e == E_NOTFOUND ? OK : e;
 }
 
-enum err
-fsck_uploads(struct fsck *k)
+enum err fsck_uploads(struct fsck *k)
 {
 	return fsck_tree(k, k->x->cf->upload_dir, check_upload, NULL);
 }
@@ -134,8 +130,8 @@ struct walk {
 	void *arg;
 };
 
-static enum err
-walk_dir(struct fsck *k, const struct walk *w, const char *dir, bool deeper)
+static enum err walk_dir(
+    struct fsck *k, const struct walk *w, const char *dir, bool deeper)
 {
 	struct arena here = { 0 };
 	struct stat st;
@@ -159,8 +155,7 @@ walk_dir(struct fsck *k, const struct walk *w, const char *dir, bool deeper)
 	return e;
 }
 
-enum err
-fsck_tree(struct fsck *k, const char *root,
+enum err fsck_tree(struct fsck *k, const char *root,
     enum err (*visit)(struct fsck *, void *arg, const char *path, const char *name),
     void *arg)
 {
@@ -190,8 +185,7 @@ struct strangers {
 };
 
 /* NAME.md5, NAME.gz and NAME.sig belong to NAME: returns the length of NAME. */
-static size_t
-base_length(const char *name)
+static size_t base_length(const char *name)
 {
 	static const char *const ends[] = { ".md5", ".gz", ".sig" };
 	size_t n = strlen(name);
@@ -207,9 +201,8 @@ base_length(const char *name)
 
 /* Looks up the row of the file `base`; E_NOTFOUND if there is none. *placed: the path
  * is where the file, or the companion beside it, belongs. */
-static enum err
-has_row(struct fsck *k, const char *path, const struct stranger *at, const char *base,
-    bool *placed)
+static enum err has_row(struct fsck *k, const char *path, const struct stranger *at,
+    const char *base, bool *placed)
 {
 	const char *place = download_path(&k->round, k->x->cf, base);
 	struct file *file;
@@ -219,8 +212,8 @@ has_row(struct fsck *k, const char *path, const struct stranger *at, const char 
 	return file_by_name(k->x->db, &k->round, base, &file, k->x->f);
 }
 
-static enum err
-collect_stranger(struct fsck *k, void *arg, const char *path, const char *name)
+static enum err collect_stranger(
+    struct fsck *k, void *arg, const char *path, const char *name)
 {
 	struct strangers *s = arg;
 	struct stranger at = { 0 };
@@ -248,8 +241,7 @@ collect_stranger(struct fsck *k, void *arg, const char *path, const char *name)
 	return OK;
 }
 
-static void
-add_known_files(
+static void add_known_files(
     struct fsck *k, struct strangers *s, const struct row_text *docs, size_t n)
 {
 	struct blob_file *files;
@@ -266,8 +258,7 @@ add_known_files(
 	}
 }
 
-static enum err
-add_version_files(struct fsck *k, struct strangers *s)
+static enum err add_version_files(struct fsck *k, struct strangers *s)
 {
 	struct row_text *rows = NULL;
 	size_t n;
@@ -278,8 +269,7 @@ add_version_files(struct fsck *k, struct strangers *s)
 	return OK;
 }
 
-static enum err
-add_workunit_files(struct fsck *k, struct strangers *s)
+static enum err add_workunit_files(struct fsck *k, struct strangers *s)
 {
 	struct cmd_ctx *x = k->x;
 	struct row_text *rows = NULL;
@@ -295,8 +285,7 @@ add_workunit_files(struct fsck *k, struct strangers *s)
 	return OK;
 }
 
-static void
-drop_known(struct strangers *s)
+static void drop_known(struct strangers *s)
 {
 	size_t n = 0;
 
@@ -307,8 +296,7 @@ drop_known(struct strangers *s)
 	s->n = n;
 }
 
-enum err
-fsck_downloads(struct fsck *k)
+enum err fsck_downloads(struct fsck *k)
 {
 	struct arena a = { 0 };
 	struct strangers s = { .a = &a };
@@ -352,8 +340,7 @@ struct input_needs {
 	size_t n, cap;
 };
 
-static struct input_need *
-need_of(struct input_needs *s, const char *name)
+static struct input_need *need_of(struct input_needs *s, const char *name)
 {
 	size_t at;
 
@@ -365,8 +352,7 @@ need_of(struct input_needs *s, const char *name)
 	return &s->v[s->n - 1];
 }
 
-static void
-need_files(struct fsck *k, struct input_needs *s, const char *xml_doc)
+static void need_files(struct fsck *k, struct input_needs *s, const char *xml_doc)
 {
 	struct blob_file *files;
 	size_t n;
@@ -394,8 +380,7 @@ need_files(struct fsck *k, struct input_needs *s, const char *xml_doc)
 	}
 }
 
-static enum err
-read_needed(struct fsck *k, struct input_needs *s)
+static enum err read_needed(struct fsck *k, struct input_needs *s)
 {
 	struct cmd_ctx *x = k->x;
 	struct progress bar = progress_begin("checking input files", 0);
@@ -419,8 +404,7 @@ read_needed(struct fsck *k, struct input_needs *s)
 	return e;
 }
 
-static enum err
-read_input_uses(struct fsck *k, struct input_needs *s)
+static enum err read_input_uses(struct fsck *k, struct input_needs *s)
 {
 	char *after = arena_strdup(&s->a, "");
 	struct row_input_use *rows;
@@ -441,16 +425,14 @@ read_input_uses(struct fsck *k, struct input_needs *s)
 	return OK;
 }
 
-static enum err
-correct_in_tx(struct cmd_ctx *x, void *arg)
+static enum err correct_in_tx(struct cmd_ctx *x, void *arg)
 {
 	const struct input_need *need = arg;
 
 	return input_correct(x->db, need->name, need->needed - need->counted, x->f);
 }
 
-static enum err
-check_input(struct fsck *k, const struct input_need *need)
+static enum err check_input(struct fsck *k, const struct input_need *need)
 {
 	bool needed = true;
 
@@ -466,8 +448,7 @@ check_input(struct fsck *k, const struct input_need *need)
 
 /* The files of the versions that are sent: without one, all that the version gets
  * fails. */
-static enum err
-check_version_files(struct fsck *k)
+static enum err check_version_files(struct fsck *k)
 {
 	struct arena a = { 0 };
 	struct app_version *v = NULL;
@@ -489,8 +470,7 @@ check_version_files(struct fsck *k)
 	return e;
 }
 
-enum err
-fsck_inputs(struct fsck *k)
+enum err fsck_inputs(struct fsck *k)
 {
 	struct input_needs s = { 0 };
 	enum err e;
@@ -525,8 +505,7 @@ fsck_inputs(struct fsck *k)
 enum { VAIN_S = 60, WAITS_S = 600 };
 
 /* Sets *fs to NULL if there is no file set of that name. */
-static enum err
-find_fileset(struct fsck *k, const char *name, struct fileset **fs)
+static enum err find_fileset(struct fsck *k, const char *name, struct fileset **fs)
 {
 	enum err e = fileset_by_name(k->x->db, k->x->a, name, fs, k->x->f);
 
@@ -535,8 +514,7 @@ find_fileset(struct fsck *k, const char *name, struct fileset **fs)
 	return e == E_NOTFOUND ? OK : e;
 }
 
-static enum err
-check_claim(struct fsck *k, const struct claim *c)
+static enum err check_claim(struct fsck *k, const struct claim *c)
 {
 	const struct triggers t = triggers_of(k->x->cf, k->x->db, c->owner);
 	struct fileset *fs;
@@ -556,8 +534,8 @@ check_claim(struct fsck *k, const struct claim *c)
 	return e;
 }
 
-static enum err
-check_need_work(struct fsck *k, const char *name, const struct fileset *fs)
+static enum err check_need_work(
+    struct fsck *k, const char *name, const struct fileset *fs)
 {
 	const struct triggers t = triggers_of(k->x->cf, k->x->db, NULL);
 	int64_t age = -1, no_work = -1;
@@ -572,8 +550,8 @@ check_need_work(struct fsck *k, const char *name, const struct fileset *fs)
 	return OK;
 }
 
-static enum err
-check_trigger_dir(struct fsck *k, enum trigger dir, enum fsck_code stranger)
+static enum err check_trigger_dir(
+    struct fsck *k, enum trigger dir, enum fsck_code stranger)
 {
 	const struct triggers t = triggers_of(k->x->cf, k->x->db, NULL);
 	struct fileset *fs;
@@ -597,8 +575,7 @@ check_trigger_dir(struct fsck *k, enum trigger dir, enum fsck_code stranger)
 	return e;
 }
 
-enum err
-fsck_triggers(struct fsck *k)
+enum err fsck_triggers(struct fsck *k)
 {
 	static const struct {
 		enum trigger dir;

@@ -30,15 +30,13 @@ const struct print_column fault_columns[] = {
 	{ 0 },
 };
 
-struct fault_list
-fault_list_begin(struct cmd_ctx *x)
+struct fault_list fault_list_begin(struct cmd_ctx *x)
 {
 	return (struct fault_list){ .x = x, .l = print_list(x, fault_columns) };
 }
 
-void
-fault_put(struct fault_list *all, const char *place, int line, enum fault_level level,
-    const char *fmt, ...)
+void fault_put(struct fault_list *all, const char *place, int line,
+    enum fault_level level, const char *fmt, ...)
 {
 	const char *colon = place[0] == '\0' ? "" : ":";
 	char text[2000];
@@ -56,8 +54,7 @@ fault_put(struct fault_list *all, const char *place, int line, enum fault_level 
 	    colon[0] == '\0' ? "" : " ", level_names[level], text);
 }
 
-enum err
-fault_list_end(struct fault_list *all, const char *where)
+enum err fault_list_end(struct fault_list *all, const char *where)
 {
 	print_end(all->l);
 	if (all->errors == 0)
@@ -83,14 +80,12 @@ static const struct fsck_words checks[FSCK__MAX] = {
 #undef WARN
 };
 
-const struct fsck_words *
-fsck_words(enum fsck_code code)
+const struct fsck_words *fsck_words(enum fsck_code code)
 {
 	return &checks[code];
 }
 
-char *
-fsck_cure(struct arena *a, const struct cmd_ctx *x, const struct fsck_finding *f)
+char *fsck_cure(struct arena *a, const struct cmd_ctx *x, const struct fsck_finding *f)
 {
 	const struct word words[] = {
 		{ "{name}", text_shell_word(a, f->name) },
@@ -110,8 +105,7 @@ fsck_cure(struct arena *a, const struct cmd_ctx *x, const struct fsck_finding *f
 	return arena_strdup(a, cure);
 }
 
-void
-fsck_found(struct fsck *k, enum fsck_code code, const char *name, const char *more,
+void fsck_found(struct fsck *k, enum fsck_code code, const char *name, const char *more,
     bool repaired)
 {
 	fsck_report_finding(
@@ -119,8 +113,7 @@ fsck_found(struct fsck *k, enum fsck_code code, const char *name, const char *mo
 		   .code = code, .name = name, .more = more, .repaired = repaired });
 }
 
-void
-fsck_report_finding(struct fsck *k, const struct fsck_finding *f)
+void fsck_report_finding(struct fsck *k, const struct fsck_finding *f)
 {
 	const char *name = f->name, *more = f->more;
 	enum fsck_code code = f->code;
@@ -144,8 +137,7 @@ fsck_report_finding(struct fsck *k, const struct fsck_finding *f)
 	arena_free(&line);
 }
 
-int64_t
-fsck_end(struct fsck *k)
+int64_t fsck_end(struct fsck *k)
 {
 	int64_t sums[2] = { 0 }; /* warnings, errors */
 
@@ -170,8 +162,7 @@ fsck_end(struct fsck *k)
  * Versions with an unusable plan class are never sent, and nothing else reports that.
  */
 
-static void
-fsck_version_found(
+static void fsck_version_found(
     struct fsck *k, const struct app_version *v, const char *app, const char *platform)
 {
 	struct arena *a = &k->round;
@@ -189,8 +180,7 @@ fsck_version_found(
 			a, arena_printf(a, "%s:%s", platform, v->plan_class))) });
 }
 
-enum err
-fsck_classes(struct fsck *k)
+enum err fsck_classes(struct fsck *k)
 {
 	const char *path = project_path(k->x->a, k->x->cf, PLAN_CLASS_FILE);
 	struct plan_classes *all;
@@ -260,8 +250,7 @@ static const struct row_check row_checks[] = {
 #undef DISK
 };
 
-static bool
-check_applies(const struct fsck *k, enum when when)
+static bool check_applies(const struct fsck *k, enum when when)
 {
 	const struct conf *cf = k->x->cf;
 
@@ -279,9 +268,8 @@ check_applies(const struct fsck *k, enum when when)
 	return false;
 }
 
-static enum err
-repair_row(struct fsck *k, const struct row_check *c, const struct row_finding *row,
-    bool *done)
+static enum err repair_row(struct fsck *k, const struct row_check *c,
+    const struct row_finding *row, bool *done)
 {
 	int64_t affected = 0;
 	enum err e = OK;
@@ -296,8 +284,8 @@ repair_row(struct fsck *k, const struct row_check *c, const struct row_finding *
 }
 
 /* Is it only what a result in an impossible state has led to? One cause, one cure. */
-static bool
-is_explained(struct fsck *k, enum fsck_code code, const struct row_finding *row)
+static bool is_explained(
+    struct fsck *k, enum fsck_code code, const struct row_finding *row)
 {
 	bool cause = code >= FSCK_RESULT_STATE && code <= FSCK_RESULT_JUDGED,
 	     led_to = code == FSCK_WU_CANONICAL || code == FSCK_WU_QUORUM ||
@@ -317,8 +305,8 @@ is_explained(struct fsck *k, enum fsck_code code, const struct row_finding *row)
  * The time is that of the statement: the project may be at work, and what its daemons
  * have marked as due since fsck started is in order.
  */
-static enum err
-check_slice(struct fsck *k, const struct row_check *c, int64_t from, int64_t to)
+static enum err check_slice(
+    struct fsck *k, const struct row_check *c, int64_t from, int64_t to)
 {
 	struct row_finding *rows = NULL;
 	size_t n = 0;
@@ -346,8 +334,7 @@ struct slices {
 	size_t n, cap;
 };
 
-static enum err
-slices_read(struct fsck *k, enum id_table of, struct slices *v)
+static enum err slices_read(struct fsck *k, enum id_table of, struct slices *v)
 {
 	for (int64_t from = IDS_BEGIN, to = from; to < IDS_END; from = to) {
 		TRY(ids_ahead(k->x->db, of, from, SLICE, &to, k->x->f));
@@ -356,9 +343,8 @@ slices_read(struct fsck *k, enum id_table of, struct slices *v)
 	return OK;
 }
 
-static enum err
-run_check(struct fsck *k, const struct row_check *c, const struct slices *v,
-    struct progress *bar, int64_t *done)
+static enum err run_check(struct fsck *k, const struct row_check *c,
+    const struct slices *v, struct progress *bar, int64_t *done)
 {
 	for (size_t i = 0; i < v->n; i++) {
 		TRY(check_slice(k, c, i > 0 ? v->to[i - 1] : IDS_BEGIN, v->to[i]));
@@ -367,8 +353,7 @@ run_check(struct fsck *k, const struct row_check *c, const struct slices *v,
 	return OK;
 }
 
-enum err
-fsck_rows(struct fsck *k)
+enum err fsck_rows(struct fsck *k)
 {
 	struct slices slices[IDS__MAX] = { 0 };
 	int64_t total = 0, done = 0;

@@ -21,8 +21,7 @@ static const struct answer {
 #undef ANSWER
 };
 
-bool
-word_is_in(const char *text, const char *word)
+bool word_is_in(const char *text, const char *word)
 {
 	size_t len = strlen(word);
 
@@ -36,8 +35,7 @@ word_is_in(const char *text, const char *word)
 }
 
 /* Words of a question that say nothing of its subject. */
-static bool
-is_filler(const char *word)
+static bool is_filler(const char *word)
 {
 	static const char fillers[] =
 	    "a all an and are at be can do does for from get has have how i if in is it"
@@ -49,8 +47,7 @@ is_filler(const char *word)
 }
 
 /* The word as a question has it: without its mark, in the singular. */
-static char *
-bare_word(struct arena *a, const char *typed)
+static char *bare_word(struct arena *a, const char *typed)
 {
 	size_t n = strcspn(typed, "?!.,;");
 
@@ -60,8 +57,7 @@ bare_word(struct arena *a, const char *typed)
 }
 
 /* How many of the words the answer has; 0 unless they are more than half. */
-static int
-answer_fit(const struct answer *w, char *const *words, int n)
+static int answer_fit(const struct answer *w, char *const *words, int n)
 {
 	int fit = 0;
 
@@ -71,8 +67,7 @@ answer_fit(const struct answer *w, char *const *words, int n)
 	return 2 * fit > n ? fit : 0;
 }
 
-int
-answers_print(struct arena *a, FILE *out, const char *intro, char **typed, int n)
+int answers_print(struct arena *a, FILE *out, const char *intro, char **typed, int n)
 {
 	char **words = NEWN(a, char *, n + 1);
 	int nwords = 0, best = 1, shown = 0;
@@ -99,8 +94,7 @@ answers_print(struct arena *a, FILE *out, const char *intro, char **typed, int n
 }
 
 /* Returns the number of words in the name if the words begin with it, else 0. */
-static int
-words_match(const char *name, char **words, int n)
+static int words_match(const char *name, char **words, int n)
 {
 	int i = 0;
 
@@ -116,8 +110,8 @@ words_match(const char *name, char **words, int n)
 	return i;
 }
 
-const struct cmd *
-command_find(const struct cmd *const *all, char **words, int n, int *used)
+const struct cmd *command_find(
+    const struct cmd *const *all, char **words, int n, int *used)
 {
 	const struct cmd *found = NULL;
 
@@ -133,8 +127,7 @@ command_find(const struct cmd *const *all, char **words, int n, int *used)
 	return found;
 }
 
-void
-help_columns(const struct cmd *c)
+void help_columns(const struct cmd *c)
 {
 	printf("locus %s", c->name);
 	if (text_only_reason(c) != NULL)
@@ -150,8 +143,7 @@ help_columns(const struct cmd *c)
 		    l->help == NULL ? "" : l->help);
 }
 
-void
-help_command(const struct cmd *c)
+void help_command(const struct cmd *c)
 {
 	printf("usage: locus %s%s%s%s\n\n%s\n", c->name,
 	    c->opts == NULL ? "" : " [OPTION ...]", c->args[0] == '\0' ? "" : " ",
@@ -176,8 +168,7 @@ static const struct {
 #undef TEXT_ONLY
 };
 
-const char *
-text_only_reason(const struct cmd *c)
+const char *text_only_reason(const struct cmd *c)
 {
 	for (size_t i = 0; i < N(text_only); i++)
 		if (strcmp(text_only[i].name, c->name) == 0)

@@ -37,8 +37,7 @@ struct host_detail {
 };
 
 /* Limits of its address as the web server saw it, and of the versions that it runs. */
-static enum err
-host_limits_load(struct cmd_ctx *x, struct host_detail *s)
+static enum err host_limits_load(struct cmd_ctx *x, struct host_detail *s)
 {
 	static const struct {
 		enum web_limit limit;
@@ -63,8 +62,7 @@ host_limits_load(struct cmd_ctx *x, struct host_detail *s)
 }
 
 /* Notes of the admins about bans, which no decision reads. */
-static enum err
-ban_reasons_load(struct cmd_ctx *x, struct host_detail *s)
+static enum err ban_reasons_load(struct cmd_ctx *x, struct host_detail *s)
 {
 	struct row_host_line *h = NULL;
 	struct row_user_line *u = NULL;
@@ -83,8 +81,7 @@ ban_reasons_load(struct cmd_ctx *x, struct host_detail *s)
 	return OK;
 }
 
-static enum err
-host_detail_load(struct cmd_ctx *x, int64_t id, struct host_detail *s)
+static enum err host_detail_load(struct cmd_ctx *x, int64_t id, struct host_detail *s)
 {
 	struct row_tally *row = NULL;
 	size_t n = 0;
@@ -116,15 +113,13 @@ host_detail_load(struct cmd_ctx *x, int64_t id, struct host_detail *s)
 	return host_limits_load(x, s);
 }
 
-static int
-percent(int64_t part, int64_t of)
+static int percent(int64_t part, int64_t of)
 {
 	return of > 0 ? (int)(100 * part / of) : 0;
 }
 
 /* The host's results beside those of all hosts. */
-static void
-show_results(struct print *p, const struct host_detail *s)
+static void show_results(struct print *p, const struct host_detail *s)
 {
 	const struct row_tally *t = &s->tally;
 	struct host_ends h;
@@ -148,8 +143,7 @@ show_results(struct print *p, const struct host_detail *s)
 	    percent(s->all.failed, s->all.failed + s->all.success));
 }
 
-static void
-show_ban(struct print *p, const struct host_detail *s, int64_t now)
+static void show_ban(struct print *p, const struct host_detail *s, int64_t now)
 {
 	const struct host *h = s->host;
 	const bool own = ban_holds(
@@ -169,8 +163,7 @@ show_ban(struct print *p, const struct host_detail *s, int64_t now)
 	    reason[0] == '\0' ? "" : ": ", reason);
 }
 
-static void
-show_summary(
+static void show_summary(
     struct cmd_ctx *x, struct print *p, const struct host_detail *s, int64_t now)
 {
 	const struct host *h = s->host;
@@ -208,8 +201,7 @@ show_summary(
 	print_line(p, "credit", "%.2f", h->total_credit);
 }
 
-static void
-show_host_detail(struct cmd_ctx *x, const struct host_detail *s)
+static void show_host_detail(struct cmd_ctx *x, const struct host_detail *s)
 {
 	struct print *p = print_tree(x, PRINT_OBJECT);
 	int64_t now = clock_now();
@@ -257,8 +249,8 @@ show_host_detail(struct cmd_ctx *x, const struct host_detail *s)
 	print_end(p);
 }
 
-static enum err
-host_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err host_show_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct host_detail s = { 0 };
 	int64_t id;
@@ -346,8 +338,8 @@ struct host_choice { /* as in the statements: 0 and NULL choose nothing */
 	const char *name;
 };
 
-static void
-host_line_put(struct print *l, const struct row_host_line *h, const struct row_tally *t)
+static void host_line_put(
+    struct print *l, const struct row_host_line *h, const struct row_tally *t)
 {
 	print_cells(l, h->id, h->name, h->userid, h->user, h->os, h->model, h->cpus,
 	    h->gpus, h->memory, h->disk_free, h->create_time, h->seen, h->in_progress,
@@ -357,8 +349,8 @@ host_line_put(struct print *l, const struct row_host_line *h, const struct row_t
 	    t->invalid, t->inconclusive);
 }
 
-static const struct row_tally *
-tally_of_host(const struct row_tally *t, size_t n, int64_t hostid)
+static const struct row_tally *tally_of_host(
+    const struct row_tally *t, size_t n, int64_t hostid)
 {
 	static const struct row_tally none;
 
@@ -369,9 +361,8 @@ tally_of_host(const struct row_tally *t, size_t n, int64_t hostid)
 }
 
 /* What the hosts of a page returned. */
-static enum err
-tallies_of_hosts(struct cmd_ctx *x, struct arena *a, const struct row_host_line *rows,
-    size_t n, struct row_tally **t, size_t *nt)
+static enum err tallies_of_hosts(struct cmd_ctx *x, struct arena *a,
+    const struct row_host_line *rows, size_t n, struct row_tally **t, size_t *nt)
 {
 	int64_t *ids = NEWN(a, int64_t, n + 1);
 
@@ -391,8 +382,7 @@ tallies_of_hosts(struct cmd_ctx *x, struct arena *a, const struct row_host_line 
 	return OK;
 }
 
-static bool
-sort_kind(const char *name, int64_t *kind)
+static bool sort_kind(const char *name, int64_t *kind)
 {
 	static const char *const kinds[] = { "errors", "invalid", "inconclusive" };
 
@@ -405,9 +395,8 @@ sort_kind(const char *name, int64_t *kind)
 }
 
 /* The hosts with most results of a kind, that also match the other options. */
-static enum err
-list_worst(struct cmd_ctx *x, const struct host_list_opts *o, int64_t kind,
-    struct host_choice c)
+static enum err list_worst(struct cmd_ctx *x, const struct host_list_opts *o,
+    int64_t kind, struct host_choice c)
 {
 	int64_t most = o->limit > 0 ? o->limit : WORST_MOST, shown = 0;
 	struct row_tally *t = NULL;
@@ -433,9 +422,8 @@ list_worst(struct cmd_ctx *x, const struct host_list_opts *o, int64_t kind,
 }
 
 /* Reads the options, and connects; kind 0: not sorted. */
-static enum err
-host_choice_of(struct cmd_ctx *x, const struct host_list_opts *o, struct host_choice *c,
-    int64_t *kind)
+static enum err host_choice_of(struct cmd_ctx *x, const struct host_list_opts *o,
+    struct host_choice *c, int64_t *kind)
 {
 	struct user *user = NULL;
 	int64_t span = 0;
@@ -456,8 +444,8 @@ host_choice_of(struct cmd_ctx *x, const struct host_list_opts *o, struct host_ch
 	return OK;
 }
 
-static enum err
-host_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err host_list_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct host_list_opts *o = opts;
 	struct host_choice c = { 0 };
@@ -519,8 +507,7 @@ static const struct field host_set_options[] = {
 	{ 0 },
 };
 
-static enum err
-host_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err host_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	static const char *const venues[] = { "home", "work", "school", "none" };
 	const struct host_set_opts *o = opts;
@@ -577,8 +564,7 @@ static const struct field log_options[] = {
 	{ 0 },
 };
 
-static enum err
-host_log_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err host_log_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct log_opts *o = opts;
 	int64_t id;
@@ -621,8 +607,8 @@ enum { MESSAGE_MAX = 65536, LINE_MAX_BYTES = 254 };
 
 /* Clients read line by line and write the lines to the task's trickle_down_TIME
  * (protocol.md 2.8). */
-static enum err
-check_lines(struct cmd_ctx *x, const char *file, const char *text, size_t n)
+static enum err check_lines(
+    struct cmd_ctx *x, const char *file, const char *text, size_t n)
 {
 	int line = 1;
 
@@ -642,8 +628,8 @@ check_lines(struct cmd_ctx *x, const char *file, const char *text, size_t n)
 	return OK;
 }
 
-static enum err
-host_message_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
+static enum err host_message_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 {
 	struct result *r;
 	int64_t now = clock_now();
@@ -705,8 +691,8 @@ static const struct field record_options[] = {
 	{ 0 },
 };
 
-static enum err
-recording_start(struct cmd_ctx *x, const char *path, int64_t id, int64_t seconds)
+static enum err recording_start(
+    struct cmd_ctx *x, const char *path, int64_t id, int64_t seconds)
 {
 	char *dir = arena_printf(x->a, "%s/recording", x->cf->run_dir);
 	int64_t until = clock_now() + seconds;
@@ -722,8 +708,8 @@ recording_start(struct cmd_ctx *x, const char *path, int64_t id, int64_t seconds
 	return OK;
 }
 
-static enum err
-record_host_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err record_host_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct record_opts *o = opts;
 	int64_t id, seconds = HOUR_S;

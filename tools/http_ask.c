@@ -8,8 +8,7 @@
 
 enum { TIMEOUT_S = 10, REPLY_MAX = 1 << 20 };
 
-static size_t
-answer_add(char *p, size_t size, size_t n, void *ctx)
+static size_t answer_add(char *p, size_t size, size_t n, void *ctx)
 {
 	struct buf *b = ctx;
 
@@ -18,8 +17,7 @@ answer_add(char *p, size_t size, size_t n, void *ctx)
 	return size * n;
 }
 
-static size_t
-answer_header(char *p, size_t size, size_t n, void *ctx)
+static size_t answer_header(char *p, size_t size, size_t n, void *ctx)
 {
 	static const char date[] = "Date:";
 	struct http_answer *w = ctx;
@@ -37,8 +35,7 @@ answer_header(char *p, size_t size, size_t n, void *ctx)
 }
 
 /* Reads the end of the server's own certificate, which is the first of the chain. */
-static int64_t
-certificate_end(CURL *c)
+static int64_t certificate_end(CURL *c)
 {
 	static const char label[] = "Expire date:";
 	struct curl_certinfo *info = NULL;
@@ -52,8 +49,7 @@ certificate_end(CURL *c)
 	return -1;
 }
 
-static void
-ask_set_options(CURL *c, const struct http_ask *q, struct http_answer *w)
+static void ask_set_options(CURL *c, const struct http_ask *q, struct http_answer *w)
 {
 	curl_easy_setopt(c, CURLOPT_URL, q->url);
 	if (q->body != NULL) {
@@ -76,8 +72,7 @@ ask_set_options(CURL *c, const struct http_ask *q, struct http_answer *w)
 	curl_easy_setopt(c, CURLOPT_HEADERDATA, w);
 }
 
-bool
-http_ask(struct arena *a, const struct http_ask *q, struct http_answer *w)
+bool http_ask(struct arena *a, const struct http_ask *q, struct http_answer *w)
 {
 	CURL *c = curl_easy_init();
 	CURLcode rc;

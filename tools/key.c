@@ -36,8 +36,7 @@ struct key_row {
 	bool may_be_missing; /* else it is "missing", not "elsewhere" */
 };
 
-static const char *
-fingerprint(struct cmd_ctx *x, const char *text)
+static const char *fingerprint(struct cmd_ctx *x, const char *text)
 {
 	struct sha256 *sum = sha256_new(x->a);
 	char hex[SHA256_HEX];
@@ -47,8 +46,7 @@ fingerprint(struct cmd_ctx *x, const char *text)
 	return arena_memdup(x->a, hex, PRINT_DIGITS);
 }
 
-static bool
-key_is_usable(const char *text, bool private)
+static bool key_is_usable(const char *text, bool private)
 {
 	struct fail f = { 0 };
 	struct key *key = NULL;
@@ -61,9 +59,8 @@ key_is_usable(const char *text, bool private)
 }
 
 /* Sets the fingerprint if the file is a key, or fits one. */
-static const char *
-key_state(struct cmd_ctx *x, const struct key_row *r, const struct stat *st,
-    const char **print)
+static const char *key_state(struct cmd_ctx *x, const struct key_row *r,
+    const struct stat *st, const char **print)
 {
 	unsigned forbidden = r->pair != NULL ? 027 : 022;
 	struct fail f = { 0 };
@@ -85,8 +82,7 @@ key_state(struct cmd_ctx *x, const struct key_row *r, const struct stat *st,
 	return (st->st_mode & forbidden) != 0 ? "open" : "ok";
 }
 
-static void
-put_key(struct cmd_ctx *x, struct print *l, const struct key_row *r)
+static void put_key(struct cmd_ctx *x, struct print *l, const struct key_row *r)
 {
 	const char *path = key_file_path(x, r->file), *print = NULL, *state;
 	const struct passwd *pw;
@@ -110,8 +106,7 @@ put_key(struct cmd_ctx *x, struct print *l, const struct key_row *r)
 }
 
 /* Numbered files, from 0; those of the code signing key have no gaps. */
-static void
-put_old_keys(struct cmd_ctx *x, struct print *l, const char *name, int most,
+static void put_old_keys(struct cmd_ctx *x, struct print *l, const char *name, int most,
     const char *use, const char *private)
 {
 	for (int i = 0; i < most; i++) {
@@ -131,8 +126,7 @@ put_old_keys(struct cmd_ctx *x, struct print *l, const char *name, int most,
 	}
 }
 
-static enum err
-key_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err key_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	static const struct key_row rows[] = {
 		{ "upload_public", "checks the certificates of uploads", NULL, false },
@@ -168,8 +162,7 @@ const struct cmd cmd_key_show = { .name = "key show",
 
 /* locus key make: makes code signing keys; needs neither project nor network. */
 
-bool
-key_pair_fits(struct arena *a, const char *private, const char *public)
+bool key_pair_fits(struct arena *a, const char *private, const char *public)
 {
 	struct key *ours = NULL, *theirs = NULL;
 	struct fail f = { 0 };
@@ -186,8 +179,7 @@ key_pair_fits(struct arena *a, const char *private, const char *public)
 	return fits;
 }
 
-char *
-key_absent_cure(struct arena *a, const struct cmd_ctx *x, const char *path)
+char *key_absent_cure(struct arena *a, const struct cmd_ctx *x, const char *path)
 {
 	const struct conf *cf = x->cf;
 	char *lost = restore_cure(a, &x->owner, path, "600");
@@ -200,8 +192,7 @@ key_absent_cure(struct arena *a, const struct cmd_ctx *x, const char *path)
 	    conf_installation(a, cf).name, cf->master_url, lost);
 }
 
-static enum err
-key_make_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err key_make_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const char *dir = args[0];
 
@@ -239,20 +230,17 @@ const struct cmd cmd_key_make = { .name = "key make",
  * repeated.
  */
 
-char *
-key_file_path(struct cmd_ctx *x, const char *name)
+char *key_file_path(struct cmd_ctx *x, const char *name)
 {
 	return arena_printf(x->a, "%s/%s", x->cf->key_dir, name);
 }
 
-enum err
-key_dir_check(struct cmd_ctx *x)
+enum err key_dir_check(struct cmd_ctx *x)
 {
 	return fs_check_change(key_file_path(x, "upload_public"), x->f);
 }
 
-static enum err
-next_old_key(struct cmd_ctx *x, char **path)
+static enum err next_old_key(struct cmd_ctx *x, char **path)
 {
 	for (int i = 0; i < OLD_UPLOAD_KEYS; i++) {
 		*path = key_file_path(x, arena_printf(x->a, "old_upload_public_%d", i));
@@ -264,9 +252,8 @@ next_old_key(struct cmd_ctx *x, char **path)
 	    x->cf->key_dir, OLD_UPLOAD_KEYS);
 }
 
-enum err
-key_file_put(struct cmd_ctx *x, const char *name, const char *like, const char *text,
-    unsigned mode)
+enum err key_file_put(struct cmd_ctx *x, const char *name, const char *like,
+    const char *text, unsigned mode)
 {
 	struct stat st;
 
@@ -275,8 +262,7 @@ key_file_put(struct cmd_ctx *x, const char *name, const char *like, const char *
 	return fs_write(key_file_path(x, name), text, strlen(text), mode, x->f);
 }
 
-enum err
-key_rotate_upload(struct cmd_ctx *x, bool dry)
+enum err key_rotate_upload(struct cmd_ctx *x, bool dry)
 {
 	char *old, *was = NULL, *private, *public;
 	enum err e;

@@ -64,15 +64,14 @@ struct rotation {
 	size_t nleft, left_cap;
 };
 
-static enum err
-key_file_read(struct cmd_ctx *x, const char *name, char **text)
+static enum err key_file_read(struct cmd_ctx *x, const char *name, char **text)
 {
 	return fs_read(x->a, key_file_path(x, name), KEY_FILE_MAX, text, NULL, x->f);
 }
 
 /* Writes a text with a line feed at its end. */
-static enum err
-key_file_write(struct cmd_ctx *x, const char *name, const char *text, unsigned mode)
+static enum err key_file_write(
+    struct cmd_ctx *x, const char *name, const char *text, unsigned mode)
 {
 	const char *line = arena_printf(
 	    x->a, "%s%s", text, text_ends_with(text, "\n") ? "" : "\n");
@@ -80,8 +79,7 @@ key_file_write(struct cmd_ctx *x, const char *name, const char *text, unsigned m
 	return fs_write(key_file_path(x, name), line, strlen(line), mode, x->f);
 }
 
-bool
-key_rotation_began(struct arena *a, const struct conf *cf)
+bool key_rotation_began(struct arena *a, const struct conf *cf)
 {
 	return fs_exists(arena_printf(a, "%s/" KEY_ROTATION, cf->key_dir));
 }
@@ -89,8 +87,7 @@ key_rotation_began(struct arena *a, const struct conf *cf)
 /* --- what must be signed --- */
 
 /* Lists the keys that clients may have: old_key_0, _1, ... and the present one. */
-static enum err
-gather_keys(struct rotation *r)
+static enum err gather_keys(struct rotation *r)
 {
 	struct cmd_ctx *x = r->x;
 	struct sheet_key *keys = NULL;
@@ -118,8 +115,7 @@ gather_keys(struct rotation *r)
 }
 
 /* Withdrawn versions count, too: one of them may be sent again. */
-static enum err
-gather_versions(struct rotation *r)
+static enum err gather_versions(struct rotation *r)
 {
 	struct cmd_ctx *x = r->x;
 	struct catalog *cat;
@@ -137,8 +133,8 @@ gather_versions(struct rotation *r)
 
 /* Notes a file that the present key has signed: clients accept no other one now, and
  * shall not do so afterwards. */
-static enum err
-note_program(void *ctx, const char *name, const char *was, char **sig, struct fail *f)
+static enum err note_program(
+    void *ctx, const char *name, const char *was, char **sig, struct fail *f)
 {
 	struct rotation *r = ctx;
 	struct arena *a = r->x->a;
@@ -156,8 +152,7 @@ note_program(void *ctx, const char *name, const char *was, char **sig, struct fa
 	return OK;
 }
 
-static enum err
-gather_programs(struct rotation *r)
+static enum err gather_programs(struct rotation *r)
 {
 	const struct blob_signer noting = { note_program, r };
 	struct cmd_ctx *x = r->x;
@@ -175,8 +170,7 @@ gather_programs(struct rotation *r)
 /* --- signatures --- */
 
 /* Takes the signatures of an answer for the same present key. */
-static enum err
-take_answer(struct rotation *r)
+static enum err take_answer(struct rotation *r)
 {
 	struct key_sheet *s = &r->sheet, *from = &r->answer;
 	struct cmd_ctx *x = r->x;
@@ -213,8 +207,7 @@ take_answer(struct rotation *r)
 }
 
 /* The private keys that are on this machine, besides those that were named. */
-static enum err
-add_own_keys(struct rotation *r)
+static enum err add_own_keys(struct rotation *r)
 {
 	struct cmd_ctx *x = r->x;
 	const char *path = key_file_path(x, "code_sign_private");
@@ -233,8 +226,7 @@ add_own_keys(struct rotation *r)
 	return OK;
 }
 
-static enum err
-sign_here(struct rotation *r)
+static enum err sign_here(struct rotation *r)
 {
 	struct cmd_ctx *x = r->x;
 
@@ -251,8 +243,7 @@ sign_here(struct rotation *r)
  * Archives the present pair. Private key first: without it an old_key could never sign
  * again. One that was not on this machine does not come to it.
  */
-static enum err
-archive_present(struct rotation *r)
+static enum err archive_present(struct rotation *r)
 {
 	struct cmd_ctx *x = r->x;
 	size_t i = r->sheet.keys.n - 1;
@@ -273,8 +264,7 @@ archive_present(struct rotation *r)
 
 /* Writes the signatures of the new key, of which clients before version 7 and later
  * ones get one each. */
-static enum err
-write_signatures(struct cmd_ctx *x, const struct key_sheet *s)
+static enum err write_signatures(struct cmd_ctx *x, const struct key_sheet *s)
 {
 	for (size_t i = 0; i < s->keys.n; i++) {
 		const struct sheet_key *k = &SHEET_KEYS(s)[i];
@@ -296,8 +286,7 @@ write_signatures(struct cmd_ctx *x, const struct key_sheet *s)
 }
 
 /* Returns the new signature of what the present key has signed. */
-static enum err
-renewed_signature(
+static enum err renewed_signature(
     void *ctx, const char *name, const char *was, char **sig, struct fail *f)
 {
 	struct rotation *r = ctx;
@@ -315,8 +304,7 @@ renewed_signature(
 	return OK;
 }
 
-static enum err
-store_versions(struct cmd_ctx *x, void *arg)
+static enum err store_versions(struct cmd_ctx *x, void *arg)
 {
 	struct rotation *r = arg;
 
@@ -327,8 +315,7 @@ store_versions(struct cmd_ctx *x, void *arg)
 	return OK;
 }
 
-static enum err
-sign_versions(struct rotation *r)
+static enum err sign_versions(struct rotation *r)
 {
 	const struct blob_signer renewing = { renewed_signature, r };
 	struct cmd_ctx *x = r->x;
@@ -341,8 +328,7 @@ sign_versions(struct rotation *r)
 }
 
 /* The old private key is archived by now, if it was here. */
-static enum err
-install_new_pair(struct rotation *r)
+static enum err install_new_pair(struct rotation *r)
 {
 	const char *private = key_file_path(r->x, "code_sign_private"),
 		   *made = key_file_path(r->x, "code_sign_private.new");
@@ -358,8 +344,7 @@ install_new_pair(struct rotation *r)
 	return ctx_reread(x);
 }
 
-static void
-say_rotated(struct rotation *r)
+static void say_rotated(struct rotation *r)
 {
 	struct cmd_ctx *x = r->x;
 	const char *move = "";
@@ -375,8 +360,7 @@ say_rotated(struct rotation *r)
 }
 
 /* Once begun, a rotation has to be completed. */
-static enum err
-rotation_complete(struct rotation *r)
+static enum err rotation_complete(struct rotation *r)
 {
 	struct cmd_ctx *x = r->x;
 	const char *stop = project_path(x->a, x->cf, "stop_sched");
@@ -396,8 +380,7 @@ rotation_complete(struct rotation *r)
 }
 
 /* Keeps the answer, and before it the private key that it is about. */
-static enum err
-rotation_begin(struct rotation *r)
+static enum err rotation_begin(struct rotation *r)
 {
 	struct cmd_ctx *x = r->x;
 
@@ -410,8 +393,7 @@ rotation_begin(struct rotation *r)
 
 /* --- the command --- */
 
-static enum err
-rotation_new(struct rotation *r)
+static enum err rotation_new(struct rotation *r)
 {
 	struct cmd_ctx *x = r->x;
 
@@ -439,8 +421,7 @@ rotation_new(struct rotation *r)
 	return rotation_complete(r);
 }
 
-static enum err
-rotation_resume(struct rotation *r)
+static enum err rotation_resume(struct rotation *r)
 {
 	struct cmd_ctx *x = r->x;
 
@@ -461,8 +442,7 @@ rotation_resume(struct rotation *r)
 
 /* Reads the files that were named, which may be for root's eyes only, before this
  * process becomes the project's account. */
-static enum err
-read_named_files(struct rotation *r)
+static enum err read_named_files(struct rotation *r)
 {
 	const struct rotate_opts *o = r->o;
 	struct cmd_ctx *x = r->x;
@@ -476,8 +456,7 @@ read_named_files(struct rotation *r)
 	return o->new == NULL ? OK : key_signers_new(x, &r->by, o->new);
 }
 
-static enum err
-rotate_code_sign(struct cmd_ctx *x, const struct rotate_opts *o)
+static enum err rotate_code_sign(struct cmd_ctx *x, const struct rotate_opts *o)
 {
 	struct rotation r = { .x = x, .o = o };
 	bool keys = o->old.n > 0 || o->new != NULL || o->key != NULL;
@@ -491,8 +470,8 @@ rotate_code_sign(struct cmd_ctx *x, const struct rotate_opts *o)
 	return key_rotation_began(x->a, x->cf) ? rotation_resume(&r) : rotation_new(&r);
 }
 
-static enum err
-key_rotate_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err key_rotate_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct rotate_opts *o = opts;
 

@@ -24,16 +24,14 @@ enum { SHEET_MAX = 256 << 20, SHEET_TEXT = 4095 };
 
 /* --- text --- */
 
-static void
-put_lines(struct buf *b, const char *tag, const char *text)
+static void put_lines(struct buf *b, const char *tag, const char *text)
 {
 	if (text != NULL)
 		buf_printf(b, "<%s>\n%s%s</%s>\n", tag, text,
 		    text_ends_with(text, "\n") ? "" : "\n", tag);
 }
 
-char *
-key_sheet_text(struct arena *a, const struct key_sheet *s)
+char *key_sheet_text(struct arena *a, const struct key_sheet *s)
 {
 	struct buf b = buf_new(a);
 
@@ -62,8 +60,7 @@ key_sheet_text(struct arena *a, const struct key_sheet *s)
 	return b.p;
 }
 
-static bool
-public_is_usable(const char *text)
+static bool public_is_usable(const char *text)
 {
 	struct fail f = { 0 };
 	struct key *k = NULL;
@@ -74,8 +71,8 @@ public_is_usable(const char *text)
 	return yes;
 }
 
-enum err
-key_sheet_read(struct arena *a, const char *path, struct key_sheet *s, struct fail *f)
+enum err key_sheet_read(
+    struct arena *a, const char *path, struct key_sheet *s, struct fail *f)
 {
 	char *text;
 	size_t n;
@@ -102,8 +99,7 @@ key_sheet_read(struct arena *a, const char *path, struct key_sheet *s, struct fa
 	return OK;
 }
 
-struct sheet_key *
-key_sheet_present(const struct key_sheet *s)
+struct sheet_key *key_sheet_present(const struct key_sheet *s)
 {
 	return &SHEET_KEYS(s)[s->keys.n - 1];
 }
@@ -111,14 +107,13 @@ key_sheet_present(const struct key_sheet *s)
 /* --- verifying --- */
 
 /* A key that clients receive has no white space at its ends. */
-static char *
-as_received(struct arena *a, const char *key)
+static char *as_received(struct arena *a, const char *key)
 {
 	return text_trim(arena_strdup(a, key));
 }
 
-static enum err
-verify_new_key(struct arena *a, const struct key_sheet *s, size_t i, struct fail *f)
+static enum err verify_new_key(
+    struct arena *a, const struct key_sheet *s, size_t i, struct fail *f)
 {
 	const struct sheet_key *k = &SHEET_KEYS(s)[i];
 	const char *text = as_received(a, s->new_key);
@@ -141,8 +136,7 @@ verify_new_key(struct arena *a, const struct key_sheet *s, size_t i, struct fail
 	    f, E_CONFIG, "key %zu of the project has not signed the new key", i);
 }
 
-enum err
-key_sheet_check(struct arena *a, const struct key_sheet *s, struct fail *f)
+enum err key_sheet_check(struct arena *a, const struct key_sheet *s, struct fail *f)
 {
 	char was[MD5_HEX];
 	struct key *old, *new;
@@ -172,8 +166,7 @@ key_sheet_check(struct arena *a, const struct key_sheet *s, struct fail *f)
 
 /* --- signing --- */
 
-enum err
-key_signers_add(struct cmd_ctx *x, struct sheet_signers *s, const char *path)
+enum err key_signers_add(struct cmd_ctx *x, struct sheet_signers *s, const char *path)
 {
 	struct sheet_signer *one = &PUSH(x->a, s->old, s->nold, s->cap);
 	enum err e;
@@ -183,8 +176,7 @@ key_signers_add(struct cmd_ctx *x, struct sheet_signers *s, const char *path)
 	return e == E_NOTFOUND ? FAIL(x->f, E_CONFIG, "%s does not exist", path) : e;
 }
 
-enum err
-key_signers_new(struct cmd_ctx *x, struct sheet_signers *s, const char *given)
+enum err key_signers_new(struct cmd_ctx *x, struct sheet_signers *s, const char *given)
 {
 	static const char tail[] = "_private";
 	size_t cut = strlen(given) - strlen(tail);
@@ -203,8 +195,7 @@ key_signers_new(struct cmd_ctx *x, struct sheet_signers *s, const char *given)
 	return OK;
 }
 
-static enum err
-sign_new_key(struct arena *a, const struct key *by, const char *new_key,
+static enum err sign_new_key(struct arena *a, const struct key *by, const char *new_key,
     struct sheet_key *k, struct fail *f)
 {
 	const char *text = as_received(a, new_key);
@@ -213,9 +204,8 @@ sign_new_key(struct arena *a, const struct key *by, const char *new_key,
 	return sign_text(a, by, text, &k->stripped, f);
 }
 
-static enum err
-sign_by(struct arena *a, struct key_sheet *s, const struct sheet_signer *signer,
-    const char *from, struct fail *f)
+static enum err sign_by(struct arena *a, struct key_sheet *s,
+    const struct sheet_signer *signer, const char *from, struct fail *f)
 {
 	struct key *by;
 	enum err e = E_NOTFOUND;
@@ -235,9 +225,8 @@ sign_by(struct arena *a, struct key_sheet *s, const struct sheet_signer *signer,
  * Signs what the present key has signed, and nothing else: whoever may change the
  * server's files or its requests gets no signature for a program of his own.
  */
-static enum err
-sign_programs(struct arena *a, struct key_sheet *s, const struct sheet_signers *by,
-    struct fail *f)
+static enum err sign_programs(struct arena *a, struct key_sheet *s,
+    const struct sheet_signers *by, struct fail *f)
 {
 	char digits[MD5_HEX], *md5 = digits;
 	struct key *present, *new;
@@ -260,9 +249,8 @@ sign_programs(struct arena *a, struct key_sheet *s, const struct sheet_signers *
 	return e;
 }
 
-enum err
-key_sheet_sign(struct arena *a, struct key_sheet *s, const struct sheet_signers *by,
-    const char *from, struct fail *f)
+enum err key_sheet_sign(struct arena *a, struct key_sheet *s,
+    const struct sheet_signers *by, const char *from, struct fail *f)
 {
 	const struct sheet_key *present = key_sheet_present(s);
 
@@ -294,8 +282,8 @@ static const struct field sign_options[] = {
 	{ 0 },
 };
 
-static enum err
-sign_beside(struct cmd_ctx *x, struct key *key, const char *path, bool print)
+static enum err sign_beside(
+    struct cmd_ctx *x, struct key *key, const char *path, bool print)
 {
 	const char *to = arena_printf(x->a, "%s.sig", path);
 	char md5[MD5_HEX], *sig;
@@ -313,8 +301,7 @@ sign_beside(struct cmd_ctx *x, struct key *key, const char *path, bool print)
 	return OK;
 }
 
-static enum err
-sign_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err sign_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct sign_opts *o = opts;
 	struct key *key;
@@ -371,8 +358,7 @@ static const struct field key_sign_options[] = {
 };
 
 /* The MD5 of each file of a directory. */
-static enum err
-allow_only(struct cmd_ctx *x, struct sheet_signers *s, const char *dir)
+static enum err allow_only(struct cmd_ctx *x, struct sheet_signers *s, const char *dir)
 {
 	char **names, md5[MD5_HEX];
 	size_t n;
@@ -394,8 +380,7 @@ allow_only(struct cmd_ctx *x, struct sheet_signers *s, const char *dir)
 	return OK;
 }
 
-static void
-say_signed(struct cmd_ctx *x, const struct key_sheet *s)
+static void say_signed(struct cmd_ctx *x, const struct key_sheet *s)
 {
 	for (size_t i = 0; i < s->programs.n; i++) {
 		const struct sheet_program *p = &SHEET_PROGRAMS(s)[i];
@@ -414,8 +399,7 @@ say_signed(struct cmd_ctx *x, const struct key_sheet *s)
 			    i, i == s->keys.n - 1 ? ", the present one" : "");
 }
 
-static enum err
-key_sign_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err key_sign_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct key_sign_opts *o = opts;
 	struct sheet_signers by = { 0 };

@@ -28,14 +28,12 @@ static const struct {
 	[RAISED_NBYTES] = { "max_nbytes", WU_LIMITS, 1e14 },
 };
 
-const char *
-raised_name(enum raised i)
+const char *raised_name(enum raised i)
 {
 	return limits[i].name;
 }
 
-double
-raised_value(const struct workunit *wu, enum raised i)
+double raised_value(const struct workunit *wu, enum raised i)
 {
 	const double values[RAISED_OF_WORKUNIT] = {
 		[RAISED_FPOPS] = wu->rsc_fpops_bound,
@@ -47,8 +45,7 @@ raised_value(const struct workunit *wu, enum raised i)
 	return i < RAISED_OF_WORKUNIT ? values[i] : 0;
 }
 
-enum err
-limit_raise_read(
+enum err limit_raise_read(
     struct cmd_ctx *x, const struct text_list *words, struct limit_raise *r)
 {
 	*r = (struct limit_raise){ .any = words->n > 0 };
@@ -74,8 +71,7 @@ limit_raise_read(
 	return OK;
 }
 
-bool
-limit_raise_lacks(const struct limit_raise *r, const struct workunit *wu)
+bool limit_raise_lacks(const struct limit_raise *r, const struct workunit *wu)
 {
 	for (enum raised i = 0; i < RAISED_OF_WORKUNIT; i++)
 		if (wu->canonical_resultid == 0 && raised_value(wu, i) < r->to[i])
@@ -83,8 +79,7 @@ limit_raise_lacks(const struct limit_raise *r, const struct workunit *wu)
 	return false;
 }
 
-enum err
-limit_raise_save(
+enum err limit_raise_save(
     struct cmd_ctx *x, const struct limit_raise *r, const int64_t *ids, size_t n)
 {
 	return n == 0 ?
@@ -105,8 +100,7 @@ struct template_text {
 };
 
 /* The number in an element. */
-static double
-span_number(const struct template_text *t, const struct xml_span *s)
+static double span_number(const struct template_text *t, const struct xml_span *s)
 {
 	double v;
 	char *text = arena_memdup(t->x->a, t->text + s->inner, s->inner_end - s->inner);
@@ -115,8 +109,7 @@ span_number(const struct template_text *t, const struct xml_span *s)
 }
 
 /* What the template gives a workunit that names no other limits. */
-static struct workunit
-limits_of(const struct template_text *t)
+static struct workunit limits_of(const struct template_text *t)
 {
 	struct workunit wu = { 0 };
 	bool named[WU_LIMITS] = { false };
@@ -136,16 +129,14 @@ limits_of(const struct template_text *t)
 }
 
 /* Puts a number into the text, from one place of it to another. */
-static const char *
-text_with(const struct template_text *t, const char *text, size_t from, size_t to,
-    const char *words)
+static const char *text_with(const struct template_text *t, const char *text,
+    size_t from, size_t to, const char *words)
 {
 	return arena_printf(t->x->a, "%.*s%s%s", (int)from, text, words, text + to);
 }
 
 /* Returns the text with one limit raised; the spans are those of the text before. */
-static const char *
-raise_one(const struct template_text *t, enum raised i, double to)
+static const char *raise_one(const struct template_text *t, enum raised i, double to)
 {
 	const struct workunit defaults = limits_of(t);
 	const char *number = arena_printf(t->x->a, "%.15g", to);
@@ -174,9 +165,8 @@ raise_one(const struct template_text *t, enum raised i, double to)
 }
 
 /* Raises what one template has; kind is "in" or "out". */
-static enum err
-raise_template(struct cmd_ctx *x, const struct limit_raise *r, const char *app,
-    const char *kind, bool dry)
+static enum err raise_template(struct cmd_ctx *x, const struct limit_raise *r,
+    const char *app, const char *kind, bool dry)
 {
 	const char *path = app_template_path(x, app, kind), *words = "";
 	enum raised i = strcmp(kind, "in") == 0 ? 0 : RAISED_OF_WORKUNIT;
@@ -206,8 +196,7 @@ raise_template(struct cmd_ctx *x, const struct limit_raise *r, const char *app,
 	return OK;
 }
 
-enum err
-limit_raise_templates(
+enum err limit_raise_templates(
     struct cmd_ctx *x, const struct limit_raise *r, const char *app, bool dry)
 {
 	TRY(raise_template(x, r, app, "in", dry));

@@ -17,8 +17,8 @@
 #include "tools/version.h"
 #include "lib/banned.h"
 
-struct limit_view
-limit_of_web(struct cmd_ctx *x, enum web_limit limit, const char *who, const char *name)
+struct limit_view limit_of_web(
+    struct cmd_ctx *x, enum web_limit limit, const char *who, const char *name)
 {
 	struct rate r = web_limit_rate(x->cf, limit);
 	struct limit_view v = { .name = name,
@@ -43,8 +43,7 @@ limit_of_web(struct cmd_ctx *x, enum web_limit limit, const char *who, const cha
 }
 
 /* "stars 1.00 cuda"; versions that clients brought themselves have no number. */
-static const char *
-hav_name(struct arena *a, const struct catalog *cat, int64_t id)
+static const char *hav_name(struct arena *a, const struct catalog *cat, int64_t id)
 {
 	enum { OWN_PER_APP = 1000000 };
 
@@ -65,8 +64,7 @@ hav_name(struct arena *a, const struct catalog *cat, int64_t id)
 }
 
 /* Can the host's processors be counted? Those of GPUs are not stored as a number. */
-static bool
-on_cpus(const struct catalog *cat, int64_t id)
+static bool on_cpus(const struct catalog *cat, int64_t id)
 {
 	for (size_t i = 0; i < cat->nversions; i++)
 		if (cat->versions[i].id == id)
@@ -75,8 +73,7 @@ on_cpus(const struct catalog *cat, int64_t id)
 	return false;
 }
 
-enum err
-limits_of_versions(
+enum err limits_of_versions(
     struct cmd_ctx *x, const struct host *h, struct limit_view **out, size_t *n)
 {
 	int64_t now = clock_now();
@@ -112,14 +109,12 @@ limits_of_versions(
 	return OK;
 }
 
-void
-limit_put(struct print *l, const struct limit_view *v)
+void limit_put(struct print *l, const struct limit_view *v)
 {
 	print_cells(l, v->used, v->most, print_unless(v->free_at == 0, v->free_at));
 }
 
-char *
-limit_text(struct arena *a, const struct limit_view *v, int64_t now)
+char *limit_text(struct arena *a, const struct limit_view *v, int64_t now)
 {
 	if (v->most == 0)
 		return arena_printf(a, "%" PRId64 ", no limit", v->used);
@@ -133,14 +128,12 @@ limit_text(struct arena *a, const struct limit_view *v, int64_t now)
 
 enum { DAY_S = 86400 };
 
-static double
-hit_rate(const struct row_ledger *l)
+static double hit_rate(const struct row_ledger *l)
 {
 	return l->jobs > 0 ? (double)l->hits / (double)l->jobs : 0;
 }
 
-char *
-saved_text(struct arena *a, const struct row_ledger *l)
+char *saved_text(struct arena *a, const struct row_ledger *l)
 {
 	return arena_printf(a,
 	    "%s of %s needed were held already (hit rate %.0f %%): %s sent, %lld of %lld jobs on files held",
@@ -150,8 +143,7 @@ saved_text(struct arena *a, const struct row_ledger *l)
 	    (long long)l->hits, (long long)l->jobs);
 }
 
-double
-bytes_without_locality(const struct row_ledger *l, const struct row_without *w)
+double bytes_without_locality(const struct row_ledger *l, const struct row_without *w)
 {
 	double more = (double)(w->bytes_without - w->bytes_needed);
 	double all = w->jobs == 0 ? -1 :
@@ -161,8 +153,7 @@ bytes_without_locality(const struct row_ledger *l, const struct row_without *w)
 	return w->jobs > 0 && all < 0 ? 0 : all;
 }
 
-char *
-locality_saves_text(
+char *locality_saves_text(
     struct arena *a, const struct row_ledger *l, const struct row_without *w)
 {
 	double without = bytes_without_locality(l, w),
@@ -179,16 +170,14 @@ locality_saves_text(
 	    human_bytes(a, saves), human_bytes(a, without), (long long)w->requests);
 }
 
-void
-saved_show(struct cmd_ctx *x, struct print *p, const struct row_ledger *l)
+void saved_show(struct cmd_ctx *x, struct print *p, const struct row_ledger *l)
 {
 	print_put(p, "jobs_sent", l->jobs, "hits", l->hits, "hit_rate", hit_rate(l),
 	    "bytes_needed", l->bytes_needed, "bytes_saved", l->bytes_saved);
 	print_line(p, "locality", "%s", saved_text(x->a, l));
 }
 
-void
-drain_add(struct drain *d, const struct row_file_left *l, bool no_work)
+void drain_add(struct drain *d, const struct row_file_left *l, bool no_work)
 {
 	drain_count(d, &(struct drain_file){ .paused = l->paused,
 			   .no_work = no_work,
@@ -201,8 +190,7 @@ drain_add(struct drain *d, const struct row_file_left *l, bool no_work)
 
 /* Sets of the same app are mostly adjacent, so its template is read once for a run of
  * them. */
-enum err
-drain_files(struct cmd_ctx *x, struct row_file_left **files, size_t *n)
+enum err drain_files(struct cmd_ctx *x, struct row_file_left **files, size_t *n)
 {
 	int64_t appid = 0;
 	int32_t results = 0;
@@ -221,8 +209,7 @@ drain_files(struct cmd_ctx *x, struct row_file_left **files, size_t *n)
 	return OK;
 }
 
-char *
-drain_text(struct arena *a, const struct drain *d, int64_t now)
+char *drain_text(struct arena *a, const struct drain *d, int64_t now)
 {
 	int64_t s = drain_s(d, now), left = d->unsent + d->makeable;
 	struct buf b = buf_new(a);
@@ -242,16 +229,14 @@ drain_text(struct arena *a, const struct drain *d, int64_t now)
 	return b.p;
 }
 
-void
-drain_put(struct print *p, const char *key, const struct drain *d, int64_t now)
+void drain_put(struct print *p, const char *key, const struct drain *d, int64_t now)
 {
 	print_object(p, key, "unsent_left", d->unsent, "makeable", d->makeable, "jobs",
 	    d->jobs, "period_s", drain_period_s(d, now), "drained_in_s",
 	    drain_s(d, now));
 }
 
-void
-demand_show(struct cmd_ctx *x, struct print *p, const struct row_demand *d)
+void demand_show(struct cmd_ctx *x, struct print *p, const struct row_demand *d)
 {
 	char last[21];
 

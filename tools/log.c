@@ -19,8 +19,7 @@
 #include "lib/banned.h"
 
 /* Only Apache has to be told; it finishes the requests that it has. */
-static const char *
-tell_apache(struct arena *a, const struct conf *cf)
+static const char *tell_apache(struct arena *a, const struct conf *cf)
 {
 	const char *pid;
 
@@ -40,8 +39,7 @@ tell_apache(struct arena *a, const struct conf *cf)
  * not told of a rotation. They may write a few lines to the old file until then, hence
  * delaycompress.
  */
-char *
-log_rotation_text(
+char *log_rotation_text(
     struct arena *a, const struct conf *cf, const char *name, const char *account)
 {
 	return arena_printf(a,
@@ -139,16 +137,14 @@ struct log_view {
 
 /* --- which lines --- */
 
-static bool
-word_char(char c)
+static bool word_char(char c)
 {
 	return text_alnum(c) || c == '.' || c == '-';
 }
 
 /* Is the term in the line as a whole word, or the beginning of a name of a result or an
  * output file, which go on with "_"? */
-static bool
-has_term(const char *line, const char *term)
+static bool has_term(const char *line, const char *term)
 {
 	size_t n = strlen(term);
 
@@ -159,8 +155,7 @@ has_term(const char *line, const char *term)
 	return false;
 }
 
-static bool
-line_wanted(const struct log_view *v, const struct log_entry *e)
+static bool line_wanted(const struct log_view *v, const struct log_entry *e)
 {
 	bool found = v->nterms == 0;
 
@@ -171,15 +166,13 @@ line_wanted(const struct log_view *v, const struct log_entry *e)
 	return found && (v->file == NULL || has_term(e->line, v->file));
 }
 
-static void
-term(struct log_view *v, char *text)
+static void term(struct log_view *v, char *text)
 {
 	if (v->nterms < TERMS_MOST)
 		v->terms[v->nterms++] = text;
 }
 
-static void
-result_terms(struct log_view *v, const struct result *r)
+static void result_terms(struct log_view *v, const struct result *r)
 {
 	struct arena *a = v->x->a;
 
@@ -189,8 +182,7 @@ result_terms(struct log_view *v, const struct result *r)
 }
 
 /* Logs name jobs by name or by id, so both are looked for. */
-static enum err
-job_terms(struct log_view *v, const char *job)
+static enum err job_terms(struct log_view *v, const char *job)
 {
 	struct cmd_ctx *x = v->x;
 	struct workunit *wu = NULL;
@@ -236,8 +228,7 @@ job_terms(struct log_view *v, const char *job)
 
 /* The name of a log file without its ending; NULL if it is none. Rotated files are
  * called "x.log.1", "x.log-20261120" or "x.log.2.gz". */
-static char *
-log_name(struct arena *a, const char *file, bool *rotated)
+static char *log_name(struct arena *a, const char *file, bool *rotated)
 {
 	const char *end = strstr(file, ".log");
 
@@ -250,8 +241,7 @@ log_name(struct arena *a, const char *file, bool *rotated)
 }
 
 /* Logs of requests have a line for each; they are shown if they are asked for. */
-static bool
-log_wanted(const struct log_view *v, const char *name)
+static bool log_wanted(const struct log_view *v, const char *name)
 {
 	for (size_t i = 0; i < v->ndaemons; i++) {
 		size_t n = strlen(v->daemons[i]);
@@ -263,8 +253,7 @@ log_wanted(const struct log_view *v, const char *name)
 	return v->ndaemons == 0 && strstr(name, "access") == NULL;
 }
 
-static bool
-is_open(const struct log_view *v, const char *path)
+static bool is_open(const struct log_view *v, const char *path)
 {
 	for (size_t i = 0; i < v->n; i++)
 		if (strcmp(v->v[i].path, path) == 0)
@@ -274,8 +263,7 @@ is_open(const struct log_view *v, const char *path)
 
 /* Is a rotated file older than the lines wanted (compression keeps the time of the last
  * line), or there also as it was before a compression that runs? */
-static bool
-is_passed_over(const struct log_view *v, const char *path)
+static bool is_passed_over(const struct log_view *v, const char *path)
 {
 	size_t stem = (size_t)(strrchr(path, '.') - path);
 
@@ -283,8 +271,7 @@ is_passed_over(const struct log_view *v, const char *path)
 	       (unpack_named(path) && fs_exists(arena_memdup(v->x->a, path, stem)));
 }
 
-static int
-by_mtime(const void *a, const void *b)
+static int by_mtime(const void *a, const void *b)
 {
 	const struct source *x = a, *y = b;
 
@@ -293,8 +280,7 @@ by_mtime(const void *a, const void *b)
 
 /* Opens the logs that are not open yet; while following, those that have come
  * meanwhile. */
-static enum err
-open_logs(struct log_view *v, bool first)
+static enum err open_logs(struct log_view *v, bool first)
 {
 	struct cmd_ctx *x = v->x;
 	char **files;
@@ -322,8 +308,7 @@ open_logs(struct log_view *v, bool first)
 	return OK;
 }
 
-static enum err
-no_such_log(struct log_view *v)
+static enum err no_such_log(struct log_view *v)
 {
 	struct cmd_ctx *x = v->x;
 	const char *best = NULL;
@@ -348,8 +333,7 @@ no_such_log(struct log_view *v)
 
 /* --- output --- */
 
-static void
-print_entry(struct log_view *v, const struct kept *k)
+static void print_entry(struct log_view *v, const struct kept *k)
 {
 	enum color color = k->level == LOG_ERR  ? COLOR_BAD :
 	                   k->level == LOG_WARN ? COLOR_WARN :
@@ -368,8 +352,8 @@ print_entry(struct log_view *v, const struct kept *k)
 }
 
 /* Prints the line, or keeps it as one of the last. */
-static void
-show_or_keep(struct log_view *v, const char *source, const struct log_entry *e)
+static void show_or_keep(
+    struct log_view *v, const char *source, const struct log_entry *e)
 {
 	struct kept k = { e->time, e->level, source, NULL, NULL }, *slot;
 	size_t skip = (size_t)(e->message - e->line), n = strlen(e->line);
@@ -395,8 +379,7 @@ show_or_keep(struct log_view *v, const char *source, const struct log_entry *e)
 /* --- merging --- */
 
 /* Reads what there is, always the oldest line of all logs first. */
-static void
-merge(struct log_view *v)
+static void merge(struct log_view *v)
 {
 	for (size_t i = 0; i < v->n; i++)
 		v->v[i].next = log_reader_next(v->v[i].reader);
@@ -416,8 +399,7 @@ merge(struct log_view *v)
 	fflush(stdout);
 }
 
-static void
-tell_damage(const struct log_view *v)
+static void tell_damage(const struct log_view *v)
 {
 	for (size_t i = 0; i < v->n; i++) {
 		const char *why = log_reader_damage(v->v[i].reader);
@@ -428,8 +410,7 @@ tell_damage(const struct log_view *v)
 	}
 }
 
-static enum err
-follow_logs(struct log_view *v)
+static enum err follow_logs(struct log_view *v)
 {
 	for (int64_t i = 1;; i++) {
 		clock_nap_ms(LOOK_MS);
@@ -443,8 +424,7 @@ follow_logs(struct log_view *v)
 	}
 }
 
-static enum err
-log_settings(struct log_view *v, const struct log_opts *o)
+static enum err log_settings(struct log_view *v, const struct log_opts *o)
 {
 	struct cmd_ctx *x = v->x;
 	int64_t s = DAY_S;
@@ -467,8 +447,7 @@ log_settings(struct log_view *v, const struct log_opts *o)
 	return OK;
 }
 
-static enum err
-log_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err log_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct log_opts *o = opts;
 	struct log_view v = {

@@ -28,8 +28,7 @@ struct line { /* a command line; opts: what the command's options fill, NULL = n
 static const char *const formats
     [] = { [FORMAT_TABLE] = "table", [FORMAT_TSV] = "tsv", [FORMAT_JSON] = "json" };
 
-static const char *
-choose_project(void *row, char *value)
+static const char *choose_project(void *row, char *value)
 {
 	((struct line *)row)->x->project = value;
 	return NULL;
@@ -39,8 +38,7 @@ choose_project(void *row, char *value)
  * -o FILE is --out FILE for a command that has it, if the value is a file rather than a
  * form of output.
  */
-static const char *
-choose_output(void *row, char *value)
+static const char *choose_output(void *row, char *value)
 {
 	struct line *l = row;
 	const struct field *o = l->opts == NULL ? NULL : l->x->cmd->opts;
@@ -57,8 +55,7 @@ choose_output(void *row, char *value)
 	return NULL;
 }
 
-static const char *
-choose_color(void *row, char *when)
+static const char *choose_color(void *row, char *when)
 {
 	static const struct {
 		const char *name;
@@ -83,8 +80,8 @@ static const struct field common[] = {
 };
 
 /* Reads the options and, of a command, the words. */
-static enum args_end
-locus_line(struct cmd_ctx *x, struct args *g, void *opts, int argc, char **argv)
+static enum args_end locus_line(
+    struct cmd_ctx *x, struct args *g, void *opts, int argc, char **argv)
 {
 	const struct cmd *c = x->cmd;
 	struct line l = { x, opts };
@@ -114,8 +111,7 @@ locus_line(struct cmd_ctx *x, struct args *g, void *opts, int argc, char **argv)
 	return end;
 }
 
-static int
-report_error(const struct cmd_ctx *x, enum err e)
+static int report_error(const struct cmd_ctx *x, enum err e)
 {
 	const char *name = x->cmd == NULL ? "" : x->cmd->name;
 	const char *blank = name[0] == '\0' ? "" : " ";
@@ -133,8 +129,7 @@ report_error(const struct cmd_ctx *x, enum err e)
 	return x->status != 0 ? x->status : err_exit(e);
 }
 
-static enum err
-command_run(struct cmd_ctx *x, const struct args *g, const void *opts)
+static enum err command_run(struct cmd_ctx *x, const struct args *g, const void *opts)
 {
 	const char *text_only = text_only_reason(x->cmd);
 	enum err e;
@@ -147,8 +142,7 @@ command_run(struct cmd_ctx *x, const struct args *g, const void *opts)
 	return e;
 }
 
-static int
-locus(struct cmd_ctx *x, int argc, char **argv)
+static int locus(struct cmd_ctx *x, int argc, char **argv)
 {
 	struct args g;
 	enum args_end end = locus_line(x, &g, NULL, argc, argv);
@@ -177,8 +171,7 @@ locus(struct cmd_ctx *x, int argc, char **argv)
 	return end == ARGS_RUN ? EXIT_USAGE : EXIT_SUCCESS;
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	struct arena a = { 0 };
 	struct fail f = { 0 };

@@ -8,8 +8,7 @@
 
 /* Prints one word as mdoc: a backslash becomes \\e, and a line must not begin with a
  * dot or a quote. */
-static void
-man_word(const char *w, size_t n, bool first)
+static void man_word(const char *w, size_t n, bool first)
 {
 	if (first && (w[0] == '.' || w[0] == '\''))
 		printf("\\&");
@@ -20,8 +19,7 @@ man_word(const char *w, size_t n, bool first)
 /*
  * Prints text as mdoc: each sentence begins a line, an empty line separates paragraphs.
  */
-static void
-man_text(const char *s)
+static void man_text(const char *s)
 {
 	enum { WIDTH = 76 };
 	size_t column = 0;
@@ -52,15 +50,13 @@ man_text(const char *s)
 }
 
 /* What many commands have; the page explains them once. */
-static bool
-is_common(const struct field *o)
+static bool is_common(const struct field *o)
 {
 	return strcmp(o->name, "yes") == 0 || strcmp(o->name, "dry-run") == 0;
 }
 
 /* Has the command options that only the page's part of it explains? */
-static bool
-has_own_options(const struct cmd *c)
+static bool has_own_options(const struct cmd *c)
 {
 	for (const struct field *o = c->opts; o != NULL && o->name != NULL; o++)
 		if (!is_common(o))
@@ -72,8 +68,7 @@ struct page {
 	const struct manual_row *first, *at;
 };
 
-static void
-man_option_name(const struct field *o)
+static void man_option_name(const struct field *o)
 {
 	if (o->letter != 0)
 		printf("Fl %c , Fl Fl %s", o->letter, o->name);
@@ -87,8 +82,7 @@ man_option_name(const struct field *o)
 
 /* Returns the first command of the page, before this row, that has an option of the
  * same name and help; NULL if none has. */
-static const struct cmd *
-explained_by(const struct page *page, const struct field *o)
+static const struct cmd *explained_by(const struct page *page, const struct field *o)
 {
 	for (const struct manual_row *r = page->first; r < page->at; r++)
 		for (const struct field *p = r->cmd == NULL ? NULL : r->cmd->opts;
@@ -100,8 +94,7 @@ explained_by(const struct page *page, const struct field *o)
 }
 
 /* The options that an earlier command explains, in one paragraph. */
-static void
-man_options_again(const struct page *page)
+static void man_options_again(const struct page *page)
 {
 	const struct cmd *as = NULL, *next;
 
@@ -120,8 +113,7 @@ man_options_again(const struct page *page)
 		printf("as in\n.Ic %s .\n", as->name);
 }
 
-static void
-man_options(const struct page *page)
+static void man_options(const struct page *page)
 {
 	const struct cmd *c = page->at->cmd;
 	bool any = false;
@@ -142,8 +134,7 @@ man_options(const struct page *page)
 		printf(".El\n");
 }
 
-static void
-man_command(const struct page *page)
+static void man_command(const struct page *page)
 {
 	const struct cmd *c = page->at->cmd;
 
@@ -163,8 +154,7 @@ man_command(const struct page *page)
 }
 
 /* The examples of a section, then its commands; leaves the page at the next one. */
-static void
-manual_section(struct page *page)
+static void manual_section(struct page *page)
 {
 	printf(".Ss %s\n.Bd -literal -offset 2n\n", page->at->section);
 	for (page->at++; page->at->example != NULL; page->at++) {
@@ -185,8 +175,7 @@ manual_section(struct page *page)
 	printf(".El\n");
 }
 
-static void
-manual_description(void)
+static void manual_description(void)
 {
 	printf(
 	    ".Nm\n"
@@ -216,8 +205,7 @@ manual_description(void)
 	    "is given, or\n.Ev NO_COLOR\nis set.\n");
 }
 
-void
-help_man(const struct manual_row *rows)
+void help_man(const struct manual_row *rows)
 {
 	struct page page = { rows, rows };
 

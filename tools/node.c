@@ -45,8 +45,7 @@ struct drain_change {
 	bool dry;
 };
 
-static void
-print_change(struct cmd_ctx *x, const struct drain_change *c)
+static void print_change(struct cmd_ctx *x, const struct drain_change *c)
 {
 	if (x->format != FORMAT_TABLE)
 		print_record(
@@ -61,8 +60,7 @@ print_change(struct cmd_ctx *x, const struct drain_change *c)
 		    c->dry ? "drain: " : "", (long long)c->in_progress);
 }
 
-static enum err
-change_drain(struct cmd_ctx *x, bool drain, bool dry)
+static enum err change_drain(struct cmd_ctx *x, bool drain, bool dry)
 {
 	struct drain_change c = { .dry = dry };
 	int64_t before;
@@ -86,15 +84,15 @@ change_drain(struct cmd_ctx *x, bool drain, bool dry)
 	return OK;
 }
 
-static enum err
-drain_project_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err drain_project_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	(void)args, (void)n;
 	return change_drain(x, true, ((const struct drain_opts *)opts)->dry_run);
 }
 
-static enum err
-resume_project_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err resume_project_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	(void)args, (void)n;
 	return change_drain(x, false, ((const struct drain_opts *)opts)->dry_run);
@@ -136,8 +134,7 @@ static const struct print_column app_drain_columns[] = {
 	{ 0 },
 };
 
-static enum err
-change_app(struct cmd_ctx *x, const char *name, bool drain, bool dry)
+static enum err change_app(struct cmd_ctx *x, const char *name, bool drain, bool dry)
 {
 	const struct app *was;
 	struct app app;
@@ -164,15 +161,15 @@ change_app(struct cmd_ctx *x, const char *name, bool drain, bool dry)
 	return OK;
 }
 
-static enum err
-app_drain_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err app_drain_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	(void)n;
 	return change_app(x, args[0], true, ((const struct drain_opts *)opts)->dry_run);
 }
 
-static enum err
-app_resume_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err app_resume_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	(void)n;
 	return change_app(
@@ -214,24 +211,21 @@ struct node_rows {
 	size_t n, nservices, nleases;
 };
 
-static enum err
-node_rows_load(struct cmd_ctx *x, struct node_rows *r)
+static enum err node_rows_load(struct cmd_ctx *x, struct node_rows *r)
 {
 	TRY(nodes_list(x->db, x->a, &r->v, &r->n, x->f));
 	TRY(node_services(x->db, x->a, &r->services, &r->nservices, x->f));
 	return leases_list(x->db, x->a, &r->leases, &r->nleases, x->f);
 }
 
-static const char *
-node_state_name(const struct row_node *n)
+static const char *node_state_name(const struct row_node *n)
 {
 	if (n->drained != 0)
 		return "drained";
 	return n->idle_s < 0 || n->idle_s > GONE_S ? "gone" : "active";
 }
 
-static const char *
-lease_of(const struct node_rows *r, const struct row_node_service *s)
+static const char *lease_of(const struct node_rows *r, const struct row_node_service *s)
 {
 	for (size_t i = 0; i < r->nleases; i++) {
 		const struct row_lease *l = &r->leases[i];
@@ -243,14 +237,12 @@ lease_of(const struct node_rows *r, const struct row_node_service *s)
 	return "";
 }
 
-static const char *
-seen_text(struct arena *a, int64_t idle_s)
+static const char *seen_text(struct arena *a, int64_t idle_s)
 {
 	return idle_s < 0 ? "never" : arena_printf(a, "%s ago", human_span(a, idle_s));
 }
 
-static void
-show_node_services(
+static void show_node_services(
     struct cmd_ctx *x, struct print *p, const struct node_rows *r, const char *node)
 {
 	print_open(p, "services", PRINT_ARRAY);
@@ -272,8 +264,7 @@ show_node_services(
 	print_close(p);
 }
 
-static void
-show_nodes(struct cmd_ctx *x, const struct node_rows *r, const char *here)
+static void show_nodes(struct cmd_ctx *x, const struct node_rows *r, const char *here)
 {
 	struct print *p = print_tree(x, PRINT_ARRAY);
 
@@ -296,8 +287,8 @@ show_nodes(struct cmd_ctx *x, const struct node_rows *r, const char *here)
 	print_end(p);
 }
 
-static enum err
-node_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err node_list_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct node_rows r = { 0 };
 	struct node here = { 0 };
@@ -317,14 +308,12 @@ struct node_opts {
 	const char *as;
 };
 
-static bool
-is_dry(const void *opts)
+static bool is_dry(const void *opts)
 {
 	return ((const struct node_opts *)opts)->dry_run != 0;
 }
 
-static enum err
-node_find(struct cmd_ctx *x, const char *name, struct row_node **out)
+static enum err node_find(struct cmd_ctx *x, const char *name, struct row_node **out)
 {
 	struct node_rows r = { 0 };
 
@@ -338,8 +327,7 @@ node_find(struct cmd_ctx *x, const char *name, struct row_node **out)
 	    x, "no node is named \"%.100s\"; see locus node list", name);
 }
 
-static void
-print_done(struct cmd_ctx *x, const char *what, const char *name, bool dry)
+static void print_done(struct cmd_ctx *x, const char *what, const char *name, bool dry)
 {
 	struct print *p = print_tree(x, PRINT_OBJECT);
 
@@ -350,8 +338,7 @@ print_done(struct cmd_ctx *x, const char *what, const char *name, bool dry)
 		    dry ? ": " : "", name);
 }
 
-static enum err
-node_set(struct cmd_ctx *x, const char *name, bool drained, bool dry)
+static enum err node_set(struct cmd_ctx *x, const char *name, bool drained, bool dry)
 {
 	struct row_node *node;
 
@@ -362,22 +349,22 @@ node_set(struct cmd_ctx *x, const char *name, bool drained, bool dry)
 	return OK;
 }
 
-static enum err
-node_drain_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err node_drain_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	(void)n;
 	return node_set(x, args[0], true, is_dry(opts));
 }
 
-static enum err
-node_resume_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err node_resume_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	(void)n;
 	return node_set(x, args[0], false, is_dry(opts));
 }
 
-static enum err
-node_forget_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err node_forget_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct row_node *node;
 
@@ -399,8 +386,7 @@ node_forget_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
  * The database must be that of the same project: its other machines have the same id,
  * and there is at least one.
  */
-static enum err
-check_same_database(struct cmd_ctx *x, const struct identity *noted)
+static enum err check_same_database(struct cmd_ctx *x, const struct identity *noted)
 {
 	struct node_rows r = { 0 };
 	bool known = false;
@@ -422,21 +408,18 @@ check_same_database(struct cmd_ctx *x, const struct identity *noted)
 	return OK;
 }
 
-static enum err
-write_identity(struct cmd_ctx *x, void *now)
+static enum err write_identity(struct cmd_ctx *x, void *now)
 {
 	return identity_write(x->a, now, x->f);
 }
 
-static enum err
-join_as_root(struct cmd_ctx *x, void *dry_run)
+static enum err join_as_root(struct cmd_ctx *x, void *dry_run)
 {
 	return install_join(x, *(const bool *)dry_run);
 }
 
-static enum err
-write_join(struct cmd_ctx *x, struct identity *now, const struct identity *noted,
-    const char *as)
+static enum err write_join(struct cmd_ctx *x, struct identity *now,
+    const struct identity *noted, const char *as)
 {
 	struct node here;
 
@@ -449,8 +432,8 @@ write_join(struct cmd_ctx *x, struct identity *now, const struct identity *noted
 	return OK;
 }
 
-static enum err
-node_join_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err node_join_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct node_opts *o = opts;
 	struct identity noted, now;

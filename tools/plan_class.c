@@ -25,8 +25,7 @@ struct spec { /* a parsed plan_class_spec.xml */
 	size_t nremarks;
 };
 
-static enum err
-spec_load(struct cmd_ctx *x, const char *path, struct spec *s)
+static enum err spec_load(struct cmd_ctx *x, const char *path, struct spec *s)
 {
 	TRY(path == NULL ? ctx_conf(x) : OK);
 	if (path != NULL && !fs_exists(path))
@@ -36,8 +35,7 @@ spec_load(struct cmd_ctx *x, const char *path, struct spec *s)
 	    x->a, s->path, &s->all, &s->remarks, &s->nremarks, x->f);
 }
 
-enum err
-plan_class_known(struct cmd_ctx *x, const char *class, const char **why)
+enum err plan_class_known(struct cmd_ctx *x, const char *class, const char **why)
 {
 	struct spec s = { 0 };
 	enum err e;
@@ -70,8 +68,8 @@ plan_class_known(struct cmd_ctx *x, const char *class, const char **why)
 
 /* --- check --- */
 
-static enum err
-plan_class_check_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err plan_class_check_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct spec s = { 0 };
 	struct fault_list out;
@@ -123,8 +121,7 @@ static const struct field test_options[] = {
 };
 
 /* Loads what the scheduler would load for that host. */
-static enum err
-load_host(struct cmd_ctx *x, int64_t id, struct snapshot *s)
+static enum err load_host(struct cmd_ctx *x, int64_t id, struct snapshot *s)
 {
 	struct host *host;
 	struct user *user;
@@ -140,9 +137,8 @@ load_host(struct cmd_ctx *x, int64_t id, struct snapshot *s)
 	return OK;
 }
 
-static void
-show_use(struct cmd_ctx *x, struct print *p, const char *class, enum reason why,
-    const struct class_use *u)
+static void show_use(struct cmd_ctx *x, struct print *p, const char *class,
+    enum reason why, const struct class_use *u)
 {
 	const char *device = u->coproc_count > 0 ? arena_printf(x->a, "%g %s, ",
 						       u->coproc_count, u->type) :
@@ -168,9 +164,8 @@ show_use(struct cmd_ctx *x, struct print *p, const char *class, enum reason why,
 }
 
 /* Prints whether each class fits; returns the number of classes printed. */
-static size_t
-show_fits(struct cmd_ctx *x, const struct plan_classes *all, const char *only,
-    const struct plan_class_host *h)
+static size_t show_fits(struct cmd_ctx *x, const struct plan_classes *all,
+    const char *only, const struct plan_class_host *h)
 {
 	struct print *p = print_tree(x, PRINT_ARRAY);
 	size_t told = 0;
@@ -190,8 +185,8 @@ show_fits(struct cmd_ctx *x, const struct plan_classes *all, const char *only,
 	return told;
 }
 
-static enum err
-plan_class_test_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err plan_class_test_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct test_opts *o = opts;
 	const struct catalog none = { 0 };

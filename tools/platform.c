@@ -19,8 +19,7 @@ static const struct field platform_options[] = {
 };
 
 /* Clients report the name; it becomes part of file names. */
-static enum err
-platform_name_check(struct cmd_ctx *x, const char *name)
+static enum err platform_name_check(struct cmd_ctx *x, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -34,8 +33,8 @@ platform_name_check(struct cmd_ctx *x, const char *name)
 	return OK;
 }
 
-static enum err
-platform_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err platform_add_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct platform_opts *o = opts;
 	struct platform p = { .name = args[0], .user_friendly_name = args[1] };
@@ -87,8 +86,8 @@ static const struct print_column columns[] = {
 	{ 0 },
 };
 
-static enum err
-platform_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err platform_list_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct print *l;
 	struct catalog *c;

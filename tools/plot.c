@@ -55,8 +55,8 @@ struct plot {
 };
 
 /* Sets the time that the chart shows, and makes room for its series. */
-static void
-plot_frame(struct plot *p, int64_t from, int64_t to, size_t columns, double empty)
+static void plot_frame(
+    struct plot *p, int64_t from, int64_t to, size_t columns, double empty)
 {
 	struct chart *c = &p->chart;
 
@@ -71,8 +71,8 @@ plot_frame(struct plot *p, int64_t from, int64_t to, size_t columns, double empt
 	}
 }
 
-static void
-plot_frame_days(struct plot *p, int64_t first_day, int64_t last_day, double empty)
+static void plot_frame_days(
+    struct plot *p, int64_t first_day, int64_t last_day, double empty)
 {
 	plot_frame(p, first_day * DAY_S, (last_day + 1) * DAY_S,
 	    (size_t)(last_day + 1 - first_day), empty);
@@ -80,8 +80,8 @@ plot_frame_days(struct plot *p, int64_t first_day, int64_t last_day, double empt
 
 /* --- from the ledger --- */
 
-static enum err
-plot_days(struct plot *p, int64_t since, struct row_ledger **days, size_t *n)
+static enum err plot_days(
+    struct plot *p, int64_t since, struct row_ledger **days, size_t *n)
 {
 	int64_t today = clock_now() / DAY_S, first = since / DAY_S;
 
@@ -92,8 +92,7 @@ plot_days(struct plot *p, int64_t since, struct row_ledger **days, size_t *n)
 	return OK;
 }
 
-static enum err
-plot_locality(struct plot *p, int64_t since)
+static enum err plot_locality(struct plot *p, int64_t since)
 {
 	double jobs = 0, hits = 0;
 	struct row_ledger *days;
@@ -117,8 +116,7 @@ plot_locality(struct plot *p, int64_t since)
 	return OK;
 }
 
-static enum err
-plot_bytes(struct plot *p, int64_t since)
+static enum err plot_bytes(struct plot *p, int64_t since)
 {
 	double saved = 0, sent = 0;
 	struct row_ledger *days;
@@ -151,8 +149,7 @@ plot_bytes(struct plot *p, int64_t since)
 typedef void (*plot_take)(struct plot *, void *, const struct row_result_times *);
 
 /* Calls take() for all results, by id, and shows how far it is. */
-static enum err
-plot_walk(struct plot *p, plot_take take, void *arg)
+static enum err plot_walk(struct plot *p, plot_take take, void *arg)
 {
 	struct cmd_ctx *x = p->x;
 	struct progress bar;
@@ -178,8 +175,7 @@ plot_walk(struct plot *p, plot_take take, void *arg)
 	return e;
 }
 
-static void
-change_from(struct plot *p, size_t series, int64_t t, double by)
+static void change_from(struct plot *p, size_t series, int64_t t, double by)
 {
 	const struct chart *c = &p->chart;
 	/* What came before the chart is in its first column. */
@@ -192,8 +188,7 @@ change_from(struct plot *p, size_t series, int64_t t, double by)
 		p->values[series][at] += by;
 }
 
-static void
-take_work(struct plot *p, void *arg, const struct row_result_times *r)
+static void take_work(struct plot *p, void *arg, const struct row_result_times *r)
 {
 	(void)arg;
 	change_from(p, 1, r->create_time, 1);
@@ -207,8 +202,7 @@ take_work(struct plot *p, void *arg, const struct row_result_times *r)
 	}
 }
 
-static enum err
-plot_work_left(struct plot *p, int64_t since)
+static enum err plot_work_left(struct plot *p, int64_t since)
 {
 	int64_t now = clock_now(), first;
 	struct chart *c = &p->chart;
@@ -240,8 +234,7 @@ struct turnarounds {
 	int64_t first_used, n; /* first_used: an index; -1 = no result yet */
 };
 
-static void
-take_turnaround(struct plot *p, void *arg, const struct row_result_times *r)
+static void take_turnaround(struct plot *p, void *arg, const struct row_result_times *r)
 {
 	struct turnarounds *t = arg;
 	int64_t day = r->end_time / DAY_S - t->first_day;
@@ -259,8 +252,7 @@ take_turnaround(struct plot *p, void *arg, const struct row_result_times *r)
 }
 
 /* The time within which a part of a day's results came back; NAN without results. */
-static double
-percentile(const int32_t *bins, double part)
+static double percentile(const int32_t *bins, double part)
 {
 	double n = 0, sum = 0;
 
@@ -274,8 +266,7 @@ percentile(const int32_t *bins, double part)
 	return NAN;
 }
 
-static enum err
-plot_turnaround(struct plot *p, int64_t since)
+static enum err plot_turnaround(struct plot *p, int64_t since)
 {
 	static const double parts[SERIES] = { 0.1, 0.5, 0.9 };
 	struct turnarounds t = { .first_day = since / DAY_S, .first_used = -1 };
@@ -311,8 +302,7 @@ static const struct {
 } plots[] = { { "work-left", plot_work_left }, { "locality", plot_locality },
 	{ "bytes-saved", plot_bytes }, { "turnaround", plot_turnaround } };
 
-static bool
-has_figures(const struct plot *p)
+static bool has_figures(const struct plot *p)
 {
 	const struct chart *c = &p->chart;
 
@@ -324,8 +314,7 @@ has_figures(const struct plot *p)
 }
 
 /* A project in which nothing has happened has no figures. */
-static void
-print_values(const struct plot *p)
+static void print_values(const struct plot *p)
 {
 	const struct chart *c = &p->chart;
 	struct print *l = print_list(p->x, plot_columns);
@@ -344,8 +333,7 @@ print_values(const struct plot *p)
 		p->x->status = EXIT_NOTHING;
 }
 
-static enum err
-plot_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err plot_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct plot_opts *o = opts;
 	struct plot p = { .x = x };

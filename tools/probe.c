@@ -35,8 +35,7 @@ struct asking {
 	struct probe p;
 };
 
-static bool
-probe_failed(struct asking *q, bool lasts, char *why, char *mend)
+static bool probe_failed(struct asking *q, bool lasts, char *why, char *mend)
 {
 	q->p.why = why;
 	q->p.mend = mend;
@@ -44,16 +43,14 @@ probe_failed(struct asking *q, bool lasts, char *why, char *mend)
 	return false;
 }
 
-static bool
-probe_failed_web(struct asking *q, char *why, char *mend)
+static bool probe_failed_web(struct asking *q, char *why, char *mend)
 {
 	q->p.bad_chain = q->reply.bad_chain;
 	q->p.web = !q->p.bad_chain; /* the certificate has a check of its own */
 	return probe_failed(q, false, why, mend);
 }
 
-static bool
-probe_failed_at(struct asking *q, const char *service, const char *url)
+static bool probe_failed_at(struct asking *q, const char *service, const char *url)
 {
 	const struct web_trouble t = web_trouble(q->x, q->a, service, url, &q->reply);
 
@@ -61,8 +58,8 @@ probe_failed_at(struct asking *q, const char *service, const char *url)
 }
 
 /* Sends a POST if there is a body, else a GET. */
-static bool
-probe_fetch(struct asking *q, const char *service, const char *url, const char *body)
+static bool probe_fetch(
+    struct asking *q, const char *service, const char *url, const char *body)
 {
 	const struct http_ask ask = { .url = url,
 		.body = body,
@@ -76,8 +73,7 @@ probe_fetch(struct asking *q, const char *service, const char *url, const char *
 
 /* Reads the secret of run_dir; the first caller creates it. A copied project has
  * another run_dir. */
-static bool
-probe_secret(struct asking *q, char **text)
+static bool probe_secret(struct asking *q, char **text)
 {
 	const char *path = arena_printf(q->a, "%s/" PROBE_SECRET_FILE, q->cf->run_dir);
 	struct fail f = { 0 };
@@ -96,15 +92,13 @@ probe_secret(struct asking *q, char **text)
 		q->cf->project_dir));
 }
 
-static char *
-first_url(struct arena *a, const char *urls)
+static char *first_url(struct arena *a, const char *urls)
 {
 	return arena_memdup(a, urls, strcspn(urls, " "));
 }
 
 /* Returns the message that the reply has for volunteers, if nothing better is known. */
-static char *
-message_of(struct arena *a, const char *reply)
+static char *message_of(struct arena *a, const char *reply)
 {
 	const char *at = strstr(reply, "<message"), *end;
 
@@ -114,8 +108,7 @@ message_of(struct arena *a, const char *reply)
 	                     arena_memdup(a, at + 1, (size_t)(end - at - 1));
 }
 
-static const char *
-account_name(struct arena *a, const char *number)
+static const char *account_name(struct arena *a, const char *number)
 {
 	struct passwd *pw;
 	int64_t uid;
@@ -134,8 +127,7 @@ struct answer { /* elements of the reply */
 
 /* Parses the reply. Keeps the first trouble: that of the request, or else of a
  * directory. */
-static bool
-read_answer(struct asking *q, struct answer *w)
+static bool read_answer(struct asking *q, struct answer *w)
 {
 	struct fail f = { 0 };
 	struct xml_node *root;
@@ -167,8 +159,7 @@ read_answer(struct asking *q, struct answer *w)
 	return w->decision != NULL;
 }
 
-static bool
-decision_is_logged(struct asking *q, const char *decision)
+static bool decision_is_logged(struct asking *q, const char *decision)
 {
 	struct trace **v;
 	size_t n = 0;
@@ -179,8 +170,7 @@ decision_is_logged(struct asking *q, const char *decision)
 }
 
 /* Does another machine of this project serve, to which the URL may lead? */
-static bool
-other_machine_serves(struct asking *q)
+static bool other_machine_serves(struct asking *q)
 {
 	struct row_node *nodes;
 	struct node here;
@@ -201,8 +191,7 @@ other_machine_serves(struct asking *q)
  * Did a scheduler on another machine of this project reply? It does not know this
  * machine's secret, so its reply is that to a client with a wrong key.
  */
-static bool
-answered_elsewhere(struct asking *q)
+static bool answered_elsewhere(struct asking *q)
 {
 	struct buf name = buf_new(q->a);
 
@@ -216,8 +205,7 @@ answered_elsewhere(struct asking *q)
  * names a path that config.xml does not know, or has more than a path in it, nor
  * another account than the project's.
  */
-static bool
-path_is_projects(const struct conf *cf, const char *path)
+static bool path_is_projects(const struct conf *cf, const char *path)
 {
 	const char *const dirs[] = { cf->project_dir, cf->run_dir, cf->log_dir,
 		cf->upload_dir, cf->download_dir, cf->key_dir };
@@ -233,8 +221,7 @@ path_is_projects(const struct conf *cf, const char *path)
 }
 
 /* The account as which everything of the project runs; NULL = unknown. */
-static const char *
-account_of_project(const struct asking *q)
+static const char *account_of_project(const struct asking *q)
 {
 	const struct passwd *pw;
 	struct stat st;
@@ -249,8 +236,7 @@ account_of_project(const struct asking *q)
 	return pw == NULL ? NULL : arena_strdup(q->a, pw->pw_name);
 }
 
-static void
-doubt_answer(const struct asking *q, struct answer *w)
+static void doubt_answer(const struct asking *q, struct answer *w)
 {
 	const char *own = account_of_project(q);
 
@@ -266,8 +252,7 @@ doubt_answer(const struct asking *q, struct answer *w)
 }
 
 /* The scheduler answers, but gives no work to anybody. */
-static bool
-cannot_serve(struct asking *q, const struct answer *w, const char *url)
+static bool cannot_serve(struct asking *q, const struct answer *w, const char *url)
 {
 	const char *stop = project_path(q->a, q->cf, "stop_sched");
 	char *why = arena_printf(q->a, "the scheduler cannot serve: %s", w->trouble);
@@ -294,8 +279,7 @@ cannot_serve(struct asking *q, const struct answer *w, const char *url)
 }
 
 /* The scheduler listens, and the web server's file leads to it. */
-static bool
-probe_not_reached(struct asking *q, const char *url)
+static bool probe_not_reached(struct asking *q, const char *url)
 {
 	const struct web_trouble t = web_trouble(
 	    q->x, q->a, "scheduler", url, &q->reply);
@@ -308,8 +292,7 @@ probe_not_reached(struct asking *q, const char *url)
 }
 
 /* A reply without the words that a scheduler has for the secret of run_dir. */
-static bool
-judge_other_answer(struct asking *q, const char *url)
+static bool judge_other_answer(struct asking *q, const char *url)
 {
 	struct web_trouble t;
 
@@ -333,8 +316,7 @@ judge_other_answer(struct asking *q, const char *url)
 		q->cf->log_dir, q->cf->run_dir));
 }
 
-static bool
-judge_answer(struct asking *q, const char *url)
+static bool judge_answer(struct asking *q, const char *url)
 {
 	struct answer w;
 
@@ -368,8 +350,7 @@ judge_answer(struct asking *q, const char *url)
 }
 
 /* Lines that the scheduler skips, as clients newer than it may send. */
-static char *
-padding(struct asking *q)
+static char *padding(struct asking *q)
 {
 	struct buf b = buf_new(q->a);
 	char line[PAD_LINE + 1];
@@ -383,8 +364,7 @@ padding(struct asking *q)
 	return b.p;
 }
 
-static bool
-ask_scheduler(struct asking *q)
+static bool ask_scheduler(struct asking *q)
 {
 	const char *url = first_url(q->a, q->cf->scheduler_url);
 	char *key;
@@ -408,8 +388,7 @@ ask_scheduler(struct asking *q)
 	return judge_answer(q, url);
 }
 
-static bool
-ask_uploads(struct asking *q)
+static bool ask_uploads(struct asking *q)
 {
 	const char *url = first_url(q->a, q->cf->upload_url);
 	struct fail f = { 0 };
@@ -433,8 +412,7 @@ ask_uploads(struct asking *q)
 		q->cf->log_dir));
 }
 
-struct probe
-probe_project(struct cmd_ctx *x, struct arena *a)
+struct probe probe_project(struct cmd_ctx *x, struct arena *a)
 {
 	struct asking q = { .x = x, .a = a, .cf = x->cf };
 
@@ -448,8 +426,8 @@ probe_project(struct cmd_ctx *x, struct arena *a)
 	return q.p;
 }
 
-struct probe
-probe_scheduler(struct cmd_ctx *x, struct arena *a, size_t nbytes, const char *ca_file)
+struct probe probe_scheduler(
+    struct cmd_ctx *x, struct arena *a, size_t nbytes, const char *ca_file)
 {
 	struct asking q = {
 		.x = x, .a = a, .cf = x->cf, .pad_bytes = nbytes, .ca_file = ca_file

@@ -16,8 +16,7 @@
 
 enum { ENVIRON_MAX = 2 << 20 };
 
-bool
-procfs_parse(const char *line, struct procfs *p)
+bool procfs_parse(const char *line, struct procfs *p)
 {
 	/* The name may contain blanks and parentheses: the other fields follow its last
 	 * parenthesis. */
@@ -35,8 +34,7 @@ procfs_parse(const char *line, struct procfs *p)
 	return true;
 }
 
-static bool
-read_stat(pid_t pid, char *line, size_t size)
+static bool read_stat(pid_t pid, char *line, size_t size)
 {
 	char path[64];
 	ssize_t n;
@@ -54,16 +52,14 @@ read_stat(pid_t pid, char *line, size_t size)
 	return true;
 }
 
-bool
-procfs_read(pid_t pid, struct procfs *p)
+bool procfs_read(pid_t pid, struct procfs *p)
 {
 	char line[1024];
 
 	return read_stat(pid, line, sizeof(line)) && procfs_parse(line, p);
 }
 
-bool
-procfs_usage(pid_t pid, uint64_t *ticks, int64_t *bytes)
+bool procfs_usage(pid_t pid, uint64_t *ticks, int64_t *bytes)
 {
 	unsigned long long user, system;
 	char line[1024];
@@ -81,8 +77,7 @@ procfs_usage(pid_t pid, uint64_t *ticks, int64_t *bytes)
 	return true;
 }
 
-bool
-procfs_alive(pid_t pid, uint64_t start)
+bool procfs_alive(pid_t pid, uint64_t start)
 {
 	struct procfs p;
 
@@ -90,8 +85,7 @@ procfs_alive(pid_t pid, uint64_t start)
 	       p.state != 'X';
 }
 
-size_t
-procfs_all(struct arena *a, struct procfs **all)
+size_t procfs_all(struct arena *a, struct procfs **all)
 {
 	DIR *d = opendir("/proc");
 	size_t n = 0, cap = 0;
@@ -112,8 +106,7 @@ procfs_all(struct arena *a, struct procfs **all)
 	return n;
 }
 
-static const char *
-environment(struct arena *a, pid_t pid, size_t *n)
+static const char *environment(struct arena *a, pid_t pid, size_t *n)
 {
 	char *text;
 
@@ -123,8 +116,7 @@ environment(struct arena *a, pid_t pid, size_t *n)
 	return *n == 0 ? "" : text;
 }
 
-char *
-procfs_getenv(struct arena *a, pid_t pid, const char *name)
+char *procfs_getenv(struct arena *a, pid_t pid, const char *name)
 {
 	size_t n, len = strlen(name);
 	const char *p = environment(a, pid, &n), *end = p + n;
@@ -137,8 +129,7 @@ procfs_getenv(struct arena *a, pid_t pid, const char *name)
 
 /* True if the process started with this "NAME=value" in its environment; false if this
  * account may not read it. */
-static bool
-procfs_has_env(pid_t pid, const char *assignment)
+static bool procfs_has_env(pid_t pid, const char *assignment)
 {
 	struct arena a = { 0 };
 	size_t n;
@@ -155,8 +146,7 @@ procfs_has_env(pid_t pid, const char *assignment)
 
 enum { SWEEP_TERM_MS = 1000, SWEEP_MS = 5000, TICK_MS = 20 };
 
-static bool
-is_member(struct arena *a, const struct group *g, const struct procfs *p)
+static bool is_member(struct arena *a, const struct group *g, const struct procfs *p)
 {
 	if (g->session <= 0 || p->session != g->session || p->pid == g->session)
 		return false; /* the session leader is the supervisor itself */
@@ -166,8 +156,7 @@ is_member(struct arena *a, const struct group *g, const struct procfs *p)
 	       procfs_has_env(p->pid, arena_printf(a, MARK_PROJECT "=%s", g->dir));
 }
 
-size_t
-group_members(struct arena *a, const struct group *g, pid_t **pids)
+size_t group_members(struct arena *a, const struct group *g, pid_t **pids)
 {
 	struct procfs *all;
 	size_t n = procfs_all(a, &all), k = 0;
@@ -179,8 +168,7 @@ group_members(struct arena *a, const struct group *g, pid_t **pids)
 	return k;
 }
 
-size_t
-group_signal(struct arena *a, const struct group *g, int sig)
+size_t group_signal(struct arena *a, const struct group *g, int sig)
 {
 	pid_t *pids;
 	size_t n = group_members(a, g, &pids);
@@ -190,8 +178,7 @@ group_signal(struct arena *a, const struct group *g, int sig)
 	return n;
 }
 
-static bool
-is_ancestor(pid_t pid)
+static bool is_ancestor(pid_t pid)
 {
 	struct procfs p;
 
@@ -203,8 +190,7 @@ is_ancestor(pid_t pid)
 	return false;
 }
 
-size_t
-group_marked(struct arena *a, const char *dir, pid_t **pids)
+size_t group_marked(struct arena *a, const char *dir, pid_t **pids)
 {
 	const char *mark = arena_printf(a, MARK_PROJECT "=%s", dir);
 	struct procfs *all;
@@ -217,8 +203,7 @@ group_marked(struct arena *a, const char *dir, pid_t **pids)
 	return k;
 }
 
-size_t
-group_sweep(struct arena *a, const char *dir)
+size_t group_sweep(struct arena *a, const char *dir)
 {
 	int64_t from = clock_mono_ms(), spent;
 	size_t n, most = 0;

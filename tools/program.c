@@ -49,16 +49,14 @@ static const struct machine {
 	{ SYSTEM_MAC, 0x100000c, "arm64", { "arm64-", "aarch64-" } },
 };
 
-static enum system
-system_of(const char *platform)
+static enum system system_of(const char *platform)
 {
 	return strncmp(platform, "windows", strlen("windows")) == 0 ? SYSTEM_WINDOWS :
 	       strstr(platform, "-apple-") != NULL                  ? SYSTEM_MAC :
 	                                                              SYSTEM_UNIX;
 }
 
-static uint32_t
-number_at(const struct head *h, size_t at, size_t bytes, bool big)
+static uint32_t number_at(const struct head *h, size_t at, size_t bytes, bool big)
 {
 	uint32_t x = 0;
 
@@ -67,15 +65,13 @@ number_at(const struct head *h, size_t at, size_t bytes, bool big)
 	return x;
 }
 
-static bool
-head_is(const struct head *h, const char *with, size_t n)
+static bool head_is(const struct head *h, const char *with, size_t n)
 {
 	return h->n >= n && memcmp(h->b, with, n) == 0;
 }
 
 /* Is it a program of a known format? *number: of its processor, 0 = several. */
-static bool
-is_binary(const struct head *h, enum system *system, uint32_t *number)
+static bool is_binary(const struct head *h, enum system *system, uint32_t *number)
 {
 	if (head_is(h,
 		"\x7f"
@@ -99,8 +95,7 @@ is_binary(const struct head *h, enum system *system, uint32_t *number)
 	return true;
 }
 
-static bool
-begins_one(const char *const *names, const char *platform)
+static bool begins_one(const char *const *names, const char *platform)
 {
 	for (; *names != NULL; names++)
 		if (strncmp(platform, *names, strlen(*names)) == 0)
@@ -109,8 +104,7 @@ begins_one(const char *const *names, const char *platform)
 }
 
 /* Do we know the platform's processor? */
-static bool
-is_known(enum system system, const char *platform)
+static bool is_known(enum system system, const char *platform)
 {
 	for (size_t i = 0; i < N(machines); i++)
 		if (machines[i].system == system &&
@@ -119,8 +113,7 @@ is_known(enum system system, const char *platform)
 	return false;
 }
 
-static char *
-binary_misfit(struct arena *a, const char *path, const char *platform,
+static char *binary_misfit(struct arena *a, const char *path, const char *platform,
     enum system system, uint32_t number)
 {
 	enum system want = system_of(platform);
@@ -137,8 +130,7 @@ binary_misfit(struct arena *a, const char *path, const char *platform,
 	return NULL;
 }
 
-static bool
-is_text(const struct head *h)
+static bool is_text(const struct head *h)
 {
 	size_t n = h->n < SCRIPT_LOOKED ? h->n : SCRIPT_LOOKED;
 
@@ -148,8 +140,7 @@ is_text(const struct head *h)
 	return true;
 }
 
-static char *
-script_misfit(
+static char *script_misfit(
     struct arena *a, const char *path, const char *platform, const struct head *h)
 {
 	const char *p = (const char *)h->b;
@@ -176,8 +167,7 @@ script_misfit(
 	return NULL;
 }
 
-char *
-program_misfit(struct arena *a, const char *path, const char *platform)
+char *program_misfit(struct arena *a, const char *path, const char *platform)
 {
 	struct head *h = NEW(a, struct head);
 	enum system system;
@@ -210,8 +200,7 @@ static const char *const own_names[] = { "assimilator", "db_purge", "file_delete
 	"file_upload_handler", "locus-wrapper", "scheduler", "transitioner",
 	"validator", "web", "work_generator", "working_set_manager" };
 
-bool
-program_is_own_name(const char *name)
+bool program_is_own_name(const char *name)
 {
 	for (size_t i = 0; i < N(own_names); i++)
 		if (strcmp(own_names[i], name) == 0)
@@ -220,14 +209,12 @@ program_is_own_name(const char *name)
 }
 
 /* The effective rights count: access() goes by the real account. */
-static bool
-may(const char *path, int mode)
+static bool may(const char *path, int mode)
 {
 	return faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0;
 }
 
-char *
-program_self(struct arena *a)
+char *program_self(struct arena *a)
 {
 	static const char gone[] =
 	    " (deleted)"; /* the kernel's word: it was replaced */
@@ -243,8 +230,7 @@ program_self(struct arena *a)
 	return arena_strdup(a, path);
 }
 
-static char *
-find_in_dir(struct arena *a, const char *dir, const char *name, int mode)
+static char *find_in_dir(struct arena *a, const char *dir, const char *name, int mode)
 {
 	char *path = arena_printf(a, "%s/%s", dir, name), real[PATH_MAX];
 
@@ -254,8 +240,8 @@ find_in_dir(struct arena *a, const char *dir, const char *name, int mode)
 	return arena_strdup(a, real);
 }
 
-static char *
-find_beside(struct arena *a, const char *const *places, const char *name, int mode)
+static char *find_beside(
+    struct arena *a, const char *const *places, const char *name, int mode)
 {
 	char *own = program_self(a), *slash = strrchr(own, '/'), *hit = NULL;
 
@@ -271,8 +257,8 @@ find_beside(struct arena *a, const char *const *places, const char *name, int mo
 
 /* A path from the project's directory, or a program in its bin/ whose name is not ours.
  */
-static char *
-program_of_project(struct arena *a, const struct conf *cf, const char *name)
+static char *program_of_project(
+    struct arena *a, const struct conf *cf, const char *name)
 {
 	const char *slash = strrchr(name, '/');
 	char *hit = NULL;
@@ -287,8 +273,7 @@ program_of_project(struct arena *a, const struct conf *cf, const char *name)
 	    a, project_path(a, cf, "bin"), slash == NULL ? name : slash + 1, X_OK);
 }
 
-char *
-program_find(struct arena *a, const struct conf *cf, const char *name)
+char *program_find(struct arena *a, const struct conf *cf, const char *name)
 {
 	const char *slash = strrchr(name, '/');
 	const char *base = slash == NULL ? name : slash + 1;
@@ -314,8 +299,7 @@ program_find(struct arena *a, const struct conf *cf, const char *name)
 	return hit;
 }
 
-char *
-program_system(struct arena *a, const char *const *names)
+char *program_system(struct arena *a, const char *const *names)
 {
 	const char *path = getenv("PATH");
 	char *hit = NULL;
@@ -333,14 +317,12 @@ program_system(struct arena *a, const char *const *names)
 	return hit;
 }
 
-char *
-program_data(struct arena *a, const char *name)
+char *program_data(struct arena *a, const char *name)
 {
 	return find_beside(a, data_places, name, R_OK);
 }
 
-const char *
-program_platform(void)
+const char *program_platform(void)
 {
 	static const struct {
 		const char *machine, *platform;

@@ -75,16 +75,14 @@ struct relocation {
 
 /* --- texts in config.xml and the web server's configuration --- */
 
-static void
-replace_later(struct relocation *r, const char *old, const char *new)
+static void replace_later(struct relocation *r, const char *old, const char *new)
 {
 	if (strcmp(old, new) != 0)
 		r->texts[r->ntexts++] = (struct conf_change){ old, new };
 }
 
 /* Returns "http://127.0.0.1:8123" for "http://127.0.0.1:8123/stars/". */
-static char *
-base_of(struct arena *a, const char *url)
+static char *base_of(struct arena *a, const char *url)
 {
 	const char *host = strstr(url, "://");
 
@@ -94,8 +92,7 @@ base_of(struct arena *a, const char *url)
 }
 
 /* Returns "stars" for "http://127.0.0.1:8123/stars/". */
-static char *
-relocate_name(struct cmd_ctx *x)
+static char *relocate_name(struct cmd_ctx *x)
 {
 	const char *url = x->cf->master_url;
 	size_t n = strlen(url), from;
@@ -106,14 +103,12 @@ relocate_name(struct cmd_ctx *x)
 	return arena_memdup(x->a, url + from, n - from);
 }
 
-static char *
-dir_part(struct arena *a, const char *path)
+static char *dir_part(struct arena *a, const char *path)
 {
 	return arena_memdup(a, path, (size_t)(strrchr(path, '/') - path));
 }
 
-static bool
-has_random_name(const char *socket)
+static bool has_random_name(const char *socket)
 {
 	size_t n = strlen(SHORT_DIR);
 
@@ -127,8 +122,7 @@ has_random_name(const char *socket)
  * is replaced; other sockets move with the project, unless its path has become too long
  * for them.
  */
-static void
-replace_sockets(struct relocation *r)
+static void replace_sockets(struct relocation *r)
 {
 	static const char *const names[] = { "scheduler.sock", "web.sock",
 		"upload.sock", "fcgid" };
@@ -151,8 +145,7 @@ replace_sockets(struct relocation *r)
 	}
 }
 
-static enum err
-edit_paths(struct relocation *r)
+static enum err edit_paths(struct relocation *r)
 {
 	static const char *const files[] = { WEB_PRIVATE_CONF, WEB_APACHE_SITE,
 		WEB_NGINX_SITE, LOG_ROTATION_FILE };
@@ -180,8 +173,7 @@ struct conf_edits {
 	size_t n;
 };
 
-static enum err
-edit_conf_as_root(struct cmd_ctx *x, void *arg)
+static enum err edit_conf_as_root(struct cmd_ctx *x, void *arg)
 {
 	const struct conf_edits *c = arg;
 	struct relocation *r = c->r;
@@ -204,8 +196,8 @@ edit_conf_as_root(struct cmd_ctx *x, void *arg)
 }
 
 /* Edits config.xml and loads it again. */
-static enum err
-edit_conf(struct relocation *r, const struct conf_change *options, size_t n)
+static enum err edit_conf(
+    struct relocation *r, const struct conf_change *options, size_t n)
 {
 	struct conf_edits c = { r, options, n };
 
@@ -214,8 +206,7 @@ edit_conf(struct relocation *r, const struct conf_change *options, size_t n)
 
 /* --- URLs in the rows --- */
 
-enum err
-relocate_readdress(
+enum err relocate_readdress(
     struct cmd_ctx *x, const struct conf *cf, const char *from_url, const char *to_url)
 {
 	char *old = arena_strdup(x->a, from_url), *new = arena_strdup(x->a, to_url);
@@ -246,8 +237,7 @@ relocate_readdress(
 	return e;
 }
 
-static enum err
-readdress_rows(struct relocation *r)
+static enum err readdress_rows(struct relocation *r)
 {
 	struct cmd_ctx *x = r->x;
 
@@ -256,8 +246,7 @@ readdress_rows(struct relocation *r)
 }
 
 /* Starts a private database server for this. */
-static enum err
-readdress(struct relocation *r)
+static enum err readdress(struct relocation *r)
 {
 	struct cmd_ctx *x = r->x;
 	struct fail f2 = { 0 };
@@ -281,14 +270,12 @@ readdress(struct relocation *r)
 
 /* --- moved --- */
 
-static enum err
-write_place(struct cmd_ctx *x, void *now)
+static enum err write_place(struct cmd_ctx *x, void *now)
 {
 	return identity_write(x->a, now, x->f);
 }
 
-static enum err
-note_place(struct relocation *r)
+static enum err note_place(struct relocation *r)
 {
 	enum err e = identity_now(r->x->a, r->x->cf, &r->now, r->x->f);
 
@@ -300,8 +287,8 @@ note_place(struct relocation *r)
 /* The private web server answers at the URL itself: it moves to the port of the new
  * one.
  */
-static enum err
-choose_new_port(struct relocation *r, const char *was, struct conf_change *set)
+static enum err choose_new_port(
+    struct relocation *r, const char *was, struct conf_change *set)
 {
 	struct cmd_ctx *x = r->x;
 	int64_t old = loopback_port(was), new = loopback_port(r->o->url);
@@ -322,8 +309,7 @@ choose_new_port(struct relocation *r, const char *was, struct conf_change *set)
 
 /* The project gets another URL, perhaps one that config.xml has already; *set: what
  * changes with it, or no name. */
-static enum err
-choose_new_url(struct relocation *r, struct conf_change *set)
+static enum err choose_new_url(struct relocation *r, struct conf_change *set)
 {
 	struct cmd_ctx *x = r->x;
 	const char *was = r->noted.master_url != NULL ? r->noted.master_url :
@@ -340,8 +326,7 @@ choose_new_url(struct relocation *r, struct conf_change *set)
 }
 
 /* What is left to the admin after a change of the URL. */
-static void
-say_who_follows(struct relocation *r)
+static void say_who_follows(struct relocation *r)
 {
 	struct cmd_ctx *x = r->x;
 
@@ -354,8 +339,7 @@ say_who_follows(struct relocation *r)
 	    r->old_base);
 }
 
-static enum err
-relocate_moved(struct relocation *r)
+static enum err relocate_moved(struct relocation *r)
 {
 	struct cmd_ctx *x = r->x;
 	struct conf_change set = { 0 };
@@ -387,8 +371,7 @@ relocate_moved(struct relocation *r)
 
 /* Chooses the start of the copy's URLs; not required if config.xml already differs from
  * the original's. */
-static enum err
-choose_base(struct relocation *r)
+static enum err choose_base(struct relocation *r)
 {
 	struct cmd_ctx *x = r->x;
 	char *given;
@@ -424,8 +407,7 @@ choose_base(struct relocation *r)
 }
 
 /* Converts --db-... and --password-file to options of config.xml. */
-static void
-database_options(struct relocation *r, struct conf_change *set, size_t *n)
+static void database_options(struct relocation *r, struct conf_change *set, size_t *n)
 {
 	const struct relocate_opts *o = r->o;
 	struct cmd_ctx *x = r->x;
@@ -444,8 +426,8 @@ database_options(struct relocation *r, struct conf_change *set, size_t *n)
 }
 
 /* Returns the configuration as it will be with these options. */
-static struct conf
-with_database(struct relocation *r, const struct conf_change *set, size_t n)
+static struct conf with_database(
+    struct relocation *r, const struct conf_change *set, size_t n)
 {
 	struct conf cf = *r->x->cf;
 	struct arena *a = r->x->a;
@@ -473,9 +455,8 @@ with_database(struct relocation *r, const struct conf_change *set, size_t n)
 
 /* Finds out which database the configuration leads to, and the version of its schema; 0
  * if it has none of our tables. */
-static enum err
-database_look(struct arena *a, const struct conf *cf, const char **place,
-    int64_t *version, struct fail *f)
+static enum err database_look(struct arena *a, const struct conf *cf,
+    const char **place, int64_t *version, struct fail *f)
 {
 	struct db *db = NULL;
 	struct row_text *row;
@@ -492,8 +473,7 @@ database_look(struct arena *a, const struct conf *cf, const char **place,
 	return e;
 }
 
-static enum err
-same_database(struct relocation *r)
+static enum err same_database(struct relocation *r)
 {
 	return ctx_usage(r->x,
 	    "the copy would use its original's database, %s: load a dump of it into another database and give that with --db-name",
@@ -504,8 +484,8 @@ same_database(struct relocation *r)
  * Checks, before anything is changed, that the copy's database is not its original's,
  * whatever names they have, and that it has the original's schema.
  */
-static enum err
-check_database(struct relocation *r, const struct conf_change *set, size_t n)
+static enum err check_database(
+    struct relocation *r, const struct conf_change *set, size_t n)
 {
 	const struct conf new = with_database(r, set, n);
 	struct cmd_ctx *x = r->x;
@@ -532,8 +512,7 @@ check_database(struct relocation *r, const struct conf_change *set, size_t n)
 	return OK;
 }
 
-static enum err
-relocate_copied(struct relocation *r)
+static enum err relocate_copied(struct relocation *r)
 {
 	struct conf_change set[PAIRS_MOST] = { 0 };
 	struct cmd_ctx *x = r->x;
@@ -566,8 +545,7 @@ relocate_copied(struct relocation *r)
 
 /* --- the command --- */
 
-static enum err
-read_standing(struct relocation *r)
+static enum err read_standing(struct relocation *r)
 {
 	struct cmd_ctx *x = r->x;
 
@@ -578,8 +556,7 @@ read_standing(struct relocation *r)
 	return OK;
 }
 
-static enum err
-relocate_options_fit(struct cmd_ctx *x, const struct relocate_opts *o)
+static enum err relocate_options_fit(struct cmd_ctx *x, const struct relocate_opts *o)
 {
 	if (o->copy && o->moved)
 		return ctx_usage(x, "--copy and --moved are mutually exclusive");
@@ -589,8 +566,7 @@ relocate_options_fit(struct cmd_ctx *x, const struct relocate_opts *o)
 	return OK;
 }
 
-static enum err
-relocate_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err relocate_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct relocation r = { .x = x, .o = opts };
 
@@ -619,8 +595,7 @@ relocate_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	return relocate_moved(&r);
 }
 
-enum err
-relocate_settle(struct cmd_ctx *x)
+enum err relocate_settle(struct cmd_ctx *x)
 {
 	static const struct relocate_opts none;
 	struct relocation r = { .x = x, .o = &none };
@@ -639,8 +614,7 @@ relocate_settle(struct cmd_ctx *x)
 	return state_supervised(x->a, x->cf) ? OK : relocate_moved(&r);
 }
 
-enum err
-relocate_copy(struct cmd_ctx *x, const char *url, int64_t port)
+enum err relocate_copy(struct cmd_ctx *x, const char *url, int64_t port)
 {
 	struct relocate_opts o = { .copy = true, .url = url, .port = port };
 	struct relocation r = { .x = x, .o = &o };

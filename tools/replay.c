@@ -30,16 +30,14 @@ struct diff {
 	size_t n;
 };
 
-static void
-diff_only(struct diff *d, const char *what, const char *name, bool first)
+static void diff_only(struct diff *d, const char *what, const char *name, bool first)
 {
 	buf_printf(d->b, "%s %s: only in the %s reply\n", what, name,
 	    first ? "first" : "second");
 	d->n++;
 }
 
-static size_t
-count_name(char *const *v, size_t n, const char *name)
+static size_t count_name(char *const *v, size_t n, const char *name)
 {
 	size_t times = 0;
 
@@ -48,9 +46,8 @@ count_name(char *const *v, size_t n, const char *name)
 	return times;
 }
 
-static void
-diff_names(struct diff *d, const char *what, char *const *a, size_t na, char *const *b,
-    size_t nb)
+static void diff_names(struct diff *d, const char *what, char *const *a, size_t na,
+    char *const *b, size_t nb)
 {
 	for (size_t i = 0; i < na; i++)
 		if (count_name(b, nb, a[i]) < count_name(a, na, a[i]))
@@ -60,8 +57,7 @@ diff_names(struct diff *d, const char *what, char *const *a, size_t na, char *co
 			diff_only(d, what, b[i], false);
 }
 
-static void
-diff_number(struct diff *d, const char *what, double a, double b)
+static void diff_number(struct diff *d, const char *what, double a, double b)
 {
 	if (a == b)
 		return;
@@ -70,8 +66,7 @@ diff_number(struct diff *d, const char *what, double a, double b)
 	d->n++;
 }
 
-static void
-diff_text(struct diff *d, const char *what, const char *a, const char *b)
+static void diff_text(struct diff *d, const char *what, const char *a, const char *b)
 {
 	if (a == b || (a != NULL && b != NULL && strcmp(a, b) == 0))
 		return;
@@ -85,8 +80,7 @@ diff_text(struct diff *d, const char *what, const char *a, const char *b)
 	d->n++;
 }
 
-static const struct rp_result *
-find_task(const struct reply *r, const char *name)
+static const struct rp_result *find_task(const struct reply *r, const char *name)
 {
 	for (size_t i = 0; i < r->nresults; i++)
 		if (strcmp(r->results[i].name, name) == 0)
@@ -94,8 +88,7 @@ find_task(const struct reply *r, const char *name)
 	return NULL;
 }
 
-static void
-diff_tasks(
+static void diff_tasks(
     struct arena *a, struct diff *d, const struct reply *x, const struct reply *y)
 {
 	for (size_t i = 0; i < x->nresults; i++) {
@@ -123,8 +116,7 @@ diff_tasks(
 /*
  * Lists the messages. Leaves out the number of the decision, which differs every time.
  */
-static char **
-message_lines(struct arena *a, const struct reply *r, size_t *n)
+static char **message_lines(struct arena *a, const struct reply *r, size_t *n)
 {
 	char **v = NEWN(a, char *, r->nmessages + 1);
 
@@ -139,8 +131,7 @@ message_lines(struct arena *a, const struct reply *r, size_t *n)
 	return v;
 }
 
-static char **
-version_lines(struct arena *a, const struct reply *r)
+static char **version_lines(struct arena *a, const struct reply *r)
 {
 	char **v = NEWN(a, char *, r->napp_versions + 1);
 
@@ -155,8 +146,7 @@ version_lines(struct arena *a, const struct reply *r)
 
 /* Describes the differences of the second reply from the first, one per line; returns
  * the number of lines. */
-static size_t
-reply_differences(
+static size_t reply_differences(
     struct arena *a, const struct reply *x, const struct reply *y, struct buf *b)
 {
 	struct diff d = { .b = b };
@@ -205,8 +195,7 @@ enum {
 };
 
 /* Runs the scheduler. Its log goes to standard error, which shows its errors. */
-static enum err
-run_scheduler(
+static enum err run_scheduler(
     struct cmd_ctx *x, struct replay *r, const char *program, const char *path)
 {
 	enum { WORDS = 24 };
@@ -245,8 +234,7 @@ run_scheduler(
 	return trace_read(x->a, trace, n, &r->trace, x->f);
 }
 
-enum err
-replay_run(struct cmd_ctx *x, struct replay *r)
+enum err replay_run(struct cmd_ctx *x, struct replay *r)
 {
 	const char *program = program_find(x->a, NULL, "scheduler");
 	char path[] = "/tmp/locus-replay-XXXXXX";
@@ -292,8 +280,7 @@ static const struct field replay_options[] = {
 	{ 0 },
 };
 
-enum err
-replay_time(struct cmd_ctx *x, const char *s, int64_t *at)
+enum err replay_time(struct cmd_ctx *x, const char *s, int64_t *at)
 {
 	struct tm tm = { 0 };
 	const char *end;
@@ -312,8 +299,8 @@ replay_time(struct cmd_ctx *x, const char *s, int64_t *at)
 	return OK;
 }
 
-static enum err
-compare_replies(struct cmd_ctx *x, const struct replay *r, char *text, size_t text_n)
+static enum err compare_replies(
+    struct cmd_ctx *x, const struct replay *r, char *text, size_t text_n)
 {
 	struct buf b = buf_new(x->a);
 	struct reply *old, *new;
@@ -344,9 +331,8 @@ compare_replies(struct cmd_ctx *x, const struct replay *r, char *text, size_t te
 
 /* Prints the differences from the reply of --diff or of the recording, or the reply, or
  * else the decision. */
-static enum err
-show_outcome(struct cmd_ctx *x, const struct replay_opts *o, const struct replay *r,
-    const struct trace *recording)
+static enum err show_outcome(struct cmd_ctx *x, const struct replay_opts *o,
+    const struct replay *r, const struct trace *recording)
 {
 	char *text;
 	size_t n;
@@ -372,9 +358,8 @@ show_outcome(struct cmd_ctx *x, const struct replay_opts *o, const struct replay
 
 /* Reports input that is not a request before the scheduler would refuse it, unless its
  * reply is wanted all the same. */
-static enum err
-check_request(struct cmd_ctx *x, const struct replay_opts *o, const struct replay *r,
-    const char *path)
+static enum err check_request(struct cmd_ctx *x, const struct replay_opts *o,
+    const struct replay *r, const char *path)
 {
 	struct request *ignored;
 	struct fail why = { 0 };
@@ -388,8 +373,8 @@ check_request(struct cmd_ctx *x, const struct replay_opts *o, const struct repla
 }
 
 /* Reads a request or a recording. */
-static enum err
-read_input(struct cmd_ctx *x, struct replay *r, char *path, struct trace **recording)
+static enum err read_input(
+    struct cmd_ctx *x, struct replay *r, char *path, struct trace **recording)
 {
 	char *text;
 
@@ -402,8 +387,8 @@ read_input(struct cmd_ctx *x, struct replay *r, char *path, struct trace **recor
 	return trace_read(x->a, text, r->request_n, recording, x->f);
 }
 
-static enum err
-replay_cmd(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
+static enum err replay_cmd(
+    struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 {
 	const struct replay_opts *o = opts;
 	struct replay r = {

@@ -25,8 +25,7 @@
  * broken.
  */
 
-char **
-run_logged_command(
+char **run_logged_command(
     struct arena *a, const char *self, const char *log, char *const *argv)
 {
 	size_t n = 0, k = 0;
@@ -44,8 +43,8 @@ run_logged_command(
 	return line;
 }
 
-static enum err
-run_logged_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err run_logged_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	(void)opts, (void)n; /* args ends with NULL, as argv does */
 	TRY(owner_enter_place(x->a, args[0], false, &x->owner, x->f));
@@ -69,8 +68,8 @@ const struct cmd cmd_run_logged = { .name = "run-logged",
 
 enum { WAIT_MS = 50, EXIT_BUSY = 75, EXIT_NO_PROGRAM = 127 };
 
-static enum err
-conf_task_named(struct cmd_ctx *x, const char *name, const struct conf_task **found)
+static enum err conf_task_named(
+    struct cmd_ctx *x, const char *name, const struct conf_task **found)
 {
 	for (size_t i = 0; i < x->cf->ntasks; i++) {
 		const struct conf_task *t = &x->cf->tasks[i];
@@ -84,8 +83,7 @@ conf_task_named(struct cmd_ctx *x, const char *name, const struct conf_task **fo
 }
 
 /* Splits the command; of BOINC's programs, ours run in their place. */
-static enum err
-task_command(struct cmd_ctx *x, const struct conf_task *t, char ***argv)
+static enum err task_command(struct cmd_ctx *x, const struct conf_task *t, char ***argv)
 {
 	struct upstream u;
 	char *program;
@@ -107,8 +105,8 @@ task_command(struct cmd_ctx *x, const struct conf_task *t, char ***argv)
 	return OK;
 }
 
-static enum err
-note_task_start(struct cmd_ctx *x, const struct conf_task *t, struct task_note *note)
+static enum err note_task_start(
+    struct cmd_ctx *x, const struct conf_task *t, struct task_note *note)
 {
 	*note = (struct task_note){ .start = clock_now() };
 	return task_note_write(x->a, x->cf, t->name, note, x->f);
@@ -116,9 +114,8 @@ note_task_start(struct cmd_ctx *x, const struct conf_task *t, struct task_note *
 
 /* Notes how the task ended; a failure, of which text says more, stays in locus status
  * until it succeeds. */
-static enum err
-note_task_end(struct cmd_ctx *x, const struct conf_task *t, struct task_note *note,
-    const char *text)
+static enum err note_task_end(struct cmd_ctx *x, const struct conf_task *t,
+    struct task_note *note, const char *text)
 {
 	struct trouble trouble = { arena_printf(x->a, "task %s", t->name), clock_now(),
 		arena_strdup(x->a, text) };
@@ -132,8 +129,7 @@ note_task_end(struct cmd_ctx *x, const struct conf_task *t, struct task_note *no
 }
 
 /* A task that cannot be started has failed, too. */
-static enum err
-note_no_start(struct cmd_ctx *x, const struct conf_task *t)
+static enum err note_no_start(struct cmd_ctx *x, const struct conf_task *t)
 {
 	const struct fail why = *x->f;
 	struct task_note note;
@@ -145,8 +141,7 @@ note_no_start(struct cmd_ctx *x, const struct conf_task *t)
 	return why.code;
 }
 
-static enum err
-task_execute(struct cmd_ctx *x, const struct conf_task *t)
+static enum err task_execute(struct cmd_ctx *x, const struct conf_task *t)
 {
 	const char *log = t->output[0] == '/' ?
 	                      t->output :
@@ -177,8 +172,7 @@ task_execute(struct cmd_ctx *x, const struct conf_task *t)
 		x->a, "ended with status %d; its output is in %s", x->status, log));
 }
 
-static enum err
-run_task_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err run_task_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct conf_task *t = NULL;
 	const char *lock;

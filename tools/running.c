@@ -16,8 +16,7 @@ enum { PID_FILE_MAX = 64 };
 
 /* Makes the state of a project that has no state file, as it never ran: all its
  * services are down. */
-static enum err
-state_from_conf(struct cmd_ctx *x, struct state *s)
+static enum err state_from_conf(struct cmd_ctx *x, struct state *s)
 {
 	struct service *services;
 	size_t n;
@@ -31,8 +30,7 @@ state_from_conf(struct cmd_ctx *x, struct state *s)
 	return OK;
 }
 
-struct web_server
-running_web_server(struct arena *a)
+struct web_server running_web_server(struct arena *a)
 {
 	static const struct {
 		const char *name, *file;
@@ -55,8 +53,7 @@ running_web_server(struct arena *a)
 
 /* Adds the machine's web server. It may be another one than those known here, so it
  * does not decide whether the project runs. */
-static void
-add_web_server(struct cmd_ctx *x, struct state *s)
+static void add_web_server(struct cmd_ctx *x, struct state *s)
 {
 	struct web_server w = running_web_server(x->a);
 	struct state_proc *all = NEWN(x->a, struct state_proc, s->n + 1);
@@ -75,16 +72,14 @@ add_web_server(struct cmd_ctx *x, struct state *s)
 }
 
 /* The state of a service that was noted in another one, and has no process. */
-static enum proc_state
-state_without_process(enum proc_state noted, bool supervised)
+static enum proc_state state_without_process(enum proc_state noted, bool supervised)
 {
 	if (!supervised || noted == PROC_DOWN)
 		return PROC_DOWN;
 	return noted == PROC_STOPPED ? PROC_STOPPED : PROC_STARTING;
 }
 
-enum err
-running_read(struct cmd_ctx *x, struct state *s, enum running *r)
+enum err running_read(struct cmd_ctx *x, struct state *s, enum running *r)
 {
 	bool supervised = state_supervised(x->a, x->cf);
 	size_t up = 0, alive = 0;
@@ -118,8 +113,7 @@ running_read(struct cmd_ctx *x, struct state *s, enum running *r)
 	return OK;
 }
 
-enum err
-running_fail_held(struct cmd_ctx *x, const struct state *s)
+enum err running_fail_held(struct cmd_ctx *x, const struct state *s)
 {
 	const char *all = NULL, *start = NULL;
 
@@ -139,8 +133,8 @@ running_fail_held(struct cmd_ctx *x, const struct state *s)
 	    all, start);
 }
 
-const char *
-running_waits(struct cmd_ctx *x, const struct state *s, const char ***names, size_t *n)
+const char *running_waits(
+    struct cmd_ctx *x, const struct state *s, const char ***names, size_t *n)
 {
 	*names = state_restart_options(x->a, x->cf, s, n);
 	if (*n > 0 || !conf_is_installed(x->cf) || !unit_differs(x->a, x->cf, UNIT_DIR))
@@ -152,16 +146,14 @@ running_waits(struct cmd_ctx *x, const struct state *s, const char ***names, siz
 	    locus_command(x->a, x->cf, "restart"));
 }
 
-const char *
-running_name(enum running r)
+const char *running_name(enum running r)
 {
 	static const char *const names[] = { "running", "stopped", "partly running" };
 
 	return names[r];
 }
 
-int
-running_exit(enum running r)
+int running_exit(enum running r)
 {
 	static const int codes[] = { 0, EXIT_NOTHING, EXIT_UNSURE };
 

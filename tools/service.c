@@ -24,15 +24,13 @@ enum { DAEMON_GRACE_S = 15, WEB_GRACE_S = 10, NGINX_LIMIT_MAX = 65535 };
 
 static const char *const apache_names[] = { "apache2", "httpd", NULL };
 
-static char *
-log_path(struct arena *a, const struct conf *cf, const char *file)
+static char *log_path(struct arena *a, const struct conf *cf, const char *file)
 {
 	return file[0] == '/' ? arena_strdup(a, file) :
 	                        arena_printf(a, "%s/%s", cf->log_dir, file);
 }
 
-char *
-database_socket_dir(struct arena *a, const struct conf *cf)
+char *database_socket_dir(struct arena *a, const struct conf *cf)
 {
 	const char *slash = strrchr(cf->db_socket, '/');
 
@@ -47,8 +45,7 @@ database_socket_dir(struct arena *a, const struct conf *cf)
  * project are in a directory that gives them to the web server's group, which the
  * account itself may not do.
  */
-char *
-socket_dir(struct arena *a, const struct conf *cf)
+char *socket_dir(struct arena *a, const struct conf *cf)
 {
 	if (conf_is_installed(cf))
 		return arena_printf(a, "%s/sockets", conf_installation(a, cf).run_dir);
@@ -56,20 +53,17 @@ socket_dir(struct arena *a, const struct conf *cf)
 	                                             database_socket_dir(a, cf);
 }
 
-char *
-service_socket(struct arena *a, const struct conf *cf, const char *name)
+char *service_socket(struct arena *a, const struct conf *cf, const char *name)
 {
 	return arena_printf(a, "%s/%s.sock", socket_dir(a, cf), name);
 }
 
-char *
-web_slow_limit(struct arena *a, const struct conf *cf)
+char *web_slow_limit(struct arena *a, const struct conf *cf)
 {
 	return arena_printf(a, "%lld", (long long)cf->max_slow_connections_per_address);
 }
 
-char *
-web_nginx_limit(struct arena *a, const struct conf *cf)
+char *web_nginx_limit(struct arena *a, const struct conf *cf)
 {
 	int64_t limit = cf->max_slow_connections_per_address;
 
@@ -78,14 +72,13 @@ web_nginx_limit(struct arena *a, const struct conf *cf)
 	return arena_printf(a, "%lld", (long long)limit);
 }
 
-char *
-web_trusted_proxies(struct arena *a, const struct conf *cf)
+char *web_trusted_proxies(struct arena *a, const struct conf *cf)
 {
 	return arena_printf(a, "%lld", (long long)cf->trusted_proxies);
 }
 
-static enum err
-service_web(struct arena *a, const struct conf *cf, struct service *s, struct fail *f)
+static enum err service_web(
+    struct arena *a, const struct conf *cf, struct service *s, struct fail *f)
 {
 	char *program = program_system(a, apache_names);
 	char *argv[] = { program, arena_strdup(a, "-C"),
@@ -124,9 +117,8 @@ struct fcgi_service { /* a program with several processes on one socket */
 };
 
 /* Process number i of the program, counted from 0. */
-static void
-service_fcgi(struct arena *a, const struct conf *cf, const struct fcgi_service *of,
-    int64_t i, struct service *s)
+static void service_fcgi(struct arena *a, const struct conf *cf,
+    const struct fcgi_service *of, int64_t i, struct service *s)
 {
 	char *program = program_find(a, NULL, of->program);
 	char *argv[] = { program,
@@ -155,8 +147,7 @@ service_fcgi(struct arena *a, const struct conf *cf, const struct fcgi_service *
 	};
 }
 
-static size_t
-services_fcgi(struct arena *a, const struct conf *cf, struct service *s)
+static size_t services_fcgi(struct arena *a, const struct conf *cf, struct service *s)
 {
 	const struct fcgi_service all[] = {
 		{ "file_upload_handler", "upload", 1, 0 },
@@ -173,8 +164,7 @@ services_fcgi(struct arena *a, const struct conf *cf, struct service *s)
 }
 
 /* Is the program one of those that were installed with this one? */
-static bool
-is_ours(struct arena *a, const char *program)
+static bool is_ours(struct arena *a, const char *program)
 {
 	const char *same = program == NULL ?
 	                       NULL :
@@ -183,9 +173,8 @@ is_ours(struct arena *a, const char *program)
 	return same != NULL && strcmp(same, program) == 0;
 }
 
-static enum err
-service_daemon(struct arena *a, const struct conf *cf, const struct conf_daemon *d,
-    struct service *s, struct fail *f)
+static enum err service_daemon(struct arena *a, const struct conf *cf,
+    const struct conf_daemon *d, struct service *s, struct fail *f)
 {
 	struct upstream u;
 	char **argv, *program;
@@ -219,8 +208,7 @@ service_daemon(struct arena *a, const struct conf *cf, const struct conf_daemon 
 	return OK;
 }
 
-char **
-service_command(struct arena *a, const struct service *s)
+char **service_command(struct arena *a, const struct service *s)
 {
 	size_t n = 0;
 	char **argv;
@@ -238,17 +226,15 @@ service_command(struct arena *a, const struct service *s)
 	return argv;
 }
 
-static int
-by_kind(const void *x, const void *y)
+static int by_kind(const void *x, const void *y)
 {
 	const struct service *a = x, *b = y;
 
 	return (a->kind > b->kind) - (a->kind < b->kind);
 }
 
-enum err
-services_of(struct arena *a, const struct conf *cf, struct service **list, size_t *n,
-    struct fail *f)
+enum err services_of(struct arena *a, const struct conf *cf, struct service **list,
+    size_t *n, struct fail *f)
 {
 	size_t most = cf->ndaemons + 3 +
 	              (size_t)(cf->scheduler_processes + cf->web_processes);
@@ -279,8 +265,7 @@ services_of(struct arena *a, const struct conf *cf, struct service **list, size_
 	return e;
 }
 
-static bool
-connects(const struct sockaddr *sa, socklen_t len, bool greets)
+static bool connects(const struct sockaddr *sa, socklen_t len, bool greets)
 {
 	int fd = socket(sa->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -293,8 +278,7 @@ connects(const struct sockaddr *sa, socklen_t len, bool greets)
 	return yes;
 }
 
-static bool
-socket_greets(const char *path)
+static bool socket_greets(const char *path)
 {
 	struct sockaddr_un un = { .sun_family = AF_UNIX };
 
@@ -304,8 +288,7 @@ socket_greets(const char *path)
 	return connects((const struct sockaddr *)&un, sizeof(un), true);
 }
 
-static bool
-port_accepts(int port)
+static bool port_accepts(int port)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET,
 		.sin_port = htons((uint16_t)port),
@@ -314,8 +297,7 @@ port_accepts(int port)
 	return connects((const struct sockaddr *)&in, sizeof(in), false);
 }
 
-bool
-service_ready(const struct service *s)
+bool service_ready(const struct service *s)
 {
 	switch (s->ready) {
 	case READY_GREETS:

@@ -22,8 +22,7 @@ struct picked {
 /* Servers of the machine, under the names that admins use. */
 static const char *const machine_servers[] = { "apache2", "nginx", "mariadb", "mysql" };
 
-static enum err
-fail_no_service(
+static enum err fail_no_service(
     struct cmd_ctx *x, const struct service *all, size_t n, const char *name)
 {
 	const char *near = NULL, *list = "";
@@ -47,8 +46,7 @@ fail_no_service(
  * Picks the project's services of that name: one service, or for a program with several
  * processes on one socket all of them. E_NOTFOUND suggests the nearest name.
  */
-static enum err
-service_pick(struct cmd_ctx *x, const char *name, struct picked *p)
+static enum err service_pick(struct cmd_ctx *x, const char *name, struct picked *p)
 {
 	const struct conf *cf = x->cf;
 	struct service *all;
@@ -101,8 +99,7 @@ struct ordered { /* a service that is waited for */
 	bool done;
 };
 
-static const struct state_proc *
-proc_named(const struct state *s, const char *name)
+static const struct state_proc *proc_named(const struct state *s, const char *name)
 {
 	static const struct state_proc none = { .state = PROC_DOWN };
 
@@ -117,8 +114,7 @@ proc_named(const struct state *s, const char *name)
 enum { HEARD_MS = 5000 };
 
 /* Does its new process run, and does it stay? */
-static bool
-has_come_up(struct ordered *o, const struct state_proc *p)
+static bool has_come_up(struct ordered *o, const struct state_proc *p)
 {
 	int64_t now = clock_mono_ms();
 
@@ -133,8 +129,8 @@ has_come_up(struct ordered *o, const struct state_proc *p)
 	return !o->daemon || now - o->up_ms >= SETTLED_MS;
 }
 
-static enum err
-fail_order(struct cmd_ctx *x, const struct state_proc *p, const char *name)
+static enum err fail_order(
+    struct cmd_ctx *x, const struct state_proc *p, const char *name)
 {
 	fprintf(stderr, "%s does not run (%s%s%s); the end of its log:\n%s\n", name,
 	    proc_state_name(p->state),
@@ -146,9 +142,8 @@ fail_order(struct cmd_ctx *x, const struct state_proc *p, const char *name)
 }
 
 /* Looks at one service; *open counts those that are not yet as ordered. */
-static enum err
-service_look(struct cmd_ctx *x, const struct state *s, struct ordered *o,
-    enum service_order what, size_t *open)
+static enum err service_look(struct cmd_ctx *x, const struct state *s,
+    struct ordered *o, enum service_order what, size_t *open)
 {
 	const struct state_proc *p = proc_named(s, o->name);
 	/* A failure of before the order: the supervisor hears the order a moment later.
@@ -175,9 +170,8 @@ service_look(struct cmd_ctx *x, const struct state *s, struct ordered *o,
 	return OK;
 }
 
-static enum err
-wait_for_order(struct cmd_ctx *x, struct ordered *v, size_t n, enum service_order what,
-    int64_t wait_s)
+static enum err wait_for_order(struct cmd_ctx *x, struct ordered *v, size_t n,
+    enum service_order what, int64_t wait_s)
 {
 	int64_t end = clock_mono_ms() + wait_s * 1000;
 	struct state s;
@@ -205,9 +199,8 @@ wait_for_order(struct cmd_ctx *x, struct ordered *v, size_t n, enum service_orde
 
 /* --- the project's own supervisor --- */
 
-static enum err
-order_supervisor(struct cmd_ctx *x, const struct picked *p, const struct state *s,
-    enum service_order what)
+static enum err order_supervisor(struct cmd_ctx *x, const struct picked *p,
+    const struct state *s, enum service_order what)
 {
 	if (!state_supervised(x->a, x->cf))
 		return FAIL(x->f, E_SYS,
@@ -228,9 +221,8 @@ order_supervisor(struct cmd_ctx *x, const struct picked *p, const struct state *
 
 /* --- the command --- */
 
-static struct ordered *
-ordered_list(struct arena *a, const struct picked *p, const struct state *s,
-    enum service_order what)
+static struct ordered *ordered_list(struct arena *a, const struct picked *p,
+    const struct state *s, enum service_order what)
 {
 	struct ordered *v = NEWN(a, struct ordered, p->n + 1);
 
@@ -246,8 +238,7 @@ ordered_list(struct arena *a, const struct picked *p, const struct state *s,
 	return v;
 }
 
-enum err
-service_order(
+enum err service_order(
     struct cmd_ctx *x, const char *name, enum service_order what, int64_t wait_s)
 {
 	struct picked p;

@@ -18,8 +18,7 @@ struct record { /* lines "SHA256  PATH" */
 	size_t n, cap;
 };
 
-enum site_step
-site_file_step(const char *file, const char *fresh, const char *noted)
+enum site_step site_file_step(const char *file, const char *fresh, const char *noted)
 {
 	if (strcmp(file, fresh) == 0)
 		return SITE_SAME;
@@ -28,8 +27,7 @@ site_file_step(const char *file, const char *fresh, const char *noted)
 	return strcmp(file, noted) == 0 ? SITE_REPLACE : SITE_OFFER;
 }
 
-static void
-digest_text(struct arena *a, const char *p, size_t n, char out[SHA256_HEX])
+static void digest_text(struct arena *a, const char *p, size_t n, char out[SHA256_HEX])
 {
 	struct sha256 *d = sha256_new(a);
 
@@ -39,8 +37,7 @@ digest_text(struct arena *a, const char *p, size_t n, char out[SHA256_HEX])
 
 /* Finds the record of a file: of an installed project root's files have one of root's.
  */
-static char *
-record_path(struct cmd_ctx *x, const char *file)
+static char *record_path(struct cmd_ctx *x, const char *file)
 {
 	const char *conf = x->cf->path;
 
@@ -50,8 +47,8 @@ record_path(struct cmd_ctx *x, const char *file)
 	    x->a, "%.*s/" SITE_FILES_RECORD, (int)(strrchr(conf, '/') - conf), conf);
 }
 
-static enum err
-record_read(struct cmd_ctx *x, const char *file, struct record *r, struct fail *f)
+static enum err record_read(
+    struct cmd_ctx *x, const char *file, struct record *r, struct fail *f)
 {
 	char *text;
 	enum err e;
@@ -76,16 +73,14 @@ record_read(struct cmd_ctx *x, const char *file, struct record *r, struct fail *
 }
 
 /* A project may be moved: paths below its directory are relative. */
-static const char *
-record_name(const struct cmd_ctx *x, const char *path)
+static const char *record_name(const struct cmd_ctx *x, const char *path)
 {
 	const char *rest = text_below(x->cf->project_dir, path);
 
 	return rest != NULL && rest[0] == '/' ? rest + 1 : path;
 }
 
-static struct record_line *
-record_line_of(const struct record *r, const char *path)
+static struct record_line *record_line_of(const struct record *r, const char *path)
 {
 	for (size_t i = 0; i < r->n; i++)
 		if (strcmp(r->v[i].path, path) == 0)
@@ -94,8 +89,8 @@ record_line_of(const struct record *r, const char *path)
 }
 
 /* Notes one digest and writes the record. */
-static enum err
-record_note(struct cmd_ctx *x, const char *file, const char *digest, struct fail *f)
+static enum err record_note(
+    struct cmd_ctx *x, const char *file, const char *digest, struct fail *f)
 {
 	const char *path = record_name(x, file);
 	struct record_line *line;
@@ -117,8 +112,7 @@ record_note(struct cmd_ctx *x, const char *file, const char *digest, struct fail
 	return fs_write(r.path, b.p, b.n, 0644, f);
 }
 
-enum err
-site_files_note(
+enum err site_files_note(
     struct cmd_ctx *x, const struct site_file *files, size_t n, struct fail *f)
 {
 	char digest[SHA256_HEX];
@@ -130,8 +124,7 @@ site_files_note(
 	return OK;
 }
 
-bool
-site_file_edited(struct cmd_ctx *x, const char *path)
+bool site_file_edited(struct cmd_ctx *x, const char *path)
 {
 	const struct record_line *line;
 	char is[SHA256_HEX], *text;
@@ -147,8 +140,7 @@ site_file_edited(struct cmd_ctx *x, const char *path)
 }
 
 /* Finds what is to be done with a file that is there; E_NOTFOUND if it is absent. */
-static enum err
-step_find(
+static enum err step_find(
     struct cmd_ctx *x, const struct site_file *s, enum site_step *step, struct fail *f)
 {
 	char was[SHA256_HEX], fresh[SHA256_HEX];
@@ -167,15 +159,13 @@ step_find(
 }
 
 /* logrotate(8) reads all files of its directory but those with certain endings. */
-static char *
-offer_path(struct arena *a, const char *path)
+static char *offer_path(struct arena *a, const char *path)
 {
 	return arena_printf(
 	    a, "%s%s", path, strncmp(path, "/etc/", 5) == 0 ? ".dpkg-dist" : ".new");
 }
 
-static enum err
-step_write(
+static enum err step_write(
     struct cmd_ctx *x, const struct site_file *s, enum site_step step, struct fail *f)
 {
 	const char *offer = offer_path(x->a, s->path);
@@ -191,15 +181,13 @@ step_write(
 	return OK;
 }
 
-enum err
-site_file_remove(struct cmd_ctx *x, const char *path, struct fail *f)
+enum err site_file_remove(struct cmd_ctx *x, const char *path, struct fail *f)
 {
 	TRY(fs_unlink(offer_path(x->a, path), f));
 	return fs_unlink(path, f);
 }
 
-bool
-site_file_settled(struct cmd_ctx *x, const struct site_file *s)
+bool site_file_settled(struct cmd_ctx *x, const struct site_file *s)
 {
 	enum site_step step;
 
@@ -207,8 +195,7 @@ site_file_settled(struct cmd_ctx *x, const struct site_file *s)
 	       (step == SITE_SAME || step == SITE_KEEP);
 }
 
-enum err
-site_file_put(struct cmd_ctx *x, const struct site_file *s, struct fail *f)
+enum err site_file_put(struct cmd_ctx *x, const struct site_file *s, struct fail *f)
 {
 	enum site_step step;
 	enum err e = step_find(x, s, &step, f);
@@ -219,8 +206,8 @@ site_file_put(struct cmd_ctx *x, const struct site_file *s, struct fail *f)
 }
 
 /* The record comes last: an interrupted step is done again, with the same outcome. */
-static enum err
-file_upgrade(struct cmd_ctx *x, const struct site_file *s, bool dry_run, struct fail *f)
+static enum err file_upgrade(
+    struct cmd_ctx *x, const struct site_file *s, bool dry_run, struct fail *f)
 {
 	enum site_step step;
 	enum err e = step_find(x, s, &step, f);
@@ -243,8 +230,7 @@ file_upgrade(struct cmd_ctx *x, const struct site_file *s, bool dry_run, struct 
 	return site_files_note(x, s, 1, f);
 }
 
-enum err
-site_files_upgrade(struct cmd_ctx *x, const struct site_file *files, size_t n,
+enum err site_files_upgrade(struct cmd_ctx *x, const struct site_file *files, size_t n,
     bool dry_run, struct fail *f)
 {
 	for (size_t i = 0; i < n; i++)

@@ -55,8 +55,7 @@ static const struct field stop_options[] = {
 
 /* --- the supervisor's process --- */
 
-static enum err
-run_supervisor(struct cmd_ctx *x, const char *log)
+static enum err run_supervisor(struct cmd_ctx *x, const char *log)
 {
 	enum err e;
 
@@ -67,16 +66,14 @@ run_supervisor(struct cmd_ctx *x, const char *log)
 	return e;
 }
 
-static char *
-supervisor_log(struct cmd_ctx *x)
+static char *supervisor_log(struct cmd_ctx *x)
 {
 	return arena_printf(x->a, "%s/supervisor.log", x->cf->log_dir);
 }
 
 /* Runs the supervisor in the child, in a session of its own without the terminal.
  * Returns only to end the process. */
-static enum err
-run_detached(struct cmd_ctx *x)
+static enum err run_detached(struct cmd_ctx *x)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -89,21 +86,18 @@ run_detached(struct cmd_ctx *x)
 
 /* --- waiting until it is up --- */
 
-static const char *
-service_log_tail(struct cmd_ctx *x, const char *name)
+static const char *service_log_tail(struct cmd_ctx *x, const char *name)
 {
 	return log_tail(x->a, arena_printf(x->a, "%s/%s.log", x->cf->log_dir, name));
 }
 
-static bool
-supervisor_lives(const struct state *s)
+static bool supervisor_lives(const struct state *s)
 {
 	return procfs_alive(s->supervisor, s->supervisor_start);
 }
 
 /* An error has no room for the end of a log. */
-static enum err
-fail_supervisor(struct cmd_ctx *x)
+static enum err fail_supervisor(struct cmd_ctx *x)
 {
 	fprintf(stderr, "the end of the supervisor's log:\n%s\n",
 	    service_log_tail(x, "supervisor"));
@@ -119,8 +113,8 @@ struct watch { /* which services were reported already, and proc_is_hopeless() *
 
 /* Reports each service once it runs; returns the number of services that are neither
  * running nor hopeless, and in *bad the number of hopeless ones. */
-static size_t
-report_progress(struct cmd_ctx *x, const struct state *s, struct watch *w, size_t *bad)
+static size_t report_progress(
+    struct cmd_ctx *x, const struct state *s, struct watch *w, size_t *bad)
 {
 	size_t open = 0;
 
@@ -150,8 +144,7 @@ report_progress(struct cmd_ctx *x, const struct state *s, struct watch *w, size_
 	return open;
 }
 
-static enum err
-fail_not_running(struct cmd_ctx *x, const struct state *s)
+static enum err fail_not_running(struct cmd_ctx *x, const struct state *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		const struct state_proc *p = &s->procs[i];
@@ -167,8 +160,7 @@ fail_not_running(struct cmd_ctx *x, const struct state *s)
 	    x->cf->log_dir);
 }
 
-static enum err
-fail_not_up(struct cmd_ctx *x, int64_t wait_s, const struct probe *p)
+static enum err fail_not_up(struct cmd_ctx *x, int64_t wait_s, const struct probe *p)
 {
 	if (p->why != NULL)
 		return FAIL(x->f, E_SYS,
@@ -181,8 +173,7 @@ fail_not_up(struct cmd_ctx *x, int64_t wait_s, const struct probe *p)
 
 /* True if no supervisor runs any more. Our own may have ended because another one was
  * started first; that one will do. */
-static bool
-is_gone(const struct cmd_ctx *x, pid_t *child)
+static bool is_gone(const struct cmd_ctx *x, pid_t *child)
 {
 	int st;
 
@@ -195,8 +186,7 @@ is_gone(const struct cmd_ctx *x, pid_t *child)
  * Waits until all services run and the scheduler answers; child is 0 if another process
  * supervises. E_RETRY: that supervisor has ended, as it was about to when it was found.
  */
-static enum err
-wait_until_up(struct cmd_ctx *x, pid_t child, int64_t wait_s)
+static enum err wait_until_up(struct cmd_ctx *x, pid_t child, int64_t wait_s)
 {
 	int64_t end = clock_mono_ms() + wait_s * 1000;
 	struct watch w = { 0 };
@@ -239,8 +229,7 @@ wait_until_up(struct cmd_ctx *x, pid_t child, int64_t wait_s)
 }
 
 /* A running supervisor may not use what config.xml says now. */
-static void
-report_restart(struct cmd_ctx *x)
+static void report_restart(struct cmd_ctx *x)
 {
 	const char *text = NULL;
 	struct state s;
@@ -251,16 +240,14 @@ report_restart(struct cmd_ctx *x)
 		printf("%-9s %s\n", "restart", text);
 }
 
-static int64_t
-start_wait_s(const struct start_opts *o)
+static int64_t start_wait_s(const struct start_opts *o)
 {
 	return o->wait > 0 ? o->wait : WAIT_DEFAULT_S;
 }
 
 /* Orders for the service that was named. */
-static enum err
-order_run(struct cmd_ctx *x, const struct start_opts *o, const char *name,
-    enum service_order what)
+static enum err order_run(struct cmd_ctx *x, const struct start_opts *o,
+    const char *name, enum service_order what)
 {
 	if (o->foreground)
 		return ctx_usage(
@@ -271,8 +258,7 @@ order_run(struct cmd_ctx *x, const struct start_opts *o, const char *name,
 
 /* --- the unit of systemd --- */
 
-static enum err
-unit_may(struct cmd_ctx *x)
+static enum err unit_may(struct cmd_ctx *x)
 {
 	const char *name = conf_installation(x->a, x->cf).name;
 
@@ -287,8 +273,7 @@ unit_may(struct cmd_ctx *x)
 }
 
 /* Gives the verb to systemd, as root, with the unit that config.xml needs. */
-static enum err
-unit_order(struct cmd_ctx *x, void *verb)
+static enum err unit_order(struct cmd_ctx *x, void *verb)
 {
 	const struct installation in = conf_installation(x->a, x->cf);
 
@@ -297,8 +282,7 @@ unit_order(struct cmd_ctx *x, void *verb)
 	return systemctl(x->a, verb, unit_name(x->a, &in), x->f);
 }
 
-static enum err
-unit_start(struct cmd_ctx *x, char *verb, int64_t wait_s)
+static enum err unit_start(struct cmd_ctx *x, char *verb, int64_t wait_s)
 {
 	enum err e;
 
@@ -311,8 +295,7 @@ unit_start(struct cmd_ctx *x, char *verb, int64_t wait_s)
 	return e == E_RETRY ? fail_supervisor(x) : e;
 }
 
-static enum err
-unit_stop(struct cmd_ctx *x, bool *was_running)
+static enum err unit_stop(struct cmd_ctx *x, bool *was_running)
 {
 	static char stop[] = "stop";
 	struct state s = { 0 };
@@ -329,8 +312,7 @@ unit_stop(struct cmd_ctx *x, bool *was_running)
 
 /* --- start --- */
 
-static enum err
-start_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err start_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	static char start[] = "start";
 	const struct start_opts *o = opts;
@@ -379,8 +361,7 @@ start_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 /* --- stop --- */
 
 /* A supervisor that has just been started holds its lock before it says who it is. */
-static bool
-find_supervisor(struct cmd_ctx *x, struct state *s)
+static bool find_supervisor(struct cmd_ctx *x, struct state *s)
 {
 	int64_t end = clock_mono_ms() + FIND_MOST_MS;
 
@@ -394,8 +375,7 @@ find_supervisor(struct cmd_ctx *x, struct state *s)
 
 /* Ends the supervisor that is there now; somebody else may start another one meanwhile.
  */
-static enum err
-stop_supervisor(struct cmd_ctx *x, int64_t most_s)
+static enum err stop_supervisor(struct cmd_ctx *x, int64_t most_s)
 {
 	int64_t end = clock_mono_ms() + most_s * 1000;
 	struct state s;
@@ -420,8 +400,8 @@ stop_supervisor(struct cmd_ctx *x, int64_t most_s)
 	return OK;
 }
 
-static enum err
-stop_project(struct cmd_ctx *x, const struct start_opts *o, bool *was_running)
+static enum err stop_project(
+    struct cmd_ctx *x, const struct start_opts *o, bool *was_running)
 {
 	pid_t *pids;
 	size_t n;
@@ -446,8 +426,7 @@ stop_project(struct cmd_ctx *x, const struct start_opts *o, bool *was_running)
 	return OK;
 }
 
-static enum err
-stop_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err stop_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	bool was_running;
 
@@ -459,8 +438,7 @@ stop_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	return OK;
 }
 
-static enum err
-restart_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err restart_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	static char restart[] = "restart";
 	const struct start_opts *o = opts;

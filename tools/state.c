@@ -18,14 +18,12 @@ enum { STATE_MAX = 1 << 20, ERA_MAX = 200, ORDERS_MAX = 100000 };
 static const char *const proc_state_names[PROC__MAX] = { "down", "starting", "running",
 	"ending", "failed", "stopped" };
 
-const char *
-proc_state_name(enum proc_state l)
+const char *proc_state_name(enum proc_state l)
 {
 	return proc_state_names[l];
 }
 
-bool
-proc_is_hopeless(const struct state_proc *p, int *first)
+bool proc_is_hopeless(const struct state_proc *p, int *first)
 {
 	enum { HOPELESS = 4 };
 
@@ -34,8 +32,7 @@ proc_is_hopeless(const struct state_proc *p, int *first)
 	return p->state == PROC_FAILED || p->restarts - (*first - 1) >= HOPELESS;
 }
 
-static enum proc_state
-proc_state_from(const char *name)
+static enum proc_state proc_state_from(const char *name)
 {
 	for (int i = 0; i < PROC__MAX; i++)
 		if (name != NULL && strcmp(proc_state_names[i], name) == 0)
@@ -45,14 +42,13 @@ proc_state_from(const char *name)
 
 static const char lock_name[] = "supervisor.lock";
 
-static char *
-meant_path(struct arena *a, const struct conf *cf)
+static char *meant_path(struct arena *a, const struct conf *cf)
 {
 	return arena_printf(a, "%s/started", cf->run_dir);
 }
 
-enum err
-state_mean_to_run(struct arena *a, const struct conf *cf, bool run, struct fail *f)
+enum err state_mean_to_run(
+    struct arena *a, const struct conf *cf, bool run, struct fail *f)
 {
 	if (!run)
 		return fs_unlink(meant_path(a, cf), f);
@@ -60,8 +56,7 @@ state_mean_to_run(struct arena *a, const struct conf *cf, bool run, struct fail 
 	return fs_touch(meant_path(a, cf), f);
 }
 
-bool
-state_is_meant_to_run(struct arena *a, const struct conf *cf)
+bool state_is_meant_to_run(struct arena *a, const struct conf *cf)
 {
 	return fs_exists(meant_path(a, cf));
 }
@@ -70,8 +65,7 @@ state_is_meant_to_run(struct arena *a, const struct conf *cf)
  * config.xml may name another run_dir since the supervisor was started. A copy of the
  * project has the original's note, so the note is trusted only in the project itself.
  */
-const char *
-state_dir(struct arena *a, const struct conf *cf)
+const char *state_dir(struct arena *a, const struct conf *cf)
 {
 	struct identity noted, now;
 	enum standing s;
@@ -85,20 +79,17 @@ state_dir(struct arena *a, const struct conf *cf)
 	return cf->run_dir;
 }
 
-static char *
-state_path(struct arena *a, const struct conf *cf)
+static char *state_path(struct arena *a, const struct conf *cf)
 {
 	return arena_printf(a, "%s/state.json", state_dir(a, cf));
 }
 
-char *
-state_lock_path(struct arena *a, const struct conf *cf)
+char *state_lock_path(struct arena *a, const struct conf *cf)
 {
 	return arena_printf(a, "%s/%s", state_dir(a, cf), lock_name);
 }
 
-bool
-state_supervised(struct arena *a, const struct conf *cf)
+bool state_supervised(struct arena *a, const struct conf *cf)
 {
 	return fs_locked(state_lock_path(a, cf));
 }
@@ -109,8 +100,7 @@ state_supervised(struct arena *a, const struct conf *cf)
  * original's. That of an installed project is made anew at each boot, which its
  * services cannot see (ProtectProc).
  */
-static char *
-pid_era(struct arena *a, const struct conf *cf)
+static char *pid_era(struct arena *a, const struct conf *cf)
 {
 	struct procfs first = { 0 };
 	struct stat st = { 0 };
@@ -129,16 +119,14 @@ pid_era(struct arena *a, const struct conf *cf)
 
 static const char held_suffix[] = ".stopped", restart_suffix[] = ".restart";
 
-static char *
-order_path(
+static char *order_path(
     struct arena *a, const struct conf *cf, const char *service, const char *suffix)
 {
 	return arena_printf(a, "%s/%s%s", state_dir(a, cf), service, suffix);
 }
 
-enum err
-state_hold(struct arena *a, const struct conf *cf, const char *service, bool hold,
-    struct fail *f)
+enum err state_hold(struct arena *a, const struct conf *cf, const char *service,
+    bool hold, struct fail *f)
 {
 	const char *path = order_path(a, cf, service, held_suffix);
 	const char *era = pid_era(a, cf);
@@ -146,8 +134,7 @@ state_hold(struct arena *a, const struct conf *cf, const char *service, bool hol
 	return hold ? fs_write(path, era, strlen(era), 0644, f) : fs_unlink(path, f);
 }
 
-bool
-state_is_held(struct arena *a, const struct conf *cf, const char *service)
+bool state_is_held(struct arena *a, const struct conf *cf, const char *service)
 {
 	const char *path = order_path(a, cf, service, held_suffix);
 	char *era;
@@ -156,14 +143,12 @@ state_is_held(struct arena *a, const struct conf *cf, const char *service)
 	       strcmp(era, pid_era(a, cf)) == 0;
 }
 
-char *
-state_held_note(struct arena *a, const char *service)
+char *state_held_note(struct arena *a, const char *service)
 {
 	return arena_printf(a, "by its name: locus start %s", service);
 }
 
-enum err
-state_release_all(struct arena *a, const struct conf *cf, struct fail *f)
+enum err state_release_all(struct arena *a, const struct conf *cf, struct fail *f)
 {
 	const char *dir = state_dir(a, cf);
 	char **names;
@@ -178,23 +163,20 @@ state_release_all(struct arena *a, const struct conf *cf, struct fail *f)
 	return e;
 }
 
-enum err
-state_order_restart(
+enum err state_order_restart(
     struct arena *a, const struct conf *cf, const char *service, struct fail *f)
 {
 	return fs_touch(order_path(a, cf, service, restart_suffix), f);
 }
 
-bool
-state_take_restart(struct arena *a, const struct conf *cf, const char *service)
+bool state_take_restart(struct arena *a, const struct conf *cf, const char *service)
 {
 	const char *path = order_path(a, cf, service, restart_suffix);
 
 	return fs_exists(path) && fs_unlink(path, NULL) == OK;
 }
 
-enum err
-state_write(
+enum err state_write(
     struct arena *a, const struct conf *cf, const struct state *s, struct fail *f)
 {
 	json_t *list = json_array(), *options = json_object(), *root;
@@ -225,14 +207,12 @@ state_write(
 	return fs_write(state_path(a, cf), text, n, 0644, f);
 }
 
-void
-state_forget(struct arena *a, const struct conf *cf)
+void state_forget(struct arena *a, const struct conf *cf)
 {
 	fs_unlink(state_path(a, cf), NULL);
 }
 
-static struct state_proc
-proc_from(struct arena *a, const json_t *j)
+static struct state_proc proc_from(struct arena *a, const json_t *j)
 {
 	const char *name = json_string_value(json_object_get(j, "name"));
 	const char *note = json_string_value(json_object_get(j, "note"));
@@ -248,8 +228,8 @@ proc_from(struct arena *a, const json_t *j)
 		.note = arena_strdup(a, note) };
 }
 
-enum err
-state_read(struct arena *a, const struct conf *cf, struct state *s, struct fail *f)
+enum err state_read(
+    struct arena *a, const struct conf *cf, struct state *s, struct fail *f)
 {
 	const char *path = state_path(a, cf);
 	json_t *root, *list, *sup;
@@ -292,8 +272,7 @@ state_read(struct arena *a, const struct conf *cf, struct state *s, struct fail 
 	return OK;
 }
 
-const char **
-state_restart_options(
+const char **state_restart_options(
     struct arena *a, const struct conf *cf, const struct state *s, size_t *n)
 {
 	const char **names = NEWN(a, const char *, s->noptions + 1);
@@ -310,8 +289,8 @@ state_restart_options(
 	return names;
 }
 
-const char *
-state_restart_text(struct arena *a, const struct conf *cf, const struct state *s)
+const char *state_restart_text(
+    struct arena *a, const struct conf *cf, const struct state *s)
 {
 	const char **names, *all = NULL;
 	char at[21];

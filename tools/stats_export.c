@@ -65,8 +65,7 @@ struct exporting {
 	struct progress bar;
 };
 
-static char *
-temporary(struct exporting *k, const char *name)
+static char *temporary(struct exporting *k, const char *name)
 {
 	return arena_printf(k->x->a, "%s/.tmp-%s", k->dir, name);
 }
@@ -74,8 +73,7 @@ temporary(struct exporting *k, const char *name)
 /* --- rows --- */
 
 /* A column without a value is left out; has_profile is an element without text. */
-static void
-put_column(struct buf *b, const struct col *c, const char *row)
+static void put_column(struct buf *b, const struct col *c, const char *row)
 {
 	static const char in[] = "    ";
 	const char *at = row + c->off;
@@ -96,8 +94,7 @@ put_column(struct buf *b, const struct col *c, const char *row)
 	}
 }
 
-static void
-put_page(struct buf *b, const char *element, const struct stats_page *p)
+static void put_page(struct buf *b, const char *element, const struct stats_page *p)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		buf_printf(b, "<%s>\n", element);
@@ -107,8 +104,7 @@ put_page(struct buf *b, const char *element, const struct stats_page *p)
 	}
 }
 
-static enum err
-stats_put_rows(struct exporting *k, enum stats_table t, struct gzip *to)
+static enum err stats_put_rows(struct exporting *k, enum stats_table t, struct gzip *to)
 {
 	struct stats_page p = { .n = STATS_PAGE };
 	int64_t before = 0;
@@ -132,8 +128,7 @@ stats_put_rows(struct exporting *k, enum stats_table t, struct gzip *to)
 	return OK;
 }
 
-static enum err
-stats_put_file(struct exporting *k, enum stats_table t, struct gzip *to)
+static enum err stats_put_file(struct exporting *k, enum stats_table t, struct gzip *to)
 {
 	const struct stats_file *s = &files[t];
 	const char *head = arena_printf(k->x->a, "%s<%s>\n", declaration, s->root);
@@ -145,8 +140,7 @@ stats_put_file(struct exporting *k, enum stats_table t, struct gzip *to)
 	return gzip_end(to, k->x->f);
 }
 
-static enum err
-export_table(struct exporting *k, enum stats_table t)
+static enum err export_table(struct exporting *k, enum stats_table t)
 {
 	struct gzip *to = NULL;
 	enum err e;
@@ -162,8 +156,7 @@ export_table(struct exporting *k, enum stats_table t)
 
 /* --- tables.xml --- */
 
-static enum err
-export_summary(struct exporting *k)
+static enum err export_summary(struct exporting *k)
 {
 	static const char in[] = "    ";
 	struct buf b = buf_new(k->x->a);
@@ -196,8 +189,7 @@ export_summary(struct exporting *k)
 /* --- the files get their names --- */
 
 /* Gives the finished file another name, too; a directory entry costs no space. */
-static enum err
-stats_file_link(struct exporting *k, const char *from, const char *name)
+static enum err stats_file_link(struct exporting *k, const char *from, const char *name)
 {
 	const char *second = temporary(k, "link");
 
@@ -209,8 +201,7 @@ stats_file_link(struct exporting *k, const char *from, const char *name)
 }
 
 /* tables.xml comes last: whoever sees its new time finds the new files. */
-static enum err
-publish(struct exporting *k)
+static enum err publish(struct exporting *k)
 {
 	for (size_t t = 0; t < STATS__MAX; t++) {
 		const char *from = temporary(k, files[t].name);
@@ -228,8 +219,7 @@ publish(struct exporting *k)
 
 /* --- the command --- */
 
-static enum err
-export_snapshot(struct exporting *k)
+static enum err export_snapshot(struct exporting *k)
 {
 	enum err e = OK;
 
@@ -242,8 +232,7 @@ export_snapshot(struct exporting *k)
 	return e == OK ? export_summary(k) : e;
 }
 
-static enum err
-export_all(struct exporting *k)
+static enum err export_all(struct exporting *k)
 {
 	enum err e;
 
@@ -266,8 +255,7 @@ export_all(struct exporting *k)
 	return e;
 }
 
-static enum err
-stats_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err stats_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct stats_opts *o = opts;
 	struct exporting k = { .x = x, .dry_run = o->dry_run };

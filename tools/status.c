@@ -76,16 +76,15 @@ struct project_status {
 
 enum { SUSPECTS_SHOWN = 5 };
 
-static enum suspicion
-suspicion_of(const struct project_status *r, const struct row_tally *t)
+static enum suspicion suspicion_of(
+    const struct project_status *r, const struct row_tally *t)
 {
 	const struct host_ends h = host_ends_of(t);
 
 	return host_suspicion(&h, &r->ends);
 }
 
-static enum err
-find_suspects(struct cmd_ctx *x, struct project_status *r)
+static enum err find_suspects(struct cmd_ctx *x, struct project_status *r)
 {
 	struct row_tally *v;
 	size_t n;
@@ -99,8 +98,8 @@ find_suspects(struct cmd_ctx *x, struct project_status *r)
 }
 
 /* "30 of 42 successes are invalid or inconclusive, 2 % of all hosts'". */
-static char *
-suspect_text(struct arena *a, const struct project_status *r, const struct row_tally *t)
+static char *suspect_text(
+    struct arena *a, const struct project_status *r, const struct row_tally *t)
 {
 	const struct host_ends h = host_ends_of(t), *all = &r->ends;
 
@@ -115,8 +114,8 @@ suspect_text(struct arena *a, const struct project_status *r, const struct row_t
 	    100 * (double)all->failed / (double)(all->failed + all->success));
 }
 
-static void
-show_suspects(struct cmd_ctx *x, struct print *p, const struct project_status *r)
+static void show_suspects(
+    struct cmd_ctx *x, struct print *p, const struct project_status *r)
 {
 	print_open(p, "hosts_that_stand_out", PRINT_ARRAY);
 	for (size_t i = 0; i < r->nsuspects; i++) {
@@ -144,8 +143,7 @@ struct finder {
 	struct project_status *r;
 };
 
-static void
-status_stuck_found(void *arg, const struct fsck_finding *found)
+static void status_stuck_found(void *arg, const struct fsck_finding *found)
 {
 	const struct finder *f = arg;
 	struct stuck_sum *s = &f->r->stuck[found->code];
@@ -160,8 +158,7 @@ status_stuck_found(void *arg, const struct fsck_finding *found)
 /*
  * Looks for workunits that lack results only if the counts show that there may be any.
  */
-static enum err
-find_stuck(struct cmd_ctx *x, struct project_status *r)
+static enum err find_stuck(struct cmd_ctx *x, struct project_status *r)
 {
 	struct finder f = { x, x->a, r };
 
@@ -173,8 +170,7 @@ find_stuck(struct cmd_ctx *x, struct project_status *r)
 	return OK;
 }
 
-static char *
-stuck_text(struct arena *a, int code, const struct stuck_sum *s)
+static char *stuck_text(struct arena *a, int code, const struct stuck_sum *s)
 {
 	const struct fsck_words *w = fsck_words((enum fsck_code)code);
 	const char *more = s->more[0] == '\0' ? "" : arena_printf(a, " (%s)", s->more);
@@ -183,8 +179,8 @@ stuck_text(struct arena *a, int code, const struct stuck_sum *s)
 	    a, "%s %s: %s%s; %s", w->noun, s->name, w->text, more, s->cure);
 }
 
-static void
-show_stuck(struct cmd_ctx *x, struct print *p, const struct project_status *r)
+static void show_stuck(
+    struct cmd_ctx *x, struct print *p, const struct project_status *r)
 {
 	print_open(p, "stuck", PRINT_ARRAY);
 	for (int i = 0; i < FSCK__MAX; i++) {
@@ -205,16 +201,16 @@ show_stuck(struct cmd_ctx *x, struct print *p, const struct project_status *r)
 
 /* --- what fails --- */
 
-static const char *
-failing_app(const struct project_status *r, const struct failure_kind *k)
+static const char *failing_app(
+    const struct project_status *r, const struct failure_kind *k)
 {
 	const struct app *app = catalog_app(r->cat, k->appid);
 
 	return app == NULL ? "" : app->name;
 }
 
-static void
-show_failures(struct cmd_ctx *x, struct print *p, const struct project_status *r)
+static void show_failures(
+    struct cmd_ctx *x, struct print *p, const struct project_status *r)
 {
 	const struct failures *f = &r->failed;
 	char last[21];
@@ -248,8 +244,7 @@ show_failures(struct cmd_ctx *x, struct print *p, const struct project_status *r
 
 /* --- what runs --- */
 
-static void
-show_services(struct cmd_ctx *x, struct print *p, const struct state *s)
+static void show_services(struct cmd_ctx *x, struct print *p, const struct state *s)
 {
 	int64_t now = clock_now();
 	char since[21];
@@ -276,8 +271,7 @@ show_services(struct cmd_ctx *x, struct print *p, const struct state *s)
 	print_close(p);
 }
 
-static void
-show_upstream(struct cmd_ctx *x, struct print *p)
+static void show_upstream(struct cmd_ctx *x, struct print *p)
 {
 	struct fail f = { 0 };
 	char **lines;
@@ -291,8 +285,7 @@ show_upstream(struct cmd_ctx *x, struct print *p)
 }
 
 /* The daemons end when they see the file, and wait as long as it is there. */
-static char *
-daemons_stopped(struct cmd_ctx *x)
+static char *daemons_stopped(struct cmd_ctx *x)
 {
 	const char *stop = project_path(x->a, x->cf, "stop_daemons");
 
@@ -301,8 +294,8 @@ daemons_stopped(struct cmd_ctx *x)
 	           NULL;
 }
 
-static void
-show_faults(struct cmd_ctx *x, struct print *p, const struct config_faults *f)
+static void show_faults(
+    struct cmd_ctx *x, struct print *p, const struct config_faults *f)
 {
 	print_open(p, "faults", PRINT_ARRAY);
 	for (size_t i = 0; i < f->n; i++) {
@@ -322,8 +315,7 @@ show_faults(struct cmd_ctx *x, struct print *p, const struct config_faults *f)
 }
 
 /* What daemons say about themselves. */
-static void
-show_troubles(struct cmd_ctx *x, struct print *p, const char *key,
+static void show_troubles(struct cmd_ctx *x, struct print *p, const char *key,
     const struct trouble *v, size_t n)
 {
 	print_open(p, key, PRINT_ARRAY);
@@ -350,8 +342,8 @@ show_troubles(struct cmd_ctx *x, struct print *p, const char *key,
 	print_close(p);
 }
 
-static void
-show_running(struct cmd_ctx *x, struct print *p, const struct project_status *r)
+static void show_running(
+    struct cmd_ctx *x, struct print *p, const struct project_status *r)
 {
 	const char *go_on = daemons_stopped(x), *state = running_name(r->running);
 	const struct probe *probe = &r->probe;
@@ -398,8 +390,8 @@ show_running(struct cmd_ctx *x, struct print *p, const struct project_status *r)
 
 /* --- the work --- */
 
-static void
-show_drained(struct cmd_ctx *x, struct print *p, int64_t since, const struct catalog *c)
+static void show_drained(
+    struct cmd_ctx *x, struct print *p, int64_t since, const struct catalog *c)
 {
 	int64_t now = clock_now();
 
@@ -425,8 +417,7 @@ show_drained(struct cmd_ctx *x, struct print *p, int64_t since, const struct cat
 	print_close(p);
 }
 
-static void
-show_work(struct print *p, const struct census *c)
+static void show_work(struct print *p, const struct census *c)
 {
 	const struct result_counts *r = &c->results;
 
@@ -443,8 +434,7 @@ show_work(struct print *p, const struct census *c)
 	    (long long)r->over, (long long)r->success, (long long)r->valid);
 }
 
-static void
-show_locality(struct cmd_ctx *x, struct print *p, const struct census *c)
+static void show_locality(struct cmd_ctx *x, struct print *p, const struct census *c)
 {
 	int64_t now = clock_now();
 	char *saves = locality_saves_text(x->a, &c->sent, &c->without);
@@ -483,8 +473,8 @@ show_locality(struct cmd_ctx *x, struct print *p, const struct census *c)
 }
 
 /* What waits although daemons have seen it. */
-static void
-show_aside(struct cmd_ctx *x, struct print *p, const struct project_status *r)
+static void show_aside(
+    struct cmd_ctx *x, struct print *p, const struct project_status *r)
 {
 	print_open(p, "aside", PRINT_ARRAY);
 	for (size_t i = 0; i < r->naside; i++) {
@@ -505,8 +495,8 @@ show_aside(struct cmd_ctx *x, struct print *p, const struct project_status *r)
 		    human_span(x->a, clock_now() - r->messages->b));
 }
 
-static void
-show_counted(struct cmd_ctx *x, struct print *p, const struct project_status *r)
+static void show_counted(
+    struct cmd_ctx *x, struct print *p, const struct project_status *r)
 {
 	const struct census *c = &r->c;
 
@@ -531,8 +521,7 @@ show_counted(struct cmd_ctx *x, struct print *p, const struct project_status *r)
 	show_stuck(x, p, r);
 }
 
-static void
-show_project_status(struct cmd_ctx *x, const struct project_status *r)
+static void show_project_status(struct cmd_ctx *x, const struct project_status *r)
 {
 	struct print *p = print_tree(x, PRINT_OBJECT);
 
@@ -576,8 +565,7 @@ static const struct field status_options[] = {
 };
 
 /* Reads what only the database knows. */
-static enum err
-status_read_rows(struct cmd_ctx *x, struct project_status *r)
+static enum err status_read_rows(struct cmd_ctx *x, struct project_status *r)
 {
 	TRY(census_take(x, &r->c));
 	TRY(tools_catalog(x, &r->cat));
@@ -590,8 +578,7 @@ status_read_rows(struct cmd_ctx *x, struct project_status *r)
 }
 
 /* An error of the connection to the database is part of the status. */
-static enum err
-status_take(struct cmd_ctx *x, struct project_status *r, enum err e)
+static enum err status_take(struct cmd_ctx *x, struct project_status *r, enum err e)
 {
 	*r = (struct project_status){ 0 };
 	TRY(running_read(x, &r->s, &r->running));
@@ -627,8 +614,8 @@ struct watch {               /* figures when it began, and at the last look */
 };
 
 /* What came since the beginning, and how much of it in a minute. */
-static char *
-trend(struct arena *a, const char *what, int64_t was, int64_t is, int64_t ms)
+static char *trend(
+    struct arena *a, const char *what, int64_t was, int64_t is, int64_t ms)
 {
 	double per_minute = ms > 0 ? (double)(is - was) * 60000 / (double)ms : 0;
 
@@ -636,8 +623,8 @@ trend(struct arena *a, const char *what, int64_t was, int64_t is, int64_t ms)
 	    a, "%lld %s (%.3g a minute)", (long long)(is - was), what, per_minute);
 }
 
-static void
-print_trends(struct cmd_ctx *x, const struct project_status *r, struct watch *w)
+static void print_trends(
+    struct cmd_ctx *x, const struct project_status *r, struct watch *w)
 {
 	const struct census *c = &r->c;
 	int64_t ms = clock_mono_ms() - w->began_ms;
@@ -668,8 +655,7 @@ print_trends(struct cmd_ctx *x, const struct project_status *r, struct watch *w)
 		printf("left       %lld results to be over\n", (long long)left);
 }
 
-static enum err
-watch_look(struct cmd_ctx *x, void *arg)
+static enum err watch_look(struct cmd_ctx *x, void *arg)
 {
 	struct watch *w = arg;
 	struct arena *round = x->a;
@@ -689,8 +675,7 @@ watch_look(struct cmd_ctx *x, void *arg)
 	return OK;
 }
 
-static enum err
-status_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err status_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct status_opts *o = opts;
 	struct watch w = { .whole = x->a, .began_ms = clock_mono_ms() };

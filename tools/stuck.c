@@ -37,9 +37,8 @@ struct stuck_search {
 	int32_t quorum;              /* the largest of the demands */
 };
 
-static void
-stuck_report(const struct stuck_search *k, enum fsck_code code, const char *name,
-    const char *more)
+static void stuck_report(const struct stuck_search *k, enum fsck_code code,
+    const char *name, const char *more)
 {
 	k->to->found(k->to->arg,
 	    &(const struct fsck_finding){ .code = code, .name = name, .more = more });
@@ -47,8 +46,7 @@ stuck_report(const struct stuck_search *k, enum fsck_code code, const char *name
 
 /* --- workunits that lack results --- */
 
-static enum err
-lacking_between(struct stuck_search *k, int64_t from, int64_t to)
+static enum err lacking_between(struct stuck_search *k, int64_t from, int64_t to)
 {
 	struct row_wu_short *w;
 	size_t n = 0;
@@ -73,8 +71,7 @@ lacking_between(struct stuck_search *k, int64_t from, int64_t to)
 /* --- names --- */
 
 /* Skips draining sets: the admin has given them up, and nobody waits for them. */
-static enum err
-check_set_names(struct stuck_search *k)
+static enum err check_set_names(struct stuck_search *k)
 {
 	int64_t last = 0;
 	size_t n = 1;
@@ -101,8 +98,7 @@ check_set_names(struct stuck_search *k)
 
 /* --- work that no host may get --- */
 
-static enum err
-load_rules(struct stuck_search *k)
+static enum err load_rules(struct stuck_search *k)
 {
 	struct cmd_ctx *x = k->x;
 	struct plan_classes *classes = NULL;
@@ -119,16 +115,14 @@ load_rules(struct stuck_search *k)
 }
 
 /* The question about demands; the caller adds which. */
-static struct demand_ask
-stuck_ask(const struct stuck_search *k)
+static struct demand_ask stuck_ask(const struct stuck_search *k)
 {
 	return (struct demand_ask){ .takers = unsendable_takers(k->x->cf, &k->fleet),
 		.since_day = k->fleet.since_day };
 }
 
 /* Loads the kinds of hosts only once a workunit is bound to one. */
-static enum err
-check_demand(struct stuck_search *k, const struct demand *d)
+static enum err check_demand(struct stuck_search *k, const struct demand *d)
 {
 	struct cmd_ctx *x = k->x;
 	const struct app *app = catalog_app(k->cat, d->appid);
@@ -153,16 +147,14 @@ check_demand(struct stuck_search *k, const struct demand *d)
 	return OK;
 }
 
-static enum err
-check_demands(struct stuck_search *k, const struct demand *d, size_t n)
+static enum err check_demands(struct stuck_search *k, const struct demand *d, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		TRY(check_demand(k, &d[i]));
 	return OK;
 }
 
-static enum err
-work_between(struct stuck_search *k, int64_t from, int64_t to)
+static enum err work_between(struct stuck_search *k, int64_t from, int64_t to)
 {
 	struct demand_ask ask = stuck_ask(k);
 	struct demand *d;
@@ -174,8 +166,7 @@ work_between(struct stuck_search *k, int64_t from, int64_t to)
 	return check_demands(k, d, n);
 }
 
-static enum err
-work_queued(struct stuck_search *k,
+static enum err work_queued(struct stuck_search *k,
     enum err (*each)(struct stuck_search *, const struct demand *, size_t n))
 {
 	struct demand_ask ask = stuck_ask(k);
@@ -192,8 +183,7 @@ work_queued(struct stuck_search *k,
 	return OK;
 }
 
-static void
-report_unsendable(const struct stuck_search *k)
+static void report_unsendable(const struct stuck_search *k)
 {
 	struct arena *a = k->x->a;
 
@@ -226,8 +216,7 @@ report_unsendable(const struct stuck_search *k)
 
 /* --- work assigned to some hosts only --- */
 
-static enum err
-check_targets(struct stuck_search *k)
+static enum err check_targets(struct stuck_search *k)
 {
 	struct row_aimed *w;
 	size_t n = 0;
@@ -245,8 +234,7 @@ check_targets(struct stuck_search *k)
 
 /* Calls each() slice by slice, which bounds memory and keeps no long-lived snapshot of
  * the tables. */
-static enum err
-each_slice(struct stuck_search *k,
+static enum err each_slice(struct stuck_search *k,
     enum err (*each)(struct stuck_search *, int64_t from, int64_t to))
 {
 	for (int64_t from = IDS_BEGIN, to = from; to < IDS_END; from = to) {
@@ -257,8 +245,7 @@ each_slice(struct stuck_search *k,
 	return OK;
 }
 
-enum err
-stuck_find(struct cmd_ctx *x, enum stuck_depth depth, bool lacking,
+enum err stuck_find(struct cmd_ctx *x, enum stuck_depth depth, bool lacking,
     const struct stuck_listener *to)
 {
 	struct stuck_search k = { .x = x, .to = to, .depth = depth };
@@ -280,8 +267,7 @@ stuck_find(struct cmd_ctx *x, enum stuck_depth depth, bool lacking,
 	return e;
 }
 
-static enum err
-note_quorums(struct stuck_search *k, const struct demand *d, size_t n)
+static enum err note_quorums(struct stuck_search *k, const struct demand *d, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (d[i].quorum > k->quorum)
@@ -289,8 +275,7 @@ note_quorums(struct stuck_search *k, const struct demand *d, size_t n)
 	return OK;
 }
 
-enum err
-stuck_quorum(struct cmd_ctx *x, int32_t *quorum, int64_t *accounts)
+enum err stuck_quorum(struct cmd_ctx *x, int32_t *quorum, int64_t *accounts)
 {
 	struct stuck_search k = { .x = x };
 	enum err e = load_rules(&k);
@@ -303,8 +288,7 @@ stuck_quorum(struct cmd_ctx *x, int32_t *quorum, int64_t *accounts)
 	return e;
 }
 
-static void
-stuck_work_found(void *arg, const struct fsck_finding *f)
+static void stuck_work_found(void *arg, const struct fsck_finding *f)
 {
 	bool *some = arg;
 
@@ -312,8 +296,7 @@ stuck_work_found(void *arg, const struct fsck_finding *f)
 			     f->code < FSCK_WORK_APP_OFF + UNSENDABLE__MAX);
 }
 
-enum err
-stuck_work(struct cmd_ctx *x, bool *some)
+enum err stuck_work(struct cmd_ctx *x, bool *some)
 {
 	*some = false;
 	return stuck_find(x, STUCK_QUEUED, false,
@@ -322,8 +305,8 @@ stuck_work(struct cmd_ctx *x, bool *some)
 
 /* --- one workunit --- */
 
-enum err
-stuck_reasons(struct cmd_ctx *x, const struct workunit *wu, const char ***v, size_t *n)
+enum err stuck_reasons(
+    struct cmd_ctx *x, const struct workunit *wu, const char ***v, size_t *n)
 {
 	struct stuck_search k = { .x = x };
 	struct demand d = demand_of(wu), *there;
@@ -349,8 +332,7 @@ stuck_reasons(struct cmd_ctx *x, const struct workunit *wu, const char ***v, siz
 	return OK;
 }
 
-enum err
-stuck_hint(struct cmd_ctx *x, const struct workunit *wu)
+enum err stuck_hint(struct cmd_ctx *x, const struct workunit *wu)
 {
 	const char **v;
 	size_t n;

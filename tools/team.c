@@ -54,16 +54,15 @@ static const struct print_column team_show_columns[] = {
 	{ 0 },
 };
 
-static void
-team_line_put(struct print *l, const struct row_team_line *t)
+static void team_line_put(struct print *l, const struct row_team_line *t)
 {
 	print_cells(l, t->id, t->name, t->userid, t->founder, t->type, t->country,
 	    t->url, t->joinable != 0, t->members, t->create_time, t->credit,
 	    t->recent_credit);
 }
 
-static enum err
-team_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err team_list_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct team_list_opts *o = opts;
 	char *name = o->name == NULL ? NULL : work_like(x->a, o->name);
@@ -100,8 +99,8 @@ const struct cmd cmd_team_list = { .name = "team list",
 
 /* --- show --- */
 
-static enum err
-team_line_of(struct cmd_ctx *x, const char *arg, struct row_team_line **t)
+static enum err team_line_of(
+    struct cmd_ctx *x, const char *arg, struct row_team_line **t)
 {
 	int64_t id;
 
@@ -109,8 +108,8 @@ team_line_of(struct cmd_ctx *x, const char *arg, struct row_team_line **t)
 	return db_row(x->db, x->a, x->f, t, TEAM_LINE_BY_ID, .id = id);
 }
 
-static enum err
-team_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err team_show_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct row_team_line *t = NULL;
 	struct print *l;
@@ -154,14 +153,12 @@ static const struct field team_set_options[] = {
 	{ 0 },
 };
 
-static char *
-text_or(struct arena *a, const char *given, char *was)
+static char *text_or(struct arena *a, const char *given, char *was)
 {
 	return given == NULL ? was : arena_strdup(a, given);
 }
 
-static enum err
-team_set_values(
+static enum err team_set_values(
     struct cmd_ctx *x, const struct team_set_opts *o, struct row_team_line *t)
 {
 	struct user *founder;
@@ -186,8 +183,7 @@ team_set_values(
 	return OK;
 }
 
-static enum err
-team_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err team_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct team_set_opts *o = opts;
 	struct row_team_line *t = NULL, was;

@@ -25,8 +25,7 @@
 
 enum { FILES_MOST = 1000 };
 
-static void
-fault_push(struct cmd_ctx *x, struct tmpl_faults *all, const char *why)
+static void fault_push(struct cmd_ctx *x, struct tmpl_faults *all, const char *why)
 {
 	PUSH(x->a, all->v, all->n, all->cap) = (struct tmpl_fault){
 		.line = 1, .error = true, .text = arena_strdup(x->a, why)
@@ -34,8 +33,8 @@ fault_push(struct cmd_ctx *x, struct tmpl_faults *all, const char *why)
 }
 
 /* What only shows when a job is made: the size of its XML, for example. */
-static void
-try_input(struct cmd_ctx *x, const char *text, size_t n, struct tmpl_faults *all)
+static void try_input(
+    struct cmd_ctx *x, const char *text, size_t n, struct tmpl_faults *all)
 {
 	static const struct word words[] = { { "%FROM%", "0" }, { "%TO%", "1" },
 		{ "%PART%", "0000" }, { "%FILE%", "file" } };
@@ -61,8 +60,7 @@ try_input(struct cmd_ctx *x, const char *text, size_t n, struct tmpl_faults *all
 		fault_push(x, all, f.detail);
 }
 
-static bool
-has_errors(const struct tmpl_faults *all)
+static bool has_errors(const struct tmpl_faults *all)
 {
 	for (size_t i = 0; i < all->n; i++)
 		if (all->v[i].error)
@@ -70,9 +68,8 @@ has_errors(const struct tmpl_faults *all)
 	return false;
 }
 
-static void
-find_input_faults(struct cmd_ctx *x, const char *text, enum template_large large,
-    struct tmpl_faults *all)
+static void find_input_faults(struct cmd_ctx *x, const char *text,
+    enum template_large large, struct tmpl_faults *all)
 {
 	const struct tmpl_use use = { .large = large >= LARGE_FIRST,
 		.perhaps_large = large == LARGE_PERHAPS,
@@ -83,8 +80,8 @@ find_input_faults(struct cmd_ctx *x, const char *text, enum template_large large
 		try_input(x, text, n, all);
 }
 
-static void
-find_output_faults(struct cmd_ctx *x, const char *text, struct tmpl_faults *all)
+static void find_output_faults(
+    struct cmd_ctx *x, const char *text, struct tmpl_faults *all)
 {
 	struct fail f = { 0 };
 
@@ -95,8 +92,8 @@ find_output_faults(struct cmd_ctx *x, const char *text, struct tmpl_faults *all)
 
 /* --- for commands that install or use a template --- */
 
-static enum err
-judge_template(struct cmd_ctx *x, const char *file, const struct tmpl_faults *all)
+static enum err judge_template(
+    struct cmd_ctx *x, const char *file, const struct tmpl_faults *all)
 {
 	const struct tmpl_fault *first = NULL;
 
@@ -119,8 +116,7 @@ judge_template(struct cmd_ctx *x, const char *file, const struct tmpl_faults *al
  * Check the text of a template; file is its name for messages. Print all faults but the
  * first error on stderr; E_BADREQ with that one's line and element.
  */
-static enum err
-template_check_in(
+static enum err template_check_in(
     struct cmd_ctx *x, const char *file, const char *text, enum template_large large)
 {
 	struct tmpl_faults all;
@@ -129,8 +125,7 @@ template_check_in(
 	return judge_template(x, file, &all);
 }
 
-enum err
-template_check_out(struct cmd_ctx *x, const char *file, const char *text)
+enum err template_check_out(struct cmd_ctx *x, const char *file, const char *text)
 {
 	struct tmpl_faults all;
 
@@ -160,8 +155,7 @@ static const struct print_column check_columns[] = {
 	{ 0 },
 };
 
-static size_t
-print_faults(
+static size_t print_faults(
     struct cmd_ctx *x, struct print *l, const char *file, const struct tmpl_faults *all)
 {
 	size_t errors = 0;
@@ -179,8 +173,8 @@ print_faults(
 	return errors;
 }
 
-static enum err
-template_check_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err template_check_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct check_opts *o = opts;
 	enum template_large large = o->ranges ? LARGE_RANGES :
@@ -225,8 +219,7 @@ const struct cmd cmd_template_check = { .name = "template check",
 /* The templates of a new app. */
 
 /* Sets the number in <name>, in place or at the end of <workunit>. */
-static char *
-with_number(struct cmd_ctx *x, char *text, const char *name, int64_t value)
+static char *with_number(struct cmd_ctx *x, char *text, const char *name, int64_t value)
 {
 	const char *open = arena_printf(x->a, "<%s>", name);
 	const char *at = strstr(text, open), *end;
@@ -244,8 +237,7 @@ with_number(struct cmd_ctx *x, char *text, const char *name, int64_t value)
 }
 
 /* Returns the text of the pair for any program. */
-static enum err
-first_template(
+static enum err first_template(
     struct cmd_ctx *x, const struct app_templates *t, const char *kind, char **text)
 {
 	const char *name = arena_printf(x->a, "first-%s.xml", kind);
@@ -267,16 +259,14 @@ first_template(
 	return OK;
 }
 
-char *
-app_template_path(struct cmd_ctx *x, const char *app, const char *kind)
+char *app_template_path(struct cmd_ctx *x, const char *app, const char *kind)
 {
 	return project_path(
 	    x->a, x->cf, arena_printf(x->a, "templates/%s_%s.xml", app, kind));
 }
 
 /* Never replaces a template with other contents. *md5: of what was written, or NULL. */
-static enum err
-write_template(
+static enum err write_template(
     struct cmd_ctx *x, const char *to, const char *text, bool dry, const char **md5)
 {
 	size_t n = strlen(text), have;
@@ -301,9 +291,8 @@ write_template(
 	return OK;
 }
 
-static enum err
-install_one(struct cmd_ctx *x, const char *app, const struct app_templates *t,
-    const char *kind, const char **md5)
+static enum err install_one(struct cmd_ctx *x, const char *app,
+    const struct app_templates *t, const char *kind, const char **md5)
 {
 	bool in = strcmp(kind, "in") == 0;
 	const char *file = in ? t->in : t->out;
@@ -325,9 +314,8 @@ install_one(struct cmd_ctx *x, const char *app, const struct app_templates *t,
 	return write_template(x, to, text, t->dry_run, md5);
 }
 
-enum err
-app_templates_install(struct cmd_ctx *x, const char *app, const struct app_templates *t,
-    struct app_added *added)
+enum err app_templates_install(struct cmd_ctx *x, const char *app,
+    const struct app_templates *t, struct app_added *added)
 {
 	TRY(install_one(x, app, t, "in", &added->in));
 	return install_one(x, app, t, "out", &added->out);
@@ -395,8 +383,8 @@ struct draft { /* the templates to write */
 
 /* --- answers --- */
 
-static void
-ask_text(struct draft *d, const char *question, const char *otherwise, const char **to)
+static void ask_text(
+    struct draft *d, const char *question, const char *otherwise, const char **to)
 {
 	char line[ANSWER_MOST], *answer;
 
@@ -410,8 +398,7 @@ ask_text(struct draft *d, const char *question, const char *otherwise, const cha
 		*to = arena_strdup(d->x->a, answer);
 }
 
-static void
-ask_names(
+static void ask_names(
     struct draft *d, const char *question, const char *otherwise, struct text_list *to)
 {
 	const char *answer = NULL;
@@ -429,8 +416,7 @@ ask_names(
 	to->v = v;
 }
 
-static enum err
-ask_all(struct draft *d)
+static enum err ask_all(struct draft *d)
 {
 	const char *quorum = NULL, *api = "", *large = d->o.large ? "y" : NULL;
 
@@ -465,8 +451,7 @@ ask_all(struct draft *d)
 
 /* --- checks --- */
 
-static enum err
-read_size(
+static enum err read_size(
     struct draft *d, const char *what, const char *text, double otherwise, double *v)
 {
 	static const struct {
@@ -497,8 +482,7 @@ read_size(
 	return OK;
 }
 
-static enum err
-read_time(
+static enum err read_time(
     struct draft *d, const char *what, const char *text, double otherwise, double *v)
 {
 	*v = otherwise;
@@ -507,8 +491,7 @@ read_time(
 	return ctx_usage(d->x, "%s \"%.40s\": a number above 0", what, text);
 }
 
-static enum err
-check_open_names(struct draft *d, const struct text_list *l)
+static enum err check_open_names(struct draft *d, const struct text_list *l)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		const char *v = l->v[i];
@@ -525,8 +508,7 @@ check_open_names(struct draft *d, const struct text_list *l)
 	return OK;
 }
 
-static enum err
-check_app(struct draft *d)
+static enum err check_app(struct draft *d)
 {
 	const char *v = d->app;
 
@@ -539,8 +521,7 @@ check_app(struct draft *d)
 	    d->x, "\"%.60s\" cannot be an app's name: letters, digits and _ - .", v);
 }
 
-static enum err
-read_answers(struct draft *d)
+static enum err read_answers(struct draft *d)
 {
 	static char in_name[] = "in", out_name[] = "out";
 	static char *in[] = { in_name }, *out[] = { out_name };
@@ -571,8 +552,7 @@ read_answers(struct draft *d)
 
 /* --- texts --- */
 
-static char *
-draft_input(struct draft *d)
+static char *draft_input(struct draft *d)
 {
 	struct buf b = buf_new(d->x->a);
 	const struct new_opts *o = &d->o;
@@ -615,8 +595,7 @@ draft_input(struct draft *d)
 	return b.p;
 }
 
-static char *
-draft_output(struct draft *d)
+static char *draft_output(struct draft *d)
 {
 	struct buf b = buf_new(d->x->a);
 	const struct text_list *l = &d->o.outputs;
@@ -639,8 +618,8 @@ draft_output(struct draft *d)
 
 /* --- files --- */
 
-static enum err
-write_file(struct draft *d, struct print *l, const char *name, const char *text)
+static enum err write_file(
+    struct draft *d, struct print *l, const char *name, const char *text)
 {
 	struct cmd_ctx *x = d->x;
 	const char *dir = d->o.dir == NULL ? "." : d->o.dir;
@@ -661,8 +640,7 @@ write_file(struct draft *d, struct print *l, const char *name, const char *text)
 	return OK;
 }
 
-static enum err
-check_absent(struct draft *d, const char *name)
+static enum err check_absent(struct draft *d, const char *name)
 {
 	const char *path = d->o.dir == NULL ?
 	                       name :
@@ -674,8 +652,7 @@ check_absent(struct draft *d, const char *name)
 	    "%s exists; remove it, or give another directory with --dir", path);
 }
 
-static void
-print_next(struct draft *d)
+static void print_next(struct draft *d)
 {
 	const char *app = d->app, *wrap = d->o.wrap;
 
@@ -690,8 +667,7 @@ print_next(struct draft *d)
 	    d->o.quorum > 1 ? "" : "=\"--command true\"");
 }
 
-static enum err
-write_drafts(struct draft *d)
+static enum err write_drafts(struct draft *d)
 {
 	struct cmd_ctx *x = d->x;
 	const char *in = arena_printf(x->a, "%s_in.xml", d->app);
@@ -711,8 +687,8 @@ write_drafts(struct draft *d)
 	return OK;
 }
 
-static enum err
-template_new_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err template_new_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct draft d = {
 		.x = x, .o = *(const struct new_opts *)opts, .app = args[0]

@@ -21,8 +21,8 @@
 
 enum { TABLE_ROWS = 100 };
 
-struct pager
-pager_begin(struct cmd_ctx *x, const struct print_column *columns, int64_t limit)
+struct pager pager_begin(
+    struct cmd_ctx *x, const struct print_column *columns, int64_t limit)
 {
 	bool few = limit == 0 && x->format == FORMAT_TABLE;
 
@@ -34,8 +34,7 @@ pager_begin(struct cmd_ctx *x, const struct print_column *columns, int64_t limit
 		                     limit };
 }
 
-int64_t
-pager_wants(struct pager *p)
+int64_t pager_wants(struct pager *p)
 {
 	arena_reset(&p->page);
 	if (p->over)
@@ -44,8 +43,7 @@ pager_wants(struct pager *p)
 	return p->left < PAGE_ROWS ? p->left + 1 : PAGE_ROWS;
 }
 
-bool
-pager_takes(struct pager *p, int64_t id)
+bool pager_takes(struct pager *p, int64_t id)
 {
 	p->before = id;
 	if (p->left == 0) {
@@ -57,14 +55,12 @@ pager_takes(struct pager *p, int64_t id)
 	return true;
 }
 
-void
-pager_page(struct pager *p, int64_t wanted, size_t n)
+void pager_page(struct pager *p, int64_t wanted, size_t n)
 {
 	p->over = (int64_t)n < wanted || p->cut;
 }
 
-enum err
-pager_end(struct pager *p, enum err e, const char *what)
+enum err pager_end(struct pager *p, enum err e, const char *what)
 {
 	print_end(p->list);
 	arena_free(&p->page);
@@ -79,8 +75,7 @@ pager_end(struct pager *p, enum err e, const char *what)
 	return OK;
 }
 
-enum err
-confirm(struct cmd_ctx *x, bool yes, const char *fmt, ...)
+enum err confirm(struct cmd_ctx *x, bool yes, const char *fmt, ...)
 {
 	char question[400], answer[16];
 	va_list ap;
@@ -109,8 +104,7 @@ struct screen {
 	int signals;    /* becomes readable when it is time to end */
 };
 
-static struct screen
-screen_begin(void)
+static struct screen screen_begin(void)
 {
 	struct screen s = { 0 };
 	sigset_t ends;
@@ -131,8 +125,7 @@ screen_begin(void)
 
 /* Length of what fits into the columns; escape sequences and the later bytes of a
  * character take no column. */
-static size_t
-fitting(const char *line, size_t n, int columns)
+static size_t fitting(const char *line, size_t n, int columns)
 {
 	size_t i = 0;
 
@@ -151,8 +144,7 @@ fitting(const char *line, size_t n, int columns)
 }
 
 /* Writes over the old lines and erases what is left of each, so nothing flickers. */
-static void
-show_in_place(FILE *out, const char *text)
+static void show_in_place(FILE *out, const char *text)
 {
 	struct winsize size = { 0 };
 	int rows, columns;
@@ -172,8 +164,7 @@ show_in_place(FILE *out, const char *text)
 }
 
 /* Collects what look() prints, so that it is shown at once. */
-static enum err
-screen_look(struct cmd_ctx *x, const struct screen *s, bool first,
+static enum err screen_look(struct cmd_ctx *x, const struct screen *s, bool first,
     enum err (*look)(struct cmd_ctx *, void *), void *arg)
 {
 	struct arena round = { 0 }, *whole = x->a;
@@ -202,8 +193,7 @@ screen_look(struct cmd_ctx *x, const struct screen *s, bool first,
 	return e;
 }
 
-enum err
-screen_repeat(struct cmd_ctx *x, int64_t every_s,
+enum err screen_repeat(struct cmd_ctx *x, int64_t every_s,
     enum err (*look)(struct cmd_ctx *, void *), void *arg)
 {
 	struct screen s = screen_begin();
@@ -235,8 +225,7 @@ screen_repeat(struct cmd_ctx *x, int64_t every_s,
 
 enum { SILENT_MS = 2000, EVERY_MS = 100, BAR = 24, COLUMNS = 80 };
 
-struct progress
-progress_begin(const char *what, int64_t total)
+struct progress progress_begin(const char *what, int64_t total)
 {
 	return (struct progress){ .what = what,
 		.total = total,
@@ -246,8 +235,7 @@ progress_begin(const char *what, int64_t total)
 		.terminal = isatty(STDERR_FILENO) };
 }
 
-struct progress
-progress_begin_bytes(const char *what, int64_t total)
+struct progress progress_begin_bytes(const char *what, int64_t total)
 {
 	struct progress p = progress_begin(what, total);
 
@@ -255,14 +243,12 @@ progress_begin_bytes(const char *what, int64_t total)
 	return p;
 }
 
-static char *
-amount(struct arena *a, const struct progress *p, double n)
+static char *amount(struct arena *a, const struct progress *p, double n)
 {
 	return p->bytes ? human_bytes(a, n) : arena_printf(a, "%.0f", n);
 }
 
-static char *
-bar(struct arena *a, double part)
+static char *bar(struct arena *a, double part)
 {
 	char text[BAR + 1];
 	int full = (int)(part * BAR);
@@ -273,8 +259,8 @@ bar(struct arena *a, double part)
 	return arena_strdup(a, text);
 }
 
-static char *
-line(struct arena *a, const struct progress *p, int64_t done, double seconds)
+static char *line(
+    struct arena *a, const struct progress *p, int64_t done, double seconds)
 {
 	double rate = (double)(done - p->first) / seconds, part;
 	char *speed = arena_printf(a, "%s/s", amount(a, p, rate));
@@ -292,8 +278,7 @@ line(struct arena *a, const struct progress *p, int64_t done, double seconds)
 	    left_s >= 0 ? ", left " : "", left_s >= 0 ? human_span(a, left_s) : "");
 }
 
-void
-progress_set(struct progress *p, int64_t done)
+void progress_set(struct progress *p, int64_t done)
 {
 	int64_t now = clock_mono_ms();
 	struct arena a = { 0 };
@@ -317,8 +302,7 @@ progress_set(struct progress *p, int64_t done)
 	arena_free(&a);
 }
 
-void
-progress_end(struct progress *p)
+void progress_end(struct progress *p)
 {
 	if (p->width == 0)
 		return;

@@ -60,15 +60,13 @@ struct top_view {
 
 /* --- queues --- */
 
-static void
-add_queue(struct row_pair *sum, const struct row_pair *q)
+static void add_queue(struct row_pair *sum, const struct row_pair *q)
 {
 	sum->a += q->a;
 	sum->b = q->b > sum->b ? q->b : sum->b;
 }
 
-static enum err
-read_queue(struct cmd_ctx *x, enum stmt_id id, struct row_pair *sum)
+static enum err read_queue(struct cmd_ctx *x, enum stmt_id id, struct row_pair *sum)
 {
 	struct row_pair *row = NULL;
 
@@ -78,8 +76,7 @@ read_queue(struct cmd_ctx *x, enum stmt_id id, struct row_pair *sum)
 	return OK;
 }
 
-static enum err
-read_queues(struct cmd_ctx *x, struct row_pair *q)
+static enum err read_queues(struct cmd_ctx *x, struct row_pair *q)
 {
 	struct row_pair *row = NULL;
 	struct catalog *c;
@@ -101,8 +98,7 @@ read_queues(struct cmd_ctx *x, struct row_pair *q)
 }
 
 /* The queue of a service such as "validator-search"; QUEUES = it has none. */
-static int
-daemon_queue(const char *service)
+static int daemon_queue(const char *service)
 {
 	for (int i = 0; i < QUEUES; i++)
 		if (strncmp(service, daemons[i], strlen(daemons[i])) == 0)
@@ -113,8 +109,7 @@ daemon_queue(const char *service)
 /* --- processes --- */
 
 /* Adds up the processes of a service, which are a process group. */
-static struct sample
-sample_of(const struct procfs *all, size_t n, pid_t group)
+static struct sample sample_of(const struct procfs *all, size_t n, pid_t group)
 {
 	struct sample s = { .at_ms = clock_mono_ms() };
 
@@ -131,8 +126,7 @@ sample_of(const struct procfs *all, size_t n, pid_t group)
 }
 
 /* Fraction of a processor between two samples; 0 after a restart. */
-static double
-cpu_between(const struct sample *was, const struct sample *is)
+static double cpu_between(const struct sample *was, const struct sample *is)
 {
 	double s = (double)(is->at_ms - was->at_ms) / 1000;
 
@@ -141,8 +135,7 @@ cpu_between(const struct sample *was, const struct sample *is)
 	return (double)(is->ticks - was->ticks) / (double)sysconf(_SC_CLK_TCK) / s;
 }
 
-static void
-put_backlog(
+static void put_backlog(
     struct print *l, const struct top_view *v, const struct row_pair *q, int queue)
 {
 	double minutes = (double)(clock_mono_ms() - v->began_ms) / 60000;
@@ -156,8 +149,7 @@ put_backlog(
 	    q[queue].b);
 }
 
-static void
-top_print(struct cmd_ctx *x, struct top_view *v, const struct state *s,
+static void top_print(struct cmd_ctx *x, struct top_view *v, const struct state *s,
     const struct row_pair *q)
 {
 	struct print *l = print_list(x, top_columns);
@@ -184,8 +176,7 @@ top_print(struct cmd_ctx *x, struct top_view *v, const struct state *s,
 }
 
 /* Takes the first samples, with which the first list can be compared. */
-static enum err
-top_begin(struct cmd_ctx *x, struct top_view *v)
+static enum err top_begin(struct cmd_ctx *x, struct top_view *v)
 {
 	enum running running;
 	struct procfs *all;
@@ -204,8 +195,7 @@ top_begin(struct cmd_ctx *x, struct top_view *v)
 	return OK;
 }
 
-static enum err
-top_look(struct cmd_ctx *x, void *arg)
+static enum err top_look(struct cmd_ctx *x, void *arg)
 {
 	struct top_view *v = arg;
 	struct row_pair q[QUEUES] = { 0 };
@@ -222,8 +212,7 @@ top_look(struct cmd_ctx *x, void *arg)
 	return OK;
 }
 
-static enum err
-top_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err top_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct top_opts *o = opts;
 	struct top_view *v;

@@ -32,8 +32,7 @@ struct search {
 	size_t n, cap, unknown; /* unknown: of another version of Locus */
 };
 
-static bool
-is_sought(const struct search *s, const struct trace *r)
+static bool is_sought(const struct search *s, const struct trace *r)
 {
 	bool any = s->result_id == 0 && r->rpc.hostid == s->hostid;
 
@@ -48,8 +47,7 @@ is_sought(const struct search *s, const struct trace *r)
 }
 
 /* Whether the low 32 bits of its seed are the number sought, if one is. */
-static bool
-may_be(const struct search *s, const char *p)
+static bool may_be(const struct search *s, const char *p)
 {
 	static const char seed[] = " seed=";
 	const char *at = s->rpc == NULL ? NULL : strstr(p, seed);
@@ -59,8 +57,7 @@ may_be(const struct search *s, const char *p)
 				  UINT32_MAX) == strtoull(s->rpc, NULL, 16));
 }
 
-static void
-look_at_frame(void *ctx, uint64_t number, const char *p, size_t n)
+static void look_at_frame(void *ctx, uint64_t number, const char *p, size_t n)
 {
 	struct search *s = ctx;
 	struct fail f = { 0 };
@@ -75,8 +72,7 @@ look_at_frame(void *ctx, uint64_t number, const char *p, size_t n)
 		PUSH(s->a, s->v, s->n, s->cap) = (struct found){ number, r };
 }
 
-static int
-older(const void *a, const void *b)
+static int older(const void *a, const void *b)
 {
 	const struct found *x = a, *y = b;
 
@@ -85,8 +81,7 @@ older(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static enum err
-search_decision_logs(struct cmd_ctx *x, struct search *s)
+static enum err search_decision_logs(struct cmd_ctx *x, struct search *s)
 {
 	const char *dir = arena_printf(x->a, "%s/decisions", x->cf->run_dir);
 	size_t nfiles = 0;
@@ -111,8 +106,8 @@ search_decision_logs(struct cmd_ctx *x, struct search *s)
 	return e;
 }
 
-static enum err
-search_answer(struct cmd_ctx *x, struct search *s, struct trace ***out, size_t *n)
+static enum err search_answer(
+    struct cmd_ctx *x, struct search *s, struct trace ***out, size_t *n)
 {
 	enum err e = search_decision_logs(x, s);
 
@@ -123,8 +118,8 @@ search_answer(struct cmd_ctx *x, struct search *s, struct trace ***out, size_t *
 	return e;
 }
 
-enum err
-traces_of_host(struct cmd_ctx *x, int64_t hostid, struct trace ***out, size_t *n)
+enum err traces_of_host(
+    struct cmd_ctx *x, int64_t hostid, struct trace ***out, size_t *n)
 {
 	struct search s = { .a = x->a, .hostid = hostid };
 
@@ -132,8 +127,8 @@ traces_of_host(struct cmd_ctx *x, int64_t hostid, struct trace ***out, size_t *n
 	return search_answer(x, &s, out, n);
 }
 
-enum err
-traces_of_job(struct cmd_ctx *x, int64_t result_id, struct trace ***out, size_t *n)
+enum err traces_of_job(
+    struct cmd_ctx *x, int64_t result_id, struct trace ***out, size_t *n)
 {
 	struct search s = { .a = x->a, .result_id = result_id };
 
@@ -141,24 +136,22 @@ traces_of_job(struct cmd_ctx *x, int64_t result_id, struct trace ***out, size_t 
 	return search_answer(x, &s, out, n);
 }
 
-enum err
-traces_of_rpc(struct cmd_ctx *x, const char *rpc, struct trace ***out, size_t *n)
+enum err traces_of_rpc(
+    struct cmd_ctx *x, const char *rpc, struct trace ***out, size_t *n)
 {
 	struct search s = { .a = x->a, .rpc = rpc };
 
 	return search_answer(x, &s, out, n);
 }
 
-char *
-trace_rpc_number(struct arena *a, const struct trace *r)
+char *trace_rpc_number(struct arena *a, const struct trace *r)
 {
 	return arena_printf(a, "%08llx", (unsigned long long)r->rpc.seed & 0xffffffff);
 }
 
 /* --- for programs --- */
 
-static struct print_value
-value_of_row(const struct col *c, const char *row)
+static struct print_value value_of_row(const struct col *c, const char *row)
 {
 	const void *at = row + c->off;
 
@@ -176,15 +169,13 @@ value_of_row(const struct col *c, const char *row)
 	}
 }
 
-static void
-trace_row(struct print *p, const struct row_shape *s, const char *row)
+static void trace_row(struct print *p, const struct row_shape *s, const char *row)
 {
 	for (size_t i = 0; i < s->ncols; i++)
 		print_put(p, s->cols[i].name, value_of_row(&s->cols[i], row));
 }
 
-void
-trace_members(struct print *p, const struct trace *r)
+void trace_members(struct print *p, const struct trace *r)
 {
 	struct arena a = { 0 };
 
@@ -227,8 +218,7 @@ static const enum reason before[] = { WHY_LOST_RACE, WHY_WU_ERROR, WHY_WU_DONE,
 	WHY_ID_ORDER, WHY_USER_ONCE, WHY_HOST_ONCE };
 static const enum reason after[] = { WHY_MEM, WHY_DISK, WHY_BANDWIDTH, WHY_DEADLINE };
 
-static int
-funnel_place(enum reason why)
+static int funnel_place(enum reason why)
 {
 	for (size_t i = 0; i < N(before); i++)
 		if (before[i] == why)
@@ -239,16 +229,14 @@ funnel_place(enum reason why)
 	return (int)N(before) + (int)why;
 }
 
-static void
-put_reason(
+static void put_reason(
     const char *what, int64_t left, int64_t removed, const char *code, bool decisive)
 {
 	printf("  %-*s %9lld %9lld  %s%s\n", REASON_WIDTH, what, (long long)left,
 	    (long long)removed, code, decisive ? "   <- this stopped it" : "");
 }
 
-static const char *
-reason_words(const char *code)
+static const char *reason_words(const char *code)
 {
 	enum reason why = reason_named(code);
 
@@ -257,8 +245,7 @@ reason_words(const char *code)
 
 /* Returns the next count to print and advances *last to its place; NULL if there is
  * none. */
-static const struct trace_count *
-next_count(const struct trace *r, int *last)
+static const struct trace_count *next_count(const struct trace *r, int *last)
 {
 	const struct trace_count *best = NULL;
 	int place = 0;
@@ -278,8 +265,7 @@ next_count(const struct trace *r, int *last)
 
 /* Returns the number of considered jobs that were neither sent nor left out one by one,
  * because of decision.rest. */
-static int64_t
-not_tried(const struct trace *r)
+static int64_t not_tried(const struct trace *r)
 {
 	int64_t n = r->decision.jobs - (r->decision.sends - r->decision.resends);
 
@@ -288,8 +274,7 @@ not_tried(const struct trace *r)
 	return n > 0 ? n : 0;
 }
 
-static void
-print_funnel(const struct trace *r)
+static void print_funnel(const struct trace *r)
 {
 	const struct trace_decision *d = &r->decision;
 	int64_t left = d->jobs, rest_n = not_tried(r);
@@ -324,8 +309,7 @@ print_funnel(const struct trace *r)
 	    "%-*s %11lld\n", REASON_WIDTH, "sent", (long long)(d->sends - d->resends));
 }
 
-static void
-print_asked(const struct trace *r)
+static void print_asked(const struct trace *r)
 {
 	for (size_t i = 0; i < r->nasked; i++) {
 		const struct trace_asked *q = &r->asked[i];
@@ -340,15 +324,13 @@ print_asked(const struct trace *r)
 	    (long long)r->decision.acked);
 }
 
-static const char *
-or_code(const char *text, const char *code)
+static const char *or_code(const char *text, const char *code)
 {
 	return text == NULL ? code : text;
 }
 
 /* Which queries were made for candidates, and why. */
-static void
-print_queries(struct cmd_ctx *x, const struct trace *r)
+static void print_queries(struct cmd_ctx *x, const struct trace *r)
 {
 	const char *stage = "";
 
@@ -376,8 +358,7 @@ print_queries(struct cmd_ctx *x, const struct trace *r)
 	}
 }
 
-static void
-print_considered(struct cmd_ctx *x, const struct trace *r)
+static void print_considered(struct cmd_ctx *x, const struct trace *r)
 {
 	for (size_t i = 0; i < r->nfiles; i++) {
 		const struct trace_file *f = &r->files[i];
@@ -389,8 +370,7 @@ print_considered(struct cmd_ctx *x, const struct trace *r)
 	}
 }
 
-char *
-trace_replication(struct arena *a, const struct trace_sent *s)
+char *trace_replication(struct arena *a, const struct trace_sent *s)
 {
 	if (strcmp(s->replication, replication_name(REPLICATION_ALONE)) == 0)
 		return arena_printf(a, "sent alone: trusted (consecutive_valid %d)",
@@ -406,8 +386,7 @@ trace_replication(struct arena *a, const struct trace_sent *s)
 	return arena_strdup(a, "");
 }
 
-static void
-print_sent(struct cmd_ctx *x, const struct trace *r)
+static void print_sent(struct cmd_ctx *x, const struct trace *r)
 {
 	for (size_t i = 0; i < r->nsent; i++) {
 		const struct trace_sent *s = &r->sent[i];
@@ -431,8 +410,7 @@ print_sent(struct cmd_ctx *x, const struct trace *r)
 		    r->left[i].why);
 }
 
-static void
-print_told(struct cmd_ctx *x, const struct trace *r)
+static void print_told(struct cmd_ctx *x, const struct trace *r)
 {
 	for (size_t i = 0; i < r->nmessages; i++)
 		printf("%-12s  %s%s\n", i == 0 ? "told" : "",
@@ -448,8 +426,7 @@ print_told(struct cmd_ctx *x, const struct trace *r)
 		    human_span(x->a, (int64_t)r->decision.delay_s));
 }
 
-static void
-print_asker(struct cmd_ctx *x, const struct trace *r, int64_t now)
+static void print_asker(struct cmd_ctx *x, const struct trace *r, int64_t now)
 {
 	const struct trace_decision *d = &r->decision;
 	char at[21];
@@ -461,8 +438,7 @@ print_asker(struct cmd_ctx *x, const struct trace *r, int64_t now)
 	    human_span(x->a, now - r->rpc.at), clock_text(r->rpc.at, at));
 }
 
-static void
-trace_print(struct cmd_ctx *x, const struct trace *r, int64_t now)
+static void trace_print(struct cmd_ctx *x, const struct trace *r, int64_t now)
 {
 	const struct trace_decision *d = &r->decision;
 
@@ -503,8 +479,7 @@ trace_print(struct cmd_ctx *x, const struct trace *r, int64_t now)
 	    "%-12s  %s, seed %lld\n", "config", r->rpc.config, (long long)r->rpc.seed);
 }
 
-void
-trace_show(struct cmd_ctx *x, const struct trace *r, int64_t now)
+void trace_show(struct cmd_ctx *x, const struct trace *r, int64_t now)
 {
 	struct print *p = print_tree(x, PRINT_OBJECT);
 

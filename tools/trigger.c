@@ -29,8 +29,7 @@ static const struct field claim_options[] = {
 	{ 0 },
 };
 
-static enum err
-kind_named(struct cmd_ctx *x, const char *name, enum trigger *kind)
+static enum err kind_named(struct cmd_ctx *x, const char *name, enum trigger *kind)
 {
 	for (enum trigger t = 0; t < TRIGGER__MAX; t++)
 		if (strcmp(trigger_name(t), name) == 0) {
@@ -41,8 +40,8 @@ kind_named(struct cmd_ctx *x, const char *name, enum trigger *kind)
 }
 
 /* Connects; claims belong to this machine unless --as names another owner. */
-static enum err
-open_triggers(struct cmd_ctx *x, const struct trigger_opts *o, struct triggers *t)
+static enum err open_triggers(
+    struct cmd_ctx *x, const struct trigger_opts *o, struct triggers *t)
 {
 	const char *owner = o == NULL ? NULL : o->as;
 	char host[HOST_NAME_LEN] = "";
@@ -58,8 +57,8 @@ open_triggers(struct cmd_ctx *x, const struct trigger_opts *o, struct triggers *
 
 /* --- list --- */
 
-static enum err
-trigger_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err trigger_list_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	bool claims = strcmp(args[0], "claims") == 0;
 	struct triggers t;
@@ -92,8 +91,7 @@ trigger_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 /* --- raise, clear --- */
 
 /* Calls one() for each of the files args[1..n), all of which must exist. */
-static enum err
-change_triggers(struct cmd_ctx *x, char **args, size_t n,
+static enum err change_triggers(struct cmd_ctx *x, char **args, size_t n,
     enum err (*one)(const struct triggers *, enum trigger, const char *, struct fail *))
 {
 	struct triggers t;
@@ -115,8 +113,7 @@ change_triggers(struct cmd_ctx *x, char **args, size_t n,
 	return OK;
 }
 
-static enum err
-raise_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err raise_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	(void)opts;
 	TRY(change_triggers(x, args, n, trigger_raise));
@@ -124,8 +121,7 @@ raise_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	return OK;
 }
 
-static enum err
-clear_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err clear_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	(void)opts;
 	return change_triggers(x, args, n, trigger_clear);
@@ -134,9 +130,8 @@ clear_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 /* --- claim --- */
 
 /* Ends the claim of a file, or with neither option makes it. */
-static enum err
-claim_one(struct cmd_ctx *x, const struct triggers *t, const struct trigger_opts *o,
-    const char *name)
+static enum err claim_one(struct cmd_ctx *x, const struct triggers *t,
+    const struct trigger_opts *o, const char *name)
 {
 	enum err e;
 
@@ -151,8 +146,7 @@ claim_one(struct cmd_ctx *x, const struct triggers *t, const struct trigger_opts
 		       x, "need_work of %s is not raised, or is claimed already", name);
 }
 
-static enum err
-claim_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err claim_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct trigger_opts *o = opts;
 	struct triggers t;

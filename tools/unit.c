@@ -15,14 +15,12 @@
 
 enum { TEXT_MAX = 1 << 20, OUT_MAX = 64 << 10, LIMIT_S = 180 };
 
-bool
-systemd_runs(void)
+bool systemd_runs(void)
 {
 	return access("/run/systemd/system", F_OK) == 0;
 }
 
-enum err
-systemctl(struct arena *a, const char *verb, const char *unit, struct fail *f)
+enum err systemctl(struct arena *a, const char *verb, const char *unit, struct fail *f)
 {
 	static const char *const name[] = { "systemctl", NULL };
 	const char *argv[] = { NULL, verb, unit, NULL };
@@ -44,8 +42,7 @@ systemctl(struct arena *a, const char *verb, const char *unit, struct fail *f)
 	    told.status, text_trim(told.words));
 }
 
-char *
-unit_name(struct arena *a, const struct installation *in)
+char *unit_name(struct arena *a, const struct installation *in)
 {
 	return arena_printf(a, "%s.service", in->unit);
 }
@@ -86,8 +83,7 @@ static const char hardening[] = "UMask=0022\n"
 				"SystemCallErrorNumber=EPERM\n";
 
 /* Quotes a value if it needs it, and keeps systemd from reading specifiers in it. */
-static char *
-unit_word(struct arena *a, const char *value)
+static char *unit_word(struct arena *a, const char *value)
 {
 	bool quote = value[strcspn(value, " \t\"'\\;")] != '\0';
 	struct buf b = buf_new(a);
@@ -107,8 +103,7 @@ unit_word(struct arena *a, const char *value)
 }
 
 /* Does one of the directories before it contain the i-th? */
-static bool
-is_within(const char *const *dirs, size_t i)
+static bool is_within(const char *const *dirs, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
 		if (dirs[k][0] == '/' && text_below(dirs[k], dirs[i]) != NULL)
@@ -120,8 +115,7 @@ is_within(const char *const *dirs, size_t i)
  * The supervisor needs 45 s at most to stop everything in order (its tasks, then each
  * kind of service). It gives up by itself only over what a restart would repeat.
  */
-char *
-unit_text(struct arena *a, const struct conf *cf, const char *program)
+char *unit_text(struct arena *a, const struct conf *cf, const char *program)
 {
 	const struct installation in = conf_installation(a, cf);
 	const char *const dirs[] = { cf->project_dir, cf->upload_dir, cf->download_dir,
@@ -158,15 +152,13 @@ unit_text(struct arena *a, const struct conf *cf, const char *program)
 
 /* --- its file --- */
 
-static char *
-unit_path(struct arena *a, const struct installation *in, const char *dir)
+static char *unit_path(struct arena *a, const struct installation *in, const char *dir)
 {
 	return arena_printf(a, "%s/%s", dir, unit_name(a, in));
 }
 
 /* Reads the unit; NULL: there is none. *ours: it carries our mark, or is not there. */
-static char *
-unit_read(struct arena *a, const char *path, bool *ours)
+static char *unit_read(struct arena *a, const char *path, bool *ours)
 {
 	struct fail f = { 0 };
 	char *text;
@@ -178,8 +170,7 @@ unit_read(struct arena *a, const char *path, bool *ours)
 	return text;
 }
 
-bool
-unit_differs(struct arena *a, const struct conf *cf, const char *dir)
+bool unit_differs(struct arena *a, const struct conf *cf, const char *dir)
 {
 	const struct installation in = conf_installation(a, cf);
 	bool ours;
@@ -189,9 +180,8 @@ unit_differs(struct arena *a, const struct conf *cf, const char *dir)
 	       (ours && strcmp(text, unit_text(a, cf, program_self(a))) != 0);
 }
 
-enum err
-unit_write(struct arena *a, const struct conf *cf, const char *dir, bool *first,
-    struct fail *f)
+enum err unit_write(struct arena *a, const struct conf *cf, const char *dir,
+    bool *first, struct fail *f)
 {
 	const struct installation in = conf_installation(a, cf);
 	const char *path = unit_path(a, &in, dir), *text;
@@ -204,8 +194,7 @@ unit_write(struct arena *a, const struct conf *cf, const char *dir, bool *first,
 	return fs_write(path, text, strlen(text), 0644, f);
 }
 
-enum err
-unit_unlink(
+enum err unit_unlink(
     struct arena *a, const struct installation *in, const char *dir, struct fail *f)
 {
 	const char *path = unit_path(a, in, dir);
@@ -217,14 +206,12 @@ unit_unlink(
 
 /* --- this machine --- */
 
-static char *
-enabling_link(struct arena *a, const struct installation *in)
+static char *enabling_link(struct arena *a, const struct installation *in)
 {
 	return unit_path(a, in, UNIT_DIR "/multi-user.target.wants");
 }
 
-enum err
-unit_sync(struct arena *a, const struct conf *cf, struct fail *f)
+enum err unit_sync(struct arena *a, const struct conf *cf, struct fail *f)
 {
 	const struct installation in = conf_installation(a, cf);
 	bool first, differs = unit_differs(a, cf, UNIT_DIR);
@@ -241,20 +228,17 @@ unit_sync(struct arena *a, const struct conf *cf, struct fail *f)
 }
 
 /* Does systemd have the unit? */
-static bool
-unit_is_known(struct arena *a, const struct installation *in)
+static bool unit_is_known(struct arena *a, const struct installation *in)
 {
 	return systemd_runs() && fs_exists(unit_path(a, in, UNIT_DIR));
 }
 
-enum err
-unit_end(struct arena *a, const struct installation *in, struct fail *f)
+enum err unit_end(struct arena *a, const struct installation *in, struct fail *f)
 {
 	return unit_is_known(a, in) ? systemctl(a, "stop", unit_name(a, in), f) : OK;
 }
 
-enum err
-unit_remove(struct arena *a, const struct installation *in, struct fail *f)
+enum err unit_remove(struct arena *a, const struct installation *in, struct fail *f)
 {
 	bool known = unit_is_known(a, in);
 	struct fail none = { 0 };

@@ -28,8 +28,8 @@ static const struct print_column schema_columns[] = {
 	{ 0 },
 };
 
-static enum err
-schema_status_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err schema_status_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	int64_t version = 0;
 	enum err e = ctx_db_any_schema(x);
@@ -68,8 +68,8 @@ const struct cmd cmd_schema_status = { .name = "schema status",
 
 /* locus schema check and upgrade. */
 
-static enum err
-schema_check_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err schema_check_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct schema_remark *r;
 	const char *place;
@@ -111,14 +111,13 @@ static const struct field schema_upgrade_options[] = {
 	{ 0 },
 };
 
-static void
-print_schema_step(const char *text)
+static void print_schema_step(const char *text)
 {
 	printf("%s\n", text);
 }
 
-static enum err
-schema_upgrade_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err schema_upgrade_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct schema_upgrade_opts *o = opts;
 	enum err e = ctx_db_any_schema(x);
@@ -162,14 +161,12 @@ struct upgrade {
 	bool dry_run, no_hint;
 };
 
-static void
-say_schema(const char *text)
+static void say_schema(const char *text)
 {
 	printf("%-9s %s\n", "schema", text);
 }
 
-static enum err
-upgrade_schema(struct upgrade *u)
+static enum err upgrade_schema(struct upgrade *u)
 {
 	struct cmd_ctx *x = u->x;
 
@@ -178,8 +175,7 @@ upgrade_schema(struct upgrade *u)
 }
 
 /* Starts the private database server for this, if the project is stopped. */
-static enum err
-upgrade_schema_alone(struct upgrade *u)
+static enum err upgrade_schema_alone(struct upgrade *u)
 {
 	struct cmd_ctx *x = u->x;
 	struct fail f2 = { 0 };
@@ -199,8 +195,7 @@ upgrade_schema_alone(struct upgrade *u)
 	return e == OK ? e2 : e;
 }
 
-static enum err
-upgrade_steps(struct upgrade *u)
+static enum err upgrade_steps(struct upgrade *u)
 {
 	struct cmd_ctx *x = u->x;
 	bool running = !conf_is_installed(x->cf) && state_supervised(x->a, x->cf),
@@ -229,8 +224,7 @@ upgrade_steps(struct upgrade *u)
 	return OK;
 }
 
-static enum err
-upgrade_locked(struct cmd_ctx *x, void *arg)
+static enum err upgrade_locked(struct cmd_ctx *x, void *arg)
 {
 	int lock;
 	enum err e = fs_lock(
@@ -248,8 +242,7 @@ upgrade_locked(struct cmd_ctx *x, void *arg)
 	return e;
 }
 
-static enum err
-upgrade_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err upgrade_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct upgrade_opts *o = opts;
 	struct upgrade u = { x, o->dry_run, o->no_hint };

@@ -57,8 +57,8 @@ struct expiry {
 	int64_t late, orphans, kept, others, bytes;
 };
 
-static enum err
-expire_file(struct expiry *k, const char *path, const char *name, const char *why)
+static enum err expire_file(
+    struct expiry *k, const char *path, const char *name, const char *why)
 {
 	int64_t size = fs_size(path);
 
@@ -72,8 +72,8 @@ expire_file(struct expiry *k, const char *path, const char *name, const char *wh
 }
 
 /* A file that has vanished meanwhile is not there to be removed. */
-static enum err
-visit_upload(struct fsck *walk, void *arg, const char *path, const char *name)
+static enum err visit_upload(
+    struct fsck *walk, void *arg, const char *path, const char *name)
 {
 	struct expiry *k = arg;
 	struct arena *a = &walk->round;
@@ -107,8 +107,7 @@ visit_upload(struct fsck *walk, void *arg, const char *path, const char *name)
 	return expire_file(k, path, name, "it came after its result was dealt with");
 }
 
-static enum err
-expire_settings(struct expiry *k, const struct expire_opts *o)
+static enum err expire_settings(struct expiry *k, const struct expire_opts *o)
 {
 	int64_t span = (int64_t)DEFAULT_DAYS * DAY_S;
 
@@ -126,8 +125,7 @@ expire_settings(struct expiry *k, const struct expire_opts *o)
 
 /* Removes nothing while a backup runs: what its snapshot of the database names has to
  * be there until it is copied. */
-static enum err
-lock_out_backup(struct cmd_ctx *x, int *lock)
+static enum err lock_out_backup(struct cmd_ctx *x, int *lock)
 {
 	enum err e = fs_lock_shared(backup_lock_path(x->a, x->cf), lock, x->f);
 
@@ -137,8 +135,8 @@ lock_out_backup(struct cmd_ctx *x, int *lock)
 	return FAIL(x->f, E_RACE, "a backup is running: try again when it has ended");
 }
 
-static enum err
-upload_expire_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err upload_expire_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct expiry k = { .x = x };
 	struct fsck walk = { .x = x };
@@ -175,24 +173,22 @@ const struct cmd cmd_upload_expire = { .name = "upload expire",
 	.columns = expire_columns,
 	.run = upload_expire_run };
 
-static enum err
-count_own(struct cmd_ctx *x, struct arena *a, const char *const *xml_docs, size_t n,
-    struct own_inputs *own)
+static enum err count_own(struct cmd_ctx *x, struct arena *a,
+    const char *const *xml_docs, size_t n, struct own_inputs *own)
 {
 	for (size_t i = 0; i < n; i++)
 		TRY(blob_own_inputs(a, xml_docs[i], own, x->f));
 	return inputs_use(x->db, a, own->names, own->n, x->f);
 }
 
-enum err
-inputs_count(struct cmd_ctx *x, struct arena *a, const char *const *xml_docs, size_t n)
+enum err inputs_count(
+    struct cmd_ctx *x, struct arena *a, const char *const *xml_docs, size_t n)
 {
 	return count_own(x, a, xml_docs, n, &(struct own_inputs){ 0 });
 }
 
 /* file_deleter keeps the row locked until the file is gone; from here on it is ours. */
-enum err
-inputs_count_there(
+enum err inputs_count_there(
     struct cmd_ctx *x, struct arena *a, const char *const *xml_docs, size_t n)
 {
 	struct own_inputs own = { 0 };
@@ -206,8 +202,7 @@ inputs_count_there(
 	return OK;
 }
 
-enum err
-inputs_uncount(
+enum err inputs_uncount(
     struct cmd_ctx *x, struct arena *a, struct workunit *const *wus, size_t n)
 {
 	struct own_inputs freed = { 0 };

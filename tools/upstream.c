@@ -31,8 +31,7 @@ static const struct left_out {
 #undef UPSTREAM_OPTION
 };
 
-static const struct program *
-program_named(const char *command)
+static const struct program *program_named(const char *command)
 {
 	for (size_t i = 0; i < N(programs); i++)
 		if (strcmp(programs[i].name, text_base_name(command)) == 0)
@@ -41,8 +40,7 @@ program_named(const char *command)
 }
 
 /* "-min_age_days", "--min-age-days" and "--min_age_days" are one option. */
-static bool
-same_option(const char *typed, const char *name)
+static bool same_option(const char *typed, const char *name)
 {
 	typed += typed[0] == '-';
 	typed += typed[0] == '-';
@@ -52,8 +50,7 @@ same_option(const char *typed, const char *name)
 	return *typed == *name;
 }
 
-static const struct left_out *
-left_out_of(const char *ours, const char *word)
+static const struct left_out *left_out_of(const char *ours, const char *word)
 {
 	for (size_t i = 0; word[0] == '-' && i < N(left_out); i++)
 		if (strcmp(left_out[i].ours, ours) == 0 &&
@@ -63,14 +60,13 @@ left_out_of(const char *ours, const char *word)
 }
 
 /* Does a command of locus do its work, not a daemon? */
-static bool
-is_locus_command(const struct program *p)
+static bool is_locus_command(const struct program *p)
 {
 	return strcmp(p->ours, "locus") == 0;
 }
 
-static void
-translate(struct arena *a, const struct program *p, char **argv, struct upstream *u)
+static void translate(
+    struct arena *a, const struct program *p, char **argv, struct upstream *u)
 {
 	struct fail f = { 0 };
 	size_t n = 0, more = 0, cap;
@@ -111,8 +107,7 @@ translate(struct arena *a, const struct program *p, char **argv, struct upstream
 		u->argv[n++] = words[i];
 }
 
-struct upstream
-upstream_command(struct arena *a, char **argv)
+struct upstream upstream_command(struct arena *a, char **argv)
 {
 	const struct program *p = program_named(argv[0]);
 	struct upstream u = { .theirs = p != NULL };
@@ -142,8 +137,8 @@ struct remarks {
 	size_t n, cap;
 };
 
-static enum err
-remark_on(struct arena *a, const char *cmd, struct remarks *r, struct fail *f)
+static enum err remark_on(
+    struct arena *a, const char *cmd, struct remarks *r, struct fail *f)
 {
 	struct upstream u;
 	char **argv;
@@ -159,8 +154,7 @@ remark_on(struct arena *a, const char *cmd, struct remarks *r, struct fail *f)
 	return OK;
 }
 
-enum err
-upstream_says(
+enum err upstream_says(
     struct arena *a, const struct conf *cf, char ***lines, size_t *n, struct fail *f)
 {
 	struct remarks r = { 0 };

@@ -65,16 +65,15 @@ static const struct print_column user_list_columns[] = {
 	{ 0 },
 };
 
-static void
-user_line_put(struct print *l, const struct row_user_line *u)
+static void user_line_put(struct print *l, const struct row_user_line *u)
 {
 	print_cells(l, u->id, u->name, u->email, u->country, u->teamid, u->team,
 	    u->create_time, u->hosts, u->credit, u->recent_credit, u->validated != 0,
 	    u->banned != 0, u->ban_until, u->ban_reason, u->send_email != 0);
 }
 
-static enum err
-user_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err user_list_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct user_list_opts *o = opts;
 	struct row_user_line *rows;
@@ -159,8 +158,7 @@ struct user_use { /* what the limits count */
 	int64_t first_new; /* when the oldest of them was made */
 };
 
-static enum err
-count_use(struct cmd_ctx *x, int64_t userid, struct user_use *u)
+static enum err count_use(struct cmd_ctx *x, int64_t userid, struct user_use *u)
 {
 	int64_t before = INT64_MAX, day = clock_now() - DAY_S;
 	struct arena page = { 0 };
@@ -190,8 +188,8 @@ count_use(struct cmd_ctx *x, int64_t userid, struct user_use *u)
 	return e;
 }
 
-static enum err
-user_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err user_show_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct row_user_line *row = NULL;
 	struct user_use use = { 0 };
@@ -252,8 +250,7 @@ static const struct field user_options[] = {
 };
 
 /* Explains a duplicate: a database adopted from BOINC also requires unique names. */
-static enum err
-is_taken(struct cmd_ctx *x, const struct user *u)
+static enum err is_taken(struct cmd_ctx *x, const struct user *u)
 {
 	struct user *old;
 	enum err e = user_by_email(x->db, x->a, u->email_addr, &old, x->f);
@@ -279,8 +276,7 @@ static const struct print_column user_add_columns[] = {
 	{ 0 },
 };
 
-static enum err
-user_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err user_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct user_opts *o = opts;
 	char key[KEY_DIGITS + 1], cpid[KEY_DIGITS + 1],
@@ -369,15 +365,13 @@ struct setting {
 	const char *team_was, *team_now; /* names, for the report */
 };
 
-static void
-setting_text(struct cmd_ctx *x, const char *value, char **to)
+static void setting_text(struct cmd_ctx *x, const char *value, char **to)
 {
 	if (value != NULL)
 		*to = arena_strdup(x->a, value);
 }
 
-static enum err
-setting_venue(struct cmd_ctx *x, const char *value, char **to)
+static enum err setting_venue(struct cmd_ctx *x, const char *value, char **to)
 {
 	static const char *const venues[] = { "home", "work", "school", "none" };
 
@@ -392,8 +386,7 @@ setting_venue(struct cmd_ctx *x, const char *value, char **to)
 	    x, "--venue %.40s: it must be home, work, school or none", value);
 }
 
-static enum err
-setting_names(
+static enum err setting_names(
     struct cmd_ctx *x, const struct user_set_opts *o, struct row_user_settings *s)
 {
 	const char *bad = NULL;
@@ -412,8 +405,7 @@ setting_names(
 	return OK;
 }
 
-static enum err
-team_text(struct cmd_ctx *x, int64_t id, const char **name)
+static enum err team_text(struct cmd_ctx *x, int64_t id, const char **name)
 {
 	struct row_team_line *t = NULL;
 	enum err e = E_NOTFOUND;
@@ -426,8 +418,7 @@ team_text(struct cmd_ctx *x, int64_t id, const char **name)
 	return e == E_NOTFOUND ? OK : e;
 }
 
-static enum err
-user_settings_read(struct setting *s, const struct user_set_opts *o)
+static enum err user_settings_read(struct setting *s, const struct user_set_opts *o)
 {
 	struct cmd_ctx *x = s->x;
 
@@ -444,8 +435,7 @@ user_settings_read(struct setting *s, const struct user_set_opts *o)
 	return team_text(x, s->now.teamid, &s->team_now);
 }
 
-static enum err
-settings_write_in_tx(struct cmd_ctx *x, void *arg)
+static enum err settings_write_in_tx(struct cmd_ctx *x, void *arg)
 {
 	struct setting *s = arg;
 	struct row_user_settings *n = &s->now;
@@ -475,8 +465,7 @@ settings_write_in_tx(struct cmd_ctx *x, void *arg)
 	    .teamid = n->teamid, .now = clock_now());
 }
 
-static enum err
-settings_write(struct cmd_ctx *x, struct setting *s, bool dry)
+static enum err settings_write(struct cmd_ctx *x, struct setting *s, bool dry)
 {
 	struct user *other;
 	enum err e = dry ? tools_transaction_dry(x, settings_write_in_tx, s) :
@@ -493,8 +482,7 @@ settings_write(struct cmd_ctx *x, struct setting *s, bool dry)
 	return e;
 }
 
-static void
-settings_report(const struct setting *s, bool dry)
+static void settings_report(const struct setting *s, bool dry)
 {
 	const struct row_user_settings *w = &s->was, *n = &s->now;
 	struct set_report r = set_report_new(s->x);
@@ -513,8 +501,7 @@ settings_report(const struct setting *s, bool dry)
 	    &r, dry, arena_printf(s->x->a, "account %" PRId64 " %s", w->id, w->email));
 }
 
-static enum err
-user_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err user_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	static const struct user_set_opts nothing, only_dry = { .dry_run = true };
 	const struct user_set_opts *o = opts;
@@ -574,8 +561,7 @@ static const struct field password_options[] = {
  * Returns what is stored of a password for this address: clients send the MD5 of both,
  * and a hash of that is stored (protocol.md 7.4).
  */
-static enum err
-user_password_hash(
+static enum err user_password_hash(
     struct cmd_ctx *x, const char *password, const char *email, char **hash)
 {
 	char wire[MD5_HEX];
@@ -588,8 +574,7 @@ user_password_hash(
  * Returns the first line of a file, NULL without one. Called before the project is
  * entered: the file may be for root's eyes only, or a pipe of root's shell.
  */
-static enum err
-user_password_read(struct cmd_ctx *x, const char *file, char **password)
+static enum err user_password_read(struct cmd_ctx *x, const char *file, char **password)
 {
 	*password = NULL;
 	if (file == NULL)
@@ -600,8 +585,7 @@ user_password_read(struct cmd_ctx *x, const char *file, char **password)
 }
 
 /* user_password_hash() of a password from a file. E_BADREQ: it is too short. */
-static enum err
-user_password_take(
+static enum err user_password_take(
     struct cmd_ctx *x, const char *password, const char *email, char **hash)
 {
 	if ((int64_t)strlen(password) < x->cf->min_passwd_length)
@@ -612,8 +596,7 @@ user_password_take(
 }
 
 /* Easy to read out: no letters and digits that look alike; 80 random bits. */
-static char *
-password_make(struct arena *a)
+static char *password_make(struct arena *a)
 {
 	static const char alphabet[MADE_ALPHABET + 1] =
 	    "abcdefghijkmnpqrstuvwxyz23456789";
@@ -633,8 +616,8 @@ static const struct print_column password_columns[] = {
 	{ 0 },
 };
 
-static enum err
-reset_password_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err reset_password_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct password_opts *o = opts;
 	struct user *u;
@@ -714,8 +697,7 @@ struct merging {
 	int64_t moved;
 };
 
-static enum err
-results_move_in_tx(struct cmd_ctx *x, void *arg)
+static enum err results_move_in_tx(struct cmd_ctx *x, void *arg)
 {
 	struct merging *m = arg;
 
@@ -725,8 +707,8 @@ results_move_in_tx(struct cmd_ctx *x, void *arg)
 }
 
 /* Before the account goes, in small steps; and what was sent to it meanwhile. */
-static enum err
-results_follow_user(struct cmd_ctx *x, struct merging *m, int64_t expected)
+static enum err results_follow_user(
+    struct cmd_ctx *x, struct merging *m, int64_t expected)
 {
 	struct progress bar = progress_begin("moving results", expected);
 	int64_t done = 0;
@@ -740,8 +722,7 @@ results_follow_user(struct cmd_ctx *x, struct merging *m, int64_t expected)
 	return e;
 }
 
-static enum err
-user_merge_in_tx(struct cmd_ctx *x, void *arg)
+static enum err user_merge_in_tx(struct cmd_ctx *x, void *arg)
 {
 	struct merging *m = arg;
 
@@ -749,16 +730,15 @@ user_merge_in_tx(struct cmd_ctx *x, void *arg)
 	return user_merge(x->db, m->a, m->from, m->into, clock_now(), x->f);
 }
 
-static enum err
-merge_all(struct cmd_ctx *x, struct merging *m, int64_t results)
+static enum err merge_all(struct cmd_ctx *x, struct merging *m, int64_t results)
 {
 	TRY(results_follow_user(x, m, results));
 	TRY(tools_transaction(x, user_merge_in_tx, m));
 	return results_follow_user(x, m, 0);
 }
 
-static enum err
-user_merge_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err user_merge_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct merge_opts *o = opts;
 	struct row_user_has *has;

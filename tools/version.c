@@ -33,8 +33,7 @@ enum {
 	MINORS = 100
 };
 
-enum err
-version_num_parse(struct cmd_ctx *x, const char *text, int32_t *num)
+enum err version_num_parse(struct cmd_ctx *x, const char *text, int32_t *num)
 {
 	char *dot, *end;
 	long major = strtol(text, &dot, 10), minor;
@@ -54,14 +53,12 @@ version_num_parse(struct cmd_ctx *x, const char *text, int32_t *num)
 	return OK;
 }
 
-char *
-version_num_text(struct arena *a, int32_t num)
+char *version_num_text(struct arena *a, int32_t num)
 {
 	return arena_printf(a, "%d.%02d", num / MINORS, num % MINORS);
 }
 
-const char *
-version_senseless(struct arena *a, int32_t num, int32_t highest)
+const char *version_senseless(struct arena *a, int32_t num, int32_t highest)
 {
 	int32_t major = num / MINORS;
 
@@ -74,8 +71,7 @@ version_senseless(struct arena *a, int32_t num, int32_t highest)
 	return NULL;
 }
 
-enum err
-version_builds_find(
+enum err version_builds_find(
     struct cmd_ctx *x, const char *app, const char *version, struct version_builds *b)
 {
 	struct app_version *v = NULL;
@@ -131,16 +127,15 @@ static const struct field version_options[] = {
 	{ 0 },
 };
 
-enum err
-version_check_program(struct cmd_ctx *x, const struct platform *p, const char *path)
+enum err version_check_program(
+    struct cmd_ctx *x, const struct platform *p, const char *path)
 {
 	const char *why = program_misfit(x->a, path, p->name);
 
 	return why == NULL ? OK : FAIL(x->f, E_BADREQ, "%s", why);
 }
 
-enum err
-version_check_programs(struct cmd_ctx *x, const struct version *v)
+enum err version_check_programs(struct cmd_ctx *x, const struct version *v)
 {
 	for (size_t i = 0; i < v->n; i++)
 		if (v->files[i].main_program)
@@ -148,8 +143,7 @@ version_check_programs(struct cmd_ctx *x, const struct version *v)
 	return OK;
 }
 
-enum err
-version_name_files(
+enum err version_name_files(
     struct cmd_ctx *x, struct version *v, char **paths, size_t n, const char *main)
 {
 	const char *stem = arena_printf(x->a, "%s_%s_%s%s%s", v->app->name, v->text,
@@ -191,8 +185,7 @@ version_name_files(
 
 static const char wrapper_name[] = "locus-wrapper";
 
-enum err
-version_name_wrapped(struct cmd_ctx *x, struct version *v, const char *program)
+enum err version_name_wrapped(struct cmd_ctx *x, struct version *v, const char *program)
 {
 	const char *base = text_base_name(program);
 	char **paths = NEWN(x->a, char *, 2);
@@ -219,8 +212,7 @@ version_name_wrapped(struct cmd_ctx *x, struct version *v, const char *program)
 }
 
 /* Refuses a name that exists with different content. */
-static enum err
-check_name_taken(struct cmd_ctx *x, const char *to, const char *md5)
+static enum err check_name_taken(struct cmd_ctx *x, const char *to, const char *md5)
 {
 	char have[MD5_HEX];
 	int64_t n;
@@ -235,8 +227,7 @@ check_name_taken(struct cmd_ctx *x, const char *to, const char *md5)
 	return OK;
 }
 
-enum err
-version_sign(struct cmd_ctx *x, struct version *v)
+enum err version_sign(struct cmd_ctx *x, struct version *v)
 {
 	for (size_t i = 0; i < v->n; i++) {
 		struct version_file *file = &v->files[i];
@@ -276,8 +267,7 @@ version_sign(struct cmd_ctx *x, struct version *v)
 	return OK;
 }
 
-static enum err
-copy_files(struct cmd_ctx *x, const struct version *v)
+static enum err copy_files(struct cmd_ctx *x, const struct version *v)
 {
 	for (size_t i = 0; i < v->n; i++) {
 		const char *to = arena_printf(
@@ -291,8 +281,7 @@ copy_files(struct cmd_ctx *x, const struct version *v)
 	return OK;
 }
 
-enum err
-version_keys_load(struct cmd_ctx *x, struct version *v, const char *key)
+enum err version_keys_load(struct cmd_ctx *x, struct version *v, const char *key)
 {
 	const char *own = arena_printf(x->a, "%s/code_sign_private", x->cf->key_dir);
 	const char *public = arena_printf(x->a, "%s/code_sign_public", x->cf->key_dir);
@@ -314,16 +303,14 @@ version_keys_load(struct cmd_ctx *x, struct version *v, const char *key)
 	return e;
 }
 
-static enum err
-fail_version_taken(struct cmd_ctx *x, const struct version *v)
+static enum err fail_version_taken(struct cmd_ctx *x, const struct version *v)
 {
 	return FAIL(x->f, E_RACE, "version %s of %s for %s%s%s exists already", v->text,
 	    v->app->name, v->platform->name, v->class[0] == '\0' ? "" : ":", v->class);
 }
 
 /* The insertion finds out, too, but after files were copied. */
-static enum err
-check_version_taken(struct cmd_ctx *x, const struct version *v)
+static enum err check_version_taken(struct cmd_ctx *x, const struct version *v)
 {
 	struct app_version *had;
 	size_t n;
@@ -337,8 +324,8 @@ check_version_taken(struct cmd_ctx *x, const struct version *v)
 	return OK;
 }
 
-enum err
-version_insert(struct cmd_ctx *x, const struct version *v, const char *api_version)
+enum err version_insert(
+    struct cmd_ctx *x, const struct version *v, const char *api_version)
 {
 	struct app_version row = { .create_time = clock_now(),
 		.appid = v->app->id,
@@ -365,8 +352,7 @@ version_insert(struct cmd_ctx *x, const struct version *v, const char *api_versi
 }
 
 /* Refuses an unknown class: its versions would never be sent. */
-static enum err
-check_class(struct cmd_ctx *x, const char *class, bool any)
+static enum err check_class(struct cmd_ctx *x, const char *class, bool any)
 {
 	const char *why = NULL;
 	enum err e = ctx_conf(x);
@@ -384,8 +370,7 @@ check_class(struct cmd_ctx *x, const char *class, bool any)
 }
 
 /* A number that is too high cannot be taken back: hosts get nothing below it. */
-static enum err
-check_number(struct cmd_ctx *x, const struct version *v, bool force)
+static enum err check_number(struct cmd_ctx *x, const struct version *v, bool force)
 {
 	struct app_version *all = NULL;
 	int32_t highest = 0;
@@ -402,8 +387,8 @@ check_number(struct cmd_ctx *x, const struct version *v, bool force)
 	return ctx_usage(x, "version %s: %s; add --force if it is meant", v->text, why);
 }
 
-static enum err
-version_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err version_add_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct version_opts *o = opts;
 	char *platform = arena_strdup(x->a, args[2]), *colon = strchr(platform, ':');
@@ -484,17 +469,16 @@ struct version_choice { /* what the arguments name */
 	int32_t num;
 };
 
-static bool
-version_is_chosen(const struct version_choice *c, const struct app_version *v)
+static bool version_is_chosen(
+    const struct version_choice *c, const struct app_version *v)
 {
 	return v->version_num == c->num &&
 	       (c->platform == NULL || v->platformid == c->platform->id) &&
 	       (c->class == NULL || strcmp(v->plan_class, c->class) == 0);
 }
 
-static enum err
-version_choice_of(struct cmd_ctx *x, const struct catalog *c, char **args, size_t n,
-    struct version_choice *q)
+static enum err version_choice_of(struct cmd_ctx *x, const struct catalog *c,
+    char **args, size_t n, struct version_choice *q)
 {
 	char *platform, *colon;
 
@@ -511,9 +495,8 @@ version_choice_of(struct cmd_ctx *x, const struct catalog *c, char **args, size_
 }
 
 /* The versions that are there, for a message. */
-static enum err
-no_such_version(struct cmd_ctx *x, const struct version_choice *q, char **args,
-    const struct app_version *v, size_t n)
+static enum err no_such_version(struct cmd_ctx *x, const struct version_choice *q,
+    char **args, const struct app_version *v, size_t n)
 {
 	int32_t newest = 0;
 
@@ -528,8 +511,7 @@ no_such_version(struct cmd_ctx *x, const struct version_choice *q, char **args,
 }
 
 /* Hosts of a platform without a version get no jobs of the app any more. */
-static void
-warn_of_gap(const struct catalog *c, const struct version_choice *q,
+static void warn_of_gap(const struct catalog *c, const struct version_choice *q,
     const struct app_version *v, size_t n)
 {
 	for (size_t p = 0; p < c->nplatforms; p++) {
@@ -549,8 +531,7 @@ warn_of_gap(const struct catalog *c, const struct version_choice *q,
 }
 
 /* A withdrawn version's tasks go on until somebody ends them. */
-static enum err
-tell_of_tasks(struct cmd_ctx *x, const struct version_choice *q,
+static enum err tell_of_tasks(struct cmd_ctx *x, const struct version_choice *q,
     const struct app_version *v, size_t n)
 {
 	int64_t *ids = NEWN(x->a, int64_t, n + 1);
@@ -568,8 +549,7 @@ tell_of_tasks(struct cmd_ctx *x, const struct version_choice *q,
 	return OK;
 }
 
-static enum err
-deprecate_versions(
+static enum err deprecate_versions(
     struct cmd_ctx *x, const struct deprecate_opts *o, char **args, size_t n, bool off)
 {
 	struct version_choice q = { 0 };
@@ -606,14 +586,14 @@ deprecate_versions(
 	return o->dry_run ? OK : ctx_reread(x);
 }
 
-static enum err
-version_deprecate_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err version_deprecate_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	return deprecate_versions(x, opts, args, n, true);
 }
 
-static enum err
-version_undeprecate_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err version_undeprecate_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	return deprecate_versions(x, opts, args, n, false);
 }

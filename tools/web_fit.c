@@ -18,8 +18,7 @@
 enum { FILE_MAX = 1 << 20 };
 
 /* Returns the value of a directive on a line of its own; NULL if there is none. */
-static char *
-directive_value(struct arena *a, const char *text, const char *name)
+static char *directive_value(struct arena *a, const char *text, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -34,8 +33,7 @@ directive_value(struct arena *a, const char *text, const char *name)
 }
 
 /* Replaces the variables that the supervisor defines. */
-static char *
-with_dirs(struct arena *a, const struct conf *cf, const char *text)
+static char *with_dirs(struct arena *a, const struct conf *cf, const char *text)
 {
 	const struct word dirs[] = { { "${" WEB_DIR_VARIABLE "}", cf->project_dir },
 		{ "${" WEB_SOCKETS_VARIABLE "}", socket_dir(a, cf) } };
@@ -43,8 +41,7 @@ with_dirs(struct arena *a, const struct conf *cf, const char *text)
 	return words_fill(a, text, dirs, N(dirs));
 }
 
-static bool
-apache_leads(
+static bool apache_leads(
     struct arena *a, const struct conf *cf, const char *text, const char *service)
 {
 	return strstr(text, arena_printf(a, "\"unix:%s|",
@@ -52,21 +49,18 @@ apache_leads(
 }
 
 /* Does an Alias, or nginx's alias, lead to download_dir? */
-static bool
-leads_to_downloads(struct arena *a, const struct conf *cf, const char *text)
+static bool leads_to_downloads(struct arena *a, const struct conf *cf, const char *text)
 {
 	return strstr(text, arena_printf(a, "\"%s/\"", cf->download_dir)) != NULL;
 }
 
-static char *
-nginx_line(struct arena *a, const struct conf *cf, const char *service)
+static char *nginx_line(struct arena *a, const struct conf *cf, const char *service)
 {
 	return arena_printf(
 	    a, "fastcgi_pass \"unix:%s\";", service_socket(a, cf, service));
 }
 
-static void
-check_directive(struct fault_list *out, const char *path, const char *text,
+static void check_directive(struct fault_list *out, const char *path, const char *text,
     const char *name, const char *variable, const char *wanted)
 {
 	struct arena *a = out->x->a;
@@ -83,8 +77,7 @@ check_directive(struct fault_list *out, const char *path, const char *text,
 		    name, wanted, value);
 }
 
-static void
-check_web_conf(
+static void check_web_conf(
     struct fault_list *out, const struct conf *cf, const char *path, const char *text)
 {
 	static const char *const services[] = { "scheduler", "web", "upload" };
@@ -113,8 +106,7 @@ check_web_conf(
 }
 
 /* The line of the file of another server must be there as it would be written now. */
-static void
-check_nginx_line(
+static void check_nginx_line(
     struct fault_list *out, const char *path, const char *text, const char *line)
 {
 	if (strstr(text, line) == NULL)
@@ -122,8 +114,7 @@ check_nginx_line(
 		    "the line \"%s\" is missing; change it and reload nginx", line);
 }
 
-static void
-check_nginx_conf(
+static void check_nginx_conf(
     struct fault_list *out, const struct conf *cf, const char *path, const char *text)
 {
 	static const char *const services[] = { "scheduler", "web", "upload" };
@@ -138,8 +129,7 @@ check_nginx_conf(
 		x->a, "limit_conn locus_large %s;", web_nginx_limit(x->a, cf)));
 }
 
-const char *
-web_conf_name(struct cmd_ctx *x)
+const char *web_conf_name(struct cmd_ctx *x)
 {
 	if (x->cf->private_servers)
 		return WEB_PRIVATE_CONF;
@@ -147,8 +137,7 @@ web_conf_name(struct cmd_ctx *x)
 	                                                             WEB_APACHE_SITE;
 }
 
-int64_t
-loopback_port(const char *url)
+int64_t loopback_port(const char *url)
 {
 	static const char base[] = "http://127.0.0.1:";
 	size_t n = sizeof(base) - 1;
@@ -160,8 +149,7 @@ loopback_port(const char *url)
 	return port > 0 && port <= UINT16_MAX ? port : 0;
 }
 
-char *
-web_edit_fault(struct cmd_ctx *x, const char *path)
+char *web_edit_fault(struct cmd_ctx *x, const char *path)
 {
 	struct fail f = { 0 };
 	char *text;
@@ -173,8 +161,7 @@ web_edit_fault(struct cmd_ctx *x, const char *path)
 	return NULL;
 }
 
-char *
-web_fit_fault(struct cmd_ctx *x, const char *path, const char *service)
+char *web_fit_fault(struct cmd_ctx *x, const char *path, const char *service)
 {
 	const struct conf *cf = x->cf;
 	const char *port = arena_printf(
@@ -199,8 +186,7 @@ web_fit_fault(struct cmd_ctx *x, const char *path, const char *service)
 	return web_edit_fault(x, path);
 }
 
-void
-web_fit_check(struct cmd_ctx *x, const struct conf *cf, struct fault_list *out)
+void web_fit_check(struct cmd_ctx *x, const struct conf *cf, struct fault_list *out)
 {
 	static const char *const files[] = { WEB_PRIVATE_CONF, WEB_APACHE_SITE,
 		WEB_NGINX_SITE };

@@ -13,8 +13,7 @@
 #include "tools/web_fit.h"
 #include "lib/banned.h"
 
-char *
-url_host(struct arena *a, const char *url)
+char *url_host(struct arena *a, const char *url)
 {
 	const char *p = strstr(url, "://");
 
@@ -26,8 +25,7 @@ url_host(struct arena *a, const char *url)
 
 /* certbot renews what it keeps; where other certificates come from, Locus cannot know.
  */
-char *
-certificate_cure(struct arena *a, const struct conf *cf)
+char *certificate_cure(struct arena *a, const struct conf *cf)
 {
 	static const char certbot[] = "/etc/letsencrypt/";
 	const char *host = url_host(a, cf->master_url), *p = cf->master_url;
@@ -45,15 +43,13 @@ certificate_cure(struct arena *a, const struct conf *cf)
 	    p, strchr(p, ':') == NULL ? ":443" : "", host);
 }
 
-static const char *
-web_server_name(struct arena *a)
+static const char *web_server_name(struct arena *a)
 {
 	return running_web_server(a).name;
 }
 
 /* The command that writes the file anew; what was edited is kept beside it. */
-static char *
-renew_cure(struct cmd_ctx *x, struct arena *a, const char *path)
+static char *renew_cure(struct cmd_ctx *x, struct arena *a, const char *path)
 {
 	const struct conf *cf = x->cf;
 	const char *keep = "", *again;
@@ -76,8 +72,7 @@ renew_cure(struct cmd_ctx *x, struct arena *a, const char *path)
 	    a, "%s%s && %s", keep, locus_command(a, cf, "upgrade --no-hint"), again);
 }
 
-bool
-web_conf_trouble(
+bool web_conf_trouble(
     struct cmd_ctx *x, struct arena *a, const char *service, struct web_trouble *t)
 {
 	const char *paths[2] = { NULL };
@@ -101,8 +96,7 @@ web_conf_trouble(
 	return false;
 }
 
-char *
-redirect_cure(struct arena *a, const char *what)
+char *redirect_cure(struct arena *a, const char *what)
 {
 	return arena_printf(a,
 	    "grep -rniE 'redirect|rewriterule|return +30' /etc/%s  # %s",
@@ -110,8 +104,8 @@ redirect_cure(struct arena *a, const char *what)
 }
 
 /* What nothing else explains. */
-static char *
-last_cure(struct cmd_ctx *x, struct arena *a, const char *url, bool answered)
+static char *last_cure(
+    struct cmd_ctx *x, struct arena *a, const char *url, bool answered)
 {
 	const struct conf *cf = x->cf;
 
@@ -130,8 +124,8 @@ last_cure(struct cmd_ctx *x, struct arena *a, const char *url, bool answered)
 }
 
 /* A file that an admin makes to stop the service. */
-static const char *
-stop_file(struct arena *a, const struct conf *cf, const char *service)
+static const char *stop_file(
+    struct arena *a, const struct conf *cf, const char *service)
 {
 	const char *path = strcmp(service, "web") == 0 ?
 	                       project_path(a, cf, "stop_web") :
@@ -141,8 +135,7 @@ stop_file(struct arena *a, const struct conf *cf, const char *service)
 }
 
 /* Is it the service itself? */
-static bool
-service_trouble(
+static bool service_trouble(
     struct cmd_ctx *x, struct arena *a, const char *service, struct web_trouble *t)
 {
 	const char *path = service_socket(a, x->cf, service);
@@ -163,8 +156,7 @@ service_trouble(
 }
 
 /* Daemons that have ended for it start again. */
-struct web_trouble
-web_no_url(struct cmd_ctx *x, struct arena *a, const char *service)
+struct web_trouble web_no_url(struct cmd_ctx *x, struct arena *a, const char *service)
 {
 	const char *program = strcmp(service, "upload") == 0 ? "file_upload_handler" :
 	                                                       "cgi";
@@ -184,8 +176,7 @@ web_no_url(struct cmd_ctx *x, struct arena *a, const char *service)
 }
 
 /* Neither name nor web server; NULL = there are both. */
-static char *
-unreached_cure(const struct conf *cf, struct arena *a, const char *url,
+static char *unreached_cure(const struct conf *cf, struct arena *a, const char *url,
     const struct http_answer *w)
 {
 	if (w->no_host)
@@ -198,9 +189,8 @@ unreached_cure(const struct conf *cf, struct arena *a, const char *url,
 }
 
 /* Looks from the service outwards. */
-static struct web_trouble
-find_trouble(struct cmd_ctx *x, struct arena *a, const char *service, const char *url,
-    const struct http_answer *w)
+static struct web_trouble find_trouble(struct cmd_ctx *x, struct arena *a,
+    const char *service, const char *url, const struct http_answer *w)
 {
 	const struct conf *cf = x->cf;
 	struct web_trouble t = { 0 };
@@ -232,9 +222,8 @@ find_trouble(struct cmd_ctx *x, struct arena *a, const char *service, const char
 	return t;
 }
 
-struct web_trouble
-web_trouble(struct cmd_ctx *x, struct arena *a, const char *service, const char *url,
-    const struct http_answer *w)
+struct web_trouble web_trouble(struct cmd_ctx *x, struct arena *a, const char *service,
+    const char *url, const struct http_answer *w)
 {
 	struct web_trouble t = find_trouble(x, a, service, url, w);
 

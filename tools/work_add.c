@@ -63,9 +63,8 @@ static const struct print_column work_columns[] = {
 };
 
 /* wu: the one of a single job; NULL = of a file of jobs. */
-static void
-report_added(struct cmd_ctx *x, const struct work_opts *o, const struct workunit *wu,
-    const struct job_counts *n)
+static void report_added(struct cmd_ctx *x, const struct work_opts *o,
+    const struct workunit *wu, const struct job_counts *n)
 {
 	const char *batch = o->batch == NULL ?
 	                        "" :
@@ -94,8 +93,7 @@ report_added(struct cmd_ctx *x, const struct work_opts *o, const struct workunit
 }
 
 /* Which option of a single job was given beside --jobs; NULL = none. */
-static const char *
-single_option(const struct work_opts *o)
+static const char *single_option(const struct work_opts *o)
 {
 	const struct {
 		const char *name;
@@ -113,8 +111,8 @@ single_option(const struct work_opts *o)
 	return NULL;
 }
 
-static enum err
-add_single(struct cmd_ctx *x, const struct work_opts *o, struct job_maker *m)
+static enum err add_single(
+    struct cmd_ctx *x, const struct work_opts *o, struct job_maker *m)
 {
 	struct job_counts n;
 	struct workunit wu;
@@ -143,8 +141,7 @@ add_single(struct cmd_ctx *x, const struct work_opts *o, struct job_maker *m)
 	return stuck_hint(x, &wu);
 }
 
-static enum err
-work_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err work_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct work_opts *o = opts;
 	const char *single = single_option(o);

@@ -34,8 +34,7 @@ static const struct {
 	{ WU_ERROR_NO_CANONICAL, "no_canonical" },
 };
 
-char *
-work_reasons(struct arena *a, int64_t mask)
+char *work_reasons(struct arena *a, int64_t mask)
 {
 	struct buf b = buf_new(a);
 
@@ -46,8 +45,7 @@ work_reasons(struct arena *a, int64_t mask)
 	return arena_strdup(a, b.n == 0 ? "" : b.p);
 }
 
-int64_t
-work_reason_named(const char *name)
+int64_t work_reason_named(const char *name)
 {
 	for (size_t i = 0; i < N(reasons); i++)
 		if (strcmp(reasons[i].name, name) == 0)
@@ -70,8 +68,7 @@ static const struct exit_known {
 #undef CURE_RAISE
 };
 
-static const struct exit_known *
-exit_find(int64_t status)
+static const struct exit_known *exit_find(int64_t status)
 {
 	for (size_t i = 0; i < N(exits); i++)
 		if (exits[i].status == status)
@@ -79,8 +76,7 @@ exit_find(int64_t status)
 	return NULL;
 }
 
-void
-work_counts_show(struct print *p, const struct row_wu_counts *w)
+void work_counts_show(struct print *p, const struct row_wu_counts *w)
 {
 	print_object(p, "workunits", "total", w->total, "open", w->open, "to_validate",
 	    w->to_validate, "with_canonical", w->with_canonical, "assimilated",
@@ -91,8 +87,7 @@ work_counts_show(struct print *p, const struct row_wu_counts *w)
 	    (long long)w->assimilated, (long long)w->failed, (long long)w->cancelled);
 }
 
-char *
-exit_words(struct arena *a, int64_t status)
+char *exit_words(struct arena *a, int64_t status)
 {
 	const struct exit_known *k = exit_find(status);
 	char hex[24] = "";
@@ -107,8 +102,7 @@ exit_words(struct arena *a, int64_t status)
 	    a, "%" PRId64 " (%s%s)", status, hex, k == NULL ? "" : k->words);
 }
 
-char *
-end_words(struct arena *a, const struct result *r, int64_t file_error)
+char *end_words(struct arena *a, const struct result *r, int64_t file_error)
 {
 	const struct exit_known *k = exit_find(file_error);
 
@@ -122,8 +116,7 @@ end_words(struct arena *a, const struct result *r, int64_t file_error)
 	return arena_printf(a, "0, but %s (%" PRId64 ")", k->words, file_error);
 }
 
-enum exit_cure
-exit_cure(int64_t status, const char **note)
+enum exit_cure exit_cure(int64_t status, const char **note)
 {
 	const struct exit_known *k = exit_find(status);
 
@@ -133,8 +126,7 @@ exit_cure(int64_t status, const char **note)
 
 /* --- results --- */
 
-const char *
-result_words(const struct result *r)
+const char *result_words(const struct result *r)
 {
 	static const char *const over[] = {
 		[OUTCOME_INIT] = "over",
@@ -161,8 +153,7 @@ result_words(const struct result *r)
 	}
 }
 
-static char *
-not_judged(struct arena *a, const struct workunit *wu, int64_t successes)
+static char *not_judged(struct arena *a, const struct workunit *wu, int64_t successes)
 {
 	if (wu->need_validate)
 		return arena_strdup(a, "not judged: the validator has yet to look");
@@ -173,8 +164,7 @@ not_judged(struct arena *a, const struct workunit *wu, int64_t successes)
 	return arena_strdup(a, "not judged");
 }
 
-char *
-verdict_words(struct arena *a, const struct workunit *wu, const struct result *r,
+char *verdict_words(struct arena *a, const struct workunit *wu, const struct result *r,
     int64_t successes)
 {
 	if (r->server_state != RESULT_OVER)
@@ -296,8 +286,8 @@ struct work_view {
 
 /* --- the choice --- */
 
-static enum err
-choose_words(struct cmd_ctx *x, const struct work_list_opts *o, struct work_filter *w)
+static enum err choose_words(
+    struct cmd_ctx *x, const struct work_list_opts *o, struct work_filter *w)
 {
 	unsigned bits;
 
@@ -322,8 +312,8 @@ choose_words(struct cmd_ctx *x, const struct work_list_opts *o, struct work_filt
 	return OK;
 }
 
-static enum err
-choose_times(struct cmd_ctx *x, const struct work_list_opts *o, struct work_filter *w)
+static enum err choose_times(
+    struct cmd_ctx *x, const struct work_list_opts *o, struct work_filter *w)
 {
 	int64_t s, now = clock_now();
 
@@ -345,8 +335,7 @@ choose_times(struct cmd_ctx *x, const struct work_list_opts *o, struct work_filt
 }
 
 /* Finds the app, file and host that are named, which must exist. */
-static enum err
-choose_rows(struct work_view *v, const struct work_list_opts *o)
+static enum err choose_rows(struct work_view *v, const struct work_list_opts *o)
 {
 	struct cmd_ctx *x = v->x;
 	const struct app *app;
@@ -366,8 +355,8 @@ choose_rows(struct work_view *v, const struct work_list_opts *o)
 
 /* --- the list --- */
 
-static enum err
-list_piece(struct work_view *v, struct arena *a, struct print *l, int64_t *left)
+static enum err list_piece(
+    struct work_view *v, struct arena *a, struct print *l, int64_t *left)
 {
 	struct row_work *rows;
 	struct row_tally *tallies;
@@ -396,8 +385,7 @@ list_piece(struct work_view *v, struct arena *a, struct print *l, int64_t *left)
 	return OK;
 }
 
-static enum err
-list_all(struct work_view *v)
+static enum err list_all(struct work_view *v)
 {
 	struct print *l = print_list(v->x, work_list_columns);
 	int64_t left = v->limit;
@@ -435,8 +423,7 @@ struct work_sums {
 	size_t n, cap, merged;
 };
 
-static int
-compare_sums(const void *x, const void *y)
+static int compare_sums(const void *x, const void *y)
 {
 	int64_t a = ((const struct work_sum *)x)->key,
 		b = ((const struct work_sum *)y)->key;
@@ -445,8 +432,7 @@ compare_sums(const void *x, const void *y)
 }
 
 /* Adds up the sums of the same key. */
-static void
-merge_sums(struct work_sums *s)
+static void merge_sums(struct work_sums *s)
 {
 	size_t kept = 0;
 
@@ -462,8 +448,7 @@ merge_sums(struct work_sums *s)
 
 enum by { BY_NOTHING, BY_APP, BY_BATCH, BY_FILE, BY_STATE };
 
-static int64_t
-key_of(const struct row_work_count *r, enum by by)
+static int64_t key_of(const struct row_work_count *r, enum by by)
 {
 	switch (by) {
 	case BY_APP:
@@ -477,8 +462,7 @@ key_of(const struct row_work_count *r, enum by by)
 	}
 }
 
-static enum err
-count_all(struct work_view *v, enum by by, struct work_sums *s)
+static enum err count_all(struct work_view *v, enum by by, struct work_sums *s)
 {
 	struct arena a = { 0 };
 	enum err e = OK;
@@ -506,8 +490,7 @@ count_all(struct work_view *v, enum by by, struct work_sums *s)
 	return e;
 }
 
-static bool
-chooses_by_words(const struct work_filter *w)
+static bool chooses_by_words(const struct work_filter *w)
 {
 	return w->states != 0 || w->hostid != 0 || w->made_from != 0 ||
 	       w->made_to != INT64_MAX || w->mask != 0 || w->name != NULL ||
@@ -518,8 +501,8 @@ chooses_by_words(const struct work_filter *w)
  * Whether all workunits are counted (*id = 0), or all of one app, batch or file set,
  * which must be what they are counted by.
  */
-static bool
-chooses_one(const struct work_filter *w, enum by by, enum tally_kind *kind, int64_t *id)
+static bool chooses_one(
+    const struct work_filter *w, enum by by, enum tally_kind *kind, int64_t *id)
 {
 	const struct {
 		enum by by;
@@ -549,9 +532,8 @@ chooses_one(const struct work_filter *w, enum by by, enum tally_kind *kind, int6
 }
 
 /* Takes the sums from the counts that are kept. */
-static enum err
-read_sums(struct cmd_ctx *x, enum by by, enum tally_kind kind, int64_t id,
-    struct work_sums *s)
+static enum err read_sums(struct cmd_ctx *x, enum by by, enum tally_kind kind,
+    int64_t id, struct work_sums *s)
 {
 	struct tally_states *v;
 	size_t n;
@@ -568,8 +550,7 @@ read_sums(struct cmd_ctx *x, enum by by, enum tally_kind kind, int64_t id,
 	return OK;
 }
 
-static int
-compare_set_id(const void *key, const void *item)
+static int compare_set_id(const void *key, const void *item)
 {
 	int64_t id = *(const int64_t *)key,
 		at = ((const struct row_set_named *)item)->id;
@@ -578,8 +559,8 @@ compare_set_id(const void *key, const void *item)
 }
 
 /* All file sets, in the order of their ids. */
-static enum err
-read_set_names(struct cmd_ctx *x, struct row_set_named **out, size_t *nout)
+static enum err read_set_names(
+    struct cmd_ctx *x, struct row_set_named **out, size_t *nout)
 {
 	struct row_set_named *page = NULL;
 	size_t n, cap = 0;
@@ -600,8 +581,8 @@ struct key_names { /* of file sets, if those are the keys */
 	size_t nsets;
 };
 
-static const char *
-key_name(const struct work_view *v, const struct key_names *k, enum by by, int64_t key)
+static const char *key_name(
+    const struct work_view *v, const struct key_names *k, enum by by, int64_t key)
 {
 	const struct row_set_named *set;
 	const struct app *app;
@@ -620,8 +601,7 @@ key_name(const struct work_view *v, const struct key_names *k, enum by by, int64
 	return set == NULL ? "(none)" : set->name;
 }
 
-static void
-print_sum(struct print *l, const char *key, const struct work_sum *s)
+static void print_sum(struct print *l, const char *key, const struct work_sum *s)
 {
 	int64_t total = 0;
 
@@ -632,8 +612,7 @@ print_sum(struct print *l, const char *key, const struct work_sum *s)
 		print_cells(l, s->n[i]);
 }
 
-static enum err
-find_by(struct cmd_ctx *x, const char *text, enum by *by)
+static enum err find_by(struct cmd_ctx *x, const char *text, enum by *by)
 {
 	static const char *const names[] = { [BY_NOTHING] = "",
 		[BY_APP] = "app",
@@ -653,8 +632,7 @@ find_by(struct cmd_ctx *x, const char *text, enum by *by)
 		       x, "--by %.40s: it must be app, batch, file or state", text);
 }
 
-static enum err
-print_by(struct work_view *v, enum by by, const struct work_sums *s)
+static enum err print_by(struct work_view *v, enum by by, const struct work_sums *s)
 {
 	if (by == BY_STATE) {
 		struct print *l = print_list(v->x, state_columns);
@@ -687,8 +665,8 @@ print_by(struct work_view *v, enum by by, const struct work_sums *s)
 	return s->n > 0 ? OK : ctx_not_found(v->x, "no workunit matches");
 }
 
-static enum err
-work_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err work_list_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct work_list_opts *o = opts;
 	struct work_view v = { .x = x, .w = work_filter_any() };

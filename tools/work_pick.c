@@ -13,14 +13,12 @@
 static const char *const state_names[PICK_STATES] = { "waiting", "unsent",
 	"in_progress", "to_validate", "valid", "assimilated", "failed", "cancelled" };
 
-const char *
-work_pick_state_name(enum work_pick_state s)
+const char *work_pick_state_name(enum work_pick_state s)
 {
 	return state_names[s];
 }
 
-bool
-work_pick_glob(const char *glob, const char *name)
+bool work_pick_glob(const char *glob, const char *name)
 {
 	const char *star = NULL, *from = NULL;
 
@@ -43,8 +41,8 @@ work_pick_glob(const char *glob, const char *name)
 	return *glob == '\0';
 }
 
-enum work_pick_state
-work_pick_state(const struct row_wu_glance *wu, const struct row_wu_tally *t)
+enum work_pick_state work_pick_state(
+    const struct row_wu_glance *wu, const struct row_wu_tally *t)
 {
 	if ((wu->error_mask & WU_ERROR_CANCELLED) != 0)
 		return PICK_CANCELLED;
@@ -61,8 +59,7 @@ work_pick_state(const struct row_wu_glance *wu, const struct row_wu_tally *t)
 	return t->unsent > 0 ? PICK_UNSENT : PICK_WAITING;
 }
 
-bool
-work_pick_range(const char *text, struct id_range *r)
+bool work_pick_range(const char *text, struct id_range *r)
 {
 	struct arena a = { 0 };
 	size_t n = strcspn(text, "-");
@@ -75,16 +72,14 @@ work_pick_range(const char *text, struct id_range *r)
 	return good && text[0] >= '0' && text[0] <= '9';
 }
 
-static int
-range_order(const void *a, const void *b)
+static int range_order(const void *a, const void *b)
 {
 	const struct id_range *x = a, *y = b;
 
 	return (x->from > y->from) - (x->from < y->from);
 }
 
-size_t
-work_pick_join(struct id_range *v, size_t n)
+size_t work_pick_join(struct id_range *v, size_t n)
 {
 	size_t last = 0;
 
@@ -99,8 +94,7 @@ work_pick_join(struct id_range *v, size_t n)
 	return last + 1;
 }
 
-static bool
-in_ranges(const struct id_range *v, size_t n, int64_t id)
+static bool in_ranges(const struct id_range *v, size_t n, int64_t id)
 {
 	for (size_t i = 0; i < n; i++)
 		if (v[i].from <= id && id <= v[i].to)
@@ -108,8 +102,7 @@ in_ranges(const struct id_range *v, size_t n, int64_t id)
 	return n == 0;
 }
 
-bool
-work_pick_matches(const struct work_pick_filter *q, const struct row_wu_glance *wu)
+bool work_pick_matches(const struct work_pick_filter *q, const struct row_wu_glance *wu)
 {
 	return (q->appid < 0 || wu->appid == q->appid) &&
 	       (q->batch < 0 || wu->batch == q->batch) &&
@@ -118,8 +111,7 @@ work_pick_matches(const struct work_pick_filter *q, const struct row_wu_glance *
 	       (q->glob == NULL || work_pick_glob(q->glob, wu->name));
 }
 
-unsigned
-work_pick_states(const char *name)
+unsigned work_pick_states(const char *name)
 {
 	if (strcmp(name, "open") == 0)
 		return PICK_OPEN;
@@ -131,8 +123,7 @@ work_pick_states(const char *name)
 	return 0;
 }
 
-enum err
-work_states_named(struct cmd_ctx *x, const char *name, unsigned *states)
+enum err work_states_named(struct cmd_ctx *x, const char *name, unsigned *states)
 {
 	const char *near = NULL;
 	size_t least = (size_t)-1;
@@ -156,22 +147,19 @@ work_states_named(struct cmd_ctx *x, const char *name, unsigned *states)
 
 /* The state as far as the workunit itself tells: which open one it is, its results
  * say. */
-static unsigned
-states_of(const struct row_wu_glance *wu)
+static unsigned states_of(const struct row_wu_glance *wu)
 {
 	unsigned s = 1u << work_pick_state(wu, &(struct row_wu_tally){ 0 });
 
 	return s == 1u << PICK_WAITING ? (unsigned)PICK_OPEN : s;
 }
 
-bool
-work_pick_may_be(const struct work_pick_filter *q, const struct row_wu_glance *wu)
+bool work_pick_may_be(const struct work_pick_filter *q, const struct row_wu_glance *wu)
 {
 	return (q->states & states_of(wu)) != 0;
 }
 
-static enum err
-pick_read_ids(
+static enum err pick_read_ids(
     struct cmd_ctx *x, const struct text_list *ids, struct work_pick_filter *q)
 {
 	q->ids = NEWN(x->a, struct id_range, ids->n + 1);
@@ -184,8 +172,7 @@ pick_read_ids(
 	return OK;
 }
 
-enum err
-work_batch_named(struct cmd_ctx *x, const char *name, int64_t *batch)
+enum err work_batch_named(struct cmd_ctx *x, const char *name, int64_t *batch)
 {
 	int64_t *ids = NULL;
 	size_t n = 0;
@@ -204,8 +191,7 @@ work_batch_named(struct cmd_ctx *x, const char *name, int64_t *batch)
 	return OK;
 }
 
-enum err
-work_fileset_named(struct cmd_ctx *x, const char *name, int64_t *fileset_id)
+enum err work_fileset_named(struct cmd_ctx *x, const char *name, int64_t *fileset_id)
 {
 	struct fileset *set;
 	enum err e = fileset_by_name(x->db, x->a, name, &set, x->f);
@@ -218,8 +204,7 @@ work_fileset_named(struct cmd_ctx *x, const char *name, int64_t *fileset_id)
 	return e;
 }
 
-static enum err
-pick_read_names(
+static enum err pick_read_names(
     struct cmd_ctx *x, const struct work_pick_opts *o, struct work_pick_filter *q)
 {
 	struct catalog *c;
@@ -236,8 +221,7 @@ pick_read_names(
 }
 
 /* Chooses the index that has the fewest entries, as far as one can know. */
-static struct wu_walk
-walk_of(struct arena *a, const struct work_pick_filter *q)
+static struct wu_walk walk_of(struct arena *a, const struct work_pick_filter *q)
 {
 	struct wu_walk w = { .index = WU_OF_IDS, .from = 1, .to = INT64_MAX - 1 };
 
@@ -261,9 +245,8 @@ walk_of(struct arena *a, const struct work_pick_filter *q)
 	return w;
 }
 
-enum err
-work_pick_begin(struct cmd_ctx *x, const struct work_pick_opts *o, unsigned states,
-    struct work_pick *p)
+enum err work_pick_begin(struct cmd_ctx *x, const struct work_pick_opts *o,
+    unsigned states, struct work_pick *p)
 {
 	struct work_pick_filter *q = &p->filter;
 	unsigned named;
@@ -291,8 +274,7 @@ work_pick_begin(struct cmd_ctx *x, const struct work_pick_opts *o, unsigned stat
 }
 
 /* Goes on to the next range of ids; false if there is none. */
-static bool
-next_range(struct work_pick *p)
+static bool next_range(struct work_pick *p)
 {
 	if (p->filter.nids == 0 || ++p->range >= p->filter.nids)
 		return false;
@@ -302,8 +284,7 @@ next_range(struct work_pick *p)
 	return true;
 }
 
-static enum err
-picked_of(struct cmd_ctx *x, struct arena *a, const struct work_pick *p,
+static enum err picked_of(struct cmd_ctx *x, struct arena *a, const struct work_pick *p,
     const struct row_wu_glance *wu, size_t n, struct work_picked **v, size_t *nv)
 {
 	const struct work_pick_filter *q = &p->filter;
@@ -338,8 +319,7 @@ picked_of(struct cmd_ctx *x, struct arena *a, const struct work_pick *p,
 	return OK;
 }
 
-enum err
-work_pick_step(struct cmd_ctx *x, struct arena *a, struct work_pick *p,
+enum err work_pick_step(struct cmd_ctx *x, struct arena *a, struct work_pick *p,
     struct work_picked **v, size_t *n, bool *more)
 {
 	struct row_wu_glance *wu = NULL;
@@ -359,8 +339,7 @@ work_pick_step(struct cmd_ctx *x, struct arena *a, struct work_pick *p,
 	return picked_of(x, a, p, wu, nwu, v, n);
 }
 
-char *
-work_pick_text(struct arena *a, const struct work_pick_opts *o)
+char *work_pick_text(struct arena *a, const struct work_pick_opts *o)
 {
 	struct buf b = buf_new(a);
 	const char *const part[][2] = { { "name", o->name }, { "file", o->file },

@@ -53,8 +53,7 @@ static const struct half {
 #undef HALF
 };
 
-static const struct work *
-work_of(const struct daemon_work *d)
+static const struct work *work_of(const struct daemon_work *d)
 {
 	for (size_t i = 0; i < N(works); i++)
 		if (strcmp(works[i].program, d->argv[0]) == 0)
@@ -63,8 +62,7 @@ work_of(const struct daemon_work *d)
 }
 
 /* "--no-lease", "-no_lease" and "--no_lease" are one option. */
-static bool
-names_option(const char *word, const char *name)
+static bool names_option(const char *word, const char *name)
 {
 	if (word[0] != '-')
 		return false;
@@ -77,8 +75,7 @@ names_option(const char *word, const char *name)
 
 /* Returns the words from the option on, as the last one counts; NULL if it is not
  * given. */
-static char **
-option_of(const struct daemon_work *d, const char *name)
+static char **option_of(const struct daemon_work *d, const char *name)
 {
 	char **found = NULL;
 
@@ -88,16 +85,14 @@ option_of(const struct daemon_work *d, const char *name)
 	return found;
 }
 
-static const char *
-value_of_option(const struct daemon_work *d, const char *name)
+static const char *value_of_option(const struct daemon_work *d, const char *name)
 {
 	char **p = option_of(d, name);
 
 	return p == NULL ? NULL : p[1];
 }
 
-static bool
-shares_parts(const struct work *w, const char *x, const char *y)
+static bool shares_parts(const struct work *w, const char *x, const char *y)
 {
 	if (w->part == NULL)
 		return true;
@@ -106,8 +101,7 @@ shares_parts(const struct work *w, const char *x, const char *y)
 	return strcmp(x, y) == 0;
 }
 
-static bool
-are_halves(const struct daemon_work *x, const struct daemon_work *y)
+static bool are_halves(const struct daemon_work *x, const struct daemon_work *y)
 {
 	for (size_t i = 0; i < N(halves); i++) {
 		const struct half *h = &halves[i];
@@ -126,8 +120,7 @@ struct share { /* ids with id % n = i */
 	int64_t n, i;
 };
 
-static struct share
-share_of(const struct daemon_work *d)
+static struct share share_of(const struct daemon_work *d)
 {
 	struct share all = { 1, 0 }, s;
 	char **p = option_of(d, "mod");
@@ -138,8 +131,7 @@ share_of(const struct daemon_work *d)
 	return s;
 }
 
-static int64_t
-gcd(int64_t x, int64_t y)
+static int64_t gcd(int64_t x, int64_t y)
 {
 	while (y != 0) {
 		int64_t rest = x % y;
@@ -151,14 +143,13 @@ gcd(int64_t x, int64_t y)
 }
 
 /* Is there an id in both shares? By the Chinese remainder theorem. */
-static bool
-shares_meet(struct share x, struct share y)
+static bool shares_meet(struct share x, struct share y)
 {
 	return (x.i - y.i) % gcd(x.n, y.n) == 0;
 }
 
-char *
-same_work(struct arena *a, const struct daemon_work *x, const struct daemon_work *y)
+char *same_work(
+    struct arena *a, const struct daemon_work *x, const struct daemon_work *y)
 {
 	const struct work *w = work_of(x);
 	const char *px, *py;
@@ -180,9 +171,8 @@ same_work(struct arena *a, const struct daemon_work *x, const struct daemon_work
 /* --- config.xml --- */
 
 /* Splits a command as it is run. A program of the project does no work that we know. */
-static enum err
-work_read(struct arena *a, const struct conf *cf, const struct new_daemon *p,
-    struct daemon_work *d, struct fail *f)
+static enum err work_read(struct arena *a, const struct conf *cf,
+    const struct new_daemon *p, struct daemon_work *d, struct fail *f)
 {
 	struct upstream u;
 	char **argv, *program, *ours;
@@ -204,8 +194,8 @@ work_read(struct arena *a, const struct conf *cf, const struct new_daemon *p,
 }
 
 /* Commands that cannot be split are reported elsewhere. */
-static size_t
-works_read(struct arena *a, const struct conf *cf, struct daemon_work *list)
+static size_t works_read(
+    struct arena *a, const struct conf *cf, struct daemon_work *list)
 {
 	size_t n = 0;
 
@@ -220,8 +210,7 @@ works_read(struct arena *a, const struct conf *cf, struct daemon_work *list)
 	return n;
 }
 
-void
-same_work_says(struct arena *a, const struct conf *cf, char ***lines, size_t *n)
+void same_work_says(struct arena *a, const struct conf *cf, char ***lines, size_t *n)
 {
 	struct daemon_work *list = NEWN(a, struct daemon_work, cf->ndaemons + 1);
 	size_t k = works_read(a, cf, list), cap = 0;
@@ -239,9 +228,8 @@ same_work_says(struct arena *a, const struct conf *cf, char ***lines, size_t *n)
 		}
 }
 
-enum err
-same_work_refuse(struct arena *a, const struct conf *cf, const struct new_daemon *p,
-    size_t n, struct fail *f)
+enum err same_work_refuse(struct arena *a, const struct conf *cf,
+    const struct new_daemon *p, size_t n, struct fail *f)
 {
 	struct daemon_work *list = NEWN(a, struct daemon_work, cf->ndaemons + n + 1);
 	size_t k = works_read(a, cf, list);
@@ -339,14 +327,12 @@ struct retrying { /* the workunits of one transaction */
 };
 
 /* Is it about results that are not believed any more? */
-static bool
-distrusts(const struct retry_how *how)
+static bool distrusts(const struct retry_how *how)
 {
 	return how->host != 0 || how->nversions > 0;
 }
 
-static int
-moved_order(const void *a, const void *b)
+static int moved_order(const void *a, const void *b)
 {
 	const struct moved_result *x = a, *y = b;
 
@@ -354,9 +340,8 @@ moved_order(const void *a, const void *b)
 }
 
 /* Are the input files still there that the file deleter may have removed? */
-static enum err
-inputs_there(struct cmd_ctx *x, struct retrying *k, const struct workunit *wu,
-    const char **doc, bool *there)
+static enum err inputs_there(struct cmd_ctx *x, struct retrying *k,
+    const struct workunit *wu, const char **doc, bool *there)
 {
 	struct blob_file *files;
 	char *xml;
@@ -379,8 +364,8 @@ inputs_there(struct cmd_ctx *x, struct retrying *k, const struct workunit *wu,
 	return OK;
 }
 
-static void
-move_result(struct retrying *k, const struct result *r, const struct result_retry *c)
+static void move_result(
+    struct retrying *k, const struct result *r, const struct result_retry *c)
 {
 	struct result to = *r;
 
@@ -400,8 +385,7 @@ move_result(struct retrying *k, const struct result *r, const struct result_retr
 }
 
 /* What the file deleter could not delete. */
-static void
-delete_again(struct retrying *k, const struct result *r, size_t n)
+static void delete_again(struct retrying *k, const struct result *r, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct result to = r[i];
@@ -413,8 +397,7 @@ delete_again(struct retrying *k, const struct result *r, size_t n)
 	}
 }
 
-static int64_t
-count_retracted(const struct wu_retry *c, size_t n)
+static int64_t count_retracted(const struct wu_retry *c, size_t n)
 {
 	int64_t retracted = 0;
 
@@ -424,8 +407,7 @@ count_retracted(const struct wu_retry *c, size_t n)
 }
 
 /* What is not believed becomes invalid, while others still carry the workunit. */
-static void
-retract_only(
+static void retract_only(
     struct retrying *k, const struct wu_retry *c, const struct result *r, size_t n)
 {
 	const struct result_retry none = { 0 };
@@ -440,9 +422,8 @@ retract_only(
 	}
 }
 
-static enum err
-retry_one(struct cmd_ctx *x, struct retrying *k, const struct workunit *wu,
-    const struct result *r, size_t n)
+static enum err retry_one(struct cmd_ctx *x, struct retrying *k,
+    const struct workunit *wu, const struct result *r, size_t n)
 {
 	struct retry_how how = k->how;
 	struct workunit to = *wu;
@@ -487,8 +468,7 @@ retry_one(struct cmd_ctx *x, struct retrying *k, const struct workunit *wu,
 	return workunit_reopen(x->db, &to, k->how.now, x->f);
 }
 
-static enum err
-retry_save(struct cmd_ctx *x, struct retrying *k)
+static enum err retry_save(struct cmd_ctx *x, struct retrying *k)
 {
 	if (k->o->dry_run)
 		return OK;
@@ -506,8 +486,7 @@ retry_save(struct cmd_ctx *x, struct retrying *k)
 	return wu_updates_save(x->db, k->updates, x->f);
 }
 
-static enum err
-retry_in_tx(struct cmd_ctx *x, void *arg)
+static enum err retry_in_tx(struct cmd_ctx *x, void *arg)
 {
 	struct retrying *k = arg;
 	struct workunit *wu = NULL;
@@ -539,17 +518,16 @@ retry_in_tx(struct cmd_ctx *x, void *arg)
 	return e == E_RACE ? E_RETRY : e;
 }
 
-static int
-picked_order(const void *a, const void *b)
+static int picked_order(const void *a, const void *b)
 {
 	const struct work_picked *x = a, *y = b;
 
 	return (x->wu.id > y->wu.id) - (x->wu.id < y->wu.id);
 }
 
-static enum err
-retry_some(struct cmd_ctx *x, struct arena *a, const struct retry_order *order,
-    struct work_picked *v, size_t n, struct retry_counts *c)
+static enum err retry_some(struct cmd_ctx *x, struct arena *a,
+    const struct retry_order *order, struct work_picked *v, size_t n,
+    struct retry_counts *c)
 {
 	int64_t *ids = NEWN(a, int64_t, n + 1);
 
@@ -579,8 +557,8 @@ retry_some(struct cmd_ctx *x, struct arena *a, const struct retry_order *order,
 	return OK;
 }
 
-static enum err
-retry_all(struct cmd_ctx *x, const struct retry_order *order, struct retry_counts *c)
+static enum err retry_all(
+    struct cmd_ctx *x, const struct retry_order *order, struct retry_counts *c)
 {
 	const struct work_pick_opts *pick = &order->o->pick;
 	struct progress bar = progress_begin("retrying workunits", 0);
@@ -612,8 +590,8 @@ retry_all(struct cmd_ctx *x, const struct retry_order *order, struct retry_count
 enum { RETURNED_PAGE = 1000, RETURNED_SLICE = 20000 };
 
 /* The workunits of a page of results, each once. */
-static struct work_picked *
-picked_of_results(struct arena *a, const struct row_pair *rows, size_t n, size_t *nv)
+static struct work_picked *picked_of_results(
+    struct arena *a, const struct row_pair *rows, size_t n, size_t *nv)
 {
 	struct work_picked *v = NEWN(a, struct work_picked, n + 1);
 	size_t kept = 0;
@@ -629,8 +607,7 @@ picked_of_results(struct arena *a, const struct row_pair *rows, size_t n, size_t
 	return v;
 }
 
-static bool
-picks_any(const struct work_pick_opts *p)
+static bool picks_any(const struct work_pick_opts *p)
 {
 	return p->name != NULL || p->file != NULL || p->batch != NULL ||
 	       p->app != NULL || p->state != NULL || p->ids.n > 0;
@@ -638,9 +615,8 @@ picks_any(const struct work_pick_opts *p)
 
 /* Reads some results that are not believed any more, of ids above *after, and how far
  * it got: IDS_END at last. */
-static enum err
-returned_read(struct cmd_ctx *x, struct arena *a, const struct retry_how *how,
-    int64_t *after, struct row_pair **rows, size_t *n)
+static enum err returned_read(struct cmd_ctx *x, struct arena *a,
+    const struct retry_how *how, int64_t *after, struct row_pair **rows, size_t *n)
 {
 	int64_t from = *after;
 
@@ -659,8 +635,7 @@ returned_read(struct cmd_ctx *x, struct arena *a, const struct retry_how *how,
 }
 
 /* What a host or a version returned. */
-static enum err
-retry_returned(
+static enum err retry_returned(
     struct cmd_ctx *x, const struct retry_order *order, struct retry_counts *c)
 {
 	const struct retry_how *how = &order->how;
@@ -690,8 +665,7 @@ retry_returned(
 }
 
 /* Are whose results are not believed and nothing else named? */
-static enum err
-check_alone(struct cmd_ctx *x, const struct retry_opts *o)
+static enum err check_alone(struct cmd_ctx *x, const struct retry_opts *o)
 {
 	struct work_pick_opts others = o->pick;
 
@@ -711,8 +685,8 @@ check_alone(struct cmd_ctx *x, const struct retry_opts *o)
 }
 
 /* Reads --host, --version and --since. */
-static enum err
-read_distrust(struct cmd_ctx *x, const struct retry_opts *o, struct retry_how *how)
+static enum err read_distrust(
+    struct cmd_ctx *x, const struct retry_opts *o, struct retry_how *how)
 {
 	struct version_builds b;
 	struct host *h;
@@ -739,8 +713,7 @@ read_distrust(struct cmd_ctx *x, const struct retry_opts *o, struct retry_how *h
 }
 
 /* Does --app alone choose the workunits? */
-static bool
-picks_whole_app(const struct work_pick_opts *p)
+static bool picks_whole_app(const struct work_pick_opts *p)
 {
 	struct work_pick_opts others = *p;
 
@@ -749,8 +722,7 @@ picks_whole_app(const struct work_pick_opts *p)
 	return p->app != NULL && !picks_any(&others);
 }
 
-static enum err
-raise_in_templates(struct cmd_ctx *x, const struct retry_order *order)
+static enum err raise_in_templates(struct cmd_ctx *x, const struct retry_order *order)
 {
 	const char *name = order->o->pick.app;
 	const struct app *app;
@@ -762,8 +734,7 @@ raise_in_templates(struct cmd_ctx *x, const struct retry_order *order)
 }
 
 /* Nothing was found; why. */
-static enum err
-retry_nothing(struct cmd_ctx *x, const struct retry_order *order)
+static enum err retry_nothing(struct cmd_ctx *x, const struct retry_order *order)
 {
 	const struct retry_opts *o = order->o;
 
@@ -779,8 +750,8 @@ retry_nothing(struct cmd_ctx *x, const struct retry_order *order)
 	    x, "no workunit matches: %s", work_pick_text(x->a, &o->pick));
 }
 
-static enum err
-work_retry_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err work_retry_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct retry_opts *o = opts;
 	struct retry_order order = { o,

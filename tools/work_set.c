@@ -65,8 +65,7 @@ struct setting {
 	int64_t changed;
 };
 
-static enum err
-work_set_in_tx(struct cmd_ctx *x, void *arg)
+static enum err work_set_in_tx(struct cmd_ctx *x, void *arg)
 {
 	struct setting *k = arg;
 
@@ -75,9 +74,8 @@ work_set_in_tx(struct cmd_ctx *x, void *arg)
 	    x->db, k->a, k->ids, k->n, &k->limits, &k->changed, x->f);
 }
 
-static enum err
-set_some(struct cmd_ctx *x, struct arena *a, const struct work_picked *v, size_t n,
-    struct setting *k)
+static enum err set_some(struct cmd_ctx *x, struct arena *a,
+    const struct work_picked *v, size_t n, struct setting *k)
 {
 	int64_t *ids = NEWN(a, int64_t, n + 1), changed = 0;
 
@@ -94,8 +92,7 @@ set_some(struct cmd_ctx *x, struct arena *a, const struct work_picked *v, size_t
 	return OK;
 }
 
-static enum err
-work_set_all(
+static enum err work_set_all(
     struct cmd_ctx *x, const struct work_set_opts *o, struct setting *k, int64_t *sum)
 {
 	struct progress bar = progress_begin("changing workunits", 0);
@@ -122,14 +119,12 @@ work_set_all(
 	return e;
 }
 
-static double
-limit_or_none(const double *given)
+static double limit_or_none(const double *given)
 {
 	return given == NULL ? NO_LIMIT : *given;
 }
 
-static enum err
-work_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err work_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct work_set_opts *o = opts;
 	struct setting k = { .limits = { .memory = limit_or_none(o->memory),
@@ -200,8 +195,7 @@ static const struct print_column cancel_columns[] = {
 };
 
 /* The first walk: what there is to cancel. */
-static enum err
-cancel_count(
+static enum err cancel_count(
     struct cmd_ctx *x, const struct work_pick_opts *o, struct work_cancel_counts *c)
 {
 	struct progress bar = progress_begin("counting workunits", 0);
@@ -239,8 +233,7 @@ struct cancelling {
 	struct cancelled did;
 };
 
-static enum err
-cancel_in_tx(struct cmd_ctx *x, void *arg)
+static enum err cancel_in_tx(struct cmd_ctx *x, void *arg)
 {
 	struct cancelling *k = arg;
 
@@ -249,9 +242,8 @@ cancel_in_tx(struct cmd_ctx *x, void *arg)
 }
 
 /* Cancels the workunits of one step, a transaction for each few of them. */
-static enum err
-cancel_some(struct cmd_ctx *x, struct arena *a, const struct work_picked *v, size_t n,
-    struct work_cancel_counts *c)
+static enum err cancel_some(struct cmd_ctx *x, struct arena *a,
+    const struct work_picked *v, size_t n, struct work_cancel_counts *c)
 {
 	int64_t *ids = NEWN(a, int64_t, n + 1);
 
@@ -270,9 +262,8 @@ cancel_some(struct cmd_ctx *x, struct arena *a, const struct work_picked *v, siz
 	return OK;
 }
 
-enum err
-work_cancel(struct cmd_ctx *x, const struct work_pick_opts *o, int64_t expected,
-    struct work_cancel_counts *c)
+enum err work_cancel(struct cmd_ctx *x, const struct work_pick_opts *o,
+    int64_t expected, struct work_cancel_counts *c)
 {
 	struct progress bar = progress_begin("cancelling workunits", expected);
 	struct arena a = { 0 };
@@ -295,8 +286,7 @@ work_cancel(struct cmd_ctx *x, const struct work_pick_opts *o, int64_t expected,
 	return e;
 }
 
-static void
-cancel_print(struct cmd_ctx *x, const struct work_cancel_counts *c)
+static void cancel_print(struct cmd_ctx *x, const struct work_cancel_counts *c)
 {
 	print_record(x, cancel_columns, c->matched, c->over, c->unsent, c->in_progress,
 	    c->cancelled);
@@ -311,8 +301,7 @@ struct ending {
 	int64_t ended;
 };
 
-static enum err
-end_in_tx(struct cmd_ctx *x, void *arg)
+static enum err end_in_tx(struct cmd_ctx *x, void *arg)
 {
 	struct ending *k = arg;
 
@@ -321,8 +310,7 @@ end_in_tx(struct cmd_ctx *x, void *arg)
 	    x->db, k->a, k->tasks, k->n, clock_now(), &k->ended, x->f);
 }
 
-static enum err
-end_version_tasks(
+static enum err end_version_tasks(
     struct cmd_ctx *x, const struct row_pair *tasks, size_t n, int64_t *ended)
 {
 	struct progress bar = progress_begin("ending tasks", (int64_t)n);
@@ -341,8 +329,7 @@ end_version_tasks(
 	return e;
 }
 
-static enum err
-cancel_version(struct cmd_ctx *x, const struct cancel_opts *o)
+static enum err cancel_version(struct cmd_ctx *x, const struct cancel_opts *o)
 {
 	const struct work_pick_opts *p = &o->pick;
 	struct work_cancel_counts c = { 0 };
@@ -372,8 +359,8 @@ cancel_version(struct cmd_ctx *x, const struct cancel_opts *o)
 	return OK;
 }
 
-static enum err
-work_cancel_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err work_cancel_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct cancel_opts *o = opts;
 	struct work_cancel_counts c = { 0 }, did = { 0 };
@@ -439,8 +426,8 @@ static const struct field assign_options[] = {
 	{ 0 },
 };
 
-enum err
-target_find(struct cmd_ctx *x, const struct target_opts *o, struct target_of *t)
+enum err target_find(
+    struct cmd_ctx *x, const struct target_opts *o, struct target_of *t)
 {
 	int given = (o->host != 0) + (o->user != NULL) + (o->team != 0) + o->all;
 	struct host *h;
@@ -474,8 +461,7 @@ target_find(struct cmd_ctx *x, const struct target_opts *o, struct target_of *t)
 	return e;
 }
 
-void
-target_hint(const struct cmd_ctx *x, const struct target_of *t)
+void target_hint(const struct cmd_ctx *x, const struct target_of *t)
 {
 	if (t->given &&
 	    !(t->multi ? x->cf->enable_assignment_multi : x->cf->enable_assignment))
@@ -491,8 +477,7 @@ struct assigning {
 	struct workunit *wu;
 };
 
-static enum err
-assign_in_tx(struct cmd_ctx *x, void *arg)
+static enum err assign_in_tx(struct cmd_ctx *x, void *arg)
 {
 	struct assigning *g = arg;
 	int64_t now = clock_now();
@@ -508,8 +493,8 @@ assign_in_tx(struct cmd_ctx *x, void *arg)
 	                         assignments_drop(x->db, x->a, g->wu, now, x->f);
 }
 
-static enum err
-work_assign_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err work_assign_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct assign_opts *o = opts;
 	struct assigning g = { .name = args[0] };

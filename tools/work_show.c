@@ -63,8 +63,7 @@ struct work_detail {
 
 /* --- reading --- */
 
-static enum err
-work_find(struct work_detail *d, const char *arg)
+static enum err work_find(struct work_detail *d, const char *arg)
 {
 	struct cmd_ctx *x = d->x;
 	struct result *r;
@@ -85,8 +84,7 @@ work_find(struct work_detail *d, const char *arg)
 	    arg);
 }
 
-static enum work_pick_state
-state_of(const struct work_detail *d)
+static enum work_pick_state state_of(const struct work_detail *d)
 {
 	const struct workunit *w = d->wu;
 	struct row_wu_glance wu = { .canonical_resultid = w->canonical_resultid,
@@ -103,8 +101,7 @@ state_of(const struct work_detail *d)
 }
 
 /* The host's name; hosts of earlier results are looked up once. */
-static enum err
-find_host(struct work_detail *d, size_t i)
+static enum err find_host(struct work_detail *d, size_t i)
 {
 	struct cmd_ctx *x = d->x;
 	int64_t id = d->results[i].hostid;
@@ -127,8 +124,7 @@ find_host(struct work_detail *d, size_t i)
 
 /* "1.02", "1.02 (cuda)" or "of its own" for a program of the volunteer; "" before it is
  * sent. */
-static const char *
-sent_version(const struct work_detail *d, const struct result *r)
+static const char *sent_version(const struct work_detail *d, const struct result *r)
 {
 	struct arena *a = d->x->a;
 
@@ -151,8 +147,8 @@ sent_version(const struct work_detail *d, const struct result *r)
 }
 
 /* Unreadable descriptions count as none. */
-static void
-find_outputs(struct work_detail *d, struct result_view *v, const struct row_docs *docs)
+static void find_outputs(
+    struct work_detail *d, struct result_view *v, const struct row_docs *docs)
 {
 	struct cmd_ctx *x = d->x;
 	struct blob_file *made, *told;
@@ -177,8 +173,7 @@ find_outputs(struct work_detail *d, struct result_view *v, const struct row_docs
 	}
 }
 
-static enum err
-read_docs(struct work_detail *d)
+static enum err read_docs(struct work_detail *d)
 {
 	struct cmd_ctx *x = d->x;
 
@@ -195,8 +190,7 @@ read_docs(struct work_detail *d)
 	return OK;
 }
 
-static enum err
-read_workunit(struct work_detail *d)
+static enum err read_workunit(struct work_detail *d)
 {
 	struct cmd_ctx *x = d->x;
 	const struct app *app = catalog_app(d->cat, d->wu->appid);
@@ -220,8 +214,7 @@ read_workunit(struct work_detail *d)
 	return OK;
 }
 
-static enum err
-work_detail_load(struct work_detail *d, const char *arg)
+static enum err work_detail_load(struct work_detail *d, const char *arg)
 {
 	struct cmd_ctx *x = d->x;
 
@@ -269,8 +262,7 @@ static const struct print_column result_columns[] = {
 	{ 0 },
 };
 
-static const char *
-ago(const struct work_detail *d, int64_t t)
+static const char *ago(const struct work_detail *d, int64_t t)
 {
 	char text[21];
 
@@ -280,8 +272,7 @@ ago(const struct work_detail *d, int64_t t)
 }
 
 /* Lines of a stranger's text; of many, the last ones, unless all are wanted. */
-static void
-show_said(const struct work_detail *d, const char *what, const char *text)
+static void show_said(const struct work_detail *d, const char *what, const char *text)
 {
 	struct arena *a = d->x->a;
 	size_t n = 0, skip;
@@ -306,8 +297,7 @@ show_said(const struct work_detail *d, const char *what, const char *text)
 	}
 }
 
-static void
-show_outputs(const struct work_detail *d, const struct result_view *v)
+static void show_outputs(const struct work_detail *d, const struct result_view *v)
 {
 	struct arena *a = d->x->a;
 
@@ -330,8 +320,8 @@ show_outputs(const struct work_detail *d, const struct result_view *v)
 }
 
 /* Times of a result, and how it ended. */
-static void
-show_end(const struct work_detail *d, const struct result_view *v, const char *end)
+static void show_end(
+    const struct work_detail *d, const struct result_view *v, const char *end)
 {
 	const struct result *r = v->r;
 	struct arena *a = d->x->a;
@@ -356,8 +346,7 @@ show_end(const struct work_detail *d, const struct result_view *v, const char *e
 		print_line(d->p, "  verdict", "%s", v->verdict);
 }
 
-static void
-show_result(const struct work_detail *d, const struct result_view *v)
+static void show_result(const struct work_detail *d, const struct result_view *v)
 {
 	const struct result *r = v->r;
 	const char *end = end_words(d->x->a, r, stderr_file_error(&v->said));
@@ -388,8 +377,7 @@ show_result(const struct work_detail *d, const struct result_view *v)
 }
 
 /* Why a daemon could not handle the workunit, with the traceback of its handler. */
-static void
-show_wu_troubles(const struct work_detail *d)
+static void show_wu_troubles(const struct work_detail *d)
 {
 	print_open(d->p, "troubles", PRINT_ARRAY);
 	for (size_t i = 0; i < d->ntroubles; i++) {
@@ -408,8 +396,7 @@ show_wu_troubles(const struct work_detail *d)
 	print_close(d->p);
 }
 
-static void
-show_workunit(const struct work_detail *d)
+static void show_workunit(const struct work_detail *d)
 {
 	const struct workunit *w = d->wu;
 	const char *reason = work_reasons(d->x->a, w->error_mask);
@@ -451,8 +438,8 @@ show_workunit(const struct work_detail *d)
 }
 
 /* A line of tsv. */
-static void
-put_result(struct print *l, const struct work_detail *d, const struct result_view *v)
+static void put_result(
+    struct print *l, const struct work_detail *d, const struct result_view *v)
 {
 	const struct result *r = v->r;
 
@@ -463,8 +450,8 @@ put_result(struct print *l, const struct work_detail *d, const struct result_vie
 	    r->elapsed_time, r->granted_credit, v->said.message, v->said.text);
 }
 
-static enum err
-work_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err work_show_run(
+    struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct work_show_opts *o = opts;
 	struct work_detail d = { .x = x, .full = o->full };

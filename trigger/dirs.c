@@ -16,8 +16,7 @@ enum { NAMES_MAX = 100000 };
 
 static const char claim_prefix[] = ".claim-";
 
-static char *
-dir_path(struct arena *a, const struct conf *cf, enum trigger t)
+static char *dir_path(struct arena *a, const struct conf *cf, enum trigger t)
 {
 	const char *name = trigger_name(t);
 
@@ -30,22 +29,19 @@ dir_path(struct arena *a, const struct conf *cf, enum trigger t)
 	    a, "%s/%s", project_path(a, cf, "locality_scheduling"), name);
 }
 
-char *
-trigger_dir(struct arena *a, const struct conf *cf, enum trigger t)
+char *trigger_dir(struct arena *a, const struct conf *cf, enum trigger t)
 {
 	return triggers_in_rows(cf) ? NULL : dir_path(a, cf, t);
 }
 
 /* prefix is "" or the claim prefix. */
-static char *
-trigger_path(struct arena *a, const struct conf *cf, enum trigger t, const char *prefix,
-    const char *name)
+static char *trigger_path(struct arena *a, const struct conf *cf, enum trigger t,
+    const char *prefix, const char *name)
 {
 	return arena_printf(a, "%s/%s%s", dir_path(a, cf, t), prefix, name);
 }
 
-enum err
-trigger_dirs_make(const struct conf *cf, struct fail *f)
+enum err trigger_dirs_make(const struct conf *cf, struct fail *f)
 {
 	struct arena a = { 0 };
 	enum err e = OK;
@@ -57,8 +53,8 @@ trigger_dirs_make(const struct conf *cf, struct fail *f)
 	return e;
 }
 
-static bool
-dirs_changed(const struct triggers *t, enum trigger of, struct fs_seen *seen)
+static bool dirs_changed(
+    const struct triggers *t, enum trigger of, struct fs_seen *seen)
 {
 	struct arena a = { 0 };
 	bool changed = fs_changed(dir_path(&a, t->conf, of), seen);
@@ -67,9 +63,8 @@ dirs_changed(const struct triggers *t, enum trigger of, struct fs_seen *seen)
 	return changed;
 }
 
-static enum err
-dirs_change(const struct triggers *t, enum trigger_op op, enum trigger of,
-    const char *name, struct fail *f)
+static enum err dirs_change(const struct triggers *t, enum trigger_op op,
+    enum trigger of, const char *name, struct fail *f)
 {
 	struct arena a = { 0 };
 	char *path = trigger_path(&a, t->conf, of, "", name);
@@ -98,8 +93,7 @@ dirs_change(const struct triggers *t, enum trigger_op op, enum trigger of,
 	return e;
 }
 
-static enum err
-dirs_since(const struct triggers *t, struct arena *a, enum trigger of,
+static enum err dirs_since(const struct triggers *t, struct arena *a, enum trigger of,
     char *const *names, size_t n, int64_t *since, struct fail *f)
 {
 	struct buf path = buf_new(a);
@@ -118,9 +112,8 @@ dirs_since(const struct triggers *t, struct arena *a, enum trigger of,
 }
 
 /* Names whose prefix is as given, without it; an absent directory has none. */
-static enum err
-names_in(const struct triggers *t, struct arena *a, enum trigger of, const char *prefix,
-    char ***names, size_t *n, struct fail *f)
+static enum err names_in(const struct triggers *t, struct arena *a, enum trigger of,
+    const char *prefix, char ***names, size_t *n, struct fail *f)
 {
 	char **all = NULL;
 	size_t nall = 0, skip = strlen(prefix);
@@ -137,16 +130,15 @@ names_in(const struct triggers *t, struct arena *a, enum trigger of, const char 
 	return e;
 }
 
-static enum err
-dirs_list(const struct triggers *t, struct arena *a, enum trigger of, char ***names,
-    size_t *n, struct fail *f)
+static enum err dirs_list(const struct triggers *t, struct arena *a, enum trigger of,
+    char ***names, size_t *n, struct fail *f)
 {
 	return names_in(t, a, of, "", names, n, f);
 }
 
 /* A rename sets st_ctime; the file's own time stays that of the trigger. */
-static int64_t
-claim_age_s(const struct triggers *t, struct arena *a, const char *name, int64_t now)
+static int64_t claim_age_s(
+    const struct triggers *t, struct arena *a, const char *name, int64_t now)
 {
 	struct stat st;
 
@@ -156,8 +148,7 @@ claim_age_s(const struct triggers *t, struct arena *a, const char *name, int64_t
 	return st.st_ctime < now ? now - (int64_t)st.st_ctime : 0;
 }
 
-static enum err
-dirs_claims(const struct triggers *t, struct arena *a, int64_t now,
+static enum err dirs_claims(const struct triggers *t, struct arena *a, int64_t now,
     struct claim **claims, size_t *n, struct fail *f)
 {
 	char **names;

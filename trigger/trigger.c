@@ -11,14 +11,12 @@
 
 enum { NAME_LEN_MAX = 190 };
 
-bool
-triggers_in_rows(const struct conf *cf)
+bool triggers_in_rows(const struct conf *cf)
 {
 	return cf->locality_store != NULL && strcmp(cf->locality_store, "db") == 0;
 }
 
-const char *
-trigger_name(enum trigger t)
+const char *trigger_name(enum trigger t)
 {
 	static const char *const names[TRIGGER__MAX] = {
 		[TRIGGER_NEED_WORK] = "need_work",
@@ -30,16 +28,14 @@ trigger_name(enum trigger t)
 	return names[t];
 }
 
-static bool
-name_ok(const char *name)
+static bool name_ok(const char *name)
 {
 	return name[0] != '\0' && name[0] != '.' && strchr(name, '/') == NULL &&
 	       strlen(name) <= NAME_LEN_MAX;
 }
 
-static enum err
-trigger_change(const struct triggers *t, enum trigger_op op, enum trigger of,
-    const char *name, struct fail *f)
+static enum err trigger_change(const struct triggers *t, enum trigger_op op,
+    enum trigger of, const char *name, struct fail *f)
 {
 	if (!name_ok(name))
 		return FAIL(f, E_BADREQ,
@@ -48,40 +44,34 @@ trigger_change(const struct triggers *t, enum trigger_op op, enum trigger of,
 	return t->store->change(t, op, of, name, f);
 }
 
-enum err
-trigger_raise(
+enum err trigger_raise(
     const struct triggers *t, enum trigger of, const char *name, struct fail *f)
 {
 	return trigger_change(t, TRIGGER_OP_RAISE, of, name, f);
 }
 
-enum err
-trigger_clear(
+enum err trigger_clear(
     const struct triggers *t, enum trigger of, const char *name, struct fail *f)
 {
 	return trigger_change(t, TRIGGER_OP_CLEAR, of, name, f);
 }
 
-enum err
-trigger_claim(const struct triggers *t, const char *name, struct fail *f)
+enum err trigger_claim(const struct triggers *t, const char *name, struct fail *f)
 {
 	return trigger_change(t, TRIGGER_OP_CLAIM, TRIGGER_NEED_WORK, name, f);
 }
 
-enum err
-trigger_claim_done(const struct triggers *t, const char *name, struct fail *f)
+enum err trigger_claim_done(const struct triggers *t, const char *name, struct fail *f)
 {
 	return trigger_change(t, TRIGGER_OP_DONE, TRIGGER_NEED_WORK, name, f);
 }
 
-enum err
-trigger_claim_back(const struct triggers *t, const char *name, struct fail *f)
+enum err trigger_claim_back(const struct triggers *t, const char *name, struct fail *f)
 {
 	return trigger_change(t, TRIGGER_OP_BACK, TRIGGER_NEED_WORK, name, f);
 }
 
-enum err
-trigger_ages(const struct triggers *t, struct arena *a, enum trigger of,
+enum err trigger_ages(const struct triggers *t, struct arena *a, enum trigger of,
     char *const *names, size_t n, int64_t now, int64_t *age_s, struct fail *f)
 {
 	TRY(n == 0 ? OK : t->store->since(t, a, of, names, n, age_s, f));
@@ -93,9 +83,8 @@ trigger_ages(const struct triggers *t, struct arena *a, enum trigger of,
 	return OK;
 }
 
-enum err
-trigger_age(const struct triggers *t, enum trigger of, const char *name, int64_t now,
-    int64_t *age_s, struct fail *f)
+enum err trigger_age(const struct triggers *t, enum trigger of, const char *name,
+    int64_t now, int64_t *age_s, struct fail *f)
 {
 	struct arena a = { 0 };
 	char *names[] = { arena_strdup(&a, name) };
@@ -105,8 +94,7 @@ trigger_age(const struct triggers *t, enum trigger of, const char *name, int64_t
 	return e;
 }
 
-enum err
-trigger_there(const struct triggers *t, struct arena *a, enum trigger of,
+enum err trigger_there(const struct triggers *t, struct arena *a, enum trigger of,
     char *const *names, size_t n, bool *there, struct fail *f)
 {
 	int64_t *since = NEWN(a, int64_t, n + 1);
@@ -117,9 +105,8 @@ trigger_there(const struct triggers *t, struct arena *a, enum trigger of,
 	return e;
 }
 
-enum err
-trigger_list(const struct triggers *t, struct arena *a, enum trigger of, char ***names,
-    size_t *n, struct fail *f)
+enum err trigger_list(const struct triggers *t, struct arena *a, enum trigger of,
+    char ***names, size_t *n, struct fail *f)
 {
 	size_t kept = 0;
 
@@ -133,21 +120,18 @@ trigger_list(const struct triggers *t, struct arena *a, enum trigger of, char **
 	return OK;
 }
 
-bool
-trigger_in(char *const *names, size_t n, const char *name)
+bool trigger_in(char *const *names, size_t n, const char *name)
 {
 	return n > 0 && bsearch(&name, names, n, sizeof(*names), name_order) != NULL;
 }
 
-enum err
-trigger_claims(const struct triggers *t, struct arena *a, int64_t now,
+enum err trigger_claims(const struct triggers *t, struct arena *a, int64_t now,
     struct claim **claims, size_t *n, struct fail *f)
 {
 	return t->store->claims(t, a, now, claims, n, f);
 }
 
-bool
-trigger_changed(const struct triggers *t, enum trigger of, struct fs_seen *seen)
+bool trigger_changed(const struct triggers *t, enum trigger of, struct fs_seen *seen)
 {
 	return t->store->changed(t, of, seen);
 }
@@ -160,8 +144,7 @@ trigger_changed(const struct triggers *t, enum trigger of, struct fs_seen *seen)
 
 enum { KEPT_MOST = 4096 }; /* names, about 100 KB per process */
 
-static void
-working_set_keep(struct working_set_cache *w, char *const *names, size_t n)
+static void working_set_keep(struct working_set_cache *w, char *const *names, size_t n)
 {
 	w->kept = w->dir.there && !w->dir.fresh && n <= KEPT_MOST;
 	if (!w->kept)
@@ -172,8 +155,7 @@ working_set_keep(struct working_set_cache *w, char *const *names, size_t n)
 	w->n = n;
 }
 
-enum err
-working_set_names(
+enum err working_set_names(
     const struct triggers *t, struct arena *a, char ***names, size_t *n, struct fail *f)
 {
 	struct working_set_cache *w = &t->cache->working_set;
@@ -192,8 +174,7 @@ working_set_names(
 	return OK;
 }
 
-void
-trigger_cache_free(struct trigger_cache *c)
+void trigger_cache_free(struct trigger_cache *c)
 {
 	arena_free(&c->working_set.a);
 }
@@ -204,22 +185,19 @@ trigger_cache_free(struct trigger_cache *c)
  * directory another time.
  */
 
-static bool
-no_work_has(const unsigned char *bits, int64_t id)
+static bool no_work_has(const unsigned char *bits, int64_t id)
 {
 	return id > 0 && id < NO_WORK_SETS && (bits[id / 8] >> id % 8 & 1) != 0;
 }
 
-static void
-no_work_put(unsigned char *bits, int64_t id)
+static void no_work_put(unsigned char *bits, int64_t id)
 {
 	if (id > 0 && id < NO_WORK_SETS)
 		bits[id / 8] |= (unsigned char)(1 << id % 8);
 }
 
 /* Forgets what is remembered once the directory has changed. */
-static void
-no_work_refresh(const struct triggers *t, struct no_work_cache *m)
+static void no_work_refresh(const struct triggers *t, struct no_work_cache *m)
 {
 	if (trigger_changed(t, TRIGGER_NO_WORK_AVAILABLE, &m->dir) || m->dir.fresh)
 		memset(m->there, 0, sizeof(m->there));
@@ -229,8 +207,7 @@ no_work_refresh(const struct triggers *t, struct no_work_cache *m)
  * Returns the first id in [from, to] that is not remembered; 0 = all are. Skips eight
  * at a time where it can.
  */
-static int64_t
-first_unknown(const struct no_work_cache *m, int64_t from, int64_t to)
+static int64_t first_unknown(const struct no_work_cache *m, int64_t from, int64_t to)
 {
 	for (int64_t id = from; id <= to; id++) {
 		size_t at = (size_t)(id / 8);
@@ -244,8 +221,7 @@ first_unknown(const struct no_work_cache *m, int64_t from, int64_t to)
 	return 0;
 }
 
-int64_t
-no_work_next(const struct triggers *t, int64_t after, int64_t last)
+int64_t no_work_next(const struct triggers *t, int64_t after, int64_t last)
 {
 	struct no_work_cache *m = &t->cache->no_work;
 	int64_t id;
@@ -255,8 +231,7 @@ no_work_next(const struct triggers *t, int64_t after, int64_t last)
 	return id != 0 ? id : first_unknown(m, 1, after < last ? after : last);
 }
 
-void
-no_work_gap(struct trigger_cache *c, int64_t after, int64_t before)
+void no_work_gap(struct trigger_cache *c, int64_t after, int64_t before)
 {
 	int64_t end = before < NO_WORK_SETS ? before : NO_WORK_SETS;
 
@@ -264,14 +239,12 @@ no_work_gap(struct trigger_cache *c, int64_t after, int64_t before)
 		no_work_put(c->no_work.none, id);
 }
 
-void
-no_work_forget_gaps(struct trigger_cache *c)
+void no_work_forget_gaps(struct trigger_cache *c)
 {
 	memset(c->no_work.none, 0, sizeof(c->no_work.none));
 }
 
-enum err
-no_work_there(const struct triggers *t, struct arena *a, const int64_t *ids,
+enum err no_work_there(const struct triggers *t, struct arena *a, const int64_t *ids,
     char *const *names, size_t n, bool *there, struct fail *f)
 {
 	struct no_work_cache *m = &t->cache->no_work;

@@ -44,8 +44,7 @@ struct command {
 
 /* --- the command line --- */
 
-static bool
-is_command(const char *word)
+static bool is_command(const char *word)
 {
 	for (size_t i = 0; i < N(commands); i++)
 		if (strcmp(commands[i].word, word) == 0)
@@ -53,8 +52,7 @@ is_command(const char *word)
 	return false;
 }
 
-bool
-command_given(int argc, char **argv)
+bool command_given(int argc, char **argv)
 {
 	int i = 1;
 
@@ -66,8 +64,7 @@ command_given(int argc, char **argv)
 	return i < argc && argv[i][0] != '-' && argv[i][0] != '\0';
 }
 
-static int
-command_usage(FILE *out, const char *word)
+static int command_usage(FILE *out, const char *word)
 {
 	fprintf(
 	    out, "usage: locus-client COMMAND [ARGUMENT...] [--dir DIR] [-o json]\n");
@@ -79,8 +76,7 @@ command_usage(FILE *out, const char *word)
 }
 
 /* Returns -1 to go on, otherwise the exit status. */
-static int
-take_words(struct command *k, char **words, size_t n)
+static int take_words(struct command *k, char **words, size_t n)
 {
 	if (n == 0)
 		return command_usage(stderr, NULL);
@@ -103,8 +99,7 @@ take_words(struct command *k, char **words, size_t n)
 	return k->nargs > WORDS_MOST ? command_usage(stderr, k->word) : -1;
 }
 
-static const char *
-take_form(void *row, char *form)
+static const char *take_form(void *row, char *form)
 {
 	struct command *k = row;
 
@@ -121,8 +116,7 @@ static const struct field command_fields[] = {
 	{ 0 },
 };
 
-static int
-take_options(struct command *k, int argc, char **argv)
+static int take_options(struct command *k, int argc, char **argv)
 {
 	struct args g = { .a = &k->a,
 		.program = "locus-client",
@@ -139,8 +133,7 @@ take_options(struct command *k, int argc, char **argv)
 
 /* --- the request --- */
 
-static enum err
-read_account_key(struct command *k, const char **key)
+static enum err read_account_key(struct command *k, const char **key)
 {
 	char *text = arena_alloc(&k->a, KEY_MOST + 1);
 
@@ -150,16 +143,14 @@ read_account_key(struct command *k, const char **key)
 	return OK;
 }
 
-static void
-put_word(json_t *o, const char *key, const char *word)
+static void put_word(json_t *o, const char *key, const char *word)
 {
 	if (word != NULL)
 		json_object_set_new(o, key, json_text(word));
 }
 
 /* A word with "://" is a URL; any other is the name of a task, or the key of attach. */
-static enum err
-make_request(struct command *k, json_t *o)
+static enum err make_request(struct command *k, json_t *o)
 {
 	const char *url = k->url, *other = NULL;
 	bool attach = strcmp(k->word, "attach") == 0;
@@ -182,8 +173,7 @@ make_request(struct command *k, json_t *o)
 	return OK;
 }
 
-static enum err
-connect_to_host(struct command *k, int *fd)
+static enum err connect_to_host(struct command *k, int *fd)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	const char *path = arena_printf(&k->a, "%s/%s", k->dir, CONTROL_SOCKET);
@@ -208,8 +198,7 @@ connect_to_host(struct command *k, int *fd)
 	return k->fail.code;
 }
 
-static enum err
-send_all(struct command *k, int fd, const char *text, size_t n)
+static enum err send_all(struct command *k, int fd, const char *text, size_t n)
 {
 	size_t sent = 0;
 
@@ -223,8 +212,7 @@ send_all(struct command *k, int fd, const char *text, size_t n)
 	return OK;
 }
 
-static enum err
-receive_all(struct command *k, int fd, struct buf *in)
+static enum err receive_all(struct command *k, int fd, struct buf *in)
 {
 	char *bytes = arena_alloc(&k->a, CHUNK);
 	ssize_t n;
@@ -243,8 +231,7 @@ receive_all(struct command *k, int fd, struct buf *in)
 		       "the client in %s gave no answer; see its client.log", k->dir);
 }
 
-static enum err
-ask_host(struct command *k, const json_t *request, json_t **answer)
+static enum err ask_host(struct command *k, const json_t *request, json_t **answer)
 {
 	struct buf in = buf_new(&k->a), out = buf_new(&k->a);
 	int fd = -1;
@@ -265,8 +252,7 @@ ask_host(struct command *k, const json_t *request, json_t **answer)
 	           e;
 }
 
-int
-command_main(int argc, char **argv)
+int command_main(int argc, char **argv)
 {
 	struct command k = { 0 };
 	json_t *request = json_object(), *answer = NULL;

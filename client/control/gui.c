@@ -22,8 +22,7 @@
 static const double MODE_MOST_S = 365 * 86400;
 enum { ABORTED_BY_USER = -197 };
 
-static const char *
-set_mode(const struct gui_call *g, struct mode *m, const char *what)
+static const char *set_mode(const struct gui_call *g, struct mode *m, const char *what)
 {
 	static const struct {
 		const char *tag;
@@ -51,27 +50,23 @@ set_mode(const struct gui_call *g, struct mode *m, const char *what)
 	return "the mode is always, auto, never or restore";
 }
 
-const char *
-gui_set_run_mode(const struct gui_call *g)
+const char *gui_set_run_mode(const struct gui_call *g)
 {
 	return set_mode(g, &g->c->state->run_mode, "computing");
 }
 
-const char *
-gui_set_gpu_mode(const struct gui_call *g)
+const char *gui_set_gpu_mode(const struct gui_call *g)
 {
 	return set_mode(g, &g->c->state->gpu_mode, "coprocessors");
 }
 
-const char *
-gui_set_network_mode(const struct gui_call *g)
+const char *gui_set_network_mode(const struct gui_call *g)
 {
 	return set_mode(g, &g->c->state->network_mode, "network");
 }
 
 /* The text is stored as it is; an empty one removes the file. */
-const char *
-gui_set_prefs_override(const struct gui_call *g)
+const char *gui_set_prefs_override(const struct gui_call *g)
 {
 	static const char open[] = "<set_global_prefs_override>",
 			  close[] = "</set_global_prefs_override>";
@@ -95,16 +90,15 @@ gui_set_prefs_override(const struct gui_call *g)
 	           c->fail.detail;
 }
 
-const char *
-gui_read_prefs_override(const struct gui_call *g)
+const char *gui_read_prefs_override(const struct gui_call *g)
 {
 	preferences_read(g->c);
 	log_info("by order: the preferences were read again");
 	return NULL;
 }
 
-static const char *
-named_file(const struct gui_call *g, struct cproject **p, struct cfile **f)
+static const char *named_file(
+    const struct gui_call *g, struct cproject **p, struct cfile **f)
 {
 	const char *name = gui_argument(g, "filename");
 
@@ -114,8 +108,7 @@ named_file(const struct gui_call *g, struct cproject **p, struct cfile **f)
 	return *f == NULL ? "no such file" : NULL;
 }
 
-const char *
-gui_retry_transfer(const struct gui_call *g)
+const char *gui_retry_transfer(const struct gui_call *g)
 {
 	struct cproject *p;
 	struct cfile *f;
@@ -128,8 +121,7 @@ gui_retry_transfer(const struct gui_call *g)
 	return NULL;
 }
 
-const char *
-gui_abort_transfer(const struct gui_call *g)
+const char *gui_abort_transfer(const struct gui_call *g)
 {
 	struct cproject *p;
 	struct cfile *f;
@@ -147,16 +139,14 @@ gui_abort_transfer(const struct gui_call *g)
 	return NULL;
 }
 
-const char *
-gui_benchmark(const struct gui_call *g)
+const char *gui_benchmark(const struct gui_call *g)
 {
 	g->c->state->benchmarked_at = 0;
 	hostinfo_benchmark(g->c);
 	return NULL;
 }
 
-const char *
-gui_quit(const struct gui_call *g)
+const char *gui_quit(const struct gui_call *g)
 {
 	(void)g;
 	log_info("by order: the client ends");
@@ -166,8 +156,7 @@ gui_quit(const struct gui_call *g)
 
 enum { PASSWORD_MOST = 255, NAME_MOST = 64 };
 
-enum err
-gui_password(struct client *c, char **password)
+enum err gui_password(struct client *c, char **password)
 {
 	const char *path = arena_printf(&c->process, "%s/" GUI_PASSWORD, c->dir);
 	char fresh[MD5_HEX], *text;
@@ -195,8 +184,7 @@ gui_password(struct client *c, char **password)
 /* --- authorization --- */
 
 /* A nonce serves for one try. */
-static void
-check_hash(const struct gui_call *g, struct dialog *d)
+static void check_hash(const struct gui_call *g, struct dialog *d)
 {
 	const char *said = gui_argument(g, "nonce_hash");
 	const char *password = g->c->gui_password;
@@ -240,8 +228,7 @@ static const struct call {
 #undef ORDER
 };
 
-static const char *
-carry_order(const struct gui_call *g, enum operation op)
+static const char *carry_order(const struct gui_call *g, enum operation op)
 {
 	const char *done;
 	struct order o = { .op = op,
@@ -255,8 +242,7 @@ carry_order(const struct gui_call *g, enum operation op)
 	return operate(g->c, &o, &done) == OK ? NULL : g->c->fail.detail;
 }
 
-static void
-put_outcome(struct buf *out, const char *why)
+static void put_outcome(struct buf *out, const char *why)
 {
 	if (why == NULL)
 		buf_puts(out, "<success/>\n");
@@ -265,8 +251,7 @@ put_outcome(struct buf *out, const char *why)
 }
 
 /* Returns false if the call must wait until the host may be changed. */
-static bool
-make_call(const struct gui_call *g, const struct call *k, bool may_change)
+static bool make_call(const struct gui_call *g, const struct call *k, bool may_change)
 {
 	if (k->show != NULL)
 		k->show(g);
@@ -282,8 +267,7 @@ make_call(const struct gui_call *g, const struct call *k, bool may_change)
 }
 
 /* Finds the name of the first element within the request; "" if there is none. */
-static void
-call_name(const char *text, char name[NAME_MOST])
+static void call_name(const char *text, char name[NAME_MOST])
 {
 	static const char open[] = "<boinc_gui_rpc_request>";
 	const char *p = strstr(text, open);
@@ -303,8 +287,7 @@ call_name(const char *text, char name[NAME_MOST])
 	}
 }
 
-static bool
-answer_call(
+static bool answer_call(
     const struct gui_call *g, struct dialog *d, const char *name, bool may_change)
 {
 	if (strcmp(name, "auth1") == 0) {
@@ -330,9 +313,8 @@ answer_call(
 	return true;
 }
 
-bool
-gui_answer(struct client *c, struct dialog *d, char *text, size_t n, bool may_change,
-    struct buf *out)
+bool gui_answer(struct client *c, struct dialog *d, char *text, size_t n,
+    bool may_change, struct buf *out)
 {
 	struct gui_call g = { c, text, out };
 	char name[NAME_MOST];

@@ -26,8 +26,7 @@ enum { /* as tools number them */
 	RESULT_UPLOADING = 4
 };
 
-static int32_t
-result_state(const struct cproject *p, const struct ctask *t)
+static int32_t result_state(const struct cproject *p, const struct ctask *t)
 {
 	const char *name;
 	int32_t error;
@@ -41,8 +40,7 @@ result_state(const struct cproject *p, const struct ctask *t)
 }
 
 /* What the task uses, in words. */
-static const char *
-resources_text(struct client *c, const struct rp_app_version *v)
+static const char *resources_text(struct client *c, const struct rp_app_version *v)
 {
 	int32_t rsc = version_resource(c, v);
 
@@ -53,8 +51,7 @@ resources_text(struct client *c, const struct rp_app_version *v)
 		       v->avg_ncpus == 1 ? "" : "s");
 }
 
-static void
-put_active_task(struct client *c, struct buf *b, const struct ctask *t)
+static void put_active_task(struct client *c, struct buf *b, const struct ctask *t)
 {
 	struct usage u = usage_of(t->pid);
 	double cpu = t->reported_cpu_s > 0 ? t->reported_cpu_s : t->cpu_s + u.cpu_s;
@@ -86,16 +83,15 @@ put_active_task(struct client *c, struct buf *b, const struct ctask *t)
 	buf_puts(b, "</active_task>\n");
 }
 
-static void
-put_if(struct buf *b, const char *tag, bool yes)
+static void put_if(struct buf *b, const char *tag, bool yes)
 {
 	if (yes)
 		buf_printf(b, "    <%s/>\n", tag);
 }
 
 /* Appends what a task is, and a project. */
-static void
-gui_put_task(struct client *c, struct buf *b, struct cproject *p, struct ctask *t)
+static void gui_put_task(
+    struct client *c, struct buf *b, struct cproject *p, struct ctask *t)
 {
 	buf_puts(b, "<result>\n");
 	buf_tag(b, "name", t->r.name);
@@ -129,8 +125,7 @@ gui_put_task(struct client *c, struct buf *b, struct cproject *p, struct ctask *
 	buf_puts(b, "</result>\n");
 }
 
-static void
-gui_put_app(struct buf *b, const struct rp_app *app)
+static void gui_put_app(struct buf *b, const struct rp_app *app)
 {
 	const char *friendly = app->user_friendly_name;
 
@@ -142,8 +137,7 @@ gui_put_app(struct buf *b, const struct rp_app *app)
 	buf_puts(b, "</app>\n");
 }
 
-static void
-put_version(struct buf *b, const struct rp_app_version *v)
+static void put_version(struct buf *b, const struct rp_app_version *v)
 {
 	buf_puts(b, "<app_version>\n");
 	buf_tag(b, "app_name", v->app_name);
@@ -162,8 +156,7 @@ put_version(struct buf *b, const struct rp_app_version *v)
 	buf_puts(b, "</app_version>\n");
 }
 
-static void
-gui_put_workunit(struct buf *b, const struct rp_workunit *wu)
+static void gui_put_workunit(struct buf *b, const struct rp_workunit *wu)
 {
 	buf_puts(b, "<workunit>\n");
 	buf_tag(b, "name", wu->name);
@@ -176,16 +169,15 @@ gui_put_workunit(struct buf *b, const struct rp_workunit *wu)
 	buf_puts(b, "</workunit>\n");
 }
 
-static void
-gui_put_tasks(struct client *c, struct buf *b, struct cproject *p, bool active_only)
+static void gui_put_tasks(
+    struct client *c, struct buf *b, struct cproject *p, bool active_only)
 {
 	for (size_t i = 0; i < p->ntasks; i++)
 		if (!p->tasks[i].acked && (!active_only || p->tasks[i].pid != 0))
 			gui_put_task(c, b, p, &p->tasks[i]);
 }
 
-void
-gui_results(const struct gui_call *g)
+void gui_results(const struct gui_call *g)
 {
 	const char *active = gui_argument(g, "active_only");
 
@@ -198,8 +190,7 @@ gui_results(const struct gui_call *g)
 
 static void gui_put_project(struct client *c, struct buf *b, struct cproject *p);
 
-void
-gui_simple(const struct gui_call *g)
+void gui_simple(const struct gui_call *g)
 {
 	struct state *st = g->c->state;
 
@@ -211,8 +202,7 @@ gui_simple(const struct gui_call *g)
 	buf_puts(g->out, "</simple_gui_info>\n");
 }
 
-static void
-put_time_stats(struct client *c, struct buf *b)
+static void put_time_stats(struct client *c, struct buf *b)
 {
 	struct cw_fractions f = availability_now(c);
 	double up = (double)(c->now - c->started_at);
@@ -232,8 +222,7 @@ put_time_stats(struct client *c, struct buf *b)
 	buf_puts(b, "</time_stats>\n");
 }
 
-void
-gui_state(const struct gui_call *g)
+void gui_state(const struct gui_call *g)
 {
 	struct client *c = g->c;
 	struct buf *b = g->out;
@@ -271,16 +260,14 @@ enum { /* tools show what is between these two as an alert */
 enum { FILE_MOST = 64 << 10, NETWORK_NOT_NEEDED = 2, EVENT_LINES = 1000 };
 
 /* An unknown text is an empty one. */
-static void
-put_known(struct buf *b, const char *tag, const char *text)
+static void put_known(struct buf *b, const char *tag, const char *text)
 {
 	buf_tag(b, tag, text == NULL ? "" : text);
 }
 
 /* --- projects --- */
 
-static void
-put_backoffs(struct buf *b, const struct cproject *p, double now)
+static void put_backoffs(struct buf *b, const struct cproject *p, double now)
 {
 	for (size_t i = 0; i < p->nstandings; i++) {
 		const struct standing *s = &p->standings[i];
@@ -296,8 +283,7 @@ put_backoffs(struct buf *b, const struct cproject *p, double now)
 	}
 }
 
-static void
-put_project_account(struct buf *b, const struct cproject *p)
+static void put_project_account(struct buf *b, const struct cproject *p)
 {
 	const struct rp_account *a = &p->account;
 
@@ -319,8 +305,7 @@ put_project_account(struct buf *b, const struct cproject *p)
 	buf_tag_fixed(b, "host_create_time", a->host_create_time);
 }
 
-static void
-gui_put_project(struct client *c, struct buf *b, struct cproject *p)
+static void gui_put_project(struct client *c, struct buf *b, struct cproject *p)
 {
 	buf_puts(b, "<project>\n");
 	buf_tag(b, "master_url", p->master_url);
@@ -355,8 +340,7 @@ gui_put_project(struct client *c, struct buf *b, struct cproject *p)
 	buf_puts(b, "</project>\n");
 }
 
-void
-gui_projects(const struct gui_call *g)
+void gui_projects(const struct gui_call *g)
 {
 	buf_puts(g->out, "<projects>\n");
 	for (size_t i = 0; i < g->c->state->nprojects; i++)
@@ -365,8 +349,7 @@ gui_projects(const struct gui_call *g)
 }
 
 /* Daily credits are not kept; the present ones are those of today. */
-void
-gui_statistics(const struct gui_call *g)
+void gui_statistics(const struct gui_call *g)
 {
 	struct buf *b = g->out;
 
@@ -389,14 +372,12 @@ gui_statistics(const struct gui_call *g)
 
 /* --- the host --- */
 
-void
-gui_host(const struct gui_call *g)
+void gui_host(const struct gui_call *g)
 {
 	app_host_info(g->c, g->out);
 }
 
-void
-gui_disk_usage(const struct gui_call *g)
+void gui_disk_usage(const struct gui_call *g)
 {
 	struct client *c = g->c;
 	struct disk d = disk_now(c);
@@ -418,8 +399,7 @@ gui_disk_usage(const struct gui_call *g)
 }
 
 /* As tools number the modes. */
-static int32_t
-mode_number(enum mode_kind kind)
+static int32_t mode_number(enum mode_kind kind)
 {
 	static const int32_t numbers[] = {
 		[MODE_ALWAYS] = 1, [MODE_AUTO] = 2, [MODE_NEVER] = 3
@@ -428,9 +408,8 @@ mode_number(enum mode_kind kind)
 	return numbers[kind];
 }
 
-static void
-put_mode(struct client *c, struct buf *b, const char *what, const struct mode *m,
-    enum hindrance by)
+static void put_mode(struct client *c, struct buf *b, const char *what,
+    const struct mode *m, enum hindrance by)
 {
 	double left = m->brief_until - (double)c->now;
 
@@ -444,8 +423,7 @@ put_mode(struct client *c, struct buf *b, const char *what, const struct mode *m
 	    b, arena_printf(&c->scratch, "%s_mode_delay", what), left > 0 ? left : 0);
 }
 
-void
-gui_cc_status(const struct gui_call *g)
+void gui_cc_status(const struct gui_call *g)
 {
 	struct client *c = g->c;
 	struct buf *b = g->out;
@@ -462,8 +440,7 @@ gui_cc_status(const struct gui_call *g)
 	buf_puts(b, "</cc_status>\n");
 }
 
-void
-gui_account_manager(const struct gui_call *g)
+void gui_account_manager(const struct gui_call *g)
 {
 	buf_puts(g->out, "<acct_mgr_info>\n");
 	buf_tag(g->out, "acct_mgr_url", "");
@@ -472,8 +449,7 @@ gui_account_manager(const struct gui_call *g)
 }
 
 /* An attachment is complete when it is made; its project may still be down. */
-void
-gui_attach_poll(const struct gui_call *g)
+void gui_attach_poll(const struct gui_call *g)
 {
 	buf_puts(g->out, "<project_attach_reply>\n");
 	buf_tag_i64(g->out, "error_num", 0);
@@ -481,16 +457,15 @@ gui_attach_poll(const struct gui_call *g)
 }
 
 /* The proxy is the environment's affair. */
-void
-gui_proxy(const struct gui_call *g)
+void gui_proxy(const struct gui_call *g)
 {
 	buf_puts(g->out, "<proxy_info>\n</proxy_info>\n");
 }
 
 /* --- files --- */
 
-static void
-put_transfer(struct buf *b, const struct cproject *p, const struct cfile *f, bool up)
+static void put_transfer(
+    struct buf *b, const struct cproject *p, const struct cfile *f, bool up)
 {
 	buf_puts(b, "<file_transfer>\n");
 	buf_tag(b, "project_url", p->master_url);
@@ -506,8 +481,7 @@ put_transfer(struct buf *b, const struct cproject *p, const struct cfile *f, boo
 	buf_puts(b, "</persistent_file_xfer>\n</file_transfer>\n");
 }
 
-void
-gui_transfers(const struct gui_call *g)
+void gui_transfers(const struct gui_call *g)
 {
 	buf_puts(g->out, "<file_transfers>\n");
 	for (size_t i = 0; i < g->c->state->nprojects; i++) {
@@ -528,14 +502,12 @@ gui_transfers(const struct gui_call *g)
 
 /* --- messages --- */
 
-void
-gui_message_count(const struct gui_call *g)
+void gui_message_count(const struct gui_call *g)
 {
 	buf_tag_i64(g->out, "seqno", messages_last(g->c->messages));
 }
 
-void
-gui_messages(const struct gui_call *g)
+void gui_messages(const struct gui_call *g)
 {
 	const char *since = gui_argument(g, "seqno");
 	const struct message *m;
@@ -561,14 +533,12 @@ gui_messages(const struct gui_call *g)
 
 /* --- preferences --- */
 
-void
-gui_prefs_working(const struct gui_call *g)
+void gui_prefs_working(const struct gui_call *g)
 {
 	preferences_put(g->c, g->out);
 }
 
-void
-gui_prefs_file(const struct gui_call *g)
+void gui_prefs_file(const struct gui_call *g)
 {
 	const char *text = g->c->state->preferences;
 
@@ -576,8 +546,7 @@ gui_prefs_file(const struct gui_call *g)
 	    text == NULL ? "" : text);
 }
 
-void
-gui_prefs_override(const struct gui_call *g)
+void gui_prefs_override(const struct gui_call *g)
 {
 	char *text;
 	struct fail f;
@@ -589,8 +558,7 @@ gui_prefs_override(const struct gui_call *g)
 		buf_puts(g->out, "<error>no prefs override file</error>\n");
 }
 
-char *
-gui_argument(const struct gui_call *g, const char *name)
+char *gui_argument(const struct gui_call *g, const char *name)
 {
 	char *text = xml_between(&g->c->scratch, g->text, name);
 

@@ -8,29 +8,25 @@
 
 /* Requests on the socket in the host's directory. */
 
-static int
-put_piece(const char *text, size_t n, void *out)
+static int put_piece(const char *text, size_t n, void *out)
 {
 	buf_put(out, text, n);
 	return 0;
 }
 
-void
-local_put(struct buf *b, const json_t *o)
+void local_put(struct buf *b, const json_t *o)
 {
 	json_dump_callback(o, put_piece, b, JSON_COMPACT | JSON_ENSURE_ASCII);
 	buf_puts(b, "\n");
 }
 
-static void
-send_json(struct buf *out, json_t *o)
+static void send_json(struct buf *out, json_t *o)
 {
 	local_put(out, o);
 	json_decref(o);
 }
 
-static void
-send_error(struct buf *out, const char *why)
+static void send_error(struct buf *out, const char *why)
 {
 	json_t *o = json_object();
 
@@ -39,16 +35,15 @@ send_error(struct buf *out, const char *why)
 	send_json(out, o);
 }
 
-static const char *
-order_text(struct client *c, const json_t *o, const char *key)
+static const char *order_text(struct client *c, const json_t *o, const char *key)
 {
 	const char *text = json_string_value(json_object_get(o, key));
 
 	return text == NULL ? NULL : arena_strdup(&c->scratch, text);
 }
 
-static void
-carry_out(struct client *c, enum operation op, const json_t *o, struct buf *out)
+static void carry_out(
+    struct client *c, enum operation op, const json_t *o, struct buf *out)
 {
 	const json_t *share = json_object_get(o, "share");
 	struct order order = { .op = op,
@@ -72,8 +67,8 @@ carry_out(struct client *c, enum operation op, const json_t *o, struct buf *out)
 static enum operation operation_find(const char *word);
 
 /* Returns false if the request must wait. */
-static bool
-answer_object(struct client *c, const json_t *o, bool may_change, struct buf *out)
+static bool answer_object(
+    struct client *c, const json_t *o, bool may_change, struct buf *out)
 {
 	const char *word = json_string_value(json_object_get(o, "command"));
 	enum operation op;
@@ -99,8 +94,8 @@ answer_object(struct client *c, const json_t *o, bool may_change, struct buf *ou
 	return may_change;
 }
 
-bool
-local_answer(struct client *c, char *line, size_t n, bool may_change, struct buf *out)
+bool local_answer(
+    struct client *c, char *line, size_t n, bool may_change, struct buf *out)
 {
 	json_t *o = json_loadb(line, n, 0, NULL);
 	bool answered = true;
@@ -119,8 +114,7 @@ enum target { ALL, ALL_PROJECTS, A_PROJECT, A_URL, A_TASK };
 
 static const char no_project[] = "give the URL of a project";
 
-enum err
-order_project(struct client *c, const char *url, struct cproject **p)
+enum err order_project(struct client *c, const char *url, struct cproject **p)
 {
 	const char *canonical;
 
@@ -138,9 +132,8 @@ order_project(struct client *c, const char *url, struct cproject **p)
 
 /* Finds a task by its name; url (may be NULL) says whose, if several projects have one
  * of that name. */
-static enum err
-order_task(struct client *c, const char *url, const char *name, struct cproject **p,
-    struct ctask **t)
+static enum err order_task(struct client *c, const char *url, const char *name,
+    struct cproject **p, struct ctask **t)
 {
 	struct cproject *only = NULL;
 	size_t found = 0;
@@ -169,8 +162,7 @@ order_task(struct client *c, const char *url, const char *name, struct cproject 
 
 /* --- the operations; p and t are what the order acts on, NULL: the host --- */
 
-static enum err
-switch_computing(
+static enum err switch_computing(
     struct client *c, struct cproject *p, struct ctask *t, bool off, const char **done)
 {
 	const char *what = t != NULL ? t->r.name :
@@ -191,24 +183,22 @@ switch_computing(
 	return OK;
 }
 
-static enum err
-do_suspend(struct client *c, const struct order *o, struct cproject *p, struct ctask *t,
-    const char **done)
+static enum err do_suspend(struct client *c, const struct order *o, struct cproject *p,
+    struct ctask *t, const char **done)
 {
 	(void)o;
 	return switch_computing(c, p, t, true, done);
 }
 
-static enum err
-do_resume(struct client *c, const struct order *o, struct cproject *p, struct ctask *t,
-    const char **done)
+static enum err do_resume(struct client *c, const struct order *o, struct cproject *p,
+    struct ctask *t, const char **done)
 {
 	(void)o;
 	return switch_computing(c, p, t, false, done);
 }
 
-static void
-switch_requests(struct client *c, struct cproject *p, bool off, const char **done)
+static void switch_requests(
+    struct client *c, struct cproject *p, bool off, const char **done)
 {
 	for (size_t i = 0; i < c->state->nprojects; i++)
 		if (p == NULL || p == &c->state->projects[i])
@@ -217,27 +207,24 @@ switch_requests(struct client *c, struct cproject *p, bool off, const char **don
 	    p == NULL ? "any project" : p->master_url);
 }
 
-static enum err
-do_nomorework(struct client *c, const struct order *o, struct cproject *p,
-    struct ctask *t, const char **done)
+static enum err do_nomorework(struct client *c, const struct order *o,
+    struct cproject *p, struct ctask *t, const char **done)
 {
 	(void)o, (void)t;
 	switch_requests(c, p, true, done);
 	return OK;
 }
 
-static enum err
-do_allowmorework(struct client *c, const struct order *o, struct cproject *p,
-    struct ctask *t, const char **done)
+static enum err do_allowmorework(struct client *c, const struct order *o,
+    struct cproject *p, struct ctask *t, const char **done)
 {
 	(void)o, (void)t;
 	switch_requests(c, p, false, done);
 	return OK;
 }
 
-static enum err
-do_update(struct client *c, const struct order *o, struct cproject *p, struct ctask *t,
-    const char **done)
+static enum err do_update(struct client *c, const struct order *o, struct cproject *p,
+    struct ctask *t, const char **done)
 {
 	(void)o, (void)t;
 	for (size_t i = 0; i < c->state->nprojects; i++)
@@ -248,9 +235,8 @@ do_update(struct client *c, const struct order *o, struct cproject *p, struct ct
 	return OK;
 }
 
-static enum err
-do_abort(struct client *c, const struct order *o, struct cproject *p, struct ctask *t,
-    const char **done)
+static enum err do_abort(struct client *c, const struct order *o, struct cproject *p,
+    struct ctask *t, const char **done)
 {
 	(void)o;
 	if (t->ready)
@@ -260,9 +246,8 @@ do_abort(struct client *c, const struct order *o, struct cproject *p, struct cta
 	return OK;
 }
 
-static enum err
-do_reset(struct client *c, const struct order *o, struct cproject *p, struct ctask *t,
-    const char **done)
+static enum err do_reset(struct client *c, const struct order *o, struct cproject *p,
+    struct ctask *t, const char **done)
 {
 	(void)o, (void)t;
 	project_reset(c, p);
@@ -270,9 +255,8 @@ do_reset(struct client *c, const struct order *o, struct cproject *p, struct cta
 	return OK;
 }
 
-static enum err
-do_attach(struct client *c, const struct order *o, struct cproject *p, struct ctask *t,
-    const char **done)
+static enum err do_attach(struct client *c, const struct order *o, struct cproject *p,
+    struct ctask *t, const char **done)
 {
 	struct attach at = { .url = o->url, .key = o->key, .share = o->share };
 	const char *url;
@@ -293,9 +277,8 @@ do_attach(struct client *c, const struct order *o, struct cproject *p, struct ct
 	return OK;
 }
 
-static enum err
-do_detach(struct client *c, const struct order *o, struct cproject *p, struct ctask *t,
-    const char **done)
+static enum err do_detach(struct client *c, const struct order *o, struct cproject *p,
+    struct ctask *t, const char **done)
 {
 	(void)o, (void)t;
 	*done = arena_printf(&c->scratch, "detached from %s", p->master_url);
@@ -316,8 +299,7 @@ static const struct {
 };
 
 /* OP_NONE: there is no operation of that name. */
-static enum operation
-operation_find(const char *word)
+static enum operation operation_find(const char *word)
 {
 	for (size_t i = 0; i < N(operations); i++)
 		if (strcmp(operations[i].word, word) == 0)
@@ -325,8 +307,7 @@ operation_find(const char *word)
 	return OP_NONE;
 }
 
-static enum err
-order_target(
+static enum err order_target(
     struct client *c, const struct order *o, struct cproject **p, struct ctask **t)
 {
 	enum target on = operations[o->op].on;
@@ -345,8 +326,7 @@ order_target(
 	return on == A_PROJECT ? FAIL(&c->fail, E_BADREQ, "%s", no_project) : OK;
 }
 
-enum err
-operate(struct client *c, const struct order *o, const char **done)
+enum err operate(struct client *c, const struct order *o, const char **done)
 {
 	struct cproject *p;
 	struct ctask *t;

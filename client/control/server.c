@@ -46,9 +46,8 @@ _Static_assert(LISTENERS_MOST *(CONNECTIONS_MOST + 1) <= CONTROL_FDS,
 
 /* --- opening and closing --- */
 
-static bool
-answer_line(struct client *c, struct dialog *d, char *text, size_t n, bool may_change,
-    struct buf *out)
+static bool answer_line(struct client *c, struct dialog *d, char *text, size_t n,
+    bool may_change, struct buf *out)
 {
 	d->close = true;
 	return local_answer(c, text, n, may_change, out);
@@ -60,8 +59,7 @@ static const struct protocol local = { .request_most = 64 << 10,
 	.answer = answer_line };
 
 /* Who can open the socket in the directory needs no password. */
-static bool
-answer_gui_local(struct client *c, struct dialog *d, char *text, size_t n,
+static bool answer_gui_local(struct client *c, struct dialog *d, char *text, size_t n,
     bool may_change, struct buf *out)
 {
 	d->authorized = true;
@@ -78,8 +76,7 @@ static const struct protocol gui_remote = { .request_most = GUI_REQUEST_MOST,
 	.end = GUI_END,
 	.answer = gui_answer };
 
-static void
-add_listener(struct control *k, int fd, const struct protocol *protocol)
+static void add_listener(struct control *k, int fd, const struct protocol *protocol)
 {
 	struct listener *l = &k->listeners[k->n++];
 
@@ -89,8 +86,7 @@ add_listener(struct control *k, int fd, const struct protocol *protocol)
 		l->connections[i].fd = FD_FREE;
 }
 
-static void
-open_gui_port(struct client *c, struct control *k)
+static void open_gui_port(struct client *c, struct control *k)
 {
 	int fd, port;
 
@@ -108,8 +104,7 @@ open_gui_port(struct client *c, struct control *k)
 	log_fail("no GUI RPC by TCP", &c->fail);
 }
 
-void
-control_open(struct client *c)
+void control_open(struct client *c)
 {
 	struct control *k = NEW(&c->process, struct control);
 	int fd;
@@ -128,16 +123,14 @@ control_open(struct client *c)
 	open_gui_port(c, k);
 }
 
-static void
-drop_connection(struct connection *x)
+static void drop_connection(struct connection *x)
 {
 	close(x->fd);
 	arena_free(&x->a);
 	*x = (struct connection){ .fd = FD_FREE };
 }
 
-void
-control_close(struct client *c)
+void control_close(struct client *c)
 {
 	struct control *k = c->control;
 
@@ -159,8 +152,7 @@ control_close(struct client *c)
 
 /* --- bytes --- */
 
-static void
-start_request(struct connection *x)
+static void start_request(struct connection *x)
 {
 	arena_reset(&x->a);
 	x->in = buf_new(&x->a);
@@ -169,8 +161,7 @@ start_request(struct connection *x)
 	x->waits = false;
 }
 
-static void
-accept_connections(struct listener *l)
+static void accept_connections(struct listener *l)
 {
 	for (size_t i = 0; i < CONNECTIONS_MOST; i++) {
 		struct connection *x = &l->connections[i];
@@ -187,15 +178,13 @@ accept_connections(struct listener *l)
 	}
 }
 
-static bool
-is_stranger(const struct listener *l, const struct connection *x)
+static bool is_stranger(const struct listener *l, const struct connection *x)
 {
 	return l->protocol->stranger_s > 0 && !x->dialog.authorized;
 }
 
 /* Sends what the socket takes; false: the connection is at its end. */
-static bool
-send_some(const struct listener *l, struct connection *x)
+static bool send_some(const struct listener *l, struct connection *x)
 {
 	ssize_t n;
 
@@ -215,8 +204,7 @@ send_some(const struct listener *l, struct connection *x)
 
 /* Returns false if the connection is at its end: the peer closed it, or sent too
  * much. */
-static bool
-receive_some(const struct listener *l, struct connection *x)
+static bool receive_some(const struct listener *l, struct connection *x)
 {
 	char bytes[READ_BYTES];
 	ssize_t n = recv(x->fd, bytes, sizeof(bytes), 0);
@@ -234,8 +222,7 @@ receive_some(const struct listener *l, struct connection *x)
 /* --- requests --- */
 
 /* Answers the request that is here, if it may. */
-static void
-answer_waiting(
+static void answer_waiting(
     struct client *c, struct listener *l, struct connection *x, bool may_change)
 {
 	struct arena round;
@@ -256,8 +243,8 @@ answer_waiting(
 	c->scratch = round;
 }
 
-static void
-look_at(struct client *c, struct listener *l, struct connection *x, int64_t now_ms)
+static void look_at(
+    struct client *c, struct listener *l, struct connection *x, int64_t now_ms)
 {
 	int patience_s = is_stranger(l, x) ? l->protocol->stranger_s :
 	                                     l->protocol->idle_s;
@@ -273,8 +260,7 @@ look_at(struct client *c, struct listener *l, struct connection *x, int64_t now_
 		drop_connection(x);
 }
 
-void
-control_look(struct client *c)
+void control_look(struct client *c)
 {
 	struct control *k = c->control;
 	int64_t now_ms = clock_mono_ms();
@@ -289,8 +275,7 @@ control_look(struct client *c)
 	}
 }
 
-bool
-control_waiting(const struct client *c)
+bool control_waiting(const struct client *c)
 {
 	const struct control *k = c->control;
 
@@ -301,8 +286,7 @@ control_waiting(const struct client *c)
 	return false;
 }
 
-void
-control_serve(struct client *c)
+void control_serve(struct client *c)
 {
 	struct connection *served[CONTROL_FDS];
 	struct control *k = c->control;
@@ -330,8 +314,7 @@ control_serve(struct client *c)
 
 /* --- waiting --- */
 
-size_t
-control_fds(struct client *c, struct pollfd *fds)
+size_t control_fds(struct client *c, struct pollfd *fds)
 {
 	struct control *k = c->control;
 	size_t n = 0;
@@ -357,8 +340,7 @@ control_fds(struct client *c, struct pollfd *fds)
 	return n;
 }
 
-void
-control_nap(struct client *c, int ms)
+void control_nap(struct client *c, int ms)
 {
 	struct pollfd fds[CONTROL_FDS];
 

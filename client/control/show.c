@@ -15,30 +15,26 @@ enum { COLUMNS_MOST = 8, CELL_MOST = 512, MINUTE_S = 60, HOUR_S = 3600 };
 
 /* --- cells --- */
 
-static const char *
-text_cell(const json_t *v, char *cell)
+static const char *text_cell(const json_t *v, char *cell)
 {
 	(void)cell;
 	return json_is_string(v) && json_string_length(v) > 0 ? json_string_value(v) :
 	                                                        "-";
 }
 
-static const char *
-number_cell(const json_t *v, char *cell)
+static const char *number_cell(const json_t *v, char *cell)
 {
 	snprintf(cell, CELL_MOST, "%.6g", json_number_value(v));
 	return cell;
 }
 
-static const char *
-percent_cell(const json_t *v, char *cell)
+static const char *percent_cell(const json_t *v, char *cell)
 {
 	snprintf(cell, CELL_MOST, "%.1f%%", 100 * json_number_value(v));
 	return cell;
 }
 
-static const char *
-duration_cell(const json_t *v, char *cell)
+static const char *duration_cell(const json_t *v, char *cell)
 {
 	double s = json_number_value(v);
 	int64_t n = s > 1e15 ? (int64_t)1e15 : (int64_t)s;
@@ -48,16 +44,14 @@ duration_cell(const json_t *v, char *cell)
 	return cell;
 }
 
-static const char *
-time_cell(const json_t *v, char *cell)
+static const char *time_cell(const json_t *v, char *cell)
 {
 	if (json_integer_value(v) <= 0)
 		return "-";
 	return clock_text(json_integer_value(v), cell);
 }
 
-static const char *
-flag_cell(const json_t *v, char *cell)
+static const char *flag_cell(const json_t *v, char *cell)
 {
 	(void)cell;
 	return json_is_true(v) ? "yes" : "no";
@@ -83,8 +77,7 @@ static const struct column project_columns[] = { { "PROJECT", "url", text_cell }
 _Static_assert(N(task_columns) <= COLUMNS_MOST && N(project_columns) <= COLUMNS_MOST,
     "every column has a width");
 
-static void
-print_table(const struct column *columns, size_t n, const json_t *rows)
+static void print_table(const struct column *columns, size_t n, const json_t *rows)
 {
 	size_t width[COLUMNS_MOST];
 	char cell[CELL_MOST];
@@ -112,8 +105,7 @@ print_table(const struct column *columns, size_t n, const json_t *rows)
 
 /* --- status --- */
 
-static void
-print_mode(const char *name, const json_t *mode)
+static void print_mode(const char *name, const json_t *mode)
 {
 	const char *by = json_string_value(json_object_get(mode, "hindered_by"));
 	int64_t until = json_integer_value(json_object_get(mode, "until"));
@@ -129,8 +121,7 @@ print_mode(const char *name, const json_t *mode)
 	printf("\n");
 }
 
-static void
-print_numbers(const char *name, json_t *counts)
+static void print_numbers(const char *name, json_t *counts)
 {
 	const char *key, *between = "";
 	json_t *v;
@@ -144,8 +135,7 @@ print_numbers(const char *name, json_t *counts)
 	printf("%s\n", between[0] == '\0' ? "none" : "");
 }
 
-static void
-print_status(const json_t *o)
+static void print_status(const json_t *o)
 {
 	printf("%-14s %s, process %lld, version %s\n", "client",
 	    json_string_value(json_object_get(o, "dir")),
@@ -165,15 +155,13 @@ print_status(const json_t *o)
 
 /* --- any answer --- */
 
-static void
-print_document(const json_t *o)
+static void print_document(const json_t *o)
 {
 	json_dumpf(o, stdout, JSON_INDENT(2));
 	printf("\n");
 }
 
-int
-print_answer(const char *word, bool json, const json_t *o)
+int print_answer(const char *word, bool json, const json_t *o)
 {
 	const char *error = json_string_value(json_object_get(o, "error"));
 
@@ -200,16 +188,16 @@ print_answer(const char *word, bool json, const json_t *o)
 static const char *const mode_words
     [] = { [MODE_AUTO] = "auto", [MODE_ALWAYS] = "always", [MODE_NEVER] = "never" };
 
-static bool
-is_suspended(const struct client *c, const struct cproject *p, const struct ctask *t)
+static bool is_suspended(
+    const struct client *c, const struct cproject *p, const struct ctask *t)
 {
 	return t->suspended || p->suspended || orders_name(c, "suspend", t->r.name) ||
 	       orders_name(c, "suspend", p->master_url);
 }
 
 /* What a task is doing, in a word. */
-static const char *
-task_word(const struct client *c, const struct cproject *p, const struct ctask *t)
+static const char *task_word(
+    const struct client *c, const struct cproject *p, const struct ctask *t)
 {
 	const char *name;
 	int32_t error;
@@ -231,26 +219,22 @@ task_word(const struct client *c, const struct cproject *p, const struct ctask *
 	return t->started_at != 0 ? "preempted" : "waiting";
 }
 
-static void
-show_text(json_t *o, const char *key, const char *text)
+static void show_text(json_t *o, const char *key, const char *text)
 {
 	json_object_set_new(o, key, json_text(text == NULL ? "" : text));
 }
 
-static void
-show_number(json_t *o, const char *key, double x)
+static void show_number(json_t *o, const char *key, double x)
 {
 	json_object_set_new(o, key, json_real(x));
 }
 
-static void
-set_whole(json_t *o, const char *key, int64_t x)
+static void set_whole(json_t *o, const char *key, int64_t x)
 {
 	json_object_set_new(o, key, json_integer(x));
 }
 
-static json_t *
-show_task(struct client *c, struct cproject *p, const struct ctask *t)
+static json_t *show_task(struct client *c, struct cproject *p, const struct ctask *t)
 {
 	const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
 	json_t *o = json_object();
@@ -272,8 +256,7 @@ show_task(struct client *c, struct cproject *p, const struct ctask *t)
 	return o;
 }
 
-static json_t *
-show_tasks(struct client *c)
+static json_t *show_tasks(struct client *c)
 {
 	json_t *all = json_array(), *o = json_object();
 
@@ -289,8 +272,7 @@ show_tasks(struct client *c)
 	return o;
 }
 
-static json_t *
-show_project(struct client *c, const struct cproject *p)
+static json_t *show_project(struct client *c, const struct cproject *p)
 {
 	json_t *o = json_object();
 	int64_t unfinished = 0, ready = 0;
@@ -318,8 +300,7 @@ show_project(struct client *c, const struct cproject *p)
 	return o;
 }
 
-static json_t *
-show_projects(struct client *c)
+static json_t *show_projects(struct client *c)
 {
 	json_t *all = json_array(), *o = json_object();
 
@@ -329,8 +310,7 @@ show_projects(struct client *c)
 	return o;
 }
 
-static json_t *
-show_mode(struct client *c, const struct mode *m, enum hindrance by)
+static json_t *show_mode(struct client *c, const struct mode *m, enum hindrance by)
 {
 	json_t *o = json_object();
 
@@ -342,8 +322,7 @@ show_mode(struct client *c, const struct mode *m, enum hindrance by)
 	return o;
 }
 
-static json_t *
-count_tasks(struct client *c)
+static json_t *count_tasks(struct client *c)
 {
 	json_t *o = json_object();
 
@@ -362,8 +341,7 @@ count_tasks(struct client *c)
 	return o;
 }
 
-static json_t *
-show_status(struct client *c)
+static json_t *show_status(struct client *c)
 {
 	json_t *o = json_object(), *coprocs = json_object();
 
@@ -387,8 +365,7 @@ show_status(struct client *c)
 	return o;
 }
 
-json_t *
-show_host(struct client *c, const char *what)
+json_t *show_host(struct client *c, const char *what)
 {
 	static const struct {
 		const char *what;

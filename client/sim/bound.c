@@ -37,8 +37,8 @@ struct memory {
 
 /* CPU tasks of the project, of apps whose jobs are of use: bytes per CPU, as the mean
  * over its jobs. */
-static struct fit
-fit_of(const struct sim_scenario *s, const struct sim_project *p, const bool *jobs)
+static struct fit fit_of(
+    const struct sim_scenario *s, const struct sim_project *p, const bool *jobs)
 {
 	struct fit f = { .share = fmax(p->share, 1e-6) };
 	double cpus = 0, bytes = 0;
@@ -64,8 +64,7 @@ fit_of(const struct sim_scenario *s, const struct sim_project *p, const bool *jo
 
 /* CPUs busy if the projects have at least level * share each, and what is left goes to
  * those that need least memory; -1 if there is not enough for the level. */
-static double
-filled(const struct memory *m, double level)
+static double filled(const struct memory *m, double level)
 {
 	double cpus = m->cpus, ram = m->ram, last = -1;
 
@@ -102,8 +101,7 @@ filled(const struct memory *m, double level)
 
 /* Fixes the projects that have all they can use at the level, or else the one that
  * needs most memory per CPU; returns false if none was left. */
-static bool
-fix_some(struct memory *m, double level)
+static bool fix_some(struct memory *m, double level)
 {
 	size_t top = m->n;
 	bool any = false;
@@ -126,8 +124,7 @@ fix_some(struct memory *m, double level)
 
 /* Only whole jobs run: lowers what each project can use to the most jobs beside which
  * the other CPUs can still be kept busy. */
-static void
-count_whole_jobs(struct memory *m, double all)
+static void count_whole_jobs(struct memory *m, double all)
 {
 	for (size_t i = 0; i < m->n; i++) {
 		struct fit *f = &m->fit[i];
@@ -151,8 +148,7 @@ count_whole_jobs(struct memory *m, double all)
 
 /* Those that have what they can use have it all the time, so the others' jobs must fit
  * beside these; a part of a job is a job for a part of the time. */
-static bool
-fixed_at_whole_jobs(const struct memory *m)
+static bool fixed_at_whole_jobs(const struct memory *m)
 {
 	for (size_t i = 0; i < m->n; i++) {
 		const struct fit *f = &m->fit[i];
@@ -164,8 +160,7 @@ fixed_at_whole_jobs(const struct memory *m)
 	return true;
 }
 
-static bool
-memory_is_short(const struct memory *m)
+static bool memory_is_short(const struct memory *m)
 {
 	double need = 0, most = 0;
 
@@ -179,8 +174,7 @@ memory_is_short(const struct memory *m)
 /* Sets how many CPUs memory leaves for each project; INFINITY: it is no limit. First
  * all CPUs are kept busy as far as possible, then shares count. jobs[]: for each app
  * of all projects, whether its jobs are of use. */
-static void
-sim_memory_cpus(
+static void sim_memory_cpus(
     const struct sim_scenario *s, const bool *jobs, struct arena *a, double *cpus)
 {
 	struct memory m = { NEWN(a, struct fit, s->nprojects + 1), s->nprojects,
@@ -228,9 +222,8 @@ struct flow_net {
 };
 
 /* Parameters: projects and sinks have separate arrays. */
-static void
-reach_node(struct flow_net *n, bool *seen, size_t *from, size_t what, size_t by,
-    size_t node, size_t *tail)
+static void reach_node(struct flow_net *n, bool *seen, size_t *from, size_t what,
+    size_t by, size_t node, size_t *tail)
 {
 	if (seen[what])
 		return;
@@ -241,8 +234,7 @@ reach_node(struct flow_net *n, bool *seen, size_t *from, size_t what, size_t by,
 
 /* Searches breadth first along edges with room; returns a sink with room left, or
  * nsinks. */
-static size_t
-find_path(struct flow_net *n)
+static size_t find_path(struct flow_net *n)
 {
 	size_t head = 0, tail = 0;
 
@@ -277,8 +269,7 @@ find_path(struct flow_net *n)
 
 /* Computes the greatest flow for give[]; afterwards *_seen mark the source's side of a
  * minimum cut. */
-static void
-max_flow(struct flow_net *n)
+static void max_flow(struct flow_net *n)
 {
 	memset(n->passed, 0, n->nprojects * sizeof(*n->passed));
 	memset(n->taken, 0, n->nsinks * sizeof(*n->taken));
@@ -312,8 +303,7 @@ max_flow(struct flow_net *n)
 }
 
 /* Capacity for what leaves the projects behind the cut. */
-static double
-cut_room(const struct flow_net *n)
+static double cut_room(const struct flow_net *n)
 {
 	double sum = 0;
 
@@ -331,8 +321,7 @@ cut_room(const struct flow_net *n)
 
 /* Raises all unsettled projects to the same level of share, as high as possible, and
  * settles those that cannot rise further. Returns true while some are left. */
-static bool
-raise_level(struct flow_net *n, const double *share, bool *settled)
+static bool raise_level(struct flow_net *n, const double *share, bool *settled)
 {
 	double level = DBL_MAX, room = 0, left = 0;
 	bool more = false;
@@ -387,8 +376,7 @@ struct spans {
 };
 
 /* The server finds that a job would be late even on an idle host (see server.c). */
-static bool
-never_sent(const struct sim_scenario *s, const struct sim_project *p,
+static bool never_sent(const struct sim_scenario *s, const struct sim_project *p,
     const struct sim_app *app)
 {
 	double length = app->run_s * app->bias /
@@ -400,8 +388,7 @@ never_sent(const struct sim_scenario *s, const struct sim_project *p,
 
 /* A job that runs at a time when its project cannot be reached came before this gap and
  * is reported after it. If the gap is longer than the delay bound, it is late. */
-static void
-find_jobs(
+static void find_jobs(
     const struct sim_scenario *s, const struct sim_path *path, size_t span, bool *jobs)
 {
 	double t = path->at[span];
@@ -422,9 +409,8 @@ find_jobs(
 }
 
 /* Returns how many different kinds of spans there are. */
-static size_t
-sort_spans(const struct sim_scenario *s, const struct sim_path *path, struct arena *a,
-    struct spans *spans)
+static size_t sort_spans(const struct sim_scenario *s, const struct sim_path *path,
+    struct arena *a, struct spans *spans)
 {
 	size_t n = 0, napps = 0;
 	bool *jobs;
@@ -456,8 +442,7 @@ sort_spans(const struct sim_scenario *s, const struct sim_path *path, struct are
 }
 
 /* Limit of the app's running jobs; INFINITY: none. */
-static double
-concurrent_jobs(const struct sim_project *p, const struct sim_app *app)
+static double concurrent_jobs(const struct sim_project *p, const struct sim_app *app)
 {
 	double most = INFINITY;
 
@@ -479,9 +464,8 @@ struct use {
 	double cpus, displaced;
 };
 
-static struct use
-usable_by(const struct sim_scenario *s, const struct sim_project *p, size_t rsc,
-    const bool *jobs)
+static struct use usable_by(const struct sim_scenario *s, const struct sim_project *p,
+    size_t rsc, const bool *jobs)
 {
 	struct use u = { 0 };
 	double time = 0;
@@ -519,8 +503,7 @@ struct bound { /* the network of a scenario, and from what it is made */
 /* Coprocessor jobs use CPUs, too: these count as work of their projects, and are lost
  * to CPU jobs. Both follow from the flow that was found before; at first there is
  * none. */
-static void
-set_rooms(struct bound *b)
+static void set_rooms(struct bound *b)
 {
 	const struct sim_scenario *s = b->scenario;
 	struct flow_net *n = &b->net;
@@ -548,8 +531,7 @@ set_rooms(struct bound *b)
 	}
 }
 
-static void
-set_limits(struct bound *b, struct arena *a)
+static void set_limits(struct bound *b, struct arena *a)
 {
 	const struct sim_scenario *s = b->scenario;
 	struct flow_net *n = &b->net;
@@ -573,8 +555,7 @@ set_limits(struct bound *b, struct arena *a)
 	}
 }
 
-static void
-build_net(struct bound *b, const struct sim_path *path, struct arena *a)
+static void build_net(struct bound *b, const struct sim_path *path, struct arena *a)
 {
 	const struct sim_scenario *s = b->scenario;
 	struct flow_net *n = &b->net;
@@ -599,8 +580,7 @@ build_net(struct bound *b, const struct sim_path *path, struct arena *a)
 }
 
 /* The share of a backup project is so small that it takes what no other can use. */
-static void
-divide(struct bound *b, double shares, struct arena *a)
+static void divide(struct bound *b, double shares, struct arena *a)
 {
 	const struct sim_scenario *s = b->scenario;
 	bool *settled = NEWN(a, bool, s->nprojects + 1);
@@ -617,9 +597,8 @@ divide(struct bound *b, double shares, struct arena *a)
 		;
 }
 
-void
-sim_bound(const struct sim_scenario *s, double days, uint64_t seed, struct arena *a,
-    struct sim_bound *best)
+void sim_bound(const struct sim_scenario *s, double days, uint64_t seed,
+    struct arena *a, struct sim_bound *best)
 {
 	struct bound b = { .scenario = s };
 	struct sim_path path;

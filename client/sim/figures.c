@@ -27,8 +27,7 @@ const struct sim_figure sim_figure_table[] = {
 #undef FIGURE
 };
 
-double
-sim_figure_value(const struct sim_figures *f, const struct sim_figure *g)
+double sim_figure_value(const struct sim_figures *f, const struct sim_figure *g)
 {
 	const void *p = (const char *)f + g->off;
 
@@ -36,14 +35,12 @@ sim_figure_value(const struct sim_figures *f, const struct sim_figure *g)
 }
 
 /* a / b, but 0 if b is 0. */
-static double
-ratio(double a, double b)
+static double ratio(double a, double b)
 {
 	return b > 0 ? a / b : 0;
 }
 
-static double
-monotony(const struct sim_scenario *s, const struct sim_sums *sums)
+static double monotony(const struct sim_scenario *s, const struct sim_sums *sums)
 {
 	double sum = 0, n = (double)s->nprojects;
 
@@ -53,9 +50,8 @@ monotony(const struct sim_scenario *s, const struct sim_sums *sums)
 	return 1 - 1 / (1 + sum / (s->prefs.period_s * n * n));
 }
 
-void
-sim_figures(const struct sim_scenario *s, const struct sim_sums *sums, struct arena *a,
-    struct sim_figures *f)
+void sim_figures(const struct sim_scenario *s, const struct sim_sums *sums,
+    struct arena *a, struct sim_figures *f)
 {
 	double shares = 0, used = 0, wasted = 0, bytes = 0;
 	struct sim_bound best;
@@ -88,8 +84,7 @@ sim_figures(const struct sim_scenario *s, const struct sim_sums *sums, struct ar
 	f->cpu_ms_per_day = ratio(sums->cpu_ms, sums->days);
 }
 
-void
-sim_figures_mean(const struct sim_figures *runs, size_t n, size_t nprojects,
+void sim_figures_mean(const struct sim_figures *runs, size_t n, size_t nprojects,
     struct arena *a, struct sim_figures *mean)
 {
 	*mean = (struct sim_figures){ .share = NEWN(a, double, nprojects) };
@@ -111,8 +106,8 @@ sim_figures_mean(const struct sim_figures *runs, size_t n, size_t nprojects,
 
 /* --- the event log: a line depends on nothing but its event --- */
 
-void
-sim_log_line(const struct sim_scenario *s, const struct sim_event *e, struct buf *b)
+void sim_log_line(
+    const struct sim_scenario *s, const struct sim_event *e, struct buf *b)
 {
 	const char *text = e->text == NULL ? "" : e->text;
 

@@ -12,8 +12,7 @@
 static const double MOVED = 0.05;
 
 /* Parameters: the members of an event. */
-void
-sim_tell(struct sim *s, enum sim_kind kind, const struct server *v,
+void sim_tell(struct sim *s, enum sim_kind kind, const struct server *v,
     const struct sim_job *j, double x, int64_t n, const char *text)
 {
 	struct sim_event e = { .t = s->world.now,
@@ -35,14 +34,12 @@ sim_tell(struct sim *s, enum sim_kind kind, const struct server *v,
 	s->options->event(s->options->listener, &e);
 }
 
-struct server *
-sim_server_of(struct sim *s, uint32_t task)
+struct server *sim_server_of(struct sim *s, uint32_t task)
 {
 	return &s->servers[s->server_index[s->world.tasks[task].project]];
 }
 
-void
-sim_start_task(struct sim *s, uint32_t i, bool edf)
+void sim_start_task(struct sim *s, uint32_t i, bool edf)
 {
 	struct cw_task *t = &s->world.tasks[i];
 	struct sim_job *j = &s->jobs[i];
@@ -60,8 +57,7 @@ sim_start_task(struct sim *s, uint32_t i, bool edf)
 }
 
 /* Ends an episode of running, for whatever reason. */
-static void
-stop_running(struct sim *s, uint32_t i)
+static void stop_running(struct sim *s, uint32_t i)
 {
 	struct server *v = sim_server_of(s, i);
 
@@ -71,14 +67,12 @@ stop_running(struct sim *s, uint32_t i)
 		v->quiet_since = s->world.now;
 }
 
-double
-sim_loss_s(const struct sim *s, uint32_t i, bool keep)
+double sim_loss_s(const struct sim *s, uint32_t i, bool keep)
 {
 	return keep ? 0 : s->jobs[i].done_s - s->jobs[i].saved_s;
 }
 
-void
-sim_stop_task(struct sim *s, uint32_t i, bool keep)
+void sim_stop_task(struct sim *s, uint32_t i, bool keep)
 {
 	struct cw_task *t = &s->world.tasks[i];
 	struct sim_job *j = &s->jobs[i];
@@ -99,8 +93,7 @@ sim_stop_task(struct sim *s, uint32_t i, bool keep)
 	sim_tell(s, SIM_PREEMPT, sim_server_of(s, i), j, lost, 0, NULL);
 }
 
-static void
-sim_drop_task(struct sim *s, uint32_t i)
+static void sim_drop_task(struct sim *s, uint32_t i)
 {
 	size_t after = --s->world.ntasks - i;
 
@@ -112,8 +105,7 @@ sim_drop_task(struct sim *s, uint32_t i)
 }
 
 /* The task is done with and waits to be reported. */
-static void
-hand_in(struct sim *s, uint32_t i)
+static void hand_in(struct sim *s, uint32_t i)
 {
 	const struct cw_task *t = &s->world.tasks[i];
 	const struct sim_job *j = &s->jobs[i];
@@ -127,8 +119,7 @@ hand_in(struct sim *s, uint32_t i)
 }
 
 /* Tells the rules what was learned about a project's estimates. */
-static void
-sim_correct(struct sim *s, const struct server *v)
+static void sim_correct(struct sim *s, const struct server *v)
 {
 	const struct correction **of = NEWN(
 	    &s->round, const struct correction *, v->project->napps + 1);
@@ -145,8 +136,7 @@ sim_correct(struct sim *s, const struct server *v)
 
 /* Learns how long the app's jobs take. The tasks at hand are estimated anew only if
  * the factor moved: thousands may wait. */
-static void
-learn_from(struct sim *s, struct server *v, const struct sim_job *j)
+static void learn_from(struct sim *s, struct server *v, const struct sim_job *j)
 {
 	const struct sim_app *app = j->app;
 	size_t k = (size_t)(app - v->project->apps);
@@ -165,8 +155,7 @@ learn_from(struct sim *s, struct server *v, const struct sim_job *j)
 			s->world.tasks[i].remaining_s = s->jobs[i].est_s * factor;
 }
 
-void
-sim_end_task(struct sim *s, uint32_t i)
+void sim_end_task(struct sim *s, uint32_t i)
 {
 	struct cw_task t = s->world.tasks[i];
 
@@ -179,8 +168,7 @@ sim_end_task(struct sim *s, uint32_t i)
 }
 
 /* As a real host does (client.md 4.8): the work would be of no use any more. */
-void
-sim_abort_late(struct sim *s)
+void sim_abort_late(struct sim *s)
 {
 	if (s->world.now <= s->late_at)
 		return;
@@ -199,8 +187,7 @@ sim_abort_late(struct sim *s)
 
 /* --- on and off --- */
 
-static double
-next_length(const struct onoff *o, struct rng *rng)
+static double next_length(const struct onoff *o, struct rng *rng)
 {
 	double f = o->params->fraction, on = o->params->mean_on_s;
 
@@ -209,16 +196,15 @@ next_length(const struct onoff *o, struct rng *rng)
 	return -(o->on ? on : on * (1 - f) / f) * log(1 - rng_unit(rng));
 }
 
-static void
-onoff_start(struct onoff *o, const struct sim_onoff *params, struct rng *rng)
+static void onoff_start(
+    struct onoff *o, const struct sim_onoff *params, struct rng *rng)
 {
 	o->params = params;
 	o->on = params->fraction > 0;
 	o->until = o->on ? next_length(o, rng) : INFINITY;
 }
 
-bool
-onoff_at(struct onoff *o, double t, struct rng *rng)
+bool onoff_at(struct onoff *o, double t, struct rng *rng)
 {
 	bool was = o->on;
 
@@ -232,14 +218,12 @@ onoff_at(struct onoff *o, double t, struct rng *rng)
 /* --- canonical order of the projects: by content, whatever their listing and names
  * --- */
 
-static int
-three_way(double a, double b)
+static int three_way(double a, double b)
 {
 	return a < b ? -1 : a > b;
 }
 
-static int
-compare_apps(const struct sim_app *a, const struct sim_app *b)
+static int compare_apps(const struct sim_app *a, const struct sim_app *b)
 {
 	const double pairs[][2] = { { b->run_s, a->run_s }, { a->sd, b->sd },
 		{ a->deadline_s, b->deadline_s }, { a->ncpus, b->ncpus },
@@ -258,8 +242,7 @@ compare_apps(const struct sim_app *a, const struct sim_app *b)
 	return 0;
 }
 
-static int
-by_content(const void *pa, const void *pb)
+static int by_content(const void *pa, const void *pb)
 {
 	const struct sim_project *a = ((const struct server *)pa)->project;
 	const struct sim_project *b = ((const struct server *)pb)->project;
@@ -287,8 +270,7 @@ by_content(const void *pa, const void *pb)
 	return strcmp(a->name, b->name); /* tie-break for identical projects */
 }
 
-static void
-create_servers(struct sim *s)
+static void create_servers(struct sim *s)
 {
 	int32_t napps = 0;
 	bool limited = false;
@@ -332,8 +314,7 @@ create_servers(struct sim *s)
 }
 
 /* Updates all project indices after a project came or went. */
-static void
-renumber(struct sim *s, const int32_t *was)
+static void renumber(struct sim *s, const int32_t *was)
 {
 	cw_grew(&s->world);
 	for (size_t i = 0; i < s->world.nprojects; i++)
@@ -347,8 +328,7 @@ renumber(struct sim *s, const int32_t *was)
 			    s->servers[i].world;
 }
 
-static void
-attach_project(struct sim *s, int32_t server_index, const int32_t *was)
+static void attach_project(struct sim *s, int32_t server_index, const int32_t *was)
 {
 	struct server *v = &s->servers[server_index];
 	size_t at = 0;
@@ -374,8 +354,7 @@ attach_project(struct sim *s, int32_t server_index, const int32_t *was)
 	sim_tell(s, SIM_ATTACH, v, NULL, 0, 0, NULL);
 }
 
-static void
-detach_project(struct sim *s, int32_t server_index, const int32_t *was)
+static void detach_project(struct sim *s, int32_t server_index, const int32_t *was)
 {
 	struct server *v = &s->servers[server_index];
 	size_t at = (size_t)v->world;
@@ -399,8 +378,7 @@ detach_project(struct sim *s, int32_t server_index, const int32_t *was)
 	renumber(s, was);
 }
 
-void
-sim_attach(struct sim *s)
+void sim_attach(struct sim *s)
 {
 	s->attach_at = INFINITY;
 	for (size_t i = 0; i < s->nservers; i++) {
@@ -421,8 +399,7 @@ sim_attach(struct sim *s)
 	}
 }
 
-void
-sim_set_up(struct sim *s)
+void sim_set_up(struct sim *s)
 {
 	const struct sim_scenario *sc = s->scenario;
 	double avail = sc->on.fraction * sc->active.fraction;

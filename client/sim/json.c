@@ -44,8 +44,7 @@ struct reader {
 
 static enum err read_app(struct reader *, const char *at, json_t *, struct sim_app *);
 
-static const struct json_field *
-json_field_find(enum object object, const char *name)
+static const struct json_field *json_field_find(enum object object, const char *name)
 {
 	for (size_t i = 0; i < N(fields); i++)
 		if (fields[i].object == object && strcmp(fields[i].name, name) == 0)
@@ -53,8 +52,8 @@ json_field_find(enum object object, const char *name)
 	return NULL;
 }
 
-static enum err
-unknown_field(struct reader *r, const char *at, enum object object, const char *name)
+static enum err unknown_field(
+    struct reader *r, const char *at, enum object object, const char *name)
 {
 	size_t least = (size_t)-1;
 	const char *meant = NULL;
@@ -68,9 +67,8 @@ unknown_field(struct reader *r, const char *at, enum object object, const char *
 	    meant == NULL ? "" : "\" meant?");
 }
 
-static enum err
-read_number(struct reader *r, const char *at, const struct json_field *f, json_t *v,
-    double *out)
+static enum err read_number(struct reader *r, const char *at,
+    const struct json_field *f, json_t *v, double *out)
 {
 	double x = json_number_value(v);
 
@@ -84,9 +82,8 @@ read_number(struct reader *r, const char *at, const struct json_field *f, json_t
 }
 
 /* [fraction of the time, mean length of a period in seconds] */
-static enum err
-read_onoff(struct reader *r, const char *at, const struct json_field *f, json_t *v,
-    struct sim_onoff *out)
+static enum err read_onoff(struct reader *r, const char *at, const struct json_field *f,
+    json_t *v, struct sim_onoff *out)
 {
 	double fraction = json_number_value(json_array_get(v, 0));
 	double mean = json_number_value(json_array_get(v, 1));
@@ -100,9 +97,8 @@ read_onoff(struct reader *r, const char *at, const struct json_field *f, json_t 
 	return OK;
 }
 
-static enum err
-read_name(struct reader *r, const char *at, const struct json_field *f, json_t *v,
-    const char **out)
+static enum err read_name(struct reader *r, const char *at, const struct json_field *f,
+    json_t *v, const char **out)
 {
 	const char *s = json_string_value(v);
 
@@ -113,8 +109,8 @@ read_name(struct reader *r, const char *at, const struct json_field *f, json_t *
 	return OK;
 }
 
-static enum err
-read_apps(struct reader *r, const char *at, json_t *v, struct sim_project *p)
+static enum err read_apps(
+    struct reader *r, const char *at, json_t *v, struct sim_project *p)
 {
 	p->napps = json_array_size(v);
 	if (p->napps == 0 || p->napps > SIM_APPS_MOST)
@@ -128,8 +124,7 @@ read_apps(struct reader *r, const char *at, json_t *v, struct sim_project *p)
 	return OK;
 }
 
-static enum err
-read_value(
+static enum err read_value(
     struct reader *r, const char *at, const struct json_field *f, json_t *v, void *row)
 {
 	char *to = (char *)row + f->off;
@@ -161,8 +156,8 @@ read_value(
 }
 
 /* Reads all members of an object, each of which must be a field of its type. */
-static enum err
-read_object(struct reader *r, const char *at, enum object object, json_t *o, void *row)
+static enum err read_object(
+    struct reader *r, const char *at, enum object object, json_t *o, void *row)
 {
 	const char *name;
 	json_t *v;
@@ -182,8 +177,8 @@ read_object(struct reader *r, const char *at, enum object object, json_t *o, voi
 	return OK;
 }
 
-static enum err
-read_app(struct reader *r, const char *at, json_t *o, struct sim_app *app)
+static enum err read_app(
+    struct reader *r, const char *at, json_t *o, struct sim_app *app)
 {
 	enum err e;
 
@@ -201,8 +196,8 @@ read_app(struct reader *r, const char *at, json_t *o, struct sim_app *app)
 	return e;
 }
 
-static enum err
-read_project(struct reader *r, size_t i, json_t *o, struct sim_project *p)
+static enum err read_project(
+    struct reader *r, size_t i, json_t *o, struct sim_project *p)
 {
 	const char *at = arena_printf(r->a, "projects[%zu]", i);
 
@@ -214,8 +209,7 @@ read_project(struct reader *r, size_t i, json_t *o, struct sim_project *p)
 	return OK;
 }
 
-static enum err
-read_host(struct reader *r, json_t *o, struct sim_scenario *s)
+static enum err read_host(struct reader *r, json_t *o, struct sim_scenario *s)
 {
 	struct file_host h = { .ncpus = 1,
 		.cpu_flops = 1,
@@ -235,8 +229,7 @@ read_host(struct reader *r, json_t *o, struct sim_scenario *s)
 	return e;
 }
 
-static enum err
-read_top(struct reader *r, json_t *top, struct sim_scenario *s)
+static enum err read_top(struct reader *r, json_t *top, struct sim_scenario *s)
 {
 	const char *name;
 	json_t *v;
@@ -262,8 +255,7 @@ read_top(struct reader *r, json_t *top, struct sim_scenario *s)
 	return e;
 }
 
-enum err
-sim_json(struct arena *a, const char *file, const char *bytes, size_t n,
+enum err sim_json(struct arena *a, const char *file, const char *bytes, size_t n,
     struct sim_scenario *s, struct fail *f)
 {
 	struct reader r = { a, file, f };

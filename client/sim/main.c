@@ -43,8 +43,7 @@ struct listener {
 	FILE *log;
 };
 
-static void
-on_event(void *arg, const struct sim_event *e)
+static void on_event(void *arg, const struct sim_event *e)
 {
 	struct listener *l = arg;
 	struct buf b = buf_new(l->line);
@@ -58,8 +57,8 @@ on_event(void *arg, const struct sim_event *e)
 	arena_reset(l->line);
 }
 
-static enum err
-close_outputs(const struct sim_args *g, struct listener *l, struct fail *f)
+static enum err close_outputs(
+    const struct sim_args *g, struct listener *l, struct fail *f)
 {
 	struct buf b = buf_new(g->a);
 	bool bad = false;
@@ -74,8 +73,7 @@ close_outputs(const struct sim_args *g, struct listener *l, struct fail *f)
 	return fs_write(g->plot, b.p, b.n, 0644, f);
 }
 
-static enum err
-run_seed(const struct sim_args *g, struct outcome *o, uint64_t seed,
+static enum err run_seed(const struct sim_args *g, struct outcome *o, uint64_t seed,
     struct sim_figures *figures, struct fail *f)
 {
 	struct arena scratch = { 0 }, line = { 0 };
@@ -115,8 +113,7 @@ run_seed(const struct sim_args *g, struct outcome *o, uint64_t seed,
 	return e;
 }
 
-static enum err
-run_seeds(const struct sim_args *g, struct outcome *o, struct fail *f)
+static enum err run_seeds(const struct sim_args *g, struct outcome *o, struct fail *f)
 {
 	struct sim_figures *runs = NEWN(g->a, struct sim_figures, (size_t)g->runs);
 
@@ -148,8 +145,7 @@ run_seeds(const struct sim_args *g, struct outcome *o, struct fail *f)
 
 /* --- output --- */
 
-static json_t *
-json_project(const struct sim_args *g, const struct outcome *o, size_t i)
+static json_t *json_project(const struct sim_args *g, const struct outcome *o, size_t i)
 {
 	const struct sim_project_sums *p = &o->projects[i];
 	double runs = (double)g->runs;
@@ -161,8 +157,7 @@ json_project(const struct sim_args *g, const struct outcome *o, size_t i)
 	    (double)p->missed / runs);
 }
 
-static json_t *
-json_outcome(const struct sim_args *g, const struct outcome *o)
+static json_t *json_outcome(const struct sim_args *g, const struct outcome *o)
 {
 	json_t *j = json_pack("{s:s, s:s, s:f, s:I, s:I}", "scenario", o->name,
 	    "policy", o->policy->name, "days", g->days, "seed", (json_int_t)g->seed,
@@ -184,16 +179,14 @@ json_outcome(const struct sim_args *g, const struct outcome *o)
 	return j;
 }
 
-static void
-json_print(json_t *j)
+static void json_print(json_t *j)
 {
 	json_dumpf(j, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
 	putchar('\n');
 	json_decref(j);
 }
 
-static void
-table_one(const struct sim_args *g, const struct outcome *o)
+static void table_one(const struct sim_args *g, const struct outcome *o)
 {
 	double runs = (double)g->runs;
 
@@ -217,8 +210,7 @@ table_one(const struct sim_args *g, const struct outcome *o)
 	}
 }
 
-static void
-table_line(const struct outcome *o, bool first)
+static void table_line(const struct outcome *o, bool first)
 {
 	const struct sim_figures *f = &o->figures;
 
@@ -235,8 +227,7 @@ table_line(const struct outcome *o, bool first)
 /* --- the two commands --- */
 
 /* The name of the file without directories and extension. */
-static const char *
-scenario_name(struct arena *a, const char *path)
+static const char *scenario_name(struct arena *a, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	char *name = arena_strdup(a, slash == NULL ? path : slash + 1);
@@ -247,8 +238,7 @@ scenario_name(struct arena *a, const char *path)
 	return name;
 }
 
-static enum err
-run_single(const struct sim_args *g, struct fail *f)
+static enum err run_single(const struct sim_args *g, struct fail *f)
 {
 	struct sim_scenario s;
 	struct outcome o = { .name = scenario_name(g->a, g->file),
@@ -264,8 +254,8 @@ run_single(const struct sim_args *g, struct fail *f)
 	return OK;
 }
 
-static enum err
-compare_one(const struct sim_args *g, const char *path, json_t *list, struct fail *f)
+static enum err compare_one(
+    const struct sim_args *g, const char *path, json_t *list, struct fail *f)
 {
 	struct sim_scenario s;
 	enum err e = sim_read(g->a, path, &s, f);
@@ -286,8 +276,7 @@ compare_one(const struct sim_args *g, const char *path, json_t *list, struct fai
 	return e;
 }
 
-static bool
-is_scenario(const char *name)
+static bool is_scenario(const char *name)
 {
 	const char *dot = strrchr(name, '.');
 
@@ -297,8 +286,7 @@ is_scenario(const char *name)
 
 /* Reports an unusable scenario at once and runs the others; the error at the end counts
  * the unusable ones. */
-static enum err
-compare_all(const struct sim_args *g, struct fail *f)
+static enum err compare_all(const struct sim_args *g, struct fail *f)
 {
 	json_t *list = json_array();
 	char **names;
@@ -337,8 +325,7 @@ compare_all(const struct sim_args *g, struct fail *f)
 
 /* --- the command line --- */
 
-static bool
-add_policy(struct sim_args *g, const char *name)
+static bool add_policy(struct sim_args *g, const char *name)
 {
 	const struct policy *p = policy_find(name);
 
@@ -348,8 +335,7 @@ add_policy(struct sim_args *g, const char *name)
 	return true;
 }
 
-static const char *
-take_sim_policy(void *row, char *name)
+static const char *take_sim_policy(void *row, char *name)
 {
 	struct sim_args *g = row;
 
@@ -358,8 +344,7 @@ take_sim_policy(void *row, char *name)
 	           "the name of one policy, once";
 }
 
-static const char *
-take_compare(void *row, char *list)
+static const char *take_compare(void *row, char *list)
 {
 	struct sim_args *g = row;
 	char *rest = arena_strdup(g->a, list), *name;
@@ -377,8 +362,7 @@ take_compare(void *row, char *list)
 	return NULL;
 }
 
-static const char *
-take_sim_form(void *row, char *form)
+static const char *take_sim_form(void *row, char *form)
 {
 	struct sim_args *g = row;
 
@@ -410,8 +394,7 @@ static const struct field sim_fields[] = {
 	{ 0 },
 };
 
-static const char *
-sim_usage(struct arena *a)
+static const char *sim_usage(struct arena *a)
 {
 	struct buf b = buf_new(a);
 
@@ -428,8 +411,7 @@ sim_usage(struct arena *a)
 	return b.p;
 }
 
-static enum err
-check_together(const struct sim_args *g, size_t nwords, struct fail *f)
+static enum err check_together(const struct sim_args *g, size_t nwords, struct fail *f)
 {
 	if (g->compare != (g->dir != NULL))
 		return FAIL(f, E_BADREQ, "--compare and --scenarios go together");
@@ -442,8 +424,7 @@ check_together(const struct sim_args *g, size_t nwords, struct fail *f)
 }
 
 /* Returns -1 to go on, otherwise the exit code. */
-static int
-parse_sim_options(struct sim_args *g, int argc, char **argv)
+static int parse_sim_options(struct sim_args *g, int argc, char **argv)
 {
 	struct fail f = { 0 };
 	struct args line = { .a = g->a,
@@ -462,8 +443,7 @@ parse_sim_options(struct sim_args *g, int argc, char **argv)
 	return args_answer(&line, end, &f);
 }
 
-int
-sim_main(int argc, char **argv)
+int sim_main(int argc, char **argv)
 {
 	struct arena a = { 0 };
 	struct sim_args g = { .a = &a };

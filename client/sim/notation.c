@@ -74,8 +74,7 @@ static const struct statement {
 	FAIL((s)->f, E_BADREQ, "%s:%d: %s", (s)->file, (s)->line,                      \
 	    arena_printf((s)->a, __VA_ARGS__))
 
-static void
-skip_blanks(struct scan *s)
+static void skip_blanks(struct scan *s)
 {
 	bool comment = false;
 
@@ -88,8 +87,7 @@ skip_blanks(struct scan *s)
 	}
 }
 
-static bool
-take_char(struct scan *s, char c)
+static bool take_char(struct scan *s, char c)
 {
 	skip_blanks(s);
 	if (*s->p != c)
@@ -99,8 +97,7 @@ take_char(struct scan *s, char c)
 }
 
 /* Takes a word; "" if there is none here. */
-static const char *
-take_word(struct scan *s)
+static const char *take_word(struct scan *s)
 {
 	const char *from;
 
@@ -110,8 +107,7 @@ take_word(struct scan *s)
 	return arena_memdup(s->a, from, (size_t)(s->p - from));
 }
 
-static bool
-take_number(struct scan *s, double *x)
+static bool take_number(struct scan *s, double *x)
 {
 	char *end;
 
@@ -123,22 +119,20 @@ take_number(struct scan *s, double *x)
 	return true;
 }
 
-static enum err
-take_bounded(struct scan *s, const char *what, double low, double high, double *x)
+static enum err take_bounded(
+    struct scan *s, const char *what, double low, double high, double *x)
 {
 	if (!take_number(s, x) || *x < low || *x > high)
 		return WRONG(s, "%s must be a number from %g to %g", what, low, high);
 	return OK;
 }
 
-static enum err
-take_closing(struct scan *s, const char *what)
+static enum err take_closing(struct scan *s, const char *what)
 {
 	return take_char(s, ')') ? OK : WRONG(s, "%s is not closed by \")\"", what);
 }
 
-static struct sim_project *
-find_project(struct scan *s, const char *name)
+static struct sim_project *find_project(struct scan *s, const char *name)
 {
 	for (size_t i = 0; i < s->scenario->nprojects; i++)
 		if (strcmp(s->scenario->projects[i].name, name) == 0)
@@ -146,8 +140,7 @@ find_project(struct scan *s, const char *name)
 	return NULL;
 }
 
-static enum err
-take_assignment(struct scan *s, const char *name)
+static enum err take_assignment(struct scan *s, const char *name)
 {
 	const char *yes;
 	double x;
@@ -178,8 +171,8 @@ take_assignment(struct scan *s, const char *name)
 	    name);
 }
 
-static void
-apply_statement(struct sim_project *p, enum about about, double x, double mean_h)
+static void apply_statement(
+    struct sim_project *p, enum about about, double x, double mean_h)
 {
 	switch (about) {
 	case ABOUT_AVAIL:
@@ -208,8 +201,7 @@ apply_statement(struct sim_project *p, enum about about, double x, double mean_h
 	}
 }
 
-static enum err
-take_statement(struct scan *s, const struct statement *st)
+static enum err take_statement(struct scan *s, const struct statement *st)
 {
 	const char *name = take_word(s);
 	struct sim_project *p = find_project(s, name);
@@ -233,8 +225,7 @@ take_statement(struct scan *s, const struct statement *st)
 }
 
 /* Takes what follows the ";" in P(C, D, R; ...): gpu, gpu=U, ncpus=N, sd=X. */
-static enum err
-take_job_details(struct scan *s, struct sim_app *app)
+static enum err take_job_details(struct scan *s, struct sim_app *app)
 {
 	bool ncpus = false;
 
@@ -266,8 +257,7 @@ take_job_details(struct scan *s, struct sim_app *app)
 	return OK;
 }
 
-static struct sim_app *
-scan_add_app(struct scan *s, const char *name, double share)
+static struct sim_app *scan_add_app(struct scan *s, const char *name, double share)
 {
 	struct sim_scenario *sc = s->scenario;
 	struct sim_project *p = find_project(s, name);
@@ -291,8 +281,7 @@ scan_add_app(struct scan *s, const char *name, double share)
 }
 
 /* Takes P(C, D, R); repeated for the same P it adds another kind of job. */
-static enum err
-take_project_line(struct scan *s, const char *name)
+static enum err take_project_line(struct scan *s, const char *name)
 {
 	static const char *const what[ARGS_MOST] = { "C, the hours of a job,",
 		"D, the hours to its deadline,", "R, the project's share," };
@@ -320,8 +309,7 @@ take_project_line(struct scan *s, const char *name)
 	return take_closing(s, name);
 }
 
-static enum err
-take_item(struct scan *s)
+static enum err take_item(struct scan *s)
 {
 	const char *name = take_word(s);
 
@@ -340,8 +328,7 @@ take_item(struct scan *s)
 	return take_project_line(s, name);
 }
 
-enum err
-sim_notation(struct arena *a, const char *file, const char *bytes, size_t n,
+enum err sim_notation(struct arena *a, const char *file, const char *bytes, size_t n,
     struct sim_scenario *sc, struct fail *f)
 {
 	struct scan s = { .a = a,

@@ -47,8 +47,7 @@ struct sim_plot {
 	bool off;
 };
 
-struct sim_plot *
-sim_plot_new(
+struct sim_plot *sim_plot_new(
     struct arena *a, const struct sim_scenario *s, const char *title, double days)
 {
 	struct sim_plot *p = NEW(a, struct sim_plot);
@@ -79,8 +78,7 @@ sim_plot_new(
 
 /* --- collecting --- */
 
-static void
-plot_advance(struct sim_plot *p, double t)
+static void plot_advance(struct sim_plot *p, double t)
 {
 	for (size_t i = 0; i < p->scenario->nprojects && !p->off; i++)
 		p->had[i] += p->rate[i] * (t - p->now);
@@ -89,8 +87,7 @@ plot_advance(struct sim_plot *p, double t)
 
 /* A project is owed its share of what all projects had, less what it had itself, in
  * time of the host. */
-static void
-fill_column(struct sim_plot *p)
+static void fill_column(struct sim_plot *p)
 {
 	size_t np = p->scenario->nprojects;
 	double all = 0, shares = 0, host = 0;
@@ -110,8 +107,7 @@ fill_column(struct sim_plot *p)
 	p->column++;
 }
 
-static void
-plot_go_to(struct sim_plot *p, double t)
+static void plot_go_to(struct sim_plot *p, double t)
 {
 	double next;
 
@@ -123,8 +119,7 @@ plot_go_to(struct sim_plot *p, double t)
 	plot_advance(p, t);
 }
 
-static void
-close_bars(struct sim_plot *p, const struct job *j, double t)
+static void close_bars(struct sim_plot *p, const struct job *j, double t)
 {
 	for (int32_t i = 0; i < j->nrows && t > j->from; i++)
 		PUSH(p->a, p->bars, p->nbars, p->bars_cap) = (struct bar){
@@ -133,8 +128,7 @@ close_bars(struct sim_plot *p, const struct job *j, double t)
 }
 
 /* Puts the job on the least loaded rows of its resource, one per instance. */
-static void
-plot_start_job(struct sim_plot *p, const struct sim_event *e)
+static void plot_start_job(struct sim_plot *p, const struct sim_event *e)
 {
 	const struct sim_app *app = &p->scenario->projects[e->project].apps[e->app];
 	struct job j = { .id = e->job,
@@ -162,8 +156,7 @@ plot_start_job(struct sim_plot *p, const struct sim_event *e)
 	PUSH(p->a, p->jobs, p->njobs, p->jobs_cap) = j;
 }
 
-static void
-plot_stop_job(struct sim_plot *p, const struct sim_event *e)
+static void plot_stop_job(struct sim_plot *p, const struct sim_event *e)
 {
 	for (size_t i = 0; i < p->njobs; i++) {
 		struct job *j = &p->jobs[i];
@@ -180,8 +173,7 @@ plot_stop_job(struct sim_plot *p, const struct sim_event *e)
 	}
 }
 
-static void
-plot_host(struct sim_plot *p, bool on, double t)
+static void plot_host(struct sim_plot *p, bool on, double t)
 {
 	for (size_t i = 0; i < p->njobs; i++) {
 		if (!on && !p->off)
@@ -191,8 +183,7 @@ plot_host(struct sim_plot *p, bool on, double t)
 	p->off = !on;
 }
 
-void
-sim_plot_event(struct sim_plot *p, const struct sim_event *e)
+void sim_plot_event(struct sim_plot *p, const struct sim_event *e)
 {
 	double work_s = 0;
 
@@ -236,8 +227,7 @@ sim_plot_event(struct sim_plot *p, const struct sim_event *e)
  * Returns the time for which each project had the instance in each column: [column *
  * projects + project].
  */
-static double *
-row_times(struct sim_plot *p, size_t row, double width)
+static double *row_times(struct sim_plot *p, size_t row, double width)
 {
 	size_t np = p->scenario->nprojects;
 	double *had = NEWN(p->a, double, mul_or_die(COLUMNS, np));
@@ -256,8 +246,7 @@ row_times(struct sim_plot *p, size_t row, double width)
 }
 
 /* Returns the project that had it longest; NAN = none for half of the column. */
-static double
-longest_holder(const double *had, size_t nprojects, double width)
+static double longest_holder(const double *had, size_t nprojects, double width)
 {
 	double sum = 0;
 	size_t who = 0;
@@ -269,8 +258,7 @@ longest_holder(const double *had, size_t nprojects, double width)
 	return sum >= width / 2 ? (double)who : NAN;
 }
 
-static void
-fill_instances(struct sim_plot *p, const char **names, double **who)
+static void fill_instances(struct sim_plot *p, const char **names, double **who)
 {
 	size_t np = p->scenario->nprojects;
 	double width = p->end / COLUMNS;
@@ -287,8 +275,7 @@ fill_instances(struct sim_plot *p, const char **names, double **who)
 		}
 }
 
-void
-sim_plot_draw(struct sim_plot *p, struct buf *b)
+void sim_plot_draw(struct sim_plot *p, struct buf *b)
 {
 	size_t np = p->scenario->nprojects;
 	const char **names = NEWN(p->a, const char *, np), *rows[ROWS_MOST];

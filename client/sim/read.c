@@ -10,8 +10,7 @@
 #include "lib/text.h"
 #include "lib/banned.h"
 
-static enum err
-check_sim_app(const char *path, const struct sim_scenario *s,
+static enum err check_sim_app(const char *path, const struct sim_scenario *s,
     const struct sim_project *p, const struct sim_app *app, struct fail *f)
 {
 	if ((size_t)app->rsc >= s->nrsc)
@@ -28,8 +27,8 @@ check_sim_app(const char *path, const struct sim_scenario *s,
 	return OK;
 }
 
-static enum err
-check_times(const char *path, const struct sim_project *p, struct fail *f)
+static enum err check_times(
+    const char *path, const struct sim_project *p, struct fail *f)
 {
 	if (p->detach_s < p->attach_s)
 		return FAIL(f, E_BADREQ,
@@ -46,8 +45,8 @@ check_times(const char *path, const struct sim_project *p, struct fail *f)
 	return OK;
 }
 
-enum err
-sim_read(struct arena *a, const char *path, struct sim_scenario *s, struct fail *f)
+enum err sim_read(
+    struct arena *a, const char *path, struct sim_scenario *s, struct fail *f)
 {
 	char *bytes;
 	size_t n, at = 0;

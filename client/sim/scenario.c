@@ -12,8 +12,7 @@
 
 static const struct sim_onoff always = { .fraction = 1, .mean_on_s = 4 * 3600 };
 
-void
-sim_defaults(struct sim_scenario *s)
+void sim_defaults(struct sim_scenario *s)
 {
 	*s = (struct sim_scenario){
 		.note = "",
@@ -29,8 +28,7 @@ sim_defaults(struct sim_scenario *s)
 	};
 }
 
-void
-sim_app_defaults(struct sim_app *app)
+void sim_app_defaults(struct sim_app *app)
 {
 	*app = (struct sim_app){ .name = "",
 		.ncpus = 1,
@@ -42,14 +40,12 @@ sim_app_defaults(struct sim_app *app)
 		.until_s = INFINITY };
 }
 
-void
-sim_project_defaults(struct sim_project *p)
+void sim_project_defaults(struct sim_project *p)
 {
 	*p = (struct sim_project){ .share = 100, .up = always, .detach_s = INFINITY };
 }
 
-void
-sim_add_gpus(struct sim_scenario *s, double n, double rel)
+void sim_add_gpus(struct sim_scenario *s, double n, double rel)
 {
 	s->rsc[SIM_GPU] = (struct cw_resource){
 		.name = "GPU",
@@ -60,8 +56,7 @@ sim_add_gpus(struct sim_scenario *s, double n, double rel)
 	s->nrsc = SIM_GPU + 1;
 }
 
-bool
-sim_name_ok(const char *s)
+bool sim_name_ok(const char *s)
 {
 	size_t n = strlen(s);
 

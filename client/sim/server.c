@@ -24,38 +24,33 @@ struct times {
 	size_t n, cap;
 };
 
-static void
-note_time(struct times *t, double at)
+static void note_time(struct times *t, double at)
 {
 	if (at > 0 && at < t->end)
 		PUSH(t->a, t->at, t->n, t->cap) = at;
 }
 
-static int
-by_time(const void *x, const void *y)
+static int by_time(const void *x, const void *y)
 {
 	double a = *(const double *)x, b = *(const double *)y;
 
 	return (a > b) - (a < b);
 }
 
-static void
-switch_host(struct sim *s, double t)
+static void switch_host(struct sim *s, double t)
 {
 	onoff_at(&s->on, t, &s->rng);
 	onoff_at(&s->active, t, &s->rng);
 	onoff_at(&s->connected, t, &s->rng);
 }
 
-static double
-next_switch(const struct sim *s)
+static double next_switch(const struct sim *s)
 {
 	return cw_min(s->on.until, cw_min(s->active.until, s->connected.until));
 }
 
 /* A run's power, network and servers at its start. */
-static struct sim
-start_history(
+static struct sim start_history(
     const struct sim_scenario *sc, const struct sim_options *o, struct arena *a)
 {
 	struct sim s = { .scenario = sc,
@@ -70,8 +65,7 @@ start_history(
 }
 
 /* Splits the time wherever something changes. */
-static void
-find_times(struct sim s, struct arena *a, struct sim_path *path)
+static void find_times(struct sim s, struct arena *a, struct sim_path *path)
 {
 	struct times t = { .a = a, .end = s.end_s };
 	size_t n = 1;
@@ -112,8 +106,7 @@ find_times(struct sim s, struct arena *a, struct sim_path *path)
 
 /* For each project: the lengths of the spans' gaps without contact; 0 while there is
  * contact, INFINITY before the first one. */
-static void
-measure_gaps(struct sim_path *path, size_t nprojects)
+static void measure_gaps(struct sim_path *path, size_t nprojects)
 {
 	for (size_t p = 0; p < nprojects; p++) {
 		double last = -INFINITY;
@@ -131,17 +124,15 @@ measure_gaps(struct sim_path *path, size_t nprojects)
 	}
 }
 
-static bool
-is_up(struct server *v, double t)
+static bool is_up(struct server *v, double t)
 {
 	onoff_at(&v->up, t, &v->up_rng);
 	return v->up.on &&
 	       !(t >= v->project->down_from_s && t < v->project->down_until_s);
 }
 
-void
-sim_path(const struct sim_scenario *sc, double days, uint64_t seed, struct arena *a,
-    struct sim_path *path)
+void sim_path(const struct sim_scenario *sc, double days, uint64_t seed,
+    struct arena *a, struct sim_path *path)
 {
 	struct sim_options o = { .days = days, .seed = seed };
 	struct sim s = start_history(sc, &o, a);
@@ -180,8 +171,7 @@ struct supply { /* apps of one project that have jobs for one resource */
 	double weight;
 };
 
-static uint32_t
-count_in_progress(const struct sim *s, const struct sim_app *app)
+static uint32_t count_in_progress(const struct sim *s, const struct sim_app *app)
 {
 	uint32_t n = 0;
 
@@ -190,8 +180,7 @@ count_in_progress(const struct sim *s, const struct sim_app *app)
 	return n;
 }
 
-static struct supply
-supply_of(const struct sim *s, const struct server *v, size_t rsc)
+static struct supply supply_of(const struct sim *s, const struct server *v, size_t rsc)
 {
 	struct supply u = { .n = 0 };
 
@@ -207,8 +196,7 @@ supply_of(const struct sim *s, const struct server *v, size_t rsc)
 	return u;
 }
 
-static size_t
-pick_app(const struct supply *u, struct rng *rng)
+static size_t pick_app(const struct supply *u, struct rng *rng)
 {
 	double x;
 	size_t i = 0;
@@ -221,16 +209,14 @@ pick_app(const struct supply *u, struct rng *rng)
 	return i;
 }
 
-static void
-strike_app(struct supply *u, size_t i)
+static void strike_app(struct supply *u, size_t i)
 {
 	u->weight -= u->app[i]->weight;
 	u->app[i] = u->app[--u->n];
 }
 
 /* Jobs for the host's current file come first, then one for a new file. */
-static void
-count_bytes(struct server *v, const struct sim_app *app)
+static void count_bytes(struct server *v, const struct sim_app *app)
 {
 	double *jobs = &v->job_of_file[app - v->project->apps];
 
@@ -241,8 +227,7 @@ count_bytes(struct server *v, const struct sim_app *app)
 	*jobs = *jobs + 1 >= app->jobs_per_file ? 0 : *jobs + 1;
 }
 
-static void
-send_job(struct sim *s, struct server *v, const struct sim_app *app)
+static void send_job(struct sim *s, struct server *v, const struct sim_app *app)
 {
 	const struct client_world *w = &s->world;
 	double size = app->run_s;
@@ -297,8 +282,7 @@ struct load { /* the host's load on one resource */
 
 /* As in rules/sched/workload.c: the deadline less the buffer, but at least half of the
  * time. */
-static double
-sim_to_be_done_by(const struct sim *s, double deadline)
+static double sim_to_be_done_by(const struct sim *s, double deadline)
 {
 	double left = deadline - s->world.now;
 
@@ -306,8 +290,7 @@ sim_to_be_done_by(const struct sim *s, double deadline)
 	                  deadline;
 }
 
-static void
-load_add(struct load *l, double length, double use, double deadline)
+static void load_add(struct load *l, double length, double use, double deadline)
 {
 	double by = sim_to_be_done_by(l->sim, deadline);
 
@@ -320,8 +303,7 @@ load_add(struct load *l, double length, double use, double deadline)
 		edf_add(&l->edf, (struct edf_task){ (int64_t)by, length, use });
 }
 
-static struct load
-load_of(const struct sim *s, size_t rsc, double delay_s)
+static struct load load_of(const struct sim *s, size_t rsc, double delay_s)
 {
 	struct load l = {
 		.sim = s, .rsc = rsc, .first_deadline = INFINITY, .plain = true
@@ -338,8 +320,7 @@ load_of(const struct sim *s, size_t rsc, double delay_s)
 	return l;
 }
 
-static void
-load_list_tasks(struct sim *s, struct load *l)
+static void load_list_tasks(struct sim *s, struct load *l)
 {
 	l->edf = edf_new(&s->round, (int64_t)s->world.now, s->world.rsc[l->rsc].ninst);
 	l->listed = true;
@@ -354,8 +335,7 @@ load_list_tasks(struct sim *s, struct load *l)
 	}
 }
 
-static bool
-would_send(struct sim *s, const struct server *v, struct load *l,
+static bool would_send(struct sim *s, const struct server *v, struct load *l,
     const struct sim_app *app, double length)
 {
 	if (v->project->no_deadline_check)
@@ -376,9 +356,8 @@ would_send(struct sim *s, const struct server *v, struct load *l,
 	return edf_accepts(&l->edf, (struct edf_task){ (int64_t)by, length, app->use });
 }
 
-static void
-send_for(struct sim *s, struct server *v, const struct work_ask *ask, size_t rsc,
-    struct reply_facts *f)
+static void send_for(struct sim *s, struct server *v, const struct work_ask *ask,
+    size_t rsc, struct reply_facts *f)
 {
 	struct supply u = { .n = 0 };
 	double secs = ask->secs[rsc], inst = ask->inst[rsc];
@@ -411,8 +390,7 @@ send_for(struct sim *s, struct server *v, const struct work_ask *ask, size_t rsc
 	}
 }
 
-static void
-take_reports(struct sim *s, struct server *v)
+static void take_reports(struct sim *s, struct server *v)
 {
 	struct cw_rpc *rpc = &s->world.projects[v->world].rpc;
 
@@ -429,8 +407,7 @@ take_reports(struct sim *s, struct server *v)
 	rpc->report_now = false;
 }
 
-static void
-tell_contact(struct sim *s, const struct server *v, const struct contact *c)
+static void tell_contact(struct sim *s, const struct server *v, const struct contact *c)
 {
 	const char *text = contact_words(c->why);
 
@@ -445,8 +422,7 @@ tell_contact(struct sim *s, const struct server *v, const struct contact *c)
 	sim_tell(s, SIM_CONTACT, v, NULL, 0, 0, text);
 }
 
-bool
-sim_contact(struct sim *s, const struct contact *c)
+bool sim_contact(struct sim *s, const struct contact *c)
 {
 	struct server *v = &s->servers[s->server_index[c->project]];
 	struct reply_facts f = { .request_delay_s = v->project->request_delay_s };

@@ -18,14 +18,12 @@ static const double NEAR_S = 1e-6, AGAIN_S = 1;
 
 /* --- passing of time --- */
 
-static bool
-computing(const struct sim *s)
+static bool computing(const struct sim *s)
 {
 	return s->on.on && s->active.on;
 }
 
-static void
-run_task(struct sim *s, uint32_t i, double dt)
+static void run_task(struct sim *s, uint32_t i, double dt)
 {
 	struct cw_task *t = &s->world.tasks[i];
 	struct sim_job *j = &s->jobs[i];
@@ -64,8 +62,7 @@ run_task(struct sim *s, uint32_t i, double dt)
 	t->remaining_s = remaining;
 }
 
-static void
-advance_clock(struct sim *s, double t)
+static void advance_clock(struct sim *s, double t)
 {
 	double dt = t - s->world.now;
 
@@ -78,8 +75,7 @@ advance_clock(struct sim *s, double t)
 	s->world.now = t;
 }
 
-static double
-next_task_event(const struct sim *s)
+static double next_task_event(const struct sim *s)
 {
 	double t = INFINITY;
 
@@ -96,8 +92,7 @@ next_task_event(const struct sim *s)
 	return s->world.now + cw_max(t, 0);
 }
 
-static double
-next_event_time(const struct sim *s)
+static double next_event_time(const struct sim *s)
 {
 	double t = cw_min(next_task_event(s), s->attach_at);
 
@@ -109,8 +104,7 @@ next_event_time(const struct sim *s)
 
 /* --- events --- */
 
-static void
-stop_all(struct sim *s, bool keep)
+static void stop_all(struct sim *s, bool keep)
 {
 	for (uint32_t i = 0; i < s->world.ntasks; i++) {
 		if (s->world.tasks[i].running)
@@ -120,8 +114,7 @@ stop_all(struct sim *s, bool keep)
 	}
 }
 
-static void
-end_tasks(struct sim *s)
+static void end_tasks(struct sim *s)
 {
 	uint32_t gone = 0;
 
@@ -137,8 +130,7 @@ end_tasks(struct sim *s)
 	}
 }
 
-static void
-list_running(struct sim *s)
+static void list_running(struct sim *s)
 {
 	if (!s->relist)
 		return;
@@ -152,8 +144,7 @@ list_running(struct sim *s)
 /* --- the rules --- */
 
 /* Was the task chosen because of its deadline? Only of interest to a listener. */
-static bool
-is_urgent(const struct sim *s, const struct run_list *list, uint32_t task)
+static bool is_urgent(const struct sim *s, const struct run_list *list, uint32_t task)
 {
 	for (size_t i = 0; i < list->n && s->options->event != NULL; i++)
 		if (list->item[i].task == task)
@@ -161,8 +152,7 @@ is_urgent(const struct sim *s, const struct run_list *list, uint32_t task)
 	return false;
 }
 
-static bool
-stops_lose_work(const struct sim *s, const struct enforced *e)
+static bool stops_lose_work(const struct sim *s, const struct enforced *e)
 {
 	for (size_t i = 0; i < e->nstop; i++)
 		if (sim_loss_s(s, e->stop[i].task, e->stop[i].keep) > 0)
@@ -170,8 +160,7 @@ stops_lose_work(const struct sim *s, const struct enforced *e)
 	return false;
 }
 
-static void
-choose_tasks(struct sim *s, struct rr_sim *rr)
+static void choose_tasks(struct sim *s, struct rr_sim *rr)
 {
 	struct run_list list;
 	struct enforced e;
@@ -191,8 +180,7 @@ choose_tasks(struct sim *s, struct rr_sim *rr)
 }
 
 /* Most of the time nothing is going to happen, and then no simulation is needed. */
-static void
-predict(struct sim *s, struct rr_sim *rr)
+static void predict(struct sim *s, struct rr_sim *rr)
 {
 	if (!s->options->policy->needs_low_water) {
 		rr_simulate(&s->world, &s->round, rr);
@@ -206,8 +194,8 @@ predict(struct sim *s, struct rr_sim *rr)
 }
 
 /* Does the outlook last until the rules are applied again? */
-static bool
-outlook_suffices(const struct sim *s, const struct rr_sim *rr, const struct contact *c)
+static bool outlook_suffices(
+    const struct sim *s, const struct rr_sim *rr, const struct contact *c)
 {
 	double next = cw_min(s->check_at, c->recheck_at);
 
@@ -215,8 +203,7 @@ outlook_suffices(const struct sim *s, const struct rr_sim *rr, const struct cont
 	       rr_outlook_holds(&s->world, &rr->outlook, next - s->world.now);
 }
 
-static void
-find_contact(struct sim *s, const struct rr_sim *rr, struct contact *c)
+static void find_contact(struct sim *s, const struct rr_sim *rr, struct contact *c)
 {
 	if (s->connected.on)
 		contact_next(&s->world, s->options->policy, &s->round, rr, c);
@@ -224,8 +211,7 @@ find_contact(struct sim *s, const struct rr_sim *rr, struct contact *c)
 
 /* Makes contacts until there is nothing left to do. Whatever the policy wants, the
  * host asks each project at most twice at one moment. */
-static void
-apply_rules(struct sim *s)
+static void apply_rules(struct sim *s)
 {
 	const struct policy *p = s->options->policy;
 	size_t most = 2 * s->world.nprojects + 1;
@@ -265,8 +251,7 @@ apply_rules(struct sim *s)
 		              ceil(s->check_at / s->options->poll_s);
 }
 
-static void
-run_until_end(struct sim *s)
+static void run_until_end(struct sim *s)
 {
 	for (;;) {
 		double t = next_event_time(s);
@@ -299,8 +284,7 @@ run_until_end(struct sim *s)
 
 /* --- start --- */
 
-static enum err
-check_resources(const struct sim_scenario *sc, struct fail *f)
+static enum err check_resources(const struct sim_scenario *sc, struct fail *f)
 {
 	for (size_t i = 0; i < sc->nprojects; i++)
 		for (size_t k = 0; k < sc->projects[i].napps; k++) {
@@ -318,9 +302,8 @@ check_resources(const struct sim_scenario *sc, struct fail *f)
 	return OK;
 }
 
-enum err
-sim_run(const struct sim_scenario *sc, const struct sim_options *opt, struct arena *a,
-    struct sim_sums *sums, struct fail *f)
+enum err sim_run(const struct sim_scenario *sc, const struct sim_options *opt,
+    struct arena *a, struct sim_sums *sums, struct fail *f)
 {
 	struct sim s = { .scenario = sc,
 		.options = opt,

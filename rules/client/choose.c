@@ -10,8 +10,7 @@
 /* Divides a host by share among projects that cannot all use all of it. */
 
 /* CPUs of the greatest CPU task that the project has; 0: it has none. */
-static double
-cpus_of_task(const struct client_world *w, size_t project)
+static double cpus_of_task(const struct client_world *w, size_t project)
 {
 	double most = 0;
 
@@ -24,8 +23,7 @@ cpus_of_task(const struct client_world *w, size_t project)
 
 /* What a limit of its running tasks lets a project use that can use nothing but CPUs;
  * INFINITY: it has no such limit. */
-static double
-limit_of(const struct client_world *w, size_t project)
+static double limit_of(const struct client_world *w, size_t project)
 {
 	int32_t most = fetch_configured_limit(w, project);
 	double cpus;
@@ -37,8 +35,7 @@ limit_of(const struct client_world *w, size_t project)
 }
 
 /* The FLOPS of the set, without those of projects that are settled at their limits. */
-static double
-flops_of(const struct client_world *w, unsigned set)
+static double flops_of(const struct client_world *w, unsigned set)
 {
 	double sum = 0;
 
@@ -51,16 +48,14 @@ flops_of(const struct client_world *w, unsigned set)
 }
 
 /* The project is not settled yet, and all resources left to it are in the set. */
-static bool
-bound_by(const struct cw_project *p, unsigned gone, unsigned set)
+static bool bound_by(const struct cw_project *p, unsigned gone, unsigned set)
 {
 	return p->acct.usable_mask != 0 && p->acct.entitled == 0 &&
 	       ((p->acct.usable_mask & ~gone) & ~set) == 0;
 }
 
 /* What the set gives per share to the projects bound by it; -1 if there are none. */
-static double
-level_of(const struct client_world *w, unsigned gone, unsigned set)
+static double level_of(const struct client_world *w, unsigned gone, unsigned set)
 {
 	double shares = 0;
 
@@ -70,8 +65,7 @@ level_of(const struct client_world *w, unsigned gone, unsigned set)
 	return shares > 0 ? flops_of(w, set) / shares : -1;
 }
 
-static unsigned
-tightest_set(const struct client_world *w, unsigned gone, double *least)
+static unsigned tightest_set(const struct client_world *w, unsigned gone, double *least)
 {
 	unsigned all = (1U << w->nrsc) - 1, tightest = 0;
 
@@ -87,8 +81,7 @@ tightest_set(const struct client_world *w, unsigned gone, double *least)
 }
 
 /* Settles the projects that could use less than the level gives them. */
-static bool
-settle_limited(struct client_world *w, unsigned gone, double level)
+static bool settle_limited(struct client_world *w, unsigned gone, double level)
 {
 	bool any = false;
 
@@ -110,8 +103,7 @@ settle_limited(struct client_world *w, unsigned gone, double level)
 /* The set of resources that gives least per share to the projects restricted to it
  * binds them: they get exactly that, and the others share the rest. Four resources
  * make 15 sets. */
-void
-entitle(struct client_world *w)
+void entitle(struct client_world *w)
 {
 	unsigned gone = 0, set;
 	double total = 0, level = 0;
@@ -153,8 +145,7 @@ struct packing {
 	bool any;    /* a task has been placed */
 };
 
-static int
-by_memory_per_cpu(const void *pa, const void *pb)
+static int by_memory_per_cpu(const void *pa, const void *pb)
 {
 	const struct packed *a = pa, *b = pb;
 	double x = a->rss * b->ncpus, y = b->rss * a->ncpus;
@@ -163,15 +154,13 @@ by_memory_per_cpu(const void *pa, const void *pb)
 }
 
 /* A task that may start now, as far as memory is concerned. */
-static bool
-may_be_packed(const struct client_world *w, const struct cw_task *t)
+static bool may_be_packed(const struct client_world *w, const struct cw_task *t)
 {
 	return t->rsc == CW_CPU && t->ncpus > 0 && cw_runnable(w, t) && !cw_nci(w, t) &&
 	       !cw_too_big(w, t);
 }
 
-struct packing *
-packing_of(const struct client_world *w, struct arena *a)
+struct packing *packing_of(const struct client_world *w, struct arena *a)
 {
 	struct packing *p;
 	double most = 0, all = 0;
@@ -200,8 +189,7 @@ packing_of(const struct client_world *w, struct arena *a)
 }
 
 /* CPUs that the tasks not yet placed can keep busy; task is not counted. */
-static double
-busy_cpus(const struct packing *p, double ram, double cpus, int64_t task)
+static double busy_cpus(const struct packing *p, double ram, double cpus, int64_t task)
 {
 	double left = cpus;
 
@@ -218,8 +206,8 @@ busy_cpus(const struct packing *p, double ram, double cpus, int64_t task)
 	return cpus - cw_max(0, left);
 }
 
-bool
-packing_leaves_idle(const struct packing *p, double ram, double cpus, uint32_t task)
+bool packing_leaves_idle(
+    const struct packing *p, double ram, double cpus, uint32_t task)
 {
 	const struct cw_task *t = &p->world->tasks[task];
 
@@ -231,8 +219,7 @@ packing_leaves_idle(const struct packing *p, double ram, double cpus, uint32_t t
 	       busy_cpus(p, ram, cpus, CW_NONE) - NEAR;
 }
 
-void
-packing_take(struct packing *p, uint32_t task)
+void packing_take(struct packing *p, uint32_t task)
 {
 	p->taken[task] = true;
 	p->any = true;
@@ -265,20 +252,18 @@ struct choice {
 	uint32_t nrunning; /* running CPU tasks that are not listed yet */
 };
 
-static bool
-may_choose(const struct client_world *w, const struct cw_task *t, int32_t rsc)
+static bool may_choose(
+    const struct client_world *w, const struct cw_task *t, int32_t rsc)
 {
 	return t->rsc == rsc && cw_runnable(w, t) && !cw_nci(w, t);
 }
 
-static struct queues *
-queues_of(const struct choice *c, size_t project, int32_t rsc)
+static struct queues *queues_of(const struct choice *c, size_t project, int32_t rsc)
 {
 	return &c->q[project * c->world->nrsc + (size_t)rsc];
 }
 
-static bool
-has_limits(const struct client_world *w)
+static bool has_limits(const struct client_world *w)
 {
 	for (size_t i = 0; i < w->nprojects; i++)
 		if (w->projects[i].max_concurrent > 0)
@@ -290,8 +275,7 @@ has_limits(const struct client_world *w)
 }
 
 /* From the last task to the first, as each goes to the head of its queue. */
-static void
-fill_queues(struct choice *c)
+static void fill_queues(struct choice *c)
 {
 	const struct client_world *w = c->world;
 	bool any_nci = false;
@@ -322,8 +306,7 @@ fill_queues(struct choice *c)
 }
 
 /* Listing more tasks than may run at a time would only displace others. */
-static bool
-concurrency_full(const struct choice *c, const struct cw_task *t)
+static bool concurrency_full(const struct choice *c, const struct cw_task *t)
 {
 	int32_t most = c->world->projects[t->project].max_concurrent;
 
@@ -335,8 +318,7 @@ concurrency_full(const struct choice *c, const struct cw_task *t)
 	return most > 0 && c->napp[t->app] >= most;
 }
 
-static void
-choose_task(struct choice *c, size_t i, bool edf)
+static void choose_task(struct choice *c, size_t i, bool edf)
 {
 	const struct cw_task *t = &c->world->tasks[i];
 	double flops = t->ncpus * c->world->rsc[CW_CPU].flops;
@@ -363,8 +345,7 @@ struct urgent {
 	uint32_t task;
 };
 
-static int
-by_urgency(const void *pa, const void *pb)
+static int by_urgency(const void *pa, const void *pb)
 {
 	const struct urgent *a = pa, *b = pb;
 
@@ -380,16 +361,14 @@ by_urgency(const void *pa, const void *pb)
 /* Upstream: a running task that was in danger stays urgent for a time slice, and as
  * long as another task of its project is in danger; otherwise the two would take turns
  * (client.md 4.3). */
-static bool
-still_urgent(const struct choice *c, const struct cw_task *t)
+static bool still_urgent(const struct choice *c, const struct cw_task *t)
 {
 	return c->params->stay_urgent && t->running && t->endangered_at > 0 &&
 	       (c->rr->projects[t->project].misses[t->rsc] > 0 ||
 		   t->endangered_at + c->world->prefs.period_s > c->world->now);
 }
 
-static bool
-count_misses(const struct choice *c, int32_t rsc, uint32_t *misses)
+static bool count_misses(const struct choice *c, int32_t rsc, uint32_t *misses)
 {
 	bool any = false;
 
@@ -410,8 +389,8 @@ count_misses(const struct choice *c, int32_t rsc, uint32_t *misses)
 
 /* Takes the earliest deadlines among tasks that would miss, or among all tasks of
  * projects with misses, as many as there are misses. */
-static double
-take_urgent(struct choice *c, struct arena *a, int32_t rsc, uint32_t *misses)
+static double take_urgent(
+    struct choice *c, struct arena *a, int32_t rsc, uint32_t *misses)
 {
 	struct urgent *u;
 	double used = 0;
@@ -444,8 +423,7 @@ take_urgent(struct choice *c, struct arena *a, int32_t rsc, uint32_t *misses)
 
 /* --- by priority --- */
 
-static bool
-pop_candidate(struct choice *c, size_t project, int32_t rsc, uint32_t *task)
+static bool pop_candidate(struct choice *c, size_t project, int32_t rsc, uint32_t *task)
 {
 	struct queues *q = queues_of(c, project, rsc);
 
@@ -461,8 +439,7 @@ pop_candidate(struct choice *c, size_t project, int32_t rsc, uint32_t *task)
 }
 
 /* A project that has a reserved instance left comes before the others. */
-static struct turn
-turn_of(const struct choice *c, uint32_t project, int32_t rsc)
+static struct turn turn_of(const struct choice *c, uint32_t project, int32_t rsc)
 {
 	const double *reserved = c->params->reserved;
 
@@ -473,8 +450,7 @@ turn_of(const struct choice *c, uint32_t project, int32_t rsc)
 }
 
 /* Returns the index of the turn that comes first; if several do, of the first. */
-static size_t
-first_turn(const struct choice *c)
+static size_t first_turn(const struct choice *c)
 {
 	size_t first = 0, n = c->nturns;
 	struct turn best = c->turns[0];
@@ -499,8 +475,7 @@ struct surplus {
 /* Notes a task listed when the tasks before it use so many instances. Returns true if
  * further tasks would make no difference: nothing keeps the listed ones from filling
  * the CPUs, all running ones are among them, and tasks of several projects wait. */
-static bool
-list_suffices(
+static bool list_suffices(
     const struct choice *c, const struct cw_task *t, double used, struct surplus *s)
 {
 	if (!c->params->brief || t->rsc != CW_CPU || c->limited ||
@@ -514,8 +489,7 @@ list_suffices(
 }
 
 /* Tasks of the project are due before a time slice of others would end. */
-static bool
-due_within_slice(const struct client_world *w, size_t project)
+static bool due_within_slice(const struct client_world *w, size_t project)
 {
 	double bound = w->projects[project].acct.delay_bound_s;
 
@@ -524,8 +498,7 @@ due_within_slice(const struct client_world *w, size_t project)
 
 /* Takes up to twice the instances, so that tasks which turn out not to fit have
  * substitutes. */
-static void
-take_by_priority(struct choice *c, int32_t rsc, double used)
+static void take_by_priority(struct choice *c, int32_t rsc, double used)
 {
 	struct surplus surplus = { CW_NONE, false };
 
@@ -555,8 +528,7 @@ take_by_priority(struct choice *c, int32_t rsc, double used)
 }
 
 /* Takes running tasks that are still within their time slice. */
-static double
-take_slices(struct choice *c, int32_t rsc)
+static double take_slices(struct choice *c, int32_t rsc)
 {
 	double used = 0;
 
@@ -572,8 +544,7 @@ take_slices(struct choice *c, int32_t rsc)
 	return used;
 }
 
-void
-choose_by_priority(const struct client_world *w, struct arena *a,
+void choose_by_priority(const struct client_world *w, struct arena *a,
     const struct rr_sim *rr, const struct choice_params *params, struct run_list *list)
 {
 	struct choice c = { .world = w,
@@ -605,8 +576,7 @@ choose_by_priority(const struct client_world *w, struct arena *a,
 }
 
 /* Instances that a project keeps of its own ones. */
-static double
-kept_instances(double own, double over, bool hurry)
+static double kept_instances(double own, double over, bool hurry)
 {
 	double whole = choose_whole(own);
 
@@ -615,9 +585,8 @@ kept_instances(double own, double over, bool hurry)
 	return over < 1 ? whole : cw_max(0, whole - cw_max(1, floor(over / own)));
 }
 
-double *
-choose_reserved(const struct client_world *w, struct arena *a, const struct rr_sim *rr,
-    const double *over)
+double *choose_reserved(const struct client_world *w, struct arena *a,
+    const struct rr_sim *rr, const double *over)
 {
 	double *reserved = NEWN(a, double, w->nprojects * w->nrsc);
 	bool *in = NEWN(a, bool, w->nprojects);

@@ -17,8 +17,7 @@ enum { PATIENT_PART = 32, PATIENT_MOST_S = 7200 };
 /* If the whole delay bound is shorter than the margin before deadlines, results still
  * wait for a quarter of the time that is left; for half of it, which is often long
  * enough for the next request, if the policy is patient. */
-static double
-report_due_at(const struct client_world *w, const struct policy *policy,
+static double report_due_at(const struct client_world *w, const struct policy *policy,
     const struct cw_project *p)
 {
 	double due, ready = p->rpc.first_ready_at;
@@ -38,8 +37,7 @@ report_due_at(const struct client_world *w, const struct policy *policy,
 	return due;
 }
 
-static bool
-has_unreported_tasks(const struct client_world *w, size_t project)
+static bool has_unreported_tasks(const struct client_world *w, size_t project)
 {
 	for (size_t i = 0; i < w->ntasks; i++)
 		if (w->tasks[i].project == (int32_t)project)
@@ -49,9 +47,8 @@ has_unreported_tasks(const struct client_world *w, size_t project)
 
 /* Returns why the project is due now, leaving work fetch aside; if it is not, lowers
  * *at to when it may be. */
-static enum contact_why
-contact_due(const struct client_world *w, const struct policy *policy, size_t project,
-    double *at)
+static enum contact_why contact_due(const struct client_world *w,
+    const struct policy *policy, size_t project, double *at)
 {
 	const struct cw_project *p = &w->projects[project];
 	double report = report_due_at(w, policy, p);
@@ -83,8 +80,7 @@ contact_due(const struct client_world *w, const struct policy *policy, size_t pr
 }
 
 /* Rank of the reasons if several projects have one (client.md 1.3). */
-static int
-reason_rank(enum contact_why why)
+static int reason_rank(enum contact_why why)
 {
 	static const int w[] = { [CONTACT_NONE] = 9,
 		[CONTACT_MASTER] = 0,
@@ -97,8 +93,7 @@ reason_rank(enum contact_why why)
 	return w[why];
 }
 
-static void
-find_reason(
+static void find_reason(
     const struct client_world *w, const struct policy *policy, struct contact *c)
 {
 	for (size_t i = 0; i < w->nprojects; i++) {
@@ -121,8 +116,7 @@ find_reason(
 /* --- what to ask --- */
 
 /* A project that is not CPU-intensive has one task at a time. */
-static inline bool
-wants_nci(const struct client_world *w, size_t project)
+static inline bool wants_nci(const struct client_world *w, size_t project)
 {
 	const struct cw_project *p = &w->projects[project];
 
@@ -135,8 +129,7 @@ wants_nci(const struct client_world *w, size_t project)
 	return true;
 }
 
-static void
-ask_nci(const struct client_world *w, struct contact *c)
+static void ask_nci(const struct client_world *w, struct contact *c)
 {
 	for (size_t i = 0; i < w->nprojects; i++)
 		if (wants_nci(w, i)) {
@@ -147,8 +140,8 @@ ask_nci(const struct client_world *w, struct contact *c)
 }
 
 /* First contact: asks for one task per resource. */
-static void
-ask_first(const struct client_world *w, size_t project, struct work_ask *ask)
+static void ask_first(
+    const struct client_world *w, size_t project, struct work_ask *ask)
 {
 	const struct cw_project *p = &w->projects[project];
 
@@ -162,8 +155,8 @@ ask_first(const struct client_world *w, size_t project, struct work_ask *ask)
 
 /* The world in which a contact that is made anyhow asks for work, too: however recent
  * the last one was, and in spite of the project's delays. */
-static const struct client_world *
-without_delay(const struct client_world *w, struct arena *a, size_t project)
+static const struct client_world *without_delay(
+    const struct client_world *w, struct arena *a, size_t project)
 {
 	const struct cw_rpc *rpc = &w->projects[project].rpc;
 	struct client_world *v;
@@ -181,9 +174,8 @@ without_delay(const struct client_world *w, struct arena *a, size_t project)
 }
 
 /* Asks for work along with a contact that has another reason. */
-static void
-ask_along(const struct client_world *w, const struct policy *policy, struct arena *a,
-    const struct rr_sim *rr, struct contact *c)
+static void ask_along(const struct client_world *w, const struct policy *policy,
+    struct arena *a, const struct rr_sim *rr, struct contact *c)
 {
 	size_t project = (size_t)c->project;
 
@@ -194,9 +186,8 @@ ask_along(const struct client_world *w, const struct policy *policy, struct aren
 		policy->piggyback(w, policy, a, rr, project, &c->ask);
 }
 
-void
-contact_next(const struct client_world *w, const struct policy *policy, struct arena *a,
-    const struct rr_sim *rr, struct contact *c)
+void contact_next(const struct client_world *w, const struct policy *policy,
+    struct arena *a, const struct rr_sim *rr, struct contact *c)
 {
 	*c = (struct contact){ CONTACT_NONE, CW_NONE, { .project = CW_NONE },
 		/* A task that waits longer than this may come into danger. */
@@ -223,8 +214,7 @@ contact_next(const struct client_world *w, const struct policy *policy, struct a
 	}
 }
 
-const char *
-contact_words(enum contact_why why)
+const char *contact_words(enum contact_why why)
 {
 	static const char *const words[] = { "nothing to do", "master file",
 		"first contact", "asked for by the user", "asked for by the project",
@@ -233,8 +223,7 @@ contact_words(enum contact_why why)
 	return words[why];
 }
 
-void
-contact_ready(struct cw_rpc *rpc, double at, double deadline, bool report_now)
+void contact_ready(struct cw_rpc *rpc, double at, double deadline, bool report_now)
 {
 	if (rpc->nready == 0 || deadline < rpc->first_deadline)
 		rpc->first_deadline = deadline;
@@ -246,16 +235,14 @@ contact_ready(struct cw_rpc *rpc, double at, double deadline, bool report_now)
 
 /* --- what the reply changes --- */
 
-static void
-delay_contact(struct cw_project *p, double at)
+static void delay_contact(struct cw_project *p, double at)
 {
 	p->rpc.min_rpc_time = cw_max(p->rpc.min_rpc_time, at);
 }
 
 /* Backs off after the project's n-th failure in a row. */
-static void
-back_off(struct client_world *w, const struct policy *policy, struct cw_project *p,
-    int32_t n, struct rng *rng)
+static void back_off(struct client_world *w, const struct policy *policy,
+    struct cw_project *p, int32_t n, struct rng *rng)
 {
 	const struct backoff own = { w->prefs.backoff_min_s, w->prefs.backoff_most_s };
 
@@ -264,15 +251,13 @@ back_off(struct client_world *w, const struct policy *policy, struct cw_project 
 }
 
 /* s, or the longest time that a host with bounded back-offs waits, if that is less. */
-static double
-cap_backoff_s(const struct client_world *w, double s)
+static double cap_backoff_s(const struct client_world *w, double s)
 {
 	return w->prefs.backoff_most_s > 0 ? cw_min(s, w->prefs.backoff_most_s) : s;
 }
 
 /* client.md 3: asked for R, got no task of R. */
-static void
-rsc_backoff(const struct client_world *w, const struct policy *policy,
+static void rsc_backoff(const struct client_world *w, const struct policy *policy,
     struct cw_rsc_state *s, struct rng *rng)
 {
 	double most = cap_backoff_s(w, RSC_BACKOFF_MOST_S);
@@ -285,8 +270,7 @@ rsc_backoff(const struct client_world *w, const struct policy *policy,
 	s->backoff_until = w->now + cw_min(most, s->backoff_s * (0.5 + rng_unit(rng)));
 }
 
-static double
-queue_s(const struct client_world *w)
+static double queue_s(const struct client_world *w)
 {
 	double sum = 0;
 
@@ -298,9 +282,8 @@ queue_s(const struct client_world *w)
 /* A project that refused tasks because of deadlines keeps its claim until it can be
  * asked again: by then the host's back-offs are over. If it refused some for idle
  * instances, its own deadlines are the reason, and others need not wait. */
-static void
-store_refusal(const struct client_world *w, struct cw_rpc *rpc, const struct contact *c,
-    const struct reply_facts *f)
+static void store_refusal(const struct client_world *w, struct cw_rpc *rpc,
+    const struct contact *c, const struct reply_facts *f)
 {
 	bool refused = f->latency_limited, sent = false;
 
@@ -314,9 +297,8 @@ store_refusal(const struct client_world *w, struct cw_rpc *rpc, const struct con
 	rpc->refused_queue_s = refused ? queue_s(w) : 0;
 }
 
-static void
-store_delays(const struct client_world *w, struct cw_rpc *rpc, const struct contact *c,
-    const struct reply_facts *f)
+static void store_delays(const struct client_world *w, struct cw_rpc *rpc,
+    const struct contact *c, const struct reply_facts *f)
 {
 	rpc->min_rpc_time = f->request_delay_s > 0 ? w->now + f->request_delay_s : 0;
 	rpc->next_rpc_time = f->next_rpc_delay_s > 0 ? w->now + f->next_rpc_delay_s : 0;
@@ -333,8 +315,7 @@ store_delays(const struct client_world *w, struct cw_rpc *rpc, const struct cont
 }
 
 /* "RPC policy" knows no resources: a project that had no work backs off as a whole. */
-static bool
-brought_nothing(const struct client_world *w, const struct policy *policy,
+static bool brought_nothing(const struct client_world *w, const struct policy *policy,
     const struct contact *c, const struct reply_facts *f)
 {
 	bool asked = false, got = false;
@@ -346,8 +327,7 @@ brought_nothing(const struct client_world *w, const struct policy *policy,
 	return f->in_vain || (policy->sessions && asked && !got);
 }
 
-static void
-resource_backoffs(struct client_world *w, const struct policy *policy,
+static void resource_backoffs(struct client_world *w, const struct policy *policy,
     const struct contact *c, const struct reply_facts *f, struct rng *rng)
 {
 	struct cw_project *p = &w->projects[c->project];
@@ -362,8 +342,7 @@ resource_backoffs(struct client_world *w, const struct policy *policy,
 	}
 }
 
-void
-contact_replied(struct client_world *w, const struct policy *policy,
+void contact_replied(struct client_world *w, const struct policy *policy,
     const struct contact *c, const struct reply_facts *f, struct rng *rng)
 {
 	struct cw_project *p = &w->projects[c->project];
@@ -393,8 +372,8 @@ contact_replied(struct client_world *w, const struct policy *policy,
 
 /* Results that wait for a scheduler are worth more attempts the closer their deadlines
  * are. */
-static double
-master_interval_s(const struct client_world *w, const struct cw_project *p)
+static double master_interval_s(
+    const struct client_world *w, const struct cw_project *p)
 {
 	double left = p->rpc.first_deadline - w->now;
 
@@ -403,8 +382,7 @@ master_interval_s(const struct client_world *w, const struct cw_project *p)
 	           MASTER_INTERVAL_S;
 }
 
-void
-contact_failed(struct client_world *w, const struct policy *policy, size_t project,
+void contact_failed(struct client_world *w, const struct policy *policy, size_t project,
     struct rng *rng)
 {
 	struct cw_project *p = &w->projects[project];
@@ -430,8 +408,7 @@ contact_failed(struct client_world *w, const struct policy *policy, size_t proje
 	back_off(w, policy, p, n, rng);
 }
 
-void
-contact_master(struct client_world *w, const struct policy *policy, size_t project,
+void contact_master(struct client_world *w, const struct policy *policy, size_t project,
     int32_t nurls, int32_t nnew, struct rng *rng)
 {
 	struct cw_project *p = &w->projects[project];
@@ -449,8 +426,7 @@ contact_master(struct client_world *w, const struct policy *policy, size_t proje
 	}
 }
 
-void
-contact_task_done(struct client_world *w, const struct cw_task *t)
+void contact_task_done(struct client_world *w, const struct cw_task *t)
 {
 	struct cw_project *p = &w->projects[t->project];
 
@@ -464,9 +440,8 @@ contact_task_done(struct client_world *w, const struct cw_task *t)
 	}
 }
 
-void
-contact_task_failed(struct client_world *w, const struct policy *policy, size_t project,
-    struct rng *rng)
+void contact_task_failed(struct client_world *w, const struct policy *policy,
+    size_t project, struct rng *rng)
 {
 	struct cw_project *p = &w->projects[project];
 

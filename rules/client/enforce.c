@@ -31,16 +31,15 @@ struct room { /* what is left for the tasks still to be placed */
 };
 
 /* The task has run for a time slice and has checkpointed since the slice ended. */
-static bool
-slice_over(const struct client_world *w, const struct cw_task *t)
+static bool slice_over(const struct client_world *w, const struct cw_task *t)
 {
 	double end = t->run_since + w->prefs.period_s;
 
 	return t->checkpointed_at >= end;
 }
 
-static enum urgency
-urgency_of(const struct client_world *w, const struct cw_task *t, bool edf, bool slice)
+static enum urgency urgency_of(
+    const struct client_world *w, const struct cw_task *t, bool edf, bool slice)
 {
 	bool cpu = t->rsc == CW_CPU;
 
@@ -51,8 +50,7 @@ urgency_of(const struct client_world *w, const struct cw_task *t, bool edf, bool
 	                      COPROCESSOR;
 }
 
-static struct rank
-rank_of(const struct client_world *w, const struct policy *policy,
+static struct rank rank_of(const struct client_world *w, const struct policy *policy,
     const struct run_item *it)
 {
 	const struct cw_task *t = &w->tasks[it->task];
@@ -69,14 +67,12 @@ rank_of(const struct client_world *w, const struct policy *policy,
 
 /* --- room --- */
 
-static size_t
-ninst_of(const struct client_world *w, size_t rsc)
+static size_t ninst_of(const struct client_world *w, size_t rsc)
 {
 	return (size_t)cw_max(1, ceil(w->rsc[rsc].ninst - NEAR));
 }
 
-static void
-open_room(const struct client_world *w, struct arena *a, struct room *m)
+static void open_room(const struct client_world *w, struct arena *a, struct room *m)
 {
 	*m = (struct room){ .world = w,
 		.cpus = w->rsc[CW_CPU].ninst,
@@ -91,8 +87,7 @@ open_room(const struct client_world *w, struct arena *a, struct room *m)
 	}
 }
 
-static bool
-at_concurrency_limit(const struct room *m, const struct cw_task *t)
+static bool at_concurrency_limit(const struct room *m, const struct cw_task *t)
 {
 	int32_t most = m->world->projects[t->project].max_concurrent;
 
@@ -105,8 +100,7 @@ at_concurrency_limit(const struct room *m, const struct cw_task *t)
 /* Returns the first instance for a coprocessor task: its present one if possible; for a
  * fraction of an instance, one that is shared already, so that whole instances stay
  * free for tasks that need them. -1 if the task does not fit. */
-static int32_t
-find_device(const struct room *m, const struct cw_task *t)
+static int32_t find_device(const struct room *m, const struct cw_task *t)
 {
 	const double *inst = m->inst[t->rsc];
 	size_t n = ninst_of(m->world, (size_t)t->rsc);
@@ -132,8 +126,7 @@ find_device(const struct room *m, const struct cw_task *t)
 	return whole >= ceil(use - NEAR) ? best : CW_NONE;
 }
 
-static void
-occupy_instances(struct room *m, const struct cw_task *t, int32_t device)
+static void occupy_instances(struct room *m, const struct cw_task *t, int32_t device)
 {
 	size_t n = ninst_of(m->world, (size_t)t->rsc);
 	double use = cw_min(t->use, m->world->rsc[t->rsc].ninst);
@@ -154,8 +147,7 @@ occupy_instances(struct room *m, const struct cw_task *t, int32_t device)
 /* Takes what the task needs, if it fits. Coprocessors are never overcommitted; their
  * tasks may overcommit the CPUs by one. The CPUs are full only when nothing of them is
  * left, so the last task may overcommit them, too (client.md 4.4). */
-static bool
-try_to_place(struct room *m, const struct cw_task *t, int32_t *device)
+static bool try_to_place(struct room *m, const struct cw_task *t, int32_t *device)
 {
 	*device = -1;
 	if (cw_nci(m->world, t))
@@ -183,8 +175,7 @@ try_to_place(struct room *m, const struct cw_task *t, int32_t *device)
 /* Places a task unless it would take so much memory that CPUs stay idle which smaller
  * tasks could use. A task that runs within its slice or is in danger comes first,
  * whatever its size. */
-static bool
-try_to_fit(struct room *m, struct rank r, int32_t *device)
+static bool try_to_fit(struct room *m, struct rank r, int32_t *device)
 {
 	const struct cw_task *t = &m->world->tasks[r.task];
 
@@ -200,8 +191,7 @@ try_to_fit(struct room *m, struct rank r, int32_t *device)
 
 /* --- actions --- */
 
-static void
-add_stop(const struct client_world *w, uint32_t task, struct enforced *e)
+static void add_stop(const struct client_world *w, uint32_t task, struct enforced *e)
 {
 	const struct cw_task *t = &w->tasks[task];
 	/* A coprocessor task must release the memory of its device. A task without a
@@ -213,8 +203,7 @@ add_stop(const struct client_world *w, uint32_t task, struct enforced *e)
 	e->stop[e->nstop++] = (struct stop_item){ task, keep };
 }
 
-static void
-add_start(uint32_t task, int32_t device, struct enforced *e)
+static void add_start(uint32_t task, int32_t device, struct enforced *e)
 {
 	e->start[e->nstart] = task;
 	e->device[e->nstart++] = device;
@@ -227,8 +216,7 @@ struct waiting { /* projects with tasks that could run if there were room */
 
 /* Rechecks when the task's time slice ends, or its next one if it was continued; after
  * an expired slice, at its next checkpoint. */
-static void
-plan_recheck(const struct client_world *w, const struct cw_task *t,
+static void plan_recheck(const struct client_world *w, const struct cw_task *t,
     const struct waiting *wait, struct enforced *e)
 {
 	double period = w->prefs.period_s, ran = t->running ? w->now - t->run_since : 0;
@@ -246,9 +234,8 @@ plan_recheck(const struct client_world *w, const struct cw_task *t,
 /* client.md 2.5: a task chosen for its deadline replaces the running task that loses
  * least. All others wait until a running task that is not wanted checkpoints. keep[]
  * marks the wanted tasks that fit. */
-static void
-preempt_for_deadlines(const struct client_world *w, const struct rank *r, size_t n,
-    const bool *keep, struct enforced *e)
+static void preempt_for_deadlines(const struct client_world *w, const struct rank *r,
+    size_t n, const bool *keep, struct enforced *e)
 {
 	for (size_t i = 0; i < n; i++) {
 		double least = INFINITY;
@@ -274,9 +261,8 @@ preempt_for_deadlines(const struct client_world *w, const struct rank *r, size_t
 	}
 }
 
-static void
-stop_at_checkpoints(const struct client_world *w, const struct rank *r, size_t n,
-    const bool *keep, struct enforced *e)
+static void stop_at_checkpoints(const struct client_world *w, const struct rank *r,
+    size_t n, const bool *keep, struct enforced *e)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct cw_task *t = &w->tasks[r[i].task];
@@ -294,8 +280,7 @@ stop_at_checkpoints(const struct client_world *w, const struct rank *r, size_t n
 }
 
 /* Parameters: the ranked tasks, plus what to keep, what runs, and the room left. */
-static void
-enforce_by_checkpoint(const struct client_world *w, struct arena *a,
+static void enforce_by_checkpoint(const struct client_world *w, struct arena *a,
     const struct rank *r, size_t n, const bool *keep, bool *run, struct room *m,
     struct enforced *e)
 {
@@ -330,9 +315,8 @@ enforce_by_checkpoint(const struct client_world *w, struct arena *a,
 
 /* Ranks the listed tasks, then the running ones that are not listed: by urgency,
  * otherwise in their order. */
-static size_t
-rank_tasks(const struct client_world *w, const struct policy *policy, struct arena *a,
-    const struct run_list *list, struct rank *r)
+static size_t rank_tasks(const struct client_world *w, const struct policy *policy,
+    struct arena *a, const struct run_list *list, struct rank *r)
 {
 	bool *listed = NEWN(a, bool, w->ntasks);
 	struct rank *all = NEWN(a, struct rank, w->ntasks);
@@ -354,8 +338,7 @@ rank_tasks(const struct client_world *w, const struct policy *policy, struct are
 	return n;
 }
 
-static bool
-has_free_instance(const struct room *m)
+static bool has_free_instance(const struct room *m)
 {
 	for (size_t r = 0; r < m->world->nrsc; r++) {
 		if (r == CW_CPU && m->cpus > NEAR)
@@ -370,9 +353,8 @@ has_free_instance(const struct room *m)
 /* Starts tasks that the list left out, by arrival, where no listed task fits: a listed
  * task may need more instances, or more memory, than are left. Returns the new number
  * of ranked tasks. */
-static size_t
-use_the_rest(const struct client_world *w, struct arena *a, struct rank *r, size_t n,
-    bool *run, struct room *m, struct enforced *e)
+static size_t use_the_rest(const struct client_world *w, struct arena *a,
+    struct rank *r, size_t n, bool *run, struct room *m, struct enforced *e)
 {
 	bool *seen = NEWN(a, bool, w->ntasks);
 	int32_t device;
@@ -392,8 +374,7 @@ use_the_rest(const struct client_world *w, struct arena *a, struct rank *r, size
 	return n;
 }
 
-static void
-plan_rechecks(const struct client_world *w, const struct rank *r, size_t n,
+static void plan_rechecks(const struct client_world *w, const struct rank *r, size_t n,
     const bool *run, struct enforced *e)
 {
 	struct waiting wait = { CW_NONE, false };
@@ -412,8 +393,7 @@ plan_rechecks(const struct client_world *w, const struct rank *r, size_t n,
 			plan_recheck(w, &w->tasks[r[i].task], &wait, e);
 }
 
-void
-enforce(const struct client_world *w, const struct policy *policy, struct arena *a,
+void enforce(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct run_list *list, struct enforced *e)
 {
 	struct rank *r = NEWN(a, struct rank, w->ntasks);
@@ -445,8 +425,7 @@ enforce(const struct client_world *w, const struct policy *policy, struct arena 
 	plan_rechecks(w, r, n, run, e);
 }
 
-void
-enforce_done(struct client_world *w, const struct rr_sim *rr)
+void enforce_done(struct client_world *w, const struct rr_sim *rr)
 {
 	bool any = false;
 

@@ -11,14 +11,12 @@ enum { EXPONENT_MOST = 10 };
 const struct backoff backoff_rpc = { 60, 14400 };
 const struct backoff backoff_transfer = { 120, 21600 };
 
-static int
-exponent(int n)
+static int exponent(int n)
 {
 	return n > EXPONENT_MOST ? EXPONENT_MOST : n;
 }
 
-double
-backoff_s(const struct backoff *b, int n, struct rng *rng)
+double backoff_s(const struct backoff *b, int n, struct rng *rng)
 {
 	double s = b->min_s * ldexp(1, exponent(n));
 
@@ -26,16 +24,15 @@ backoff_s(const struct backoff *b, int n, struct rng *rng)
 }
 
 /* 2003: uniform in [MIN, min(MAX, e^n)); MIN while e^n is less than MIN. */
-static double
-uniform_s(const struct backoff *b, int n, struct rng *rng)
+static double uniform_s(const struct backoff *b, int n, struct rng *rng)
 {
 	double top = fmin(b->max_s, exp(exponent(n)));
 
 	return top <= b->min_s ? b->min_s : b->min_s + (top - b->min_s) * rng_unit(rng);
 }
 
-double
-backoff_by_law_s(enum backoff_law law, const struct backoff *b, int n, struct rng *rng)
+double backoff_by_law_s(
+    enum backoff_law law, const struct backoff *b, int n, struct rng *rng)
 {
 	switch (law) {
 	case BACKOFF_2003:
@@ -50,8 +47,7 @@ backoff_by_law_s(enum backoff_law law, const struct backoff *b, int n, struct rn
 enum { RUNNABLE_MOST = 1000 };
 
 /* Too many uploads wait for the network; more work would only add to them. */
-static bool
-uploads_wait(const struct client_world *w, const struct cw_project *p)
+static bool uploads_wait(const struct client_world *w, const struct cw_project *p)
 {
 	double most = 0;
 
@@ -60,8 +56,8 @@ uploads_wait(const struct client_world *w, const struct cw_project *p)
 	return p->rpc.nuploads > 2 * most;
 }
 
-static bool
-has_enough(const struct client_world *w, const struct rr_sim *rr, size_t project)
+static bool has_enough(
+    const struct client_world *w, const struct rr_sim *rr, size_t project)
 {
 	uint32_t n = 0;
 
@@ -70,8 +66,7 @@ has_enough(const struct client_world *w, const struct rr_sim *rr, size_t project
 	return n > RUNNABLE_MOST;
 }
 
-bool
-fetch_held_back(
+bool fetch_held_back(
     const struct client_world *w, const struct rr_sim *rr, size_t project, size_t rsc)
 {
 	bool waits = false;
@@ -93,8 +88,7 @@ fetch_held_back(
 	return waits && rr->projects[project].queued[rsc] >= run * w->prefs.min_s;
 }
 
-int32_t
-fetch_configured_limit(const struct client_world *w, size_t project)
+int32_t fetch_configured_limit(const struct client_world *w, size_t project)
 {
 	int32_t most = w->projects[project].max_concurrent, sum = 0;
 
@@ -108,8 +102,7 @@ fetch_configured_limit(const struct client_world *w, size_t project)
 	return sum > 0 && (most <= 0 || sum < most) ? sum : most;
 }
 
-int32_t
-fetch_limit(const struct client_world *w, size_t project, size_t rsc)
+int32_t fetch_limit(const struct client_world *w, size_t project, size_t rsc)
 {
 	double rss = w->projects[project].acct.rss_bytes, ram = w->prefs.ram_bytes;
 	int32_t most = fetch_configured_limit(w, project), fit;
@@ -122,8 +115,7 @@ fetch_limit(const struct client_world *w, size_t project, size_t rsc)
 
 /* What the project can still run within the buffer under its limit, in
  * instance-seconds, assuming one instance per task. */
-static double
-room_by_limit(
+static double room_by_limit(
     const struct client_world *w, const struct rr_sim *rr, size_t project, size_t rsc)
 {
 	int32_t most = fetch_limit(w, project, rsc);
@@ -133,8 +125,7 @@ room_by_limit(
 }
 
 /* The project may not be asked for this resource now, whatever it could send. */
-static bool
-not_to_be_asked(const struct client_world *w, size_t project, size_t rsc)
+static bool not_to_be_asked(const struct client_world *w, size_t project, size_t rsc)
 {
 	const struct cw_project *p = &w->projects[project];
 	const struct cw_rsc_state *s = &p->rsc[rsc];
@@ -144,8 +135,7 @@ not_to_be_asked(const struct client_world *w, size_t project, size_t rsc)
 	       uploads_wait(w, p);
 }
 
-bool
-fetch_able(const struct client_world *w, const struct policy *policy,
+bool fetch_able(const struct client_world *w, const struct policy *policy,
     const struct rr_sim *rr, size_t project, size_t rsc, bool ignore_backoff)
 {
 	const struct cw_project *p = &w->projects[project];
@@ -166,8 +156,7 @@ fetch_able(const struct client_world *w, const struct policy *policy,
 	       (ignore_backoff || s->backoff_until <= w->now);
 }
 
-double
-fetch_sum_of_shares(const struct client_world *w, const bool *able)
+double fetch_sum_of_shares(const struct client_world *w, const bool *able)
 {
 	double sum = 0;
 
@@ -176,15 +165,13 @@ fetch_sum_of_shares(const struct client_world *w, const bool *able)
 	return sum;
 }
 
-double
-fetch_share(const struct client_world *w, const bool *able, size_t project)
+double fetch_share(const struct client_world *w, const bool *able, size_t project)
 {
 	return fetch_share_of(w, able, fetch_sum_of_shares(w, able), project);
 }
 
 /* Parameters: a request has both seconds and instances. */
-void
-fetch_ask(const struct client_world *w, const struct rr_sim *rr, size_t project,
+void fetch_ask(const struct client_world *w, const struct rr_sim *rr, size_t project,
     size_t rsc, double secs, double inst, struct work_ask *ask)
 {
 	const struct cw_project *p = &w->projects[project];
@@ -211,8 +198,7 @@ fetch_ask(const struct client_world *w, const struct rr_sim *rr, size_t project,
 /* Leaves out the time of one task, because other projects may be owed more for a while.
  * If that leaves little, a quarter of the delay bound counts anyway; otherwise the
  * project would never be asked. */
-double
-fetch_usable_s(const struct client_world *w, size_t project)
+double fetch_usable_s(const struct client_world *w, size_t project)
 {
 	const struct cw_acct *c = &w->projects[project].acct;
 	double early = cw_max(
@@ -223,8 +209,7 @@ fetch_usable_s(const struct client_world *w, size_t project)
 	           INFINITY;
 }
 
-double
-fetch_in_time_s(const struct client_world *w, size_t project, size_t rsc)
+double fetch_in_time_s(const struct client_world *w, size_t project, size_t rsc)
 {
 	double usable = fetch_usable_s(w, project), sum = 0;
 
@@ -240,8 +225,7 @@ fetch_in_time_s(const struct client_world *w, size_t project, size_t rsc)
 	       w->rsc[rsc].ninst;
 }
 
-double
-fetch_room_s(const struct client_world *w, size_t rsc)
+double fetch_room_s(const struct client_world *w, size_t rsc)
 {
 	double horizon = fetch_buffer_s(w), room = horizon * w->rsc[rsc].ninst;
 
@@ -255,8 +239,7 @@ fetch_room_s(const struct client_world *w, size_t rsc)
 	return room;
 }
 
-void
-fetch_recheck(const struct client_world *w, const struct rr_sim *rr, size_t rsc,
+void fetch_recheck(const struct client_world *w, const struct rr_sim *rr, size_t rsc,
     double s, double *at)
 {
 	double until = rr->rsc[rsc].saturated_s - s;
@@ -265,8 +248,7 @@ fetch_recheck(const struct client_world *w, const struct rr_sim *rr, size_t rsc,
 		*at = cw_min(*at, w->now + until);
 }
 
-bool
-fetch_too_soon(const struct client_world *w, const struct policy *policy,
+bool fetch_too_soon(const struct client_world *w, const struct policy *policy,
     const struct rr_sim *rr, double *at)
 {
 	for (size_t r = 0; r < w->nrsc; r++)

@@ -16,8 +16,8 @@ const struct policy *const policy_variants[] = { &policy_rec_letter,
 	&policy_debt1_deadlines, &policy_debt1_upstream, &policy_debtr_deadlines,
 	&policy_debtr_upstream, NULL };
 
-static const struct policy *
-find_in_table(const struct policy *const *all, const char *name)
+static const struct policy *find_in_table(
+    const struct policy *const *all, const char *name)
 {
 	for (size_t i = 0; all[i] != NULL; i++)
 		if (strcmp(all[i]->name, name) == 0)
@@ -25,8 +25,7 @@ find_in_table(const struct policy *const *all, const char *name)
 	return NULL;
 }
 
-const struct policy *
-policy_find(const char *name)
+const struct policy *policy_find(const char *name)
 {
 	const struct policy *p = find_in_table(policies, name);
 

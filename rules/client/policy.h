@@ -233,8 +233,7 @@ double estimate_factor(const struct correction *);
 double estimate_mean_factor(const struct correction *const *, size_t n);
 
 /* A factor this far from 1 is not plausible: such a project is asked for 1 s only. */
-static inline bool
-estimate_trusted(double dcf)
+static inline bool estimate_trusted(double dcf)
 {
 	return dcf >= 0.02 && dcf <= 80;
 }
@@ -288,8 +287,7 @@ int32_t fetch_configured_limit(const struct client_world *, size_t project);
 double fetch_share(const struct client_world *, const bool *able, size_t project);
 /* The same for many projects: the sum is computed once. */
 double fetch_sum_of_shares(const struct client_world *, const bool *able);
-static inline double
-fetch_share_of(
+static inline double fetch_share_of(
     const struct client_world *w, const bool *able, double sum, size_t project)
 {
 	return able[project] && sum > 0 ? w->projects[project].share / sum : 0;
@@ -298,8 +296,7 @@ fetch_share_of(
  * is asked for the minimum. */
 void fetch_ask(const struct client_world *, const struct rr_sim *, size_t project,
     size_t rsc, double secs, double inst, struct work_ask *ask);
-static inline double
-fetch_buffer_s(const struct client_world *w)
+static inline double fetch_buffer_s(const struct client_world *w)
 {
 	return w->prefs.min_s + w->prefs.extra_s;
 }
@@ -349,8 +346,7 @@ struct choice_params {
 void choose_by_priority(const struct client_world *, struct arena *,
     const struct rr_sim *, const struct choice_params *, struct run_list *);
 /* Returns the whole instances in a part of a resource, which may be rounded down. */
-static inline double
-choose_whole(double part)
+static inline double choose_whole(double part)
 {
 	double n = part + 1e-6;
 

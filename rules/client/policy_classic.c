@@ -12,8 +12,7 @@
 static const double DECAY_S = 7 * 86400; /* by a factor of e (EXP_DECAY_RATE) */
 
 /* Estimated queued work, in seconds of the whole resource. */
-static double
-work_s(const struct client_world *w, size_t rsc)
+static double work_s(const struct client_world *w, size_t rsc)
 {
 	double sum = 0;
 
@@ -25,16 +24,14 @@ work_s(const struct client_world *w, size_t rsc)
 
 /* share / exp_avg_cpu; a backup project comes last. A project that had nothing comes
  * before all others; among such projects the share decides. */
-static double
-resource_debt(const struct cw_project *p)
+static double resource_debt(const struct cw_project *p)
 {
 	if (p->share <= 0)
 		return CW_NONE;
 	return p->acct.exp_avg_cpu > 0 ? p->share / p->acct.exp_avg_cpu : INFINITY;
 }
 
-static bool
-goes_before(const struct cw_project *a, const struct cw_project *b)
+static bool goes_before(const struct cw_project *a, const struct cw_project *b)
 {
 	double da = resource_debt(a), db = resource_debt(b);
 
@@ -43,8 +40,8 @@ goes_before(const struct cw_project *a, const struct cw_project *b)
 
 /* The project has too much to be asked for more: a limit or the memory keeps tasks of
  * it from running. */
-static bool
-is_full(const struct client_world *w, const struct rr_sim *rr, size_t project)
+static bool is_full(
+    const struct client_world *w, const struct rr_sim *rr, size_t project)
 {
 	for (size_t r = 0; r < w->nrsc && rr != NULL; r++)
 		if (fetch_held_back(w, rr, project, r))
@@ -54,8 +51,7 @@ is_full(const struct client_world *w, const struct rr_sim *rr, size_t project)
 
 /* The project to ask next: the greatest debt among those not yet asked in this
  * session. */
-static int32_t
-next_project(const struct client_world *w, const struct rr_sim *rr)
+static int32_t next_project(const struct client_world *w, const struct rr_sim *rr)
 {
 	int32_t top = CW_NONE;
 
@@ -70,8 +66,7 @@ next_project(const struct client_world *w, const struct rr_sim *rr)
 	return top;
 }
 
-static bool
-has_work_for(const struct client_world *w, double s)
+static bool has_work_for(const struct client_world *w, double s)
 {
 	for (size_t r = 0; r < w->nrsc; r++)
 		if (work_s(w, r) < s)
@@ -80,8 +75,7 @@ has_work_for(const struct client_world *w, double s)
 }
 
 /* A session ends when there is enough work, or no project is left to ask. */
-static void
-end_session(struct client_world *w)
+static void end_session(struct client_world *w)
 {
 	if (!w->in_session ||
 	    (!has_work_for(w, fetch_buffer_s(w)) && next_project(w, NULL) >= 0))
@@ -91,8 +85,7 @@ end_session(struct client_world *w)
 		w->projects[i].rpc.in_session = false;
 }
 
-static void
-account(struct client_world *w, const struct policy *policy)
+static void account(struct client_world *w, const struct policy *policy)
 {
 	double dt = w->now - w->accounted_at, keep = exp(-dt / DECAY_S);
 
@@ -112,9 +105,8 @@ account(struct client_world *w, const struct policy *policy)
 }
 
 /* Running tasks count as urgent, so that nothing preempts them. */
-static void
-order(const struct client_world *w, const struct policy *policy, struct arena *a,
-    const struct rr_sim *rr, struct run_list *list)
+static void order(const struct client_world *w, const struct policy *policy,
+    struct arena *a, const struct rr_sim *rr, struct run_list *list)
 {
 	(void)policy;
 	(void)rr;
@@ -130,8 +122,7 @@ order(const struct client_world *w, const struct policy *policy, struct arena *a
 
 /* An instance is idle although there are tasks: a limit or the memory keeps them from
  * running, so they are not work for it. */
-static bool
-waits_in_vain(const struct client_world *w, const struct rr_sim *rr)
+static bool waits_in_vain(const struct client_world *w, const struct rr_sim *rr)
 {
 	for (size_t i = 0; i < w->nprojects; i++)
 		if (is_full(w, rr, i))
@@ -140,8 +131,7 @@ waits_in_vain(const struct client_world *w, const struct rr_sim *rr)
 }
 
 /* Asks for work up to the high-water mark, of all resources. */
-static void
-ask_to_high_water(const struct client_world *w, const struct policy *policy,
+static void ask_to_high_water(const struct client_world *w, const struct policy *policy,
     const struct rr_sim *rr, size_t project, struct work_ask *ask)
 {
 	for (size_t r = 0; r < w->nrsc; r++)
@@ -153,9 +143,8 @@ ask_to_high_water(const struct client_world *w, const struct policy *policy,
 			    0, ask);
 }
 
-static void
-fetch(const struct client_world *w, const struct policy *policy, struct arena *a,
-    const struct rr_sim *rr, struct work_ask *ask, double *recheck_at)
+static void fetch(const struct client_world *w, const struct policy *policy,
+    struct arena *a, const struct rr_sim *rr, struct work_ask *ask, double *recheck_at)
 {
 	int32_t top;
 
@@ -174,9 +163,8 @@ fetch(const struct client_world *w, const struct policy *policy, struct arena *a
 }
 
 /* A report asks for work only if its project has the greatest debt. */
-static void
-piggyback(const struct client_world *w, const struct policy *policy, struct arena *a,
-    const struct rr_sim *rr, size_t project, struct work_ask *ask)
+static void piggyback(const struct client_world *w, const struct policy *policy,
+    struct arena *a, const struct rr_sim *rr, size_t project, struct work_ask *ask)
 {
 	(void)a;
 	for (size_t i = 0; i < w->nprojects; i++)

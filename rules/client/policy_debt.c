@@ -12,15 +12,13 @@
 
 static const double DEBT_MOST_S = 86400;
 
-static bool
-intensive(const struct cw_project *p)
+static bool intensive(const struct cw_project *p)
 {
 	return !p->nci;
 }
 
 /* Takes part in the long-term debt: potentially runnable, or ran just now. */
-static bool
-shares_ltd(const struct client_world *w, size_t project)
+static bool shares_ltd(const struct client_world *w, size_t project)
 {
 	const struct cw_project *p = &w->projects[project];
 
@@ -29,8 +27,7 @@ shares_ltd(const struct client_world *w, size_t project)
 		   cw_contactable(w, project) || p->rpc.latency_limited_until > w->now);
 }
 
-static void
-shift_std(struct client_world *w, bool mean)
+static void shift_std(struct client_world *w, bool mean)
 {
 	double least = INFINITY, sum = 0, by;
 	size_t n = 0;
@@ -55,8 +52,7 @@ shift_std(struct client_world *w, bool mean)
 }
 
 /* Keeps the mean over all projects at zero. */
-static void
-shift_ltd(struct client_world *w)
+static void shift_ltd(struct client_world *w)
 {
 	double sum = 0;
 	size_t n = 0;
@@ -71,8 +67,7 @@ shift_ltd(struct client_world *w)
 			w->projects[i].acct.ltd[CW_CPU] -= sum / (double)n;
 }
 
-static void
-account(struct client_world *w, const struct policy *policy)
+static void account(struct client_world *w, const struct policy *policy)
 {
 	double all = 0, std_shares = 0, ltd_shares = 0;
 
@@ -106,15 +101,13 @@ account(struct client_world *w, const struct policy *policy)
 }
 
 /* Used too much by more than a time slice. */
-static bool
-debt1_overworked(const struct client_world *w, size_t project)
+static bool debt1_overworked(const struct client_world *w, size_t project)
 {
 	return w->projects[project].acct.ltd[CW_CPU] < -w->prefs.period_s;
 }
 
-static void
-order(const struct client_world *w, const struct policy *policy, struct arena *a,
-    const struct rr_sim *rr, struct run_list *list)
+static void order(const struct client_world *w, const struct policy *policy,
+    struct arena *a, const struct rr_sim *rr, struct run_list *list)
 {
 	double *debt = NEWN(a, double, w->nprojects), shares = 0;
 	double *bump = NEWN(a, double, w->nprojects);
@@ -158,8 +151,7 @@ struct sizing {
 /* Gives all projects that may be asked the same size; false if there are none. With
  * deadline_cap, only below the low-water mark: otherwise a project that has the tasks
  * for its share would get one more each time. */
-static bool
-size_one_each(const struct sizing *s, bool overworked_too)
+static bool size_one_each(const struct sizing *s, bool overworked_too)
 {
 	bool any = false;
 
@@ -178,8 +170,7 @@ size_one_each(const struct sizing *s, bool overworked_too)
 }
 
 /* Work that the project could still do in time. */
-static double
-left_in_time(const struct sizing *s, size_t project)
+static double left_in_time(const struct sizing *s, size_t project)
 {
 	return !s->policy->deadline_cap ? INFINITY :
 	                                  fetch_in_time_s(s->w, project, s->rsc) -
@@ -189,8 +180,7 @@ left_in_time(const struct sizing *s, size_t project)
 /* A project that lacks tasks for its share is asked, even if overworked, before others
  * get more than their shares: a task may be so long that they could never make up for
  * it. */
-static bool
-size_by_shortfall(const struct sizing *s)
+static bool size_by_shortfall(const struct sizing *s)
 {
 	bool any = false;
 
@@ -207,8 +197,7 @@ size_by_shortfall(const struct sizing *s)
 }
 
 /* The document's work_request_size of each project, for one resource. */
-static void
-request_sizes(const struct sizing *s)
+static void request_sizes(const struct sizing *s)
 {
 	double total = s->rr->rsc[s->rsc].shortfall, shares = 0;
 	bool any = false;
@@ -233,8 +222,8 @@ request_sizes(const struct sizing *s)
 			    fmax(1, left_in_time(s, i)));
 }
 
-static double
-work_claim(const struct client_world *w, const struct rr_sim *rr, size_t project)
+static double work_claim(
+    const struct client_world *w, const struct rr_sim *rr, size_t project)
 {
 	double x = w->projects[project].acct.ltd[CW_CPU];
 
@@ -245,9 +234,8 @@ work_claim(const struct client_world *w, const struct rr_sim *rr, size_t project
 
 /* Computes the sizes for all resources, [rsc][project]; returns the project with a size
  * and the greatest claim. */
-static int32_t
-all_sizes(const struct client_world *w, const struct policy *policy, struct arena *a,
-    const struct rr_sim *rr, double *size[CW_RSC_MOST])
+static int32_t all_sizes(const struct client_world *w, const struct policy *policy,
+    struct arena *a, const struct rr_sim *rr, double *size[CW_RSC_MOST])
 {
 	int32_t top = CW_NONE;
 
@@ -263,8 +251,7 @@ all_sizes(const struct client_world *w, const struct policy *policy, struct aren
 	return top;
 }
 
-static void
-ask_size(const struct client_world *w, const struct policy *policy,
+static void ask_size(const struct client_world *w, const struct policy *policy,
     const struct rr_sim *rr, double *size[CW_RSC_MOST], size_t project,
     struct work_ask *ask)
 {
@@ -278,9 +265,8 @@ ask_size(const struct client_world *w, const struct policy *policy,
 	}
 }
 
-static void
-fetch(const struct client_world *w, const struct policy *policy, struct arena *a,
-    const struct rr_sim *rr, struct work_ask *ask, double *recheck_at)
+static void fetch(const struct client_world *w, const struct policy *policy,
+    struct arena *a, const struct rr_sim *rr, struct work_ask *ask, double *recheck_at)
 {
 	double *size[CW_RSC_MOST];
 	int32_t top;
@@ -295,9 +281,8 @@ fetch(const struct client_world *w, const struct policy *policy, struct arena *a
 }
 
 /* A project contacted for another reason is asked for its size, too. */
-static void
-piggyback(const struct client_world *w, const struct policy *policy, struct arena *a,
-    const struct rr_sim *rr, size_t project, struct work_ask *ask)
+static void piggyback(const struct client_world *w, const struct policy *policy,
+    struct arena *a, const struct rr_sim *rr, size_t project, struct work_ask *ask)
 {
 	double *size[CW_RSC_MOST];
 

@@ -14,14 +14,12 @@ static const double BACKOFF_MOST_S = 86400;
 
 /* --- debts --- */
 
-static double
-speed(const struct client_world *w, size_t rsc)
+static double speed(const struct client_world *w, size_t rsc)
 {
 	return w->rsc[rsc].flops / w->rsc[CW_CPU].flops;
 }
 
-static double
-overall_debt(const struct client_world *w, size_t project)
+static double overall_debt(const struct client_world *w, size_t project)
 {
 	const struct cw_project *p = &w->projects[project];
 	double sum = 0;
@@ -33,8 +31,7 @@ overall_debt(const struct client_world *w, size_t project)
 
 /* "Debt eligible": the project could have tasks for the resource (client.md 3 (row
  * 23)). */
-static bool
-debt_eligible(const struct client_world *w, size_t project, size_t rsc)
+static bool debt_eligible(const struct client_world *w, size_t project, size_t rsc)
 {
 	const struct cw_project *p = &w->projects[project];
 
@@ -49,16 +46,16 @@ debt_eligible(const struct client_world *w, size_t project, size_t rsc)
 
 /* Upstream 2009: the debts shift so that the greatest becomes zero, but up by no more
  * than twice the limit. */
-static double
-drift_offset(const struct client_world *w, size_t rsc, double most, double used)
+static double drift_offset(
+    const struct client_world *w, size_t rsc, double most, double used)
 {
 	double limit = used * w->rsc[rsc].ninst;
 
 	return most > -2 * limit ? -most : 2 * limit;
 }
 
-static void
-update_debts(struct client_world *w, const struct policy *policy, size_t rsc)
+static void update_debts(
+    struct client_world *w, const struct policy *policy, size_t rsc)
 {
 	double shares = 0, used = 0, change = 0, most = -INFINITY, top = -INFINITY, by;
 	size_t n = 0;
@@ -96,8 +93,7 @@ update_debts(struct client_world *w, const struct policy *policy, size_t rsc)
 			w->projects[i].acct.ltd[rsc] -= top;
 }
 
-static void
-account(struct client_world *w, const struct policy *policy)
+static void account(struct client_world *w, const struct policy *policy)
 {
 	cw_tally_tasks(w);
 	if (w->now <= w->accounted_at)
@@ -110,9 +106,8 @@ account(struct client_world *w, const struct policy *policy)
 	}
 }
 
-static void
-order(const struct client_world *w, const struct policy *policy, struct arena *a,
-    const struct rr_sim *rr, struct run_list *list)
+static void order(const struct client_world *w, const struct policy *policy,
+    struct arena *a, const struct rr_sim *rr, struct run_list *list)
 {
 	double *debt = NEWN(a, double, w->nprojects);
 	double *bump = NEWN(a, double, w->nprojects);
@@ -137,8 +132,7 @@ order(const struct client_world *w, const struct policy *policy, struct arena *a
 
 /* --- work fetch --- */
 
-static bool
-debtr_overworked(const struct client_world *w, size_t project)
+static bool debtr_overworked(const struct client_world *w, size_t project)
 {
 	return overall_debt(w, project) <
 	       -fmax(86400, fetch_buffer_s(w) + w->prefs.period_s);
@@ -146,8 +140,8 @@ debtr_overworked(const struct client_world *w, size_t project)
 
 enum fetch_step { IDLE, MAJOR, MINOR, STARVED, STEPS };
 
-static bool
-has_queued_tasks(const struct client_world *w, const struct rr_sim *rr, size_t project)
+static bool has_queued_tasks(
+    const struct client_world *w, const struct rr_sim *rr, size_t project)
 {
 	for (size_t r = 0; r < w->nrsc; r++)
 		if (rr->projects[project].ntasks[r] > 0)
@@ -155,9 +149,8 @@ has_queued_tasks(const struct client_world *w, const struct rr_sim *rr, size_t p
 	return false;
 }
 
-static bool
-step_applies(const struct client_world *w, const struct rr_sim *rr, enum fetch_step s,
-    size_t rsc)
+static bool step_applies(const struct client_world *w, const struct rr_sim *rr,
+    enum fetch_step s, size_t rsc)
 {
 	switch (s) {
 	case IDLE:
@@ -173,8 +166,7 @@ step_applies(const struct client_world *w, const struct rr_sim *rr, enum fetch_s
 
 /* The project with the greatest overall debt among those that the step may ask; -1 if
  * none. */
-static int32_t
-best_in_step(const struct client_world *w, const struct policy *policy,
+static int32_t best_in_step(const struct client_world *w, const struct policy *policy,
     const struct rr_sim *rr, enum fetch_step s, size_t rsc, int32_t only)
 {
 	int32_t top = CW_NONE;
@@ -191,10 +183,9 @@ best_in_step(const struct client_world *w, const struct policy *policy,
 }
 
 /* Parameters: all of these rules look at the world, its simulation and the policy. */
-static void
-ask_in_step(const struct client_world *w, const struct policy *policy, struct arena *a,
-    const struct rr_sim *rr, enum fetch_step s, size_t project, size_t rsc,
-    struct work_ask *ask)
+static void ask_in_step(const struct client_world *w, const struct policy *policy,
+    struct arena *a, const struct rr_sim *rr, enum fetch_step s, size_t project,
+    size_t rsc, struct work_ask *ask)
 {
 	bool *able = NEWN(a, bool, w->nprojects);
 	double part, secs = rr->rsc[rsc].shortfall;
@@ -222,8 +213,7 @@ ask_in_step(const struct client_world *w, const struct policy *policy, struct ar
 
 /* Tries the steps in turn, each for coprocessors before the CPU; the first step with a
  * project wins. Ignores the back-offs of one project, only; -1 = of none. */
-static void
-choose_by_steps(const struct client_world *w, const struct policy *policy,
+static void choose_by_steps(const struct client_world *w, const struct policy *policy,
     struct arena *a, const struct rr_sim *rr, int32_t only, struct work_ask *ask)
 {
 	for (int s = IDLE; s < STEPS; s++)
@@ -248,9 +238,8 @@ choose_by_steps(const struct client_world *w, const struct policy *policy,
 		}
 }
 
-static void
-fetch(const struct client_world *w, const struct policy *policy, struct arena *a,
-    const struct rr_sim *rr, struct work_ask *ask, double *recheck_at)
+static void fetch(const struct client_world *w, const struct policy *policy,
+    struct arena *a, const struct rr_sim *rr, struct work_ask *ask, double *recheck_at)
 {
 	for (size_t r = 0; r < w->nrsc; r++) {
 		fetch_recheck(w, rr, r, w->prefs.min_s, recheck_at);
@@ -261,9 +250,8 @@ fetch(const struct client_world *w, const struct policy *policy, struct arena *a
 }
 
 /* The project is asked if the choice falls on it. */
-static void
-piggyback(const struct client_world *w, const struct policy *policy, struct arena *a,
-    const struct rr_sim *rr, size_t project, struct work_ask *ask)
+static void piggyback(const struct client_world *w, const struct policy *policy,
+    struct arena *a, const struct rr_sim *rr, size_t project, struct work_ask *ask)
 {
 	struct work_ask would = { .project = CW_NONE };
 

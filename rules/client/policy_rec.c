@@ -9,8 +9,7 @@
 #include "lib/banned.h"
 
 /* The average is exact, however long the interval (client.md 4.1). */
-static void
-account(struct client_world *w, const struct policy *policy)
+static void account(struct client_world *w, const struct policy *policy)
 {
 	double dt = w->now - w->accounted_at, keep;
 
@@ -33,8 +32,7 @@ account(struct client_world *w, const struct policy *policy)
 
 /* Computes the scheduling priority of each project in set, relative to the others in it
  * (client.md 4.1). sp[] of the other projects is not to be read. */
-static void
-rec_priorities(const struct client_world *w, const bool *set, double *sp)
+static void rec_priorities(const struct client_world *w, const bool *set, double *sp)
 {
 	double rec = 0, share = 0;
 
@@ -53,9 +51,8 @@ rec_priorities(const struct client_world *w, const bool *set, double *sp)
 
 /* A planned task counts as if it had run for one scheduling period (client.md 4.1 (row
  * 30)): relative to all work within REC's memory, that is period / half-life * ln 2. */
-static void
-order(const struct client_world *w, const struct policy *policy, struct arena *a,
-    const struct rr_sim *rr, struct run_list *list)
+static void order(const struct client_world *w, const struct policy *policy,
+    struct arena *a, const struct rr_sim *rr, struct run_list *list)
 {
 	double *sp = NEWN(a, double, w->nprojects);
 	double *bump = NEWN(a, double, w->nprojects);
@@ -99,8 +96,7 @@ struct fetch_state { /* the projects' standing when work is to be fetched */
 
 /* Priority less queued work, as a part of what the buffer holds (client.md 4.1 (row
  * 33)). */
-static void
-fetch_priorities(struct fetch_state *t, struct arena *a)
+static void fetch_priorities(struct fetch_state *t, struct arena *a)
 {
 	const struct client_world *w = t->world;
 	double horizon = fetch_buffer_s(w), buffer = horizon * cw_total_flops(w);
@@ -124,9 +120,8 @@ fetch_priorities(struct fetch_state *t, struct arena *a)
 	}
 }
 
-static struct fetch_state
-load_fetch_state(const struct client_world *w, const struct policy *policy,
-    struct arena *a, const struct rr_sim *rr)
+static struct fetch_state load_fetch_state(const struct client_world *w,
+    const struct policy *policy, struct arena *a, const struct rr_sim *rr)
 {
 	struct fetch_state t = { .world = w,
 		.policy = policy,
@@ -139,16 +134,14 @@ load_fetch_state(const struct client_world *w, const struct policy *policy,
 }
 
 /* The project's deadlines are too close for a full buffer. */
-static bool
-has_close_deadlines(const struct fetch_state *t, size_t project, size_t rsc)
+static bool has_close_deadlines(const struct fetch_state *t, size_t project, size_t rsc)
 {
 	return fetch_in_time_s(t->world, project, rsc) <
 	       fetch_buffer_s(t->world) * t->world->rsc[rsc].ninst;
 }
 
 /* A project that used no more than its share may be asked. */
-static bool
-has_rivals(const struct fetch_state *t, size_t rsc)
+static bool has_rivals(const struct fetch_state *t, size_t rsc)
 {
 	for (size_t i = 0; i < t->world->nprojects; i++)
 		if (!t->over[i] &&
@@ -157,8 +150,8 @@ has_rivals(const struct fetch_state *t, size_t rsc)
 	return false;
 }
 
-static bool
-fetchable(const struct fetch_state *t, size_t project, size_t rsc, bool ignore_backoff)
+static bool fetchable(
+    const struct fetch_state *t, size_t project, size_t rsc, bool ignore_backoff)
 {
 	if (!fetch_able(t->world, t->policy, t->rr, project, rsc, ignore_backoff))
 		return false;
@@ -175,8 +168,7 @@ fetchable(const struct fetch_state *t, size_t project, size_t rsc, bool ignore_b
 }
 
 /* Seconds to ask for: the shortfall, or as much of it as can be done in time. */
-static double
-request_s(const struct fetch_state *t, size_t project, size_t rsc)
+static double request_s(const struct fetch_state *t, size_t project, size_t rsc)
 {
 	double s = t->rr->rsc[rsc].shortfall;
 
@@ -189,9 +181,8 @@ request_s(const struct fetch_state *t, size_t project, size_t rsc)
 	return t->rr->rsc[rsc].nidle > 0 ? cw_max(s, 1) : s;
 }
 
-static void
-ask_secs(const struct fetch_state *t, struct arena *a, size_t project, size_t rsc,
-    double secs, struct work_ask *ask)
+static void ask_secs(const struct fetch_state *t, struct arena *a, size_t project,
+    size_t rsc, double secs, struct work_ask *ask)
 {
 	bool *able = NEWN(a, bool, t->world->nprojects);
 	double part;
@@ -208,8 +199,7 @@ ask_secs(const struct fetch_state *t, struct arena *a, size_t project, size_t rs
 }
 
 /* The fetchable project with the greatest priority; -1 if there is none. */
-static int32_t
-best_fetchable(const struct fetch_state *t, size_t rsc)
+static int32_t best_fetchable(const struct fetch_state *t, size_t rsc)
 {
 	int32_t top = CW_NONE;
 
@@ -221,8 +211,7 @@ best_fetchable(const struct fetch_state *t, size_t rsc)
 }
 
 /* No project that may be asked for the resource has a greater priority. */
-static bool
-is_first(const struct fetch_state *t, size_t project, size_t rsc)
+static bool is_first(const struct fetch_state *t, size_t project, size_t rsc)
 {
 	int32_t top = best_fetchable(t, rsc);
 
@@ -233,9 +222,8 @@ is_first(const struct fetch_state *t, size_t project, size_t rsc)
 /* A project whose deadlines rule out a full buffer is asked again when it has less than
  * half of what it may have, and used no more than its share: with a full buffer it
  * would still have tasks. Waiting tasks stay within the buffer. */
-static void
-fetch_close_deadlines(const struct fetch_state *t, struct arena *a, size_t rsc,
-    struct work_ask *ask, double *at)
+static void fetch_close_deadlines(const struct fetch_state *t, struct arena *a,
+    size_t rsc, struct work_ask *ask, double *at)
 {
 	double room = fetch_room_s(t->world, rsc), most = room;
 	int32_t top = CW_NONE;
@@ -260,8 +248,8 @@ fetch_close_deadlines(const struct fetch_state *t, struct arena *a, size_t rsc,
 
 /* The project's part of the buffer, in instances, among projects that have or could
  * have tasks for the resource. */
-static double
-buffer_part(const struct fetch_state *t, struct arena *a, size_t project, size_t rsc)
+static double buffer_part(
+    const struct fetch_state *t, struct arena *a, size_t project, size_t rsc)
 {
 	bool *in = NEWN(a, bool, t->world->nprojects);
 
@@ -277,8 +265,7 @@ buffer_part(const struct fetch_state *t, struct arena *a, size_t project, size_t
  * and used less than its share is asked for its part of the buffer, as far as it can be
  * done in time. Waiting tasks stay within the buffer.
  */
-static void
-fetch_when_full(const struct fetch_state *t, struct arena *a, size_t rsc,
+static void fetch_when_full(const struct fetch_state *t, struct arena *a, size_t rsc,
     struct work_ask *ask, double *at)
 {
 	double most = 0, again = t->world->now + t->world->prefs.period_s;
@@ -312,8 +299,8 @@ fetch_when_full(const struct fetch_state *t, struct arena *a, size_t rsc,
 /* "Work fetch and GPUs" for a policy without debts: a project that has no runnable
  * task and recently used less than its share gets its part of the buffer, for each
  * resource. */
-static void
-fetch_starved(const struct fetch_state *t, struct arena *a, struct work_ask *ask)
+static void fetch_starved(
+    const struct fetch_state *t, struct arena *a, struct work_ask *ask)
 {
 	const struct client_world *w = t->world;
 	int32_t top = CW_NONE;
@@ -346,8 +333,7 @@ fetch_starved(const struct fetch_state *t, struct arena *a, struct work_ask *ask
 }
 
 /* The project that is first for some resource that runs short; -1 = none. */
-static int32_t
-first_of_all(
+static int32_t first_of_all(
     const struct fetch_state *t, const struct client_world *w, const struct rr_sim *rr)
 {
 	int32_t top = CW_NONE;
@@ -364,9 +350,8 @@ first_of_all(
 	return top;
 }
 
-static void
-fetch(const struct client_world *w, const struct policy *policy, struct arena *a,
-    const struct rr_sim *rr, struct work_ask *ask, double *recheck_at)
+static void fetch(const struct client_world *w, const struct policy *policy,
+    struct arena *a, const struct rr_sim *rr, struct work_ask *ask, double *recheck_at)
 {
 	struct fetch_state t;
 	int32_t top;
@@ -389,9 +374,8 @@ fetch(const struct client_world *w, const struct policy *policy, struct arena *a
 		fetch_starved(&t, a, ask);
 }
 
-static void
-piggyback(const struct client_world *w, const struct policy *policy, struct arena *a,
-    const struct rr_sim *rr, size_t project, struct work_ask *ask)
+static void piggyback(const struct client_world *w, const struct policy *policy,
+    struct arena *a, const struct rr_sim *rr, size_t project, struct work_ask *ask)
 {
 	struct fetch_state t = load_fetch_state(w, policy, a, rr);
 

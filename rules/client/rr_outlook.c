@@ -50,8 +50,7 @@ struct outlook {
 
 /* May the task have to wait for other reasons than a lack of instances, or has its
  * project no pace? */
-static bool
-is_limited(const struct client_world *w, const struct cw_task *t)
+static bool is_limited(const struct client_world *w, const struct cw_task *t)
 {
 	const struct cw_project *p = &w->projects[t->project];
 
@@ -59,8 +58,7 @@ is_limited(const struct client_world *w, const struct cw_task *t)
 	       (w->napps > 0 && w->apps[t->app].max_concurrent > 0);
 }
 
-static void
-count_part(struct outlook *o, const struct cw_task *t, struct rr_sim *out)
+static void count_part(struct outlook *o, const struct cw_task *t, struct rr_sim *out)
 {
 	const struct client_world *w = o->world;
 	size_t rsc = (size_t)t->rsc;
@@ -84,8 +82,7 @@ count_part(struct outlook *o, const struct cw_task *t, struct rr_sim *out)
 	o->rss_bytes += t->rss_bytes;
 }
 
-static bool
-count_parts(struct outlook *o, struct rr_sim *out)
+static bool count_parts(struct outlook *o, struct rr_sim *out)
 {
 	const struct client_world *w = o->world;
 
@@ -102,8 +99,7 @@ count_parts(struct outlook *o, struct rr_sim *out)
 }
 
 /* Coprocessor tasks take their CPUs before CPU tasks do. */
-static void
-set_paces(struct outlook *o, struct rr_sim *out)
+static void set_paces(struct outlook *o, struct rr_sim *out)
 {
 	const struct client_world *w = o->world;
 	double cpus = w->rsc[CW_CPU].ninst;
@@ -124,16 +120,14 @@ set_paces(struct outlook *o, struct rr_sim *out)
 /* Returns the time by which the task has certainly ended, from now, if work has to be
  * done by then at this pace: until there are no more tasks than instances for them at
  * that pace, and then the task runs at full speed. */
-static double
-end_at_pace_s(const struct part *p, double work, double pace)
+static double end_at_pace_s(const struct part *p, double work, double pace)
 {
 	return work / pace + cw_max(0, p->run_s * (1 - p->task->use / pace));
 }
 
 /* The same, with the project's work at its pace, or all work of the resource at that of
  * all instances. */
-static double
-latest_end_s(const struct outlook *o, const struct part *p)
+static double latest_end_s(const struct outlook *o, const struct part *p)
 {
 	const struct resource_bound *b = &o->rsc[p->task->rsc];
 	double ninst = o->world->rsc[p->task->rsc].ninst;
@@ -144,8 +138,7 @@ latest_end_s(const struct outlook *o, const struct part *p)
 	    end_at_pace_s(p, b->work, b->pace));
 }
 
-static bool
-all_in_time(struct outlook *o, struct rr_outlook *l)
+static bool all_in_time(struct outlook *o, struct rr_outlook *l)
 {
 	const struct client_world *w = o->world;
 
@@ -171,8 +164,7 @@ all_in_time(struct outlook *o, struct rr_outlook *l)
  * another task has less left, no project has more tasks to run, so none gets less, and
  * no task gets a smaller part of what its project gets.
  */
-static bool
-all_end_in_time(
+static bool all_end_in_time(
     struct outlook *o, struct arena *a, struct rr_outlook *l, struct rr_sim *rr)
 {
 	const struct client_world *w = o->world;
@@ -188,8 +180,7 @@ all_end_in_time(
 }
 
 /* What was to end in time still does if there is no more to do than then. */
-static bool
-ends_in_time_still(
+static bool ends_in_time_still(
     const struct client_world *w, const struct rr_outlook *before, struct rr_outlook *l)
 {
 	if (!before->valid || w->growth == 0 || w->growth != before->growth ||
@@ -215,8 +206,7 @@ struct load {        /* on one resource */
  * unfinished ones counts as work before h, is less than 2 h of all instances. While
  * the time passes, the instances, overcommitted by a task and one more, do some of it.
  */
-static bool
-all_busy(const struct client_world *w, double h, double wait)
+static bool all_busy(const struct client_world *w, double h, double wait)
 {
 	struct load load[CW_RSC_MOST] = { { 0 } };
 	double fall[CW_RSC_MOST];
@@ -248,21 +238,19 @@ all_busy(const struct client_world *w, double h, double wait)
 }
 
 /* Until the buffer is at its low-water mark, s seconds later. */
-static double
-low_water_s(const struct client_world *w, double s)
+static double low_water_s(const struct client_world *w, double s)
 {
 	return cw_max(s, 0) + w->prefs.min_s + SURE_S;
 }
 
-bool
-rr_outlook_lasts(const struct client_world *w, const struct rr_outlook *l)
+bool rr_outlook_lasts(const struct client_world *w, const struct rr_outlook *l)
 {
 	return l->valid && cw_unchanged(w, l->version) && w->now <= l->calm_until &&
 	       w->now <= l->in_time_until && w->prefs.min_s <= l->min_s;
 }
 
-bool
-rr_outlook_holds(const struct client_world *w, const struct rr_outlook *l, double s)
+bool rr_outlook_holds(
+    const struct client_world *w, const struct rr_outlook *l, double s)
 {
 	return w->now + s <= l->recheck_at &&
 	       (w->now + s <= l->calm_until || all_busy(w, low_water_s(w, s), 0));
@@ -270,8 +258,7 @@ rr_outlook_holds(const struct client_world *w, const struct rr_outlook *l, doubl
 
 /* Returns for how long the instances are busy if nothing changes; -1 if they are not
  * now. With limited memory the queues' lengths matter exactly. */
-static double
-calm_s(const struct client_world *w)
+static double calm_s(const struct client_world *w)
 {
 	double s = w->prefs.period_s / CALM_PARTS;
 
@@ -283,8 +270,7 @@ calm_s(const struct client_world *w)
 }
 
 /* Returns true if the bounds suffice; sets *simulated if rr is a simulation already. */
-static bool
-find_outlook(
+static bool find_outlook(
     const struct client_world *w, struct arena *a, struct rr_sim *rr, bool *simulated)
 {
 	struct outlook o = { .world = w,
@@ -315,8 +301,7 @@ find_outlook(
 	return true;
 }
 
-void
-rr_predict(const struct client_world *w, struct arena *a, struct rr_sim *rr)
+void rr_predict(const struct client_world *w, struct arena *a, struct rr_sim *rr)
 {
 	const struct rr_outlook before = rr->outlook;
 	bool simulated = false;

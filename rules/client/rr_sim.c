@@ -13,15 +13,13 @@ static const double EPSILON = 1e-9;
 
 /* --- heaps of streams, by key[] --- */
 
-static void
-heap_place(struct heap *h, uint32_t *pos, uint32_t i, uint32_t stream)
+static void heap_place(struct heap *h, uint32_t *pos, uint32_t i, uint32_t stream)
 {
 	h->at[i] = stream;
 	pos[stream] = i;
 }
 
-static void
-heap_sift_up(struct heap *h, const double *key, uint32_t *pos, uint32_t i)
+static void heap_sift_up(struct heap *h, const double *key, uint32_t *pos, uint32_t i)
 {
 	uint32_t s = h->at[i];
 
@@ -32,8 +30,7 @@ heap_sift_up(struct heap *h, const double *key, uint32_t *pos, uint32_t i)
 	heap_place(h, pos, i, s);
 }
 
-static void
-heap_sift_down(struct heap *h, const double *key, uint32_t *pos, uint32_t i)
+static void heap_sift_down(struct heap *h, const double *key, uint32_t *pos, uint32_t i)
 {
 	uint32_t s = h->at[i];
 
@@ -50,15 +47,15 @@ heap_sift_down(struct heap *h, const double *key, uint32_t *pos, uint32_t i)
 	heap_place(h, pos, i, s);
 }
 
-static void
-heap_insert(struct heap *h, const double *key, uint32_t *pos, uint32_t stream)
+static void heap_insert(
+    struct heap *h, const double *key, uint32_t *pos, uint32_t stream)
 {
 	h->at[h->n] = stream;
 	heap_sift_up(h, key, pos, h->n++);
 }
 
-static void
-heap_remove(struct heap *h, const double *key, uint32_t *pos, uint32_t stream)
+static void heap_remove(
+    struct heap *h, const double *key, uint32_t *pos, uint32_t stream)
 {
 	uint32_t i = pos[stream], last = h->at[--h->n];
 
@@ -74,8 +71,7 @@ heap_remove(struct heap *h, const double *key, uint32_t *pos, uint32_t stream)
 
 /* Derives the keys: when the stream's first task ends, and the level at which it is
  * capped. */
-static void
-set_keys(struct flow *f, uint32_t i)
+static void set_keys(struct flow *f, uint32_t i)
 {
 	struct stream *s = &f->streams[i];
 	double threshold;
@@ -88,8 +84,7 @@ set_keys(struct flow *f, uint32_t i)
 }
 
 /* Adds the stream to the sums, or takes it out with times -1. */
-static void
-add_to_sums(struct flow *f, const struct stream *s, double times)
+static void add_to_sums(struct flow *f, const struct stream *s, double times)
 {
 	double other = times * s->other * s->speed;
 
@@ -102,8 +97,7 @@ add_to_sums(struct flow *f, const struct stream *s, double times)
 	}
 }
 
-static void
-leave_flow(struct flow *f, uint32_t i)
+static void leave_flow(struct flow *f, uint32_t i)
 {
 	struct stream *s = &f->streams[i];
 	struct heap *end = s->capped ? &f->capped_end : &f->open_end;
@@ -117,8 +111,7 @@ leave_flow(struct flow *f, uint32_t i)
 		*(s->capped ? &f->caps : &f->shares) = 0;
 }
 
-static void
-enter_flow(struct flow *f, uint32_t i, bool capped)
+static void enter_flow(struct flow *f, uint32_t i, bool capped)
 {
 	struct stream *s = &f->streams[i];
 
@@ -130,8 +123,7 @@ enter_flow(struct flow *f, uint32_t i, bool capped)
 	add_to_sums(f, s, 1);
 }
 
-static double
-find_level(const struct flow *f)
+static double find_level(const struct flow *f)
 {
 	double left = f->capacity - f->caps;
 
@@ -143,8 +135,7 @@ find_level(const struct flow *f)
 /* Each move raises the level, so no stream moves twice: a stream that becomes capped
  * uses less than the level gave it, and one that becomes uncapped leaves what it had
  * beyond the level. */
-static void
-flow_settle(struct flow *f)
+static void flow_settle(struct flow *f)
 {
 	f->unsettled = false;
 	for (;;) {
@@ -164,8 +155,7 @@ flow_settle(struct flow *f)
 	}
 }
 
-static void
-flow_init(struct flow *f, struct arena *a, size_t n, double ninst)
+static void flow_init(struct flow *f, struct arena *a, size_t n, double ninst)
 {
 	uint32_t *u = NEWN(a, uint32_t, 6 * n);
 	double *d = NEWN(a, double, 2 * n);
@@ -185,8 +175,7 @@ flow_init(struct flow *f, struct arena *a, size_t n, double ninst)
 }
 
 /* Restores the heap after the stream's key changed. */
-static void
-heap_update(struct heap *h, const double *key, uint32_t *pos, uint32_t i)
+static void heap_update(struct heap *h, const double *key, uint32_t *pos, uint32_t i)
 {
 	if (h->n == 1)
 		return;
@@ -195,8 +184,7 @@ heap_update(struct heap *h, const double *key, uint32_t *pos, uint32_t i)
 }
 
 /* The stream's first task was replaced. */
-static void
-update_end_key(struct flow *f, uint32_t i)
+static void update_end_key(struct flow *f, uint32_t i)
 {
 	const struct stream *s = &f->streams[i];
 
@@ -205,8 +193,7 @@ update_end_key(struct flow *f, uint32_t i)
 	    s->capped ? &f->capped_end : &f->open_end, f->end_key, f->end_pos, i);
 }
 
-static void
-change_use(struct flow *f, uint32_t i, double use, double other)
+static void change_use(struct flow *f, uint32_t i, double use, double other)
 {
 	struct stream *s = &f->streams[i];
 
@@ -223,8 +210,8 @@ change_use(struct flow *f, uint32_t i, double use, double other)
 	    s->capped ? &f->capped_cap : &f->open_cap, f->cap_key, f->cap_pos, i);
 }
 
-static void
-flow_set(struct flow *f, uint32_t i, double use, double other, double next_vtime)
+static void flow_set(
+    struct flow *f, uint32_t i, double use, double other, double next_vtime)
 {
 	struct stream *s = &f->streams[i];
 
@@ -249,8 +236,7 @@ flow_set(struct flow *f, uint32_t i, double use, double other, double next_vtime
 
 /* Returns when the next task ends if nothing changes, INFINITY if none does, and its
  * stream. */
-static double
-flow_next(const struct flow *f, uint32_t *stream)
+static double flow_next(const struct flow *f, uint32_t *stream)
 {
 	double open = INFINITY, capped = INFINITY;
 
@@ -265,8 +251,7 @@ flow_next(const struct flow *f, uint32_t *stream)
 	return cw_max(f->now, cw_min(open, capped));
 }
 
-static double
-flow_other(const struct flow *f)
+static double flow_other(const struct flow *f)
 {
 	double open = f->open_end.n > 0 ? f->level * f->other_per_level : 0;
 
@@ -312,21 +297,18 @@ struct rr_run {
 	bool seen_idle[CW_RSC_MOST];
 };
 
-static struct task_group *
-rr_group_of(const struct rr_run *s, const struct cw_task *t)
+static struct task_group *rr_group_of(const struct rr_run *s, const struct cw_task *t)
 {
 	return &s->groups[(size_t)t->project * s->world->nrsc + (size_t)t->rsc];
 }
 
-static struct flow *
-flow_of(struct rr_run *s, size_t project, size_t rsc)
+static struct flow *flow_of(struct rr_run *s, size_t project, size_t rsc)
 {
 	return &s->flows[s->world->projects[project].share > 0 ? rsc :
 								 CW_RSC_MOST + rsc];
 }
 
-static void
-queue_append(struct rr_run *s, struct task_queue *l, int32_t i)
+static void queue_append(struct rr_run *s, struct task_queue *l, int32_t i)
 {
 	s->next[i] = CW_NONE;
 	if (l->first < 0)
@@ -336,8 +318,7 @@ queue_append(struct rr_run *s, struct task_queue *l, int32_t i)
 	l->last = i;
 }
 
-static int32_t
-queue_pop(struct rr_run *s, struct task_queue *l)
+static int32_t queue_pop(struct rr_run *s, struct task_queue *l)
 {
 	int32_t i = l->first;
 
@@ -348,8 +329,7 @@ queue_pop(struct rr_run *s, struct task_queue *l)
 
 /* --- active tasks of a group: a heap by end_vtime --- */
 
-static void
-active_push(struct rr_run *s, struct task_group *g, uint32_t task)
+static void active_push(struct rr_run *s, struct task_group *g, uint32_t task)
 {
 	uint32_t i = g->n++;
 
@@ -360,8 +340,7 @@ active_push(struct rr_run *s, struct task_group *g, uint32_t task)
 	g->active[i] = task;
 }
 
-static uint32_t
-active_pop(struct rr_run *s, struct task_group *g)
+static uint32_t active_pop(struct rr_run *s, struct task_group *g)
 {
 	uint32_t first = g->active[0], last = g->active[--g->n], i = 0;
 
@@ -382,8 +361,7 @@ active_pop(struct rr_run *s, struct task_group *g)
 
 /* --- which tasks may run --- */
 
-static bool
-app_full(const struct rr_run *s, int32_t app)
+static bool app_full(const struct rr_run *s, int32_t app)
 {
 	return s->world->napps > 0 && s->world->apps[app].max_concurrent > 0 &&
 	       s->napp[app] >= s->world->apps[app].max_concurrent;
@@ -391,8 +369,7 @@ app_full(const struct rr_run *s, int32_t app)
 
 /* A project's tasks alone may not take more memory than there is; how several projects
  * share it follows from fit_memory(). */
-static bool
-fits_memory(const struct rr_run *s, const struct cw_task *t)
+static bool fits_memory(const struct rr_run *s, const struct cw_task *t)
 {
 	double limit = s->world->prefs.ram_bytes, used = s->ram[t->project];
 
@@ -401,8 +378,7 @@ fits_memory(const struct rr_run *s, const struct cw_task *t)
 
 /* Takes the next task that the group may run; tasks of a full app are set aside to wait
  * for it, and smaller tasks may pass those that do not fit into memory. */
-static int32_t
-pop_startable(struct rr_run *s, struct task_group *g)
+static int32_t pop_startable(struct rr_run *s, struct task_group *g)
 {
 	while (g->nbig < PASSED_OVER_MOST) {
 		int32_t i = queue_pop(s, &g->front);
@@ -424,8 +400,8 @@ pop_startable(struct rr_run *s, struct task_group *g)
 }
 
 /* Adds what the project could not use of its entitlement since its use last changed. */
-static void
-add_shortfall(struct rr_run *s, size_t project, size_t rsc, struct task_group *g)
+static void add_shortfall(
+    struct rr_run *s, size_t project, size_t rsc, struct task_group *g)
 {
 	double clip = cw_min(s->now, s->horizon), gap = g->entitled - g->used;
 
@@ -436,8 +412,7 @@ add_shortfall(struct rr_run *s, size_t project, size_t rsc, struct task_group *g
 }
 
 /* Starts tasks until all instances would be in use. */
-static void
-refill(struct rr_run *s, size_t project, size_t rsc)
+static void refill(struct rr_run *s, size_t project, size_t rsc)
 {
 	uint32_t stream = (uint32_t)project;
 	struct task_group *g = &s->groups[project * s->world->nrsc + rsc];
@@ -477,8 +452,7 @@ refill(struct rr_run *s, size_t project, size_t rsc)
 	    g->n > 0 ? s->end_vtime[g->active[0]] : INFINITY);
 }
 
-static void
-set_share(struct flow *f, uint32_t i, double share)
+static void set_share(struct flow *f, uint32_t i, double share)
 {
 	const struct stream s = f->streams[i];
 
@@ -491,8 +465,7 @@ set_share(struct flow *f, uint32_t i, double share)
 
 /* Multiplies the shares of the projects whose tasks take more memory per CPU than there
  * is. Returns the memory that is taken then. */
-static double
-weigh_great(struct rr_run *s, struct flow *f, double times)
+static double weigh_great(struct rr_run *s, struct flow *f, double times)
 {
 	const struct client_world *w = s->world;
 
@@ -509,8 +482,7 @@ weigh_great(struct rr_run *s, struct flow *f, double times)
 
 /* Lets small tasks run in the place of great ones until a flow fits into memory, or
  * only small ones run. Returns false if it does not fit. */
-static bool
-fit_by_shares(struct rr_run *s, struct flow *f, double most)
+static bool fit_by_shares(struct rr_run *s, struct flow *f, double most)
 {
 	double low = 0, high = 1;
 
@@ -529,8 +501,7 @@ fit_by_shares(struct rr_run *s, struct flow *f, double most)
 
 /* Lowers the CPUs of a settled flow until its tasks fit into memory: what a flow needs
  * grows with what it is given. */
-static void
-fit_memory(struct rr_run *s, struct flow *f)
+static void fit_memory(struct rr_run *s, struct flow *f)
 {
 	double most = s->world->prefs.ram_bytes * (1 + 1e-9), all = f->capacity;
 	double low = 0, high = all;
@@ -553,8 +524,7 @@ fit_memory(struct rr_run *s, struct flow *f)
 }
 
 /* Coprocessor tasks take their CPUs before CPU tasks do; backup projects come last. */
-static void
-share_out(struct rr_run *s)
+static void share_out(struct rr_run *s)
 {
 	double taken = 0;
 	bool any = false;
@@ -579,8 +549,7 @@ share_out(struct rr_run *s)
 	}
 }
 
-static double
-idle_of(const struct rr_run *s, size_t rsc)
+static double idle_of(const struct rr_run *s, size_t rsc)
 {
 	double idle = flow_idle(&s->flows[s->backup ? CW_RSC_MOST + rsc : rsc]);
 
@@ -589,8 +558,7 @@ idle_of(const struct rr_run *s, size_t rsc)
 
 /* --- set-up and verdict --- */
 
-static void
-set_shares(struct rr_run *s, struct arena *a)
+static void set_shares(struct rr_run *s, struct arena *a)
 {
 	const struct client_world *w = s->world;
 	bool *sharing = NEWN(a, bool, w->nprojects);
@@ -618,8 +586,7 @@ set_shares(struct rr_run *s, struct arena *a)
 		}
 }
 
-static void
-queue_tasks(struct rr_run *s, struct arena *a)
+static void queue_tasks(struct rr_run *s, struct arena *a)
 {
 	const struct client_world *w = s->world;
 	uint32_t *heaps = NEWN(a, uint32_t, w->ntasks);
@@ -647,8 +614,7 @@ queue_tasks(struct rr_run *s, struct arena *a)
 		}
 }
 
-static void
-judge_finish(struct rr_run *s, uint32_t i)
+static void judge_finish(struct rr_run *s, uint32_t i)
 {
 	const struct client_world *w = s->world;
 	const struct cw_task *t = &w->tasks[i];
@@ -669,8 +635,7 @@ judge_finish(struct rr_run *s, uint32_t i)
 
 /* --- the simulation --- */
 
-static void
-advance_to(struct rr_run *s, double t)
+static void advance_to(struct rr_run *s, double t)
 {
 	double dt = cw_min(t, s->horizon) - cw_min(s->now, s->horizon);
 
@@ -689,8 +654,7 @@ advance_to(struct rr_run *s, double t)
 	s->now = t;
 }
 
-static void
-end_task(struct rr_run *s, size_t project, size_t rsc)
+static void end_task(struct rr_run *s, size_t project, size_t rsc)
 {
 	struct task_group *g = &s->groups[project * s->world->nrsc + rsc];
 	uint32_t i = active_pop(s, g);
@@ -719,8 +683,7 @@ end_task(struct rr_run *s, size_t project, size_t rsc)
 	}
 }
 
-static void
-end_and_refill(struct rr_run *s, double t, size_t rsc, uint32_t project)
+static void end_and_refill(struct rr_run *s, double t, size_t rsc, uint32_t project)
 {
 	const struct client_world *w = s->world;
 
@@ -734,8 +697,8 @@ end_and_refill(struct rr_run *s, double t, size_t rsc, uint32_t project)
 	share_out(s);
 }
 
-static bool
-next_task_end(const struct rr_run *s, double *t, size_t *rsc, uint32_t *project)
+static bool next_task_end(
+    const struct rr_run *s, double *t, size_t *rsc, uint32_t *project)
 {
 	*t = INFINITY;
 	for (size_t k = 0; k < (s->backup ? 2 : 1); k++)
@@ -759,8 +722,7 @@ struct missed {
 	uint32_t task;
 };
 
-static int
-missed_by_deadline(const void *pa, const void *pb)
+static int missed_by_deadline(const void *pa, const void *pb)
 {
 	const struct missed *a = pa, *b = pb;
 
@@ -770,8 +732,7 @@ missed_by_deadline(const void *pa, const void *pb)
 }
 
 /* Adds length to the instance that is free first; free_at is a heap. */
-static void
-load_first(double *free_at, size_t n, double length)
+static void load_first(double *free_at, size_t n, double length)
 {
 	double x = free_at[0] + length;
 	size_t i = 0;
@@ -789,8 +750,7 @@ load_first(double *free_at, size_t n, double length)
 	free_at[i] = x;
 }
 
-static void
-busy_time(struct rr_run *s, struct arena *a, size_t rsc)
+static void busy_time(struct rr_run *s, struct arena *a, size_t rsc)
 {
 	const struct client_world *w = s->world;
 	size_t n = 0, ninst = (size_t)cw_max(1, floor(w->rsc[rsc].ninst + 1e-9));
@@ -817,8 +777,7 @@ busy_time(struct rr_run *s, struct arena *a, size_t rsc)
 	s->out->rsc[rsc].busy_s = free_at[0];
 }
 
-static void
-start_simulation(struct rr_run *s, struct arena *a)
+static void start_simulation(struct rr_run *s, struct arena *a)
 {
 	const struct client_world *w = s->world;
 
@@ -839,8 +798,7 @@ start_simulation(struct rr_run *s, struct arena *a)
 
 /* Adds the shortfall from the last task's end to the end of the buffer, and judges
  * tasks that never end. */
-static void
-finish_simulation(struct rr_run *s)
+static void finish_simulation(struct rr_run *s)
 {
 	const struct client_world *w = s->world;
 
@@ -855,8 +813,7 @@ finish_simulation(struct rr_run *s)
 		}
 }
 
-void
-rr_simulate(const struct client_world *w, struct arena *a, struct rr_sim *out)
+void rr_simulate(const struct client_world *w, struct arena *a, struct rr_sim *out)
 {
 	struct rr_run s = { .world = w,
 		.out = out,

@@ -63,8 +63,7 @@ struct flow {
 /* --- small and called at every step --- */
 
 /* Virtual time of a stream now. */
-static inline double
-flow_vtime(const struct flow *f, uint32_t stream)
+static inline double flow_vtime(const struct flow *f, uint32_t stream)
 {
 	const struct stream *s = &f->streams[stream];
 	double now = s->capped ? f->now : f->level_time;
@@ -72,8 +71,7 @@ flow_vtime(const struct flow *f, uint32_t stream)
 	return s->use > 0 ? s->vtime + s->speed * (now - s->mark) : s->vtime;
 }
 
-static inline void
-flow_advance(struct flow *f, double now)
+static inline void flow_advance(struct flow *f, double now)
 {
 	if (f->open_end.n > 0)
 		f->level_time += f->level * (now - f->now);
@@ -81,8 +79,7 @@ flow_advance(struct flow *f, double now)
 }
 
 /* Instances of the capacity that no stream uses. */
-static inline double
-flow_idle(const struct flow *f)
+static inline double flow_idle(const struct flow *f)
 {
 	double left = f->capacity - f->caps;
 
@@ -159,16 +156,14 @@ bool rr_outlook_holds(const struct client_world *, const struct rr_outlook *, do
 /* --- the terms of both --- */
 
 /* Does the task take part in the simulation? */
-static inline bool
-rr_takes_part(const struct client_world *w, const struct cw_task *t)
+static inline bool rr_takes_part(const struct client_world *w, const struct cw_task *t)
 {
 	return cw_nearly_runnable(w, t) && !cw_nci(w, t) && !cw_too_big(w, t);
 }
 
 /* A task should finish by its deadline less the cushion, but the cushion never exceeds
  * half of the task's time (the server's rule, rules/sched/workload.c). In s. */
-static inline double
-rr_cushion_s(const struct client_world *w, const struct cw_task *t)
+static inline double rr_cushion_s(const struct client_world *w, const struct cw_task *t)
 {
 	double half = (t->deadline - t->received_at) / 2;
 
@@ -177,8 +172,7 @@ rr_cushion_s(const struct client_world *w, const struct cw_task *t)
 
 /* Returns when to look at a task again that is to finish spare seconds before that
  * time: from now, in s. */
-static inline double
-rr_recheck_s(double cushion, double spare)
+static inline double rr_recheck_s(double cushion, double spare)
 {
 	return cw_max(spare, cw_min(cw_max(cushion / 2, 60), 600));
 }

@@ -33,8 +33,7 @@ static const double TAKES_S = 10; /* so long it takes to fetch or to start a tas
 /* --- the balance --- */
 
 /* New projects start level with the project that is owed most for its share. */
-static void
-admit_new_projects(struct client_world *w)
+static void admit_new_projects(struct client_world *w)
 {
 	double most = -INFINITY;
 	bool any = false;
@@ -60,8 +59,7 @@ admit_new_projects(struct client_world *w)
 }
 
 /* Notes how many CPUs each project had before some of its tasks ended. */
-static void
-note_turns(struct client_world *w)
+static void note_turns(struct client_world *w)
 {
 	bool any = false;
 
@@ -86,8 +84,7 @@ note_turns(struct client_world *w)
 }
 
 /* Great tasks may keep CPUs idle that no project but a backup project can use. */
-static bool
-memory_crowds(const struct client_world *w)
+static bool memory_crowds(const struct client_world *w)
 {
 	double most = 0;
 
@@ -99,8 +96,7 @@ memory_crowds(const struct client_world *w)
 
 /* What a backup project uses for want of memory is owed to nobody; otherwise the
  * others could have used it. */
-static void
-account(struct client_world *w, const struct policy *policy)
+static void account(struct client_world *w, const struct policy *policy)
 {
 	double total = 0, most = WINDOW_S * cw_total_flops(w);
 	bool crowded;
@@ -138,9 +134,8 @@ account(struct client_world *w, const struct policy *policy)
 
 /* --- what runs --- */
 
-static void
-order(const struct client_world *w, const struct policy *policy, struct arena *a,
-    const struct rr_sim *rr, struct run_list *list)
+static void order(const struct client_world *w, const struct policy *policy,
+    struct arena *a, const struct rr_sim *rr, struct run_list *list)
 {
 	double *prio = NEWN(a, double, w->nprojects);
 	double *bump = NEWN(a, double, w->nprojects);
@@ -203,8 +198,7 @@ const struct policy policy_window = {
 static const double SOME = 0.1; /* of what a project should have */
 
 /* Instances in the project's part of the buffer that its tasks do not take. */
-static double
-lacking_instances(const struct client_world *w, const struct rr_sim *rr,
+static double lacking_instances(const struct client_world *w, const struct rr_sim *rr,
     const struct plan *p, size_t project, size_t rsc)
 {
 	double part = fetch_share_of(w, p->in, p->shares, project) * p->ninst;
@@ -213,17 +207,15 @@ lacking_instances(const struct client_world *w, const struct rr_sim *rr,
 }
 
 /* Lacks enough to be worth a request. */
-static bool
-lacks_work(const struct plan *p, size_t project)
+static bool lacks_work(const struct plan *p, size_t project)
 {
 	return p->want[project] - p->have[project] > SOME * p->want[project];
 }
 
 /* Less than the project's part of the low-water mark is left, or it has too few tasks
  * for its instances. */
-static bool
-runs_low(const struct client_world *w, const struct rr_sim *rr, const struct plan *p,
-    size_t project, size_t rsc)
+static bool runs_low(const struct client_world *w, const struct rr_sim *rr,
+    const struct plan *p, size_t project, size_t rsc)
 {
 	double low = p->want[project] * w->prefs.min_s / cw_max(fetch_buffer_s(w), 1);
 
@@ -234,9 +226,8 @@ runs_low(const struct client_world *w, const struct rr_sim *rr, const struct pla
 		   lacking_instances(w, rr, p, project, rsc) >= 1);
 }
 
-static void
-ask_part(const struct client_world *w, const struct rr_sim *rr, const struct plan *p,
-    size_t project, size_t rsc, struct work_ask *ask)
+static void ask_part(const struct client_world *w, const struct rr_sim *rr,
+    const struct plan *p, size_t project, size_t rsc, struct work_ask *ask)
 {
 	double inst = lacking_instances(w, rr, p, project, rsc);
 	int32_t most = fetch_limit(w, project, rsc);
@@ -248,8 +239,8 @@ ask_part(const struct client_world *w, const struct rr_sim *rr, const struct pla
 }
 
 /* Tasks of a project with a share wait although CPUs are idle. */
-static bool
-waits_for_memory(const struct client_world *w, const struct rr_sim *rr, size_t rsc)
+static bool waits_for_memory(
+    const struct client_world *w, const struct rr_sim *rr, size_t rsc)
 {
 	for (size_t i = 0; i < w->nprojects; i++)
 		if (w->projects[i].share > 0 && w->prefs.ram_bytes > 0 &&
@@ -265,8 +256,7 @@ static bool window_may_ask(const struct client_world *w, const struct policy *po
  * share comes first, then the one that is owed most. While tasks of others wait for
  * memory, a project that used too much by a slice comes after the backup projects: more
  * of its small tasks would only keep those waiting. */
-static int32_t
-pick_for_idle(const struct client_world *w, const struct policy *policy,
+static int32_t pick_for_idle(const struct client_world *w, const struct policy *policy,
     const struct rr_sim *rr, const struct plan *p, size_t rsc)
 {
 	int32_t top = CW_NONE;
@@ -295,8 +285,7 @@ pick_for_idle(const struct client_world *w, const struct policy *policy,
 
 /* Instances of a coprocessor that are free although tasks wait, as each of these takes
  * more: the simulation, which shares instances out, counts them as busy. */
-static double
-stuck_instances(const struct client_world *w, size_t rsc)
+static double stuck_instances(const struct client_world *w, size_t rsc)
 {
 	double left = w->rsc[rsc].ninst, least = INFINITY;
 
@@ -314,8 +303,7 @@ stuck_instances(const struct client_world *w, size_t rsc)
 }
 
 /* Returns true if a project is asked. */
-static bool
-ask_for_idle(const struct client_world *w, const struct policy *policy,
+static bool ask_for_idle(const struct client_world *w, const struct policy *policy,
     const struct rr_sim *rr, const struct plan *p, size_t rsc, struct work_ask *ask)
 {
 	double idle = rr->rsc[rsc].nidle, secs = idle * w->prefs.min_s;
@@ -332,8 +320,7 @@ ask_for_idle(const struct client_world *w, const struct policy *policy,
 }
 
 /* A project with too few tasks that is owed none now will be owed some in time. */
-static void
-wait_for_balance(
+static void wait_for_balance(
     const struct client_world *w, const struct plan *p, size_t rsc, double *recheck_at)
 {
 	double then = w->now + w->prefs.period_s;
@@ -350,9 +337,8 @@ static struct plan window_plan(const struct client_world *w,
 
 static struct queues window_queues(const struct client_world *w, struct arena *a);
 
-static void
-window_fetch(const struct client_world *w, const struct policy *policy, struct arena *a,
-    const struct rr_sim *rr, struct work_ask *ask, double *recheck_at)
+static void window_fetch(const struct client_world *w, const struct policy *policy,
+    struct arena *a, const struct rr_sim *rr, struct work_ask *ask, double *recheck_at)
 {
 	struct plan p[CW_RSC_MOST];
 	double most = 0;
@@ -382,8 +368,7 @@ window_fetch(const struct client_world *w, const struct policy *policy, struct a
 			break;
 }
 
-static void
-window_piggyback(const struct client_world *w, const struct policy *policy,
+static void window_piggyback(const struct client_world *w, const struct policy *policy,
     struct arena *a, const struct rr_sim *rr, size_t project, struct work_ask *ask)
 {
 	struct queues q = window_queues(w, a);
@@ -403,8 +388,8 @@ static const double ALWAYS = 0.99; /* of the time */
 
 /* Deadlines kept the project from sending work, and most of what the host had to do
  * then is done: it need not wait for the end of its back-off. */
-static bool
-refusal_is_over(const struct client_world *w, const struct rr_sim *rr, size_t project)
+static bool refusal_is_over(
+    const struct client_world *w, const struct rr_sim *rr, size_t project)
 {
 	const struct cw_rpc *rpc = &w->projects[project].rpc;
 	double queue = 0;
@@ -419,15 +404,13 @@ refusal_is_over(const struct client_world *w, const struct rr_sim *rr, size_t pr
 
 /* May the project be asked for the resource now? Not while it backs off, unless what
  * made it refuse tasks is done. */
-static bool
-window_may_ask(const struct client_world *w, const struct policy *policy,
+static bool window_may_ask(const struct client_world *w, const struct policy *policy,
     const struct rr_sim *rr, size_t project, size_t rsc)
 {
 	return fetch_able(w, policy, rr, project, rsc, refusal_is_over(w, rr, project));
 }
 
-static struct queues
-window_queues(const struct client_world *w, struct arena *a)
+static struct queues window_queues(const struct client_world *w, struct arena *a)
 {
 	size_t n = w->nprojects * w->nrsc;
 	struct queues q = { NEWN(a, double, n), NEWN(a, double, n), NEWN(a, double, n),
@@ -453,8 +436,8 @@ window_queues(const struct client_world *w, struct arena *a)
 /* What the project is owed of the resource, in instance-seconds of wall time. Up to a
  * time slice too much is no reason to ask for less: without tasks it would lose its
  * instances to slices of others, and then be late. */
-static double
-owed_s(const struct client_world *w, const struct cw_project *p, size_t rsc)
+static double owed_s(
+    const struct client_world *w, const struct cw_project *p, size_t rsc)
 {
 	double slice = w->prefs.period_s * w->rsc[CW_CPU].flops, owed = p->acct.owed;
 
@@ -465,8 +448,7 @@ owed_s(const struct client_world *w, const struct cw_project *p, size_t rsc)
 /* want = max(have, share * level + owed), where the level makes the sum equal to the
  * buffer. Projects that have more than the level gives are set aside until none is
  * left; the level sinks each time. */
-static void
-fill_to_level(const struct client_world *w, const struct plan *p)
+static void fill_to_level(const struct client_world *w, const struct plan *p)
 {
 	double *want = p->want, level;
 	bool *rising = p->rising, again = true;
@@ -497,8 +479,7 @@ fill_to_level(const struct client_world *w, const struct plan *p)
 }
 
 /* The part of projects that do not answer goes to those that are owed work, too. */
-static void
-pass_on(const struct client_world *w, struct plan *p)
+static void pass_on(const struct client_world *w, struct plan *p)
 {
 	double lost = 0, shares = 0;
 
@@ -517,8 +498,7 @@ pass_on(const struct client_world *w, struct plan *p)
 
 /* What a project is owed can be repaid soon: the host computes all the time, and no
  * backup project runs in the place of those that are owed. */
-static bool
-can_repay(const struct client_world *w)
+static bool can_repay(const struct client_world *w)
 {
 	for (size_t i = 0; i < w->nprojects; i++)
 		if (w->projects[i].share <= 0)
@@ -530,8 +510,7 @@ can_repay(const struct client_world *w)
  * share plus what it is owed, and at the pace that its part of the buffer stands for
  * or, if it is owed work that can be repaid, that of the whole host. The host may
  * pause for longer than on average, so only the time in which it computes counts. */
-static void
-cap_at_deadlines(const struct client_world *w, size_t rsc, struct plan *p)
+static void cap_at_deadlines(const struct client_world *w, size_t rsc, struct plan *p)
 {
 	double horizon = fetch_buffer_s(w);
 	bool repay = can_repay(w);
@@ -550,16 +529,15 @@ cap_at_deadlines(const struct client_world *w, size_t rsc, struct plan *p)
 
 /* The project's deadlines allow a full buffer, and nothing keeps the host from asking
  * for it soon. */
-static bool
-can_fill(const struct client_world *w, const struct plan *p, size_t project)
+static bool can_fill(const struct client_world *w, const struct plan *p, size_t project)
 {
 	return p->in[project] && p->answers[project] &&
 	       fetch_usable_s(w, project) >= w->prefs.min_s;
 }
 
 /* Could the project do one more task in time, at the pace of its share? */
-static bool
-has_time(const struct client_world *w, const struct plan *p, size_t project, size_t rsc)
+static bool has_time(
+    const struct client_world *w, const struct plan *p, size_t project, size_t rsc)
 {
 	double pace = fetch_share_of(w, p->in, p->shares, project) * p->ninst;
 	double longest = w->projects[project].acct.longest_s / w->rsc[rsc].avail;
@@ -569,9 +547,8 @@ has_time(const struct client_world *w, const struct plan *p, size_t project, siz
 
 /* Adds what is lacking to the projects that can be asked for it, by share; with
  * in_time, to those that have time for it. */
-static void
-share_lack(const struct client_world *w, size_t rsc, struct plan *p, double lacks,
-    bool in_time)
+static void share_lack(const struct client_world *w, size_t rsc, struct plan *p,
+    double lacks, bool in_time)
 {
 	double shares = 0;
 
@@ -588,8 +565,7 @@ share_lack(const struct client_world *w, size_t rsc, struct plan *p, double lack
  * so long that it fills the buffer for weeks. So does one whose tasks will not occupy
  * the whole instances of its share: others would begin slices there, and its tasks,
  * having waited, would be urgent. */
-static void
-let_in_taskless(const struct client_world *w, size_t rsc, struct plan *p)
+static void let_in_taskless(const struct client_world *w, size_t rsc, struct plan *p)
 {
 	double room = -INFINITY, horizon = fetch_buffer_s(w); /* room: once needed */
 	double slice = w->prefs.period_s * w->rsc[CW_CPU].flops;
@@ -614,8 +590,7 @@ let_in_taskless(const struct client_world *w, size_t rsc, struct plan *p)
 }
 
 /* A backup project that may be asked when instances are idle. */
-static bool
-spare_for(const struct cw_project *p, size_t rsc)
+static bool spare_for(const struct cw_project *p, size_t rsc)
 {
 	return p->share <= 0 && !p->suspended && !p->no_new_work &&
 	       !p->rsc[rsc].no_apps && !p->rsc[rsc].excluded &&
@@ -624,8 +599,8 @@ spare_for(const struct cw_project *p, size_t rsc)
 
 /* The project whose CPU tasks take least memory, of those that have tasks or can be
  * asked for some; none if memory is no limit. A backup project counts. */
-static bool
-find_small(const struct client_world *w, const struct plan *p, size_t *small)
+static bool find_small(
+    const struct client_world *w, const struct plan *p, size_t *small)
 {
 	double least = INFINITY, most = 0;
 
@@ -648,8 +623,7 @@ find_small(const struct client_world *w, const struct plan *p, size_t *small)
  * gets enough of them for every CPU when half of these are gone: beside too few, the
  * great ones of others would leave CPUs idle, and so would wait. A backup project is
  * asked once they are idle. */
-static void
-keep_small_tasks(const struct client_world *w, size_t rsc, struct plan *p)
+static void keep_small_tasks(const struct client_world *w, size_t rsc, struct plan *p)
 {
 	double all = p->ninst * w->prefs.min_s;
 	size_t small = 0;
@@ -675,9 +649,9 @@ keep_small_tasks(const struct client_world *w, size_t rsc, struct plan *p)
 }
 
 /* How the buffer of a resource should be divided among the projects. */
-static struct plan
-window_plan(const struct client_world *w, const struct policy *policy, struct arena *a,
-    const struct rr_sim *rr, size_t rsc, const struct queues *q)
+static struct plan window_plan(const struct client_world *w,
+    const struct policy *policy, struct arena *a, const struct rr_sim *rr, size_t rsc,
+    const struct queues *q)
 {
 	struct plan p = { .want = NEWN(a, double, w->nprojects),
 		.have = &q->have[rsc * w->nprojects],

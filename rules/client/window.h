@@ -12,8 +12,8 @@ enum { WINDOW_GIVEN_UP_S = 10 * 86400, WINDOW_BACKOFF_LONG_S = 6 * 3600 };
 /* Could the project use the resource? Yes if it has tasks for it, or may still send
  * some. A project that gave none when asked, or none for hours, or has not answered
  * for days, does not count. */
-static inline bool
-window_can_use(const struct client_world *w, const struct cw_project *p, size_t rsc)
+static inline bool window_can_use(
+    const struct client_world *w, const struct cw_project *p, size_t rsc)
 {
 	const struct cw_rsc_state *s = &p->rsc[rsc];
 

@@ -6,8 +6,7 @@
 #include "rules/client/policy.h"
 #include "lib/banned.h"
 
-bool
-cw_contactable(const struct client_world *w, size_t project)
+bool cw_contactable(const struct client_world *w, size_t project)
 {
 	const struct cw_project *p = &w->projects[project];
 
@@ -15,8 +14,7 @@ cw_contactable(const struct client_world *w, size_t project)
 	       p->rpc.min_rpc_time <= w->now;
 }
 
-void
-cw_potentially_runnable(const struct client_world *w, bool *sharing)
+void cw_potentially_runnable(const struct client_world *w, bool *sharing)
 {
 	for (size_t p = 0; p < w->nprojects; p++)
 		sharing[p] = !w->projects[p].nci &&
@@ -27,8 +25,7 @@ cw_potentially_runnable(const struct client_world *w, bool *sharing)
 			sharing[w->tasks[i].project] = true;
 }
 
-void
-cw_accrue(struct client_world *w, double dt)
+void cw_accrue(struct client_world *w, double dt)
 {
 	for (size_t i = 0; i < w->ntasks; i++) {
 		const struct cw_task *t = &w->tasks[i];
@@ -41,8 +38,7 @@ cw_accrue(struct client_world *w, double dt)
 	}
 }
 
-double
-cw_total_flops(const struct client_world *w)
+double cw_total_flops(const struct client_world *w)
 {
 	double sum = 0;
 
@@ -51,8 +47,7 @@ cw_total_flops(const struct client_world *w)
 	return sum;
 }
 
-void
-cw_tally_tasks(struct client_world *w)
+void cw_tally_tasks(struct client_world *w)
 {
 	if (cw_unchanged(w, w->tallied_version))
 		return;
@@ -84,8 +79,7 @@ cw_tally_tasks(struct client_world *w)
 enum { LEARN_TASKS = 10 };
 static const double FACTOR_MOST = 100, GAP_LEAST_S = 60, GAP_BUFFER_MOST_S = 10 * 86400;
 
-double
-estimate_remaining_s(const struct run_facts *f, double dcf)
+double estimate_remaining_s(const struct run_facts *f, double dcf)
 {
 	double all = f->static_s * (f->no_dcf ? 1 : dcf), dynamic, part;
 
@@ -98,8 +92,7 @@ estimate_remaining_s(const struct run_facts *f, double dcf)
 	return fmax(0, part * dynamic + (1 - part) * all - f->elapsed_s);
 }
 
-double
-estimate_dcf(double dcf, double static_s, double elapsed_s)
+double estimate_dcf(double dcf, double static_s, double elapsed_s)
 {
 	double raw = elapsed_s / static_s, adj = raw / dcf;
 
@@ -109,8 +102,7 @@ estimate_dcf(double dcf, double static_s, double elapsed_s)
 	return fmin(100, fmax(0.01, dcf));
 }
 
-void
-estimate_learn(struct correction *c, double static_s, double elapsed_s)
+void estimate_learn(struct correction *c, double static_s, double elapsed_s)
 {
 	double raw = elapsed_s / static_s, weight;
 
@@ -121,14 +113,12 @@ estimate_learn(struct correction *c, double static_s, double elapsed_s)
 	c->factor = fmin(FACTOR_MOST, fmax(1 / FACTOR_MOST, c->factor));
 }
 
-double
-estimate_factor(const struct correction *c)
+double estimate_factor(const struct correction *c)
 {
 	return c->ntasks > 0 ? c->factor : 1;
 }
 
-double
-estimate_mean_factor(const struct correction *const *all, size_t n)
+double estimate_mean_factor(const struct correction *const *all, size_t n)
 {
 	double sum = 0, ntasks = 0;
 
@@ -139,8 +129,7 @@ estimate_mean_factor(const struct correction *const *all, size_t n)
 	return ntasks > 0 ? sum / ntasks : 1;
 }
 
-void
-estimate_gaps(struct cw_gaps *g, double dt, bool connected)
+void estimate_gaps(struct cw_gaps *g, double dt, bool connected)
 {
 	double weight;
 
@@ -159,8 +148,7 @@ estimate_gaps(struct cw_gaps *g, double dt, bool connected)
 	g->open_s = 0;
 }
 
-double
-estimate_gap_buffer_s(const struct cw_gaps *g)
+double estimate_gap_buffer_s(const struct cw_gaps *g)
 {
 	double sd = sqrt(fmax(0, g->square_s2 - g->mean_s * g->mean_s));
 
@@ -169,16 +157,14 @@ estimate_gap_buffer_s(const struct cw_gaps *g)
 	return fmin(GAP_BUFFER_MOST_S, g->mean_s + 2.5 * sd);
 }
 
-static void
-update_average(double *x, double s, double now)
+static void update_average(double *x, double s, double now)
 {
 	static const double tau_s = 10 * 86400;
 
 	*x = now + (*x - now) * exp(-s / tau_s);
 }
 
-void
-estimate_fractions(struct cw_fractions *f, double off_s, double on_s, bool active)
+void estimate_fractions(struct cw_fractions *f, double off_s, double on_s, bool active)
 {
 	static const double off_most_s = 14 * 86400;
 

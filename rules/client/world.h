@@ -214,13 +214,11 @@ struct client_world {
 };
 
 /* fmin() and fmax() are library calls, slow here because of NaN; these are not. */
-static inline double
-cw_min(double a, double b)
+static inline double cw_min(double a, double b)
 {
 	return a < b ? a : b;
 }
-static inline double
-cw_max(double a, double b)
+static inline double cw_max(double a, double b)
 {
 	return a > b ? a : b;
 }
@@ -232,20 +230,17 @@ cw_max(double a, double b)
  * time that it ran, and when anything changes that decides which tasks take part in the
  * simulation, or their projects' shares. Not when a task starts or stops.
  */
-static inline void
-cw_changed(struct client_world *w)
+static inline void cw_changed(struct client_world *w)
 {
 	w->version++;
 }
-static inline void
-cw_grew(struct client_world *w)
+static inline void cw_grew(struct client_world *w)
 {
 	w->version++;
 	w->growth++;
 }
 /* Has nothing changed since that version? */
-static inline bool
-cw_unchanged(const struct client_world *w, uint64_t since)
+static inline bool cw_unchanged(const struct client_world *w, uint64_t since)
 {
 	return w->version != 0 && w->version == since;
 }
@@ -253,33 +248,29 @@ cw_unchanged(const struct client_world *w, uint64_t since)
 /* --- world.c: the terms of client.md 0 --- */
 
 /* Can the task run now? cw_nearly_runnable(): or as soon as its files have arrived? */
-static inline bool
-cw_runnable(const struct client_world *w, const struct cw_task *t)
+static inline bool cw_runnable(const struct client_world *w, const struct cw_task *t)
 {
 	return !t->suspended && !t->downloading && !w->projects[t->project].suspended;
 }
-static inline bool
-cw_nearly_runnable(const struct client_world *w, const struct cw_task *t)
+static inline bool cw_nearly_runnable(
+    const struct client_world *w, const struct cw_task *t)
 {
 	return !t->suspended && !w->projects[t->project].suspended;
 }
 /* The task always runs and takes no part of the host (client.md 4.4). */
-static inline bool
-cw_nci(const struct client_world *w, const struct cw_task *t)
+static inline bool cw_nci(const struct client_world *w, const struct cw_task *t)
 {
 	return t->nci || w->projects[t->project].nci;
 }
 /* The task needs more memory than the host gives to all of its tasks together. */
-static inline bool
-cw_too_big(const struct client_world *w, const struct cw_task *t)
+static inline bool cw_too_big(const struct client_world *w, const struct cw_task *t)
 {
 	return w->prefs.ram_bytes > 0 && t->rss_bytes > w->prefs.ram_bytes;
 }
 /* May the project be asked for work now, as far as contact with its scheduler goes? */
 bool cw_contactable(const struct client_world *, size_t project);
 /* The last contact was so recent that only a deadline or the user justifies another. */
-static inline bool
-cw_spaced(const struct client_world *w, size_t project)
+static inline bool cw_spaced(const struct client_world *w, size_t project)
 {
 	return w->projects[project].rpc.spaced_until > w->now;
 }

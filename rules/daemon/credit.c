@@ -19,8 +19,7 @@ static const char *const methods[CREDIT_METHODS] = {
 	[CREDIT_APP] = "app",
 };
 
-bool
-credit_method_named(const char *name, enum credit_method *method)
+bool credit_method_named(const char *name, enum credit_method *method)
 {
 	for (size_t i = 0; i < CREDIT_METHODS; i++) {
 		if (strcmp(name, methods[i]) == 0) {
@@ -31,8 +30,7 @@ credit_method_named(const char *name, enum credit_method *method)
 	return false;
 }
 
-static double
-elapsed_claim(const struct credit_policy *p, const struct result *r)
+static double elapsed_claim(const struct credit_policy *p, const struct result *r)
 {
 	double s = r->elapsed_time, credit;
 
@@ -43,16 +41,14 @@ elapsed_claim(const struct credit_policy *p, const struct result *r)
 	return s > 0 && credit > 0 && isfinite(credit) ? credit : -1;
 }
 
-static double
-estimate_claim(const struct workunit *wu)
+static double estimate_claim(const struct workunit *wu)
 {
 	double credit = wu->rsc_fpops_est * PER_FLOP;
 
 	return credit > 0 && isfinite(credit) ? credit : 0;
 }
 
-double
-credit_claim(const struct credit_policy *p, const struct workunit *wu,
+double credit_claim(const struct credit_policy *p, const struct workunit *wu,
     const struct result *r, double stated)
 {
 	switch (p->method) {
@@ -66,16 +62,14 @@ credit_claim(const struct credit_policy *p, const struct workunit *wu,
 	}
 }
 
-static int
-claim_by_size(const void *a, const void *b)
+static int claim_by_size(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
 	return (x > y) - (x < y);
 }
 
-double
-credit_granted(
+double credit_granted(
     const struct credit_policy *p, const struct workunit *wu, double *claims, size_t n)
 {
 	double granted = estimate_claim(wu);
@@ -95,14 +89,12 @@ credit_granted(
  * earns N a day has an average of N, however its grants are spread. Averages add up:
  * those of an account's hosts make the account's.
  */
-double
-credit_average(double granted)
+double credit_average(double granted)
 {
 	return granted * M_LN2 * DAY_S / CREDIT_HALF_LIFE_S;
 }
 
-double
-credit_decayed(double average, double s)
+double credit_decayed(double average, double s)
 {
 	return s > 0 ? average * exp2(-s / CREDIT_HALF_LIFE_S) : average;
 }

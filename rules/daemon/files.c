@@ -18,8 +18,7 @@ struct candidate {
 
 /* Those that the project's chooser has named, in its order; then files that need new
  * hosts most. A file in the set stays there as long as possible. */
-static int
-by_need(const void *x, const void *y)
+static int by_need(const void *x, const void *y)
 {
 	const struct candidate *a = x, *b = y;
 
@@ -41,8 +40,7 @@ by_need(const void *x, const void *y)
 
 /* A file that was found empty comes back after a wait period, so that a slow generator
  * is asked again, but a dead one not endlessly. */
-bool
-ws_may_be_in(const struct ws_file *f, int64_t now, int64_t wait_period_s)
+bool ws_may_be_in(const struct ws_file *f, int64_t now, int64_t wait_period_s)
 {
 	if (f->paused)
 		return false;
@@ -53,8 +51,7 @@ ws_may_be_in(const struct ws_file *f, int64_t now, int64_t wait_period_s)
 	return f->in_set || f->dropped_at == 0 || now - f->dropped_at >= wait_period_s;
 }
 
-size_t
-ws_size(int64_t active_hosts, int64_t holders_wanted)
+size_t ws_size(int64_t active_hosts, int64_t holders_wanted)
 {
 	int64_t m = holders_wanted < 1 ? 1 : holders_wanted,
 		size = (active_hosts + m - 1) / m;
@@ -62,8 +59,8 @@ ws_size(int64_t active_hosts, int64_t holders_wanted)
 	return size < 1 ? 1 : (size_t)size;
 }
 
-static void
-list_changes(struct ws_change *c, const struct ws_file *f, size_t n, const bool *chosen)
+static void list_changes(
+    struct ws_change *c, const struct ws_file *f, size_t n, const bool *chosen)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (chosen[i] && !f[i].in_set)
@@ -75,9 +72,8 @@ list_changes(struct ws_change *c, const struct ws_file *f, size_t n, const bool 
 	}
 }
 
-struct ws_change
-working_set(struct arena *a, const struct ws_file *f, size_t n, int64_t active_hosts,
-    int64_t holders_wanted, int64_t now, int64_t wait_period_s)
+struct ws_change working_set(struct arena *a, const struct ws_file *f, size_t n,
+    int64_t active_hosts, int64_t holders_wanted, int64_t now, int64_t wait_period_s)
 {
 	int64_t m = holders_wanted < 1 ? 1 : holders_wanted;
 	struct candidate *cand = NEWN(a, struct candidate, n + 1);
@@ -108,8 +104,7 @@ working_set(struct arena *a, const struct ws_file *f, size_t n, int64_t active_h
 
 enum { DAY_S = 86400 };
 
-void
-drain_count(struct drain *d, const struct drain_file *f)
+void drain_count(struct drain *d, const struct drain_file *f)
 {
 	if (d->files++ == 0 || f->create_time < d->since)
 		d->since = f->create_time;
@@ -121,8 +116,7 @@ drain_count(struct drain *d, const struct drain_file *f)
 	                                                         f->parts * f->results;
 }
 
-int64_t
-drain_period_s(const struct drain *d, int64_t now)
+int64_t drain_period_s(const struct drain *d, int64_t now)
 {
 	int64_t start = (now / DAY_S - 1) * DAY_S;
 
@@ -131,8 +125,7 @@ drain_period_s(const struct drain *d, int64_t now)
 	return now > start ? now - start : 1;
 }
 
-int64_t
-drain_s(const struct drain *d, int64_t now)
+int64_t drain_s(const struct drain *d, int64_t now)
 {
 	int64_t left = d->unsent + d->makeable;
 	double s;
@@ -148,8 +141,7 @@ drain_s(const struct drain *d, int64_t now)
 /* Splits a range into parts for the built-in generator. */
 
 /* The first total % n parts are longer by one; no product overflows. */
-void
-range_part(int64_t total, int32_t n, int32_t i, int64_t *from, int64_t *to)
+void range_part(int64_t total, int32_t n, int32_t i, int64_t *from, int64_t *to)
 {
 	int64_t size = total / n, longer = total % n;
 
@@ -162,8 +154,7 @@ range_part(int64_t total, int32_t n, int32_t i, int64_t *from, int64_t *to)
 
 /* May work of the set still be made, or is some of it in the database? Only a generator
  * or an admin can say that no more will come. */
-static bool
-set_is_needed(const struct retire_set *s)
+static bool set_is_needed(const struct retire_set *s)
 {
 	bool made = s->gen_parts > 0 && s->gen_next >= s->gen_parts;
 
@@ -171,8 +162,7 @@ set_is_needed(const struct retire_set *s)
 	       !(made || s->no_work_available || s->paused == FILESET_DRAINING);
 }
 
-enum retire_step
-retire(const struct retire_set *s, int64_t retain_s, int64_t now)
+enum retire_step retire(const struct retire_set *s, int64_t retain_s, int64_t now)
 {
 	if (set_is_needed(s) || now < s->idle_since)
 		return s->idle_since == 0 ? RETIRE_NONE : RETIRE_NEEDED;

@@ -12,8 +12,7 @@
 #include "rules/sched/limits.h"
 #include "lib/banned.h"
 
-enum prospect
-quorum_prospect(const struct workunit *wu, int64_t results, int64_t alive)
+enum prospect quorum_prospect(const struct workunit *wu, int64_t results, int64_t alive)
 {
 	/* At least one success: without any there is nothing to validate. */
 	int64_t needs = wu->min_quorum > 1 ? wu->min_quorum : 1;
@@ -42,8 +41,7 @@ static const double WEIGHT = 0.01; /* of a new sample from then on */
 /* A sample counts for at most this many times the mean. */
 static const double OUTLIER = 10;
 
-void
-statistics_add(double *n, double *avg, double x)
+void statistics_add(double *n, double *avg, double x)
 {
 	if (!(x > 0) || !isfinite(x))
 		return;
@@ -54,8 +52,7 @@ statistics_add(double *n, double *avg, double x)
 	*n += 1;
 }
 
-void
-statistics_judged(const struct conf *cf, struct host_app_version *v,
+void statistics_judged(const struct conf *cf, struct host_app_version *v,
     const struct result *r, const struct workunit *wu, bool hopeless)
 {
 	bool valid = r->validate_state == VALIDATE_VALID;
@@ -80,8 +77,7 @@ statistics_judged(const struct conf *cf, struct host_app_version *v,
 	statistics_add(&v->pfc_n, &v->pfc_avg, statistics_pfc(r, wu));
 }
 
-double
-statistics_pfc(const struct result *r, const struct workunit *wu)
+double statistics_pfc(const struct result *r, const struct workunit *wu)
 {
 	return wu->rsc_fpops_est > 0 ?
 	           r->elapsed_time * r->flops_estimate / wu->rsc_fpops_est :
@@ -93,8 +89,7 @@ statistics_pfc(const struct result *r, const struct workunit *wu)
 enum { ENOUGH = 10, TIMES = 4, FEW = 3 };
 
 /* n of `of` results of the host are bad, all_n of all_of of every host. */
-static bool
-stands_out(int64_t n, int64_t of, int64_t all_n, int64_t all_of)
+static bool stands_out(int64_t n, int64_t of, int64_t all_n, int64_t all_of)
 {
 	int64_t others_n = all_n - n, others = all_of - of;
 
@@ -103,8 +98,7 @@ stands_out(int64_t n, int64_t of, int64_t all_n, int64_t all_of)
 	return (double)n / (double)of >= TIMES * ((double)others_n / (double)others);
 }
 
-enum suspicion
-host_suspicion(const struct host_ends *host, const struct host_ends *all)
+enum suspicion host_suspicion(const struct host_ends *host, const struct host_ends *all)
 {
 	if (stands_out(host->wrong, host->success, all->wrong, all->success))
 		return SUSPICION_WRONG;
@@ -114,8 +108,7 @@ host_suspicion(const struct host_ends *host, const struct host_ends *all)
 	           SUSPICION_NONE;
 }
 
-enum blame
-failure_blame(const struct blame_facts *f)
+enum blame failure_blame(const struct blame_facts *f)
 {
 	if (f->n < FEW)
 		return BLAME_NOBODY;
@@ -147,8 +140,7 @@ struct jury {
 	struct validate_change *change;
 };
 
-static enum match
-compare_once(struct jury *j, size_t x, size_t y)
+static enum match compare_once(struct jury *j, size_t x, size_t y)
 {
 	size_t lo = x < y ? x : y, hi = x < y ? y : x;
 	char *known = &j->known[lo * j->n + hi];
@@ -167,8 +159,7 @@ compare_once(struct jury *j, size_t x, size_t y)
 
 /* Can the result still be part of a quorum: readable, and VALID, INCONCLUSIVE or not
  * judged yet? */
-static bool
-is_viable(const struct jury *j, size_t i)
+static bool is_viable(const struct jury *j, size_t i)
 {
 	int32_t v = j->results[i].validate_state;
 
@@ -177,8 +168,7 @@ is_viable(const struct jury *j, size_t i)
 		   v == VALIDATE_VALID);
 }
 
-static void
-set_validate_state(struct jury *j, size_t i, int32_t state)
+static void set_validate_state(struct jury *j, size_t i, int32_t state)
 {
 	if (j->results[i].validate_state != state)
 		j->change->validate_state[i] = state;
@@ -186,8 +176,7 @@ set_validate_state(struct jury *j, size_t i, int32_t state)
 
 /* Marks results that can never be read as errors; those with a transient failure are
  * tried again. */
-static void
-take_out_bad(struct jury *j)
+static void take_out_bad(struct jury *j)
 {
 	for (size_t i = 0; i < j->n; i++) {
 		int32_t v = j->results[i].validate_state;
@@ -208,8 +197,7 @@ take_out_bad(struct jury *j)
 /* Judges every readable result against the canonical one. A comparison that has to be
  * repeated must not trigger a transition now: the transitioner could only ask for the
  * same again. */
-static void
-judge_by(struct jury *j, size_t canonical)
+static void judge_by(struct jury *j, size_t canonical)
 {
 	for (size_t i = 0; i < j->n; i++) {
 		enum match m;
@@ -226,8 +214,7 @@ judge_by(struct jury *j, size_t canonical)
 }
 
 /* Returns the first result with which enough others agree; n if there is none. */
-static size_t
-find_canonical(struct jury *j)
+static size_t find_canonical(struct jury *j)
 {
 	int32_t enough = j->wu->min_quorum / 2 + 1;
 
@@ -247,8 +234,7 @@ find_canonical(struct jury *j)
 /* No agreement: more results are needed, unless there are too many already. Nothing is
  * decided while a comparison has to be repeated; all results stay unjudged, because
  * unjudged results bring the workunit back. */
-static void
-no_consensus(struct jury *j, int32_t viable)
+static void no_consensus(struct jury *j, int32_t viable)
 {
 	if (j->undecided)
 		return;
@@ -266,8 +252,7 @@ no_consensus(struct jury *j, int32_t viable)
 	}
 }
 
-static void
-seek_canonical(struct jury *j)
+static void seek_canonical(struct jury *j)
 {
 	int32_t viable = 0;
 	size_t i;
@@ -286,10 +271,9 @@ seek_canonical(struct jury *j)
 	judge_by(j, i);
 }
 
-struct validate_change
-validate(struct arena *a, const struct workunit *wu, const struct result *r, size_t n,
-    const enum match *init, enum match (*same)(void *ctx, size_t i, size_t j),
-    void *ctx)
+struct validate_change validate(struct arena *a, const struct workunit *wu,
+    const struct result *r, size_t n, const enum match *init,
+    enum match (*same)(void *ctx, size_t i, size_t j), void *ctx)
 {
 	struct validate_change c = { 0 };
 	struct jury j = { a, wu, r, n, init, same, ctx, NULL, false, &c };
@@ -317,8 +301,7 @@ validate(struct arena *a, const struct workunit *wu, const struct result *r, siz
 	return c;
 }
 
-int64_t
-validate_again_at(const struct result *r, size_t n, int64_t now)
+int64_t validate_again_at(const struct result *r, size_t n, int64_t now)
 {
 	int64_t newest = 0, waited;
 

@@ -7,8 +7,7 @@
 #include "lib/banned.h"
 
 /* Does some daemon have work to do on it now? */
-static bool
-daemon_has_work(const struct workunit *wu, int64_t now)
+static bool daemon_has_work(const struct workunit *wu, int64_t now)
 {
 	return wu->need_validate != 0 || wu->assimilate_state == ASSIMILATE_READY ||
 	       wu->file_delete_state != FILE_DELETE_INIT || wu->transition_time <= now;
@@ -16,9 +15,8 @@ daemon_has_work(const struct workunit *wu, int64_t now)
 
 /* A success that was not judged because the workunit had failed can be judged now, if
  * its output still exists. */
-static void
-reopen_success(const struct result *r, struct result_retry *change, int32_t *success,
-    int32_t *error)
+static void reopen_success(const struct result *r, struct result_retry *change,
+    int32_t *success, int32_t *error)
 {
 	if (r->validate_state == VALIDATE_INVALID)
 		return;
@@ -31,16 +29,15 @@ reopen_success(const struct result *r, struct result_retry *change, int32_t *suc
 	++*success;
 }
 
-static int32_t
-larger(int32_t a, int64_t b)
+static int32_t larger(int32_t a, int64_t b)
 {
 	return b > INT32_MAX ? INT32_MAX : b > a ? (int32_t)b : a;
 }
 
 /* Is it over without a canonical result that is valid, the majority of its quorum, or
  * an error? Something else has changed it then. */
-static bool
-rests_on_nothing(const struct workunit *wu, const struct result *r, size_t n)
+static bool rests_on_nothing(
+    const struct workunit *wu, const struct result *r, size_t n)
 {
 	int32_t valid = 0;
 	bool canonical = false;
@@ -59,8 +56,7 @@ rests_on_nothing(const struct workunit *wu, const struct result *r, size_t n)
 	return !canonical || valid < wu->min_quorum / 2 + 1;
 }
 
-static bool
-is_error(const struct result *r)
+static bool is_error(const struct result *r)
 {
 	return (r->outcome == OUTCOME_CLIENT_ERROR &&
 		   r->exit_status != EXIT_ABORTED_BY_USER) ||
@@ -68,9 +64,8 @@ is_error(const struct result *r)
 }
 
 /* Fills c as for a workunit that is to be opened again. */
-static void
-reopen(struct wu_retry *c, const struct workunit *wu, const struct result *r, size_t n,
-    int32_t tries)
+static void reopen(struct wu_retry *c, const struct workunit *wu,
+    const struct result *r, size_t n, int32_t tries)
 {
 	int32_t success = 0, error = 0, alive = 0;
 	int64_t wanted;
@@ -96,8 +91,7 @@ reopen(struct wu_retry *c, const struct workunit *wu, const struct result *r, si
 
 /* It is open, and its failures so far would soon end it: a result that is out with what
  * has been mended meanwhile may be the last that may fail. */
-static bool
-is_near_its_end(const struct workunit *wu, const struct result *r, size_t n,
+static bool is_near_its_end(const struct workunit *wu, const struct result *r, size_t n,
     const struct wu_retry *reopened)
 {
 	bool failed = false;
@@ -110,9 +104,8 @@ is_near_its_end(const struct workunit *wu, const struct result *r, size_t n,
 		   reopened->max_total_results > wu->max_total_results);
 }
 
-struct wu_retry
-retry(struct arena *a, const struct workunit *wu, const struct result *r, size_t n,
-    const struct retry_how *how)
+struct wu_retry retry(struct arena *a, const struct workunit *wu,
+    const struct result *r, size_t n, const struct retry_how *how)
 {
 	struct wu_retry c = { .results = NEWN(a, struct result_retry, n + 1),
 		.max_error_results = wu->max_error_results,
@@ -133,8 +126,7 @@ retry(struct arena *a, const struct workunit *wu, const struct result *r, size_t
 	return wu->error_mask != 0 || is_near_its_end(wu, r, n, &c) ? c : same;
 }
 
-static bool
-is_distrusted(const struct result *r, const struct retry_how *how)
+static bool is_distrusted(const struct result *r, const struct retry_how *how)
 {
 	if (how->host != 0)
 		return r->hostid == how->host;
@@ -144,8 +136,7 @@ is_distrusted(const struct result *r, const struct retry_how *how)
 	return false;
 }
 
-static bool
-is_retracted(const struct result *r, const struct retry_how *how)
+static bool is_retracted(const struct result *r, const struct retry_how *how)
 {
 	return is_distrusted(r, how) && r->server_state == RESULT_OVER &&
 	       r->outcome == OUTCOME_SUCCESS && r->received_time >= how->since &&
@@ -155,9 +146,8 @@ is_retracted(const struct result *r, const struct retry_how *how)
 		   r->validate_state == VALIDATE_NO_CHECK);
 }
 
-struct wu_retry
-retract(struct arena *a, const struct workunit *wu, const struct result *r, size_t n,
-    const struct retry_how *how)
+struct wu_retry retract(struct arena *a, const struct workunit *wu,
+    const struct result *r, size_t n, const struct retry_how *how)
 {
 	struct wu_retry c = { .max_error_results = wu->max_error_results,
 		.max_total_results = wu->max_total_results,

@@ -13,8 +13,7 @@
 
 /* The state under which a workunit is counted (model/tally.h). */
 
-void
-tally_clear(struct workunit *wu)
+void tally_clear(struct workunit *wu)
 {
 	wu->tally = 0;
 #define COUNT(name, when, sql) wu->tally_##name = 0;
@@ -22,8 +21,7 @@ tally_clear(struct workunit *wu)
 #undef COUNT
 }
 
-void
-tally_result(struct workunit *wu, const struct result *r)
+void tally_result(struct workunit *wu, const struct result *r)
 {
 #define COUNT(name, when, sql) wu->tally_##name += (when);
 	TALLY_COUNTS(COUNT)
@@ -31,8 +29,7 @@ tally_result(struct workunit *wu, const struct result *r)
 }
 
 /* It may wait for results that the transitioner will not make by itself. */
-static bool
-lacks_results(const struct workunit *wu)
+static bool lacks_results(const struct workunit *wu)
 {
 	int32_t least = wu->min_quorum > 1 ? wu->min_quorum : 1;
 
@@ -46,8 +43,7 @@ lacks_results(const struct workunit *wu)
 	       wu->target_nresults < least;
 }
 
-void
-tally_code(struct workunit *wu)
+void tally_code(struct workunit *wu)
 {
 	wu->tally = TALLY_COUNTED;
 #define BIT(name, bit, when, sql) wu->tally |= (when) ? TALLY_##name : 0;
@@ -57,14 +53,12 @@ tally_code(struct workunit *wu)
 
 /* Pauses of single workunits, and of a whole stage (scheduling.md 4.9). */
 
-int64_t
-aside_pause_s(int64_t tries)
+int64_t aside_pause_s(int64_t tries)
 {
 	return pause_doubled(ASIDE_FIRST_S, tries, ASIDE_MOST_S);
 }
 
-enum pause_turn
-pause_turn(const struct queue_pause *p, int64_t now, size_t *most)
+enum pause_turn pause_turn(const struct queue_pause *p, int64_t now, size_t *most)
 {
 	*most = p->paused ? PAUSE_PROBE : PAUSE_SAMPLE;
 	if (p->paused)
@@ -72,16 +66,14 @@ pause_turn(const struct queue_pause *p, int64_t now, size_t *most)
 	return p->streak < PAUSE_STREAK ? TURN_ALL : TURN_SAMPLE;
 }
 
-static void
-next_probe(struct queue_pause *p, int64_t now)
+static void next_probe(struct queue_pause *p, int64_t now)
 {
 	p->probes++;
 	p->probe_at = now + pause_doubled(PAUSE_FIRST_S, p->probes, PAUSE_MOST_S);
 }
 
-enum pause_news
-pause_tried(struct queue_pause *p, enum pause_turn turn, int64_t now, size_t good,
-    size_t bad, size_t bad_again)
+enum pause_news pause_tried(struct queue_pause *p, enum pause_turn turn, int64_t now,
+    size_t good, size_t bad, size_t bad_again)
 {
 	bool was = p->paused;
 
@@ -109,8 +101,7 @@ pause_tried(struct queue_pause *p, enum pause_turn turn, int64_t now, size_t goo
 	return PAUSE_BEGINS;
 }
 
-void
-retry_took(struct retry_share *r, int64_t took_ms, int64_t now_ms)
+void retry_took(struct retry_share *r, int64_t took_ms, int64_t now_ms)
 {
 	size_t twice = r->most * 2;
 
@@ -146,32 +137,27 @@ struct pass {
 	bool canonical_files_gone;
 };
 
-static bool
-timed_out(const struct pass *p, const struct result *r)
+static bool timed_out(const struct pass *p, const struct result *r)
 {
 	return r->server_state == RESULT_IN_PROGRESS && r->report_deadline < p->now;
 }
 
-static int32_t
-outcome_now(const struct pass *p, const struct result *r)
+static int32_t outcome_now(const struct pass *p, const struct result *r)
 {
 	return timed_out(p, r) ? OUTCOME_NO_REPLY : r->outcome;
 }
 
-static bool
-is_over_now(const struct pass *p, const struct result *r)
+static bool is_over_now(const struct pass *p, const struct result *r)
 {
 	return r->server_state == RESULT_OVER || timed_out(p, r);
 }
 
-static bool
-is_success_now(const struct pass *p, const struct result *r)
+static bool is_success_now(const struct pass *p, const struct result *r)
 {
 	return is_over_now(p, r) && outcome_now(p, r) == OUTCOME_SUCCESS;
 }
 
-static void
-count_over(struct pass *p, const struct result *r)
+static void count_over(struct pass *p, const struct result *r)
 {
 	struct tally *t = &p->tally;
 
@@ -208,8 +194,7 @@ count_over(struct pass *p, const struct result *r)
 }
 
 /* Steps 1 and 2. */
-static void
-tally_results(struct pass *p)
+static void tally_results(struct pass *p)
 {
 	p->tally.deadline = TRANSITION_NEVER;
 	for (size_t i = 0; i < p->n; i++) {
@@ -236,8 +221,7 @@ tally_results(struct pass *p)
 }
 
 /* Step 3. A success is too late when nothing is left to compare it with. */
-static void
-want_validation(struct pass *p)
+static void want_validation(struct pass *p)
 {
 	struct tally *t = &p->tally;
 
@@ -254,8 +238,7 @@ want_validation(struct pass *p)
 }
 
 /* Step 4: no host computes for the class or version that the workunit is bound to. */
-static bool
-may_uncommit(const struct pass *p)
+static bool may_uncommit(const struct pass *p)
 {
 	const struct tally *t = &p->tally;
 
@@ -266,8 +249,7 @@ may_uncommit(const struct pass *p)
 
 /* Steps 5 and 6. Only for a workunit without a canonical result: with one it cannot
  * fail any more. Returns the number of results to create. */
-static int32_t
-check_limits(struct pass *p)
+static int32_t check_limits(struct pass *p)
 {
 	const struct workunit *wu = p->wu;
 	struct tally *t = &p->tally;
@@ -286,8 +268,7 @@ check_limits(struct pass *p)
 	return (int32_t)(wanted < room ? wanted : room < 0 ? 0 : room);
 }
 
-static void
-drop_unsent(struct pass *p)
+static void drop_unsent(struct pass *p)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		int32_t s = p->results[i].server_state;
@@ -301,8 +282,7 @@ drop_unsent(struct pass *p)
 }
 
 /* Step 7. */
-static void
-fail_workunit(struct pass *p)
+static void fail_workunit(struct pass *p)
 {
 	drop_unsent(p);
 	for (size_t i = 0; i < p->n; i++) {
@@ -320,8 +300,7 @@ fail_workunit(struct pass *p)
 }
 
 /* Returns the number after the last "_" of a result's name; -1 if there is none. */
-static int64_t
-name_suffix(const char *name)
+static int64_t name_suffix(const char *name)
 {
 	const char *p = name == NULL ? NULL : strrchr(name, '_');
 	char *end;
@@ -334,8 +313,7 @@ name_suffix(const char *name)
 }
 
 /* Step 8. Results created later may have a higher priority. */
-static void
-spawn_results(struct pass *p, int32_t wanted)
+static void spawn_results(struct pass *p, int32_t wanted)
 {
 	struct wu_change *c = p->change;
 	int64_t last = -1;
@@ -357,8 +335,7 @@ spawn_results(struct pass *p, int32_t wanted)
 /* May the files of this result go, once the workunit is assimilated? Other results may
  * still be compared with the canonical one, and a result that timed out may still be
  * uploaded: the files of both stay until all results are settled. */
-static bool
-may_delete_files(const struct pass *p, size_t i, bool settled)
+static bool may_delete_files(const struct pass *p, size_t i, bool settled)
 {
 	const struct result *r = &p->results[i];
 	bool judged = r->validate_state != VALIDATE_INIT ||
@@ -382,8 +359,7 @@ may_delete_files(const struct pass *p, size_t i, bool settled)
 
 /* Step 10. Returns when to look again, TRANSITION_NEVER if time alone changes
  * nothing. */
-static int64_t
-delete_files(struct pass *p)
+static int64_t delete_files(struct pass *p)
 {
 	const struct tally *t = &p->tally;
 	int64_t from = t->last_received + (int64_t)(p->conf->delete_delay_hours * 3600);
@@ -402,8 +378,7 @@ delete_files(struct pass *p)
 }
 
 /* Step 11. Never in the past: a result past its deadline is over by now. */
-static int64_t
-next_visit(const struct pass *p, int64_t deletion)
+static int64_t next_visit(const struct pass *p, int64_t deletion)
 {
 	int64_t safety = (int64_t)(1.5 * (double)p->wu->delay_bound),
 		at = TRANSITION_NEVER;
@@ -418,8 +393,7 @@ next_visit(const struct pass *p, int64_t deletion)
 }
 
 /* A broadcast never ends: keeps target_nresults of it unsent; nothing is validated. */
-static void
-transition_broadcast(struct pass *p)
+static void transition_broadcast(struct pass *p)
 {
 	if (p->change->error_mask != 0)
 		drop_unsent(p);
@@ -428,9 +402,8 @@ transition_broadcast(struct pass *p)
 	p->change->next_at = p->tally.deadline;
 }
 
-struct wu_change
-transition(struct arena *a, const struct conf *cf, const struct workunit *wu,
-    const struct result *r, size_t n, int64_t now)
+struct wu_change transition(struct arena *a, const struct conf *cf,
+    const struct workunit *wu, const struct result *r, size_t n, int64_t now)
 {
 	struct wu_change c = { .nresults = n, .error_mask = wu->error_mask };
 	struct pass p = {

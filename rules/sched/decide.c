@@ -15,16 +15,14 @@
 
 enum { ONE_IN = 16 };
 
-bool
-baseline_cost_due(int64_t hostid, int64_t seqno, struct rng *rng)
+bool baseline_cost_due(int64_t hostid, int64_t seqno, struct rng *rng)
 {
 	*rng = rng_seed(
 	    (uint64_t)hostid * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)seqno);
 	return rng_below(rng, ONE_IN) == 0 && hostid != 0;
 }
 
-size_t
-baseline_cost_jobs(const struct decision *d, int64_t *bytes_needed)
+size_t baseline_cost_jobs(const struct decision *d, int64_t *bytes_needed)
 {
 	size_t n = 0;
 
@@ -40,8 +38,7 @@ baseline_cost_jobs(const struct decision *d, int64_t *bytes_needed)
 	return n;
 }
 
-static bool
-drawn_job_fits(struct ctx *c, const struct job *j)
+static bool drawn_job_fits(struct ctx *c, const struct job *j)
 {
 	struct snap_file file = { .fileset_id = j->fileset_id };
 	struct fitting f;
@@ -63,8 +60,7 @@ drawn_job_fits(struct ctx *c, const struct job *j)
  * Sets d->baseline from the drawn jobs; runs before anything is sent, and affects
  * nothing else.
  */
-static void
-baseline_cost_measure(const struct ctx *real)
+static void baseline_cost_measure(const struct ctx *real)
 {
 	struct snapshot snap = *real->snap;
 	struct ctx c = *real;
@@ -98,8 +94,7 @@ struct rank {
 	size_t i;
 };
 
-static int
-compare_rank(const void *a, const void *b)
+static int compare_rank(const void *a, const void *b)
 {
 	const struct rank *x = a, *y = b;
 
@@ -109,8 +104,7 @@ compare_rank(const void *a, const void *b)
 }
 
 /* Tries the plain jobs of the apps that the account selected, or of the others. */
-static void
-serve_plain_apps(struct ctx *c, const struct rank *order, bool others)
+static void serve_plain_apps(struct ctx *c, const struct rank *order, bool others)
 {
 	for (size_t i = 0; i < c->snap->nplain && limits_more(c) == WHY_NONE; i++) {
 		const struct job *j = &c->snap->plain[order[i].i];
@@ -121,8 +115,7 @@ serve_plain_apps(struct ctx *c, const struct rank *order, bool others)
 	}
 }
 
-static void
-serve_plain(struct ctx *c)
+static void serve_plain(struct ctx *c)
 {
 	/*
 	 * Sorts the plain jobs by priority (scheduling.md 2.13), otherwise keeping
@@ -140,8 +133,7 @@ serve_plain(struct ctx *c)
 		serve_plain_apps(c, order, true);
 }
 
-static void
-serve_all(struct ctx *c)
+static void serve_all(struct ctx *c)
 {
 	bool plain_first;
 
@@ -170,8 +162,7 @@ serve_all(struct ctx *c)
  * The caller will wait or read on, and decide again: drop everything in this round that
  * could be taken for an answer.
  */
-static void
-keep_only_question(struct ctx *c)
+static void keep_only_question(struct ctx *c)
 {
 	struct decision *d = c->d;
 
@@ -185,8 +176,7 @@ keep_only_question(struct ctx *c)
 		d->nwant = 0;
 }
 
-static void
-decide_begin(struct ctx *c, const int64_t *lost, size_t nlost)
+static void decide_begin(struct ctx *c, const int64_t *lost, size_t nlost)
 {
 	const struct request *rq = c->req;
 	bool any = false;
@@ -233,8 +223,7 @@ decide_begin(struct ctx *c, const int64_t *lost, size_t nlost)
  * Requests a log until it is stored, and requests all of it: clients take 0 for "none"
  * (protocol.md 2.1).
  */
-static void
-ask_for_logs(struct ctx *c)
+static void ask_for_logs(struct ctx *c)
 {
 	const struct request *rq = c->req;
 	const struct snapshot *s = c->snap;
@@ -249,8 +238,7 @@ ask_for_logs(struct ctx *c)
 }
 
 /* Returns why no more was sent, if work was wanted. */
-static enum reason
-why_no_more(const struct ctx *c)
+static enum reason why_no_more(const struct ctx *c)
 {
 	enum reason why = c->d->work_wanted ? limits_more(c) : c->d->rest;
 
@@ -259,8 +247,7 @@ why_no_more(const struct ctx *c)
 	return why == WHY_NONE && c->more_to_come ? WHY_WAITING : why;
 }
 
-double
-decide_interval_s(const struct conf *cf)
+double decide_interval_s(const struct conf *cf)
 {
 	double interval = (double)cf->min_sendwork_interval;
 
@@ -268,10 +255,9 @@ decide_interval_s(const struct conf *cf)
 }
 
 /* Parameters: everything that the decision may depend on. */
-struct decision *
-decide(struct arena *a, const struct conf *cf, const struct request *rq,
-    const struct snapshot *snap, int64_t now, struct rng *rng, const int64_t *lost,
-    size_t nlost)
+struct decision *decide(struct arena *a, const struct conf *cf,
+    const struct request *rq, const struct snapshot *snap, int64_t now, struct rng *rng,
+    const int64_t *lost, size_t nlost)
 {
 	struct ctx c = {
 		.a = a, .conf = cf, .req = rq, .snap = snap, .now = now, .rng = rng
@@ -318,8 +304,7 @@ decide(struct arena *a, const struct conf *cf, const struct request *rq,
 	return c.d;
 }
 
-bool
-decide_wants_work(const struct conf *cf, const struct request *rq)
+bool decide_wants_work(const struct conf *cf, const struct request *rq)
 {
 	return !cf->dont_send_jobs && !rq->dont_send_work && work_req_asks(rq);
 }

@@ -10,8 +10,7 @@
 
 enum { SKIPS_KEPT = 64, DELAY_MOST_S = 172800, TEXT_MOST = 1000 };
 
-void
-decision_skip(struct ctx *c, const struct job *j, enum reason why)
+void decision_skip(struct ctx *c, const struct job *j, enum reason why)
 {
 	struct decision *d = c->d;
 
@@ -21,8 +20,7 @@ decision_skip(struct ctx *c, const struct job *j, enum reason why)
 		    c->skips_cap) = (struct dec_skip){ .job = j, .why = why };
 }
 
-void
-decision_delay(struct ctx *c, double s)
+void decision_delay(struct ctx *c, double s)
 {
 	if (s > DELAY_MOST_S)
 		s = DELAY_MOST_S;
@@ -30,8 +28,7 @@ decision_delay(struct ctx *c, double s)
 		c->d->request_delay = s;
 }
 
-void
-decision_message(struct ctx *c, bool notice, struct say *s)
+void decision_message(struct ctx *c, bool notice, struct say *s)
 {
 	if (s->n > TEXT_MOST)
 		s->p[TEXT_MOST] =
@@ -40,8 +37,7 @@ decision_message(struct ctx *c, bool notice, struct say *s)
 	    c->messages_cap) = (struct dec_message){ .notice = notice, .text = s->p };
 }
 
-void
-decision_say(
+void decision_say(
     struct ctx *c, bool notice, const char *before, const char *name, const char *after)
 {
 	struct say s = say_new(c->a);

@@ -14,8 +14,7 @@
  * 3.6), and jobs that it has but that are no longer useful (3.7).
  */
 
-const struct snap_file *
-lost_file(const struct ctx *c, const struct job *j)
+const struct snap_file *lost_file(const struct ctx *c, const struct job *j)
 {
 	for (size_t i = 0; i < c->snap->nfiles && j->fileset_id != 0; i++)
 		if (c->snap->files[i].fileset_id == j->fileset_id)
@@ -26,15 +25,13 @@ lost_file(const struct ctx *c, const struct job *j)
 /*
  * Reasons that pass: the job remains the host's and is tried again at its next request.
  */
-static bool
-is_transient(enum reason why)
+static bool is_transient(enum reason why)
 {
 	return why == WHY_RSC_NOT_WANTED || why == WHY_IN_PROGRESS_LIMIT ||
 	       why == WHY_APP_LIMIT || why == WHY_LOST_RACE || why == WHY_CLASS_CHANCE;
 }
 
-static void
-resend_job(struct ctx *c, const struct job *j)
+static void resend_job(struct ctx *c, const struct job *j)
 {
 	enum reason why = candidate_try(c, SEND_LOST, j, lost_file(c, j));
 
@@ -53,8 +50,7 @@ resend_job(struct ctx *c, const struct job *j)
  * the clients' counts, or in a task that a client still has although the row's client
  * said, when it was attached anew, that it had none.
  */
-static bool
-is_twin(const struct ctx *c)
+static bool is_twin(const struct ctx *c)
 {
 	if (c->snap->twin)
 		return true;
@@ -69,8 +65,7 @@ is_twin(const struct ctx *c)
  * Silence does not mean loss: without an other_results element nothing is known, and if
  * reports were left for later, a job may be among them.
  */
-void
-lost_resend(struct ctx *c)
+void lost_resend(struct ctx *c)
 {
 	size_t most = (size_t)c->conf->max_wus_to_send;
 
@@ -96,8 +91,7 @@ lost_resend(struct ctx *c)
 
 enum abort { ABORT_NOT, ABORT_NOW, ABORT_COPY, ABORT_IF_NOT_STARTED };
 
-static enum abort
-abort_kind(const struct ctx *c, const struct snap_other *o)
+static enum abort abort_kind(const struct ctx *c, const struct snap_other *o)
 {
 	if (!o->found || (o->error_mask & WU_ERROR_CANCELLED) != 0)
 		return ABORT_NOW;
@@ -111,8 +105,7 @@ abort_kind(const struct ctx *c, const struct snap_other *o)
 	return ABORT_NOT;
 }
 
-void
-lost_abort(struct ctx *c)
+void lost_abort(struct ctx *c)
 {
 	struct decision *d = c->d;
 	int64_t original = 0;
@@ -151,8 +144,7 @@ enum { SPACE_DELAY_S = 14400 };
 
 /* --- facts about each file --- */
 
-static void
-delete_mark_set_busy(struct ctx *c, int64_t fileset_id)
+static void delete_mark_set_busy(struct ctx *c, int64_t fileset_id)
 {
 	size_t n;
 	const struct large_use *u = larges_of_set(&c->larges, fileset_id, &n);
@@ -161,8 +153,7 @@ delete_mark_set_busy(struct ctx *c, int64_t fileset_id)
 		u[k].large->busy = true;
 }
 
-static void
-delete_mark_busy(struct ctx *c)
+static void delete_mark_busy(struct ctx *c)
 {
 	const struct request *rq = c->req;
 	struct names listed = { 0 }, reported = { 0 };
@@ -185,8 +176,7 @@ delete_mark_busy(struct ctx *c)
 			delete_mark_set_busy(c, c->snap->others[i].fileset_id);
 }
 
-static void
-delete_mark_set(struct ctx *c, const struct dec_file *df)
+static void delete_mark_set(struct ctx *c, const struct dec_file *df)
 {
 	size_t n;
 	const struct large_use *u = larges_of_set(&c->larges, df->file->fileset_id, &n);
@@ -218,14 +208,12 @@ delete_mark_set(struct ctx *c, const struct dec_file *df)
  * May the file be deleted: does the host have it whole, and are all its sets known and
  * not paused?
  */
-static bool
-may_delete(const struct large *l)
+static bool may_delete(const struct large *l)
 {
 	return l->reported && !l->paused && !l->has_others && l->known == l->nsets;
 }
 
-void
-delete_begin(struct ctx *c)
+void delete_begin(struct ctx *c)
 {
 	for (size_t i = 0; i < c->larges.nuses; i++)
 		c->larges.uses[i].large->nsets++;
@@ -246,8 +234,7 @@ delete_begin(struct ctx *c)
 
 /* --- orders --- */
 
-static void
-delete_order(struct ctx *c, const struct large *l, bool for_space)
+static void delete_order(struct ctx *c, const struct large *l, bool for_space)
 {
 	struct decision *d = c->d;
 	struct say s = say_new(c->a);
@@ -267,8 +254,7 @@ delete_order(struct ctx *c, const struct large *l, bool for_space)
 }
 
 /* Counts the jobs of the set that this host could get once it has space. */
-static size_t
-future_jobs(const struct ctx *c, const struct snap_file *f)
+static size_t future_jobs(const struct ctx *c, const struct snap_file *f)
 {
 	size_t n = f->njobs;
 
@@ -283,8 +269,7 @@ future_jobs(const struct ctx *c, const struct snap_file *f)
  * Is a the better one to delete: not in use (which frees space at once), then of the
  * least future value, then larger, then of the smaller id?
  */
-static bool
-is_worth_less(const struct large *a, const struct large *b)
+static bool is_worth_less(const struct large *a, const struct large *b)
 {
 	if (a->busy != b->busy)
 		return b->busy;
@@ -295,8 +280,7 @@ is_worth_less(const struct large *a, const struct large *b)
 	return a->file->file_id < b->file->file_id;
 }
 
-static void
-order_for_space(struct ctx *c)
+static void order_for_space(struct ctx *c)
 {
 	const struct large *least = NULL;
 
@@ -321,8 +305,7 @@ order_for_space(struct ctx *c)
 	decision_delay(c, SPACE_DELAY_S);
 }
 
-void
-delete_orders(struct ctx *c)
+void delete_orders(struct ctx *c)
 {
 	const struct decision *d = c->d;
 

@@ -15,15 +15,13 @@
 
 /* Whose results count without comparison? */
 
-int32_t
-trust_results(const struct app *app, const struct job *j)
+int32_t trust_results(const struct app *app, const struct job *j)
 {
 	return app->target_nresults < j->max_success_results ? app->target_nresults :
 	                                                       j->max_success_results;
 }
 
-enum replication
-trust_replication(const struct app *app, const struct job *j,
+enum replication trust_replication(const struct app *app, const struct job *j,
     const struct host_app_version *hav, struct rng *rng)
 {
 	if (j->target_nresults != 1 || trust_results(app, j) <= 1 ||
@@ -48,8 +46,7 @@ trust_replication(const struct app *app, const struct job *j,
  * it.
  */
 
-bool
-owner_is_us(const struct ctx *c, int64_t owner, int64_t owner_seen)
+bool owner_is_us(const struct ctx *c, int64_t owner, int64_t owner_seen)
 {
 	const struct host *h = &c->snap->host;
 
@@ -58,8 +55,7 @@ owner_is_us(const struct ctx *c, int64_t owner, int64_t owner_seen)
 	return h->id < owner || owner_seen <= h->create_time;
 }
 
-void
-owner_moves(struct ctx *c)
+void owner_moves(struct ctx *c)
 {
 	const struct snapshot *s = c->snap;
 
@@ -78,8 +74,7 @@ owner_moves(struct ctx *c)
 	}
 }
 
-static bool
-in_this_reply(const struct ctx *c, int64_t workunitid)
+static bool in_this_reply(const struct ctx *c, int64_t workunitid)
 {
 	for (size_t i = 0; i < c->d->nsends; i++)
 		if (c->d->sends[i].job->workunitid == workunitid)
@@ -88,15 +83,13 @@ in_this_reply(const struct ctx *c, int64_t workunitid)
 }
 
 /* Is the job only for certain hosts, targeted or broadcast? */
-static bool
-fit_aimed(const struct job *j)
+static bool fit_aimed(const struct job *j)
 {
 	return (j->transitioner_flags & (WU_TARGETED | WU_BROADCAST)) != 0;
 }
 
 /* The once rules: once per account implies once per host (scheduling.md 5.2). */
-static enum reason
-fit_once(const struct ctx *c, const struct job *j)
+static enum reason fit_once(const struct ctx *c, const struct job *j)
 {
 	bool user = c->conf->one_result_per_user_per_wu;
 
@@ -110,8 +103,7 @@ fit_once(const struct ctx *c, const struct job *j)
 }
 
 /* The host's class for the app; 0 = unknown, -1 = the app does not use classes. */
-static int32_t
-fit_hr_class(const struct ctx *c, const struct app *app)
+static int32_t fit_hr_class(const struct ctx *c, const struct app *app)
 {
 	const struct rq_host *r = &c->req->host;
 	const struct host *h = &c->snap->host;
@@ -123,8 +115,7 @@ fit_hr_class(const struct ctx *c, const struct app *app)
 	                    hr_class_of(type, h->os_name, h->p_vendor, h->p_model);
 }
 
-static enum reason
-fit_homogeneous(const struct ctx *c, const struct job *j)
+static enum reason fit_homogeneous(const struct ctx *c, const struct job *j)
 {
 	const struct app *app = catalog_app(c->snap->cat, j->appid);
 	/* a broadcast is for all hosts */
@@ -138,8 +129,7 @@ fit_homogeneous(const struct ctx *c, const struct job *j)
 	return j->hr_class == 0 || j->hr_class == ours ? WHY_NONE : WHY_HR_CLASS;
 }
 
-enum reason
-fit_workunit(const struct ctx *c, const struct job *j, bool resend)
+enum reason fit_workunit(const struct ctx *c, const struct job *j, bool resend)
 {
 	if (ids_has(&c->lost, j->id))
 		return WHY_LOST_RACE;
@@ -158,8 +148,7 @@ fit_workunit(const struct ctx *c, const struct job *j, bool resend)
 }
 
 /* Keeps the smallest shortage, for the message. */
-static void
-note_lack(double *least, double extra)
+static void note_lack(double *least, double extra)
 {
 	if (*least == 0 || extra < *least)
 		*least = extra;
@@ -169,8 +158,8 @@ note_lack(double *least, double extra)
  * A job is charged its bound, less what the host has of its large files (locality.md
  * 1.5 (13)), plus the space of files that would otherwise be deleted.
  */
-static double
-disk_charge(const struct ctx *c, const struct job *j, const struct snap_file *f)
+static double disk_charge(
+    const struct ctx *c, const struct job *j, const struct snap_file *f)
 {
 	double present = 0;
 
@@ -185,8 +174,7 @@ disk_charge(const struct ctx *c, const struct job *j, const struct snap_file *f)
  * Returns the shorter delay bound of an urgent job, which is at least twice its
  * estimated runtime (scheduling.md 2.6).
  */
-static int64_t
-hurried_bound(const struct ctx *c, const struct job *j, double runtime_s)
+static int64_t hurried_bound(const struct ctx *c, const struct job *j, double runtime_s)
 {
 	double full = (double)j->delay_bound,
 	       factor = c->conf->reliable_reduced_delay_bound;
@@ -201,9 +189,8 @@ hurried_bound(const struct ctx *c, const struct job *j, double runtime_s)
  * bound. A lost job keeps its deadline if it can meet it, else gets the later one of
  * protocol.md 3.6; a job past its deadline is not resent.
  */
-static enum reason
-fit_deadline(struct ctx *c, const struct job *j, const struct pick *p, double runtime_s,
-    bool resend, int64_t *at)
+static enum reason fit_deadline(struct ctx *c, const struct job *j,
+    const struct pick *p, double runtime_s, bool resend, int64_t *at)
 {
 	const struct conf *cf = c->conf;
 	int64_t grace_s = cf->report_grace_period +
@@ -227,8 +214,7 @@ fit_deadline(struct ctx *c, const struct job *j, const struct pick *p, double ru
 	return workload_meets(c, p, runtime_s, *at) ? WHY_NONE : WHY_DEADLINE;
 }
 
-enum reason
-fit_host(struct ctx *c, const struct job *j, const struct pick *p,
+enum reason fit_host(struct ctx *c, const struct job *j, const struct pick *p,
     const struct snap_file *file, bool resend, struct fitting *f)
 {
 	double bw = j->rsc_bandwidth_bound, memory = version_memory(j, p);
@@ -262,8 +248,7 @@ fit_host(struct ctx *c, const struct job *j, const struct pick *p,
  * The key of the once rule. A job for certain hosts only goes to each of them once
  * (scheduling.md 2.14).
  */
-static int64_t
-once_key(const struct ctx *c, const struct job *j)
+static int64_t once_key(const struct ctx *c, const struct job *j)
 {
 	bool broadcast = (j->transitioner_flags & WU_BROADCAST) != 0;
 
@@ -277,8 +262,7 @@ once_key(const struct ctx *c, const struct job *j)
  * Decides whether the job's workunit gets more results because of the host that gets
  * this one.
  */
-static void
-set_replication(struct ctx *c, struct dec_send *s)
+static void set_replication(struct ctx *c, struct dec_send *s)
 {
 	const struct host_app_version *hav = estimate_find(c->snap->havs,
 	    c->snap->nhavs, resource_statistics_id(s->app->id, s->app_version_id));
@@ -292,9 +276,8 @@ set_replication(struct ctx *c, struct dec_send *s)
 }
 
 /* Adds the job to the reply, and charges everything that it uses. */
-static void
-add_send(struct ctx *c, enum send_how how, const struct job *j, const struct pick *p,
-    const struct fitting *f, const struct snap_file *file)
+static void add_send(struct ctx *c, enum send_how how, const struct job *j,
+    const struct pick *p, const struct fitting *f, const struct snap_file *file)
 {
 	struct decision *d = c->d;
 	int64_t needed = larges_missing(&c->larges, j->fileset_id);
@@ -345,8 +328,7 @@ add_send(struct ctx *c, enum send_how how, const struct job *j, const struct pic
  * on the version and its resource, so the choice is made again for each ("Work fetch
  * and GPUs"). If no version will do, the reason is that of the best one.
  */
-static enum reason
-fit_any(struct ctx *c, const struct job *j, const struct choice *q,
+static enum reason fit_any(struct ctx *c, const struct job *j, const struct choice *q,
     const struct snap_file *file, struct pick *p, struct fitting *f)
 {
 	enum reason best = WHY_NONE;
@@ -368,8 +350,7 @@ fit_any(struct ctx *c, const struct job *j, const struct choice *q,
 	return best;
 }
 
-enum reason
-candidate_try(
+enum reason candidate_try(
     struct ctx *c, enum send_how how, const struct job *j, const struct snap_file *file)
 {
 	bool resend = how == SEND_LOST;

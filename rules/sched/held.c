@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Short, because it decides one thing: which of the held files are read. */
 #include "rules/sched/held.h"
 
 #include <stdlib.h>
@@ -20,22 +21,19 @@ struct ranked {
 };
 
 /* The order of sets that are alike otherwise. */
-static int
-draw_order(const struct ranked *x, const struct ranked *y)
+static int draw_order(const struct ranked *x, const struct ranked *y)
 {
 	int by_name = x->sorted ? strcmp(x->set->name, y->set->name) : 0;
 
 	return by_name != 0 ? by_name : (x->drawn > y->drawn) - (x->drawn < y->drawn);
 }
 
-static size_t
-files_missing(const struct held_set *s)
+static size_t files_missing(const struct held_set *s)
 {
 	return s->files > s->held ? s->files - s->held : 0;
 }
 
-static int
-held_order(const void *pa, const void *pb)
+static int held_order(const void *pa, const void *pb)
 {
 	const struct ranked *a = pa, *b = pb;
 	const struct held_set *x = a->set, *y = b->set;
@@ -53,9 +51,8 @@ held_order(const void *pa, const void *pb)
 }
 
 /* Takes the ids of at most `most` sets that are this, and tells how many there are. */
-static size_t
-take_sets(const struct ranked *v, size_t n, enum held_is is, size_t most, int64_t *ids,
-    size_t *nids)
+static size_t take_sets(const struct ranked *v, size_t n, enum held_is is, size_t most,
+    int64_t *ids, size_t *nids)
 {
 	size_t all = 0;
 
@@ -68,8 +65,7 @@ take_sets(const struct ranked *v, size_t n, enum held_is is, size_t most, int64_
 	return all;
 }
 
-struct held_choice
-held_choose(struct arena *a, const struct conf *cf, struct rng *rng,
+struct held_choice held_choose(struct arena *a, const struct conf *cf, struct rng *rng,
     const struct held_set *sets, size_t n)
 {
 	struct ranked *v = NEWN(a, struct ranked, n + 1);
@@ -95,8 +91,7 @@ held_choose(struct arena *a, const struct conf *cf, struct rng *rng,
 	return c;
 }
 
-enum held_is
-held_is_of(const struct conf *cf, const struct snap_file *f)
+enum held_is held_is_of(const struct conf *cf, const struct snap_file *f)
 {
 	if (snap_file_held_back(f))
 		return HELD_CLOSED;

@@ -15,8 +15,7 @@
 /* More requests than a client that has just got its host id loses in a row. */
 enum { TWIN_JUMP = 3 };
 
-enum host_verdict
-host_identify(
+enum host_verdict host_identify(
     const struct host *h, const struct request *rq, int64_t userid, bool forwarded)
 {
 	if (h->userid == 0)
@@ -29,8 +28,8 @@ host_identify(
 	return HOST_SAME;
 }
 
-bool
-host_is_twin(const struct host *h, const struct request *rq, enum host_verdict verdict)
+bool host_is_twin(
+    const struct host *h, const struct request *rq, enum host_verdict verdict)
 {
 	if (verdict == HOST_CLONE)
 		return rq->rpc_seqno <= 1 && h->rpc_seqno > 1;
@@ -39,14 +38,12 @@ host_is_twin(const struct host *h, const struct request *rq, enum host_verdict v
 }
 
 /* a belongs to a row, which may be new. */
-static bool
-texts_differ(const char *a, const char *b)
+static bool texts_differ(const char *a, const char *b)
 {
 	return strcmp(a == NULL ? "" : a, b) != 0;
 }
 
-bool
-host_obviously_different(const struct host *h, const struct request *rq)
+bool host_obviously_different(const struct host *h, const struct request *rq)
 {
 	const struct rq_host *r = &rq->host;
 
@@ -56,8 +53,7 @@ host_obviously_different(const struct host *h, const struct request *rq)
 	       texts_differ(h->os_version, r->os_version);
 }
 
-bool
-host_succeeds(const struct host *h, const struct request *rq)
+bool host_succeeds(const struct host *h, const struct request *rq)
 {
 	const char *name = rq->host.domain_name;
 
@@ -65,8 +61,7 @@ host_succeeds(const struct host *h, const struct request *rq)
 	       !host_obviously_different(h, rq);
 }
 
-static void
-host_set_numbers(struct host *h, const struct rq_host *r)
+static void host_set_numbers(struct host *h, const struct rq_host *r)
 {
 	h->timezone = r->timezone;
 	h->on_frac = r->on_frac;
@@ -89,8 +84,7 @@ host_set_numbers(struct host *h, const struct rq_host *r)
 	h->n_bwdown = r->n_bwdown;
 }
 
-int64_t
-host_new_wait_s(const struct conf *cf, int64_t made, int64_t now)
+int64_t host_new_wait_s(const struct conf *cf, int64_t made, int64_t now)
 {
 	if (cf->max_new_hosts_per_account_day == 0 || made == 0 ||
 	    made <= now - HOST_DAY_S)
@@ -100,8 +94,7 @@ host_new_wait_s(const struct conf *cf, int64_t made, int64_t now)
 	return made + HOST_DAY_S - now;
 }
 
-void
-host_update(struct arena *a, struct host *h, const struct request *rq, int64_t now,
+void host_update(struct arena *a, struct host *h, const struct request *rq, int64_t now,
     const char *peer_addr)
 {
 	const struct rq_host *r = &rq->host;
@@ -172,8 +165,7 @@ enum {
 	X86 = 1
 }; /* as in hr.def */
 
-static bool
-contains_part(const char *text, const char *part)
+static bool contains_part(const char *text, const char *part)
 {
 	size_t n = strlen(part);
 
@@ -183,8 +175,8 @@ contains_part(const char *text, const char *part)
 	return n == 0;
 }
 
-static int32_t
-hr_number(const struct name *t, size_t n, const char *text, const char *model)
+static int32_t hr_number(
+    const struct name *t, size_t n, const char *text, const char *model)
 {
 	for (size_t i = 0; i < n; i++)
 		if (contains_part(text, t[i].part) && contains_part(model, t[i].model))
@@ -192,8 +184,7 @@ hr_number(const struct name *t, size_t n, const char *text, const char *model)
 	return 0;
 }
 
-bool
-hr_usual(const char *os, const char *vendor)
+bool hr_usual(const char *os, const char *vendor)
 {
 	int32_t system = hr_number(systems, N(systems), os == NULL ? "" : os, "");
 
@@ -203,8 +194,7 @@ hr_usual(const char *os, const char *vendor)
 	       hr_number(vendors, N(vendors), vendor == NULL ? "" : vendor, "") == X86;
 }
 
-enum hr_type
-hr_type_of(const struct conf *cf, const struct app *app)
+enum hr_type hr_type_of(const struct conf *cf, const struct app *app)
 {
 	int64_t type = app->homogeneous_redundancy != 0 ? app->homogeneous_redundancy :
 	                                                  cf->homogeneous_redundancy;
@@ -212,8 +202,8 @@ hr_type_of(const struct conf *cf, const struct app *app)
 	return type == HR_FINE ? HR_FINE : type == HR_COARSE ? HR_COARSE : HR_NONE;
 }
 
-int32_t
-hr_class_of(enum hr_type type, const char *os, const char *vendor, const char *model)
+int32_t hr_class_of(
+    enum hr_type type, const char *os, const char *vendor, const char *model)
 {
 	int32_t system = hr_number(systems, N(systems), os == NULL ? "" : os, ""), cpu;
 
@@ -228,8 +218,7 @@ static const double MIB = 1048576;
 
 /* --- JSON --- */
 
-static void
-misc_put_string(struct say *s, const char *text)
+static void misc_put_string(struct say *s, const char *text)
 {
 	static const char hex[] = "0123456789abcdef";
 
@@ -251,30 +240,26 @@ misc_put_string(struct say *s, const char *text)
 	say_str(s, "\"");
 }
 
-static void
-misc_put_key(struct say *s, bool first, const char *key)
+static void misc_put_key(struct say *s, bool first, const char *key)
 {
 	say_str(s, first ? "" : ",");
 	misc_put_string(s, key);
 	say_str(s, ":");
 }
 
-static void
-misc_put_text(struct say *s, bool first, const char *key, const char *value)
+static void misc_put_text(struct say *s, bool first, const char *key, const char *value)
 {
 	misc_put_key(s, first, key);
 	misc_put_string(s, value);
 }
 
-static void
-misc_put_bool(struct say *s, bool first, const char *key, bool value)
+static void misc_put_bool(struct say *s, bool first, const char *key, bool value)
 {
 	misc_put_key(s, first, key);
 	say_str(s, value ? "true" : "false");
 }
 
-static void
-misc_put_int(struct say *s, const char *key, int64_t value)
+static void misc_put_int(struct say *s, const char *key, int64_t value)
 {
 	misc_put_key(s, false, key);
 	say_int(s, value);
@@ -286,8 +271,7 @@ misc_put_int(struct say *s, const char *key, int64_t value)
  * NVIDIA's 53554 means 535.54, AMD's 10041607 means 1.4.1607; other makes report no
  * number.
  */
-static void
-misc_put_driver(struct say *s, const struct rq_resource *r)
+static void misc_put_driver(struct say *s, const struct rq_resource *r)
 {
 	int64_t v = r->driver_version;
 	struct say text = say_new(s->a);
@@ -306,8 +290,7 @@ misc_put_driver(struct say *s, const struct rq_resource *r)
 	misc_put_text(s, false, "driver_version", text.p);
 }
 
-static void
-misc_put_gpu(struct say *s, const struct rq_resource *r)
+static void misc_put_gpu(struct say *s, const struct rq_resource *r)
 {
 	static const char *const words[RESOURCE_KINDS] = { "cpu", "nvidia", "amd",
 		"intel", "apple" };
@@ -339,8 +322,7 @@ misc_put_gpu(struct say *s, const struct rq_resource *r)
 }
 
 /* On Windows hosts: the first usable distribution that has Docker. */
-static const struct rq_distro *
-distro_with_docker(const struct request *rq)
+static const struct rq_distro *distro_with_docker(const struct request *rq)
 {
 	const struct rq_host *h = &rq->host;
 
@@ -351,8 +333,7 @@ distro_with_docker(const struct request *rq)
 	return NULL;
 }
 
-static void
-misc_put_docker(struct say *s, const struct request *rq)
+static void misc_put_docker(struct say *s, const struct request *rq)
 {
 	const struct rq_distro *d = distro_with_docker(rq);
 	const char *version = d == NULL ? rq->host.docker_version : d->docker_version;
@@ -372,8 +353,7 @@ misc_put_docker(struct say *s, const struct request *rq)
 	say_str(s, "}");
 }
 
-static void
-misc_put_config(struct say *s, const struct request *rq)
+static void misc_put_config(struct say *s, const struct request *rq)
 {
 	if (!rq->dont_use_docker && !rq->dont_use_wsl)
 		return;
@@ -384,8 +364,7 @@ misc_put_config(struct say *s, const struct request *rq)
 	say_str(s, "}");
 }
 
-char *
-host_misc(struct arena *a, const struct request *rq)
+char *host_misc(struct arena *a, const struct request *rq)
 {
 	struct say s = say_new(a);
 

@@ -7,15 +7,13 @@
 
 /* States of a file set, and who may get its results (locality.md 2). */
 
-bool
-fileset_may_be_made(const struct conf *cf, const struct snap_file *f)
+bool fileset_may_be_made(const struct conf *cf, const struct snap_file *f)
 {
 	return cf->locality_scheduling_wait_period > 0 && !f->no_work_available &&
 	       !f->draining;
 }
 
-enum file_state
-fileset_state(const struct conf *cf, const struct snap_file *f)
+enum file_state fileset_state(const struct conf *cf, const struct snap_file *f)
 {
 	if (f->has_unsent)
 		return FILE_ADVERTISED;
@@ -27,14 +25,12 @@ fileset_state(const struct conf *cf, const struct snap_file *f)
 	return FILE_DEAD;
 }
 
-bool
-fileset_in_order(const struct snap_file *f, const struct job *j, int64_t last)
+bool fileset_in_order(const struct snap_file *f, const struct job *j, int64_t last)
 {
 	return j->id > last || j->id < f->released_id;
 }
 
-static int
-compare_large_files(const void *pa, const void *pb)
+static int compare_large_files(const void *pa, const void *pb)
 {
 	const struct large *a = pa, *b = pb;
 
@@ -42,8 +38,7 @@ compare_large_files(const void *pa, const void *pb)
 	       (a->file->file_id < b->file->file_id);
 }
 
-static int
-compare_uses_by_set(const void *pa, const void *pb)
+static int compare_uses_by_set(const void *pa, const void *pb)
 {
 	const struct large_use *a = pa, *b = pb;
 
@@ -52,8 +47,7 @@ compare_uses_by_set(const void *pa, const void *pb)
 	return compare_large_files(a->large, b->large);
 }
 
-struct larges
-larges_of(struct arena *a, const struct snapshot *s)
+struct larges larges_of(struct arena *a, const struct snapshot *s)
 {
 	struct larges l = { .v = NEWN(a, struct large, s->nmembers + 1),
 		.uses = NEWN(a, struct large_use, s->nmembers + 1),
@@ -84,8 +78,8 @@ larges_of(struct arena *a, const struct snapshot *s)
 	return l;
 }
 
-const struct large_use *
-larges_of_set(const struct larges *l, int64_t fileset_id, size_t *n)
+const struct large_use *larges_of_set(
+    const struct larges *l, int64_t fileset_id, size_t *n)
 {
 	size_t from = 0, end = l->nuses;
 
@@ -103,8 +97,7 @@ larges_of_set(const struct larges *l, int64_t fileset_id, size_t *n)
 	return l->uses + from;
 }
 
-int64_t
-larges_missing(const struct larges *l, int64_t fileset_id)
+int64_t larges_missing(const struct larges *l, int64_t fileset_id)
 {
 	size_t n;
 	const struct large_use *u = larges_of_set(l, fileset_id, &n);
@@ -115,8 +108,7 @@ larges_missing(const struct larges *l, int64_t fileset_id)
 	return bytes;
 }
 
-void
-larges_bring(struct larges *l, int64_t fileset_id)
+void larges_bring(struct larges *l, int64_t fileset_id)
 {
 	size_t n;
 	const struct large_use *u = larges_of_set(l, fileset_id, &n);
@@ -125,8 +117,7 @@ larges_bring(struct larges *l, int64_t fileset_id)
 		u[i].large->there = true;
 }
 
-void
-larges_charge(struct larges *l, struct dec_send *sends, size_t n, const bool *lost)
+void larges_charge(struct larges *l, struct dec_send *sends, size_t n, const bool *lost)
 {
 	for (size_t i = 0; i < l->n; i++)
 		l->v[i].there = l->v[i].file->held;
@@ -146,14 +137,12 @@ larges_charge(struct larges *l, struct dec_send *sends, size_t n, const bool *lo
  * Bytes that deleting the file frees at once: a client keeps a file as long as a task
  * of its own needs it (locality.md 1.5 (8)).
  */
-double
-large_freed(const struct large *l)
+double large_freed(const struct large *l)
 {
 	return l->goes && !l->busy ? (double)l->file->bytes : 0;
 }
 
-double
-larges_freed(const struct larges *l, int64_t fileset_id)
+double larges_freed(const struct larges *l, int64_t fileset_id)
 {
 	size_t n;
 	const struct large_use *u = larges_of_set(l, fileset_id, &n);
@@ -164,8 +153,7 @@ larges_freed(const struct larges *l, int64_t fileset_id)
 	return bytes;
 }
 
-void
-larges_stay(struct larges *l, int64_t fileset_id)
+void larges_stay(struct larges *l, int64_t fileset_id)
 {
 	size_t n;
 	const struct large_use *u = larges_of_set(l, fileset_id, &n);

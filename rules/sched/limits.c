@@ -18,15 +18,13 @@
 
 enum { CONTENDED_S = 10, LEAST = 8, MOST = 64 };
 
-static bool
-is_contended(const struct contended_set *set, int64_t now)
+static bool is_contended(const struct contended_set *set, int64_t now)
 {
 	return set->fileset_id != 0 && now >= set->since &&
 	       now - set->since < CONTENDED_S;
 }
 
-void
-contention_lost(struct contention *h, int64_t fileset_id, int64_t now)
+void contention_lost(struct contention *h, int64_t fileset_id, int64_t now)
 {
 	struct contended_set *at = &h->sets[0];
 
@@ -44,8 +42,7 @@ contention_lost(struct contention *h, int64_t fileset_id, int64_t now)
 	at->losses += at->losses < MOST;
 }
 
-bool
-contention_is(const struct contention *h, int64_t fileset_id, int64_t now)
+bool contention_is(const struct contention *h, int64_t fileset_id, int64_t now)
 {
 	for (size_t i = 0; i < N(h->sets); i++)
 		if (h->sets[i].fileset_id == fileset_id &&
@@ -54,8 +51,7 @@ contention_is(const struct contention *h, int64_t fileset_id, int64_t now)
 	return false;
 }
 
-int64_t
-contention_skip(
+int64_t contention_skip(
     const struct contention *h, int64_t fileset_id, int64_t now, struct rng *rng)
 {
 	for (size_t i = 0; i < N(h->sets); i++) {
@@ -74,8 +70,7 @@ contention_skip(
 enum { DAY_S = 86400, SAMPLES = 10 };
 static const double UNUSUAL = 1.8; /* times as long for rarer kinds of hosts */
 
-int32_t
-quota_first(const struct conf *cf)
+int32_t quota_first(const struct conf *cf)
 {
 	int64_t quota = cf->daily_result_quota, first = cf->new_host_daily_quota;
 
@@ -83,14 +78,12 @@ quota_first(const struct conf *cf)
 }
 
 /* 0: the row is older than the quota, or was reset. */
-static int64_t
-quota_stored(const struct conf *cf, int32_t max_jobs_per_day)
+static int64_t quota_stored(const struct conf *cf, int32_t max_jobs_per_day)
 {
 	return max_jobs_per_day > 0 ? max_jobs_per_day : cf->daily_result_quota;
 }
 
-int32_t
-quota_after(const struct conf *cf, int32_t max_jobs_per_day, enum quota_event e)
+int32_t quota_after(const struct conf *cf, int32_t max_jobs_per_day, enum quota_event e)
 {
 	int64_t quota = cf->daily_result_quota, n, to;
 
@@ -118,8 +111,8 @@ quota_after(const struct conf *cf, int32_t max_jobs_per_day, enum quota_event e)
 	return to < 1 ? 1 : (int32_t)to;
 }
 
-int32_t
-quota_room(const struct conf *cf, const struct host_app_version *hav, double processors)
+int32_t quota_room(
+    const struct conf *cf, const struct host_app_version *hav, double processors)
 {
 	double most, today = hav == NULL ? 0 : hav->n_jobs_today;
 
@@ -135,32 +128,28 @@ quota_room(const struct conf *cf, const struct host_app_version *hav, double pro
 }
 
 /* How long before midnight UTC the host's day begins, in s. */
-static int64_t
-quota_day_offset(int64_t hostid)
+static int64_t quota_day_offset(int64_t hostid)
 {
 	struct rng r = rng_seed((uint64_t)hostid);
 
 	return (int64_t)rng_below(&r, DAY_S);
 }
 
-bool
-quota_new_day(int64_t hostid, int64_t last_rpc_time, int64_t now)
+bool quota_new_day(int64_t hostid, int64_t last_rpc_time, int64_t now)
 {
 	int64_t offset = quota_day_offset(hostid);
 
 	return (last_rpc_time + offset) / DAY_S != (now + offset) / DAY_S;
 }
 
-int64_t
-quota_next_day(int64_t hostid, int64_t now)
+int64_t quota_next_day(int64_t hostid, int64_t now)
 {
 	int64_t offset = quota_day_offset(hostid);
 
 	return ((now + offset) / DAY_S + 1) * DAY_S - offset;
 }
 
-bool
-quota_reliable(
+bool quota_reliable(
     const struct conf *cf, const struct host_app_version *hav, bool usual_host)
 {
 	double most = (double)cf->reliable_max_avg_turnaround *
@@ -178,16 +167,14 @@ quota_reliable(
  * against it (scheduling.md 2.14).
  */
 
-bool
-nci_job(const struct ctx *c, const struct job *j)
+bool nci_job(const struct ctx *c, const struct job *j)
 {
 	const struct app *app = catalog_app(c->snap->cat, j->appid);
 
 	return app != NULL && app->non_cpu_intensive != 0;
 }
 
-static bool
-is_reported(const struct request *rq, const char *name)
+static bool is_reported(const struct request *rq, const char *name)
 {
 	for (size_t i = 0; i < rq->nreports; i++)
 		if (strcmp(rq->reports[i].name, name) == 0)
@@ -195,8 +182,8 @@ is_reported(const struct request *rq, const char *name)
 	return false;
 }
 
-bool
-decide_app_on_host(const struct request *rq, const struct snapshot *s, int64_t appid)
+bool decide_app_on_host(
+    const struct request *rq, const struct snapshot *s, int64_t appid)
 {
 	for (size_t i = 0; i < s->nin_progress; i++)
 		if (s->in_progress[i].appid == appid &&
@@ -208,8 +195,7 @@ decide_app_on_host(const struct request *rq, const struct snapshot *s, int64_t a
 	return false;
 }
 
-bool
-nci_taken(const struct ctx *c, int64_t appid)
+bool nci_taken(const struct ctx *c, int64_t appid)
 {
 	if (decide_app_on_host(c->req, c->snap, appid))
 		return true;
@@ -221,8 +207,8 @@ nci_taken(const struct ctx *c, int64_t appid)
 
 enum { GPUS_MOST = 64 };
 
-size_t
-limits_per_rpc(const struct conf *cf, const struct request *rq, const struct machine *m)
+size_t limits_per_rpc(
+    const struct conf *cf, const struct request *rq, const struct machine *m)
 {
 	double processors = cf->non_cpu_intensive ? 1 : m->ncpus;
 
@@ -234,15 +220,13 @@ limits_per_rpc(const struct conf *cf, const struct request *rq, const struct mac
 	return (size_t)(processors * (double)cf->max_wus_to_send);
 }
 
-double
-limits_instances(const struct ctx *c, size_t r)
+double limits_instances(const struct ctx *c, size_t r)
 {
 	return r == 0 ? c->m.ncpus : fmax(c->req->resources[r].count, 1);
 }
 
 /* Resource of jobs of this plan class, SIZE_MAX if unknown. */
-static size_t
-resource_of_class(const struct ctx *c, const char *plan_class)
+static size_t resource_of_class(const struct ctx *c, const char *plan_class)
 {
 	const struct plan_class *pc = plan_class_named(
 	    c->snap->cat->classes, plan_class);
@@ -254,8 +238,7 @@ resource_of_class(const struct ctx *c, const char *plan_class)
  * Resource of a task that the client lists: that of its version, else that of its plan
  * class, else the CPU.
  */
-static size_t
-resource_of_other(const struct ctx *c, const struct rq_other *o)
+static size_t resource_of_other(const struct ctx *c, const struct rq_other *o)
 {
 	const struct request *rq = c->req;
 	size_t r = SIZE_MAX;
@@ -271,8 +254,7 @@ resource_of_other(const struct ctx *c, const struct rq_other *o)
  * The same for a result's row: the resource of its version, or of the client's own
  * program.
  */
-static size_t
-resource_of_job(const struct ctx *c, const struct job *j)
+static size_t resource_of_job(const struct ctx *c, const struct job *j)
 {
 	const struct catalog *cat = c->snap->cat;
 	int64_t id = j->result_app_version_id;
@@ -291,8 +273,8 @@ resource_of_job(const struct ctx *c, const struct job *j)
  * App of a task that the client lists: that of its version, else that of its row; NULL
  * if neither is known.
  */
-static const struct app *
-app_of_other(const struct ctx *c, const struct rq_other *o, const struct job *row)
+static const struct app *app_of_other(
+    const struct ctx *c, const struct rq_other *o, const struct job *row)
 {
 	const struct request *rq = c->req;
 	const char *name = NULL;
@@ -304,8 +286,7 @@ app_of_other(const struct ctx *c, const struct rq_other *o, const struct job *ro
 	return row == NULL ? NULL : catalog_app(c->snap->cat, row->appid);
 }
 
-static int
-compare_job_names(const void *a, const void *b)
+static int compare_job_names(const void *a, const void *b)
 {
 	const struct job *const *x = a, *const *y = b;
 
@@ -313,8 +294,7 @@ compare_job_names(const void *a, const void *b)
 }
 
 /* Sorts the host's rows by name, because a client may list any number of tasks. */
-static const struct job **
-rows_by_name(const struct ctx *c)
+static const struct job **rows_by_name(const struct ctx *c)
 {
 	const struct job **v = NEWN(
 	    c->a, const struct job *, c->snap->nin_progress + 1);
@@ -329,8 +309,7 @@ rows_by_name(const struct ctx *c)
  * The client's own list counts, as it does upstream: jobs that never reached the client
  * do not keep new ones away. For a client without a list, the database counts.
  */
-void
-limits_count_in_progress(struct ctx *c)
+void limits_count_in_progress(struct ctx *c)
 {
 	const struct request *rq = c->req;
 	const struct catalog *cat = c->snap->cat;
@@ -359,14 +338,12 @@ limits_count_in_progress(struct ctx *c)
 	}
 }
 
-static size_t
-app_slot(const struct ctx *c, const struct app *app, size_t r)
+static size_t app_slot(const struct ctx *c, const struct app *app, size_t r)
 {
 	return (size_t)(app - c->snap->cat->apps) * c->work.n + r;
 }
 
-void
-limits_count(struct ctx *c, const struct app *app, size_t r)
+void limits_count(struct ctx *c, const struct app *app, size_t r)
 {
 	c->in_progress[r]++;
 	if (app != NULL)
@@ -374,8 +351,7 @@ limits_count(struct ctx *c, const struct app *app, size_t r)
 }
 
 /* Number of jobs that the limit allows on this resource, INFINITY = no limit. */
-static double
-limit_jobs(const struct ctx *c, const struct job_limit *l, size_t r)
+static double limit_jobs(const struct ctx *c, const struct job_limit *l, size_t r)
 {
 	if (!l->set)
 		return INFINITY;
@@ -383,8 +359,7 @@ limit_jobs(const struct ctx *c, const struct job_limit *l, size_t r)
 }
 
 /* Is a limit of the project or of an app reached? n: jobs by resource. */
-static bool
-limit_reached(
+static bool limit_reached(
     const struct ctx *c, const struct job_limits_of *o, const double *n, size_t r)
 {
 	double total = 0;
@@ -395,8 +370,7 @@ limit_reached(
 	       n[r] >= limit_jobs(c, r == 0 ? &o->cpu : &o->gpu, r);
 }
 
-enum reason
-limits_app(const struct ctx *c, const struct app *app, size_t r)
+enum reason limits_app(const struct ctx *c, const struct app *app, size_t r)
 {
 	const struct job_limits *l = c->snap->cat->limits;
 
@@ -407,8 +381,7 @@ limits_app(const struct ctx *c, const struct app *app, size_t r)
 	return WHY_NONE;
 }
 
-double
-limits_app_jobs(const struct ctx *c, const struct app *app)
+double limits_app_jobs(const struct ctx *c, const struct app *app)
 {
 	double total = 0;
 
@@ -417,8 +390,7 @@ limits_app_jobs(const struct ctx *c, const struct app *app)
 	return total;
 }
 
-double
-limits_in_progress(const struct ctx *c, size_t r)
+double limits_in_progress(const struct ctx *c, size_t r)
 {
 	const struct job_limits *l = c->snap->cat->limits;
 	int64_t each = r == 0 ? c->conf->max_wus_in_progress :
@@ -433,8 +405,7 @@ limits_in_progress(const struct ctx *c, size_t r)
 	return most;
 }
 
-enum reason
-limits_resource(const struct ctx *c, size_t r)
+enum reason limits_resource(const struct ctx *c, size_t r)
 {
 	const struct job_limits *l = c->snap->cat->limits;
 
@@ -447,8 +418,7 @@ limits_resource(const struct ctx *c, size_t r)
 }
 
 /* The account's own limit counts the jobs of all resources together. */
-static bool
-max_jobs_reached(const struct ctx *c)
+static bool max_jobs_reached(const struct ctx *c)
 {
 	double n = 0;
 
@@ -458,8 +428,7 @@ max_jobs_reached(const struct ctx *c)
 	       n >= c->snap->project_prefs.max_jobs;
 }
 
-enum reason
-limits_more(const struct ctx *c)
+enum reason limits_more(const struct ctx *c)
 {
 	enum reason why = WHY_NOT_WANTED;
 
@@ -482,8 +451,7 @@ limits_more(const struct ctx *c)
  * deadline, for which there is time by the clock of this server, and would do the same
  * with all that it gets.
  */
-static bool
-clock_is_ahead(const struct ctx *c)
+static bool clock_is_ahead(const struct ctx *c)
 {
 	for (size_t i = 0; i < c->req->nreports; i++) {
 		const struct snap_report *r = &c->snap->reports[i];
@@ -496,8 +464,7 @@ clock_is_ahead(const struct ctx *c)
 	return false;
 }
 
-enum reason
-limits_gate(struct ctx *c)
+enum reason limits_gate(struct ctx *c)
 {
 	int64_t interval = c->conf->min_sendwork_interval;
 	int64_t last = c->snap->last_rpc_time;

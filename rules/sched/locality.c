@@ -20,8 +20,7 @@ struct ranked {
 	size_t place;
 };
 
-static int
-compare_files_by_name(const void *a, const void *b)
+static int compare_files_by_name(const void *a, const void *b)
 {
 	const struct snap_file *x = a, *y = b;
 
@@ -29,8 +28,7 @@ compare_files_by_name(const void *a, const void *b)
 }
 
 /* Ties go to the smaller place, which is that of the shuffle. */
-static int
-compare_files_by_missing(const void *a, const void *b)
+static int compare_files_by_missing(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
 	int64_t p = x->file.bytes_missing, q = y->file.bytes_missing;
@@ -42,8 +40,7 @@ compare_files_by_missing(const void *a, const void *b)
 	return (x->place > y->place) - (x->place < y->place);
 }
 
-void
-locality_order(struct arena *a, const struct conf *cf, struct rng *rng,
+void locality_order(struct arena *a, const struct conf *cf, struct rng *rng,
     struct snap_file *files, size_t n)
 {
 	struct ranked *v = NEWN(a, struct ranked, n + 1);
@@ -63,24 +60,21 @@ locality_order(struct arena *a, const struct conf *cf, struct rng *rng,
  * A partly held set is here because of the files that the host has, so it counts as
  * held.
  */
-static enum send_how
-file_send_how(const struct snap_file *f)
+static enum send_how file_send_how(const struct snap_file *f)
 {
 	if (!f->held && f->from_working_set)
 		return SEND_WORKING_SET;
 	return !f->held && f->searched ? SEND_SEARCHED : SEND_HELD;
 }
 
-bool
-locality_takes_old(
+bool locality_takes_old(
     const struct conf *cf, const struct request *rq, const struct snapshot *s)
 {
 	return cf->locality_scheduling_send_timeout > 0 &&
 	       catalog_locality(s->cat, cf) && machine_of(cf, rq, s).bwdown > FAST_LINK;
 }
 
-static bool
-job_is_old(const struct ctx *c, const struct job *j)
+static bool job_is_old(const struct ctx *c, const struct job *j)
 {
 	return j->create_time < c->now - c->conf->locality_scheduling_send_timeout;
 }
@@ -91,8 +85,7 @@ job_is_old(const struct ctx *c, const struct job *j)
  * for one look, too; a request without a slot to wait in takes the job, so nobody is
  * kept from it.
  */
-static bool
-reserved_for_waiters(
+static bool reserved_for_waiters(
     const struct ctx *c, const struct snap_file *f, const struct job *j)
 {
 	int64_t asked = f->demand_time;
@@ -106,8 +99,7 @@ reserved_for_waiters(
  * Would any other request of this account be refused, too? A job that another request
  * takes is gone for all.
  */
-static bool
-refuses_whole_account(enum reason why)
+static bool refuses_whole_account(enum reason why)
 {
 	return why == WHY_USER_ONCE || why == WHY_HOST_ONCE || why == WHY_ID_ORDER ||
 	       why == WHY_LOST_RACE;
@@ -118,8 +110,8 @@ refuses_whole_account(enum reason why)
  * search (locality.md 1.1 (L17)): unless this job's own demands caused it, or only some
  * apps use locality and another app has a version.
  */
-static bool
-ends_locality_search(const struct ctx *c, const struct job *j, enum reason why)
+static bool ends_locality_search(
+    const struct ctx *c, const struct job *j, enum reason why)
 {
 	const struct app *app = catalog_app(c->snap->cat, j->appid);
 
@@ -130,8 +122,7 @@ ends_locality_search(const struct ctx *c, const struct job *j, enum reason why)
 	return c->conf->locality_scheduling || !search_another_app(c);
 }
 
-static void
-serve_file_jobs(struct ctx *c, struct dec_file *df, bool overdue)
+static void serve_file_jobs(struct ctx *c, struct dec_file *df, bool overdue)
 {
 	const struct snap_file *f = df->file;
 	size_t counts[WHY__MAX] = { 0 };
@@ -181,8 +172,7 @@ serve_file_jobs(struct ctx *c, struct dec_file *df, bool overdue)
  * account, or it has none. files_no_work is created only after the additional attempt,
  * or if none is possible (L15).
  */
-static void
-note_file_without_jobs(struct ctx *c, struct dec_file *df)
+static void note_file_without_jobs(struct ctx *c, struct dec_file *df)
 {
 	bool attempt_due = df->state == FILE_DRAINING && !c->snap->waited;
 
@@ -205,8 +195,7 @@ note_file_without_jobs(struct ctx *c, struct dec_file *df)
 	                   !(df->file->searched && df->state == FILE_DRAINING);
 }
 
-static void
-serve_file(struct ctx *c, struct dec_file *df)
+static void serve_file(struct ctx *c, struct dec_file *df)
 {
 	if (snap_file_held_back(df->file))
 		df->why = df->file->app_drained ? WHY_DRAINING : WHY_PAUSED;
@@ -218,8 +207,7 @@ serve_file(struct ctx *c, struct dec_file *df)
 		c->d->counts[df->why]++;
 }
 
-static bool
-still_wanted(const struct ctx *c)
+static bool still_wanted(const struct ctx *c)
 {
 	return !c->no_app_version && limits_more(c) == WHY_NONE;
 }
@@ -229,8 +217,7 @@ still_wanted(const struct ctx *c)
  * those when it has finished, and another large file would cost more than another
  * request.
  */
-static bool
-more_to_come(struct ctx *c)
+static bool more_to_come(struct ctx *c)
 {
 	if (c->d->nsends > 0 && still_wanted(c)) {
 		c->more_to_come = true;
@@ -239,8 +226,7 @@ more_to_come(struct ctx *c)
 	return c->more_to_come;
 }
 
-static void
-serve_group(struct ctx *c, enum send_how how)
+static void serve_group(struct ctx *c, enum send_how how)
 {
 	for (size_t i = 0; i < c->snap->nfiles && still_wanted(c); i++) {
 		const struct dec_file *df = &c->d->files[i];
@@ -255,8 +241,7 @@ serve_group(struct ctx *c, enum send_how how)
 }
 
 /* The file's oldest job for this account if it is overdue, else NULL. */
-static const struct job *
-overdue_job(const struct ctx *c, const struct snap_file *f)
+static const struct job *overdue_job(const struct ctx *c, const struct snap_file *f)
 {
 	for (size_t i = 0; i < f->njobs && !snap_file_held_back(f); i++)
 		if (fileset_in_order(f, &f->jobs[i], f->last_id))
@@ -269,8 +254,7 @@ struct overdue_file {
 	size_t i; /* index of the file */
 };
 
-static int
-compare_overdue(const void *a, const void *b)
+static int compare_overdue(const void *a, const void *b)
 {
 	const struct overdue_file *x = a, *y = b;
 
@@ -285,8 +269,7 @@ compare_overdue(const void *a, const void *b)
  * this way. Overdue jobs are those that few hosts can do, so the lack of a version for
  * them says nothing about other work. Returns true if the new file will have more jobs.
  */
-static bool
-serve_overdue(struct ctx *c)
+static bool serve_overdue(struct ctx *c)
 {
 	const struct snapshot *s = c->snap;
 	struct overdue_file *v = NEWN(c->a, struct overdue_file, s->nfiles + 1);
@@ -321,8 +304,8 @@ serve_overdue(struct ctx *c)
  * for a part of this one. New files are not generated for that reason; the search
  * continues instead (locality.md 1.1 (L13)).
  */
-static bool
-file_drains(const struct ctx *c, const struct dec_file *df, enum send_how how)
+static bool file_drains(
+    const struct ctx *c, const struct dec_file *df, enum send_how how)
 {
 	const struct snap_file *f = df->file;
 
@@ -333,8 +316,7 @@ file_drains(const struct ctx *c, const struct dec_file *df, enum send_how how)
 }
 
 /* The newest job that was tried and not sent. */
-static int64_t
-last_tried_job(const struct ctx *c, const struct snap_file *f)
+static int64_t last_tried_job(const struct ctx *c, const struct snap_file *f)
 {
 	int64_t last = 0;
 
@@ -348,8 +330,7 @@ last_tried_job(const struct ctx *c, const struct snap_file *f)
  * Asks for at most this many files of the group, and for only one of the partly held
  * sets: the one that lacks the fewest bytes.
  */
-static void
-want_files(struct ctx *c, enum send_how how, size_t most)
+static void want_files(struct ctx *c, enum send_how how, size_t most)
 {
 	struct decision *d = c->d;
 	bool part = false;
@@ -376,8 +357,7 @@ want_files(struct ctx *c, enum send_how how, size_t most)
  * because its work brings a new file to the host. Returns true if nothing else is to be
  * tried in this round.
  */
-static bool
-ask_to_wait(struct ctx *c, enum send_how how)
+static bool ask_to_wait(struct ctx *c, enum send_how how)
 {
 	bool any = false;
 
@@ -403,8 +383,7 @@ ask_to_wait(struct ctx *c, enum send_how how)
  * 1.1 (L8)), and the rest of the wait is left to other hosts. If nothing was generated,
  * a new file is sent, so that no host is idle because of a dead generator.
  */
-static bool
-more_of_held(struct ctx *c)
+static bool more_of_held(struct ctx *c)
 {
 	bool any = false;
 
@@ -424,8 +403,7 @@ more_of_held(struct ctx *c)
  * A host whose files drain is better served by coming back in seconds than by a new
  * large file. So if there is no slot to wait in, no new file is tried either.
  */
-void
-locality_serve(struct ctx *c)
+void locality_serve(struct ctx *c)
 {
 	bool more = locality_takes_old(c->conf, c->req, c->snap) && serve_overdue(c);
 

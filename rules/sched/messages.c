@@ -17,8 +17,8 @@ enum { ANONYMOUS_DELAY_S = 14400, OTHERS_MOST = 3, APPS_MOST = 5 };
 /* --- coprocessors --- */
 
 /* The plan class of a version for this client's platforms, else NULL. */
-static const struct plan_class *
-class_for_host(const struct ctx *c, const struct app_version *v)
+static const struct plan_class *class_for_host(
+    const struct ctx *c, const struct app_version *v)
 {
 	if (v->plan_class[0] == '\0' || v->deprecated || !version_for_platforms(c, v))
 		return NULL;
@@ -29,8 +29,7 @@ class_for_host(const struct ctx *c, const struct app_version *v)
  * Lists the types of coprocessor that versions need and the host lacks; s may be NULL.
  * Returns how many.
  */
-static size_t
-say_missing(const struct ctx *c, struct say *s)
+static size_t say_missing(const struct ctx *c, struct say *s)
 {
 	const struct catalog *cat = c->snap->cat;
 	struct names said = { 0 };
@@ -55,8 +54,7 @@ say_missing(const struct ctx *c, struct say *s)
  * resources are disabled in the account's preferences, or unused by all apps, or all
  * versions need a coprocessor that the host lacks.
  */
-static enum reason
-out_of_reach(const struct ctx *c)
+static enum reason out_of_reach(const struct ctx *c)
 {
 	const struct serving *s = &c->serving;
 	bool any = false, off = false;
@@ -85,8 +83,7 @@ out_of_reach(const struct ctx *c)
 }
 
 /* Reports the smallest demand of a class that the host's device does not meet. */
-static void
-say_demand(const struct ctx *c, struct say *s, enum reason why)
+static void say_demand(const struct ctx *c, struct say *s, enum reason why)
 {
 	const struct catalog *cat = c->snap->cat;
 	const struct rq_resource *dev = NULL;
@@ -123,8 +120,7 @@ say_demand(const struct ctx *c, struct say *s, enum reason why)
 }
 
 /* Lists the wanted resources that are disabled, or at their limit. */
-static void
-say_resources(const struct ctx *c, struct say *s, enum reason why)
+static void say_resources(const struct ctx *c, struct say *s, enum reason why)
 {
 	const char *before = ": ";
 
@@ -150,8 +146,7 @@ say_resources(const struct ctx *c, struct say *s, enum reason why)
  * Lists the apps that are at a limit of their own, with their numbers of jobs on the
  * host.
  */
-static void
-say_app_limits(const struct ctx *c, struct say *s)
+static void say_app_limits(const struct ctx *c, struct say *s)
 {
 	const struct catalog *cat = c->snap->cat;
 	const char *before = ": ";
@@ -179,8 +174,7 @@ say_app_limits(const struct ctx *c, struct say *s)
  * Does some app send its jobs to where their files are? mine: only apps that this host
  * could work for.
  */
-static bool
-some_app_by_locality(const struct ctx *c, bool mine)
+static bool some_app_by_locality(const struct ctx *c, bool mine)
 {
 	const struct catalog *cat = c->snap->cat;
 	bool any = false, all = c->conf->locality_scheduling;
@@ -199,8 +193,7 @@ some_app_by_locality(const struct ctx *c, bool mine)
 }
 
 /* Does the admin drain an app that this host could work for? */
-static bool
-some_app_drains(const struct ctx *c)
+static bool some_app_drains(const struct ctx *c)
 {
 	const struct catalog *cat = c->snap->cat;
 	bool any = false;
@@ -217,8 +210,7 @@ some_app_drains(const struct ctx *c)
 }
 
 /* The first reason of the table for which a candidate or file was left out. */
-static enum reason
-decisive_reason(const struct ctx *c)
+static enum reason decisive_reason(const struct ctx *c)
 {
 	const struct decision *d = c->d;
 	enum reason why;
@@ -247,8 +239,7 @@ static void say_numbers(const struct ctx *, struct say *, enum reason why);
  * Says how many jobs were examined, and what the decisive reason would be without the
  * limit.
  */
-static void
-say_searched(const struct ctx *c, struct say *s)
+static void say_searched(const struct ctx *c, struct say *s)
 {
 	size_t n = 0, i = answers_rank(WHY_SEARCH_LIMIT) + 1;
 
@@ -272,8 +263,7 @@ say_searched(const struct ctx *c, struct say *s)
  * Says what the computer lacks for an examined job; false if why is another kind of
  * reason.
  */
-static bool
-say_lack(const struct ctx *c, struct say *s, enum reason why)
+static bool say_lack(const struct ctx *c, struct say *s, enum reason why)
 {
 	switch (why) {
 	case WHY_DISK:
@@ -309,8 +299,7 @@ say_lack(const struct ctx *c, struct say *s, enum reason why)
 	}
 }
 
-static void
-say_numbers(const struct ctx *c, struct say *s, enum reason why)
+static void say_numbers(const struct ctx *c, struct say *s, enum reason why)
 {
 	if (say_lack(c, s, why))
 		return;
@@ -355,8 +344,7 @@ say_numbers(const struct ctx *c, struct say *s, enum reason why)
  * Only its owner can help an anonymous-platform client that has no program for any of
  * the project's apps.
  */
-static bool
-anonymous_without_app(const struct ctx *c, enum reason why)
+static bool anonymous_without_app(const struct ctx *c, enum reason why)
 {
 	bool any = false;
 
@@ -368,16 +356,14 @@ anonymous_without_app(const struct ctx *c, enum reason why)
 }
 
 /* Can nothing of the project ever run on this computer as it is? */
-static bool
-is_hopeless(const struct ctx *c, enum reason why)
+static bool is_hopeless(const struct ctx *c, enum reason why)
 {
 	return anonymous_without_app(c, why) ||
 	       (why == WHY_NO_COPROC && c->d->counts[why] == 0);
 }
 
 /* Adds a notice for each further reason that the owner could do something about. */
-static void
-say_others(struct ctx *c)
+static void say_others(struct ctx *c)
 {
 	size_t said = 0;
 
@@ -398,8 +384,7 @@ say_others(struct ctx *c)
 	}
 }
 
-static bool
-app_in_jobs(const struct job *v, size_t n, int64_t appid)
+static bool app_in_jobs(const struct job *v, size_t n, int64_t appid)
 {
 	for (size_t i = 0; i < n; i++)
 		if (v[i].appid == appid)
@@ -411,8 +396,7 @@ app_in_jobs(const struct job *v, size_t n, int64_t appid)
  * Was every unsent job of the app that this host could get examined, and there was
  * none?
  */
-static bool
-app_without_work(const struct ctx *c, const struct app *app)
+static bool app_without_work(const struct ctx *c, const struct app *app)
 {
 	const struct snapshot *s = c->snap;
 	size_t at = (size_t)(app - s->cat->apps);
@@ -432,8 +416,7 @@ app_without_work(const struct ctx *c, const struct app *app)
  * Names the apps that the account selected by name and that have no tasks
  * (scheduling.md 2.15).
  */
-static void
-say_apps(struct ctx *c)
+static void say_apps(struct ctx *c)
 {
 	const struct project_prefs *p = &c->snap->project_prefs;
 	size_t said = 0;
@@ -451,8 +434,7 @@ say_apps(struct ctx *c)
 	}
 }
 
-void
-messages_why(struct ctx *c)
+void messages_why(struct ctx *c)
 {
 	struct decision *d = c->d;
 	const struct answer *answer;

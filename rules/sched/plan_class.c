@@ -18,8 +18,7 @@ const char plan_boinc_distro[] = "boinc-buda-runner";
 /* --- numbers in texts --- */
 
 /* Reads a run of digits and moves *s behind it; -1 if s does not begin with a digit. */
-static double
-read_digits(const char **s)
+static double read_digits(const char **s)
 {
 	double n = 0;
 
@@ -36,8 +35,7 @@ read_digits(const char **s)
  * Windows have five digits for their four places: the sum is then the number that
  * administrators know, carry included. NAN if the text does not begin with a digit.
  */
-static double
-dotted_number(const char *s, const double *w, size_t n)
+static double dotted_number(const char *s, const double *w, size_t n)
 {
 	double sum = 0;
 
@@ -56,16 +54,14 @@ dotted_number(const char *s, const double *w, size_t n)
 	return sum;
 }
 
-static double
-version_number(const char *s) /* M*10000 + m*100 + R */
+static double version_number(const char *s) /* M*10000 + m*100 + R */
 {
 	static const double weights[] = { 10000, 100, 1 };
 
 	return dotted_number(s, weights, N(weights));
 }
 
-static const char *
-text_after(const char *s, const char *mark)
+static const char *text_after(const char *s, const char *mark)
 {
 	const char *at = strstr(s, mark);
 
@@ -74,47 +70,40 @@ text_after(const char *s, const char *mark)
 
 /* --- the client and the work --- */
 
-double
-plan_never(const struct plan_question *q)
+double plan_never(const struct plan_question *q)
 {
 	(void)q;
 	return 0;
 }
 
-double
-plan_client_version(const struct plan_question *q)
+double plan_client_version(const struct plan_question *q)
 {
 	return q->h->req->version;
 }
 
 /* Without a workunit, neither a lower nor an upper bound is violated. */
-double
-plan_wu_id_or_most(const struct plan_question *q)
+double plan_wu_id_or_most(const struct plan_question *q)
 {
 	return q->job == NULL ? INFINITY : (double)q->job->wu_id;
 }
 
-double
-plan_wu_id_or_none(const struct plan_question *q)
+double plan_wu_id_or_none(const struct plan_question *q)
 {
 	return q->job == NULL ? 0 : (double)q->job->wu_id;
 }
 
-double
-plan_batch_or_most(const struct plan_question *q)
+double plan_batch_or_most(const struct plan_question *q)
 {
 	return q->job == NULL ? INFINITY : (double)q->job->batch;
 }
 
-double
-plan_batch_or_none(const struct plan_question *q)
+double plan_batch_or_none(const struct plan_question *q)
 {
 	return q->job == NULL ? 0 : (double)q->job->batch;
 }
 
 /* Text of an element of the preferences, trimmed; NULL if absent. */
-static const char *
-plan_pref(struct arena *a, const char *prefs, const char *tag)
+static const char *plan_pref(struct arena *a, const char *prefs, const char *tag)
 {
 	size_t n = strlen(tag);
 
@@ -142,8 +131,7 @@ plan_pref(struct arena *a, const char *prefs, const char *tag)
 
 /* --- the system --- */
 
-static bool
-is_windows(const struct request *rq)
+static bool is_windows(const struct request *rq)
 {
 	return strstr(rq->host.os_name, "Windows") != NULL;
 }
@@ -153,8 +141,7 @@ is_windows(const struct request *rq)
  * Mac OS "11.00.00" is 110000; Linux and Android use the kernel, "[5.10.0-8|libc ...]"
  * or "5.10.0-8", which is 51000.
  */
-double
-plan_os_version(const struct plan_question *q)
+double plan_os_version(const struct plan_question *q)
 {
 	static const double windows[] = { 1e8, 1e6, 100, 1 };
 	const char *s = q->h->req->host.os_version, *at;
@@ -167,8 +154,7 @@ plan_os_version(const struct plan_question *q)
 	return version_number(at == NULL ? s : at + 1);
 }
 
-double
-plan_android_version(const struct plan_question *q)
+double plan_android_version(const struct plan_question *q)
 {
 	const struct rq_host *host = &q->h->req->host;
 	const char *at = text_after(host->os_version, "Android ");
@@ -178,8 +164,7 @@ plan_android_version(const struct plan_question *q)
 	return at == NULL ? NAN : version_number(at);
 }
 
-double
-plan_has_64bit(const struct plan_question *q)
+double plan_has_64bit(const struct plan_question *q)
 {
 	for (size_t i = 0; i < q->h->req->nplatforms; i++)
 		if (strstr(q->h->req->platforms[i], "64") != NULL)
@@ -188,8 +173,7 @@ plan_has_64bit(const struct plan_question *q)
 }
 
 /* May the distribution be used for the class, apart from its C library? */
-static bool
-distro_fits(const struct plan_question *q, const struct rq_distro *d)
+static bool distro_fits(const struct plan_question *q, const struct rq_distro *d)
 {
 	const struct plan_class *pc = q->pc;
 
@@ -201,8 +185,7 @@ distro_fits(const struct plan_question *q, const struct rq_distro *d)
 }
 
 /* The newest C library of the distributions that fit; NAN if none fits. */
-static double
-distro_libc(const struct plan_question *q)
+static double distro_libc(const struct plan_question *q)
 {
 	const struct rq_host *host = &q->h->req->host;
 	double best = NAN;
@@ -220,14 +203,12 @@ distro_libc(const struct plan_question *q)
 	return best;
 }
 
-double
-plan_has_wsl(const struct plan_question *q)
+double plan_has_wsl(const struct plan_question *q)
 {
 	return !isnan(distro_libc(q));
 }
 
-double
-plan_has_docker(const struct plan_question *q)
+double plan_has_docker(const struct plan_question *q)
 {
 	const struct request *rq = q->h->req;
 
@@ -237,8 +218,7 @@ plan_has_docker(const struct plan_question *q)
 	                        rq->host.docker_version[0] != '\0';
 }
 
-double
-plan_libc_version(const struct plan_question *q)
+double plan_libc_version(const struct plan_question *q)
 {
 	const char *at;
 
@@ -254,8 +234,7 @@ plan_libc_version(const struct plan_question *q)
  * Words are separated by white space, or by the brackets that old clients put around
  * them.
  */
-static bool
-features_have_word(const char *s, const char *word)
+static bool features_have_word(const char *s, const char *word)
 {
 	static const char ends[] = " \t\r\n[](),";
 	size_t n = strlen(word);
@@ -267,8 +246,7 @@ features_have_word(const char *s, const char *word)
 }
 
 /* Another system's word for the same feature. */
-static const char *
-feature_synonym(const char *word)
+static const char *feature_synonym(const char *word)
 {
 	static const char *const names[][2] = {
 		{ "sse3", "pni" },
@@ -285,8 +263,7 @@ feature_synonym(const char *word)
 }
 
 /* Is word, or another system's word for it, among the processor's features? */
-static bool
-plan_has_feature(const struct request *rq, const char *word)
+static bool plan_has_feature(const struct request *rq, const char *word)
 {
 	const char *other = feature_synonym(word), *f = rq->host.p_features,
 		   *m = rq->host.p_model; /* old clients put the features there */
@@ -295,27 +272,23 @@ plan_has_feature(const struct request *rq, const char *word)
 	       features_have_word(m, word) || features_have_word(m, other);
 }
 
-const char *
-plan_cpu_vendor(const struct plan_question *q)
+const char *plan_cpu_vendor(const struct plan_question *q)
 {
 	return q->h->req->host.p_vendor;
 }
 
-const char *
-plan_cpu_model(const struct plan_question *q)
+const char *plan_cpu_model(const struct plan_question *q)
 {
 	return q->h->req->host.p_model;
 }
 
-double
-plan_ncpus(const struct plan_question *q)
+double plan_ncpus(const struct plan_question *q)
 {
 	return q->h->ncpus;
 }
 
 /* "[BOINC|7.20.5|brand][NVIDIA|name|count|MB|driver]...[vbox|7.0.12]" */
-const char *
-plan_summary(const struct plan_question *q)
+const char *plan_summary(const struct plan_question *q)
 {
 	const struct request *rq = q->h->req;
 	struct say s = say_new(q->a);
@@ -356,26 +329,22 @@ plan_summary(const struct plan_question *q)
 
 /* --- virtual machines --- */
 
-double
-plan_has_vbox(const struct plan_question *q)
+double plan_has_vbox(const struct plan_question *q)
 {
 	return q->h->req->host.virtualbox_version[0] != '\0';
 }
 
-double
-plan_vbox_version(const struct plan_question *q)
+double plan_vbox_version(const struct plan_question *q)
 {
 	return version_number(q->h->req->host.virtualbox_version);
 }
 
-bool
-plan_can_accel(const struct request *rq)
+bool plan_can_accel(const struct request *rq)
 {
 	return plan_has_feature(rq, "vmx") || plan_has_feature(rq, "svm");
 }
 
-double
-plan_has_vm_accel(const struct plan_question *q)
+double plan_has_vm_accel(const struct plan_question *q)
 {
 	const struct request *rq = q->h->req;
 
@@ -384,62 +353,52 @@ plan_has_vm_accel(const struct plan_question *q)
 
 /* --- the device --- */
 
-double
-plan_has_cuda(const struct plan_question *q)
+double plan_has_cuda(const struct plan_question *q)
 {
 	return q->dev->have_cuda;
 }
 
-double
-plan_cuda_version(const struct plan_question *q)
+double plan_cuda_version(const struct plan_question *q)
 {
 	return q->dev->cuda_version;
 }
 
-double
-plan_compcap(const struct plan_question *q)
+double plan_compcap(const struct plan_question *q)
 {
 	return q->dev->compute_capability;
 }
 
-double
-plan_has_cal(const struct plan_question *q)
+double plan_has_cal(const struct plan_question *q)
 {
 	return q->dev->have_cal;
 }
 
-double
-plan_cal_target(const struct plan_question *q)
+double plan_cal_target(const struct plan_question *q)
 {
 	return q->dev->cal_target;
 }
 
-double
-plan_has_ati_libs(const struct plan_question *q)
+double plan_has_ati_libs(const struct plan_question *q)
 {
 	return q->dev->atirt_detected;
 }
 
-double
-plan_has_amd_libs(const struct plan_question *q)
+double plan_has_amd_libs(const struct plan_question *q)
 {
 	return q->dev->amdrt_detected;
 }
 
-double
-plan_has_opencl(const struct plan_question *q)
+double plan_has_opencl(const struct plan_question *q)
 {
 	return q->dev->have_opencl;
 }
 
-double
-plan_lacks_opencl(const struct plan_question *q)
+double plan_lacks_opencl(const struct plan_question *q)
 {
 	return !q->dev->have_opencl;
 }
 
-double
-plan_opencl_number(const char *text)
+double plan_opencl_number(const char *text)
 {
 	static const double weights[] = { 100, 1 };
 	const char *at = text_after(text, "OpenCL ");
@@ -447,15 +406,13 @@ plan_opencl_number(const char *text)
 	return at == NULL ? NAN : dotted_number(at, weights, N(weights));
 }
 
-double
-plan_opencl_version(const struct plan_question *q)
+double plan_opencl_version(const struct plan_question *q)
 {
 	return plan_opencl_number(q->dev->opencl_version);
 }
 
 /* AMD's "OpenCL 1.2 AMD-APP (1124.2)" gives 112402 (protocol.md 1.6). */
-double
-plan_opencl_revision(const struct plan_question *q)
+double plan_opencl_revision(const struct plan_question *q)
 {
 	static const double weights[] = { 100, 1 };
 	const char *at = strrchr(q->dev->opencl_version, '(');
@@ -463,39 +420,33 @@ plan_opencl_revision(const struct plan_question *q)
 	return at == NULL ? NAN : dotted_number(at + 1, weights, N(weights));
 }
 
-double
-plan_metal_support(const struct plan_question *q)
+double plan_metal_support(const struct plan_question *q)
 {
 	return q->dev->metal_support;
 }
 
 /* 0 = unknown, which is below any minimum. */
-double
-plan_driver_version(const struct plan_question *q)
+double plan_driver_version(const struct plan_question *q)
 {
 	return q->dev->driver_version;
 }
 
-double
-plan_gpu_ram_mb(const struct plan_question *q)
+double plan_gpu_ram_mb(const struct plan_question *q)
 {
 	return q->dev->total_ram / MB;
 }
 
-double
-plan_gpu_ram_free_mb(const struct plan_question *q)
+double plan_gpu_ram_free_mb(const struct plan_question *q)
 {
 	return q->dev->available_ram / MB;
 }
 
-double
-plan_gpu_peak_flops(const struct plan_question *q)
+double plan_gpu_peak_flops(const struct plan_question *q)
 {
 	return q->dev->peak_flops;
 }
 
-double
-plan_has_double(const struct plan_question *q)
+double plan_has_double(const struct plan_question *q)
 {
 	return q->dev->double_precision;
 }
@@ -505,14 +456,12 @@ static const double NGPUS_LEAST = 1e-3, NGPUS_MOST = 64;
 
 /* --- checks with a rule of their own --- */
 
-static bool
-check_account(const struct plan_question *q)
+static bool check_account(const struct plan_question *q)
 {
 	return q->pc->user_id == 0 || q->pc->user_id == q->h->userid;
 }
 
-static bool
-check_preferences(const struct plan_question *q)
+static bool check_preferences(const struct plan_question *q)
 {
 	const struct plan_class *pc = q->pc;
 	const char *value;
@@ -528,8 +477,7 @@ check_preferences(const struct plan_question *q)
 }
 
 /* Administrators write expressions for the name, for the version, or for both. */
-static bool
-check_system(const struct plan_question *q)
+static bool check_system(const struct plan_question *q)
 {
 	const struct rq_host *host = &q->h->req->host;
 	const struct pattern *p = q->pc->os_regex;
@@ -550,8 +498,7 @@ check_system(const struct plan_question *q)
 	return pattern_match(p, both.p);
 }
 
-static bool
-check_features(const struct plan_question *q)
+static bool check_features(const struct plan_question *q)
 {
 	for (size_t i = 0; i < q->pc->cpu_feature.n; i++)
 		if (!plan_has_feature(q->h->req, q->pc->cpu_feature.v[i]))
@@ -559,8 +506,7 @@ check_features(const struct plan_question *q)
 	return true;
 }
 
-static bool
-check_vbox_not_excluded(const struct plan_question *q)
+static bool check_vbox_not_excluded(const struct plan_question *q)
 {
 	const struct pc_numbers *no = &q->pc->exclude_vbox_version;
 	double have = plan_vbox_version(q);
@@ -571,14 +517,12 @@ check_vbox_not_excluded(const struct plan_question *q)
 	return true;
 }
 
-static bool
-check_device(const struct plan_question *q)
+static bool check_device(const struct plan_question *q)
 {
 	return q->dev != NULL;
 }
 
-static bool
-check_enough_devices(const struct plan_question *q)
+static bool check_enough_devices(const struct plan_question *q)
 {
 	return q->dev == &q->h->req->resources[0] || q->ngpus <= q->dev->count;
 }
@@ -625,14 +569,12 @@ static const struct check {
 #undef CHECK
 };
 
-static double
-check_bound(const struct check *c, const void *element)
+static double check_bound(const struct check *c, const void *element)
 {
 	return c->real ? *(const double *)element : (double)*(const int64_t *)element;
 }
 
-static bool
-check_passes(const struct check *c, const struct plan_question *q)
+static bool check_passes(const struct check *c, const struct plan_question *q)
 {
 	const void *element = (const char *)q->pc + c->off;
 	const struct pattern *p;
@@ -659,8 +601,8 @@ check_passes(const struct check *c, const struct plan_question *q)
 /* --- what a job uses --- */
 
 /* CPUs for which there is enough memory; 0: too little memory. */
-static double
-usable_threads(const struct plan_class *pc, const struct plan_class_host *h)
+static double usable_threads(
+    const struct plan_class *pc, const struct plan_class_host *h)
 {
 	double n = pc->max_threads > 0 ? fmin(h->ncpus, (double)pc->max_threads) :
 	                                 fmax(1, floor(pc->avg_ncpus));
@@ -674,8 +616,7 @@ usable_threads(const struct plan_class *pc, const struct plan_class_host *h)
 	return most < fmax(1, pc->min_ncpus) ? 0 : most;
 }
 
-static void
-use_cpu(const struct plan_question *q, double n, struct class_use *use)
+static void use_cpu(const struct plan_question *q, double n, struct class_use *use)
 {
 	const struct plan_class *pc = q->pc;
 
@@ -688,8 +629,7 @@ use_cpu(const struct plan_question *q, double n, struct class_use *use)
  * The CPU does cpu_frac of the work, then the device does the rest: the times add up,
  * and the CPU is busy for its part of them.
  */
-static void
-use_device(const struct plan_question *q, struct class_use *use)
+static void use_device(const struct plan_question *q, struct class_use *use)
 {
 	const struct plan_class *pc = q->pc;
 	double gpu = q->dev->peak_flops * pc->gpu_peak_flops_scale * q->ngpus;
@@ -706,8 +646,7 @@ use_device(const struct plan_question *q, struct class_use *use)
 	                 MB;
 }
 
-static const char *
-nthreads_option(struct arena *a, double n)
+static const char *nthreads_option(struct arena *a, double n)
 {
 	struct say s = say_new(a);
 
@@ -719,8 +658,7 @@ nthreads_option(struct arena *a, double n)
 /*
  * The account's factor on the number of devices, 0 if there is none; *text is its text.
  */
-static double
-device_factor(
+static double device_factor(
     struct arena *a, const struct plan_class *pc, const char *prefs, const char **text)
 {
 	double factor;
@@ -733,8 +671,7 @@ device_factor(
 	return factor;
 }
 
-const char *
-plan_class_bad_factor(
+const char *plan_class_bad_factor(
     struct arena *a, const struct plan_class *pc, const char *project_prefs)
 {
 	const char *text;
@@ -746,8 +683,7 @@ plan_class_bad_factor(
 }
 
 /* Number of devices that a job uses; an invalid factor is ignored. */
-static double
-devices_used(const struct plan_question *q)
+static double devices_used(const struct plan_question *q)
 {
 	const char *text;
 	double factor = device_factor(q->a, q->pc, q->h->project_prefs, &text);
@@ -757,8 +693,7 @@ devices_used(const struct plan_question *q)
 	return fmax(NGPUS_LEAST, fmin(q->pc->ngpus * factor, NGPUS_MOST));
 }
 
-enum reason
-plan_class_use(struct arena *a, const struct plan_class *pc,
+enum reason plan_class_use(struct arena *a, const struct plan_class *pc,
     const struct plan_class_host *h, const struct plan_class_job *job, struct rng *rng,
     struct class_use *use)
 {

@@ -13,16 +13,14 @@
 
 /* Makes one pass over all versions. */
 
-static void
-serving_mark(struct serving *s, const struct app *app, size_t r)
+static void serving_mark(struct serving *s, const struct app *app, size_t r)
 {
 	if (app != NULL && !app->deprecated && r < s->nresources)
 		s->v[(size_t)(app - s->cat->apps) * s->nresources + r] = true;
 }
 
 /* Resource of the versions of a class, SIZE_MAX if none of them can be sent. */
-static size_t
-class_resource(
+static size_t class_resource(
     const struct request *rq, const struct catalog *cat, const char *plan_class)
 {
 	const struct plan_class *pc = plan_class_named(cat->classes, plan_class);
@@ -34,8 +32,8 @@ class_resource(
 	return plan_class_resource(pc, rq);
 }
 
-struct serving
-serving_of(struct arena *a, const struct request *rq, const struct catalog *cat)
+struct serving serving_of(
+    struct arena *a, const struct request *rq, const struct catalog *cat)
 {
 	struct serving s = { .cat = cat, .nresources = rq->nresources };
 	int64_t *ids = NEWN(a, int64_t, rq->nplatforms + 1);
@@ -69,15 +67,13 @@ serving_of(struct arena *a, const struct request *rq, const struct catalog *cat)
 	return s;
 }
 
-bool
-serving_app(const struct serving *s, const struct app *app, size_t r)
+bool serving_app(const struct serving *s, const struct app *app, size_t r)
 {
 	return app != NULL && r < s->nresources &&
 	       s->v[(size_t)(app - s->cat->apps) * s->nresources + r];
 }
 
-bool
-serving_any(const struct serving *s, size_t r)
+bool serving_any(const struct serving *s, size_t r)
 {
 	bool any = false;
 
@@ -86,8 +82,7 @@ serving_any(const struct serving *s, size_t r)
 	return any;
 }
 
-double
-prefs_mod_time(const char *text)
+double prefs_mod_time(const char *text)
 {
 	const char *tag = "<mod_time>", *at = text == NULL ? NULL : strstr(text, tag);
 	double t = at == NULL ? 0 : strtod(at + strlen(tag), NULL);
@@ -96,14 +91,12 @@ prefs_mod_time(const char *text)
 }
 
 /* Limits a time to now: a wrong clock must not win for years. */
-static double
-not_in_future(const struct ctx *c, double mod_time)
+static double not_in_future(const struct ctx *c, double mod_time)
 {
 	return fmin(mod_time, (double)c->now);
 }
 
-void
-prefs_exchange(struct ctx *c)
+void prefs_exchange(struct ctx *c)
 {
 	const struct request *rq = c->req;
 	const char *stored = c->snap->user.global_prefs;
@@ -132,8 +125,7 @@ static const char no_number[] = " is not a number (use a decimal point) and is i
 /*
  * Reports invalid factors on the number of devices, for the plan classes that use them.
  */
-static void
-say_bad_factors(struct ctx *c)
+static void say_bad_factors(struct ctx *c)
 {
 	const struct plan_classes *all = c->snap->cat->classes;
 	struct names said = { 0 };
@@ -156,8 +148,7 @@ say_bad_factors(struct ctx *c)
 	}
 }
 
-void
-prefs_say_bad(struct ctx *c)
+void prefs_say_bad(struct ctx *c)
 {
 	const struct snapshot *s = c->snap;
 
@@ -172,8 +163,7 @@ prefs_say_bad(struct ctx *c)
 	say_bad_factors(c);
 }
 
-enum app_choice
-prefs_app(const struct ctx *c, const struct app *app)
+enum app_choice prefs_app(const struct ctx *c, const struct app *app)
 {
 	return prefs_app_choice(&c->snap->project_prefs, app->id, app->beta != 0,
 	    c->conf->distinct_beta_apps);

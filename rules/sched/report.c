@@ -11,8 +11,7 @@ struct seen { /* id of a reported result, and its index in the request */
 	size_t at;
 };
 
-static int
-compare_seen(const void *a, const void *b)
+static int compare_seen(const void *a, const void *b)
 {
 	const struct seen *x = a, *y = b;
 
@@ -22,8 +21,7 @@ compare_seen(const void *a, const void *b)
 }
 
 /* Marks all but the first report of a result that the request lists twice. */
-static bool *
-find_repeated_reports(struct ctx *c, size_t n)
+static bool *find_repeated_reports(struct ctx *c, size_t n)
 {
 	bool *again = NEWN(c->a, bool, n + 1);
 	struct seen *s = NEWN(c->a, struct seen, n + 1);
@@ -39,8 +37,7 @@ find_repeated_reports(struct ctx *c, size_t n)
 }
 
 /* NULL: the report is stored; else why it is only acknowledged. */
-static const char *
-why_not_stored(struct ctx *c, const struct snap_report *s)
+static const char *why_not_stored(struct ctx *c, const struct snap_report *s)
 {
 	const struct result *r = &s->result;
 	bool late = r->outcome == OUTCOME_NO_REPLY ||
@@ -68,9 +65,8 @@ why_not_stored(struct ctx *c, const struct snap_report *s)
 }
 
 /* Makes times plausible as in protocol.md 3.5, in that order. */
-static void
-make_times_plausible(struct ctx *c, const struct rq_report *q, const struct result *r,
-    struct dec_report *d)
+static void make_times_plausible(struct ctx *c, const struct rq_report *q,
+    const struct result *r, struct dec_report *d)
 {
 	bool sequential = q->plan_class == NULL || q->plan_class[0] == '\0';
 	double cpu = q->cpu_time > 0 ? q->cpu_time : 0, elapsed = q->elapsed_time;
@@ -95,8 +91,7 @@ make_times_plausible(struct ctx *c, const struct rq_report *q, const struct resu
  * A refused upload leaves state and exit status like those of a success; only the file
  * tells (protocol.md 13.5.1).
  */
-static bool
-outputs_refused(const struct rq_report *q)
+static bool outputs_refused(const struct rq_report *q)
 {
 	for (size_t i = 0; i < q->nfiles; i++)
 		if (q->files[i].upload_failed)
@@ -104,8 +99,7 @@ outputs_refused(const struct rq_report *q)
 	return false;
 }
 
-static bool
-report_is_success(const struct rq_report *q)
+static bool report_is_success(const struct rq_report *q)
 {
 	return q->state == CLIENT_UPLOADED && q->exit_status == 0 &&
 	       !outputs_refused(q);
@@ -117,8 +111,8 @@ report_is_success(const struct rq_report *q)
  * nobody knows yet whether the original still runs, the task becomes this host's:
  * either the original takes it back, or it is a task that this host has lost.
  */
-static const char *
-why_not_final(struct ctx *c, const struct rq_report *q, const struct snap_report *s)
+static const char *why_not_final(
+    struct ctx *c, const struct rq_report *q, const struct snap_report *s)
 {
 	const struct result *r = &s->result;
 
@@ -134,8 +128,8 @@ why_not_final(struct ctx *c, const struct rq_report *q, const struct snap_report
 	return "maybe a copy's failure";
 }
 
-static struct dec_report
-report_store(struct ctx *c, const struct rq_report *q, const struct snap_report *s)
+static struct dec_report report_store(
+    struct ctx *c, const struct rq_report *q, const struct snap_report *s)
 {
 	const struct result *r = &s->result;
 	bool success = report_is_success(q);
@@ -166,8 +160,7 @@ report_store(struct ctx *c, const struct rq_report *q, const struct snap_report 
 enum { REPORTS_AT_ONCE = 2000 };
 
 /* The smaller of two options, 0 meaning no limit, but never more than a slice. */
-static size_t
-report_limit(const struct conf *cf, size_t n)
+static size_t report_limit(const struct conf *cf, size_t n)
 {
 	if (n > REPORTS_AT_ONCE)
 		n = REPORTS_AT_ONCE;
@@ -178,8 +171,7 @@ report_limit(const struct conf *cf, size_t n)
 	return n;
 }
 
-void
-report_all(struct ctx *c)
+void report_all(struct ctx *c)
 {
 	const struct request *rq = c->req;
 	size_t most = report_limit(c->conf, rq->nreports);

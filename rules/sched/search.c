@@ -7,8 +7,7 @@
 
 #include "lib/banned.h"
 
-void
-search_note(struct ctx *c, const struct job *j, enum reason why, bool of_job)
+void search_note(struct ctx *c, const struct job *j, enum reason why, bool of_job)
 {
 	const struct app *app = catalog_app(c->snap->cat, j->appid);
 
@@ -26,8 +25,7 @@ search_note(struct ctx *c, const struct job *j, enum reason why, bool of_job)
 /*
  * Are jobs of the app wanted, and does it have a version for a resource that is wanted?
  */
-static bool
-may_be_sent(const struct ctx *c, const struct app *app)
+static bool may_be_sent(const struct ctx *c, const struct app *app)
 {
 	enum app_choice choice = prefs_app(c, app);
 	bool any = false;
@@ -44,8 +42,7 @@ may_be_sent(const struct ctx *c, const struct app *app)
 	return any;
 }
 
-bool
-search_another_app(const struct ctx *c)
+bool search_another_app(const struct ctx *c)
 {
 	const struct catalog *cat = c->snap->cat;
 	bool any = false;
@@ -56,8 +53,7 @@ search_another_app(const struct ctx *c)
 }
 
 /* Was something refused for a reason that says nothing about jobs not read yet? */
-static bool
-others_may_fit(const struct ctx *c)
+static bool others_may_fit(const struct ctx *c)
 {
 	bool app = false;
 
@@ -66,8 +62,7 @@ others_may_fit(const struct ctx *c)
 	return c->job_refused || (app && !c->no_app_version && search_another_app(c));
 }
 
-static bool
-goes_on(struct ctx *c, const struct snap_search *s)
+static bool goes_on(struct ctx *c, const struct snap_search *s)
 {
 	bool more = s->rows < (size_t)c->conf->search_rows;
 
@@ -77,8 +72,7 @@ goes_on(struct ctx *c, const struct snap_search *s)
 }
 
 /* Is there an app that uses almost no CPU of which a job was tried without success? */
-static bool
-nci_lacks(const struct ctx *c)
+static bool nci_lacks(const struct ctx *c)
 {
 	bool any = false;
 
@@ -87,8 +81,7 @@ nci_lacks(const struct ctx *c)
 	return any && c->nci_refused;
 }
 
-void
-search_on(struct ctx *c)
+void search_on(struct ctx *c)
 {
 	const struct snap_search *s = &c->snap->search, *nci = &c->snap->nci_search;
 	/*
@@ -108,16 +101,14 @@ search_on(struct ctx *c)
  * Jobs behind those that satisfied a request were not tried, so the last slice is read
  * again.
  */
-static struct place
-next_place(const struct snap_search *s, bool satisfied)
+static struct place next_place(const struct snap_search *s, bool satisfied)
 {
 	if (satisfied)
 		return s->before;
 	return s->left ? s->at : (struct place){ 0 };
 }
 
-void
-search_keep(struct ctx *c)
+void search_keep(struct ctx *c)
 {
 	const struct snap_search *s = &c->snap->search, *nci = &c->snap->nci_search;
 	const struct host *h = &c->snap->host;

@@ -23,8 +23,7 @@ static const struct {
 #undef STAGE
 };
 
-static unsigned
-first_passes(const struct supply *p)
+static unsigned first_passes(const struct supply *p)
 {
 	const struct supply_in *in = &p->in;
 
@@ -35,8 +34,7 @@ first_passes(const struct supply *p)
 	return p->wants ? ANY_HOST | WORK : ANY_HOST;
 }
 
-struct supply *
-supply_new(struct arena *a, const struct supply_in *in)
+struct supply *supply_new(struct arena *a, const struct supply_in *in)
 {
 	struct supply *p = NEW(a, struct supply);
 	struct snapshot *s = in->snap;
@@ -59,8 +57,7 @@ supply_new(struct arena *a, const struct supply_in *in)
 }
 
 /* Begins the next stage that has something to read; false if all stages are done. */
-static bool
-begin_stage(struct supply *p)
+static bool begin_stage(struct supply *p)
 {
 	for (; p->stage < STAGE__MAX; p->stage++, p->round = 0)
 		if ((stages[p->stage].passes & p->passes) != 0 &&
@@ -71,8 +68,7 @@ begin_stage(struct supply *p)
 	return false;
 }
 
-const struct supply_query *
-supply_next(struct supply *p, bool locked)
+const struct supply_query *supply_next(struct supply *p, bool locked)
 {
 	p->locked = locked;
 	while (!p->pending) {
@@ -91,15 +87,13 @@ supply_next(struct supply *p, bool locked)
 
 /* Merges consecutive queries about several file sets, such as the steps of a search,
  * into one line of the trace. */
-static bool
-continues_last(const struct snap_query *last, const struct snap_query *q)
+static bool continues_last(const struct snap_query *last, const struct snap_query *q)
 {
 	return q->subject == 0 && last->subject == 0 && last->stage == q->stage &&
 	       last->query == q->query && last->lock == q->lock;
 }
 
-static void
-note_query(struct supply *p, const struct supply_rows *rows)
+static void note_query(struct supply *p, const struct supply_rows *rows)
 {
 	const struct supply_query *q = &p->query;
 	struct snapshot *s = p->in.snap;
@@ -122,8 +116,7 @@ note_query(struct supply *p, const struct supply_rows *rows)
 	PUSH(p->a, s->queries, s->nqueries, s->queries_cap) = made;
 }
 
-void
-supply_take(struct supply *p, const struct supply_rows *rows)
+void supply_take(struct supply *p, const struct supply_rows *rows)
 {
 	assert(p->pending);
 	p->pending = false;
@@ -132,14 +125,12 @@ supply_take(struct supply *p, const struct supply_rows *rows)
 	stages[p->stage].take(p, rows);
 }
 
-bool
-supply_pending(const struct supply *p)
+bool supply_pending(const struct supply *p)
 {
 	return p->pending;
 }
 
-void
-supply_more(struct supply *p, const struct decision *d)
+void supply_more(struct supply *p, const struct decision *d)
 {
 	p->more = d->more;
 	p->first_more = d->more && !p->in.snap->search.began;
@@ -158,15 +149,13 @@ enum { SEARCH_FIRST = 2 }; /* files of the search that usually suffice */
 
 /* --- apps that use almost no CPU --- */
 
-static bool
-lacks_nci(const struct supply *p, const struct app *app)
+static bool lacks_nci(const struct supply *p, const struct app *app)
 {
 	return app->non_cpu_intensive &&
 	       !decide_app_on_host(p->in.req, p->in.snap, app->id);
 }
 
-static void
-nci_begin(struct supply *p)
+static void nci_begin(struct supply *p)
 {
 	struct snapshot *s = p->in.snap;
 
@@ -176,8 +165,7 @@ nci_begin(struct supply *p)
 	s->search.left = false;
 }
 
-static void
-nci_done(struct supply *p)
+static void nci_done(struct supply *p)
 {
 	struct snapshot *s = p->in.snap;
 
@@ -194,8 +182,7 @@ nci_done(struct supply *p)
  * for work or not. Runs before the stage plain, because it uses the snapshot's place
  * of plain jobs.
  */
-bool
-supply_begin_nci(struct supply *p)
+bool supply_begin_nci(struct supply *p)
 {
 	const struct catalog *cat = p->in.snap->cat;
 
@@ -217,8 +204,7 @@ supply_begin_nci(struct supply *p)
 
 /* --- what the host has, and jobs aimed at it --- */
 
-bool
-supply_begin_only(struct supply *p)
+bool supply_begin_only(struct supply *p)
 {
 	if (p->round > 0)
 		return false;
@@ -226,8 +212,7 @@ supply_begin_only(struct supply *p)
 	return true;
 }
 
-bool
-supply_begin_held(struct supply *p)
+bool supply_begin_held(struct supply *p)
 {
 	if (p->round > 0)
 		return false;
@@ -240,8 +225,7 @@ supply_begin_held(struct supply *p)
 	return true;
 }
 
-bool
-supply_begin_old(struct supply *p)
+bool supply_begin_old(struct supply *p)
 {
 	struct snapshot *s = p->in.snap;
 
@@ -256,8 +240,7 @@ supply_begin_old(struct supply *p)
 }
 
 /* Reads jobs of the sets that the stage before added. */
-static bool
-begin_added_sets(struct supply *p)
+static bool begin_added_sets(struct supply *p)
 {
 	if (p->round > 0)
 		return false;
@@ -265,14 +248,12 @@ begin_added_sets(struct supply *p)
 	return true;
 }
 
-bool
-supply_begin_old_jobs(struct supply *p)
+bool supply_begin_old_jobs(struct supply *p)
 {
 	return begin_added_sets(p);
 }
 
-bool
-supply_begin_targeted(struct supply *p)
+bool supply_begin_targeted(struct supply *p)
 {
 	const struct snap_glance *g = &p->in.snap->glance;
 
@@ -287,8 +268,7 @@ supply_begin_targeted(struct supply *p)
  * unless earlier stages already read enough; in this case, the pass in which the
  * decision first asks for more does it.
  */
-static bool
-wants_new_files(const struct supply *p)
+static bool wants_new_files(const struct supply *p)
 {
 	bool out = p->in.snap->search.new_files_out;
 
@@ -296,14 +276,12 @@ wants_new_files(const struct supply *p)
 }
 
 /* Never true if the decision asks for more. */
-static bool
-new_files_enough(const struct supply *p)
+static bool new_files_enough(const struct supply *p)
 {
 	return !p->more && supply_enough(p);
 }
 
-static void
-new_files_begin(struct supply *p)
+static void new_files_begin(struct supply *p)
 {
 	struct snapshot *s = p->in.snap;
 	size_t napps = s->cat->napps;
@@ -315,8 +293,7 @@ new_files_begin(struct supply *p)
 	s->search.left |= s->search.new_files_out;
 }
 
-bool
-supply_begin_picks(struct supply *p)
+bool supply_begin_picks(struct supply *p)
 {
 	if (p->round > 0)
 		return false;
@@ -330,16 +307,14 @@ supply_begin_picks(struct supply *p)
 	return true;
 }
 
-bool
-supply_begin_pick_jobs(struct supply *p)
+bool supply_begin_pick_jobs(struct supply *p)
 {
 	return begin_added_sets(p);
 }
 
 /* Number of file sets that the first search looks for; 0 if the decision asks for
  * more. */
-static size_t
-first_search_size(const struct supply *p)
+static size_t first_search_size(const struct supply *p)
 {
 	size_t most = (size_t)p->in.conf->locality_search_files;
 
@@ -350,8 +325,7 @@ first_search_size(const struct supply *p)
 
 /* Both searches draw the same start, so the second one continues where the first one
  * ended. */
-bool
-supply_begin_few(struct supply *p)
+bool supply_begin_few(struct supply *p)
 {
 	if (p->round > 0)
 		return false;
@@ -362,14 +336,12 @@ supply_begin_few(struct supply *p)
 	return true;
 }
 
-bool
-supply_begin_few_jobs(struct supply *p)
+bool supply_begin_few_jobs(struct supply *p)
 {
 	return begin_added_sets(p);
 }
 
-bool
-supply_begin_rest(struct supply *p)
+bool supply_begin_rest(struct supply *p)
 {
 	size_t most = (size_t)p->in.conf->locality_search_files;
 	size_t looked = p->in.snap->glance.last_ready > 0 ? first_search_size(p) : 0;
@@ -383,8 +355,7 @@ supply_begin_rest(struct supply *p)
 	return true;
 }
 
-bool
-supply_begin_rest_jobs(struct supply *p)
+bool supply_begin_rest_jobs(struct supply *p)
 {
 	return begin_added_sets(p);
 }
@@ -393,8 +364,7 @@ supply_begin_rest_jobs(struct supply *p)
 
 /* Marks the apps that the previous round did not get to as unread, for the next
  * resource. */
-static void
-plain_round_done(struct supply *p)
+static void plain_round_done(struct supply *p)
 {
 	struct snapshot *s = p->in.snap;
 
@@ -403,8 +373,7 @@ plain_round_done(struct supply *p)
 	p->plain_apps = NULL;
 }
 
-static bool *
-plain_apps_for(struct supply *p, size_t r)
+static bool *plain_apps_for(struct supply *p, size_t r)
 {
 	const struct catalog *cat = p->in.snap->cat;
 	bool *unread = p->in.snap->search.unread;
@@ -420,8 +389,7 @@ plain_apps_for(struct supply *p, size_t r)
 
 /* False from the second time on that the decision asks for more: the walk then reads
  * the plain jobs. */
-static bool
-wants_plain(const struct supply *p)
+static bool wants_plain(const struct supply *p)
 {
 	return !p->more || p->first_more;
 }
@@ -432,8 +400,7 @@ wants_plain(const struct supply *p)
  * use up the job limit of the reply. If locality_scheduler_fraction is set, plain
  * jobs may go first, so they are read even if there are enough other jobs.
  */
-bool
-supply_begin_plain(struct supply *p)
+bool supply_begin_plain(struct supply *p)
 {
 	struct snapshot *s = p->in.snap;
 	bool always = p->more || p->in.conf->locality_scheduler_fraction > 0;
@@ -460,8 +427,7 @@ supply_begin_plain(struct supply *p)
 
 /* Reads jobs of apps that the account excludes if there are no other candidates, so
  * that the decision can name this as the reason. Only an empty reply bears the cost. */
-bool
-supply_begin_unwanted(struct supply *p)
+bool supply_begin_unwanted(struct supply *p)
 {
 	const struct snapshot *s = p->in.snap;
 	bool *apps;
@@ -481,8 +447,7 @@ supply_begin_unwanted(struct supply *p)
 
 /* True if the account wants jobs of this app and a usable version of it runs on a
  * resource that the request wants work for. */
-static bool
-may_be_offered(const struct supply *p, const struct app *app)
+static bool may_be_offered(const struct supply *p, const struct app *app)
 {
 	enum app_choice choice = prefs_app_choice(&p->in.snap->project_prefs, app->id,
 	    app->beta != 0, p->in.conf->distinct_beta_apps);
@@ -496,8 +461,7 @@ may_be_offered(const struct supply *p, const struct app *app)
 
 /* Begins the walk that the decision asks for: around all candidates, or only those of
  * apps that use almost no CPU. */
-static bool
-walk_once(struct supply *p, bool nci)
+static bool walk_once(struct supply *p, bool nci)
 {
 	const struct catalog *cat = p->in.snap->cat;
 	bool *apps;
@@ -513,14 +477,12 @@ walk_once(struct supply *p, bool nci)
 	return true;
 }
 
-bool
-supply_begin_nci_walk(struct supply *p)
+bool supply_begin_nci_walk(struct supply *p)
 {
 	return walk_once(p, true);
 }
 
-bool
-supply_begin_walk(struct supply *p)
+bool supply_begin_walk(struct supply *p)
 {
 	/* the sets of held files come first, whose turn it is in the next pass */
 	return p->held_read == p->in.nheld && walk_once(p, false);
@@ -534,8 +496,8 @@ struct workunits {
 	size_t ntaken, nunknown, taken_cap, unknown_cap;
 };
 
-static void
-workunits_note(struct arena *a, struct workunits *w, const struct job *jobs, size_t n)
+static void workunits_note(
+    struct arena *a, struct workunits *w, const struct job *jobs, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (jobs[i].taken > 0)
@@ -546,8 +508,7 @@ workunits_note(struct arena *a, struct workunits *w, const struct job *jobs, siz
 	}
 }
 
-bool
-supply_begin_once(struct supply *p)
+bool supply_begin_once(struct supply *p)
 {
 	struct snapshot *s = p->in.snap;
 	struct workunits w = { 0 };
@@ -567,8 +528,7 @@ supply_begin_once(struct supply *p)
 	return true;
 }
 
-bool
-supply_begin_drawn(struct supply *p)
+bool supply_begin_drawn(struct supply *p)
 {
 	if (p->round > 0 || !p->in.draws)
 		return false;
@@ -576,8 +536,7 @@ supply_begin_drawn(struct supply *p)
 	return true;
 }
 
-bool
-supply_begin_drawn_once(struct supply *p)
+bool supply_begin_drawn_once(struct supply *p)
 {
 	const struct snapshot *s = p->in.snap;
 	int64_t *ids;

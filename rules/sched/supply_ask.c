@@ -11,8 +11,7 @@
  * of file sets too: each round then begins at another place. Plain jobs are many and
  * rarely locked.
  */
-int64_t
-supply_skip(const struct supply *p, int64_t fileset_id)
+int64_t supply_skip(const struct supply *p, int64_t fileset_id)
 {
 	struct rng rng = rng_seed(p->in.seed ^ 7 ^ ((uint64_t)p->in.nlost << 8));
 
@@ -23,28 +22,24 @@ supply_skip(const struct supply *p, int64_t fileset_id)
 
 /* Plain jobs are locked only after a lost claim, because each request begins at
  * another shard. */
-bool
-supply_locks(const struct supply *p, int64_t fileset_id)
+bool supply_locks(const struct supply *p, int64_t fileset_id)
 {
 	return p->until_enough && p->in.may_lock &&
 	       contention_is(&p->contention, fileset_id, p->in.now) &&
 	       (fileset_id > 0 || p->in.nlost > 0);
 }
 
-void
-supply_unlock(struct supply *p)
+void supply_unlock(struct supply *p)
 {
 	p->unlock = p->locked && !snapshot_any_candidate(p->in.snap);
 }
 
-void
-supply_ask_lasts(struct supply_query *q)
+void supply_ask_lasts(struct supply_query *q)
 {
 	q->kind = SUPPLY_LASTS;
 }
 
-void
-supply_take_lasts(struct supply *p, const struct supply_rows *rows)
+void supply_take_lasts(struct supply *p, const struct supply_rows *rows)
 {
 	struct snap_glance *g = &p->in.snap->glance;
 
@@ -54,8 +49,7 @@ supply_take_lasts(struct supply *p, const struct supply_rows *rows)
 	g->has_last = true;
 }
 
-void
-supply_ask_sets(
+void supply_ask_sets(
     struct supply_query *q, const int64_t *ids, size_t n, enum set_origin origin)
 {
 	q->kind = SUPPLY_SETS;
@@ -73,16 +67,14 @@ enum {
 };
 #define SLOW_FLOPS 1e9 /* assumed speed of a host without benchmarks */
 
-int64_t
-supply_once_key(const struct conf *cf, const struct snapshot *s)
+int64_t supply_once_key(const struct conf *cf, const struct snapshot *s)
 {
 	if (cf->one_result_per_user_per_wu)
 		return s->user.id;
 	return cf->one_result_per_host_per_wu ? -s->host.id : 0;
 }
 
-size_t
-supply_need(
+size_t supply_need(
     const struct conf *cf, const struct request *rq, const struct snapshot *snap)
 {
 	struct machine m = machine_of(cf, rq, snap);
@@ -92,8 +84,7 @@ supply_need(
 	                                               jobs * CANDIDATES_PER_JOB;
 }
 
-bool
-supply_asks(const struct supply *p, size_t r)
+bool supply_asks(const struct supply *p, size_t r)
 {
 	return work_req_wants(&p->goal.work, r) && serving_any(&p->goal.apps, r);
 }
@@ -104,8 +95,7 @@ struct tally { /* candidates for one resource */
 };
 
 /* Counts only those that the once rule may allow. */
-static bool
-may_fit(const struct supply *p, const struct job *jobs, size_t i)
+static bool may_fit(const struct supply *p, const struct job *jobs, size_t i)
 {
 	const struct job *j = &jobs[i];
 
@@ -117,8 +107,7 @@ may_fit(const struct supply *p, const struct job *jobs, size_t i)
 	return j->taken <= 0;
 }
 
-static void
-tally_add(
+static void tally_add(
     struct tally *t, const struct supply *p, size_t r, const struct job *jobs, size_t n)
 {
 	const struct snapshot *s = p->in.snap;
@@ -139,8 +128,7 @@ tally_add(
  * resource, even if every other one does not fit. Decides only what is read; the
  * decision chooses what is sent.
  */
-static size_t
-missing(const struct tally *t, const struct supply_goal *g, size_t r)
+static size_t missing(const struct tally *t, const struct supply_goal *g, size_t r)
 {
 	const struct work_left *left = &g->work.left[r];
 	double secs = g->work.new_style ? left->secs : g->work.old_secs;
@@ -156,8 +144,7 @@ missing(const struct tally *t, const struct supply_goal *g, size_t r)
 }
 
 /* As missing(), for what was read of file sets. */
-static size_t
-missing_for(const struct supply *p, size_t r)
+static size_t missing_for(const struct supply *p, size_t r)
 {
 	const struct snapshot *s = p->in.snap;
 	struct tally t = { 0 };
@@ -167,14 +154,12 @@ missing_for(const struct supply *p, size_t r)
 	return missing(&t, &p->goal, r);
 }
 
-bool
-supply_enough_for(const struct supply *p, size_t r)
+bool supply_enough_for(const struct supply *p, size_t r)
 {
 	return missing_for(p, r) == 0;
 }
 
-size_t
-supply_missing(const struct supply *p)
+size_t supply_missing(const struct supply *p)
 {
 	size_t most = 0;
 
@@ -186,14 +171,12 @@ supply_missing(const struct supply *p)
 	return most;
 }
 
-bool
-supply_enough(const struct supply *p)
+bool supply_enough(const struct supply *p)
 {
 	return supply_missing(p) == 0;
 }
 
-bool
-supply_enough_plain(const struct supply *p)
+bool supply_enough_plain(const struct supply *p)
 {
 	const struct snapshot *s = p->in.snap;
 	struct tally t = { 0 };

@@ -21,8 +21,7 @@ enum {
 
 /* --- the walk over sets with unsent jobs --- */
 
-static void
-walk_begin(struct supply *p)
+static void walk_begin(struct supply *p)
 {
 	struct supply_search *r = &p->search;
 	int64_t last = p->in.snap->glance.last_ready;
@@ -31,8 +30,7 @@ walk_begin(struct supply *p)
 	r->state = SEARCH_NEXT;
 }
 
-static bool
-walk_continues(const struct supply *p)
+static bool walk_continues(const struct supply *p)
 {
 	const struct supply_search *r = &p->search;
 
@@ -44,8 +42,7 @@ walk_continues(const struct supply *p)
  * find the set behind it, and all these requests would want its first jobs; the new
  * start lies anywhere from this set on.
  */
-static bool
-redraw_start(struct supply_search *r, int64_t next, int64_t last)
+static bool redraw_start(struct supply_search *r, int64_t next, int64_t last)
 {
 	if (r->step != 0 || next - r->start <= GAP || next >= last)
 		return false;
@@ -55,8 +52,7 @@ redraw_start(struct supply_search *r, int64_t next, int64_t last)
 }
 
 /* Takes the next set of the walk; false if the walk is done. */
-static bool
-take_next(struct supply *p, const struct supply_rows *rows)
+static bool take_next(struct supply *p, const struct supply_rows *rows)
 {
 	struct supply_search *r = &p->search;
 	const struct snapshot *s = p->in.snap;
@@ -82,8 +78,7 @@ take_next(struct supply *p, const struct supply_rows *rows)
 
 /* Starts at a set not known to be given up, so that a host excluded from all
  * existing work does not starve. */
-static void
-makeable_begin(struct supply *p)
+static void makeable_begin(struct supply *p)
 {
 	struct supply_search *r = &p->search;
 	int64_t last = p->in.snap->glance.last_fileset;
@@ -93,8 +88,7 @@ makeable_begin(struct supply *p)
 	r->state = SEARCH_START;
 }
 
-static bool
-has_id(const int64_t *ids, size_t n, int64_t id)
+static bool has_id(const int64_t *ids, size_t n, int64_t id)
 {
 	for (size_t i = 0; i < n; i++)
 		if (ids[i] == id)
@@ -102,8 +96,7 @@ has_id(const int64_t *ids, size_t n, int64_t id)
 	return false;
 }
 
-static void
-take_makeable(struct supply *p, const struct supply_rows *rows)
+static void take_makeable(struct supply *p, const struct supply_rows *rows)
 {
 	struct supply_search *r = &p->search;
 
@@ -122,8 +115,7 @@ take_makeable(struct supply *p, const struct supply_rows *rows)
 
 /* --- old work --- */
 
-static int
-age_order(const void *pa, const void *pb)
+static int age_order(const void *pa, const void *pb)
 {
 	const struct supply_pair *a = pa, *b = pb;
 
@@ -133,8 +125,7 @@ age_order(const void *pa, const void *pb)
 }
 
 /* Keeps the sets whose oldest job was created before the timeout, the oldest first. */
-static void
-take_oldest(struct supply *p, const struct supply_rows *rows)
+static void take_oldest(struct supply *p, const struct supply_rows *rows)
 {
 	struct supply_search *r = &p->search;
 	int64_t before = p->in.now - p->in.conf->locality_scheduling_send_timeout;
@@ -151,8 +142,7 @@ take_oldest(struct supply *p, const struct supply_rows *rows)
 
 /* --- the whole search --- */
 
-static void
-walk_done(struct supply *p)
+static void walk_done(struct supply *p)
 {
 	struct supply_search *r = &p->search;
 
@@ -170,8 +160,7 @@ walk_done(struct supply *p)
 }
 
 /* Continues once the end of the index is known. */
-static void
-search_lasts_known(struct supply *p)
+static void search_lasts_known(struct supply *p)
 {
 	struct supply_search *r = &p->search;
 	bool ready = p->in.snap->glance.last_ready > 0;
@@ -184,8 +173,7 @@ search_lasts_known(struct supply *p)
 		walk_done(p);
 }
 
-static void
-search_begin(struct supply *p, struct supply_search r)
+static void search_begin(struct supply *p, struct supply_search r)
 {
 	r.ids = NEWN(p->a, int64_t, r.want + 1);
 	p->search = r;
@@ -193,29 +181,25 @@ search_begin(struct supply *p, struct supply_search r)
 		search_lasts_known(p);
 }
 
-void
-supply_search_begin(struct supply *p, struct rng rng, size_t want)
+void supply_search_begin(struct supply *p, struct rng rng, size_t want)
 {
 	search_begin(p, (struct supply_search){ .rng = rng, .want = want });
 }
 
-void
-supply_few_begin(struct supply *p, struct rng rng, size_t want)
+void supply_few_begin(struct supply *p, struct rng rng, size_t want)
 {
 	search_begin(
 	    p, (struct supply_search){ .rng = rng, .only_ready = true, .want = want });
 }
 
-void
-supply_old_begin(struct supply *p, struct rng rng)
+void supply_old_begin(struct supply *p, struct rng rng)
 {
 	search_begin(p,
 	    (struct supply_search){
 		.rng = rng, .old = true, .only_ready = true, .want = OLD_LOOKED_AT });
 }
 
-bool
-supply_search_next(struct supply *p, struct supply_query *q)
+bool supply_search_next(struct supply *p, struct supply_query *q)
 {
 	struct supply_search *r = &p->search;
 
@@ -252,8 +236,7 @@ supply_search_next(struct supply *p, struct supply_query *q)
 	}
 }
 
-void
-supply_search_take(struct supply *p, const struct supply_rows *rows)
+void supply_search_take(struct supply *p, const struct supply_rows *rows)
 {
 	struct supply_search *r = &p->search;
 
@@ -298,22 +281,19 @@ enum { HELD_PART = 8 };
 
 enum { SLICE_LEAST = 4 };
 
-void
-supply_files_begin(struct supply *p, size_t from, size_t most)
+void supply_files_begin(struct supply *p, size_t from, size_t most)
 {
 	p->files = (struct supply_files){ .from = from, .at = from, .most = most };
 }
 
-static struct snap_file *
-current_set(const struct supply *p)
+static struct snap_file *current_set(const struct supply *p)
 {
 	return &p->in.snap->files[p->files.at];
 }
 
 /* The statement of the first slice finds the account's last id itself, unless the
  * slice begins behind jobs that are left to others. */
-static void
-read_set(struct supply *p, bool lock)
+static void read_set(struct supply *p, bool lock)
 {
 	struct supply_files *r = &p->files;
 	struct snap_file *file = current_set(p);
@@ -333,8 +313,7 @@ read_set(struct supply *p, bool lock)
 
 /* Goes to the next set with unsent jobs; false if there is none. Marks the sets that
  * stay unread because there are enough candidates. */
-static bool
-choose_set(struct supply *p)
+static bool choose_set(struct supply *p)
 {
 	struct supply_files *r = &p->files;
 	struct snapshot *s = p->in.snap;
@@ -356,8 +335,7 @@ choose_set(struct supply *p)
 }
 
 /* True if further sets of held files are to be read. */
-static bool
-needs_held(struct supply *p)
+static bool needs_held(struct supply *p)
 {
 	const struct supply_files *r = &p->files;
 	bool left = r->held && p->held_read < p->in.nheld;
@@ -367,8 +345,7 @@ needs_held(struct supply *p)
 	return left && !enough;
 }
 
-static void
-ask_held(struct supply *p, struct supply_query *q)
+static void ask_held(struct supply *p, struct supply_query *q)
 {
 	size_t left = p->in.nheld - p->held_read;
 	size_t part = p->held_read > HELD_PART ? p->held_read : HELD_PART;
@@ -383,8 +360,7 @@ ask_held(struct supply *p, struct supply_query *q)
  * other one, as the replicas of a workunit follow each other. At least as many as were
  * read of the set, because none of these may have counted.
  */
-static size_t
-slice_size(const struct supply *p)
+static size_t slice_size(const struct supply *p)
 {
 	size_t read = current_set(p)->njobs, n = supply_missing(p);
 
@@ -392,8 +368,7 @@ slice_size(const struct supply *p)
 	return n > read ? n : read;
 }
 
-static void
-ask_slice(struct supply *p, struct supply_query *q)
+static void ask_slice(struct supply *p, struct supply_query *q)
 {
 	struct supply_files *r = &p->files;
 	size_t left = r->most - current_set(p)->njobs;
@@ -406,8 +381,7 @@ ask_slice(struct supply *p, struct supply_query *q)
 	q->lock = r->lock;
 }
 
-bool
-supply_files_next(struct supply *p, struct supply_query *q)
+bool supply_files_next(struct supply *p, struct supply_query *q)
 {
 	struct supply_files *r = &p->files;
 
@@ -446,8 +420,7 @@ supply_files_next(struct supply *p, struct supply_query *q)
 
 /* Finishes the set. If all its jobs are locked, reads them again without locking,
  * because the owner of a lock may give the job up. */
-static void
-set_done(struct supply *p)
+static void set_done(struct supply *p)
 {
 	struct supply_files *r = &p->files;
 	size_t njobs = current_set(p)->njobs;
@@ -463,8 +436,7 @@ set_done(struct supply *p)
 	r->state = FILES_CHOOSE;
 }
 
-static void
-take_last(struct supply *p, const struct supply_rows *rows)
+static void take_last(struct supply *p, const struct supply_rows *rows)
 {
 	struct snap_file *file = current_set(p);
 
@@ -474,8 +446,7 @@ take_last(struct supply *p, const struct supply_rows *rows)
 }
 
 /* Continues after finding no job behind the account's last one. */
-static void
-try_passed_over(struct supply *p)
+static void try_passed_over(struct supply *p)
 {
 	if (current_set(p)->last_id > 0)
 		p->files.state = FILES_PASSED_OVER;
@@ -483,8 +454,7 @@ try_passed_over(struct supply *p)
 		set_done(p);
 }
 
-static void
-take_slice(struct supply *p, const struct supply_rows *rows)
+static void take_slice(struct supply *p, const struct supply_rows *rows)
 {
 	struct supply_files *r = &p->files;
 	struct snap_file *file = current_set(p);
@@ -511,8 +481,7 @@ take_slice(struct supply *p, const struct supply_rows *rows)
 		r->state = FILES_LAST_OF_NONE;
 }
 
-static void
-take_passed_over(struct supply *p, const struct supply_rows *rows)
+static void take_passed_over(struct supply *p, const struct supply_rows *rows)
 {
 	struct snap_file *file = current_set(p);
 
@@ -528,8 +497,7 @@ take_passed_over(struct supply *p, const struct supply_rows *rows)
 }
 
 /* The jobs are sorted by increasing id. */
-static void
-take_released(struct supply *p, const struct supply_rows *rows)
+static void take_released(struct supply *p, const struct supply_rows *rows)
 {
 	struct supply_files *r = &p->files;
 	struct snap_file *file = current_set(p);
@@ -542,8 +510,7 @@ take_released(struct supply *p, const struct supply_rows *rows)
 	set_done(p);
 }
 
-void
-supply_files_take(struct supply *p, const struct supply_rows *rows)
+void supply_files_take(struct supply *p, const struct supply_rows *rows)
 {
 	struct supply_files *r = &p->files;
 
@@ -583,8 +550,7 @@ supply_files_take(struct supply *p, const struct supply_rows *rows)
  */
 
 /* Continues with the next draw, or with the members once all draws are done. */
-static void
-draw_next(struct supply *p)
+static void draw_next(struct supply *p)
 {
 	struct snapshot *s = p->in.snap;
 
@@ -594,8 +560,7 @@ draw_next(struct supply *p)
 		p->draw.state = s->ndrawn > 0 ? DRAW_MEMBERS : DRAW_DONE;
 }
 
-static void
-draw_lasts_known(struct supply *p)
+static void draw_lasts_known(struct supply *p)
 {
 	struct snapshot *s = p->in.snap;
 
@@ -606,8 +571,7 @@ draw_lasts_known(struct supply *p)
 	draw_next(p);
 }
 
-void
-supply_draw_begin(struct supply *p)
+void supply_draw_begin(struct supply *p)
 {
 	p->draw = (struct supply_draw){ .i = 0 };
 	if (p->in.snap->glance.has_last)
@@ -615,8 +579,7 @@ supply_draw_begin(struct supply *p)
 }
 
 /* Ids of the file sets of the drawn jobs. */
-static const int64_t *
-sets_drawn(struct supply *p)
+static const int64_t *sets_drawn(struct supply *p)
 {
 	const struct snapshot *s = p->in.snap;
 	int64_t *ids = NEWN(p->a, int64_t, s->ndrawn);
@@ -626,8 +589,7 @@ sets_drawn(struct supply *p)
 	return ids;
 }
 
-bool
-supply_draw_next(struct supply *p, struct supply_query *q)
+bool supply_draw_next(struct supply *p, struct supply_query *q)
 {
 	const struct snapshot *s = p->in.snap;
 	struct supply_draw *r = &p->draw;
@@ -657,8 +619,7 @@ supply_draw_next(struct supply *p, struct supply_query *q)
 	}
 }
 
-static bool
-was_drawn(const struct snapshot *s, int64_t fileset_id)
+static bool was_drawn(const struct snapshot *s, int64_t fileset_id)
 {
 	for (size_t i = 0; i < s->ndrawn; i++)
 		if (s->drawn[i].fileset_id == fileset_id)
@@ -666,8 +627,7 @@ was_drawn(const struct snapshot *s, int64_t fileset_id)
 	return false;
 }
 
-void
-supply_draw_take(struct supply *p, const struct supply_rows *rows)
+void supply_draw_take(struct supply *p, const struct supply_rows *rows)
 {
 	struct snapshot *s = p->in.snap;
 	struct supply_draw *r = &p->draw;
@@ -708,8 +668,7 @@ supply_draw_take(struct supply *p, const struct supply_rows *rows)
 
 /* --- one job --- */
 
-bool
-supply_only_next(struct supply *p, struct supply_query *q)
+bool supply_only_next(struct supply *p, struct supply_query *q)
 {
 	struct supply_only *r = &p->only;
 	int64_t *fileset_id;
@@ -741,8 +700,7 @@ supply_only_next(struct supply *p, struct supply_query *q)
 
 /* Drops the other file sets, except those that will get no more work: deleting their
  * files makes room. */
-static void
-drop_live_sets(const struct supply *p, int64_t but)
+static void drop_live_sets(const struct supply *p, int64_t but)
 {
 	struct snapshot *s = p->in.snap;
 	size_t n = 0;
@@ -757,8 +715,7 @@ drop_live_sets(const struct supply *p, int64_t but)
 	s->nfiles = n;
 }
 
-static void
-take_job(struct supply *p, const struct supply_rows *rows)
+static void take_job(struct supply *p, const struct supply_rows *rows)
 {
 	struct supply_only *r = &p->only;
 	struct snapshot *s = p->in.snap;
@@ -787,8 +744,7 @@ take_job(struct supply *p, const struct supply_rows *rows)
 }
 
 /* Puts the job's file set first, as the only one with jobs. */
-static void
-put_set_first(struct supply *p, int64_t released_id)
+static void put_set_first(struct supply *p, int64_t released_id)
 {
 	struct supply_only *r = &p->only;
 	struct snapshot *s = p->in.snap;
@@ -813,8 +769,7 @@ put_set_first(struct supply *p, int64_t released_id)
 	s->nfiles++;
 }
 
-void
-supply_only_take(struct supply *p, const struct supply_rows *rows)
+void supply_only_take(struct supply *p, const struct supply_rows *rows)
 {
 	struct supply_only *r = &p->only;
 
@@ -839,8 +794,7 @@ supply_only_take(struct supply *p, const struct supply_rows *rows)
 
 /* --- targeted and broadcast jobs --- */
 
-bool
-supply_targeted_next(struct supply *p, struct supply_query *q)
+bool supply_targeted_next(struct supply *p, struct supply_query *q)
 {
 	const struct conf *cf = p->in.conf;
 
@@ -850,8 +804,7 @@ supply_targeted_next(struct supply *p, struct supply_query *q)
 	return !p->targeted_asked && q->multi_first <= q->multi_last;
 }
 
-void
-supply_targeted_take(struct supply *p, const struct supply_rows *rows)
+void supply_targeted_take(struct supply *p, const struct supply_rows *rows)
 {
 	p->in.snap->targeted = rows->jobs;
 	p->in.snap->ntargeted = rows->n;
@@ -866,8 +819,7 @@ supply_targeted_take(struct supply *p, const struct supply_rows *rows)
 static const size_t rounds[] = { 16, SUPPLY_LIST_MAX, SUPPLY_LIST_MAX,
 	SUPPLY_LIST_MAX };
 
-void
-supply_picks_begin(struct supply *p, size_t want)
+void supply_picks_begin(struct supply *p, size_t want)
 {
 	p->picks = (struct supply_picks){ .want = want,
 		.ids = NEWN(p->a, int64_t, want + 1) };
@@ -875,8 +827,7 @@ supply_picks_begin(struct supply *p, size_t want)
 		p->picks.state = PICKS_DONE;
 }
 
-bool
-supply_picks_next(struct supply *p, struct supply_query *q)
+bool supply_picks_next(struct supply *p, struct supply_query *q)
 {
 	struct supply_picks *r = &p->picks;
 	size_t left = r->nnames - r->at;
@@ -899,8 +850,8 @@ supply_picks_next(struct supply *p, struct supply_query *q)
 	}
 }
 
-static const struct fileset *
-set_named(const struct catalog *cat, const struct supply_rows *rows, const char *name)
+static const struct fileset *set_named(
+    const struct catalog *cat, const struct supply_rows *rows, const char *name)
 {
 	for (size_t i = 0; i < rows->n; i++) {
 		const struct app *app = cat == NULL ?
@@ -917,8 +868,7 @@ set_named(const struct catalog *cat, const struct supply_rows *rows, const char 
 
 /* Takes the sets in the order of the names. A set that the host holds in part
  * becomes a pick as it is in the snapshot. */
-static void
-take_named(struct supply *p, const struct supply_rows *rows)
+static void take_named(struct supply *p, const struct supply_rows *rows)
 {
 	struct supply_picks *r = &p->picks;
 
@@ -941,8 +891,7 @@ take_named(struct supply *p, const struct supply_rows *rows)
 		r->state = PICKS_SETS;
 }
 
-void
-supply_picks_take(struct supply *p, const struct supply_rows *rows)
+void supply_picks_take(struct supply *p, const struct supply_rows *rows)
 {
 	struct supply_picks *r = &p->picks;
 

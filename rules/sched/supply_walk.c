@@ -19,16 +19,14 @@ enum { SLICE_ROWS = 256 }; /* each segment counts as one row more */
 
 /* --- segments --- */
 
-static int
-segment_order(const void *pa, const void *pb)
+static int segment_order(const void *pa, const void *pb)
 {
 	const struct walk_segment *a = pa, *b = pb;
 
 	return (a->first > b->first) - (a->first < b->first);
 }
 
-static void
-segment_add(struct supply *p, struct walk_segment g)
+static void segment_add(struct supply *p, struct walk_segment g)
 {
 	struct supply_walk *w = &p->walk;
 
@@ -38,8 +36,7 @@ segment_add(struct supply *p, struct walk_segment g)
 
 /* Adds the sets of which the host holds files, or if !held, the ranges between and
  * behind these sets. */
-static void
-add_files(struct supply *p, bool held)
+static void add_files(struct supply *p, bool held)
 {
 	const struct snapshot *s = p->in.snap;
 	int64_t *ids = NEWN(p->a, int64_t, s->nfiles + 1), next = 1;
@@ -69,8 +66,7 @@ add_files(struct supply *p, bool held)
 }
 
 /* Adds the urgent jobs and the shards of each app. */
-static void
-add_plain(struct supply *p)
+static void add_plain(struct supply *p)
 {
 	const struct catalog *cat = p->in.snap->cat;
 	struct supply_walk *w = &p->walk;
@@ -91,15 +87,13 @@ add_plain(struct supply *p)
 		qsort(w->v + from, w->n - from, sizeof(*w->v), segment_order);
 }
 
-static bool
-segment_holds(const struct walk_segment *g, struct place at)
+static bool segment_holds(const struct walk_segment *g, struct place at)
 {
 	return at.ready >= g->first && at.ready <= g->last;
 }
 
 /* The place behind the segment's last row. */
-static struct place
-end_of(const struct walk_segment *g)
+static struct place end_of(const struct walk_segment *g)
 {
 	return (struct place){ g->last, INT64_MAX };
 }
@@ -109,8 +103,7 @@ end_of(const struct walk_segment *g)
  * at the end of the walk. A place of an app without a segment is followed by the
  * next app; a place of a file set without one, or no place at all, by the beginning.
  */
-static size_t
-segment_at(const struct supply_walk *w, struct place at)
+static size_t segment_at(const struct supply_walk *w, struct place at)
 {
 	for (size_t i = 0; i < w->n; i++)
 		if (segment_holds(&w->v[i], at))
@@ -126,8 +119,7 @@ segment_at(const struct supply_walk *w, struct place at)
 
 /* Uses the host's stored cursor for the first slice; later slices continue where the
  * previous one ended. */
-static void
-cursor_begin(struct supply_walk *w, struct place stored)
+static void cursor_begin(struct supply_walk *w, struct place stored)
 {
 	struct snap_search *c = w->cursor;
 	size_t i = segment_at(w, stored);
@@ -143,8 +135,7 @@ cursor_begin(struct supply_walk *w, struct place stored)
 	c->before = c->at;
 }
 
-void
-supply_walk_begin(struct supply *p, bool nci, const bool *apps)
+void supply_walk_begin(struct supply *p, bool nci, const bool *apps)
 {
 	struct snapshot *s = p->in.snap;
 	const struct host *h = &s->host;
@@ -170,8 +161,7 @@ supply_walk_begin(struct supply *p, bool nci, const bool *apps)
 }
 
 /* True if the walk is back where it began. */
-static bool
-walk_is_complete(const struct supply_walk *w)
+static bool walk_is_complete(const struct supply_walk *w)
 {
 	const struct snap_search *c = w->cursor;
 
@@ -182,8 +172,7 @@ walk_is_complete(const struct supply_walk *w)
 }
 
 /* Called after each step of the walk. */
-static void
-step_done(struct supply_walk *w)
+static void step_done(struct supply_walk *w)
 {
 	struct snap_search *c = w->cursor;
 
@@ -194,8 +183,7 @@ step_done(struct supply_walk *w)
 
 /* Begins the segment at the cursor. The rest of the cursor's own file set or shard
  * is read by id, what follows by range. */
-static void
-segment_begin(struct supply_walk *w)
+static void segment_begin(struct supply_walk *w)
 {
 	const struct walk_segment *g = &w->v[w->at];
 	struct snap_search *c = w->cursor;
@@ -209,8 +197,7 @@ segment_begin(struct supply_walk *w)
 }
 
 /* Goes to the next segment to read; false if the slice is full or the walk is over. */
-static bool
-next_segment(struct supply *p)
+static bool next_segment(struct supply *p)
 {
 	struct supply_walk *w = &p->walk;
 	struct snap_search *c = w->cursor;
@@ -233,8 +220,7 @@ next_segment(struct supply *p)
 	return false;
 }
 
-static void
-segment_done(struct supply_walk *w)
+static void segment_done(struct supply_walk *w)
 {
 	const struct place *at = &w->cursor->at;
 
@@ -246,8 +232,7 @@ segment_done(struct supply_walk *w)
 
 /* --- rows --- */
 
-static struct place
-place_of(const struct job *j)
+static struct place place_of(const struct job *j)
 {
 	const struct workunit wu = {
 		.id = j->workunitid, .appid = j->appid, .fileset_id = j->fileset_id
@@ -256,16 +241,14 @@ place_of(const struct job *j)
 	return (struct place){ result_ready(&wu, j->priority), j->id };
 }
 
-static int
-job_id_order(const void *a, const void *b)
+static int job_id_order(const void *a, const void *b)
 {
 	const struct job *x = a, *y = b;
 
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-static bool
-has_job(const struct job *v, size_t n, int64_t id)
+static bool has_job(const struct job *v, size_t n, int64_t id)
 {
 	for (size_t i = 0; i < n; i++)
 		if (v[i].id == id)
@@ -273,8 +256,7 @@ has_job(const struct job *v, size_t n, int64_t id)
 	return false;
 }
 
-static void
-note_taken(struct supply *p, int64_t workunitid)
+static void note_taken(struct supply *p, int64_t workunitid)
 {
 	struct snapshot *s = p->in.snap;
 
@@ -282,8 +264,8 @@ note_taken(struct supply *p, int64_t workunitid)
 }
 
 /* Adds the jobs that *v lacks. */
-static void
-jobs_add(struct supply *p, const struct job *jobs, size_t n, struct job **v, size_t *nv)
+static void jobs_add(
+    struct supply *p, const struct job *jobs, size_t n, struct job **v, size_t *nv)
 {
 	struct job *all = NEWN(p->a, struct job, *nv + n + 1);
 	size_t old = *nv;
@@ -301,8 +283,7 @@ jobs_add(struct supply *p, const struct job *jobs, size_t n, struct job **v, siz
 }
 
 /* Adds each job to its file set. Skips the rest of a set that is held back. */
-static void
-file_jobs_add(struct supply *p)
+static void file_jobs_add(struct supply *p)
 {
 	struct supply_walk *w = &p->walk;
 	struct place *at = &w->cursor->at;
@@ -327,8 +308,7 @@ file_jobs_add(struct supply *p)
 
 /* Collects the sets of the jobs, which are in index order. Sets that the snapshot
  * lacks are read first. */
-static void
-sets_begin(struct supply *p)
+static void sets_begin(struct supply *p)
 {
 	struct supply_walk *w = &p->walk;
 
@@ -345,8 +325,7 @@ sets_begin(struct supply *p)
 
 /* Collects the sets whose last ids are unknown; all sets that were just added belong
  * to them. */
-static void
-last_ids_begin(struct supply *p)
+static void last_ids_begin(struct supply *p)
 {
 	struct supply_walk *w = &p->walk;
 	struct snapshot *s = p->in.snap;
@@ -365,8 +344,7 @@ last_ids_begin(struct supply *p)
 }
 
 /* Returns true if the account had a job of one of these sets. */
-static bool
-take_last_ids(struct supply *p, const struct supply_rows *rows)
+static bool take_last_ids(struct supply *p, const struct supply_rows *rows)
 {
 	bool any = false;
 
@@ -381,8 +359,7 @@ take_last_ids(struct supply *p, const struct supply_rows *rows)
 	return any;
 }
 
-static void
-rows_read(struct supply *p)
+static void rows_read(struct supply *p)
 {
 	struct supply_walk *w = &p->walk;
 	const struct walk_segment *g = &w->v[w->at];
@@ -405,8 +382,7 @@ rows_read(struct supply *p)
 	segment_done(w);
 }
 
-static void
-append_rows(struct supply_walk *w, const struct supply_rows *rows)
+static void append_rows(struct supply_walk *w, const struct supply_rows *rows)
 {
 	if (rows->n > 0)
 		memcpy(w->jobs + w->njobs, rows->jobs, rows->n * sizeof(*w->jobs));
@@ -415,8 +391,7 @@ append_rows(struct supply_walk *w, const struct supply_rows *rows)
 
 /* --- queries --- */
 
-static void
-ask_rows(const struct supply *p, struct supply_query *q)
+static void ask_rows(const struct supply *p, struct supply_query *q)
 {
 	const struct supply_walk *w = &p->walk;
 	const struct place *at = &w->cursor->at;
@@ -434,8 +409,7 @@ ask_rows(const struct supply *p, struct supply_query *q)
 	}
 }
 
-static void
-ask_ids(const struct supply *p, struct supply_query *q)
+static void ask_ids(const struct supply *p, struct supply_query *q)
 {
 	const struct supply_walk *w = &p->walk;
 
@@ -446,8 +420,7 @@ ask_ids(const struct supply *p, struct supply_query *q)
 }
 
 /* Moves on to a state that has a query; false if the slice is read. */
-static bool
-find_next_query(struct supply *p)
+static bool find_next_query(struct supply *p)
 {
 	struct supply_walk *w = &p->walk;
 	size_t left;
@@ -470,8 +443,7 @@ find_next_query(struct supply *p)
 	return true;
 }
 
-bool
-supply_walk_next(struct supply *p, struct supply_query *q)
+bool supply_walk_next(struct supply *p, struct supply_query *q)
 {
 	struct supply_walk *w = &p->walk;
 
@@ -486,8 +458,7 @@ supply_walk_next(struct supply *p, struct supply_query *q)
 	return true;
 }
 
-void
-supply_walk_take(struct supply *p, const struct supply_rows *rows)
+void supply_walk_take(struct supply *p, const struct supply_rows *rows)
 {
 	struct supply_walk *w = &p->walk;
 
@@ -521,8 +492,7 @@ supply_walk_take(struct supply *p, const struct supply_rows *rows)
 /* Reads which candidates' workunits the once rule forbids and adds them to
  * snapshot.user_wus. */
 
-void
-supply_once_begin(struct supply *p, const int64_t *workunitids, size_t n)
+void supply_once_begin(struct supply *p, const int64_t *workunitids, size_t n)
 {
 	struct snapshot *s = p->in.snap;
 	int64_t *all = NEWN(p->a, int64_t, s->nuser_wus + n + 1);
@@ -533,8 +503,7 @@ supply_once_begin(struct supply *p, const int64_t *workunitids, size_t n)
 	p->once_rule = (struct supply_once){ .ids = workunitids, .n = n };
 }
 
-bool
-supply_once_next(struct supply *p, struct supply_query *q)
+bool supply_once_next(struct supply *p, struct supply_query *q)
 {
 	struct supply_once *r = &p->once_rule;
 	size_t left = r->n - r->at;
@@ -545,8 +514,7 @@ supply_once_next(struct supply *p, struct supply_query *q)
 	return p->once != 0 && left > 0;
 }
 
-void
-supply_once_take(struct supply *p, const struct supply_rows *rows)
+void supply_once_take(struct supply *p, const struct supply_rows *rows)
 {
 	struct snapshot *s = p->in.snap;
 
@@ -565,8 +533,7 @@ supply_once_take(struct supply *p, const struct supply_rows *rows)
  * still if they are locked. */
 enum { FIRST_ROWS = 16, FIRST_LOCKED = 4 };
 
-void
-supply_plain_begin(struct supply *p, bool *apps, size_t most, bool wanted)
+void supply_plain_begin(struct supply *p, bool *apps, size_t most, bool wanted)
 {
 	static const enum app_choice of_wanted[2] = { APP_SELECTED, APP_OTHER };
 	static const enum app_choice of_refused[2] = { APP_REFUSED, APP_BETA_REFUSED };
@@ -591,8 +558,7 @@ supply_plain_begin(struct supply *p, bool *apps, size_t most, bool wanted)
 	s->plain = plain;
 }
 
-static const struct app *
-current_app(const struct supply *p)
+static const struct app *current_app(const struct supply *p)
 {
 	const struct catalog *c = p->in.snap->cat;
 
@@ -600,14 +566,12 @@ current_app(const struct supply *p)
 }
 
 /* The app's first shard in the index; its last shard is READY_SHARDS - 1 higher. */
-static int64_t
-first_shard_of(const struct app *app)
+static int64_t first_shard_of(const struct app *app)
 {
 	return -(app->id * READY_SHARDS) - READY_SHARDS;
 }
 
-static void
-read_plain_app(struct supply *p, bool lock)
+static void read_plain_app(struct supply *p, bool lock)
 {
 	struct supply_plain *r = &p->plain;
 	size_t first = lock ? FIRST_LOCKED : FIRST_ROWS;
@@ -618,8 +582,7 @@ read_plain_app(struct supply *p, bool lock)
 	r->state = PLAIN_FROM_SHARD;
 }
 
-static bool
-is_chosen(const struct supply *p, const struct app *app)
+static bool is_chosen(const struct supply *p, const struct app *app)
 {
 	const struct supply_plain *r = &p->plain;
 	const struct catalog *c = p->in.snap->cat;
@@ -630,8 +593,7 @@ is_chosen(const struct supply *p, const struct app *app)
 	       choice == r->choices[r->i / c->napps];
 }
 
-static bool
-choose_plain_app(struct supply *p)
+static bool choose_plain_app(struct supply *p)
 {
 	struct supply_plain *r = &p->plain;
 	struct snapshot *s = p->in.snap;
@@ -655,8 +617,7 @@ choose_plain_app(struct supply *p)
 	return false;
 }
 
-bool
-supply_plain_next(struct supply *p, struct supply_query *q)
+bool supply_plain_next(struct supply *p, struct supply_query *q)
 {
 	struct supply_plain *r = &p->plain;
 	const struct app *app;
@@ -683,8 +644,7 @@ supply_plain_next(struct supply *p, struct supply_query *q)
 	return true;
 }
 
-static void
-append_plain(struct supply *p, const struct supply_rows *rows)
+static void append_plain(struct supply *p, const struct supply_rows *rows)
 {
 	struct snapshot *s = p->in.snap;
 
@@ -696,8 +656,7 @@ append_plain(struct supply *p, const struct supply_rows *rows)
 
 /* Shuffles the urgent jobs, which are the head of the same queue for every request;
  * shuffles all jobs under contention. */
-static void
-shuffle_jobs(struct rng *rng, bool all, struct job *v, size_t n)
+static void shuffle_jobs(struct rng *rng, bool all, struct job *v, size_t n)
 {
 	for (size_t i = 0, end; i < n && (all || v[i].priority > 0); i = end) {
 		for (end = i; end < n && v[end].priority == v[i].priority;)
@@ -706,8 +665,7 @@ shuffle_jobs(struct rng *rng, bool all, struct job *v, size_t n)
 	}
 }
 
-static void
-app_done(struct supply *p)
+static void app_done(struct supply *p)
 {
 	struct supply_plain *r = &p->plain;
 
@@ -722,8 +680,7 @@ app_done(struct supply *p)
 
 /* Reads again with a higher limit until there are enough. Under lock, the limit
  * grows step by step, so that no more jobs are locked than needed. */
-static void
-take_from_shard(struct supply *p, const struct supply_rows *rows)
+static void take_from_shard(struct supply *p, const struct supply_rows *rows)
 {
 	struct supply_plain *r = &p->plain;
 	struct snapshot *s = p->in.snap;
@@ -745,8 +702,7 @@ take_from_shard(struct supply *p, const struct supply_rows *rows)
 	}
 }
 
-void
-supply_plain_take(struct supply *p, const struct supply_rows *rows)
+void supply_plain_take(struct supply *p, const struct supply_rows *rows)
 {
 	if (p->plain.state == PLAIN_FROM_SHARD) {
 		take_from_shard(p, rows);

@@ -42,8 +42,7 @@ struct versions {
 };
 
 /* A host also names its other platforms, so a deprecated one will do if any is not. */
-static bool
-platform_there(const struct catalog *c, const struct platform *p)
+static bool platform_there(const struct catalog *c, const struct platform *p)
 {
 	if (p == NULL)
 		return false;
@@ -53,14 +52,12 @@ platform_there(const struct catalog *c, const struct platform *p)
 	return false;
 }
 
-static bool
-range_empty(int64_t least, int64_t most)
+static bool range_empty(int64_t least, int64_t most)
 {
 	return most > 0 && least > most;
 }
 
-static bool
-class_is_possible(const struct plan_class *pc)
+static bool class_is_possible(const struct plan_class *pc)
 {
 	return pc != NULL && !pc->disabled && pc->infeasible_random < 1 &&
 	       !range_empty(pc->min_core_client_version, pc->max_core_client_version) &&
@@ -69,8 +66,7 @@ class_is_possible(const struct plan_class *pc)
 }
 
 /* Can a client exist that is neither too old nor too new? */
-static bool
-client_is_possible(const struct conf *cf, const struct app_version *v)
+static bool client_is_possible(const struct conf *cf, const struct app_version *v)
 {
 	int64_t least = version_full(v->min_core_version),
 		project = version_full(cf->min_core_client_version);
@@ -79,9 +75,8 @@ client_is_possible(const struct conf *cf, const struct app_version *v)
 	    least > project ? least : project, version_full(v->max_core_version));
 }
 
-static void
-count_usable(struct versions *n, const struct platform *p, const struct app_version *v,
-    const struct plan_class *pc)
+static void count_usable(struct versions *n, const struct platform *p,
+    const struct app_version *v, const struct plan_class *pc)
 {
 	n->usable++;
 	n->wide += strstr(p->name, "64") != NULL;
@@ -93,16 +88,15 @@ count_usable(struct versions *n, const struct platform *p, const struct app_vers
 }
 
 /* May the job use this version, if it is bound to a version or a number? */
-static bool
-version_is_meant(const struct demand *d, int64_t pinned, const struct app_version *v)
+static bool version_is_meant(
+    const struct demand *d, int64_t pinned, const struct app_version *v)
 {
 	return (pinned == 0 || v->id == pinned) &&
 	       (d->app_version_num == 0 || v->version_num == d->app_version_num);
 }
 
-static struct versions
-count_versions(const struct conf *cf, const struct catalog *c, const struct app *app,
-    const struct demand *d)
+static struct versions count_versions(const struct conf *cf, const struct catalog *c,
+    const struct app *app, const struct demand *d)
 {
 	int64_t pinned = app->homogeneous_app_version ? d->app_version_id : 0;
 	struct versions n = { 0 };
@@ -128,15 +122,14 @@ count_versions(const struct conf *cf, const struct catalog *c, const struct app 
 	return n;
 }
 
-static void
-set_lack(struct lack *l, bool is, double needs, double has)
+static void set_lack(struct lack *l, bool is, double needs, double has)
 {
 	if (is)
 		*l = (struct lack){ true, needs, has };
 }
 
-static void
-set_version_lack(struct lack *l, const struct versions *n, const struct demand *d)
+static void set_version_lack(
+    struct lack *l, const struct versions *n, const struct demand *d)
 {
 	if (n->there == 0)
 		l[UNSENDABLE_NO_VERSION].is = true;
@@ -150,8 +143,7 @@ set_version_lack(struct lack *l, const struct versions *n, const struct demand *
 		    MOST_OF_32BIT);
 }
 
-static bool
-kind_active(const struct fleet *f, enum hr_type type, int32_t hr_class)
+static bool kind_active(const struct fleet *f, enum hr_type type, int32_t hr_class)
 {
 	for (size_t i = 0; i < f->nkinds; i++)
 		if (hr_class_of(type, f->kinds[i].os_name, f->kinds[i].p_vendor,
@@ -161,9 +153,8 @@ kind_active(const struct fleet *f, enum hr_type type, int32_t hr_class)
 }
 
 /* Demands that no active host meets; there is at least one active host. */
-static void
-set_host_lacks(struct lack *l, const struct versions *n, const struct fleet *f,
-    const struct demand *d)
+static void set_host_lacks(struct lack *l, const struct versions *n,
+    const struct fleet *f, const struct demand *d)
 {
 	set_lack(&l[UNSENDABLE_MEMORY],
 	    n->by_bound == n->usable && d->memory > f->memory, d->memory, f->memory);
@@ -176,16 +167,14 @@ set_host_lacks(struct lack *l, const struct versions *n, const struct fleet *f,
 	set_lack(&l[UNSENDABLE_COPROC], n->cpu == 0 && f->coprocs == 0, 0, 0);
 }
 
-int64_t
-unsendable_takers(const struct conf *cf, const struct fleet *f)
+int64_t unsendable_takers(const struct conf *cf, const struct fleet *f)
 {
 	return cf->one_result_per_user_per_wu ? f->users :
 	       cf->one_result_per_host_per_wu ? f->hosts :
 	                                        0;
 }
 
-void
-unsendable(const struct conf *cf, const struct catalog *c, const struct fleet *f,
+void unsendable(const struct conf *cf, const struct catalog *c, const struct fleet *f,
     const struct demand *d, struct lack l[UNSENDABLE__MAX])
 {
 	const struct app *app = catalog_app(c, d->appid);
@@ -221,8 +210,7 @@ unsendable(const struct conf *cf, const struct catalog *c, const struct fleet *f
 	    .is = d->had_by_all;
 }
 
-static void
-unsendable_say_figure(struct say *s, enum unit unit, double x)
+static void unsendable_say_figure(struct say *s, enum unit unit, double x)
 {
 	switch (unit) {
 	case NOTHING:
@@ -243,8 +231,7 @@ unsendable_say_figure(struct say *s, enum unit unit, double x)
 	}
 }
 
-char *
-unsendable_figures(struct arena *a, enum unsendable code, const struct lack *l)
+char *unsendable_figures(struct arena *a, enum unsendable code, const struct lack *l)
 {
 	struct say s = say_new(a);
 
@@ -256,8 +243,7 @@ unsendable_figures(struct arena *a, enum unsendable code, const struct lack *l)
 	return s.p;
 }
 
-char *
-unsendable_cure(
+char *unsendable_cure(
     struct arena *a, enum unsendable code, const struct lack *l, const char *app)
 {
 	struct say s = say_new(a);
@@ -275,8 +261,7 @@ unsendable_cure(
 	return s.p;
 }
 
-char *
-unsendable_says(
+char *unsendable_says(
     struct arena *a, enum unsendable code, const struct lack *l, const char *app)
 {
 	struct say s = say_new(a);
@@ -292,8 +277,7 @@ unsendable_says(
 	return s.p;
 }
 
-struct demand
-demand_of(const struct workunit *wu)
+struct demand demand_of(const struct workunit *wu)
 {
 	return (struct demand){ .appid = wu->appid,
 		.app_version_num = wu->app_version_num,

@@ -24,8 +24,7 @@ const struct answer answers[] = {
 };
 const size_t nanswers = N(answers);
 
-size_t
-answers_rank(enum reason why)
+size_t answers_rank(enum reason why)
 {
 	size_t i = 0;
 
@@ -34,8 +33,7 @@ answers_rank(enum reason why)
 	return i;
 }
 
-const struct answer *
-answers_of(enum reason why)
+const struct answer *answers_of(enum reason why)
 {
 	size_t i = answers_rank(why);
 
@@ -59,8 +57,7 @@ static const double COPROC_CPUS = 10;
 enum { SAMPLES_HOST = 10, SAMPLES_VERSION = 100, NCPUS_MOST = 4096 };
 enum { ON_FRAC_ALONE_VERSION = 41900 }; /* up to it, active_frac does not count */
 
-static int32_t
-usable_cpus(
+static int32_t usable_cpus(
     const struct conf *cf, const struct rq_prefs *p, int32_t most, int32_t p_ncpus)
 {
 	double n = p_ncpus, pct = p->max_ncpus_pct;
@@ -74,8 +71,7 @@ usable_cpus(
 	return (int32_t)clamp(n, 1, NCPUS_MOST);
 }
 
-static double
-usable_ram(const struct rq_prefs *p, double m_nbytes)
+static double usable_ram(const struct rq_prefs *p, double m_nbytes)
 {
 	double ram = m_nbytes > 0 ? m_nbytes : RAM_UNKNOWN, frac = 1;
 
@@ -85,8 +81,7 @@ usable_ram(const struct rq_prefs *p, double m_nbytes)
 }
 
 /* The tightest of three limits (scheduling.md 2.6, disk). */
-static double
-disk_left(const struct conf *cf, const struct rq_prefs *p, double total,
+static double disk_left(const struct conf *cf, const struct rq_prefs *p, double total,
     double free_bytes, double used)
 {
 	double keep = fmax(p->disk_min_free_gb, cf->default_disk_min_free_gb) * GIB;
@@ -100,8 +95,7 @@ disk_left(const struct conf *cf, const struct rq_prefs *p, double total,
 }
 
 /* The oldest clients' on_frac already includes activity (protocol.md 1.5). */
-static double
-active_part(const struct request *rq, double on_frac, double active_frac)
+static double active_part(const struct request *rq, double on_frac, double active_frac)
 {
 	bool old = rq->version > 0 && rq->version <= ON_FRAC_ALONE_VERSION;
 
@@ -112,16 +106,15 @@ active_part(const struct request *rq, double on_frac, double active_frac)
  * A running client has been on and active for some time, so two zeros mean that it did
  * not report them.
  */
-static double
-availability(double on_frac, double active_frac)
+static double availability(double on_frac, double active_frac)
 {
 	if (on_frac <= 0 && active_frac <= 0)
 		return 1;
 	return clamp(on_frac * active_frac, 0.1, 1);
 }
 
-const struct rq_prefs *
-prefs_in_force(const struct request *rq, const struct snapshot *s)
+const struct rq_prefs *prefs_in_force(
+    const struct request *rq, const struct snapshot *s)
 {
 	if (rq->has_working_prefs)
 		return &rq->prefs;
@@ -130,16 +123,15 @@ prefs_in_force(const struct request *rq, const struct snapshot *s)
 }
 
 /* Clients before 6.13 measure activity of the CPU only. */
-static double
-coproc_availability(double on_frac, double active_frac, double gpu_active_frac)
+static double coproc_availability(
+    double on_frac, double active_frac, double gpu_active_frac)
 {
 	return availability(
 	    on_frac, gpu_active_frac > 0 ? gpu_active_frac : active_frac);
 }
 
 /* A benchmark that hardly any other host reaches is not credible. */
-static double
-plausible_fpops(const struct catalog *cat, double said)
+static double plausible_fpops(const struct catalog *cat, double said)
 {
 	double usual = cat->fpops_median > 0 ? cat->fpops_median : FPOPS_UNKNOWN;
 	double most = cat->fpops_p95 > 0 ? FPOPS_ABOVE_MOST * cat->fpops_p95 :
@@ -148,8 +140,8 @@ plausible_fpops(const struct catalog *cat, double said)
 	return said > 0 ? fmin(said, fmin(most, FPOPS_MOST)) : usual;
 }
 
-struct machine
-machine_of(const struct conf *cf, const struct request *rq, const struct snapshot *s)
+struct machine machine_of(
+    const struct conf *cf, const struct request *rq, const struct snapshot *s)
 {
 	const struct rq_host *r = &rq->host;
 	const struct host *h = &s->host;
@@ -176,8 +168,7 @@ machine_of(const struct conf *cf, const struct request *rq, const struct snapsho
 	return m;
 }
 
-struct speed
-estimate_speed(const struct conf *cf, const struct machine *m,
+struct speed estimate_speed(const struct conf *cf, const struct machine *m,
     const struct host_app_version *hav, const struct app_version *v,
     const struct effort *e)
 {
@@ -201,8 +192,7 @@ estimate_speed(const struct conf *cf, const struct machine *m,
 	return (struct speed){ base, SPEED_BENCHMARK };
 }
 
-double
-estimate_score(
+double estimate_score(
     const struct speed *s, const struct host_app_version *hav, double plan_flops)
 {
 	double n = 0; /* samples */
@@ -216,16 +206,15 @@ estimate_score(
 	return n > 0 ? (s->flops * (n - 1) + plan_flops) / n : plan_flops;
 }
 
-double
-estimate_runtime_s(double fpops_est, double flops, double avail)
+double estimate_runtime_s(double fpops_est, double flops, double avail)
 {
 	double work = fpops_est > 0 ? fpops_est : FPOPS_EST_UNKNOWN;
 
 	return work / flops / avail;
 }
 
-const struct host_app_version *
-estimate_find(const struct host_app_version *v, size_t n, int64_t id)
+const struct host_app_version *estimate_find(
+    const struct host_app_version *v, size_t n, int64_t id)
 {
 	for (size_t i = 0; i < n; i++)
 		if (v[i].app_version_id == id)
@@ -247,8 +236,7 @@ static const struct {
 	double gib;
 } limits_32bit[] = { { "linux", 3 }, { "darwin", 4 }, { "solaris", 4 }, { "", 2 } };
 
-static bool
-needs_64bit(const struct request *rq, double memory_bound)
+static bool needs_64bit(const struct request *rq, double memory_bound)
 {
 	const char *primary = rq->nplatforms > 0 ? rq->platforms[0] : "";
 	size_t i = 0;
@@ -258,14 +246,12 @@ needs_64bit(const struct request *rq, double memory_bound)
 	return memory_bound > limits_32bit[i].gib * 1073741824.0;
 }
 
-int64_t
-version_full(int64_t v)
+int64_t version_full(int64_t v)
 {
 	return v < 10000 ? v * 100 : v;
 }
 
-static enum reason
-client_unfit(const struct request *rq, const struct app_version *v)
+static enum reason client_unfit(const struct request *rq, const struct app_version *v)
 {
 	if (v->min_core_version > 0 && rq->version < version_full(v->min_core_version))
 		return WHY_CLIENT_TOO_OLD;
@@ -279,8 +265,8 @@ client_unfit(const struct request *rq, const struct app_version *v)
  * none: all versions are for the same platforms (locality.md 1.1 (L17)), and choices
  * must be repeatable.
  */
-static double
-score_noise(struct ctx *c, const struct app *app, const struct host_app_version *hav)
+static double score_noise(
+    struct ctx *c, const struct app *app, const struct host_app_version *hav)
 {
 	double n = hav != NULL && hav->pfc_n > 1 ? hav->pfc_n : 1;
 
@@ -294,8 +280,8 @@ score_noise(struct ctx *c, const struct app *app, const struct host_app_version 
  * A version that has only failed on the host, down to one job a day, yields to any
  * other version; now and then it is tried again (scheduling.md 2.11).
  */
-static double
-failing_factor(struct ctx *c, const struct app *app, const struct host_app_version *hav)
+static double failing_factor(
+    struct ctx *c, const struct app *app, const struct host_app_version *hav)
 {
 	bool sure = c->conf->locality_scheduling || app->locality_scheduling;
 
@@ -305,16 +291,15 @@ failing_factor(struct ctx *c, const struct app *app, const struct host_app_versi
 	return !sure && rng_below(c->rng, TRIED_AGAIN) == 0 ? 1 : FAILING;
 }
 
-static const struct host_app_version *
-version_statistics(const struct ctx *c, int64_t appid, int64_t app_version_id)
+static const struct host_app_version *version_statistics(
+    const struct ctx *c, int64_t appid, int64_t app_version_id)
 {
 	return estimate_find(c->snap->havs, c->snap->nhavs,
 	    resource_statistics_id(appid, app_version_id));
 }
 
 /* Daily quota left after the jobs that this reply already sends. */
-static int32_t
-quota_left(const struct ctx *c, const struct pick *p)
+static int32_t quota_left(const struct ctx *c, const struct pick *p)
 {
 	double weight = c->conf->gpu_multiplier > 0 ? c->conf->gpu_multiplier : 1;
 	double processors = p->resource == 0 ?
@@ -335,8 +320,7 @@ quota_left(const struct ctx *c, const struct pick *p)
  * Is this resource present, allowed, wanted, and below its limits? The last two do not
  * matter to an app that hardly uses it.
  */
-static enum reason
-resource_usable(const struct ctx *c, const struct app *app, size_t r)
+static enum reason resource_usable(const struct ctx *c, const struct app *app, size_t r)
 {
 	if (r == SIZE_MAX)
 		return WHY_NO_COPROC;
@@ -345,8 +329,7 @@ resource_usable(const struct ctx *c, const struct app *app, size_t r)
 	return app->non_cpu_intensive ? WHY_NONE : limits_resource(c, r);
 }
 
-static bool
-usual_host(const struct ctx *c)
+static bool usual_host(const struct ctx *c)
 {
 	const struct rq_host *r = &c->req->host;
 	const struct host *h = &c->snap->host;
@@ -355,8 +338,8 @@ usual_host(const struct ctx *c)
 	                    hr_usual(h->os_name, h->p_vendor);
 }
 
-static enum reason
-pick_usable(const struct ctx *c, const struct choice *q, const struct pick *p)
+static enum reason pick_usable(
+    const struct ctx *c, const struct choice *q, const struct pick *p)
 {
 	enum reason why = resource_usable(c, q->app, p->resource);
 
@@ -376,8 +359,7 @@ pick_usable(const struct ctx *c, const struct choice *q, const struct pick *p)
  * class is sequential; a class is usable if the client knows classes and the project
  * defines it. A class that depends on workunits is evaluated for each job.
  */
-static enum reason
-class_usable(
+static enum reason class_usable(
     struct ctx *c, struct choice *q, const struct app_version *v, struct pick *p)
 {
 	const struct plan_class *pc = NULL;
@@ -407,8 +389,7 @@ class_usable(
 	return why;
 }
 
-static void
-set_speed(struct ctx *c, struct pick *p, const struct host_app_version *hav)
+static void set_speed(struct ctx *c, struct pick *p, const struct host_app_version *hav)
 {
 	struct effort e = { .ncpus = p->use.avg_ncpus,
 		.coprocs = p->use.coproc_count,
@@ -423,8 +404,7 @@ set_speed(struct ctx *c, struct pick *p, const struct host_app_version *hav)
  * Does another version with the same app, platform and plan class exist, with a number
  * above this one, that this client may use?
  */
-static bool
-has_other(const struct ctx *c, const struct app_version *v, int32_t above)
+static bool has_other(const struct ctx *c, const struct app_version *v, int32_t above)
 {
 	const struct catalog *cat = c->snap->cat;
 
@@ -441,16 +421,14 @@ has_other(const struct ctx *c, const struct app_version *v, int32_t above)
 }
 
 /* May the job use this version, whatever the client? */
-static bool
-version_meant(const struct choice *q, const struct app_version *v)
+static bool version_meant(const struct choice *q, const struct app_version *v)
 {
 	if (q->pinned_version_id == 0 ? v->deprecated : v->id != q->pinned_version_id)
 		return false;
 	return q->pinned_num == 0 || v->version_num == q->pinned_num;
 }
 
-static enum reason
-version_usable(
+static enum reason version_usable(
     struct ctx *c, struct choice *q, const struct app_version *v, struct pick *p)
 {
 	const struct host_app_version *hav = estimate_find(
@@ -488,8 +466,7 @@ version_usable(
 }
 
 /* Inserts the pick by score; among equal scores the first one found stays first. */
-static void
-pick_add(struct ctx *c, struct choice *q, const struct pick *p)
+static void pick_add(struct ctx *c, struct choice *q, const struct pick *p)
 {
 	size_t at, of_resource = 0;
 
@@ -511,8 +488,8 @@ pick_add(struct ctx *c, struct choice *q, const struct pick *p)
  * Adds the pick, or remembers the refusal: of several refusals the one that ranks first
  * among the reasons given to users; each of them says more than "no version".
  */
-static void
-pick_judge(struct ctx *c, struct choice *q, const struct pick *p, enum reason why)
+static void pick_judge(
+    struct ctx *c, struct choice *q, const struct pick *p, enum reason why)
 {
 	if (why == WHY_NONE) {
 		q->why = WHY_NONE;
@@ -525,8 +502,7 @@ pick_judge(struct ctx *c, struct choice *q, const struct pick *p, enum reason wh
 	}
 }
 
-static void
-try_platform(struct ctx *c, struct choice *q, int64_t platformid)
+static void try_platform(struct ctx *c, struct choice *q, int64_t platformid)
 {
 	const struct catalog *cat = c->snap->cat;
 
@@ -539,8 +515,7 @@ try_platform(struct ctx *c, struct choice *q, int64_t platformid)
 	}
 }
 
-static void
-choose_by_platform(struct ctx *c, struct choice *q)
+static void choose_by_platform(struct ctx *c, struct choice *q)
 {
 	const struct request *rq = c->req;
 
@@ -560,8 +535,7 @@ choose_by_platform(struct ctx *c, struct choice *q)
  * Uses what the client says about its own program; values that it does not give count
  * as 1.
  */
-static enum reason
-own_version_usable(
+static enum reason own_version_usable(
     struct ctx *c, struct choice *q, const struct rq_app_version *v, struct pick *p)
 {
 	const struct host_app_version *hav;
@@ -588,8 +562,7 @@ own_version_usable(
 	return WHY_NONE;
 }
 
-static void
-choose_clients_own(struct ctx *c, struct choice *q)
+static void choose_clients_own(struct ctx *c, struct choice *q)
 {
 	const struct request *rq = c->req;
 
@@ -603,8 +576,7 @@ choose_clients_own(struct ctx *c, struct choice *q)
 	}
 }
 
-static bool
-same_question(const struct choice *a, const struct choice *b)
+static bool same_question(const struct choice *a, const struct choice *b)
 {
 	return a->app == b->app && a->pinned_version_id == b->pinned_version_id &&
 	       a->pinned_num == b->pinned_num && a->need_64bit == b->need_64bit &&
@@ -617,8 +589,8 @@ same_question(const struct choice *a, const struct choice *b)
  * GPUs"). A refusal always holds: within one request nothing becomes wanted or allowed
  * again.
  */
-static const struct choice *
-choice_remembered(const struct ctx *c, const struct choice *q)
+static const struct choice *choice_remembered(
+    const struct ctx *c, const struct choice *q)
 {
 	for (size_t i = c->nchoices; i-- > 0;) {
 		const struct choice *old = &c->choices[i];
@@ -631,21 +603,18 @@ choice_remembered(const struct ctx *c, const struct choice *q)
 	return NULL;
 }
 
-double
-version_memory(const struct job *j, const struct pick *p)
+double version_memory(const struct job *j, const struct pick *p)
 {
 	return p->use.mem_bytes > 0 ? p->use.mem_bytes : j->rsc_memory_bound;
 }
 
-bool
-version_hurry(const struct conf *cf, const struct job *j)
+bool version_hurry(const struct conf *cf, const struct job *j)
 {
 	return cf->reliable_on_priority > 0 && j->priority >= cf->reliable_on_priority;
 }
 
 /* Another job of the same workunit in this reply binds it, too. */
-static int64_t
-bound_version(const struct ctx *c, const struct job *j)
+static int64_t bound_version(const struct ctx *c, const struct job *j)
 {
 	for (size_t i = 0; i < c->d->nsends; i++)
 		if (c->d->sends[i].job->workunitid == j->workunitid)
@@ -653,14 +622,12 @@ bound_version(const struct ctx *c, const struct job *j)
 	return j->app_version_id;
 }
 
-bool
-version_still(const struct ctx *c, const struct choice *q, const struct pick *p)
+bool version_still(const struct ctx *c, const struct choice *q, const struct pick *p)
 {
 	return pick_usable(c, q, p) == WHY_NONE;
 }
 
-bool
-version_of_job(const struct choice *q)
+bool version_of_job(const struct choice *q)
 {
 	return q->why == WHY_CLASS_WORKUNIT || q->why == WHY_NOT_RELIABLE ||
 	       q->pinned_num != 0 || q->pinned_version_id != 0 ||
@@ -668,8 +635,7 @@ version_of_job(const struct choice *q)
 }
 
 /* The key of a choice: everything that it depends on. */
-static struct choice
-choice_question(
+static struct choice choice_question(
     const struct ctx *c, const struct app *app, const struct job *j, bool resend)
 {
 	return (struct choice){ .app = app,
@@ -685,8 +651,7 @@ choice_question(
 }
 
 /* Why the app as a whole is refused. */
-static enum reason
-app_usable(const struct ctx *c, const struct app *app, bool resend)
+static enum reason app_usable(const struct ctx *c, const struct app *app, bool resend)
 {
 	if (app == NULL)
 		return WHY_NO_APP_VERSION;
@@ -706,8 +671,7 @@ app_usable(const struct ctx *c, const struct app *app, bool resend)
 	return WHY_NONE;
 }
 
-struct choice
-version_choose(struct ctx *c, const struct job *j, bool resend)
+struct choice version_choose(struct ctx *c, const struct job *j, bool resend)
 {
 	const struct app *app = catalog_app(c->snap->cat, j->appid);
 	struct choice q = choice_question(c, app, j, resend);
@@ -729,8 +693,7 @@ version_choose(struct ctx *c, const struct job *j, bool resend)
 	return q;
 }
 
-bool
-version_for_platforms(const struct ctx *c, const struct app_version *v)
+bool version_for_platforms(const struct ctx *c, const struct app_version *v)
 {
 	for (size_t i = 0; i < c->req->nplatforms; i++) {
 		const struct platform *p = catalog_platform_named(
@@ -743,8 +706,7 @@ version_for_platforms(const struct ctx *c, const struct app_version *v)
 }
 
 /* Is the client new enough for the version and its class? */
-static bool
-new_enough(const struct ctx *c, const struct app_version *v)
+static bool new_enough(const struct ctx *c, const struct app_version *v)
 {
 	const struct plan_class *pc;
 
@@ -757,8 +719,7 @@ new_enough(const struct ctx *c, const struct app_version *v)
 	       c->req->version >= pc->min_core_client_version;
 }
 
-bool
-version_any_for_client(const struct ctx *c)
+bool version_any_for_client(const struct ctx *c)
 {
 	const struct catalog *cat = c->snap->cat;
 
@@ -777,8 +738,7 @@ version_any_for_client(const struct ctx *c)
  * If all resources were listed, a client would never come back. A client with its own
  * programs decides by itself what they can use.
  */
-void
-version_no_rsc_apps(struct ctx *c)
+void version_no_rsc_apps(struct ctx *c)
 {
 	const struct request *rq = c->req;
 	const struct serving *s = &c->serving;

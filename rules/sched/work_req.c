@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Seconds and instances are separate requests: jobs are sent until both are satisfied,
- * and a job counts only against those of its own resource.
+ * and a job counts only against those of its own resource. Short, because it counts and
+ * leaves choosing to others.
  */
 #include "rules/sched/work_req.h"
 
@@ -11,8 +12,7 @@
  * The share among the projects that can run now, if the client reports it, else among
  * all projects; a client that reports neither has only this project.
  */
-double
-work_req_share(const struct request *rq)
+double work_req_share(const struct request *rq)
 {
 	double share = rq->prrs_fraction;
 
@@ -21,8 +21,7 @@ work_req_share(const struct request *rq)
 	return share > 0 && share < 1 ? share : 1;
 }
 
-static bool
-says_resources(const struct request *rq)
+static bool says_resources(const struct request *rq)
 {
 	bool any = rq->has_cpu_request;
 
@@ -32,8 +31,7 @@ says_resources(const struct request *rq)
 }
 
 /* In requests, the CPU's figures have element names of their own. */
-static struct work_left
-asked(const struct request *rq, size_t r)
+static struct work_left asked(const struct request *rq, size_t r)
 {
 	if (r == 0 && rq->has_cpu_request)
 		return (struct work_left){ rq->cpu_req_secs, rq->cpu_req_instances };
@@ -41,14 +39,12 @@ asked(const struct request *rq, size_t r)
 		rq->resources[r].req_instances };
 }
 
-static bool
-wants(struct work_left left)
+static bool wants(struct work_left left)
 {
 	return left.secs > 0 || left.instances > 0;
 }
 
-bool
-work_req_asks(const struct request *rq)
+bool work_req_asks(const struct request *rq)
 {
 	bool any = wants(asked(rq, 0));
 
@@ -59,8 +55,7 @@ work_req_asks(const struct request *rq)
 	return any;
 }
 
-struct work_req
-work_req_new(struct arena *a, const struct request *rq)
+struct work_req work_req_new(struct arena *a, const struct request *rq)
 {
 	struct work_req w = { .new_style = says_resources(rq) };
 
@@ -75,16 +70,14 @@ work_req_new(struct arena *a, const struct request *rq)
 	return w;
 }
 
-bool
-work_req_wants(const struct work_req *w, size_t r)
+bool work_req_wants(const struct work_req *w, size_t r)
 {
 	if (!w->new_style)
 		return r < w->n && w->old_secs > 0;
 	return r < w->n && wants(w->left[r]);
 }
 
-bool
-work_req_needed(const struct work_req *w)
+bool work_req_needed(const struct work_req *w)
 {
 	bool any = false;
 
@@ -93,8 +86,7 @@ work_req_needed(const struct work_req *w)
 	return any;
 }
 
-void
-work_req_take(struct work_req *w, size_t r, double runtime_s, double usage)
+void work_req_take(struct work_req *w, size_t r, double runtime_s, double usage)
 {
 	if (!w->new_style) {
 		w->old_secs -= runtime_s * (r == 0 ? usage : 1);

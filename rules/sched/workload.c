@@ -38,8 +38,7 @@ static const struct {
  * uses one, as it seldom waits for its CPU part. SIZE_MAX: the host has no such
  * resource.
  */
-static size_t
-resource_of_task(
+static size_t resource_of_task(
     const struct request *rq, const struct rq_in_progress *t, double *usage)
 {
 	for (size_t i = 0; i < N(listed); i++) {
@@ -51,8 +50,7 @@ resource_of_task(
 	return 0;
 }
 
-static bool
-resource_is_listed(const struct rq_resource *r, size_t at)
+static bool resource_is_listed(const struct rq_resource *r, size_t at)
 {
 	bool found = at == 0;
 
@@ -65,8 +63,7 @@ resource_is_listed(const struct rq_resource *r, size_t at)
  * A host should report before it goes offline, for which its owner's work buffer is a
  * measure; but no job loses more than half of its time that way.
  */
-static int64_t
-task_due(const struct ctx *c, int64_t deadline)
+static int64_t task_due(const struct ctx *c, int64_t deadline)
 {
 	const struct rq_prefs *p = prefs_in_force(c->req, c->snap);
 	double left = (double)(deadline - c->now),
@@ -77,8 +74,7 @@ task_due(const struct ctx *c, int64_t deadline)
 	return deadline - (int64_t)fmin(buffer, left / 2);
 }
 
-static void
-workload_add_listed(struct ctx *c, const struct rq_in_progress *t)
+static void workload_add_listed(struct ctx *c, const struct rq_in_progress *t)
 {
 	double usage, deadline = t->report_deadline, left = t->time_remaining;
 	size_t r = resource_of_task(c->req, t, &usage);
@@ -93,8 +89,7 @@ workload_add_listed(struct ctx *c, const struct rq_in_progress *t)
 		usage });
 }
 
-void
-workload_begin(struct ctx *c)
+void workload_begin(struct ctx *c)
 {
 	const struct request *rq = c->req;
 
@@ -115,8 +110,8 @@ workload_begin(struct ctx *c)
 		workload_add_listed(c, &rq->in_progress[i]);
 }
 
-void
-workload_add(struct ctx *c, size_t r, double runtime_s, double usage, int64_t deadline)
+void workload_add(
+    struct ctx *c, size_t r, double runtime_s, double usage, int64_t deadline)
 {
 	struct queue *q = &c->queues[r];
 
@@ -126,8 +121,8 @@ workload_add(struct ctx *c, size_t r, double runtime_s, double usage, int64_t de
 		    (struct edf_task){ task_due(c, deadline), runtime_s, usage });
 }
 
-bool
-workload_meets(struct ctx *c, const struct pick *p, double runtime_s, int64_t deadline)
+bool workload_meets(
+    struct ctx *c, const struct pick *p, double runtime_s, int64_t deadline)
 {
 	struct queue *q = &c->queues[p->resource];
 	bool hard = p->app->weight == HARD_APP_WEIGHT;
@@ -162,8 +157,7 @@ struct edf_running {
 	double end, usage;
 };
 
-static void
-edf_heap_push(struct edf_running *h, size_t *n, struct edf_running x)
+static void edf_heap_push(struct edf_running *h, size_t *n, struct edf_running x)
 {
 	size_t i = (*n)++;
 
@@ -172,8 +166,7 @@ edf_heap_push(struct edf_running *h, size_t *n, struct edf_running x)
 	h[i] = x;
 }
 
-static struct edf_running
-edf_heap_pop(struct edf_running *h, size_t *n)
+static struct edf_running edf_heap_pop(struct edf_running *h, size_t *n)
 {
 	struct edf_running top = h[0], x = h[--*n];
 	size_t i = 0;
@@ -193,8 +186,8 @@ edf_heap_pop(struct edf_running *h, size_t *n)
 /* --- the simulation --- */
 
 /* Computes when each of the n tasks, started in this order, ends: seconds from now. */
-static void
-edf_simulate(struct edf *e, const struct edf_task *t, size_t n, double *done)
+static void edf_simulate(
+    struct edf *e, const struct edf_task *t, size_t n, double *done)
 {
 	struct edf_running *h = e->running;
 	double at = 0, idle = e->instances;
@@ -215,15 +208,13 @@ edf_simulate(struct edf *e, const struct edf_task *t, size_t n, double *done)
 	}
 }
 
-static bool
-edf_is_late(const struct edf *e, const struct edf_task *t, double done)
+static bool edf_is_late(const struct edf *e, const struct edf_task *t, double done)
 {
 	return done > (double)(t->deadline - e->now);
 }
 
 /* Position of a task with this deadline: behind all that are due no later. */
-static size_t
-edf_place(const struct edf *e, int64_t deadline)
+static size_t edf_place(const struct edf *e, int64_t deadline)
 {
 	size_t from = 0, end = e->n;
 
@@ -238,8 +229,7 @@ edf_place(const struct edf *e, int64_t deadline)
 	return from;
 }
 
-static void
-edf_make_room(struct edf *e)
+static void edf_make_room(struct edf *e)
 {
 	if (e->room > e->n)
 		return;
@@ -251,8 +241,7 @@ edf_make_room(struct edf *e)
 	e->ndone = 0;
 }
 
-static void
-edf_refresh(struct edf *e)
+static void edf_refresh(struct edf *e)
 {
 	edf_make_room(e);
 	if (e->ndone != e->n)
@@ -260,14 +249,12 @@ edf_refresh(struct edf *e)
 	e->ndone = e->n;
 }
 
-struct edf
-edf_new(struct arena *a, int64_t now, double instances)
+struct edf edf_new(struct arena *a, int64_t now, double instances)
 {
 	return (struct edf){ .a = a, .now = now, .instances = instances };
 }
 
-void
-edf_add(struct edf *e, struct edf_task t)
+void edf_add(struct edf *e, struct edf_task t)
 {
 	size_t at = edf_place(e, t.deadline);
 
@@ -279,8 +266,7 @@ edf_add(struct edf *e, struct edf_task t)
 
 /* Tasks before the new one are not affected by it. When the others would end without
  * it matters only if one is late. */
-static bool
-edf_fits(struct edf *e, const struct edf_task *x)
+static bool edf_fits(struct edf *e, const struct edf_task *x)
 {
 	size_t at = edf_place(e, x->deadline);
 	double *done;
@@ -302,8 +288,7 @@ edf_fits(struct edf *e, const struct edf_task *x)
 	return true;
 }
 
-bool
-edf_accepts(struct edf *e, struct edf_task t)
+bool edf_accepts(struct edf *e, struct edf_task t)
 {
 	/* A task that is harder than one refused does not fit either. */
 	if (e->any_refused && t.remaining >= e->refused.remaining &&
@@ -316,8 +301,7 @@ edf_accepts(struct edf *e, struct edf_task t)
 	return false;
 }
 
-size_t
-edf_misses(struct edf *e)
+size_t edf_misses(struct edf *e)
 {
 	size_t n = 0;
 

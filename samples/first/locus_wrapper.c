@@ -40,8 +40,7 @@ enum {
 	SHOWN_MOST = 32 << 10 /* bytes of standard output that the report gets */
 };
 
-static void
-wrapper_says(const char *what)
+static void wrapper_says(const char *what)
 {
 	fprintf(stderr, "locus-wrapper: %s: %s\n", what, strerror(errno));
 }
@@ -49,8 +48,7 @@ wrapper_says(const char *what)
 /* --- the program --- */
 
 /* The file "program.NAME"; "program" if there is none, as of older versions. */
-static char *
-wrapped_program(void)
+static char *wrapped_program(void)
 {
 	static char found[NAME_MAX + 1] = PREFIX;
 	DIR *d = opendir(".");
@@ -64,8 +62,7 @@ wrapped_program(void)
 	return found;
 }
 
-static void
-run_program(char *file, char **argv, pid_t parent)
+static void run_program(char *file, char **argv, pid_t parent)
 {
 	char *name = strchr(file, '.') == NULL ? file : strchr(file, '.') + 1;
 	char path[sizeof(BY_NAME) + NAME_MAX + 2], target[NAME_MAX + 8];
@@ -90,8 +87,7 @@ run_program(char *file, char **argv, pid_t parent)
 }
 
 /* Reads the parent of a process. */
-static pid_t
-parent_of(pid_t pid)
+static pid_t parent_of(pid_t pid)
 {
 	char path[64], text[512], *p;
 	int fd, ppid = 0;
@@ -111,8 +107,7 @@ parent_of(pid_t pid)
 }
 
 /* Is it the program, or did the program start it? */
-static bool
-is_of_program(pid_t pid, pid_t program)
+static bool is_of_program(pid_t pid, pid_t program)
 {
 	for (int i = 0; pid > 1 && i < 100; i++, pid = parent_of(pid))
 		if (pid == program)
@@ -120,8 +115,7 @@ is_of_program(pid_t pid, pid_t program)
 	return false;
 }
 
-static size_t
-list_tree(pid_t program, pid_t *all)
+static size_t list_tree(pid_t program, pid_t *all)
 {
 	DIR *d = opendir("/proc");
 	struct dirent *e;
@@ -142,8 +136,7 @@ list_tree(pid_t program, pid_t *all)
 }
 
 /* Twice: a process may have started another one meanwhile. */
-static void
-signal_tree(pid_t program, int sig)
+static void signal_tree(pid_t program, int sig)
 {
 	static pid_t all[TREE_MOST];
 
@@ -154,8 +147,7 @@ signal_tree(pid_t program, int sig)
 
 /* --- the client --- */
 
-static char *
-map_channels(void)
+static char *map_channels(void)
 {
 	size_t size = (size_t)CHANNEL_BYTES * CHANNELS;
 	int fd = open("boinc_mmap_file", O_RDWR | O_CLOEXEC);
@@ -173,8 +165,7 @@ map_channels(void)
 enum wish { NOTHING, PAUSE, GO_ON, QUIT, ABORT };
 
 /* Takes the client's request, if there is one: a flag, then the text. */
-static enum wish
-take_wish(volatile char *channel)
+static enum wish take_wish(volatile char *channel)
 {
 	static const struct {
 		const char *text;
@@ -196,8 +187,7 @@ take_wish(volatile char *channel)
 }
 
 /* Does what the client asks for until the program ends, whose status it returns. */
-static int
-serve(pid_t program, pid_t client)
+static int serve(pid_t program, pid_t client)
 {
 	const struct timespec look = { 0, LOOK_NS };
 	char *channel = map_channels();
@@ -232,8 +222,7 @@ serve(pid_t program, pid_t client)
  * What the program printed is its output if it wrote no other, and its last part goes
  * into the report of the task.
  */
-static void
-show_output(void)
+static void show_output(void)
 {
 	char text[4096];
 	struct stat st;
@@ -254,8 +243,7 @@ show_output(void)
 	close(fd);
 }
 
-static int
-leave_mark(int status)
+static int leave_mark(int status)
 {
 	FILE *f = fopen("boinc_finish_called", "w");
 	bool good = f != NULL && fprintf(f, "%d\n", status) > 0;
@@ -267,8 +255,7 @@ leave_mark(int status)
 	return good ? status : NOT_RUN;
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	char *file = wrapped_program();
 	pid_t self = getpid(), client = getppid(), pid;

@@ -46,8 +46,7 @@ static const char style[] =
     "</style>\n";
 
 /* Step of the y axis: 1, 2 or 5 times a power of ten, at most four steps to the top. */
-static double
-tick_of(double top)
+static double tick_of(double top)
 {
 	double ten = pow(10, floor(log10(top / 4)));
 
@@ -57,20 +56,17 @@ tick_of(double top)
 	return ten * 10;
 }
 
-static double
-x_of(const struct frame *fr, double trial)
+static double x_of(const struct frame *fr, double trial)
 {
 	return fr->x + trial / PULSAR_TRIALS * PANEL_W;
 }
 
-static double
-y_of(const struct frame *fr, double snr)
+static double y_of(const struct frame *fr, double snr)
 {
 	return fr->y + PANEL_H * (1 - fmax(snr, 0) / fr->top);
 }
 
-static void
-put_axes(struct buf *b, const struct frame *fr, bool last)
+static void put_axes(struct buf *b, const struct frame *fr, bool last)
 {
 	int32_t hz = (int32_t)ceil(pulsar_hz(0));
 	double base = fr->y + PANEL_H;
@@ -100,8 +96,7 @@ put_axes(struct buf *b, const struct frame *fr, bool last)
 
 /* One point per pixel: the best of its trials. Shades the trials that were not
  * searched. */
-static void
-put_line(struct buf *b, const struct frame *fr, const struct stretch *st)
+static void put_line(struct buf *b, const struct frame *fr, const struct stretch *st)
 {
 	bool pen = false;
 
@@ -132,8 +127,7 @@ put_line(struct buf *b, const struct frame *fr, const struct stretch *st)
 	buf_puts(b, "\"/>\n");
 }
 
-static void
-put_peak(struct buf *b, const struct frame *fr, const struct candidate *c)
+static void put_peak(struct buf *b, const struct frame *fr, const struct candidate *c)
 {
 	double x = x_of(fr, c->trial), y = y_of(fr, c->snr);
 	bool left = x + LABEL_W > fr->x + PANEL_W;
@@ -144,8 +138,8 @@ put_peak(struct buf *b, const struct frame *fr, const struct candidate *c)
 	    c->hz, c->snr);
 }
 
-static void
-put_head(struct buf *b, const struct sky *s, int height, uint64_t seed, bool hidden)
+static void put_head(
+    struct buf *b, const struct sky *s, int height, uint64_t seed, bool hidden)
 {
 	const struct candidate *c = &s->best;
 	char name[PULSAR_NAME_SIZE];
@@ -165,8 +159,7 @@ put_head(struct buf *b, const struct sky *s, int height, uint64_t seed, bool hid
 	    hidden ? "this is the hidden signal" : "this is not the hidden signal");
 }
 
-void
-sky_plot(struct buf *b, const struct sky *s, uint64_t seed, bool hidden)
+void sky_plot(struct buf *b, const struct sky *s, uint64_t seed, bool hidden)
 {
 	int rows = ((int)s->nfiles + 1) / 2;
 	struct frame fr;

@@ -37,8 +37,7 @@ enum {
 };
 
 /* Frequency in Hz of trial k; correctly rounded, hence the same on every machine. */
-static inline double
-pulsar_hz(int32_t k)
+static inline double pulsar_hz(int32_t k)
 {
 	return (double)(PULSAR_FIRST + k) / PULSAR_PER_HZ;
 }

@@ -29,8 +29,7 @@ struct plan {
  * noise, and still gives a signal-to-noise ratio of about 40 where noise alone
  * reaches 7.
  */
-static double
-pulse(double turns, uint32_t samples)
+static double pulse(double turns, uint32_t samples)
 {
 	const double width = 0.04, height = 60 / sqrt(samples);
 	double d = turns - floor(turns) - 0.5;
@@ -38,8 +37,7 @@ pulse(double turns, uint32_t samples)
 	return height * exp(-d * d / (2 * width * width));
 }
 
-static void
-fill_readings(
+static void fill_readings(
     float *x, const struct plan *p, const struct pulsar_truth *t, uint32_t file)
 {
 	/* Each file has a random stream of its own, whatever the number of files. */
@@ -55,8 +53,7 @@ fill_readings(
 	}
 }
 
-static enum err
-write_data_files(const struct plan *p, struct fail *f)
+static enum err write_data_files(const struct plan *p, struct fail *f)
 {
 	struct pulsar_truth t = pulsar_truth(p->seed, p->files);
 	struct pulsar_head head = { PULSAR_MAGIC, p->samples, PULSAR_RATE_HZ, 0 };
@@ -82,8 +79,7 @@ write_data_files(const struct plan *p, struct fail *f)
 	return e;
 }
 
-static void
-print_truth(const struct plan *p)
+static void print_truth(const struct plan *p)
 {
 	struct pulsar_truth t = pulsar_truth(p->seed, p->files);
 	char name[PULSAR_NAME_SIZE];
@@ -92,8 +88,7 @@ print_truth(const struct plan *p)
 	printf("file=%s frequency=%.6f trial=%d\n", name, t.hz, t.trial);
 }
 
-static int
-data_usage(void)
+static int data_usage(void)
 {
 	fprintf(stderr,
 	    "usage: pulsar_data --seed S --dir DIR [--files N] [--samples N]\n"
@@ -104,8 +99,7 @@ data_usage(void)
 	return 2;
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	static const struct option opts[] = {
 		{ "seed", required_argument, NULL, 's' },

@@ -17,8 +17,8 @@
 enum { MAX_OUTPUTS = 100000, MAX_OUTPUT_BYTES = 1 << 16 };
 
 /* Reads every file of dir. Names a file that is no output on stderr and skips it. */
-static enum err
-sky_read(struct sky *s, struct arena *a, const char *dir, struct fail *f)
+static enum err sky_read(
+    struct sky *s, struct arena *a, const char *dir, struct fail *f)
 {
 	char **names, *text;
 	size_t n;
@@ -38,8 +38,7 @@ sky_read(struct sky *s, struct arena *a, const char *dir, struct fail *f)
 
 /* Names every range of trials that was not searched exactly once; returns their number.
  */
-static int
-name_gaps(const struct sky *s)
+static int name_gaps(const struct sky *s)
 {
 	int bad = 0;
 
@@ -63,8 +62,7 @@ name_gaps(const struct sky *s)
 	return bad;
 }
 
-static int
-report_usage(void)
+static int report_usage(void)
 {
 	fprintf(stderr,
 	    "usage: pulsar_report --seed S --dir DIR [--files N] [--svg FILE]\n"
@@ -79,8 +77,7 @@ struct job {
 	const char *dir, *svg;
 };
 
-static int
-report_outputs(const struct job *j, struct arena *a, struct fail *f)
+static int report_outputs(const struct job *j, struct arena *a, struct fail *f)
 {
 	struct pulsar_truth t = pulsar_truth(j->seed, j->files);
 	struct sky s = { .nfiles = j->files,
@@ -110,8 +107,7 @@ report_outputs(const struct job *j, struct arena *a, struct fail *f)
 	return hidden && bad == 0 ? 0 : 1;
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	static const struct option opts[] = {
 		{ "seed", required_argument, NULL, 's' },

@@ -40,8 +40,7 @@ struct series {
 	double sigma2;
 };
 
-static int
-complain(const char *what, const char *why)
+static int complain(const char *what, const char *why)
 {
 	fprintf(stderr, "pulsar_search: %s: %s\n", what, why);
 	return -1;
@@ -52,8 +51,7 @@ complain(const char *what, const char *why)
  * file itself or a line that points to it:
  * <soft_link>../../projects/X/FILE</soft_link>. Returns 0, or -1 after a message.
  */
-static int
-resolve(const char *name, char *path, size_t size)
+static int resolve(const char *name, char *path, size_t size)
 {
 	static const char open_tag[] = "<soft_link>", close_tag[] = "</soft_link>";
 	char line[4096], *end;
@@ -78,8 +76,7 @@ resolve(const char *name, char *path, size_t size)
 
 /* Maps a data file privately, so that its series can be normalised in place. Returns
  * 0, or -1 after a message. */
-static int
-series_open(const char *path, struct series *s)
+static int series_open(const char *path, struct series *s)
 {
 	struct stat st;
 	int fd = open(path, O_RDONLY);
@@ -107,8 +104,7 @@ series_open(const char *path, struct series *s)
 }
 
 /* Subtracts the mean and computes the variance. */
-static int
-series_normalise(const char *path, struct series *s)
+static int series_normalise(const char *path, struct series *s)
 {
 	size_t n = s->head.samples;
 	double sum = 0, sum2 = 0;
@@ -126,8 +122,7 @@ series_normalise(const char *path, struct series *s)
 }
 
 /* Cosine and sine of i / PHASES of a turn, by square roots and products only. */
-static void
-circle(double c[PHASES], double s[PHASES])
+static void circle(double c[PHASES], double s[PHASES])
 {
 	double c1 = -1, s1;
 
@@ -148,8 +143,7 @@ circle(double c[PHASES], double s[PHASES])
  * the phase is exact. Four quarters of the series run side by side: successive
  * readings mostly go to the same sum, and each addition would wait for the one before.
  */
-static void
-fold_series(const float *x, size_t n, uint64_t step, double profile[PHASES])
+static void fold_series(const float *x, size_t n, uint64_t step, double profile[PHASES])
 {
 	double sum[4][PHASES] = { { 0 } };
 	size_t q = n / 4;
@@ -172,9 +166,8 @@ fold_series(const float *x, size_t n, uint64_t step, double profile[PHASES])
 }
 
 /* Sum of the powers of harmonics 1..h of the profile. */
-static double
-power(const double profile[PHASES], const double c[PHASES], const double s[PHASES],
-    int32_t h)
+static double power(const double profile[PHASES], const double c[PHASES],
+    const double s[PHASES], int32_t h)
 {
 	double sum = 0;
 
@@ -192,8 +185,7 @@ power(const double profile[PHASES], const double c[PHASES], const double s[PHASE
 
 /* Searches the job's trials and writes the output. The best candidate comes first in
  * it, so the bins are kept until the end. */
-static void
-search(const struct series *s, const struct job *job, FILE *out)
+static void search(const struct series *s, const struct job *job, FILE *out)
 {
 	int32_t n = job->to - job->from;
 	int32_t width = (n + PULSAR_MAX_BINS - 1) / PULSAR_MAX_BINS, bins = 0;
@@ -228,8 +220,7 @@ search(const struct series *s, const struct job *job, FILE *out)
 }
 
 /* Parses a decimal number from 0 to max; -1 if s is anything else. */
-static int32_t
-number_to(const char *s, int32_t max)
+static int32_t number_to(const char *s, int32_t max)
 {
 	char *end;
 	long v = strtol(s, &end, 10);
@@ -237,8 +228,7 @@ number_to(const char *s, int32_t max)
 	return end == s || *end != '\0' || v < 0 || v > max ? -1 : (int32_t)v;
 }
 
-static int
-search_usage(void)
+static int search_usage(void)
 {
 	fprintf(stderr,
 	    "usage: pulsar_search --from K0 --to K1 [--harmonics H]\n"
@@ -248,8 +238,7 @@ search_usage(void)
 	return 2;
 }
 
-static int
-run_search(const struct job *job)
+static int run_search(const struct job *job)
 {
 	struct series s;
 	char path[4096];
@@ -274,8 +263,7 @@ run_search(const struct job *job)
 	return 0;
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	static const struct option opts[] = { { "from", required_argument, NULL, 'f' },
 		{ "to", required_argument, NULL, 't' },

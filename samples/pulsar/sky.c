@@ -12,8 +12,8 @@ struct output {
 	int32_t from, to, bins;
 };
 
-static enum err
-head_parse(const char **p, struct output *o, const struct sky *s, struct fail *f)
+static enum err head_parse(
+    const char **p, struct output *o, const struct sky *s, struct fail *f)
 {
 	struct candidate *b = &o->best;
 	int used = 0;
@@ -42,8 +42,8 @@ head_parse(const char **p, struct output *o, const struct sky *s, struct fail *f
 }
 
 /* Parses one bin, which must start where the one before ended. */
-static enum err
-bin_parse(const char **p, int32_t *at, double *snr, int32_t *to, struct fail *f)
+static enum err bin_parse(
+    const char **p, int32_t *at, double *snr, int32_t *to, struct fail *f)
 {
 	int32_t from;
 	int used = 0;
@@ -55,8 +55,7 @@ bin_parse(const char **p, int32_t *at, double *snr, int32_t *to, struct fail *f)
 	return OK;
 }
 
-enum err
-sky_add(struct sky *s, const char *text, struct fail *f)
+enum err sky_add(struct sky *s, const char *text, struct fail *f)
 {
 	double snr[PULSAR_TRIALS], top = -INFINITY;
 	struct output o;
@@ -87,8 +86,7 @@ sky_add(struct sky *s, const char *text, struct fail *f)
 	return OK;
 }
 
-bool
-candidate_is(const struct candidate *c, const struct pulsar_truth *t)
+bool candidate_is(const struct candidate *c, const struct pulsar_truth *t)
 {
 	return c->file == t->file && fabs(c->hz - t->hz) <= c->resolution_hz / 2;
 }

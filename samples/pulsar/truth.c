@@ -10,8 +10,7 @@
 #include "samples/pulsar/pulsar.h"
 #include "lib/banned.h"
 
-struct pulsar_truth
-pulsar_truth(uint64_t seed, uint32_t files)
+struct pulsar_truth pulsar_truth(uint64_t seed, uint32_t files)
 {
 	/* A peak at the end of the band would be cut off. */
 	const double margin_hz = 0.5;
@@ -28,8 +27,7 @@ pulsar_truth(uint64_t seed, uint32_t files)
 	return t;
 }
 
-void
-pulsar_name(char name[PULSAR_NAME_SIZE], uint32_t i)
+void pulsar_name(char name[PULSAR_NAME_SIZE], uint32_t i)
 {
 	assert(i < PULSAR_MAX_FILES);
 	snprintf(name, PULSAR_NAME_SIZE, "h1_%04u.dat", i);

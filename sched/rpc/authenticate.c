@@ -26,8 +26,7 @@ enum { OVERTAKEN_S = 30 };
 enum { FORWARDS_MAX = 16 }; /* merge links followed, bounded in case of a cycle */
 
 /* Returns the account id in a weak key "<id>_<32 hex>"; 0 if it is not one. */
-static int64_t
-weak_key_user(const char *key)
+static int64_t weak_key_user(const char *key)
 {
 	char *end;
 	long long id = strtoll(key, &end, 10);
@@ -36,8 +35,7 @@ weak_key_user(const char *key)
 }
 
 /* Does the key belong to this account? Sets weak_auth. */
-static bool
-key_fits(struct rpc *x, const struct user *u)
+static bool key_fits(struct rpc *x, const struct user *u)
 {
 	const char *key = x->req->authenticator;
 
@@ -54,8 +52,7 @@ key_fits(struct rpc *x, const struct user *u)
  * Is the key that of an account which was merged into another one? Clients go on to
  * use it, so it has all rights of the other one's own keys.
  */
-static enum err
-user_by_old_key(struct rpc *x, struct user **u)
+static enum err user_by_old_key(struct rpc *x, struct user **u)
 {
 	int64_t id;
 
@@ -65,8 +62,7 @@ user_by_old_key(struct rpc *x, struct user **u)
 }
 
 /* Finds the account by the key alone; E_NOTFOUND if there is none. */
-static enum err
-user_by_key(struct rpc *x)
+static enum err user_by_key(struct rpc *x)
 {
 	const char *key = x->req->authenticator;
 	int64_t weak = weak_key_user(key);
@@ -93,15 +89,13 @@ user_by_key(struct rpc *x)
  * installation are lost. A client that reports something is not empty; whatever else
  * it lost is sent again.
  */
-static bool
-client_is_empty(const struct request *rq)
+static bool client_is_empty(const struct request *rq)
 {
 	return rq->has_other_results && rq->nother_results == 0 && rq->nreports == 0 &&
 	       rq->allow_multiple_clients != 1;
 }
 
-static bool
-search_is_off(const struct rpc *x)
+static bool search_is_off(const struct rpc *x)
 {
 	const struct text_list *off = &x->conf->dont_search_host_for_user;
 
@@ -111,8 +105,7 @@ search_is_off(const struct rpc *x)
 	return x->req->allow_multiple_clients == 1;
 }
 
-static char *
-hashed_cpid(struct arena *a, const struct user *u, const char *cpid)
+static char *hashed_cpid(struct arena *a, const struct user *u, const char *cpid)
 {
 	char md5[MD5_HEX];
 
@@ -124,8 +117,7 @@ hashed_cpid(struct arena *a, const struct user *u, const char *cpid)
  * Finds the account's newest host with this cross-project id, if it looks alike
  * (protocol.md 3.2 (3)).
  */
-static enum err
-host_by_its_cpid(struct rpc *x, struct host **host)
+static enum err host_by_its_cpid(struct rpc *x, struct host **host)
 {
 	const char *cpid = x->req->host.host_cpid;
 	enum err e;
@@ -146,8 +138,7 @@ host_by_its_cpid(struct rpc *x, struct host **host)
  * Finds the host by name, address, CPU, OS and RAM, if all are known (protocol.md 3.2
  * (4)).
  */
-static enum err
-host_by_likeness(struct rpc *x, struct host **host)
+static enum err host_by_likeness(struct rpc *x, struct host **host)
 {
 	const struct rq_host *rh = &x->req->host;
 	struct host like = {
@@ -179,8 +170,7 @@ host_by_likeness(struct rpc *x, struct host **host)
  * copied client has the cross-project id of its original, so for a clone only likeness
  * counts.
  */
-static enum err
-search_host(struct rpc *x, bool clone)
+static enum err search_host(struct rpc *x, bool clone)
 {
 	struct host *h = NULL;
 
@@ -196,8 +186,7 @@ search_host(struct rpc *x, bool clone)
 	return OK;
 }
 
-enum err
-rpc_still_no_host(struct rpc *x)
+enum err rpc_still_no_host(struct rpc *x)
 {
 	enum err e = x->host_wait_s > 0 ? OK : user_lock(x->db, x->user->id, &x->fail);
 
@@ -209,8 +198,7 @@ rpc_still_no_host(struct rpc *x)
 	    "host %lld was created by a copy of this request", (long long)x->host->id);
 }
 
-enum err
-rpc_count_new_hosts(struct rpc *x)
+enum err rpc_count_new_hosts(struct rpc *x)
 {
 	int64_t made = 0, most = x->conf->max_new_hosts_per_account_day;
 	enum err e = most == 0 ? OK :
@@ -225,8 +213,8 @@ rpc_count_new_hosts(struct rpc *x)
  * Finds the row of the client's host id, with its account, following merge links;
  * *found stays NULL if there is none.
  */
-static enum err
-host_of_request(struct rpc *x, struct row_host_account **found, bool *forwarded)
+static enum err host_of_request(
+    struct rpc *x, struct row_host_account **found, bool *forwarded)
 {
 	struct row_host_account *at = x->asking;
 	size_t n = at != NULL;
@@ -247,8 +235,7 @@ host_of_request(struct rpc *x, struct row_host_account **found, bool *forwarded)
  * Authenticates by the key alone, because the host's row is missing or its account has
  * another key.
  */
-static enum err
-authenticate_stranger(struct rpc *x)
+static enum err authenticate_stranger(struct rpc *x)
 {
 	TRY(user_by_key(x));
 	return search_host(x, false);
@@ -258,8 +245,7 @@ authenticate_stranger(struct rpc *x)
  * *ours: the key is one of the account u that the host belongs to, or of one that was
  * merged into it.
  */
-static enum err
-authenticate_for_host(struct rpc *x, struct user *u, bool *ours)
+static enum err authenticate_for_host(struct rpc *x, struct user *u, bool *ours)
 {
 	*ours = u->id != 0 && (key_fits(x, u) || x->as_host != 0);
 	if (*ours) {
@@ -272,8 +258,7 @@ authenticate_for_host(struct rpc *x, struct user *u, bool *ours)
 }
 
 /* Returns an account without a row, for a request on nobody's behalf. */
-static struct user *
-nobody(struct arena *a)
+static struct user *nobody(struct arena *a)
 {
 	struct user *u = NEW(a, struct user);
 
@@ -285,8 +270,7 @@ nobody(struct arena *a)
 }
 
 /* Forgets what an earlier try found. */
-static void
-forget_identity(struct rpc *x)
+static void forget_identity(struct rpc *x)
 {
 	x->user = x->probe ? nobody(x->a) : NULL;
 	x->asking = NULL;
@@ -298,8 +282,7 @@ forget_identity(struct rpc *x)
 }
 
 /* The state of this host's client went back: the client was restored or copied. */
-static enum err
-identify_clone(struct rpc *x, const struct host *h)
+static enum err identify_clone(struct rpc *x, const struct host *h)
 {
 	if (x->now - h->rpc_time < OVERTAKEN_S)
 		return FAIL(&x->fail, E_RACE,
@@ -312,8 +295,7 @@ identify_clone(struct rpc *x, const struct host *h)
 	return OK;
 }
 
-static enum err
-authenticate(struct rpc *x)
+static enum err authenticate(struct rpc *x)
 {
 	struct row_host_account *found = NULL;
 	struct host *h;
@@ -357,8 +339,7 @@ authenticate(struct rpc *x)
 	return search_host(x, false);
 }
 
-enum err
-rpc_authenticate(struct cohort *c)
+enum err rpc_authenticate(struct cohort *c)
 {
 	int64_t *ids = NEWN(c->a, int64_t, c->n);
 	struct row_host_account *rows;

@@ -36,8 +36,7 @@ struct hold { /* a result that a request writes */
 	int64_t moved_from; /* the host from which this request moves it; 0 = not */
 };
 
-static int
-hold_order(const void *pa, const void *pb)
+static int hold_order(const void *pa, const void *pb)
 {
 	const struct hold *a = pa, *b = pb;
 
@@ -46,8 +45,7 @@ hold_order(const void *pa, const void *pb)
 	return (a->op > b->op) - (a->op < b->op);
 }
 
-static struct hold *
-collect_holds(struct commit *c, size_t *n)
+static struct hold *collect_holds(struct commit *c, size_t *n)
 {
 	struct hold *v;
 	size_t all = 0;
@@ -80,8 +78,7 @@ collect_holds(struct commit *c, size_t *n)
 }
 
 /* Is the result as the change expects it? */
-static bool
-as_expected(const struct hold *h, const struct row_held_result *r)
+static bool as_expected(const struct hold *h, const struct row_held_result *r)
 {
 	const struct rpc *x = h->m->x;
 	const struct snap_report *seen;
@@ -117,8 +114,7 @@ as_expected(const struct hold *h, const struct row_held_result *r)
 }
 
 /* What follows if a result is not as expected. */
-static enum err
-not_as_expected(struct commit *c, const struct hold *h)
+static enum err not_as_expected(struct commit *c, const struct hold *h)
 {
 	if (c->n > 1)
 		h->m->left = true;
@@ -134,8 +130,7 @@ not_as_expected(struct commit *c, const struct hold *h)
  * The name of a report that is acked without being stored must still be unknown, so
  * that no report is discarded because of an outdated row (architecture.md 3.2).
  */
-static enum err
-hold_unknown(struct member *m)
+static enum err hold_unknown(struct member *m)
 {
 	struct rpc *x = m->x;
 
@@ -154,8 +149,7 @@ hold_unknown(struct member *m)
 }
 
 /* Locks the results, and sorts out what expects something else of them. */
-static enum err
-hold_results(struct commit *c)
+static enum err hold_results(struct commit *c)
 {
 	size_t n, nrows, at = 0;
 	struct hold *v = collect_holds(c, &n);
@@ -179,8 +173,7 @@ hold_results(struct commit *c)
 	return c->n == 1 ? hold_unknown(&c->v[0]) : OK;
 }
 
-static bool
-version_as_read(const struct hav_table *t, const struct version_change *v)
+static bool version_as_read(const struct hav_table *t, const struct version_change *v)
 {
 	const struct host_app_version *was = v->was;
 
@@ -201,8 +194,7 @@ version_as_read(const struct hav_table *t, const struct version_change *v)
  * The same for the statistics of versions: if the validator or another RPC has changed
  * them, the RPC decides again instead of overwriting them.
  */
-static enum err
-hold_versions(struct commit *c)
+static enum err hold_versions(struct commit *c)
 {
 	int64_t *hosts = NEWN(c->a, int64_t, c->n + 1);
 	struct hav_table t = { 0 };
@@ -231,8 +223,7 @@ hold_versions(struct commit *c)
  * A request that has bound or replicated a workunit and leaves would have done so for
  * nothing.
  */
-static enum err
-nothing_bound_by_leavers(const struct commit *c)
+static enum err nothing_bound_by_leavers(const struct commit *c)
 {
 	for (size_t i = 0; i < c->n; i++)
 		for (size_t k = 0; c->v[i].left && k < c->v[i].x->dec->nsends; k++)
@@ -251,8 +242,7 @@ nothing_bound_by_leavers(const struct commit *c)
  * last round without any new work. If all jobs were lost, the rows read were outdated,
  * so they are read again. Is the RPC to decide again?
  */
-static bool
-decides_again(struct member *m)
+static bool decides_again(struct member *m)
 {
 	struct rpc *x = m->x;
 	struct decision *d = x->dec;
@@ -280,8 +270,7 @@ decides_again(struct member *m)
  * A lost job may have been the one that brings a large file, so the next job that needs
  * the file is charged.
  */
-static void
-charge_again(struct member *m)
+static void charge_again(struct member *m)
 {
 	struct rpc *x = m->x;
 	struct larges larges = larges_of(x->a, x->snap);
@@ -289,8 +278,7 @@ charge_again(struct member *m)
 	larges_charge(&larges, x->dec->sends, x->dec->nsends, m->send_lost);
 }
 
-static void
-drop_lost_sends(struct member *m)
+static void drop_lost_sends(struct member *m)
 {
 	struct decision *d = m->x->dec;
 	size_t kept = 0;
@@ -308,8 +296,7 @@ drop_lost_sends(struct member *m)
  * is acked without being stored, the rows behind that decision are read again, and they
  * must not be outdated on this cluster node either (architecture.md 3.2).
  */
-static enum err
-commit_begin(struct commit *c)
+static enum err commit_begin(struct commit *c)
 {
 	bool current = false;
 
@@ -333,8 +320,7 @@ commit_begin(struct commit *c)
  * Commits. An uncertain COMMIT succeeded if a host's row carries the token written
  * with it; of several hosts another request may have overwritten one since.
  */
-static enum err
-commit_finish(struct commit *c)
+static enum err commit_finish(struct commit *c)
 {
 	enum err e = db_commit(c->db, c->fail);
 
@@ -355,8 +341,7 @@ commit_finish(struct commit *c)
 }
 
 /* As commit_run(), without rolling back after an error; sets *again likewise. */
-static enum err
-commit_transaction(struct commit *c, bool *again)
+static enum err commit_transaction(struct commit *c, bool *again)
 {
 	struct member *lone = c->n == 1 ? &c->v[0] : NULL;
 
@@ -389,8 +374,7 @@ commit_transaction(struct commit *c, bool *again)
  * Runs the transaction. *again: nothing was written, because a lone request has lost
  * jobs and decides again.
  */
-static enum err
-commit_run(struct commit *c, bool *again)
+static enum err commit_run(struct commit *c, bool *again)
 {
 	enum err e = commit_transaction(c, again);
 
@@ -412,8 +396,7 @@ commit_run(struct commit *c, bool *again)
  * Raises files_no_work, a hint to the working set manager: a failure is only logged,
  * and the next RPC tries again.
  */
-static void
-raise_files_no_work(struct rpc *x)
+static void raise_files_no_work(struct rpc *x)
 {
 	const struct triggers t = triggers_of(x->conf, x->db, NULL);
 
@@ -428,8 +411,7 @@ raise_files_no_work(struct rpc *x)
 }
 
 /* Stores a sample for statistics; losing one does no harm. */
-static void
-store_baseline_cost(struct rpc *x)
+static void store_baseline_cost(struct rpc *x)
 {
 	const struct dec_baseline *w = &x->dec->baseline;
 	int64_t needed, jobs = (int64_t)baseline_cost_jobs(x->dec, &needed);
@@ -445,14 +427,12 @@ store_baseline_cost(struct rpc *x)
  * Are the host's trickles stored? A host without a row keeps its messages until it has
  * one.
  */
-static bool
-takes_trickles(const struct rpc *x)
+static bool takes_trickles(const struct rpc *x)
 {
 	return x->req->ntrickles > 0 && x->host_wait_s == 0;
 }
 
-void
-rpc_ring(const struct rpc *x)
+void rpc_ring(const struct rpc *x)
 {
 	const struct decision *d = x->dec;
 	bool moved = false;
@@ -474,8 +454,7 @@ rpc_ring(const struct rpc *x)
  * After the COMMIT: records what the reply may say, and writes hints and samples, which
  * need no transaction.
  */
-static void
-commit_done(struct rpc *x)
+static void commit_done(struct rpc *x)
 {
 	x->tx = TX_NONE;
 	x->trickles_stored = takes_trickles(x);
@@ -488,8 +467,7 @@ commit_done(struct rpc *x)
  * one statement is its own transaction. The reply promises nothing, so nothing is lost
  * with it.
  */
-static bool
-changes_nothing_else(const struct commit *c)
+static bool changes_nothing_else(const struct commit *c)
 {
 	const struct rpc *x = c->v[0].x;
 
@@ -498,8 +476,7 @@ changes_nothing_else(const struct commit *c)
 	       x->snap->havs == x->stored_havs && commit_only_host(x);
 }
 
-enum err
-rpc_commit(struct rpc *x)
+enum err rpc_commit(struct rpc *x)
 {
 	struct member m = { .x = x };
 	struct commit c = { .a = x->a, .db = x->db, .fail = &x->fail, .v = &m, .n = 1 };
@@ -547,8 +524,7 @@ enum { OPS_MOST = 64 }; /* results of a request that joins */
  * What must read again, or wait for a row of its own, commits alone: new and detached
  * hosts, moved results, reports acked without being stored.
  */
-static bool
-joins(const struct member *m)
+static bool joins(const struct member *m)
 {
 	const struct rpc *x = m->x;
 	bool yes = x->tx == TX_NONE && !x->dry && !x->snap->host_new &&
@@ -560,8 +536,7 @@ joins(const struct member *m)
 	return yes;
 }
 
-static int
-host_order(const void *pa, const void *pb)
+static int host_order(const void *pa, const void *pb)
 {
 	int64_t a = ((const struct member *)pa)->x->snap->host.id,
 		b = ((const struct member *)pb)->x->snap->host.id;
@@ -573,8 +548,7 @@ host_order(const void *pa, const void *pb)
  * Keeps the first request of each host. A second one commits alone, because its facts
  * change with the first.
  */
-static void
-one_of_each_host(struct commit *c)
+static void one_of_each_host(struct commit *c)
 {
 	size_t kept = 0;
 
@@ -586,8 +560,7 @@ one_of_each_host(struct commit *c)
 }
 
 /* Do the two jobs, of two requests, exclude each other? */
-static bool
-sends_clash(const struct dec_send *a, const struct dec_send *b)
+static bool sends_clash(const struct dec_send *a, const struct dec_send *b)
 {
 	if (a->job->workunitid != b->job->workunitid)
 		return false;
@@ -598,8 +571,7 @@ sends_clash(const struct dec_send *a, const struct dec_send *b)
 		   a->bind_version_id != b->bind_version_id);
 }
 
-static bool
-members_clash(const struct member *a, const struct member *b)
+static bool members_clash(const struct member *a, const struct member *b)
 {
 	const struct decision *d = a->x->dec, *e = b->x->dec;
 
@@ -614,8 +586,7 @@ members_clash(const struct member *a, const struct member *b)
  * Keeps the requests whose jobs the once rule, classes of hosts and versions allow
  * beside those of the requests before. The others commit alone and find the jobs lost.
  */
-static void
-without_clashes(struct commit *c)
+static void without_clashes(struct commit *c)
 {
 	size_t kept = 0;
 
@@ -630,8 +601,7 @@ without_clashes(struct commit *c)
 	c->n = kept;
 }
 
-enum err
-rpc_join(struct cohort *c)
+enum err rpc_join(struct cohort *c)
 {
 	struct commit g = { .a = c->a, .db = c->db, .fail = &c->fail };
 	bool again = false;

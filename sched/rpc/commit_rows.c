@@ -23,8 +23,7 @@ enum {
 };
 
 /* Returns the deadline in the database, later than that of the client. */
-static int64_t
-stored_deadline(const struct conf *cf, int64_t deadline)
+static int64_t stored_deadline(const struct conf *cf, int64_t deadline)
 {
 	return deadline + cf->report_grace_period +
 	       (int64_t)(cf->grace_period_hours * 3600);
@@ -32,8 +31,7 @@ stored_deadline(const struct conf *cf, int64_t deadline)
 
 /* --- what a request writes --- */
 
-static int
-op_order(const void *pa, const void *pb)
+static int op_order(const void *pa, const void *pb)
 {
 	const struct op *a = pa, *b = pb;
 
@@ -45,8 +43,7 @@ op_order(const void *pa, const void *pb)
 }
 
 /* Does it repeat the report or move before it? Only the first counts. */
-static bool
-repeats(const struct op *before, const struct op *o)
+static bool repeats(const struct op *before, const struct op *o)
 {
 	return o->result_id != 0 && before->result_id == o->result_id &&
 	       (o->kind == OP_REPORT || o->kind == OP_ACK ?
@@ -54,8 +51,7 @@ repeats(const struct op *before, const struct op *o)
 		       o->kind == OP_MOVE);
 }
 
-void
-commit_collect(struct member *m)
+void commit_collect(struct member *m)
 {
 	const struct rpc *x = m->x;
 	const struct decision *d = x->dec;
@@ -89,23 +85,20 @@ commit_collect(struct member *m)
 	m->nops = kept;
 }
 
-void
-commit_lose(struct member *m, size_t i)
+void commit_lose(struct member *m, size_t i)
 {
 	assert(!m->send_lost[i]);
 	m->send_lost[i] = true;
 	m->nsends_lost++;
 }
 
-bool
-commit_binds(const struct dec_send *s)
+bool commit_binds(const struct dec_send *s)
 {
 	return s->raise_to != 0 || (s->bind_hr_class != 0 && s->job->hr_class == 0) ||
 	       (s->bind_version_id != 0 && s->job->app_version_id == 0);
 }
 
-void
-commit_once(struct member *m)
+void commit_once(struct member *m)
 {
 	const struct rpc *x = m->x;
 
@@ -121,8 +114,7 @@ commit_once(struct member *m)
 
 /* --- workunits --- */
 
-static int
-touch_order(const void *pa, const void *pb)
+static int touch_order(const void *pa, const void *pb)
 {
 	const struct touch *a = pa, *b = pb;
 
@@ -136,8 +128,7 @@ touch_order(const void *pa, const void *pb)
  * deadline for sent jobs. If more results must be made, because the workunit is a
  * broadcast or is replicated now, at once too.
  */
-static size_t
-touches_add(const struct rpc *x, struct touch *t)
+static size_t touches_add(const struct rpc *x, struct touch *t)
 {
 	const struct decision *d = x->dec;
 	size_t n = 0;
@@ -161,8 +152,7 @@ touches_add(const struct rpc *x, struct touch *t)
 	return n;
 }
 
-void
-commit_touches(struct commit *c)
+void commit_touches(struct commit *c)
 {
 	struct touch *t;
 	size_t n = 0, kept = 0;
@@ -192,8 +182,7 @@ commit_touches(struct commit *c)
 	c->ntouches = kept;
 }
 
-static bool
-touch_binds(const struct touch *t)
+static bool touch_binds(const struct touch *t)
 {
 	return t->hr_class != 0 || t->version_id != 0;
 }
@@ -202,8 +191,7 @@ touch_binds(const struct touch *t)
  * Binds a workunit. If another request has bound it differently, the jobs are lost,
  * but the workunit is touched all the same because a report may need it.
  */
-static enum err
-bind_workunit(struct commit *c, struct touch *t)
+static enum err bind_workunit(struct commit *c, struct touch *t)
 {
 	enum err e = workunit_bind(
 	    c->db, t->workunitid, t->hr_class, t->version_id, t->at, c->fail);
@@ -220,8 +208,7 @@ bind_workunit(struct commit *c, struct touch *t)
 }
 
 /* Raises target_nresults; adjacent workunits with the same number share a statement. */
-static enum err
-raise_workunits(struct commit *c)
+static enum err raise_workunits(struct commit *c)
 {
 	int64_t ids[TOUCH_MAX];
 
@@ -237,8 +224,7 @@ raise_workunits(struct commit *c)
 	return OK;
 }
 
-enum err
-commit_write_workunits(struct commit *c)
+enum err commit_write_workunits(struct commit *c)
 {
 	struct row_pair each[TOUCH_MAX];
 	int64_t ids[TOUCH_MAX];
@@ -272,8 +258,7 @@ struct parts {                        /* what is written together */
 	size_t n, bytes;
 };
 
-static enum err
-parts_run(struct commit *c, struct parts *p)
+static enum err parts_run(struct commit *c, struct parts *p)
 {
 	for (int k = 0; k < OP__MAX; k++)
 		if (p->of[k] != NULL) {
@@ -291,8 +276,7 @@ parts_run(struct commit *c, struct parts *p)
 	return OK;
 }
 
-static void
-report_put(struct member *m, size_t i, struct parts *p)
+static void report_put(struct member *m, size_t i, struct parts *p)
 {
 	const struct rpc *x = m->x;
 	const struct dec_report *d = &x->dec->reports[i];
@@ -308,8 +292,7 @@ report_put(struct member *m, size_t i, struct parts *p)
 	result_report_put(p->of[OP_REPORT], d, &r, hostid, x->user, x->now);
 }
 
-static void
-send_put(struct member *m, const struct op *o, struct parts *p)
+static void send_put(struct member *m, const struct op *o, struct parts *p)
 {
 	const struct rpc *x = m->x;
 	const struct dec_send *s = &x->dec->sends[o->i];
@@ -331,8 +314,7 @@ send_put(struct member *m, const struct op *o, struct parts *p)
  * Moves a task to this host. If it is elsewhere by now, whether to abort it is decided
  * again.
  */
-static enum err
-write_move(struct rpc *x, size_t i)
+static enum err write_move(struct rpc *x, size_t i)
 {
 	const struct dec_move *m = &x->dec->moves[i];
 	enum err e = result_to_host(
@@ -341,8 +323,7 @@ write_move(struct rpc *x, size_t i)
 	return e == E_RACE ? E_RETRY : e;
 }
 
-static enum err
-op_put(struct member *m, const struct op *o, struct parts *p)
+static enum err op_put(struct member *m, const struct op *o, struct parts *p)
 {
 	struct rpc *x = m->x;
 
@@ -368,8 +349,7 @@ op_put(struct member *m, const struct op *o, struct parts *p)
 	return OK;
 }
 
-enum err
-commit_write_results(struct commit *c)
+enum err commit_write_results(struct commit *c)
 {
 	struct parts p = {
 		.of = { [OP_REPORT] = db_batch(c->a, SQL_RESULT_REPORT),
@@ -391,16 +371,16 @@ commit_write_results(struct commit *c)
 /* --- statistics of app versions on this host, of which an RPC changes only quotas and
  * counts --- */
 
-static bool
-version_differs(const struct host_app_version *a, const struct host_app_version *b)
+static bool version_differs(
+    const struct host_app_version *a, const struct host_app_version *b)
 {
 	return a->max_jobs_per_day != b->max_jobs_per_day ||
 	       a->n_jobs_today != b->n_jobs_today ||
 	       a->consecutive_valid != b->consecutive_valid;
 }
 
-static struct host_app_version *
-version_of(struct rpc *x, int64_t appid, int64_t app_version_id)
+static struct host_app_version *version_of(
+    struct rpc *x, int64_t appid, int64_t app_version_id)
 {
 	struct snapshot *s = x->snap;
 	int64_t id = resource_statistics_id(appid, app_version_id);
@@ -411,8 +391,8 @@ version_of(struct rpc *x, int64_t appid, int64_t app_version_id)
 	return NULL;
 }
 
-static struct host_app_version *
-version_of_send(struct rpc *x, const struct dec_send *d, size_t *cap)
+static struct host_app_version *version_of_send(
+    struct rpc *x, const struct dec_send *d, size_t *cap)
 {
 	struct snapshot *s = x->snap;
 	struct host_app_version *hav;
@@ -429,8 +409,8 @@ version_of_send(struct rpc *x, const struct dec_send *d, size_t *cap)
 	return &s->havs[s->nhavs - 1];
 }
 
-static void
-count_report(struct rpc *x, const struct dec_report *d, const struct snap_report *r)
+static void count_report(
+    struct rpc *x, const struct dec_report *d, const struct snap_report *r)
 {
 	struct host_app_version *hav = version_of(
 	    x, r->result.appid, r->result.app_version_id);
@@ -446,8 +426,7 @@ count_report(struct rpc *x, const struct dec_report *d, const struct snap_report
 }
 
 /* Without a quota only errors change anything. */
-void
-commit_versions(struct member *m)
+void commit_versions(struct member *m)
 {
 	struct rpc *x = m->x;
 	struct snapshot *s = x->snap;
@@ -482,8 +461,7 @@ commit_versions(struct member *m)
 	s->nhavs = nold;
 }
 
-enum err
-commit_write_versions(struct commit *c)
+enum err commit_write_versions(struct commit *c)
 {
 	struct db_batch *moved = db_batch(c->a, SQL_HOST_APP_VERSION_MOVE),
 			*new = db_batch(c->a, SQL_HOST_APP_VERSION_INSERT);
@@ -505,8 +483,7 @@ commit_write_versions(struct commit *c)
 
 /* --- hosts, and what depends on them --- */
 
-enum err
-commit_write_new(struct member *m)
+enum err commit_write_new(struct member *m)
 {
 	struct rpc *x = m->x;
 	struct snapshot *s = x->snap;
@@ -528,8 +505,7 @@ commit_write_new(struct member *m)
 	           OK;
 }
 
-static enum err
-write_trickles(struct rpc *x)
+static enum err write_trickles(struct rpc *x)
 {
 	for (size_t i = 0; i < x->req->ntrickles; i++)
 		TRY(trickle_insert(
@@ -538,8 +514,7 @@ write_trickles(struct rpc *x)
 }
 
 /* Stores the logs that the project requests; others are not kept. */
-static enum err
-write_logs(struct rpc *x)
+static enum err write_logs(struct rpc *x)
 {
 	const struct {
 		bool wanted;
@@ -562,8 +537,7 @@ write_logs(struct rpc *x)
  * Marks messages as delivered. Each goes into one reply only; another RPC of the host
  * may have delivered it.
  */
-static enum err
-write_down(struct rpc *x)
+static enum err write_down(struct rpc *x)
 {
 	struct decision *d = x->dec;
 	size_t kept = 0;
@@ -584,15 +558,13 @@ write_down(struct rpc *x)
  * Does the request change the preferences? A weak key may not change the account
  * (protocol.md 3.1).
  */
-static bool
-new_prefs(const struct rpc *x)
+static bool new_prefs(const struct rpc *x)
 {
 	return !x->weak_auth && x->dec->store_global_prefs &&
 	       x->req->global_prefs != NULL;
 }
 
-static bool
-new_cpid(const struct rpc *x)
+static bool new_cpid(const struct rpc *x)
 {
 	const char *cpid = x->req->cross_project_id;
 
@@ -600,8 +572,7 @@ new_cpid(const struct rpc *x)
 	       strcmp(cpid, x->user->cross_project_id) != 0;
 }
 
-static enum err
-write_account(struct rpc *x)
+static enum err write_account(struct rpc *x)
 {
 	const struct request *rq = x->req;
 
@@ -612,8 +583,7 @@ write_account(struct rpc *x)
 	return OK;
 }
 
-static bool
-is_to_go(const struct decision *d, int64_t file_id)
+static bool is_to_go(const struct decision *d, int64_t file_id)
 {
 	bool any = false;
 
@@ -626,8 +596,7 @@ is_to_go(const struct decision *d, int64_t file_id)
  * Ids of the large files that the host has. A file that it is just told to delete does
  * not count, so that of two holders not both are told.
  */
-static int64_t *
-files_kept(const struct rpc *x, size_t *n)
+static int64_t *files_kept(const struct rpc *x, size_t *n)
 {
 	const struct snapshot *s = x->snap;
 	int64_t *ids = NEWN(x->a, int64_t, s->nheld_files + 1);
@@ -640,8 +609,7 @@ files_kept(const struct rpc *x, size_t *n)
 }
 
 /* Of the files that the host has, in whatever order. */
-static int64_t
-files_digest(const struct rpc *x)
+static int64_t files_digest(const struct rpc *x)
 {
 	size_t n;
 	const int64_t *ids = files_kept(x, &n);
@@ -653,8 +621,7 @@ files_digest(const struct rpc *x)
 }
 
 /* Do the stored rows match the files that the host has now? */
-static bool
-files_are_known(const struct rpc *x)
+static bool files_are_known(const struct rpc *x)
 {
 	return !x->req->host.present ||
 	       files_digest(x) == (x->host == NULL ? 0 : x->host->files_digest);
@@ -664,8 +631,7 @@ files_are_known(const struct rpc *x)
  * Stores which large files the host has; the working set aims at a number of holders
  * for each.
  */
-static enum err
-write_files(struct rpc *x)
+static enum err write_files(struct rpc *x)
 {
 	size_t n;
 	const int64_t *ids = files_kept(x, &n);
@@ -675,8 +641,7 @@ write_files(struct rpc *x)
 	return host_files_save(x->db, x->a, x->snap->host.id, ids, n, x->now, &x->fail);
 }
 
-bool
-commit_only_host(const struct rpc *x)
+bool commit_only_host(const struct rpc *x)
 {
 	const struct request *rq = x->req;
 
@@ -685,8 +650,7 @@ commit_only_host(const struct rpc *x)
 	       rq->job_log == NULL;
 }
 
-static enum err
-write_others(struct rpc *x)
+static enum err write_others(struct rpc *x)
 {
 	TRY(write_files(x));
 	TRY(write_trickles(x));
@@ -695,8 +659,7 @@ write_others(struct rpc *x)
 	return write_account(x);
 }
 
-enum err
-commit_write_hosts(struct commit *c)
+enum err commit_write_hosts(struct commit *c)
 {
 	struct db_batch *hosts = db_batch(c->a, SQL_HOST_SAVE_RPC);
 

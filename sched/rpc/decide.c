@@ -10,8 +10,7 @@
  * A refused host is decided like one that wants no work: its reports are stored and
  * acked, and the refusal is an additional message (architecture.md 3.3).
  */
-static void
-decide_refused(struct rpc *x)
+static void decide_refused(struct rpc *x)
 {
 	struct rng rng = rng_seed(x->seed ^ 2);
 	struct request rq = *x->req;
@@ -34,8 +33,7 @@ decide_refused(struct rpc *x)
  * Decides without the jobs that this RPC has lost, and those that other requests of the
  * process have chosen.
  */
-static void
-decide_without_others(struct rpc *x)
+static void decide_without_others(struct rpc *x)
 {
 	struct rng rng = rng_seed(x->seed ^ 2);
 	struct chosen_job *others = NULL;
@@ -54,15 +52,13 @@ decide_without_others(struct rpc *x)
 }
 
 /* False if another request has chosen one of the jobs a moment ago. */
-static bool
-chosen_alone(struct rpc *x)
+static bool chosen_alone(struct rpc *x)
 {
 	return x->in_flight == NULL ||
 	       in_flight_choose(x->in_flight, x->a, &x->chosen, x->dec);
 }
 
-enum err
-rpc_decide(struct rpc *x)
+enum err rpc_decide(struct rpc *x)
 {
 	x->next = RPC_join;
 	if (x->refused != REFUSE_NOTHING) {
@@ -88,8 +84,7 @@ rpc_decide(struct rpc *x)
 	return OK;
 }
 
-enum err
-rpc_render(struct rpc *x)
+enum err rpc_render(struct rpc *x)
 {
 	x->next = RPC_served;
 	x->reply = (struct reply_in){ .conf = x->conf,

@@ -9,8 +9,8 @@
 
 /* Copies the text of the first such element; returns false if it is absent or longer.
  */
-static bool
-copy_element(const char *body, size_t n, const char *start, char *to, size_t size)
+static bool copy_element(
+    const char *body, size_t n, const char *start, char *to, size_t size)
 {
 	const char *from = memmem(body, n, start, strlen(start)), *end;
 	size_t len;
@@ -27,8 +27,7 @@ copy_element(const char *body, size_t n, const char *start, char *to, size_t siz
 	return true;
 }
 
-uint64_t
-host_key(const char *body, size_t n)
+uint64_t host_key(const char *body, size_t n)
 {
 	char id[24], authenticator[128];
 	uint64_t hash = HASH_SEED;

@@ -4,29 +4,25 @@
 #include "model/decision.h"
 #include "lib/banned.h"
 
-void
-in_flight_begin(struct in_flight *g)
+void in_flight_begin(struct in_flight *g)
 {
 	pthread_mutex_init(&g->lock, NULL);
 	g->all = (struct chosen_jobs){ .prev = &g->all, .next = &g->all };
 }
 
-void
-in_flight_close(struct in_flight *g)
+void in_flight_close(struct in_flight *g)
 {
 	pthread_mutex_destroy(&g->lock);
 }
 
-void
-in_flight_reads(struct in_flight *g, struct chosen_jobs *own)
+void in_flight_reads(struct in_flight *g, struct chosen_jobs *own)
 {
 	pthread_mutex_lock(&g->lock);
 	own->began = g->dropped;
 	pthread_mutex_unlock(&g->lock);
 }
 
-static void
-leave_ring(struct in_flight *g, struct chosen_jobs *own)
+static void leave_ring(struct in_flight *g, struct chosen_jobs *own)
 {
 	if (own->next == NULL)
 		return;
@@ -37,8 +33,7 @@ leave_ring(struct in_flight *g, struct chosen_jobs *own)
 	*own = (struct chosen_jobs){ .began = own->began };
 }
 
-static void
-enter_ring(struct in_flight *g, struct chosen_jobs *own)
+static void enter_ring(struct in_flight *g, struct chosen_jobs *own)
 {
 	own->prev = &g->all;
 	own->next = g->all.next;
@@ -46,8 +41,7 @@ enter_ring(struct in_flight *g, struct chosen_jobs *own)
 	g->all.next = own;
 }
 
-static bool
-job_in_flight(const struct in_flight *g, int64_t id)
+static bool job_in_flight(const struct in_flight *g, int64_t id)
 {
 	for (const struct chosen_jobs *c = g->all.next; c != &g->all; c = c->next)
 		for (size_t i = 0; i < c->n; i++)
@@ -56,8 +50,7 @@ job_in_flight(const struct in_flight *g, int64_t id)
 	return false;
 }
 
-bool
-in_flight_choose(struct in_flight *g, struct arena *a, struct chosen_jobs *own,
+bool in_flight_choose(struct in_flight *g, struct arena *a, struct chosen_jobs *own,
     const struct decision *d)
 {
 	struct chosen_job *v = NEWN(a, struct chosen_job, d->nsends + 1);
@@ -81,16 +74,15 @@ in_flight_choose(struct in_flight *g, struct arena *a, struct chosen_jobs *own,
 	return free;
 }
 
-void
-in_flight_drop(struct in_flight *g, struct chosen_jobs *own)
+void in_flight_drop(struct in_flight *g, struct chosen_jobs *own)
 {
 	pthread_mutex_lock(&g->lock);
 	leave_ring(g, own);
 	pthread_mutex_unlock(&g->lock);
 }
 
-int64_t
-in_flight_last(struct in_flight *g, const struct chosen_jobs *own, int64_t fileset_id)
+int64_t in_flight_last(
+    struct in_flight *g, const struct chosen_jobs *own, int64_t fileset_id)
 {
 	int64_t last = 0;
 
@@ -103,8 +95,7 @@ in_flight_last(struct in_flight *g, const struct chosen_jobs *own, int64_t files
 	return last;
 }
 
-int64_t
-in_flight_expect(
+int64_t in_flight_expect(
     struct in_flight *g, struct chosen_jobs *own, int64_t fileset_id, int64_t n)
 {
 	int64_t others = 0;
@@ -120,8 +111,7 @@ in_flight_expect(
 	return others;
 }
 
-struct chosen_job *
-in_flight_others(
+struct chosen_job *in_flight_others(
     struct in_flight *g, struct arena *a, const struct chosen_jobs *own, size_t *n)
 {
 	struct chosen_job *v = NULL;

@@ -26,8 +26,7 @@
  */
 
 /* Locks the workunits of the account's reported results. */
-static enum err
-lock_report_workunits(struct rpc *x)
+static enum err lock_report_workunits(struct rpc *x)
 {
 	int64_t *ids = NEWN(x->a, int64_t, x->req->nreports + 1);
 	size_t n = 0;
@@ -47,8 +46,7 @@ lock_report_workunits(struct rpc *x)
  * host, and of the workunits of reports. Locked candidates therefore never delay a
  * request that holds what this one needs.
  */
-enum err
-rpc_lock(struct rpc *x)
+enum err rpc_lock(struct rpc *x)
 {
 	TRY(db_begin_current(x->db, &x->fail));
 	x->tx = TX_OPEN;
@@ -59,16 +57,14 @@ rpc_lock(struct rpc *x)
 	return OK;
 }
 
-void
-rpc_roll_back(struct rpc *x)
+void rpc_roll_back(struct rpc *x)
 {
 	if (x->tx == TX_OPEN)
 		db_rollback(x->db);
 	x->tx = TX_NONE;
 }
 
-enum err
-rpc_unlock(struct rpc *x)
+enum err rpc_unlock(struct rpc *x)
 {
 	rpc_roll_back(x);
 	x->next = supply_pending(x->supply) ? RPC_more : RPC_wait;
@@ -83,8 +79,7 @@ enum {
 /* --- the host --- */
 
 /* Replaces NULL by "": no text of a row is NULL. */
-static void
-fill_texts(struct host *h)
+static void fill_texts(struct host *h)
 {
 	static char none[] = "";
 
@@ -97,8 +92,7 @@ fill_texts(struct host *h)
 }
 
 /* Fills the host as it will be stored; a new one keeps id 0 until the commit. */
-static void
-host_of_snapshot(struct rpc *x, struct snapshot *s)
+static void host_of_snapshot(struct rpc *x, struct snapshot *s)
 {
 	struct host *h = &s->host;
 	const char *cpid = x->req->host.host_cpid;
@@ -128,8 +122,7 @@ host_of_snapshot(struct rpc *x, struct snapshot *s)
 	s->predecessor = x->predecessor;
 }
 
-void
-rpc_prefs(struct rpc *x, struct snapshot *s)
+void rpc_prefs(struct rpc *x, struct snapshot *s)
 {
 	const char *venue = s->host.venue;
 
@@ -140,8 +133,7 @@ rpc_prefs(struct rpc *x, struct snapshot *s)
 	s->master_prefs = prefs_global(x->a, x->req->global_prefs, venue, x->now);
 }
 
-static enum err
-load_user(struct rpc *x, struct snapshot *s)
+static enum err load_user(struct rpc *x, struct snapshot *s)
 {
 	char *cpid = x->req->cross_project_id;
 	char md5[MD5_HEX];
@@ -163,8 +155,7 @@ load_user(struct rpc *x, struct snapshot *s)
  * Loads messages for tasks. A copied trickle (no host_info) comes from a client that
  * does not have the tasks.
  */
-static enum err
-load_down(struct rpc *x, struct snapshot *s)
+static enum err load_down(struct rpc *x, struct snapshot *s)
 {
 	/* Files that are retired are deleted by such messages. */
 	bool wanted = x->conf->msg_to_host || x->conf->retain_days > 0;
@@ -175,8 +166,7 @@ load_down(struct rpc *x, struct snapshot *s)
 	    x->db, x->a, s->host.id, DOWN_MAX, &s->down, &s->ndown, &x->fail);
 }
 
-static enum err
-load_logs(struct rpc *x, struct snapshot *s)
+static enum err load_logs(struct rpc *x, struct snapshot *s)
 {
 	const struct conf *cf = x->conf;
 
@@ -190,8 +180,7 @@ load_logs(struct rpc *x, struct snapshot *s)
  * True if the client trusts a key that is neither ours nor an old one of ours: it would
  * refuse our app files (protocol.md 5.6).
  */
-static bool
-key_is_strange(const struct rpc *x)
+static bool key_is_strange(const struct rpc *x)
 {
 	const struct reply_keys *k = x->keys;
 	const char *has = x->req->code_sign_key;
@@ -204,15 +193,13 @@ key_is_strange(const struct rpc *x)
 
 /* True if both the client's key and ours are missing: the client could not verify the
  * app files. */
-static bool
-key_is_missing(const struct rpc *x)
+static bool key_is_missing(const struct rpc *x)
 {
 	return x->req->code_sign_key == NULL && x->keys->code_sign_public == NULL;
 }
 
 /* True if this process drew recently; false if the clock was set back since. */
-static bool
-drew_lately(const struct rpc *x)
+static bool drew_lately(const struct rpc *x)
 {
 	return x->drawn_at != NULL && x->now >= *x->drawn_at &&
 	       x->now < *x->drawn_at + DRAW_EVERY_S;
@@ -223,8 +210,7 @@ drew_lately(const struct rpc *x)
  * request, so a busy process draws only once in a while; a request that has drawn draws
  * again when it reloads.
  */
-static bool
-draws_baseline(struct rpc *x, struct rng *rng)
+static bool draws_baseline(struct rpc *x, struct rng *rng)
 {
 	if (!decide_wants_work(x->conf, x->req) || x->refused != REFUSE_NOTHING ||
 	    x->only_job != 0)
@@ -240,8 +226,7 @@ draws_baseline(struct rpc *x, struct rng *rng)
 
 /* Creates the RPC's supply, from which the steps more and lock read the candidates.
  * Everything on which the candidates depend must have been read. */
-static void
-begin_supply(struct rpc *x)
+static void begin_supply(struct rpc *x)
 {
 	struct supply_in in = { .conf = x->conf,
 		.req = x->req,
@@ -264,8 +249,7 @@ begin_supply(struct rpc *x)
 }
 
 /* Sets the reason why this host may get no work at all, if there is one. */
-static void
-refuse_work(struct rpc *x)
+static void refuse_work(struct rpc *x)
 {
 	const struct requester by = { x->user, x->host, x->now };
 
@@ -280,8 +264,7 @@ refuse_work(struct rpc *x)
 		x->refused = REFUSE_NEW_HOSTS;
 }
 
-static enum err
-load_requester(struct rpc *x)
+static enum err load_requester(struct rpc *x)
 {
 	struct snapshot *s = NEW(x->a, struct snapshot);
 
@@ -304,8 +287,7 @@ load_requester(struct rpc *x)
 	return load_user(x, s);
 }
 
-static enum err
-load_reports(struct rpc *x)
+static enum err load_reports(struct rpc *x)
 {
 	struct snapshot *s = x->snap;
 
@@ -324,8 +306,8 @@ load_reports(struct rpc *x)
  * Reads the sets of the files that the hosts hold: finds which there are, chooses those
  * that matter, and reads their rows.
  */
-static enum err
-load_held(struct cohort *c, struct held_sets *held, struct set_rows *rows)
+static enum err load_held(
+    struct cohort *c, struct held_sets *held, struct set_rows *rows)
 {
 	for (size_t i = 0; i < c->n; i++) {
 		struct rpc *x = c->v[i];
@@ -345,8 +327,7 @@ load_held(struct cohort *c, struct held_sets *held, struct set_rows *rows)
 	return chosen_sets_read(c->db, c->a, held, c->n, rows, &c->fail);
 }
 
-static enum err
-load_files(struct rpc *x)
+static enum err load_files(struct rpc *x)
 {
 	struct snapshot *s = x->snap;
 
@@ -358,8 +339,7 @@ load_files(struct rpc *x)
 	return OK;
 }
 
-enum err
-rpc_load(struct cohort *c)
+enum err rpc_load(struct cohort *c)
 {
 	struct snapshot **snaps = NEWN(c->a, struct snapshot *, c->n);
 	struct held_sets *held = NEWN(c->a, struct held_sets, c->n);
@@ -377,15 +357,13 @@ rpc_load(struct cohort *c)
 /* Reads the candidates with the queries that supply asks for. */
 
 /* Must a transaction be opened or rolled back before the query? */
-static bool
-needs_step(const struct rpc *x, const struct supply_query *q)
+static bool needs_step(const struct rpc *x, const struct supply_query *q)
 {
 	return (x->tx == TX_OPEN) != q->lock && (q->lock || q->unlock);
 }
 
 /* Fails if the job that is asked about did not become a candidate. */
-static enum err
-check_only_job(struct rpc *x)
+static enum err check_only_job(struct rpc *x)
 {
 	const struct snapshot *s = x->snap;
 
@@ -402,8 +380,7 @@ check_only_job(struct rpc *x)
  * of a file set runs behind those that other requests of the process have chosen; if
  * there are none, the query itself, whose answer is a fact.
  */
-static enum err
-run_next_query(struct rpc *x)
+static enum err run_next_query(struct rpc *x)
 {
 	struct supply_source from = { x->db, x->a, x->conf, x->req, x->snap };
 	const struct supply_query *q = supply_next(x->supply, x->tx == TX_OPEN);
@@ -426,8 +403,7 @@ run_next_query(struct rpc *x)
 }
 
 /* Runs the request's queries up to one that several requests can ask together. */
-static enum err
-run_own_queries(struct rpc *x)
+static enum err run_own_queries(struct rpc *x)
 {
 	const struct supply_query *q;
 
@@ -442,8 +418,8 @@ run_own_queries(struct rpc *x)
  * first: behind the jobs that other requests have chosen, and nth of those that they
  * will choose.
  */
-static struct supply_query
-query_behind_others(struct rpc *x, const struct supply_query *q)
+static struct supply_query query_behind_others(
+    struct rpc *x, const struct supply_query *q)
 {
 	struct supply_query behind = *q;
 	int64_t last;
@@ -459,8 +435,7 @@ query_behind_others(struct rpc *x, const struct supply_query *q)
 
 /* Runs the queries of several requests together; who gets nothing because it is left to
  * others is added to those that ask alone. */
-static enum err
-run_together(struct cohort *c, struct cohort *alone)
+static enum err run_together(struct cohort *c, struct cohort *alone)
 {
 	struct supply_query *q = NEWN(c->a, struct supply_query, c->n);
 	struct supply_rows *rows = NEWN(c->a, struct supply_rows, c->n);
@@ -481,8 +456,7 @@ run_together(struct cohort *c, struct cohort *alone)
 }
 
 /* Runs the next query of all requests that can run one now; *n is their number. */
-static enum err
-run_next_jobs(struct cohort *c, size_t *n)
+static enum err run_next_jobs(struct cohort *c, size_t *n)
 {
 	struct cohort asking = *c, alone = *c;
 
@@ -510,8 +484,7 @@ run_next_jobs(struct cohort *c, size_t *n)
  * request that finds nothing to send needs no further query; one that may wait for work
  * does not take a place to wait in vain.
  */
-static enum err
-load_account_full(struct rpc *x)
+static enum err load_account_full(struct rpc *x)
 {
 	struct snapshot *s = x->snap;
 	int64_t most = x->conf->max_hosts_with_work_per_account, id = 0;
@@ -528,8 +501,7 @@ load_account_full(struct rpc *x)
 
 /* Goes on to the step that the next query needs; else reads what a decision needs
  * beside the candidates. */
-static enum err
-leave_more(struct rpc *x)
+static enum err leave_more(struct rpc *x)
 {
 	if (supply_next(x->supply, x->tx == TX_OPEN) != NULL) {
 		x->next = x->tx == TX_OPEN ? RPC_unlock : RPC_lock;
@@ -544,8 +516,7 @@ leave_more(struct rpc *x)
  * Do the statistics of versions matter? Only if there are jobs: most requests to a
  * project without work have, send and report none.
  */
-static bool
-needs_versions(const struct rpc *x)
+static bool needs_versions(const struct rpc *x)
 {
 	const struct snapshot *s = x->snap;
 	size_t jobs = s->nin_progress + x->req->nreports + s->nnci + s->ndrawn;
@@ -557,8 +528,7 @@ needs_versions(const struct rpc *x)
 
 /* Loads the statistics of versions. The day's counts restart at the host's own
  * midnight. */
-static enum err
-load_versions(struct cohort *c)
+static enum err load_versions(struct cohort *c)
 {
 	int64_t *ids = NEWN(c->a, int64_t, c->n);
 	struct host_app_version *rows = NULL;
@@ -590,8 +560,7 @@ load_versions(struct cohort *c)
 	return OK;
 }
 
-enum err
-rpc_more(struct cohort *c)
+enum err rpc_more(struct cohort *c)
 {
 	struct supply_rows *lasts = NEW(c->a, struct supply_rows);
 	size_t n;

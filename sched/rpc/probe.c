@@ -14,8 +14,7 @@
 
 enum { SECRET_MOST = 256 };
 
-bool
-probe_asked(struct arena *a, const struct conf *cf, const char *body, size_t n)
+bool probe_asked(struct arena *a, const struct conf *cf, const char *body, size_t n)
 {
 	static const char open[] = "<" PROBE_ELEMENT ">";
 	const char *at = memmem(body, n, open, strlen(open));
@@ -40,8 +39,7 @@ probe_asked(struct arena *a, const struct conf *cf, const char *body, size_t n)
  * Checks that a directory is writable by creating and removing a file, because
  * permissions alone do not tell.
  */
-static void
-try_dir(struct rpc *x, const char *dir)
+static void try_dir(struct rpc *x, const char *dir)
 {
 	const char *path = arena_printf(x->a, "%s/.probe-%ld", dir, (long)getpid());
 	struct fail f = { 0 };
@@ -54,8 +52,7 @@ try_dir(struct rpc *x, const char *dir)
 }
 
 /* Checks the key that new clients need to verify programs. */
-static void
-try_key(struct rpc *x)
+static void try_key(struct rpc *x)
 {
 	const char *path = arena_printf(x->a, "%s/code_sign_public", x->conf->key_dir);
 	struct fail f = { 0 };
@@ -69,8 +66,7 @@ try_key(struct rpc *x)
 	buf_tag(&x->out, PROBE_TROUBLE, f.detail);
 }
 
-static void
-try_dirs(struct rpc *x)
+static void try_dirs(struct rpc *x)
 {
 	const struct conf *cf = x->conf;
 
@@ -82,8 +78,7 @@ try_dirs(struct rpc *x)
 			try_dir(x, trigger_dir(x->a, cf, t));
 }
 
-void
-probe_answer(struct rpc *x, const char *trouble)
+void probe_answer(struct rpc *x, const char *trouble)
 {
 	const struct decision *d = x->step == RPC_served ? x->dec : NULL;
 	const char *what = d == NULL     ? "" :

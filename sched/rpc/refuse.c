@@ -34,8 +34,7 @@ static const struct {
  * Returns text with detail in place of %s, both cut so that clients do not drop the
  * message.
  */
-static char *
-fill_detail(struct arena *a, const char *text, const char *detail)
+static char *fill_detail(struct arena *a, const char *text, const char *detail)
 {
 	const char *gap = strstr(text, "%s");
 
@@ -45,8 +44,8 @@ fill_detail(struct arena *a, const char *text, const char *detail)
 	    detail == NULL ? "" : detail, gap + 2);
 }
 
-struct refusal
-refusal_of(struct arena *a, const struct conf *cf, enum situation s, const char *detail)
+struct refusal refusal_of(
+    struct arena *a, const struct conf *cf, enum situation s, const char *detail)
 {
 	int delay = refusals[s].delay_s;
 
@@ -58,20 +57,17 @@ refusal_of(struct arena *a, const struct conf *cf, enum situation s, const char 
 		.text = fill_detail(a, refusals[s].text, detail) };
 }
 
-const char *
-refuse_name(enum situation s)
+const char *refuse_name(enum situation s)
 {
 	return refusals[s].name;
 }
 
-bool
-refuse_is_down(enum situation s)
+bool refuse_is_down(enum situation s)
 {
 	return refusals[s].down;
 }
 
-enum situation
-refuse_error(enum err e, bool hostid_given)
+enum situation refuse_error(enum err e, bool hostid_given)
 {
 	switch (e) {
 	case OK:
@@ -97,8 +93,7 @@ refuse_error(enum err e, bool hostid_given)
 	return REFUSE_FAILED;
 }
 
-static bool
-platform_known(const struct request *rq, const struct catalog *cat)
+static bool platform_known(const struct request *rq, const struct catalog *cat)
 {
 	for (size_t i = 0; i < rq->nplatforms; i++) {
 		const struct platform *p = catalog_platform_named(
@@ -110,8 +105,7 @@ platform_known(const struct request *rq, const struct catalog *cat)
 	return false;
 }
 
-static const char *
-or_empty(const char *text)
+static const char *or_empty(const char *text)
 {
 	return text == NULL ? "" : text;
 }
@@ -119,9 +113,8 @@ or_empty(const char *text)
 /*
  * Administrators' patterns are matched against "name TAB version" (protocol.md 2.10).
  */
-static bool
-machine_is_banned(struct arena *a, const struct conf_patterns *ban, const char *name,
-    const char *version)
+static bool machine_is_banned(struct arena *a, const struct conf_patterns *ban,
+    const char *name, const char *version)
 {
 	const char *both;
 
@@ -135,9 +128,8 @@ machine_is_banned(struct arena *a, const struct conf_patterns *ban, const char *
 }
 
 /* A replicated trickle describes no host, so it need not name a platform. */
-static enum situation
-refuse_machine(struct arena *a, const struct conf *cf, const struct request *rq,
-    const struct catalog *cat)
+static enum situation refuse_machine(struct arena *a, const struct conf *cf,
+    const struct request *rq, const struct catalog *cat)
 {
 	const struct rq_host *h = &rq->host;
 
@@ -150,9 +142,8 @@ refuse_machine(struct arena *a, const struct conf *cf, const struct request *rq,
 	return platform_known(rq, cat) ? REFUSE_NOTHING : REFUSE_NO_PLATFORM;
 }
 
-enum situation
-refuse_host(struct arena *a, const struct conf *cf, const struct request *rq,
-    const struct requester *by, const struct catalog *cat)
+enum situation refuse_host(struct arena *a, const struct conf *cf,
+    const struct request *rq, const struct requester *by, const struct catalog *cat)
 {
 	const struct host *host = by->host;
 
@@ -168,8 +159,7 @@ refuse_host(struct arena *a, const struct conf *cf, const struct request *rq,
 	return refuse_machine(a, cf, rq, cat);
 }
 
-char *
-refuse_detail(
+char *refuse_detail(
     struct arena *a, const struct conf *cf, enum situation s, const struct request *rq)
 {
 	const struct rq_host *h = &rq->host;
@@ -186,14 +176,12 @@ refuse_detail(
 	return arena_strdup(a, or_empty(rq->platform_name));
 }
 
-static void
-add_hint(struct dec_message *to, size_t *n, bool notice, char *text)
+static void add_hint(struct dec_message *to, size_t *n, bool notice, char *text)
 {
 	to[(*n)++] = (struct dec_message){ .notice = notice, .text = text };
 }
 
-size_t
-refuse_hints(struct arena *a, const struct conf *cf, const struct request *rq,
+size_t refuse_hints(struct arena *a, const struct conf *cf, const struct request *rq,
     int64_t now, struct dec_message to[REFUSE_HINTS_MAX])
 {
 	int64_t left = cf->min_core_client_upgrade_deadline - now;
@@ -221,8 +209,7 @@ refuse_hints(struct arena *a, const struct conf *cf, const struct request *rq,
 	return n;
 }
 
-void
-refuse_render(struct buf *out, const struct conf *cf, const struct request *rq,
+void refuse_render(struct buf *out, const struct conf *cf, const struct request *rq,
     enum situation s, const char *detail, double delay_s)
 {
 	struct refusal r = refusal_of(out->a, cf, s, detail);

@@ -26,8 +26,7 @@ static const struct step {
 #undef TO
 };
 
-static void
-rpc_refuse(struct rpc *x, enum err e)
+static void rpc_refuse(struct rpc *x, enum err e)
 {
 	enum situation s = refuse_error(e, x->req != NULL && x->req->hostid != 0);
 
@@ -49,8 +48,7 @@ rpc_refuse(struct rpc *x, enum err e)
 /*
  * Parses the elements at the head that authentication needs, as a request of their own.
  */
-static enum err
-parse_head(struct rpc *x)
+static enum err parse_head(struct rpc *x)
 {
 	static const char *const tags[] = { "authenticator", "hostid",
 		"core_client_major_version", "core_client_minor_version",
@@ -72,8 +70,7 @@ parse_head(struct rpc *x)
 	return request_parse(x->a, b.p, b.n, &x->req, &x->fail);
 }
 
-enum err
-rpc_parse(struct rpc *x)
+enum err rpc_parse(struct rpc *x)
 {
 	x->next = RPC_authenticate;
 	if (x->head)
@@ -81,15 +78,13 @@ rpc_parse(struct rpc *x)
 	return request_parse(x->a, x->in, x->in_n, &x->req, &x->fail);
 }
 
-void
-rpc_begin(struct rpc *x)
+void rpc_begin(struct rpc *x)
 {
 	x->out = buf_new(x->a);
 	x->start = clock_now_f();
 }
 
-void
-rpc_resume(struct rpc *x, const struct rpc_wait *w)
+void rpc_resume(struct rpc *x, const struct rpc_wait *w)
 {
 	rpc_begin(x);
 	x->now = w->now;
@@ -99,8 +94,7 @@ rpc_resume(struct rpc *x, const struct rpc_wait *w)
 	x->waited_ms = w->waited_ms;
 }
 
-bool
-rpc_head_passes(struct rpc *x)
+bool rpc_head_passes(struct rpc *x)
 {
 	x->head = true;
 	rpc_begin(x);
@@ -109,8 +103,7 @@ rpc_head_passes(struct rpc *x)
 }
 
 /* After E_RETRY: naps and reconnects if needed; gives up after RPC_RETRIES. */
-static enum err
-rpc_retry(struct rpc *x)
+static enum err rpc_retry(struct rpc *x)
 {
 	if (x->retries++ == RPC_RETRIES)
 		return E_RETRY;
@@ -124,8 +117,7 @@ rpc_retry(struct rpc *x)
  * After a step: what comes next. What was read before a failure may be outdated, so
  * the table says where to resume.
  */
-static void
-settle(struct rpc *x)
+static void settle(struct rpc *x)
 {
 	enum err e = x->end;
 	enum rpc_step to = e == OK ? x->next : x->resume;
@@ -150,8 +142,7 @@ settle(struct rpc *x)
 	log_prefix("%s", "");
 }
 
-static uint64_t
-own_statements(const struct cohort *c)
+static uint64_t own_statements(const struct cohort *c)
 {
 	uint64_t n = 0;
 
@@ -161,8 +152,7 @@ own_statements(const struct cohort *c)
 }
 
 /* Runs the step at which the requests are. */
-static void
-run_step(struct cohort *c)
+static void run_step(struct cohort *c)
 {
 	const struct step *s = &steps[c->v[0]->step];
 	uint64_t before = db_statements(c->db) - own_statements(c), shared;
@@ -204,8 +194,7 @@ run_step(struct cohort *c)
  * else those at a step that each takes by itself, so that none waits for the others'
  * statements; else those at the earliest step, to which the others cannot add any more.
  */
-static void
-next_cohort(struct rpc *const *v, size_t n, struct cohort *c)
+static void next_cohort(struct rpc *const *v, size_t n, struct cohort *c)
 {
 	const struct rpc *first = NULL;
 	int least = 0;
@@ -227,8 +216,7 @@ next_cohort(struct rpc *const *v, size_t n, struct cohort *c)
 			c->v[c->n++] = v[i];
 }
 
-void
-rpc_run(
+void rpc_run(
     struct rpc *const *v, size_t n, void (*over)(void *ctx, struct rpc *), void *ctx)
 {
 	struct rpc **left;

@@ -232,8 +232,7 @@ void rpc_note(struct rpc *, bool notice, const char *text);
 void rpc_complete_decision(struct rpc *, double delay_s);
 
 /* Have all rounds lost their jobs? Then the reply contains no new work. */
-static inline bool
-rpc_sends_given_up(const struct rpc *x)
+static inline bool rpc_sends_given_up(const struct rpc *x)
 {
 	return x->rounds > RPC_ROUNDS;
 }

@@ -16,8 +16,7 @@
 
 /* Messages to a client from the scheduler itself, beside the decision's. */
 
-void
-rpc_note(struct rpc *x, bool notice, const char *text)
+void rpc_note(struct rpc *x, bool notice, const char *text)
 {
 	PUSH(x->a, x->notes, x->nnotes, x->notes_cap) = (struct dec_message){
 		.notice = notice, .text = arena_strdup(x->a, text)
@@ -28,14 +27,12 @@ rpc_note(struct rpc *x, bool notice, const char *text)
  * Does the reply carry the decision's number? If work was wanted and none is sent, the
  * volunteer can ask the administrator why.
  */
-static bool
-has_number(const struct decision *d)
+static bool has_number(const struct decision *d)
 {
 	return d->nsends == 0 && d->why != WHY_NONE && d->why != WHY_DONT_SEND;
 }
 
-void
-rpc_complete_decision(struct rpc *x, double delay_s)
+void rpc_complete_decision(struct rpc *x, double delay_s)
 {
 	struct decision *d = x->dec;
 	struct dec_message *all = NEWN(
@@ -70,8 +67,7 @@ struct counting {
 
 /* A series that the file has no room for, or with too long a name, is left out; the
  * others still count. */
-static enum err
-counts_add(struct counting *k, const char *series, uint64_t by)
+static enum err counts_add(struct counting *k, const char *series, uint64_t by)
 {
 	enum err e = by == 0 ? OK : counters_add(&k->c->counters, series, by, k->f);
 
@@ -84,14 +80,13 @@ counts_add(struct counting *k, const char *series, uint64_t by)
 }
 
 /* value: of the metric's only label; "" if it has none. */
-static enum err
-add_metric(struct counting *k, enum metric m, const char *value, uint64_t by)
+static enum err add_metric(
+    struct counting *k, enum metric m, const char *value, uint64_t by)
 {
 	return by == 0 ? OK : counts_add(k, metric_series(k->x->a, m, &value), by);
 }
 
-static enum err
-add_to_histogram(struct counting *k, enum metric m, double value)
+static enum err add_to_histogram(struct counting *k, enum metric m, double value)
 {
 	TRY(counts_add(k, metric_bucket_series(k->x->a, m, value), 1));
 	if (value > 0)
@@ -100,8 +95,7 @@ add_to_histogram(struct counting *k, enum metric m, double value)
 	return OK;
 }
 
-static enum err
-add_sends(struct counting *k)
+static enum err add_sends(struct counting *k)
 {
 	const struct decision *d = k->x->dec;
 	uint64_t sent = 0, saved = 0;
@@ -123,8 +117,7 @@ add_sends(struct counting *k)
 static bool report_is_foreign(const struct decision *d, size_t i);
 
 /* Number of reports of results that went to another account's host. */
-static uint64_t
-foreign_reports(const struct decision *d, size_t n)
+static uint64_t foreign_reports(const struct decision *d, size_t n)
 {
 	uint64_t foreign = 0;
 
@@ -133,8 +126,7 @@ foreign_reports(const struct decision *d, size_t n)
 	return foreign;
 }
 
-static enum err
-add_decision(struct counting *k)
+static enum err add_decision(struct counting *k)
 {
 	const struct decision *d = k->x->dec;
 
@@ -151,8 +143,7 @@ add_decision(struct counting *k)
 }
 
 /* Counts the errors of this connection since the last request. */
-static enum err
-add_db_errors(struct counting *k)
+static enum err add_db_errors(struct counting *k)
 {
 	struct row_pair v[DB_ERRORS_KEPT];
 	size_t n = k->x->db == NULL ? 0 : db_take_errors(k->x->db, v);
@@ -165,8 +156,7 @@ add_db_errors(struct counting *k)
 }
 
 /* What a request cost, whatever its reply. */
-static enum err
-add_costs(struct counting *k)
+static enum err add_costs(struct counting *k)
 {
 	const struct rpc *x = k->x;
 
@@ -182,8 +172,7 @@ add_costs(struct counting *k)
 	return add_db_errors(k);
 }
 
-static enum err
-count_rpc(struct counts *c, const struct rpc *x, struct fail *f)
+static enum err count_rpc(struct counts *c, const struct rpc *x, struct fail *f)
 {
 	bool refused = x->refused != REFUSE_NOTHING;
 	struct counting k = { c, x, f };
@@ -197,8 +186,7 @@ count_rpc(struct counts *c, const struct rpc *x, struct fail *f)
 	return OK;
 }
 
-static enum err
-counters_ready(struct counts *c, const struct rpc *x, struct fail *f)
+static enum err counters_ready(struct counts *c, const struct rpc *x, struct fail *f)
 {
 	if (c->counters.file.map != NULL)
 		return OK;
@@ -206,8 +194,7 @@ counters_ready(struct counts *c, const struct rpc *x, struct fail *f)
 	    &c->counters, arena_printf(x->a, "%s/" COUNTERS_FILE, x->conf->run_dir), f);
 }
 
-void
-counts_keep(struct counts *c, const struct rpc *x)
+void counts_keep(struct counts *c, const struct rpc *x)
 {
 	struct fail f = { 0 };
 	enum err e;
@@ -234,8 +221,7 @@ counts_keep(struct counts *c, const struct rpc *x)
 	counts_close(c);
 }
 
-void
-counts_close(struct counts *c)
+void counts_close(struct counts *c)
 {
 	shared_close(&c->counters.file);
 }
@@ -243,15 +229,13 @@ counts_close(struct counts *c)
 enum { NAMES_MAX = 1500 }; /* bytes of job names per line */
 
 /* Appends "%s%lld"; printf would take longer than all the rest. */
-static void
-log_put_number(struct buf *b, const char *what, int64_t n)
+static void log_put_number(struct buf *b, const char *what, int64_t n)
 {
 	buf_puts(b, what);
 	buf_i64(b, n);
 }
 
-static void
-log_put_sends(struct buf *b, const struct decision *d)
+static void log_put_sends(struct buf *b, const struct decision *d)
 {
 	log_put_number(b, " sent=", (int64_t)d->nsends);
 	for (size_t i = 0; i < d->nsends; i++) {
@@ -269,8 +253,7 @@ log_put_sends(struct buf *b, const struct decision *d)
  * Appends each delete order with its reason (the file's state, or SPACE) and the bytes
  * it frees.
  */
-static void
-log_put_deletes(struct buf *b, const struct decision *d)
+static void log_put_deletes(struct buf *b, const struct decision *d)
 {
 	size_t most = b->n + NAMES_MAX;
 
@@ -289,8 +272,7 @@ log_put_deletes(struct buf *b, const struct decision *d)
 	buf_puts(b, d->ndeletes > 0 ? "]" : "");
 }
 
-static void
-log_put_reasons(struct buf *b, const struct decision *d)
+static void log_put_reasons(struct buf *b, const struct decision *d)
 {
 	const char *before = " why=";
 
@@ -307,8 +289,7 @@ log_put_reasons(struct buf *b, const struct decision *d)
 	}
 }
 
-static size_t
-count_acked(const struct request *rq, const struct decision *d)
+static size_t count_acked(const struct request *rq, const struct decision *d)
 {
 	size_t n = 0;
 
@@ -318,16 +299,14 @@ count_acked(const struct request *rq, const struct decision *d)
 }
 
 /* Appends text from a client as one word of the line. */
-static void
-log_put_word(struct buf *b, const char *text)
+static void log_put_word(struct buf *b, const char *text)
 {
 	for (; *text != '\0'; text++)
 		buf_put(b, (unsigned char)*text > ' ' ? text : "_", 1);
 }
 
 /* Is report i of a result that was sent to a host of another account? */
-static bool
-report_is_foreign(const struct decision *d, size_t i)
+static bool report_is_foreign(const struct decision *d, size_t i)
 {
 	return d->reports[i].note != NULL &&
 	       strcmp(d->reports[i].note, REPORT_FOREIGN) == 0;
@@ -335,8 +314,8 @@ report_is_foreign(const struct decision *d, size_t i)
 
 /* Appends the results that were sent to another account: its host does not appear, the
  * result's own row has it. */
-static void
-log_put_foreign(struct buf *b, const struct request *rq, const struct decision *d)
+static void log_put_foreign(
+    struct buf *b, const struct request *rq, const struct decision *d)
 {
 	size_t most = b->n + NAMES_MAX;
 	const char *before = " foreign=";
@@ -351,8 +330,7 @@ log_put_foreign(struct buf *b, const struct request *rq, const struct decision *
 }
 
 /* Appends the work wanted for each resource: "want=100s/1.0 want=50s/0.5:NVIDIA". */
-static void
-log_put_wants(struct buf *b, const struct request *rq)
+static void log_put_wants(struct buf *b, const struct request *rq)
 {
 	buf_printf(b, " want=%.0fs/%.1f",
 	    rq->has_cpu_request ? rq->cpu_req_secs : rq->work_req_seconds,
@@ -366,8 +344,7 @@ log_put_wants(struct buf *b, const struct request *rq)
 		}
 }
 
-static void
-log_put_request(struct buf *b, const struct rpc *x)
+static void log_put_request(struct buf *b, const struct rpc *x)
 {
 	const struct request *rq = x->req;
 
@@ -379,14 +356,12 @@ log_put_request(struct buf *b, const struct rpc *x)
 		buf_printf(b, " repaired=%u", rq->repairs);
 }
 
-void
-rpc_log_prefix(const struct rpc *x)
+void rpc_log_prefix(const struct rpc *x)
 {
 	log_prefix("[rpc=%08llx]", (unsigned long long)x->seed & 0xffffffff);
 }
 
-void
-cohort_each(struct cohort *c, enum err (*part)(struct rpc *))
+void cohort_each(struct cohort *c, enum err (*part)(struct rpc *))
 {
 	for (size_t i = 0; i < c->n; i++) {
 		struct rpc *x = c->v[i];
@@ -401,8 +376,7 @@ cohort_each(struct cohort *c, enum err (*part)(struct rpc *))
 	log_prefix("%s", "");
 }
 
-void
-rpc_log(const struct rpc *x)
+void rpc_log(const struct rpc *x)
 {
 	struct buf b = buf_new(x->a);
 	bool served = x->step == RPC_served;

@@ -30,8 +30,7 @@ enum {
  * Returns the decision's entry for a file set; NULL if the decision did not consider
  * it.
  */
-static const struct dec_file *
-wanted_file(const struct rpc *x, int64_t id)
+static const struct dec_file *wanted_file(const struct rpc *x, int64_t id)
 {
 	for (size_t i = 0; i < x->snap->nfiles; i++)
 		if (x->snap->files[i].fileset_id == id)
@@ -43,8 +42,7 @@ wanted_file(const struct rpc *x, int64_t id)
  * Counts the demand for file sets. A failure does not affect this host; other files
  * may then be chosen first.
  */
-static void
-count_demand(struct rpc *x, const int64_t *ids, size_t n, int64_t now)
+static void count_demand(struct rpc *x, const int64_t *ids, size_t n, int64_t now)
 {
 	struct fail f = { 0 };
 	enum err e = OK;
@@ -65,8 +63,8 @@ struct raising {                 /* of a request's triggers */
  * Returns for each wanted file the age of its trigger in s, -1 = not raised. A failure
  * only means that the request waits.
  */
-static int64_t *
-trigger_ages_wanted(struct rpc *x, const struct triggers *t, int64_t now)
+static int64_t *trigger_ages_wanted(
+    struct rpc *x, const struct triggers *t, int64_t now)
 {
 	char **names = NEWN(x->a, char *, x->dec->nwant + 1);
 	int64_t *age_s = NEWN(x->a, int64_t, x->dec->nwant + 1);
@@ -90,8 +88,7 @@ trigger_ages_wanted(struct rpc *x, const struct triggers *t, int64_t now)
  * already. A trigger that has waited for a minute is unanswered: its generator is dead
  * or busy, or there is none.
  */
-static struct raising
-raise_triggers(struct rpc *x)
+static struct raising raise_triggers(struct rpc *x)
 {
 	const struct triggers t = triggers_of(x->conf, x->db, NULL);
 	int64_t *raised = NEWN(x->a, int64_t, x->dec->nwant + 1), now = clock_now();
@@ -124,8 +121,7 @@ raise_triggers(struct rpc *x)
 /* --- the wait begins --- */
 
 /* Takes a place to wait; false if all are taken. */
-static bool
-take_waiting_place(const struct rpc *x, const struct rpc_wait *w)
+static bool take_waiting_place(const struct rpc *x, const struct rpc_wait *w)
 {
 	if (x->conf->locality_max_waiters == 0)
 		return false;
@@ -138,8 +134,7 @@ take_waiting_place(const struct rpc *x, const struct rpc_wait *w)
 }
 
 /* Notes what the request waits for; "" is the name of an unknown set. */
-static void
-remember(struct rpc *x, struct rpc_wait *w)
+static void remember(struct rpc *x, struct rpc_wait *w)
 {
 	w->n = x->dec->nwant < LOOK_FILES ? x->dec->nwant : LOOK_FILES;
 	w->sets = NEWN(w->a, int64_t, w->n + 1);
@@ -160,8 +155,7 @@ remember(struct rpc *x, struct rpc_wait *w)
 	w->ended = WAIT_NOT_YET;
 }
 
-enum err
-rpc_wait(struct rpc *x)
+enum err rpc_wait(struct rpc *x)
 {
 	struct rpc_wait *w = x->waiting;
 	struct raising r = { 0 };
@@ -198,16 +192,14 @@ struct wanted {             /* a set that waits want */
 	int went_on;   /* requests that go on because of it, in this look */
 };
 
-static int
-wanted_order(const void *pa, const void *pb)
+static int wanted_order(const void *pa, const void *pb)
 {
 	const struct wanted *a = pa, *b = pb;
 
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-static struct wanted *
-wanted_set(struct wanted *sets, size_t n, int64_t id)
+static struct wanted *wanted_set(struct wanted *sets, size_t n, int64_t id)
 {
 	struct wanted key = { .id = id };
 
@@ -215,8 +207,8 @@ wanted_set(struct wanted *sets, size_t n, int64_t id)
 }
 
 /* Returns the sets that any of the waits wants, by id. */
-static struct wanted *
-collect_wanted(struct arena *a, struct rpc_wait *const *v, size_t nv, size_t *n)
+static struct wanted *collect_wanted(
+    struct arena *a, struct rpc_wait *const *v, size_t nv, size_t *n)
 {
 	struct wanted *sets;
 	size_t all = 0, kept = 0;
@@ -241,9 +233,8 @@ collect_wanted(struct arena *a, struct rpc_wait *const *v, size_t nv, size_t *n)
  * Looks at the triggers, then at the results, so that results made before the triggers
  * were raised are seen.
  */
-static enum err
-look_at_sets(struct db *db, const struct conf *cf, struct arena *a, struct wanted *sets,
-    size_t n, struct fail *f)
+static enum err look_at_sets(struct db *db, const struct conf *cf, struct arena *a,
+    struct wanted *sets, size_t n, struct fail *f)
 {
 	const struct triggers t = triggers_of(cf, db, NULL);
 	char **names = NEWN(a, char *, n + 1);
@@ -267,9 +258,8 @@ look_at_sets(struct db *db, const struct conf *cf, struct arena *a, struct wante
  * Has the generator said "no more" for every set? Not while the last workunit it made
  * waits for the transitioner.
  */
-static enum err
-nothing_comes(struct db *db, const struct rpc_wait *w, struct wanted *sets, size_t n,
-    bool *nothing, struct fail *f)
+static enum err nothing_comes(struct db *db, const struct rpc_wait *w,
+    struct wanted *sets, size_t n, bool *nothing, struct fail *f)
 {
 	bool unmade = false;
 
@@ -283,8 +273,7 @@ nothing_comes(struct db *db, const struct rpc_wait *w, struct wanted *sets, size
 }
 
 /* Ends the wait; counting the demand as met may fail. */
-static void
-wait_over(struct db *db, struct rpc_wait *w, enum rpc_waited how)
+static void wait_over(struct db *db, struct rpc_wait *w, enum rpc_waited how)
 {
 	struct fail f = { 0 };
 
@@ -297,8 +286,7 @@ wait_over(struct db *db, struct rpc_wait *w, enum rpc_waited how)
 		atomic_fetch_sub(w->places, 1);
 }
 
-static enum err
-look_for_one(
+static enum err look_for_one(
     struct db *db, struct rpc_wait *w, struct wanted *sets, size_t n, struct fail *f)
 {
 	bool nothing, ready = false;
@@ -323,15 +311,13 @@ look_for_one(
 	return OK;
 }
 
-void
-wait_give_up(struct rpc_wait *w)
+void wait_give_up(struct rpc_wait *w)
 {
 	if (w->ended == WAIT_NOT_YET)
 		wait_over(NULL, w, WAIT_IN_VAIN);
 }
 
-void
-waits_end_late(struct rpc_wait *const *v, size_t n)
+void waits_end_late(struct rpc_wait *const *v, size_t n)
 {
 	int64_t now_ms = clock_mono_ms();
 
@@ -341,8 +327,8 @@ waits_end_late(struct rpc_wait *const *v, size_t n)
 			wait_over(NULL, v[i], WAIT_IN_VAIN);
 }
 
-void
-waits_look(struct db *db, const struct conf *cf, struct rpc_wait *const *v, size_t n)
+void waits_look(
+    struct db *db, const struct conf *cf, struct rpc_wait *const *v, size_t n)
 {
 	struct arena a = { 0 }; /* freed after each of many looks */
 	struct fail f = { 0 };
@@ -360,8 +346,7 @@ waits_look(struct db *db, const struct conf *cf, struct rpc_wait *const *v, size
 	arena_free(&a);
 }
 
-enum err
-rpc_look(struct rpc *x)
+enum err rpc_look(struct rpc *x)
 {
 	struct rpc_wait *w = x->waiting;
 

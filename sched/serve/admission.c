@@ -16,8 +16,8 @@ enum {
 };
 static const double jitter = 0.2;
 
-void
-admission_begin(struct admission *a, int64_t max_queued, uint64_t seed, int64_t now_ms)
+void admission_begin(
+    struct admission *a, int64_t max_queued, uint64_t seed, int64_t now_ms)
 {
 	*a = (struct admission){ .max_queued = max_queued,
 		.window_ms = now_ms,
@@ -28,15 +28,13 @@ admission_begin(struct admission *a, int64_t max_queued, uint64_t seed, int64_t 
 
 /* --- the table of hosts: at most one request served and one that waits for each --- */
 
-static struct ticket **
-bucket_of(struct admission *a, uint64_t host)
+static struct ticket **bucket_of(struct admission *a, uint64_t host)
 {
 	return &a->hosts[host % ADMISSION_BUCKETS];
 }
 
 /* Returns the host's request that is being served, or the one that is not. */
-static struct ticket *
-host_ticket(struct admission *a, uint64_t host, bool served)
+static struct ticket *host_ticket(struct admission *a, uint64_t host, bool served)
 {
 	struct ticket *t = host == 0 ? NULL : *bucket_of(a, host);
 
@@ -45,8 +43,7 @@ host_ticket(struct admission *a, uint64_t host, bool served)
 	return t;
 }
 
-static void
-host_forget(struct admission *a, struct ticket *t)
+static void host_forget(struct admission *a, struct ticket *t)
 {
 	struct ticket **at = bucket_of(a, t->host);
 
@@ -59,15 +56,13 @@ host_forget(struct admission *a, struct ticket *t)
 
 /* --- the queues --- */
 
-static struct ticket_queue *
-queue_of(struct admission *a, const struct ticket *t)
+static struct ticket_queue *queue_of(struct admission *a, const struct ticket *t)
 {
 	return t->resumed ? &a->resumed : &a->fresh;
 }
 
 /* Inserts t behind prev; NULL: at the front. */
-static void
-queue_insert(struct admission *a, struct ticket *t, struct ticket *prev)
+static void queue_insert(struct admission *a, struct ticket *t, struct ticket *prev)
 {
 	struct ticket_queue *q = queue_of(a, t);
 
@@ -79,8 +74,7 @@ queue_insert(struct admission *a, struct ticket *t, struct ticket *prev)
 	a->queued++;
 }
 
-static void
-queue_remove(struct admission *a, struct ticket *t)
+static void queue_remove(struct admission *a, struct ticket *t)
 {
 	struct ticket_queue *q = queue_of(a, t);
 
@@ -97,8 +91,7 @@ queue_remove(struct admission *a, struct ticket *t)
  * Ends the window if it is over. A window in which workers had nothing to do only
  * shows that the rate is no lower; it does not make a rate known.
  */
-static void
-measure(struct admission *a, int64_t now_ms)
+static void measure(struct admission *a, int64_t now_ms)
 {
 	int64_t ms = now_ms - a->window_ms;
 	double sample;
@@ -124,8 +117,7 @@ measure(struct admission *a, int64_t now_ms)
 	a->idle = a->queued == 0;
 }
 
-static bool
-queue_is_full(const struct admission *a)
+static bool queue_is_full(const struct admission *a)
 {
 	if (a->queued >= a->max_queued)
 		return true;
@@ -133,8 +125,7 @@ queue_is_full(const struct admission *a)
 	       (double)a->queued > a->rate * ADMISSION_WAIT_S;
 }
 
-double
-admission_delay_s(struct admission *a, double min_s, int64_t now_ms)
+double admission_delay_s(struct admission *a, double min_s, int64_t now_ms)
 {
 	double rate, room, wait;
 
@@ -158,8 +149,7 @@ admission_delay_s(struct admission *a, double min_s, int64_t now_ms)
 
 /* --- the ways of a request --- */
 
-bool
-admission_enter(
+bool admission_enter(
     struct admission *a, struct ticket *t, int64_t now_ms, struct ticket **replaced)
 {
 	struct ticket *old = host_ticket(a, t->host, false);
@@ -186,8 +176,7 @@ admission_enter(
 	return true;
 }
 
-struct ticket *
-admission_first(const struct admission *a)
+struct ticket *admission_first(const struct admission *a)
 {
 	struct ticket *t = a->resumed.first;
 
@@ -200,8 +189,7 @@ admission_first(const struct admission *a)
 	return t;
 }
 
-struct ticket *
-admission_next(struct admission *a, int64_t now_ms)
+struct ticket *admission_next(struct admission *a, int64_t now_ms)
 {
 	struct ticket *t = admission_first(a);
 
@@ -213,8 +201,7 @@ admission_next(struct admission *a, int64_t now_ms)
 	return t;
 }
 
-bool
-admission_park(struct admission *a, struct ticket *t)
+bool admission_park(struct admission *a, struct ticket *t)
 {
 	assert(t->state == TICKET_SERVED);
 	if (host_ticket(a, t->host, false) != NULL)
@@ -223,16 +210,15 @@ admission_park(struct admission *a, struct ticket *t)
 	return true;
 }
 
-void
-admission_resume(struct admission *a, struct ticket *t)
+void admission_resume(struct admission *a, struct ticket *t)
 {
 	assert(t->state == TICKET_PARKED);
 	t->resumed = true;
 	queue_insert(a, t, a->resumed.last);
 }
 
-void
-admission_leave(struct admission *a, struct ticket *t, bool answered, int64_t now_ms)
+void admission_leave(
+    struct admission *a, struct ticket *t, bool answered, int64_t now_ms)
 {
 	struct ticket *later; /* it follows t */
 

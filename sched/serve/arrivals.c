@@ -24,8 +24,7 @@ enum {
 
 /* --- lists --- */
 
-static void
-list_append(struct arrival_list *l, struct arrival *c)
+static void list_append(struct arrival_list *l, struct arrival *c)
 {
 	c->prev = l->last;
 	c->next = NULL;
@@ -37,8 +36,7 @@ list_append(struct arrival_list *l, struct arrival *c)
 	l->n++;
 }
 
-static struct arrival *
-list_remove(struct arrival_list *l, struct arrival *c)
+static struct arrival *list_remove(struct arrival_list *l, struct arrival *c)
 {
 	if (c->prev == NULL)
 		l->first = c->next;
@@ -52,8 +50,7 @@ list_remove(struct arrival_list *l, struct arrival *c)
 	return c;
 }
 
-enum err
-arrivals_begin(struct arrivals *v, struct arena *a, int listening,
+enum err arrivals_begin(struct arrivals *v, struct arena *a, int listening,
     const struct web_peer *peer, struct fail *f)
 {
 	struct arrival *all = NEWN(a, struct arrival, ARRIVALS_MOST);
@@ -74,8 +71,7 @@ arrivals_begin(struct arrivals *v, struct arena *a, int listening,
 	return OK;
 }
 
-static void
-close_silent(struct arrivals *v, struct arrival *c)
+static void close_silent(struct arrivals *v, struct arrival *c)
 {
 	/* A child process may still have the descriptor, and then closing it does not
 	 * end its events. */
@@ -84,8 +80,7 @@ close_silent(struct arrivals *v, struct arrival *c)
 	list_append(&v->unused, list_remove(&v->silent, c));
 }
 
-void
-arrivals_close(struct arrivals *v)
+void arrivals_close(struct arrivals *v)
 {
 	while (v->silent.first != NULL)
 		close_silent(v, v->silent.first);
@@ -98,8 +93,7 @@ arrivals_close(struct arrivals *v)
 
 enum head { HEAD_PART, HEAD_WHOLE, HEAD_NEVER };
 
-static enum head
-head_of(struct arrivals *v, int fd)
+static enum head head_of(struct arrivals *v, int fd)
 {
 	ssize_t n = recv(fd, v->head, HEAD_MOST, MSG_PEEK | MSG_DONTWAIT);
 	const unsigned char *p = (const unsigned char *)v->head;
@@ -122,8 +116,7 @@ head_of(struct arrivals *v, int fd)
 }
 
 /* Looks at a silent connection, whose time may be over. */
-static void
-look(struct arrivals *v, struct arrival *c, bool over)
+static void look(struct arrivals *v, struct arrival *c, bool over)
 {
 	switch (head_of(v, c->fd)) {
 	case HEAD_WHOLE:
@@ -144,8 +137,7 @@ look(struct arrivals *v, struct arrival *c, bool over)
 
 /* --- accepting --- */
 
-static void
-take_in(struct arrivals *v, int fd)
+static void take_in(struct arrivals *v, int fd)
 {
 	struct epoll_event ev = { .events = EPOLLIN | EPOLLRDHUP | EPOLLET };
 	struct arrival *c;
@@ -173,8 +165,7 @@ take_in(struct arrivals *v, int fd)
 }
 
 /* Some at once; the event of the listening socket stays while there are more. */
-static void
-accept_some(struct arrivals *v)
+static void accept_some(struct arrivals *v)
 {
 	for (int i = 0; i < ACCEPT_AT_ONCE && !v->ended; i++) {
 		int fd = accept4(v->listening, NULL, NULL, SOCK_CLOEXEC);
@@ -191,8 +182,7 @@ accept_some(struct arrivals *v)
 }
 
 /* Says from time to time what was closed. */
-static void
-say_closed(struct arrivals *v)
+static void say_closed(struct arrivals *v)
 {
 	int64_t now_ms = clock_mono_ms();
 
@@ -209,8 +199,7 @@ say_closed(struct arrivals *v)
 	v->told_ms = now_ms;
 }
 
-int
-arrivals_take(struct arrivals *v)
+int arrivals_take(struct arrivals *v)
 {
 	struct epoll_event got[EVENTS];
 	int64_t now_ms;
@@ -237,8 +226,7 @@ arrivals_take(struct arrivals *v)
 	return fd;
 }
 
-int
-arrivals_timeout_ms(const struct arrivals *v)
+int arrivals_timeout_ms(const struct arrivals *v)
 {
 	int64_t ms;
 
@@ -250,8 +238,7 @@ arrivals_timeout_ms(const struct arrivals *v)
 	return ms < 0 ? 0 : (int)ms + 1;
 }
 
-void
-arrivals_end(struct arrivals *v, bool more)
+void arrivals_end(struct arrivals *v, bool more)
 {
 	v->wait_ms = ARRIVALS_END_MS;
 	if (more || v->ended)
@@ -260,8 +247,7 @@ arrivals_end(struct arrivals *v, bool more)
 	epoll_ctl(v->events, EPOLL_CTL_DEL, v->listening, NULL);
 }
 
-bool
-arrivals_left(const struct arrivals *v)
+bool arrivals_left(const struct arrivals *v)
 {
 	return v->silent.n + v->ready.n > 0;
 }

@@ -15,8 +15,7 @@ enum { FIRST = 16 << 10, ADDRESS_MAX = 45 };
  * Returns the entry that the outermost of our proxies appended. Each proxy appends
  * one, so entries invented by a client come before those that count.
  */
-static const char *
-forwarded_for(const char *list, int64_t proxies)
+static const char *forwarded_for(const char *list, int64_t proxies)
 {
 	const char *p = list + strlen(list);
 
@@ -25,8 +24,8 @@ forwarded_for(const char *list, int64_t proxies)
 	return p + strspn(p, " \t[");
 }
 
-const char *
-fcgi_peer(struct arena *a, const char *forwarded, const char *remote, int64_t proxies)
+const char *fcgi_peer(
+    struct arena *a, const char *forwarded, const char *remote, int64_t proxies)
 {
 	const char *from = proxies > 0 && forwarded != NULL && forwarded[0] != '\0' ?
 	                       forwarded_for(forwarded, proxies) :
@@ -41,16 +40,14 @@ fcgi_peer(struct arena *a, const char *forwarded, const char *remote, int64_t pr
 	return arena_memdup(a, from, n < ADDRESS_MAX ? n : ADDRESS_MAX);
 }
 
-static const char *
-param(const FCGX_Request *f, const char *name)
+static const char *param(const FCGX_Request *f, const char *name)
 {
 	const char *v = FCGX_GetParam(name, f->envp);
 
 	return v == NULL ? "" : v;
 }
 
-bool
-fcgi_begin(
+bool fcgi_begin(
     FCGX_Request *f, int fd, struct arena *a, int64_t proxies, struct fcgi_request *rq)
 {
 	static char none[1];
@@ -87,8 +84,7 @@ fcgi_begin(
 	return true;
 }
 
-size_t
-fcgi_body(struct fcgi_request *rq, char *to, size_t n)
+size_t fcgi_body(struct fcgi_request *rq, char *to, size_t n)
 {
 	int got = FCGX_GetStr(to, (int)(n < INT_MAX ? n : INT_MAX), rq->f->in);
 
@@ -98,16 +94,14 @@ fcgi_body(struct fcgi_request *rq, char *to, size_t n)
 	return (size_t)got;
 }
 
-bool
-fcgi_cut_off(const struct fcgi_request *rq)
+bool fcgi_cut_off(const struct fcgi_request *rq)
 {
 	return FCGX_GetError(rq->f->in) != 0 ||
 	       (rq->length >= 0 && rq->body_n < (size_t)rq->length);
 }
 
-enum fcgi_got
-fcgi_read(struct fcgi_request *rq, size_t max, bool (*room)(void *ctx, size_t bytes),
-    void *ctx)
+enum fcgi_got fcgi_read(struct fcgi_request *rq, size_t max,
+    bool (*room)(void *ctx, size_t bytes), void *ctx)
 {
 	size_t cap = rq->body_n, next;
 
@@ -134,8 +128,7 @@ fcgi_read(struct fcgi_request *rq, size_t max, bool (*room)(void *ctx, size_t by
 	return FCGI_MORE;
 }
 
-void
-fcgi_end(const struct fcgi_request *rq, const struct fcgi_reply *rp, bool whole)
+void fcgi_end(const struct fcgi_request *rq, const struct fcgi_reply *rp, bool whole)
 {
 	FCGX_Request *f = rq->f;
 

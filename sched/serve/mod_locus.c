@@ -88,8 +88,7 @@ struct wait { /* per connection */
 /* --- addresses --- */
 
 /* Returns 0 if there is no address. */
-static uint64_t
-key_of_v6(const unsigned char *p)
+static uint64_t key_of_v6(const unsigned char *p)
 {
 	static const unsigned char v4_in_v6[12] = { [10] = 0xff, [11] = 0xff };
 	uint64_t key = 0;
@@ -102,8 +101,7 @@ key_of_v6(const unsigned char *p)
 	return key == 0 ? 1 : key; /* ::1 */
 }
 
-static uint64_t
-key_of_text(const char *address)
+static uint64_t key_of_text(const char *address)
 {
 	unsigned char p[16] = { 0 };
 	uint32_t v4;
@@ -115,8 +113,7 @@ key_of_text(const char *address)
 	return inet_pton(AF_INET6, address, p) == 1 ? key_of_v6(p) : 0;
 }
 
-static uint64_t
-address_key(const apr_sockaddr_t *sa)
+static uint64_t address_key(const apr_sockaddr_t *sa)
 {
 	if (sa->family == APR_INET)
 		return v4_network | ntohl(sa->sa.sin.sin_addr.s_addr);
@@ -125,8 +122,7 @@ address_key(const apr_sockaddr_t *sa)
 	return 0;
 }
 
-static bool
-is_proxy(const struct conf *cf, apr_sockaddr_t *peer)
+static bool is_proxy(const struct conf *cf, apr_sockaddr_t *peer)
 {
 	if (cf->networks == NULL || cf->networks->nelts == 0)
 		return cf->proxies > 0;
@@ -141,8 +137,7 @@ is_proxy(const struct conf *cf, apr_sockaddr_t *peer)
  * As fcgi_peer() in sched/serve/fcgi.c: the entry that the outermost of our proxies
  * wrote.
  */
-static uint64_t
-key_forwarded(request_rec *r, int proxies)
+static uint64_t key_forwarded(request_rec *r, int proxies)
 {
 	const char *list = apr_table_get(r->headers_in, "X-Forwarded-For"), *p, *colon;
 	size_t n;
@@ -163,31 +158,27 @@ key_forwarded(request_rec *r, int proxies)
 
 /* --- who waits --- */
 
-static struct slot *
-slot_of(const struct wait *w)
+static struct slot *slot_of(const struct wait *w)
 {
 	long id = w->c->id; /* the thread's number */
 
 	return id < 0 || id >= w->limits->slots ? NULL : &w->limits->board->slots[id];
 }
 
-static void
-set_slot(struct slot *s, uint64_t key)
+static void set_slot(struct slot *s, uint64_t key)
 {
 	__atomic_store_n(&s->pid, (uint32_t)getpid(), __ATOMIC_SEQ_CST);
 	__atomic_store_n(&s->key, key, __ATOMIC_SEQ_CST);
 }
 
-static bool
-child_lives(int child, uint32_t pid)
+static bool child_lives(int child, uint32_t pid)
 {
 	const process_score *p = ap_get_scoreboard_process(child);
 
 	return p != NULL && (uint32_t)p->pid == pid;
 }
 
-static int
-count_waiting(const struct limits *l, uint64_t key)
+static int count_waiting(const struct limits *l, uint64_t key)
 {
 	const struct slot *s = l->board->slots;
 	int n = 0;
@@ -200,8 +191,7 @@ count_waiting(const struct limits *l, uint64_t key)
 	return n;
 }
 
-static void
-log_refused(const struct wait *w, int n)
+static void log_refused(const struct wait *w, int n)
 {
 	struct board *b = w->limits->board;
 	uint64_t now_us = (uint64_t)apr_time_now();
@@ -231,8 +221,7 @@ log_refused(const struct wait *w, int n)
  * In the middle of a header no reply would make sense yet, so the connection is
  * aborted.
  */
-static apr_status_t
-refuse_waiting(struct wait *w, int n)
+static apr_status_t refuse_waiting(struct wait *w, int n)
 {
 	log_refused(w, n);
 	w->c->keepalive = AP_CONN_CLOSE;
@@ -243,8 +232,7 @@ refuse_waiting(struct wait *w, int n)
 }
 
 /* Does bb end with a line end, or hold as much as a line may have? */
-static bool
-is_line(apr_bucket_brigade *bb)
+static bool is_line(apr_bucket_brigade *bb)
 {
 	apr_bucket *last = APR_BRIGADE_LAST(bb);
 	apr_off_t length = 0;
@@ -262,9 +250,8 @@ is_line(apr_bucket_brigade *bb)
 }
 
 /* Beyond the limit: reads what has already arrived, or refuses. */
-static apr_status_t
-read_without_waiting(ap_filter_t *f, apr_bucket_brigade *bb, ap_input_mode_t mode,
-    apr_off_t bytes, int waiting)
+static apr_status_t read_without_waiting(ap_filter_t *f, apr_bucket_brigade *bb,
+    ap_input_mode_t mode, apr_off_t bytes, int waiting)
 {
 	apr_status_t rv = ap_get_brigade(f->next, bb, mode, APR_NONBLOCK_READ, bytes);
 	bool none = rv == APR_SUCCESS ? APR_BRIGADE_EMPTY(bb) :
@@ -275,9 +262,8 @@ read_without_waiting(ap_filter_t *f, apr_bucket_brigade *bb, ap_input_mode_t mod
 	return rv;
 }
 
-static apr_status_t
-read_counted(ap_filter_t *f, apr_bucket_brigade *bb, ap_input_mode_t mode,
-    apr_read_type_e block, apr_off_t bytes)
+static apr_status_t read_counted(ap_filter_t *f, apr_bucket_brigade *bb,
+    ap_input_mode_t mode, apr_read_type_e block, apr_off_t bytes)
 {
 	struct wait *w = f->ctx;
 	struct slot *s = slot_of(w);
@@ -302,8 +288,7 @@ read_counted(ap_filter_t *f, apr_bucket_brigade *bb, ap_input_mode_t mode,
 
 /* --- a connection, a request --- */
 
-static const struct conf *
-locus_conf_of(const server_rec *s)
+static const struct conf *locus_conf_of(const server_rec *s)
 {
 	return ap_get_module_config(s->module_config, &locus_module);
 }
@@ -312,8 +297,7 @@ locus_conf_of(const server_rec *s)
  * Is the peer a proxy of any virtual host? The connection's virtual host is not known
  * yet.
  */
-static bool
-is_any_proxy(const conn_rec *c)
+static bool is_any_proxy(const conn_rec *c)
 {
 	for (const server_rec *s = ap_server_conf; s != NULL; s = s->next)
 		if (is_proxy(locus_conf_of(s), c->client_addr))
@@ -321,8 +305,7 @@ is_any_proxy(const conn_rec *c)
 	return false;
 }
 
-static int
-pre_connection(conn_rec *c, void *socket)
+static int pre_connection(conn_rec *c, void *socket)
 {
 	const struct limits *l = locus_conf_of(c->base_server)->limits;
 	struct wait *w;
@@ -340,14 +323,12 @@ pre_connection(conn_rec *c, void *socket)
 	return DECLINED;
 }
 
-static struct wait *
-wait_of(const request_rec *r)
+static struct wait *wait_of(const request_rec *r)
 {
 	return ap_get_module_config(r->connection->conn_config, &locus_module);
 }
 
-static void
-pre_read_request(request_rec *r, conn_rec *c)
+static void pre_read_request(request_rec *r, conn_rec *c)
 {
 	struct wait *w = wait_of(r);
 
@@ -362,8 +343,7 @@ pre_read_request(request_rec *r, conn_rec *c)
  * From here on the client behind a proxy is known, including the one found by
  * mod_remoteip.
  */
-static int
-post_read_request(request_rec *r)
+static int post_read_request(request_rec *r)
 {
 	const struct conf *cf = locus_conf_of(r->server);
 	struct wait *w = wait_of(r);
@@ -381,8 +361,7 @@ post_read_request(request_rec *r)
 }
 
 /* Returns how many bytes of the body have arrived, up to n. */
-static apr_off_t
-bytes_here(request_rec *r, apr_off_t n)
+static apr_off_t bytes_here(request_rec *r, apr_off_t n)
 {
 	apr_bucket_brigade *bb = apr_brigade_create(
 	    r->pool, r->connection->bucket_alloc);
@@ -399,8 +378,7 @@ bytes_here(request_rec *r, apr_off_t n)
  * Beyond the limit, refuses a body that has not arrived before any program hears of the
  * request: telling the program would cost as much as serving it.
  */
-static int
-refuse_body(request_rec *r)
+static int refuse_body(request_rec *r)
 {
 	const char *length = apr_table_get(r->headers_in, "Content-Length");
 	struct wait *w = wait_of(r);
@@ -425,8 +403,7 @@ refuse_body(request_rec *r)
 
 /* --- configuration --- */
 
-static void *
-locus_create_conf(apr_pool_t *p, server_rec *s)
+static void *locus_create_conf(apr_pool_t *p, server_rec *s)
 {
 	struct conf *cf = apr_pcalloc(p, sizeof(*cf));
 
@@ -435,8 +412,7 @@ locus_create_conf(apr_pool_t *p, server_rec *s)
 	return cf;
 }
 
-static void *
-locus_merge_conf(apr_pool_t *p, void *base, void *own)
+static void *locus_merge_conf(apr_pool_t *p, void *base, void *own)
 {
 	const struct conf *b = base, *o = own;
 	struct conf *cf = apr_pmemdup(p, o, sizeof(*o));
@@ -450,8 +426,7 @@ locus_merge_conf(apr_pool_t *p, void *base, void *own)
 	return cf;
 }
 
-static bool
-parse_number(const char *text, int max, int *n)
+static bool parse_number(const char *text, int max, int *n)
 {
 	char *end;
 	apr_int64_t v = apr_strtoi64(text, &end, 10);
@@ -462,14 +437,12 @@ parse_number(const char *text, int max, int *n)
 	return true;
 }
 
-static struct conf *
-conf_to_set(cmd_parms *cmd)
+static struct conf *conf_to_set(cmd_parms *cmd)
 {
 	return ap_get_module_config(cmd->server->module_config, &locus_module);
 }
 
-static const char *
-set_slow(cmd_parms *cmd, void *dir, const char *text)
+static const char *set_slow(cmd_parms *cmd, void *dir, const char *text)
 {
 	(void)dir;
 	return parse_number(text, SLOW_MAX, &conf_to_set(cmd)->slow) ?
@@ -477,8 +450,7 @@ set_slow(cmd_parms *cmd, void *dir, const char *text)
 	           "LocusSlowPerAddress takes a number from 0 to 65536";
 }
 
-static const char *
-set_proxies(cmd_parms *cmd, void *dir, int n, char *const *args)
+static const char *set_proxies(cmd_parms *cmd, void *dir, int n, char *const *args)
 {
 	struct conf *cf = conf_to_set(cmd);
 
@@ -509,8 +481,7 @@ static const command_rec commands[] = {
 	{ 0 },
 };
 
-static int
-lowest_slow(const server_rec *s)
+static int lowest_slow(const server_rec *s)
 {
 	int lowest = 0;
 
@@ -527,8 +498,7 @@ lowest_slow(const server_rec *s)
  * Only the parent unmaps the board: the threads of a child use it until the child has
  * ended.
  */
-static apr_status_t
-unmap_board(void *arg)
+static apr_status_t unmap_board(void *arg)
 {
 	struct limits *l = arg;
 
@@ -537,8 +507,7 @@ unmap_board(void *arg)
 	return APR_SUCCESS;
 }
 
-static int
-map_board(apr_pool_t *p, server_rec *s, struct limits *l)
+static int map_board(apr_pool_t *p, server_rec *s, struct limits *l)
 {
 	int prot = PROT_READ | PROT_WRITE;
 
@@ -555,8 +524,8 @@ map_board(apr_pool_t *p, server_rec *s, struct limits *l)
 	return OK;
 }
 
-static int
-post_config(apr_pool_t *p, apr_pool_t *plog, apr_pool_t *ptemp, server_rec *s)
+static int post_config(
+    apr_pool_t *p, apr_pool_t *plog, apr_pool_t *ptemp, server_rec *s)
 {
 	struct limits *l = apr_pcalloc(p, sizeof(*l));
 	int children = 0;
@@ -581,8 +550,7 @@ post_config(apr_pool_t *p, apr_pool_t *plog, apr_pool_t *ptemp, server_rec *s)
 	return OK;
 }
 
-static void
-register_hooks(apr_pool_t *p)
+static void register_hooks(apr_pool_t *p)
 {
 	(void)p;
 	/*

@@ -54,8 +54,7 @@ struct conn { /* a connection thread */
 /* --- connection threads --- */
 
 /* Returns how many of n connections the process may have the descriptors for. */
-static int64_t
-connections_possible(const struct serve_size *size, int64_t n)
+static int64_t connections_possible(const struct serve_size *size, int64_t n)
 {
 	int64_t own = FDS_OWN + FDS_WORKER * size->workers, each = 1 + size->fds, most;
 	struct rlimit fds;
@@ -75,8 +74,7 @@ connections_possible(const struct serve_size *size, int64_t n)
 }
 
 /* Tells the main thread if it waits for a thread; under the server's lock. */
-static void
-wake_main(struct server *s)
+static void wake_main(struct server *s)
 {
 	uint64_t one = 1;
 
@@ -86,8 +84,7 @@ wake_main(struct server *s)
 	(void)!write(s->freed, &one, sizeof(one));
 }
 
-static struct serve_terms
-conn_terms(struct server *s)
+static struct serve_terms conn_terms(struct server *s)
 {
 	struct serve_terms t;
 
@@ -106,9 +103,8 @@ conn_terms(struct server *s)
 	return t;
 }
 
-static void
-conn_refuse(struct server *s, enum serve_end why, const struct serve_terms *t,
-    struct fcgi_reply *rp)
+static void conn_refuse(struct server *s, enum serve_end why,
+    const struct serve_terms *t, struct fcgi_reply *rp)
 {
 	double delay_s = 0;
 
@@ -127,8 +123,7 @@ conn_refuse(struct server *s, enum serve_end why, const struct serve_terms *t,
  * Claims memory for a larger buffer. The arena keeps the smaller ones too, so each
  * counts in full.
  */
-static bool
-conn_has_room(void *ctx, size_t to)
+static bool conn_has_room(void *ctx, size_t to)
 {
 	struct conn *c = ctx;
 	struct server *s = c->server;
@@ -146,8 +141,7 @@ conn_has_room(void *ctx, size_t to)
 	return yes;
 }
 
-static bool
-conn_method_known(const char *method)
+static bool conn_method_known(const char *method)
 {
 	static const char *const known[] = { "GET", "HEAD", "POST" };
 
@@ -158,8 +152,8 @@ conn_method_known(const char *method)
 }
 
 /* Continues to read; SERVE_NOT_YET: *got says how far. */
-static enum serve_end
-read_to(struct conn *c, struct fcgi_request *rq, size_t max, enum fcgi_got *got)
+static enum serve_end read_to(
+    struct conn *c, struct fcgi_request *rq, size_t max, enum fcgi_got *got)
 {
 	enum serve_end why;
 
@@ -175,15 +169,13 @@ read_to(struct conn *c, struct fcgi_request *rq, size_t max, enum fcgi_got *got)
 	return why;
 }
 
-static bool
-is_apart(const struct serve_program *p, const struct fcgi_request *rq)
+static bool is_apart(const struct serve_program *p, const struct fcgi_request *rq)
 {
 	return p->is_apart != NULL && p->is_apart(p->ctx, rq);
 }
 
 /* Has a worker answer the request; head: or only look at its first part. */
-static enum serve_end
-have_answered(
+static enum serve_end have_answered(
     struct conn *c, const struct fcgi_request *rq, struct fcgi_reply *rp, bool head)
 {
 	struct serve_job j = {
@@ -196,8 +188,8 @@ have_answered(
 }
 
 /* Reads the whole request, unless it is answered or refused earlier. */
-static enum serve_end
-read_whole(struct conn *c, struct fcgi_request *rq, size_t max, struct fcgi_reply *rp)
+static enum serve_end read_whole(
+    struct conn *c, struct fcgi_request *rq, size_t max, struct fcgi_reply *rp)
 {
 	const struct serve_program *p = c->server->program;
 	enum fcgi_got got;
@@ -216,8 +208,7 @@ read_whole(struct conn *c, struct fcgi_request *rq, size_t max, struct fcgi_repl
 }
 
 /* Other threads may shut the connection only while `reading` is set. */
-static void
-set_reading(struct conn *c, bool reading)
+static void set_reading(struct conn *c, bool reading)
 {
 	pthread_mutex_lock(&c->server->lock);
 	c->reading = reading && !c->server->stopping;
@@ -225,9 +216,8 @@ set_reading(struct conn *c, bool reading)
 }
 
 /* Reads a request and has it answered, apart or by a worker. */
-static enum serve_end
-read_and_answer(struct conn *c, struct fcgi_request *rq, size_t max,
-    struct fcgi_reply *rp, bool *whole)
+static enum serve_end read_and_answer(struct conn *c, struct fcgi_request *rq,
+    size_t max, struct fcgi_reply *rp, bool *whole)
 {
 	const struct serve_program *p = c->server->program;
 	enum serve_end how;
@@ -241,8 +231,7 @@ read_and_answer(struct conn *c, struct fcgi_request *rq, size_t max,
 	return how == SERVE_NOT_YET ? have_answered(c, rq, rp, false) : how;
 }
 
-static void
-serve_one(struct conn *c)
+static void serve_one(struct conn *c)
 {
 	struct server *s = c->server;
 	struct fcgi_reply rp = { .type = "text/plain", .body = buf_new(&c->a) };
@@ -267,8 +256,7 @@ serve_one(struct conn *c)
 }
 
 /* Waits for a connection; returns false if the server ends. */
-static bool
-next_connection(struct conn *c)
+static bool next_connection(struct conn *c)
 {
 	struct server *s = c->server;
 
@@ -283,8 +271,7 @@ next_connection(struct conn *c)
 	return c->fd >= 0;
 }
 
-static void *
-conn_main(void *arg)
+static void *conn_main(void *arg)
 {
 	struct conn *c = arg;
 	struct server *s = c->server;
@@ -306,8 +293,7 @@ conn_main(void *arg)
 /* --- the main thread --- */
 
 /* stack: bytes; 0 = as usual. */
-static enum err
-start_thread(
+static enum err start_thread(
     void *(*run)(void *), void *arg, size_t stack, pthread_t *t, struct fail *f)
 {
 	pthread_attr_t attr;
@@ -320,8 +306,7 @@ start_thread(
 	return errno == 0 ? OK : FAIL_ERRNO(f, "starting a thread");
 }
 
-static int
-signals_open(void)
+static int signals_open(void)
 {
 	static const int stops[] = { SIGTERM, SIGINT, SIGHUP };
 	sigset_t set;
@@ -337,8 +322,7 @@ signals_open(void)
  * May an idle thread take a connection? If there is none, starts one if possible; the
  * event `freed` tells when it is idle.
  */
-static bool
-thread_is_idle(struct server *s)
+static bool thread_is_idle(struct server *s)
 {
 	struct fail f = { 0 };
 	struct conn *c;
@@ -367,8 +351,7 @@ thread_is_idle(struct server *s)
 }
 
 /* Gives an idle thread a connection; returns false if none has a request. */
-static bool
-serve_next(struct server *s)
+static bool serve_next(struct server *s)
 {
 	struct timeval silence = { .tv_sec = SILENCE_S };
 	int fd = arrivals_take(&s->arrivals);
@@ -395,8 +378,7 @@ serve_next(struct server *s)
  * worker which has been busy for HUNG_S will not answer any more. That is fatal once
  * no other worker has answered anything for as long.
  */
-static bool
-workers_hang(const struct server *s, int64_t now_ms)
+static bool workers_hang(const struct server *s, int64_t now_ms)
 {
 	if (now_ms - s->done_ms < HUNG_S * 1000)
 		return false;
@@ -413,8 +395,7 @@ workers_hang(const struct server *s, int64_t now_ms)
  * it may be the log that hangs. Where no worker answers, requests also hang if one of
  * them keeps the program's settings.
  */
-static void
-report_life(struct server *s)
+static void report_life(struct server *s)
 {
 	int64_t now_ms = clock_mono_ms();
 	int64_t answered, busy, queued;
@@ -447,8 +428,7 @@ report_life(struct server *s)
 }
 
 /* Returns the shorter of two timeouts in ms; -1 = none. */
-static int
-sooner_ms(int a, int b)
+static int sooner_ms(int a, int b)
 {
 	if (a < 0 || b < 0)
 		return a < 0 ? b : a;
@@ -456,8 +436,7 @@ sooner_ms(int a, int b)
 }
 
 /* Accepts connections until a signal asks to stop; returns its number. */
-static int
-accept_all(struct server *s)
+static int accept_all(struct server *s)
 {
 	struct signalfd_siginfo told;
 	uint64_t n;
@@ -488,8 +467,7 @@ accept_all(struct server *s)
  * Accepts the connections still queued in the socket: if no path leads to the socket
  * any more, nobody else can. Those that are accepted already are served.
  */
-static void
-accept_rest(struct server *s, int64_t last_ms)
+static void accept_rest(struct server *s, int64_t last_ms)
 {
 	int64_t end = clock_mono_ms() + ARRIVALS_END_MS;
 
@@ -508,8 +486,7 @@ accept_rest(struct server *s, int64_t last_ms)
 }
 
 /* Shuts connections whose request is incomplete; they then read as cut off. */
-static void
-stop_reading(struct server *s)
+static void stop_reading(struct server *s)
 {
 	pthread_mutex_lock(&s->lock);
 	s->stopping = true;
@@ -519,8 +496,7 @@ stop_reading(struct server *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void
-end_threads(struct server *s)
+static void end_threads(struct server *s)
 {
 	pthread_mutex_lock(&s->lock);
 	s->ended = true;
@@ -537,8 +513,7 @@ end_threads(struct server *s)
 }
 
 /* Ends all threads; returns false if some request does not finish in time. */
-static bool
-serve_finish(struct server *s)
+static bool serve_finish(struct server *s)
 {
 	int64_t end = clock_mono_ms() + FINISH_S * 1000, busy;
 
@@ -559,8 +534,7 @@ serve_finish(struct server *s)
 	return true;
 }
 
-static enum err
-start_workers(struct server *s, struct fail *f)
+static enum err start_workers(struct server *s, struct fail *f)
 {
 	int64_t n = s->size.workers;
 
@@ -580,8 +554,7 @@ start_workers(struct server *s, struct fail *f)
  * Finds the socket to serve on: descriptor 0 if it is a listening socket, otherwise a
  * new one at the program's path.
  */
-static enum err
-open_socket(const struct serve_program *p, int *fd, struct fail *f)
+static enum err open_socket(const struct serve_program *p, int *fd, struct fail *f)
 {
 	*fd = STDIN_FILENO;
 	if (sock_listens(STDIN_FILENO))
@@ -592,8 +565,7 @@ open_socket(const struct serve_program *p, int *fd, struct fail *f)
 }
 
 /* Opens what the threads need, and starts the workers. */
-static enum err
-serve_begin(struct server *s, int listening, struct fail *f)
+static enum err serve_begin(struct server *s, int listening, struct fail *f)
 {
 	uint64_t seed;
 
@@ -621,8 +593,8 @@ serve_begin(struct server *s, int listening, struct fail *f)
 	return start_workers(s, f);
 }
 
-enum err
-serve_run(const struct serve_program *p, const struct serve_size *size, struct fail *f)
+enum err serve_run(
+    const struct serve_program *p, const struct serve_size *size, struct fail *f)
 {
 	struct arena a = { 0 };
 	struct server s = { .program = p,
@@ -653,8 +625,8 @@ serve_run(const struct serve_program *p, const struct serve_size *size, struct f
 	return OK;
 }
 
-struct serve_size
-serve_size_of(const struct serve_options *o, const struct conf *cf, int64_t workers)
+struct serve_size serve_size_of(
+    const struct serve_options *o, const struct conf *cf, int64_t workers)
 {
 	return (struct serve_size){
 		.workers = o->workers > 0 ? o->workers : workers,

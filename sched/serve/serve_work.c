@@ -20,8 +20,7 @@
  */
 
 /* Called under the server's lock. */
-static void
-parked_remove(struct server *s, const struct serve_job *j)
+static void parked_remove(struct server *s, const struct serve_job *j)
 {
 	struct parked_jobs *all = &s->parked;
 
@@ -35,8 +34,7 @@ parked_remove(struct server *s, const struct serve_job *j)
 		}
 }
 
-void
-serve_park(struct serve_job *j, void *parked)
+void serve_park(struct serve_job *j, void *parked)
 {
 	struct server *s = j->server;
 
@@ -56,15 +54,13 @@ serve_park(struct serve_job *j, void *parked)
 	pthread_mutex_unlock(&s->lock);
 }
 
-void *
-serve_parked(const struct serve_job *j)
+void *serve_parked(const struct serve_job *j)
 {
 	return j->parked;
 }
 
 /* Is it time to look after parked jobs? */
-static bool
-parked_due(const struct server *s, int64_t now_ms)
+static bool parked_due(const struct server *s, int64_t now_ms)
 {
 	return s->parked.n > 0 && !s->looking &&
 	       (now_ms >= s->look_at_ms || proc_stopping);
@@ -74,8 +70,7 @@ parked_due(const struct server *s, int64_t now_ms)
  * Lets the program look, and queues those jobs again that go on; a replaced one may
  * leave now. Releases the lock meanwhile.
  */
-static void
-look_after_parked(struct worker *w)
+static void look_after_parked(struct worker *w)
 {
 	struct server *s = w->server;
 	size_t n = s->parked.n, i = 0;
@@ -116,8 +111,7 @@ enum {
 /* --- waking workers; under the server's lock --- */
 
 /* Returns the workers that took their jobs less than STALLED_MS ago. */
-static int64_t
-workers_active(const struct server *s, int64_t now_ms)
+static int64_t workers_active(const struct server *s, int64_t now_ms)
 {
 	int64_t n = 0;
 
@@ -131,8 +125,7 @@ workers_active(const struct server *s, int64_t now_ms)
  * May one more worker take jobs? While others are busy, only if there are enough for
  * half a cohort: small cohorts are dear.
  */
-static bool
-may_take(const struct server *s, int64_t now_ms)
+static bool may_take(const struct server *s, int64_t now_ms)
 {
 	int64_t busy = s->size.active == 0 ? 0 : workers_active(s, now_ms);
 
@@ -141,16 +134,14 @@ may_take(const struct server *s, int64_t now_ms)
 	return busy == 0 || s->admission.queued >= (int64_t)s->size.cohort / 2;
 }
 
-static void
-set_idle(struct worker *w, bool idle)
+static void set_idle(struct worker *w, bool idle)
 {
 	w->server->idle_workers += (int64_t)idle - (int64_t)w->idle;
 	w->idle = idle;
 }
 
 /* Wakes the first idle worker, whose connection is the warmest, if it has work. */
-static void
-wake_worker(struct server *s)
+static void wake_worker(struct server *s)
 {
 	int64_t now_ms = clock_mono_ms();
 
@@ -164,8 +155,7 @@ wake_worker(struct server *s)
 		}
 }
 
-int
-wake_workers(struct server *s)
+int wake_workers(struct server *s)
 {
 	int timeout_ms = -1;
 	int64_t left_ms;
@@ -184,8 +174,7 @@ wake_workers(struct server *s)
 /* --- jobs --- */
 
 /* Returns the job of a ticket; NULL has none. */
-static struct serve_job *
-job_of(struct ticket *t)
+static struct serve_job *job_of(struct ticket *t)
 {
 	return (struct serve_job *)t;
 }
@@ -194,8 +183,7 @@ job_of(struct ticket *t)
  * Waits for a change of the job's state. Only a request that no worker has seen yet
  * gives up after a time.
  */
-static void
-job_wait(struct serve_job *j, const struct timespec *until)
+static void job_wait(struct serve_job *j, const struct timespec *until)
 {
 	struct server *s = j->server;
 
@@ -206,8 +194,7 @@ job_wait(struct serve_job *j, const struct timespec *until)
 		admission_leave(&s->admission, &j->ticket, false, clock_mono_ms());
 }
 
-bool
-queue_and_wait(struct serve_job *j)
+bool queue_and_wait(struct serve_job *j)
 {
 	struct server *s = j->server;
 	int64_t now_ms = clock_mono_ms(), until_ms = now_ms + ADMISSION_WAIT_S * 1000;
@@ -230,14 +217,12 @@ queue_and_wait(struct serve_job *j)
 	return j->done;
 }
 
-const struct fcgi_request *
-serve_request(const struct serve_job *j)
+const struct fcgi_request *serve_request(const struct serve_job *j)
 {
 	return j->rq;
 }
 
-static void
-job_over(struct serve_job *j)
+static void job_over(struct serve_job *j)
 {
 	struct server *s = j->server;
 
@@ -248,8 +233,7 @@ job_over(struct serve_job *j)
 	pthread_mutex_unlock(&s->lock);
 }
 
-void
-serve_reply(struct serve_job *j, const struct fcgi_reply *made)
+void serve_reply(struct serve_job *j, const struct fcgi_reply *made)
 {
 	struct arena *a = j->rp->body.a; /* of the connection */
 
@@ -268,16 +252,14 @@ serve_reply(struct serve_job *j, const struct fcgi_reply *made)
 /* --- workers --- */
 
 /* Is the job answered alone: the head of a request, or a large request? */
-static bool
-is_alone(const struct serve_job *j)
+static bool is_alone(const struct serve_job *j)
 {
 	return j->head || j->rq->body_n > COHORT_BYTES / 2;
 }
 
 /* Returns how many jobs a worker takes; other workers that may take some get a share.
  */
-static size_t
-share_of_queue(const struct server *s, int64_t now_ms)
+static size_t share_of_queue(const struct server *s, int64_t now_ms)
 {
 	int64_t others = s->size.active - workers_active(s, now_ms) - 1;
 	size_t share;
@@ -292,8 +274,7 @@ share_of_queue(const struct server *s, int64_t now_ms)
 }
 
 /* Takes jobs to answer together; 0 if those queued follow others of their hosts. */
-static size_t
-take_jobs(struct server *s, struct serve_job **jobs, int64_t now_ms)
+static size_t take_jobs(struct server *s, struct serve_job **jobs, int64_t now_ms)
 {
 	size_t most = share_of_queue(s, now_ms), n = 0, bytes = 0;
 
@@ -310,8 +291,7 @@ take_jobs(struct server *s, struct serve_job **jobs, int64_t now_ms)
 	return n;
 }
 
-static void
-answer_alone(struct worker *w, struct serve_job *j)
+static void answer_alone(struct worker *w, struct serve_job *j)
 {
 	const struct serve_program *p = w->server->program;
 	struct fcgi_request rq = *j->rq;
@@ -330,8 +310,7 @@ answer_alone(struct worker *w, struct serve_job *j)
 }
 
 /* Answers some jobs; returns false if there is none for this worker. */
-static bool
-work_once(struct worker *w)
+static bool work_once(struct worker *w)
 {
 	struct server *s = w->server;
 	const struct serve_cohort *cohort = &s->program->cohort;
@@ -363,8 +342,7 @@ work_once(struct worker *w)
 	return true;
 }
 
-void *
-worker_main(void *arg)
+void *worker_main(void *arg)
 {
 	struct worker *w = arg;
 	struct server *s = w->server;

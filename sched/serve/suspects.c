@@ -33,8 +33,7 @@ enum { FIRST_BYTES = 256 };
 
 static const char key_tag[] = "<authenticator>", host_tag[] = "<hostid>";
 
-static bool
-is_of_number(const char *p, const char *from)
+static bool is_of_number(const char *p, const char *from)
 {
 	if (*p == 'e' || *p == 'E') /* of an exponent */
 		return p > from && p[-1] >= '0' && p[-1] <= '9';
@@ -43,8 +42,7 @@ is_of_number(const char *p, const char *from)
 
 /* Does the value of a tag that names the sender begin here? Returns the tag's length.
  */
-static size_t
-sender_tag(const char *p, const char *end)
+static size_t sender_tag(const char *p, const char *end)
 {
 	if (text_begins(p, end, key_tag))
 		return strlen(key_tag);
@@ -52,8 +50,7 @@ sender_tag(const char *p, const char *end)
 }
 
 /* Writes the body with '#' for each number to `to`, which has room for n bytes. */
-static size_t
-blank_numbers(const char *body, size_t n, char *to)
+static size_t blank_numbers(const char *body, size_t n, char *to)
 {
 	const char *p = body, *end = body + n;
 	char *at = to;
@@ -78,8 +75,7 @@ blank_numbers(const char *body, size_t n, char *to)
 	return (size_t)(at - to);
 }
 
-uint64_t
-request_identity(const char *body, size_t n)
+uint64_t request_identity(const char *body, size_t n)
 {
 	uint64_t identity = host_key(body, n);
 	char first[FIRST_BYTES];
@@ -91,8 +87,7 @@ request_identity(const char *body, size_t n)
 	return identity == 0 ? 1 : identity;
 }
 
-void
-request_digest(struct arena *a, const char *body, size_t n, char digest[MD5_HEX])
+void request_digest(struct arena *a, const char *body, size_t n, char digest[MD5_HEX])
 {
 	char *blanked = arena_alloc(a, n + 1);
 
@@ -129,8 +124,7 @@ static const struct shared_form form = { .magic = "LOCSUS1\n",
 
 /* --- the table, under its lock --- */
 
-static struct suspect *
-find_suspect(struct suspects_file *p, uint64_t identity)
+static struct suspect *find_suspect(struct suspects_file *p, uint64_t identity)
 {
 	for (size_t i = 0; i < SUSPECTS_MOST; i++)
 		if (p->table[i].identity == identity)
@@ -138,8 +132,7 @@ find_suspect(struct suspects_file *p, uint64_t identity)
 	return NULL;
 }
 
-static struct suspect *
-oldest_suspect(struct suspects_file *p)
+static struct suspect *oldest_suspect(struct suspects_file *p)
 {
 	struct suspect *oldest = &p->table[0];
 
@@ -150,8 +143,8 @@ oldest_suspect(struct suspects_file *p)
 }
 
 /* Returns the entry of an identity that crashed a process, a new one if necessary. */
-static struct suspect *
-add_suspect(struct suspects_file *p, uint64_t identity, int64_t now)
+static struct suspect *add_suspect(
+    struct suspects_file *p, uint64_t identity, int64_t now)
 {
 	struct suspect *t = find_suspect(p, identity);
 
@@ -171,8 +164,8 @@ add_suspect(struct suspects_file *p, uint64_t identity, int64_t now)
 }
 
 /* A verdict lapses when the program changes: the new version may have been mended. */
-static bool
-verdict_holds(const struct suspects *s, const struct suspect *t, int64_t now)
+static bool verdict_holds(
+    const struct suspects *s, const struct suspect *t, int64_t now)
 {
 	return t->identity != 0 && t->digest[0] != '\0' && t->program == s->program &&
 	       now - t->at < SUSPECTS_GUILTY_S;
@@ -181,8 +174,7 @@ verdict_holds(const struct suspects *s, const struct suspect *t, int64_t now)
 /* --- opening --- */
 
 /* Makes suspects of what dead processes worked on; takes the first free part. */
-static size_t
-take_over_places(struct suspects *s, int64_t now)
+static size_t take_over_places(struct suspects *s, int64_t now)
 {
 	struct suspects_file *p = s->file.map;
 	uint64_t *ours = NULL;
@@ -210,8 +202,7 @@ take_over_places(struct suspects *s, int64_t now)
 }
 
 /* Identifies the program's file; an upgrade replaces it. */
-static uint64_t
-this_program(void)
+static uint64_t this_program(void)
 {
 	struct stat st;
 
@@ -222,8 +213,7 @@ this_program(void)
 	       (uint64_t)st.st_size * 1000003 + (uint64_t)st.st_ino;
 }
 
-enum err
-suspects_open(
+enum err suspects_open(
     struct suspects *s, const char *path, int64_t now, size_t *found, struct fail *f)
 {
 	enum err e;
@@ -242,8 +232,7 @@ suspects_open(
 	return OK;
 }
 
-void
-suspects_close(struct suspects *s)
+void suspects_close(struct suspects *s)
 {
 	if (s->file.bytes == 0)
 		return;
@@ -255,8 +244,7 @@ suspects_close(struct suspects *s)
 }
 
 /* Locks the table; makes a new file if there is none. */
-static bool
-lock_table(struct suspects *s)
+static bool lock_table(struct suspects *s)
 {
 	struct fail f = { 0 };
 	enum err e = OK;
@@ -279,8 +267,7 @@ lock_table(struct suspects *s)
 	return false;
 }
 
-static void
-unlock_table(struct suspects *s)
+static void unlock_table(struct suspects *s)
 {
 	shared_unlock(&s->file, LOCK_TABLE);
 	pthread_mutex_unlock(&s->lock);
@@ -288,8 +275,7 @@ unlock_table(struct suspects *s)
 
 /* --- what workers work on --- */
 
-static void
-suspects_note(struct suspects *s, size_t place, uint64_t identity)
+static void suspects_note(struct suspects *s, size_t place, uint64_t identity)
 {
 	uint64_t *places = __atomic_load_n(&s->places, __ATOMIC_ACQUIRE);
 
@@ -297,24 +283,21 @@ suspects_note(struct suspects *s, size_t place, uint64_t identity)
 		__atomic_store_n(&places[place], identity, __ATOMIC_RELEASE);
 }
 
-void
-suspects_enter(struct suspects *s, size_t place, const char *body, size_t n)
+void suspects_enter(struct suspects *s, size_t place, const char *body, size_t n)
 {
 	if (shared_gone(&s->file) && lock_table(s))
 		unlock_table(s);
 	suspects_note(s, place, request_identity(body, n));
 }
 
-void
-suspects_leave(struct suspects *s, size_t place)
+void suspects_leave(struct suspects *s, size_t place)
 {
 	suspects_note(s, place, 0);
 }
 
 /* --- verdicts --- */
 
-bool
-suspects_has(const struct suspects *s, const char *body, size_t n)
+bool suspects_has(const struct suspects *s, const char *body, size_t n)
 {
 	const struct suspects_file *p = s->file.map;
 	uint64_t identity;
@@ -329,8 +312,7 @@ suspects_has(const struct suspects *s, const char *body, size_t n)
 	return false;
 }
 
-bool
-suspects_guilty(
+bool suspects_guilty(
     struct suspects *s, uint64_t identity, const char digest[MD5_HEX], int64_t now)
 {
 	const struct suspect *t;
@@ -345,8 +327,7 @@ suspects_guilty(
 	return guilty;
 }
 
-int64_t
-suspects_accuse(struct suspects *s, uint64_t identity, int64_t now)
+int64_t suspects_accuse(struct suspects *s, uint64_t identity, int64_t now)
 {
 	struct suspect *t;
 	int64_t crashes;
@@ -361,8 +342,7 @@ suspects_accuse(struct suspects *s, uint64_t identity, int64_t now)
 	return crashes;
 }
 
-void
-suspects_convict(
+void suspects_convict(
     struct suspects *s, uint64_t identity, const char digest[MD5_HEX], int64_t now)
 {
 	struct suspect *t;
@@ -375,8 +355,7 @@ suspects_convict(
 	unlock_table(s);
 }
 
-void
-suspects_clear(struct suspects *s, uint64_t identity, const char digest[MD5_HEX])
+void suspects_clear(struct suspects *s, uint64_t identity, const char digest[MD5_HEX])
 {
 	struct suspects_file *p;
 	struct suspect *t;
@@ -393,8 +372,7 @@ suspects_clear(struct suspects *s, uint64_t identity, const char digest[MD5_HEX]
 	unlock_table(s);
 }
 
-bool
-suspects_any_guilty(struct suspects *s, int64_t now)
+bool suspects_any_guilty(struct suspects *s, int64_t now)
 {
 	const struct suspects_file *p = s->file.map;
 	bool any = false;
@@ -429,15 +407,13 @@ enum {
 static const char reply_end[] = "</scheduler_reply>\n";
 static const char own_exe[] = "/proc/self/exe";
 
-static struct trouble
-crash_trouble(struct arena *a)
+static struct trouble crash_trouble(struct arena *a)
 {
 	return (struct trouble){ .daemon = arena_strdup(a, "scheduler"),
 		.at = clock_now() };
 }
 
-void
-trial_begin(
+void trial_begin(
     struct trial *t, struct arena *a, const struct conf *cf, const char *project)
 {
 	struct fail f = { 0 };
@@ -465,20 +441,17 @@ trial_begin(
 		log_fail("reporting to locus status", &f);
 }
 
-void
-trial_end(struct trial *t)
+void trial_end(struct trial *t)
 {
 	suspects_close(&t->suspects);
 }
 
-bool
-trial_is_due(const struct trial *t, const struct fcgi_request *rq)
+bool trial_is_due(const struct trial *t, const struct fcgi_request *rq)
 {
 	return suspects_has(&t->suspects, rq->body, rq->body_n);
 }
 
-void
-trial_report(const struct trial *t, struct arena *a, const struct conf *cf)
+void trial_report(const struct trial *t, struct arena *a, const struct conf *cf)
 {
 	struct trouble tr = crash_trouble(a);
 	struct fail f = { 0 };
@@ -490,8 +463,7 @@ trial_report(const struct trial *t, struct arena *a, const struct conf *cf)
 		log_fail("reporting to locus status", &f);
 }
 
-static bool
-take_place(struct trial *t)
+static bool take_place(struct trial *t)
 {
 	int64_t end = clock_mono_ms() + PLACE_MS;
 
@@ -505,8 +477,7 @@ take_place(struct trial *t)
 }
 
 /* Returns this program's path, or that of its open file if it was replaced. */
-static const char *
-own_program(struct arena *a)
+static const char *own_program(struct arena *a)
 {
 	char *path = arena_alloc(a, PATH_MAX);
 	ssize_t n = readlink(own_exe, path, PATH_MAX - 1);
@@ -518,9 +489,8 @@ own_program(struct arena *a)
 enum outcome { SERVED, CRASHED, UNKNOWN };
 
 /* Runs the process; *sig is what killed it. */
-static enum outcome
-run_apart(const struct trial *t, const struct fcgi_request *rq, struct fcgi_reply *rp,
-    int *sig)
+static enum outcome run_apart(const struct trial *t, const struct fcgi_request *rq,
+    struct fcgi_reply *rp, int *sig)
 {
 	const char *const argv[] = { own_program(rq->a), "-1", "--project", t->project,
 		NULL };
@@ -556,8 +526,7 @@ run_apart(const struct trial *t, const struct fcgi_request *rq, struct fcgi_repl
 }
 
 /* Is there room for another body? */
-static bool
-has_room_to_keep(const struct trial *t, struct arena *a, size_t bytes)
+static bool has_room_to_keep(const struct trial *t, struct arena *a, size_t bytes)
 {
 	struct fail f = { 0 };
 	int64_t held = 0;
@@ -575,8 +544,8 @@ has_room_to_keep(const struct trial *t, struct arena *a, size_t bytes)
 }
 
 /* Keeps the body; returns where, or why not. */
-static const char *
-keep_body(const struct trial *t, const struct fcgi_request *rq, const char *digest)
+static const char *keep_body(
+    const struct trial *t, const struct fcgi_request *rq, const char *digest)
 {
 	const char *path = arena_printf(rq->a, "%s/%s.xml", t->kept_in, digest);
 	struct fail f = { 0 };
@@ -593,8 +562,7 @@ keep_body(const struct trial *t, const struct fcgi_request *rq, const char *dige
 }
 
 /* Counts the crash; is it the request's doing? */
-static bool
-crash_is_sure(struct trial *t, uint64_t identity, int sig)
+static bool crash_is_sure(struct trial *t, uint64_t identity, int sig)
 {
 	if (sig != SIGKILL)
 		return true;
@@ -605,8 +573,7 @@ crash_is_sure(struct trial *t, uint64_t identity, int sig)
 	return false;
 }
 
-static void
-convict(struct trial *t, const struct fcgi_request *rq, uint64_t identity,
+static void convict(struct trial *t, const struct fcgi_request *rq, uint64_t identity,
     const char digest[MD5_HEX], int sig)
 {
 	const char *host = xml_between(rq->a, rq->body, "hostid");
@@ -619,8 +586,8 @@ convict(struct trial *t, const struct fcgi_request *rq, uint64_t identity,
 }
 
 /* Serves a suspect's request; a place is taken. */
-static enum serve_end
-try_request(struct trial *t, const struct fcgi_request *rq, struct fcgi_reply *rp)
+static enum serve_end try_request(
+    struct trial *t, const struct fcgi_request *rq, struct fcgi_reply *rp)
 {
 	uint64_t identity = request_identity(rq->body, rq->body_n);
 	char digest[MD5_HEX];
@@ -646,8 +613,8 @@ try_request(struct trial *t, const struct fcgi_request *rq, struct fcgi_reply *r
 	return SERVE_BUSY;
 }
 
-enum serve_end
-trial_serve(struct trial *t, const struct fcgi_request *rq, struct fcgi_reply *rp)
+enum serve_end trial_serve(
+    struct trial *t, const struct fcgi_request *rq, struct fcgi_reply *rp)
 {
 	enum serve_end how;
 

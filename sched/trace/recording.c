@@ -23,8 +23,8 @@ struct dump_file {
 
 /* Counts the bytes only every COUNT_EVERY RPCs, because other processes write to the
  * directory and admins remove files. */
-static enum err
-count_held(struct dump_dir *d, const struct rpc *x, const char *dir, struct fail *f)
+static enum err count_held(
+    struct dump_dir *d, const struct rpc *x, const char *dir, struct fail *f)
 {
 	char **names;
 	size_t n;
@@ -44,8 +44,8 @@ count_held(struct dump_dir *d, const struct rpc *x, const char *dir, struct fail
 	return OK;
 }
 
-static bool
-has_room(struct dump_dir *d, const struct rpc *x, const char *dir, int64_t bytes)
+static bool has_room(
+    struct dump_dir *d, const struct rpc *x, const char *dir, int64_t bytes)
 {
 	const struct conf *cf = x->conf;
 	int64_t left = fs_free_bytes(dir);
@@ -61,9 +61,8 @@ has_room(struct dump_dir *d, const struct rpc *x, const char *dir, int64_t bytes
 }
 
 /* Writes all files, or none on failure. */
-static enum err
-write_dump(const struct rpc *x, const char *dir, const struct dump_file *v, size_t n,
-    struct fail *f)
+static enum err write_dump(const struct rpc *x, const char *dir,
+    const struct dump_file *v, size_t n, struct fail *f)
 {
 	for (size_t i = 0; i < n; i++) {
 		const char *path = arena_printf(x->a, "%s/%s", dir, v[i].name);
@@ -77,8 +76,7 @@ write_dump(const struct rpc *x, const char *dir, const struct dump_file *v, size
 	return OK;
 }
 
-static enum err
-dump_if_room(struct dump_dir *d, const struct rpc *x, const char *dir,
+static enum err dump_if_room(struct dump_dir *d, const struct rpc *x, const char *dir,
     const struct dump_file *v, size_t n, struct fail *f)
 {
 	int64_t bytes = 0;
@@ -92,8 +90,7 @@ dump_if_room(struct dump_dir *d, const struct rpc *x, const char *dir,
 	return write_dump(x, dir, v, n, f);
 }
 
-static void
-dump_request_reply(struct dump_dir *d, const struct rpc *x)
+static void dump_request_reply(struct dump_dir *d, const struct rpc *x)
 {
 	const char *stem;
 	uint64_t random;
@@ -116,8 +113,7 @@ dump_request_reply(struct dump_dir *d, const struct rpc *x)
 
 static enum err recording_end(struct rpc *x, struct fail *f);
 
-static void
-dump_recording(struct dump_dir *d, struct rpc *x)
+static void dump_recording(struct dump_dir *d, struct rpc *x)
 {
 	const char *name = arena_printf(x->a, "%lld-%lld-%08llx.recording",
 	    (long long)x->snap->host.id, (long long)x->req->rpc_seqno,
@@ -133,8 +129,7 @@ dump_recording(struct dump_dir *d, struct rpc *x)
 	d->failed = e != OK;
 }
 
-void
-rpc_dump_write(struct rpc_dump *d, struct rpc *x)
+void rpc_dump_write(struct rpc_dump *d, struct rpc *x)
 {
 	if (x->conf->debug_req_reply_dir[0] != '\0')
 		dump_request_reply(&d->copies, x);
@@ -144,8 +139,7 @@ rpc_dump_write(struct rpc_dump *d, struct rpc *x)
 
 enum { UNTIL_MAX = 64, CONFIG_MAX = 16 << 20 };
 
-void
-recording_begin(struct rpc *x)
+void recording_begin(struct rpc *x)
 {
 	char *path = arena_printf(
 	    x->a, "%s/recording/%lld", x->conf->run_dir, (long long)x->snap->host.id);
@@ -161,8 +155,7 @@ recording_begin(struct rpc *x)
 	x->recorded = text_i64(text, 0, INT64_MAX, &until) && x->now < until;
 }
 
-static char *
-old_signature(const struct rpc *x)
+static char *old_signature(const struct rpc *x)
 {
 	const struct reply_keys *k = x->keys;
 	const char *has = x->req->code_sign_key, *sig = NULL;
@@ -173,8 +166,7 @@ old_signature(const struct rpc *x)
 	return arena_strdup(x->a, sig);
 }
 
-void
-recording_rows(struct rpc *x)
+void recording_rows(struct rpc *x)
 {
 	struct trace *t;
 
@@ -213,16 +205,15 @@ recording_rows(struct rpc *x)
 	trace_put(&x->recording, t, TRACE_SNAPSHOT);
 }
 
-static void
-record_text(struct trace *t, const char *name, const char *p, size_t n)
+static void record_text(struct trace *t, const char *name, const char *p, size_t n)
 {
 	t->texts[t->ntexts++] = (struct trace_text){ .name = (char *)(uintptr_t)name,
 		.bytes = (int64_t)n,
 		.p = (char *)(uintptr_t)p };
 }
 
-static enum err
-record_file(const struct rpc *x, struct trace *t, const char *name, struct fail *f)
+static enum err record_file(
+    const struct rpc *x, struct trace *t, const char *name, struct fail *f)
 {
 	char *path = project_path(x->a, x->conf, name), *text;
 	size_t n;
@@ -235,8 +226,7 @@ record_file(const struct rpc *x, struct trace *t, const char *name, struct fail 
 }
 
 /* Called for a served RPC: completes x->recording with its texts and lost claims. */
-static enum err
-recording_end(struct rpc *x, struct fail *f)
+static enum err recording_end(struct rpc *x, struct fail *f)
 {
 	enum { TEXTS = 5 + PROJECT_TEXTS };
 	struct trace *t = NEW(x->a, struct trace);
@@ -263,8 +253,7 @@ recording_end(struct rpc *x, struct fail *f)
 
 enum { RETRY_S = 60 };
 
-void
-decision_log_format(struct buf *b, const struct rpc *x)
+void decision_log_format(struct buf *b, const struct rpc *x)
 {
 	bool served = x->step == RPC_served;
 	bool refused = x->refused != REFUSE_NOTHING;
@@ -288,8 +277,8 @@ decision_log_format(struct buf *b, const struct rpc *x)
 }
 
 /* Logs the first failure only, and retries after a while. */
-static void
-pause_after_failure(struct decision_log *g, const struct rpc *x, const struct fail *f)
+static void pause_after_failure(
+    struct decision_log *g, const struct rpc *x, const struct fail *f)
 {
 	if (!g->failed)
 		log_fail("this decision is not recorded", f);
@@ -298,8 +287,7 @@ pause_after_failure(struct decision_log *g, const struct rpc *x, const struct fa
 	shared_close(&g->ring.file);
 }
 
-static bool
-ring_ready(struct decision_log *g, const struct rpc *x)
+static bool ring_ready(struct decision_log *g, const struct rpc *x)
 {
 	const struct conf *cf = x->conf;
 	const char *dir = arena_printf(x->a, "%s/decisions", cf->run_dir);
@@ -320,8 +308,7 @@ ring_ready(struct decision_log *g, const struct rpc *x)
 	return false;
 }
 
-static void
-put_frame(struct decision_log *g, const struct rpc *x, const struct buf *b)
+static void put_frame(struct decision_log *g, const struct rpc *x, const struct buf *b)
 {
 	struct fail f = { 0 };
 	enum err e;
@@ -341,15 +328,13 @@ put_frame(struct decision_log *g, const struct rpc *x, const struct buf *b)
 		pause_after_failure(g, x, &f);
 }
 
-void
-decision_log_begin(struct decision_log *g)
+void decision_log_begin(struct decision_log *g)
 {
 	*g = (struct decision_log){ 0 };
 	pthread_mutex_init(&g->lock, NULL);
 }
 
-void
-decision_log_write(struct decision_log *g, const struct rpc *x)
+void decision_log_write(struct decision_log *g, const struct rpc *x)
 {
 	struct buf b = buf_new(x->a);
 
@@ -361,8 +346,7 @@ decision_log_write(struct decision_log *g, const struct rpc *x)
 	pthread_mutex_unlock(&g->lock);
 }
 
-void
-decision_log_close(struct decision_log *g)
+void decision_log_close(struct decision_log *g)
 {
 	shared_close(&g->ring.file);
 	pthread_mutex_destroy(&g->lock);

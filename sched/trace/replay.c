@@ -12,8 +12,7 @@
 
 enum { CONFIG_MAX = 16 << 20, FILE_MAX = 1 << 30 };
 
-static const char *
-stored_signature(void *ctx, const char *client_key, int32_t version)
+static const char *stored_signature(void *ctx, const char *client_key, int32_t version)
 {
 	const struct trace *t = ctx;
 
@@ -21,8 +20,8 @@ stored_signature(void *ctx, const char *client_key, int32_t version)
 	return t->reply.old_signature[0] == '\0' ? NULL : t->reply.old_signature;
 }
 
-static enum err
-set_conf(struct rpc *x, const struct trace *t, const char *config, struct fail *f)
+static enum err set_conf(
+    struct rpc *x, const struct trace *t, const char *config, struct fail *f)
 {
 	const char *hash = t->rpc.config;
 	struct conf *cf;
@@ -41,8 +40,7 @@ set_conf(struct rpc *x, const struct trace *t, const char *config, struct fail *
 
 /* Parses the files beside config.xml. Ignores a file with errors, as the scheduler
  * did. */
-static void
-set_catalog(struct rpc *x, struct trace *t)
+static void set_catalog(struct rpc *x, struct trace *t)
 {
 	struct plan_classes *classes;
 	struct limits_read limits;
@@ -63,8 +61,7 @@ set_catalog(struct rpc *x, struct trace *t)
 	x->cat = &t->cat;
 }
 
-static enum err
-set_snapshot(struct rpc *x, struct trace *t, struct fail *f)
+static enum err set_snapshot(struct rpc *x, struct trace *t, struct fail *f)
 {
 	if (t->nreported != x->req->nreports || t->nresults != x->req->nreports ||
 	    (t->reply.others_read && t->nothers != x->req->nother_results))
@@ -78,8 +75,7 @@ set_snapshot(struct rpc *x, struct trace *t, struct fail *f)
 	return OK;
 }
 
-static void
-set_rpc(struct rpc *x, struct trace *t)
+static void set_rpc(struct rpc *x, struct trace *t)
 {
 	struct reply_keys *keys = NEW(x->a, struct reply_keys);
 	const char **texts = NEWN(x->a, const char *, PROJECT_TEXTS);
@@ -106,8 +102,7 @@ set_rpc(struct rpc *x, struct trace *t)
 }
 
 /* Repeats what the recorded commit changed in the reply. */
-static void
-apply_commit(struct rpc *x, const struct trace *t)
+static void apply_commit(struct rpc *x, const struct trace *t)
 {
 	struct decision *d = x->dec;
 	size_t kept = 0;
@@ -126,8 +121,8 @@ apply_commit(struct rpc *x, const struct trace *t)
 	x->trickles_stored = t->reply.trickles_stored;
 }
 
-static enum err
-read_recording(struct rpc *x, const char *path, struct trace **t, struct fail *f)
+static enum err read_recording(
+    struct rpc *x, const char *path, struct trace **t, struct fail *f)
 {
 	char *text, *request;
 	size_t n;
@@ -141,8 +136,7 @@ read_recording(struct rpc *x, const char *path, struct trace **t, struct fail *f
 	return request_parse(x->a, request, n, &x->req, f);
 }
 
-enum err
-rpc_replay(struct rpc *x, const char *path, const char *config, struct fail *f)
+enum err rpc_replay(struct rpc *x, const char *path, const char *config, struct fail *f)
 {
 	struct trace *t;
 	enum err e = OK;

@@ -52,15 +52,13 @@ struct session {                                /* one request and its reply */
 	size_t head_n;
 };
 
-static void
-session_answer(struct session *s, int status, const char *message)
+static void session_answer(struct session *s, int status, const char *message)
 {
 	s->status = status;
 	s->message = message;
 }
 
-static bool
-head_ends_with(const char *p, size_t n, const char *end)
+static bool head_ends_with(const char *p, size_t n, const char *end)
 {
 	size_t m = strlen(end);
 
@@ -68,8 +66,7 @@ head_ends_with(const char *p, size_t n, const char *end)
 }
 
 /* Do the bytes so far end with a line that can end a header? */
-static bool
-may_be_complete(const struct session *s)
+static bool may_be_complete(const struct session *s)
 {
 	size_t n = s->head_n;
 
@@ -83,8 +80,7 @@ may_be_complete(const struct session *s)
  * Reads the header and nothing more, as the rest may take long to arrive. E_BADREQ:
  * the header is bad; E_NOTFOUND: it is not a header; E_RETRY: the body ended inside it.
  */
-static enum err
-read_header(struct session *s)
+static enum err read_header(struct session *s)
 {
 	while (s->head_n < sizeof(s->head)) {
 		char *c = &s->head[s->head_n];
@@ -102,16 +98,14 @@ read_header(struct session *s)
 	return upload_parse(s->rq->a, s->head, s->head_n, &s->upload, &s->fail);
 }
 
-static bool
-text_is_blank(const char *s)
+static bool text_is_blank(const char *s)
 {
 	while (text_white(*s))
 		s++;
 	return *s == '\0';
 }
 
-static bool
-certificate_is_valid(struct session *s)
+static bool certificate_is_valid(struct session *s)
 {
 	const struct upload_settings *set = s->settings;
 	const struct upload *u = &s->upload;
@@ -128,8 +122,7 @@ certificate_is_valid(struct session *s)
  * Checks whether the file may be uploaded at all (protocol.md 6.2). Every error here
  * is permanent.
  */
-static enum err
-upload_check(struct session *s)
+static enum err upload_check(struct session *s)
 {
 	const struct upload *u = &s->upload;
 
@@ -152,8 +145,7 @@ upload_check(struct session *s)
 }
 
 /* Writes the bytes that follow the header, then the rest of the body. */
-static enum err
-write_body(struct session *s, struct store_file *file)
+static enum err write_body(struct session *s, struct store_file *file)
 {
 	char chunk[CHUNK];
 	size_t n;
@@ -165,8 +157,7 @@ write_body(struct session *s, struct store_file *file)
 	return store_finish(file, s->upload.md5_cksum, &s->fail);
 }
 
-static enum err
-store_upload(struct session *s)
+static enum err store_upload(struct session *s)
 {
 	struct store_file file;
 	enum err e;
@@ -177,8 +168,7 @@ store_upload(struct session *s)
 	return e;
 }
 
-static void
-session_take_data(struct session *s)
+static void session_take_data(struct session *s)
 {
 	if (upload_check(s) != OK) {
 		session_answer(s, PERMANENT, s->fail.detail);
@@ -211,8 +201,7 @@ session_take_data(struct session *s)
 	}
 }
 
-static void
-session_tell_size(struct session *s)
+static void session_tell_size(struct session *s)
 {
 	if (store_name_check(s->upload.name, &s->fail) != OK)
 		session_answer(s, PERMANENT, s->fail.detail);
@@ -222,8 +211,7 @@ session_tell_size(struct session *s)
 		s->file_size = store_size(s->rq->a, s->settings->conf, s->upload.name);
 }
 
-static void
-session_decide(struct session *s)
+static void session_decide(struct session *s)
 {
 	enum err e;
 
@@ -254,8 +242,7 @@ session_decide(struct session *s)
  * transient, because the missing bytes might have made the request valid. A file that
  * is complete nevertheless is stored.
  */
-static void
-session_cut_off(struct session *s, struct fcgi_reply *rp)
+static void session_cut_off(struct session *s, struct fcgi_reply *rp)
 {
 	const struct fcgi_request *rq = s->rq;
 
@@ -272,8 +259,7 @@ session_cut_off(struct session *s, struct fcgi_reply *rp)
 		    arena_printf(rq->a, " of %lld", (long long)rq->length)));
 }
 
-static enum err
-counters_of_upload(struct counters *c, const struct session *s)
+static enum err counters_of_upload(struct counters *c, const struct session *s)
 {
 	const char *result = s->status == DONE      ? "done" :
 	                     s->status == TRANSIENT ? "transient" :
@@ -296,8 +282,7 @@ counters_of_upload(struct counters *c, const struct session *s)
  * Counts an answered upload for locus metrics and logs it, with the reason if it was
  * not done; size queries do not count.
  */
-static void
-session_note(struct handler *h, const struct session *s)
+static void session_note(struct handler *h, const struct session *s)
 {
 	const char *why = s->fail.detail[0] == '\0' ? s->message : s->fail.detail;
 
@@ -317,8 +302,7 @@ session_note(struct handler *h, const struct session *s)
 }
 
 /* Returns the settings for an upload; applies and logs what was just read again. */
-static struct upload_settings *
-settings_now(struct handler *h, struct arena *a)
+static struct upload_settings *settings_now(struct handler *h, struct arena *a)
 {
 	enum log_level level;
 	const char *note;
@@ -335,8 +319,7 @@ settings_now(struct handler *h, struct arena *a)
 	return set;
 }
 
-static struct serve_terms
-upload_terms(void *ctx)
+static struct serve_terms upload_terms(void *ctx)
 {
 	struct handler *h = ctx;
 	struct arena a = { 0 };
@@ -350,8 +333,7 @@ upload_terms(void *ctx)
 	return t;
 }
 
-static void
-upload_stream(void *ctx, struct fcgi_request *rq, struct fcgi_reply *rp)
+static void upload_stream(void *ctx, struct fcgi_request *rq, struct fcgi_reply *rp)
 {
 	struct handler *h = ctx;
 	struct upload_settings *set = settings_now(h, rq->a);
@@ -373,8 +355,8 @@ upload_stream(void *ctx, struct fcgi_request *rq, struct fcgi_reply *rp)
 }
 
 /* Uploads use POST; downloads are answered by the web server itself. */
-static void
-upload_refuse(void *ctx, enum serve_end why, double delay_s, struct fcgi_reply *rp)
+static void upload_refuse(
+    void *ctx, enum serve_end why, double delay_s, struct fcgi_reply *rp)
 {
 	(void)ctx;
 	(void)why; /* SERVE_METHOD */
@@ -396,8 +378,8 @@ static const struct field upload_options[] = {
 };
 
 /* Serves FastCGI until the process is asked to stop; running uploads then finish. */
-static enum err
-upload_serve(struct arena *a, const struct upload_options *o, struct fail *f)
+static enum err upload_serve(
+    struct arena *a, const struct upload_options *o, struct fail *f)
 {
 	struct handler h = { .source.lock = PTHREAD_MUTEX_INITIALIZER };
 	struct serve_program program = { .name = "file_upload_handler",
@@ -427,8 +409,7 @@ upload_serve(struct arena *a, const struct upload_options *o, struct fail *f)
 	return OK;
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	struct upload_options o = { 0 };
 	struct arena a = { 0 };

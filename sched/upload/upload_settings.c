@@ -15,8 +15,7 @@
  * locus key rotate writes an old key before it replaces the present one, so that both
  * are read together.
  */
-static void
-read_old_keys(struct upload_settings *s, const struct conf *cf)
+static void read_old_keys(struct upload_settings *s, const struct conf *cf)
 {
 	for (int i = 0; i < UPLOAD_OLD_KEYS; i++) {
 		const char *path = arena_printf(
@@ -29,8 +28,7 @@ read_old_keys(struct upload_settings *s, const struct conf *cf)
 	}
 }
 
-static enum err
-settings_fill(struct upload_source *src, struct upload_settings *s)
+static enum err settings_fill(struct upload_source *src, struct upload_settings *s)
 {
 	struct conf *cf = NULL;
 	enum err e = conf_load(&s->a, src->path, &cf, NULL, NULL, &s->fail);
@@ -55,8 +53,7 @@ settings_fill(struct upload_source *src, struct upload_settings *s)
 	return OK;
 }
 
-static struct upload_settings *
-settings_read(struct upload_source *src)
+static struct upload_settings *settings_read(struct upload_source *src)
 {
 	struct arena a = { 0 };
 	struct upload_settings *s = NEW(&a, struct upload_settings);
@@ -68,8 +65,7 @@ settings_read(struct upload_source *src)
 	return s;
 }
 
-static void
-settings_release(struct upload_settings *s)
+static void settings_release(struct upload_settings *s)
 {
 	struct arena a = s->a;
 
@@ -82,8 +78,7 @@ settings_release(struct upload_settings *s)
 	arena_free(&a);
 }
 
-static bool
-settings_changed(struct upload_source *src)
+static bool settings_changed(struct upload_source *src)
 {
 	bool was = src->open, conf = fs_changed(src->path, &src->conf_seen);
 	bool key = src->key_path[0] != '\0' &&
@@ -95,8 +90,8 @@ settings_changed(struct upload_source *src)
 	return src->open != was || conf || key;
 }
 
-enum err
-upload_settings_start(struct upload_source *src, const char *path, struct fail *f)
+enum err upload_settings_start(
+    struct upload_source *src, const char *path, struct fail *f)
 {
 	src->path = path;
 	settings_changed(src);
@@ -105,8 +100,8 @@ upload_settings_start(struct upload_source *src, const char *path, struct fail *
 	return f->code;
 }
 
-static const char *
-settings_reread(struct upload_source *src, struct arena *a, enum log_level *level)
+static const char *settings_reread(
+    struct upload_source *src, struct arena *a, enum log_level *level)
 {
 	settings_release(src->now);
 	src->now = settings_read(src);
@@ -118,9 +113,8 @@ settings_reread(struct upload_source *src, struct arena *a, enum log_level *leve
 	return "config.xml and the upload key were read again";
 }
 
-struct upload_settings *
-upload_settings_take(struct upload_source *src, struct arena *a, const char **note,
-    enum log_level *level)
+struct upload_settings *upload_settings_take(struct upload_source *src, struct arena *a,
+    const char **note, enum log_level *level)
 {
 	struct upload_settings *s;
 
@@ -134,16 +128,14 @@ upload_settings_take(struct upload_source *src, struct arena *a, const char **no
 	return s;
 }
 
-void
-upload_settings_give_back(struct upload_source *src, struct upload_settings *s)
+void upload_settings_give_back(struct upload_source *src, struct upload_settings *s)
 {
 	pthread_mutex_lock(&src->lock);
 	settings_release(s);
 	pthread_mutex_unlock(&src->lock);
 }
 
-void
-upload_settings_end(struct upload_source *src)
+void upload_settings_end(struct upload_source *src)
 {
 	settings_release(src->now);
 }

@@ -24,8 +24,7 @@
 enum { ALL_HERE = S_ISVTX, NAME_MAX_BYTES = 255, MODE_DEFAULT = 0664 };
 static const char part_suffix[] = ".part";
 
-enum err
-store_name_check(const char *name, struct fail *f)
+enum err store_name_check(const char *name, struct fail *f)
 {
 	if (name == NULL || name[0] == '\0')
 		return FAIL(f, E_BADREQ, "Missing name");
@@ -46,8 +45,7 @@ store_name_check(const char *name, struct fail *f)
  * Returns the path of a file's part. A name without room for the suffix is replaced by
  * its MD5.
  */
-static char *
-store_part_path(struct arena *a, const char *path)
+static char *store_part_path(struct arena *a, const char *path)
 {
 	const char *name = strrchr(path, '/') + 1;
 	char md5[MD5_HEX];
@@ -59,14 +57,12 @@ store_part_path(struct arena *a, const char *path)
 }
 
 /* Does not follow links, so nothing outside the upload directory is ever examined. */
-static bool
-is_file(const char *path, struct stat *st)
+static bool is_file(const char *path, struct stat *st)
 {
 	return lstat(path, st) == 0 && S_ISREG(st->st_mode);
 }
 
-int64_t
-store_size(struct arena *a, const struct conf *cf, const char *name)
+int64_t store_size(struct arena *a, const struct conf *cf, const char *name)
 {
 	const char *path = upload_path(a, cf, name);
 	struct stat st;
@@ -84,8 +80,7 @@ store_size(struct arena *a, const struct conf *cf, const char *name)
 }
 
 /* Parses an octal mode of config.xml; returns false if none is set. */
-static bool
-mode_of(const char *text, mode_t *mode, bool *good)
+static bool mode_of(const char *text, mode_t *mode, bool *good)
 {
 	char *end;
 	long m = strtol(text, &end, 8);
@@ -98,8 +93,7 @@ mode_of(const char *text, mode_t *mode, bool *good)
 	return *good;
 }
 
-enum err
-store_modes_check(const struct conf *cf, struct fail *f)
+enum err store_modes_check(const struct conf *cf, struct fail *f)
 {
 	const char *text[] = { cf->fuh_set_initial_permission,
 		cf->fuh_set_completed_permission };
@@ -116,16 +110,14 @@ store_modes_check(const struct conf *cf, struct fail *f)
 	return OK;
 }
 
-bool
-store_is_full(const struct conf *cf)
+bool store_is_full(const struct conf *cf)
 {
 	int64_t left = fs_free_bytes(cf->upload_dir);
 
 	return left >= 0 && left < cf->upload_min_free_bytes;
 }
 
-static enum err
-open_part(const struct conf *cf, struct store_file *s, struct fail *f)
+static enum err open_part(const struct conf *cf, struct store_file *s, struct fail *f)
 {
 	mode_t mode;
 	bool good;
@@ -147,8 +139,8 @@ open_part(const struct conf *cf, struct store_file *s, struct fail *f)
 
 /* Makes the directory of a file below upload_dir, which is not made: what is gone may
  * be a file system that is not mounted. */
-static enum err
-make_directory(struct arena *a, const struct conf *cf, const char *path, struct fail *f)
+static enum err make_directory(
+    struct arena *a, const struct conf *cf, const char *path, struct fail *f)
 {
 	const char *slash = strrchr(path, '/');
 	char *dir = arena_memdup(a, path, (size_t)(slash - path));
@@ -164,8 +156,7 @@ make_directory(struct arena *a, const struct conf *cf, const char *path, struct 
 	return e == OK ? fs_sync_dir(dir, f) : e;
 }
 
-static bool
-has_md5(const struct upload *u)
+static bool has_md5(const struct upload *u)
 {
 	return u->md5_cksum != NULL && u->md5_cksum[0] != '\0';
 }
@@ -174,8 +165,8 @@ has_md5(const struct upload *u)
  * Prepares the part for more bytes. If no MD5 will follow, existing bytes of another
  * attempt must not be mixed in, so they are cut off.
  */
-static enum err
-continue_part(const struct upload *u, struct store_file *s, struct fail *f)
+static enum err continue_part(
+    const struct upload *u, struct store_file *s, struct fail *f)
 {
 	struct stat st;
 
@@ -192,8 +183,7 @@ continue_part(const struct upload *u, struct store_file *s, struct fail *f)
 }
 
 /* Makes the MD5 of the complete file. Only one process at a time reads it. */
-static enum err
-whole_md5(const struct store_file *s, char md5[MD5_HEX], struct fail *f)
+static enum err whole_md5(const struct store_file *s, char md5[MD5_HEX], struct fail *f)
 {
 	int fd;
 	enum err e = fs_open_file(s->path, &fd, f);
@@ -210,8 +200,7 @@ whole_md5(const struct store_file *s, char md5[MD5_HEX], struct fail *f)
 }
 
 /* Compares the complete file that exists with the client's. */
-static enum err
-compare_whole(
+static enum err compare_whole(
     const struct upload *u, struct store_file *s, int64_t size, struct fail *f)
 {
 	char md5[MD5_HEX] = "";
@@ -227,9 +216,8 @@ compare_whole(
 }
 
 /* Opens the part to write to it, unless the file is complete by now. */
-static enum err
-open_to_write(struct arena *a, const struct conf *cf, const struct upload *u,
-    struct store_file *s, struct fail *f)
+static enum err open_to_write(struct arena *a, const struct conf *cf,
+    const struct upload *u, struct store_file *s, struct fail *f)
 {
 	struct stat st;
 	bool good;
@@ -247,8 +235,7 @@ open_to_write(struct arena *a, const struct conf *cf, const struct upload *u,
 	return OK;
 }
 
-enum err
-store_open(struct arena *a, const struct conf *cf, const struct upload *u,
+enum err store_open(struct arena *a, const struct conf *cf, const struct upload *u,
     struct store_file *s, struct fail *f)
 {
 	struct stat st;
@@ -265,8 +252,7 @@ store_open(struct arena *a, const struct conf *cf, const struct upload *u,
 	return e;
 }
 
-enum err
-store_write(struct store_file *s, const void *p, size_t n, struct fail *f)
+enum err store_write(struct store_file *s, const void *p, size_t n, struct fail *f)
 {
 	const char *c = p;
 	int64_t room = s->nbytes - s->at;
@@ -291,8 +277,7 @@ store_write(struct store_file *s, const void *p, size_t n, struct fail *f)
 	return OK;
 }
 
-static enum err
-check_md5(struct store_file *s, const char *md5, struct fail *f)
+static enum err check_md5(struct store_file *s, const char *md5, struct fail *f)
 {
 	char have[MD5_HEX];
 	enum err e;
@@ -313,8 +298,7 @@ check_md5(struct store_file *s, const char *md5, struct fail *f)
  * may be lost even if it still reads well, and a second fsync() would not report it, so
  * the upload starts again.
  */
-static enum err
-part_flush(struct store_file *s, struct fail *f)
+static enum err part_flush(struct store_file *s, struct fail *f)
 {
 	enum err e;
 
@@ -325,8 +309,7 @@ part_flush(struct store_file *s, struct fail *f)
 	return e;
 }
 
-enum err
-store_finish(struct store_file *s, const char *md5, struct fail *f)
+enum err store_finish(struct store_file *s, const char *md5, struct fail *f)
 {
 	struct stat st;
 
@@ -346,8 +329,7 @@ store_finish(struct store_file *s, const char *md5, struct fail *f)
 	return OK;
 }
 
-void
-store_close(struct store_file *s)
+void store_close(struct store_file *s)
 {
 	if (s->fd >= 0)
 		close(s->fd);

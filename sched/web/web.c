@@ -62,8 +62,7 @@ struct visit { /* one request and its reply */
  * Reads a page file: the project's own, otherwise the installed one; returns NULL if
  * neither can be read.
  */
-static char *
-read_page_file(struct visit *v, const char *name)
+static char *read_page_file(struct visit *v, const char *name)
 {
 	struct arena *a = v->rq->a;
 	const char *const paths[] = {
@@ -79,14 +78,12 @@ read_page_file(struct visit *v, const char *name)
 	return NULL;
 }
 
-static void
-home(struct visit *v)
+static void home(struct visit *v)
 {
 	page_home(&v->rp->body, v->w->p.conf, read_page_file(v, "home.html"));
 }
 
-static void
-style(struct visit *v)
+static void style(struct visit *v)
 {
 	const char *css = read_page_file(v, "style.css");
 
@@ -95,8 +92,7 @@ style(struct visit *v)
 	buf_puts(&v->rp->body, css == NULL ? "" : css);
 }
 
-static void
-not_found(struct visit *v)
+static void not_found(struct visit *v)
 {
 	v->rp->status = "404 Not Found";
 	page_message(&v->rp->body, v->w->p.conf, "Page not found",
@@ -104,8 +100,7 @@ not_found(struct visit *v)
 }
 
 /* Connects to the database; logs a failure. */
-static bool
-web_connect(struct visit *v)
+static bool web_connect(struct visit *v)
 {
 	struct fail f = { 0 };
 
@@ -115,21 +110,18 @@ web_connect(struct visit *v)
 	return false;
 }
 
-static bool
-web_stopped(struct visit *v)
+static bool web_stopped(struct visit *v)
 {
 	return fs_exists(project_path(v->rq->a, v->w->p.conf, "stop_web"));
 }
 
-static void
-unavailable(struct visit *v, const char *title, const char *text)
+static void unavailable(struct visit *v, const char *title, const char *text)
 {
 	v->rp->status = "503 Service Unavailable";
 	page_message(&v->rp->body, v->w->p.conf, title, text);
 }
 
-static bool
-stopped_page(struct visit *v)
+static bool stopped_page(struct visit *v)
 {
 	if (!web_stopped(v))
 		return false;
@@ -139,8 +131,7 @@ stopped_page(struct visit *v)
 }
 
 /* Returns the text that volunteers must agree to, or NULL. */
-static const char *
-terms_of_use(struct visit *v)
+static const char *terms_of_use(struct visit *v)
 {
 	const char *path = project_path(v->rq->a, v->w->p.conf, "terms_of_use.txt");
 	struct fail f = { 0 };
@@ -157,8 +148,7 @@ terms_of_use(struct visit *v)
 /*
  * Needs only small tables; without a database the document is sent without platforms.
  */
-static void
-project_config(struct visit *v)
+static void project_config(struct visit *v)
 {
 	struct project *p = &v->w->p;
 
@@ -177,8 +167,7 @@ project_config(struct visit *v)
 
 /* --- RPCs --- */
 
-static struct web_rpc
-web_rpc_of(struct visit *v)
+static struct web_rpc web_rpc_of(struct visit *v)
 {
 	return (struct web_rpc){ .b = &v->rp->body,
 		.a = v->rq->a,
@@ -190,8 +179,7 @@ web_rpc_of(struct visit *v)
 		.now = v->now };
 }
 
-static void
-serve_rpc(struct visit *v, void (*rpc)(struct web_rpc *))
+static void serve_rpc(struct visit *v, void (*rpc)(struct web_rpc *))
 {
 	struct web_rpc x;
 
@@ -209,8 +197,7 @@ serve_rpc(struct visit *v, void (*rpc)(struct web_rpc *))
 
 /* --- pages --- */
 
-static bool
-wants_xml(struct visit *v)
+static bool wants_xml(struct visit *v)
 {
 	struct web_rpc x = web_rpc_of(v);
 
@@ -218,8 +205,7 @@ wants_xml(struct visit *v)
 }
 
 /* A page for people; statistics sites request the same data as XML. */
-static void
-show_user(struct visit *v)
+static void show_user(struct visit *v)
 {
 	struct web_rpc x;
 	struct user_info *u;
@@ -248,15 +234,13 @@ show_user(struct visit *v)
 }
 
 /* The BOINC Manager opens this page in a browser after an account is created. */
-static void
-account_finish(struct visit *v)
+static void account_finish(struct visit *v)
 {
 	page_message(&v->rp->body, v->w->p.conf, "Your account is ready",
 	    "Your computer is now attached to this project. It will get tasks automatically; you can close this page.");
 }
 
-static bool
-is_post(const struct visit *v)
+static bool is_post(const struct visit *v)
 {
 	return strcmp(v->rq->method, "POST") == 0;
 }
@@ -266,8 +250,7 @@ static const char private_page[] =
     "Cache-Control: no-store\r\nX-Robots-Tag: noindex\r\n";
 
 /* The BOINC Manager links to this page for volunteers who forgot their password. */
-static void
-get_passwd(struct visit *v)
+static void get_passwd(struct visit *v)
 {
 	struct web_rpc x = web_rpc_of(v);
 
@@ -277,8 +260,7 @@ get_passwd(struct visit *v)
 	v->rp->status = passwd_page_forgotten(&x, is_post(v), v->w->mailer);
 }
 
-static void
-set_passwd(struct visit *v)
+static void set_passwd(struct visit *v)
 {
 	struct web_rpc x;
 
@@ -294,16 +276,14 @@ set_passwd(struct visit *v)
 	v->rp->status = passwd_page_set(&x, is_post(v), v->w->mailer);
 }
 
-static void
-robots(struct visit *v)
+static void robots(struct visit *v)
 {
 	v->rp->type = "text/plain";
 	buf_puts(&v->rp->body, "User-agent: *\nDisallow: /*.php\n");
 }
 
 /* Counts on the replica, if there is one that is available and recent. */
-static bool
-replica_status(struct visit *v)
+static bool replica_status(struct visit *v)
 {
 	struct web *w = v->w;
 	struct fail f = { 0 };
@@ -324,8 +304,7 @@ replica_status(struct visit *v)
  * Returns the counts, at most STATUS_AGE_S old: anyone may request this page as often
  * as they like.
  */
-static const struct status *
-fresh_status(struct visit *v)
+static const struct status *fresh_status(struct visit *v)
 {
 	struct web *w = v->w;
 	struct fail f = { 0 };
@@ -349,16 +328,14 @@ fresh_status(struct visit *v)
 	return &w->status;
 }
 
-static bool
-query_flag(struct visit *v, const char *name)
+static bool query_flag(struct visit *v, const char *name)
 {
 	const char *value = query_get(v->rq->a, v->rq->query, name);
 
 	return value != NULL && strcmp(value, "0") != 0;
 }
 
-static void
-server_status(struct visit *v)
+static void server_status(struct visit *v)
 {
 	const struct status *s;
 	int64_t when;
@@ -409,8 +386,7 @@ static const struct route {
  * Returns what follows the project's path in the URI; behind a proxy that changes the
  * path, what follows its first part.
  */
-static const char *
-page_name(const struct visit *v)
+static const char *page_name(const struct visit *v)
 {
 	const char *uri = v->rq->uri, *base = strstr(v->w->p.conf->master_url, "://");
 
@@ -421,8 +397,7 @@ page_name(const struct visit *v)
 	return uri == NULL ? "" : uri + 1;
 }
 
-static const struct route *
-find_route(const char *name)
+static const struct route *find_route(const char *name)
 {
 	size_t n = strlen(name);
 
@@ -438,8 +413,7 @@ find_route(const char *name)
  * Is this the URI of the metrics: /NAME_ops/metrics, with the NAME of master_url? It
  * must be spelled exactly so, as the web server judges the address by the decoded path.
  */
-static bool
-is_metrics(const struct visit *v)
+static bool is_metrics(const struct visit *v)
 {
 	const char *base = strstr(v->w->p.conf->master_url, "://");
 	const char *uri = v->rq->uri;
@@ -452,8 +426,7 @@ is_metrics(const struct visit *v)
 }
 
 /* Returns why the metrics are refused; NULL if they are not. */
-static const char *
-metrics_refusal(const struct visit *v)
+static const char *metrics_refusal(const struct visit *v)
 {
 	static const char bearer[] = "Bearer ";
 	const char *token = v->w->p.conf->metrics_token, *auth = v->rq->auth;
@@ -466,8 +439,7 @@ metrics_refusal(const struct visit *v)
 	return "401 Unauthorized";
 }
 
-static void
-metrics_page(struct visit *v)
+static void metrics_page(struct visit *v)
 {
 	v->rp->type = "text/plain; version=0.0.4; charset=utf-8";
 	v->rp->headers = "Cache-Control: no-store\r\n";
@@ -480,8 +452,7 @@ metrics_page(struct visit *v)
 	web_figures_render(v->w->figures, v->w->p.conf, v->now, &v->rp->body);
 }
 
-static void
-web_serve_page(struct visit *v)
+static void web_serve_page(struct visit *v)
 {
 	const struct route *r = find_route(page_name(v));
 
@@ -497,8 +468,7 @@ web_serve_page(struct visit *v)
 	}
 }
 
-static void
-add_safety(struct arena *a, struct fcgi_reply *rp)
+static void add_safety(struct arena *a, struct fcgi_reply *rp)
 {
 	static const char safety[] =
 	    "Content-Security-Policy: default-src 'self'; form-action 'self'; frame-ancestors 'none'\r\n"
@@ -509,8 +479,8 @@ add_safety(struct arena *a, struct fcgi_reply *rp)
 	    a, "%s%s", safety, rp->headers == NULL ? "" : rp->headers);
 }
 
-static void
-web_answer(void *worker, const struct fcgi_request *rq, struct fcgi_reply *rp)
+static void web_answer(
+    void *worker, const struct fcgi_request *rq, struct fcgi_reply *rp)
 {
 	struct visit v = { .w = worker, .rq = rq, .rp = rp, .now = clock_now() };
 	struct fail f = { 0 };
@@ -529,8 +499,8 @@ web_answer(void *worker, const struct fcgi_request *rq, struct fcgi_reply *rp)
 	    rp->status == NULL ? "200" : rp->status, rp->body.n);
 }
 
-static void
-web_refuse(void *ctx, enum serve_end why, double delay_s, struct fcgi_reply *rp)
+static void web_refuse(
+    void *ctx, enum serve_end why, double delay_s, struct fcgi_reply *rp)
 {
 	static const struct {
 		const char *status, *headers, *title, *text;
@@ -556,8 +526,7 @@ web_refuse(void *ctx, enum serve_end why, double delay_s, struct fcgi_reply *rp)
 	log_info("request turned away: %s", as[why].status);
 }
 
-static struct serve_terms
-web_terms(void *ctx)
+static struct serve_terms web_terms(void *ctx)
 {
 	struct web_server *s = ctx;
 	struct fail f = { 0 };
@@ -567,8 +536,7 @@ web_terms(void *ctx)
 		.proxies = s->front.conf->trusted_proxies };
 }
 
-static void *
-web_worker_begin(void *ctx, int64_t i)
+static void *web_worker_begin(void *ctx, int64_t i)
 {
 	struct web_server *s = ctx;
 	struct web *w = &s->workers[i];
@@ -583,8 +551,7 @@ web_worker_begin(void *ctx, int64_t i)
 	return w;
 }
 
-static void
-web_worker_end(void *worker)
+static void web_worker_end(void *worker)
 {
 	struct web *w = worker;
 
@@ -592,8 +559,8 @@ web_worker_end(void *worker)
 }
 
 /* Serves FastCGI until the process is asked to stop. */
-static enum err
-web_serve(struct web_server *s, const struct serve_options *o, struct fail *f)
+static enum err web_serve(
+    struct web_server *s, const struct serve_options *o, struct fail *f)
 {
 	const struct conf *cf = s->front.conf;
 	const struct serve_program program = { .name = "web",
@@ -620,8 +587,7 @@ web_serve(struct web_server *s, const struct serve_options *o, struct fail *f)
 	return e;
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	struct web_server s = { 0 };
 	struct serve_options o = { 0 };

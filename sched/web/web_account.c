@@ -32,8 +32,7 @@ struct mail_run { /* the thread's */
 };
 
 /* What the database stores of a token. */
-static void
-password_token_digest(const char *token, char digest[SHA256_HEX])
+static void password_token_digest(const char *token, char digest[SHA256_HEX])
 {
 	struct arena a = { 0 };
 	struct sha256 *d = sha256_new(&a);
@@ -46,8 +45,7 @@ password_token_digest(const char *token, char digest[SHA256_HEX])
 /* --- texts --- */
 
 /* Returns the last paragraph, which names the admin if there is an address. */
-static const char *
-mail_signature(struct mail_run *r)
+static const char *mail_signature(struct mail_run *r)
 {
 	const struct conf *cf = r->p.conf;
 
@@ -59,8 +57,8 @@ mail_signature(struct mail_run *r)
 }
 
 /* Makes a token, stores its digest and puts it into the text. */
-static enum err
-link_text(struct mail_run *r, const struct user *u, const char **text, struct fail *f)
+static enum err link_text(
+    struct mail_run *r, const struct user *u, const char **text, struct fail *f)
 {
 	char token[PASSWORD_TOKEN_HEX + 1], digest[SHA256_HEX];
 
@@ -79,8 +77,7 @@ link_text(struct mail_run *r, const struct user *u, const char **text, struct fa
 	    r->p.db, u->id, digest, r->now, r->now + PASSWORD_TOKEN_S, f);
 }
 
-static const char *
-changed_text(struct mail_run *r)
+static const char *changed_text(struct mail_run *r)
 {
 	return arena_printf(&r->a,
 	    "The password of your account at %s has been changed, with a link that was\n"
@@ -92,8 +89,7 @@ changed_text(struct mail_run *r)
 
 /* --- sending --- */
 
-static enum err
-mail_send(struct mail_run *r, const struct mail *m, struct fail *f)
+static enum err mail_send(struct mail_run *r, const struct mail *m, struct fail *f)
 {
 	struct buf b = buf_new(&r->a);
 	struct proc_told told;
@@ -113,8 +109,8 @@ mail_send(struct mail_run *r, const struct mail *m, struct fail *f)
 }
 
 /* An address that merely resembles the account's is not the account's. */
-static enum err
-mail_account(struct mail_run *r, const char *email, struct user **u, struct fail *f)
+static enum err mail_account(
+    struct mail_run *r, const char *email, struct user **u, struct fail *f)
 {
 	TRY(project_configure(&r->p, f));
 	if (r->p.conf->mail_command[0] == '\0')
@@ -126,8 +122,7 @@ mail_account(struct mail_run *r, const char *email, struct user **u, struct fail
 	return OK;
 }
 
-static void
-mail_do(struct mail_run *r, const struct mail_job *job)
+static void mail_do(struct mail_run *r, const struct mail_job *job)
 {
 	struct fail f = { 0 };
 	struct user *u = NULL;
@@ -164,8 +159,7 @@ mail_do(struct mail_run *r, const struct mail_job *job)
 /* --- the thread --- */
 
 /* Takes the oldest job; false: the thread is to end. */
-static bool
-mail_take(struct web_mailer *w, struct mail_job *job)
+static bool mail_take(struct web_mailer *w, struct mail_job *job)
 {
 	bool taken = false;
 
@@ -182,8 +176,7 @@ mail_take(struct web_mailer *w, struct mail_job *job)
 	return taken;
 }
 
-static void *
-mail_main(void *arg)
+static void *mail_main(void *arg)
 {
 	struct web_mailer *w = arg;
 	struct mail_run r = { 0 };
@@ -201,8 +194,7 @@ mail_main(void *arg)
 	return NULL;
 }
 
-void
-web_mailer_begin(struct web_mailer *w, const char *dir)
+void web_mailer_begin(struct web_mailer *w, const char *dir)
 {
 	*w = (struct web_mailer){ .dir = dir };
 	pthread_mutex_init(&w->lock, NULL);
@@ -213,8 +205,7 @@ web_mailer_begin(struct web_mailer *w, const char *dir)
  * Queues a mail to the account with this address, in lower case; without such an
  * account nothing will be sent. false: the queue is full.
  */
-static bool
-web_mailer_ask(struct web_mailer *w, enum mail_kind kind, const char *email)
+static bool web_mailer_ask(struct web_mailer *w, enum mail_kind kind, const char *email)
 {
 	struct mail_job job = { .kind = kind };
 	bool room;
@@ -233,8 +224,7 @@ web_mailer_ask(struct web_mailer *w, enum mail_kind kind, const char *email)
 	return room;
 }
 
-void
-web_mailer_end(struct web_mailer *w)
+void web_mailer_end(struct web_mailer *w)
 {
 	int64_t end = clock_mono_ms() + END_MS;
 	bool waiting = true;
@@ -271,8 +261,7 @@ static const char too_many[] = "429 Too Many Requests";
 static const char no_database[] = "503 Service Unavailable";
 
 /* Returns ", at ADDRESS", or nothing if the project names no address. */
-static const char *
-admin_at(const struct web_rpc *x)
+static const char *admin_at(const struct web_rpc *x)
 {
 	const char *email = x->conf->admin_email;
 
@@ -281,8 +270,7 @@ admin_at(const struct web_rpc *x)
 
 /* --- get_passwd.php --- */
 
-static void
-put_mail_form(struct web_rpc *x, const char *complaint)
+static void put_mail_form(struct web_rpc *x, const char *complaint)
 {
 	page_begin(x->b, x->conf, "Forgotten password");
 	if (complaint != NULL) {
@@ -300,8 +288,7 @@ put_mail_form(struct web_rpc *x, const char *complaint)
 	page_end(x->b);
 }
 
-static void
-forgotten_without_mail(struct web_rpc *x)
+static void forgotten_without_mail(struct web_rpc *x)
 {
 	log_info(
 	    "a volunteer forgot a password, and there is no mail_command: locus user reset-password ADDRESS makes a new one");
@@ -311,8 +298,8 @@ forgotten_without_mail(struct web_rpc *x)
 		admin_at(x)));
 }
 
-const char *
-passwd_page_forgotten(struct web_rpc *x, bool posted, struct web_mailer *mailer)
+const char *passwd_page_forgotten(
+    struct web_rpc *x, bool posted, struct web_mailer *mailer)
 {
 	char *email = text_trim(web_text(x, "email_addr"));
 	double wait_s;
@@ -351,8 +338,8 @@ passwd_page_forgotten(struct web_rpc *x, bool posted, struct web_mailer *mailer)
 
 /* --- set_passwd.php --- */
 
-static void
-put_password_form(struct web_rpc *x, const char *token, const char *complaint)
+static void put_password_form(
+    struct web_rpc *x, const char *token, const char *complaint)
 {
 	struct buf *b = x->b;
 
@@ -377,8 +364,7 @@ put_password_form(struct web_rpc *x, const char *token, const char *complaint)
 }
 
 /* Finds the account of the token. */
-static enum err
-token_account(
+static enum err token_account(
     struct web_rpc *x, const char *token, char digest[SHA256_HEX], int64_t *userid)
 {
 	struct fail f = { 0 };
@@ -394,8 +380,7 @@ token_account(
 }
 
 /* Returns what is wrong with the posted password; NULL: nothing. */
-static const char *
-password_complaint(struct web_rpc *x, const char *passwd)
+static const char *password_complaint(struct web_rpc *x, const char *passwd)
 {
 	size_t n = strlen(passwd);
 
@@ -412,8 +397,7 @@ password_complaint(struct web_rpc *x, const char *passwd)
  * Stores a password, once for the token; *email is the account's address. Clients send
  * the MD5 of password and address in lower case (protocol.md 7.4).
  */
-static enum err
-replace_password(struct web_rpc *x, const char *digest, int64_t userid,
+static enum err replace_password(struct web_rpc *x, const char *digest, int64_t userid,
     const char *passwd, char **email, struct fail *f)
 {
 	char wire[MD5_HEX], *hash;
@@ -428,9 +412,8 @@ replace_password(struct web_rpc *x, const char *digest, int64_t userid,
 	return password_token_use(x->db, digest, userid, hash, f);
 }
 
-static enum err
-set_password(struct web_rpc *x, const char *digest, int64_t userid, const char *passwd,
-    struct web_mailer *mailer)
+static enum err set_password(struct web_rpc *x, const char *digest, int64_t userid,
+    const char *passwd, struct web_mailer *mailer)
 {
 	struct fail f = { 0 };
 	char *email;
@@ -446,8 +429,7 @@ set_password(struct web_rpc *x, const char *digest, int64_t userid, const char *
 	return e;
 }
 
-static const char *
-put_set_result(struct web_rpc *x, enum err e)
+static const char *put_set_result(struct web_rpc *x, enum err e)
 {
 	if (e == OK) {
 		page_message(x->b, x->conf, "Your password has changed",
@@ -466,8 +448,7 @@ put_set_result(struct web_rpc *x, enum err e)
 	return no_database;
 }
 
-const char *
-passwd_page_set(struct web_rpc *x, bool posted, struct web_mailer *mailer)
+const char *passwd_page_set(struct web_rpc *x, bool posted, struct web_mailer *mailer)
 {
 	const char *token = web_text(x, "token"), *passwd, *complaint;
 	double wait_s = 0;
@@ -500,14 +481,12 @@ enum {
 	MOVED_S = 7 * 24 * 3600, /* how long an abandoned address stays its owner's */
 };
 
-static bool
-is_password_hash(const char *s)
+static bool is_password_hash(const char *s)
 {
 	return strlen(s) == HASH_LEN && strspn(s, "0123456789abcdef") == HASH_LEN;
 }
 
-static char *
-lower(char *s)
+static char *lower(char *s)
 {
 	for (char *p = s; *p != '\0'; p++)
 		*p = (char)tolower((unsigned char)*p);
@@ -515,8 +494,7 @@ lower(char *s)
 }
 
 /* Converts text from a client that predates UTF-8 and sends Latin-1. */
-static char *
-as_utf8(struct arena *a, char *s)
+static char *as_utf8(struct arena *a, char *s)
 {
 	struct buf b = buf_new(a);
 	const char *p = s;
@@ -539,8 +517,7 @@ as_utf8(struct arena *a, char *s)
 /* --- passwords --- */
 
 /* u NULL: there is no such account, and finding this out takes as long. */
-static bool
-password_fits(struct arena *a, const struct user *u, const char *hash)
+static bool password_fits(struct arena *a, const struct user *u, const char *hash)
 {
 	static char none[] = "";
 	const struct user nobody = { .authenticator = none, .email_addr = none };
@@ -560,8 +537,8 @@ password_fits(struct arena *a, const struct user *u, const char *hash)
  * Keys that clients and feed readers already have stay valid, as digests that do not
  * make guessing the password faster than the keys themselves do.
  */
-static void
-strengthen(struct db *db, struct arena *a, const struct user *u, const char *hash)
+static void strengthen(
+    struct db *db, struct arena *a, const struct user *u, const char *hash)
 {
 	struct fail f = { 0 };
 	struct user_keys kept;
@@ -584,8 +561,8 @@ strengthen(struct db *db, struct arena *a, const struct user *u, const char *has
  * ignores accents and trailing blanks, but an address that merely resembles another is
  * treated as unknown: otherwise each variant would get its own number of attempts.
  */
-static enum err
-find_user(struct web_rpc *x, const char *email, struct user **u, struct fail *f)
+static enum err find_user(
+    struct web_rpc *x, const char *email, struct user **u, struct fail *f)
 {
 	TRY(user_by_email(x->db, x->a, email, u, f));
 	if (strcasecmp((*u)->email_addr, email) != 0)
@@ -596,8 +573,7 @@ find_user(struct web_rpc *x, const char *email, struct user **u, struct fail *f)
 /* --- lookup_account --- */
 
 /* Answers requests for login methods that this project does not have. */
-static bool
-other_login(struct web_rpc *x)
+static bool other_login(struct web_rpc *x)
 {
 	if (web_param(x, "ldap_auth") != NULL)
 		web_error(x->b, WEB_FAILED, "This project does not use LDAP");
@@ -609,8 +585,7 @@ other_login(struct web_rpc *x)
 	return true;
 }
 
-static void
-answer_lookup(struct web_rpc *x, const struct user *u, char *hash)
+static void answer_lookup(struct web_rpc *x, const struct user *u, char *hash)
 {
 	if (u == NULL) {
 		if (hash != NULL)
@@ -628,8 +603,7 @@ answer_lookup(struct web_rpc *x, const struct user *u, char *hash)
 	}
 }
 
-void
-rpc_lookup_account(struct web_rpc *x)
+void rpc_lookup_account(struct web_rpc *x)
 {
 	char *email = lower(web_text(x, "email_addr"));
 	char *hash = web_param(x, "passwd_hash");
@@ -651,8 +625,7 @@ rpc_lookup_account(struct web_rpc *x)
 /* --- create_account --- */
 
 /* The address is taken: its owner gets the key again, anybody else learns nothing. */
-static void
-answer_existing(struct web_rpc *x, const struct user *u, const char *hash)
+static void answer_existing(struct web_rpc *x, const struct user *u, const char *hash)
 {
 	if (password_fits(x->a, u, hash)) {
 		limit_succeeded(x, u->email_addr);
@@ -664,8 +637,7 @@ answer_existing(struct web_rpc *x, const struct user *u, const char *hash)
 }
 
 /* Compares all codes, however early one matches, so that the time tells nothing. */
-static bool
-invited(const struct web_rpc *x)
+static bool invited(const struct web_rpc *x)
 {
 	const struct text_list *codes = &x->conf->invite_code;
 	const char *said = web_text(x, "invite_code");
@@ -676,15 +648,13 @@ invited(const struct web_rpc *x)
 	return found;
 }
 
-static bool
-consents(const struct web_rpc *x)
+static bool consents(const struct web_rpc *x)
 {
 	return strcmp(web_text(x, "consent_flag"), "1") == 0;
 }
 
 /* Checks the parameters of a new account; if one is bad, writes an error document. */
-static bool
-check_new(struct web_rpc *x, const struct user *u, const char *hash)
+static bool check_new(struct web_rpc *x, const struct user *u, const char *hash)
 {
 	const struct conf *cf = x->conf;
 	const char *bad_name = account_bad_name(u->name);
@@ -708,8 +678,8 @@ check_new(struct web_rpc *x, const struct user *u, const char *hash)
 }
 
 /* Makes the key, cross-project id and slow hash of a new account. */
-static enum err
-make_secrets(struct web_rpc *x, struct user *u, const char *hash, struct fail *f)
+static enum err make_secrets(
+    struct web_rpc *x, struct user *u, const char *hash, struct fail *f)
 {
 	char key[HASH_LEN + 1], cpid[HASH_LEN + 1];
 
@@ -724,8 +694,7 @@ make_secrets(struct web_rpc *x, struct user *u, const char *hash, struct fail *f
  * Finds the team to join. A team that cannot be joined is no reason to refuse the
  * account.
  */
-static enum err
-find_team(struct web_rpc *x, struct user *u, struct fail *f)
+static enum err find_team(struct web_rpc *x, struct user *u, struct fail *f)
 {
 	char *name = as_utf8(x->a, web_text(x, "team_name"));
 	enum err e = OK;
@@ -741,8 +710,8 @@ find_team(struct web_rpc *x, struct user *u, struct fail *f)
  * E_RACE: the address was taken meanwhile, by another request or an earlier attempt of
  * this one.
  */
-static enum err
-insert_account(struct web_rpc *x, struct user *u, const char *hash, struct fail *f)
+static enum err insert_account(
+    struct web_rpc *x, struct user *u, const char *hash, struct fail *f)
 {
 	const char *source = consents(x) ? as_utf8(x->a, web_text(x, "source")) : NULL;
 	enum err e = make_secrets(x, u, hash, f);
@@ -758,8 +727,7 @@ insert_account(struct web_rpc *x, struct user *u, const char *hash, struct fail 
 	return e;
 }
 
-static void
-create_account(struct web_rpc *x, struct user *u, const char *hash)
+static void create_account(struct web_rpc *x, struct user *u, const char *hash)
 {
 	struct fail f = { 0 };
 	struct user *old;
@@ -796,8 +764,7 @@ create_account(struct web_rpc *x, struct user *u, const char *hash)
 	}
 }
 
-void
-rpc_create_account(struct web_rpc *x)
+void rpc_create_account(struct web_rpc *x)
 {
 	static char none[] = "";
 	char *hash = lower(web_text(x, "passwd_hash"));
@@ -826,8 +793,7 @@ rpc_create_account(struct web_rpc *x)
 
 /* --- login_token_lookup --- */
 
-static bool
-token_fits(const struct web_rpc *x, const struct user_info *u)
+static bool token_fits(const struct web_rpc *x, const struct user_info *u)
 {
 	double age_s = (double)x->now - u->login_token_time;
 	bool equal = secret_equal(u->login_token, web_text(x, "token"));
@@ -835,8 +801,7 @@ token_fits(const struct web_rpc *x, const struct user_info *u)
 	return equal && u->login_token[0] != '\0' && age_s >= 0 && age_s < TOKEN_S;
 }
 
-void
-rpc_login_token(struct web_rpc *x)
+void rpc_login_token(struct web_rpc *x)
 {
 	int64_t id = web_id(x, "user_id");
 	struct fail f = { 0 };

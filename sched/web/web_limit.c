@@ -26,8 +26,7 @@ struct limit_who {
 	const char *pair;    /* that account, tried from there */
 };
 
-static struct limit_who
-who_asks(struct web_rpc *x, const char *account)
+static struct limit_who who_asks(struct web_rpc *x, const char *account)
 {
 	struct limit_who w = { .group = address_group(x->a, x->peer),
 		.account = account };
@@ -37,8 +36,7 @@ who_asks(struct web_rpc *x, const char *account)
 	return w;
 }
 
-static const char *
-limit_name(const struct limit_who *w, enum web_limit limit)
+static const char *limit_name(const struct limit_who *w, enum web_limit limit)
 {
 	return limit == WEB_LIMIT_TRIES                               ? w->pair :
 	       limit == WEB_LIMIT_GUESSES || limit == WEB_LIMIT_MAILS ? w->account :
@@ -48,8 +46,8 @@ limit_name(const struct limit_who *w, enum web_limit limit)
 /*
  * Counts one event; returns 0 if it is within the limit, otherwise the seconds to wait.
  */
-static double
-limit_take(struct web_rpc *x, enum web_limit limit, const struct limit_who *w)
+static double limit_take(
+    struct web_rpc *x, enum web_limit limit, const struct limit_who *w)
 {
 	struct rate r = web_limit_rate(x->conf, limit);
 	struct fail f = { 0 };
@@ -69,8 +67,7 @@ limit_take(struct web_rpc *x, enum web_limit limit, const struct limit_who *w)
 }
 
 /* Takes back what this request has counted. */
-static void
-limit_give_back(struct web_rpc *x, const struct limit_who *w)
+static void limit_give_back(struct web_rpc *x, const struct limit_who *w)
 {
 	struct fail f = { 0 };
 
@@ -87,8 +84,7 @@ limit_give_back(struct web_rpc *x, const struct limit_who *w)
 }
 
 /* Refuses what exceeds a limit: nothing of it counts. */
-static double
-limit_refuse(
+static double limit_refuse(
     struct web_rpc *x, enum web_limit limit, const struct limit_who *w, double wait_s)
 {
 	/* do not log e-mail addresses */
@@ -99,8 +95,7 @@ limit_refuse(
 }
 
 /* Takes an event of each of the limits, or of none. */
-static double
-limit_take_all(
+static double limit_take_all(
     struct web_rpc *x, const enum web_limit *v, size_t n, const char *account)
 {
 	struct limit_who w = who_asks(x, account);
@@ -114,8 +109,7 @@ limit_take_all(
 	return 0;
 }
 
-char *
-limit_message(struct web_rpc *x, double wait_s)
+char *limit_message(struct web_rpc *x, double wait_s)
 {
 	return arena_printf(x->a,
 	    "Too many attempts. Please try again in %.0f minutes.", wait_s / 60 + 1);
@@ -125,8 +119,7 @@ limit_message(struct web_rpc *x, double wait_s)
  * Clients have no error number for this. The number for a project that is temporarily
  * down makes them tell the volunteer to try again later.
  */
-static bool
-limit_allows(struct web_rpc *x, double wait_s)
+static bool limit_allows(struct web_rpc *x, double wait_s)
 {
 	if (wait_s <= 0)
 		return true;
@@ -135,8 +128,7 @@ limit_allows(struct web_rpc *x, double wait_s)
 }
 
 /* Is this the first failure about the account from this address, for all we know? */
-static bool
-is_first_try(struct web_rpc *x, const struct limit_who *w)
+static bool is_first_try(struct web_rpc *x, const struct limit_who *w)
 {
 	struct rate r = web_limit_rate(x->conf, WEB_LIMIT_TRIES);
 	struct fail f = { 0 };
@@ -154,8 +146,7 @@ is_first_try(struct web_rpc *x, const struct limit_who *w)
  * tried about it, or those who share the address about other accounts: otherwise
  * strangers could keep an owner out. What one address may try is limited in the end.
  */
-static double
-limit_wait(struct web_rpc *x, const char *account)
+static double limit_wait(struct web_rpc *x, const char *account)
 {
 	struct limit_who w = who_asks(x, account);
 	double wait_s = limit_take(x, WEB_LIMIT_TRIES, &w);
@@ -174,44 +165,38 @@ limit_wait(struct web_rpc *x, const char *account)
 	                              0;
 }
 
-bool
-limit_try(struct web_rpc *x, const char *account)
+bool limit_try(struct web_rpc *x, const char *account)
 {
 	return limit_allows(x, limit_wait(x, account));
 }
 
-void
-limit_succeeded(struct web_rpc *x, const char *account)
+void limit_succeeded(struct web_rpc *x, const char *account)
 {
 	struct limit_who w = who_asks(x, account);
 
 	limit_give_back(x, &w);
 }
 
-double
-limit_failed(struct web_rpc *x)
+double limit_failed(struct web_rpc *x)
 {
 	static const enum web_limit v[] = { WEB_LIMIT_FAILURES };
 
 	return limit_take_all(x, v, N(v), NULL);
 }
 
-bool
-limit_wrong_key(struct web_rpc *x)
+bool limit_wrong_key(struct web_rpc *x)
 {
 	return limit_allows(x, limit_failed(x));
 }
 
-bool
-limit_new_account(struct web_rpc *x)
+bool limit_new_account(struct web_rpc *x)
 {
 	static const enum web_limit v[] = { WEB_LIMIT_CREATIONS };
 
 	return limit_allows(x, limit_take_all(x, v, N(v), NULL));
 }
 
-double
-limit_mail_wait(struct web_rpc *x, const char *email)
+double limit_mail_wait(struct web_rpc *x, const char *email)
 {
 	static const enum web_limit v[] = { WEB_LIMIT_MAIL_REQUESTS, WEB_LIMIT_MAILS };
 
@@ -220,32 +205,28 @@ limit_mail_wait(struct web_rpc *x, const char *email)
 
 /* Parameters of web RPCs: clients send them in the query or post them as a form. */
 
-char *
-web_param(const struct web_rpc *x, const char *name)
+char *web_param(const struct web_rpc *x, const char *name)
 {
 	char *v = query_get(x->a, x->query, name);
 
 	return v != NULL ? v : query_get(x->a, x->form, name);
 }
 
-char *
-web_text(const struct web_rpc *x, const char *name)
+char *web_text(const struct web_rpc *x, const char *name)
 {
 	char *v = web_param(x, name);
 
 	return v != NULL ? v : arena_strdup(x->a, "");
 }
 
-int64_t
-web_id(const struct web_rpc *x, const char *name)
+int64_t web_id(const struct web_rpc *x, const char *name)
 {
 	int64_t id = 0;
 
 	return text_i64(web_text(x, name), 1, INT64_MAX, &id) ? id : 0;
 }
 
-void
-web_failed(struct web_rpc *x, const struct fail *f)
+void web_failed(struct web_rpc *x, const struct fail *f)
 {
 	log_fail("web RPC", f);
 	web_error(x->b, WEB_NO_DATABASE, NULL);
@@ -258,8 +239,7 @@ enum { IDS_MAX = DB_LIST_MAX };
 /*
  * A deleted account keeps its row; its key shows that it is deleted (protocol.md 7.4).
  */
-static bool
-account_is_deleted(const struct user_info *u)
+static bool account_is_deleted(const struct user_info *u)
 {
 	return strstr(u->authenticator, "deleted") != NULL;
 }
@@ -268,8 +248,8 @@ account_is_deleted(const struct user_info *u)
  * Finds the account of a key, or of an old one. The index ignores trailing blanks of a
  * key, so the key is compared again.
  */
-static enum err
-account_of_key(struct web_rpc *x, const char *key, struct user_info **u, struct fail *f)
+static enum err account_of_key(
+    struct web_rpc *x, const char *key, struct user_info **u, struct fail *f)
 {
 	int64_t id;
 	enum err e;
@@ -289,8 +269,8 @@ account_of_key(struct web_rpc *x, const char *key, struct user_info **u, struct 
 /*
  * Finds the account whose key is in the parameter; otherwise writes an error document.
  */
-static bool
-authenticated(struct web_rpc *x, const char *parameter, struct user_info **u)
+static bool authenticated(
+    struct web_rpc *x, const char *parameter, struct user_info **u)
 {
 	struct fail f = { 0 };
 	enum err e = account_of_key(x, web_text(x, parameter), u, &f);
@@ -302,8 +282,7 @@ authenticated(struct web_rpc *x, const char *parameter, struct user_info **u)
 	return e == OK;
 }
 
-void
-rpc_manager_get_info(struct web_rpc *x)
+void rpc_manager_get_info(struct web_rpc *x)
 {
 	struct user_info *u;
 	struct fail f = { 0 };
@@ -321,15 +300,13 @@ rpc_manager_get_info(struct web_rpc *x)
 		web_failed(x, &f);
 }
 
-void
-rpc_manager_set_info(struct web_rpc *x)
+void rpc_manager_set_info(struct web_rpc *x)
 {
 	web_error(x->b, WEB_FAILED, "Accounts cannot be changed by account managers");
 }
 
 /* The venues that preferences know; "" is the default. */
-static bool
-venue_is_known(const char *s)
+static bool venue_is_known(const char *s)
 {
 	static const char *const venues[] = { "", "home", "school", "work" };
 
@@ -339,8 +316,7 @@ venue_is_known(const char *s)
 	return false;
 }
 
-void
-rpc_manager_set_host(struct web_rpc *x)
+void rpc_manager_set_host(struct web_rpc *x)
 {
 	const char *venue = web_text(x, "venue");
 	struct user_info *u;
@@ -364,16 +340,14 @@ rpc_manager_set_host(struct web_rpc *x)
 
 /* --- statistics --- */
 
-enum err
-web_public_account(struct web_rpc *x, struct user_info **u, struct fail *f)
+enum err web_public_account(struct web_rpc *x, struct user_info **u, struct fail *f)
 {
 	enum err e = account_by_id(x->db, x->a, web_id(x, "userid"), u, f);
 
 	return e == OK && account_is_deleted(*u) ? E_NOTFOUND : e;
 }
 
-void
-rpc_show_user(struct web_rpc *x)
+void rpc_show_user(struct web_rpc *x)
 {
 	struct user_info *u;
 	struct host *hosts = NULL;
@@ -398,8 +372,7 @@ rpc_show_user(struct web_rpc *x)
 }
 
 /* Parses "1,2,3", up to the first item that is not a number. */
-static size_t
-read_ids(struct arena *a, const char *s, int64_t ids[IDS_MAX])
+static size_t read_ids(struct arena *a, const char *s, int64_t ids[IDS_MAX])
 {
 	size_t n = 0;
 
@@ -415,8 +388,7 @@ read_ids(struct arena *a, const char *s, int64_t ids[IDS_MAX])
 	return n;
 }
 
-void
-rpc_team_lookup(struct web_rpc *x)
+void rpc_team_lookup(struct web_rpc *x)
 {
 	char *one = web_param(x, "team_id"), *many = web_param(x, "team_ids");
 	char *name = web_param(x, "team_name");

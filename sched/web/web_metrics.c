@@ -20,8 +20,7 @@ enum {
 	FIRST_WAIT_MS = 70
 };
 
-void
-web_figures_begin(struct web_figures *w, const char *dir)
+void web_figures_begin(struct web_figures *w, const char *dir)
 {
 	*w = (struct web_figures){ .dir = dir };
 	pthread_mutex_init(&w->lock, NULL);
@@ -29,8 +28,7 @@ web_figures_begin(struct web_figures *w, const char *dir)
 }
 
 /* Waits for a change at most ms; the lock is held. */
-static void
-wait_for_change(struct web_figures *w, int64_t ms)
+static void wait_for_change(struct web_figures *w, int64_t ms)
 {
 	double end = clock_now_f() + (double)ms / 1000;
 	struct timespec until = { .tv_sec = (time_t)end };
@@ -41,8 +39,8 @@ wait_for_change(struct web_figures *w, int64_t ms)
 
 /* --- the thread --- */
 
-static enum err
-figures_read(struct project *p, struct metric_set *to, int64_t now, struct fail *f)
+static enum err figures_read(
+    struct project *p, struct metric_set *to, int64_t now, struct fail *f)
 {
 	TRY(project_read_config(p, f));
 	if (p->db == NULL)
@@ -61,8 +59,7 @@ figures_read(struct project *p, struct metric_set *to, int64_t now, struct fail 
  * Counts once, into the arena that is not in use. The connection is the project's,
  * which is closed when the configuration that it was opened with is read anew.
  */
-static void
-figures_count(struct web_figures *w, struct project *p)
+static void figures_count(struct web_figures *w, struct project *p)
 {
 	struct arena *a = &w->arenas[!w->now_in];
 	struct metric_set next = { .a = a };
@@ -88,8 +85,7 @@ figures_count(struct web_figures *w, struct project *p)
 	pthread_mutex_unlock(&w->lock);
 }
 
-static void *
-figures_main(void *arg)
+static void *figures_main(void *arg)
 {
 	struct web_figures *w = arg;
 	struct project p = { 0 };
@@ -118,8 +114,7 @@ figures_main(void *arg)
 }
 
 /* The lock is held. */
-static void
-figures_start(struct web_figures *w)
+static void figures_start(struct web_figures *w)
 {
 	if (w->running || w->stopping)
 		return;
@@ -129,8 +124,7 @@ figures_start(struct web_figures *w)
 	                          0;
 }
 
-void
-web_figures_end(struct web_figures *w)
+void web_figures_end(struct web_figures *w)
 {
 	pthread_mutex_lock(&w->lock);
 	w->stopping = true;
@@ -145,8 +139,7 @@ web_figures_end(struct web_figures *w)
 /* --- a scrape --- */
 
 /* Copies the figures, as the thread may replace them at any time. */
-static void
-figures_copy(struct web_figures *w, struct metric_set *s, int64_t now)
+static void figures_copy(struct web_figures *w, struct metric_set *s, int64_t now)
 {
 	int64_t until = clock_mono_ms() + FIRST_WAIT_MS;
 	bool first;
@@ -168,8 +161,7 @@ figures_copy(struct web_figures *w, struct metric_set *s, int64_t now)
 	pthread_mutex_unlock(&w->lock);
 }
 
-void
-web_figures_render(
+void web_figures_render(
     struct web_figures *w, const struct conf *cf, int64_t now, struct buf *out)
 {
 	struct metric_set s = { .a = out->a };

@@ -14,8 +14,7 @@
 #include "sched/web/web_limit.h"
 #include "lib/banned.h"
 
-void
-html_put(struct buf *b, const char *text)
+void html_put(struct buf *b, const char *text)
 {
 	for (size_t n; *text != '\0'; text += n) {
 		bool shown = text_shown(text, &n) || text_white(*text);
@@ -42,8 +41,8 @@ html_put(struct buf *b, const char *text)
 	}
 }
 
-static const struct html_value *
-html_value_at(const char *at, const struct html_value *v, size_t n)
+static const struct html_value *html_value_at(
+    const char *at, const struct html_value *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		size_t len = strlen(v[i].name);
@@ -54,8 +53,8 @@ html_value_at(const char *at, const struct html_value *v, size_t n)
 	return NULL;
 }
 
-void
-html_fill(struct buf *b, const char *template, const struct html_value *v, size_t n)
+void html_fill(
+    struct buf *b, const char *template, const struct html_value *v, size_t n)
 {
 	while (*template != '\0') {
 		size_t plain = strcspn(template, "@");
@@ -95,8 +94,7 @@ static const char head[] =
     "<main id=\"main\">\n"
     "<h1>@TITLE@</h1>\n";
 
-void
-page_begin(struct buf *b, const struct conf *cf, const char *title)
+void page_begin(struct buf *b, const struct conf *cf, const char *title)
 {
 	const struct html_value v[] = {
 		{ "TITLE", title, false },
@@ -106,8 +104,7 @@ page_begin(struct buf *b, const struct conf *cf, const char *title)
 	html_fill(b, head, v, N(v));
 }
 
-void
-page_end(struct buf *b)
+void page_end(struct buf *b)
 {
 	buf_puts(b,
 	    "</main>\n"
@@ -115,8 +112,8 @@ page_end(struct buf *b)
 	    "</body>\n</html>\n");
 }
 
-void
-page_message(struct buf *b, const struct conf *cf, const char *title, const char *text)
+void page_message(
+    struct buf *b, const struct conf *cf, const char *title, const char *text)
 {
 	page_begin(b, cf, title);
 	buf_puts(b, "<p>");
@@ -131,8 +128,7 @@ page_message(struct buf *b, const struct conf *cf, const char *title, const char
  * Renders each scheduler URL in both forms that clients search for line by line: the
  * tag starts in column 0 and the element is on one line.
  */
-static const char *
-scheduler_lines(struct arena *a, const struct conf *cf)
+static const char *scheduler_lines(struct arena *a, const struct conf *cf)
 {
 	struct buf b = buf_new(a);
 	const char *p = cf->scheduler_url;
@@ -156,8 +152,7 @@ static const char plain_home[] =
     "<title>@NAME@</title>\n@SCHEDULERS@</head>\n<body>\n<h1>@NAME@</h1>\n"
     "<p>Attach to this project with the URL @MASTER_URL@</p>\n</body>\n</html>\n";
 
-void
-page_home(struct buf *b, const struct conf *cf, const char *template)
+void page_home(struct buf *b, const struct conf *cf, const char *template)
 {
 	const struct html_value v[] = {
 		{ "NAME", cf->long_name, false },
@@ -177,8 +172,7 @@ struct figure {
 	int64_t value;
 };
 
-static void
-page_put_row(struct buf *b, const char *label, const char *text)
+static void page_put_row(struct buf *b, const char *label, const char *text)
 {
 	buf_puts(b, "<tr><th scope=\"row\">");
 	html_put(b, label);
@@ -211,14 +205,13 @@ page_put_row(struct buf *b, const char *label, const char *text)
 		    { "Accounts", "users", (s)->users },                               \
 	}
 
-static bool
-service_stopped(struct arena *a, const struct conf *cf, const char *file)
+static bool service_stopped(struct arena *a, const struct conf *cf, const char *file)
 {
 	return fs_exists(project_path(a, cf, file));
 }
 
-void
-page_status(struct buf *b, const struct conf *cf, const struct status *s, int64_t now)
+void page_status(
+    struct buf *b, const struct conf *cf, const struct status *s, int64_t now)
 {
 	char when[21];
 
@@ -246,8 +239,7 @@ page_status(struct buf *b, const struct conf *cf, const struct status *s, int64_
 	page_end(b);
 }
 
-void
-page_status_xml(
+void page_status_xml(
     struct buf *b, const struct conf *cf, const struct status *s, int64_t now)
 {
 	buf_printf(b,
@@ -267,8 +259,7 @@ page_status_xml(
 	buf_puts(b, "</server_status>\n");
 }
 
-void
-page_status_json(
+void page_status_json(
     struct buf *b, const struct conf *cf, const struct status *s, int64_t now)
 {
 	char when[21];
@@ -293,8 +284,7 @@ page_status_json(
 
 /* --- accounts --- */
 
-void
-page_user(struct buf *b, const struct conf *cf, const struct user_info *u)
+void page_user(struct buf *b, const struct conf *cf, const struct user_info *u)
 {
 	char since[21];
 
@@ -324,8 +314,7 @@ enum {
 	AGE_S = 30 * 24 * 3600, /* clients drop older notices */
 };
 
-static int
-newer_first(const void *x, const void *y)
+static int newer_first(const void *x, const void *y)
 {
 	const struct notice *a = x, *b = y;
 
@@ -334,16 +323,14 @@ newer_first(const void *x, const void *y)
 }
 
 /* Hidden files and editors' backup files are not notices. */
-static bool
-is_notice(const char *name)
+static bool is_notice(const char *name)
 {
 	size_t n = strlen(name);
 
 	return n > 0 && name[0] != '.' && name[n - 1] != '~' && name[0] != '#';
 }
 
-static bool
-read_notice(struct web_rpc *x, const char *dir, struct notice *v)
+static bool read_notice(struct web_rpc *x, const char *dir, struct notice *v)
 {
 	struct fail f = { 0 };
 	char *text;
@@ -362,8 +349,7 @@ read_notice(struct web_rpc *x, const char *dir, struct notice *v)
 }
 
 /* Reads the notices, newest first, at most SHOWN_MAX. */
-static size_t
-read_notices(struct web_rpc *x, struct notice v[SHOWN_MAX])
+static size_t read_notices(struct web_rpc *x, struct notice v[SHOWN_MAX])
 {
 	const char *dir = project_path(x->a, x->conf, "notices");
 	struct notice *all = NULL;
@@ -389,8 +375,7 @@ read_notices(struct web_rpc *x, struct notice v[SHOWN_MAX])
 }
 
 /* Answers with the notices; said: "<id>_<32 hex digits>". */
-static void
-answer_notices(struct web_rpc *x, int64_t userid, const char *said)
+static void answer_notices(struct web_rpc *x, int64_t userid, const char *said)
 {
 	struct notice v[SHOWN_MAX];
 	struct user_info *u;
@@ -412,15 +397,13 @@ answer_notices(struct web_rpc *x, int64_t userid, const char *said)
 		web_failed(x, &f);
 }
 
-void
-rpc_notices(struct web_rpc *x)
+void rpc_notices(struct web_rpc *x)
 {
 	answer_notices(x, web_id(x, "userid"), web_text(x, "auth"));
 }
 
 /* The old form, without the id in front of the key. */
-void
-rpc_notify_rss(struct web_rpc *x)
+void rpc_notify_rss(struct web_rpc *x)
 {
 	int64_t id = web_id(x, "userid");
 

@@ -34,8 +34,7 @@ struct cost {
 
 /* --- the steps; not inlined, so that callgrind tells them apart --- */
 
-__attribute__((noinline)) static void
-step_parse(struct run *r)
+__attribute__((noinline)) static void step_parse(struct run *r)
 {
 	struct request *q;
 	struct fail f = { 0 };
@@ -45,8 +44,7 @@ step_parse(struct run *r)
 		bench_need(e, &f);
 }
 
-__attribute__((noinline)) static void
-step_decide(struct run *r)
+__attribute__((noinline)) static void step_decide(struct run *r)
 {
 	struct golden *g = r->g;
 	struct rng rng = rng_seed((uint64_t)g->seed);
@@ -54,8 +52,7 @@ step_decide(struct run *r)
 	decide(&r->step, g->conf, g->req, &g->snap, g->now, &rng, NULL, 0);
 }
 
-__attribute__((noinline)) static void
-step_render(struct run *r)
+__attribute__((noinline)) static void step_render(struct run *r)
 {
 	struct golden *g = r->g;
 
@@ -71,8 +68,7 @@ step_render(struct run *r)
 
 /* --- measuring --- */
 
-static int
-by_value(const void *a, const void *b)
+static int by_value(const void *a, const void *b)
 {
 	const double *x = a, *y = b;
 
@@ -80,8 +76,7 @@ by_value(const void *a, const void *b)
 }
 
 /* Returns the mean time of a run in one round, in us. */
-static double
-round_us(struct run *r, void (*step)(struct run *))
+static double round_us(struct run *r, void (*step)(struct run *))
 {
 	double start = clock_cpu_us(), spent;
 	size_t n = 0;
@@ -96,8 +91,7 @@ round_us(struct run *r, void (*step)(struct run *))
 }
 
 /* Measures one step. With rounds 0 the step runs once and is not timed. */
-static struct cost
-measure_step(struct run *r, void (*step)(struct run *), int rounds)
+static struct cost measure_step(struct run *r, void (*step)(struct run *), int rounds)
 {
 	double us[ROUNDS_MAX];
 	struct cost c = { 0 };
@@ -115,15 +109,13 @@ measure_step(struct run *r, void (*step)(struct run *), int rounds)
 	return c;
 }
 
-static void
-print_cost(const char *step, const struct cost *c)
+static void print_cost(const char *step, const struct cost *c)
 {
 	printf(" %s_us=%.1f %s_least_us=%.1f %s_arena=%zu", step, c->us, step,
 	    c->least_us, step, c->arena);
 }
 
-static void
-run_case(const struct bench_case *c, int rounds)
+static void run_case(const struct bench_case *c, int rounds)
 {
 	struct arena a = { 0 };
 	struct run r = { .c = c };
@@ -159,8 +151,7 @@ static struct {
 	int64_t rounds;
 } args = { .rounds = 9 };
 
-static bool
-is_named(const char *name)
+static bool is_named(const char *name)
 {
 	bool found = args.nnames == 0;
 
@@ -185,8 +176,7 @@ START_TEST(bench)
 }
 END_TEST
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	SRunner *sr;
 	TCase *tc = tcase_create("decide");

@@ -19,14 +19,12 @@ enum {
 static const char base[] = "02-work-request-after-first";
 static const char end_tag[] = "</scheduler_request>";
 
-void
-bench_need(enum err e, const struct fail *f)
+void bench_need(enum err e, const struct fail *f)
 {
 	ck_assert_msg(e == OK, "%s", f->detail);
 }
 
-static char *
-bench_golden_path(
+static char *bench_golden_path(
     struct arena *a, const char *sub, const char *name, const char *suffix)
 {
 	const char *srcdir = getenv("srcdir");
@@ -35,8 +33,7 @@ bench_golden_path(
 	    sub, name, suffix);
 }
 
-static char *
-golden_file(
+static char *golden_file(
     struct arena *a, const char *sub, const char *name, const char *suffix, size_t *n)
 {
 	char *path = bench_golden_path(a, sub, name, suffix);
@@ -47,8 +44,7 @@ golden_file(
 	return text;
 }
 
-char *
-bench_defaults(struct arena *a)
+char *bench_defaults(struct arena *a)
 {
 	return golden_file(a, "", "default", ".snapshot", NULL);
 }
@@ -61,8 +57,7 @@ struct shape {
 	const char *world;
 };
 
-static void
-put_shape_report(struct buf *b, size_t i, size_t stderr_bytes)
+static void put_shape_report(struct buf *b, size_t i, size_t stderr_bytes)
 {
 	static const char line[] = "23:48:47 (21520): template 4711 of 90000 done\n";
 
@@ -90,8 +85,7 @@ put_shape_report(struct buf *b, size_t i, size_t stderr_bytes)
 	    i);
 }
 
-static void
-put_shape_lists(struct buf *b, const struct shape *s)
+static void put_shape_lists(struct buf *b, const struct shape *s)
 {
 	for (size_t i = 0; i < s->reports; i++)
 		put_shape_report(b, i, s->stderr_bytes);
@@ -121,8 +115,7 @@ put_shape_lists(struct buf *b, const struct shape *s)
 
 /* --- worlds --- */
 
-static void
-put_rows(struct buf *b, const struct shape *s)
+static void put_rows(struct buf *b, const struct shape *s)
 {
 	size_t id = 100;
 
@@ -159,8 +152,7 @@ put_rows(struct buf *b, const struct shape *s)
 }
 
 /* Returns the captured request without its end tag, so that elements can be added. */
-static struct buf
-open_request(struct arena *a)
+static struct buf open_request(struct arena *a)
 {
 	struct buf b = buf_new(a);
 	size_t n;
@@ -172,8 +164,7 @@ open_request(struct arena *a)
 	return b;
 }
 
-static struct bench_case
-make_case(struct arena *a, const struct shape *s)
+static struct bench_case make_case(struct arena *a, const struct shape *s)
 {
 	struct buf q = open_request(a), w = buf_new(a);
 
@@ -184,8 +175,8 @@ make_case(struct arena *a, const struct shape *s)
 	return (struct bench_case){ s->name, q.p, q.n, w.p, false };
 }
 
-static struct bench_case
-make_hostile(struct arena *a, const char *name, const char *unit)
+static struct bench_case make_hostile(
+    struct arena *a, const char *name, const char *unit)
 {
 	const char *number = strstr(unit, "%zu");
 	struct buf q = open_request(a);
@@ -204,8 +195,7 @@ make_hostile(struct arena *a, const char *name, const char *unit)
 
 /* --- */
 
-static size_t
-captures(struct arena *a, struct bench_case *v, size_t most)
+static size_t captures(struct arena *a, struct bench_case *v, size_t most)
 {
 	static const char suffix[] = ".request.xml";
 	struct fail f = { 0 };
@@ -231,8 +221,7 @@ captures(struct arena *a, struct bench_case *v, size_t most)
 	return found;
 }
 
-struct bench_case *
-bench_cases(struct arena *a, size_t *n)
+struct bench_case *bench_cases(struct arena *a, size_t *n)
 {
 	static const struct shape shapes[] = {
 #define SHAPE(...) { __VA_ARGS__ },

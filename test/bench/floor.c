@@ -64,8 +64,7 @@ struct count {
  * Runs one statement, for each of `rows` rows of arguments in one message; fetches and
  * discards the rows it returns.
  */
-static bool
-run_statement(MYSQL_STMT *s, columns args, unsigned n, unsigned rows)
+static bool run_statement(MYSQL_STMT *s, columns args, unsigned n, unsigned rows)
 {
 	MYSQL_BIND bind[COLUMNS] = { 0 };
 
@@ -83,8 +82,7 @@ run_statement(MYSQL_STMT *s, columns args, unsigned n, unsigned rows)
 }
 
 /* Reads the hosts in the first array with one list. */
-static bool
-read_hosts(MYSQL_STMT *s, columns hosts, unsigned n)
+static bool read_hosts(MYSQL_STMT *s, columns hosts, unsigned n)
 {
 	MYSQL_BIND bind[CLAIMS_MOST] = { 0 };
 
@@ -101,8 +99,8 @@ read_hosts(MYSQL_STMT *s, columns hosts, unsigned n)
 }
 
 /* Returns the text of a statement of the plan. */
-static const char *
-sql_text(const struct plan *p, int statement, char *list, size_t size)
+static const char *sql_text(
+    const struct plan *p, int statement, char *list, size_t size)
 {
 	size_t n;
 
@@ -115,8 +113,7 @@ sql_text(const struct plan *p, int statement, char *list, size_t size)
 	return list;
 }
 
-static MYSQL *
-open_one(const struct plan *p, MYSQL_STMT **stmts)
+static MYSQL *open_one(const struct plan *p, MYSQL_STMT **stmts)
 {
 	MYSQL *my = mysql_init(NULL);
 	char list[CLAIMS_MOST * 3 + 50];
@@ -140,8 +137,7 @@ open_one(const struct plan *p, MYSQL_STMT **stmts)
 }
 
 /* One transaction that claims the results from `first` on. */
-static bool
-transaction(
+static bool transaction(
     const struct plan *p, MYSQL *my, MYSQL_STMT **stmts, int64_t first, struct count *c)
 {
 	unsigned n = (unsigned)p->claims;
@@ -170,8 +166,7 @@ transaction(
 	return true;
 }
 
-static void
-connection(const struct plan *p, int number, struct count *c)
+static void connection(const struct plan *p, int number, struct count *c)
 {
 	MYSQL_STMT *stmts[STATEMENTS];
 	MYSQL *my = open_one(p, stmts);
@@ -189,8 +184,7 @@ connection(const struct plan *p, int number, struct count *c)
 		mysql_close(my);
 }
 
-static int
-run_connections(const struct plan *p)
+static int run_connections(const struct plan *p)
 {
 	size_t size = sizeof(struct count) * (size_t)p->connections;
 	struct count *all = mmap(
@@ -222,8 +216,7 @@ run_connections(const struct plan *p)
 	return sum.done > 0 ? 0 : 1;
 }
 
-static bool
-span(const char *text, int64_t *first, int64_t *n)
+static bool span(const char *text, int64_t *first, int64_t *n)
 {
 	long long a, b;
 	bool good = sscanf(text, "%lld:%lld", &a, &b) == 2 && b > 0;
@@ -233,8 +226,7 @@ span(const char *text, int64_t *first, int64_t *n)
 	return good;
 }
 
-static bool
-take_option(struct plan *p, int c)
+static bool take_option(struct plan *p, int c)
 {
 	switch (c) {
 	case 's':
@@ -261,8 +253,7 @@ take_option(struct plan *p, int c)
 	}
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	static const struct option options[] = { { "socket", 1, NULL, 's' },
 		{ "database", 1, NULL, 'd' }, { "results", 1, NULL, 'r' },

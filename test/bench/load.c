@@ -31,8 +31,7 @@
 
 enum { CONNECTIONS_MOST = 4096, WARM_UP = 16, SPARE = 8 };
 
-static double
-own_cpu(void)
+static double own_cpu(void)
 {
 	struct rusage u;
 
@@ -46,8 +45,7 @@ own_cpu(void)
 /*
  * Returns the next host in turn with a reason for a request; NULL if there is none now.
  */
-static struct host *
-host_next(struct run *r)
+static struct host *host_next(struct run *r)
 {
 	const struct habits *g = &r->w.habits;
 	double now = clock_now_f();
@@ -62,8 +60,7 @@ host_next(struct run *r)
 	return NULL;
 }
 
-static bool
-any_comes_back(const struct run *r)
+static bool any_comes_back(const struct run *r)
 {
 	double now = clock_now_f();
 
@@ -77,8 +74,7 @@ any_comes_back(const struct run *r)
  * Makes the first request of every host. Uses SPARE more connections, so that the
  * server starts spare processes; but no crowd of them.
  */
-static bool
-warm_up(struct run *r)
+static bool warm_up(struct run *r)
 {
 	const struct habits *g = &r->w.habits;
 	int done = 0, nlines = (r->nlines < WARM_UP ? r->nlines : WARM_UP) + SPARE;
@@ -99,8 +95,7 @@ warm_up(struct run *r)
 }
 
 /* Lets each idle connection begin a request. Returns false if no host wants one. */
-static bool
-lines_begin(struct run *r)
+static bool lines_begin(struct run *r)
 {
 	for (int i = 0; i < r->nlines; i++) {
 		struct host *h;
@@ -115,8 +110,7 @@ lines_begin(struct run *r)
 	return true;
 }
 
-static bool
-measure_phase(struct run *r)
+static bool measure_phase(struct run *r)
 {
 	double end = clock_now_f() + r->seconds;
 	long long enough = r->until > 0 ? r->w.tally.sent + r->until : 0;
@@ -133,8 +127,7 @@ measure_phase(struct run *r)
 }
 
 /* Every host makes one request. With `down`, all are expected to fail. */
-static bool
-crowd_phase(struct run *r, bool down)
+static bool crowd_phase(struct run *r, bool down)
 {
 	bool good = true;
 
@@ -150,8 +143,7 @@ crowd_phase(struct run *r, bool down)
 	return good;
 }
 
-static int
-float_order(const void *pa, const void *pb)
+static int float_order(const void *pa, const void *pb)
 {
 	const float *a = pa, *b = pb;
 
@@ -159,15 +151,13 @@ float_order(const void *pa, const void *pb)
 }
 
 /* Share of the sorted times of `n` replies, in ms. */
-static double
-took(const float *ms, size_t n, double share)
+static double took(const float *ms, size_t n, double share)
 {
 	return n == 0 ? 0 : (double)ms[(size_t)((double)(n - 1) * share)];
 }
 
 /* Runs one phase and prints its figures. */
-static bool
-phase(struct run *r, char what)
+static bool phase(struct run *r, char what)
 {
 	const struct tally *t = &r->w.tally, before = *t;
 	long long errors = r->errors, refused = r->refused;
@@ -194,8 +184,7 @@ phase(struct run *r, char what)
 	return good;
 }
 
-static void
-figures(struct run *r)
+static void figures(struct run *r)
 {
 	const struct tally *t = &r->w.tally, *b = &r->before;
 	long long twice = events_twice(&r->w);
@@ -215,8 +204,7 @@ figures(struct run *r)
 	    t->busy_least_s, t->busy_most_s, r->refused);
 }
 
-static int
-run_load(struct run *r)
+static int run_load(struct run *r)
 {
 	char line[80];
 	bool good;
@@ -265,8 +253,7 @@ static const struct option options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-static bool
-number_option(const char *text, int *to)
+static bool number_option(const char *text, int *to)
 {
 	char *end;
 
@@ -274,15 +261,13 @@ number_option(const char *text, int *to)
 	return end != text && *end == '\0';
 }
 
-static bool
-number_range(const char *text, int *first, int *n)
+static bool number_range(const char *text, int *first, int *n)
 {
 	return sscanf(text, "%d:%d", first, n) == 2 && *n > 0;
 }
 
 /* http://HOST:PORT/PATH */
-static bool
-take_url(struct run *r, const char *text)
+static bool take_url(struct run *r, const char *text)
 {
 	char where[100], path[200];
 
@@ -293,8 +278,7 @@ take_url(struct run *r, const char *text)
 	return true;
 }
 
-static bool
-option(struct run *r, int c, const char *arg)
+static bool option(struct run *r, int c, const char *arg)
 {
 	struct habits *g = &r->w.habits;
 	int n;
@@ -345,8 +329,7 @@ option(struct run *r, int c, const char *arg)
 	}
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	struct run r = { .nlines = 16,
 		.seconds = 5,

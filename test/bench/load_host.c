@@ -32,8 +32,7 @@ static const struct {
  */
 static const char *const lists[] = { "file_info", "other_results", "result" };
 
-static bool
-line_is(const char *line, const char *before, const char *word)
+static bool line_is(const char *line, const char *before, const char *word)
 {
 	size_t n = strlen(before), m = strlen(word);
 
@@ -41,8 +40,7 @@ line_is(const char *line, const char *before, const char *word)
 	return strncmp(line, before, n) == 0 && strncmp(line + n, word, m) == 0;
 }
 
-static void
-template_cut(struct world *w, struct buf *text, enum mark mark)
+static void template_cut(struct world *w, struct buf *text, enum mark mark)
 {
 	struct template *t = &w->template;
 
@@ -51,8 +49,7 @@ template_cut(struct world *w, struct buf *text, enum mark mark)
 	*text = buf_new(&w->life);
 }
 
-bool
-template_read(struct world *w, const char *path)
+bool template_read(struct world *w, const char *path)
 {
 	struct template *t = &w->template;
 	struct buf text = buf_new(&w->life);
@@ -89,8 +86,7 @@ template_read(struct world *w, const char *path)
 	return t->n == N(marks);
 }
 
-static void
-put_host_report(struct buf *b, const char *name)
+static void put_host_report(struct buf *b, const char *name)
 {
 	buf_printf(b,
 	    "<result>\n    <name>%s</name>\n    "
@@ -115,8 +111,7 @@ put_host_report(struct buf *b, const char *name)
 	    name);
 }
 
-static void
-put_host_lists(const struct world *w, struct host *h, struct buf *b)
+static void put_host_lists(const struct world *w, struct host *h, struct buf *b)
 {
 	h->reported = h->ntasks < w->habits.report ? h->ntasks : w->habits.report;
 	for (int i = 0; i < h->reported; i++)
@@ -136,8 +131,8 @@ put_host_lists(const struct world *w, struct host *h, struct buf *b)
 	buf_puts(b, "</other_results>\n");
 }
 
-static void
-put_mark(struct world *w, struct host *h, enum mark mark, int want, struct buf *b)
+static void put_mark(
+    struct world *w, struct host *h, enum mark mark, int want, struct buf *b)
 {
 	/*
 	 * Half a job short of `want` jobs, so that exactly `want` jobs fill the
@@ -177,8 +172,7 @@ put_mark(struct world *w, struct host *h, enum mark mark, int want, struct buf *
 	}
 }
 
-void
-request_put(struct world *w, struct host *h, int want, struct buf *b)
+void request_put(struct world *w, struct host *h, int want, struct buf *b)
 {
 	const struct template *t = &w->template;
 
@@ -191,8 +185,8 @@ request_put(struct world *w, struct host *h, int want, struct buf *b)
 
 /* --- the answer --- */
 
-static void
-event(struct world *w, const struct host *h, enum event_kind kind, const char *name)
+static void event(
+    struct world *w, const struct host *h, enum event_kind kind, const char *name)
 {
 	struct event *e = &PUSH(&w->life, w->events, w->nevents, w->events_cap);
 
@@ -206,8 +200,8 @@ event(struct world *w, const struct host *h, enum event_kind kind, const char *n
  * Copies the text of the first such element in [p, end) to out. Returns false if there
  * is none or it does not fit.
  */
-static bool
-element(const char *p, const char *end, const char *tag, char *out, size_t size)
+static bool element(
+    const char *p, const char *end, const char *tag, char *out, size_t size)
 {
 	const char *from = strstr(p, tag), *to;
 
@@ -222,8 +216,7 @@ element(const char *p, const char *end, const char *tag, char *out, size_t size)
 	return true;
 }
 
-static int
-task_named(const struct host *h, const char *name)
+static int task_named(const struct host *h, const char *name)
 {
 	for (int i = 0; i < h->ntasks; i++)
 		if (strcmp(h->tasks[i], name) == 0)
@@ -231,8 +224,7 @@ task_named(const struct host *h, const char *name)
 	return -1;
 }
 
-static void
-take_ack(struct world *w, struct host *h, const char *name)
+static void take_ack(struct world *w, struct host *h, const char *name)
 {
 	int at = task_named(h, name);
 
@@ -250,14 +242,12 @@ take_ack(struct world *w, struct host *h, const char *name)
  * Returns the number of the result's input file from the result's name; 0 if it has
  * none.
  */
-static int
-file_number(const char *name)
+static int file_number(const char *name)
 {
 	return name[0] == 'f' ? (int)strtol(name + 1, NULL, 10) : 0;
 }
 
-static void
-host_take_job(struct world *w, struct host *h, const char *name)
+static void host_take_job(struct world *w, struct host *h, const char *name)
 {
 	int file = file_number(name);
 	bool there = false;
@@ -283,8 +273,7 @@ host_take_job(struct world *w, struct host *h, const char *name)
 	}
 }
 
-static void
-drop_file(struct host *h, const char *name)
+static void drop_file(struct host *h, const char *name)
 {
 	int file = file_number(name);
 
@@ -294,8 +283,8 @@ drop_file(struct host *h, const char *name)
 }
 
 /* Returns true if the reply says that the server is busy. */
-static bool
-take_busy(struct world *w, struct host *h, const char *p, const char *end, double now)
+static bool take_busy(
+    struct world *w, struct host *h, const char *p, const char *end, double now)
 {
 	const char *busy = strstr(p, "is busy");
 	char text[40];
@@ -313,8 +302,8 @@ take_busy(struct world *w, struct host *h, const char *p, const char *end, doubl
 	return true;
 }
 
-bool
-reply_take(struct world *w, struct host *h, bool wanted, const char *body, double now)
+bool reply_take(
+    struct world *w, struct host *h, bool wanted, const char *body, double now)
 {
 	const char *at = strstr(body, "<scheduler_reply>");
 	const char *end = at == NULL ? NULL : strstr(at, "</scheduler_reply>");
@@ -345,8 +334,7 @@ reply_take(struct world *w, struct host *h, bool wanted, const char *body, doubl
 
 /* --- all hosts --- */
 
-void
-hosts_make(struct world *w)
+void hosts_make(struct world *w)
 {
 	const struct habits *g = &w->habits;
 
@@ -363,8 +351,7 @@ hosts_make(struct world *w)
 	}
 }
 
-static int
-event_order(const void *pa, const void *pb)
+static int event_order(const void *pa, const void *pb)
 {
 	const struct event *a = pa, *b = pb;
 	int order = (int)a->kind - (int)b->kind;
@@ -372,8 +359,7 @@ event_order(const void *pa, const void *pb)
 	return order != 0 ? order : memcmp(a->name, b->name, TASK_NAME);
 }
 
-long long
-events_twice(struct world *w)
+long long events_twice(struct world *w)
 {
 	long long n = 0;
 
@@ -385,8 +371,7 @@ events_twice(struct world *w)
 	return n;
 }
 
-bool
-events_write(const struct world *w, const char *path)
+bool events_write(const struct world *w, const char *path)
 {
 	FILE *out = fopen(path, "we");
 

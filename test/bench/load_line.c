@@ -21,16 +21,14 @@ enum {
 	KEEP_EVERY = 100
 };
 
-void
-line_close(struct line *l)
+void line_close(struct line *l)
 {
 	if (l->fd >= 0)
 		close(l->fd);
 	l->fd = -1;
 }
 
-static bool
-line_listen(struct run *r, struct line *l, int how, uint32_t events)
+static bool line_listen(struct run *r, struct line *l, int how, uint32_t events)
 {
 	struct epoll_event ev = { .events = events, .data.ptr = l };
 
@@ -38,8 +36,7 @@ line_listen(struct run *r, struct line *l, int how, uint32_t events)
 }
 
 /* Connects without waiting. The first event reports a failure. */
-static bool
-line_connect(struct run *r, struct line *l)
+static bool line_connect(struct run *r, struct line *l)
 {
 	struct sockaddr_in from = { .sin_family = AF_INET,
 		.sin_addr.s_addr = htonl(0x7f010000u + (uint32_t)l->host->id) };
@@ -65,8 +62,7 @@ line_connect(struct run *r, struct line *l)
 	return false;
 }
 
-void
-line_prepare(struct run *r, struct line *l, struct host *h, int want)
+void line_prepare(struct run *r, struct line *l, struct host *h, int want)
 {
 	struct buf body;
 
@@ -89,8 +85,7 @@ line_prepare(struct run *r, struct line *l, struct host *h, int want)
 	buf_put(&l->out, body.p, body.n);
 }
 
-void
-line_open(struct run *r, struct line *l)
+void line_open(struct run *r, struct line *l)
 {
 	bool good;
 
@@ -106,8 +101,8 @@ line_open(struct run *r, struct line *l)
 	l->host = NULL;
 }
 
-static void
-keep_one(struct run *r, const struct line *l, const char *what, const char *text)
+static void keep_one(
+    struct run *r, const struct line *l, const char *what, const char *text)
 {
 	struct arena a = { 0 };
 	const char *path = arena_printf(&a, "%s/%lld-%lld.%s.xml", r->keep,
@@ -120,8 +115,7 @@ keep_one(struct run *r, const struct line *l, const char *what, const char *text
 }
 
 /* Stores every KEEP_EVERY-th request and reply for check_reply. */
-static void
-keep(struct run *r, const struct line *l, const char *body)
+static void keep(struct run *r, const struct line *l, const char *body)
 {
 	if (r->keep == NULL || r->w.tally.rpcs % KEEP_EVERY != 0)
 		return;
@@ -130,8 +124,7 @@ keep(struct run *r, const struct line *l, const char *body)
 }
 
 /* Joins a chunked body in place; stops at the first malformed chunk. */
-static void
-join_chunks(char *body)
+static void join_chunks(char *body)
 {
 	char *to = body, *from = body, *end;
 	size_t n;
@@ -145,8 +138,7 @@ join_chunks(char *body)
 	*to = '\0';
 }
 
-static bool
-chunked(const struct buf *in)
+static bool chunked(const struct buf *in)
 {
 	const char *end = strstr(in->p, "\r\n\r\n");
 	const char *how = strcasestr(in->p, "\r\nTransfer-Encoding: chunked");
@@ -155,8 +147,7 @@ chunked(const struct buf *in)
 }
 
 /* Returns the size of the whole response in bytes; 0 if not known yet. */
-static size_t
-answer_size(const struct buf *in)
+static size_t answer_size(const struct buf *in)
 {
 	const char *end = strstr(in->p, "\r\n\r\n");
 	const char *length = strcasestr(in->p, "\r\nContent-Length:");
@@ -171,8 +162,7 @@ answer_size(const struct buf *in)
 }
 
 /* Applies the reply to the host. Returns false if it is none. */
-static bool
-answer_take(struct run *r, struct line *l)
+static bool answer_take(struct run *r, struct line *l)
 {
 	char *body = l->in.n == 0 ? NULL : strstr(l->in.p, "\r\n\r\n");
 	long long sent = r->w.tally.sent, busy = r->w.tally.busy;
@@ -194,8 +184,7 @@ answer_take(struct run *r, struct line *l)
 	return true;
 }
 
-static void
-line_end(struct run *r, struct line *l, bool good)
+static void line_end(struct run *r, struct line *l, bool good)
 {
 	if (!good || !answer_take(r, l)) {
 		if (!r->down)
@@ -213,8 +202,7 @@ line_end(struct run *r, struct line *l, bool good)
 		line_close(l);
 }
 
-static void
-line_read(struct run *r, struct line *l)
+static void line_read(struct run *r, struct line *l)
 {
 	char part[65536];
 	ssize_t n = recv(l->fd, part, sizeof(part), MSG_DONTWAIT);
@@ -237,8 +225,7 @@ line_read(struct run *r, struct line *l)
 		line_end(r, l, true);
 }
 
-static void
-line_write(struct run *r, struct line *l)
+static void line_write(struct run *r, struct line *l)
 {
 	ssize_t n = send(
 	    l->fd, l->out.p + l->sent, l->out.n - l->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -251,8 +238,7 @@ line_write(struct run *r, struct line *l)
 		line_listen(r, l, EPOLL_CTL_MOD, EPOLLIN);
 }
 
-bool
-lines_serve(struct run *r)
+bool lines_serve(struct run *r)
 {
 	struct epoll_event ev[EVENTS];
 	int n = epoll_wait(r->poll, ev, EVENTS, TICK_MS);

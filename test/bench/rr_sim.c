@@ -8,8 +8,7 @@
 
 enum { TASKS = 10000, RUNS = 5 };
 
-static void
-fill_queue(struct client_world *w, struct rng *rng)
+static void fill_queue(struct client_world *w, struct rng *rng)
 {
 	for (size_t p = 0; p < w->nprojects; p++)
 		w->projects[p] = (struct cw_project){ .share = 1 + rng_unit(rng) };
@@ -29,8 +28,7 @@ fill_queue(struct client_world *w, struct rng *rng)
 }
 
 /* Returns the minimum of several runs, which other processes disturbed least. */
-static double
-least_ms(const struct client_world *w, struct arena *a)
+static double least_ms(const struct client_world *w, struct arena *a)
 {
 	double least = 1e9;
 
@@ -46,8 +44,7 @@ least_ms(const struct client_world *w, struct arena *a)
 	return least;
 }
 
-int
-main(void)
+int main(void)
 {
 	static struct cw_task tasks[TASKS];
 	static struct cw_project projects[TASKS];

@@ -86,8 +86,7 @@ static struct { /* the injected error of a connection or statement */
 
 extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t);
 
-static int
-find_program(struct dl_phdr_info *p, size_t n, void *arg)
+static int find_program(struct dl_phdr_info *p, size_t n, void *arg)
 {
 	(void)n, (void)arg;
 	for (int i = 0; i < p->dlpi_phnum; i++) {
@@ -102,8 +101,7 @@ find_program(struct dl_phdr_info *p, size_t n, void *arg)
 	return 1; /* the first object is the program itself */
 }
 
-__attribute__((constructor)) static void
-begin(void)
+__attribute__((constructor)) static void begin(void)
 {
 	const char *k = getenv("FAULT_KIND"), *h = getenv("FAULT_HOW"),
 		   *n = getenv("FAULT_AT"), *path = getenv("FAULT_LOG");
@@ -127,8 +125,7 @@ begin(void)
 	armed = getenv("FAULT_FROM") == NULL;
 }
 
-static void
-note(enum kind k, long n, const char *what)
+static void note(enum kind k, long n, const char *what)
 {
 	char line[200];
 	int len = snprintf(line, sizeof(line), "%s %ld %s\n", kinds[k], n, what);
@@ -141,8 +138,7 @@ note(enum kind k, long n, const char *what)
 		syscall(SYS_write, log_fd, line, (size_t)len);
 }
 
-static void
-die(void)
+static void die(void)
 {
 	kill(getpid(), SIGKILL);
 	for (;;)
@@ -153,8 +149,7 @@ die(void)
  * Counts a call. If it is the one to fail, ends the program or sets errno and returns
  * true.
  */
-static bool
-hit(enum kind k, const char *what)
+static bool hit(enum kind k, const char *what)
 {
 	int was = errno;
 	long n;
@@ -218,22 +213,19 @@ PLAIN(
     int, connect, (int fd, const struct sockaddr *sa, socklen_t n), (fd, sa, n), SOCKET)
 
 /* Files below /proc are not counted: how many are read depends on the machine. */
-static bool
-of_machine(const char *path)
+static bool of_machine(const char *path)
 {
 	return strncmp(path, "/proc/", 6) == 0;
 }
 
-static int
-seen(int fd, const char *path)
+static int seen(int fd, const char *path)
 {
 	if (fd >= 0 && fd < FDS)
 		fd_of_machine[fd] = of_machine(path);
 	return fd;
 }
 
-int
-open(const char *path, int flags, ...)
+int open(const char *path, int flags, ...)
 {
 	REAL(open)
 	mode_t mode = 0;
@@ -252,8 +244,7 @@ open(const char *path, int flags, ...)
 	return seen(real(path, flags, mode), path);
 }
 
-static bool
-of_machine_fd(int fd)
+static bool of_machine_fd(int fd)
 {
 	return fd >= 0 && fd < FDS && fd_of_machine[fd];
 }
@@ -289,8 +280,7 @@ BYTES(send, (int fd, const void *p, size_t n, int flags), (fd, p, HALF(n), flags
 BYTES(recv, (int fd, void *p, size_t n, int flags), (fd, p, HALF(n), flags),
     (fd, p, n, flags), RECV)
 
-int
-accept(int fd, struct sockaddr *sa, socklen_t *n)
+int accept(int fd, struct sockaddr *sa, socklen_t *n)
 {
 	REAL(accept)
 	int got = real(fd, sa, n);
@@ -300,8 +290,7 @@ accept(int fd, struct sockaddr *sa, socklen_t *n)
 	return got;
 }
 
-int
-accept4(int fd, struct sockaddr *sa, socklen_t *n, int flags)
+int accept4(int fd, struct sockaddr *sa, socklen_t *n, int flags)
 {
 	REAL(accept4)
 	int got = real(fd, sa, n, flags);
@@ -313,14 +302,12 @@ accept4(int fd, struct sockaddr *sa, socklen_t *n, int flags)
 
 /* --- memory --- */
 
-static bool
-of_program(const void *caller)
+static bool of_program(const void *caller)
 {
 	return (uintptr_t)caller >= program_from && (uintptr_t)caller < program_to;
 }
 
-void *
-malloc(size_t n)
+void *malloc(size_t n)
 {
 	if (of_program(__builtin_return_address(0)) && hit(MEMORY, "malloc")) {
 		errno = ENOMEM;
@@ -329,8 +316,7 @@ malloc(size_t n)
 	return __libc_malloc(n);
 }
 
-void *
-calloc(size_t n, size_t size)
+void *calloc(size_t n, size_t size)
 {
 	if (of_program(__builtin_return_address(0)) && hit(MEMORY, "calloc")) {
 		errno = ENOMEM;
@@ -341,50 +327,43 @@ calloc(size_t n, size_t size)
 
 /* --- statements --- */
 
-static void
-tell(const void *of, unsigned code)
+static void tell(const void *of, unsigned code)
 {
 	told.of = of;
 	told.code = code;
 }
 
-unsigned int
-mysql_errno(MYSQL *my)
+unsigned int mysql_errno(MYSQL *my)
 {
 	REAL(mysql_errno)
 	return told.of == my && inside == 0 ? told.code : real(my);
 }
 
-unsigned int
-mysql_stmt_errno(MYSQL_STMT *st)
+unsigned int mysql_stmt_errno(MYSQL_STMT *st)
 {
 	REAL(mysql_stmt_errno)
 	return told.of == st && inside == 0 ? told.code : real(st);
 }
 
-const char *
-mysql_error(MYSQL *my)
+const char *mysql_error(MYSQL *my)
 {
 	REAL(mysql_error)
 	return told.of == my && inside == 0 ? "injected" : real(my);
 }
 
-const char *
-mysql_stmt_error(MYSQL_STMT *st)
+const char *mysql_stmt_error(MYSQL_STMT *st)
 {
 	REAL(mysql_stmt_error)
 	return told.of == st && inside == 0 ? "injected" : real(st);
 }
 
-static void
-hang_up(MYSQL *my)
+static void hang_up(MYSQL *my)
 {
 	shutdown(mysql_get_socket(my), SHUT_RDWR);
 }
 
 /* Rolls back, as the server does after a deadlock. */
-static void
-undo(MYSQL *my)
+static void undo(MYSQL *my)
 {
 	bool was = busy;
 

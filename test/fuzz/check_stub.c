@@ -9,14 +9,13 @@
 #include <stdio.h>
 #include "lib/banned.h"
 
-void
-_mark_point(const char *file, int line)
+void _mark_point(const char *file, int line)
 {
 	(void)file, (void)line;
 }
 
-void
-_ck_assert_failed(const char *file, int line, const char *expr, const char *msg, ...)
+void _ck_assert_failed(
+    const char *file, int line, const char *expr, const char *msg, ...)
 {
 	va_list ap;
 

@@ -34,8 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 	static void fuzz_one(struct arena *a, const char *in, size_t n)
 
 /* Returns the next part of the text at *p and advances *p; returns "" at the end. */
-static inline char *
-fuzz_part(struct arena *a, const char **p)
+static inline char *fuzz_part(struct arena *a, const char **p)
 {
 	static const char cut[] = "====\n";
 	const char *from = *p, *to = strstr(from, cut);

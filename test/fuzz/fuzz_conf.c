@@ -6,8 +6,7 @@
 #include "lib/banned.h"
 
 /* Matches each configured pattern with a string as a host could send it. */
-static void
-match(const struct conf_patterns *l)
+static void match(const struct conf_patterns *l)
 {
 	static const char text[] = "AuthenticAMD\tAMD Ryzen 7 5800X 8-Core [Family 25] "
 				   "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
@@ -16,8 +15,7 @@ match(const struct conf_patterns *l)
 		assert(pattern_match(l->v[i], text) == pattern_match(l->v[i], text));
 }
 
-static void
-conf_holds(struct arena *a, const struct conf *cf)
+static void conf_holds(struct arena *a, const struct conf *cf)
 {
 	for (size_t i = 0; i < conf_nopts; i++) {
 		const struct conf_opt *o = &conf_opts[i];

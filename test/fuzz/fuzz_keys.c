@@ -9,8 +9,7 @@
 #include "lib/banned.h"
 
 /* A private key that parses must sign, and its own signature must verify. */
-static void
-sign(struct arena *a, const char *in)
+static void sign(struct arena *a, const char *in)
 {
 	struct key *k;
 	struct fail f;
@@ -25,8 +24,7 @@ sign(struct arena *a, const char *in)
 	key_free(k);
 }
 
-static void
-verify(const char *public, const char *sig)
+static void verify(const char *public, const char *sig)
 {
 	struct key *k;
 	struct fail f;

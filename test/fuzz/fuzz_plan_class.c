@@ -12,8 +12,7 @@
 #include "test/unit/plan_class_hosts.h"
 #include "lib/banned.h"
 
-static void
-in_bounds(const struct plan_class *pc)
+static void in_bounds(const struct plan_class *pc)
 {
 	for (size_t i = 0; i < pc_nelements; i++) {
 		const struct pc_element *el = &pc_elements[i];
@@ -30,8 +29,8 @@ in_bounds(const struct plan_class *pc)
 	}
 }
 
-static void
-try_class(struct arena *a, const struct plan_class *pc, const struct plan_class_host *h)
+static void try_class(
+    struct arena *a, const struct plan_class *pc, const struct plan_class_host *h)
 {
 	struct plan_class_job job = { .wu_id = 7, .batch = 0 };
 	struct rng rng = rng_seed(1);

@@ -7,8 +7,7 @@
 
 enum { NOW = 1795220000 };
 
-static void
-at_venue(struct arena *a, const char *text, const char *venue)
+static void at_venue(struct arena *a, const char *text, const char *venue)
 {
 	struct project_prefs p = prefs_project(a, text, venue);
 	struct rq_prefs g = prefs_global(a, text, venue, NOW);

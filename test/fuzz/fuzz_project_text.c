@@ -7,8 +7,7 @@
 #include "test/fuzz/fuzz.h"
 #include "lib/banned.h"
 
-static void
-check(struct arena *a, enum project_text kind, const char *in, size_t n)
+static void check(struct arena *a, enum project_text kind, const char *in, size_t n)
 {
 	static struct conf conf;
 	struct user user = { .id = 7 };

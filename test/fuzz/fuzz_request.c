@@ -15,8 +15,7 @@
 enum { SNAPSHOT_MAX = 1 << 20 };
 
 /* Returns a new copy each time, because reading a world changes its text. */
-static char *
-snapshot(struct arena *a, const char *path)
+static char *snapshot(struct arena *a, const char *path)
 {
 	static struct arena kept;
 	static const char *paths[2], *texts[2];
@@ -35,8 +34,7 @@ snapshot(struct arena *a, const char *path)
 	return arena_strdup(a, texts[i]);
 }
 
-static void
-written_again(struct arena *a, const struct request *q)
+static void written_again(struct arena *a, const struct request *q)
 {
 	struct buf b = buf_new(a);
 	struct request *again;
@@ -47,8 +45,7 @@ written_again(struct arena *a, const struct request *q)
 	       strstr(b.p, "</scheduler_request>") != b.p + b.n - 21);
 }
 
-static bool
-too_long(const char *name)
+static bool too_long(const char *name)
 {
 	size_t n = 0;
 
@@ -61,8 +58,7 @@ too_long(const char *name)
  * True if the request has a report or a resource whose escaped name is too long for a
  * client to read. A reply that repeats such a name cannot be valid.
  */
-static bool
-name_is_cut(const struct request *q)
+static bool name_is_cut(const struct request *q)
 {
 	for (size_t i = 0; i < q->nreports; i++)
 		if (too_long(q->reports[i].name))
@@ -77,8 +73,7 @@ name_is_cut(const struct request *q)
  * Answers the request and checks the reply. A request without a host id makes a new
  * host.
  */
-static void
-answered(struct arena *a, const struct request *q, const char *in, size_t n)
+static void answered(struct arena *a, const struct request *q, const char *in, size_t n)
 {
 	char *own = arena_printf(a, "snapshot host_new=%d\n%s", q->hostid == 0,
 	    snapshot(a, FUZZ_SRCDIR "/test/fuzz/world.snapshot"));

@@ -10,8 +10,8 @@
 
 enum { FILES_MAX = 3 };
 
-static void
-input(struct arena *a, const char *tmpl, const char *command_line, size_t nfiles)
+static void input(
+    struct arena *a, const char *tmpl, const char *command_line, size_t nfiles)
 {
 	static const struct input_file files[FILES_MAX] = {
 		{ "F", "http://h/F", NULL, 5, 3 },
@@ -34,8 +34,7 @@ input(struct arena *a, const char *tmpl, const char *command_line, size_t nfiles
 	blob_files(a, doc, &named, &n, &f);
 }
 
-static void
-output(struct arena *a, const char *tmpl)
+static void output(struct arena *a, const char *tmpl)
 {
 	char *doc;
 	struct fail f;
@@ -50,8 +49,7 @@ output(struct arena *a, const char *tmpl)
 }
 
 /* Checks the file names in a blob, and the names and paths derived from them. */
-static void
-blob(struct arena *a, const char *text)
+static void blob(struct arena *a, const char *text)
 {
 	struct blob_file *files;
 	struct fail f;

@@ -6,8 +6,7 @@
 
 enum { ALL = TRACE_SNAPSHOT | TRACE_OUTCOME | TRACE_REASONS | TRACE_COMMIT };
 
-static struct buf
-written(struct arena *a, const struct trace *t)
+static struct buf written(struct arena *a, const struct trace *t)
 {
 	struct buf b = buf_new(a);
 

@@ -7,8 +7,7 @@
 #include "test/fuzz/fuzz.h"
 #include "lib/banned.h"
 
-static void
-again(struct arena *a, const struct upload *u)
+static void again(struct arena *a, const struct upload *u)
 {
 	struct buf b = buf_new(a);
 	struct upload back;

@@ -8,8 +8,7 @@
 #include "test/fuzz/fuzz.h"
 #include "lib/banned.h"
 
-static void
-form(struct arena *a, const char *query)
+static void form(struct arena *a, const char *query)
 {
 	static const char *const names[] = { "email_addr", "passwd_hash", "user_name",
 		"xml", "a", "" };
@@ -32,8 +31,7 @@ form(struct arena *a, const char *query)
 	}
 }
 
-static void
-url(struct arena *a, const char *text)
+static void url(struct arena *a, const char *text)
 {
 	char *u = url_canonical(a, text), *dir = url_to_dir(a, text);
 

@@ -53,9 +53,8 @@ static const char *const plan_classes[] = {
 
 static struct arena a;
 
-static enum err
-write_all(const char *dir, const char *target, const char *const *texts, size_t n,
-    struct fail *f)
+static enum err write_all(const char *dir, const char *target, const char *const *texts,
+    size_t n, struct fail *f)
 {
 	const char *to = arena_printf(&a, "%s/%s", dir, target);
 	enum err e = fs_mkdirs(to, 0777, f);
@@ -67,8 +66,7 @@ write_all(const char *dir, const char *target, const char *const *texts, size_t 
 }
 
 /* Writes one input for fuzz_keys: a key pair and a signature made with it. */
-static enum err
-write_keys(const char *dir, struct fail *f)
+static enum err write_keys(const char *dir, struct fail *f)
 {
 	static const char text[] =
 	    "<name>ex_100_0_r4711_0</name><max_nbytes>5000000</max_nbytes>";
@@ -89,8 +87,7 @@ write_keys(const char *dir, struct fail *f)
 	return write_all(dir, "keys", &input, 1, f);
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	struct fail f = { 0 };
 

@@ -20,14 +20,12 @@
 
 enum { PATH_BYTES = 4096, LOOKS_MOST = 6000, LOOK_NS = 10000000 };
 
-static bool
-document_has(const char *p, int n, const char *word)
+static bool document_has(const char *p, int n, const char *word)
 {
 	return memmem(p, (size_t)n, word, strlen(word)) != NULL;
 }
 
-static const char *
-crash_file(const char *name, char path[PATH_BYTES])
+static const char *crash_file(const char *name, char path[PATH_BYTES])
 {
 	const char *dir = getenv("CRASH_DIR");
 
@@ -35,8 +33,7 @@ crash_file(const char *name, char path[PATH_BYTES])
 	return path;
 }
 
-static void
-wait_for_removal(const char *path)
+static void wait_for_removal(const char *path)
 {
 	const struct timespec nap = { .tv_nsec = LOOK_NS };
 
@@ -45,9 +42,8 @@ wait_for_removal(const char *path)
 		nanosleep(&nap, NULL);
 }
 
-xmlDocPtr
-xmlCtxtReadMemory(xmlParserCtxtPtr parser, const char *p, int n, const char *url,
-    const char *encoding, int options)
+xmlDocPtr xmlCtxtReadMemory(xmlParserCtxtPtr parser, const char *p, int n,
+    const char *url, const char *encoding, int options)
 {
 	static __typeof__(xmlCtxtReadMemory) *real;
 	char path[PATH_BYTES];

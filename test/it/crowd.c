@@ -75,8 +75,7 @@ struct crowd {
 	int64_t open;
 };
 
-static void
-crowd_usage(void)
+static void crowd_usage(void)
 {
 	fputs(
 	    "usage: crowd --url URL --request FILE --hosts N [--seconds S] [--from ADDRESS [--addresses N]] [--header LINE] [--slow head|body --rate N] [--cut BYTES] [--once]\n",
@@ -84,8 +83,7 @@ crowd_usage(void)
 	_exit(2);
 }
 
-static bool
-text_option(int c, struct options *o)
+static bool text_option(int c, struct options *o)
 {
 	switch (c) {
 	case 'u':
@@ -110,8 +108,7 @@ text_option(int c, struct options *o)
 	}
 }
 
-static bool
-crowd_number(int c, struct options *o)
+static bool crowd_number(int c, struct options *o)
 {
 	switch (c) {
 	case 'n':
@@ -129,8 +126,7 @@ crowd_number(int c, struct options *o)
 	}
 }
 
-static void
-parse_options(int argc, char **argv, struct options *o)
+static void parse_options(int argc, char **argv, struct options *o)
 {
 	static const struct option longopts[] = {
 		{ "url", required_argument, NULL, 'u' },
@@ -158,8 +154,8 @@ parse_options(int argc, char **argv, struct options *o)
 
 /* --- requests --- */
 
-static const char *
-filled_in(struct arena *a, const char *text, int64_t number, size_t *n)
+static const char *filled_in(
+    struct arena *a, const char *text, int64_t number, size_t *n)
 {
 	struct buf b = buf_new(a);
 
@@ -177,8 +173,7 @@ filled_in(struct arena *a, const char *text, int64_t number, size_t *n)
 	return b.p;
 }
 
-static void
-prepare_requests(struct crowd *c, const char *path, const char *where)
+static void prepare_requests(struct crowd *c, const char *path, const char *where)
 {
 	struct fail f = { 0 };
 	char *text;
@@ -213,8 +208,7 @@ prepare_requests(struct crowd *c, const char *path, const char *where)
 	}
 }
 
-static void
-find_server(struct crowd *c)
+static void find_server(struct crowd *c)
 {
 	const char *p = strstr(c->o.url, "://");
 	const char *path = p == NULL ? NULL : strchr(p + 3, '/'), *colon;
@@ -240,8 +234,7 @@ find_server(struct crowd *c)
 
 /* --- one connection --- */
 
-static void
-connection_begin(struct crowd *c, struct host *h)
+static void connection_begin(struct crowd *c, struct host *h)
 {
 	struct epoll_event ev = { .events = EPOLLIN | EPOLLOUT, .data.ptr = h };
 	struct sockaddr_in from = c->from;
@@ -268,8 +261,7 @@ connection_begin(struct crowd *c, struct host *h)
 	c->open++;
 }
 
-static void
-note_busy(struct crowd *c, const char *reply)
+static void note_busy(struct crowd *c, const char *reply)
 {
 	static const char tag[] = "<request_delay>";
 	const char *delay = strstr(reply, tag);
@@ -282,8 +274,7 @@ note_busy(struct crowd *c, const char *reply)
 }
 
 /* Judges the reply after the server has closed the connection. */
-static void
-connection_end(struct crowd *c, struct host *h)
+static void connection_end(struct crowd *c, struct host *h)
 {
 	int status = 0;
 
@@ -309,8 +300,7 @@ connection_end(struct crowd *c, struct host *h)
 }
 
 /* Number of the request's bytes that the host may have sent by now. */
-static size_t
-bytes_allowed(const struct crowd *c, const struct host *h, int64_t now_ms)
+static size_t bytes_allowed(const struct crowd *c, const struct host *h, int64_t now_ms)
 {
 	size_t due = (size_t)((now_ms - h->since_ms) / 1000 * c->o.rate) + 1;
 
@@ -323,8 +313,7 @@ bytes_allowed(const struct crowd *c, const struct host *h, int64_t now_ms)
 	return due < h->out_n ? due : h->out_n;
 }
 
-static void
-connection_send(struct crowd *c, struct host *h)
+static void connection_send(struct crowd *c, struct host *h)
 {
 	size_t most = bytes_allowed(c, h, clock_mono_ms());
 	struct epoll_event ev = { .events = EPOLLIN, .data.ptr = h };
@@ -342,8 +331,7 @@ connection_send(struct crowd *c, struct host *h)
 		epoll_ctl(c->poll, EPOLL_CTL_MOD, h->fd, &ev);
 }
 
-static void
-connection_receive(struct crowd *c, struct host *h)
+static void connection_receive(struct crowd *c, struct host *h)
 {
 	ssize_t n = recv(h->fd, h->reply + h->reply_n, REPLY - h->reply_n, 0);
 
@@ -358,8 +346,7 @@ connection_receive(struct crowd *c, struct host *h)
 
 /* --- the crowd --- */
 
-static void
-crowd_run(struct crowd *c)
+static void crowd_run(struct crowd *c)
 {
 	struct epoll_event ev[EVENTS];
 	int64_t stop_ms, slow_ms = 0;
@@ -390,16 +377,14 @@ crowd_run(struct crowd *c)
 	}
 }
 
-static int
-by_size(const void *x, const void *y)
+static int by_size(const void *x, const void *y)
 {
 	const int64_t *a = x, *b = y;
 
 	return (*a > *b) - (*a < *b);
 }
 
-static void
-print_delays(struct crowd *c)
+static void print_delays(struct crowd *c)
 {
 	size_t n = c->ndelays, different = 1;
 
@@ -413,8 +398,7 @@ print_delays(struct crowd *c)
 	    (long long)(c->delays_ms[n - 1] / 1000), different);
 }
 
-static void
-print_figures(struct crowd *c)
+static void print_figures(struct crowd *c)
 {
 	int64_t p99 = 0, most = 0;
 
@@ -435,8 +419,7 @@ print_figures(struct crowd *c)
 	putchar('\n');
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	static struct crowd c;
 	struct rlimit fds;

@@ -15,22 +15,19 @@ static const struct {
 #include "test/it/fake_project.def"
 #undef FAULT
 };
-const char *
-fault_name(enum fault f)
+const char *fault_name(enum fault f)
 {
 	return faults[f].name;
 }
 
-void
-book_wrong(struct project *p, const char *what, const char *name)
+void book_wrong(struct project *p, const char *what, const char *name)
 {
 	if (p->nwrong < WRONG_MAX)
 		p->wrong[p->nwrong++] = arena_printf(
 		    &p->keep, "WRONG %s: %s", what, name);
 }
 
-static size_t
-faults_of(enum door door)
+static size_t faults_of(enum door door)
 {
 	size_t n = 0;
 
@@ -39,8 +36,7 @@ faults_of(enum door door)
 	return n;
 }
 
-enum fault
-door_next_fault(struct project *p, enum door door)
+enum fault door_next_fault(struct project *p, enum door door)
 {
 	size_t k = p->turn[door]++ % faults_of(door);
 
@@ -54,8 +50,7 @@ door_next_fault(struct project *p, enum door door)
 
 /* Every second time until each fault has happened, as a host may not come often; then
  * about every third time. */
-enum fault
-door_fault(struct project *p, enum door door)
+enum fault door_fault(struct project *p, enum door door)
 {
 	bool due;
 
@@ -68,8 +63,7 @@ door_fault(struct project *p, enum door door)
 	return due ? door_next_fault(p, door) : NONE;
 }
 
-struct fake_job *
-fake_job(struct project *p, const char *name)
+struct fake_job *fake_job(struct project *p, const char *name)
 {
 	for (size_t i = 0; i < p->njobs; i++)
 		if (strcmp(p->jobs[i].name, name) == 0)
@@ -77,14 +71,12 @@ fake_job(struct project *p, const char *name)
 	return NULL;
 }
 
-void
-answer_ok(int fd, const char *text)
+void answer_ok(int fd, const char *text)
 {
 	http_answer(fd, 200, 0, text, strlen(text), strlen(text));
 }
 
-static struct fake_file *
-fake_file(struct project *p, const char *name)
+static struct fake_file *fake_file(struct project *p, const char *name)
 {
 	for (size_t i = 0; i < LARGE; i++)
 		if (strcmp(p->large[i].name, name) == 0)
@@ -95,8 +87,7 @@ fake_file(struct project *p, const char *name)
 }
 
 /* A resumed download of a large file must start about where the last one ended. */
-static void
-send_file(
+static void send_file(
     struct project *p, int fd, const struct http_in *in, struct fake_file *f, bool cut)
 {
 	size_t from = in->from > 0 ? (size_t)in->from : 0, n, sent;
@@ -116,8 +107,7 @@ send_file(
 		f->reached = from + sent;
 }
 
-void
-serve_download(struct project *p, int fd, const struct http_in *in)
+void serve_download(struct project *p, int fd, const struct http_in *in)
 {
 	bool first = strncmp(in->path, "/download1/", 11) == 0;
 	const char *name = in->path + 11;
@@ -155,16 +145,14 @@ serve_download(struct project *p, int fd, const struct http_in *in)
 
 /* --- uploads --- */
 
-static struct fake_job *
-job_of_output(struct project *p, const char *name)
+static struct fake_job *job_of_output(struct project *p, const char *name)
 {
 	size_t n = strlen(name);
 
 	return n < 4 ? NULL : fake_job(p, arena_memdup(&p->a, name, n - 4));
 }
 
-static void
-check_output(struct project *p, struct fake_job *j)
+static void check_output(struct project *p, struct fake_job *j)
 {
 	struct buf want = buf_new(&p->a);
 
@@ -175,8 +163,7 @@ check_output(struct project *p, struct fake_job *j)
 		book_wrong(p, "not the right output", j->name);
 }
 
-static void
-store_data(struct project *p, struct fake_job *j, const struct upload *u,
+static void store_data(struct project *p, struct fake_job *j, const struct upload *u,
     const struct http_in *in)
 {
 	size_t n = in->body_n - u->header_n;
@@ -192,8 +179,7 @@ store_data(struct project *p, struct fake_job *j, const struct upload *u,
 		check_output(p, j);
 }
 
-void
-serve_upload(struct project *p, int fd, const struct http_in *in, enum fault how)
+void serve_upload(struct project *p, int fd, const struct http_in *in, enum fault how)
 {
 	struct buf b = buf_new(&p->a);
 	struct upload u;

@@ -14,8 +14,7 @@
 
 enum { CHUNK = 64 << 10, PAUSE_MS = 10, HEAD_MAX = 16 << 10 };
 
-int
-http_listen(int *port)
+int http_listen(int *port)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET,
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -33,16 +32,14 @@ http_listen(int *port)
 	return fd;
 }
 
-static const char *
-http_header_value(const char *head, const char *name)
+static const char *http_header_value(const char *head, const char *name)
 {
 	const char *p = strcasestr(head, name);
 
 	return p == NULL ? NULL : p + strlen(name);
 }
 
-static bool
-read_head(struct arena *a, int fd, struct buf *in, size_t *head_n)
+static bool read_head(struct arena *a, int fd, struct buf *in, size_t *head_n)
 {
 	char chunk[4096];
 
@@ -62,8 +59,7 @@ read_head(struct arena *a, int fd, struct buf *in, size_t *head_n)
 	}
 }
 
-bool
-http_read(struct arena *a, int fd, struct http_in *r,
+bool http_read(struct arena *a, int fd, struct http_in *r,
     bool (*half)(void *ctx, const char *path), void *ctx)
 {
 	struct buf in;
@@ -92,8 +88,8 @@ http_read(struct arena *a, int fd, struct http_in *r,
 	return true;
 }
 
-size_t
-http_answer(int fd, int status, int64_t from, const char *body, size_t n, size_t sent)
+size_t http_answer(
+    int fd, int status, int64_t from, const char *body, size_t n, size_t sent)
 {
 	struct arena a = { 0 };
 	struct buf head = buf_new(&a);

@@ -36,15 +36,13 @@ static const struct {
 /* --- its files and jobs --- */
 
 /* For what only a bug of the test can make fail. */
-static void
-must_succeed(bool good)
+static void must_succeed(bool good)
 {
 	assert(good);
 	(void)good;
 }
 
-static void
-sign_own_file(
+static void sign_own_file(
     struct project *p, const char *private, const struct fake_file *f, char **signature)
 {
 	struct key *key;
@@ -55,8 +53,7 @@ sign_own_file(
 	key_free(key);
 }
 
-static void
-make_program(struct project *p, struct fake_file *f, const char *name)
+static void make_program(struct project *p, struct fake_file *f, const char *name)
 {
 	struct buf b = buf_new(&p->keep);
 
@@ -78,8 +75,7 @@ make_program(struct project *p, struct fake_file *f, const char *name)
 	md5_hex(f->data, f->n, f->md5);
 }
 
-static void
-read_program(struct project *p, struct fake_file *f, const char *path)
+static void read_program(struct project *p, struct fake_file *f, const char *path)
 {
 	struct fail why;
 
@@ -88,8 +84,7 @@ read_program(struct project *p, struct fake_file *f, const char *path)
 	md5_hex(f->data, f->n, f->md5);
 }
 
-static void
-make_kind(struct project *p, enum kind kind, int count)
+static void make_kind(struct project *p, enum kind kind, int count)
 {
 	for (int i = 0; i < count; i++) {
 		struct fake_job *j = &p->jobs[p->njobs];
@@ -103,8 +98,7 @@ make_kind(struct project *p, enum kind kind, int count)
 	}
 }
 
-static void
-make_world(struct project *p, const char *program)
+static void make_world(struct project *p, const char *program)
 {
 	char *private[2], *public[2];
 	struct fail why;
@@ -140,8 +134,7 @@ make_world(struct project *p, const char *program)
 
 /* --- scheduler --- */
 
-static void
-render_file(struct project *p, struct buf *b, const char *name,
+static void render_file(struct project *p, struct buf *b, const char *name,
     const struct fake_file *f, bool sticky)
 {
 	buf_printf(b, "<file_info><name>%s</name>", name);
@@ -152,8 +145,7 @@ render_file(struct project *p, struct buf *b, const char *name,
 	    f->md5, f->n, sticky ? "<sticky/><executable/>" : "");
 }
 
-static void
-render_version(struct project *p, struct buf *b, const char *app,
+static void render_version(struct project *p, struct buf *b, const char *app,
     const struct fake_file *f, const char *signature)
 {
 	buf_printf(b,
@@ -174,8 +166,7 @@ render_version(struct project *p, struct buf *b, const char *app,
 }
 
 /* The extra input file of some kinds, named like the kind. */
-static void
-render_extra(struct project *p, struct buf *b, const struct fake_job *j)
+static void render_extra(struct project *p, struct buf *b, const struct fake_job *j)
 {
 	struct fake_file f = { .n = 4 };
 
@@ -188,15 +179,13 @@ render_extra(struct project *p, struct buf *b, const struct fake_job *j)
 		render_file(p, b, kinds[j->kind].name, &f, false);
 }
 
-static bool
-has_extra(const struct fake_job *j)
+static bool has_extra(const struct fake_job *j)
 {
 	return j->kind == NO_INPUT || j->kind == BAD_SUM || j->kind == BAD_SIZE ||
 	       j->kind == NO_URL;
 }
 
-static void
-render_job(struct project *p, struct buf *b, struct fake_job *j)
+static void render_job(struct project *p, struct buf *b, struct fake_job *j)
 {
 	const char *app = j->kind == BAD_SIGN ? "bad" : "good";
 
@@ -235,8 +224,7 @@ render_job(struct project *p, struct buf *b, struct fake_job *j)
 	j->sent = true;
 }
 
-static void
-check_report(struct project *p, const struct rq_report *r)
+static void check_report(struct project *p, const struct rq_report *r)
 {
 	struct fake_job *j = fake_job(p, r->name);
 
@@ -256,8 +244,7 @@ check_report(struct project *p, const struct rq_report *r)
 	j->reported = true;
 }
 
-static bool
-lists_result(const struct request *rq, const char *name)
+static bool lists_result(const struct request *rq, const char *name)
 {
 	for (size_t i = 0; i < rq->nother_results; i++)
 		if (strcmp(rq->other_results[i].name, name) == 0)
@@ -265,8 +252,7 @@ lists_result(const struct request *rq, const char *name)
 	return false;
 }
 
-static void
-identify_host(struct project *p, const struct request *rq, struct buf *b)
+static void identify_host(struct project *p, const struct request *rq, struct buf *b)
 {
 	if (p->cpid == NULL)
 		p->cpid = arena_strdup(&p->keep, rq->host.host_cpid);
@@ -282,8 +268,8 @@ identify_host(struct project *p, const struct request *rq, struct buf *b)
 	p->seqno = rq->rpc_seqno;
 }
 
-static void
-answer_request(struct project *p, const struct request *rq, struct buf *b, enum fault f)
+static void answer_request(
+    struct project *p, const struct request *rq, struct buf *b, enum fault f)
 {
 	size_t here = 0;
 
@@ -317,8 +303,7 @@ answer_request(struct project *p, const struct request *rq, struct buf *b, enum 
 }
 
 /* Books the messages of tasks, and answers each task's first one. */
-static void
-answer_trickles(struct project *p, const struct request *rq, struct buf *b)
+static void answer_trickles(struct project *p, const struct request *rq, struct buf *b)
 {
 	for (size_t i = 0; i < rq->ntrickles; i++) {
 		const char *name = xml_between(
@@ -345,8 +330,7 @@ answer_trickles(struct project *p, const struct request *rq, struct buf *b)
 }
 
 /* Books what the host asked for and what it told of itself. */
-static void
-book_request(struct project *p, const struct request *rq)
+static void book_request(struct project *p, const struct request *rq)
 {
 	struct buf b = buf_new(&p->keep);
 
@@ -361,8 +345,7 @@ book_request(struct project *p, const struct request *rq)
 	p->told = b.p;
 }
 
-static void
-serve_scheduler(struct project *p, int fd, const struct http_in *in)
+static void serve_scheduler(struct project *p, int fd, const struct http_in *in)
 {
 	enum fault f = p->down ? SCHEDULER_STATUS_500 : door_fault(p, SCHEDULER);
 	struct buf b = buf_new(&p->a);
@@ -400,8 +383,7 @@ serve_scheduler(struct project *p, int fd, const struct http_in *in)
 
 /* --- requests --- */
 
-static void
-serve_books(struct project *p, int fd)
+static void serve_books(struct project *p, int fd)
 {
 	struct buf b = buf_new(&p->a);
 	size_t reported = 0;
@@ -423,8 +405,7 @@ serve_books(struct project *p, int fd)
 }
 
 /* The master page, /gone, /down and /up. */
-static void
-serve_page(struct project *p, int fd, const char *path)
+static void serve_page(struct project *p, int fd, const char *path)
 {
 	bool switched = strcmp(path, "/down") == 0 || strcmp(path, "/up") == 0;
 
@@ -447,16 +428,14 @@ serve_page(struct project *p, int fd, const char *path)
 		p->port));
 }
 
-static bool
-half_of_upload(void *ctx, const char *path)
+static bool half_of_upload(void *ctx, const char *path)
 {
 	struct project *p = ctx;
 
 	return p->half_upload && strcmp(path, "/file_upload_handler") == 0;
 }
 
-static void
-serve_connection(struct project *p, int fd)
+static void serve_connection(struct project *p, int fd)
 {
 	enum fault how = door_fault(p, UPLOAD);
 	struct http_in in;
@@ -484,8 +463,7 @@ serve_connection(struct project *p, int fd)
 		serve_page(p, fd, in.path);
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	static struct project p;
 	struct timeval patience = { .tv_sec = 10 };

@@ -101,8 +101,7 @@ struct play {
 	long long rpcs, lost, hung_up, copied, failed;
 };
 
-static void
-log_event(const struct play *p, const struct sim *h, const char *event,
+static void log_event(const struct play *p, const struct sim *h, const char *event,
     const char *name, const char *more)
 {
 	fprintf(p->log, "%.0f %.0f %d %d %s %s %s\n", p->from * 1e6,
@@ -111,8 +110,7 @@ log_event(const struct play *p, const struct sim *h, const char *event,
 
 /* --- the request --- */
 
-static void
-put_jobs_and_files(const struct sim *h, struct buf *b)
+static void put_jobs_and_files(const struct sim *h, struct buf *b)
 {
 	for (size_t i = 0; i < h->njobs; i++) {
 		const struct task *j = &h->jobs[i];
@@ -139,8 +137,7 @@ put_jobs_and_files(const struct sim *h, struct buf *b)
 		    h->files[i].name, h->files[i].nbytes);
 }
 
-static const char *
-compose_request(struct play *p, const struct sim *h, bool work)
+static const char *compose_request(struct play *p, const struct sim *h, bool work)
 {
 	int secs = work ? 3000 : 0;
 	struct buf b = buf_new(&p->a);
@@ -178,8 +175,7 @@ compose_request(struct play *p, const struct sim *h, bool work)
 /* --- the line --- */
 
 /* Connects and sends. Returns the socket, -1 if the project does not answer. */
-static int
-send_to(struct play *p, const char *text)
+static int send_to(struct play *p, const char *text)
 {
 	size_t to_port = p->nports > 1 ? rng_below(&p->rng, p->nports) : 0;
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *to = NULL;
@@ -207,8 +203,7 @@ send_to(struct play *p, const char *text)
 }
 
 /* Reads the reply to its end; NULL unless a client would take it. */
-static struct reply *
-read_reply(struct play *p, int fd)
+static struct reply *read_reply(struct play *p, int fd)
 {
 	struct buf b = buf_new(&p->a);
 	struct reply *reply = NULL;
@@ -231,8 +226,7 @@ read_reply(struct play *p, int fd)
 }
 
 /* Sends a request and returns the reply; NULL if a bad line loses it. */
-static struct reply *
-exchange_rpc(struct play *p, struct sim *h, bool faults, bool work)
+static struct reply *exchange_rpc(struct play *p, struct sim *h, bool faults, bool work)
 {
 	double luck = h->bad_line && faults ? rng_unit(&p->rng) : 1;
 	const char *text = compose_request(p, h, work);
@@ -266,8 +260,7 @@ exchange_rpc(struct play *p, struct sim *h, bool faults, bool work)
 
 /* --- the reply --- */
 
-static struct task *
-sim_job(struct sim *h, const char *name)
+static struct task *sim_job(struct sim *h, const char *name)
 {
 	for (size_t i = 0; i < h->njobs; i++)
 		if (strcmp(h->jobs[i].name, name) == 0)
@@ -275,14 +268,12 @@ sim_job(struct sim *h, const char *name)
 	return NULL;
 }
 
-static void
-sim_job_remove(struct sim *h, struct task *j)
+static void sim_job_remove(struct sim *h, struct task *j)
 {
 	*j = h->jobs[--h->njobs];
 }
 
-static struct held *
-sim_file(struct sim *h, const char *name)
+static struct held *sim_file(struct sim *h, const char *name)
 {
 	for (size_t i = 0; i < h->nfiles; i++)
 		if (strcmp(h->files[i].name, name) == 0)
@@ -290,8 +281,7 @@ sim_file(struct sim *h, const char *name)
 	return NULL;
 }
 
-static bool
-says_resent(const struct reply *r, const char *name)
+static bool says_resent(const struct reply *r, const char *name)
 {
 	static const char text[] = "Resent lost task ";
 
@@ -304,8 +294,8 @@ says_resent(const struct reply *r, const char *name)
 	return false;
 }
 
-static void
-fetch_file(struct play *p, struct sim *h, const struct reply *r, const char *file)
+static void fetch_file(
+    struct play *p, struct sim *h, const struct reply *r, const char *file)
 {
 	struct held *f = sim_file(h, file);
 
@@ -330,8 +320,7 @@ fetch_file(struct play *p, struct sim *h, const struct reply *r, const char *fil
 	log_event(p, h, "undeclared", file, "");
 }
 
-static void
-receive_job(
+static void receive_job(
     struct play *p, struct sim *h, const struct reply *r, const struct rp_result *got)
 {
 	struct task *j = sim_job(h, got->name);
@@ -356,8 +345,7 @@ receive_job(
 }
 
 /* Deletes ordered files that no job needs any more. */
-static void
-delete_ordered_files(struct play *p, struct sim *h)
+static void delete_ordered_files(struct play *p, struct sim *h)
 {
 	for (size_t i = 0; i < h->nfiles;) {
 		bool needed = !h->files[i].going;
@@ -373,8 +361,7 @@ delete_ordered_files(struct play *p, struct sim *h)
 	}
 }
 
-static void
-abort_jobs(struct play *p, struct sim *h, char **names, size_t n)
+static void abort_jobs(struct play *p, struct sim *h, char **names, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct task *j = sim_job(h, names[i]);
@@ -385,8 +372,7 @@ abort_jobs(struct play *p, struct sim *h, char **names, size_t n)
 	}
 }
 
-static void
-receive_reply(struct play *p, struct sim *h, const struct reply *r)
+static void receive_reply(struct play *p, struct sim *h, const struct reply *r)
 {
 	size_t before = h->njobs;
 
@@ -419,8 +405,7 @@ receive_reply(struct play *p, struct sim *h, const struct reply *r)
 
 /* --- the loop --- */
 
-static void
-play_host(struct play *p, struct sim *h, bool settling)
+static void play_host(struct play *p, struct sim *h, bool settling)
 {
 	const struct reply *r;
 
@@ -439,8 +424,7 @@ play_host(struct play *p, struct sim *h, bool settling)
 	arena_reset(&p->a);
 }
 
-static bool
-is_there(const struct play *p, const struct sim *h, int round)
+static bool is_there(const struct play *p, const struct sim *h, int round)
 {
 	bool there = p->visits == NULL;
 
@@ -451,8 +435,7 @@ is_there(const struct play *p, const struct sim *h, int round)
 }
 
 /* Tells whether the last visit is over. */
-static bool
-all_gone(const struct play *p, int round)
+static bool all_gone(const struct play *p, int round)
 {
 	bool gone = p->visits != NULL;
 
@@ -461,8 +444,7 @@ all_gone(const struct play *p, int round)
 	return gone;
 }
 
-static void
-play_hosts(struct play *p, struct sim *h, size_t n)
+static void play_hosts(struct play *p, struct sim *h, size_t n)
 {
 	struct arena a = { 0 };
 	const char *settle = arena_printf(&a, "%s/settle", p->logs);
@@ -495,8 +477,7 @@ play_hosts(struct play *p, struct sim *h, size_t n)
 	arena_free(&a);
 }
 
-static int
-one_process(struct play *p, int number)
+static int one_process(struct play *p, int number)
 {
 	struct arena life = { 0 };
 	size_t n = 0, all = 2 * p->nkeys;
@@ -520,8 +501,7 @@ one_process(struct play *p, int number)
 	return bad != 0;
 }
 
-static bool
-read_account_keys(struct arena *a, const char *path, struct play *p)
+static bool read_account_keys(struct arena *a, const char *path, struct play *p)
 {
 	struct fail f = { 0 };
 	char *text, *save = NULL;
@@ -538,8 +518,7 @@ read_account_keys(struct arena *a, const char *path, struct play *p)
 }
 
 /* Lines "HOST FROM ROUNDS". */
-static bool
-read_visits(struct arena *a, const char *path, struct play *p)
+static bool read_visits(struct arena *a, const char *path, struct play *p)
 {
 	FILE *in = fopen(path, "re");
 	struct visit v, *visits = NULL;
@@ -554,8 +533,7 @@ read_visits(struct arena *a, const char *path, struct play *p)
 }
 
 /* http://HOST:PORT/PATH */
-static bool
-read_url(struct arena *a, const char *url, struct play *p)
+static bool read_url(struct arena *a, const char *url, struct play *p)
 {
 	char *at = strstr(url, "://") == NULL ? NULL :
 	                                        arena_strdup(a, strstr(url, "://") + 3);
@@ -571,8 +549,7 @@ read_url(struct arena *a, const char *url, struct play *p)
 	return true;
 }
 
-static bool
-parse_many_options(struct arena *a, int argc, char **argv, struct play *p)
+static bool parse_many_options(struct arena *a, int argc, char **argv, struct play *p)
 {
 	static const struct option options[] = { { "url", 1, NULL, 'u' },
 		{ "keys", 1, NULL, 'k' }, { "seed", 1, NULL, 's' },
@@ -600,8 +577,7 @@ parse_many_options(struct arena *a, int argc, char **argv, struct play *p)
 	return good && p->keys != NULL && p->nports > 0;
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	struct play p = { .seed = 1, .logs = ".", .processes = PROCESSES };
 	struct arena a = { 0 };

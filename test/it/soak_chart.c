@@ -19,8 +19,7 @@
 
 enum { DAYS = 1000, DAY_S = 86400, SOAK_NAME = 100, SERIES = 3 };
 
-static bool
-name_matches(const char *pattern, const char *name)
+static bool name_matches(const char *pattern, const char *name)
 {
 	size_t n = strlen(pattern);
 
@@ -29,8 +28,7 @@ name_matches(const char *pattern, const char *name)
 	return strcmp(pattern, name) == 0;
 }
 
-static int
-read_samples(const char *const *names, size_t n, double *const *values)
+static int read_samples(const char *const *names, size_t n, double *const *values)
 {
 	char name[SOAK_NAME];
 	double value;
@@ -53,8 +51,7 @@ read_samples(const char *const *names, size_t n, double *const *values)
 	return last;
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	struct arena a = { 0 };
 	struct buf svg = buf_new(&a);

@@ -47,14 +47,12 @@ static struct {
 } stmts[STMTS];
 static size_t nstmts;
 
-static void *
-libc_function(const char *name)
+static void *libc_function(const char *name)
 {
 	return dlsym(RTLD_NEXT, name);
 }
 
-__attribute__((constructor)) static void
-preload_begin(void)
+__attribute__((constructor)) static void preload_begin(void)
 {
 	const char *k = getenv("STEP_AT"), *path = getenv("STEP_LOG");
 
@@ -71,15 +69,13 @@ preload_begin(void)
 	unsetenv("LD_PRELOAD"); /* not for programs that it starts */
 }
 
-__attribute__((destructor)) static void
-preload_end(void)
+__attribute__((destructor)) static void preload_end(void)
 {
 	if (other > 0)
 		waitpid(other, NULL, 0);
 }
 
-int
-clock_gettime(clockid_t id, struct timespec *t)
+int clock_gettime(clockid_t id, struct timespec *t)
 {
 	int (*f)(clockid_t, struct timespec *) = libc_function("clock_gettime");
 	int rc = f(id, t);
@@ -98,8 +94,7 @@ clock_gettime(clockid_t id, struct timespec *t)
 }
 
 /* On a busy machine, parsing takes STEP_PARSE_MS longer. */
-void *
-xmlCtxtReadMemory(void *parser, const char *text, int n, const char *url,
+void *xmlCtxtReadMemory(void *parser, const char *text, int n, const char *url,
     const char *encoding, int options)
 {
 	void *(*f)(void *, const char *, int, const char *, const char *,
@@ -111,8 +106,7 @@ xmlCtxtReadMemory(void *parser, const char *text, int n, const char *url,
 	return f(parser, text, n, url, encoding, options);
 }
 
-static long
-mono_ms(void)
+static long mono_ms(void)
 {
 	struct timespec t;
 
@@ -121,8 +115,7 @@ mono_ms(void)
 }
 
 /* Tells whether the other program, the only other client, waits for a lock. */
-static bool
-other_is_blocked(void)
+static bool other_is_blocked(void)
 {
 	MYSQL *my = mysql_init(NULL);
 	bool is = false;
@@ -140,8 +133,7 @@ other_is_blocked(void)
 	return is;
 }
 
-static void
-run_other(void)
+static void run_other(void)
 {
 	const struct timespec nap = { 0, LOOK_MS * 1000000L };
 
@@ -164,8 +156,7 @@ run_other(void)
 	}
 }
 
-static void
-at_step(const char *what)
+static void at_step(const char *what)
 {
 	if (busy || (from != NULL && strstr(what, from) == NULL))
 		return;
@@ -185,8 +176,7 @@ at_step(const char *what)
 	busy = false;
 }
 
-int
-mysql_stmt_prepare(MYSQL_STMT *st, const char *sql, unsigned long n)
+int mysql_stmt_prepare(MYSQL_STMT *st, const char *sql, unsigned long n)
 {
 	int (*f)(MYSQL_STMT *, const char *, unsigned long) = libc_function(
 	    "mysql_stmt_prepare");
@@ -198,8 +188,7 @@ mysql_stmt_prepare(MYSQL_STMT *st, const char *sql, unsigned long n)
 	return f(st, sql, n);
 }
 
-int
-mysql_stmt_execute(MYSQL_STMT *st)
+int mysql_stmt_execute(MYSQL_STMT *st)
 {
 	int (*f)(MYSQL_STMT *) = libc_function("mysql_stmt_execute");
 	const char *text = "a statement";
@@ -211,8 +200,7 @@ mysql_stmt_execute(MYSQL_STMT *st)
 	return f(st);
 }
 
-int
-mysql_real_query(MYSQL *my, const char *sql, unsigned long n)
+int mysql_real_query(MYSQL *my, const char *sql, unsigned long n)
 {
 	int (*f)(MYSQL *, const char *, unsigned long) = libc_function(
 	    "mysql_real_query");
@@ -221,8 +209,7 @@ mysql_real_query(MYSQL *my, const char *sql, unsigned long n)
 	return f(my, sql, n);
 }
 
-my_bool
-mysql_commit(MYSQL *my)
+my_bool mysql_commit(MYSQL *my)
 {
 	my_bool (*f)(MYSQL *) = libc_function("mysql_commit");
 
@@ -233,8 +220,7 @@ mysql_commit(MYSQL *my)
 	return bad;
 }
 
-my_bool
-mysql_rollback(MYSQL *my)
+my_bool mysql_rollback(MYSQL *my)
 {
 	my_bool (*f)(MYSQL *) = libc_function("mysql_rollback");
 
@@ -245,14 +231,12 @@ mysql_rollback(MYSQL *my)
 	return bad;
 }
 
-static bool
-is_trigger(const char *path)
+static bool is_trigger(const char *path)
 {
 	return path != NULL && strstr(path, "locality_scheduling/") != NULL;
 }
 
-int
-open(const char *path, int flags, ...)
+int open(const char *path, int flags, ...)
 {
 	int (*f)(const char *, int, ...) = libc_function("open");
 	mode_t mode = 0;
@@ -267,8 +251,7 @@ open(const char *path, int flags, ...)
 	return f(path, flags, mode);
 }
 
-int
-unlink(const char *path)
+int unlink(const char *path)
 {
 	int (*f)(const char *) = libc_function("unlink");
 
@@ -277,8 +260,7 @@ unlink(const char *path)
 	return f(path);
 }
 
-int
-rename(const char *from, const char *to)
+int rename(const char *from, const char *to)
 {
 	int (*f)(const char *, const char *) = libc_function("rename");
 
@@ -287,8 +269,7 @@ rename(const char *from, const char *to)
 	return f(from, to);
 }
 
-int
-renameat2(int fd, const char *from, int to_fd, const char *to, unsigned flags)
+int renameat2(int fd, const char *from, int to_fd, const char *to, unsigned flags)
 {
 	int (*f)(int, const char *, int, const char *, unsigned) = libc_function(
 	    "renameat2");

@@ -6,8 +6,7 @@
 #include <time.h>
 #include "lib/banned.h"
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	const struct timespec pause = { 0, 150000 };
 

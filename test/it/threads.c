@@ -8,8 +8,7 @@
 #include <unistd.h>
 #include "lib/banned.h"
 
-static int
-threads_now(void)
+static int threads_now(void)
 {
 	DIR *d = opendir("/proc/self/task");
 	int n = -2; /* for "." and ".." */
@@ -21,8 +20,7 @@ threads_now(void)
 	return n;
 }
 
-__attribute__((destructor)) static void
-log_threads(void)
+__attribute__((destructor)) static void log_threads(void)
 {
 	const char *path = getenv("THREADS_LOG");
 	int n = threads_now(), fd;

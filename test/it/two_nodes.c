@@ -28,8 +28,7 @@ static struct fail f;
 static char none[1], root[] = "root";
 static struct conf cf = { .db_user = root, .db_host = none, .db_passwd = none };
 
-static struct db *
-node_open(void)
+static struct db *node_open(void)
 {
 	struct db *db;
 
@@ -41,8 +40,7 @@ node_open(void)
 }
 
 /* Touches THEIRS on the other node until it is killed. */
-static void
-disturb(int64_t theirs)
+static void disturb(int64_t theirs)
 {
 	struct db *db = node_open();
 
@@ -54,8 +52,7 @@ disturb(int64_t theirs)
 }
 
 /* One transaction. The rows that it reads do not matter and may be missing. */
-static enum err
-touch_all(
+static enum err touch_all(
     struct db *db, const int64_t *theirs, const int64_t *first, const int64_t *last)
 {
 	static const enum stmt_id reads[] = { SQL_USER_BY_ID, SQL_ACCOUNT_BY_ID,
@@ -79,8 +76,7 @@ touch_all(
 }
 
 /* Returns how often the workunit was touched. */
-static int64_t
-times_touched(int64_t id)
+static int64_t times_touched(int64_t id)
 {
 	struct db *db = node_open();
 	struct workunit *row = NULL;
@@ -95,8 +91,7 @@ times_touched(int64_t id)
 
 /* Counts demand. Returns the number of failures, at most 100 to fit into an exit
  * status. */
-static int
-node_count_demand(void)
+static int node_count_demand(void)
 {
 	struct db *db = node_open();
 	int64_t id = 1;
@@ -112,8 +107,7 @@ node_count_demand(void)
 	return bad < 100 ? bad : 100;
 }
 
-static int64_t
-demand_counted(void)
+static int64_t demand_counted(void)
 {
 	struct db *db = node_open();
 	struct fileset *set;
@@ -132,8 +126,7 @@ demand_counted(void)
  * Tells whether all demand was counted except what failed, and hardly any failed.
  * (Without a retry one in five fails.)
  */
-static bool
-both_count(char *sock, char *other_sock)
+static bool both_count(char *sock, char *other_sock)
 {
 	int64_t before = demand_counted();
 	int here, there = 0;
@@ -151,8 +144,7 @@ both_count(char *sock, char *other_sock)
 	return n == 2 * COUNTS - failed && failed * 50 < 2 * COUNTS;
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	int64_t id[3], done = 0, ended = 0, first, last;
 	int rounds;

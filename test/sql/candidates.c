@@ -5,8 +5,7 @@
 #include "rules/sched/held.h"
 #include "lib/banned.h"
 
-void
-candidates_begin(struct candidates *c, struct db *db, struct arena *a,
+void candidates_begin(struct candidates *c, struct db *db, struct arena *a,
     const struct conf *cf, struct snapshot *s, struct fail *f)
 {
 	static const struct request none;
@@ -18,8 +17,7 @@ candidates_begin(struct candidates *c, struct db *db, struct arena *a,
 		    .once = supply_once_key(cf, s) } };
 }
 
-enum err
-candidates_read(struct candidates *c,
+enum err candidates_read(struct candidates *c,
     bool (*next)(struct supply *, struct supply_query *),
     void (*take)(struct supply *, const struct supply_rows *))
 {
@@ -39,8 +37,7 @@ candidates_read(struct candidates *c,
 	}
 }
 
-enum err
-read_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t from,
+enum err read_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t from,
     size_t need, int64_t now, struct snapshot *s, struct fail *f)
 {
 	struct candidates c;
@@ -51,8 +48,7 @@ read_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t from,
 	return candidates_read(&c, supply_files_next, supply_files_take);
 }
 
-static enum err
-read_plain_apps(
+static enum err read_plain_apps(
     struct candidates *c, struct rng *rng, size_t need, bool *unread, bool wanted)
 {
 	enum err e;
@@ -64,9 +60,8 @@ read_plain_apps(
 	return e;
 }
 
-enum err
-read_plain(struct db *db, struct arena *a, const struct conf *cf, struct rng *rng,
-    size_t need, bool *unread, struct snapshot *s, struct fail *f)
+enum err read_plain(struct db *db, struct arena *a, const struct conf *cf,
+    struct rng *rng, size_t need, bool *unread, struct snapshot *s, struct fail *f)
 {
 	struct candidates c;
 
@@ -74,9 +69,8 @@ read_plain(struct db *db, struct arena *a, const struct conf *cf, struct rng *rn
 	return read_plain_apps(&c, rng, need, unread, true);
 }
 
-enum err
-read_unwanted(struct db *db, struct arena *a, const struct conf *cf, struct rng *rng,
-    size_t need, bool *unread, struct snapshot *s, struct fail *f)
+enum err read_unwanted(struct db *db, struct arena *a, const struct conf *cf,
+    struct rng *rng, size_t need, bool *unread, struct snapshot *s, struct fail *f)
 {
 	struct candidates c;
 
@@ -84,14 +78,12 @@ read_unwanted(struct db *db, struct arena *a, const struct conf *cf, struct rng 
 	return read_plain_apps(&c, rng, need, unread, false);
 }
 
-static void
-begin_source(struct candidates *c, const struct request *rq)
+static void begin_source(struct candidates *c, const struct request *rq)
 {
 	c->p.in.req = c->source.req = rq;
 }
 
-enum err
-read_working_set(struct db *db, struct arena *a, const struct conf *cf,
+enum err read_working_set(struct db *db, struct arena *a, const struct conf *cf,
     const struct request *rq, struct rng *rng, size_t k, struct snapshot *s,
     struct fail *f)
 {
@@ -107,8 +99,7 @@ read_working_set(struct db *db, struct arena *a, const struct conf *cf,
 	return e;
 }
 
-enum err
-read_searched(struct db *db, struct arena *a, const struct conf *cf,
+enum err read_searched(struct db *db, struct arena *a, const struct conf *cf,
     const struct request *rq, struct rng *rng, size_t k, struct snapshot *s,
     struct fail *f)
 {
@@ -120,8 +111,7 @@ read_searched(struct db *db, struct arena *a, const struct conf *cf,
 	return candidates_read(&c, supply_search_next, supply_search_take);
 }
 
-enum err
-read_old(struct db *db, struct arena *a, const struct conf *cf,
+enum err read_old(struct db *db, struct arena *a, const struct conf *cf,
     const struct request *rq, struct rng *rng, int64_t before, struct snapshot *s,
     struct fail *f)
 {
@@ -134,8 +124,7 @@ read_old(struct db *db, struct arena *a, const struct conf *cf,
 	return candidates_read(&c, supply_search_next, supply_search_take);
 }
 
-enum err
-read_sets(struct db *db, struct arena *a, const struct conf *cf,
+enum err read_sets(struct db *db, struct arena *a, const struct conf *cf,
     const struct request *rq, const int64_t *ids, size_t n, struct snapshot *s,
     struct fail *f)
 {
@@ -147,8 +136,7 @@ read_sets(struct db *db, struct arena *a, const struct conf *cf,
 	return supply_run(&source, &q, &rows, f);
 }
 
-enum err
-read_held(struct db *db, struct arena *a, const struct conf *cf,
+enum err read_held(struct db *db, struct arena *a, const struct conf *cf,
     const struct request *rq, int64_t now, struct held_sets *held, struct snapshot *s,
     struct fail *f)
 {
@@ -162,9 +150,8 @@ read_held(struct db *db, struct arena *a, const struct conf *cf,
 	return snapshot_files(db, a, cf, held, now, s, f);
 }
 
-enum err
-read_user_wus(struct db *db, struct arena *a, const struct conf *cf, struct snapshot *s,
-    struct fail *f)
+enum err read_user_wus(struct db *db, struct arena *a, const struct conf *cf,
+    struct snapshot *s, struct fail *f)
 {
 	struct candidates c;
 
@@ -173,8 +160,7 @@ read_user_wus(struct db *db, struct arena *a, const struct conf *cf, struct snap
 	return candidates_read(&c, supply_once_next, supply_once_take);
 }
 
-enum err
-read_slice(struct db *db, struct arena *a, const struct slice_of *what,
+enum err read_slice(struct db *db, struct arena *a, const struct slice_of *what,
     struct snapshot *s, struct fail *f)
 {
 	struct candidates c;

@@ -32,9 +32,8 @@ static const char *const samples[SQL__MAX] = {
 #undef SAMPLE
 };
 
-static void
-verdict(struct check *x, bool ok, enum stmt_id id, const char *fmt, const char *a,
-    const char *b)
+static void verdict(struct check *x, bool ok, enum stmt_id id, const char *fmt,
+    const char *a, const char *b)
 {
 	x->passed += ok;
 	x->failed += !ok;
@@ -44,15 +43,14 @@ verdict(struct check *x, bool ok, enum stmt_id id, const char *fmt, const char *
 	printf("%s: \"%s\", \"%s\"\n", fmt, a, b);
 }
 
-static void
-fail_check(struct check *x, enum stmt_id id, const char *what, const struct fail *f)
+static void fail_check(
+    struct check *x, enum stmt_id id, const char *what, const struct fail *f)
 {
 	verdict(x, false, id, what, err_name(f->code), f->detail);
 }
 
 /* Returns the value of this name in "name=value name=value"; NULL if there is none. */
-static char *
-sample_named(struct arena *a, enum stmt_id id, const char *name)
+static char *sample_named(struct arena *a, enum stmt_id id, const char *name)
 {
 	char *rest = arena_strdup(a, samples[id] != NULL ? samples[id] : ""), *word;
 
@@ -67,8 +65,7 @@ sample_named(struct arena *a, enum stmt_id id, const char *name)
 }
 
 /* Complains of names that the statement does not have. */
-static void
-check_sample(struct check *x, struct arena *a, enum stmt_id id)
+static void check_sample(struct check *x, struct arena *a, enum stmt_id id)
 {
 	const struct stmt_info *st = &stmt_infos[id];
 	char *rest = arena_strdup(a, samples[id] != NULL ? samples[id] : ""), *word;
@@ -88,8 +85,8 @@ check_sample(struct check *x, struct arena *a, enum stmt_id id)
 }
 
 /* Makes a list of n items that start at the value. */
-static void
-list_arg(struct arena *a, enum arg_type type, const char *value, size_t n, void *to)
+static void list_arg(
+    struct arena *a, enum arg_type type, const char *value, size_t n, void *to)
 {
 	int64_t *ids = NEWN(a, int64_t, n);
 	struct row_pair *pairs = NEWN(a, struct row_pair, n);
@@ -121,8 +118,8 @@ list_arg(struct arena *a, enum arg_type type, const char *value, size_t n, void 
 		memcpy(to, &db_names(names, n), sizeof(struct db_names));
 }
 
-static void
-value_arg(struct arena *a, enum arg_type type, char *value, size_t n, void *to)
+static void value_arg(
+    struct arena *a, enum arg_type type, char *value, size_t n, void *to)
 {
 	bool text = type == ARG_STR || type == ARG_MEDIUMTEXT || type == ARG_BLOB;
 	int64_t i64;
@@ -142,8 +139,7 @@ value_arg(struct arena *a, enum arg_type type, char *value, size_t n, void *to)
 }
 
 /* Sets one column of a row to the value. */
-static void
-value_col(struct arena *a, const struct col *c, char *value, char *row)
+static void value_col(struct arena *a, const struct col *c, char *value, char *row)
 {
 	int32_t i32 = (int32_t)strtol(value != NULL ? value : "71", NULL, 10);
 
@@ -158,8 +154,7 @@ value_col(struct arena *a, const struct col *c, char *value, char *row)
 }
 
 /* Fills in the sample values as arguments; a list gets n items. */
-static void *
-sample_args(struct arena *a, enum stmt_id id, size_t n)
+static void *sample_args(struct arena *a, enum stmt_id id, size_t n)
 {
 	const struct stmt_info *st = &stmt_infos[id];
 	char *args = arena_alloc(a, st->args_size + 1), *row;
@@ -189,8 +184,7 @@ sample_args(struct arena *a, enum stmt_id id, size_t n)
 }
 
 /* Returns how many items the statement's list may have; 0 = it has no list. */
-static size_t
-list_most(enum stmt_id id)
+static size_t list_most(enum stmt_id id)
 {
 	size_t most = 0;
 
@@ -207,8 +201,7 @@ list_most(enum stmt_id id)
 }
 
 /* The key may be one of several, separated by "|". */
-static bool
-keys_named(const char *named, const char *used)
+static bool keys_named(const char *named, const char *used)
 {
 	size_t n = strlen(used);
 
@@ -221,8 +214,7 @@ keys_named(const char *named, const char *used)
 }
 
 /* Returns how many tables the statement reads. */
-static size_t
-keys_of(enum stmt_id id)
+static size_t keys_of(enum stmt_id id)
 {
 	size_t keys = 1;
 
@@ -232,8 +224,7 @@ keys_of(enum stmt_id id)
 }
 
 /* With a FORCE INDEX for every table the server has no choice. */
-static bool
-all_forced(enum stmt_id id)
+static bool all_forced(enum stmt_id id)
 {
 	size_t keys = keys_of(id), forced = 0;
 
@@ -243,8 +234,8 @@ all_forced(enum stmt_id id)
 	return keys == forced;
 }
 
-static void
-check_key(struct check *x, struct arena *a, enum stmt_id id, const void *args)
+static void check_key(
+    struct check *x, struct arena *a, enum stmt_id id, const void *args)
 {
 	struct fail f = { 0 };
 	struct plan_row *plan;
@@ -274,8 +265,7 @@ check_key(struct check *x, struct arena *a, enum stmt_id id, const void *args)
 		    plan[i].table, keys);
 }
 
-static bool
-is_select(enum stmt_id id)
+static bool is_select(enum stmt_id id)
 {
 	const char *sql = stmt_infos[id].sql;
 
@@ -287,8 +277,8 @@ is_select(enum stmt_id id)
  * Runs the statement once without counting, because the first use of a table reads its
  * statistics.
  */
-static void
-sql_warm_up(struct check *x, struct arena *a, enum stmt_id id, const void *args)
+static void sql_warm_up(
+    struct check *x, struct arena *a, enum stmt_id id, const void *args)
 {
 	struct fail f = { 0 };
 	void *rows;
@@ -300,8 +290,7 @@ sql_warm_up(struct check *x, struct arena *a, enum stmt_id id, const void *args)
 	db_rollback(x->db);
 }
 
-static void
-check_rows(
+static void check_rows(
     struct check *x, struct arena *a, enum stmt_id id, const void *args, size_t list)
 {
 	const struct stmt_info *st = &stmt_infos[id];
@@ -335,8 +324,7 @@ check_rows(
 		(long long)hits, list));
 }
 
-static void
-check_statement(struct check *x, enum stmt_id id)
+static void check_statement(struct check *x, enum stmt_id id)
 {
 	static const size_t lists[] = { 1, 3, DB_LIST_MAX, DB_LIST_LONG };
 	size_t most = list_most(id), nlists = 1;
@@ -367,8 +355,7 @@ check_statement(struct check *x, enum stmt_id id)
 	}
 }
 
-static int
-check_all(struct check *x)
+static int check_all(struct check *x)
 {
 	struct fail f = { 0 };
 	int64_t first, second;
@@ -388,15 +375,13 @@ check_all(struct check *x)
 	return x->failed == 0 ? 0 : 1;
 }
 
-static void
-sql_say_nothing(const char *what)
+static void sql_say_nothing(const char *what)
 {
 	(void)what;
 }
 
 /* Upgrades the database, and has the schema checked afterwards. */
-static enum err
-check_upgrade(struct db *db, struct fail *f)
+static enum err check_upgrade(struct db *db, struct fail *f)
 {
 	struct schema_remark *r = NULL;
 	struct arena a = { 0 };
@@ -412,8 +397,7 @@ check_upgrade(struct db *db, struct fail *f)
 	return e;
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	static char empty[] = "", root[] = "root";
 	struct conf cf = { .db_user = root, .db_passwd = empty, .db_host = empty };

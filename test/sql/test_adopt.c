@@ -25,8 +25,7 @@ static int steps_left;
 #define ck_ok(call)                                                                    \
 	ck_assert_msg((call) == OK, "%s: %s: %s", err_name(f.code), f.where, f.detail)
 
-static struct db *
-adopt_open_db(const char *name, bool any_schema)
+static struct db *adopt_open_db(const char *name, bool any_schema)
 {
 	struct db *db;
 
@@ -39,8 +38,7 @@ adopt_open_db(const char *name, bool any_schema)
 	                                                                           NULL;
 }
 
-static size_t
-errors_of(struct db *db, bool print)
+static size_t errors_of(struct db *db, bool print)
 {
 	struct schema_remark *r;
 	size_t n, errors = 0;
@@ -54,15 +52,13 @@ errors_of(struct db *db, bool print)
 	return errors;
 }
 
-static void
-say_nothing(const char *what)
+static void say_nothing(const char *what)
 {
 	(void)what;
 }
 
 /* Ends the process, as a kill would, at the step after the last one allowed. */
-static void
-say_and_die(const char *what)
+static void say_and_die(const char *what)
 {
 	(void)what;
 	if (steps_left-- == 0)
@@ -70,8 +66,7 @@ say_and_die(const char *what)
 }
 
 /* Runs the upgrade in a process that may make this many steps; returns how it ended. */
-static int
-run_steps(const char *name, int steps)
+static int run_steps(const char *name, int steps)
 {
 	pid_t pid = fork();
 	int status;
@@ -88,8 +83,7 @@ run_steps(const char *name, int steps)
 	return WEXITSTATUS(status);
 }
 
-static void
-adopted_is_whole(const char *name)
+static void adopted_is_whole(const char *name)
 {
 	struct db *db = adopt_open_db(name, false);
 	struct workunit *wu;
@@ -225,8 +219,7 @@ static const struct {
 };
 
 /* Removes integer widths from the text, because MySQL has none: int(11) is int. */
-static char *
-without_widths(char *text)
+static char *without_widths(char *text)
 {
 	char *p = text;
 
@@ -237,8 +230,7 @@ without_widths(char *text)
 	return text;
 }
 
-static char *
-error_with(struct db *db, const char *text)
+static char *error_with(struct db *db, const char *text)
 {
 	struct schema_remark *r;
 	size_t n;
@@ -250,16 +242,14 @@ error_with(struct db *db, const char *text)
 	return NULL;
 }
 
-static void
-adopt_by_hand(struct db *db, const char *sql)
+static void adopt_by_hand(struct db *db, const char *sql)
 {
 	ck_assert_msg(
 	    mysql_query(db->my, sql) == 0, "%s: %s", sql, mysql_error(db->my));
 }
 
 /* Columns that are left out take their defaults. */
-static void
-rows_can_be_made(struct db *db)
+static void rows_can_be_made(struct db *db)
 {
 	struct host host = { .userid = 1 };
 

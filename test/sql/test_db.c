@@ -46,8 +46,8 @@ START_TEST(two_claims_without_a_rule_do_not_collide)
 }
 END_TEST
 
-static enum err
-report_result(int64_t id, int64_t hostid, int32_t state, int32_t outcome)
+static enum err report_result(
+    int64_t id, int64_t hostid, int32_t state, int32_t outcome)
 {
 	struct dec_report d = { .result_id = id,
 		.expect_state = state,
@@ -293,8 +293,8 @@ START_TEST(no_byte_fails_an_rpc)
 }
 END_TEST
 
-static enum err
-version_move(const struct host_app_version *was, const struct host_app_version *becomes)
+static enum err version_move(
+    const struct host_app_version *was, const struct host_app_version *becomes)
 {
 	struct db_batch *b = db_batch(&a, SQL_HOST_APP_VERSION_MOVE);
 
@@ -423,8 +423,7 @@ START_TEST(a_trigger_does_not_hide_what_did_not_match)
 }
 END_TEST
 
-static int64_t
-make_input_file(const char *name)
+static int64_t make_input_file(const char *name)
 {
 	struct file file = { .name = arena_strdup(&a, name),
 		.md5sum = arena_strdup(&a, "") };

@@ -30,8 +30,7 @@ static const struct id_share all = { 1, 0 };
 #define ck_err(call, code) ck_assert_str_eq(err_name(call), err_name(code))
 
 /* Runs SQL with the server's own client; returns its output. */
-static char *
-ledger_by_hand(const char *sql, const char *options)
+static char *ledger_by_hand(const char *sql, const char *options)
 {
 	const char *const argv[] = { "sh", "-c",
 		"mariadb --no-defaults -u root -N -S $DB_SOCKET -D ledger $1 -e \"$0\"",
@@ -47,8 +46,7 @@ ledger_by_hand(const char *sql, const char *options)
 }
 
 /* Sums up the results of these sets; the ledger must agree. */
-static char *
-truth(const char *where)
+static char *truth(const char *where)
 {
 	return ledger_by_hand(
 	    arena_printf(&a,
@@ -60,8 +58,7 @@ truth(const char *where)
 	    "");
 }
 
-static char *
-text_of(const struct row_ledger *l)
+static char *text_of(const struct row_ledger *l)
 {
 	return arena_printf(&a, "%lld\t%lld\t%lld\t%lld\n", (long long)l->jobs,
 	    (long long)l->hits, (long long)l->bytes_needed, (long long)l->bytes_saved);
@@ -71,8 +68,7 @@ text_of(const struct row_ledger *l)
  * Makes results of three file sets and without one, some of them sent to several hosts
  * on two days.
  */
-static void
-ledger_fill(void)
+static void ledger_fill(void)
 {
 	for (int i = 0; i < JOBS; i++) {
 		struct workunit wu = { .name = arena_printf(&a, "wu_%d", i),
@@ -97,8 +93,7 @@ ledger_fill(void)
 	}
 }
 
-static void
-setup(void)
+static void setup(void)
 {
 	cf = (struct conf){ .db_socket = getenv("DB_SOCKET"),
 		.db_name = database,
@@ -115,15 +110,13 @@ setup(void)
 	ledger_fill();
 }
 
-static void
-teardown(void)
+static void teardown(void)
 {
 	db_close(db);
 	arena_free(&a);
 }
 
-static size_t
-due(int64_t **ids)
+static size_t due(int64_t **ids)
 {
 	size_t n;
 
@@ -132,8 +125,7 @@ due(int64_t **ids)
 }
 
 /* Folds the results into the ledger in one transaction, as the transitioner does. */
-static enum err
-fold_ledger(struct db *with, const int64_t *ids, size_t n)
+static enum err fold_ledger(struct db *with, const int64_t *ids, size_t n)
 {
 	enum err e = db_begin(with, &f);
 
@@ -145,8 +137,7 @@ fold_ledger(struct db *with, const int64_t *ids, size_t n)
 	return e;
 }
 
-static void
-fold_all(void)
+static void fold_all(void)
 {
 	int64_t *ids;
 	size_t n = due(&ids);
@@ -157,8 +148,7 @@ fold_all(void)
 	ck_assert_uint_eq(due(&ids), 0);
 }
 
-static void
-ck_sums(void)
+static void ck_sums(void)
 {
 	struct row_ledger l;
 
@@ -227,8 +217,7 @@ START_TEST(instances_share_the_work)
 END_TEST
 
 /* Folds job by job in a process of its own, until it is killed. */
-static void
-fold_until_killed(void)
+static void fold_until_killed(void)
 {
 	struct db *own;
 	int64_t *ids;
@@ -329,8 +318,7 @@ START_TEST(what_was_folded_stays)
 }
 END_TEST
 
-static void
-close_day(const struct row_ledger *old, enum err expect)
+static void close_day(const struct row_ledger *old, enum err expect)
 {
 	ck_ok(db_begin(db, &f));
 	ck_err(ledger_close(db, old, &f), expect);
@@ -378,8 +366,7 @@ START_TEST(old_days_are_summed_up)
 }
 END_TEST
 
-static void
-end_ledger_rows(enum ledger_ended what, size_t want)
+static void end_ledger_rows(enum ledger_ended what, size_t want)
 {
 	struct row_ledger *ended;
 	size_t n;
@@ -439,8 +426,7 @@ START_TEST(what_is_gone_leaves_one_row)
 }
 END_TEST
 
-static void
-quiet(const char *text)
+static void quiet(const char *text)
 {
 	(void)text;
 }

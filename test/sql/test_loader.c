@@ -15,8 +15,7 @@
 
 static const struct triggers dirs = { .store = &trigger_store_dirs, .conf = &cf };
 
-static struct request
-request_with(struct rq_file *files, size_t n)
+static struct request request_with(struct rq_file *files, size_t n)
 {
 	return (struct request){ .files = files, .nfiles = n };
 }
@@ -144,8 +143,7 @@ END_TEST
  * Reads the jobs of one file in slices. Without resources in the goal, the first slice
  * is enough.
  */
-static void
-in_slices(
+static void in_slices(
     struct snapshot *s, size_t need, const struct supply_goal *goal, uint64_t seed)
 {
 	struct candidates c;
@@ -164,8 +162,7 @@ in_slices(
 }
 
 /* Returns a seed that skips this many jobs of a contended file. */
-static uint64_t
-seed_that_skips(int64_t n)
+static uint64_t seed_that_skips(int64_t n)
 {
 	struct contention hot = { 0 };
 
@@ -224,8 +221,7 @@ END_TEST
 static int unlocked;
 
 /* Returns the first id of the candidates of file set 911 for an account; 0 = none. */
-static int64_t
-first_of_911(struct db *from, int64_t userid, size_t *n)
+static int64_t first_of_911(struct db *from, int64_t userid, size_t *n)
 {
 	struct snap_file file = { .fileset_id = 911, .has_unsent = true };
 	struct snapshot s = { .user = { .id = userid }, .files = &file, .nfiles = 1 };
@@ -387,8 +383,7 @@ START_TEST(reports_and_lost_results)
 }
 END_TEST
 
-static int64_t
-insert_host(int64_t userid)
+static int64_t insert_host(int64_t userid)
 {
 	char *text = arena_strdup(&a, "ahead");
 	struct host host = { .userid = userid, .domain_name = text, .misc = text };
@@ -397,8 +392,7 @@ insert_host(int64_t userid)
 	return host.id;
 }
 
-static void
-same_jobs(const struct snapshot *all, const struct snapshot *alone)
+static void same_jobs(const struct snapshot *all, const struct snapshot *alone)
 {
 	ck_assert_uint_eq(all->nin_progress, alone->nin_progress);
 	ck_assert_uint_eq(all->ninherited, alone->ninherited);
@@ -458,8 +452,7 @@ START_TEST(hosts_are_read_together_as_alone)
 END_TEST
 
 /* A request's files, `n` of which are registered. */
-static struct held_sets
-held_of(const char *word, int n, int others)
+static struct held_sets held_of(const char *word, int n, int others)
 {
 	struct rq_file *files = NEWN(&a, struct rq_file, (size_t)(n + others));
 	struct request rq = { .files = files, .nfiles = (size_t)(n + others) };

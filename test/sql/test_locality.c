@@ -13,24 +13,21 @@
 enum { SIZE = 10, ALL = 100000 /* more sets than there are */ };
 
 /* Raises a trigger in the project's directories. */
-static enum err
-raised(enum trigger of, const char *name)
+static enum err raised(enum trigger of, const char *name)
 {
 	const struct triggers t = triggers_of(&cf, db, NULL);
 
 	return trigger_raise(&t, of, name, &f);
 }
 
-static enum err
-cleared(enum trigger of, const char *name)
+static enum err cleared(enum trigger of, const char *name)
 {
 	const struct triggers t = triggers_of(&cf, db, NULL);
 
 	return trigger_clear(&t, of, name, &f);
 }
 
-static int64_t
-results(const char *name, int64_t fileset_id, int n, int64_t create_time)
+static int64_t results(const char *name, int64_t fileset_id, int n, int64_t create_time)
 {
 	struct workunit wu;
 
@@ -40,8 +37,7 @@ results(const char *name, int64_t fileset_id, int n, int64_t create_time)
 static int64_t account = 305; /* the account of the snapshots */
 
 /* Loads the sets of the files that the host lists, of which only names count. */
-static struct snapshot
-locality_held(const char *const *names, size_t n)
+static struct snapshot locality_held(const char *const *names, size_t n)
 {
 	struct rq_file *files = NEWN(&a, struct rq_file, n);
 	struct request rq = { .files = files, .nfiles = n };
@@ -56,8 +52,7 @@ locality_held(const char *const *names, size_t n)
 	return s;
 }
 
-static struct snapshot
-picked(uint64_t seed, size_t k)
+static struct snapshot picked(uint64_t seed, size_t k)
 {
 	struct request rq = { 0 };
 	struct rng rng = rng_seed(seed);
@@ -67,8 +62,7 @@ picked(uint64_t seed, size_t k)
 	return s;
 }
 
-static struct snapshot
-searched(uint64_t seed, size_t k)
+static struct snapshot searched(uint64_t seed, size_t k)
 {
 	struct request rq = { 0 };
 	struct rng rng = rng_seed(seed);
@@ -175,8 +169,7 @@ START_TEST(L4_off_takes_no_new_files)
 END_TEST
 
 /* Runs a search over all sets; returns the number of statements, and of sets found. */
-static uint64_t
-search_costs(const struct catalog *cat, size_t *found)
+static uint64_t search_costs(const struct catalog *cat, size_t *found)
 {
 	struct snapshot s = { .cat = cat };
 	struct request rq = { 0 };
@@ -429,8 +422,7 @@ START_TEST(race_12_the_file_is_not_read_from_names)
 END_TEST
 
 /* A search finds no unsent results. */
-static void
-take_all(void)
+static void take_all(void)
 {
 	size_t taken;
 

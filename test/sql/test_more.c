@@ -27,8 +27,7 @@ static struct request req;
 /*
  * Makes JOBS results of one file set, or plain ones, each with a workunit of its own.
  */
-static void
-make_walk_jobs(const char *name, int64_t appid, int64_t fileset_id)
+static void make_walk_jobs(const char *name, int64_t appid, int64_t fileset_id)
 {
 	ck_assert_int_eq(db_begin(db, &f), OK);
 	for (int i = 0; i < JOBS; i++) {
@@ -44,8 +43,7 @@ make_walk_jobs(const char *name, int64_t appid, int64_t fileset_id)
 	ck_assert_int_eq(db_commit(db, &f), OK);
 }
 
-static void
-setup(void)
+static void setup(void)
 {
 	int n = (int)getpid(); /* every test runs in its own process */
 	struct fileset set = { .name = arena_printf(&a, "more_%d", n), .appid = 1 };
@@ -76,16 +74,14 @@ setup(void)
 	ck_assert(snap.search.left);
 }
 
-static void
-teardown(void)
+static void teardown(void)
 {
 	db_close(db);
 	arena_free(&a);
 }
 
 /* The walk over files and plain jobs, or over jobs of apps that use almost no CPU. */
-static void
-slice_of(bool plain, bool nci, int64_t once)
+static void slice_of(bool plain, bool nci, int64_t once)
 {
 	const struct slice_of what = {
 		.conf = &cf, .req = &req, .nci = nci, .apps = &plain, .once = once
@@ -100,15 +96,13 @@ slice_of(bool plain, bool nci, int64_t once)
 	ck_assert_uint_le(db_statements(db) - statements, 2 + 4 * 4 + 4 + 3);
 }
 
-static void
-slice(void)
+static void slice(void)
 {
 	slice_of(true, false, 0);
 }
 
 /* Asserts that ids increase strictly. */
-static void
-in_order(const struct job *v, size_t n)
+static void in_order(const struct job *v, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
 		ck_assert_int_lt(v[i - 1].id, v[i].id);
@@ -177,8 +171,7 @@ START_TEST(a_cursor_that_is_no_longer_held)
 }
 END_TEST
 
-static enum err
-claim_for(const struct dec_send *s, int64_t hostid, int64_t userid)
+static enum err claim_for(const struct dec_send *s, int64_t hostid, int64_t userid)
 {
 	struct db_batch *b = db_batch(&a, SQL_RESULT_CLAIM);
 
@@ -206,8 +199,7 @@ END_TEST
 /*
  * Returns the number of the set's jobs in the snapshot; 0 also if the set has no entry.
  */
-static size_t
-walk_jobs_of(int64_t id)
+static size_t walk_jobs_of(int64_t id)
 {
 	const struct snap_file *v = snapshot_file(&snap, id);
 

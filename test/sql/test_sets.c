@@ -29,14 +29,12 @@ static int made;
 #define ck_ok(e) ck_assert_msg((e) == OK, "%s", f.detail)
 
 /* Returns a name that no other test uses. */
-static char *
-set_name_of(const char *name)
+static char *set_name_of(const char *name)
 {
 	return arena_printf(&a, "%s_%d", name, (int)getpid());
 }
 
-static int64_t
-make_set_file(const char *name, double size)
+static int64_t make_set_file(const char *name, double size)
 {
 	struct file file = {
 		.name = set_name_of(name), .md5sum = set_name_of(""), .size = size
@@ -46,8 +44,7 @@ make_set_file(const char *name, double size)
 	return file.id;
 }
 
-static int64_t
-make_set(const int64_t *files, size_t n)
+static int64_t make_set(const int64_t *files, size_t n)
 {
 	struct fileset set = { .name = set_name_of(arena_printf(&a, "set%d", made++)),
 		.appid = 1 };
@@ -57,8 +54,7 @@ make_set(const int64_t *files, size_t n)
 }
 
 /* Makes an open workunit of the set, with or without an unsent result. */
-static void
-make_work(int64_t set, bool unsent)
+static void make_work(int64_t set, bool unsent)
 {
 	struct workunit wu = { .name = set_name_of(arena_printf(&a, "setwu%d", made++)),
 		.appid = 1,
@@ -71,14 +67,12 @@ make_work(int64_t set, bool unsent)
 		ck_ok(result_insert(db, &wu, &r, "<result/>", 1, &f));
 }
 
-static void
-set_holds(const char *name)
+static void set_holds(const char *name)
 {
 	held[req.nfiles++] = (struct rq_file){ .name = set_name_of(name), .status = 1 };
 }
 
-static const struct snap_file *
-set_in(int64_t id)
+static const struct snap_file *set_in(int64_t id)
 {
 	const struct snap_file *file = snapshot_file(&snap, id);
 
@@ -86,8 +80,7 @@ set_in(int64_t id)
 	return file;
 }
 
-static const struct snap_member *
-member_in(int64_t set, int64_t file)
+static const struct snap_member *member_in(int64_t set, int64_t file)
 {
 	for (size_t i = 0; i < snap.nmembers; i++)
 		if (snap.members[i].fileset_id == set &&
@@ -96,8 +89,7 @@ member_in(int64_t set, int64_t file)
 	ck_abort_msg("file %lld is not in set %lld", (long long)file, (long long)set);
 }
 
-static void
-sets_load(void)
+static void sets_load(void)
 {
 	struct held_sets sets = { 0 };
 
@@ -105,8 +97,7 @@ sets_load(void)
 	ck_ok(read_held(db, &a, &cf, &req, NOW, &sets, &snap, &f));
 }
 
-static void
-setup(void)
+static void setup(void)
 {
 	cf.db_socket = getenv("DB_SOCKET");
 	cf.db_name = arena_strdup(&a, "fresh");
@@ -119,8 +110,7 @@ setup(void)
 	ck_ok(db_open(&cf, DB_WORK, &db, &f));
 }
 
-static void
-teardown(void)
+static void teardown(void)
 {
 	db_close(db);
 	ck_ok(fs_rmtree(dir, &f));
@@ -326,8 +316,7 @@ START_TEST(a_host_with_many_files)
 }
 END_TEST
 
-static int64_t
-make_host(int64_t rpc_time)
+static int64_t make_host(int64_t rpc_time)
 {
 	struct host h = { .userid = 1,
 		.rpc_time = rpc_time,

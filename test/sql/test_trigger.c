@@ -28,8 +28,7 @@ static struct triggers one, two;
 #define ck_err(call, code) ck_assert_str_eq(err_name(call), err_name(code))
 
 /* Runs SQL with the server's own client. */
-static void
-trigger_by_hand(const char *sql, const char *options)
+static void trigger_by_hand(const char *sql, const char *options)
 {
 	const char *const argv[] = { "sh", "-c",
 		arena_printf(&a,
@@ -46,8 +45,7 @@ trigger_by_hand(const char *sql, const char *options)
 	ck_assert_int_eq(told.status, 0);
 }
 
-static void
-add_file(const char *name)
+static void add_file(const char *name)
 {
 	struct fileset set = { .name = arena_strdup(&a, name), .appid = 1 };
 
@@ -55,8 +53,7 @@ add_file(const char *name)
 }
 
 /* Makes an empty project with triggers in this store, and opens two connections. */
-static void
-trigger_project(char *store)
+static void trigger_project(char *store)
 {
 	struct db *db;
 
@@ -81,8 +78,7 @@ trigger_project(char *store)
 		add_file(trigger_files[i]);
 }
 
-static void
-project_end(void)
+static void project_end(void)
 {
 	db_close(one.db);
 	db_close(two.db);
@@ -102,8 +98,7 @@ END_TEST
  * Claims whatever it can, as a process of its own with its own connection; returns how
  * many claims it got.
  */
-static int
-claim_all(int number)
+static int claim_all(int number)
 {
 	struct triggers t;
 	struct db *db;

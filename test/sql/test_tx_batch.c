@@ -6,8 +6,7 @@
 #include "lib/banned.h"
 
 /* Claims both results for a host in one message. */
-static enum err
-claim_two(int64_t first, int64_t second, int64_t hostid, int64_t once)
+static enum err claim_two(int64_t first, int64_t second, int64_t hostid, int64_t once)
 {
 	enum err e = db_begin_tx_batch(db, &f);
 
@@ -22,8 +21,7 @@ claim_two(int64_t first, int64_t second, int64_t hostid, int64_t once)
 	return e;
 }
 
-static int64_t
-host_of(int64_t result_id)
+static int64_t host_of(int64_t result_id)
 {
 	struct result *r;
 
@@ -35,16 +33,14 @@ host_of(int64_t result_id)
  * The caller must go statement by statement: nothing is committed, and nothing is
  * uncertain.
  */
-static void
-ck_refused(enum err e)
+static void ck_refused(enum err e)
 {
 	ck_err(e, E_RETRY);
 	ck_assert(db_tx_batch_refused(db) && !db_commit_uncertain(db));
 }
 
 /* Runs two claims, so that the connection knows this kind of transaction. */
-static void
-make_known(void)
+static void make_known(void)
 {
 	ck_refused(claim_two(1 << 30, 1 << 30, 1, 0));
 }

@@ -20,8 +20,7 @@
 static MYSQL my;
 
 /* Runs statements; returns what they select: "1|a; 2|b". */
-static char *
-rows_selected(const char *sql)
+static char *rows_selected(const char *sql)
 {
 	struct buf b = buf_new(&a);
 
@@ -46,8 +45,7 @@ rows_selected(const char *sql)
 /* Are the rows those of verbs.sql, because nothing but listings ran since? */
 static bool unchanged;
 
-static void
-verbs_setup(void)
+static void verbs_setup(void)
 {
 	static const char text[] =
 	    "<boinc><config><long_name>Verbs</long_name><locality_store>db</locality_store></config></boinc>";
@@ -86,8 +84,7 @@ verbs_setup(void)
 	rows_selected("COMMIT; SET autocommit = 1");
 }
 
-static void
-verbs_teardown(void)
+static void verbs_teardown(void)
 {
 	mysql_close(&my);
 	ck_ok(fs_rmtree(cf.project_dir, &f));
@@ -95,8 +92,7 @@ verbs_teardown(void)
 }
 
 /* In a child process: locus LINE -o tsv. */
-static int
-verb_run(void *line)
+static int verb_run(void *line)
 {
 	struct cmd_ctx x = { .a = &a, .f = &f, .cf = &cf, .commands = commands_all() };
 	struct args g = { .a = &a, .program = "locus", .once = true };
@@ -132,8 +128,7 @@ verb_run(void *line)
  * Returns what the command printed, as "a|b; c|d", without the line of a listing that
  * names its columns; of a listing only the first column, as "a c", if keys.
  */
-static char *
-verb_said(const char *line, bool keys, int *status)
+static char *verb_said(const char *line, bool keys, int *status)
 {
 	char *path = arena_printf(&a, "%s/said", cf.project_dir), *text, *to;
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);

@@ -12,8 +12,7 @@ struct conf cf;
 struct db *db;
 static char dir[PATH_MAX];
 
-void
-setup(void)
+void setup(void)
 {
 	cf.db_socket = getenv("DB_SOCKET");
 	ck_assert_msg(cf.db_socket != NULL, "DB_SOCKET is not set");
@@ -27,8 +26,7 @@ setup(void)
 	ck_ok(db_open(&cf, DB_WORK, &db, &f));
 }
 
-void
-teardown(void)
+void teardown(void)
 {
 	db_close(db);
 	ck_ok(fs_rmtree(dir, &f));
@@ -36,8 +34,7 @@ teardown(void)
 }
 
 /* Makes a workunit of the file set with n unsent results; returns the first id. */
-int64_t
-make_unsent_results(const char *name, int64_t appid, int64_t fileset_id, int n,
+int64_t make_unsent_results(const char *name, int64_t appid, int64_t fileset_id, int n,
     int64_t create_time, struct workunit *wu)
 {
 	int64_t first = 0;
@@ -56,8 +53,7 @@ make_unsent_results(const char *name, int64_t appid, int64_t fileset_id, int n,
 	return first;
 }
 
-int64_t
-make_fileset_of(const char *name, double size, int64_t appid)
+int64_t make_fileset_of(const char *name, double size, int64_t appid)
 {
 	struct file file = { .name = arena_strdup(&a, name),
 		.md5sum = arena_strdup(&a, ""),
@@ -69,14 +65,12 @@ make_fileset_of(const char *name, double size, int64_t appid)
 	return set.id;
 }
 
-int64_t
-make_fileset(const char *name, double size)
+int64_t make_fileset(const char *name, double size)
 {
 	return make_fileset_of(name, size, 1);
 }
 
-enum err
-claim_send(const struct dec_send *s, int64_t hostid, int64_t userid)
+enum err claim_send(const struct dec_send *s, int64_t hostid, int64_t userid)
 {
 	struct db_batch *b = db_batch(&a, SQL_RESULT_CLAIM);
 
@@ -84,8 +78,7 @@ claim_send(const struct dec_send *s, int64_t hostid, int64_t userid)
 	return db_batch_all(db, b, &f);
 }
 
-enum err
-save_host(const struct host *host, int64_t rpc_token)
+enum err save_host(const struct host *host, int64_t rpc_token)
 {
 	struct db_batch *b = db_batch(&a, SQL_HOST_SAVE_RPC);
 
@@ -93,8 +86,7 @@ save_host(const struct host *host, int64_t rpc_token)
 	return db_batch_locked(db, b, &f);
 }
 
-enum err
-claim(int64_t id, int64_t hostid, int64_t userid, int64_t once)
+enum err claim(int64_t id, int64_t hostid, int64_t userid, int64_t once)
 {
 	struct job job = { .id = id };
 	struct dec_send s = { .job = &job, .once = once };
@@ -102,8 +94,7 @@ claim(int64_t id, int64_t hostid, int64_t userid, int64_t once)
 	return claim_send(&s, hostid, userid);
 }
 
-void
-kill_connections(void)
+void kill_connections(void)
 {
 	const char *const argv[] = { "sh", "-c",
 		"m=\"mariadb --no-defaults -u root -N -S $DB_SOCKET\"; $m -e \"select "
@@ -121,8 +112,7 @@ kill_connections(void)
 	ck_assert_int_eq(told.status, 0);
 }
 
-void
-sql_by_hand(const char *sql)
+void sql_by_hand(const char *sql)
 {
 	const char *const argv[] = { "sh", "-c",
 		"mariadb --no-defaults -u root -S $DB_SOCKET -D fresh -e \"$0\"", sql,

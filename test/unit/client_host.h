@@ -13,8 +13,7 @@
 
 enum { NOW = 1000000 };
 
-static inline struct client *
-unit_host(void)
+static inline struct client *unit_host(void)
 {
 	static struct client c;
 	static char dir[PATH_MAX];
@@ -37,8 +36,7 @@ unit_host(void)
 	return &c;
 }
 
-static inline void
-unit_host_end(struct client *c)
+static inline void unit_host_end(struct client *c)
 {
 	close(c->events);
 	ck_assert_int_eq(fs_rmtree(c->dir, &c->fail), OK);
@@ -53,8 +51,7 @@ struct hope { /* what the request asked for */
 	bool work;
 	size_t reports;
 };
-static inline void
-host_answered(struct client *c, struct reply *rp, struct hope hope)
+static inline void host_answered(struct client *c, struct reply *rp, struct hope hope)
 {
 	struct contact contact = { .why = CONTACT_WORK, .project = 0 };
 
@@ -63,8 +60,7 @@ host_answered(struct client *c, struct reply *rp, struct hope hope)
 	    c, &contact, &(struct answer){ .rp = rp, .nreports = hope.reports });
 }
 
-static inline void
-host_take(struct client *c, const char *inside, struct hope hope)
+static inline void host_take(struct client *c, const char *inside, struct hope hope)
 {
 	const char *text = arena_printf(
 	    &c->scratch, "<scheduler_reply>\n%s\n</scheduler_reply>\n", inside);
@@ -75,8 +71,7 @@ host_take(struct client *c, const char *inside, struct hope hope)
 	host_answered(c, rp, hope);
 }
 
-static inline void
-save(struct client *c)
+static inline void save(struct client *c)
 {
 	struct dropped *dropped;
 	size_t n;

@@ -36,8 +36,7 @@ struct writer {
 };
 
 /* The pairs with which rows of a kind start. */
-static struct buf *
-kind_default(struct writer *w, const char *kind)
+static struct buf *kind_default(struct writer *w, const char *kind)
 {
 	size_t i = 0;
 
@@ -48,16 +47,14 @@ kind_default(struct writer *w, const char *kind)
 	return &w->defaults[i].pairs;
 }
 
-static bool
-is_job(const char *kind)
+static bool is_job(const char *kind)
 {
 	return strcmp(kind, "plain") == 0 || strcmp(kind, "candidate") == 0 ||
 	       strcmp(kind, "in_progress") == 0;
 }
 
 /* Writes the pending line once it is complete. */
-static void
-put_pending(struct writer *w)
+static void put_pending(struct writer *w)
 {
 	struct buf *to = &w->out;
 
@@ -85,8 +82,7 @@ put_pending(struct writer *w)
 	w->kind = NULL;
 }
 
-static void
-add_options(struct writer *w, char *pairs)
+static void add_options(struct writer *w, char *pairs)
 {
 	for (char *word; (word = row_word(&pairs)) != NULL;) {
 		char *value = row_value(word);
@@ -96,8 +92,7 @@ add_options(struct writer *w, char *pairs)
 	}
 }
 
-static void
-add_world_line(struct writer *w, char *line)
+static void add_world_line(struct writer *w, char *line)
 {
 	bool is_default = strncmp(line, "default ", 8) == 0;
 	size_t n;
@@ -125,8 +120,7 @@ add_world_line(struct writer *w, char *line)
 	}
 }
 
-static void
-add_world_lines(struct writer *w, char *text)
+static void add_world_lines(struct writer *w, char *text)
 {
 	for (char *next; *text != '\0'; text = next) {
 		size_t n = strcspn(text, "\n");
@@ -138,8 +132,8 @@ add_world_lines(struct writer *w, char *text)
 	put_pending(w);
 }
 
-static struct trace *
-read_world(struct arena *a, char *defaults, const char *name, char *own)
+static struct trace *read_world(
+    struct arena *a, char *defaults, const char *name, char *own)
 {
 	struct writer w = { .a = a, .out = buf_new(a), .config = buf_new(a) };
 	struct trace *t;
@@ -162,8 +156,8 @@ read_world(struct arena *a, char *defaults, const char *name, char *own)
 
 /* Replaces {column} in a text of the row by the column's value, and {column%__} by
  * the part of the value before "__". */
-static char *
-expanded(struct arena *a, const struct row_shape *s, const char *row, const char *text)
+static char *expanded(
+    struct arena *a, const struct row_shape *s, const char *row, const char *text)
 {
 	struct buf b = buf_new(a);
 	const char *open, *close;
@@ -189,8 +183,8 @@ expanded(struct arena *a, const struct row_shape *s, const char *row, const char
 	return b.p;
 }
 
-static void
-expand_rows(struct arena *a, const struct row_shape *s, void *rows, size_t n)
+static void expand_rows(
+    struct arena *a, const struct row_shape *s, void *rows, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		char *row = (char *)rows + i * s->size;
@@ -204,8 +198,7 @@ expand_rows(struct arena *a, const struct row_shape *s, void *rows, size_t n)
 }
 
 /* By default, a workunit has its job's id and its name without the number. */
-static void
-complete_jobs(struct arena *a, struct job *j, size_t n)
+static void complete_jobs(struct arena *a, struct job *j, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const char *end = strrchr(j[i].name, '_');
@@ -219,8 +212,7 @@ complete_jobs(struct arena *a, struct job *j, size_t n)
 	expand_rows(a, &shape_job, j, n);
 }
 
-static void
-complete_rows(struct golden *g)
+static void complete_rows(struct golden *g)
 {
 	struct snapshot *s = &g->snap;
 
@@ -241,8 +233,7 @@ complete_rows(struct golden *g)
 
 /* Fills the host as the scheduler does: from the stored row, if any, and the
  * request. */
-static void
-make_world_host(struct golden *g)
+static void make_world_host(struct golden *g)
 {
 	static char peer[] = "192.0.2.7";
 	struct snapshot *s = &g->snap;
@@ -257,8 +248,7 @@ make_world_host(struct golden *g)
 	host_update(g->a, &s->host, g->req, g->now, peer);
 }
 
-static void
-find_report(struct golden *g, const char *name, struct snap_report *report)
+static void find_report(struct golden *g, const char *name, struct snap_report *report)
 {
 	const struct snapshot *s = &g->snap;
 	const struct result *rows = g->t->results;
@@ -288,8 +278,7 @@ find_report(struct golden *g, const char *name, struct snap_report *report)
 	}
 }
 
-static struct snap_other
-find_other(struct golden *g, const char *name)
+static struct snap_other find_other(struct golden *g, const char *name)
 {
 	const struct snapshot *s = &g->snap;
 	const struct result *rows = g->t->results;
@@ -311,8 +300,8 @@ find_other(struct golden *g, const char *name)
 	return (struct snap_other){ 0 };
 }
 
-static void
-put_member(struct snapshot *s, const struct snap_file *f, char *name, bool held)
+static void put_member(
+    struct snapshot *s, const struct snap_file *f, char *name, bool held)
 {
 	s->members[s->nmembers] = (struct snap_member){ .fileset_id = f->fileset_id,
 		.file_id = (int64_t)s->nmembers + 1,
@@ -324,8 +313,7 @@ put_member(struct snapshot *s, const struct snap_file *f, char *name, bool held)
 
 /* Adds the set's own lines "member"; false if it has none. The bytes held and
  * missing are their sums. */
-static bool
-add_members(struct golden *g, struct snap_file *f)
+static bool add_members(struct golden *g, struct snap_file *f)
 {
 	const struct snap_member *m = g->t->snap.members;
 	struct snapshot *s = &g->snap;
@@ -346,8 +334,7 @@ add_members(struct golden *g, struct snap_file *f)
 
 /* By default, a set consists of one file of the same name; a set held in part lacks
  * another file. */
-static void
-make_members(struct golden *g)
+static void make_members(struct golden *g)
 {
 	struct snapshot *s = &g->snap;
 
@@ -370,8 +357,7 @@ make_members(struct golden *g)
 	}
 }
 
-static void
-make_lists(struct golden *g)
+static void make_lists(struct golden *g)
 {
 	struct snapshot *s = &g->snap;
 	const struct request *q = g->req;
@@ -385,8 +371,7 @@ make_lists(struct golden *g)
 		s->others[i] = find_other(g, q->other_results[i].name);
 }
 
-static void
-make_conf(struct golden *g)
+static void make_conf(struct golden *g)
 {
 	size_t text_n;
 	char *text = trace_text(g->t, "config.xml", &text_n);
@@ -401,8 +386,7 @@ make_conf(struct golden *g)
 }
 
 /* Fails on a plan class with errors, because the file is part of the golden case. */
-static const struct plan_classes *
-make_world_classes(struct golden *g)
+static const struct plan_classes *make_world_classes(struct golden *g)
 {
 	struct plan_classes *all;
 	struct pc_remark *remarks;
@@ -419,16 +403,14 @@ make_world_classes(struct golden *g)
 	return all;
 }
 
-static const char *
-old_key_signature(void *ctx, const char *client_key, int32_t version)
+static const char *old_key_signature(void *ctx, const char *client_key, int32_t version)
 {
 	(void)ctx, (void)client_key, (void)version;
 	return "0123456789abcdef\n.";
 }
 
 /* By default, the project's key is the client's key. */
-static void
-make_world_keys(struct golden *g)
+static void make_world_keys(struct golden *g)
 {
 	const char *key = g->t->reply.code_sign_public;
 
@@ -438,9 +420,8 @@ make_world_keys(struct golden *g)
 		.code_sign_public = arena_strdup(g->a, key != NULL ? key : other_key) };
 }
 
-struct golden *
-golden_world(struct arena *a, const struct request *q, char *defaults, const char *name,
-    char *own)
+struct golden *golden_world(struct arena *a, const struct request *q, char *defaults,
+    const char *name, char *own)
 {
 	struct golden *g = NEW(a, struct golden);
 	struct trace *t = read_world(a, defaults, name, own);
@@ -469,8 +450,7 @@ golden_world(struct arena *a, const struct request *q, char *defaults, const cha
 	return g;
 }
 
-void
-golden_run(struct golden *g, struct buf *reply)
+void golden_run(struct golden *g, struct buf *reply)
 {
 	struct rng rng = rng_seed((uint64_t)g->seed);
 
@@ -487,8 +467,7 @@ golden_run(struct golden *g, struct buf *reply)
 				.trickles_stored = true });
 }
 
-void
-golden_decision(struct buf *b, const struct golden *g)
+void golden_decision(struct buf *b, const struct golden *g)
 {
 	trace_put(b,
 	    trace_of(g->a,

@@ -4,8 +4,8 @@
 #include "test/unit/unit.h"
 #include "lib/banned.h"
 
-struct policy_host *
-policy_host(struct policy_host *h, double share, double cpu_flops, double gpu_flops)
+struct policy_host *policy_host(
+    struct policy_host *h, double share, double cpu_flops, double gpu_flops)
 {
 	*h = (struct policy_host){ .p = { { .share = share, .dcf = 1 },
 				       { .share = 1, .dcf = 1 },
@@ -21,8 +21,7 @@ policy_host(struct policy_host *h, double share, double cpu_flops, double gpu_fl
 	return h;
 }
 
-struct cw_task *
-policy_host_task(struct policy_host *h, int32_t project, double run_s)
+struct cw_task *policy_host_task(struct policy_host *h, int32_t project, double run_s)
 {
 	struct cw_task *t = &h->t[h->w.ntasks++];
 
@@ -35,8 +34,7 @@ policy_host_task(struct policy_host *h, int32_t project, double run_s)
 	return t;
 }
 
-void
-policy_host_runs(
+void policy_host_runs(
     struct policy_host *h, const struct policy *how, const char *order, int line)
 {
 	struct run_list list;
@@ -49,8 +47,7 @@ policy_host_runs(
 	ck_assert_msg(strcmp(got, order) == 0, "line %d: %s, not %s", line, got, order);
 }
 
-struct contact
-policy_host_next(struct policy_host *h, const struct policy *how)
+struct contact policy_host_next(struct policy_host *h, const struct policy *how)
 {
 	struct contact c;
 
@@ -59,8 +56,8 @@ policy_host_next(struct policy_host *h, const struct policy *how)
 	return c;
 }
 
-struct work_ask
-policy_host_along(struct policy_host *h, const struct policy *how, size_t project)
+struct work_ask policy_host_along(
+    struct policy_host *h, const struct policy *how, size_t project)
 {
 	struct work_ask ask = { .project = -1 };
 

@@ -8,8 +8,7 @@
 
 /* --- a decision with everything in it --- */
 
-static struct conf *
-config(struct arena *a, const char *more)
+static struct conf *config(struct arena *a, const char *more)
 {
 	struct conf *cf;
 	struct fail f = { 0 };
@@ -24,8 +23,7 @@ config(struct arena *a, const char *more)
 	return cf;
 }
 
-struct request *
-world_request(struct world *w, const char *inside)
+struct request *world_request(struct world *w, const char *inside)
 {
 	struct request *q;
 	struct fail f = { 0 };
@@ -49,15 +47,13 @@ const char world_reports[] =
     "<result><name>a&amp;b_0</name></result><result><name>c_1</name></result>"
     "<result><name>d_0</name></result>";
 
-char *
-world_str(struct world *w, const char *s)
+char *world_str(struct world *w, const char *s)
 {
 	return arena_strdup(&w->a, s);
 }
 
 /* Jobs 0 and 1 share the large file F; job 2 is another result of job 1's workunit. */
-static void
-job(struct world *w, size_t i, const char *wu, const char *name)
+static void job(struct world *w, size_t i, const char *wu, const char *name)
 {
 	w->jobs[i] = (struct job){ .id = (int64_t)i + 1,
 		.wu_name = world_str(w, wu),
@@ -94,16 +90,14 @@ job(struct world *w, size_t i, const char *wu, const char *name)
 		.deadline = 1764254800 };
 }
 
-static const char *
-signature_of(void *ctx, const char *client_key, int32_t version)
+static const char *signature_of(void *ctx, const char *client_key, int32_t version)
 {
 	(void)ctx, (void)version;
 	return strcmp(client_key, KEY2) == 0 ? "5151\n." : NULL;
 }
 
 /* The catalogue: one app, one platform, one version. */
-static void
-reply_project(struct world *w)
+static void reply_project(struct world *w)
 {
 	w->app = (struct app){ .id = 1,
 		.name = world_str(w, "fold"),
@@ -135,8 +129,7 @@ reply_project(struct world *w)
 		.nversions = 1 };
 }
 
-void
-world_make(struct world *w, const char *conf_more, const char *request_more)
+void world_make(struct world *w, const char *conf_more, const char *request_more)
 {
 	*w = (struct world){ .a = { 0 } };
 	w->cf = config(&w->a, conf_more);
@@ -194,8 +187,7 @@ world_make(struct world *w, const char *conf_more, const char *request_more)
 	w->b = buf_new(&w->a);
 }
 
-const char *
-world_violations(struct world *w, const char *inside)
+const char *world_violations(struct world *w, const char *inside)
 {
 	struct violations x = { .a = &w->a };
 	struct buf all = buf_new(&w->a);
@@ -208,8 +200,7 @@ world_violations(struct world *w, const char *inside)
 	return all.p;
 }
 
-struct reply *
-world_parsed(struct world *w)
+struct reply *world_parsed(struct world *w)
 {
 	struct reply *r;
 	struct fail f = { 0 };

@@ -19,14 +19,13 @@ struct stage { /* what a case may change */
 };
 static struct world *now_world;
 
-static inline char *
-stage_text(const char *s)
+static inline char *stage_text(const char *s)
 {
 	return arena_strdup(&now_world->a, s);
 }
 
-static inline struct rq_resource
-a_resource(const char *type, double count, double peak_flops)
+static inline struct rq_resource a_resource(
+    const char *type, double count, double peak_flops)
 {
 	return (struct rq_resource){ .type = stage_text(type),
 		.has_request = true,
@@ -41,8 +40,7 @@ a_resource(const char *type, double count, double peak_flops)
 		.opencl_driver_version = stage_text("") };
 }
 
-static inline void
-stage_set(struct stage *x, const char *options)
+static inline void stage_set(struct stage *x, const char *options)
 {
 	struct world *w = x->w = now_world = world_new(options, 0);
 	struct rq_resource *r = NEWN(&w->a, struct rq_resource, RESOURCES);
@@ -79,8 +77,7 @@ stage_set(struct stage *x, const char *options)
 		w->snap.plain[i].rsc_disk_bound = 0;
 }
 
-static inline void
-refuse(struct world *w, const char *type)
+static inline void refuse(struct world *w, const char *type)
 {
 	w->snap.project_prefs.no_rsc = NEWN(&w->a, char *, 1);
 	w->snap.project_prefs.no_rsc[0] = stage_text(type);
@@ -89,8 +86,7 @@ refuse(struct world *w, const char *type)
 
 /* Adds jobs of the host that are missing from its list, bound to version number 7 and
  * due to be resent. */
-static inline void
-lost(struct world *w, const char *jobs, struct app_version *v)
+static inline void lost(struct world *w, const char *jobs, struct app_version *v)
 {
 	world_others(w, "");
 	world_in_progress(w, jobs);
@@ -101,8 +97,7 @@ lost(struct world *w, const char *jobs, struct app_version *v)
 }
 
 /* Limits the jobs of the app on a host. */
-static inline struct job_limits *
-stage_app_limit(struct world *w, double jobs)
+static inline struct job_limits *stage_app_limit(struct world *w, double jobs)
 {
 	struct job_limits *l = NEW(&w->a, struct job_limits);
 
@@ -114,8 +109,7 @@ stage_app_limit(struct world *w, double jobs)
 }
 
 /* Limits the jobs of the project on all GPUs, or on each GPU. */
-static inline struct job_limits *
-gpu_limit(struct world *w, double jobs, bool each)
+static inline struct job_limits *gpu_limit(struct world *w, double jobs, bool each)
 {
 	struct job_limits *l = NEW(&w->a, struct job_limits);
 
@@ -127,8 +121,7 @@ gpu_limit(struct world *w, double jobs, bool each)
 
 /* Replaces the host's tasks by n NVIDIA tasks, each with secs left to run and to its
  * deadline. */
-static inline void
-gpu_tasks(struct world *w, size_t n, double secs)
+static inline void gpu_tasks(struct world *w, size_t n, double secs)
 {
 	w->req.has_in_progress = true;
 	w->req.nin_progress = n;
@@ -143,8 +136,7 @@ gpu_tasks(struct world *w, size_t n, double secs)
 
 /* Makes the client run a program of its own (anonymous platform) on this many
  * instances. */
-static inline void
-own_versions(struct world *w, const char *type, double count)
+static inline void own_versions(struct world *w, const char *type, double count)
 {
 	struct rq_app_version *v = NEW(&w->a, struct rq_app_version);
 

@@ -26,8 +26,7 @@ static struct catalog catalog = {
 	.nversions = 1,
 };
 
-static struct conf *
-world_conf_of(struct arena *a, const char *options)
+static struct conf *world_conf_of(struct arena *a, const char *options)
 {
 	char *text = arena_printf(a, "<boinc><config>%s</config></boinc>", options);
 	struct conf_remark *remarks = NULL;
@@ -43,8 +42,7 @@ world_conf_of(struct arena *a, const char *options)
 	return cf;
 }
 
-struct world *
-world_new(const char *options, double secs)
+struct world *world_new(const char *options, double secs)
 {
 	struct arena first = { 0 };
 	struct world *w = NEW(&first, struct world); /* lives in its own arena */
@@ -94,22 +92,19 @@ world_new(const char *options, double secs)
 	return w;
 }
 
-void
-world_free(struct world *w)
+void world_free(struct world *w)
 {
 	struct arena a = w->a;
 
 	arena_free(&a);
 }
 
-struct decision *
-world_decide(struct world *w)
+struct decision *world_decide(struct world *w)
 {
 	return decide(&w->a, w->conf, &w->req, &w->snap, WORLD_NOW, &w->rng, NULL, 0);
 }
 
-struct job
-world_job(int64_t id, int64_t workunitid)
+struct job world_job(int64_t id, int64_t workunitid)
 {
 	static char empty[] = "";
 
@@ -130,8 +125,7 @@ world_job(int64_t id, int64_t workunitid)
 }
 
 /* Reads jobs from "ID/WU ..."; sets p behind the last of them. */
-static struct job *
-world_jobs_of(struct world *w, const char **p, size_t *n)
+static struct job *world_jobs_of(struct world *w, const char **p, size_t *n)
 {
 	struct job *v = NULL;
 	size_t cap = 0;
@@ -149,8 +143,7 @@ world_jobs_of(struct world *w, const char **p, size_t *n)
 	return v;
 }
 
-static void
-set_flags(struct snap_file *f, const char *flags)
+static void set_flags(struct snap_file *f, const char *flags)
 {
 	const char *last = strchr(flags, 'l'), *released = strchr(flags, 'r');
 
@@ -172,8 +165,7 @@ set_flags(struct snap_file *f, const char *flags)
 }
 
 /* Computes the sums that the loader computes. */
-static void
-add_up(struct world *w)
+static void add_up(struct world *w)
 {
 	for (size_t i = 0; i < w->snap.nfiles; i++) {
 		struct snap_file *f = &w->snap.files[i];
@@ -192,8 +184,7 @@ add_up(struct world *w)
 	}
 }
 
-void
-world_member(
+void world_member(
     struct world *w, int64_t fileset_id, const char *name, int64_t bytes, bool held)
 {
 	struct snap_member m = { .fileset_id = fileset_id,
@@ -225,8 +216,7 @@ world_member(
 	add_up(w);
 }
 
-void
-world_bytes(struct world *w, const char *name, int64_t bytes)
+void world_bytes(struct world *w, const char *name, int64_t bytes)
 {
 	for (size_t i = 0; i < w->snap.nmembers; i++)
 		if (strcmp(w->snap.members[i].name, name) == 0)
@@ -235,8 +225,7 @@ world_bytes(struct world *w, const char *name, int64_t bytes)
 }
 
 /* Reads the members from "NAME:+F-G", or the single file NAME; cuts name to NAME. */
-static void
-world_members_of(struct world *w, char *name, int64_t fileset_id, bool held)
+static void world_members_of(struct world *w, char *name, int64_t fileset_id, bool held)
 {
 	char *p = strchr(name, ':'), sign[2], file[32];
 	int used;
@@ -253,8 +242,7 @@ world_members_of(struct world *w, char *name, int64_t fileset_id, bool held)
 	assert(*p == '\0');
 }
 
-static void
-flag_members(struct world *w, int64_t fileset_id, const char *flags)
+static void flag_members(struct world *w, int64_t fileset_id, const char *flags)
 {
 	for (size_t i = 0; i < w->snap.nmembers; i++) {
 		struct snap_member *m = &w->snap.members[i];
@@ -266,8 +254,7 @@ flag_members(struct world *w, int64_t fileset_id, const char *flags)
 	}
 }
 
-void
-world_files(struct world *w, const char *spec)
+void world_files(struct world *w, const char *spec)
 {
 	size_t cap = w->snap.nfiles;
 	char name[32], flags[32];
@@ -300,15 +287,13 @@ world_files(struct world *w, const char *spec)
 	assert(*spec == '\0');
 }
 
-void
-world_plain(struct world *w, const char *spec)
+void world_plain(struct world *w, const char *spec)
 {
 	w->snap.plain = world_jobs_of(w, &spec, &w->snap.nplain);
 	assert(*spec == '\0');
 }
 
-void
-world_in_progress(struct world *w, const char *spec)
+void world_in_progress(struct world *w, const char *spec)
 {
 	struct job *v = world_jobs_of(w, &spec, &w->snap.nin_progress);
 
@@ -321,8 +306,7 @@ world_in_progress(struct world *w, const char *spec)
 	w->snap.in_progress = v;
 }
 
-void
-world_others(struct world *w, const char *spec)
+void world_others(struct world *w, const char *spec)
 {
 	size_t cap = 0;
 	char name[64];
@@ -337,8 +321,8 @@ world_others(struct world *w, const char *spec)
 	}
 }
 
-static void
-put_deletes(struct buf *b, const struct decision *d, bool for_space, const char *word)
+static void put_deletes(
+    struct buf *b, const struct decision *d, bool for_space, const char *word)
 {
 	bool any = false;
 
@@ -351,8 +335,7 @@ put_deletes(struct buf *b, const struct decision *d, bool for_space, const char 
 		buf_puts(b, " | ");
 }
 
-static void
-put_sends(struct buf *b, const struct decision *d)
+static void put_sends(struct buf *b, const struct decision *d)
 {
 	const char letters[] = "ltohwsp";
 
@@ -365,8 +348,7 @@ put_sends(struct buf *b, const struct decision *d)
 	buf_puts(b, "| ");
 }
 
-char *
-world_text(struct world *w, const struct decision *d)
+char *world_text(struct world *w, const struct decision *d)
 {
 	struct buf b = buf_new(&w->a);
 	bool any = false;
@@ -392,8 +374,7 @@ world_text(struct world *w, const struct decision *d)
 	return b.p;
 }
 
-struct plan_class
-world_class(struct world *w, const char *name, const char *gpu_type)
+struct plan_class world_class(struct world *w, const char *name, const char *gpu_type)
 {
 	return (struct plan_class){ .name = arena_strdup(&w->a, name),
 		.gpu_type = arena_strdup(&w->a, gpu_type),

@@ -11,8 +11,7 @@
 
 /* --- stored jobs --- */
 
-static int
-compare_stored(const void *pa, const void *pb)
+static int compare_stored(const void *pa, const void *pb)
 {
 	const struct stored *a = pa, *b = pb;
 
@@ -21,8 +20,7 @@ compare_stored(const void *pa, const void *pb)
 	return (a->job.id > b->job.id) - (a->job.id < b->job.id);
 }
 
-void
-store_add(struct supply_store *s, const struct job *j, bool locked)
+void store_add(struct supply_store *s, const struct job *j, bool locked)
 {
 	const struct workunit wu = {
 		.id = j->workunitid, .appid = j->appid, .fileset_id = j->fileset_id
@@ -36,8 +34,7 @@ store_add(struct supply_store *s, const struct job *j, bool locked)
 		s->last_fileset = j->fileset_id;
 }
 
-static void
-add_jobs(struct supply_store *s, char kind, long long id, long long n)
+static void add_jobs(struct supply_store *s, char kind, long long id, long long n)
 {
 	for (long long i = 1; i <= n; i++) {
 		int64_t first = kind == 'S' ? id * 1000 : id * 100000;
@@ -51,16 +48,14 @@ add_jobs(struct supply_store *s, char kind, long long id, long long n)
 	}
 }
 
-static void
-lock_first(struct supply_store *s, long long id, long long n)
+static void lock_first(struct supply_store *s, long long id, long long n)
 {
 	for (size_t i = 0; i < s->njobs; i++)
 		s->jobs[i].locked |= s->jobs[i].ready == id &&
 		                     s->jobs[i].job.id <= id * 1000 + n;
 }
 
-void
-store_fill(struct supply_store *s, const char *spec)
+void store_fill(struct supply_store *s, const char *spec)
 {
 	char kind;
 	long long id, n;
@@ -89,8 +84,7 @@ store_fill(struct supply_store *s, const char *spec)
 
 /* --- answers --- */
 
-static int64_t
-last_of(const struct supply_store *s, int64_t fileset_id)
+static int64_t last_of(const struct supply_store *s, int64_t fileset_id)
 {
 	for (size_t i = 0; i < s->nlasts; i++)
 		if (s->lasts[i].id == fileset_id)
@@ -98,8 +92,7 @@ last_of(const struct supply_store *s, int64_t fileset_id)
 	return 0;
 }
 
-static bool
-is_asked_for(
+static bool is_asked_for(
     const struct supply_store *s, const struct supply_query *q, const struct stored *j)
 {
 	switch (q->kind) {
@@ -122,8 +115,7 @@ is_asked_for(
 	}
 }
 
-static void
-answer_jobs(const struct supply_store *s, const struct supply_query *q,
+static void answer_jobs(const struct supply_store *s, const struct supply_query *q,
     struct supply_rows *rows)
 {
 	size_t cap = 0;
@@ -140,8 +132,7 @@ answer_jobs(const struct supply_store *s, const struct supply_query *q,
 		rows->jobs[i].taken = -1;
 }
 
-static int64_t
-next_ready(const struct supply_store *s, int64_t after)
+static int64_t next_ready(const struct supply_store *s, int64_t after)
 {
 	for (size_t i = 0; i < s->njobs; i++)
 		if (s->jobs[i].ready > after)
@@ -149,8 +140,7 @@ next_ready(const struct supply_store *s, int64_t after)
 	return 0;
 }
 
-static int64_t
-nth_after(const struct supply_store *s, const struct supply_query *q)
+static int64_t nth_after(const struct supply_store *s, const struct supply_query *q)
 {
 	int64_t nth = q->nth;
 
@@ -162,15 +152,13 @@ nth_after(const struct supply_store *s, const struct supply_query *q)
 }
 
 /* 0 if there is none. */
-static void
-answer_number(struct supply_rows *rows, int64_t number)
+static void answer_number(struct supply_rows *rows, int64_t number)
 {
 	rows->number = number;
 	rows->found = number != 0;
 }
 
-static int64_t
-oldest_of(const struct supply_store *s, int64_t fileset_id)
+static int64_t oldest_of(const struct supply_store *s, int64_t fileset_id)
 {
 	for (size_t i = 0; i < s->njobs; i++)
 		if (s->jobs[i].ready == fileset_id)
@@ -178,8 +166,7 @@ oldest_of(const struct supply_store *s, int64_t fileset_id)
 	return 0;
 }
 
-static void
-answer_pairs(const struct supply_store *s, const struct supply_query *q,
+static void answer_pairs(const struct supply_store *s, const struct supply_query *q,
     struct supply_rows *rows)
 {
 	rows->n = q->kind == SUPPLY_LASTS ? 1 : q->nids;
@@ -199,8 +186,7 @@ answer_pairs(const struct supply_store *s, const struct supply_query *q,
 	}
 }
 
-static void
-add_sets(const struct supply_store *s, const struct supply_query *q)
+static void add_sets(const struct supply_store *s, const struct supply_query *q)
 {
 	struct snapshot *snap = s->snap;
 	size_t n = snap->nfiles;
@@ -220,8 +206,7 @@ add_sets(const struct supply_store *s, const struct supply_query *q)
 	snap->nfiles = n;
 }
 
-static void
-answer_names(const struct supply_store *s, const struct supply_query *q,
+static void answer_names(const struct supply_store *s, const struct supply_query *q,
     struct supply_rows *rows)
 {
 	size_t n = q->kind == SUPPLY_NAMES ? s->nnames : q->nnames;
@@ -238,8 +223,7 @@ answer_names(const struct supply_store *s, const struct supply_query *q,
 	}
 }
 
-static void
-answer(const struct supply_store *s, const struct supply_query *q,
+static void answer(const struct supply_store *s, const struct supply_query *q,
     struct supply_rows *rows)
 {
 	switch (q->kind) {
@@ -273,8 +257,8 @@ answer(const struct supply_store *s, const struct supply_query *q,
 	}
 }
 
-void
-store_serve(const struct supply_store *s, struct supply *p, bool *locked, struct buf *b)
+void store_serve(
+    const struct supply_store *s, struct supply *p, bool *locked, struct buf *b)
 {
 	const struct supply_query *q;
 

@@ -78,8 +78,7 @@ END_TEST
 /* The queue against its definition, at random. */
 enum { MANY = 64, HOSTS = 20 };
 
-static void
-random_step(struct ticket *t, struct rng *rng, int64_t now_ms)
+static void random_step(struct ticket *t, struct rng *rng, int64_t now_ms)
 {
 	struct ticket *x = &t[rng_below(rng, MANY)], *replaced;
 
@@ -135,8 +134,7 @@ static struct ticket crowd[CROWD];
 static int come, answered;
 
 /* So many requests come; returns how many are admitted. */
-static int
-crowd_comes(int n, int64_t now_ms)
+static int crowd_comes(int n, int64_t now_ms)
 {
 	struct ticket *replaced;
 	int admitted = 0;
@@ -149,8 +147,7 @@ crowd_comes(int n, int64_t now_ms)
 }
 
 /* Serves one request after the other, per_s of them, until it is end_ms. */
-static int64_t
-serve_until(double per_s, int64_t now_ms, int64_t end_ms)
+static int64_t serve_until(double per_s, int64_t now_ms, int64_t end_ms)
 {
 	double at = (double)now_ms + 1000 / per_s;
 
@@ -165,8 +162,7 @@ serve_until(double per_s, int64_t now_ms, int64_t end_ms)
 	return end_ms;
 }
 
-static void
-crowd_begin(int64_t max_queued)
+static void crowd_begin(int64_t max_queued)
 {
 	admission_begin(&adm, max_queued, 1, 0);
 	come = answered = 0;

@@ -21,8 +21,7 @@ struct common {
 	char *out;
 };
 
-static const char *
-take_good_word(void *row, char *text)
+static const char *take_good_word(void *row, char *text)
 {
 	struct common *c = row;
 
@@ -56,8 +55,7 @@ static const struct field common_fields[] = {
 enum mode { PLAIN, ONE_DASH, STOPS };
 
 /* What the line gives, in words; of a wrong one, why. */
-static char *
-outcome_of(struct arena *a, enum mode mode, const char *line)
+static char *outcome_of(struct arena *a, enum mode mode, const char *line)
 {
 	struct own o = { 0 };
 	struct common c = { 0 };

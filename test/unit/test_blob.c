@@ -206,8 +206,8 @@ START_TEST(app_version_blob)
 END_TEST
 
 /* A row of an old project, with a bare & in the URL and in the command line. */
-static enum err
-sign_by_name(void *ctx, const char *name, const char *was, char **sig, struct fail *f)
+static enum err sign_by_name(
+    void *ctx, const char *name, const char *was, char **sig, struct fail *f)
 {
 	if (strstr(was, "stays") != NULL)
 		return OK;

@@ -33,8 +33,7 @@ START_TEST(step_by_table)
 }
 END_TEST
 
-static void
-draw(struct buf *b, enum chart_form form, double *values, size_t n)
+static void draw(struct buf *b, enum chart_form form, double *values, size_t n)
 {
 	const struct chart_panel panel = { .unit = CHART_SPAN,
 		.form = form,
@@ -54,8 +53,7 @@ draw(struct buf *b, enum chart_form form, double *values, size_t n)
 			 .npanels = 1 });
 }
 
-static size_t
-times_in(const char *text, const char *part)
+static size_t times_in(const char *text, const char *part)
 {
 	size_t n = 0;
 

@@ -25,8 +25,7 @@ struct host {
 	struct choice_params how;
 };
 
-static struct host *
-cpus(struct host *h, double n)
+static struct host *cpus(struct host *h, double n)
 {
 	*h = (struct host){ .p = { { .share = 1 }, { .share = 1 }, { .share = 1 } } };
 	h->w = (struct client_world){ .now = NOW,
@@ -41,8 +40,7 @@ cpus(struct host *h, double n)
 	return h;
 }
 
-static struct cw_task *
-list_task(struct host *h, int32_t project)
+static struct cw_task *list_task(struct host *h, int32_t project)
 {
 	struct cw_task *t = &h->t[h->w.ntasks++];
 
@@ -55,16 +53,14 @@ list_task(struct host *h, int32_t project)
 }
 
 /* n tasks of this project. */
-static void
-line_of_tasks(struct host *h, int32_t project, int n)
+static void line_of_tasks(struct host *h, int32_t project, int n)
 {
 	while (n-- > 0)
 		list_task(h, project);
 }
 
 /* The list: a is the first task, A if it was chosen because of its deadline. */
-static const char *
-list_of(struct host *h)
+static const char *list_of(struct host *h)
 {
 	static char s[TASKS + 1];
 	double prio[PROJECTS], reserved[2 * PROJECTS];

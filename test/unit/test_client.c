@@ -14,8 +14,7 @@ enum { STEPS = 6 };
 
 /* --- replies --- */
 
-static const char *
-digest(struct client *c)
+static const char *digest(struct client *c)
 {
 	static const char status[] = { '!', '-', '+' };
 	const struct cproject *p = c->state->projects;
@@ -40,8 +39,7 @@ digest(struct client *c)
 	return b.n == 0 ? "" : b.p + 1;
 }
 
-static void
-finish(struct client *c, struct ctask *t)
+static void finish(struct client *c, struct ctask *t)
 {
 	t->state = CLIENT_UPLOADED;
 	t->ready = true;
@@ -54,8 +52,7 @@ finish(struct client *c, struct ctask *t)
 	}
 }
 
-static void
-replay_step(struct client *c, const char *s)
+static void replay_step(struct client *c, const char *s)
 {
 	const char *name = s + 5;
 
@@ -227,8 +224,7 @@ END_TEST
 #define GLOBAL(text) "<global_preferences>" text "</global_preferences>"
 #define VENUE(name)  "<host_venue>" name "</host_venue>"
 
-static struct cw_prefs
-prefs_seen(struct client *c)
+static struct cw_prefs prefs_seen(struct client *c)
 {
 	struct view v;
 
@@ -236,15 +232,14 @@ prefs_seen(struct client *c)
 	return v.world.prefs;
 }
 
-static void
-see_buffer(struct client *c, double min_s, double extra_s)
+static void see_buffer(struct client *c, double min_s, double extra_s)
 {
 	ck_assert_double_eq(prefs_seen(c).min_s, min_s);
 	ck_assert_double_eq(prefs_seen(c).extra_s, extra_s);
 }
 
-static void
-see_rest(struct client *c, double period_s, double ram_bytes, bool leave_in_memory)
+static void see_rest(
+    struct client *c, double period_s, double ram_bytes, bool leave_in_memory)
 {
 	ck_assert_double_eq(prefs_seen(c).period_s, period_s);
 	ck_assert_double_eq(prefs_seen(c).ram_bytes, ram_bytes);
@@ -412,8 +407,7 @@ START_TEST(identity_is_taken)
 }
 END_TEST
 
-static const char *
-key_xml(struct client *c, char *key, const char *signature)
+static const char *key_xml(struct client *c, char *key, const char *signature)
 {
 	key[strcspn(key, ".") + 1] = '\0';
 	return arena_printf(&c->scratch, "<code_sign_key>\n%s\n</code_sign_key>%s%s%s",
@@ -465,8 +459,7 @@ static const struct {
 	{ "29-report-missing-signature", 1 }, { "90-default-config-first-contact", 3 },
 	{ "70-anonymous-platform-first-contact", 0 } };
 
-static size_t
-tasks_of(const char *path)
+static size_t tasks_of(const char *path)
 {
 	for (size_t i = 0; i < N(with_tasks); i++)
 		if (strstr(path, with_tasks[i].name) != NULL)
@@ -474,8 +467,7 @@ tasks_of(const char *path)
 	return 0;
 }
 
-static void
-take_capture(const char *path)
+static void take_capture(const char *path)
 {
 	struct client *c = unit_host();
 	size_t n, tasks;

@@ -76,8 +76,7 @@ START_TEST(rests)
 }
 END_TEST
 
-static void
-prefer(struct client *c, const char *inside)
+static void prefer(struct client *c, const char *inside)
 {
 	const char *text = arena_printf(
 	    &c->scratch, "<global_preferences>%s</global_preferences>", inside);
@@ -89,8 +88,7 @@ prefer(struct client *c, const char *inside)
 	allowed_update(c);
 }
 
-static const char *
-hours_but_now(struct client *c, const char *prefix)
+static const char *hours_but_now(struct client *c, const char *prefix)
 {
 	time_t t = (time_t)c->now;
 	struct tm tm;
@@ -148,8 +146,7 @@ END_TEST
 
 /* --- what else goes on in the machine --- */
 
-static void
-put(struct client *c, const char *path, const char *text)
+static void put(struct client *c, const char *path, const char *text)
 {
 	char *whole = arena_printf(&c->scratch, "%s/%s", c->root, path);
 	char *dir = arena_strdup(&c->scratch, whole);
@@ -159,8 +156,7 @@ put(struct client *c, const char *path, const char *text)
 	ck_assert_int_eq(fs_write(whole, text, strlen(text), 0644, &c->fail), OK);
 }
 
-static enum hindrance
-look_after(struct client *c, int64_t s)
+static enum hindrance look_after(struct client *c, int64_t s)
 {
 	c->now += s;
 	allowed_update(c);
@@ -217,8 +213,7 @@ START_TEST(batteries_by_table)
 }
 END_TEST
 
-static void
-typed(struct client *c, const char *terminal, int64_t ago)
+static void typed(struct client *c, const char *terminal, int64_t ago)
 {
 	struct timespec t[2] = { { .tv_sec = c->now - ago },
 		{ .tv_nsec = UTIME_OMIT } };
@@ -271,8 +266,8 @@ START_TEST(users)
 END_TEST
 
 /* Seconds that the processors worked, and that processes of two groups did. */
-static void
-load(struct client *c, double worked, double task, double child, double other)
+static void load(
+    struct client *c, double worked, double task, double child, double other)
 {
 	double hz = (double)sysconf(_SC_CLK_TCK);
 	const double used[] = { task, child, other };

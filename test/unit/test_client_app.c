@@ -21,8 +21,7 @@ enum {
 };
 
 /* A task that runs, as far as its rows say, in a slot of its own. */
-static struct ctask *
-app_task(struct client *c)
+static struct ctask *app_task(struct client *c)
 {
 	struct ctask *t;
 
@@ -47,22 +46,20 @@ app_task(struct client *c)
 	return t;
 }
 
-static const char *
-slot_path(struct client *c, const struct ctask *t, const char *name)
+static const char *slot_path(struct client *c, const struct ctask *t, const char *name)
 {
 	return arena_printf(&c->scratch, "%s/%s", slot_dir(c, t), name);
 }
 
-static void
-slot_put(struct client *c, const struct ctask *t, const char *name, const char *text,
-    size_t n)
+static void slot_put(struct client *c, const struct ctask *t, const char *name,
+    const char *text, size_t n)
 {
 	ck_assert_int_eq(fs_write(slot_path(c, t, name), text, n, 0644, &c->fail), OK);
 }
 
 /* As the program does it: the text, then the byte that says so. */
-static void
-program_says(struct client *c, const struct ctask *t, int channel, const char *text)
+static void program_says(
+    struct client *c, const struct ctask *t, int channel, const char *text)
 {
 	int fd = open(slot_path(c, t, CHANNELS), O_RDWR | O_CLOEXEC);
 
@@ -74,8 +71,7 @@ program_says(struct client *c, const struct ctask *t, int channel, const char *t
 }
 
 /* Returns what the channel holds, and takes it; "" if nothing. */
-static const char *
-program_hears(struct client *c, const struct ctask *t, int channel)
+static const char *program_hears(struct client *c, const struct ctask *t, int channel)
 {
 	char *text = arena_alloc(&c->scratch, CHANNEL + 1);
 	int fd = open(slot_path(c, t, CHANNELS), O_RDWR | O_CLOEXEC);
@@ -188,8 +184,7 @@ START_TEST(nonsense_of_a_program)
 }
 END_TEST
 
-static const char *
-init_value(struct client *c, const char *text, const char *tag)
+static const char *init_value(struct client *c, const char *text, const char *tag)
 {
 	char *value = xml_between(&c->scratch, text, tag);
 
@@ -338,8 +333,7 @@ START_TEST(pauses_by_table)
 END_TEST
 
 /* Runs a program that ends at once with 0, as a task's. */
-static void
-ended_at_once(struct client *c, struct ctask *t)
+static void ended_at_once(struct client *c, struct ctask *t)
 {
 	static const char *const argv[] = { "true", NULL };
 	const struct proc_run run = { .argv = argv, .dir = slot_dir(c, t) };

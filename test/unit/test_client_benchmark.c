@@ -13,8 +13,7 @@
 #include "lib/banned.h"
 
 /* Twice the time is twice the work: no figure depends on how long it is measured. */
-static void
-steady(double (*measure)(int ms))
+static void steady(double (*measure)(int ms))
 {
 	double a = measure(60), b = measure(120);
 

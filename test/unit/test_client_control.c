@@ -24,8 +24,7 @@ static const char work[] =
     "</platform><version_num>1</version_num></result>";
 
 /* A host with a task of its project. */
-static struct client *
-busy_host(void)
+static struct client *busy_host(void)
 {
 	struct client *c = unit_host();
 
@@ -39,8 +38,8 @@ busy_host(void)
 	return c;
 }
 
-static const char *
-ask(struct client *c, const char *line, bool may_change, bool *answered)
+static const char *ask(
+    struct client *c, const char *line, bool may_change, bool *answered)
 {
 	struct buf out = buf_new(&c->scratch);
 	char *copy = arena_strdup(&c->scratch, line);
@@ -51,8 +50,7 @@ ask(struct client *c, const char *line, bool may_change, bool *answered)
 
 /* --- orders --- */
 
-static const char *
-facts(struct client *c)
+static const char *facts(struct client *c)
 {
 	struct buf b = buf_new(&c->scratch);
 

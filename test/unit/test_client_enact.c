@@ -23,8 +23,7 @@ static const char *const urls[] = { "http://h.example/p/", "http://h.example/q/"
 
 /* Adds two tasks of 1000 s; the first is named by this letter, the second by the next.
  */
-static void
-rows(struct cproject *p, struct arena *a, char first)
+static void rows(struct cproject *p, struct arena *a, char first)
 {
 	struct rp_file_ref *ref = NEW(a, struct rp_file_ref);
 
@@ -66,8 +65,7 @@ rows(struct cproject *p, struct arena *a, char first)
 }
 
 /* Signs the program with a key of the project's own. */
-static void
-enact_sign(struct client *c, struct cproject *p, const char *program)
+static void enact_sign(struct client *c, struct cproject *p, const char *program)
 {
 	char *private, md5[MD5_HEX];
 	struct key *key;
@@ -82,8 +80,7 @@ enact_sign(struct client *c, struct cproject *p, const char *program)
 
 /* Adds a project with two tasks, whose program writes its arguments to a file and
  * waits. */
-static struct cproject *
-add(struct client *c, const char *url, char first)
+static struct cproject *add(struct client *c, const char *url, char first)
 {
 	static const char program[] =
 	    "#!/bin/sh\necho \"$@\" >new && mv new args\nexec sleep 1000\n";
@@ -101,8 +98,7 @@ add(struct client *c, const char *url, char first)
 	return p;
 }
 
-static struct client *
-enact_host(const struct policy *policy)
+static struct client *enact_host(const struct policy *policy)
 {
 	static struct client c;
 	static char dir[PATH_MAX];
@@ -120,8 +116,7 @@ enact_host(const struct policy *policy)
 	return &c;
 }
 
-static void
-order(struct client *c, const char *lines)
+static void order(struct client *c, const char *lines)
 {
 	ck_assert_int_eq(fs_write(arena_printf(&c->scratch, "%s/orders", c->dir), lines,
 			     strlen(lines), 0644, &c->fail),
@@ -130,8 +125,7 @@ order(struct client *c, const char *lines)
 
 /* Returns the running tasks and, in brackets, those waiting in memory: "a b" or "a
  * (b)". */
-static const char *
-enact_seen(struct client *c)
+static const char *enact_seen(struct client *c)
 {
 	struct buf b = buf_new(&c->scratch);
 
@@ -146,8 +140,7 @@ enact_seen(struct client *c)
 	return b.n == 0 ? "" : b.p;
 }
 
-static void
-enact_host_end(struct client *c)
+static void enact_host_end(struct client *c)
 {
 	task_stop_all(c);
 	close(c->events);
@@ -396,8 +389,7 @@ START_TEST(late_on_arrival)
 }
 END_TEST
 
-static void
-nearly(double got, double want)
+static void nearly(double got, double want)
 {
 	ck_assert_double_eq_tol(got, want, 1e-9);
 }
@@ -450,8 +442,7 @@ START_TEST(availability)
 END_TEST
 
 /* Gives task b an app and a workunit of its own. */
-static void
-enact_add_app(struct client *c, struct cproject *p)
+static void enact_add_app(struct client *c, struct cproject *p)
 {
 	struct rp_app_version *versions = NEWN(&c->keep, struct rp_app_version, 2);
 	struct rp_workunit *workunits = NEWN(&c->keep, struct rp_workunit, 2);

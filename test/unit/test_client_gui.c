@@ -24,8 +24,7 @@ static const char *const call_names[] = {
 #undef ORDER
 };
 
-static struct client *
-gui_host_made(void)
+static struct client *gui_host_made(void)
 {
 	struct client *c = unit_host();
 
@@ -46,8 +45,7 @@ gui_host_made(void)
 	return c;
 }
 
-static const char *
-gui_asked(struct client *c, struct dialog *d, const char *inside)
+static const char *gui_asked(struct client *c, struct dialog *d, const char *inside)
 {
 	struct buf out = buf_new(&c->scratch);
 	char *text = arena_printf(&c->scratch,
@@ -59,8 +57,7 @@ gui_asked(struct client *c, struct dialog *d, const char *inside)
 	return arena_memdup(&c->scratch, out.p, out.n - 1);
 }
 
-static void
-is_well_formed(struct client *c, const char *name, const char *text)
+static void is_well_formed(struct client *c, const char *name, const char *text)
 {
 	static const struct xml_elem none[] = { { .name = NULL } };
 	char row[8];

@@ -20,8 +20,7 @@ struct signers { /* the project's key, and its next key */
 	struct key *key[NSIGNERS];
 };
 
-static void
-make_signers(struct client *c, struct signers *s)
+static void make_signers(struct client *c, struct signers *s)
 {
 	char *private;
 
@@ -33,15 +32,13 @@ make_signers(struct client *c, struct signers *s)
 	}
 }
 
-static void
-free_signers(struct signers *s)
+static void free_signers(struct signers *s)
 {
 	for (size_t i = 0; i < NSIGNERS; i++)
 		key_free(s->key[i]);
 }
 
-static const char *
-signature(struct client *c, const struct key *key, const char *text)
+static const char *signature(struct client *c, const struct key *key, const char *text)
 {
 	char md5[MD5_HEX], *sig;
 
@@ -51,8 +48,8 @@ signature(struct client *c, const struct key *key, const char *text)
 	    &c->process, "<executable/><file_signature>\n%s</file_signature>", sig);
 }
 
-static const char *
-file_xml(struct client *c, const char *name, size_t n, const char *more)
+static const char *file_xml(
+    struct client *c, const char *name, size_t n, const char *more)
 {
 	return arena_printf(&c->process,
 	    "<file_info><name>%s</name><url>http://h/%s</url><nbytes>%zu</nbytes>%s"
@@ -60,16 +57,14 @@ file_xml(struct client *c, const char *name, size_t n, const char *more)
 	    name, name, n, more);
 }
 
-static void
-launch_put(struct client *c, const char *name, const char *text)
+static void launch_put(struct client *c, const char *name, const char *text)
 {
 	const char *path = transfer_file_path(c, c->state->projects, name);
 
 	ck_assert_int_eq(fs_write(path, text, strlen(text), 0644, &c->fail), OK);
 }
 
-static void
-take_key(struct client *c, const struct signers *s, size_t which, size_t by)
+static void take_key(struct client *c, const struct signers *s, size_t which, size_t by)
 {
 	char *sig;
 
@@ -91,8 +86,8 @@ static const char version_xml[] =
     "<file_ref><file_name>lib_1</file_name><open_name>lib</open_name><copy_file/>"
     "</file_ref></app_version>";
 
-static const char *
-task_xml(struct client *c, const char *wu_refs, const char *result_refs)
+static const char *task_xml(
+    struct client *c, const char *wu_refs, const char *result_refs)
 {
 	return arena_printf(&c->process,
 	    "<workunit><name>w</name><app_name>app</app_name>%s</workunit>"
@@ -103,8 +98,7 @@ task_xml(struct client *c, const char *wu_refs, const char *result_refs)
 
 /* Runs rounds until the task has ended, or until a file must be fetched or the patience
  * ends. Returns the outcome. */
-static const char *
-launch_outcome(struct client *c)
+static const char *launch_outcome(struct client *c)
 {
 	int64_t end = clock_mono_ms() + PATIENCE_MS;
 	struct cproject *p = c->state->projects;
@@ -127,42 +121,36 @@ launch_outcome(struct client *c)
 }
 
 /* Stores the whole text as a partial download; the next step of a transfer takes it. */
-static void
-arrive(struct client *c, const char *name, const char *text)
+static void arrive(struct client *c, const char *name, const char *text)
 {
 	launch_put(c, arena_printf(&c->scratch, "%%%s", name), text);
 }
 
-static struct cfile *
-file(struct client *c, const char *name)
+static struct cfile *file(struct client *c, const char *name)
 {
 	return state_file(c->state->projects, name);
 }
 
 /* --- events between the download and the launch --- */
 
-static void
-nothing(struct client *c, const struct signers *s)
+static void nothing(struct client *c, const struct signers *s)
 {
 	(void)c, (void)s;
 }
 
-static void
-program_changes(struct client *c, const struct signers *s)
+static void program_changes(struct client *c, const struct signers *s)
 {
 	(void)s;
 	launch_put(c, "prog", PROGRAM FINISH "#\n");
 }
 
-static void
-library_changes(struct client *c, const struct signers *s)
+static void library_changes(struct client *c, const struct signers *s)
 {
 	(void)s;
 	launch_put(c, "lib_1", "evil\n");
 }
 
-static void
-program_becomes_a_link(struct client *c, const struct signers *s)
+static void program_becomes_a_link(struct client *c, const struct signers *s)
 {
 	const char *path = transfer_file_path(c, c->state->projects, "prog");
 
@@ -174,23 +162,20 @@ program_becomes_a_link(struct client *c, const struct signers *s)
 	ck_assert_int_eq(symlink("elsewhere", path), 0);
 }
 
-static void
-program_is_gone(struct client *c, const struct signers *s)
+static void program_is_gone(struct client *c, const struct signers *s)
 {
 	(void)s;
 	ck_assert_int_eq(
 	    fs_unlink(transfer_file_path(c, c->state->projects, "prog"), &c->fail), OK);
 }
 
-static void
-key_changes(struct client *c, const struct signers *s)
+static void key_changes(struct client *c, const struct signers *s)
 {
 	take_key(c, s, 1, 0);
 	save(c);
 }
 
-static void
-key_changes_and_all_is_told_again(struct client *c, const struct signers *s)
+static void key_changes_and_all_is_told_again(struct client *c, const struct signers *s)
 {
 	key_changes(c, s);
 	host_take(c,
@@ -203,8 +188,7 @@ key_changes_and_all_is_told_again(struct client *c, const struct signers *s)
 }
 
 /* Others may know the old key by now. */
-static void
-old_key_signs_another(struct client *c, const struct signers *s)
+static void old_key_signs_another(struct client *c, const struct signers *s)
 {
 	key_changes(c, s);
 	launch_put(c, "lib_1", "evil\n");
@@ -215,8 +199,7 @@ old_key_signs_another(struct client *c, const struct signers *s)
 	save(c);
 }
 
-static void
-told_otherwise(struct client *c, const struct signers *s)
+static void told_otherwise(struct client *c, const struct signers *s)
 {
 	(void)s;
 	host_take(c,
@@ -226,8 +209,7 @@ told_otherwise(struct client *c, const struct signers *s)
 	save(c);
 }
 
-static void
-signature_turns_bad(struct client *c, const struct signers *s)
+static void signature_turns_bad(struct client *c, const struct signers *s)
 {
 	host_take(c,
 	    file_xml(c, "prog", strlen(PROGRAM FINISH),
@@ -281,17 +263,15 @@ static const struct {
 	    nothing, "failed -185" },
 };
 
-static const char *
-signed_xml(struct client *c, const struct signers *s, int by, const char *name,
-    const char *text)
+static const char *signed_xml(struct client *c, const struct signers *s, int by,
+    const char *name, const char *text)
 {
 	return file_xml(c, name, strlen(text),
 	    by == NO_SIGNATURE ? "" : signature(c, s->key[by], text));
 }
 
 /* The file arrives before any version names it. */
-static void
-came_as_data(struct client *c, const char *name, const char *text)
+static void came_as_data(struct client *c, const char *name, const char *text)
 {
 	launch_put(c, name, text);
 	file(c, name)->status = FS_PRESENT;
@@ -467,8 +447,7 @@ START_TEST(no_room_is_waited_for)
 END_TEST
 
 /* A task whose program and library have come: the program sleeps. */
-static struct ctask *
-sleeper(struct client *c, struct signers *s, const char *app)
+static struct ctask *sleeper(struct client *c, struct signers *s, const char *app)
 {
 	make_signers(c, s);
 	take_key(c, s, 0, 0);

@@ -16,8 +16,7 @@ enum { FEW = 2000, MANY = 20000, TASKS_PER_FILE = 10 };
  * hundred times as long. */
 static const double RATIO_MOST = 40, LEAST_S = 0.02;
 
-static double
-cpu_s(void)
+static double cpu_s(void)
 {
 	struct rusage use;
 
@@ -26,8 +25,7 @@ cpu_s(void)
 	       (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6;
 }
 
-static char *
-many_tasks(struct client *c, int n)
+static char *many_tasks(struct client *c, int n)
 {
 	struct buf b = buf_new(&c->process);
 
@@ -58,8 +56,7 @@ many_tasks(struct client *c, int n)
 }
 
 /* Returns acks and delete orders for all n tasks. */
-static char *
-all_acked(struct client *c, int n)
+static char *all_acked(struct client *c, int n)
 {
 	struct buf b = buf_new(&c->process);
 
@@ -77,16 +74,14 @@ static const char *const phases[] = { "taking the reply", "saving", "loading",
 	"a round", "the same reply again", "a round in which all fail",
 	"a round with all ready", "acks" };
 
-static void
-save_and_drop(struct client *c)
+static void save_and_drop(struct client *c)
 {
 	save(c);
 	ck_assert(c->state->nprojects == 1);
 }
 
 /* Plays one round of the client's loop, without the network. */
-static void
-play_round(struct client *c)
+static void play_round(struct client *c)
 {
 	struct contact contact;
 	struct view v;
@@ -101,8 +96,7 @@ play_round(struct client *c)
 	contact_next(&v.world, c->options.policy, &c->scratch, &v.rr, &contact);
 }
 
-static void
-all_ready(struct client *c)
+static void all_ready(struct client *c)
 {
 	struct cproject *p = c->state->projects;
 
@@ -117,8 +111,7 @@ all_ready(struct client *c)
 }
 
 /* Measures the CPU time of each phase. */
-static void
-many_play(int n, double spent[PHASES])
+static void many_play(int n, double spent[PHASES])
 {
 	struct client *c = unit_host();
 	char *reply = many_tasks(c, n), *acks = all_acked(c, n);
@@ -176,8 +169,7 @@ END_TEST
 
 /* Overwrites the stack, so that a pointer into the frame of a function that has
  * returned is noticed. */
-static __attribute__((noinline)) size_t
-overwrite_stack(void)
+static __attribute__((noinline)) size_t overwrite_stack(void)
 {
 	volatile char used[64 << 10];
 	size_t n = 0;
@@ -208,8 +200,8 @@ START_TEST(more_come_after_a_save)
 }
 END_TEST
 
-static char *
-saved(struct client *c, struct arena *keep, struct state *st, const char *name)
+static char *saved(
+    struct client *c, struct arena *keep, struct state *st, const char *name)
 {
 	const char *path = arena_printf(&c->process, "%s/%s", c->dir, name);
 	struct dropped *dropped;

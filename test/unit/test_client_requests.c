@@ -31,8 +31,7 @@ struct leaves {
 
 /* --- the elements of a request --- */
 
-static enum form
-form_of(const char *s, size_t n)
+static enum form form_of(const char *s, size_t n)
 {
 	size_t digits = 0, points = 0, others = 0;
 
@@ -55,8 +54,7 @@ form_of(const char *s, size_t n)
 }
 
 /* Notes an element once; a text that is empty now and then has the form it has else. */
-static void
-leaf_add(struct leaves *l, const char *path, enum form form)
+static void leaf_add(struct leaves *l, const char *path, enum form form)
 {
 	for (size_t i = 0; i < l->n; i++)
 		if (strcmp(l->v[i].path, path) == 0) {
@@ -68,8 +66,7 @@ leaf_add(struct leaves *l, const char *path, enum form form)
 	l->v[l->n++] = (struct leaf){ arena_strdup(&l->a, path), form };
 }
 
-static char *
-element_path(struct arena *a, char *const *open, size_t depth)
+static char *element_path(struct arena *a, char *const *open, size_t depth)
 {
 	struct buf b = buf_new(a);
 
@@ -79,8 +76,7 @@ element_path(struct arena *a, char *const *open, size_t depth)
 }
 
 /* Adds the elements without children. Texts have no "<" except in CDATA sections. */
-static void
-leaves_add(struct leaves *l, const char *text)
+static void leaves_add(struct leaves *l, const char *text)
 {
 	char *open[DEPTH];
 	size_t depth = 0;
@@ -117,8 +113,7 @@ leaves_add(struct leaves *l, const char *text)
 	ck_assert_uint_eq(depth, 0);
 }
 
-static const struct leaf *
-leaf_find(const struct leaves *l, const char *path)
+static const struct leaf *leaf_find(const struct leaves *l, const char *path)
 {
 	for (size_t i = 0; i < l->n; i++)
 		if (strcmp(l->v[i].path, path) == 0)
@@ -128,8 +123,7 @@ leaf_find(const struct leaves *l, const char *path)
 
 /* --- both sides --- */
 
-static char *
-read_text(struct arena *a, const char *path)
+static char *read_text(struct arena *a, const char *path)
 {
 	struct fail f = { 0 };
 	size_t n;
@@ -139,16 +133,14 @@ read_text(struct arena *a, const char *path)
 	return text;
 }
 
-static const char *
-repository(struct arena *a, const char *path)
+static const char *repository(struct arena *a, const char *path)
 {
 	const char *dir = getenv("srcdir");
 
 	return arena_printf(a, "%s/%s", dir == NULL ? "." : dir, path);
 }
 
-static void
-each_capture(struct arena *a, const char *suffix,
+static void each_capture(struct arena *a, const char *suffix,
     void (*f)(struct leaves *, const char *), struct leaves *l)
 {
 	glob_t g;
@@ -165,8 +157,7 @@ each_capture(struct arena *a, const char *suffix,
 }
 
 /* Every other task is over, one of them with a failed upload. */
-static void
-end_some_tasks(struct client *c, struct cproject *p)
+static void end_some_tasks(struct client *c, struct cproject *p)
 {
 	for (size_t i = 0; i < p->ntasks; i += 2) {
 		struct ctask *t = &p->tasks[i];
@@ -186,8 +177,7 @@ end_some_tasks(struct client *c, struct cproject *p)
 }
 
 /* What no captured reply has: a file that the host keeps, and a version for a GPU. */
-static void
-add_uncaptured(struct client *c, struct cproject *p)
+static void add_uncaptured(struct client *c, struct cproject *p)
 {
 	for (size_t i = 0; i < p->nfiles && i < 1; i++) {
 		p->files[i].info.sticky = true;
@@ -202,8 +192,7 @@ add_uncaptured(struct client *c, struct cproject *p)
 		p->tasks[i].r.plan_class = arena_strdup(&c->keep, "cuda");
 }
 
-static void
-add_next_request(struct leaves *l, const char *reply)
+static void add_next_request(struct leaves *l, const char *reply)
 {
 	struct client *c = unit_host();
 	struct contact contact = { .why = CONTACT_WORK, .project = 0 };
@@ -248,8 +237,7 @@ struct rows {
 	struct buf missing;
 };
 
-static void
-differences_read(struct arena *a, const char *table, struct rows *rows)
+static void differences_read(struct arena *a, const char *table, struct rows *rows)
 {
 	for (const char *p = table; (p = strstr(p, "\n| `")) != NULL; p++) {
 		const char *path = p + 4, *what = strchr(path, '`') + 4;
@@ -261,8 +249,7 @@ differences_read(struct arena *a, const char *table, struct rows *rows)
 	}
 }
 
-static bool
-row_fits(const struct row *r, const char *path, const char *what)
+static bool row_fits(const struct row *r, const char *path, const char *what)
 {
 	size_t n = strcspn(r->path, "*");
 
@@ -270,8 +257,7 @@ row_fits(const struct row *r, const char *path, const char *what)
 	       (r->path[n] == '*' || path[n] == '\0');
 }
 
-static void
-differs(struct rows *rows, const char *path, const char *what)
+static void differs(struct rows *rows, const char *path, const char *what)
 {
 	for (size_t i = 0; i < rows->n; i++)
 		if (row_fits(&rows->v[i], path, what)) {
@@ -281,9 +267,8 @@ differs(struct rows *rows, const char *path, const char *what)
 	buf_printf(&rows->missing, "| `%s` | %s |\n", path, what);
 }
 
-static void
-compare_elements(struct arena *a, struct rows *rows, const struct leaves *stock,
-    const struct leaves *ours)
+static void compare_elements(struct arena *a, struct rows *rows,
+    const struct leaves *stock, const struct leaves *ours)
 {
 	for (size_t i = 0; i < stock->n; i++) {
 		const struct leaf *s = &stock->v[i], *o = leaf_find(ours, s->path);

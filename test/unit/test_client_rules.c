@@ -205,8 +205,7 @@ struct one { /* a host with a CPU and a coprocessor, and one or two projects */
 	struct rng rng;
 };
 
-static struct one *
-one_project(struct one *o)
+static struct one *one_project(struct one *o)
 {
 	*o = (struct one){ .p = { { .name = "A", .share = 1, .dcf = 1 },
 			       { .name = "B", .share = 1, .dcf = 1 } },
@@ -224,8 +223,7 @@ one_project(struct one *o)
 	return o;
 }
 
-static struct contact
-next_by(struct one *o, const struct policy *how)
+static struct contact next_by(struct one *o, const struct policy *how)
 {
 	struct contact c;
 
@@ -234,14 +232,12 @@ next_by(struct one *o, const struct policy *how)
 	return c;
 }
 
-static struct contact
-next(struct one *o)
+static struct contact next(struct one *o)
 {
 	return next_by(o, &policy_rec);
 }
 
-static void
-replied(struct one *o, enum contact_why why, const struct work_ask *ask,
+static void replied(struct one *o, enum contact_why why, const struct work_ask *ask,
     const struct reply_facts *f)
 {
 	struct contact c = { why, 0, *ask, INFINITY, false };
@@ -566,8 +562,7 @@ START_TEST(reasons_one_by_one)
 }
 END_TEST
 
-static void
-give_reason(struct cw_rpc *r, enum contact_why why)
+static void give_reason(struct cw_rpc *r, enum contact_why why)
 {
 	*r = (struct cw_rpc){ .master_pending = why == CONTACT_MASTER,
 		.user_request = why == CONTACT_USER,

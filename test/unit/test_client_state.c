@@ -5,8 +5,7 @@
 #include "lib/banned.h"
 
 /* Fills the state with a row of each kind, every text of which is the given text. */
-static void
-state_fill(struct client *c, char *text)
+static void state_fill(struct client *c, char *text)
 {
 	struct rp_file_ref *ref = NEW(&c->keep, struct rp_file_ref);
 	struct cproject *p = c->state->projects;
@@ -141,8 +140,7 @@ START_TEST(invalid_states)
 }
 END_TEST
 
-static void
-load_text(struct client *c, const char *text)
+static void load_text(struct client *c, const char *text)
 {
 	ck_assert_int_eq(
 	    fs_write(c->state_path, text, strlen(text), 0600, &c->fail), OK);
@@ -173,8 +171,7 @@ START_TEST(spoiled_numbers)
 }
 END_TEST
 
-static void
-keep_accounts(struct client *c, struct cproject *p, double x)
+static void keep_accounts(struct client *c, struct cproject *p, double x)
 {
 	struct standing *s = state_standing(&c->keep, p, "NVIDIA");
 
@@ -202,8 +199,7 @@ keep_accounts(struct client *c, struct cproject *p, double x)
 		.in_session = true };
 }
 
-static void
-same_times(const struct cw_rpc *r, double x)
+static void same_times(const struct cw_rpc *r, double x)
 {
 	ck_assert(r->min_rpc_time == x + 8 && r->next_rpc_time == x + 9 &&
 		  r->latency_limited_until == x + 10 && r->last_contact == x + 11 &&
@@ -212,8 +208,7 @@ same_times(const struct cw_rpc *r, double x)
 		  r->user_request && r->in_session);
 }
 
-static void
-same_accounts(struct client *c, struct cproject *p, double x)
+static void same_accounts(struct client *c, struct cproject *p, double x)
 {
 	const struct standing *s = state_standing(&c->keep, p, "NVIDIA");
 	const struct cw_acct *a = &p->acct;

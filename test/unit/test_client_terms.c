@@ -19,8 +19,7 @@ struct terms {
 	struct client_world w;
 };
 
-static struct terms *
-two_tasks(struct terms *m)
+static struct terms *two_tasks(struct terms *m)
 {
 	*m = (struct terms){ .p = { { .share = 1 }, { .share = 1 } } };
 	m->w = (struct client_world){ .now = NOW,

@@ -12,8 +12,7 @@
 enum { MUCH = 5000000 };
 
 /* Serves n bytes to every request, as the whole file or as the rest of it. */
-static pid_t
-transfer_serve(int *port, size_t n)
+static pid_t transfer_serve(int *port, size_t n)
 {
 	static char bytes[MUCH];
 	struct arena a = { 0 };
@@ -51,8 +50,7 @@ static const struct {
 };
 
 /* Returns the bytes that a download wrote, from the log of events. */
-static int64_t
-transfer_written(const struct client *c, const char *log)
+static int64_t transfer_written(const struct client *c, const char *log)
 {
 	struct arena a = { 0 };
 	struct fail f;

@@ -32,8 +32,7 @@ START_TEST(every_command_has_one_form)
 END_TEST
 
 /* Is there a command of this whole name, as main() finds it? */
-static bool
-command_is_there(const char *name)
+static bool command_is_there(const char *name)
 {
 	struct arena a = { 0 };
 	struct fail f;
@@ -87,8 +86,7 @@ START_TEST(keys_are_sound)
 END_TEST
 
 /* Runs commands_unknown() on up to four words; returns what it says. */
-static char *
-said_to(struct arena *a, const char *line)
+static char *said_to(struct arena *a, const char *line)
 {
 	char path[] = "/tmp/locus-said.XXXXXX", *text, *words[4], *rest;
 	int fd = mkstemp(path), was = dup(2), n = 0;

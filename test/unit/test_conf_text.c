@@ -10,8 +10,7 @@
 
 static struct arena a;
 
-static void
-teardown(void)
+static void teardown(void)
 {
 	arena_free(&a);
 }
@@ -30,8 +29,7 @@ static const struct {
 #define CONF_SET(...)
 };
 
-static char *
-in_document(const char *body)
+static char *in_document(const char *body)
 {
 	return arena_printf(&a, "<?xml version='1.0'?>\n<boinc>%s</boinc>\n", body);
 }

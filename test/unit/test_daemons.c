@@ -117,8 +117,7 @@ static const struct field options[] = {
 	{ 0 },
 };
 
-static enum err
-not_bad(const void *own, struct fail *f)
+static enum err not_bad(const void *own, struct fail *f)
 {
 	const struct own *o = own;
 

@@ -38,8 +38,7 @@ START_TEST(text_is_made_valid)
 END_TEST
 
 /* Does one of the statements that share this list of arguments use the argument? */
-static bool
-is_used(const struct stmt_arg *args, const struct stmt_arg *arg)
+static bool is_used(const struct stmt_arg *args, const struct stmt_arg *arg)
 {
 	struct stmt_param param;
 
@@ -85,8 +84,7 @@ END_TEST
 
 /* Returns the column before the parameter at p, as in "column = " or "t.column IN (";
  * NULL if the parameter is not compared with or assigned to a column. */
-static const char *
-column_before(const char *sql, const char *p)
+static const char *column_before(const char *sql, const char *p)
 {
 	const char *end = p;
 
@@ -107,16 +105,14 @@ column_before(const char *sql, const char *p)
 	return arena_memdup(&a, p, (size_t)(end - p));
 }
 
-static bool
-type_takes(const char *definition, enum col_type type)
+static bool type_takes(const char *definition, enum col_type type)
 {
 	return strstr(definition, "INT") != NULL ? type == COL_i32 || type == COL_i64 :
 	       strstr(definition, "DOUBLE") != NULL ? type == COL_f64 :
 	                                              type == COL_str;
 }
 
-static enum col_type
-type_of(const struct stmt_param *param)
+static enum col_type type_of(const struct stmt_param *param)
 {
 	switch (param->arg->type) {
 	case ARG_ROW:
@@ -174,8 +170,7 @@ END_TEST
 
 /* Counts the items of the list at *p, up to the word or bracket that ends it; an item
  * that stands for all columns of a row counts as that many. */
-static size_t
-list_items(enum stmt_id id, const char **p)
+static size_t list_items(enum stmt_id id, const char **p)
 {
 	const struct row_shape *shape = stmt_infos[id].shape;
 	size_t items = 1, depth = 0;
@@ -272,9 +267,8 @@ START_TEST(lists_are_padded_to_four_sizes)
 }
 END_TEST
 
-static const struct want *
-want_named(const struct want *w, size_t n, enum want_kind kind, const char *table,
-    const char *name)
+static const struct want *want_named(const struct want *w, size_t n,
+    enum want_kind kind, const char *table, const char *name)
 {
 	for (size_t i = 0; i < n; i++)
 		if (w[i].kind == kind && strcmp(w[i].table, table) == 0 &&

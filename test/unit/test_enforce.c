@@ -111,8 +111,7 @@ static const struct {
 };
 
 /* scale: of all memory */
-static void
-memory_case(size_t row, double scale)
+static void memory_case(size_t row, double scale)
 {
 	for (const struct policy *const *how = policies; *how != NULL; how++) {
 		struct arena a = { 0 };
@@ -172,8 +171,7 @@ struct memory {
 	struct client_world w;
 };
 
-static struct memory *
-four_cpus(struct memory *m, const double gb[7])
+static struct memory *four_cpus(struct memory *m, const double gb[7])
 {
 	*m = (struct memory){ .p = { .share = 1 } };
 	m->w = (struct client_world){ .rsc = { { "CPU", 4, 1, 1 }, { "GPU", 1, 4, 1 } },
@@ -304,8 +302,7 @@ struct decision {
 	struct enforced e;
 };
 
-static struct decision *
-no_tasks(struct decision *d)
+static struct decision *no_tasks(struct decision *d)
 {
 	*d = (struct decision){ .p = { { .share = 1 }, { .share = 1 } } };
 	d->w = (struct client_world){ .now = NOW,
@@ -320,8 +317,7 @@ no_tasks(struct decision *d)
 }
 
 /* Adds a task of one CPU to the list. */
-static struct cw_task *
-listed(struct decision *d, bool edf)
+static struct cw_task *listed(struct decision *d, bool edf)
 {
 	struct cw_task *t = &d->t[d->w.ntasks];
 
@@ -332,8 +328,7 @@ listed(struct decision *d, bool edf)
 	return t;
 }
 
-static struct cw_task *
-on_coprocessor(struct cw_task *t, double ncpus)
+static struct cw_task *on_coprocessor(struct cw_task *t, double ncpus)
 {
 	t->rsc = 1;
 	t->ncpus = ncpus;
@@ -341,8 +336,7 @@ on_coprocessor(struct cw_task *t, double ncpus)
 }
 
 /* It began so many seconds ago, and saved its work now. */
-static struct cw_task *
-runs_for(struct cw_task *t, double s)
+static struct cw_task *runs_for(struct cw_task *t, double s)
 {
 	t->running = t->started = true;
 	t->run_since = NOW - s;
@@ -352,8 +346,7 @@ runs_for(struct cw_task *t, double s)
 
 /* Which tasks run afterwards, one letter each: '+' is started, 'r' runs on, '-' is
  * stopped, 'k' is kept in memory, '.' waits. */
-static const char *
-decided(struct decision *d, const struct policy *how)
+static const char *decided(struct decision *d, const struct policy *how)
 {
 	static char s[7];
 
@@ -486,8 +479,7 @@ START_TEST(overcommitted_cpus)
 }
 END_TEST
 
-static void
-three_apart(struct decision *d)
+static void three_apart(struct decision *d)
 {
 	no_tasks(d)->w.rsc[0].ninst = 3;
 	listed(d, false)->project = 1;

@@ -22,8 +22,7 @@ struct host {
 	struct rr_sim rr;
 };
 
-static struct host *
-two_projects(struct host *h)
+static struct host *two_projects(struct host *h)
 {
 	*h = (struct host){ .p = {
 				{ .share = 1, .dcf = 1 }, { .share = 3, .dcf = 1 } } };

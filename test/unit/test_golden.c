@@ -25,16 +25,14 @@ enum { NAMES_MAX = 96, FILE_MAX = 1 << 20 };
 static char *requests[NAMES_MAX]; /* names without .request.xml, captures first */
 static size_t nrequests, ncaptures;
 
-static const char *
-dir(void)
+static const char *dir(void)
 {
 	const char *srcdir = getenv("srcdir");
 
 	return srcdir == NULL ? "." : srcdir;
 }
 
-static char *
-capture(struct arena *a, const char *name, const char *suffix, size_t *n)
+static char *capture(struct arena *a, const char *name, const char *suffix, size_t *n)
 {
 	char *path = arena_printf(
 	    a, "%s/test/golden/captures/%s%s", dir(), name, suffix);
@@ -46,16 +44,15 @@ capture(struct arena *a, const char *name, const char *suffix, size_t *n)
 }
 
 /* Requests made by hand are in another directory than captured ones. */
-static char *
-request_text(struct arena *a, int i, size_t *n)
+static char *request_text(struct arena *a, int i, size_t *n)
 {
 	const char *sub = (size_t)i < ncaptures ? "" : "../made/";
 
 	return capture(a, arena_printf(a, "%s%s", sub, requests[i]), ".request.xml", n);
 }
 
-static char *
-golden_dumped(struct arena *a, const char *text, size_t n, struct request **q)
+static char *golden_dumped(
+    struct arena *a, const char *text, size_t n, struct request **q)
 {
 	struct buf b = buf_new(a);
 	struct fail f = { 0 };
@@ -65,15 +62,14 @@ golden_dumped(struct arena *a, const char *text, size_t n, struct request **q)
 	return b.p;
 }
 
-static char *
-golden_file_path(struct arena *a, const char *name, const char *suffix)
+static char *golden_file_path(struct arena *a, const char *name, const char *suffix)
 {
 	return arena_printf(a, "%s/test/golden/%s%s", dir(), name, suffix);
 }
 
 /* Is the stored file this text, byte for byte? */
-static void
-same_as_stored(struct arena *a, const char *suffix, int i, const struct buf *got)
+static void same_as_stored(
+    struct arena *a, const char *suffix, int i, const struct buf *got)
 {
 	char *path = golden_file_path(a, requests[i], suffix), *want;
 	struct fail f = { 0 };
@@ -106,8 +102,7 @@ START_TEST(requests_parsed)
 }
 END_TEST
 
-static char *
-snapshot_text(struct arena *a, const char *name)
+static char *snapshot_text(struct arena *a, const char *name)
 {
 	char *text;
 	struct fail f;
@@ -142,8 +137,7 @@ START_TEST(requests_answered)
 END_TEST
 
 /* Fills an index of unsent jobs with the world's candidates. */
-static void
-store_world(struct supply_store *store, struct snapshot *s)
+static void store_world(struct supply_store *store, struct snapshot *s)
 {
 	struct snap_file *files = arena_memdup(
 	    store->a, s->files, s->nfiles * sizeof(*files));
@@ -274,8 +268,7 @@ static const struct {
 	{ "94-report-not-acked-first", "the report of wu_na_0 is not acked" },
 };
 
-static bool
-wanted_fault(const char *name, const char *violation)
+static bool wanted_fault(const char *name, const char *violation)
 {
 	for (size_t i = 0; i < N(faults); i++)
 		if (strcmp(faults[i].name, name) == 0 &&
@@ -359,8 +352,7 @@ END_TEST
 
 /* --- whole HTTP messages --- */
 
-static char *
-body(struct arena *a, const char *name, size_t *n)
+static char *body(struct arena *a, const char *name, size_t *n)
 {
 	char *text = capture(a, name, "", n), *p = strstr(text, "\r\n\r\n");
 
@@ -473,8 +465,7 @@ END_TEST
 
 /* --- */
 
-static void
-find_requests(const char *sub)
+static void find_requests(const char *sub)
 {
 	static struct arena a;
 	static const char suffix[] = ".request.xml";

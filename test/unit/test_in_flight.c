@@ -11,23 +11,20 @@ static struct arena a;
 static struct in_flight g;
 static struct chosen_jobs one, two, three;
 
-static void
-setup(void)
+static void setup(void)
 {
 	in_flight_begin(&g);
 	one = two = three = (struct chosen_jobs){ 0 };
 }
 
-static void
-teardown(void)
+static void teardown(void)
 {
 	in_flight_close(&g);
 	arena_free(&a);
 }
 
 /* Chooses a job of a file set; resent: it is on the host already. */
-static bool
-choose(struct chosen_jobs *own, int64_t id, int64_t fileset_id, bool resent)
+static bool choose(struct chosen_jobs *own, int64_t id, int64_t fileset_id, bool resent)
 {
 	struct job *job = NEW(&a, struct job);
 	struct dec_send send = { .job = job, .expect_in_progress = resent };
@@ -39,8 +36,7 @@ choose(struct chosen_jobs *own, int64_t id, int64_t fileset_id, bool resent)
 }
 
 /* The ids that others have chosen, added up: enough to tell few of them apart. */
-static int64_t
-others_of(struct chosen_jobs *own)
+static int64_t others_of(struct chosen_jobs *own)
 {
 	int64_t sum = 0;
 	size_t n;

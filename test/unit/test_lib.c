@@ -489,8 +489,7 @@ END_TEST
 
 /* --- log --- */
 
-static char *
-log_of(struct arena *a, const char *path)
+static char *log_of(struct arena *a, const char *path)
 {
 	char *text;
 
@@ -579,8 +578,7 @@ static const struct {
 };
 
 /* A line of the format "cannot VERB %s" is of its kind whatever it names. */
-static bool
-admit(
+static bool admit(
     struct log_repeats *t, int level, const char *format, const char *text, int64_t now)
 {
 	return log_repeat_admit(t, level, log_kind(format, text), text, now);

@@ -15,15 +15,13 @@ static struct fail f;
 static char dir[PATH_MAX];
 static struct shared here, there;
 
-static void
-setup(void)
+static void setup(void)
 {
 	unit_dir(dir);
 	here = there = (struct shared){ 0 };
 }
 
-static void
-teardown(void)
+static void teardown(void)
 {
 	shared_close(&here);
 	shared_close(&there);
@@ -31,8 +29,7 @@ teardown(void)
 	arena_free(&a);
 }
 
-static char *
-bells_file_path(void)
+static char *bells_file_path(void)
 {
 	return arena_printf(&a, "%s/doorbells", dir);
 }

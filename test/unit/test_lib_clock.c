@@ -17,8 +17,7 @@ static struct fail f;
 static char dir[PATH_MAX];
 static struct clock_file *set;
 
-static void
-setup(void)
+static void setup(void)
 {
 	char *path;
 	int fd;
@@ -34,16 +33,14 @@ setup(void)
 	ck_assert_int_eq(setenv("LOCUS_TEST_CLOCK", path, 1), 0);
 }
 
-static void
-teardown(void)
+static void teardown(void)
 {
 	munmap(set, sizeof(*set));
 	ck_assert_int_eq(fs_rmtree(dir, &f), OK);
 	arena_free(&a);
 }
 
-static void
-step_by(int64_t at, int64_t ahead)
+static void step_by(int64_t at, int64_t ahead)
 {
 	set->step[set->steps].at = at;
 	set->step[set->steps].ahead = ahead;

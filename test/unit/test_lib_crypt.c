@@ -61,8 +61,7 @@ END_TEST
 
 /* --- keys --- */
 
-static struct key *
-public_key(const char *text)
+static struct key *public_key(const char *text)
 {
 	struct key *k = NULL;
 
@@ -86,8 +85,7 @@ START_TEST(signature_of_the_vector)
 END_TEST
 
 /* Returns the same text as people and programs mangle it. */
-static char *
-mangled(const char *text, const char *eol, const char *between)
+static char *mangled(const char *text, const char *eol, const char *between)
 {
 	struct buf b = buf_new(&a);
 
@@ -160,8 +158,7 @@ START_TEST(every_changed_digit_is_noticed)
 }
 END_TEST
 
-static size_t
-count_substring(const char *s, char c)
+static size_t count_substring(const char *s, char c)
 {
 	size_t n = 0;
 

@@ -21,22 +21,19 @@ static struct arena a;
 static struct fail f;
 static char dir[PATH_MAX];
 
-static void
-setup(void)
+static void setup(void)
 {
 	unit_dir(dir);
 }
 
-static void
-teardown(void)
+static void teardown(void)
 {
 	ck_assert_int_eq(fs_rmtree(dir, &f), OK);
 	ck_assert(!fs_exists(dir));
 	arena_free(&a);
 }
 
-static char *
-fs_path(const char *name)
+static char *fs_path(const char *name)
 {
 	return arena_printf(&a, "%s/%s", dir, name);
 }
@@ -208,8 +205,7 @@ START_TEST(fs_append_is_whole_or_nothing)
 END_TEST
 
 /* Overwrites the file in place and sets its time. */
-static void
-overwrite(const char *path, const char *text, int64_t s, long ns)
+static void overwrite(const char *path, const char *text, int64_t s, long ns)
 {
 	struct timespec t[2] = { { .tv_sec = s, .tv_nsec = ns },
 		{ .tv_sec = s, .tv_nsec = ns } };
@@ -391,9 +387,8 @@ END_TEST
 /* --- rate limits --- */
 
 /* Takes a token for who at each second in at; returns "..x", x for a refused one. */
-static const char *
-takes(const char *path, const struct rate *r, const char *who, const int64_t *at,
-    size_t n, char *out)
+static const char *takes(const char *path, const struct rate *r, const char *who,
+    const int64_t *at, size_t n, char *out)
 {
 	double wait_s;
 

@@ -17,28 +17,24 @@ static struct arena a;
 static struct fail f;
 static char dir[PATH_MAX];
 
-static void
-setup(void)
+static void setup(void)
 {
 	unit_dir(dir);
 }
 
-static void
-teardown(void)
+static void teardown(void)
 {
 	ck_assert_int_eq(fs_rmtree(dir, &f), OK);
 	arena_free(&a);
 }
 
-static char *
-proc_path(const char *name)
+static char *proc_path(const char *name)
 {
 	return arena_printf(&a, "%s/%s", dir, name);
 }
 
 /* Allows core files of any size. */
-static bool
-allow_cores(void)
+static bool allow_cores(void)
 {
 	struct rlimit most;
 
@@ -49,8 +45,7 @@ allow_cores(void)
 }
 
 /* Returns whether a crashing process dumped core, in a directory of its own. */
-static bool
-dumps_core(bool off)
+static bool dumps_core(bool off)
 {
 	pid_t pid;
 	int st;
@@ -314,22 +309,19 @@ START_TEST(proc_keeps_words)
 }
 END_TEST
 
-static int
-raise_hangup(void *none)
+static int raise_hangup(void *none)
 {
 	(void)none;
 	return raise(SIGHUP);
 }
 
-static int
-stop_parent(void *none)
+static int stop_parent(void *none)
 {
 	(void)none;
 	return kill(getppid(), SIGTERM);
 }
 
-static int
-say_seven(void *number)
+static int say_seven(void *number)
 {
 	printf("seven");
 	*(int *)number = 7; /* in the child alone */

@@ -28,46 +28,39 @@ static struct ring ring;
 static struct suspects suspects;
 static const char request[] = "<authenticator>k1</authenticator>";
 
-static enum err
-counters_begin(const char *path)
+static enum err counters_begin(const char *path)
 {
 	return counters_open(&counters, path, &f);
 }
 
-static enum err
-counters_use(const char *path)
+static enum err counters_use(const char *path)
 {
 	(void)path;
 	return counters_add(&counters, "one", 1, &f);
 }
 
-static void
-counters_end(void)
+static void counters_end(void)
 {
 	shared_close(&counters.file);
 }
 
-static void
-ignore_counter(void *ctx, const char *name, uint64_t value)
+static void ignore_counter(void *ctx, const char *name, uint64_t value)
 {
 	(void)ctx, (void)name, (void)value;
 }
 
-static enum err
-counters_look(const char *path)
+static enum err counters_look(const char *path)
 {
 	return counters_read(&a, path, ignore_counter, NULL, &f);
 }
 
-static enum err
-bells_begin(const char *path)
+static enum err bells_begin(const char *path)
 {
 	(void)path;
 	return bells_open(&bells, dir, true, &f);
 }
 
-static enum err
-bells_use(const char *path)
+static enum err bells_use(const char *path)
 {
 	(void)path;
 	(void)bells_count(&bells, 1);
@@ -75,14 +68,12 @@ bells_use(const char *path)
 	return bells_ring(&bells, 1, &f);
 }
 
-static void
-bells_end(void)
+static void bells_end(void)
 {
 	shared_close(&bells);
 }
 
-static enum err
-bells_look(const char *path)
+static enum err bells_look(const char *path)
 {
 	struct shared b;
 	enum err e = bells_open(&b, dir, false, &f);
@@ -94,69 +85,59 @@ bells_look(const char *path)
 
 static const struct rate rate = { .burst = 1e6, .per_s = 1 };
 
-static enum err
-rate_use(const char *path)
+static enum err rate_use(const char *path)
 {
 	double wait_s;
 
 	return rate_take(path, &rate, "a", NOW, &wait_s, &f);
 }
 
-static void
-rate_end(void)
+static void rate_end(void)
 {
 }
 
-static enum err
-rate_peek(const char *path)
+static enum err rate_peek(const char *path)
 {
 	double level, wait_s;
 
 	return rate_look(path, &rate, "a", NOW, &level, &wait_s, &f);
 }
 
-static enum err
-ring_begin(const char *path)
+static enum err ring_begin(const char *path)
 {
 	(void)path;
 	return ring_open(&ring, dir, 1, RING_BYTES, &f);
 }
 
-static enum err
-ring_use(const char *path)
+static enum err ring_use(const char *path)
 {
 	(void)path;
 	return ring_put(&ring, "record", 6, &f);
 }
 
-static void
-ring_end(void)
+static void ring_end(void)
 {
 	shared_close(&ring.file);
 }
 
-static void
-ignore_record(void *ctx, uint64_t number, const char *p, size_t n)
+static void ignore_record(void *ctx, uint64_t number, const char *p, size_t n)
 {
 	(void)ctx, (void)number, (void)p, (void)n;
 }
 
-static enum err
-ring_look(const char *path)
+static enum err ring_look(const char *path)
 {
 	return ring_read(path, ignore_record, NULL, &f);
 }
 
-static enum err
-suspects_begin(const char *path)
+static enum err suspects_begin(const char *path)
 {
 	size_t found;
 
 	return suspects_open(&suspects, path, NOW, &found, &f);
 }
 
-static enum err
-suspects_use(const char *path)
+static enum err suspects_use(const char *path)
 {
 	(void)path;
 	(void)suspects_has(&suspects, request, strlen(request));
@@ -168,8 +149,7 @@ suspects_use(const char *path)
 	           E_SYS;
 }
 
-static void
-suspects_end(void)
+static void suspects_end(void)
 {
 	suspects_close(&suspects);
 }
@@ -193,14 +173,12 @@ static const struct {
 
 /* --- the damages --- */
 
-static const char *
-beside(const char *path)
+static const char *beside(const char *path)
 {
 	return arena_printf(&a, "%s-target", path);
 }
 
-static void
-put_target(const char *path, size_t n)
+static void put_target(const char *path, size_t n)
 {
 	char *p = arena_alloc(&a, n);
 
@@ -208,104 +186,89 @@ put_target(const char *path, size_t n)
 	ck_assert_int_eq(fs_write(path, p, n, 0600, &f), OK);
 }
 
-static void
-do_nothing(const char *path, size_t n)
+static void do_nothing(const char *path, size_t n)
 {
 	(void)path, (void)n;
 }
 
-static void
-do_remove(const char *path, size_t n)
+static void do_remove(const char *path, size_t n)
 {
 	(void)n;
 	ck_assert_int_eq(unlink(path), 0);
 }
 
-static void
-do_empty(const char *path, size_t n)
+static void do_empty(const char *path, size_t n)
 {
 	(void)n;
 	ck_assert_int_eq(truncate(path, 0), 0);
 }
 
-static void
-do_truncate(const char *path, size_t n)
+static void do_truncate(const char *path, size_t n)
 {
 	ck_assert_int_eq(truncate(path, n > 5000 ? 5000 : 100), 0);
 }
 
-static void
-do_lengthen(const char *path, size_t n)
+static void do_lengthen(const char *path, size_t n)
 {
 	ck_assert_int_eq(truncate(path, (off_t)n + 1), 0);
 }
 
-static void
-do_replace(const char *path, size_t n)
+static void do_replace(const char *path, size_t n)
 {
 	(void)n;
 	put_target(path, 1);
 }
 
-static void
-put_other_magic(const char *path, size_t n)
+static void put_other_magic(const char *path, size_t n)
 {
 	put_target(path, n);
 }
 
-static void
-damage_link(const char *path, size_t n)
+static void damage_link(const char *path, size_t n)
 {
 	put_target(beside(path), n);
 	(void)unlink(path);
 	ck_assert_int_eq(symlink(beside(path), path), 0);
 }
 
-static void
-damage_dangling(const char *path, size_t n)
+static void damage_dangling(const char *path, size_t n)
 {
 	(void)n;
 	ck_assert_int_eq(symlink(beside(path), path), 0);
 }
 
-static void
-put_hard_link(const char *path, size_t n)
+static void put_hard_link(const char *path, size_t n)
 {
 	put_target(beside(path), n);
 	ck_assert_int_eq(link(beside(path), path), 0);
 }
 
-static void
-put_pipe(const char *path, size_t n)
+static void put_pipe(const char *path, size_t n)
 {
 	(void)n;
 	ck_assert_int_eq(mkfifo(path, 0600), 0);
 }
 
-static void
-put_directory(const char *path, size_t n)
+static void put_directory(const char *path, size_t n)
 {
 	(void)n;
 	ck_assert_int_eq(mkdir(path, 0700), 0);
 }
 
-static void
-give_to_all(const char *path, size_t n)
+static void give_to_all(const char *path, size_t n)
 {
 	(void)n;
 	ck_assert_int_eq(chmod(path, 0666), 0);
 }
 
-static void
-give_to_other(const char *path, size_t n)
+static void give_to_other(const char *path, size_t n)
 {
 	(void)n;
 	ck_assert_int_eq(chown(path, OTHER, OTHER), 0);
 }
 
 /* Only the owner of a directory makes its files. */
-static void
-give_directory(const char *path, size_t n)
+static void give_directory(const char *path, size_t n)
 {
 	do_remove(path, n);
 	ck_assert_int_eq(chown(dir, OTHER, OTHER), 0);
@@ -342,14 +305,12 @@ static const struct {
 	    .refused = true, .root = true },
 };
 
-static void
-setup(void)
+static void setup(void)
 {
 	unit_dir(dir);
 }
 
-static void
-teardown(void)
+static void teardown(void)
 {
 	if (geteuid() == 0)
 		ck_assert_int_eq(chown(dir, 0, 0), 0);
@@ -358,8 +319,7 @@ teardown(void)
 }
 
 /* Nobody has written to what a link leads to. */
-static void
-check_target(const char *path, size_t n)
+static void check_target(const char *path, size_t n)
 {
 	char *p;
 	size_t got;

@@ -16,22 +16,19 @@ static struct arena a;
 static struct fail f;
 static char dir[PATH_MAX];
 
-static void
-setup(void)
+static void setup(void)
 {
 	unit_dir(dir);
 }
 
-static void
-teardown(void)
+static void teardown(void)
 {
 	ck_assert_int_eq(fs_rmtree(dir, &f), OK);
 	ck_assert(!fs_exists(dir));
 	arena_free(&a);
 }
 
-static char *
-tree_path(const char *name)
+static char *tree_path(const char *name)
 {
 	return arena_printf(&a, "%s/%s", dir, name);
 }

@@ -38,8 +38,7 @@ struct doc {
 	int nresults_done, nnets_done;
 };
 
-static void
-result_done(void *row, void *ctx)
+static void result_done(void *row, void *ctx)
 {
 	const struct result *r = row;
 	struct doc *d = ctx;
@@ -48,8 +47,7 @@ result_done(void *row, void *ctx)
 	d->nresults_done++;
 }
 
-static void
-net_done(void *row, void *ctx)
+static void net_done(void *row, void *ctx)
 {
 	struct doc *d = ctx;
 
@@ -113,16 +111,14 @@ static const struct xml_elem doc_fields[] = {
 	{ 0 },
 };
 
-static enum err
-parse_into(struct doc *d, const char *body)
+static enum err parse_into(struct doc *d, const char *body)
 {
 	char *text = arena_printf(&a, "<doc>%s</doc>", body);
 
 	return xml_parse(&a, text, strlen(text), "doc", doc_fields, d, d, &f);
 }
 
-static struct doc
-xml_parse_one(const char *body)
+static struct doc xml_parse_one(const char *body)
 {
 	struct doc d = { .i32 = -7, .f64 = -7, .i64 = -7 };
 
@@ -408,8 +404,7 @@ START_TEST(xml_keeps_what_came_before_an_error)
 }
 END_TEST
 
-static char *
-nested(int depth)
+static char *nested(int depth)
 {
 	struct buf b = buf_new(&a);
 

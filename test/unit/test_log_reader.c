@@ -50,8 +50,7 @@ START_TEST(level_words)
 }
 END_TEST
 
-static void
-append(const char *path, const char *text)
+static void append(const char *path, const char *text)
 {
 	FILE *f = fopen(path, "a");
 
@@ -60,8 +59,7 @@ append(const char *path, const char *text)
 	fclose(f);
 }
 
-static void
-next_is(struct log_reader *r, const char *line)
+static void next_is(struct log_reader *r, const char *line)
 {
 	const struct log_entry *e = log_reader_next(r);
 

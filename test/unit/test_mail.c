@@ -23,8 +23,7 @@ static const struct {
 	    "From: =?UTF-8?Q?=3F?= <admin@b.org>\nTo: <joe@b.org>\nSubject: \n" },
 };
 
-static char *
-rendered(const struct mail *m)
+static char *rendered(const struct mail *m)
 {
 	struct buf b = buf_new(&a);
 

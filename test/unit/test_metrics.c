@@ -63,8 +63,7 @@ static const struct {
 	{ "paused", DAEMON_LATE_S + 1, true, true, true, false },
 };
 
-static bool
-pass_is_shown(const struct conf *cf, const char *series)
+static bool pass_is_shown(const struct conf *cf, const char *series)
 {
 	struct metric_set s = { .a = &a };
 

@@ -53,8 +53,7 @@ START_TEST(a_form)
 }
 END_TEST
 
-static struct mirror
-mirror_at(const char *url, bool zoned, double hours, double weight)
+static struct mirror mirror_at(const char *url, bool zoned, double hours, double weight)
 {
 	struct mirror m = {
 		.zoned = zoned, .offset_s = (int64_t)(hours * HOUR_S), .weight = weight

@@ -120,9 +120,8 @@ static const struct {
 	    "h\" or \"1 d\"" },
 };
 
-static enum err
-model_read_conf(const char *body, struct conf **cf, struct conf_remark **r, size_t *n,
-    struct fail *f)
+static enum err model_read_conf(const char *body, struct conf **cf,
+    struct conf_remark **r, size_t *n, struct fail *f)
 {
 	char *text = arena_printf(&a, "<boinc>\n%s\n</boinc>\n", body);
 
@@ -303,8 +302,7 @@ START_TEST(project_is_found_upwards)
 END_TEST
 
 /* Looks for the project as an account that modes keep out, and removes dir. */
-static enum err
-find_kept_out(const char *explicit_dir, const char *dir, struct fail *f)
+static enum err find_kept_out(const char *explicit_dir, const char *dir, struct fail *f)
 {
 	struct fail cleaning = { 0 };
 	uid_t me = geteuid();

@@ -63,8 +63,7 @@ START_TEST(matching_takes_no_memory)
 END_TEST
 
 /* Builds a random expression from fragments of expressions. */
-static void
-random_expression(struct rng *rng, char *to, size_t size)
+static void random_expression(struct rng *rng, char *to, size_t size)
 {
 	static const char *const parts[] = { "a", "b", "c", "ab", "_", " ", "1", ".",
 		"*", "+", "?", "|", "(", ")", "(", ")", "[ab]", "[^a]", "[]a]", "[^]-]",
@@ -81,8 +80,7 @@ random_expression(struct rng *rng, char *to, size_t size)
 
 /* Builds a random text without a line feed: the C library sometimes lets ^ match after
  * a line feed. */
-static void
-random_text(struct rng *rng, char *to, size_t size)
+static void random_text(struct rng *rng, char *to, size_t size)
 {
 	static const char bytes[] = "aabbc_ 1-]\\.n\t\v{A";
 	size_t n = rng_next(rng) % (size - 1);

@@ -16,8 +16,7 @@ struct world {
 	struct plan_class_job job;
 };
 
-static void
-plan_world_make(struct world *w, const char *request, const char *prefs)
+static void plan_world_make(struct world *w, const char *request, const char *prefs)
 {
 	struct fail f = { 0 };
 	char *text;
@@ -35,8 +34,7 @@ plan_world_make(struct world *w, const char *request, const char *prefs)
 		.usable_ram = 4294967296.0 };
 }
 
-static const struct plan_class *
-class_of(struct arena *a, const char *inside)
+static const struct plan_class *class_of(struct arena *a, const char *inside)
 {
 	struct fail f = { 0 };
 	struct plan_classes *all;
@@ -128,8 +126,7 @@ static const struct use_case {
 #undef USE
 };
 
-static void
-near_number(const char *what, double got, double want)
+static void near_number(const char *what, double got, double want)
 {
 	ck_assert_msg(fabs(got - want) <= 1e-9 * (1 + fabs(want)),
 	    "%s is %.12g, not %.12g", what, got, want);
@@ -228,8 +225,7 @@ static const struct {
 #undef SAMPLE
 };
 
-static struct plan_classes *
-sample_classes(struct arena *a)
+static struct plan_classes *sample_classes(struct arena *a)
 {
 	const char *top = getenv("srcdir");
 	struct fail f = { 0 };

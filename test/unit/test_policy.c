@@ -23,8 +23,7 @@ struct small {
 	struct rng rng;
 };
 
-static struct small *
-small_world(struct small *s)
+static struct small *small_world(struct small *s)
 {
 	*s = (struct small){ .p = { { .name = "A", .share = 75, .dcf = 1 },
 				 { .name = "B", .share = 25, .dcf = 1 } },
@@ -38,8 +37,8 @@ small_world(struct small *s)
 	return s;
 }
 
-static struct cw_task *
-add_task(struct small *s, int32_t project, double run_s, double deadline)
+static struct cw_task *add_task(
+    struct small *s, int32_t project, double run_s, double deadline)
 {
 	struct cw_task *t = &s->t[s->w.ntasks++];
 
@@ -52,8 +51,7 @@ add_task(struct small *s, int32_t project, double run_s, double deadline)
 	return t;
 }
 
-static struct contact
-next_contact(struct small *s, const struct policy *how)
+static struct contact next_contact(struct small *s, const struct policy *how)
 {
 	struct contact c;
 
@@ -64,8 +62,7 @@ next_contact(struct small *s, const struct policy *how)
 }
 
 /* The plain policies, then their variants. */
-static const struct policy *
-all_policies(int i)
+static const struct policy *all_policies(int i)
 {
 	int n = 0;
 
@@ -74,8 +71,7 @@ all_policies(int i)
 	return i < n ? policies[i] : policy_variants[i - n];
 }
 
-static int
-count_policies(void)
+static int count_policies(void)
 {
 	int n = 0;
 
@@ -146,8 +142,7 @@ END_TEST
 /* --- contact --- */
 
 /* The bounds of the n-th gap in a row (client.md 1.2). */
-static void
-band(enum backoff_law law, int n, double *least, double *most)
+static void band(enum backoff_law law, int n, double *least, double *most)
 {
 	*most = law == BACKOFF_NOW  ? fmin(14400, 60 * ldexp(1, n)) :
 	        law == BACKOFF_2003 ? fmax(60, fmin(14400, exp(n))) :
@@ -403,8 +398,7 @@ END_TEST
 
 /* --- which tasks run --- */
 
-static struct enforced
-policy_choose(struct small *s, const struct policy *how)
+static struct enforced policy_choose(struct small *s, const struct policy *how)
 {
 	struct run_list list;
 	struct enforced e;
@@ -415,8 +409,7 @@ policy_choose(struct small *s, const struct policy *how)
 	return e;
 }
 
-static bool
-starts(const struct enforced *e, uint32_t task)
+static bool starts(const struct enforced *e, uint32_t task)
 {
 	for (size_t i = 0; i < e->nstart; i++)
 		if (e->start[i] == task)
@@ -424,8 +417,7 @@ starts(const struct enforced *e, uint32_t task)
 	return false;
 }
 
-static void
-policy_run(struct cw_task *t, double since)
+static void policy_run(struct cw_task *t, double since)
 {
 	t->running = t->started = true;
 	t->run_since = since;
@@ -702,8 +694,7 @@ static const struct window_case {
 #undef WINDOW
 };
 
-static void
-window_world(struct small *s, const struct window_case *c)
+static void window_world(struct small *s, const struct window_case *c)
 {
 	small_world(s);
 	s->w.nrsc = 2;
@@ -744,8 +735,7 @@ START_TEST(what_window_asks)
 END_TEST
 
 /* A CPU and as many kinds of coprocessors as there may be. */
-static void
-four_kinds(struct small *s)
+static void four_kinds(struct small *s)
 {
 	small_world(s)->w.nrsc = CW_RSC_MOST;
 	for (int r = 0; r < CW_RSC_MOST; r++) {

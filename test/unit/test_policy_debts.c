@@ -7,15 +7,13 @@
 
 static const double NOW = HOST_NOW, SLICE = HOST_SLICE, DAY = 86400;
 /* Shares 3 and 1. */
-static struct policy_host *
-debts_host(struct policy_host *h)
+static struct policy_host *debts_host(struct policy_host *h)
 {
 	policy_host(h, 3, 2, 8)->w.accounted_at = NOW - 1000;
 	return h;
 }
 
-static struct cw_task *
-debts_task(struct policy_host *h, int32_t project, double run_s)
+static struct cw_task *debts_task(struct policy_host *h, int32_t project, double run_s)
 {
 	struct cw_task *t = policy_host_task(h, project, run_s);
 
@@ -23,8 +21,7 @@ debts_task(struct policy_host *h, int32_t project, double run_s)
 	return t;
 }
 
-static struct contact
-debts_next(struct policy_host *h, const struct policy *how)
+static struct contact debts_next(struct policy_host *h, const struct policy *how)
 {
 	cw_tally_tasks(&h->w);
 	return policy_host_next(h, how);

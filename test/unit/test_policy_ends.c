@@ -22,14 +22,12 @@ struct decision {
 	struct work_ask along[PROJECTS];
 };
 
-static double
-ends_unit(struct rng *rng, double most)
+static double ends_unit(struct rng *rng, double most)
 {
 	return most * rng_unit(rng);
 }
 
-static struct cw_project
-any_project(struct rng *rng)
+static struct cw_project any_project(struct rng *rng)
 {
 	struct cw_project p = { .name = "P",
 		.share = (double)rng_below(rng, 4),
@@ -52,8 +50,7 @@ any_project(struct rng *rng)
 	return p;
 }
 
-static struct cw_task
-any_task(struct rng *rng, int32_t nprojects)
+static struct cw_task any_task(struct rng *rng, int32_t nprojects)
 {
 	bool gpu = rng_below(rng, 3) == 0, runs = rng_below(rng, 2) == 0;
 
@@ -72,8 +69,7 @@ any_task(struct rng *rng, int32_t nprojects)
 }
 
 /* The same world for the same seed; behind the ends is nothing, or more of the kind. */
-static void
-any_world(struct host *h, uint64_t seed, bool behind)
+static void any_world(struct host *h, uint64_t seed, bool behind)
 {
 	struct rng rng = rng_seed(seed);
 
@@ -107,8 +103,8 @@ any_world(struct host *h, uint64_t seed, bool behind)
 	h->app[1] = (struct cw_app){ 0, 1 };
 }
 
-static struct decision
-decision_of(struct host *h, const struct policy *how, struct arena *a)
+static struct decision decision_of(
+    struct host *h, const struct policy *how, struct arena *a)
 {
 	struct decision d = { .list = { .n = 0 } };
 	struct rr_sim rr;
@@ -125,8 +121,7 @@ decision_of(struct host *h, const struct policy *how, struct arena *a)
 	return d;
 }
 
-static void
-same_ask(const struct work_ask *a, const struct work_ask *b)
+static void same_ask(const struct work_ask *a, const struct work_ask *b)
 {
 	ck_assert_int_eq(a->project, b->project);
 	ck_assert_mem_eq(a->secs, b->secs, sizeof(a->secs));
@@ -134,8 +129,7 @@ same_ask(const struct work_ask *a, const struct work_ask *b)
 	ck_assert_mem_eq(a->delay_s, b->delay_s, sizeof(a->delay_s));
 }
 
-static void
-same_decision(const struct decision *a, const struct decision *b)
+static void same_decision(const struct decision *a, const struct decision *b)
 {
 	ck_assert_uint_eq(a->list.n, b->list.n);
 	for (size_t i = 0; i < a->list.n; i++) {
@@ -159,8 +153,7 @@ same_decision(const struct decision *a, const struct decision *b)
 		same_ask(&a->along[i], &b->along[i]);
 }
 
-static void
-ends_of_policy(const struct policy *how, struct arena *a)
+static void ends_of_policy(const struct policy *how, struct arena *a)
 {
 	for (uint64_t seed = 0; seed < WORLDS; seed++) {
 		struct host without, with, before;

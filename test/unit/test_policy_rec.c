@@ -6,14 +6,12 @@
 #include "lib/banned.h"
 
 static const double NOW = HOST_NOW, SLICE = HOST_SLICE;
-static struct policy_host *
-rec_host(struct policy_host *h)
+static struct policy_host *rec_host(struct policy_host *h)
 {
 	return policy_host(h, 1, 1, 2);
 }
 
-static struct cw_task *
-rec_task(struct policy_host *h, int32_t project, double run_s)
+static struct cw_task *rec_task(struct policy_host *h, int32_t project, double run_s)
 {
 	struct cw_task *t = policy_host_task(h, project, run_s);
 
@@ -21,8 +19,7 @@ rec_task(struct policy_host *h, int32_t project, double run_s)
 	return t;
 }
 
-static struct contact
-rec_next(struct policy_host *h, const struct policy *how)
+static struct contact rec_next(struct policy_host *h, const struct policy *how)
 {
 	cw_tally_tasks(&h->w);
 	return policy_host_next(h, how);
@@ -61,8 +58,8 @@ static const struct policy forgetful = { .half_life_s = 3600 },
 			   hourly = { .half_life_s = 3600, .bump_s = 7200 };
 
 /* As rec orders them, with the parameters of another policy. */
-static void
-rec_runs(struct policy_host *h, const struct policy *how, const char *want, int line)
+static void rec_runs(
+    struct policy_host *h, const struct policy *how, const char *want, int line)
 {
 	struct policy p = *how;
 
@@ -293,8 +290,7 @@ END_TEST
 
 /* Two running tasks of 0 that last for 900 s; it used more than its share, and its
  * deadlines allow half of a full buffer. */
-static struct policy_host *
-greedy(struct policy_host *h)
+static struct policy_host *greedy(struct policy_host *h)
 {
 	rec_task(rec_host(h), 0, 900);
 	rec_task(h, 0, 900);

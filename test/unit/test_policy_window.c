@@ -7,16 +7,14 @@
 
 static const double NOW = HOST_NOW, SLICE = HOST_SLICE, H = 3600, DAY = 86400;
 /* Shares 3 and 1, balances of 0. */
-static struct policy_host *
-window_host(struct policy_host *h)
+static struct policy_host *window_host(struct policy_host *h)
 {
 	policy_host(h, 3, 1, 4);
 	h->p[0].acct.known = h->p[1].acct.known = true;
 	return h;
 }
 
-static void
-account_now(struct policy_host *h)
+static void account_now(struct policy_host *h)
 {
 	policy_window.account(&h->w, &policy_window);
 }
@@ -256,8 +254,7 @@ END_TEST
 
 /* --- the plan of the buffer --- */
 
-static struct work_ask
-plan_for(struct policy_host *h, size_t project)
+static struct work_ask plan_for(struct policy_host *h, size_t project)
 {
 	struct work_ask ask = { .project = -1 };
 
@@ -268,8 +265,7 @@ plan_for(struct policy_host *h, size_t project)
 }
 
 /* What the projects' parts lack, in s. */
-static void
-lacks(struct policy_host *h, double first, double second, int line)
+static void lacks(struct policy_host *h, double first, double second, int line)
 {
 	double got[] = { plan_for(h, 0).secs[0], plan_for(h, 1).secs[0] };
 
@@ -512,8 +508,7 @@ END_TEST
 
 /* --- whom to ask, and when --- */
 
-static struct contact
-window_next(struct policy_host *h)
+static struct contact window_next(struct policy_host *h)
 {
 	account_now(h);
 	return policy_host_next(h, &policy_window);

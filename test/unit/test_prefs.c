@@ -18,8 +18,7 @@ static const struct {
 #undef CASE
 };
 
-static char *
-said(struct arena *a, const struct project_prefs *p)
+static char *said(struct arena *a, const struct project_prefs *p)
 {
 	struct buf b = buf_new(a);
 

@@ -24,14 +24,12 @@ static const struct print_column columns[] = {
 	{ 0 },
 };
 
-static void
-put_first_row(struct print *l)
+static void put_first_row(struct print *l)
 {
 	print_cells(l, "a\tb\n", 12, 4200000, 0.5, 0, true);
 }
 
-static void
-put_second_row(struct print *l)
+static void put_second_row(struct print *l)
 {
 	print_cells(l, "\xff\033[2J", -1, 1e12, NULL, 1700000000, false);
 }
@@ -42,8 +40,7 @@ struct capture {
 	int fd, was;
 };
 
-static struct capture
-capture_begin(void)
+static struct capture capture_begin(void)
 {
 	struct capture c = { .path = "/tmp/locus-print.XXXXXX" };
 
@@ -54,8 +51,7 @@ capture_begin(void)
 	return c;
 }
 
-static char *
-capture_end(struct arena *a, const struct capture *c)
+static char *capture_end(struct arena *a, const struct capture *c)
 {
 	struct fail f = { 0 };
 	char *text;
@@ -69,8 +65,7 @@ capture_end(struct arena *a, const struct capture *c)
 	return text;
 }
 
-static char *
-printed(struct arena *a, enum format format, bool record, int rows)
+static char *printed(struct arena *a, enum format format, bool record, int rows)
 {
 	struct cmd_ctx x = { .a = a, .format = format };
 	struct capture c = capture_begin();
@@ -86,8 +81,7 @@ printed(struct arena *a, enum format format, bool record, int rows)
 }
 
 /* An output that has all that a tree and its lines can have. */
-static void
-say_tree(struct print *p)
+static void say_tree(struct print *p)
 {
 	print_label(p, 6);
 	print_put(p, "n", 7, "late", NULL, "half", 0.5, "yes", print_of_flag(true),
@@ -111,8 +105,7 @@ say_tree(struct print *p)
 	print_close(p);
 }
 
-static char *
-said_in(struct arena *a, enum format format, bool dropped)
+static char *said_in(struct arena *a, enum format format, bool dropped)
 {
 	struct cmd_ctx x = { .a = a, .format = format };
 	struct capture c = capture_begin();

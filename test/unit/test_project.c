@@ -9,8 +9,7 @@
 
 /* --- plan classes: read again when the file changes --- */
 
-static void
-put_classes(const char *dir, const char *text, time_t mtime)
+static void put_classes(const char *dir, const char *text, time_t mtime)
 {
 	char path[PATH_MAX + 64];
 	struct fail f = { 0 };

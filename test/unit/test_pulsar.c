@@ -25,8 +25,7 @@ static const struct {
 static struct stretch stretches[2];
 static struct sky sky;
 
-static void
-setup(void)
+static void setup(void)
 {
 	memset(stretches, 0, sizeof(stretches));
 	sky = (struct sky){ .nfiles = 2, .file = stretches };
@@ -131,8 +130,7 @@ START_TEST(test_plot)
 }
 END_TEST
 
-int
-main(void)
+int main(void)
 {
 	Suite *s = suite_create("pulsar");
 	TCase *t = tcase_create("report");

@@ -18,9 +18,8 @@ static char **names, *dir;
 static size_t nnames;
 
 /* Writes the reply anew; it is the last text of the recording. */
-static void
-recordings_refresh(struct arena *a, const char *path, const char *text, size_t n,
-    size_t old_n, const struct buf *reply)
+static void recordings_refresh(struct arena *a, const char *path, const char *text,
+    size_t n, size_t old_n, const struct buf *reply)
 {
 	struct buf b = buf_new(a);
 	struct fail f = { 0 };

@@ -10,8 +10,7 @@
 
 /* --- round trip --- */
 
-static void
-check_reply_project(const struct reply *r)
+static void check_reply_project(const struct reply *r)
 {
 	ck_assert_int_eq(r->scheduler_version, 803);
 	ck_assert(r->dont_use_dcf && r->message_ack && !r->project_is_down);
@@ -30,8 +29,7 @@ check_reply_project(const struct reply *r)
 }
 
 /* Checks the reply's messages, acks, aborts and deletions. */
-static void
-check_orders(const struct reply *r)
+static void check_orders(const struct reply *r)
 {
 	ck_assert_uint_eq(r->nmessages, 2);
 	ck_assert_str_eq(r->messages[0].priority, "low");
@@ -46,8 +44,7 @@ check_orders(const struct reply *r)
 	ck_assert_str_eq(r->delete_files[0], "old_file");
 }
 
-static void
-check_rendered_work(const struct reply *r)
+static void check_rendered_work(const struct reply *r)
 {
 	ck_assert_uint_eq(r->napps, 1);
 	ck_assert_str_eq(r->apps[0].user_friendly_name, "Fold & co");

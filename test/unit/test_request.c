@@ -14,8 +14,7 @@ static const struct {
 #undef CASE
 };
 
-static const char *
-request_dumped(struct arena *a, const struct request *q)
+static const char *request_dumped(struct arena *a, const struct request *q)
 {
 	struct buf b = buf_new(a);
 
@@ -23,8 +22,7 @@ request_dumped(struct arena *a, const struct request *q)
 	return b.p;
 }
 
-static struct request *
-request_parsed(struct arena *a, const char *text, size_t n)
+static struct request *request_parsed(struct arena *a, const char *text, size_t n)
 {
 	struct request *q;
 	struct fail f;

@@ -19,8 +19,7 @@ struct host {
 	struct rr_sim rr;
 };
 
-static struct host *
-outlook_cpus(struct host *h, double n)
+static struct host *outlook_cpus(struct host *h, double n)
 {
 	*h = (struct host){ .p = { { .share = 1 }, { .share = 1 } } };
 	h->w = (struct client_world){ .now = NOW,
@@ -36,8 +35,8 @@ outlook_cpus(struct host *h, double n)
 	return h;
 }
 
-static void
-outlook_tasks(struct host *h, int32_t project, int n, double run_s, double deadline_s)
+static void outlook_tasks(
+    struct host *h, int32_t project, int n, double run_s, double deadline_s)
 {
 	for (; n > 0; n--)
 		h->t[h->w.ntasks++] = (struct cw_task){ .project = project,
@@ -48,8 +47,7 @@ outlook_tasks(struct host *h, int32_t project, int n, double run_s, double deadl
 }
 
 /* Is it certain that all is well? */
-static bool
-certain(struct host *h)
+static bool certain(struct host *h)
 {
 	h->rr = (struct rr_sim){ .recheck_s = 0 };
 	rr_predict(&h->w, &h->a, &h->rr);

@@ -23,8 +23,7 @@ static const struct worked {
 #undef WORKED
 };
 
-static struct cw_task
-task(int32_t project, double run_s)
+static struct cw_task task(int32_t project, double run_s)
 {
 	return (struct cw_task){ .project = project,
 		.use = 1,
@@ -85,8 +84,8 @@ static const struct small {
 #undef SMALL
 };
 
-static size_t
-rr_sim_fill_host(const struct small *c, struct client_world *w, struct cw_task *t)
+static size_t rr_sim_fill_host(
+    const struct small *c, struct client_world *w, struct cw_task *t)
 {
 	size_t n = 0;
 
@@ -343,8 +342,7 @@ struct slow {
 };
 
 /* Instances that the project's active tasks could use. */
-static double
-slow_use(const struct slow *s, size_t p, size_t r)
+static double slow_use(const struct slow *s, size_t p, size_t r)
 {
 	double use = 0;
 
@@ -356,8 +354,7 @@ slow_use(const struct slow *s, size_t p, size_t r)
 }
 
 /* Do the tasks of its project leave it too little memory? */
-static bool
-slow_too_big(const struct slow *s, const struct cw_task *t)
+static bool slow_too_big(const struct slow *s, const struct cw_task *t)
 {
 	double rss = 0;
 
@@ -369,8 +366,7 @@ slow_too_big(const struct slow *s, const struct cw_task *t)
 }
 
 /* May the task not run beside the active ones, because of a limit? */
-static bool
-slow_limited(const struct slow *s, const struct cw_task *t)
+static bool slow_limited(const struct slow *s, const struct cw_task *t)
 {
 	const struct client_world *w = s->w;
 	int32_t most = w->projects[t->project].max_concurrent, n = 0, napp = 0;
@@ -386,8 +382,7 @@ slow_limited(const struct slow *s, const struct cw_task *t)
 
 /* Activates tasks: coprocessors first, in order of arrival, up to the task that fills
  * the instances. */
-static void
-slow_fill(struct slow *s)
+static void slow_fill(struct slow *s)
 {
 	const struct client_world *w = s->w;
 
@@ -413,8 +408,8 @@ slow_fill(struct slow *s)
 
 /* Shares the capacity in rounds among the projects with a share, or without: a project
  * that is full leaves the rest to the others. Returns what is left. */
-static double
-slow_water(const struct slow *s, size_t r, double capacity, bool backup, double *get)
+static double slow_water(
+    const struct slow *s, size_t r, double capacity, bool backup, double *get)
 {
 	const struct client_world *w = s->w;
 	bool full[MOST_PROJECTS] = { false }, more = true;
@@ -452,8 +447,7 @@ slow_water(const struct slow *s, size_t r, double capacity, bool backup, double 
 }
 
 /* Sets the speed of each active task, and what is idle. */
-static void
-slow_share_out(struct slow *s, double *speed)
+static void slow_share_out(struct slow *s, double *speed)
 {
 	const struct client_world *w = s->w;
 	double taken = 0;
@@ -477,8 +471,7 @@ slow_share_out(struct slow *s, double *speed)
 	}
 }
 
-static void
-slow_count(struct slow *s, double dt)
+static void slow_count(struct slow *s, double dt)
 {
 	double buffer = fmax(0, fmin(dt, HORIZON - s->now));
 
@@ -496,8 +489,7 @@ slow_count(struct slow *s, double dt)
 }
 
 /* Advances to the end of the next task; returns false if there is no task. */
-static bool
-slow_step(struct slow *s)
+static bool slow_step(struct slow *s)
 {
 	const struct client_world *w = s->w;
 	double speed[MANY] = { 0 }, dt = INFINITY;
@@ -527,8 +519,7 @@ slow_step(struct slow *s)
 }
 
 /* The projects that could run something share the host. */
-static void
-slow_start(struct slow *s, const struct client_world *w)
+static void slow_start(struct slow *s, const struct client_world *w)
 {
 	bool shares[MOST_PROJECTS];
 	double sum = 0;
@@ -554,8 +545,7 @@ slow_start(struct slow *s, const struct client_world *w)
 			                                0;
 }
 
-static void
-rr_sim_random_world(struct client_world *w, struct rng *rng)
+static void rr_sim_random_world(struct client_world *w, struct rng *rng)
 {
 	w->nprojects = 1 + rng_below(rng, MOST_PROJECTS);
 	w->ntasks = 1 + rng_below(rng, MANY);
@@ -588,8 +578,7 @@ rr_sim_random_world(struct client_world *w, struct rng *rng)
 }
 
 /* More of what tasks and projects can be. */
-static void
-rr_sim_odd_world(struct client_world *w, struct rng *rng)
+static void rr_sim_odd_world(struct client_world *w, struct rng *rng)
 {
 	double scale = rng_below(rng, 2) == 0 ? 1 : 1 / 16.0; /* of bytes and shares */
 
@@ -625,15 +614,13 @@ rr_sim_odd_world(struct client_world *w, struct rng *rng)
 	}
 }
 
-static void
-close_to(double got, double want, const char *what, int world)
+static void close_to(double got, double want, const char *what, int world)
 {
 	ck_assert_msg(fabs(got - want) < 1e-6 || got == want,
 	    "world %d, %s: %.9g, not %.9g", world, what, got, want);
 }
 
-static void
-compare_resources(const struct slow *s, const struct rr_sim *rr, int k)
+static void compare_resources(const struct slow *s, const struct rr_sim *rr, int k)
 {
 	const struct client_world *w = s->w;
 
@@ -648,8 +635,7 @@ compare_resources(const struct slow *s, const struct rr_sim *rr, int k)
 }
 
 /* Counts of each project, and what the tasks' ends mean. */
-static void
-compare_tasks(const struct slow *s, const struct rr_sim *rr, int k)
+static void compare_tasks(const struct slow *s, const struct rr_sim *rr, int k)
 {
 	const struct client_world *w = s->w;
 	struct rr_project want[MOST_PROJECTS] = { { .shortfall = { 0 } } };
@@ -693,8 +679,7 @@ compare_tasks(const struct slow *s, const struct rr_sim *rr, int k)
 
 /* How long all instances are busy with tasks that would miss: each instance takes the
  * task with the earliest deadline when it is free. */
-static void
-compare_busy(const struct slow *s, const struct rr_sim *rr, int k)
+static void compare_busy(const struct slow *s, const struct rr_sim *rr, int k)
 {
 	const struct client_world *w = s->w;
 
@@ -793,8 +778,7 @@ END_TEST
 
 /* --- predictions without a simulation --- */
 
-static void
-outlook_random_world(struct client_world *w, struct rng *rng)
+static void outlook_random_world(struct client_world *w, struct rng *rng)
 {
 	bool alike = rng_below(rng, 2) == 0;
 
@@ -821,8 +805,7 @@ outlook_random_world(struct client_world *w, struct rng *rng)
 }
 
 /* What the outlook says is what the simulation says. */
-static void
-compare_outlook(const struct client_world *w, const struct rr_sim *rr)
+static void compare_outlook(const struct client_world *w, const struct rr_sim *rr)
 {
 	struct arena a = { 0 };
 	struct rr_sim want;
@@ -853,8 +836,7 @@ compare_outlook(const struct client_world *w, const struct rr_sim *rr)
 }
 
 /* Time passes: some tasks run, some have ended. */
-static void
-outlook_pass_time(struct client_world *w, struct rng *rng)
+static void outlook_pass_time(struct client_world *w, struct rng *rng)
 {
 	double dt = 4 * rng_unit(rng);
 	size_t n = rng_below(rng, 3) == 0 ? 1 : 0, at;

@@ -9,8 +9,7 @@
 /* Sets the drawn jobs from "WU FLAGS FILES; ...": the workunit and file set of this
  * number; m: the job needs more memory than the host has, d: 1e9 bytes more disk than
  * the host has; FILES is + (held) or - for each file of 1e9 bytes. */
-static void
-baseline_draw(struct world *w, const char *spec)
+static void baseline_draw(struct world *w, const char *spec)
 {
 	struct snapshot *s = &w->snap;
 	char *rest = arena_strdup(&w->a, spec), *one;

@@ -41,8 +41,7 @@ struct outputs {
 	int asked;
 };
 
-static enum match
-compare(void *ctx, size_t i, size_t j)
+static enum match compare(void *ctx, size_t i, size_t j)
 {
 	struct outputs *o = ctx;
 
@@ -52,8 +51,7 @@ compare(void *ctx, size_t i, size_t j)
 	return o->s[i] == o->s[j] ? MATCH_SAME : MATCH_DIFFERENT;
 }
 
-static char
-judgement(const struct validate_change *c, size_t i)
+static char judgement(const struct validate_change *c, size_t i)
 {
 	if (c->validate_error[i])
 		return c->validate_state[i] != VALIDATE_INVALID ? '?' :
@@ -163,8 +161,7 @@ static const struct ws_case {
 #undef CASE
 };
 
-static size_t
-ws_files(struct arena *a, const char *spec, struct ws_file *f)
+static size_t ws_files(struct arena *a, const char *spec, struct ws_file *f)
 {
 	char name[8], flags[16];
 	size_t n = 0;
@@ -196,8 +193,7 @@ ws_files(struct arena *a, const char *spec, struct ws_file *f)
 	return n;
 }
 
-static char *
-joined(struct arena *a, const char **names, size_t n)
+static char *joined(struct arena *a, const char **names, size_t n)
 {
 	char *s = arena_strdup(a, "");
 
@@ -225,8 +221,7 @@ START_TEST(working_set_case)
 }
 END_TEST
 
-static bool
-same_names(const char **a, size_t n, const char **b, size_t m)
+static bool same_names(const char **a, size_t n, const char **b, size_t m)
 {
 	for (size_t i = 0; i < n; i++) {
 		size_t k = 0;

@@ -23,8 +23,7 @@ static const struct {
 
 /* Reads the next task of the text and returns the rest, NULL after the last task; its
  * deadline counts from at. */
-static const char *
-next_task(const char *text, int64_t at, struct edf_task *t)
+static const char *next_task(const char *text, int64_t at, struct edf_task *t)
 {
 	double deadline;
 	int used;
@@ -104,8 +103,7 @@ END_TEST
 /* A slow implementation of the rule without a heap: a task starts when enough of the
  * running tasks have ended. Returns how many tasks, in the order of their deadlines,
  * are late. */
-static size_t
-late_by_words(const struct edf_task *t, size_t n, double instances)
+static size_t late_by_words(const struct edf_task *t, size_t n, double instances)
 {
 	double end[64], free = instances, at = 0;
 	bool ended[64] = { false };
@@ -191,8 +189,7 @@ static const struct {
 	    "<workload_sim>0</workload_sim>", "2/2/1", 1, 0, 0, 4, 2 },
 };
 
-static void
-list_tasks(struct world *w, const char *text)
+static void list_tasks(struct world *w, const char *text)
 {
 	struct edf_task t;
 	size_t cap = 0;

@@ -39,8 +39,7 @@ static const struct held_case {
 	{ "thousand_closed", "1000*1:c1/1a 2000:r1/1a", false, "2000", "", false },
 };
 
-static struct held_set *
-sets_of(const char *spec, size_t *n)
+static struct held_set *sets_of(const char *spec, size_t *n)
 {
 	static const char letters[] = "urdc";
 	struct held_set *v = NULL;
@@ -70,8 +69,7 @@ sets_of(const char *spec, size_t *n)
 }
 
 /* The ids, or their number if it is wanted. */
-static const char *
-ids_text(const char *want, const int64_t *ids, size_t n)
+static const char *ids_text(const char *want, const int64_t *ids, size_t n)
 {
 	char *text = arena_strdup(&a, "");
 

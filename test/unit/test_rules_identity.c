@@ -71,8 +71,7 @@ START_TEST(two_clients)
 }
 END_TEST
 
-static struct request
-described(void)
+static struct request described(void)
 {
 	static char vendor[] = "Vendor", model[] = "Model", os[] = "Linux",
 		    version[] = "6.1";

@@ -433,8 +433,7 @@ static const struct {
 #undef LIMIT
 };
 
-static enum err
-limits_parsed(
+static enum err limits_parsed(
     struct world *w, const char *inside, struct limits_read *l, struct fail *f)
 {
 	char *text = arena_printf(&w->a,

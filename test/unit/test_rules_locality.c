@@ -31,8 +31,7 @@ static const struct {
 };
 
 /* The account has a result of workunit 1000. */
-static struct world *
-locality_world_with(
+static struct world *locality_world_with(
     const char *options, double secs, const char *wait, const char *files)
 {
 	static int64_t had[] = { 1000 };
@@ -161,8 +160,8 @@ static const struct {
 
 /* Checks that the group holds these n files; returns the rest of the order behind it.
  */
-static const char *
-group_holds(const char *group, const struct snap_file *files, size_t n)
+static const char *group_holds(
+    const char *group, const struct snap_file *files, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		ck_assert_ptr_nonnull(memchr(group, files[i].name[0], n));

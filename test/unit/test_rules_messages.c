@@ -24,8 +24,7 @@ static char *cpu[] = { (char[]){ "CPU" } };
 static struct rq_app_version own[] = { { .app_name = (char[]){ "stars" },
     .version_num = 7 } };
 
-static void
-message_app_limit(struct world *w, struct catalog *cat, double jobs)
+static void message_app_limit(struct world *w, struct catalog *cat, double jobs)
 {
 	struct job_limits *l = NEW(&w->a, struct job_limits);
 
@@ -38,8 +37,7 @@ message_app_limit(struct world *w, struct catalog *cat, double jobs)
 
 /* Gives the host a GPU, requests work for the GPU only, and makes the version need it.
  */
-static void
-a_gpu(struct world *w, struct app_version *v, struct catalog *cat)
+static void a_gpu(struct world *w, struct app_version *v, struct catalog *cat)
 {
 	static char none[] = "", nvidia[] = "NVIDIA";
 	struct plan_classes *all = NEW(&w->a, struct plan_classes);
@@ -66,9 +64,8 @@ a_gpu(struct world *w, struct app_version *v, struct catalog *cat)
 }
 
 /* The version is for hosts with VirtualBox, Docker or WSL. */
-static void
-a_class(struct world *w, struct app_version *v, struct catalog *cat, bool virtualbox,
-    bool docker, bool wsl)
+static void a_class(struct world *w, struct app_version *v, struct catalog *cat,
+    bool virtualbox, bool docker, bool wsl)
 {
 	struct plan_classes *all = NEW(&w->a, struct plan_classes);
 	struct plan_class *pc = NEW(&w->a, struct plan_class);
@@ -90,9 +87,8 @@ a_class(struct world *w, struct app_version *v, struct catalog *cat, bool virtua
 	w->req.host.virtualbox_version = w->req.host.docker_version = none;
 }
 
-static void
-message_change_world(enum message_case n, struct world *w, struct catalog *cat,
-    struct app *app, struct app_version *v)
+static void message_change_world(enum message_case n, struct world *w,
+    struct catalog *cat, struct app *app, struct app_version *v)
 {
 	struct request *q = &w->req;
 	struct snapshot *s = &w->snap;
@@ -256,8 +252,7 @@ struct selected {
 	int64_t chosen[4];
 };
 
-static void
-selected_new(struct selected *x)
+static void selected_new(struct selected *x)
 {
 	static char none[] = "", moons[] = "moons", comets[] = "comets",
 		    friendly[] = "Comets & more";
@@ -284,8 +279,7 @@ selected_new(struct selected *x)
 }
 
 /* Counts the messages beside the decisive reason, which name apps without tasks. */
-static size_t
-apps_named(const struct selected *x)
+static size_t apps_named(const struct selected *x)
 {
 	return world_decide(x->w)->nmessages - 1;
 }

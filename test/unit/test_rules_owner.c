@@ -31,8 +31,7 @@ static const struct {
 #undef CASE
 };
 
-static struct world *
-world_of_owner(size_t i)
+static struct world *world_of_owner(size_t i)
 {
 	struct world *w = world_new("<send_result_abort/>", 0);
 
@@ -43,8 +42,7 @@ world_of_owner(size_t i)
 	return w;
 }
 
-static int64_t
-owner_seen(size_t i)
+static int64_t owner_seen(size_t i)
 {
 	return owners[i].seen == GONE ? 0 : WORLD_NOW - HOUR + owners[i].seen;
 }

@@ -31,8 +31,7 @@ static const char *const options[] = {
 	"daily_result_quota>",
 };
 
-static struct job
-random_job(struct rng *g, struct arena *a, int64_t id)
+static struct job random_job(struct rng *g, struct arena *a, int64_t id)
 {
 	struct job j = world_job(id, 1 + (int64_t)rng_below(g, 12));
 
@@ -47,8 +46,8 @@ random_job(struct rng *g, struct arena *a, int64_t id)
 	return j;
 }
 
-static struct job *
-random_jobs(struct world *w, struct rng *g, size_t n, int64_t *id, int64_t fileset)
+static struct job *random_jobs(
+    struct world *w, struct rng *g, size_t n, int64_t *id, int64_t fileset)
 {
 	struct job *v = NEWN(&w->a, struct job, n + 1);
 
@@ -62,8 +61,7 @@ random_jobs(struct world *w, struct rng *g, size_t n, int64_t *id, int64_t files
 /*
  * Draws one to three of four files, so that sets share files; the host has two of them.
  */
-static void
-random_members(struct world *w, struct rng *g, struct snap_file *f)
+static void random_members(struct world *w, struct rng *g, struct snap_file *f)
 {
 	size_t first = rng_below(g, 4), n = 1 + rng_below(g, 3);
 
@@ -76,8 +74,7 @@ random_members(struct world *w, struct rng *g, struct snap_file *f)
 }
 
 /* True if the set needs the file. */
-static bool
-has_member(const struct world *w, int64_t fileset_id, const char *name)
+static bool has_member(const struct world *w, int64_t fileset_id, const char *name)
 {
 	for (size_t i = 0; i < w->snap.nmembers; i++)
 		if (w->snap.members[i].fileset_id == fileset_id &&
@@ -86,8 +83,7 @@ has_member(const struct world *w, int64_t fileset_id, const char *name)
 	return false;
 }
 
-static void
-random_files(struct world *w, struct rng *g, int64_t *id)
+static void random_files(struct world *w, struct rng *g, int64_t *id)
 {
 	struct snapshot *s = &w->snap;
 
@@ -117,8 +113,7 @@ random_files(struct world *w, struct rng *g, int64_t *id)
 	}
 }
 
-static struct world *
-property_random_world(uint64_t seed)
+static struct world *property_random_world(uint64_t seed)
 {
 	struct rng g = rng_seed(seed);
 	struct world *w = world_new(
@@ -155,8 +150,7 @@ property_random_world(uint64_t seed)
 
 /* --- the properties --- */
 
-static bool
-once_rule_holds(const struct world *w, const struct decision *d)
+static bool once_rule_holds(const struct world *w, const struct decision *d)
 {
 	if (!w->conf->one_result_per_user_per_wu &&
 	    !w->conf->one_result_per_host_per_wu)
@@ -173,8 +167,7 @@ once_rule_holds(const struct world *w, const struct decision *d)
 	return true;
 }
 
-static bool
-no_job_twice(const struct world *w, const struct decision *d)
+static bool no_job_twice(const struct world *w, const struct decision *d)
 {
 	(void)w;
 	for (size_t i = 0; i < d->nsends; i++)
@@ -184,8 +177,7 @@ no_job_twice(const struct world *w, const struct decision *d)
 	return true;
 }
 
-static bool
-limits_hold(const struct world *w, const struct decision *d)
+static bool limits_hold(const struct world *w, const struct decision *d)
 {
 	size_t cpus = (size_t)w->req.host.p_ncpus, news = 0;
 	size_t busy = w->req.has_other_results ? w->req.nother_results :
@@ -200,14 +192,12 @@ limits_hold(const struct world *w, const struct decision *d)
 		   news <= (size_t)w->conf->daily_result_quota * cpus);
 }
 
-static bool
-nothing_unasked(const struct world *w, const struct decision *d)
+static bool nothing_unasked(const struct world *w, const struct decision *d)
 {
 	return w->req.cpu_req_secs > 0 || (d->nsends == 0 && d->nwant == 0);
 }
 
-static bool
-only_fitting_jobs(const struct world *w, const struct decision *d)
+static bool only_fitting_jobs(const struct world *w, const struct decision *d)
 {
 	(void)w;
 	for (size_t i = 0; i < d->nsends; i++) {
@@ -226,8 +216,7 @@ only_fitting_jobs(const struct world *w, const struct decision *d)
  * Delete orders name only files that the host has and that no job of it, sent or held,
  * needs. Except to make room, no file of a set with remaining work is deleted.
  */
-static bool
-deletes_are_safe(const struct world *w, const struct decision *d)
+static bool deletes_are_safe(const struct world *w, const struct decision *d)
 {
 	size_t space = 0;
 
@@ -252,8 +241,7 @@ deletes_are_safe(const struct world *w, const struct decision *d)
 	return space == 0 || (space == 1 && d->ndeletes == 1 && d->nsends == 0);
 }
 
-static bool
-ids_increase(const struct world *w, const struct decision *d)
+static bool ids_increase(const struct world *w, const struct decision *d)
 {
 	for (size_t i = 0; i < w->snap.nfiles; i++) {
 		int64_t last = w->snap.files[i].last_id;
@@ -269,8 +257,7 @@ ids_increase(const struct world *w, const struct decision *d)
 	return true;
 }
 
-static bool
-may_be_made(const struct conf *cf, const struct snap_file *f)
+static bool may_be_made(const struct conf *cf, const struct snap_file *f)
 {
 	if (f->paused || cf->locality_scheduling_wait_period == 0)
 		return false;
@@ -279,8 +266,8 @@ may_be_made(const struct conf *cf, const struct snap_file *f)
 	return fileset_state(cf, f) == FILE_DRAINING || f->held || f->demand_time != 0;
 }
 
-static bool
-waits_only_for_what_may_be_made(const struct world *w, const struct decision *d)
+static bool waits_only_for_what_may_be_made(
+    const struct world *w, const struct decision *d)
 {
 	size_t searched = 0;
 
@@ -297,8 +284,7 @@ waits_only_for_what_may_be_made(const struct world *w, const struct decision *d)
 	       d->nsends == 0 && d->ndeletes == 0 && d->nmessages == 0;
 }
 
-static bool
-marks_only_empty_files(const struct world *w, const struct decision *d)
+static bool marks_only_empty_files(const struct world *w, const struct decision *d)
 {
 	for (size_t i = 0; i < w->snap.nfiles; i++) {
 		const struct snap_file *f = &w->snap.files[i];
@@ -313,8 +299,8 @@ marks_only_empty_files(const struct world *w, const struct decision *d)
 }
 
 /* A DRAINING file is not given to hosts that do not have it. */
-static bool
-nobody_starts_with_a_draining_file(const struct world *w, const struct decision *d)
+static bool nobody_starts_with_a_draining_file(
+    const struct world *w, const struct decision *d)
 {
 	for (size_t k = 0; k < d->nsends; k++) {
 		int64_t id = d->sends[k].job->fileset_id;
@@ -327,8 +313,7 @@ nobody_starts_with_a_draining_file(const struct world *w, const struct decision 
 }
 
 /* Every file missing on the host is charged to the first job that needs it. */
-static bool
-bytes_add_up(const struct world *w, const struct decision *d)
+static bool bytes_add_up(const struct world *w, const struct decision *d)
 {
 	bool brought[4] = { true, true, false, false };
 
@@ -351,8 +336,7 @@ bytes_add_up(const struct world *w, const struct decision *d)
 }
 
 /* A host that asked in vain gets a reason. */
-static bool
-reason_is_given(const struct world *w, const struct decision *d)
+static bool reason_is_given(const struct world *w, const struct decision *d)
 {
 	(void)w;
 	if (!d->work_wanted || d->nsends > 0 || d->nwant > 0)
@@ -383,8 +367,7 @@ static const struct {
 #undef LAW
 };
 
-static uint64_t
-first_seed(void)
+static uint64_t first_seed(void)
 {
 	const char *s = getenv("LOCUS_SEED");
 	int64_t seed = 1;

@@ -33,8 +33,8 @@ static const struct {
 #undef CASE
 };
 
-static struct world *
-world_with_report(const struct result *r, const struct rq_report *q)
+static struct world *world_with_report(
+    const struct result *r, const struct rq_report *q)
 {
 	struct world *w = world_new("", 0);
 
@@ -304,8 +304,7 @@ static const struct {
 #undef CASE
 };
 
-static void
-change_job(struct job *j, enum change c)
+static void change_job(struct job *j, enum change c)
 {
 	switch (c) {
 	case KEEP:

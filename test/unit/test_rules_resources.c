@@ -22,8 +22,7 @@ enum {
 	CASES
 };
 
-static void
-resources_change(int n, struct stage *x)
+static void resources_change(int n, struct stage *x)
 {
 	struct world *w = x->w;
 	struct request *q = &w->req;
@@ -59,8 +58,7 @@ static const struct {
  * Returns "CPU 1 NVIDIA 2 SPE 0 reason", then the types without an app, then the number
  * of the client's own program.
  */
-static const char *
-resources_outcome(struct world *w, const struct decision *d)
+static const char *resources_outcome(struct world *w, const struct decision *d)
 {
 	struct buf b = buf_new(&w->a);
 	size_t sent[RESOURCES] = { 0 };
@@ -112,8 +110,7 @@ START_TEST(work_per_resource)
 END_TEST
 
 /* Returns which of three CPU versions the job is sent with. */
-static int32_t
-version_sent(struct stage *x)
+static int32_t version_sent(struct stage *x)
 {
 	struct decision *d = world_decide(x->w);
 
@@ -250,8 +247,7 @@ enum {
 	SAYS
 };
 
-static void
-change_said(int n, struct stage *x)
+static void change_said(int n, struct stage *x)
 {
 	struct world *w = x->w;
 	struct request *q = &w->req;
@@ -379,8 +375,7 @@ END_TEST
 /* --- random requests --- */
 
 /* True if the request was already met by earlier jobs of the same resource. */
-static bool
-too_many(const struct request *q, const struct decision *d, size_t at)
+static bool too_many(const struct request *q, const struct decision *d, size_t at)
 {
 	size_t r = d->sends[at].resource;
 	double secs = r == CPU ? q->cpu_req_secs : q->resources[r].req_secs;

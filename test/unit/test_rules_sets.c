@@ -11,8 +11,8 @@
 #define N10  ON "<locality_scheduling_wait_period>10</locality_scheduling_wait_period>"
 #define LAST ON "<locality_keep_last_holder/>"
 
-static struct world *
-sets_world_with(const char *options, double secs, const char *files)
+static struct world *sets_world_with(
+    const char *options, double secs, const char *files)
 {
 	struct world *w = world_new(options, secs);
 

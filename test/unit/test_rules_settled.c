@@ -16,8 +16,7 @@ enum { RESOURCES = 4 };
 /* --- D15: requests of the old style count the project's resource share --- */
 
 /* Returns how many jobs of 30 GFLOP are sent to a host of 1 GFLOPS. */
-static size_t
-sent_of_30_gflop(struct world *w)
+static size_t sent_of_30_gflop(struct world *w)
 {
 	char *plain = arena_strdup(&w->a, "");
 
@@ -29,8 +28,7 @@ sent_of_30_gflop(struct world *w)
 	return world_decide(w)->nsends;
 }
 
-static struct world *
-old_style(double seconds, double share)
+static struct world *old_style(double seconds, double share)
 {
 	struct world *w = world_new("<max_wus_to_send>100</max_wus_to_send>", 0);
 

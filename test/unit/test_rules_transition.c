@@ -43,8 +43,7 @@ static const struct {
 	{ 'K', RESULT_OVER, OUTCOME_DIDNT_NEED, 0, 0, 0, 0 },
 };
 
-static struct result *
-results_of(struct arena *a, const char *s)
+static struct result *results_of(struct arena *a, const char *s)
 {
 	struct result *r = NEWN(a, struct result, strlen(s) + 1);
 
@@ -88,8 +87,8 @@ static const struct transition_case {
 #undef CASE
 };
 
-static struct workunit
-workunit_of(const struct transition_case *t, const struct result *r)
+static struct workunit workunit_of(
+    const struct transition_case *t, const struct result *r)
 {
 	return (struct workunit){ .id = 1,
 		.target_nresults = t->target,
@@ -105,8 +104,7 @@ workunit_of(const struct transition_case *t, const struct result *r)
 		.priority = 10 };
 }
 
-static char *
-marks_of(struct arena *a, const struct wu_change *c)
+static char *marks_of(struct arena *a, const struct wu_change *c)
 {
 	char *s = arena_alloc(a, c->nresults + 1);
 
@@ -452,8 +450,7 @@ static const struct prospect_case {
 #undef PROSPECT
 };
 
-static int64_t
-alive_of(const struct result *r, size_t n)
+static int64_t alive_of(const struct result *r, size_t n)
 {
 	int64_t alive = 0;
 
@@ -468,8 +465,8 @@ alive_of(const struct result *r, size_t n)
  * Runs the transitioner's rule with each result a success, and returns what becomes of
  * the workunit.
  */
-static enum prospect
-acted_out(struct arena *a, const struct workunit *wu, const struct result *of, size_t n)
+static enum prospect acted_out(
+    struct arena *a, const struct workunit *wu, const struct result *of, size_t n)
 {
 	struct result *r = NEWN(a, struct result, n + 100);
 	struct conf cf = { 0 };
@@ -587,8 +584,7 @@ static const struct {
 #undef CASE
 };
 
-static struct workunit
-workunit_to_retry(int i, const struct result *r)
+static struct workunit workunit_to_retry(int i, const struct result *r)
 {
 	return (struct workunit){ .id = 1,
 		.target_nresults = retries[i].target,
@@ -604,8 +600,8 @@ workunit_to_retry(int i, const struct result *r)
 }
 
 /* The results after the retry, and their marks. */
-static char *
-retry_apply(struct arena *a, struct result *r, size_t n, const struct wu_retry *c)
+static char *retry_apply(
+    struct arena *a, struct result *r, size_t n, const struct wu_retry *c)
 {
 	char *marks = arena_alloc(a, n + 1);
 

@@ -21,8 +21,7 @@ struct world {
 	char *mt, *gpu, *none; /* names of classes */
 };
 
-static void
-world_init(struct arena *a, struct world *w)
+static void world_init(struct arena *a, struct world *w)
 {
 	char *no = arena_strdup(a, ""), *app = arena_strdup(a, "app");
 
@@ -152,8 +151,7 @@ static const struct {
 #undef NOT_FOR_ALL
 };
 
-static bool
-has_word(const char *list, const char *word)
+static bool has_word(const char *list, const char *word)
 {
 	size_t n = strlen(word);
 

@@ -294,14 +294,12 @@ struct fitted { /* values that a case may change */
 	int64_t lost;
 };
 static struct world *now_world;
-static char *
-work_text(const char *s)
+static char *work_text(const char *s)
 {
 	return arena_strdup(&now_world->a, s);
 }
 
-static void
-machine(const char *os, const char *vendor, const char *model)
+static void machine(const char *os, const char *vendor, const char *model)
 {
 	now_world->req.host.os_name = work_text(os);
 	now_world->req.host.p_vendor = work_text(vendor);
@@ -309,8 +307,7 @@ machine(const char *os, const char *vendor, const char *model)
 }
 
 /* The account has selected this app. */
-static void
-work_choose(int64_t appid)
+static void work_choose(int64_t appid)
 {
 	struct project_prefs *p = &now_world->snap.project_prefs;
 
@@ -326,10 +323,9 @@ enum fit_case {
 };
 
 /* Parameters: everything that the code of a table row may change. */
-static void
-work_change_world(enum fit_case n, struct fitted *w, struct request *q, struct job *j,
-    struct app *app, struct app_version *version, struct platform *platform,
-    struct host_app_version *hav)
+static void work_change_world(enum fit_case n, struct fitted *w, struct request *q,
+    struct job *j, struct app *app, struct app_version *version,
+    struct platform *platform, struct host_app_version *hav)
 {
 	switch (n) {
 #define CASE(name, options, change, why)                                               \

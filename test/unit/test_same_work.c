@@ -56,8 +56,7 @@ static const struct {
 	{ "validator --app x", "validator --app x --no-lease", NULL },
 };
 
-static struct daemon_work
-work_of_text(const char *cmd)
+static struct daemon_work work_of_text(const char *cmd)
 {
 	struct daemon_work d = { .name = cmd };
 	struct fail f;

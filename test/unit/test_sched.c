@@ -27,8 +27,7 @@
 
 static struct arena a;
 
-static struct conf *
-sched_conf_of(const char *dir, const char *options)
+static struct conf *sched_conf_of(const char *dir, const char *options)
 {
 	const char *text = arena_printf(
 	    &a, "<boinc><config>%s</config></boinc>", options);
@@ -324,8 +323,7 @@ END_TEST
 
 /* --- the project's own texts --- */
 
-static void
-write_text(const char *path, const char *text, int64_t mtime)
+static void write_text(const char *path, const char *text, int64_t mtime)
 {
 	struct fail f = { 0 };
 
@@ -367,8 +365,7 @@ END_TEST
 
 /* --- metrics --- */
 
-static void
-keep_counter(void *ctx, const char *series, uint64_t value)
+static void keep_counter(void *ctx, const char *series, uint64_t value)
 {
 	uint64_t *served = ctx;
 

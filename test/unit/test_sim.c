@@ -14,8 +14,7 @@ enum { PROJECTS = 4 };
 static const double H = 3600;
 
 /* A host with a coprocessor and four projects, one of them often down. */
-static void
-world(
+static void world(
     struct sim_scenario *sc, struct sim_project p[PROJECTS], struct sim_app a[PROJECTS])
 {
 	static const double run[] = { 2, 0.5, 6, 1 }, share[] = { 400, 100, 100, 200 };
@@ -60,14 +59,12 @@ struct log {
 	const struct sim_scenario *sc;
 };
 
-static const char *
-sim_name_of(const struct log *l, int32_t project)
+static const char *sim_name_of(const struct log *l, int32_t project)
 {
 	return project < 0 ? "-" : l->sc->projects[project].name;
 }
 
-static void
-sim_listen(void *listener, const struct sim_event *e)
+static void sim_listen(void *listener, const struct sim_event *e)
 {
 	struct log *l = listener;
 
@@ -76,9 +73,8 @@ sim_listen(void *listener, const struct sim_event *e)
 	    e->x, (long long)e->n, e->text == NULL ? "" : e->text);
 }
 
-static char *
-sim_history(struct arena *a, const struct sim_scenario *sc, const char *policy,
-    uint64_t seed, struct sim_sums *sums)
+static char *sim_history(struct arena *a, const struct sim_scenario *sc,
+    const char *policy, uint64_t seed, struct sim_sums *sums)
 {
 	struct log l = { buf_new(a), sc };
 	struct sim_options o = { .policy = policy_find(policy),
@@ -211,8 +207,8 @@ END_TEST
 
 /* --- fields of a scenario, on one CPU --- */
 
-static struct sim_sums
-one_cpu(struct arena *a, struct sim_project *p, size_t n, struct sim_onoff on)
+static struct sim_sums one_cpu(
+    struct arena *a, struct sim_project *p, size_t n, struct sim_onoff on)
 {
 	struct sim_scenario sc = { .rsc = { { "CPU", 1, 1, 1 } },
 		.nrsc = 1,
@@ -230,8 +226,7 @@ one_cpu(struct arena *a, struct sim_project *p, size_t n, struct sim_onoff on)
 	return sums;
 }
 
-static struct sim_app
-hour_long(void)
+static struct sim_app hour_long(void)
 {
 	return (struct sim_app){ .run_s = H,
 		.deadline_s = 100 * H,
@@ -243,8 +238,7 @@ hour_long(void)
 		.jobs_per_file = 1 };
 }
 
-static struct sim_project
-sim_project(const char *name, struct sim_app *app)
+static struct sim_project sim_project(const char *name, struct sim_app *app)
 {
 	return (struct sim_project){ .name = name,
 		.share = 100,
@@ -317,8 +311,7 @@ START_TEST(power_goes)
 }
 END_TEST
 
-static size_t
-npolicies(void)
+static size_t npolicies(void)
 {
 	size_t n = 0;
 

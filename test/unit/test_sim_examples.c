@@ -30,9 +30,8 @@ static const struct {
 #undef LAST_DAYS
 };
 
-static void
-run_example(const char *policy, const char *text, double days, struct arena *a,
-    struct sim_figures *fig, struct sim_sums *sums)
+static void run_example(const char *policy, const char *text, double days,
+    struct arena *a, struct sim_figures *fig, struct sim_sums *sums)
 {
 	struct sim_options o = {
 		.policy = policy_find(policy), .days = days, .seed = 1
@@ -88,8 +87,7 @@ static const struct {
 #undef LAST_DAYS
 };
 
-static double
-used_until(size_t row, const char *policy, const char *text, double day)
+static double used_until(size_t row, const char *policy, const char *text, double day)
 {
 	struct arena a = { 0 };
 	struct sim_figures fig;

@@ -22,8 +22,7 @@ static const struct policy *all[32];
 static size_t nall;
 static const char *table;
 
-static const char *
-source(const char *path)
+static const char *source(const char *path)
 {
 	const char *srcdir = getenv("srcdir");
 
@@ -31,8 +30,7 @@ source(const char *path)
 }
 
 /* Exits on an error, because Check can only fail inside a test. */
-static void
-need(enum err e, const struct fail *f)
+static void need(enum err e, const struct fail *f)
 {
 	if (e != OK)
 		fprintf(stderr, "sim_golden: %s\n", f->detail);
@@ -46,8 +44,7 @@ struct digest {
 	uint64_t lines;
 };
 
-static void
-sim_golden_add_line(void *to, const struct sim_event *e)
+static void sim_golden_add_line(void *to, const struct sim_event *e)
 {
 	struct digest *d = to;
 	struct buf b = buf_new(&d->a);
@@ -60,8 +57,7 @@ sim_golden_add_line(void *to, const struct sim_event *e)
 }
 
 /* "scenario policy hash lines idle wasted violation met missed" */
-static void
-run_line(const char *name, const struct policy *policy, struct buf *out)
+static void run_line(const char *name, const struct policy *policy, struct buf *out)
 {
 	struct arena a = { 0 };
 	struct sim_scenario s;
@@ -106,8 +102,7 @@ START_TEST(as_it_was)
 }
 END_TEST
 
-static void
-sim_golden_refresh(void)
+static void sim_golden_refresh(void)
 {
 	struct buf b = buf_new(&process);
 	struct fail f = { 0 };
@@ -122,8 +117,7 @@ sim_golden_refresh(void)
 	need(fs_write(source("test/golden/sim.table"), b.p, b.n, 0644, &f), &f);
 }
 
-static void
-set_up(void)
+static void set_up(void)
 {
 	struct fail f = { 0 };
 	char *bytes = NULL;

@@ -17,8 +17,7 @@ struct outcome {
 };
 
 /* Returns the mean outcome of several runs of a scenario of test/sim. */
-static struct outcome
-mean(const char *name, const char *policy, double days, int runs)
+static struct outcome mean(const char *name, const char *policy, double days, int runs)
 {
 	const char *srcdir = getenv("srcdir");
 	struct outcome o = { 0 };
@@ -73,8 +72,7 @@ static const struct peer {
 
 /* Per job, at 10 or 100 days. In the first days of s11_unavail upstream hardly ever
  * tries the server that is down for more than half of the time. */
-static double
-most_contacts(const struct peer *p, int k)
+static double most_contacts(const struct peer *p, int k)
 {
 	bool unavail = strcmp(p->name, "s11_unavail") == 0;
 

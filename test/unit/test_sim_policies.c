@@ -28,8 +28,7 @@ static const char *const passes[] = {
 };
 
 /* Returns the i-th policy that passes the row; NULL if there are no more. */
-static const char *
-policy_of(enum row row, int i)
+static const char *policy_of(enum row row, int i)
 {
 	static char name[32];
 	const char *p = passes[row];
@@ -45,8 +44,7 @@ policy_of(enum row row, int i)
 	return n == 0 ? NULL : policy_find(name)->name;
 }
 
-static int
-count_of(enum row row)
+static int count_of(enum row row)
 {
 	int n = 0;
 
@@ -55,8 +53,7 @@ count_of(enum row row)
 	return n;
 }
 
-static size_t
-nplain(void)
+static size_t nplain(void)
 {
 	size_t n = 0;
 
@@ -65,8 +62,7 @@ nplain(void)
 	return n;
 }
 
-static size_t
-nvariants(void)
+static size_t nvariants(void)
 {
 	size_t n = 0;
 
@@ -75,8 +71,7 @@ nvariants(void)
 	return n;
 }
 
-static bool
-one_of(const char *policy, const char *a, const char *b)
+static bool one_of(const char *policy, const char *a, const char *b)
 {
 	return strncmp(policy, a, strlen(a)) == 0 || strncmp(policy, b, strlen(b)) == 0;
 }
@@ -115,8 +110,7 @@ struct watch {
 	size_t nrunning;
 };
 
-static double
-left_now(const struct watch *w, double t)
+static double left_now(const struct watch *w, double t)
 {
 	double left = w->queued;
 
@@ -125,8 +119,7 @@ left_now(const struct watch *w, double t)
 	return left;
 }
 
-static void
-count_hours(struct watch *w, size_t project, double from, double until)
+static void count_hours(struct watch *w, size_t project, double from, double until)
 {
 	from -= w->slices_from;
 	until -= w->slices_from;
@@ -135,8 +128,7 @@ count_hours(struct watch *w, size_t project, double from, double until)
 		    0, fmin(until, (h + 1) * H) - fmax(from, h * H));
 }
 
-static void
-leave(struct watch *w, const struct sim_event *e)
+static void leave(struct watch *w, const struct sim_event *e)
 {
 	double ran = e->t - (double)w->job[e->job].since;
 
@@ -154,8 +146,7 @@ leave(struct watch *w, const struct sim_event *e)
 		w->queued -= (double)w->job[e->job].left;
 }
 
-static void
-job_arrives(struct watch *w, const struct sim_event *e)
+static void job_arrives(struct watch *w, const struct sim_event *e)
 {
 	double run_s = w->sc->projects[e->project].apps[e->app].run_s;
 
@@ -171,8 +162,7 @@ job_arrives(struct watch *w, const struct sim_event *e)
 	w->last[e->project] = e->t;
 }
 
-static void
-policies_listen(void *listener, const struct sim_event *e)
+static void policies_listen(void *listener, const struct sim_event *e)
 {
 	struct watch *w = listener;
 
@@ -223,8 +213,8 @@ struct result {
 	struct watch *w;
 };
 
-static struct result *
-simulate(struct result *r, const char *policy, const char *scenario, double days)
+static struct result *simulate(
+    struct result *r, const char *policy, const char *scenario, double days)
 {
 	struct sim_options o = { .policy = policy_find(policy),
 		.days = days,
@@ -256,8 +246,7 @@ simulate(struct result *r, const char *policy, const char *scenario, double days
 }
 
 /* Returns the instance-seconds of a resource that a project used between two days. */
-static double
-used(const char *policy, const char *scenario, double from, double until,
+static double used(const char *policy, const char *scenario, double from, double until,
     size_t project, size_t rsc)
 {
 	struct result r;

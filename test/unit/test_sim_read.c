@@ -20,8 +20,7 @@ static const struct refused {
 #undef REFUSED
 };
 
-static enum err
-sim_read_parse(
+static enum err sim_read_parse(
     struct arena *a, const char *text, struct sim_scenario *s, struct fail *f)
 {
 	char dir[PATH_MAX];
@@ -35,8 +34,7 @@ sim_read_parse(
 	return e;
 }
 
-static struct sim_scenario
-good(struct arena *a, const char *text)
+static struct sim_scenario good(struct arena *a, const char *text)
 {
 	struct sim_scenario s;
 	struct fail f = { 0 };
@@ -63,8 +61,7 @@ struct log {
 	struct buf b;
 };
 
-static void
-sim_read_add_line(void *to, const struct sim_event *e)
+static void sim_read_add_line(void *to, const struct sim_event *e)
 {
 	struct log *l = to;
 
@@ -72,8 +69,7 @@ sim_read_add_line(void *to, const struct sim_event *e)
 	buf_puts(&l->b, "\n");
 }
 
-static char *
-sim_read_history(struct arena *a, const struct sim_scenario *s)
+static char *sim_read_history(struct arena *a, const struct sim_scenario *s)
 {
 	struct log l = { s, buf_new(a) };
 	struct sim_options o = { .policy = policies[0],

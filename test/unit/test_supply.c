@@ -28,8 +28,7 @@ struct scene {
 
 /* App 1 runs on CPUs, app 2 on NVIDIA; app 3, which exists if flags have an n, uses
  * almost no CPU. */
-static void
-apps_of(struct scene *s, const char *flags)
+static void apps_of(struct scene *s, const char *flags)
 {
 	static char none[] = "", stars[] = "stars", pulses[] = "pulses", net[] = "net";
 	static char nvidia[] = "NVIDIA", anonymous[] = "anonymous";
@@ -78,9 +77,8 @@ apps_of(struct scene *s, const char *flags)
  * statistics; L = a claim was lost; R = the host is refused; C<n> = file set n, or app
  * -n, is contended; O<n> = result n is the only candidate.
  */
-static struct scene *
-scene_new(const char *options, double hours, const char *flags, const char *files,
-    const char *jobs)
+static struct scene *scene_new(const char *options, double hours, const char *flags,
+    const char *files, const char *jobs)
 {
 	static int64_t no_app = -1;
 	struct world *w = world_new(options, hours * HOUR);
@@ -118,16 +116,14 @@ scene_new(const char *options, double hours, const char *flags, const char *file
 	return s;
 }
 
-static void
-scene_serve(struct scene *s)
+static void scene_serve(struct scene *s)
 {
 	s->p = supply_new(&s->w->a, &s->in);
 	store_serve(&s->store, s->p, &s->locked, &s->queries);
 }
 
 /* Asks for more as a decision does that refused no app. */
-static void
-scene_more(struct scene *s)
+static void scene_more(struct scene *s)
 {
 	struct decision d = { .more = true,
 		.apps_refused = NEWN(&s->w->a, bool, s->cat.napps) };
@@ -136,8 +132,7 @@ scene_more(struct scene *s)
 	store_serve(&s->store, s->p, &s->locked, &s->queries);
 }
 
-static void
-queries_are(struct scene *s, const char *name, const char *want)
+static void queries_are(struct scene *s, const char *name, const char *want)
 {
 	ck_assert_msg(strcmp(s->queries.p, want) == 0, "%s:\n%s\nnot\n%s", name,
 	    s->queries.p, want);

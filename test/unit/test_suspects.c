@@ -104,23 +104,20 @@ static const char digest_1[MD5_HEX] = "0123456789abcdef0123456789abcdef",
 		  digest_2[MD5_HEX] = "fedcba9876543210fedcba9876543210";
 enum { NOW = 1000000 };
 
-static void
-setup(void)
+static void setup(void)
 {
 	unit_dir(dir);
 	snprintf(path, sizeof(path), "%s/suspects", dir);
 }
 
-static void
-teardown(void)
+static void teardown(void)
 {
 	struct fail f;
 
 	fs_rmtree(dir, &f);
 }
 
-static size_t
-open_suspects(struct suspects *s)
+static size_t open_suspects(struct suspects *s)
 {
 	struct fail f = { 0 };
 	size_t found = 99;
@@ -130,21 +127,18 @@ open_suspects(struct suspects *s)
 	return found;
 }
 
-static uint64_t
-id_of(const char *body)
+static uint64_t id_of(const char *body)
 {
 	return request_identity(body, strlen(body));
 }
 
-static bool
-has(const struct suspects *s, const char *body)
+static bool has(const struct suspects *s, const char *body)
 {
 	return suspects_has(s, body, strlen(body));
 }
 
 /* A process that begins to work on requests and is killed, or ends as it should. */
-static void
-process(bool killed, const char *const *bodies, size_t n)
+static void process(bool killed, const char *const *bodies, size_t n)
 {
 	pid_t pid = fork();
 	struct suspects s;

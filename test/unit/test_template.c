@@ -11,8 +11,7 @@
 
 static struct arena a;
 
-static void
-teardown(void)
+static void teardown(void)
 {
 	arena_free(&a);
 }

@@ -396,8 +396,7 @@ START_TEST(words)
 }
 END_TEST
 
-static struct conf *
-config_with(struct arena *a, const char *dir, const char *options)
+static struct conf *config_with(struct arena *a, const char *dir, const char *options)
 {
 	const char *path = arena_printf(a, "%s/config.xml", dir);
 	const char *text = arena_printf(

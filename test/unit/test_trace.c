@@ -16,14 +16,12 @@
 
 static char dir[PATH_MAX];
 
-static char *
-trace_path(struct arena *a, const char *name)
+static char *trace_path(struct arena *a, const char *name)
 {
 	return arena_printf(a, "%s/%s", dir, name);
 }
 
-static void
-done(struct arena *a)
+static void done(struct arena *a)
 {
 	struct fail f = { 0 };
 
@@ -41,8 +39,7 @@ struct seen {
 	char newest[64];
 };
 
-static void
-see(void *ctx, uint64_t number, const char *p, size_t n)
+static void see(void *ctx, uint64_t number, const char *p, size_t n)
 {
 	struct seen *s = ctx;
 
@@ -56,8 +53,7 @@ see(void *ctx, uint64_t number, const char *p, size_t n)
 	s->n++;
 }
 
-static struct seen
-read_ring(struct arena *a, const char *name)
+static struct seen read_ring(struct arena *a, const char *name)
 {
 	struct seen s = { 0 };
 	struct fail f = { 0 };
@@ -67,16 +63,14 @@ read_ring(struct arena *a, const char *name)
 	return s;
 }
 
-static void
-put_trace_file(struct ring *r, const char *text)
+static void put_trace_file(struct ring *r, const char *text)
 {
 	struct fail f = { 0 };
 
 	ck_assert_msg(ring_put(r, text, strlen(text), &f) == OK, "%s", f.detail);
 }
 
-static struct ring
-trace_opened(int64_t most, size_t bytes)
+static struct ring trace_opened(int64_t most, size_t bytes)
 {
 	struct fail f = { 0 };
 	struct ring r;
@@ -148,8 +142,7 @@ START_TEST(ring_goes_on)
 END_TEST
 
 /* Flips a byte of the file; a second call restores it. */
-static void
-flip(const struct ring *r, size_t i)
+static void flip(const struct ring *r, size_t i)
 {
 	char c;
 
@@ -246,8 +239,7 @@ END_TEST
 
 /* --- rows as text --- */
 
-static const struct row_shape *
-shape_sent(void)
+static const struct row_shape *shape_sent(void)
 {
 	size_t k = 0;
 
@@ -323,8 +315,7 @@ END_TEST
  * keeps.
  */
 enum { MANY = 100 };
-static struct trace *
-sample(struct arena *a, unsigned sections)
+static struct trace *sample(struct arena *a, unsigned sections)
 {
 	static char name[] = "f", job_name[] = "w_0", type[] = "CPU",
 		    say[] = "No tasks";
@@ -417,8 +408,8 @@ START_TEST(trace_says_all)
 }
 END_TEST
 
-static char *
-trace_written(struct arena *a, const struct trace *t, unsigned sections, size_t *n)
+static char *trace_written(
+    struct arena *a, const struct trace *t, unsigned sections, size_t *n)
 {
 	struct buf b = buf_new(a);
 
@@ -587,8 +578,7 @@ struct counted {
 	char text[400];
 };
 
-static void
-put_counter(void *ctx, const char *name, uint64_t value)
+static void put_counter(void *ctx, const char *name, uint64_t value)
 {
 	struct counted *c = ctx;
 	size_t n = strlen(c->text);
@@ -597,8 +587,7 @@ put_counter(void *ctx, const char *name, uint64_t value)
 	    (unsigned long long)value);
 }
 
-static const char *
-counters_text(struct arena *a, const char *path)
+static const char *counters_text(struct arena *a, const char *path)
 {
 	struct counted *c = NEW(a, struct counted);
 	struct fail f = { 0 };

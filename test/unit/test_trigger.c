@@ -16,8 +16,7 @@ static struct fail f;
 #define ck_ok(call)                                                                    \
 	ck_assert_msg((call) == OK, "%s: %s: %s", err_name(f.code), f.where, f.detail)
 
-static struct triggers
-triggers_in(const struct conf *cf, struct trigger_cache *cache)
+static struct triggers triggers_in(const struct conf *cf, struct trigger_cache *cache)
 {
 	return (struct triggers){
 		.store = &trigger_store_dirs, .conf = cf, .cache = cache
@@ -45,8 +44,7 @@ END_TEST
  * Sets the directory's modification time back, as if it had not changed. It must have
  * as many names as before: where files lie in memory, their number is part of its size.
  */
-static void
-stand_still(const char *project, enum trigger of)
+static void stand_still(const char *project, enum trigger of)
 {
 	unit_written(
 	    arena_printf(&a, "%s/locality_scheduling/%s", project, trigger_name(of)),

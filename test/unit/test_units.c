@@ -19,8 +19,7 @@
 	"<log_dir>/var/log/locus/stars</log_dir><run_dir>/run/locus/stars</run_dir>" options \
 	"</config>" more "</boinc>"
 
-static struct conf *
-units_conf(struct arena *a, const char *text)
+static struct conf *units_conf(struct arena *a, const char *text)
 {
 	struct fail f = { 0 };
 	struct conf *cf;
@@ -31,8 +30,7 @@ units_conf(struct arena *a, const char *text)
 	return cf;
 }
 
-static void
-has_line(const char *text, const char *line)
+static void has_line(const char *text, const char *line)
 {
 	size_t n = strlen(line);
 
@@ -121,8 +119,7 @@ START_TEST(written_once)
 }
 END_TEST
 
-static size_t
-heard(int fd, char *text, size_t room)
+static size_t heard(int fd, char *text, size_t room)
 {
 	ssize_t n = recv(fd, text, room - 1, MSG_DONTWAIT);
 

@@ -15,8 +15,7 @@
 
 static struct arena a;
 
-static struct conf *
-upload_conf_of(const char *dir, const char *options)
+static struct conf *upload_conf_of(const char *dir, const char *options)
 {
 	const char *text = arena_printf(
 	    &a, "<boinc><config>%s</config></boinc>", options);
@@ -79,9 +78,8 @@ START_TEST(output_name)
 END_TEST
 
 /* Parameters: one part to upload, and the expected errors. */
-static void
-upload_put(const struct conf *cf, const char *text, int64_t offset, int64_t nbytes,
-    const char *md5, enum err open, enum err finish)
+static void upload_put(const struct conf *cf, const char *text, int64_t offset,
+    int64_t nbytes, const char *md5, enum err open, enum err finish)
 {
 	char file_name[] = "f";
 	struct upload u = { .name = file_name, .offset = offset, .nbytes = nbytes };
@@ -183,8 +181,7 @@ END_TEST
  * Uploads in a child process. Returns its exit code: 0 if the server says that its file
  * is stored.
  */
-static int
-uploader(const struct conf *cf, int number)
+static int uploader(const struct conf *cf, int number)
 {
 	char file_name[] = "f", md5[MD5_HEX],
 	     *text = arena_printf(&a, "the file of number %02d", number);
@@ -386,8 +383,7 @@ END_TEST
 
 /* --- settings --- */
 
-static void
-configure(const char *dir, const char *options)
+static void configure(const char *dir, const char *options)
 {
 	const char *path = arena_printf(&a, "%s/config.xml", dir);
 	const char *text = arena_printf(

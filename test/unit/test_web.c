@@ -59,15 +59,13 @@ END_TEST
 static struct arena a;
 static struct buf b;
 
-static void
-setup(void)
+static void setup(void)
 {
 	a = (struct arena){ 0 };
 	b = buf_new(&a);
 }
 
-static void
-teardown(void)
+static void teardown(void)
 {
 	arena_free(&a);
 }
@@ -111,8 +109,7 @@ static const struct {
 #include "test/unit/web_cases.def"
 };
 
-static struct conf *
-conf_with(const char *options)
+static struct conf *conf_with(const char *options)
 {
 	const char *text = arena_printf(&a,
 	    "<boinc><config><long_name>A &amp; B</long_name>"
@@ -175,8 +172,7 @@ END_TEST
 
 #define STR(name, text) .name = arena_strdup(&a, text)
 
-static struct user_info
-somebody(void)
+static struct user_info somebody(void)
 {
 	return (struct user_info){
 		.id = 7,

@@ -6,8 +6,7 @@
 #include "test/unit/unit.h"
 #include "lib/banned.h"
 
-static char *
-dump(struct arena *a, const struct xml_node *n)
+static char *dump(struct arena *a, const struct xml_node *n)
 {
 	char *s = arena_printf(a, "%s%s%s", n->name, n->unclosed ? "!" : "", n->text);
 

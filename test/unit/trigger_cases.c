@@ -15,8 +15,7 @@ static struct arena a;
 #define ck_err(call, code) ck_assert_str_eq(err_name(call), err_name(code))
 
 /* Returns the names of the triggers, each followed by a blank. */
-static char *
-trigger_listed(const struct triggers *t, enum trigger of)
+static char *trigger_listed(const struct triggers *t, enum trigger of)
 {
 	char **names, *all = arena_strdup(&a, "");
 	size_t n;
@@ -27,8 +26,7 @@ trigger_listed(const struct triggers *t, enum trigger of)
 	return all;
 }
 
-static char *
-claimed(const struct triggers *t)
+static char *claimed(const struct triggers *t)
 {
 	struct claim *c;
 	char *all = arena_strdup(&a, "");
@@ -42,8 +40,8 @@ claimed(const struct triggers *t)
 	return all;
 }
 
-static int64_t
-age(const struct triggers *t, enum trigger of, const char *name, int64_t now)
+static int64_t age(
+    const struct triggers *t, enum trigger of, const char *name, int64_t now)
 {
 	int64_t s;
 
@@ -51,8 +49,7 @@ age(const struct triggers *t, enum trigger of, const char *name, int64_t now)
 	return s;
 }
 
-static void
-raised_and_cleared(const struct triggers *t, const struct triggers *other)
+static void raised_and_cleared(const struct triggers *t, const struct triggers *other)
 {
 	for (enum trigger k = 0; k < TRIGGER__MAX; k++) {
 		ck_assert_str_eq(trigger_listed(t, k), "");
@@ -76,8 +73,8 @@ raised_and_cleared(const struct triggers *t, const struct triggers *other)
 	ck_ok(trigger_clear(t, TRIGGER_NEED_WORK, "stranger", &f));
 }
 
-static void
-lists_are_sorted_bytewise(const struct triggers *t, const struct triggers *other)
+static void lists_are_sorted_bytewise(
+    const struct triggers *t, const struct triggers *other)
 {
 	char *names[] = { arena_strdup(&a, "b"), arena_strdup(&a, "G"),
 		arena_strdup(&a, "d'%_~") };
@@ -96,8 +93,7 @@ lists_are_sorted_bytewise(const struct triggers *t, const struct triggers *other
 	ck_assert(there[0] && !there[1] && there[2]);
 }
 
-static void
-a_claim_is_for_one(const struct triggers *t, const struct triggers *other)
+static void a_claim_is_for_one(const struct triggers *t, const struct triggers *other)
 {
 	ck_err(trigger_claim(t, "F", &f), E_NOTFOUND);
 	ck_ok(trigger_raise(t, TRIGGER_NEED_WORK, "F", &f));
@@ -116,8 +112,8 @@ a_claim_is_for_one(const struct triggers *t, const struct triggers *other)
  * A trigger raised between claim and done is kept, because it asks for work not made
  * then (race 1).
  */
-static void
-race_01_raised_during_a_claim(const struct triggers *t, const struct triggers *other)
+static void race_01_raised_during_a_claim(
+    const struct triggers *t, const struct triggers *other)
 {
 	ck_ok(trigger_raise(t, TRIGGER_NEED_WORK, "F", &f));
 	ck_ok(trigger_claim(t, "F", &f));
@@ -132,8 +128,7 @@ race_01_raised_during_a_claim(const struct triggers *t, const struct triggers *o
 	ck_assert_str_eq(claimed(t), "");
 }
 
-static void
-a_claim_goes_back(const struct triggers *t, const struct triggers *other)
+static void a_claim_goes_back(const struct triggers *t, const struct triggers *other)
 {
 	ck_err(trigger_claim_back(t, "F", &f), E_NOTFOUND);
 	ck_ok(trigger_raise(t, TRIGGER_NEED_WORK, "F", &f));
@@ -152,8 +147,7 @@ a_claim_goes_back(const struct triggers *t, const struct triggers *other)
 	ck_assert_str_eq(trigger_listed(t, TRIGGER_NEED_WORK), "");
 }
 
-static void
-names_are_checked(const struct triggers *t, const struct triggers *other)
+static void names_are_checked(const struct triggers *t, const struct triggers *other)
 {
 	static const char *const refused[] = { "", ".", "..", "a/b", "/etc/passwd",
 		".claim-F",

@@ -41,8 +41,7 @@
 /*
  * Makes a new directory that contains only its mark, so that fs_rmtree() may remove it.
  */
-static inline char *
-unit_dir(char buf[PATH_MAX])
+static inline char *unit_dir(char buf[PATH_MAX])
 {
 	const char *tmp = getenv("TMPDIR");
 
@@ -55,8 +54,7 @@ unit_dir(char buf[PATH_MAX])
 }
 
 /* Sets the modification time of a file or directory, s since 1970. */
-static inline void
-unit_written(const char *path, int64_t s)
+static inline void unit_written(const char *path, int64_t s)
 {
 	const struct timespec at[2] = { { .tv_sec = s }, { .tv_sec = s } };
 

@@ -37,8 +37,7 @@ struct walk {
 	size_t nskip;
 };
 
-static bool
-is_skipped(const struct walk *w, const char *name)
+static bool is_skipped(const struct walk *w, const char *name)
 {
 	if (strncmp(name, ".tmp-", strlen(".tmp-")) == 0 || strcmp(name, FS_MARK) == 0)
 		return true;
@@ -48,8 +47,7 @@ is_skipped(const struct walk *w, const char *name)
 	return false;
 }
 
-static enum err
-put_at(struct walk *w, struct fail *f)
+static enum err put_at(struct walk *w, struct fail *f)
 {
 	char name[PATH_MAX + 16];
 
@@ -58,8 +56,7 @@ put_at(struct walk *w, struct fail *f)
 }
 
 /* Puts what is in the directory w->path. A directory that vanishes is none. */
-static enum err
-files_walk_dir(struct walk *w, int depth, struct fail *f)
+static enum err files_walk_dir(struct walk *w, int depth, struct fail *f)
 {
 	size_t n = strlen(w->path);
 	DIR *d = opendir(w->path);
@@ -95,9 +92,8 @@ files_walk_dir(struct walk *w, int depth, struct fail *f)
 }
 
 /* Begins at dir, without links in its path, so that skipped paths are recognised. */
-static enum err
-files_walk_begin(struct walk *w, struct backup_out *b, const char *prefix,
-    const char *dir, struct fail *f)
+static enum err files_walk_begin(struct walk *w, struct backup_out *b,
+    const char *prefix, const char *dir, struct fail *f)
 {
 	*w = (struct walk){ .b = b, .prefix = prefix };
 	if (realpath(dir, w->path) == NULL)
@@ -107,8 +103,7 @@ files_walk_begin(struct walk *w, struct backup_out *b, const char *prefix,
 	return OK;
 }
 
-static void
-skip(struct walk *w, const char *path)
+static void skip(struct walk *w, const char *path)
 {
 	char real[PATH_MAX];
 
@@ -116,16 +111,15 @@ skip(struct walk *w, const char *path)
 		w->skip[w->nskip++] = arena_strdup(w->b->x->a, real);
 }
 
-static enum err
-put_tree(struct walk *w, struct fail *f)
+static enum err put_tree(struct walk *w, struct fail *f)
 {
 	TRY(put_at(w, f));
 	return files_walk_dir(w, 0, f);
 }
 
 /* Puts a directory and all in it under the name prefix; an absent one is OK. */
-static enum err
-files_put_dir(struct backup_out *b, const char *prefix, const char *dir, struct fail *f)
+static enum err files_put_dir(
+    struct backup_out *b, const char *prefix, const char *dir, struct fail *f)
 {
 	struct walk w;
 	enum err e = files_walk_begin(&w, b, prefix, dir, f);
@@ -134,8 +128,7 @@ files_put_dir(struct backup_out *b, const char *prefix, const char *dir, struct 
 }
 
 /* Puts the project's directory without what the archive has elsewhere. */
-static enum err
-files_put_project(struct backup_out *b, struct fail *f)
+static enum err files_put_project(struct backup_out *b, struct fail *f)
 {
 	static const char *const names[] = FILES_CONFIG, *const made[] = FILES_MADE;
 	const struct conf *cf = b->x->cf;
@@ -163,16 +156,14 @@ files_put_project(struct backup_out *b, struct fail *f)
 
 enum { HEAD_MOST = 1 << 20, LIST_MOST = 64 << 20, CHUNK_BYTES = 256 << 10 };
 
-const char *
-backup_text(const json_t *root, const char *key)
+const char *backup_text(const json_t *root, const char *key)
 {
 	const char *s = json_string_value(json_object_get(root, key));
 
 	return s == NULL ? "" : s;
 }
 
-void
-backup_in_free(struct backup_in *b)
+void backup_in_free(struct backup_in *b)
 {
 	tar_close(b->tar);
 	b->tar = NULL;
@@ -181,8 +172,7 @@ backup_in_free(struct backup_in *b)
 	arena_free(&b->list_arena);
 }
 
-enum err
-backup_read(struct backup_in *b, void *p, size_t max, size_t *n)
+enum err backup_read(struct backup_in *b, void *p, size_t max, size_t *n)
 {
 	TRY(tar_read(b->tar, p, max, n, b->f));
 	sha256_add(b->entry, p, *n);
@@ -193,8 +183,8 @@ backup_read(struct backup_in *b, void *p, size_t max, size_t *n)
 	return OK;
 }
 
-enum err
-backup_read_all(struct backup_in *b, struct arena *a, size_t max, char **p, size_t *n)
+enum err backup_read_all(
+    struct backup_in *b, struct arena *a, size_t max, char **p, size_t *n)
 {
 	if (b->now.size < 0 || (size_t)b->now.size > max)
 		return FAIL(
@@ -212,8 +202,7 @@ backup_read_all(struct backup_in *b, struct arena *a, size_t max, char **p, size
 }
 
 /* Reads what the caller has left of the current entry. */
-static enum err
-skip_rest(struct backup_in *b)
+static enum err skip_rest(struct backup_in *b)
 {
 	char chunk[CHUNK_BYTES];
 	size_t n = 0;
@@ -227,8 +216,7 @@ skip_rest(struct backup_in *b)
 }
 
 /* Keeps the name at the end of a line (list_add()). */
-static void
-keep_torn(struct backup_in *b, const char *line, size_t n)
+static void keep_torn(struct backup_in *b, const char *line, size_t n)
 {
 	const char *end = line + n - 1, *p = line;
 	struct buf name = buf_new(b->a);
@@ -251,8 +239,8 @@ keep_torn(struct backup_in *b, const char *line, size_t n)
 }
 
 /* Lines are equal, or differ only in that theirs says "torn". */
-static bool
-same_line(struct backup_in *b, const char *ours, const char *theirs, size_t n)
+static bool same_line(
+    struct backup_in *b, const char *ours, const char *theirs, size_t n)
 {
 	if (memcmp(ours, theirs, n) == 0)
 		return true;
@@ -263,8 +251,7 @@ same_line(struct backup_in *b, const char *ours, const char *theirs, size_t n)
 	return true;
 }
 
-static enum err
-compare_lists(struct backup_in *b, const char *list, size_t n)
+static enum err compare_lists(struct backup_in *b, const char *list, size_t n)
 {
 	const char *ours = b->list.p, *theirs = list;
 
@@ -285,8 +272,7 @@ compare_lists(struct backup_in *b, const char *list, size_t n)
 	return OK;
 }
 
-static enum err
-take_list(struct backup_in *b)
+static enum err take_list(struct backup_in *b)
 {
 	struct arena a = { 0 };
 	char *list;
@@ -305,8 +291,7 @@ take_list(struct backup_in *b)
 	return e;
 }
 
-static enum err
-take_json(struct backup_in *b, json_t **root)
+static enum err take_json(struct backup_in *b, json_t **root)
 {
 	struct arena a = { 0 };
 	char *text, unused[SHA256_HEX];
@@ -324,15 +309,13 @@ take_json(struct backup_in *b, json_t **root)
 	return e;
 }
 
-static int64_t
-number_of(const json_t *root, const char *key)
+static int64_t number_of(const json_t *root, const char *key)
 {
 	return json_integer_value(json_object_get(root, key));
 }
 
 /* Compares the archive with what its end says of it. */
-static enum err
-take_end(struct backup_in *b)
+static enum err take_end(struct backup_in *b)
 {
 	char digest[SHA256_HEX];
 	struct tar_entry none;
@@ -351,8 +334,7 @@ take_end(struct backup_in *b)
 	return FAIL(b->f, E_BADREQ, "the archive goes on after its end");
 }
 
-enum err
-backup_next(struct backup_in *b)
+enum err backup_next(struct backup_in *b)
 {
 	bool listed = strcmp(b->now.name, BACKUP_HEAD) != 0;
 
@@ -384,8 +366,7 @@ backup_next(struct backup_in *b)
 	}
 }
 
-enum err
-backup_in_begin(struct arena *a, int fd, struct backup_in *b, struct fail *f)
+enum err backup_in_begin(struct arena *a, int fd, struct backup_in *b, struct fail *f)
 {
 	enum err e;
 
@@ -440,8 +421,7 @@ struct backup_target { /* where the archive goes */
  * Root's process opens the file only in a directory that nobody but root can change;
  * elsewhere the project's account does, once this process has become it.
  */
-static enum err
-target_dir(struct cmd_ctx *x, const char *path, struct backup_target *t)
+static enum err target_dir(struct cmd_ctx *x, const char *path, struct backup_target *t)
 {
 	const char *slash = strrchr(path, '/');
 	bool of_root;
@@ -470,8 +450,7 @@ target_dir(struct cmd_ctx *x, const char *path, struct backup_target *t)
 	return OK;
 }
 
-static enum err
-target_open(struct cmd_ctx *x, struct backup_target *t)
+static enum err target_open(struct cmd_ctx *x, struct backup_target *t)
 {
 	struct stat st;
 
@@ -495,8 +474,7 @@ target_open(struct cmd_ctx *x, struct backup_target *t)
 	return t->fd < 0 ? FAIL_ERRNO(x->f, "creating %s.part", t->path) : OK;
 }
 
-static enum err
-target_finish(struct cmd_ctx *x, const struct backup_target *t)
+static enum err target_finish(struct cmd_ctx *x, const struct backup_target *t)
 {
 	if (t->dir == AT_FDCWD) {
 		TRY(fs_rename_new(t->part, t->path, x->f));
@@ -510,8 +488,7 @@ target_finish(struct cmd_ctx *x, const struct backup_target *t)
 }
 
 /* Gives a complete archive its name, or removes what failed. */
-static enum err
-target_close(struct cmd_ctx *x, struct backup_target *t, enum err e)
+static enum err target_close(struct cmd_ctx *x, struct backup_target *t, enum err e)
 {
 	if (t->is_stdout || t->fd < 0)
 		return e;
@@ -528,8 +505,7 @@ target_close(struct cmd_ctx *x, struct backup_target *t, enum err e)
 
 /* Takes the lock that keeps files from being deleted. Who deletes shares it for a
  * moment only. */
-static enum err
-hold_deletions(struct cmd_ctx *x, int *lock)
+static enum err hold_deletions(struct cmd_ctx *x, int *lock)
 {
 	const char *path = backup_lock_path(x->a, x->cf);
 	enum err e = fs_lock_wait(path, HOLD_MOST_MS, lock, x->f);
@@ -540,8 +516,8 @@ hold_deletions(struct cmd_ctx *x, int *lock)
 	return e;
 }
 
-static enum err
-put_backup_head(struct backup_out *b, const struct backup_opts *o, struct fail *f)
+static enum err put_backup_head(
+    struct backup_out *b, const struct backup_opts *o, struct fail *f)
 {
 	struct cmd_ctx *x = b->x;
 	struct row_text *server;
@@ -575,8 +551,8 @@ put_backup_head(struct backup_out *b, const struct backup_opts *o, struct fail *
  * after it. Triggers are older than the snapshot: one that says "no more work" must not
  * speak of work that the snapshot does not have.
  */
-static enum err
-put_all(struct backup_out *b, const struct backup_opts *o, struct fail *f)
+static enum err put_all(
+    struct backup_out *b, const struct backup_opts *o, struct fail *f)
 {
 	const struct conf *cf = b->x->cf;
 	struct dump_count rows = { .a = b->x->a };
@@ -616,8 +592,7 @@ struct backing_up {
 };
 
 /* Writes the archive to the target, which is opened here unless root has opened it. */
-static enum err
-backup_work(struct cmd_ctx *x, void *arg)
+static enum err backup_work(struct cmd_ctx *x, void *arg)
 {
 	const struct backing_up *w = arg;
 	struct backup_target *t = w->t;
@@ -653,8 +628,7 @@ backup_work(struct cmd_ctx *x, void *arg)
 /* locus doctor and the metrics tell how old the newest backup is. An older schema has
  * no place for it, nor has a database that is only read; the archive is complete
  * all the same. */
-static enum err
-note_backup(struct cmd_ctx *x, void *begun)
+static enum err note_backup(struct cmd_ctx *x, void *begun)
 {
 	struct fail f = { 0 };
 	int64_t schema;
@@ -668,8 +642,7 @@ note_backup(struct cmd_ctx *x, void *begun)
 	return OK;
 }
 
-static enum err
-backup_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err backup_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct backup_target t;
 	struct backing_up w = { opts, &t };

@@ -26,8 +26,7 @@ static const char *const dump_tools[] = { "mariadb-dump", "mysqldump", NULL };
 static const char *const load_tools[] = { "mariadb", "mysql", NULL };
 
 /* MySQL's tools have options that MariaDB's do not know; mysqldump may be a link. */
-static bool
-is_mysql(const char *tool)
+static bool is_mysql(const char *tool)
 {
 	char real[PATH_MAX];
 
@@ -36,8 +35,8 @@ is_mysql(const char *tool)
 	return strstr(text_base_name(real), "mariadb") == NULL;
 }
 
-static enum err
-find_tool(struct arena *a, const char *const *names, char **tool, struct fail *f)
+static enum err find_tool(
+    struct arena *a, const char *const *names, char **tool, struct fail *f)
 {
 	*tool = program_system(a, names);
 	if (*tool == NULL)
@@ -49,8 +48,7 @@ find_tool(struct arena *a, const char *const *names, char **tool, struct fail *f
 
 /* --- options of the connection: never on a command line, which everybody can read */
 
-static void
-put_given(struct buf *b, const char *name, const char *value)
+static void put_given(struct buf *b, const char *name, const char *value)
 {
 	if (value[0] == '\0')
 		return;
@@ -64,8 +62,7 @@ put_given(struct buf *b, const char *name, const char *value)
 }
 
 /* Connects as db_open() does. */
-static char *
-dump_client_options(struct arena *a, const struct conf *cf)
+static char *dump_client_options(struct arena *a, const struct conf *cf)
 {
 	struct buf b = buf_new(a);
 	bool local = cf->db_host[0] == '\0' || strcmp(cf->db_host, "localhost") == 0;
@@ -91,8 +88,7 @@ dump_client_options(struct arena *a, const struct conf *cf)
 
 enum { AT_LINE, IN_NAME, IN_ROWS, IN_TEXT, IN_ESCAPE, IN_REST };
 
-static struct row_count *
-count_table(struct dump_count *c)
+static struct row_count *count_table(struct dump_count *c)
 {
 	size_t i = 0;
 
@@ -104,8 +100,7 @@ count_table(struct dump_count *c)
 	return &c->tables[i];
 }
 
-static int
-count_in_rows(struct dump_count *c, char p)
+static int count_in_rows(struct dump_count *c, char p)
 {
 	switch (p) {
 	case '(':
@@ -125,8 +120,7 @@ count_in_rows(struct dump_count *c, char p)
 }
 
 /* A statement is recognised by the words before its table's name. */
-static int
-count_at_line(struct dump_count *c, char p)
+static int count_at_line(struct dump_count *c, char p)
 {
 	if (p != '`' && p != '\n' && c->words_n + 1 < sizeof(c->words)) {
 		c->words[c->words_n++] = p;
@@ -141,8 +135,7 @@ count_at_line(struct dump_count *c, char p)
 	return p == '\n' ? AT_LINE : IN_REST;
 }
 
-static int
-count_in_name(struct dump_count *c, char p)
+static int count_in_name(struct dump_count *c, char p)
 {
 	if (p != '`') {
 		if (c->name_n + 1 < sizeof(c->name))
@@ -156,8 +149,7 @@ count_in_name(struct dump_count *c, char p)
 	return IN_REST;
 }
 
-void
-dump_count(struct dump_count *c, const char *p, size_t n)
+void dump_count(struct dump_count *c, const char *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		switch (c->state) {
@@ -185,8 +177,7 @@ dump_count(struct dump_count *c, const char *p, size_t n)
 		}
 }
 
-json_t *
-dump_counts(const struct dump_count *c)
+json_t *dump_counts(const struct dump_count *c)
 {
 	json_t *all = json_object();
 
@@ -199,8 +190,8 @@ dump_counts(const struct dump_count *c)
 /* --- the tools --- */
 
 /* Waits for its end, if it runs; kill_it: ends it at once, which is no failure. */
-static enum err
-tool_end(struct proc_child *c, const char *name, bool kill_it, struct fail *f)
+static enum err tool_end(
+    struct proc_child *c, const char *name, bool kill_it, struct fail *f)
 {
 	char words[TOOL_WORDS] = "";
 	int said = c->err, status;
@@ -226,16 +217,15 @@ tool_end(struct proc_child *c, const char *name, bool kill_it, struct fail *f)
 
 /* --- the dump --- */
 
-static size_t
-dump_options_add(const char **argv, size_t n, const char *const *options)
+static size_t dump_options_add(const char **argv, size_t n, const char *const *options)
 {
 	for (; *options != NULL; options++)
 		argv[n++] = *options;
 	return n;
 }
 
-static const char **
-dump_command(struct arena *a, const struct conf *cf, const char *tool)
+static const char **dump_command(
+    struct arena *a, const struct conf *cf, const char *tool)
 {
 	static const char *const common[] = { "--single-transaction", "--quick",
 		"--hex-blob", "--no-tablespaces", "--skip-add-locks",
@@ -268,8 +258,8 @@ struct dump { /* on its way into the archive */
 	bool ended;
 };
 
-static enum err
-put_pieces(struct backup_out *b, struct dump *d, struct dump_count *c, struct fail *f)
+static enum err put_pieces(
+    struct backup_out *b, struct dump *d, struct dump_count *c, struct fail *f)
 {
 	char name[48];
 
@@ -308,8 +298,7 @@ put_pieces(struct backup_out *b, struct dump *d, struct dump_count *c, struct fa
 	return OK;
 }
 
-enum err
-dump_put(struct backup_out *b, struct dump_count *c, struct fail *f)
+enum err dump_put(struct backup_out *b, struct dump_count *c, struct fail *f)
 {
 	struct arena *a = b->x->a;
 	struct dump d = { 0 };
@@ -338,8 +327,7 @@ dump_put(struct backup_out *b, struct dump_count *c, struct fail *f)
 
 /* --- loading --- */
 
-enum err
-dump_load_begin(
+enum err dump_load_begin(
     struct arena *a, const struct conf *cf, struct dump_load *l, struct fail *f)
 {
 	const char **argv = NEWN(a, const char *, ARGS_MOST);
@@ -361,8 +349,7 @@ dump_load_begin(
 	    &l->to, f);
 }
 
-enum err
-dump_load(struct dump_load *l, const char *p, size_t n, struct fail *f)
+enum err dump_load(struct dump_load *l, const char *p, size_t n, struct fail *f)
 {
 	while (n > 0) {
 		ssize_t put = write(l->to.in, p, n);
@@ -379,8 +366,7 @@ dump_load(struct dump_load *l, const char *p, size_t n, struct fail *f)
 	return OK;
 }
 
-enum err
-dump_load_end(struct dump_load *l, bool failed, struct fail *f)
+enum err dump_load_end(struct dump_load *l, bool failed, struct fail *f)
 {
 	struct fail f2 = { 0 };
 

@@ -14,8 +14,7 @@
 enum { CHUNK_BYTES = 256 << 10, LINKS_MOST = 100000 };
 
 /* Has a part of the name that would lead out of the directory? */
-static bool
-leads_out(const char *name)
+static bool leads_out(const char *name)
 {
 	for (const char *p = name; *p != '\0';) {
 		size_t n = strcspn(p, "/");
@@ -28,8 +27,7 @@ leads_out(const char *name)
 }
 
 /* Returns where an entry belongs; NULL if no directory of the project has it. */
-static char *
-path_of(struct arena *a, const struct conf *cf, const char *name)
+static char *path_of(struct arena *a, const struct conf *cf, const char *name)
 {
 	const struct {
 		const char *prefix, *dir;
@@ -45,8 +43,7 @@ path_of(struct arena *a, const struct conf *cf, const char *name)
 	return NULL;
 }
 
-static enum err
-extract_data(struct restore *r, int fd, const char *path)
+static enum err extract_data(struct restore *r, int fd, const char *path)
 {
 	char chunk[CHUNK_BYTES];
 	size_t n;
@@ -70,8 +67,7 @@ extract_data(struct restore *r, int fd, const char *path)
 	}
 }
 
-static enum err
-extract_file(struct restore *r, const char *path)
+static enum err extract_file(struct restore *r, const char *path)
 {
 	const struct tar_entry *t = &r->in.now;
 	const struct timespec times[2] = { { .tv_sec = t->mtime },
@@ -89,8 +85,7 @@ extract_file(struct restore *r, const char *path)
 	return e;
 }
 
-static enum err
-extract_at(struct restore *r, char *path)
+static enum err extract_at(struct restore *r, char *path)
 {
 	const struct tar_entry *t = &r->in.now;
 
@@ -113,8 +108,7 @@ extract_at(struct restore *r, char *path)
 	}
 }
 
-enum err
-restore_extract(struct restore *r)
+enum err restore_extract(struct restore *r)
 {
 	struct arena a = { 0 };
 	char *path = path_of(&a, r->x->cf, r->in.now.name);
@@ -129,8 +123,7 @@ restore_extract(struct restore *r)
 	return e;
 }
 
-enum err
-restore_extract_end(struct restore *r)
+enum err restore_extract_end(struct restore *r)
 {
 	for (size_t i = 0; i < r->nlinks; i++)
 		if (symlink(r->links[i].target, r->links[i].path) < 0)
@@ -145,8 +138,7 @@ restore_extract_end(struct restore *r)
 	return OK;
 }
 
-static enum err
-extract_all(struct restore *r)
+static enum err extract_all(struct restore *r)
 {
 	enum err e;
 
@@ -161,8 +153,7 @@ extract_all(struct restore *r)
 	return e == E_NOTFOUND ? restore_extract_end(r) : e;
 }
 
-enum err
-restore_read_files(struct restore *r)
+enum err restore_read_files(struct restore *r)
 {
 	enum err e;
 

@@ -14,8 +14,8 @@
 
 enum { LIST_MOST = 256 << 10, CHUNK_BYTES = 256 << 10, JSON_FLAGS = JSON_INDENT(1) };
 
-void
-list_add(struct buf *list, const struct tar_entry *t, bool torn, struct sha256 *data)
+void list_add(
+    struct buf *list, const struct tar_entry *t, bool torn, struct sha256 *data)
 {
 	static const char kinds[] = {
 		[TAR_FILE] = 'f', [TAR_DIR] = 'd', [TAR_LINK] = 'l'
@@ -34,8 +34,8 @@ list_add(struct buf *list, const struct tar_entry *t, bool torn, struct sha256 *
 	buf_puts(list, "\n");
 }
 
-enum err
-backup_out_begin(struct cmd_ctx *x, int fd, struct backup_out *b, struct fail *f)
+enum err backup_out_begin(
+    struct cmd_ctx *x, int fd, struct backup_out *b, struct fail *f)
 {
 	struct stat st;
 
@@ -50,8 +50,7 @@ backup_out_begin(struct cmd_ctx *x, int fd, struct backup_out *b, struct fail *f
 	return tar_create(fd, &b->tar, f);
 }
 
-void
-backup_out_free(struct backup_out *b)
+void backup_out_free(struct backup_out *b)
 {
 	tar_free(b->tar);
 	b->tar = NULL;
@@ -59,8 +58,7 @@ backup_out_free(struct backup_out *b)
 }
 
 /* Puts an entry that no list names: the head, a list, the end. */
-static enum err
-put_unlisted(
+static enum err put_unlisted(
     struct backup_out *b, const char *name, const void *p, size_t n, struct fail *f)
 {
 	const struct tar_entry t = { .name = name,
@@ -73,8 +71,7 @@ put_unlisted(
 	return tar_write(b->tar, p, n, f);
 }
 
-static enum err
-put_list(struct backup_out *b, struct fail *f)
+static enum err put_list(struct backup_out *b, struct fail *f)
 {
 	char name[32];
 
@@ -89,8 +86,8 @@ put_list(struct backup_out *b, struct fail *f)
 }
 
 /* Lists the entry whose data b->entry has digested. */
-static enum err
-entry_ended(struct backup_out *b, const struct tar_entry *t, bool torn, struct fail *f)
+static enum err entry_ended(
+    struct backup_out *b, const struct tar_entry *t, bool torn, struct fail *f)
 {
 	list_add(&b->list, t, torn, b->entry);
 	b->entries++;
@@ -98,9 +95,8 @@ entry_ended(struct backup_out *b, const struct tar_entry *t, bool torn, struct f
 	return b->list.n < LIST_MOST ? OK : put_list(b, f);
 }
 
-enum err
-backup_put_bytes(struct backup_out *b, const char *name, const void *p, size_t n,
-    const struct stat *st, struct fail *f)
+enum err backup_put_bytes(struct backup_out *b, const char *name, const void *p,
+    size_t n, const struct stat *st, struct fail *f)
 {
 	const struct tar_entry t = { .name = name,
 		.kind = TAR_FILE,
@@ -115,8 +111,7 @@ backup_put_bytes(struct backup_out *b, const char *name, const void *p, size_t n
 }
 
 /* Puts the data of a file; *torn: it had less than its size. */
-static enum err
-put_data(
+static enum err put_data(
     struct backup_out *b, int fd, const struct tar_entry *t, bool *torn, struct fail *f)
 {
 	char chunk[CHUNK_BYTES];
@@ -141,8 +136,8 @@ put_data(
 	return OK;
 }
 
-static enum err
-put_file(struct backup_out *b, struct tar_entry *t, const char *path, struct fail *f)
+static enum err put_file(
+    struct backup_out *b, struct tar_entry *t, const char *path, struct fail *f)
 {
 	struct stat st;
 	bool torn = false;
@@ -174,8 +169,7 @@ put_file(struct backup_out *b, struct tar_entry *t, const char *path, struct fai
 	return e == OK ? entry_ended(b, t, torn, f) : e;
 }
 
-enum err
-backup_put_path(
+enum err backup_put_path(
     struct backup_out *b, const char *name, const char *path, struct fail *f)
 {
 	struct tar_entry t = { .name = name };
@@ -210,15 +204,14 @@ backup_put_path(
 	return entry_ended(b, &t, false, f);
 }
 
-static int
-json_piece(const char *p, size_t n, void *arg)
+static int json_piece(const char *p, size_t n, void *arg)
 {
 	buf_put(arg, p, n);
 	return 0;
 }
 
-enum err
-backup_put_json(struct backup_out *b, const char *name, json_t *root, struct fail *f)
+enum err backup_put_json(
+    struct backup_out *b, const char *name, json_t *root, struct fail *f)
 {
 	struct arena a = { 0 };
 	struct buf text = buf_new(&a);
@@ -232,8 +225,7 @@ backup_put_json(struct backup_out *b, const char *name, json_t *root, struct fai
 	return e;
 }
 
-enum err
-backup_out_end(struct backup_out *b, json_t *extra, struct fail *f)
+enum err backup_out_end(struct backup_out *b, json_t *extra, struct fail *f)
 {
 	char digest[SHA256_HEX];
 	enum err e = put_list(b, f);

@@ -43,8 +43,7 @@ static const struct conf_change places[] = { { "project_dir", "." },
 	{ "debug_req_reply_dir", "" } };
 
 /* Nothing of the copy may be where the original's things are. */
-static enum err
-keep_inside(struct restore *r)
+static enum err keep_inside(struct restore *r)
 {
 	struct conf_change set[N(places) + 3];
 	struct account acc;
@@ -68,8 +67,7 @@ keep_inside(struct restore *r)
 	return conf_load(r->x->a, r->x->cf->path, &r->x->cf, NULL, NULL, r->x->f);
 }
 
-static enum err
-write_config(struct restore *r)
+static enum err write_config(struct restore *r)
 {
 	struct cmd_ctx *x = r->x;
 	const char *path = arena_printf(x->a, "%s/config.xml", r->dir);
@@ -91,8 +89,7 @@ write_config(struct restore *r)
 }
 
 /* The socket's place in config.xml may be the original's, which may be running. */
-static enum err
-here_make_database(struct restore *r)
+static enum err here_make_database(struct restore *r)
 {
 	struct cmd_ctx *x = r->x;
 	struct conf *own = NEW(x->a, struct conf);
@@ -108,8 +105,7 @@ here_make_database(struct restore *r)
 }
 
 /* Makes the directory, config.xml and an empty database; r->x->cf is the new one. */
-static enum err
-restore_here_prepare(struct restore *r)
+static enum err restore_here_prepare(struct restore *r)
 {
 	struct cmd_ctx *x = r->x;
 
@@ -135,8 +131,7 @@ restore_here_prepare(struct restore *r)
 	return here_make_database(r);
 }
 
-static enum err
-end_server(struct restore *r, struct fail *f)
+static enum err end_server(struct restore *r, struct fail *f)
 {
 	enum err e;
 
@@ -150,8 +145,7 @@ end_server(struct restore *r, struct fail *f)
 }
 
 /* Ends the database server and settles what the new project is. */
-static enum err
-restore_here_end(struct restore *r)
+static enum err restore_here_end(struct restore *r)
 {
 	struct cmd_ctx *x = r->x;
 	struct fail why = { 0 };
@@ -185,8 +179,7 @@ struct into {
 	bool own; /* with --url: a project of its own */
 };
 
-static enum err
-into_run_step(struct into *t, const char *name)
+static enum err into_run_step(struct into *t, const char *name)
 {
 	size_t n;
 	const struct install_step *s = install_steps(&n);
@@ -204,8 +197,7 @@ into_run_step(struct into *t, const char *name)
 	return OK;
 }
 
-static enum err
-into_run_steps(struct into *t, const char *const *names)
+static enum err into_run_steps(struct into *t, const char *const *names)
 {
 	for (; *names != NULL; names++)
 		TRY(into_run_step(t, *names));
@@ -215,8 +207,7 @@ into_run_steps(struct into *t, const char *const *names)
 /* --- the configuration --- */
 
 /* Is it the option's value, for a directory the one below project_dir? */
-static bool
-is_value(struct cmd_ctx *x, const struct conf_change *c)
+static bool is_value(struct cmd_ctx *x, const struct conf_change *c)
 {
 	const char *value = conf_value(x->a, x->cf, conf_find(c->old));
 
@@ -226,8 +217,7 @@ is_value(struct cmd_ctx *x, const struct conf_change *c)
 }
 
 /* Sets what depends on the machine and the name; the rest is the archive's. */
-static enum err
-adapt_config(struct into *t)
+static enum err adapt_config(struct into *t)
 {
 	struct cmd_ctx *x = t->in.x;
 	const struct installation *p = &t->in.p;
@@ -260,8 +250,7 @@ adapt_config(struct into *t)
 	return install_config_make(&t->in); /* its owner and mode */
 }
 
-static enum err
-into_begin(struct into *t)
+static enum err into_begin(struct into *t)
 {
 	struct cmd_ctx *x = t->in.x;
 	struct restore *r = t->r;
@@ -289,8 +278,7 @@ into_begin(struct into *t)
 }
 
 /* Makes account, directories, config.xml and the database. */
-static enum err
-restore_into_prepare(struct restore *r)
+static enum err restore_into_prepare(struct restore *r)
 {
 	static const char *const first[] = { "account", "directories", "configuration",
 		NULL };
@@ -320,8 +308,7 @@ restore_into_prepare(struct restore *r)
  * client finds among them, are the archive's: the client runs as the project's account,
  * which may change this database alone.
  */
-static enum err
-restore_into_load(struct restore *r)
+static enum err restore_into_load(struct restore *r)
 {
 	struct install *in = &r->into->in;
 	struct cmd_ctx *x = in->x;
@@ -341,8 +328,7 @@ restore_into_load(struct restore *r)
 
 /* --- the files, as the project's account --- */
 
-static enum err
-into_write_files(struct install *in)
+static enum err into_write_files(struct install *in)
 {
 	struct into *t = (struct into *)in;
 	struct restore *r = t->r;
@@ -362,8 +348,7 @@ into_write_files(struct install *in)
 /* --- the end --- */
 
 /* Changes the URLs in the stored work, which have the old name in two places. */
-static enum err
-into_readdress(struct into *t)
+static enum err into_readdress(struct into *t)
 {
 	static const char *const ends[] = { "/", "_cgi/" };
 	struct cmd_ctx *x = t->in.x;
@@ -377,8 +362,7 @@ into_readdress(struct into *t)
 }
 
 /* A project of its own gets a new identity, else it keeps the archive's. */
-static enum err
-settle_identity(struct into *t)
+static enum err settle_identity(struct into *t)
 {
 	struct cmd_ctx *x = t->in.x;
 	const char *text = t->r->identity;
@@ -392,8 +376,7 @@ settle_identity(struct into *t)
 }
 
 /* Writes the files, and runs the other steps of locus create. */
-static enum err
-restore_into_end(struct restore *r)
+static enum err restore_into_end(struct restore *r)
 {
 	static const char *const rest[] = { "files", "keys", "tmpfiles", "log rotation",
 		"unit", "Apache modules", "Apache site", NULL };
@@ -419,8 +402,7 @@ restore_into_end(struct restore *r)
 }
 
 /* Undoes the steps. */
-static void
-restore_into_undo(struct restore *r)
+static void restore_into_undo(struct restore *r)
 {
 	struct into *t = r->into;
 	struct fail f = { 0 };
@@ -463,15 +445,13 @@ static const struct field restore_options[] = {
 
 /* --- the database's part of an archive --- */
 
-static void
-say_restored_schema(const char *text)
+static void say_restored_schema(const char *text)
 {
 	printf("%-9s %s\n", "schema", text);
 }
 
 /* An older release's database becomes one of this release. */
-static enum err
-adapt_schema(struct restore *r)
+static enum err adapt_schema(struct restore *r)
 {
 	struct cmd_ctx *x = r->x;
 	int64_t version;
@@ -487,8 +467,7 @@ adapt_schema(struct restore *r)
 	return OK;
 }
 
-static enum err
-finish_database(struct restore *r)
+static enum err finish_database(struct restore *r)
 {
 	struct cmd_ctx *x = r->x;
 
@@ -508,14 +487,12 @@ finish_database(struct restore *r)
 
 /* --- entries --- */
 
-static bool
-entry_begins(const char *name, const char *with)
+static bool entry_begins(const char *name, const char *with)
 {
 	return strncmp(name, with, strlen(with)) == 0;
 }
 
-static enum err
-take_config(struct restore *r)
+static enum err take_config(struct restore *r)
 {
 	const char *name = r->in.now.name + strlen(BACKUP_CONFIG);
 	char *text;
@@ -531,8 +508,7 @@ take_config(struct restore *r)
 	return OK;
 }
 
-static enum err
-prepare(struct restore *r)
+static enum err prepare(struct restore *r)
 {
 	if (r->prepared)
 		return OK;
@@ -552,8 +528,7 @@ prepare(struct restore *r)
 	return r->o->into != NULL ? restore_into_prepare(r) : restore_here_prepare(r);
 }
 
-static enum err
-take_entry(struct restore *r)
+static enum err take_entry(struct restore *r)
 {
 	if (entry_begins(r->in.now.name, BACKUP_CONFIG))
 		return take_config(r);
@@ -580,8 +555,7 @@ take_entry(struct restore *r)
 	return r->o->here != NULL ? restore_extract(r) : OK;
 }
 
-static enum err
-take_entries(struct restore *r)
+static enum err take_entries(struct restore *r)
 {
 	enum err e;
 
@@ -612,8 +586,7 @@ take_entries(struct restore *r)
 
 /* --- the command --- */
 
-static enum err
-check_options(struct cmd_ctx *x, const struct restore_opts *o)
+static enum err check_options(struct cmd_ctx *x, const struct restore_opts *o)
 {
 	if (o->into != NULL && (o->user != NULL || o->port > 0))
 		return ctx_usage(x, "--user and --port are for --here");
@@ -625,8 +598,7 @@ check_options(struct cmd_ctx *x, const struct restore_opts *o)
 	return OK;
 }
 
-static enum err
-restore_end(struct restore *r)
+static enum err restore_end(struct restore *r)
 {
 	if (r->o->verify) {
 		struct cmd_ctx *x = r->x;
@@ -648,8 +620,7 @@ restore_end(struct restore *r)
 	return r->o->into != NULL ? restore_into_end(r) : restore_here_end(r);
 }
 
-static enum err
-restore_from(struct restore *r)
+static enum err restore_from(struct restore *r)
 {
 	enum err e = backup_in_begin(r->x->a, r->fd, &r->in, r->x->f);
 
@@ -687,15 +658,13 @@ restore_from(struct restore *r)
 	return e;
 }
 
-static enum err
-restore_work(struct cmd_ctx *x, void *r)
+static enum err restore_work(struct cmd_ctx *x, void *r)
 {
 	(void)x;
 	return restore_from(r);
 }
 
-static enum err
-restore_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err restore_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct restore r = { .x = x, .o = opts, .rows = { .a = x->a } };
 	bool is_stdin = strcmp(args[0], "-") == 0;

@@ -32,8 +32,7 @@ struct server_version {
 	int64_t major, minor;
 };
 
-static bool
-version_read(const char *text, struct server_version *v)
+static bool version_read(const char *text, struct server_version *v)
 {
 	char *end;
 
@@ -45,8 +44,7 @@ version_read(const char *text, struct server_version *v)
 	return true;
 }
 
-static bool
-version_is_old(const struct server_version *v)
+static bool version_is_old(const struct server_version *v)
 {
 	if (!v->mariadb)
 		return v->major < 8;
@@ -55,8 +53,7 @@ version_is_old(const struct server_version *v)
 
 /* The server refuses the password, or the account the database, or there is no server.
  */
-static char *
-database_cure(struct doctor *d, const char *why)
+static char *database_cure(struct doctor *d, const char *why)
 {
 	static const char user[] = "Access denied for user ", to[] = " to database ";
 	const char *account = strstr(why, user);
@@ -82,8 +79,7 @@ database_cure(struct doctor *d, const char *why)
 	                                doctor_on_server(d, start_database);
 }
 
-void
-doctor_database(struct doctor *d)
+void doctor_database(struct doctor *d)
 {
 	struct server_version v;
 	struct row_text *row;
@@ -104,8 +100,7 @@ doctor_database(struct doctor *d)
 		doctor_ok(d, "%s %s", v.mariadb ? "MariaDB" : "MySQL", row->s);
 }
 
-void
-doctor_schema(struct doctor *d)
+void doctor_schema(struct doctor *d)
 {
 	const char *upgrade = doctor_locus(d, "schema upgrade");
 	struct schema_remark *v;
@@ -140,8 +135,7 @@ doctor_schema(struct doctor *d)
 /* --- rights --- */
 
 /* Quotes 'user'@'host' of "user@host". */
-static char *
-account_quoted(struct arena *a, const char *account)
+static char *account_quoted(struct arena *a, const char *account)
 {
 	const char *at = strrchr(account, '@');
 
@@ -151,8 +145,7 @@ account_quoted(struct arena *a, const char *account)
 	    a, "\\`%.*s\\`@\\`%s\\`", (int)(at - account), account, at + 1);
 }
 
-static void
-check_excess(struct doctor *d, const char *account)
+static void check_excess(struct doctor *d, const char *account)
 {
 	struct row_text *v;
 	size_t n;
@@ -174,8 +167,7 @@ check_excess(struct doctor *d, const char *account)
 		}
 }
 
-void
-doctor_db_rights(struct doctor *d)
+void doctor_db_rights(struct doctor *d)
 {
 	static const struct {
 		enum stmt_id stmt;
@@ -208,8 +200,7 @@ doctor_db_rights(struct doctor *d)
 /* --- settings --- */
 
 /* Returns a variable of the server; NULL if it has none of that name. */
-static const char *
-variable_text(struct doctor *d, const char *name)
+static const char *variable_text(struct doctor *d, const char *name)
 {
 	struct row_status *v;
 	size_t n;
@@ -220,8 +211,7 @@ variable_text(struct doctor *d, const char *name)
 }
 
 /* Returns the same as a number; -1 if it is none. */
-static int64_t
-variable_number(struct doctor *d, const char *name)
+static int64_t variable_number(struct doctor *d, const char *name)
 {
 	const char *text = variable_text(d, name);
 	int64_t v;
@@ -229,8 +219,7 @@ variable_number(struct doctor *d, const char *name)
 	return text != NULL && text_i64(text, 0, INT64_MAX, &v) ? v : -1;
 }
 
-void
-doctor_db_durability(struct doctor *d)
+void doctor_db_durability(struct doctor *d)
 {
 	static const char name[] = "innodb_flush_log_at_trx_commit";
 	int64_t v = variable_number(d, name);
@@ -247,16 +236,14 @@ doctor_db_durability(struct doctor *d)
 		doctor_ok(d, "%s is %lld", name, (long long)v);
 }
 
-static int64_t
-table_bytes(struct doctor *d)
+static int64_t table_bytes(struct doctor *d)
 {
 	int64_t v = 0;
 
 	return db_number(d->x->db, d->f, &v, DOCTOR_TABLE_BYTES) == OK ? v : 0;
 }
 
-void
-doctor_db_memory(struct doctor *d)
+void doctor_db_memory(struct doctor *d)
 {
 	static const char name[] = "innodb_buffer_pool_size";
 	int64_t has = variable_number(d, name), tables = table_bytes(d),
@@ -274,8 +261,7 @@ doctor_db_memory(struct doctor *d)
 		    human_bytes(d->a, (double)has), human_bytes(d->a, (double)tables));
 }
 
-void
-doctor_db_log(struct doctor *d)
+void doctor_db_log(struct doctor *d)
 {
 	const char *name = variable_text(d, "innodb_redo_log_capacity") != NULL ?
 	                       "innodb_redo_log_capacity" :
@@ -292,8 +278,7 @@ doctor_db_log(struct doctor *d)
 }
 
 /* Connections of all clients, this one too; 0 if the server does not say. */
-static int64_t
-threads_connected(struct doctor *d)
+static int64_t threads_connected(struct doctor *d)
 {
 	struct row_status *v;
 	const char *text;
@@ -306,8 +291,7 @@ threads_connected(struct doctor *d)
 	return text != NULL && text_i64(text, 0, INT32_MAX, &used) ? used : 0;
 }
 
-void
-doctor_db_connections(struct doctor *d)
+void doctor_db_connections(struct doctor *d)
 {
 	static const char name[] = "max_connections";
 	/* A connection for each worker and daemon, and for commands and backups. */
@@ -334,8 +318,7 @@ doctor_db_connections(struct doctor *d)
 		    (long long)has, (long long)want);
 }
 
-void
-doctor_db_packet(struct doctor *d)
+void doctor_db_packet(struct doctor *d)
 {
 	static const char name[] = "max_allowed_packet";
 	int64_t has = variable_number(d, name);
@@ -348,8 +331,7 @@ doctor_db_packet(struct doctor *d)
 		doctor_ok(d, "%s is %s", name, human_bytes(d->a, (double)has));
 }
 
-void
-doctor_db_binlog(struct doctor *d)
+void doctor_db_binlog(struct doctor *d)
 {
 	const char *log = variable_text(d, "log_bin"),
 		   *format = variable_text(d, "binlog_format"),
@@ -373,8 +355,7 @@ doctor_db_binlog(struct doctor *d)
 		    in_cluster ? "; cluster node" : "");
 }
 
-void
-doctor_db_charset(struct doctor *d)
+void doctor_db_charset(struct doctor *d)
 {
 	const char *v = variable_text(d, "character_set_database");
 
@@ -395,8 +376,7 @@ doctor_db_charset(struct doctor *d)
 /* --- backups --- */
 
 /* Weekly backups pass, with a day of grace, and so does a new project without one. */
-void
-doctor_backup(struct doctor *d)
+void doctor_backup(struct doctor *d)
 {
 	const char *cure = doctor_locus(d,
 	    "backup /var/tmp/backup-$(date +%Y%m%d%H%M%S).tar.zst  # locus-backup(7) has backups that run by themselves");
@@ -419,8 +399,7 @@ doctor_backup(struct doctor *d)
 
 /* Checks of locus doctor: who can get the work that waits. */
 
-static void
-doctor_work_found(void *arg, const struct fsck_finding *f)
+static void doctor_work_found(void *arg, const struct fsck_finding *f)
 {
 	struct doctor *d = arg;
 	const struct fsck_words *w = fsck_words(f->code);
@@ -430,8 +409,7 @@ doctor_work_found(void *arg, const struct fsck_finding *f)
 	    f->more[0] == '\0' ? "" : ")");
 }
 
-void
-doctor_sendable(struct doctor *d)
+void doctor_sendable(struct doctor *d)
 {
 	if (stuck_find(d->x, STUCK_QUEUED, false,
 		&(const struct stuck_listener){ doctor_work_found, d }) != OK)
@@ -440,8 +418,7 @@ doctor_sendable(struct doctor *d)
 		doctor_ok(d, "nothing waits for a host that does not exist");
 }
 
-void
-doctor_independence(struct doctor *d)
+void doctor_independence(struct doctor *d)
 {
 	const struct conf *cf = d->cf;
 	int64_t accounts;

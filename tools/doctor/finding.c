@@ -13,8 +13,7 @@
 #include "tools/web_trouble.h"
 #include "lib/banned.h"
 
-__attribute__((format(printf, 4, 0))) static void
-finding_add(
+__attribute__((format(printf, 4, 0))) static void finding_add(
     struct doctor *d, enum verdict v, const char *cure, const char *fmt, va_list ap)
 {
 	char text[800];
@@ -25,8 +24,7 @@ finding_add(
 		human_text(d->a, text), human_text(d->a, cure) };
 }
 
-void
-doctor_ok(struct doctor *d, const char *fmt, ...)
+void doctor_ok(struct doctor *d, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -35,8 +33,7 @@ doctor_ok(struct doctor *d, const char *fmt, ...)
 	va_end(ap);
 }
 
-void
-doctor_warn(struct doctor *d, const char *cure, const char *fmt, ...)
+void doctor_warn(struct doctor *d, const char *cure, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -45,8 +42,7 @@ doctor_warn(struct doctor *d, const char *cure, const char *fmt, ...)
 	va_end(ap);
 }
 
-void
-doctor_fail(struct doctor *d, const char *cure, const char *fmt, ...)
+void doctor_fail(struct doctor *d, const char *cure, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -55,8 +51,7 @@ doctor_fail(struct doctor *d, const char *cure, const char *fmt, ...)
 	va_end(ap);
 }
 
-void
-doctor_skip(struct doctor *d, const char *fmt, ...)
+void doctor_skip(struct doctor *d, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -65,8 +60,7 @@ doctor_skip(struct doctor *d, const char *fmt, ...)
 	va_end(ap);
 }
 
-bool
-doctor_has_complained(const struct doctor *d)
+bool doctor_has_complained(const struct doctor *d)
 {
 	for (size_t i = d->n; i > 0 && d->v[i - 1].check == d->check; i--)
 		if (d->v[i - 1].verdict == VERDICT_WARN ||
@@ -75,21 +69,18 @@ doctor_has_complained(const struct doctor *d)
 	return false;
 }
 
-void
-doctor_is_cause(struct doctor *d)
+void doctor_is_cause(struct doctor *d)
 {
 	if (d->cause < 0)
 		d->cause = d->check;
 }
 
-bool
-doctor_db_refuses(const struct doctor *d)
+bool doctor_db_refuses(const struct doctor *d)
 {
 	return d->x->db == NULL && strstr(d->x->f->detail, "Access denied") != NULL;
 }
 
-bool
-doctor_complained_of(const struct doctor *d, const char *check)
+bool doctor_complained_of(const struct doctor *d, const char *check)
 {
 	static const char *const names[] = {
 #define CHECK(name, subject, when, title) #name,
@@ -105,8 +96,7 @@ doctor_complained_of(const struct doctor *d, const char *check)
 	return false;
 }
 
-void
-doctor_web_fault(
+void doctor_web_fault(
     struct doctor *d, const char *service, const char *url, const struct http_answer *w)
 {
 	struct web_trouble t;
@@ -120,8 +110,7 @@ doctor_web_fault(
 	doctor_fail(d, t.cure, "%s", t.text);
 }
 
-void
-doctor_fail_of_other(
+void doctor_fail_of_other(
     struct doctor *d, const char *service, const char *url, const char *text)
 {
 	const struct http_answer w = { .status = 200 };
@@ -132,20 +121,17 @@ doctor_fail_of_other(
 	    t.why == NULL ? "" : t.why);
 }
 
-char *
-doctor_locus(struct doctor *d, const char *words)
+char *doctor_locus(struct doctor *d, const char *words)
 {
 	return locus_command(d->a, d->cf, words);
 }
 
-char *
-doctor_set_option(struct doctor *d, const char *name, const char *value)
+char *doctor_set_option(struct doctor *d, const char *name, const char *value)
 {
 	return doctor_locus(d, arena_printf(d->a, "config set %s '%s'", name, value));
 }
 
-char *
-doctor_open_file(struct doctor *d, const char *path)
+char *doctor_open_file(struct doctor *d, const char *path)
 {
 	struct account own = { 0 };
 	struct fail ignored = { 0 };
@@ -157,8 +143,7 @@ doctor_open_file(struct doctor *d, const char *path)
 
 /* --- the database server --- */
 
-char *
-doctor_on_server(struct doctor *d, const char *command)
+char *doctor_on_server(struct doctor *d, const char *command)
 {
 	if (!db_is_remote(d->cf))
 		return arena_strdup(d->a, command);
@@ -166,8 +151,7 @@ doctor_on_server(struct doctor *d, const char *command)
 	    text_shell_word(d->a, command));
 }
 
-char *
-doctor_keep_variable(
+char *doctor_keep_variable(
     struct doctor *d, const char *name, const char *value, const char *now)
 {
 	struct fail ignored = { 0 };
@@ -182,8 +166,7 @@ doctor_keep_variable(
 		name, value, mysql ? "mysql" : "mariadb", now));
 }
 
-char *
-doctor_set_variable(struct doctor *d, const char *name, const char *value)
+char *doctor_set_variable(struct doctor *d, const char *name, const char *value)
 {
 	const char *now = arena_printf(d->a, "-e 'SET GLOBAL %s = %s'", name, value);
 
@@ -194,8 +177,7 @@ doctor_set_variable(struct doctor *d, const char *name, const char *value)
 	    d, name, value, arena_printf(d->a, "mariadb %s", now));
 }
 
-void
-doctor_db_fault(struct doctor *d, const struct fail *f)
+void doctor_db_fault(struct doctor *d, const struct fail *f)
 {
 	const struct conf *cf = d->cf;
 	const char *cure = doctor_on_server(d, "journalctl -n 30 -u mariadb -u mysql");

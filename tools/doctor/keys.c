@@ -14,22 +14,19 @@
 #include "tools/version.h"
 #include "lib/banned.h"
 
-static char *
-doctor_key_path(struct doctor *d, const char *name)
+static char *doctor_key_path(struct doctor *d, const char *name)
 {
 	return arena_printf(d->a, "%s/%s", d->cf->key_dir, name);
 }
 
-static char *
-unreadable_cure(struct doctor *d, const char *path)
+static char *unreadable_cure(struct doctor *d, const char *path)
 {
 	return fs_exists(path) ? doctor_open_file(d, path) :
 	                         key_absent_cure(d->a, d->x, path);
 }
 
 /* Reads a pair, signs a text and verifies the signature; reports what fails. */
-static bool
-try_pair(struct doctor *d, const char *kind)
+static bool try_pair(struct doctor *d, const char *kind)
 {
 	static const char text[] = "signed by locus doctor";
 	const char *priv = doctor_key_path(d, arena_printf(d->a, "%s_private", kind)),
@@ -58,8 +55,7 @@ try_pair(struct doctor *d, const char *kind)
 	return good;
 }
 
-void
-doctor_upload_key(struct doctor *d)
+void doctor_upload_key(struct doctor *d)
 {
 	if (d->cf->ignore_upload_certificates &&
 	    d->cf->dont_generate_upload_certificates)
@@ -78,8 +74,8 @@ struct version_look {
 	const char *other; /* of the last one that it has not signed */
 };
 
-static enum err
-look_at_file(void *ctx, const char *name, const char *was, char **sig, struct fail *f)
+static enum err look_at_file(
+    void *ctx, const char *name, const char *was, char **sig, struct fail *f)
 {
 	struct version_look *l = ctx;
 	struct fail ignored = { 0 };
@@ -93,8 +89,8 @@ look_at_file(void *ctx, const char *name, const char *was, char **sig, struct fa
 	return OK;
 }
 
-static struct version_look
-look_at_version(struct doctor *d, const struct key *key, const struct app_version *v)
+static struct version_look look_at_version(
+    struct doctor *d, const struct key *key, const struct app_version *v)
 {
 	struct version_look l = { .d = d, .key = key, .xml_doc = v->xml_doc };
 	const struct blob_signer looking = { look_at_file, &l };
@@ -106,8 +102,7 @@ look_at_version(struct doctor *d, const struct key *key, const struct app_versio
 }
 
 /* Returns where its file is: adopted projects do not fan the files of versions out. */
-static const char *
-signed_file_path(struct doctor *d, const struct version_look *l)
+static const char *signed_file_path(struct doctor *d, const struct version_look *l)
 {
 	struct blob_file *files;
 	const char *path = NULL, *flat;
@@ -125,8 +120,7 @@ signed_file_path(struct doctor *d, const struct version_look *l)
 }
 
 /* Is the file what was signed? */
-static void
-verify_file(struct doctor *d, const struct version_look *l)
+static void verify_file(struct doctor *d, const struct version_look *l)
 {
 	const char *path = signed_file_path(d, l);
 	char md5[MD5_HEX];
@@ -145,8 +139,8 @@ verify_file(struct doctor *d, const struct version_look *l)
 }
 
 /* The key was replaced, and this was not signed again. */
-static void
-fail_version(struct doctor *d, const struct app_version *v, const char *file)
+static void fail_version(
+    struct doctor *d, const struct app_version *v, const char *file)
 {
 	char *app = xml_between(d->a, v->xml_doc, "app_name");
 
@@ -160,8 +154,7 @@ fail_version(struct doctor *d, const struct app_version *v, const char *file)
 
 /* Verifies the signatures of all versions that are sent, and the file of the newest.
  * Returns false if there is no signed file. */
-static bool
-verify_versions(struct doctor *d, const struct key *key)
+static bool verify_versions(struct doctor *d, const struct key *key)
 {
 	struct version_look *looks;
 	size_t n, newest = 0, others = 0;
@@ -193,8 +186,7 @@ verify_versions(struct doctor *d, const struct key *key)
 
 /* Old keys count, too: with one of them, a new key can be signed for the clients that
  * have it. */
-static void
-warn_of_signing_keys(struct doctor *d)
+static void warn_of_signing_keys(struct doctor *d)
 {
 	const char *names = "";
 	size_t found = 0;
@@ -217,8 +209,7 @@ warn_of_signing_keys(struct doctor *d)
 		    found, found == 1 ? " is" : "s are");
 }
 
-void
-doctor_code_key(struct doctor *d)
+void doctor_code_key(struct doctor *d)
 {
 	const char *pub = doctor_key_path(d, "code_sign_public"),
 		   *priv = doctor_key_path(d, "code_sign_private");
@@ -254,8 +245,7 @@ doctor_code_key(struct doctor *d)
 
 /* forbidden: bits of the mode. Other accounts of the project's group are the admin's.
  */
-static void
-check_private_mode(struct doctor *d, const char *path, unsigned forbidden)
+static void check_private_mode(struct doctor *d, const char *path, unsigned forbidden)
 {
 	struct stat st;
 
@@ -265,8 +255,7 @@ check_private_mode(struct doctor *d, const char *path, unsigned forbidden)
 		    (unsigned)st.st_mode & 07777);
 }
 
-void
-doctor_key_modes(struct doctor *d)
+void doctor_key_modes(struct doctor *d)
 {
 	check_private_mode(d, doctor_key_path(d, "upload_private"), 027);
 	check_private_mode(d, doctor_key_path(d, "code_sign_private"), 027);

@@ -44,8 +44,7 @@ enum {
 /* --- directories --- */
 
 /* Lists the directories that the project's programs write to, each once. */
-static size_t
-writable_dirs(struct doctor *d, const char **v)
+static size_t writable_dirs(struct doctor *d, const char **v)
 {
 	const struct conf *cf = d->cf;
 	const char *const all[] = { cf->project_dir, cf->run_dir, cf->log_dir,
@@ -69,8 +68,7 @@ struct devices {
 	size_t n;
 };
 
-static bool
-device_is_new(struct devices *seen, const char *dir)
+static bool device_is_new(struct devices *seen, const char *dir)
 {
 	struct stat st;
 
@@ -86,8 +84,7 @@ device_is_new(struct devices *seen, const char *dir)
 
 /* A full or read-only file system is reported once. A project that runs adopted
  * software may keep its config.xml elsewhere. */
-static void
-try_directory(struct doctor *d, const char *dir, struct devices *seen)
+static void try_directory(struct doctor *d, const char *dir, struct devices *seen)
 {
 	const char *path = arena_printf(d->a, "%s/.doctor-%ld", dir, (long)getpid());
 	struct account own = { 0 };
@@ -110,8 +107,7 @@ try_directory(struct doctor *d, const char *dir, struct devices *seen)
 	    "account %s cannot write to %s: %s", own.name, dir, d->f->detail);
 }
 
-void
-doctor_directories(struct doctor *d)
+void doctor_directories(struct doctor *d)
 {
 	const char *v[DIRS_MAX];
 	size_t n = writable_dirs(d, v);
@@ -125,8 +121,7 @@ doctor_directories(struct doctor *d)
 
 /* --- other accounts --- */
 
-void
-doctor_private_dirs(struct doctor *d)
+void doctor_private_dirs(struct doctor *d)
 {
 	struct loose_path v[PRIVATE_MOST];
 	size_t n = private_loose(d->a, d->cf, v);
@@ -150,16 +145,14 @@ doctor_private_dirs(struct doctor *d)
 
 /* --- the web server's account --- */
 
-static void
-must_not_read(struct doctor *d, const char *path)
+static void must_not_read(struct doctor *d, const char *path)
 {
 	if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0)
 		printf(
 		    "F can read %s|%s\n", path, mode_cure(d->a, d->x, "o-rwx", path));
 }
 
-static void
-must_not_write(struct doctor *d, const char *dir)
+static void must_not_write(struct doctor *d, const char *dir)
 {
 	const char *path = arena_printf(d->a, "%s/.doctor-%ld", dir, (long)getpid());
 	struct fail f = { 0 };
@@ -175,8 +168,7 @@ struct web_try {
 	struct account acc;
 };
 
-static int
-become_web_server(void *arg)
+static int become_web_server(void *arg)
 {
 	struct web_try *t = arg;
 	static const char *const sockets[] = { "scheduler", "web", "upload" };
@@ -222,8 +214,7 @@ become_web_server(void *arg)
 }
 
 /* Takes what it prints. */
-static bool
-run_as_web_server(struct web_try *t, char *out, size_t max)
+static bool run_as_web_server(struct web_try *t, char *out, size_t max)
 {
 	int fd = memfd_create("doctor", MFD_CLOEXEC), status = 1;
 	bool ran = fd >= 0 &&
@@ -235,8 +226,7 @@ run_as_web_server(struct web_try *t, char *out, size_t max)
 	return ran && status == 0;
 }
 
-void
-doctor_web_account(struct doctor *d)
+void doctor_web_account(struct doctor *d)
 {
 	char out[OUTPUT_MAX];
 	struct web_try t = { .d = d };
@@ -277,8 +267,7 @@ struct in_flight { /* output that jobs may still upload */
 };
 
 /* The stored job of a result says how large each of its output files may be. */
-static double
-output_most(struct arena *a, const char *xml_doc_in)
+static double output_most(struct arena *a, const char *xml_doc_in)
 {
 	double sum = 0, v;
 
@@ -291,8 +280,7 @@ output_most(struct arena *a, const char *xml_doc_in)
 }
 
 /* Estimates from the newest results; all 0 without a database. */
-static struct in_flight
-outputs_in_flight(struct doctor *d)
+static struct in_flight outputs_in_flight(struct doctor *d)
 {
 	struct in_flight w = { 0 };
 	struct work_counts c;
@@ -312,22 +300,19 @@ outputs_in_flight(struct doctor *d)
 	return w;
 }
 
-static double
-free_bytes(const char *dir)
+static double free_bytes(const char *dir)
 {
 	return (double)fs_free_bytes(dir);
 }
 
-static double
-disk_bytes(const char *dir)
+static double disk_bytes(const char *dir)
 {
 	struct statvfs fs;
 
 	return statvfs(dir, &fs) < 0 ? 0 : (double)fs.f_blocks * (double)fs.f_frsize;
 }
 
-static void
-check_upload_disk(struct doctor *d)
+static void check_upload_disk(struct doctor *d)
 {
 	const struct in_flight w = outputs_in_flight(d);
 	double free_b = free_bytes(d->cf->upload_dir),
@@ -352,8 +337,7 @@ check_upload_disk(struct doctor *d)
 		    human_bytes(d->a, w.bytes));
 }
 
-void
-doctor_disk(struct doctor *d)
+void doctor_disk(struct doctor *d)
 {
 	const char *const dirs[] = { d->cf->project_dir, d->cf->run_dir, d->cf->log_dir,
 		d->cf->download_dir, d->cf->upload_dir };
@@ -383,8 +367,7 @@ doctor_disk(struct doctor *d)
 		    human_bytes(d->a, free_bytes(d->cf->log_dir)));
 }
 
-void
-doctor_inodes(struct doctor *d)
+void doctor_inodes(struct doctor *d)
 {
 	const char *const dirs[] = { d->cf->upload_dir, d->cf->download_dir,
 		d->cf->run_dir, d->cf->log_dir, d->cf->project_dir };
@@ -412,8 +395,7 @@ doctor_inodes(struct doctor *d)
 
 /* --- the clock --- */
 
-static void
-compare_clock(struct doctor *d, const char *whose, int64_t theirs)
+static void compare_clock(struct doctor *d, const char *whose, int64_t theirs)
 {
 	static const char cure[] = "timedatectl set-ntp true  # or: chronyc makestep";
 	int64_t off = theirs - clock_now(), by = off < 0 ? -off : off;
@@ -426,8 +408,7 @@ compare_clock(struct doctor *d, const char *whose, int64_t theirs)
 		    (long long)by, off > 0 ? "ahead" : "behind");
 }
 
-void
-doctor_clock(struct doctor *d)
+void doctor_clock(struct doctor *d)
 {
 	struct http_answer w;
 	struct timex t = { 0 };

@@ -35,8 +35,7 @@ enum {
 };
 
 /* Programs of others with the names of ours; one that is meant to run is none. */
-static void
-doctor_foreign(struct doctor *d, const struct conf *cf)
+static void doctor_foreign(struct doctor *d, const struct conf *cf)
 {
 	char **lines;
 	size_t n;
@@ -49,8 +48,7 @@ doctor_foreign(struct doctor *d, const struct conf *cf)
 }
 
 /* Two instances of one daemon, of which one waits or does what the other did. */
-static void
-doctor_same_work(struct doctor *d, const struct conf *cf)
+static void doctor_same_work(struct doctor *d, const struct conf *cf)
 {
 	char **lines;
 	size_t n;
@@ -61,8 +59,7 @@ doctor_same_work(struct doctor *d, const struct conf *cf)
 }
 
 /* Options without which no host can ask, and daemons end. */
-static void
-doctor_urls(struct doctor *d, const struct conf *cf)
+static void doctor_urls(struct doctor *d, const struct conf *cf)
 {
 	const char *const services[] = { "scheduler", "upload" };
 	const char *const urls[] = { cf->scheduler_url, cf->upload_url };
@@ -78,8 +75,7 @@ doctor_urls(struct doctor *d, const struct conf *cf)
 	}
 }
 
-void
-doctor_config(struct doctor *d)
+void doctor_config(struct doctor *d)
 {
 	const char *cure = doctor_locus(d, "config check");
 	const struct conf *cf = d->cf;
@@ -102,8 +98,7 @@ doctor_config(struct doctor *d)
 static const char no_program[] = "there is no program ";
 
 /* Is it Apache of a project with its own servers, whose port another program has? */
-static bool
-port_is_taken(const struct doctor *d, const struct state_proc *p)
+static bool port_is_taken(const struct doctor *d, const struct state_proc *p)
 {
 	return d->cf->private_servers && strcmp(p->name, "apache2") == 0 &&
 	       !port_is_free((int)d->cf->private_port);
@@ -111,16 +106,15 @@ port_is_taken(const struct doctor *d, const struct state_proc *p)
 
 /* Apache of a project with its own servers does not run: is its configuration at fault?
  */
-static bool
-own_apache_trouble(struct doctor *d, const struct state_proc *p, struct web_trouble *t)
+static bool own_apache_trouble(
+    struct doctor *d, const struct state_proc *p, struct web_trouble *t)
 {
 	return d->cf->private_servers && strcmp(p->name, "apache2") == 0 &&
 	       p->state != PROC_STOPPED && !port_is_taken(d, p) &&
 	       web_conf_trouble(d->x, d->a, NULL, t);
 }
 
-static const char *
-service_cure(struct doctor *d, const struct state_proc *p)
+static const char *service_cure(struct doctor *d, const struct state_proc *p)
 {
 	if (p->state == PROC_FAILED &&
 	    strncmp(p->note, no_program, strlen(no_program)) == 0)
@@ -138,8 +132,7 @@ service_cure(struct doctor *d, const struct state_proc *p)
 }
 
 /* One that was just added, or restarted, takes a moment. */
-static bool
-is_starting(const struct state *s)
+static bool is_starting(const struct state *s)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (s->procs[i].state == PROC_STARTING)
@@ -148,8 +141,7 @@ is_starting(const struct state *s)
 }
 
 /* The services, once none of them starts or START_WAIT_MS have passed. */
-static enum err
-services_settled(struct doctor *d, struct state *s, enum running *r)
+static enum err services_settled(struct doctor *d, struct state *s, enum running *r)
 {
 	int64_t until = clock_mono_ms() + START_WAIT_MS;
 
@@ -162,8 +154,7 @@ services_settled(struct doctor *d, struct state *s, enum running *r)
 }
 
 /* Without those that serve, requests fail. */
-static void
-report_service(struct doctor *d, const struct state_proc *p)
+static void report_service(struct doctor *d, const struct state_proc *p)
 {
 	static const char *const serving[] = { "apache2", "mariadbd", "mysqld",
 		"scheduler", "web", "file_upload_handler" };
@@ -184,8 +175,7 @@ report_service(struct doctor *d, const struct state_proc *p)
 	    p->note[0] == '\0' ? "" : ": ", p->note, more[0] == '\0' ? "" : "; ", more);
 }
 
-void
-doctor_services(struct doctor *d)
+void doctor_services(struct doctor *d)
 {
 	const char *all = doctor_locus(d, "restart"),
 		   *check = doctor_locus(d, "config check");
@@ -216,8 +206,7 @@ doctor_services(struct doctor *d)
 }
 
 /* Shows the end of the log of a daemon, of a service or of "task NAME". */
-static char *
-log_shown(struct doctor *d, const char *name)
+static char *log_shown(struct doctor *d, const char *name)
 {
 	static const char task[] = "task ";
 	const struct conf *cf = d->cf;
@@ -236,8 +225,7 @@ log_shown(struct doctor *d, const char *name)
 				      arena_printf(d->a, "%s/%s", cf->log_dir, file)));
 }
 
-void
-doctor_troubles(struct doctor *d)
+void doctor_troubles(struct doctor *d)
 {
 	struct trouble *v;
 	size_t n;
@@ -262,8 +250,7 @@ doctor_troubles(struct doctor *d)
 		doctor_ok(d, "no daemon reports a trouble or is late");
 }
 
-void
-doctor_drained(struct doctor *d)
+void doctor_drained(struct doctor *d)
 {
 	int64_t since;
 
@@ -277,8 +264,7 @@ doctor_drained(struct doctor *d)
 		doctor_ok(d, "the project is not drained");
 }
 
-void
-doctor_failing_hosts(struct doctor *d)
+void doctor_failing_hosts(struct doctor *d)
 {
 	const struct conf *cf = d->cf;
 	const char *set = doctor_locus(d, "config set");
@@ -301,8 +287,7 @@ doctor_failing_hosts(struct doctor *d)
 
 /* Runs a program; returns its exit status, or -1 if it cannot be run, and its output.
  */
-static int
-doctor_tool(struct doctor *d, const char *const *argv, char **out)
+static int doctor_tool(struct doctor *d, const char *const *argv, char **out)
 {
 	const char *path = program_system(d->a, (const char *const[]){ argv[0], NULL });
 	const char **full = NEWN(d->a, const char *, 16);
@@ -325,8 +310,7 @@ doctor_tool(struct doctor *d, const char *const *argv, char **out)
 	return told.status;
 }
 
-void
-doctor_units(struct doctor *d)
+void doctor_units(struct doctor *d)
 {
 	const struct installation in = conf_installation(d->a, d->cf);
 	const char *unit = unit_name(d->a, &in);
@@ -351,8 +335,7 @@ doctor_units(struct doctor *d)
 
 /* --- the machine's web server --- */
 
-void
-doctor_web_server(struct doctor *d)
+void doctor_web_server(struct doctor *d)
 {
 	const char *unit = conf_is_installed(d->cf) ?
 	                       conf_installation(d->a, d->cf).unit :
@@ -384,8 +367,7 @@ doctor_web_server(struct doctor *d)
 
 /* Returns the first error among what logrotate says about each file; else that there
  * is none. */
-static const char *
-rotation_error(struct arena *a, const char *out)
+static const char *rotation_error(struct arena *a, const char *out)
 {
 	static const char word[] = "error: ";
 	const char *at = strstr(out, word);
@@ -397,8 +379,7 @@ rotation_error(struct arena *a, const char *out)
 }
 
 /* Only root can ask logrotate, which becomes the project's account. */
-void
-doctor_log_rotation(struct doctor *d)
+void doctor_log_rotation(struct doctor *d)
 {
 	const char *file = arena_printf(
 	    d->a, "/etc/logrotate.d/%s", conf_installation(d->a, d->cf).unit);
@@ -431,8 +412,7 @@ doctor_log_rotation(struct doctor *d)
 }
 
 /* Programs follow a log that is renamed, so a large one can be moved away any time. */
-void
-doctor_log_sizes(struct doctor *d)
+void doctor_log_sizes(struct doctor *d)
 {
 	char **names;
 	size_t n;
@@ -459,8 +439,7 @@ doctor_log_sizes(struct doctor *d)
 		doctor_ok(d, "no log in the log directory has more than 1 GB");
 }
 
-static void
-take_right(void *arg, const char *path, const char *wrong, const char *cure)
+static void take_right(void *arg, const char *path, const char *wrong, const char *cure)
 {
 	struct doctor *d = arg;
 
@@ -469,8 +448,7 @@ take_right(void *arg, const char *path, const char *wrong, const char *cure)
 }
 
 /* The one place that asks who may touch what. */
-void
-doctor_rights(struct doctor *d)
+void doctor_rights(struct doctor *d)
 {
 	const struct rights_listener l = { take_right, d };
 

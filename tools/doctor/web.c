@@ -25,8 +25,7 @@
 
 enum { LARGE_REQUEST = 300 << 10 };
 
-static void
-doctor_take_probe(struct doctor *d, const struct probe *p)
+static void doctor_take_probe(struct doctor *d, const struct probe *p)
 {
 	if (p->web)
 		doctor_is_cause(d);
@@ -38,16 +37,14 @@ doctor_take_probe(struct doctor *d, const struct probe *p)
 		doctor_ok(d, "%s answers %s", d->cf->scheduler_url, p->reason);
 }
 
-void
-doctor_scheduler(struct doctor *d)
+void doctor_scheduler(struct doctor *d)
 {
 	const struct probe p = probe_scheduler(d->x, d->a, 0, d->ca_file);
 
 	doctor_take_probe(d, &p);
 }
 
-void
-doctor_large_request(struct doctor *d)
+void doctor_large_request(struct doctor *d)
 {
 	struct probe p;
 
@@ -62,8 +59,7 @@ doctor_large_request(struct doctor *d)
 }
 
 /* Fetches a page below master_url; reports a failure. */
-static bool
-fetch_page(struct doctor *d, const char *name, struct http_answer *w)
+static bool fetch_page(struct doctor *d, const char *name, struct http_answer *w)
 {
 	const char *url = arena_printf(d->a, "%s%s", d->cf->master_url, name);
 
@@ -75,8 +71,7 @@ fetch_page(struct doctor *d, const char *name, struct http_answer *w)
 	return false;
 }
 
-static bool
-lists_url(const char *list, const char *word)
+static bool lists_url(const char *list, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -86,8 +81,7 @@ lists_url(const char *list, const char *word)
 	return false;
 }
 
-static char *
-page_aside(struct doctor *d, const char *path)
+static char *page_aside(struct doctor *d, const char *path)
 {
 	return owner_command(d->a, &d->x->owner,
 	    arena_printf(d->a, "mv --backup=t %s %s.bad", path, path));
@@ -97,8 +91,7 @@ page_aside(struct doctor *d, const char *path)
  * The web service shows its own page in place of one that it cannot read, or that would
  * not lead clients to the scheduler.
  */
-static void
-check_own_page(struct doctor *d, const char *name, bool leads)
+static void check_own_page(struct doctor *d, const char *name, bool leads)
 {
 	const char *path = arena_printf(d->a, "%s/html/%s", d->cf->project_dir, name);
 	char *text;
@@ -127,8 +120,7 @@ check_own_page(struct doctor *d, const char *name, bool leads)
 
 /* Which page has it: the project's own, or what the web service made of options that
  * have changed since? */
-static void
-fail_other_url(struct doctor *d, const char *url)
+static void fail_other_url(struct doctor *d, const char *url)
 {
 	const char *own = arena_printf(d->a, "%s/html/home.html", d->cf->project_dir);
 	struct fail ignored = { 0 };
@@ -142,8 +134,7 @@ fail_other_url(struct doctor *d, const char *url)
 }
 
 /* The stock client reads the page line by line and finds two spellings only. */
-void
-doctor_master_page(struct doctor *d)
+void doctor_master_page(struct doctor *d)
 {
 	struct http_answer w;
 	char **urls;
@@ -169,8 +160,7 @@ doctor_master_page(struct doctor *d)
 }
 
 /* Returns the text of the first element of that name; NULL if there is none. */
-static char *
-element_text(struct arena *a, const char *text, const char *name)
+static char *element_text(struct arena *a, const char *text, const char *name)
 {
 	const char *at = strstr(text, arena_printf(a, "<%s>", name));
 
@@ -180,8 +170,7 @@ element_text(struct arena *a, const char *text, const char *name)
 	return arena_memdup(a, at, strcspn(at, "<"));
 }
 
-void
-doctor_project_config(struct doctor *d)
+void doctor_project_config(struct doctor *d)
 {
 	struct http_answer w;
 	const char *name, *stopped;
@@ -209,15 +198,13 @@ doctor_project_config(struct doctor *d)
 
 enum { WARN_DAYS = 21, DAY_S = 86400 };
 
-static bool
-is_https(const char *url)
+static bool is_https(const char *url)
 {
 	return strncasecmp(url, "https://", 8) == 0;
 }
 
 /* "/NAME/" of "https://HOST:PORT/NAME/". */
-static const char *
-url_path(const char *url)
+static const char *url_path(const char *url)
 {
 	const char *p = strstr(url, "://");
 
@@ -225,8 +212,7 @@ url_path(const char *url)
 	return p + strcspn(p, "/");
 }
 
-static bool
-names_port(const char *url)
+static bool names_port(const char *url)
 {
 	const char *p = strstr(url, "://");
 
@@ -238,8 +224,7 @@ names_port(const char *url)
 /* --- address --- */
 
 /* Address blocks that no volunteer can reach: RFC 1122, 1918, 3927, 6598. */
-static bool
-is_private_ip4(uint32_t ip)
+static bool is_private_ip4(uint32_t ip)
 {
 	static const struct {
 		uint32_t net;
@@ -253,8 +238,7 @@ is_private_ip4(uint32_t ip)
 	return false;
 }
 
-static bool
-address_is_private(const struct addrinfo *ai)
+static bool address_is_private(const struct addrinfo *ai)
 {
 	if (ai->ai_family == AF_INET) {
 		struct sockaddr_in in;
@@ -274,8 +258,7 @@ address_is_private(const struct addrinfo *ai)
 }
 
 /* A project gets https as it gets another URL. */
-static char *
-moved_cure(struct doctor *d, const char *host)
+static char *moved_cure(struct doctor *d, const char *host)
 {
 	const struct conf *cf = d->cf;
 	const char *url = arena_printf(
@@ -291,8 +274,7 @@ moved_cure(struct doctor *d, const char *host)
 	    create, doctor_locus(d, "start"));
 }
 
-static void
-check_addresses(struct doctor *d, const char *host)
+static void check_addresses(struct doctor *d, const char *host)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list = NULL;
 	int rc = getaddrinfo(host, NULL, &hints, &list);
@@ -311,8 +293,7 @@ check_addresses(struct doctor *d, const char *host)
 		    "%s leads to this network only; volunteers cannot reach it", host);
 }
 
-void
-doctor_public_url(struct doctor *d)
+void doctor_public_url(struct doctor *d)
 {
 	const char *url = d->cf->master_url;
 	struct http_answer w;
@@ -339,8 +320,7 @@ doctor_public_url(struct doctor *d)
  * Clients repeat a POST after 301, 307 and 308, but make a GET of it after 302 and 303.
  * The URL of the scheduler has a check of its own; this is its twin by http.
  */
-static void
-check_post(struct doctor *d, const char *url)
+static void check_post(struct doctor *d, const char *url)
 {
 	static const char body[] = "<scheduler_request>\n</scheduler_request>\n";
 	struct http_answer w;
@@ -365,8 +345,7 @@ check_post(struct doctor *d, const char *url)
 	}
 }
 
-void
-doctor_redirects(struct doctor *d)
+void doctor_redirects(struct doctor *d)
 {
 	const char *urls = d->cf->scheduler_url;
 	const char *url = arena_memdup(d->a, urls, strcspn(urls, " "));
@@ -381,8 +360,7 @@ doctor_redirects(struct doctor *d)
 
 /* --- certificate --- */
 
-void
-doctor_certificate(struct doctor *d)
+void doctor_certificate(struct doctor *d)
 {
 	const char *url = d->cf->master_url;
 	const char *cure = certificate_cure(d->a, d->cf), *why;
@@ -428,8 +406,7 @@ struct doctor_file { /* of random bytes */
 	char md5[MD5_HEX];
 };
 
-static struct doctor_file
-trial_file(struct arena *a)
+static struct doctor_file trial_file(struct arena *a)
 {
 	struct doctor_file t = { .bytes = arena_alloc(a, TRIAL_BYTES + 1) };
 	char digits[NAME_DIGITS + 1];
@@ -444,8 +421,7 @@ trial_file(struct arena *a)
 /* directories looks at the whole only, and files may be spread over subdirectories. */
 static const char all_open[] = "-R u+rwX";
 
-static bool
-dir_is_closed(struct doctor *d, const char *path)
+static bool dir_is_closed(struct doctor *d, const char *path)
 {
 	const char *dir = arena_memdup(d->a, path, (size_t)(strrchr(path, '/') - path));
 
@@ -455,8 +431,7 @@ dir_is_closed(struct doctor *d, const char *path)
 /* --- upload --- */
 
 /* Returns the certificate as results have it; "" if uploads need none. */
-static bool
-upload_certificate(struct doctor *d, const char *name, char **sig)
+static bool upload_certificate(struct doctor *d, const char *name, char **sig)
 {
 	const char *path = arena_printf(d->a, "%s/upload_private", d->cf->key_dir);
 	struct key *key;
@@ -477,8 +452,8 @@ upload_certificate(struct doctor *d, const char *name, char **sig)
 	return e == OK;
 }
 
-static struct buf
-upload_request(struct doctor *d, const struct doctor_file *t, char *sig)
+static struct buf upload_request(
+    struct doctor *d, const struct doctor_file *t, char *sig)
 {
 	struct buf b = buf_new(d->a);
 	char md5[MD5_HEX];
@@ -499,8 +474,7 @@ upload_request(struct doctor *d, const struct doctor_file *t, char *sig)
 }
 
 /* Sends the file; reports a failure. */
-static bool
-upload_send(struct doctor *d, const struct doctor_file *t, char *sig)
+static bool upload_send(struct doctor *d, const struct doctor_file *t, char *sig)
 {
 	const char *urls = d->cf->upload_url;
 	const char *url = arena_memdup(d->a, urls, strcspn(urls, " "));
@@ -530,8 +504,7 @@ upload_send(struct doctor *d, const struct doctor_file *t, char *sig)
 	return status == 0;
 }
 
-void
-doctor_upload(struct doctor *d)
+void doctor_upload(struct doctor *d)
 {
 	const struct doctor_file t = trial_file(d->a);
 	const char *path = upload_path(d->a, d->cf, t.name);
@@ -555,8 +528,7 @@ doctor_upload(struct doctor *d)
 
 /* --- download --- */
 
-static void
-download_compare(struct doctor *d, const struct doctor_file *t)
+static void download_compare(struct doctor *d, const struct doctor_file *t)
 {
 	const char *url = download_url(d->a, d->cf, t->name);
 	struct stat st;
@@ -582,8 +554,7 @@ download_compare(struct doctor *d, const struct doctor_file *t)
 		doctor_ok(d, "%d bytes arrived whole", TRIAL_BYTES);
 }
 
-void
-doctor_download(struct doctor *d)
+void doctor_download(struct doctor *d)
 {
 	const struct doctor_file t = trial_file(d->a);
 	const char *path = download_path(d->a, d->cf, t.name);
@@ -606,8 +577,7 @@ doctor_download(struct doctor *d)
 
 /* Check of locus doctor: mail_command, or how to help volunteers without it. */
 
-static void
-no_mail_command(struct doctor *d)
+static void no_mail_command(struct doctor *d)
 {
 	static const char help[] =
 	    "no mail_command: volunteers who forgot their password are told to write to %s; locus user reset-password ADDRESS then makes a new one";
@@ -621,16 +591,14 @@ no_mail_command(struct doctor *d)
 }
 
 /* Programs with privileges of their own do not get them under systemd's hardening. */
-static bool
-gains_privileges(const char *path)
+static bool gains_privileges(const char *path)
 {
 	struct stat st;
 
 	return stat(path, &st) == 0 && (st.st_mode & (S_ISUID | S_ISGID)) != 0;
 }
 
-void
-doctor_mail(struct doctor *d)
+void doctor_mail(struct doctor *d)
 {
 	const char *command = d->cf->mail_command, *path;
 	char **argv;

@@ -54,8 +54,7 @@ struct making {
 };
 
 /* The value that the line gives, else the command line's. */
-static const char *
-job_option(const struct making *m, const char *name)
+static const char *job_option(const struct making *m, const char *name)
 {
 	const char *value = dropin_value(&m->line, name);
 
@@ -94,8 +93,7 @@ static const struct {
 
 /* Options, or else the defaults of BOINC's tool; the template has precedence over both.
  */
-static enum err
-job_numbers(struct making *m, struct workunit *wu)
+static enum err job_numbers(struct making *m, struct workunit *wu)
 {
 	for (size_t i = 0; i < N(numbers); i++) {
 		const char *text = job_option(m, numbers[i].name);
@@ -120,8 +118,7 @@ job_numbers(struct making *m, struct workunit *wu)
 	return OK;
 }
 
-static enum err
-job_target(struct making *m, struct target_of *to)
+static enum err job_target(struct making *m, struct target_of *to)
 {
 	struct cmd_ctx *x = m->d->x;
 	static const char *const names[2][3] = { { "target_host", "target_user",
@@ -152,8 +149,7 @@ job_target(struct making *m, struct target_of *to)
 /* --- files --- */
 
 /* Reads what stage_file noted beside the file, unless the file is newer. */
-static bool
-noted_md5(struct making *m, const char *path, struct input_file *in)
+static bool noted_md5(struct making *m, const char *path, struct input_file *in)
 {
 	const char *note = arena_printf(&m->a, "%s.md5", path);
 	char *text;
@@ -169,8 +165,7 @@ noted_md5(struct making *m, const char *path, struct input_file *in)
 	return true;
 }
 
-static enum err
-staged_input(struct making *m, const char *name, struct input_file *in)
+static enum err staged_input(struct making *m, const char *name, struct input_file *in)
 {
 	struct cmd_ctx *x = m->d->x;
 	char *path, md5[MD5_HEX];
@@ -194,9 +189,8 @@ staged_input(struct making *m, const char *name, struct input_file *in)
  * A job of a large file is recognised as BOINC recognises it, by its name: FILE__*.
  * Without a name for the job, its first file decides.
  */
-static enum err
-job_fileset(struct making *m, const struct app *app, const char *name, char **files,
-    size_t n, struct fileset **set)
+static enum err job_fileset(struct making *m, const struct app *app, const char *name,
+    char **files, size_t n, struct fileset **set)
 {
 	struct cmd_ctx *x = m->d->x;
 	const char *file = name != NULL ? wu_name_file(&m->a, name) :
@@ -218,8 +212,7 @@ job_fileset(struct making *m, const struct app *app, const char *name, char **fi
 	return e;
 }
 
-static enum err
-job_inputs(struct making *m, char **files, size_t n, bool large,
+static enum err job_inputs(struct making *m, char **files, size_t n, bool large,
     struct input_file **inputs, size_t *nlarge)
 {
 	struct cmd_ctx *x = m->d->x;
@@ -246,9 +239,8 @@ job_inputs(struct making *m, char **files, size_t n, bool large,
 
 /* --- templates --- */
 
-static enum err
-job_template(struct making *m, const char *option, const char *kind, const char *app,
-    struct tmpl_cache *t)
+static enum err job_template(struct making *m, const char *option, const char *kind,
+    const char *app, struct tmpl_cache *t)
 {
 	struct cmd_ctx *x = m->d->x;
 	const char *asked = job_option(m, option);
@@ -274,8 +266,8 @@ job_template(struct making *m, const char *option, const char *kind, const char 
 
 /* --- one job --- */
 
-static char *
-job_name(struct making *m, const struct app *app, const struct fileset *set)
+static char *job_name(
+    struct making *m, const struct app *app, const struct fileset *set)
 {
 	const char *own = dropin_value(&m->line, "wu_name");
 	const char *all = dropin_value(&m->d->line, "wu_name");
@@ -293,8 +285,7 @@ job_name(struct making *m, const struct app *app, const struct fileset *set)
 	    (int)getpid(), (long long)(us / 1000000), (long long)(us % 1000000), m->n);
 }
 
-static enum err
-add_job(struct making *m)
+static enum err add_job(struct making *m)
 {
 	const char *name = job_option(m, "appname");
 	struct new_job j = { .line = m->nline };
@@ -336,8 +327,7 @@ struct span {
 	size_t from, to;
 };
 
-static enum err
-insert_jobs(struct cmd_ctx *x, void *arg)
+static enum err insert_jobs(struct cmd_ctx *x, void *arg)
 {
 	const struct span *s = arg;
 	const char **docs = NEWN(&s->m->a, const char *, s->to - s->from);
@@ -363,8 +353,7 @@ insert_jobs(struct cmd_ctx *x, void *arg)
 }
 
 /* Reports a job that is refused; OK if the others are to be made all the same. */
-static enum err
-refuse_job(struct making *m, int64_t line, enum err e)
+static enum err refuse_job(struct making *m, int64_t line, enum err e)
 {
 	struct cmd_ctx *x = m->d->x;
 	char *why = arena_strdup(&m->a, x->f->detail);
@@ -379,8 +368,7 @@ refuse_job(struct making *m, int64_t line, enum err e)
 	return OK;
 }
 
-static void
-jobs_made(struct making *m, const struct span *s)
+static void jobs_made(struct making *m, const struct span *s)
 {
 	for (size_t i = s->from; i < s->to; i++)
 		printf("workunit name: %s\n", m->jobs[i].wu.name);
@@ -389,8 +377,7 @@ jobs_made(struct making *m, const struct span *s)
 }
 
 /* Inserts the jobs at hand, all together or, if one is refused, one by one. */
-static enum err
-flush_jobs(struct making *m)
+static enum err flush_jobs(struct making *m)
 {
 	struct span all = { m, 0, m->n };
 	enum err e = m->n == 0 ? OK : tools_transaction(m->d->x, insert_jobs, &all);
@@ -416,8 +403,7 @@ flush_jobs(struct making *m)
 
 /* --- standard input --- */
 
-static enum err
-take_line(struct making *m, const char *text)
+static enum err take_line(struct making *m, const char *text)
 {
 	struct cmd_ctx *x = m->d->x;
 	struct dropin_tool tool = *m->d->tool;
@@ -434,8 +420,7 @@ take_line(struct making *m, const char *text)
 	return add_job(m);
 }
 
-static enum err
-next_job_line(struct making *m, char *buf, size_t size, bool *end)
+static enum err next_job_line(struct making *m, char *buf, size_t size, bool *end)
 {
 	*end = fgets(buf, (int)size, stdin) == NULL;
 	m->nline++;
@@ -450,8 +435,7 @@ next_job_line(struct making *m, char *buf, size_t size, bool *end)
 	return OK;
 }
 
-static enum err
-make_from_stdin(struct making *m)
+static enum err make_from_stdin(struct making *m)
 {
 	char *buf = NEWN(m->d->x->a, char, LINE_MOST);
 	bool end = false;
@@ -475,8 +459,7 @@ make_from_stdin(struct making *m)
 	}
 }
 
-enum err
-dropin_create_work(struct dropin *d)
+enum err dropin_create_work(struct dropin *d)
 {
 	struct cmd_ctx *x = d->x;
 	struct making m = { .d = d, .bar = progress_begin("creating jobs", 0) };

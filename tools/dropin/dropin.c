@@ -21,8 +21,7 @@ static const struct dropin_tool tools[] = {
 #undef OPTION
 };
 
-const struct dropin_tool *
-dropin_named(const char *program)
+const struct dropin_tool *dropin_named(const char *program)
 {
 	for (size_t i = 0; i < N(tools); i++)
 		if (strcmp(tools[i].name, text_base_name(program)) == 0)
@@ -32,8 +31,7 @@ dropin_named(const char *program)
 
 /* --- help, hint and remarks --- */
 
-static void
-print_help(const struct dropin_tool *t)
+static void print_help(const struct dropin_tool *t)
 {
 	size_t n;
 	const struct dropin_option *options = dropin_options(&n);
@@ -55,8 +53,7 @@ print_help(const struct dropin_tool *t)
 }
 
 /* Is it a question for help? */
-static bool
-wants_help(char **argv)
+static bool wants_help(char **argv)
 {
 	for (; *argv != NULL; argv++)
 		if (strcmp(*argv, "--help") == 0 || strcmp(*argv, "-h") == 0)
@@ -70,8 +67,7 @@ wants_help(char **argv)
  * A tool called by a path, as cron does, means the project whose bin/ it is in: BOINC's
  * tools are called from any directory.
  */
-static const char *
-project_of(struct arena *a, const char *program)
+static const char *project_of(struct arena *a, const char *program)
 {
 	const char *slash = strrchr(program, '/');
 	char dir[PATH_MAX];
@@ -88,8 +84,7 @@ project_of(struct arena *a, const char *program)
 	           NULL;
 }
 
-int
-dropin_main(struct cmd_ctx *x, char **argv,
+int dropin_main(struct cmd_ctx *x, char **argv,
     int (*locus)(struct cmd_ctx *, int argc, char **argv))
 {
 	static const struct cmd as_owner = { .name = "", .args = "", .about = "" };

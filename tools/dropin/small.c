@@ -36,16 +36,14 @@ static const struct dropin_option known_options[] = {
 #undef OPTION
 };
 
-const struct dropin_option *
-dropin_options(size_t *n)
+const struct dropin_option *dropin_options(size_t *n)
 {
 	*n = N(known_options);
 	return known_options;
 }
 
 /* Compares a name of n bytes, in which "-" and "_" are one. */
-static bool
-is_name(const char *typed, size_t n, const char *name)
+static bool is_name(const char *typed, size_t n, const char *name)
 {
 	size_t i = 0;
 
@@ -55,8 +53,8 @@ is_name(const char *typed, size_t n, const char *name)
 	return i == n && name[i] == '\0';
 }
 
-static const struct dropin_option *
-option_of_tool(const struct dropin_tool *t, const char *typed, size_t n)
+static const struct dropin_option *option_of_tool(
+    const struct dropin_tool *t, const char *typed, size_t n)
 {
 	for (size_t i = 0; i < N(known_options); i++)
 		if (strcmp(known_options[i].of, t->of) == 0 &&
@@ -65,9 +63,8 @@ option_of_tool(const struct dropin_tool *t, const char *typed, size_t n)
 	return NULL;
 }
 
-static enum err
-fail_unknown(struct arena *a, const struct dropin_tool *t, const char *word, size_t n,
-    struct fail *f)
+static enum err fail_unknown(struct arena *a, const struct dropin_tool *t,
+    const char *word, size_t n, struct fail *f)
 {
 	const char *best = NULL, *typed = arena_memdup(a, word + strspn(word, "-"), n);
 	size_t least = (size_t)-1;
@@ -83,8 +80,7 @@ fail_unknown(struct arena *a, const struct dropin_tool *t, const char *word, siz
 	return FAIL(f, E_BADREQ, "unknown command line argument: %s", word);
 }
 
-static enum err
-check_utf8(const char *text, struct fail *f)
+static enum err check_utf8(const char *text, struct fail *f)
 {
 	for (const char *p = text; *p != '\0';) {
 		size_t n = text_utf8(p);
@@ -99,9 +95,8 @@ check_utf8(const char *text, struct fail *f)
 }
 
 /* Takes the option at words[0]; *used counts what it consists of. */
-static enum err
-take_typed_option(struct arena *a, const struct dropin_tool *t, char **words,
-    size_t *used, struct dropin_words *to, struct fail *f)
+static enum err take_typed_option(struct arena *a, const struct dropin_tool *t,
+    char **words, size_t *used, struct dropin_words *to, struct fail *f)
 {
 	const char *name = words[0] + strspn(words[0], "-"), *value = "";
 	size_t n = strcspn(name, "=");
@@ -129,8 +124,7 @@ take_typed_option(struct arena *a, const struct dropin_tool *t, char **words,
 	return OK;
 }
 
-enum err
-dropin_parse(struct arena *a, const struct dropin_tool *t, char **words,
+enum err dropin_parse(struct arena *a, const struct dropin_tool *t, char **words,
     struct dropin_words *to, struct fail *f)
 {
 	bool ended = false;
@@ -158,8 +152,7 @@ dropin_parse(struct arena *a, const struct dropin_tool *t, char **words,
 	return OK;
 }
 
-const char *
-dropin_value(const struct dropin_words *w, const char *name)
+const char *dropin_value(const struct dropin_words *w, const char *name)
 {
 	for (size_t i = w->ngiven; i-- > 0;)
 		if (strcmp(w->given[i].option->name, name) == 0)
@@ -169,8 +162,7 @@ dropin_value(const struct dropin_words *w, const char *name)
 
 /* Runs a command of ours on the tool's project; words ends with NULL. Sets the exit
  * code; main() has printed an error. */
-static enum err
-dropin_locus(struct dropin *d, const char *const *words)
+static enum err dropin_locus(struct dropin *d, const char *const *words)
 {
 	struct arena *a = d->x->a;
 	struct cmd_ctx x = { .a = a,
@@ -203,8 +195,7 @@ static const char *const link_names[] = {
 };
 
 /* Returns where the link leads to; NULL if it is none. */
-static char *
-link_target(struct arena *a, const char *path)
+static char *link_target(struct arena *a, const char *path)
 {
 	char to[PATH_MAX];
 	ssize_t n = readlink(path, to, sizeof(to) - 1);
@@ -212,8 +203,7 @@ link_target(struct arena *a, const char *path)
 	return n < 0 ? NULL : arena_memdup(a, to, (size_t)n);
 }
 
-bool
-dropin_is_link(struct arena *a, const char *path)
+bool dropin_is_link(struct arena *a, const char *path)
 {
 	const char *to = link_target(a, path);
 
@@ -221,8 +211,8 @@ dropin_is_link(struct arena *a, const char *path)
 }
 
 /* Puts a new link over an old one at once: a tool is never missing meanwhile. */
-static enum err
-put_link(struct arena *a, const char *to, const char *path, struct fail *f)
+static enum err put_link(
+    struct arena *a, const char *to, const char *path, struct fail *f)
 {
 	const char *at = arena_printf(a, "%s.tmp-%d", path, (int)getpid());
 
@@ -236,8 +226,7 @@ put_link(struct arena *a, const char *to, const char *path, struct fail *f)
 	return OK;
 }
 
-enum err
-dropin_links_make(
+enum err dropin_links_make(
     struct arena *a, const char *bin, size_t *n, char **kept, struct fail *f)
 {
 	const char *self = program_self(a), *to;
@@ -267,8 +256,7 @@ dropin_links_make(
 	return OK;
 }
 
-bool
-dropin_links_hold(struct arena *a, const char *bin)
+bool dropin_links_hold(struct arena *a, const char *bin)
 {
 	const char *self = program_self(a);
 	for (size_t i = 0; i < N(link_names); i++) {
@@ -283,8 +271,7 @@ dropin_links_hold(struct arena *a, const char *bin)
 }
 
 /* Needs no project: the key may be on a machine without one. */
-enum err
-dropin_sign_executable(struct dropin *d)
+enum err dropin_sign_executable(struct dropin *d)
 {
 	struct cmd_ctx *x = d->x;
 	char md5[MD5_HEX], *sig;
@@ -298,8 +285,7 @@ dropin_sign_executable(struct dropin *d)
 	return OK;
 }
 
-enum err
-dropin_cancel_jobs(struct dropin *d)
+enum err dropin_cancel_jobs(struct dropin *d)
 {
 	struct cmd_ctx *x = d->x;
 	int64_t min, max;
@@ -317,8 +303,7 @@ dropin_cancel_jobs(struct dropin *d)
 	return dropin_locus(d, words);
 }
 
-enum err
-dropin_show_shmem(struct dropin *d)
+enum err dropin_show_shmem(struct dropin *d)
 {
 	(void)d;
 	printf(
@@ -327,8 +312,7 @@ dropin_show_shmem(struct dropin *d)
 }
 
 /* BOINC's tool makes the directory, too, as its callers copy a file to that path. */
-enum err
-dropin_dir_hier_path(struct dropin *d)
+enum err dropin_dir_hier_path(struct dropin *d)
 {
 	struct cmd_ctx *x = d->x;
 	const char *name = text_base_name(d->line.words[0]);
@@ -345,8 +329,7 @@ dropin_dir_hier_path(struct dropin *d)
 }
 
 /* Asks one host with the next reply; the tool's message was the same. */
-static enum err
-delete_on_host(struct dropin *d, int64_t id, const char *name)
+static enum err delete_on_host(struct dropin *d, int64_t id, const char *name)
 {
 	struct cmd_ctx *x = d->x;
 	struct buf b = buf_new(x->a);
@@ -365,8 +348,7 @@ delete_on_host(struct dropin *d, int64_t id, const char *name)
 	return OK;
 }
 
-enum err
-dropin_delete_file(struct dropin *d)
+enum err dropin_delete_file(struct dropin *d)
 {
 	struct cmd_ctx *x = d->x;
 	const char *name = dropin_value(&d->line, "file_name");
@@ -385,8 +367,7 @@ dropin_delete_file(struct dropin *d)
 }
 
 /* Becomes the daemon, which knows its options and refuses others. */
-enum err
-dropin_db_purge(struct dropin *d)
+enum err dropin_db_purge(struct dropin *d)
 {
 	struct cmd_ctx *x = d->x;
 	struct upstream u;
@@ -411,8 +392,7 @@ dropin_db_purge(struct dropin *d)
  * A crontab calls this every few minutes. What was stopped stays stopped, and systemd
  * restarts the supervisor of an installed project by itself.
  */
-static enum err
-start_by_cron(struct dropin *d)
+static enum err start_by_cron(struct dropin *d)
 {
 	static const char *const start[] = { "start", NULL };
 	struct cmd_ctx *x = d->x;
@@ -425,8 +405,7 @@ start_by_cron(struct dropin *d)
 }
 
 /* Returns the verb that the last of these options gives, else the tool's name. */
-static const char *
-verb_of(const struct dropin *d)
+static const char *verb_of(const struct dropin *d)
 {
 	static const struct {
 		const char *name, *verb;
@@ -442,8 +421,7 @@ verb_of(const struct dropin *d)
 	return verb;
 }
 
-static enum err
-run_verb(struct dropin *d)
+static enum err run_verb(struct dropin *d)
 {
 	const char *words[] = { verb_of(d), NULL };
 
@@ -459,20 +437,17 @@ run_verb(struct dropin *d)
 	                                       dropin_locus(d, words);
 }
 
-enum err
-dropin_start(struct dropin *d)
+enum err dropin_start(struct dropin *d)
 {
 	return run_verb(d);
 }
 
-enum err
-dropin_stop(struct dropin *d)
+enum err dropin_stop(struct dropin *d)
 {
 	return run_verb(d);
 }
 
-enum err
-dropin_status(struct dropin *d)
+enum err dropin_status(struct dropin *d)
 {
 	return run_verb(d);
 }
@@ -491,8 +466,7 @@ struct staging {
 	int64_t bytes;
 };
 
-static bool
-is_same_file(const char *a, const char *b)
+static bool is_same_file(const char *a, const char *b)
 {
 	struct stat x, y;
 
@@ -501,8 +475,8 @@ is_same_file(const char *a, const char *b)
 }
 
 /* Puts the file there if it is not; E_BADREQ if other contents have the name. */
-static enum err
-stage_contents(struct cmd_ctx *x, const char *from, const char *to, const char *md5)
+static enum err stage_contents(
+    struct cmd_ctx *x, const char *from, const char *to, const char *md5)
 {
 	char *dir = arena_strdup(x->a, to), have[MD5_HEX];
 	enum err e = E_RACE;
@@ -521,8 +495,7 @@ stage_contents(struct cmd_ctx *x, const char *from, const char *to, const char *
 		       text_base_name(to));
 }
 
-static enum err
-stage_one(struct staging *s, const char *from)
+static enum err stage_one(struct staging *s, const char *from)
 {
 	struct cmd_ctx *x = s->d->x;
 	const char *name = text_base_name(from);
@@ -549,8 +522,7 @@ stage_one(struct staging *s, const char *from)
 }
 
 /* All files of the directory, but not of those in it. */
-static enum err
-stage_dir(struct staging *s, const char *dir)
+static enum err stage_dir(struct staging *s, const char *dir)
 {
 	struct cmd_ctx *x = s->d->x;
 	char **names;
@@ -567,8 +539,7 @@ stage_dir(struct staging *s, const char *dir)
 	return OK;
 }
 
-enum err
-dropin_stage_file(struct dropin *d)
+enum err dropin_stage_file(struct dropin *d)
 {
 	const char *path = d->line.words[0];
 	struct staging s = { .d = d,

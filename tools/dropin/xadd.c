@@ -37,29 +37,26 @@ struct looking {
 
 /* --- version.xml --- */
 
-static enum err
-fail_xml(struct looking *k, const struct xml_node *n, const char *why)
+static enum err fail_xml(struct looking *k, const struct xml_node *n, const char *why)
 {
 	return FAIL(k->x->f, E_BADREQ, "%s/version.xml:%d: <%s>: %s", k->dir, n->line,
 	    n->name, why);
 }
 
-static void
-say_no_effect(struct looking *k, const struct xml_node *n, const char *why)
+static void say_no_effect(struct looking *k, const struct xml_node *n, const char *why)
 {
 	fprintf(stderr,
 	    "update_versions: %s/version.xml:%d: <%.40s> has no effect: %s\n", k->dir,
 	    n->line, n->name, why);
 }
 
-static bool
-node_flag(const struct xml_node *n)
+static bool node_flag(const struct xml_node *n)
 {
 	return strcmp(n->text, "0") != 0;
 }
 
-static enum err
-file_field(struct looking *k, const struct xml_node *n, struct version_file *v)
+static enum err file_field(
+    struct looking *k, const struct xml_node *n, struct version_file *v)
 {
 	if (strcmp(n->name, "physical_name") == 0)
 		v->name = n->text;
@@ -79,8 +76,8 @@ file_field(struct looking *k, const struct xml_node *n, struct version_file *v)
 	return OK;
 }
 
-static enum err
-take_file(struct looking *k, const struct xml_node *n, struct version *v)
+static enum err take_file(
+    struct looking *k, const struct xml_node *n, struct version *v)
 {
 	struct version_file *to = &v->files[v->n];
 	struct stat st;
@@ -103,9 +100,8 @@ take_file(struct looking *k, const struct xml_node *n, struct version *v)
 }
 
 /* Elements of <version> that the version's XML has as they are. */
-static enum err
-version_field(struct looking *k, const struct xml_node *n, struct version *v,
-    struct buf *more, const char **api)
+static enum err version_field(struct looking *k, const struct xml_node *n,
+    struct version *v, struct buf *more, const char **api)
 {
 	static const char *const flags[] = { "dont_throttle", "needs_network",
 		"is_wrapper" };
@@ -130,8 +126,8 @@ version_field(struct looking *k, const struct xml_node *n, struct version *v,
 }
 
 /* Without version.xml, a single file is the main program. */
-static enum err
-take_single(struct looking *k, char **names, size_t n, struct version *v)
+static enum err take_single(
+    struct looking *k, char **names, size_t n, struct version *v)
 {
 	struct stat st;
 
@@ -154,8 +150,7 @@ take_single(struct looking *k, char **names, size_t n, struct version *v)
 	return v->n == 1 ? OK : FAIL(k->x->f, E_BADREQ, "%s has no files", k->dir);
 }
 
-static enum err
-files_of_version(struct looking *k, struct version *v, const char **api)
+static enum err files_of_version(struct looking *k, struct version *v, const char **api)
 {
 	const char *path = arena_printf(k->x->a, "%s/version.xml", k->dir);
 	char **names, *text;
@@ -187,8 +182,7 @@ files_of_version(struct looking *k, struct version *v, const char **api)
 
 /* --- one version --- */
 
-static bool
-version_is_known(const struct looking *k, const struct version *v)
+static bool version_is_known(const struct looking *k, const struct version *v)
 {
 	for (size_t i = 0; i < k->c->nversions; i++) {
 		const struct app_version *old = &k->c->versions[i];
@@ -202,8 +196,7 @@ version_is_known(const struct looking *k, const struct version *v)
 }
 
 /* The answer may come from a pipe: yes | bin/update_versions. */
-static bool
-version_is_wanted(const struct looking *k, const struct version *v)
+static bool version_is_wanted(const struct looking *k, const struct version *v)
 {
 	char answer[ANSWER_MOST];
 
@@ -220,8 +213,7 @@ version_is_wanted(const struct looking *k, const struct version *v)
 	       (answer[0] == 'y' || answer[0] == 'Y');
 }
 
-static enum err
-offer_version(struct looking *k, struct version *v)
+static enum err offer_version(struct looking *k, struct version *v)
 {
 	const char *api = NULL, *why = NULL;
 	enum err e;
@@ -245,8 +237,7 @@ offer_version(struct looking *k, struct version *v)
 
 /* --- the directories --- */
 
-static bool
-is_dir(const char *path)
+static bool is_dir(const char *path)
 {
 	struct stat st;
 
@@ -254,8 +245,7 @@ is_dir(const char *path)
 }
 
 /* A version that cannot be added does not hold up the others. */
-static void
-try_version(
+static void try_version(
     struct looking *k, const struct app *app, const char *number, const char *name)
 {
 	char *platform = arena_strdup(k->x->a, name), *at = strstr(platform, "__");
@@ -284,8 +274,7 @@ try_version(
 	k->x->status = 0;
 }
 
-static enum err
-look_in_app(struct looking *k, const struct app *app, const char *dir)
+static enum err look_in_app(struct looking *k, const struct app *app, const char *dir)
 {
 	char **numbers, **platforms;
 	size_t n, m;
@@ -306,8 +295,7 @@ look_in_app(struct looking *k, const struct app *app, const char *dir)
 	return OK;
 }
 
-enum err
-dropin_update_versions(struct dropin *d)
+enum err dropin_update_versions(struct dropin *d)
 {
 	struct cmd_ctx *x = d->x;
 	struct looking k = {
@@ -365,22 +353,20 @@ static const struct {
 	{ COLUMN(target_nresults), 0, 1000 },
 };
 
-static enum err
-fail_line(const struct adding *d, const struct xml_node *n, const char *what)
+static enum err fail_line(
+    const struct adding *d, const struct xml_node *n, const char *what)
 {
 	return FAIL(d->x->f, E_BADREQ, "%s:%d: <%s>%.60s</%s>: %s", d->path, n->line,
 	    n->name, n->text, n->name, what);
 }
 
 /* Names an element that has no meaning here. */
-static void
-say_ignored(const struct adding *d, const struct xml_node *n)
+static void say_ignored(const struct adding *d, const struct xml_node *n)
 {
 	fprintf(stderr, "xadd: %s:%d: <%s> has no effect\n", d->path, n->line, n->name);
 }
 
-static enum err
-check_node_text(const struct adding *d, const struct xml_node *n)
+static enum err check_node_text(const struct adding *d, const struct xml_node *n)
 {
 	if (n->text[0] == '\0')
 		return fail_line(d, n, "a text is required");
@@ -389,8 +375,7 @@ check_node_text(const struct adding *d, const struct xml_node *n)
 	return OK;
 }
 
-static const struct xml_node *
-node_child(const struct xml_node *n, const char *name)
+static const struct xml_node *node_child(const struct xml_node *n, const char *name)
 {
 	for (const struct xml_node *c = n->child; c != NULL; c = c->next)
 		if (strcmp(c->name, name) == 0)
@@ -400,8 +385,7 @@ node_child(const struct xml_node *n, const char *name)
 
 /* --- platforms --- */
 
-static enum err
-add_platform(struct adding *d, const struct xml_node *n)
+static enum err add_platform(struct adding *d, const struct xml_node *n)
 {
 	const struct xml_node *name = node_child(n, "name");
 	const struct xml_node *people = node_child(n, "user_friendly_name");
@@ -431,8 +415,8 @@ add_platform(struct adding *d, const struct xml_node *n)
 
 /* --- apps --- */
 
-static enum err
-set_app_field(const struct adding *d, const struct xml_node *n, struct app *app)
+static enum err set_app_field(
+    const struct adding *d, const struct xml_node *n, struct app *app)
 {
 	double weight;
 	int64_t v;
@@ -465,8 +449,7 @@ set_app_field(const struct adding *d, const struct xml_node *n, struct app *app)
 	return OK;
 }
 
-static bool
-is_same_app(const struct app *a, const struct app *b)
+static bool is_same_app(const struct app *a, const struct app *b)
 {
 	for (size_t i = 0; i < N(numbers); i++)
 		if (memcmp((const char *)a + numbers[i].off,
@@ -476,8 +459,7 @@ is_same_app(const struct app *a, const struct app *b)
 	       !(a->weight < b->weight || a->weight > b->weight);
 }
 
-static enum err
-add_app(struct adding *d, const struct xml_node *n)
+static enum err add_app(struct adding *d, const struct xml_node *n)
 {
 	const struct xml_node *name = node_child(n, "name");
 	const struct app *old;
@@ -513,8 +495,7 @@ add_app(struct adding *d, const struct xml_node *n)
 /* --- all --- */
 
 /* One transaction: a mistake in project.xml changes nothing. */
-static enum err
-add_all(struct cmd_ctx *x, void *arg)
+static enum err add_all(struct cmd_ctx *x, void *arg)
 {
 	struct adding *d = arg;
 
@@ -531,8 +512,7 @@ add_all(struct cmd_ctx *x, void *arg)
 	return OK;
 }
 
-enum err
-dropin_xadd(struct dropin *t)
+enum err dropin_xadd(struct dropin *t)
 {
 	struct adding d = { .x = t->x };
 	struct xml_node *root;

@@ -23,8 +23,7 @@ static const struct field destroy_options[] = {
  * Reads config.xml; without one, as after a create that failed early, the names follow
  * from the project's name.
  */
-static enum err
-destroy_read(struct install *in)
+static enum err destroy_read(struct install *in)
 {
 	struct cmd_ctx *x = in->x;
 
@@ -41,8 +40,7 @@ destroy_read(struct install *in)
 }
 
 /* Says how many jobs hosts work on; unknown if the database does not answer. */
-static char *
-destroy_jobs(struct install *in)
+static char *destroy_jobs(struct install *in)
 {
 	struct cmd_ctx *x = in->x;
 	struct status s;
@@ -62,8 +60,7 @@ destroy_jobs(struct install *in)
 	    (long long)s.files, (long long)s.users);
 }
 
-static enum err
-destroy_steps(struct install *in)
+static enum err destroy_steps(struct install *in)
 {
 	size_t n;
 	const struct install_step *s = install_steps(&n);
@@ -81,8 +78,8 @@ destroy_steps(struct install *in)
 	return OK;
 }
 
-static enum err
-destroy_installed(struct cmd_ctx *x, const struct destroy_opts *o, char **args)
+static enum err destroy_installed(
+    struct cmd_ctx *x, const struct destroy_opts *o, char **args)
 {
 	const struct create_opts none = { 0 };
 	struct create c = { .name = args[0],
@@ -134,8 +131,7 @@ destroy_installed(struct cmd_ctx *x, const struct destroy_opts *o, char **args)
  * Is it a project of a single directory that is meant: that of --project, one called
  * NAME here, or the one around the current directory? Then x->cf is set.
  */
-static enum err
-destroy_finds_here(struct cmd_ctx *x, const char *name, bool *here)
+static enum err destroy_finds_here(struct cmd_ctx *x, const char *name, bool *here)
 {
 	struct installation p = installation_of(x->a, name);
 	enum err e;
@@ -158,8 +154,7 @@ struct destroying {
 	char **args;
 };
 
-static enum err
-destroy_found(struct cmd_ctx *x, void *arg)
+static enum err destroy_found(struct cmd_ctx *x, void *arg)
 {
 	const struct destroying *d = arg;
 	bool here;
@@ -175,8 +170,7 @@ destroy_found(struct cmd_ctx *x, void *arg)
  * Root's directory of a project that root made with --here goes last, by root: the
  * project's account may not remove it.
  */
-static enum err
-destroy_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+static enum err destroy_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct destroying d = { opts, args };
 	struct fail f = { 0 };

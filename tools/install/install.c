@@ -22,8 +22,7 @@ static const struct install_step steps[] = {
 #undef STEP
 };
 
-const struct install_step *
-install_steps(size_t *n)
+const struct install_step *install_steps(size_t *n)
 {
 	*n = N(steps);
 	return steps;
@@ -31,8 +30,7 @@ install_steps(size_t *n)
 
 /* --- what is asked for --- */
 
-enum err
-install_url(struct install *in, const char *url)
+enum err install_url(struct install *in, const char *url)
 {
 	const char *host = strstr(url, "://");
 	const char *path = host == NULL ? NULL : strchr(host + 3, '/');
@@ -54,8 +52,7 @@ install_url(struct install *in, const char *url)
 	return create_path_check(in->host, in->x->f);
 }
 
-static enum err
-check_certificate(struct install *in)
+static enum err check_certificate(struct install *in)
 {
 	const struct create_opts *o = in->c->o;
 	struct cert cert;
@@ -81,8 +78,7 @@ check_certificate(struct install *in)
 }
 
 /* Reads the configuration that is there; it must be of the same project. */
-static enum err
-read_existing(struct install *in)
+static enum err read_existing(struct install *in)
 {
 	struct cmd_ctx *x = in->x;
 	const struct create *c = in->c;
@@ -103,8 +99,7 @@ read_existing(struct install *in)
 	return OK;
 }
 
-static enum err
-install_read(struct install *in)
+static enum err install_read(struct install *in)
 {
 	struct cmd_ctx *x = in->x;
 	struct create *c = in->c;
@@ -142,8 +137,7 @@ install_read(struct install *in)
 
 /* --- running them --- */
 
-static enum err
-install_step_run(struct install *in, const struct install_step *s)
+static enum err install_step_run(struct install *in, const struct install_step *s)
 {
 	bool holds = false;
 
@@ -159,15 +153,13 @@ install_step_run(struct install *in, const struct install_step *s)
 }
 
 /* Tells what rights_check() found, as a thing to do. */
-static void
-tell_wrong(void *arg, const char *path, const char *wrong, const char *cure)
+static void tell_wrong(void *arg, const char *path, const char *wrong, const char *cure)
 {
 	if (wrong != NULL)
 		install_to_do(arg, "%s %s: %s", path, wrong, cure);
 }
 
-enum err
-install_run(struct cmd_ctx *x, struct create *c)
+enum err install_run(struct cmd_ctx *x, struct create *c)
 {
 	struct install in = { .x = x, .c = c, .p = installation_of(x->a, c->name) };
 	enum err e = OK;
@@ -205,8 +197,7 @@ install_run(struct cmd_ctx *x, struct create *c)
 /* --- upgrade, and further machines --- */
 
 /* The pages are files of the account. */
-static enum err
-upgrade_pages(struct install *in)
+static enum err upgrade_pages(struct install *in)
 {
 	struct site_file *files;
 	size_t n;
@@ -216,8 +207,7 @@ upgrade_pages(struct install *in)
 }
 
 /* Runs the steps of that occasion for the project whose configuration was read. */
-static enum err
-steps_for(struct cmd_ctx *x, int when, bool dry_run)
+static enum err steps_for(struct cmd_ctx *x, int when, bool dry_run)
 {
 	const struct installation p = conf_installation(x->a, x->cf);
 	const struct create_opts o = { .url = x->cf->master_url, .dry_run = dry_run };
@@ -237,14 +227,12 @@ steps_for(struct cmd_ctx *x, int when, bool dry_run)
 	return OK;
 }
 
-enum err
-install_upgrade(struct cmd_ctx *x, bool dry_run)
+enum err install_upgrade(struct cmd_ctx *x, bool dry_run)
 {
 	return steps_for(x, UPGRADE, dry_run);
 }
 
-enum err
-install_join(struct cmd_ctx *x, bool dry_run)
+enum err install_join(struct cmd_ctx *x, bool dry_run)
 {
 	return steps_for(x, JOIN, dry_run);
 }

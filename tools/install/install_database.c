@@ -20,15 +20,13 @@
 
 /* The system account and group of a project, and its processes. */
 
-char *
-install_account_text(struct install *in)
+char *install_account_text(struct install *in)
 {
 	return arena_printf(
 	    in->x->a, "account and group %s, without a shell", in->p.account);
 }
 
-enum err
-install_account_holds(struct install *in, bool *yes)
+enum err install_account_holds(struct install *in, bool *yes)
 {
 	const struct passwd *p = getpwnam(in->p.account);
 
@@ -40,8 +38,7 @@ install_account_holds(struct install *in, bool *yes)
 	return OK;
 }
 
-enum err
-install_account_make(struct install *in)
+enum err install_account_make(struct install *in)
 {
 	/* A group of that name may be left of a failed run. */
 	bool has_group = getgrnam(in->p.account) != NULL;
@@ -56,8 +53,7 @@ install_account_make(struct install *in)
 	return install_program(in, argv, "passwd");
 }
 
-enum err
-install_account_undo(struct install *in)
+enum err install_account_undo(struct install *in)
 {
 	const char *user[] = { "userdel", in->p.account, NULL };
 	const char *group[] = { "groupdel", in->p.account, NULL };
@@ -72,14 +68,12 @@ install_account_undo(struct install *in)
 
 #define DATABASE_MARK "database.made"
 
-static struct grant
-grant_of(const struct install *in)
+static struct grant grant_of(const struct install *in)
 {
 	return (struct grant){ in->x->cf->db_name, in->p.account };
 }
 
-char *
-install_database_text(struct install *in)
+char *install_database_text(struct install *in)
 {
 	const struct conf *cf = in->x->cf;
 
@@ -96,20 +90,17 @@ install_database_text(struct install *in)
  * this project: a database of the same name that somebody else made is neither adopted
  * nor dropped.
  */
-static char *
-database_mark(struct install *in)
+static char *database_mark(struct install *in)
 {
 	return arena_printf(in->x->a, "%s/" DATABASE_MARK, in->p.config_dir);
 }
 
-static bool
-database_is_ours(struct install *in)
+static bool database_is_ours(struct install *in)
 {
 	return fs_exists(database_mark(in));
 }
 
-static enum err
-mark_database(struct install *in)
+static enum err mark_database(struct install *in)
 {
 	const char *name = in->x->cf->db_name;
 
@@ -117,8 +108,7 @@ mark_database(struct install *in)
 }
 
 /* Can the account work with the database? */
-static enum err
-try_database(struct install *in)
+static enum err try_database(struct install *in)
 {
 	struct db *db;
 
@@ -128,8 +118,7 @@ try_database(struct install *in)
 }
 
 /* Connects as root to a database that every server has. */
-static enum err
-open_server(struct install *in, struct db **db)
+static enum err open_server(struct install *in, struct db **db)
 {
 	struct conf cf = *ctx_db_root(in->x);
 	char any[] = "mysql";
@@ -148,8 +137,7 @@ open_server(struct install *in, struct db **db)
 	return e;
 }
 
-enum err
-install_on_server(struct install *in,
+enum err install_on_server(struct install *in,
     enum err (*work)(struct db *, const struct grant *, struct fail *))
 {
 	struct grant g = grant_of(in);
@@ -163,8 +151,7 @@ install_on_server(struct install *in,
 }
 
 /* Has the account the rights that it needs, on a database of this machine? */
-static bool
-has_rights(struct install *in)
+static bool has_rights(struct install *in)
 {
 	struct grant g = grant_of(in);
 	bool yes = false;
@@ -180,8 +167,7 @@ has_rights(struct install *in)
 	return yes;
 }
 
-enum err
-install_database_holds(struct install *in, bool *yes)
+enum err install_database_holds(struct install *in, bool *yes)
 {
 	struct fail saved = *in->x->f;
 
@@ -193,8 +179,7 @@ install_database_holds(struct install *in, bool *yes)
 }
 
 /* Creates the schema in an empty database, or in one that a failed run has left. */
-static enum err
-fill_database(struct install *in)
+static enum err fill_database(struct install *in)
 {
 	struct cmd_ctx *x = in->x;
 	int64_t version;
@@ -212,8 +197,7 @@ fill_database(struct install *in)
 	return create_platforms(x, x->f);
 }
 
-enum err
-install_database_make(struct install *in)
+enum err install_database_make(struct install *in)
 {
 	struct cmd_ctx *x = in->x;
 	bool local = db_is_local(x->cf);
@@ -248,8 +232,7 @@ install_database_make(struct install *in)
 	return install_as_account(in, try_database);
 }
 
-enum err
-install_database_undo(struct install *in)
+enum err install_database_undo(struct install *in)
 {
 	const struct conf *cf = in->x->cf;
 
@@ -270,8 +253,7 @@ enum {
 	SAID_MOST = 280 /* bytes of what a failed program has said */
 };
 
-void
-install_to_do(struct install *in, const char *fmt, ...)
+void install_to_do(struct install *in, const char *fmt, ...)
 {
 	char text[600];
 	va_list ap;
@@ -283,8 +265,7 @@ install_to_do(struct install *in, const char *fmt, ...)
 	    in->x->a, "%s%s\n", in->to_do == NULL ? "" : in->to_do, text);
 }
 
-bool
-install_file_is(struct install *in, const char *path, const char *text)
+bool install_file_is(struct install *in, const char *path, const char *text)
 {
 	char *had;
 
@@ -299,8 +280,7 @@ struct account_work {
 	enum err (*work)(struct install *);
 };
 
-static enum err
-work_as_account(struct cmd_ctx *x, void *arg)
+static enum err work_as_account(struct cmd_ctx *x, void *arg)
 {
 	const struct account_work *w = arg;
 	struct account acc;
@@ -311,8 +291,7 @@ work_as_account(struct cmd_ctx *x, void *arg)
 	return w->work(w->in);
 }
 
-enum err
-install_as_account(struct install *in, enum err (*work)(struct install *))
+enum err install_as_account(struct install *in, enum err (*work)(struct install *))
 {
 	struct account_work w = { in, work };
 
@@ -323,8 +302,7 @@ install_as_account(struct install *in, enum err (*work)(struct install *))
  * Finds a program of the system. Not by program_system(): a2enconf is a link to
  * a2enmod, which goes by its name.
  */
-static char *
-system_path(struct arena *a, const char *name)
+static char *system_path(struct arena *a, const char *name)
 {
 	static const char *const dirs[] = { "/usr/sbin", "/usr/bin", "/sbin", "/bin" };
 
@@ -338,8 +316,7 @@ system_path(struct arena *a, const char *name)
 }
 
 /* Makes one line of what a program has said; lines that only warn do not help. */
-static void
-join_lines(char *words)
+static void join_lines(char *words)
 {
 	size_t n = strlen(words);
 
@@ -350,8 +327,7 @@ join_lines(char *words)
 			*p = ' ';
 }
 
-enum err
-install_output(
+enum err install_output(
     struct install *in, const char *const *argv, const char *package, char **out)
 {
 	struct arena *a = in->x->a;
@@ -381,8 +357,8 @@ install_output(
 	    told.words + (n > SAID_MOST ? n - SAID_MOST : 0));
 }
 
-enum err
-install_program(struct install *in, const char *const *argv, const char *package)
+enum err install_program(
+    struct install *in, const char *const *argv, const char *package)
 {
 	char *out;
 

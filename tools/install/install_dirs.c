@@ -20,15 +20,13 @@
 static const char *const shared_dirs[] = { "/etc/locus", "/var/lib/locus",
 	"/var/log/locus", "/run/locus" };
 
-char *
-install_dirs_text(struct install *in)
+char *install_dirs_text(struct install *in)
 {
 	return arena_printf(in->x->a, "%s, %s, %s, %s", in->p.config_dir,
 	    in->p.data_dir, in->p.log_dir, in->p.run_dir);
 }
 
-enum err
-install_dirs_holds(struct install *in, bool *yes)
+enum err install_dirs_holds(struct install *in, bool *yes)
 {
 	size_t n;
 	const struct right *r = rights_of(in->x->a, &in->p, &n);
@@ -41,8 +39,7 @@ install_dirs_holds(struct install *in, bool *yes)
 }
 
 /* Makes the directories below the project's own, as its account. */
-static enum err
-make_inner(struct install *in)
+static enum err make_inner(struct install *in)
 {
 	size_t n;
 	const struct right *r = rights_of(in->x->a, &in->p, &n);
@@ -57,8 +54,7 @@ make_inner(struct install *in)
 	return OK;
 }
 
-enum err
-install_dirs_make(struct install *in)
+enum err install_dirs_make(struct install *in)
 {
 	size_t n;
 	const struct right *r = rights_of(in->x->a, &in->p, &n);
@@ -79,8 +75,7 @@ install_dirs_make(struct install *in)
 }
 
 /* Removes a directory of all projects that create has made, if it is empty now. */
-static enum err
-remove_shared(struct install *in, const char *dir)
+static enum err remove_shared(struct install *in, const char *dir)
 {
 	char **names;
 	size_t n;
@@ -94,8 +89,7 @@ remove_shared(struct install *in, const char *dir)
 	return fs_rmtree(dir, in->x->f);
 }
 
-enum err
-install_dirs_undo(struct install *in)
+enum err install_dirs_undo(struct install *in)
 {
 	/* The configuration last: a run that fails before can be repeated. */
 	const char *const dirs[] = { in->p.run_dir, in->p.log_dir, in->p.data_dir,
@@ -115,15 +109,13 @@ install_dirs_undo(struct install *in)
 
 /* --- config.xml --- */
 
-char *
-install_config_text(struct install *in)
+char *install_config_text(struct install *in)
 {
 	return in->config_path;
 }
 
 /* Is the certificate that is asked for, if any, the one of config.xml? */
-static bool
-has_certificate(const struct install *in)
+static bool has_certificate(const struct install *in)
 {
 	const struct create_opts *o = in->c->o;
 
@@ -133,8 +125,7 @@ has_certificate(const struct install *in)
 }
 
 /* Finds the row of rights.def for config.xml. */
-static const struct right *
-config_right(struct install *in)
+static const struct right *config_right(struct install *in)
 {
 	size_t n;
 	const struct right *r = rights_of(in->x->a, &in->p, &n);
@@ -144,16 +135,14 @@ config_right(struct install *in)
 	return r;
 }
 
-enum err
-install_config_holds(struct install *in, bool *yes)
+enum err install_config_holds(struct install *in, bool *yes)
 {
 	*yes = in->config == NULL && has_certificate(in) &&
 	       right_wrong(in->x->a, &in->p, config_right(in)) == NULL;
 	return OK;
 }
 
-enum err
-install_config_make(struct install *in)
+enum err install_config_make(struct install *in)
 {
 	const struct create_opts *o = in->c->o;
 	const struct conf_change change[] = { { "certificate_file", o->certificate },
@@ -170,8 +159,7 @@ install_config_make(struct install *in)
 	return right_set(x->a, &in->p, config_right(in), x->f);
 }
 
-enum err
-install_config_undo(struct install *in)
+enum err install_config_undo(struct install *in)
 {
 	(void)in; /* goes with its directory */
 	return OK;
@@ -179,16 +167,14 @@ install_config_undo(struct install *in)
 
 /* --- files of the account --- */
 
-char *
-install_files_text(struct install *in)
+char *install_files_text(struct install *in)
 {
 	return arena_printf(in->x->a,
 	    "sample plan classes, home page, links with the names of BOINC's tools and trigger directories in %s",
 	    in->p.data_dir);
 }
 
-enum err
-install_files_holds(struct install *in, bool *yes)
+enum err install_files_holds(struct install *in, bool *yes)
 {
 	static const char *const files[] = { PLAN_CLASS_FILE, "html/home.html",
 		"locality_scheduling/need_work" };
@@ -201,8 +187,7 @@ install_files_holds(struct install *in, bool *yes)
 	return OK;
 }
 
-static enum err
-write_project_files(struct install *in)
+static enum err write_project_files(struct install *in)
 {
 	struct cmd_ctx *x = in->x;
 
@@ -213,14 +198,12 @@ write_project_files(struct install *in)
 	return trigger_dirs_make(x->cf, x->f);
 }
 
-enum err
-install_files_make(struct install *in)
+enum err install_files_make(struct install *in)
 {
 	return install_as_account(in, write_project_files);
 }
 
-enum err
-install_files_undo(struct install *in)
+enum err install_files_undo(struct install *in)
 {
 	(void)in; /* they go with their directory */
 	return OK;
@@ -228,14 +211,12 @@ install_files_undo(struct install *in)
 
 /* --- keys --- */
 
-static char *
-key_file(struct install *in, const char *name)
+static char *key_file(struct install *in, const char *name)
 {
 	return arena_printf(in->x->a, "%s/%s", in->x->cf->key_dir, name);
 }
 
-char *
-install_keys_text(struct install *in)
+char *install_keys_text(struct install *in)
 {
 	return arena_printf(in->x->a, "%s/upload_{private,public}%s",
 	    in->x->cf->key_dir,
@@ -245,8 +226,7 @@ install_keys_text(struct install *in)
 }
 
 /* Sets *same if the project's public code signing key is the given one. */
-static bool
-has_given_key(struct install *in)
+static bool has_given_key(struct install *in)
 {
 	char *had;
 
@@ -255,8 +235,7 @@ has_given_key(struct install *in)
 	       text_same_words(had, in->key);
 }
 
-enum err
-install_keys_holds(struct install *in, bool *yes)
+enum err install_keys_holds(struct install *in, bool *yes)
 {
 	bool public = fs_exists(key_file(in, "code_sign_public"));
 
@@ -273,8 +252,7 @@ install_keys_holds(struct install *in, bool *yes)
 	return OK;
 }
 
-static enum err
-write_project_keys(struct install *in)
+static enum err write_project_keys(struct install *in)
 {
 	struct cmd_ctx *x = in->x;
 	const char *dir = x->cf->key_dir;
@@ -292,8 +270,7 @@ write_project_keys(struct install *in)
 	           OK;
 }
 
-enum err
-install_keys_make(struct install *in)
+enum err install_keys_make(struct install *in)
 {
 	struct key *key;
 
@@ -307,8 +284,7 @@ install_keys_make(struct install *in)
 	return install_as_account(in, write_project_keys);
 }
 
-enum err
-install_keys_undo(struct install *in)
+enum err install_keys_undo(struct install *in)
 {
 	(void)in; /* they go with their directory */
 	return OK;
@@ -316,14 +292,12 @@ install_keys_undo(struct install *in)
 
 /* --- identity --- */
 
-char *
-install_identity_text(struct install *in)
+char *install_identity_text(struct install *in)
 {
 	return arena_printf(in->x->a, "%s/" IDENTITY_FILE, in->p.config_dir);
 }
 
-enum err
-install_identity_holds(struct install *in, bool *yes)
+enum err install_identity_holds(struct install *in, bool *yes)
 {
 	struct identity noted, now;
 	enum standing s;
@@ -336,8 +310,7 @@ install_identity_holds(struct install *in, bool *yes)
 	return s == STANDING_NEW ? OK : identity_check(in->x->a, in->x->cf, in->x->f);
 }
 
-enum err
-install_identity_make(struct install *in)
+enum err install_identity_make(struct install *in)
 {
 	struct identity id;
 
@@ -345,8 +318,7 @@ install_identity_make(struct install *in)
 	return identity_write(in->x->a, &id, in->x->f);
 }
 
-enum err
-install_identity_undo(struct install *in)
+enum err install_identity_undo(struct install *in)
 {
 	(void)in; /* goes with its directory */
 	return OK;

@@ -16,8 +16,7 @@
 enum { END_MS = 20000, TICK_MS = 50, STATUS_MOST = 64 << 10 };
 
 /* Writes a file of root, unless an admin has edited it. */
-static enum err
-write_of_root(struct install *in, char *path, const char *text)
+static enum err write_of_root(struct install *in, char *path, const char *text)
 {
 	const struct site_file s = { path, text, strlen(text), 0644, false };
 	const char *slash = strrchr(path, '/');
@@ -28,8 +27,7 @@ write_of_root(struct install *in, char *path, const char *text)
 	return site_files_note(in->x, &s, 1, in->x->f);
 }
 
-static bool
-is_settled(struct install *in, char *path, const char *text)
+static bool is_settled(struct install *in, char *path, const char *text)
 {
 	const struct site_file s = { path, text, strlen(text), 0644, false };
 
@@ -38,14 +36,12 @@ is_settled(struct install *in, char *path, const char *text)
 
 /* --- /run after a boot --- */
 
-static char *
-tmpfiles_path(struct install *in)
+static char *tmpfiles_path(struct install *in)
 {
 	return arena_printf(in->x->a, "/etc/tmpfiles.d/%s.conf", in->p.unit);
 }
 
-static char *
-tmpfiles_config(struct install *in)
+static char *tmpfiles_config(struct install *in)
 {
 	return arena_printf(in->x->a,
 	    "# Written by locus create %s; see locus-install(7).\n"
@@ -56,105 +52,90 @@ tmpfiles_config(struct install *in)
 	    right_web_group(&in->p));
 }
 
-char *
-install_tmpfiles_text(struct install *in)
+char *install_tmpfiles_text(struct install *in)
 {
 	return arena_printf(
 	    in->x->a, "%s makes %s at boot", tmpfiles_path(in), in->p.run_dir);
 }
 
-enum err
-install_tmpfiles_holds(struct install *in, bool *yes)
+enum err install_tmpfiles_holds(struct install *in, bool *yes)
 {
 	*yes = is_settled(in, tmpfiles_path(in), tmpfiles_config(in));
 	return OK;
 }
 
-enum err
-install_tmpfiles_make(struct install *in)
+enum err install_tmpfiles_make(struct install *in)
 {
 	return write_of_root(in, tmpfiles_path(in), tmpfiles_config(in));
 }
 
-enum err
-install_tmpfiles_undo(struct install *in)
+enum err install_tmpfiles_undo(struct install *in)
 {
 	return site_file_remove(in->x, tmpfiles_path(in), in->x->f);
 }
 
 /* --- log rotation --- */
 
-static char *
-logrotate_path(struct install *in)
+static char *logrotate_path(struct install *in)
 {
 	return arena_printf(in->x->a, "/etc/logrotate.d/%s", in->p.unit);
 }
 
-static char *
-logrotate_config(struct install *in)
+static char *logrotate_config(struct install *in)
 {
 	struct conf logs = { .log_dir = in->p.log_dir };
 
 	return log_rotation_text(in->x->a, &logs, in->p.name, in->p.account);
 }
 
-char *
-install_logrotate_text(struct install *in)
+char *install_logrotate_text(struct install *in)
 {
 	return arena_printf(
 	    in->x->a, "%s rotates %s", logrotate_path(in), in->p.log_dir);
 }
 
-enum err
-install_logrotate_holds(struct install *in, bool *yes)
+enum err install_logrotate_holds(struct install *in, bool *yes)
 {
 	*yes = is_settled(in, logrotate_path(in), logrotate_config(in));
 	return OK;
 }
 
-enum err
-install_logrotate_make(struct install *in)
+enum err install_logrotate_make(struct install *in)
 {
 	return write_of_root(in, logrotate_path(in), logrotate_config(in));
 }
 
-enum err
-install_logrotate_undo(struct install *in)
+enum err install_logrotate_undo(struct install *in)
 {
 	return site_file_remove(in->x, logrotate_path(in), in->x->f);
 }
 
 /* --- the unit --- */
 
-char *
-install_unit_text(struct install *in)
+char *install_unit_text(struct install *in)
 {
 	return unit_name(in->x->a, &in->p);
 }
 
-enum err
-install_unit_holds(struct install *in, bool *yes)
+enum err install_unit_holds(struct install *in, bool *yes)
 {
 	*yes = !unit_differs(in->x->a, in->x->cf, UNIT_DIR);
 	return OK;
 }
 
-enum err
-install_unit_make(struct install *in)
+enum err install_unit_make(struct install *in)
 {
 	return unit_sync(in->x->a, in->x->cf, in->x->f);
 }
 
-enum err
-install_unit_undo(struct install *in)
+enum err install_unit_undo(struct install *in)
 {
 	return unit_remove(in->x->a, &in->p, in->x->f);
 }
 
 /* --- start --- */
 
-char *
-install_start_text(struct install *in)
+char *install_start_text(struct install *in)
 {
 	return systemd_runs() ?
 	           arena_printf(
@@ -162,8 +143,7 @@ install_start_text(struct install *in)
 	           arena_printf(in->x->a, "left to the boot, as systemd does not run");
 }
 
-enum err
-install_start_holds(struct install *in, bool *yes)
+enum err install_start_holds(struct install *in, bool *yes)
 {
 	struct fail no = { 0 };
 
@@ -172,8 +152,7 @@ install_start_holds(struct install *in, bool *yes)
 	return OK;
 }
 
-enum err
-install_start_make(struct install *in)
+enum err install_start_make(struct install *in)
 {
 	const char *unit = unit_name(in->x->a, &in->p);
 
@@ -186,8 +165,7 @@ install_start_make(struct install *in)
 }
 
 /* Does any other process of this account run? */
-static bool
-has_processes(struct install *in)
+static bool has_processes(struct install *in)
 {
 	struct procfs *all;
 	size_t n = procfs_all(in->x->a, &all);
@@ -210,8 +188,7 @@ has_processes(struct install *in)
 }
 
 /* Ends all processes of the account: systemd's are gone, but an admin's may run. */
-static enum err
-end_processes(struct install *in)
+static enum err end_processes(struct install *in)
 {
 	int64_t end = clock_mono_ms() + END_MS;
 	int number = SIGTERM;
@@ -231,8 +208,7 @@ end_processes(struct install *in)
 }
 
 /* Whatever is killed before the unit is stopped would only be started again. */
-enum err
-install_start_undo(struct install *in)
+enum err install_start_undo(struct install *in)
 {
 	bool there;
 

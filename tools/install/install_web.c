@@ -32,28 +32,25 @@ enum { FILE_MOST = 1 << 20, MODULES_MOST = 1000, PASSES = 5 };
 static const char *const modules[] = { "alias", "authz_core", "env", "headers",
 	"reqtimeout", "asis", "proxy", "proxy_fcgi" };
 
-char *
-install_site_path(struct arena *a, const struct installation *p)
+char *install_site_path(struct arena *a, const struct installation *p)
 {
 	return arena_printf(a, APACHE_DIR "/sites-available/%s.conf", p->unit);
 }
 
-char *
-install_rules_path(struct arena *a, const struct installation *p, const char *host)
+char *install_rules_path(
+    struct arena *a, const struct installation *p, const char *host)
 {
 	return arena_printf(a, "%s/apache-%s.conf", p->config_dir, host);
 }
 
-static bool
-has_tls(const struct install *in)
+static bool has_tls(const struct install *in)
 {
 	return in->x->cf->certificate_file[0] != '\0';
 }
 
 /* --- Apache's processes --- */
 
-static pid_t
-apache_pid(struct install *in)
+static pid_t apache_pid(struct install *in)
 {
 	char *text;
 	pid_t pid;
@@ -65,8 +62,7 @@ apache_pid(struct install *in)
 }
 
 /* Lets Apache take its files up. */
-static enum err
-reload_apache(struct install *in)
+static enum err reload_apache(struct install *in)
 {
 	const char *unit[] = { "systemctl",
 		in->restart_web ? "restart" : "reload-or-restart", "apache2.service",
@@ -89,8 +85,7 @@ reload_apache(struct install *in)
 	return install_program(in, graceful, "apache2");
 }
 
-static enum err
-check_apache(struct install *in)
+static enum err check_apache(struct install *in)
 {
 	const char *argv[] = { "apache2ctl", "configtest", NULL };
 
@@ -99,15 +94,13 @@ check_apache(struct install *in)
 
 /* --- modules --- */
 
-static bool
-module_is_on(struct install *in, const char *name)
+static bool module_is_on(struct install *in, const char *name)
 {
 	return fs_exists(arena_printf(in->x->a, APACHE_ENABLED "/%s.load", name));
 }
 
 /* Returns the rest of the line that lists the modules which create has enabled. */
-static char *
-enabled_by_us(struct install *in)
+static char *enabled_by_us(struct install *in)
 {
 	char *text, *at;
 
@@ -121,8 +114,7 @@ enabled_by_us(struct install *in)
 }
 
 /* Fills the template of locus.conf; enabled: " proxy proxy_fcgi". */
-static enum err
-locus_conf_text(struct install *in, const char *enabled, char **text)
+static enum err locus_conf_text(struct install *in, const char *enabled, char **text)
 {
 	const struct word word = { "@ENABLED@",
 		arena_printf(in->x->a, ENABLED_BY_US "%s", enabled) };
@@ -132,14 +124,12 @@ locus_conf_text(struct install *in, const char *enabled, char **text)
 	return OK;
 }
 
-bool
-install_renews_conf(const char *text)
+bool install_renews_conf(const char *text)
 {
 	return strstr(text, ENABLED_BY_US) != NULL;
 }
 
-static bool
-is_our_conf(struct install *in)
+static bool is_our_conf(struct install *in)
 {
 	char *text;
 
@@ -147,8 +137,7 @@ is_our_conf(struct install *in)
 	       install_renews_conf(text);
 }
 
-char *
-install_modules_text(struct install *in)
+char *install_modules_text(struct install *in)
 {
 	char *list = arena_strdup(in->x->a, "");
 
@@ -161,8 +150,7 @@ install_modules_text(struct install *in)
 	    list[0] == '\0' ? "all are on" : "a2enmod", list);
 }
 
-enum err
-install_modules_holds(struct install *in, bool *yes)
+enum err install_modules_holds(struct install *in, bool *yes)
 {
 	char *text;
 
@@ -180,8 +168,7 @@ install_modules_holds(struct install *in, bool *yes)
 }
 
 /* Lists the names in mods-enabled that end in ".load". */
-static enum err
-list_modules(struct install *in, char ***names, size_t *n)
+static enum err list_modules(struct install *in, char ***names, size_t *n)
 {
 	size_t k = 0;
 
@@ -199,8 +186,7 @@ list_modules(struct install *in, char ***names, size_t *n)
 }
 
 /* Enables a module with those that it needs; appends what is new to *list. */
-static enum err
-enable_module(struct install *in, const char *module, char **list)
+static enum err enable_module(struct install *in, const char *module, char **list)
 {
 	const char *argv[] = { "a2enmod", "--quiet", module, NULL };
 	char **old, **new;
@@ -217,8 +203,7 @@ enable_module(struct install *in, const char *module, char **list)
 	return OK;
 }
 
-enum err
-install_modules_make(struct install *in)
+enum err install_modules_make(struct install *in)
 {
 	const char *argv[] = { "a2enconf", "--quiet", "locus", NULL };
 	char *enabled = enabled_by_us(in);
@@ -240,8 +225,7 @@ install_modules_make(struct install *in)
 }
 
 /* Is another installed project left on this machine? */
-static enum err
-other_projects(struct install *in, bool *any)
+static enum err other_projects(struct install *in, bool *any)
 {
 	char **names;
 	size_t n;
@@ -254,8 +238,7 @@ other_projects(struct install *in, bool *any)
 }
 
 /* Modules that others need are refused until those are off. */
-static enum err
-disable_modules(struct install *in, const char *list)
+static enum err disable_modules(struct install *in, const char *list)
 {
 	char **names;
 	bool left = true;
@@ -280,8 +263,7 @@ disable_modules(struct install *in, const char *list)
 	return OK;
 }
 
-enum err
-install_modules_undo(struct install *in)
+enum err install_modules_undo(struct install *in)
 {
 	const char *argv[] = { "a2disconf", "--quiet", "--purge", "locus", NULL };
 	char *list = enabled_by_us(in);
@@ -299,15 +281,13 @@ install_modules_undo(struct install *in)
 
 /* --- the site --- */
 
-static char *
-site_on_path(struct install *in)
+static char *site_on_path(struct install *in)
 {
 	return arena_printf(in->x->a, APACHE_DIR "/sites-enabled/%s.conf", in->p.unit);
 }
 
 /* Makes Apache listen at a port that Debian's ports.conf does not have. */
-static char *
-listen_lines(struct install *in, int port)
+static char *listen_lines(struct install *in, int port)
 {
 	char *ports = arena_strdup(in->x->a, "");
 	const char *line = arena_printf(in->x->a, "Listen %d\n", port);
@@ -321,8 +301,7 @@ listen_lines(struct install *in, int port)
 }
 
 /* Fills the template of a virtual host. */
-static enum err
-host_text(struct install *in, int port, bool tls, char **text)
+static enum err host_text(struct install *in, int port, bool tls, char **text)
 {
 	struct arena *a = in->x->a;
 	const struct conf *cf = in->x->cf;
@@ -357,8 +336,7 @@ host_text(struct install *in, int port, bool tls, char **text)
  * With a certificate, http is served as well: old clients have a http:// master URL,
  * and adopt the other one from their next scheduler reply.
  */
-static enum err
-site_text(struct install *in, char **text)
+static enum err site_text(struct install *in, char **text)
 {
 	char *plain = arena_strdup(in->x->a, ""), *tls = plain;
 
@@ -370,8 +348,7 @@ site_text(struct install *in, char **text)
 	return OK;
 }
 
-char *
-install_site_text(struct install *in)
+char *install_site_text(struct install *in)
 {
 	return arena_printf(in->x->a, "%s, %s for %s%s",
 	    install_site_path(in->x->a, &in->p),
@@ -386,8 +363,7 @@ install_site_text(struct install *in)
  * apache2ctl -D DUMP_VHOSTS; *where is its file and line. Its site goes on to serve the
  * name if it comes first, or loses it if it comes later: neither is wanted.
  */
-static enum err
-foreign_host(struct install *in, char **where)
+static enum err foreign_host(struct install *in, char **where)
 {
 	const char *argv[] = { "apache2ctl", "-t", "-D", "DUMP_VHOSTS", NULL };
 	const char *name = arena_printf(in->x->a, " %s ", in->host);
@@ -408,8 +384,7 @@ foreign_host(struct install *in, char **where)
 }
 
 /* Says what an admin with a virtual host of that name has to do. */
-static void
-leave_host(struct install *in, const char *where)
+static void leave_host(struct install *in, const char *where)
 {
 	install_to_do(in,
 	    "%s has a virtual host %s already, so no other one was enabled: add \"IncludeOptional " INSTALLED_CONFIG_ROOT
@@ -418,8 +393,7 @@ leave_host(struct install *in, const char *where)
 }
 
 /* The two files of the site: its virtual hosts, and the rules that they include. */
-static enum err
-site_files_of(struct install *in, struct site_file files[2])
+static enum err site_files_of(struct install *in, struct site_file files[2])
 {
 	char *site, *rules;
 
@@ -432,8 +406,7 @@ site_files_of(struct install *in, struct site_file files[2])
 	return OK;
 }
 
-enum err
-install_site_holds(struct install *in, bool *yes)
+enum err install_site_holds(struct install *in, bool *yes)
 {
 	struct site_file files[2];
 	char *where;
@@ -458,8 +431,8 @@ struct old_file { /* a file as it was before */
 	char *text; /* NULL = there was none */
 };
 
-static enum err
-replace_file(struct install *in, struct old_file *old, const struct site_file *s)
+static enum err replace_file(
+    struct install *in, struct old_file *old, const struct site_file *s)
 {
 	*old = (struct old_file){ .path = s->path };
 	if (fs_exists(s->path))
@@ -467,8 +440,7 @@ replace_file(struct install *in, struct old_file *old, const struct site_file *s
 	return site_file_put(in->x, s, in->x->f);
 }
 
-static void
-restore_file(const struct old_file *old)
+static void restore_file(const struct old_file *old)
 {
 	if (old->path == NULL)
 		return;
@@ -478,8 +450,7 @@ restore_file(const struct old_file *old)
 		fs_write(old->path, old->text, strlen(old->text), 0644, NULL);
 }
 
-static enum err
-disable_site(struct install *in)
+static enum err disable_site(struct install *in)
 {
 	const char *argv[] = { "a2dissite", "--quiet", "--purge", in->p.unit, NULL };
 
@@ -488,8 +459,7 @@ disable_site(struct install *in)
 
 /* Checks the new files before the site is enabled, and that Apache goes on with them.
  */
-static enum err
-enable_site(struct install *in)
+static enum err enable_site(struct install *in)
 {
 	const char *try[] = { "apache2ctl", "-t", "-c",
 		arena_printf(
@@ -510,8 +480,7 @@ enable_site(struct install *in)
 	return reload_apache(in);
 }
 
-enum err
-install_site_make(struct install *in)
+enum err install_site_make(struct install *in)
 {
 	struct old_file site = { 0 }, rules = { 0 };
 	bool was_on = fs_exists(site_on_path(in));
@@ -539,8 +508,7 @@ install_site_make(struct install *in)
 	return e;
 }
 
-enum err
-install_site_undo(struct install *in)
+enum err install_site_undo(struct install *in)
 {
 	bool was_on = fs_exists(site_on_path(in));
 

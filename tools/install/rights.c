@@ -34,8 +34,7 @@ static const struct {
 #undef RIGHT
 };
 
-struct right *
-rights_of(struct arena *a, const struct installation *p, size_t *n)
+struct right *rights_of(struct arena *a, const struct installation *p, size_t *n)
 {
 	const struct word name = { "NAME", p->name };
 	struct right *all = NEWN(a, struct right, N(rows));
@@ -49,8 +48,7 @@ rights_of(struct arena *a, const struct installation *p, size_t *n)
 }
 
 /* Names of a right's owner and group on this machine: "root", "locus-stars", ... */
-static const char *
-right_holder_name(const struct installation *p, enum right_holder h)
+static const char *right_holder_name(const struct installation *p, enum right_holder h)
 {
 	switch (h) {
 	case RIGHT_ROOT:
@@ -65,8 +63,7 @@ right_holder_name(const struct installation *p, enum right_holder h)
 	return "root";
 }
 
-const char *
-right_web_group(const struct installation *p)
+const char *right_web_group(const struct installation *p)
 {
 	const struct passwd *pw = getpwnam(p->web);
 	const struct group *g = pw == NULL ? NULL : getgrgid(pw->pw_gid);
@@ -75,22 +72,19 @@ right_web_group(const struct installation *p)
 }
 
 /* The web server's account may have another group than one of its own name. */
-static const char *
-right_group_name(const struct installation *p, enum right_holder h)
+static const char *right_group_name(const struct installation *p, enum right_holder h)
 {
 	return h == RIGHT_WEB ? right_web_group(p) : right_holder_name(p, h);
 }
 
-bool
-right_is_inner(const struct installation *p, const struct right *r)
+bool right_is_inner(const struct installation *p, const struct right *r)
 {
 	const char *rest = text_below(p->data_dir, r->path);
 
 	return rest != NULL && rest[0] == '/';
 }
 
-static bool
-find_uid(const char *name, uid_t *uid)
+static bool find_uid(const char *name, uid_t *uid)
 {
 	const struct passwd *p = getpwnam(name);
 
@@ -99,8 +93,7 @@ find_uid(const char *name, uid_t *uid)
 	return p != NULL;
 }
 
-static bool
-find_gid(const char *name, gid_t *gid)
+static bool find_gid(const char *name, gid_t *gid)
 {
 	const struct group *g = getgrnam(name);
 
@@ -109,16 +102,14 @@ find_gid(const char *name, gid_t *gid)
 	return g != NULL;
 }
 
-static bool
-is_kind(mode_t mode, enum right_kind kind)
+static bool is_kind(mode_t mode, enum right_kind kind)
 {
 	return kind == RIGHT_DIR  ? S_ISDIR(mode) :
 	       kind == RIGHT_FILE ? S_ISREG(mode) :
 	                            S_ISSOCK(mode);
 }
 
-char *
-right_wrong(struct arena *a, const struct installation *p, const struct right *r)
+char *right_wrong(struct arena *a, const struct installation *p, const struct right *r)
 {
 	static const char *const kinds[] = { "directory", "file", "socket" };
 	const char *owner = right_holder_name(p, r->owner);
@@ -146,8 +137,7 @@ right_wrong(struct arena *a, const struct installation *p, const struct right *r
 	return NULL;
 }
 
-enum err
-right_set(struct arena *a, const struct installation *p, const struct right *r,
+enum err right_set(struct arena *a, const struct installation *p, const struct right *r,
     struct fail *f)
 {
 	const char *owner = right_holder_name(p, r->owner);
@@ -183,15 +173,13 @@ struct rights_look { /* one run of rights_check() */
 	struct fail *f;
 };
 
-static void
-rights_tell(
+static void rights_tell(
     struct rights_look *k, const char *path, const char *wrong, const char *cure)
 {
 	k->l->told(k->l->arg, path, wrong, wrong == NULL ? NULL : cure);
 }
 
-static bool
-is_of(const struct stat *st, const char *owner, const char *group)
+static bool is_of(const struct stat *st, const char *owner, const char *group)
 {
 	uid_t uid;
 	gid_t gid;
@@ -205,8 +193,7 @@ is_of(const struct stat *st, const char *owner, const char *group)
  * time the command is run: owners are set from root's directory down, through no link,
  * and all else is done as the account.
  */
-static char *
-inner_cure(struct rights_look *k, const struct right *r)
+static char *inner_cure(struct rights_look *k, const struct right *r)
 {
 	const char *owner = right_holder_name(&k->p, r->owner);
 	const char *group = right_group_name(&k->p, r->group);
@@ -227,8 +214,7 @@ inner_cure(struct rights_look *k, const struct right *r)
 }
 
 /* Returns the command that mends a row. */
-static char *
-right_cure(struct rights_look *k, const struct right *r)
+static char *right_cure(struct rights_look *k, const struct right *r)
 {
 	struct stat st;
 
@@ -246,8 +232,7 @@ right_cure(struct rights_look *k, const struct right *r)
 }
 
 /* Says who but root may change the file or directory itself; NULL if nobody. */
-static char *
-others_write(struct arena *a, const char *path)
+static char *others_write(struct arena *a, const char *path)
 {
 	struct stat st;
 
@@ -268,8 +253,7 @@ others_write(struct arena *a, const char *path)
 }
 
 /* Checks the file and every directory above it, without links in its name. */
-static void
-check_of_root(struct rights_look *k, const char *named)
+static void check_of_root(struct rights_look *k, const char *named)
 {
 	char real[PATH_MAX], *wrong = NULL, *path;
 
@@ -289,8 +273,7 @@ check_of_root(struct rights_look *k, const char *named)
 }
 
 /* What root's programs read or run: ours, and the files that name them. */
-static void
-check_roots(struct rights_look *k)
+static void check_roots(struct rights_look *k)
 {
 	static const char *const programs[] = { "scheduler", "web",
 		"file_upload_handler", "transitioner", "mod_locus.so" };
@@ -319,8 +302,7 @@ struct rights_read { /* a file, for proc_call() */
 	const char *path;
 };
 
-static int
-can_read(void *arg)
+static int can_read(void *arg)
 {
 	const struct rights_read *r = arg;
 	struct fail f;
@@ -330,8 +312,7 @@ can_read(void *arg)
 }
 
 /* Unless it can be tried, it passes for readable. */
-static bool
-can_read_as(const struct account *acc, const char *path)
+static bool can_read_as(const struct account *acc, const char *path)
 {
 	struct fail f;
 	int status;
@@ -343,8 +324,8 @@ can_read_as(const struct account *acc, const char *path)
 
 /* What keeps the web server's account from what it can read: by its mode, or because
  * the account is in the group. A running Apache stays in the group. */
-static char *
-unread_cure(struct rights_look *k, const char *path, const struct account *web)
+static char *unread_cure(
+    struct rights_look *k, const char *path, const struct account *web)
 {
 	const char *as = path == k->cf->path ?
 	                     "" :
@@ -363,8 +344,7 @@ unread_cure(struct rights_look *k, const char *path, const struct account *web)
 }
 
 /* Things that Apache's processes, and so whoever breaks into them, must not see. */
-static enum err
-check_web_server(struct rights_look *k)
+static enum err check_web_server(struct rights_look *k)
 {
 	struct arena *a = k->a;
 	const char *const secrets[] = { k->cf->path, k->cf->key_dir,
@@ -391,8 +371,7 @@ static const char *const secret_formats[] = { "%r", "%q", "%>r", "%<r", "Referer
 	"combined", "common", "vhost_combined" };
 
 /* Looks at the directives for access logs of a site's file. */
-static void
-check_log_lines(struct rights_look *k, const char *path, char *text)
+static void check_log_lines(struct rights_look *k, const char *path, char *text)
 {
 	const bool renewed = install_renews_conf(text);
 	const char *wrong = NULL;
@@ -419,9 +398,8 @@ check_log_lines(struct rights_look *k, const char *path, char *text)
 		renewed ? "cp" : "mv", path, path, k->p.name, k->cf->master_url));
 }
 
-enum err
-rights_check(struct arena *a, const struct conf *cf, const struct rights_listener *l,
-    struct fail *f)
+enum err rights_check(struct arena *a, const struct conf *cf,
+    const struct rights_listener *l, struct fail *f)
 {
 	struct rights_look k = { a, cf, conf_installation(a, cf), l, f };
 	size_t n;

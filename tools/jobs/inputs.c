@@ -17,8 +17,7 @@
 /*
  * Explains that there is no set of that name; the file may be in sets of other names.
  */
-static enum err
-fail_no_own_set(struct cmd_ctx *x, const char *name)
+static enum err fail_no_own_set(struct cmd_ctx *x, const char *name)
 {
 	struct file *file;
 	enum err e = file_by_name(x->db, x->a, name, &file, x->f);
@@ -34,8 +33,7 @@ fail_no_own_set(struct cmd_ctx *x, const char *name)
 }
 
 /* Does the set consist of exactly these files, which are sorted? */
-static enum err
-set_consists_of(
+static enum err set_consists_of(
     struct cmd_ctx *x, const struct fileset *set, char **names, size_t n, bool *yes)
 {
 	struct row_member *members;
@@ -49,8 +47,8 @@ set_consists_of(
 }
 
 /* Finds the set that consists of exactly the named files. */
-static enum err
-set_of_files(struct job_inputs *in, const struct text_list *files, struct fileset **set)
+static enum err set_of_files(
+    struct job_inputs *in, const struct text_list *files, struct fileset **set)
 {
 	struct cmd_ctx *x = in->x;
 	char **names = arena_memdup(x->a, files->v, files->n * sizeof(*names));
@@ -80,8 +78,7 @@ set_of_files(struct job_inputs *in, const struct text_list *files, struct filese
 	    files->n, files->v[0]);
 }
 
-static enum err
-large_inputs(struct cmd_ctx *x, struct job_set *s)
+static enum err large_inputs(struct cmd_ctx *x, struct job_set *s)
 {
 	struct row_member *members;
 	const char **names;
@@ -105,8 +102,8 @@ large_inputs(struct cmd_ctx *x, struct job_set *s)
 	return OK;
 }
 
-static enum err
-set_look_up(struct job_inputs *in, const struct job_row *row, struct job_set *s)
+static enum err set_look_up(
+    struct job_inputs *in, const struct job_row *row, struct job_set *s)
 {
 	struct cmd_ctx *x = in->x;
 	enum err e;
@@ -127,8 +124,7 @@ set_look_up(struct job_inputs *in, const struct job_row *row, struct job_set *s)
 }
 
 /* The key of a job's set in the index: no name contains a newline. */
-static const char *
-set_key(struct arena *a, const struct job_row *row)
+static const char *set_key(struct arena *a, const struct job_row *row)
 {
 	const char *key = row->file;
 
@@ -137,8 +133,7 @@ set_key(struct arena *a, const struct job_row *row)
 	return key;
 }
 
-enum err
-job_set_find(
+enum err job_set_find(
     struct job_inputs *in, const struct job_row *row, const struct job_set **set)
 {
 	struct cmd_ctx *x = in->x;
@@ -167,8 +162,7 @@ job_set_find(
 
 /* --- ordinary input files --- */
 
-static enum err
-input_look_up(struct cmd_ctx *x, const char *path, struct job_input *in)
+static enum err input_look_up(struct cmd_ctx *x, const char *path, struct job_input *in)
 {
 	const char *name = text_base_name(path);
 	char md5[MD5_HEX], have[MD5_HEX];
@@ -190,8 +184,7 @@ input_look_up(struct cmd_ctx *x, const char *path, struct job_input *in)
 	    "%s exists with different content; give this file another name", in->to);
 }
 
-enum err
-job_input_find(struct job_inputs *in, const char *path, size_t *place)
+enum err job_input_find(struct job_inputs *in, const char *path, size_t *place)
 {
 	struct cmd_ctx *x = in->x;
 	struct job_input input;
@@ -220,8 +213,7 @@ struct copying {
 	size_t n;
 };
 
-static enum err
-copied_rightly(struct cmd_ctx *x, struct job_input *in, bool ours)
+static enum err copied_rightly(struct cmd_ctx *x, struct job_input *in, bool ours)
 {
 	char md5[MD5_HEX];
 	int64_t n;
@@ -238,8 +230,7 @@ copied_rightly(struct cmd_ctx *x, struct job_input *in, bool ours)
 	return FAIL(x->f, E_BADREQ, "%s changed while it was being copied", in->path);
 }
 
-static enum err
-copy_some(struct cmd_ctx *x, struct copying *c)
+static enum err copy_some(struct cmd_ctx *x, struct copying *c)
 {
 	struct fs_pair pairs[COPIED_AT_ONCE];
 	struct arena round = { 0 };
@@ -262,8 +253,7 @@ copy_some(struct cmd_ctx *x, struct copying *c)
 	return e;
 }
 
-enum err
-job_inputs_copy(struct job_inputs *in)
+enum err job_inputs_copy(struct job_inputs *in)
 {
 	struct progress p = progress_begin("copying input files", (int64_t)in->ninputs);
 	struct copying c = { 0 };

@@ -31,8 +31,8 @@
 
 enum { BATCHES_MOST = 1000 };
 
-static enum err
-check_batch(const struct job_batches *b, const struct row_job_batch *row, size_t n)
+static enum err check_batch(
+    const struct job_batches *b, const struct row_job_batch *row, size_t n)
 {
 	struct fail *f = b->x->f;
 
@@ -52,8 +52,7 @@ check_batch(const struct job_batches *b, const struct row_job_batch *row, size_t
  * Finds the batch of a job, and its place in the list. E_BADREQ: it belongs to another
  * app, was cancelled or retired, or there are several of that name.
  */
-static enum err
-job_batch_find(struct job_batches *b, const char *name, size_t *place)
+static enum err job_batch_find(struct job_batches *b, const char *name, size_t *place)
 {
 	struct cmd_ctx *x = b->x;
 	struct row_job_batch *row = NULL;
@@ -88,8 +87,7 @@ job_batch_find(struct job_batches *b, const char *name, size_t *place)
 	return OK;
 }
 
-static int
-batch_order(const void *a, const void *b)
+static int batch_order(const void *a, const void *b)
 {
 	int64_t x = ((const struct batch_of *)a)->id,
 		y = ((const struct batch_of *)b)->id;
@@ -98,8 +96,7 @@ batch_order(const void *a, const void *b)
 }
 
 /* Locks all batches of the list, by id. E_RACE: one was cancelled meanwhile. */
-static enum err
-job_batches_hold(struct job_batches *b)
+static enum err job_batches_hold(struct job_batches *b)
 {
 	struct cmd_ctx *x = b->x;
 	struct batch_of *v = b->v;
@@ -124,8 +121,7 @@ job_batches_hold(struct job_batches *b)
 
 /* Adds the counts `added` to the rows, sets these to 0, and ends BATCH_INIT if started.
  */
-static enum err
-job_batches_save(struct job_batches *b, bool started)
+static enum err job_batches_save(struct job_batches *b, bool started)
 {
 	struct cmd_ctx *x = b->x;
 
@@ -151,15 +147,14 @@ job_batches_save(struct job_batches *b, bool started)
 
 enum { FILES_MOST = 1000 };
 
-static char *
-template_path(struct cmd_ctx *x, const char *given, const char *app, const char *kind)
+static char *template_path(
+    struct cmd_ctx *x, const char *given, const char *app, const char *kind)
 {
 	return tmpl_path(
 	    x->a, given != NULL ? given : arena_printf(x->a, "%s_%s.xml", app, kind));
 }
 
-enum err
-job_maker_init(struct cmd_ctx *x, const struct app *app, const char *in,
+enum err job_maker_init(struct cmd_ctx *x, const struct app *app, const char *in,
     const char *out, struct job_maker *m)
 {
 	char *text;
@@ -182,8 +177,8 @@ job_maker_init(struct cmd_ctx *x, const struct app *app, const char *in,
 }
 
 /* The part of the name that the job itself chooses; NULL = none. */
-static const char *
-own_name(const struct job_maker *m, struct arena *a, const struct job_row *row)
+static const char *own_name(
+    const struct job_maker *m, struct arena *a, const struct job_row *row)
 {
 	const char *batch = row->batch != NULL ? row->batch : m->batch;
 	char random[9];
@@ -201,9 +196,8 @@ own_name(const struct job_maker *m, struct arena *a, const struct job_row *row)
 
 /* Names the workunit: a job of a large file is called FILE__something (locality.md 1.1
  * (L2)). */
-static enum err
-name_workunit(const struct job_maker *m, struct arena *a, const struct job_row *row,
-    const struct fileset *set, struct job_made *made)
+static enum err name_workunit(const struct job_maker *m, struct arena *a,
+    const struct job_row *row, const struct fileset *set, struct job_made *made)
 {
 	const char *tail = own_name(m, a, row);
 
@@ -221,9 +215,9 @@ name_workunit(const struct job_maker *m, struct arena *a, const struct job_row *
 
 /* Collects the input files: the large ones first, sorted by name, as templates number
  * them. */
-static enum err
-gather_files(struct job_maker *m, struct arena *a, const struct job_row *row,
-    const struct job_set *set, struct input_file **files, size_t *n)
+static enum err gather_files(struct job_maker *m, struct arena *a,
+    const struct job_row *row, const struct job_set *set, struct input_file **files,
+    size_t *n)
 {
 	size_t nlarge = set == NULL ? 0 : set->n, place;
 
@@ -242,8 +236,7 @@ gather_files(struct job_maker *m, struct arena *a, const struct job_row *row,
 }
 
 /* Limits of the job itself go before those of the template. */
-static void
-take_limits(const struct job_row *row, struct workunit *wu)
+static void take_limits(const struct job_row *row, struct workunit *wu)
 {
 	if (row->priority >= 0)
 		wu->priority = (int32_t)row->priority;
@@ -262,8 +255,7 @@ take_limits(const struct job_row *row, struct workunit *wu)
 }
 
 /* Words of capitals between percent signs that nothing has replaced. */
-static void
-warn_placeholders(struct job_maker *m, struct arena *a, const char *xml)
+static void warn_placeholders(struct job_maker *m, struct arena *a, const char *xml)
 {
 	const char *line = xml_between(a, xml, "command_line");
 
@@ -281,9 +273,8 @@ warn_placeholders(struct job_maker *m, struct arena *a, const char *xml)
 	}
 }
 
-static enum err
-fill_template(struct job_maker *m, struct arena *a, const struct job_row *row,
-    const struct job_set *set, struct job_made *made)
+static enum err fill_template(struct job_maker *m, struct arena *a,
+    const struct job_row *row, const struct job_set *set, struct job_made *made)
 {
 	const struct word words[] = { { "%FILE%", set == NULL ? "" : set->set->name },
 		{ "%FROM%", row->from == NULL ? "%FROM%" : row->from },
@@ -309,9 +300,8 @@ fill_template(struct job_maker *m, struct arena *a, const struct job_row *row,
 }
 
 /* Finds the hosts that the job is for; each target is looked up once. */
-static enum err
-find_target(struct job_maker *m, struct arena *a, const struct job_row *row,
-    struct target_of *target)
+static enum err find_target(struct job_maker *m, struct arena *a,
+    const struct job_row *row, struct target_of *target)
 {
 	struct cmd_ctx *x = m->x;
 	struct target_opts o = { .host = row->host > 0 ? row->host : 0,
@@ -338,9 +328,8 @@ find_target(struct job_maker *m, struct arena *a, const struct job_row *row,
 
 /* Makes the workunit of a job in the arena. E_BADREQ or E_NOTFOUND: the job is wrong.
  */
-static enum err
-job_make(struct job_maker *m, struct arena *a, const struct job_row *row,
-    struct job_made *made)
+static enum err job_make(struct job_maker *m, struct arena *a,
+    const struct job_row *row, struct job_made *made)
 {
 	const char *batch = row->batch != NULL ? row->batch : m->batch;
 	const struct job_set *set;
@@ -398,8 +387,7 @@ struct known { /* workunits that have the names of this step, with their documen
 	size_t n;
 };
 
-static enum err
-known_find(struct load *l, struct known *k)
+static enum err known_find(struct load *l, struct known *k)
 {
 	char **names = NEWN(&l->round, char *, l->n + 1);
 	int64_t *ids;
@@ -426,8 +414,8 @@ known_find(struct load *l, struct known *k)
 
 /* Names the first difference between a job and the workunit of its name; NULL = none.
  */
-static const char *
-difference(const struct job_made *made, const struct workunit *is, const char *doc)
+static const char *difference(
+    const struct job_made *made, const struct workunit *is, const char *doc)
 {
 	const struct workunit *w = &made->wu;
 	const struct {
@@ -459,8 +447,7 @@ difference(const struct job_made *made, const struct workunit *is, const char *d
 
 /* --- checking --- */
 
-static void
-load_problem(struct load *l, const struct job_row *row, const char *text)
+static void load_problem(struct load *l, const struct job_row *row, const char *text)
 {
 	if (l->file != NULL)
 		job_problem(&l->file->problems, row->line, "%s", text);
@@ -469,8 +456,7 @@ load_problem(struct load *l, const struct job_row *row, const char *text)
 }
 
 /* A name that the file has twice is a mistake. */
-static void
-check_name(struct load *l, const struct job_made *made)
+static void check_name(struct load *l, const struct job_made *made)
 {
 	size_t at;
 
@@ -490,8 +476,7 @@ check_name(struct load *l, const struct job_made *made)
  * Makes the next step's jobs; *more is false at the end of the file. What is wrong is
  * reported and left out if reports are wanted.
  */
-static enum err
-make_step(struct load *l, bool report, bool *more)
+static enum err make_step(struct load *l, bool report, bool *more)
 {
 	bool good;
 
@@ -520,8 +505,7 @@ make_step(struct load *l, bool report, bool *more)
 }
 
 /* Compares the jobs of a step with the workunits of their names. */
-static enum err
-check_known(struct load *l)
+static enum err check_known(struct load *l)
 {
 	struct known k;
 	size_t at;
@@ -546,8 +530,7 @@ check_known(struct load *l)
 	return OK;
 }
 
-static enum err
-check_jobs(struct load *l)
+static enum err check_jobs(struct load *l)
 {
 	struct progress p = progress_begin("checking jobs", l->file->jobs);
 	struct job_problems *problems = &l->file->problems;
@@ -574,8 +557,7 @@ check_jobs(struct load *l)
 
 /* --- inserting --- */
 
-static enum err
-insert_new(struct load *l, struct job_made **new, size_t n)
+static enum err insert_new(struct load *l, struct job_made **new, size_t n)
 {
 	struct workunit **wus = NEWN(&l->round, struct workunit *, n + 1);
 	const char **docs = NEWN(&l->round, const char *, n + 1);
@@ -611,8 +593,7 @@ struct step_done {
 	int64_t added, released;
 };
 
-static enum err
-insert_in_tx(struct cmd_ctx *x, void *arg)
+static enum err insert_in_tx(struct cmd_ctx *x, void *arg)
 {
 	struct step_done *d = arg;
 	struct load *l = d->l;
@@ -648,8 +629,7 @@ insert_in_tx(struct cmd_ctx *x, void *arg)
 }
 
 /* Inserts a step's jobs that are not there; another process may add the same ones. */
-static enum err
-insert_step(struct load *l)
+static enum err insert_step(struct load *l)
 {
 	struct step_done d = { .l = l };
 	enum err e = E_RACE;
@@ -669,8 +649,7 @@ insert_step(struct load *l)
 	return OK;
 }
 
-static enum err
-insert_listed(struct load *l)
+static enum err insert_listed(struct load *l)
 {
 	struct progress p = progress_begin("adding jobs", l->counts->jobs);
 	bool more = true;
@@ -700,8 +679,7 @@ struct release {
 	int64_t released;
 };
 
-static enum err
-release_in_tx(struct cmd_ctx *x, void *arg)
+static enum err release_in_tx(struct cmd_ctx *x, void *arg)
 {
 	struct release *r = arg;
 
@@ -709,8 +687,7 @@ release_in_tx(struct cmd_ctx *x, void *arg)
 	return workunits_release(x->db, r->ids, r->n, clock_now(), &r->released, x->f);
 }
 
-static enum err
-start_in_tx(struct cmd_ctx *x, void *arg)
+static enum err start_in_tx(struct cmd_ctx *x, void *arg)
 {
 	struct load *l = arg;
 
@@ -721,8 +698,7 @@ start_in_tx(struct cmd_ctx *x, void *arg)
 	return job_batches_save(&l->m->batches, true);
 }
 
-static enum err
-release_jobs(struct load *l)
+static enum err release_jobs(struct load *l)
 {
 	struct progress p = progress_begin("releasing jobs", (int64_t)l->nids);
 	enum err e = tools_transaction(l->x, start_in_tx, l);
@@ -741,8 +717,7 @@ release_jobs(struct load *l)
 	return e;
 }
 
-enum err
-jobs_load(struct job_maker *m, struct job_file *file, bool dry,
+enum err jobs_load(struct job_maker *m, struct job_file *file, bool dry,
     struct job_counts *counts, struct workunit *last)
 {
 	struct load l = { .x = m->x, .m = m, .file = file, .counts = counts };
@@ -769,8 +744,7 @@ jobs_load(struct job_maker *m, struct job_file *file, bool dry,
 	return e;
 }
 
-enum err
-job_load(struct job_maker *m, const struct job_row *row, bool dry,
+enum err job_load(struct job_maker *m, const struct job_row *row, bool dry,
     struct job_counts *counts, struct workunit *wu)
 {
 	struct load l = { .x = m->x, .m = m, .counts = counts, .n = 1 };

@@ -30,8 +30,7 @@ static const struct job_field {
 #undef JOB
 };
 
-void
-job_row_init(struct job_row *row)
+void job_row_init(struct job_row *row)
 {
 	*row = (struct job_row){ 0 };
 	for (const struct job_field *c = job_fields; c < job_fields + N(job_fields);
@@ -45,8 +44,7 @@ job_row_init(struct job_row *row)
 	}
 }
 
-void
-job_problem(struct job_problems *p, int64_t line, const char *fmt, ...)
+void job_problem(struct job_problems *p, int64_t line, const char *fmt, ...)
 {
 	char text[sizeof(p->last)];
 	va_list ap;
@@ -65,8 +63,7 @@ job_problem(struct job_problems *p, int64_t line, const char *fmt, ...)
 		fprintf(stderr, "locus: %s:%lld: %s\n", p->path, (long long)line, text);
 }
 
-void
-job_problems_end(struct job_problems *p)
+void job_problems_end(struct job_problems *p)
 {
 	if (p->same > 0 && p->shown <= PROBLEMS_SHOWN)
 		fprintf(stderr, "locus: %s: the same in %zu more line%s\n", p->path,
@@ -76,8 +73,7 @@ job_problems_end(struct job_problems *p)
 
 /* --- the whole file --- */
 
-static enum err
-read_standard_input(struct cmd_ctx *x, char **text, size_t *n)
+static enum err read_standard_input(struct cmd_ctx *x, char **text, size_t *n)
 {
 	struct buf b = buf_new(x->a);
 	char *block = arena_alloc(x->a, BLOCK);
@@ -96,8 +92,7 @@ read_standard_input(struct cmd_ctx *x, char **text, size_t *n)
 	return OK;
 }
 
-static int
-job_field_find(const char *name)
+static int job_field_find(const char *name)
 {
 	for (size_t i = 0; i < N(job_fields); i++)
 		if (strcmp(job_fields[i].name, name) == 0)
@@ -105,8 +100,7 @@ job_field_find(const char *name)
 	return -1;
 }
 
-static void
-unknown_column(struct job_problems *p, int64_t line, const char *name)
+static void unknown_column(struct job_problems *p, int64_t line, const char *name)
 {
 	size_t least = (size_t)-1;
 	const char *best = NULL;
@@ -123,8 +117,7 @@ unknown_column(struct job_problems *p, int64_t line, const char *name)
 }
 
 /* Is the line one without a job: blank, or a comment? */
-static bool
-line_empty(const char *p, size_t n)
+static bool line_empty(const char *p, size_t n)
 {
 	size_t blank = 0;
 
@@ -134,8 +127,7 @@ line_empty(const char *p, size_t n)
 }
 
 /* Steps to the next line that is not empty; *p and *n are the line, without its end. */
-static bool
-step_line(struct job_file *jf, const char **p, size_t *n)
+static bool step_line(struct job_file *jf, const char **p, size_t *n)
 {
 	while (*jf->at != '\0') {
 		const char *end = strchr(jf->at, '\n');
@@ -152,8 +144,8 @@ step_line(struct job_file *jf, const char **p, size_t *n)
 	return false;
 }
 
-static void
-read_columns(struct cmd_ctx *x, struct job_file *jf, const char *p, size_t n)
+static void read_columns(
+    struct cmd_ctx *x, struct job_file *jf, const char *p, size_t n)
 {
 	const char *end = p + n;
 
@@ -181,8 +173,7 @@ read_columns(struct cmd_ctx *x, struct job_file *jf, const char *p, size_t n)
 		    &jf->problems, jf->line, "more than %d columns", (int)COLUMNS_MOST);
 }
 
-enum err
-job_file_read(struct cmd_ctx *x, const char *path, struct job_file *jf)
+enum err job_file_read(struct cmd_ctx *x, const char *path, struct job_file *jf)
 {
 	bool in = strcmp(path, "-") == 0;
 	const char *p;
@@ -213,8 +204,7 @@ job_file_read(struct cmd_ctx *x, const char *path, struct job_file *jf)
 	return OK;
 }
 
-void
-job_file_rewind(struct job_file *jf)
+void job_file_rewind(struct job_file *jf)
 {
 	jf->at = jf->begin;
 	jf->line = jf->begin_line;
@@ -222,8 +212,8 @@ job_file_rewind(struct job_file *jf)
 
 /* --- values --- */
 
-static const char *
-take_field(struct arena *a, const struct job_field *c, const char *text, void *member)
+static const char *take_field(
+    struct arena *a, const struct job_field *c, const char *text, void *member)
 {
 	char **words;
 	struct fail f = { 0 };
@@ -260,8 +250,7 @@ take_field(struct arena *a, const struct job_field *c, const char *text, void *m
 }
 
 /* Stores a value that is not empty; reports why it does not fit. */
-static bool
-take_value(
+static bool take_value(
     struct job_file *jf, struct arena *a, int at, const char *text, struct job_row *row)
 {
 	const struct job_field *c = &job_fields[at];
@@ -282,8 +271,7 @@ take_value(
 /* --- tables --- */
 
 /* A cell, in which \t, \n and \\ stand for a tab, a newline and a backslash. */
-static char *
-cell_text(struct arena *a, const char *p, size_t n)
+static char *cell_text(struct arena *a, const char *p, size_t n)
 {
 	char *text = arena_alloc(a, n + 1), *to = text;
 
@@ -297,8 +285,7 @@ cell_text(struct arena *a, const char *p, size_t n)
 	return text;
 }
 
-static bool
-parse_cells(
+static bool parse_cells(
     struct job_file *jf, struct arena *a, const char *p, size_t n, struct job_row *row)
 {
 	const char *end = p + n;
@@ -326,9 +313,8 @@ parse_cells(
 
 /* --- JSON --- */
 
-static bool
-take_array(struct job_file *jf, struct arena *a, int at, const json_t *value,
-    struct job_row *row)
+static bool take_array(struct job_file *jf, struct arena *a, int at,
+    const json_t *value, struct job_row *row)
 {
 	const struct job_field *c = &job_fields[at];
 	struct text_list *list = (void *)((char *)row + c->off);
@@ -349,8 +335,7 @@ take_array(struct job_file *jf, struct arena *a, int at, const json_t *value,
 }
 
 /* A value as the text that a table would have; NULL = it has none. */
-static const char *
-json_plain(struct arena *a, const json_t *value)
+static const char *json_plain(struct arena *a, const json_t *value)
 {
 	if (json_is_string(value))
 		return arena_strdup(a, json_string_value(value));
@@ -363,9 +348,8 @@ json_plain(struct arena *a, const json_t *value)
 	return NULL;
 }
 
-static bool
-take_member(struct job_file *jf, struct arena *a, const char *key, const json_t *value,
-    struct job_row *row)
+static bool take_member(struct job_file *jf, struct arena *a, const char *key,
+    const json_t *value, struct job_row *row)
 {
 	int at = job_field_find(key);
 	const char *text;
@@ -387,8 +371,7 @@ take_member(struct job_file *jf, struct arena *a, const char *key, const json_t 
 	return false;
 }
 
-static bool
-parse_object(
+static bool parse_object(
     struct job_file *jf, struct arena *a, const char *p, size_t n, struct job_row *row)
 {
 	json_error_t error;
@@ -408,8 +391,8 @@ parse_object(
 	return good;
 }
 
-bool
-job_file_next(struct job_file *jf, struct arena *a, struct job_row *row, bool *good)
+bool job_file_next(
+    struct job_file *jf, struct arena *a, struct job_row *row, bool *good)
 {
 	const char *p;
 	size_t n;

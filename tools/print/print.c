@@ -18,14 +18,12 @@
 
 static enum color_when chosen;
 
-void
-color_choose(enum color_when when)
+void color_choose(enum color_when when)
 {
 	chosen = when;
 }
 
-bool
-color_used(void)
+bool color_used(void)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
 
@@ -35,8 +33,7 @@ color_used(void)
 	       strcmp(term, "dumb") != 0;
 }
 
-const char *
-color_text(struct arena *a, enum color color, const char *text)
+const char *color_text(struct arena *a, enum color color, const char *text)
 {
 	static const char *const codes[] = { [COLOR_GOOD] = "32",
 		[COLOR_WARN] = "33",
@@ -72,51 +69,43 @@ struct print {
 
 /* --- values --- */
 
-struct print_value
-print_of_text(const char *s)
+struct print_value print_of_text(const char *s)
 {
 	return (struct print_value){ s == NULL ? PRINT_NONE : PRINT_TEXT, .text = s };
 }
 
-struct print_value
-print_of_number(int64_t n)
+struct print_value print_of_number(int64_t n)
 {
 	return (struct print_value){ PRINT_NUMBER, .number = n, .real = (double)n };
 }
 
-struct print_value
-print_of_real(double r)
+struct print_value print_of_real(double r)
 {
 	return (struct print_value){ PRINT_REAL, .real = r };
 }
 
-struct print_value
-print_of_flag(bool set)
+struct print_value print_of_flag(bool set)
 {
 	return (struct print_value){ PRINT_FLAG, .number = set };
 }
 
-struct print_value
-print_of_none(const void *none)
+struct print_value print_of_none(const void *none)
 {
 	(void)none;
 	return (struct print_value){ .type = PRINT_NONE };
 }
 
-struct print_value
-print_of_value(struct print_value v)
+struct print_value print_of_value(struct print_value v)
 {
 	return v;
 }
 
-struct print_value
-print_of_either(bool none, struct print_value v)
+struct print_value print_of_either(bool none, struct print_value v)
 {
 	return none ? print_of_none(NULL) : v;
 }
 
-static json_t *
-value_json(const struct print_value *v)
+static json_t *value_json(const struct print_value *v)
 {
 	char time[21];
 
@@ -143,8 +132,7 @@ value_json(const struct print_value *v)
 }
 
 /* Prints a text of tsv: a tab, a newline and a backslash stand as \t, \n and \\. */
-static void
-print_escaped(const char *text)
+static void print_escaped(const char *text)
 {
 	size_t n;
 
@@ -158,8 +146,7 @@ print_escaped(const char *text)
 }
 
 /* Prints a value of tsv as json has it, but a text without quotes; null is empty. */
-static void
-print_exact(const json_t *v)
+static void print_exact(const json_t *v)
 {
 	if (json_is_string(v))
 		print_escaped(json_string_value(v));
@@ -171,8 +158,8 @@ print_exact(const json_t *v)
 		printf("%s", json_is_true(v) ? "true" : "false");
 }
 
-static const char *
-value_human(struct arena *a, const struct print_value *v, int64_t now)
+static const char *value_human(
+    struct arena *a, const struct print_value *v, int64_t now)
 {
 	char text[21];
 
@@ -209,8 +196,7 @@ value_human(struct arena *a, const struct print_value *v, int64_t now)
  * Counts characters, not bytes: skips the continuation bytes of UTF-8, and the escape
  * sequences of color_text().
  */
-static int
-shown_width(const char *s)
+static int shown_width(const char *s)
 {
 	int n = 0;
 
@@ -223,8 +209,7 @@ shown_width(const char *s)
 }
 
 /* Prints a text of which at most so many characters have room; colour is not cut. */
-static void
-print_shortened(const char *s, int most)
+static void print_shortened(const char *s, int most)
 {
 	size_t end = 0;
 
@@ -237,8 +222,7 @@ print_shortened(const char *s, int most)
 }
 
 /* columns: of the terminal; 0 = standard output is none, and nothing is cut. */
-static void
-print_table_row(
+static void print_table_row(
     const struct print *p, const char *const *row, const int *widths, int columns)
 {
 	size_t end = strlen(p->align);
@@ -259,8 +243,7 @@ print_table_row(
 }
 
 /* Prints the table that has begun, if one has. */
-static void
-end_table(struct print *p)
+static void end_table(struct print *p)
 {
 	struct winsize size = { 0 };
 	int *widths;
@@ -283,14 +266,12 @@ end_table(struct print *p)
 	arena_reset(&p->piece);
 }
 
-static void
-put_human(struct print *p, const char *text)
+static void put_human(struct print *p, const char *text)
 {
 	PUSH(&p->piece, p->cells, p->ncells, p->cap) = text;
 }
 
-void
-print_aligned_of(struct print *p, const char *align, const struct print_value *v)
+void print_aligned_of(struct print *p, const char *align, const struct print_value *v)
 {
 	if (p->x->format != FORMAT_TABLE)
 		return;
@@ -304,8 +285,8 @@ print_aligned_of(struct print *p, const char *align, const struct print_value *v
 
 /* --- lists and records --- */
 
-static struct print *
-print_new(struct cmd_ctx *x, const struct print_column *columns, bool record)
+static struct print *print_new(
+    struct cmd_ctx *x, const struct print_column *columns, bool record)
 {
 	struct print *p = NEW(x->a, struct print);
 
@@ -321,14 +302,12 @@ print_new(struct cmd_ctx *x, const struct print_column *columns, bool record)
 	return p;
 }
 
-struct print *
-print_list(struct cmd_ctx *x, const struct print_column *columns)
+struct print *print_list(struct cmd_ctx *x, const struct print_column *columns)
 {
 	return print_new(x, columns, false);
 }
 
-struct print *
-print_stream(struct cmd_ctx *x, const struct print_column *columns)
+struct print *print_stream(struct cmd_ctx *x, const struct print_column *columns)
 {
 	struct print *p = print_new(x, columns, false);
 
@@ -336,15 +315,13 @@ print_stream(struct cmd_ctx *x, const struct print_column *columns)
 	return p;
 }
 
-struct print *
-print_record_begin(struct cmd_ctx *x, const struct print_column *columns)
+struct print *print_record_begin(struct cmd_ctx *x, const struct print_column *columns)
 {
 	return print_new(x, columns, true);
 }
 
 /* Begins the table of a list or a record. */
-static void
-begin_table(struct print *p)
+static void begin_table(struct print *p)
 {
 	char *align = arena_alloc(&p->piece, p->ncolumns + 3);
 	size_t n = 0;
@@ -361,8 +338,7 @@ begin_table(struct print *p)
 	align[n] = '\0';
 }
 
-static void
-end_row(struct print *p)
+static void end_row(struct print *p)
 {
 	if (p->x->format == FORMAT_JSON) {
 		if (!p->record && !p->stream)
@@ -381,8 +357,7 @@ end_row(struct print *p)
 }
 
 /* The value as its column has it. */
-static struct print_value
-value_of_column(enum print_type type, struct print_value v)
+static struct print_value value_of_column(enum print_type type, struct print_value v)
 {
 	bool real = v.type == PRINT_REAL;
 
@@ -395,8 +370,7 @@ value_of_column(enum print_type type, struct print_value v)
 	return v;
 }
 
-static void
-put_cell(struct print *p, struct print_value v)
+static void put_cell(struct print *p, struct print_value v)
 {
 	const struct print_column *c = &p->columns[p->at];
 	json_t *exact;
@@ -425,15 +399,13 @@ put_cell(struct print *p, struct print_value v)
 		end_row(p);
 }
 
-void
-print_cells_of(struct print *p, const struct print_value *v)
+void print_cells_of(struct print *p, const struct print_value *v)
 {
 	for (; v->type != 0; v++)
 		put_cell(p, *v);
 }
 
-void
-print_record_of(
+void print_record_of(
     struct cmd_ctx *x, const struct print_column *columns, const struct print_value *v)
 {
 	struct print *p = print_record_begin(x, columns);
@@ -444,8 +416,7 @@ print_record_of(
 
 /* --- trees --- */
 
-struct print *
-print_tree(struct cmd_ctx *x, enum print_shape shape)
+struct print *print_tree(struct cmd_ctx *x, enum print_shape shape)
 {
 	struct print *p = print_new(x, NULL, true);
 
@@ -455,8 +426,7 @@ print_tree(struct cmd_ctx *x, enum print_shape shape)
 	return p;
 }
 
-static void
-print_member(struct print *p, const char *key, json_t *v)
+static void print_member(struct print *p, const char *key, json_t *v)
 {
 	json_t *in = p->open[p->depth - 1];
 
@@ -466,22 +436,19 @@ print_member(struct print *p, const char *key, json_t *v)
 		json_object_set_new(in, key, v);
 }
 
-void
-print_members(struct print *p, const struct print_value *v)
+void print_members(struct print *p, const struct print_value *v)
 {
 	for (; v->type != 0 && p->depth > 0; v += 2)
 		print_member(p, v[0].text, value_json(&v[1]));
 }
 
-void
-print_json(struct print *p, const char *key, json_t *v)
+void print_json(struct print *p, const char *key, json_t *v)
 {
 	if (p->depth > 0)
 		print_member(p, key, json_incref(v));
 }
 
-void
-print_open(struct print *p, const char *key, enum print_shape shape)
+void print_open(struct print *p, const char *key, enum print_shape shape)
 {
 	json_t *v;
 
@@ -496,14 +463,12 @@ print_open(struct print *p, const char *key, enum print_shape shape)
 	p->open[p->depth++] = v;
 }
 
-void
-print_close(struct print *p)
+void print_close(struct print *p)
 {
 	p->depth -= p->depth > 0;
 }
 
-void
-print_object_of(struct print *p, const char *key, const struct print_value *v)
+void print_object_of(struct print *p, const char *key, const struct print_value *v)
 {
 	print_open(p, key, PRINT_OBJECT);
 	print_members(p, v);
@@ -511,8 +476,7 @@ print_object_of(struct print *p, const char *key, const struct print_value *v)
 }
 
 /* Prints the values below v, whose path is given; depth first, in order. */
-static void
-print_paths(struct arena *a, const char *path, json_t *v)
+static void print_paths(struct arena *a, const char *path, json_t *v)
 {
 	const char *dot = path[0] == '\0' ? "" : ".", *key;
 	json_t *child;
@@ -534,14 +498,13 @@ print_paths(struct arena *a, const char *path, json_t *v)
 
 /* --- lines --- */
 
-void
-print_label(struct print *p, int width)
+void print_label(struct print *p, int width)
 {
 	p->label = width;
 }
 
-void
-print_alert(struct print *p, enum color color, const char *label, const char *fmt, ...)
+void print_alert(
+    struct print *p, enum color color, const char *label, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -558,8 +521,7 @@ print_alert(struct print *p, enum color color, const char *label, const char *fm
 	printf("\n");
 }
 
-size_t
-print_end(struct print *p)
+size_t print_end(struct print *p)
 {
 	bool json = p->x->format == FORMAT_JSON;
 
@@ -583,8 +545,7 @@ print_end(struct print *p)
 	return p->rows;
 }
 
-void
-print_drop(struct print *p)
+void print_drop(struct print *p)
 {
 	if (p->depth > 0)
 		json_decref(p->open[0]);

@@ -25,14 +25,12 @@ enum {
 	WATCHDOG_S = 60
 };
 
-static char *
-hear_path(const struct sup *x, struct arena *a)
+static char *hear_path(const struct sup *x, struct arena *a)
 {
 	return arena_printf(a, "%s/notify.sock", socket_dir(a, x->cf));
 }
 
-enum err
-sup_hear_open(struct sup *x, struct fail *f)
+enum err sup_hear_open(struct sup *x, struct fail *f)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	const char *path = hear_path(x, x->a);
@@ -53,8 +51,7 @@ sup_hear_open(struct sup *x, struct fail *f)
 	return OK;
 }
 
-void
-sup_hear_close(struct sup *x)
+void sup_hear_close(struct sup *x)
 {
 	if (x->hear_fd < 0)
 		return;
@@ -63,8 +60,7 @@ sup_hear_close(struct sup *x)
 	x->hear_fd = -1;
 }
 
-static void
-hear_words(struct sup *x, struct proc *p, const char *text)
+static void hear_words(struct sup *x, struct proc *p, const char *text)
 {
 	static const char ready[] = "READY=1", status[] = "STATUS=";
 
@@ -84,8 +80,7 @@ hear_words(struct sup *x, struct proc *p, const char *text)
 	}
 }
 
-void
-sup_hear(struct sup *x)
+void sup_hear(struct sup *x)
 {
 	for (int i = 0; i < HEARD_AT_ONCE && x->hear_fd >= 0; i++) {
 		char text[MESSAGE_MOST + 1];
@@ -114,16 +109,14 @@ sup_hear(struct sup *x)
 	}
 }
 
-void
-sup_nap(struct sup *x, int ms)
+void sup_nap(struct sup *x, int ms)
 {
 	struct pollfd p = { .fd = x->hear_fd, .events = POLLIN };
 
 	(void)poll(&p, 1, ms);
 }
 
-bool
-sup_hangs(const struct proc *p, int64_t now_ms, int *for_s)
+bool sup_hangs(const struct proc *p, int64_t now_ms, int *for_s)
 {
 	int64_t since_ms = p->state == PROC_STARTING ? p->born_ms : p->alive_ms;
 
@@ -131,8 +124,7 @@ sup_hangs(const struct proc *p, int64_t now_ms, int *for_s)
 	return p->s.ready == READY_TOLD && now_ms - since_ms > *for_s * INT64_C(1000);
 }
 
-void
-sup_tell(const struct sup *x)
+void sup_tell(const struct sup *x)
 {
 	const char *first = NULL;
 	size_t up = 0;

@@ -26,8 +26,7 @@
  * that it had no time to note, by the marks in their environment.
  */
 
-static void
-adopt(struct sup *x, struct proc *p, const struct procfs *st)
+static void adopt(struct sup *x, struct proc *p, const struct procfs *st)
 {
 	p->pid = st->pid;
 	p->start = st->start;
@@ -41,8 +40,7 @@ adopt(struct sup *x, struct proc *p, const struct procfs *st)
 
 static void sup_died(struct sup *x, struct proc *p, int64_t now_ms);
 
-static void
-adopt_known(struct sup *x, const struct state_proc *sp)
+static void adopt_known(struct sup *x, const struct state_proc *sp)
 {
 	struct proc *p = sup_find(x, sp->name), *fresh;
 	struct group g = { x->cf->project_dir, sp->name, sp->pid, sp->session };
@@ -76,8 +74,7 @@ adopt_known(struct sup *x, const struct state_proc *sp)
 /*
  * True if the process's command line ends with argv, as an interpreter may precede it.
  */
-static bool
-runs_command(struct arena *a, pid_t pid, char **argv)
+static bool runs_command(struct arena *a, pid_t pid, char **argv)
 {
 	struct buf want_line = buf_new(a);
 	char *have;
@@ -94,8 +91,7 @@ runs_command(struct arena *a, pid_t pid, char **argv)
 
 /* Adopts services that were started by a supervisor which was killed before it could
  * note them. */
-static void
-adopt_marked(struct sup *x)
+static void adopt_marked(struct sup *x)
 {
 	pid_t *pids;
 	size_t n = group_marked(&x->round, x->cf->project_dir, &pids);
@@ -112,8 +108,7 @@ adopt_marked(struct sup *x)
 	}
 }
 
-void
-sup_take_over(struct sup *x)
+void sup_take_over(struct sup *x)
 {
 	struct state old;
 
@@ -126,8 +121,7 @@ sup_take_over(struct sup *x)
 			sup_end(x, &x->procs[i], clock_mono_ms());
 }
 
-enum err
-sup_listen_all(struct sup *x, struct fail *f)
+enum err sup_listen_all(struct sup *x, struct fail *f)
 {
 	for (size_t i = 0; i < x->n; i++) {
 		struct proc *p = &x->procs[i];
@@ -155,8 +149,7 @@ enum {
 	SAID_MS = 5000    /* what services say is written this often at most */
 };
 
-struct proc *
-sup_find(struct sup *x, const char *name)
+struct proc *sup_find(struct sup *x, const char *name)
 {
 	for (size_t i = 0; i < x->n; i++)
 		if (strcmp(x->procs[i].s.name, name) == 0)
@@ -164,22 +157,19 @@ sup_find(struct sup *x, const char *name)
 	return NULL;
 }
 
-static struct group
-proc_group(const struct sup *x, const struct proc *p)
+static struct group proc_group(const struct sup *x, const struct proc *p)
 {
 	return (struct group){ x->cf->project_dir, p->s.name, p->pid, p->session };
 }
 
-void
-sup_set_state(struct sup *x, struct proc *p, enum proc_state state)
+void sup_set_state(struct sup *x, struct proc *p, enum proc_state state)
 {
 	p->state = state;
 	p->since = clock_now();
 	x->changed = true;
 }
 
-static void
-sup_save(struct sup *x)
+static void sup_save(struct sup *x)
 {
 	struct state_proc *list = NEWN(&x->round, struct state_proc, x->n + 1);
 	struct state s = { x->self.pid, x->self.start, x->last->hash, list, x->n,
@@ -212,8 +202,7 @@ sup_save(struct sup *x)
 /* --- one service, one step --- */
 
 /* The command line whose output goes on to the log when that was rotated. */
-static char **
-command_logged(struct sup *x, const struct service *s)
+static char **command_logged(struct sup *x, const struct service *s)
 {
 	return s->ours ? service_command(&x->round, s) :
 	                 run_logged_command(
@@ -221,8 +210,7 @@ command_logged(struct sup *x, const struct service *s)
 }
 
 /* It could not be started, or has died. */
-static void
-proc_failed(struct proc *p, int64_t now_ms)
+static void proc_failed(struct proc *p, int64_t now_ms)
 {
 	if (now_ms - p->born_ms >= SETTLED_MS)
 		p->failures = 0;
@@ -234,8 +222,7 @@ proc_failed(struct proc *p, int64_t now_ms)
  * Under systemd our programs write their logs to files, and what is left for standard
  * error to the journal, each under its own name. Returns that stream, or -1.
  */
-static int
-to_journal(struct sup *x, const struct proc *p, struct proc_run *run)
+static int to_journal(struct sup *x, const struct proc *p, struct proc_run *run)
 {
 	int fd = -1;
 
@@ -247,8 +234,7 @@ to_journal(struct sup *x, const struct proc *p, struct proc_run *run)
 	return fd;
 }
 
-static void
-start_proc(struct sup *x, struct proc *p, int64_t now_ms)
+static void start_proc(struct sup *x, struct proc *p, int64_t now_ms)
 {
 	struct fail f = { 0 };
 	struct procfs st;
@@ -293,8 +279,7 @@ start_proc(struct sup *x, struct proc *p, int64_t now_ms)
 
 /* Handles the end of the process itself; the processes that it left are ended before it
  * may start again. */
-static void
-sup_died(struct sup *x, struct proc *p, int64_t now_ms)
+static void sup_died(struct sup *x, struct proc *p, int64_t now_ms)
 {
 	struct group g = proc_group(x, p);
 
@@ -313,8 +298,7 @@ sup_died(struct sup *x, struct proc *p, int64_t now_ms)
 	group_signal(&x->round, &g, SIGTERM);
 }
 
-void
-sup_end(struct sup *x, struct proc *p, int64_t now_ms)
+void sup_end(struct sup *x, struct proc *p, int64_t now_ms)
 {
 	struct group g = proc_group(x, p);
 
@@ -329,8 +313,7 @@ sup_end(struct sup *x, struct proc *p, int64_t now_ms)
 }
 
 /* Kills a service that hangs; it then counts as one that has died. */
-static void
-end_hung(struct sup *x, struct proc *p, int64_t now_ms, int for_s)
+static void end_hung(struct sup *x, struct proc *p, int64_t now_ms, int for_s)
 {
 	log_warn("%s has not said for %d s that it %s: it is killed", p->s.name, for_s,
 	    p->state == PROC_STARTING ? "is ready" : "goes on");
@@ -346,8 +329,7 @@ end_hung(struct sup *x, struct proc *p, int64_t now_ms, int for_s)
  * full disk. A service that was started before config.xml changed may have given up
  * over its earlier contents.
  */
-static bool
-exit_is_final(const struct sup *x, const struct proc *p)
+static bool exit_is_final(const struct sup *x, const struct proc *p)
 {
 	if (p->born_ms < x->wanted_ms)
 		return false;
@@ -355,8 +337,7 @@ exit_is_final(const struct sup *x, const struct proc *p)
 	       p->exit == 78;
 }
 
-static void
-step_ending(struct sup *x, struct proc *p, int64_t now_ms)
+static void step_ending(struct sup *x, struct proc *p, int64_t now_ms)
 {
 	bool hopeless = exit_is_final(x, p) && p->wanted && !p->held;
 	struct group g = proc_group(x, p);
@@ -380,8 +361,7 @@ step_ending(struct sup *x, struct proc *p, int64_t now_ms)
 }
 
 /* Holds daemons back until the database runs, as they would only die again. */
-static bool
-may_start(const struct sup *x, const struct proc *p)
+static bool may_start(const struct sup *x, const struct proc *p)
 {
 	if (p->s.kind != SERVICE_DAEMON)
 		return true;
@@ -392,8 +372,7 @@ may_start(const struct sup *x, const struct proc *p)
 	return true;
 }
 
-static void
-step_living(struct sup *x, struct proc *p, int64_t now_ms)
+static void step_living(struct sup *x, struct proc *p, int64_t now_ms)
 {
 	int for_s;
 
@@ -411,8 +390,7 @@ step_living(struct sup *x, struct proc *p, int64_t now_ms)
 	}
 }
 
-static void
-step_proc(struct sup *x, struct proc *p, int64_t now_ms)
+static void step_proc(struct sup *x, struct proc *p, int64_t now_ms)
 {
 	switch (p->state) {
 	case PROC_DOWN:
@@ -445,8 +423,7 @@ step_proc(struct sup *x, struct proc *p, int64_t now_ms)
 	}
 }
 
-static void
-reap_children(struct sup *x, int64_t now_ms)
+static void reap_children(struct sup *x, int64_t now_ms)
 {
 	pid_t pid;
 	int st;
@@ -477,8 +454,7 @@ reap_children(struct sup *x, int64_t now_ms)
 	}
 }
 
-void
-sup_tick(struct sup *x)
+void sup_tick(struct sup *x)
 {
 	int64_t now_ms = clock_mono_ms();
 

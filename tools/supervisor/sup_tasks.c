@@ -22,8 +22,7 @@
 #include "tools/upstream.h"
 #include "lib/banned.h"
 
-static struct sup_task *
-sup_find_task(struct sup *x, const char *name)
+static struct sup_task *sup_find_task(struct sup *x, const char *name)
 {
 	for (size_t i = 0; i < x->ntasks; i++)
 		if (strcmp(x->tasks[i].name, name) == 0)
@@ -32,8 +31,7 @@ sup_find_task(struct sup *x, const char *name)
 }
 
 /* Programs of BOINC that have no equivalent are named once, and not run. */
-static bool
-is_left_out(struct sup *x, const struct conf_task *c)
+static bool is_left_out(struct sup *x, const struct conf_task *c)
 {
 	struct fail f = { 0 };
 	struct upstream u;
@@ -45,8 +43,7 @@ is_left_out(struct sup *x, const struct conf_task *c)
 	return u.theirs && u.argv == NULL;
 }
 
-void
-sup_set_tasks(struct sup *x, const struct conf *cf)
+void sup_set_tasks(struct sup *x, const struct conf *cf)
 {
 	int64_t now = clock_now();
 
@@ -71,8 +68,7 @@ sup_set_tasks(struct sup *x, const struct conf *cf)
 	}
 }
 
-static bool
-database_runs(const struct sup *x)
+static bool database_runs(const struct sup *x)
 {
 	for (size_t i = 0; i < x->n; i++)
 		if (x->procs[i].s.kind == SERVICE_DATABASE &&
@@ -81,8 +77,7 @@ database_runs(const struct sup *x)
 	return true;
 }
 
-static void
-sup_start_task(struct sup *x, struct sup_task *t)
+static void sup_start_task(struct sup *x, struct sup_task *t)
 {
 	const char *const argv[] = { program_self(&x->round), "-p",
 		conf_dir(&x->round, x->cf), "run-task", t->name, NULL };
@@ -102,8 +97,7 @@ sup_start_task(struct sup *x, struct sup_task *t)
 	t->pid = c.pid;
 }
 
-void
-sup_tick_tasks(struct sup *x)
+void sup_tick_tasks(struct sup *x)
 {
 	int64_t now = clock_now();
 
@@ -117,16 +111,14 @@ sup_tick_tasks(struct sup *x)
 	}
 }
 
-void
-sup_task_ended(struct sup *x, pid_t pid)
+void sup_task_ended(struct sup *x, pid_t pid)
 {
 	for (size_t i = 0; i < x->ntasks; i++)
 		if (x->tasks[i].pid == pid)
 			x->tasks[i].pid = 0;
 }
 
-bool
-sup_end_tasks(struct sup *x, int sig)
+bool sup_end_tasks(struct sup *x, int sig)
 {
 	bool any = false;
 
@@ -147,14 +139,12 @@ sup_end_tasks(struct sup *x, int sig)
  */
 
 /* Does systemd hold them, too, for the next supervisor of its unit? */
-static bool
-sockets_are_kept(const struct sup *x)
+static bool sockets_are_kept(const struct sup *x)
 {
 	return conf_is_installed(x->cf) && notify_wanted();
 }
 
-void
-sup_take_kept(struct sup *x)
+void sup_take_kept(struct sup *x)
 {
 	struct kept v[KEPT_MOST];
 	size_t n = notify_kept(v);
@@ -174,8 +164,7 @@ sup_take_kept(struct sup *x)
 	}
 }
 
-void
-sup_unlisten(struct sup *x, const char *path)
+void sup_unlisten(struct sup *x, const char *path)
 {
 	for (size_t i = 0; i < x->nsockets; i++) {
 		if (strcmp(x->sockets[i].path, path) != 0)
@@ -189,8 +178,7 @@ sup_unlisten(struct sup *x, const char *path)
 	}
 }
 
-enum err
-sup_listen(struct sup *x, const char *path, int *fd, struct fail *f)
+enum err sup_listen(struct sup *x, const char *path, int *fd, struct fail *f)
 {
 	if (!fs_exists(path)) /* somebody removed the name */
 		sup_unlisten(x, path);
@@ -207,8 +195,7 @@ sup_listen(struct sup *x, const char *path, int *fd, struct fail *f)
 	return OK;
 }
 
-void
-sup_unlisten_all(struct sup *x)
+void sup_unlisten_all(struct sup *x)
 {
 	const bool kept = sockets_are_kept(x);
 

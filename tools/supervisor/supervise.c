@@ -31,8 +31,7 @@
 /* Orders for single services, which are files in the run directory (tools/state.h). */
 
 /* Is any other service than those that are held to answer on the socket? */
-static bool
-socket_is_served(const struct sup *x, const char *path)
+static bool socket_is_served(const struct sup *x, const char *path)
 {
 	for (size_t i = 0; i < x->n; i++) {
 		const struct proc *p = &x->procs[i];
@@ -45,8 +44,7 @@ socket_is_served(const struct sup *x, const char *path)
 }
 
 /* Lets it start at once, whatever it waits for. */
-static void
-try_now(struct sup *x, struct proc *p, int64_t now_ms)
+static void try_now(struct sup *x, struct proc *p, int64_t now_ms)
 {
 	p->failures = 0;
 	p->next_ms = now_ms;
@@ -58,8 +56,7 @@ try_now(struct sup *x, struct proc *p, int64_t now_ms)
 		p->exit = 0; /* it gave up before the order */
 }
 
-static void
-take_hold(struct sup *x, struct proc *p, int64_t now_ms)
+static void take_hold(struct sup *x, struct proc *p, int64_t now_ms)
 {
 	bool held;
 
@@ -81,8 +78,7 @@ take_hold(struct sup *x, struct proc *p, int64_t now_ms)
  * closes a socket whose services are all held, so that the web server answers for them,
  * and ends processes that are to be replaced.
  */
-static void
-sup_take_orders(struct sup *x)
+static void sup_take_orders(struct sup *x)
 {
 	int64_t now_ms = clock_mono_ms();
 
@@ -108,8 +104,7 @@ enum { TICK_MS = 100, RELOAD_MS = 1000, TASKS_MS = 10000 };
 
 /* --- the list of services --- */
 
-static bool
-same_command(char **a, char **b)
+static bool same_command(char **a, char **b)
 {
 	if (a == NULL || b == NULL)
 		return a == b;
@@ -125,8 +120,7 @@ same_command(char **a, char **b)
  * contents: a service may have given up over contents that were replaced before the
  * supervisor read them.
  */
-static void
-set_wanted(struct sup *x, const struct service *s, size_t n)
+static void set_wanted(struct sup *x, const struct service *s, size_t n)
 {
 	int64_t now_ms = clock_mono_ms();
 
@@ -158,8 +152,7 @@ set_wanted(struct sup *x, const struct service *s, size_t n)
 	x->changed = true;
 }
 
-static void
-forget_ended(struct sup *x)
+static void forget_ended(struct sup *x)
 {
 	size_t k = 0;
 
@@ -176,8 +169,7 @@ forget_ended(struct sup *x)
 }
 
 /* Logs each remark once, however often config.xml is read again. */
-static void
-log_once(struct sup *x, char **lines, size_t n)
+static void log_once(struct sup *x, char **lines, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (text_among(lines[i], x->logged, x->nlogged))
@@ -187,8 +179,7 @@ log_once(struct sup *x, char **lines, size_t n)
 	}
 }
 
-static void
-say_upstream(struct sup *x, const struct conf *cf)
+static void say_upstream(struct sup *x, const struct conf *cf)
 {
 	struct fail f = { 0 };
 	char **lines;
@@ -201,8 +192,8 @@ say_upstream(struct sup *x, const struct conf *cf)
 }
 
 /* Returns the names of the changed options of that kind; NULL if there are none. */
-static const char *
-changed_options(struct sup *x, const struct conf *now, enum conf_taken kind)
+static const char *changed_options(
+    struct sup *x, const struct conf *now, enum conf_taken kind)
 {
 	const char *all = NULL;
 
@@ -222,8 +213,7 @@ changed_options(struct sup *x, const struct conf *now, enum conf_taken kind)
 }
 
 /* Lets locus status report why config.xml is not in force; NULL = it is in force. */
-static void
-report_conf_trouble(struct sup *x, const struct fail *why)
+static void report_conf_trouble(struct sup *x, const struct fail *why)
 {
 	struct trouble t = { arena_strdup(&x->round, "supervisor"), clock_now(), NULL };
 	struct fail f = { 0 };
@@ -239,8 +229,7 @@ report_conf_trouble(struct sup *x, const struct fail *why)
 		log_fail("reporting the state of config.xml to locus status", &f);
 }
 
-enum log_level
-supervisor_log_level(const struct conf *cf)
+enum log_level supervisor_log_level(const struct conf *cf)
 {
 	return cf->sched_debug_level > 2 ? LOG_DEBUG : LOG_INFO;
 }
@@ -251,8 +240,7 @@ struct reading { /* result of reading config.xml */
 	size_t n;
 };
 
-static enum err
-read_again(struct sup *x, struct reading *r, struct fail *f)
+static enum err read_again(struct sup *x, struct reading *r, struct fail *f)
 {
 	struct conf *cf;
 	static const size_t sizes[] = { [CONF_BOOL] = sizeof(conf_BOOL),
@@ -279,8 +267,7 @@ read_again(struct sup *x, struct reading *r, struct fail *f)
 
 /* Takes over the services of config.xml if it has changed. A faulty file changes
  * nothing. */
-static void
-sup_reload(struct sup *x)
+static void sup_reload(struct sup *x)
 {
 	int64_t now_ms = clock_mono_ms();
 	struct fail f = { 0 };
@@ -322,8 +309,7 @@ sup_reload(struct sup *x)
 
 /* --- life of the supervisor --- */
 
-static bool
-any_left(const struct sup *x, enum service_kind kind)
+static bool any_left(const struct sup *x, enum service_kind kind)
 {
 	for (size_t i = 0; i < x->n; i++)
 		if (x->procs[i].s.kind == kind && x->procs[i].pid != 0)
@@ -336,8 +322,7 @@ any_left(const struct sup *x, enum service_kind kind)
  * before the next one is stopped. A machine that shuts down may end them all at once:
  * those that are gone before their turn are not started again.
  */
-static void
-end_all(struct sup *x)
+static void end_all(struct sup *x)
 {
 	x->ending = true;
 	/* Tasks are ended before the services that they may use. */
@@ -371,14 +356,12 @@ end_all(struct sup *x)
 	arena_reset(&x->round);
 }
 
-static void
-on_child(int sig)
+static void on_child(int sig)
 {
 	(void)sig; /* the signal only ends the nap */
 }
 
-static enum err
-open_sup(
+static enum err open_sup(
     struct sup *x, struct arena *a, const struct conf *cf, int *lock, struct fail *f)
 {
 	enum err e = fs_mkdirs(cf->run_dir, private_run_mode(cf), f);
@@ -406,8 +389,7 @@ open_sup(
 
 /* Can this account, as which everything runs, reach the programs? locus is one of them,
  * and the others are beside it. */
-static enum err
-check_own_programs(struct sup *x, struct fail *f)
+static enum err check_own_programs(struct sup *x, struct fail *f)
 {
 	const char *self = program_self(x->a), *closed = privilege_closed(x->a, self);
 
@@ -418,8 +400,7 @@ check_own_programs(struct sup *x, struct fail *f)
 	    (long)geteuid(), self, owner_open_way(x->a, "a+rx", closed));
 }
 
-enum err
-supervise(struct arena *a, const struct conf *cf, struct fail *f)
+enum err supervise(struct arena *a, const struct conf *cf, struct fail *f)
 {
 	struct sigaction child = { .sa_handler = on_child };
 	struct sup x;
@@ -467,8 +448,8 @@ supervise(struct arena *a, const struct conf *cf, struct fail *f)
 	return OK;
 }
 
-enum err
-supervise_end_orphans(struct arena *a, const struct conf *cf, size_t *n, struct fail *f)
+enum err supervise_end_orphans(
+    struct arena *a, const struct conf *cf, size_t *n, struct fail *f)
 {
 	int lock = -1;
 	struct sup x;

@@ -12,8 +12,7 @@
 #include <unistd.h>
 
 /* Writes text in quotes, up to the end of its line. */
-static void
-csv_field(FILE *out, const char *s)
+static void csv_field(FILE *out, const char *s)
 {
 	fputc('"', out);
 	for (; *s != '\0' && *s != '\n'; s++) {
@@ -24,8 +23,8 @@ csv_field(FILE *out, const char *s)
 	fputc('"', out);
 }
 
-static enum locus_answer
-csv_output(FILE *out, struct locus_request *q, const struct locus_file *f)
+static enum locus_answer csv_output(
+    FILE *out, struct locus_request *q, const struct locus_file *f)
 {
 	char line[4096] = "";
 	FILE *in = fopen(f->path, "re");
@@ -42,9 +41,8 @@ csv_output(FILE *out, struct locus_request *q, const struct locus_file *f)
 	return LOCUS_OK;
 }
 
-static enum locus_answer
-table_assimilate(void *ctx, struct locus_request *q, const struct locus_workunit *wu,
-    const struct locus_result *canonical)
+static enum locus_answer table_assimilate(void *ctx, struct locus_request *q,
+    const struct locus_workunit *wu, const struct locus_result *canonical)
 {
 	char *text = NULL;
 	size_t n = 0;
@@ -72,8 +70,7 @@ table_assimilate(void *ctx, struct locus_request *q, const struct locus_workunit
 	return answer;
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	struct locus_callbacks callbacks = { .size = sizeof(callbacks),
 		.assimilate = table_assimilate };

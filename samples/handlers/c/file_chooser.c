@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum locus_answer
-prefix_choose(void *ctx, struct locus_request *q, const struct locus_choice *choice)
+static enum locus_answer prefix_choose(
+    void *ctx, struct locus_request *q, const struct locus_choice *choice)
 {
 	const char *prefix = ctx;
 
@@ -17,8 +17,7 @@ prefix_choose(void *ctx, struct locus_request *q, const struct locus_choice *cho
 	return LOCUS_OK;
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	const struct locus_callbacks callbacks = {
 		.size = sizeof(callbacks), .ctx = argv[1], .choose = prefix_choose

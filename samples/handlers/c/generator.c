@@ -9,8 +9,7 @@ struct ranges {
 	long long total, parts;
 };
 
-static enum locus_answer
-ranges_generate(
+static enum locus_answer ranges_generate(
     void *ctx, struct locus_request *q, const char *file, int64_t made, int64_t wanted)
 {
 	const struct ranges *r = ctx;
@@ -29,8 +28,7 @@ ranges_generate(
 	return LOCUS_OK;
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	struct ranges r = { argc == 3 ? strtoll(argv[1], NULL, 10) : 0,
 		argc == 3 ? strtoll(argv[2], NULL, 10) : 0 };

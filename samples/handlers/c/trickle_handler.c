@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static enum locus_answer
-table_trickle(void *ctx, struct locus_request *q, const struct locus_message *m)
+static enum locus_answer table_trickle(
+    void *ctx, struct locus_request *q, const struct locus_message *m)
 {
 	static const char tag[] = "<fraction_done>";
 	const char *found = strstr(m->xml, tag);
@@ -39,8 +39,7 @@ table_trickle(void *ctx, struct locus_request *q, const struct locus_message *m)
 	return LOCUS_OK;
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	struct locus_callbacks callbacks = { .size = sizeof(callbacks),
 		.trickle = table_trickle };

@@ -18,8 +18,7 @@ struct numbers {
 	size_t n, cap;
 };
 
-static int
-numbers_add(struct numbers *x, double v)
+static int numbers_add(struct numbers *x, double v)
 {
 	if (x->n == x->cap) {
 		size_t cap = x->cap == 0 ? 1024 : 2 * x->cap;
@@ -37,8 +36,7 @@ numbers_add(struct numbers *x, double v)
  * Appends the numbers of a file. Returns 0, 1 if it is no valid output (*bad says
  * why), or -1 if it cannot be read now.
  */
-static int
-numbers_read(struct numbers *x, const char *path, const char **bad)
+static int numbers_read(struct numbers *x, const char *path, const char **bad)
 {
 	FILE *f = fopen(path, "re");
 	char word[64], *end;
@@ -61,8 +59,7 @@ numbers_read(struct numbers *x, const char *path, const char **bad)
 	return status;
 }
 
-static int
-numbers_agree(const struct numbers *x, const struct numbers *y)
+static int numbers_agree(const struct numbers *x, const struct numbers *y)
 {
 	if (x->n != y->n)
 		return 0;
@@ -75,8 +72,7 @@ numbers_agree(const struct numbers *x, const struct numbers *y)
 }
 
 /* Reads all outputs of a result, and says so if they are bad; see numbers_read(). */
-static int
-numbers_of(
+static int numbers_of(
     struct locus_request *q, size_t i, const struct locus_result *r, struct numbers *x)
 {
 	const char *bad = NULL;
@@ -97,9 +93,9 @@ numbers_of(
 }
 
 /* Puts each result into the group of the first one that it agrees with. */
-static enum locus_answer
-numbers_judge(struct locus_request *q, const struct locus_workunit *wu,
-    const struct locus_result *r, size_t n, struct numbers *x)
+static enum locus_answer numbers_judge(struct locus_request *q,
+    const struct locus_workunit *wu, const struct locus_result *r, size_t n,
+    struct numbers *x)
 {
 	int *good = calloc(n + 1, sizeof(*good));
 	enum locus_answer answer = good == NULL ? LOCUS_LATER : LOCUS_OK;
@@ -121,9 +117,8 @@ numbers_judge(struct locus_request *q, const struct locus_workunit *wu,
 	return answer;
 }
 
-static enum locus_answer
-numbers_validate(void *ctx, struct locus_request *q, const struct locus_workunit *wu,
-    const struct locus_result *r, size_t n)
+static enum locus_answer numbers_validate(void *ctx, struct locus_request *q,
+    const struct locus_workunit *wu, const struct locus_result *r, size_t n)
 {
 	struct numbers *x = calloc(n + 1, sizeof(*x));
 	enum locus_answer answer;
@@ -138,8 +133,7 @@ numbers_validate(void *ctx, struct locus_request *q, const struct locus_workunit
 	return answer;
 }
 
-int
-main(void)
+int main(void)
 {
 	static const struct locus_callbacks callbacks = { .size = sizeof(callbacks),
 		.validate = numbers_validate };
