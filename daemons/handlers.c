@@ -796,41 +796,23 @@ enum err handlers_ask(struct daemon_ctx *x, const struct verb *v, struct questio
 
 /* Members are named as columns are; times are seconds since 1970. */
 
-void handler_columns(json_t *object, const struct col *c, size_t n, const void *row)
+void handler_columns(json_t *object, const struct field *c, size_t n, const void *row)
 {
 	for (size_t i = 0; i < n; i++) {
-		const void *p = (const char *)row + c[i].off;
-		const char *s;
-		json_t *v = NULL;
+		const char *s = c[i].type == FIELD_TEXT ? field_text(&c[i], row) : NULL;
 
-		switch (c[i].type) {
-		case COL_i32:
-			v = json_integer(*(const int32_t *)p);
-			break;
-		case COL_i64:
-			v = json_integer(*(const int64_t *)p);
-			break;
-		case COL_f64:
-			v = json_real(*(const double *)p);
-			break;
-		case COL_str:
-			s = *(const char *const *)p;
-			v = json_lines(s == NULL ? "" : s);
-			break;
-		case COL_bool:
-			v = json_boolean(*(const bool *)p);
-			break;
-		}
-		json_object_set_new(object, c[i].name, v);
+		json_object_set_new(object, c[i].name,
+		    c[i].type != FIELD_TEXT ? json_number_of(&c[i], row) :
+					      json_lines(s == NULL ? "" : s));
 	}
 }
 
-#define WU(member) HANDLER_COL(struct workunit, member)
-static const struct col workunit_names[] = {
+#define WU(member) FIELD_OF(struct workunit, member)
+static const struct field workunit_names[] = {
 	{ "id", WU(id) },
 	{ "name", WU(name) },
 };
-static const struct col workunit_columns[] = {
+static const struct field workunit_columns[] = {
 	{ "batch", WU(batch) },
 	{ "create_time", WU(create_time) },
 	{ "min_quorum", WU(min_quorum) },
@@ -844,8 +826,8 @@ static const struct col workunit_columns[] = {
 };
 #undef WU
 
-#define R(member) HANDLER_COL(struct result, member)
-static const struct col result_columns[] = {
+#define R(member) FIELD_OF(struct result, member)
+static const struct field result_columns[] = {
 	{ "id", R(id) },
 	{ "name", R(name) },
 	{ "host", R(hostid) },
@@ -861,8 +843,8 @@ static const struct col result_columns[] = {
 };
 #undef R
 
-#define OUT(member) HANDLER_COL(struct output, member)
-static const struct col output_columns[] = {
+#define OUT(member) FIELD_OF(struct output, member)
+static const struct field output_columns[] = {
 	{ "name", OUT(name) },
 	{ "open_name", OUT(open_name) },
 	{ "path", OUT(path) },

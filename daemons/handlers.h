@@ -78,12 +78,6 @@ json_t *handler_result(const struct result *, const struct outputs *out);
 /* Files as a list; path is where the handler can read each. */
 json_t *handler_outputs(const struct output *, size_t n);
 /* Adds the columns of a row. */
-void handler_columns(json_t *object, const struct col *, size_t n, const void *row);
-/* What handlers know of a member of struct T, behind its name for them. */
-#define HANDLER_COL(T, member)                                                         \
-	.type = _Generic(((T *)0)->member,                                             \
-	    int32_t: COL_i32, int64_t: COL_i64, double: COL_f64,                       \
-	    char *: COL_str, bool: COL_bool),                                          \
-	.off = offsetof(T, member)
+void handler_columns(json_t *object, const struct field *, size_t n, const void *row);
 
 #endif

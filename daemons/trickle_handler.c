@@ -68,8 +68,8 @@ static enum err trickles_start(struct daemon_ctx *x)
 	return handlers_open(x, &o->handler, "trickle_handler", "", daemon_stopping);
 }
 
-#define COLUMN(member) HANDLER_COL(struct row_trickle, member)
-static const struct col message_columns[] = {
+#define COLUMN(member) FIELD_OF(struct row_trickle, member)
+static const struct field message_columns[] = {
 	{ "id", COLUMN(id) },
 	{ "time", COLUMN(create_time) },
 	{ "host", COLUMN(hostid) },

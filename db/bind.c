@@ -213,15 +213,15 @@ static struct landing landing_make(struct db *db, const struct row_shape *shape)
 		NEWN(a, unsigned long, shape->ncols), NEWN(a, sql_bool, shape->ncols),
 		arena_alloc(a, shape->size) };
 	static const enum enum_field_types types[] = {
-		[COL_i32] = MYSQL_TYPE_LONG,
-		[COL_i64] = MYSQL_TYPE_LONGLONG,
-		[COL_f64] = MYSQL_TYPE_DOUBLE,
-		[COL_str] = MYSQL_TYPE_STRING,
+		[FIELD_I32] = MYSQL_TYPE_LONG,
+		[FIELD_I64] = MYSQL_TYPE_LONGLONG,
+		[FIELD_F64] = MYSQL_TYPE_DOUBLE,
+		[FIELD_TEXT] = MYSQL_TYPE_STRING,
 	};
 
 	for (size_t i = 0; i < shape->ncols; i++) {
 		MYSQL_BIND *b = &l.bind[i];
-		bool text = shape->cols[i].type == COL_str;
+		bool text = shape->cols[i].type == FIELD_TEXT;
 
 		b->buffer_type = types[shape->cols[i].type];
 		b->buffer = text ? arena_alloc(a, SHORT_TEXT) :
@@ -265,7 +265,7 @@ static enum err fetch_row(struct db *db, MYSQL_STMT *st, const struct row_shape 
 		return conn_fail(db, st, "fetch", f);
 	memcpy(row, l->row, shape->size);
 	for (size_t i = 0; i < shape->ncols; i++) {
-		if (shape->cols[i].type != COL_str)
+		if (shape->cols[i].type != FIELD_TEXT)
 			continue;
 		char *text = take_text(st, l, i, a);
 		if (text == NULL)

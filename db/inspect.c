@@ -37,7 +37,7 @@ static size_t column_named(MYSQL_STMT *st, const char *name)
 static enum err explain_fetch(struct db *db, struct arena *a, MYSQL_STMT *st,
     struct plan_row **out, size_t *n, struct fail *f)
 {
-	struct col cols[EXPLAIN_COLS_MAX] = { 0 };
+	struct field cols[EXPLAIN_COLS_MAX] = { 0 };
 	struct row_shape shape = { "plan", cols, mysql_stmt_field_count(st), 0 };
 	size_t table = column_named(st, "table"), type = column_named(st, "type"),
 	       key = column_named(st, "key"), select = column_named(st, "select_type");
@@ -49,7 +49,9 @@ static enum err explain_fetch(struct db *db, struct arena *a, MYSQL_STMT *st,
 	    select == EXPLAIN_COLS_MAX)
 		return FAIL(f, E_DB, "EXPLAIN returned an unknown format");
 	for (size_t i = 0; i < shape.ncols; i++)
-		cols[i] = (struct col){ "", COL_str, i * sizeof(char *) };
+		cols[i] = (struct field){
+			.name = "", .type = FIELD_TEXT, .off = i * sizeof(char *)
+		};
 	shape.size = shape.ncols * sizeof(char *);
 	enum err e = fetch_rows(db, st, &shape, a, &rows, n, f);
 	if (e != OK)

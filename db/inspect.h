@@ -51,7 +51,7 @@ const struct stmt_arg *stmt_args(enum stmt_id);
 struct stmt_param {
 	const char *name;           /* its name in the text, not terminated */
 	const struct stmt_arg *arg; /* NULL = the statement has no such argument */
-	const struct col *col;      /* NULL = the whole argument */
+	const struct field *col;    /* NULL = the whole argument */
 	bool known;                 /* false = no such argument or column */
 };
 /* If *text starts with a parameter, steps over it and returns true. */

@@ -12,10 +12,9 @@
 #include "model/rows.h"
 #include "lib/banned.h"
 
-#define COL(shape, name, type)                                                         \
-	{ #name, COL_##type, offsetof(struct row_##shape, name) },
+#define COL(shape, name, type) { #name, FIELD_OF(struct row_##shape, name) },
 #define SHAPE(name, cols)                                                              \
-	static const struct col name##_cols[] = { cols };                              \
+	static const struct field name##_cols[] = { cols };                            \
 	static const struct row_shape shape_##name = { #name, name##_cols,             \
 		N(name##_cols), sizeof(struct row_##name) };
 #include "db/shapes.def"
@@ -23,32 +22,26 @@
 #undef COL
 
 /* A host with its account; columns without a name are written out in the statement. */
-static const struct col host_account_cols[] = {
+static const struct field host_account_cols[] = {
 #define COL(column, type)                                                              \
-	{ "h." #column, COL_##type, offsetof(struct row_host_account, host.column) },
+	{ "h." #column, FIELD_OF(struct row_host_account, host.column) },
 #include "model/host.def"
 #undef COL
 #define COL(column, type)                                                              \
-	{ "u." #column, COL_##type, offsetof(struct row_host_account, user.column) },
+	{ "u." #column, FIELD_OF(struct row_host_account, user.column) },
 #include "model/user.def"
 #undef COL
-#define GLANCE(member, type)                                                           \
-	{                                                                              \
-		NULL, COL_##type, offsetof(struct row_host_account, glance.member)     \
-	}
-	GLANCE(has_jobs, i32),
-	GLANCE(has_aimed, i32),
-	GLANCE(team_name, str),
-#undef GLANCE
+	{ NULL, FIELD_OF(struct row_host_account, glance.has_jobs) },
+	{ NULL, FIELD_OF(struct row_host_account, glance.has_aimed) },
+	{ NULL, FIELD_OF(struct row_host_account, glance.team_name) },
 };
 static const struct row_shape shape_host_account = { "host_account", host_account_cols,
 	N(host_account_cols), sizeof(struct row_host_account) };
 
 /* A job with the host that has it, or the request that may get it. */
-static const struct col keyed_job_cols[] = {
-	{ "key", COL_i64, offsetof(struct row_keyed_job, key) },
-#define COL(column, type)                                                              \
-	{ #column, COL_##type, offsetof(struct row_keyed_job, job.column) },
+static const struct field keyed_job_cols[] = {
+	{ "key", FIELD_OF(struct row_keyed_job, key) },
+#define COL(column, type) { #column, FIELD_OF(struct row_keyed_job, job.column) },
 #include "model/job.def"
 #undef COL
 };
@@ -260,23 +253,23 @@ static const struct {
 	{ "misc", ARG_TEXT },
 };
 
-static enum arg_type col_arg(const struct col *c)
+static enum arg_type col_arg(const struct field *c)
 {
 	static const enum arg_type types[] = {
-		[COL_i32] = ARG_I32,
-		[COL_i64] = ARG_I64,
-		[COL_f64] = ARG_F64,
-		[COL_str] = ARG_STR,
+		[FIELD_I32] = ARG_I32,
+		[FIELD_I64] = ARG_I64,
+		[FIELD_F64] = ARG_F64,
+		[FIELD_TEXT] = ARG_STR,
 	};
 
 	assert(c->type < N(types));
-	for (size_t i = 0; c->type == COL_str && i < N(long_cols); i++)
+	for (size_t i = 0; c->type == FIELD_TEXT && i < N(long_cols); i++)
 		if (strcmp(long_cols[i].name, c->name) == 0)
 			return long_cols[i].type;
 	return types[c->type];
 }
 
-static struct param row_param(const struct stmt_arg *arg, const struct col *c)
+static struct param row_param(const struct stmt_arg *arg, const struct field *c)
 {
 	return (struct param){ .type = col_arg(c),
 		.of_row = arg->type == ARG_ROW,

@@ -1,9 +1,73 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/field.h"
 
+#include <math.h>
 #include <string.h>
 #include "lib/text.h"
 #include "lib/banned.h"
+
+int64_t field_whole(const struct field *o, const void *row)
+{
+	const void *at = (const char *)row + o->off;
+
+	switch (o->type) {
+	case FIELD_FLAG:
+		return *(const bool *)at;
+	case FIELD_I32:
+		return *(const int32_t *)at;
+	default:
+		return *(const int64_t *)at;
+	}
+}
+
+double field_number(const struct field *o, const void *row)
+{
+	const void *at = (const char *)row + o->off;
+
+	return o->type == FIELD_F64 ? *(const double *)at : (double)field_whole(o, row);
+}
+
+const char *field_text(const struct field *o, const void *row)
+{
+	const void *at = (const char *)row + o->off;
+
+	return *(const char *const *)at;
+}
+
+bool field_is_zero(const struct field *o, const void *row)
+{
+	const char *text = o->type == FIELD_TEXT ? field_text(o, row) : NULL;
+
+	return o->type == FIELD_TEXT ? text == NULL || text[0] == '\0' :
+	                               field_number(o, row) == 0;
+}
+
+bool field_put_whole(const struct field *o, void *row, int64_t v)
+{
+	void *at = (char *)row + o->off;
+	bool fits = true;
+
+	if (o->type == FIELD_F64)
+		*(double *)at = (double)v;
+	else if (o->type == FIELD_I64)
+		*(int64_t *)at = v;
+	else if (o->type == FIELD_FLAG && (fits = v == 0 || v == 1))
+		*(bool *)at = v != 0;
+	else if (o->type == FIELD_I32 && (fits = v >= INT32_MIN && v <= INT32_MAX))
+		*(int32_t *)at = (int32_t)v;
+	return fits;
+}
+
+bool field_put_number(const struct field *o, void *row, double v)
+{
+	void *at = (char *)row + o->off;
+
+	if (o->type != FIELD_F64)
+		return v >= -0x1p63 && v < 0x1p63 && v == floor(v) &&
+		       field_put_whole(o, row, (int64_t)v);
+	*(double *)at = v;
+	return true;
+}
 
 static bool field_is_real(const struct field *o)
 {

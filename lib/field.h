@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One member of a struct by its name: how a text becomes its value. A table of fields
- * ends with name NULL. How strict a value is taken is up to the reader of the table.
+ * One member of a struct by its name: how a text becomes its value, and how it becomes
+ * a text. A table of fields ends with name NULL, unless it has a count. How strict a
+ * value is taken is up to the reader of the table.
  */
 #ifndef LIB_FIELD_H
 #define LIB_FIELD_H
@@ -13,7 +14,8 @@
 
 enum field_type {
 	FIELD_FLAG,      /* bool */
-	FIELD_I64,       /* int64_t */
+	FIELD_I32,       /* int32_t, or an enum */
+	FIELD_I64,       /* int64_t, or a count */
 	FIELD_F64,       /* double */
 	FIELD_I64_GIVEN, /* const int64_t *, NULL if it is not set */
 	FIELD_F64_GIVEN, /* const double *, the same */
@@ -30,7 +32,8 @@ struct text_list { /* in the order in which they came */
 /* The member of struct T that a row of a table is about. */
 #define FIELD_OF(T, member)                                                            \
 	.type = _Generic(((T *)0)->member,                                             \
-	    bool: FIELD_FLAG, int64_t: FIELD_I64, double: FIELD_F64,                   \
+	    bool: FIELD_FLAG, int32_t: FIELD_I32, unsigned: FIELD_I32,                 \
+	    int64_t: FIELD_I64, uint64_t: FIELD_I64, double: FIELD_F64,                \
 	    const int64_t *: FIELD_I64_GIVEN, const double *: FIELD_F64_GIVEN,         \
 	    char *: FIELD_TEXT, const char *: FIELD_TEXT,                              \
 	    struct text_list: FIELD_LIST, int64_t *: FIELD_PAIR),                      \
@@ -53,6 +56,15 @@ struct field {
 	const char *(*take)(void *row, char *text);
 };
 
+/* The member as a number; a flag is 0 or 1. */
+int64_t field_whole(const struct field *, const void *row); /* not of FIELD_F64 */
+double field_number(const struct field *, const void *row);
+const char *field_text(const struct field *, const void *row); /* of FIELD_TEXT */
+/* Is it a zero, a false, or an empty text or none? */
+bool field_is_zero(const struct field *, const void *row);
+/* Sets a number or a flag. Returns false if the member cannot hold it. */
+bool field_put_whole(const struct field *, void *row, int64_t);
+bool field_put_number(const struct field *, void *row, double);
 /*
  * Sets the member of row. Returns NULL, or what it takes, such as "a whole number from
  * 1 to 9", if text is something else.

@@ -42,3 +42,11 @@ json_t *json_lines(const char *s)
 	arena_free(&a);
 	return text;
 }
+
+json_t *json_number_of(const struct field *f, const void *row)
+{
+	if (f->type == FIELD_F64)
+		return json_real(field_number(f, row));
+	return f->type == FIELD_FLAG ? json_boolean(field_whole(f, row)) :
+	                               json_integer(field_whole(f, row));
+}

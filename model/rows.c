@@ -2,7 +2,6 @@
 /* The column table of every row shape, from its .def file. */
 #include "model/rows.h"
 
-#include <stddef.h>
 #include <string.h>
 #include "lib/arena.h"
 #include "lib/banned.h"
@@ -56,69 +55,68 @@ bool ban_holds(bool banned, int64_t until, int64_t now)
 	const struct row_shape shape_##shape = { #shape, shape##_cols,                 \
 		N(shape##_cols), sizeof(struct shape) };
 
-#define COL(column, type) { #column, COL_##type, offsetof(struct host, column) },
-static const struct col host_cols[] = {
+#define COL(column, type) { #column, FIELD_OF(struct host, column) },
+static const struct field host_cols[] = {
 #include "model/host.def"
 };
 #undef COL
-#define COL(column, type) { #column, COL_##type, offsetof(struct user, column) },
-static const struct col user_cols[] = {
+#define COL(column, type) { #column, FIELD_OF(struct user, column) },
+static const struct field user_cols[] = {
 #include "model/user.def"
 };
 #undef COL
-#define COL(column, type) { #column, COL_##type, offsetof(struct app, column) },
-static const struct col app_cols[] = {
+#define COL(column, type) { #column, FIELD_OF(struct app, column) },
+static const struct field app_cols[] = {
 #include "model/app.def"
 };
 #undef COL
-#define COL(column, type) { #column, COL_##type, offsetof(struct platform, column) },
-static const struct col platform_cols[] = {
+#define COL(column, type) { #column, FIELD_OF(struct platform, column) },
+static const struct field platform_cols[] = {
 #include "model/platform.def"
 };
 #undef COL
-#define COL(column, type) { #column, COL_##type, offsetof(struct app_version, column) },
-static const struct col app_version_cols[] = {
+#define COL(column, type) { #column, FIELD_OF(struct app_version, column) },
+static const struct field app_version_cols[] = {
 #include "model/app_version.def"
 };
 #undef COL
-#define COL(column, type)                                                              \
-	{ #column, COL_##type, offsetof(struct host_app_version, column) },
-static const struct col host_app_version_cols[] = {
+#define COL(column, type) { #column, FIELD_OF(struct host_app_version, column) },
+static const struct field host_app_version_cols[] = {
 #include "model/host_app_version.def"
 };
 #undef COL
-#define COL(column, type) { #column, COL_##type, offsetof(struct workunit, column) },
-static const struct col workunit_cols[] = {
+#define COL(column, type) { #column, FIELD_OF(struct workunit, column) },
+static const struct field workunit_cols[] = {
 #include "model/workunit.def"
 };
 #undef COL
-#define COL(column, type) { #column, COL_##type, offsetof(struct result, column) },
-static const struct col result_cols[] = {
+#define COL(column, type) { #column, FIELD_OF(struct result, column) },
+static const struct field result_cols[] = {
 #include "model/result.def"
 };
 #undef COL
-#define COL(column, type) { #column, COL_##type, offsetof(struct job, column) },
-static const struct col job_cols[] = {
+#define COL(column, type) { #column, FIELD_OF(struct job, column) },
+static const struct field job_cols[] = {
 #include "model/job.def"
 };
 #undef COL
-#define COL(column, type) { #column, COL_##type, offsetof(struct file, column) },
-static const struct col file_cols[] = {
+#define COL(column, type) { #column, FIELD_OF(struct file, column) },
+static const struct field file_cols[] = {
 #include "model/file.def"
 };
 #undef COL
-#define COL(column, type) { #column, COL_##type, offsetof(struct fileset, column) },
-static const struct col fileset_cols[] = {
+#define COL(column, type) { #column, FIELD_OF(struct fileset, column) },
+static const struct field fileset_cols[] = {
 #include "model/fileset.def"
 };
 #undef COL
-#define COL(column, type) { #column, COL_##type, offsetof(struct user_info, column) },
-static const struct col user_info_cols[] = {
+#define COL(column, type) { #column, FIELD_OF(struct user_info, column) },
+static const struct field user_info_cols[] = {
 #include "model/user_info.def"
 };
 #undef COL
-#define COL(column, type) { #column, COL_##type, offsetof(struct team, column) },
-static const struct col team_cols[] = {
+#define COL(column, type) { #column, FIELD_OF(struct team, column) },
+static const struct field team_cols[] = {
 #include "model/team.def"
 };
 #undef COL

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "lib/field.h"
 #include "model/ready.def"
 #include "model/tally.def"
 
@@ -99,14 +100,8 @@ struct workunit;
 /* result.ready of an unsent result of the workunit: its file set, or its shard. */
 int64_t result_ready(const struct workunit *, int32_t priority);
 
-enum col_type { COL_i32, COL_i64, COL_f64, COL_str, COL_bool }; /* no column is bool */
-
-struct col {
-	const char *name; /* column name, or alias in the statement */
-	enum col_type type;
-	size_t off;
-};
-
+/* A column is a field that has the column's name, or its alias in the statement. */
+#define COL_str FIELD_TEXT /* as tables of columns name it */
 typedef int32_t col_i32;
 typedef int64_t col_i64;
 typedef double col_f64;
@@ -158,7 +153,7 @@ struct fileset {
 /* For each shape: its name, column table, number of columns and size of a row. */
 struct row_shape {
 	const char *name;
-	const struct col *cols;
+	const struct field *cols;
 	size_t ncols, size;
 };
 extern const struct row_shape shape_host, shape_user, shape_app, shape_platform,

@@ -16,27 +16,16 @@ static void archive_put_row(
     struct buf *b, const struct row_shape *shape, const void *row)
 {
 	for (size_t i = 0; i < shape->ncols; i++) {
-		const struct col *c = &shape->cols[i];
-		const void *field = (const char *)row + c->off;
-		switch (c->type) {
-		case COL_i32:
-			buf_printf(b, "<%s>%d</%s>\n", c->name,
-			    (int)*(const int32_t *)field, c->name);
-			break;
-		case COL_i64:
+		const struct field *c = &shape->cols[i];
+
+		if (c->type == FIELD_TEXT)
+			buf_tag(b, c->name, field_text(c, row));
+		else if (c->type == FIELD_F64)
+			buf_printf(b, "<%s>%.17g</%s>\n", c->name, field_number(c, row),
+			    c->name);
+		else
 			buf_printf(b, "<%s>%lld</%s>\n", c->name,
-			    (long long)*(const int64_t *)field, c->name);
-			break;
-		case COL_f64:
-			buf_printf(b, "<%s>%.17g</%s>\n", c->name,
-			    *(const double *)field, c->name);
-			break;
-		case COL_bool:
-			break;
-		case COL_str:
-			buf_tag(b, c->name, *(char *const *)field);
-			break;
-		}
+			    (long long)field_whole(c, row), c->name);
 	}
 }
 

@@ -444,8 +444,8 @@ static enum err input_file_info(struct input *in, const struct tmpl_elem *info)
 	return OK;
 }
 
-static const struct col wu_params[] = {
-#define WU(name, type) { #name, COL_##type, offsetof(struct workunit, name) },
+static const struct field wu_params[] = {
+#define WU(name, type) { #name, FIELD_OF(struct workunit, name) },
 #include "proto/blob_wu.def"
 #undef WU
 };
@@ -453,8 +453,7 @@ static const struct col wu_params[] = {
 /* Stores the number of e in its column; E_NOTFOUND if it is not a column. */
 static enum err input_param(struct input *in, const struct tmpl_elem *e)
 {
-	const struct col *c = wu_params, *end = c + N(wu_params);
-	char *field;
+	const struct field *c = wu_params, *end = c + N(wu_params);
 	double v;
 
 	while (c < end && !tmpl_is(e, c->name))
@@ -463,16 +462,10 @@ static enum err input_param(struct input *in, const struct tmpl_elem *e)
 		return E_NOTFOUND;
 	if (!text_f64(tmpl_value(in->a, e), &v))
 		return refuse_input(in, e, "not a number");
-	if (c->type != COL_f64 && (v != floor(v) || fabs(v) > INT_MAX))
+	if (c->type != FIELD_F64 && (v != floor(v) || fabs(v) > INT_MAX))
 		return refuse_input(in, e, "not a whole number of 32 bits");
 	in->named[c - wu_params] = true;
-	field = (char *)in->wu + c->off;
-	if (c->type == COL_f64)
-		*(double *)(void *)field = v;
-	else if (c->type == COL_i64)
-		*(int64_t *)(void *)field = (int64_t)v;
-	else
-		*(int32_t *)(void *)field = (int32_t)v;
+	field_put_number(c, in->wu, v);
 	return OK;
 }
 

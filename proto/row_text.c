@@ -46,45 +46,19 @@ static void row_put_double(struct buf *b, double v)
 	buf_puts(b, text);
 }
 
-static void row_put_name(struct buf *b, const struct col *c)
+static void row_put_column(struct buf *b, const struct field *c, const void *row)
 {
+	if (field_is_zero(c, row))
+		return;
 	buf_puts(b, " ");
 	buf_puts(b, c->name);
 	buf_puts(b, "=");
-}
-
-static void row_put_column(struct buf *b, const struct col *c, const char *row)
-{
-	const void *at = row + c->off;
-	int64_t whole = 0;
-
-	switch (c->type) {
-	case COL_str:
-		if (*(char *const *)at == NULL || **(char *const *)at == '\0')
-			return;
-		row_put_name(b, c);
-		row_put_text(b, *(char *const *)at);
-		return;
-	case COL_f64:
-		if (*(const double *)at == 0)
-			return;
-		row_put_name(b, c);
-		row_put_double(b, *(const double *)at);
-		return;
-	case COL_i64:
-		whole = *(const int64_t *)at;
-		break;
-	case COL_i32:
-		whole = *(const int32_t *)at;
-		break;
-	case COL_bool:
-		whole = *(const bool *)at;
-		break;
-	}
-	if (whole != 0) {
-		row_put_name(b, c);
-		buf_i64(b, whole);
-	}
+	if (c->type == FIELD_TEXT)
+		row_put_text(b, field_text(c, row));
+	else if (c->type == FIELD_F64)
+		row_put_double(b, field_number(c, row));
+	else
+		buf_i64(b, field_whole(c, row));
 }
 
 void row_put(
@@ -157,7 +131,7 @@ char *row_value(char *word)
 	return *value == '"' ? row_unquote(value + 1) : value;
 }
 
-const struct col *row_column(const struct row_shape *s, const char *name)
+const struct field *row_column(const struct row_shape *s, const char *name)
 {
 	for (size_t i = 0; i < s->ncols; i++)
 		if (strcmp(s->cols[i].name, name) == 0)
@@ -166,13 +140,13 @@ const struct col *row_column(const struct row_shape *s, const char *name)
 }
 
 /* Accepts whole numbers in the form 3.6e12, too. */
-static bool row_whole_number(const char *value, int64_t lo, int64_t hi, int64_t *out)
+static bool row_whole_number(const char *value, int64_t *out)
 {
 	double d;
 
-	if (text_i64(value, lo, hi, out))
+	if (text_i64(value, INT64_MIN, INT64_MAX, out))
 		return true;
-	if (!text_f64(value, &d) || d < (double)lo || d >= (double)hi)
+	if (!text_f64(value, &d) || d < -0x1p63 || d >= 0x1p63)
 		return false;
 	*out = (int64_t)d;
 	return true;
@@ -181,32 +155,20 @@ static bool row_whole_number(const char *value, int64_t lo, int64_t hi, int64_t 
 enum err row_set(
     const struct row_shape *s, void *row, const char *name, char *value, struct fail *f)
 {
-	const struct col *c = row_column(s, name);
-	void *at = c == NULL ? NULL : (char *)row + c->off;
-	int64_t whole = 0;
-	bool good = true;
+	const struct field *c = row_column(s, name);
+	int64_t whole;
+	double real;
+	bool good;
 
 	if (c == NULL)
 		return FAIL(f, E_BADREQ, "%s has no column %.60s", s->name, name);
-	switch (c->type) {
-	case COL_str:
-		*(char **)at = value;
-		break;
-	case COL_f64:
-		good = text_f64(value, at);
-		break;
-	case COL_i64:
-		good = row_whole_number(value, INT64_MIN, INT64_MAX, at);
-		break;
-	case COL_i32:
-		good = row_whole_number(value, INT32_MIN, INT32_MAX, &whole);
-		*(int32_t *)at = (int32_t)whole;
-		break;
-	case COL_bool:
-		good = row_whole_number(value, 0, 1, &whole);
-		*(bool *)at = whole != 0;
-		break;
+	if (c->type == FIELD_TEXT) {
+		*(char **)((char *)row + c->off) = value;
+		return OK;
 	}
+	good = c->type == FIELD_F64 ?
+	           text_f64(value, &real) && field_put_number(c, row, real) :
+	           row_whole_number(value, &whole) && field_put_whole(c, row, whole);
 	if (!good)
 		return FAIL(f, E_BADREQ, "%s=%.60s is not a number", name, value);
 	return OK;
@@ -217,6 +179,6 @@ void row_init(void *row, const struct row_shape *s)
 	static char none[] = "";
 
 	for (size_t i = 0; i < s->ncols; i++)
-		if (s->cols[i].type == COL_str)
+		if (s->cols[i].type == FIELD_TEXT)
 			*(char **)(void *)((char *)row + s->cols[i].off) = none;
 }

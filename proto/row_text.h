@@ -26,7 +26,7 @@ char *row_word(char **p);
  * "=". */
 char *row_value(char *word);
 /* NULL if the row has no such column. */
-const struct col *row_column(const struct row_shape *, const char *name);
+const struct field *row_column(const struct row_shape *, const char *name);
 /* Sets a column from its text, which must live as long as the row. E_BADREQ: no such
  * column, or not a number. */
 enum err row_set(

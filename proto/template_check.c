@@ -681,29 +681,24 @@ static bool lint_all(struct linter *l)
 
 static void lint_read_limit(struct linter *l, const struct xml_span *e)
 {
-	static const struct col cols[] = {
-#define WU(name, type) { #name, COL_##type, offsetof(struct workunit, name) },
+	static const struct field cols[] = {
+#define WU(name, type) { #name, FIELD_OF(struct workunit, name) },
 #include "proto/blob_wu.def"
 #undef WU
 	};
 	double v;
 
 	for (size_t i = 0; i < N(cols); i++) {
-		char *field = (char *)&l->wu + cols[i].off;
-
 		if (strcmp(cols[i].name, e->name) != 0 ||
 		    !text_f64(lint_value(l, e), &v) || fabs(v) > 1e30)
 			continue;
 		l->named[i] = true;
-		if (cols[i].type == COL_f64)
-			*(double *)(void *)field = v;
-		else if (fabs(v) > INT32_MAX)
+		if (cols[i].type != FIELD_F64 && fabs(v) > INT32_MAX)
 			lint_say(l, e->line, true,
 			    arena_printf(l->a, "<%s>: %g is too large", e->name, v));
-		else if (cols[i].type == COL_i64)
-			*(int64_t *)(void *)field = (int64_t)v;
 		else
-			*(int32_t *)(void *)field = (int32_t)v;
+			field_put_number(
+			    &cols[i], &l->wu, cols[i].type == FIELD_F64 ? v : trunc(v));
 	}
 }
 

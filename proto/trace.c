@@ -12,12 +12,12 @@ static const char family[] = "locus trace ", end_line[] = "end\n";
 
 #define ROW(kind)                                                                      \
 	typedef struct trace_##kind row_##kind;                                        \
-	static const struct col kind##_cols[] = {
+	static const struct field kind##_cols[] = {
 #define VIEW(kind, type)                                                               \
 	typedef type row_##kind;                                                       \
-	static const struct col kind##_cols[] = {
-#define COL(kind, name, type)   { #name, COL_##type, offsetof(row_##kind, name) },
-#define FIELD(kind, name, type) { #name, COL_##type, offsetof(row_##kind, name) },
+	static const struct field kind##_cols[] = {
+#define COL(kind, name, type)   { #name, FIELD_OF(row_##kind, name) },
+#define FIELD(kind, name, type) { #name, FIELD_OF(row_##kind, name) },
 #define ROW_END(kind)                                                                  \
 	}                                                                              \
 	;                                                                              \

@@ -73,20 +73,19 @@ static char *temporary(struct exporting *k, const char *name)
 /* --- rows --- */
 
 /* A column without a value is left out; has_profile is an element without text. */
-static void put_column(struct buf *b, const struct col *c, const char *row)
+static void put_column(struct buf *b, const struct field *c, const char *row)
 {
 	static const char in[] = "    ";
-	const char *at = row + c->off;
 
-	if (c->type == COL_str) {
-		const char *text = *(char *const *)(const void *)at;
+	if (c->type == FIELD_TEXT) {
+		const char *text = field_text(c, row);
 		if (text[0] != '\0')
 			doc_put_str(b, in, c->name, text);
-	} else if (c->type == COL_f64) {
-		doc_put_f64(b, in, c->name, *(const double *)(const void *)at);
+	} else if (c->type == FIELD_F64) {
+		doc_put_f64(b, in, c->name, field_number(c, row));
 	} else {
-		int64_t v = c->type == COL_i64 ? *(const int64_t *)(const void *)at :
-		                                 *(const int32_t *)(const void *)at;
+		int64_t v = field_whole(c, row);
+
 		if (strcmp(c->name, "has_profile") == 0 && v != 0)
 			buf_puts(b, "    <has_profile/>\n");
 		else if (v != 0 || strcmp(c->name, "timezone") == 0)

@@ -151,21 +151,17 @@ char *trace_rpc_number(struct arena *a, const struct trace *r)
 
 /* --- for programs --- */
 
-static struct print_value value_of_row(const struct col *c, const char *row)
+static struct print_value value_of_row(const struct field *c, const char *row)
 {
-	const void *at = row + c->off;
-
 	switch (c->type) {
-	case COL_i32:
-		return print_of_number(*(const int32_t *)at);
-	case COL_i64:
-		return print_of_number(*(const int64_t *)at);
-	case COL_f64:
-		return print_of_real(*(const double *)at);
-	case COL_bool:
-		return print_of_flag(*(const bool *)at);
+	case FIELD_TEXT:
+		return print_of_text(field_text(c, row));
+	case FIELD_F64:
+		return print_of_real(field_number(c, row));
+	case FIELD_FLAG:
+		return print_of_flag(field_whole(c, row) != 0);
 	default:
-		return print_of_text(*(char *const *)at);
+		return print_of_number(field_whole(c, row));
 	}
 }
 

@@ -263,7 +263,7 @@ static struct user *nobody(struct arena *a)
 	struct user *u = NEW(a, struct user);
 
 	for (size_t i = 0; i < shape_user.ncols; i++)
-		if (shape_user.cols[i].type == COL_str)
+		if (shape_user.cols[i].type == FIELD_TEXT)
 			*(char **)((char *)u + shape_user.cols[i].off) = arena_strdup(
 			    a, "");
 	return u;

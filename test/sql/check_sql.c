@@ -139,16 +139,16 @@ static void value_arg(
 }
 
 /* Sets one column of a row to the value. */
-static void value_col(struct arena *a, const struct col *c, char *value, char *row)
+static void value_col(struct arena *a, const struct field *c, char *value, char *row)
 {
 	int32_t i32 = (int32_t)strtol(value != NULL ? value : "71", NULL, 10);
 
-	if (c->type == COL_i32)
+	if (c->type == FIELD_I32)
 		memcpy(row + c->off, &i32, sizeof(i32));
 	else
 		value_arg(a,
-		    c->type == COL_str ? ARG_STR :
-		    c->type == COL_f64 ? ARG_F64 :
+		    c->type == FIELD_TEXT ? ARG_STR :
+		    c->type == FIELD_F64 ? ARG_F64 :
 					 ARG_I64,
 		    value, 0, row + c->off);
 }

@@ -166,13 +166,13 @@ static char *expanded(
 	    (open = strchr(text, '{')) != NULL && (close = strchr(open, '}')) != NULL) {
 		char *name = arena_memdup(b.a, open + 1, (size_t)(close - open - 1));
 		bool part = strstr(name, "%__") != NULL;
-		const struct col *c;
+		const struct field *c;
 		const char *value, *end;
 
 		name[strcspn(name, "%")] = '\0';
 		c = row_column(s, name);
 		ck_assert_msg(
-		    c != NULL && c->type == COL_str, "%s in %s", open, s->name);
+		    c != NULL && c->type == FIELD_TEXT, "%s in %s", open, s->name);
 		value = *(char *const *)(const void *)(row + c->off);
 		end = part ? strstr(value, "__") : NULL;
 		buf_put(&b, text, (size_t)(open - text));
@@ -190,7 +190,7 @@ static void expand_rows(
 		char *row = (char *)rows + i * s->size;
 
 		for (size_t c = 0; c < s->ncols; c++)
-			if (s->cols[c].type == COL_str) {
+			if (s->cols[c].type == FIELD_TEXT) {
 				char **text = (char **)(void *)(row + s->cols[c].off);
 				*text = expanded(a, s, row, *text);
 			}

@@ -105,28 +105,29 @@ static const char *column_before(const char *sql, const char *p)
 	return arena_memdup(&a, p, (size_t)(end - p));
 }
 
-static bool type_takes(const char *definition, enum col_type type)
+static bool type_takes(const char *definition, enum field_type type)
 {
-	return strstr(definition, "INT") != NULL ? type == COL_i32 || type == COL_i64 :
-	       strstr(definition, "DOUBLE") != NULL ? type == COL_f64 :
-	                                              type == COL_str;
+	return strstr(definition, "INT") != NULL ?
+	           type == FIELD_I32 || type == FIELD_I64 :
+	       strstr(definition, "DOUBLE") != NULL ? type == FIELD_F64 :
+	                                              type == FIELD_TEXT;
 }
 
-static enum col_type type_of(const struct stmt_param *param)
+static enum field_type type_of(const struct stmt_param *param)
 {
 	switch (param->arg->type) {
 	case ARG_ROW:
 	case ARG_HEADS:
 		return param->col->type;
 	case ARG_F64:
-		return COL_f64;
+		return FIELD_F64;
 	case ARG_I64:
 	case ARG_IDS:
 	case ARG_LONG_IDS:
 	case ARG_PAIRS:
-		return COL_i64;
+		return FIELD_I64;
 	default:
-		return COL_str;
+		return FIELD_TEXT;
 	}
 }
 
