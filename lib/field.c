@@ -42,6 +42,11 @@ bool field_is_zero(const struct field *o, const void *row)
 	                               field_number(o, row) == 0;
 }
 
+bool field_within(const struct field *o, double v)
+{
+	return (o->above ? v > o->min : v >= o->min) && (o->max == 0 || v <= o->max);
+}
+
 bool field_put_whole(const struct field *o, void *row, int64_t v)
 {
 	void *at = (char *)row + o->off;
@@ -62,6 +67,7 @@ bool field_put_number(const struct field *o, void *row, double v)
 {
 	void *at = (char *)row + o->off;
 
+	v *= o->scale == 0 ? 1 : o->scale;
 	if (o->type != FIELD_F64)
 		return v >= -0x1p63 && v < 0x1p63 && v == floor(v) &&
 		       field_put_whole(o, row, (int64_t)v);
@@ -135,8 +141,7 @@ static const char *field_set_number(
 	good = real ? text_f64(text, &v) : whole_number(text, &whole);
 	if (!real)
 		v = (double)whole;
-	if (!good || (o->above ? v <= o->min : v < o->min) ||
-	    (o->max != 0 && v > o->max))
+	if (!good || !field_within(o, v))
 		return range_of(a, o, text);
 	if (o->type == FIELD_I64_GIVEN || o->type == FIELD_F64_GIVEN)
 		to = *(void **)to = NEW(a, int64_t);
@@ -194,13 +199,13 @@ const struct field *field_find(
 	size_t least = (size_t)-1;
 
 	*near = NULL;
-	for (; table->name != NULL; table++) {
-		bool same = field_named(name, table->name, loose);
-
-		if (same || near_offer(name, table->name, &least))
+	for (const struct field *o = table; o->name != NULL; o++)
+		if (field_named(name, o->name, loose)) {
+			*near = o->name;
+			return o;
+		}
+	for (; table->name != NULL; table++)
+		if (near_offer(name, table->name, &least))
 			*near = table->name;
-		if (same)
-			return table;
-	}
 	return NULL;
 }

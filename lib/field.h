@@ -22,6 +22,8 @@ enum field_type {
 	FIELD_TEXT,      /* char *, not copied */
 	FIELD_LIST,      /* struct text_list: may be set several times */
 	FIELD_PAIR,      /* int64_t[2]: n and i, 0 <= i < n */
+	FIELD_ROW,       /* a struct */
+	FIELD_ROWS,      /* a pointer to several, which n_off counts */
 };
 
 struct text_list { /* in the order in which they came */
@@ -47,6 +49,7 @@ struct field {
 	const char *help;
 	double min, max;   /* of a number; max 0: none */
 	bool above;        /* min itself is too small */
+	double scale;      /* the member is the number times this; 0 = 1 */
 	bool required;     /* a text */
 	bool maybe;        /* a text, "" if it is named without a value */
 	char letter;       /* 0 = none */
@@ -62,6 +65,8 @@ double field_number(const struct field *, const void *row);
 const char *field_text(const struct field *, const void *row); /* of FIELD_TEXT */
 /* Is it a zero, a false, or an empty text or none? */
 bool field_is_zero(const struct field *, const void *row);
+/* Is the number in the field's range? */
+bool field_within(const struct field *, double);
 /* Sets a number or a flag. Returns false if the member cannot hold it. */
 bool field_put_whole(const struct field *, void *row, int64_t);
 bool field_put_number(const struct field *, void *row, double);

@@ -8,31 +8,24 @@
 #include <math.h>
 #include "lib/banned.h"
 
-const struct sim_figure sim_figure_table[] = {
-#define FIGURE(name, whole)                                                            \
+const struct field sim_figure_table[] = {
+#define FIGURE(name)                                                                   \
 	{                                                                              \
-#name, offsetof(struct sim_figures, name), whole                       \
+#name, FIELD_OF(struct sim_figures, name)                              \
 	}
-	FIGURE(idle, false),
-	FIGURE(wasted, false),
-	FIGURE(share_violation, false),
-	FIGURE(share_violation_attainable, false),
-	FIGURE(monotony, false),
-	FIGURE(rpcs_per_job, false),
-	FIGURE(met, true),
-	FIGURE(missed, true),
-	FIGURE(bytes_per_job, false),
-	FIGURE(cpu_ms_per_day, false),
-	{ NULL, 0, false },
+	FIGURE(idle),
+	FIGURE(wasted),
+	FIGURE(share_violation),
+	FIGURE(share_violation_attainable),
+	FIGURE(monotony),
+	FIGURE(rpcs_per_job),
+	FIGURE(met),
+	FIGURE(missed),
+	FIGURE(bytes_per_job),
+	FIGURE(cpu_ms_per_day),
+	{ 0 },
 #undef FIGURE
 };
-
-double sim_figure_value(const struct sim_figures *f, const struct sim_figure *g)
-{
-	const void *p = (const char *)f + g->off;
-
-	return g->whole ? (double)*(const uint64_t *)p : *(const double *)p;
-}
 
 /* a / b, but 0 if b is 0. */
 static double ratio(double a, double b)
@@ -88,16 +81,13 @@ void sim_figures_mean(const struct sim_figures *runs, size_t n, size_t nprojects
     struct arena *a, struct sim_figures *mean)
 {
 	*mean = (struct sim_figures){ .share = NEWN(a, double, nprojects) };
-	for (const struct sim_figure *g = sim_figure_table; g->name != NULL; g++) {
-		void *to = (char *)mean + g->off;
+	for (const struct field *g = sim_figure_table; g->name != NULL; g++) {
 		double sum = 0;
 
 		for (size_t i = 0; i < n; i++)
-			sum += sim_figure_value(&runs[i], g);
-		if (g->whole)
-			*(uint64_t *)to = (uint64_t)llround(sum / (double)n);
-		else
-			*(double *)to = sum / (double)n;
+			sum += field_number(g, &runs[i]);
+		sum /= (double)n;
+		field_put_number(g, mean, g->type == FIELD_I64 ? round(sum) : sum);
 	}
 	for (size_t p = 0; p < nprojects; p++)
 		for (size_t i = 0; i < n; i++)

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 #include <jansson.h>
-#include "lib/text.h"
+#include "lib/field.h"
 #include "lib/banned.h"
 
 /* The host as a file describes it; the scenario has resources instead. */
@@ -14,27 +14,17 @@ struct file_host {
 	struct sim_onoff on, active, connected;
 };
 
-enum object { HOST, PREFS, PROJECT, APP };
-static const char *const object_words[] = { "host", "prefs", "project", "app" };
-
-enum kind { J_NUM, J_COUNT, J_FLAG, J_TEXT, J_ONOFF, J_APPS };
-#define HOST_T    struct file_host
-#define PREFS_T   struct cw_prefs
-#define PROJECT_T struct sim_project
-#define APP_T     struct sim_app
-
-static const struct json_field {
-	enum object object;
-	const char *name;
-	enum kind kind;
-	size_t off;
-	double factor, low, high;
-} fields[] = {
-#define FIELD(object, name, kind, member, factor, low, high)                           \
-	{ object, name, kind, offsetof(object##_T, member), factor, low, high },
+#define NUMBER(name, member, factor, low, high)                                        \
+	{                                                                              \
+		name, FIELD_OF(T, member), .scale = factor, .min = low, .max = high    \
+	}
 #include "client/sim/fields.def"
-#undef FIELD
-};
+
+static const struct object {
+	const char *word;
+	const struct field *fields;
+} host_object = { "host", host_fields }, prefs_object = { "prefs", prefs_fields },
+  project_object = { "project", project_fields }, app_object = { "app", app_fields };
 
 struct reader {
 	struct arena *a;
@@ -44,45 +34,20 @@ struct reader {
 
 static enum err read_app(struct reader *, const char *at, json_t *, struct sim_app *);
 
-static const struct json_field *json_field_find(enum object object, const char *name)
-{
-	for (size_t i = 0; i < N(fields); i++)
-		if (fields[i].object == object && strcmp(fields[i].name, name) == 0)
-			return &fields[i];
-	return NULL;
-}
-
-static enum err unknown_field(
-    struct reader *r, const char *at, enum object object, const char *name)
-{
-	size_t least = (size_t)-1;
-	const char *meant = NULL;
-
-	for (size_t i = 0; i < N(fields); i++)
-		if (fields[i].object == object &&
-		    near_offer(name, fields[i].name, &least))
-			meant = fields[i].name;
-	return FAIL(r->f, E_BADREQ, "%s: %s has no field \"%.60s\"%s%s%s", r->file, at,
-	    name, meant == NULL ? "" : "; is \"", meant == NULL ? "" : meant,
-	    meant == NULL ? "" : "\" meant?");
-}
-
-static enum err read_number(struct reader *r, const char *at,
-    const struct json_field *f, json_t *v, double *out)
+static enum err read_number(
+    struct reader *r, const char *at, const struct field *f, json_t *v, void *row)
 {
 	double x = json_number_value(v);
 
-	if (!json_is_number(v) || !(x >= f->low && x <= f->high) ||
-	    (f->kind == J_COUNT && x != floor(x)))
+	if (!json_is_number(v) || !field_within(f, x) || !field_put_number(f, row, x))
 		return FAIL(r->f, E_BADREQ,
 		    "%s: %s.%s must be a %snumber from %g to %g", r->file, at, f->name,
-		    f->kind == J_COUNT ? "whole " : "", f->low, f->high);
-	*out = x * f->factor;
+		    f->type == FIELD_I32 ? "whole " : "", f->min, f->max);
 	return OK;
 }
 
 /* [fraction of the time, mean length of a period in seconds] */
-static enum err read_onoff(struct reader *r, const char *at, const struct json_field *f,
+static enum err read_onoff(struct reader *r, const char *at, const struct field *f,
     json_t *v, struct sim_onoff *out)
 {
 	double fraction = json_number_value(json_array_get(v, 0));
@@ -97,7 +62,7 @@ static enum err read_onoff(struct reader *r, const char *at, const struct json_f
 	return OK;
 }
 
-static enum err read_name(struct reader *r, const char *at, const struct json_field *f,
+static enum err read_name(struct reader *r, const char *at, const struct field *f,
     json_t *v, const char **out)
 {
 	const char *s = json_string_value(v);
@@ -125,54 +90,48 @@ static enum err read_apps(
 }
 
 static enum err read_value(
-    struct reader *r, const char *at, const struct json_field *f, json_t *v, void *row)
+    struct reader *r, const char *at, const struct field *f, json_t *v, void *row)
 {
 	char *to = (char *)row + f->off;
-	double x;
-	enum err e;
 
-	switch (f->kind) {
-	case J_NUM:
-		return read_number(r, at, f, v, (double *)(void *)to);
-	case J_COUNT:
-		e = read_number(r, at, f, v, &x);
-		if (e == OK)
-			*(int32_t *)(void *)to = (int32_t)x;
-		return e;
-	case J_FLAG:
+	switch (f->type) {
+	case FIELD_FLAG:
 		if (!json_is_boolean(v))
 			return FAIL(r->f, E_BADREQ, "%s: %s.%s must be true or false",
 			    r->file, at, f->name);
-		*(bool *)(void *)to = json_is_true(v);
+		field_put_whole(f, row, json_is_true(v));
 		return OK;
-	case J_TEXT:
+	case FIELD_TEXT:
 		return read_name(r, at, f, v, (const char **)(void *)to);
-	case J_ONOFF:
+	case FIELD_ROW:
 		return read_onoff(r, at, f, v, (struct sim_onoff *)(void *)to);
-	case J_APPS:
+	case FIELD_ROWS:
 		return read_apps(r, at, v, row);
+	default:
+		return read_number(r, at, f, v, row);
 	}
-	return OK;
 }
 
 /* Reads all members of an object, each of which must be a field of its type. */
 static enum err read_object(
-    struct reader *r, const char *at, enum object object, json_t *o, void *row)
+    struct reader *r, const char *at, const struct object *kind, json_t *o, void *row)
 {
-	const char *name;
+	const char *name, *near;
 	json_t *v;
 
 	if (!json_is_object(o))
 		return FAIL(r->f, E_BADREQ, "%s: %s must be an object: a %s", r->file,
-		    at, object_words[object]);
+		    at, kind->word);
 	json_object_foreach(o, name, v)
 	{
-		const struct json_field *f = json_field_find(object, name);
-		enum err e = f == NULL ? unknown_field(r, at, object, name) :
-		                         read_value(r, at, f, v, row);
+		const struct field *f = field_find(kind->fields, name, false, &near);
 
-		if (e != OK)
-			return e;
+		if (f == NULL)
+			return FAIL(r->f, E_BADREQ,
+			    "%s: %s has no field \"%.60s\"%s%s%s", r->file, at, name,
+			    near == NULL ? "" : "; is \"", near == NULL ? "" : near,
+			    near == NULL ? "" : "\" meant?");
+		TRY(read_value(r, at, f, v, row));
 	}
 	return OK;
 }
@@ -184,7 +143,7 @@ static enum err read_app(
 
 	sim_app_defaults(app);
 	app->use = 0; /* GPUs; 0 makes it a CPU job */
-	e = read_object(r, at, APP, o, app);
+	e = read_object(r, at, &app_object, o, app);
 	if (e == OK &&
 	    (json_object_get(o, "C") == NULL || json_object_get(o, "D") == NULL))
 		e = FAIL(r->f, E_BADREQ,
@@ -203,7 +162,7 @@ static enum err read_project(
 
 	sim_project_defaults(p);
 	p->name = arena_printf(r->a, "P%zu", i + 1);
-	TRY(read_object(r, at, PROJECT, o, p));
+	TRY(read_object(r, at, &project_object, o, p));
 	if (p->napps == 0)
 		return FAIL(r->f, E_BADREQ, "%s: %s needs \"apps\"", r->file, at);
 	return OK;
@@ -217,7 +176,7 @@ static enum err read_host(struct reader *r, json_t *o, struct sim_scenario *s)
 		.on = s->on,
 		.active = s->active,
 		.connected = s->connected };
-	enum err e = read_object(r, "host", HOST, o, &h);
+	enum err e = read_object(r, "host", &host_object, o, &h);
 
 	s->rsc[CW_CPU].ninst = h.ncpus;
 	s->rsc[CW_CPU].flops = h.cpu_flops;
@@ -242,7 +201,7 @@ static enum err read_top(struct reader *r, json_t *top, struct sim_scenario *s)
 		else if (strcmp(name, "host") == 0)
 			e = read_host(r, v, s);
 		else if (strcmp(name, "prefs") == 0)
-			e = read_object(r, "prefs", PREFS, v, &s->prefs);
+			e = read_object(r, "prefs", &prefs_object, v, &s->prefs);
 		else if (strcmp(name, "projects") == 0)
 			s->nprojects = json_array_size(v);
 		else

@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include "lib/args.h"
 #include "lib/fs.h"
+#include "lib/json_text.h"
 #include "lib/text.h"
 #include "lib/banned.h"
 
@@ -164,12 +165,8 @@ static json_t *json_outcome(const struct sim_args *g, const struct outcome *o)
 	    "runs", (json_int_t)g->runs);
 	json_t *list = json_array();
 
-	for (const struct sim_figure *k = sim_figure_table; k->name != NULL; k++) {
-		double v = sim_figure_value(&o->figures, k);
-
-		json_object_set_new(
-		    j, k->name, k->whole ? json_integer((json_int_t)v) : json_real(v));
-	}
+	for (const struct field *k = sim_figure_table; k->name != NULL; k++)
+		json_object_set_new(j, k->name, json_number_of(k, &o->figures));
 	for (size_t i = 0; i < o->scenario->nprojects; i++)
 		json_array_append_new(list, json_project(g, o, i));
 	json_object_set_new(j, "projects", list);
@@ -193,9 +190,9 @@ static void table_one(const struct sim_args *g, const struct outcome *o)
 	printf("%s: policy %s, %g days, seed %" PRId64, o->name, o->policy->name,
 	    g->days, g->seed);
 	printf(g->runs > 1 ? ", mean of %" PRId64 " runs\n\n" : "\n\n", g->runs);
-	for (const struct sim_figure *k = sim_figure_table; k->name != NULL; k++)
-		printf(k->whole ? "%-27s %12.0f\n" : "%-27s %12.4f\n", k->name,
-		    sim_figure_value(&o->figures, k));
+	for (const struct field *k = sim_figure_table; k->name != NULL; k++)
+		printf(k->type == FIELD_I64 ? "%-27s %12.0f\n" : "%-27s %12.4f\n",
+		    k->name, field_number(k, &o->figures));
 	printf("%-27s %12.4f\n%-27s %12.4f\n", "best possible idle", o->best.idle,
 	    "best possible violation", o->best.share_violation);
 	printf("\n%-20s %8s %8s %8s %10s %10s %10s\n", "project", "share", "used",

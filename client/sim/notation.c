@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/field.h"
 #include "lib/text.h"
 #include "lib/banned.h"
 
@@ -27,14 +28,11 @@ struct scan {
 };
 
 /* NAME = x */
-static const struct assignment {
-	const char *name;
-	size_t off;
-	double factor, low, high;
-} assignments[] = {
+static const struct field assignments[] = {
 #define SET(name, member, factor, low, high)                                           \
 	{                                                                              \
-		name, offsetof(struct sim_scenario, member), factor, low, high         \
+		name, FIELD_OF(struct sim_scenario, member), .scale = factor,          \
+							     .min = low, .max = high   \
 	}
 	SET("NCPUS", rsc[CW_CPU].ninst, 1, 0.01, 4096),
 	SET("min_queue", prefs.min_s, 3600, 0, 24000),
@@ -43,6 +41,7 @@ static const struct assignment {
 	SET("ON", on.fraction, 1, 0.01, 1),
 	SET("ACTIVE", active.fraction, 1, 0.01, 1),
 	SET("CONNECTED", connected.fraction, 1, 0.01, 1),
+	{ 0 },
 #undef SET
 };
 
@@ -142,7 +141,8 @@ static struct sim_project *find_project(struct scan *s, const char *name)
 
 static enum err take_assignment(struct scan *s, const char *name)
 {
-	const char *yes;
+	const struct field *o;
+	const char *yes, *near;
 	double x;
 
 	if (strcmp(name, "leave_in_memory") == 0) {
@@ -156,15 +156,11 @@ static enum err take_assignment(struct scan *s, const char *name)
 		return take_bounded(s, name, 0, 4096, &s->ngpus);
 	if (strcmp(name, "GPU_SPEED") == 0)
 		return take_bounded(s, name, 1e-9, 1e9, &s->gpu_speed);
-	for (size_t i = 0; i < N(assignments); i++) {
-		const struct assignment *o = &assignments[i];
-		enum err e;
-
-		if (strcmp(name, o->name) != 0)
-			continue;
-		e = take_bounded(s, name, o->low, o->high, &x);
-		*(double *)(void *)((char *)s->scenario + o->off) = x * o->factor;
-		return e;
+	o = field_find(assignments, name, false, &near);
+	if (o != NULL) {
+		TRY(take_bounded(s, name, o->min, o->max, &x));
+		field_put_number(o, s->scenario, x);
+		return OK;
 	}
 	return WRONG(s,
 	    "unknown option \"%.60s\"; the options are NCPUS, NGPU, GPU_SPEED, min_queue, additional_queue, leave_in_memory, cpu_scheduling_period, ON, ACTIVE and CONNECTED",

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include "lib/buf.h"
+#include "lib/field.h"
 #include "client/sim/sim.h"
 
 /*
@@ -37,14 +38,8 @@ void sim_plot_event(struct sim_plot *, const struct sim_event *);
 void sim_plot_draw(struct sim_plot *, struct buf *);
 
 /* --- figures.c --- */
-/* The figures by name, in the order of the manual. */
-struct sim_figure {
-	const char *name;
-	size_t off; /* offset in struct sim_figures */
-	bool whole; /* a uint64_t, otherwise a double */
-};
-extern const struct sim_figure sim_figure_table[]; /* ends with name NULL */
-double sim_figure_value(const struct sim_figures *, const struct sim_figure *);
+/* The members of struct sim_figures, in the order of the manual. */
+extern const struct field sim_figure_table[];
 /* Computes the mean of n runs. */
 void sim_figures_mean(const struct sim_figures *, size_t n, size_t nprojects,
     struct arena *, struct sim_figures *);
