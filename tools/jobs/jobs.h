@@ -46,8 +46,8 @@ struct job_file { /* a file of jobs, in memory; can be read again from its begin
 	char *text;
 	bool json;
 	size_t ncolumns;
-	int *columns; /* index in jobs.def, of each column of a table; -1 = unknown */
-	const char *begin; /* the first line of a job */
+	const struct field **columns; /* of a table; NULL = unknown */
+	const char *begin;            /* the first line of a job */
 	int64_t begin_line, jobs;
 	struct job_problems problems;
 	const char *at; /* the next line */

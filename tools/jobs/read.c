@@ -17,31 +17,20 @@
 enum { PROBLEMS_SHOWN = 1000, BLOCK = 1 << 20, COLUMNS_MOST = 64 };
 static const size_t file_most = (size_t)4 << 30;
 
-enum job_type { JOB_TEXT, JOB_LIST, JOB_WHOLE, JOB_REAL, JOB_FLAG };
-static const struct job_field {
-	const char *name;
-	enum job_type type;
-	size_t off;
-	double least, most;
-} job_fields[] = {
+static const struct field job_fields[] = {
 #define JOB(name, type, least, most, help)                                             \
-	{ #name, JOB_##type, offsetof(struct job_row, name), least, most },
+	{ #name, FIELD_OF(struct job_row, name), .min = least, .max = most },
 #include "tools/jobs/jobs.def"
 #undef JOB
+	{ 0 },
 };
 
 void job_row_init(struct job_row *row)
 {
 	*row = (struct job_row){ 0 };
-	for (const struct job_field *c = job_fields; c < job_fields + N(job_fields);
-	     c++) {
-		void *member = (char *)row + c->off;
-
-		if (c->type == JOB_WHOLE)
-			*(int64_t *)member = -1;
-		else if (c->type == JOB_REAL)
-			*(double *)member = -1;
-	}
+	for (const struct field *c = job_fields; c->name != NULL; c++)
+		if (c->type == FIELD_I64 || c->type == FIELD_F64)
+			field_put_whole(c, row, -1);
 }
 
 void job_problem(struct job_problems *p, int64_t line, const char *fmt, ...)
@@ -92,28 +81,20 @@ static enum err read_standard_input(struct cmd_ctx *x, char **text, size_t *n)
 	return OK;
 }
 
-static int job_field_find(const char *name)
+/* Returns the column; NULL, with a problem, if there is none of that name. */
+static const struct field *column_find(
+    struct job_problems *p, int64_t line, const char *name)
 {
-	for (size_t i = 0; i < N(job_fields); i++)
-		if (strcmp(job_fields[i].name, name) == 0)
-			return (int)i;
-	return -1;
-}
+	const char *near;
+	const struct field *c = field_find(job_fields, name, false, &near);
 
-static void unknown_column(struct job_problems *p, int64_t line, const char *name)
-{
-	size_t least = (size_t)-1;
-	const char *best = NULL;
-
-	for (size_t i = 0; i < N(job_fields); i++)
-		if (near_offer(name, job_fields[i].name, &least))
-			best = job_fields[i].name;
-	if (best != NULL)
+	if (c == NULL && near != NULL)
 		job_problem(
-		    p, line, "there is no column %.60s; did you mean %s?", name, best);
-	else
+		    p, line, "there is no column %.60s; did you mean %s?", name, near);
+	else if (c == NULL)
 		job_problem(p, line,
 		    "there is no column %.60s; locus help work add lists them", name);
+	return c;
 }
 
 /* Is the line one without a job: blank, or a comment? */
@@ -149,23 +130,21 @@ static void read_columns(
 {
 	const char *end = p + n;
 
-	jf->columns = NEWN(x->a, int, COLUMNS_MOST);
+	jf->columns = NEWN(x->a, const struct field *, COLUMNS_MOST);
 	while (p <= end && jf->ncolumns < COLUMNS_MOST) {
 		size_t len = 0;
 		char *name;
-		int at;
+		const struct field *c;
 
 		while (p + len < end && p[len] != '\t')
 			len++;
 		name = text_trim(arena_memdup(x->a, p, len));
-		at = job_field_find(name);
-		for (size_t i = 0; at >= 0 && i < jf->ncolumns; i++)
-			if (jf->columns[i] == at)
+		c = column_find(&jf->problems, jf->line, name);
+		for (size_t i = 0; c != NULL && i < jf->ncolumns; i++)
+			if (jf->columns[i] == c)
 				job_problem(&jf->problems, jf->line,
 				    "column %s is there twice", name);
-		if (at < 0)
-			unknown_column(&jf->problems, jf->line, name);
-		jf->columns[jf->ncolumns++] = at;
+		jf->columns[jf->ncolumns++] = c;
 		p += len + 1;
 	}
 	if (p <= end)
@@ -213,55 +192,55 @@ void job_file_rewind(struct job_file *jf)
 /* --- values --- */
 
 static const char *take_field(
-    struct arena *a, const struct job_field *c, const char *text, void *member)
+    struct arena *a, const struct field *c, char *text, struct job_row *row)
 {
 	char **words;
 	struct fail f = { 0 };
-	struct text_list *list = member;
-	double v;
+	struct text_list *list = (void *)((char *)row + c->off);
+	int64_t whole;
+	double real;
+	bool yes;
 
 	switch (c->type) {
-	case JOB_TEXT:
-		*(const char **)member = text;
-		return NULL;
-	case JOB_LIST:
+	case FIELD_LIST:
 		if (proc_split(a, text, &words, &f) != OK)
 			return "a quote is open";
 		for (list->v = words; words[list->n] != NULL;)
 			list->n++;
 		return NULL;
-	case JOB_WHOLE:
-		return text_i64(text, (int64_t)c->least, (int64_t)c->most, member) ?
-		           NULL :
-		           "not a whole number in its range";
-	case JOB_REAL:
-		if (!text_f64(text, &v) || !(v >= c->least && v <= c->most))
-			return "not a number in its range";
-		*(double *)member = v;
+	case FIELD_I64:
+		if (!text_i64(text, (int64_t)c->min, (int64_t)c->max, &whole))
+			return "not a whole number in its range";
+		field_put_whole(c, row, whole);
 		return NULL;
-	case JOB_FLAG:
-		*(bool *)member = strcmp(text, "1") == 0 || strcmp(text, "true") == 0;
-		return *(bool *)member || strcmp(text, "0") == 0 ||
-		               strcmp(text, "false") == 0 ?
-		           NULL :
-		           "neither true nor false";
+	case FIELD_F64:
+		if (!text_f64(text, &real) || !field_within(c, real))
+			return "not a number in its range";
+		field_put_number(c, row, real);
+		return NULL;
+	case FIELD_FLAG:
+		yes = strcmp(text, "1") == 0 || strcmp(text, "true") == 0;
+		if (!yes && strcmp(text, "0") != 0 && strcmp(text, "false") != 0)
+			return "neither true nor false";
+		field_put_whole(c, row, yes);
+		return NULL;
+	default:
+		return field_set(a, c, row, text);
 	}
-	return NULL;
 }
 
 /* Stores a value that is not empty; reports why it does not fit. */
-static bool take_value(
-    struct job_file *jf, struct arena *a, int at, const char *text, struct job_row *row)
+static bool take_value(struct job_file *jf, struct arena *a, const struct field *c,
+    char *text, struct job_row *row)
 {
-	const struct job_field *c = &job_fields[at];
-	const char *why = take_field(a, c, text, (char *)row + c->off);
+	const char *why = take_field(a, c, text, row);
 
 	if (why == NULL)
 		return true;
-	if (c->most > 0)
+	if (c->max > 0)
 		job_problem(&jf->problems, row->line,
-		    "%s: \"%.60s\" is %s, %.10g to %.10g", c->name, text, why, c->least,
-		    c->most);
+		    "%s: \"%.60s\" is %s, %.10g to %.10g", c->name, text, why, c->min,
+		    c->max);
 	else
 		job_problem(
 		    &jf->problems, row->line, "%s: \"%.60s\": %s", c->name, text, why);
@@ -300,7 +279,7 @@ static bool parse_cells(
 			len++;
 		text = text_trim(cell_text(a, p, len));
 		p += len + 1;
-		if (i < jf->ncolumns && jf->columns[i] >= 0 && text[0] != '\0')
+		if (i < jf->ncolumns && jf->columns[i] != NULL && text[0] != '\0')
 			good &= take_value(jf, a, jf->columns[i], text, row);
 	}
 	if (i > jf->ncolumns) {
@@ -313,10 +292,9 @@ static bool parse_cells(
 
 /* --- JSON --- */
 
-static bool take_array(struct job_file *jf, struct arena *a, int at,
+static bool take_array(struct job_file *jf, struct arena *a, const struct field *c,
     const json_t *value, struct job_row *row)
 {
-	const struct job_field *c = &job_fields[at];
 	struct text_list *list = (void *)((char *)row + c->off);
 
 	list->n = json_array_size(value);
@@ -335,7 +313,7 @@ static bool take_array(struct job_file *jf, struct arena *a, int at,
 }
 
 /* A value as the text that a table would have; NULL = it has none. */
-static const char *json_plain(struct arena *a, const json_t *value)
+static char *json_plain(struct arena *a, const json_t *value)
 {
 	if (json_is_string(value))
 		return arena_strdup(a, json_string_value(value));
@@ -344,29 +322,27 @@ static const char *json_plain(struct arena *a, const json_t *value)
 	if (json_is_real(value))
 		return arena_printf(a, "%.17g", json_real_value(value));
 	if (json_is_boolean(value))
-		return json_is_true(value) ? "true" : "false";
+		return arena_strdup(a, json_is_true(value) ? "true" : "false");
 	return NULL;
 }
 
 static bool take_member(struct job_file *jf, struct arena *a, const char *key,
     const json_t *value, struct job_row *row)
 {
-	int at = job_field_find(key);
-	const char *text;
+	const struct field *c = column_find(&jf->problems, row->line, key);
+	char *text;
 
-	if (at < 0) {
-		unknown_column(&jf->problems, row->line, key);
+	if (c == NULL)
 		return false;
-	}
 	if (json_is_null(value))
 		return true;
-	if (json_is_array(value) && job_fields[at].type == JOB_LIST)
-		return take_array(jf, a, at, value, row);
+	if (json_is_array(value) && c->type == FIELD_LIST)
+		return take_array(jf, a, c, value, row);
 	text = json_plain(a, value);
 	if (text != NULL && text[0] == '\0')
 		return true;
 	if (text != NULL)
-		return take_value(jf, a, at, text, row);
+		return take_value(jf, a, c, text, row);
 	job_problem(&jf->problems, row->line, "%s: neither a text nor a number", key);
 	return false;
 }
