@@ -805,34 +805,33 @@ static const struct field set_options[] = {
 	{ 0 },
 };
 
-static const struct {
-	size_t option, column;
-	const char *name;
-} numbers[] = {
-#define NUMBER(option, column, name)                                                   \
-	{                                                                              \
-		offsetof(struct set_opts, option), offsetof(struct app, column), name  \
-	}
-	NUMBER(deprecated, deprecated, "deprecated"),
-	NUMBER(min_version, min_version, "min-version"),
-	NUMBER(adaptive, target_nresults, "adaptive"),
-	NUMBER(locality, locality_scheduling, "locality"),
-	NUMBER(beta, beta, "beta"),
-	NUMBER(no_cpu, non_cpu_intensive, "non-cpu-intensive"),
-	NUMBER(hr, homogeneous_redundancy, "homogeneous-redundancy"),
-	NUMBER(hav, homogeneous_app_version, "homogeneous-app-version"),
-	NUMBER(exact, fraction_done_exact, "fraction-done-exact"),
+/* The columns that these options set, by the option's name. */
+static const struct field numbers[] = {
+	{ "deprecated", FIELD_OF(struct app, deprecated) },
+	{ "min-version", FIELD_OF(struct app, min_version) },
+	{ "adaptive", FIELD_OF(struct app, target_nresults) },
+	{ "locality", FIELD_OF(struct app, locality_scheduling) },
+	{ "beta", FIELD_OF(struct app, beta) },
+	{ "non-cpu-intensive", FIELD_OF(struct app, non_cpu_intensive) },
+	{ "homogeneous-redundancy", FIELD_OF(struct app, homogeneous_redundancy) },
+	{ "homogeneous-app-version", FIELD_OF(struct app, homogeneous_app_version) },
+	{ "fraction-done-exact", FIELD_OF(struct app, fraction_done_exact) },
+	{ 0 },
 };
 
 static enum err app_set_numbers(
     struct cmd_ctx *x, const struct set_opts *o, struct app *app)
 {
-	for (size_t i = 0; i < N(numbers); i++) {
-		const int64_t *value;
-		int32_t *column = (int32_t *)(void *)((char *)app + numbers[i].column);
+	const char *near;
 
-		memcpy(&value, (const char *)o + numbers[i].option, sizeof(value));
-		set_given(value, column);
+	for (const struct field *c = numbers; c->name != NULL; c++) {
+		const struct field *option = field_find(
+		    set_options, c->name, false, &near);
+		const int64_t *value;
+
+		memcpy(&value, (const char *)o + option->off, sizeof(value));
+		if (value != NULL)
+			field_put_whole(c, app, *value);
 	}
 	if (app->target_nresults == 1)
 		return ctx_usage(x, "--adaptive must be 0 or at least 2");
@@ -877,13 +876,9 @@ static enum err app_set_run(struct cmd_ctx *x, const void *opts, char **args, si
 
 	set_report_text(&r, "name", was->user_friendly_name, app.user_friendly_name);
 	set_report_real(&r, "weight", was->weight, app.weight);
-	for (size_t i = 0; i < N(numbers); i++) {
-		int32_t before, after;
-
-		memcpy(&before, (const char *)was + numbers[i].column, sizeof(before));
-		memcpy(&after, (const char *)(&app) + numbers[i].column, sizeof(after));
-		set_report_number(&r, numbers[i].name, before, after);
-	}
+	for (const struct field *k = numbers; k->name != NULL; k++)
+		set_report_number(
+		    &r, k->name, field_whole(k, was), field_whole(k, &app));
 	set_report_print(&r, o->dry_run, arena_printf(x->a, "app %s", app.name));
 	return o->dry_run ? OK : ctx_reread(x);
 }

@@ -63,57 +63,51 @@ static const char *job_option(const struct making *m, const char *name)
 
 /* --- numbers --- */
 
-#define I32(name) offsetof(struct workunit, name), 'i'
-#define I64(name) offsetof(struct workunit, name), 'l'
-#define F64(name) offsetof(struct workunit, name), 'f'
-static const struct {
-	const char *name;
-	size_t off;
-	char type;
-	double lo, hi, otherwise;
-} numbers[] = {
-	{ "rsc_fpops_est", F64(rsc_fpops_est), 1, 1e30, 3600e9 },
-	{ "rsc_fpops_bound", F64(rsc_fpops_bound), 1, 1e30, 86400e9 },
-	{ "rsc_memory_bound", F64(rsc_memory_bound), 0, 1e18, 5e8 },
-	{ "rsc_disk_bound", F64(rsc_disk_bound), 1, 1e18, 1e9 },
-	{ "rsc_bandwidth_bound", F64(rsc_bandwidth_bound), 0, 1e18, 0 },
-	{ "delay_bound", I64(delay_bound), 1, INT_MAX, 7 * 86400 },
-	{ "min_quorum", I32(min_quorum), 1, 1000, 2 },
-	{ "target_nresults", I32(target_nresults), 1, 1000, 2 },
-	{ "max_error_results", I32(max_error_results), 1, 1000, 3 },
-	{ "max_total_results", I32(max_total_results), 1, 1000, 10 },
-	{ "max_success_results", I32(max_success_results), 1, 1000, 6 },
-	{ "batch", I64(batch), 0, INT_MAX, 0 },
-	{ "priority", I32(priority), INT_MIN, INT_MAX, 0 },
-	{ "size_class", I32(size_class), 0, 1000, SIZE_CLASS_NONE },
-	{ "app_version_num", I32(app_version_num), 0, INT_MAX, 0 },
-	{ "credit", F64(canonical_credit), 0, 1e15, 0 },
-	{ "hr_class", I32(hr_class), 0, INT_MAX, 0 },
+static const struct field numbers[] = {
+#define NUMBER(name, member, low, high, otherwise)                                     \
+	{                                                                              \
+		name, FIELD_OF(struct workunit, member), .min = low, .max = high,      \
+							 .def = otherwise              \
+	}
+	NUMBER("rsc_fpops_est", rsc_fpops_est, 1, 1e30, "3600e9"),
+	NUMBER("rsc_fpops_bound", rsc_fpops_bound, 1, 1e30, "86400e9"),
+	NUMBER("rsc_memory_bound", rsc_memory_bound, 0, 1e18, "5e8"),
+	NUMBER("rsc_disk_bound", rsc_disk_bound, 1, 1e18, "1e9"),
+	NUMBER("rsc_bandwidth_bound", rsc_bandwidth_bound, 0, 1e18, "0"),
+	NUMBER("delay_bound", delay_bound, 1, INT_MAX, "604800"),
+	NUMBER("min_quorum", min_quorum, 1, 1000, "2"),
+	NUMBER("target_nresults", target_nresults, 1, 1000, "2"),
+	NUMBER("max_error_results", max_error_results, 1, 1000, "3"),
+	NUMBER("max_total_results", max_total_results, 1, 1000, "10"),
+	NUMBER("max_success_results", max_success_results, 1, 1000, "6"),
+	NUMBER("batch", batch, 0, INT_MAX, "0"),
+	NUMBER("priority", priority, INT_MIN, INT_MAX, "0"),
+	NUMBER("size_class", size_class, 0, 1000, "-1"),
+	NUMBER("app_version_num", app_version_num, 0, INT_MAX, "0"),
+	NUMBER("credit", canonical_credit, 0, 1e15, "0"),
+	NUMBER("hr_class", hr_class, 0, INT_MAX, "0"),
+	{ 0 },
+#undef NUMBER
 };
 
 /* Options, or else the defaults of BOINC's tool; the template has precedence over both.
  */
 static enum err job_numbers(struct making *m, struct workunit *wu)
 {
-	for (size_t i = 0; i < N(numbers); i++) {
-		const char *text = job_option(m, numbers[i].name);
-		double v = numbers[i].otherwise;
-		void *to = (char *)wu + numbers[i].off;
+	for (const struct field *o = numbers; o->name != NULL; o++) {
+		const char *text = job_option(m, o->name);
+		double v;
 
-		if (text != NULL &&
-		    (!text_f64(text, &v) || v < numbers[i].lo || v > numbers[i].hi ||
-			(numbers[i].type != 'f' && v != (double)(int64_t)v)))
+		if (text == NULL) {
+			text_f64(o->def, &v);
+			field_put_number(o, wu, v);
+		} else if (!text_f64(text, &v) || !field_within(o, v) ||
+			   !field_put_number(o, wu, v)) {
 			return ctx_usage(m->d->x,
 			    "--%s %.40s: it must be a%s number from %.15g to %.15g",
-			    numbers[i].name, text,
-			    numbers[i].type == 'f' ? "" : " whole", numbers[i].lo,
-			    numbers[i].hi);
-		if (numbers[i].type == 'f')
-			*(double *)to = v;
-		else if (numbers[i].type == 'l')
-			*(int64_t *)to = (int64_t)v;
-		else
-			*(int32_t *)to = (int32_t)v;
+			    o->name, text, o->type == FIELD_F64 ? "" : " whole", o->min,
+			    o->max);
+		}
 	}
 	return OK;
 }

@@ -336,21 +336,18 @@ struct adding {
 	size_t added, changed;
 };
 
-#define COLUMN(name) #name, offsetof(struct app, name)
-static const struct {
-	const char *name;
-	size_t off;
-	int64_t lo, hi;
-} numbers[] = {
-	{ COLUMN(beta), 0, 1 },
-	{ COLUMN(deprecated), 0, 1 },
-	{ COLUMN(fraction_done_exact), 0, 1 },
-	{ COLUMN(homogeneous_app_version), 0, 1 },
-	{ COLUMN(homogeneous_redundancy), 0, 2 },
-	{ COLUMN(locality_scheduling), 0, 1 },
-	{ COLUMN(min_version), 0, 1000000 },
-	{ COLUMN(non_cpu_intensive), 0, 1 },
-	{ COLUMN(target_nresults), 0, 1000 },
+#define COLUMN(name) #name, FIELD_OF(struct app, name)
+static const struct field numbers[] = {
+	{ COLUMN(beta), .max = 1 },
+	{ COLUMN(deprecated), .max = 1 },
+	{ COLUMN(fraction_done_exact), .max = 1 },
+	{ COLUMN(homogeneous_app_version), .max = 1 },
+	{ COLUMN(homogeneous_redundancy), .max = 2 },
+	{ COLUMN(locality_scheduling), .max = 1 },
+	{ COLUMN(min_version), .max = 1000000 },
+	{ COLUMN(non_cpu_intensive), .max = 1 },
+	{ COLUMN(target_nresults), .max = 1000 },
+	{ 0 },
 };
 
 static enum err fail_line(
@@ -418,6 +415,8 @@ static enum err add_platform(struct adding *d, const struct xml_node *n)
 static enum err set_app_field(
     const struct adding *d, const struct xml_node *n, struct app *app)
 {
+	const struct field *o;
+	const char *near;
 	double weight;
 	int64_t v;
 
@@ -435,25 +434,22 @@ static enum err set_app_field(
 		app->weight = weight;
 		return OK;
 	}
-	for (size_t i = 0; i < N(numbers); i++) {
-		if (strcmp(n->name, numbers[i].name) != 0)
-			continue;
-		if (n->text[0] == '\0')
-			v = 1;
-		else if (!text_i64(n->text, numbers[i].lo, numbers[i].hi, &v))
-			return fail_line(d, n, "the number is out of range");
-		*(int32_t *)(void *)((char *)app + numbers[i].off) = (int32_t)v;
-		return OK;
-	}
-	say_ignored(d, n);
+	o = field_find(numbers, n->name, false, &near);
+	if (o == NULL)
+		say_ignored(d, n);
+	else if (n->text[0] == '\0')
+		field_put_whole(o, app, 1);
+	else if (!text_i64(n->text, 0, (int64_t)o->max, &v))
+		return fail_line(d, n, "the number is out of range");
+	else
+		field_put_whole(o, app, v);
 	return OK;
 }
 
 static bool is_same_app(const struct app *a, const struct app *b)
 {
-	for (size_t i = 0; i < N(numbers); i++)
-		if (memcmp((const char *)a + numbers[i].off,
-			(const char *)b + numbers[i].off, sizeof(int32_t)) != 0)
+	for (const struct field *o = numbers; o->name != NULL; o++)
+		if (field_whole(o, a) != field_whole(o, b))
 			return false;
 	return strcmp(a->user_friendly_name, b->user_friendly_name) == 0 &&
 	       !(a->weight < b->weight || a->weight > b->weight);
