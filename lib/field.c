@@ -157,6 +157,7 @@ const char *field_set(struct arena *a, const struct field *o, void *row, char *t
 	void *to = (char *)row + o->off;
 	struct text_list *list = to;
 	size_t cap;
+	bool full;
 
 	if (o->take != NULL)
 		return o->take(row, text);
@@ -167,8 +168,9 @@ const char *field_set(struct arena *a, const struct field *o, void *row, char *t
 	case FIELD_TEXT:
 		*(char **)to = text;
 		return NULL;
-	case FIELD_LIST:
-		cap = list->n;
+	case FIELD_LIST: /* full at 0, 8, 16, 32, as arena_grow() makes it */
+		full = list->n == 0 || (list->n >= 8 && (list->n & (list->n - 1)) == 0);
+		cap = full ? list->n : list->n + 1;
 		PUSH(a, list->v, list->n, cap) = text;
 		return NULL;
 	case FIELD_PAIR:

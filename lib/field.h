@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "lib/arena.h"
+#include "lib/pattern.h"
 
 enum field_type {
 	FIELD_FLAG,      /* bool */
@@ -22,12 +23,19 @@ enum field_type {
 	FIELD_TEXT,      /* char *, not copied */
 	FIELD_LIST,      /* struct text_list: may be set several times */
 	FIELD_PAIR,      /* int64_t[2]: n and i, 0 <= i < n */
+	FIELD_NUMBERS,   /* struct number_list */
+	FIELD_PATTERN,   /* const struct pattern *, NULL if it is not set */
 	FIELD_ROW,       /* a struct */
 	FIELD_ROWS,      /* a pointer to several, which n_off counts */
 };
 
 struct text_list { /* in the order in which they came */
 	char **v;
+	size_t n;
+};
+
+struct number_list {
+	int64_t *v;
 	size_t n;
 };
 
@@ -38,7 +46,9 @@ struct text_list { /* in the order in which they came */
 	    int64_t: FIELD_I64, uint64_t: FIELD_I64, double: FIELD_F64,                \
 	    const int64_t *: FIELD_I64_GIVEN, const double *: FIELD_F64_GIVEN,         \
 	    char *: FIELD_TEXT, const char *: FIELD_TEXT,                              \
-	    struct text_list: FIELD_LIST, int64_t *: FIELD_PAIR),                      \
+	    struct text_list: FIELD_LIST, int64_t *: FIELD_PAIR,                       \
+	    struct number_list: FIELD_NUMBERS,                                         \
+	    const struct pattern *: FIELD_PATTERN),                                    \
 	.off = offsetof(T, member)
 
 struct field {

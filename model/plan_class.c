@@ -7,16 +7,17 @@
 #include "model/request.h"
 #include "lib/banned.h"
 
-const struct pc_element pc_elements[] = {
+const struct field pc_elements[] = {
 #define PC_SECTION(heading)
-#define PC(element, type, def, lo, hi, text)                                           \
-	{ #element, PC_##type, offsetof(struct plan_class, element), def, lo, hi,      \
-		text },
+#define PC(element, type, def_, lo, hi, text)                                          \
+	{ #element, FIELD_OF(struct plan_class, element), #type, text, lo, hi,         \
+		.def = def_ },
 #include "model/plan_class.def"
 #undef PC
 #undef PC_SECTION
+	{ 0 },
 };
-const size_t pc_nelements = N(pc_elements);
+const size_t pc_nelements = N(pc_elements) - 1;
 
 static const struct plan_class *class_of_name(
     const struct plan_classes *all, const char *name)

@@ -10,27 +10,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "lib/field.h"
 #include "lib/pattern.h"
 
 struct request;
 
-struct pc_words {
-	char **v;
-	size_t n;
-};
-
-struct pc_numbers {
-	int64_t *v;
-	size_t n;
-};
-
 typedef char *pc_STR;                   /* "" if absent */
-typedef struct pc_words pc_WORDS;       /* all occurrences */
+typedef struct text_list pc_WORDS;      /* all occurrences */
 typedef const struct pattern *pc_REGEX; /* NULL if absent */
 typedef bool pc_FLAG;
 typedef int64_t pc_INT, pc_VERSION;
 typedef double pc_NUM;
-typedef struct pc_numbers pc_VERSIONS;
+typedef struct number_list pc_VERSIONS;
 
 struct plan_class { /* members have the names of the elements */
 #define PC_SECTION(heading)
@@ -65,26 +56,11 @@ const char *plan_class_type(const struct plan_class *);
  */
 size_t plan_class_resource(const struct plan_class *, const struct request *);
 
-/* One entry per element, for parsers and manuals. */
-enum pc_type {
-	PC_STR,
-	PC_WORDS,
-	PC_REGEX,
-	PC_FLAG,
-	PC_INT,
-	PC_NUM,
-	PC_VERSION,
-	PC_VERSIONS
-};
-struct pc_element {
-	const char *name;
-	enum pc_type type;
-	size_t off; /* offset in struct plan_class */
-	const char *def;
-	double least, most; /* range of numbers; most = maximum bytes of texts */
-	const char *help;
-};
-extern const struct pc_element pc_elements[];
+/*
+ * The elements, for parsers and manuals. A value is called as in plan_class.def; the
+ * maximum of a text is in bytes.
+ */
+extern const struct field pc_elements[];
 extern const size_t pc_nelements;
 
 struct class_use {        /* what one job of a class uses on a given host */

@@ -53,161 +53,122 @@ static void class_remark(
 
 /* --- values: each function returns what is wrong, or NULL --- */
 
-static const char *set_number(
-    struct arena *a, const struct pc_element *el, double x, void *field)
+/* "7.0.12" is 70012, "2.31" is 23100; a number without a point is used as it is. */
+static const char *read_version(const char *text, double *x)
 {
-	if (!(x >= el->least && x <= el->most))
-		return arena_printf(a, "it must be %g to %g", el->least, el->most);
-	if (el->type == PC_NUM) {
-		*(double *)field = x;
-		return NULL;
-	}
-	if (x != floor(x))
-		return "it must be a whole number";
-	*(int64_t *)field = (int64_t)x;
-	return NULL;
-}
-
-/*
- * "7.0.12" gives 70012, "2.31" gives 23100; a number without a point is used as it is.
- */
-static const char *set_version(
-    struct arena *a, const struct pc_element *el, const char *text, void *field)
-{
+	static const char wrong[] = "it must be a version such as 70012 or 7.0.12";
 	static const double weight[] = { 10000, 100, 1 };
-	double sum = 0;
 	char *end;
 
-	if (strchr(text, '.') == NULL) {
-		double x;
-
-		if (!text_f64(text, &x))
-			return "it must be a version such as 70012 or 7.0.12";
-		return set_number(a, el, x, field);
-	}
+	if (strchr(text, '.') == NULL)
+		return text_f64(text, x) ? NULL : wrong;
+	*x = 0;
 	for (size_t i = 0; i < N(weight); i++, text = end + 1) {
 		unsigned long part = strtoul(text, &end, 10);
 
 		if (!(*text >= '0' && *text <= '9') || part > (i == 0 ? 9999 : 99))
 			return "it must be M.m or M.m.R, the parts after the first 0 to 99";
-		sum += weight[i] * (double)part;
+		*x += weight[i] * (double)part;
 		if (*end == '\0')
-			return set_number(a, el, sum, field);
+			return NULL;
 		if (*end != '.')
 			break;
 	}
-	return "it must be a version such as 70012 or 7.0.12";
+	return wrong;
 }
 
-static const char *add_version(struct arena *a, const struct pc_element *el,
-    const char *text, struct pc_numbers *list)
+static const char *read_number(
+    struct arena *a, const struct field *el, const char *text, double *x)
 {
-	int64_t *grown;
-	const char *why;
+	if (el->value[0] == 'V') { /* VERSION, VERSIONS */
+		const char *why = read_version(text, x);
 
-	if (list->n == WORDS_MOST)
-		return "it occurs too often";
-	grown = NEWN(a, int64_t, list->n + 1);
-	if (list->n > 0)
-		memcpy(grown, list->v, list->n * sizeof(*grown));
-	why = set_version(a, el, text, &grown[list->n]);
-	if (why == NULL)
-		*list = (struct pc_numbers){ grown, list->n + 1 };
-	return why;
-}
-
-static const char *set_flag(const char *text, bool *field)
-{
-	double x;
-
-	if (text[0] == '\0') { /* <name/> */
-		*field = true;
-		return NULL;
-	}
-	if (!text_f64(text, &x))
-		return "it must be empty, 0 or 1";
-	*field = x != 0;
-	return NULL;
-}
-
-static const char *add_word(struct arena *a, const char *text, struct pc_words *w)
-{
-	char **grown;
-
-	if (text[0] == '\0')
-		return "it is empty";
-	if (w->n == WORDS_MOST)
-		return "it occurs too often";
-	grown = NEWN(a, char *, w->n + 1);
-	if (w->n > 0)
-		memcpy(grown, w->v, w->n * sizeof(*grown));
-	grown[w->n] = arena_strdup(a, text);
-	*w = (struct pc_words){ grown, w->n + 1 };
-	return NULL;
-}
-
-static const char *set_value(
-    struct arena *a, const struct pc_element *el, const char *text, void *field)
-{
-	const char *why = NULL;
-	double x;
-
-	switch (el->type) {
-	case PC_STR:
-	case PC_WORDS:
-		if ((double)strlen(text) > el->most)
-			return arena_printf(
-			    a, "it is longer than %.0f bytes", el->most);
-		if (el->type == PC_WORDS)
-			return add_word(a, text, field);
-		*(char **)field = arena_strdup(a, text);
-		return NULL;
-	case PC_REGEX:
-		*(const struct pattern **)field = pattern_compile(a, text, &why);
-		return why;
-	case PC_FLAG:
-		return set_flag(text, field);
-	case PC_VERSION:
-		return set_version(a, el, text, field);
-	case PC_VERSIONS:
-		return add_version(a, el, text, field);
-	case PC_INT:
-	case PC_NUM:
-		break;
-	}
-	if (!text_f64(text, &x))
+		if (why != NULL)
+			return why;
+	} else if (!text_f64(text, x)) {
 		return strchr(text, ',') == NULL ?
 		           "it must be a number" :
 		           "it must be a number, with a decimal point, not a comma";
-	return set_number(a, el, x, field);
+	}
+	if (!field_within(el, *x))
+		return arena_printf(a, "it must be %g to %g", el->min, el->max);
+	return el->type != FIELD_F64 && *x != floor(*x) ? "it must be a whole number" :
+	                                                  NULL;
 }
 
-static bool is_repeatable(const struct pc_element *el)
+static const char *add_number(
+    struct arena *a, struct number_list *list, const char *why, double x)
 {
-	return el->type == PC_WORDS || el->type == PC_VERSIONS;
+	int64_t *grown;
+
+	if (list->n == WORDS_MOST)
+		return "it occurs too often";
+	if (why != NULL)
+		return why;
+	grown = NEWN(a, int64_t, list->n + 1);
+	if (list->n > 0)
+		memcpy(grown, list->v, list->n * sizeof(*grown));
+	grown[list->n] = (int64_t)x;
+	*list = (struct number_list){ grown, list->n + 1 };
+	return NULL;
+}
+
+static const char *set_text(
+    struct arena *a, const struct field *el, const char *text, struct plan_class *pc)
+{
+	const struct text_list *list = (const void *)((const char *)pc + el->off);
+
+	if ((double)strlen(text) > el->max)
+		return arena_printf(a, "it is longer than %.0f bytes", el->max);
+	if (el->type == FIELD_LIST && text[0] == '\0')
+		return "it is empty";
+	if (el->type == FIELD_LIST && list->n == WORDS_MOST)
+		return "it occurs too often";
+	return field_set(a, el, pc, arena_strdup(a, text));
+}
+
+static const char *set_value(
+    struct arena *a, const struct field *el, const char *text, struct plan_class *pc)
+{
+	void *member = (char *)pc + el->off;
+	const char *why = NULL;
+	double x = 1;
+
+	switch (el->type) {
+	case FIELD_TEXT:
+	case FIELD_LIST:
+		return set_text(a, el, text, pc);
+	case FIELD_PATTERN:
+		*(const struct pattern **)member = pattern_compile(a, text, &why);
+		return why;
+	case FIELD_FLAG:
+		if (text[0] != '\0' && !text_f64(text, &x)) /* <name/> is true */
+			return "it must be empty, 0 or 1";
+		field_put_whole(el, pc, x != 0);
+		return NULL;
+	case FIELD_NUMBERS:
+		why = read_number(a, el, text, &x);
+		return add_number(a, member, why, x);
+	default:
+		why = read_number(a, el, text, &x);
+		if (why == NULL)
+			field_put_number(el, pc, x);
+		return why;
+	}
+}
+
+static bool is_repeatable(const struct field *el)
+{
+	return el->type == FIELD_LIST || el->type == FIELD_NUMBERS;
 }
 
 /* --- one class --- */
-
-static const struct pc_element *element_named(const char *name, const char **near)
-{
-	size_t least = (size_t)-1;
-
-	*near = NULL;
-	for (size_t i = 0; i < pc_nelements; i++) {
-		if (strcmp(pc_elements[i].name, name) == 0)
-			return &pc_elements[i];
-		if (near_offer(name, pc_elements[i].name, &least))
-			*near = pc_elements[i].name;
-	}
-	return NULL;
-}
 
 static void read_element(struct class_reader *r, const struct xml_node *n)
 {
 	const char *near, *why;
 	enum loss loss;
-	const struct pc_element *el = element_named(n->name, &near);
+	const struct field *el = field_find(pc_elements, n->name, false, &near);
 
 	if (el == NULL) {
 		class_remark(r, n, NOTHING,
@@ -231,8 +192,8 @@ static void read_element(struct class_reader *r, const struct xml_node *n)
 		return;
 	}
 	/* without its expression, a class would fit any computer */
-	loss = el->type == PC_REGEX ? CLASS : ELEMENT;
-	why = set_value(r->a, el, n->text, (char *)r->now + el->off);
+	loss = el->type == FIELD_PATTERN ? CLASS : ELEMENT;
+	why = set_value(r->a, el, n->text, r->now);
 	if (why != NULL)
 		class_remark(r, n, loss,
 		    arena_printf(r->a, "<%s>: \"%.60s\": %s%s", el->name, n->text, why,
@@ -310,20 +271,15 @@ static void compare_with_type(struct class_reader *r, const struct xml_node *n)
 static void compare_limits(struct class_reader *r, const struct xml_node *n)
 {
 	for (size_t i = 0; i + 1 < pc_nelements; i++) {
-		const struct pc_element *lo = &pc_elements[i], *hi = lo + 1;
-		const char *at = (const char *)r->now;
+		const struct field *lo = &pc_elements[i], *hi = lo + 1;
 		double x, y;
 
 		if (strncmp(lo->name, "min_", 4) != 0 ||
 		    strncmp(hi->name, "max_", 4) != 0 ||
 		    strcmp(lo->name + 4, hi->name + 4) != 0 || !r->seen[i + 1])
 			continue;
-		x = lo->type == PC_NUM ?
-		        *(const double *)(const void *)(at + lo->off) :
-		        (double)*(const int64_t *)(const void *)(at + lo->off);
-		y = hi->type == PC_NUM ?
-		        *(const double *)(const void *)(at + hi->off) :
-		        (double)*(const int64_t *)(const void *)(at + hi->off);
+		x = field_number(lo, r->now);
+		y = field_number(hi, r->now);
 		if (x > y && y > 0)
 			class_remark(r, n, NOTHING,
 			    arena_printf(r->a, "<%s> is above <%s>: it fits no host",
@@ -347,9 +303,9 @@ static void read_class(struct class_reader *r, const struct xml_node *n)
 	r->out = false;
 	memset(r->seen, 0, pc_nelements * sizeof(*r->seen));
 	for (size_t i = 0; i < pc_nelements; i++)
-		if (!is_repeatable(&pc_elements[i]) && pc_elements[i].type != PC_REGEX)
-			set_value(r->a, &pc_elements[i], pc_elements[i].def,
-			    (char *)pc + pc_elements[i].off);
+		if (!is_repeatable(&pc_elements[i]) &&
+		    pc_elements[i].type != FIELD_PATTERN)
+			set_value(r->a, &pc_elements[i], pc_elements[i].def, pc);
 	if (name != NULL && strlen(name->text) <= 63)
 		pc->name = name->text; /* for remarks on elements before the name */
 	fault = class_name_fault(r, pc->name);

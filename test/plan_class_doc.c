@@ -9,15 +9,17 @@
 #include "model/plan_class.h"
 #include "lib/banned.h"
 
-static const char *const class_type_names[] = {
-	[PC_STR] = "text",
-	[PC_WORDS] = "text, repeated",
-	[PC_REGEX] = "regular expression",
-	[PC_FLAG] = "switch",
-	[PC_INT] = "whole number",
-	[PC_NUM] = "number",
-	[PC_VERSION] = "version",
-	[PC_VERSIONS] = "version, repeated",
+static const struct {
+	const char *type, *name;
+} class_type_names[] = {
+	{ "STR", "text" },
+	{ "WORDS", "text, repeated" },
+	{ "REGEX", "regular expression" },
+	{ "FLAG", "switch" },
+	{ "INT", "whole number" },
+	{ "NUM", "number" },
+	{ "VERSION", "version" },
+	{ "VERSIONS", "version, repeated" },
 };
 
 static void man_section(bool *open, const char *heading)
@@ -28,20 +30,22 @@ static void man_section(bool *open, const char *heading)
 	*open = true;
 }
 
-static void man_element(const char *name, enum pc_type type, const char *def,
-    double least, double most, const char *help)
+static void man_element(const struct field *el)
 {
-	bool number = type == PC_INT || type == PC_NUM;
+	bool number = el->type == FIELD_I64 || el->type == FIELD_F64;
+	size_t i = 0;
 
-	printf(".It Ic %s\n", name);
-	doc_fill(help, "", true);
-	printf("Type: %s", class_type_names[type]);
-	if (number)
-		printf(", %g to %.15g", least, most);
-	if (type == PC_STR || type == PC_WORDS)
-		printf(", at most %g bytes", most);
-	if ((number || type == PC_VERSION) && strcmp(def, "0") != 0)
-		printf("; default: %s", def);
+	while (strcmp(class_type_names[i].type, el->value) != 0)
+		i++;
+	printf(".It Ic %s\n", el->name);
+	doc_fill(el->help, "", true);
+	printf("Type: %s", class_type_names[i].name);
+	if (number && strcmp(el->value, "VERSION") != 0)
+		printf(", %g to %.15g", el->min, el->max);
+	if (el->type == FIELD_TEXT || el->type == FIELD_LIST)
+		printf(", at most %g bytes", el->max);
+	if (number && strcmp(el->def, "0") != 0)
+		printf("; default: %s", el->def);
 	printf(".\n");
 }
 
@@ -149,11 +153,11 @@ static void man_syntax(void)
 
 static void man_elements(void)
 {
+	const struct field *el = pc_elements;
 	bool open = false;
 
-#define PC_SECTION(heading) man_section(&open, heading);
-#define PC(name, type, def, least, most, help)                                         \
-	man_element(#name, PC_##type, def, least, most, help);
+#define PC_SECTION(heading)                    man_section(&open, heading);
+#define PC(name, type, def, least, most, help) man_element(el++);
 #include "model/plan_class.def"
 #undef PC
 #undef PC_SECTION

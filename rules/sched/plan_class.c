@@ -508,7 +508,7 @@ static bool check_features(const struct plan_question *q)
 
 static bool check_vbox_not_excluded(const struct plan_question *q)
 {
-	const struct pc_numbers *no = &q->pc->exclude_vbox_version;
+	const struct number_list *no = &q->pc->exclude_vbox_version;
 	double have = plan_vbox_version(q);
 
 	for (size_t i = 0; i < no->n; i++)

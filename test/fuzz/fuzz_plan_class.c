@@ -15,17 +15,12 @@
 static void in_bounds(const struct plan_class *pc)
 {
 	for (size_t i = 0; i < pc_nelements; i++) {
-		const struct pc_element *el = &pc_elements[i];
-		const void *at = (const char *)pc + el->off;
+		const struct field *el = &pc_elements[i];
 
-		if (el->type == PC_NUM)
-			assert(*(const double *)at >= el->least &&
-			       *(const double *)at <= el->most);
-		if (el->type == PC_INT || el->type == PC_VERSION)
-			assert((double)*(const int64_t *)at >= el->least &&
-			       (double)*(const int64_t *)at <= el->most);
-		if (el->type == PC_STR)
-			assert(strlen(*(char *const *)at) <= (size_t)el->most);
+		if (el->type == FIELD_F64 || el->type == FIELD_I64)
+			assert(field_within(el, field_number(el, pc)));
+		if (el->type == FIELD_TEXT)
+			assert(strlen(field_text(el, pc)) <= (size_t)el->max);
 	}
 }
 
