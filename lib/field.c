@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <string.h>
+#include "lib/buf.h"
 #include "lib/text.h"
 #include "lib/banned.h"
 
@@ -152,12 +153,73 @@ static const char *field_set_number(
 	return NULL;
 }
 
+void field_copy(const struct field *o, void *to, const void *from)
+{
+	static const size_t sizes[] = { [FIELD_FLAG] = sizeof(bool),
+		[FIELD_I32] = sizeof(int32_t),
+		[FIELD_I64] = sizeof(int64_t),
+		[FIELD_F64] = sizeof(double),
+		[FIELD_TEXT] = sizeof(char *),
+		[FIELD_LIST] = sizeof(struct text_list),
+		[FIELD_PATTERNS] = sizeof(struct pattern_list) };
+
+	memcpy((char *)to + o->off, (const char *)from + o->off, sizes[o->type]);
+}
+
+const char *field_get(struct arena *a, const struct field *o, const void *row)
+{
+	const void *at = (const char *)row + o->off;
+	const struct text_list *list = at;
+	const struct pattern_list *patterns = at;
+	struct buf b;
+
+	switch (o->type) {
+	case FIELD_TEXT:
+		return field_text(o, row);
+	case FIELD_F64:
+		return arena_printf(a, "%.15g", field_number(o, row));
+	case FIELD_LIST:
+		b = buf_new(a);
+		for (size_t i = 0; i < list->n; i++)
+			buf_printf(&b, "%s%s", i == 0 ? "" : " ", list->v[i]);
+		return b.p;
+	case FIELD_PATTERNS:
+		b = buf_new(a);
+		for (size_t i = 0; i < patterns->n; i++)
+			buf_printf(&b, "%s%s", i == 0 ? "" : " ",
+			    pattern_text(patterns->v[i]));
+		return b.p;
+	default:
+		return arena_printf(a, "%lld", (long long)field_whole(o, row));
+	}
+}
+
+/* The capacity of a list of n items, which arena_grow() has made. */
+static size_t list_cap(size_t n)
+{
+	bool full = n == 0 || (n >= 8 && (n & (n - 1)) == 0);
+
+	return full ? n : n + 1;
+}
+
+static const char *field_add_pattern(
+    struct arena *a, struct pattern_list *list, const char *text)
+{
+	const char *why = NULL;
+	const struct pattern *p = pattern_compile(a, text, &why);
+	size_t cap = list_cap(list->n);
+
+	if (p == NULL)
+		return arena_printf(a, "a regular expression: %s", why);
+	PUSH(a, list->v, list->n, cap) = p;
+	return NULL;
+}
+
 const char *field_set(struct arena *a, const struct field *o, void *row, char *text)
 {
 	void *to = (char *)row + o->off;
 	struct text_list *list = to;
 	size_t cap;
-	bool full;
 
 	if (o->take != NULL)
 		return o->take(row, text);
@@ -168,11 +230,12 @@ const char *field_set(struct arena *a, const struct field *o, void *row, char *t
 	case FIELD_TEXT:
 		*(char **)to = text;
 		return NULL;
-	case FIELD_LIST: /* full at 0, 8, 16, 32, as arena_grow() makes it */
-		full = list->n == 0 || (list->n >= 8 && (list->n & (list->n - 1)) == 0);
-		cap = full ? list->n : list->n + 1;
+	case FIELD_LIST:
+		cap = list_cap(list->n);
 		PUSH(a, list->v, list->n, cap) = text;
 		return NULL;
+	case FIELD_PATTERNS:
+		return field_add_pattern(a, to, text);
 	case FIELD_PAIR:
 		return field_set_pair(a, o, to, text);
 	default:
@@ -198,15 +261,17 @@ static bool field_named(const char *a, const char *b, bool loose)
 const struct field *field_find(
     const struct field *table, const char *name, bool loose, const char **near)
 {
+	const char *unused;
 	size_t least = (size_t)-1;
 
+	near = near == NULL ? &unused : near;
 	*near = NULL;
 	for (const struct field *o = table; o->name != NULL; o++)
 		if (field_named(name, o->name, loose)) {
 			*near = o->name;
 			return o;
 		}
-	for (; table->name != NULL; table++)
+	for (; near != &unused && table->name != NULL; table++)
 		if (near_offer(name, table->name, &least))
 			*near = table->name;
 	return NULL;

@@ -25,6 +25,7 @@ enum field_type {
 	FIELD_PAIR,      /* int64_t[2]: n and i, 0 <= i < n */
 	FIELD_NUMBERS,   /* struct number_list */
 	FIELD_PATTERN,   /* const struct pattern *, NULL if it is not set */
+	FIELD_PATTERNS,  /* struct pattern_list */
 	FIELD_ROW,       /* a struct */
 	FIELD_ROWS,      /* a pointer to several, which n_off counts */
 };
@@ -48,7 +49,8 @@ struct number_list {
 	    char *: FIELD_TEXT, const char *: FIELD_TEXT,                              \
 	    struct text_list: FIELD_LIST, int64_t *: FIELD_PAIR,                       \
 	    struct number_list: FIELD_NUMBERS,                                         \
-	    const struct pattern *: FIELD_PATTERN),                                    \
+	    const struct pattern *: FIELD_PATTERN,                                     \
+	    struct pattern_list: FIELD_PATTERNS),                                      \
 	.off = offsetof(T, member)
 
 struct field {
@@ -80,6 +82,13 @@ bool field_within(const struct field *, double);
 /* Sets a number or a flag. Returns false if the member cannot hold it. */
 bool field_put_whole(const struct field *, void *row, int64_t);
 bool field_put_number(const struct field *, void *row, double);
+/* Copies the member from one row to another; pointers stay the same. */
+void field_copy(const struct field *, void *to, const void *from);
+/*
+ * A flag, number, text or list as a text that sets the member; items are separated by
+ * blanks.
+ */
+const char *field_get(struct arena *, const struct field *, const void *row);
 /*
  * Sets the member of row. Returns NULL, or what it takes, such as "a whole number from
  * 1 to 9", if text is something else.
@@ -88,7 +97,7 @@ const char *field_set(struct arena *, const struct field *, void *row, char *tex
 void field_defaults(struct arena *, const struct field *table, void *row);
 /*
  * Returns the field of this name, in which "-" and "_" are one if loose; else NULL. In
- * *near its name, or a similar one, or NULL.
+ * *near, if near is not NULL, its name, or a similar one, or NULL.
  */
 const struct field *field_find(
     const struct field *table, const char *name, bool loose, const char **near);

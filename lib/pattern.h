@@ -11,6 +11,10 @@
 #include "lib/arena.h"
 
 struct pattern;
+struct pattern_list {
+	const struct pattern **v;
+	size_t n;
+};
 
 /*
  * Compiles an expression of at most 255 bytes; a leading ! inverts the match. The

@@ -187,14 +187,25 @@ enum err conf_find_project(
 	    from);
 }
 
-const struct conf_opt conf_opts[] = {
-#define OPT(name, type, def, min, max, taken, effect, help)                            \
-	{ #name, CONF_##type, offsetof(struct conf, name), def, min, max,              \
-		CONF_##taken, effect, help },
+const struct field conf_opts[] = {
+#define OPT(name, type, value, least, most, taken, effect, text)                       \
+	{ #name, FIELD_OF(struct conf, name), NULL, text, least, most, .def = value },
 #include "model/conf.def"
 #undef OPT
+	{ 0 },
 };
-const size_t conf_nopts = N(conf_opts);
+const size_t conf_nopts = N(conf_opts) - 1;
+
+const struct conf_trait *conf_trait(const struct field *o)
+{
+	static const struct conf_trait traits[] = {
+#define OPT(name, type, def, min, max, taken, effect, help) { CONF_##taken, effect },
+#include "model/conf.def"
+#undef OPT
+	};
+
+	return &traits[o - conf_opts];
+}
 
 const char *const conf_guards[] = {
 #define GUARD(name) #name,
@@ -249,12 +260,12 @@ static void conf_fatal(struct conf_reader *p, int line, char *text)
 	p->remarks[p->nremarks - 1].fatal = true;
 }
 
-bool conf_is_repeated(const struct conf_opt *o)
+bool conf_is_repeated(const struct field *o)
 {
-	return o->type == CONF_LIST || o->type == CONF_PATTERNS;
+	return o->type == FIELD_LIST || o->type == FIELD_PATTERNS;
 }
 
-bool conf_is_secret(const struct conf_opt *o)
+bool conf_is_secret(const struct field *o)
 {
 	for (size_t i = 0; conf_secrets[i] != NULL; i++)
 		if (strcmp(conf_secrets[i], o->name) == 0)
@@ -262,7 +273,7 @@ bool conf_is_secret(const struct conf_opt *o)
 	return false;
 }
 
-bool conf_is_guard(const struct conf_opt *o)
+bool conf_is_guard(const struct field *o)
 {
 	for (size_t i = 0; conf_guards[i] != NULL; i++)
 		if (strcmp(conf_guards[i], o->name) == 0)
@@ -284,9 +295,9 @@ void conf_mask_secrets(struct arena *a, char *config)
 	}
 }
 
-bool conf_has_effect(const struct conf_opt *o)
+bool conf_has_effect(const struct field *o)
 {
-	return strncmp(o->effect, "none", 4) != 0;
+	return strncmp(conf_trait(o)->effect, "none", 4) != 0;
 }
 
 const struct conf_item *conf_item_find(
@@ -307,41 +318,6 @@ const struct conf_item *conf_item_find(
 	}
 	if (near != NULL)
 		*near = best;
-	return NULL;
-}
-
-const struct conf_opt *conf_find(const char *name)
-{
-	for (size_t i = 0; i < conf_nopts; i++)
-		if (strcmp(conf_opts[i].name, name) == 0)
-			return &conf_opts[i];
-	return NULL;
-}
-
-const struct conf_opt *conf_nearest(const char *name)
-{
-	const struct conf_opt *best = NULL;
-	size_t least = (size_t)-1;
-
-	for (size_t i = 0; i < conf_nopts; i++)
-		if (near_offer(name, conf_opts[i].name, &least))
-			best = &conf_opts[i];
-	return best;
-}
-
-static const char *conf_patterns_add(
-    struct arena *a, struct conf_patterns *l, const char *text)
-{
-	const char *why = NULL;
-	const struct pattern *p = pattern_compile(a, text, &why);
-	const struct pattern **copy = NEWN(a, const struct pattern *, l->n + 1);
-
-	if (p == NULL)
-		return arena_printf(a, "as a regular expression: %s", why);
-	if (l->n > 0)
-		memcpy(copy, l->v, l->n * sizeof(*copy));
-	copy[l->n] = p;
-	*l = (struct conf_patterns){ copy, l->n + 1 };
 	return NULL;
 }
 
@@ -369,21 +345,9 @@ static const char *word_check(struct arena *a, const char *name, const char *v)
 	return NULL;
 }
 
-static void conf_list_add(struct arena *a, struct text_list *l, const char *v)
-{
-	if ((l->n & (l->n - 1)) == 0) { /* the array is full at 0, 1, 2, 4, ... */
-		char **more = NEWN(a, char *, 2 * l->n + 1);
-
-		if (l->n > 0)
-			memcpy(more, l->v, l->n * sizeof(*more));
-		l->v = more;
-	}
-	l->v[l->n++] = arena_strdup(a, v);
-}
-
 /* Returns what is wrong with an element of a list, or NULL. */
 static const char *list_item_check(
-    struct arena *a, const struct conf_opt *o, const char *v)
+    struct arena *a, const struct field *o, const char *v)
 {
 	struct fail f = { 0 };
 	struct mirror m;
@@ -402,20 +366,19 @@ static const char *list_item_check(
  * Is it an option for which no other value may stand in: a text, a port, or what
  * restricts access?
  */
-static bool is_strict(const struct conf_opt *o)
+static bool is_strict(const struct field *o)
 {
 	if (conf_is_guard(o))
 		return true;
-	if (o->type == CONF_BOOL)
+	if (o->type == FIELD_FLAG)
 		return false;
-	return (o->type != CONF_INT && o->type != CONF_DOUBLE) ||
+	return (o->type != FIELD_I64 && o->type != FIELD_F64) ||
 	       strstr(o->name, "port") != NULL;
 }
 
 static const char *set_conf_number(
-    struct arena *a, struct conf *cf, const struct conf_opt *o, const char *v)
+    struct arena *a, struct conf *cf, const struct field *o, const char *v)
 {
-	void *field = (char *)cf + o->off;
 	char *end;
 	double x = strtod(v, &end);
 
@@ -423,58 +386,48 @@ static const char *set_conf_number(
 		return strchr(v, ',') == NULL ?
 		           "it must be a number" :
 		           "it must be a number, with a decimal point, not a comma";
-	if (o->type == CONF_BOOL) {
-		*(bool *)field = x < 0 || x > 0;
-		return NULL;
-	}
-	if (x < o->min || x > o->max)
+	if (o->type == FIELD_FLAG)
+		field_put_whole(o, cf, x != 0);
+	else if (!field_within(o, x))
 		return arena_printf(a, "it must be %g to %.0f", o->min, o->max);
-	if (o->type == CONF_INT && x != floor(x))
+	else if (!field_put_number(o, cf, x))
 		return "it must be a whole number";
-	if (o->type == CONF_INT)
-		*(int64_t *)field = (int64_t)x;
-	else
-		*(double *)field = x;
 	return NULL;
 }
 
 /* Stores one value; returns what is wrong with it, or NULL. */
 static const char *conf_opt_set(
-    struct arena *a, struct conf *cf, const struct conf_opt *o, const char *v)
+    struct arena *a, struct conf *cf, const struct field *o, const char *v)
 {
-	void *field = (char *)cf + o->off;
+	char *text = arena_strdup(a, v);
+	double n = (double)strlen(v);
+	const char *takes;
 
 	switch (o->type) {
-	case CONF_STRING:
-		if ((double)strlen(v) > o->max || (double)strlen(v) < o->min)
+	case FIELD_TEXT:
+		if (n < o->min || (o->max > 0 && n > o->max))
 			return arena_printf(
 			    a, "its length must be %g to %g", o->min, o->max);
-		*(char **)field = arena_strdup(a, v);
+		field_set(a, o, cf, text);
 		return word_check(a, o->name, v);
-	case CONF_IGNORED:
-		*(char **)field = arena_strdup(a, v);
-		return NULL;
-	case CONF_LIST:
-		conf_list_add(a, field, v);
+	case FIELD_LIST:
+		field_set(a, o, cf, text);
 		return list_item_check(a, o, v);
-	case CONF_PATTERNS:
-		return conf_patterns_add(a, field, v);
-	case CONF_BOOL:
-		if (v[0] == '\0') { /* <name/> is true */
-			*(bool *)field = true;
-			return NULL;
-		}
+	case FIELD_PATTERNS:
+		takes = field_set(a, o, cf, text);
+		return takes == NULL ? NULL : arena_printf(a, "as %s", takes);
+	case FIELD_FLAG:
+		if (v[0] == '\0') /* <name/> is true */
+			return field_set(a, o, cf, text);
 		/* fallthrough */
-	case CONF_INT:
-	case CONF_DOUBLE:
-		break;
+	default:
+		return set_conf_number(a, cf, o, v);
 	}
-	return set_conf_number(a, cf, o, v);
 }
 
 /* A value that is invalid, or an element without its end tag. */
 static void option_is_wrong(struct conf_reader *p, const struct xml_node *n,
-    const struct conf_opt *o, const char *wrong)
+    const struct field *o, const char *wrong)
 {
 	struct arena *a = p->a;
 	char *text = n->unclosed ? arena_printf(a, "<%s> has no end tag", o->name) :
@@ -494,24 +447,23 @@ static void option_is_wrong(struct conf_reader *p, const struct xml_node *n,
 	} else {
 		conf_remark_add(p, n->line, true,
 		    arena_printf(a, "%s; it is left out: %s counts", text,
-			conf_value(a, p->cf, o)));
+			field_get(a, o, p->cf)));
 	}
 }
 
 static void read_option(struct conf_reader *p, struct xml_node *n)
 {
 	const char *name = n->name, *wrong = NULL;
-	const struct conf_opt *o = conf_find(name);
+	const char *near;
+	const struct field *o = field_find(conf_opts, name, false, &near);
 	size_t i;
 
 	if (o == NULL) {
-		const struct conf_opt *near = conf_nearest(name);
-
 		conf_remark_add(p, n->line, true,
 		    near == NULL ?
 			arena_printf(p->a, "unknown option <%s>", name) :
 			arena_printf(p->a, "unknown option <%s>, did you mean <%s>?",
-			    name, near->name));
+			    name, near));
 		return;
 	}
 	i = (size_t)(o - conf_opts);
@@ -521,7 +473,8 @@ static void read_option(struct conf_reader *p, struct xml_node *n)
 	p->seen[i] = true;
 	if (!conf_has_effect(o))
 		conf_remark_add(p, n->line, false,
-		    arena_printf(p->a, "<%s> has no effect (%s)", name, o->effect));
+		    arena_printf(
+			p->a, "<%s> has no effect (%s)", name, conf_trait(o)->effect));
 	if (!n->unclosed)
 		wrong = conf_opt_set(p->a, p->cf, o, n->text);
 	if ((wrong != NULL || n->unclosed) && conf_has_effect(o))
@@ -867,39 +820,9 @@ enum err conf_load(struct arena *a, const char *path, struct conf **cf,
 	return conf_parse(a, path, text, n, cf, remarks, nremarks, f);
 }
 
-const char *conf_value(struct arena *a, const struct conf *cf, const struct conf_opt *o)
+bool conf_needs_restart(const struct conf *cf, const struct field *o)
 {
-	const void *field = (const char *)cf + o->off;
-	const struct text_list *list = field;
-	const struct conf_patterns *patterns = field;
-	char *text = arena_strdup(a, "");
+	enum conf_taken taken = conf_trait(o)->taken;
 
-	switch (o->type) {
-	case CONF_BOOL:
-		return *(const bool *)field ? "1" : "0";
-	case CONF_INT:
-		return arena_printf(a, "%lld", (long long)*(const int64_t *)field);
-	case CONF_DOUBLE:
-		return arena_printf(a, "%.15g", *(const double *)field);
-	case CONF_LIST:
-		for (size_t i = 0; i < list->n; i++)
-			text = arena_printf(
-			    a, "%s%s%s", text, i == 0 ? "" : " ", list->v[i]);
-		return text;
-	case CONF_PATTERNS:
-		for (size_t i = 0; i < patterns->n; i++)
-			text = arena_printf(a, "%s%s%s", text, i == 0 ? "" : " ",
-			    pattern_text(patterns->v[i]));
-		return text;
-	case CONF_STRING:
-	case CONF_IGNORED:
-		break;
-	}
-	return *(char *const *)field;
-}
-
-bool conf_needs_restart(const struct conf *cf, const struct conf_opt *o)
-{
-	return o->taken == CONF_RESTART ||
-	       (o->taken == CONF_PRIVATE && cf->private_servers);
+	return taken == CONF_RESTART || (taken == CONF_PRIVATE && cf->private_servers);
 }

@@ -48,10 +48,6 @@ char *installation_find(struct arena *, const char *name);
  */
 enum err installation_list(struct arena *, char ***names, size_t *n, struct fail *);
 
-struct conf_patterns { /* the same, as regular expressions */
-	const struct pattern **v;
-	size_t n;
-};
 struct conf_daemon { /* <daemons><daemon> */
 	/*
 	 * program and arguments; the program is in the project's bin or the installed
@@ -76,7 +72,7 @@ typedef int64_t conf_INT;
 typedef double conf_DOUBLE;
 typedef char *conf_STRING; /* never NULL */
 typedef struct text_list conf_LIST;
-typedef struct conf_patterns conf_PATTERNS;
+typedef struct pattern_list conf_PATTERNS;
 typedef char *conf_IGNORED; /* known by name, no effect here */
 
 struct conf {
@@ -132,15 +128,6 @@ bool conf_is_installed(const struct conf *);
  */
 struct installation conf_installation(struct arena *, const struct conf *);
 
-enum conf_type {
-	CONF_BOOL,
-	CONF_INT,
-	CONF_DOUBLE,
-	CONF_STRING,
-	CONF_LIST,
-	CONF_PATTERNS,
-	CONF_IGNORED
-};
 enum conf_taken {     /* when a running project adopts a new value */
 	CONF_AT_ONCE, /* with the next request, upload, daemon step or command */
 	/* at once: the supervisor replaces processes, and no request is lost */
@@ -149,18 +136,17 @@ enum conf_taken {     /* when a running project adopts a new value */
 	CONF_PRIVATE, /* after locus restart with private servers, else at once */
 	CONF_NEVER    /* has no effect */
 };
-struct conf_opt {
-	const char *name;
-	enum conf_type type;
-	size_t off;
-	const char *def;
-	double min, max;
+/*
+ * The options; of a text, the range is that of its length. One that is known by name
+ * alone is a text without a maximum.
+ */
+extern const struct field conf_opts[];
+extern const size_t conf_nopts;
+struct conf_trait { /* what is known of an option besides */
 	enum conf_taken taken;
 	const char *effect; /* "scheduler", "daemons", "web", ... or "none: why" */
-	const char *help;
 };
-extern const struct conf_opt conf_opts[];
-extern const size_t conf_nopts;
+const struct conf_trait *conf_trait(const struct field *);
 extern const char *const conf_guards[];  /* conf_guards.def; ends with NULL */
 extern const char *const conf_secrets[]; /* conf_secrets.def; ends with NULL */
 /* What locus create writes instead of the default (conf_created.def). */
@@ -169,14 +155,14 @@ struct conf_created {
 };
 extern const struct conf_created conf_created[];
 extern const size_t conf_ncreated;
-bool conf_is_repeated(const struct conf_opt *); /* may its element occur many times? */
-bool conf_is_secret(const struct conf_opt *);
-bool conf_is_guard(const struct conf_opt *); /* does it restrict access? */
+bool conf_is_repeated(const struct field *); /* may its element occur many times? */
+bool conf_is_secret(const struct field *);
+bool conf_is_guard(const struct field *); /* does it restrict access? */
 /* Overwrites the values of secrets in the text of a config.xml with asterisks. */
 void conf_mask_secrets(struct arena *, char *text);
-bool conf_has_effect(const struct conf_opt *); /* false: it is only known by name */
+bool conf_has_effect(const struct field *); /* false: it is only known by name */
 /* Returns the type as the manual has it: "whole number". */
-const char *conf_type_text(const struct conf_opt *);
+const char *conf_type_text(const struct field *);
 /* The elements of a <daemon> and a <task>. */
 struct conf_item {
 	const char *item, *name;
@@ -187,16 +173,8 @@ extern const size_t conf_nitems;
 /* NULL if there is none; *near (may be NULL) is then a similar one, or NULL. */
 const struct conf_item *conf_item_find(
     const char *item, const char *name, const char **near);
-const struct conf_opt *conf_find(const char *name); /* NULL if there is none */
-const struct conf_opt *conf_nearest(
-    const char *name); /* by edit distance; NULL if none is near */
-/*
- * Returns an option's value as config.xml would have it; list elements are separated by
- * blanks.
- */
-const char *conf_value(struct arena *, const struct conf *, const struct conf_opt *);
 /* Does a change of the option need locus restart in this project? */
-bool conf_needs_restart(const struct conf *, const struct conf_opt *);
+bool conf_needs_restart(const struct conf *, const struct field *);
 void conf_print_man(void);    /* prints config.xml(5), mdoc, to stdout */
 void conf_print_sample(void); /* prints config.xml.sample to stdout */
 

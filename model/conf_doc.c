@@ -35,18 +35,23 @@ void doc_fill(const char *text, const char *indent, bool sentences)
 }
 
 static const char *const type_names[] = {
-	[CONF_BOOL] = "0 or 1",
-	[CONF_INT] = "whole number",
-	[CONF_DOUBLE] = "number",
-	[CONF_STRING] = "text",
-	[CONF_LIST] = "text, repeated",
-	[CONF_PATTERNS] = "regular expression, repeated",
-	[CONF_IGNORED] = "anything",
+	[FIELD_FLAG] = "0 or 1",
+	[FIELD_I64] = "whole number",
+	[FIELD_F64] = "number",
+	[FIELD_TEXT] = "text",
+	[FIELD_LIST] = "text, repeated",
+	[FIELD_PATTERNS] = "regular expression, repeated",
 };
 
-const char *conf_type_text(const struct conf_opt *o)
+/* Is nothing known of the option but its name? */
+static bool is_ignored(const struct field *o)
 {
-	return type_names[o->type];
+	return o->type == FIELD_TEXT && o->max == 0;
+}
+
+const char *conf_type_text(const struct field *o)
+{
+	return is_ignored(o) ? "anything" : type_names[o->type];
 }
 
 static const char *const taken_texts[] = {
@@ -58,12 +63,12 @@ static const char *const taken_texts[] = {
 	[CONF_NEVER] = "",
 };
 
-static void man_type(const struct conf_opt *o)
+static void man_type(const struct field *o)
 {
 	if (conf_is_repeated(o))
 		return;
 	printf("Type: %s", type_names[o->type]);
-	if (o->type == CONF_INT || o->type == CONF_DOUBLE)
+	if (o->type == FIELD_I64 || o->type == FIELD_F64)
 		printf(", %.0f to %.0f", o->min, o->max);
 	if (o->def[0] != '\0')
 		printf("; default: %s", o->def);
@@ -74,14 +79,14 @@ static void man_type(const struct conf_opt *o)
 	printf(".\n");
 }
 
-static void man_option(const struct conf_opt *o)
+static void man_option(const struct field *o)
 {
 	printf(".It Ic %s\n", o->name);
 	doc_fill(o->help, "", true);
 	if (!conf_has_effect(o))
-		printf("No effect here%s.\n", o->effect + strlen("none"));
+		printf("No effect here%s.\n", conf_trait(o)->effect + strlen("none"));
 	man_type(o);
-	fputs(taken_texts[o->taken], stdout);
+	fputs(taken_texts[conf_trait(o)->taken], stdout);
 }
 
 /* One entry for each reason, with the names that lie together in the table. */
@@ -93,13 +98,13 @@ static void man_ignored(void)
 	       "These options of BOINC's server are known and left alone:\n"
 	       ".Bl -tag -width Ds\n");
 	for (size_t i = 0; i < conf_nopts; i++) {
-		const struct conf_opt *o = &conf_opts[i];
+		const struct field *o = &conf_opts[i];
 
-		if (o->type != CONF_IGNORED)
+		if (!is_ignored(o))
 			continue;
-		if (strcmp(o->effect, why) != 0)
-			printf(".It %s\n", o->effect + strlen("none: "));
-		why = o->effect;
+		if (strcmp(conf_trait(o)->effect, why) != 0)
+			printf(".It %s\n", conf_trait(o)->effect + strlen("none: "));
+		why = conf_trait(o)->effect;
 		printf(".Ic %s\n", o->name);
 	}
 	printf(".El\n");
@@ -162,7 +167,7 @@ void conf_print_man(void)
 	man_changes();
 	printf(".Ss Options\n.Bl -tag -width Ds\n");
 	for (size_t i = 0; i < conf_nopts; i++)
-		if (conf_opts[i].type != CONF_IGNORED)
+		if (!is_ignored(&conf_opts[i]))
 			man_option(&conf_opts[i]);
 	printf(".El\n");
 	man_ignored();
@@ -176,7 +181,7 @@ void conf_print_sample(void)
 	       "     model/conf.def by \"make config-doc\"; see config.xml(5). -->\n"
 	       "<boinc>\n<config>\n");
 	for (size_t i = 0; i < conf_nopts; i++) {
-		const struct conf_opt *o = &conf_opts[i];
+		const struct field *o = &conf_opts[i];
 
 		if (!conf_has_effect(o))
 			continue;

@@ -264,7 +264,7 @@ static enum err read_item_key(
 
 enum err config_key_read(struct cmd_ctx *x, const char *name, struct config_key *k)
 {
-	const struct conf_opt *near;
+	const char *near;
 
 	*k = (struct config_key){ .name = name };
 	if (strncmp(name, "daemon.", 7) == 0)
@@ -275,13 +275,12 @@ enum err config_key_read(struct cmd_ctx *x, const char *name, struct config_key 
 		return ctx_usage(x,
 		    "%s is a section: give one element of it, as in %.*s.NAME.cmd; a new one is added by locus app add or in an editor",
 		    name, (int)strlen(name) - 1, name);
-	k->opt = conf_find(name);
+	k->opt = field_find(conf_opts, name, false, &near);
 	if (k->opt != NULL)
 		return OK;
-	near = conf_nearest(name);
 	return ctx_usage(x, "there is no option %s%s%s", name,
 	    near == NULL ? "; config.xml(5) has them all" : "; did you mean ",
-	    near == NULL ? "" : near->name);
+	    near == NULL ? "" : near);
 }
 
 enum err config_key_item(struct cmd_ctx *x, const struct conf *cf,
@@ -332,7 +331,7 @@ const char *config_key_value(
     struct arena *a, const struct conf *cf, const struct config_key *k, size_t number)
 {
 	if (k->opt != NULL)
-		return conf_value(a, cf, k->opt);
+		return field_get(a, k->opt, cf);
 	if (strcmp(k->sub->item, "daemon") == 0)
 		return daemon_value(&cf->daemons[number], k->sub->name);
 	return task_value(a, &cf->tasks[number], k->sub->name);
@@ -345,7 +344,8 @@ bool config_key_secret(const struct config_key *k)
 
 const char *config_readers(const struct config_key *k)
 {
-	const char *effect = k->opt != NULL ? k->opt->effect : k->sub->effect;
+	const char *effect = k->opt != NULL ? conf_trait(k->opt)->effect :
+	                                      k->sub->effect;
 
 	if (strncmp(effect, "none", 4) == 0)
 		return "nobody";
@@ -353,7 +353,7 @@ const char *config_readers(const struct config_key *k)
 }
 
 /* What else decides: an app's own property, or an option that includes this one. */
-static const char *overruled(const struct conf *cf, const struct conf_opt *o)
+static const char *overruled(const struct conf *cf, const struct field *o)
 {
 	if (strcmp(o->name, "locality_scheduling") == 0 && !cf->locality_scheduling)
 		return "at once, but not for apps with locality of their own: locus app set APP --locality 0 ends it for one";
@@ -375,7 +375,7 @@ const char *config_when(const struct conf *cf, const struct config_key *k)
 		return other;
 	if (k->opt == NULL)
 		return k->sub->effect[0] != '\0' ? "never" : "at once";
-	switch (k->opt->taken) {
+	switch (conf_trait(k->opt)->taken) {
 	case CONF_AT_ONCE:
 		return "at once";
 	case CONF_REPLACE:

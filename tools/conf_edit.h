@@ -68,7 +68,7 @@ enum err conf_replace_texts(struct arena *, const char *path,
 /* An option, or an element of a daemon or task: "daemon.NAME.cmd". */
 struct config_key {
 	const char *name;            /* as given */
-	const struct conf_opt *opt;  /* NULL: an element */
+	const struct field *opt;     /* NULL: an element */
 	const struct conf_item *sub; /* NULL: an option */
 	const char *of;              /* name of that daemon or task */
 };

@@ -379,19 +379,20 @@ static void put_change(
 
 /* Relative paths became absolute when the file was read; this undoes it. */
 static const char *relative_value(
-    const struct conf *cf, const struct conf_opt *o, const char *v)
+    const struct conf *cf, const struct field *o, const char *v)
 {
 	size_t n = cf == NULL ? 0 : strlen(cf->project_dir);
 
-	if (n == 0 || o->type != CONF_STRING || strncmp(v, cf->project_dir, n) != 0)
+	if (n == 0 || o->type != FIELD_TEXT || o->max == 0 ||
+	    strncmp(v, cf->project_dir, n) != 0)
 		return v;
 	return v[n] == '/' ? v + n + 1 : v[n] == '\0' ? "." : v;
 }
 
-static void diff_option(struct config_diff *d, const struct conf_opt *o)
+static void diff_option(struct config_diff *d, const struct field *o)
 {
-	const char *from = d->from == NULL ? o->def : conf_value(d->x->a, d->from, o);
-	const char *to = conf_value(d->x->a, d->to, o);
+	const char *from = d->from == NULL ? o->def : field_get(d->x->a, o, d->from);
+	const char *to = field_get(d->x->a, o, d->to);
 
 	if (strcmp(from, to) == 0)
 		return;
@@ -567,7 +568,7 @@ static void put_values(
     struct cmd_ctx *x, struct print *l, const struct config_key *k, size_t number)
 {
 	const struct text_list *list;
-	const struct conf_patterns *patterns;
+	const struct pattern_list *patterns;
 	const void *field;
 	bool set;
 
@@ -580,8 +581,8 @@ static void put_values(
 	list = field;
 	patterns = field;
 	if (!conf_is_repeated(k->opt))
-		show_value(l, k->name, conf_value(x->a, x->cf, k->opt), set);
-	else if (k->opt->type == CONF_LIST)
+		show_value(l, k->name, field_get(x->a, k->opt, x->cf), set);
+	else if (k->opt->type == FIELD_LIST)
 		for (size_t i = 0; i < list->n; i++)
 			show_value(l, k->name, list->v[i], set);
 	else
@@ -645,26 +646,25 @@ static const struct print_column explain_columns[] = {
 	{ 0 },
 };
 
-static bool has_bounds(const struct conf_opt *o)
+static bool has_bounds(const struct field *o)
 {
-	return o->type != CONF_IGNORED && o->type != CONF_BOOL && o->max > 0;
+	return o->type != FIELD_FLAG && o->max > 0;
 }
 
 static void show_explained(struct cmd_ctx *x, const struct config_key *k)
 {
-	const struct conf_opt *o = k->opt;
-	const char *unit = o->type == CONF_INT || o->type == CONF_DOUBLE ? "" :
-	                                                                   " bytes";
+	const struct field *o = k->opt;
+	const char *unit = o->type == FIELD_I64 || o->type == FIELD_F64 ? "" : " bytes";
 	const char *value = x->cf == NULL || conf_is_secret(o) ?
 	                        NULL :
-	                        conf_value(x->a, x->cf, o);
-	const char *when = config_when(x->cf, k);
+	                        field_get(x->a, o, x->cf);
+	const char *when = config_when(x->cf, k), *effect = conf_trait(o)->effect;
 	bool works = conf_has_effect(o), guards = conf_is_guard(o);
 
 	print_record(x, explain_columns, o->name, value, o->def, conf_type_text(o),
 	    print_unless(!has_bounds(o), o->min), print_unless(!has_bounds(o), o->max),
-	    config_readers(k), when, works ? NULL : o->effect + strlen("none: "),
-	    guards, conf_is_secret(o), o->help);
+	    config_readers(k), when, works ? NULL : effect + strlen("none: "), guards,
+	    conf_is_secret(o), o->help);
 	if (x->format != FORMAT_TABLE)
 		return;
 	printf("%s\n", o->name);
@@ -676,9 +676,9 @@ static void show_explained(struct cmd_ctx *x, const struct config_key *k)
 	if (x->cf != NULL)
 		printf("    value      %s\n", value == NULL ? "(hidden)" : value);
 	if (!works)
-		printf("    effect     none here%s\n", o->effect + strlen("none"));
+		printf("    effect     none here%s\n", effect + strlen("none"));
 	else
-		printf("    read by    %s\n    a change takes effect %s\n%s", o->effect,
+		printf("    read by    %s\n    a change takes effect %s\n%s", effect,
 		    when,
 		    guards ?
 			"    restricts access: a change never waits for a restart\n" :
@@ -746,7 +746,7 @@ static const struct print_column show_columns[] = {
 };
 
 static bool is_shown(
-    const struct show_opts *o, const struct conf_opt *c, const char *value)
+    const struct show_opts *o, const struct field *c, const char *value)
 {
 	if (o->defaults)
 		return conf_has_effect(c);
@@ -765,8 +765,8 @@ static enum err show_lines(struct cmd_ctx *x, const struct show_opts *o)
 		TRY(ctx_conf(x));
 	l = print_list(x, show_columns);
 	for (size_t i = 0; i < conf_nopts; i++) {
-		const struct conf_opt *c = &conf_opts[i];
-		const char *v = o->defaults ? c->def : conf_value(x->a, x->cf, c);
+		const struct field *c = &conf_opts[i];
+		const char *v = o->defaults ? c->def : field_get(x->a, c, x->cf);
 
 		if (!is_shown(o, c, v))
 			continue;
@@ -792,9 +792,9 @@ static enum err config_show_run(
 		    "for one option in this form, run: locus config get %s", args[0]);
 	if (!o->defaults)
 		return config_get_run(x, &get, args, n);
-	if (conf_find(args[0]) == NULL)
+	if (field_find(conf_opts, args[0], false, NULL) == NULL)
 		return config_key_read(x, args[0], &(struct config_key){ 0 });
-	printf("%s\n", conf_find(args[0])->def);
+	printf("%s\n", field_find(conf_opts, args[0], false, NULL)->def);
 	return OK;
 }
 

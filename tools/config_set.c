@@ -350,7 +350,7 @@ static const char *shown_value(struct change *c, const struct conf *cf)
 		return cf == NULL || c->key.sub == NULL ?
 		           NULL :
 		           config_key_value(c->x->a, cf, &c->key, c->number);
-	return config_key_secret(&c->key) ? NULL : conf_value(c->x->a, cf, c->key.opt);
+	return config_key_secret(&c->key) ? NULL : field_get(c->x->a, c->key.opt, cf);
 }
 
 static const char *setting_verb(const struct change *c)
@@ -474,7 +474,8 @@ static enum err config_unset_run(
 	struct change c = { .x = x, .o = opts, .unset = true };
 
 	/* A mistyped name in the file is known by nobody, but can be removed. */
-	if (strchr(args[0], '.') == NULL && conf_find(args[0]) == NULL) {
+	if (strchr(args[0], '.') == NULL &&
+	    field_find(conf_opts, args[0], false, NULL) == NULL) {
 		c.unknown = args[0];
 		c.key.name = args[0];
 	}

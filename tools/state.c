@@ -281,9 +281,10 @@ const char **state_restart_options(
 	if (!state_supervised(a, cf))
 		return names;
 	for (size_t i = 0; i < s->noptions; i++) {
-		const struct conf_opt *o = conf_find(s->options[i].name);
+		const struct field *o = field_find(
+		    conf_opts, s->options[i].name, false, NULL);
 
-		if (o != NULL && strcmp(conf_value(a, cf, o), s->options[i].value) != 0)
+		if (o != NULL && strcmp(field_get(a, o, cf), s->options[i].value) != 0)
 			names[(*n)++] = o->name;
 	}
 	return names;

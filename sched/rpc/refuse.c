@@ -113,7 +113,7 @@ static const char *or_empty(const char *text)
 /*
  * Administrators' patterns are matched against "name TAB version" (protocol.md 2.10).
  */
-static bool machine_is_banned(struct arena *a, const struct conf_patterns *ban,
+static bool machine_is_banned(struct arena *a, const struct pattern_list *ban,
     const char *name, const char *version)
 {
 	const char *both;

@@ -6,7 +6,7 @@
 #include "lib/banned.h"
 
 /* Matches each configured pattern with a string as a host could send it. */
-static void match(const struct conf_patterns *l)
+static void match(const struct pattern_list *l)
 {
 	static const char text[] = "AuthenticAMD\tAMD Ryzen 7 5800X 8-Core [Family 25] "
 				   "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
@@ -18,21 +18,22 @@ static void match(const struct conf_patterns *l)
 static void conf_holds(struct arena *a, const struct conf *cf)
 {
 	for (size_t i = 0; i < conf_nopts; i++) {
-		const struct conf_opt *o = &conf_opts[i];
+		const struct field *o = &conf_opts[i];
 		const void *field = (const char *)cf + o->off;
 
-		if (o->type == CONF_INT)
+		if (o->type == FIELD_I64)
 			assert((double)*(const int64_t *)field >= o->min &&
 			       (double)*(const int64_t *)field <= o->max);
-		else if (o->type == CONF_DOUBLE)
+		else if (o->type == FIELD_F64)
 			assert(*(const double *)field >= o->min &&
 			       *(const double *)field <= o->max);
-		else if (o->type == CONF_STRING)
+		else if (o->type == FIELD_TEXT)
 			assert(*(char *const *)field != NULL);
-		else if (o->type == CONF_PATTERNS)
+		else if (o->type == FIELD_PATTERNS)
 			match(field);
-		assert(conf_value(a, cf, o) != NULL);
-		assert(o->taken != CONF_AT_ONCE || !conf_needs_restart(cf, o));
+		assert(field_get(a, o, cf) != NULL);
+		assert(
+		    conf_trait(o)->taken != CONF_AT_ONCE || !conf_needs_restart(cf, o));
 	}
 	for (size_t i = 0; i < cf->ndaemons; i++)
 		assert(cf->daemons[i].cmd[0] != '\0' && cf->daemons[i].output != NULL);

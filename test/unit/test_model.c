@@ -233,23 +233,19 @@ END_TEST
 START_TEST(conf_options_are_taken_up)
 {
 	for (const char *const *g = conf_guards; *g != NULL; g++) {
-		const struct conf_opt *o = conf_find(*g);
+		const struct field *o = field_find(conf_opts, *g, false, NULL);
 
 		ck_assert_msg(o != NULL, "there is no option %s", *g);
-		ck_assert_msg(o->taken == CONF_AT_ONCE || o->taken == CONF_REPLACE,
+		ck_assert_msg(conf_trait(o)->taken == CONF_AT_ONCE ||
+				  conf_trait(o)->taken == CONF_REPLACE,
 		    "%s waits for a restart", *g);
 	}
 	for (size_t i = 0; i < conf_nopts; i++) {
-		const struct conf_opt *o = &conf_opts[i];
+		const struct field *o = &conf_opts[i];
 
 		ck_assert_msg(
-		    (strncmp(o->effect, "none", 4) == 0) == (o->taken == CONF_NEVER),
+		    conf_has_effect(o) == (conf_trait(o)->taken != CONF_NEVER),
 		    "%s: an effect, or when it is taken up?", o->name);
-		/* The supervisor copies the values it keeps by type. */
-		ck_assert_msg((o->taken != CONF_RESTART && o->taken != CONF_PRIVATE) ||
-				  o->type == CONF_STRING || o->type == CONF_BOOL ||
-				  o->type == CONF_INT,
-		    "%s waits for a restart and is a list", o->name);
 	}
 }
 END_TEST
@@ -276,8 +272,9 @@ START_TEST(conf_options_wait)
 
 	ck_assert_int_eq(
 	    conf_parse(&a, "c", text, strlen(text), &cf, NULL, NULL, &f), OK);
-	ck_assert_int_eq(
-	    conf_needs_restart(cf, conf_find(waiting[_i].option)), waiting[_i].waits);
+	ck_assert_int_eq(conf_needs_restart(cf,
+			     field_find(conf_opts, waiting[_i].option, false, NULL)),
+	    waiting[_i].waits);
 }
 END_TEST
 

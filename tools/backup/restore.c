@@ -50,8 +50,8 @@ static enum err keep_inside(struct restore *r)
 	size_t n = 0;
 
 	for (size_t i = 0; i < N(places); i++) {
-		const char *value = conf_value(
-		    r->x->a, r->x->cf, conf_find(places[i].old));
+		const char *value = field_get(r->x->a,
+		    field_find(conf_opts, places[i].old, false, NULL), r->x->cf);
 
 		if (value[0] != '\0' && text_below(r->dir, value) == NULL)
 			set[n++] = places[i];
@@ -209,7 +209,8 @@ static enum err into_run_steps(struct into *t, const char *const *names)
 /* Is it the option's value, for a directory the one below project_dir? */
 static bool is_value(struct cmd_ctx *x, const struct conf_change *c)
 {
-	const char *value = conf_value(x->a, x->cf, conf_find(c->old));
+	const char *value = field_get(
+	    x->a, field_find(conf_opts, c->old, false, NULL), x->cf);
 
 	return strcmp(value, c->new) == 0 ||
 	       (value[0] == '/' && c->new[0] != '/' &&

@@ -188,7 +188,7 @@ static void sup_save(struct sup *x)
 		if (conf_needs_restart(x->cf, &conf_opts[i]))
 			s.options[s.noptions++] = (struct state_option){
 				conf_opts[i].name,
-				conf_value(&x->round, x->cf, &conf_opts[i])
+				field_get(&x->round, &conf_opts[i], x->cf)
 			};
 	x->changed = state_write(&x->round, x->cf, &s, &f) !=
 	             OK; /* if it failed, try again next time */

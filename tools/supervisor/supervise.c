@@ -198,13 +198,15 @@ static const char *changed_options(
 	const char *all = NULL;
 
 	for (size_t i = 0; i < conf_nopts; i++) {
-		const struct conf_opt *o = &conf_opts[i];
-		enum conf_taken taken = o->taken != CONF_PRIVATE     ? o->taken :
-		                        conf_needs_restart(x->cf, o) ? CONF_RESTART :
-		                                                       CONF_AT_ONCE;
+		const struct field *o = &conf_opts[i];
+		enum conf_taken taken = conf_trait(o)->taken;
 
-		if (taken == kind && strcmp(conf_value(&x->round, x->last, o),
-					 conf_value(&x->round, now, o)) != 0)
+		taken = taken != CONF_PRIVATE        ? taken :
+		        conf_needs_restart(x->cf, o) ? CONF_RESTART :
+		                                       CONF_AT_ONCE;
+
+		if (taken == kind && strcmp(field_get(&x->round, o, x->last),
+					 field_get(&x->round, o, now)) != 0)
 			all = all == NULL ?
 			          o->name :
 			          arena_printf(&x->round, "%s, %s", all, o->name);
@@ -243,20 +245,13 @@ struct reading { /* result of reading config.xml */
 static enum err read_again(struct sup *x, struct reading *r, struct fail *f)
 {
 	struct conf *cf;
-	static const size_t sizes[] = { [CONF_BOOL] = sizeof(conf_BOOL),
-		[CONF_INT] = sizeof(conf_INT),
-		[CONF_STRING] = sizeof(conf_STRING) };
 
 	TRY(conf_load(x->a, x->cf->path, &r->as_written, NULL, NULL, f));
 	cf = arena_memdup(x->a, r->as_written, sizeof(*cf));
 	/* Restores the options that wait for a restart to their values at start. */
-	for (size_t i = 0; i < conf_nopts; i++) {
-		const struct conf_opt *o = &conf_opts[i];
-
+	for (const struct field *o = conf_opts; o->name != NULL; o++)
 		if (conf_needs_restart(x->cf, o))
-			memcpy((char *)cf + o->off, (const char *)x->cf + o->off,
-			    sizes[o->type]);
-	}
+			field_copy(o, cf, x->cf);
 	TRY(services_of(x->a, cf, &r->services, &r->n, f));
 	/* Services may write there before the supervisor does. */
 	TRY(fs_mkdirs(r->as_written->run_dir, private_run_mode(r->as_written), f));
