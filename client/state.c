@@ -10,25 +10,17 @@
 #include "client/client.h"
 #include "lib/buf.h"
 #include "lib/clock.h"
+#include "lib/field.h"
 #include "lib/fs.h"
+#include "lib/json_text.h"
 #include "lib/log.h"
 #include "lib/banned.h"
 
 /*
- * Rows <-> JSON by tables. Projects send names as bytes of no declared encoding, but
- * JSON is UTF-8: each byte becomes the character with its number, and is restored when
- * loaded.
+ * Rows <-> JSON by tables of fields. Projects send names as bytes of no declared
+ * encoding, but JSON is UTF-8: each byte becomes the character with its number, and is
+ * restored when loaded.
  */
-
-static const void *field_at(const void *row, size_t off)
-{
-	return (const char *)row + off;
-}
-
-static size_t field_count(const void *row, const struct state_field *f)
-{
-	return *(const size_t *)field_at(row, f->n_off);
-}
 
 /* Converts bytes to UTF-8; most texts need no conversion. */
 static json_t *text_to_json(struct arena *a, const char *s)
@@ -76,92 +68,50 @@ static char *text_from_json(struct arena *a, const json_t *v)
 	return s;
 }
 
-static json_t *save_strings(
-    struct arena *a, const struct state_field *f, const void *row)
+static json_t *fields_save(struct arena *a, const struct field *f, const void *row);
+
+static json_t *save_rows(struct arena *a, const struct field *f, const void *row)
 {
 	json_t *list = json_array();
-	char *const *v = *(char *const *const *)field_at(row, f->off);
+	const char *const *at = (const void *)((const char *)row + f->off);
+	const size_t *n = (const void *)((const char *)row + f->n_off);
 
-	for (size_t i = 0; i < field_count(row, f); i++)
-		json_array_append_new(list, text_to_json(a, v[i]));
+	for (size_t i = 0; i < *n; i++) {
+		const void *item = *at + i * f->size;
+
+		json_array_append_new(list,
+		    f->child != NULL ? fields_save(a, f->child, item) :
+				       text_to_json(a, *(const char *const *)item));
+	}
 	return list;
 }
 
-static json_t *fields_save(
-    struct arena *a, const struct state_field *f, const void *row);
-
-static json_t *save_rows(struct arena *a, const struct state_field *f, const void *row)
+static json_t *save_value(struct arena *a, const struct field *f, const void *row)
 {
-	json_t *list = json_array();
-	const char *rows = *(const char *const *)field_at(row, f->off);
-
-	for (size_t i = 0; i < field_count(row, f); i++)
-		json_array_append_new(list, fields_save(a, f->row, rows + i * f->size));
-	return list;
-}
-
-static json_t *save_value(struct arena *a, const struct state_field *f, const void *row)
-{
-	const void *p = field_at(row, f->off);
-	const char *s;
-
 	switch (f->type) {
-	case F_STR:
-		s = *(const char *const *)p;
-		return s == NULL ? NULL : text_to_json(a, s);
-	case F_I32:
-		return json_integer(*(const int32_t *)p);
-	case F_I64:
-		return json_integer(*(const int64_t *)p);
-	case F_F64:
-		return json_real(*(const double *)p);
-	case F_BOOL:
-		return json_boolean(*(const bool *)p);
-	case F_STRINGS:
-		return save_strings(a, f, row);
-	case F_ROWS:
+	case FIELD_TEXT:
+		return text_to_json(a, field_text(f, row));
+	case FIELD_ROWS:
 		return save_rows(a, f, row);
-	case F_ROW:
-		return fields_save(a, f->row, p);
+	case FIELD_ROW:
+		return fields_save(a, f->child, (const char *)row + f->off);
+	default:
+		return json_number_of(f, row);
 	}
-	return NULL;
 }
 
-/* A field at its default need not be saved; most fields of most rows are. */
-static bool is_default(const struct state_field *f, const void *row)
-{
-	const void *p = field_at(row, f->off);
-	const char *s;
-
-	switch (f->type) {
-	case F_STR:
-		s = *(const char *const *)p;
-		return s == NULL || s[0] == '\0';
-	case F_I32:
-		return *(const int32_t *)p == 0;
-	case F_I64:
-		return *(const int64_t *)p == 0;
-	case F_F64:
-		return *(const double *)p == 0;
-	case F_BOOL:
-		return !*(const bool *)p;
-	case F_STRINGS:
-	case F_ROWS:
-	case F_ROW:
-		return false;
-	}
-	return false;
-}
-
-/* Returns a new object with all fields that differ from their defaults. Strings may
- * hold any bytes. The arena is scratch space. */
-static json_t *fields_save(
-    struct arena *a, const struct state_field *f, const void *row)
+/*
+ * Returns a new object with all fields that differ from their defaults; most fields of
+ * most rows do not. Strings may hold any bytes. The arena is scratch space.
+ */
+static json_t *fields_save(struct arena *a, const struct field *f, const void *row)
 {
 	json_t *o = json_object();
 
 	for (; f->name != NULL; f++) {
-		json_t *v = is_default(f, row) ? NULL : save_value(a, f, row);
+		bool whole = f->type == FIELD_ROW || f->type == FIELD_ROWS;
+		json_t *v = whole || !field_is_zero(f, row) ? save_value(a, f, row) :
+		                                              NULL;
 
 		if (v != NULL)
 			json_object_set_new_nocheck(o, f->name, v);
@@ -169,166 +119,142 @@ static json_t *fields_save(
 	return o;
 }
 
-static void load_strings(
-    struct arena *a, const struct state_field *f, const json_t *list, void *row)
-{
-	size_t n = json_array_size(list);
-	char **v = NEWN(a, char *, n + 1);
-
-	for (size_t i = 0; i < n; i++)
-		v[i] = text_from_json(a, json_array_get(list, i));
-	*(char ***)((char *)row + f->off) = v;
-	*(size_t *)((char *)row + f->n_off) = n;
-}
-
 static void fields_load(
-    struct arena *a, const struct state_field *f, const json_t *o, void *row);
+    struct arena *a, const struct field *f, const json_t *o, void *row);
 
 static void load_rows(
-    struct arena *a, const struct state_field *f, const json_t *list, void *row)
+    struct arena *a, const struct field *f, const json_t *list, void *row)
 {
 	size_t n = json_array_size(list);
 	char *rows = arena_alloc(a, mul_or_die(f->size, n + 1));
 
-	for (size_t i = 0; i < n; i++)
-		fields_load(a, f->row, json_array_get(list, i), rows + i * f->size);
-	*(char **)((char *)row + f->off) = rows;
-	*(size_t *)((char *)row + f->n_off) = n;
+	for (size_t i = 0; i < n; i++) {
+		const json_t *item = json_array_get(list, i);
+		void *to = rows + i * f->size;
+
+		if (f->child != NULL)
+			fields_load(a, f->child, item, to);
+		else
+			*(char **)to = text_from_json(a, item);
+	}
+	*(char **)(void *)((char *)row + f->off) = rows;
+	*(size_t *)(void *)((char *)row + f->n_off) = n;
 }
 
 /* Complexity: one line per type. */
 static void load_value(
-    struct arena *a, const struct state_field *f, const json_t *v, void *row)
+    struct arena *a, const struct field *f, const json_t *v, void *row)
 {
-	void *p = (char *)row + f->off;
+	void *at = (char *)row + f->off;
 
-	if (f->type == F_STR && json_is_string(v))
-		*(char **)p = text_from_json(a, v);
-	else if (f->type == F_I32 && json_is_integer(v))
-		*(int32_t *)p = (int32_t)json_integer_value(v);
-	else if (f->type == F_I64 && json_is_integer(v))
-		*(int64_t *)p = json_integer_value(v);
-	else if (f->type == F_F64 && json_is_number(v))
-		*(double *)p = json_number_value(v);
-	else if (f->type == F_BOOL && json_is_boolean(v))
-		*(bool *)p = json_is_true(v);
-	else if (f->type == F_STRINGS && json_is_array(v))
-		load_strings(a, f, v, row);
-	else if (f->type == F_ROWS && json_is_array(v))
+	if (f->type == FIELD_ROW)
+		fields_load(a, f->child, v, at);
+	else if (f->type == FIELD_ROWS && json_is_array(v))
 		load_rows(a, f, v, row);
-	else if (f->type == F_ROW)
-		fields_load(a, f->row, v, p);
+	else if (f->type == FIELD_TEXT && json_is_string(v))
+		*(char **)at = text_from_json(a, v);
+	else if (f->type == FIELD_F64 && json_is_number(v))
+		field_put_number(f, row, json_number_value(v));
+	else if (f->type == FIELD_FLAG && json_is_boolean(v))
+		field_put_whole(f, row, json_is_true(v));
+	else if ((f->type == FIELD_I32 || f->type == FIELD_I64) && json_is_integer(v))
+		field_put_whole(f, row, json_integer_value(v));
 }
 
-/* Loads a row. Members that are absent or of the wrong type leave a field as it was,
- * except that strings become "", never NULL. All text is copied into the arena. */
+/*
+ * Loads a row. Members that are absent, of the wrong type or too large leave a field as
+ * it was, except that strings become "", never NULL. All text is copied into the arena.
+ */
 static void fields_load(
-    struct arena *a, const struct state_field *f, const json_t *o, void *row)
+    struct arena *a, const struct field *f, const json_t *o, void *row)
 {
 	for (; f->name != NULL; f++) {
 		const json_t *v = json_object_get(o, f->name);
 
-		if (f->type == F_STR)
-			*(char **)((char *)row + f->off) = arena_strdup(a, NULL);
-		if (v != NULL || f->type == F_ROW)
+		if (f->type == FIELD_TEXT)
+			*(char **)(void *)((char *)row + f->off) = arena_strdup(
+			    a, NULL);
+		if (v != NULL || f->type == FIELD_ROW)
 			load_value(a, f, v, row);
 	}
 }
 
 /* --- a copy equal to saving and loading --- */
 
-static void copy_strings(
-    struct arena *a, const struct state_field *f, const void *from, void *to)
-{
-	char *const *v = *(char *const *const *)field_at(from, f->off);
-	size_t n = field_count(from, f);
-	char **copies = NEWN(a, char *, n + 1);
-
-	for (size_t i = 0; i < n; i++)
-		copies[i] = arena_strdup(a, v[i]);
-	*(char ***)((char *)to + f->off) = copies;
-	*(size_t *)((char *)to + f->n_off) = n;
-}
-
 static void fields_copy(
-    struct arena *a, const struct state_field *f, const void *from, void *to);
+    struct arena *a, const struct field *f, const void *from, void *to);
 
 static void copy_rows(
-    struct arena *a, const struct state_field *f, const void *from, void *to)
+    struct arena *a, const struct field *f, const void *from, void *to)
 {
-	const char *rows = *(const char *const *)field_at(from, f->off);
-	size_t n = field_count(from, f);
+	const char *const *rows = (const void *)((const char *)from + f->off);
+	size_t n = *(const size_t *)(const void *)((const char *)from + f->n_off);
 	char *copies = arena_alloc(a, mul_or_die(f->size, n + 1));
 
-	for (size_t i = 0; i < n; i++)
-		fields_copy(a, f->row, rows + i * f->size, copies + i * f->size);
-	*(char **)((char *)to + f->off) = copies;
-	*(size_t *)((char *)to + f->n_off) = n;
+	for (size_t i = 0; i < n; i++) {
+		const void *item = *rows + i * f->size;
+		void *copy = copies + i * f->size;
+
+		if (f->child != NULL)
+			fields_copy(a, f->child, item, copy);
+		else
+			*(char **)copy = arena_strdup(a, *(const char *const *)item);
+	}
+	*(char **)(void *)((char *)to + f->off) = copies;
+	*(size_t *)(void *)((char *)to + f->n_off) = n;
 }
 
-/* Copies a row exactly as fields_save() and fields_load() would; *to must be all
- * zero. */
+/*
+ * Copies a row exactly as fields_save() and fields_load() would; *to must be all zero.
+ */
 static void fields_copy(
-    struct arena *a, const struct state_field *f, const void *from, void *to)
+    struct arena *a, const struct field *f, const void *from, void *to)
 {
 	for (; f->name != NULL; f++) {
-		const void *p = field_at(from, f->off);
-		void *q = (char *)to + f->off;
+		char *at = (char *)to + f->off;
+		double x;
 
 		switch (f->type) {
-		case F_STR:
-			*(char **)q = arena_strdup(a, *(const char *const *)p);
+		case FIELD_TEXT:
+			*(char **)(void *)at = arena_strdup(a, field_text(f, from));
 			break;
-		case F_I32:
-			*(int32_t *)q = *(const int32_t *)p;
+		case FIELD_F64: /* JSON has no other numbers */
+			x = field_number(f, from);
+			field_put_number(f, to, isfinite(x) ? x : 0);
 			break;
-		case F_I64:
-			*(int64_t *)q = *(const int64_t *)p;
-			break;
-		case F_F64: /* JSON has no other numbers */
-			*(double *)q = isfinite(*(const double *)p) ?
-			                   *(const double *)p :
-			                   0;
-			break;
-		case F_BOOL:
-			*(bool *)q = *(const bool *)p;
-			break;
-		case F_STRINGS:
-			copy_strings(a, f, from, to);
-			break;
-		case F_ROWS:
+		case FIELD_ROWS:
 			copy_rows(a, f, from, to);
 			break;
-		case F_ROW:
-			fields_copy(a, f->row, p, q);
+		case FIELD_ROW:
+			fields_copy(a, f->child, (const char *)from + f->off, at);
 			break;
+		default:
+			field_copy(f, to, from);
 		}
 	}
 }
 
 enum { STATE_MAX = 256 << 20 };
 
-#define AT(T, name, type)                                                              \
-	{                                                                              \
-#name, type, offsetof(struct T, name), 0, 0, NULL                      \
-	}
+#define ROWS_OF(T, name)                                                               \
+#name, .type = FIELD_ROWS, .off = offsetof(struct T, name),                    \
+	       .n_off = offsetof(struct T, n##name)
 #define STRINGS(T, name)                                                               \
 	{                                                                              \
-#name, F_STRINGS, offsetof(struct T, name),                            \
-		    offsetof(struct T, n##name), 0, NULL                               \
+		ROWS_OF(T, name), .size = sizeof(char *)                               \
 	}
 #define ROWS(T, name, R, table)                                                        \
 	{                                                                              \
-#name, F_ROWS, offsetof(struct T, name), offsetof(struct T, n##name),  \
-		    sizeof(struct R), table                                            \
+		ROWS_OF(T, name), .size = sizeof(struct R), .child = table             \
 	}
 #define EMBEDDED(T, name, table)                                                       \
 	{                                                                              \
-#name, F_ROW, offsetof(struct T, name), 0, 0, table                    \
+#name, .type = FIELD_ROW, .off = offsetof(struct T, name),             \
+		       .child = table                                                  \
 	}
 #define END                                                                            \
 	{                                                                              \
-		NULL, F_STR, 0, 0, 0, NULL                                             \
+		0                                                                      \
 	}
 
 #include "client/state_fields.def"

@@ -18,20 +18,6 @@
 #include "model/rows.h"
 #include "rules/client/world.h"
 
-/* Rows <-> JSON by tables of (name, type, offset); the client keeps its state this
- * way. */
-
-enum state_type { F_STR, F_I32, F_I64, F_F64, F_BOOL, F_STRINGS, F_ROWS, F_ROW };
-
-struct state_field {
-	const char *name; /* NULL ends a table */
-	enum state_type type;
-	size_t off;   /* of the value, of a list's pointer, or of an embedded row */
-	size_t n_off; /* F_STRINGS, F_ROWS: offset of the size_t count */
-	size_t size;  /* F_ROWS: size of one row */
-	const struct state_field *row;
-};
-
 enum file_status { FS_ABSENT = 0, FS_PRESENT = 1, FS_FAILED = -1 };
 struct cfile {
 	struct rp_file info;

@@ -26,8 +26,8 @@ enum field_type {
 	FIELD_NUMBERS,   /* struct number_list */
 	FIELD_PATTERN,   /* const struct pattern *, NULL if it is not set */
 	FIELD_PATTERNS,  /* struct pattern_list */
-	FIELD_ROW,       /* a struct */
-	FIELD_ROWS,      /* a pointer to several, which n_off counts */
+	FIELD_ROW,       /* a struct, with the fields child */
+	FIELD_ROWS,      /* a pointer to several; to texts if there is no child */
 };
 
 struct text_list { /* in the order in which they came */
@@ -67,6 +67,8 @@ struct field {
 	char letter;       /* 0 = none */
 	const char *takes; /* what a value must be, in words; NULL = by its range */
 	const char *def;   /* default, in the same syntax; NULL = zero */
+	const struct field *child;
+	size_t n_off, size; /* of rows: where their number is, a size_t; of each */
 	/* Sets what one member cannot hold; returns as field_set(). */
 	const char *(*take)(void *row, char *text);
 };
