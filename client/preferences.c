@@ -25,8 +25,8 @@ static const double PERIOD_S = 3600, BUFFER_LEAST_S = 180, DAYS_MOST = 30,
 static const char root[] = "global_preferences";
 
 #define T struct host_prefs
-static const struct xml_elem host_prefs_table[] = {
-#define PREF(kind, name, otherwise) kind(#name, name),
+static const struct field host_prefs_table[] = {
+#define PREF(kind, name, otherwise) FIELD(#name, name),
 #include "client/preferences.def"
 #undef PREF
 	END
@@ -172,12 +172,11 @@ void preferences_put(struct client *c, struct buf *b)
 	buf_printf(b, "<%s>\n", root);
 	buf_tag(b, "source_project", from == NULL ? "" : from);
 	buf_tag_fixed(b, "mod_time", c->prefs.mod_time);
-#define PREF(kind, name, otherwise) PUT_##kind(#name, h.name);
-#define PUT_F64(tag, x)             buf_tag_fixed(b, tag, x)
-#define PUT_BOOL(tag, x)            buf_tag_i64(b, tag, x)
-#define PUT_I32(tag, x)             buf_tag_i64(b, tag, x)
-#include "client/preferences.def"
-#undef PREF
+	for (const struct field *o = host_prefs_table; o->name != NULL; o++)
+		if (o->type == FIELD_F64)
+			buf_tag_fixed(b, o->name, field_number(o, &h));
+		else
+			buf_tag_i64(b, o->name, field_whole(o, &h));
 	buf_tag_i64(b, "override_file_present", h.overridden);
 	buf_printf(b, "</%s>\n", root);
 }

@@ -267,7 +267,8 @@ const struct field *field_find(
 	near = near == NULL ? &unused : near;
 	*near = NULL;
 	for (const struct field *o = table; o->name != NULL; o++)
-		if (field_named(name, o->name, loose)) {
+		if ((loose || o->name[0] == name[0]) &&
+		    field_named(name, o->name, loose)) {
 			*near = o->name;
 			return o;
 		}

@@ -64,11 +64,15 @@ struct field {
 	double scale;      /* the member is the number times this; 0 = 1 */
 	bool required;     /* a text */
 	bool maybe;        /* a text, "" if it is named without a value */
+	bool cut;          /* a text longer than max is cut, else left out */
 	char letter;       /* 0 = none */
 	const char *takes; /* what a value must be, in words; NULL = by its range */
 	const char *def;   /* default, in the same syntax; NULL = zero */
 	const struct field *child;
 	size_t n_off, size; /* of rows: where their number is, a size_t; of each */
+	size_t seen_off;    /* of a bool that is set if the field occurs; 0 = none */
+	/* Called when a row is complete; ctx is the reader's. */
+	void (*done)(void *row, void *ctx);
 	/* Sets what one member cannot hold; returns as field_set(). */
 	const char *(*take)(void *row, char *text);
 };

@@ -36,8 +36,8 @@ static const char too_many_names[] = "too many different element names";
 
 /* An open container: the elements it may hold, and the row that they fill. */
 struct level {
-	const struct xml_elem *table;
-	const struct xml_elem *self; /* NULL for the root */
+	const struct field *table;
+	const struct field *self; /* NULL for the root */
 	void *row;
 };
 
@@ -50,7 +50,7 @@ struct xml_reader {
 	size_t nopen; /* open containers */
 	size_t depth; /* open elements of any kind */
 	size_t skip;  /* open elements within an unknown one, itself included */
-	const struct xml_elem *leaf; /* the open field */
+	const struct field *leaf; /* the open field */
 	bool spoiled;      /* the field has child elements, so it is not a value */
 	struct buf text;   /* text of the open field; reused */
 	char refusal[200]; /* why we stopped the parser */
@@ -94,47 +94,13 @@ static size_t utf8_to_bytes(char *p, size_t n)
 	return out;
 }
 
-static bool in_range(const struct xml_elem *e, double x)
-{
-	return (e->min == 0 && e->max == 0) || (x >= e->min && x <= e->max);
-}
-
-static void store_integer(const struct xml_elem *e, const char *s, char *field)
-{
-	bool wide = e->type == XML_I64;
-	int64_t v;
-
-	if (!text_wire_i64(
-		s, wide ? INT64_MIN : INT32_MIN, wide ? INT64_MAX : INT32_MAX, &v) ||
-	    !in_range(e, (double)v))
-		return;
-	if (wide)
-		*(int64_t *)(void *)field = v;
-	else
-		*(int32_t *)(void *)field = (int32_t)v;
-}
-
-static void store_double(const struct xml_elem *e, const char *s, char *field)
-{
-	double v;
-
-	if (text_f64(s, &v) && in_range(e, v))
-		*(double *)(void *)field = v;
-}
-
-static void store_bool(const char *s, char *field)
-{
-	int64_t v = 1; /* <x/> */
-
-	if (*s == '\0' || text_wire_i64(s, INT64_MIN, INT64_MAX, &v))
-		*(bool *)(void *)field = v != 0;
-}
-
 /* Stores the text of a complete field. */
-static void field_store(struct xml_reader *r, const struct xml_elem *e, void *row)
+static void field_store(struct xml_reader *r, const struct field *e, void *row)
 {
-	char *s = r->text.p, *field = (char *)row + e->off;
+	char *s = r->text.p;
 	size_t n = utf8_to_bytes(s, r->text.n);
+	int64_t whole = 1; /* <x/> */
+	double real;
 
 	while (n > 0 && text_white(s[n - 1]))
 		n--;
@@ -142,26 +108,24 @@ static void field_store(struct xml_reader *r, const struct xml_elem *e, void *ro
 	while (text_white(*s))
 		s++, n--;
 	switch (e->type) {
-	case XML_I32:
-	case XML_I64:
-		store_integer(e, s, field);
+	case FIELD_TEXT:
+		if (e->cut || e->max == 0 || (double)n <= e->max)
+			*(char **)(void *)((char *)row +
+					   e->off) = e->cut ? text_fit(r->a, s, n,
+								  (size_t)e->max) :
+			                                      arena_memdup(r->a, s, n);
 		break;
-	case XML_F64:
-		store_double(e, s, field);
+	case FIELD_F64:
+		if (text_f64(s, &real))
+			field_put_number(e, row, real);
 		break;
-	case XML_BOOL:
-		store_bool(s, field);
+	case FIELD_FLAG:
+		if (*s == '\0' || text_wire_i64(s, INT64_MIN, INT64_MAX, &whole))
+			field_put_whole(e, row, whole != 0);
 		break;
-	case XML_STR:
-		if (e->max == 0 || (double)n <= e->max)
-			*(char **)(void *)field = arena_memdup(r->a, s, n);
-		break;
-	case XML_TEXT:
-		*(char **)(void *)field = text_fit(r->a, s, n, (size_t)e->max);
-		break;
-	case XML_GROUP:
-	case XML_LIST:
-		assert(!"a container has no text");
+	default:
+		if (text_wire_i64(s, INT64_MIN, INT64_MAX, &whole))
+			field_put_whole(e, row, whole);
 	}
 }
 
@@ -181,16 +145,8 @@ __attribute__((format(printf, 2, 3))) static void reader_refuse(
 	xmlStopParser(r->parser);
 }
 
-static const struct xml_elem *elem_find(const struct xml_elem *table, const char *name)
-{
-	for (; table->name != NULL; table++)
-		if (table->name[0] == name[0] && strcmp(table->name, name) == 0)
-			return table;
-	return NULL;
-}
-
-static void level_push(struct xml_reader *r, const struct xml_elem *e,
-    const struct xml_elem *table, void *row)
+static void level_push(
+    struct xml_reader *r, const struct field *e, const struct field *table, void *row)
 {
 	assert(r->nopen < DEPTH_MAX);
 	r->open[r->nopen++] = (struct level){ .table = table, .self = e, .row = row };
@@ -198,7 +154,7 @@ static void level_push(struct xml_reader *r, const struct xml_elem *e,
 
 /* Adds a row to a list; NULL if the list is full. */
 static void *list_row_new(
-    struct xml_reader *r, const struct xml_elem *e, struct xml_list *l)
+    struct xml_reader *r, const struct field *e, struct xml_list *l)
 {
 	if (e->max > 0 && (double)l->n >= e->max) {
 		l->cut = true;
@@ -208,17 +164,17 @@ static void *list_row_new(
 	return (char *)l->rows + e->size * l->n++;
 }
 
-static void elem_enter(struct xml_reader *r, const struct xml_elem *e)
+static void elem_enter(struct xml_reader *r, const struct field *e)
 {
 	char *row = r->open[r->nopen - 1].row;
 
-	if (e->seen_off != 0 && e->seen_off != XML_UNSEEN)
+	if (e->seen_off != 0)
 		*(bool *)(void *)(row + e->seen_off) = true;
-	if (e->type == XML_GROUP) {
+	if (e->type == FIELD_ROW) {
 		level_push(r, e, e->child, row + e->off);
 		return;
 	}
-	if (e->type == XML_LIST) {
+	if (e->type == FIELD_ROWS) {
 		void *item = list_row_new(
 		    r, e, (struct xml_list *)(void *)(row + e->off));
 		if (item == NULL)
@@ -240,7 +196,7 @@ static void on_start(void *user, const xmlChar *local, const xmlChar *prefix,
 {
 	struct xml_reader *r = user;
 	const char *name = (const char *)local;
-	const struct xml_elem *e;
+	const struct field *e;
 
 	(void)uri, (void)nns, (void)ns, (void)natts, (void)ndef, (void)atts;
 	if (r->refusal[0] != '\0')
@@ -265,7 +221,7 @@ static void on_start(void *user, const xmlChar *local, const xmlChar *prefix,
 		return;
 	}
 	e = r->leaf == NULL && prefix == NULL ?
-	        elem_find(r->open[r->nopen - 1].table, name) :
+	        field_find(r->open[r->nopen - 1].table, name, false, NULL) :
 	        NULL;
 	if (e != NULL) {
 		elem_enter(r, e);
@@ -363,7 +319,7 @@ static void put_utf8(struct buf *b, const char *p, size_t n)
 }
 
 enum err xml_parse(struct arena *a, const char *text, size_t n, const char *root,
-    const struct xml_elem *table, void *row, void *ctx, struct fail *f)
+    const struct field *table, void *row, void *ctx, struct fail *f)
 {
 	struct xml_reader r = { .a = a, .ctx = ctx, .root = root };
 

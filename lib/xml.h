@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Typed fields from XML: tables of (element, type, offset, range) over libxml2's SAX
- * parser. Input bytes are taken as ISO-8859-1 and come out as the same bytes
- * (protocol.md 10.1).
+ * Fields from XML, over libxml2's SAX parser. Input bytes are taken as ISO-8859-1 and
+ * come out as the same bytes (protocol.md 10.1).
  *
- * Nested struct xml_elem tables describe a document. An entry is a field of the
- * enclosing row, or a child element with rows of its own. Unknown elements are skipped
- * with all their content. Values that are out of range or not numbers leave the field
- * alone; the last occurrence of a scalar wins; non-finite numbers become 0 (protocol.md
- * 10.4). A field with child elements is not a value and leaves the field alone, too.
+ * Nested tables of fields describe a document: FIELD_ROW is a child element whose
+ * fields belong to this row (offset 0) or to a struct in it, FIELD_ROWS a repeated one,
+ * each of which adds a row, at most max of them, to a struct xml_list. Unknown elements
+ * are skipped with all their content. A flag is true if it is empty or a number other
+ * than 0; whole numbers may be hexadecimal or octal; a text is trimmed. Values that are
+ * not numbers or that the member cannot hold leave it alone; the last occurrence of a
+ * scalar wins; non-finite numbers become 0 (protocol.md 10.4). A field with child
+ * elements is not a value and leaves the member alone, too.
  */
 #ifndef LIB_XML_H
 #define LIB_XML_H
@@ -18,21 +20,8 @@
 #include <stdint.h>
 #include "lib/arena.h"
 #include "lib/err.h"
+#include "lib/field.h"
 #include "lib/xml_repair.h"
-
-enum xml_type {
-	XML_I32,  /* int32_t; C integer syntax with 0x and octal */
-	XML_I64,  /* int64_t */
-	XML_F64,  /* double */
-	XML_BOOL, /* bool; <x/> and a nonzero number are true */
-	/* char *, trimmed; a text longer than max bytes leaves the field alone */
-	XML_STR,
-	/* char *, trimmed, of at most max characters: for people, see text_fit() */
-	XML_TEXT,
-	/* child element whose fields belong to this row (off 0) or to a struct in it */
-	XML_GROUP,
-	XML_LIST, /* repeated child element: each one adds a row to a struct xml_list */
-};
 
 /* rows of type T in an arena array; the order of the members matters */
 struct xml_list {
@@ -41,27 +30,6 @@ struct xml_list {
 	bool cut; /* there were more rows than the list may have */
 };
 
-struct xml_elem {
-	const char *name;
-	enum xml_type type;
-	/* offset of the field, embedded struct or struct xml_list in the row */
-	size_t off;
-	/*
-	 * Range of numbers, both 0 = any; max = bytes of strings, rows of lists, 0 =
-	 * any.
-	 */
-	double min, max;
-	size_t size;                  /* XML_LIST: size of a row */
-	const struct xml_elem *child; /* XML_GROUP, XML_LIST: ends with name NULL */
-	/* Called when a list row or group is complete; may be NULL. */
-	void (*done)(void *row, void *ctx);
-	/*
-	 * Offset of a bool that is set when the element occurs; 0 or XML_UNSEEN = none.
-	 */
-	size_t seen_off;
-};
-#define XML_UNSEEN ((size_t)-1)
-
 /*
  * Parses text (well-formed, after the caller's normaliser) with root element root into
  * row. E_BADREQ with the line of the first error; fields read before it stay in row.
@@ -69,7 +37,7 @@ struct xml_elem {
  * entities other than the five, are refused; nothing external is loaded.
  */
 enum err xml_parse(struct arena *, const char *text, size_t n, const char *root,
-    const struct xml_elem *table, void *row, void *ctx, struct fail *);
+    const struct field *table, void *row, void *ctx, struct fail *);
 
 /* Returns the text between the first <tag> and </tag>, untrimmed; NULL if absent. */
 char *xml_between(struct arena *, const char *text, const char *tag);

@@ -86,20 +86,20 @@ static bool prefs_normalise(
 
 /* Values read before an error count. */
 static void prefs_read(
-    struct arena *a, const struct normal *nm, const struct xml_elem *table, void *row)
+    struct arena *a, const struct normal *nm, const struct field *table, void *row)
 {
 	struct fail f = { 0 };
 
 	(void)xml_parse(a, nm->text.p, nm->text.n, root, table, row, NULL, &f);
 }
 
-static bool element_is_number(const struct xml_elem *e, const char *text)
+static bool element_is_number(const struct field *e, const char *text)
 {
 	int64_t whole;
 	double x;
 
-	return e->type == XML_F64 ? text_f64(text, &x) :
-	                            text_wire_i64(text, INT32_MIN, INT32_MAX, &whole);
+	return e->type == FIELD_F64 ? text_f64(text, &x) :
+	                              text_wire_i64(text, INT32_MIN, INT32_MAX, &whole);
 }
 
 /*
@@ -107,21 +107,21 @@ static bool element_is_number(const struct xml_elem *e, const char *text)
  * unset. Returns the first one for a message; NULL if there is none.
  */
 static const char *prefs_bad_number(
-    struct arena *a, const struct normal *nm, const struct xml_elem *table, void *row)
+    struct arena *a, const struct normal *nm, const struct field *table, void *row)
 {
 	const char *bad = NULL;
 
 	for (; table->name != NULL; table++) {
 		char *text;
 
-		if (table->type != XML_F64 && table->type != XML_I32)
+		if (table->type != FIELD_F64 && table->type != FIELD_I32)
 			continue;
 		text = xml_between(a, nm->text.p, table->name);
 		text = text == NULL ? NULL :
 		                      text_trim(text_decode(a, text, strlen(text)));
 		if (text == NULL || element_is_number(table, text))
 			continue;
-		if (table->seen_off != XML_UNSEEN && table->seen_off != 0)
+		if (table->seen_off != 0)
 			*(bool *)(void *)((char *)row + table->seen_off) = false;
 		if (bad == NULL && text[0] != '\0')
 			bad = arena_printf(

@@ -59,7 +59,7 @@ static const char *gui_asked(struct client *c, struct dialog *d, const char *ins
 
 static void is_well_formed(struct client *c, const char *name, const char *text)
 {
-	static const struct xml_elem none[] = { { .name = NULL } };
+	static const struct field none[] = { { .name = NULL } };
 	char row[8];
 
 	ck_assert_msg(xml_parse(&c->scratch, text, strlen(text), "boinc_gui_rpc_reply",

@@ -57,53 +57,50 @@ static void net_done(void *row, void *ctx)
 
 #define OFF(T, m) .off = offsetof(struct T, m)
 
-static const struct xml_elem file_fields[] = {
-	{ .name = "name", .type = XML_STR, OFF(file, name), .max = 20 },
-	{ .name = "nbytes", .type = XML_I64, OFF(file, nbytes), .min = 0, .max = 1e15 },
+static const struct field file_fields[] = {
+	{ .name = "name", .type = FIELD_TEXT, OFF(file, name), .max = 20 },
+	{ .name = "nbytes", .type = FIELD_I64, OFF(file, nbytes) },
 	{ 0 },
 };
-static const struct xml_elem result_fields[] = {
-	{ .name = "name", .type = XML_STR, OFF(result, name), .max = 20 },
-	{ .name = "state",
-	    .type = XML_I32,
-	    OFF(result, state),
-	    .seen_off = XML_UNSEEN },
+static const struct field result_fields[] = {
+	{ .name = "name", .type = FIELD_TEXT, OFF(result, name), .max = 20 },
+	{ .name = "state", .type = FIELD_I32, OFF(result, state) },
 	{ .name = "file_info",
-	    .type = XML_LIST,
+	    .type = FIELD_ROWS,
 	    OFF(result, files),
 	    .size = sizeof(struct file),
 	    .child = file_fields },
 	{ 0 },
 };
-static const struct xml_elem net_fields[] = {
-	{ .name = "up", .type = XML_F64, OFF(net, up) },
-	{ .name = "down", .type = XML_F64, OFF(net, down) },
+static const struct field net_fields[] = {
+	{ .name = "up", .type = FIELD_F64, OFF(net, up) },
+	{ .name = "down", .type = FIELD_F64, OFF(net, down) },
 	{ 0 },
 };
-static const struct xml_elem more_fields[] = {
-	{ .name = "i64", .type = XML_I64, OFF(doc, i64) },
+static const struct field more_fields[] = {
+	{ .name = "i64", .type = FIELD_I64, OFF(doc, i64) },
 	{ 0 },
 };
-static const struct xml_elem doc_fields[] = {
-	{ .name = "name", .type = XML_STR, OFF(doc, name), .max = 10 },
-	{ .name = "anonymous", .type = XML_BOOL, OFF(doc, anonymous) },
-	{ .name = "i32", .type = XML_I32, OFF(doc, i32), .min = -10, .max = 100 },
-	{ .name = "f64", .type = XML_F64, OFF(doc, f64), .min = -1e300, .max = 1e300 },
+static const struct field doc_fields[] = {
+	{ .name = "name", .type = FIELD_TEXT, OFF(doc, name), .max = 10 },
+	{ .name = "anonymous", .type = FIELD_FLAG, OFF(doc, anonymous) },
+	{ .name = "i32", .type = FIELD_I32, OFF(doc, i32) },
+	{ .name = "f64", .type = FIELD_F64, OFF(doc, f64) },
 	{ .name = "net",
-	    .type = XML_GROUP,
+	    .type = FIELD_ROW,
 	    OFF(doc, net),
 	    .child = net_fields,
 	    .done = net_done,
 	    .seen_off = offsetof(struct doc, saw_net) },
-	{ .name = "more", .type = XML_GROUP, .child = more_fields },
+	{ .name = "more", .type = FIELD_ROW, .child = more_fields },
 	{ .name = "result",
-	    .type = XML_LIST,
+	    .type = FIELD_ROWS,
 	    OFF(doc, results),
 	    .size = sizeof(struct result),
 	    .child = result_fields,
 	    .done = result_done },
 	{ .name = "few",
-	    .type = XML_LIST,
+	    .type = FIELD_ROWS,
 	    OFF(doc, few),
 	    .max = 3,
 	    .size = sizeof(struct file),
@@ -180,8 +177,9 @@ static const struct {
 	{ "09", -7 },
 	{ "-10", -10 },
 	{ "100", 100 },
-	{ "101", -7 },
-	{ "-11", -7 },
+	{ "2147483647", INT32_MAX },
+	{ "2147483648", -7 },
+	{ "-2147483649", -7 },
 	{ "0x5", 5 },
 	{ "0x", -7 },
 	{ "5x", -7 },
@@ -214,7 +212,7 @@ static const struct {
 	{ "1e400", 0 },
 	{ "1.#INF00", 0 },
 	{ "-1.#IND00", 0 },
-	{ "1e301", -7 },
+	{ "1e301", 1e301 },
 	{ "1.5 GB", -7 },
 	{ "", -7 },
 	{ "0x1p4", -7 },
