@@ -445,7 +445,7 @@ static enum err input_file_info(struct input *in, const struct tmpl_elem *info)
 }
 
 static const struct field wu_params[] = {
-#define WU(name, type) { #name, FIELD_OF(struct workunit, name) },
+#define WU(name) { #name, FIELD_OF(struct workunit, name) },
 #include "proto/blob_wu.def"
 #undef WU
 };

@@ -682,7 +682,7 @@ static bool lint_all(struct linter *l)
 static void lint_read_limit(struct linter *l, const struct xml_span *e)
 {
 	static const struct field cols[] = {
-#define WU(name, type) { #name, FIELD_OF(struct workunit, name) },
+#define WU(name) { #name, FIELD_OF(struct workunit, name) },
 #include "proto/blob_wu.def"
 #undef WU
 	};

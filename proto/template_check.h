@@ -44,7 +44,7 @@ enum err job_limits_load(
 
 /* Columns that an input template may name, in the order of blob_wu.def. */
 enum wu_limit {
-#define WU(name, type) WU_LIMIT_##name,
+#define WU(name) WU_LIMIT_##name,
 #include "proto/blob_wu.def"
 #undef WU
 	WU_LIMITS

@@ -16,8 +16,8 @@ static const char family[] = "locus trace ", end_line[] = "end\n";
 #define VIEW(kind, type)                                                               \
 	typedef type row_##kind;                                                       \
 	static const struct field kind##_cols[] = {
-#define COL(kind, name, type)   { #name, FIELD_OF(row_##kind, name) },
-#define FIELD(kind, name, type) { #name, FIELD_OF(row_##kind, name) },
+#define COL(kind, name, type) { #name, FIELD_OF(row_##kind, name) },
+#define FIELD(kind, name)     { #name, FIELD_OF(row_##kind, name) },
 #define ROW_END(kind)                                                                  \
 	}                                                                              \
 	;                                                                              \

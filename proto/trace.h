@@ -33,7 +33,7 @@ enum trace_section {
 };
 
 #define VIEW(kind, type)
-#define FIELD(kind, member, type)
+#define FIELD(kind, member)
 #define VIEW_END(kind)
 #define ROW(kind)               struct trace_##kind {
 #define COL(kind, column, type) col_##type column;
