@@ -804,6 +804,7 @@ unit_tests = \
 	test/unit/test_lib_bells \
 	test/unit/test_lib_clock \
 	test/unit/test_lib_crypt \
+	test/unit/test_lib_field \
 	test/unit/test_lib_fs \
 	test/unit/test_lib_http \
 	test/unit/test_lib_proc \

@@ -133,9 +133,10 @@ static const char *field_set_pair(
 }
 
 static const char *field_set_number(
-    struct arena *a, const struct field *o, void *to, const char *text)
+    struct arena *a, const struct field *o, void *row, const char *text)
 {
 	bool real = field_is_real(o), good;
+	void *at = (char *)row + o->off, *given = NULL;
 	int64_t whole = 0;
 	double v = 0;
 
@@ -144,12 +145,14 @@ static const char *field_set_number(
 		v = (double)whole;
 	if (!good || !field_within(o, v))
 		return range_of(a, o, text);
-	if (o->type == FIELD_I64_GIVEN || o->type == FIELD_F64_GIVEN)
-		to = *(void **)to = NEW(a, int64_t);
-	if (real)
-		*(double *)to = v;
-	else
-		*(int64_t *)to = whole;
+	if (o->type == FIELD_I64_GIVEN)
+		given = arena_memdup(a, &whole, sizeof(whole));
+	else if (o->type == FIELD_F64_GIVEN)
+		given = arena_memdup(a, &v, sizeof(v));
+	else if (real ? !field_put_number(o, row, v) : !field_put_whole(o, row, whole))
+		return range_of(a, o, text);
+	if (given != NULL)
+		*(void **)at = given;
 	return NULL;
 }
 
@@ -239,7 +242,7 @@ const char *field_set(struct arena *a, const struct field *o, void *row, char *t
 	case FIELD_PAIR:
 		return field_set_pair(a, o, to, text);
 	default:
-		return field_set_number(a, o, to, text);
+		return field_set_number(a, o, row, text);
 	}
 }
 

@@ -59,9 +59,9 @@ struct field {
 	size_t off;
 	const char *value; /* what its value is called, "DIR"; NULL for a flag */
 	const char *help;
-	double min, max;   /* of a number; max 0: none */
+	double min, max;   /* of a number, a text's bytes, the rows; max 0: none */
 	bool above;        /* min itself is too small */
-	double scale;      /* the member is the number times this; 0 = 1 */
+	double scale;      /* of a double: the number times this; 0 = 1 */
 	bool required;     /* a text */
 	bool maybe;        /* a text, "" if it is named without a value */
 	bool cut;          /* a text longer than max is cut, else left out */
