@@ -54,7 +54,7 @@ static void class_remark(
 /* --- values: each function returns what is wrong, or NULL --- */
 
 /* "7.0.12" is 70012, "2.31" is 23100; a number without a point is used as it is. */
-static const char *read_version(const char *text, double *x)
+static const char *class_version(const char *text, double *x)
 {
 	static const char wrong[] = "it must be a version such as 70012 or 7.0.12";
 	static const double weight[] = { 10000, 100, 1 };
@@ -77,11 +77,11 @@ static const char *read_version(const char *text, double *x)
 	return wrong;
 }
 
-static const char *read_number(
+static const char *class_number(
     struct arena *a, const struct field *el, const char *text, double *x)
 {
 	if (el->value[0] == 'V') { /* VERSION, VERSIONS */
-		const char *why = read_version(text, x);
+		const char *why = class_version(text, x);
 
 		if (why != NULL)
 			return why;
@@ -113,7 +113,7 @@ static const char *add_number(
 	return NULL;
 }
 
-static const char *set_text(
+static const char *class_text(
     struct arena *a, const struct field *el, const char *text, struct plan_class *pc)
 {
 	const struct text_list *list = (const void *)((const char *)pc + el->off);
@@ -137,7 +137,7 @@ static const char *set_value(
 	switch (el->type) {
 	case FIELD_TEXT:
 	case FIELD_LIST:
-		return set_text(a, el, text, pc);
+		return class_text(a, el, text, pc);
 	case FIELD_PATTERN:
 		*(const struct pattern **)member = pattern_compile(a, text, &why);
 		return why;
@@ -147,10 +147,10 @@ static const char *set_value(
 		field_put_whole(el, pc, x != 0);
 		return NULL;
 	case FIELD_NUMBERS:
-		why = read_number(a, el, text, &x);
+		why = class_number(a, el, text, &x);
 		return add_number(a, member, why, x);
 	default:
-		why = read_number(a, el, text, &x);
+		why = class_number(a, el, text, &x);
 		if (why == NULL)
 			field_put_number(el, pc, x);
 		return why;

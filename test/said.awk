@@ -85,7 +85,7 @@ FNR == 1 {
 	page = FILENAME ~ /^html\//
 }
 # Commands, their options and the columns that they print.
-/^[a-z#]/ { helps = /^(static )?const struct (cmd|field|listing_column) / || /^#define [A-Z]*_COLUMNS / }
+/^[a-z#]/ { helps = /^(static )?const struct (cmd|field|listing_column) [a-z]/ || /^#define [A-Z]*_COLUMNS / }
 page {
 	# What is no comment is for whoever reads the page.
 	sub(/^[ \t]*#.*/, "")
