@@ -148,8 +148,8 @@ static void value_col(struct arena *a, const struct field *c, char *value, char 
 	else
 		value_arg(a,
 		    c->type == FIELD_TEXT ? ARG_STR :
-		    c->type == FIELD_F64 ? ARG_F64 :
-					 ARG_I64,
+		    c->type == FIELD_F64  ? ARG_F64 :
+					    ARG_I64,
 		    value, 0, row + c->off);
 }
 
