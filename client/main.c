@@ -159,6 +159,13 @@ static int run_host(struct client *c, uint64_t seed)
 	           0;
 }
 
+static enum err attach_and_connect(struct client *c)
+{
+	TRY(client_attach(c));
+	return net_open("BOINC client (x86_64-pc-linux-gnu 8.0.0) (locus-client)",
+	    &c->net, &c->fail);
+}
+
 int main(int argc, char **argv)
 {
 	static struct client c;
@@ -183,10 +190,7 @@ int main(int argc, char **argv)
 	if (e == OK && c.options.detach != NULL)
 		return detach_and_save(&c);
 	if (e == OK)
-		e = client_attach(&c);
-	if (e == OK)
-		e = net_open("BOINC client (x86_64-pc-linux-gnu 8.0.0) (locus-client)",
-		    &c.net, &c.fail);
+		e = attach_and_connect(&c);
 	if (e != OK) {
 		fprintf(stderr, "locus-client: %s\n", c.fail.detail);
 		return err_exit(e);

@@ -125,10 +125,9 @@ static enum err place_app_file(struct client *c, const struct cproject *p,
 	int fd;
 	enum err e = open_path(c, dir, ref, &path);
 
-	if (e == OK && ref->copy_file)
-		e = fs_copy(from, path, 0644, &c->fail);
-	else if (e == OK)
-		e = write_link(c, p, path, ref);
+	if (e == OK)
+		e = ref->copy_file ? fs_copy(from, path, 0644, &c->fail) :
+		                     write_link(c, p, path, ref);
 	if (e != OK && e != E_NOTFOUND)
 		return e;
 	e = app_file_open(c, p, f, ref->copy_file && e == OK ? path : from, &fd);

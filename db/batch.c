@@ -104,12 +104,10 @@ static enum err all_at_once(
 	MYSQL_STMT *st;
 	unsigned n = (unsigned)b->n, one = 0;
 	size_t nparams = 0;
-	enum err e = stmt_prepare(db, b->id, 0, &st, f);
+	enum err e = OK;
 
-	if (e == OK)
-		e = conn_in_time(db, stmt_infos[b->id].name, f);
-	if (e != OK)
-		return e;
+	TRY(stmt_prepare(db, b->id, 0, &st, f));
+	TRY(conn_in_time(db, stmt_infos[b->id].name, f));
 	db->count++;
 	arena_reset(&db->scratch);
 	rows = NEWN(&db->scratch, MYSQL_BIND *, b->n);

@@ -184,14 +184,11 @@ static enum err row_name_check(const char *what, const char *name, struct fail *
 
 enum err file_insert(struct db *db, struct file *file, struct fail *f)
 {
-	enum err e = row_name_check("file", file->name, f);
-
 	file->id = 0; /* assigned by the database, also on a retry */
-	if (e == OK)
-		e = db_exec(db, f, NULL, FILE_INSERT, .file = file);
-	if (e == OK)
-		file->id = db_insert_id(db);
-	return e;
+	TRY(row_name_check("file", file->name, f));
+	TRY(db_exec(db, f, NULL, FILE_INSERT, .file = file));
+	file->id = db_insert_id(db);
+	return OK;
 }
 
 enum err file_by_name(struct db *db, struct arena *a, const char *name,

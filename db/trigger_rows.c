@@ -75,11 +75,11 @@ static enum err rows_raise(
 	arena_free(&a);
 	if (e != OK || since >= 0)
 		return e;
-	e = db_exec_like(t->db, f, &affected, stmts[of].raise, TRIGGER_RAISE_NEED_WORK,
-	    .now = clock_now(), .name = name);
-	if (e == OK && affected == 0)
+	TRY(db_exec_like(t->db, f, &affected, stmts[of].raise, TRIGGER_RAISE_NEED_WORK,
+	    .now = clock_now(), .name = name));
+	if (affected == 0)
 		return FAIL(f, E_NOTFOUND, "%s is not a file of this project", name);
-	return e;
+	return OK;
 }
 
 static enum err rows_change_once(const struct triggers *t, enum trigger_op op,

@@ -59,24 +59,27 @@ enum err password_token_user(
 	    db, f, userid, PASSWORD_TOKEN_USER, .token = digest, .now = now);
 }
 
-enum err password_token_use(struct db *db, const char *digest, int64_t userid,
+static enum err spend_token(struct db *db, const char *digest, int64_t userid,
     const char *passwd_hash, struct fail *f)
 {
 	int64_t deleted = 0;
-	enum err e = db_begin(db, f);
 
-	if (e == OK)
-		e = db_exec(db, f, &deleted, PASSWORD_TOKEN_DELETE, .token = digest,
-		    .userid = userid);
-	if (e == OK && deleted != 1)
-		e = FAIL(f, E_NOTFOUND, "the token has been used");
-	if (e == OK)
-		e = db_exec(db, f, NULL, PASSWORD_TOKENS_VOID, .userid = userid);
-	if (e == OK)
-		e = db_exec(db, f, NULL, USER_RESET_PASSWD, .passwd_hash = passwd_hash,
-		    .id = userid);
-	if (e == OK)
-		e = db_commit(db, f);
+	TRY(db_begin(db, f));
+	TRY(db_exec(
+	    db, f, &deleted, PASSWORD_TOKEN_DELETE, .token = digest, .userid = userid));
+	if (deleted != 1)
+		return FAIL(f, E_NOTFOUND, "the token has been used");
+	TRY(db_exec(db, f, NULL, PASSWORD_TOKENS_VOID, .userid = userid));
+	TRY(db_exec(
+	    db, f, NULL, USER_RESET_PASSWD, .passwd_hash = passwd_hash, .id = userid));
+	return db_commit(db, f);
+}
+
+enum err password_token_use(struct db *db, const char *digest, int64_t userid,
+    const char *passwd_hash, struct fail *f)
+{
+	enum err e = spend_token(db, digest, userid, passwd_hash, f);
+
 	if (e != OK)
 		db_rollback(db);
 	return e;
@@ -175,21 +178,25 @@ enum err account_had_email(
 	return db_number(db, f, &id, ADDRESS_GIVEN_UP, .since = since, .email = email);
 }
 
+static enum err insert_account_rows(
+    struct db *db, struct user *u, const char *source, struct fail *f)
+{
+	TRY(db_begin(db, f));
+	TRY(user_insert(db, u, f));
+	if (u->teamid != 0)
+		TRY(db_exec(db, f, NULL, TEAM_DELTA_INSERT, .userid = u->id,
+		    .teamid = u->teamid, .now = u->create_time));
+	if (source != NULL)
+		TRY(db_exec(db, f, NULL, CONSENT_INSERT, .userid = u->id,
+		    .now = u->create_time, .source = source));
+	return db_commit(db, f);
+}
+
 enum err account_insert(
     struct db *db, struct user *u, const char *source, struct fail *f)
 {
-	enum err e = db_begin(db, f);
+	enum err e = insert_account_rows(db, u, source, f);
 
-	if (e == OK)
-		e = user_insert(db, u, f);
-	if (e == OK && u->teamid != 0)
-		e = db_exec(db, f, NULL, TEAM_DELTA_INSERT, .userid = u->id,
-		    .teamid = u->teamid, .now = u->create_time);
-	if (e == OK && source != NULL)
-		e = db_exec(db, f, NULL, CONSENT_INSERT, .userid = u->id,
-		    .now = u->create_time, .source = source);
-	if (e == OK)
-		e = db_commit(db, f);
 	if (e != OK)
 		db_rollback(db);
 	return e;

@@ -24,10 +24,9 @@ enum err workunit_insert(
 	if (!wu_name_fits(wu->name, f))
 		return f->code;
 	wu->id = 0; /* assigned by the database, also on a retry */
-	enum err e = db_exec(db, f, NULL, WU_INSERT, .wu = wu, .xml_doc = xml_doc);
-	if (e == OK)
-		wu->id = db_insert_id(db);
-	return e;
+	TRY(db_exec(db, f, NULL, WU_INSERT, .wu = wu, .xml_doc = xml_doc));
+	wu->id = db_insert_id(db);
+	return OK;
 }
 
 static int wu_named_order(const void *a, const void *b)

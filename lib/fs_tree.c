@@ -342,29 +342,38 @@ static enum err empty_dir(struct removal *r, int fd, int depth)
 	return e;
 }
 
+/* Empties the directory if it, or the open directory dir that holds it, is marked. */
+static enum err empty_marked(struct removal *r, int dir)
+{
+	int fd;
+
+	r->mount = mount_of(r->top);
+	if (r->mount != mount_of(dir))
+		return FAIL(r->f, E_DENIED, "%s is a mount point, which is not removed",
+		    r->path);
+	if (!has_mark(r->top) && !has_mark(dir))
+		return FAIL(r->f, E_DENIED,
+		    "%s is not removed: it holds no file %s, so we did not make it",
+		    r->path, FS_MARK);
+	fd = fcntl(r->top, F_DUPFD_CLOEXEC, 0);
+	if (fd < 0)
+		return removal_failed(r, r->path);
+	TRY(empty_dir(r, fd, 0));
+	if (unlinkat(r->top, FS_MARK, 0) < 0 && errno != ENOENT)
+		return removal_failed(r, FS_MARK);
+	return OK;
+}
+
 /* Removes name from the open directory dir if either of the two is marked. */
 static enum err remove_top(int dir, const char *name, const char *path, struct fail *f)
 {
 	struct removal r = { .top = open_dir(dir, name), .path = path, .f = f };
-	enum err e = OK;
-	int fd;
+	enum err e;
 
 	if (r.top < 0)
 		return errno == ENOENT ? OK :
 		                         FAIL_ERRNO(f, "opening %s to remove it", path);
-	r.mount = mount_of(r.top);
-	if (r.mount != mount_of(dir))
-		e = FAIL(
-		    f, E_DENIED, "%s is a mount point, which is not removed", path);
-	else if (!has_mark(r.top) && !has_mark(dir))
-		e = FAIL(f, E_DENIED,
-		    "%s is not removed: it holds no file %s, so we did not make it",
-		    path, FS_MARK);
-	fd = e == OK ? fcntl(r.top, F_DUPFD_CLOEXEC, 0) : -1;
-	if (e == OK)
-		e = fd < 0 ? removal_failed(&r, path) : empty_dir(&r, fd, 0);
-	if (e == OK && unlinkat(r.top, FS_MARK, 0) < 0 && errno != ENOENT)
-		e = removal_failed(&r, FS_MARK);
+	e = empty_marked(&r, dir);
 	close(r.top);
 	if (e == OK && unlinkat(dir, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
 		e = removal_failed(&r, path);

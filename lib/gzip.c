@@ -199,6 +199,13 @@ static enum err gzip_copy(
 	return OK;
 }
 
+/* Gives the complete file its name, also on disk. */
+static enum err gzip_name(const char *part, const char *to, struct fail *f)
+{
+	TRY(fs_rename_new(part, to, f));
+	return fs_sync_dir(to, f);
+}
+
 enum err gzip_file(const char *from, const char *to, unsigned mode, struct fail *f)
 {
 	char part[PATH_MAX];
@@ -218,9 +225,7 @@ enum err gzip_file(const char *from, const char *to, unsigned mode, struct fail 
 	gzip_free(g);
 	close(fd);
 	if (e == OK)
-		e = fs_rename_new(part, to, f);
-	if (e == OK)
-		e = fs_sync_dir(to, f);
+		e = gzip_name(part, to, f);
 	if (e != OK)
 		unlink(part);
 	return e;

@@ -276,21 +276,24 @@ static void close_ours(struct proc_child *c)
 	close_fd(&c->err);
 }
 
+static enum err start_with(
+    const struct proc_run *r, int theirs[], struct proc_child *c, struct fail *f)
+{
+	TRY(io_make(&r->in, IN, &c->in, &theirs[IN], f));
+	TRY(io_make(&r->out, OUT, &c->out, &theirs[OUT], f));
+	TRY(io_make(&r->err, ERR, &c->err, &theirs[ERR], f));
+	if (r->given != NULL)
+		TRY(memory_file(r->given, strlen(r->given), &theirs[EXTRA], f));
+	return child_start(r, theirs, c, f);
+}
+
 enum err proc_start(const struct proc_run *r, struct proc_child *c, struct fail *f)
 {
 	int theirs[] = { -1, -1, -1, -1 };
 	enum err e;
 
 	*c = (struct proc_child){ 0, -1, -1, -1 };
-	e = io_make(&r->in, IN, &c->in, &theirs[IN], f);
-	if (e == OK)
-		e = io_make(&r->out, OUT, &c->out, &theirs[OUT], f);
-	if (e == OK)
-		e = io_make(&r->err, ERR, &c->err, &theirs[ERR], f);
-	if (e == OK && r->given != NULL)
-		e = memory_file(r->given, strlen(r->given), &theirs[EXTRA], f);
-	if (e == OK)
-		e = child_start(r, theirs, c, f);
+	e = start_with(r, theirs, c, f);
 	for (size_t i = 0; i < N(theirs); i++)
 		close_fd(&theirs[i]);
 	if (e != OK) {

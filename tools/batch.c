@@ -456,22 +456,26 @@ static bool batch_over(const struct batch_view *v)
 	       v->open_jobs == 0;
 }
 
+static enum err count_again(struct cmd_ctx *x, const char *arg, struct batch_view *v)
+{
+	struct row_job_batch *row;
+
+	TRY(db_ready(x->db, x->f));
+	TRY(batch_find(x, arg, &row));
+	return batch_count(x, row, false, v);
+}
+
 /* Counts again and again, until the batch is over or the time has passed. */
 static enum err wait_for_batch(
     struct cmd_ctx *x, const char *arg, int64_t end_ms, struct batch_view *v)
 {
 	struct progress p = progress_begin("waiting for jobs", 0);
-	struct row_job_batch *row;
 	enum err e = OK;
 
 	for (;;) {
 		int64_t began = clock_mono_ms(), now, pause;
 
-		e = db_ready(x->db, x->f);
-		if (e == OK)
-			e = batch_find(x, arg, &row);
-		if (e == OK)
-			e = batch_count(x, row, false, v);
+		e = count_again(x, arg, v);
 		now = clock_mono_ms();
 		if (e == OK) {
 			p.total = v->jobs;
@@ -799,6 +803,13 @@ static enum err collect_all(struct collecting *c, const struct batch_view *v)
 	return e;
 }
 
+static enum err collect_to(struct collecting *c, const struct batch_view *v, int fd)
+{
+	TRY(tar_create(fd, &c->tar, c->x->f));
+	TRY(collect_all(c, v));
+	return tar_end(c->tar, c->x->f);
+}
+
 /* Writes the archive beside its place, and renames it when it is whole. */
 static enum err collect_archive(
     struct collecting *c, const struct batch_view *v, const char *path)
@@ -814,11 +825,7 @@ static enum err collect_archive(
 	fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (fd < 0)
 		return FAIL_ERRNO(f, "creating %s", part);
-	e = tar_create(fd, &c->tar, f);
-	if (e == OK)
-		e = collect_all(c, v);
-	if (e == OK)
-		e = tar_end(c->tar, f);
+	e = collect_to(c, v, fd);
 	tar_free(c->tar);
 	c->tar = NULL;
 	if (e == OK && fsync(fd) < 0)

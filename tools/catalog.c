@@ -62,6 +62,14 @@ enum err tools_user(struct cmd_ctx *x, const char *arg, struct user **u)
 	                         e;
 }
 
+static enum err work_once(
+    struct cmd_ctx *x, enum err (*work)(struct cmd_ctx *, void *), void *arg)
+{
+	TRY(db_ready(x->db, x->f));
+	TRY(db_begin(x->db, x->f));
+	return work(x, arg);
+}
+
 static enum err transact(
     struct cmd_ctx *x, enum err (*work)(struct cmd_ctx *, void *), void *arg, bool dry)
 {
@@ -69,11 +77,7 @@ static enum err transact(
 	enum err e;
 
 	do {
-		e = db_ready(x->db, x->f);
-		if (e == OK)
-			e = db_begin(x->db, x->f);
-		if (e == OK)
-			e = work(x, arg);
+		e = work_once(x, work, arg);
 		if (e == OK && dry)
 			db_rollback(x->db);
 		else if (e == OK && (e = db_commit(x->db, x->f)) == E_RETRY &&

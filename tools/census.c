@@ -41,15 +41,14 @@ enum err census_triggers(struct cmd_ctx *x, struct census *c)
 	struct claim *claims;
 	char **names;
 	size_t n;
-	enum err e = trigger_claims(&t, x->a, clock_now(), &claims, &n, x->f);
 
-	if (e == OK)
-		c->claims = (int64_t)n;
-	for (size_t i = 0; i < N(dirs) && e == OK; i++) {
-		e = trigger_list(&t, x->a, dirs[i].dir, &names, &n, x->f);
+	TRY(trigger_claims(&t, x->a, clock_now(), &claims, &n, x->f));
+	c->claims = (int64_t)n;
+	for (size_t i = 0; i < N(dirs); i++) {
+		TRY(trigger_list(&t, x->a, dirs[i].dir, &names, &n, x->f));
 		*dirs[i].count = (int64_t)n;
 	}
-	return e;
+	return OK;
 }
 
 static void count_file(

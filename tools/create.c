@@ -313,29 +313,9 @@ static const struct made {
 static const char *const made_files[] = { "config.xml", IDENTITY_FILE, PLAN_CLASS_FILE,
 	SITE_FILES_RECORD, LOG_ROTATION_FILE };
 
-static enum err make_database(struct cmd_ctx *x, struct create *c)
+static enum err make_database(struct cmd_ctx *x, void *arg)
 {
-	pid_t pid = 0;
-	enum err e, e2;
-	struct fail f2 = { 0 };
-
-	if (!c->private)
-		return create_database(x, c, x->f);
-	e = short_dir_make(x->a, x->cf, x->f);
-	if (e == OK)
-		e = private_db_make(x, c->db_user, &pid, x->f);
-	if (e == OK)
-		e = create_database(x, c, x->f);
-	ctx_close(x);
-	if (pid > 0) {
-		e2 = private_db_end(x, pid, &f2);
-		if (e == OK && e2 != OK) {
-			*x->f = f2;
-			e = e2;
-		}
-	}
-	short_dir_remove(x->a, x->cf);
-	return e;
+	return create_database(x, arg, x->f);
 }
 
 static enum err create_all(struct cmd_ctx *x, struct create *c)
@@ -364,7 +344,8 @@ static enum err create_all(struct cmd_ctx *x, struct create *c)
 	TRY(create_plan_classes(x));
 	TRY(create_links(x));
 	TRY(create_web(x, c, x->f));
-	TRY(make_database(x, c));
+	TRY(c->private ? private_db_with(x, c->db_user, make_database, c) :
+			 make_database(x, c));
 	TRY(identity_now(x->a, x->cf, &id, x->f));
 	TRY(identity_write(x->a, &id, x->f));
 	/* Notes what locus destroy may remove. */

@@ -90,6 +90,11 @@ enum err create_web(struct cmd_ctx *, struct create *, struct fail *);
 enum err private_db_make(struct cmd_ctx *, const char *os_user, pid_t *, struct fail *);
 /* Starts the private server on an existing data directory. */
 enum err private_db_start(struct cmd_ctx *, pid_t *, struct fail *);
+/*
+ * Starts the server for work alone; makes it for os_user first, unless that is NULL.
+ */
+enum err private_db_with(struct cmd_ctx *, const char *os_user,
+    enum err (*work)(struct cmd_ctx *, void *), void *arg);
 /* Stops the server, by force if it does not end in time; the process is gone even on
  * failure. */
 enum err private_db_end(struct cmd_ctx *, pid_t, struct fail *);

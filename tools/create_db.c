@@ -18,6 +18,7 @@
 #include "lib/log_reader.h"
 #include "lib/proc.h"
 #include "tools/db_server.h"
+#include "tools/supervisor/supervise.h"
 #include "lib/banned.h"
 
 enum { READY_MS = 60000, END_MS = 60000, TICK_MS = 20 };
@@ -80,6 +81,31 @@ enum err private_db_end(struct cmd_ctx *x, pid_t pid, struct fail *f)
 	return OK;
 }
 
+static enum err private_db_work(struct cmd_ctx *x, const char *os_user,
+    enum err (*work)(struct cmd_ctx *, void *), void *arg, pid_t *pid)
+{
+	TRY(short_dir_make(x->a, x->cf, x->f));
+	TRY(os_user == NULL ? private_db_start(x, pid, x->f) :
+			      private_db_make(x, os_user, pid, x->f));
+	return work(x, arg);
+}
+
+enum err private_db_with(struct cmd_ctx *x, const char *os_user,
+    enum err (*work)(struct cmd_ctx *, void *), void *arg)
+{
+	struct fail f2 = { 0 };
+	pid_t pid = 0;
+	enum err e = private_db_work(x, os_user, work, arg, &pid), e2 = OK;
+
+	ctx_close(x);
+	if (pid > 0)
+		e2 = private_db_end(x, pid, &f2);
+	short_dir_remove(x->a, x->cf);
+	if (e == OK && e2 != OK)
+		*x->f = f2;
+	return e == OK ? e2 : e;
+}
+
 /* A new private server has no database for the project yet; connects to its database
  * "mysql" to create it. */
 enum err private_db_empty(struct cmd_ctx *x, struct fail *f)
@@ -132,18 +158,19 @@ enum err create_platforms(struct cmd_ctx *x, struct fail *f)
 
 enum err create_database(struct cmd_ctx *x, const struct create *c, struct fail *f)
 {
-	enum err e = c->private ? private_db_empty(x, f) : OK;
+	enum err e;
 
-	if (e == OK)
-		e = db_open(x->cf, DB_ANY_SCHEMA, &x->db, f);
+	if (c->private)
+		TRY(private_db_empty(x, f));
+	e = db_open(x->cf, DB_ANY_SCHEMA, &x->db, f);
 	if (e == E_CONFIG && !c->private)
 		return FAIL(f, E_CONFIG,
 		    "%.250s.  Create the database first, for example: CREATE DATABASE %s; and GRANT ALL ON %s.* TO the account.",
 		    f->detail, x->cf->db_name, x->cf->db_name);
-	if (e == OK)
-		e = schema_create(x->db, f);
-	if (e == OK)
-		ctx_progress(x, "created", "database %s, schema %d", x->cf->db_name,
-		    (int)SCHEMA_VERSION);
-	return e == OK ? create_platforms(x, f) : e;
+	if (e != OK)
+		return e;
+	TRY(schema_create(x->db, f));
+	ctx_progress(x, "created", "database %s, schema %d", x->cf->db_name,
+	    (int)SCHEMA_VERSION);
+	return create_platforms(x, f);
 }

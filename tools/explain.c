@@ -304,12 +304,10 @@ static enum err decide_for_host(
 	struct host *h;
 	char *text;
 	size_t n;
-	enum err e = replay_time(x, o->at, &r.at);
+	enum err e;
 
-	if (e == OK)
-		e = traces_of_host(x, hostid, &last, &n);
-	if (e != OK)
-		return e;
+	TRY(replay_time(x, o->at, &r.at));
+	TRY(traces_of_host(x, hostid, &last, &n));
 	e = tools_host(x, hostid, &h);
 	if (e != OK)
 		return e;

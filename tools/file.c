@@ -484,11 +484,8 @@ static enum err detail_load(struct cmd_ctx *x, const char *name, struct file_det
 	if (e != OK)
 		return e;
 	int64_t id = row->id;
-	e = db_row(x->db, x->a, x->f, &tally, FILE_TALLY, .fileset_id = id);
-	if (e == OK)
-		e = db_row(x->db, x->a, x->f, &wus, FILE_WU_COUNTS, .fileset_id = id);
-	if (e != OK)
-		return e;
+	TRY(db_row(x->db, x->a, x->f, &tally, FILE_TALLY, .fileset_id = id));
+	TRY(db_row(x->db, x->a, x->f, &wus, FILE_WU_COUNTS, .fileset_id = id));
 	for (enum trigger t = 0; t < TRIGGER__MAX && e == OK; t++) {
 		int64_t age_s = -1;
 

@@ -562,25 +562,24 @@ static enum err copy_file(struct cmd_ctx *x, const struct staged *s, bool move)
 	enum err e;
 
 	*strrchr(dir, '/') = '\0';
-	e = fs_mkdirs(dir, 0755, x->f);
-	if (e == OK && !s->there && !(move && link_file(s))) {
+	TRY(fs_mkdirs(dir, 0755, x->f));
+	if (!s->there && !(move && link_file(s))) {
 		e = s->known ? fs_copy(s->path, s->to, 0644, x->f) :
 		               fs_copy_new(s->path, s->to, 0644, x->f);
 		if (e == E_RACE)
 			return FAIL(x->f, E_RACE,
 			    "somebody else is adding %s at this moment", s->name);
-		if (e == OK)
-			e = md5_file(s->to, md5, &n, x->f);
-		if (e == OK && strcmp(md5, s->md5) != 0) {
+		if (e != OK)
+			return e;
+		TRY(md5_file(s->to, md5, &n, x->f));
+		if (strcmp(md5, s->md5) != 0) {
 			fs_unlink(s->to, NULL);
 			return FAIL(x->f, E_BADREQ,
 			    "%s changed while it was being copied", s->path);
 		}
 	}
-	if (e == OK)
-		e = fs_write(arena_printf(x->a, "%s.md5", s->to), text, strlen(text),
-		    0644, x->f);
-	return e;
+	return fs_write(
+	    arena_printf(x->a, "%s.md5", s->to), text, strlen(text), 0644, x->f);
 }
 
 static enum err insert_file(struct cmd_ctx *x, void *arg)

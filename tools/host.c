@@ -92,18 +92,14 @@ static enum err host_detail_load(struct cmd_ctx *x, int64_t id, struct host_deta
 	e = user_by_id(x->db, x->a, s->host->userid, &s->user, x->f);
 	if (e == E_NOTFOUND)
 		e = OK;
-	if (e == OK)
-		e = db_row(x->db, x->a, x->f, &row, HOST_TALLY, .hostid = id);
-	if (e == OK)
-		e = ledger_of_host(x->db, x->a, id, &s->sent, x->f);
-	if (e == OK)
-		e = db_query(x->db, x->a, x->f, &s->files, &s->nfiles, FILES_ON_HOST,
-		    .hostid = id);
-	if (e == OK)
-		e = db_query(
-		    x->db, x->a, x->f, &s->jobs, &s->njobs, JOBS_ON_HOST, .hostid = id);
 	if (e != OK)
 		return e;
+	TRY(db_row(x->db, x->a, x->f, &row, HOST_TALLY, .hostid = id));
+	TRY(ledger_of_host(x->db, x->a, id, &s->sent, x->f));
+	TRY(db_query(
+	    x->db, x->a, x->f, &s->files, &s->nfiles, FILES_ON_HOST, .hostid = id));
+	TRY(db_query(
+	    x->db, x->a, x->f, &s->jobs, &s->njobs, JOBS_ON_HOST, .hostid = id));
 	s->tally = *row;
 	TRY(host_ends_lately(x->db, x->a, &row, &n, &s->all, x->f));
 	for (size_t i = 0; i < n; i++)
@@ -635,15 +631,13 @@ static enum err host_message_run(
 	int64_t now = clock_now();
 	char *text;
 	size_t n;
-	enum err e = fs_read(x->a, args[1], MESSAGE_MAX, &text, &n, x->f);
+	enum err e;
 
 	(void)opts, (void)nargs;
-	if (e == OK)
-		e = check_lines(x, args[1], text, n);
-	if (e == OK)
-		e = ctx_db(x);
-	if (e == OK)
-		e = result_by_name(x->db, x->a, args[0], &r, x->f);
+	TRY(fs_read(x->a, args[1], MESSAGE_MAX, &text, &n, x->f));
+	TRY(check_lines(x, args[1], text, n));
+	TRY(ctx_db(x));
+	e = result_by_name(x->db, x->a, args[0], &r, x->f);
 	if (e == E_NOTFOUND)
 		return ctx_not_found(x, "there is no result %s", args[0]);
 	if (e != OK)

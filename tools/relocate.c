@@ -206,10 +206,9 @@ static enum err edit_conf(
 
 /* --- URLs in the rows --- */
 
-enum err relocate_readdress(
-    struct cmd_ctx *x, const struct conf *cf, const char *from_url, const char *to_url)
+static enum err readdress_all(
+    struct cmd_ctx *x, const struct conf *cf, char *old, char *new)
 {
-	char *old = arena_strdup(x->a, from_url), *new = arena_strdup(x->a, to_url);
 	static const struct {
 		enum id_table of;
 		enum stmt_id set;
@@ -217,55 +216,44 @@ enum err relocate_readdress(
 		{ IDS_WORKUNITS, SQL_WUS_READDRESS },
 		{ IDS_RESULTS, SQL_LIKE(RESULTS_READDRESS, WUS_READDRESS) },
 	};
-	enum err e = db_open(cf, DB_WORK, &x->db, x->f);
 
-	if (e == OK)
-		e = db_exec(
-		    x->db, x->f, NULL, VERSIONS_READDRESS, .old = old, .new = new);
-	for (size_t i = 0; i < N(tables) && e == OK; i++)
-		for (int64_t from = IDS_BEGIN, to = from; to < IDS_END && e == OK;
-		     from = to) {
-			e = ids_ahead(x->db, tables[i].of, from, ROWS, &to, x->f);
-			if (e == OK)
-				e = db_exec_like(x->db, x->f, NULL, tables[i].set,
-				    WUS_READDRESS, .old = old, .new = new, .from = from,
-				    .to = to);
+	TRY(db_open(cf, DB_WORK, &x->db, x->f));
+	TRY(db_exec(x->db, x->f, NULL, VERSIONS_READDRESS, .old = old, .new = new));
+	for (size_t i = 0; i < N(tables); i++)
+		for (int64_t from = IDS_BEGIN, to = from; to < IDS_END; from = to) {
+			TRY(ids_ahead(x->db, tables[i].of, from, ROWS, &to, x->f));
+			TRY(db_exec_like(x->db, x->f, NULL, tables[i].set,
+			    WUS_READDRESS, .old = old, .new = new, .from = from,
+			    .to = to));
 		}
+	return OK;
+}
+
+enum err relocate_readdress(
+    struct cmd_ctx *x, const struct conf *cf, const char *from_url, const char *to_url)
+{
+	char *old = arena_strdup(x->a, from_url), *new = arena_strdup(x->a, to_url);
+	enum err e = readdress_all(x, cf, old, new);
+
 	ctx_close(x);
 	if (e == OK)
 		ctx_progress(x, "changed", "URLs of stored work: %s to %s", old, new);
 	return e;
 }
 
-static enum err readdress_rows(struct relocation *r)
+static enum err readdress_rows(struct cmd_ctx *x, void *arg)
 {
-	struct cmd_ctx *x = r->x;
+	const struct relocation *r = arg;
 
 	return relocate_readdress(x, x->cf, arena_printf(x->a, "%s/", r->old_base),
 	    arena_printf(x->a, "%s/", r->new_base));
 }
 
-/* Starts a private database server for this. */
 static enum err readdress(struct relocation *r)
 {
-	struct cmd_ctx *x = r->x;
-	struct fail f2 = { 0 };
-	pid_t pid = 0;
-	enum err e, e2 = OK;
-
-	if (!x->cf->private_servers)
-		return readdress_rows(r);
-	e = short_dir_make(x->a, x->cf, x->f);
-	if (e == OK)
-		e = private_db_start(x, &pid, x->f);
-	if (e == OK)
-		e = readdress_rows(r);
-	if (pid > 0)
-		e2 = private_db_end(x, pid, &f2);
-	short_dir_remove(x->a, x->cf);
-	if (e == OK && e2 != OK)
-		*x->f = f2;
-	return e == OK ? e2 : e;
+	return r->x->cf->private_servers ?
+	           private_db_with(r->x, NULL, readdress_rows, r) :
+	           readdress_rows(r->x, r);
 }
 
 /* --- moved --- */

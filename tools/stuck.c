@@ -245,24 +245,25 @@ static enum err each_slice(struct stuck_search *k,
 	return OK;
 }
 
+static enum err stuck_search_all(struct stuck_search *k, bool lacking)
+{
+	TRY(load_rules(k));
+	if (lacking)
+		TRY(each_slice(k, lacking_between));
+	TRY(check_set_names(k));
+	TRY(k->depth == STUCK_ALL ? each_slice(k, work_between) :
+				    work_queued(k, check_demands));
+	report_unsendable(k);
+	arena_reset(&k->round);
+	return check_targets(k);
+}
+
 enum err stuck_find(struct cmd_ctx *x, enum stuck_depth depth, bool lacking,
     const struct stuck_listener *to)
 {
 	struct stuck_search k = { .x = x, .to = to, .depth = depth };
-	enum err e = load_rules(&k);
+	enum err e = stuck_search_all(&k, lacking);
 
-	if (e == OK && lacking)
-		e = each_slice(&k, lacking_between);
-	if (e == OK)
-		e = check_set_names(&k);
-	if (e == OK)
-		e = depth == STUCK_ALL ? each_slice(&k, work_between) :
-		                         work_queued(&k, check_demands);
-	if (e == OK)
-		report_unsendable(&k);
-	arena_reset(&k.round);
-	if (e == OK)
-		e = check_targets(&k);
 	arena_free(&k.round);
 	return e;
 }

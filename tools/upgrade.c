@@ -32,13 +32,10 @@ static enum err schema_status_run(
     struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	int64_t version = 0;
-	enum err e = ctx_db_any_schema(x);
 
 	(void)opts, (void)args, (void)n;
-	if (e == OK)
-		e = schema_version(x->db, &version, x->f);
-	if (e != OK)
-		return e;
+	TRY(ctx_db_any_schema(x));
+	TRY(schema_version(x->db, &version, x->f));
 	if (version != SCHEMA_VERSION)
 		x->status = err_exit(E_CONFIG);
 	if (x->format != FORMAT_TABLE)
@@ -120,15 +117,13 @@ static enum err schema_upgrade_run(
     struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct schema_upgrade_opts *o = opts;
-	enum err e = ctx_db_any_schema(x);
-
 	(void)args, (void)n;
-	if (e == OK)
-		e = schema_upgrade(x->db, x->a, o->dry_run, print_schema_step, x->f);
-	if (e == OK && !o->dry_run)
+	TRY(ctx_db_any_schema(x));
+	TRY(schema_upgrade(x->db, x->a, o->dry_run, print_schema_step, x->f));
+	if (!o->dry_run)
 		printf(
 		    "database %s has schema %d\n", x->cf->db_name, (int)SCHEMA_VERSION);
-	return e;
+	return OK;
 }
 
 const struct cmd cmd_schema_upgrade = { .name = "schema upgrade",
@@ -166,33 +161,12 @@ static void say_schema(const char *text)
 	printf("%-9s %s\n", "schema", text);
 }
 
-static enum err upgrade_schema(struct upgrade *u)
+static enum err upgrade_schema(struct cmd_ctx *x, void *arg)
 {
-	struct cmd_ctx *x = u->x;
+	const struct upgrade *u = arg;
 
 	TRY(ctx_db_any_schema(x));
 	return schema_upgrade(x->db, x->a, u->dry_run, say_schema, x->f);
-}
-
-/* Starts the private database server for this, if the project is stopped. */
-static enum err upgrade_schema_alone(struct upgrade *u)
-{
-	struct cmd_ctx *x = u->x;
-	struct fail f2 = { 0 };
-	pid_t pid = 0;
-	enum err e = short_dir_make(x->a, x->cf, x->f), e2 = OK;
-
-	if (e == OK)
-		e = private_db_start(x, &pid, x->f);
-	if (e == OK)
-		e = upgrade_schema(u);
-	ctx_close(x);
-	if (pid > 0)
-		e2 = private_db_end(x, pid, &f2);
-	short_dir_remove(x->a, x->cf);
-	if (e == OK && e2 != OK)
-		*x->f = f2;
-	return e == OK ? e2 : e;
 }
 
 static enum err upgrade_steps(struct upgrade *u)
@@ -204,7 +178,7 @@ static enum err upgrade_steps(struct upgrade *u)
 	size_t n;
 
 	if (conf_is_installed(x->cf)) {
-		TRY(upgrade_schema(u));
+		TRY(upgrade_schema(x, u));
 		ctx_close(x);
 		TRY(install_upgrade(x, u->dry_run));
 		if (hint)
@@ -212,8 +186,10 @@ static enum err upgrade_steps(struct upgrade *u)
 			    conf_installation(x->a, x->cf).name);
 		return OK;
 	}
-	TRY(x->cf->private_servers && !running ? upgrade_schema_alone(u) :
-						 upgrade_schema(u));
+	/* A project that is stopped has no database server. */
+	TRY(x->cf->private_servers && !running ?
+		private_db_with(x, NULL, upgrade_schema, u) :
+		upgrade_schema(x, u));
 	TRY(create_site_files(x, &files, &n, x->f));
 	TRY(site_files_upgrade(x, files, n, u->dry_run, x->f));
 	if (!u->dry_run)

@@ -333,10 +333,11 @@ enum err version_insert(
 		.platformid = v->platform->id,
 		.plan_class = arena_strdup(x->a, v->class),
 		.beta = v->beta };
-	enum err e = blob_app_version(x->a, v->app->name, v->num, api_version, v->files,
-	    v->n, &row.xml_doc, x->f);
+	enum err e;
 
-	if (e == OK && v->more != NULL) {
+	TRY(blob_app_version(x->a, v->app->name, v->num, api_version, v->files, v->n,
+	    &row.xml_doc, x->f));
+	if (v->more != NULL) {
 		/* Adds elements at the end of <app_version>. */
 		static const char end[] = "</app_version>\n";
 
@@ -344,8 +345,7 @@ enum err version_insert(
 		    (int)(strlen(row.xml_doc) - (sizeof(end) - 1)), row.xml_doc,
 		    v->more, end);
 	}
-	if (e == OK)
-		e = copy_files(x, v);
+	e = copy_files(x, v);
 	if (e == OK)
 		e = app_version_insert(x->db, &row, x->f);
 	return e == E_RACE ? fail_version_taken(x, v) : e;

@@ -498,16 +498,15 @@ static enum err work_assign_run(
 {
 	const struct assign_opts *o = opts;
 	struct assigning g = { .name = args[0] };
-	enum err e = ctx_db(x);
+	enum err e;
 
 	(void)n;
-	if (e == OK)
-		e = target_find(x, &o->target, &g.target);
-	if (e == OK && g.target.given == o->none)
+	TRY(ctx_db(x));
+	TRY(target_find(x, &o->target, &g.target));
+	if (g.target.given == o->none)
 		return ctx_usage(
 		    x, "give one of --host, --user, --team, --all and --none");
-	if (e == OK)
-		e = tools_transaction(x, assign_in_tx, &g);
+	e = tools_transaction(x, assign_in_tx, &g);
 	if (e == E_NOTFOUND && g.wu == NULL && x->status == 0)
 		return ctx_not_found(x, "there is no workunit %s", args[0]);
 	if (e != OK)

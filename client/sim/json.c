@@ -214,37 +214,40 @@ static enum err read_top(struct reader *r, json_t *top, struct sim_scenario *s)
 	return e;
 }
 
+static enum err read_scenario(struct reader *r, json_t *top, struct sim_scenario *s)
+{
+	json_t *list = json_object_get(top, "projects");
+	bool cushion = json_object_get(json_object_get(top, "prefs"), "cushion_days") !=
+	               NULL;
+
+	TRY(read_top(r, top, s));
+	if (s->nprojects == 0 || s->nprojects > SIM_PROJECTS_MOST)
+		return FAIL(r->f, E_BADREQ,
+		    "%s: \"projects\" must be a list of 1 to %d projects", r->file,
+		    SIM_PROJECTS_MOST);
+	s->projects = NEWN(r->a, struct sim_project, s->nprojects);
+	for (size_t i = 0; i < s->nprojects; i++)
+		TRY(read_project(r, i, json_array_get(list, i), &s->projects[i]));
+	/* As upstream, a host keeps at least three minutes of work, and deadlines count
+	 * as earlier by the low-water mark. */
+	s->prefs.min_s = fmax(s->prefs.min_s, 180);
+	if (!cushion)
+		s->prefs.cushion_s = s->prefs.min_s;
+	return OK;
+}
+
 enum err sim_json(struct arena *a, const char *file, const char *bytes, size_t n,
     struct sim_scenario *s, struct fail *f)
 {
 	struct reader r = { a, file, f };
 	json_error_t at;
-	json_t *top = json_loadb(bytes, n, JSON_REJECT_DUPLICATES, &at), *list;
+	json_t *top = json_loadb(bytes, n, JSON_REJECT_DUPLICATES, &at);
 	enum err e;
 
-	if (!json_is_object(top)) {
-		e = top == NULL ?
-		        FAIL(f, E_BADREQ, "%s:%d: %s", file, at.line, at.text) :
-		        FAIL(f, E_BADREQ, "%s: must be an object", file);
-		json_decref(top);
-		return e;
-	}
-	e = read_top(&r, top, s);
-	list = json_object_get(top, "projects");
-	if (e == OK && (s->nprojects == 0 || s->nprojects > SIM_PROJECTS_MOST))
-		e = FAIL(f, E_BADREQ,
-		    "%s: \"projects\" must be a list of 1 to %d projects", file,
-		    SIM_PROJECTS_MOST);
-	if (e == OK)
-		s->projects = NEWN(a, struct sim_project, s->nprojects);
-	for (size_t i = 0; i < s->nprojects && e == OK; i++)
-		e = read_project(&r, i, json_array_get(list, i), &s->projects[i]);
-	/* As upstream, a host keeps at least three minutes of work, and deadlines count
-	 * as earlier by the low-water mark. */
-	s->prefs.min_s = fmax(s->prefs.min_s, 180);
-	if (e == OK &&
-	    json_object_get(json_object_get(top, "prefs"), "cushion_days") == NULL)
-		s->prefs.cushion_s = s->prefs.min_s;
+	if (top == NULL)
+		return FAIL(f, E_BADREQ, "%s:%d: %s", file, at.line, at.text);
+	e = json_is_object(top) ? read_scenario(&r, top, s) :
+	                          FAIL(f, E_BADREQ, "%s: must be an object", file);
 	json_decref(top);
 	return e;
 }

@@ -285,12 +285,13 @@ static bool is_scenario(const char *name)
  * the unusable ones. */
 static enum err compare_all(const struct sim_args *g, struct fail *f)
 {
-	json_t *list = json_array();
+	json_t *list;
 	char **names;
 	size_t n, found = 0, bad = 0;
-	enum err e = fs_list(g->a, g->dir, FILES_MOST, &names, &n, f);
 
-	for (size_t i = 0; e == OK && i < n; i++) {
+	TRY(fs_list(g->a, g->dir, FILES_MOST, &names, &n, f));
+	list = json_array();
+	for (size_t i = 0; i < n; i++) {
 		const char *path;
 
 		if (!is_scenario(names[i]))
@@ -307,17 +308,17 @@ static enum err compare_all(const struct sim_args *g, struct fail *f)
 		fprintf(stderr, "locus-client sim: %s\n", f->detail);
 		bad++;
 	}
-	if (e == OK && found == 0)
-		e = FAIL(f, E_BADREQ, "%s: contains no scenario, NAME.json or NAME.txt",
-		    g->dir);
-	if (e == OK && g->json)
+	if (found > 0 && g->json)
 		json_print(list);
 	else
 		json_decref(list);
-	if (e == OK && bad > 0)
-		e = FAIL(f, E_BADREQ, "%s: %zu of %zu scenarios could not be run",
+	if (found == 0)
+		return FAIL(f, E_BADREQ,
+		    "%s: contains no scenario, NAME.json or NAME.txt", g->dir);
+	if (bad > 0)
+		return FAIL(f, E_BADREQ, "%s: %zu of %zu scenarios could not be run",
 		    g->dir, bad, found);
-	return e;
+	return OK;
 }
 
 /* --- the command line --- */

@@ -194,6 +194,12 @@ static enum err counters_ready(struct counts *c, const struct rpc *x, struct fai
 	    &c->counters, arena_printf(x->a, "%s/" COUNTERS_FILE, x->conf->run_dir), f);
 }
 
+static enum err count_once(struct counts *c, const struct rpc *x, struct fail *f)
+{
+	TRY(counters_ready(c, x, f));
+	return count_rpc(c, x, f);
+}
+
 void counts_keep(struct counts *c, const struct rpc *x)
 {
 	struct fail f = { 0 };
@@ -201,14 +207,10 @@ void counts_keep(struct counts *c, const struct rpc *x)
 
 	if (x->conf->run_dir[0] == '\0' || x->now < c->retry_at)
 		return;
-	e = counters_ready(c, x, &f);
-	if (e == OK)
-		e = count_rpc(c, x, &f);
+	e = count_once(c, x, &f);
 	if (e == E_NOTFOUND && c->counters.file.map != NULL) { /* an admin removed it */
 		counts_close(c);
-		e = counters_ready(c, x, &f);
-		if (e == OK)
-			e = count_rpc(c, x, &f);
+		e = count_once(c, x, &f);
 	}
 	if (e == OK) {
 		c->failed = false;

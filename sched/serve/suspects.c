@@ -243,24 +243,27 @@ void suspects_close(struct suspects *s)
 	*s = (struct suspects){ 0 };
 }
 
+static enum err lock_file(struct suspects *s, struct fail *f)
+{
+	if (shared_gone(&s->file)) {
+		__atomic_store_n(&s->places, NULL, __ATOMIC_RELEASE);
+		TRY(shared_reopen(&s->file, s->path, &form, f));
+	}
+	TRY(shared_lock(&s->file, LOCK_TABLE, SHARED_WAIT_MS, f));
+	if (s->places == NULL)
+		take_over_places(s, clock_now());
+	return OK;
+}
+
 /* Locks the table; makes a new file if there is none. */
 static bool lock_table(struct suspects *s)
 {
 	struct fail f = { 0 };
-	enum err e = OK;
 
 	if (s->file.bytes == 0)
 		return false;
 	pthread_mutex_lock(&s->lock);
-	if (shared_gone(&s->file)) {
-		__atomic_store_n(&s->places, NULL, __ATOMIC_RELEASE);
-		e = shared_reopen(&s->file, s->path, &form, &f);
-	}
-	if (e == OK)
-		e = shared_lock(&s->file, LOCK_TABLE, SHARED_WAIT_MS, &f);
-	if (e == OK && s->places == NULL)
-		take_over_places(s, clock_now());
-	if (e == OK)
+	if (lock_file(s, &f) == OK)
 		return true;
 	pthread_mutex_unlock(&s->lock);
 	log_fail("suspects", &f);

@@ -122,11 +122,28 @@ static enum err mail_account(
 	return OK;
 }
 
+static enum err mail_to(struct mail_run *r, const struct mail_job *job,
+    const struct user *u, struct fail *f)
+{
+	bool link = job->kind == MAIL_PASSWORD_LINK;
+	struct mail m = { .to = u->email_addr,
+		.from = r->p.conf->admin_email,
+		.from_name = r->p.conf->long_name,
+		.now = r->now,
+		.subject = arena_printf(&r->a, "%s: %s", r->p.conf->long_name,
+		    link ? "choose a new password" : "your password has changed") };
+
+	if (link)
+		TRY(link_text(r, u, &m.text, f));
+	else
+		m.text = changed_text(r);
+	return mail_send(r, &m, f);
+}
+
 static void mail_do(struct mail_run *r, const struct mail_job *job)
 {
 	struct fail f = { 0 };
 	struct user *u = NULL;
-	struct mail m = { 0 };
 	enum err e;
 
 	r->now = clock_now();
@@ -135,21 +152,8 @@ static void mail_do(struct mail_run *r, const struct mail_job *job)
 		log_debug("mail: there is no such account");
 		return;
 	}
-	if (e == OK) {
-		m = (struct mail){ .to = u->email_addr,
-			.from = r->p.conf->admin_email,
-			.from_name = r->p.conf->long_name,
-			.now = r->now };
-		m.subject = arena_printf(&r->a, "%s: %s", r->p.conf->long_name,
-		    job->kind == MAIL_PASSWORD_LINK ? "choose a new password" :
-						      "your password has changed");
-		if (job->kind == MAIL_PASSWORD_LINK)
-			e = link_text(r, u, &m.text, &f);
-		else
-			m.text = changed_text(r);
-	}
 	if (e == OK)
-		e = mail_send(r, &m, &f);
+		e = mail_to(r, job, u, &f);
 	if (e == OK)
 		log_info("mail sent to account [USER#%lld]", (long long)u->id);
 	else

@@ -591,6 +591,18 @@ struct backing_up {
 	struct backup_target *t;
 };
 
+static enum err backup_put(struct cmd_ctx *x, const struct backing_up *w, bool opens,
+    struct backup_out *b, int *lock)
+{
+	/* The backup before an upgrade: the packages are often new already. */
+	TRY(ctx_db_any_schema(x));
+	if (opens)
+		TRY(target_open(x, w->t));
+	TRY(hold_deletions(x, lock));
+	TRY(backup_out_begin(x, w->t->fd, b, x->f));
+	return put_all(b, w->o, x->f);
+}
+
 /* Writes the archive to the target, which is opened here unless root has opened it. */
 static enum err backup_work(struct cmd_ctx *x, void *arg)
 {
@@ -599,18 +611,10 @@ static enum err backup_work(struct cmd_ctx *x, void *arg)
 	struct backup_out b = { 0 };
 	int lock = -1;
 	bool opens = t->fd < 0;
-	/* The backup before an upgrade: the packages are often new already. */
-	enum err e = ctx_db_any_schema(x);
+	enum err e;
 
 	proc_signals();
-	if (e == OK && opens)
-		e = target_open(x, t);
-	if (e == OK)
-		e = hold_deletions(x, &lock);
-	if (e == OK)
-		e = backup_out_begin(x, t->fd, &b, x->f);
-	if (e == OK)
-		e = put_all(&b, w->o, x->f);
+	e = backup_put(x, w, opens, &b, &lock);
 	backup_out_free(&b);
 	if (lock >= 0)
 		close(lock);

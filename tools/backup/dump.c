@@ -316,13 +316,15 @@ enum err dump_put(struct backup_out *b, struct dump_count *c, struct fail *f)
 	    &d.from, f));
 	e = put_pieces(b, &d, c, f);
 	e2 = tool_end(&d.from, text_base_name(tool), e != OK, &f2);
-	if (e == OK && e2 != OK)
+	if (e != OK)
+		return e;
+	if (e2 != OK)
 		return FAIL(f, E_DB, "the database was not dumped: %s", f2.detail);
-	if (e == OK && strstr(d.tail, "-- Dump completed") == NULL)
+	if (strstr(d.tail, "-- Dump completed") == NULL)
 		return FAIL(f, E_DB,
 		    "the database was not dumped completely: %s ended without its last line",
 		    tool);
-	return e;
+	return OK;
 }
 
 /* --- loading --- */

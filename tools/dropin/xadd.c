@@ -244,6 +244,13 @@ static bool is_dir(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+static enum err try_platform(struct looking *k, struct version *v, const char *platform)
+{
+	TRY(version_num_parse(k->x, v->text, &v->num));
+	TRY(tools_platform(k->x, k->c, platform, &v->platform));
+	return version_is_known(k, v) ? OK : offer_version(k, v);
+}
+
 /* A version that cannot be added does not hold up the others. */
 static void try_version(
     struct looking *k, const struct app *app, const char *number, const char *name)
@@ -251,7 +258,6 @@ static void try_version(
 	char *platform = arena_strdup(k->x->a, name), *at = strstr(platform, "__");
 	struct version v = { .app = app, .text = number, .class = "" };
 	int64_t plain;
-	enum err e;
 
 	if (at != NULL) {
 		*at = '\0';
@@ -260,14 +266,7 @@ static void try_version(
 	/* BOINC takes a number without a point for the minor one: 22489 is 224.89 */
 	if (text_i64(number, 0, INT32_MAX, &plain))
 		v.text = version_num_text(k->x->a, (int32_t)plain);
-	e = version_num_parse(k->x, v.text, &v.num);
-	if (e == OK)
-		e = tools_platform(k->x, k->c, platform, &v.platform);
-	if (e == OK && version_is_known(k, &v))
-		return;
-	if (e == OK)
-		e = offer_version(k, &v);
-	if (e != OK) {
+	if (try_platform(k, &v, platform) != OK) {
 		fprintf(stderr, "update_versions: %s: %s\n", k->dir, k->x->f->detail);
 		k->failed++;
 	}

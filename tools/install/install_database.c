@@ -197,29 +197,36 @@ static enum err fill_database(struct install *in)
 	return create_platforms(x, x->f);
 }
 
+/*
+ * Creates the database unless it is there; the mark comes first, so that a run that is
+ * killed in between can be repeated.
+ */
+static enum err make_there(struct install *in, struct db *db, const struct grant *g)
+{
+	bool there = false;
+
+	TRY(grant_database_there(db, g, &there, in->x->f));
+	if (there && !database_is_ours(in))
+		return FAIL(in->x->f, E_CONFIG,
+		    "the database %s exists, and locus create did not make it; rename it, or choose another name for the project",
+		    g->database);
+	if (!there)
+		TRY(mark_database(in));
+	return grant_database(db, g, in->x->f);
+}
+
 enum err install_database_make(struct install *in)
 {
 	struct cmd_ctx *x = in->x;
 	bool local = db_is_local(x->cf);
 
 	if (local) {
-		/* Creates the database unless it is there; the mark comes first, so
-		 * that a run that is killed in between can be repeated. */
 		struct grant g = grant_of(in);
-		bool there = false;
 		struct db *db;
 		enum err e;
 
 		TRY(open_server(in, &db));
-		e = grant_database_there(db, &g, &there, in->x->f);
-		if (e == OK && there && !database_is_ours(in))
-			e = FAIL(in->x->f, E_CONFIG,
-			    "the database %s exists, and locus create did not make it; rename it, or choose another name for the project",
-			    g.database);
-		if (e == OK && !there)
-			e = mark_database(in);
-		if (e == OK)
-			e = grant_database(db, &g, in->x->f);
+		e = make_there(in, db, &g);
 		db_close(db);
 		TRY(e);
 	}

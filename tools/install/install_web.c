@@ -480,6 +480,14 @@ static enum err enable_site(struct install *in)
 	return reload_apache(in);
 }
 
+static enum err put_site(struct install *in, const struct site_file files[2],
+    struct old_file *rules, struct old_file *site)
+{
+	TRY(replace_file(in, rules, &files[0]));
+	TRY(replace_file(in, site, &files[1]));
+	return enable_site(in);
+}
+
 enum err install_site_make(struct install *in)
 {
 	struct old_file site = { 0 }, rules = { 0 };
@@ -489,11 +497,7 @@ enum err install_site_make(struct install *in)
 	enum err e;
 
 	TRY(site_files_of(in, files));
-	e = replace_file(in, &rules, &files[0]);
-	if (e == OK)
-		e = replace_file(in, &site, &files[1]);
-	if (e == OK)
-		e = enable_site(in);
+	e = put_site(in, files, &rules, &site);
 	/* Noted only now: what Apache refuses is not taken for an edited file. */
 	if (e == OK)
 		return site_files_note(in->x, files, N(files), in->x->f);

@@ -546,13 +546,15 @@ static enum err check_jobs(struct load *l)
 	}
 	progress_end(&p);
 	job_problems_end(problems);
-	if (e == OK && problems->n > 0)
+	if (e != OK)
+		return e;
+	if (problems->n > 0)
 		return FAIL(l->x->f, E_BADREQ, "%s: %zu mistakes; nothing was added",
 		    problems->path, problems->n);
-	if (e == OK && l->counts->jobs == 0)
+	if (l->counts->jobs == 0)
 		return FAIL(
 		    l->x->f, E_BADREQ, "%s: there are no jobs in it", l->file->path);
-	return e;
+	return OK;
 }
 
 /* --- inserting --- */
@@ -717,6 +719,23 @@ static enum err release_jobs(struct load *l)
 	return e;
 }
 
+static enum err load_file(struct load *l, bool dry)
+{
+	struct job_maker *m = l->m;
+
+	m->batches.make = false;
+	TRY(check_jobs(l));
+	if (dry)
+		return OK;
+	l->staged = l->counts->jobs > STEP;
+	m->batches.make = true;
+	TRY(job_inputs_copy(&m->inputs));
+	TRY(insert_listed(l));
+	/* One may have gone before a workunit that needs it was counted. */
+	TRY(job_inputs_copy(&m->inputs));
+	return l->staged ? release_jobs(l) : OK;
+}
+
 enum err jobs_load(struct job_maker *m, struct job_file *file, bool dry,
     struct job_counts *counts, struct workunit *last)
 {
@@ -725,23 +744,31 @@ enum err jobs_load(struct job_maker *m, struct job_file *file, bool dry,
 
 	*counts = (struct job_counts){ 0 };
 	l.now = clock_now();
-	m->batches.make = false;
-	e = check_jobs(&l);
-	if (e == OK && !dry) {
-		l.staged = counts->jobs > STEP;
-		m->batches.make = true;
-		e = job_inputs_copy(&m->inputs);
-		if (e == OK)
-			e = insert_listed(&l);
-		/* One may have gone before a workunit that needs it was counted. */
-		if (e == OK)
-			e = job_inputs_copy(&m->inputs);
-		if (e == OK && l.staged)
-			e = release_jobs(&l);
-	}
+	e = load_file(&l, dry);
 	*last = l.last;
 	arena_free(&l.round);
 	return e;
+}
+
+static enum err load_one(struct load *l, const struct job_row *row, bool dry)
+{
+	struct job_maker *m = l->m;
+
+	m->batches.make = false;
+	TRY(job_make(m, &l->round, row, l->made));
+	TRY(check_known(l));
+	if (dry)
+		return OK;
+	m->batches.make = true;
+	if (l->made->batch != SIZE_MAX) {
+		TRY(job_batch_find(
+		    &m->batches, m->batches.v[l->made->batch].name, &l->made->batch));
+		if (l->made->batch != SIZE_MAX)
+			l->made->wu.batch = m->batches.v[l->made->batch].id;
+	}
+	TRY(job_inputs_copy(&m->inputs));
+	TRY(insert_step(l));
+	return job_inputs_copy(&m->inputs);
 }
 
 enum err job_load(struct job_maker *m, const struct job_row *row, bool dry,
@@ -753,24 +780,7 @@ enum err job_load(struct job_maker *m, const struct job_row *row, bool dry,
 	*counts = (struct job_counts){ .jobs = 1 };
 	l.now = clock_now();
 	l.made = NEW(&l.round, struct job_made);
-	m->batches.make = false;
-	e = job_make(m, &l.round, row, l.made);
-	if (e == OK)
-		e = check_known(&l);
-	if (e == OK && !dry) {
-		m->batches.make = true;
-		if (l.made->batch != SIZE_MAX)
-			e = job_batch_find(&m->batches,
-			    m->batches.v[l.made->batch].name, &l.made->batch);
-		if (e == OK && l.made->batch != SIZE_MAX)
-			l.made->wu.batch = m->batches.v[l.made->batch].id;
-		if (e == OK)
-			e = job_inputs_copy(&m->inputs);
-		if (e == OK)
-			e = insert_step(&l);
-		if (e == OK)
-			e = job_inputs_copy(&m->inputs);
-	}
+	e = load_one(&l, row, dry);
 	*wu = l.made->wu;
 	wu->name = arena_strdup(m->x->a, wu->name);
 	arena_free(&l.round);

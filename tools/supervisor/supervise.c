@@ -368,14 +368,11 @@ static enum err open_sup(
 		.last = cf,
 		.hear_fd = -1,
 		.journal = conf_is_installed(cf) && journal_is_stderr() };
-	if (e == OK)
-		e = fs_mkdirs(cf->log_dir, 0750, f);
-	if (e == OK)
-		e = fs_lock(state_lock_path(a, cf), lock, f);
-	if (e == OK)
-		e = services_of(a, cf, &s, &n, f);
 	if (e != OK)
 		return e;
+	TRY(fs_mkdirs(cf->log_dir, 0750, f));
+	TRY(fs_lock(state_lock_path(a, cf), lock, f));
+	TRY(services_of(a, cf, &s, &n, f));
 	procfs_read(getpid(), &x->self);
 	set_wanted(x, s, n);
 	sup_take_over(x);
