@@ -80,6 +80,15 @@ bool item_backoff_must_wait(const struct item_backoff *t, int64_t key, int64_t n
 	return item_backoff_has(t, i, key) && now < t->item[i].next_at;
 }
 
+static enum err unit_once(
+    struct daemon_ctx *x, enum err (*unit)(struct daemon_ctx *, void *), void *arg)
+{
+	TRY(db_begin(x->db, &x->fail));
+	if (x->keeper != NULL && !x->dry_run)
+		TRY(keeper_guard(x->keeper, x->db, &x->fail));
+	return unit(x, arg);
+}
+
 enum err daemon_transaction(
     struct daemon_ctx *x, enum err (*unit)(struct daemon_ctx *, void *), void *arg)
 {
@@ -87,11 +96,7 @@ enum err daemon_transaction(
 	enum err e;
 
 	do {
-		e = db_begin(x->db, &x->fail);
-		if (e == OK && x->keeper != NULL && !x->dry_run)
-			e = keeper_guard(x->keeper, x->db, &x->fail);
-		if (e == OK)
-			e = unit(x, arg);
+		e = unit_once(x, unit, arg);
 	} while (db_again(x->db, &attempt, &e, &x->fail));
 	return e;
 }

@@ -92,15 +92,15 @@ static enum err keeper_take(struct lease_keeper *k, struct fail *f)
 		.ctx = k };
 	int64_t asked_ms = clock_mono_ms();
 	bool taken;
-	enum err e = lease_take(k->db, &claim, &k->watch, &taken, f);
 
-	if (e == OK && taken)
+	TRY(lease_take(k->db, &claim, &k->watch, &taken, f));
+	if (taken)
 		keeper_held(k, claim.token, asked_ms);
-	else if (e == OK)
+	else
 		snprintf(k->why, sizeof(k->why), "%s has the lease %s",
 		    k->watch.holder[0] == '\0' ? "another instance" : k->watch.holder,
 		    k->terms.lease);
-	return e;
+	return OK;
 }
 
 /* Called by a guard, too, so without the lock. */

@@ -221,13 +221,9 @@ enum err files_by_names(struct db *db, struct arena *a, const char *const *names
 enum err fileset_insert(struct db *db, struct fileset *set, const int64_t *file_ids,
     size_t n, struct fail *f)
 {
-	enum err e = row_name_check("file set", set->name, f);
-
 	set->id = 0; /* assigned by the database, also on a retry */
-	if (e == OK)
-		e = db_exec(db, f, NULL, FILESET_INSERT, .set = set);
-	if (e != OK)
-		return e;
+	TRY(row_name_check("file set", set->name, f));
+	TRY(db_exec(db, f, NULL, FILESET_INSERT, .set = set));
 	set->id = db_insert_id(db);
 	return fileset_fill(db, set->id, file_ids, n, f);
 }

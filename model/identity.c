@@ -168,13 +168,10 @@ static enum err identity_read(
 	struct xml_node *root;
 	char *text;
 	size_t n;
-	enum err e = fs_read(a, path, FILE_MOST, &text, &n, f);
 
 	*id = (struct identity){ 0 };
-	if (e == OK)
-		e = xml_tree(a, path, text, n, &root, f);
-	if (e != OK)
-		return e;
+	TRY(fs_read(a, path, FILE_MOST, &text, &n, f));
+	TRY(xml_tree(a, path, text, n, &root, f));
 	*id = (struct identity){ .id = identity_child(a, root, "id"),
 		.dir = identity_child(a, root, "dir"),
 		.inode = strtoll(identity_child(a, root, "inode"), NULL, 10),

@@ -355,20 +355,18 @@ enum err plan_classes_parse(struct arena *a, const char *path, const char *text,
 		.seen = NEWN(a, bool, pc_nelements) };
 	struct xml_mistakes bad;
 	struct xml_node *root;
-	enum err e = xml_tree_lenient(
-	    a, path, (struct xml_source){ text, n, containers }, &root, &bad, f);
 
 	*out = r.all;
 	*remarks = NULL;
 	*nremarks = 0;
-	if (e == OK && strcmp(root->name, "plan_classes") != 0 && bad.cause != NULL)
-		e = FAIL(f, E_CONFIG, "%s", bad.cause);
-	else if (e == OK && strcmp(root->name, "plan_classes") != 0)
-		e = FAIL(f, E_CONFIG,
+	TRY(xml_tree_lenient(
+	    a, path, (struct xml_source){ text, n, containers }, &root, &bad, f));
+	if (strcmp(root->name, "plan_classes") != 0 && bad.cause != NULL)
+		return FAIL(f, E_CONFIG, "%s", bad.cause);
+	if (strcmp(root->name, "plan_classes") != 0)
+		return FAIL(f, E_CONFIG,
 		    "%s:%d: the root element must be <plan_classes>, not <%.60s>", path,
 		    root->line, root->name);
-	if (e != OK)
-		return e;
 	for (size_t i = 0; i < bad.n; i++)
 		class_remark(&r, &(struct xml_node){ .line = bad.v[i].line }, ELEMENT,
 		    bad.v[i].text);

@@ -62,7 +62,7 @@ enum err tools_user(struct cmd_ctx *x, const char *arg, struct user **u)
 	                         e;
 }
 
-static enum err work_once(
+static enum err transact_once(
     struct cmd_ctx *x, enum err (*work)(struct cmd_ctx *, void *), void *arg)
 {
 	TRY(db_ready(x->db, x->f));
@@ -77,7 +77,7 @@ static enum err transact(
 	enum err e;
 
 	do {
-		e = work_once(x, work, arg);
+		e = transact_once(x, work, arg);
 		if (e == OK && dry)
 			db_rollback(x->db);
 		else if (e == OK && (e = db_commit(x->db, x->f)) == E_RETRY &&

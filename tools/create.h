@@ -88,8 +88,6 @@ enum err create_platforms(struct cmd_ctx *, struct fail *);
 enum err create_web(struct cmd_ctx *, struct create *, struct fail *);
 /* Makes the private server's data directory and starts it; *pid is its process. */
 enum err private_db_make(struct cmd_ctx *, const char *os_user, pid_t *, struct fail *);
-/* Starts the private server on an existing data directory. */
-enum err private_db_start(struct cmd_ctx *, pid_t *, struct fail *);
 /*
  * Starts the server for work alone; makes it for os_user first, unless that is NULL.
  */

@@ -23,18 +23,8 @@
 
 enum { READY_MS = 60000, END_MS = 60000, TICK_MS = 20 };
 
-enum err private_db_make(
-    struct cmd_ctx *x, const char *os_user, pid_t *pid, struct fail *f)
-{
-	struct db_server server;
-
-	TRY(db_server_find(x->a, x->cf, &server, f));
-	TRY(db_server_install(x->a, x->cf, &server, os_user, f));
-	ctx_progress(x, "created", "database server in %s/mysql", x->cf->project_dir);
-	return private_db_start(x, pid, f);
-}
-
-enum err private_db_start(struct cmd_ctx *x, pid_t *pid, struct fail *f)
+/* Starts the private server on an existing data directory. */
+static enum err private_db_start(struct cmd_ctx *x, pid_t *pid, struct fail *f)
 {
 	int64_t end = clock_mono_ms() + READY_MS;
 	struct service s;
@@ -60,6 +50,17 @@ enum err private_db_start(struct cmd_ctx *x, pid_t *pid, struct fail *f)
 		clock_nap_ms(TICK_MS);
 	}
 	return e;
+}
+
+enum err private_db_make(
+    struct cmd_ctx *x, const char *os_user, pid_t *pid, struct fail *f)
+{
+	struct db_server server;
+
+	TRY(db_server_find(x->a, x->cf, &server, f));
+	TRY(db_server_install(x->a, x->cf, &server, os_user, f));
+	ctx_progress(x, "created", "database server in %s/mysql", x->cf->project_dir);
+	return private_db_start(x, pid, f);
 }
 
 enum err private_db_end(struct cmd_ctx *x, pid_t pid, struct fail *f)
@@ -124,7 +125,7 @@ enum err private_db_empty(struct cmd_ctx *x, struct fail *f)
 	return e;
 }
 
-enum err create_platforms(struct cmd_ctx *x, struct fail *f)
+static enum err insert_platforms(struct cmd_ctx *x, size_t *n, struct fail *f)
 {
 	static const struct {
 		const char *name, *people;
@@ -133,27 +134,34 @@ enum err create_platforms(struct cmd_ctx *x, struct fail *f)
 #include "tools/platforms.def"
 #undef PLATFORM
 	};
-	struct platform *old;
-	size_t nold;
-	enum err e;
 
-	TRY(db_query(x->db, x->a, f, &old, &nold, PLATFORMS));
-	if (nold > 0)
-		return OK;
-	e = db_begin(x->db, f);
-	for (size_t i = 0; i < N(all) && e == OK; i++) {
+	*n = N(all);
+	TRY(db_begin(x->db, f));
+	for (size_t i = 0; i < N(all); i++) {
 		struct platform p = { .name = arena_strdup(x->a, all[i].name),
 			.user_friendly_name = arena_strdup(x->a, all[i].people) };
 
-		e = platform_insert(x->db, &p, f);
+		TRY(platform_insert(x->db, &p, f));
 	}
-	if (e == OK)
-		e = db_commit(x->db, f);
-	else
+	return db_commit(x->db, f);
+}
+
+enum err create_platforms(struct cmd_ctx *x, struct fail *f)
+{
+	struct platform *old;
+	size_t n;
+	enum err e;
+
+	TRY(db_query(x->db, x->a, f, &old, &n, PLATFORMS));
+	if (n > 0)
+		return OK;
+	e = insert_platforms(x, &n, f);
+	if (e != OK) {
 		db_rollback(x->db);
-	if (e == OK)
-		ctx_progress(x, "created", "%zu platforms", N(all));
-	return e;
+		return e;
+	}
+	ctx_progress(x, "created", "%zu platforms", n);
+	return OK;
 }
 
 enum err create_database(struct cmd_ctx *x, const struct create *c, struct fail *f)

@@ -412,22 +412,18 @@ struct file_detail {
 static enum err detail_load_files(struct cmd_ctx *x, struct file_detail *s)
 {
 	struct row_member *members;
-	enum err e = fileset_files(
-	    x->db, x->a, s->v.info.id, &members, &s->nfiles, x->f);
 
-	if (e != OK)
-		return e;
+	TRY(fileset_files(x->db, x->a, s->v.info.id, &members, &s->nfiles, x->f));
 	s->files = NEWN(x->a, struct file *, s->nfiles + 1);
 	s->sets = NEWN(x->a, struct row_text *, s->nfiles + 1);
 	s->nsets = NEWN(x->a, size_t, s->nfiles + 1);
-	for (size_t i = 0; i < s->nfiles && e == OK; i++) {
-		e = file_by_name(x->db, x->a, members[i].name, &s->files[i], x->f);
-		if (e == OK)
-			e = db_query(x->db, x->a, x->f, &s->sets[i], &s->nsets[i],
-			    SETS_OF_FILE, .file_id = members[i].file_id);
+	for (size_t i = 0; i < s->nfiles; i++) {
+		TRY(file_by_name(x->db, x->a, members[i].name, &s->files[i], x->f));
+		TRY(db_query(x->db, x->a, x->f, &s->sets[i], &s->nsets[i], SETS_OF_FILE,
+		    .file_id = members[i].file_id));
 	}
-	if (e != OK || s->nfiles == 0)
-		return e;
+	if (s->nfiles == 0)
+		return OK;
 	return db_query(x->db, x->a, x->f, &s->holders, &s->nholders, HOLDERS_OF_SET,
 	    .fileset_id = s->v.info.id);
 }
@@ -486,19 +482,17 @@ static enum err detail_load(struct cmd_ctx *x, const char *name, struct file_det
 	int64_t id = row->id;
 	TRY(db_row(x->db, x->a, x->f, &tally, FILE_TALLY, .fileset_id = id));
 	TRY(db_row(x->db, x->a, x->f, &wus, FILE_WU_COUNTS, .fileset_id = id));
-	for (enum trigger t = 0; t < TRIGGER__MAX && e == OK; t++) {
+	for (enum trigger t = 0; t < TRIGGER__MAX; t++) {
 		int64_t age_s = -1;
 
-		e = trigger_age(&all, t, name, 0, &age_s, x->f);
+		TRY(trigger_age(&all, t, name, 0, &age_s, x->f));
 		s->trigger[t] = age_s >= 0;
 	}
 	s->v = file_view_of(x, row, tally, s->trigger[TRIGGER_NO_WORK_AVAILABLE]);
 	s->wus = *wus;
-	if (e == OK)
-		e = fileset_source(x->db, x->a, id, &s->source, x->f);
-	if (e == OK)
-		e = detail_load_ledger(x, s);
-	return e == OK ? detail_load_files(x, s) : e;
+	TRY(fileset_source(x->db, x->a, id, &s->source, x->f));
+	TRY(detail_load_ledger(x, s));
+	return detail_load_files(x, s);
 }
 
 /* Each file, with the names of all sets that contain it. */

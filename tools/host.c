@@ -570,10 +570,9 @@ static enum err host_log_run(struct cmd_ctx *x, const void *opts, char **args, s
 	(void)n;
 	if (!text_i64(args[0], 1, INT64_MAX, &id))
 		return ctx_usage(x, "\"%.60s\" is not a host id", args[0]);
-	e = ctx_db(x);
-	if (e == OK)
-		e = db_row(x->db, x->a, x->f, &row, HOST_LOG, .hostid = id,
-		    .kind = o->jobs ? LOG_JOBS : LOG_TIME_STATS);
+	TRY(ctx_db(x));
+	e = db_row(x->db, x->a, x->f, &row, HOST_LOG, .hostid = id,
+	    .kind = o->jobs ? LOG_JOBS : LOG_TIME_STATS);
 	if (e == E_NOTFOUND)
 		return ctx_not_found(x,
 		    "there is no such log for host %" PRId64

@@ -453,10 +453,10 @@ static enum err database_look(struct arena *a, const struct conf *cf,
 	if (e != OK)
 		return e;
 	e = db_row(db, a, f, &row, SESSION_PLACE);
-	if (e == OK)
+	if (e == OK) {
 		*place = row->s;
-	if (e == OK)
 		e = schema_version(db, version, f);
+	}
 	db_close(db);
 	return e;
 }

@@ -189,9 +189,7 @@ static enum err run_task_run(struct cmd_ctx *x, const void *opts, char **args, s
 		x->status = EXIT_BUSY;
 		return FAIL(x->f, E_RACE, "task %s runs already", t->name);
 	}
-	if (e == OK)
-		e = task_execute(x, t);
-	return e;
+	return e != OK ? e : task_execute(x, t);
 }
 
 const struct cmd cmd_run_task = { .name = "run-task",

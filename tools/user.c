@@ -302,11 +302,10 @@ static enum err user_add_run(struct cmd_ctx *x, const void *opts, char **args, s
 	random_hex(key, KEY_DIGITS);
 	random_hex(cpid, KEY_DIGITS);
 	TRY(user_password_read(x, o->password_file, &password));
-	e = ctx_db(x);
-	if (e == OK && password != NULL)
-		e = user_password_take(x, password, email, &u.passwd_hash);
-	if (e == OK)
-		e = user_insert(x->db, &u, x->f);
+	TRY(ctx_db(x));
+	if (password != NULL)
+		TRY(user_password_take(x, password, email, &u.passwd_hash));
+	e = user_insert(x->db, &u, x->f);
 	if (e == E_RACE)
 		return is_taken(x, &u);
 	if (e != OK)

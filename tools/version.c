@@ -285,7 +285,6 @@ enum err version_keys_load(struct cmd_ctx *x, struct version *v, const char *key
 {
 	const char *own = arena_printf(x->a, "%s/code_sign_private", x->cf->key_dir);
 	const char *public = arena_printf(x->a, "%s/code_sign_public", x->cf->key_dir);
-	enum err e;
 
 	if (!fs_exists(public))
 		return FAIL(x->f, E_CONFIG,
@@ -295,12 +294,9 @@ enum err version_keys_load(struct cmd_ctx *x, struct version *v, const char *key
 		return FAIL(x->f, E_CONFIG,
 		    "a rotation of the code signing key was interrupted; to complete it, run: %s",
 		    locus_command(x->a, x->cf, "key rotate code-sign"));
-	e = key_read_public(public, &v->public, x->f);
-	if (e == OK && key != NULL)
-		e = key_read_private(key, &v->private, x->f);
-	else if (e == OK && fs_exists(own))
-		e = key_read_private(own, &v->private, x->f);
-	return e;
+	TRY(key_read_public(public, &v->public, x->f));
+	key = key == NULL && fs_exists(own) ? own : key;
+	return key == NULL ? OK : key_read_private(key, &v->private, x->f);
 }
 
 static enum err fail_version_taken(struct cmd_ctx *x, const struct version *v)

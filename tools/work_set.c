@@ -433,7 +433,6 @@ enum err target_find(
 	struct host *h;
 	struct user *u;
 	char *name;
-	enum err e = OK;
 
 	if (given > 1)
 		return ctx_usage(
@@ -445,20 +444,20 @@ enum err target_find(
 	if (o->host != 0) {
 		t->kind = TARGET_HOST;
 		t->id = o->host;
-		e = tools_host(x, t->id, &h);
-	} else if (o->user != NULL) {
+		return tools_host(x, t->id, &h);
+	}
+	if (o->user != NULL) {
 		t->kind = TARGET_USER;
-		e = tools_user(x, o->user, &u);
-		if (e == OK)
-			t->id = u->id;
+		TRY(tools_user(x, o->user, &u));
+		t->id = u->id;
 	} else if (o->team != 0) {
 		t->kind = TARGET_TEAM;
 		t->id = o->team;
-		e = team_name(x->db, x->a, t->id, &name, x->f);
-		if (e == OK && name[0] == '\0')
+		TRY(team_name(x->db, x->a, t->id, &name, x->f));
+		if (name[0] == '\0')
 			return ctx_not_found(x, "there is no team %" PRId64, t->id);
 	}
-	return e;
+	return OK;
 }
 
 void target_hint(const struct cmd_ctx *x, const struct target_of *t)

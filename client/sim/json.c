@@ -139,20 +139,17 @@ static enum err read_object(
 static enum err read_app(
     struct reader *r, const char *at, json_t *o, struct sim_app *app)
 {
-	enum err e;
-
 	sim_app_defaults(app);
 	app->use = 0; /* GPUs; 0 makes it a CPU job */
-	e = read_object(r, at, &app_object, o, app);
-	if (e == OK &&
-	    (json_object_get(o, "C") == NULL || json_object_get(o, "D") == NULL))
-		e = FAIL(r->f, E_BADREQ,
+	TRY(read_object(r, at, &app_object, o, app));
+	if (json_object_get(o, "C") == NULL || json_object_get(o, "D") == NULL)
+		return FAIL(r->f, E_BADREQ,
 		    "%s: %s needs C, the hours of a job, and D, its deadline in hours",
 		    r->file, at);
 	app->rsc = app->use > 0 ? SIM_GPU : CW_CPU;
 	if (app->rsc == CW_CPU)
 		app->use = app->ncpus;
-	return e;
+	return OK;
 }
 
 static enum err read_project(

@@ -99,19 +99,17 @@ static enum err add_sends(struct counting *k)
 {
 	const struct decision *d = k->x->dec;
 	uint64_t sent = 0, saved = 0;
-	enum err e = OK;
 
-	for (size_t i = 0; i < d->nsends && e == OK; i++) {
+	for (size_t i = 0; i < d->nsends; i++) {
 		const char *const labels[] = { d->sends[i].app->name,
 			send_how_name(d->sends[i].how) };
 
-		e = counts_add(k, metric_series(k->x->a, METRIC_JOBS_SENT, labels), 1);
+		TRY(counts_add(k, metric_series(k->x->a, METRIC_JOBS_SENT, labels), 1));
 		sent += (uint64_t)d->sends[i].bytes_needed;
 		saved += (uint64_t)d->sends[i].bytes_saved;
 	}
-	if (e == OK)
-		e = add_metric(k, METRIC_INPUT_SENT, "", sent);
-	return e == OK ? add_metric(k, METRIC_INPUT_SAVED, "", saved) : e;
+	TRY(add_metric(k, METRIC_INPUT_SENT, "", sent));
+	return add_metric(k, METRIC_INPUT_SAVED, "", saved);
 }
 
 static bool report_is_foreign(const struct decision *d, size_t i);

@@ -621,26 +621,26 @@ static enum err restore_end(struct restore *r)
 	return r->o->into != NULL ? restore_into_end(r) : restore_here_end(r);
 }
 
+static enum err restore_all(struct restore *r)
+{
+	const json_t *head;
+
+	TRY(backup_in_begin(r->x->a, r->fd, &r->in, r->x->f));
+	head = r->in.head;
+	if (r->x->format == FORMAT_TABLE)
+		printf("backup    of %s, made %s by Locus %s, schema %lld, %s\n",
+		    backup_text(head, "master_url"), backup_text(head, "time_utc"),
+		    backup_text(head, "locus"),
+		    (long long)json_integer_value(json_object_get(head, "schema")),
+		    backup_text(head, "database"));
+	TRY(take_entries(r));
+	return restore_end(r);
+}
+
 static enum err restore_from(struct restore *r)
 {
-	enum err e = backup_in_begin(r->x->a, r->fd, &r->in, r->x->f);
+	enum err e = restore_all(r);
 
-	if (e == OK) {
-		if (r->x->format == FORMAT_TABLE) {
-			const json_t *head = r->in.head;
-
-			printf(
-			    "backup    of %s, made %s by Locus %s, schema %lld, %s\n",
-			    backup_text(head, "master_url"),
-			    backup_text(head, "time_utc"), backup_text(head, "locus"),
-			    (long long)json_integer_value(
-				json_object_get(head, "schema")),
-			    backup_text(head, "database"));
-		}
-		e = take_entries(r);
-	}
-	if (e == OK)
-		e = restore_end(r);
 	if (e != OK) {
 		if (r->o->into != NULL)
 			restore_into_undo(r);

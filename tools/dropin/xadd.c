@@ -244,7 +244,8 @@ static bool is_dir(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static enum err try_platform(struct looking *k, struct version *v, const char *platform)
+static enum err try_on_platform(
+    struct looking *k, struct version *v, const char *platform)
 {
 	TRY(version_num_parse(k->x, v->text, &v->num));
 	TRY(tools_platform(k->x, k->c, platform, &v->platform));
@@ -266,7 +267,7 @@ static void try_version(
 	/* BOINC takes a number without a point for the minor one: 22489 is 224.89 */
 	if (text_i64(number, 0, INT32_MAX, &plain))
 		v.text = version_num_text(k->x->a, (int32_t)plain);
-	if (try_platform(k, &v, platform) != OK) {
+	if (try_on_platform(k, &v, platform) != OK) {
 		fprintf(stderr, "update_versions: %s: %s\n", k->dir, k->x->f->detail);
 		k->failed++;
 	}

@@ -61,18 +61,16 @@ static enum err set_of_files(
 	if (e == E_NOTFOUND)
 		return ctx_not_found(
 		    x, "there is no file %s; add it by locus file add", names[0]);
-	if (e == OK)
-		e = db_query(
-		    x->db, x->a, x->f, &sets, &n, SETS_OF_FILE, .file_id = file->id);
-	qsort(names, files->n, sizeof(*names), name_order);
-	for (size_t i = 0; e == OK && i < n; i++) {
-		TRY(fileset_by_name(x->db, x->a, sets[i].s, set, x->f));
-		e = set_consists_of(x, *set, names, files->n, &yes);
-		if (e == OK && yes && (*set)->appid == in->app->id)
-			return OK;
-	}
 	if (e != OK)
 		return e;
+	TRY(db_query(x->db, x->a, x->f, &sets, &n, SETS_OF_FILE, .file_id = file->id));
+	qsort(names, files->n, sizeof(*names), name_order);
+	for (size_t i = 0; i < n; i++) {
+		TRY(fileset_by_name(x->db, x->a, sets[i].s, set, x->f));
+		TRY(set_consists_of(x, *set, names, files->n, &yes));
+		if (yes && (*set)->appid == in->app->id)
+			return OK;
+	}
 	return ctx_not_found(x,
 	    "no set consists of exactly the %zu files %s ...; locus file add --set makes one",
 	    files->n, files->v[0]);
