@@ -70,8 +70,8 @@ bool field_put_number(const struct field *o, void *row, double v)
 
 	v *= o->scale == 0 ? 1 : o->scale;
 	if (o->type != FIELD_F64)
-		return v >= -0x1p63 && v < 0x1p63 && v == floor(v) &&
-		       field_put_whole(o, row, (int64_t)v);
+		return v >= (double)INT64_MIN && v < (double)INT64_MAX &&
+		       v == floor(v) && field_put_whole(o, row, (int64_t)v);
 	*(double *)at = v;
 	return true;
 }
@@ -264,18 +264,17 @@ static bool field_named(const char *a, const char *b, bool loose)
 const struct field *field_find(
     const struct field *table, const char *name, bool loose, const char **near)
 {
-	const char *unused;
+	const struct field *o = table;
 	size_t least = (size_t)-1;
 
-	near = near == NULL ? &unused : near;
-	*near = NULL;
-	for (const struct field *o = table; o->name != NULL; o++)
-		if ((loose || o->name[0] == name[0]) &&
-		    field_named(name, o->name, loose)) {
-			*near = o->name;
-			return o;
-		}
-	for (; near != &unused && table->name != NULL; table++)
+	while (o->name != NULL &&
+	       !((loose || o->name[0] == name[0]) && field_named(name, o->name, loose)))
+		o++;
+	if (near != NULL)
+		*near = o->name;
+	if (o->name != NULL)
+		return o;
+	for (; near != NULL && table->name != NULL; table++)
 		if (near_offer(name, table->name, &least))
 			*near = table->name;
 	return NULL;

@@ -101,7 +101,6 @@ struct workunit;
 int64_t result_ready(const struct workunit *, int32_t priority);
 
 /* A column is a field that has the column's name, or its alias in the statement. */
-#define COL_str FIELD_TEXT /* as tables of columns name it */
 typedef int32_t col_i32;
 typedef int64_t col_i64;
 typedef double col_f64;

@@ -146,7 +146,7 @@ static bool row_whole_number(const char *value, int64_t *out)
 
 	if (text_i64(value, INT64_MIN, INT64_MAX, out))
 		return true;
-	if (!text_f64(value, &d) || d < -0x1p63 || d >= 0x1p63)
+	if (!text_f64(value, &d) || d < (double)INT64_MIN || d >= (double)INT64_MAX)
 		return false;
 	*out = (int64_t)d;
 	return true;

@@ -679,26 +679,27 @@ static bool lint_all(struct linter *l)
 	return true;
 }
 
-static void lint_read_limit(struct linter *l, const struct xml_span *e)
-{
-	static const struct field cols[] = {
+static const struct field limit_columns[] = {
 #define WU(name) { #name, FIELD_OF(struct workunit, name) },
 #include "proto/blob_wu.def"
 #undef WU
-	};
+};
+
+static void lint_read_limit(struct linter *l, const struct xml_span *e)
+{
 	double v;
 
-	for (size_t i = 0; i < N(cols); i++) {
-		if (strcmp(cols[i].name, e->name) != 0 ||
+	for (size_t i = 0; i < N(limit_columns); i++) {
+		if (strcmp(limit_columns[i].name, e->name) != 0 ||
 		    !text_f64(lint_value(l, e), &v) || fabs(v) > 1e30)
 			continue;
 		l->named[i] = true;
-		if (cols[i].type != FIELD_F64 && fabs(v) > INT32_MAX)
+		if (limit_columns[i].type != FIELD_F64 && fabs(v) > INT32_MAX)
 			lint_say(l, e->line, true,
 			    arena_printf(l->a, "<%s>: %g is too large", e->name, v));
 		else
-			field_put_number(
-			    &cols[i], &l->wu, cols[i].type == FIELD_F64 ? v : trunc(v));
+			field_put_number(&limit_columns[i], &l->wu,
+			    limit_columns[i].type == FIELD_F64 ? v : trunc(v));
 	}
 }
 

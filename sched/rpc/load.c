@@ -86,7 +86,7 @@ static void fill_texts(struct host *h)
 	for (size_t i = 0; i < shape_host.ncols; i++) {
 		char **text = (char **)((char *)h + shape_host.cols[i].off);
 
-		if (shape_host.cols[i].type == COL_str && *text == NULL)
+		if (shape_host.cols[i].type == FIELD_TEXT && *text == NULL)
 			*text = none;
 	}
 }

@@ -325,7 +325,7 @@ static int64_t make_host(int64_t rpc_time)
 	for (size_t i = 0; i < shape_host.ncols; i++) {
 		char **text = (char **)(void *)((char *)&h + shape_host.cols[i].off);
 
-		if (shape_host.cols[i].type == COL_str && *text == NULL)
+		if (shape_host.cols[i].type == FIELD_TEXT && *text == NULL)
 			*text = arena_strdup(&a, "");
 	}
 	ck_ok(host_insert(db, &h, &f));
