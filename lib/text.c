@@ -330,10 +330,42 @@ bool text_wire_i64(const char *s, int64_t lo, int64_t hi, int64_t *out)
 	return parse_integer(s, 0, lo, hi, out);
 }
 
+/*
+ * Reads digits with or without a fraction, of which there are so few that the number
+ * and the power of ten are exact, and so their quotient is rounded as by strtod(). Most
+ * numbers of a request are such ones.
+ */
+static bool short_decimal(const char *s, double *out)
+{
+	static const double powers[] = { 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9,
+		1e10, 1e11, 1e12, 1e13, 1e14, 1e15 };
+	const char *p = s, *point = NULL;
+	size_t digits = 0;
+	int64_t v = 0;
+
+	for (; (*p >= '0' && *p <= '9') || (*p == '.' && point == NULL && p > s); p++) {
+		if (*p == '.') {
+			point = p;
+			continue;
+		}
+		v = 10 * v + (*p - '0');
+		if (++digits == N(powers))
+			return false;
+	}
+	if (p == s || *p != '\0')
+		return false;
+	*out = (double)v / powers[point == NULL ? 0 : p - point - 1];
+	return true;
+}
+
 bool text_f64(const char *s, double *out)
 {
 	char *end;
-	double v = strtod(s, &end);
+	double v;
+
+	if (short_decimal(s, out))
+		return true;
+	v = strtod(s, &end);
 
 	/* C accepts hexadecimal, the wire does not. */
 	if (end == s || strpbrk(s, "xX") != NULL)

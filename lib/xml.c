@@ -94,11 +94,10 @@ static size_t utf8_to_bytes(char *p, size_t n)
 	return out;
 }
 
-/* Stores the text of a complete field. */
-static void field_store(struct xml_reader *r, const struct field *e, void *row)
+/* Stores the text of a complete field, n bytes at s, which are changed. */
+static void field_store(
+    struct arena *a, const struct field *e, char *s, size_t n, void *row)
 {
-	char *s = r->text.p;
-	size_t n = utf8_to_bytes(s, r->text.n);
 	int64_t whole = 1; /* <x/> */
 	double real;
 
@@ -111,9 +110,9 @@ static void field_store(struct xml_reader *r, const struct field *e, void *row)
 	case FIELD_TEXT:
 		if (e->cut || e->max == 0 || (double)n <= e->max)
 			*(char **)(void *)((char *)row +
-					   e->off) = e->cut ? text_fit(r->a, s, n,
+					   e->off) = e->cut ? text_fit(a, s, n,
 								  (size_t)e->max) :
-			                                      arena_memdup(r->a, s, n);
+			                                      arena_memdup(a, s, n);
 		break;
 	case FIELD_F64:
 		if (text_f64(s, &real))
@@ -152,31 +151,34 @@ static void level_push(
 	r->open[r->nopen++] = (struct level){ .table = table, .self = e, .row = row };
 }
 
-/* Adds a row to a list; NULL if the list is full. */
-static void *list_row_new(
-    struct xml_reader *r, const struct field *e, struct xml_list *l)
+void *xml_row_new(struct arena *a, const struct field *e, struct xml_list *l)
 {
 	if (e->max > 0 && (double)l->n >= e->max) {
 		l->cut = true;
 		return NULL;
 	}
-	l->rows = arena_grow(r->a, l->rows, l->n, &l->cap, e->size);
+	l->rows = arena_grow(a, l->rows, l->n, &l->cap, e->size);
 	return (char *)l->rows + e->size * l->n++;
+}
+
+static void note_seen(const struct field *e, char *row)
+{
+	if (e->seen_off != 0)
+		*(bool *)(void *)(row + e->seen_off) = true;
 }
 
 static void elem_enter(struct xml_reader *r, const struct field *e)
 {
 	char *row = r->open[r->nopen - 1].row;
 
-	if (e->seen_off != 0)
-		*(bool *)(void *)(row + e->seen_off) = true;
+	note_seen(e, row);
 	if (e->type == FIELD_ROW) {
 		level_push(r, e, e->child, row + e->off);
 		return;
 	}
 	if (e->type == FIELD_ROWS) {
-		void *item = list_row_new(
-		    r, e, (struct xml_list *)(void *)(row + e->off));
+		void *item = xml_row_new(
+		    r->a, e, (struct xml_list *)(void *)(row + e->off));
 		if (item == NULL)
 			r->skip = 1;
 		else
@@ -248,7 +250,8 @@ static void on_end(
 	top = &r->open[r->nopen - 1];
 	if (r->leaf != NULL) {
 		if (!r->spoiled)
-			field_store(r, r->leaf, top->row);
+			field_store(r->a, r->leaf, r->text.p,
+			    utf8_to_bytes(r->text.p, r->text.n), top->row);
 		r->leaf = NULL;
 		return;
 	}
@@ -358,6 +361,48 @@ enum err xml_parse(struct arena *a, const char *text, size_t n, const char *root
 	if (r.refusal[0] == '\0')
 		return OK;
 	return FAIL(f, E_BADREQ, "line %d: %s", r.line, r.refusal);
+}
+
+/* As field_find(), for a name that is not terminated. */
+static const struct field *elem_named(
+    const struct field *table, const char *name, size_t n)
+{
+	for (; table->name != NULL; table++)
+		if (table->name[0] == name[0] && strncmp(table->name, name, n) == 0 &&
+		    table->name[n] == '\0')
+			return table;
+	return NULL;
+}
+
+void xml_rows(struct arena *a, const struct xml_leaf *v, size_t n,
+    const struct field *e, struct xml_list *list)
+{
+	struct buf copy = buf_new(a);
+	char *row = NULL;
+	size_t nrows = 0;
+
+	for (size_t i = 0; i < n; i++)
+		nrows += v[i].name == NULL;
+	if (list->n == 0) {
+		list->cap = e->max > 0 && nrows > e->max ? (size_t)e->max : nrows;
+		list->rows = arena_alloc(a, mul_or_die(list->cap, e->size));
+	}
+	for (const struct xml_leaf *leaf = v; leaf < v + n; leaf++) {
+		const struct field *field;
+
+		if (leaf->name == NULL) {
+			row = xml_row_new(a, e, list);
+			continue;
+		}
+		field = row == NULL ? NULL :
+		                      elem_named(e->child, leaf->name, leaf->name_n);
+		if (field == NULL)
+			continue;
+		copy.n = 0;
+		buf_put(&copy, leaf->value, leaf->n);
+		note_seen(field, row);
+		field_store(a, field, copy.p, copy.n, row);
+	}
 }
 
 char *xml_between(struct arena *a, const char *text, const char *tag)

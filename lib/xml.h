@@ -39,6 +39,22 @@ struct xml_list {
 enum err xml_parse(struct arena *, const char *text, size_t n, const char *root,
     const struct field *table, void *row, void *ctx, struct fail *);
 
+/* Adds a row of zeros to the list of e; NULL if the list is full. */
+void *xml_row_new(struct arena *, const struct field *e, struct xml_list *);
+struct xml_leaf {         /* an element of plain text, or the beginning of a row */
+	const char *name; /* NULL = a row begins */
+	size_t name_n;
+	const char *value; /* of a row: its whole text */
+	size_t n;
+};
+/*
+ * Adds rows to a list, as xml_parse() does for the element e of type FIELD_ROWS, whose
+ * fields are no containers. A normaliser has found the leaves (RAW_ROWS of
+ * proto/normalise.h).
+ */
+void xml_rows(struct arena *, const struct xml_leaf *, size_t n, const struct field *e,
+    struct xml_list *);
+
 /* Returns the text between the first <tag> and </tag>, untrimmed; NULL if absent. */
 char *xml_between(struct arena *, const char *text, const char *tag);
 

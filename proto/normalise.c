@@ -21,6 +21,9 @@ enum {
 	RULES_MAX = 24,
 	ESCAPES_MAX =
 	    1 << 20, /* bytes that escaping may add; real requests need some hundred */
+	/* elements noted of plain rows, in all and of one */
+	LEAVES_MAX = 1 << 18,
+	ROW_LEAVES_MAX = 64,
 	FIRST_MAX = 64 << 10, /* most bytes reserved before the content is known */
 };
 
@@ -46,7 +49,8 @@ struct scan {
 	bool no_comment_end, no_cdata_end, no_pi_end;
 	struct open stack[DEPTH_MAX];
 	size_t depth;
-	size_t raws_cap;
+	size_t raws_cap, leaves_cap;
+	bool reserved; /* room for leaves */
 	struct normal *out;
 };
 
@@ -253,6 +257,17 @@ static const struct raw_rule *rule_for(const struct scan *s, const struct tag *t
 	return NULL;
 }
 
+/* The same for a child of an element with this name. */
+static const struct raw_rule *rule_within(
+    const struct scan *s, const char *parent, const struct tag *t)
+{
+	for (const struct raw_rule *r = s->rules; r->tag != NULL; r++)
+		if (tag_name_is(t->name, t->n, r->tag) &&
+		    strcmp(parent, r->parent) == 0)
+			return r;
+	return NULL;
+}
+
 static struct raw *raw_new(
     struct scan *s, const struct raw_rule *rule, const struct tag *t)
 {
@@ -260,6 +275,12 @@ static struct raw *raw_new(
 
 	PUSH(s->a, s->out->raws, s->out->nraws, s->raws_cap) = r;
 	return &s->out->raws[s->out->nraws - 1];
+}
+
+/* Writes <tag><raw>i</raw></tag> for the newest region. */
+static void put_item(struct scan *s, const char *tag)
+{
+	buf_printf(&s->out->text, "<%s><raw>%zu</raw></%s>", tag, s->out->nraws, tag);
 }
 
 /* Cuts out the region that t opens; false if it never ends. */
@@ -288,8 +309,7 @@ static bool cut_raw(struct scan *s, const struct raw_rule *rule, const struct ta
 	if (rule->use == RAW_INDEX)
 		buf_printf(b, "<%s>%zu</%s>", rule->tag, s->out->nraws, rule->tag);
 	else if (rule->use == RAW_ITEM)
-		buf_printf(
-		    b, "<%s><raw>%zu</raw></%s>", rule->tag, s->out->nraws, rule->tag);
+		put_item(s, rule->tag);
 	s->p = to + n;
 	return true;
 }
@@ -305,22 +325,185 @@ static bool ends_at(const struct scan *s, const char *p, const char *name, size_
 }
 
 /*
- * Copies, in one piece, an element that contains only text without special characters,
- * as most do. Returns false if it is not such an element, or needs a closer look.
+ * Returns the end of the element that t opens if it contains only text without special
+ * characters, as most do; NULL if it is not such an element, or needs a closer look.
  */
-static bool scan_leaf(struct scan *s, const struct tag *t)
+static const char *leaf_end(const struct scan *s, const struct tag *t)
 {
 	const char *p = t->next, *q = p;
 
 	if (t->attr_n > 0 || (p < s->end && byte_is(*p, INDENT)))
-		return false;
+		return NULL;
 	while (q < s->end && byte_is(*q, PLAIN))
 		q++;
 	if (q == s->end || *q != '<' || q - p > TEXT_MAX ||
 	    !ends_at(s, q, t->name, t->n))
+		return NULL;
+	return q + t->n + 3;
+}
+
+/* Copies such an element in one piece. */
+static bool scan_leaf(struct scan *s, const struct tag *t)
+{
+	const char *end = leaf_end(s, t);
+
+	if (end == NULL)
 		return false;
-	s->p = q + t->n + 3;
-	buf_put(&s->out->text, t->name - 1, (size_t)(s->p - t->name) + 1);
+	s->p = end;
+	buf_put(&s->out->text, t->name - 1, (size_t)(end - t->name) + 1);
+	return true;
+}
+
+static const char *skip_indent(const struct scan *s, const char *p)
+{
+	while (p < s->end && byte_is(*p, INDENT))
+		p++;
+	return p;
+}
+
+static void add_leaf(struct scan *s, struct xml_leaf leaf)
+{
+	PUSH(s->a, s->out->leaves, s->out->nleaves, s->leaves_cap) = leaf;
+}
+
+/*
+ * Reads the element at p, whose tag t is; returns its end, or NULL if it is not plain.
+ */
+static const char *plain_row(
+    struct scan *s, const char *name, const struct tag *t, const char *p)
+{
+	size_t n = strlen(name), row = s->out->nleaves;
+	struct tag leaf;
+	const char *end;
+
+	if (t->attr_n > 0)
+		return NULL;
+	add_leaf(s, (struct xml_leaf){ .value = p });
+	for (p = skip_indent(s, t->next); p < s->end && *p == '<';
+	     p = skip_indent(s, p)) {
+		if (ends_at(s, p, name, n)) {
+			end = p + n + 3;
+			s->out->leaves[row].n = (size_t)(end - t->name) + 1;
+			return end;
+		}
+		if (!scan_tag(p, s->end, &leaf) || leaf.closing || leaf.empty ||
+		    rule_within(s, name, &leaf) != NULL ||
+		    s->out->nleaves - row > ROW_LEAVES_MAX)
+			return NULL;
+		end = leaf_end(s, &leaf);
+		if (end == NULL)
+			return NULL;
+		add_leaf(s, (struct xml_leaf){
+				.name = leaf.name,
+				.name_n = leaf.n,
+				.value = leaf.next,
+				.n = (size_t)(end - leaf.next) - leaf.n - 3,
+			    });
+		p = end;
+	}
+	return NULL;
+}
+
+/*
+ * Reads the element at p, which is plain if the same text stands between its values as
+ * in the row before: this saves looking at each tag again. Returns NULL if it does not.
+ */
+static const char *same_plain_row(struct scan *s, size_t before, const char *p)
+{
+	const struct xml_leaf first = s->out->leaves[before];
+	size_t row = s->out->nleaves, n;
+	const char *from = first.value;
+
+	add_leaf(s, (struct xml_leaf){ .value = p });
+	for (size_t i = before + 1; i < row; i++) {
+		struct xml_leaf leaf = s->out->leaves[i];
+		const char *behind = leaf.value + leaf.n;
+
+		n = (size_t)(leaf.value - from);
+		if ((size_t)(s->end - p) <= n || memcmp(p, from, n) != 0)
+			return NULL;
+		leaf.value = p += n;
+		if (byte_is(*p, INDENT))
+			return NULL;
+		while (p < s->end && byte_is(*p, PLAIN))
+			p++;
+		leaf.n = (size_t)(p - leaf.value);
+		if (leaf.n > TEXT_MAX)
+			return NULL;
+		add_leaf(s, leaf);
+		from = behind;
+	}
+	n = (size_t)(first.value + first.n - from);
+	if ((size_t)(s->end - p) < n || memcmp(p, from, n) != 0)
+		return NULL;
+	p += n;
+	s->out->leaves[row].n = (size_t)(p - s->out->leaves[row].value);
+	return p;
+}
+
+/* Returns the end of the plain element at p; NULL if there is none. `before` is the
+ * row before it. */
+static const char *next_plain_row(
+    struct scan *s, const char *name, size_t before, const char *p)
+{
+	size_t row = s->out->nleaves;
+	const char *end = same_plain_row(s, before, p);
+	struct tag t;
+
+	if (end != NULL)
+		return end;
+	s->out->nleaves = row;
+	if (p < s->end && *p == '<' && scan_tag(p, s->end, &t) && !t.closing &&
+	    !t.empty && tag_name_is(t.name, t.n, name))
+		end = plain_row(s, name, &t, p);
+	if (end == NULL)
+		s->out->nleaves = row;
+	return end;
+}
+
+/* Makes room, once, for as many elements of `bytes` bytes as may follow. */
+static void leaves_reserve(struct scan *s, size_t bytes)
+{
+	struct normal *out = s->out;
+	struct xml_leaf *old = out->leaves;
+
+	s->reserved = true;
+	s->leaves_cap = out->nleaves * ((size_t)(s->end - s->p) / bytes + 1);
+	if (s->leaves_cap > LEAVES_MAX)
+		s->leaves_cap = out->nleaves;
+	out->leaves = NEWN(s->a, struct xml_leaf, s->leaves_cap);
+	memcpy(out->leaves, old, out->nleaves * sizeof(*old));
+}
+
+/* Cuts out a run of plain elements; false if the first one is not plain. */
+static bool cut_rows(struct scan *s, const struct raw_rule *rule, const struct tag *t)
+{
+	struct normal *out = s->out;
+	size_t first = out->nleaves;
+	const char *from = t->name - 1, *p = plain_row(s, rule->tag, t, from);
+	const char *end = p;
+	size_t row, before;
+
+	if (p == NULL || first >= LEAVES_MAX) {
+		out->nleaves = first;
+		return false;
+	}
+	if (!s->reserved)
+		leaves_reserve(s, (size_t)(p - from));
+	for (before = first; p != NULL; before = row) {
+		end = p;
+		row = out->nleaves;
+		p = row < LEAVES_MAX ?
+		        next_plain_row(s, rule->tag, before, skip_indent(s, p)) :
+		        NULL;
+	}
+	*raw_new(s, rule, t) = (struct raw){ .rule = rule,
+		.p = from,
+		.n = (size_t)(end - from),
+		.leaf = first,
+		.nleaves = out->nleaves - first };
+	put_item(s, rule->tag);
+	s->p = end;
 	return true;
 }
 
@@ -333,6 +516,11 @@ static void scan_open_tag(struct scan *s, const struct tag *t)
 		put_open_tag(s, t);
 		s->p = t->next;
 		return;
+	}
+	if (rule != NULL && rule->use == RAW_ROWS) {
+		if (cut_rows(s, rule, t))
+			return;
+		rule = NULL;
 	}
 	if (rule != NULL && rule->use != RAW_SPAN) {
 		if (!cut_raw(s, rule, t))

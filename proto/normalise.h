@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include "lib/buf.h"
 #include "lib/err.h"
+#include "lib/xml.h"
 
 enum raw_use {
 	RAW_TAKE, /* kept only in the side table */
@@ -17,6 +18,12 @@ enum raw_use {
 	RAW_INDEX,
 	RAW_ITEM, /* replaced by <tag><raw>i</raw></tag>, for repeated elements */
 	RAW_SPAN, /* parsed as well; <raw>i</raw> is put before its end tag */
+	/*
+	 * Replaced as RAW_ITEM is, but only plain elements, and a run of them as one
+	 * region with their tags: for lists of thousands, which xml_rows() reads. A
+	 * plain element holds only elements of plain text (see scan_leaf()).
+	 */
+	RAW_ROWS,
 };
 struct raw_rule {                 /* a list ends with tag NULL */
 	const char *tag, *parent; /* cut only as a child of parent */
@@ -26,13 +33,17 @@ struct raw { /* bytes of the input, untouched */
 	const struct raw_rule *rule;
 	const char *attr; /* what is between the tag's name and > */
 	size_t attr_n;
-	const char *p; /* up to the first literal end tag; a span includes its tags */
+	/* up to the first literal end tag; a span and rows include their tags */
+	const char *p;
 	size_t n;
+	size_t leaf, nleaves; /* RAW_ROWS: its part of normal.leaves */
 };
 struct normal {
 	struct buf text;
 	struct raw *raws; /* in document order */
 	size_t nraws;
+	struct xml_leaf *leaves;
+	size_t nleaves;
 	uint32_t repairs; /* number of places repaired */
 };
 

@@ -101,6 +101,7 @@ static const struct raw_rule raw_rules[] = {
 	{ "client_opaque", root, RAW_TAKE },
 	{ "stderr_out", "result", RAW_INDEX },
 	{ "file_info", "result", RAW_SPAN },
+	{ "file_info", root, RAW_ROWS },
 	{ "error_msg", "file_info", RAW_INDEX },
 	{ NULL, NULL, RAW_TAKE },
 };
@@ -210,13 +211,36 @@ static void reports_finish(
 
 /* --- other lists --- */
 
-static void files_finish(struct arena *a, struct in_request *in)
+/*
+ * A row without a name may stand for a run of files. One that a client makes up may
+ * move a run, but neither lose nor repeat it.
+ */
+static void files_finish(
+    struct arena *a, const struct normal *nm, struct in_request *in)
 {
 	struct in_file *rows = in->files.rows;
 	struct request *q = &in->r;
+	struct xml_list all = { 0 };
+	bool *read = NEWN(a, bool, nm->nraws + 1);
 
-	q->files = NEWN(a, struct rq_file, in->files.n);
-	for (size_t i = 0; i < in->files.n; i++)
+	for (size_t i = 0; i < in->files.n; i++) {
+		const struct raw *run = raw_at(nm, rows[i].raw);
+		struct in_file *row;
+
+		if (rows[i].r.name == NULL && run != NULL && run->nleaves > 0 &&
+		    !read[rows[i].raw]) {
+			xml_rows(
+			    a, nm->leaves + run->leaf, run->nleaves, &held_file, &all);
+			read[rows[i].raw] = true;
+			continue;
+		}
+		row = xml_row_new(a, &held_file, &all);
+		if (row != NULL)
+			*row = rows[i];
+	}
+	rows = all.rows;
+	q->files = NEWN(a, struct rq_file, all.n);
+	for (size_t i = 0; i < all.n; i++)
 		if (rows[i].r.name != NULL && rows[i].r.name[0] != '\0')
 			file_finish(&rows[i], &q->files[q->nfiles++]);
 }
@@ -500,7 +524,7 @@ enum err request_parse(
 	resources_finish(a, x);
 	distros_finish(x);
 	reports_finish(a, &nm, x);
-	files_finish(a, x);
+	files_finish(a, &nm, x);
 	versions_finish(a, x);
 	tasks_finish(a, x);
 	for (size_t i = 0; i < nm.nraws; i++)

@@ -45,6 +45,39 @@ static void written_again(struct arena *a, const struct request *q)
 	       strstr(b.p, "</scheduler_request>") != b.p + b.n - 21);
 }
 
+/*
+ * Elements of held files that have an attribute, which means nothing, are not read as
+ * runs of plain ones (protocol.md 10.1). The files must be the same.
+ */
+static void files_are_the_same(
+    struct arena *a, const struct request *q, const char *in, size_t n)
+{
+	static const char tag[] = "<file_info>";
+	struct buf b = buf_new(a);
+	const char *p = in, *end = in + n, *to;
+	struct request *other;
+	struct fail f;
+
+	/* Where an element does not end, the added bytes could be text. */
+	if (q->repairs > 0 || q->nfiles == 0)
+		return;
+	for (; (to = memmem(p, (size_t)(end - p), tag, strlen(tag))) != NULL;
+	     p = to + strlen(tag)) {
+		buf_put(&b, p, (size_t)(to - p));
+		buf_puts(&b, "<file_info >");
+	}
+	buf_put(&b, p, (size_t)(end - p));
+	if (request_parse(a, b.p, b.n, &other, &f) != OK)
+		return;
+	assert(other->nfiles == q->nfiles);
+	for (size_t i = 0; i < q->nfiles; i++) {
+		assert(strcmp(other->files[i].name, q->files[i].name) == 0);
+		assert(strcmp(other->files[i].md5_cksum, q->files[i].md5_cksum) == 0);
+		assert(other->files[i].status == q->files[i].status);
+		assert(other->files[i].nbytes == q->files[i].nbytes);
+	}
+}
+
 static bool too_long(const char *name)
 {
 	size_t n = 0;
@@ -109,5 +142,6 @@ FUZZ(a, in, n)
 	assert(q->host.p_ncpus >= 1 && q->host.p_ncpus <= 4096);
 	assert(q->cpu_req_secs >= 0 && q->cpu_req_secs <= 28 * 86400);
 	written_again(a, q);
+	files_are_the_same(a, q, in, n);
 	answered(a, q, in, n);
 }

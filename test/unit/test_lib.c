@@ -843,7 +843,27 @@ START_TEST(text_doubles)
 }
 END_TEST
 
+/* Short numbers are read without strtod(): the result must be the same to the bit. */
+START_TEST(text_short_decimals)
+{
+	struct rng rng = rng_seed(1);
+
+	for (int i = 0; i < 100000; i++) {
+		char s[24] = "";
+		size_t n = 1 + rng_below(&rng, 18), point = rng_below(&rng, 2 * n);
+		double v = -77;
+
+		for (size_t k = 0; k < n; k++)
+			s[k] = k == point && k > 0 ? '.' :
+			                             (char)('0' + rng_below(&rng, 10));
+		ck_assert_msg(text_f64(s, &v), "%s", s);
+		ck_assert_msg(v == strtod(s, NULL), "%s: %.17g", s, v);
+	}
+}
+END_TEST
+
 UNIT_MAIN("lib", {
+	ADD(text_short_decimals);
 	ADD(arena_gives_zeroed_aligned_memory);
 	ADD(names_keep_order_and_first_number);
 	ADD(ids_are_sorted_once_each);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parsing requests: traps by table, sizes, storms. */
+#include "lib/clock.h"
 #include "lib/rng.h"
 #include "proto/request.h"
 #include "test/dump_request.h"
@@ -202,8 +203,7 @@ END_TEST
 /* Inputs that would take a careless scanner more than linear time. */
 static const char *const storms[] = { "<", "<a>", "<a", "</a>", "&", "<!--",
 	"<![CDATA[", "<?", "<stderr_out>", "<result><stderr_out>", "<a>x<b></b>",
-	"<result>", "<name>x<", "<msg_from_host>", "&#", "\n", "<file_info>", "<x/>",
-	"x" };
+	"<result>", "<name>x<", "<msg_from_host>", "&#", "\n", "<x/>", "x" };
 
 START_TEST(storm)
 {
@@ -321,8 +321,144 @@ START_TEST(held_files)
 }
 END_TEST
 
+/*
+ * Runs of plain elements are not parsed as XML. What they say must be the same: an
+ * attribute, which means nothing, keeps an element from being plain.
+ */
+/* # stands for a digit. */
+static const char *const parts[] = { "<name>a#</name>", "<name> b#</name>",
+	"<name>c#&amp;&#65;</name>", "<name>\xe9<x>d#</x></name>",
+	"<name>e# & f</name>", "<name><![CDATA[g#]]></name>", "<name></name>",
+	"<name/>", "<nbytes>#.500000</nbytes>", "<nbytes>1e#</nbytes>",
+	"<nbytes>inf</nbytes>", "<nbytes>0x#</nbytes>",
+	"<nbytes>123456789012345.#</nbytes>", "<max_nbytes>#</max_nbytes>",
+	"<status>#</status>", "<status>-#</status>", "<status>0x#</status>",
+	"<status># x</status>", "<sticky/>", "<md5_cksum># \t</md5_cksum>",
+	"<error_msg>#<name>q</name></error_msg>", "<unknown><name>h#</name></unknown>",
+	"<unknown>#</unknown>", "<!-- # -->", "text", "<name a=\"1\">j#</name>", "\r\n",
+	"</file_info >" };
+static const char *const indents[] = { "", "\n    ", " ", "\n", "\t\r\n" };
+
+static void put_some_file(struct buf *b, struct rng *rng, bool usual)
+{
+	const char *indent = indents[rng_below(rng, N(indents))];
+	char digit = (char)('0' + rng_below(rng, 9));
+
+	buf_puts(b, "<file_info>");
+	if (usual) {
+		buf_printf(b,
+		    "%s<name>n%c</name>%s<nbytes>%c000.000000</nbytes>%s<status>1</status>",
+		    indent, digit, indent, digit, indent);
+	} else {
+		for (size_t i = rng_below(rng, 5); i-- > 0;) {
+			buf_puts(b, indent);
+			for (const char *p = parts[rng_below(rng, N(parts))];
+			     *p != '\0'; p++)
+				buf_put(b, *p == '#' ? &digit : p, 1);
+		}
+	}
+	buf_printf(b, "%s</file_info>%s", indent, indents[rng_below(rng, N(indents))]);
+}
+
+START_TEST(runs_say_the_same)
+{
+	enum { TIMES = 2000 };
+	uint64_t seed = (uint64_t)clock_now();
+	struct rng rng = rng_seed(seed);
+	struct arena a = { 0 };
+
+	for (int i = 0; i < TIMES; i++, arena_reset(&a)) {
+		static const char tag[] = "<file_info";
+		struct buf b = buf_new(&a), other = buf_new(&a);
+		const char *from, *to, *want, *got;
+
+		buf_puts(&b, "<scheduler_request>");
+		for (size_t k = rng_below(&rng, 12); k-- > 0;)
+			put_some_file(&b, &rng, rng_below(&rng, 3) > 0);
+		buf_puts(&b, "<hostid>7</hostid></scheduler_request>");
+		for (from = b.p; (to = strstr(from, tag)) != NULL;
+		     from = to + strlen(tag)) {
+			buf_put(&other, from, (size_t)(to - from));
+			buf_printf(&other, "%s a=\"1\"", tag);
+		}
+		buf_puts(&other, from);
+		want = request_dumped(&a, request_parsed(&a, other.p, other.n));
+		got = request_dumped(&a, request_parsed(&a, b.p, b.n));
+		while (*got != '\0' && *got == *want)
+			got++, want++;
+		ck_assert_msg(*got == *want,
+		    "seed %llu, number %d: %.900s\nsays \"%.200s\" instead of \"%.200s\"",
+		    (unsigned long long)seed, i, b.p, got, want);
+	}
+	arena_free(&a);
+}
+END_TEST
+
+/* A client that names runs itself neither loses nor repeats one. */
+START_TEST(runs_that_a_client_names)
+{
+	struct arena a = { 0 };
+	struct buf b = buf_new(&a);
+	struct request *q;
+
+	buf_puts(&b, "<scheduler_request>"
+		     "<file_info a=\"1\"><name>x</name><raw>3</raw></file_info>"
+		     "<file_info a=\"1\"><raw>3</raw></file_info>");
+	for (int i = 0; i < 1000; i++)
+		buf_printf(&b, "<file_info><name>n%d</name></file_info>%s", i,
+		    i % 100 == 0 ? "<file_info a=\"1\"><raw>1</raw></file_info>" : "");
+	buf_puts(&b, "</scheduler_request>");
+	q = request_parsed(&a, b.p, b.n);
+	ck_assert_uint_eq(q->nfiles, 1001);
+	ck_assert_uint_eq(request_held(&a, q)->n, 1001);
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(memory_of_runs_is_bounded)
+{
+	enum { MANY = 2000000 };
+	struct arena a = { 0 };
+	struct buf b = buf_new(&a);
+	size_t before;
+
+	buf_puts(&b, "<scheduler_request><file_info>");
+	for (int i = 0; i < MANY; i++)
+		buf_puts(&b, _i == 0    ? "<a></a>" :
+			     i % 2 == 0 ? "</file_info>" :
+					  "<file_info>");
+	buf_puts(&b, "</file_info></scheduler_request>");
+	before = a.used;
+	ck_assert_uint_le(request_parsed(&a, b.p, b.n)->nfiles, 100000);
+	ck_assert_uint_lt(a.used - before, 6 * b.n);
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(files_of_runs_are_bounded)
+{
+	enum { MOST = 100000 };
+	struct arena a = { 0 };
+	struct buf b = buf_new(&a);
+
+	buf_puts(&b, "<scheduler_request>");
+	for (int i = 0; i < MOST + 10; i++) {
+		buf_printf(&b, "<file_info><name>n%d</name></file_info>", i);
+		if (i % 1000 == 0)
+			buf_puts(&b, "<file_info a=\"1\"><name>x</name></file_info>");
+	}
+	buf_puts(&b, "</scheduler_request>");
+	ck_assert_uint_eq(request_parsed(&a, b.p, b.n)->nfiles, MOST);
+	arena_free(&a);
+}
+END_TEST
+
 UNIT_MAIN("request", {
 	ADD(held_files);
+	ADD(runs_say_the_same);
+	ADD(runs_that_a_client_names);
+	ADD(files_of_runs_are_bounded);
+	ADD_LOOP(memory_of_runs_is_bounded, 2);
 	ADD_LOOP(traps, sizeof(cases) / sizeof(cases[0]));
 	ADD_LOOP(shapes, sizeof(refused) / sizeof(refused[0]));
 	ADD(nul_bytes);
