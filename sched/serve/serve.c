@@ -187,6 +187,34 @@ static enum serve_end have_answered(
 	return j.replied ? SERVE_REPLIED : SERVE_NOT_YET;
 }
 
+/*
+ * Does the head of a large request pass? A worker looks at it, which costs a turn and a
+ * query, unless it has let the host pass before. A host that has lost its account
+ * since then is refused like any other once its request is whole.
+ */
+static enum serve_end head_passes(
+    struct conn *c, const struct fcgi_request *rq, struct fcgi_reply *rp)
+{
+	struct server *s = c->server;
+	uint64_t key = s->program->host_key == NULL ? 0 : s->program->host_key(rq);
+	uint64_t *place = &s->passed[key % HOSTS_PASSED];
+	enum serve_end how;
+	bool passed;
+
+	pthread_mutex_lock(&s->lock);
+	passed = key != 0 && *place == key;
+	pthread_mutex_unlock(&s->lock);
+	if (passed)
+		return SERVE_NOT_YET;
+	how = have_answered(c, rq, rp, true);
+	if (how == SERVE_NOT_YET) {
+		pthread_mutex_lock(&s->lock);
+		*place = key;
+		pthread_mutex_unlock(&s->lock);
+	}
+	return how;
+}
+
 /* Reads the whole request, unless it is answered or refused earlier. */
 static enum serve_end read_whole(
     struct conn *c, struct fcgi_request *rq, size_t max, struct fcgi_reply *rp)
@@ -200,7 +228,7 @@ static enum serve_end read_whole(
 	how = read_to(c, rq, HEAD_BYTES < max ? HEAD_BYTES : max + 1, &got);
 	if (how == SERVE_NOT_YET && got == FCGI_MORE && max > HEAD_BYTES) {
 		if (p->head != NULL && !is_apart(p, rq))
-			how = have_answered(c, rq, rp, true);
+			how = head_passes(c, rq, rp);
 		if (how == SERVE_NOT_YET)
 			how = read_to(c, rq, max + 1, &got);
 	}

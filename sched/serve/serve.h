@@ -102,8 +102,9 @@ struct serve_program {
 	void (*answer)(void *worker, const struct fcgi_request *, struct fcgi_reply *);
 	/*
 	 * Sees the first 64 KB of a larger request. Returns true if it is refused; the
-	 * reply is then complete and the rest is not read. NULL: every request is read
-	 * in full.
+	 * reply is then complete and the rest is not read. A host that has passed is
+	 * not looked at again for as long as its key is remembered. NULL: every request
+	 * is read in full.
 	 */
 	bool (*head)(void *worker, const struct fcgi_request *, struct fcgi_reply *);
 	void (*worker_end)(void *worker);

@@ -42,6 +42,8 @@ struct worker {
 };
 
 struct conn;
+enum { HOSTS_PASSED = 4096 };
+
 struct server {
 	const struct serve_program *program;
 	struct serve_size size;
@@ -72,6 +74,8 @@ struct server {
 	int64_t done_ms;     /* when a worker last ended what it did, monotonic clock */
 	int64_t answered, told_ms; /* connections; when the status said so */
 	size_t held;
+	/* by host key modulo their number: hosts of which a head has passed */
+	uint64_t passed[HOSTS_PASSED];
 	bool starved; /* the main thread waits for `freed` */
 	bool stopping, ended;
 };
