@@ -33,8 +33,8 @@ enum {
 	TICK_MAX_MS = 50,
 	PIPE_BYTES = 64 << 10,
 	AFTERWARDS_MS = 1000, /* limit for reading what a child wrote before it ended */
-	OWN_MAPPING = 256 << 10, /* bytes; larger blocks are mapped individually */
-	KEPT_FREE = 1 << 20,     /* bytes kept at the end of the heap */
+	OWN_MAPPING = 4 << 20, /* bytes; larger blocks are mapped individually */
+	KEPT_FREE = 8 << 20,   /* bytes kept at the end of the heap */
 };
 
 atomic_int proc_stopping;
