@@ -255,9 +255,10 @@ static void held_sets_of(
 	h->others = NEWN(a, bool, h->held->n + 1);
 	for (size_t i = 0; i < h->held->n; i++) {
 		const struct known_file *file;
-		size_t at;
+		size_t at = h->known[i];
 
-		if (!names_find(&k->files, h->held->v[i], &at) || k->file[at].id == 0)
+		if ((at == SIZE_MAX && !names_find(&k->files, h->held->v[i], &at)) ||
+		    k->file[at].id == 0)
 			continue;
 		file = &k->file[at];
 		h->files[h->nfiles] = (struct file){ .id = file->id,
@@ -273,18 +274,23 @@ static void held_sets_of(
 	}
 }
 
-/* Collects the names whose sets are to be read for the request. */
-static void names_due(struct arena *a, const struct known_sets *k,
-    const struct held_sets *h, struct files_read *what)
+/* Finds the names that are known, and collects those whose sets are to be read for
+ * the request. */
+static void names_due(struct arena *a, const struct known_sets *k, struct held_sets *h,
+    struct files_read *what)
 {
+	h->known = NEWN(a, size_t, h->held->n + 1);
 	for (size_t i = 0; i < h->held->n; i++) {
-		size_t at;
+		const char *name = h->held->v[i];
+		bool known = names_find(&k->files, name, &h->known[i]);
 
-		if (strlen(h->held->v[i]) > DB_NAME_MAX) /* no file has such a name */
+		if (!known)
+			h->known[i] = SIZE_MAX;
+		if (known && !h->afresh &&
+		    !known_file_is_due(k, &k->file[h->known[i]], what->now_ms))
 			continue;
-		if (h->afresh || !names_find(&k->files, h->held->v[i], &at) ||
-		    known_file_is_due(k, &k->file[at], what->now_ms))
-			PUSH(a, what->names, what->n, what->cap) = h->held->v[i];
+		if (strlen(name) <= DB_NAME_MAX) /* no file has a longer name */
+			PUSH(a, what->names, what->n, what->cap) = name;
 	}
 }
 

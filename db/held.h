@@ -30,6 +30,7 @@ struct held_sets { /* of one request */
 	bool afresh;              /* use nothing that is remembered */
 	bool awaited;             /* results have just been made: look for them */
 
+	size_t *known;      /* by name: its place in what is remembered, or SIZE_MAX */
 	struct file *files; /* the registered ones; md5sum is not read */
 	size_t nfiles;
 	struct held_set *sets;

@@ -42,6 +42,17 @@ static uint32_t *names_slot(const struct names *s, const char *name)
 	return &s->slot[i];
 }
 
+void names_reserve(struct arena *a, struct names *s, size_t n)
+{
+	*s = (struct names){ .cap = FIRST_NAMES };
+	while (s->cap < n)
+		s->cap *= 2;
+	s->nslots = 2 * s->cap;
+	s->v = NEWN(a, const char *, s->cap);
+	s->value = NEWN(a, size_t, s->cap);
+	s->slot = NEWN(a, uint32_t, s->nslots);
+}
+
 bool names_put(struct arena *a, struct names *s, const char *name, size_t value)
 {
 	uint32_t *slot;
@@ -51,12 +62,7 @@ bool names_put(struct arena *a, struct names *s, const char *name, size_t value)
 	if (s->n == s->cap) {
 		struct names old = *s;
 
-		s->cap = old.cap == 0 ? FIRST_NAMES : 2 * old.cap;
-		s->nslots = 2 * s->cap;
-		s->v = NEWN(a, const char *, s->cap);
-		s->value = NEWN(a, size_t, s->cap);
-		s->slot = NEWN(a, uint32_t, s->nslots);
-		s->n = 0;
+		names_reserve(a, s, old.n + 1);
 		for (size_t i = 0; i < old.n; i++)
 			names_put(a, s, old.v[i], old.value[i]);
 	}

@@ -54,6 +54,8 @@ struct names {
 	uint32_t *slot; /* index into v, plus 1; 0 is free */
 	size_t nslots;  /* 0 or a power of two, at least 2 * cap */
 };
+/* Makes room for n names in an empty set. */
+void names_reserve(struct arena *, struct names *, size_t n);
 /* Returns false if the name is there already, which keeps its number, or is NULL. */
 bool names_put(struct arena *, struct names *, const char *name, size_t value);
 bool names_has(const struct names *, const char *name); /* NULL is in no set */

@@ -46,6 +46,7 @@ const struct names *request_held(struct arena *a, const struct request *rq)
 	if (rq->held != NULL)
 		return rq->held;
 	held = NEW(a, struct names);
+	names_reserve(a, held, rq->nfiles);
 	for (int present = 1; present >= 0; present--)
 		for (size_t i = 0; i < rq->nfiles; i++)
 			if (rq->files[i].status >= FILE_ABSENT &&

@@ -469,7 +469,7 @@ static void commit_done(struct rpc *x)
  */
 static bool changes_nothing_else(const struct commit *c)
 {
-	const struct rpc *x = c->v[0].x;
+	struct rpc *x = c->v[0].x;
 
 	return c->v[0].nops == 0 && c->ntouches == 0 && x->tx == TX_NONE &&
 	       !x->snap->host_new && !x->snap->detach_in_progress &&

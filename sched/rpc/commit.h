@@ -85,6 +85,6 @@ enum err commit_write_versions(struct commit *);
 /* Hosts, and what depends on them: files, messages, logs, accounts. */
 enum err commit_write_hosts(struct commit *);
 /* Would commit_write_hosts() write only the host's row for this request? */
-bool commit_only_host(const struct rpc *);
+bool commit_only_host(struct rpc *);
 
 #endif

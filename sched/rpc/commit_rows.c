@@ -608,20 +608,24 @@ static int64_t *files_kept(const struct rpc *x, size_t *n)
 	return ids;
 }
 
-/* Of the files that the host has, in whatever order. */
-static int64_t files_digest(const struct rpc *x)
+/* Of the files that the host has, in whatever order; counted once per decision. */
+static int64_t files_digest(struct rpc *x)
 {
-	size_t n;
-	const int64_t *ids = files_kept(x, &n);
-	uint64_t sum = 0;
+	if (x->digest_of != x->dec) {
+		size_t n;
+		const int64_t *ids = files_kept(x, &n);
+		uint64_t sum = 0;
 
-	for (size_t i = 0; i < n; i++)
-		sum += hash_bytes(HASH_SEED, &ids[i], sizeof(ids[i]));
-	return (int64_t)sum;
+		for (size_t i = 0; i < n; i++)
+			sum += hash_bytes(HASH_SEED, &ids[i], sizeof(ids[i]));
+		x->files_digest = (int64_t)sum;
+		x->digest_of = x->dec;
+	}
+	return x->files_digest;
 }
 
 /* Do the stored rows match the files that the host has now? */
-static bool files_are_known(const struct rpc *x)
+static bool files_are_known(struct rpc *x)
 {
 	return !x->req->host.present ||
 	       files_digest(x) == (x->host == NULL ? 0 : x->host->files_digest);
@@ -633,15 +637,16 @@ static bool files_are_known(const struct rpc *x)
  */
 static enum err write_files(struct rpc *x)
 {
+	const int64_t *ids;
 	size_t n;
-	const int64_t *ids = files_kept(x, &n);
 
 	if (files_are_known(x))
 		return OK;
+	ids = files_kept(x, &n);
 	return host_files_save(x->db, x->a, x->snap->host.id, ids, n, x->now, &x->fail);
 }
 
-bool commit_only_host(const struct rpc *x)
+bool commit_only_host(struct rpc *x)
 {
 	const struct request *rq = x->req;
 
@@ -664,7 +669,7 @@ enum err commit_write_hosts(struct commit *c)
 	struct db_batch *hosts = db_batch(c->a, SQL_HOST_SAVE_RPC);
 
 	for (size_t i = 0; i < c->n; i++) {
-		const struct rpc *x = c->v[i].x;
+		struct rpc *x = c->v[i].x;
 		struct host *h = &x->snap->host;
 
 		if (c->v[i].left || x->host_wait_s > 0)

@@ -10,6 +10,7 @@
 #include "lib/text.h"
 #include "model/decision.h"
 #include "proto/probe.h"
+#include "sched/rpc/host_key.h"
 #include "lib/banned.h"
 
 enum { SECRET_MOST = 256 };
@@ -17,7 +18,8 @@ enum { SECRET_MOST = 256 };
 bool probe_asked(struct arena *a, const struct conf *cf, const char *body, size_t n)
 {
 	static const char open[] = "<" PROBE_ELEMENT ">";
-	const char *at = memmem(body, n, open, strlen(open));
+	const char *at = memmem(
+	    body, n < HOST_KEY_HEAD ? n : HOST_KEY_HEAD, open, strlen(open));
 	struct fail f = { 0 };
 	char *secret;
 	size_t len;

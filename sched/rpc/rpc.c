@@ -6,6 +6,7 @@
 #include "sched/rpc/rpc.h"
 
 #include <assert.h>
+#include <string.h>
 #include "lib/clock.h"
 #include "lib/log.h"
 #include "lib/xml.h"
@@ -56,9 +57,9 @@ static enum err parse_head(struct rpc *x)
 	char *head = arena_memdup(x->a, x->in, x->in_n);
 	struct buf b = buf_new(x->a);
 
-	for (size_t i = 0; i < x->in_n; i++)
-		if (head[i] == '\0')
-			head[i] = ' ';
+	for (char *p = head;
+	     (p = memchr(p, '\0', (size_t)(head + x->in_n - p))) != NULL;)
+		*p = ' ';
 	buf_puts(&b, "<scheduler_request>\n");
 	for (size_t i = 0; i < N(tags); i++) {
 		const char *value = xml_between(x->a, head, tags[i]);

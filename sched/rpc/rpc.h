@@ -124,6 +124,8 @@ struct rpc {
 	bool havs_read;
 	bool hosts_read; /* snap->account_full is known */
 	struct decision *dec;
+	const struct decision *digest_of; /* files_digest counts the files after it */
+	int64_t files_digest;
 	struct reply_in reply;
 	bool trickles_stored;
 
