@@ -41,6 +41,16 @@ share_accounts() { # FIRST-HOST HOSTS
 		'@example.org')) WHERE id BETWEEN $1 AND $1 + $2 - 1"
 }
 
+# From now on workunits of the last hundred files begin with one result, and the app wants two unless a host's version is trusted.
+replicate_adaptively() {
+	local server
+	sql_in bench "UPDATE app SET target_nresults = 2 WHERE id = 1;
+		UPDATE workunit SET target_nresults = 1, min_quorum = 1 WHERE fileset_id BETWEEN $files - 99 AND $files AND canonical_resultid = 0"
+	for server in "${!dir_of[@]}"; do
+		touch "${dir_of[$server]}/reread_db"
+	done
+}
+
 # --- kinds of cases
 
 # The same as "drive", between two phases of the reference.
@@ -275,6 +285,10 @@ run_case() {
 	shared)
 		share_accounts $shared_hosts $slice
 		compare shared bench $shared_hosts $slice --files $((base + 1)):$crowd_files --hold 4 --per-account 2
+		;;
+	adaptive)
+		replicate_adaptively
+		compare adaptive bench $adaptive_hosts $slice --files $((files - 99)):100 --hold 4
 		;;
 	idle2) compare idle2 bench $idle2_hosts $slice --files $((base + 1)):$crowd_files --hold 4 --instances 2 ;;
 	held*) drive "$1" bench ${held_hosts[${1#held}]} --files $((base + 1)):$crowd_files --hold "${1#held}" ;;
