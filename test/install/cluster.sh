@@ -131,12 +131,12 @@ cluster_run() { # SUITE
 		outside "$suite" "lb boots" cluster_machine lb "$suite" 10.99.7.3 &&
 		outside "$suite" "keys" cluster_keys &&
 		outside "$suite" "project on web1" cluster_first &&
-		outside "$suite" "one machine more" cluster_follow ONE_MACHINE_MORE &&
+		outside "$suite" "adding a machine" cluster_follow ADDING_A_MACHINE &&
 		outside "$suite" "both machines work" cluster_both_work &&
 		outside "$suite" "draining a machine" cluster_follow DRAINING_A_MACHINE &&
 		outside "$suite" "a machine stops" cluster_fails_over &&
 		outside "$suite" "download mirrors" cluster_follow DOWNLOAD_MIRRORS &&
 		outside "$suite" "load balancer" cluster_balancer &&
-		outside "$suite" "one address" cluster_follow ONE_ADDRESS &&
+		outside "$suite" "load balancing" cluster_follow LOAD_BALANCING &&
 		outside "$suite" "requests through it" cluster_balanced
 }
