@@ -695,6 +695,7 @@ test_sources = \
 	test/requirements.def \
 	test/sql/candidates.c \
 	test/sql/candidates.h \
+	test/sql/passes.def \
 	test/sql/samples.def \
 	test/sql/verbs.def \
 	test/sql/world.c \
@@ -886,6 +887,7 @@ unit_tests = \
 
 sql_tests = \
 	test/sql/test_adopt \
+	test/sql/test_daemons \
 	test/sql/test_db \
 	test/sql/test_ledger \
 	test/sql/test_loader \

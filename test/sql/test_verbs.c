@@ -6,87 +6,90 @@
  */
 #include "test/sql/world.h"
 
-#include <mysql.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "db/work_tally.h"
 #include "lib/args.h"
 #include "lib/buf.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
 #include "lib/text.h"
+#include "rules/daemon/daemon_rules.h"
 #include "tools/cmd.h"
 #include "lib/banned.h"
 
-static MYSQL my;
-
-/* Runs statements; returns what they select: "1|a; 2|b". */
-static char *rows_selected(const char *sql)
-{
-	struct buf b = buf_new(&a);
-
-	ck_assert_msg(mysql_real_query(&my, sql, strlen(sql)) == 0, "%.200s: %s", sql,
-	    mysql_error(&my));
-	for (int more = 0; more == 0; more = mysql_next_result(&my)) {
-		MYSQL_RES *res = mysql_store_result(&my);
-
-		for (MYSQL_ROW r; res != NULL && (r = mysql_fetch_row(res)) != NULL;) {
-			buf_printf(&b, "%s", b.n == 0 ? "" : "; ");
-			for (unsigned i = 0; i < mysql_num_fields(res); i++)
-				buf_printf(&b, "%s%s", i == 0 ? "" : "|",
-				    r[i] == NULL ? "NULL" : r[i]);
-		}
-		if (res != NULL)
-			mysql_free_result(res);
-	}
-	ck_assert_msg(mysql_errno(&my) == 0, "%.200s: %s", sql, mysql_error(&my));
-	return b.n == 0 ? arena_strdup(&a, "") : b.p;
-}
-
 /* Are the rows those of verbs.sql, because nothing but listings ran since? */
 static bool unchanged;
+
+/* Counts all workunits as the transitioner does when it visits them. */
+static void count_all_work(void)
+{
+	static const int64_t ids[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9 };
+	struct tally_moves *moves = tally_moves_new(&a);
+	struct workunit *wu;
+	struct result *r;
+	struct buf sql = buf_new(&a);
+	size_t n, nr;
+
+	ck_ok(db_begin(db, &f));
+	ck_ok(workunits_lock(db, &a, ids, N(ids), &wu, &n, &f));
+	ck_ok(results_of_workunits(db, &a, ids, N(ids), &r, &nr, &f));
+	for (size_t i = 0; i < n; i++) {
+		struct workunit to = wu[i];
+
+		tally_clear(&to);
+		for (size_t k = 0; k < nr; k++)
+			if (r[k].workunitid == to.id)
+				tally_result(&to, &r[k]);
+		tally_code(&to);
+		tally_moved(moves, &wu[i], &to);
+		buf_printf(&sql,
+		    "UPDATE workunit SET tally = %d, tally_inactive = %d, tally_live = %d, tally_ended = %d, "
+		    "tally_never_sent = %d, tally_success = %d, tally_valid = %d, tally_failed = %d WHERE id = %lld; ",
+		    to.tally, to.tally_inactive, to.tally_live, to.tally_ended,
+		    to.tally_never_sent, to.tally_success, to.tally_valid,
+		    to.tally_failed, (long long)to.id);
+	}
+	ck_ok(tally_moves_save(db, moves, 0, &f));
+	ck_ok(db_commit(db, &f));
+	sql.p[sql.n - 2] = '\0';
+	rows_selected(sql.p);
+}
 
 static void verbs_setup(void)
 {
 	static const char text[] =
 	    "<boinc><config><long_name>Verbs</long_name><locality_store>db</locality_store></config></boinc>";
 	struct conf *parsed;
-	char *sql;
+	char *path;
 
 	setup();
-	db_close(db);
-	db = NULL;
-	ck_ok(conf_parse(
-	    &a, "config.xml", text, sizeof(text) - 1, &parsed, NULL, NULL, &f));
+	path = arena_printf(&a, "%s/config.xml", cf.project_dir);
+	ck_ok(fs_write(path, text, sizeof(text) - 1, 0644, &f));
+	ck_ok(conf_parse(&a, path, text, sizeof(text) - 1, &parsed, NULL, NULL, &f));
 	parsed->db_socket = cf.db_socket;
 	parsed->db_name = cf.db_name;
 	parsed->db_user = cf.db_user;
 	parsed->db_host = parsed->db_passwd = cf.db_passwd;
 	parsed->project_dir = parsed->run_dir = cf.project_dir;
-	parsed->log_dir = parsed->upload_dir = parsed->download_dir = cf.project_dir;
+	parsed->log_dir = cf.project_dir;
+	parsed->upload_dir = arena_printf(&a, "%s/upload", cf.project_dir);
+	parsed->download_dir = arena_printf(&a, "%s/download", cf.project_dir);
+	ck_ok(fs_mkdirs(parsed->upload_dir, 0755, &f));
+	ck_ok(fs_mkdirs(parsed->download_dir, 0755, &f));
 	parsed->locality_scheduling = parsed->enable_assignment = true;
 	cf = *parsed;
-	mysql_init(&my);
-	ck_assert_ptr_nonnull(mysql_real_connect(
-	    &my, NULL, "root", "", "fresh", 0, cf.db_socket, CLIENT_MULTI_STATEMENTS));
-	if (unchanged)
-		return;
-	ck_ok(fs_read(&a,
-	    arena_printf(&a, "%s/test/sql/verbs.sql",
-		getenv("srcdir") != NULL ? getenv("srcdir") : "."),
-	    1 << 20, &sql, NULL, &f));
-	rows_selected("SET autocommit = 0, foreign_key_checks = 0");
-	rows_selected(rows_selected(
-	    "SELECT CONCAT('DELETE FROM ', table_name) FROM "
-	    "information_schema.tables WHERE table_type = 'BASE TABLE' AND "
-	    "table_schema = 'fresh' AND table_name NOT IN ('locus_schema', "
-	    "'consent_type')"));
-	rows_selected(sql);
-	rows_selected("COMMIT; SET autocommit = 1");
+	if (!unchanged) {
+		rows_replace("verbs.sql");
+		count_all_work();
+	}
+	db_close(db);
+	db = NULL;
 }
 
 static void verbs_teardown(void)
 {
-	mysql_close(&my);
+	rows_close();
 	ck_ok(fs_rmtree(cf.project_dir, &f));
 	arena_free(&a);
 }
@@ -126,7 +129,8 @@ static int verb_run(void *line)
 
 /*
  * Returns what the command printed, as "a|b; c|d", without the line of a listing that
- * names its columns; of a listing only the first column, as "a c", if keys.
+ * names its columns; of a listing only the first column, as "a c", if keys. DIR is the
+ * project's directory.
  */
 static char *verb_said(const char *line, bool keys, int *status)
 {
@@ -139,6 +143,10 @@ static char *verb_said(const char *line, bool keys, int *status)
 	ck_ok(fs_read(&a, path, 1 << 20, &text, NULL, &f));
 	to = strchr(text, '\t') == NULL ? NULL : strchr(text, '\n');
 	for (to = to == NULL ? text : to + 1; *to != '\0'; to++) {
+		if (strncmp(to, cf.project_dir, strlen(cf.project_dir)) == 0) {
+			buf_printf(&b, "DIR");
+			to += strlen(cf.project_dir);
+		}
 		if (*to == '\n')
 			buf_printf(&b, "%s", to[1] == '\0' ? "" : keys ? " " : "; ");
 		else if (*to != '\t')

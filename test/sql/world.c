@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/sql/world.h"
 
+#include <mysql.h>
+#include "lib/buf.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
 #include "model/rows.h"
@@ -124,4 +126,58 @@ void sql_by_hand(const char *sql)
 
 	ck_ok(proc_collect(&a, &run, 30, 1000, &told, &f));
 	ck_assert_int_eq(told.status, 0);
+}
+
+static MYSQL *by_hand;
+
+char *rows_selected(const char *sql)
+{
+	struct buf b = buf_new(&a);
+
+	if (by_hand == NULL) {
+		by_hand = mysql_init(NULL);
+		ck_assert_ptr_nonnull(mysql_real_connect(by_hand, NULL, "root", "",
+		    "fresh", 0, getenv("DB_SOCKET"), CLIENT_MULTI_STATEMENTS));
+	}
+	ck_assert_msg(mysql_real_query(by_hand, sql, strlen(sql)) == 0, "%.200s: %s",
+	    sql, mysql_error(by_hand));
+	for (int more = 0; more == 0; more = mysql_next_result(by_hand)) {
+		MYSQL_RES *res = mysql_store_result(by_hand);
+
+		for (MYSQL_ROW r; res != NULL && (r = mysql_fetch_row(res)) != NULL;) {
+			buf_printf(&b, "%s", b.n == 0 ? "" : "; ");
+			for (unsigned i = 0; i < mysql_num_fields(res); i++)
+				buf_printf(&b, "%s%s", i == 0 ? "" : "|",
+				    r[i] == NULL ? "NULL" : r[i]);
+		}
+		if (res != NULL)
+			mysql_free_result(res);
+	}
+	ck_assert_msg(
+	    mysql_errno(by_hand) == 0, "%.200s: %s", sql, mysql_error(by_hand));
+	return b.n == 0 ? arena_strdup(&a, "") : b.p;
+}
+
+void rows_replace(const char *file)
+{
+	char *sql;
+
+	ck_ok(fs_read(&a,
+	    arena_printf(&a, "%s/test/sql/%s",
+		getenv("srcdir") != NULL ? getenv("srcdir") : ".", file),
+	    1 << 20, &sql, NULL, &f));
+	rows_selected("SET autocommit = 0, foreign_key_checks = 0");
+	rows_selected(rows_selected(
+	    "SELECT CONCAT('DELETE FROM ', table_name) FROM "
+	    "information_schema.tables WHERE table_type = 'BASE TABLE' AND "
+	    "table_schema = 'fresh' AND table_name NOT IN ('locus_schema', "
+	    "'consent_type')"));
+	rows_selected(sql);
+	rows_selected("COMMIT; SET autocommit = 1");
+}
+
+void rows_close(void)
+{
+	mysql_close(by_hand);
+	by_hand = NULL;
 }

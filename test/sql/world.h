@@ -36,5 +36,10 @@ enum err claim(int64_t result_id, int64_t hostid, int64_t userid, int64_t once);
 /* Kills all connections to the database, as an operator would. */
 void kill_connections(void);
 void sql_by_hand(const char *sql);
+/* Runs statements on the database "fresh"; returns what they select: "1|a; 2|b". */
+char *rows_selected(const char *sql);
+/* Replaces the rows of all tables by those of a file of test/sql. */
+void rows_replace(const char *file);
+void rows_close(void);
 
 #endif
