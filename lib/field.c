@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/field.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 #include "lib/buf.h"
@@ -166,6 +167,7 @@ void field_copy(const struct field *o, void *to, const void *from)
 		[FIELD_LIST] = sizeof(struct text_list),
 		[FIELD_PATTERNS] = sizeof(struct pattern_list) };
 
+	assert(o->type < N(sizes) && sizes[o->type] > 0);
 	memcpy((char *)to + o->off, (const char *)from + o->off, sizes[o->type]);
 }
 

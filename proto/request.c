@@ -220,6 +220,7 @@ static void files_finish(
 {
 	struct in_file *rows = in->files.rows;
 	struct request *q = &in->r;
+	const struct field *file = field_find(request_table, "file_info", false, NULL);
 	struct xml_list all = { 0 };
 	bool *read = NEWN(a, bool, nm->nraws + 1);
 
@@ -229,12 +230,11 @@ static void files_finish(
 
 		if (rows[i].r.name == NULL && run != NULL && run->nleaves > 0 &&
 		    !read[rows[i].raw]) {
-			xml_rows(
-			    a, nm->leaves + run->leaf, run->nleaves, &held_file, &all);
+			xml_rows(a, nm->leaves + run->leaf, run->nleaves, file, &all);
 			read[rows[i].raw] = true;
 			continue;
 		}
-		row = xml_row_new(a, &held_file, &all);
+		row = xml_row_new(a, file, &all);
 		if (row != NULL)
 			*row = rows[i];
 	}

@@ -6,8 +6,8 @@
 #
 # separated by tabs. The position counts bytes from 1. The order, ten digits, is derived from the
 # seed and the text of the change, not from its position, so lines added elsewhere do not change a
-# sample. Relies on the layout of clang-format: binary operators have a blank on both sides, and a
-# function's name and braces start in column 0.
+# sample. Relies on the layout of clang-format: binary operators have a blank on both sides, a
+# function's head begins in column 0, and its braces stand there alone.
 #
 # Not changed: comments, strings, preprocessor lines, assert(), sizes of arrays and allocations,
 # { 0 }, and the magnitude in "? -1 : 1", because sorting only looks at the sign.
